@@ -240,6 +240,7 @@ typedef struct daruma_failure {
     daruma_str own;     /* of it the provider's own words, without those of the request; no bytes and no address: all */
     const char *type;   /* the profile's own name for it, for events; NULL: it has none. Static */
     const char *label;  /* and for texts; NULL: it has none. Static */
+    bool ours;          /* `message` is daruma's own or its host's: no provider said it */
 } daruma_failure;
 
 /* Judges `ev`. Never fails: what it cannot tell is DARUMA_UNKNOWN with a low `sure`.
@@ -877,6 +878,19 @@ DARUMA_API bool daruma_schema_fits(daruma_str schema, daruma_str value, daruma_b
  * secrets. `c` may be NULL (nothing was tried). One paragraph, ends with a period. */
 DARUMA_API void daruma_explain(const daruma_failure *f, const daruma_case *c, daruma_buf *out);
 
+/* How the last call to one target failed. */
+typedef struct daruma_tried {
+    const daruma_target *target;
+    daruma_kind kind;
+    daruma_net net;
+    int status;     /* HTTP status, 0 none */
+    daruma_ms wait; /* the provider advised to wait so long, -1 not said */
+} daruma_tried;
+
+/* Writes what failed at each of `n` targets as one sentence with a space in front: provider and model, kind or trouble
+ * of the wire, status, advised wait; nothing of keys, which are counted. Nothing when there is one thing to say. */
+DARUMA_API void daruma_tried_say(const daruma_tried *t, size_t n, daruma_buf *out);
+
 /* One step of a case, as an event. Only fields that apply are set; numbers are -1 and
  * strings empty otherwise. Start from DARUMA_EVENT_INIT. */
 typedef struct daruma_event {
@@ -910,13 +924,26 @@ typedef struct daruma_event {
     daruma_str tool;                      /* the tool it is about */
     int64_t confidence;                   /* of a strategy, per mille */
     daruma_str mode, fate;                /* how strategies are taken, and what became of this one */
+
+    /* For joining it with what others wrote. Texts of clients and providers are cut and made harmless on writing: */
+    daruma_str client;                   /* the name that the configuration gives it */
+    daruma_str asked;                    /* the model, as the client asked for it */
+    daruma_str request_id;               /* the client's own */
+    daruma_str provider_request_id;      /* the provider's, of the call that failed or answered last */
+    daruma_str session;                  /* what the client calls its session; empty: `conversation` is told */
+    uint64_t conversation;               /* the same for requests of one conversation; 0 unknown */
+    daruma_str traceparent;              /* the client's (W3C); told as trace_id and span_id where it is one */
+    const struct daruma_tried *tried;    /* at the end: what failed at each target */
+    size_t ntried;                       /* ... so many */
+    int64_t input_tokens, output_tokens; /* of the call, as the provider counted them */
+    int64_t cost;                        /* ... in billionths of the unit that prices are in */
 } daruma_event;
 #define DARUMA_EVENT_INIT                                                                                              \
     (daruma_event)                                                                                                     \
     {                                                                                                                  \
         .attempt = -1, .max_attempts = -1, .delay = -1, .took = -1, .attempts = -1, .compress_attempt = -1,            \
         .steps_compressed = -1, .original_size = -1, .compressed_size = -1, .pruned_count = -1, .answered_count = -1,  \
-        .level = -1, .confidence = -1                                                                                  \
+        .level = -1, .confidence = -1, .input_tokens = -1, .output_tokens = -1, .cost = -1                             \
     }
 
 /* Gives `e` the name that the case's profile tells of this moment with, and what it counts then; e->failure and

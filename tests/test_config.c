@@ -127,6 +127,8 @@ static const struct {
     /* addresses */
     {"listen: 4141\n", 1, 9, "put a colon before the port"},
     {"listen: 127.0.0.1\n", 1, 9, "add the port, e.g. :4141"},
+    {"listen: 0.0.0.0\n", 1, 9, "add the port: 0.0.0.0:4141"},
+    {"listen: \"[::]\"\n", 1, 9, "add the port: [::]:4141"},
     {"listen: 127.0.0.1:99999\n", 1, 9, "the port is a number up to 65535"},
     {"listen: \"::1:4141\"\n", 1, 9, "put an IPv6 address into brackets"},
     {"listen: example.com:4141\n", 1, 9, "the host is an IP address or localhost"},

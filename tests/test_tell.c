@@ -87,6 +87,89 @@ static void an_event_is_one_line_of_json_with_all_it_knows(void **state)
                "\"provider\":\"main\",\"model\":\"m-main\",\"account\":\"a\",\"key\":\"k1\"}\n");
 }
 
+static void an_event_joins_to_the_logs_of_both_sides(void **state)
+{
+    (void)state;
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "x";
+    e.request_id = S("9f1c2d3e-1111-4222-8333-444455556666");
+    e.provider_request_id = S("req_011CSHoEeqs5C35K2UUqR7Fy");
+    e.conversation = 0xabc;
+    e.traceparent = S("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+    e.input_tokens = 12;
+    e.output_tokens = 3;
+    e.cost = 1500000042;
+    assert_str(written(&e), "{\"event\":\"x\",\"request_id\":\"9f1c2d3e-1111-4222-8333-444455556666\","
+                            "\"provider_request_id\":\"req_011CSHoEeqs5C35K2UUqR7Fy\",\"session\":\"0000000000000abc\","
+                            "\"trace_id\":\"4bf92f3577b34da6a3ce929d0e0e4736\",\"span_id\":\"00f067aa0ba902b7\","
+                            "\"input_tokens\":12,\"output_tokens\":3,\"cost\":1.500000042}\n");
+    e.session = S("night");
+    assert_true(str_find(written(&e), S("\"session\":\"night\"")) != STR_NONE);
+}
+
+static void what_is_no_traceparent_gives_no_trace(void **state)
+{
+    (void)state;
+    static const char *const no[] = {"",
+                                     "00",
+                                     "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7",
+                                     "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0",
+                                     "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-",
+                                     "01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01x",
+                                     "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+                                     "00-4BF92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+                                     "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+                                     "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+                                     "00_4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+                                     "00-4bf92f3577b34da6a3ce929d0e0e4736\"00f067aa0ba902b7-01"};
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "x";
+    for (size_t i = 0; i < COUNT(no); i++) {
+        e.traceparent = str_of(no[i]);
+        assert_str(written(&e), "{\"event\":\"x\"}\n");
+    }
+    e.traceparent = S(" 01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-later ");
+    assert_true(str_find(written(&e), S("\"span_id\":\"00f067aa0ba902b7\"")) != STR_NONE);
+}
+
+static void what_failed_at_each_target_is_a_short_list_without_keys(void **state)
+{
+    (void)state;
+    daruma_target t[12];
+    daruma_tried tried[12];
+    daruma_event e = DARUMA_EVENT_INIT;
+    static const char *const models[] = {"m", "m", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"};
+    for (size_t i = 0; i < 12; i++) {
+        t[i] = target("main", models[i], "the-key");
+        tried[i] = (daruma_tried){.target = &t[i], .kind = DARUMA_RATE_LIMIT, .status = 429, .wait = 1000};
+    }
+    tried[1] = (daruma_tried){.target = &t[1], .kind = DARUMA_NETWORK, .net = DARUMA_NET_DNS, .wait = -1};
+    e.name = "x";
+    e.tried = tried;
+    e.ntried = 2;
+    assert_str(written(&e),
+               "{\"event\":\"x\",\"tried\":[{\"kind\":\"rate_limit\",\"target\":\"main/m\",\"key\":\"the-key\","
+               "\"status\":429,\"wait_ms\":1000},{\"kind\":\"network\",\"target\":\"main/m\",\"key\":\"the-key\","
+               "\"net\":\"dns\"}]}\n");
+    daruma_buf b = buf_over(memory, sizeof memory);
+    daruma_tried_say(tried, 1, &b);
+    assert_int_equal(b.n, 0); /* one target: the explanation is about it */
+    daruma_tried_say(tried, 2, &b);
+    assert_str(buf_str(&b), " What failed where: main/m rate_limit (HTTP 429), wait 1 s; main/m network (the host name "
+                            "could not be resolved).");
+    b.n = 0;
+    tried[1] = tried[0];
+    daruma_tried_say(tried, 2, &b);
+    assert_int_equal(b.n, 0); /* two keys, one thing to say */
+    daruma_tried_say(tried, 3, &b);
+    assert_str(buf_str(&b), " What failed where: main/m rate_limit (HTTP 429) with each of 2 keys, wait 1 s; main/c "
+                            "rate_limit (HTTP 429), wait 1 s.");
+    tried[1] = (daruma_tried){.target = &t[1], .kind = DARUMA_NETWORK, .net = DARUMA_NET_DNS, .wait = -1};
+    daruma_tried_say(tried, 12, &b);
+    assert_true(str_ends(buf_str(&b), S("; and 4 more.")));
+    assert_true(str_find(buf_str(&b), S("the-key")) == STR_NONE);
+}
+
 static void what_an_event_does_not_know_it_leaves_out(void **state)
 {
     (void)state;
@@ -163,13 +246,14 @@ static void an_event_is_said_in_one_readable_line(void **state)
     e.target = &t;
     e.remedy = &r;
     e.attempt = 2;
-    assert_str(said(&e), "00:00:01  1a2b3c4d  llm_retry_attempt  main/m-main key k1  rate_limit (429)"
+    assert_str(said(&e), "2026-01-01 00:00:01  1a2b3c4d  llm_retry_attempt  main/m-main key k1  rate_limit (429)"
                          "  -> wait_retry in 2 s  call 2\n");
     e.name = "llm_request_failed"; /* the provider's words stand where it failed, once */
     e.remedy = NULL;
     e.attempt = 1;
-    assert_str(said(&e), "00:00:01  1a2b3c4d  llm_request_failed  main/m-main key k1  rate_limit (429): Slow down"
-                         "  call 1\n");
+    assert_str(said(&e),
+               "2026-01-01 00:00:01  1a2b3c4d  llm_request_failed  main/m-main key k1  rate_limit (429): Slow down"
+               "  call 1\n");
 }
 
 static void a_buffer_without_room_says_so_and_nothing_else_happens(void **state)
@@ -205,6 +289,8 @@ static void every_kind_is_explained_in_one_plain_paragraph(void **state)
             for (size_t j = 0; j < said_.n; j++)
                 assert_null(memchr("{}<>\n", said_.p[j], 5));
             assert_true(str_find(said_, S("..")) == STR_NONE);
+            if (k == DARUMA_INVALID_PARAMETER) /* none is named */
+                continue;
             daruma_str words = str_from(str_of(daruma_kind_words((daruma_kind)k)), 1);
             assert_true(str_find(said_, words) != STR_NONE);
         }
@@ -281,6 +367,32 @@ static void an_explanation_is_honest_when_nothing_was_sent(void **state)
     daruma_case_next(&first, &f, 0, at(0));
     daruma_str words = explained(&f, &c);
     assert_true(str_find(words, S("resting after earlier failures; it asks there again in about 4 min.")) != STR_NONE);
+}
+
+static void daruma_does_not_put_its_own_words_into_a_providers_mouth(void **state)
+{
+    (void)state;
+    daruma_case c = {.target = -1};
+    daruma_failure f = failure(DARUMA_MODEL_NOT_FOUND, "No provider here speaks the dialect of this path.");
+    f.ours = true;
+    assert_str(explained(&f, &c),
+               "The call failed: the model does not exist here. No provider here speaks the dialect of "
+               "this path. daruma sent nothing. Add a provider for it to the configuration, or ask for "
+               "another model.");
+}
+
+static void who_names_nothing_is_not_said_to_have_named_a_parameter(void **state)
+{
+    (void)state;
+    daruma_failure f = failure(DARUMA_INVALID_PARAMETER, "what is this request about?");
+    f.status = 400;
+    assert_str(explained(&f, NULL),
+               "The call failed: the request is not accepted (HTTP 400). The provider says: \"what is "
+               "this request about?\". Look what the provider's documentation says of such a request: "
+               "it did not say what is wrong with it.");
+    f.subject = S("temperature");
+    assert_true(str_find(explained(&f, NULL),
+                         S("a parameter is not accepted by the model (HTTP 400, about temperature)")) != STR_NONE);
 }
 
 static void an_explanation_shows_no_secret(void **state)
@@ -397,6 +509,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_event_is_one_line_of_json_with_all_it_knows),
+        cmocka_unit_test(an_event_joins_to_the_logs_of_both_sides),
+        cmocka_unit_test(what_is_no_traceparent_gives_no_trace),
+        cmocka_unit_test(what_failed_at_each_target_is_a_short_list_without_keys),
         cmocka_unit_test(what_an_event_does_not_know_it_leaves_out),
         cmocka_unit_test(no_text_breaks_the_line_or_shows_a_secret),
         cmocka_unit_test(a_message_is_cut_between_characters_and_no_secret_hides_in_the_cut),
@@ -408,6 +523,8 @@ int main(void)
         cmocka_unit_test(an_explanation_of_what_passes_through_names_its_provider_alone),
         cmocka_unit_test(an_explanation_says_who_said_it),
         cmocka_unit_test(an_explanation_is_honest_when_nothing_was_sent),
+        cmocka_unit_test(daruma_does_not_put_its_own_words_into_a_providers_mouth),
+        cmocka_unit_test(who_names_nothing_is_not_said_to_have_named_a_parameter),
         cmocka_unit_test(an_explanation_shows_no_secret),
         cmocka_unit_test(a_known_key_is_taken_out_of_base64_and_digits_wherever_it_stands),
         cmocka_unit_test(what_is_no_known_key_stays),

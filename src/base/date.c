@@ -163,3 +163,12 @@ void date_write(int64_t wall, char out[21])
     snprintf(out, 21, "%04u-%02u-%02uT%02u:%02u:%02uZ", (unsigned)y % 10000, (unsigned)m % 100, (unsigned)d % 100,
              (unsigned)(rest / 3600) % 100, (unsigned)(rest % 3600 / 60) % 100, (unsigned)(rest % 60) % 100);
 }
+
+void date_say(int64_t wall, char out[20])
+{
+    char ts[21];
+    date_write(wall, ts);
+    ts[10] = ' ';
+    ts[19] = 0;
+    memcpy(out, ts, 20);
+}

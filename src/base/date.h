@@ -13,4 +13,6 @@ int64_t date_duration(daruma_str s, size_t *used);
 bool date_milli(daruma_str s, int64_t *ret);
 /* `wall` unix seconds as "2026-01-02T03:04:05Z" into out[21]. */
 void date_write(int64_t wall, char out[21]);
+/* The same for people: "2026-01-02 03:04:05", UTC, into out[20]. */
+void date_say(int64_t wall, char out[20]);
 #endif

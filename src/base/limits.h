@@ -12,6 +12,11 @@
 #define QUOTE_LOOKS_MAX            3000000      /* at words of an error that a request may cost: 10 to 30 ms of it */
 #define CLASSIFY_MESSAGE_BYTES_MAX 4096         /* of one message; longer ones echo the prompt */
 #define FAILURE_TEXT_BYTES_MAX     500          /* of a message in an event or an explanation */
+#define JOIN_ID_MAX                128 /* bytes of an id that a client or a provider gave, in an event: UUIDs have 36 */
+#define EVENT_LINE_MAX             16384 /* bytes of one event as a line: some texts of 500, most of them much shorter */
+#define LOG_TOLD_S                 60    /* seconds: it is said again no sooner that a log cannot be written */
+#define REASON_MAX                 1500  /* bytes of the reason in an event: an explanation with what failed where */
+#define TRIED_SAID_MAX             8     /* targets that an explanation names with what failed there */
 
 #define HTTP_HEAD_BYTES_MAX        (64u << 10) /* request or answer head; Node allows 16 KiB, agents send large betas */
 #define HTTP_HEADERS_MAX           128         /* fields in one head */

@@ -468,7 +468,7 @@ static void on_drained(call *c, void *user)
 
 chaos *chaos_start(uv_loop_t *loop, const chaos_settings *s, script *script_, char why[256])
 {
-    static const server_ops ops = {on_request, on_gone, on_drained, on_connect};
+    static const server_ops ops = {.request = on_request, .gone = on_gone, .drained = on_drained, .admit = on_connect};
     static const server_limits limits = {.body_bytes = BODY_BYTES_MAX, .connections = CONNECTIONS_MAX};
     chaos *k = calloc(1, sizeof *k);
     if (k && (!(k->stored = stored_new()) || !(k->keep = keep_new())))

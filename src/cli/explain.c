@@ -78,6 +78,11 @@ static void tell_event(daruma_str line, size_t *calls, daruma_arena *a)
         int64_t status = json_int(json_get(line, S("status")), 0);
         if (status)
             buf_printf(&b, " (%s, status %lld)", daruma_kind_name(k), (long long)status);
+        daruma_str id = json_text(json_get(line, S("provider_request_id")), a);
+        if (id.n) { /* what its support asks for */
+            BUF_LIT(&b, ", the provider's request ");
+            buf_put(&b, id);
+        }
         if (message.n) {
             BUF_LIT(&b, "; the provider said: ");
             buf_put(&b, message);

@@ -15,6 +15,9 @@ static const cli_command commands[] = {
     {"profiles", cli_profiles, "what each profile does, side by side"},
     {"classify", cli_classify, "judge error texts: what is it, does waiting help, how long"},
     {"explain", cli_explain, "an error, or a case from the event log, in plain words"},
+    {"report", cli_report, "what failed, what was saved and wasted, where to look: out of event files"},
+    {"cases", cli_cases, "the cases of an event file, one a line"},
+    {"doctor", cli_doctor, "is everything that a gateway needs there? Each line with its remedy"},
     {"replay", cli_replay, "run scenario files through the engine"},
     {"simulate", cli_simulate, "outages in virtual time: what would your configuration survive?"},
     {"loops", cli_loops, "which agents went in circles, out of records of their steps"},
@@ -65,7 +68,7 @@ static int run(int argc, char **argv)
         help(stdout);
         return 0;
     }
-    if (str_eq(name, S("--version")) || str_eq(name, S("-V")))
+    if (str_eq(name, S("--version")) || str_eq(name, S("-V")) || str_eq(name, S("-v")))
         name = S("version");
     for (size_t i = 0; i < COUNT(commands); i++)
         if (str_eq(name, str_of(commands[i].name)))

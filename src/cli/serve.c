@@ -1,6 +1,7 @@
 /* serve.c - `daruma serve`: runs the gateway until it is told to stop. SIGTERM and Ctrl-C let requests end, a second
  * one stops at once; SIGHUP reads the configuration again. */
 #include "base/buf.h"
+#include "base/date.h"
 #include "base/str.h"
 #include "cli/cli.h"
 #include "gateway/gateway.h"
@@ -43,14 +44,26 @@ static void on_drained(void *user)
     stop(s);
 }
 
+/* Begins a line of the log. */
+static void put_date(daruma_buf *b)
+{
+    char date[20];
+    date_say(sys_moment().wall, date);
+    buf_printf(b, "%s  daruma: ", date);
+}
+
 static void on_stop(uv_signal_t *h, int signum)
 {
     serving *s = h->data;
     (void)signum;
     if (!s->g)
         return;
+    char text[120];
+    daruma_buf b = buf_over(text, sizeof text);
+    put_date(&b);
+    BUF_LIT(&b, "stopping; requests under way may end (again: stop now)\n");
     if (!s->draining && !s->quiet)
-        sys_write_now(STDERR_FILENO, S("daruma: stopping; requests under way may end (again: stop now)\n"));
+        sys_write_now(STDERR_FILENO, buf_str(&b));
     s->draining = true;
     sys_service_tell("STOPPING=1");
     gateway_drain(s->g, on_drained, s);
@@ -65,10 +78,12 @@ static void on_hup(uv_signal_t *h, int signum)
     (void)signum;
     if (!s->g)
         return;
-    BUF_LIT(&why, "daruma: the configuration stays as it was: ");
+    put_date(&why);
+    size_t dated = why.n;
+    BUF_LIT(&why, "the configuration stays as it was: ");
     if (gateway_reload(s->g, &waits, &why)) {
-        why.n = 0;
-        buf_printf(&why, "daruma: the configuration was read again%s",
+        why.n = dated;
+        buf_printf(&why, "the configuration was read again%s",
                    waits ? "; `listen` and `limits` hold from the next start on" : "");
     }
     why.n = str_trim(buf_str(&why)).n;

@@ -209,6 +209,24 @@ static bool read_text(conf *r, const conf_option *o, daruma_str s, void *at)
     return true;
 }
 
+/* What to do about an address without a port: with one that is not the loopback's the whole of it is written. */
+static const char *add_the_port(daruma_str s, daruma_arena *a)
+{
+    char z[64];
+    struct in6_addr at;
+    bool bracket = s.n > 2 && s.p[0] == '[' && s.p[s.n - 1] == ']';
+    daruma_str bare = bracket ? str_sub(s, 1, s.n - 2) : s;
+    daruma_buf b = buf_in(a);
+    if (is_number(s))
+        return "put a colon before the port";
+    snprintf(z, sizeof z, STR_FMT, STR_ARG(bare));
+    if (bare.n >= sizeof z || str_starts(bare, S("127.")) || inet_pton(bracket ? AF_INET6 : AF_INET, z, &at) != 1)
+        return "add the port, e.g. :4141";
+    buf_printf(&b, "add the port: %s%s%s:4141", bracket ? "[" : "", z, bracket ? "]" : "");
+    buf_putc(&b, 0);
+    return b.full ? "add the port, e.g. :4141" : b.p;
+}
+
 bool conf_address_read(daruma_str s, daruma_arena *a, conf_address *ret, const char **why)
 {
     size_t colon = s.n;
@@ -223,8 +241,8 @@ bool conf_address_read(daruma_str s, daruma_arena *a, conf_address *ret, const c
     struct in6_addr address;
     daruma_str bare = bracket ? str_sub(host, 1, host.n - 2) : host;
     snprintf(z, sizeof z, STR_FMT, STR_ARG(bare));
-    *why = str_find(s, S("://")) != STR_NONE ? "it is no URL: leave out what stands before the host"
-           : !colon || s.p[s.n - 1] == ']' ? (is_number(s) ? "put a colon before the port" : "add the port, e.g. :4141")
+    *why = str_find(s, S("://")) != STR_NONE                     ? "it is no URL: leave out what stands before the host"
+           : !colon || s.p[s.n - 1] == ']'                       ? add_the_port(s, a)
            : !str_int(str_from(s, colon), &port) || port > 65535 ? "the port is a number up to 65535"
            : !bracket && str_findch(host, ':') != STR_NONE       ? "put an IPv6 address into brackets, e.g. [::1]:4141"
            : bare.n >= sizeof z || inet_pton(bracket ? AF_INET6 : AF_INET, z, &address) != 1

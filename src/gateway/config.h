@@ -55,6 +55,12 @@ typedef struct config_token {
     daruma_str file;
 } config_token;
 
+/* What tokens cost: one row of `prices`. */
+typedef struct config_price {
+    daruma_str model;      /* a target's model, or provider/model; with '*' */
+    int64_t input, output; /* a million tokens, in millionths of whatever unit they are in */
+} config_price;
+
 /* Who may ask: one row of `clients`. */
 typedef struct config_client {
     daruma_str name;
@@ -85,7 +91,10 @@ typedef struct config {
     size_t nothers;
     config_client *clients; /* none: whoever reaches the listener, which is on the loopback then */
     size_t nclients;
-    config_token admin; /* shown for /daruma/status and /daruma/events; empty: on the loopback nothing is asked for */
+    config_token admin;   /* shown for /daruma/status and /daruma/events; empty: on the loopback nothing is asked for */
+    config_price *prices; /* the first that fits counts */
+    size_t nprices;
+    daruma_str usage_file;   /* empty: none */
     config_judgement *judge; /* laid over policy.rules when read */
     size_t njudge;
     fetch_clocks clocks;        /* 5 s to connect, else none */
@@ -143,6 +152,11 @@ const config_model *config_model_of(const config *c, daruma_str asked);
  * asked for "openai-responses" when no provider of its own is there. Index, -1 none. */
 int config_provider_of(const config *c, const dialect *d);
 
+/* Why a log cannot be appended to, or made: an errno, 0 when it can. Nothing is made. */
+int config_log_errno(daruma_str file);
+/* What tokens of a model cost, in billionths of the unit of `prices`; -1: no row is about it, or nothing was counted.
+ */
+int64_t config_cost(const config *c, const daruma_target *t, int64_t input_tokens, int64_t output_tokens);
 /* True if the file gives the provider a key, under `keys` or as a header; else it gets the client's own. */
 bool config_has_key(const config_provider *p);
 /* True if a client that asks in `d` cannot use target `i` of the model: it would get the client's key, which is meant

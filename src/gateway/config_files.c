@@ -38,6 +38,13 @@ static int events_errno(const char *path, int links)
     return access(folder, W_OK | X_OK) == 0 ? 0 : errno;
 }
 
+int config_log_errno(daruma_str file)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, STR_FMT, STR_ARG(file));
+    return events_errno(path, 0);
+}
+
 void config_token_fits(conf *r, daruma_str token)
 {
     for (size_t i = 0; i < token.n; i++)
@@ -99,15 +106,26 @@ static void look_at_certificate(conf *r, const config *c)
     tls_context_free(shown);
 }
 
+static void look_at_log(conf *r, daruma_str file, const char *key)
+{
+    char path[PATH_BYTES];
+    int error = file.n ? config_log_errno(file) : 0;
+    snprintf(path, sizeof path, STR_FMT, STR_ARG(file));
+    conf_go(r, key);
+    if (error)
+        conf_wrong(r, "%.200s: %s", path, strerror(error));
+}
+
 void config_outside(conf *r, config *c, bool listens)
 {
     char path[PATH_BYTES], why[256];
     read_tokens(r, c);
-    snprintf(path, sizeof path, STR_FMT, STR_ARG(c->events_file));
-    int error = c->events_file.n ? events_errno(path, 0) : 0;
-    conf_go(r, "events.file");
-    if (error)
-        conf_wrong(r, "%.200s: %s", path, strerror(error));
+    look_at_log(r, c->events_file, "events.file");
+    look_at_log(r, c->usage_file, "usage.file");
+    if (c->usage_file.n && str_eq(c->usage_file, c->events_file)) {
+        conf_go(r, "usage.file");
+        conf_wrong(r, "events are written to the same file\ngive it another one");
+    }
     snprintf(path, sizeof path, STR_FMT, STR_ARG(c->state));
     conf_go(r, "state");
     struct stat at;

@@ -12,4 +12,7 @@ enum { CONFIG_STDERR_AUTO = 2 }; /* config.events_stderr while it is read: wheth
 void config_outside(conf *r, config *c, bool listens);
 /* Tells what is wrong with a token that clients are to show. It is not repeated. */
 void config_token_fits(conf *r, daruma_str token);
+/* ---- config_prices.c ---- */
+extern const conf_shape config_prices_shape;
+size_t config_prices_warnings(const config *c, daruma_buf *out); /* as config_warnings() */
 #endif

@@ -453,7 +453,7 @@ static const conf_option client_models_element = {
 static const conf_shape client_models_shape = {.element = &client_models_element, .size = sizeof(daruma_str), .max = CONFIG_NAMES_MAX};
 
 static const conf_option clients_rows[] = {
-    {"name", CONF_NAME, NEEDED, AT(config_client, name), .min = 1, .max = 64, .help = "How messages call it."},
+    {"name", CONF_NAME, NEEDED, AT(config_client, name), .min = 1, .max = 64, .help = "How messages, events and the usage log call it."},
     {"token", CONF_TEXT, .flags = CONF_SECRET, AT(config_client, token.value), .min = 1, .max = 4096,
      .help = "What it shows as its API key, or in `x-daruma-token` where it needs its own key for the provider. Better not written out: `${CI_TOKEN}`. 16 characters at least; `openssl rand -hex 32` makes one."},
     {"file", CONF_TEXT, AT(config_client, token.file), .min = 1, .max = 4096, .says = "none", .help = "A file whose first line is the token."},
@@ -554,6 +554,11 @@ static const conf_option events_rows[] = {
 };
 static const conf_shape events_shape = {.of = CONF_ROWS(events_rows)};
 
+static const conf_option usage_rows[] = {
+    {"file", CONF_TEXT, AT(config, usage_file), .min = 1, .max = 4096, .says = "none", .help = "One JSON line for each request is appended to it: time, client, model, target, tokens, status, outcome, milliseconds; nothing of what was said, and no key. doc/events.md"},
+};
+static const conf_shape usage_shape = {.of = CONF_ROWS(usage_rows)};
+
 static const conf_option limits_rows[] = {
     {"body", CONF_SIZE, AT(config, body_bytes_max), .min = 1024, .max = 1 << 30, .fallback = "64MiB", .help = "Of one request body."},
     {"memory", CONF_SIZE, AT(config, all_bytes_max), .min = 1024, .max = INT64_C(1) << 40, .fallback = "1GiB",
@@ -608,6 +613,9 @@ static const conf_option config_rows[] = {
     {"events", CONF_GROUP, .shape = &events_shape, .help = "Where recoveries are told. They are also at `GET /daruma/events`."},
     {"state", CONF_TEXT, AT(config, state), .min = 1, .max = 4096, .says = "none: it ends with the process",
      .help = "A folder where what is known is kept over a restart: who is limited and until when, what models take, windows, compressions, keys of conversations. It holds texts of conversations and no key. Holds from the next start on."},
+    {"usage", CONF_GROUP, .shape = &usage_shape, .help = "Who used how much: a line for each request."},
+    {"prices", CONF_LIST, ITEMS(config, prices), .shape = &config_prices_shape, .says = "none",
+     .help = "What tokens cost: events, the usage log, `/metrics` and `daruma report` say then what was wasted and saved. The first row that fits a model counts."},
     {"limits", CONF_GROUP, .shape = &limits_shape, .help = "What is accepted from clients."},
     {"proxy", CONF_GROUP, .shape = &proxy_shape, .help = "How providers are reached from behind a proxy. `\"\"` is none, whatever the environment says."},
     {"tls", CONF_GROUP, .shape = &tls_shape, .help = "Providers' certificates and names are always verified; to clients daruma speaks TLS with `cert_file` and `key_file`."},

@@ -133,6 +133,12 @@ void config_summary(const config *c, daruma_buf *out)
     put_watch(c, out);
     BUF_LIT(out, "  events     ");
     buf_put(out, c->events_file.n ? c->events_file : S("to no file"));
+    if (c->usage_file.n) {
+        BUF_LIT(out, "\n  usage      ");
+        buf_put(out, c->usage_file);
+    }
+    if (c->nprices)
+        buf_printf(out, "\n  prices     %zu", c->nprices);
     BUF_LIT(out, "\n");
 }
 
@@ -216,6 +222,7 @@ size_t config_warnings(const config *c, daruma_buf *out)
                    "serve cannot\n",
                    STR_ARG(c->listen.host), c->listen.port);
     }
+    n += config_prices_warnings(c, out);
     if (c->clocks.total && c->clocks.first_byte > c->clocks.total) {
         n++;
         BUF_LIT(out, "timeouts: first_byte is longer than total and can never run out\n");

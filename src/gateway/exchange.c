@@ -111,6 +111,7 @@ static void on_head(void *user, const drive_answer *answer)
     exchange *x = user;
     size_t n;
     daruma_header *h = head_for_client(x, answer, &n);
+    x->status = answer->status;
     call_head(x->c, answer->status, h, n, answer->length);
 }
 
@@ -205,9 +206,37 @@ static uint64_t on_tenant(void *user)
     return exchange_tenant(user);
 }
 
+static daruma_str first_field(const http_head *h, const daruma_str *names, size_t n)
+{
+    daruma_str v = {0};
+    for (size_t i = 0; i < n && !v.n; i++)
+        v = http_header(h, names[i]);
+    return v;
+}
+
+/* What the client sent that joins the event to its own logs. */
+static void join(exchange *x, daruma_event *e)
+{
+    static const daruma_str ids[] = {LIT("x-request-id"), LIT("x-client-request-id"), LIT("x-correlation-id"),
+                                     LIT("request-id")};
+    static const daruma_str sessions[] = {LIT("x-session-id"), LIT("session_id"), LIT("session-id"),
+                                          LIT("x-claude-code-session-id")};
+    const http_head *h = &x->c->head;
+    e->client = lock_client(&x->s->cfg, h);
+    if (e->input_tokens >= 0 || e->output_tokens >= 0)
+        e->cost = config_cost(&x->s->cfg, e->target, e->input_tokens, e->output_tokens);
+    e->request_id = exchange_redact(x, NULL, (daruma_str){0}, first_field(h, ids, COUNT(ids)));
+    e->traceparent = http_header(h, S("traceparent"));
+    if (!e->session.n)
+        e->session = first_field(h, sessions, COUNT(sessions));
+    e->session = exchange_redact(x, NULL, (daruma_str){0}, e->session);
+}
+
 static void on_tell(void *user, daruma_event *e)
 {
-    const exchange *x = user;
+    exchange *x = user;
+    if (events_are_read(x->g->events))
+        join(x, e);
     events_emit(x->g->events, e);
 }
 
@@ -281,18 +310,26 @@ static daruma_str on_beside(void *user, daruma_arena *a)
     return buf_str(&b);
 }
 
-static void on_step(void *user, const drive_step *s)
-{
-    (void)s;
-    state_touched(((exchange *)user)->g->state);
-}
-
 static void on_done(void *user, const drive_result *r)
 {
-    gateway *g = ((exchange *)user)->g;
-    meter_count(g->meter, r);
+    const exchange *x = user;
+    int64_t cost = config_cost(&x->s->cfg, r->target, r->input_tokens, r->output_tokens);
+    meter_count(x->g->meter, r);
+    meter_pay(x->g->meter, r->outcome == DARUMA_OUTCOME_RECOVERED ? METER_SAVED : METER_PAID, r->input_tokens,
+              r->output_tokens, cost);
+    usage_put(x, r, cost);
     if (r->outcome != DARUMA_OUTCOME_OK)
-        state_touched(g->state);
+        state_touched(x->g->state);
+}
+
+/* Tokens of an answer that failed are paid for all the same. */
+static void on_step(void *user, const drive_step *s)
+{
+    const exchange *x = user;
+    state_touched(x->g->state);
+    if (s->what == DRIVE_JUDGED && (s->input_tokens >= 0 || s->output_tokens >= 0))
+        meter_pay(x->g->meter, METER_WASTED, s->input_tokens, s->output_tokens,
+                  config_cost(&x->s->cfg, s->target, s->input_tokens, s->output_tokens));
 }
 
 const drive_host exchange_host = {
@@ -377,6 +414,7 @@ static const daruma_failure *came_back(daruma_failure *f)
         .kind = DARUMA_NETWORK,
         .severity = daruma_kind_severity(DARUMA_NETWORK),
         .code = S("loop_detected"),
+        .ours = true,
         .status = 508,
         .wait = -1,
         .limit = -1,

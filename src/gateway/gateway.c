@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "gateway/inside.h"
+#include "gateway/log_file.h"
 #include "sys/sys.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,13 +45,13 @@ static void on_drained(call *c, void *user)
         exchange_drained(c->user);
 }
 
-static const server_ops ops = {.request = on_request, .gone = on_gone, .drained = on_drained};
+static const server_ops ops = {.request = on_request, .gone = on_gone, .drained = on_drained, .refusal = call_words};
 
 static bool open_events(gateway *g, const config *cfg, daruma_buf *why)
 {
     char cause[512];
     bool aloud = g->options.loud || (cfg->events_stderr && !g->options.quiet);
-    if (events_open(g->events, cfg->events_file, aloud, cause))
+    if (events_open(g->events, cfg->events_file, aloud, cause) && log_file_open(g->usage, cfg->usage_file, cause))
         return true;
     buf_putz(why, cause);
     return false;
@@ -63,13 +64,14 @@ static bool start(gateway *g, daruma_buf *why)
     size_t bytes = daruma_health_bytes(HEALTH_PLACES);
     g->health_memory = malloc(bytes);
     g->events = events_new();
+    g->usage = usage_new();
     a = arena_over(g->health_memory, g->health_memory ? bytes : 0);
     g->turns = turns_new(g->loop);
     g->meter = meter_new();
     g->drive.host = &exchange_host;
     g->drive.rooms = &exchange_rooms;
     g->drive.health = daruma_health_new(&a, HEALTH_PLACES);
-    if (!g->drive.health || !driver_begin(&g->drive) || !g->events || !g->turns || !g->meter) {
+    if (!g->drive.health || !driver_begin(&g->drive) || !g->events || !g->usage || !g->turns || !g->meter) {
         BUF_LIT(why, "there is no memory");
         return false;
     }
@@ -100,6 +102,7 @@ static void gateway_free(gateway *g)
     exchange_free_idle(g);
     setup_drop(g->now);
     events_free(g->events);
+    usage_free(g->usage);
     turns_free(g->turns);
     meter_free(g->meter);
     jobs_free(g->jobs);
@@ -208,10 +211,13 @@ bool gateway_asked(const gateway *g)
 void gateway_summary(const gateway *g, daruma_buf *out)
 {
     const drive_counts *n = &g->drive.counts;
-    buf_printf(out, "daruma: %llu request%s, %llu call%s to providers.", (unsigned long long)n->requests,
-               n->requests == 1 ? "" : "s", (unsigned long long)n->calls, n->calls == 1 ? "" : "s");
-    if (n->recovered) {
-        buf_printf(out, " Recovered %llu (", (unsigned long long)n->recovered);
+    uint64_t recovered = n->recovered + n->passed_recovered;
+    buf_printf(out, "daruma: %llu request%s", (unsigned long long)n->requests, n->requests == 1 ? "" : "s");
+    if (n->passed)
+        buf_printf(out, " and %llu passed on", (unsigned long long)n->passed);
+    buf_printf(out, ", %llu call%s to providers.", (unsigned long long)n->calls, n->calls == 1 ? "" : "s");
+    if (recovered) {
+        buf_printf(out, " Recovered %llu (", (unsigned long long)recovered);
         put_kinds(out, n->saved);
         BUF_LIT(out, ")");
         if (n->waited_ms) {
@@ -226,7 +232,7 @@ void gateway_summary(const gateway *g, daruma_buf *out)
         buf_printf(out, " Not recovered: %llu (%llu explained, %llu broken off, %llu failed).",
                    (unsigned long long)lost, (unsigned long long)n->explained, (unsigned long long)n->degraded,
                    (unsigned long long)n->failed);
-    if (!n->recovered && !lost)
+    if (!recovered && !lost)
         BUF_LIT(out, " Nothing had to be recovered.");
     BUF_LIT(out, "\n");
 }

@@ -121,6 +121,7 @@ typedef struct event_log event_log;
 event_log *events_new(void);
 bool events_open(event_log *l, daruma_str file, bool to_stderr, char why[512]);
 void events_free(event_log *l);
+bool events_are_read(const event_log *l); /* as lines of JSON: else nobody needs what joins them to other logs */
 void events_emit(event_log *l, const daruma_event *e);
 void events_status(const event_log *l, daruma_buf *out); /* a member of a JSON object: events written and lost */
 void events_count(const event_log *l, uint64_t *written, uint64_t *lost);
@@ -163,6 +164,7 @@ struct gateway {
     jobs *jobs;        /* work under way, and what waits for it */
     turns *turns;
     meter *meter;
+    struct log_file *usage; /* a line for each request that is over */
     bool draining;
     void (*drained)(void *user);
     void *drained_user;
@@ -181,6 +183,7 @@ struct exchange {
     const dialect *d; /* of the path; NULL: nobody's */
     uv_timer_t timer;
     bool timer_on;
+    int status;          /* that went to the client, 0 none yet */
     uint64_t credential; /* hash of what the client showed */
     uint64_t tenant;     /* the same keyed, 0 not asked for yet */
     job *job;            /* work for it is under way beside the loop */
@@ -270,6 +273,8 @@ bool lock_refuses(gateway *g, call *c);
 bool lock_refuses_admin(gateway *g, call *c);
 /* Is it a token of one of our clients, with or without "Bearer"? Such a one goes to no provider. */
 bool lock_is_token(const config *c, daruma_str value);
+/* The name of the client whose token the request shows; empty: nobody's. */
+daruma_str lock_client(const config *c, const http_head *h);
 bool lock_prepare(setup *s); /* what clients had left of their rates goes on; false: there is no memory */
 
 /* ---- refuse.c ---- */
@@ -277,6 +282,8 @@ bool lock_prepare(setup *s); /* what clients had left of their rates goes on; fa
 /* Answers with an error of daruma's own, in the form of the dialect that the request speaks, and ends the call. It is
  * counted, and told in an event, the first of many at a time. `wait`: after that it may be asked again, -1 never. */
 void call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind, daruma_ms wait, daruma_str message);
+/* What a client reads whom the server refuses before its request is whole: server_ops.refusal. */
+void call_words(const http_head *h, int status, const char *words, daruma_buf *out, void *user);
 const char *refusal_name(refusal why);                   /* static */
 void refusals_status(const gateway *g, daruma_buf *out); /* a member of a JSON object: how many, by reason */
 
@@ -284,6 +291,13 @@ void refusals_status(const gateway *g, daruma_buf *out); /* a member of a JSON o
 
 /* Answers 426 to a WebSocket handshake; false: it is none. */
 bool upgrade_refuses(call *c);
+
+/* ---- usage.c: who used how much ---- */
+
+struct log_file *usage_new(void); /* NULL without memory */
+void usage_free(struct log_file *f);
+/* A line for a request that is over. `cost`: as config_cost() says. */
+void usage_put(const exchange *x, const drive_result *r, int64_t cost);
 
 /* ---- metrics.c ---- */
 

@@ -55,6 +55,12 @@ static int who_asks(const config *c, const http_head *h)
     return found;
 }
 
+daruma_str lock_client(const config *c, const http_head *h)
+{
+    int who = c->nclients ? who_asks(c, h) : -1;
+    return who < 0 ? (daruma_str){0} : c->clients[who].name;
+}
+
 /* ---- models ---------------------------------------------------------------------- */
 
 static bool may_ask(const config_client *k, daruma_str model)

@@ -12,6 +12,7 @@ const uint32_t meter_tokens[METER_TOKENS] = {1,     4,     16,     64,      256,
                                              16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864};
 
 struct meter {
+    meter_sum sums[METER_USES];
     size_t n;
     meter_row *rows[METER_ROWS_MAX + METER_OTHERS_MAX];
 };
@@ -101,4 +102,21 @@ void meter_count(meter *m, const drive_result *r)
         put(row->input, meter_tokens, METER_TOKENS, &row->input_tokens, r->input_tokens);
     if (r->output_tokens >= 0)
         put(row->output, meter_tokens, METER_TOKENS, &row->output_tokens, r->output_tokens);
+}
+
+static void add_known(int64_t *sum, int64_t v)
+{
+    *sum = v > 0 ? add_sat(*sum, v) : *sum;
+}
+
+void meter_pay(meter *m, meter_use u, int64_t input_tokens, int64_t output_tokens, int64_t cost)
+{
+    add_known(&m->sums[u].input_tokens, input_tokens);
+    add_known(&m->sums[u].output_tokens, output_tokens);
+    add_known(&m->sums[u].cost, cost);
+}
+
+const meter_sum *meter_paid(const meter *m, meter_use u)
+{
+    return &m->sums[u];
 }

@@ -22,10 +22,25 @@ typedef struct meter_row {
     uint64_t well_ms, failed_ms, first_ms, input_tokens, output_tokens; /* sums */
 } meter_row;
 
+/* What tokens were for. */
+typedef enum meter_use {
+    METER_PAID,   /* requests that went well at once, or ended without an answer */
+    METER_SAVED,  /* requests that were answered behind a failure: the answer */
+    METER_WASTED, /* answers that failed on the way */
+    METER_USES
+} meter_use;
+typedef struct meter_sum {
+    int64_t input_tokens, output_tokens;
+    int64_t cost; /* billionths of the unit of `prices` */
+} meter_sum;
+
 meter *meter_new(void); /* NULL without memory */
 void meter_free(meter *m);
 /* A request is over. What nobody was asked for counts nowhere. */
 void meter_count(meter *m, const drive_result *r);
+/* Adds tokens and what they cost; what is below 0 is not known and counts nothing. */
+void meter_pay(meter *m, meter_use u, int64_t input_tokens, int64_t output_tokens, int64_t cost);
+const meter_sum *meter_paid(const meter *m, meter_use u);
 size_t meter_rows(const meter *m);
 const meter_row *meter_row_at(const meter *m, size_t i);
 #endif

@@ -214,6 +214,36 @@ static void put_models(const page *p, const meter *m)
     }
 }
 
+/* ---- money ---- */
+
+static void put_tokens_of(const page *p, const char *name, const char *help, const meter_sum *s)
+{
+    begin(p, name, "counter", help);
+    one_of(p, name, "gen_ai_token_type", "input", (uint64_t)s->input_tokens);
+    one_of(p, name, "gen_ai_token_type", "output", (uint64_t)s->output_tokens);
+}
+
+static void put_cost(const page *p, const char *name, const char *help, int64_t cost)
+{
+    begin(p, name, "counter", help);
+    buf_printf(p->out, "%s_total %lld.%09lld\n", name, (long long)(cost / 1000000000), (long long)(cost % 1000000000));
+}
+
+static void put_money(const page *p, const gateway *g)
+{
+    const meter_sum *paid = meter_paid(g->meter, METER_PAID), *saved = meter_paid(g->meter, METER_SAVED),
+                    *wasted = meter_paid(g->meter, METER_WASTED);
+    put_tokens_of(p, "daruma_tokens_saved", "Tokens of requests that were answered behind a failure.", saved);
+    put_tokens_of(p, "daruma_tokens_wasted", "Tokens of answers that failed, as far as providers had counted them.",
+                  wasted);
+    if (!g->now->cfg.nprices)
+        return;
+    put_cost(p, "daruma_cost", "What all tokens cost, in the unit of the configured prices.",
+             add_sat(paid->cost, add_sat(saved->cost, wasted->cost)));
+    put_cost(p, "daruma_cost_saved", "Of it for requests that were answered behind a failure.", saved->cost);
+    put_cost(p, "daruma_cost_wasted", "Of it for answers that failed.", wasted->cost);
+}
+
 /* ---- the page ---- */
 
 static void put_process(const page *p, gateway *g)
@@ -253,6 +283,7 @@ void metrics_write(gateway *g, bool open, daruma_buf *out)
     put_recovery(&p, &g->drive.counts);
     put_targets(&p, g, gateway_now(g).now);
     put_models(&p, g->meter);
+    put_money(&p, g);
     put_process(&p, g);
     if (open)
         BUF_LIT(out, "# EOF\n");

@@ -68,6 +68,33 @@ void refusals_status(const gateway *g, daruma_buf *out)
     BUF_LIT(out, "},");
 }
 
+void call_words(const http_head *h, int status, const char *words, daruma_buf *out, void *user)
+{
+    const gateway *g = user;
+    const dialect *d = dialect_of_path(h->path);
+    char text[400];
+    daruma_buf b = buf_over(text, sizeof text);
+    bool large = status == 413;
+    daruma_failure f = {.kind = large ? DARUMA_REQUEST_TOO_LARGE : DARUMA_OVERLOADED,
+                        .status = status,
+                        .wait = large ? -1 : 1000,
+                        .limit = -1,
+                        .used = -1,
+                        .requested = -1};
+    if (large && h->length > 0)
+        buf_printf(&b, "The body of this request has %lld bytes, and ", (long long)h->length);
+    else if (large)
+        BUF_LIT(&b, "The body of this request is too large: ");
+    if (large)
+        buf_printf(&b, "daruma takes %llu (`limits.body` in its configuration). Send less, or raise the limit.",
+                   (unsigned long long)g->now->cfg.body_bytes_max);
+    else
+        buf_printf(&b, "daruma cannot take this request now: %s.", words);
+    d = d ? d : head_dialect(h);
+    d->write_error(out, &f, status, buf_str(&b), (daruma_str){0});
+    BUF_LIT(out, "\n");
+}
+
 void call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind, daruma_ms wait, daruma_str message)
 {
     char seconds[24];

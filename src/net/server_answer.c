@@ -206,14 +206,27 @@ bool call_started(const call *call_)
     return conn_of(call_)->started;
 }
 
+/* The body in the words of the client's API; 0: there is none of it. */
+static int own_words(conn *c, const http_fault *why, char *room, size_t n)
+{
+    daruma_buf b = buf_over(room, n);
+    bool read = c->state == IN_BODY || c->state == IN_CHUNKS || why->status == 413; /* the head is there */
+    if (!read || (why->status != 413 && why->status != 503) || !c->server->ops.refusal || !c->call.head.method.n)
+        return 0;
+    c->server->ops.refusal(&c->call.head, why->status, why->why, &b, c->server->user);
+    return b.full ? 0 : (int)b.n;
+}
+
 void conn_refuse(conn *c, const http_fault *why)
 {
-    char body[256], head[256];
+    char body[1024], head[256];
     const char *type = why->status == 413   ? "request_too_large"
                        : why->status == 503 ? "overloaded_error"
                                             : "invalid_request_error";
     /* Both the Anthropic and the OpenAI SDKs read this shape. */
-    int nbody = snprintf(body, sizeof body, "{\"type\":\"error\",\"error\":{\"type\":\"%s\",\"message\":\"%s\"}}\n",
+    int nbody = own_words(c, why, body, sizeof body);
+    if (!nbody)
+        nbody = snprintf(body, sizeof body, "{\"type\":\"error\",\"error\":{\"type\":\"%s\",\"message\":\"%s\"}}\n",
                          type, why->why);
     int nhead = snprintf(head, sizeof head,
                          "HTTP/1.1 %d %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\n%s"

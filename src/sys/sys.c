@@ -169,6 +169,7 @@ int sys_open_log(const char *path)
 void sys_ignore_sigpipe(void)
 {
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a log that reached the limit of `ulimit -f` is a log that cannot be written */
 }
 
 void sys_descriptors_all(void)

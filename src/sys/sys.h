@@ -27,7 +27,8 @@ void sys_memory_give_back(void);
 size_t sys_write_now(int fd, daruma_str bytes);
 /* Opens a file or a pipe for appending, without waiting for whoever reads the pipe. -1 and errno. */
 int sys_open_log(const char *path);
-/* Writing to a closed socket or pipe becomes an error instead of a signal. Any number of times. */
+/* Writing to a closed socket or pipe, or to a file at its limit, becomes an error instead of a signal. Any number of
+ * times. */
 void sys_ignore_sigpipe(void);
 /* As many descriptors as the system lets us have: each request under way takes two. */
 void sys_descriptors_all(void);

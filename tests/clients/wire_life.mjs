@@ -367,6 +367,7 @@ holds("daruma explain: a case of the event file, and an error on stdin, in plain
     assert.equal(r.code, 0, r.err);
     assert.match(r.out, /call 1 to main\/m-single failed/);
     assert.match(r.out, /call 2 to main\/m-single failed/);
+    assert.match(r.out, /, the provider's request req_[0-9a-f]+/);
     assert.match(r.out, /credit|quota|billing/i);
     assert.doesNotMatch(r.out, /[{}]|sk-/);
     assert.equal((await run(["explain", "--events", pair.eventsFile, "0000000000000000"])).code, 1);

@@ -167,6 +167,7 @@ static void nobody_well(session *x, daruma_admission a, daruma_moment at)
                                       .used = -1,
                                       .requested = -1,
                                       .wait = asked ? -1 : daruma_case_again_in(&x->kase, NULL, at.now)};
+        x->failure.ours = asked;
         if (asked)
             x->failure.message =
                 large ? S("This request is too large to be written for another dialect, and every target of its model "

@@ -144,12 +144,18 @@ typedef struct drive_step {
     const daruma_failure *failure;
     const daruma_remedy *remedy;
     const struct mend_report *report;
-    daruma_kind kind; /* of STOPPED */
+    daruma_kind kind;            /* of STOPPED */
+    const daruma_target *target; /* of JUDGED: who failed */
+    int64_t input_tokens;        /* ... as far as it had counted until then, -1 not said */
+    int64_t output_tokens;
 } drive_step;
 
 /* What became of a request, when it is over. */
 typedef struct drive_result {
     const daruma_target *target; /* who answered, or was asked last; NULL: nobody was */
+    daruma_str model;            /* as the client asked for it; may be empty */
+    uint64_t case_id;
+    uint32_t attempts; /* calls in all */
     daruma_outcome outcome;
     daruma_ms took;       /* from its opening to its end */
     daruma_ms first;      /* ... to the first bytes of a stream that the client got, -1 there were none */
@@ -230,6 +236,7 @@ typedef struct drive_options {
 typedef struct drive_counts {
     uint64_t requests, ok, recovered, explained, failed, cancelled, degraded; /* of recoverable routes, by outcome */
     uint64_t passed;                                                          /* requests on other paths */
+    uint64_t passed_recovered;          /* ... of them those that were answered behind a failure */
     uint64_t unchecked;                 /* answers that went out unread: encoded, or too large */
     uint64_t side_calls;                /* questions of our own: summaries and the like */
     uint64_t jobs;                      /* pieces of work on large requests, done beside the loop */

@@ -38,6 +38,7 @@ static daruma_str explanation(session *x)
     if (in > 0 && daruma_kind_passes(f.kind))
         f.wait = in; /* as in the header */
     daruma_explain(&f, &x->kase, &b);
+    session_say_tried(x, &b);
     return buf_str(&b);
 }
 
@@ -56,6 +57,8 @@ static void announce(session *x, daruma_outcome o)
         return;
     if (!e.reason.n)
         e.reason = explanation(x); /* as the client is told it */
+    e.tried = x->tried;
+    e.ntried = x->ntried;
     session_event(x, &e);
 }
 

@@ -177,6 +177,9 @@ struct session {
     daruma_str failed_event; /* the provider's error event in the midst of a stream; not gone out yet */
     daruma_header *failed_headers;
     size_t nfailed_headers;
+    daruma_str theirs;   /* the provider's id of the call that failed or answered last */
+    daruma_tried *tried; /* how each target failed last, in the order in which they first did; call's arena */
+    size_t ntried;
     /* mending: NULL while there is nothing to mend. The first in the call's arena, the second in its own */
     session_mending *h;
     talk *t;
@@ -190,6 +193,12 @@ struct session {
 static inline bool session_passes(const session *x)
 {
     return !x->d || x->opaque;
+}
+
+/* What passes through was refused by the provider: nobody judges it, but it did not go well. */
+static inline bool session_said_no(const session *x)
+{
+    return session_passes(x) && x->status >= 400;
 }
 
 /* Tells the host of a step, where it listens. */
@@ -207,6 +216,13 @@ daruma_str session_answer_id(session *x); /* empty: it has none, or not where id
 /* The attempt is sent once more on a fresh connection, because of x->failure: the provider did not receive it. */
 void session_resent(session *x);
 void session_event(session *x, daruma_event *e);
+void session_tell_result(session *x, daruma_outcome o); /* the host hears what became of it */
+/* Remembers that a call to the target failed so, for the end. */
+void session_tried(session *x, int target, const daruma_failure *f);
+/* The id that a provider gave its answer, empty: none. Borrowed from the fields. */
+daruma_str session_their_id(const daruma_header *h, size_t n);
+/* A text behind the explanation: how each target failed, where several did. */
+void session_say_tried(const session *x, daruma_buf *out);
 /* That was done to the request or to the answer, beside what the ladder sends: the client is told, and it is counted.
  */
 void session_did(session *x, daruma_remedy_kind r);

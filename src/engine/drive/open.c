@@ -223,7 +223,8 @@ static void choose_targets(session *x, const session_request *q, const uint32_t 
                             .used = -1,
                             .requested = -1,
                             .severity = daruma_kind_severity(DARUMA_MODEL_NOT_FOUND),
-                            .message = q->no_target};
+                            .message = q->no_target,
+                            .ours = true};
         refuse(x, &f);
         return;
     }

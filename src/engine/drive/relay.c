@@ -35,6 +35,8 @@ daruma_header *relay_fields(const drive_head *h, daruma_arena *a, size_t *ret_n)
 
 daruma_outcome relay_outcome(const session *x)
 {
+    if (session_said_no(x))
+        return DARUMA_OUTCOME_FAILED;
     return x->kase.remedies || x->failure.kind ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK;
 }
 
@@ -153,6 +155,8 @@ static void on_head(drive_call *c, const drive_head *h)
     session *x = c->x;
     x->status = h->status;
     x->headers = relay_fields(h, &x->scratch, &x->nheaders);
+    if (x->failure.kind || x->recovering) /* events will tell of this call */
+        x->theirs = arena_copy(x->arena, session_redact_sent(x, session_their_id(x->headers, x->nheaders)));
     if (!is_failure(x, h->status) && x->streaming)
         daruma_case_headed(&x->kase, session_now(x));
     if (is_failure(x, h->status)) {

@@ -76,6 +76,9 @@ static void rival_failed(rival *r, daruma_evidence *ev)
     e.target = &x->targets[r->target];
     e.attempt = x->kase.attempts;
     e.took = ev->took;
+    e.provider_request_id =
+        session_redact_sent_of(x, r->target, r->call.secret, session_their_id(ev->headers, ev->nheaders));
+    session_tried(x, r->target, &f);
     session_tell(x, DARUMA_WHEN_FAILED, &e);
     daruma_case_hedge_ended(&x->kase, &f, at);
     driver_wake(x->v);
@@ -164,6 +167,7 @@ static void rival_takes_over(rival *r)
                                   .requested = -1};
     x->v->counts.wasted_ms += (uint64_t)(at.now - x->attempt_started);
     x->v->counts.kinds[DARUMA_TIMEOUT]++;
+    session_tried(x, x->kase.target, &x->failure);
     hedge_takes_over(x, NULL);
 }
 

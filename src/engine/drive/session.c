@@ -218,40 +218,7 @@ void session_clock(session *x)
     session_timer(x);
 }
 
-/* ---- events and counts ---- */
-
-void session_event(session *x, daruma_event *e)
-{
-    e->at = session_now(x);
-    e->case_id = x->kase.id;
-    if (!e->target && x->kase.target >= 0 && (size_t)x->kase.target < x->kase.ntargets)
-        e->target = &x->targets[x->kase.target];
-    x->v->host->tell(x->user, e);
-}
-
-void session_tell(session *x, daruma_when when, daruma_event *e)
-{
-    daruma_event as = *e;
-    if (daruma_event_when(&as, when, &x->kase))
-        session_event(x, &as);
-}
-
-/* The host hears what became of it. */
-static void tell_result(session *x, daruma_outcome o)
-{
-    const stream_view *v = &x->view;
-    int at = x->kase.target;
-    drive_result r = {.target = at >= 0 && x->targets ? &x->targets[at] : NULL,
-                      .outcome = o,
-                      .took = x->v->at.now - x->started,
-                      .first = x->first_ms ? (daruma_ms)x->first_ms : -1,
-                      .input_tokens = v->input_tokens > 0 ? v->input_tokens : -1,
-                      .output_tokens = v->output_tokens > 0 ? v->output_tokens : -1,
-                      .stream = x->streaming,
-                      .passed = !x->d};
-    if (x->v->host->done)
-        x->v->host->done(x->user, &r);
-}
+/* ---- the end ---- */
 
 void session_end(session *x, daruma_outcome o, drive_end how)
 {
@@ -264,6 +231,7 @@ void session_end(session *x, daruma_outcome o, drive_end how)
     n->waited_ms += (uint64_t)x->kase.waited;
     if (!x->d) {
         n->passed++;
+        n->passed_recovered += o == DARUMA_OUTCOME_RECOVERED;
     } else {
         n->requests++;
         uint64_t *by[] = {[DARUMA_OUTCOME_OK] = &n->ok,
@@ -279,7 +247,7 @@ void session_end(session *x, daruma_outcome o, drive_end how)
     if (o == DARUMA_OUTCOME_RECOVERED && x->kase.attempts > 1) /* else nothing failed, something was mended */
         n->saved[x->kase.last]++;
     x->here = false;
-    tell_result(x, o);
+    session_tell_result(x, o);
     give_back(x);
     x->v->host->over(x->user, how);
 }
@@ -320,11 +288,17 @@ void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive
         e.outcome = DARUMA_OUTCOME_RECOVERED;
         e.attempts = x->kase.attempts;
         e.took = at.now - x->started;
+        e.input_tokens = input_tokens > 0 ? input_tokens : -1;
+        e.output_tokens = output_tokens > 0 ? output_tokens : -1;
         session_tell(x, DARUMA_WHEN_RECOVERED, &e);
     }
     x->view.input_tokens = input_tokens;
     x->view.output_tokens = output_tokens;
-    session_end(x, recovered ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK, how);
+    session_end(x,
+                session_said_no(x) ? DARUMA_OUTCOME_FAILED
+                : recovered        ? DARUMA_OUTCOME_RECOVERED
+                                   : DARUMA_OUTCOME_OK,
+                how);
 }
 
 /* Keeps what the final answer may need: the provider's own words, in memory of the call. */
@@ -339,6 +313,7 @@ static void keep_failure(session *x, const daruma_evidence *ev)
     for (size_t i = 0; i < x->nfailed_headers; i++)
         x->failed_headers[i] =
             (daruma_header){arena_copy(a, ev->headers[i].name), arena_copy(a, session_redact_field(x, ev->headers[i]))};
+    x->theirs = session_their_id(x->failed_headers, x->nfailed_headers);
 }
 
 /* A path that is not ours to repeat may still be repeated when nothing can have happened yet. */
@@ -526,7 +501,13 @@ void session_failed(session *x, const daruma_evidence *ev)
     x->failure.own = all ? x->failure.message : session_tool_words(x, x->failure.own);
     x->failure.subject = session_tool_words(x, x->failure.subject);
     session_mend_reconsider(x, &x->failure);
-    session_step(x, &(drive_step){.what = DRIVE_JUDGED, .failure = &x->failure});
+    session_tried(x, x->kase.target, &x->failure);
+    drive_step judged = {.what = DRIVE_JUDGED,
+                         .failure = &x->failure,
+                         .target = &x->targets[x->kase.target],
+                         .input_tokens = x->view.input_tokens > 0 ? x->view.input_tokens : -1,
+                         .output_tokens = x->view.output_tokens > 0 ? x->view.output_tokens : -1};
+    session_step(x, &judged);
     if (out)
         x->v->host->cancel(out);
     x->v->counts.kinds[x->failure.kind]++;
@@ -535,6 +516,8 @@ void session_failed(session *x, const daruma_evidence *ev)
     e.failure = &x->failure;
     e.attempt = x->kase.attempts;
     e.took = seen.took;
+    e.input_tokens = judged.input_tokens;
+    e.output_tokens = judged.output_tokens;
     session_tell(x, DARUMA_WHEN_FAILED, &e);
     x->kase.safe_twice = safe_again(x, &seen);
     x->kase.done_once = !session_passes(x) && effects_done(x, &seen);

@@ -25,15 +25,20 @@ static void put_word(daruma_buf *out, const char *field, const char *word)
     buf_json(out, str_of(word));
 }
 
-/* Text of others. Empty ones are left out. */
-static void put_text(daruma_buf *out, const char *field, daruma_str text)
+static void put_clean(daruma_buf *out, const char *field, daruma_str text, size_t max)
 {
     char room[WORDS_ROOM_BYTES];
     daruma_arena a = arena_over(room, sizeof room);
     if (!text.n)
         return;
     name(out, field);
-    buf_json(out, words_clean(text, FAILURE_TEXT_BYTES_MAX, &a));
+    buf_json(out, words_clean(text, max, &a));
+}
+
+/* Text of others. Empty ones are left out. */
+static void put_text(daruma_buf *out, const char *field, daruma_str text)
+{
+    put_clean(out, field, text, FAILURE_TEXT_BYTES_MAX);
 }
 
 /* -1 is unknown and left out. */
@@ -59,6 +64,7 @@ static void write_failure(const daruma_failure *f, daruma_buf *out)
     name(out, "retryable");
     buf_putz(out, f->retryable ? "true" : "false");
     put_number(out, "status", f->status > 0 ? f->status : -1);
+    put_word(out, "net", f->net != DARUMA_NET_NONE ? daruma_net_name(f->net) : "");
     put_text(out, "code", f->code);
     put_text(out, "subject", f->subject);
     put_text(out, "message", f->message);
@@ -95,6 +101,74 @@ static void write_verdict(const daruma_verdict *v, daruma_buf *out)
     put_number(out, "step", v->step);
 }
 
+/* The ids of a traceparent (https://www.w3.org/TR/trace-context/): 00-TRACE-SPAN-FLAGS, small hexadecimal digits, and
+ * in later versions more behind it. What is none is left out. */
+static void write_trace(daruma_str t, daruma_buf *out)
+{
+    static const char form[] = "xx-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx-xxxxxxxxxxxxxxxx-xx";
+    bool trace = false, span = false;
+    t = str_trim(t);
+    if (t.n < sizeof form - 1 || (t.n > sizeof form - 1 && (str_starts(t, S("00")) || t.p[sizeof form - 1] != '-')) ||
+        str_starts(t, S("ff")))
+        return;
+    for (size_t i = 0; i < sizeof form - 1; i++) {
+        bool hex = ch_digit(t.p[i]) || ('a' <= t.p[i] && t.p[i] <= 'f');
+        if (form[i] == '-' ? t.p[i] != '-' : !hex)
+            return;
+        trace |= 3 <= i && i < 35 && t.p[i] != '0';
+        span |= 36 <= i && i < 52 && t.p[i] != '0';
+    }
+    if (!trace || !span)
+        return;
+    name(out, "trace_id");
+    buf_json(out, str_sub(t, 3, 32));
+    name(out, "span_id");
+    buf_json(out, str_sub(t, 36, 16));
+}
+
+/* What joins the line to others' logs. */
+static void write_ids(const daruma_event *e, daruma_buf *out)
+{
+    put_clean(out, "client", e->client, JOIN_ID_MAX);
+    put_clean(out, "asked", e->asked, JOIN_ID_MAX * 2);
+    put_clean(out, "request_id", e->request_id, JOIN_ID_MAX);
+    put_clean(out, "provider_request_id", e->provider_request_id, JOIN_ID_MAX);
+    if (e->session.n) {
+        put_clean(out, "session", e->session, JOIN_ID_MAX);
+    } else if (e->conversation) {
+        name(out, "session");
+        BUF_LIT(out, "\"");
+        buf_hex64(out, e->conversation);
+        BUF_LIT(out, "\"");
+    }
+    write_trace(e->traceparent, out);
+}
+
+static void write_tried(const daruma_event *e, daruma_buf *out)
+{
+    char text[JOIN_ID_MAX * 2];
+    if (!e->ntried)
+        return;
+    name(out, "tried");
+    for (size_t i = 0; i < e->ntried; i++) {
+        const daruma_tried *t = &e->tried[i];
+        daruma_buf target = buf_over(text, sizeof text);
+        buf_put(&target, str_sub(t->target->provider, 0, JOIN_ID_MAX / 2));
+        buf_putc(&target, '/');
+        buf_put(&target, str_sub(t->target->model, 0, JOIN_ID_MAX));
+        buf_putz(out, i ? ",{" : "[{");
+        BUF_LIT(out, "\"kind\":");
+        buf_json(out, str_of(daruma_kind_name(t->kind)));
+        put_clean(out, "target", buf_str(&target), sizeof text);
+        put_clean(out, "key", t->target->key, JOIN_ID_MAX);
+        put_word(out, "net", t->net != DARUMA_NET_NONE ? daruma_net_name(t->net) : "");
+        put_number(out, "status", t->status > 0 ? t->status : -1);
+        put_number(out, "wait_ms", t->wait);
+        BUF_LIT(out, "}");
+    }
+    BUF_LIT(out, "]");
+}
+
 void daruma_event_write(const daruma_event *e, daruma_buf *out)
 {
     BUF_LIT(out, "{\"event\":");
@@ -110,6 +184,7 @@ void daruma_event_write(const daruma_event *e, daruma_buf *out)
         buf_hex64(out, e->case_id);
         BUF_LIT(out, "\"");
     }
+    write_ids(e, out);
     if (e->failure)
         write_failure(e->failure, out);
     if (e->remedy) {
@@ -130,7 +205,14 @@ void daruma_event_write(const daruma_event *e, daruma_buf *out)
         put_word(out, "outcome", daruma_outcome_name(e->outcome));
     put_number(out, "attempts", e->attempts);
     put_number(out, "took_ms", e->took);
-    put_text(out, "reason", e->reason);
+    put_number(out, "input_tokens", e->input_tokens);
+    put_number(out, "output_tokens", e->output_tokens);
+    if (e->cost >= 0) {
+        name(out, "cost");
+        buf_printf(out, "%lld.%09lld", (long long)(e->cost / 1000000000), (long long)(e->cost % 1000000000));
+    }
+    write_tried(e, out);
+    put_clean(out, "reason", e->reason, REASON_MAX);
     write_mending(e, out);
     put_text(out, "tool", e->tool);
     if (e->verdict)
@@ -170,6 +252,10 @@ static void say_failure(const daruma_failure *f, bool words, daruma_buf *out)
     buf_putz(out, daruma_kind_name(f->kind));
     if (f->status > 0)
         buf_printf(out, " (%d)", f->status);
+    if (words && f->net != DARUMA_NET_NONE) {
+        BUF_LIT(out, ": ");
+        buf_putz(out, daruma_net_words(f->net));
+    }
     if (words && f->message.n) {
         BUF_LIT(out, ": ");
         say_text(f->message, out);
@@ -210,9 +296,9 @@ static void say_part(daruma_buf *out, const char *before, daruma_str text)
 void daruma_event_say(const daruma_event *e, daruma_buf *out)
 {
     if (e->at.wall > 0) {
-        char ts[21];
-        date_write(e->at.wall, ts);
-        buf_put(out, (daruma_str){ts + 11, 8});
+        char ts[20];
+        date_say(e->at.wall, ts);
+        buf_putz(out, ts);
         BUF_LIT(out, "  ");
     }
     if (e->case_id)

@@ -55,6 +55,12 @@ static bool about_a_call(daruma_kind k)
     return s < DARUMA_SICK_TOOL && k != DARUMA_TOOL_UNKNOWN && k != DARUMA_TOOL_ARGUMENTS;
 }
 
+/* Is the request refused without a word about what in it is wrong? Then nothing in it is blamed. */
+static bool names_nothing(const daruma_failure *f)
+{
+    return f->kind == DARUMA_INVALID_PARAMETER && !f->subject.n;
+}
+
 static void put_what(daruma_buf *out, const daruma_failure *f, const daruma_case *c)
 {
     const char *words = daruma_kind_words(f->kind);
@@ -72,7 +78,7 @@ static void put_what(daruma_buf *out, const daruma_failure *f, const daruma_case
         put_clean(out, c->targets[c->target].provider, NAME_BYTES_MAX);
     }
     BUF_LIT(out, " failed: ");
-    buf_putz(out, words);
+    buf_putz(out, names_nothing(f) ? "the request is not accepted" : words);
     if (f->net != DARUMA_NET_NONE) {
         BUF_LIT(out, ": ");
         buf_putz(out, daruma_net_words(f->net));
@@ -122,7 +128,7 @@ static const char *who_says(const daruma_failure *f)
 {
     if (f->kind == DARUMA_TOOL_ERROR || f->kind == DARUMA_TOOL_UNKNOWN || f->kind == DARUMA_TOOL_ARGUMENTS)
         return " It says: \"";
-    return own_step(f) ? " " : " The provider says: \"";
+    return f->ours || own_step(f) ? " " : " The provider says: \"";
 }
 
 static void put_quote(daruma_buf *out, const daruma_failure *f)
@@ -134,7 +140,7 @@ static void put_quote(daruma_buf *out, const daruma_failure *f)
         return;
     buf_putz(out, who_says(f));
     put_clean(out, message, QUOTE_BYTES_MAX);
-    buf_putz(out, own_step(f) ? "." : "\".");
+    buf_putz(out, f->ours || own_step(f) ? "." : "\".");
 }
 
 /* ---- what was tried ----------------------------------------------------------------- */
@@ -173,6 +179,14 @@ static const char *why_once(const daruma_failure *f, const daruma_case *c)
                         : "because the same request would fail again.";
 }
 
+static bool any_rests(const daruma_case *c)
+{
+    for (size_t i = 0; c->health && i < c->ntargets && i < DARUMA_CASE_TRIED; i++)
+        if (!daruma_health_look(c->health, &c->targets[i], c->opened).well)
+            return true;
+    return false;
+}
+
 /* How long until one of the targets rests no more. */
 static daruma_ms rests(const daruma_case *c)
 {
@@ -187,6 +201,10 @@ static daruma_ms rests(const daruma_case *c)
 
 static void put_tried(daruma_buf *out, const daruma_failure *f, const daruma_case *c)
 {
+    if (c->attempts == 0 && (f->ours || (c->health && !any_rests(c)))) {
+        BUF_LIT(out, " daruma sent nothing.");
+        return;
+    }
     if (c->attempts == 0) {
         BUF_LIT(out, " daruma sent nothing, because all it could call is resting after earlier failures");
         daruma_ms in = rests(c);
@@ -237,6 +255,16 @@ static void put_step(daruma_buf *out, const daruma_failure *f)
 {
     if (f->kind == DARUMA_UNKNOWN && f->status >= 300 && f->status < 400) {
         BUF_LIT(out, " Check the provider's address in the configuration: it says that it has moved.");
+        return;
+    }
+    if (names_nothing(f)) {
+        BUF_LIT(
+            out,
+            " Look what the provider's documentation says of such a request: it did not say what is wrong with it.");
+        return;
+    }
+    if (f->ours && f->kind == DARUMA_MODEL_NOT_FOUND) {
+        BUF_LIT(out, " Add a provider for it to the configuration, or ask for another model.");
         return;
     }
     if (too_many_tools(f)) {
@@ -348,4 +376,61 @@ void daruma_explain(const daruma_failure *f, const daruma_case *c, daruma_buf *o
                 "it did before you send this again.");
     else
         put_step(out, f);
+}
+
+/* Did the same happen at another key of the same target? */
+static bool tried_alike(const daruma_tried *a, const daruma_tried *b)
+{
+    return a->kind == b->kind && a->status == b->status && a->net == b->net &&
+           str_eq(a->target->provider, b->target->provider) && str_eq(a->target->model, b->target->model);
+}
+
+static void put_tried_one(daruma_buf *out, const daruma_tried *t, int keys)
+{
+    put_clean(out, t->target->provider, NAME_BYTES_MAX);
+    if (t->target->model.n) {
+        BUF_LIT(out, "/");
+        put_clean(out, t->target->model, NAME_BYTES_MAX);
+    }
+    BUF_LIT(out, " ");
+    buf_putz(out, daruma_kind_name(t->kind));
+    if (t->status > 0)
+        buf_printf(out, " (HTTP %d)", t->status);
+    else if (t->net != DARUMA_NET_NONE)
+        buf_printf(out, " (%s)", daruma_net_words(t->net));
+    if (keys > 1)
+        buf_printf(out, " with each of %d keys", keys);
+    if (t->wait > 0) {
+        BUF_LIT(out, ", wait ");
+        buf_duration(out, t->wait);
+    }
+}
+
+void daruma_tried_say(const daruma_tried *t, size_t n, daruma_buf *out)
+{
+    size_t groups = 0;
+    for (size_t pass = 0; pass < 2; pass++) { /* counts them, then says them */
+        size_t told = 0;
+        for (size_t i = 0; i < n; i++) {
+            int keys = 0;
+            bool before = false;
+            for (size_t k = 0; k < n; k++) {
+                keys += tried_alike(&t[i], &t[k]);
+                before |= k < i && tried_alike(&t[i], &t[k]);
+            }
+            if (before)
+                continue;
+            if (pass && told < TRIED_SAID_MAX) {
+                buf_putz(out, told ? "; " : " What failed where: ");
+                put_tried_one(out, &t[i], keys);
+            }
+            told++;
+        }
+        groups = told;
+        if (groups < 2) /* the explanation is about it */
+            return;
+    }
+    if (groups > TRIED_SAID_MAX)
+        buf_printf(out, "; and %zu more", groups - TRIED_SAID_MAX);
+    BUF_LIT(out, ".");
 }

@@ -1,0 +1,77 @@
+/* usage.c - the usage log: a JSON line for each request that is over. It says who asked whom for how much, and nothing
+ * of what was said. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/date.h"
+#include "gateway/inside.h"
+#include "gateway/log_file.h"
+#include <stdlib.h>
+
+log_file *usage_new(void)
+{
+    log_file *f = calloc(1, sizeof *f);
+    if (f)
+        *f = (log_file){.fd = -1, .aloud = true, .key = "usage.file", .note = "{\"usage\":\"lost\""};
+    return f;
+}
+
+void usage_free(log_file *f)
+{
+    if (f)
+        log_file_close(f);
+    free(f);
+}
+
+static void put_text(daruma_buf *b, const char *name, daruma_str text)
+{
+    char room[JOIN_ID_MAX * 16];
+    daruma_arena a = arena_over(room, sizeof room);
+    if (!text.n)
+        return;
+    buf_printf(b, ",\"%s\":", name);
+    buf_json(b, str_sub(daruma_redact(str_sub(text, 0, JOIN_ID_MAX * 4), &a), 0, JOIN_ID_MAX * 2));
+}
+
+static void put_number(daruma_buf *b, const char *name, int64_t v)
+{
+    if (v >= 0)
+        buf_printf(b, ",\"%s\":%lld", name, (long long)v);
+}
+
+static void put_target(daruma_buf *b, const daruma_target *t)
+{
+    char text[JOIN_ID_MAX * 4];
+    daruma_buf name = buf_over(text, sizeof text);
+    buf_put(&name, t->provider);
+    buf_putz(&name, t->model.n ? "/" : "");
+    buf_put(&name, str_sub(t->model, 0, JOIN_ID_MAX * 2));
+    put_text(b, "target", buf_str(&name));
+}
+
+void usage_put(const exchange *x, const drive_result *r, int64_t cost)
+{
+    char line[EVENT_LINE_MAX], ts[21];
+    daruma_buf b = buf_over(line, sizeof line);
+    if (x->g->usage->fd < 0)
+        return;
+    daruma_moment at = gateway_now(x->g);
+    date_write(at.wall, ts);
+    buf_printf(&b, "{\"ts\":\"%s\",\"case\":\"", ts);
+    buf_hex64(&b, r->case_id);
+    BUF_LIT(&b, "\"");
+    put_text(&b, "client", lock_client(&x->s->cfg, &x->c->head));
+    put_text(&b, "asked", r->model);
+    if (r->target)
+        put_target(&b, r->target);
+    put_number(&b, "input_tokens", r->input_tokens);
+    put_number(&b, "output_tokens", r->output_tokens);
+    if (cost >= 0)
+        buf_printf(&b, ",\"cost\":%lld.%09lld", (long long)(cost / 1000000000), (long long)(cost % 1000000000));
+    put_number(&b, "status", x->status ? x->status : -1);
+    buf_printf(&b, ",\"outcome\":\"%s\"", daruma_outcome_name(r->outcome));
+    put_number(&b, "calls", r->attempts);
+    put_number(&b, "ms", r->took);
+    BUF_LIT(&b, "}\n");
+    if (!b.full)
+        log_file_put(x->g->usage, buf_str(&b), at.wall);
+}
