@@ -285,6 +285,27 @@ static void words_of_fields_and_of_the_query_are_quotes(void **state)
     }
 }
 
+/* A short text is quoted whole out of a longer one of the request. */
+static void all_that_an_error_says_may_be_quoted(void **state)
+{
+    (void)state;
+    static const char request[] =
+        "{\"contents\":[{\"parts\":[{\"text\":\"so: Incorrect API key provided is what it said\"}]}]}";
+    static const char *const bodies[] = {
+        "{\"oops\": \"Incorrect API key provided\"",
+        "{\"error\":{\"message\":\"Incorrect API key provided\"}}",
+        "Incorrect API key provided",
+    };
+    for (size_t i = 0; i < COUNT(bodies); i++)
+        for (int status = 200; status <= 500; status += 150) {
+            daruma_failure f = judged_beside(status, request, "", bodies[i]);
+            if (f.kind == DARUMA_AUTH)
+                fail_msg("%d %s", status, bodies[i]);
+        }
+    daruma_failure f = judged_beside(401, request, "", bodies[1]);
+    assert_int_equal(f.kind, DARUMA_AUTH); /* the status says so */
+}
+
 /* What stands behind the part of a request that is looked at may be quoted, too. */
 static void what_is_not_looked_at_may_be_quoted(void **state)
 {
@@ -550,6 +571,7 @@ int main(void)
         cmocka_unit_test(a_picture_among_the_words_hides_no_quote),
         cmocka_unit_test(members_that_the_request_has_say_nothing),
         cmocka_unit_test(words_of_fields_and_of_the_query_are_quotes),
+        cmocka_unit_test(all_that_an_error_says_may_be_quoted),
         cmocka_unit_test(what_is_not_looked_at_may_be_quoted),
         cmocka_unit_test(no_row_is_found_in_what_is_quoted),
     };

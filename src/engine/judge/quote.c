@@ -16,6 +16,7 @@
 #include "base/str.h"
 
 #define QUOTE_RUN_WORDS   6    /* a shorter run may be chance in a long conversation, unless it is all of a string */
+#define QUOTE_ALL_WORDS   3    /* ... or all that one string of the error says */
 #define QUOTE_NAME_BYTES  8    /* a shorter name says nothing */
 #define QUOTE_ONE_BYTES   12   /* ... and one without seams: "assistant" and "function" are the wire's own words */
 #define QUOTE_KEY_WORDS   4    /* a member's name of more is none of an API's: disable_parallel_tool_use has four */
@@ -203,6 +204,12 @@ static void mark(quote *q, uint32_t last, uint32_t n)
     q->any = true;
 }
 
+/* True if these words of the error are all of one string of it. */
+static bool fills_string(const quote *q, uint32_t last, uint32_t n)
+{
+    return (last + 1 == n || !q->words[last - n].to) && (last + 1 == q->n || !q->words[last + 1].to);
+}
+
 /* A word of the request with number `at`, which follows number `before`: of the error's words those that are the same,
  * the later ones first. */
 static void meet_as(quote *q, uint64_t hash, uint32_t at, uint32_t before)
@@ -218,6 +225,8 @@ static void meet_as(quote *q, uint64_t hash, uint32_t at, uint32_t before)
         w->at = at;
         if (w->run >= QUOTE_RUN_WORDS)
             mark(q, i - 1, w->run == QUOTE_RUN_WORDS ? w->run : 1);
+        else if (w->run >= QUOTE_ALL_WORDS && fills_string(q, i - 1, w->run))
+            mark(q, i - 1, w->run);
     }
 }
 
