@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "gateway/inside.h"
+#include "page.h"
 #include <stdlib.h>
 
 enum { PLACES_SHOWN_MAX = 256 };
@@ -278,6 +279,21 @@ static void answer_events(gateway *g, call *c)
         events_subscribe(g->events, c);
 }
 
+/* It holds nothing but itself, asks nobody but us, and whoever opens it shows the admin token for the rest. */
+static void answer_page(call *c)
+{
+    daruma_header h[] = {{S("content-type"), S("text/html; charset=utf-8")},
+                         {S("cache-control"), S("no-store")},
+                         {S("content-security-policy"),
+                          S("default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src "
+                            "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")},
+                         {S("x-content-type-options"), S("nosniff")},
+                         {S("referrer-policy"), S("no-referrer")}};
+    call_head(c, 200, h, COUNT(h), (int64_t)sizeof page);
+    call_write(c, (daruma_str){(const char *)page, sizeof page});
+    call_end(c);
+}
+
 bool admin_handles(gateway *g, call *c)
 {
     daruma_str path = c->head.path;
@@ -292,6 +308,8 @@ bool admin_handles(gateway *g, call *c)
     } else if (str_eq(path, S("/daruma/health"))) {
         answer(c, g->draining ? 503 : 200, S("application/json"),
                g->draining ? S("{\"status\":\"draining\"}\n") : S("{\"status\":\"ok\"}\n"));
+    } else if (str_eq(path, S("/daruma/")) || str_eq(path, S("/daruma"))) {
+        answer_page(c);
     } else if (lock_refuses_admin(g, c)) {
         return true;
     } else if (str_eq(path, S("/daruma/status"))) {
@@ -309,7 +327,8 @@ bool admin_handles(gateway *g, call *c)
     } else if (str_eq(path, S("/daruma/events")) && !head) {
         answer_events(g, c);
     } else {
-        answer(c, 404, S("text/plain"), S("There are /daruma/health, /daruma/status, /daruma/events and /metrics.\n"));
+        answer(c, 404, S("text/plain"),
+               S("There are /daruma/ (a page), /daruma/health, /daruma/status, /daruma/events and /metrics.\n"));
     }
     return true;
 }
