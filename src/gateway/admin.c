@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "gateway/inside.h"
-#include "page.h"
+#include "gateway/page.h"
 #include <stdlib.h>
 
 enum { PLACES_SHOWN_MAX = 256 };
