@@ -117,8 +117,9 @@ holds("report: lines that are no events are told by number once and left out, an
     const big = join(pair.dir, "big.jsonl"), out = openSync(big, "w");
     for (let i = 0; i < 110; i++) writeSync(out, Array.from({ length: 1000 }, (_, k) => event(i * 1000 + k, { message: "x".repeat(200) }) + "\n").join("") + end(i) + "\n");
     closeSync(out);
+    const sanitized = readFileSync(daruma).includes("__asan_init"); // it takes terabytes of addresses for itself
     for (const command of ["report", "cases"]) {
-      const c = spawn("sh", ["-c", `ulimit -v 262144; exec "$0" ${command} ${big}`, daruma], { stdio: ["ignore", "pipe", "inherit"] });
+      const c = spawn("sh", ["-c", `${sanitized ? ":" : "ulimit -v 262144"}; exec "$0" ${command} ${big}`, daruma], { stdio: ["ignore", "pipe", "inherit"] });
       let n = 0;
       c.stdout.on("data", (b) => (n += b.length));
       assert.equal(await new Promise((ok) => c.on("close", ok)), 0);
@@ -212,7 +213,7 @@ holds("words: a body that is too large is refused in the client's dialect, with 
 });
 
 holds("words: nobody puts daruma's own words into a provider's mouth, and nothing rests where nobody was asked", {
-  config: (c) => ((c.providers = c.providers.filter((p) => p.dialect === "openai")), (c.models = []), once(c)),
+  config: (c) => ((c.providers = c.providers.filter((p) => p.dialect === "openai").map(({ keys, ...p }) => p)), (c.models = []), once(c)),
   async run(pair) {
     const r = await question(pair, dialects.gemini, { model: "none" });
     assert.equal(r.status, 404);
