@@ -160,6 +160,13 @@ static void look_at_logs(findings *f, const config *c)
                     "they go to no file: `daruma report`, `cases` and `explain` will have nothing to read");
     if (c->usage_file.n)
         look_at_log(f, S("usage"), c->usage_file);
+    daruma_buf b = buf_in(f->a);
+    buf_put(&b, c->state);
+    BUF_LIT(&b, "/state.jsonl");
+    if (c->state.n)
+        look_at_log(f, S("state"), buf_str(&b));
+    else
+        finding_put(f, FINDING_OK, S("state"), "", "it is kept nowhere: a restart learns limits and windows anew");
 }
 
 static void look_at_trust(findings *f, const config *c)

@@ -75,6 +75,7 @@ typedef struct route {
     daruma_target *targets; /* those with keys of our own */
     size_t ntargets;
     bool clients; /* some of its providers have none: they get the client's */
+    bool spread;  /* keys of some of its providers are taken in turn */
     bool form;    /* its name has a `*`: whom a request goes to is known when it asks */
 } route;
 
@@ -150,6 +151,7 @@ struct gateway {
     driver drive;
     void *health_memory;
     event_log *events;
+    uint32_t turn;                   /* of providers' keys that are spread */
     state *state;                    /* NULL: what is known ends with the process */
     refused_count refused[REFUSALS]; /* at the door, by reason */
     daruma_ms started;

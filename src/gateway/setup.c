@@ -91,6 +91,7 @@ static bool build_routes(setup *s)
             size_t nkeys = s->cfg.providers[model->targets[i].provider].nkeys;
             total += nkeys;
             r->clients |= nkeys == 0;
+            r->spread |= s->cfg.providers[model->targets[i].provider].spread;
         }
         r->targets = ARENA_NEW(&s->arena, daruma_target, total ? total : 1);
         for (size_t i = 0; r->targets && i < model->ntargets; i++) {
@@ -212,8 +213,9 @@ const daruma_target *setup_provider_targets(const setup *s, int provider, daruma
     if (!nkeys)
         return client_target(s, provider, model, credential, a, n);
     daruma_target *t = ARENA_NEW(a, daruma_target, nkeys);
+    size_t first = s->cfg.providers[provider].spread ? s->g->turn++ % nkeys : 0;
     for (; t && *n < nkeys; ++*n)
-        t[*n] = target_of(s, provider, (int)*n, model);
+        t[*n] = target_of(s, provider, (int)((first + *n) % nkeys), model);
     return t;
 }
 
@@ -261,7 +263,7 @@ const daruma_target *setup_targets(const setup *s, const dialect *d, daruma_str 
     *n = 0;
     if (m) {
         const route *r = &s->routes[m - c->models];
-        if (r->form || r->clients)
+        if (r->form || r->clients || r->spread)
             return targets_now(s, m, model, d, credential, a, n);
         *n = r->ntargets;
         return r->targets;
