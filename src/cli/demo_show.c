@@ -170,8 +170,11 @@ static void ask(demo_show *s)
     s->began = uv_now(s->loop);
     s->status = 0;
     s->outcome = s->remedies = s->attempts = (daruma_str){0};
-    if (!url_parse(buf_str(&at), &s->room, &s->to, &why))
+    s->body = buf_in(&s->room);
+    if (!url_parse(buf_str(&at), &s->room, &s->to, &why)) {
+        over(s, why);
         return;
+    }
     fetch_request q = {.to = &s->to,
                        .method = S("POST"),
                        .target = S("/v1/chat/completions"),
@@ -181,8 +184,9 @@ static void ask(demo_show *s)
                        .has_body = true,
                        .fresh = true,
                        .clocks = {2000, 0, 0, SHOW_TOTAL_MS}};
-    s->body = buf_in(&s->room);
     s->f = fetch_start(s->up, &q, &ops, s);
+    if (!s->f)
+        over(s, "there is no memory for a call");
 }
 
 static void next(demo_show *s)

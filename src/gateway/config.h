@@ -21,7 +21,7 @@ typedef struct config_provider {
     url to;
     config_key *keys; /* none: the client's own credentials are passed on */
     size_t nkeys;
-    bool spread;            /* new conversations take the keys in turn; else the first that is well */
+    bool spread;            /* new conversations are shared between the keys; else the first that is well is asked */
     daruma_header *headers; /* sent along with every request */
     size_t nheaders;
 } config_provider;

@@ -410,7 +410,7 @@ static const conf_option providers_rows[] = {
     {"keys", CONF_LIST, ITEMS(config_provider, keys), .shape = &keys_shape, .says = "the clients' own",
      .help = "Keys that are used in place of the clients' own. When one is refused or limited, the next one that is well takes over."},
     {"spread", CONF_BOOL, AT(config_provider, spread), .fallback = "false",
-     .help = "`true`: new conversations take its keys in turn, and each stays with its own, for the sake of prompt caches. `false`: the first key that is well is asked."},
+     .help = "`true`: new conversations are shared between its keys, and each stays with its own, for the sake of prompt caches. `false`: the first key that is well is asked."},
     {"headers", CONF_NAMED, ITEMS(config_provider, headers), .shape = &headers_shape, .help = "Headers that are sent along with every request to it, by name."},
 };
 static const conf_shape providers_shape = {.of = CONF_ROWS(providers_rows), .like = "{ name: main, dialect: openai, url: https://api.openai.com }",

@@ -9,6 +9,7 @@
 #include "gateway/inside.h"
 #include "sys/sys.h"
 #include <stdlib.h>
+#include <xxhash.h>
 
 /* ---- memory ---- */
 
@@ -268,14 +269,15 @@ static daruma_watch_mode watch_of(const config *c, daruma_str model)
 static const daruma_target *on_targets(void *user, daruma_str model, size_t *n, daruma_watch_mode *watch)
 {
     const exchange *x = user;
+    asker who = {.credential = x->credential, .share = x->share};
     *n = 0;
     *watch = wishes_off(&x->c->head) ? DARUMA_WATCH_OFF : watch_of(&x->s->cfg, model);
     if (x->d) {
-        const daruma_target *t = setup_targets(x->s, x->d, model, x->credential, x->c->arena, n);
+        const daruma_target *t = setup_targets(x->s, x->d, model, &who, x->c->arena, n);
         return wishes_targets(&x->c->head, t, n, x->c->arena);
     }
     int provider = provider_of_path(x->s, &x->c->head);
-    return provider < 0 ? NULL : setup_provider_targets(x->s, provider, (daruma_str){0}, x->credential, x->c->arena, n);
+    return provider < 0 ? NULL : setup_provider_targets(x->s, provider, (daruma_str){0}, &who, x->c->arena, n);
 }
 
 static void cancel(void *handle)
@@ -440,6 +442,7 @@ void exchange_begin(gateway *g, call *c)
     x->s = setup_hold(g->now);
     x->credential = head_credential(g, &c->head, &ours);
     x->d = str_eq(c->head.method, S("POST")) ? dialect_of_path(c->head.path) : NULL;
+    x->share = x->s->spreads ? XXH3_64bits(c->body.p, c->body.n) : 0;
     daruma_failure loop;
     session_request q = {
         .d = x->d,

@@ -18,6 +18,7 @@
 #include "net/server.h"
 #include "net/tls.h"
 #include "net/upstream.h"
+#include <stddef.h>
 
 typedef struct exchange exchange;
 typedef struct setup setup;
@@ -75,7 +76,7 @@ typedef struct route {
     daruma_target *targets; /* those with keys of our own */
     size_t ntargets;
     bool clients; /* some of its providers have none: they get the client's */
-    bool spread;  /* keys of some of its providers are taken in turn */
+    bool spread;  /* keys of some of its providers are spread */
     bool form;    /* its name has a `*`: whom a request goes to is known when it asks */
 } route;
 
@@ -88,6 +89,7 @@ struct setup {
     key_state **keys; /* per provider, per key */
     route *routes;
     size_t nroutes;
+    bool spreads;    /* some provider's keys are spread */
     uint64_t *sites; /* of each provider: the same for those at one host and port */
     drive_options options;
     client_rate *rates; /* of each of `clients` */
@@ -99,12 +101,18 @@ struct setup {
 setup *setup_new(gateway *g, const config *running, bool *waits, daruma_buf *why);
 setup *setup_hold(setup *s);
 void setup_drop(setup *s);
+/* For whom targets are looked for. */
+typedef struct asker {
+    uint64_t credential; /* hash of what the client sent */
+    uint64_t share; /* of the request: which of a provider's keys comes first where they are spread. The same for the
+                       same request, so that its repetition meets them in the same order */
+} asker;
 /* Targets of a request: those of the model if one is configured, else those of `default`, else all keys of the first
  * provider of its dialect, else those of the first provider with a key: the conversation is translated then.
  * `credential`: hash of what the client sent. NULL: nobody speaks that dialect. */
-const daruma_target *setup_targets(const setup *s, const dialect *d, daruma_str model, uint64_t credential,
+const daruma_target *setup_targets(const setup *s, const dialect *d, daruma_str model, const asker *who,
                                    daruma_arena *a, size_t *n);
-const daruma_target *setup_provider_targets(const setup *s, int provider, daruma_str model, uint64_t credential,
+const daruma_target *setup_provider_targets(const setup *s, int provider, daruma_str model, const asker *who,
                                             daruma_arena *a, size_t *n);
 
 /* ---- wishes.c: what a client asks of daruma itself, in x-daruma-* fields ---- */
@@ -151,7 +159,6 @@ struct gateway {
     driver drive;
     void *health_memory;
     event_log *events;
-    uint32_t turn;                   /* of providers' keys that are spread */
     state *state;                    /* NULL: what is known ends with the process */
     refused_count refused[REFUSALS]; /* at the door, by reason */
     daruma_ms started;
@@ -178,7 +185,7 @@ driver *gateway_drive(gateway *g);           /* the driver, told what time it is
 /* ---- exchange.c: the host of one session ---- */
 
 struct exchange {
-    gateway *g;
+    _Alignas(max_align_t) gateway *g;
     setup *s;
     call *c;          /* NULL: the client left, or the answer is over */
     session *session; /* behind this struct */
@@ -188,6 +195,7 @@ struct exchange {
     int status;          /* that went to the client, 0 none yet */
     uint64_t credential; /* hash of what the client showed */
     uint64_t tenant;     /* the same keyed, 0 not asked for yet */
+    uint64_t share;      /* see asker */
     job *job;            /* work for it is under way beside the loop */
     exchange *next_waiting, *next_idle;
 };

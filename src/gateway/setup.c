@@ -62,6 +62,7 @@ static bool build_keys(setup *s)
     s->keys = ARENA_NEW(&s->arena, key_state *, s->cfg.nproviders);
     for (size_t p = 0; s->keys && p < s->cfg.nproviders; p++) {
         size_t n = s->cfg.providers[p].nkeys;
+        s->spreads |= s->cfg.providers[p].spread;
         s->keys[p] = ARENA_NEW(&s->arena, key_state, n ? n : 1);
         for (size_t k = 0; s->keys[p] && k < n; k++)
             s->keys[p][k] = (key_state){.key = &s->cfg.providers[p].keys[k], .provider = &s->cfg.providers[p]};
@@ -205,15 +206,15 @@ static const daruma_target *client_target(const setup *s, int provider, daruma_s
     return t;
 }
 
-const daruma_target *setup_provider_targets(const setup *s, int provider, daruma_str model, uint64_t credential,
+const daruma_target *setup_provider_targets(const setup *s, int provider, daruma_str model, const asker *who,
                                             daruma_arena *a, size_t *n)
 {
     size_t nkeys = s->cfg.providers[provider].nkeys;
     *n = 0;
     if (!nkeys)
-        return client_target(s, provider, model, credential, a, n);
+        return client_target(s, provider, model, who->credential, a, n);
     daruma_target *t = ARENA_NEW(a, daruma_target, nkeys);
-    size_t first = s->cfg.providers[provider].spread ? s->g->turn++ % nkeys : 0;
+    size_t first = s->cfg.providers[provider].spread ? who->share % nkeys : 0;
     for (; t && *n < nkeys; ++*n)
         t[*n] = target_of(s, provider, (int)((first + *n) % nkeys), model);
     return t;
@@ -235,7 +236,7 @@ static daruma_str named(daruma_str form, daruma_str asked, daruma_arena *a)
 /* Targets that are not known before a request asks: of a form of names, or of providers that have no keys of their own.
  * The client's key is meant for the first of them that speaks its dialect; those at another place are left out. */
 static const daruma_target *targets_now(const setup *s, const config_model *m, daruma_str asked, const dialect *d,
-                                        uint64_t credential, daruma_arena *a, size_t *n)
+                                        const asker *who, daruma_arena *a, size_t *n)
 {
     size_t total = 0, one;
     for (size_t i = 0; i < m->ntargets; i++)
@@ -245,8 +246,8 @@ static const daruma_target *targets_now(const setup *s, const config_model *m, d
     for (size_t i = 0; t && i < m->ntargets; i++) {
         if (config_out_of_reach(&s->cfg, m, d, i))
             continue;
-        const daruma_target *way = setup_provider_targets(s, m->targets[i].provider,
-                                                          named(m->targets[i].model, asked, a), credential, a, &one);
+        const daruma_target *way =
+            setup_provider_targets(s, m->targets[i].provider, named(m->targets[i].model, asked, a), who, a, &one);
         for (size_t k = 0; way && k < one; k++) {
             t[*n] = way[k];
             size_up(&t[(*n)++], m, i);
@@ -255,7 +256,7 @@ static const daruma_target *targets_now(const setup *s, const config_model *m, d
     return t;
 }
 
-const daruma_target *setup_targets(const setup *s, const dialect *d, daruma_str model, uint64_t credential,
+const daruma_target *setup_targets(const setup *s, const dialect *d, daruma_str model, const asker *who,
                                    daruma_arena *a, size_t *n)
 {
     const config *c = &s->cfg;
@@ -264,18 +265,18 @@ const daruma_target *setup_targets(const setup *s, const dialect *d, daruma_str 
     if (m) {
         const route *r = &s->routes[m - c->models];
         if (r->form || r->clients || r->spread)
-            return targets_now(s, m, model, d, credential, a, n);
+            return targets_now(s, m, model, d, who, a, n);
         *n = r->ntargets;
         return r->targets;
     }
     if (c->nothers) {
         config_model others = {
             .name = S("*"), .targets = c->others, .ntargets = c->nothers, .window = -1, .max_output = -1};
-        return targets_now(s, &others, model, d, credential, a, n);
+        return targets_now(s, &others, model, d, who, a, n);
     }
     int provider = config_provider_of(c, d);
     for (size_t i = 0; provider < 0 && i < c->nproviders; i++)
         if (config_has_key(&c->providers[i]))
             provider = (int)i;
-    return provider < 0 ? NULL : setup_provider_targets(s, provider, model, credential, a, n);
+    return provider < 0 ? NULL : setup_provider_targets(s, provider, model, who, a, n);
 }

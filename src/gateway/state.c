@@ -12,8 +12,10 @@
 #include "sys/sys.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <openssl/rand.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,6 +28,7 @@ typedef struct snapshot {
     daruma_arena room;
     daruma_str text;
     int error; /* errno of what could not be written */
+    uv_sem_t written;
 } snapshot;
 
 struct state {
@@ -34,6 +37,7 @@ struct state {
     char path[4300], beside[4310]; /* the file; and the one that takes its place */
     snapshot *writing;             /* NULL: none is under way */
     daruma_ms every;               /* until the next one */
+    int lock;                      /* held: nobody else writes there; -1: somebody does */
     bool touched, unwritten, closed;
     uint8_t holds; /* the timer and what is being written */
 };
@@ -55,7 +59,8 @@ static void tell(gateway *g, const char *name, const char *path, const char *why
 /* Writes all of it and puts it in its place. Returns 0 or errno. */
 static int put(const char *beside, const char *path, daruma_str text)
 {
-    int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    unlink(beside); /* whoever made it, and for whomever it can be read */
+    int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return errno;
     while (text.n) {
@@ -103,6 +108,7 @@ static void work(uv_work_t *req)
 {
     snapshot *w = req->data;
     w->error = put(w->of->beside, w->of->path, w->text);
+    uv_sem_post(&w->written);
 }
 
 static void arm(state *s);
@@ -125,8 +131,17 @@ static void over(uv_work_t *req, int status)
         arm(s);
     }
     let_go(s);
+    uv_sem_destroy(&w->written);
     sys_arena_done(&w->room);
     free(w);
+}
+
+/* It cannot be written now: later. */
+static void put_off(state *s, int error)
+{
+    said(s, error);
+    s->touched = true;
+    arm(s);
 }
 
 static void on_timer(uv_timer_t *t)
@@ -134,9 +149,11 @@ static void on_timer(uv_timer_t *t)
     state *s = t->data;
     snapshot *w = calloc(1, sizeof *w);
     int64_t began = sys_thread_cpu_ns();
-    if (!w || !take(s->g, &w->room, &w->text)) {
+    if (!w || !take(s->g, &w->room, &w->text) || uv_sem_init(&w->written, 0) != 0) {
+        if (w)
+            sys_arena_done(&w->room);
         free(w);
-        said(s, ENOMEM);
+        put_off(s, ENOMEM);
         return;
     }
     daruma_ms spent = (daruma_ms)((sys_thread_cpu_ns() - began) / 1000000);
@@ -149,8 +166,10 @@ static void on_timer(uv_timer_t *t)
     if (uv_queue_work(s->g->loop, &w->req, work, over) != 0) {
         s->writing = NULL;
         s->holds--;
+        uv_sem_destroy(&w->written);
         sys_arena_done(&w->room);
         free(w);
+        put_off(s, EAGAIN);
     }
 }
 
@@ -162,7 +181,7 @@ static void arm(state *s)
 
 void state_touched(state *s)
 {
-    if (!s)
+    if (!s || s->lock < 0)
         return;
     s->touched = true;
     arm(s);
@@ -170,43 +189,99 @@ void state_touched(state *s)
 
 /* ---- from start to end ---- */
 
+/* Puts what cannot be read where nobody writes over it. */
+static void put_aside(const state *s)
+{
+    char aside[4360];
+    snprintf(aside, sizeof aside, "%s.unread", s->path);
+    if (access(aside, F_OK) == 0)
+        snprintf(aside, sizeof aside, "%s.unread-%lld", s->path, (long long)gateway_now(s->g).wall);
+    rename(s->path, aside);
+}
+
 /* What was known when the last daruma ended. */
 static void load(state *s)
 {
     daruma_arena room;
     daruma_str text;
-    char why[256], aside[4320];
+    char why[256];
     if (access(s->path, F_OK) != 0 || !sys_arena_init(&room, 65536, LIB_SNAPSHOT_BYTES_MAX))
         return;
     bool read = sys_read_file(s->path, LIB_SNAPSHOT_BYTES_MAX / 2, &room, &text, why);
     driver_loaded got = {0};
     if (read)
         got = driver_load(gateway_drive(s->g), text);
-    if (!read || !got.ours || got.dropped) {
-        if (read && !got.ours)
-            snprintf(why, sizeof why, "this is not what daruma %s writes there; it is kept as %s.unread",
-                     DARUMA_VERSION, "state.jsonl");
-        else if (read)
-            snprintf(why, sizeof why, "%zu of its lines cannot be read and are left out", got.dropped);
+    if (read && !got.ours)
+        snprintf(why, sizeof why, "this is not what daruma %s writes there; it is kept aside as .unread",
+                 DARUMA_VERSION);
+    else if (read && got.dropped)
+        snprintf(why, sizeof why, "%zu of its lines cannot be read and are left out", got.dropped);
+    if (!read || !got.ours || got.dropped)
         tell(s->g, "state_unread", s->path, why);
-    }
-    if (read && !got.ours) {
-        snprintf(aside, sizeof aside, "%s.unread", s->path);
-        rename(s->path, aside);
-    }
+    if (s->lock >= 0 && (!read || !got.ours))
+        put_aside(s);
     sys_arena_done(&room);
+}
+
+/* Takes the folder for this process alone. -1 and errno: another one has it, or it cannot be had. */
+static int take_folder(const char *folder)
+{
+    char path[4320];
+    snprintf(path, sizeof path, "%s/lock", folder);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        int why = errno;
+        close(fd);
+        errno = why;
+        return -1;
+    }
+    return fd;
+}
+
+/* Hashes of clients' keys go by a secret, of which the next daruma has to know as well, or nothing that is kept under
+ * them is ever found. It is made once. */
+static void keep_secret(gateway *g, const char *folder)
+{
+    char path[4320];
+    unsigned char all[sizeof g->secret + sizeof g->tenant_key];
+    snprintf(path, sizeof path, "%s/secret", folder);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    bool have = fd >= 0 && read(fd, all, sizeof all) == (ssize_t)sizeof all;
+    if (fd >= 0)
+        close(fd);
+    if (!have && RAND_bytes(all, sizeof all) == 1) {
+        unlink(path); /* one that is too short is none */
+        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        have = fd >= 0 && write(fd, all, sizeof all) == (ssize_t)sizeof all && fsync(fd) == 0;
+        if (fd >= 0)
+            close(fd);
+    }
+    if (have) {
+        memcpy(&g->secret, all, sizeof g->secret);
+        memcpy(g->tenant_key, all + sizeof g->secret, sizeof g->tenant_key);
+        g->tenant_keyed = true;
+    }
+    explicit_bzero(all, sizeof all);
 }
 
 state *state_open(gateway *g, daruma_str folder)
 {
+    char at[4200];
     state *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
     s->g = g;
     s->every = STATE_EVERY_MS;
     s->holds = 1;
-    snprintf(s->path, sizeof s->path, STR_FMT "/state.jsonl", STR_ARG(folder));
+    snprintf(at, sizeof at, STR_FMT, STR_ARG(folder));
+    snprintf(s->path, sizeof s->path, "%s/state.jsonl", at);
     snprintf(s->beside, sizeof s->beside, "%s.new", s->path);
+    s->lock = take_folder(at);
+    if (s->lock < 0)
+        tell(g, "state_unwritten", s->path,
+             errno == EWOULDBLOCK ? "another daruma keeps what it knows there; this one reads it and writes nothing"
+                                  : strerror(errno));
+    keep_secret(g, at);
     uv_timer_init(g->loop, &s->timer);
     uv_unref((uv_handle_t *)&s->timer);
     s->timer.data = s;
@@ -225,12 +300,15 @@ void state_close(state *s)
     daruma_str text;
     if (!s)
         return;
-    if (s->writing && uv_cancel((uv_req_t *)&s->writing->req) != 0)
-        snprintf(s->beside, sizeof s->beside, "%s.last", s->path); /* that one is being written */
-    if (take(s->g, &room, &text)) { /* keys of conversations, too, which no recovery touched */
+    snapshot *w = s->writing;
+    if (w && uv_cancel((uv_req_t *)&w->req) != 0) /* the newest text has the last word */
+        uv_sem_wait(&w->written);
+    if (s->lock >= 0 && take(s->g, &room, &text)) { /* keys of conversations, too, which no recovery touched */
         said(s, put(s->beside, s->path, text));
         sys_arena_done(&room);
     }
+    if (s->lock >= 0)
+        close(s->lock);
     s->closed = true;
     uv_close((uv_handle_t *)&s->timer, timer_closed);
 }

@@ -44,7 +44,7 @@ holds("routes: a configuration with one dialect serves clients of the others", {
   },
 });
 
-holds("routes: with spread keys conversations take them in turn, and each stays with its own", {
+holds("routes: spread keys share new conversations, and each stays with its own", {
   config: (c) => {
     Object.assign(c.providers.find((p) => p.name === "own"), { keys: ["sk-one", "sk-two", "sk-three"].map((value) => ({ value, account: value.slice(3) })), spread: true });
     c.models = [{ name: "m-x", targets: ["own/m-x"] }];
@@ -53,14 +53,14 @@ holds("routes: with spread keys conversations take them in turn, and each stays 
     const d = dialects.openai, keys = new Map(), used = [];
     pair.own.answer = (q, res) => wires.openai.answer(res, "seven eight");
     for (let turn = 0; turn < 2; turn++)
-      for (let i = 0; i < 12; i++) {
+      for (let i = 0; i < 30; i++) {
         const talk = [{ role: "user", content: `question ${i} of many, each of its own` }, ...(turn ? [{ role: "assistant", content: "seven eight" }, { role: "user", content: "and now?" }] : [])];
         await question(pair, d, { model: "m-x", more: { messages: talk } });
         const key = pair.own.seen.at(-1).headers.authorization;
         if (turn) assert.equal(key, keys.get(i), `conversation ${i} changed its key`);
         else used.push(key), keys.set(i, key);
       }
-    for (const key of new Set(used)) assert.equal(used.filter((k) => k === key).length, 4);
+    for (const key of new Set(used)) assert.ok(used.filter((k) => k === key).length >= 4, used.join(" "));
     assert.equal(new Set(used).size, 3);
   },
 });

@@ -50,6 +50,56 @@ for (const how of ["SIGTERM", "SIGKILL"])
     },
   });
 
+holds("state: conversations keep their keys behind a restart, and what a client's own key was refused is known", {
+  async run(pair) {
+    await begin(pair);
+    const change = (c) => {
+      kept(pair)(c);
+      c.providers.push({ name: "many", dialect: "openai", url: c.providers.find((p) => p.name === "own").url, keys: ["sk-a1", "sk-a2", "sk-a3"].map((value) => ({ value, account: value })), spread: true });
+      const { keys, ...bare } = { ...c.providers.find((p) => p.name === "own"), name: "bare" };
+      c.providers.push(bare);
+      c.models.push({ name: "m-many", targets: ["many/m-many"] }, { name: "m-bare", targets: ["bare/m-bare", "many/m-many"] });
+    };
+    await pair.again(change);
+    pair.own.answer = (q, res) => (keyOf(q) === "Bearer sk-client" ? json(res, 429, { error: { message: "You exceeded your current quota, please check your plan and billing details.", type: "insufficient_quota", code: "insufficient_quota" } }) : wires.openai.answer(res, "seven eight"));
+    const keys = [], say = (i, more = []) => question(pair, d, { model: "m-many", more: { messages: [{ role: "user", content: `conversation ${i} of some` }, ...more] } });
+    for (let i = 0; i < 8; i++) await say(i), keys.push(keyOf(pair.own.seen.at(-1)));
+    assert.ok(new Set(keys).size > 1);
+    assert.equal((await question(pair, d, { model: "m-bare" })).said, "seven eight"); // behind a refusal
+    const gone = new Promise((yes) => pair.gateway().once("exit", yes));
+    pair.gateway().kill("SIGTERM");
+    await gone;
+    await pair.again(change);
+    for (let i = 0; i < 8; i++) {
+      await say(i, [{ role: "assistant", content: "seven eight" }, { role: "user", content: "and now?" }]);
+      assert.equal(keyOf(pair.own.seen.at(-1)), keys[i], `conversation ${i}`);
+    }
+    pair.own.seen = [];
+    assert.equal((await question(pair, d, { model: "m-bare", text: "once more" })).said, "seven eight");
+    assert.equal(pair.own.seen.length, 1, "the client's own key was asked again");
+    assert.equal(statSync(join(folder(pair), "secret")).mode & 0o777, 0o600);
+  },
+});
+
+holds("state: a second daruma on the same folder reads it, says so, and writes nothing", {
+  async run(pair) {
+    await begin(pair);
+    empty(pair);
+    await ask(pair, "one");
+    await until("it is written", () => existsSync(file(pair)));
+    await sleep(300);
+    const before = readFileSync(file(pair), "utf8"), events = join(pair.dir, "second.jsonl"), at = join(pair.dir, "second.yaml");
+    writeFileSync(at, JSON.stringify({ listen: "127.0.0.1:0", providers: [{ name: "m", dialect: "openai", url: "http://127.0.0.1:9/v1", keys: ["k"] }], state: folder(pair), events: { file: events } }));
+    const { spawn } = await import("node:child_process");
+    const second = spawn(process.env.DARUMA, ["serve", "--config", at, "--quiet"], { stdio: "ignore" });
+    const over = new Promise((yes) => second.on("close", yes));
+    await until("it says so", () => existsSync(events) && /another daruma/.test(readFileSync(events, "utf8")));
+    second.kill("SIGTERM");
+    await over;
+    assert.equal(readFileSync(file(pair), "utf8"), before);
+  },
+});
+
 holds("state: a file that is none of daruma's is kept aside, told once, and nothing of it is believed", {
   async run(pair) {
     await begin(pair);
