@@ -306,6 +306,21 @@ static void all_that_an_error_says_may_be_quoted(void **state)
     assert_int_equal(f.kind, DARUMA_AUTH); /* the status says so */
 }
 
+/* Escapes that are none become longer than they were. */
+static void a_request_that_is_no_json_breaks_nothing(void **state)
+{
+    (void)state;
+    char room[256];
+    daruma_buf request = buf_over(room, sizeof room - 1);
+    BUF_LIT(&request, "{\"metadata\":{\"code\":\"");
+    for (int i = 0; i < 48; i++)
+        BUF_LIT(&request, "\\u:");
+    BUF_LIT(&request, "\"}}");
+    room[request.n] = 0;
+    daruma_failure f = judged_beside(400, room, "", "{\"error\":{\"code\":\"insufficient_quota\",\"message\":\"no\"}}");
+    assert_int_equal(f.kind, DARUMA_QUOTA);
+}
+
 /* What stands behind the part of a request that is looked at may be quoted, too. */
 static void what_is_not_looked_at_may_be_quoted(void **state)
 {
@@ -572,6 +587,7 @@ int main(void)
         cmocka_unit_test(members_that_the_request_has_say_nothing),
         cmocka_unit_test(words_of_fields_and_of_the_query_are_quotes),
         cmocka_unit_test(all_that_an_error_says_may_be_quoted),
+        cmocka_unit_test(a_request_that_is_no_json_breaks_nothing),
         cmocka_unit_test(what_is_not_looked_at_may_be_quoted),
         cmocka_unit_test(no_row_is_found_in_what_is_quoted),
     };

@@ -77,7 +77,9 @@ void echo_meet(echo *e, daruma_str request, const judge_text *s, size_t end)
     if (raw.n <= PARAM_BYTES_MAX && memchr(raw.p, '\\', raw.n) && s->from + s->n < request.n) {
         char room[PARAM_BYTES_MAX + 1];
         daruma_arena a = arena_over(room, sizeof room);
-        echo_meet_value(e, s->key, json_text((daruma_str){raw.p - 1, raw.n + 2}, &a));
+        daruma_str whole = {raw.p - 1, raw.n + 2};
+        if (json_valid(whole)) /* a request need not be JSON */
+            echo_meet_value(e, s->key, json_text(whole, &a));
     }
     echo_meet_value(e, s->key, raw);
 }
