@@ -300,7 +300,7 @@ holds("health, status and events agree with the traffic and with the file", {
     for (const e of pair.events()) assert.match(e.ts, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
     assert.equal(pair.events().filter((e) => e.case === lost.headers["x-daruma-case"]).length, pair.events().length);
     assert.equal(count(pair.events(), "llm_request_failed"), 2);
-    for (const path of ["/daruma/nothing", "/daruma"]) assert.equal((await ask(pair, path)).status, 404);
+    for (const path of ["/daruma/nothing", "/daruma/page.html"]) assert.equal((await ask(pair, path)).status, 404);
     assert.equal((await ask(pair, "/daruma/status", { method: "POST", body: "{}" })).status, 405);
   },
 });
