@@ -93,9 +93,12 @@ holds("state: a second daruma on the same folder reads it, says so, and writes n
     const { spawn } = await import("node:child_process");
     const second = spawn(process.env.DARUMA, ["serve", "--config", at, "--quiet"], { stdio: "ignore" });
     const over = new Promise((yes) => second.on("close", yes));
-    await until("it says so", () => existsSync(events) && /another daruma/.test(readFileSync(events, "utf8")));
-    second.kill("SIGTERM");
-    await over;
+    try {
+      await until("it says so", () => existsSync(events) && /another daruma/.test(readFileSync(events, "utf8")), 10000);
+    } finally {
+      second.kill("SIGTERM");
+      await over;
+    }
     assert.equal(readFileSync(file(pair), "utf8"), before);
   },
 });
