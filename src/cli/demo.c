@@ -129,7 +129,7 @@ static void invite(const demo *d)
         printf(" %s", tries[i].model);
     printf("%s\nAny SDK or agent: OPENAI_BASE_URL=http://127.0.0.1:%d/v1  ANTHROPIC_BASE_URL=http://127.0.0.1:%d  "
            "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:%d\n"
-           "State: curl -s http://127.0.0.1:%d/daruma/status     Ctrl-C stops.\n\n",
+           "To look at: http://127.0.0.1:%d/daruma/     Ctrl-C stops.\n\n",
            d->keyed ? "; others go to the real providers, with the keys of this environment" : "", port, port, port,
            port);
     fflush(stdout);
