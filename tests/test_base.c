@@ -46,6 +46,33 @@ static void a_star_stands_for_anything(void **state)
             fail_msg("%s and %s", rows[i].pattern, rows[i].text);
 }
 
+static void a_list_grows_where_it_stands_while_it_is_the_newest(void **state)
+{
+    (void)state;
+    char mem[4096];
+    memset(mem, 0x5a, sizeof mem);
+    daruma_arena a = arena_over(mem, sizeof mem);
+    uint32_t *list = NULL, *was;
+    size_t cap = 0;
+    for (uint32_t i = 0; i < 100; i++) {
+        was = list;
+        list = arena_grow(&a, list, i, &cap, sizeof *list, 4);
+        assert_true(list && cap > i && (!was || list == was) && list[i] == 0);
+        list[i] = i;
+    }
+    assert_true(cap < 130 && a.beg == (char *)(list + cap));
+    arena_take(&a, 1, 1);
+    was = list;
+    list = arena_grow(&a, list, cap, &cap, sizeof *list, 4);
+    assert_true(list && list != was && list[99] == 99 && list[cap - 1] == 0);
+    size_t n = cap;
+    a.beg = a.end; /* no room: the list stays as it is */
+    assert_null(arena_grow(&a, list, n, &cap, sizeof *list, 4));
+    assert_true(a.full && cap == n && list[99] == 99);
+    cap = SIZE_MAX / 4;
+    assert_null(arena_grow(&a, list, cap, &cap, sizeof *list, 4));
+}
+
 static void a_map_keeps_a_number_for_each_text(void **state)
 {
     (void)state;
@@ -396,6 +423,7 @@ int main(void)
         cmocka_unit_test(what_a_terminal_obeys_is_not_fit_to_be_shown),
         cmocka_unit_test(a_star_stands_for_anything),
         cmocka_unit_test(every_byte_is_written_as_alone_wherever_it_stands),
+        cmocka_unit_test(a_list_grows_where_it_stands_while_it_is_the_newest),
         cmocka_unit_test(a_map_keeps_a_number_for_each_text),
         cmocka_unit_test(a_map_without_room_says_so),
         cmocka_unit_test(a_member_is_found_verbatim),

@@ -25,6 +25,25 @@ void *arena_take(daruma_arena *a, size_t n, size_t align)
     return p && n ? memset(p, 0, n) : p;
 }
 
+void *arena_grow(daruma_arena *a, void *list, size_t n, size_t *cap, size_t size, size_t first)
+{
+    if (n < *cap)
+        return list;
+    size_t more = *cap / 4 + 1, twice = *cap ? *cap * 2 : first;
+    if (*cap && (char *)list + *cap * size == a->beg && (size_t)(a->end - a->beg) / size >= more) {
+        arena_take(a, more * size, 1);
+        *cap += more;
+        return list;
+    }
+    void *fresh = arena_take(a, twice <= SIZE_MAX / 2 / size ? twice * size : SIZE_MAX, _Alignof(max_align_t));
+    if (fresh) {
+        if (n)
+            memcpy(fresh, list, n * size);
+        *cap = twice;
+    }
+    return fresh;
+}
+
 daruma_str arena_copy(daruma_arena *a, daruma_str s)
 {
     char *p = s.n < SIZE_MAX ? arena_raw(a, s.n + 1, 1) : NULL;

@@ -102,18 +102,11 @@ static shape shape_of(daruma_str v)
 static review_step *add_step(reading *r)
 {
     review_run *run = &r->t->run;
-    if (run->n == r->cap) {
-        size_t cap = r->cap ? 2 * r->cap : 256;
-        review_step *more = ARENA_NEW(r->a, review_step, cap);
-        if (!more)
-            return NULL;
-        if (run->n)
-            memcpy(more, r->steps, run->n * sizeof *more);
-        r->steps = more;
-        r->cap = cap;
-        run->steps = more;
-    }
-    return &r->steps[run->n++];
+    review_step *steps = arena_grow(r->a, r->steps, run->n, &r->cap, sizeof *steps, 256);
+    if (!steps)
+        return NULL;
+    run->steps = r->steps = steps;
+    return &steps[run->n++];
 }
 
 /* A text, or JSON as it stands. */

@@ -199,17 +199,8 @@ static void carry_media(conversion *c, convo_role role, const convo_part *media)
 /* Room for one more element of an array in the arena. */
 static void *grown(conversion *c, void *old, size_t n, size_t *cap, size_t size)
 {
-    if (n < *cap)
-        return old;
-    size_t more = *cap ? *cap * 2 : 32;
-    void *room = arena_take(c->out->arena, more * size, _Alignof(max_align_t));
-    if (!room) {
-        c->out->full = true;
-        return NULL;
-    }
-    if (n)
-        memcpy(room, old, n * size);
-    *cap = more;
+    void *room = arena_grow(c->out->arena, old, n, cap, size, 32);
+    c->out->full |= !room;
     return room;
 }
 
@@ -586,6 +577,7 @@ static void carry_part(conversion *c, const convo_message *m, const convo_part *
 
 static void carry_messages(conversion *c)
 {
+    convo_expect(c->out, c->src.nmessages);
     for (size_t i = 0; i < c->src.nmessages && !c->out->full; i++) {
         const convo_message *m = &c->src.messages[i];
         c->fresh = true;

@@ -362,6 +362,7 @@ daruma_status anthropic_read(daruma_str body, daruma_arena *a, convo *ret)
         return DARUMA_EINPUT;
     convo c = {.quirks = ANTHROPIC_QUIRKS, .body = body, .arena = a};
     daruma_str raw;
+    convo_expect(&c, messages.n);
     read_system(&c, f[B_SYSTEM].value);
     for (size_t i = 0; i < messages.n && !c.full; i++)
         convo_anthropic_read_message(&c, messages.p[i]);

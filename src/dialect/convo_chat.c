@@ -414,6 +414,7 @@ daruma_status chat_read(daruma_str body, daruma_arena *a, convo *ret)
     if (!json_is_array(f[B_MESSAGES].value))
         return DARUMA_EINPUT;
     convo c = {.quirks = CHAT_QUIRKS, .body = body, .arena = a};
+    convo_expect(&c, messages.n);
     for (size_t i = 0; i < messages.n && !c.full; i++)
         convo_chat_read_message(&c, messages.p[i]);
     read_tools(&c, f[B_TOOLS].value, f[B_FUNCTIONS].value);

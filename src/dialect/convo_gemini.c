@@ -485,6 +485,7 @@ daruma_status gemini_read(daruma_str body, daruma_arena *a, convo *ret)
                    .arena = a,
                    .set = {.stream = -1, .max_output = -1, .parallel = -1, .thinking = -1, .thinking_budget = -1}};
     ret->set.model = text_of(ret, f[B_MODEL].value);
+    convo_expect(ret, list.n);
     if (f[B_SYSTEM].value.n)
         convo_gemini_read_message(ret, f[B_SYSTEM].value, true);
     for (size_t i = 0; json_is_array(contents) && i < list.n && !ret->full; i++)

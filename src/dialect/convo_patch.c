@@ -47,18 +47,12 @@ static step step_of(const convo_patch *p, daruma_str path)
 
 static bool step_add(patching *x, steps *s, step one)
 {
-    if (s->n == s->cap) {
-        size_t cap = s->cap ? s->cap * 2 : STEPS_FEW / 2;
-        step *p = ARENA_NEW(x->scratch, step, cap);
-        if (!p) {
-            x->out->full = true;
-            return false;
-        }
-        if (s->n)
-            memcpy(p, s->p, s->n * sizeof *p);
-        s->p = p;
-        s->cap = cap;
+    step *p = arena_grow(x->scratch, s->p, s->n, &s->cap, sizeof *p, STEPS_FEW / 2);
+    if (!p) {
+        x->out->full = true;
+        return false;
     }
+    s->p = p;
     s->renames += one.patch->op == PATCH_RENAME && !one.rest.n;
     s->p[s->n++] = one;
     return true;

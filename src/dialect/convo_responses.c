@@ -435,6 +435,7 @@ daruma_status responses_read(daruma_str body, daruma_arena *a, convo *ret)
     read_state(&c, f);
     if (!json_is_string(input) && !json_is_array(input) && !(null_or_none(input) && c.remote))
         return DARUMA_EINPUT;
+    convo_expect(&c, list.n);
     read_instructions(&c, f[B_INSTRUCTIONS].value);
     read_input(&c, input, &list, tri_of(f[B_STORE].value) != 0);
     if (json_is_array(f[B_TOOLS].value))

@@ -54,16 +54,10 @@ static bool too_deep(daruma_str text)
 
 static bool item_add(items *l, daruma_str value, daruma_arena *a)
 {
-    if (l->n == l->cap) {
-        size_t cap = l->cap ? l->cap * 2 : CONVO_MESSAGES_FIRST;
-        daruma_str *p = ARENA_NEW(a, daruma_str, cap);
-        if (!p)
-            return false;
-        if (l->n)
-            memcpy(p, l->p, l->n * sizeof *p);
-        l->p = p;
-        l->cap = cap;
-    }
+    daruma_str *p = arena_grow(a, l->p, l->n, &l->cap, sizeof *p, CONVO_MESSAGES_FIRST);
+    if (!p)
+        return false;
+    l->p = p;
     l->p[l->n++] = value;
     return true;
 }

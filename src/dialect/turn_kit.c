@@ -126,17 +126,11 @@ daruma_status answer_body(daruma_str body)
 convo_part *answer_part(turn *t, daruma_arena *a, part_kind kind, daruma_str raw)
 {
     convo_message *m = &t->message;
-    if (m->nparts == m->cap) {
-        size_t cap = m->cap ? 2 * m->cap : 8;
-        convo_part *parts = ARENA_NEW(a, convo_part, cap);
-        if (!parts)
-            return NULL;
-        if (m->nparts)
-            memcpy(parts, m->parts, m->nparts * sizeof *parts);
-        m->parts = parts;
-        m->cap = cap;
-    }
-    convo_part *p = &m->parts[m->nparts++];
+    convo_part *parts = arena_grow(a, m->parts, m->nparts, &m->cap, sizeof *parts, 8);
+    if (!parts)
+        return NULL;
+    m->parts = parts;
+    convo_part *p = &parts[m->nparts++];
     *p = (convo_part){.kind = kind, .raw = raw, .ready = true};
     return p;
 }

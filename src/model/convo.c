@@ -9,21 +9,18 @@
 
 /* ---- lists that grow in the arena ---- */
 
-/* Room for one more behind the `n` things of `size` bytes at `p`; they may move. NULL: the convo is full. */
+/* Room for one more behind the `n` things at `p`; they may move. NULL: the convo is full. */
 static void *grown(convo *c, void *p, size_t n, size_t *cap, size_t size, size_t first)
 {
-    if (n < *cap)
-        return p;
-    size_t want = *cap ? *cap * 2 : first;
-    void *fresh = want <= SIZE_MAX / 2 / size ? arena_take(c->arena, want * size, _Alignof(max_align_t)) : NULL;
-    if (!fresh) {
-        c->full = true;
-        return NULL;
-    }
-    if (n)
-        memcpy(fresh, p, n * size);
-    *cap = want;
-    return fresh;
+    void *list = arena_grow(c->arena, p, n, cap, size, first);
+    c->full |= !list;
+    return list;
+}
+
+void convo_expect(convo *c, size_t n)
+{
+    if (!c->messages && n <= SIZE_MAX / 2 / sizeof(convo_message))
+        c->messages = grown(c, NULL, 0, &c->cap, sizeof(convo_message), n + CONVO_MESSAGES_FIRST);
 }
 
 convo_message *convo_add_message(convo *c, convo_role role, daruma_str raw)
@@ -50,11 +47,12 @@ convo_part *convo_add_part(convo *c, convo_message *m, part_kind kind, daruma_st
 
 convo_part *convo_add_inner(convo *c, convo_part *result, part_kind kind, daruma_str raw)
 {
-    size_t n = result->nparts, cap = n & (n - 1) ? n + 1 : n; /* it is full whenever n is a power of two */
-    convo_part *list = grown(c, result->parts, n, &cap, sizeof(convo_part), 1);
-    if (!list)
+    size_t cap = result->cap;
+    convo_part *list = grown(c, result->parts, result->nparts, &cap, sizeof(convo_part), 1);
+    if (!list || cap > UINT32_MAX)
         return NULL;
     result->parts = list;
+    result->cap = (uint32_t)cap;
     convo_part *p = &list[result->nparts++];
     *p = (convo_part){.kind = kind, .raw = raw, .ready = raw.n == 0};
     return p;

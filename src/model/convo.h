@@ -32,40 +32,40 @@ typedef enum part_kind {
 
 typedef struct convo_part {
     part_kind kind;
-    daruma_str raw; /* the JSON value it came as; empty: ours */
-    bool edited;    /* the fields below are the truth, not raw */
-    bool dropped;   /* is not written */
-    bool failed;    /* RESULT: reports an error */
+    bool edited;  /* the fields below are the truth, not raw */
+    bool dropped; /* is not written */
+    bool failed;  /* RESULT: reports an error */
     bool sealed; /* THINKING, CALL: carries a signature or encrypted bytes that the provider checks: whole or not at all
                   */
     bool remote; /* names something that lives on the server (file id, item reference, container): pins the account */
     bool ready;  /* text is decoded: use convo_text() */
+    bool media_url;  /* MEDIA: `media` is a URL */
+    daruma_str raw;  /* the JSON value it came as; empty: ours */
     daruma_str id;   /* CALL: its id; RESULT: id of its call. Decoded; empty where the wire has none (Gemini) */
     daruma_str name; /* CALL: the tool; RESULT: the tool where the wire says it (Gemini) */
     daruma_str
         value; /* raw JSON of the text (TEXT, THINKING), the arguments (CALL), the content (RESULT) as on the wire */
     daruma_str text; /* decoded: the text; CALL: the arguments as JSON text; RESULT: its texts joined by a newline.
                         Only convo_text() makes it so for parts that were read; ours have it at once */
-    daruma_str media_type; /* MEDIA: "image/png"; empty unknown */
-    daruma_str media;      /* MEDIA: base64 data, or a URL when `media_url` */
-    bool media_url;
+    daruma_str media_type;    /* MEDIA: "image/png"; empty unknown */
+    daruma_str media;         /* MEDIA: base64 data, or a URL when `media_url` */
     daruma_str signature;     /* THINKING, CALL: signature as on the wire, decoded */
     struct convo_part *parts; /* RESULT: what its content is made of, when it is a list */
-    size_t nparts;
+    uint32_t nparts, cap;
 } convo_part;
 
 typedef struct convo_message {
     convo_role role;
+    bool apart;  /* the system prompt that stands outside the list of messages */
+    bool edited; /* parts were edited, dropped, added: written anew from its parts, other members verbatim */
+    bool dropped;
+    bool no_empty_calls;  /* Chat Completions: a list of calls without any is left out */
     daruma_str raw;       /* the JSON value; empty: ours */
     daruma_str wire_role; /* as on the wire, without quotes ("developer", "function", "model"); empty: the usual one of
                              `role` */
-    bool apart;           /* the system prompt that stands outside the list of messages */
-    bool edited;          /* parts were edited, dropped, added: written anew from its parts, other members verbatim */
-    bool dropped;
     convo_part *parts;
     size_t nparts, cap;
-    bool no_empty_calls; /* Chat Completions: a list of calls without any is left out */
-    uint64_t hash;       /* XXH3 of raw; 0 for ours. What conversations and compressions are recognised by */
+    uint64_t hash; /* XXH3 of raw; 0 for ours. What conversations and compressions are recognised by */
 } convo_message;
 
 typedef struct convo_tool {
@@ -212,6 +212,8 @@ void convo_set_max_output(convo *c, int64_t tokens);
 
 /* ---- making one: for readers and converters; nothing is marked as edited ---- */
 
+/* So many messages will be added, more or less: room for them at once. */
+void convo_expect(convo *c, size_t n);
 /* At the end. `raw` as it was read, empty for what is ours. NULL without memory: c->full. Pointers are stale. */
 convo_message *convo_add_message(convo *c, convo_role role, daruma_str raw);
 convo_part *convo_add_part(convo *c, convo_message *m, part_kind kind, daruma_str raw);

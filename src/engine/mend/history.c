@@ -47,18 +47,12 @@ void history_say(convo *c, size_t at, daruma_str text)
 
 void history_insert_later(convo *c, history_inserts *list, size_t at, convo_role role, daruma_str text)
 {
-    if (list->n == list->cap) {
-        size_t cap = list->cap ? list->cap * 2 : CONVO_MESSAGES_FIRST;
-        struct history_insert *p = ARENA_NEW(c->arena, struct history_insert, cap);
-        if (!p) {
-            c->full = true;
-            return;
-        }
-        if (list->n)
-            memcpy(p, list->p, list->n * sizeof *p);
-        list->p = p;
-        list->cap = cap;
+    struct history_insert *p = arena_grow(c->arena, list->p, list->n, &list->cap, sizeof *p, CONVO_MESSAGES_FIRST);
+    if (!p) {
+        c->full = true;
+        return;
     }
+    list->p = p;
     list->p[list->n++] = (struct history_insert){at, role, text};
 }
 
