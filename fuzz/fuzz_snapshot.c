@@ -1,7 +1,10 @@
 /* Any text as a snapshot of a memory: what can be read of it is saved, and what was saved is read and saved as it was.
  * Making memories takes most of the time: most inputs are read into one that is there. */
 #include <daruma.h>
+#include "base/arena.h"
 #include "base/check.h"
+#include "base/str.h"
+#include "engine/decide/health.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,8 +34,23 @@ static char *saved(const daruma_memory *m, size_t *ret_n)
     return text;
 }
 
+/* The lines as what another replica saw: whatever it was, a rest has its bound. */
+static void learn(daruma_str text)
+{
+    static char room[64 << 10];
+    daruma_arena a = arena_over(room, sizeof room);
+    daruma_health *w = daruma_health_new(&a, 8);
+    daruma_place places[8];
+    while (text.n)
+        health_learn(w, str_cut(&text, '\n'), 1000000, 0);
+    size_t n = daruma_health_list(w, 1000000, places, 8);
+    for (size_t i = 0; i < n && i < 8; i++)
+        check(places[i].cool_in <= 86400000);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    learn((daruma_str){(const char *)data, size});
     static daruma_memory *one;
     if (!one)
         one = begin();

@@ -441,6 +441,41 @@ static void single_values_are_read(void **state)
     assert_int_equal(c.on_failure, ON_FAILURE_MESSAGE);
     assert_false(c.policy.enabled);
     assert_int_equal(c.policy.max_wait, 120000);
+    static const struct {
+        const char *url, *host, *port, *user, *password;
+        int database;
+    } stores[] = {
+        {"redis://cache", "cache", "6379", "", "", 0},
+        {"redis://cache/", "cache", "6379", "", "", 0},
+        {"REDIS://10.0.0.7:6380/3", "10.0.0.7", "6380", "", "", 3},
+        {"redis://:geheim@cache:1", "cache", "1", "", "geheim", 0},
+        {"redis://me:a:b@c@[::1]:65535/65535", "::1", "65535", "me", "a:b@c", 65535},
+        {"redis://:65536", NULL, NULL, NULL, NULL, 0},
+        {"redis://cache:65536", NULL, NULL, NULL, NULL, 0},
+        {"redis://cache:0", NULL, NULL, NULL, NULL, 0},
+        {"redis://cache:", NULL, NULL, NULL, NULL, 0},
+        {"redis://", NULL, NULL, NULL, NULL, 0},
+        {"redis://[::1", NULL, NULL, NULL, NULL, 0},
+        {"redis://[::1]x", NULL, NULL, NULL, NULL, 0},
+        {"redis://me@cache", NULL, NULL, NULL, NULL, 0},
+        {"redis://cache/x", NULL, NULL, NULL, NULL, 0},
+        {"redis://cache/65536", NULL, NULL, NULL, NULL, 0},
+        {"rediss://cache", NULL, NULL, NULL, NULL, 0},
+        {"http://cache", NULL, NULL, NULL, NULL, 0},
+        {"cache:6379", NULL, NULL, NULL, NULL, 0},
+    };
+    for (size_t i = 0; i < COUNT(stores); i++) {
+        char text[128];
+        snprintf(text, sizeof text, "store: \"%s\"\n", stores[i].url);
+        assert_int_equal(read_text(text, &c, &e), stores[i].host != NULL);
+        if (!stores[i].host)
+            continue;
+        assert_str(c.store.host, stores[i].host);
+        assert_str(c.store.port, stores[i].port);
+        assert_str(c.store.user, stores[i].user);
+        assert_str(c.store.password, stores[i].password);
+        assert_int_equal(c.store.database, stores[i].database);
+    }
     assert_true(read_text("proxy: { https_proxy: \"\", http_proxy: corp:8080, no_proxy: \"*\" }", &c, &e));
     assert_str(c.https_proxy, "");
     assert_str(c.http_proxy, "http://corp:8080");

@@ -512,6 +512,19 @@
 #define APPROVE_ANSWER_BYTES  (64u << 10) /* of an answer, and of a line on the terminal */
 #define APPROVE_MEMORY_BYTES  (4u << 20)  /* memory of one question */
 
+/* ---- what several replicas share ---- */
+#define STORE_SILENT_MS     5000 /* without an answer: it is lost. Also how often it is asked whether it is there */
+#define STORE_PAUSE_MS_MIN  500  /* between two tries to reach it; doubles */
+#define STORE_PAUSE_MS_MAX  30000
+#define STORE_UNDER_WAY_MAX 64           /* questions that it has yet to answer: beyond them nothing is asked */
+#define STORE_KEPT_S        604800       /* a value that nobody renewed for a week is of no use */
+#define REPLICA_HEALTH_MS   10           /* what is sick is told so soon after something was sent or failed */
+#define REPLICA_ALL_MS      1000         /* and whatever else is known: it is more, and costs time to gather */
+#define REPLICA_ALL_SHARE   20           /* of the loop's time at most one in so many */
+#define REPLICA_PIECE_BYTES (256u << 10) /* of lines that are said at once */
+#define REPLICA_SKEW_S      5            /* by which clocks of two machines may differ: so much is no age */
+#define REPLICA_SLACK_MS    1000         /* by which a time that came through the store may be off */
+
 /* ---- the public library ---- */
 #define LIB_OPTIONS_BYTES_MAX (1u << 20)  /* memory for the options of a session, or for a policy */
 #define LIB_STATUS_BYTES_MAX  (16u << 20) /* of a status page: 4,096 lanes */

@@ -76,7 +76,7 @@ void record_write(daruma_buf *out, const record_table *t, const void *p, daruma_
     for (size_t i = 0; i < t->n; i++) {
         const record_member *m = &t->members[i];
         const char *at = (const char *)p + m->at;
-        if (is_zero(at, m->bytes))
+        if (is_zero(at, m->bytes) || (m->type == RECORD_TIME && now == RECORD_TIMELESS))
             continue;
         buf_printf(out, ",\"%s\":", m->name);
         put_value(out, m, at, now);

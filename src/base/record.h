@@ -31,6 +31,8 @@ typedef struct record_table {
     size_t n;
 } record_table;
 
+#define RECORD_TIMELESS INT64_MIN /* as `now`: times are left out, and what means the same reads the same */
+
 /* Appends `{"is":WHAT` and the members of *p that are not zero, each with a comma before it. The caller appends what
  * else there is to say, and "}\n". */
 void record_write(daruma_buf *out, const record_table *t, const void *p, daruma_ms now);

@@ -6,6 +6,7 @@
 #include "dialect/dialect.h"
 #include "net/upstream.h"
 #include "net/url.h"
+#include "store/store.h"
 #include "conf/conf.h"
 
 typedef struct config_key {
@@ -109,6 +110,7 @@ typedef struct config {
     config_tool_errors tool_errors;  /* how the model sees failed tool results */
     config_target summariser;        /* who summarises; model empty: the target at hand */
     daruma_str events_file;          /* empty: none */
+    store_place store;               /* that several daruma share; without a host there is none */
     daruma_str state;                /* a folder where what is known is kept; empty: nowhere */
     int events_stderr;               /* 1: a readable line each; default: when stderr is a terminal */
     size_t body_bytes_max, all_bytes_max;

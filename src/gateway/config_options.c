@@ -615,6 +615,8 @@ static const conf_option config_rows[] = {
     {"events", CONF_GROUP, .shape = &events_shape, .help = "Where recoveries are told. They are also at `GET /daruma/events`."},
     {"state", CONF_TEXT, AT(config, state), .min = 1, .max = 4096, .says = "none: it ends with the process",
      .help = "A folder where what is known is kept over a restart: who is limited and until when, what models take, windows, compressions, keys of conversations. It holds texts of conversations and no key. Holds from the next start on."},
+    {"store", VALUE(config_read_store, config_show_store, "a URL like redis://127.0.0.1:6379"), .flags = CONF_SECRET, AT(config, store), .says = "none: each daruma learns for itself",
+     .help = "A Redis or Valkey by which several daruma know what one of them learned: who is limited and until when, who is being probed, and all that `state` keeps. `redis://[user:password@]host[:port][/database]`. No request waits for it. Whoever can read it reads texts of conversations. Holds from the next start on."},
     {"usage", CONF_GROUP, .shape = &usage_shape, .help = "Who used how much: a line for each request."},
     {"prices", CONF_LIST, ITEMS(config, prices), .shape = &config_prices_shape, .says = "none",
      .help = "What tokens cost: events, the usage log, `/metrics` and `daruma report` say then what was wasted and saved. The first row that fits a model counts."},

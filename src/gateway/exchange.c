@@ -322,6 +322,7 @@ static void on_done(void *user, const drive_result *r)
     usage_put(x, r, cost);
     if (r->outcome != DARUMA_OUTCOME_OK)
         state_touched(x->g->state);
+    replicas_touched(x->g->replicas, r->outcome != DARUMA_OUTCOME_OK);
 }
 
 /* Tokens of an answer that failed are paid for all the same. */
@@ -329,6 +330,7 @@ static void on_step(void *user, const drive_step *s)
 {
     const exchange *x = user;
     state_touched(x->g->state);
+    replicas_touched(x->g->replicas, true);
     if (s->what == DRIVE_JUDGED && (s->input_tokens >= 0 || s->output_tokens >= 0))
         meter_pay(x->g->meter, METER_WASTED, s->input_tokens, s->output_tokens,
                   config_cost(&x->s->cfg, s->target, s->input_tokens, s->output_tokens));

@@ -83,6 +83,10 @@ static bool start(gateway *g, daruma_buf *why)
         BUF_LIT(why, "there is no memory");
         return false;
     }
+    if (cfg->store.host.n && !(g->replicas = replicas_open(g, &cfg->store))) {
+        BUF_LIT(why, "there is no memory");
+        return false;
+    }
     snprintf(host, sizeof host, STR_FMT, STR_ARG(cfg->listen.host));
     server_limits limits = {.body_bytes = cfg->body_bytes_max,
                             .all_bytes = cfg->all_bytes_max,
@@ -98,6 +102,7 @@ static bool start(gateway *g, daruma_buf *why)
 
 static void gateway_free(gateway *g)
 {
+    replicas_close(g->replicas);
     state_close(g->state);
     exchange_free_idle(g);
     setup_drop(g->now);

@@ -148,6 +148,20 @@ state *state_open(gateway *g, daruma_str folder);
 void state_touched(state *s); /* something became known; NULL: nobody keeps it */
 void state_close(state *s);   /* writes what is known and lets go; before the driver ends */
 
+/* ---- replicas.c: several daruma that share a store ---- */
+
+typedef struct replicas replicas;
+/* Begins to share what is known with all who use that store. NULL without memory. */
+replicas *replicas_open(gateway *g, const store_place *at);
+/* Health may have changed, and with `learned` what else is known; NULL: nothing is shared. */
+void replicas_touched(replicas *r, bool learned);
+void replicas_close(replicas *r); /* before the driver ends */
+
+/* ---- tenant.c ---- */
+
+/* Makes the key by which clients' credentials are hashed, unless there is one. False: there is no chance to be had. */
+bool tenant_key_made(gateway *g);
+
 /* ---- gateway.c ---- */
 
 struct gateway {
@@ -160,6 +174,7 @@ struct gateway {
     void *health_memory;
     event_log *events;
     state *state;                    /* NULL: what is known ends with the process */
+    replicas *replicas;              /* NULL: nobody else knows it */
     refused_count refused[REFUSALS]; /* at the door, by reason */
     daruma_ms started;
     exchange *idle; /* used exchanges, kept for the next */

@@ -146,6 +146,7 @@ drive_sent exchange_send(void *user, drive_call *c, const drive_request *r)
     if (x->c->arena->full || r->a->full)
         return DRIVE_NO_MEMORY;
     c->handle = fetch_start(x->s->up, &q, &ops, c);
+    replicas_touched(x->g->replicas, false); /* it may be a probe */
     return c->handle ? DRIVE_SENT : DRIVE_NOT_SENT;
 }
 

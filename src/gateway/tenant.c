@@ -7,7 +7,7 @@
 #include <openssl/rand.h>
 
 /* Made when it is first needed: it wakes a good part of OpenSSL, which plain traffic never does. */
-static bool key_made(gateway *g)
+bool tenant_key_made(gateway *g)
 {
     if (!g->tenant_keyed)
         g->tenant_keyed = RAND_bytes(g->tenant_key, sizeof g->tenant_key) == 1;
@@ -23,7 +23,7 @@ uint64_t exchange_tenant(exchange *x)
         return x->tenant;
     head_credentials(&x->c->head, &all);
     x->tenant = x->credential; /* a hash with the secret of this process: second best */
-    if (!all.full && key_made(x->g) &&
+    if (!all.full && tenant_key_made(x->g) &&
         HMAC(EVP_sha256(), x->g->tenant_key, sizeof x->g->tenant_key, (const unsigned char *)all.p, all.n, out, &n))
         memcpy(&x->tenant, out, sizeof x->tenant);
     return x->tenant;

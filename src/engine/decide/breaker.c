@@ -14,6 +14,7 @@
  *
  * Every turn begins an epoch, and a permit carries the epoch it was given in: an answer that was under way since
  * before the turn says nothing about now. */
+#include "engine/decide/place.h"
 #include "engine/decide/window.h"
 #include "base/limits.h"
 
@@ -189,4 +190,28 @@ void daruma_breaker_drop(daruma_breaker *b, daruma_permit p)
 {
     if (p.probe && p.epoch == b->epoch && p.until == b->probe_until)
         b->probe_until = 0;
+}
+
+bool breaker_learn(daruma_breaker *b, const daruma_breaker *got, daruma_ms now)
+{
+    bool was = b->open_until != 0, is = got->open_until != 0;
+    daruma_ms mine = later(b->well_at, b->bad_at), theirs = later(got->well_at, got->bad_at);
+    if (theirs > mine) {
+        b->row = got->row;
+        b->rows = got->rows;
+        b->trips = got->trips;
+        b->agreed = got->agreed;
+        b->well_at = got->well_at;
+        b->bad_at = got->bad_at;
+        b->closed_at = later(b->closed_at, got->closed_at);
+        b->open_until = got->open_until;
+        if (was != is) { /* calls that are under way speak of before */
+            b->epoch++;
+            b->passed = 0;
+            b->probe_until = 0;
+        }
+    }
+    if (add_sat(theirs, REPLICA_SLACK_MS) > mine && b->open_until && got->probe_until > now)
+        b->probe_until = got->probe_until;
+    return was && !b->open_until;
 }

@@ -75,4 +75,9 @@ bool health_hangs(const daruma_health *w, const daruma_target *t, daruma_ms sent
 void health_save(const daruma_health *w, daruma_ms now, daruma_buf *out);
 /* Makes a place as such a line has it, written `aged` ms ago. False: it is no such line, and nothing changed. */
 bool health_load(daruma_health *w, daruma_str line, daruma_ms now, daruma_ms aged);
+
+/* Appends a line for each place that became sick, well or is being probed since this was asked last. */
+void health_share(daruma_health *w, daruma_ms now, daruma_buf *out);
+/* Learns from such a line of another process what it saw later than this one; the rest stays as it is here. */
+bool health_learn(daruma_health *w, daruma_str line, daruma_ms now, daruma_ms aged);
 #endif

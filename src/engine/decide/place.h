@@ -36,6 +36,7 @@ typedef struct place {
     uint32_t overdue;             /* models: calls that got silent for longer than is usual since one was heard */
     daruma_ms dead_from;          /* models: calls that went out from here on hang, though the place is well ... */
     daruma_ms dead_to;            /* ... up to here; 0 none */
+    uint64_t shared;              /* what others know of it, as a mark(); 0 nothing */
     daruma_tally tally;
     uint32_t next;         /* in its chain; places are named by index + 1, 0 is none */
     uint32_t newer, older; /* touched just after, just before */
@@ -63,11 +64,17 @@ place *place_newest(const daruma_health *w);
 place *place_older(const daruma_health *w, const place *p);
 place *place_oldest(const daruma_health *w); /* the same from the other end */
 place *place_newer(const daruma_health *w, const place *p);
+/* What another process saw later than this one: it opened, closed, or is being probed. True: it may be well sooner. */
+bool breaker_learn(daruma_breaker *b, const daruma_breaker *got, daruma_ms now);
 /* From here on *p is as `got` was, of a snapshot. */
 void place_keep(place *p, const place *got);
 
 static inline daruma_ms later(daruma_ms a, daruma_ms b)
 {
     return a > b ? a : b;
+}
+static inline daruma_ms sooner(daruma_ms a, daruma_ms b)
+{
+    return a < b ? a : b;
 }
 #endif

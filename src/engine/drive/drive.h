@@ -261,6 +261,7 @@ struct driver {
     struct memory *mem;    /* keys of conversations, cases, notices, what is known of lanes */
     struct mended *mended; /* known compressions and lessons; NULL: nothing was mended yet */
     struct watch *watch;   /* agents; NULL: none was seen yet */
+    struct told *told;     /* what driver_share() told or heard; NULL: it was never asked */
     session *patient;      /* those that wait for a time, perhaps for somebody to become well */
     uint32_t healed;       /* as health counted when they were last woken */
 };
@@ -281,6 +282,13 @@ typedef struct driver_loaded {
 /* Learns what another driver had saved, perhaps in another process. Call it before the first session. A line that is
  * broken or not known is dropped, the others count; times that went by in between count too. */
 driver_loaded driver_load(driver *v, daruma_str text);
+
+/* Appends what others may learn since it was asked last, as lines of the same form: what became sick, well or is being
+ * probed, and with `all` whatever else driver_save() keeps, which takes time. False: there is nothing new, and what was
+ * appended is of no use. */
+bool driver_share(driver *v, bool all, daruma_buf *out);
+/* Learns, between sessions and while they run, what driver_share() or driver_save() of another process said. */
+driver_loaded driver_learn(driver *v, daruma_str text);
 
 /* Members of a JSON object, each with a comma behind it but the last: what is known and counted, for status pages. */
 void driver_watch_status(const driver *v, daruma_buf *out);

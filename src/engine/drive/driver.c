@@ -13,6 +13,8 @@ void driver_end(driver *v)
     memory_free(v->mem);
     mended_free(v->rooms, v->mended);
     watch_free(v->rooms, v->watch);
+    v->rooms->give(v->told);
+    v->told = NULL;
     v->mem = NULL;
     v->mended = NULL;
     v->watch = NULL;

@@ -475,6 +475,8 @@ void session_mend_asked(session *x);
 /* ---- watch.c: agents seen by the histories they send ---- */
 
 void watch_free(const drive_rooms *rooms, watch *w);
+/* snapshot.c: the line that begins what driver_load() reads. */
+void snapshot_head(const driver *v, daruma_buf *out);
 void watch_save(const watch *w, daruma_buf *out); /* lessons about tools as lines; NULL: nobody was watched yet */
 bool watch_load(driver *v, daruma_str line);      /* false: it is no such line, and nothing changed */
 /* Looks at what is new in the history of a request; `newest` as its scan gave it. False: nothing is to be done. Else

@@ -2,6 +2,7 @@
  * reads its own lines; ids are hashes of names and mean the same in every process. */
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/record.h"
 #include "engine/decide/health.h"
 #include "engine/drive/inside.h"
@@ -21,29 +22,35 @@ static const record_member members[] = {
 };
 static const record_table first = {"daruma_memory", members, COUNT(members)};
 
-void driver_save(const driver *v, daruma_buf *out)
+void snapshot_head(const driver *v, daruma_buf *out)
 {
     first_line head = {.form = FORM, .wall = v->at.wall};
     record_write(out, &first, &head, 0);
     BUF_LIT(out, "}\n");
+}
+
+void driver_save(const driver *v, daruma_buf *out)
+{
+    snapshot_head(v, out);
     health_save(v->health, v->at.now, out);
     memory_save(v->mem, v->at.now, out);
     mended_save(v->mended, v->at.now, out);
     watch_save(v->watch, out);
 }
 
-static bool load_line(driver *v, daruma_str line, daruma_ms aged)
+/* `shared`: others are at work meanwhile, and so are we. */
+static bool load_line(driver *v, daruma_str line, daruma_ms aged, bool shared)
 {
     daruma_str what = record_name(line);
     daruma_ms now = v->at.now;
     if (str_eq(what, S(HEALTH_RECORD)))
-        return health_load(v->health, line, now, aged);
+        return (shared ? health_learn : health_load)(v->health, line, now, aged);
     if (str_eq(what, S(DARUMA_LESSON_RECORD)))
         return watch_load(v, line);
     return memory_load(v->mem, line, now, aged) || mended_load(v, line, now, aged);
 }
 
-driver_loaded driver_load(driver *v, daruma_str text)
+static driver_loaded load(driver *v, daruma_str text, bool shared)
 {
     driver_loaded ret = {0};
     first_line head = {0};
@@ -52,11 +59,25 @@ driver_loaded driver_load(driver *v, daruma_str text)
         return ret;
     ret.ours = true;
     int64_t gone_s = head.wall > 0 && v->at.wall > head.wall ? v->at.wall - head.wall : 0;
+    if (shared && gone_s < REPLICA_SKEW_S)
+        gone_s = 0;
     daruma_ms aged = gone_s < INT64_MAX / 1000 ? gone_s * 1000 : INT64_MAX / 2;
     while (text.n) {
         line = str_trim(str_cut(&text, '\n'));
         if (line.n)
-            ++*(load_line(v, line, aged) ? &ret.taken : &ret.dropped);
+            ++*(load_line(v, line, aged, shared) ? &ret.taken : &ret.dropped);
     }
     return ret;
+}
+
+driver_loaded driver_load(driver *v, daruma_str text)
+{
+    return load(v, text, false);
+}
+
+driver_loaded driver_learn(driver *v, daruma_str text)
+{
+    driver_loaded got = load(v, text, true);
+    driver_wake(v);
+    return got;
 }

@@ -1,0 +1,380 @@
+/* redis.c - see store.h. Two connections: one asks, one listens, as who listens may not ask (RESP2). A name is looked
+ * up beside the loop; everything else is written and read when the socket allows it.
+ *
+ *     waiting --timer--> looking up --> connecting --PING answered and subscribed--> ready
+ *        ^                    |             |                                          |
+ *        +--------------------+-------------+------- error, or silent for too long ----+ */
+#include "store/store.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include <hiredis/adapters/libuv.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct store {
+    uv_loop_t *loop;
+    const store_ops *ops;
+    void *user;
+    uv_timer_t timer;        /* until the next try, or the next look whether it still answers */
+    uv_getaddrinfo_t lookup; /* is under way while `looks` */
+    redisAsyncContext *asks, *hears;
+    char *host, *port, *login, *password, *channel; /* of one piece of memory behind this struct */
+    int database;
+    uint32_t under_way; /* questions without an answer */
+    uint32_t answers;   /* so many came; as it was at the last look: */
+    uint32_t answers_seen;
+    uint32_t tries; /* since it was ready */
+    uint8_t holds;  /* who still needs this struct: the timer, and a lookup */
+    bool looks, subscribed, answered, is_lost, closed;
+    char why[200];
+};
+
+typedef struct question {
+    store *s;
+    void (*got)(void *user, daruma_str value);
+} question;
+
+/* ---- losing it ---- */
+
+static void arm(store *s, uint64_t ms);
+
+static void drop_connection(redisAsyncContext **at)
+{
+    redisAsyncContext *c = *at;
+    *at = NULL;
+    if (!c)
+        return;
+    c->data = NULL; /* what it still calls is for nobody */
+    redisAsyncFree(c);
+}
+
+static void let_go(store *s)
+{
+    drop_connection(&s->asks);
+    drop_connection(&s->hears);
+    s->under_way = 0;
+    s->subscribed = s->answered = false;
+}
+
+/* After the try that failed; nobody waits for it. */
+static uint64_t pause_ms(const store *s)
+{
+    uint64_t ms = STORE_PAUSE_MS_MIN << (s->tries < 8 ? s->tries : 8);
+    return ms < STORE_PAUSE_MS_MAX ? ms : STORE_PAUSE_MS_MAX;
+}
+
+static void lose(store *s, const char *why)
+{
+    bool told = s->is_lost;
+    if (s->closed)
+        return;
+    snprintf(s->why, sizeof s->why, "%s", why);
+    let_go(s);
+    s->is_lost = true;
+    arm(s, pause_ms(s));
+    s->tries++;
+    if (!told)
+        s->ops->lost(s->user, s->why);
+}
+
+/* ---- answers ---- */
+
+/* Counts an answer. False: it is for nobody, or an error, by which the store is lost. */
+static bool fine(store *s, redisAsyncContext *c, const redisReply *r)
+{
+    if (!c->data || !r)
+        return false;
+    s->under_way -= s->under_way > 0;
+    s->answers++;
+    if (r->type != REDIS_REPLY_ERROR)
+        return true;
+    char text[160]; /* ours: `r` goes with the connection */
+    snprintf(text, sizeof text, "%.150s", r->str);
+    lose(s, text);
+    return false;
+}
+
+static void on_done(redisAsyncContext *c, void *reply, void *user)
+{
+    fine(user, c, reply);
+}
+
+static bool is_ready(const store *s)
+{
+    return s->subscribed && s->answered;
+}
+
+static void perhaps_ready(store *s, bool was)
+{
+    if (was || !is_ready(s))
+        return;
+    s->is_lost = false;
+    s->tries = 0;
+    s->ops->ready(s->user);
+}
+
+static void on_pong(redisAsyncContext *c, void *reply, void *user)
+{
+    store *s = user;
+    if (!fine(s, c, reply))
+        return;
+    bool was = is_ready(s);
+    s->answered = true;
+    perhaps_ready(s, was);
+}
+
+/* What is heard has three elements: "subscribe", channel, how many; or "message", channel, text. */
+static void on_heard(redisAsyncContext *c, void *reply, void *user)
+{
+    store *s = user;
+    const redisReply *r = reply;
+    if (!c->data || !r)
+        return;
+    if (r->type == REDIS_REPLY_ERROR) {
+        fine(s, c, r);
+        return;
+    }
+    if (r->type != REDIS_REPLY_ARRAY || r->elements < 3 || r->element[0]->type != REDIS_REPLY_STRING)
+        return;
+    if (strcmp(r->element[0]->str, "subscribe") == 0) {
+        bool was = is_ready(s);
+        s->subscribed = true;
+        perhaps_ready(s, was);
+    } else if (strcmp(r->element[0]->str, "message") == 0 && r->element[2]->type == REDIS_REPLY_STRING) {
+        s->ops->heard(s->user, (daruma_str){r->element[2]->str, r->element[2]->len});
+    }
+}
+
+static void on_value(redisAsyncContext *c, void *reply, void *user)
+{
+    question q = *(question *)user;
+    const redisReply *r = reply;
+    free(user);
+    if (fine(q.s, c, r))
+        q.got(q.s->user, r->type == REDIS_REPLY_STRING ? (daruma_str){r->str, r->len} : (daruma_str){0});
+}
+
+/* ---- reaching it ---- */
+
+/* hiredis frees a connection that failed or was closed itself. */
+static void gone(store *s, const redisAsyncContext *c, const char *said)
+{
+    char why[160]; /* ours: the text goes with the connection */
+    snprintf(why, sizeof why, "%.150s", said);
+    if (s->asks == c)
+        s->asks = NULL;
+    if (s->hears == c)
+        s->hears = NULL;
+    lose(s, why);
+}
+
+static void on_connect(const redisAsyncContext *c, int status)
+{
+    store *s = c->data;
+    if (!s || status == REDIS_OK)
+        return;
+    gone(s, c, c->errstr);
+}
+
+static void on_disconnect(const redisAsyncContext *c, int status)
+{
+    store *s = c->data;
+    if (!s)
+        return;
+    (void)status;
+    gone(s, c, c->err ? c->errstr : "it closed the connection");
+}
+
+static redisAsyncContext *connect_to(store *s, const char *ip, int port)
+{
+    redisAsyncContext *c = redisAsyncConnect(ip, port);
+    if (!c)
+        return NULL;
+    if (c->err || redisLibuvAttach(c, s->loop) != REDIS_OK) {
+        snprintf(s->why, sizeof s->why, "%.150s", c->err ? c->errstr : "there is no memory");
+        redisAsyncFree(c);
+        return NULL;
+    }
+    uv_unref((uv_handle_t *)&((redisLibuvEvents *)c->ev.data)->handle);
+    c->data = s;
+    redisAsyncSetConnectCallback(c, on_connect);
+    redisAsyncSetDisconnectCallback(c, on_disconnect);
+    if (s->login)
+        redisAsyncCommand(c, on_done, s, "AUTH %s %s", s->login, s->password);
+    else if (s->password)
+        redisAsyncCommand(c, on_done, s, "AUTH %s", s->password);
+    return c;
+}
+
+static void unhold(store *s)
+{
+    if (--s->holds == 0)
+        free(s);
+}
+
+static void on_address(uv_getaddrinfo_t *req, int status, struct addrinfo *found)
+{
+    store *s = req->data;
+    char ip[64] = "";
+    int port = 0;
+    s->looks = false;
+    if (s->closed) {
+        uv_freeaddrinfo(found);
+        unhold(s);
+        return;
+    }
+    s->holds--;
+    if (status == 0 && uv_ip_name(found->ai_addr, ip, sizeof ip) == 0)
+        port = ntohs(found->ai_family == AF_INET6 ? ((struct sockaddr_in6 *)found->ai_addr)->sin6_port
+                                                  : ((struct sockaddr_in *)found->ai_addr)->sin_port);
+    uv_freeaddrinfo(found);
+    if (!port) {
+        lose(s, status ? uv_strerror(status) : "it has no address");
+        return;
+    }
+    s->why[0] = 0;
+    s->asks = connect_to(s, ip, port);
+    s->hears = s->asks ? connect_to(s, ip, port) : NULL;
+    if (!s->hears) {
+        lose(s, s->why[0] ? s->why : "there is no memory");
+        return;
+    }
+    if (s->database)
+        redisAsyncCommand(s->asks, on_done, s, "SELECT %d", s->database);
+    redisAsyncCommand(s->asks, on_pong, s, "PING");
+    redisAsyncCommand(s->hears, on_heard, s, "SUBSCRIBE %s", s->channel);
+    s->under_way = 1;
+    s->answers_seen = s->answers;
+    arm(s, STORE_SILENT_MS);
+}
+
+static void look_up(store *s)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    s->lookup.data = s;
+    int e = uv_getaddrinfo(s->loop, &s->lookup, on_address, s->host, s->port, &hints);
+    s->looks = e == 0;
+    s->holds += s->looks;
+    if (e)
+        lose(s, uv_strerror(e));
+}
+
+static void on_timer(uv_timer_t *t)
+{
+    store *s = t->data;
+    if (!s->asks) {
+        if (!s->looks)
+            look_up(s);
+        return;
+    }
+    if (s->answers == s->answers_seen) { /* a PING went out at the last look */
+        lose(s, "it does not answer");
+        return;
+    }
+    s->answers_seen = s->answers;
+    s->under_way++;
+    redisAsyncCommand(s->asks, on_pong, s, "PING");
+    arm(s, STORE_SILENT_MS);
+}
+
+static void arm(store *s, uint64_t ms)
+{
+    uv_timer_start(&s->timer, on_timer, ms, 0);
+}
+
+/* ---- asking ---- */
+
+bool store_free(const store *s)
+{
+    return is_ready(s) && s->under_way < STORE_UNDER_WAY_MAX;
+}
+
+void store_set(store *s, const char *name, daruma_str value)
+{
+    if (!store_free(s))
+        return;
+    s->under_way++;
+    redisAsyncCommand(s->asks, on_done, s, "SETEX %s %d %b", name, STORE_KEPT_S, value.p, value.n);
+}
+
+void store_say(store *s, daruma_str text)
+{
+    if (!store_free(s))
+        return;
+    s->under_way++;
+    redisAsyncCommand(s->asks, on_done, s, "PUBLISH %s %b", s->channel, text.p, text.n);
+}
+
+void store_get(store *s, const char *name, void (*got)(void *user, daruma_str value))
+{
+    question *q = store_free(s) ? malloc(sizeof *q) : NULL;
+    if (!q)
+        return;
+    *q = (question){s, got};
+    s->under_way++;
+    if (redisAsyncCommand(s->asks, on_value, q, "GET %s", name) != REDIS_OK)
+        free(q);
+}
+
+void store_agree(store *s, const char *name, daruma_str value, void (*got)(void *user, daruma_str value))
+{
+    if (!store_free(s))
+        return;
+    s->under_way++;
+    redisAsyncCommand(s->asks, on_done, s, "SET %s %b NX", name, value.p, value.n);
+    store_get(s, name, got);
+}
+
+/* ---- from start to end ---- */
+
+static char *copied(char **at, daruma_str s)
+{
+    char *p = *at;
+    if (!s.n)
+        return NULL;
+    memcpy(p, s.p, s.n);
+    p[s.n] = 0;
+    *at += s.n + 1;
+    return p;
+}
+
+store *store_open(uv_loop_t *loop, const store_place *to, const store_ops *ops, void *user)
+{
+    size_t names = to->host.n + to->port.n + to->user.n + to->password.n + to->channel.n + 5;
+    store *s = calloc(1, sizeof *s + names);
+    if (!s)
+        return NULL;
+    char *at = (char *)(s + 1);
+    s->loop = loop;
+    s->ops = ops;
+    s->user = user;
+    s->host = copied(&at, to->host);
+    s->port = copied(&at, to->port);
+    s->login = copied(&at, to->user);
+    s->password = copied(&at, to->password);
+    s->channel = copied(&at, to->channel);
+    s->database = to->database;
+    s->holds = 1;
+    uv_timer_init(loop, &s->timer);
+    uv_unref((uv_handle_t *)&s->timer);
+    s->timer.data = s;
+    look_up(s);
+    return s;
+}
+
+static void on_closed(uv_handle_t *h)
+{
+    unhold(h->data);
+}
+
+void store_close(store *s)
+{
+    if (!s)
+        return;
+    s->closed = true;
+    if (s->looks)
+        uv_cancel((uv_req_t *)&s->lookup);
+    let_go(s);
+    uv_close((uv_handle_t *)&s->timer, on_closed);
+}
