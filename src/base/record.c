@@ -51,6 +51,7 @@ static void put_value(daruma_buf *out, const record_member *m, const char *p, da
         buf_putc(out, '"');
         break;
     case RECORD_WHOLE:
+    case RECORD_COUNT:
         buf_int(out, whole_of(p, m->bytes));
         break;
     case RECORD_SIGNED:
@@ -76,7 +77,8 @@ void record_write(daruma_buf *out, const record_table *t, const void *p, daruma_
     for (size_t i = 0; i < t->n; i++) {
         const record_member *m = &t->members[i];
         const char *at = (const char *)p + m->at;
-        if (is_zero(at, m->bytes) || (m->type == RECORD_TIME && now == RECORD_TIMELESS))
+        bool passes = m->type == RECORD_TIME || m->type == RECORD_COUNT;
+        if (is_zero(at, m->bytes) || (passes && now == RECORD_TIMELESS))
             continue;
         buf_printf(out, ",\"%s\":", m->name);
         put_value(out, m, at, now);
@@ -156,6 +158,7 @@ static bool take_value(const record_member *m, daruma_str value, char *p, daruma
         memcpy(p, &id, sizeof id);
         return true;
     case RECORD_WHOLE:
+    case RECORD_COUNT:
         return take_whole(value, p, m->bytes);
     case RECORD_SIGNED:
     case RECORD_TIME:

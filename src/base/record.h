@@ -7,6 +7,7 @@
 typedef enum record_type {
     RECORD_ID,     /* uint64_t, in hexadecimal digits */
     RECORD_WHOLE,  /* a signed or unsigned integer of 1, 2, 4 or 8 bytes; never below 0 */
+    RECORD_COUNT,  /* the same, of how often or when it was used: no part of what a record says */
     RECORD_SIGNED, /* int64_t */
     RECORD_FLAG,   /* bool */
     RECORD_ROW,    /* an array of int32_t */
@@ -31,7 +32,7 @@ typedef struct record_table {
     size_t n;
 } record_table;
 
-#define RECORD_TIMELESS INT64_MIN /* as `now`: times are left out, and what means the same reads the same */
+#define RECORD_TIMELESS INT64_MIN /* as `now`: times and counts are left out, what says the same reads the same */
 
 /* Appends `{"is":WHAT` and the members of *p that are not zero, each with a comma before it. The caller appends what
  * else there is to say, and "}\n". */

@@ -357,7 +357,7 @@ void memory_owner_put(memory *m, uint64_t answer, uint64_t key_id)
 static const record_member seen_members[] = {
     RECORD_MEMBER(RECORD_ID,    seen, "id", conversation),
     RECORD_MEMBER(RECORD_ID,    seen, "key", key_id),
-    RECORD_MEMBER(RECORD_WHOLE, seen, "touched", touched),
+    RECORD_MEMBER(RECORD_COUNT, seen, "touched", touched),
     RECORD_MEMBER(RECORD_WHOLE, seen, "stuck", stuck),
 };
 static const record_member lane_members[] = {

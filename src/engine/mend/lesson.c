@@ -444,7 +444,7 @@ static const record_member members[] = {
     RECORD_MEMBER(RECORD_TEXT,  entry, "value", lesson.value),
     RECORD_MEMBER(RECORD_ID,    entry, "case", lesson.by),
     RECORD_MEMBER(RECORD_TIME,  entry, "at", lesson.at),
-    RECORD_MEMBER(RECORD_WHOLE, entry, "applied", lesson.applied),
+    RECORD_MEMBER(RECORD_COUNT, entry, "applied", lesson.applied),
 };
 // clang-format on
 static const record_table table = {MEND_LESSON_RECORD, members, COUNT(members)};
