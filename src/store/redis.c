@@ -197,6 +197,7 @@ static redisAsyncContext *connect_to(store *s, const char *ip, int port)
         return NULL;
     }
     uv_unref((uv_handle_t *)&((redisLibuvEvents *)c->ev.data)->handle);
+    redisEnableKeepAlive(&c->c); /* nothing is asked on the one that listens */
     c->data = s;
     redisAsyncSetConnectCallback(c, on_connect);
     redisAsyncSetDisconnectCallback(c, on_disconnect);

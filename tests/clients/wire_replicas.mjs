@@ -152,6 +152,26 @@ shares("a store that says nothing any more delays nobody and is lost within 12 s
   }
 });
 
+shares("what all know is told no more, however much is asked", async (pair, other, store) => {
+  refuses(pair);
+  await ask(pair, "one");
+  await ask(other, "two");
+  await sleep(3500); // told, told again by who heard it
+  let heard = "";
+  const ear = net.connect(store.port, "127.0.0.1", () => ear.write("SUBSCRIBE daruma:news\r\n"));
+  ear.on("data", (b) => (heard += b));
+  try {
+    for (let i = 0; i < 40; i++) assert.equal((await ask(i % 2 ? pair : other, `again ${i}`)).said, "seven eight");
+    await sleep(1500);
+    const said = heard.split("\r\nmessage\r\n").slice(1), lines = said.join("\n").split("\n").filter((l) => l.startsWith("{") && !l.includes("daruma_memory"));
+    assert.match(heard, /subscribe/);
+    assert.ok(!lines.some((l) => /"is":"(lesson|place|count)"/.test(l)), lines.join("\n"));
+    assert.ok(said.length <= 6, `${said.length} messages:\n${lines.join("\n")}`); // notes on new conversations
+  } finally {
+    ear.destroy();
+  }
+});
+
 shares("the words of somebody else in the store change nothing", async (pair, other, store) => {
   pair.own.answer = (q, res) => wires.openai.answer(res, "seven eight");
   const line = (o) => JSON.stringify(o);
