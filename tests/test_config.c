@@ -450,6 +450,7 @@ static void single_values_are_read(void **state)
         {"REDIS://10.0.0.7:6380/3", "10.0.0.7", "6380", "", "", 3},
         {"redis://:geheim@cache:1", "cache", "1", "", "geheim", 0},
         {"redis://me:a:b@c@[::1]:65535/65535", "::1", "65535", "me", "a:b@c", 65535},
+        {"redis://:p%40s%3As%zz%2@cache", "cache", "6379", "", "p@s:s%zz%2", 0},
         {"redis://:65536", NULL, NULL, NULL, NULL, 0},
         {"redis://cache:65536", NULL, NULL, NULL, NULL, 0},
         {"redis://cache:0", NULL, NULL, NULL, NULL, 0},

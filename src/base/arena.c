@@ -27,6 +27,7 @@ void *arena_take(daruma_arena *a, size_t n, size_t align)
 
 void *arena_grow(daruma_arena *a, void *list, size_t n, size_t *cap, size_t size, size_t first)
 {
+    check(n <= *cap);
     if (n < *cap)
         return list;
     size_t more = *cap / 4 + 1, twice = *cap ? *cap * 2 : first;

@@ -522,7 +522,6 @@
 #define REPLICA_ALL_MS      1000         /* and whatever else is known: it is more, and costs time to gather */
 #define REPLICA_ALL_SHARE   20           /* of the loop's time at most one in so many */
 #define REPLICA_PIECE_BYTES (256u << 10) /* of lines that are said at once */
-#define REPLICA_SKEW_S      5            /* by which clocks of two machines may differ: so much is no age */
 #define REPLICA_SLACK_MS    1000         /* by which a time that came through the store may be off */
 
 /* ---- the public library ---- */

@@ -137,7 +137,7 @@ static void settle(convo *c, convo_part *p, const field *f, bool inner)
     if (p->kind == PART_RESULT)
         return;
     p->parts = NULL;
-    p->nparts = 0;
+    p->nparts = p->cap = 0;
 }
 
 /* Blocks are read while they are passed, each byte once: histories are long, and most of them lies three lists deep. */

@@ -48,11 +48,28 @@ static bool read_place(daruma_str at, store_place *ret)
     return ret->host.n && at.p[0] == ':' && number_upto(ret->port, 65535, &port) && port > 0;
 }
 
+static int digit_of(char c)
+{
+    return ch_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* Without the escapes of a URL: "%40" is "@". */
+static daruma_str plain(daruma_str s, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    for (size_t i = 0; i < s.n; i++) {
+        int high = s.p[i] == '%' && s.n - i > 2 ? digit_of(s.p[i + 1]) : -1,
+            low = high >= 0 ? digit_of(s.p[i + 2]) : -1;
+        buf_putc(&b, low >= 0 ? (char)(high << 4 | low) : s.p[i]);
+        i += low >= 0 ? 2 : 0;
+    }
+    return buf_str(&b);
+}
+
 bool config_read_store(conf *r, const conf_option *o, daruma_str s, void *at)
 {
     store_place to = {0};
     int64_t database = 0;
-    (void)r;
     if (str_istarts(s, S("rediss://")))
         return conf_expected(r, o, "it is spoken to without TLS: write redis://, and keep it in a network of your own");
     if (!str_istarts(s, S("redis://")))
@@ -67,8 +84,8 @@ bool config_read_store(conf *r, const conf_option *o, daruma_str s, void *at)
         return conf_expected(r, o, "behind the slash stands the number of a database");
     if (!read_place(slash == STR_NONE ? rest : str_sub(rest, 0, slash), &to))
         return conf_expected(r, o, "after redis:// comes host or host:port");
-    to.user = str_cut(&who, ':');
-    to.password = who;
+    to.user = plain(str_cut(&who, ':'), r->a);
+    to.password = plain(who, r->a);
     if (to.user.n && !to.password.n)
         return conf_expected(r, o, "before the @ stands user:password, or :password");
     to.database = (int)database;

@@ -146,7 +146,9 @@ typedef struct state state;
 /* Reads what was known and keeps it up to date in `folder` from here on. NULL without memory. */
 state *state_open(gateway *g, daruma_str folder);
 void state_touched(state *s); /* something became known; NULL: nobody keeps it */
-void state_close(state *s);   /* writes what is known and lets go; before the driver ends */
+void state_secret(const state *s,
+                  const gateway *g); /* keeps the secret that replicas agreed on; NULL: nobody keeps it */
+void state_close(state *s);          /* writes what is known and lets go; before the driver ends */
 
 /* ---- replicas.c: several daruma that share a store ---- */
 

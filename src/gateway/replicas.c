@@ -14,12 +14,11 @@
 #include "store/store.h"
 #include "sys/sys.h"
 #include <openssl/crypto.h>
-#include <openssl/rand.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define SECRET_NAME "daruma:secret"
 #define STATE_NAME  "daruma:state"
-#define CHANNEL     LIT("daruma:news")
 
 struct replicas {
     gateway *g;
@@ -29,7 +28,9 @@ struct replicas {
     daruma_ms all_at; /* everything may be said from then on */
     bool touched;     /* something may have changed since it was said last */
     bool all_touched; /* ... since everything was said last */
-    bool agreed;      /* the secret is that of all */
+    bool joined;      /* what is kept was learned */
+    bool missed;      /* what was heard could not be learned yet: it is read once more where it is kept */
+    daruma_str host;  /* of the store, for events; behind this struct */
 };
 
 static void tell(replicas *r, const char *name, const char *why)
@@ -39,7 +40,7 @@ static void tell(replicas *r, const char *name, const char *why)
     daruma_event e = DARUMA_EVENT_INIT;
     e.name = name;
     e.at = gateway_now(r->g);
-    buf_put(&b, r->g->now->cfg.store.host);
+    buf_put(&b, r->host);
     buf_printf(&b, ": %s", why);
     e.reason = buf_str(&b);
     events_emit(r->g->events, &e);
@@ -60,8 +61,8 @@ static void say(replicas *r, daruma_str head, daruma_str lines)
     buf_put(&b, head);
     BUF_LIT(&b, "\n");
     buf_put(&b, lines);
-    if (!b.full)
-        store_say(r->store, buf_str(&b));
+    if (b.full || !store_say(r->store, buf_str(&b)))
+        driver_unshare(gateway_drive(r->g));
     sys_arena_done(&a);
 }
 
@@ -87,6 +88,7 @@ static void keep(replicas *r, daruma_arena *a)
 }
 
 static void arm(replicas *r);
+static void on_state(void *user, daruma_str text);
 
 static void on_timer(uv_timer_t *t)
 {
@@ -94,16 +96,21 @@ static void on_timer(uv_timer_t *t)
     daruma_arena a;
     driver *v = gateway_drive(r->g);
     bool all = r->all_touched && v->at.now >= r->all_at;
-    if (!store_free(r->store) || !sys_arena_init(&a, 16384, LIB_SNAPSHOT_BYTES_MAX))
-        return; /* it is said when the store is back */
+    if (!store_free(r->store) || !sys_arena_init(&a, 16384, LIB_SNAPSHOT_BYTES_MAX)) {
+        uv_timer_start(t, on_timer, REPLICA_ALL_MS, 0);
+        return;
+    }
+    if (r->missed && all) {
+        r->missed = false;
+        store_get(r->store, STATE_NAME, on_state);
+    }
     int64_t began = sys_thread_cpu_ns();
     daruma_buf b = buf_in(&a);
     r->touched = false;
-    if (driver_share(v, all, &b)) {
+    if (driver_share(v, all, &b))
         say_news(r, buf_str(&b));
-        if (all)
-            keep(r, &a);
-    }
+    if (all)
+        keep(r, &a);
     sys_arena_done(&a);
     if (all) {
         daruma_ms spent = (daruma_ms)((sys_thread_cpu_ns() - began) / 1000000) * REPLICA_ALL_SHARE;
@@ -135,6 +142,14 @@ void replicas_touched(replicas *r, bool learned)
 
 /* ---- hearing ---- */
 
+static void learn(replicas *r, daruma_str text, bool kept)
+{
+    if (!text.n || !driver_learn(gateway_drive(r->g), text, kept).busy)
+        return;
+    r->missed = true;
+    replicas_touched(r, true);
+}
+
 static void on_heard(void *user, daruma_str text)
 {
     replicas *r = user;
@@ -147,15 +162,12 @@ static void on_heard(void *user, daruma_str text)
     buf_putc(&b, '"');
     if (b.full || !record_id(buf_str(&b), &who) || who == r->self)
         return;
-    driver_learn(gateway_drive(r->g), text);
+    learn(r, text, false);
 }
 
 static void on_state(void *user, daruma_str text)
 {
-    replicas *r = user;
-    if (text.n)
-        driver_learn(gateway_drive(r->g), text);
-    replicas_touched(r, true); /* what was not said while it was away */
+    learn(user, text, true);
 }
 
 /* Hashes of clients' keys go by a secret: what is learned under them is found elsewhere only if all have the same. */
@@ -169,7 +181,7 @@ static void on_secret(void *user, daruma_str text)
     memcpy(&g->secret, text.p, sizeof g->secret);
     memcpy(g->tenant_key, text.p + sizeof g->secret, sizeof g->tenant_key);
     g->tenant_keyed = true;
-    store_get(r->store, STATE_NAME, on_state);
+    state_secret(g->state, g);
 }
 
 static void on_ready(void *user)
@@ -184,23 +196,38 @@ static void on_ready(void *user)
     memcpy(all + sizeof g->secret, g->tenant_key, sizeof g->tenant_key);
     store_agree(r->store, SECRET_NAME, (daruma_str){(char *)all, sizeof all}, on_secret);
     OPENSSL_cleanse(all, sizeof all);
+    if (!r->joined) /* later the others say what they know, and what is kept may be older */
+        store_get(r->store, STATE_NAME, on_state);
+    r->joined = true;
+    replicas_touched(r, true);
 }
 
 static void on_lost(void *user, const char *why)
 {
-    tell(user, "store_lost", why);
+    replicas *r = user;
+    tell(r, "store_lost", why);
+    driver_unshare(gateway_drive(r->g)); /* what was on its way may not have come */
+}
+
+static void on_refused(void *user, const char *why)
+{
+    tell(user, "store_refused", why);
 }
 
 /* ---- from start to end ---- */
 
 replicas *replicas_open(gateway *g, const store_place *at)
 {
-    static const store_ops ops = {.ready = on_ready, .lost = on_lost, .heard = on_heard};
-    replicas *r = calloc(1, sizeof *r);
+    static const store_ops ops = {.ready = on_ready, .lost = on_lost, .refused = on_refused, .heard = on_heard};
+    replicas *r = calloc(1, sizeof *r + at->host.n);
     store_place to = *at;
+    char channel[32];
     if (!r)
         return NULL;
-    to.channel = (daruma_str)CHANNEL;
+    memcpy(r + 1, at->host.p, at->host.n);
+    r->host = (daruma_str){(char *)(r + 1), at->host.n};
+    snprintf(channel, sizeof channel, "daruma:news:%d", to.database); /* a channel belongs to no database */
+    to.channel = str_of(channel);
     r->g = g;
     r->self = sys_moment().dice;
     uv_timer_init(g->loop, &r->timer);

@@ -238,29 +238,54 @@ static int take_folder(const char *folder)
     return fd;
 }
 
-/* Hashes of clients' keys go by a secret, of which the next daruma has to know as well, or nothing that is kept under
- * them is ever found. It is made once. */
+/* ---- the secret: hashes of clients' keys go by it, and the next daruma has to know it as well, or nothing that is
+ * kept under them is ever found ---- */
+
+enum { SECRET_BYTES = sizeof(uint64_t) + TENANT_KEY_BYTES };
+
+static void put_secret(const char *folder, const unsigned char all[SECRET_BYTES], bool *ret_kept)
+{
+    char path[4320];
+    snprintf(path, sizeof path, "%s/secret", folder);
+    unlink(path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    *ret_kept = fd >= 0 && write(fd, all, SECRET_BYTES) == SECRET_BYTES && fsync(fd) == 0;
+    if (fd >= 0)
+        close(fd);
+}
+
+/* Takes the one that is kept; one that is too short is none. It is made once. */
 static void keep_secret(gateway *g, const char *folder)
 {
     char path[4320];
-    unsigned char all[sizeof g->secret + sizeof g->tenant_key];
+    unsigned char all[SECRET_BYTES];
     snprintf(path, sizeof path, "%s/secret", folder);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     bool have = fd >= 0 && read(fd, all, sizeof all) == (ssize_t)sizeof all;
     if (fd >= 0)
         close(fd);
-    if (!have && RAND_bytes(all, sizeof all) == 1) {
-        unlink(path); /* one that is too short is none */
-        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-        have = fd >= 0 && write(fd, all, sizeof all) == (ssize_t)sizeof all && fsync(fd) == 0;
-        if (fd >= 0)
-            close(fd);
-    }
+    if (!have && RAND_bytes(all, sizeof all) == 1)
+        put_secret(folder, all, &have);
     if (have) {
         memcpy(&g->secret, all, sizeof g->secret);
         memcpy(g->tenant_key, all + sizeof g->secret, sizeof g->tenant_key);
         g->tenant_keyed = true;
     }
+    explicit_bzero(all, sizeof all);
+}
+
+void state_secret(const state *s, const gateway *g)
+{
+    unsigned char all[SECRET_BYTES];
+    char folder[4300];
+    bool kept;
+    if (!s || s->lock < 0)
+        return;
+    snprintf(folder, sizeof folder, "%s", s->path);
+    *strrchr(folder, '/') = 0;
+    memcpy(all, &g->secret, sizeof g->secret);
+    memcpy(all + sizeof g->secret, g->tenant_key, sizeof g->tenant_key);
+    put_secret(folder, all, &kept);
     explicit_bzero(all, sizeof all);
 }
 

@@ -246,7 +246,7 @@ void convo_set_text(convo *c, convo_message *m, convo_part *p, daruma_str text)
     p->text = text;
     p->ready = p->edited = true;
     p->parts = NULL;
-    p->nparts = 0;
+    p->nparts = p->cap = 0;
     touch_outer(m, p);
     touch(c, m);
 }

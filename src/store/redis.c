@@ -7,7 +7,7 @@
 #include "store/store.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include <hiredis/adapters/libuv.h>
+#include <hiredis/async.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ struct store {
     uint32_t answers_seen;
     uint32_t tries; /* since it was ready */
     uint8_t holds;  /* who still needs this struct: the timer, and a lookup */
-    bool looks, subscribed, answered, is_lost, closed;
+    bool looks, subscribed, answered, is_lost, is_refused, closed;
     char why[200];
 };
 
@@ -34,6 +34,83 @@ typedef struct question {
     store *s;
     void (*got)(void *user, daruma_str value);
 } question;
+
+/* ---- hiredis on the loop: its own adapter does not tell it of a connection that broke while nobody asked ---- */
+
+typedef struct watched {
+    uv_poll_t poll;
+    redisAsyncContext *c; /* NULL: it is gone */
+    int events;
+} watched;
+
+static void on_poll(uv_poll_t *h, int status, int events)
+{
+    watched *w = h->data;
+    if (w->c && (status < 0 || events & UV_READABLE)) /* of what broke hiredis learns when it reads */
+        redisAsyncHandleRead(w->c);
+    if (w->c && status == 0 && events & UV_WRITABLE)
+        redisAsyncHandleWrite(w->c);
+}
+
+static void watch_for(watched *w, int events)
+{
+    w->events = events;
+    if (events)
+        uv_poll_start(&w->poll, events, on_poll);
+    else
+        uv_poll_stop(&w->poll);
+}
+
+static void add_read(void *p)
+{
+    watch_for(p, ((watched *)p)->events | UV_READABLE);
+}
+
+static void del_read(void *p)
+{
+    watch_for(p, ((watched *)p)->events & ~UV_READABLE);
+}
+
+static void add_write(void *p)
+{
+    watch_for(p, ((watched *)p)->events | UV_WRITABLE);
+}
+
+static void del_write(void *p)
+{
+    watch_for(p, ((watched *)p)->events & ~UV_WRITABLE);
+}
+
+static void on_unwatched(uv_handle_t *h)
+{
+    free(h->data);
+}
+
+static void unwatch(void *p)
+{
+    watched *w = p;
+    w->c = NULL;
+    uv_close((uv_handle_t *)&w->poll, on_unwatched);
+}
+
+static bool watch(redisAsyncContext *c, uv_loop_t *loop)
+{
+    watched *w = calloc(1, sizeof *w);
+    if (!w || uv_poll_init(loop, &w->poll, c->c.fd) != 0) {
+        free(w);
+        return false;
+    }
+    uv_unref((uv_handle_t *)&w->poll);
+    w->poll.data = w;
+    w->c = c;
+    c->ev.data = w;
+    c->ev.addRead = add_read;
+    c->ev.delRead = del_read;
+    c->ev.addWrite = add_write;
+    c->ev.delWrite = del_write;
+    c->ev.cleanup = unwatch;
+    return true;
+}
 
 /* ---- losing it ---- */
 
@@ -80,24 +157,56 @@ static void lose(store *s, const char *why)
 
 /* ---- answers ---- */
 
-/* Counts an answer. False: it is for nobody, or an error, by which the store is lost. */
+/* Counts an answer. False: it is for nobody, or an error. */
 static bool fine(store *s, redisAsyncContext *c, const redisReply *r)
 {
     if (!c->data || !r)
         return false;
     s->under_way -= s->under_way > 0;
     s->answers++;
-    if (r->type != REDIS_REPLY_ERROR)
-        return true;
-    char text[160]; /* ours: `r` goes with the connection */
-    snprintf(text, sizeof text, "%.150s", r->str);
-    lose(s, text);
-    return false;
+    return r->type != REDIS_REPLY_ERROR;
 }
 
+static bool refused(redisAsyncContext *c, const redisReply *r)
+{
+    return c->data && r && r->type == REDIS_REPLY_ERROR;
+}
+
+/* Without this one there is no store. */
+static void on_needed(redisAsyncContext *c, void *reply, void *user)
+{
+    const redisReply *r = reply;
+    if (fine(user, c, r) || !refused(c, r))
+        return;
+    char text[160]; /* ours: `r` goes with the connection */
+    snprintf(text, sizeof text, "%.150s", r->str);
+    lose(user, text);
+}
+
+/* An error may repeat what it was asked, the password among it: only its first word is told (WRONGPASS, NOAUTH). */
+static void on_login(redisAsyncContext *c, void *reply, void *user)
+{
+    const redisReply *r = reply;
+    if (fine(user, c, r) || !refused(c, r))
+        return;
+    char text[160];
+    size_t n = strspn(r->str, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    snprintf(text, sizeof text, "%.*s: it does not take the user or the password of the URL", (int)(n < 40 ? n : 40),
+             r->str);
+    lose(user, text);
+}
+
+/* Without this one it is there all the same: read-only, or out of memory. */
 static void on_done(redisAsyncContext *c, void *reply, void *user)
 {
-    fine(user, c, reply);
+    store *s = user;
+    const redisReply *r = reply;
+    if (fine(s, c, r) || !refused(c, r) || s->is_refused)
+        return;
+    char text[160];
+    snprintf(text, sizeof text, "%.150s", r->str);
+    s->is_refused = true;
+    s->ops->refused(s->user, text);
 }
 
 static bool is_ready(const store *s)
@@ -109,7 +218,7 @@ static void perhaps_ready(store *s, bool was)
 {
     if (was || !is_ready(s))
         return;
-    s->is_lost = false;
+    s->is_lost = s->is_refused = false;
     s->tries = 0;
     s->ops->ready(s->user);
 }
@@ -117,8 +226,11 @@ static void perhaps_ready(store *s, bool was)
 static void on_pong(redisAsyncContext *c, void *reply, void *user)
 {
     store *s = user;
-    if (!fine(s, c, reply))
+    if (!fine(s, c, reply)) {
+        if (refused(c, reply))
+            on_needed(c, reply, user);
         return;
+    }
     bool was = is_ready(s);
     s->answered = true;
     perhaps_ready(s, was);
@@ -132,7 +244,7 @@ static void on_heard(redisAsyncContext *c, void *reply, void *user)
     if (!c->data || !r)
         return;
     if (r->type == REDIS_REPLY_ERROR) {
-        fine(s, c, r);
+        on_needed(c, reply, user);
         return;
     }
     if (r->type != REDIS_REPLY_ARRAY || r->elements < 3 || r->element[0]->type != REDIS_REPLY_STRING)
@@ -191,20 +303,19 @@ static redisAsyncContext *connect_to(store *s, const char *ip, int port)
     redisAsyncContext *c = redisAsyncConnect(ip, port);
     if (!c)
         return NULL;
-    if (c->err || redisLibuvAttach(c, s->loop) != REDIS_OK) {
+    if (c->err || !watch(c, s->loop)) {
         snprintf(s->why, sizeof s->why, "%.150s", c->err ? c->errstr : "there is no memory");
         redisAsyncFree(c);
         return NULL;
     }
-    uv_unref((uv_handle_t *)&((redisLibuvEvents *)c->ev.data)->handle);
     redisEnableKeepAlive(&c->c); /* nothing is asked on the one that listens */
     c->data = s;
     redisAsyncSetConnectCallback(c, on_connect);
     redisAsyncSetDisconnectCallback(c, on_disconnect);
     if (s->login)
-        redisAsyncCommand(c, on_done, s, "AUTH %s %s", s->login, s->password);
+        redisAsyncCommand(c, on_login, s, "AUTH %s %s", s->login, s->password);
     else if (s->password)
-        redisAsyncCommand(c, on_done, s, "AUTH %s", s->password);
+        redisAsyncCommand(c, on_login, s, "AUTH %s", s->password);
     return c;
 }
 
@@ -218,7 +329,7 @@ static void on_address(uv_getaddrinfo_t *req, int status, struct addrinfo *found
 {
     store *s = req->data;
     char ip[64] = "";
-    int port = 0;
+    int port = 0, count = 0;
     s->looks = false;
     if (s->closed) {
         uv_freeaddrinfo(found);
@@ -226,9 +337,14 @@ static void on_address(uv_getaddrinfo_t *req, int status, struct addrinfo *found
         return;
     }
     s->holds--;
-    if (status == 0 && uv_ip_name(found->ai_addr, ip, sizeof ip) == 0)
-        port = ntohs(found->ai_family == AF_INET6 ? ((struct sockaddr_in6 *)found->ai_addr)->sin6_port
-                                                  : ((struct sockaddr_in *)found->ai_addr)->sin_port);
+    const struct addrinfo *at = status == 0 ? found : NULL;
+    for (const struct addrinfo *a = at; a; a = a->ai_next)
+        count++;
+    for (uint32_t i = 0; count && i < s->tries % (uint32_t)count; i++) /* one after the other */
+        at = at->ai_next;
+    if (at && uv_ip_name(at->ai_addr, ip, sizeof ip) == 0)
+        port = ntohs(at->ai_family == AF_INET6 ? ((const struct sockaddr_in6 *)(const void *)at->ai_addr)->sin6_port
+                                               : ((const struct sockaddr_in *)(const void *)at->ai_addr)->sin_port);
     uv_freeaddrinfo(found);
     if (!port) {
         lose(s, status ? uv_strerror(status) : "it has no address");
@@ -242,7 +358,7 @@ static void on_address(uv_getaddrinfo_t *req, int status, struct addrinfo *found
         return;
     }
     if (s->database)
-        redisAsyncCommand(s->asks, on_done, s, "SELECT %d", s->database);
+        redisAsyncCommand(s->asks, on_needed, s, "SELECT %d", s->database);
     redisAsyncCommand(s->asks, on_pong, s, "PING");
     redisAsyncCommand(s->hears, on_heard, s, "SUBSCRIBE %s", s->channel);
     s->under_way = 1;
@@ -299,12 +415,12 @@ void store_set(store *s, const char *name, daruma_str value)
     redisAsyncCommand(s->asks, on_done, s, "SETEX %s %d %b", name, STORE_KEPT_S, value.p, value.n);
 }
 
-void store_say(store *s, daruma_str text)
+bool store_say(store *s, daruma_str text)
 {
     if (!store_free(s))
-        return;
+        return false;
     s->under_way++;
-    redisAsyncCommand(s->asks, on_done, s, "PUBLISH %s %b", s->channel, text.p, text.n);
+    return redisAsyncCommand(s->asks, on_done, s, "PUBLISH %s %b", s->channel, text.p, text.n) == REDIS_OK;
 }
 
 void store_get(store *s, const char *name, void (*got)(void *user, daruma_str value))

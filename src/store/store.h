@@ -17,9 +17,10 @@ typedef struct store_place {
 } store_place;
 
 typedef struct store_ops {
-    void (*ready)(void *user);                  /* from here on it answers: at first, and when it is back */
-    void (*lost)(void *user, const char *why);  /* it cannot be reached, or no longer; said once until it is ready */
-    void (*heard)(void *user, daruma_str text); /* somebody said it, perhaps we ourselves; borrowed */
+    void (*ready)(void *user);                    /* from here on it answers: at first, and when it is back */
+    void (*lost)(void *user, const char *why);    /* it cannot be reached, or no longer; said once until it is ready */
+    void (*refused)(void *user, const char *why); /* it is there and takes something not; said once until it is ready */
+    void (*heard)(void *user, daruma_str text);   /* somebody said it, perhaps we ourselves; borrowed */
 } store_ops;
 
 /* Begins to reach it, and goes on until it is closed. NULL without memory. `ops` lives as long as the store. */
@@ -31,8 +32,8 @@ void store_close(store *s);
 bool store_free(const store *s);
 /* Keeps `value` under `name` for STORE_KEPT_S seconds. */
 void store_set(store *s, const char *name, daruma_str value);
-/* Says it to all who listen. */
-void store_say(store *s, daruma_str text);
+/* Says it to all who listen. False: it was not sent. */
+bool store_say(store *s, daruma_str text);
 /* Calls `got` with the value under `name`, borrowed; an empty one where there is none. Never, when it is lost first. */
 void store_get(store *s, const char *name, void (*got)(void *user, daruma_str value));
 /* The same, and where there was none all agree on `value`, for as long as the store has it. */

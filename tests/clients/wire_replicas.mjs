@@ -158,7 +158,7 @@ shares("what all know is told no more, however much is asked", async (pair, othe
   await ask(other, "two");
   await sleep(3500); // told, told again by who heard it
   let heard = "";
-  const ear = net.connect(store.port, "127.0.0.1", () => ear.write("SUBSCRIBE daruma:news\r\n"));
+  const ear = net.connect(store.port, "127.0.0.1", () => ear.write("SUBSCRIBE daruma:news:0\r\n"));
   ear.on("data", (b) => (heard += b));
   try {
     for (let i = 0; i < 40; i++) assert.equal((await ask(i % 2 ? pair : other, `again ${i}`)).said, "seven eight");
@@ -177,7 +177,7 @@ shares("the words of somebody else in the store change nothing", async (pair, ot
   const line = (o) => JSON.stringify(o);
   const head = line({ is: "daruma_memory", form: 1, wall: Math.floor(Date.now() / 1000) });
   const words = ["", "\n", "nonsense", "0123456789abcdef\n", `0123456789abcdef\n${head}\n{"is":"place","id":"xx"}\n{"is":\n[[[[\n`, `0123456789abcdef\n${head}\n${line({ is: "place", id: "00000000000000aa", cool_ms: -5, scope: "key", why: "quota" })}\n`, `${"f".repeat(16)}\n${head}\n${line({ is: "place", id: "00000000000000aa", cool_ms: 1e15, scope: "key", why: "quota" })}\n`, "\0".repeat(100000), head.repeat(5000)];
-  for (const w of words) await store.ask("PUBLISH", "daruma:news", w);
+  for (const w of words) await store.ask("PUBLISH", "daruma:news:0", w);
   await store.ask("SET", "daruma:state", "nonsense\n{}\n");
   await store.ask("SET", "daruma:secret", "short");
   const third = await another(pair);
@@ -208,6 +208,61 @@ shares("a password is used and never told; a wrong one is told as what the store
     await wrong.stop();
   }
 }, { server: ["--requirepass", "sk-two-store"], url: (s) => `redis://:sk-two-store@127.0.0.1:${s.port}/3` });
+
+shares("a store that does not know how to log in is told no password by anybody", async (pair) => {
+  const odd = await Store.begin(pair.dir, ["--rename-command", "AUTH", ""]);
+  const alone = await another(pair, (c) => (c.store = `redis://:sk-two-odd@127.0.0.1:${odd.port}`));
+  try {
+    await until("store_lost is told", () => told("store_lost")(alone), 10000);
+    assert.doesNotMatch(alone.events().find((e) => e.event === "store_lost").reason, /sk-two/);
+  } finally {
+    await alone.stop();
+    await odd.away();
+  }
+});
+
+shares("a store that may not be written to is told once, and is heard all the same", async (pair, other, store) => {
+  const copy = await Store.begin(pair.dir, ["--replicaof", "127.0.0.1", String(store.port)]);
+  const reader = await another(pair, (c) => (c.store = `redis://127.0.0.1:${copy.port}`));
+  try {
+    await ready(reader);
+    await until("store_refused is told", () => told("store_refused")(reader), 10000);
+    refuses(pair);
+    assert.equal((await ask(reader, "one")).said, "seven eight");
+    await sleep(2500);
+    for (const name of ["store_refused", "store_ready"]) assert.equal(reader.events().filter((e) => e.event === name).length, 1, name);
+    assert.equal(reader.events().filter((e) => e.event === "store_lost").length, 0);
+  } finally {
+    await reader.stop();
+    await copy.away();
+  }
+});
+
+shares("who listens no longer is back when its connection was cut, and knows what was said meanwhile", async (pair, other, store) => {
+  refuses(pair);
+  await store.ask("CLIENT", "KILL", "TYPE", "pubsub");
+  assert.equal((await ask(pair, "one")).said, "seven eight");
+  await until("both are back", () => told("store_ready", 2)(pair) && told("store_ready", 2)(other), 10000);
+  await sleep(2500);
+  pair.own.seen = [];
+  assert.equal((await ask(other, "two")).said, "seven eight");
+  assert.equal(pair.own.seen.length, 1);
+});
+
+shares("two fleets on two databases of one store know nothing of each other", async (pair, other, store) => {
+  refuses(pair);
+  const foreign = await another(pair, (c) => (c.store = `redis://127.0.0.1:${store.port}/1`));
+  try {
+    await ready(foreign);
+    assert.equal((await ask(pair, "one")).said, "seven eight");
+    await sleep(1500);
+    pair.own.seen = [];
+    assert.equal((await ask(foreign, "two")).said, "seven eight");
+    assert.equal(pair.own.seen.length, 3);
+  } finally {
+    await foreign.stop();
+  }
+});
 
 // A place that is down for 6 s, asked through two replicas: calls to it, and whether all are answered.
 async function outage(pair, replicas) {

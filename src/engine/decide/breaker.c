@@ -211,7 +211,8 @@ bool breaker_learn(daruma_breaker *b, const daruma_breaker *got, daruma_ms now)
             b->probe_until = 0;
         }
     }
-    if (add_sat(theirs, REPLICA_SLACK_MS) > mine && b->open_until && got->probe_until > now)
+    bool probed = b->probe_until > now; /* by a call of ours, which will say how it went */
+    if (add_sat(theirs, REPLICA_SLACK_MS) > mine && b->open_until && !probed && got->probe_until > now)
         b->probe_until = got->probe_until;
     return was && !b->open_until;
 }

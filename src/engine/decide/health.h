@@ -78,6 +78,8 @@ bool health_load(daruma_health *w, daruma_str line, daruma_ms now, daruma_ms age
 
 /* Appends a line for each place that became sick, well or is being probed since this was asked last. */
 void health_share(daruma_health *w, daruma_ms now, daruma_buf *out);
+/* From here on all of it is news: nobody knows what was heard of what was told. */
+void health_unshare(daruma_health *w);
 /* Learns from such a line of another process what it saw later than this one; the rest stays as it is here. */
 bool health_learn(daruma_health *w, daruma_str line, daruma_ms now, daruma_ms aged);
 #endif

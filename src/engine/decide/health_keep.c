@@ -125,9 +125,15 @@ void health_share(daruma_health *w, daruma_ms now, daruma_buf *out)
     }
 }
 
+void health_unshare(daruma_health *w)
+{
+    for (const place *at = place_oldest(w); at; at = place_newer(w, at))
+        place_made(w, at->id, at->scope)->shared = 0;
+}
+
 /* A rest is known by when the call went out that began it. Takes a later one, a longer one, and the end of one that
  * both know. True: it is well sooner. */
-static bool learn_rest(place *p, const place *got)
+static bool learn_rest(place *p, const place *got, daruma_ms now)
 {
     if (!got->cool_from || add_sat(got->cool_from, REPLICA_SLACK_MS) < p->cool_from)
         return false;
@@ -147,7 +153,8 @@ static bool learn_rest(place *p, const place *got)
         p->strikes = 0;
         p->named = false;
     }
-    p->probe_until = p->cool_ms ? got->probe_until : 0;
+    if (!p->cool_ms || p->probe_until <= now) /* else a call of ours finds out */
+        p->probe_until = p->cool_ms ? got->probe_until : 0;
     return over;
 }
 
@@ -158,7 +165,7 @@ bool health_learn(daruma_health *w, daruma_str line, daruma_ms now, daruma_ms ag
         return false;
     place *p = place_made(w, got.id, got.scope);
     bool told = mark(p) == p->shared; /* else what is news here is told as well */
-    w->healed += learn_rest(p, &got);
+    w->healed += learn_rest(p, &got, now);
     w->healed += breaker_learn(&p->breaker, &got.breaker, now);
     for (size_t i = 0; i < HEALTH_TIMES; i++)
         for (size_t plain = 0; plain < 2; plain++)

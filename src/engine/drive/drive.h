@@ -278,6 +278,7 @@ void driver_save(const driver *v, daruma_buf *out);
 typedef struct driver_loaded {
     bool ours;             /* it begins as driver_save() writes it, in this version of the form */
     size_t taken, dropped; /* lines */
+    bool busy;             /* of those that were dropped some can be learned later, when what runs now has ended */
 } driver_loaded;
 /* Learns what another driver had saved, perhaps in another process. Call it before the first session. A line that is
  * broken or not known is dropped, the others count; times that went by in between count too. */
@@ -287,8 +288,11 @@ driver_loaded driver_load(driver *v, daruma_str text);
  * probed, and with `all` whatever else driver_save() keeps, which takes time. False: there is nothing new, and what was
  * appended is of no use. */
 bool driver_share(driver *v, bool all, daruma_buf *out);
-/* Learns, between sessions and while they run, what driver_share() or driver_save() of another process said. */
-driver_loaded driver_learn(driver *v, daruma_str text);
+/* From here on all of it is new: what was told may not have been heard. */
+void driver_unshare(driver *v);
+/* Learns, between sessions and while they run, what driver_share() or, with `kept`, driver_save() of another process
+ * said. Of what is said just now no time went by, whatever the clocks of the two machines show. */
+driver_loaded driver_learn(driver *v, daruma_str text, bool kept);
 
 /* Members of a JSON object, each with a comma behind it but the last: what is known and counted, for status pages. */
 void driver_watch_status(const driver *v, daruma_buf *out);

@@ -452,6 +452,7 @@ bool session_mend_apologise(session *x);
 
 void mended_free(const drive_rooms *rooms, mended *m);
 void mended_save(const mended *m, daruma_ms now, daruma_buf *out); /* as memory_save(); NULL: nothing was mended yet */
+bool mended_busy(const driver *v); /* another thread looks into the tables: nothing can be loaded now */
 bool mended_load(driver *v, daruma_str line, daruma_ms now, daruma_ms aged);
 bool mended_knows(const session *x, int target); /* is there anything that may be done for it? */
 /* With what this request taught itself, when it is converted for that target. */

@@ -430,6 +430,8 @@ static bool load_lane(memory *m, const lane_fact *got)
     lane_fact *f = got->lane && got->format <= FORMAT_SCHEMA && got->window >= -1 ? fact_make(m, got->lane) : NULL;
     if (!f)
         return false;
+    if (f->at && add_sat(f->at, REPLICA_SLACK_MS) >= got->at) /* what is known here is newer, or the same */
+        return true;
     *f = *got;
     f->window = got->window ? got->window : -1;
     return true;

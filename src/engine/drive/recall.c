@@ -417,6 +417,11 @@ static bool load_known(driver *v, daruma_str line)
     return fine;
 }
 
+bool mended_busy(const driver *v)
+{
+    return v->mended && v->mended->readers;
+}
+
 bool mended_load(driver *v, daruma_str line, daruma_ms now, daruma_ms aged)
 {
     daruma_str what = record_name(line);

@@ -86,3 +86,10 @@ bool driver_share(driver *v, bool all, daruma_buf *out)
     v->rooms->close(&room);
     return out->n > before && !out->full;
 }
+
+void driver_unshare(driver *v)
+{
+    health_unshare(v->health);
+    v->rooms->give(v->told);
+    v->told = NULL;
+}

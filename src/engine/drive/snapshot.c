@@ -50,7 +50,8 @@ static bool load_line(driver *v, daruma_str line, daruma_ms aged, bool shared)
     return memory_load(v->mem, line, now, aged) || mended_load(v, line, now, aged);
 }
 
-static driver_loaded load(driver *v, daruma_str text, bool shared)
+/* `ages`: time may have gone by since it was written; else it is said just now, whatever the clocks show. */
+static driver_loaded load(driver *v, daruma_str text, bool shared, bool ages)
 {
     driver_loaded ret = {0};
     first_line head = {0};
@@ -58,9 +59,7 @@ static driver_loaded load(driver *v, daruma_str text, bool shared)
     if (!str_eq(record_name(line), str_of(first.what)) || !record_read(&first, line, &head, 0, 0) || head.form != FORM)
         return ret;
     ret.ours = true;
-    int64_t gone_s = head.wall > 0 && v->at.wall > head.wall ? v->at.wall - head.wall : 0;
-    if (shared && gone_s < REPLICA_SKEW_S)
-        gone_s = 0;
+    int64_t gone_s = ages && head.wall > 0 && v->at.wall > head.wall ? v->at.wall - head.wall : 0;
     daruma_ms aged = gone_s < INT64_MAX / 1000 ? gone_s * 1000 : INT64_MAX / 2;
     while (text.n) {
         line = str_trim(str_cut(&text, '\n'));
@@ -72,12 +71,13 @@ static driver_loaded load(driver *v, daruma_str text, bool shared)
 
 driver_loaded driver_load(driver *v, daruma_str text)
 {
-    return load(v, text, false);
+    return load(v, text, false, true);
 }
 
-driver_loaded driver_learn(driver *v, daruma_str text)
+driver_loaded driver_learn(driver *v, daruma_str text, bool kept)
 {
-    driver_loaded got = load(v, text, true);
+    driver_loaded got = load(v, text, true, kept);
+    got.busy = got.dropped && mended_busy(v);
     driver_wake(v);
     return got;
 }

@@ -463,6 +463,11 @@ bool mend_lessons_load(mend_lessons *t, daruma_str line, daruma_ms now, daruma_m
     entry got = {0};
     if (!record_read(&table, line, &got, now, aged) || !got.lane || !got.lesson.path[0] || got.lesson.op > PATCH_RENAME)
         return false;
+    const entry *set = t->sets ? &t->e[set_of(t, got.lane)] : t->e;
+    for (uint32_t i = 0; t->sets && i < t->ways; i++)
+        if (set[i].lane == got.lane && strcmp(set[i].lesson.path, got.lesson.path) == 0 &&
+            add_sat(set[i].lesson.at, REPLICA_SLACK_MS) >= got.lesson.at)
+            return true; /* what is known here is newer, or the same */
     mend_lessons_learn(t, got.lane, &got.lesson);
     return true;
 }
