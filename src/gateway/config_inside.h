@@ -3,7 +3,8 @@
 #define GATEWAY_CONFIG_INSIDE_H
 #include "gateway/config.h"
 
-extern const conf_shape config_shape; /* the table of options */
+extern const conf_shape config_shape;         /* the table of options */
+extern const conf_shape config_headers_shape; /* headers by name, of daruma_header */
 
 enum { CONFIG_STDERR_AUTO = 2 }; /* config.events_stderr while it is read: whether stderr is a terminal */
 
@@ -12,6 +13,8 @@ enum { CONFIG_STDERR_AUTO = 2 }; /* config.events_stderr while it is read: wheth
 void config_outside(conf *r, config *c, bool listens);
 /* Tells what is wrong with a token that clients are to show. It is not repeated. */
 void config_token_fits(conf *r, daruma_str token);
+/* ---- config_traces.c ---- */
+extern const conf_shape config_traces_shape;
 /* ---- config_prices.c ---- */
 extern const conf_shape config_prices_shape;
 size_t config_prices_warnings(const config *c, daruma_buf *out); /* as config_warnings() */

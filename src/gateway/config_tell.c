@@ -137,6 +137,11 @@ void config_summary(const config *c, daruma_buf *out)
         BUF_LIT(out, "\n  usage      ");
         buf_put(out, c->usage_file);
     }
+    if (c->traces.host.n) {
+        buf_printf(out, "\n  traces     http%s://", c->traces.tls ? "s" : "");
+        buf_put(out, c->traces.authority);
+        buf_put(out, c->traces.prefix);
+    }
     if (c->nprices)
         buf_printf(out, "\n  prices     %zu", c->nprices);
     BUF_LIT(out, "\n");
