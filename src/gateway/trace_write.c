@@ -42,7 +42,9 @@ static void begin_value(daruma_buf *b, const char *key)
 {
     if (b->n && b->p[b->n - 1] == '}')
         buf_putc(b, ',');
-    buf_printf(b, "{\"key\":\"%s\",\"value\":{", key);
+    BUF_LIT(b, "{\"key\":\"");
+    buf_putz(b, key);
+    BUF_LIT(b, "\",\"value\":{");
 }
 
 static void put_text(daruma_buf *b, const char *key, daruma_str text)
@@ -55,17 +57,19 @@ static void put_text(daruma_buf *b, const char *key, daruma_str text)
     BUF_LIT(b, "}}");
 }
 
+/* A word of ours, in which nothing needs an escape. */
 static void put_word(daruma_buf *b, const char *key, const char *word)
 {
-    put_text(b, key, str_of(word));
+    begin_value(b, key);
+    BUF_LIT(b, "\"stringValue\":\"");
+    buf_putz(b, word);
+    BUF_LIT(b, "\"}}");
 }
 
-/* A text of a client's or a provider's. */
-static void put_theirs(daruma_buf *b, const char *key, daruma_str text)
+/* A text of a client's or a provider's, fit to be shown. It lives in `a` or borrows. */
+static daruma_str clean(daruma_str text, daruma_arena *a)
 {
-    char room[WORDS_ROOM_BYTES];
-    daruma_arena a = arena_over(room, sizeof room);
-    put_text(b, key, words_clean(text, JOIN_ID_MAX * 2, &a));
+    return words_clean(text, JOIN_ID_MAX * 2, a);
 }
 
 static void put_number(daruma_buf *b, const char *key, int64_t v)
@@ -73,7 +77,9 @@ static void put_number(daruma_buf *b, const char *key, int64_t v)
     if (v < 0)
         return;
     begin_value(b, key);
-    buf_printf(b, "\"intValue\":\"%lld\"}}", (long long)v);
+    BUF_LIT(b, "\"intValue\":\"");
+    buf_int(b, v);
+    BUF_LIT(b, "\"}}");
 }
 
 static void put_flag(daruma_buf *b, const char *key, bool v)
@@ -88,14 +94,12 @@ static void put_flag(daruma_buf *b, const char *key, bool v)
 
 static void put_name(daruma_buf *b, daruma_str operation, daruma_str model, daruma_str method)
 {
-    char room[WORDS_ROOM_BYTES], text[JOIN_ID_MAX * 3];
-    daruma_arena a = arena_over(room, sizeof room);
+    char text[JOIN_ID_MAX * 3];
     daruma_buf name = buf_over(text, sizeof text);
-    daruma_str about = words_clean(model, JOIN_ID_MAX * 2, &a);
-    buf_put(&name, operation.n ? operation : method);
-    if (about.n && operation.n) {
+    buf_put(&name, operation.n ? operation : str_sub(method, 0, JOIN_ID_MAX));
+    if (model.n && operation.n) {
         buf_putc(&name, ' ');
-        buf_put(&name, about);
+        buf_put(&name, model);
     }
     BUF_LIT(b, ",\"name\":");
     buf_json(b, buf_str(&name));
@@ -119,15 +123,22 @@ static void put_times(daruma_buf *b, int kind, int64_t began_ns, int64_t ended_n
 {
     if (ended_ns < began_ns)
         ended_ns = began_ns; /* the clock was set back */
-    buf_printf(b, ",\"kind\":%d,\"startTimeUnixNano\":\"%lld\",\"endTimeUnixNano\":\"%lld\",\"attributes\":[", kind,
-               (long long)began_ns, (long long)ended_ns);
+    BUF_LIT(b, ",\"kind\":");
+    buf_int(b, kind);
+    BUF_LIT(b, ",\"startTimeUnixNano\":\"");
+    buf_int(b, began_ns);
+    BUF_LIT(b, "\",\"endTimeUnixNano\":\"");
+    buf_int(b, ended_ns);
+    BUF_LIT(b, "\",\"attributes\":[");
 }
 
 static void end_span(daruma_buf *b, bool failed)
 {
     BUF_LIT(b, "],\"status\":{");
-    if (failed)
-        buf_printf(b, "\"code\":%d", STATUS_ERROR);
+    if (failed) {
+        BUF_LIT(b, "\"code\":");
+        buf_int(b, STATUS_ERROR);
+    }
     BUF_LIT(b, "}}");
 }
 
@@ -139,7 +150,9 @@ static void put_usage(daruma_buf *b, int64_t input_tokens, int64_t output_tokens
 
 static void put_answered_by(daruma_buf *b, const trace_span *s)
 {
-    put_theirs(b, "gen_ai.response.model", (daruma_str){s->answered_by, s->nmodel});
+    char room[WORDS_ROOM_BYTES];
+    daruma_arena a = arena_over(room, sizeof room);
+    put_text(b, "gen_ai.response.model", clean((daruma_str){s->answered_by, s->nmodel}, &a));
 }
 
 /* ---- of a request ---- */
@@ -152,23 +165,25 @@ static bool is_answered(daruma_outcome o)
 void trace_write_request(const exchange *x, const drive_result *r, const trace_span *answer, daruma_buf *b)
 {
     const trace *t = x->trace;
-    char said[512];
+    char said[512], room[WORDS_ROOM_BYTES];
+    daruma_arena a = arena_over(room, sizeof room);
+    daruma_str model = clean(r->model, &a), method = x->c->head.method;
     daruma_buf remedies = buf_over(said, sizeof said);
     bool failed = !is_answered(r->outcome);
     daruma_str operation = operation_of(x);
     begin_span(b, t, t->span, str_of(t->parent));
-    put_name(b, operation, r->model, x->c->head.method);
+    put_name(b, operation, model, method);
     put_times(b, KIND_SERVER, t->began_ns, sys_wall_ns());
     put_text(b, "gen_ai.operation.name", operation);
-    put_theirs(b, "gen_ai.request.model", r->model);
+    put_text(b, "gen_ai.request.model", model);
     if (answer) {
         put_word(b, "gen_ai.provider.name", provider_name(answer->provider->dialect));
         put_answered_by(b, answer);
     }
     put_usage(b, r->input_tokens, r->output_tokens);
-    put_theirs(b, "http.request.method", x->c->head.method);
+    put_text(b, "http.request.method", method);
     if (!x->d)
-        put_theirs(b, "url.path", x->c->head.path);
+        put_text(b, "url.path", clean(x->c->head.path, &a));
     put_number(b, "http.response.status_code", x->status ? x->status : -1);
     if (failed)
         put_word(b, "error.type", t->judged ? daruma_kind_name(t->kind) : daruma_outcome_name(r->outcome));
@@ -209,17 +224,18 @@ static const char *error_of(const trace_span *s, char status[16])
 void trace_write_call(const exchange *x, const drive_result *r, const trace_span *s, bool answer, daruma_buf *b)
 {
     const trace *t = x->trace;
-    char parent[SPAN_ID_DIGITS], status[16];
+    char parent[SPAN_ID_DIGITS], status[16], room[WORDS_ROOM_BYTES];
+    daruma_arena a = arena_over(room, sizeof room);
     daruma_buf hex = buf_over(parent, sizeof parent);
     const char *error = error_of(s, status);
-    daruma_str operation = s->target ? operation_of(x) : S("chat");
+    daruma_str operation = s->target ? operation_of(x) : S("chat"), model = clean(s->model, &a);
     buf_hex64(&hex, t->span);
     begin_span(b, t, s->id, buf_str(&hex));
-    put_name(b, operation, s->model, s->target ? x->c->head.method : S("POST"));
+    put_name(b, operation, model, s->target ? x->c->head.method : S("POST"));
     put_times(b, KIND_CLIENT, s->began_ns, s->ended_ns);
     put_text(b, "gen_ai.operation.name", operation);
     put_word(b, "gen_ai.provider.name", provider_name(s->provider->dialect));
-    put_theirs(b, "gen_ai.request.model", s->model);
+    put_text(b, "gen_ai.request.model", model);
     put_answered_by(b, s);
     put_usage(b, answer ? r->input_tokens : s->input_tokens, answer ? r->output_tokens : s->output_tokens);
     put_text(b, "server.address", s->provider->to.host);
