@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     daruma_str model = trace_model_find(text);
     check(is_within(model, text) && str_findch(model, '"') == STR_NONE);
-    check(exporter_rejected(text) >= 0);
+    check(trace_rejected(text) >= 0);
     exact_end(&x);
     return 0;
 }

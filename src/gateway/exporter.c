@@ -6,10 +6,8 @@
  *
  * No request waits for it: when the batches are full, what comes is lost and counted. Standard error is told when spans
  * begin to be lost or to wait, once a minute at most, and when they go out again. */
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/date.h"
-#include "base/json.h"
 #include "base/limits.h"
 #include "gateway/trace.h"
 #include "sys/sys.h"
@@ -188,19 +186,6 @@ static void on_body(fetch *f, daruma_str bytes, void *user)
     e->nanswer = b.full ? 0 : b.n;
 }
 
-int64_t exporter_rejected(daruma_str body)
-{
-    char room[64];
-    daruma_arena a = arena_over(room, sizeof room);
-    int64_t n = 0;
-    daruma_str v = json_path(body, "partialSuccess.rejectedSpans"); /* a string, as all 64-bit numbers, or a number */
-    if (json_is_string(v))
-        str_int(json_text(v, &a), &n);
-    else
-        n = json_int(v, 0);
-    return n > 0 ? n : 0;
-}
-
 /* Those that the specification says to send again. */
 static bool may_come_again(int status)
 {
@@ -210,7 +195,7 @@ static bool may_come_again(int status)
 static void on_end(fetch *f, void *user)
 {
     exporter *e = user;
-    int64_t all = e->first->nspans, rejected = exporter_rejected((daruma_str){e->answer, e->nanswer});
+    int64_t all = e->first->nspans, rejected = trace_rejected((daruma_str){e->answer, e->nanswer});
     char why[32];
     daruma_buf b = buf_over(why, sizeof why - 1);
     (void)f;

@@ -170,25 +170,6 @@ void trace_head(exchange *x, const void *handle, int status)
         s->status = status;
 }
 
-daruma_str trace_model_find(daruma_str piece)
-{
-    static const daruma_str names[] = {LIT("\"model\""), LIT("\"modelVersion\"")};
-    for (size_t i = 0; i < COUNT(names); i++) {
-        size_t at = str_find(piece, names[i]);
-        if (at == STR_NONE)
-            continue;
-        daruma_str rest = str_trim(str_from(piece, at + names[i].n));
-        if (!rest.n || rest.p[0] != ':')
-            continue;
-        rest = str_trim(str_from(rest, 1));
-        size_t end = rest.n && rest.p[0] == '"' ? str_findch(str_from(rest, 1), '"') : STR_NONE;
-        if (end != STR_NONE)
-            return str_sub(rest, 1, end);
-    }
-    return (daruma_str){0};
-}
-
-/* Quotes within strings of JSON are escaped: what is found between bare ones is a member's name. */
 void trace_body(exchange *x, const void *handle, daruma_str bytes)
 {
     trace_span *s = span_of(x, handle);

@@ -67,9 +67,13 @@ void trace_step(exchange *x, const drive_step *s);
 /* The request is over: its spans go to the exporter. */
 void trace_done(exchange *x, const drive_result *r);
 
+/* ---- trace_read.c ---- */
+
 /* The name of the model in a piece of an answer: the value of a member "model" or "modelVersion". Empty: it is not
  * there, or not whole. */
 daruma_str trace_model_find(daruma_str piece);
+/* How many spans the body of a collector's answer says that it refused. */
+int64_t trace_rejected(daruma_str body);
 
 /* ---- trace_write.c: spans as OTLP writes them in JSON ---- */
 
@@ -87,6 +91,4 @@ void exporter_lost(exporter *e); /* a span that could not be written */
 void exporter_flush(exporter *e, void (*done)(void *user), void *user);
 void exporter_close(exporter *e); /* what is left is lost; NULL: nothing */
 void exporter_count(const exporter *e, uint64_t *exported, uint64_t *lost, uint64_t *waiting);
-/* How many spans the body of a collector's answer says that it refused. */
-int64_t exporter_rejected(daruma_str body);
 #endif
