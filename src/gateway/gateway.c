@@ -68,13 +68,11 @@ static bool start(gateway *g, daruma_buf *why)
     g->usage = usage_new();
     g->exporter = exporter_new(g);
     a = arena_over(g->health_memory, g->health_memory ? bytes : 0);
-    g->turns = turns_new(g->loop);
     g->meter = meter_new();
     g->drive.host = &exchange_host;
     g->drive.rooms = &exchange_rooms;
     g->drive.health = daruma_health_new(&a, HEALTH_PLACES);
-    if (!g->drive.health || !driver_begin(&g->drive) || !g->events || !g->usage || !g->exporter || !g->turns ||
-        !g->meter) {
+    if (!g->drive.health || !driver_begin(&g->drive) || !g->events || !g->usage || !g->exporter || !g->meter) {
         BUF_LIT(why, "there is no memory");
         return false;
     }
@@ -82,7 +80,9 @@ static bool start(gateway *g, daruma_buf *why)
     if (!(g->now = setup_new(g, NULL, &waits, why)) || !open_events(g, &g->now->cfg, why))
         return false;
     const config *cfg = &g->now->cfg;
-    if (cfg->state.n && !(g->state = state_open(g, cfg->state))) {
+    bool known = !cfg->state.n || (g->state = state_open(g, cfg->state));
+    g->turns = turns_new(g->loop); /* until here nobody waits */
+    if (!known || !g->turns) {
         BUF_LIT(why, "there is no memory");
         return false;
     }
