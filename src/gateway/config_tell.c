@@ -227,6 +227,10 @@ size_t config_warnings(const config *c, daruma_buf *out)
                    "serve cannot\n",
                    STR_ARG(c->listen.host), c->listen.port);
     }
+    if (c->traces.host.n && c->ntrace_headers && !c->traces.tls && !host_is_loopback(c->traces.host)) {
+        n++;
+        BUF_LIT(out, "traces: its headers travel unencrypted; use https\n");
+    }
     n += config_prices_warnings(c, out);
     if (c->clocks.total && c->clocks.first_byte > c->clocks.total) {
         n++;
