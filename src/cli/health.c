@@ -62,7 +62,8 @@ static daruma_str reach(const config *c, daruma_arena *a)
     return buf_str(&b);
 }
 
-static int ask(daruma_str at, daruma_str path, const char *ca_file, daruma_arena *a)
+/* `ours`: the address is that of our own listener. */
+static int ask(daruma_str at, bool ours, daruma_str path, const char *ca_file, daruma_arena *a)
 {
     static const fetch_ops ops = {.head = on_head, .body = on_body, .end = on_end, .fail = on_fail};
     url to;
@@ -74,13 +75,16 @@ static int ask(daruma_str at, daruma_str path, const char *ca_file, daruma_arena
         return 2;
     }
     /* The certificate is for the name that clients use, not for the loopback. No proxy leads to this machine. */
-    const upstream_settings s = {.ca_file = ca_file, .insecure = host_is_loopback(to.host)};
+    const upstream_settings s = {.ca_file = ca_file, .insecure = ours || host_is_loopback(to.host)};
     upstream *up = upstream_new(uv_default_loop(), &s, why);
     if (!up) {
         fprintf(stderr, "daruma health: %s\n", why);
         return 1;
     }
-    const fetch_request q = {.to = &to, .method = S("GET"), .target = path, .clocks = {.total = HEALTH_MS}};
+    daruma_buf target = buf_in(a);
+    buf_put(&target, to.prefix);
+    buf_put(&target, path);
+    const fetch_request q = {.to = &to, .method = S("GET"), .target = buf_str(&target), .clocks = {.total = HEALTH_MS}};
     got.over = !fetch_start(up, &q, &ops, &got);
     while (!got.over && uv_run(uv_default_loop(), UV_RUN_ONCE))
         ;
@@ -89,8 +93,11 @@ static int ask(daruma_str at, daruma_str path, const char *ca_file, daruma_arena
     if (!got.status)
         fprintf(stderr, "daruma health: " STR_FMT STR_FMT ": %s\n", STR_ARG(at), STR_ARG(path),
                 daruma_net_words(got.net));
-    else
-        printf("HTTP %d " STR_FMT, got.status, STR_ARG(((daruma_str){got.answer, got.n})));
+    else {
+        printf("HTTP %d ", got.status);
+        cli_put(stdout, str_trim((daruma_str){got.answer, got.n}));
+        putchar('\n');
+    }
     return got.status == 200 ? 0 : 1;
 }
 
@@ -132,7 +139,7 @@ int cli_health(int argc, char **argv)
         conf_mistakes_say(&m, &why);
         cli_refused("health", &why);
     }
-    int code = at.n ? ask(at, ready ? S("/ready") : S("/health"), ca_file, &a) : 2;
+    int code = at.n ? ask(at, rest == argc, ready ? S("/ready") : S("/health"), ca_file, &a) : 2;
     sys_arena_done(&a);
     return code;
 }

@@ -279,8 +279,12 @@ static void on_timer(uv_timer_t *t)
     bool late = e->flushed && (daruma_ms)uv_now(t->loop) >= e->flush_until;
     if (e->out)
         return;
-    if (!e->g->now->cfg.traces.host.n)
-        lose_all(e); /* traces were switched off */
+    if (!e->g->now->cfg.traces.host.n) { /* traces were switched off: whoever is told of next begins anew */
+        lose_all(e);
+        e->waiting = e->failing = e->told = false;
+        e->backoff = 0;
+        e->gap = 0;
+    }
     if (e->flushed && (!e->first || late || e->waiting))
         flush_over(e);
     else if (e->first)

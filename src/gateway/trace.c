@@ -27,13 +27,22 @@ static void field_write(char field[TRACE_PARENT_BYTES + 1], const trace *t, uint
 
 /* ---- the request ---- */
 
+/* Zeroed memory of the request, if there is some left: a request is not to fail because it is traced. */
+static void *spare(exchange *x, size_t n)
+{
+    bool was = x->c->arena->full;
+    void *p = arena_take(x->c->arena, n, _Alignof(max_align_t));
+    x->c->arena->full = was;
+    return p;
+}
+
 void trace_begin(exchange *x)
 {
     trace_parent p;
     if (!x->s->cfg.traces.host.n)
         return;
     bool theirs = trace_parent_read(http_header(&x->c->head, S("traceparent")), &p);
-    trace *t = theirs && !p.sampled ? NULL : ARENA_NEW(x->c->arena, trace, 1);
+    trace *t = theirs && !p.sampled ? NULL : spare(x, sizeof *t);
     if (!t)
         return;
     *t = (trace){.span = id_new(x->g), .began_ns = sys_wall_ns(), .own = !theirs};
@@ -118,7 +127,7 @@ static bool is_under_way(const trace_span *s)
 trace_span *trace_call(exchange *x, const config_provider *p, const daruma_target *target, daruma_str model)
 {
     trace *t = x->trace;
-    trace_span *s = t ? ARENA_NEW(x->c->arena, trace_span, 1) : NULL;
+    trace_span *s = t ? spare(x, sizeof *s) : NULL;
     if (!s)
         return NULL;
     *s = (trace_span){.next = t->calls,
@@ -173,7 +182,7 @@ void trace_head(exchange *x, const void *handle, int status)
 void trace_body(exchange *x, const void *handle, daruma_str bytes)
 {
     trace_span *s = span_of(x, handle);
-    if (!s || s->nmodel || s->looked >= TRACE_LOOK_BYTES_MAX || s->status >= 300)
+    if (!s || s->nmodel || s->looked || s->status >= 300) /* a later piece begins anywhere */
         return;
     daruma_str piece = str_sub(bytes, 0, TRACE_LOOK_BYTES_MAX - s->looked);
     daruma_str model = trace_model_find(piece);

@@ -69,9 +69,9 @@ void trace_done(exchange *x, const drive_result *r);
 
 /* ---- trace_read.c ---- */
 
-/* The name of the model in a piece of an answer: the value of a member "model" or "modelVersion". Empty: it is not
- * there, or not whole. */
-daruma_str trace_model_find(daruma_str piece);
+/* The name of the model at the beginning of an answer: the value of a member "model" or "modelVersion" of its top, and
+ * of what the first event of a stream brings. Empty: it is not there, or not whole. */
+daruma_str trace_model_find(daruma_str begin);
 /* How many spans the body of a collector's answer says that it refused. */
 int64_t trace_rejected(daruma_str body);
 

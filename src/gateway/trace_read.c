@@ -4,21 +4,40 @@
 #include "base/json.h"
 #include "gateway/trace.h"
 
-/* Quotes within strings of JSON are escaped: what is found between bare ones is a member's name. */
-daruma_str trace_model_find(daruma_str piece)
+/* The value behind a name, if it is a whole string. */
+static daruma_str named(daruma_str rest)
 {
-    static const daruma_str names[] = {LIT("\"model\""), LIT("\"modelVersion\"")};
-    for (size_t i = 0; i < COUNT(names); i++) {
-        size_t at = str_find(piece, names[i]);
-        if (at == STR_NONE)
-            continue;
-        daruma_str rest = str_trim(str_from(piece, at + names[i].n));
-        if (!rest.n || rest.p[0] != ':')
-            continue;
-        rest = str_trim(str_from(rest, 1));
-        size_t end = rest.n && rest.p[0] == '"' ? str_findch(str_from(rest, 1), '"') : STR_NONE;
-        if (end != STR_NONE)
-            return str_sub(rest, 1, end);
+    rest = str_trim(rest);
+    if (!rest.n || rest.p[0] != ':')
+        return (daruma_str){0};
+    rest = str_trim(str_from(rest, 1));
+    size_t end = rest.n && rest.p[0] == '"' ? str_findch(str_from(rest, 1), '"') : STR_NONE;
+    return end == STR_NONE ? (daruma_str){0} : str_sub(rest, 1, end);
+}
+
+/* Providers name the model at the top of an answer; of a stream also one deeper, in the `message` or `response` that
+ * its first event brings. Further within is what was said: arguments of tools, a client's metadata. */
+daruma_str trace_model_find(daruma_str begin)
+{
+    daruma_str rest = str_trim(begin);
+    int depth = 0, deepest = rest.n && rest.p[0] == '{' ? 1 : 2;
+    for (size_t i = 0; i < rest.n; i++) {
+        char c = rest.p[i];
+        if (c == '"') {
+            const char *end = json_string_end_quick(rest.p + i, rest.p + rest.n);
+            if (!end)
+                break;
+            daruma_str name = str_sub(rest, i, (size_t)(end - rest.p) - i), value = {0};
+            i += name.n - 1;
+            if (depth <= deepest && (str_eq(name, S("\"model\"")) || str_eq(name, S("\"modelVersion\""))))
+                value = named(str_from(rest, i + 1));
+            if (value.n)
+                return value;
+        } else if (c == '{' || c == '[') {
+            depth++;
+        } else if (c == '}' || c == ']') {
+            depth -= depth > 0;
+        }
     }
     return (daruma_str){0};
 }

@@ -99,6 +99,37 @@ each((name, d) =>
   }),
 );
 
+traced("what a model hands to a tool is not taken for the name of the model", {
+  async run(pair, c) {
+    const call = { functionCall: { name: "pick", args: { model: "fine words", modelVersion: "seven" } } };
+    pair.own.answer = (q, res) => send(res, 200, { candidates: [{ content: { parts: [call], role: "model" }, finishReason: "STOP" }], modelVersion: "m-1" });
+    const r = await question(pair, dialects.gemini, { model: dialects.gemini.own });
+    assert.equal(r.status, 200, r.text);
+    const spans = await c.whole(2);
+    assert.equal(calls(spans, roots(spans)[0])[0].a["gen_ai.response.model"], "m-1");
+  },
+});
+
+traced("spans go out again when traces were switched off while a collector was away", {
+  async run(pair, c) {
+    const reload = async (change) => {
+      pair.write(change);
+      pair.gateway().kill("SIGHUP");
+      await sleep(400);
+    };
+    c.away();
+    await question(pair, dialects.openai);
+    await sleep(2500); // the collector was tried, and is waited for
+    await reload((to) => delete to.traces);
+    await sleep(4000); // the wait is over
+    await c.back();
+    await reload(c.config);
+    c.seen.length = 0;
+    await question(pair, dialects.openai);
+    await c.whole(2);
+  },
+});
+
 traced("a retried request has a span of each try, with what failed and what was done about it", {
   chaos: fault("{ kind: rate_limit, times: 1 }"),
   config: oneKey,
