@@ -179,6 +179,12 @@ static const struct {
     {P "models: [{ name: m, targets: [a/m, a/m] }]\n", 3, 36, "stands here twice"},
     {P "models: [{ name: m, targets: [a/m] }, { name: m, targets: [a/n] }]\n", 3, 47, "another model has the name \"m\""},
     {P "models: [{ name: m, targets: [a/m], window: big }]\n", 3, 45, "expected a whole number from 1 to 1000000000, or learned, found \"big\""},
+    /* traces */
+    {P "traces: http://127.0.0.1:4318\n", 3, 9, "expected a mapping"},
+    {P "traces: { url: 127.0.0.1:4318 }\n", 3, 16, "expected a URL like http://127.0.0.1:4318/v1/traces, found"},
+    {P "traces: { url: \"http://u:pw@h\" }\n", 3, 16, "put it under `headers`"},
+    {P "traces: { url: http://h, headers: { Host: c } }\n", 3, 37, "daruma writes this header itself"},
+    {P "traces: { to: http://h }\n", 3, 11, "unknown key `to`"},
     /* proxies */
     {"proxy: { https_proxy: \"ftp://user:geheim@p\" }\n", 1, 23, "found [redacted]"},
     // clang-format on
@@ -627,6 +633,33 @@ static void hosts_and_paths_are_read(void **state)
     assert_int_equal(c.nhosts + c.npassthrough, 0);
 }
 
+static void traces_go_where_the_file_says(void **state)
+{
+    (void)state;
+    config c;
+    conf_mistakes e;
+    static char out[4096];
+    daruma_buf b = buf_over(out, sizeof out - 1);
+    assert_true(read_text(P, &c, &e));
+    assert_int_equal(c.traces.host.n, 0);
+    assert_true(read_text(P "traces: { url: https://h:4318, headers: { x-key: secret } }\n", &c, &e));
+    assert_str(c.traces.authority, "h:4318");
+    assert_str(c.traces.prefix, "/v1/traces");
+    assert_int_equal(c.ntrace_headers, 1);
+    assert_str(c.trace_headers[0].name, "x-key");
+    assert_str(c.trace_headers[0].value, "secret");
+    config_summary(&c, &b);
+    config_json(&c, &b);
+    assert_non_null(strstr(out, "  traces     https://h:4318/v1/traces\n"));
+    assert_null(strstr(out, "secret"));
+    assert_true(read_text(P "traces: { url: http://h/otlp/v1/traces/, headers: { x-key: secret } }\n", &c, &e));
+    assert_str(c.traces.prefix, "/otlp/v1/traces");
+    out[0] = 0;
+    b = buf_over(out, sizeof out - 1);
+    config_warnings(&c, &b);
+    assert_non_null(strstr(out, "traces: its headers travel unencrypted; use https\n"));
+}
+
 /* Targets of one model, in order; the client's key goes to the first that takes it. */
 static void the_clients_key_is_meant_for_one_host(void **state)
 {
@@ -820,6 +853,7 @@ int main(void)
         cmocka_unit_test(the_environment_says_where_the_two_are),
         cmocka_unit_test(warnings_name_what_is_hardly_meant),
         cmocka_unit_test(hosts_and_paths_are_read),
+        cmocka_unit_test(traces_go_where_the_file_says),
         cmocka_unit_test(the_clients_key_is_meant_for_one_host),
         cmocka_unit_test(v1_stands_once_in_an_upstream_path),
         cmocka_unit_test(the_document_has_the_table_as_it_is_printed),

@@ -164,6 +164,16 @@
 #define METER_OTHERS_MAX           64  /* ... and providers with one for all other models: CONFIG_PROVIDERS_MAX */
 #define METER_NAME_BYTES_MAX       100 /* of a model's name there */
 
+#define SPAN_BYTES_MAX             8192 /* of one span as JSON; two names of 256 bytes, escaped, and words of ours */
+#define TRACE_LOOK_BYTES_MAX       (64u << 10) /* of an answer that are searched for its model's name, which comes early */
+#define EXPORT_BATCH_BYTES         (256u << 10) /* of spans in one export: some 300; collectors take 4 MiB */
+#define EXPORT_BATCHES_MAX         16           /* that wait for a collector: spans of some 3,000 requests */
+#define EXPORT_EVERY_MS            1000         /* spans wait so long for others to go with them */
+#define EXPORT_MS_MAX              10000        /* one export: OpenTelemetry's own default */
+#define EXPORT_RETRY_MS_MAX        30000        /* between two tries: a collector that is back is noticed within it */
+#define EXPORT_STOP_MS             3000 /* at the end, for what is left: whoever waits for the process is not kept long */
+#define EXPORT_ANSWER_BYTES_MAX    4096 /* of a collector's answer; it is empty, or a message and a number */
+
 #define CONF_KEYS_MAX              256         /* keys of one mapping in a file; they are compared with each other */
 #define CONF_MISTAKES_MAX          32          /* mistakes of one file that are told; nobody mends more at a time */
 #define CONFIG_BYTES_MAX           (1u << 20)  /* a configuration file; real ones have a few KiB */

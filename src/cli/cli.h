@@ -29,6 +29,7 @@ int cli_simulate(int argc, char **argv);
 int cli_report(int argc, char **argv);
 int cli_cases(int argc, char **argv);
 int cli_doctor(int argc, char **argv);
+int cli_health(int argc, char **argv);
 int cli_review(int argc, char **argv);
 int cli_version(int argc, char **argv);
 int cli_completion(int argc, char **argv);

@@ -18,6 +18,7 @@ static const cli_command commands[] = {
     {"report", cli_report, "what failed, what was saved and wasted, where to look: out of event files"},
     {"cases", cli_cases, "the cases of an event file, one a line"},
     {"doctor", cli_doctor, "is everything that a gateway needs there? Each line with its remedy"},
+    {"health", cli_health, "does the gateway that listens here answer? For health checks"},
     {"replay", cli_replay, "run scenario files through the engine"},
     {"simulate", cli_simulate, "outages in virtual time: what would your configuration survive?"},
     {"loops", cli_loops, "which agents went in circles, out of records of their steps"},

@@ -96,6 +96,9 @@ typedef struct config {
     config_token admin;   /* shown for /daruma/status and /daruma/events; empty: on the loopback nothing is asked for */
     config_price *prices; /* the first that fits counts */
     size_t nprices;
+    url traces;                   /* of the collector that gets spans; host empty: nothing is traced */
+    daruma_header *trace_headers; /* sent along with them */
+    size_t ntrace_headers;
     daruma_str usage_file;   /* empty: none */
     config_judgement *judge; /* laid over policy.rules when read */
     size_t njudge;

@@ -3,7 +3,8 @@
 #define GATEWAY_CONFIG_INSIDE_H
 #include "gateway/config.h"
 
-extern const conf_shape config_shape; /* the table of options */
+extern const conf_shape config_shape;         /* the table of options */
+extern const conf_shape config_headers_shape; /* headers by name, of daruma_header */
 
 enum { CONFIG_STDERR_AUTO = 2 }; /* config.events_stderr while it is read: whether stderr is a terminal */
 
@@ -15,6 +16,8 @@ void config_token_fits(conf *r, daruma_str token);
 /* ---- config_store.c ---- */
 bool config_read_store(conf *r, const conf_option *o, daruma_str s, void *at);
 void config_show_store(const void *root, const void *at, daruma_buf *out);
+/* ---- config_traces.c ---- */
+extern const conf_shape config_traces_shape;
 /* ---- config_prices.c ---- */
 extern const conf_shape config_prices_shape;
 size_t config_prices_warnings(const config *c, daruma_buf *out); /* as config_warnings() */

@@ -398,7 +398,7 @@ static const conf_option headers_element = {
     NULL, CONF_TEXT, .flags = CONF_SECRET, AT(daruma_header, value), .min = 0, .max = 8192,
     .help = "The header's value.",
 };
-static const conf_shape headers_shape = {.element = &headers_element, .like = "{ X-Title: my agent }", .size = sizeof(daruma_header), .max = CONFIG_HEADERS_MAX,
+const conf_shape config_headers_shape = {.element = &headers_element, .like = "{ X-Title: my agent }", .size = sizeof(daruma_header), .max = CONFIG_HEADERS_MAX,
     .name_at = offsetof(daruma_header, name), .named = header_named};
 
 static const conf_option providers_rows[] = {
@@ -411,7 +411,7 @@ static const conf_option providers_rows[] = {
      .help = "Keys that are used in place of the clients' own. When one is refused or limited, the next one that is well takes over."},
     {"spread", CONF_BOOL, AT(config_provider, spread), .fallback = "false",
      .help = "`true`: new conversations are shared between its keys, and each stays with its own, for the sake of prompt caches. `false`: the first key that is well is asked."},
-    {"headers", CONF_NAMED, ITEMS(config_provider, headers), .shape = &headers_shape, .help = "Headers that are sent along with every request to it, by name."},
+    {"headers", CONF_NAMED, ITEMS(config_provider, headers), .shape = &config_headers_shape, .help = "Headers that are sent along with every request to it, by name."},
 };
 static const conf_shape providers_shape = {.of = CONF_ROWS(providers_rows), .like = "{ name: main, dialect: openai, url: https://api.openai.com }",
     .size = sizeof(config_provider), .min = 1, .max = CONFIG_PROVIDERS_MAX,
@@ -618,6 +618,7 @@ static const conf_option config_rows[] = {
     {"store", VALUE(config_read_store, config_show_store, "a URL like redis://127.0.0.1:6379"), .flags = CONF_SECRET, AT(config, store), .says = "none: each daruma learns for itself",
      .help = "A Redis or Valkey by which several daruma know what one of them learned: who is limited and until when, who is being probed, and all that `state` keeps. `redis://[user:password@]host[:port][/database]`. No request waits for it. Whoever can read it reads texts of conversations. Holds from the next start on."},
     {"usage", CONF_GROUP, .shape = &usage_shape, .help = "Who used how much: a line for each request."},
+    {"traces", CONF_GROUP, .shape = &config_traces_shape, .help = "Where spans of OpenTelemetry go. Off without a `url`."},
     {"prices", CONF_LIST, ITEMS(config, prices), .shape = &config_prices_shape, .says = "none",
      .help = "What tokens cost: events, the usage log, `/metrics` and `daruma report` say then what was wasted and saved. The first row that fits a model counts."},
     {"limits", CONF_GROUP, .shape = &limits_shape, .help = "What is accepted from clients."},

@@ -137,6 +137,11 @@ void config_summary(const config *c, daruma_buf *out)
         BUF_LIT(out, "\n  usage      ");
         buf_put(out, c->usage_file);
     }
+    if (c->traces.host.n) {
+        buf_printf(out, "\n  traces     http%s://", c->traces.tls ? "s" : "");
+        buf_put(out, c->traces.authority);
+        buf_put(out, c->traces.prefix);
+    }
     if (c->nprices)
         buf_printf(out, "\n  prices     %zu", c->nprices);
     BUF_LIT(out, "\n");
@@ -221,6 +226,10 @@ size_t config_warnings(const config *c, daruma_buf *out)
                    "listen: something listens on " STR_FMT " port %d; unless that is the daruma that this file is for, "
                    "serve cannot\n",
                    STR_ARG(c->listen.host), c->listen.port);
+    }
+    if (c->traces.host.n && c->ntrace_headers && !c->traces.tls && !host_is_loopback(c->traces.host)) {
+        n++;
+        BUF_LIT(out, "traces: its headers travel unencrypted; use https\n");
     }
     n += config_prices_warnings(c, out);
     if (c->clocks.total && c->clocks.first_byte > c->clocks.total) {

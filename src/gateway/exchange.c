@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/date.h"
 #include "gateway/inside.h"
+#include "gateway/trace.h"
 #include "sys/sys.h"
 #include <stdlib.h>
 #include <xxhash.h>
@@ -227,7 +228,7 @@ static void join(exchange *x, daruma_event *e)
     if (e->input_tokens >= 0 || e->output_tokens >= 0)
         e->cost = config_cost(&x->s->cfg, e->target, e->input_tokens, e->output_tokens);
     e->request_id = exchange_redact(x, NULL, (daruma_str){0}, first_field(h, ids, COUNT(ids)));
-    e->traceparent = http_header(h, S("traceparent"));
+    e->traceparent = x->trace ? str_of(x->trace->field) : http_header(h, S("traceparent"));
     if (!e->session.n)
         e->session = first_field(h, sessions, COUNT(sessions));
     e->session = exchange_redact(x, NULL, (daruma_str){0}, e->session);
@@ -282,6 +283,8 @@ static const daruma_target *on_targets(void *user, daruma_str model, size_t *n, 
 
 static void cancel(void *handle)
 {
+    const drive_call *c = fetch_user(handle);
+    trace_cancelled(session_user(c->x), handle);
     fetch_cancel(handle);
 }
 
@@ -314,12 +317,13 @@ static daruma_str on_beside(void *user, daruma_arena *a)
 
 static void on_done(void *user, const drive_result *r)
 {
-    const exchange *x = user;
+    exchange *x = user;
     int64_t cost = config_cost(&x->s->cfg, r->target, r->input_tokens, r->output_tokens);
     meter_count(x->g->meter, r);
     meter_pay(x->g->meter, r->outcome == DARUMA_OUTCOME_RECOVERED ? METER_SAVED : METER_PAID, r->input_tokens,
               r->output_tokens, cost);
     usage_put(x, r, cost);
+    trace_done(x, r);
     if (r->outcome != DARUMA_OUTCOME_OK)
         state_touched(x->g->state);
     replicas_touched(x->g->replicas, r->outcome != DARUMA_OUTCOME_OK);
@@ -328,9 +332,10 @@ static void on_done(void *user, const drive_result *r)
 /* Tokens of an answer that failed are paid for all the same. */
 static void on_step(void *user, const drive_step *s)
 {
-    const exchange *x = user;
+    exchange *x = user;
     state_touched(x->g->state);
     replicas_touched(x->g->replicas, true);
+    trace_step(x, s);
     if (s->what == DRIVE_JUDGED && (s->input_tokens >= 0 || s->output_tokens >= 0))
         meter_pay(x->g->meter, METER_WASTED, s->input_tokens, s->output_tokens,
                   config_cost(&x->s->cfg, s->target, s->input_tokens, s->output_tokens));
@@ -463,6 +468,7 @@ void exchange_begin(gateway *g, call *c)
                     "configuration.")
                 : S("No provider in daruma's configuration speaks the dialect of this path, or none is meant for this "
                     "model.")};
+    trace_begin(x);
     read_fields(&c->head, &q);
     if (x->d)
         wishes_read(&c->head, &q, c->arena);

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "gateway/inside.h"
 #include "gateway/log_file.h"
+#include "gateway/trace.h"
 #include "sys/sys.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,13 +66,13 @@ static bool start(gateway *g, daruma_buf *why)
     g->health_memory = malloc(bytes);
     g->events = events_new();
     g->usage = usage_new();
+    g->exporter = exporter_new(g);
     a = arena_over(g->health_memory, g->health_memory ? bytes : 0);
-    g->turns = turns_new(g->loop);
     g->meter = meter_new();
     g->drive.host = &exchange_host;
     g->drive.rooms = &exchange_rooms;
     g->drive.health = daruma_health_new(&a, HEALTH_PLACES);
-    if (!g->drive.health || !driver_begin(&g->drive) || !g->events || !g->usage || !g->turns || !g->meter) {
+    if (!g->drive.health || !driver_begin(&g->drive) || !g->events || !g->usage || !g->exporter || !g->meter) {
         BUF_LIT(why, "there is no memory");
         return false;
     }
@@ -79,7 +80,9 @@ static bool start(gateway *g, daruma_buf *why)
     if (!(g->now = setup_new(g, NULL, &waits, why)) || !open_events(g, &g->now->cfg, why))
         return false;
     const config *cfg = &g->now->cfg;
-    if (cfg->state.n && !(g->state = state_open(g, cfg->state))) {
+    bool known = !cfg->state.n || (g->state = state_open(g, cfg->state));
+    g->turns = turns_new(g->loop); /* until here nobody waits */
+    if (!known || !g->turns) {
         BUF_LIT(why, "there is no memory");
         return false;
     }
@@ -108,6 +111,7 @@ static void gateway_free(gateway *g)
     setup_drop(g->now);
     events_free(g->events);
     usage_free(g->usage);
+    exporter_close(g->exporter);
     turns_free(g->turns);
     meter_free(g->meter);
     jobs_free(g->jobs);
@@ -166,11 +170,17 @@ bool gateway_reload(gateway *g, bool *waits, daruma_buf *why)
     return true;
 }
 
-static void server_drained(void *user)
+static void spans_sent(void *user)
 {
     gateway *g = user;
     if (g->drained)
         g->drained(g->drained_user);
+}
+
+static void server_drained(void *user)
+{
+    gateway *g = user;
+    exporter_flush(g->exporter, spans_sent, g);
 }
 
 void gateway_drain(gateway *g, void (*done)(void *user), void *user)

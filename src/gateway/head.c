@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "gateway/inside.h"
+#include "gateway/trace.h"
 #include <xxhash.h>
 
 /* Fields of the client that a provider never sees as they came. */
@@ -109,6 +110,12 @@ static bool is_of_dialect(daruma_str name)
     return str_istarts(name, S("anthropic-")) || str_istarts(name, S("openai-")) || str_istarts(name, S("x-goog-"));
 }
 
+/* Fields that another traceparent stands for, or that belong to a trace that is not this one. */
+static bool is_of_trace(const trace *t, daruma_str name)
+{
+    return str_ieq(name, S("traceparent")) || (t->own && str_ieq(name, S("tracestate")));
+}
+
 /* What we say ourselves: who we are, the key, and what is configured. */
 static void put_ours(const exchange *x, const config_provider *p, daruma_str secret, daruma_arena *a,
                      daruma_header *out, size_t *n)
@@ -124,11 +131,11 @@ static void put_ours(const exchange *x, const config_provider *p, daruma_str sec
         out[(*n)++] = p->headers[i];
 }
 
-daruma_header *head_for_provider(exchange *x, const config_provider *p, const dialect *d, daruma_str secret, size_t *n,
-                                 daruma_arena *a)
+daruma_header *head_for_provider(exchange *x, const config_provider *p, const dialect *d, daruma_str secret,
+                                 daruma_str traceparent, size_t *n, daruma_arena *a)
 {
     const http_head *in = &x->c->head;
-    daruma_header *out = ARENA_NEW(a, daruma_header, in->nheaders + p->nheaders + 5);
+    daruma_header *out = ARENA_NEW(a, daruma_header, in->nheaders + p->nheaders + 6);
     daruma_str connection = http_header(in, S("connection"));
     bool plain = x->d || config_has_key(p);        /* read, or to be searched for our key: not encoded */
     bool theirs = !config_has_key(p) && d == x->d; /* the client's own key is used */
@@ -145,6 +152,8 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, const di
             continue;
         if (d != x->d && is_of_dialect(name))
             continue;
+        if (traceparent.n && is_of_trace(x->trace, name))
+            continue;
         if (is_ours(name) && (plain || !str_ieq(name, S("accept-encoding"))))
             continue;
         out[(*n)++] = in->headers[i];
@@ -153,17 +162,19 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, const di
         out[(*n)++] = (daruma_header){S("accept-encoding"), S("identity")};
     if (d != x->d && d->version.name.n)
         out[(*n)++] = d->version;
+    if (traceparent.n)
+        out[(*n)++] = (daruma_header){S("traceparent"), traceparent};
     put_ours(x, p, secret, a, out, n);
     return out;
 }
 
 daruma_header *head_for_question(exchange *x, const config_provider *p, const dialect *d, daruma_str secret,
-                                 bool at_hand, size_t *n)
+                                 bool at_hand, daruma_str traceparent, size_t *n)
 {
     daruma_header *out;
     if (at_hand) {
         size_t all, kept = 0;
-        out = head_for_provider(x, p, d, secret, &all, x->c->arena);
+        out = head_for_provider(x, p, d, secret, traceparent, &all, x->c->arena);
         for (size_t i = 0; i < all; i++) /* it is another request than the client's */
             if (!str_ieq(out[i].name, S("idempotency-key")))
                 out[kept++] = out[i];
@@ -171,13 +182,15 @@ daruma_header *head_for_question(exchange *x, const config_provider *p, const di
         return out;
     }
     *n = 0;
-    out = ARENA_NEW(x->c->arena, daruma_header, p->nheaders + 5);
+    out = ARENA_NEW(x->c->arena, daruma_header, p->nheaders + 6);
     if (!out)
         return NULL;
     out[(*n)++] = (daruma_header){S("content-type"), S("application/json")};
     out[(*n)++] = (daruma_header){S("accept-encoding"), S("identity")};
     if (d->version.name.n)
         out[(*n)++] = d->version;
+    if (traceparent.n)
+        out[(*n)++] = (daruma_header){S("traceparent"), traceparent};
     put_ours(x, p, secret, x->c->arena, out, n);
     return out;
 }

@@ -26,6 +26,8 @@ typedef struct key_run key_run; /* one run of a key's command */
 typedef struct job job;         /* work on a large request, away from the loop */
 typedef struct jobs jobs;
 typedef struct client_rate client_rate; /* what is left of a client's requests a minute */
+typedef struct trace trace;             /* what is recorded of a request: trace.h */
+typedef struct exporter exporter;       /* who sends it away */
 typedef struct turns turns;             /* how long the loop was at work at a time */
 
 enum { TENANT_KEY_BYTES = 32 };
@@ -190,6 +192,7 @@ struct gateway {
     jobs *jobs;        /* work under way, and what waits for it */
     turns *turns;
     meter *meter;
+    exporter *exporter;     /* of spans */
     struct log_file *usage; /* a line for each request that is over */
     bool draining;
     void (*drained)(void *user);
@@ -213,6 +216,7 @@ struct exchange {
     uint64_t credential; /* hash of what the client showed */
     uint64_t tenant;     /* the same keyed, 0 not asked for yet */
     uint64_t share;      /* see asker */
+    trace *trace;        /* NULL: it is not traced */
     job *job;            /* work for it is under way beside the loop */
     exchange *next_waiting, *next_idle;
 };
@@ -255,13 +259,14 @@ daruma_str exchange_redact(void *user, const daruma_target *t, daruma_str secret
 /* ---- head.c: header fields, both ways ---- */
 
 /* Fields for the provider: the client's, without hop-by-hop ones and ours, with the right credentials. `d` is the
- * dialect it is spoken to in. What is made for them is in `a`; NULL or incomplete when that ran full. */
-daruma_header *head_for_provider(exchange *x, const config_provider *p, const dialect *d, daruma_str secret, size_t *n,
-                                 daruma_arena *a);
+ * dialect it is spoken to in, `traceparent` that of the call, empty: the client's own. What is made for them is in `a`;
+ * NULL or incomplete when that ran full. */
+daruma_header *head_for_provider(exchange *x, const config_provider *p, const dialect *d, daruma_str secret,
+                                 daruma_str traceparent, size_t *n, daruma_arena *a);
 /* Fields of a question of our own. `at_hand`: it goes where the request goes, and the client's own fields with it; else
  * nothing that the client said does. */
 daruma_header *head_for_question(exchange *x, const config_provider *p, const dialect *d, daruma_str secret,
-                                 bool at_hand, size_t *n);
+                                 bool at_hand, daruma_str traceparent, size_t *n);
 /* Fields for the client: those of the answer plus x-daruma-*. */
 daruma_header *head_for_client(exchange *x, const drive_answer *answer, size_t *n);
 void head_credentials(const http_head *h, daruma_buf *out); /* the values themselves, for keyed hashes only */

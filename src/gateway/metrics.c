@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "gateway/inside.h"
 #include "gateway/meter.h"
+#include "gateway/trace.h"
 
 typedef struct page {
     daruma_buf *out;
@@ -248,13 +249,17 @@ static void put_money(const page *p, const gateway *g)
 
 static void put_process(const page *p, gateway *g)
 {
-    uint64_t written, lost;
+    uint64_t written, lost, waiting;
     begin(p, "daruma_refused", "counter", "Requests that daruma itself refused at the door, by reason.");
     for (int i = 0; i < REFUSALS; i++)
         one_of(p, "daruma_refused", "reason", refusal_name((refusal)i), g->refused[i].all);
     events_count(g->events, &written, &lost);
     counter(p, "daruma_events_written", "Events that were written.", written);
     counter(p, "daruma_events_lost", "Events that could not be written.", lost);
+    exporter_count(g->exporter, &written, &lost, &waiting);
+    counter(p, "daruma_spans_exported", "Spans that a collector took.", written);
+    counter(p, "daruma_spans_lost", "Spans that no collector took.", lost);
+    gauge(p, "daruma_spans_waiting", "Spans that are on their way to a collector.", waiting);
     gauge(p, "daruma_requests_active", "Requests under way.", g->active);
     gauge(p, "daruma_client_connections", "Connections of clients.", server_connections(g->srv));
     gauge(p, "daruma_upstream_connections", "Connections to providers.", (uint64_t)upstream_open(g->now->up));

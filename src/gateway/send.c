@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "gateway/inside.h"
+#include "gateway/trace.h"
 
 const config_provider *exchange_provider(const exchange *x, const daruma_target *t)
 {
@@ -29,14 +30,14 @@ static void on_head(fetch *f, const http_head *h, void *user)
 {
     drive_call *c = call_of(user);
     drive_head head = {.status = h->status, .headers = h->headers, .nheaders = h->nheaders, .length = h->length};
-    (void)f;
+    trace_head(session_user(c->x), f, h->status);
     c->ops->head(c, &head);
 }
 
 static void on_body(fetch *f, daruma_str bytes, void *user)
 {
     drive_call *c = call_of(user);
-    (void)f;
+    trace_body(session_user(c->x), f, bytes);
     c->ops->body(c, bytes);
 }
 
@@ -51,7 +52,7 @@ static void on_again(fetch *f, daruma_net net, void *user)
 static void on_end(fetch *f, void *user)
 {
     drive_call *c = call_of(user);
-    (void)f;
+    trace_end(session_user(c->x), f, DARUMA_NET_NONE);
     c->handle = NULL;
     c->ops->end(c);
 }
@@ -59,7 +60,7 @@ static void on_end(fetch *f, void *user)
 static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *why, void *user)
 {
     drive_call *c = call_of(user);
-    (void)f;
+    trace_end(session_user(c->x), f, net);
     (void)why; /* the name of `net` says it to people; `why` may carry a peer's bytes */
     c->handle = NULL;
     c->ops->fail(c, net, phase);
@@ -142,11 +143,13 @@ drive_sent exchange_send(void *user, drive_call *c, const drive_request *r)
         q.clocks.first_byte = x->s->cfg.plain_first_byte;
     q.clocks.total = shorter(q.clocks.total, r->total);
     /* Nobody needs them behind the first byte of the answer: they die with the attempt, or when its stream begins. */
-    q.headers = head_for_provider(x, p, r->p, c->secret, &q.nheaders, r->a);
+    trace_span *span = trace_call(x, p, r->t, r->t->model.n ? r->t->model : r->model);
+    q.headers = head_for_provider(x, p, r->p, c->secret, trace_field(span), &q.nheaders, r->a);
     if (x->c->arena->full || r->a->full)
         return DRIVE_NO_MEMORY;
     c->handle = fetch_start(x->s->up, &q, &ops, c);
     replicas_touched(x->g->replicas, false); /* it may be a probe */
+    trace_out(span, c->handle);
     return c->handle ? DRIVE_SENT : DRIVE_NOT_SENT;
 }
 
@@ -197,9 +200,11 @@ const dialect *exchange_ask(void *user, drive_call *c, const daruma_target *t, c
                        .has_body = true,
                        .clocks = {.connect = x->s->cfg.clocks.connect, .total = total}};
     c->secret = a.secret;
-    r.headers = head_for_question(x, a.provider, a.d, a.secret, a.at_hand, &r.nheaders);
+    trace_span *span = trace_call(x, a.provider, NULL, a.model);
+    r.headers = head_for_question(x, a.provider, a.d, a.secret, a.at_hand, trace_field(span), &r.nheaders);
     if (x->c->arena->full)
         return NULL;
     c->handle = fetch_start(x->s->up, &r, &ops, c);
+    trace_out(span, c->handle);
     return c->handle ? a.d : NULL;
 }

@@ -1,6 +1,9 @@
 /* state.c - keeps what is known in a file, so that a restart, or a kill, costs no second failure.
  *
- *     a step of a recovery -> state_touched() -> some time later, once -> snapshot on the loop -> file, beside the loop
+ *     a step of a recovery -> state_touched() -> some time later, once -> snapshot on the loop -> file, on a thread
+ *
+ * The thread is its own: a disk that hangs would hold one of libuv's pool, on which names are looked up and large
+ * requests are worked on.
  *
  * The file is written anew beside the old one and takes its place when it is whole: who reads it never sees half of it.
  * A folder that is slow, full or gone delays no request: what is known stays in memory, one event says so, and writing
@@ -23,23 +26,23 @@
 #define STATE_SHARE    20  /* of the loop's time at most one in so many goes into snapshots */
 
 typedef struct snapshot {
-    uv_work_t req;
     state *of;
+    uv_thread_t thread; /* that writes it */
     daruma_arena room;
     daruma_str text;
     int error; /* errno of what could not be written */
-    uv_sem_t written;
 } snapshot;
 
 struct state {
     gateway *g;
     uv_timer_t timer;
+    uv_async_t written;            /* the thread is done */
     char path[4300], beside[4310]; /* the file; and the one that takes its place */
     snapshot *writing;             /* NULL: none is under way */
     daruma_ms every;               /* until the next one */
     int lock;                      /* held: nobody else writes there; -1: somebody does */
-    bool touched, unwritten, closed;
-    uint8_t holds; /* the timer and what is being written */
+    bool touched, unwritten;
+    uint8_t open; /* handles of the loop that are not closed yet */
 };
 
 static void tell(gateway *g, const char *name, const char *path, const char *why)
@@ -104,36 +107,34 @@ static void said(state *s, int error)
     s->unwritten = error != 0;
 }
 
-static void work(uv_work_t *req)
+static void write_out(void *arg)
 {
-    snapshot *w = req->data;
+    snapshot *w = arg;
     w->error = put(w->of->beside, w->of->path, w->text);
-    uv_sem_post(&w->written);
+    uv_async_send(&w->of->written);
 }
 
 static void arm(state *s);
 
-static void let_go(state *s)
+/* Waits for the write under way, if there is one, and says how it went. */
+static void collect(state *s)
 {
-    if (--s->holds == 0)
-        free(s);
-}
-
-static void over(uv_work_t *req, int status)
-{
-    snapshot *w = req->data;
-    state *s = w->of;
-    (void)status;
+    snapshot *w = s->writing;
+    if (!w)
+        return;
+    uv_thread_join(&w->thread);
     s->writing = NULL;
-    if (!s->closed) {
-        said(s, w->error);
-        s->touched |= w->error != 0;
-        arm(s);
-    }
-    let_go(s);
-    uv_sem_destroy(&w->written);
+    said(s, w->error);
+    s->touched |= w->error != 0;
     sys_arena_done(&w->room);
     free(w);
+}
+
+static void on_written(uv_async_t *h)
+{
+    state *s = h->data;
+    collect(s);
+    arm(s);
 }
 
 /* It cannot be written now: later. */
@@ -149,9 +150,7 @@ static void on_timer(uv_timer_t *t)
     state *s = t->data;
     snapshot *w = calloc(1, sizeof *w);
     int64_t began = sys_thread_cpu_ns();
-    if (!w || !take(s->g, &w->room, &w->text) || uv_sem_init(&w->written, 0) != 0) {
-        if (w)
-            sys_arena_done(&w->room);
+    if (!w || !take(s->g, &w->room, &w->text)) {
         free(w);
         put_off(s, ENOMEM);
         return;
@@ -160,13 +159,9 @@ static void on_timer(uv_timer_t *t)
     s->every = spent * STATE_SHARE > STATE_EVERY_MS ? spent * STATE_SHARE : STATE_EVERY_MS;
     s->touched = false;
     w->of = s;
-    w->req.data = w;
     s->writing = w;
-    s->holds++;
-    if (uv_queue_work(s->g->loop, &w->req, work, over) != 0) {
+    if (uv_thread_create(&w->thread, write_out, w) != 0) {
         s->writing = NULL;
-        s->holds--;
-        uv_sem_destroy(&w->written);
         sys_arena_done(&w->room);
         free(w);
         put_off(s, EAGAIN);
@@ -297,7 +292,6 @@ state *state_open(gateway *g, daruma_str folder)
         return NULL;
     s->g = g;
     s->every = STATE_EVERY_MS;
-    s->holds = 1;
     snprintf(at, sizeof at, STR_FMT, STR_ARG(folder));
     snprintf(s->path, sizeof s->path, "%s/state.jsonl", at);
     snprintf(s->beside, sizeof s->beside, "%s.new", s->path);
@@ -309,14 +303,19 @@ state *state_open(gateway *g, daruma_str folder)
     keep_secret(g, at);
     uv_timer_init(g->loop, &s->timer);
     uv_unref((uv_handle_t *)&s->timer);
-    s->timer.data = s;
+    uv_async_init(g->loop, &s->written, on_written);
+    uv_unref((uv_handle_t *)&s->written);
+    s->timer.data = s->written.data = s;
+    s->open = 2;
     load(s);
     return s;
 }
 
-static void timer_closed(uv_handle_t *h)
+static void closed(uv_handle_t *h)
 {
-    let_go(h->data);
+    state *s = h->data;
+    if (--s->open == 0)
+        free(s);
 }
 
 void state_close(state *s)
@@ -325,15 +324,13 @@ void state_close(state *s)
     daruma_str text;
     if (!s)
         return;
-    snapshot *w = s->writing;
-    if (w && uv_cancel((uv_req_t *)&w->req) != 0) /* the newest text has the last word */
-        uv_sem_wait(&w->written);
+    collect(s);                                     /* the newest text has the last word */
     if (s->lock >= 0 && take(s->g, &room, &text)) { /* keys of conversations, too, which no recovery touched */
         said(s, put(s->beside, s->path, text));
         sys_arena_done(&room);
     }
     if (s->lock >= 0)
         close(s->lock);
-    s->closed = true;
-    uv_close((uv_handle_t *)&s->timer, timer_closed);
+    uv_close((uv_handle_t *)&s->timer, closed);
+    uv_close((uv_handle_t *)&s->written, closed);
 }

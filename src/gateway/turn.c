@@ -41,7 +41,7 @@ turns *turns_new(uv_loop_t *loop)
         return NULL;
     t->before_wait.data = t;
     t->asked_at = uv_now(loop);
-    t->cpu_ns = sys_thread_cpu_ns(); /* reading the configuration is nobody's turn */
+    t->cpu_ns = sys_thread_cpu_ns();
     uv_prepare_init(loop, &t->before_wait);
     uv_prepare_start(&t->before_wait, before_wait);
     uv_unref((uv_handle_t *)&t->before_wait);

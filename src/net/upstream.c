@@ -500,6 +500,11 @@ bool fetch_is_sent(const fetch *f)
     return f->all_sent && !f->wire->writing;
 }
 
+void *fetch_user(const fetch *f)
+{
+    return f->user;
+}
+
 bool fetch_was_reused(const fetch *f)
 {
     return f->reused;

@@ -59,6 +59,13 @@ daruma_moment sys_moment_at(daruma_ms now)
     return (daruma_moment){.now = now, .wall = wall_seconds(now), .dice = dice()};
 }
 
+int64_t sys_wall_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
 int64_t sys_thread_cpu_ns(void)
 {
     struct timespec t;

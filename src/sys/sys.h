@@ -8,6 +8,8 @@
 daruma_moment sys_moment(void);
 /* The same for a caller that knows the monotonic milliseconds already. */
 daruma_moment sys_moment_at(daruma_ms now);
+/* Unix nanoseconds, for what others compare with their own clocks. It may go back. */
+int64_t sys_wall_ns(void);
 /* Nanoseconds that the calling thread has computed. What other programs do meanwhile does not count. */
 int64_t sys_thread_cpu_ns(void);
 

@@ -23,6 +23,19 @@ export const freePort = () =>
 
 export const sleep = (ms) => new Promise((ok) => setTimeout(ok, ms));
 
+// Runs a command of daruma to its end; how it ended and what it said.
+export const run = (args, { input, env, cwd } = {}) =>
+  new Promise((ok, no) => {
+    const c = spawn(daruma, args, { stdio: ["pipe", "pipe", "pipe"], env: { ...process.env, ...env }, cwd });
+    const r = { out: "", err: "" };
+    c.stdout.on("data", (d) => (r.out += d));
+    c.stderr.on("data", (d) => (r.err += d));
+    c.on("error", no);
+    c.on("close", (code) => ok({ ...r, code }));
+    c.stdin.on("error", () => {});
+    c.stdin.end(input);
+  });
+
 async function answers(url, child) {
   for (let i = 0; i < 200; i++) {
     if (child.exitCode !== null) throw new Error(`${child.spawnargs.join(" ")} ended with ${child.exitCode}:\n${child.said}`);

@@ -3,9 +3,9 @@
 // for little. `run.mjs --turns` runs these alone, for a build without sanitizers (`./test turns`).
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { ask, dialects, pathOf, question } from "./net.mjs";
+import { ask, dialects, pathOf, question, until } from "./net.mjs";
 import { daruma } from "./pair.mjs";
 import { sse, target, wires } from "./wires.mjs";
 
@@ -224,3 +224,25 @@ for (const name of Object.keys(wires))
         await quick(pair, "a format");
       },
     });
+
+// Of all that is kept in a state file compressions are most by far: KNOWN_TEXT_BYTES of text, small or large pieces of it.
+for (const bytes of [256, 4000])
+  holds(`a snapshot of all compressions that are remembered, of ${bytes} bytes each, holds nobody up`, {
+    limit: 120000,
+    config: alone("openai"),
+    async run(pair) {
+      const w = wires.openai, folder = join(pair.dir, "kept"), file = join(folder, "state.jsonl"), hex = (n) => n.toString(16).padStart(16, "0"), n = Math.floor((8 << 20) / bytes);
+      const text = "line of output, and another\n".repeat(bytes / 28 + 1).slice(0, bytes);
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(file, `${['{"is":"daruma_memory","form":1}', ...Array.from({ length: n }, (_, i) => JSON.stringify({ is: "compressed", id: hex(i + 7), id_high: hex(i + 11), text }))].join("\n")}\n`);
+      await pair.again((c) => (alone("openai")(c), (c.state = folder)));
+      const known = (await pair.status()).known_compressions;
+      assert.ok(known.bytes > 7 << 20, JSON.stringify(known));
+      pair.own.answer = (q, res) => (pair.own.seen.length % 2 ? w.refuse(res, "Unsupported parameter: 'seed' is not supported with this model.", { param: "seed", code: "unsupported_parameter" }) : w.answer(res, "seven eight"));
+      rmSync(file);
+      await question(pair, dialects.openai, { model: "m", more: { seed: 1 } });
+      await until("it is written", () => existsSync(file) && statSync(file).size > 8 << 20, 20000);
+      console.log(`# it took ${await turn(pair)} ms`);
+      await quick(pair, "a snapshot");
+    },
+  });

@@ -1,14 +1,13 @@
 // The program as a whole: signals, limits, what it says of itself, its subcommands; and the Responses API with its SDK.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import OpenAI from "openai";
 import { ask, count, dialects, events, pathOf, question, raw, until } from "./net.mjs";
-import { daruma, sleep } from "./pair.mjs";
-import { each, fault, good, holds, oneKey, send } from "./wire.mjs";
+import { daruma, run, sleep } from "./pair.mjs";
+import { each, fault, good, holds, once, oneKey, send } from "./wire.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 
@@ -320,18 +319,30 @@ holds("status is JSON whatever clients call their models, and a model's name bre
 
 /* ---- subcommands ---- */
 
-// Runs daruma; how it ended and what it said.
-const run = (args, { input, env, cwd } = {}) =>
-  new Promise((ok, no) => {
-    const c = spawn(daruma, args, { stdio: ["pipe", "pipe", "pipe"], env: { ...process.env, ...env }, cwd });
-    const r = { out: "", err: "" };
-    c.stdout.on("data", (d) => (r.out += d));
-    c.stderr.on("data", (d) => (r.err += d));
-    c.on("error", no);
-    c.on("close", (code) => ok({ ...r, code }));
-    c.stdin.on("error", () => {});
-    c.stdin.end(input);
-  });
+holds("daruma health: it asks the one that listens where the file says, with its exit code, and whether it is ready", {
+  config: (c) => (once(c), (c.recovery.patience = "none"), (c.models = [{ name: "m-own", targets: ["own/m-own"] }]), c.providers.forEach((p) => (p.keys = ["sk-one"]))),
+  async run(pair) {
+    const file = join(pair.dir, "daruma.yaml"), health = async (...args) => (await run(["health", "--config", file, ...args]));
+    const up = await health();
+    assert.deepEqual([up.code, up.err], [0, ""]);
+    assert.match(up.out, /^HTTP 200 \{"name":"daruma",.*"ready":true,"targets":1,"well":1\}\n$/);
+    assert.equal((await health("--ready")).code, 0);
+    assert.equal((await run(["health", pair.base])).code, 0);
+    assert.equal((await run(["health", "--listen", `127.0.0.1:${pair.port}`], { env: { http_proxy: "http://127.0.0.1:9" } })).code, 0);
+    pair.own.answer = (q, res) => send(res, 401, { error: { message: "no", code: "invalid_api_key" } });
+    await question(pair, dialects.openai, { model: "m-own" });
+    const rests = await health("--ready");
+    assert.deepEqual([rests.code, (await health()).code], [1, 0], rests.out);
+    assert.match(rests.out, /^HTTP 503 .*"ready":false/);
+    pair.own.answer = () => {};
+    const slow = await run(["health", `http://127.0.0.1:${pair.own.port}`]);
+    assert.deepEqual([slow.code, slow.out], [1, ""]);
+    const away = await run(["health", "http://127.0.0.1:9"]);
+    assert.deepEqual([away.code, away.out], [1, ""]);
+    assert.match(away.err, /refused/);
+    for (const args of [["--config", "/no/such.yaml"], ["not a url"], ["http://127.0.0.1:9", "two"], ["--no"]]) assert.equal((await run(["health", ...args])).code, 2, args.join(" "));
+  },
+});
 
 holds("daruma with: a gateway for one command, its exit code, and what was recovered", {
   chaos: fault("{ times: 2, kind: server_error }"),

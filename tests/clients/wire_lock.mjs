@@ -283,6 +283,7 @@ holds("lock: clients are spoken to in TLS, whole, large, slow, in pieces and man
   async run(pair) {
     const one = await certify(pair.dir, "one"), d = dialects.openai, { ca } = one;
     await secured(pair, one, async () => {
+    assert.equal((await run(daruma, ["health", "--config", join(pair.dir, "daruma.yaml")])).status, 0, "daruma health");
     const sum = (b) => createHash("sha256").update(b).digest("hex");
     const say = (body, more) => secret(pair, ca, d.path, { method: "POST", headers: { "content-type": "application/json", authorization: "Bearer x" }, body, ...more });
     for (const [sent, answered, slow] of [[10, 10], [16383, 16384], [16385, 16383], [200000, 300001], [3 << 20, 5 << 20], [100, 3 << 20, 5]]) {

@@ -4,20 +4,9 @@ import { spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { ask, dialects, question, until } from "./net.mjs";
-import { daruma, freePort } from "./pair.mjs";
+import { daruma, freePort, run } from "./pair.mjs";
 import { good, holds, once, send } from "./wire.mjs";
 
-const run = (args, { input, env } = {}) =>
-  new Promise((ok, no) => {
-    const c = spawn(daruma, args, { stdio: ["pipe", "pipe", "pipe"], env: { ...process.env, ...env } });
-    const r = { out: "", err: "" };
-    c.stdout.on("data", (d) => (r.out += d));
-    c.stderr.on("data", (d) => (r.err += d));
-    c.on("error", no);
-    c.on("close", (code) => ok({ ...r, code }));
-    c.stdin.on("error", () => {});
-    c.stdin.end(input);
-  });
 const answered = (tokens) => ({ ...good.openai, usage: { prompt_tokens: tokens[0], completion_tokens: tokens[1], total_tokens: tokens[0] + tokens[1] } });
 const limited = { error: { message: "Rate limit reached", code: "rate_limit_exceeded" } };
 

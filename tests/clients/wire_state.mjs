@@ -1,9 +1,12 @@
 // What is known outlives the process: a restart, and a kill, cost no second failure; a folder that fails costs nobody anything.
 import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { lookup } from "node:dns/promises";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { dialects, question, until } from "./net.mjs";
-import { sleep } from "./pair.mjs";
+import { daruma, freePort, sleep } from "./pair.mjs";
 import { holds } from "./wire.mjs";
 import { json, wires } from "./wires.mjs";
 
@@ -90,8 +93,7 @@ holds("state: a second daruma on the same folder reads it, says so, and writes n
     await sleep(300);
     const before = readFileSync(file(pair), "utf8"), events = join(pair.dir, "second.jsonl"), at = join(pair.dir, "second.yaml");
     writeFileSync(at, JSON.stringify({ listen: "127.0.0.1:0", providers: [{ name: "m", dialect: "openai", url: "http://127.0.0.1:9/v1", keys: ["k"] }], state: folder(pair), events: { file: events } }));
-    const { spawn } = await import("node:child_process");
-    const second = spawn(process.env.DARUMA, ["serve", "--config", at, "--quiet"], { stdio: "ignore" });
+    const second = spawn(daruma, ["serve", "--config", at, "--quiet"], { stdio: "ignore" });
     const over = new Promise((yes) => second.on("close", yes));
     try {
       await until("it says so", () => existsSync(events) && /another daruma/.test(readFileSync(events, "utf8")), 10000);
@@ -142,11 +144,10 @@ holds("state: a folder that goes delays nobody, is told once, and is written aga
 holds("state: a folder that is not there, or no folder, is refused at the start with what to do", {
   async run(pair) {
     await begin(pair);
-    const { spawn } = await import("node:child_process");
     const check = async (state) => {
       const at = join(pair.dir, "check.yaml");
       writeFileSync(at, JSON.stringify({ providers: [{ name: "m", dialect: "openai", url: "http://127.0.0.1:9/v1", keys: ["k"] }], state }));
-      const child = spawn(process.env.DARUMA, ["check", at]);
+      const child = spawn(daruma, ["check", at]);
       let err = "";
       child.stderr.on("data", (c) => (err += c));
       const code = await new Promise((yes) => child.on("close", yes));
@@ -156,5 +157,92 @@ holds("state: a folder that is not there, or no folder, is refused at the start 
     assert.equal(gone[0], 2);
     assert.match(gone[1], /state: .*No such file.*mkdir -p/s);
     assert.match((await check(join(pair.dir, "check.yaml")))[1], /is no folder/);
+  },
+});
+
+/* ---- a disk that is slow, memory that is gone ---- */
+
+// A daruma of the scenario's own, with a state folder, where fsync() takes `ms`. Returns what a pair is to question(), and more.
+async function apart(pair, { ms = 0, env = {}, change = () => {} } = {}) {
+  const at = (name) => join(pair.dir, name), port = await freePort(), slow = at("slow.so");
+  rmSync(folder(pair), { recursive: true, force: true });
+  mkdirSync(folder(pair));
+  if (ms) execFileSync("gcc", ["-shared", "-fPIC", "-x", "c", "-o", slow, "-"], { input: `#include <unistd.h>\nint fsync(int fd) { (void)fd; usleep(${ms * 1000}); return 0; }\n` });
+  const c = { listen: `127.0.0.1:${port}`, providers: [{ name: "own", dialect: "openai", url: `http://127.0.0.1:${pair.own.port}/v1`, keys: ["sk-one", "sk-two"].map((value) => ({ value, account: value })) }], models: [{ name: "m-own", targets: ["own/m-own"] }], state: folder(pair), events: { file: at("apart.jsonl") } };
+  change(c);
+  writeFileSync(at("apart.jsonl"), "");
+  writeFileSync(at("apart.yaml"), JSON.stringify(c));
+  const asan = `${process.env.ASAN_OPTIONS ?? "quarantine_size_mb=4"}:verify_asan_link_order=0`;
+  const child = spawn(daruma, ["serve", "--config", at("apart.yaml"), "--quiet"], { stdio: "ignore", env: { ...process.env, ...env, ...(ms && { LD_PRELOAD: slow, ASAN_OPTIONS: asan }) } });
+  const one = { port, heard: pair.heard, own: pair.own, child, gone: new Promise((yes) => child.once("exit", (code, signal) => yes(code ?? signal))), events: () => readFileSync(at("apart.jsonl"), "utf8").trim().split("\n").filter(Boolean).map((l) => JSON.parse(l).event) };
+  await until("it is up", async () => (await fetch(`http://127.0.0.1:${port}/health`).catch(() => ({}))).ok, 10000);
+  return one;
+}
+const under = (pair) => existsSync(`${file(pair)}.new`);
+
+holds("state: a disk that hangs holds no thread that others need", {
+  async run(pair) {
+    const began = Date.now(), found = await lookup(hostname()).catch(() => null);
+    if (!found || Date.now() - began > 2000) return console.log("# not looked at: this machine's own name takes long to be found");
+    const one = await apart(pair, { ms: 8000, env: { UV_THREADPOOL_SIZE: "1" }, change: (c) => (c.providers.push({ name: "named", dialect: "openai", url: `http://${hostname()}:9/v1`, keys: ["sk-one"] }), c.models.push({ name: "m-named", targets: ["named/x"] }), (c.recovery = { max_attempts: 1, patience: "none" })) });
+    try {
+      empty(pair);
+      assert.equal((await ask(one, "one")).said, "seven eight");
+      await until("it is being written", () => under(pair));
+      const r = await question(one, d, { model: "m-named" });
+      assert.equal(r.outcome, "failed");
+      assert.ok(r.took < 5000 && under(pair), `${r.took} ms, for a name and a connection that is refused`);
+    } finally {
+      one.child.kill("SIGKILL");
+      await one.gone;
+    }
+  },
+});
+
+holds("state: a stop waits for the write under way, and what became known since is in the file", {
+  async run(pair) {
+    const one = await apart(pair, { ms: 1500 });
+    try {
+      let first = true;
+      pair.own.answer = (q, res) => {
+        const b = JSON.parse(q.body), odd = ["logit_bias", "seed"].find((k) => k in b);
+        if (odd) return json(res, 400, { error: { message: `Unsupported parameter: '${odd}' is not supported with this model.`, type: "invalid_request_error", param: odd, code: "unsupported_parameter" } });
+        wires.openai.answer(res, first ? "seven eight" : "nine");
+      };
+      assert.equal((await ask(one, "one")).said, "seven eight");
+      await until("it is being written", () => under(pair));
+      first = false;
+      assert.equal((await question(one, d, { model: d.own, text: "two", more: { seed: 7 } })).said, "nine");
+      assert.ok(under(pair), "the first write is over");
+      one.child.kill("SIGTERM");
+      assert.equal(await one.gone, 0);
+      const text = readFileSync(file(pair), "utf8");
+      assert.ok(text.includes("logit_bias") && text.includes("seed") && !under(pair), text);
+    } finally {
+      one.child.kill("SIGKILL");
+    }
+  },
+});
+
+holds("state: what could not be kept for want of memory is kept when there is some again", {
+  async run(pair) {
+    if (readFileSync(daruma).includes("__asan_init")) return; // it takes terabytes of addresses for itself
+    const one = await apart(pair), limit = (v) => execFileSync("prlimit", ["--pid", String(one.child.pid), `--as=${v}:unlimited`]);
+    try {
+      pair.own.answer = (q, res) => wires.openai.answer(res, "seven eight");
+      for (let i = 0; i < 30; i++) await question(one, d, { model: d.own }); // what requests need is at hand then
+      empty(pair);
+      const has = Number(/VmSize:\s+(\d+) kB/.exec(readFileSync(`/proc/${one.child.pid}/status`, "utf8"))[1]);
+      limit((has + 7000) * 1024); // enough for a request, and for no stack of a thread
+      assert.equal((await ask(one, "one")).said, "seven eight");
+      await until("it is told", () => one.events().includes("state_unwritten"));
+      assert.ok(!existsSync(file(pair)));
+      limit("unlimited");
+      await until("it is written", () => existsSync(file(pair)) && one.events().includes("state_written"), 8000);
+      assert.match(readFileSync(file(pair), "utf8"), /quota/);
+    } finally {
+      one.child.kill("SIGKILL");
+      await one.gone;
+    }
   },
 });

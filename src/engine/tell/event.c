@@ -1,5 +1,6 @@
 /* event.c - one step of a case, as a line of JSON for programs and as a line for people.
  * doc/events.md lists the names and when they are written. */
+#include "engine/tell/trace.h"
 #include "engine/tell/words.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -101,29 +102,16 @@ static void write_verdict(const daruma_verdict *v, daruma_buf *out)
     put_number(out, "step", v->step);
 }
 
-/* The ids of a traceparent (https://www.w3.org/TR/trace-context/): 00-TRACE-SPAN-FLAGS, small hexadecimal digits, and
- * in later versions more behind it. What is none is left out. */
-static void write_trace(daruma_str t, daruma_buf *out)
+/* What is no traceparent is left out. */
+static void write_trace(daruma_str field, daruma_buf *out)
 {
-    static const char form[] = "xx-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx-xxxxxxxxxxxxxxxx-xx";
-    bool trace = false, span = false;
-    t = str_trim(t);
-    if (t.n < sizeof form - 1 || (t.n > sizeof form - 1 && (str_starts(t, S("00")) || t.p[sizeof form - 1] != '-')) ||
-        str_starts(t, S("ff")))
-        return;
-    for (size_t i = 0; i < sizeof form - 1; i++) {
-        bool hex = ch_digit(t.p[i]) || ('a' <= t.p[i] && t.p[i] <= 'f');
-        if (form[i] == '-' ? t.p[i] != '-' : !hex)
-            return;
-        trace |= 3 <= i && i < 35 && t.p[i] != '0';
-        span |= 36 <= i && i < 52 && t.p[i] != '0';
-    }
-    if (!trace || !span)
+    trace_parent p;
+    if (!trace_parent_read(field, &p))
         return;
     name(out, "trace_id");
-    buf_json(out, str_sub(t, 3, 32));
+    buf_json(out, p.trace);
     name(out, "span_id");
-    buf_json(out, str_sub(t, 36, 16));
+    buf_json(out, p.span);
 }
 
 /* What joins the line to others' logs. */

@@ -1,0 +1,145 @@
+/* health.c - `daruma health`: does the daruma that listens here answer? For health checks of containers and the like,
+ * which have no shell and no curl. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "gateway/config.h"
+#include "sys/sys.h"
+
+enum { HEALTH_MS = 3000, ANSWER_BYTES = 1024 }; /* for an answer; and of it that are shown */
+
+typedef struct asked {
+    bool over;
+    int status; /* 0: none came */
+    daruma_net net;
+    size_t n;
+    char answer[ANSWER_BYTES];
+} asked;
+
+static void on_head(fetch *f, const http_head *h, void *user)
+{
+    (void)f;
+    ((asked *)user)->status = h->status;
+}
+
+static void on_body(fetch *f, daruma_str bytes, void *user)
+{
+    asked *a = user;
+    daruma_buf b = {.p = a->answer, .cap = sizeof a->answer, .n = a->n};
+    (void)f;
+    buf_put(&b, str_sub(bytes, 0, sizeof a->answer - a->n));
+    a->n = b.n;
+}
+
+static void on_end(fetch *f, void *user)
+{
+    (void)f;
+    ((asked *)user)->over = true;
+}
+
+static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *why, void *user)
+{
+    asked *a = user;
+    (void)f, (void)phase, (void)why;
+    a->over = true;
+    a->status = 0;
+    a->net = net;
+}
+
+/* The address that reaches a listener: one that takes every address is on the loopback, too. */
+static daruma_str reach(const config *c, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    daruma_str host = c->listen.host;
+    if (str_eq(host, S("0.0.0.0")))
+        host = S("127.0.0.1");
+    else if (str_eq(host, S("::")))
+        host = S("::1");
+    bool six = str_findch(host, ':') != STR_NONE;
+    buf_printf(&b, "http%s://%s" STR_FMT "%s:%d", c->cert_file.n ? "s" : "", six ? "[" : "", STR_ARG(host),
+               six ? "]" : "", c->listen.port);
+    return buf_str(&b);
+}
+
+/* `ours`: the address is that of our own listener. */
+static int ask(daruma_str at, bool ours, daruma_str path, const char *ca_file, daruma_arena *a)
+{
+    static const fetch_ops ops = {.head = on_head, .body = on_body, .end = on_end, .fail = on_fail};
+    url to;
+    char why[256];
+    const char *wrong = NULL;
+    asked got = {0};
+    if (!url_parse(at, a, &to, &wrong)) {
+        fprintf(stderr, "daruma health: %s: " STR_FMT "\n", wrong, STR_ARG(at));
+        return 2;
+    }
+    /* The certificate is for the name that clients use, not for the loopback. No proxy leads to this machine. */
+    const upstream_settings s = {.ca_file = ca_file, .insecure = ours || host_is_loopback(to.host)};
+    upstream *up = upstream_new(uv_default_loop(), &s, why);
+    if (!up) {
+        fprintf(stderr, "daruma health: %s\n", why);
+        return 1;
+    }
+    daruma_buf target = buf_in(a);
+    buf_put(&target, to.prefix);
+    buf_put(&target, path);
+    const fetch_request q = {.to = &to, .method = S("GET"), .target = buf_str(&target), .clocks = {.total = HEALTH_MS}};
+    got.over = !fetch_start(up, &q, &ops, &got);
+    while (!got.over && uv_run(uv_default_loop(), UV_RUN_ONCE))
+        ;
+    upstream_close(up);
+    uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+    if (!got.status)
+        fprintf(stderr, "daruma health: " STR_FMT STR_FMT ": %s\n", STR_ARG(at), STR_ARG(path),
+                daruma_net_words(got.net));
+    else {
+        printf("HTTP %d ", got.status);
+        cli_put(stdout, str_trim((daruma_str){got.answer, got.n}));
+        putchar('\n');
+    }
+    return got.status == 200 ? 0 : 1;
+}
+
+int cli_health(int argc, char **argv)
+{
+    static const char about[] =
+        "Asks the daruma that listens here whether it is up, and prints what it says. URL is another one's.\n"
+        "The exit status is 0 when it is up, 1 when it is not, 2 when the configuration cannot be read.";
+    static conf_mistakes m;
+    const char *file = NULL, *listen = NULL;
+    bool ready = false, waits;
+    config c;
+    const cli_option options[] = {
+        {"--config", "FILE", &file, NULL, "whose `listen` says where; 127.0.0.1:4141 without one"},
+        {"--listen", "HOST:PORT", &listen, NULL, "where it listens, over the file's word"},
+        {"--ready", NULL, NULL, &ready, "asks whether somebody can answer: not while no configured target is well"},
+        {0}};
+    int rest = cli_options(argc, argv, options, "health [--config FILE] [--listen HOST:PORT] [--ready] [URL]", about);
+    if (rest < 0)
+        return rest == -2 ? 0 : 2;
+    if (argc - rest > 1) {
+        fprintf(stderr, "daruma health: one URL is enough; what is `%s`?\n", argv[rest + 1]);
+        return 2;
+    }
+    daruma_arena a;
+    if (!config_arena(&a)) {
+        fprintf(stderr, "daruma health: there is no memory\n");
+        return 1;
+    }
+    const config_source from = {.file = file, .listen = listen, .held = true};
+    daruma_str at = rest < argc ? str_of(argv[rest]) : (daruma_str){0};
+    const char *ca_file = NULL;
+    if (!at.n && config_load(&from, &a, &c, &waits, &m) == CONFIG_FINE) {
+        at = reach(&c, &a);
+        ca_file = c.ca_file.n ? c.ca_file.p : NULL;
+    } else if (!at.n) {
+        static char text[CLI_WHY_BYTES];
+        daruma_buf why = buf_over(text, sizeof text);
+        conf_mistakes_say(&m, &why);
+        cli_refused("health", &why);
+    }
+    int code = at.n ? ask(at, rest == argc, ready ? S("/ready") : S("/health"), ca_file, &a) : 2;
+    sys_arena_done(&a);
+    return code;
+}

@@ -1,0 +1,381 @@
+/* exporter.c - sends spans to a collector by OTLP over HTTP/1.1, as JSON (https://opentelemetry.io/docs/specs/otlp/).
+ *
+ *     exporter_put --> batch, batch, batch --one at a time--> POST --> 200: the next
+ *                      (EXPORT_BATCHES_MAX)                     |----> 429, 502, 503, 504, none: the same, later
+ *                                                               +----> any other: it is lost
+ *
+ * No request waits for it: when the batches are full, what comes is lost and counted. Standard error is told when spans
+ * begin to be lost or to wait, once a minute at most, and when they go out again. */
+#include "base/buf.h"
+#include "base/date.h"
+#include "base/limits.h"
+#include "gateway/trace.h"
+#include "sys/sys.h"
+#include <stdlib.h>
+#include <unistd.h>
+
+typedef struct batch {
+    struct batch *next;
+    uint32_t nspans;
+    size_t n;
+    char text[EXPORT_BATCH_BYTES]; /* spans, commas between them */
+} batch;
+
+struct exporter {
+    gateway *g;
+    batch *first, *last; /* that wait; the first may be under way */
+    size_t nbatches;
+    setup *held;      /* the configuration that the export under way goes by */
+    fetch *out;       /* it; NULL: none is */
+    daruma_ms out_at; /* since then */
+    daruma_header headers[CONFIG_HEADERS_MAX + 1];
+    int status;                   /* of the answer */
+    daruma_ms retry;              /* after so long the collector wants to be asked again, -1 not said */
+    daruma_ms backoff;            /* before the next try, 0: the last one went well */
+    bool waiting;                 /* for the next try */
+    bool failing, told;           /* the last export failed; and that was said */
+    int64_t told_at;              /* when, in seconds since 1970; 0 never */
+    uint64_t exported, lost, gap; /* spans; gap: lost since it was said that they fail */
+    uv_timer_t timer;
+    void (*flushed)(void *user); /* NULL: nobody waits for the end */
+    void *flushed_user;
+    daruma_ms flush_until;
+    size_t nanswer;
+    char answer[EXPORT_ANSWER_BYTES_MAX];
+    size_t nhead;
+    char head[512]; /* what stands in front of the spans */
+};
+
+/* ---- words ---- */
+
+static void say(exporter *e, const char *what)
+{
+    char text[800], date[20];
+    const url *to = &e->g->now->cfg.traces;
+    daruma_buf b = buf_over(text, sizeof text);
+    date_say(gateway_now(e->g).wall, date);
+    buf_putz(&b, date);
+    buf_printf(&b, "  daruma: traces: http%s://", to->tls ? "s" : "");
+    buf_put(&b, str_sub(to->authority, 0, 200));
+    buf_put(&b, str_sub(to->prefix, 0, 200));
+    buf_putc(&b, ' ');
+    buf_putz(&b, what);
+    buf_putc(&b, '\n');
+    sys_write_now(STDERR_FILENO, buf_str(&b));
+}
+
+static void failed(exporter *e, const char *why, bool waits)
+{
+    int64_t wall = gateway_now(e->g).wall;
+    char text[200];
+    daruma_buf b = buf_over(text, sizeof text - 1);
+    bool again = e->failing;
+    e->failing = true;
+    if (again || (e->told_at && wall - e->told_at < LOG_TOLD_S))
+        return;
+    buf_printf(&b, "takes no spans (%s); ", why);
+    if (waits)
+        buf_printf(&b, "%d KiB of them wait, more are lost", EXPORT_BATCHES_MAX * (EXPORT_BATCH_BYTES >> 10));
+    else
+        BUF_LIT(&b, "they are lost until it does");
+    text[b.n] = 0;
+    e->told = true;
+    e->told_at = wall;
+    say(e, text);
+}
+
+static void went_well(exporter *e)
+{
+    char text[120];
+    daruma_buf b = buf_over(text, sizeof text - 1);
+    e->backoff = 0;
+    if (e->failing && e->told) {
+        buf_printf(&b, "takes spans again; %llu %s lost", (unsigned long long)e->gap, e->gap == 1 ? "was" : "were");
+        text[b.n] = 0;
+        say(e, text);
+    }
+    e->failing = e->told = false;
+    e->gap = 0;
+}
+
+static void lose(exporter *e, uint64_t n)
+{
+    e->lost += n;
+    e->gap += n;
+}
+
+/* ---- batches ---- */
+
+static void drop_first(exporter *e)
+{
+    batch *b = e->first;
+    e->first = b->next;
+    e->nbatches--;
+    if (!e->first)
+        e->last = NULL;
+    free(b);
+}
+
+static void lose_all(exporter *e)
+{
+    while (e->first) {
+        lose(e, e->first->nspans);
+        drop_first(e);
+    }
+}
+
+static batch *batch_new(exporter *e)
+{
+    batch *b = e->nbatches < EXPORT_BATCHES_MAX ? malloc(sizeof *b) : NULL;
+    if (!b)
+        return NULL;
+    b->next = NULL;
+    b->n = b->nspans = 0;
+    if (e->last)
+        e->last->next = b;
+    else
+        e->first = b;
+    e->last = b;
+    e->nbatches++;
+    return b;
+}
+
+/* ---- one export ---- */
+
+static void on_timer(uv_timer_t *t);
+
+/* Looks after what waits, in `ms`. */
+static void look(exporter *e, daruma_ms ms)
+{
+    uv_timer_start(&e->timer, on_timer, (uint64_t)ms, 0);
+}
+
+static void over(exporter *e)
+{
+    setup_drop(e->held);
+    e->held = NULL;
+    e->out = NULL;
+}
+
+static void later(exporter *e)
+{
+    daruma_ms wait = e->backoff ? mul_sat(e->backoff, 2) : EXPORT_EVERY_MS;
+    e->backoff = wait < EXPORT_RETRY_MS_MAX ? wait : EXPORT_RETRY_MS_MAX;
+    wait = e->retry > e->backoff ? e->retry : e->backoff;
+    wait = wait < EXPORT_RETRY_MS_MAX ? wait : EXPORT_RETRY_MS_MAX;
+    e->waiting = true;
+    look(e, e->flushed ? 0 : wait);
+}
+
+static void on_head(fetch *f, const http_head *h, void *user)
+{
+    exporter *e = user;
+    int64_t seconds;
+    (void)f;
+    e->status = h->status;
+    if (str_int(http_header(h, S("retry-after")), &seconds) && seconds >= 0)
+        e->retry = mul_sat(seconds, 1000);
+}
+
+static void on_body(fetch *f, daruma_str bytes, void *user)
+{
+    exporter *e = user;
+    daruma_buf b = {.p = e->answer, .cap = sizeof e->answer, .n = e->nanswer};
+    (void)f;
+    buf_put(&b, bytes);
+    e->nanswer = b.full ? 0 : b.n;
+}
+
+/* Those that the specification says to send again. */
+static bool may_come_again(int status)
+{
+    return status == 429 || status == 502 || status == 503 || status == 504;
+}
+
+static void on_end(fetch *f, void *user)
+{
+    exporter *e = user;
+    int64_t all = e->first->nspans, rejected = trace_rejected((daruma_str){e->answer, e->nanswer});
+    char why[32];
+    daruma_buf b = buf_over(why, sizeof why - 1);
+    (void)f;
+    over(e);
+    buf_printf(&b, "HTTP %d", e->status);
+    why[b.n] = 0;
+    if (may_come_again(e->status)) {
+        failed(e, why, true);
+        later(e);
+        return;
+    }
+    if (e->status >= 200 && e->status < 300) {
+        rejected = rejected < all ? rejected : all;
+        e->exported += (uint64_t)(all - rejected);
+        lose(e, (uint64_t)rejected);
+        went_well(e);
+    } else {
+        lose(e, (uint64_t)all);
+        failed(e, why, false);
+    }
+    drop_first(e);
+    look(e, e->nbatches > 1 || e->flushed ? 0 : EXPORT_EVERY_MS);
+}
+
+static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *why, void *user)
+{
+    exporter *e = user;
+    (void)f, (void)phase, (void)why;
+    over(e);
+    failed(e, daruma_net_name(net), true);
+    later(e);
+}
+
+static const fetch_ops ops = {.head = on_head, .body = on_body, .end = on_end, .fail = on_fail};
+
+static void post(exporter *e)
+{
+    setup *s = setup_hold(e->g->now);
+    const config *c = &s->cfg;
+    batch *b = e->first;
+    size_t n = 0;
+    e->headers[n++] = (daruma_header){S("content-type"), S("application/json")};
+    for (size_t i = 0; i < c->ntrace_headers; i++)
+        e->headers[n++] = c->trace_headers[i];
+    e->out_at = (daruma_ms)uv_now(e->g->loop);
+    daruma_ms left = e->flush_until - e->out_at;
+    fetch_request r = {
+        .to = &c->traces,
+        .method = S("POST"),
+        .target = c->traces.prefix,
+        .headers = e->headers,
+        .nheaders = n,
+        .body = {{e->head, e->nhead}, {b->text, b->n}, S("]}]}]}")},
+        .has_body = true,
+        .clocks = {.connect = c->clocks.connect, .total = e->flushed && left < EXPORT_MS_MAX ? left : EXPORT_MS_MAX}};
+    e->held = s;
+    e->status = 0;
+    e->nanswer = 0;
+    e->retry = -1;
+    e->waiting = false;
+    e->out = fetch_start(s->up, &r, &ops, e);
+    if (!e->out) {
+        over(e);
+        later(e);
+    }
+}
+
+static void flush_over(exporter *e)
+{
+    void (*done)(void *user) = e->flushed;
+    e->flushed = NULL;
+    lose_all(e);
+    if (e->told)
+        went_well(e);
+    done(e->flushed_user);
+}
+
+static void on_timer(uv_timer_t *t)
+{
+    exporter *e = t->data;
+    bool late = e->flushed && (daruma_ms)uv_now(t->loop) >= e->flush_until;
+    if (e->out)
+        return;
+    if (!e->g->now->cfg.traces.host.n) { /* traces were switched off: whoever is told of next begins anew */
+        lose_all(e);
+        e->waiting = e->failing = e->told = false;
+        e->backoff = 0;
+        e->gap = 0;
+    }
+    if (e->flushed && (!e->first || late || e->waiting))
+        flush_over(e);
+    else if (e->first)
+        post(e);
+}
+
+/* ---- from start to end ---- */
+
+exporter *exporter_new(gateway *g)
+{
+    exporter *e = calloc(1, sizeof *e);
+    if (!e)
+        return NULL;
+    daruma_buf b = buf_over(e->head, sizeof e->head);
+    e->g = g;
+    BUF_LIT(&b, "{\"resourceSpans\":[{\"resource\":{\"attributes\":["
+                "{\"key\":\"service.name\",\"value\":{\"stringValue\":\"daruma\"}},"
+                "{\"key\":\"service.version\",\"value\":{\"stringValue\":\"" DARUMA_VERSION "\"}},"
+                "{\"key\":\"service.instance.id\",\"value\":{\"stringValue\":\"");
+    buf_put(&b, str_from(str_of(g->via), sizeof "1.1 " - 1));
+    BUF_LIT(&b,
+            "\"}}]},\"scopeSpans\":[{\"scope\":{\"name\":\"daruma\",\"version\":\"" DARUMA_VERSION "\"},\"spans\":[");
+    e->nhead = b.n;
+    uv_timer_init(g->loop, &e->timer);
+    uv_unref((uv_handle_t *)&e->timer);
+    e->timer.data = e;
+    return e;
+}
+
+void exporter_lost(exporter *e)
+{
+    lose(e, 1);
+}
+
+void exporter_put(exporter *e, daruma_str span)
+{
+    batch *b = e->last;
+    bool under_way = b && b == e->first && e->out;
+    if (!b || under_way || sizeof b->text - b->n < span.n + 1)
+        b = batch_new(e);
+    if (!b) {
+        lose(e, 1);
+        return;
+    }
+    if (b->n)
+        b->text[b->n++] = ',';
+    memcpy(b->text + b->n, span.p, span.n);
+    b->n += span.n;
+    b->nspans++;
+    if (e->out || e->waiting)
+        return;
+    if (e->nbatches > 1)
+        look(e, 0);
+    else if (!uv_is_active((uv_handle_t *)&e->timer))
+        look(e, EXPORT_EVERY_MS);
+}
+
+void exporter_flush(exporter *e, void (*done)(void *user), void *user)
+{
+    e->flushed = done;
+    e->flushed_user = user;
+    e->flush_until = add_sat((daruma_ms)uv_now(e->g->loop), EXPORT_STOP_MS);
+    if (e->out)
+        fetch_total(e->out, e->flush_until - e->out_at);
+    e->waiting = false;
+    uv_ref((uv_handle_t *)&e->timer); /* whatever else is over */
+    look(e, 0);
+}
+
+static void timer_closed(uv_handle_t *h)
+{
+    free(h->data);
+}
+
+void exporter_close(exporter *e)
+{
+    if (!e)
+        return;
+    if (e->out) {
+        fetch_cancel(e->out);
+        over(e);
+    }
+    lose_all(e);
+    uv_close((uv_handle_t *)&e->timer, timer_closed);
+}
+
+void exporter_count(const exporter *e, uint64_t *exported, uint64_t *lost, uint64_t *waiting)
+{
+    *exported = e->exported;
+    *lost = e->lost;
+    *waiting = 0;
+    for (const batch *b = e->first; b; b = b->next)
+        *waiting += b->nspans;
+}
