@@ -157,6 +157,23 @@ void host_end_calls(run *r)
     }
 }
 
+/* Bytes of the answer: errors are no streams, and some providers send an answer whole that was asked for as a stream.
+ */
+static void take_bytes(run *r, daruma_str bytes)
+{
+    if (r->streams && !r->answer.view.began)
+        r->streams = r->status == 200 && !r->body.n && bytes.p[0] != '{';
+    if (!r->streams) {
+        buf_put(&r->body, bytes);
+        return;
+    }
+    daruma_str text = streamed_take(&r->answer, bytes);
+    if (!text.n)
+        return;
+    r->s->text(text, r->follows, r->s->user);
+    r->follows = RUN_TEXT_MORE;
+}
+
 /* Does what the session says. Its end is dealt with later: it may be told from within one of its own calls. */
 void host_pump(run *r)
 {
@@ -195,7 +212,7 @@ void host_pump(run *r)
             break;
         case DARUMA_DO_BYTES:
             p = daruma_session_bytes(r->session, &n);
-            buf_put(&r->body, (daruma_str){p, n});
+            take_bytes(r, (daruma_str){p, n});
             break;
         case DARUMA_DO_EVENT:
             p = daruma_session_bytes(r->session, &n);
@@ -211,19 +228,66 @@ void host_pump(run *r)
     }
 }
 
+journal_input host_answer(run *r)
+{
+    journal_input in = {.kind = JOURNAL_ANSWERED, .call = r->asked, .text = buf_str(&r->body)};
+    if (r->streams && r->answer.error.n)
+        in.text = r->answer.error;
+    else if (r->streams && !r->broken)
+        in.text = streamed_whole(&r->answer);
+    bool told = r->streams && r->answer.error.n, cut = r->broken && !told;
+    if (!cut && r->status != 200) {
+        in.kind = JOURNAL_FAILED;
+        in.phase = DARUMA_AT_HEAD;
+        in.net = DARUMA_NET_NONE;
+        in.code = r->status;
+    } else if (cut || (r->streams && !in.text.n)) {
+        in =
+            (journal_input){.kind = JOURNAL_FAILED, .call = r->asked, .phase = DARUMA_AT_ANSWER, .net = DARUMA_NET_CUT};
+    }
+    if (r->answer.text.n)
+        r->follows = told || in.kind == JOURNAL_FAILED ? RUN_TEXT_AGAIN : RUN_TEXT_NEW;
+    return in;
+}
+
+/* True if what the model says to that is told as it comes. */
+static bool is_streamed(const run *r, const agent_act *x)
+{
+    size_t n;
+    const crew_member *first = staff_members(r->staff, &n);
+    return r->s->text && x->purpose == AGENT_FOR_STEP && crew_who(r->a) == first && !first->as.policy->actions;
+}
+
+/* The request as one whose answer is streamed. In the room of the answer. */
+static daruma_str as_stream(run *r, const agent_act *x)
+{
+    const dialect *d = crew_who(r->a)->as.d;
+    daruma_buf b = buf_in(&r->room);
+    if (!r->streams || !d->asks_stream.n)
+        return x->body;
+    buf_put(&b, str_sub(x->body, 0, x->body.n - 1)); /* agents write no space behind the bracket */
+    buf_putc(&b, ',');
+    buf_put(&b, d->asks_stream);
+    buf_putc(&b, '}');
+    return b.full ? (daruma_str){0} : buf_str(&b);
+}
+
 void host_ask(run *r, const agent_act *x)
 {
     char why[256];
     daruma_buf b = buf_in(&r->room);
     r->asked_model = arena_copy(&r->room, x->model);
-    staff_options(crew_who(r->a), x, &b);
+    r->streams = is_streamed(r, x);
+    r->answer = streamed_begin(crew_who(r->a)->as.d, &r->room);
+    staff_options(crew_who(r->a), x, r->streams, &b);
+    daruma_str body = as_stream(r, x);
     r->asked = x->call;
     r->status = 0;
     r->over = r->broken = false;
     host_tick(r);
-    r->session = b.full ? NULL
-                        : daruma_session_open(r->known, staff_recovery(crew_who(r->a)), b.p, b.n, x->body.p, x->body.n,
-                                              why, sizeof why);
+    r->session = b.full || !body.n ? NULL
+                                   : daruma_session_open(r->known, staff_recovery(crew_who(r->a)), b.p, b.n, body.p,
+                                                         body.n, why, sizeof why);
     r->body = buf_in(&r->room);
     if (r->session) {
         host_pump(r);

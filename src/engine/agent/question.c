@@ -58,10 +58,13 @@ bool question_anew(agent *a, daruma_buf *out)
  * not to be told apart. */
 static daruma_str new_messages(agent *a)
 {
-    convo c = {
-        .arena = &a->scratch,
-        .set = {
-            .model = a->s.model, .stream = 0, .max_output = -1, .parallel = -1, .thinking = -1, .thinking_budget = -1}};
+    convo c = {.arena = &a->scratch,
+               .set = {.model = a->s.model,
+                       .stream = -1,
+                       .max_output = -1,
+                       .parallel = -1,
+                       .thinking = -1,
+                       .thinking_budget = -1}};
     daruma_buf out = buf_in(&a->scratch);
     daruma_str first, second;
     say_last(&c, S("x"));

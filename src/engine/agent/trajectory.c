@@ -288,7 +288,7 @@ bool agent_view(const agent *a, daruma_arena *room, convo *ret)
 {
     convo c = {.arena = room,
                .set = {.model = a->s.model,
-                       .stream = 0,
+                       .stream = -1,
                        .max_output = a->s.max_output > 0 ? a->s.max_output : -1,
                        .parallel = -1,
                        .thinking = -1,
