@@ -258,6 +258,10 @@ static void remind(mending *m, daruma_str words)
     if (!words.n || last == STR_NONE)
         return;
     convo_message *user = &m->c.messages[last];
+    for (size_t i = 0; m->policy->forgets_reminders && i < user->nparts; i++)
+        if (user->parts[i].kind == PART_TEXT &&
+            str_starts(str_trim(convo_text(&m->c, &user->parts[i])), S("<system-reminder>")))
+            convo_drop_part(&m->c, user, &user->parts[i]);
     convo_part *p = convo_insert_part(&m->c, user, user->nparts, PART_TEXT);
     if (p)
         convo_set_text(&m->c, user, p, words);
