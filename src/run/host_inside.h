@@ -18,7 +18,8 @@ typedef struct host_call {
     struct run *r;
     int64_t number;
     fetch *f;
-    daruma_arena room; /* of the request */
+    daruma_arena room; /* of the request, but for ... */
+    daruma_arena body; /* ... its body, which is as long as the conversation: apart, in memory of just its size */
 } host_call;
 
 typedef struct run {

@@ -10,6 +10,13 @@
 
 /* ---- calls of a session ---- */
 
+static void free_call(host_call *c)
+{
+    sys_arena_done(&c->room);
+    sys_arena_done(&c->body);
+    free(c);
+}
+
 static void call_gone(host_call *c)
 {
     for (host_call **p = &c->r->calls; *p; p = &(*p)->next)
@@ -17,8 +24,7 @@ static void call_gone(host_call *c)
             *p = c->next;
             break;
         }
-    sys_arena_done(&c->room);
-    free(c);
+    free_call(c);
 }
 
 static host_call *call_of(run *r, int64_t number)
@@ -112,11 +118,11 @@ static void send_call(run *r)
     int64_t number = daruma_session_call(s);
     daruma_header *fields = NULL; /* read until the answer begins */
     size_t n;
-    if (!c || !sys_arena_init(&c->room, 16 << 10, CALL_ARENA_BYTES_MAX)) {
-        free(c);
+    if (!c) {
         daruma_call_failed(s, number, "local");
         return;
     }
+    sys_arena_init(&c->room, 16 << 10, CALL_ARENA_BYTES_MAX);
     fields = ARENA_NEW(&c->room, daruma_header, RUN_FIELDS_MAX);
     const char *p = daruma_session_target(s, &n);
     const staff_place *place = staff_place_of(crew_who(r->a), r->asked_model, (daruma_str){p, n});
@@ -125,9 +131,9 @@ static void send_call(run *r)
     p = daruma_session_fields(s, &n);
     daruma_str text = copied(&c->room, p, n);
     p = daruma_session_bytes(s, &n);
-    daruma_str body = copied(&c->room, p, n);
+    bool ready = place && fields && path.n && sys_arena_init(&c->body, n + 1, 0); /* and a NUL */
+    daruma_str body = ready ? copied(&c->body, p, n) : (daruma_str){0};
     daruma_ms total = daruma_session_total_ms(s);
-    bool ready = place && fields && path.n;
     fetch_request q = {.to = ready ? &place->to : NULL,
                        .method = S("POST"),
                        .target = ready ? staff_path(place, path, &c->room) : path,
@@ -138,10 +144,9 @@ static void send_call(run *r)
                        .clocks = {RUN_CONNECT_MS, RUN_ANSWER_MS, RUN_IDLE_MS, total > 0 ? total : 0}};
     c->r = r;
     c->number = number;
-    c->f = c->room.full || !ready ? NULL : fetch_start(r->up, &q, &ops, c);
+    c->f = c->room.full || c->body.full || !ready ? NULL : fetch_start(r->up, &q, &ops, c);
     if (!c->f) {
-        sys_arena_done(&c->room);
-        free(c);
+        free_call(c);
         daruma_call_failed(s, number, "local");
         return;
     }
