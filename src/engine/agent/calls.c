@@ -95,7 +95,7 @@ static void put_advice(agent *a, const agent_step *s, const daruma_step *step, c
         buf_put(out, near);
         BUF_LIT(out, "`: take it if that is the one.");
     }
-    bool said = step->lost && !step->result.n; /* that is what it is told as */
+    bool said = step->lost && !step->result.n && out->n; /* what stands there says that it was lost */
     if (acted)
         buf_putz(out, said ? "\nLook before you make this call again."
                            : "\nWhether this call had its effect is unknown. Look before you make it again.");
