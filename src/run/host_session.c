@@ -163,16 +163,27 @@ void host_end_calls(run *r)
 }
 
 /* Bytes of the answer: errors are no streams, and some providers send an answer whole that was asked for as a stream.
- */
+ * What it is its first byte says that is no blank. */
 static void take_bytes(run *r, daruma_str bytes)
 {
-    if (r->streams && !r->answer.view.began)
-        r->streams = r->status == 200 && !r->body.n && bytes.p[0] != '{';
+    if (r->streams && !r->answer.view.began && r->status != 200)
+        r->streams = false;
+    else if (r->streams && !r->answer.view.began && !r->answer.rest.n) { /* blanks come before either */
+        buf_put(&r->body, bytes);
+        daruma_str text = str_trim(buf_str(&r->body));
+        if (!text.n)
+            return;
+        r->streams = text.p[0] != '{';
+        if (!r->streams)
+            return;
+        bytes = buf_str(&r->body);
+    }
     if (!r->streams) {
         buf_put(&r->body, bytes);
         return;
     }
     daruma_str text = streamed_take(&r->answer, bytes);
+    r->body.n = 0;
     if (!text.n)
         return;
     r->s->text(text, r->follows, r->s->user);

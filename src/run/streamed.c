@@ -41,9 +41,12 @@ static void begin_call(streamed *s, const turn_delta *d)
 
 static void put_arguments(streamed *s, const turn_delta *d)
 {
-    for (streamed_call *c = s->calls; c; c = c->next)
-        if (c->index == d->index)
-            buf_put(&c->args, d->text);
+    streamed_call *c = s->last; /* nearly always: calls come one after the other */
+    if (c && c->index != d->index)
+        for (c = s->calls; c && c->index != d->index;)
+            c = c->next;
+    if (c)
+        buf_put(&c->args, d->text);
 }
 
 static void learn_usage(turn_usage *u, const turn_usage *said)

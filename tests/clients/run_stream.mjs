@@ -123,6 +123,25 @@ holds("on a terminal the answer and the line that says how far it is do not over
   for (let i = 0; i < 40; i++) assert.equal(times(words, `Sentence ${i} of the answer is here, once.`), 1, r.out);
 });
 
+// A stream was asked for.
+for (const [how, before, kind] of [["a whole answer behind blanks", "\n\n  ", "application/json"], ["a stream behind blanks and comments", "\n\n: waits\n\n", "text/event-stream"]])
+  holds(`${how} is read as what it is`, script([]), async (pair, root) => {
+    const whole = JSON.stringify({ id: "c", object: "chat.completion", model: "m", choices: [{ index: 0, message: { role: "assistant", content: answer }, finish_reason: "stop" }], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } });
+    const piece = (delta, finish_reason = null) => `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+    pair.own.answer = (q, res) => {
+      res.writeHead(200, { "content-type": kind });
+      res.write(before);
+      setTimeout(() => res.end(kind === "application/json" ? whole : piece({ role: "assistant", content: answer }) + piece({}, "stop") + "data: [DONE]\n\n"), 100);
+    };
+    writeFileSync(join(root, "d.yaml"), `providers:\n  - { name: own, dialect: openai, url: "http://127.0.0.1:${pair.own.port}/v1", keys: [{ value: sk-x }] }\nagents:\n  - { name: a, model: own/m }\n`);
+    const child = spawn(daruma, ["run", "--config", join(root, "d.yaml"), "--root", root, "--no-journal", "--stream", "the task"], { stdio: ["ignore", "pipe", "pipe"] });
+    const r = { out: "", err: "" };
+    child.stdout.on("data", (b) => (r.out += b));
+    child.stderr.on("data", (b) => (r.err += b));
+    assert.equal(await new Promise((ok) => child.on("close", ok)), 0, r.out + r.err);
+    assert.equal(r.out, `${answer}\n`);
+  });
+
 // The provider of the test's own breaks every stream, and says nothing new when it is asked to go on: the session gives up, and the
 // agent asks again.
 holds("an answer that is given again from its beginning is not printed twice", script([]), async (pair, root) => {
