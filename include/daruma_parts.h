@@ -533,6 +533,7 @@ typedef struct daruma_mend_policy {
     bool summarize_on_compress;          /* large observations are summarised, else only masked */
     bool prune_orphans;                  /* calls without result are removed instead of answered (S-F12) */
     bool prunes_only;                    /* ... and nothing else about pairs is mended (S-T14) */
+    bool forgets_reminders;              /* ... and a <system-reminder> of somebody else goes with them (S-W5) */
     bool json_summaries;                 /* summaries stand as PenguiFlow's JSON, large is measured so (P-F17, P-F22) */
     bool sends_any;                      /* what was shortened at all is sent, however long it still is (P-F7) */
     uint32_t max_compress_retries;       /* times one request is sent again shorter */

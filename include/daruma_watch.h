@@ -112,6 +112,7 @@ typedef struct daruma_tool_failure {
     uint64_t call;         /* daruma_call_hash() of the call */
     uint32_t step;         /* counted from 1 */
     bool retryable;        /* may pass by itself */
+    bool unmade;           /* no connection was made: the call had no effect */
     bool resolved;         /* the same goal was reached later */
 } daruma_tool_failure;
 

@@ -59,8 +59,9 @@ static bool read_server(const char *text, daruma_arena *a, mcp_setup *ret)
     return false;
 }
 
-/* NAME[:VARIANT][,NAME...]; what is found lives in `a`. False: that was told. */
-static bool profile(const char *name, daruma_arena *a, run_agent *g)
+/* NAME[:VARIANT][,NAME...]; what is found lives in `a`. With it comes its way to work, unless `mode` is said (an
+ * agents_mode). False: that was told. */
+static bool profile(const char *name, uint32_t mode, daruma_arena *a, run_agent *g)
 {
     char words[160];
     daruma_buf why = buf_over(words, sizeof words);
@@ -69,6 +70,7 @@ static bool profile(const char *name, daruma_arena *a, run_agent *g)
         return true;
     if (stack && seed_stack_read(str_of(name), a, stack, &why)) {
         g->policy = &stack->agent;
+        g->mode = mode == AGENTS_MODE_USUAL ? stack->agent.mode : g->mode;
         g->judge = stack->judge;
         g->recovery = &stack->calls;
         return true;
@@ -111,8 +113,8 @@ static bool one_agent(const agents_asked *q, daruma_arena *a, run_agent *g, cons
     return g->model.n;
 }
 
-/* What it says of limits, mode and profile holds for the agent that begins. */
-static bool lay_over(const agents_asked *q, daruma_arena *a, run_agent *g)
+/* What it says of limits, mode and profile holds for the agent that begins. `mode`: what a file says of that. */
+static bool lay_over(const agents_asked *q, uint32_t mode, daruma_arena *a, run_agent *g)
 {
     if (q->steps)
         g->limits.steps = (uint32_t)(q->steps < UINT32_MAX ? q->steps : UINT32_MAX);
@@ -120,9 +122,11 @@ static bool lay_over(const agents_asked *q, daruma_arena *a, run_agent *g)
         g->limits.tokens = q->tokens;
     if (q->seconds)
         g->limits.time = mul_sat(q->seconds, 1000);
-    if (q->plan)
-        g->mode = AGENT_PLANNED;
-    return profile(q->profile, a, g);
+    if (!profile(q->profile, mode, a, g))
+        return false;
+    if (q->plan || q->no_plan)
+        g->mode = q->plan ? AGENT_PLANNED : AGENT_REACTIVE;
+    return true;
 }
 
 /* ---- a configuration ---- */
@@ -287,7 +291,7 @@ static bool make_agent(const config *c, const agents_agent *x, daruma_arena *a, 
                      .instructions = x->instructions,
                      .tools = {x->tools, x->ntools, x->tools_said},
                      .mcp = {x->mcp, x->nmcp, x->mcp_said},
-                     .mode = (agent_mode)x->mode,
+                     .mode = x->mode == AGENTS_MODE_PLANNED ? AGENT_PLANNED : AGENT_REACTIVE,
                      .recovery = &c->policy,
                      .retry = x->retry,
                      .limits = x->limits};
@@ -295,7 +299,7 @@ static bool make_agent(const config *c, const agents_agent *x, daruma_arena *a, 
     g->limits.price_input = mul_sat(x->limits.price_input, 1000);
     g->limits.price_output = mul_sat(x->limits.price_output, 1000);
     return find_model(c, x->provider, x->model, a, &g->model) && find_model(c, x->provider, x->second, a, &g->second) &&
-           (!x->profile.n || profile(x->profile.p, a, g));
+           (!x->profile.n || profile(x->profile.p, x->mode, a, g));
 }
 
 /* ---- tools and servers ---- */
@@ -401,15 +405,19 @@ static bool from_config(const agents_asked *q, daruma_arena *a, run_settings *s)
         make_server(&g.mcp[i], a, &servers[i]);
     s->mcp = servers;
     s->nmcp = servers ? g.nmcp : 0;
-    return list && lay_over(q, a, &list[0]);
+    return list && lay_over(q, g.list[first].mode, a, &list[0]);
 }
 
 bool agents_ready(const agents_asked *q, daruma_arena *a, run_settings *s, const char **ret_base)
 {
     run_agent probe;
     *ret_base = NULL;
-    if (!profile(q->profile, a, &probe))
+    if (!profile(q->profile, AGENTS_MODE_USUAL, a, &probe))
         return false;
+    if (q->plan && q->no_plan) {
+        fprintf(stderr, "daruma run: --plan or --no-plan, not both\n");
+        return false;
+    }
     if (q->config) {
         if (!from_config(q, a, s))
             return false;
@@ -417,7 +425,7 @@ bool agents_ready(const agents_asked *q, daruma_arena *a, run_settings *s, const
         run_agent *one = ARENA_NEW(a, run_agent, 1);
         if (q->agent)
             fprintf(stderr, "daruma run: --agent names one of a --config\n");
-        if (q->agent || !one || !one_agent(q, a, one, ret_base) || !lay_over(q, a, one))
+        if (q->agent || !one || !one_agent(q, a, one, ret_base) || !lay_over(q, AGENTS_MODE_USUAL, a, one))
             return false;
         s->agents = one;
         s->nagents = 1;

@@ -9,7 +9,7 @@ typedef struct agents_asked {
     const char *config, *agent; /* a file; which of its agents begins */
     const char *wire, *base, *model, *second, *profile;
     const char *const *servers; /* "NAME=COMMAND ARGUMENTS", NULL behind the last */
-    bool plan;
+    bool plan, no_plan;
     int64_t steps, tokens, seconds; /* 0: not said */
 } agents_asked;
 

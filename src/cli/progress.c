@@ -57,5 +57,6 @@ void progress_event(progress *p, daruma_str json)
         tool = cli_plain(tool, plain, sizeof plain);
         snprintf(p->tool, sizeof p->tool, STR_FMT, STR_ARG(tool));
     }
-    show(p);
+    if (!p->held)
+        show(p);
 }

@@ -9,6 +9,7 @@ enum { PROGRESS_TOOL_BYTES = 48 };
 typedef struct progress {
     bool on; /* standard error is a terminal */
     bool shown;
+    bool held; /* something else stands on the last line of the terminal: nothing is shown */
     int64_t step, tokens, recovered;
     char tool[PROGRESS_TOOL_BYTES]; /* that was called last; empty: none yet */
 } progress;

@@ -6,6 +6,7 @@
 #include "cli/agents.h"
 #include "cli/progress.h"
 #include "cli/runs.h"
+#include "cli/spoken.h"
 #include "engine/seeds/seeds.h"
 #include "run/host.h"
 #include "sys/child.h"
@@ -40,6 +41,7 @@ typedef struct teller {
     daruma_str id;
     bool kept; /* there is a journal: the run can be resumed */
     progress line;
+    spoken said; /* the answer as it came; nothing: it is told when it is whole */
 } teller;
 
 static int code_of(const agent_result *r)
@@ -62,7 +64,15 @@ static int code_of(const agent_result *r)
     return 1;
 }
 
-static void tell_words(daruma_str json)
+/* Clears the last line of the terminal for something else. */
+static void clear_line(teller *t)
+{
+    progress_clear(&t->line);
+    spoken_break(&t->said);
+    t->line.held = false;
+}
+
+static void tell_words(teller *t, daruma_str json)
 {
     static const struct {
         daruma_str event;
@@ -94,6 +104,7 @@ static void tell_words(daruma_str json)
     for (size_t i = 0; i < COUNT(rows); i++) {
         if (!str_eq(rows[i].event, name))
             continue;
+        clear_line(t);
         fprintf(stderr, "[%s]", rows[i].before);
         for (size_t k = 0; k < COUNT(rows[i].fields) && rows[i].fields[k]; k++) {
             char plain[RUN_SHOWN_BYTES];
@@ -112,8 +123,7 @@ static void on_event(daruma_str json, void *user)
 {
     teller *t = user;
     if (!t->json) {
-        progress_clear(&t->line);
-        tell_words(json);
+        tell_words(t, json);
         progress_event(&t->line, json);
         return;
     }
@@ -121,11 +131,20 @@ static void on_event(daruma_str json, void *user)
     fflush(stdout);
 }
 
+/* A piece of the answer. */
+static void on_text(daruma_str piece, run_text follows, void *user)
+{
+    teller *t = user;
+    progress_clear(&t->line);
+    spoken_add(&t->said, piece, follows);
+    t->line.held = spoken_on_line(&t->said);
+}
+
 /* A question on the terminal. */
 static void on_question(daruma_str text, void *user)
 {
     char plain[FAILURE_TEXT_BYTES_MAX * 2];
-    progress_clear(&((teller *)user)->line);
+    clear_line(user);
     cli_put(stderr, cli_plain(text, plain, sizeof plain));
     fprintf(stderr, " [y/N] ");
 }
@@ -160,8 +179,10 @@ static void on_done(const agent_result *r, uint32_t recovered, void *user)
         say_resume(t, r);
         return;
     }
-    cli_put_page(stdout, r->text);
-    printf("\n");
+    if (!spoken_end(&t->said, r->text)) {
+        cli_put_page(stdout, r->text);
+        printf("\n");
+    }
     fflush(stdout);
     fprintf(stderr, "[%s] %u steps, %u tool calls, %lld tokens, %u failures, %u overcome, %u calls recovered\n",
             daruma_outcome_name(r->outcome), r->spent.steps, r->spent.tools,
@@ -282,7 +303,9 @@ int cli_run(int argc, char **argv)
         {"--base-url", "URL", &q.base, NULL, "where it is; else OPENAI_BASE_URL and the like"},
         {"--dialect", "NAME", &q.wire, NULL, "openai, openai-responses, anthropic or gemini; else openai"},
         {"--root", "FOLDER", &root, NULL, "the folder that it works in; else this one"},
-        {"--plan", NULL, NULL, &q.plan, "make a plan first, and carry out its steps"},
+        {"--plan", NULL, NULL, &q.plan,
+         "make a plan first, and carry out its steps; the profile osprey does so by itself"},
+        {"--no-plan", NULL, NULL, &q.no_plan, "make none, whatever the profile does"},
         {"--profile", "NAME[,NAME]", &q.profile, NULL,
          "what is done about failures, as NAME[:VARIANT], the layers below it behind; else default"},
         {"--steps", "N", &steps, NULL, "answers of the model at most; else 50"},
@@ -298,6 +321,7 @@ int cli_run(int argc, char **argv)
         {"--state", "DIR", &c.state, NULL, "where runs are recorded; else ~/.local/state/daruma"},
         {"--no-journal", NULL, NULL, &c.none, "record nothing: the run cannot be resumed"},
         {"--list", NULL, NULL, &c.list, "list the runs"},
+        {"--stream", NULL, NULL, &t.said.on, "print the answer as it comes, as on a terminal; with --json as events"},
         {"--json", NULL, NULL, &t.json, "print events and the result as JSON, a line each"},
         {0},
     };
@@ -345,6 +369,7 @@ int cli_run(int argc, char **argv)
     s.resume = c.resume != NULL;
     s.guidance = words;
     s.person.way = c.approve;
+    s.text = spoken_begin(&t.said, t.json) ? on_text : NULL;
     s.person.within = mul_sat(nwithin, 1000);
     if (s.shell || s.nmcp)
         child_env_wipe(); /* commands can read our environment: of keys only our copy stays */
@@ -357,6 +382,7 @@ int cli_run(int argc, char **argv)
         journal_close(s.journal);
     else
         journal_discard(s.journal); /* nothing began */
+    spoken_done(&t.said);
     sys_arena_done(&memory);
     return t.code;
 }

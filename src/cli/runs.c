@@ -107,7 +107,7 @@ static rule rule_of(const char *name)
     } rows[] = {{"--base-url", RULE_OTHER},     {"--root", RULE_OTHER},     {"--config", RULE_OTHER},
                 {"--json", RULE_NOT},           {"--yes", RULE_NOT},        {"--resume", RULE_NOT},
                 {"--state", RULE_NOT},          {"--no-journal", RULE_NOT}, {"--approve", RULE_NOT},
-                {"--approve-within", RULE_NOT}, {"--list", RULE_NOT}};
+                {"--approve-within", RULE_NOT}, {"--list", RULE_NOT},       {"--stream", RULE_NOT}};
     for (size_t i = 0; i < COUNT(rows); i++)
         if (strcmp(rows[i].name, name) == 0)
             return rows[i].is;

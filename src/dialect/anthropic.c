@@ -258,6 +258,7 @@ const dialect dialect_anthropic = {
     .version = {LIT("anthropic-version"), LIT("2023-06-01")},
     .messages = LIT("messages"),
     .remote_marks = {LIT("\"file_id\"")},
+    .asks_stream = LIT("\"stream\":true"),
     .choice_path = LIT("tool_choice"),
     .choice_none = LIT("{\"type\":\"none\"}"),
     .heartbeat = LIT("event: ping\ndata: {\"type\": \"ping\"}\n\n"),

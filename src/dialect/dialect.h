@@ -93,6 +93,8 @@ typedef struct dialect {
     daruma_str messages;                      /* the member of a request that holds its messages */
     daruma_str remote_marks[3];               /* names of members, with quotes, that may say what lives on the server
                                                  where the scan does not look; empty: no more */
+    daruma_str asks_stream;                   /* members that make a request one whose answer is streamed; empty: its
+                                                 path says that */
     daruma_str choice_path;                   /* of a request: how the model may use tools ... */
     daruma_str choice_none;                   /* ... and what forbids it to call any, as JSON */
     daruma_str older_sign, older_choice_path; /* the path in requests that have that member: the older spelling */

@@ -151,7 +151,9 @@ static void pass_candidate(answer_parts *a, json_iter *it)
     while (json_step(&candidate, &key))
         if (key_is(key, S("content")))
             pass_content(a, &candidate);
-        else if (json_pass(&candidate, &value) && key_camel(key, S("finishReason")))
+        else if (!json_pass(&candidate, &value))
+            break;
+        else if (key_camel(key, S("finishReason")))
             finish = str_eq(value_raw(value), S("FINISH_REASON_UNSPECIFIED")) ? (daruma_str){0} : value_raw(value);
         else if (key_is(key, S("index")))
             index = value;

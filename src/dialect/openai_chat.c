@@ -273,6 +273,7 @@ const dialect dialect_openai = {
     .key_prefix = "Bearer ",
     .messages = LIT("messages"),
     .remote_marks = {LIT("\"file_id\""), LIT("\"audio\"")},
+    .asks_stream = LIT("\"stream\":true,\"stream_options\":{\"include_usage\":true}"),
     .choice_path = LIT("tool_choice"),
     .choice_none = LIT("\"none\""),
     .older_sign = LIT("functions"),

@@ -402,6 +402,7 @@ const dialect dialect_openai_responses = {
     .key_prefix = "Bearer ",
     .messages = LIT("input"),
     .remote_marks = {LIT("\"file_id\""), LIT("\"vector_store_ids\""), LIT("\"container\"")},
+    .asks_stream = LIT("\"stream\":true"),
     .choice_path = LIT("tool_choice"),
     .choice_none = LIT("\"none\""),
     .heartbeat = LIT(": daruma is waiting\n\n"),

@@ -30,6 +30,12 @@ typedef struct agents_tool {
     size_t nrules;
 } agents_tool;
 enum { AGENTS_AS_USUAL = 2 };
+/* How an agent works, in the order of the words of `mode`. */
+typedef enum agents_mode {
+    AGENTS_MODE_USUAL, /* as its profile does */
+    AGENTS_MODE_REACTIVE,
+    AGENTS_MODE_PLANNED,
+} agents_mode;
 
 typedef struct agents_agent {
     daruma_str name, says, model, second, provider, instructions, profile;
@@ -38,7 +44,7 @@ typedef struct agents_agent {
     daruma_str *mcp;
     size_t nmcp;
     bool tools_said, mcp_said;
-    uint32_t mode;       /* an agent_mode */
+    uint32_t mode;       /* an agents_mode */
     agent_limits limits; /* money and prices in thousandths */
     agent_retry retry;
 } agents_agent;

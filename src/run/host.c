@@ -248,24 +248,16 @@ static void go_on(run *r)
 /* The session is over: the agent hears of it. */
 static void answer_agent(run *r)
 {
-    journal_input in = {.kind = JOURNAL_ANSWERED, .call = r->asked, .text = buf_str(&r->body)};
     host_end_calls(r);
+    journal_input in = host_answer(r);
     if (r->session) {
-        in.code = strcmp(daruma_session_outcome(r->session), "recovered") == 0;
-        r->recovered += (uint32_t)in.code;
+        bool recovered = strcmp(daruma_session_outcome(r->session), "recovered") == 0;
+        r->recovered += recovered;
+        in.code = in.kind == JOURNAL_ANSWERED ? recovered : in.code;
         daruma_session_free(r->session);
     }
     r->session = NULL;
     r->over = false;
-    if (r->broken) {
-        in =
-            (journal_input){.kind = JOURNAL_FAILED, .call = r->asked, .phase = DARUMA_AT_ANSWER, .net = DARUMA_NET_CUT};
-    } else if (r->status != 200) {
-        in.kind = JOURNAL_FAILED;
-        in.phase = DARUMA_AT_HEAD;
-        in.net = DARUMA_NET_NONE;
-        in.code = r->status;
-    }
     hand_in(r, in);
     sys_arena_done(&r->room);
     sys_arena_init(&r->room, 64 << 10, RUN_ANSWER_BYTES_MAX);

@@ -57,6 +57,14 @@ typedef struct run_tool {
     size_t nrules;
 } run_tool;
 
+/* What a piece of the answer follows. */
+typedef enum run_text {
+    RUN_TEXT_NEW,   /* nothing: another answer begins */
+    RUN_TEXT_MORE,  /* the piece before it */
+    RUN_TEXT_AGAIN, /* nothing: the answer that was told last broke off for good, and is given again from its beginning
+                     */
+} run_text;
+
 typedef struct run_settings {
     const run_agent *agents; /* the first one gets the task */
     size_t nagents;
@@ -73,6 +81,9 @@ typedef struct run_settings {
     daruma_str guidance;     /* ... with what a person says to a run that was escalated */
     approve_settings person; /* who is asked before a tool has an effect; `run`, `event`, `user` are set here */
     void (*event)(daruma_str json, void *user); /* something happened; a JSON object */
+    /* What the first agent's model says, as it says it; NULL: answers are not streamed. Not told of models that write
+     * actions as JSON. */
+    void (*text)(daruma_str piece, run_text follows, void *user);
     /* Once, at the end. `recovered`: calls of models that failed, and were answered all the same. */
     void (*done)(const agent_result *r, uint32_t recovered, void *user);
     void *user;

@@ -8,6 +8,7 @@
 #include "run/servers.h"
 #include "run/shell.h"
 #include "run/staff.h"
+#include "run/streamed.h"
 #include "net/upstream.h"
 #include <uv.h>
 
@@ -17,7 +18,8 @@ typedef struct host_call {
     struct run *r;
     int64_t number;
     fetch *f;
-    daruma_arena room; /* of the request */
+    daruma_arena room; /* of the request, but for ... */
+    daruma_arena body; /* ... its body, which is as long as the conversation: apart, in memory of just its size */
 } host_call;
 
 typedef struct run {
@@ -37,8 +39,11 @@ typedef struct run {
     int status;         /* of its answer */
     daruma_arena room;
     daruma_buf body;
-    bool over;   /* the session is ... */
-    bool broken; /* ... and its answer is not whole */
+    bool streams;     /* the answer is asked for as a stream ... */
+    streamed answer;  /* ... and read as one, unless the provider sends it whole: then it is in `body` */
+    run_text follows; /* of the next piece of text */
+    bool over;        /* the session is ... */
+    bool broken;      /* ... and its answer is not whole */
     staff *staff;
     crew *a;
     daruma_str asked_model; /* of the question that is out; in `room` */
@@ -68,6 +73,8 @@ void host_rearm(run *r);
 
 /* Asks the model that an act names: a session of the library, whose calls go out. r->over when it has ended. */
 void host_ask(run *r, const agent_act *x);
+/* What came of it, when it is over. */
+journal_input host_answer(run *r);
 void host_pump(run *r); /* does what the session says */
 void host_end_calls(run *r);
 #endif

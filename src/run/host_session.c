@@ -10,6 +10,13 @@
 
 /* ---- calls of a session ---- */
 
+static void free_call(host_call *c)
+{
+    sys_arena_done(&c->room);
+    sys_arena_done(&c->body);
+    free(c);
+}
+
 static void call_gone(host_call *c)
 {
     for (host_call **p = &c->r->calls; *p; p = &(*p)->next)
@@ -17,8 +24,7 @@ static void call_gone(host_call *c)
             *p = c->next;
             break;
         }
-    sys_arena_done(&c->room);
-    free(c);
+    free_call(c);
 }
 
 static host_call *call_of(run *r, int64_t number)
@@ -112,11 +118,11 @@ static void send_call(run *r)
     int64_t number = daruma_session_call(s);
     daruma_header *fields = NULL; /* read until the answer begins */
     size_t n;
-    if (!c || !sys_arena_init(&c->room, 16 << 10, CALL_ARENA_BYTES_MAX)) {
-        free(c);
+    if (!c) {
         daruma_call_failed(s, number, "local");
         return;
     }
+    sys_arena_init(&c->room, 16 << 10, CALL_ARENA_BYTES_MAX);
     fields = ARENA_NEW(&c->room, daruma_header, RUN_FIELDS_MAX);
     const char *p = daruma_session_target(s, &n);
     const staff_place *place = staff_place_of(crew_who(r->a), r->asked_model, (daruma_str){p, n});
@@ -125,9 +131,9 @@ static void send_call(run *r)
     p = daruma_session_fields(s, &n);
     daruma_str text = copied(&c->room, p, n);
     p = daruma_session_bytes(s, &n);
-    daruma_str body = copied(&c->room, p, n);
+    bool ready = place && fields && path.n && sys_arena_init(&c->body, n + 1, 0); /* and a NUL */
+    daruma_str body = ready ? copied(&c->body, p, n) : (daruma_str){0};
     daruma_ms total = daruma_session_total_ms(s);
-    bool ready = place && fields && path.n;
     fetch_request q = {.to = ready ? &place->to : NULL,
                        .method = S("POST"),
                        .target = ready ? staff_path(place, path, &c->room) : path,
@@ -138,10 +144,9 @@ static void send_call(run *r)
                        .clocks = {RUN_CONNECT_MS, RUN_ANSWER_MS, RUN_IDLE_MS, total > 0 ? total : 0}};
     c->r = r;
     c->number = number;
-    c->f = c->room.full || !ready ? NULL : fetch_start(r->up, &q, &ops, c);
+    c->f = c->room.full || c->body.full || !ready ? NULL : fetch_start(r->up, &q, &ops, c);
     if (!c->f) {
-        sys_arena_done(&c->room);
-        free(c);
+        free_call(c);
         daruma_call_failed(s, number, "local");
         return;
     }
@@ -155,6 +160,34 @@ void host_end_calls(run *r)
         fetch_cancel(r->calls->f);
         call_gone(r->calls);
     }
+}
+
+/* Bytes of the answer: errors are no streams, and some providers send an answer whole that was asked for as a stream.
+ * What it is its first byte says that is no blank. */
+static void take_bytes(run *r, daruma_str bytes)
+{
+    if (r->streams && !r->answer.view.began && r->status != 200)
+        r->streams = false;
+    else if (r->streams && !r->answer.view.began && !r->answer.rest.n) { /* blanks come before either */
+        buf_put(&r->body, bytes);
+        daruma_str text = str_trim(buf_str(&r->body));
+        if (!text.n)
+            return;
+        r->streams = text.p[0] != '{';
+        if (!r->streams)
+            return;
+        bytes = buf_str(&r->body);
+    }
+    if (!r->streams) {
+        buf_put(&r->body, bytes);
+        return;
+    }
+    daruma_str text = streamed_take(&r->answer, bytes);
+    r->body.n = 0;
+    if (!text.n)
+        return;
+    r->s->text(text, r->follows, r->s->user);
+    r->follows = RUN_TEXT_MORE;
 }
 
 /* Does what the session says. Its end is dealt with later: it may be told from within one of its own calls. */
@@ -195,7 +228,7 @@ void host_pump(run *r)
             break;
         case DARUMA_DO_BYTES:
             p = daruma_session_bytes(r->session, &n);
-            buf_put(&r->body, (daruma_str){p, n});
+            take_bytes(r, (daruma_str){p, n});
             break;
         case DARUMA_DO_EVENT:
             p = daruma_session_bytes(r->session, &n);
@@ -211,19 +244,66 @@ void host_pump(run *r)
     }
 }
 
+journal_input host_answer(run *r)
+{
+    journal_input in = {.kind = JOURNAL_ANSWERED, .call = r->asked, .text = buf_str(&r->body)};
+    if (r->streams && r->answer.error.n)
+        in.text = r->answer.error;
+    else if (r->streams && !r->broken)
+        in.text = streamed_whole(&r->answer);
+    bool told = r->streams && r->answer.error.n, cut = r->broken && !told;
+    if (!cut && r->status != 200) {
+        in.kind = JOURNAL_FAILED;
+        in.phase = DARUMA_AT_HEAD;
+        in.net = DARUMA_NET_NONE;
+        in.code = r->status;
+    } else if (cut || (r->streams && !in.text.n)) {
+        in =
+            (journal_input){.kind = JOURNAL_FAILED, .call = r->asked, .phase = DARUMA_AT_ANSWER, .net = DARUMA_NET_CUT};
+    }
+    if (r->answer.text.n)
+        r->follows = told || in.kind == JOURNAL_FAILED ? RUN_TEXT_AGAIN : RUN_TEXT_NEW;
+    return in;
+}
+
+/* True if what the model says to that is told as it comes. */
+static bool is_streamed(const run *r, const agent_act *x)
+{
+    size_t n;
+    const crew_member *first = staff_members(r->staff, &n);
+    return r->s->text && x->purpose == AGENT_FOR_STEP && crew_who(r->a) == first && !first->as.policy->actions;
+}
+
+/* The request as one whose answer is streamed. In the room of the answer. */
+static daruma_str as_stream(run *r, const agent_act *x)
+{
+    const dialect *d = crew_who(r->a)->as.d;
+    daruma_buf b = buf_in(&r->room);
+    if (!r->streams || !d->asks_stream.n)
+        return x->body;
+    buf_put(&b, str_sub(x->body, 0, x->body.n - 1)); /* agents write no space behind the bracket */
+    buf_putc(&b, ',');
+    buf_put(&b, d->asks_stream);
+    buf_putc(&b, '}');
+    return b.full ? (daruma_str){0} : buf_str(&b);
+}
+
 void host_ask(run *r, const agent_act *x)
 {
     char why[256];
     daruma_buf b = buf_in(&r->room);
     r->asked_model = arena_copy(&r->room, x->model);
-    staff_options(crew_who(r->a), x, &b);
+    r->streams = is_streamed(r, x);
+    r->answer = streamed_begin(crew_who(r->a)->as.d, &r->room);
+    staff_options(crew_who(r->a), x, r->streams, &b);
+    daruma_str body = as_stream(r, x);
     r->asked = x->call;
     r->status = 0;
     r->over = r->broken = false;
     host_tick(r);
-    r->session = b.full ? NULL
-                        : daruma_session_open(r->known, staff_recovery(crew_who(r->a)), b.p, b.n, x->body.p, x->body.n,
-                                              why, sizeof why);
+    r->session = b.full || !body.n ? NULL
+                                   : daruma_session_open(r->known, staff_recovery(crew_who(r->a)), b.p, b.n, body.p,
+                                                         body.n, why, sizeof why);
     r->body = buf_in(&r->room);
     if (r->session) {
         host_pump(r);

@@ -208,7 +208,7 @@ journal *journal_new(const char *dir, daruma_str id, daruma_str settings, daruma
     }
     bool well =
         take_lock(j, why) && open_db(j, file, SQLITE_OPEN_READWRITE) &&
-        (sqlite3_exec(j->db, "PRAGMA journal_mode=WAL; PRAGMA cache_size=-512", NULL, NULL, NULL) == SQLITE_OK ||
+        (sqlite3_exec(j->db, "PRAGMA journal_mode=WAL; PRAGMA cache_size=-128", NULL, NULL, NULL) == SQLITE_OK ||
          db_fail(j, "cannot write")) &&
         db_begin(j, true);
     well = well && (sqlite3_exec(j->db, schema, NULL, NULL, NULL) == SQLITE_OK || db_fail(j, "cannot write")) &&
@@ -296,7 +296,7 @@ journal *journal_open(const char *dir, daruma_str id, char why[256])
     if (locked && !open_db(j, file, SQLITE_OPEN_READWRITE))
         return give_up(j, why);
     if (locked && sound(j, true, why) && counted(j, why)) {
-        sqlite3_exec(j->db, "PRAGMA cache_size=-512", NULL, NULL, NULL);
+        sqlite3_exec(j->db, "PRAGMA cache_size=-128", NULL, NULL, NULL);
         j->full = true; /* as SQLite begins */
         return j;
     }

@@ -207,7 +207,7 @@ static void put_target(const run_target *t, daruma_buf *b)
     buf_putc(b, '}');
 }
 
-void staff_options(const crew_member *m, const agent_act *x, daruma_buf *b)
+void staff_options(const crew_member *m, const agent_act *x, bool streams, daruma_buf *b)
 {
     const staff_place *places;
     const run_model *list = model_of(m->own, x->model, &places);
@@ -222,6 +222,7 @@ void staff_options(const crew_member *m, const agent_act *x, daruma_buf *b)
     if (m->as.d == &dialect_gemini) {
         BUF_LIT(b, ",\"model\":");
         buf_json(b, x->model);
+        buf_putz(b, streams ? ",\"stream\":true" : "");
     }
     if (x->total > 0)
         buf_printf(b, ",\"total_ms\":%lld", (long long)(x->total < RUN_CALL_MS ? x->total : RUN_CALL_MS));

@@ -24,8 +24,8 @@ void staff_refresh(staff *s);
 
 /* What the sessions of a member do about calls that fail; NULL: the default. */
 const daruma_policy *staff_recovery(const crew_member *m);
-/* The options of a session for an act of a member. */
-void staff_options(const crew_member *m, const agent_act *x, daruma_buf *out);
+/* The options of a session for an act of a member. `streams`: its answer is wanted as a stream. */
+void staff_options(const crew_member *m, const agent_act *x, bool streams, daruma_buf *out);
 /* Where a call to a target of that act goes. NULL: there is no such target. */
 const staff_place *staff_place_of(const crew_member *m, daruma_str model, daruma_str target);
 /* The path of a call there, behind its host: "/v1" stands in it once. In `a`, or borrowed. */

@@ -35,6 +35,7 @@ await import("./run_journal.mjs");
 await import("./run_tools.mjs");
 await import("./run_mcp.mjs");
 await import("./run_config.mjs");
+await import("./run_stream.mjs");
 await import("./watch.mjs");
 await import("./watch_errors.mjs");
 await import("./watch_edges.mjs");

@@ -191,6 +191,44 @@ holds("a plan is made, checked and carried out", {
   },
 });
 
+holds("a planner's profile plans by itself, unless it is told not to", {
+  chaos: model(answers()),
+  async run(pair) {
+    const root = project();
+    const planned = `
+      - { text: '{"tools": ["fs.search"]}' }
+      - { text: '{"steps": [{"key": "place", "tool": "fs.search", "objective": "find it"}]}' }
+      - { call: fs_search, arguments: { text: "n - 1" } }
+      - { text: "src/deep/step13.mjs" }
+      - { text: "It is in step13." }
+`;
+    const script = (answers) => fetch(`${pair.chaos}/chaos/script`, { method: "POST", body: model(answers) });
+    try {
+      await script(planned);
+      const r = await run(pair, "openai", root, ["--profile", "osprey"]).over;
+      assert.equal(r.code, 0, r.out + r.err);
+      assert.ok(r.events.includes("plan_made"), r.out);
+      assert.equal(r.result.text, "It is in step13.");
+      for (const [args, plans] of [[["--profile", "osprey", "--no-plan"], false], [["--profile", "osprey-reactive"], false], [["--profile", "osprey-reactive", "--plan"], true]]) {
+        await script(plans ? planned : "\n      - { text: Done. }\n");
+        const other = await run(pair, "openai", root, args).over;
+        assert.equal(other.code, 0, other.out + other.err);
+        assert.equal(other.events.includes("plan_made"), plans, args.join(" "));
+      }
+      const file = (mode) => writeFileSync(join(root, "d.yaml"), `providers:\n  - { name: main, dialect: openai, url: "${pair.chaos}/v1", keys: [{ value: sk-x }] }\nagents:\n  - { name: a, model: main/m-agent, profile: "osprey:code"${mode} }\n`);
+      for (const [mode, args, plans] of [["", [], true], [", mode: reactive", [], false], [", mode: reactive", ["--profile", "osprey"], false], ["", ["--no-plan"], false], [", mode: reactive", ["--plan"], true]]) {
+        file(mode);
+        await script(plans ? planned : "\n      - { text: Done. }\n");
+        const other = await run(pair, null, root, ["--config", join(root, "d.yaml"), ...args]).over;
+        assert.equal(other.code, 0, other.out + other.err);
+        assert.equal(other.events.includes("plan_made"), plans, mode + args.join(" "));
+      }
+    } finally {
+      rmSync(root, { recursive: true });
+    }
+  },
+});
+
 holds("a seed's profile does what its seed does, and a layer below it what that does", {
   chaos: model("\n      - { text: \"Done.\" }\n", "faults:\n  - { model: m-agent, times: 1, kind: rate_limit }\n"),
   async run(pair) {
@@ -231,6 +269,7 @@ holds("what it is asked wrongly it says", {
       [["--model", "m", "--steps", "no", "x"], /wants a number/],
       [["--model", "m", "--profile", "nobody", "x"], /no profile/],
       [["--model", "m", "--dialect", "latin", "x"], /latin/],
+      [["--model", "m", "--base-url", "http://127.0.0.1:1", "--plan", "--no-plan", "x"], /not both/],
     ]) {
       const r = go(...args);
       assert.equal(r.status, 2, r.stderr);

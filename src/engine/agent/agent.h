@@ -29,6 +29,7 @@ typedef struct agent_failure {
     daruma_severity severity;
     bool said;               /* the severity is the tool's or the host's word, not the default of the kind */
     bool retryable;          /* the same operation may succeed later */
+    bool unmade;             /* no connection was made: the call had no effect */
     bool of_model;           /* a model failed, not a tool */
     const char *type;        /* its name by the profile's rows; NULL: the kind's */
     daruma_str operation;    /* the tool, "plan", "classification", or the model that failed */

@@ -75,24 +75,18 @@ static void count_step(agent *a, agent_step *s, const daruma_step *step)
         a->last = LAST_LOOP;
 }
 
-/* The connection was not even made: the call had no effect. */
-static bool was_refused(const daruma_step *step)
-{
-    return str_ifind(step->result, S("econnrefused")) != STR_NONE ||
-           str_ifind(step->result, S("connection refused")) != STR_NONE;
-}
-
 /* May a call that failed have had an effect all the same? What was cut off or timed out behind the tool may have. */
 static bool may_have_acted(const agent_step *s, const agent_tool *t, const daruma_step *step, const agent_failure *f)
 {
     bool broke_off = f->tool_kind == DARUMA_TOOL_TIMEOUT_KIND || f->tool_kind == DARUMA_TOOL_NETWORK_KIND;
     if (!s->attempts || router_is_safe(t) || (t && (t->delegates || t->whole)))
         return false;
-    return step->lost || (broke_off && !was_refused(step));
+    return step->lost || (broke_off && !f->unmade);
 }
 
 /* Words for the model behind a failure: which path may be meant, and that the outcome is unknown. */
-static void put_advice(agent *a, const agent_step *s, const agent_failure *f, bool acted, daruma_buf *out)
+static void put_advice(agent *a, const agent_step *s, const daruma_step *step, const agent_failure *f, bool acted,
+                       daruma_buf *out)
 {
     bool gone = a->policy->completes_paths && f->tool_kind == DARUMA_TOOL_NOT_FOUND_KIND;
     daruma_str near = gone ? paths_near(a, s) : (daruma_str){0};
@@ -101,11 +95,10 @@ static void put_advice(agent *a, const agent_step *s, const agent_failure *f, bo
         buf_put(out, near);
         BUF_LIT(out, "`: take it if that is the one.");
     }
-    if (acted) {
-        bool said = str_find(buf_str(out), S("effect is unknown")) != STR_NONE;
+    bool said = step->lost && !step->result.n && out->n; /* what stands there says that it was lost */
+    if (acted)
         buf_putz(out, said ? "\nLook before you make this call again."
                            : "\nWhether this call had its effect is unknown. Look before you make it again.");
-    }
 }
 
 /* How the model reads a failure. */
@@ -172,7 +165,7 @@ static void tool_failed(agent *a, agent_step *s, const agent_tool *t, const daru
     else
         failure_seen(a, step, &f, &seen);
     bool acted = a->policy->guards_effects && may_have_acted(s, t, step, &f);
-    put_advice(a, s, &f, acted, &seen);
+    put_advice(a, s, step, &f, acted, &seen);
     s->lost |= acted;
     router_keep(a, &f);
     traj_result(a, s, step->lost && !step->result.n ? S(MEND_UNKNOWN_RESULT) : step->result, true, buf_str(&seen));
@@ -196,7 +189,7 @@ static void tool_failed(agent *a, agent_step *s, const agent_tool *t, const daru
     if (complete_path(a, s, t, &f))
         return;
     if (!s->attempts || (!f.said && a->policy->tools_to_model)) { /* a call that was refused is the model's to mend */
-        if (s->attempts && a->policy->repeats_safe_tools && f.retryable && (router_is_safe(t) || was_refused(step)) &&
+        if (s->attempts && a->policy->repeats_safe_tools && f.retryable && (router_is_safe(t) || f.unmade) &&
             router_again(a, s))
             return;
         count_step(a, s, step);

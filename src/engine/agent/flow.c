@@ -9,6 +9,22 @@
 
 /* ---- texts ---- */
 
+bool flow_grow(agent *a, void **p, size_t used, size_t *cap, size_t want)
+{
+    if (want <= *cap)
+        return true;
+    size_t n = want + want / 4 + 1024; /* a quarter more: each byte is moved some five times in all */
+    void *more = a->rooms->take(n);
+    if (!more)
+        return false;
+    if (used)
+        memcpy(more, *p, used);
+    a->rooms->give(*p);
+    *p = more;
+    *cap = n;
+    return true;
+}
+
 daruma_str flow_keep(agent *a, daruma_str s)
 {
     return s.n ? arena_copy(&a->keep, s) : (daruma_str){0};
@@ -258,6 +274,7 @@ void agent_close(agent *a)
         return;
     const drive_rooms *rooms = a->rooms;
     question_close(a);
+    rooms->give(a->steps);
     rooms->close(&a->scratch);
     rooms->close(&a->keep);
     rooms->give(a);

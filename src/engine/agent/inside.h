@@ -78,8 +78,8 @@ struct agent {
     daruma_str events[AGENT_EVENTS_MAX]; /* to be handed out first */
     size_t nevents, told;
 
-    agent_step *steps;
-    size_t nsteps, cap;
+    agent_step *steps; /* of the rooms */
+    size_t nsteps, steps_bytes;
     uint32_t turn;
     size_t next;            /* PHASE_TOOLS: the first step that is not looked at yet */
     daruma_str failed_args; /* of the newest call that failed */
@@ -149,6 +149,9 @@ void flow_limit(agent *a, agent_limit l);  /* ends with what there is */
 void flow_note(agent *a, daruma_str text); /* words of ours to the model */
 void flow_ask(agent *a, agent_purpose purpose, daruma_str model, const daruma_question *q, daruma_ms total);
 daruma_str flow_keep(agent *a, daruma_str s);
+/* Room for `want` bytes at *p, memory of the rooms that holds *cap, of which `used` stay; it may move. False without
+ * memory. */
+bool flow_grow(agent *a, void **p, size_t used, size_t *cap, size_t want);
 daruma_str flow_line(daruma_str s, size_t most); /* its first `most` bytes, between two characters */
 
 void flow_ask_model(agent *a, agent_purpose purpose, daruma_str model, daruma_str body, daruma_ms total);

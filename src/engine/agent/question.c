@@ -58,10 +58,13 @@ bool question_anew(agent *a, daruma_buf *out)
  * not to be told apart. */
 static daruma_str new_messages(agent *a)
 {
-    convo c = {
-        .arena = &a->scratch,
-        .set = {
-            .model = a->s.model, .stream = 0, .max_output = -1, .parallel = -1, .thinking = -1, .thinking_budget = -1}};
+    convo c = {.arena = &a->scratch,
+               .set = {.model = a->s.model,
+                       .stream = -1,
+                       .max_output = -1,
+                       .parallel = -1,
+                       .thinking = -1,
+                       .thinking_budget = -1}};
     daruma_buf out = buf_in(&a->scratch);
     daruma_str first, second;
     say_last(&c, S("x"));
@@ -90,18 +93,7 @@ static bool only_grows(const agent *a)
 static bool has_room(agent *a, size_t n)
 {
     agent_written *w = &a->written;
-    if (n <= w->cap)
-        return true;
-    size_t cap = n + n / 2;
-    char *more = a->rooms->take(cap);
-    if (!more)
-        return false;
-    if (w->n)
-        memcpy(more, w->p, w->n);
-    a->rooms->give(w->p);
-    w->p = more;
-    w->cap = cap;
-    return true;
+    return flow_grow(a, (void **)&w->p, w->n, &w->cap, n);
 }
 
 /* Keeps a question that was written anew, where the next one may be made from it. */

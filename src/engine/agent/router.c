@@ -91,6 +91,7 @@ agent_failure router_judge_tool(agent *a, const agent_tool *t, const daruma_step
                        .tool_kind = f.kind,
                        .severity = a->policy->tool_unsaid,
                        .retryable = f.retryable || step->lost,
+                       .unmade = f.unmade,
                        .operation = step->tool,
                        .message = f.message,
                        .advice = -1};

@@ -13,17 +13,11 @@ const agent_step *agent_steps(const agent *a, size_t *ret_n)
 
 agent_step *traj_add(agent *a, agent_step_kind kind)
 {
-    if (a->nsteps == a->cap) {
-        size_t cap = a->cap ? a->cap * 2 : 16;
-        agent_step *more = cap <= AGENT_STEPS_MAX ? ARENA_NEW(&a->keep, agent_step, cap) : NULL;
-        if (!more) {
-            a->keep.full = true;
-            return NULL;
-        }
-        if (a->nsteps)
-            memcpy(more, a->steps, a->nsteps * sizeof *more);
-        a->steps = more;
-        a->cap = cap;
+    size_t size = sizeof *a->steps;
+    if (a->nsteps == AGENT_STEPS_MAX ||
+        !flow_grow(a, (void **)&a->steps, a->nsteps * size, &a->steps_bytes, (a->nsteps + 1) * size)) {
+        a->keep.full = true;
+        return NULL;
     }
     agent_step *s = &a->steps[a->nsteps++];
     *s = (agent_step){
@@ -288,7 +282,7 @@ bool agent_view(const agent *a, daruma_arena *room, convo *ret)
 {
     convo c = {.arena = room,
                .set = {.model = a->s.model,
-                       .stream = 0,
+                       .stream = -1,
                        .max_output = a->s.max_output > 0 ? a->s.max_output : -1,
                        .parallel = -1,
                        .thinking = -1,

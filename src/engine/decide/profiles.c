@@ -397,7 +397,7 @@ static const daruma_adapt_policy head_adapts = {
     }
 #define SWARM_MENDS                                                                                                    \
     {                                                                                                                  \
-        .enabled = true, .prune_orphans = true, .prunes_only = true                                                    \
+        .enabled = true, .prune_orphans = true, .prunes_only = true, .forgets_reminders = true                         \
     }
 #define SWARM(which, calls)                                                                                            \
     {                                                                                                                  \

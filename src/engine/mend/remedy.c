@@ -258,9 +258,15 @@ static void remind(mending *m, daruma_str words)
     if (!words.n || last == STR_NONE)
         return;
     convo_message *user = &m->c.messages[last];
-    convo_part *p = convo_insert_part(&m->c, user, user->nparts, PART_TEXT);
-    if (p)
-        convo_set_text(&m->c, user, p, words);
+    size_t before = user->nparts;
+    convo_part *p = convo_insert_part(&m->c, user, before, PART_TEXT); /* first: a message without parts is dropped */
+    if (!p)
+        return;
+    convo_set_text(&m->c, user, p, words);
+    for (size_t i = 0; m->policy->forgets_reminders && i < before; i++)
+        if (user->parts[i].kind == PART_TEXT &&
+            str_starts(str_trim(convo_text(&m->c, &user->parts[i])), S("<system-reminder>")))
+            convo_drop_part(&m->c, user, &user->parts[i]);
 }
 
 static mending_result messages(mending *m, const daruma_failure *f, int64_t window)

@@ -7,6 +7,7 @@
  *
  * A name or number that means one thing decides before any word does; a number that many failures share, last. */
 #include "engine/watch/toolfail.h"
+#include "engine/watch/words.h"
 #include "engine/watch/facts.h"
 #include "engine/watch/hint.h"
 #include "engine/watch/line.h"
@@ -313,6 +314,7 @@ toolfail toolfail_judge(const daruma_step *step, const daruma_watch_policy *w, d
 {
     toolfail t = w->rows ? by_profile(step, w, a) : by_daruma(step, w, a);
     t.f.suggestion = toolfail_advice(w, t.f.kind, t.f.retryable);
+    t.f.unmade = !step->lost && (words_of_result(step->result, true) & WORDS_UNMADE);
     t.reads = daruma_result_hash(step->result, false);
     return t;
 }

@@ -48,6 +48,7 @@ enum words_result {
     WORDS_SAME = 1 << 17,    /* nothing was changed */
     WORDS_TELLS = 1 << 18,   /* with ACK: and how things stand since, "Pressed left. State: (11,7)" */
     WORDS_DENIED = 1 << 19,  /* with REFUSED: only another user may; whatever else is said, waiting does not help */
+    WORDS_UNMADE = 1 << 20,  /* no connection was made: it had no effect */
 };
 
 /* Bits of daruma_trait and words_call. */

@@ -18,6 +18,7 @@
 #define W_MISUSED  (WORDS_MISUSED | WORDS_REFUSED)
 #define W_SAME     WORDS_SAME
 #define W_DENIED   (WORDS_DENIED | WORDS_REFUSED)
+#define W_UNMADE   (WORDS_UNMADE | WORDS_RETRY)
 
 // clang-format off
 static const words_row result_rows[] = {
@@ -70,7 +71,7 @@ static const words_row result_rows[] = {
     {"concluso", W_OVER | W_ACK}, {"concluída", W_OVER | W_ACK}, {"concluído", W_OVER | W_ACK}, {"confirmed", W_ACK},
     {"confirming", W_ALIVE}, {"connect failed", W_RETRY}, {"connecting", W_ALIVE},
     {"connection closed", W_RETRY | W_UNCLEAR}, {"connection lost", W_UNCLEAR | W_RETRY},
-    {"connection refused", W_RETRY}, {"connection reset", W_RETRY | W_UNCLEAR}, {"consegnata", W_OVER | W_ACK},
+    {"connection refused", W_UNMADE}, {"connection reset", W_RETRY | W_UNCLEAR}, {"consegnata", W_OVER | W_ACK},
     {"consegnato", W_OVER | W_ACK}, {"containercreating", W_ALIVE}, {"contention", W_RETRY},
     {"context length", W_OVERFLOW}, {"context limit", W_OVERFLOW}, {"context overflow", W_OVERFLOW},
     {"context window", W_OVERFLOW}, {"context_length_exceeded", W_OVERFLOW}, {"converging", W_ALIVE},
@@ -87,7 +88,7 @@ static const words_row result_rows[] = {
     {"doesn't exist", W_ABSENT}, {"dokončeno", W_OVER | W_ACK}, {"done", W_OVER | W_ACK},
     {"doručeno", W_OVER | W_ACK}, {"dostarczona", W_OVER | W_ACK}, {"dostarczone", W_OVER | W_ACK},
     {"dostarczono", W_OVER | W_ACK}, {"downloading", W_ALIVE}, {"draining", W_ALIVE}, {"drying", W_ALIVE},
-    {"eacces", W_REFUSED}, {"eaddrinuse", W_REFUSED}, {"eagain", W_RETRY}, {"eai_again", W_RETRY}, {"ebusy", W_RETRY}, {"econnrefused", W_RETRY},
+    {"eacces", W_REFUSED}, {"eaddrinuse", W_REFUSED}, {"eagain", W_RETRY}, {"eai_again", W_RETRY}, {"ebusy", W_RETRY}, {"econnrefused", W_UNMADE},
     {"econnreset", W_RETRY | W_UNCLEAR}, {"edited", W_ACK}, {"eingelöst", W_OVER | W_ACK}, {"einval", W_REFUSED},
     {"eliminado", W_ACK}, {"em andamento", W_ALIVE}, {"em execução", W_ALIVE}, {"em processamento", W_ALIVE},
     {"em trânsito", W_ALIVE}, {"emailed", W_ACK}, {"empty", W_EMPTY}, {"en attente", W_ALIVE}, {"en camino", W_ALIVE},

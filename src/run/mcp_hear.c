@@ -1,0 +1,184 @@
+/* mcp_hear.c - what an MCP server says: which tools it has, answers to calls, requests of its own, and noise. */
+#include "run/mcp_inside.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+/* ---- its tools ---- */
+
+static void list_tools(mcp *m, daruma_str cursor)
+{
+    char room[2048];
+    daruma_buf b = buf_over(room, sizeof room);
+    if (cursor.n) {
+        BUF_LIT(&b, "{\"cursor\":");
+        buf_put(&b, cursor);
+        buf_putc(&b, '}');
+    }
+    if (!cursor.n) {
+        m->pages = 0;
+        m->again = false;
+        for (size_t i = 0; i < m->n; i++)
+            m->list[i].seen = false;
+    }
+    m->state = MCP_LISTING;
+    m->asked = ++m->ids;
+    m->due = mcp_now(m) + MCP_START_MS;
+    mcp_send(m, m->asked, "tools/list", b.full ? (daruma_str){0} : buf_str(&b));
+}
+
+static void take_tool(mcp *m, daruma_str json)
+{
+    agent_tool row;
+    daruma_str own;
+    size_t i = 0;
+    if (!mcp_read_tool(m->s->name, json, &m->keep, &row, &own))
+        return;
+    while (i < m->n && !str_eq(m->list[i].own_name, own))
+        i++;
+    if (i < m->n) {
+        m->list[i].seen = true;
+        m->altered |= toolset_change(m->tools, &row);
+        return;
+    }
+    if (m->n == MCP_TOOLS_MAX || !toolset_add(m->tools, &row, &mcp_source, &m->list[m->n])) {
+        mcp_tell(m, "mcp_noise", "message", S("a tool of that name is there already, or there are too many"), -1);
+        return;
+    }
+    m->list[m->n++] = (mcp_tool){.m = m, .name = row.about.name, .own_name = own, .there = true, .seen = true};
+}
+
+static void up(mcp *m)
+{
+    size_t n = 0;
+    bool changed = m->altered;
+    for (size_t i = 0; i < m->n; i++) {
+        changed |= m->list[i].there != m->list[i].seen;
+        m->list[i].there = m->list[i].seen;
+        n += m->list[i].there;
+    }
+    m->state = MCP_UP;
+    m->due = INT64_MAX;
+    if (changed || m->fresh)
+        mcp_tell(m, m->fresh ? "mcp_started" : "mcp_changed", "", (daruma_str){0}, (int64_t)n);
+    m->fresh = m->altered = false;
+    for (mcp_call *k = m->calls; k; k = k->next)
+        if (!k->id)
+            mcp_send_call(m, k);
+    mcp_tell_ready(m, NULL);
+}
+
+static void take_list(mcp *m, daruma_str result)
+{
+    daruma_str list = json_get(result, S("tools")), cursor = json_get(result, S("nextCursor")), one;
+    json_iter it = json_open(list);
+    while (json_is_array(list) && json_next(&it, NULL, &one))
+        take_tool(m, one);
+    for (size_t i = 0; i < m->n && m->keep.full; i++)
+        m->list[i].seen = true; /* there is no memory for what is new: the old stays */
+    if (json_is_string(cursor) && cursor.n > 2 && ++m->pages < MCP_PAGES_MAX)
+        list_tools(m, cursor);
+    else if (m->again)
+        list_tools(m, (daruma_str){0});
+    else
+        up(m);
+}
+
+/* ---- messages ---- */
+
+/* Answers a request of the server: it may ask whether we live; we offer it nothing else. */
+static void answer(mcp *m, const rpc_message *r)
+{
+    char room[1024];
+    daruma_buf b = buf_over(room, sizeof room);
+    BUF_LIT(&b, "{\"jsonrpc\":\"2.0\",\"id\":");
+    buf_put(&b, r->raw_id);
+    if (json_raw_eq(str_sub(r->method, 1, r->method.n - 2), S("ping")))
+        BUF_LIT(&b, ",\"result\":{}}\n");
+    else
+        BUF_LIT(&b, ",\"error\":{\"code\":-32601,\"message\":\"this client does not offer that\"}}\n");
+    if (!b.full && m->program)
+        child_write(m->program, buf_str(&b));
+}
+
+static void greeted(mcp *m, daruma_str result)
+{
+    daruma_str says = json_text(json_get(result, S("instructions")), &m->keep);
+    if (!m->instructions.n)
+        m->instructions = arena_copy(&m->keep, str_sub(says, 0, MCP_TOOL_SAYS_BYTES));
+    mcp_send(m, 0, "notifications/initialized", (daruma_str){0});
+    list_tools(m, (daruma_str){0});
+}
+
+static void take_error(mcp *m, mcp_call *k, const rpc_message *r)
+{
+    daruma_buf *out = &k->c->out;
+    buf_printf(out, "{\"error\":{\"code\":%lld,\"message\":", (long long)r->code);
+    buf_put(out, json_is_string(r->message) ? r->message : S("\"the server says nothing about it\""));
+    if (r->data.n) {
+        BUF_LIT(out, ",\"data\":");
+        buf_put(out, r->data);
+    }
+    BUF_LIT(out, "}}");
+    mcp_end_call(m, k, false, false);
+}
+
+static void on_answer(mcp *m, const rpc_message *r)
+{
+    mcp_call *k = r->id > 0 ? mcp_call_of(m, r->id) : NULL;
+    bool well = r->kind == RPC_RESULT;
+    if (k && well) {
+        mcp_end_call(m, k, mcp_write_result(r->result, &k->c->room, &k->c->out), false);
+    } else if (k) {
+        take_error(m, k, r);
+    } else if (r->id == m->ping && m->ping) {
+        m->ping = 0;
+        m->ping_due = INT64_MAX;
+    } else if (r->id == m->asked && m->asked) {
+        m->asked = 0;
+        if (!well && m->state == MCP_GREETING)
+            mcp_stop(m, "it refused to be initialized");
+        else if (m->state == MCP_GREETING)
+            greeted(m, r->result);
+        else if (m->state == MCP_LISTING)
+            take_list(m, well ? r->result : (daruma_str){0});
+    }
+}
+
+void mcp_hear(const rpc_message *r, void *user)
+{
+    mcp *m = user;
+    mcp_call *k;
+    switch (r->kind) {
+    case RPC_REQUEST:
+        answer(m, r);
+        break;
+    case RPC_NOTICE:
+        if (json_raw_eq(str_sub(r->method, 1, r->method.n - 2), S("notifications/tools/list_changed"))) {
+            m->again = true;
+            if (m->state == MCP_UP)
+                list_tools(m, (daruma_str){0});
+        }
+        break;
+    case RPC_RESULT:
+    case RPC_ERROR:
+        on_answer(m, r);
+        break;
+    case RPC_LONG:
+        k = r->id > 0 ? mcp_call_of(m, r->id) : NULL;
+        if (k)
+            mcp_fail_call(m, k, "RESULT_TOO_LARGE", "was carried out, but its result is too large to be read",
+                          "ask for less at a time; look first what the call did", true);
+        else if (m->asked)
+            mcp_stop(m, "it sent a message that is too large");
+        break;
+    case RPC_NOISE:
+        if (!m->noisy)
+            mcp_tell(m, "mcp_noise", "message", r->line, -1);
+        m->noisy = true;
+        break;
+    }
+    mcp_rearm(m);
+}
