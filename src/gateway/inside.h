@@ -101,6 +101,10 @@ struct setup {
 setup *setup_new(gateway *g, const config *running, bool *waits, daruma_buf *why);
 setup *setup_hold(setup *s);
 void setup_drop(setup *s);
+/* ---- routes/targets.c: whom a request may go to ---- */
+
+/* For each model of the file: all keys of its first target, then all of its second, and so on. False: no memory. */
+bool setup_routes_build(setup *s);
 /* For whom targets are looked for. */
 typedef struct asker {
     uint64_t credential; /* hash of what the client sent */
@@ -115,7 +119,7 @@ const daruma_target *setup_targets(const setup *s, const dialect *d, daruma_str 
 const daruma_target *setup_provider_targets(const setup *s, int provider, daruma_str model, const asker *who,
                                             daruma_arena *a, size_t *n);
 
-/* ---- wishes.c: what a client asks of daruma itself, in x-daruma-* fields ---- */
+/* ---- routes/wishes.c: what a client asks of daruma itself, in x-daruma-* fields ---- */
 
 /* Lays them over what is configured for `q`; what cannot be read makes it a refusal. Lives in `a`. */
 void wishes_read(const http_head *h, session_request *q, daruma_arena *a);
