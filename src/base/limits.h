@@ -158,9 +158,11 @@
 #define KEY_COMMAND_MS_MAX         15000  /* a key command; password managers may ask a daemon */
 #define ESCAPES_UNDONE_MAX         8      /* times that escapes of a path are undone; nobody escapes more than twice */
 #define REFUSED_TOLD_EVERY_MS      1000 /* events of requests refused at the door, for each reason: strangers send many */
-#define REFUSED_SHOWN_BYTES        200 /* of a name or path that is refused, in such an event */
-#define EVENT_SUBSCRIBERS_MAX      64  /* listeners on /daruma/events */
-#define METER_ROWS_MAX             256 /* models with a row of their own in /metrics; clients name them */
+#define REFUSED_SHOWN_BYTES        200        /* of a name or path that is refused, in such an event */
+#define MODELS_MS_MAX              5000       /* for providers to list their models: a person waits for the menu */
+#define MODELS_LIST_BYTES_MAX      (4u << 20) /* of one provider's list; OpenRouter's has some 500 KiB */
+#define EVENT_SUBSCRIBERS_MAX      64         /* listeners on /daruma/events */
+#define METER_ROWS_MAX             256        /* models with a row of their own in /metrics; clients name them */
 #define METER_OTHERS_MAX           64  /* ... and providers with one for all other models: CONFIG_PROVIDERS_MAX */
 #define METER_NAME_BYTES_MAX       100 /* of a model's name there */
 

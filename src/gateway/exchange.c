@@ -223,7 +223,8 @@ static void join(exchange *x, daruma_event *e)
     static const daruma_str sessions[] = {LIT("x-session-id"), LIT("session_id"), LIT("session-id"),
                                           LIT("x-claude-code-session-id")};
     const http_head *h = &x->c->head;
-    e->client = lock_client(&x->s->cfg, h);
+    const config_client *client = lock_client(&x->s->cfg, h);
+    e->client = client ? client->name : (daruma_str){0};
     if (e->input_tokens >= 0 || e->output_tokens >= 0)
         e->cost = config_cost(&x->s->cfg, e->target, e->input_tokens, e->output_tokens);
     e->request_id = exchange_redact(x, NULL, (daruma_str){0}, first_field(h, ids, COUNT(ids)));
@@ -428,6 +429,26 @@ static const daruma_failure *came_back(daruma_failure *f)
     return f;
 }
 
+static void on_client_gone(exchange *x)
+{
+    gateway_drive(x->g);
+    session_gone(x->session);
+}
+
+static void on_client_drained(exchange *x)
+{
+    gateway_drive(x->g);
+    session_drained(x->session);
+}
+
+static void on_key_here(exchange *x)
+{
+    gateway_drive(x->g);
+    session_key_here(x->session);
+}
+
+static const exchange_ops session_ops = {.gone = on_client_gone, .drained = on_client_drained, .key_here = on_key_here};
+
 void exchange_begin(gateway *g, call *c)
 {
     exchange *x = exchange_take(g);
@@ -438,6 +459,7 @@ void exchange_begin(gateway *g, call *c)
     }
     bool ours;
     c->user = x;
+    x->ops = &session_ops;
     x->c = c;
     x->s = setup_hold(g->now);
     x->credential = head_credential(g, &c->head, &ours);
@@ -467,22 +489,4 @@ void exchange_begin(gateway *g, call *c)
     if (x->d == &dialect_gemini && !q.opaque)
         read_path(c, &q);
     session_open(x->session, gateway_drive(g), x, &q);
-}
-
-void exchange_gone(exchange *x)
-{
-    gateway_drive(x->g);
-    session_gone(x->session);
-}
-
-void exchange_drained(exchange *x)
-{
-    gateway_drive(x->g);
-    session_drained(x->session);
-}
-
-void exchange_key_here(exchange *x)
-{
-    gateway_drive(x->g);
-    session_key_here(x->session);
 }

@@ -61,7 +61,7 @@ typedef struct key_state {
 
 /* The secret of a provider's key if it is at hand. */
 bool key_ready(const key_state *k, daruma_str *secret);
-/* Runs the key's command and calls session_key_here() for `x` (NULL: nobody waits) afterwards. */
+/* Runs the key's command and calls exchange_ops.key_here() for `x` (NULL: nobody waits) afterwards. */
 void key_fetch(setup *s, key_state *k, exchange *x);
 void key_forget(key_state *k, exchange *x); /* x does not wait any more */
 void keys_stop(gateway *g);                 /* ends every command under way */
@@ -128,6 +128,13 @@ bool wishes_off(const http_head *h);
 /* Of the targets of a request those that its client names, in that order; all without the field. */
 const daruma_target *wishes_targets(const http_head *h, const daruma_target *t, size_t *n, daruma_arena *a);
 
+/* ---- routes/models.c: lists of models ---- */
+
+/* Is it a list of models (*ret_name is empty), or one of them (its name, as the path has it)? */
+bool models_path(const http_head *h, daruma_str *ret_name);
+/* Answers a list of models, or begins to, and a model of the configuration. False: it is one provider's to answer. */
+bool models_answers(gateway *g, call *c);
+
 /* ---- events.c: the event log ---- */
 
 typedef struct event_log event_log;
@@ -188,8 +195,16 @@ driver *gateway_drive(gateway *g);           /* the driver, told what time it is
 
 /* ---- exchange.c: the host of one session ---- */
 
+/* What happens to a request, for a session or for what stands in its place. */
+typedef struct exchange_ops {
+    void (*gone)(exchange *x);     /* the client left */
+    void (*drained)(exchange *x);  /* it has read what waited for it */
+    void (*key_here)(exchange *x); /* a command that prints a key ended */
+} exchange_ops;
+
 struct exchange {
-    _Alignas(max_align_t) gateway *g;
+    _Alignas(max_align_t) const exchange_ops *ops;
+    gateway *g;
     setup *s;
     call *c;          /* NULL: the client left, or the answer is over */
     session *session; /* behind this struct */
@@ -207,9 +222,6 @@ struct exchange {
 extern const drive_host exchange_host;
 extern const drive_rooms exchange_rooms; /* arenas and tables on malloc */
 void exchange_begin(gateway *g, call *c);
-void exchange_gone(exchange *x);
-void exchange_drained(exchange *x);
-void exchange_key_here(exchange *x); /* a key command ended */
 void exchange_free_idle(gateway *g);
 uint64_t exchange_tenant(exchange *x);
 
@@ -217,6 +229,8 @@ uint64_t exchange_tenant(exchange *x);
 
 const config_provider *exchange_provider(const exchange *x, const daruma_target *t);
 key_state *exchange_key(const exchange *x, const daruma_target *t); /* NULL: the client's own */
+/* The client's query, without a key that the provider is not to see. */
+daruma_str exchange_query(const exchange *x, const config_provider *p);
 void exchange_hand_over(void *handle, drive_call *to);
 drive_sent exchange_send(void *user, drive_call *c, const drive_request *r);
 const dialect *exchange_ask(void *user, drive_call *c, const daruma_target *t, const daruma_question *q,
@@ -274,6 +288,9 @@ bool guard_refuses(gateway *g, call *c);
 bool path_refused_form(gateway *g, call *c);
 /* Refuses a path that no API has and that `passthrough` does not open, with 404. False: it goes to a provider. */
 bool path_refused_unknown(gateway *g, call *c);
+/* A segment of a path, or a value of a query, with its escapes undone. *bad: it may be read in two ways, or there is no
+ * memory; else it stays as it was. */
+daruma_str path_text(daruma_str raw, daruma_arena *a, bool *bad);
 /* May that segment stand before the first word of an API's path? A version, or a prefix that gateways use. */
 bool path_is_lead(daruma_str segment);
 
@@ -287,8 +304,10 @@ bool lock_refuses(gateway *g, call *c);
 bool lock_refuses_admin(gateway *g, call *c);
 /* Is it a token of one of our clients, with or without "Bearer"? Such a one goes to no provider. */
 bool lock_is_token(const config *c, daruma_str value);
-/* The name of the client whose token the request shows; empty: nobody's. */
-daruma_str lock_client(const config *c, const http_head *h);
+/* The client whose token the request shows; NULL: nobody's. */
+const config_client *lock_client(const config *c, const http_head *h);
+/* May that client (NULL: anybody) ask for the model? */
+bool lock_allows(const config_client *k, daruma_str model);
 bool lock_prepare(setup *s); /* what clients had left of their rates goes on; false: there is no memory */
 
 /* ---- refuse.c ---- */
