@@ -21,6 +21,7 @@
 #define HTTP_HEAD_BYTES_MAX        (64u << 10) /* request or answer head; Node allows 16 KiB, agents send large betas */
 #define HTTP_HEADERS_MAX           128         /* fields in one head */
 #define HTTP_URL_BYTES_MAX         (16u << 10) /* request target */
+#define MULTIPART_BOUNDARY_MAX     70          /* characters of a form's boundary: RFC 2046, 5.1.1 */
 #define HTTP_CHUNK_LINE_BYTES_MAX  256         /* chunk size with extensions */
 #define BODY_BYTES_MAX             (64u << 20) /* request body, default of `limits.body` */
 #define ALL_BODIES_BYTES_MAX       (1u << 30)  /* of all request bodies at a time, default of `limits.memory` */
@@ -161,8 +162,9 @@
 #define REFUSED_SHOWN_BYTES        200        /* of a name or path that is refused, in such an event */
 #define MODELS_MS_MAX              5000       /* for providers to list their models: a person waits for the menu */
 #define MODELS_LIST_BYTES_MAX      (4u << 20) /* of one provider's list; OpenRouter's has some 500 KiB */
-#define EVENT_SUBSCRIBERS_MAX      64         /* listeners on /daruma/events */
-#define METER_ROWS_MAX             256        /* models with a row of their own in /metrics; clients name them */
+#define PASSING_NAMES_MAX          256 /* places in a body that name the model: Gemini takes 100 texts in one call */
+#define EVENT_SUBSCRIBERS_MAX      64  /* listeners on /daruma/events */
+#define METER_ROWS_MAX             256 /* models with a row of their own in /metrics; clients name them */
 #define METER_OTHERS_MAX           64  /* ... and providers with one for all other models: CONFIG_PROVIDERS_MAX */
 #define METER_NAME_BYTES_MAX       100 /* of a model's name there */
 

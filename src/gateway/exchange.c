@@ -271,11 +271,16 @@ static const daruma_target *on_targets(void *user, daruma_str model, size_t *n, 
 {
     const exchange *x = user;
     asker who = {.credential = x->credential, .share = x->share};
+    const passing *p = x->passing;
     *n = 0;
     *watch = wishes_off(&x->c->head) ? DARUMA_WATCH_OFF : watch_of(&x->s->cfg, model);
     if (x->d) {
         const daruma_target *t = setup_targets(x->s, x->d, model, &who, x->c->arena, n);
         return wishes_targets(&x->c->head, t, n, x->c->arena);
+    }
+    if (p) {
+        *n = p->ntargets;
+        return wishes_targets(&x->c->head, p->targets, n, x->c->arena);
     }
     int provider = provider_of_path(x->s, &x->c->head);
     return provider < 0 ? NULL : setup_provider_targets(x->s, provider, (daruma_str){0}, &who, x->c->arena, n);
@@ -369,18 +374,6 @@ const drive_host exchange_host = {
 
 /* ---- what the client does ---- */
 
-/* POSTs that change nothing on the server: a second one does no harm. */
-static bool path_is_pure(daruma_str path)
-{
-    static const daruma_str pure[] = {
-        LIT("/embeddings"),  LIT("/count_tokens"), LIT("/moderations"),       LIT("/rerank"),
-        LIT(":countTokens"), LIT(":embedContent"), LIT(":batchEmbedContents")};
-    for (size_t i = 0; i < COUNT(pure); i++)
-        if (str_ends(path, pure[i]))
-            return true;
-    return false;
-}
-
 static bool method_is_safe(daruma_str m)
 {
     return str_eq(m, S("GET")) || str_eq(m, S("HEAD")) || str_eq(m, S("OPTIONS"));
@@ -449,6 +442,18 @@ static void on_key_here(exchange *x)
 
 static const exchange_ops session_ops = {.gone = on_client_gone, .drained = on_client_drained, .key_here = on_key_here};
 
+/* What a client reads whose request can go to nobody. */
+static daruma_str no_target(const exchange *x)
+{
+    if (http_header(&x->c->head, S("x-daruma-targets")).n)
+        return S(
+            "None of the targets in the header x-daruma-targets is one of this model's in daruma's configuration.");
+    if (x->passing)
+        return S("No target of this model in daruma's configuration knows this path: requests to it are not converted "
+                 "for other dialects. Ask for another model, or add a target of the path's dialect.");
+    return S("No provider in daruma's configuration speaks the dialect of this path, or none is meant for this model.");
+}
+
 void exchange_begin(gateway *g, call *c)
 {
     exchange *x = exchange_take(g);
@@ -465,26 +470,23 @@ void exchange_begin(gateway *g, call *c)
     x->credential = head_credential(g, &c->head, &ours);
     x->d = str_eq(c->head.method, S("POST")) ? dialect_of_path(c->head.path) : NULL;
     x->share = x->s->spreads ? XXH3_64bits(c->body.p, c->body.n) : 0;
+    if (!x->d)
+        x->passing = passing_read(x->s, c, &(asker){.credential = x->credential, .share = x->share});
     daruma_failure loop;
-    session_request q = {
-        .d = x->d,
-        .body = c->body,
-        .arena = c->arena,
-        .options = &x->s->options,
-        .safe = method_is_safe(c->head.method) || path_is_pure(c->head.path),
-        .head_only = str_eq(c->head.method, S("HEAD")),
-        .credential = x->credential,
-        .waits = -1,
-        .speaks = head_dialect(&c->head),
-        .refused = ours ? came_back(&loop) : NULL,
-        .no_target =
-            http_header(&c->head, S("x-daruma-targets")).n
-                ? S("None of the targets in the header x-daruma-targets is one of this model's in daruma's "
-                    "configuration.")
-                : S("No provider in daruma's configuration speaks the dialect of this path, or none is meant for this "
-                    "model.")};
+    session_request q = {.d = x->d,
+                         .body = c->body,
+                         .arena = c->arena,
+                         .options = &x->s->options,
+                         .safe = method_is_safe(c->head.method) || passing_is_pure(c->head.path),
+                         .head_only = str_eq(c->head.method, S("HEAD")),
+                         .credential = x->credential,
+                         .waits = -1,
+                         .speaks = head_dialect(&c->head),
+                         .refused = ours ? came_back(&loop) : NULL,
+                         .passing_model = x->passing ? x->passing->model : (daruma_str){0},
+                         .no_target = no_target(x)};
     read_fields(&c->head, &q);
-    if (x->d)
+    if (x->d || x->passing)
         wishes_read(&c->head, &q, c->arena);
     if (x->d == &dialect_gemini && !q.opaque)
         read_path(c, &q);

@@ -116,6 +116,10 @@ typedef struct asker {
  * `credential`: hash of what the client sent. NULL: nobody speaks that dialect. */
 const daruma_target *setup_targets(const setup *s, const dialect *d, daruma_str model, const asker *who,
                                    daruma_arena *a, size_t *n);
+/* Targets of a request that nothing of is converted: of its model's those alone whose provider speaks `d`. NULL: the
+ * configuration has no word for that model, or one that is for many and leads to no such target. */
+const daruma_target *setup_targets_of(const setup *s, const dialect *d, daruma_str model, const asker *who,
+                                      daruma_arena *a, size_t *n);
 const daruma_target *setup_provider_targets(const setup *s, int provider, daruma_str model, const asker *who,
                                             daruma_arena *a, size_t *n);
 
@@ -127,6 +131,29 @@ void wishes_read(const http_head *h, session_request *q, daruma_arena *a);
 bool wishes_off(const http_head *h);
 /* Of the targets of a request those that its client names, in that order; all without the field. */
 const daruma_target *wishes_targets(const http_head *h, const daruma_target *t, size_t *n, daruma_arena *a);
+
+/* ---- routes/passing.c: models that requests name which only pass through ---- */
+
+/* The model of such a request, the places that name it, and where it goes. */
+typedef struct passing {
+    const dialect *d;   /* whose path it is */
+    daruma_str model;   /* as the client asks for it */
+    daruma_str in_path; /* where the path names it, escapes kept; empty: it does not */
+    daruma_str *places; /* where the body names it, in order: values of JSON, of a form, ... */
+    size_t nplaces;
+    bool json;                    /* ... that are JSON strings */
+    const daruma_target *targets; /* of that model, which know the path; there may be none */
+    size_t ntargets;
+} passing;
+
+/* Reads the model of a request, and looks up its targets. NULL: it names none that the configuration speaks of, or in
+ * no way that we know; then it goes where all others of its dialect go. Lives in the call's arena. */
+passing *passing_read(const setup *s, call *c, const asker *who);
+/* May a request be sent again, although no dialect of ours reads it? It changes nothing on a server. */
+bool passing_is_pure(daruma_str path);
+/* Path and body with the model's name at the target in the place of the client's. */
+daruma_str passing_path(const passing *p, daruma_str path, daruma_str model, daruma_arena *a);
+void passing_body(const passing *p, daruma_str body, daruma_str model, daruma_arena *a, daruma_str ret[4]);
 
 /* ---- routes/models.c: lists of models ---- */
 
@@ -215,6 +242,7 @@ struct exchange {
     uint64_t credential; /* hash of what the client showed */
     uint64_t tenant;     /* the same keyed, 0 not asked for yet */
     uint64_t share;      /* see asker */
+    passing *passing;    /* the model of a request that only passes through; NULL: it names none of ours */
     job *job;            /* work for it is under way beside the loop */
     exchange *next_waiting, *next_idle;
 };

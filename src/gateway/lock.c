@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "gateway/inside.h"
+#include "net/multipart.h"
 
 /* A bucket of requests: it fills by `rate` shares a millisecond, and a request takes SHARES. */
 enum { SHARES = 60000 };
@@ -93,6 +94,24 @@ static size_t models_in(const config_client *k, daruma_str body, daruma_arena *a
     return it.bad ? 0 : n;
 }
 
+/* The same of a form, as audio and images come with. */
+static size_t models_in_form(const config_client *k, daruma_str type, daruma_str body, daruma_str *ret, bool *bad)
+{
+    multipart m;
+    daruma_str name, value;
+    size_t n = 0;
+    *bad = false;
+    multipart_open(&m, type, body);
+    while (multipart_next(&m, &name, &value)) {
+        if (!str_eq(name, S("model")))
+            continue;
+        n++;
+        *ret = *bad ? *ret : value;
+        *bad |= !lock_allows(k, value);
+    }
+    return m.bad ? 0 : n;
+}
+
 /* May the client ask for that model? "gpt-x:countTokens" is a call of gpt-x, "llama3:8b" a model. */
 static bool may_call(const config_client *k, daruma_str name)
 {
@@ -159,7 +178,10 @@ static bool models_allow(const config_client *k, call *c, daruma_str *named)
         return lock_allows(k, *named);
     if (coded.n && !str_ieq(coded, S("identity")))
         return false;
-    return models_in(k, c->body, c->arena, named, &bad) && !bad;
+    daruma_str type = http_header(&c->head, S("content-type"));
+    size_t n = str_istarts(type, S("multipart/")) ? models_in_form(k, type, c->body, named, &bad)
+                                                  : models_in(k, c->body, c->arena, named, &bad);
+    return n && !bad;
 }
 
 /* ---- requests a minute -------------------------------------------------------------- */

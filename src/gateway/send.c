@@ -105,6 +105,8 @@ static daruma_str target_path(exchange *x, const config_provider *p, const drive
     } else if (renamed) { /* the query is the client's: it says what form a stream has, and may hold its key */
         daruma_str whole = dialect_path(r->p, model, r->stream || r->array, x->c->arena);
         path = str_cut(&whole, '?');
+    } else if (x->passing && model.n) {
+        path = passing_path(x->passing, path, model, x->c->arena);
     }
     path = config_upstream_path(p, path, x->c->arena);
     if (!query.n)
@@ -138,6 +140,8 @@ drive_sent exchange_send(void *user, drive_call *c, const drive_request *r)
                        .fresh = r->fresh,
                        .clocks = x->s->cfg.clocks};
     memcpy(q.body, r->body, sizeof q.body);
+    if (x->passing)
+        passing_body(x->passing, r->body[0], r->t->model, x->c->arena, q.body);
     if (!r->stream)
         q.clocks.first_byte = x->s->cfg.plain_first_byte;
     q.clocks.total = shorter(q.clocks.total, r->total);

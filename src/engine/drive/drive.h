@@ -305,10 +305,12 @@ typedef struct session_request {
     bool path_names; /* the model and whether it streams stand in the path: */
     daruma_str path_model;
     bool path_stream, path_array;
-    uint64_t credential;           /* a hash of what the client showed */
-    daruma_ms waits;               /* so long the client waits, -1 not said */
-    daruma_str agent;              /* the client's name for its agent: "NAME" or "NAME; continued"; may be empty */
-    const dialect *speaks;         /* the dialect of errors where `d` is NULL */
+    daruma_str
+        passing_model;     /* of a request that only passes through: the model that its targets are of; may be empty */
+    uint64_t credential;   /* a hash of what the client showed */
+    daruma_ms waits;       /* so long the client waits, -1 not said */
+    daruma_str agent;      /* the client's name for its agent: "NAME" or "NAME; continued"; may be empty */
+    const dialect *speaks; /* the dialect of errors where `d` is NULL */
     const daruma_failure *refused; /* it is refused for that, nobody is asked; NULL: it is not */
     daruma_str no_target;          /* what the client reads when its model has no targets */
 } session_request;

@@ -317,6 +317,8 @@ void session_open(session *x, driver *v, void *user, const session_request *q)
         refuse(x, q->refused);
         return;
     }
+    if (!x->d)
+        x->scan.model = q->passing_model;
     if (!x->d || x->opaque) {
         choose_targets(x, q, NULL);
         return;

@@ -109,7 +109,7 @@ static daruma_str named(daruma_str form, daruma_str asked, daruma_arena *a)
 static const daruma_target *targets_now(const setup *s, const config_model *m, daruma_str asked, const dialect *d,
                                         const asker *who, daruma_arena *a, size_t *n)
 {
-    size_t total = 0, one;
+    size_t total = 1, one;
     for (size_t i = 0; i < m->ntargets; i++)
         total += s->cfg.providers[m->targets[i].provider].nkeys + 1;
     daruma_target *t = ARENA_NEW(a, daruma_target, total);
@@ -127,6 +127,12 @@ static const daruma_target *targets_now(const setup *s, const config_model *m, d
     return t;
 }
 
+/* The targets of `default`, for every name that has no entry. */
+static config_model others_of(const config *c)
+{
+    return (config_model){.name = S("*"), .targets = c->others, .ntargets = c->nothers, .window = -1, .max_output = -1};
+}
+
 const daruma_target *setup_targets(const setup *s, const dialect *d, daruma_str model, const asker *who,
                                    daruma_arena *a, size_t *n)
 {
@@ -141,8 +147,7 @@ const daruma_target *setup_targets(const setup *s, const dialect *d, daruma_str 
         return r->targets;
     }
     if (c->nothers) {
-        config_model others = {
-            .name = S("*"), .targets = c->others, .ntargets = c->nothers, .window = -1, .max_output = -1};
+        config_model others = others_of(c);
         return targets_now(s, &others, model, d, who, a, n);
     }
     int provider = config_provider_of(c, d);
@@ -150,4 +155,32 @@ const daruma_target *setup_targets(const setup *s, const dialect *d, daruma_str 
         if (config_has_key(&c->providers[i]))
             provider = (int)i;
     return provider < 0 ? NULL : setup_provider_targets(s, provider, model, who, a, n);
+}
+
+/* Who knows the paths of `d`: OpenAI's are those of its Responses as well. A client's own key is meant for one of the
+ * two. */
+static bool knows_path(const config_provider *p, const dialect *d)
+{
+    bool responses = p->dialect == &dialect_openai_responses && d == &dialect_openai;
+    return p->dialect == d || (responses && config_has_key(p));
+}
+
+const daruma_target *setup_targets_of(const setup *s, const dialect *d, daruma_str model, const asker *who,
+                                      daruma_arena *a, size_t *n)
+{
+    const config *c = &s->cfg;
+    const config_model *m = config_model_of(c, model), others = others_of(c);
+    config_model some = {0};
+    *n = 0;
+    if (!m && !c->nothers)
+        return NULL;
+    m = m ? m : &others;
+    some = *m;
+    some.targets = ARENA_NEW(a, config_target, m->ntargets);
+    some.ntargets = 0;
+    for (size_t i = 0; some.targets && i < m->ntargets; i++)
+        if (knows_path(&c->providers[m->targets[i].provider], d))
+            some.targets[some.ntargets++] = m->targets[i];
+    bool one = str_findch(m->name, '*') == STR_NONE;
+    return some.ntargets || one ? targets_now(s, &some, model, d, who, a, n) : NULL;
 }
