@@ -116,6 +116,7 @@ typedef enum daruma_flaw {
     DARUMA_FLAW_BROKEN,      /* not the JSON or the events it should be */
     DARUMA_FLAW_CUT,         /* it ended without its terminal marker */
     DARUMA_FLAW_SILENT,      /* connected, but nothing but pings */
+    DARUMA_FLAW_FILTERED,    /* its stop reason says that a content filter withheld it, or that it is a refusal */
 } daruma_flaw;
 
 typedef struct daruma_header {
@@ -351,9 +352,10 @@ DARUMA_API int64_t daruma_budget_left(const daruma_budget *b, daruma_ms now); /*
  * the case. Call daruma_target_seal() after filling it in. */
 typedef struct daruma_target {
     daruma_str provider, model, account, key;
-    int64_t window;                                              /* tokens, -1 unknown */
-    int64_t max_output;                                          /* tokens, -1 unknown */
-    int32_t host;                                                /* the host's own index, carried along */
+    int64_t window;     /* tokens, -1 unknown */
+    int64_t max_output; /* tokens, -1 unknown */
+    int32_t host;       /* the host's own index, carried along */
+    bool reserve;       /* only asked where a rung says so (NEED_RESERVE); such targets stand behind all others */
     uint64_t provider_id, account_id, key_id, model_id, lane_id; /* by daruma_target_seal() */
 } daruma_target;
 
@@ -495,6 +497,7 @@ typedef struct daruma_remedy {
     X(BROKEN,  17, "broken",   "the provider failed (5xx)")                      /* at it */ \
     X(GUIDE,   15, "guide",    "the model may be told (watch: guide)")           /* what it keeps doing */ \
     X(ABOVE,   18, "above",    "the request alone asks for more than the limit") /* only a smaller one passes */ \
+    X(RESERVE, 19, "reserve",  "a target for just that")                        /* on_content_filter */ \
     X(ENFORCE, 16, "enforce",  "the agent may be stopped (watch: enforce)")      /* from going on */
 // clang-format on
 
@@ -695,6 +698,7 @@ typedef struct daruma_case {
     const daruma_policy *policy;
     const daruma_target *targets; /* preferred first; borrowed */
     size_t ntargets;
+    size_t nreserve; /* targets behind these that are in reserve; 0 once they are asked: then they are among them */
     daruma_ms opened, deadline; /* deadline: -1 none */
     uint64_t id;
     bool safe_twice;      /* (set) sending it again does no harm; true after open */

@@ -239,7 +239,7 @@ static size_t count_targets(const gateway *g, size_t *well)
     size_t all = 0;
     *well = 0;
     for (size_t r = 0; r < s->nroutes; r++)
-        for (size_t t = 0; t < s->routes[r].ntargets; t++, all++)
+        for (size_t t = 0; t < s->routes[r].ntargets && !s->routes[r].targets[t].reserve; t++, all++)
             *well += daruma_health_look(g->drive.health, &s->routes[r].targets[t], now).well;
     return all;
 }

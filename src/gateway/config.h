@@ -33,9 +33,11 @@ typedef struct config_target {
 } config_target;
 
 typedef struct config_model {
-    daruma_str name; /* as clients ask for it; with `*` a form of names */
-    config_target *targets;
+    daruma_str name;        /* as clients ask for it; with `*` a form of names */
+    config_target *targets; /* behind them, when read, those in reserve */
     size_t ntargets;
+    size_t nreserve;            /* one: on_filter */
+    config_target on_filter;    /* who is asked when a content filter refused; model empty: nobody */
     int64_t window, max_output; /* tokens, -1 unknown: learned */
     int watch;                  /* 0 as for all, else 1 + daruma_watch_mode */
 } config_model;

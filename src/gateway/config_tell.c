@@ -86,6 +86,12 @@ static void put_model(const config *c, const config_model *m, daruma_buf *out)
         BUF_LIT(out, "/");
         buf_put(out, m->targets[i].model);
     }
+    if (m->nreserve) {
+        BUF_LIT(out, "; on a content filter ");
+        buf_put(out, c->providers[m->on_filter.provider].name);
+        BUF_LIT(out, "/");
+        buf_put(out, m->on_filter.model);
+    }
     if (m->window >= 0)
         buf_printf(out, "; window %lld", (long long)m->window);
     if (m->max_output >= 0)

@@ -25,10 +25,14 @@ static void bump(uint8_t *n)
 void daruma_case_open(daruma_case *c, daruma_health *w, const daruma_policy *p, const daruma_target *targets,
                       size_t ntargets, int prefer, daruma_ms deadline, daruma_moment at)
 {
+    size_t nreserve = 0;
+    for (; ntargets > 1 && targets[ntargets - 1].reserve; ntargets--)
+        nreserve++;
     *c = (daruma_case){.health = w,
                        .policy = p,
                        .targets = targets,
                        .ntargets = ntargets,
+                       .nreserve = nreserve,
                        .opened = at.now,
                        .deadline = deadline,
                        .id = at.dice,
@@ -237,6 +241,8 @@ static unsigned have(const daruma_case *c, const daruma_rung *g, const daruma_fa
         has |= DARUMA_NEED_SHRINK;
     if (c->enforced)
         has |= DARUMA_NEED_ENFORCE;
+    if (c->nreserve)
+        has |= DARUMA_NEED_RESERVE;
     if (to < 0)
         return has;
     if (choice_tries_left(c, to, g->kind))
@@ -295,6 +301,8 @@ static daruma_remedy take(daruma_case *c, size_t r, int to, daruma_ms wait, daru
         bump(&c->shrinks);
     if (g->needs & DARUMA_NEED_MEND)
         choice_widen(c);
+    if (g->needs & DARUMA_NEED_RESERVE)
+        choice_open_reserve(c);
     hold(c, wait, own, now);
     given.wait = wait;
     given.target = c->want = to;
@@ -340,7 +348,8 @@ static bool climb(daruma_case *c, const daruma_failure *f, size_t forwarded, dar
         if (g->kind != f->kind || c->used[r] >= g->times || !fits_round(g->remedy, c->round) ||
             (sends && (!c->policy->enabled || c->done_once)))
             continue;
-        int to = choice_where(c, g->remedy, f->kind, c->round == LATER, at.now);
+        int to = g->needs & DARUMA_NEED_RESERVE ? choice_reserve(c, at.now)
+                                                : choice_where(c, g->remedy, f->kind, c->round == LATER, at.now);
         if (sends && to < 0)
             continue;
         daruma_ms own = 0, wait = sends ? delay(c, g, f, to, at, &own) : 0;

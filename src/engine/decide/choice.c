@@ -124,6 +124,30 @@ void choice_widen(daruma_case *c)
             c->spoiled[i] = 0;
 }
 
+int choice_reserve(const daruma_case *c, daruma_ms now)
+{
+    int best = -1;
+    daruma_ms in = INT64_MAX;
+    for (size_t i = c->ntargets; i < c->ntargets + c->nreserve && i < DARUMA_CASE_TRIED; i++) {
+        daruma_condition h = choice_look(c, (int)i, now);
+        if (h.well)
+            return (int)i;
+        if (h.alone_in < in) {
+            best = (int)i;
+            in = h.alone_in;
+        }
+    }
+    return best;
+}
+
+void choice_open_reserve(daruma_case *c)
+{
+    for (int i = 0; i < choice_count(c); i++)
+        c->spoiled[i] = SPOILED;
+    c->ntargets += c->nreserve;
+    c->nreserve = 0;
+}
+
 bool choice_switches(daruma_remedy_kind r)
 {
     return r == DARUMA_REMEDY_SWITCH_KEY || r == DARUMA_REMEDY_SWITCH_ACCOUNT || r == DARUMA_REMEDY_SWITCH_MODEL;

@@ -213,6 +213,8 @@ void session_failed(session *x, const daruma_evidence *ev);
 /* The attempt succeeded and everything was delivered. Tokens as the provider counted, 0 or -1 unknown. */
 void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive_end how);
 daruma_str session_answer_id(session *x); /* empty: it has none, or not where ids stand */
+/* Did a content filter end the answer, as its stop reason has it? False where an answer without it is not asked for. */
+bool session_filtered(const session *x, daruma_str finish);
 /* The attempt is sent once more on a fresh connection, because of x->failure: the provider did not receive it. */
 void session_resent(session *x);
 void session_event(session *x, daruma_event *e);

@@ -57,6 +57,8 @@ static void keep_account(session *x, size_t owner)
  * it, that is the account which answered this conversation last. */
 static void pin_account(session *x)
 {
+    if (x->scan.remote)
+        x->kase.nreserve = 0; /* nobody else has what it names */
     if (!x->scan.remote || x->kase.ntargets < 2)
         return;
     uint64_t key = x->scan.remote_id ? memory_owner(x->v->mem, x->scan.remote_id ^ x->credential) : 0;

@@ -348,6 +348,12 @@ void session_tell_begin(session *x)
     session_tell(x, DARUMA_WHEN_BEGIN, &e);
 }
 
+bool session_filtered(const session *x, daruma_str finish)
+{
+    bool matters = x->kase.nreserve || x->failure.kind == DARUMA_CONTENT_FILTER;
+    return matters && finish.n && x->p->finish(finish) == FINISH_FILTER;
+}
+
 void session_resent(session *x)
 {
     drive_counts *n = &x->v->counts;

@@ -20,9 +20,24 @@ static daruma_target target_of(const setup *s, int provider, int key, daruma_str
     return t;
 }
 
+/* All of a model's targets, those in reserve included. */
+static size_t targets_of(const config_model *m)
+{
+    return m->ntargets + m->nreserve;
+}
+
+/* Where the ways to a model's targets in reserve begin among `n` ways: a case counts no more than DARUMA_CASE_TRIED,
+ * and they are the last of those. */
+static size_t reserve_at(size_t n, size_t nreserve)
+{
+    size_t most = nreserve < DARUMA_CASE_TRIED ? DARUMA_CASE_TRIED - nreserve : 1;
+    return n < most ? n : most;
+}
+
 /* What is configured of the model's `i`th target goes before what is said of the model. */
 static void size_up(daruma_target *t, const config_model *model, size_t i)
 {
+    t->reserve = i >= model->ntargets;
     const config_target *at = &model->targets[i];
     t->window = at->window > 0 ? at->window : model->window;
     t->max_output = at->max_output > 0 ? at->max_output : model->max_output;
@@ -37,15 +52,17 @@ bool setup_routes_build(setup *s)
         size_t total = 0;
         r->model = model->name;
         r->form = str_findch(model->name, '*') != STR_NONE;
-        for (size_t i = 0; i < model->ntargets; i++) {
+        for (size_t i = 0; i < targets_of(model); i++) {
             size_t nkeys = s->cfg.providers[model->targets[i].provider].nkeys;
             total += nkeys;
             r->clients |= nkeys == 0;
             r->spread |= s->cfg.providers[model->targets[i].provider].spread;
         }
         r->targets = ARENA_NEW(&s->arena, daruma_target, total ? total : 1);
-        for (size_t i = 0; r->targets && i < model->ntargets; i++) {
+        for (size_t i = 0; r->targets && i < targets_of(model); i++) {
             int p = model->targets[i].provider;
+            if (i == model->ntargets)
+                r->ntargets = reserve_at(r->ntargets, s->cfg.providers[p].nkeys);
             for (size_t k = 0; k < s->cfg.providers[p].nkeys; k++) {
                 daruma_target *t = &r->targets[r->ntargets++];
                 *t = target_of(s, p, (int)k, model->targets[i].model);
@@ -110,13 +127,15 @@ static const daruma_target *targets_now(const setup *s, const config_model *m, d
                                         const asker *who, daruma_arena *a, size_t *n)
 {
     size_t total = 1, one;
-    for (size_t i = 0; i < m->ntargets; i++)
+    for (size_t i = 0; i < targets_of(m); i++)
         total += s->cfg.providers[m->targets[i].provider].nkeys + 1;
     daruma_target *t = ARENA_NEW(a, daruma_target, total);
     *n = 0;
-    for (size_t i = 0; t && i < m->ntargets; i++) {
+    for (size_t i = 0; t && i < targets_of(m); i++) {
         if (config_out_of_reach(&s->cfg, m, d, i))
             continue;
+        if (i == m->ntargets)
+            *n = reserve_at(*n, s->cfg.providers[m->targets[i].provider].nkeys + 1);
         const daruma_target *way =
             setup_provider_targets(s, m->targets[i].provider, named(m->targets[i].model, asked, a), who, a, &one);
         for (size_t k = 0; way && k < one; k++) {
@@ -177,7 +196,7 @@ const daruma_target *setup_targets_of(const setup *s, const dialect *d, daruma_s
     m = m ? m : &others;
     some = *m;
     some.targets = ARENA_NEW(a, config_target, m->ntargets);
-    some.ntargets = 0;
+    some.ntargets = some.nreserve = 0; /* what passes through is judged by no content filter's words */
     for (size_t i = 0; some.targets && i < m->ntargets; i++)
         if (knows_path(&c->providers[m->targets[i].provider], d))
             some.targets[some.ntargets++] = m->targets[i];
