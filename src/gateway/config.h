@@ -30,6 +30,8 @@ typedef struct config_target {
     int provider;               /* index */
     daruma_str model;           /* `*` in it stands for the name that the client asked for */
     int64_t window, max_output; /* tokens, -1: the model's */
+    uint32_t weight;            /* its share of new conversations; 0: asked when others cannot be, or in its order where
+                                   no target has any */
 } config_target;
 
 typedef struct config_model {

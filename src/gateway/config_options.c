@@ -444,6 +444,8 @@ static const conf_option targets_rows[] = {
      .help = "Tokens that fit into its context window, where it differs from the model's."},
     {"max_output", CONF_INTEGER, AT(config_target, max_output), .min = 1, .max = WINDOW_TOKENS_MAX, .fallback = "model", .word = "model", .word_is = -1,
      .help = "Tokens that one of its answers may have, where it differs from the model's."},
+    {"weight", CONF_INTEGER, AT(config_target, weight), .min = 0, .max = 10000, .fallback = "0",
+     .help = "Its share of conversations: of targets with the weights 3 and 1 the first gets three of four, and each conversation stays with its own while that is well. Where any target of a model has a weight, those without are asked when the others fail."},
 };
 static const conf_shape targets_shape = {.of = CONF_ROWS(targets_rows), .element = &targets_element, .size = sizeof(config_target),
     .min = 1, .max = DARUMA_CASE_TRIED, .fits = target_fits};

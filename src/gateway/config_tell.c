@@ -85,6 +85,8 @@ static void put_model(const config *c, const config_model *m, daruma_buf *out)
         buf_put(out, c->providers[m->targets[i].provider].name);
         BUF_LIT(out, "/");
         buf_put(out, m->targets[i].model);
+        if (m->targets[i].weight)
+            buf_printf(out, " (weight %u)", m->targets[i].weight);
     }
     if (m->nreserve) {
         BUF_LIT(out, "; on a content filter ");

@@ -267,22 +267,31 @@ static daruma_watch_mode watch_of(const config *c, daruma_str model)
     return m && m->watch ? (daruma_watch_mode)(m->watch - 1) : c->watch;
 }
 
-static const daruma_target *on_targets(void *user, daruma_str model, size_t *n, daruma_watch_mode *watch)
+uint64_t exchange_share(const exchange *x, uint64_t conversation)
+{
+    daruma_str body = x->c->body;
+    return conversation ? conversation ^ x->credential : XXH3_64bits_withSeed(body.p, body.n, x->credential);
+}
+
+static const daruma_target *on_targets(void *user, daruma_str model, uint64_t conversation, size_t *n,
+                                       daruma_watch_mode *watch)
 {
     const exchange *x = user;
-    asker who = {.credential = x->credential, .share = x->share};
-    const passing *p = x->passing;
+    const http_head *h = &x->c->head;
+    asker who = {.credential = x->credential};
     *n = 0;
-    *watch = wishes_off(&x->c->head) ? DARUMA_WATCH_OFF : watch_of(&x->s->cfg, model);
+    *watch = wishes_off(h) ? DARUMA_WATCH_OFF : watch_of(&x->s->cfg, model);
     if (x->d) {
-        const daruma_target *t = setup_targets(x->s, x->d, model, &who, x->c->arena, n);
-        return wishes_targets(&x->c->head, t, n, x->c->arena);
+        who.share = exchange_share(x, conversation);
+        return wishes_targets(h, setup_targets(x->s, x->d, model, &who, x->c->arena, n), n, x->c->arena);
     }
-    if (p) {
-        *n = p->ntargets;
-        return wishes_targets(&x->c->head, p->targets, n, x->c->arena);
+    if (x->passing) {
+        *n = x->passing->ntargets;
+        return wishes_targets(h, x->passing->targets, n, x->c->arena);
     }
-    int provider = provider_of_path(x->s, &x->c->head);
+    int provider = provider_of_path(x->s, h);
+    if (provider >= 0 && x->s->cfg.providers[provider].spread)
+        who.share = exchange_share(x, 0);
     return provider < 0 ? NULL : setup_provider_targets(x->s, provider, (daruma_str){0}, &who, x->c->arena, n);
 }
 
@@ -469,9 +478,8 @@ void exchange_begin(gateway *g, call *c)
     x->s = setup_hold(g->now);
     x->credential = head_credential(g, &c->head, &ours);
     x->d = str_eq(c->head.method, S("POST")) ? dialect_of_path(c->head.path) : NULL;
-    x->share = x->s->spreads ? XXH3_64bits(c->body.p, c->body.n) : 0;
     if (!x->d)
-        x->passing = passing_read(x->s, c, &(asker){.credential = x->credential, .share = x->share});
+        x->passing = passing_read(x);
     daruma_failure loop;
     session_request q = {.d = x->d,
                          .body = c->body,

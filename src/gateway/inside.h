@@ -75,9 +75,9 @@ typedef struct route {
     daruma_str model;
     daruma_target *targets; /* those with keys of our own */
     size_t ntargets;
-    bool clients; /* some of its providers have none: they get the client's */
-    bool spread;  /* keys of some of its providers are spread */
-    bool form;    /* its name has a `*`: whom a request goes to is known when it asks */
+    bool form; /* its name has a `*` */
+    bool asks; /* whom a request goes to is known when it asks: it is a form, load is shared, or some providers get the
+                  client's key */
 } route;
 
 struct setup {
@@ -89,7 +89,6 @@ struct setup {
     key_state **keys; /* per provider, per key */
     route *routes;
     size_t nroutes;
-    bool spreads;    /* some provider's keys are spread */
     uint64_t *sites; /* of each provider: the same for those at one host and port */
     drive_options options;
     client_rate *rates; /* of each of `clients` */
@@ -108,8 +107,8 @@ bool setup_routes_build(setup *s);
 /* For whom targets are looked for. */
 typedef struct asker {
     uint64_t credential; /* hash of what the client sent */
-    uint64_t share; /* of the request: which of a provider's keys comes first where they are spread. The same for the
-                       same request, so that its repetition meets them in the same order */
+    uint64_t share; /* of the conversation: which key of a provider comes first, and which target, where load is shared.
+                       The same for all its requests, so that prompt caches are met */
 } asker;
 /* Targets of a request: those of the model if one is configured, else those of `default`, else all keys of the first
  * provider of its dialect, else those of the first provider with a key: the conversation is translated then.
@@ -148,7 +147,7 @@ typedef struct passing {
 
 /* Reads the model of a request, and looks up its targets. NULL: it names none that the configuration speaks of, or in
  * no way that we know; then it goes where all others of its dialect go. Lives in the call's arena. */
-passing *passing_read(const setup *s, call *c, const asker *who);
+passing *passing_read(const exchange *x);
 /* May a request be sent again, although no dialect of ours reads it? It changes nothing on a server. */
 bool passing_is_pure(daruma_str path);
 /* Path and body with the model's name at the target in the place of the client's. */
@@ -241,7 +240,6 @@ struct exchange {
     int status;          /* that went to the client, 0 none yet */
     uint64_t credential; /* hash of what the client showed */
     uint64_t tenant;     /* the same keyed, 0 not asked for yet */
-    uint64_t share;      /* see asker */
     passing *passing;    /* the model of a request that only passes through; NULL: it names none of ours */
     job *job;            /* work for it is under way beside the loop */
     exchange *next_waiting, *next_idle;
@@ -252,6 +250,8 @@ extern const drive_rooms exchange_rooms; /* arenas and tables on malloc */
 void exchange_begin(gateway *g, call *c);
 void exchange_free_idle(gateway *g);
 uint64_t exchange_tenant(exchange *x);
+/* asker.share: of the client's conversation, or of this request where none is known (0). */
+uint64_t exchange_share(const exchange *x, uint64_t conversation);
 
 /* ---- send.c: calls to providers ---- */
 

@@ -47,7 +47,6 @@ static bool build_keys(setup *s)
     s->keys = ARENA_NEW(&s->arena, key_state *, s->cfg.nproviders);
     for (size_t p = 0; s->keys && p < s->cfg.nproviders; p++) {
         size_t n = s->cfg.providers[p].nkeys;
-        s->spreads |= s->cfg.providers[p].spread;
         s->keys[p] = ARENA_NEW(&s->arena, key_state, n ? n : 1);
         for (size_t k = 0; s->keys[p] && k < n; k++)
             s->keys[p][k] = (key_state){.key = &s->cfg.providers[p].keys[k], .provider = &s->cfg.providers[p]};

@@ -217,3 +217,32 @@ holds("on_content_filter: it may speak another dialect, content that went out st
     assert.deepEqual(pair.own.seen.map(modelOf), ["first"]);
   },
 });
+
+/* ---- weights ---- */
+
+holds("weight: targets share conversations as they are weighed, each stays with its own, and others take over for a sick one", {
+  limit: 60000,
+  config: models({ name: "m-x", targets: [{ target: "own/one", weight: 3 }, { target: "own/two", weight: 1 }, "own/three"] }, { name: "w-*", targets: [{ target: "own/first-*", weight: 1 }, { target: "own-claude/second-*", weight: 1 }] }),
+  async run(pair) {
+    const d = dialects.openai, mine = new Map(), n = 200;
+    const talk = (i, turn) => [{ role: "user", content: `question ${i} of many, each of its own` }, ...(turn ? [{ role: "assistant", content: "seven eight" }, { role: "user", content: "and now?" }] : [])];
+    const say = async (i, turn, model = "m-x") => (await question(pair, d, { model, more: { messages: talk(i, turn) } }), modelOf(pair.own.seen.at(-1)));
+    pair.own.answer = (q, res) => (q.url.endsWith("/messages") ? wires.anthropic : wires.openai).answer(res, "seven eight");
+    for (let i = 0; i < n; i++) mine.set(i, await say(i, 0));
+    const of = (name) => [...mine.values()].filter((m) => m === name).length;
+    console.log(`# weight 3 to 1 of ${n} conversations: ${of("one")} and ${of("two")}`);
+    assert.equal(of("one") + of("two"), n, "one without a weight was asked");
+    assert.ok(Math.abs(of("one") - (3 * n) / 4) < 28, `${of("one")} of ${n}`); // more than four deviations of a fair share
+    for (let i = 0; i < 40; i++) assert.equal(await say(i, 1), mine.get(i), `conversation ${i} changed its target`);
+    // A form, with a target of another dialect.
+    const forms = new Set();
+    for (let i = 0; i < 30; i++) forms.add(await say(i, 0, "w-7"));
+    assert.deepEqual([...forms].sort(), ["first-w-7", "second-w-7"]);
+    // The heavy one fails: the others answer for it, in the order of the file.
+    const i = [...mine.keys()].find((k) => mine.get(k) === "one");
+    pair.own.seen = [];
+    pair.own.answer = (q, res) => (["one", "two"].includes(modelOf(q)) ? json(res, 404, { error: { message: `The model \`${modelOf(q)}\` does not exist`, type: "invalid_request_error", code: "model_not_found" } }) : wires.openai.answer(res, "seven eight"));
+    assert.equal(await say(i, 0), "three");
+    assert.deepEqual([...new Set(pair.own.seen.map(modelOf))], ["one", "two", "three"]);
+  },
+});

@@ -191,8 +191,10 @@ typedef struct drive_host {
     bool (*is_sent)(void *handle);                   /* nothing of the request is read any more */
     /* targets and keys */
     drive_place (*place)(void *user, const daruma_target *t);
-    /* The targets of a model, in the order of preference, and what is done about agents that use it. */
-    const daruma_target *(*targets)(void *user, daruma_str model, size_t *n, daruma_watch_mode *watch);
+    /* The targets of a model, in the order of preference, and what is done about agents that use it. `conversation`: a
+     * hash that its requests share, 0 unknown. */
+    const daruma_target *(*targets)(void *user, daruma_str model, uint64_t conversation, size_t *n,
+                                    daruma_watch_mode *watch);
     drive_key (*key)(void *user, const daruma_target *t, bool *ret_renewable);
     /* Fetches the key of a target; session_key_here() follows. `anew`: the provider refused the one at hand. */
     void (*key_fetch)(void *user, const daruma_target *t, bool anew);

@@ -215,7 +215,7 @@ static void choose_targets(session *x, const session_request *q, const uint32_t 
     daruma_watch_mode mode = DARUMA_WATCH_OFF;
     x->streaming = x->d && x->scan.ok && x->scan.stream;
     x->safe = (x->d && !x->opaque) || q->safe;
-    x->targets = x->v->host->targets(x->user, x->scan.model, &ntargets, &mode);
+    x->targets = x->v->host->targets(x->user, x->scan.model, x->scan.conversation, &ntargets, &mode);
     x->watch_mode = (uint8_t)mode;
     if (!ntargets) {
         daruma_failure f = {.kind = DARUMA_MODEL_NOT_FOUND,

@@ -151,13 +151,16 @@ static bool find_model(passing *p, const call *c)
     return p->model.n > 0;
 }
 
-passing *passing_read(const setup *s, call *c, const asker *who)
+passing *passing_read(const exchange *x)
 {
+    const setup *s = x->s;
+    call *c = x->c;
     daruma_str places[PASSING_NAMES_MAX];
     passing found = {.places = places};
     if (!(s->cfg.nmodels || s->cfg.nothers) || !find_model(&found, c))
         return NULL;
-    found.targets = setup_targets_of(s, found.d, found.model, who, c->arena, &found.ntargets);
+    asker who = {.credential = x->credential, .share = exchange_share(x, 0)};
+    found.targets = setup_targets_of(s, found.d, found.model, &who, c->arena, &found.ntargets);
     passing *p = found.targets ? ARENA_NEW(c->arena, passing, 1) : NULL;
     if (!p)
         return NULL;

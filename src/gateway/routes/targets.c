@@ -34,6 +34,24 @@ static size_t reserve_at(size_t n, size_t nreserve)
     return n < most ? n : most;
 }
 
+static uint32_t weights_of(const config_model *m)
+{
+    uint32_t all = 0;
+    for (size_t i = 0; i < m->ntargets; i++)
+        all += m->targets[i].weight;
+    return all;
+}
+
+/* The target that the conversation's share falls to; the first one where none has a weight. */
+static size_t first_target(const config_model *m, uint64_t share)
+{
+    uint32_t all = weights_of(m), at = all ? (uint32_t)share % all : 0;
+    size_t i = 0;
+    while (all && at >= m->targets[i].weight)
+        at -= m->targets[i++].weight;
+    return i;
+}
+
 /* What is configured of the model's `i`th target goes before what is said of the model. */
 static void size_up(daruma_target *t, const config_model *model, size_t i)
 {
@@ -52,11 +70,11 @@ bool setup_routes_build(setup *s)
         size_t total = 0;
         r->model = model->name;
         r->form = str_findch(model->name, '*') != STR_NONE;
+        r->asks = r->form || weights_of(model);
         for (size_t i = 0; i < targets_of(model); i++) {
             size_t nkeys = s->cfg.providers[model->targets[i].provider].nkeys;
             total += nkeys;
-            r->clients |= nkeys == 0;
-            r->spread |= s->cfg.providers[model->targets[i].provider].spread;
+            r->asks |= nkeys == 0 || s->cfg.providers[model->targets[i].provider].spread;
         }
         r->targets = ARENA_NEW(&s->arena, daruma_target, total ? total : 1);
         for (size_t i = 0; r->targets && i < targets_of(model); i++) {
@@ -102,7 +120,8 @@ const daruma_target *setup_provider_targets(const setup *s, int provider, daruma
     if (!nkeys)
         return client_target(s, provider, model, who->credential, a, n);
     daruma_target *t = ARENA_NEW(a, daruma_target, nkeys);
-    size_t first = s->cfg.providers[provider].spread ? who->share % nkeys : 0;
+    size_t first =
+        s->cfg.providers[provider].spread ? (who->share >> 32) % nkeys : 0; /* first_target() takes the rest */
     for (; t && *n < nkeys; ++*n)
         t[*n] = target_of(s, provider, (int)((first + *n) % nkeys), model);
     return t;
@@ -126,20 +145,21 @@ static daruma_str named(daruma_str form, daruma_str asked, daruma_arena *a)
 static const daruma_target *targets_now(const setup *s, const config_model *m, daruma_str asked, const dialect *d,
                                         const asker *who, daruma_arena *a, size_t *n)
 {
-    size_t total = 1, one;
+    size_t total = 1, one, first = first_target(m, who->share);
     for (size_t i = 0; i < targets_of(m); i++)
         total += s->cfg.providers[m->targets[i].provider].nkeys + 1;
     daruma_target *t = ARENA_NEW(a, daruma_target, total);
     *n = 0;
-    for (size_t i = 0; t && i < targets_of(m); i++) {
+    for (size_t k = 0; t && k < targets_of(m); k++) {
+        size_t i = k == 0 ? first : k <= first ? k - 1 : k; /* that one, then the others in their order */
         if (config_out_of_reach(&s->cfg, m, d, i))
             continue;
         if (i == m->ntargets)
             *n = reserve_at(*n, s->cfg.providers[m->targets[i].provider].nkeys + 1);
         const daruma_target *way =
             setup_provider_targets(s, m->targets[i].provider, named(m->targets[i].model, asked, a), who, a, &one);
-        for (size_t k = 0; way && k < one; k++) {
-            t[*n] = way[k];
+        for (size_t w = 0; way && w < one; w++) {
+            t[*n] = way[w];
             size_up(&t[(*n)++], m, i);
         }
     }
@@ -160,7 +180,7 @@ const daruma_target *setup_targets(const setup *s, const dialect *d, daruma_str 
     *n = 0;
     if (m) {
         const route *r = &s->routes[m - c->models];
-        if (r->form || r->clients || r->spread)
+        if (r->asks)
             return targets_now(s, m, model, d, who, a, n);
         *n = r->ntargets;
         return r->targets;
