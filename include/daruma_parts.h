@@ -722,6 +722,8 @@ typedef struct daruma_case {
     daruma_ms piece_at;   /* when the newest piece of that came ... */
     daruma_ms gap;        /* ... and the longest time between two of them */
     daruma_ms sent_at;    /* when it went out */
+    uint32_t lane_nth;    /* the how manyeth call to its target that it is */
+    bool lane_spent;      /* it went out although its provider had stated that no request was left */
     daruma_beside beside; /* the call beside it */
     uint8_t hedges;       /* such calls in all, but for those that failed and made the next one wait */
     uint8_t hedges_bad;   /* such calls that failed: the next one waits the longer */
@@ -763,6 +765,10 @@ DARUMA_API void daruma_case_resume(daruma_case *c, const daruma_case *was);
 /* Goes on from row `rung` of its kind's ladder: those above it count as climbed. For who climbed them before the case
  * was opened. */
 DARUMA_API void daruma_case_skip(daruma_case *c, uint16_t rung);
+
+/* The head of the answer at hand states that so many requests are left at its target, for so many ms: when there are
+ * none, others are asked first, and who has nobody else waits. */
+DARUMA_API void daruma_case_told_left(daruma_case *c, int64_t left, daruma_ms reset, daruma_ms now);
 
 typedef struct daruma_admission {
     daruma_act act;  /* SEND or STOP */

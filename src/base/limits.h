@@ -95,7 +95,8 @@
 #define ALONE_MS_MIN               500 /* between two calls to what seems to be down, for those who have nobody else */
 #define ALONE_LOOK_MS              200 /* who is short of time looks again after this whether it is back */
 #define REST_MS_MAX                30000 /* the longest rest that nobody named: what is back is noticed within it */
-#define HEARSAY_REST_MS_MAX        5000  /* ... of which words alone speak: the next request finds out more */
+#define PACE_MS_MAX                20000 /* until a stated limit ends, to be waited for: some state when all of it is back */
+#define HEARSAY_REST_MS_MAX        5000 /* ... of which words alone speak: the next request finds out more */
 #define HEDGE_MS_MIN               250 /* of silence before another is asked: less is noise, of the network and of this machine */
 #define HEDGE_UNKNOWN_MS           2000  /* ... where nothing is known of the model, and no head of a stream came */
 #define HEDGE_PLAIN_MS             5000  /* ... and no head of an answer in one piece, which comes when it is ready */

@@ -394,6 +394,14 @@ static void note_bad(daruma_case *c, int target, const daruma_permit permits[DAR
                    at);
 }
 
+/* The call at hand went out although no request was left, and so it went. */
+static void show_pace(daruma_case *c, pace_shown how)
+{
+    if (c->lane_spent)
+        health_pace_shown(c->health, &c->targets[c->target], how);
+    c->lane_spent = false;
+}
+
 static daruma_remedy no_remedy(const daruma_case *c)
 {
     return (daruma_remedy){.act = DARUMA_STOP, .rung = (uint16_t)c->policy->nrungs, .target = c->target};
@@ -417,6 +425,7 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
     if (c->out) {
         if (!c->answered)
             note_bad(c, c->target, c->permits, f, at);
+        show_pace(c, f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : PACE_NOTHING);
         if (c->since < 0)
             c->since = at.now;
         c->out = false;
@@ -477,6 +486,7 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
     for (int i = 0; i < to && c->policy->health; i++)
         health_passed(c->health, &c->targets[i]);
     health_enter(c->health, &c->targets[to], c->permits, now);
+    c->lane_nth = health_paced(c->health, &c->targets[to], now, &c->lane_spent);
     c->out = true;
     c->left = c->hung_up = false;
     c->answered = c->useless = c->headed = c->noted = c->overdue = c->late = c->begun = c->goes_on = false;
@@ -598,8 +608,15 @@ daruma_admission daruma_case_admit(daruma_case *c, daruma_moment at)
 
 /* ---- ends ---------------------------------------------------------------------- */
 
+void daruma_case_told_left(daruma_case *c, int64_t left, daruma_ms reset, daruma_ms now)
+{
+    if (c->out && c->policy->health)
+        health_told_left(c->health, &c->targets[c->target], left, reset, c->lane_nth, c->sent_at, now);
+}
+
 static void is_well(daruma_case *c, daruma_moment at)
 {
+    show_pace(c, PACE_ANSWERED);
     if (c->policy->health && !c->answered)
         health_good(c->health, &c->targets[c->target], c->permits, c->sent_at, at.now);
     c->answered = true;
@@ -693,6 +710,7 @@ void daruma_case_drop(daruma_case *c, daruma_moment at)
     if (c->outcome != DARUMA_OUTCOME_PENDING)
         return;
     check(c->out);
+    show_pace(c, PACE_NOTHING);
     c->left = !c->answered && !c->headed && !c->begun && ms_since(c->sent_at, at.now) >= HEDGE_MS_MIN;
     if (!c->answered && c->policy->health)
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);

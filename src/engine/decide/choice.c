@@ -87,7 +87,17 @@ daruma_condition choice_look(const daruma_case *c, int i, daruma_ms now)
 {
     if (!c->policy->health)
         return (daruma_condition){.well = true};
-    return daruma_health_look(c->health, &c->targets[i], now);
+    daruma_condition h = daruma_health_look(c->health, &c->targets[i], now);
+    daruma_ms spent = health_spent_in(c->health, &c->targets[i], now);
+    if (spent > h.in) {
+        h.in = spent;
+        h.why = DARUMA_RATE_LIMIT;
+        h.who = DARUMA_SICK_TARGET;
+    }
+    if (spent > h.alone_in)
+        h.alone_in = spent;
+    h.well &= spent == 0;
+    return h;
 }
 
 bool choice_well(const daruma_case *c, int i, daruma_ms now)

@@ -212,6 +212,7 @@ void daruma_case_hedge(daruma_case *c, int target, daruma_moment at)
     c->beside = (daruma_beside){.out = true, .target = target, .sent_at = at.now};
     c->overdue = false;
     health_enter(c->health, &c->targets[target], c->beside.permits, at.now);
+    health_paced(c->health, &c->targets[target], at.now, &(bool){false});
     c->attempts++;
     c->hedges += !knocks; /* which come ever more seldom */
     if (c->calls[target] < UINT8_MAX)

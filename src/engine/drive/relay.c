@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
+#include "engine/judge/hints.h"
 
 static daruma_str moved(daruma_str s, const char *from, const char *to)
 {
@@ -99,8 +100,8 @@ static daruma_ms progress_limit(const session *x)
 bool relay_progress_late(session *x, daruma_ms now)
 {
     if (x->mode == ANSWER_ERROR) { /* its status came long ago */
-        daruma_evidence said = relay_evidence(x, DARUMA_AT_ANSWER);
-        session_failed(x, &said);
+        daruma_evidence status = relay_evidence(x, DARUMA_AT_ANSWER);
+        session_failed(x, &status);
         return true;
     }
     if (x->paused) { /* it is the client who is slow */
@@ -159,6 +160,10 @@ static void on_head(drive_call *c, const drive_head *h)
     x->headers = relay_fields(h, &x->scratch, &x->nheaders);
     if (x->failure.kind || x->recovering) /* events will tell of this call */
         x->theirs = arena_copy(x->arena, session_redact_sent(x, session_their_id(x->headers, x->nheaders)));
+    int64_t left;
+    daruma_ms reset;
+    if (hints_requests_left(h->headers, h->nheaders, session_now(x), &left, &reset))
+        daruma_case_told_left(&x->kase, left, reset, x->v->at.now);
     if (!is_failure(x, h->status) && x->streaming)
         daruma_case_headed(&x->kase, session_now(x));
     if (is_failure(x, h->status)) {
