@@ -102,3 +102,23 @@ holds("pace: a client that has no time to wait is not kept waiting", {
     assert.ok(Date.now() - began < 2500, `${Date.now() - began} ms`);
   },
 });
+
+// The faulty provider states its limit as OpenAI and Anthropic do; on Google's wire it says nothing before it refuses.
+for (const [name, most] of [["openai", 1], ["anthropic", 1], ["gemini", Infinity]])
+  holds(`pace ${name}: against daruma chaos, 12 requests of 4 in 2 s`, {
+    limit: 60000,
+    chaos: "keys: { sk-one: { account: a, limit: 4, per: 2s } }\nfaults: []\n",
+    config: (c) => ((c.timeouts = {}), c.providers.forEach((p) => p.keys.splice(1)), (c.recovery.patience = "1m"), (c.recovery.max_attempts = 16)),
+    async run(pair) {
+      const wire = dialects[name];
+      for (let i = 0; i < 12; i++) {
+        const r = await question(pair, wire, { text: `say number ${i}` });
+        assert.equal(r.status, 200, r.text);
+      }
+      const { calls, statuses } = await pair.report(), refused = statuses["429"] ?? 0;
+      console.log(`# pace ${name}: 12 requests, ${calls} calls, ${refused} refused`);
+      assert.equal(calls, 12 + refused);
+      assert.ok(refused <= most, `${refused} refused`);
+      if (most === Infinity) assert.ok(refused >= 2, "nothing had to be foreseen");
+    },
+  });
