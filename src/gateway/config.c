@@ -305,6 +305,14 @@ int config_provider_of(const config *c, const dialect *d)
     return d == &dialect_openai_responses ? config_provider_of(c, &dialect_openai) : -1;
 }
 
+int config_provider_of_path(const config *c, const dialect *d)
+{
+    int i = config_provider_of(c, d);
+    if (i < 0 && d != &dialect_anthropic)
+        i = config_provider_of(c, &dialect_openai_responses);
+    return i < 0 && c->nproviders ? 0 : i;
+}
+
 static bool is_form(daruma_str name)
 {
     return str_findch(name, '*') != STR_NONE;

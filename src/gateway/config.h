@@ -156,6 +156,9 @@ const config_model *config_model_of(const config *c, daruma_str asked);
 /* The provider for a request whose model no `models` entry names: the first that speaks `d`; providers of "openai" are
  * asked for "openai-responses" when no provider of its own is there. Index, -1 none. */
 int config_provider_of(const config *c, const dialect *d);
+/* The provider for a path of `d` that no dialect of ours reads, and the one that clients' own keys are meant for there.
+ * Index, -1 none. */
+int config_provider_of_path(const config *c, const dialect *d);
 
 /* Why a log cannot be appended to, or made: an errno, 0 when it can. Nothing is made. */
 int config_log_errno(daruma_str file);

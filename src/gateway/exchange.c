@@ -251,16 +251,6 @@ static void on_holds(void *user, int64_t bytes)
         server_holds_less(x->g->srv, (size_t)-bytes);
 }
 
-/* Which provider a path goes to that is nobody's dialect. */
-static int provider_of_path(const setup *s, const http_head *h)
-{
-    const dialect *d = head_dialect(h);
-    int i = config_provider_of(&s->cfg, d);
-    if (i < 0 && d != &dialect_anthropic)
-        i = config_provider_of(&s->cfg, &dialect_openai_responses);
-    return i < 0 && s->cfg.nproviders ? 0 : i;
-}
-
 static daruma_watch_mode watch_of(const config *c, daruma_str model)
 {
     const config_model *m = config_model_of(c, model);
@@ -289,7 +279,7 @@ static const daruma_target *on_targets(void *user, daruma_str model, uint64_t co
         *n = x->passing->ntargets;
         return wishes_targets(h, x->passing->targets, n, x->c->arena);
     }
-    int provider = provider_of_path(x->s, h);
+    int provider = config_provider_of_path(&x->s->cfg, head_dialect(h));
     if (provider >= 0 && x->s->cfg.providers[provider].spread)
         who.share = exchange_share(x, 0);
     return provider < 0 ? NULL : setup_provider_targets(x->s, provider, (daruma_str){0}, &who, x->c->arena, n);

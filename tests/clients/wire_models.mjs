@@ -136,6 +136,21 @@ holds("models: a client's own key is shown to one provider alone, and no key at 
   },
 });
 
+holds("models: a client's own key goes where it goes for other paths of its dialect, and to no other provider without keys", {
+  config: (c) => {
+    two(c);
+    const [a, b] = c.providers;
+    c.providers = [{ name: "a", dialect: "openai-responses", url: a.url }, { name: "b", dialect: "openai", url: b.url }];
+    c.models = [{ name: "mine", targets: ["b/x"] }];
+  },
+  async run(pair) {
+    lists(pair, kinds.openai, ["m-1"], ["m-3"]);
+    const r = await get(pair, kinds.openai);
+    assert.deepEqual(kinds.openai.names(r.json), ["mine", "m-3"]);
+    assert.deepEqual(pair.own.seen.map((q) => [q.url, q.headers.authorization]), [["/b/v1/models", "Bearer sk-client"]]);
+  },
+});
+
 holds("models: clients of a dialect that no provider speaks read the list in theirs", {
   config: (c) => (two(c), (c.models = []), (c.providers = c.providers.filter((p) => p.name === "openai-a"))),
   async run(pair) {

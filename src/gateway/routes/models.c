@@ -334,13 +334,9 @@ static bool is_of(const config_provider *p, const dialect *d)
 static size_t choose(const config *c, const dialect *d, bool *chosen)
 {
     size_t n = 0;
-    bool own = false;
-    for (size_t i = 0; i < c->nproviders; i++) {
-        bool keyed = config_has_key(&c->providers[i]);
-        chosen[i] = is_of(&c->providers[i], d) && (keyed || !own);
-        own |= chosen[i] && !keyed;
-        n += chosen[i];
-    }
+    int own = config_provider_of_path(c, d);
+    for (size_t i = 0; i < c->nproviders; i++)
+        n += chosen[i] = is_of(&c->providers[i], d) && (config_has_key(&c->providers[i]) || (int)i == own);
     for (size_t i = 0; !n && i < c->nproviders; i++)
         n += chosen[i] = config_has_key(&c->providers[i]);
     return n;
