@@ -689,6 +689,8 @@ typedef struct daruma_beside {
     bool headed; /* the head of its answer came */
     daruma_permit permits[DARUMA_PERMITS];
     daruma_ms sent_at;
+    uint32_t lane_nth; /* the how manyeth call to its target that it is */
+    bool lane_spent;   /* it went out although its provider had stated that no request was left */
 } daruma_beside;
 
 /* One request on its way to an answer. Yours to place; all fields are readable, only

@@ -21,12 +21,19 @@ static bool is_spent(const place *p, daruma_ms now)
     return p->pace.until && p->pace.left <= 0 && ms_since(now, p->pace.until) > 0;
 }
 
+/* True if a call is out that finds out whether the limit holds. One that is not heard of holds others up no longer than
+ * the limit that it went out against. */
+static bool is_tested(const place *p, daruma_ms now)
+{
+    return p->pace.tested_until && ms_since(now, p->pace.tested_until) > 0;
+}
+
 daruma_ms health_spent_in(const daruma_health *w, const daruma_target *t, daruma_ms now)
 {
     const place *p = place_look(w, t, LANE);
     if (!p || !is_spent(p, now) || p->pace.trust == PACE_REFUTED)
         return 0;
-    if (p->pace.trust == PACE_TESTED && !p->pace.tester)
+    if (p->pace.trust == PACE_TESTED && !is_tested(p, now))
         return 0;
     daruma_ms left = ms_since(now, p->pace.until);
     return left < p->pace.ms ? left : p->pace.ms;
@@ -36,7 +43,8 @@ uint32_t health_paced(daruma_health *w, const daruma_target *t, daruma_ms now, b
 {
     place *p = place_for(w, t, LANE);
     *ret_spent = is_spent(p, now);
-    p->pace.tester |= *ret_spent;
+    if (*ret_spent && !is_tested(p, now))
+        p->pace.tested_until = p->pace.until;
     p->pace.left -= ms_since(now, p->pace.until) > 0;
     return ++p->pace.entered;
 }
@@ -49,7 +57,7 @@ void health_told_left(daruma_health *w, const daruma_target *t, int64_t left, da
     bool was = is_spent(p, now);
     if (o->until && o->left <= 0 && sent_at >= o->until && o->trust == PACE_BELIEVED)
         o->trust = PACE_TESTED;
-    o->left = left - (int64_t)(o->entered - nth); /* those that went out since are not in it yet */
+    o->left = left - (nth < o->entered ? o->entered - nth : 0); /* those that went out since are not in it yet */
     o->ms = reset <= PACE_MS_MAX ? reset : 0;
     o->until = o->ms ? add_sat(now, o->ms) : 0;
     w->healed += was && !is_spent(p, now);
@@ -58,7 +66,7 @@ void health_told_left(daruma_health *w, const daruma_target *t, int64_t left, da
 void health_pace_shown(daruma_health *w, const daruma_target *t, pace_shown how)
 {
     place *p = place_for(w, t, LANE);
-    p->pace.tester = false;
+    p->pace.tested_until = 0;
     if (how == PACE_ANSWERED && p->pace.trust != PACE_BELIEVED)
         p->pace.trust = PACE_REFUTED;
     if (how == PACE_REFUSED)

@@ -22,7 +22,7 @@ typedef struct pace {
     daruma_ms ms;     /* how long that was when it was stated */
     uint32_t entered; /* calls that went out, all in all */
     pace_trust trust;
-    bool tester; /* a call is out although none was left */
+    daruma_ms tested_until; /* a call is out although none was left, and it finds out until then; 0: none is */
 } pace;
 
 typedef struct place {

@@ -162,7 +162,7 @@ static void on_head(drive_call *c, const drive_head *h)
         x->theirs = arena_copy(x->arena, session_redact_sent(x, session_their_id(x->headers, x->nheaders)));
     int64_t left;
     daruma_ms reset;
-    if (hints_requests_left(h->headers, h->nheaders, session_now(x), &left, &reset))
+    if (hints_requests_left(h->headers, h->nheaders, x->v->at, &left, &reset))
         daruma_case_told_left(&x->kase, left, reset, x->v->at.now);
     if (!is_failure(x, h->status) && x->streaming)
         daruma_case_headed(&x->kase, session_now(x));
