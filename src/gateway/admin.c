@@ -78,6 +78,8 @@ static void put_target(daruma_buf *b, const gateway *g, const daruma_target *t, 
     buf_json(b, t->account);
     BUF_LIT(b, ",\"key\":");
     buf_json(b, t->key);
+    if (t->reserve)
+        BUF_LIT(b, ",\"reserve\":true");
     buf_printf(b, ",\"well\":%s", h.well ? "true" : "false");
     if (!h.well)
         buf_printf(b, ",\"why\":\"%s\",\"who\":\"%s\",\"well_in_ms\":%lld", daruma_kind_name(h.why),

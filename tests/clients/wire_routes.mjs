@@ -1,7 +1,7 @@
 // Where a request goes: forms of names, models that nobody named, providers of another dialect; and what a client may ask of
 // daruma for one request (x-daruma-* fields).
 import assert from "node:assert/strict";
-import { dialects, question } from "./net.mjs";
+import { ask, dialects, question } from "./net.mjs";
 import { holds } from "./wire.mjs";
 import { every, json, target, wires } from "./wires.mjs";
 
@@ -215,6 +215,39 @@ holds("on_content_filter: it may speak another dialect, content that went out st
     pair.own.seen = [];
     await question(pair, dialects.responses, { model: "m-x", headers: { "x-daruma-targets": "own-responses" } });
     assert.deepEqual(pair.own.seen.map(modelOf), ["first"]);
+  },
+});
+
+// A filter cut these in the midst, in one piece each: what came is the answer.
+const cut = {
+  openai: { choices: [{ index: 0, message: { role: "assistant", content: "seven" }, finish_reason: "content_filter" }] },
+  responses: { id: "resp_1", object: "response", status: "incomplete", incomplete_details: { reason: "content_filter" }, output: [{ type: "message", id: "msg_1", role: "assistant", status: "incomplete", content: [{ type: "output_text", text: "seven", annotations: [] }] }] },
+  anthropic: { id: "m", type: "message", role: "assistant", model: "c", content: [{ type: "text", text: "seven" }], stop_reason: "refusal", usage: { input_tokens: 1, output_tokens: 1 } },
+  gemini: { candidates: [{ content: { role: "model", parts: [{ text: "seven" }] }, finishReason: "RECITATION", index: 0 }] },
+};
+every((name, d, w) =>
+  holds(`on_content_filter ${name}: an answer that has words is the client's, whatever its stop reason`, {
+    config: filtered(name, (at) => ({ on_content_filter: `${at}/lenient` })),
+    async run(pair) {
+      pair.own.answer = (q, res) => json(res, 200, cut[name]);
+      const r = await question(pair, d, { model: "m-x" });
+      assert.deepEqual([r.status, r.said, r.outcome, ...pair.own.seen.map(modelOf)], [200, "seven", "ok", "first"], r.text);
+    },
+  }),
+);
+
+holds("on_content_filter: a target that refused is not asked again as the one in reserve, which is told apart from those that are asked in turn", {
+  config: (c) => (c.models = [{ name: "m-x", targets: ["own/first", "own/second"], on_content_filter: "own/second" }]),
+  async run(pair) {
+    const d = dialects.openai, w = wires.openai;
+    pair.own.answer = (q, res) => (modelOf(q) === "first" ? json(res, 404, { error: { message: "The model `first` does not exist", type: "invalid_request_error", code: "model_not_found" } }) : w.refuse(res, says.openai, { code: "content_filter" }));
+    await question(pair, d, { model: "m-x" });
+    assert.deepEqual([...new Set(pair.own.seen.map(modelOf))], ["first", "second"]);
+    assert.equal(pair.own.seen.filter((q) => modelOf(q) === "second").length, 1);
+    const ways = (await pair.status()).targets["m-x"];
+    assert.deepEqual([...new Set(ways.map((t) => t.model + (t.reserve ? " in reserve" : "")))], ["first", "second", "second in reserve"]);
+    const gauges = (await ask(pair, "/metrics")).text.split("\n").filter((l) => l.startsWith("daruma_target_well{"));
+    assert.equal(gauges.length, ways.filter((t) => !t.reserve).length, gauges.join("\n"));
   },
 });
 

@@ -140,6 +140,8 @@ int choice_reserve(const daruma_case *c, daruma_ms now)
     daruma_ms in = INT64_MAX;
     for (size_t i = c->ntargets; i < c->ntargets + c->nreserve && i < DARUMA_CASE_TRIED; i++) {
         daruma_condition h = choice_look(c, (int)i, now);
+        if (c->target >= 0 && c->targets[i].model_id == c->targets[c->target].model_id) /* it refused just now */
+            continue;
         if (h.well)
             return (int)i;
         if (h.alone_in < in) {
