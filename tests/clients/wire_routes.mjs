@@ -255,7 +255,7 @@ holds("on_content_filter: a target that refused is not asked again as the one in
 
 holds("weight: targets share conversations as they are weighed, each stays with its own, and others take over for a sick one", {
   limit: 60000,
-  config: models({ name: "m-x", targets: [{ target: "own/one", weight: 3 }, { target: "own/two", weight: 1 }, "own/three"] }, { name: "w-*", targets: [{ target: "own/first-*", weight: 1 }, { target: "own-claude/second-*", weight: 1 }] }),
+  config: models({ name: "m-x", targets: ["own/three", { target: "own/one", weight: 3 }, { target: "own/two", weight: 1 }] }, { name: "w-*", targets: [{ target: "own/first-*", weight: 1 }, { target: "own-claude/second-*", weight: 1 }] }),
   async run(pair) {
     const d = dialects.openai, mine = new Map(), n = 200;
     const talk = (i, turn) => [{ role: "user", content: `question ${i} of many, each of its own` }, ...(turn ? [{ role: "assistant", content: "seven eight" }, { role: "user", content: "and now?" }] : [])];
@@ -271,7 +271,7 @@ holds("weight: targets share conversations as they are weighed, each stays with 
     const forms = new Set();
     for (let i = 0; i < 30; i++) forms.add(await say(i, 0, "w-7"));
     assert.deepEqual([...forms].sort(), ["first-w-7", "second-w-7"]);
-    // The heavy one fails: the others answer for it, in the order of the file.
+    // The heavy one fails: the others answer for it, those without a weight last.
     const i = [...mine.keys()].find((k) => mine.get(k) === "one");
     pair.own.seen = [];
     pair.own.answer = (q, res) => (["one", "two"].includes(modelOf(q)) ? json(res, 404, { error: { message: `The model \`${modelOf(q)}\` does not exist`, type: "invalid_request_error", code: "model_not_found" } }) : wires.openai.answer(res, "seven eight"));

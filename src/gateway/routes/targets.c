@@ -3,6 +3,7 @@
  * asks. */
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/check.h"
 #include "gateway/inside.h"
 
 static daruma_target target_of(const setup *s, int provider, int key, daruma_str model)
@@ -50,6 +51,24 @@ static size_t first_target(const config_model *m, uint64_t share)
     while (all && at >= m->targets[i].weight)
         at -= m->targets[i++].weight;
     return i;
+}
+
+/* The order in which the model's targets are asked: that one first, then those with a weight and those without, each as
+ * the file has them; those in reserve are last. Returns how many there are. */
+static size_t order_of(const config_model *m, uint64_t share, size_t order[DARUMA_CASE_TRIED + 1])
+{
+    size_t n = 0, first = first_target(m, share);
+    bool weighed = weights_of(m) > 0;
+    check(m->ntargets <= DARUMA_CASE_TRIED && m->nreserve <= 1);
+    if (m->ntargets)
+        order[n++] = first;
+    for (int light = 0; light < 2; light++)
+        for (size_t i = 0; i < m->ntargets; i++)
+            if (i != first && (weighed && !m->targets[i].weight) == light)
+                order[n++] = i;
+    for (size_t i = m->ntargets; i < targets_of(m); i++)
+        order[n++] = i;
+    return n;
 }
 
 /* What is configured of the model's `i`th target goes before what is said of the model. */
@@ -145,13 +164,13 @@ static daruma_str named(daruma_str form, daruma_str asked, daruma_arena *a)
 static const daruma_target *targets_now(const setup *s, const config_model *m, daruma_str asked, const dialect *d,
                                         const asker *who, daruma_arena *a, size_t *n)
 {
-    size_t total = 1, one, first = first_target(m, who->share);
+    size_t order[DARUMA_CASE_TRIED + 1], norder = order_of(m, who->share, order), total = 1, one;
     for (size_t i = 0; i < targets_of(m); i++)
         total += s->cfg.providers[m->targets[i].provider].nkeys + 1;
     daruma_target *t = ARENA_NEW(a, daruma_target, total);
     *n = 0;
-    for (size_t k = 0; t && k < targets_of(m); k++) {
-        size_t i = k == 0 ? first : k <= first ? k - 1 : k; /* that one, then the others in their order */
+    for (size_t k = 0; t && k < norder; k++) {
+        size_t i = order[k];
         if (config_out_of_reach(&s->cfg, m, d, i))
             continue;
         if (i == m->ntargets)
