@@ -475,12 +475,14 @@ void exchange_begin(gateway *g, call *c)
                          .body = c->body,
                          .arena = c->arena,
                          .options = &x->s->options,
-                         .safe = method_is_safe(c->head.method) || passing_is_pure(c->head.path),
+                         .safe = method_is_safe(c->head.method) || passing_is_cheap(c->head.path),
                          .head_only = str_eq(c->head.method, S("HEAD")),
                          .credential = x->credential,
                          .waits = -1,
                          .speaks = head_dialect(&c->head),
-                         .refused = ours ? came_back(&loop) : NULL,
+                         .refused = ours         ? came_back(&loop)
+                                    : x->passing ? passing_refused(x->passing, c->arena)
+                                                 : NULL,
                          .passing_model = x->passing ? x->passing->model : (daruma_str){0},
                          .no_target = no_target(x)};
     read_fields(&c->head, &q);

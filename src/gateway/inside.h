@@ -140,6 +140,7 @@ typedef struct passing {
     daruma_str in_path; /* where the path names it, escapes kept; empty: it does not */
     daruma_str *places; /* where the body names it, in order: values of JSON, of a form, ... */
     size_t nplaces;
+    bool crowded;                 /* there are more than PASSING_NAMES_MAX: not all can have the target's name */
     bool json;                    /* ... that are JSON strings */
     const daruma_target *targets; /* of that model, which know the path; there may be none */
     size_t ntargets;
@@ -148,8 +149,11 @@ typedef struct passing {
 /* Reads the model of a request, and looks up its targets. NULL: it names none that the configuration speaks of, or in
  * no way that we know; then it goes where all others of its dialect go. Lives in the call's arena. */
 passing *passing_read(const exchange *x);
-/* May a request be sent again, although no dialect of ours reads it? It changes nothing on a server. */
-bool passing_is_pure(daruma_str path);
+/* Why it is refused: not all that names the model can have the target's name. NULL: it is not. Lives in `a`. */
+const daruma_failure *passing_refused(const passing *p, daruma_arena *a);
+/* May a request be sent again, although no dialect of ours reads it, and the first one may have been run? A second one
+ * changes nothing on a server, and costs next to nothing. */
+bool passing_is_cheap(daruma_str path);
 /* Path and body with the model's name at the target in the place of the client's. */
 daruma_str passing_path(const passing *p, daruma_str path, daruma_str model, daruma_arena *a);
 void passing_body(const passing *p, daruma_str body, daruma_str model, daruma_arena *a, daruma_str ret[4]);

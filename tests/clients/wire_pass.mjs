@@ -108,7 +108,7 @@ holds("what is safe is sent again, what is not never twice", {
       silence: () => {},
     };
     for (const [what, fail] of Object.entries(failures))
-      for (const [method, path, safe] of [["GET", "/v1/files", true], ["POST", "/v1/embeddings", true], ["POST", "/v1/messages/count_tokens", true], ["POST", "/v1/files", false], ["DELETE", "/v1/files/x", false], ["POST", "/v1/fine_tuning/jobs", false]]) {
+      for (const [method, path, safe] of [["GET", "/v1/files", true], ["POST", "/v1/embeddings", true], ["POST", "/v1/messages/count_tokens", true], ["POST", "/v1/images/generations", false], ["POST", "/v1/audio/speech", false], ["POST", "/v1/files", false], ["DELETE", "/v1/files/x", false], ["POST", "/v1/fine_tuning/jobs", false]]) {
         pair.own.seen = [];
         pair.own.answer = (q, res) => (q.n === 1 ? fail(res) : send(res, 200, { fine: true }));
         await pair.again(ownFirst); // nothing rests from the round before
@@ -119,7 +119,7 @@ holds("what is safe is sent again, what is not never twice", {
         if (again) assert.deepEqual(JSON.parse(r.text), { fine: true });
       }
   },
-  limit: 40000,
+  limit: 60000,
 });
 
 holds("an answer that breaks off when its head is out is seen to break off, and is not begun again", {

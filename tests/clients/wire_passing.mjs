@@ -77,6 +77,23 @@ for (const [what, fails] of Object.entries(failures))
     },
   });
 
+holds("passing: a call that is paid for goes to the next target only where it was surely not run", {
+  config: models,
+  async run(pair) {
+    const model = (q) => JSON.parse(q.body).model, unsure = ["a server error", "a reset"];
+    for (const [what, fails] of Object.entries(failures))
+      for (const path of ["images/generations", "audio/speech", "completions"]) {
+        await pair.again(models);
+        pair.own.seen = [];
+        pair.own.answer = (q, res) => (model(q) === "vec-large" ? fails(res) : fine(res));
+        const r = await post(pair, `/v1/${path}`, { model: "vec", prompt: "x" }), again = !unsure.includes(what);
+        assert.deepEqual([r.status < 400, ...new Set(pair.own.seen.map(model))], again ? [true, "vec-large", "vec-small"] : [false, "vec-large"], `${path} after ${what}: ${r.text}`);
+        if (!again) assert.equal(pair.own.seen.length, 1, `${path} after ${what}`);
+      }
+  },
+  limit: 40000,
+});
+
 holds("passing: a form names its model in a field, of which everything else arrives as it was", {
   config: models,
   async run(pair) {
@@ -125,12 +142,15 @@ holds("passing: Anthropic's count of tokens and Gemini's calls have the target's
       const r = await post(pair, `/v1beta/models/g-x:${call}`, body, {}, d);
       assert.deepEqual([r.status, pair.own.seen.length, pair.own.seen[0]?.url, JSON.parse(pair.own.seen[0].body)], [200, 1, `/v1beta/models/gem-1:${call}`, sent], r.text);
     }
-    // More places than are read: nothing is changed, and the call goes where unnamed models go.
-    const many = JSON.stringify({ requests: Array.from({ length: 300 }, () => ({ model: "models/g-x" })) });
+    // More places than are read: a model of the file is not called by its client's name; one that nobody named is.
+    const many = (model) => JSON.stringify({ requests: Array.from({ length: 300 }, () => ({ model: `models/${model}` })) });
     await pair.again((c) => (models(c), c.providers.unshift(...c.providers.splice(c.providers.findIndex((p) => p.name === "own-gemini"), 1))));
     pair.own.seen = [];
-    await post(pair, "/v1beta/models/g-x:batchEmbedContents", many, {}, d);
-    assert.deepEqual([pair.own.seen[0].url, pair.own.seen[0].body.toString() === many], ["/v1beta/models/g-x:batchEmbedContents", true]);
+    const refused = await post(pair, "/v1beta/models/g-x:batchEmbedContents", many("g-x"), {}, d);
+    assert.deepEqual([refused.status, pair.own.seen.length], [413, 0], refused.text);
+    assert.match(refused.json.error.message, /more than 256 places/);
+    await post(pair, "/v1beta/models/else:batchEmbedContents", many("else"), {}, d);
+    assert.deepEqual([pair.own.seen[0].url, pair.own.seen[0].body.toString() === many("else")], ["/v1beta/models/else:batchEmbedContents", true]);
   },
 });
 

@@ -195,6 +195,13 @@ static inline bool session_passes(const session *x)
     return !x->d || x->opaque;
 }
 
+/* True if the target does not know the model of a request that passes through, or not for that key. It ran nothing, and
+ * another target of the model may know it. */
+static inline bool session_lacks_model(const session *x, int status)
+{
+    return session_passes(x) && x->scan.model.n && (status == 403 || status == 404);
+}
+
 /* What passes through was refused by the provider: nobody judges it, but it did not go well. */
 static inline bool session_said_no(const session *x)
 {

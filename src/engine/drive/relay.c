@@ -142,9 +142,8 @@ static bool is_failure(const session *x, int status)
 {
     if (!session_passes(x))
         return status >= 300;
-    if (x->scan.model.n && (status == 403 || status == 404)) /* another target of the model may know it */
-        return true;
-    return status == 401 || status == 402 || status == 408 || status == 429 || status >= 500;
+    return session_lacks_model(x, status) || status == 401 || status == 402 || status == 408 || status == 429 ||
+           status >= 500;
 }
 
 /* Bytes of this answer that will be held, as far as it says; of streams nobody knows. */

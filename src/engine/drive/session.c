@@ -319,7 +319,8 @@ static void keep_failure(session *x, const daruma_evidence *ev)
 /* A path that is not ours to repeat may still be repeated when nothing can have happened yet. */
 static bool safe_again(const session *x, const daruma_evidence *ev)
 {
-    return x->safe || ev->phase == DARUMA_AT_CONNECT || ev->status == 429 || ev->status == 401;
+    return x->safe || ev->phase == DARUMA_AT_CONNECT || ev->status == 429 || ev->status == 401 ||
+           session_lacks_model(x, ev->status);
 }
 
 /* Calls one target may get for the failure at hand. */

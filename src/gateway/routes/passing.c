@@ -14,23 +14,24 @@
 static const struct {
     daruma_str end;
     const dialect *d;
+    bool cheap; /* a second one costs next to nothing; of the others each is paid for, and its answer may be another one */
 } calls[] = {
-    {LIT("/embeddings"),           &dialect_openai},
-    {LIT("/moderations"),          &dialect_openai},
-    {LIT("/rerank"),               &dialect_openai},
-    {LIT("/completions"),          &dialect_openai},
-    {LIT("/images/generations"),   &dialect_openai},
-    {LIT("/images/edits"),         &dialect_openai},
-    {LIT("/images/variations"),    &dialect_openai},
-    {LIT("/audio/speech"),         &dialect_openai},
-    {LIT("/audio/transcriptions"), &dialect_openai},
-    {LIT("/audio/translations"),   &dialect_openai},
-    {LIT("/responses/input_tokens"),  &dialect_openai},
-    {LIT("/messages/count_tokens"),   &dialect_anthropic},
-    {LIT(":countTokens"),          &dialect_gemini},
-    {LIT(":embedContent"),         &dialect_gemini},
-    {LIT(":batchEmbedContents"),   &dialect_gemini},
-    {LIT(":predict"),              &dialect_gemini},
+    {LIT("/embeddings"),              &dialect_openai,      true},
+    {LIT("/moderations"),             &dialect_openai,      true},
+    {LIT("/rerank"),                  &dialect_openai,      true},
+    {LIT("/completions"),             &dialect_openai,      false},
+    {LIT("/images/generations"),      &dialect_openai,      false},
+    {LIT("/images/edits"),            &dialect_openai,      false},
+    {LIT("/images/variations"),       &dialect_openai,      false},
+    {LIT("/audio/speech"),            &dialect_openai,      false},
+    {LIT("/audio/transcriptions"),    &dialect_openai,      false},
+    {LIT("/audio/translations"),      &dialect_openai,      false},
+    {LIT("/responses/input_tokens"),  &dialect_openai,      true},
+    {LIT("/messages/count_tokens"),   &dialect_anthropic,   true},
+    {LIT(":countTokens"),             &dialect_gemini,      true},
+    {LIT(":embedContent"),            &dialect_gemini,      true},
+    {LIT(":batchEmbedContents"),      &dialect_gemini,      true},
+    {LIT(":predict"),                 &dialect_gemini,      false},
 };
 // clang-format on
 
@@ -42,9 +43,10 @@ static int call_of_path(daruma_str path)
     return -1;
 }
 
-bool passing_is_pure(daruma_str path)
+bool passing_is_cheap(daruma_str path)
 {
-    return call_of_path(path) >= 0;
+    int row = call_of_path(path);
+    return row >= 0 && calls[row].cheap;
 }
 
 /* ---- where the model stands ---------------------------------------------------------- */
@@ -69,12 +71,11 @@ static daruma_str name_in_path(daruma_str path, daruma_str end)
     return str_findch(name, '/') == STR_NONE ? name : (daruma_str){0};
 }
 
-static bool add_place(passing *p, daruma_str value)
+static void add_place(passing *p, daruma_str value)
 {
-    if (p->nplaces == PASSING_NAMES_MAX)
-        return false;
-    p->places[p->nplaces++] = value;
-    return true;
+    p->crowded |= p->nplaces == PASSING_NAMES_MAX;
+    if (!p->crowded)
+        p->places[p->nplaces++] = value;
 }
 
 /* Members "model" of an object: each of them, since who reads JSON may take the first or the last. */
@@ -82,11 +83,10 @@ static bool models_of_object(passing *p, daruma_str object)
 {
     daruma_str key, value;
     json_iter it = json_open(object);
-    bool fits = true;
-    while (fits && json_next(&it, &key, &value))
+    while (json_next(&it, &key, &value))
         if (json_raw_eq(key, S("model")) && json_is_string(value))
-            fits = add_place(p, value);
-    return fits && !it.bad;
+            add_place(p, value);
+    return !it.bad;
 }
 
 /* Gemini's: "models/NAME" at the top, in each of `requests`, and in the request whose tokens are counted. */
@@ -109,12 +109,11 @@ static bool models_of_form(passing *p, daruma_str type, daruma_str body)
 {
     multipart m;
     daruma_str name, value;
-    bool fits = true;
     multipart_open(&m, type, body);
-    while (fits && multipart_next(&m, &name, &value))
+    while (multipart_next(&m, &name, &value))
         if (str_eq(name, S("model")))
-            fits = add_place(p, value);
-    return fits && !m.bad;
+            add_place(p, value);
+    return !m.bad;
 }
 
 /* Finds all that names the model. False: it is not named, or in a way that we do not know. */
@@ -169,6 +168,27 @@ passing *passing_read(const exchange *x)
     if (p->places && found.nplaces)
         memcpy(p->places, places, found.nplaces * sizeof *places);
     return p->places ? p : NULL;
+}
+
+const daruma_failure *passing_refused(const passing *p, daruma_arena *a)
+{
+    daruma_failure *f = p->crowded ? ARENA_NEW(a, daruma_failure, 1) : NULL;
+    daruma_buf b = buf_in(a);
+    if (!f)
+        return NULL;
+    buf_printf(&b,
+               "This request names its model in more than %d places, which is what daruma reads. Send fewer items in "
+               "one request.",
+               PASSING_NAMES_MAX);
+    *f = (daruma_failure){.kind = DARUMA_REQUEST_TOO_LARGE,
+                          .severity = daruma_kind_severity(DARUMA_REQUEST_TOO_LARGE),
+                          .status = 413,
+                          .wait = -1,
+                          .limit = PASSING_NAMES_MAX,
+                          .used = -1,
+                          .requested = -1,
+                          .message = buf_str(&b)};
+    return f;
 }
 
 /* ---- under another name ------------------------------------------------------------------ */
