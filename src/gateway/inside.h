@@ -162,7 +162,8 @@ void passing_body(const passing *p, daruma_str body, daruma_str model, daruma_ar
 
 /* Is it a list of models (*ret_name is empty), or one of them (its name, as the path has it)? */
 bool models_path(const http_head *h, daruma_str *ret_name);
-/* Answers a list of models, or begins to, and a model of the configuration. False: it is one provider's to answer. */
+/* Answers a list of models, or begins to, and a model of the configuration. False: it is one provider's to answer, or
+ * came back to us. */
 bool models_answers(gateway *g, call *c);
 
 /* ---- events.c: the event log ---- */

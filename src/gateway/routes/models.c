@@ -393,8 +393,11 @@ bool models_answers(gateway *g, call *c)
 {
     const config *cfg = &g->now->cfg;
     daruma_str raw;
-    bool bad = false;
+    bool bad = false, came_back;
     if (!models_path(&c->head, &raw))
+        return false;
+    head_credential(g, &c->head, &came_back);
+    if (came_back) /* it is refused, as all that this program sent itself is */
         return false;
     if (!raw.n)
         return list_begin(g, c, lock_client(cfg, &c->head));
