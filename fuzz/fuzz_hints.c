@@ -1,6 +1,7 @@
 /* fuzz_hints - lines "name: value" are headers, what follows an empty line is the body. */
 #include "daruma_parts.h"
 #include "base/str.h"
+#include "engine/judge/hints.h"
 #include "exact.h"
 #include <stdlib.h>
 
@@ -22,6 +23,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ev.body = rest;
     for (int clock = 0; clock < 2; clock++)
         if (daruma_advice(&ev, (daruma_moment){.wall = clock * INT64_C(1767225600)}) < -1)
+            abort();
+    int64_t left;
+    daruma_ms reset;
+    for (int clock = 0; clock < 2; clock++)
+        if (hints_requests_left(headers, ev.nheaders, (daruma_moment){.wall = clock * INT64_C(1767225600)}, &left,
+                                &reset) &&
+            (left < 0 || reset < 0))
             abort();
     exact_end(&x);
     return 0;

@@ -116,6 +116,7 @@ typedef enum daruma_flaw {
     DARUMA_FLAW_BROKEN,      /* not the JSON or the events it should be */
     DARUMA_FLAW_CUT,         /* it ended without its terminal marker */
     DARUMA_FLAW_SILENT,      /* connected, but nothing but pings */
+    DARUMA_FLAW_FILTERED,    /* its stop reason says that a content filter withheld it, or that it is a refusal */
 } daruma_flaw;
 
 typedef struct daruma_header {
@@ -351,9 +352,10 @@ DARUMA_API int64_t daruma_budget_left(const daruma_budget *b, daruma_ms now); /*
  * the case. Call daruma_target_seal() after filling it in. */
 typedef struct daruma_target {
     daruma_str provider, model, account, key;
-    int64_t window;                                              /* tokens, -1 unknown */
-    int64_t max_output;                                          /* tokens, -1 unknown */
-    int32_t host;                                                /* the host's own index, carried along */
+    int64_t window;     /* tokens, -1 unknown */
+    int64_t max_output; /* tokens, -1 unknown */
+    int32_t host;       /* the host's own index, carried along */
+    bool reserve;       /* only asked where a rung says so (NEED_RESERVE); such targets stand behind all others */
     uint64_t provider_id, account_id, key_id, model_id, lane_id; /* by daruma_target_seal() */
 } daruma_target;
 
@@ -495,6 +497,7 @@ typedef struct daruma_remedy {
     X(BROKEN,  17, "broken",   "the provider failed (5xx)")                      /* at it */ \
     X(GUIDE,   15, "guide",    "the model may be told (watch: guide)")           /* what it keeps doing */ \
     X(ABOVE,   18, "above",    "the request alone asks for more than the limit") /* only a smaller one passes */ \
+    X(RESERVE, 19, "reserve",  "a target for just that")                        /* on_content_filter */ \
     X(ENFORCE, 16, "enforce",  "the agent may be stopped (watch: enforce)")      /* from going on */
 // clang-format on
 
@@ -687,6 +690,8 @@ typedef struct daruma_beside {
     bool headed; /* the head of its answer came */
     daruma_permit permits[DARUMA_PERMITS];
     daruma_ms sent_at;
+    uint32_t lane_nth; /* the how manyeth call to its target that it is */
+    bool lane_spent;   /* it went out although its provider had stated that no request was left */
 } daruma_beside;
 
 /* One request on its way to an answer. Yours to place; all fields are readable, only
@@ -696,6 +701,7 @@ typedef struct daruma_case {
     const daruma_policy *policy;
     const daruma_target *targets; /* preferred first; borrowed */
     size_t ntargets;
+    size_t nreserve; /* targets behind these that are in reserve; 0 once they are asked: then they are among them */
     daruma_ms opened, deadline; /* deadline: -1 none */
     uint64_t id;
     bool safe_twice;      /* (set) sending it again does no harm; true after open */
@@ -719,6 +725,8 @@ typedef struct daruma_case {
     daruma_ms piece_at;   /* when the newest piece of that came ... */
     daruma_ms gap;        /* ... and the longest time between two of them */
     daruma_ms sent_at;    /* when it went out */
+    uint32_t lane_nth;    /* the how manyeth call to its target that it is */
+    bool lane_spent;      /* it went out although its provider had stated that no request was left */
     daruma_beside beside; /* the call beside it */
     uint8_t hedges;       /* such calls in all, but for those that failed and made the next one wait */
     uint8_t hedges_bad;   /* such calls that failed: the next one waits the longer */
@@ -760,6 +768,10 @@ DARUMA_API void daruma_case_resume(daruma_case *c, const daruma_case *was);
 /* Goes on from row `rung` of its kind's ladder: those above it count as climbed. For who climbed them before the case
  * was opened. */
 DARUMA_API void daruma_case_skip(daruma_case *c, uint16_t rung);
+
+/* The head of the answer at hand states that so many requests are left at its target, for so many ms: when there are
+ * none, others are asked first, and who has nobody else waits. */
+DARUMA_API void daruma_case_told_left(daruma_case *c, int64_t left, daruma_ms reset, daruma_ms now);
 
 typedef struct daruma_admission {
     daruma_act act;  /* SEND or STOP */

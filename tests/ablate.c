@@ -87,10 +87,11 @@ static void read_file(const char *path)
                                   .status = (int)json_int(json_get(line, S("status")), 0),
                                   .provider = json_text(json_get(line, S("provider")), &a),
                                   .body = json_text(json_get(line, S("body")), &a),
-                                  .flaw = str_eq(flaw, S("broken"))   ? DARUMA_FLAW_BROKEN
-                                          : str_eq(flaw, S("cut"))    ? DARUMA_FLAW_CUT
-                                          : str_eq(flaw, S("silent")) ? DARUMA_FLAW_SILENT
-                                                                      : DARUMA_FLAW_NONE,
+                                  .flaw = str_eq(flaw, S("broken"))     ? DARUMA_FLAW_BROKEN
+                                          : str_eq(flaw, S("cut"))      ? DARUMA_FLAW_CUT
+                                          : str_eq(flaw, S("silent"))   ? DARUMA_FLAW_SILENT
+                                          : str_eq(flaw, S("filtered")) ? DARUMA_FLAW_FILTERED
+                                                                        : DARUMA_FLAW_NONE,
                                   .took = -1};
         for (int n = 0; n < DARUMA_NETS; n++)
             if (str_eq(net, str_of(daruma_net_name((daruma_net)n))))

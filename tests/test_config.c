@@ -613,6 +613,14 @@ static void warnings_name_what_is_hardly_meant(void **state)
     assert_non_null(strstr(out, "key1 and key2 are the same key"));
     assert_non_null(strstr(out, "other machines can reach 0.0.0.0, and it speaks no TLS"));
     assert_non_null(strstr(out, "first_byte is longer than total"));
+    memset(out, 0, sizeof out);
+    b = buf_over(out, sizeof out - 1);
+    assert_true(read_text("providers:\n- { name: a, dialect: openai, url: https://a.example }\n"
+                          "- { name: b, dialect: openai, url: https://b.example }\n"
+                          "models: [{ name: m, targets: [a/x], on_content_filter: b/y }]\n",
+                          &c, &e));
+    assert_int_equal(config_warnings(&c, &b), 1);
+    assert_non_null(strstr(out, "so b (on_content_filter) is never asked with one; give it `keys`"));
 }
 
 static void hosts_and_paths_are_read(void **state)

@@ -287,10 +287,11 @@ static drive_place host_place(void *user, const daruma_target *t)
     return (drive_place){.d = o->speaks[t->host], .site = (uint64_t)t->host + 1, .own_key = true};
 }
 
-static const daruma_target *host_targets(void *user, daruma_str model, size_t *n, daruma_watch_mode *watch)
+static const daruma_target *host_targets(void *user, daruma_str model, uint64_t conversation, size_t *n,
+                                         daruma_watch_mode *watch)
 {
     world *o = user;
-    (void)model;
+    (void)model, (void)conversation;
     *n = o->ntargets;
     *watch = DARUMA_WATCH_OFF;
     return o->targets;

@@ -30,10 +30,11 @@ static daruma_net net_of(daruma_str name)
 
 static daruma_flaw flaw_of(daruma_str name)
 {
-    return str_eq(name, S("broken"))   ? DARUMA_FLAW_BROKEN
-           : str_eq(name, S("cut"))    ? DARUMA_FLAW_CUT
-           : str_eq(name, S("silent")) ? DARUMA_FLAW_SILENT
-                                       : DARUMA_FLAW_NONE;
+    return str_eq(name, S("broken"))     ? DARUMA_FLAW_BROKEN
+           : str_eq(name, S("cut"))      ? DARUMA_FLAW_CUT
+           : str_eq(name, S("silent"))   ? DARUMA_FLAW_SILENT
+           : str_eq(name, S("filtered")) ? DARUMA_FLAW_FILTERED
+                                         : DARUMA_FLAW_NONE;
 }
 
 static daruma_evidence evidence_of(daruma_str line, daruma_arena *a)

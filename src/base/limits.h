@@ -21,6 +21,7 @@
 #define HTTP_HEAD_BYTES_MAX        (64u << 10) /* request or answer head; Node allows 16 KiB, agents send large betas */
 #define HTTP_HEADERS_MAX           128         /* fields in one head */
 #define HTTP_URL_BYTES_MAX         (16u << 10) /* request target */
+#define MULTIPART_BOUNDARY_MAX     70          /* characters of a form's boundary: RFC 2046, 5.1.1 */
 #define HTTP_CHUNK_LINE_BYTES_MAX  256         /* chunk size with extensions */
 #define BODY_BYTES_MAX             (64u << 20) /* request body, default of `limits.body` */
 #define ALL_BODIES_BYTES_MAX       (1u << 30)  /* of all request bodies at a time, default of `limits.memory` */
@@ -94,7 +95,8 @@
 #define ALONE_MS_MIN               500 /* between two calls to what seems to be down, for those who have nobody else */
 #define ALONE_LOOK_MS              200 /* who is short of time looks again after this whether it is back */
 #define REST_MS_MAX                30000 /* the longest rest that nobody named: what is back is noticed within it */
-#define HEARSAY_REST_MS_MAX        5000  /* ... of which words alone speak: the next request finds out more */
+#define PACE_MS_MAX                20000 /* until a stated limit ends, to be waited for: some state when all of it is back */
+#define HEARSAY_REST_MS_MAX        5000 /* ... of which words alone speak: the next request finds out more */
 #define HEDGE_MS_MIN               250 /* of silence before another is asked: less is noise, of the network and of this machine */
 #define HEDGE_UNKNOWN_MS           2000  /* ... where nothing is known of the model, and no head of a stream came */
 #define HEDGE_PLAIN_MS             5000  /* ... and no head of an answer in one piece, which comes when it is ready */
@@ -158,7 +160,10 @@
 #define KEY_COMMAND_MS_MAX         15000  /* a key command; password managers may ask a daemon */
 #define ESCAPES_UNDONE_MAX         8      /* times that escapes of a path are undone; nobody escapes more than twice */
 #define REFUSED_TOLD_EVERY_MS      1000 /* events of requests refused at the door, for each reason: strangers send many */
-#define REFUSED_SHOWN_BYTES        200 /* of a name or path that is refused, in such an event */
+#define REFUSED_SHOWN_BYTES        200        /* of a name or path that is refused, in such an event */
+#define MODELS_MS_MAX              5000       /* for providers to list their models: a person waits for the menu */
+#define MODELS_LIST_BYTES_MAX      (4u << 20) /* of one provider's list; OpenRouter's has some 500 KiB */
+#define PASSING_NAMES_MAX          256 /* places in a body that name the model: Gemini takes 100 texts in one call */
 #define EVENT_SUBSCRIBERS_MAX      64  /* listeners on /daruma/events */
 #define METER_ROWS_MAX             256 /* models with a row of their own in /metrics; clients name them */
 #define METER_OTHERS_MAX           64  /* ... and providers with one for all other models: CONFIG_PROVIDERS_MAX */

@@ -2,10 +2,12 @@
 #include "chaos/honest.h"
 #include "chaos/keep.h"
 #include "chaos/play.h"
+#include "chaos/rate.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "sys/sys.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -48,7 +50,7 @@ static daruma_ms now_of(const chaos *k)
 
 /* ---- what is known of a call ------------------------------------------------------------------------- */
 
-static const script_key *key_of(const script *s, daruma_str key)
+static script_key *key_of(const script *s, daruma_str key)
 {
     for (size_t i = 0; i < s->nkeys; i++)
         if (str_eq(s->keys[i].value, key))
@@ -155,14 +157,20 @@ static scene scene_of(chaos *k, ask *q, daruma_arena *a)
 }
 
 /* The key first, as providers do; then the faults; then what the request itself deserves. */
-static plan make_plan(chaos *k, ask *q, const fault **f, bool *good, daruma_arena *a)
+static plan choose_plan(chaos *k, ask *q, const fault **f, bool *good, daruma_arena *a)
 {
     scene x = scene_of(k, q, a);
     const fault_kind *kind = NULL;
-    refusal r = validate_key(q, k->script->nkeys == 0 || key_of(k->script, q->key), a);
-    *f = r.status ? NULL : pick_fault(k, q, &kind);
+    script_key *key = key_of(k->script, q->key);
+    refusal r = validate_key(q, k->script->nkeys == 0 || key, a);
+    plan limited;
+    *f = NULL;
     if (r.status)
         return plan_refusal(q, &r, a);
+    if (key && key->limit && q->route == ROUTE_GENERATE &&
+        !rate_allows(key, q, &x.limits, &x.manner, now_of(k), a, &limited))
+        return limited;
+    *f = pick_fault(k, q, &kind);
     if (!*f) {
         plan p = plan_honest(&x, a);
         *good = p.a.status == 200;
@@ -177,6 +185,15 @@ static plan make_plan(chaos *k, ask *q, const fault **f, bool *good, daruma_aren
             return honest;
         }
     }
+    return p;
+}
+
+static plan make_plan(chaos *k, ask *q, const fault **f, bool *good, daruma_arena *a)
+{
+    plan p = choose_plan(k, q, f, good, a);
+    const script_key *key = key_of(k->script, q->key);
+    if (key && key->limit && q->route == ROUTE_GENERATE && !p.raw)
+        rate_state(key, q->wire, now_of(k), sys_moment().wall, a, &p.a);
     return p;
 }
 

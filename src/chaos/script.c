@@ -198,6 +198,7 @@ static void key_fits(conf *r, void *base, void *item, size_t index)
     (void)base;
     buf_printf(&name, "key%zu", index + 1);
     k->name = k->name.n ? k->name : buf_str(&name);
+    k->per = k->per ? k->per : 60000;
 }
 
 /* ---- hooks of expectations -------------------------------------------------------------------- */
@@ -408,6 +409,8 @@ static const conf_shape models_shape = {.of = CONF_ROWS(model_rows), .like = "{ 
 static const conf_option key_rows[] = {
     {"account", CONF_TEXT, AT(script_key, account), .help = "who it belongs to"},
     {"name", CONF_TEXT, AT(script_key, name), .help = "what reports call it"},
+    {"limit", CONF_INTEGER, AT(script_key, limit), .min = 1, .max = 1000000, .help = "calls that it may make in `per`; answers say what is left"},
+    {"per", CONF_DURATION, AT(script_key, per), .min = 1, .max = 24 * 3600 * 1000, .help = "how long that is: 10s, a minute unless said"},
 };
 static const conf_shape keys_shape = {.of = CONF_ROWS(key_rows), .like = "{ key: { account: a } }", .size = sizeof(script_key),
     .name_at = offsetof(script_key, value), .fits = key_fits};

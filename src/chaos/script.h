@@ -21,6 +21,10 @@ typedef struct script_key {
     daruma_str value;   /* the secret */
     daruma_str account; /* its owner; empty: nobody in particular */
     daruma_str name;    /* for reports: as written, or "key1" in order */
+    int64_t limit;      /* calls that it may make ... */
+    daruma_ms per;      /* ... in so long; 0: no limit */
+    int64_t used;       /* those of the window at hand ... */
+    daruma_ms until;    /* ... which ends then */
 } script_key;
 
 typedef enum expect_what {

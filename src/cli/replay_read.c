@@ -104,6 +104,8 @@ static bool read_target(replay_reader *r, daruma_str v, replay_scene *s)
         if (str_eq(name, S("window"))) {
             if (!read_number(r, value, &t.window))
                 return false;
+        } else if (str_eq(name, S("reserve"))) {
+            t.reserve = str_eq(value, S("on"));
         } else if (!t.key.n) {
             t.key = name;
         } else if (!t.account.n) {

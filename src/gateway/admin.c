@@ -78,6 +78,8 @@ static void put_target(daruma_buf *b, const gateway *g, const daruma_target *t, 
     buf_json(b, t->account);
     BUF_LIT(b, ",\"key\":");
     buf_json(b, t->key);
+    if (t->reserve)
+        BUF_LIT(b, ",\"reserve\":true");
     buf_printf(b, ",\"well\":%s", h.well ? "true" : "false");
     if (!h.well)
         buf_printf(b, ",\"why\":\"%s\",\"who\":\"%s\",\"well_in_ms\":%lld", daruma_kind_name(h.why),
@@ -239,7 +241,7 @@ static size_t count_targets(const gateway *g, size_t *well)
     size_t all = 0;
     *well = 0;
     for (size_t r = 0; r < s->nroutes; r++)
-        for (size_t t = 0; t < s->routes[r].ntargets; t++, all++)
+        for (size_t t = 0; t < s->routes[r].ntargets && !s->routes[r].targets[t].reserve; t++, all++)
             *well += daruma_health_look(g->drive.health, &s->routes[r].targets[t], now).well;
     return all;
 }

@@ -94,7 +94,7 @@ static void size_fits(conf *r, const config *c)
 {
     size_t ways = 0;
     for (size_t m = 0; m < c->nmodels; m++)
-        for (size_t i = 0; i < c->models[m].ntargets; i++)
+        for (size_t i = 0; i < c->models[m].ntargets + c->models[m].nreserve; i++)
             ways += c->providers[c->models[m].targets[i].provider].nkeys + 1;
     conf_go(r, "models");
     if (ways > CONFIG_WAYS_MAX)
@@ -154,12 +154,33 @@ static void lay_judgements(conf *r, config *c)
     c->policy.nrules += c->njudge;
 }
 
+/* Targets in reserve stand behind the others. */
+static void lay_reserves(conf *r, config *c)
+{
+    for (size_t i = 0; i < c->nmodels; i++) {
+        config_model *m = &c->models[i];
+        if (!m->on_filter.model.n)
+            continue;
+        config_target *all = ARENA_NEW(r->a, config_target, m->ntargets + 1);
+        if (!all) {
+            conf_full(r);
+            return;
+        }
+        memcpy(all, m->targets, m->ntargets * sizeof *all);
+        all[m->ntargets] = m->on_filter;
+        all[m->ntargets].window = all[m->ntargets].max_output = -1;
+        m->targets = all;
+        m->nreserve = 1;
+    }
+}
+
 static void settle(conf *r, void *root)
 {
     config *c = root;
     reading *d = r->user;
     settle_clocks(c);
     lay_judgements(r, c);
+    lay_reserves(r, c);
     c->policy.hedge &= c->hedge == HEDGE_AUTO;
     if (c->events_stderr == CONFIG_STDERR_AUTO)
         c->events_stderr = isatty(STDERR_FILENO);
@@ -282,6 +303,14 @@ int config_provider_of(const config *c, const dialect *d)
         if (c->providers[i].dialect == d)
             return (int)i;
     return d == &dialect_openai_responses ? config_provider_of(c, &dialect_openai) : -1;
+}
+
+int config_provider_of_path(const config *c, const dialect *d)
+{
+    int i = config_provider_of(c, d);
+    if (i < 0 && d != &dialect_anthropic)
+        i = config_provider_of(c, &dialect_openai_responses);
+    return i < 0 && c->nproviders ? 0 : i;
 }
 
 static bool is_form(daruma_str name)

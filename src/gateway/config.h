@@ -31,12 +31,16 @@ typedef struct config_target {
     int provider;               /* index */
     daruma_str model;           /* `*` in it stands for the name that the client asked for */
     int64_t window, max_output; /* tokens, -1: the model's */
+    uint32_t weight;            /* its share of new conversations; 0: asked when others cannot be, or in its order where
+                                   no target has any */
 } config_target;
 
 typedef struct config_model {
-    daruma_str name; /* as clients ask for it; with `*` a form of names */
-    config_target *targets;
+    daruma_str name;        /* as clients ask for it; with `*` a form of names */
+    config_target *targets; /* behind them, when read, those in reserve */
     size_t ntargets;
+    size_t nreserve;            /* one: on_filter */
+    config_target on_filter;    /* who is asked when a content filter refused; model empty: nobody */
     int64_t window, max_output; /* tokens, -1 unknown: learned */
     int watch;                  /* 0 as for all, else 1 + daruma_watch_mode */
 } config_model;
@@ -157,6 +161,9 @@ const config_model *config_model_of(const config *c, daruma_str asked);
 /* The provider for a request whose model no `models` entry names: the first that speaks `d`; providers of "openai" are
  * asked for "openai-responses" when no provider of its own is there. Index, -1 none. */
 int config_provider_of(const config *c, const dialect *d);
+/* The provider for a path of `d` that no dialect of ours reads, and the one that clients' own keys are meant for there.
+ * Index, -1 none. */
+int config_provider_of_path(const config *c, const dialect *d);
 
 /* Why a log cannot be appended to, or made: an errno, 0 when it can. Nothing is made. */
 int config_log_errno(daruma_str file);

@@ -200,14 +200,31 @@ static void *header_named(conf *r, void *base, void *item, daruma_str key)
     return item;
 }
 
-static void target_fits(conf *r, void *base, void *item, size_t index)
+/* `*` in a target needs one in the name that clients ask for. */
+static void star_fits(conf *r, const config_model *m, const config_target *t)
 {
-    config_model *m = base;
-    config_target *t = item;
     if (str_findch(t->model, '*') != STR_NONE && str_findch(m->name, '*') == STR_NONE)
         conf_wrong(
             r,
             "`*` stands for the name that is asked for, and this model has one name\nwrite the provider's name for it");
+}
+
+static void model_fits(conf *r, void *base, void *item, size_t index)
+{
+    const config_model *m = item;
+    (void)base, (void)index;
+    conf_step(r, "on_content_filter");
+    star_fits(r, m, &m->on_filter);
+    if (m->ntargets && m->on_filter.model.n && m->targets[0].provider == m->on_filter.provider &&
+        str_eq(m->targets[0].model, m->on_filter.model))
+        conf_wrong(r, "this is the model's first target, which refused\nname another one");
+}
+
+static void target_fits(conf *r, void *base, void *item, size_t index)
+{
+    config_model *m = base;
+    config_target *t = item;
+    star_fits(r, m, t);
     for (size_t i = 0; i < index; i++)
         if (m->targets[i].provider == t->provider && str_eq(m->targets[i].model, t->model)) {
             conf_wrong(r, "this target stands here twice\nremove one");
@@ -427,6 +444,8 @@ static const conf_option targets_rows[] = {
      .help = "Tokens that fit into its context window, where it differs from the model's."},
     {"max_output", CONF_INTEGER, AT(config_target, max_output), .min = 1, .max = WINDOW_TOKENS_MAX, .fallback = "model", .word = "model", .word_is = -1,
      .help = "Tokens that one of its answers may have, where it differs from the model's."},
+    {"weight", CONF_INTEGER, AT(config_target, weight), .min = 0, .max = 10000, .fallback = "0",
+     .help = "Its share of conversations: of targets with the weights 3 and 1 the first gets three of four, and each conversation stays with its own while that is well. Where any target of a model has a weight, those without are asked when the others fail."},
 };
 static const conf_shape targets_shape = {.of = CONF_ROWS(targets_rows), .element = &targets_element, .size = sizeof(config_target),
     .min = 1, .max = DARUMA_CASE_TRIED, .fits = target_fits};
@@ -442,11 +461,13 @@ static const conf_option models_rows[] = {
      .help = "Tokens that fit into the context window: what a conversation is shortened to, and which target is wider. Learned from what a model refuses when it is not said."},
     {"max_output", CONF_INTEGER, AT(config_model, max_output), .min = 1, .max = WINDOW_TOKENS_MAX, .fallback = "learned", .word = "learned", .word_is = -1,
      .help = "Tokens that one answer may have."},
+    {"on_content_filter", VALUE(read_target, show_target, "a target like provider/model"), AT(config_model, on_filter.model), .min = 1, .max = 300, .says = "nobody",
+     .help = "Who is asked, once, when a provider's content filter refused the request, or withheld its answer before any of it went out. Only when it is said: another model answers then what the first one would not."},
     {"watch", CONF_ENUM, AT(config_model, watch), .fallback = "default", .words = "default off observe guide enforce",
      .help = "What is done about agents that go in circles with this model; `default` is the file's `watch`."},
 };
 static const conf_shape models_shape = {.of = CONF_ROWS(models_rows), .like = "{ name: best, targets: [main/gpt-5] }", .size = sizeof(config_model), .max = CONFIG_MODELS_MAX,
-    .thing = "model", .name_at = offsetof(config_model, name)};
+    .thing = "model", .name_at = offsetof(config_model, name), .fits = model_fits};
 
 static const conf_option client_models_element = {
     NULL, CONF_TEXT, .size = sizeof(daruma_str), .min = 1, .max = 200,

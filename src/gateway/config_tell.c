@@ -85,6 +85,14 @@ static void put_model(const config *c, const config_model *m, daruma_buf *out)
         buf_put(out, c->providers[m->targets[i].provider].name);
         BUF_LIT(out, "/");
         buf_put(out, m->targets[i].model);
+        if (m->targets[i].weight)
+            buf_printf(out, " (weight %u)", m->targets[i].weight);
+    }
+    if (m->nreserve) {
+        BUF_LIT(out, "; on a content filter ");
+        buf_put(out, c->providers[m->on_filter.provider].name);
+        BUF_LIT(out, "/");
+        buf_put(out, m->on_filter.model);
     }
     if (m->window >= 0)
         buf_printf(out, "; window %lld", (long long)m->window);
@@ -173,15 +181,15 @@ static size_t warn_provider(const config_provider *p, daruma_buf *out)
 static size_t warn_model(const config *c, const config_model *m, daruma_buf *out)
 {
     size_t ways = 0, n = 0;
-    for (size_t i = 0; i < m->ntargets; i++) {
+    for (size_t i = 0; i < m->ntargets + m->nreserve; i++) {
         size_t keys = c->providers[m->targets[i].provider].nkeys;
         ways += keys ? keys : 1;
         const config_provider *p = &c->providers[m->targets[i].provider];
         if (config_out_of_reach(c, m, p->dialect, i) && ++n)
             buf_printf(out,
                        "model " STR_FMT ": clients' keys go to its first target without keys, so " STR_FMT
-                       " is never asked with one; give it `keys`\n",
-                       STR_ARG(m->name), STR_ARG(p->name));
+                       " %sis never asked with one; give it `keys`\n",
+                       STR_ARG(m->name), STR_ARG(p->name), i < m->ntargets ? "" : "(on_content_filter) ");
     }
     if (ways <= DARUMA_CASE_TRIED)
         return n;

@@ -224,7 +224,8 @@ static void join(exchange *x, daruma_event *e)
     static const daruma_str sessions[] = {LIT("x-session-id"), LIT("session_id"), LIT("session-id"),
                                           LIT("x-claude-code-session-id")};
     const http_head *h = &x->c->head;
-    e->client = lock_client(&x->s->cfg, h);
+    const config_client *client = lock_client(&x->s->cfg, h);
+    e->client = client ? client->name : (daruma_str){0};
     if (e->input_tokens >= 0 || e->output_tokens >= 0)
         e->cost = config_cost(&x->s->cfg, e->target, e->input_tokens, e->output_tokens);
     e->request_id = exchange_redact(x, NULL, (daruma_str){0}, first_field(h, ids, COUNT(ids)));
@@ -251,33 +252,37 @@ static void on_holds(void *user, int64_t bytes)
         server_holds_less(x->g->srv, (size_t)-bytes);
 }
 
-/* Which provider a path goes to that is nobody's dialect. */
-static int provider_of_path(const setup *s, const http_head *h)
-{
-    const dialect *d = head_dialect(h);
-    int i = config_provider_of(&s->cfg, d);
-    if (i < 0 && d != &dialect_anthropic)
-        i = config_provider_of(&s->cfg, &dialect_openai_responses);
-    return i < 0 && s->cfg.nproviders ? 0 : i;
-}
-
 static daruma_watch_mode watch_of(const config *c, daruma_str model)
 {
     const config_model *m = config_model_of(c, model);
     return m && m->watch ? (daruma_watch_mode)(m->watch - 1) : c->watch;
 }
 
-static const daruma_target *on_targets(void *user, daruma_str model, size_t *n, daruma_watch_mode *watch)
+uint64_t exchange_share(const exchange *x, uint64_t conversation)
+{
+    daruma_str body = x->c->body;
+    return conversation ? conversation ^ x->credential : XXH3_64bits_withSeed(body.p, body.n, x->credential);
+}
+
+static const daruma_target *on_targets(void *user, daruma_str model, uint64_t conversation, size_t *n,
+                                       daruma_watch_mode *watch)
 {
     const exchange *x = user;
-    asker who = {.credential = x->credential, .share = x->share};
+    const http_head *h = &x->c->head;
+    asker who = {.credential = x->credential};
     *n = 0;
-    *watch = wishes_off(&x->c->head) ? DARUMA_WATCH_OFF : watch_of(&x->s->cfg, model);
+    *watch = wishes_off(h) ? DARUMA_WATCH_OFF : watch_of(&x->s->cfg, model);
     if (x->d) {
-        const daruma_target *t = setup_targets(x->s, x->d, model, &who, x->c->arena, n);
-        return wishes_targets(&x->c->head, t, n, x->c->arena);
+        who.share = exchange_share(x, conversation);
+        return wishes_targets(h, setup_targets(x->s, x->d, model, &who, x->c->arena, n), n, x->c->arena);
     }
-    int provider = provider_of_path(x->s, &x->c->head);
+    if (x->passing) {
+        *n = x->passing->ntargets;
+        return wishes_targets(h, x->passing->targets, n, x->c->arena);
+    }
+    int provider = config_provider_of_path(&x->s->cfg, head_dialect(h));
+    if (provider >= 0 && x->s->cfg.providers[provider].spread)
+        who.share = exchange_share(x, 0);
     return provider < 0 ? NULL : setup_provider_targets(x->s, provider, (daruma_str){0}, &who, x->c->arena, n);
 }
 
@@ -375,18 +380,6 @@ const drive_host exchange_host = {
 
 /* ---- what the client does ---- */
 
-/* POSTs that change nothing on the server: a second one does no harm. */
-static bool path_is_pure(daruma_str path)
-{
-    static const daruma_str pure[] = {
-        LIT("/embeddings"),  LIT("/count_tokens"), LIT("/moderations"),       LIT("/rerank"),
-        LIT(":countTokens"), LIT(":embedContent"), LIT(":batchEmbedContents")};
-    for (size_t i = 0; i < COUNT(pure); i++)
-        if (str_ends(path, pure[i]))
-            return true;
-    return false;
-}
-
 static bool method_is_safe(daruma_str m)
 {
     return str_eq(m, S("GET")) || str_eq(m, S("HEAD")) || str_eq(m, S("OPTIONS"));
@@ -435,6 +428,38 @@ static const daruma_failure *came_back(daruma_failure *f)
     return f;
 }
 
+static void on_client_gone(exchange *x)
+{
+    gateway_drive(x->g);
+    session_gone(x->session);
+}
+
+static void on_client_drained(exchange *x)
+{
+    gateway_drive(x->g);
+    session_drained(x->session);
+}
+
+static void on_key_here(exchange *x)
+{
+    gateway_drive(x->g);
+    session_key_here(x->session);
+}
+
+static const exchange_ops session_ops = {.gone = on_client_gone, .drained = on_client_drained, .key_here = on_key_here};
+
+/* What a client reads whose request can go to nobody. */
+static daruma_str no_target(const exchange *x)
+{
+    if (http_header(&x->c->head, S("x-daruma-targets")).n)
+        return S(
+            "None of the targets in the header x-daruma-targets is one of this model's in daruma's configuration.");
+    if (x->passing)
+        return S("No target of this model in daruma's configuration knows this path: requests to it are not converted "
+                 "for other dialects. Ask for another model, or add a target of the path's dialect.");
+    return S("No provider in daruma's configuration speaks the dialect of this path, or none is meant for this model.");
+}
+
 void exchange_begin(gateway *g, call *c)
 {
     exchange *x = exchange_take(g);
@@ -445,52 +470,33 @@ void exchange_begin(gateway *g, call *c)
     }
     bool ours;
     c->user = x;
+    x->ops = &session_ops;
     x->c = c;
     x->s = setup_hold(g->now);
     x->credential = head_credential(g, &c->head, &ours);
     x->d = str_eq(c->head.method, S("POST")) ? dialect_of_path(c->head.path) : NULL;
-    x->share = x->s->spreads ? XXH3_64bits(c->body.p, c->body.n) : 0;
+    if (!x->d)
+        x->passing = passing_read(x);
     daruma_failure loop;
-    session_request q = {
-        .d = x->d,
-        .body = c->body,
-        .arena = c->arena,
-        .options = &x->s->options,
-        .safe = method_is_safe(c->head.method) || path_is_pure(c->head.path),
-        .head_only = str_eq(c->head.method, S("HEAD")),
-        .credential = x->credential,
-        .waits = -1,
-        .speaks = head_dialect(&c->head),
-        .refused = ours ? came_back(&loop) : NULL,
-        .no_target =
-            http_header(&c->head, S("x-daruma-targets")).n
-                ? S("None of the targets in the header x-daruma-targets is one of this model's in daruma's "
-                    "configuration.")
-                : S("No provider in daruma's configuration speaks the dialect of this path, or none is meant for this "
-                    "model.")};
+    session_request q = {.d = x->d,
+                         .body = c->body,
+                         .arena = c->arena,
+                         .options = &x->s->options,
+                         .safe = method_is_safe(c->head.method) || passing_is_cheap(c->head.path),
+                         .head_only = str_eq(c->head.method, S("HEAD")),
+                         .credential = x->credential,
+                         .waits = -1,
+                         .speaks = head_dialect(&c->head),
+                         .refused = ours         ? came_back(&loop)
+                                    : x->passing ? passing_refused(x->passing, c->arena)
+                                                 : NULL,
+                         .passing_model = x->passing ? x->passing->model : (daruma_str){0},
+                         .no_target = no_target(x)};
     trace_begin(x);
     read_fields(&c->head, &q);
-    if (x->d)
+    if (x->d || x->passing)
         wishes_read(&c->head, &q, c->arena);
     if (x->d == &dialect_gemini && !q.opaque)
         read_path(c, &q);
     session_open(x->session, gateway_drive(g), x, &q);
-}
-
-void exchange_gone(exchange *x)
-{
-    gateway_drive(x->g);
-    session_gone(x->session);
-}
-
-void exchange_drained(exchange *x)
-{
-    gateway_drive(x->g);
-    session_drained(x->session);
-}
-
-void exchange_key_here(exchange *x)
-{
-    gateway_drive(x->g);
-    session_key_here(x->session);
 }

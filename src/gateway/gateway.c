@@ -26,7 +26,7 @@ static void on_request(call *c, void *user)
 {
     gateway *g = user;
     bool refused = guard_refuses(g, c) || path_refused_form(g, c) || upgrade_refuses(c);
-    if (!refused && !admin_handles(g, c) && !lock_refuses(g, c) && !path_refused_unknown(g, c))
+    if (!refused && !admin_handles(g, c) && !lock_refuses(g, c) && !path_refused_unknown(g, c) && !models_answers(g, c))
         exchange_begin(g, c);
 }
 
@@ -34,7 +34,7 @@ static void on_gone(call *c, void *user)
 {
     gateway *g = user;
     if (c->user)
-        exchange_gone(c->user);
+        ((exchange *)c->user)->ops->gone(c->user);
     else
         events_unsubscribe(g->events, c);
 }
@@ -43,7 +43,7 @@ static void on_drained(call *c, void *user)
 {
     (void)user;
     if (c->user)
-        exchange_drained(c->user);
+        ((exchange *)c->user)->ops->drained(c->user);
 }
 
 static const server_ops ops = {.request = on_request, .gone = on_gone, .drained = on_drained, .refusal = call_words};

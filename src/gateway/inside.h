@@ -63,7 +63,7 @@ typedef struct key_state {
 
 /* The secret of a provider's key if it is at hand. */
 bool key_ready(const key_state *k, daruma_str *secret);
-/* Runs the key's command and calls session_key_here() for `x` (NULL: nobody waits) afterwards. */
+/* Runs the key's command and calls exchange_ops.key_here() for `x` (NULL: nobody waits) afterwards. */
 void key_fetch(setup *s, key_state *k, exchange *x);
 void key_forget(key_state *k, exchange *x); /* x does not wait any more */
 void keys_stop(gateway *g);                 /* ends every command under way */
@@ -77,9 +77,9 @@ typedef struct route {
     daruma_str model;
     daruma_target *targets; /* those with keys of our own */
     size_t ntargets;
-    bool clients; /* some of its providers have none: they get the client's */
-    bool spread;  /* keys of some of its providers are spread */
-    bool form;    /* its name has a `*`: whom a request goes to is known when it asks */
+    bool form; /* its name has a `*` */
+    bool asks; /* whom a request goes to is known when it asks: it is a form, load is shared, or some providers get the
+                  client's key */
 } route;
 
 struct setup {
@@ -91,7 +91,6 @@ struct setup {
     key_state **keys; /* per provider, per key */
     route *routes;
     size_t nroutes;
-    bool spreads;    /* some provider's keys are spread */
     uint64_t *sites; /* of each provider: the same for those at one host and port */
     drive_options options;
     client_rate *rates; /* of each of `clients` */
@@ -103,21 +102,29 @@ struct setup {
 setup *setup_new(gateway *g, const config *running, bool *waits, daruma_buf *why);
 setup *setup_hold(setup *s);
 void setup_drop(setup *s);
+/* ---- routes/targets.c: whom a request may go to ---- */
+
+/* For each model of the file: all keys of its first target, then all of its second, and so on. False: no memory. */
+bool setup_routes_build(setup *s);
 /* For whom targets are looked for. */
 typedef struct asker {
     uint64_t credential; /* hash of what the client sent */
-    uint64_t share; /* of the request: which of a provider's keys comes first where they are spread. The same for the
-                       same request, so that its repetition meets them in the same order */
+    uint64_t share; /* of the conversation: which key of a provider comes first, and which target, where load is shared.
+                       The same for all its requests, so that prompt caches are met */
 } asker;
 /* Targets of a request: those of the model if one is configured, else those of `default`, else all keys of the first
  * provider of its dialect, else those of the first provider with a key: the conversation is translated then.
  * `credential`: hash of what the client sent. NULL: nobody speaks that dialect. */
 const daruma_target *setup_targets(const setup *s, const dialect *d, daruma_str model, const asker *who,
                                    daruma_arena *a, size_t *n);
+/* Targets of a request that nothing of is converted: of its model's those alone whose provider speaks `d`. NULL: the
+ * configuration has no word for that model, or one that is for many and leads to no such target. */
+const daruma_target *setup_targets_of(const setup *s, const dialect *d, daruma_str model, const asker *who,
+                                      daruma_arena *a, size_t *n);
 const daruma_target *setup_provider_targets(const setup *s, int provider, daruma_str model, const asker *who,
                                             daruma_arena *a, size_t *n);
 
-/* ---- wishes.c: what a client asks of daruma itself, in x-daruma-* fields ---- */
+/* ---- routes/wishes.c: what a client asks of daruma itself, in x-daruma-* fields ---- */
 
 /* Lays them over what is configured for `q`; what cannot be read makes it a refusal. Lives in `a`. */
 void wishes_read(const http_head *h, session_request *q, daruma_arena *a);
@@ -125,6 +132,41 @@ void wishes_read(const http_head *h, session_request *q, daruma_arena *a);
 bool wishes_off(const http_head *h);
 /* Of the targets of a request those that its client names, in that order; all without the field. */
 const daruma_target *wishes_targets(const http_head *h, const daruma_target *t, size_t *n, daruma_arena *a);
+
+/* ---- routes/passing.c: models that requests name which only pass through ---- */
+
+/* The model of such a request, the places that name it, and where it goes. */
+typedef struct passing {
+    const dialect *d;   /* whose path it is */
+    daruma_str model;   /* as the client asks for it */
+    daruma_str in_path; /* where the path names it, escapes kept; empty: it does not */
+    daruma_str *places; /* where the body names it, in order: values of JSON, of a form, ... */
+    size_t nplaces;
+    bool crowded;                 /* there are more than PASSING_NAMES_MAX: not all can have the target's name */
+    bool json;                    /* ... that are JSON strings */
+    const daruma_target *targets; /* of that model, which know the path; there may be none */
+    size_t ntargets;
+} passing;
+
+/* Reads the model of a request, and looks up its targets. NULL: it names none that the configuration speaks of, or in
+ * no way that we know; then it goes where all others of its dialect go. Lives in the call's arena. */
+passing *passing_read(const exchange *x);
+/* Why it is refused: not all that names the model can have the target's name. NULL: it is not. Lives in `a`. */
+const daruma_failure *passing_refused(const passing *p, daruma_arena *a);
+/* May a request be sent again, although no dialect of ours reads it, and the first one may have been run? A second one
+ * changes nothing on a server, and costs next to nothing. */
+bool passing_is_cheap(daruma_str path);
+/* Path and body with the model's name at the target in the place of the client's. */
+daruma_str passing_path(const passing *p, daruma_str path, daruma_str model, daruma_arena *a);
+void passing_body(const passing *p, daruma_str body, daruma_str model, daruma_arena *a, daruma_str ret[4]);
+
+/* ---- routes/models.c: lists of models ---- */
+
+/* Is it a list of models (*ret_name is empty), or one of them (its name, as the path has it)? */
+bool models_path(const http_head *h, daruma_str *ret_name);
+/* Answers a list of models, or begins to, and a model of the configuration. False: it is one provider's to answer, or
+ * came back to us. */
+bool models_answers(gateway *g, call *c);
 
 /* ---- events.c: the event log ---- */
 
@@ -204,8 +246,16 @@ driver *gateway_drive(gateway *g);           /* the driver, told what time it is
 
 /* ---- exchange.c: the host of one session ---- */
 
+/* What happens to a request, for a session or for what stands in its place. */
+typedef struct exchange_ops {
+    void (*gone)(exchange *x);     /* the client left */
+    void (*drained)(exchange *x);  /* it has read what waited for it */
+    void (*key_here)(exchange *x); /* a command that prints a key ended */
+} exchange_ops;
+
 struct exchange {
-    _Alignas(max_align_t) gateway *g;
+    _Alignas(max_align_t) const exchange_ops *ops;
+    gateway *g;
     setup *s;
     call *c;          /* NULL: the client left, or the answer is over */
     session *session; /* behind this struct */
@@ -215,8 +265,8 @@ struct exchange {
     int status;          /* that went to the client, 0 none yet */
     uint64_t credential; /* hash of what the client showed */
     uint64_t tenant;     /* the same keyed, 0 not asked for yet */
-    uint64_t share;      /* see asker */
     trace *trace;        /* NULL: it is not traced */
+    passing *passing;    /* the model of a request that only passes through; NULL: it names none of ours */
     job *job;            /* work for it is under way beside the loop */
     exchange *next_waiting, *next_idle;
 };
@@ -224,16 +274,17 @@ struct exchange {
 extern const drive_host exchange_host;
 extern const drive_rooms exchange_rooms; /* arenas and tables on malloc */
 void exchange_begin(gateway *g, call *c);
-void exchange_gone(exchange *x);
-void exchange_drained(exchange *x);
-void exchange_key_here(exchange *x); /* a key command ended */
 void exchange_free_idle(gateway *g);
 uint64_t exchange_tenant(exchange *x);
+/* asker.share: of the client's conversation, or of this request where none is known (0). */
+uint64_t exchange_share(const exchange *x, uint64_t conversation);
 
 /* ---- send.c: calls to providers ---- */
 
 const config_provider *exchange_provider(const exchange *x, const daruma_target *t);
 key_state *exchange_key(const exchange *x, const daruma_target *t); /* NULL: the client's own */
+/* The client's query, without a key that the provider is not to see. */
+daruma_str exchange_query(const exchange *x, const config_provider *p);
 void exchange_hand_over(void *handle, drive_call *to);
 drive_sent exchange_send(void *user, drive_call *c, const drive_request *r);
 const dialect *exchange_ask(void *user, drive_call *c, const daruma_target *t, const daruma_question *q,
@@ -292,6 +343,9 @@ bool guard_refuses(gateway *g, call *c);
 bool path_refused_form(gateway *g, call *c);
 /* Refuses a path that no API has and that `passthrough` does not open, with 404. False: it goes to a provider. */
 bool path_refused_unknown(gateway *g, call *c);
+/* A segment of a path, or a value of a query, with its escapes undone. *bad: it may be read in two ways, or there is no
+ * memory; else it stays as it was. */
+daruma_str path_text(daruma_str raw, daruma_arena *a, bool *bad);
 /* May that segment stand before the first word of an API's path? A version, or a prefix that gateways use. */
 bool path_is_lead(daruma_str segment);
 
@@ -305,8 +359,10 @@ bool lock_refuses(gateway *g, call *c);
 bool lock_refuses_admin(gateway *g, call *c);
 /* Is it a token of one of our clients, with or without "Bearer"? Such a one goes to no provider. */
 bool lock_is_token(const config *c, daruma_str value);
-/* The name of the client whose token the request shows; empty: nobody's. */
-daruma_str lock_client(const config *c, const http_head *h);
+/* The client whose token the request shows; NULL: nobody's. */
+const config_client *lock_client(const config *c, const http_head *h);
+/* May that client (NULL: anybody) ask for the model? */
+bool lock_allows(const config_client *k, daruma_str model);
 bool lock_prepare(setup *s); /* what clients had left of their rates goes on; false: there is no memory */
 
 /* ---- refuse.c ---- */

@@ -82,7 +82,7 @@ static void ran(int exit_code, daruma_str out, const char *why, void *user)
             x->next_waiting = k->waiting;
             k->waiting = x;
         } else {
-            exchange_key_here(x);
+            x->ops->key_here(x);
         }
         x = next;
     }
@@ -105,7 +105,7 @@ void key_fetch(setup *s, key_state *k, exchange *x)
         if (!x)
             return;
         key_forget(k, x);
-        exchange_key_here(x);
+        x->ops->key_here(x);
         return;
     }
     *r = (key_run){.s = setup_hold(s), .k = k, .next = s->g->key_runs};

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "gateway/inside.h"
+#include "net/multipart.h"
 
 /* A bucket of requests: it fills by `rate` shares a millisecond, and a request takes SHARES. */
 enum { SHARES = 60000 };
@@ -55,16 +56,18 @@ static int who_asks(const config *c, const http_head *h)
     return found;
 }
 
-daruma_str lock_client(const config *c, const http_head *h)
+const config_client *lock_client(const config *c, const http_head *h)
 {
     int who = c->nclients ? who_asks(c, h) : -1;
-    return who < 0 ? (daruma_str){0} : c->clients[who].name;
+    return who < 0 ? NULL : &c->clients[who];
 }
 
 /* ---- models ---------------------------------------------------------------------- */
 
-static bool may_ask(const config_client *k, daruma_str model)
+bool lock_allows(const config_client *k, daruma_str model)
 {
+    if (!k || !k->nmodels)
+        return true;
     for (size_t i = 0; i < k->nmodels; i++)
         if (str_glob(k->models[i], model))
             return true;
@@ -86,25 +89,27 @@ static size_t models_in(const config_client *k, daruma_str body, daruma_arena *a
         daruma_str model = json_text(value, a);
         n++;
         *ret = *bad ? *ret : model;
-        *bad |= !may_ask(k, model);
+        *bad |= !lock_allows(k, model);
     }
     return it.bad ? 0 : n;
 }
 
-/* `raw` as who reads the path has it. *bad: it may be read in two ways, or there is no memory. */
-static daruma_str name_read(daruma_str raw, daruma_arena *a, bool *bad)
+/* The same of a form, as audio and images come with. */
+static size_t models_in_form(const config_client *k, daruma_str type, daruma_str body, daruma_str *ret, bool *bad)
 {
-    char *name = raw.n ? arena_take(a, raw.n, 1) : NULL;
+    multipart m;
+    daruma_str name, value;
     size_t n = 0;
-    *bad |= raw.n && !name;
-    for (size_t i = 0; i < raw.n && name; i++) {
-        bool escape = raw.p[i] == '%' && raw.n - i > 2 && ch_hex(raw.p[i + 1]) >= 0 && ch_hex(raw.p[i + 2]) >= 0;
-        name[n] = escape ? (char)(ch_hex(raw.p[i + 1]) << 4 | ch_hex(raw.p[i + 2])) : raw.p[i];
-        *bad |= name[n] == '%'; /* an escape of an escape, or a broken one */
+    *bad = false;
+    multipart_open(&m, type, body);
+    while (multipart_next(&m, &name, &value)) {
+        if (!str_eq(name, S("model")))
+            continue;
         n++;
-        i += escape ? 2 : 0;
+        *ret = *bad ? *ret : value;
+        *bad |= !lock_allows(k, value);
     }
-    return name ? (daruma_str){name, n} : (daruma_str){0};
+    return m.bad ? 0 : n;
 }
 
 /* May the client ask for that model? "gpt-x:countTokens" is a call of gpt-x, "llama3:8b" a model. */
@@ -113,7 +118,7 @@ static bool may_call(const config_client *k, daruma_str name)
     size_t colon = name.n;
     while (colon && name.p[colon - 1] != ':')
         colon--;
-    return may_ask(k, name) || (colon && may_ask(k, str_sub(name, 0, colon - 1)));
+    return lock_allows(k, name) || (colon && lock_allows(k, str_sub(name, 0, colon - 1)));
 }
 
 /* May the client ask for every model that the path names? Providers take the model from there, and do not look at the
@@ -126,7 +131,7 @@ static bool path_models_allow(const config_client *k, daruma_str path, daruma_ar
                                          LIT("endpoints")};
     for (daruma_str rest = path; rest.n;) {
         bool bad = false, named = false;
-        daruma_str folder = name_read(str_cut(&rest, '/'), a, &bad), ahead = rest, one = str_cut(&ahead, '/');
+        daruma_str folder = path_text(str_cut(&rest, '/'), a, &bad), ahead = rest, one = str_cut(&ahead, '/');
         size_t more = ahead.n ? 1 + str_cut(&ahead, '/').n : 0;
         if (str_ieq(folder, S("batches"))) /* "messages/batches" as well */
             return false;
@@ -134,8 +139,8 @@ static bool path_models_allow(const config_client *k, daruma_str path, daruma_ar
             named |= one.n && str_ieq(folder, folders[i]);
         if (!named)
             continue;
-        *ret = name_read(one, a, &bad);
-        daruma_str two = name_read(str_sub(rest, 0, one.n + more), a, &bad);
+        *ret = path_text(one, a, &bad);
+        daruma_str two = path_text(str_sub(rest, 0, one.n + more), a, &bad);
         if (bad || !(str_eq(*ret, S("openapi")) || may_call(k, *ret) || may_call(k, two)))
             return false;
     }
@@ -149,43 +154,34 @@ static bool query_models_allow(const config_client *k, daruma_str query, daruma_
     while (query.n) {
         bool bad = false;
         daruma_str value = str_cut(&query, '&'), name = str_cut(&value, '=');
-        if (!str_ieq(name_read(name, a, &bad), S("model")))
+        if (!str_ieq(path_text(name, a, &bad), S("model")))
             continue;
-        *ret = name_read(value, a, &bad);
-        if (bad || !may_ask(k, *ret))
+        *ret = path_text(value, a, &bad);
+        if (bad || !lock_allows(k, *ret))
             return false;
     }
     return !a->full;
-}
-
-/* Lists the models, or shows one of them: "/v1/models", "/models/m", "/v1/models/org/m". */
-static bool lists_models(const http_head *h)
-{
-    daruma_str rest = str_from(h->path, 1), segment = str_cut(&rest, '/');
-    bool asks = str_eq(h->method, S("GET")) || str_eq(h->method, S("HEAD"));
-    while (path_is_lead(segment) && rest.n)
-        segment = str_cut(&rest, '/');
-    str_cut(&rest, '/');
-    str_cut(&rest, '/'); /* of a name of two words */
-    return asks && str_eq(segment, S("models")) && !rest.n;
 }
 
 /* False: the client may not ask for that. *named: the model, where it names one. */
 static bool models_allow(const config_client *k, call *c, daruma_str *named)
 {
     bool stream, bad;
-    daruma_str coded = http_header(&c->head, S("content-encoding"));
+    daruma_str coded = http_header(&c->head, S("content-encoding")), one;
     if (!k->nmodels)
         return true;
     if (!path_models_allow(k, c->head.path, c->arena, named) || !query_models_allow(k, c->head.query, c->arena, named))
         return false;
     if (!str_eq(c->head.method, S("POST"))) /* nobody reads a body then */
-        return lists_models(&c->head);
+        return models_path(&c->head, &one);
     if (dialect_path_model(c->head.path, named, &stream))
-        return may_ask(k, *named);
+        return lock_allows(k, *named);
     if (coded.n && !str_ieq(coded, S("identity")))
         return false;
-    return models_in(k, c->body, c->arena, named, &bad) && !bad;
+    daruma_str type = http_header(&c->head, S("content-type"));
+    size_t n = str_istarts(type, S("multipart/")) ? models_in_form(k, type, c->body, named, &bad)
+                                                  : models_in(k, c->body, c->arena, named, &bad);
+    return n && !bad;
 }
 
 /* ---- requests a minute -------------------------------------------------------------- */

@@ -116,14 +116,14 @@ static void put_targets(const page *p, const gateway *g, daruma_ms now)
     const setup *s = g->now;
     begin(p, "daruma_target_well", "gauge", "1: a configured target is asked in its turn; 0: it rests.");
     for (size_t r = 0; r < s->nroutes; r++)
-        for (size_t i = 0; !s->routes[r].form && i < s->routes[r].ntargets; i++) {
+        for (size_t i = 0; !s->routes[r].form && i < s->routes[r].ntargets && !s->routes[r].targets[i].reserve; i++) {
             const daruma_target *t = &s->routes[r].targets[i];
             put_target(p, "daruma_target_well", t, s->routes[r].model);
             buf_printf(p->out, "%d\n", daruma_health_look(g->drive.health, t, now).well);
         }
     begin(p, "daruma_target_rest_seconds", "gauge", "How long a target that is not well is asked after the others.");
     for (size_t r = 0; r < s->nroutes; r++)
-        for (size_t i = 0; !s->routes[r].form && i < s->routes[r].ntargets; i++) {
+        for (size_t i = 0; !s->routes[r].form && i < s->routes[r].ntargets && !s->routes[r].targets[i].reserve; i++) {
             const daruma_target *t = &s->routes[r].targets[i];
             daruma_condition h = daruma_health_look(g->drive.health, t, now);
             put_target(p, "daruma_target_rest_seconds", t, s->routes[r].model);

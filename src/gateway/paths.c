@@ -93,6 +93,21 @@ static bool is_opened(const config *c, daruma_str path)
     return false;
 }
 
+daruma_str path_text(daruma_str raw, daruma_arena *a, bool *bad)
+{
+    char *name = raw.n ? arena_take(a, raw.n, 1) : NULL;
+    size_t n = 0;
+    *bad |= raw.n && !name;
+    for (size_t i = 0; i < raw.n && name; i++) {
+        bool escape = raw.p[i] == '%' && raw.n - i > 2 && ch_hex(raw.p[i + 1]) >= 0 && ch_hex(raw.p[i + 2]) >= 0;
+        name[n] = escape ? (char)(ch_hex(raw.p[i + 1]) << 4 | ch_hex(raw.p[i + 2])) : raw.p[i];
+        *bad |= name[n] == '%'; /* an escape of an escape, or a broken one */
+        n++;
+        i += escape ? 2 : 0;
+    }
+    return name ? (daruma_str){name, n} : (daruma_str){0};
+}
+
 bool path_is_lead(daruma_str segment)
 {
     return config_is_version(segment) || is_in(leads, COUNT(leads), segment);

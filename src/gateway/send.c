@@ -77,7 +77,7 @@ void exchange_hand_over(void *handle, drive_call *to)
 
 /* The client's query; a key in it is the client's own, and goes no further than to providers that have none. A token
  * for daruma goes nowhere. */
-static daruma_str query_for(exchange *x, const config_provider *p)
+daruma_str exchange_query(const exchange *x, const config_provider *p)
 {
     daruma_str rest = x->c->head.query;
     bool ours = config_has_key(p) || lock_is_token(&x->s->cfg, head_query_key(&x->c->head));
@@ -100,12 +100,14 @@ static daruma_str target_path(exchange *x, const config_provider *p, const drive
     daruma_str model = r->t->model, path = x->c->head.path;
     bool moved = r->p != r->d;
     bool renamed = r->p == &dialect_gemini && model.n && !str_eq(model, r->model); /* it stands in the path */
-    daruma_str query = moved ? (daruma_str){0} : query_for(x, p);
+    daruma_str query = moved ? (daruma_str){0} : exchange_query(x, p);
     if (moved) {
         path = dialect_path(r->p, model, r->stream, x->c->arena);
     } else if (renamed) { /* the query is the client's: it says what form a stream has, and may hold its key */
         daruma_str whole = dialect_path(r->p, model, r->stream || r->array, x->c->arena);
         path = str_cut(&whole, '?');
+    } else if (x->passing && model.n) {
+        path = passing_path(x->passing, path, model, x->c->arena);
     }
     path = config_upstream_path(p, path, x->c->arena);
     if (!query.n)
@@ -139,6 +141,8 @@ drive_sent exchange_send(void *user, drive_call *c, const drive_request *r)
                        .fresh = r->fresh,
                        .clocks = x->s->cfg.clocks};
     memcpy(q.body, r->body, sizeof q.body);
+    if (x->passing)
+        passing_body(x->passing, r->body[0], r->t->model, x->c->arena, q.body);
     if (!r->stream)
         q.clocks.first_byte = x->s->cfg.plain_first_byte;
     q.clocks.total = shorter(q.clocks.total, r->total);

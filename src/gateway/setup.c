@@ -19,21 +19,6 @@ static uint64_t site_of(const url *u)
     return XXH3_64bits_withSeed(host, n, (uint64_t)u->port);
 }
 
-static daruma_target target_of(const setup *s, int provider, int key, daruma_str model)
-{
-    const config_provider *p = &s->cfg.providers[provider];
-    const config_key *k = &p->keys[key];
-    daruma_target t = {.provider = p->name,
-                       .model = model,
-                       .account = k->account,
-                       .key = k->name,
-                       .window = -1,
-                       .max_output = -1,
-                       .host = provider * HOST_KEYS + key};
-    daruma_target_seal(&t);
-    return t;
-}
-
 /* What requests need of the configuration at once. */
 static bool build_options(setup *s)
 {
@@ -62,47 +47,9 @@ static bool build_keys(setup *s)
     s->keys = ARENA_NEW(&s->arena, key_state *, s->cfg.nproviders);
     for (size_t p = 0; s->keys && p < s->cfg.nproviders; p++) {
         size_t n = s->cfg.providers[p].nkeys;
-        s->spreads |= s->cfg.providers[p].spread;
         s->keys[p] = ARENA_NEW(&s->arena, key_state, n ? n : 1);
         for (size_t k = 0; s->keys[p] && k < n; k++)
             s->keys[p][k] = (key_state){.key = &s->cfg.providers[p].keys[k], .provider = &s->cfg.providers[p]};
-    }
-    return !s->arena.full;
-}
-
-/* What is configured of the model's `i`th target goes before what is said of the model. */
-static void size_up(daruma_target *t, const config_model *model, size_t i)
-{
-    const config_target *at = &model->targets[i];
-    t->window = at->window > 0 ? at->window : model->window;
-    t->max_output = at->max_output > 0 ? at->max_output : model->max_output;
-}
-
-/* For each model: all keys of its first target, then all of its second, and so on. */
-static bool build_routes(setup *s)
-{
-    s->routes = ARENA_NEW(&s->arena, route, s->cfg.nmodels ? s->cfg.nmodels : 1);
-    for (size_t m = 0; s->routes && m < s->cfg.nmodels; m++) {
-        const config_model *model = &s->cfg.models[m];
-        route *r = &s->routes[s->nroutes++];
-        size_t total = 0;
-        r->model = model->name;
-        r->form = str_findch(model->name, '*') != STR_NONE;
-        for (size_t i = 0; i < model->ntargets; i++) {
-            size_t nkeys = s->cfg.providers[model->targets[i].provider].nkeys;
-            total += nkeys;
-            r->clients |= nkeys == 0;
-            r->spread |= s->cfg.providers[model->targets[i].provider].spread;
-        }
-        r->targets = ARENA_NEW(&s->arena, daruma_target, total ? total : 1);
-        for (size_t i = 0; r->targets && i < model->ntargets; i++) {
-            int p = model->targets[i].provider;
-            for (size_t k = 0; k < s->cfg.providers[p].nkeys; k++) {
-                daruma_target *t = &r->targets[r->ntargets++];
-                *t = target_of(s, p, (int)k, model->targets[i].model);
-                size_up(t, model, i);
-            }
-        }
     }
     return !s->arena.full;
 }
@@ -142,7 +89,7 @@ setup *setup_new(gateway *g, const config *running, bool *waits, daruma_buf *why
                                  .http_proxy = s->cfg.http_proxy,
                                  .no_proxy = s->cfg.no_proxy,
                                  .ca_file = s->cfg.ca_file.n ? s->cfg.ca_file.p : NULL};
-    if (!build_options(s) || !build_keys(s) || !build_routes(s) ||
+    if (!build_options(s) || !build_keys(s) || !setup_routes_build(s) ||
         !lock_prepare(s)) { /* config_load() left room for it */
         BUF_LIT(why, "there is no memory");
     } else if (!(s->up = upstream_new(g->loop, &u, cause)) ||
@@ -183,100 +130,4 @@ void setup_drop(setup *s)
     tls_context_free(s->shown);
     sys_arena_done(&s->arena);
     free(s);
-}
-
-static const daruma_target *client_target(const setup *s, int provider, daruma_str model, uint64_t credential,
-                                          daruma_arena *a, size_t *n)
-{
-    daruma_target *t = ARENA_NEW(a, daruma_target, 1);
-    daruma_buf name = buf_in(a);
-    BUF_LIT(&name, "client-");
-    buf_hex64(&name, credential);
-    if (!t || name.full)
-        return NULL;
-    *t = (daruma_target){.provider = s->cfg.providers[provider].name,
-                         .model = model,
-                         .account = buf_str(&name),
-                         .key = buf_str(&name),
-                         .window = -1,
-                         .max_output = -1,
-                         .host = provider * HOST_KEYS + HOST_CLIENT_KEY};
-    daruma_target_seal(t);
-    *n = 1;
-    return t;
-}
-
-const daruma_target *setup_provider_targets(const setup *s, int provider, daruma_str model, const asker *who,
-                                            daruma_arena *a, size_t *n)
-{
-    size_t nkeys = s->cfg.providers[provider].nkeys;
-    *n = 0;
-    if (!nkeys)
-        return client_target(s, provider, model, who->credential, a, n);
-    daruma_target *t = ARENA_NEW(a, daruma_target, nkeys);
-    size_t first = s->cfg.providers[provider].spread ? who->share % nkeys : 0;
-    for (; t && *n < nkeys; ++*n)
-        t[*n] = target_of(s, provider, (int)((first + *n) % nkeys), model);
-    return t;
-}
-
-/* `form` with the name that was asked for in the place of its `*`. */
-static daruma_str named(daruma_str form, daruma_str asked, daruma_arena *a)
-{
-    size_t star = str_findch(form, '*');
-    daruma_buf b = buf_in(a);
-    if (star == STR_NONE)
-        return form;
-    buf_put(&b, str_sub(form, 0, star));
-    buf_put(&b, asked);
-    buf_put(&b, str_from(form, star + 1));
-    return buf_str(&b);
-}
-
-/* Targets that are not known before a request asks: of a form of names, or of providers that have no keys of their own.
- * The client's key is meant for the first of them that speaks its dialect; those at another place are left out. */
-static const daruma_target *targets_now(const setup *s, const config_model *m, daruma_str asked, const dialect *d,
-                                        const asker *who, daruma_arena *a, size_t *n)
-{
-    size_t total = 0, one;
-    for (size_t i = 0; i < m->ntargets; i++)
-        total += s->cfg.providers[m->targets[i].provider].nkeys + 1;
-    daruma_target *t = ARENA_NEW(a, daruma_target, total);
-    *n = 0;
-    for (size_t i = 0; t && i < m->ntargets; i++) {
-        if (config_out_of_reach(&s->cfg, m, d, i))
-            continue;
-        const daruma_target *way =
-            setup_provider_targets(s, m->targets[i].provider, named(m->targets[i].model, asked, a), who, a, &one);
-        for (size_t k = 0; way && k < one; k++) {
-            t[*n] = way[k];
-            size_up(&t[(*n)++], m, i);
-        }
-    }
-    return t;
-}
-
-const daruma_target *setup_targets(const setup *s, const dialect *d, daruma_str model, const asker *who,
-                                   daruma_arena *a, size_t *n)
-{
-    const config *c = &s->cfg;
-    const config_model *m = config_model_of(c, model);
-    *n = 0;
-    if (m) {
-        const route *r = &s->routes[m - c->models];
-        if (r->form || r->clients || r->spread)
-            return targets_now(s, m, model, d, who, a, n);
-        *n = r->ntargets;
-        return r->targets;
-    }
-    if (c->nothers) {
-        config_model others = {
-            .name = S("*"), .targets = c->others, .ntargets = c->nothers, .window = -1, .max_output = -1};
-        return targets_now(s, &others, model, d, who, a, n);
-    }
-    int provider = config_provider_of(c, d);
-    for (size_t i = 0; provider < 0 && i < c->nproviders; i++)
-        if (config_has_key(&c->providers[i]))
-            provider = (int)i;
-    return provider < 0 ? NULL : setup_provider_targets(s, provider, model, who, a, n);
 }

@@ -50,6 +50,7 @@ static void put_target(daruma_buf *b, const daruma_target *t)
 
 void usage_put(const exchange *x, const drive_result *r, int64_t cost)
 {
+    const config_client *client = lock_client(&x->s->cfg, &x->c->head);
     char line[EVENT_LINE_MAX], ts[21];
     daruma_buf b = buf_over(line, sizeof line);
     if (x->g->usage->fd < 0)
@@ -59,7 +60,7 @@ void usage_put(const exchange *x, const drive_result *r, int64_t cost)
     buf_printf(&b, "{\"ts\":\"%s\",\"case\":\"", ts);
     buf_hex64(&b, r->case_id);
     BUF_LIT(&b, "\"");
-    put_text(&b, "client", lock_client(&x->s->cfg, &x->c->head));
+    put_text(&b, "client", client ? client->name : (daruma_str){0});
     put_text(&b, "asked", r->model);
     if (r->target)
         put_target(&b, r->target);

@@ -204,10 +204,11 @@ static drive_place on_place(void *user, const daruma_target *t)
     return (drive_place){.d = l->d ? l->d : s->o.d, .site = lib_hash(l->site), .own_key = true};
 }
 
-static const daruma_target *on_targets(void *user, daruma_str model, size_t *n, daruma_watch_mode *watch)
+static const daruma_target *on_targets(void *user, daruma_str model, uint64_t conversation, size_t *n,
+                                       daruma_watch_mode *watch)
 {
     const daruma_session *s = user;
-    (void)model;
+    (void)model, (void)conversation;
     *n = s->o.ntargets;
     *watch = (daruma_watch_mode)s->o.watch;
     return s->o.list;

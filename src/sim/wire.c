@@ -147,9 +147,11 @@ static drive_place place_of(void *user, const daruma_target *t)
     return (drive_place){.d = ((wire *)user)->d, .site = t->provider_id, .own_key = true};
 }
 
-static const daruma_target *targets_of(void *user, daruma_str model, size_t *n, daruma_watch_mode *watch)
+static const daruma_target *targets_of(void *user, daruma_str model, uint64_t conversation, size_t *n,
+                                       daruma_watch_mode *watch)
 {
     wire *w = user;
+    (void)conversation;
     return w->ops->targets(w->user, model, n, watch);
 }
 

@@ -39,6 +39,24 @@ meets(["SIDE_ANSWER_BYTES_MAX"], "an answer to a question of the gateway's own i
   },
 });
 
+meets(["MODELS_LIST_BYTES_MAX"], "a provider's list of models is taken whole or not at all", {
+  config: (c) => (patient(c), (c.providers = c.providers.filter((p) => p.name === "own" || p.name === "own-responses")), (c.models = [])),
+  async run(pair) {
+    for (const [at, size] of around(limits.MODELS_LIST_BYTES_MAX))
+      for (const framing of ["length", "chunked"]) {
+        const frame = (more) => JSON.stringify({ object: "list", data: [{ id: "m-1", more }, { id: "m-2" }] });
+        const bytes = Buffer.from(frame(filling(size - frame("").length).toString()));
+        pair.own.seen = [];
+        pair.own.answer = (q, res) => (q.n === 1 ? res.writeHead(200, { "content-type": "application/json", ...(framing === "length" && { "content-length": bytes.length }) }).end(bytes) : res.writeHead(200, { "content-type": "application/json" }).end('{"data":[{"id":"m-3"}]}'));
+        const r = await ask(pair, "/v1/models", { headers: dialects.openai.headers });
+        const ids = JSON.parse(r.text).data.map((m) => m.id).sort().join(" ");
+        assert.equal(r.status, 200);
+        if (size <= limits.MODELS_LIST_BYTES_MAX) assert.ok(r.bytes.includes(bytes.subarray(bytes.indexOf('{"id":"m-1"'), bytes.indexOf(',{"id":"m-2"'))), "its bytes are others");
+        found(`MODELS_LIST_BYTES_MAX, ${framing}, ${at}`, ids, size <= limits.MODELS_LIST_BYTES_MAX ? "m-1 m-2 m-3" : "m-3");
+      }
+  },
+});
+
 meets(["EVENT_SUBSCRIBERS_MAX"], "who listens to events hears them all, or is refused", {
   config: patient,
   async run(pair) {

@@ -281,7 +281,7 @@ holds("check --json says what a file means, with no secret in it", async () => {
   const { ok, file, errors, more, warnings, means } = JSON.parse(r.out);
   assert.deepEqual([ok, file, errors, more, warnings], [true, "-", [], 0, []]);
   assert.deepEqual(means.providers, [{ name: "main", dialect: "openai", url: "http://127.0.0.1:9100/v1", keys: [{ value: "[redacted]", command: null, account: "key1", name: "key1" }], spread: false, headers: {} }]);
-  assert.deepEqual(means.models[0].targets, [{ target: "main/x", window: "model", max_output: "model" }, { target: "main/y", window: 5, max_output: "model" }]);
+  assert.deepEqual(means.models[0].targets, [{ target: "main/x", window: "model", max_output: "model", weight: 0 }, { target: "main/y", window: 5, max_output: "model", weight: 0 }]);
   assert.deepEqual([means.listen, means.timeouts.connect, means.timeouts.idle, means.limits.body, means.recovery.profile, means.recovery.kinds.timeout.delay, means.events.stderr, means.watch], ["127.0.0.1:4141", "5s", "none", "64MiB", "default", "2s", false, "guide"]);
   const rows = run(["check", "--options"]).out.split("\n").flatMap((l) => l.match(/^\| `([a-z_.]+)`/)?.[1] ?? []);
   assert.ok(rows.length > 40);

@@ -60,9 +60,13 @@ each((name, d) => {
 holds("what only passes through ends there, too", {
   async run(pair) {
     pair.own.answer = proxy(pair);
-    const r = await ask(pair, "/v1/models", { headers: dialects.openai.headers });
-    assert.ok(pair.own.seen.length <= 1, `${pair.own.seen.length} calls`);
-    if (pair.own.seen.length) assert.equal(r.status, 508, r.text);
+    const r = await ask(pair, "/v1/files", { headers: dialects.openai.headers });
+    assert.deepEqual([r.status, pair.own.seen.length], [508, 1], r.text);
+    // A list of models asks each provider once, and those that lead back give none.
+    pair.own.seen = [];
+    const list = await ask(pair, "/v1/models", { headers: dialects.openai.headers });
+    assert.deepEqual([list.status, list.headers["x-daruma-outcome"], pair.own.seen.length], [200, "degraded", 2], list.text);
+    assert.match(list.headers["x-daruma-left-out"], /own, own-responses/);
   },
   config: (c) => (c.providers = c.providers.filter((p) => p.name === "own").concat(c.providers.filter((p) => p.name !== "own"))),
 });

@@ -100,22 +100,22 @@ holds("an encoded error that repeats our key does not reach the client; its stat
     for (const [coding, pack] of Object.entries(codings))
       for (const status of [400, 401, 403, 404, 429, 500]) {
         pair.own.answer = (q, res) => res.writeHead(status, { "content-type": "text/plain", "content-encoding": coding, etag: "x" }).end(pack(`Incorrect API key provided: ${q.headers.authorization}`));
-        const r = await ask(pair, "/v1/models", { headers: { "accept-encoding": "gzip, deflate, br" } });
+        const r = await ask(pair, "/v1/files", { headers: { "accept-encoding": "gzip, deflate, br" } });
         assert.deepEqual([r.status, r.headers["content-encoding"], r.headers["content-type"], r.headers.etag], [status, undefined, "application/json", "x"], `${coding} ${status}`);
         assert.match(JSON.parse(r.text).error.message, new RegExp(`HTTP ${status} .* encoded as ${coding}`));
       }
     assert.ok(pair.events().some((e) => e.event === "answer_not_readable"));
     const packed = zlib.gzipSync("[]"); // an answer that is none of these is the client's to read
     pair.own.answer = (q, res) => res.writeHead(200, { "content-encoding": "gzip" }).end(packed);
-    assert.deepEqual((await ask(pair, "/v1/models")).bytes, packed);
+    assert.deepEqual((await ask(pair, "/v1/files")).bytes, packed);
     // The client's own key: nothing of ours is in it, and the client asked for the coding.
     await pair.again((c) => (c.providers.splice(0, 9, { name: "own", dialect: "openai", url: `http://127.0.0.1:${pair.own.port}/v1` }), (c.models = [])));
     pair.own.answer = (q, res) => (assert.equal(q.headers["accept-encoding"], "gzip"), res.writeHead(404, { "content-encoding": "gzip" }).end(packed));
-    assert.deepEqual((await ask(pair, "/v1/models", { headers: { ...dialects.openai.headers, "accept-encoding": "gzip" } })).bytes, packed);
+    assert.deepEqual((await ask(pair, "/v1/files", { headers: { ...dialects.openai.headers, "accept-encoding": "gzip" } })).bytes, packed);
     // A key in a configured field is ours as well.
     await pair.again((c) => (c.providers.splice(0, 9, { name: "own", dialect: "openai", url: `http://127.0.0.1:${pair.own.port}/v1`, headers: { "api-key": "sk-two" } }), (c.models = [])));
     pair.own.answer = (q, res) => (assert.equal(q.headers["accept-encoding"], "identity"), res.writeHead(404, { "content-encoding": "gzip" }).end(zlib.gzipSync(q.headers["api-key"])));
-    assert.match((await ask(pair, "/v1/models", { headers: { "accept-encoding": "gzip" } })).text, /encoded as gzip/);
+    assert.match((await ask(pair, "/v1/files", { headers: { "accept-encoding": "gzip" } })).text, /encoded as gzip/);
   },
 });
 

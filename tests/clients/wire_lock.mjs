@@ -139,7 +139,13 @@ holds("lock: a client that has its own models gets no other one by 200 tricks wi
     assert.equal(await calls(pair), 0);
     console.log(`# lock: ${tricks.length} tricks with the path and ${unlisted.length} paths of no API, and none reached a provider`);
     // What it may do it still can.
-    for (const fine of [["GET", "/v1/models"], ["GET", "/models"], ["HEAD", "/v1/models/"], ["GET", "/v1/models/gpt-x"], ["GET", "/openai/v1/models/gpt-x"], ["POST", "/openai/deployments/gpt-x/embeddings", '{"model":"gpt-x"}'], ["POST", "/v1/projects/p/locations/l/endpoints/openapi/embeddings", '{"model":"gpt-x"}'], ["POST", "/v1/embeddings?model=gpt-x", '{"model":"gpt-x"}']]) {
+    for (const list of [["GET", "/v1/models"], ["GET", "/models"], ["HEAD", "/v1/models/"]]) {
+      pair.own.answer = (q, res) => send(res, 200, { data: [{ id: "gpt-x" }] });
+      assert.equal((await say(one, list)).status, 200, list.join(" "));
+      assert.ok(pair.own.seen.splice(0).length > 0, list.join(" "));
+    }
+    pair.own.answer = (q, res) => send(res, 200, good.openai);
+    for (const fine of [["GET", "/v1/models/gpt-x"], ["GET", "/openai/v1/models/gpt-x"], ["POST", "/openai/deployments/gpt-x/embeddings", '{"model":"gpt-x"}'], ["POST", "/v1/projects/p/locations/l/endpoints/openapi/embeddings", '{"model":"gpt-x"}'], ["POST", "/v1/embeddings?model=gpt-x", '{"model":"gpt-x"}']]) {
       const r = await say(one, fine);
       assert.deepEqual([r.status, pair.own.seen.splice(0).length], [200, 1], fine.join(" "));
     }

@@ -19,14 +19,14 @@ holds("any path and method passes through, byte for byte, both ways", {
   async run(pair) {
     const bytes = Buffer.from(Array.from({ length: 5000 }, (_, i) => (i * 7) & 255));
     const cases = [
-      ["GET", "/v1/models?limit=2&after=a%2Fb", 200, null],
+      ["GET", "/v1/files?limit=2&after=a%2Fb", 200, null],
       ["GET", "/v1/models/gpt%2Fx", 404, null],
       ["POST", "/v1/embeddings", 200, '{"model":"e","input":"x" }'],
       ["POST", "/v1/files", 201, bytes],
       ["DELETE", "/v1/files/f-1", 204, null],
       ["PUT", "/v1/vector_stores/path:x=y,@z", 418, bytes],
       ["PATCH", "/v1/assistants/a", 403, '{"a":1}'],
-      ["HEAD", "/v1/models", 200, null],
+      ["HEAD", "/v1/files", 200, null],
       ["GET", "/v1/chat/completions", 405, null],
       ["POST", "/v1/messages/count_tokens", 422, '{"model":"c"}'],
     ];
@@ -60,7 +60,7 @@ holds("a WebSocket is refused at once, so that its client asks over HTTP; other 
       assert.match(r, /"code":"websocket_not_supported"/);
     }
     assert.equal(pair.own.seen.length, 0);
-    assert.match(await shake("/v1/models", "h2c"), /^HTTP\/1\.1 200 [^]*"path":"\/v1\/models"/);
+    assert.match(await shake("/v1/files", "h2c"), /^HTTP\/1\.1 200 [^]*"path":"\/v1\/files"/);
     assert.equal(pair.own.seen[0].headers.upgrade, undefined);
   },
 });
@@ -69,7 +69,7 @@ holds("HEAD, Expect, pipelined requests and HTTP/1.0 are answered as they should
   config: ownFirst,
   async run(pair) {
     pair.own.answer = (q, res) => (q.method === "HEAD" ? res.writeHead(200, { "content-length": "1234", etag: "x" }).end() : send(res, 200, { path: q.url, body: q.body.toString() }));
-    const head = await ask(pair, "/v1/models", { method: "HEAD" });
+    const head = await ask(pair, "/v1/files", { method: "HEAD" });
     assert.deepEqual([head.status, head.headers.etag, head.headers["content-length"], head.bytes.length], [200, "x", "1234", 0]);
     const two = await raw(pair, "GET /v1/files/a HTTP/1.1\r\nhost: localhost\r\n\r\nGET /v1/files/b HTTP/1.1\r\nhost: localhost\r\n\r\n");
     assert.deepEqual([...two.matchAll(/"path":"([^"]*)"/g)].map((m) => m[1]), ["/v1/files/a", "/v1/files/b"]);
@@ -108,7 +108,7 @@ holds("what is safe is sent again, what is not never twice", {
       silence: () => {},
     };
     for (const [what, fail] of Object.entries(failures))
-      for (const [method, path, safe] of [["GET", "/v1/models", true], ["POST", "/v1/embeddings", true], ["POST", "/v1/messages/count_tokens", true], ["POST", "/v1/files", false], ["DELETE", "/v1/files/x", false], ["POST", "/v1/fine_tuning/jobs", false]]) {
+      for (const [method, path, safe] of [["GET", "/v1/files", true], ["POST", "/v1/embeddings", true], ["POST", "/v1/messages/count_tokens", true], ["POST", "/v1/images/generations", false], ["POST", "/v1/audio/speech", false], ["POST", "/v1/files", false], ["DELETE", "/v1/files/x", false], ["POST", "/v1/fine_tuning/jobs", false]]) {
         pair.own.seen = [];
         pair.own.answer = (q, res) => (q.n === 1 ? fail(res) : send(res, 200, { fine: true }));
         await pair.again(ownFirst); // nothing rests from the round before
@@ -119,7 +119,7 @@ holds("what is safe is sent again, what is not never twice", {
         if (again) assert.deepEqual(JSON.parse(r.text), { fine: true });
       }
   },
-  limit: 40000,
+  limit: 60000,
 });
 
 holds("an answer that breaks off when its head is out is seen to break off, and is not begun again", {
@@ -132,7 +132,7 @@ holds("an answer that breaks off when its head is out is seen to break off, and 
         if (bytes) res.write("x".repeat(bytes));
         setTimeout(() => res.socket.destroy(), 50);
       };
-      const r = await ask(pair, "/v1/models").catch((e) => ({ cut: true, e }));
+      const r = await ask(pair, "/v1/files").catch((e) => ({ cut: true, e }));
       assert.ok(r.cut, "it looked whole");
       assert.equal(pair.own.seen.length, 1);
     }
@@ -177,7 +177,7 @@ holds("an unsafe request is not sent twice because its connection had been used 
   config: ownFirst,
   async run(pair) {
     pair.own.answer = (q, res, socket) => (q.method === "POST" ? socket.resetAndDestroy() : send(res, 200, {}));
-    assert.equal((await ask(pair, "/v1/models")).status, 200);
+    assert.equal((await ask(pair, "/v1/files")).status, 200);
     const r = await ask(pair, "/v1/fine_tuning/jobs", { method: "POST", body: "{}", headers: { "content-type": "application/json" } });
     assert.equal(r.status, 502, r.text);
     assert.deepEqual(pair.own.seen.map((q) => q.method), ["GET", "POST"]);
@@ -291,7 +291,7 @@ holds("a key command that fails is explained; neither its words nor the client's
     const told = pair.events().find((e) => e.event === "key_command_failed");
     assert.deepEqual([told.provider, told.key, told.reason, told.case], ["own", "key1", "it ended with exit code 3", undefined]);
     for (const q of pair.own.seen) assert.doesNotMatch(JSON.stringify(q.raw), /sk-/);
-    const after = await ask(pair, "/v1/models", { headers: d.headers });
+    const after = await ask(pair, "/v1/files", { headers: d.headers });
     assert.equal(after.status, 401);
     for (const q of pair.own.seen) assert.doesNotMatch(JSON.stringify(q.raw), /sk-/);
   },
@@ -339,7 +339,7 @@ each((name, d) =>
           assert.equal(q.headers["accept-encoding"], "identity"); // else nobody can see what it says
           send(res, status, status === 302 ? "" : error, { "www-authenticate": `Bearer realm="${key}"`, location: `/v1/models?key=${quoted}` });
         };
-        const r = await ask(pair, "/v1/models", { method, headers: { ...d.headers, "accept-encoding": "gzip" }, body: method === "POST" ? "{}" : undefined });
+        const r = await ask(pair, "/v1/files", { method, headers: { ...d.headers, "accept-encoding": "gzip" }, body: method === "POST" ? "{}" : undefined });
         assert.equal(r.status, status);
         const heard = JSON.stringify(r.raw) + r.text + pair.eventsText();
         for (const secret of [key, escaped, quoted, token, ...spelt]) assert.ok(!heard.includes(secret), `${status}: ${secret} in ${heard}`);

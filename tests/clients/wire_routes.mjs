@@ -1,7 +1,7 @@
 // Where a request goes: forms of names, models that nobody named, providers of another dialect; and what a client may ask of
 // daruma for one request (x-daruma-* fields).
 import assert from "node:assert/strict";
-import { dialects, question } from "./net.mjs";
+import { ask, dialects, question } from "./net.mjs";
 import { holds } from "./wire.mjs";
 import { every, json, target, wires } from "./wires.mjs";
 
@@ -126,3 +126,156 @@ for (const [field, value] of [["x-daruma-off", "perhaps"], ["x-daruma-deadline",
       assert.equal(pair.own.seen.length, 0);
     },
   });
+
+/* ---- a target for what a content filter refused ---- */
+
+const says = {
+  openai: "Your request was rejected as a result of our safety system. The request was flagged by our content filter.",
+  responses: "Your request was rejected as a result of our safety system. The request was flagged by our content filter.",
+  anthropic: "Output blocked by content filtering policy",
+  gemini: "The request was blocked by safety filters.",
+};
+// The whole answer, and the stream, of a provider whose filter withheld what the model said.
+const withheld = {
+  openai: { body: { choices: [{ index: 0, message: { role: "assistant", content: "" }, finish_reason: "content_filter" }] }, stream: [{ choices: [{ index: 0, delta: { role: "assistant", content: "" } }] }, { choices: [{ index: 0, delta: {}, finish_reason: "content_filter" }] }, "[DONE]"] },
+  anthropic: { body: { id: "m", type: "message", role: "assistant", model: "c", content: [], stop_reason: "refusal", usage: { input_tokens: 1, output_tokens: 0 } }, stream: [{ type: "message_start", message: { id: "m", type: "message", role: "assistant", model: "c", content: [], usage: { input_tokens: 1, output_tokens: 0 } } }, { type: "message_delta", delta: { stop_reason: "refusal" }, usage: { output_tokens: 0 } }, { type: "message_stop" }] },
+  gemini: { body: { candidates: [{ content: { role: "model" }, finishReason: "SAFETY", index: 0 }] }, stream: [{ promptFeedback: { blockReason: "SAFETY" }, usageMetadata: { promptTokenCount: 3 } }] },
+};
+const withhold = (name, q, res) => {
+  const w = withheld[name], streams = /alt=sse/.test(q.url) || JSON.parse(q.body).stream;
+  if (!streams) return json(res, 200, w.body);
+  res.writeHead(200, { "content-type": "text/event-stream" });
+  res.end(w.stream.map((e) => `${e.type ? `event: ${e.type}\n` : ""}data: ${typeof e === "string" ? e : JSON.stringify(e)}\n\n`).join(""));
+};
+const modelOf = (q) => /models\/([^:]+):/.exec(q.url)?.[1] ?? JSON.parse(q.body).model;
+const filtered = (name, more) => (c) => {
+  const at = target[name].split("/")[0];
+  c.models = [{ name: "m-x", targets: [`${at}/first`, `${at}/second`], ...more(at) }, { name: "f-*", targets: [`${at}/*`], ...more(at) }];
+};
+
+every((name, d, w) => {
+  const refusals = { "an error": (q, res) => w.refuse(res, says[name], name === "openai" || name === "responses" ? { code: "content_filter" } : undefined), ...(withheld[name] && { "an answer that is withheld": (q, res) => withhold(name, q, res) }) };
+  for (const [what, refuse] of Object.entries(refusals))
+    for (const stream of [false, true])
+      holds(`on_content_filter ${name}: ${what}${stream ? " in a stream" : ""} goes to that target, once, and only where it is configured`, {
+        config: filtered(name, (at) => ({ on_content_filter: `${at}/lenient` })),
+        async run(pair) {
+          if (stream && !w.opening) return;
+          const answer = (q, res) => (stream ? (res.writeHead(200, { "content-type": "text/event-stream" }), res.end([w.opening(), w.piece("seven eight"), w.closing()].join(""))) : w.answer(res, "seven eight"));
+          pair.own.answer = (q, res) => (modelOf(q) === "lenient" ? answer(q, res) : refuse(q, res));
+          for (const model of ["m-x", "f-1"]) {
+            pair.own.seen = [];
+            const r = await question(pair, d, { model, stream });
+            assert.deepEqual([r.said, r.outcome, r.headers["x-daruma-remedies"]], ["seven eight", "recovered", "switch_model"], r.text);
+            assert.match(r.headers["x-daruma-target"], /\/lenient$/);
+            assert.deepEqual(pair.own.seen.map(modelOf), [model === "m-x" ? "first" : "f-1", "lenient"]);
+          }
+          const failed = pair.events().find((e) => e.event === "llm_request_failed" || e.event === "call_failed" || e.kind);
+          assert.equal(failed.kind, "content_filter");
+          // That one refuses as well: nobody else is asked, and the client is told.
+          pair.own.answer = refuse;
+          pair.own.seen = [];
+          const again = await question(pair, d, { model: "m-x", stream, text: "something else" });
+          assert.deepEqual(pair.own.seen.map(modelOf), ["first", "lenient"]);
+          assert.ok(["failed", "explained"].includes(again.outcome), `${again.outcome} ${again.text}`);
+          // All else is not its business.
+          pair.own.answer = (q, res) => (modelOf(q) === "first" ? json(res, 500, { error: { message: "The server had an error", type: "server_error" } }) : answer(q, res));
+          pair.own.seen = [];
+          await question(pair, d, { model: "m-x", stream, text: "one more" });
+          assert.ok(!pair.own.seen.map(modelOf).includes("lenient"), pair.own.seen.map(modelOf).join(" "));
+          // Without it the refusal is the client's, as it came.
+          await pair.again(filtered(name, () => ({})));
+          pair.own.answer = refuse;
+          pair.own.seen = [];
+          await question(pair, d, { model: "m-x", stream });
+          assert.deepEqual(pair.own.seen.map(modelOf), ["first"]);
+        },
+      });
+});
+
+holds("on_content_filter: it may speak another dialect, content that went out stays, and what lives at one account stays there", {
+  config: (c) => (c.models = [{ name: "m-x", targets: ["own/first"], on_content_filter: "own-claude/lenient" }]),
+  async run(pair) {
+    const d = dialects.openai, w = wires.openai;
+    pair.own.answer = (q, res) => (modelOf(q) === "lenient" ? wires.anthropic.answer(res, "seven eight") : withhold("openai", q, res));
+    const r = await question(pair, d, { model: "m-x" });
+    assert.deepEqual([r.said, r.outcome, ...pair.own.seen.map((q) => q.url)], ["seven eight", "recovered", "/v1/chat/completions", "/v1/messages"], r.text);
+    // The filter spoke in the midst of the answer: its beginning is the client's already.
+    pair.own.seen = [];
+    pair.own.answer = (q, res) => (res.writeHead(200, { "content-type": "text/event-stream" }), res.end(w.opening() + w.piece("seven") + w.chunk({}, "content_filter") + "data: [DONE]\n\n"));
+    const cut = await question(pair, d, { model: "m-x", stream: true });
+    assert.deepEqual([cut.said, cut.outcome, pair.own.seen.length], ["seven", "ok", 1]);
+    // A request that goes on from a stored answer is nobody else's.
+    await pair.again((c) => (c.models = [{ name: "m-x", targets: ["own-responses/first"], on_content_filter: "own-responses/lenient" }]));
+    pair.own.seen = [];
+    pair.own.answer = (q, res) => wires.responses.refuse(res, says.responses, { code: "content_filter" });
+    await question(pair, dialects.responses, { model: "m-x", more: { previous_response_id: "resp_1" } });
+    assert.deepEqual(pair.own.seen.map(modelOf), ["first"]);
+    // The client's own list of targets leaves it out.
+    pair.own.seen = [];
+    await question(pair, dialects.responses, { model: "m-x", headers: { "x-daruma-targets": "own-responses" } });
+    assert.deepEqual(pair.own.seen.map(modelOf), ["first"]);
+  },
+});
+
+// A filter cut these in the midst, in one piece each: what came is the answer.
+const cut = {
+  openai: { choices: [{ index: 0, message: { role: "assistant", content: "seven" }, finish_reason: "content_filter" }] },
+  responses: { id: "resp_1", object: "response", status: "incomplete", incomplete_details: { reason: "content_filter" }, output: [{ type: "message", id: "msg_1", role: "assistant", status: "incomplete", content: [{ type: "output_text", text: "seven", annotations: [] }] }] },
+  anthropic: { id: "m", type: "message", role: "assistant", model: "c", content: [{ type: "text", text: "seven" }], stop_reason: "refusal", usage: { input_tokens: 1, output_tokens: 1 } },
+  gemini: { candidates: [{ content: { role: "model", parts: [{ text: "seven" }] }, finishReason: "RECITATION", index: 0 }] },
+};
+every((name, d, w) =>
+  holds(`on_content_filter ${name}: an answer that has words is the client's, whatever its stop reason`, {
+    config: filtered(name, (at) => ({ on_content_filter: `${at}/lenient` })),
+    async run(pair) {
+      pair.own.answer = (q, res) => json(res, 200, cut[name]);
+      const r = await question(pair, d, { model: "m-x" });
+      assert.deepEqual([r.status, r.said, r.outcome, ...pair.own.seen.map(modelOf)], [200, "seven", "ok", "first"], r.text);
+    },
+  }),
+);
+
+holds("on_content_filter: a target that refused is not asked again as the one in reserve, which is told apart from those that are asked in turn", {
+  config: (c) => (c.models = [{ name: "m-x", targets: ["own/first", "own/second"], on_content_filter: "own/second" }]),
+  async run(pair) {
+    const d = dialects.openai, w = wires.openai;
+    pair.own.answer = (q, res) => (modelOf(q) === "first" ? json(res, 404, { error: { message: "The model `first` does not exist", type: "invalid_request_error", code: "model_not_found" } }) : w.refuse(res, says.openai, { code: "content_filter" }));
+    await question(pair, d, { model: "m-x" });
+    assert.deepEqual([...new Set(pair.own.seen.map(modelOf))], ["first", "second"]);
+    assert.equal(pair.own.seen.filter((q) => modelOf(q) === "second").length, 1);
+    const ways = (await pair.status()).targets["m-x"];
+    assert.deepEqual([...new Set(ways.map((t) => t.model + (t.reserve ? " in reserve" : "")))], ["first", "second", "second in reserve"]);
+    const gauges = (await ask(pair, "/metrics")).text.split("\n").filter((l) => l.startsWith("daruma_target_well{"));
+    assert.equal(gauges.length, ways.filter((t) => !t.reserve).length, gauges.join("\n"));
+  },
+});
+
+/* ---- weights ---- */
+
+holds("weight: targets share conversations as they are weighed, each stays with its own, and others take over for a sick one", {
+  limit: 60000,
+  config: models({ name: "m-x", targets: ["own/three", { target: "own/one", weight: 3 }, { target: "own/two", weight: 1 }] }, { name: "w-*", targets: [{ target: "own/first-*", weight: 1 }, { target: "own-claude/second-*", weight: 1 }] }),
+  async run(pair) {
+    const d = dialects.openai, mine = new Map(), n = 200;
+    const talk = (i, turn) => [{ role: "user", content: `question ${i} of many, each of its own` }, ...(turn ? [{ role: "assistant", content: "seven eight" }, { role: "user", content: "and now?" }] : [])];
+    const say = async (i, turn, model = "m-x") => (await question(pair, d, { model, more: { messages: talk(i, turn) } }), modelOf(pair.own.seen.at(-1)));
+    pair.own.answer = (q, res) => (q.url.endsWith("/messages") ? wires.anthropic : wires.openai).answer(res, "seven eight");
+    for (let i = 0; i < n; i++) mine.set(i, await say(i, 0));
+    const of = (name) => [...mine.values()].filter((m) => m === name).length;
+    console.log(`# weight 3 to 1 of ${n} conversations: ${of("one")} and ${of("two")}`);
+    assert.equal(of("one") + of("two"), n, "one without a weight was asked");
+    assert.ok(Math.abs(of("one") - (3 * n) / 4) < 28, `${of("one")} of ${n}`); // more than four deviations of a fair share
+    for (let i = 0; i < 40; i++) assert.equal(await say(i, 1), mine.get(i), `conversation ${i} changed its target`);
+    // A form, with a target of another dialect.
+    const forms = new Set();
+    for (let i = 0; i < 30; i++) forms.add(await say(i, 0, "w-7"));
+    assert.deepEqual([...forms].sort(), ["first-w-7", "second-w-7"]);
+    // The heavy one fails: the others answer for it, those without a weight last.
+    const i = [...mine.keys()].find((k) => mine.get(k) === "one");
+    pair.own.seen = [];
+    pair.own.answer = (q, res) => (["one", "two"].includes(modelOf(q)) ? json(res, 404, { error: { message: `The model \`${modelOf(q)}\` does not exist`, type: "invalid_request_error", code: "model_not_found" } }) : wires.openai.answer(res, "seven eight"));
+    assert.equal(await say(i, 0), "three");
+    assert.deepEqual([...new Set(pair.own.seen.map(modelOf))], ["one", "two", "three"]);
+  },
+});

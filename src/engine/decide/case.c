@@ -25,10 +25,14 @@ static void bump(uint8_t *n)
 void daruma_case_open(daruma_case *c, daruma_health *w, const daruma_policy *p, const daruma_target *targets,
                       size_t ntargets, int prefer, daruma_ms deadline, daruma_moment at)
 {
+    size_t nreserve = 0;
+    for (; ntargets > 1 && targets[ntargets - 1].reserve; ntargets--)
+        nreserve++;
     *c = (daruma_case){.health = w,
                        .policy = p,
                        .targets = targets,
                        .ntargets = ntargets,
+                       .nreserve = nreserve,
                        .opened = at.now,
                        .deadline = deadline,
                        .id = at.dice,
@@ -237,6 +241,8 @@ static unsigned have(const daruma_case *c, const daruma_rung *g, const daruma_fa
         has |= DARUMA_NEED_SHRINK;
     if (c->enforced)
         has |= DARUMA_NEED_ENFORCE;
+    if (c->nreserve)
+        has |= DARUMA_NEED_RESERVE;
     if (to < 0)
         return has;
     if (choice_tries_left(c, to, g->kind))
@@ -295,6 +301,8 @@ static daruma_remedy take(daruma_case *c, size_t r, int to, daruma_ms wait, daru
         bump(&c->shrinks);
     if (g->needs & DARUMA_NEED_MEND)
         choice_widen(c);
+    if (g->needs & DARUMA_NEED_RESERVE)
+        choice_open_reserve(c);
     hold(c, wait, own, now);
     given.wait = wait;
     given.target = c->want = to;
@@ -340,7 +348,8 @@ static bool climb(daruma_case *c, const daruma_failure *f, size_t forwarded, dar
         if (g->kind != f->kind || c->used[r] >= g->times || !fits_round(g->remedy, c->round) ||
             (sends && (!c->policy->enabled || c->done_once)))
             continue;
-        int to = choice_where(c, g->remedy, f->kind, c->round == LATER, at.now);
+        int to = g->needs & DARUMA_NEED_RESERVE ? choice_reserve(c, at.now)
+                                                : choice_where(c, g->remedy, f->kind, c->round == LATER, at.now);
         if (sends && to < 0)
             continue;
         daruma_ms own = 0, wait = sends ? delay(c, g, f, to, at, &own) : 0;
@@ -385,6 +394,14 @@ static void note_bad(daruma_case *c, int target, const daruma_permit permits[DAR
                    at);
 }
 
+/* The call at hand went out although no request was left, and so it went. */
+static void show_pace(daruma_case *c, pace_shown how)
+{
+    if (c->lane_spent)
+        health_pace_shown(c->health, &c->targets[c->target], how);
+    c->lane_spent = false;
+}
+
 static daruma_remedy no_remedy(const daruma_case *c)
 {
     return (daruma_remedy){.act = DARUMA_STOP, .rung = (uint16_t)c->policy->nrungs, .target = c->target};
@@ -408,6 +425,7 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
     if (c->out) {
         if (!c->answered)
             note_bad(c, c->target, c->permits, f, at);
+        show_pace(c, f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : PACE_NOTHING);
         if (c->since < 0)
             c->since = at.now;
         c->out = false;
@@ -468,6 +486,7 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
     for (int i = 0; i < to && c->policy->health; i++)
         health_passed(c->health, &c->targets[i]);
     health_enter(c->health, &c->targets[to], c->permits, now);
+    c->lane_nth = health_paced(c->health, &c->targets[to], now, &c->lane_spent);
     c->out = true;
     c->left = c->hung_up = false;
     c->answered = c->useless = c->headed = c->noted = c->overdue = c->late = c->begun = c->goes_on = false;
@@ -589,8 +608,15 @@ daruma_admission daruma_case_admit(daruma_case *c, daruma_moment at)
 
 /* ---- ends ---------------------------------------------------------------------- */
 
+void daruma_case_told_left(daruma_case *c, int64_t left, daruma_ms reset, daruma_ms now)
+{
+    if (c->out && c->policy->health)
+        health_told_left(c->health, &c->targets[c->target], left, reset, c->lane_nth, c->sent_at, now);
+}
+
 static void is_well(daruma_case *c, daruma_moment at)
 {
+    show_pace(c, PACE_ANSWERED);
     if (c->policy->health && !c->answered)
         health_good(c->health, &c->targets[c->target], c->permits, c->sent_at, at.now);
     c->answered = true;
@@ -684,6 +710,7 @@ void daruma_case_drop(daruma_case *c, daruma_moment at)
     if (c->outcome != DARUMA_OUTCOME_PENDING)
         return;
     check(c->out);
+    show_pace(c, PACE_NOTHING);
     c->left = !c->answered && !c->headed && !c->begun && ms_since(c->sent_at, at.now) >= HEDGE_MS_MIN;
     if (!c->answered && c->policy->health)
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);

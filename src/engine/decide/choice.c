@@ -87,7 +87,17 @@ daruma_condition choice_look(const daruma_case *c, int i, daruma_ms now)
 {
     if (!c->policy->health)
         return (daruma_condition){.well = true};
-    return daruma_health_look(c->health, &c->targets[i], now);
+    daruma_condition h = daruma_health_look(c->health, &c->targets[i], now);
+    daruma_ms spent = health_spent_in(c->health, &c->targets[i], now);
+    if (spent > h.in) {
+        h.in = spent;
+        h.why = DARUMA_RATE_LIMIT;
+        h.who = DARUMA_SICK_TARGET;
+    }
+    if (spent > h.alone_in)
+        h.alone_in = spent;
+    h.well &= spent == 0;
+    return h;
 }
 
 bool choice_well(const daruma_case *c, int i, daruma_ms now)
@@ -122,6 +132,32 @@ void choice_widen(daruma_case *c)
     for (int i = 0; i < choice_count(c); i++)
         if (c->spoiled[i] == TOO_NARROW)
             c->spoiled[i] = 0;
+}
+
+int choice_reserve(const daruma_case *c, daruma_ms now)
+{
+    int best = -1;
+    daruma_ms in = INT64_MAX;
+    for (size_t i = c->ntargets; i < c->ntargets + c->nreserve && i < DARUMA_CASE_TRIED; i++) {
+        daruma_condition h = choice_look(c, (int)i, now);
+        if (c->target >= 0 && c->targets[i].model_id == c->targets[c->target].model_id) /* it refused just now */
+            continue;
+        if (h.well)
+            return (int)i;
+        if (h.alone_in < in) {
+            best = (int)i;
+            in = h.alone_in;
+        }
+    }
+    return best;
+}
+
+void choice_open_reserve(daruma_case *c)
+{
+    for (int i = 0; i < choice_count(c); i++)
+        c->spoiled[i] = SPOILED;
+    c->ntargets += c->nreserve;
+    c->nreserve = 0;
 }
 
 bool choice_switches(daruma_remedy_kind r)

@@ -29,6 +29,12 @@ void choice_spoil(daruma_case *c, int target, const daruma_failure *f);
 /* The request is another one now: those that were too narrow for it may take it. */
 void choice_widen(daruma_case *c);
 
+/* The first target in reserve that is well, else the one that may be asked first, but for the model that was asked
+ * last; -1: there is none. */
+int choice_reserve(const daruma_case *c, daruma_ms now);
+/* From here on the targets in reserve are those of the case, and the others are out of the question. */
+void choice_open_reserve(daruma_case *c);
+
 bool choice_switches(daruma_remedy_kind r); /* is it going to another target? */
 /* Is going from `t` to `u` what this remedy is? */
 bool choice_leads(daruma_remedy_kind r, const daruma_target *t, const daruma_target *u);

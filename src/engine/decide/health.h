@@ -68,6 +68,19 @@ bool health_may_ask(const daruma_health *w, const daruma_target *t, daruma_ms no
 void health_hung(daruma_health *w, const daruma_target *t, daruma_ms sent_at, daruma_ms back_at);
 bool health_hangs(const daruma_health *w, const daruma_target *t, daruma_ms sent_at);
 
+/* ---- pace.c: limits that providers state ---- */
+
+/* So long no request is left at `t`, as far as that is believed; 0: there is one. */
+daruma_ms health_spent_in(const daruma_health *w, const daruma_target *t, daruma_ms now);
+/* A call goes out to `t`: counts it, and returns its number there. *ret_spent: none was left. */
+uint32_t health_paced(daruma_health *w, const daruma_target *t, daruma_ms now, bool *ret_spent);
+/* The answer to that call states that so many are left, for so many ms. */
+void health_told_left(daruma_health *w, const daruma_target *t, int64_t left, daruma_ms reset, uint32_t nth,
+                      daruma_ms sent_at, daruma_ms now);
+/* How it went with a call that went out although none was left. */
+typedef enum pace_shown { PACE_NOTHING, PACE_ANSWERED, PACE_REFUSED } pace_shown;
+void health_pace_shown(daruma_health *w, const daruma_target *t, pace_shown how);
+
 /* ---- health_keep.c: lines of a snapshot ---- */
 
 #define HEALTH_RECORD "place" /* how such a line is called */

@@ -26,6 +26,7 @@
 #define ENFORCE DARUMA_NEED_ENFORCE
 #define OUTAGE  DARUMA_NEED_OUTAGE
 #define ABOVE   DARUMA_NEED_ABOVE
+#define RESERVE DARUMA_NEED_RESERVE
 
 enum {
     OFTEN = 64,                   /* bounded by the tries of each target, patience and the time */
@@ -195,6 +196,7 @@ static const daruma_rung standard[] = {
     R(UNKNOWN,            KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(UNKNOWN,            EXPLAIN,             1,     0,                                     NOW),
 
+    R(CONTENT_FILTER,     SWITCH_MODEL,        1,     TIME | CLEAN | RESERVE,                NOW), /* where the operator wants that */
     R(CONTENT_FILTER,     EXPLAIN,             1,     0,                                     NOW),
     R(TOOL_ERROR,         EXPLAIN,             1,     0,                                     NOW),
     R(TOOL_UNKNOWN,       EXPLAIN,             1,     0,                                     NOW),

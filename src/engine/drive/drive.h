@@ -191,8 +191,10 @@ typedef struct drive_host {
     bool (*is_sent)(void *handle);                   /* nothing of the request is read any more */
     /* targets and keys */
     drive_place (*place)(void *user, const daruma_target *t);
-    /* The targets of a model, in the order of preference, and what is done about agents that use it. */
-    const daruma_target *(*targets)(void *user, daruma_str model, size_t *n, daruma_watch_mode *watch);
+    /* The targets of a model, in the order of preference, and what is done about agents that use it. `conversation`: a
+     * hash that its requests share, 0 unknown. */
+    const daruma_target *(*targets)(void *user, daruma_str model, uint64_t conversation, size_t *n,
+                                    daruma_watch_mode *watch);
     drive_key (*key)(void *user, const daruma_target *t, bool *ret_renewable);
     /* Fetches the key of a target; session_key_here() follows. `anew`: the provider refused the one at hand. */
     void (*key_fetch)(void *user, const daruma_target *t, bool anew);
@@ -317,10 +319,12 @@ typedef struct session_request {
     bool path_names; /* the model and whether it streams stand in the path: */
     daruma_str path_model;
     bool path_stream, path_array;
-    uint64_t credential;           /* a hash of what the client showed */
-    daruma_ms waits;               /* so long the client waits, -1 not said */
-    daruma_str agent;              /* the client's name for its agent: "NAME" or "NAME; continued"; may be empty */
-    const dialect *speaks;         /* the dialect of errors where `d` is NULL */
+    daruma_str
+        passing_model;     /* of a request that only passes through: the model that its targets are of; may be empty */
+    uint64_t credential;   /* a hash of what the client showed */
+    daruma_ms waits;       /* so long the client waits, -1 not said */
+    daruma_str agent;      /* the client's name for its agent: "NAME" or "NAME; continued"; may be empty */
+    const dialect *speaks; /* the dialect of errors where `d` is NULL */
     const daruma_failure *refused; /* it is refused for that, nobody is asked; NULL: it is not */
     daruma_str no_target;          /* what the client reads when its model has no targets */
 } session_request;

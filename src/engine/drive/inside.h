@@ -195,6 +195,13 @@ static inline bool session_passes(const session *x)
     return !x->d || x->opaque;
 }
 
+/* True if the target does not know the model of a request that passes through, or not for that key. It ran nothing, and
+ * another target of the model may know it. */
+static inline bool session_lacks_model(const session *x, int status)
+{
+    return session_passes(x) && x->scan.model.n && (status == 403 || status == 404);
+}
+
 /* What passes through was refused by the provider: nobody judges it, but it did not go well. */
 static inline bool session_said_no(const session *x)
 {
@@ -213,6 +220,8 @@ void session_failed(session *x, const daruma_evidence *ev);
 /* The attempt succeeded and everything was delivered. Tokens as the provider counted, 0 or -1 unknown. */
 void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive_end how);
 daruma_str session_answer_id(session *x); /* empty: it has none, or not where ids stand */
+/* Did a content filter end the answer, as its stop reason has it? False where an answer without it is not asked for. */
+bool session_filtered(const session *x, daruma_str finish);
 /* The attempt is sent once more on a fresh connection, because of x->failure: the provider did not receive it. */
 void session_resent(session *x);
 void session_event(session *x, daruma_event *e);

@@ -57,6 +57,8 @@ static void keep_account(session *x, size_t owner)
  * it, that is the account which answered this conversation last. */
 static void pin_account(session *x)
 {
+    if (x->scan.remote)
+        x->kase.nreserve = 0; /* nobody else has what it names */
     if (!x->scan.remote || x->kase.ntargets < 2)
         return;
     uint64_t key = x->scan.remote_id ? memory_owner(x->v->mem, x->scan.remote_id ^ x->credential) : 0;
@@ -213,7 +215,7 @@ static void choose_targets(session *x, const session_request *q, const uint32_t 
     daruma_watch_mode mode = DARUMA_WATCH_OFF;
     x->streaming = x->d && x->scan.ok && x->scan.stream;
     x->safe = (x->d && !x->opaque) || q->safe;
-    x->targets = x->v->host->targets(x->user, x->scan.model, &ntargets, &mode);
+    x->targets = x->v->host->targets(x->user, x->scan.model, x->scan.conversation, &ntargets, &mode);
     x->watch_mode = (uint8_t)mode;
     if (!ntargets) {
         daruma_failure f = {.kind = DARUMA_MODEL_NOT_FOUND,
@@ -317,6 +319,8 @@ void session_open(session *x, driver *v, void *user, const session_request *q)
         refuse(x, q->refused);
         return;
     }
+    if (!x->d)
+        x->scan.model = q->passing_model;
     if (!x->d || x->opaque) {
         choose_targets(x, q, NULL);
         return;

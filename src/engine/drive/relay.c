@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
+#include "engine/judge/hints.h"
 
 static daruma_str moved(daruma_str s, const char *from, const char *to)
 {
@@ -99,8 +100,8 @@ static daruma_ms progress_limit(const session *x)
 bool relay_progress_late(session *x, daruma_ms now)
 {
     if (x->mode == ANSWER_ERROR) { /* its status came long ago */
-        daruma_evidence said = relay_evidence(x, DARUMA_AT_ANSWER);
-        session_failed(x, &said);
+        daruma_evidence status = relay_evidence(x, DARUMA_AT_ANSWER);
+        session_failed(x, &status);
         return true;
     }
     if (x->paused) { /* it is the client who is slow */
@@ -141,7 +142,8 @@ static bool is_failure(const session *x, int status)
 {
     if (!session_passes(x))
         return status >= 300;
-    return status == 401 || status == 402 || status == 408 || status == 429 || status >= 500;
+    return session_lacks_model(x, status) || status == 401 || status == 402 || status == 408 || status == 429 ||
+           status >= 500;
 }
 
 /* Bytes of this answer that will be held, as far as it says; of streams nobody knows. */
@@ -157,6 +159,10 @@ static void on_head(drive_call *c, const drive_head *h)
     x->headers = relay_fields(h, &x->scratch, &x->nheaders);
     if (x->failure.kind || x->recovering) /* events will tell of this call */
         x->theirs = arena_copy(x->arena, session_redact_sent(x, session_their_id(x->headers, x->nheaders)));
+    int64_t left;
+    daruma_ms reset;
+    if (hints_requests_left(h->headers, h->nheaders, x->v->at, &left, &reset))
+        daruma_case_told_left(&x->kase, left, reset, x->v->at.now);
     if (!is_failure(x, h->status) && x->streaming)
         daruma_case_headed(&x->kase, session_now(x));
     if (is_failure(x, h->status)) {

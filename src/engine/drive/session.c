@@ -319,7 +319,8 @@ static void keep_failure(session *x, const daruma_evidence *ev)
 /* A path that is not ours to repeat may still be repeated when nothing can have happened yet. */
 static bool safe_again(const session *x, const daruma_evidence *ev)
 {
-    return x->safe || ev->phase == DARUMA_AT_CONNECT || ev->status == 429 || ev->status == 401;
+    return x->safe || ev->phase == DARUMA_AT_CONNECT || ev->status == 429 || ev->status == 401 ||
+           session_lacks_model(x, ev->status);
 }
 
 /* Calls one target may get for the failure at hand. */
@@ -346,6 +347,12 @@ void session_tell_begin(session *x)
     e.remedy = &x->remedy;
     e.delay = x->remedy.wait;
     session_tell(x, DARUMA_WHEN_BEGIN, &e);
+}
+
+bool session_filtered(const session *x, daruma_str finish)
+{
+    bool matters = x->kase.nreserve || x->failure.kind == DARUMA_CONTENT_FILTER;
+    return matters && finish.n && x->p->finish(finish) == FINISH_FILTER;
 }
 
 void session_resent(session *x)

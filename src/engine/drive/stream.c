@@ -317,6 +317,10 @@ void stream_ended(session *x)
         relay_fail(x, DARUMA_FLAW_EMPTY, (daruma_str){0});
         return;
     }
+    if (x->mode == ANSWER_HELD && !x->view.effects && session_filtered(x, str_of(x->view.finish))) {
+        relay_fail(x, DARUMA_FLAW_FILTERED, (daruma_str){0});
+        return;
+    }
     if (x->mode == ANSWER_HELD && x->view.told && !commit(x))
         return;
     if (x->mode == ANSWER_HELD) {

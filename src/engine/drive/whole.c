@@ -106,6 +106,8 @@ static bool is_flawed(session *x, whole *w)
         v->flaw = DARUMA_FLAW_EMPTY;
         v->finish = S("model_context_window_exceeded");
     }
+    if (v->flaw == DARUMA_FLAW_NONE && !v->effects && !v->text && !v->calls && session_filtered(x, v->finish))
+        v->flaw = DARUMA_FLAW_FILTERED;
     return v->flaw != DARUMA_FLAW_NONE;
 }
 

@@ -323,6 +323,8 @@ static void add_facts(seen *v, const daruma_evidence *ev, const said *s, char nu
         seen_add(v, AT_SHAPE, S("error_in_answer"));
     if (ev->flaw == DARUMA_FLAW_BROKEN)
         seen_add(v, AT_SHAPE, S("broken"));
+    if (ev->flaw == DARUMA_FLAW_FILTERED)
+        seen_add(v, AT_SHAPE, S("refusal"));
     if (ev->flaw == DARUMA_FLAW_SILENT)
         seen_add(v, AT_SHAPE, S("silent"));
     for (size_t i = 0; i < s->ncodes; i++)

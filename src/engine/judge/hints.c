@@ -100,6 +100,29 @@ static daruma_ms exhausted_reset(const daruma_evidence *ev, daruma_moment at)
     return resets == 1 && ev->status == 429 ? only : -1;
 }
 
+bool hints_requests_left(const daruma_header *h, size_t n, daruma_moment at, int64_t *ret_left, daruma_ms *ret_reset)
+{
+    const daruma_evidence ev = {.headers = h, .nheaders = n};
+    bool found = false;
+    for (size_t i = 0; i < n; i++) {
+        daruma_str name = h[i].name;
+        bool limit = str_istarts(name, S("x-ratelimit-")) || str_istarts(name, S("anthropic-ratelimit-"));
+        size_t reset = limit ? reset_in(name) : STR_NONE;
+        int64_t left;
+        if (reset == STR_NONE || str_ifind(name, S("token")) != STR_NONE)
+            continue;
+        daruma_ms ms = moment_or_duration(str_trim(h[i].value), at);
+        if (ms < 0 || !str_int(remaining_of(&ev, name, reset), &left))
+            continue;
+        if (!found || left < *ret_left || (left == *ret_left && ms > *ret_reset)) {
+            *ret_left = left;
+            *ret_reset = ms;
+        }
+        found = true;
+    }
+    return found;
+}
+
 static daruma_ms explicit_header(const daruma_evidence *ev, daruma_moment at)
 {
     static const daruma_str in_ms[] = {LIT("retry-after-ms"), LIT("x-ms-retry-after-ms")};

@@ -6,6 +6,9 @@
 /* The advice in headers, body fields and texts (lower case); -1 none. */
 daruma_ms hints_wait(const daruma_evidence *ev, const said *s, const daruma_str *texts, size_t ntexts,
                      daruma_moment at);
+/* Requests that the header fields of an answer say are left, and how long until there are more. Of several limits the
+ * one of which least is left; limits of tokens are not looked at. False: they say nothing. */
+bool hints_requests_left(const daruma_header *h, size_t n, daruma_moment at, int64_t *ret_left, daruma_ms *ret_reset);
 /* Fills limit, used and requested of `s` where the text (lower case) names them and the body had no field. */
 void hints_numbers(daruma_str text, said *s);
 /* The same for the words (lower case) of a request that was too long, in whatever order they name the two numbers. */

@@ -141,7 +141,7 @@ const daruma_target *wishes_targets(const http_head *h, const daruma_target *t, 
     while (own && taken && names.n) {
         daruma_str name = str_trim(str_cut(&names, ','));
         for (size_t i = 0; i < *n; i++)
-            if (!taken[i] && is_meant(&t[i], name)) {
+            if (!taken[i] && !t[i].reserve && is_meant(&t[i], name)) {
                 own[k++] = t[i];
                 taken[i] = true;
             }

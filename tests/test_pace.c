@@ -1,0 +1,239 @@
+/* Limits that a provider states with its answers: when they hold a request up, and when not. */
+#include "decide_kit.h"
+#include "engine/decide/health.h"
+
+/* A call goes out, its answer states that so many are left for so many ms, and it is well. */
+static void states(daruma_health *w, const daruma_policy *p, const daruma_target *t, int64_t left, daruma_ms reset,
+                   daruma_ms now)
+{
+    daruma_case c;
+    daruma_case_open(&c, w, p, t, 1, -1, -1, at(now));
+    assert_int_equal(out(&c, now), 0);
+    daruma_case_told_left(&c, left, reset, now + 10);
+    daruma_case_done(&c, at(now + 20));
+}
+
+/* So long a new request waits; with nobody else to ask. */
+static daruma_ms waits(daruma_health *w, const daruma_policy *p, const daruma_target *t, daruma_ms now)
+{
+    daruma_case c;
+    daruma_case_open(&c, w, p, t, 1, -1, -1, at(now));
+    daruma_admission a = daruma_case_admit(&c, at(now));
+    assert_int_equal(a.act, DARUMA_SEND);
+    daruma_case_close(&c, DARUMA_OUTCOME_CANCELLED_, at(now));
+    return a.wait;
+}
+
+static void who_has_none_left_is_asked_last_and_waited_for_where_nobody_else_is(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("p", "m", "b", "k2")};
+    daruma_case c;
+    states(w, &p, &t[0], 2, 3000, 0); /* the question takes one of them */
+    assert_int_equal(waits(w, &p, &t[0], 100), 0);
+    states(w, &p, &t[0], 0, 3000, 100);
+    assert_int_equal(waits(w, &p, &t[0], 1110), 2000);
+    daruma_case_open(&c, w, &p, t, 2, -1, -1, at(1110));
+    assert_int_equal(out(&c, 1110), 1);
+    assert_int_equal(waits(w, &p, &t[0], 3110), 0);
+}
+
+static void what_goes_out_is_counted_before_an_answer_says_so(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_case c[3];
+    states(w, &p, &t, 2, 3000, 0);
+    for (int i = 0; i < 2; i++) {
+        daruma_case_open(&c[i], w, &p, &t, 1, -1, -1, at(100));
+        assert_int_equal(out(&c[i], 100), 0);
+    }
+    assert_int_equal(waits(w, &p, &t, 110), 2900);
+    daruma_case_told_left(&c[0], 1, 2900, 110); /* the other one is not in it */
+    assert_int_equal(waits(w, &p, &t, 110), 2900);
+    daruma_case_told_left(&c[1], 7, 2900, 110); /* there is more than was known */
+    assert_int_equal(waits(w, &p, &t, 110), 0);
+}
+
+static void what_is_stated_is_believed_once_then_tested(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_case c;
+    states(w, &p, &t, 0, 1000, 0);
+    assert_int_equal(waits(w, &p, &t, 10), 1000);
+    states(w, &p, &t, 0, 1000, 1010);
+    daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(1100));
+    assert_int_equal(out(&c, 1100), 0); /* this one tests it */
+    assert_true(waits(w, &p, &t, 1100) > 0);
+    daruma_case_told_left(&c, 0, 1000, 1110);
+    daruma_case_done(&c, at(1120));
+    for (daruma_ms now = 1200; now < 9000; now += 100) { /* it was not true */
+        assert_int_equal(waits(w, &p, &t, now), 0);
+        states(w, &p, &t, 0, 1000, now);
+    }
+}
+
+static void a_limit_that_refused_is_kept_from_then_on(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_failure f = advised(DARUMA_RATE_LIMIT, 429, 900);
+    daruma_case c;
+    states(w, &p, &t, 0, 1000, 0);
+    states(w, &p, &t, 0, 1000, 1010);
+    daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(1100));
+    assert_int_equal(out(&c, 1100), 0);
+    daruma_case_told_left(&c, 0, 900, 1110);
+    daruma_case_next(&c, &f, 0, at(1110));
+    daruma_case_close(&c, DARUMA_OUTCOME_FAILED, at(1110));
+    for (daruma_ms now = 2020; now < 9000; now += 1020) {
+        states(w, &p, &t, 0, 1000, now);
+        assert_true(waits(w, &p, &t, now + 20) > 900);
+    }
+}
+
+/* A call to the first target is silent, one to the second goes out beside it. */
+static void goes_beside(daruma_case *c, daruma_health *w, const daruma_policy *p, const daruma_target *t, daruma_ms now)
+{
+    daruma_case_open(c, w, p, t, 2, -1, -1, at(now));
+    assert_int_equal(out(c, now), 0);
+    daruma_case_hedge(c, 1, at(now + 5));
+}
+
+static void a_call_beside_that_wins_counts_at_its_own_target(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("q", "m", "b", "k2")};
+    daruma_case c;
+    for (int i = 0; i < 50; i++)
+        succeeds(w, &p, &t[0], i);
+    goes_beside(&c, w, &p, t, 100);
+    daruma_case_hedge_takes_over(&c, NULL, at(110));
+    daruma_case_told_left(&c, 1000, 3000, 120);
+    daruma_case_done(&c, at(130));
+    assert_int_equal(waits(w, &p, &t[1], 140), 0);
+}
+
+static void what_is_forgotten_counts_no_calls(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k");
+    succeeds(w, &p, &t, 0);
+    health_told_left(w, &t, 5, 3000, 700, 0, 10); /* the place of that call is another one now */
+    assert_int_equal(waits(w, &p, &t, 20), 0);
+}
+
+/* Makes the target one whose limit was waited for once, and that states again that none is left, until `now` + 1000. */
+static void is_to_be_tested(daruma_health *w, const daruma_policy *p, const daruma_target *t, daruma_ms now)
+{
+    states(w, p, t, 0, 1000, now - 2000);
+    states(w, p, t, 0, 1000, now - 20);
+}
+
+static void a_limit_is_tested_by_a_call_beside_another_as_well(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("q", "m", "b", "k2")};
+    daruma_failure refused = advised(DARUMA_RATE_LIMIT, 429, 1), f = failure(DARUMA_SERVER_ERROR, 500);
+    daruma_case c;
+
+    daruma_health *w = a_health(); /* it is answered: the limit is not true */
+    is_to_be_tested(w, &p, &t[1], 3000);
+    goes_beside(&c, w, &p, t, 3000);
+    assert_true(waits(w, &p, &t[1], 3010) > 0); /* one finds out, others do not */
+    daruma_case_hedge_takes_over(&c, NULL, at(3020));
+    daruma_case_told_left(&c, 0, 1000, 3020);
+    daruma_case_done(&c, at(3030));
+    states(w, &p, &t[1], 0, 1000, 3040);
+    assert_int_equal(waits(w, &p, &t[1], 3060), 0);
+
+    w = a_health(); /* it is refused: the limit is true */
+    is_to_be_tested(w, &p, &t[1], 3000);
+    goes_beside(&c, w, &p, t, 3000);
+    daruma_case_hedge_ended(&c, &refused, at(3020));
+    assert_true(waits(w, &p, &t[1], 3040) > 900);
+
+    w = a_health(); /* the first call wins, or the one that finds out fails of something else: the next one finds out */
+    for (int i = 0; i < 2; i++) {
+        is_to_be_tested(w, &p, &t[1], 3000 + i * 10000);
+        goes_beside(&c, w, &p, t, 3000 + i * 10000);
+        daruma_case_hedge_ended(&c, i ? &f : NULL, at(3020 + i * 10000));
+        daruma_case_done(&c, at(3030 + i * 10000));
+        if (!i)
+            assert_int_equal(waits(w, &p, &t[1], 3040), 0);
+    }
+
+    w = a_health(); /* the first call was the one, and another took over from it: it proves nothing */
+    is_to_be_tested(w, &p, &t[0], 3000);
+    goes_beside(&c, w, &p, t, 3000);
+    daruma_case_hedge_takes_over(&c, NULL, at(3020));
+    daruma_case_done(&c, at(3030));
+    assert_int_equal(waits(w, &p, &t[0], 3040), 0);
+    assert_int_equal(waits(w, &p, &t[1], 3040), 0);
+}
+
+static void a_call_that_finds_out_holds_others_up_no_longer_than_the_limit(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_case silent, other;
+    daruma_case_open(&other, w, &p, &t, 1, -1, -1, at(900)); /* out before, and answered later */
+    assert_int_equal(out(&other, 900), 0);
+    is_to_be_tested(w, &p, &t, 3000);
+    daruma_case_open(&silent, w, &p, &t, 1, -1, -1, at(3000));
+    assert_int_equal(out(&silent, 3000), 0);
+    assert_true(waits(w, &p, &t, 3100) > 0);
+    daruma_case_told_left(&other, 2, 5000, 3500); /* as it was then: all of that is out */
+    assert_true(waits(w, &p, &t, 3600) > 0);
+    assert_int_equal(waits(w, &p, &t, 4100), 0);
+}
+
+static void a_moment_that_is_far_or_over_holds_nobody_up(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k");
+    states(w, &p, &t, 0, PACE_MS_MAX + 1, 0);
+    assert_int_equal(waits(w, &p, &t, 100), 0);
+    states(w, &p, &t, 0, 0, 100);
+    assert_int_equal(waits(w, &p, &t, 200), 0);
+    states(w, &p, &t, INT64_MIN / 2, INT64_MAX, 200);
+    assert_int_equal(waits(w, &p, &t, 300), 0);
+    states(w, &p, &t, 0, 5000, 300);
+    assert_true(waits(w, &p, &t, -1000000) <= 5000); /* a clock that goes back */
+    p.health = false;
+    assert_int_equal(waits(w, &p, &t, 400), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_has_none_left_is_asked_last_and_waited_for_where_nobody_else_is),
+        cmocka_unit_test(what_goes_out_is_counted_before_an_answer_says_so),
+        cmocka_unit_test(what_is_stated_is_believed_once_then_tested),
+        cmocka_unit_test(a_limit_that_refused_is_kept_from_then_on),
+        cmocka_unit_test(a_call_beside_that_wins_counts_at_its_own_target),
+        cmocka_unit_test(what_is_forgotten_counts_no_calls),
+        cmocka_unit_test(a_limit_is_tested_by_a_call_beside_another_as_well),
+        cmocka_unit_test(a_call_that_finds_out_holds_others_up_no_longer_than_the_limit),
+        cmocka_unit_test(a_moment_that_is_far_or_over_holds_nobody_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
