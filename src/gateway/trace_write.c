@@ -191,7 +191,8 @@ void trace_write_request(const exchange *x, const drive_result *r, const trace_s
     daruma_buf hex = buf_over(id, sizeof id);
     buf_hex64(&hex, r->case_id);
     put_text(b, "daruma.case", buf_str(&hex));
-    put_text(b, "daruma.client", lock_client(&x->s->cfg, &x->c->head));
+    const config_client *client = lock_client(&x->s->cfg, &x->c->head);
+    put_text(b, "daruma.client", client ? client->name : (daruma_str){0});
     put_word(b, "daruma.outcome", daruma_outcome_name(r->outcome));
     if (t->judged)
         put_word(b, "daruma.kind", daruma_kind_name(t->kind));
