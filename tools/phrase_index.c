@@ -232,6 +232,10 @@ static void print_senses(void)
            (unsigned long long)bits_of("period"));
     printf("#define SENTENCE_BARE 0x%llxu\n",
            (unsigned long long)bits_of("param.bad.must.missing.request.failed.internal.server.later.answer.label"));
+    printf("#define SENTENCE_WRONG 0x%llxu\n#define SENTENCE_FAILED 0x%llxu\n",
+           (unsigned long long)bits_of("exceeded.reached.spent.absent.missing.empty.bad.unsupported.incapable.disabled."
+                                       "denied.busy.away.late.broken.failed.without.violates"),
+           (unsigned long long)bits_of("failed.internal.broken"));
     printf("static const phrase_sense phrase_senses[] = {\n");
     for (uint16_t r = 0; r < nphrases; r++) {
         const phrase *p = &phrases[r];

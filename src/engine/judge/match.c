@@ -270,22 +270,71 @@ static uint16_t first_sense(const seen *s, uint64_t means, bool whole, uint16_t 
     return row;
 }
 
+#define PARTS_MAX 8 /* of a clause, between its colons; the last holds the rest */
+
+/* The parts of the next clause; 0: there is none. */
+static size_t clause_next(sentence *read, uint64_t parts[PARTS_MAX], uint64_t *all)
+{
+    size_t n = 0;
+    uint64_t means;
+    do {
+        if (!sentence_next(read, &means))
+            break;
+        if (n == PARTS_MAX)
+            parts[n - 1] |= means;
+        else
+            parts[n++] = means;
+        *all |= means;
+    } while (read->lead);
+    return n;
+}
+
+static bool is_sense(uint16_t row)
+{
+    return row && row <= PHRASE_SENSE_LAST + 1;
+}
+
+/* True if a lead only says that something failed, whatever it was: "Error while calling the model: ". */
+static bool only_failed(uint64_t means)
+{
+    return means & SENTENCE_FAILED && !(means & SENTENCE_WRONG & ~SENTENCE_FAILED);
+}
+
+/* What a clause says. Behind a lead that only says that something failed stands what did: that counts when it says so
+ * by itself. Else both together say it, for a lead names what the rest is about ("max_tokens: too large"). */
+static uint16_t first_of_clause(const seen *s, const uint64_t *parts, size_t n, uint16_t row, uint64_t *ret_means)
+{
+    uint64_t all = 0, means = 0;
+    uint16_t rest = n > 1 ? first_of_clause(s, parts + 1, n - 1, row, &means) : 0;
+    if (is_sense(rest) && means & ~SENTENCE_BARE && only_failed(parts[0])) {
+        *ret_means = means;
+        return rest;
+    }
+    for (size_t i = 0; i < n; i++)
+        all |= parts[i];
+    uint16_t first = all ? first_sense(s, all, false, row) : row;
+    *ret_means = is_sense(first) ? all : means;
+    return is_sense(first) || !is_sense(rest) ? first : rest;
+}
+
 /* Clause by clause: what is said first is what is wrong, advice comes behind it. `row` is the first that fits without.
  */
 static uint16_t first_by_sentence(const seen *s, uint16_t row)
 {
     sentence read;
-    uint64_t means, all = 0;
+    uint64_t parts[PARTS_MAX], means, all = 0;
     uint16_t vague = 0;
-    for (size_t i = 0; i < s->ntexts; i++)
-        for (sentence_open(&read, s->texts[i]); sentence_next(&read, &means); all |= means) {
-            uint16_t first = means ? first_sense(s, means, false, row) : row;
-            if (!first || first > PHRASE_SENSE_LAST + 1 || (vague && first >= vague))
+    for (size_t i = 0; i < s->ntexts; i++) {
+        sentence_open(&read, s->texts[i]);
+        for (size_t n; (n = clause_next(&read, parts, &all));) {
+            uint16_t first = first_of_clause(s, parts, n, row, &means);
+            if (!is_sense(first) || (vague && first >= vague))
                 continue;
             if (means & ~SENTENCE_BARE) /* else something is wrong somewhere: less than what any other clause says */
                 return first;
             vague = first;
         }
+    }
     return vague ? vague : first_sense(s, all, true, row);
 }
 

@@ -41,6 +41,12 @@ static bool ends_clause(daruma_str t, size_t i)
     return c == '.' && (i + 1 == t.n || t.p[i + 1] == ' ');
 }
 
+/* "stream request failed: 404 page not found": what stands behind says which. */
+static bool ends_lead(daruma_str t, size_t i)
+{
+    return t.p[i] == ':' && i + 1 < t.n && t.p[i + 1] == ' ';
+}
+
 /* Before the first white space behind i: words of an address say nothing. */
 static size_t skip_url(daruma_str t, size_t i)
 {
@@ -65,6 +71,8 @@ void sentence_open(sentence *s, daruma_str text)
             i = skip_url(text, i);
         else if (ends_clause(text, i))
             s->words[n++] = '.';
+        else if (ends_lead(text, i))
+            s->words[n++] = ':';
         else if (last != '_')
             s->words[n++] = '_';
     }
@@ -101,7 +109,7 @@ bool sentence_next(sentence *s, uint64_t *ret_means)
     uint64_t all = 0;
     int denied = 0; /* words that are left of what was denied */
     bool any = false;
-    while (s->at < s->n && s->words[s->at] != '.') {
+    while (s->at < s->n && s->words[s->at] != '.' && s->words[s->at] != ':') {
         if (s->words[s->at] == '_') {
             s->at++;
             continue;
@@ -119,6 +127,7 @@ bool sentence_next(sentence *s, uint64_t *ret_means)
         while (is_letter(s->words[s->at]))
             s->at++;
     }
+    s->lead = s->at < s->n && s->words[s->at] == ':';
     s->at++;
     *ret_means = all;
     return any || s->at < s->n;
