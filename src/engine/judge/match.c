@@ -317,6 +317,38 @@ static uint16_t first_of_clause(const seen *s, const uint64_t *parts, size_t n, 
     return is_sense(first) || !is_sense(rest) ? first : rest;
 }
 
+/* Nothing that was said, but its status at most. */
+static bool says_little(uint16_t row)
+{
+    return !row || phrase_all[row - 1].where == AT_STATUS || phrase_all[row - 1].kind == DARUMA_UNKNOWN;
+}
+
+static bool is_vague_code(uint16_t row)
+{
+    return row && phrase_all[row - 1].where == AT_CODE && phrase_all[row - 1].kind == DARUMA_INVALID_PARAMETER;
+}
+
+/* What a status complains of, where the words only say what is complained of: "content[0].text" with 400. */
+static uint64_t complaint_of(int status)
+{
+    return status == 400 || status == 422 ? SENTENCE_BAD : 0;
+}
+
+/* True of what the request holds, for that is what such a status is about. */
+static bool is_held(uint16_t row)
+{
+    return is_sense(row) && (phrase_all[row - 1].kind == DARUMA_INVALID_MESSAGE ||
+                             phrase_all[row - 1].kind == DARUMA_INVALID_TOOL_SCHEMA);
+}
+
+static uint64_t all_of(const uint64_t *parts, size_t n)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < n; i++)
+        all |= parts[i];
+    return all;
+}
+
 /* Clause by clause: what is said first is what is wrong, advice comes behind it. `row` is the first that fits without.
  */
 static uint16_t first_by_sentence(const seen *s, uint16_t row)
@@ -335,7 +367,20 @@ static uint16_t first_by_sentence(const seen *s, uint16_t row)
             vague = first;
         }
     }
-    return vague ? vague : first_sense(s, all, true, row);
+    if (vague)
+        return vague;
+    uint64_t status = complaint_of(s->status);
+    if (status && all && (says_little(row) || is_vague_code(row))) {
+        for (size_t i = 0; i < s->ntexts; i++) {
+            sentence_open(&read, s->texts[i]);
+            for (size_t n; (n = clause_next(&read, parts, &all));) {
+                uint16_t first = first_of_clause(s, (uint64_t[]){all_of(parts, n) | status}, 1, row, &means);
+                if (is_held(first))
+                    return first;
+            }
+        }
+    }
+    return first_sense(s, all, true, row);
 }
 
 /* When no text says what is wrong, the words of a code may that no row knows: "sharing_usage_limit_exceeded". They are
@@ -354,12 +399,6 @@ static uint16_t first_by_code(const seen *s, uint16_t row)
             return first;
     }
     return row;
-}
-
-/* Nothing that was said, but its status at most. */
-static bool says_little(uint16_t row)
-{
-    return !row || phrase_all[row - 1].where == AT_STATUS || phrase_all[row - 1].kind == DARUMA_UNKNOWN;
 }
 
 /* Codes for "something is wrong with it" leave the rest to the text: what names the failure does not. */
