@@ -18,6 +18,7 @@ typedef struct sentence_word {
 
 #define DENIES_WORDS   5 /* behind "not" */
 #define LEAD_BYTES_MAX 120
+#define MORE_THAN      "exceeds_"
 #define LEAD_WORDS_MIN 4 /* "Tool execution failed: " says who failed */
 
 static bool foreign(char c)
@@ -47,6 +48,12 @@ static bool ends_lead(daruma_str t, size_t i)
     return t.p[i] == ':' && i + 1 < t.n && t.p[i + 1] == ' ';
 }
 
+/* "204871 tokens > 200000 maximum" */
+static bool is_more_than(daruma_str t, size_t i)
+{
+    return t.p[i] == '>' && i && t.p[i - 1] == ' ' && i + 2 < t.n && t.p[i + 1] == ' ' && ch_digit(t.p[i + 2]);
+}
+
 /* Before the first white space behind i: words of an address say nothing. */
 static size_t skip_url(daruma_str t, size_t i)
 {
@@ -73,6 +80,9 @@ void sentence_open(sentence *s, daruma_str text)
             s->words[n++] = '.';
         else if (ends_lead(text, i))
             s->words[n++] = ':';
+        else if (is_more_than(text, i) && n + sizeof MORE_THAN < sizeof s->words - (text.n - i))
+            for (const char *more = MORE_THAN; *more; more++)
+                s->words[n++] = *more;
         else if (last != '_')
             s->words[n++] = '_';
     }
