@@ -104,11 +104,11 @@ static bool is_model_provider(daruma_str provider)
         // clang-format off
         ['a' - 'a'] = "anthropic/aws/azure/alibaba/aliyun/ark/ai21/aleph/anyscale/ai-sdk/aider/aihubmix/aimlapi/antigravity/arcee/aiohttp/axios",
         ['b' - 'a'] = "bedrock/bigmodel/bailian/baidu/baichuan/baseten/bifrost",
-        ['c' - 'a'] = "claude/cohere/cerebras/copilot/codex/cloudflare/chutes/coreweave/cursor/cline/continue/crew/cherry/clarifai/comfyui",
+        ['c' - 'a'] = "claude/cohere/cerebras/copilot/codex/cloudflare/chutes/coreweave/cursor/cline/continue/crew/cherry/clarifai/comfyui/commandcode/command-code",
         ['d' - 'a'] = "deepseek/dashscope/doubao/databricks/deepinfra/dify/deepchat",
         ['e' - 'a'] = "ernie/exo/envoy",
         ['f' - 'a'] = "fireworks/friendli/featherless/flowise/forgecode",
-        ['g' - 'a'] = "google/gemini/groq/grok/glm/github-models/github_models/gpt/gateway/gpustack/goose",
+        ['g' - 'a'] = "google/gemini/groq/grok/glm/github-models/github_models/gpt/genkit/gateway/gpustack/goose",
         ['h' - 'a'] = "haproxy/huggingface/hugging/hunyuan/hyperbolic/helicone/haystack/hermes/httpx",
         ['i' - 'a'] = "ibm/iflow/inference/instructor",
         ['j' - 'a'] = "jan",
@@ -392,7 +392,7 @@ static void decide(daruma_failure *f, seen *v, uint16_t rule)
         uint16_t heard; /* nobody known spoke, and not of models: hear it as a tool */
         v->tool = FOR_TOOL;
         heard = match_first(v);
-        if (f->kind != DARUMA_UNKNOWN || !v->status || says_more(heard)) {
+        if (f->kind != DARUMA_UNKNOWN || says_more(heard)) {
             decide(f, v, heard);
             return;
         }
@@ -494,15 +494,21 @@ static bool is_page_of_outage(const daruma_failure *f, const seen *v)
     return v->page && f->status >= 500 && f->rule && is_of_words(f->rule) && !f->retryable;
 }
 
-/* A tool whose words say nothing: the names of its exceptions are read as words. */
+/* What may be a tool and whose words say nothing: the names of its exceptions are read as words. */
 static void read_classes(daruma_failure *f, seen *v, const said *s, daruma_arena *a)
 {
-    if (f->kind != DARUMA_TOOL_ERROR || f->rule || !s->ncodes)
+    bool tool = f->kind == DARUMA_TOOL_ERROR, maybe = f->kind == DARUMA_UNKNOWN && v->tool == FOR_MAYBE;
+    if ((!tool && !maybe) || f->rule || !s->ncodes)
         return;
+    phrase_for was = v->tool;
     v->tool = FOR_TOOL;
     for (size_t i = 0; i < s->ncodes; i++)
         seen_text(v, spelt_out(s->codes[i], a));
-    decide(f, v, match_first(v));
+    uint16_t rule = match_first(v);
+    if (tool || rule)
+        decide(f, v, rule);
+    else
+        v->tool = was;
 }
 
 /* Does the status ask to come again later? */

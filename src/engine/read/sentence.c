@@ -18,7 +18,6 @@ typedef struct sentence_word {
 
 #define DENIES_WORDS   5 /* behind "not" */
 #define LEAD_BYTES_MAX 120
-#define MORE_THAN      "exceeds_"
 #define LEAD_WORDS_MIN 4 /* "Tool execution failed: " says who failed */
 
 static bool foreign(char c)
@@ -48,10 +47,30 @@ static bool ends_lead(daruma_str t, size_t i)
     return t.p[i] == ':' && i + 1 < t.n && t.p[i + 1] == ' ';
 }
 
-/* "204871 tokens > 200000 maximum" */
-static bool is_more_than(daruma_str t, size_t i)
+/* A comparison with a number in words: "204871 tokens > 200000 maximum", "must be <= 4096"; NULL: none. */
+static const char *comparison_at(daruma_str t, size_t i)
 {
-    return t.p[i] == '>' && i && t.p[i - 1] == ' ' && i + 2 < t.n && t.p[i + 1] == ' ' && ch_digit(t.p[i + 2]);
+    bool more = t.p[i] == '>', less = t.p[i] == '<';
+    if ((!more && !less) || !i || t.p[i - 1] != ' ')
+        return NULL;
+    bool equal = i + 1 < t.n && t.p[i + 1] == '=';
+    size_t number = i + 1 + equal;
+    while (number < t.n && t.p[number] == ' ')
+        number++;
+    if (number == t.n || !ch_digit(t.p[number]))
+        return NULL;
+    return less ? "at_most_" : equal ? "at_least_" : "exceeds_";
+}
+
+/* A path of a file or an address without its host: "/v1/chat/completions". */
+static bool is_path(daruma_str t, size_t i)
+{
+    if (t.p[i] != '/' || (i && !memchr(" ('\"`", t.p[i - 1], 5)))
+        return false;
+    for (i++; i < t.n && t.p[i] != ' '; i++)
+        if (t.p[i] == '/')
+            return true;
+    return false;
 }
 
 /* Before the first white space behind i: words of an address say nothing. */
@@ -69,6 +88,7 @@ void sentence_open(sentence *s, daruma_str text)
     s->words[n++] = '_';
     for (size_t i = 0; i < text.n; i++) {
         char c = text.p[i], last = s->words[n - 1];
+        const char *says;
         if ((char_is(c, CHAR_LOWER) && c != '_') || (foreign(c) && !is_foreign_stop(text, i)))
             s->words[n++] = c;
         else if (c == '\'' && i && i + 1 < text.n && char_is(text.p[i - 1], CHAR_LOWER) &&
@@ -80,9 +100,11 @@ void sentence_open(sentence *s, daruma_str text)
             s->words[n++] = '.';
         else if (ends_lead(text, i))
             s->words[n++] = ':';
-        else if (is_more_than(text, i) && n + sizeof MORE_THAN < sizeof s->words - (text.n - i))
-            for (const char *more = MORE_THAN; *more; more++)
-                s->words[n++] = *more;
+        else if (is_path(text, i))
+            i = skip_url(text, i);
+        else if ((says = comparison_at(text, i)) && n + strlen(says) < sizeof s->words - (text.n - i))
+            while (*says)
+                s->words[n++] = *says++;
         else if (last != '_')
             s->words[n++] = '_';
     }
