@@ -1,10 +1,11 @@
 /* ablate - takes each row of the phrase table out in turn and names those without which no verdict changes.
  *
  *     ablate RECORDS.jsonl...         each row alone, all others in their places
- *     ablate --together RECORDS...    one after the other, those that nothing changes without stay out
- *     ablate --unused RECORDS...      those that decide nothing of any record: fails when there is one
- *     ablate --sure RECORDS...        how often each kind of evidence is right, and the Brier score of `sure`
- *     ablate --only WHERE RECORDS...  how many verdicts stay right without the rows of text ("text"), and so on
+ *     ablate --together RECORDS...    one after the other, those that nothing changes without stay out; rows of
+ * sentences stay, for they are what makes others needless ablate --unused RECORDS...      those that decide nothing of
+ * any record: fails when there is one ablate --sure RECORDS...        how often each kind of evidence is right, and the
+ * Brier score of `sure` ablate --only WHERE RECORDS...  how many verdicts stay right without the rows of text ("text"),
+ * and so on
  *
  * A verdict is kind, kind of tool and whether it may pass. Of a record only the rows that decided it matter, so that
  * all of it takes a second. */
@@ -231,7 +232,7 @@ int main(int argc, char **argv)
                 printf("%s\n", match_row(r).name);
             }
     for (uint16_t r = (uint16_t)rows; together && r; r--)
-        if (match_row(r).where != AT_TEXT && !changes(r, together)) {
+        if (match_row(r).where != AT_TEXT && match_row(r).where < AT_SENTENCE && !changes(r, together)) {
             idle++;
             printf("%s\n", match_row(r).name);
         }

@@ -227,7 +227,9 @@ static int print_words(void)
 /* The rows that look at meanings, in their order. */
 static void print_senses(void)
 {
-    int tool = -1, first = -1, last = -1;
+    int tool = -1, first = -1, last = -1, code = 0;
+    while (code < nphrases && phrases[code].where != AT_CODE)
+        code++;
     printf("#define SENTENCE_PER 0x%llxu\n#define SENTENCE_PERIOD 0x%llxu\n", (unsigned long long)bits_of("per"),
            (unsigned long long)bits_of("period"));
     printf("#define SENTENCE_BARE 0x%llxu\n",
@@ -251,6 +253,7 @@ static void print_senses(void)
     }
     printf("};\n#define PHRASE_SENSE_TOOL %d\n#define PHRASE_SENSE_FIRST %d\n#define PHRASE_SENSE_LAST %d\n", tool,
            first, last);
+    printf("#define PHRASE_CODE_FIRST %d\n", code);
 }
 
 /* The rows themselves. */

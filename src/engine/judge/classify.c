@@ -176,7 +176,7 @@ static bool is_tool_name(daruma_str provider, bool model)
     };
     static const daruma_str of_others[] = {
         // clang-format off
-        LIT("cli"), LIT("api"), LIT("sql"), LIT("git"), LIT("github"), LIT("terminal"), LIT("filesystem"),
+        LIT("cli"), LIT("api"), LIT("sql"), LIT("psql"), LIT("git"), LIT("github"), LIT("terminal"), LIT("filesystem"),
         LIT("npm"), LIT("docker"), LIT("browser"), LIT("search"), LIT("playwright"), LIT("postgres"), LIT("mysql"),
         LIT("sqlite"), LIT("slack"), LIT("jira"), LIT("notion"), LIT("python"), LIT("node"), LIT("redis"),
         LIT("fetch"), LIT("kubectl"), LIT("pip"), LIT("yarn"), LIT("pnpm"), LIT("cargo"), LIT("gradle"), LIT("edit"),
@@ -340,9 +340,10 @@ static void add_facts(seen *v, const daruma_evidence *ev, const said *s, char nu
 
 /* ---- the verdict ------------------------------------------------------------------------------ */
 
+/* What the numbers of the message decide. A request that is larger than all that a minute allows never passes. */
 static void apply_sum(daruma_failure *f, uint8_t sum)
 {
-    if (sum == SUM_ASKS_TOO_MUCH && f->limit > 0 && f->requested > f->limit)
+    if (f->kind == DARUMA_RATE_LIMIT && f->limit > 0 && f->requested > f->limit)
         f->retryable = false;
     if (sum == SUM_FILLS_WINDOW && f->limit > 0 && f->requested >= f->limit)
         f->kind = DARUMA_OUTPUT_LIMIT;

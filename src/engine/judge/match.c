@@ -134,9 +134,14 @@ static size_t match_text(daruma_str t, const char *says)
     return at;
 }
 
+static size_t looked_at(const seen *s)
+{
+    return s->look && s->look < s->ntexts ? s->look : s->ntexts;
+}
+
 static bool any_text(const seen *s, const char *says)
 {
-    for (size_t i = 0; i < s->ntexts; i++)
+    for (size_t i = 0; i < looked_at(s); i++)
         if (match_text(s->texts[i], says) != STR_NONE)
             return true;
     return false;
@@ -356,7 +361,7 @@ static uint16_t first_by_sentence(const seen *s, uint16_t row)
     sentence read;
     uint64_t parts[PARTS_MAX], means, all = 0;
     uint16_t vague = 0;
-    for (size_t i = 0; i < s->ntexts; i++) {
+    for (size_t i = 0; i < looked_at(s); i++) {
         sentence_open(&read, s->texts[i]);
         for (size_t n; (n = clause_next(&read, parts, &all));) {
             uint16_t first = first_of_clause(s, parts, n, row, &means);
@@ -371,7 +376,7 @@ static uint16_t first_by_sentence(const seen *s, uint16_t row)
         return vague;
     uint64_t status = complaint_of(s->status);
     if (status && all && (says_little(row) || is_vague_code(row))) {
-        for (size_t i = 0; i < s->ntexts; i++) {
+        for (size_t i = 0; i < looked_at(s); i++) {
             sentence_open(&read, s->texts[i]);
             for (size_t n; (n = clause_next(&read, parts, &all));) {
                 uint16_t first = first_of_clause(s, (uint64_t[]){all_of(parts, n) | status}, 1, row, &means);
@@ -418,25 +423,40 @@ static bool names_it(uint16_t row)
     }
 }
 
+static bool is_of_words(uint16_t row)
+{
+    return row && (phrase_all[row - 1].where == AT_TEXT || phrase_all[row - 1].where >= AT_SENTENCE);
+}
+
 static uint16_t first_of_all(const seen *s)
 {
     uint16_t row = first_marked(s);
     if (row && s->guessed &&
         phrase_all[row - 1].only == FOR_MODEL) /* what only a model can have said: it was guessed wrongly */
         return row;
+    if (row && row <= PHRASE_CODE_FIRST)
+        return row;
+    uint16_t code = first_by_code(s, is_of_words(row) ? 0 : row);
+    if (is_sense(code) && names_it(code) && (!row || phrase_all[code - 1].kind != phrase_all[row - 1].kind))
+        return code;
     uint16_t first = s->tool == FOR_TOOL ? PHRASE_SENSE_TOOL : PHRASE_SENSE_FIRST;
     if (row && row <= first)
         return row;
-    uint16_t code = first_by_code(s, row);
-    if (code != row && names_it(code))
-        return code;
     row = first_by_sentence(s, row);
     return says_little(row) ? first_by_code(s, row) : row;
 }
 
+/* What the innermost text says by itself comes before the words around it. */
 uint16_t match_first(const seen *s)
 {
     uint16_t row = first_of_all(s);
+    if (s->ntexts > 1 && is_of_words(row)) {
+        seen inner = *s;
+        inner.look = 1;
+        uint16_t first = first_of_all(&inner);
+        if (is_of_words(first) && !says_little(first) && names_it(first))
+            row = first;
+    }
     MATCH_FOUND(row);
     return row;
 }

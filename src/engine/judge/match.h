@@ -12,6 +12,7 @@
 typedef struct seen {
     daruma_str texts[SEEN_TEXTS]; /* innermost first */
     size_t ntexts;
+    size_t look; /* how many of them are looked at; 0: all */
     struct {
         phrase_where where;
         daruma_str says;

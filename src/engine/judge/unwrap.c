@@ -358,12 +358,16 @@ static void read_fields(reader *r, daruma_str object, int level)
 static void read_object(reader *r, daruma_str object, int level)
 {
     daruma_str key, v, words = {0};
+    bool log = false; /* of a logger: its error says more than what it was logged as */
     size_t texts = r->s->ntexts;
     json_iter it = json_open(object);
     it.quick = true; /* the whole was found valid before */
     r->s->shape |= SAID_CODED;
     while (r->values++ < UNWRAP_VALUES_MAX && json_next(&it, &key, &v)) {
         enum role role = reader_role(key);
+        log |= str_eq(key, S("level"));
+        if (log && role == IS_MESSAGE)
+            role = IS_TITLE;
         if (role == IS_NOTHING) {
             if (json_is_string(v) && v.n > words.n && memchr(v.p, ' ', v.n))
                 words = v;
