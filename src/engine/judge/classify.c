@@ -351,10 +351,33 @@ static void apply_sum(daruma_failure *f, uint8_t sum)
 
 enum { PAGE_SURE = 60 }; /* percent at most, of what a page for people says: it may be of somebody on the way */
 
-static uint8_t sure_of(const phrase *p)
+/* Does a status say such a thing by itself? */
+static bool status_agrees(daruma_kind k, int status)
+{
+    switch (kind_rows[k].statuses) {
+    case STATUS_ANY:
+        return true;
+    case STATUS_ACCESS:
+        return status == 401 || status == 403;
+    case STATUS_ALLOWANCE:
+        return status == 402 || status == 403 || status == 429 || status == 503;
+    case STATUS_ABSENCE:
+        return status == 404 || status == 403;
+    case STATUS_OUTAGE:
+        return status != 400 && status != 401 && status != 403 && status != 404 && status != 413 && status != 422;
+    }
+    return true;
+}
+
+/* Words of a code are as good as a code, and so are words and a status of their own that say the same. */
+static uint8_t sure_of(const phrase *p, const seen *v)
 {
     static const uint8_t percent[] = {[AT_TEXT] = 92, [AT_CODE] = 92,   [AT_FINISH] = 92,   [AT_SHAPE] = 80,
                                       [AT_NET] = 95,  [AT_STATUS] = 65, [AT_SENTENCE] = 85, [AT_MESSAGE] = 60};
+    int its = kind_rows[p->kind].statuses;
+    bool two = its != STATUS_ANY && its != STATUS_OUTAGE && status_agrees((daruma_kind)p->kind, v->status);
+    if (p->where == AT_SENTENCE && (v->coded || two))
+        return percent[AT_CODE];
     return p->kind == DARUMA_UNKNOWN ? 10 : percent[p->where];
 }
 
@@ -379,7 +402,7 @@ static void decide(daruma_failure *f, seen *v, uint16_t rule)
     f->rule = rule;
     f->kind = p ? (daruma_kind)p->kind : DARUMA_UNKNOWN;
     f->tool_kind = p ? (daruma_tool_kind)p->tool_kind : DARUMA_TOOL_NONE_KIND;
-    f->sure = p ? sure_of(p) : 10;
+    f->sure = p ? sure_of(p, v) : 10;
     if (v->page && f->sure > PAGE_SURE)
         f->sure = PAGE_SURE;
     f->retryable = kind_rows[f->kind].retryable;
@@ -406,24 +429,6 @@ static void decide(daruma_failure *f, seen *v, uint16_t rule)
     }
 }
 
-/* Does a status say such a thing by itself? */
-static bool status_agrees(daruma_kind k, int status)
-{
-    switch (kind_rows[k].statuses) {
-    case STATUS_ANY:
-        return true;
-    case STATUS_ACCESS:
-        return status == 401 || status == 403;
-    case STATUS_ALLOWANCE:
-        return status == 402 || status == 403 || status == 429 || status == 503;
-    case STATUS_ABSENCE:
-        return status == 404 || status == 403;
-    case STATUS_OUTAGE:
-        return status != 400 && status != 401 && status != 403 && status != 404 && status != 413 && status != 422;
-    }
-    return true;
-}
-
 /* Does a code say that a value or a member of the request is wrong: "invalid_value", "string_above_max_length"? Words
  * like "invalid_request_error" are said of everything. */
 static bool blames_value(daruma_str code)
@@ -446,11 +451,11 @@ static bool any_blames_value(const said *s, daruma_arena *a)
     return false;
 }
 
-/* True if a row looks for words that people read. */
-static bool is_of_words(uint16_t rule)
+/* True if words that people read decided, not a code. */
+static bool is_of_words(const seen *v, uint16_t rule)
 {
     uint8_t where = match_row(rule).where;
-    return where == AT_TEXT || where == AT_SENTENCE || where == AT_MESSAGE;
+    return !v->coded && (where == AT_TEXT || where == AT_SENTENCE || where == AT_MESSAGE);
 }
 
 /* True if the rule is one of codes, and only a message of one word is such a code: words of the request may be one,
@@ -459,14 +464,15 @@ static bool is_of_words(uint16_t rule)
 static bool is_lone_code(const daruma_failure *f, const seen *v, const daruma_evidence *ev, const said *s,
                          daruma_str lone, daruma_arena *a)
 {
-    if (!lone.n || match_row(f->rule).where != AT_CODE)
+    if (!lone.n || (match_row(f->rule).where != AT_CODE && !v->coded))
         return false;
     seen rest = {.provider = v->provider, .status = v->status, .tool = v->tool};
     char digits[4];
     for (size_t i = 0; i < v->ntexts; i++)
         seen_text(&rest, v->texts[i]);
     add_facts(&rest, ev, s, digits, a);
-    return match_first(&rest) != f->rule;
+    uint16_t rule = match_first(&rest);
+    return rule != f->rule || is_of_words(&rest, rule);
 }
 
 /* Where a request is refused for what it holds, and says where or for which fault of a value, its words do not speak of
@@ -492,7 +498,7 @@ static void doubt_words(daruma_failure *f, const said *s, bool words, daruma_are
  * that is away is back later, whatever its page says ("Please accept the terms"). */
 static bool is_page_of_outage(const daruma_failure *f, const seen *v)
 {
-    return v->page && f->status >= 500 && f->rule && is_of_words(f->rule) && !f->retryable;
+    return v->page && f->status >= 500 && f->rule && is_of_words(v, f->rule) && !f->retryable;
 }
 
 /* What may be a tool and whose words say nothing: the names of its exceptions are read as words. */
@@ -521,7 +527,7 @@ static bool asks_to_wait(int status)
 /* What is called a quota, and is free again at once or counts by the minute, is a rate. */
 static void hear_rate(daruma_failure *f, const seen *v, const said *s)
 {
-    if (f->kind != DARUMA_QUOTA || !is_of_words(f->rule) || !asks_to_wait(f->status) ||
+    if (f->kind != DARUMA_QUOTA || !is_of_words(v, f->rule) || !asks_to_wait(f->status) ||
         s->shape & (SAID_PER_DAY | SAID_ZERO_LIMIT))
         return;
     if ((f->wait <= 0 || f->wait > SHORT_WAIT_MS) && !match_rates(v))
@@ -575,7 +581,7 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, ech
         decide(&f, &status, match_first(&status));
     }
     read_classes(&f, &v, &s, a);
-    doubt_words(&f, &s, is_of_words(f.rule) || is_lone_code(&f, &v, ev, &s, lone, a), a);
+    doubt_words(&f, &s, is_of_words(&v, f.rule) || is_lone_code(&f, &v, ev, &s, lone, a), a);
     for (size_t i = 0; i < v.ntexts && f.kind == DARUMA_CONTEXT_LENGTH && (f.limit < 0 || f.used < 0); i++) {
         hints_overflow(v.texts[i], &s);
         f.limit = s.limit;

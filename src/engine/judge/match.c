@@ -428,7 +428,7 @@ static bool is_of_words(uint16_t row)
     return row && (phrase_all[row - 1].where == AT_TEXT || phrase_all[row - 1].where >= AT_SENTENCE);
 }
 
-static uint16_t first_of_all(const seen *s)
+static uint16_t first_of_all(seen *s)
 {
     uint16_t row = first_marked(s);
     if (row && s->guessed &&
@@ -437,20 +437,25 @@ static uint16_t first_of_all(const seen *s)
     if (row && row <= PHRASE_CODE_FIRST)
         return row;
     uint16_t code = first_by_code(s, is_of_words(row) ? 0 : row);
-    if (is_sense(code) && names_it(code) && (!row || phrase_all[code - 1].kind != phrase_all[row - 1].kind))
+    if (is_sense(code) && names_it(code) && (!row || phrase_all[code - 1].kind != phrase_all[row - 1].kind)) {
+        s->coded = true;
         return code;
+    }
     uint16_t first = s->tool == FOR_TOOL ? PHRASE_SENSE_TOOL : PHRASE_SENSE_FIRST;
     if (row && row <= first)
         return row;
     row = first_by_sentence(s, row);
-    return says_little(row) ? first_by_code(s, row) : row;
+    code = says_little(row) ? first_by_code(s, row) : row;
+    s->coded = code != row;
+    return code;
 }
 
 /* What the innermost text says by itself comes before the words around it. */
-uint16_t match_first(const seen *s)
+uint16_t match_first(seen *s)
 {
+    s->coded = false;
     uint16_t row = first_of_all(s);
-    if (s->ntexts > 1 && is_of_words(row)) {
+    if (s->ntexts > 1 && !s->coded && is_of_words(row)) {
         seen inner = *s;
         inner.look = 1;
         uint16_t first = first_of_all(&inner);

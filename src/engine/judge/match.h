@@ -23,6 +23,7 @@ typedef struct seen {
     phrase_for tool;               /* FOR_MODEL, FOR_MAYBE or FOR_TOOL: how much it looks like a tool */
     bool page;                     /* it was an HTML page */
     bool guessed;                  /* it looks so by its words alone */
+    bool coded;                    /* the row that match_first() found was read from a code */
     uint64_t words;                /* phrase_bit of each word of the texts */
     uint64_t rows[SEEN_ROWS / 64]; /* rows whose word or fact occurs */
 } seen;
@@ -30,7 +31,7 @@ typedef struct seen {
 void seen_text(seen *s, daruma_str text);                    /* empty or too many: not added */
 void seen_add(seen *s, phrase_where where, daruma_str says); /* empty or too many: not added */
 /* Number of the first row that fits, counted from 1; 0 none. */
-uint16_t match_first(const seen *s);
+uint16_t match_first(seen *s);
 phrase match_row(uint16_t row);   /* as match_first() numbers them; 0 or too large: all of it is empty */
 bool match_tools(const seen *s);  /* does a text hold one of phrases_of_tools? */
 bool match_models(const seen *s); /* one of phrases_of_models? */
