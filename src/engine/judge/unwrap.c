@@ -86,6 +86,7 @@ static const struct {
     K("retryaftersec", IS_WAIT),
     K("resetsinseconds", IS_WAIT),
     K("resetinseconds", IS_WAIT),
+    K("estimatedtime", IS_WAIT),
     K("retryafterms", IS_WAIT_MS),
     K("resetsat", IS_RESET),
     K("resetat", IS_RESET),
