@@ -172,11 +172,11 @@ static void say_sure(const char *what)
 
 int main(int argc, char **argv)
 {
-    bool sure = argc > 1 && strcmp(argv[1], "--sure") == 0;
+    bool sure = argc > 1 && strcmp(argv[1], "--sure") == 0, rules = argc > 1 && strcmp(argv[1], "--rules") == 0;
     bool unused = argc > 1 && strcmp(argv[1], "--unused") == 0,
          together = argc > 1 && strcmp(argv[1], "--together") == 0, only = argc > 2 && strcmp(argv[1], "--only") == 0;
     int idle = 0, rows = 0, before_held = 0;
-    int first = 1 + together + unused + sure + 2 * only, held = RECORDS_MAX;
+    int first = 1 + together + unused + sure + rules + 2 * only, held = RECORDS_MAX;
     for (int i = first; i < argc; i++) {
         if (strcmp(argv[i], "--") == 0)
             held = nrecords, i++;
@@ -211,6 +211,10 @@ int main(int argc, char **argv)
         say_sure("without the rows of text");
         return 0;
     }
+    for (int i = 0; rules && i < nrecords; i++)
+        printf("%s\n", daruma_rule_name(records[i].was.rule));
+    if (rules)
+        return 0;
     if (unused) {
         static bool used[ROWS_MAX];
         for (int i = 0; i < nrecords; i++)
