@@ -176,7 +176,7 @@ static bool is_tool_name(daruma_str provider, bool model)
     };
     static const daruma_str of_others[] = {
         // clang-format off
-        LIT("cli"), LIT("api"), LIT("sql"), LIT("psql"), LIT("git"), LIT("github"), LIT("terminal"), LIT("filesystem"),
+        LIT("cli"), LIT("sql"), LIT("psql"), LIT("git"), LIT("github"), LIT("terminal"), LIT("filesystem"),
         LIT("npm"), LIT("docker"), LIT("browser"), LIT("search"), LIT("playwright"), LIT("postgres"), LIT("mysql"),
         LIT("sqlite"), LIT("slack"), LIT("jira"), LIT("notion"), LIT("python"), LIT("node"), LIT("redis"),
         LIT("fetch"), LIT("kubectl"), LIT("pip"), LIT("yarn"), LIT("pnpm"), LIT("cargo"), LIT("gradle"), LIT("edit"),

@@ -305,13 +305,32 @@ static bool only_failed(uint64_t means)
     return means & SENTENCE_FAILED && !(means & SENTENCE_WRONG & ~SENTENCE_FAILED);
 }
 
+/* Codes for "something is wrong with it" leave the rest to the text: what names the failure does not. */
+static bool names_it(uint16_t row)
+{
+    switch ((daruma_kind)phrase_all[row - 1].kind) {
+    case DARUMA_INVALID_PARAMETER:
+    case DARUMA_INVALID_MESSAGE:
+    case DARUMA_SERVER_ERROR:
+    case DARUMA_PERMISSION:
+    case DARUMA_MODEL_NOT_FOUND:
+    case DARUMA_TOOL_ERROR:
+    case DARUMA_UNKNOWN:
+        return false;
+    default:
+        return true;
+    }
+}
+
 /* What a clause says. Behind a lead that only says that something failed stands what did: that counts when it says so
- * by itself. Else both together say it, for a lead names what the rest is about ("max_tokens: too large"). */
+ * by itself, and names it where the lead says that a connection broke. Else both together say it, for a lead names what
+ * the rest is about ("max_tokens: too large"). */
 static uint16_t first_of_clause(const seen *s, const uint64_t *parts, size_t n, uint16_t row, uint64_t *ret_means)
 {
     uint64_t all = 0, means = 0;
     uint16_t rest = n > 1 ? first_of_clause(s, parts + 1, n - 1, row, &means) : 0;
-    if (is_sense(rest) && means & ~SENTENCE_BARE && only_failed(parts[0])) {
+    if (is_sense(rest) && means & ~SENTENCE_BARE && only_failed(parts[0]) &&
+        (names_it(rest) || !(parts[0] & SENTENCE_BROKEN))) {
         *ret_means = means;
         return rest;
     }
@@ -404,23 +423,6 @@ static uint16_t first_by_code(const seen *s, uint16_t row)
             return first;
     }
     return row;
-}
-
-/* Codes for "something is wrong with it" leave the rest to the text: what names the failure does not. */
-static bool names_it(uint16_t row)
-{
-    switch ((daruma_kind)phrase_all[row - 1].kind) {
-    case DARUMA_INVALID_PARAMETER:
-    case DARUMA_INVALID_MESSAGE:
-    case DARUMA_SERVER_ERROR:
-    case DARUMA_PERMISSION:
-    case DARUMA_MODEL_NOT_FOUND:
-    case DARUMA_TOOL_ERROR:
-    case DARUMA_UNKNOWN:
-        return false;
-    default:
-        return true;
-    }
 }
 
 static bool is_of_words(uint16_t row)
