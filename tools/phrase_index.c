@@ -11,7 +11,7 @@
 #include <stdnoreturn.h>
 
 #define SLOTS   4096 /* power of two, more than twice the words that rows stand under */
-#define ROW_MAX 2432
+#define ROW_MAX 1216
 
 static daruma_str key_of[ROW_MAX];
 
@@ -210,8 +210,9 @@ static int print_words(void)
            (unsigned long long)bits_of("negates.failed.label.request.internal.without.later.broken"));
     printf("static const sentence_word sentence_words[] = {\n");
     for (int i = 0; i < nstems; i++)
-        printf("{0x%llxu, 0x%llxu, %zu, %zu, %d},\n", (unsigned long long)stems[i].means,
-               (unsigned long long)stems[i].denied, place_of(stems[i].says), strlen(stems[i].says), stems[i].whole);
+        printf("{0x%llxu, 0x%llxu, {%d, %d, %d, %d}, %zu, %zu, %d},\n", (unsigned long long)stems[i].means,
+               (unsigned long long)stems[i].denied, stems[i].says[0], stems[i].says[1], stems[i].says[2],
+               stems[i].says[2] ? stems[i].says[3] : 0, place_of(stems[i].says), strlen(stems[i].says), stems[i].whole);
     printf("};\n");
     print_text("sentence_text");
     printf("static const uint16_t sentence_shelves[SENTENCE_SHELVES + 1] = {");

@@ -407,9 +407,9 @@ static uint16_t first_by_sentence(const seen *s, uint16_t row)
     return first_sense(s, all, true, row);
 }
 
-/* When no text says what is wrong, the words of a code may that no row knows: "sharing_usage_limit_exceeded". They are
- * too few to tell a window from other limits. */
-static uint16_t first_by_code(const seen *s, uint16_t row)
+/* What the words of a code say that no row knows: "sharing_usage_limit_exceeded"; 0: nothing. They are too few to tell
+ * a window from other limits. */
+static uint16_t first_by_code(const seen *s)
 {
     sentence read;
     uint64_t means;
@@ -418,11 +418,11 @@ static uint16_t first_by_code(const seen *s, uint16_t row)
             continue;
         sentence_open(&read, s->facts[i].says);
         sentence_next(&read, &means);
-        uint16_t first = means ? first_sense(s, means, false, row) : row;
-        if (first && first <= PHRASE_SENSE_LAST + 1 && phrase_all[first - 1].kind != DARUMA_CONTEXT_LENGTH)
+        uint16_t first = means ? first_sense(s, means, false, 0) : 0;
+        if (is_sense(first) && phrase_all[first - 1].kind != DARUMA_CONTEXT_LENGTH)
             return first;
     }
-    return row;
+    return 0;
 }
 
 static bool is_of_words(uint16_t row)
@@ -430,40 +430,43 @@ static bool is_of_words(uint16_t row)
     return row && (phrase_all[row - 1].where == AT_TEXT || phrase_all[row - 1].where >= AT_SENTENCE);
 }
 
-static uint16_t first_of_all(seen *s)
+/* True if a code that says `code` comes before what `row` fits. Of one kind the row knows more. */
+static bool code_decides(uint16_t code, uint16_t row)
 {
+    bool before = !row || is_of_words(row) || code < row;
+    return code && names_it(code) && before && (!row || phrase_all[code - 1].kind != phrase_all[row - 1].kind);
+}
+
+/* The first row that fits what the first `look` texts and the facts say; `code` is what the words of a code do. */
+static uint16_t first_of_texts(seen *s, size_t look, uint16_t code)
+{
+    s->look = look;
+    s->coded = false;
     uint16_t row = first_marked(s);
+    uint16_t first = s->tool == FOR_TOOL ? PHRASE_SENSE_TOOL : PHRASE_SENSE_FIRST;
     if (row && s->guessed &&
         phrase_all[row - 1].only == FOR_MODEL) /* what only a model can have said: it was guessed wrongly */
         return row;
     if (row && row <= PHRASE_CODE_FIRST)
         return row;
-    uint16_t code = first_by_code(s, is_of_words(row) ? 0 : row);
-    if (is_sense(code) && names_it(code) && (!row || phrase_all[code - 1].kind != phrase_all[row - 1].kind)) {
-        s->coded = true;
-        return code;
+    if (!code_decides(code, row)) {
+        if (row && row <= first)
+            return row;
+        row = first_by_sentence(s, row);
+        if (!says_little(row) || !code)
+            return row;
     }
-    uint16_t first = s->tool == FOR_TOOL ? PHRASE_SENSE_TOOL : PHRASE_SENSE_FIRST;
-    if (row && row <= first)
-        return row;
-    row = first_by_sentence(s, row);
-    code = says_little(row) ? first_by_code(s, row) : row;
-    s->coded = code != row;
+    s->coded = true;
     return code;
 }
 
 /* What the innermost text says by itself comes before the words around it. */
 uint16_t match_first(seen *s)
 {
-    s->coded = false;
-    uint16_t row = first_of_all(s);
-    if (s->ntexts > 1 && !s->coded && is_of_words(row)) {
-        seen inner = *s;
-        inner.look = 1;
-        uint16_t first = first_of_all(&inner);
-        if (is_of_words(first) && !says_little(first) && names_it(first))
-            row = first;
-    }
+    uint16_t code = first_by_code(s), row = first_of_texts(s, 1, code);
+    if (s->ntexts > 1 && !(is_of_words(row) && !says_little(row) && names_it(row)))
+        row = first_of_texts(s, s->ntexts, code);
+    s->look = 0;
     MATCH_FOUND(row);
     return row;
 }

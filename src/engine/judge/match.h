@@ -6,7 +6,7 @@
 #define SEEN_TEXTS 8  /* error texts that are looked at */
 #define SEEN_FACTS 40 /* codes, shapes, stop reason, net and status together */
 
-#define SEEN_ROWS  2432 /* of the phrase table; a bit each */
+#define SEEN_ROWS  1216 /* of the phrase table; a bit each */
 
 /* What was seen, lower case, white space as single spaces. Put in by seen_text and seen_add. */
 typedef struct seen {

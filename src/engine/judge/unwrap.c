@@ -597,8 +597,10 @@ static bool is_of_lines(daruma_str t)
 static bool is_pairs(daruma_str t)
 {
     int pairs = 0;
-    for (size_t i = 1; i + 1 < t.n && pairs < 2; i++)
-        pairs += t.p[i] == '=' && char_is(t.p[i - 1], CHAR_WORD) && !ch_space(t.p[i + 1]);
+    for (size_t at = 0, n; pairs < 2 && (n = str_findch(str_from(t, at), '=')) != STR_NONE; at += n + 1) {
+        size_t sign = at + n;
+        pairs += sign && sign + 1 < t.n && char_is(t.p[sign - 1], CHAR_WORD) && !ch_space(t.p[sign + 1]);
+    }
     return pairs == 2;
 }
 

@@ -10,6 +10,7 @@
 
 typedef struct sentence_word {
     uint64_t means, denied; /* as it stands; behind a word that denies it */
+    char head[4];           /* the first of it, 0 behind its end: settles most */
     uint16_t says;          /* in sentence_text: words joined by '_' */
     uint8_t n;              /* bytes */
     bool whole;             /* the last word ends there */
@@ -118,6 +119,13 @@ static bool is_letter(char c)
     return c != '_' && char_is(c, CHAR_LOWER);
 }
 
+static uint32_t head_of(const char *p)
+{
+    uint32_t head;
+    memcpy(&head, p, sizeof head);
+    return head;
+}
+
 /* The entry that fits best at `at`, NULL none. On each shelf the longest stand first. */
 static const sentence_word *word_at(const sentence *s, size_t at)
 {
@@ -125,12 +133,12 @@ static const sentence_word *word_at(const sentence *s, size_t at)
     int shelf = sentence_shelf(p);
     if (shelf < 0)
         return NULL;
+    uint32_t head = head_of(p);
     for (size_t i = sentence_shelves[shelf]; i < sentence_shelves[shelf + 1]; i++) {
         const sentence_word *w = &sentence_words[i];
-        const char *says = sentence_text + w->says;
-        if (w->n > 2 && (s->n - at < 3 || p[2] != says[2])) /* settles most */
+        if (w->n >= sizeof w->head && head != head_of(w->head))
             continue;
-        if (w->n < s->n - at && memcmp(p, says, w->n) == 0 && (!w->whole || !is_letter(p[w->n])))
+        if (w->n < s->n - at && memcmp(p, sentence_text + w->says, w->n) == 0 && (!w->whole || !is_letter(p[w->n])))
             return w;
     }
     return NULL;
