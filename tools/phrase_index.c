@@ -239,6 +239,7 @@ static void print_senses(void)
            (unsigned long long)bits_of("exceeded.reached.spent.absent.missing.empty.bad.unsupported.incapable.disabled."
                                        "denied.busy.away.late.broken.failed.without.violates"),
            (unsigned long long)bits_of("failed.internal.broken"));
+    printf("#define SENTENCE_MEANINGS %d\n", nmeanings);
     printf("#define SENTENCE_BAD 0x%llxu\n#define SENTENCE_BROKEN 0x%llxu\n", (unsigned long long)bits_of("bad"),
            (unsigned long long)bits_of("broken"));
     printf("static const phrase_sense phrase_senses[] = {\n");

@@ -525,7 +525,7 @@ static bool asks_to_wait(int status)
 }
 
 /* What is called a quota, and is free again at once or counts by the minute, is a rate. */
-static void hear_rate(daruma_failure *f, const seen *v, const said *s)
+static void hear_rate(daruma_failure *f, seen *v, const said *s)
 {
     if (f->kind != DARUMA_QUOTA || !is_of_words(v, f->rule) || !asks_to_wait(f->status) ||
         s->shape & (SAID_PER_DAY | SAID_ZERO_LIMIT))

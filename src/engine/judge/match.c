@@ -34,6 +34,7 @@ typedef struct phrase_row {
 #include "engine/judge/phrase_index.h"
 
 #define WORD_BITS 64
+_Static_assert(SENTENCE_MEANINGS < 64, "room for SEEN_LEAD");
 #ifdef MATCH_ABLATED /* a test takes rows out in turn, and asks which of them are looked for */
 #include MATCH_ABLATED
 #else
@@ -190,19 +191,20 @@ static bool match_fits(const seen *s, uint16_t row)
     return !(p->unless && any_text(s, p->unless)) && (!p->also || any_text(s, p->also));
 }
 
-static void mark(seen *s, uint32_t hash)
+/* Marks the rows that stand under it; false: there are none. */
+static bool mark(seen *s, uint32_t hash)
 {
     for (uint32_t i = hash;; i++) {
         const phrase_slot *slot = &phrase_slots[i & (PHRASE_SLOTS - 1)];
         if (!slot->n)
-            return;
+            return false;
         if (slot->hash != hash)
             continue;
         for (uint16_t k = 0; k < slot->n; k++) {
             uint16_t row = phrase_rows[slot->first + k];
             s->rows[row / WORD_BITS] |= (uint64_t)1 << row % WORD_BITS;
         }
-        return;
+        return true;
     }
 }
 
@@ -245,8 +247,8 @@ void seen_add(seen *s, phrase_where where, daruma_str says)
     if (!says.n || s->nfacts == SEEN_FACTS)
         return;
     s->facts[s->nfacts].where = where;
+    s->facts[s->nfacts].known = mark(s, phrase_hash(where, says));
     s->facts[s->nfacts++].says = says;
-    mark(s, phrase_hash(where, says));
 }
 
 static uint16_t first_marked(const seen *s)
@@ -275,23 +277,44 @@ static uint16_t first_sense(const seen *s, uint64_t means, bool whole, uint16_t 
     return row;
 }
 
-#define PARTS_MAX 8 /* of a clause, between its colons; the last holds the rest */
-
-/* The parts of the next clause; 0: there is none. */
-static size_t clause_next(sentence *read, uint64_t parts[PARTS_MAX], uint64_t *all)
+/* Reads what the words of a text mean, when nobody has yet. */
+static void hear(seen *s, size_t text)
 {
-    size_t n = 0;
+    sentence read;
     uint64_t means;
-    do {
-        if (!sentence_next(read, &means))
-            break;
-        if (n == PARTS_MAX)
-            parts[n - 1] |= means;
-        else
-            parts[n++] = means;
-        *all |= means;
-    } while (read->lead);
-    return n;
+    if (s->heard[text].read)
+        return;
+    s->heard[text].read = true;
+    s->heard[text].from = (uint8_t)s->nparts;
+    sentence_open(&read, s->texts[text]);
+    while (sentence_next(&read, &means)) {
+        bool behind = s->heard[text].n && s->parts[s->nparts - 1] & SEEN_LEAD;
+        if (!means && !read.lead && !behind)
+            continue;
+        if (s->nparts == SEEN_PARTS) {
+            s->parts[SEEN_PARTS - 1] |= s->heard[text].n ? means : 0;
+            continue;
+        }
+        s->parts[s->nparts++] = means | (read.lead ? SEEN_LEAD : 0);
+        s->heard[text].n++;
+    }
+}
+
+/* The parts of a clause of a text that begins at number `i` of its parts; 0: there is none. */
+static size_t clause_at(const seen *s, size_t text, size_t i)
+{
+    size_t from = i, end = s->heard[text].n;
+    while (i < end && s->parts[s->heard[text].from + i] & SEEN_LEAD)
+        i++;
+    return i < end ? i - from + 1 : end - from;
+}
+
+static uint64_t all_of(const uint64_t *parts, size_t n)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < n; i++)
+        all |= parts[i];
+    return all & ~SEEN_LEAD;
 }
 
 static bool is_sense(uint16_t row)
@@ -327,15 +350,13 @@ static bool names_it(uint16_t row)
  * the rest is about ("max_tokens: too large"). */
 static uint16_t first_of_clause(const seen *s, const uint64_t *parts, size_t n, uint16_t row, uint64_t *ret_means)
 {
-    uint64_t all = 0, means = 0;
+    uint64_t all = all_of(parts, n), means = 0;
     uint16_t rest = n > 1 ? first_of_clause(s, parts + 1, n - 1, row, &means) : 0;
     if (is_sense(rest) && means & ~SENTENCE_BARE && only_failed(parts[0]) &&
         (names_it(rest) || !(parts[0] & SENTENCE_BROKEN))) {
         *ret_means = means;
         return rest;
     }
-    for (size_t i = 0; i < n; i++)
-        all |= parts[i];
     uint16_t first = all ? first_sense(s, all, false, row) : row;
     *ret_means = is_sense(first) ? all : means;
     return is_sense(first) || !is_sense(rest) ? first : rest;
@@ -365,46 +386,31 @@ static bool is_held(uint16_t row)
                              phrase_all[row - 1].kind == DARUMA_INVALID_TOOL_SCHEMA);
 }
 
-static uint64_t all_of(const uint64_t *parts, size_t n)
-{
-    uint64_t all = 0;
-    for (size_t i = 0; i < n; i++)
-        all |= parts[i];
-    return all;
-}
-
 /* Clause by clause: what is said first is what is wrong, advice comes behind it. `row` is the first that fits without.
  */
-static uint16_t first_by_sentence(const seen *s, uint16_t row)
+static uint16_t first_by_sentence(seen *s, uint16_t row)
 {
-    sentence read;
-    uint64_t parts[PARTS_MAX], means, all = 0;
-    uint16_t vague = 0;
-    for (size_t i = 0; i < looked_at(s); i++) {
-        sentence_open(&read, s->texts[i]);
-        for (size_t n; (n = clause_next(&read, parts, &all));) {
-            uint16_t first = first_of_clause(s, parts, n, row, &means);
-            if (!is_sense(first) || (vague && first >= vague))
-                continue;
-            if (means & ~SENTENCE_BARE) /* else something is wrong somewhere: less than what any other clause says */
-                return first;
-            vague = first;
-        }
-    }
-    if (vague)
-        return vague;
-    uint64_t status = complaint_of(s->status);
-    if (status && all && (says_little(row) || is_vague_code(row))) {
-        for (size_t i = 0; i < looked_at(s); i++) {
-            sentence_open(&read, s->texts[i]);
-            for (size_t n; (n = clause_next(&read, parts, &all));) {
-                uint16_t first = first_of_clause(s, (uint64_t[]){all_of(parts, n) | status}, 1, row, &means);
-                if (is_held(first))
+    uint64_t means, all = 0, status = complaint_of(s->status);
+    uint16_t vague = 0, held = 0;
+    bool silent = says_little(row) || is_vague_code(row);
+    for (size_t text = 0; text < looked_at(s); text++) {
+        hear(s, text);
+        const uint64_t *parts = s->parts + s->heard[text].from;
+        for (size_t i = 0, n; (n = clause_at(s, text, i)); i += n) {
+            uint16_t first = first_of_clause(s, parts + i, n, row, &means);
+            uint64_t clause = all_of(parts + i, n), blamed = clause | status;
+            all |= clause;
+            if (is_sense(first) && !(vague && first >= vague)) {
+                if (means &
+                    ~SENTENCE_BARE) /* else something is wrong somewhere: less than what any other clause says */
                     return first;
+                vague = first;
             }
+            if (silent && status && !held && is_held(first_of_clause(s, &blamed, 1, row, &means)))
+                held = first_sense(s, blamed, false, row);
         }
     }
-    return first_sense(s, all, true, row);
+    return vague ? vague : held ? held : first_sense(s, all, true, row);
 }
 
 /* What the words of a code say that no row knows: "sharing_usage_limit_exceeded"; 0: nothing. They are too few to tell
@@ -414,7 +420,7 @@ static uint16_t first_by_code(const seen *s)
     sentence read;
     uint64_t means;
     for (size_t i = 0; i < s->nfacts; i++) {
-        if (s->facts[i].where != AT_CODE)
+        if (s->facts[i].where != AT_CODE || s->facts[i].known || ch_digit(s->facts[i].says.p[0]))
             continue;
         sentence_open(&read, s->facts[i].says);
         sentence_next(&read, &means);
@@ -489,12 +495,12 @@ bool match_models(const seen *s)
     return any_of(s, phrase_models);
 }
 
-bool match_rates(const seen *s)
+bool match_rates(seen *s)
 {
-    sentence read;
-    uint64_t means, all = 0;
-    for (size_t i = 0; i < s->ntexts; i++)
-        for (sentence_open(&read, s->texts[i]); sentence_next(&read, &means);)
-            all |= means;
+    uint64_t all = 0;
+    for (size_t i = 0; i < s->ntexts; i++) {
+        hear(s, i);
+        all |= all_of(s->parts + s->heard[i].from, s->heard[i].n);
+    }
     return all & SENTENCE_PER && !(all & SENTENCE_PERIOD);
 }

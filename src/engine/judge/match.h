@@ -6,7 +6,11 @@
 #define SEEN_TEXTS 8  /* error texts that are looked at */
 #define SEEN_FACTS 40 /* codes, shapes, stop reason, net and status together */
 
+#define SEEN_LEAD  ((uint64_t)1 << 63) /* of a part: a colon ends it, and the next belongs to the same clause */
+
 #define SEEN_ROWS  1216 /* of the phrase table; a bit each */
+
+#define SEEN_PARTS 48 /* of the clauses of all texts, between their colons; the last holds the rest */
 
 /* What was seen, lower case, white space as single spaces. Put in by seen_text and seen_add. */
 typedef struct seen {
@@ -14,7 +18,14 @@ typedef struct seen {
     size_t ntexts;
     size_t look; /* how many of them are looked at; 0: all */
     struct {
+        uint8_t from, n; /* of `parts` */
+        bool read;
+    } heard[SEEN_TEXTS];        /* what the words of a text mean, once somebody has asked */
+    uint64_t parts[SEEN_PARTS]; /* as sentence_next() says, and SEEN_LEAD */
+    size_t nparts;
+    struct {
         phrase_where where;
+        bool known; /* a row stands under it */
         daruma_str says;
     } facts[SEEN_FACTS];
     size_t nfacts;
@@ -35,7 +46,7 @@ uint16_t match_first(seen *s);
 phrase match_row(uint16_t row);   /* as match_first() numbers them; 0 or too large: all of it is empty */
 bool match_tools(const seen *s);  /* does a text hold one of phrases_of_tools? */
 bool match_models(const seen *s); /* one of phrases_of_models? */
-bool match_rates(const seen *s);  /* does one name a limit per minute or so, and none per day, week or month? */
+bool match_rates(seen *s);        /* does one name a limit per minute or so, and none per day, week or month? */
 /* Does the text, case ignored, begin with one of the lower-case names in "a/b/c"? */
 bool match_begins(daruma_str text, const char *names);
 #endif
