@@ -4,6 +4,7 @@
 #include "engine/judge/hints.h"
 #include "engine/judge/match.h"
 #include "engine/judge/quote.h"
+#include "engine/judge/speaker.h"
 #include "model/kinds.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -92,140 +93,6 @@ static daruma_str subject_of(const said *s, daruma_str message)
             return str_sub(message, i + 1, n);
     }
     return (daruma_str){0};
-}
-
-/* ---- tool or model? -------------------------------------------------------------------------- */
-
-/* Does a word of the hint begin with a family of model providers, gateways, servers or SDKs? They stand by
- * their first letter, '/' between. */
-static bool is_model_provider(daruma_str provider)
-{
-    static const char *const families[26] = {
-        // clang-format off
-        ['a' - 'a'] = "anthropic/aws/azure/alibaba/aliyun/ark/ai21/aleph/anyscale/ai-sdk/aider/aihubmix/aimlapi/antigravity/arcee/aiohttp/axios",
-        ['b' - 'a'] = "bedrock/bigmodel/bailian/baidu/baichuan/baseten/bifrost",
-        ['c' - 'a'] = "claude/cohere/cerebras/copilot/codex/cloudflare/chutes/coreweave/cursor/cline/continue/crew/cherry/clarifai/comfyui/commandcode/command-code",
-        ['d' - 'a'] = "deepseek/dashscope/doubao/databricks/deepinfra/dify/deepchat",
-        ['e' - 'a'] = "ernie/exo/envoy",
-        ['f' - 'a'] = "fireworks/friendli/featherless/flowise/forgecode",
-        ['g' - 'a'] = "google/gemini/groq/grok/glm/github-models/github_models/gpt/genkit/gateway/gpustack/goose",
-        ['h' - 'a'] = "haproxy/huggingface/hugging/hunyuan/hyperbolic/helicone/haystack/hermes/httpx",
-        ['i' - 'a'] = "ibm/iflow/inference/instructor",
-        ['j' - 'a'] = "jan",
-        ['k' - 'a'] = "kimi/kong/kobold/kilo",
-        ['l' - 'a'] = "lmstudio/lm-studio/lm_studio/llama/llm/lambda/lepton/lmdeploy/localai/langchain/langgraph/langfuse/langflow/letta/librechat/lobe",
-        ['m' - 'a'] = "mistral/moonshot/minimax/mlx/mastra/modelscope/mindie/modal",
-        ['n' - 'a'] = "nvidia/nim/novita/nebius/nginx/nous/n8n/new-api/neuraldeep",
-        ['o' - 'a'] = "openai/openrouter/ollama/oobabooga/opencode/openhands/openclaw/open-webui/omniroute/one-api",
-        ['p' - 'a'] = "perplexity/portkey/proxy/pydantic-ai/parasail/pollinations/ppio",
-        ['q' - 'a'] = "qwen/qianfan",
-        ['r' - 'a'] = "replicate/reka/requesty/router/runpod/reqwest/roo-code/routstr",
-        ['s' - 'a'] = "squid/sglang/siliconflow/stepfun/snowflake/sambanova/scaleway/semantic-kernel/spring-ai",
-        ['t' - 'a'] = "traefik/tgi/triton/tencent/together/tabby/targon",
-        ['u' - 'a'] = "upstage/unknown/undici/uni-api/urllib3",
-        ['v' - 'a'] = "vertex/volc/vercel/venice/vscode",
-        ['w' - 'a'] = "watsonx/writer/windsurf",
-        ['x' - 'a'] = "xai/x.ai/xiaomi/xinference",
-        ['z' - 'a'] = "zhipu/z.ai/zai/zenmux",
-        // clang-format on
-    };
-    for (size_t i = 0; i < provider.n; i++) {
-        char c = ch_lower(provider.p[i]);
-        const char *names = c >= 'a' && c <= 'z' ? families[c - 'a'] : NULL;
-        if (i && ch_alpha(provider.p[i - 1])) /* "chatgpt"; but "mongoose" is no "goose" */
-            names = "openai/anthropic/gemini/claude/llama/llm/gpt/glm/router";
-        if (names && match_begins(str_from(provider, i), names))
-            return true;
-    }
-    return false;
-}
-
-/* "novitaai", "x-ai": nearly all that call themselves so are about models. */
-static bool ends_in_ai(daruma_str provider)
-{
-    for (size_t i = 2; i < provider.n; i++)
-        if (ch_lower(provider.p[i]) == 'i' && ch_lower(provider.p[i - 1]) == 'a' &&
-            (i + 1 == provider.n || !ch_alpha(provider.p[i + 1])))
-            return true;
-    return false;
-}
-
-/* Does the hint hold one of the words? */
-static bool has_word(daruma_str provider, const daruma_str *words, size_t n)
-{
-    size_t from = 0;
-    for (size_t i = 0; i <= provider.n; i++) {
-        if (i < provider.n && (ch_alpha(provider.p[i]) || ch_digit(provider.p[i])))
-            continue;
-        for (size_t k = 0; i > from && k < n; k++)
-            if (i - from == words[k].n && str_istarts(str_from(provider, from), words[k]))
-                return true;
-        from = i + 1;
-    }
-    return false;
-}
-
-/* A word of the hint that only tools carry: "github-mcp", "bash-tool", "angular-cli". */
-static bool is_tool_name(daruma_str provider, bool model)
-{
-    static const daruma_str of_any[] = {
-        /* even behind the name of a model's provider */
-        LIT("mcp"),    LIT("tool"), LIT("tools"),    LIT("shell"), LIT("bash"),
-        LIT("sheets"), LIT("docs"), LIT("calendar"), LIT("gmail"), LIT("drive"),
-        LIT("plugin"), LIT("s3"),   LIT("ec2"),      LIT("iam"),   LIT("maps"),
-    };
-    static const daruma_str of_others[] = {
-        // clang-format off
-        LIT("cli"), LIT("sql"), LIT("psql"), LIT("git"), LIT("github"), LIT("terminal"), LIT("filesystem"),
-        LIT("npm"), LIT("docker"), LIT("browser"), LIT("search"), LIT("playwright"), LIT("postgres"), LIT("mysql"),
-        LIT("sqlite"), LIT("slack"), LIT("jira"), LIT("notion"), LIT("python"), LIT("node"), LIT("redis"),
-        LIT("fetch"), LIT("kubectl"), LIT("pip"), LIT("yarn"), LIT("pnpm"), LIT("cargo"), LIT("gradle"), LIT("edit"),
-        LIT("editor"), LIT("files"), LIT("powershell"), LIT("ssh"), LIT("curl"), LIT("wget"), LIT("webfetch"),
-        LIT("puppeteer"), LIT("selenium"), LIT("chrome"), LIT("mongodb"), LIT("mongo"), LIT("sandbox"),
-        LIT("jupyter"), LIT("gitlab"), LIT("linear"), LIT("sentry"), LIT("supabase"), LIT("figma"), LIT("stripe"),
-        LIT("twilio"), LIT("hubspot"), LIT("salesforce"), LIT("asana"), LIT("trello"), LIT("discord"),
-        LIT("telegram"), LIT("atlassian"), LIT("tavily"), LIT("exa"), LIT("serper"), LIT("firecrawl"),
-        LIT("confluence"), LIT("brave"), LIT("serpapi"), LIT("airtable"), LIT("kubernetes"), LIT("terraform"),
-        LIT("web"), LIT("http"), LIT("file"), LIT("db"), LIT("database"), LIT("elasticsearch"), LIT("bigquery"),
-        LIT("gcloud"), LIT("heroku"), LIT("helm"), LIT("ansible"), LIT("maven"), LIT("homebrew"), LIT("brew"),
-        LIT("apt"), LIT("uv"), LIT("poetry"), LIT("conda"), LIT("neo4j"), LIT("clickhouse"), LIT("duckdb"),
-        LIT("oracle"), LIT("mssql"), LIT("kafka"), LIT("rabbitmq"), LIT("shopify"), LIT("zendesk"), LIT("pagerduty"),
-        LIT("grafana"), LIT("prometheus"), LIT("youtube"), LIT("arxiv"), LIT("wikipedia"), LIT("ffmpeg"),
-        LIT("pandas"), LIT("pytest"), LIT("eslint"), LIT("tsc"), LIT("vite"), LIT("jest"), LIT("adb"), LIT("make"),
-        LIT("cmake"), LIT("java"), LIT("rust"), LIT("ruby"), LIT("php"), LIT("xcodebuild"),
-        LIT("sendgrid"), LIT("dropbox"), LIT("outlook"), LIT("teams"), LIT("spotify"), LIT("bitbucket"),
-        LIT("jenkins"), LIT("datadog"), LIT("snowsql"), LIT("dynamodb"),
-        // clang-format on
-    };
-    static const daruma_str cli[] = {LIT("cli")};
-    static const daruma_str clouds[] = {LIT("aws"),    LIT("azure"), LIT("google"),    LIT("cloudflare"),
-                                        LIT("vercel"), LIT("modal"), LIT("databricks")}; /* models are a part of it */
-    if (has_word(provider, cli, 1) && has_word(provider, clouds, COUNT(clouds)))
-        return true;
-    return has_word(provider, of_any, COUNT(of_any)) || (!model && has_word(provider, of_others, COUNT(of_others)));
-}
-
-/* By its words, or by a code that names a provider. */
-static bool speaks_of_models(const seen *s)
-{
-    if (match_models(s))
-        return true;
-    for (size_t i = 0; i < s->nfacts; i++)
-        if (s->facts[i].where == AT_CODE && is_model_provider(s->facts[i].says))
-            return true;
-    return false;
-}
-
-static phrase_for who_spoke(const daruma_evidence *ev, const said *s, seen *v)
-{
-    bool model = is_model_provider(ev->provider);
-    if (ev->phase == DARUMA_AT_TOOL || s->shape & SAID_RPC || is_tool_name(ev->provider, model))
-        return FOR_TOOL;
-    if (!ev->status && match_tools(v)) {
-        v->guessed = true;
-        return FOR_TOOL;
-    }
-    return ev->provider.n && !model && !ends_in_ai(ev->provider) ? FOR_MAYBE : FOR_MODEL;
 }
 
 /* ---- facts ----------------------------------------------------------------------------------- */
@@ -412,7 +279,7 @@ static void decide(daruma_failure *f, seen *v, uint16_t rule)
         apply_sum(f, p->sum);
     if (f->kind == DARUMA_TOOL_ERROR || f->kind == DARUMA_CANCELLED)
         return;
-    if (v->tool == FOR_MAYBE && may_be_tools(f, p) && !speaks_of_models(v)) {
+    if (v->tool == FOR_MAYBE && may_be_tools(f, p) && !speaker_names_models(v)) {
         uint16_t heard; /* nobody known spoke, and not of models: hear it as a tool */
         v->tool = FOR_TOOL;
         heard = match_first(v);
@@ -440,7 +307,7 @@ static bool blames_value(daruma_str code)
                                        LIT("params"), LIT("field"), LIT("property"),  LIT("schema"),     LIT("enum"),
                                        LIT("string"), LIT("array"), LIT("integer"),   LIT("decimal"),    LIT("number"),
                                        LIT("object"), LIT("json")};
-    return has_word(code, wrong, COUNT(wrong)) && has_word(code, parts, COUNT(parts));
+    return speaker_has_word(code, wrong, COUNT(wrong)) && speaker_has_word(code, parts, COUNT(parts));
 }
 
 static bool any_blames_value(const said *s, daruma_arena *a)
@@ -563,7 +430,7 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, ech
         buf_put(&b, s.param);
         seen_text(&v, lower(buf_str(&b), a));
     }
-    v.tool = who_spoke(ev, &s, &v);
+    v.tool = speaker_of(ev, &s, &v);
     add_facts(&v, ev, &s, number, a);
     daruma_str lone = s.ntexts ? lone_code(str_trim(s.texts[0])) : (daruma_str){0};
     add_code(&v, lone, a);
