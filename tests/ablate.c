@@ -1,10 +1,11 @@
 /* ablate - takes each row of the phrase table out in turn and names those without which no verdict changes.
  *
  *     ablate RECORDS.jsonl...         each row alone, all others in their places
- *     ablate --together RECORDS...    one after the other, those that nothing changes without stay out
- *     ablate --unused RECORDS...      those that decide nothing of any record: fails when there is one
- *     ablate --sure RECORDS...        how often each kind of evidence is right, and the Brier score of `sure`
- *     ablate --only WHERE RECORDS...  how many verdicts stay right without the rows of text ("text"), and so on
+ *     ablate --together RECORDS...    one after the other, those that nothing changes without stay out; rows of
+ * sentences stay, for they are what makes others needless ablate --unused RECORDS...      those that decide nothing of
+ * any record: fails when there is one ablate --sure RECORDS...        how often each kind of evidence is right, and the
+ * Brier score of `sure` ablate --only WHERE RECORDS...  how many verdicts stay right without the rows of text ("text"),
+ * and so on
  *
  * A verdict is kind, kind of tool and whether it may pass. Of a record only the rows that decided it matter, so that
  * all of it takes a second. */
@@ -172,11 +173,11 @@ static void say_sure(const char *what)
 
 int main(int argc, char **argv)
 {
-    bool sure = argc > 1 && strcmp(argv[1], "--sure") == 0;
+    bool sure = argc > 1 && strcmp(argv[1], "--sure") == 0, rules = argc > 1 && strcmp(argv[1], "--rules") == 0;
     bool unused = argc > 1 && strcmp(argv[1], "--unused") == 0,
          together = argc > 1 && strcmp(argv[1], "--together") == 0, only = argc > 2 && strcmp(argv[1], "--only") == 0;
     int idle = 0, rows = 0, before_held = 0;
-    int first = 1 + together + unused + sure + 2 * only, held = RECORDS_MAX;
+    int first = 1 + together + unused + sure + rules + 2 * only, held = RECORDS_MAX;
     for (int i = first; i < argc; i++) {
         if (strcmp(argv[i], "--") == 0)
             held = nrecords, i++;
@@ -211,6 +212,10 @@ int main(int argc, char **argv)
         say_sure("without the rows of text");
         return 0;
     }
+    for (int i = 0; rules && i < nrecords; i++)
+        printf("%s\n", daruma_rule_name(records[i].was.rule));
+    if (rules)
+        return 0;
     if (unused) {
         static bool used[ROWS_MAX];
         for (int i = 0; i < nrecords; i++)
@@ -232,7 +237,7 @@ int main(int argc, char **argv)
                 printf("%s\n", match_row(r).name);
             }
     for (uint16_t r = (uint16_t)rows; together && r; r--)
-        if (match_row(r).where != AT_TEXT && !changes(r, together)) {
+        if (match_row(r).where != AT_TEXT && match_row(r).where < AT_SENTENCE && !changes(r, together)) {
             idle++;
             printf("%s\n", match_row(r).name);
         }

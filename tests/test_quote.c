@@ -497,7 +497,7 @@ static void no_error_of_the_corpus_is_evidence_when_it_is_quoted(void **state)
     }
     closedir(dir);
     free(text);
-    assert_true(quoted > 8000);
+    assert_true(quoted > 5000);
     assert_int_equal(bad, 0);
 }
 

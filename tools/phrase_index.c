@@ -11,7 +11,7 @@
 #include <stdnoreturn.h>
 
 #define SLOTS   4096 /* power of two, more than twice the words that rows stand under */
-#define ROW_MAX 2432
+#define ROW_MAX 1216
 
 static daruma_str key_of[ROW_MAX];
 
@@ -210,8 +210,9 @@ static int print_words(void)
            (unsigned long long)bits_of("negates.failed.label.request.internal.without.later.broken"));
     printf("static const sentence_word sentence_words[] = {\n");
     for (int i = 0; i < nstems; i++)
-        printf("{0x%llxu, 0x%llxu, %zu, %zu, %d},\n", (unsigned long long)stems[i].means,
-               (unsigned long long)stems[i].denied, place_of(stems[i].says), strlen(stems[i].says), stems[i].whole);
+        printf("{0x%llxu, 0x%llxu, {%d, %d, %d, %d}, %zu, %zu, %d},\n", (unsigned long long)stems[i].means,
+               (unsigned long long)stems[i].denied, stems[i].says[0], stems[i].says[1], stems[i].says[2],
+               stems[i].says[2] ? stems[i].says[3] : 0, place_of(stems[i].says), strlen(stems[i].says), stems[i].whole);
     printf("};\n");
     print_text("sentence_text");
     printf("static const uint16_t sentence_shelves[SENTENCE_SHELVES + 1] = {");
@@ -227,11 +228,20 @@ static int print_words(void)
 /* The rows that look at meanings, in their order. */
 static void print_senses(void)
 {
-    int tool = -1, first = -1, last = -1;
+    int tool = -1, first = -1, last = -1, code = 0;
+    while (code < nphrases && phrases[code].where != AT_CODE)
+        code++;
     printf("#define SENTENCE_PER 0x%llxu\n#define SENTENCE_PERIOD 0x%llxu\n", (unsigned long long)bits_of("per"),
            (unsigned long long)bits_of("period"));
     printf("#define SENTENCE_BARE 0x%llxu\n",
            (unsigned long long)bits_of("param.bad.must.missing.request.failed.internal.server.later.answer.label"));
+    printf("#define SENTENCE_WRONG 0x%llxu\n#define SENTENCE_FAILED 0x%llxu\n",
+           (unsigned long long)bits_of("exceeded.reached.spent.absent.missing.empty.bad.unsupported.incapable.disabled."
+                                       "denied.busy.away.late.broken.failed.without.violates"),
+           (unsigned long long)bits_of("failed.internal.broken"));
+    printf("#define SENTENCE_MEANINGS %d\n", nmeanings);
+    printf("#define SENTENCE_BAD 0x%llxu\n#define SENTENCE_BROKEN 0x%llxu\n", (unsigned long long)bits_of("bad"),
+           (unsigned long long)bits_of("broken"));
     printf("static const phrase_sense phrase_senses[] = {\n");
     for (uint16_t r = 0; r < nphrases; r++) {
         const phrase *p = &phrases[r];
@@ -246,6 +256,7 @@ static void print_senses(void)
     }
     printf("};\n#define PHRASE_SENSE_TOOL %d\n#define PHRASE_SENSE_FIRST %d\n#define PHRASE_SENSE_LAST %d\n", tool,
            first, last);
+    printf("#define PHRASE_CODE_FIRST %d\n", code);
 }
 
 /* The rows themselves. */

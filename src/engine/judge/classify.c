@@ -4,6 +4,7 @@
 #include "engine/judge/hints.h"
 #include "engine/judge/match.h"
 #include "engine/judge/quote.h"
+#include "engine/judge/speaker.h"
 #include "model/kinds.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -92,140 +93,6 @@ static daruma_str subject_of(const said *s, daruma_str message)
             return str_sub(message, i + 1, n);
     }
     return (daruma_str){0};
-}
-
-/* ---- tool or model? -------------------------------------------------------------------------- */
-
-/* Does a word of the hint begin with a family of model providers, gateways, servers or SDKs? They stand by
- * their first letter, '/' between. */
-static bool is_model_provider(daruma_str provider)
-{
-    static const char *const families[26] = {
-        // clang-format off
-        ['a' - 'a'] = "anthropic/aws/azure/alibaba/aliyun/ark/ai21/aleph/anyscale/ai-sdk/aider/aihubmix/aimlapi/antigravity/arcee/aiohttp/axios",
-        ['b' - 'a'] = "bedrock/bigmodel/bailian/baidu/baichuan/baseten/bifrost",
-        ['c' - 'a'] = "claude/cohere/cerebras/copilot/codex/cloudflare/chutes/coreweave/cursor/cline/continue/crew/cherry/clarifai/comfyui",
-        ['d' - 'a'] = "deepseek/dashscope/doubao/databricks/deepinfra/dify/deepchat",
-        ['e' - 'a'] = "ernie/exo/envoy",
-        ['f' - 'a'] = "fireworks/friendli/featherless/flowise/forgecode",
-        ['g' - 'a'] = "google/gemini/groq/grok/glm/github-models/github_models/gpt/gateway/gpustack/goose",
-        ['h' - 'a'] = "haproxy/huggingface/hugging/hunyuan/hyperbolic/helicone/haystack/hermes/httpx",
-        ['i' - 'a'] = "ibm/iflow/inference/instructor",
-        ['j' - 'a'] = "jan",
-        ['k' - 'a'] = "kimi/kong/kobold/kilo",
-        ['l' - 'a'] = "lmstudio/lm-studio/lm_studio/llama/llm/lambda/lepton/lmdeploy/localai/langchain/langgraph/langfuse/langflow/letta/librechat/lobe",
-        ['m' - 'a'] = "mistral/moonshot/minimax/mlx/mastra/modelscope/mindie/modal",
-        ['n' - 'a'] = "nvidia/nim/novita/nebius/nginx/nous/n8n/new-api/neuraldeep",
-        ['o' - 'a'] = "openai/openrouter/ollama/oobabooga/opencode/openhands/openclaw/open-webui/omniroute/one-api",
-        ['p' - 'a'] = "perplexity/portkey/proxy/pydantic-ai/parasail/pollinations/ppio",
-        ['q' - 'a'] = "qwen/qianfan",
-        ['r' - 'a'] = "replicate/reka/requesty/router/runpod/reqwest/roo-code/routstr",
-        ['s' - 'a'] = "squid/sglang/siliconflow/stepfun/snowflake/sambanova/scaleway/semantic-kernel/spring-ai",
-        ['t' - 'a'] = "traefik/tgi/triton/tencent/together/tabby/targon",
-        ['u' - 'a'] = "upstage/unknown/undici/uni-api/urllib3",
-        ['v' - 'a'] = "vertex/volc/vercel/venice/vscode",
-        ['w' - 'a'] = "watsonx/writer/windsurf",
-        ['x' - 'a'] = "xai/x.ai/xiaomi/xinference",
-        ['z' - 'a'] = "zhipu/z.ai/zai/zenmux",
-        // clang-format on
-    };
-    for (size_t i = 0; i < provider.n; i++) {
-        char c = ch_lower(provider.p[i]);
-        const char *names = c >= 'a' && c <= 'z' ? families[c - 'a'] : NULL;
-        if (i && ch_alpha(provider.p[i - 1])) /* "chatgpt"; but "mongoose" is no "goose" */
-            names = "openai/anthropic/gemini/claude/llama/llm/gpt/glm/router";
-        if (names && match_begins(str_from(provider, i), names))
-            return true;
-    }
-    return false;
-}
-
-/* "novitaai", "x-ai": nearly all that call themselves so are about models. */
-static bool ends_in_ai(daruma_str provider)
-{
-    for (size_t i = 2; i < provider.n; i++)
-        if (ch_lower(provider.p[i]) == 'i' && ch_lower(provider.p[i - 1]) == 'a' &&
-            (i + 1 == provider.n || !ch_alpha(provider.p[i + 1])))
-            return true;
-    return false;
-}
-
-/* Does the hint hold one of the words? */
-static bool has_word(daruma_str provider, const daruma_str *words, size_t n)
-{
-    size_t from = 0;
-    for (size_t i = 0; i <= provider.n; i++) {
-        if (i < provider.n && (ch_alpha(provider.p[i]) || ch_digit(provider.p[i])))
-            continue;
-        for (size_t k = 0; i > from && k < n; k++)
-            if (i - from == words[k].n && str_istarts(str_from(provider, from), words[k]))
-                return true;
-        from = i + 1;
-    }
-    return false;
-}
-
-/* A word of the hint that only tools carry: "github-mcp", "bash-tool", "angular-cli". */
-static bool is_tool_name(daruma_str provider, bool model)
-{
-    static const daruma_str of_any[] = {
-        /* even behind the name of a model's provider */
-        LIT("mcp"),    LIT("tool"), LIT("tools"),    LIT("shell"), LIT("bash"),
-        LIT("sheets"), LIT("docs"), LIT("calendar"), LIT("gmail"), LIT("drive"),
-        LIT("plugin"), LIT("s3"),   LIT("ec2"),      LIT("iam"),   LIT("maps"),
-    };
-    static const daruma_str of_others[] = {
-        // clang-format off
-        LIT("cli"), LIT("api"), LIT("sql"), LIT("git"), LIT("github"), LIT("terminal"), LIT("filesystem"),
-        LIT("npm"), LIT("docker"), LIT("browser"), LIT("search"), LIT("playwright"), LIT("postgres"), LIT("mysql"),
-        LIT("sqlite"), LIT("slack"), LIT("jira"), LIT("notion"), LIT("python"), LIT("node"), LIT("redis"),
-        LIT("fetch"), LIT("kubectl"), LIT("pip"), LIT("yarn"), LIT("pnpm"), LIT("cargo"), LIT("gradle"), LIT("edit"),
-        LIT("editor"), LIT("files"), LIT("powershell"), LIT("ssh"), LIT("curl"), LIT("wget"), LIT("webfetch"),
-        LIT("puppeteer"), LIT("selenium"), LIT("chrome"), LIT("mongodb"), LIT("mongo"), LIT("sandbox"),
-        LIT("jupyter"), LIT("gitlab"), LIT("linear"), LIT("sentry"), LIT("supabase"), LIT("figma"), LIT("stripe"),
-        LIT("twilio"), LIT("hubspot"), LIT("salesforce"), LIT("asana"), LIT("trello"), LIT("discord"),
-        LIT("telegram"), LIT("atlassian"), LIT("tavily"), LIT("exa"), LIT("serper"), LIT("firecrawl"),
-        LIT("confluence"), LIT("brave"), LIT("serpapi"), LIT("airtable"), LIT("kubernetes"), LIT("terraform"),
-        LIT("web"), LIT("http"), LIT("file"), LIT("db"), LIT("database"), LIT("elasticsearch"), LIT("bigquery"),
-        LIT("gcloud"), LIT("heroku"), LIT("helm"), LIT("ansible"), LIT("maven"), LIT("homebrew"), LIT("brew"),
-        LIT("apt"), LIT("uv"), LIT("poetry"), LIT("conda"), LIT("neo4j"), LIT("clickhouse"), LIT("duckdb"),
-        LIT("oracle"), LIT("mssql"), LIT("kafka"), LIT("rabbitmq"), LIT("shopify"), LIT("zendesk"), LIT("pagerduty"),
-        LIT("grafana"), LIT("prometheus"), LIT("youtube"), LIT("arxiv"), LIT("wikipedia"), LIT("ffmpeg"),
-        LIT("pandas"), LIT("pytest"), LIT("eslint"), LIT("tsc"), LIT("vite"), LIT("jest"), LIT("adb"), LIT("make"),
-        LIT("cmake"), LIT("java"), LIT("rust"), LIT("ruby"), LIT("php"), LIT("xcodebuild"),
-        LIT("sendgrid"), LIT("dropbox"), LIT("outlook"), LIT("teams"), LIT("spotify"), LIT("bitbucket"),
-        LIT("jenkins"), LIT("datadog"), LIT("snowsql"), LIT("dynamodb"),
-        // clang-format on
-    };
-    static const daruma_str cli[] = {LIT("cli")};
-    static const daruma_str clouds[] = {LIT("aws"),    LIT("azure"), LIT("google"),    LIT("cloudflare"),
-                                        LIT("vercel"), LIT("modal"), LIT("databricks")}; /* models are a part of it */
-    if (has_word(provider, cli, 1) && has_word(provider, clouds, COUNT(clouds)))
-        return true;
-    return has_word(provider, of_any, COUNT(of_any)) || (!model && has_word(provider, of_others, COUNT(of_others)));
-}
-
-/* By its words, or by a code that names a provider. */
-static bool speaks_of_models(const seen *s)
-{
-    if (match_models(s))
-        return true;
-    for (size_t i = 0; i < s->nfacts; i++)
-        if (s->facts[i].where == AT_CODE && is_model_provider(s->facts[i].says))
-            return true;
-    return false;
-}
-
-static phrase_for who_spoke(const daruma_evidence *ev, const said *s, seen *v)
-{
-    bool model = is_model_provider(ev->provider);
-    if (ev->phase == DARUMA_AT_TOOL || s->shape & SAID_RPC || is_tool_name(ev->provider, model))
-        return FOR_TOOL;
-    if (!ev->status && match_tools(v)) {
-        v->guessed = true;
-        return FOR_TOOL;
-    }
-    return ev->provider.n && !model && !ends_in_ai(ev->provider) ? FOR_MAYBE : FOR_MODEL;
 }
 
 /* ---- facts ----------------------------------------------------------------------------------- */
@@ -342,9 +209,10 @@ static void add_facts(seen *v, const daruma_evidence *ev, const said *s, char nu
 
 /* ---- the verdict ------------------------------------------------------------------------------ */
 
+/* What the numbers of the message decide. A request that is larger than all that a minute allows never passes. */
 static void apply_sum(daruma_failure *f, uint8_t sum)
 {
-    if (sum == SUM_ASKS_TOO_MUCH && f->limit > 0 && f->requested > f->limit)
+    if (f->kind == DARUMA_RATE_LIMIT && f->limit > 0 && f->requested > f->limit)
         f->retryable = false;
     if (sum == SUM_FILLS_WINDOW && f->limit > 0 && f->requested >= f->limit)
         f->kind = DARUMA_OUTPUT_LIMIT;
@@ -352,10 +220,33 @@ static void apply_sum(daruma_failure *f, uint8_t sum)
 
 enum { PAGE_SURE = 60 }; /* percent at most, of what a page for people says: it may be of somebody on the way */
 
-static uint8_t sure_of(const phrase *p)
+/* Does a status say such a thing by itself? */
+static bool status_agrees(daruma_kind k, int status)
+{
+    switch (kind_rows[k].statuses) {
+    case STATUS_ANY:
+        return true;
+    case STATUS_ACCESS:
+        return status == 401 || status == 403;
+    case STATUS_ALLOWANCE:
+        return status == 402 || status == 403 || status == 429 || status == 503;
+    case STATUS_ABSENCE:
+        return status == 404 || status == 403;
+    case STATUS_OUTAGE:
+        return status != 400 && status != 401 && status != 403 && status != 404 && status != 413 && status != 422;
+    }
+    return true;
+}
+
+/* Words of a code are as good as a code, and so are words and a status of their own that say the same. */
+static uint8_t sure_of(const phrase *p, const seen *v)
 {
     static const uint8_t percent[] = {[AT_TEXT] = 92, [AT_CODE] = 92,   [AT_FINISH] = 92,   [AT_SHAPE] = 80,
                                       [AT_NET] = 95,  [AT_STATUS] = 65, [AT_SENTENCE] = 85, [AT_MESSAGE] = 60};
+    int its = kind_rows[p->kind].statuses;
+    bool two = its != STATUS_ANY && its != STATUS_OUTAGE && status_agrees((daruma_kind)p->kind, v->status);
+    if (p->where == AT_SENTENCE && (v->coded || two))
+        return percent[AT_CODE];
     return p->kind == DARUMA_UNKNOWN ? 10 : percent[p->where];
 }
 
@@ -380,7 +271,7 @@ static void decide(daruma_failure *f, seen *v, uint16_t rule)
     f->rule = rule;
     f->kind = p ? (daruma_kind)p->kind : DARUMA_UNKNOWN;
     f->tool_kind = p ? (daruma_tool_kind)p->tool_kind : DARUMA_TOOL_NONE_KIND;
-    f->sure = p ? sure_of(p) : 10;
+    f->sure = p ? sure_of(p, v) : 10;
     if (v->page && f->sure > PAGE_SURE)
         f->sure = PAGE_SURE;
     f->retryable = kind_rows[f->kind].retryable;
@@ -390,11 +281,11 @@ static void decide(daruma_failure *f, seen *v, uint16_t rule)
         apply_sum(f, p->sum);
     if (f->kind == DARUMA_TOOL_ERROR || f->kind == DARUMA_CANCELLED)
         return;
-    if (v->tool == FOR_MAYBE && may_be_tools(f, p) && !speaks_of_models(v)) {
+    if (v->tool == FOR_MAYBE && may_be_tools(f, p) && !speaker_names_models(v)) {
         uint16_t heard; /* nobody known spoke, and not of models: hear it as a tool */
         v->tool = FOR_TOOL;
         heard = match_first(v);
-        if (f->kind != DARUMA_UNKNOWN || !v->status || says_more(heard)) {
+        if (f->kind != DARUMA_UNKNOWN || says_more(heard)) {
             decide(f, v, heard);
             return;
         }
@@ -405,24 +296,6 @@ static void decide(daruma_failure *f, seen *v, uint16_t rule)
         f->tool_kind = kind_rows[f->kind].tool_kind;
         f->kind = DARUMA_TOOL_ERROR;
     }
-}
-
-/* Does a status say such a thing by itself? */
-static bool status_agrees(daruma_kind k, int status)
-{
-    switch (kind_rows[k].statuses) {
-    case STATUS_ANY:
-        return true;
-    case STATUS_ACCESS:
-        return status == 401 || status == 403;
-    case STATUS_ALLOWANCE:
-        return status == 402 || status == 403 || status == 429 || status == 503;
-    case STATUS_ABSENCE:
-        return status == 404 || status == 403;
-    case STATUS_OUTAGE:
-        return status != 400 && status != 401 && status != 403 && status != 404 && status != 413 && status != 422;
-    }
-    return true;
 }
 
 /* Does a code say that a value or a member of the request is wrong: "invalid_value", "string_above_max_length"? Words
@@ -436,7 +309,7 @@ static bool blames_value(daruma_str code)
                                        LIT("params"), LIT("field"), LIT("property"),  LIT("schema"),     LIT("enum"),
                                        LIT("string"), LIT("array"), LIT("integer"),   LIT("decimal"),    LIT("number"),
                                        LIT("object"), LIT("json")};
-    return has_word(code, wrong, COUNT(wrong)) && has_word(code, parts, COUNT(parts));
+    return speaker_has_word(code, wrong, COUNT(wrong)) && speaker_has_word(code, parts, COUNT(parts));
 }
 
 static bool any_blames_value(const said *s, daruma_arena *a)
@@ -447,11 +320,11 @@ static bool any_blames_value(const said *s, daruma_arena *a)
     return false;
 }
 
-/* True if a row looks for words that people read. */
-static bool is_of_words(uint16_t rule)
+/* True if words that people read decided, not a code. */
+static bool is_of_words(const seen *v, uint16_t rule)
 {
     uint8_t where = match_row(rule).where;
-    return where == AT_TEXT || where == AT_SENTENCE || where == AT_MESSAGE;
+    return !v->coded && (where == AT_TEXT || where == AT_SENTENCE || where == AT_MESSAGE);
 }
 
 /* True if the rule is one of codes, and only a message of one word is such a code: words of the request may be one,
@@ -460,14 +333,15 @@ static bool is_of_words(uint16_t rule)
 static bool is_lone_code(const daruma_failure *f, const seen *v, const daruma_evidence *ev, const said *s,
                          daruma_str lone, daruma_arena *a)
 {
-    if (!lone.n || match_row(f->rule).where != AT_CODE)
+    if (!lone.n || (match_row(f->rule).where != AT_CODE && !v->coded))
         return false;
     seen rest = {.provider = v->provider, .status = v->status, .tool = v->tool};
     char digits[4];
     for (size_t i = 0; i < v->ntexts; i++)
         seen_text(&rest, v->texts[i]);
     add_facts(&rest, ev, s, digits, a);
-    return match_first(&rest) != f->rule;
+    uint16_t rule = match_first(&rest);
+    return rule != f->rule || is_of_words(&rest, rule);
 }
 
 /* Where a request is refused for what it holds, and says where or for which fault of a value, its words do not speak of
@@ -493,18 +367,24 @@ static void doubt_words(daruma_failure *f, const said *s, bool words, daruma_are
  * that is away is back later, whatever its page says ("Please accept the terms"). */
 static bool is_page_of_outage(const daruma_failure *f, const seen *v)
 {
-    return v->page && f->status >= 500 && f->rule && is_of_words(f->rule) && !f->retryable;
+    return v->page && f->status >= 500 && f->rule && is_of_words(v, f->rule) && !f->retryable;
 }
 
-/* A tool whose words say nothing: the names of its exceptions are read as words. */
+/* What may be a tool and whose words say nothing: the names of its exceptions are read as words. */
 static void read_classes(daruma_failure *f, seen *v, const said *s, daruma_arena *a)
 {
-    if (f->kind != DARUMA_TOOL_ERROR || f->rule || !s->ncodes)
+    bool tool = f->kind == DARUMA_TOOL_ERROR, maybe = f->kind == DARUMA_UNKNOWN && v->tool == FOR_MAYBE;
+    if ((!tool && !maybe) || f->rule || !s->ncodes)
         return;
+    phrase_for was = v->tool;
     v->tool = FOR_TOOL;
     for (size_t i = 0; i < s->ncodes; i++)
         seen_text(v, spelt_out(s->codes[i], a));
-    decide(f, v, match_first(v));
+    uint16_t rule = match_first(v);
+    if (tool || rule)
+        decide(f, v, rule);
+    else
+        v->tool = was;
 }
 
 /* Does the status ask to come again later? */
@@ -514,9 +394,9 @@ static bool asks_to_wait(int status)
 }
 
 /* What is called a quota, and is free again at once or counts by the minute, is a rate. */
-static void hear_rate(daruma_failure *f, const seen *v, const said *s)
+static void hear_rate(daruma_failure *f, seen *v, const said *s)
 {
-    if (f->kind != DARUMA_QUOTA || !is_of_words(f->rule) || !asks_to_wait(f->status) ||
+    if (f->kind != DARUMA_QUOTA || !is_of_words(v, f->rule) || !asks_to_wait(f->status) ||
         s->shape & (SAID_PER_DAY | SAID_ZERO_LIMIT))
         return;
     if ((f->wait <= 0 || f->wait > SHORT_WAIT_MS) && !match_rates(v))
@@ -552,7 +432,7 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, ech
         buf_put(&b, s.param);
         seen_text(&v, lower(buf_str(&b), a));
     }
-    v.tool = who_spoke(ev, &s, &v);
+    v.tool = speaker_of(ev, &s, &v);
     add_facts(&v, ev, &s, number, a);
     daruma_str lone = s.ntexts ? lone_code(str_trim(s.texts[0])) : (daruma_str){0};
     add_code(&v, lone, a);
@@ -570,7 +450,7 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, ech
         decide(&f, &status, match_first(&status));
     }
     read_classes(&f, &v, &s, a);
-    doubt_words(&f, &s, is_of_words(f.rule) || is_lone_code(&f, &v, ev, &s, lone, a), a);
+    doubt_words(&f, &s, is_of_words(&v, f.rule) || is_lone_code(&f, &v, ev, &s, lone, a), a);
     for (size_t i = 0; i < v.ntexts && f.kind == DARUMA_CONTEXT_LENGTH && (f.limit < 0 || f.used < 0); i++) {
         hints_overflow(v.texts[i], &s);
         f.limit = s.limit;

@@ -61,32 +61,49 @@ static void add_loose_path(reader *r, daruma_str list)
         r->s->param = buf_str(&b);
 }
 
-/* Reads `"key": value` and `'key': value` wherever they stand. True when there was any. */
+daruma_str reader_key(daruma_str t, size_t i, size_t *ret_value)
+{
+    bool quoted = t.p[i] == '"' || t.p[i] == '\'';
+    size_t before = i, from = i + quoted, end = from;
+    while (!quoted && before && t.p[before - 1] == ' ')
+        before--;
+    if (!quoted && (!ch_alpha(t.p[i]) || (before && !memchr("{,\n", t.p[before - 1], 3))))
+        return (daruma_str){0};
+    while (end < t.n && end - i <= KEY_BYTES_MAX && (char_is(t.p[end], CHAR_WORD) || t.p[end] == '-'))
+        end++;
+    size_t colon = end + quoted;
+    if (end == from || colon >= t.n || (quoted && t.p[end] != t.p[i]))
+        return (daruma_str){0};
+    while (quoted && colon < t.n && t.p[colon] == ' ')
+        colon++;
+    if (colon >= t.n || t.p[colon] != ':')
+        return (daruma_str){0};
+    size_t v = colon + 1;
+    while (v < t.n && t.p[v] == ' ')
+        v++;
+    if (v >= t.n || (!quoted && (v == colon + 1 || (t.p[v] != '"' && t.p[v] != '\''))))
+        return (daruma_str){0};
+    *ret_value = v;
+    return str_sub(t, from, end - from);
+}
+
+/* Reads `"key": value`, `'key': value` and `key: "value"` wherever they stand. True when there was any. */
 bool reader_loose(reader *r, daruma_str t, int level)
 {
     bool any = false;
     int deep = level;
     for (size_t i = 0; i < t.n && r->values < UNWRAP_VALUES_MAX; i++) {
         char q = t.p[i];
+        size_t v;
         if (q == '{')
             deep += deep <= UNWRAP_DEPTH_MAX;
-        if (q != '"' && q != '\'')
+        daruma_str key = q == '"' || q == '\'' || ch_alpha(q) ? reader_key(t, i, &v) : (daruma_str){0};
+        if (!key.n) {
+            while (ch_alpha(q) && i + 1 < t.n && char_is(t.p[i + 1], CHAR_WORD))
+                i++;
             continue;
-        size_t end = i + 1;
-        while (end < t.n && end - i <= KEY_BYTES_MAX && (char_is(t.p[end], CHAR_WORD) || t.p[end] == '-'))
-            end++;
-        if (end >= t.n || t.p[end] == '\\' || t.p[end] != q || end == i + 1)
-            continue;
-        size_t v = end + 1;
-        while (v < t.n && t.p[v] == ' ')
-            v++;
-        if (v >= t.n || t.p[v] != ':')
-            continue;
-        for (v++; v < t.n && t.p[v] == ' ';)
-            v++;
-        enum role role = reader_role(str_sub(t, i + 1, end - i - 1));
-        if (v >= t.n)
-            break;
+        }
+        enum role role = reader_role(key);
         r->values++;
         if (t.p[v] == '"' || t.p[v] == '\'') {
             if (v + 2 < t.n && t.p[v + 1] == '{' && (t.p[v + 2] == '"' || t.p[v + 2] == '\'')) {
@@ -160,6 +177,8 @@ void reader_prefix(reader *r, daruma_str t, bool is_all)
             for (size_t dot; (dot = str_findch(w, '.')) != STR_NONE;)
                 w = str_from(w, dot + 1);
             reader_code(r, w, -1, true);
+        } else if (w.n == 5 && i && t.p[i - 1] == '-' && str_starts(w, S("32"))) { /* of JSON-RPC */
+            reader_code(r, str_sub(t, i - 1, 6), -1, true);
         } else if (i && t.p[i - 1] == '(' && str_starts(str_from(t, end), S(") when calling"))) { /* botocore */
             reader_code(r, w, 0, false);
         } else if (i == 0 && str_ends(w, S("_error"))) { /* "invalid_request_error: ..." */

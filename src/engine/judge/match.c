@@ -34,6 +34,7 @@ typedef struct phrase_row {
 #include "engine/judge/phrase_index.h"
 
 #define WORD_BITS 64
+_Static_assert(SENTENCE_MEANINGS < 64, "room for SEEN_LEAD");
 #ifdef MATCH_ABLATED /* a test takes rows out in turn, and asks which of them are looked for */
 #include MATCH_ABLATED
 #else
@@ -134,9 +135,14 @@ static size_t match_text(daruma_str t, const char *says)
     return at;
 }
 
+static size_t looked_at(const seen *s)
+{
+    return s->look && s->look < s->ntexts ? s->look : s->ntexts;
+}
+
 static bool any_text(const seen *s, const char *says)
 {
-    for (size_t i = 0; i < s->ntexts; i++)
+    for (size_t i = 0; i < looked_at(s); i++)
         if (match_text(s->texts[i], says) != STR_NONE)
             return true;
     return false;
@@ -185,19 +191,20 @@ static bool match_fits(const seen *s, uint16_t row)
     return !(p->unless && any_text(s, p->unless)) && (!p->also || any_text(s, p->also));
 }
 
-static void mark(seen *s, uint32_t hash)
+/* Marks the rows that stand under it; false: there are none. */
+static bool mark(seen *s, uint32_t hash)
 {
     for (uint32_t i = hash;; i++) {
         const phrase_slot *slot = &phrase_slots[i & (PHRASE_SLOTS - 1)];
         if (!slot->n)
-            return;
+            return false;
         if (slot->hash != hash)
             continue;
         for (uint16_t k = 0; k < slot->n; k++) {
             uint16_t row = phrase_rows[slot->first + k];
             s->rows[row / WORD_BITS] |= (uint64_t)1 << row % WORD_BITS;
         }
-        return;
+        return true;
     }
 }
 
@@ -240,8 +247,8 @@ void seen_add(seen *s, phrase_where where, daruma_str says)
     if (!says.n || s->nfacts == SEEN_FACTS)
         return;
     s->facts[s->nfacts].where = where;
+    s->facts[s->nfacts].known = mark(s, phrase_hash(where, says));
     s->facts[s->nfacts++].says = says;
-    mark(s, phrase_hash(where, says));
 }
 
 static uint16_t first_marked(const seen *s)
@@ -270,47 +277,55 @@ static uint16_t first_sense(const seen *s, uint64_t means, bool whole, uint16_t 
     return row;
 }
 
-/* Clause by clause: what is said first is what is wrong, advice comes behind it. `row` is the first that fits without.
- */
-static uint16_t first_by_sentence(const seen *s, uint16_t row)
-{
-    sentence read;
-    uint64_t means, all = 0;
-    uint16_t vague = 0;
-    for (size_t i = 0; i < s->ntexts; i++)
-        for (sentence_open(&read, s->texts[i]); sentence_next(&read, &means); all |= means) {
-            uint16_t first = means ? first_sense(s, means, false, row) : row;
-            if (!first || first > PHRASE_SENSE_LAST + 1 || (vague && first >= vague))
-                continue;
-            if (means & ~SENTENCE_BARE) /* else something is wrong somewhere: less than what any other clause says */
-                return first;
-            vague = first;
-        }
-    return vague ? vague : first_sense(s, all, true, row);
-}
-
-/* When no text says what is wrong, the words of a code may that no row knows: "sharing_usage_limit_exceeded". They are
- * too few to tell a window from other limits. */
-static uint16_t first_by_code(const seen *s, uint16_t row)
+/* Reads what the words of a text mean, when nobody has yet. */
+static void hear(seen *s, size_t text)
 {
     sentence read;
     uint64_t means;
-    for (size_t i = 0; i < s->nfacts; i++) {
-        if (s->facts[i].where != AT_CODE)
+    if (s->heard[text].read)
+        return;
+    s->heard[text].read = true;
+    s->heard[text].from = (uint8_t)s->nparts;
+    sentence_open(&read, s->texts[text]);
+    while (sentence_next(&read, &means)) {
+        bool behind = s->heard[text].n && s->parts[s->nparts - 1] & SEEN_LEAD;
+        if (!means && !read.lead && !behind)
             continue;
-        sentence_open(&read, s->facts[i].says);
-        sentence_next(&read, &means);
-        uint16_t first = means ? first_sense(s, means, false, row) : row;
-        if (first && first <= PHRASE_SENSE_LAST + 1 && phrase_all[first - 1].kind != DARUMA_CONTEXT_LENGTH)
-            return first;
+        if (s->nparts == SEEN_PARTS) {
+            s->parts[SEEN_PARTS - 1] |= s->heard[text].n ? means : 0;
+            continue;
+        }
+        s->parts[s->nparts++] = means | (read.lead ? SEEN_LEAD : 0);
+        s->heard[text].n++;
     }
-    return row;
 }
 
-/* Nothing that was said, but its status at most. */
-static bool says_little(uint16_t row)
+/* The parts of a clause of a text that begins at number `i` of its parts; 0: there is none. */
+static size_t clause_at(const seen *s, size_t text, size_t i)
 {
-    return !row || phrase_all[row - 1].where == AT_STATUS || phrase_all[row - 1].kind == DARUMA_UNKNOWN;
+    size_t from = i, end = s->heard[text].n;
+    while (i < end && s->parts[s->heard[text].from + i] & SEEN_LEAD)
+        i++;
+    return i < end ? i - from + 1 : end - from;
+}
+
+static uint64_t all_of(const uint64_t *parts, size_t n)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < n; i++)
+        all |= parts[i];
+    return all & ~SEEN_LEAD;
+}
+
+static bool is_sense(uint16_t row)
+{
+    return row && row <= PHRASE_SENSE_LAST + 1;
+}
+
+/* True if a lead only says that something failed, whatever it was: "Error while calling the model: ". */
+static bool only_failed(uint64_t means)
+{
+    return means & SENTENCE_FAILED && !(means & SENTENCE_WRONG & ~SENTENCE_FAILED);
 }
 
 /* Codes for "something is wrong with it" leave the rest to the text: what names the failure does not. */
@@ -330,25 +345,134 @@ static bool names_it(uint16_t row)
     }
 }
 
-static uint16_t first_of_all(const seen *s)
+/* What a clause says. Behind a lead that only says that something failed stands what did: that counts when it says so
+ * by itself, and names it where the lead says that a connection broke. Else both together say it, for a lead names what
+ * the rest is about ("max_tokens: too large"). */
+static uint16_t first_of_clause(const seen *s, const uint64_t *parts, size_t n, uint16_t row, uint64_t *ret_means)
 {
+    uint64_t all = all_of(parts, n), means = 0;
+    uint16_t rest = n > 1 ? first_of_clause(s, parts + 1, n - 1, row, &means) : 0;
+    if (is_sense(rest) && means & ~SENTENCE_BARE && only_failed(parts[0]) &&
+        (names_it(rest) || !(parts[0] & SENTENCE_BROKEN))) {
+        *ret_means = means;
+        return rest;
+    }
+    uint16_t first = all ? first_sense(s, all, false, row) : row;
+    *ret_means = is_sense(first) ? all : means;
+    return is_sense(first) || !is_sense(rest) ? first : rest;
+}
+
+/* Nothing that was said, but its status at most. */
+static bool says_little(uint16_t row)
+{
+    return !row || phrase_all[row - 1].where == AT_STATUS || phrase_all[row - 1].kind == DARUMA_UNKNOWN;
+}
+
+static bool is_vague_code(uint16_t row)
+{
+    return row && phrase_all[row - 1].where == AT_CODE && phrase_all[row - 1].kind == DARUMA_INVALID_PARAMETER;
+}
+
+/* What a status complains of, where the words only say what is complained of: "content[0].text" with 400. */
+static uint64_t complaint_of(int status)
+{
+    return status == 400 || status == 422 ? SENTENCE_BAD : 0;
+}
+
+/* True of what the request holds, for that is what such a status is about. */
+static bool is_held(uint16_t row)
+{
+    return is_sense(row) && (phrase_all[row - 1].kind == DARUMA_INVALID_MESSAGE ||
+                             phrase_all[row - 1].kind == DARUMA_INVALID_TOOL_SCHEMA);
+}
+
+/* Clause by clause: what is said first is what is wrong, advice comes behind it. `row` is the first that fits without.
+ */
+static uint16_t first_by_sentence(seen *s, uint16_t row)
+{
+    uint64_t means, all = 0, status = complaint_of(s->status);
+    uint16_t vague = 0, held = 0;
+    bool silent = says_little(row) || is_vague_code(row);
+    for (size_t text = 0; text < looked_at(s); text++) {
+        hear(s, text);
+        const uint64_t *parts = s->parts + s->heard[text].from;
+        for (size_t i = 0, n; (n = clause_at(s, text, i)); i += n) {
+            uint16_t first = first_of_clause(s, parts + i, n, row, &means);
+            uint64_t clause = all_of(parts + i, n), blamed = clause | status;
+            all |= clause;
+            if (is_sense(first) && !(vague && first >= vague)) {
+                if (means &
+                    ~SENTENCE_BARE) /* else something is wrong somewhere: less than what any other clause says */
+                    return first;
+                vague = first;
+            }
+            if (silent && status && !held && is_held(first_of_clause(s, &blamed, 1, row, &means)))
+                held = first_sense(s, blamed, false, row);
+        }
+    }
+    return vague ? vague : held ? held : first_sense(s, all, true, row);
+}
+
+/* What the words of a code say that no row knows: "sharing_usage_limit_exceeded"; 0: nothing. They are too few to tell
+ * a window from other limits. */
+static uint16_t first_by_code(const seen *s)
+{
+    sentence read;
+    uint64_t means;
+    for (size_t i = 0; i < s->nfacts; i++) {
+        if (s->facts[i].where != AT_CODE || s->facts[i].known || ch_digit(s->facts[i].says.p[0]))
+            continue;
+        sentence_open(&read, s->facts[i].says);
+        sentence_next(&read, &means);
+        uint16_t first = means ? first_sense(s, means, false, 0) : 0;
+        if (is_sense(first) && phrase_all[first - 1].kind != DARUMA_CONTEXT_LENGTH)
+            return first;
+    }
+    return 0;
+}
+
+static bool is_of_words(uint16_t row)
+{
+    return row && (phrase_all[row - 1].where == AT_TEXT || phrase_all[row - 1].where >= AT_SENTENCE);
+}
+
+/* True if a code that says `code` comes before what `row` fits. Of one kind the row knows more. */
+static bool code_decides(uint16_t code, uint16_t row)
+{
+    bool before = !row || is_of_words(row) || code < row;
+    return code && names_it(code) && before && (!row || phrase_all[code - 1].kind != phrase_all[row - 1].kind);
+}
+
+/* The first row that fits what the first `look` texts and the facts say; `code` is what the words of a code do. */
+static uint16_t first_of_texts(seen *s, size_t look, uint16_t code)
+{
+    s->look = look;
+    s->coded = false;
     uint16_t row = first_marked(s);
+    uint16_t first = s->tool == FOR_TOOL ? PHRASE_SENSE_TOOL : PHRASE_SENSE_FIRST;
     if (row && s->guessed &&
         phrase_all[row - 1].only == FOR_MODEL) /* what only a model can have said: it was guessed wrongly */
         return row;
-    uint16_t first = s->tool == FOR_TOOL ? PHRASE_SENSE_TOOL : PHRASE_SENSE_FIRST;
-    if (row && row <= first)
+    if (row && row <= PHRASE_CODE_FIRST)
         return row;
-    uint16_t code = first_by_code(s, row);
-    if (code != row && names_it(code))
-        return code;
-    row = first_by_sentence(s, row);
-    return says_little(row) ? first_by_code(s, row) : row;
+    if (!code_decides(code, row)) {
+        if (row && row <= first)
+            return row;
+        row = first_by_sentence(s, row);
+        if (!says_little(row) || !code)
+            return row;
+    }
+    s->coded = true;
+    return code;
 }
 
-uint16_t match_first(const seen *s)
+/* What the innermost text says by itself comes before the words around it. */
+uint16_t match_first(seen *s)
 {
-    uint16_t row = first_of_all(s);
+    uint16_t code = first_by_code(s), row = first_of_texts(s, 1, code);
+    if (s->ntexts > 1 && !(is_of_words(row) && !says_little(row) && names_it(row)))
+        row = first_of_texts(s, s->ntexts, code);
+    s->look = 0;
     MATCH_FOUND(row);
     return row;
 }
@@ -371,12 +495,12 @@ bool match_models(const seen *s)
     return any_of(s, phrase_models);
 }
 
-bool match_rates(const seen *s)
+bool match_rates(seen *s)
 {
-    sentence read;
-    uint64_t means, all = 0;
-    for (size_t i = 0; i < s->ntexts; i++)
-        for (sentence_open(&read, s->texts[i]); sentence_next(&read, &means);)
-            all |= means;
+    uint64_t all = 0;
+    for (size_t i = 0; i < s->ntexts; i++) {
+        hear(s, i);
+        all |= all_of(s->parts + s->heard[i].from, s->heard[i].n);
+    }
     return all & SENTENCE_PER && !(all & SENTENCE_PERIOD);
 }

@@ -28,8 +28,7 @@ enum phrase_retry { RETRY_BY_KIND, RETRY_YES, RETRY_NO };
 /* What the numbers of the message still decide. */
 enum phrase_sum {
     SUM_NONE,
-    SUM_ASKS_TOO_MUCH, /* requested > limit: waiting never helps */
-    SUM_FILLS_WINDOW,  /* requested output alone >= limit: output_limit, else the row's kind */
+    SUM_FILLS_WINDOW, /* requested output alone >= limit: output_limit, else the row's kind */
 };
 
 /* A text pattern is a substring that begins at a word's beginning: `*` is anything within one

@@ -46,8 +46,12 @@ bool reader_is_status(int64_t n);      /* 400 to 599 */
 void reader_code(reader *r, daruma_str code, int level, bool is_type); /* a code is shown rather than a type */
 void reader_member(reader *r, enum role role, daruma_str text, int level);
 
-/* loose.c: reads `"key": value` and `'key': value` wherever they stand. True when there was any. */
+/* loose.c: reads `"key": value`, `'key': value` and `key: "value"` wherever they stand. True when there was any. */
 bool reader_loose(reader *r, daruma_str t, int level);
+/* The name at t[i] when it is a key: `"key":` and `'key':` wherever they stand, and `key: "value"` behind a brace, a
+ * comma or the beginning of a line, as Node prints objects. `ret_value` is behind the colon and its spaces. Empty:
+ * none. */
+daruma_str reader_key(daruma_str t, size_t i, size_t *ret_value);
 /* Backslash escapes away: what a Python repr or a twice quoted string carries. */
 daruma_str reader_unescape(reader *r, daruma_str raw);
 /* Class names and status numbers of the text around a message, or (is_all) of a bare message. */

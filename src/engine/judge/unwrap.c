@@ -6,6 +6,7 @@
  * Valid JSON is walked as JSON. What only resembles it (Python dicts, unescaped quotes, a cut
  * body) is scanned for `"key": value` pairs; both feed the same table of key names. */
 #include "engine/judge/echo.h"
+#include "engine/read/chars.h"
 #include "engine/read/line.h"
 #include "engine/read/sentence.h"
 #include "base/arena.h"
@@ -28,6 +29,7 @@ static const struct {
     K("code", IS_CODE),
     K("type", IS_TYPE),
     K("error", IS_NEST),
+    K("err", IS_NEST),
     K("status", IS_STATUS),
     K("param", IS_PARAM),
     K("msg", IS_MESSAGE),
@@ -57,6 +59,8 @@ static const struct {
     K("httpstatus", IS_STATUS),
     K("httpstatuscode", IS_STATUS),
     K("httpcode", IS_STATUS),
+    K("responsecode", IS_STATUS),
+    K("responsecodedetails", IS_CODE),
     K("apierrorstatus", IS_STATUS),
     K("innererror", IS_NEST),
     K("cause", IS_NEST),
@@ -82,6 +86,7 @@ static const struct {
     K("retryaftersec", IS_WAIT),
     K("resetsinseconds", IS_WAIT),
     K("resetinseconds", IS_WAIT),
+    K("estimatedtime", IS_WAIT),
     K("retryafterms", IS_WAIT_MS),
     K("resetsat", IS_RESET),
     K("resetat", IS_RESET),
@@ -354,12 +359,16 @@ static void read_fields(reader *r, daruma_str object, int level)
 static void read_object(reader *r, daruma_str object, int level)
 {
     daruma_str key, v, words = {0};
+    bool log = false; /* of a logger: its error says more than what it was logged as */
     size_t texts = r->s->ntexts;
     json_iter it = json_open(object);
     it.quick = true; /* the whole was found valid before */
     r->s->shape |= SAID_CODED;
     while (r->values++ < UNWRAP_VALUES_MAX && json_next(&it, &key, &v)) {
         enum role role = reader_role(key);
+        log |= str_eq(key, S("level"));
+        if (log && role == IS_MESSAGE)
+            role = IS_TITLE;
         if (role == IS_NOTHING) {
             if (json_is_string(v) && v.n > words.n && memchr(v.p, ' ', v.n))
                 words = v;
@@ -450,7 +459,10 @@ static bool read_embedded(reader *r, daruma_str t, int level)
                 return true;
             }
             bool quoted = rest.n > 2 && (rest.p[1] == '"' || rest.p[1] == '\'' || rest.p[1] == '\\');
-            if (!quoted)
+            size_t first = 1, value;
+            while (first < rest.n && ch_space(rest.p[first]))
+                first++;
+            if (!quoted && (first == rest.n || !reader_key(rest, first, &value).n))
                 continue;
             if (rest.p[1] == '\\') /* {\"error\": one level of quoting too many */
                 rest = reader_unescape(r, rest);
@@ -581,15 +593,30 @@ static bool is_of_lines(daruma_str t)
     return !json && !is_sse(t);
 }
 
-/* The message of a line of `key=value` pairs, with its quotes: time=... level=error msg="..."; empty: there is none. */
+/* True if the text is of `key=value` pairs, as many logs are. */
+static bool is_pairs(daruma_str t)
+{
+    int pairs = 0;
+    for (size_t at = 0, n; pairs < 2 && (n = str_findch(str_from(t, at), '=')) != STR_NONE; at += n + 1) {
+        size_t sign = at + n;
+        pairs += sign && sign + 1 < t.n && char_is(t.p[sign - 1], CHAR_WORD) && !ch_space(t.p[sign + 1]);
+    }
+    return pairs == 2;
+}
+
+/* The error, else the message, of a line of `key=value` pairs, with its quotes: time=... level=error msg="...", or of
+ * lines of `key: value` pairs. Empty: there is none. */
 static daruma_str logged(daruma_str t)
 {
-    static const daruma_str names[] = {LIT(" msg=\""), LIT(" message=\""), LIT(" error=\""), LIT(" err=\"")};
-    daruma_str v, first = str_sub(t, 0, KEY_BYTES_MAX);
-    size_t sign = str_findch(first, '='), hit = STR_NONE;
-    for (size_t i = 0; sign != STR_NONE && hit == STR_NONE && i < COUNT(names); i++)
-        if (str_findch(str_sub(t, 0, sign), ' ') == STR_NONE && (hit = str_find(t, names[i])) != STR_NONE)
+    static const daruma_str names[] = {LIT(" error=\""), LIT(" err=\""), LIT(" msg=\""), LIT(" message=\"")};
+    daruma_str v, line = S(" message: \"");
+    size_t hit = STR_NONE;
+    bool pairs = is_pairs(t);
+    for (size_t i = 0; pairs && hit == STR_NONE && i < COUNT(names); i++)
+        if ((hit = str_find(t, names[i])) != STR_NONE)
             hit += names[i].n - 1;
+    if (hit == STR_NONE && memchr(t.p, '\n', t.n) && (hit = str_find(t, line)) != STR_NONE)
+        hit += line.n - 1;
     return hit != STR_NONE && json_skip(t, hit, &v) != STR_NONE ? v : (daruma_str){0};
 }
 
@@ -606,6 +633,9 @@ static void read_any(reader *r, daruma_str t, int level)
         t = line_strip(t, r->a);
         t = str_from(t, sentence_lead(t));
     }
+    size_t value;
+    if (t.p[0] == '"' && reader_key(t, 0, &value).n && reader_loose(r, t, level))
+        return;
     if (t.p[0] == '{' || t.p[0] == '[') {
         daruma_str v, rest = t;
         size_t end = json_skip(rest, 0, &v);

@@ -195,10 +195,19 @@ static bool is_underline(daruma_str t)
     return t.n > 0;
 }
 
-/* `text` without the sequences that colour it in a terminal. */
-static daruma_str without_colours(daruma_str text, daruma_arena *a)
+/* U+2500 to U+259F: the lines and blocks that terminals draw boxes and logos of. */
+static bool is_drawn(daruma_str t, size_t i)
 {
-    char *out = memchr(text.p, 0x1b, text.n) ? arena_take(a, text.n, 1) : NULL;
+    unsigned char second = i + 2 < t.n ? (unsigned char)t.p[i + 1] : 0;
+    return (unsigned char)t.p[i] == 0xe2 && (second >= 0x94 && second <= 0x96) &&
+           (second < 0x96 || (unsigned char)t.p[i + 2] < 0xa0);
+}
+
+/* `text` without the sequences that colour it in a terminal; what is drawn around it becomes white space. */
+static daruma_str without_drawing(daruma_str text, daruma_arena *a)
+{
+    bool any = memchr(text.p, 0x1b, text.n) || memchr(text.p, 0xe2, text.n);
+    char *out = any ? arena_take(a, text.n, 1) : NULL;
     size_t n = 0;
     if (!out)
         return text;
@@ -208,9 +217,11 @@ static daruma_str without_colours(daruma_str text, daruma_arena *a)
                 i++;
             continue;
         }
-        out[n++] = text.p[i];
+        bool drawn = is_drawn(text, i);
+        out[n++] = drawn ? ' ' : text.p[i];
+        i += drawn ? 2 : 0;
     }
-    return (daruma_str){out, n};
+    return str_trim((daruma_str){out, n});
 }
 
 /* The text without frames and without the heads of its lines. */
@@ -340,7 +351,7 @@ static daruma_str without_tails(daruma_str t)
 
 daruma_str line_strip(daruma_str text, daruma_arena *a)
 {
-    daruma_str t = without_colours(text, a);
+    daruma_str t = without_drawing(text, a);
     t = memchr(t.p, '\n', t.n) || is_seam(t) ? without_frames(t, a) : str_from(t, head_of(t));
     t = without_tails(t);
     return t.n ? t : text;

@@ -10,6 +10,7 @@
 
 typedef struct sentence_word {
     uint64_t means, denied; /* as it stands; behind a word that denies it */
+    char head[4];           /* the first of it, 0 behind its end: settles most */
     uint16_t says;          /* in sentence_text: words joined by '_' */
     uint8_t n;              /* bytes */
     bool whole;             /* the last word ends there */
@@ -41,6 +42,38 @@ static bool ends_clause(daruma_str t, size_t i)
     return c == '.' && (i + 1 == t.n || t.p[i + 1] == ' ');
 }
 
+/* "stream request failed: 404 page not found": what stands behind says which. */
+static bool ends_lead(daruma_str t, size_t i)
+{
+    return t.p[i] == ':' && i + 1 < t.n && t.p[i + 1] == ' ';
+}
+
+/* A comparison with a number in words: "204871 tokens > 200000 maximum", "must be <= 4096"; NULL: none. */
+static const char *comparison_at(daruma_str t, size_t i)
+{
+    bool more = t.p[i] == '>', less = t.p[i] == '<';
+    if ((!more && !less) || !i || t.p[i - 1] != ' ')
+        return NULL;
+    bool equal = i + 1 < t.n && t.p[i + 1] == '=';
+    size_t number = i + 1 + equal;
+    while (number < t.n && t.p[number] == ' ')
+        number++;
+    if (number == t.n || !ch_digit(t.p[number]))
+        return NULL;
+    return less ? "at_most_" : equal ? "at_least_" : "exceeds_";
+}
+
+/* A path of a file or an address without its host: "/v1/chat/completions". */
+static bool is_path(daruma_str t, size_t i)
+{
+    if (t.p[i] != '/' || (i && !memchr(" ('\"`", t.p[i - 1], 5)))
+        return false;
+    for (i++; i < t.n && t.p[i] != ' '; i++)
+        if (t.p[i] == '/')
+            return true;
+    return false;
+}
+
 /* Before the first white space behind i: words of an address say nothing. */
 static size_t skip_url(daruma_str t, size_t i)
 {
@@ -56,6 +89,7 @@ void sentence_open(sentence *s, daruma_str text)
     s->words[n++] = '_';
     for (size_t i = 0; i < text.n; i++) {
         char c = text.p[i], last = s->words[n - 1];
+        const char *says;
         if ((char_is(c, CHAR_LOWER) && c != '_') || (foreign(c) && !is_foreign_stop(text, i)))
             s->words[n++] = c;
         else if (c == '\'' && i && i + 1 < text.n && char_is(text.p[i - 1], CHAR_LOWER) &&
@@ -65,6 +99,13 @@ void sentence_open(sentence *s, daruma_str text)
             i = skip_url(text, i);
         else if (ends_clause(text, i))
             s->words[n++] = '.';
+        else if (ends_lead(text, i))
+            s->words[n++] = ':';
+        else if (is_path(text, i))
+            i = skip_url(text, i);
+        else if ((says = comparison_at(text, i)) && n + strlen(says) < sizeof s->words - (text.n - i))
+            while (*says)
+                s->words[n++] = *says++;
         else if (last != '_')
             s->words[n++] = '_';
     }
@@ -78,6 +119,13 @@ static bool is_letter(char c)
     return c != '_' && char_is(c, CHAR_LOWER);
 }
 
+static uint32_t head_of(const char *p)
+{
+    uint32_t head;
+    memcpy(&head, p, sizeof head);
+    return head;
+}
+
 /* The entry that fits best at `at`, NULL none. On each shelf the longest stand first. */
 static const sentence_word *word_at(const sentence *s, size_t at)
 {
@@ -85,12 +133,12 @@ static const sentence_word *word_at(const sentence *s, size_t at)
     int shelf = sentence_shelf(p);
     if (shelf < 0)
         return NULL;
+    uint32_t head = head_of(p);
     for (size_t i = sentence_shelves[shelf]; i < sentence_shelves[shelf + 1]; i++) {
         const sentence_word *w = &sentence_words[i];
-        const char *says = sentence_text + w->says;
-        if (w->n > 2 && (s->n - at < 3 || p[2] != says[2])) /* settles most */
+        if (w->n >= sizeof w->head && head != head_of(w->head))
             continue;
-        if (w->n < s->n - at && memcmp(p, says, w->n) == 0 && (!w->whole || !is_letter(p[w->n])))
+        if (w->n < s->n - at && memcmp(p, sentence_text + w->says, w->n) == 0 && (!w->whole || !is_letter(p[w->n])))
             return w;
     }
     return NULL;
@@ -101,7 +149,7 @@ bool sentence_next(sentence *s, uint64_t *ret_means)
     uint64_t all = 0;
     int denied = 0; /* words that are left of what was denied */
     bool any = false;
-    while (s->at < s->n && s->words[s->at] != '.') {
+    while (s->at < s->n && s->words[s->at] != '.' && s->words[s->at] != ':') {
         if (s->words[s->at] == '_') {
             s->at++;
             continue;
@@ -119,6 +167,7 @@ bool sentence_next(sentence *s, uint64_t *ret_means)
         while (is_letter(s->words[s->at]))
             s->at++;
     }
+    s->lead = s->at < s->n && s->words[s->at] == ':';
     s->at++;
     *ret_means = all;
     return any || s->at < s->n;
