@@ -25,11 +25,15 @@ static bool is_any(daruma_str word, const daruma_str *words, size_t n)
     return false;
 }
 
-/* True if the quote at `at` holds the name of a function, a tool or a user, whoever has called it so. */
-static bool is_name(daruma_str s, size_t at)
+/* True if what is quoted from `at` to `end` is the name of a function, a tool or a user, whoever has called it so. */
+static bool is_name(daruma_str s, size_t at, size_t end)
 {
-    static const daruma_str named[] = {LIT("name"), LIT("named"), LIT("called")};
-    static const daruma_str owners[] = {LIT("function"), LIT("tool"), LIT("user"), LIT("response_format")};
+    static const daruma_str named[] = {LIT("name"), LIT("named"), LIT("called"), LIT("call"), LIT("for")};
+    static const daruma_str owners[] = {LIT("function"), LIT("tool"), LIT("user"), LIT("arguments"),
+                                        LIT("response_format")};
+    daruma_str behind = str_from(s, end + 1);
+    if (str_istarts(behind, S(" function")) || str_istarts(behind, S(" tool")))
+        return true;
     daruma_str word = word_before(s, &at);
     if (is_any(word, named, COUNT(named)))
         word = word_before(s, &at);
@@ -54,7 +58,7 @@ static size_t span_end(daruma_str s, size_t from)
     for (size_t i = from + 1; i < s.n; i++) {
         spaces += s.p[i] == ' ';
         if (s.p[i] == q && (i + 1 == s.n || !(ch_alpha(s.p[i + 1]) || ch_digit(s.p[i + 1]))))
-            return spaces > SPAN_SPACES || (!spaces && is_name(s, from)) ? i : 0;
+            return spaces > SPAN_SPACES || (!spaces && is_name(s, from, i)) ? i : 0;
     }
     return 0;
 }

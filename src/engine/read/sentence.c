@@ -167,11 +167,11 @@ static bool has_seam(const sentence *s, size_t at)
     return s->seams[at / 64] >> at % 64 & 1;
 }
 
-/* What a word says where it stands. Words for plans are parts of the names of models: "o1-pro" is no plan, but
- * "free-tier" is known as a whole. */
+/* What a word says where it stands. Words for plans are parts of other names: neither "o1-pro" is a plan nor
+ * "generate_content_free_tier_requests". */
 static uint64_t means_at(const sentence *s, const sentence_word *w)
 {
-    if (!(w->means & SENTENCE_PLAN) || foreign(s->words[s->at]) || memchr(sentence_text + w->says, '_', w->n))
+    if (!(w->means & SENTENCE_PLAN) || foreign(s->words[s->at]))
         return w->means;
     size_t end = s->at + w->n;
     while (is_letter(s->words[end]))
