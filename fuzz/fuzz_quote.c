@@ -1,6 +1,7 @@
 /* fuzz_quote - a request, a model, a header field and an error, one a line: what is taken out of the error is words,
  * and nothing else of it moves. JSON stays JSON. */
 #include "engine/judge/quote.h"
+#include "engine/judge/spans.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -44,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     must_be_left_of(u.nameless, u.body);
     must(number || !json_valid(body) || (json_valid(u.body) && json_valid(u.nameless)));
     must(request.n || model.n || beside.n || (u.body.p == body.p && u.nameless.p == body.p && !u.all));
-    daruma_str line = quote_spans_strip(u.body, &a);
+    daruma_str line = spans_strip(u.body, &a);
     must(line.n <= u.body.n);
     exact_end(&x);
     return 0;

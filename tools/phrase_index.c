@@ -206,6 +206,7 @@ static int print_words(void)
 {
     printf("/* made by tools/phrase_index.c */\n#define SENTENCE_NEGATES 0x%llxu\n",
            (unsigned long long)bits_of("negates"));
+    printf("#define SENTENCE_PLAN 0x%llxu\n", (unsigned long long)bits_of("plan"));
     printf("#define SENTENCE_VAGUE 0x%llxu\n",
            (unsigned long long)bits_of("negates.failed.label.request.internal.without.later.broken"));
     printf("static const sentence_word sentence_words[] = {\n");
@@ -239,6 +240,7 @@ static void print_senses(void)
            (unsigned long long)bits_of("exceeded.reached.spent.absent.missing.empty.bad.unsupported.incapable.disabled."
                                        "denied.busy.away.late.broken.failed.without.violates"),
            (unsigned long long)bits_of("failed.internal.broken"));
+    printf("#define SENTENCE_TOKEN 0x%llxu\n", (unsigned long long)bits_of("token"));
     printf("#define SENTENCE_MEANINGS %d\n", nmeanings);
     printf("#define SENTENCE_BAD 0x%llxu\n#define SENTENCE_BROKEN 0x%llxu\n", (unsigned long long)bits_of("bad"),
            (unsigned long long)bits_of("broken"));

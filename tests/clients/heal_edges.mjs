@@ -299,3 +299,20 @@ holds("heal edge: what one model refused is not learned of the next one", {
     assert.equal(body(pair.own.seen.at(-1)).temperature, 1, "m-other takes it");
   },
 });
+
+/* ---- what a name says ---- */
+
+holds("heal edge: a model that is gone is no empty account, whatever it is called", {
+  config: (f) => {
+    f.models.find((m) => m.name === d.own).targets = ["own/m-own-pro", "own/m-other"];
+  },
+  async run(pair) {
+    pair.own.answer = (q, res) => {
+      if (body(q).model === "m-own-pro") return json(res, 404, { error: { message: "The model `m-own-pro` does not exist or you do not have access to it.", type: "invalid_request_error", code: "model_not_found" } });
+      return w.answer(res, "done");
+    };
+    const r = await question(pair, d, own(d, w, [{ user: "go" }]));
+    assert.equal(r.said, "done", r.text);
+    assert.equal(body(pair.own.seen.at(-1)).model, "m-other");
+  },
+});

@@ -294,7 +294,7 @@ static daruma_ms rest_ms(kind_rest how, uint32_t strikes, const daruma_backoff *
 static void rest(daruma_health *w, const daruma_target *t, const daruma_failure *f, uint64_t witness, daruma_ms sent_at,
                  const daruma_backoff *b, daruma_moment at)
 {
-    if (f->kind == DARUMA_RATE_LIMIT && f->limit > 0 && f->requested > f->limit)
+    if (f->kind == DARUMA_RATE_LIMIT && !f->retryable && f->limit > 0 && f->requested > f->limit)
         return; /* one request is too large: whatever is smaller may pass at once */
     const kind_row *k = &kind_rows[f->kind];
     bool named = f->wait > 0;

@@ -5,6 +5,7 @@
 #include "engine/judge/match.h"
 #include "engine/judge/quote.h"
 #include "engine/judge/speaker.h"
+#include "engine/judge/spans.h"
 #include "model/kinds.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -209,10 +210,11 @@ static void add_facts(seen *v, const daruma_evidence *ev, const said *s, char nu
 
 /* ---- the verdict ------------------------------------------------------------------------------ */
 
-/* What the numbers of the message decide. A request that is larger than all that a minute allows never passes. */
-static void apply_sum(daruma_failure *f, uint8_t sum)
+/* What the numbers of the message decide. A request of more tokens than a minute allows never passes; where requests
+ * are counted, it was one too many. */
+static void apply_sum(daruma_failure *f, seen *v, uint8_t sum)
 {
-    if (f->kind == DARUMA_RATE_LIMIT && f->limit > 0 && f->requested > f->limit)
+    if (f->kind == DARUMA_RATE_LIMIT && f->limit > 0 && f->requested > f->limit && match_tokens(v))
         f->retryable = false;
     if (sum == SUM_FILLS_WINDOW && f->limit > 0 && f->requested >= f->limit)
         f->kind = DARUMA_OUTPUT_LIMIT;
@@ -220,32 +222,19 @@ static void apply_sum(daruma_failure *f, uint8_t sum)
 
 enum { PAGE_SURE = 60 }; /* percent at most, of what a page for people says: it may be of somebody on the way */
 
-/* Does a status say such a thing by itself? */
-static bool status_agrees(daruma_kind k, int status)
+/* True of a status that is said of nothing else. 403, 429 and 503 are said of much: a word beside them proves little.
+ */
+static bool status_says(daruma_kind k, int status)
 {
-    switch (kind_rows[k].statuses) {
-    case STATUS_ANY:
-        return true;
-    case STATUS_ACCESS:
-        return status == 401 || status == 403;
-    case STATUS_ALLOWANCE:
-        return status == 402 || status == 403 || status == 429 || status == 503;
-    case STATUS_ABSENCE:
-        return status == 404 || status == 403;
-    case STATUS_OUTAGE:
-        return status != 400 && status != 401 && status != 403 && status != 404 && status != 413 && status != 422;
-    }
-    return true;
+    return (k == DARUMA_AUTH && status == 401) || (k == DARUMA_QUOTA && status == 402);
 }
 
-/* Words of a code are as good as a code, and so are words and a status of their own that say the same. */
+/* Words of a code are as good as a code, and so are words beside a status that says the same by itself. */
 static uint8_t sure_of(const phrase *p, const seen *v)
 {
     static const uint8_t percent[] = {[AT_TEXT] = 92, [AT_CODE] = 92,   [AT_FINISH] = 92,   [AT_SHAPE] = 80,
                                       [AT_NET] = 95,  [AT_STATUS] = 65, [AT_SENTENCE] = 85, [AT_MESSAGE] = 60};
-    int its = kind_rows[p->kind].statuses;
-    bool two = its != STATUS_ANY && its != STATUS_OUTAGE && status_agrees((daruma_kind)p->kind, v->status);
-    if (p->where == AT_SENTENCE && (v->coded || two))
+    if (p->where == AT_SENTENCE && (v->coded || status_says((daruma_kind)p->kind, v->status)))
         return percent[AT_CODE];
     return p->kind == DARUMA_UNKNOWN ? 10 : percent[p->where];
 }
@@ -278,7 +267,7 @@ static void decide(daruma_failure *f, seen *v, uint16_t rule)
     if (p && p->retry != RETRY_BY_KIND)
         f->retryable = p->retry == RETRY_YES;
     if (p)
-        apply_sum(f, p->sum);
+        apply_sum(f, v, p->sum);
     if (f->kind == DARUMA_TOOL_ERROR || f->kind == DARUMA_CANCELLED)
         return;
     if (v->tool == FOR_MAYBE && may_be_tools(f, p) && !speaker_names_models(v)) {
@@ -348,7 +337,7 @@ static bool is_lone_code(const daruma_failure *f, const seen *v, const daruma_ev
  * accounts: perhaps they are its own. `words`: what decided was words. */
 static void doubt_words(daruma_failure *f, const said *s, bool words, daruma_arena *a)
 {
-    f->hearsay = f->rule && words && f->status && !status_agrees(f->kind, f->status);
+    f->hearsay = f->rule && words && f->status && !match_status(f->kind, f->status);
     bool refused = f->status == 400 || f->status == 404 || f->status == 422;
     bool names_it = f->kind == DARUMA_MODEL_NOT_FOUND && str_ifind(s->param, S("model")) != STR_NONE;
     if (!f->rule || !words || !refused || names_it || (!s->param.n && !any_blames_value(s, a)))
@@ -424,7 +413,7 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, ech
         daruma_str line = flatten(s.texts[i], i ? OTHER_TEXT_BYTES_MAX : CLASSIFY_MESSAGE_BYTES_MAX, a);
         if (!i)
             message = line;
-        seen_text(&v, lower(quote_spans_strip(line, a), a));
+        seen_text(&v, lower(spans_strip(line, a), a));
     }
     if (s.param.n) {
         daruma_buf b = buf_in(a);

@@ -10,6 +10,7 @@
 #include "engine/judge/match.h"
 #include "engine/read/chars.h"
 #include "engine/read/sentence.h"
+#include "model/kinds.h"
 #include "base/str.h"
 
 typedef struct phrase_slot {
@@ -172,12 +173,40 @@ static bool has_fact(const seen *s, const phrase *p)
     return false;
 }
 
+bool match_status(daruma_kind k, int status)
+{
+    switch (kind_rows[k].statuses) {
+    case STATUS_ANY:
+        return true;
+    case STATUS_ACCESS:
+        return status == 401 || status == 403;
+    case STATUS_ALLOWANCE:
+        return status == 402 || status == 403 || status == 429 || status == 503;
+    case STATUS_ABSENCE:
+        return status == 404 || status == 403;
+    case STATUS_OUTAGE:
+        return status != 400 && status != 401 && status != 403 && status != 404 && status != 413 && status != 422;
+    }
+    return true;
+}
+
+/* True if the row wants no other status than this one. Weak words beside a 5xx may be those of a
+ * machine that broke. */
+static bool takes_status(const phrase *p, int status)
+{
+    if (p->status == STATUS_REFUSED)
+        return status < 500;
+    if (p->status == STATUS_OF_KIND)
+        return !status || (status < 500 && match_status((daruma_kind)p->kind, status));
+    return !p->status || p->status == status || (p->status < 10 && status / 100 == p->status);
+}
+
 static bool match_fits(const seen *s, uint16_t row)
 {
     if (MATCH_TAKEN(row))
         return false;
     const phrase of = match_row(row), *p = &of;
-    if (p->status && p->status != s->status && !(p->status < 10 && s->status / 100 == p->status))
+    if (!takes_status(p, s->status))
         return false;
     if ((p->only == FOR_MODEL && s->tool == FOR_TOOL && !s->guessed) ||
         (p->only > FOR_MODEL && s->tool < (phrase_for)p->only))
@@ -286,7 +315,7 @@ static void hear(seen *s, size_t text)
         return;
     s->heard[text].read = true;
     s->heard[text].from = (uint8_t)s->nparts;
-    sentence_open(&read, s->texts[text]);
+    sentence_open(&read, s->texts[text], false);
     while (sentence_next(&read, &means)) {
         bool behind = s->heard[text].n && s->parts[s->nparts - 1] & SEEN_LEAD;
         if (!means && !read.lead && !behind)
@@ -422,7 +451,7 @@ static uint16_t first_by_code(const seen *s)
     for (size_t i = 0; i < s->nfacts; i++) {
         if (s->facts[i].where != AT_CODE || s->facts[i].known || ch_digit(s->facts[i].says.p[0]))
             continue;
-        sentence_open(&read, s->facts[i].says);
+        sentence_open(&read, s->facts[i].says, true);
         sentence_next(&read, &means);
         uint16_t first = means ? first_sense(s, means, false, 0) : 0;
         if (is_sense(first) && phrase_all[first - 1].kind != DARUMA_CONTEXT_LENGTH)
@@ -443,6 +472,16 @@ static bool code_decides(uint16_t code, uint16_t row)
     return code && names_it(code) && before && (!row || phrase_all[code - 1].kind != phrase_all[row - 1].kind);
 }
 
+/* True if a code says that there is no such model, and the words that fit `row` say something else than that it is
+ * there for others. */
+static bool code_denies_model(uint16_t code, uint16_t row)
+{
+    if (!code || phrase_all[code - 1].kind != DARUMA_MODEL_NOT_FOUND || !is_of_words(row))
+        return false;
+    daruma_kind k = (daruma_kind)phrase_all[row - 1].kind;
+    return k != DARUMA_MODEL_NOT_FOUND && k != DARUMA_PERMISSION;
+}
+
 /* The first row that fits what the first `look` texts and the facts say; `code` is what the words of a code do. */
 static uint16_t first_of_texts(seen *s, size_t look, uint16_t code)
 {
@@ -456,10 +495,9 @@ static uint16_t first_of_texts(seen *s, size_t look, uint16_t code)
     if (row && row <= PHRASE_CODE_FIRST)
         return row;
     if (!code_decides(code, row)) {
-        if (row && row <= first)
-            return row;
-        row = first_by_sentence(s, row);
-        if (!says_little(row) || !code)
+        if (!row || row > first)
+            row = first_by_sentence(s, row);
+        if (!code_denies_model(code, row) && (!says_little(row) || !code))
             return row;
     }
     s->coded = true;
@@ -495,12 +533,23 @@ bool match_models(const seen *s)
     return any_of(s, phrase_models);
 }
 
-bool match_rates(seen *s)
+static uint64_t all_heard(seen *s)
 {
     uint64_t all = 0;
     for (size_t i = 0; i < s->ntexts; i++) {
         hear(s, i);
         all |= all_of(s->parts + s->heard[i].from, s->heard[i].n);
     }
+    return all;
+}
+
+bool match_tokens(seen *s)
+{
+    return all_heard(s) & SENTENCE_TOKEN;
+}
+
+bool match_rates(seen *s)
+{
+    uint64_t all = all_heard(s);
     return all & SENTENCE_PER && !(all & SENTENCE_PERIOD);
 }

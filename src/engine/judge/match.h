@@ -41,11 +41,14 @@ typedef struct seen {
 
 void seen_text(seen *s, daruma_str text);                    /* empty or too many: not added */
 void seen_add(seen *s, phrase_where where, daruma_str says); /* empty or too many: not added */
+/* Does a failure of this kind come with such a status? 0: none is known. */
+bool match_status(daruma_kind k, int status);
 /* Number of the first row that fits, counted from 1; 0 none. */
 uint16_t match_first(seen *s);
 phrase match_row(uint16_t row);   /* as match_first() numbers them; 0 or too large: all of it is empty */
 bool match_tools(const seen *s);  /* does a text hold one of phrases_of_tools? */
 bool match_models(const seen *s); /* one of phrases_of_models? */
+bool match_tokens(seen *s);       /* does one speak of tokens? */
 bool match_rates(seen *s);        /* does one name a limit per minute or so, and none per day, week or month? */
 /* Does the text, case ignored, begin with one of the lower-case names in "a/b/c"? */
 bool match_begins(daruma_str text, const char *names);

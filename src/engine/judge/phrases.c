@@ -68,6 +68,8 @@
 #define TOOLS .only = FOR_TOOL
 #define MODEL .only = FOR_MODEL
 
+#define WEAK  .status = STATUS_OF_KIND
+
 #define ZHIPU "zhipu/z.ai/zai/bigmodel/glm"
 
 // clang-format off

@@ -23,6 +23,12 @@ typedef enum phrase_for {
     FOR_TOOL,  /* when it is known to be a tool */
 } phrase_for;
 
+/* Of a row whose words are weak: only with such a status, or with none. */
+enum {
+    STATUS_OF_KIND = 1, /* below 500, and such a failure has it */
+    STATUS_REFUSED,     /* below 500 */
+};
+
 enum phrase_retry { RETRY_BY_KIND, RETRY_YES, RETRY_NO };
 
 /* What the numbers of the message still decide. */
@@ -42,7 +48,7 @@ typedef struct phrase {
     const char *unless; /* a text pattern that forbids the row; NULL none */
     const char *also;   /* a text pattern that must be there as well; NULL none */
     const char *who;    /* provider hint must begin with one of these, '/' between; NULL any */
-    uint16_t status;    /* 0 any, 4 or 5 its class, else that status */
+    uint16_t status;    /* 0 any, 4 or 5 its class, STATUS_OF_KIND or STATUS_REFUSED, else that status */
     uint8_t where, kind, tool_kind, retry, only, sum;
 } phrase;
 

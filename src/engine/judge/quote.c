@@ -8,7 +8,6 @@
  * of the error wait in a table; the request goes by once, and each of its words lengthens the runs that end at the same
  * word of the error. */
 #include "engine/judge/quote.h"
-#include "engine/read/sentence.h"
 #include "engine/judge/reader.h"
 #include "engine/judge/strings.h"
 #include "base/arena.h"
@@ -25,7 +24,6 @@
 #define QUOTE_CHAINS      1024 /* a power of two */
 #define QUOTE_STRING_COST 16   /* bytes that could be read in the time that a string takes, beside its own */
 #define ENTITY_BYTES_MAX  8    /* the longest one that pages use, without '&' and ';' */
-#define QUOTE_SPAN_SPACES 2    /* words in quotes with more spaces are no name */
 #define QUOTE_PARTS       8    /* texts one after the other that a quote may begin in */
 #define QUOTE_PARTS_WORDS 4    /* so many words of several texts are a quote also without marks */
 #define BASE64_BYTES_MIN  16   /* a shorter text is none */
@@ -632,49 +630,4 @@ unquoted quote_strip(daruma_str body, const quotable *sent, echo *e, daruma_aren
     r.nameless = q->any_name ? without(q, true, a) : r.body;
     r.all = r.body.p != body.p && is_all_quoted(q);
     return r;
-}
-
-/* The end of what is quoted from `from` on, which is the opening quote; 0: none begins there. What stands behind '=',
- * '(' and ',' is what a log or a program writes so, no quote in a sentence. */
-static size_t span_end(daruma_str s, size_t from)
-{
-    char q = s.p[from];
-    if (q != '"' && q != '\'' && q != '`')
-        return 0;
-    size_t before = from;
-    while (before && s.p[before - 1] == ' ')
-        before--;
-    bool told = !before || s.p[before - 1] == ':' || (before < from && is_alnum(s.p[before - 1]));
-    if (!told)
-        return 0;
-    size_t spaces = 0;
-    for (size_t i = from + 1; i < s.n; i++) {
-        spaces += s.p[i] == ' ';
-        if (s.p[i] == q && (i + 1 == s.n || !is_alnum(s.p[i + 1])))
-            return spaces > QUOTE_SPAN_SPACES ? i : 0;
-    }
-    return 0;
-}
-
-daruma_str quote_spans_strip(daruma_str line, daruma_arena *a)
-{
-    char *out = NULL;
-    size_t n = 0;
-    for (size_t i = 0; i < line.n; i++) {
-        size_t end = span_end(line, i);
-        if (end && !out) {
-            out = arena_take(a, line.n, 1);
-            if (!out)
-                return line;
-            memcpy(out, line.p, i);
-            n = i;
-        }
-        if (out)
-            out[n++] = line.p[i];
-        if (end) {
-            out[n++] = line.p[end];
-            i = end;
-        }
-    }
-    return out && sentence_says((daruma_str){out, n}) ? (daruma_str){out, n} : line;
 }

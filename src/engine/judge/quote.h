@@ -24,6 +24,4 @@ typedef struct quotable {
  * says. The form of JSON stays as it is; codes, types and numbers are left, and looked for in `e`, which knows those of
  * `body`. Where not all of the request can be looked at in time, the error says nothing. One pass over the request. */
 unquoted quote_strip(daruma_str body, const quotable *sent, echo *e, daruma_arena *a);
-/* `line` without what stands in quotes and is longer than a name, unless nothing is said around it. */
-daruma_str quote_spans_strip(daruma_str line, daruma_arena *a);
 #endif

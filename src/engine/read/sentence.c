@@ -82,11 +82,26 @@ static size_t skip_url(daruma_str t, size_t i)
     return i;
 }
 
-void sentence_open(sentence *s, daruma_str text)
+static void set_seam(sentence *s, size_t at, bool is)
+{
+    uint64_t bit = (uint64_t)1 << at % 64;
+    s->seams[at / 64] = is ? s->seams[at / 64] | bit : s->seams[at / 64] & ~bit;
+}
+
+/* True if t[i] joins what stands around it to one name: "o1-pro", "r1:free", "`free`". */
+static bool is_seam(daruma_str t, size_t i)
+{
+    if (t.p[i] == '`')
+        return true;
+    return memchr("-:./_", t.p[i], 5) && i && t.p[i - 1] != ' ' && i + 1 < t.n && t.p[i + 1] != ' ';
+}
+
+void sentence_open(sentence *s, daruma_str text, bool is_code)
 {
     text = str_sub(text, 0, SENTENCE_BYTES_MAX);
     size_t n = 0;
     s->words[n++] = '_';
+    memset(s->seams, 0, sizeof s->seams);
     for (size_t i = 0; i < text.n; i++) {
         char c = text.p[i], last = s->words[n - 1];
         const char *says;
@@ -106,8 +121,11 @@ void sentence_open(sentence *s, daruma_str text)
         else if ((says = comparison_at(text, i)) && n + strlen(says) < sizeof s->words - (text.n - i))
             while (*says)
                 s->words[n++] = *says++;
-        else if (last != '_')
-            s->words[n++] = '_';
+        else {
+            n += last != '_';
+            s->words[n - 1] = '_';
+            set_seam(s, n - 1, !is_code && is_seam(text, i));
+        }
     }
     s->words[n] = '.';
     s->n = n + 1;
@@ -144,6 +162,23 @@ static const sentence_word *word_at(const sentence *s, size_t at)
     return NULL;
 }
 
+static bool has_seam(const sentence *s, size_t at)
+{
+    return s->seams[at / 64] >> at % 64 & 1;
+}
+
+/* What a word says where it stands. Words for plans are parts of other names: neither "o1-pro" is a plan nor
+ * "generate_content_free_tier_requests". */
+static uint64_t means_at(const sentence *s, const sentence_word *w)
+{
+    if (!(w->means & SENTENCE_PLAN) || foreign(s->words[s->at]))
+        return w->means;
+    size_t end = s->at + w->n;
+    while (is_letter(s->words[end]))
+        end++;
+    return has_seam(s, s->at - 1) || has_seam(s, end) ? w->means & ~SENTENCE_PLAN : w->means;
+}
+
 bool sentence_next(sentence *s, uint64_t *ret_means)
 {
     uint64_t all = 0;
@@ -155,7 +190,7 @@ bool sentence_next(sentence *s, uint64_t *ret_means)
             continue;
         }
         const sentence_word *w = word_at(s, s->at);
-        uint64_t means = !w ? 0 : w->means | (denied ? w->denied : 0);
+        uint64_t means = !w ? 0 : means_at(s, w) | (denied ? w->denied : 0);
         denied = means & SENTENCE_NEGATES ? DENIES_WORDS : denied - (denied > 0);
         all |= means & ~SENTENCE_NEGATES;
         any = true;
@@ -181,7 +216,7 @@ bool sentence_says(daruma_str text)
     text = str_sub(text, 0, sizeof low);
     for (size_t i = 0; i < text.n; i++)
         low[i] = ch_lower(text.p[i]);
-    for (sentence_open(&read, (daruma_str){low, text.n}); sentence_next(&read, &means);)
+    for (sentence_open(&read, (daruma_str){low, text.n}, false); sentence_next(&read, &means);)
         if (means & ~SENTENCE_VAGUE)
             return true;
     return false;

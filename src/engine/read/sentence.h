@@ -18,12 +18,13 @@ static inline int sentence_shelf(const char *word) /* -1: no word begins so */
 typedef struct sentence {
     char words[SENTENCE_BYTES_MAX +
                4]; /* letters and digits; '_' before and behind each word, '.' behind a clause, ':' behind a lead */
+    uint64_t seams[SENTENCE_BYTES_MAX / 64 + 1]; /* a bit for each byte of `words`: something joins two words there */
     size_t n, at;
     bool lead; /* what was read last ends in a colon: the part behind it belongs to the same clause */
 } sentence;
 
-/* Begins to read `text`, lower case. */
-void sentence_open(sentence *s, daruma_str text);
+/* Begins to read `text`, lower case. In a code all words are joined; elsewhere joined words are a name. */
+void sentence_open(sentence *s, daruma_str text, bool is_code);
 /* The meanings of the next clause, or part of one up to a colon, a bit each as the index of the phrase table numbers
  * them; false: there is none. */
 bool sentence_next(sentence *s, uint64_t *ret_means);

@@ -271,7 +271,7 @@ static void put_step(daruma_buf *out, const daruma_failure *f)
         BUF_LIT(out, " Offer the model fewer tools, or add a model that takes more to the configuration.");
         return;
     }
-    if (f->kind == DARUMA_RATE_LIMIT && f->limit > 0 && f->requested > f->limit) {
+    if (f->kind == DARUMA_RATE_LIMIT && !f->retryable && f->limit > 0 && f->requested > f->limit) {
         BUF_LIT(out,
                 " Waiting will not help: shorten the conversation, ask for a shorter answer, or use an account or a "
                 "model that may use more tokens at once.");
