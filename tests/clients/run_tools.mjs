@@ -191,6 +191,14 @@ holds("shell.run gives output in its order, exit code and signal; no key is in i
   },
 });
 
+holds("shell.run: a command is not run again because one part of it could not connect", {
+  async run(pair, root) {
+    await script(pair, calls(["shell_run", { command: "echo x >>done; echo 'curl: (7) Failed to connect to localhost: Connection refused' >&2; exit 7" }]));
+    const r = await run(pair, "openai", root, ["--shell", "--yes"]).over;
+    assert.equal(readFileSync(join(root, "done"), "utf8"), "x\n", r.err);
+  },
+});
+
 holds("shell.run: a command that takes too long is ended with all that it started, whatever it ignores", {
   async run(pair, root) {
     await script(pair, calls(["shell_run", { seconds: 1, command: "trap '' TERM; sh -c 'echo $$ >pid; exec sleep 1000' & echo begun; while :; do sleep 0.1; done" }], ["shell_run", { command: "sleep 1000 & echo $! >left; echo done" }]));

@@ -152,6 +152,13 @@ static bool complete_path(agent *a, agent_step *s, const agent_tool *t, const ag
     return true;
 }
 
+/* True if a call that failed with `f` did nothing, or nothing that it may not do twice. Of a tool that is a whole
+ * program (a shell, another agent) a refused connection is the failure of one part of what it did. */
+static bool may_be_repeated(const agent_tool *t, const agent_failure *f)
+{
+    return router_is_safe(t) || (f->unmade && t && !t->whole && !t->delegates);
+}
+
 /* Failures of tools without a word about their severity: what may pass and does no harm twice is repeated, all else the
  * model decides. */
 static void tool_failed(agent *a, agent_step *s, const agent_tool *t, const daruma_step *step)
@@ -189,8 +196,7 @@ static void tool_failed(agent *a, agent_step *s, const agent_tool *t, const daru
     if (complete_path(a, s, t, &f))
         return;
     if (!s->attempts || (!f.said && a->policy->tools_to_model)) { /* a call that was refused is the model's to mend */
-        if (s->attempts && a->policy->repeats_safe_tools && f.retryable && (router_is_safe(t) || f.unmade) &&
-            router_again(a, s))
+        if (s->attempts && a->policy->repeats_safe_tools && f.retryable && may_be_repeated(t, &f) && router_again(a, s))
             return;
         count_step(a, s, step);
         return;
