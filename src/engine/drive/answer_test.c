@@ -43,6 +43,24 @@ static size_t cost_of(const convo *tools, const convo_part *p)
     return n > SCHEMA_SMALL_BYTES ? n : 0;
 }
 
+/* Checks call `i` of the answer. What a large schema needs, several times its bytes, is given back at once: one answer
+ * may call such tools often. Without memory nothing can be said of the call. */
+static args_check check_call(const answer_test *k, const turn *t, size_t i, bool large, daruma_arena *a)
+{
+    const convo_part *p = &t->message.parts[i];
+    daruma_arena room = {0};
+    if (!large || !k->rooms || !k->rooms->open(&room, 0, MEND_ARENA_BYTES_MAX))
+        return mend_args(k->tools, p->name, p->text, mend_args_cut(t, i), a);
+    args_check c = mend_args(k->tools, p->name, p->text, mend_args_cut(t, i), &room);
+    if (room.full)
+        c = (args_check){.verdict = ARGS_GOOD, .name = p->name, .unsure = true};
+    c.fixed = arena_copy(a, c.fixed);
+    c.why = arena_copy(a, c.why);
+    c.name = arena_copy(a, c.name);
+    k->rooms->close(&room);
+    return c;
+}
+
 /* Holds the calls of an answer against the tools and mends what can be mended in place, on any thread. Many calls of
  * tools with large schemas are checked as far as the bound on that work; the rest stays as it came. */
 static void test_calls(answer_test *k, turn *t, daruma_arena *a)
@@ -60,7 +78,7 @@ static void test_calls(answer_test *k, turn *t, daruma_arena *a)
             break;
         }
         cost += more;
-        args_check c = mend_args(k->tools, p->name, args, mend_args_cut(t, i), a);
+        args_check c = check_call(k, t, i, more > 0, a);
         cost += (size_t)c.steps * SCHEMA_STEP_COST;
         k->given_up |= c.unsure;
         if (c.verdict == ARGS_GOOD && str_eq(c.name, p->name))

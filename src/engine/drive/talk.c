@@ -539,7 +539,7 @@ static ending *begin_ending(session *x)
     e->words = (convo_part){.kind = PART_TEXT, .ready = true, .text = buf_str(&t->fresh)};
     e->said = (turn){
         .finish = t->finish, .usage = t->usage, .message = {.role = CONVO_ASSISTANT, .parts = &e->words, .nparts = 1}};
-    e->test = (answer_test){.was_unfit = session_mend_was_unfit(x)};
+    e->test = (answer_test){.rooms = x->v->rooms, .was_unfit = session_mend_was_unfit(x)};
     if (e->text)
         session_mend_test_format(x, &e->test);
     if (e->calls)

@@ -165,7 +165,7 @@ void whole_ended(session *x)
     w->nrenames = m ? m->nrenames : 0;
     w->ctx = (write_ctx){.model = x->scan.model, .id = x->kase.id, .wall = session_now(x).wall};
     w->calls = answer_checks_calls(x);
-    w->test = (answer_test){.was_unfit = session_mend_was_unfit(x)};
+    w->test = (answer_test){.rooms = rooms, .was_unfit = session_mend_was_unfit(x)};
     if (answer_checks_format(x))
         session_mend_test_format(x, &w->test);
     if (w->calls)
