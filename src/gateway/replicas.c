@@ -23,14 +23,14 @@
 struct replicas {
     gateway *g;
     store *store;
-    uv_timer_t timer;
-    uint64_t self;    /* how this process is called among them */
-    daruma_ms all_at; /* everything may be said from then on */
-    bool touched;     /* something may have changed since it was said last */
-    bool all_touched; /* ... since everything was said last */
-    bool joined;      /* what is kept was learned */
-    bool missed;      /* what was heard could not be learned yet: it is read once more where it is kept */
-    daruma_str host;  /* of the store, for events; behind this struct */
+    uv_timer_t timer, again; /* until the next words; until what is kept is read again */
+    uint64_t self;           /* how this process is called among them */
+    daruma_ms all_at;        /* everything may be said from then on */
+    bool touched;            /* something may have changed since it was said last */
+    bool all_touched;        /* ... since everything was said last */
+    bool joined;             /* what is kept was read since it was ready: from then on what is known here is kept */
+    uint8_t handles;         /* of the loop, that are open */
+    daruma_str host;         /* of the store, for events; behind this struct */
 };
 
 static void tell(replicas *r, const char *name, const char *why)
@@ -48,12 +48,21 @@ static void tell(replicas *r, const char *name, const char *why)
 
 /* ---- saying ---- */
 
+/* It is said later. */
+static void unsaid(replicas *r)
+{
+    driver_unshare(gateway_drive(r->g));
+    r->all_touched = true;
+}
+
 static void say(replicas *r, daruma_str head, daruma_str lines)
 {
     char room[64];
     daruma_arena a;
-    if (!sys_arena_init(&a, lines.n + 4096, LIB_SNAPSHOT_BYTES_MAX))
+    if (!sys_arena_init(&a, lines.n + 4096, LIB_SNAPSHOT_BYTES_MAX)) {
+        unsaid(r);
         return;
+    }
     daruma_buf b = buf_in(&a), id = buf_over(room, sizeof room);
     buf_hex64(&id, r->self);
     buf_put(&b, buf_str(&id));
@@ -62,7 +71,7 @@ static void say(replicas *r, daruma_str head, daruma_str lines)
     BUF_LIT(&b, "\n");
     buf_put(&b, lines);
     if (b.full || !store_say(r->store, buf_str(&b)))
-        driver_unshare(gateway_drive(r->g));
+        unsaid(r);
     sys_arena_done(&a);
 }
 
@@ -100,21 +109,17 @@ static void on_timer(uv_timer_t *t)
         uv_timer_start(t, on_timer, REPLICA_ALL_MS, 0);
         return;
     }
-    if (r->missed && all) {
-        r->missed = false;
-        store_get(r->store, STATE_NAME, on_state);
-    }
     int64_t began = sys_thread_cpu_ns();
     daruma_buf b = buf_in(&a);
     r->touched = false;
+    r->all_touched &= !all;
     if (driver_share(v, all, &b))
         say_news(r, buf_str(&b));
-    if (all)
+    if (all && r->joined)
         keep(r, &a);
     sys_arena_done(&a);
     if (all) {
         daruma_ms spent = (daruma_ms)((sys_thread_cpu_ns() - began) / 1000000) * REPLICA_ALL_SHARE;
-        r->all_touched = false;
         r->all_at = v->at.now + (spent > REPLICA_ALL_MS ? spent : REPLICA_ALL_MS);
     }
     arm(r);
@@ -142,12 +147,22 @@ void replicas_touched(replicas *r, bool learned)
 
 /* ---- hearing ---- */
 
+static void on_again(uv_timer_t *t)
+{
+    replicas *r = t->data;
+    store_get(r->store, STATE_NAME, on_state);
+}
+
+static void read_again(replicas *r)
+{
+    uv_timer_start(&r->again, on_again, 2 * REPLICA_ALL_MS, 0);
+}
+
 static void learn(replicas *r, daruma_str text, bool kept)
 {
     if (!text.n || !driver_learn(gateway_drive(r->g), text, kept).busy)
         return;
-    r->missed = true;
-    replicas_touched(r, true);
+    read_again(r); /* what was heard could not be learned yet */
 }
 
 static void on_heard(void *user, daruma_str text)
@@ -167,7 +182,10 @@ static void on_heard(void *user, daruma_str text)
 
 static void on_state(void *user, daruma_str text)
 {
-    learn(user, text, true);
+    replicas *r = user;
+    learn(r, text, true);
+    r->joined = true;
+    replicas_touched(r, true);
 }
 
 /* Hashes of clients' keys go by a secret: what is learned under them is found elsewhere only if all have the same. */
@@ -177,6 +195,9 @@ static void on_secret(void *user, daruma_str text)
     gateway *g = r->g;
     unsigned char all[sizeof g->secret + sizeof g->tenant_key];
     if (text.n != sizeof all)
+        return;
+    if (g->tenant_keyed && memcmp(&g->secret, text.p, sizeof g->secret) == 0 &&
+        memcmp(g->tenant_key, text.p + sizeof g->secret, sizeof g->tenant_key) == 0)
         return;
     memcpy(&g->secret, text.p, sizeof g->secret);
     memcpy(g->tenant_key, text.p + sizeof g->secret, sizeof g->tenant_key);
@@ -196,10 +217,8 @@ static void on_ready(void *user)
     memcpy(all + sizeof g->secret, g->tenant_key, sizeof g->tenant_key);
     store_agree(r->store, SECRET_NAME, (daruma_str){(char *)all, sizeof all}, on_secret);
     OPENSSL_cleanse(all, sizeof all);
-    if (!r->joined) /* later the others say what they know, and what is kept may be older */
-        store_get(r->store, STATE_NAME, on_state);
-    r->joined = true;
-    replicas_touched(r, true);
+    store_get(r->store, STATE_NAME, on_state);
+    read_again(r); /* what was said just before is kept a moment later */
 }
 
 static void on_lost(void *user, const char *why)
@@ -207,6 +226,7 @@ static void on_lost(void *user, const char *why)
     replicas *r = user;
     tell(r, "store_lost", why);
     driver_unshare(gateway_drive(r->g)); /* what was on its way may not have come */
+    r->joined = false;
 }
 
 static void on_refused(void *user, const char *why)
@@ -232,7 +252,10 @@ replicas *replicas_open(gateway *g, const store_place *at)
     r->self = sys_moment().dice;
     uv_timer_init(g->loop, &r->timer);
     uv_unref((uv_handle_t *)&r->timer);
-    r->timer.data = r;
+    uv_timer_init(g->loop, &r->again);
+    uv_unref((uv_handle_t *)&r->again);
+    r->timer.data = r->again.data = r;
+    r->handles = 2;
     r->store = store_open(g->loop, &to, &ops, r);
     if (r->store)
         return r;
@@ -242,7 +265,9 @@ replicas *replicas_open(gateway *g, const store_place *at)
 
 static void on_closed(uv_handle_t *h)
 {
-    free(h->data);
+    replicas *r = h->data;
+    if (--r->handles == 0)
+        free(r);
 }
 
 void replicas_close(replicas *r)
@@ -251,4 +276,5 @@ void replicas_close(replicas *r)
         return;
     store_close(r->store);
     uv_close((uv_handle_t *)&r->timer, on_closed);
+    uv_close((uv_handle_t *)&r->again, on_closed);
 }

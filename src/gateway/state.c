@@ -240,13 +240,10 @@ enum { SECRET_BYTES = sizeof(uint64_t) + TENANT_KEY_BYTES };
 
 static void put_secret(const char *folder, const unsigned char all[SECRET_BYTES], bool *ret_kept)
 {
-    char path[4320];
+    char path[4320], beside[4330];
     snprintf(path, sizeof path, "%s/secret", folder);
-    unlink(path);
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    *ret_kept = fd >= 0 && write(fd, all, SECRET_BYTES) == SECRET_BYTES && fsync(fd) == 0;
-    if (fd >= 0)
-        close(fd);
+    snprintf(beside, sizeof beside, "%s.new", path);
+    *ret_kept = put(beside, path, (daruma_str){(const char *)all, SECRET_BYTES}) == 0;
 }
 
 /* Takes the one that is kept; one that is too short is none. It is made once. */

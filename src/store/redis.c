@@ -7,6 +7,7 @@
 #include "store/store.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include <fcntl.h>
 #include <hiredis/async.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +25,10 @@ struct store {
     uint32_t under_way; /* questions without an answer */
     uint32_t answers;   /* so many came; as it was at the last look: */
     uint32_t answers_seen;
-    uint32_t tries; /* since it was ready */
-    uint8_t holds;  /* who still needs this struct: the timer, and a lookup */
+    uint32_t tries;     /* since it was ready */
+    uint32_t addresses; /* that its name had when it was looked up last */
+    uint8_t holds;      /* who still needs this struct: the timer, and a lookup */
+    bool sets;          /* a value is on its way */
     bool looks, subscribed, answered, is_lost, is_refused, closed;
     char why[200];
 };
@@ -114,6 +117,11 @@ static bool watch(redisAsyncContext *c, uv_loop_t *loop)
 
 /* ---- losing it ---- */
 
+static bool is_ready(const store *s)
+{
+    return s->subscribed && s->answered;
+}
+
 static void arm(store *s, uint64_t ms);
 
 static void drop_connection(redisAsyncContext **at)
@@ -131,7 +139,7 @@ static void let_go(store *s)
     drop_connection(&s->asks);
     drop_connection(&s->hears);
     s->under_way = 0;
-    s->subscribed = s->answered = false;
+    s->subscribed = s->answered = s->sets = false;
 }
 
 /* After the try that failed; nobody waits for it. */
@@ -141,17 +149,19 @@ static uint64_t pause_ms(const store *s)
     return ms < STORE_PAUSE_MS_MAX ? ms : STORE_PAUSE_MS_MAX;
 }
 
+/* Told when it was there, or when each of its addresses was tried. */
 static void lose(store *s, const char *why)
 {
-    bool told = s->is_lost;
+    bool tell = !s->is_lost && (is_ready(s) || s->tries + 1 >= s->addresses);
     if (s->closed)
         return;
-    snprintf(s->why, sizeof s->why, "%s", why);
+    if (why != s->why)
+        snprintf(s->why, sizeof s->why, "%s", why);
     let_go(s);
-    s->is_lost = true;
     arm(s, pause_ms(s));
     s->tries++;
-    if (!told)
+    s->is_lost |= tell;
+    if (tell)
         s->ops->lost(s->user, s->why);
 }
 
@@ -207,11 +217,6 @@ static void on_done(redisAsyncContext *c, void *reply, void *user)
     snprintf(text, sizeof text, "%.150s", r->str);
     s->is_refused = true;
     s->ops->refused(s->user, text);
-}
-
-static bool is_ready(const store *s)
-{
-    return s->subscribed && s->answered;
 }
 
 static void perhaps_ready(store *s, bool was)
@@ -308,7 +313,8 @@ static redisAsyncContext *connect_to(store *s, const char *ip, int port)
         redisAsyncFree(c);
         return NULL;
     }
-    redisEnableKeepAlive(&c->c); /* nothing is asked on the one that listens */
+    fcntl(c->c.fd, F_SETFD, FD_CLOEXEC); /* commands that print keys are none of its business */
+    redisEnableKeepAlive(&c->c);         /* nothing is asked on the one that listens */
     c->data = s;
     redisAsyncSetConnectCallback(c, on_connect);
     redisAsyncSetDisconnectCallback(c, on_disconnect);
@@ -340,6 +346,7 @@ static void on_address(uv_getaddrinfo_t *req, int status, struct addrinfo *found
     const struct addrinfo *at = status == 0 ? found : NULL;
     for (const struct addrinfo *a = at; a; a = a->ai_next)
         count++;
+    s->addresses = (uint32_t)count;
     for (uint32_t i = 0; count && i < s->tries % (uint32_t)count; i++) /* one after the other */
         at = at->ai_next;
     if (at && uv_ip_name(at->ai_addr, ip, sizeof ip) == 0)
@@ -385,7 +392,7 @@ static void on_timer(uv_timer_t *t)
             look_up(s);
         return;
     }
-    if (s->answers == s->answers_seen) { /* a PING went out at the last look */
+    if (s->answers == s->answers_seen || !is_ready(s)) { /* a PING went out at the last look */
         lose(s, "it does not answer");
         return;
     }
@@ -407,12 +414,20 @@ bool store_free(const store *s)
     return is_ready(s) && s->under_way < STORE_UNDER_WAY_MAX;
 }
 
+static void on_set(redisAsyncContext *c, void *reply, void *user)
+{
+    if (c->data)
+        ((store *)user)->sets = false;
+    on_done(c, reply, user);
+}
+
 void store_set(store *s, const char *name, daruma_str value)
 {
-    if (!store_free(s))
+    if (!store_free(s) || s->sets)
         return;
     s->under_way++;
-    redisAsyncCommand(s->asks, on_done, s, "SETEX %s %d %b", name, STORE_KEPT_S, value.p, value.n);
+    s->sets = true;
+    redisAsyncCommand(s->asks, on_set, s, "SETEX %s %d %b", name, STORE_KEPT_S, value.p, value.n);
 }
 
 bool store_say(store *s, daruma_str text)

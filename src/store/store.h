@@ -30,7 +30,7 @@ void store_close(store *s);
 
 /* May something be asked? False: it cannot be reached, or has yet to answer STORE_UNDER_WAY_MAX others. */
 bool store_free(const store *s);
-/* Keeps `value` under `name` for STORE_KEPT_S seconds. */
+/* Keeps `value` under `name` for STORE_KEPT_S seconds; not while an earlier one is on its way. */
 void store_set(store *s, const char *name, daruma_str value);
 /* Says it to all who listen. False: it was not sent. */
 bool store_say(store *s, daruma_str text);

@@ -249,6 +249,25 @@ shares("who listens no longer is back when its connection was cut, and knows wha
   assert.equal(pair.own.seen.length, 1);
 });
 
+shares("one whose connection is cut alone learns what the others said meanwhile", async (pair, other, store) => {
+  const listeners = async () => [...(await store.ask("CLIENT", "LIST", "TYPE", "pubsub")).matchAll(/\bid=(\d+)/g)].map((m) => m[1]);
+  const before = await listeners(), third = await another(pair);
+  try {
+    await ready(third);
+    const [its] = (await listeners()).filter((id) => !before.includes(id));
+    refuses(pair);
+    await store.ask("CLIENT", "KILL", "ID", its);
+    assert.equal((await ask(pair, "one")).said, "seven eight");
+    await until("it is back", () => told("store_ready", 2)(third), 10000);
+    await sleep(3500);
+    pair.own.seen = [];
+    assert.equal((await ask(third, "two")).said, "seven eight");
+    assert.equal(pair.own.seen.length, 1);
+  } finally {
+    await third.stop();
+  }
+});
+
 shares("two fleets on two databases of one store know nothing of each other", async (pair, other, store) => {
   refuses(pair);
   const foreign = await another(pair, (c) => (c.store = `redis://127.0.0.1:${store.port}/1`));

@@ -115,8 +115,7 @@ static uint64_t mark(const place *p)
 
 void health_share(daruma_health *w, daruma_ms now, daruma_buf *out)
 {
-    for (const place *at = place_oldest(w); at; at = place_newer(w, at)) {
-        place *p = place_made(w, at->id, at->scope);
+    for (place *p = place_oldest(w); p; p = place_newer(w, p)) {
         uint64_t is = mark(p);
         if (is == p->shared)
             continue;
@@ -127,8 +126,8 @@ void health_share(daruma_health *w, daruma_ms now, daruma_buf *out)
 
 void health_unshare(daruma_health *w)
 {
-    for (const place *at = place_oldest(w); at; at = place_newer(w, at))
-        place_made(w, at->id, at->scope)->shared = 0;
+    for (place *p = place_oldest(w); p; p = place_newer(w, p))
+        p->shared = 0;
 }
 
 /* A rest is known by when the call went out that began it. Takes a later one, a longer one, and the end of one that
