@@ -109,7 +109,7 @@ holds("a byte order mark before a text is none of it", async () => {
   const request = '{"model":"m","messages":[{"role":"user","content":"hi"}]}';
   assert.equal(run(["mend", "--dialect", "openai"], `\ufeff${request}`).out.trim(), request);
   assert.equal(run(["convert", "--from", "openai", "--to", "gemini"], `\ufeff${request}`).code, 0);
-  assert.match(run(["classify", "--rule"], '\ufeff{"error":{"code":"invalid_api_key","message":"no"}}').out, /code\.invalid_api_key/);
+  assert.match(run(["classify", "--rule"], '\ufeff{"error":{"code":"invalid_api_key","message":"no"}}').out, /kind +auth/);
 });
 
 holds("what cannot be printed is told, and is no success", async () => {

@@ -193,7 +193,7 @@ traced("what failed for good, a client that left, and a path that is passed on",
   config: (c) => (once(c), oneKey(c), unmended(c), (c.recovery.patience = "none")),
   async run(pair, c) {
     const d = dialects.openai;
-    pair.own.answer = (q, res) => (q.url.endsWith("/embeddings") || q.url.endsWith("/models") ? send(res, 200, { data: [] }) : q.n === 1 ? send(res, 500, { error: { message: "no" } }) : undefined);
+    pair.own.answer = (q, res) => (q.url.endsWith("/embeddings") || q.url.includes("/files") ? send(res, 200, { data: [] }) : q.n === 1 ? send(res, 500, { error: { message: "no" } }) : undefined);
     assert.equal((await question(pair, d, { model: d.own })).status, 500);
     let [root] = roots(await c.whole(2));
     assert.deepEqual([root.failed, root.a["error.type"], root.a["http.response.status_code"], root.a["daruma.outcome"]], [true, "server_error", 500, "failed"]);
@@ -203,9 +203,9 @@ traced("what failed for good, a client that left, and a path that is passed on",
     assert.deepEqual([root.failed, root.a["daruma.outcome"], calls(left, root)[0].a["daruma.cancelled"]], [false, "cancelled", true], JSON.stringify(root));
     await pair.again((to) => (c.config(to), to.providers.sort((x) => (x.name === "own" ? -1 : 0))));
     await fetch(`${pair.base}/v1/embeddings`, { method: "POST", headers: { "content-type": "application/json" }, body: '{"model":"e-1","input":"seven"}' });
-    await fetch(`${pair.base}/v1/models?after=seven`, { headers: { authorization: "Bearer sk-client" } });
+    await fetch(`${pair.base}/v1/files?after=seven`, { headers: { authorization: "Bearer sk-client" } });
     const passed = roots(await c.whole(8)).slice(2);
-    assert.deepEqual(passed.map((s) => [s.name, s.a["gen_ai.operation.name"], s.a["url.path"], s.a["http.request.method"]]), [["embeddings", "embeddings", "/v1/embeddings", "POST"], ["GET", undefined, "/v1/models", "GET"]]);
+    assert.deepEqual(passed.map((s) => [s.name, s.a["gen_ai.operation.name"], s.a["url.path"], s.a["http.request.method"]]), [["embeddings", "embeddings", "/v1/embeddings", "POST"], ["GET", undefined, "/v1/files", "GET"]]);
   },
 });
 
