@@ -162,6 +162,36 @@ static void failures_are_shown_as_blocks_and_too_many_go_to_a_person(void **stat
     kit_close();
 }
 
+/* Pays until a person is asked: nobody ever knows whether it happened. */
+static void lost_until_escalated(void)
+{
+    for (int i = 0; i < 12; i++) {
+        agent_act x = kit_next();
+        while (x.what == AGENT_DO_MODEL) {
+            agent_answered(kit_agent, x.call, kit_answer(&dialect_openai, NULL, "pay", "{\"sum\":5}", i),
+                           at(++kit_now));
+            x = kit_next();
+        }
+        if (x.what == AGENT_DO_FINISH)
+            break;
+        agent_tool_done(kit_agent, x.call, S(""), -1, true, at(++kit_now));
+    }
+    kit_end(DARUMA_OUTCOME_ESCALATED, AGENT_END_ESCALATED);
+}
+
+static void a_person_who_said_how_to_go_on_is_asked_again(void **state)
+{
+    (void)state;
+    agent_setup s = kit_setup();
+    kit_open(&s, "Pay it");
+    lost_until_escalated();
+    for (int times = 0; times < 4; times++) {
+        assert_true(agent_resume(kit_agent, S("go on"), at(++kit_now)));
+        lost_until_escalated();
+    }
+    kit_close();
+}
+
 static void a_wrong_call_is_told_and_not_made(void **state)
 {
     (void)state;
@@ -728,6 +758,7 @@ int main(void)
         cmocka_unit_test(a_refused_key_is_not_tried_again),
         cmocka_unit_test(what_a_tool_says_may_pass_is_repeated_where_that_is_safe),
         cmocka_unit_test(failures_are_shown_as_blocks_and_too_many_go_to_a_person),
+        cmocka_unit_test(a_person_who_said_how_to_go_on_is_asked_again),
         cmocka_unit_test(a_wrong_call_is_told_and_not_made),
         cmocka_unit_test(a_failure_that_was_overcome_is_hidden),
         cmocka_unit_test(a_path_is_completed_from_what_tools_printed),

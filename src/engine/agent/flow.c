@@ -500,8 +500,10 @@ bool agent_resume(agent *a, daruma_str guidance, daruma_moment at)
     daruma_buf b = log_open(a, "resumed");
     log_str(&b, "guidance", guidance);
     log_close(a, &b);
-    if (guidance.n)
+    if (guidance.n) {
         a->notice = flow_keep(a, guidance);
+        a->tries = (daruma_tries){0}; /* with their words what was tried before may work, and they may be asked again */
+    }
     flow_step(a);
     return true;
 }
