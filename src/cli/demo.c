@@ -11,27 +11,31 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static const char faults[] = "models:\n"
-                             "  picky: { renamed: { max_tokens: max_completion_tokens } }\n"
-                             "  breaks-off: { continue: repeat 12 }\n"
-                             "  forgetful: {}\n"
-                             "  slow-down: {}\n"
-                             "  busy: {}\n"
-                             "  flaky: {}\n"
-                             "  no-credit: {}\n"
-                             "  down: {}\n"
-                             "  current: {}\n"
-                             "faults:\n" /* the first calls of all, which are shown, fail for sure */
-                             "  - { model: slow-down, times: 2, kind: rate_limit, headers: { retry-after: \"1\" } }\n"
-                             "  - { model: busy, times: 3, kind: [overloaded, server_error, html] }\n"
-                             "  - { model: flaky, times: 3, kind: [reset, empty, truncated_json] }\n"
-                             "  - { model: breaks-off, asks: turn, cut: { within: text, after_pieces: 3 } }\n"
-                             "  - { model: slow-down, rate: 0.4, kind: rate_limit, headers: { retry-after: \"1\" } }\n"
-                             "  - { model: busy, rate: 0.6, kind: [overloaded, server_error, html] }\n"
-                             "  - { model: flaky, rate: 0.6, kind: [reset, empty, truncated_json] }\n"
-                             "  - { model: no-credit, key: demo-key-one, kind: quota }\n"
-                             "  - { model: retired, kind: model_not_found }\n"
-                             "  - { model: down, kind: server_error }\n";
+static const char faults[] =
+    "models:\n"
+    "  picky: { renamed: { max_tokens: max_completion_tokens } }\n"
+    "  breaks-off: { continue: repeat 12 }\n"
+    "  forgetful: {}\n"
+    "  slow-down: {}\n"
+    "  busy: {}\n"
+    "  flaky: {}\n"
+    "  no-credit: {}\n"
+    "  down: {}\n"
+    "  current: {}\n"
+    "faults:\n" /* what is shown fails for sure, and so does the reader's own first request */
+    "  - { model: slow-down, times: 2, kind: rate_limit, headers: { retry-after: \"1\" } }\n"
+    "  - { model: busy, times: 3, kind: [overloaded, server_error, html] }\n"
+    "  - { model: flaky, times: 3, kind: [reset, empty, truncated_json] }\n"
+    "  - { model: slow-down, skip: 1, times: 1, kind: rate_limit, headers: { retry-after: \"1\" } }\n"
+    "  - { model: busy, skip: 1, times: 2, kind: [overloaded, server_error, html] }\n"
+    "  - { model: flaky, skip: 1, times: 2, kind: [reset, empty, truncated_json] }\n"
+    "  - { model: breaks-off, asks: turn, cut: { within: text, after_pieces: 3 } }\n"
+    "  - { model: slow-down, rate: 0.4, kind: rate_limit, headers: { retry-after: \"1\" } }\n"
+    "  - { model: busy, rate: 0.6, kind: [overloaded, server_error, html] }\n"
+    "  - { model: flaky, rate: 0.4, kind: [reset, empty, truncated_json] }\n"
+    "  - { model: no-credit, key: demo-key-one, kind: quota }\n"
+    "  - { model: retired, kind: model_not_found }\n"
+    "  - { model: down, kind: server_error }\n";
 
 static const char config_form[] =
     "    url: http://127.0.0.1:%d/v1\n"
