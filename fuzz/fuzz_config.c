@@ -1,5 +1,5 @@
 /* The configuration: whatever the text, it is read or refused with a reason; what is read fits together. */
-#include "gateway/config.h"
+#include "gateway/config/config.h"
 #include "conf_kit.h"
 #include "base/arena.h"
 #include "base/buf.h"

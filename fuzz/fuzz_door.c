@@ -1,8 +1,8 @@
 /* fuzz_door - the two checks at the door, beside plain ones: a path that is let in names nothing outside its base URL,
  * however often escapes are undone, and a name that is let in is one of this machine's. An input that begins with 'h'
  * is a name behind it, every other one a path. */
-#include "../src/gateway/guard.c"
-#include "../src/gateway/paths.c"
+#include "../src/gateway/door/guard.c"
+#include "../src/gateway/door/paths.c"
 #include "exact.h"
 #include <arpa/inet.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "base/check.h"
 #include "base/str.h"
 #include "exact.h"
-#include "gateway/trace.h"
+#include "gateway/see/trace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 #include "test.h"
-#include "gateway/config.h"
+#include "gateway/config/config.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Logs that never make anybody wait: lines are whole or lost, and what is lost is counted and noted. */
 #include "test.h"
-#include "../src/gateway/log_file.c"
+#include "../src/gateway/see/log_file.c"
 #include <fcntl.h>
 #include <sys/resource.h>
 

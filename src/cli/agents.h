@@ -1,7 +1,7 @@
 /* agents.h - who works in `daruma run`: one agent as the command line says, or those of a configuration. */
 #ifndef CLI_AGENTS_H
 #define CLI_AGENTS_H
-#include "gateway/config.h"
+#include "gateway/config/config.h"
 #include "run/agents.h"
 
 /* What the command line says. NULL: nothing. */

@@ -1,7 +1,7 @@
 /* daruma check - is a configuration file what it should be, and what does it say? */
 #include "cli/agents.h"
 #include "cli/cli.h"
-#include "gateway/config.h"
+#include "gateway/config/config.h"
 #include "sys/sys.h"
 #include "base/buf.h"
 #include "base/limits.h"

@@ -1,7 +1,7 @@
 /* doctor.h - what the files of `daruma doctor` share: a list of findings. */
 #ifndef CLI_DOCTOR_H
 #define CLI_DOCTOR_H
-#include "gateway/config.h"
+#include "gateway/config/config.h"
 
 typedef enum finding_state { FINDING_OK, FINDING_WARNING, FINDING_WRONG } finding_state;
 

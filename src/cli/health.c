@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "cli/cli.h"
-#include "gateway/config.h"
+#include "gateway/config/config.h"
 #include "sys/sys.h"
 
 enum { HEALTH_MS = 3000, ANSWER_BYTES = 1024 }; /* for an answer; and of it that are shown */

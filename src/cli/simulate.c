@@ -5,7 +5,7 @@
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/simulate.h"
-#include "gateway/config.h"
+#include "gateway/config/config.h"
 #include "sys/sys.h"
 #include <signal.h>
 #include <stdlib.h>

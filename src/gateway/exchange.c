@@ -7,7 +7,11 @@
 #include "base/buf.h"
 #include "base/date.h"
 #include "gateway/inside.h"
-#include "gateway/trace.h"
+#include "gateway/keep/keep.h"
+#include "gateway/routes/routes.h"
+#include "gateway/see/see.h"
+#include "gateway/see/meter.h"
+#include "gateway/see/trace.h"
 #include "sys/sys.h"
 #include <stdlib.h>
 #include <xxhash.h>

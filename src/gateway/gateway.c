@@ -4,8 +4,12 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "gateway/inside.h"
-#include "gateway/log_file.h"
-#include "gateway/trace.h"
+#include "gateway/keep/keep.h"
+#include "gateway/routes/routes.h"
+#include "gateway/see/see.h"
+#include "gateway/see/meter.h"
+#include "gateway/see/log_file.h"
+#include "gateway/see/trace.h"
 #include "sys/sys.h"
 #include <stdio.h>
 #include <stdlib.h>

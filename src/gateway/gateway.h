@@ -2,7 +2,7 @@
  * configuration in force, health, sessions, counters, the event log. */
 #ifndef GATEWAY_GATEWAY_H
 #define GATEWAY_GATEWAY_H
-#include "gateway/config.h"
+#include "gateway/config/config.h"
 #include <uv.h>
 
 typedef struct gateway gateway;

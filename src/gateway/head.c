@@ -2,7 +2,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "gateway/inside.h"
-#include "gateway/trace.h"
+#include "gateway/see/trace.h"
 #include <xxhash.h>
 
 /* Fields of the client that a provider never sees as they came. */

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "engine/tell/redact.h"
 #include "gateway/inside.h"
+#include "gateway/keep/keep.h"
 
 enum {
     SECRETS_MAX = 64,     /* of a client, each looked for in the whole text; ours all are */

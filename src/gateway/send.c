@@ -2,7 +2,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "gateway/inside.h"
-#include "gateway/trace.h"
+#include "gateway/keep/keep.h"
+#include "gateway/routes/routes.h"
+#include "gateway/see/trace.h"
 
 const config_provider *exchange_provider(const exchange *x, const daruma_target *t)
 {

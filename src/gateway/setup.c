@@ -4,6 +4,8 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "gateway/inside.h"
+#include "gateway/keep/keep.h"
+#include "gateway/routes/routes.h"
 #include "sys/sys.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,6 +7,9 @@
  *   GET /v1/models/NAME ---> a name of the configuration is described here, every other by a provider
  */
 #include "gateway/routes/models_list.h"
+#include "gateway/keep/keep.h"
+#include "gateway/routes/routes.h"
+#include "gateway/see/see.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "gateway/inside.h"
+#include "gateway/routes/routes.h"
 #include "net/multipart.h"
 
 /* Calls that answer a question and change nothing on a server, by the end of their path; Gemini names the model before

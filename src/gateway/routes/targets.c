@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "gateway/inside.h"
+#include "gateway/routes/routes.h"
 
 static daruma_target target_of(const setup *s, int provider, int key, daruma_str model)
 {

@@ -11,6 +11,7 @@
 #include "base/date.h"
 #include "base/str.h"
 #include "gateway/inside.h"
+#include "gateway/routes/routes.h"
 #include "model/kinds.h"
 
 static const daruma_failure *refused(daruma_str name, const char *expects, daruma_arena *a)

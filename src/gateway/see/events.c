@@ -4,7 +4,8 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "gateway/inside.h"
-#include "gateway/log_file.h"
+#include "gateway/see/see.h"
+#include "gateway/see/log_file.h"
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -4,8 +4,10 @@
  * targets, and the rows of meter.c. */
 #include "base/buf.h"
 #include "gateway/inside.h"
-#include "gateway/meter.h"
-#include "gateway/trace.h"
+#include "gateway/routes/routes.h"
+#include "gateway/see/see.h"
+#include "gateway/see/meter.h"
+#include "gateway/see/trace.h"
 
 typedef struct page {
     daruma_buf *out;

@@ -1,5 +1,5 @@
 /* trace.c - records what is told of a request as spans: one of the request, one of each call to a provider. */
-#include "gateway/trace.h"
+#include "gateway/see/trace.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"

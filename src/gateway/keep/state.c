@@ -12,6 +12,8 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "gateway/inside.h"
+#include "gateway/keep/keep.h"
+#include "gateway/see/see.h"
 #include "sys/sys.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "gateway/inside.h"
+#include "gateway/see/see.h"
 #include "sys/sys.h"
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* config_options.c - the options of the configuration, as rows: name, type, bounds, default, help. Reading, `daruma
  * check` and doc/config.md are made from them; nothing else knows an option's name. Above the tables stands what their
  * rows call: readers of values that only a gateway has, and how the parts of lists fit together. */
-#include "gateway/config_inside.h"
+#include "gateway/config/config_inside.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"

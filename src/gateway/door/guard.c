@@ -5,6 +5,7 @@
  * section 7.2). */
 #include "base/buf.h"
 #include "gateway/inside.h"
+#include "gateway/see/see.h"
 
 enum { NAME_SHOWN_BYTES = 100 };
 

@@ -1,7 +1,7 @@
 /* config_store.c - the store that several daruma share, as a URL: redis://[user:password@]host[:port][/database]. */
 #include "base/buf.h"
 #include "base/str.h"
-#include "gateway/config_inside.h"
+#include "gateway/config/config_inside.h"
 
 static bool number_upto(daruma_str s, int64_t most, int64_t *ret)
 {

@@ -1,6 +1,6 @@
 /* meter.c - see meter.h. Clients name models, so the rows are bounded: the first come have one each, the others share
  * one of their provider. */
-#include "gateway/meter.h"
+#include "gateway/see/meter.h"
 #include "base/str.h"
 #include <stdlib.h>
 

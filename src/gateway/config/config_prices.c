@@ -1,6 +1,6 @@
 /* config_prices.c - `prices`: what a million tokens of a model cost. The unit is the file's own: dollars, euros,
  * points. */
-#include "gateway/config_inside.h"
+#include "gateway/config/config_inside.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"

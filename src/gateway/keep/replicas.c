@@ -11,6 +11,8 @@
 #include "base/record.h"
 #include "base/str.h"
 #include "gateway/inside.h"
+#include "gateway/keep/keep.h"
+#include "gateway/see/see.h"
 #include "store/store.h"
 #include "sys/sys.h"
 #include <openssl/crypto.h>

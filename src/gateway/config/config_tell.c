@@ -1,5 +1,5 @@
 /* What a configuration says, for people: a summary without secrets, and what is allowed but hardly meant. */
-#include "gateway/config_inside.h"
+#include "gateway/config/config_inside.h"
 #include "base/buf.h"
 #include "base/str.h"
 

@@ -4,7 +4,7 @@
  *   a pipe that is full took a part     the rest is kept, and goes out before any other line; the line is not lost
  *   either took nothing                 the line is lost
  */
-#include "gateway/log_file.h"
+#include "gateway/see/log_file.h"
 #include "base/buf.h"
 #include "base/date.h"
 #include "base/limits.h"

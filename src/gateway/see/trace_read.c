@@ -2,7 +2,7 @@
  */
 #include "base/arena.h"
 #include "base/json.h"
-#include "gateway/trace.h"
+#include "gateway/see/trace.h"
 
 /* The value behind a name, if it is a whole string. */
 static daruma_str named(daruma_str rest)

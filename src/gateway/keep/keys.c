@@ -2,6 +2,8 @@
  * needed and once more when the provider refuses it. Many requests may wait for one run. */
 #include "base/limits.h"
 #include "gateway/inside.h"
+#include "gateway/keep/keep.h"
+#include "gateway/see/see.h"
 #include "sys/process.h"
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* config_traces.c - `traces`: where spans go. */
-#include "gateway/config_inside.h"
+#include "gateway/config/config_inside.h"
 #include "base/buf.h"
 #include "base/str.h"
 

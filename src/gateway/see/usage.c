@@ -4,7 +4,8 @@
 #include "base/buf.h"
 #include "base/date.h"
 #include "gateway/inside.h"
-#include "gateway/log_file.h"
+#include "gateway/see/see.h"
+#include "gateway/see/log_file.h"
 #include <stdlib.h>
 
 log_file *usage_new(void)

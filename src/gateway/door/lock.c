@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "gateway/inside.h"
+#include "gateway/routes/routes.h"
 #include "net/multipart.h"
 
 /* A bucket of requests: it fills by `rate` shares a millisecond, and a request takes SHARES. */

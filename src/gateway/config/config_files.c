@@ -1,5 +1,5 @@
 /* config_files.c - what a configuration names outside itself: is it there, and can it be used? */
-#include "gateway/config_inside.h"
+#include "gateway/config/config_inside.h"
 #include "base/str.h"
 #include "net/server.h"
 #include "net/tls.h"

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/date.h"
 #include "base/limits.h"
-#include "gateway/trace.h"
+#include "gateway/see/trace.h"
 #include "sys/sys.h"
 #include <stdlib.h>
 #include <unistd.h>

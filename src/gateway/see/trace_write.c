@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "engine/tell/words.h"
-#include "gateway/trace.h"
+#include "gateway/see/trace.h"
 #include "sys/sys.h"
 
 enum { KIND_SERVER = 2, KIND_CLIENT = 3, STATUS_ERROR = 2 }; /* numbers of opentelemetry/proto/trace/v1/trace.proto */

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "gateway/inside.h"
+#include "gateway/see/see.h"
 
 // clang-format off
 static const struct {

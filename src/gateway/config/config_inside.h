@@ -1,7 +1,7 @@
 /* config_inside.h - what the files of the configuration share. */
 #ifndef GATEWAY_CONFIG_INSIDE_H
 #define GATEWAY_CONFIG_INSIDE_H
-#include "gateway/config.h"
+#include "gateway/config/config.h"
 
 extern const conf_shape config_shape;         /* the table of options */
 extern const conf_shape config_headers_shape; /* headers by name, of daruma_header */

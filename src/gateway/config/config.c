@@ -1,6 +1,6 @@
 /* config.c - reads a configuration by the tables of config_options.c, looks at what it names, and answers questions
  * about it. */
-#include "gateway/config_inside.h"
+#include "gateway/config/config_inside.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"

@@ -3,6 +3,8 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "gateway/inside.h"
+#include "gateway/routes/routes.h"
+#include "gateway/see/see.h"
 #include "gateway/page.h"
 #include <stdlib.h>
 

@@ -1,0 +1,44 @@
+/* see.h - what can be seen of a gateway: events, pages, metrics, usage, the loop's turns. */
+#ifndef GATEWAY_SEE_H
+#define GATEWAY_SEE_H
+#include "gateway/inside.h"
+
+/* ---- events.c: the event log ---- */
+
+event_log *events_new(void);
+bool events_open(event_log *l, daruma_str file, bool to_stderr, char why[512]);
+void events_free(event_log *l);
+bool events_are_read(const event_log *l); /* as lines of JSON: else nobody needs what joins them to other logs */
+void events_emit(event_log *l, const daruma_event *e);
+void events_status(const event_log *l, daruma_buf *out); /* a member of a JSON object: events written and lost */
+void events_count(const event_log *l, uint64_t *written, uint64_t *lost);
+bool events_has_room(const event_log *l); /* for one more who listens */
+/* GET /daruma/events: the answer was begun by the caller, who made sure that there is room. */
+void events_subscribe(event_log *l, call *c);
+void events_unsubscribe(event_log *l, call *c);
+void events_end(event_log *l); /* ends every subscriber's answer */
+
+/* ---- turn.c: how long the loop is at work at a time ---- */
+
+turns *turns_new(uv_loop_t *loop); /* NULL: there is no memory */
+void turns_free(turns *t);
+void turns_status(const turns *t, daruma_buf *out); /* a member of a JSON object */
+int64_t turns_longest_ms(const turns *t);
+
+/* ---- usage.c: who used how much ---- */
+
+struct log_file *usage_new(void); /* NULL without memory */
+void usage_free(struct log_file *f);
+/* A line for a request that is over. `cost`: as config_cost() says. */
+void usage_put(const exchange *x, const drive_result *r, int64_t cost);
+
+/* ---- metrics.c ---- */
+
+bool metrics_open(const http_head *h); /* does who asks read OpenMetrics? */
+void metrics_write(gateway *g, bool open, daruma_buf *out);
+
+/* ---- admin.c ---- */
+
+bool admin_answers(daruma_str path);     /* is it one that daruma itself answers? */
+bool admin_handles(gateway *g, call *c); /* /daruma/..., /, /health, /ready: answers and returns true */
+#endif
