@@ -357,7 +357,7 @@ static void the_sample_means_what_it_says(void **state)
     assert_int_equal(k->backoff.cap, 60000);
     assert_int_equal(c.policy.kinds[DARUMA_TIMEOUT].max_attempts, 2);
     assert_str(c.events_file, "daruma.events.jsonl");
-    assert_int_equal(c.on_failure, ON_FAILURE_AUTO);
+    assert_int_equal(c.on_failure, DRIVE_FORM_AUTO);
     assert_int_equal(c.body_bytes_max, 64 << 20);
     assert_int_equal(c.connections_max, 8192);
     assert_str(c.https_proxy, "http://u:pw@proxy:3128");
@@ -444,32 +444,34 @@ static void single_values_are_read(void **state)
     assert_int_equal(c.policy.kinds[DARUMA_AUTH].backoff.base, 2000);
     assert_true(c.policy.kinds[DARUMA_AUTH].backoff.cap >= 2000);
     assert_true(read_text("recovery: { on_failure: message, enabled: no, max_wait: 2m }", &c, &e));
-    assert_int_equal(c.on_failure, ON_FAILURE_MESSAGE);
+    assert_int_equal(c.on_failure, DRIVE_FORM_MESSAGE);
     assert_false(c.policy.enabled);
     assert_int_equal(c.policy.max_wait, 120000);
     static const struct {
-        const char *url, *host, *port, *user, *password;
+        const char *url, *host;
+        int port;
+        const char *user, *password;
         int database;
     } stores[] = {
-        {"redis://cache", "cache", "6379", "", "", 0},
-        {"redis://cache/", "cache", "6379", "", "", 0},
-        {"REDIS://10.0.0.7:6380/3", "10.0.0.7", "6380", "", "", 3},
-        {"redis://:geheim@cache:1", "cache", "1", "", "geheim", 0},
-        {"redis://me:a:b@c@[::1]:65535/65535", "::1", "65535", "me", "a:b@c", 65535},
-        {"redis://:p%40s%3As%zz%2@cache", "cache", "6379", "", "p@s:s%zz%2", 0},
-        {"redis://:65536", NULL, NULL, NULL, NULL, 0},
-        {"redis://cache:65536", NULL, NULL, NULL, NULL, 0},
-        {"redis://cache:0", NULL, NULL, NULL, NULL, 0},
-        {"redis://cache:", NULL, NULL, NULL, NULL, 0},
-        {"redis://", NULL, NULL, NULL, NULL, 0},
-        {"redis://[::1", NULL, NULL, NULL, NULL, 0},
-        {"redis://[::1]x", NULL, NULL, NULL, NULL, 0},
-        {"redis://me@cache", NULL, NULL, NULL, NULL, 0},
-        {"redis://cache/x", NULL, NULL, NULL, NULL, 0},
-        {"redis://cache/65536", NULL, NULL, NULL, NULL, 0},
-        {"rediss://cache", NULL, NULL, NULL, NULL, 0},
-        {"http://cache", NULL, NULL, NULL, NULL, 0},
-        {"cache:6379", NULL, NULL, NULL, NULL, 0},
+        {"redis://cache", "cache", 6379, "", "", 0},
+        {"redis://cache/", "cache", 6379, "", "", 0},
+        {"REDIS://10.0.0.7:6380/3", "10.0.0.7", 6380, "", "", 3},
+        {"redis://:geheim@cache:1", "cache", 1, "", "geheim", 0},
+        {"redis://me:a:b@c@[::1]:65535/65535", "::1", 65535, "me", "a:b@c", 65535},
+        {"redis://:p%40s%3As%zz%2@cache", "cache", 6379, "", "p@s:s%zz%2", 0},
+        {"redis://:65536", NULL, 0, NULL, NULL, 0},
+        {"redis://cache:65536", NULL, 0, NULL, NULL, 0},
+        {"redis://cache:0", NULL, 0, NULL, NULL, 0},
+        {"redis://cache:", NULL, 0, NULL, NULL, 0},
+        {"redis://", NULL, 0, NULL, NULL, 0},
+        {"redis://[::1", NULL, 0, NULL, NULL, 0},
+        {"redis://[::1]x", NULL, 0, NULL, NULL, 0},
+        {"redis://me@cache", NULL, 0, NULL, NULL, 0},
+        {"redis://cache/x", NULL, 0, NULL, NULL, 0},
+        {"redis://cache/65536", NULL, 0, NULL, NULL, 0},
+        {"rediss://cache", NULL, 0, NULL, NULL, 0},
+        {"http://cache", NULL, 0, NULL, NULL, 0},
+        {"cache:6379", NULL, 0, NULL, NULL, 0},
     };
     for (size_t i = 0; i < COUNT(stores); i++) {
         char text[128];
@@ -478,7 +480,7 @@ static void single_values_are_read(void **state)
         if (!stores[i].host)
             continue;
         assert_str(c.store.host, stores[i].host);
-        assert_str(c.store.port, stores[i].port);
+        assert_int_equal(c.store.port, stores[i].port);
         assert_str(c.store.user, stores[i].user);
         assert_str(c.store.password, stores[i].password);
         assert_int_equal(c.store.database, stores[i].database);

@@ -87,18 +87,13 @@ void record_write(daruma_buf *out, const record_table *t, const void *p, daruma_
 
 /* ---- reading ---- */
 
-static int digit_of(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 bool record_id(daruma_str value, uint64_t *ret)
 {
     uint64_t id = 0;
     if (value.n != 18 || !json_is_string(value)) /* 16 digits and the quotes */
         return false;
     for (size_t i = 1; i < 17; i++) {
-        int d = digit_of(value.p[i]);
+        int d = ch_hex(value.p[i]);
         if (d < 0)
             return false;
         id = id << 4 | (uint64_t)d;

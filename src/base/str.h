@@ -64,6 +64,17 @@ static inline int ch_hex(char c)
     return ch_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
+/* The next byte of text with escapes as URLs have them ("%40" is "@"); *at moves behind it. -1 at the end. */
+static inline int str_unescaped(daruma_str s, size_t *at)
+{
+    if (*at >= s.n)
+        return -1;
+    const char *p = s.p + *at;
+    bool escape = *p == '%' && s.n - *at > 2 && ch_hex(p[1]) >= 0 && ch_hex(p[2]) >= 0;
+    *at += escape ? 3 : 1;
+    return escape ? ch_hex(p[1]) << 4 | ch_hex(p[2]) : (unsigned char)*p;
+}
+
 /* Equal but for the case of ASCII letters? */
 static inline bool ch_ieq(char a, char b)
 {

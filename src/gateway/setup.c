@@ -24,15 +24,9 @@ static uint64_t site_of(const url *u)
 /* What requests need of the configuration at once. */
 static bool build_options(setup *s)
 {
-    static const drive_form forms[] = {[ON_FAILURE_AUTO] = DRIVE_FORM_AUTO,
-                                       [ON_FAILURE_ERROR] = DRIVE_FORM_ERROR,
-                                       [ON_FAILURE_MESSAGE] = DRIVE_FORM_MESSAGE};
-    static const drive_orphans orphans[] = {[ORPHANS_PROFILE] = DRIVE_ORPHANS_PROFILE,
-                                            [ORPHANS_ANSWER] = DRIVE_ORPHANS_ANSWER,
-                                            [ORPHANS_PRUNE] = DRIVE_ORPHANS_PRUNE};
     s->options = (drive_options){.policy = &s->cfg.policy,
-                                 .orphans = orphans[s->cfg.orphans],
-                                 .on_failure = forms[s->cfg.on_failure],
+                                 .orphans = s->cfg.orphans,
+                                 .on_failure = s->cfg.on_failure,
                                  .strategies = s->cfg.strategies,
                                  .compact_tool_errors = s->cfg.tool_errors == TOOL_ERRORS_COMPACT,
                                  .first_byte = s->cfg.clocks.first_byte,

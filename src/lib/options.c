@@ -128,7 +128,7 @@ static const field option_fields[] = {
     {.name = "waits_ms", .kind = FIELD_INT, .at = AT(waits), .min = 1, .max = DAY},
     {.name = "retry", .kind = FIELD_BOOL, .at = AT(again)},
     {.name = "watch", .kind = FIELD_WORD, .at = AT(watch), .words = "off observe guide enforce"},
-    {.name = "on_failure", .kind = FIELD_WORD, .at = AT(on_failure), .words = "auto error message"},
+    {.name = "on_failure", .kind = FIELD_WORD, .at = AT(on_failure), .words = DRIVE_FORM_WORDS},
     {.name = "strategies", .kind = FIELD_WORD, .at = AT(strategies), .words = "log ask auto"},
     {.name = "compact_tool_errors", .kind = FIELD_BOOL, .at = AT(compact_tool_errors)},
     {.name = "first_byte_ms", .kind = FIELD_INT, .at = AT(first_byte), .max = DAY},

@@ -72,24 +72,6 @@ bool proxy_exempts(daruma_str no_proxy, daruma_str host, int port)
     return false;
 }
 
-static int hex(char c)
-{
-    return ch_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-/* The next byte of percent-encoded text, -1 at its end. */
-static int decoded(daruma_str s, size_t *at)
-{
-    if (*at >= s.n)
-        return -1;
-    if (s.p[*at] == '%' && s.n - *at > 2 && hex(s.p[*at + 1]) >= 0 && hex(s.p[*at + 2]) >= 0) {
-        int c = hex(s.p[*at + 1]) << 4 | hex(s.p[*at + 2]);
-        *at += 3;
-        return c;
-    }
-    return (unsigned char)s.p[(*at)++];
-}
-
 void proxy_put_credentials(daruma_buf *b, const url *proxy)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -97,8 +79,8 @@ void proxy_put_credentials(daruma_buf *b, const url *proxy)
         return;
     BUF_LIT(b, "Proxy-Authorization: Basic ");
     for (size_t at = 0;;) {
-        int x = decoded(proxy->userinfo, &at), y = x < 0 ? -1 : decoded(proxy->userinfo, &at);
-        int z = y < 0 ? -1 : decoded(proxy->userinfo, &at);
+        int x = str_unescaped(proxy->userinfo, &at), y = x < 0 ? -1 : str_unescaped(proxy->userinfo, &at);
+        int z = y < 0 ? -1 : str_unescaped(proxy->userinfo, &at);
         if (x < 0)
             break;
         uint32_t bits = (uint32_t)x << 16 | (uint32_t)(y < 0 ? 0 : y) << 8 | (uint32_t)(z < 0 ? 0 : z);

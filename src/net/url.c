@@ -29,23 +29,22 @@ static bool read_port(daruma_str text, int *port)
     return true;
 }
 
-/* host, host:port, [v6], [v6]:port */
-static bool read_authority(daruma_str text, url *u)
+bool url_host_port(daruma_str text, daruma_str *ret_host, int *ret_port)
 {
     daruma_str port = text;
     if (text.n && text.p[0] == '[') {
         size_t end = str_findch(text, ']');
         if (end == STR_NONE)
             return false;
-        u->host = str_sub(text, 1, end - 1);
+        *ret_host = str_sub(text, 1, end - 1);
         port = str_from(text, end + 1);
         if (port.n && port.p[0] != ':')
             return false;
         port = str_from(port, 1);
-        return u->host.n && (port.n == 0 || read_port(port, &u->port));
+        return ret_host->n && (port.n == 0 || read_port(port, ret_port));
     }
-    u->host = str_cut(&port, ':');
-    return u->host.n && (u->host.n == text.n || read_port(port, &u->port));
+    *ret_host = str_cut(&port, ':');
+    return ret_host->n && (ret_host->n == text.n || read_port(port, ret_port));
 }
 
 bool url_parse(daruma_str text, daruma_arena *a, url *ret, const char **why)
@@ -74,7 +73,7 @@ bool url_parse(daruma_str text, daruma_arena *a, url *ret, const char **why)
             break;
         }
     u.port = u.tls ? 443 : 80;
-    if (!read_authority(authority, &u))
+    if (!url_host_port(authority, &u.host, &u.port))
         return no(why, "after http:// comes host or host:port");
     daruma_buf b = buf_in(a);
     bool v6 = str_findch(u.host, ':') != STR_NONE;

@@ -15,6 +15,9 @@ typedef struct url {
 /* Slices of the result point into `text` or `a`. On failure `why` (may be NULL) is a static sentence. */
 bool url_parse(daruma_str text, daruma_arena *a, url *ret, const char **why);
 
+/* Cuts "host", "host:port", "[v6]" or "[v6]:port"; *ret_port stays as it is where none is written. */
+bool url_host_port(daruma_str text, daruma_str *ret_host, int *ret_port);
+
 /* Is it "localhost" or a name below it? They never leave the machine and are not looked up (RFC 6761 6.3). */
 bool host_is_localhost(daruma_str host);
 /* Is it a name or address that only this machine reaches? */

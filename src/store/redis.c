@@ -20,8 +20,8 @@ struct store {
     uv_timer_t timer;        /* until the next try, or the next look whether it still answers */
     uv_getaddrinfo_t lookup; /* is under way while `looks` */
     redisAsyncContext *asks, *hears;
-    char *host, *port, *login, *password, *channel; /* of one piece of memory behind this struct */
-    int database;
+    char *host, *login, *password, *channel; /* of one piece of memory behind this struct */
+    int port, database;
     uint32_t under_way; /* questions without an answer */
     uint32_t answers;   /* so many came; as it was at the last look: */
     uint32_t answers_seen;
@@ -335,7 +335,7 @@ static void on_address(uv_getaddrinfo_t *req, int status, struct addrinfo *found
 {
     store *s = req->data;
     char ip[64] = "";
-    int port = 0, count = 0;
+    int count = 0;
     s->looks = false;
     if (s->closed) {
         uv_freeaddrinfo(found);
@@ -349,17 +349,15 @@ static void on_address(uv_getaddrinfo_t *req, int status, struct addrinfo *found
     s->addresses = (uint32_t)count;
     for (uint32_t i = 0; count && i < s->tries % (uint32_t)count; i++) /* one after the other */
         at = at->ai_next;
-    if (at && uv_ip_name(at->ai_addr, ip, sizeof ip) == 0)
-        port = ntohs(at->ai_family == AF_INET6 ? ((const struct sockaddr_in6 *)(const void *)at->ai_addr)->sin6_port
-                                               : ((const struct sockaddr_in *)(const void *)at->ai_addr)->sin_port);
+    bool known = at && uv_ip_name(at->ai_addr, ip, sizeof ip) == 0;
     uv_freeaddrinfo(found);
-    if (!port) {
+    if (!known) {
         lose(s, status ? uv_strerror(status) : "it has no address");
         return;
     }
     s->why[0] = 0;
-    s->asks = connect_to(s, ip, port);
-    s->hears = s->asks ? connect_to(s, ip, port) : NULL;
+    s->asks = connect_to(s, ip, s->port);
+    s->hears = s->asks ? connect_to(s, ip, s->port) : NULL;
     if (!s->hears) {
         lose(s, s->why[0] ? s->why : "there is no memory");
         return;
@@ -377,7 +375,7 @@ static void look_up(store *s)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     s->lookup.data = s;
-    int e = uv_getaddrinfo(s->loop, &s->lookup, on_address, s->host, s->port, &hints);
+    int e = uv_getaddrinfo(s->loop, &s->lookup, on_address, s->host, NULL, &hints);
     s->looks = e == 0;
     s->holds += s->looks;
     if (e)
@@ -473,7 +471,7 @@ static char *copied(char **at, daruma_str s)
 
 store *store_open(uv_loop_t *loop, const store_place *to, const store_ops *ops, void *user)
 {
-    size_t names = to->host.n + to->port.n + to->user.n + to->password.n + to->channel.n + 5;
+    size_t names = to->host.n + to->user.n + to->password.n + to->channel.n + 4;
     store *s = calloc(1, sizeof *s + names);
     if (!s)
         return NULL;
@@ -482,7 +480,7 @@ store *store_open(uv_loop_t *loop, const store_place *to, const store_ops *ops, 
     s->ops = ops;
     s->user = user;
     s->host = copied(&at, to->host);
-    s->port = copied(&at, to->port);
+    s->port = to->port;
     s->login = copied(&at, to->user);
     s->password = copied(&at, to->password);
     s->channel = copied(&at, to->channel);

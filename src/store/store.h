@@ -8,9 +8,12 @@
 
 typedef struct store store;
 
+enum { STORE_PORT = 6379, STORE_DATABASE_MAX = 65535 };
+
 /* Where it is. The strings are copied. */
 typedef struct store_place {
-    daruma_str host, port;
+    daruma_str host;
+    int port;
     daruma_str user, password; /* empty: it asks for none */
     daruma_str channel;        /* where words are said and heard */
     int database;

@@ -222,6 +222,8 @@ typedef struct drive_host {
 
 typedef enum drive_orphans { DRIVE_ORPHANS_PROFILE, DRIVE_ORPHANS_ANSWER, DRIVE_ORPHANS_PRUNE } drive_orphans;
 typedef enum drive_form { DRIVE_FORM_AUTO, DRIVE_FORM_ERROR, DRIVE_FORM_MESSAGE } drive_form;
+#define DRIVE_ORPHANS_WORDS "profile answer prune" /* as people write them, in that order */
+#define DRIVE_FORM_WORDS    "auto error message"
 
 /* What is the same for all requests under one configuration. */
 typedef struct drive_options {

@@ -8,6 +8,7 @@
 #include "net/url.h"
 #include "store/store.h"
 #include "conf/conf.h"
+#include "engine/drive/drive.h"
 
 typedef struct config_key {
     daruma_str value;   /* the secret; empty when `command` gives it */
@@ -76,10 +77,8 @@ typedef struct config_client {
     uint32_t rate; /* requests a minute, 0 no limit */
 } config_client;
 
-typedef enum config_orphans { ORPHANS_PROFILE, ORPHANS_ANSWER, ORPHANS_PRUNE } config_orphans;
 typedef enum config_hedge { HEDGE_AUTO, HEDGE_OFF } config_hedge;
 typedef enum config_tool_errors { TOOL_ERRORS_FULL, TOOL_ERRORS_COMPACT } config_tool_errors;
-typedef enum config_on_failure { ON_FAILURE_AUTO, ON_FAILURE_ERROR, ON_FAILURE_MESSAGE } config_on_failure;
 
 typedef struct config {
     daruma_str file;     /* where it was read from; empty: built in */
@@ -109,9 +108,9 @@ typedef struct config {
     fetch_clocks clocks;        /* 5 s to connect, else none */
     daruma_ms plain_first_byte; /* clocks.first_byte for answers that are not streamed; 0 none */
     daruma_policy policy;       /* profile with `recovery` laid over it */
-    config_on_failure on_failure;
+    drive_form on_failure;
     config_hedge hedge;              /* laid over policy.hedge when read */
-    config_orphans orphans;          /* laid over policy.mend.prune_orphans when read */
+    drive_orphans orphans;           /* laid over policy.mend.prune_orphans when read */
     daruma_watch_mode watch;         /* what is done about agents in circles */
     daruma_strategy_mode strategies; /* ... and with proposals for another way */
     config_tool_errors tool_errors;  /* how the model sees failed tool results */

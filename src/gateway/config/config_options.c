@@ -543,7 +543,7 @@ static const conf_option recovery_rows[] = {
     {"profile", VALUE(read_profile, show_profile, "the name of a profile"), AT(config, policy), .flags = CONF_OR_LIST, .fallback = "default",
      .help = "The set of ladders; `daruma policy --profile NAME` prints it. The rows below change its numbers. `swarm/code` names a variant, `swarm, ruby-llm` or `[swarm, ruby-llm]` profiles one above the other."},
     {"enabled", CONF_BOOL, AT(config, policy.enabled), .fallback = "true", .help = "`false`: everything passes through and the first failure is final."},
-    {"on_failure", CONF_ENUM, AT(config, on_failure), .fallback = "auto", .words = "auto error message",
+    {"on_failure", CONF_ENUM, AT(config, on_failure), .fallback = "auto", .words = DRIVE_FORM_WORDS,
      .help = "What the client gets when nothing helps: the provider's own `error`; a readable assistant `message`; `auto` is `message` where an agent can read it and the error means nothing to its client."},
     {"max_attempts", CONF_INTEGER, AT(config, policy.max_attempts), .min = 1, .max = 100, .says = "the profile's",
      .help = "Calls to one target, the first included; other targets add theirs, deadline and budget bound all."},
@@ -564,7 +564,7 @@ static const conf_option recovery_rows[] = {
      .help = "Tool output longer than this is summarised when masking old output does not suffice."},
     {"summarize_on_compress", CONF_BOOL, AT(config, policy.mend.summarize_on_compress), .says = "the profile's",
      .help = "`false`: tool output is only masked, never summarised by a model."},
-    {"orphans", CONF_ENUM, AT(config, orphans), .fallback = "profile", .words = "profile answer prune",
+    {"orphans", CONF_ENUM, AT(config, orphans), .fallback = "profile", .words = DRIVE_ORPHANS_WORDS,
      .help = "What becomes of a tool call whose result was lost: `answer` gives it a neutral result, `prune` removes it."},
     {"kinds", CONF_NAMED, .shape = &kinds_shape, .help = "Numbers of one kind of failure, by its name: `rate_limit`, `overloaded`, `timeout`, ..."},
 };

@@ -91,8 +91,6 @@ void wishes_read(const http_head *h, session_request *q, daruma_arena *a)
 {
     static const daruma_str off_name = LIT("x-daruma-off"), failure_name = LIT("x-daruma-on-failure"),
                             deadline_name = LIT("x-daruma-deadline");
-    static const char *const forms[] = {
-        [DRIVE_FORM_AUTO] = "auto", [DRIVE_FORM_ERROR] = "error", [DRIVE_FORM_MESSAGE] = "message"};
     daruma_str off = str_trim(http_header(h, off_name)), failure = str_trim(http_header(h, failure_name));
     drive_options *own = NULL;
     daruma_ms waits;
@@ -108,13 +106,14 @@ void wishes_read(const http_head *h, session_request *q, daruma_arena *a)
     if (!known)
         q->refused = refused(off_name, "true or false", a);
     if (failure.n && (own = own_options(q, own, a))) {
-        size_t i = 0;
-        while (i < COUNT(forms) && !str_ieq(failure, str_of(forms[i])))
-            i++;
-        if (i == COUNT(forms))
+        daruma_str words = S(DRIVE_FORM_WORDS);
+        int form = 0;
+        while (words.n && !str_ieq(failure, str_cut(&words, ' ')))
+            form++;
+        if (form > DRIVE_FORM_MESSAGE)
             q->refused = refused(failure_name, "error, message or auto", a);
         else
-            own->on_failure = (drive_form)i;
+            own->on_failure = (drive_form)form;
     }
     if (!read_deadline(h, &waits))
         q->refused = refused(deadline_name, "a duration like 20s", a);
