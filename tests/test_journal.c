@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "run/crew.h"
+#include "engine/agent/crew.h"
 #include "run/files.h"
 #include "run/journal.h"
 #include "run/resume.h"
@@ -132,15 +132,15 @@ static void put_answer(uint64_t dice, daruma_buf *b)
 }
 
 /* What comes of an act. */
-static journal_input outcome(const world *w, const agent_act *x, daruma_buf *b)
+static crew_input outcome(const world *w, const agent_act *x, daruma_buf *b)
 {
     uint64_t dice = mix(w->seed * 1000003 + x->call);
-    journal_input in = {.call = x->call, .at = at(w->now + 10 + (daruma_ms)(dice >> 40 & 0xff))};
+    crew_input in = {.call = x->call, .at = at(w->now + 10 + (daruma_ms)(dice >> 40 & 0xff))};
     in.at.dice = dice;
     switch (x->what) {
     case AGENT_DO_MODEL:
-        in.kind = dice % 10 < 2 ? JOURNAL_FAILED : JOURNAL_ANSWERED;
-        if (in.kind == JOURNAL_FAILED) {
+        in.kind = dice % 10 < 2 ? CREW_FAILED : CREW_ANSWERED;
+        if (in.kind == CREW_FAILED) {
             static const int statuses[] = {500, 429, 400, 401};
             in.code = statuses[dice >> 4 & 3];
             in.phase = DARUMA_AT_HEAD;
@@ -152,7 +152,7 @@ static journal_input outcome(const world *w, const agent_act *x, daruma_buf *b)
         }
         break;
     case AGENT_DO_TOOL:
-        in.kind = JOURNAL_TOOL;
+        in.kind = CREW_TOOL;
         in.code = dice % 4 != 0;
         in.lost = dice % 16 == 0;
         if (in.code)
@@ -161,13 +161,13 @@ static journal_input outcome(const world *w, const agent_act *x, daruma_buf *b)
             buf_printf(b, "%s: it failed", dice >> 5 & 1 ? "FILE_NOT_FOUND" : "TIMEOUT: timed out");
         break;
     case AGENT_DO_ASK:
-        in.kind = JOURNAL_PERSON;
+        in.kind = CREW_PERSON;
         in.code = dice % 3 == 0 ? AGENT_DENIED : dice % 7 == 0 ? AGENT_EXPIRED : AGENT_ALLOWED;
         if (in.code == AGENT_DENIED)
             BUF_LIT(b, "not that much");
         break;
     case AGENT_DO_WAIT:
-        in.kind = JOURNAL_CLOCK;
+        in.kind = CREW_CLOCK;
         in.call = 0;
         in.at.now = x->until;
         break;
@@ -191,11 +191,11 @@ static agent_act next(crew *a, journal *j, daruma_ms now)
     }
 }
 
-static void hand_in(world *w, crew *a, journal *j, const journal_input *in)
+static void hand_in(world *w, crew *a, journal *j, const crew_input *in)
 {
     w->now = in->at.now;
     assert_true(journal_told(j, in));
-    assert_true(journal_tell(a, in));
+    assert_true(crew_tell(a, in));
 }
 
 /* Closes all and goes on with the record alone. `ret_out`: an act is out, and stands there. */
@@ -227,7 +227,7 @@ static agent_result play(world *w, bool stops, char text[256])
     journal *j = journal_new(folder, id, S("{}"), S("the task"), at(0), why);
     if (!j)
         fail_msg("%s", why);
-    journal_input opened = {.kind = JOURNAL_OPENED, .at = at(5)};
+    crew_input opened = {.kind = CREW_OPENED, .at = at(5)};
     w->now = 5;
     assert_true(journal_told(j, &opened));
     crew *a = open_agent(w, opened.at);
@@ -241,7 +241,7 @@ static agent_result play(world *w, bool stops, char text[256])
                 if (r.end != AGENT_END_ESCALATED || w->guidances == 2)
                     break;
                 w->guidances++;
-                journal_input words = {.kind = JOURNAL_RESUMED, .at = at(w->now + 1), .text = S("go another way")};
+                crew_input words = {.kind = CREW_RESUMED, .at = at(w->now + 1), .text = S("go another way")};
                 hand_in(w, a, j, &words);
                 continue;
             }
@@ -260,7 +260,7 @@ static agent_result play(world *w, bool stops, char text[256])
         }
         char bytes[4096];
         daruma_buf b = buf_over(bytes, sizeof bytes);
-        journal_input in = outcome(w, &x, &b);
+        crew_input in = outcome(w, &x, &b);
         is_out = false;
         if (stops) { /* recorded, and broken off before the agent hears of it */
             w->now = in.at.now;
@@ -314,13 +314,13 @@ static journal *one_call(const char *name, crew **ret, agent_act *ret_out)
     daruma_buf b = buf_over(bytes, sizeof bytes);
     journal *j = journal_new(folder, str_of(name), S("{\"--model\":\"big\"}"), S("the task"), at(0), why);
     assert_non_null(j);
-    assert_true(journal_told(j, &(journal_input){.kind = JOURNAL_OPENED, .at = at(5)}));
+    assert_true(journal_told(j, &(crew_input){.kind = CREW_OPENED, .at = at(5)}));
     *ret = open_agent(&w, at(5));
     agent_act x = next(*ret, j, 5);
     assert_int_equal(x.what, AGENT_DO_MODEL);
     assert_true(journal_asked(j, &x, NULL, at(5)));
     put_answer(11, &b);
-    hand_in(&w, *ret, j, &(journal_input){.kind = JOURNAL_ANSWERED, .call = x.call, .at = at(9), .text = buf_str(&b)});
+    hand_in(&w, *ret, j, &(crew_input){.kind = CREW_ANSWERED, .call = x.call, .at = at(9), .text = buf_str(&b)});
     *ret_out = next(*ret, j, 9);
     assert_int_equal(ret_out->what, AGENT_DO_TOOL);
     assert_true(journal_asked(j, ret_out, &(journal_look){true, 1, 2}, at(9)));
@@ -444,8 +444,7 @@ static void a_full_disk_ends_the_record_and_nobody_resumes_it(void **state)
     memset(text, 'x', sizeof text);
     int times = 0;
     while (times < 1000 &&
-           journal_told(
-               j, &(journal_input){.kind = JOURNAL_TOOL, .call = x.call, .at = at(10), .text = {text, sizeof text}}))
+           journal_told(j, &(crew_input){.kind = CREW_TOOL, .call = x.call, .at = at(10), .text = {text, sizeof text}}))
         times++;
     assert_in_range(times, 1, 999);
     assert_true(journal_broken(j));

@@ -131,16 +131,16 @@ static void tell_tool(story *t, const journal_line *l)
 static void tell_outcome(story *t, const journal_line *l)
 {
     static const char *const replies[] = {"allowed", "denied", "interrupted", "expired: nobody answered in time"};
-    if (l->in.kind == JOURNAL_OPENED) {
+    if (l->in.kind == CREW_OPENED) {
         t->began = l->at;
         return;
     }
     put_time(t, l->at);
     switch (l->in.kind) {
-    case JOURNAL_ANSWERED:
+    case CREW_ANSWERED:
         tell_answer(t, l);
         break;
-    case JOURNAL_FAILED:
+    case CREW_FAILED:
         t->model_failures++;
         printf("The model was asked (" STR_FMT ") and there was no answer", STR_ARG(t->purpose));
         if (l->in.code)
@@ -148,10 +148,10 @@ static void tell_outcome(story *t, const journal_line *l)
         printf(": ");
         put_short(l->in.text.n ? l->in.text : S("the connection was lost, or time was up"), RUN_SHOWN_BYTES);
         break;
-    case JOURNAL_TOOL:
+    case CREW_TOOL:
         tell_tool(t, l);
         break;
-    case JOURNAL_PERSON:
+    case CREW_PERSON:
         put_short(t->args, RUN_SHOWN_BYTES);
         printf(" A person was asked: %s", replies[l->in.code & 3]);
         if (l->in.text.n) {
@@ -159,7 +159,7 @@ static void tell_outcome(story *t, const journal_line *l)
             put_short(l->in.text, RUN_SHOWN_BYTES);
         }
         break;
-    case JOURNAL_CLOCK:
+    case CREW_CLOCK:
         if (t->out && str_eq(t->act, S("wait"))) {
             t->waited += l->at - t->at;
             printf("Waited ");
@@ -168,15 +168,15 @@ static void tell_outcome(story *t, const journal_line *l)
             printf("Time was up");
         }
         break;
-    case JOURNAL_RESUMED:
+    case CREW_RESUMED:
         printf("A person said how to go on");
         if (l->in.text.n) {
             printf(": ");
             put_short(l->in.text, RUN_SHOWN_BYTES);
         }
         break;
-    case JOURNAL_OPENED:
-    case JOURNAL_KINDS:
+    case CREW_OPENED:
+    case CREW_INPUTS:
         break;
     }
     putchar('\n');

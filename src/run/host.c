@@ -88,12 +88,12 @@ static void lose_journal(run *r)
 }
 
 /* Records an outcome, then tells the agent. */
-static void hand_in(run *r, journal_input in)
+static void hand_in(run *r, crew_input in)
 {
     in.at = host_tick(r);
     if (!journal_told(r->journal, &in))
         lose_journal(r);
-    journal_tell(r->a, &in);
+    crew_tell(r->a, &in);
 }
 
 /* What stands now where a call would write. */
@@ -121,7 +121,7 @@ static bool record(run *r, const agent_act *x)
 
 static void tool_ended(run *r, uint32_t number, daruma_str result, int ok, bool lost)
 {
-    hand_in(r, (journal_input){.kind = JOURNAL_TOOL, .call = number, .text = result, .code = ok, .lost = lost});
+    hand_in(r, (crew_input){.kind = CREW_TOOL, .call = number, .text = result, .code = ok, .lost = lost});
 }
 
 static void on_tool(daruma_str result, int ok, bool lost, void *user)
@@ -149,9 +149,9 @@ static void on_person(agent_reply reply, daruma_str text, void *user)
         return;
     if (reply == AGENT_INTERRUPTED) { /* the question stays open: it is put again when the run is resumed */
         journal_not_answered(r->journal, r->question);
-        crew_person(r->a, r->question, reply, text, host_tick(r));
+        crew_cancel(r->a, host_tick(r));
     } else {
-        hand_in(r, (journal_input){.kind = JOURNAL_PERSON, .call = r->question, .text = text, .code = reply});
+        hand_in(r, (crew_input){.kind = CREW_PERSON, .call = r->question, .text = text, .code = reply});
     }
     go_on(r);
 }
@@ -249,11 +249,11 @@ static void go_on(run *r)
 static void answer_agent(run *r)
 {
     host_end_calls(r);
-    journal_input in = host_answer(r);
+    crew_input in = host_answer(r);
     if (r->session) {
         bool recovered = strcmp(daruma_session_outcome(r->session), "recovered") == 0;
         r->recovered += recovered;
-        in.code = in.kind == JOURNAL_ANSWERED ? recovered : in.code;
+        in.code = in.kind == CREW_ANSWERED ? recovered : in.code;
         daruma_session_free(r->session);
     }
     r->session = NULL;
@@ -274,11 +274,11 @@ static void on_soon(uv_timer_t *t)
 static void on_clock(uv_timer_t *t)
 {
     run *r = t->data;
-    daruma_moment at = host_tick(r);
-    bool waited = r->until >= 0 && at.now >= r->until;
-    crew_clock(r->a, at);
+    const crew_input in = {.kind = CREW_CLOCK, .at = host_tick(r)};
+    bool waited = r->until >= 0 && in.at.now >= r->until;
+    crew_tell(r->a, &in);
     /* Only a moment that changed something is of the record. Nothing went out yet. */
-    if ((waited || crew_moves(r->a)) && !journal_told(r->journal, &(journal_input){.kind = JOURNAL_CLOCK, .at = at}))
+    if ((waited || crew_moves(r->a)) && !journal_told(r->journal, &in))
         lose_journal(r);
     if (r->session && !r->over) {
         daruma_session_clock(r->session);
@@ -446,7 +446,7 @@ static bool recall(run *r, char why[256])
         return false;
     }
     if (r->s->guidance.n) /* no act is out then */
-        hand_in(r, (journal_input){.kind = JOURNAL_RESUMED, .text = r->s->guidance});
+        hand_in(r, (crew_input){.kind = CREW_RESUMED, .text = r->s->guidance});
     return true;
 }
 
@@ -455,7 +455,7 @@ static bool begin(run *r, daruma_str task, char why[256])
     daruma_moment at = host_tick(r);
     if (r->s->resume)
         return resume_moment(r->journal, &at, why) && open_agent(r, task, at) && recall(r, why);
-    if (!journal_told(r->journal, &(journal_input){.kind = JOURNAL_OPENED, .at = at})) {
+    if (!journal_told(r->journal, &(crew_input){.kind = CREW_OPENED, .at = at})) {
         snprintf(why, 256, "%s", journal_why(r->journal));
         return false;
     }

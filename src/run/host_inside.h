@@ -74,7 +74,7 @@ void host_rearm(run *r);
 /* Asks the model that an act names: a session of the library, whose calls go out. r->over when it has ended. */
 void host_ask(run *r, const agent_act *x);
 /* What came of it, when it is over. */
-journal_input host_answer(run *r);
+crew_input host_answer(run *r);
 void host_pump(run *r); /* does what the session says */
 void host_end_calls(run *r);
 #endif

@@ -244,25 +244,24 @@ void host_pump(run *r)
     }
 }
 
-journal_input host_answer(run *r)
+crew_input host_answer(run *r)
 {
-    journal_input in = {.kind = JOURNAL_ANSWERED, .call = r->asked, .text = buf_str(&r->body)};
+    crew_input in = {.kind = CREW_ANSWERED, .call = r->asked, .text = buf_str(&r->body)};
     if (r->streams && r->answer.error.n)
         in.text = r->answer.error;
     else if (r->streams && !r->broken)
         in.text = streamed_whole(&r->answer);
     bool told = r->streams && r->answer.error.n, cut = r->broken && !told;
     if (!cut && r->status != 200) {
-        in.kind = JOURNAL_FAILED;
+        in.kind = CREW_FAILED;
         in.phase = DARUMA_AT_HEAD;
         in.net = DARUMA_NET_NONE;
         in.code = r->status;
     } else if (cut || (r->streams && !in.text.n)) {
-        in =
-            (journal_input){.kind = JOURNAL_FAILED, .call = r->asked, .phase = DARUMA_AT_ANSWER, .net = DARUMA_NET_CUT};
+        in = (crew_input){.kind = CREW_FAILED, .call = r->asked, .phase = DARUMA_AT_ANSWER, .net = DARUMA_NET_CUT};
     }
     if (r->answer.text.n)
-        r->follows = told || in.kind == JOURNAL_FAILED ? RUN_TEXT_AGAIN : RUN_TEXT_NEW;
+        r->follows = told || in.kind == CREW_FAILED ? RUN_TEXT_AGAIN : RUN_TEXT_NEW;
     return in;
 }
 

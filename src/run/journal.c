@@ -37,41 +37,12 @@ const char *journal_state_name(journal_state s)
     return names[s];
 }
 
-const char *db_kind_name(journal_kind k)
+const char *db_kind_name(crew_input_kind k)
 {
 #define X(sym, name) name,
-    static const char *const names[] = {JOURNAL_KIND_MAP(X)};
+    static const char *const names[] = {CREW_INPUT_MAP(X)};
 #undef X
     return names[k];
-}
-
-bool journal_tell(crew *a, const journal_input *in)
-{
-    daruma_evidence ev = {
-        .phase = (daruma_phase)in->phase, .status = in->code, .net = (daruma_net)in->net, .body = in->text, .took = -1};
-    switch (in->kind) {
-    case JOURNAL_ANSWERED:
-        crew_answered(a, in->call, in->text, in->at);
-        break;
-    case JOURNAL_FAILED:
-        crew_failed(a, in->call, &ev, in->at);
-        break;
-    case JOURNAL_TOOL:
-        crew_tool_done(a, in->call, in->text, in->code, in->lost, in->at);
-        break;
-    case JOURNAL_PERSON:
-        crew_person(a, in->call, (agent_reply)in->code, in->text, in->at);
-        break;
-    case JOURNAL_CLOCK:
-        crew_clock(a, in->at);
-        break;
-    case JOURNAL_RESUMED:
-        return crew_resume(a, in->text, in->at);
-    case JOURNAL_OPENED: /* crew_open() was that */
-    case JOURNAL_KINDS:
-        break;
-    }
-    return true;
 }
 
 /* ---- ids ---- */

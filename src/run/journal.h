@@ -9,39 +9,9 @@
  * NULL: then nothing is recorded. */
 #ifndef RUN_JOURNAL_H
 #define RUN_JOURNAL_H
-#include "run/crew.h"
+#include "engine/agent/crew.h"
 
 typedef struct journal journal;
-
-/* What an agent is told. Names are what stands in the file. X(symbol, name) */
-#define JOURNAL_KIND_MAP(X)                                                                                            \
-    X(OPENED, "opened")                                                                                                \
-    X(ANSWERED, "answered")                                                                                            \
-    X(FAILED, "failed")                                                                                                \
-    X(TOOL, "tool")                                                                                                    \
-    X(PERSON, "person")                                                                                                \
-    X(CLOCK, "clock")                                                                                                  \
-    X(RESUMED, "resumed")
-
-typedef enum journal_kind {
-#define X(sym, ...) JOURNAL_##sym,
-    JOURNAL_KIND_MAP(X)
-#undef X
-        JOURNAL_KINDS
-} journal_kind;
-
-typedef struct journal_input {
-    journal_kind kind;
-    uint32_t call;    /* number of the act; OPENED, CLOCK, RESUMED: 0 */
-    daruma_moment at; /* by the clock of the run */
-    daruma_str text;  /* the answer, the body of a failure, the result of a tool, what a person says */
-    int code;         /* ANSWERED: 1 behind a failure; FAILED: the status; TOOL: ok; PERSON: an agent_reply */
-    int phase, net;   /* FAILED: a daruma_phase, a daruma_net */
-    bool lost;        /* TOOL: it may have taken effect or not */
-} journal_input;
-
-/* Tells an agent. Live and again it is done here, so that it is the same. False: RESUMED, and it was not escalated. */
-bool journal_tell(crew *a, const journal_input *in);
 
 /* A file before and behind a call that writes: what tells afterwards whether it was done. */
 typedef struct journal_look {
@@ -97,7 +67,7 @@ bool journal_asked(journal *j, const agent_act *x, const journal_look *look, dar
 /* It goes out once more, by itself, behind a resume. */
 bool journal_asked_again(journal *j, uint32_t call, daruma_moment at);
 /* What the agent is told when this returns. */
-bool journal_told(journal *j, const journal_input *in);
+bool journal_told(journal *j, const crew_input *in);
 /* Something happened; a JSON object. On the disk with the next of the others, or journal_flush(). */
 bool journal_event(journal *j, daruma_str json, daruma_moment at);
 bool journal_flush(journal *j);
@@ -123,7 +93,7 @@ typedef struct journal_line {
     enum { JOURNAL_LINE_ACT, JOURNAL_LINE_INPUT, JOURNAL_LINE_EVENT } what;
     int64_t wall;       /* unix seconds */
     daruma_ms at;       /* by the clock of the run */
-    journal_input in;   /* INPUT */
+    crew_input in;      /* INPUT */
     daruma_str act;     /* ACT: "model", "tool", "ask", "wait" */
     daruma_str purpose; /* ACT: of a model's call */
     daruma_str name;    /* ACT: the tool or the model */
@@ -151,7 +121,7 @@ uint64_t journal_hash(const agent_act *x);
 int64_t journal_inputs(const journal *j);
 /* The inputs one by one, by number from 1. False: there is no such one, or it is broken (`*ret_bad`). Its text lives
  * in `a`. `*ret_delivered`: what the agent made of it is recorded, too. */
-bool journal_input_of(journal *j, int64_t n, journal_input *ret, bool *ret_delivered, bool *ret_bad, daruma_arena *a);
+bool journal_input_of(journal *j, int64_t n, crew_input *ret, bool *ret_delivered, bool *ret_bad, daruma_arena *a);
 
 /* ---- the folder ---- */
 

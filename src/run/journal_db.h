@@ -85,7 +85,7 @@ bool db_set_int(journal *j, const char *key, int64_t v);
 bool db_begin(journal *j, bool full);
 /* Ends it, or takes it back when not all went well: then the journal is broken. */
 bool db_commit(journal *j, bool well);
-const char *db_kind_name(journal_kind k); /* static */
+const char *db_kind_name(crew_input_kind k); /* static */
 /* What an input is known by: whoever changes a byte of it is found out. */
-uint64_t db_sum(const journal_input *in);
+uint64_t db_sum(const crew_input *in);
 #endif

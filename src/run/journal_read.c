@@ -27,12 +27,12 @@ bool journal_act_of(journal *j, uint32_t call, journal_act *ret)
     return there;
 }
 
-static journal_kind kind_of(daruma_str name)
+static crew_input_kind kind_of(daruma_str name)
 {
     int k = 0;
-    while (k < JOURNAL_KINDS && !str_eq(name, str_of(db_kind_name((journal_kind)k))))
+    while (k < CREW_INPUTS && !str_eq(name, str_of(db_kind_name((crew_input_kind)k))))
         k++;
-    return (journal_kind)k;
+    return (crew_input_kind)k;
 }
 
 int64_t journal_inputs(const journal *j)
@@ -40,7 +40,7 @@ int64_t journal_inputs(const journal *j)
     return j->ninputs;
 }
 
-bool journal_input_of(journal *j, int64_t n, journal_input *ret, bool *ret_delivered, bool *ret_bad, daruma_arena *a)
+bool journal_input_of(journal *j, int64_t n, crew_input *ret, bool *ret_delivered, bool *ret_bad, daruma_arena *a)
 {
     sqlite3_stmt *s = db_make(j, DO_GET_INPUT);
     *ret_bad = !s;
@@ -53,7 +53,7 @@ bool journal_input_of(journal *j, int64_t n, journal_input *ret, bool *ret_deliv
         sqlite3_reset(s);
         return false;
     }
-    journal_input in = {
+    crew_input in = {
         .kind = kind_of(db_column(s, 0)),
         .call = (uint32_t)sqlite3_column_int64(s, 1),
         .at = {sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3), (uint64_t)sqlite3_column_int64(s, 4)},
@@ -63,7 +63,7 @@ bool journal_input_of(journal *j, int64_t n, journal_input *ret, bool *ret_deliv
         .lost = sqlite3_column_int(s, 8) != 0,
         .text = arena_copy(a, db_column(s, 9))};
     *ret_delivered = sqlite3_column_type(s, 11) != SQLITE_NULL;
-    *ret_bad = a->full || in.kind == JOURNAL_KINDS || (uint64_t)sqlite3_column_int64(s, 10) != db_sum(&in);
+    *ret_bad = a->full || in.kind == CREW_INPUTS || (uint64_t)sqlite3_column_int64(s, 10) != db_sum(&in);
     sqlite3_reset(s);
     if (*ret_bad)
         return false;

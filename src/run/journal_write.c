@@ -124,29 +124,29 @@ bool journal_asked_again(journal *j, uint32_t call, daruma_moment at)
 }
 
 /* What an input is worth: whoever changes a byte of it is found out. */
-uint64_t db_sum(const journal_input *in)
+uint64_t db_sum(const crew_input *in)
 {
     const int64_t head[] = {(int64_t)in->kind, in->call,  in->at.now, in->at.wall, (int64_t)in->at.dice,
                             in->code,          in->phase, in->net,    in->lost,    (int64_t)in->text.n};
     return XXH3_64bits_withSeed(in->text.p ? in->text.p : "", in->text.n, XXH3_64bits(head, sizeof head));
 }
 
-static daruma_str outcome_of(const journal_input *in)
+static daruma_str outcome_of(const crew_input *in)
 {
     static const char *const replies[] = {"allowed", "denied", "interrupted", "expired"};
     switch (in->kind) {
-    case JOURNAL_ANSWERED:
+    case CREW_ANSWERED:
         return in->code ? S("recovered") : S("answered");
-    case JOURNAL_FAILED:
+    case CREW_FAILED:
         return S("failed");
-    case JOURNAL_TOOL:
+    case CREW_TOOL:
         return in->lost ? S("lost") : in->code == 0 ? S("failed") : S("worked");
-    case JOURNAL_PERSON:
+    case CREW_PERSON:
         return str_of(replies[in->code]);
-    case JOURNAL_OPENED:
-    case JOURNAL_CLOCK:
-    case JOURNAL_RESUMED:
-    case JOURNAL_KINDS:
+    case CREW_OPENED:
+    case CREW_CLOCK:
+    case CREW_RESUMED:
+    case CREW_INPUTS:
         break;
     }
     return (daruma_str){0};
@@ -164,25 +164,25 @@ static bool finish_act(journal *j, uint32_t call, daruma_ms now, daruma_str outc
 }
 
 /* What is lost with the power, and cannot be had again by asking again. */
-static bool must_last(const journal *j, const journal_input *in)
+static bool must_last(const journal *j, const crew_input *in)
 {
     switch (in->kind) {
-    case JOURNAL_ANSWERED:
-    case JOURNAL_FAILED:
-    case JOURNAL_CLOCK:
+    case CREW_ANSWERED:
+    case CREW_FAILED:
+    case CREW_CLOCK:
         return false;
-    case JOURNAL_TOOL:
+    case CREW_TOOL:
         return j->dear;
-    case JOURNAL_OPENED:
-    case JOURNAL_PERSON:
-    case JOURNAL_RESUMED:
-    case JOURNAL_KINDS:
+    case CREW_OPENED:
+    case CREW_PERSON:
+    case CREW_RESUMED:
+    case CREW_INPUTS:
         break;
     }
     return true;
 }
 
-bool journal_told(journal *j, const journal_input *in)
+bool journal_told(journal *j, const crew_input *in)
 {
     if (!j)
         return true;

@@ -57,7 +57,7 @@ static bool drain(journal *j, crew *a, resumed *r, char why[256])
 }
 
 /* Reads input `n`. 1 there is one, 0 there is none, -1 that was told. */
-static int input(journal *j, int64_t n, journal_input *ret, bool *ret_delivered, daruma_arena *a, char why[256])
+static int input(journal *j, int64_t n, crew_input *ret, bool *ret_delivered, daruma_arena *a, char why[256])
 {
     bool bad;
     if (journal_input_of(j, n, ret, ret_delivered, &bad, a))
@@ -69,12 +69,12 @@ static int input(journal *j, int64_t n, journal_input *ret, bool *ret_delivered,
 
 bool resume_moment(journal *j, daruma_moment *ret, char why[256])
 {
-    journal_input in;
+    crew_input in;
     bool delivered;
     char room[64];
     daruma_arena a = {.beg = room, .end = room + sizeof room};
     int there = input(j, 1, &in, &delivered, &a, why);
-    if (there == 0 || (there > 0 && in.kind != JOURNAL_OPENED)) {
+    if (there == 0 || (there > 0 && in.kind != CREW_OPENED)) {
         snprintf(why, 256, "nothing is recorded of this run: begin the task anew");
         return false;
     }
@@ -88,7 +88,7 @@ bool resume_replay(journal *j, crew *a, resumed *ret, char why[256])
     *ret = (resumed){0};
     for (int64_t n = 1;; n++) {
         daruma_arena room;
-        journal_input in;
+        crew_input in;
         bool delivered = false;
         if (!sys_arena_init(&room, 16 << 10, RUN_ANSWER_BYTES_MAX)) {
             snprintf(why, 256, "there is no memory to read the journal");
@@ -99,8 +99,8 @@ bool resume_replay(journal *j, crew *a, resumed *ret, char why[256])
             ret->inputs = n;
             ret->at = in.at;
             ret->out = false;
-            ret->recovered += in.kind == JOURNAL_ANSWERED && in.code;
-            if (n > 1 && !journal_tell(a, &in)) {
+            ret->recovered += in.kind == CREW_ANSWERED && in.code;
+            if (n > 1 && !crew_tell(a, &in)) {
                 say_broken(n, why);
                 there = -1;
             }

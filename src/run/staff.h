@@ -3,7 +3,7 @@
 #ifndef RUN_STAFF_H
 #define RUN_STAFF_H
 #include "net/url.h"
-#include "run/crew.h"
+#include "engine/agent/crew.h"
 #include "run/host.h"
 #include "run/servers.h"
 

@@ -3,7 +3,7 @@
  *     lead:   ... TOOL helper ------------------------> agent_delegated() ...
  *     helper:           opened with what is left of the budget ... FINISH, closed
  */
-#include "run/crew.h"
+#include "engine/agent/crew.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -137,40 +137,39 @@ agent_act crew_next(crew *c)
 
 /* ---- outcomes ---- */
 
-/* The agent's number for an act that is out; 0: none is known by that. */
-static uint32_t inner(crew *c, uint32_t call, daruma_moment at)
+bool crew_tell(crew *c, const crew_input *in)
 {
-    c->at = at;
-    return call && call == c->outer ? c->inner : 0;
-}
-
-void crew_answered(crew *c, uint32_t call, daruma_str body, daruma_moment at)
-{
-    agent_answered(top(c)->a, inner(c, call, at), body, at);
-}
-
-void crew_failed(crew *c, uint32_t call, const daruma_evidence *ev, daruma_moment at)
-{
-    agent_failed(top(c)->a, inner(c, call, at), ev, at);
-}
-
-void crew_tool_done(crew *c, uint32_t call, daruma_str result, int ok, bool lost, daruma_moment at)
-{
-    agent_tool_done(top(c)->a, inner(c, call, at), result, ok, lost, at);
-}
-
-void crew_person(crew *c, uint32_t call, agent_reply r, daruma_str text, daruma_moment at)
-{
-    if (r == AGENT_INTERRUPTED)
-        crew_cancel(c, at);
-    else
-        agent_person(top(c)->a, inner(c, call, at), r, text, at);
-}
-
-void crew_clock(crew *c, daruma_moment at)
-{
-    c->at = at;
-    agent_clock(top(c)->a, at); /* its limits are within those of whom it works for */
+    agent *a = top(c)->a;
+    uint32_t call = in->call && in->call == c->outer ? c->inner : 0; /* as its agent knows the act; 0: it is not out */
+    daruma_evidence ev = {
+        .phase = (daruma_phase)in->phase, .status = in->code, .net = (daruma_net)in->net, .body = in->text, .took = -1};
+    c->at = in->at;
+    switch (in->kind) {
+    case CREW_ANSWERED:
+        agent_answered(a, call, in->text, in->at);
+        break;
+    case CREW_FAILED:
+        agent_failed(a, call, &ev, in->at);
+        break;
+    case CREW_TOOL:
+        agent_tool_done(a, call, in->text, in->code, in->lost, in->at);
+        break;
+    case CREW_PERSON:
+        if (in->code == AGENT_INTERRUPTED)
+            crew_cancel(c, in->at);
+        else
+            agent_person(a, call, (agent_reply)in->code, in->text, in->at);
+        break;
+    case CREW_CLOCK: /* the limits of who works are within those of whom it works for */
+        agent_clock(a, in->at);
+        break;
+    case CREW_RESUMED:
+        return agent_resume(c->levels[0].a, in->text, in->at);
+    case CREW_OPENED: /* crew_open() was that */
+    case CREW_INPUTS:
+        break;
+    }
+    return true;
 }
 
 void crew_cancel(crew *c, daruma_moment at)
@@ -178,12 +177,6 @@ void crew_cancel(crew *c, daruma_moment at)
     c->at = at;
     for (size_t i = 0; i <= c->depth; i++)
         agent_cancel(c->levels[i].a, at);
-}
-
-bool crew_resume(crew *c, daruma_str guidance, daruma_moment at)
-{
-    c->at = at;
-    return agent_resume(c->levels[0].a, guidance, at);
 }
 
 agent_result crew_result_of(const crew *c)
