@@ -399,6 +399,73 @@ static void agents_work_for_agents(void **state)
     kit_close();
 }
 
+/* ---- effects ---- */
+
+static void a_look_that_finds_nothing_is_a_look(void **state)
+{
+    static const struct {
+        const char *tool, *result;
+        bool looked;
+    } rows[] = {{"fs.read", "FILE_NOT_FOUND: `bills.txt` does not exist (ENOENT)", true},
+                {"fs.read", "PERMISSION_DENIED: `bills.txt` may not be opened", false},
+                {"fs.read", "paid: nothing", true}};
+    agent_setup s = kit_setup();
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        kit_open(&s, "Pay the bill");
+        kit_calls("pay", "{\"sum\":3}");
+        agent_act x = kit_tool("pay");
+        agent_tool_done(kit_agent, x.call, (daruma_str){0}, 0, true, at(++kit_now)); /* nobody knows what came of it */
+        kit_calls(rows[i].tool, "{\"path\":\"bills.txt\"}");
+        kit_gives(rows[i].tool, rows[i].result, i == 2);
+        kit_calls("pay", "{\"sum\":3}");
+        x = kit_next();
+        assert_int_equal(x.what, rows[i].looked ? AGENT_DO_TOOL : AGENT_DO_MODEL);
+        if (!rows[i].looked)
+            assert_has(x.body, "held back");
+        kit_close();
+    }
+}
+
+/* ---- a long run ---- */
+
+enum { LONG_STEPS = 3000 };
+
+/* Bytes that the agent holds: what it keeps, its steps, and the newest question. */
+static size_t held(void)
+{
+    return sys_arena_bytes(&kit_agent->keep) + kit_agent->steps_bytes + kit_agent->written.cap;
+}
+
+static void a_long_run_keeps_its_conversation_and_little_beside_it(void **state)
+{
+    size_t bytes[4] = {0}, asked[4] = {0};
+    agent_setup s = kit_setup();
+    (void)state;
+    s.limits = (agent_limits){0};
+    kit_open(&s, "Read all of it");
+    for (int i = 0; i < LONG_STEPS; i++) {
+        char args[64], result[64];
+        kit_room = arena_over(kit_bytes, sizeof kit_bytes);
+        if (i % (LONG_STEPS / 3) == 0)
+            bytes[i / (LONG_STEPS / 3)] = held();
+        snprintf(args, sizeof args, "{\"path\":\"file-%d.txt\"}", i);
+        snprintf(result, sizeof result, "content %d of file %d", i * 7919, i);
+        agent_act x = kit_model();
+        if (i % (LONG_STEPS / 3) == 0)
+            asked[i / (LONG_STEPS / 3)] = x.body.n;
+        agent_answered(kit_agent, x.call, kit_answer(&dialect_openai, NULL, "fs.read", args, i), at(++kit_now));
+        kit_gives("fs.read", result, 1);
+    }
+    bytes[3] = held();
+    asked[3] = kit_model().body.n;
+    for (int k = 0; k < 3; k++) { /* the newest question and each step as it was, both with a quarter to spare */
+        size_t grew = asked[k + 1] - asked[k], records = LONG_STEPS / 3 * sizeof(agent_step);
+        assert_in_range(bytes[k + 1] - bytes[k], grew, 2 * grew + 2 * records);
+    }
+    kit_close();
+}
+
 /* ---- whatever happens ---- */
 
 enum { WORLDS = 4000, ACTS_MAX = 400 };
@@ -770,6 +837,8 @@ int main(void)
         cmocka_unit_test(a_circle_is_told_and_then_stopped),
         cmocka_unit_test(a_person_is_asked_once),
         cmocka_unit_test(a_question_that_grew_is_the_one_written_anew),
+        cmocka_unit_test(a_look_that_finds_nothing_is_a_look),
+        cmocka_unit_test(a_long_run_keeps_its_conversation_and_little_beside_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

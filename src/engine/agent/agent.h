@@ -10,9 +10,9 @@
  * then asks agent_next() until it says NOTHING or FINISH. The same inputs give the same acts: a journal of them is all
  * that is needed to go on. Files: flow.c (order of work), think.c (questions and answers), calls.c (tools), router.c
  * (where failures go), plan.c, error_node.c, trajectory.c (what was done, and how the model sees it), adapt.c (another
- * way), paths.c, delegation.c, limits.c; of profiles that want it: actions.c (answers as JSON), args.c (missing
- * arguments), report.c (a tool that ends the run). Policies of the seeds are in engine/seeds, a host in virtual time in
- * sim. */
+ * way), paths.c, delegation.c and crew.c (agents for agents), limits.c; of profiles that want it: actions.c (answers as
+ * JSON), args.c (missing arguments), report.c (a tool that ends the run). Policies of the seeds are in engine/seeds, a
+ * host in virtual time in sim. */
 #ifndef ENGINE_AGENT_AGENT_H
 #define ENGINE_AGENT_AGENT_H
 #include "dialect/dialect.h"
@@ -313,7 +313,7 @@ typedef struct agent_result {
     agent_failure failure; /* ERROR, FATAL, GRACEFUL, ESCALATED: the last one */
     agent_spent spent;
 } agent_result;
-/* Lives as long as the agent, or until agent_resume(). */
+/* Its strings live as long as the agent, or until agent_resume(). */
 agent_result agent_result_of(const agent *a);
 
 /* ---- trajectory.c ---- */
@@ -342,6 +342,7 @@ typedef struct agent_step {
     bool asked;      /* a person allowed it */
     bool compressed; /* llm_observation is a summary, or was cut */
 } agent_step;
+/* The steps so far; they live until the next outcome is handed in, and may move then. */
 const agent_step *agent_steps(const agent *a, size_t *ret_n);
 /* The conversation as the model would see it now, in no dialect: every call has exactly one result. Lives in `room`.
  * False without memory. */

@@ -277,6 +277,13 @@ static void ask_person(agent *a, const agent_step *s, const agent_tool *t)
              (agent_act){.what = AGENT_DO_ASK, .text = buf_str(&b), .tool = s->tool, .args = s->args, .about = t});
 }
 
+/* True if something was looked at. That what was looked for is not there is an answer, too. */
+static bool has_looked(const agent *a, const agent_step *s)
+{
+    return !s->failed || (s->attempts && !s->lost && s->tool_kind == DARUMA_TOOL_NOT_FOUND_KIND &&
+                          router_is_safe(router_tool(a, s->tool)));
+}
+
 /* Is it a call whose effect there may be already, and nothing was looked at since? */
 static bool acts_blindly(const agent *a, const agent_step *s, const agent_tool *t)
 {
@@ -286,8 +293,8 @@ static bool acts_blindly(const agent *a, const agent_step *s, const agent_tool *
     for (const agent_step *e = s; e-- > a->steps;) {
         if (e->kind != AGENT_STEP_CALL || !e->done)
             continue;
-        if (!e->failed && !str_eq(e->tool, s->tool))
-            return false; /* something else was looked at */
+        if (!str_eq(e->tool, s->tool) && has_looked(a, e))
+            return false;
         if (e->lost && daruma_call_hash(e->tool, e->args) == call)
             return true;
     }
