@@ -151,8 +151,10 @@ drive_sent exchange_send(void *user, drive_call *c, const drive_request *r)
     /* Nobody needs them behind the first byte of the answer: they die with the attempt, or when its stream begins. */
     trace_span *span = trace_call(x, p, r->t, r->t->model.n ? r->t->model : r->model);
     q.headers = head_for_provider(x, p, r->p, c->secret, trace_field(span), &q.nheaders, r->a);
-    if (x->c->arena->full || r->a->full)
+    if (x->c->arena->full || r->a->full) {
+        trace_out(span, NULL);
         return DRIVE_NO_MEMORY;
+    }
     c->handle = fetch_start(x->s->up, &q, &ops, c);
     replicas_touched(x->g->replicas, false); /* it may be a probe */
     trace_out(span, c->handle);
@@ -208,9 +210,7 @@ const dialect *exchange_ask(void *user, drive_call *c, const daruma_target *t, c
     c->secret = a.secret;
     trace_span *span = trace_call(x, a.provider, NULL, a.model);
     r.headers = head_for_question(x, a.provider, a.d, a.secret, a.at_hand, trace_field(span), &r.nheaders);
-    if (x->c->arena->full)
-        return NULL;
-    c->handle = fetch_start(x->s->up, &r, &ops, c);
+    c->handle = x->c->arena->full ? NULL : fetch_start(x->s->up, &r, &ops, c);
     trace_out(span, c->handle);
     return c->handle ? a.d : NULL;
 }
