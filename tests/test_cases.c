@@ -17,10 +17,9 @@ static const char *complaint(const char *text)
 {
     static char why[256];
     static replay_scene s;
-    replay_reader r = replay_open("case.md", str_of(text));
+    replay_reader r = replay_open("case.md", str_of(text), why);
     while (replay_next(&r, &s)) {
     }
-    memcpy(why, r.why, sizeof why);
     return why;
 }
 
@@ -29,7 +28,7 @@ static void a_wrong_file_is_told_with_its_line(void **state)
     (void)state;
     assert_string_equal(complaint("# x\n"), "");
     assert_string_equal(complaint("# x\n```tools\nread\n```\n"),
-                        "case.md:3: expected one of at most 32 lines TOOL -> RESULT (or !>), not `read`");
+                        "case.md:3: expected TOOL -> RESULT (or !>, ?>, lost), not `read`");
     assert_string_equal(
         complaint("# x\n\n```what\n```\n"),
         "case.md:3: a block is policy, agent, request, model, tools, people, upstream, steps or expect, not `what`");
@@ -37,6 +36,9 @@ static void a_wrong_file_is_told_with_its_line(void **state)
                         "case.md:1: a request block names its dialect: openai, anthropic, ..., not `klingon`");
     assert_string_equal(complaint("```policy\norphans: eat\n```\n"),
                         "case.md:2: expected one of the words `synthesise prune`, not `eat`");
+    assert_string_equal(complaint("```agent\ntool: f {\"a\n```\n"), "case.md:2: this schema is no JSON: `{\"a`");
+    assert_string_equal(complaint("```agent\nretry: factor=x\n```\n"),
+                        "case.md:2: expected a number like 1.5, not `x`");
     assert_string_equal(complaint("```policy\n\ntargets: x\n```\n"), "case.md:3: unknown setting `targets`");
     assert_string_equal(complaint("```policy\ndeadline: soon\n```\n"),
                         "case.md:2: expected a duration like 2s or 500ms, not `soon`");
@@ -51,7 +53,7 @@ static bool holds(const char *text, char why[256])
 {
     static replay_scene s;
     static char room[65536];
-    replay_reader r = replay_open("case.md", str_of(text));
+    replay_reader r = replay_open("case.md", str_of(text), why);
     daruma_buf log = buf_over(room, sizeof room);
     assert_true(replay_next(&r, &s));
     return replay_run(&s, &log, why) && str_eq(buf_str(&log), s.expect);

@@ -4,35 +4,13 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "cli/cli.h"
-#include <errno.h>
+#include "sys/sys.h"
 #include <stdlib.h>
 
 typedef struct tally {
     bool tap, update;
     int passed, failed, wrong; /* scenes, and files that cannot be read */
 } tally;
-
-/* All of a file, malloc'd; NULL after saying why not. */
-static char *read_file(const char *file, size_t *n)
-{
-    FILE *f = fopen(file, "rb");
-    char *text = f ? malloc(REPLAY_FILE_BYTES_MAX) : NULL;
-    const char *why = f ? NULL : strerror(errno);
-    if (text)
-        *n = fread(text, 1, REPLAY_FILE_BYTES_MAX, f);
-    if (text && ferror(f))
-        why = strerror(errno);
-    else if (text && *n == REPLAY_FILE_BYTES_MAX)
-        why = "it is larger than 1 MiB";
-    if (!text || why) {
-        fprintf(stderr, "daruma replay: %s: %s\n", file, why ? why : "no memory");
-        free(text);
-        text = NULL;
-    }
-    if (f)
-        fclose(f);
-    return text;
-}
 
 static void print_lines(tally *t, const char *file, int line, char sign, daruma_str text)
 {
@@ -101,7 +79,8 @@ static void write_file(tally *t, const char *file, daruma_str text)
 
 static void run_text(tally *t, const char *file, daruma_str text, char *room, char *fixed_room)
 {
-    replay_reader r = replay_open(file, text);
+    char why[256];
+    replay_reader r = replay_open(file, text, why);
     replay_scene *s = malloc(sizeof *s);
     daruma_buf fixed = buf_over(fixed_room, REPLAY_LOG_BYTES_MAX * 2);
     const char *copied = text.p;
@@ -114,9 +93,9 @@ static void run_text(tally *t, const char *file, daruma_str text, char *room, ch
         copied = s->expect.p + s->expect.n;
     }
     buf_put(&fixed, (daruma_str){copied, (size_t)(text.p + text.n - copied)});
-    if (r.why[0]) {
+    if (why[0]) {
         t->wrong++;
-        fprintf(stderr, "%s\n", r.why);
+        fprintf(stderr, "%s\n", why);
     } else if (t->passed + t->failed == before) { /* what tests nothing must not pass for tested */
         t->wrong++;
         fprintf(stderr, "daruma replay: %s: there is no scene in it; doc/cases.md tells the format\n", file);
@@ -128,14 +107,18 @@ static void run_text(tally *t, const char *file, daruma_str text, char *room, ch
 
 static void run_file(tally *t, const char *file)
 {
-    size_t n = 0;
-    char *text = read_file(file, &n), *room = malloc(REPLAY_LOG_BYTES_MAX * 3u);
-    if (text && room)
-        run_text(t, file, (daruma_str){text, n}, room, room + REPLAY_LOG_BYTES_MAX);
-    else
+    char why[256] = "no memory", *room = malloc(REPLAY_LOG_BYTES_MAX * 3u);
+    daruma_arena a = {0};
+    daruma_str text;
+    if (room && sys_arena_init(&a, 4096, REPLAY_FILE_BYTES_MAX * 2u) &&
+        sys_read_file(file, REPLAY_FILE_BYTES_MAX, &a, &text, why)) {
+        run_text(t, file, text, room, room + REPLAY_LOG_BYTES_MAX);
+    } else {
+        fprintf(stderr, "daruma replay: %s\n", why);
         t->wrong++;
+    }
+    sys_arena_done(&a);
     free(room);
-    free(text);
 }
 
 int cli_replay(int argc, char **argv)

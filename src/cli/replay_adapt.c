@@ -24,17 +24,14 @@ typedef struct replay_adapt {
     daruma_tool_failure failure; /* of the newest step */
 } replay_adapt;
 
-static replay_adapt *adapt_of(replay_agent *g)
+replay_adapt *replay_adapt_new(daruma_arena *a)
 {
-    if (!g->adapt && (g->adapt = ARENA_NEW(&g->a, replay_adapt, 1))) {
-        g->adapt->lessons = daruma_lessons_new(&g->a, LESSONS);
-        g->adapt->estimate.progress = -1;
+    replay_adapt *x = ARENA_NEW(a, replay_adapt, 1);
+    if (x) {
+        x->lessons = daruma_lessons_new(a, LESSONS);
+        x->estimate.progress = -1;
     }
-    if (!g->adapt || !g->adapt->lessons) {
-        replay_steps_wrong(g, "no memory for", S("strategies"));
-        return NULL;
-    }
-    return g->adapt;
+    return x;
 }
 
 /* ---- steps ---- */
@@ -47,11 +44,11 @@ static void show_nudge(replay_agent *g, unsigned level)
         replay_steps_show(g, buf_str(&b));
 }
 
-bool replay_adapt_begin(replay_agent *g)
+void replay_adapt_begin(replay_agent *g)
 {
-    replay_adapt *x = adapt_of(g);
-    if (!x || !g->s->progress)
-        return x != NULL;
+    replay_adapt *x = g->adapt;
+    if (!g->s->progress)
+        return;
     unsigned level = daruma_progress_begin(&x->progress, &g->s->policy);
     const daruma_adapt_policy *how = g->s->policy.watch.adapt;
     unsigned from = how ? how->nudge_at[0] : 4;
@@ -65,7 +62,6 @@ bool replay_adapt_begin(replay_agent *g)
         BUF_LIT(g->log, "nudge loop\n");
         show_nudge(g, 0);
     }
-    return true;
 }
 
 static daruma_str schema_of(const replay_adapt *x, daruma_str tool)
@@ -76,11 +72,9 @@ static daruma_str schema_of(const replay_adapt *x, daruma_str tool)
     return (daruma_str){0};
 }
 
-bool replay_adapt_end(replay_agent *g)
+void replay_adapt_end(replay_agent *g)
 {
-    replay_adapt *x = adapt_of(g);
-    if (!x)
-        return false;
+    replay_adapt *x = g->adapt;
     bool failed = daruma_step_failed(&g->last);
     x->failure = failed ? daruma_tool_judge(&g->last, &g->s->policy, &g->a) : (daruma_tool_failure){0};
     if (g->s->progress && daruma_progress_see(&x->progress, &g->s->policy, &g->last))
@@ -92,29 +86,26 @@ bool replay_adapt_end(replay_agent *g)
         buf_printf(g->log, "learned %s\n", daruma_strategy_name(helped));
     if (!failed)
         daruma_tries_worked(&x->tries, &g->s->policy, g->last.tool);
-    return true;
 }
 
 /* What progress has counted so far. */
 static bool play_counted(replay_agent *g, daruma_str rest)
 {
-    replay_adapt *x = adapt_of(g);
+    replay_adapt *x = g->adapt;
     (void)rest;
-    if (x)
-        buf_printf(g->log, "counted steps=%u idle=%u level=%u\n", x->progress.steps, x->progress.idle,
-                   (unsigned)x->progress.level);
-    return x != NULL;
+    buf_printf(g->log, "counted steps=%u idle=%u level=%u\n", x->progress.steps, x->progress.idle,
+               (unsigned)x->progress.level);
+    return true;
 }
 
 /* Another run begins: of progress nothing is known. */
 static bool play_reset(replay_agent *g, daruma_str rest)
 {
-    replay_adapt *x = adapt_of(g);
+    replay_adapt *x = g->adapt;
     (void)rest;
-    if (x)
-        x->progress = (daruma_progress){0};
+    x->progress = (daruma_progress){0};
     BUF_LIT(g->log, "reset\n");
-    return x != NULL;
+    return true;
 }
 
 /* ---- what is known ---- */
@@ -129,45 +120,36 @@ static bool keep(replay_agent *g, daruma_str *list, size_t *n, daruma_str text)
 
 static bool play_goal(replay_agent *g, daruma_str rest)
 {
-    replay_adapt *x = adapt_of(g);
-    if (x)
-        x->goal = arena_copy(&g->a, rest);
-    return x != NULL;
+    replay_adapt *x = g->adapt;
+    x->goal = arena_copy(&g->a, rest);
+    return true;
 }
 
 static bool play_fact(replay_agent *g, daruma_str rest)
 {
-    replay_adapt *x = adapt_of(g);
-    return x && keep(g, x->facts, &x->nfacts, rest);
+    replay_adapt *x = g->adapt;
+    return keep(g, x->facts, &x->nfacts, rest);
 }
 
 static bool play_blocker(replay_agent *g, daruma_str rest)
 {
-    replay_adapt *x = adapt_of(g);
-    return x && keep(g, x->blockers, &x->nblockers, rest);
+    replay_adapt *x = g->adapt;
+    return keep(g, x->blockers, &x->nblockers, rest);
 }
 
 /* NAME[TRAITS] [SCHEMA] [DESCRIPTION] */
 static bool play_tool(replay_agent *g, daruma_str rest)
 {
-    replay_adapt *x = adapt_of(g);
-    if (!x)
-        return false;
+    replay_adapt *x = g->adapt;
     if (x->ntools == TEXTS)
         return replay_steps_wrong(g, "a scene has at most 16 tools, and then", rest);
-    daruma_tool *t = &x->tools[x->ntools++];
-    size_t n = str_findch(rest, '['), space = str_findch(rest, ' ');
-    size_t end = n < space ? str_findch(rest, ']') : space;
-    end = end == STR_NONE ? rest.n : end + (n < space);
-    daruma_str name = str_sub(rest, 0, end), schema = str_trim(str_from(rest, end));
-    if (!replay_steps_traits(g, &name, &t->traits))
+    agent_tool read = {0};
+    if (!replay_tool_read(&g->at, rest, &read))
         return false;
-    t->name = arena_copy(&g->a, name);
-    size_t used = json_is_object(schema) ? json_skip(schema, 0, &t->schema) : 0;
-    if (used == STR_NONE)
-        return replay_steps_wrong(g, "this schema is no JSON:", schema);
-    t->schema = arena_copy(&g->a, t->schema);
-    t->description = arena_copy(&g->a, str_trim(str_from(schema, used)));
+    x->tools[x->ntools++] = (daruma_tool){.name = arena_copy(&g->a, read.about.name),
+                                          .description = arena_copy(&g->a, read.about.description),
+                                          .schema = arena_copy(&g->a, read.about.schema),
+                                          .traits = read.about.traits};
     return true;
 }
 
@@ -216,11 +198,9 @@ static void log_ask(replay_agent *g, const char *what, daruma_str answer)
 static bool play_due(replay_agent *g, daruma_str rest)
 {
     static const daruma_str blocker = LIT("something");
-    replay_adapt *x = adapt_of(g);
+    replay_adapt *x = g->adapt;
     daruma_str name, value;
     int64_t n = 0;
-    if (!x)
-        return false;
     daruma_situation s = situation(g, x);
     while (replay_word(&rest, &name, &value)) {
         if (str_eq(name, S("stuck"))) {
@@ -242,10 +222,8 @@ static bool play_due(replay_agent *g, daruma_str rest)
 
 static bool play_estimate(replay_agent *g, daruma_str rest)
 {
-    replay_adapt *x = adapt_of(g);
+    replay_adapt *x = g->adapt;
     (void)rest;
-    if (!x)
-        return false;
     daruma_str answer = replay_steps_answer(g);
     log_ask(g, "estimate", answer);
     x->estimate = daruma_progress_read(answer, &g->a);
@@ -307,10 +285,8 @@ static bool read_mode(daruma_str word, daruma_strategy_mode *mode)
 /* What helped before, else what the model says, else what daruma says itself. */
 static bool play_strategy(replay_agent *g, daruma_str rest)
 {
-    replay_adapt *x = adapt_of(g);
+    replay_adapt *x = g->adapt;
     daruma_strategy_mode mode = DARUMA_STRATEGIES_LOG;
-    if (!x)
-        return false;
     if (!read_mode(rest, &mode))
         return replay_steps_wrong(g, "strategies are logged (log), asked about (ask) or carried out (auto), not", rest);
     daruma_situation s = situation(g, x);
@@ -335,10 +311,10 @@ static bool play_strategy(replay_agent *g, daruma_str rest)
 
 static bool play_tried(replay_agent *g, daruma_str rest)
 {
-    replay_adapt *x = adapt_of(g);
+    replay_adapt *x = g->adapt;
     (void)rest;
-    if (!x || !x->proposed.name.n)
-        return x && replay_steps_wrong(g, "no strategy stands before", S("= tried"));
+    if (!x->proposed.name.n)
+        return replay_steps_wrong(g, "no strategy stands before", S("= tried"));
     daruma_tries_note(&x->tries, &x->proposed);
     BUF_LIT(g->log, "tried\n");
     return true;
@@ -346,10 +322,8 @@ static bool play_tried(replay_agent *g, daruma_str rest)
 
 static bool play_question(replay_agent *g, daruma_str rest)
 {
-    replay_adapt *x = adapt_of(g);
+    replay_adapt *x = g->adapt;
     (void)rest;
-    if (!x)
-        return false;
     daruma_situation s = situation(g, x);
     daruma_question q = daruma_strategy_ask(&s, &x->tries, &g->s->policy, &g->scratch);
     buf_printf(g->log, "question tokens=%lld temperature=%d\n", (long long)q.max_tokens, (int)q.temperature_milli);
@@ -359,10 +333,8 @@ static bool play_question(replay_agent *g, daruma_str rest)
 
 static bool play_lessons(replay_agent *g, daruma_str rest)
 {
-    replay_adapt *x = adapt_of(g);
+    replay_adapt *x = g->adapt;
     (void)rest;
-    if (!x)
-        return false;
     daruma_situation s = situation(g, x);
     buf_printf(g->log, "lessons %zu\n", s.nlessons);
     for (size_t i = 0; i < s.nlessons; i++)

@@ -99,15 +99,12 @@ static void on_asks(void *user, const agent_act *x)
 static bool on_tool(void *user, agent *a, const agent_act *x, sim_tool_result *ret)
 {
     agents *g = user;
-    run *r = g->r;
     (void)a;
-    const replay_step *given = run_tool(r, x->tool, x->args);
+    daruma_str text;
+    const replay_step *given = run_tool(g->r, x->tool, x->args, &text);
     if (!given)
         return false;
-    daruma_str what = replay_expand(given->what, (uint32_t)r->ncalls, r->keep);
-    run_log_tool(r, x->tool, x->args, what, given->ok, given->lost);
-    what = json_is_string(what) && json_valid(what) ? json_text(what, r->keep) : what;
-    *ret = (sim_tool_result){.text = what, .ok = given->ok, .lost = given->lost, .took = given->took};
+    *ret = (sim_tool_result){.text = text, .ok = given->ok, .lost = given->lost, .took = given->took};
     return true;
 }
 
@@ -119,15 +116,13 @@ static const replay_step *next_person(agents *g)
 
 static bool on_person(void *user, agent *a, const agent_act *x, sim_reply *ret)
 {
-    static const char *const words[] = {"allowed", "denied", "interrupted", "expired"};
     agents *g = user;
     const replay_step *said = next_person(g);
     (void)a;
     if (!said)
         return run_told(g->r, g->r->s->expect_line, "there is nobody left to answer", x->text);
-    for (int i = 0; i < 4; i++)
-        if (str_eq(said->where, str_of(words[i])))
-            ret->what = (agent_reply)i;
+    int reply = replay_word_index(said->where, REPLAY_PEOPLE);
+    ret->what = reply <= AGENT_EXPIRED ? (agent_reply)reply : ret->what;
     ret->text = said->what;
     ret->took = said->took;
     run_put_short(x->text, run_line(g->r, "person "));
@@ -276,7 +271,7 @@ static bool run_first(agents *g)
     agent_close(a);
     if (!ok)
         return run_told(r, r->s->expect_line, "it does not end", r->s->title);
-    return !r->why[0] && used_up(g);
+    return !r->at.why[0] && used_up(g);
 }
 
 bool run_agents(run *r)

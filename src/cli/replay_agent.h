@@ -24,10 +24,8 @@ typedef struct replay_agent_told {
     agent_retry retry;
 } replay_agent_told;
 
-struct replay_reader;
-struct replay_scene;
-struct run;
+struct replay_place;
 
 /* A line of an agent block. False after it was told what is wrong. */
-bool replay_agent_line(struct replay_reader *r, daruma_str line, replay_agent_told *g);
+bool replay_agent_line(const struct replay_place *at, daruma_str line, replay_agent_told *g);
 #endif

@@ -8,14 +8,14 @@ typedef struct run run;
 struct run {
     replay_scene *s;
     daruma_buf *log;
-    char *why; /* of 256 bytes; empty: nothing is wrong */
+    replay_place at; /* of what is wrong */
     wire w;
     daruma_arena a;                           /* of one request */
     daruma_target targets[DARUMA_CASE_TRIED]; /* in the order of this request */
     size_t ncalls;                            /* of tools, so far */
     daruma_arena *keep;                       /* lives as long as the scene */
     daruma_str grown;                         /* the request that the agent sends next; empty: there is none */
-    uint64_t clients;                         /* that were not named */
+    int64_t clients;                          /* that were not named */
     size_t from;                              /* the script's outcomes of this request begin here */
     bool stream;                              /* the client asks for one */
     daruma_str sent;                          /* the body that the log has */
@@ -30,9 +30,9 @@ bool run_told(run *r, int line, const char *what, daruma_str about);
 daruma_buf *run_line(run *r, const char *word);
 /* On one line; twenty and more of one character as {{24 x}}. */
 void run_put_short(daruma_str body, daruma_buf *log);
-/* What the scene says that a call of a tool gives; NULL after it was told that it does not say. */
-const replay_step *run_tool(run *r, daruma_str tool, daruma_str args);
-void run_log_tool(run *r, daruma_str tool, daruma_str args, daruma_str result, int ok, bool lost);
+/* What the scene says that a call of a tool gives, with the text of its result, and logs it. NULL after it was told
+ * that it does not say. */
+const replay_step *run_tool(run *r, daruma_str tool, daruma_str args, daruma_str *ret_text);
 
 extern const wire_ops run_wire_ops; /* of a wire whose user is a run */
 extern const drive_rooms run_rooms;

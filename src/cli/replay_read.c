@@ -3,13 +3,15 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/date.h"
+#include "base/json.h"
 #include "base/str.h"
 #include <stdio.h>
 
-bool replay_wrong(replay_reader *r, const char *what, daruma_str about)
+bool replay_wrong(const replay_place *at, const char *what, daruma_str about)
 {
-    snprintf(r->why, sizeof r->why, "%s:%d: %s%s" STR_FMT "%s", r->file, r->line, what, about.n ? " `" : "",
-             (int)(about.n > 80 ? 80 : about.n), about.p ? about.p : "", about.n ? "`" : "");
+    if (!at->why[0])
+        snprintf(at->why, 256, "%s:%d: %s%s" STR_FMT "%s", at->file, at->line, what, about.n ? " `" : "",
+                 (int)(about.n > 80 ? 80 : about.n), about.p ? about.p : "", about.n ? "`" : "");
     return false;
 }
 
@@ -18,7 +20,7 @@ static bool read_line(replay_reader *r, daruma_str *line)
     if (!r->rest.n)
         return false;
     *line = str_cut(&r->rest, '\n');
-    r->line++;
+    r->at.line++;
     return true;
 }
 
@@ -66,18 +68,12 @@ daruma_str replay_expand(daruma_str text, uint32_t n, daruma_arena *a)
     return buf_str(&out);
 }
 
-/* ---- the policy block --------------------------------------------------------------- */
-
-static bool read_number(replay_reader *r, daruma_str v, int64_t *ret)
+daruma_str replay_plain(daruma_str text, daruma_arena *a)
 {
-    return str_int(v, ret) && *ret <= INT32_MAX ? true : replay_wrong(r, "expected a number, not", v);
+    return json_is_string(text) && json_valid(text) ? json_text(text, a) : text;
 }
 
-static bool read_ms(replay_reader *r, daruma_str v, daruma_ms *ret)
-{
-    *ret = replay_duration(v);
-    return *ret >= 0 ? true : replay_wrong(r, "expected a duration like 2s or 500ms, not", v);
-}
+/* ---- settings ------------------------------------------------------------------------ */
 
 /* The place of `v` in a list of words with blanks between; -1: it is none of them. */
 int replay_word_index(daruma_str v, const char *words)
@@ -91,18 +87,100 @@ int replay_word_index(daruma_str v, const char *words)
     return -1;
 }
 
-/* main/m-main k1 a window=1000 */
-static bool read_target(replay_reader *r, daruma_str v, replay_scene *s)
+/* 1.5 as 1500 thousandths; -1: it is no number. */
+static int64_t milli(daruma_str v)
 {
+    daruma_str part = v, whole = str_cut(&part, '.');
+    int64_t n, f = 0, unit = 100;
+    if (!str_int(whole, &n) || n < 0 || n > 1000000)
+        return -1;
+    for (size_t i = 0; i < part.n; i++, unit /= 10) {
+        if (!ch_digit(part.p[i]))
+            return -1;
+        f += (part.p[i] - '0') * unit;
+    }
+    return n * 1000 + f;
+}
+
+static bool read_number(const replay_place *at, daruma_str v, int64_t *ret)
+{
+    return str_int(v, ret) && *ret <= INT32_MAX ? true : replay_wrong(at, "expected a number, not", v);
+}
+
+static bool read_word(const replay_place *at, daruma_str v, const char *words, int *ret)
+{
+    char what[100];
+    snprintf(what, sizeof what, "expected one of the words `%s`, not", words);
+    *ret = replay_word_index(v, words);
+    return *ret >= 0 ? true : replay_wrong(at, what, v);
+}
+
+bool replay_set(const replay_place *at, replay_settings of, daruma_str name, daruma_str v, void *to)
+{
+    size_t i = 0;
+    int word = 0;
+    int64_t n = 0;
+    while (i < of.n && !str_eq(name, str_of(of.rows[i].name)))
+        i++;
+    if (i == of.n)
+        return replay_wrong(at, of.others, name);
+    const replay_setting *row = &of.rows[i];
+    void *field = (char *)to + row->at;
+    switch (row->type) {
+    case REPLAY_SWITCH:
+        if (!read_word(at, v, row->words ? row->words : "off on", &word))
+            return false;
+        *(bool *)field = word == 1;
+        return true;
+    case REPLAY_WORD:
+        return read_word(at, v, row->words, field);
+    case REPLAY_NUMBER:
+        return read_number(at, v, field);
+    case REPLAY_COUNT:
+        if (!read_number(at, v, &n) || n < 0)
+            return replay_wrong(at, "expected a number, not", v);
+        *(uint32_t *)field = (uint32_t)n;
+        return true;
+    case REPLAY_MILLI:
+        n = milli(v);
+        *(uint32_t *)field = (uint32_t)n;
+        return n >= 0 ? true : replay_wrong(at, "expected a number like 1.5, not", v);
+    case REPLAY_DURATION:
+        *(daruma_ms *)field = replay_duration(v);
+        return *(daruma_ms *)field >= 0 ? true : replay_wrong(at, "expected a duration like 2s or 500ms, not", v);
+    case REPLAY_TEXT:
+        *(daruma_str *)field = v;
+        return true;
+    case REPLAY_OWN:
+        return row->read(at, v, to);
+    }
+    return false;
+}
+
+bool replay_set_words(const replay_place *at, replay_settings of, daruma_str words, void *to)
+{
+    daruma_str name, value;
+    while (replay_word(&words, &name, &value))
+        if (!replay_set(at, of, name, value, to))
+            return false;
+    return true;
+}
+
+/* ---- the policy block --------------------------------------------------------------- */
+
+/* main/m-main k1 a window=1000 */
+static bool read_target(const replay_place *at, daruma_str v, void *to)
+{
+    replay_scene *s = to;
     daruma_str rest = v, where = str_cut(&rest, ' '), name, value;
     if (s->ntargets == DARUMA_CASE_TRIED)
-        return replay_wrong(r, "more targets than one case tries", (daruma_str){0});
+        return replay_wrong(at, "more targets than one case tries", (daruma_str){0});
     daruma_target t = {.provider = str_cut(&where, '/'), .model = where, .window = -1, .max_output = -1};
     if (!t.provider.n || !t.model.n)
-        return replay_wrong(r, "expected provider/model [key [account]], not", v);
+        return replay_wrong(at, "expected provider/model [key [account]], not", v);
     while (replay_word(&rest, &name, &value)) {
         if (str_eq(name, S("window"))) {
-            if (!read_number(r, value, &t.window))
+            if (!read_number(at, value, &t.window))
                 return false;
         } else if (str_eq(name, S("reserve"))) {
             t.reserve = str_eq(value, S("on"));
@@ -111,7 +189,7 @@ static bool read_target(replay_reader *r, daruma_str v, replay_scene *s)
         } else if (!t.account.n) {
             t.account = name;
         } else {
-            return replay_wrong(r, "what is this word of a target?", name);
+            return replay_wrong(at, "what is this word of a target?", name);
         }
     }
     t.key = t.key.n ? t.key : S("k1");
@@ -121,36 +199,14 @@ static bool read_target(replay_reader *r, daruma_str v, replay_scene *s)
     return true;
 }
 
-/* rate_limit: max_attempts=6 delay=2s max_delay=60s */
-static bool read_kind(replay_reader *r, daruma_str v, daruma_kind_policy *k)
+/* swarm code, or several, the uppermost first: swarm code, ruby-llm. What is new lives with the scene. */
+static bool read_profile(const replay_place *at, daruma_str v, void *to)
 {
-    daruma_str name, value;
-    while (replay_word(&v, &name, &value)) {
-        int64_t n = 0;
-        if (str_eq(name, S("max_attempts"))) {
-            if (!read_number(r, value, &n))
-                return false;
-            k->max_attempts = (uint32_t)n;
-        } else if (str_eq(name, S("delay"))) {
-            if (!read_ms(r, value, &k->backoff.base))
-                return false;
-        } else if (str_eq(name, S("max_delay"))) {
-            if (!read_ms(r, value, &k->backoff.cap))
-                return false;
-        } else {
-            return replay_wrong(r, "a kind has max_attempts, delay and max_delay, not", name);
-        }
-    }
-    return true;
-}
-
-/* swarm code, or several, the uppermost first: swarm code, ruby-llm. What is new lives with the reader. */
-static bool read_profile(replay_reader *r, daruma_str v, replay_scene *s)
-{
-    r->room = arena_over(r->stack, sizeof r->stack); /* one scene at a time */
-    const daruma_policy *p = daruma_policy_stack(v, &r->room);
+    replay_scene *s = to;
+    s->room = arena_over(s->stack, sizeof s->stack);
+    const daruma_policy *p = daruma_policy_stack(v, &s->room);
     if (!p)
-        return replay_wrong(r, "there is no profile", v);
+        return replay_wrong(at, "there is no profile", v);
     s->profile = v;
     s->policy = *p;
     for (int k = 0; k < DARUMA_KINDS; k++)
@@ -158,121 +214,82 @@ static bool read_profile(replay_reader *r, daruma_str v, replay_scene *s)
     return true;
 }
 
-static bool read_jitter(replay_reader *r, daruma_str v, replay_scene *s)
+static bool read_jitter(const replay_place *at, daruma_str v, void *to)
 {
-    int on = replay_word_index(v, "off on");
+    replay_scene *s = to;
+    int on;
+    if (!read_word(at, v, "off on", &on))
+        return false;
     for (int k = 0; k < DARUMA_KINDS; k++)
-        s->policy.kinds[k].backoff.jitter_milli = on > 0 ? 1000 : 0;
-    return on >= 0 ? true : replay_wrong(r, "expected off or on, not", v);
+        s->policy.kinds[k].backoff.jitter_milli = on ? 1000 : 0;
+    return true;
 }
 
-typedef enum setting_type { SWITCH, NUMBER, COUNTED, DURATION, TEXT, WORD, OWN } setting_type;
-
-#define AT(member) offsetof(replay_scene, member)
 // clang-format off
-static const struct {
-    const char *name;
-    setting_type type;
-    size_t at;
-    const char *words; /* of WORD: its value is the place of one of them */
-    bool (*read)(replay_reader *r, daruma_str v, replay_scene *s);
-} settings[] = {
-    {"target",                      OWN,      0, NULL, read_target},
-    {"profile",                     OWN,      0, NULL, read_profile},
-    {"jitter",                      OWN,      0, NULL, read_jitter},
-    {"seed",                        NUMBER,   AT(seed), NULL, NULL},
-    {"deadline",                    DURATION, AT(deadline), NULL, NULL},
-    {"max_wait",                    DURATION, AT(policy.max_wait), NULL, NULL},
-    {"max_attempts",                COUNTED,  AT(policy.max_attempts), NULL, NULL},
-    {"enabled",                     SWITCH,   AT(policy.enabled), NULL, NULL},
-    {"refresh",                     SWITCH,   AT(refresh), NULL, NULL},
-    {"hedge",                       SWITCH,   AT(policy.hedge), NULL, NULL},
-    {"mend",                        SWITCH,   AT(policy.mend.enabled), NULL, NULL},
-    {"side_calls",                  SWITCH,   AT(policy.mend.side_calls), NULL, NULL},
-    {"summarize_on_compress",       SWITCH,   AT(policy.mend.summarize_on_compress), NULL, NULL},
-    {"compression_threshold_chars", NUMBER,   AT(policy.mend.compression_threshold_chars), NULL, NULL},
-    {"max_compress_retries",        COUNTED,  AT(policy.mend.max_compress_retries), NULL, NULL},
-    {"orphans",                     SWITCH,   AT(policy.mend.prune_orphans), "synthesise prune", NULL},
-    {"fields",                      SWITCH,   AT(fields), NULL, NULL},
-    {"sent",                        SWITCH,   AT(sent), NULL, NULL},
-    {"rules",                       SWITCH,   AT(rules), NULL, NULL},
-    {"explain",                     SWITCH,   AT(explain), NULL, NULL},
-    {"watch",                       WORD,     AT(watch), "off observe guide enforce", NULL},
-    {"key",                         TEXT,     AT(key), NULL, NULL},
-    {"same_max",                    COUNTED,  AT(policy.watch.same_max), NULL, NULL},
-    {"tool_max",                    COUNTED,  AT(policy.watch.tool_max), NULL, NULL},
-    {"total_max",                   COUNTED,  AT(policy.watch.total_max), NULL, NULL},
-    {"shown_max",                   COUNTED,  AT(policy.watch.shown_max), NULL, NULL},
-    {"message_chars",               COUNTED,  AT(policy.watch.message_chars), NULL, NULL},
-    {"messages",                    SWITCH,   AT(messages), NULL, NULL},
-    {"notices",                     SWITCH,   AT(notices), NULL, NULL},
-    {"counts",                      SWITCH,   AT(counts), NULL, NULL},
-    {"progress",                    SWITCH,   AT(progress), NULL, NULL},
+static const replay_setting policy_rows[] = {
+    {"target",                      REPLAY_OWN, .read = read_target},
+    {"profile",                     REPLAY_OWN, .read = read_profile},
+    {"jitter",                      REPLAY_OWN, .read = read_jitter},
+    {"seed",                        REPLAY_NUMBER, REPLAY_AT(replay_scene, seed)},
+    {"deadline",                    REPLAY_DURATION, REPLAY_AT(replay_scene, deadline)},
+    {"max_wait",                    REPLAY_DURATION, REPLAY_AT(replay_scene, policy.max_wait)},
+    {"max_attempts",                REPLAY_COUNT, REPLAY_AT(replay_scene, policy.max_attempts)},
+    {"enabled",                     REPLAY_SWITCH, REPLAY_AT(replay_scene, policy.enabled)},
+    {"refresh",                     REPLAY_SWITCH, REPLAY_AT(replay_scene, refresh)},
+    {"hedge",                       REPLAY_SWITCH, REPLAY_AT(replay_scene, policy.hedge)},
+    {"mend",                        REPLAY_SWITCH, REPLAY_AT(replay_scene, policy.mend.enabled)},
+    {"side_calls",                  REPLAY_SWITCH, REPLAY_AT(replay_scene, policy.mend.side_calls)},
+    {"summarize_on_compress",       REPLAY_SWITCH, REPLAY_AT(replay_scene, policy.mend.summarize_on_compress)},
+    {"compression_threshold_chars", REPLAY_NUMBER, REPLAY_AT(replay_scene, policy.mend.compression_threshold_chars)},
+    {"max_compress_retries",        REPLAY_COUNT, REPLAY_AT(replay_scene, policy.mend.max_compress_retries)},
+    {"orphans",                     REPLAY_SWITCH, REPLAY_AT(replay_scene, policy.mend.prune_orphans), .words = "synthesise prune"},
+    {"fields",                      REPLAY_SWITCH, REPLAY_AT(replay_scene, fields)},
+    {"sent",                        REPLAY_SWITCH, REPLAY_AT(replay_scene, sent)},
+    {"rules",                       REPLAY_SWITCH, REPLAY_AT(replay_scene, rules)},
+    {"explain",                     REPLAY_SWITCH, REPLAY_AT(replay_scene, explain)},
+    {"watch",                       REPLAY_WORD, REPLAY_AT(replay_scene, watch), .words = "off observe guide enforce"},
+    {"key",                         REPLAY_TEXT, REPLAY_AT(replay_scene, key)},
+    {"same_max",                    REPLAY_COUNT, REPLAY_AT(replay_scene, policy.watch.same_max)},
+    {"tool_max",                    REPLAY_COUNT, REPLAY_AT(replay_scene, policy.watch.tool_max)},
+    {"total_max",                   REPLAY_COUNT, REPLAY_AT(replay_scene, policy.watch.total_max)},
+    {"shown_max",                   REPLAY_COUNT, REPLAY_AT(replay_scene, policy.watch.shown_max)},
+    {"message_chars",               REPLAY_COUNT, REPLAY_AT(replay_scene, policy.watch.message_chars)},
+    {"messages",                    REPLAY_SWITCH, REPLAY_AT(replay_scene, messages)},
+    {"notices",                     REPLAY_SWITCH, REPLAY_AT(replay_scene, notices)},
+    {"counts",                      REPLAY_SWITCH, REPLAY_AT(replay_scene, counts)},
+    {"progress",                    REPLAY_SWITCH, REPLAY_AT(replay_scene, progress)},
 };
 // clang-format on
-#undef AT
 
-static bool read_setting(replay_reader *r, daruma_str name, daruma_str v, replay_scene *s)
+/* rate_limit: max_attempts=6 delay=2s max_delay=60s */
+static const replay_setting kind_rows[] = {
+    {"max_attempts", REPLAY_COUNT, REPLAY_AT(daruma_kind_policy, max_attempts)},
+    {"delay", REPLAY_DURATION, REPLAY_AT(daruma_kind_policy, backoff.base)},
+    {"max_delay", REPLAY_DURATION, REPLAY_AT(daruma_kind_policy, backoff.cap)},
+};
+
+static bool read_setting(const replay_place *at, daruma_str name, daruma_str v, replay_scene *s)
 {
     bool ok = false;
-    size_t i = 0;
-    int64_t n = 0;
     daruma_kind kind = daruma_kind_parse(name, &ok);
-    if (ok)
-        return read_kind(r, v, &s->policy.kinds[kind]);
-    while (i < COUNT(settings) && !str_eq(name, str_of(settings[i].name)))
-        i++;
-    if (i == COUNT(settings))
-        return replay_wrong(r, "unknown setting", name);
-    void *at = (char *)s + settings[i].at;
-    const char *words = settings[i].words ? settings[i].words : "off on";
-    int word = replay_word_index(v, words);
-    switch (settings[i].type) {
-    case SWITCH:
-    case WORD:
-        if (word < 0) {
-            snprintf(r->why, sizeof r->why, "%s:%d: expected one of the words `%s`, not `" STR_FMT "`", r->file,
-                     r->line, words, (int)(v.n > 80 ? 80 : v.n), v.p);
-            return false;
-        }
-        if (settings[i].type == WORD)
-            *(int *)at = word;
-        else
-            *(bool *)at = word == 1;
-        return true;
-    case NUMBER:
-        return read_number(r, v, at);
-    case COUNTED:
-        if (!read_number(r, v, &n))
-            return false;
-        *(uint32_t *)at = (uint32_t)n;
-        return true;
-    case DURATION:
-        return read_ms(r, v, at);
-    case TEXT:
-        *(daruma_str *)at = v;
-        return true;
-    case OWN:
-        return settings[i].read(r, v, s);
-    }
-    return false;
+    if (!ok)
+        return replay_set(at, REPLAY_SETTINGS(policy_rows, "unknown setting"), name, v, s);
+    return replay_set_words(at, REPLAY_SETTINGS(kind_rows, "a kind has max_attempts, delay and max_delay, not"), v,
+                            &s->policy.kinds[kind]);
 }
 
 /* ---- blocks ------------------------------------------------------------------------- */
 
 static bool read_policy_line(replay_reader *r, daruma_str line, replay_scene *s)
 {
-    line = str_trim(line);
-    if (!line.n || line.p[0] == '#')
-        return true;
     if (str_findch(line, ':') == STR_NONE)
-        return replay_wrong(r, "expected `name: value`, not", line);
+        return replay_wrong(&r->at, "expected `name: value`, not", line);
     daruma_str name = str_cut(&line, ':');
-    return read_setting(r, str_trim(name), str_trim(line), s);
+    return read_setting(&r->at, str_trim(name), str_trim(line), s);
 }
 
 /* "3x " before a line: it happens three times. */
-uint32_t replay_times(daruma_str *line)
+static uint32_t cut_times(daruma_str *line)
 {
     int64_t times;
     size_t used = str_scan_int(*line, &times);
@@ -282,68 +299,42 @@ uint32_t replay_times(daruma_str *line)
     return times < 100000 ? (uint32_t)times : 100000;
 }
 
+replay_step *replay_step_add(replay_reader *r, daruma_str *line, replay_step *list, size_t *n, size_t max)
+{
+    if (*n == max) {
+        replay_wrong(&r->at, "a block has no room for more lines than stand before", *line);
+        return NULL;
+    }
+    list[*n] = (replay_step){.line = r->at.line, .times = cut_times(line)};
+    list[*n].what = *line;
+    return &list[(*n)++];
+}
+
 /* [3x ][main/m-main[ k1]: ]429 retry-after=2 {...} */
 static bool read_upstream_line(replay_reader *r, daruma_str line, replay_scene *s)
 {
-    line = str_trim(line);
-    if (!line.n || line.p[0] == '#')
-        return true;
-    if (s->nsteps == REPLAY_STEPS_MAX)
-        return replay_wrong(r, "an upstream block has at most 256 lines", (daruma_str){0});
-    replay_step step = {.line = r->line, .times = replay_times(&line)};
+    replay_step *step = replay_step_add(r, &line, s->steps, &s->nsteps, REPLAY_STEPS_MAX);
     size_t colon = str_find(line, S(": ")), slash = str_findch(line, '/'), brace = str_findch(line, '{');
-    if (colon != STR_NONE && slash < colon && (brace == STR_NONE || colon < brace)) {
+    if (step && colon != STR_NONE && slash < colon && (brace == STR_NONE || colon < brace)) {
         daruma_str head = str_sub(line, 0, colon);
-        step.where = str_cut(&head, ' ');
-        step.key = str_trim(head);
-        line = str_trim(str_from(line, colon + 2));
+        step->where = str_cut(&head, ' ');
+        step->key = str_trim(head);
+        step->what = str_trim(str_from(line, colon + 2));
     }
-    step.what = line;
-    s->steps[s->nsteps++] = step;
-    return true;
+    return step != NULL;
 }
 
 /* [3x ]TOOL ARGUMENTS -> RESULT; replay_steps.c reads the rest of it */
-static bool read_agent_line(replay_reader *r, daruma_str line, replay_scene *s)
+static bool read_steps_line(replay_reader *r, daruma_str line, replay_scene *s)
 {
-    line = str_trim(line);
-    if (!line.n || line.p[0] == '#')
-        return true;
-    if (s->nsteps == REPLAY_STEPS_MAX)
-        return replay_wrong(r, "a steps block has at most 256 lines", (daruma_str){0});
-    replay_step step = {.line = r->line, .times = replay_times(&line)};
-    step.what = line;
-    s->steps[s->nsteps++] = step;
     s->agent = true;
-    return true;
-}
-
-typedef enum block { PROSE, POLICY, UPSTREAM, STEPS, EXPECT, MODEL, REQUEST, TOOLS, AGENT, PEOPLE } block;
-
-static bool block_named(replay_reader *r, daruma_str name, block *ret)
-{
-    static const struct {
-        daruma_str name;
-        block block;
-    } blocks[] = {{LIT("policy"), POLICY}, {LIT("upstream"), UPSTREAM}, {LIT("steps"), STEPS},
-                  {LIT("expect"), EXPECT}, {LIT("model"), MODEL},       {LIT("request"), REQUEST},
-                  {LIT("tools"), TOOLS},   {LIT("agent"), AGENT},       {LIT("people"), PEOPLE}};
-    for (size_t i = 0; i < COUNT(blocks); i++)
-        if (str_eq(name, blocks[i].name)) {
-            *ret = blocks[i].block;
-            return true;
-        }
-    return replay_wrong(r, "a block is policy, agent, request, model, tools, people, upstream, steps or expect, not",
-                        name.n ? name : S("(nothing)"));
+    return replay_step_add(r, &line, s->steps, &s->nsteps, REPLAY_STEPS_MAX) != NULL;
 }
 
 static bool read_model_line(replay_reader *r, daruma_str line, replay_scene *s)
 {
-    line = str_trim(line);
-    if (!line.n)
-        return true;
     if (s->nmodel == REPLAY_MODEL_MAX)
-        return replay_wrong(r, "a model block has at most 32 lines", (daruma_str){0});
+        return replay_wrong(&r->at, "a model block has at most 32 lines", (daruma_str){0});
     s->model[s->nmodel++] = line;
     return true;
 }
@@ -352,79 +343,116 @@ static bool read_model_line(replay_reader *r, daruma_str line, replay_scene *s)
 static bool read_people_line(replay_reader *r, daruma_str line, replay_scene *s)
 {
     daruma_str name, value;
-    if (s->npeople == REPLAY_MODEL_MAX)
-        return replay_wrong(r, "a people block has at most 32 lines", (daruma_str){0});
-    replay_step step = {.line = r->line, .times = replay_times(&line)};
-    step.where = str_cut(&line, ' ');
+    replay_step *step = replay_step_add(r, &line, s->people, &s->npeople, REPLAY_MODEL_MAX);
+    if (!step)
+        return false;
+    step->where = str_cut(&line, ' ');
     line = str_trim(line);
     if (str_starts(line, S("took=")) && replay_word(&line, &name, &value))
-        step.took = replay_duration(value);
-    step.what = str_trim(line);
-    s->people[s->npeople++] = step;
-    return replay_word_index(step.where, "allowed denied interrupted expired resume") >= 0
-               ? true
-               : replay_wrong(r, "a person says allowed, denied, interrupted, expired or resume, not", step.where);
+        step->took = replay_duration(value);
+    step->what = str_trim(line);
+    return replay_word_index(step->where, REPLAY_PEOPLE) >= 0 ||
+           replay_wrong(&r->at, "a person says one of the words " REPLAY_PEOPLE ", not", step->where);
+}
+
+static bool read_agent_line(replay_reader *r, daruma_str line, replay_scene *s)
+{
+    return replay_agent_line(&r->at, line, &s->agents[s->nagents - 1]);
 }
 
 /* The words behind "agent": its name. The first one may have none. */
 static bool begin_agent(replay_reader *r, daruma_str name, replay_scene *s)
 {
     if (s->nagents == REPLAY_AGENTS_MAX)
-        return replay_wrong(r, "a scene has at most 4 agents, without", name);
+        return replay_wrong(&r->at, "a scene has at most 4 agents, without", name);
     s->agents[s->nagents++] =
         (replay_agent_told){.name = name, .task = S("Report."), .setup = {.name = name, .model = S("m-main")}};
     return true;
 }
 
 /* The words behind "request": the dialect of the body, and perhaps that its answer shall be a stream. */
-static bool read_dialect(replay_reader *r, daruma_str about, replay_scene *s)
+static bool begin_request(replay_reader *r, daruma_str about, replay_scene *s)
 {
     daruma_str name = str_cut(&about, ' ');
     s->stream = str_eq(str_trim(about), S("stream"));
     s->dialect = dialect_find(name);
-    s->body_line = r->line + 1;
-    return s->dialect ? true : replay_wrong(r, "a request block names its dialect: openai, anthropic, ..., not", name);
+    s->body_line = r->at.line + 1;
+    return s->dialect || replay_wrong(&r->at, "a request block names its dialect: openai, anthropic, ..., not", name);
 }
 
-static bool read_block(replay_reader *r, block b, replay_scene *s)
+/* Requests of a client, and steps of an agent that is not ours, are two kinds of scenes. */
+static bool begin_script(replay_reader *r, daruma_str about, replay_scene *s)
+{
+    (void)about;
+    return !s->nsteps || s->agent ||
+           replay_wrong(&r->at, "a scene has calls of a model or steps of an agent, not both", (daruma_str){0});
+}
+
+static bool begin_upstream(replay_reader *r, daruma_str about, replay_scene *s)
+{
+    (void)about;
+    return !s->agent ||
+           replay_wrong(&r->at, "a scene has calls of a model or steps of an agent, not both", (daruma_str){0});
+}
+
+static bool begin_expect(replay_reader *r, daruma_str about, replay_scene *s)
+{
+    (void)about;
+    s->expect_line = r->at.line + 1;
+    return true;
+}
+
+/* A kind of block: what stands behind its name, each of its lines, or all of them as they are. */
+static const struct block {
+    daruma_str name;
+    bool (*begin)(replay_reader *r, daruma_str about, replay_scene *s);
+    bool (*line)(replay_reader *r, daruma_str line, replay_scene *s);
+    size_t whole;  /* where they go as they are; 0: nowhere */
+    bool comments; /* lines that begin with '#' are none */
+} blocks[] = {
+    {LIT("policy"), NULL, read_policy_line, 0, true},
+    {LIT("upstream"), begin_upstream, read_upstream_line, 0, true},
+    {LIT("steps"), begin_script, read_steps_line, 0, true},
+    {LIT("expect"), begin_expect, NULL, offsetof(replay_scene, expect), false},
+    {LIT("model"), NULL, read_model_line, 0, false},
+    {LIT("request"), begin_request, NULL, offsetof(replay_scene, body), false},
+    {LIT("tools"), NULL, replay_tool_line, 0, false},
+    {LIT("agent"), begin_agent, read_agent_line, 0, true},
+    {LIT("people"), NULL, read_people_line, 0, false},
+};
+
+static const struct block *block_named(replay_reader *r, daruma_str name)
+{
+    for (size_t i = 0; i < COUNT(blocks); i++)
+        if (str_eq(name, blocks[i].name))
+            return &blocks[i];
+    replay_wrong(&r->at, "a block is policy, agent, request, model, tools, people, upstream, steps or expect, not",
+                 name.n ? name : S("(nothing)"));
+    return NULL;
+}
+
+static bool read_block(replay_reader *r, const struct block *b, replay_scene *s)
 {
     daruma_str line, from = r->rest;
-    int begun = r->line;
-    if (s->nsteps && (b == STEPS ? !s->agent : b == UPSTREAM && s->agent))
-        return replay_wrong(r, "a scene has calls of a model or steps of an agent, not both", (daruma_str){0});
-    s->expect_line = b == EXPECT ? r->line + 1 : s->expect_line;
+    int begun = r->at.line;
     while (read_line(r, &line)) {
         if (str_starts(line, S("```"))) {
-            daruma_str held = {from.p, (size_t)(line.p - from.p)};
-            if (b == EXPECT)
-                s->expect = held;
-            if (b == REQUEST)
-                s->body = held;
+            if (b->whole)
+                *(daruma_str *)((char *)s + b->whole) = (daruma_str){from.p, (size_t)(line.p - from.p)};
             return true;
         }
-        if (b == POLICY && !read_policy_line(r, line, s))
-            return false;
-        if (b == UPSTREAM && !read_upstream_line(r, line, s))
-            return false;
-        if (b == STEPS && !read_agent_line(r, line, s))
-            return false;
-        if (b == MODEL && !read_model_line(r, line, s))
-            return false;
         line = str_trim(line);
-        if (b == TOOLS && line.n && !replay_tool_line(r, line, s))
-            return false;
-        if (b == PEOPLE && line.n && !read_people_line(r, line, s))
-            return false;
-        if (b == AGENT && !replay_agent_line(r, line, &s->agents[s->nagents - 1]))
+        if (b->line && line.n && !(b->comments && line.p[0] == '#') && !b->line(r, line, s))
             return false;
     }
-    r->line = begun;
-    return replay_wrong(r, "this block is not closed", (daruma_str){0});
+    r->at.line = begun;
+    return replay_wrong(&r->at, "this block is not closed", (daruma_str){0});
 }
 
-replay_reader replay_open(const char *file, daruma_str text)
+replay_reader replay_open(const char *file, daruma_str text, char why[256])
 {
-    return (replay_reader){.file = file, .text = text, .rest = text};
+    why[0] = 0;
+    return (replay_reader){.at = {.file = file, .why = why}, .rest = text};
 }
 
 bool replay_next(replay_reader *r, replay_scene *ret)
@@ -432,10 +460,9 @@ bool replay_next(replay_reader *r, replay_scene *ret)
     daruma_str line;
     bool begun = false;
     *ret = (replay_scene){
-        .file = r->file, .deadline = -1, .seed = 1, .dialect = &dialect_openai, .watch = DARUMA_WATCH_GUIDE};
-    read_setting(r, S("profile"), S("default"), ret);
+        .file = r->at.file, .deadline = -1, .seed = 1, .dialect = &dialect_openai, .watch = DARUMA_WATCH_GUIDE};
+    read_profile(&r->at, S("default"), ret);
     while (read_line(r, &line)) {
-        block b = PROSE;
         if (str_starts(line, S("#")) && !begun) {
             while (line.n && line.p[0] == '#')
                 line = str_from(line, 1);
@@ -445,15 +472,15 @@ bool replay_next(replay_reader *r, replay_scene *ret)
             continue;
         begun = true;
         daruma_str about = str_trim(str_from(line, 3)), name = str_cut(&about, ' ');
-        if (!block_named(r, name, &b) || (b == REQUEST && !read_dialect(r, str_trim(about), ret)) ||
-            (b == AGENT && !begin_agent(r, str_trim(about), ret)) || !read_block(r, b, ret))
+        const struct block *b = block_named(r, name);
+        if (!b || (b->begin && !b->begin(r, str_trim(about), ret)) || !read_block(r, b, ret))
             return false;
-        if (b == EXPECT) {
+        if (ret->expect.p) {
             ret->title = r->title;
             if (!ret->ntargets)
-                read_target(r, S("main/m-main"), ret);
+                read_target(&r->at, S("main/m-main"), ret);
             return true;
         }
     }
-    return begun ? replay_wrong(r, "the last scene has no expect block", (daruma_str){0}) : false;
+    return begun && replay_wrong(&r->at, "the last scene has no expect block", (daruma_str){0});
 }

@@ -57,10 +57,8 @@ typedef struct outcome {
 
 bool run_told(run *r, int line, const char *what, daruma_str about)
 {
-    if (!r->why[0])
-        snprintf(r->why, 256, "%s:%d: %s `" STR_FMT "`", r->s->file, line, what, (int)(about.n > 80 ? 80 : about.n),
-                 about.p ? about.p : "");
-    return false;
+    r->at.line = line;
+    return replay_wrong(&r->at, what, about);
 }
 
 /* ---- the log ---- */
@@ -491,7 +489,7 @@ const drive_rooms run_rooms = {.open = sys_arena_init,
 typedef struct wish {
     daruma_policy policy;
     daruma_ms deadline;
-    uint64_t client;
+    int64_t client; /* 0: one that was not seen before */
     daruma_str model;
 } wish;
 
@@ -526,7 +524,7 @@ static void log_end(run *r)
                    STR_ARG(str_starts(reads, notice) ? str_from(reads, notice.n) : reads));
 }
 
-const replay_step *run_tool(run *r, daruma_str tool, daruma_str args)
+const replay_step *run_tool(run *r, daruma_str tool, daruma_str args, daruma_str *ret_text)
 {
     replay_step *given = r->s->tools, *end = given + r->s->ntools;
     while (given < end && (!given->times || !str_eq(given->where, tool) || (given->key.n && !str_eq(given->key, args))))
@@ -536,22 +534,21 @@ const replay_step *run_tool(run *r, daruma_str tool, daruma_str args)
         return NULL;
     }
     given->times--;
-    return given;
-}
-
-void run_log_tool(run *r, daruma_str tool, daruma_str args, daruma_str result, int ok, bool lost)
-{
+    daruma_str what = replay_expand(given->what, (uint32_t)r->ncalls, r->keep);
     buf_printf(run_line(r, "tool "), STR_FMT " ", STR_ARG(tool));
     run_put_short(args, r->log);
-    buf_putz(r->log, lost ? " lost" : ok == 0 ? " !> " : ok > 0 ? " -> " : " ?> ");
-    run_put_short(result, r->log);
+    buf_putz(r->log, given->lost ? " lost" : given->ok == 0 ? " !> " : given->ok > 0 ? " -> " : " ?> ");
+    run_put_short(what, r->log);
     BUF_LIT(r->log, "\n");
+    *ret_text = replay_plain(what, r->keep);
+    return given;
 }
 
 /* Adds what the scene says that a tool gives. False after it was told that the scene does not say. */
 static bool put_result(run *r, convo *c, const convo_part *called)
 {
-    const replay_step *given = run_tool(r, called->name, called->text);
+    daruma_str text;
+    const replay_step *given = run_tool(r, called->name, called->text, &text);
     bool users = c->quirks & WIRE_RESULTS_IN_USER;
     convo_message *last = &c->messages[c->nmessages - 1];
     if (!given)
@@ -561,13 +558,11 @@ static bool put_result(run *r, convo *c, const convo_part *called)
     convo_part *p = last ? convo_insert_part(c, last, last->nparts, PART_RESULT) : NULL;
     if (!p)
         return run_told(r, r->s->expect_line, "no memory for", r->s->title);
-    daruma_str what = replay_expand(given->what, (uint32_t)r->ncalls, r->keep);
     p->id = called->id;
     p->name = called->name;
-    p->text = json_is_string(what) && json_valid(what) ? json_text(what, r->keep) : what;
+    p->text = text;
     p->ready = p->edited = true;
     p->failed = given->ok == 0;
-    run_log_tool(r, called->name, called->text, what, given->ok, false);
     return true;
 }
 
@@ -621,7 +616,7 @@ static bool run_request(run *r, const wish *w)
                          .path_names = s->dialect == &dialect_gemini,
                          .path_model = w->model,
                          .path_stream = s->stream,
-                         .credential = w->client,
+                         .credential = (uint64_t)w->client,
                          .waits = -1,
                          .speaks = s->dialect};
     request_scan scan = s->dialect->scan(q.body, NULL);
@@ -632,7 +627,7 @@ static bool run_request(run *r, const wish *w)
     if (!wire_request(&r->w, &q))
         return run_told(r, s->expect_line, "it does not end", s->title);
     log_end(r);
-    return !r->why[0] && work_on(r, q.body);
+    return !r->at.why[0] && work_on(r, q.body);
 }
 
 static bool request(run *r, const wish *w)
@@ -648,21 +643,15 @@ static bool request(run *r, const wish *w)
 /* request [deadline=5s] [enabled=off] [client=1] [model=m-fallback] */
 static bool read_request(run *r, const replay_step *step, wish *w)
 {
-    daruma_str rest = str_from(step->what, sizeof "request" - 1), name, value;
-    int64_t n;
-    while (replay_word(&rest, &name, &value)) {
-        if (str_eq(name, S("deadline")) && replay_duration(value) >= 0)
-            w->deadline = replay_duration(value);
-        else if (str_eq(name, S("enabled")))
-            w->policy.enabled = str_eq(value, S("on"));
-        else if (str_eq(name, S("client")) && str_int(value, &n))
-            w->client = (uint64_t)n;
-        else if (str_eq(name, S("model")))
-            w->model = value;
-        else
-            return run_told(r, step->line, "a request has deadline=, enabled=, client= and model=, not", name);
-    }
-    return true;
+    static const replay_setting rows[] = {
+        {"deadline", REPLAY_DURATION, REPLAY_AT(wish, deadline)},
+        {"enabled", REPLAY_SWITCH, REPLAY_AT(wish, policy.enabled)},
+        {"client", REPLAY_NUMBER, REPLAY_AT(wish, client)},
+        {"model", REPLAY_TEXT, REPLAY_AT(wish, model)},
+    };
+    r->at.line = step->line;
+    return replay_set_words(&r->at, REPLAY_SETTINGS(rows, "a request has deadline=, enabled=, client= and model=, not"),
+                            str_from(step->what, sizeof "request" - 1), w);
 }
 
 /* A line of the script that is no outcome, with the requests that it makes; NULL: the one that is implied. */
@@ -681,7 +670,7 @@ static bool play_line(run *r, replay_step *step)
     bool named = w.client > 0;
     for (uint32_t t = 0; t < (step ? step->times : 1); t++) {
         if (!named)
-            w.client = UINT64_MAX - ++r->clients;
+            w.client = -1 - ++r->clients;
         do {
             if (!request(r, &w))
                 return false;
@@ -729,7 +718,7 @@ bool replay_run(replay_scene *s, daruma_buf *log, char why[256])
     if (r) {
         *r = (run){.s = s,
                    .log = log,
-                   .why = why,
+                   .at = {.file = s->file, .why = why},
                    .keep = &a,
                    .w = {.ops = &run_wire_ops,
                          .user = r,

@@ -11,11 +11,9 @@
 
 enum { AGENT_WALL_BEGIN = 1767225600, SCRATCH_BYTES = 8 << 20, FAILURES = 64 };
 
-bool replay_steps_wrong(replay_agent *g, const char *what, daruma_str about)
+bool replay_steps_wrong(const replay_agent *g, const char *what, daruma_str about)
 {
-    snprintf(g->why, 256, "%s:%d: %s `" STR_FMT "`", g->s->file, g->line, what, (int)(about.n > 80 ? 80 : about.n),
-             about.p ? about.p : "");
-    return false;
+    return replay_wrong(&g->at, what, about);
 }
 
 daruma_moment replay_steps_moment(const replay_agent *g)
@@ -30,7 +28,7 @@ daruma_str replay_steps_answer(replay_agent *g)
     daruma_str said = replay_expand(g->s->model[g->asked++], 0, &g->a);
     if (str_eq(said, S("fail")))
         return (daruma_str){0};
-    return json_is_string(said) && json_valid(said) ? json_text(said, &g->a) : said;
+    return replay_plain(said, &g->a);
 }
 
 void replay_steps_show(replay_agent *g, daruma_str text)
@@ -55,69 +53,6 @@ static void put_flat(daruma_buf *log, daruma_str text)
 
 /* ---- one step of the script --------------------------------------------------------------------- */
 
-static const struct {
-    daruma_str word;
-    unsigned bit;
-} traits[] = {
-#define T(word, bit)                                                                                                   \
-    {                                                                                                                  \
-        LIT(word), bit                                                                                                 \
-    }
-    T("reads", DARUMA_TOOL_READS), T("waits", DARUMA_TOOL_WAITS),       T("writes", DARUMA_TOOL_WRITES),
-    T("acts", DARUMA_TOOL_ACTS),   T("compacts", DARUMA_TOOL_COMPACTS), T("notes", DARUMA_TOOL_NOTES),
-#undef T
-};
-
-/* "poll[waits reads]" */
-bool replay_steps_traits(replay_agent *g, daruma_str *tool, unsigned *ret)
-{
-    size_t open = str_findch(*tool, '[');
-    if (open == STR_NONE)
-        return true;
-    daruma_str words = str_from(*tool, open + 1), name, value;
-    words.n -= words.n && words.p[words.n - 1] == ']';
-    *tool = str_sub(*tool, 0, open);
-    *ret = DARUMA_TOOL_KNOWN;
-    while (replay_word(&words, &name, &value)) {
-        unsigned bit = 0;
-        for (size_t i = 0; i < COUNT(traits); i++)
-            bit |= str_eq(name, traits[i].word) ? traits[i].bit : 0;
-        if (!bit)
-            return replay_steps_wrong(g, "what trait of a tool is this?", name);
-        *ret |= bit;
-    }
-    return true;
-}
-
-/* The result: as it stands, or the text of a JSON string. */
-static daruma_str result_of(replay_agent *g, daruma_str text)
-{
-    text = str_trim(text);
-    return json_is_string(text) && json_valid(text) ? json_text(text, &g->scratch) : text;
-}
-
-/* Offset of the arrow behind the arguments, STR_NONE: there is none. */
-static size_t find_arrow(daruma_str rest, int *ok)
-{
-    static const struct {
-        daruma_str arrow;
-        int ok;
-    } arrows[] = {{LIT("->"), 1}, {LIT("!>"), 0}, {LIT("?>"), -1}};
-    daruma_str args;
-    size_t from = 0, best = STR_NONE;
-    if (rest.n && (rest.p[0] == '{' || rest.p[0] == '[' || rest.p[0] == '"'))
-        from = json_skip(rest, 0, &args);
-    from = from == STR_NONE ? 0 : from;
-    for (size_t i = 0; i < COUNT(arrows); i++) {
-        size_t at = str_find(str_from(rest, from), arrows[i].arrow);
-        if (at != STR_NONE && (best == STR_NONE || from + at < best)) {
-            best = from + at;
-            *ok = arrows[i].ok;
-        }
-    }
-    return best;
-}
-
 /* [@KEY ]TOOL[[TRAITS]] [ARGUMENTS] -> RESULT, or "says TEXT", or "TOOL [ARGUMENTS] lost" */
 static bool read_step(replay_agent *g, daruma_str line, daruma_step *ret, daruma_str *key)
 {
@@ -128,29 +63,25 @@ static bool read_step(replay_agent *g, daruma_str line, daruma_step *ret, daruma
         line = str_trim(line);
     }
     if (str_starts(line, S("says "))) {
-        ret->result = result_of(g, str_from(line, 5));
+        ret->result = replay_plain(str_trim(str_from(line, 5)), &g->scratch);
         ret->ok = 1;
         return true;
     }
-    size_t n = 0;
-    while (n < line.n && line.p[n] != ' ' && line.p[n] != '[')
-        n++;
-    if (n < line.n && line.p[n] == '[')
-        while (n < line.n && line.p[n++] != ']') {
-        }
-    ret->tool = str_sub(line, 0, n);
-    daruma_str rest = str_trim(str_from(line, n));
-    if (!replay_steps_traits(g, &ret->tool, &ret->traits))
+    agent_tool tool = {0};
+    if (!replay_tool_name(&g->at, &line, &tool))
         return false;
-    size_t arrow = find_arrow(rest, &ret->ok);
+    daruma_str rest = str_trim(line);
+    ret->tool = tool.about.name;
+    ret->traits = tool.about.traits;
+    size_t arrow = replay_arrow(rest, &ret->ok);
     if (arrow != STR_NONE) {
         ret->args = str_trim(str_sub(rest, 0, arrow));
-        ret->result = result_of(g, str_from(rest, arrow + 2));
+        ret->result = replay_plain(str_trim(str_from(rest, arrow + 2)), &g->scratch);
     } else if (str_eq(rest, S("lost")) || str_ends(rest, S(" lost"))) {
         ret->args = str_trim(str_sub(rest, 0, rest.n - 4));
         ret->lost = true;
     } else {
-        return replay_steps_wrong(g, "expected TOOL ARGUMENTS -> RESULT (or !>, ?>, lost), not", line);
+        return replay_steps_wrong(g, "expected TOOL ARGUMENTS -> RESULT (or !>, ?>, lost), not", rest);
     }
     if (str_eq(ret->tool, S("(agent)")))
         ret->tool = S("");
@@ -261,12 +192,12 @@ static bool play_step(replay_agent *g, daruma_str line)
     if (!read_step(g, line, &step, &key))
         return false;
     g->nsteps++;
-    if (!replay_adapt_begin(g))
-        return false;
+    replay_adapt_begin(g);
     track(g, key, &step);
     keep_last(g, &step);
     detect(g);
-    return replay_adapt_end(g);
+    replay_adapt_end(g);
+    return true;
 }
 
 /* ---- directives -------------------------------------------------------------------------------------- */
@@ -384,7 +315,7 @@ static bool play_script(replay_agent *g, char *scratch)
 {
     for (size_t i = 0; i < g->s->nsteps; i++)
         for (uint32_t n = 1; n <= g->s->steps[i].times; n++) {
-            g->line = g->s->steps[i].line;
+            g->at.line = g->s->steps[i].line;
             g->scratch = arena_over(scratch, SCRATCH_BYTES);
             daruma_str line = replay_expand(g->s->steps[i].what, n, &g->scratch);
             if (line.n && line.p[0] == '=' ? !play_directive(g, line) : !play_step(g, line))
@@ -400,9 +331,11 @@ bool replay_steps_run(replay_scene *s, daruma_buf *log, char why[256])
     char *room = malloc(REPLAY_ROOM_BYTES), *scratch = malloc(SCRATCH_BYTES);
     bool ok = false;
     if (room && scratch) {
-        replay_agent g = {.s = s, .log = log, .why = why, .a = arena_over(room, REPLAY_ROOM_BYTES)};
+        replay_agent g = {
+            .s = s, .log = log, .at = {.file = s->file, .why = why}, .a = arena_over(room, REPLAY_ROOM_BYTES)};
         g.tracker = daruma_tracker_new(&g.a, &s->policy);
         g.stall = daruma_stall_new(&g.a);
+        g.adapt = replay_adapt_new(&g.a);
         ok = play_script(&g, scratch);
     } else {
         snprintf(why, 256, "%s: no memory", s->file);

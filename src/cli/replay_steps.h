@@ -7,8 +7,7 @@
 typedef struct replay_agent {
     replay_scene *s;
     daruma_buf *log;
-    char *why; /* of 256 bytes */
-    int line;  /* of the script, that is at hand */
+    replay_place at; /* the line at hand */
     daruma_ms now;
     daruma_arena a;       /* lives as long as the scene */
     daruma_arena scratch; /* as long as one line */
@@ -19,7 +18,7 @@ typedef struct replay_agent {
     daruma_verdict verdict;     /* after the newest step */
     daruma_step last;           /* the newest step; lives in `a` */
     uint32_t nsteps;            /* steps so far */
-    struct replay_adapt *adapt; /* progress, strategies and lessons; NULL: nothing yet */
+    struct replay_adapt *adapt; /* progress, strategies and lessons */
     size_t asked;               /* answers of the scene's model that are used up */
 } replay_agent;
 
@@ -33,11 +32,9 @@ typedef struct replay_directive {
 bool replay_steps_run(replay_scene *s, daruma_buf *log, char why[256]);
 
 /* "case.md:3: WHAT `ABOUT`" into `why`; false. */
-bool replay_steps_wrong(replay_agent *g, const char *what, daruma_str about);
+bool replay_steps_wrong(const replay_agent *g, const char *what, daruma_str about);
 /* The next answer of the scene's model; empty: it fails, or nothing is left. */
 daruma_str replay_steps_answer(replay_agent *g);
-/* "poll[waits reads]": leaves the name, adds the bits. */
-bool replay_steps_traits(replay_agent *g, daruma_str *tool, unsigned *ret);
 /* Text of several lines into the log, each behind "| ". */
 void replay_steps_show(replay_agent *g, daruma_str text);
 daruma_moment replay_steps_moment(const replay_agent *g);
