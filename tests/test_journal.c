@@ -447,7 +447,7 @@ static void a_full_disk_ends_the_record_and_nobody_resumes_it(void **state)
            journal_told(j, &(crew_input){.kind = CREW_TOOL, .call = x.call, .at = at(10), .text = {text, sizeof text}}))
         times++;
     assert_in_range(times, 1, 999);
-    assert_true(journal_broken(j));
+    assert_true(journal_why(j)[0]);
     assert_non_null(strstr(journal_why(j), "cannot write"));
     assert_false(journal_event(j, S("{}"), at(11)));
     assert_false(journal_asked(j, &x, NULL, at(11)));
@@ -461,6 +461,30 @@ static void a_full_disk_ends_the_record_and_nobody_resumes_it(void **state)
     j = journal_read(folder, S("full.broken"), &busy, why);
     if (!j)
         fail_msg("%s", why);
+    journal_close(j);
+}
+
+/* The questions of a record are asked for in the order of their purposes. */
+static bool purpose_is_next(const journal_line *l, void *user)
+{
+    int *n = user;
+    assert_int_equal(l->what, JOURNAL_LINE_ACT);
+    assert_str(l->purpose, agent_purpose_name((agent_purpose)(*n)++));
+    return true;
+}
+
+static void every_purpose_of_a_question_is_recorded_by_its_name(void **state)
+{
+    int n = 0;
+    (void)state;
+    journal *j = journal_new(folder, S("purposes"), S("{}"), S("t"), at(0), why);
+    assert_non_null(j);
+    for (int p = 0; p < AGENT_PURPOSES; p++) {
+        agent_act x = {.what = AGENT_DO_MODEL, .call = (uint32_t)p + 1, .purpose = (agent_purpose)p, .model = S("m")};
+        assert_true(journal_asked(j, &x, NULL, at(p)));
+    }
+    assert_true(journal_each(j, purpose_is_next, &n, why));
+    assert_int_equal(n, AGENT_PURPOSES);
     journal_close(j);
 }
 
@@ -539,6 +563,7 @@ int main(void)
         cmocka_unit_test(a_run_under_way_is_nobody_elses),
         cmocka_unit_test(names_are_names),
         cmocka_unit_test(a_full_disk_ends_the_record_and_nobody_resumes_it),
+        cmocka_unit_test(every_purpose_of_a_question_is_recorded_by_its_name),
         cmocka_unit_test(what_stands_there_tells_what_came_of_a_call),
         cmocka_unit_test(a_look_says_what_a_write_and_an_edit_leave),
     };

@@ -302,11 +302,6 @@ bool agents_read(daruma_str text, const agents_world *w, daruma_arena *a, agents
     return conf_read(text, &host, ret, a, m);
 }
 
-const char *agents_key(size_t i)
-{
-    return i < COUNT(root_rows) ? root_rows[i].name : NULL;
-}
-
 void agents_json(const agents *g, daruma_buf *out)
 {
     conf_print_values(&root_shape, g, out);

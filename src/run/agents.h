@@ -70,8 +70,6 @@ typedef struct agents_world {
 
 /* Reads them. Everything lives in `a`. False: *m says why. */
 bool agents_read(daruma_str text, const agents_world *w, daruma_arena *a, agents *ret, conf_mistakes *m);
-/* The name of the key `i` that is read here, NULL behind the last. */
-const char *agents_key(size_t i);
 /* What was read, as the members of a JSON object; every option as a Markdown table. */
 void agents_json(const agents *g, daruma_buf *out);
 void agents_options_print(daruma_buf *out);

@@ -328,11 +328,6 @@ void journal_discard(journal *j)
     unlink(file);
 }
 
-bool journal_broken(const journal *j)
-{
-    return j && j->broken;
-}
-
 const char *journal_why(const journal *j)
 {
     return j->why;

@@ -80,7 +80,6 @@ bool journal_ended(journal *j, journal_state s, daruma_str result, daruma_moment
 bool journal_retracted(journal *j);
 /* It goes on: it is open again. */
 bool journal_reopened(journal *j);
-bool journal_broken(const journal *j);
 const char *journal_why(const journal *j);
 /* Ends a journal that could not be written: it is called DIR/ID.broken from here on, and nobody resumes it, since what
  * happens later is not in it. False: it could not be renamed. */

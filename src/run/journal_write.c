@@ -84,14 +84,13 @@ static bool mark_delivered(journal *j, daruma_ms now)
 
 static bool insert_act(journal *j, const agent_act *x, const journal_look *look, daruma_moment at)
 {
-    static const char *const purposes[] = {"step", "classification", "plan", "summary", "strategy", "analysis"};
     sqlite3_stmt *s = db_make(j, DO_ACT);
     if (!s)
         return false;
     db_int(s, 1, x->call);
     db_int(s, 2, ++j->seq);
     db_str(s, 3, str_of(act_name(x->what)));
-    db_str(s, 4, x->what == AGENT_DO_MODEL ? str_of(purposes[x->purpose]) : (daruma_str){0});
+    db_str(s, 4, x->what == AGENT_DO_MODEL ? str_of(agent_purpose_name(x->purpose)) : (daruma_str){0});
     db_str(s, 5, x->what == AGENT_DO_MODEL ? x->model : x->tool);
     db_blob(s, 6, x->what == AGENT_DO_ASK ? x->text : x->args);
     db_int(s, 7, (int64_t)journal_hash(x));
@@ -133,7 +132,6 @@ uint64_t db_sum(const crew_input *in)
 
 static daruma_str outcome_of(const crew_input *in)
 {
-    static const char *const replies[] = {"allowed", "denied", "interrupted", "expired"};
     switch (in->kind) {
     case CREW_ANSWERED:
         return in->code ? S("recovered") : S("answered");
@@ -142,7 +140,7 @@ static daruma_str outcome_of(const crew_input *in)
     case CREW_TOOL:
         return in->lost ? S("lost") : in->code == 0 ? S("failed") : S("worked");
     case CREW_PERSON:
-        return str_of(replies[in->code]);
+        return str_of(agent_reply_name((agent_reply)in->code));
     case CREW_OPENED:
     case CREW_CLOCK:
     case CREW_RESUMED:

@@ -121,18 +121,10 @@ const char *resume_fate_words(resume_fate f)
     return words[f];
 }
 
-/* Agrees with what the agent itself may repeat. */
-static bool is_safe(const agent_tool *t)
-{
-    unsigned traits = t ? t->about.traits : 0;
-    return (traits & DARUMA_TOOL_KNOWN) && (traits & (DARUMA_TOOL_READS | DARUMA_TOOL_WRITES | DARUMA_TOOL_NOTES)) &&
-           !(traits & DARUMA_TOOL_ACTS);
-}
-
 resume_fate resume_tool(const resumed *r, const journal_look *now)
 {
     const journal_look *was = &r->was.look;
     if (was->known && now->known)
         return now->before == was->before ? RESUME_AGAIN : now->before == was->after ? RESUME_DONE : RESUME_LOST;
-    return is_safe(r->act.about) ? RESUME_AGAIN : RESUME_LOST;
+    return agent_tool_is_safe(r->act.about) ? RESUME_AGAIN : RESUME_LOST;
 }

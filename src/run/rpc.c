@@ -39,7 +39,8 @@ static rpc_message read_object(daruma_str object, daruma_str line)
     return m;
 }
 
-void rpc_read(daruma_str line, rpc_hear hear, void *user)
+/* Reads a line, and tells what it is; a batch tells each of its messages. */
+static void rpc_read(daruma_str line, rpc_hear hear, void *user)
 {
     daruma_str value, one;
     rpc_message m = {.line = line, .id = -1};

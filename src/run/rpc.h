@@ -37,6 +37,4 @@ typedef struct rpc_lines {
 void rpc_feed(rpc_lines *l, daruma_str bytes, rpc_hear hear, void *user);
 /* Forgets what has not ended. */
 void rpc_done(rpc_lines *l);
-/* Reads a line, and tells what it is; a batch tells each of its messages. */
-void rpc_read(daruma_str line, rpc_hear hear, void *user);
 #endif

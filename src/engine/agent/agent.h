@@ -175,6 +175,8 @@ typedef struct agent_tool {
     bool delegates;    /* it is an agent of that name: the host runs one and hands in agent_delegated() */
 } agent_tool;
 
+bool agent_tool_is_safe(const agent_tool *t); /* it may be called twice; NULL: it may not */
+
 /* ---- limits ---- */
 
 /* What a run may use; 0: no limit. */
@@ -273,6 +275,7 @@ void agent_failed(agent *a, uint32_t call, const daruma_evidence *ev, daruma_mom
 /* `ok`: 1 it worked, 0 it failed, -1 not told: the result is looked at. `lost`: it may have taken effect or not. */
 void agent_tool_done(agent *a, uint32_t call, daruma_str result, int ok, bool lost, daruma_moment at);
 typedef enum agent_reply { AGENT_ALLOWED, AGENT_DENIED, AGENT_INTERRUPTED, AGENT_EXPIRED } agent_reply;
+const char *agent_reply_name(agent_reply r); /* "allowed"; static */
 /* `text`: what the person says about it; may be empty. */
 void agent_person(agent *a, uint32_t call, agent_reply r, daruma_str text, daruma_moment at);
 void agent_clock(agent *a, daruma_moment at); /* a time that was asked for has come */
@@ -403,5 +406,4 @@ agent_plan_verdict agent_plan_read(daruma_str answer, const agent_tool *tools, s
 agent_limits agent_limits_left(const agent *a, daruma_moment at);
 /* The child ended: what it spent is its parent's, its failure a record, never an answer. */
 void agent_delegated(agent *a, uint32_t call, daruma_str child, const agent_result *r, daruma_moment at);
-void agent_delegation_record(daruma_str child, const agent_result *r, daruma_buf *out);
 #endif

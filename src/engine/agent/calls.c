@@ -79,7 +79,7 @@ static void count_step(agent *a, agent_step *s, const daruma_step *step)
 static bool may_have_acted(const agent_step *s, const agent_tool *t, const daruma_step *step, const agent_failure *f)
 {
     bool broke_off = f->tool_kind == DARUMA_TOOL_TIMEOUT_KIND || f->tool_kind == DARUMA_TOOL_NETWORK_KIND;
-    if (!s->attempts || router_is_safe(t) || (t && (t->delegates || t->whole)))
+    if (!s->attempts || agent_tool_is_safe(t) || (t && (t->delegates || t->whole)))
         return false;
     return step->lost || (broke_off && !f->unmade);
 }
@@ -156,7 +156,7 @@ static bool complete_path(agent *a, agent_step *s, const agent_tool *t, const ag
  * program (a shell, another agent) a refused connection is the failure of one part of what it did. */
 static bool may_be_repeated(const agent_tool *t, const agent_failure *f)
 {
-    return router_is_safe(t) || (f->unmade && t && !t->whole && !t->delegates);
+    return agent_tool_is_safe(t) || (f->unmade && t && !t->whole && !t->delegates);
 }
 
 /* Failures of tools without a word about their severity: what may pass and does no harm twice is repeated, all else the
@@ -281,14 +281,14 @@ static void ask_person(agent *a, const agent_step *s, const agent_tool *t)
 static bool has_looked(const agent *a, const agent_step *s)
 {
     return !s->failed || (s->attempts && !s->lost && s->tool_kind == DARUMA_TOOL_NOT_FOUND_KIND &&
-                          router_is_safe(router_tool(a, s->tool)));
+                          agent_tool_is_safe(router_tool(a, s->tool)));
 }
 
 /* Is it a call whose effect there may be already, and nothing was looked at since? */
 static bool acts_blindly(const agent *a, const agent_step *s, const agent_tool *t)
 {
     uint64_t call = daruma_call_hash(s->tool, s->args);
-    if (!a->policy->guards_effects || router_is_safe(t))
+    if (!a->policy->guards_effects || agent_tool_is_safe(t))
         return false;
     for (const agent_step *e = s; e-- > a->steps;) {
         if (e->kind != AGENT_STEP_CALL || !e->done)

@@ -28,7 +28,7 @@ static void put_member(daruma_buf *out, const char *name, daruma_str text)
     buf_json(out, text);
 }
 
-void agent_delegation_record(daruma_str child, const agent_result *r, daruma_buf *out)
+static void delegation_record(daruma_str child, const agent_result *r, daruma_buf *out)
 {
     BUF_LIT(out, "{\"error\":true,\"agent\":");
     buf_json(out, child);
@@ -70,6 +70,6 @@ void agent_delegated(agent *a, uint32_t call, daruma_str child, const agent_resu
         return;
     }
     daruma_buf b = buf_in(&a->keep);
-    agent_delegation_record(child, r, &b);
+    delegation_record(child, r, &b);
     agent_tool_done(a, call, b.full ? S("{\"error\":true}") : buf_str(&b), 0, false, at);
 }

@@ -169,6 +169,12 @@ const char *agent_purpose_name(agent_purpose p)
     return names[p];
 }
 
+const char *agent_reply_name(agent_reply r)
+{
+    static const char *const names[] = {"allowed", "denied", "interrupted", "expired"};
+    return names[r];
+}
+
 void flow_ask_model(agent *a, agent_purpose purpose, daruma_str model, daruma_str body, daruma_ms total)
 {
     daruma_buf b = log_open(a, "model_asked");
@@ -192,7 +198,8 @@ void flow_ask(agent *a, agent_purpose purpose, daruma_str model, const daruma_qu
 }
 /* ---- going on ---- */
 
-void flow_step(agent *a)
+/* Sets out the next act. */
+static void flow_step(agent *a)
 {
     for (int i = 0; a->out == OUT_NONE && a->phase != PHASE_OVER; i++) {
         if (i == AGENT_MOVES_MAX || a->keep.full) {
@@ -423,9 +430,8 @@ void agent_person(agent *a, uint32_t call, agent_reply r, daruma_str text, darum
     agent_step *s = &a->steps[a->next];
     uint64_t hash = daruma_call_hash(s->tool, s->args);
     daruma_buf b = log_open(a, "person_answered");
-    static const char *const replies[] = {"allowed", "denied", "interrupted", "expired"};
     log_str(&b, "tool", s->tool);
-    log_str(&b, "answer", str_of(replies[r]));
+    log_str(&b, "answer", str_of(agent_reply_name(r)));
     log_close(a, &b);
     switch (r) {
     case AGENT_ALLOWED:

@@ -141,7 +141,6 @@ struct agent {
 
 /* ---- flow.c ---- */
 
-void flow_step(agent *a); /* sets out the next act */
 void flow_out(agent *a, agent_out out, agent_act act);
 void flow_wait(agent *a, daruma_ms ms); /* then what was set out before is done again */
 void flow_finish(agent *a, agent_result r);
@@ -232,8 +231,6 @@ agent_failure router_judge_model(agent *a, const daruma_evidence *ev, daruma_str
 agent_failure router_judge_tool(agent *a, const agent_tool *t, const daruma_step *step);
 daruma_str router_type(const agent_failure *f); /* its name in events */
 const agent_tool *router_tool(const agent *a, daruma_str name);
-bool router_is_safe(const agent_tool *t); /* may be called twice */
-daruma_ms router_delay(const agent_retry *r, uint32_t done, daruma_ms advice);
 void router_keep(agent *a, const agent_failure *f); /* a->failure = a copy */
 /* A model, the planner or the classifier failed, or a tool whose severity was said. */
 void router_route(agent *a, agent_step *s);
@@ -251,7 +248,6 @@ void traj_partial(const agent *a, daruma_buf *out);   /* what there is, for peop
 void traj_put(const agent *a, convo *c, size_t from); /* steps from there on; c->full without memory */
 /* Of all that the model sees of the first steps, and of the tools: it changes when any of it does. */
 uint64_t traj_mark(const agent *a, size_t nsteps, daruma_arena *room);
-int64_t traj_chars(const agent *a);
 void traj_tools(const agent *a, convo *c); /* c->full without memory */
 daruma_str traj_wire_name(const agent *a, daruma_str name, daruma_arena *room);
 
@@ -284,7 +280,6 @@ void adapt_do(agent *a); /* what was proposed last */
 void plan_ask_classes(agent *a);
 void plan_ask(agent *a);
 void plan_answered(agent *a, daruma_str text);
-void plan_begin_step(agent *a);
 void plan_step_done(agent *a, daruma_str output);
 void plan_context(const agent *a, daruma_buf *out); /* what the model is told of its step */
 bool plan_offers(const agent *a, size_t tool);      /* may the model call that tool now? */

@@ -303,7 +303,7 @@ static void keep_plan(agent *a, const agent_plan *p)
     a->plan = (agent_plan){steps, p->n};
 }
 
-void plan_begin_step(agent *a)
+static void plan_begin_step(agent *a)
 {
     const agent_plan_step *s = &a->plan.steps[a->plan_at];
     daruma_buf b = log_open(a, "plan_step");

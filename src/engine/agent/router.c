@@ -45,7 +45,7 @@ const agent_tool *router_tool(const agent *a, daruma_str name)
     return NULL;
 }
 
-bool router_is_safe(const agent_tool *t)
+bool agent_tool_is_safe(const agent_tool *t)
 {
     unsigned traits = t ? t->about.traits : 0;
     return (traits & DARUMA_TOOL_KNOWN) && (traits & (DARUMA_TOOL_READS | DARUMA_TOOL_WRITES | DARUMA_TOOL_NOTES)) &&
@@ -133,7 +133,7 @@ void router_keep(agent *a, const agent_failure *f)
 
 /* How long is waited before the next try, when `done` were made. What the failing side advises wins when it is longer.
  */
-daruma_ms router_delay(const agent_retry *r, uint32_t done, daruma_ms advice)
+static daruma_ms router_delay(const agent_retry *r, uint32_t done, daruma_ms advice)
 {
     daruma_ms d = r->delay;
     uint32_t steps = done > 0 ? done - 1 : 0;
@@ -177,7 +177,7 @@ bool router_again(agent *a, agent_step *s)
     daruma_ms delay = router_delay(&r, done, a->failure.advice), left = limits_time_left(a);
     /* A call that may have had an effect is not made twice. */
     if (done >= r.attempts || delay > AGENT_WAIT_MS_MAX || (left >= 0 && delay >= left) ||
-        (s && s->lost && !router_is_safe(t)))
+        (s && s->lost && !agent_tool_is_safe(t)))
         return false;
     tell_retry(a, &a->failure, done, r.attempts, delay);
     a->recovering = true;

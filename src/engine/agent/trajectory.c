@@ -303,7 +303,7 @@ bool agent_view(const agent *a, daruma_arena *room, convo *ret)
     return !c.full && !room->full && !task.full;
 }
 
-int64_t traj_chars(const agent *a)
+static int64_t traj_chars(const agent *a)
 {
     int64_t n = 0;
     for (size_t i = 0; i < a->nsteps; i++)
@@ -440,7 +440,7 @@ void traj_partial(const agent *a, daruma_buf *out)
     for (size_t i = 0; i < a->nsteps; i++) { /* what may have had its effect is said */
         const agent_step *s = &a->steps[i];
         if (s->kind != AGENT_STEP_CALL || !s->attempts || (s->done && !s->lost) ||
-            router_is_safe(router_tool(a, s->tool)))
+            agent_tool_is_safe(router_tool(a, s->tool)))
             continue;
         BUF_LIT(out, "\n\nWhether the call of ");
         buf_put(out, s->tool);
