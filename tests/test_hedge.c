@@ -54,6 +54,21 @@ static daruma_place model_of(const daruma_health *w, const daruma_target *t, dar
     return (daruma_place){0};
 }
 
+static void a_call_is_first_looked_at_when_it_may_be_hedged(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    daruma_health *w = a_health();
+    takes(w, &p, &t[0], 10); /* a usual time far below the shortest silence that counts */
+    daruma_case c = silent(w, &p, t, 2, 0);
+    assert_int_equal(daruma_case_silence(&c, at(0)).look_in, HEDGE_MS_MIN);
+    assert_int_equal(daruma_case_silence(&c, at(HEDGE_MS_MIN - 1)).look_in, 1);
+    assert_hedges(&c, HEDGE_MS_MIN, 1);
+    c = silent(w, &p, t, 2, 1000);
+    assert_int_equal(daruma_case_silence(&c, at(400)).look_in, HEDGE_MS_MIN); /* the clock went back */
+}
+
 static void a_silent_call_with_nobody_else_goes_on(void **state)
 {
     (void)state;
@@ -681,6 +696,7 @@ static void a_clock_that_goes_back_hedges_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_call_is_first_looked_at_when_it_may_be_hedged),
         cmocka_unit_test(a_silent_call_with_nobody_else_goes_on),
         cmocka_unit_test(a_model_that_nobody_knows_has_its_time),
         cmocka_unit_test(what_is_usual_is_learned_of_each_model),

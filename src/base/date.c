@@ -1,6 +1,5 @@
 #include "base/date.h"
 #include "base/str.h"
-#include <stdio.h>
 
 /* Days since 1970-01-01 of a civil date (H. Hinnant's algorithm); year 0..9999. */
 static int64_t days_of(int64_t y, int64_t m, int64_t d)
@@ -153,6 +152,13 @@ int64_t date_duration(daruma_str s, size_t *used)
     return done == 0 || (!used && done != s.n) ? -1 : total;
 }
 
+/* The last two digits of `v`. */
+static void put_two(char *to, unsigned v)
+{
+    to[0] = (char)('0' + v / 10 % 10);
+    to[1] = (char)('0' + v % 10);
+}
+
 void date_write(int64_t wall, char out[21])
 {
     int64_t days = wall / 86400, rest = wall % 86400;
@@ -160,8 +166,14 @@ void date_write(int64_t wall, char out[21])
     int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365, doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
     int64_t mp = (5 * doy + 2) / 153, d = doy - (153 * mp + 2) / 5 + 1, m = mp + (mp < 10 ? 3 : -9);
     int64_t y = yoe + era * 400 + (m <= 2);
-    snprintf(out, 21, "%04u-%02u-%02uT%02u:%02u:%02uZ", (unsigned)y % 10000, (unsigned)m % 100, (unsigned)d % 100,
-             (unsigned)(rest / 3600) % 100, (unsigned)(rest % 3600 / 60) % 100, (unsigned)(rest % 60) % 100);
+    memcpy(out, "0000-00-00T00:00:00Z", 21);
+    put_two(out, (unsigned)y / 100);
+    put_two(out + 2, (unsigned)y);
+    put_two(out + 5, (unsigned)m);
+    put_two(out + 8, (unsigned)d);
+    put_two(out + 11, (unsigned)(rest / 3600));
+    put_two(out + 14, (unsigned)(rest % 3600 / 60));
+    put_two(out + 17, (unsigned)(rest % 60));
 }
 
 void date_say(int64_t wall, char out[20])

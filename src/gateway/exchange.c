@@ -37,21 +37,25 @@ static exchange *exchange_take(gateway *g)
 {
     exchange *x = g->idle;
     if (x) {
-        uv_timer_t timer = x->timer;
+        uv_timer_t timer = x->timer; /* the loop points to where it is */
+        daruma_ms rings_at = x->rings_at;
         g->idle = x->next_idle;
         g->nidle--;
         memset(x, 0, sizeof *x);
-        x->timer = timer; /* stopped: nothing in the loop points to it but its handle queue, which is untouched */
+        x->timer = timer;
+        x->rings_at = rings_at;
     } else {
         x = calloc(1, sizeof *x + session_bytes());
         if (!x)
             return NULL;
         uv_timer_init(g->loop, &x->timer);
         uv_unref((uv_handle_t *)&x->timer);
+        x->rings_at = -1;
     }
     _Static_assert(sizeof(exchange) % _Alignof(max_align_t) == 0, "the session behind it is aligned");
     x->session = (session *)(x + 1);
     x->timer.data = x;
+    x->due = -1;
     x->g = g;
     g->active++;
     return x;
@@ -65,8 +69,7 @@ static void timer_closed(uv_handle_t *h)
 static void exchange_give_back(exchange *x)
 {
     gateway *g = x->g;
-    if (x->timer_on)
-        uv_timer_stop(&x->timer);
+    x->due = -1;
     setup_drop(x->s);
     g->active--;
     if (g->nidle < EXCHANGES_KEPT && !g->draining) {
@@ -90,26 +93,34 @@ void exchange_free_idle(gateway *g)
 
 /* ---- what the driver wants ---- */
 
+static void ring_at(exchange *x, daruma_ms at)
+{
+    daruma_ms now = (daruma_ms)uv_now(x->g->loop);
+    uv_timer_start(&x->timer, timer_fired, at > now ? (uint64_t)(at - now) : 0, 0);
+    x->rings_at = at;
+}
+
 static void timer_fired(uv_timer_t *t)
 {
     exchange *x = t->data;
-    x->timer_on = false;
-    gateway_drive(x->g);
-    session_clock(x->session);
+    x->rings_at = -1;
+    if (x->due > (daruma_ms)uv_now(x->g->loop)) {
+        ring_at(x, x->due);
+    } else if (x->due >= 0) {
+        x->due = -1;
+        gateway_drive(x->g);
+        session_clock(x->session);
+    }
 }
 
+/* A timer that rings too soon is not moved: most requests are over before it does, and the next one, which gets the
+ * same exchange, finds it running. */
 static void on_timer(void *user, daruma_ms at)
 {
     exchange *x = user;
-    if (at < 0) {
-        if (x->timer_on)
-            uv_timer_stop(&x->timer);
-        x->timer_on = false;
-        return;
-    }
-    daruma_ms now = (daruma_ms)uv_now(x->g->loop);
-    uv_timer_start(&x->timer, timer_fired, at > now ? (uint64_t)(at - now) : 0, 0);
-    x->timer_on = true;
+    x->due = at;
+    if (at >= 0 && (x->rings_at < 0 || x->rings_at > at))
+        ring_at(x, at);
 }
 
 static void on_head(void *user, const drive_answer *answer)
@@ -486,11 +497,11 @@ void exchange_begin(gateway *g, call *c)
                          .body = c->body,
                          .arena = c->arena,
                          .options = &x->s->options,
-                         .safe = method_is_safe(c->head.method) || passing_is_cheap(c->head.path),
+                         .safe = method_is_safe(c->head.method) || (!x->d && passing_is_cheap(c->head.path)),
                          .head_only = str_eq(c->head.method, S("HEAD")),
                          .credential = x->credential,
                          .waits = -1,
-                         .speaks = head_dialect(&c->head),
+                         .speaks = x->d ? x->d : head_dialect(&c->head),
                          .refused = ours         ? came_back(&loop)
                                     : x->passing ? passing_refused(x->passing, c->arena)
                                                  : NULL,

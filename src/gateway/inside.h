@@ -117,7 +117,8 @@ struct exchange {
     session *session; /* behind this struct */
     const dialect *d; /* of the path; NULL: nobody's */
     uv_timer_t timer;
-    bool timer_on;
+    daruma_ms due;       /* the session wants to be called then; -1: never */
+    daruma_ms rings_at;  /* when `timer` does, perhaps sooner; -1: it is stopped */
     int status;          /* that went to the client, 0 none yet */
     uint64_t credential; /* hash of what the client showed */
     uint64_t tenant;     /* the same keyed, 0 not asked for yet */

@@ -567,10 +567,11 @@ static daruma_ms renamed(daruma_case *c, daruma_ms wait, daruma_moment at)
 static daruma_ms shortened(daruma_case *c, daruma_ms wait, daruma_moment at)
 {
     daruma_ms own = ms_since(at.now, c->due);
-    bool well = c->policy->health && choice_pick(c, at.now) >= 0;
-    if (c->policy->health && !well && wait > 0)
+    if (wait <= 0 || !c->policy->health)
+        return wait;
+    if (choice_pick(c, at.now) < 0)
         return renamed(c, wait, at);
-    if (own >= wait || !well)
+    if (own >= wait)
         return wait;
     daruma_ms apart = spread(wait, &c->policy->kinds[c->attempts ? c->last : DARUMA_SERVER_ERROR].backoff, at.dice);
     daruma_ms soon = own > apart ? own : apart;

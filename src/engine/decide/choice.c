@@ -372,10 +372,10 @@ int choice_left(const daruma_case *c, daruma_ms now)
 {
     int n = 0;
     for (int i = 0; i < choice_count(c); i++) {
-        bool seen = c->spoiled[i] || !choice_well(c, i, now);
+        bool seen = c->spoiled[i];
         for (int j = 0; j < choice_count(c) && !seen; j++)
             seen = c->targets[j].model_id == c->targets[i].model_id && (j < i || c->calls[j]);
-        n += !seen;
+        n += !seen && choice_well(c, i, now);
     }
     return n;
 }

@@ -85,7 +85,7 @@ daruma_condition daruma_health_look(const daruma_health *w, const daruma_target 
     daruma_condition h = {0};
     for (int part = 0; part < PARTS; part++) {
         const place *p = place_look(w, t, part);
-        if (!p)
+        if (!p || (!p->cool_ms && !p->breaker.open_until)) /* unknown, or well: nearly always */
             continue;
         daruma_ms cooled = cool_in(p, now), in = later(cooled, probed_in(p, now));
         in = later(in, daruma_breaker_opens_in(&p->breaker, now));

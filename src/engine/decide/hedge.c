@@ -155,6 +155,11 @@ daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
     daruma_silence s = {.act = DARUMA_SILENCE_WAIT, .look_in = -1, .target = -1};
     if (!may_hedge(c, at.now))
         return s;
+    daruma_ms out = ms_since(c->sent_at, at.now);
+    if (out < HEDGE_MS_MIN && !c->begun && !c->beside.out) { /* most calls are answered before anybody looks */
+        s.look_in = HEDGE_MS_MIN - out;
+        return s;
+    }
     silent_call first = look_at(c, false, at.now), n = c->beside.out ? look_at(c, true, at.now) : first;
     note(c, at.now);
     int other = choice_beside(c, at.now);

@@ -140,8 +140,7 @@ static void send_now(session *x, int target)
         session_failed(x, &ev);
         return;
     }
-    hedge_look(x);
-    session_timer(x);
+    hedge_look(x); /* arms the timer */
 }
 
 static void send_to(session *x, int target)

@@ -145,40 +145,51 @@ static void then(session *x, void *data)
     drop(data);
 }
 
-void whole_ended(session *x)
+/* Work that may be done beside the loop. False: there is no memory for that. */
+static bool whole_beside(session *x, const whole *first, size_t bytes)
 {
     static const drive_work answers = {.work = do_whole, .then = then, .drop = drop},
                             short_answers = {.work = do_whole, .then = then, .drop = drop, .brief = true};
-    const drive_rooms *rooms = x->v->rooms;
-    whole *w = rooms->take(sizeof *w);
-    if (!w || !rooms->open(&w->room, 0, ANSWER_ARENA_BYTES_MAX)) {
-        rooms->give(w);
-        relay_fail(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
-        return;
-    }
-    const moved_request *m = x->p != x->d ? x->moved : NULL;
-    w->rooms = rooms;
-    w->from = x->p;
-    w->to = x->d;
-    w->body = buf_str(&x->held);
-    w->renames = m ? m->renames : NULL;
-    w->nrenames = m ? m->nrenames : 0;
-    w->ctx = (write_ctx){.model = x->scan.model, .id = x->kase.id, .wall = session_now(x).wall};
-    w->calls = answer_checks_calls(x);
-    w->test = (answer_test){.rooms = rooms, .was_unfit = session_mend_was_unfit(x)};
-    if (answer_checks_format(x))
-        session_mend_test_format(x, &w->test);
-    if (w->calls)
-        session_mend_test_calls(x, &w->test);
-    size_t bytes = w->body.n + (w->test.unread.n || w->test.unread_format.n ? JOB_BYTES_MIN : 0);
-    if (bytes >= JOB_BYTES_MIN) {
-        hedge_cancel(x); /* this attempt is the answer */
-        w->test.most = CALLS_CHECKED_BYTES_MAX;
-    }
+    whole *w = first->rooms->take(sizeof *w);
+    if (!w)
+        return false;
+    *w = *first;
+    w->test.most = CALLS_CHECKED_BYTES_MAX;
+    hedge_cancel(x); /* this attempt is the answer */
     if (session_work(x, bytes, w->body.n < JOB_BYTES_MIN ? &short_answers : &answers, w)) {
         then(x, w);
-        return;
+        return true;
     }
     x->progress_by = x->look_at = -1;
     session_timer(x); /* heartbeats go on */
+    return true;
+}
+
+void whole_ended(session *x)
+{
+    const moved_request *m = x->p != x->d ? x->moved : NULL;
+    whole w = {.rooms = x->v->rooms,
+               .from = x->p,
+               .to = x->d,
+               .body = buf_str(&x->held),
+               .renames = m ? m->renames : NULL,
+               .nrenames = m ? m->nrenames : 0,
+               .ctx = {.model = x->scan.model, .id = x->kase.id, .wall = session_now(x).wall},
+               .calls = answer_checks_calls(x),
+               .test = {.rooms = x->v->rooms, .was_unfit = session_mend_was_unfit(x)}};
+    if (answer_checks_format(x))
+        session_mend_test_format(x, &w.test);
+    if (w.calls)
+        session_mend_test_calls(x, &w.test);
+    size_t bytes = w.body.n + (w.test.unread.n || w.test.unread_format.n ? JOB_BYTES_MIN : 0);
+    bool opened = w.rooms->open(&w.room, 0, ANSWER_ARENA_BYTES_MAX);
+    if (opened && bytes < JOB_BYTES_MIN) {
+        do_whole(&w);
+        settle(x, &w);
+    } else if (opened && whole_beside(x, &w, bytes)) {
+        return;
+    } else {
+        relay_fail(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
+    }
+    w.rooms->close(&w.room);
 }

@@ -42,11 +42,11 @@ static bool is_foreign(const config *c, daruma_str origin)
     return !is_ours(c, str_from(origin, scheme + 3));
 }
 
-/* A page of another site that shows no Origin: an image, a script, a form that asks with GET. Somebody who follows a
- * link there to what daruma itself answers reads it as if it had been typed, and the page gets nothing of it. */
+/* A page of another site, where it shows no Origin: an image, a script, a form that asks with GET. Somebody who follows
+ * a link there to what daruma itself answers reads it as if it had been typed, and the page gets nothing of it. */
 static bool is_cross_site(const http_head *h)
 {
-    if (http_header(h, S("origin")).n || !str_ieq(http_header(h, S("sec-fetch-site")), S("cross-site")))
+    if (!str_ieq(http_header(h, S("sec-fetch-site")), S("cross-site")))
         return false;
     bool link = str_ieq(http_header(h, S("sec-fetch-mode")), S("navigate")) &&
                 str_ieq(http_header(h, S("sec-fetch-dest")), S("document"));
@@ -72,7 +72,7 @@ bool guard_refuses(gateway *g, call *c)
     daruma_str origin = http_header(&c->head, S("origin")), host = http_header(&c->head, S("host"));
     if (!host_is_loopback(cfg->listen.host))
         return false; /* whoever opened it to a network has other guards, and other names */
-    if ((origin.n && is_foreign(cfg, origin)) || is_cross_site(&c->head)) {
+    if (origin.n ? is_foreign(cfg, origin) : is_cross_site(&c->head)) {
         call_refuse(g, c, REFUSED_ORIGIN, 403, DARUMA_PERMISSION, -1,
                     S("daruma listens on this machine alone and does not answer pages of other sites. Programs that "
                       "are no browser send no Origin. To allow the pages of a site, name its host in daruma's "

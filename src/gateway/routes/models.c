@@ -20,13 +20,14 @@
 bool models_path(const http_head *h, daruma_str *ret_name)
 {
     daruma_str rest = str_from(h->path, 1), segment = str_cut(&rest, '/');
-    bool asks = str_eq(h->method, S("GET")) || str_eq(h->method, S("HEAD"));
+    if (!str_eq(h->method, S("GET")) && !str_eq(h->method, S("HEAD")))
+        return false;
     while (path_is_lead(segment) && rest.n)
         segment = str_cut(&rest, '/');
     *ret_name = rest;
     str_cut(&rest, '/');
     str_cut(&rest, '/'); /* of a name of two words */
-    return asks && str_eq(segment, S("models")) && !rest.n;
+    return str_eq(segment, S("models")) && !rest.n;
 }
 
 /* ---- a list under way ------------------------------------------------------------------- */

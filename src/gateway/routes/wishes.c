@@ -40,7 +40,10 @@ static const daruma_failure *refused(daruma_str name, const char *expects, darum
 /* True for "true", "1", "on", "yes"; `*known` is false for what is neither that nor its opposite. */
 static bool is_on(daruma_str v, bool *known)
 {
-    static const char *const on[] = {"true", "1", "on", "yes"}, *const off[] = {"false", "0", "off", "no", ""};
+    static const char *const on[] = {"true", "1", "on", "yes"}, *const off[] = {"false", "0", "off", "no"};
+    *known = true;
+    if (!v.n) /* it is not there */
+        return false;
     for (size_t i = 0; i < COUNT(on); i++)
         if (str_ieq(v, str_of(on[i])))
             return true;

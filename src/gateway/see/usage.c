@@ -23,20 +23,29 @@ void usage_free(log_file *f)
     free(f);
 }
 
+static void put_name(daruma_buf *b, const char *name)
+{
+    BUF_LIT(b, ",\"");
+    buf_putz(b, name);
+    BUF_LIT(b, "\":");
+}
+
 static void put_text(daruma_buf *b, const char *name, daruma_str text)
 {
     char room[JOIN_ID_MAX * 16];
     daruma_arena a = arena_over(room, sizeof room);
     if (!text.n)
         return;
-    buf_printf(b, ",\"%s\":", name);
+    put_name(b, name);
     buf_json(b, str_sub(daruma_redact(str_sub(text, 0, JOIN_ID_MAX * 4), &a), 0, JOIN_ID_MAX * 2));
 }
 
 static void put_number(daruma_buf *b, const char *name, int64_t v)
 {
-    if (v >= 0)
-        buf_printf(b, ",\"%s\":%lld", name, (long long)v);
+    if (v < 0)
+        return;
+    put_name(b, name);
+    buf_int(b, v);
 }
 
 static void put_target(daruma_buf *b, const daruma_target *t)
@@ -58,7 +67,9 @@ void usage_put(const exchange *x, const drive_result *r, int64_t cost)
         return;
     daruma_moment at = gateway_now(x->g);
     date_write(at.wall, ts);
-    buf_printf(&b, "{\"ts\":\"%s\",\"case\":\"", ts);
+    BUF_LIT(&b, "{\"ts\":\"");
+    buf_putz(&b, ts);
+    BUF_LIT(&b, "\",\"case\":\"");
     buf_hex64(&b, r->case_id);
     BUF_LIT(&b, "\"");
     put_text(&b, "client", client ? client->name : (daruma_str){0});
@@ -70,7 +81,8 @@ void usage_put(const exchange *x, const drive_result *r, int64_t cost)
     if (cost >= 0)
         buf_printf(&b, ",\"cost\":%lld.%09lld", (long long)(cost / 1000000000), (long long)(cost % 1000000000));
     put_number(&b, "status", x->status ? x->status : -1);
-    buf_printf(&b, ",\"outcome\":\"%s\"", daruma_outcome_name(r->outcome));
+    put_name(&b, "outcome");
+    buf_json(&b, str_of(daruma_outcome_name(r->outcome)));
     put_number(&b, "calls", r->attempts);
     put_number(&b, "ms", r->took);
     BUF_LIT(&b, "}\n");
