@@ -64,6 +64,7 @@
 #define HEARTBEAT_EVERY_MS         10000 /* and between them */
 #define HEARTBEATS_SILENT_MAX      60 /* while nothing comes of an answer that has begun: ten minutes, as SDKs wait */
 #define RETRY_ADVICE_MS_MAX        60000 /* longer advice is not worth the client's waiting: x-should-retry false */
+#define ADVICE_DAYS_MAX            32 /* longer advice is a mistake and says nothing: allowances are a month's at most */
 
 #define ADVICE_ROUNDS_MS           1000   /* Retry-After is in whole seconds */
 #define BACKOFF_STEPS_MAX          64     /* growth steps; a delay that doubles meets any cap before */
