@@ -337,6 +337,9 @@ static void advice_is_read_from_headers_and_words(void **state)
          2000},
         {H({S("date"), S("no date")}, {S("retry-after"), S("Thu, 01 Jan 2026 00:00:30 GMT")}), "", 30000},
         {H({S("retry-after"), S("soon")}), "", -1},
+        {H({S("retry-after"), S("2592000")}), "", INT64_C(2592000000)},
+        {H({S("retry-after"), S("999999999")}), "", -1}, /* 31 years */
+        {H({S("retry-after"), S("999999999")}), "Please try again in 11.054s.", 11054},
         {H({S("x-ratelimit-remaining-requests"), S("5")}, {S("x-ratelimit-reset-requests"), S("1s")},
            {S("x-ratelimit-remaining-tokens"), S("0")}, {S("x-ratelimit-reset-tokens"), S("6m0s")}),
          "", 360000},

@@ -219,6 +219,58 @@ static void an_outage_of_everybody_is_waited_for(void **state)
     end(&o);
 }
 
+/* The client has a part of an answer whose rest is waited for, when another request is told of a wait that is too long.
+ */
+static void behind_a_part_of_an_answer_stands_an_error_and_no_message_of_ours(void **state)
+{
+    (void)state;
+    static const char *const dialects[] = {"openai", "openai-responses"};
+    static const char asked[] =
+        "{\"model\":\"m\",\"stream\":true,\"%s\":[{\"role\":\"user\",\"content\":\"hello\"}],\"tools\":[{\"type\":"
+        "\"function\",\"name\":\"look\",\"function\":{\"name\":\"look\",\"parameters\":{\"type\":\"object\"}}}]}";
+    static const char *const parts[] = {
+        "data: {\"id\":\"a\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{\"role\":"
+        "\"assistant\",\"content\":\"the first part of an answer\"}}]}\n\n",
+        "event: response.created\ndata: "
+        "{\"type\":\"response.created\",\"sequence_number\":0,\"response\":{\"id\":\"r\","
+        "\"object\":\"response\",\"status\":\"in_progress\",\"output\":[]}}\n\n"
+        "event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"sequence_number\":1,"
+        "\"item_id\":\"m\",\"output_index\":0,\"content_index\":0,\"delta\":\"the first part of an answer\"}\n\n"};
+    for (int d = 0; d < 2; d++) {
+        char what[256], body[512];
+        snprintf(what, sizeof what, "{\"dialect\":\"%s\",\"targets\":[{\"name\":\"only\",\"model\":\"m1\"}]}",
+                 dialects[d]);
+        snprintf(body, sizeof body, asked, d ? "input" : "messages");
+        seen o = begin(daruma_memory_new(), what, body);
+        daruma_call_head(o.s, o.call, 200, "content-type: text/event-stream\r\n", 33);
+        daruma_call_bytes(o.s, o.call, parts[d], strlen(parts[d]));
+        carry_out(&o);
+        for (int64_t failed = -1; !o.over && o.call != failed;) {
+            failed = o.call;
+            daruma_call_failed(o.s, failed, "reset");
+            carry_out(&o);
+        }
+        assert_false(o.over);
+        seen other = {.m = o.m, .most = -1, .now = o.now};
+        other.s = daruma_session_open(o.m, NULL, what, strlen(what), body, strlen(body), NULL, 0);
+        carry_out(&other);
+        while (!strstr(other.did, "send"))
+            wait_for_it(&other);
+        says(&other, 429, "retry-after: 300\r\n", "{\"error\":{\"message\":\"Rate limit reached\"}}");
+        assert_true(other.over);
+        time_is(&o, other.now);
+        while (!o.over)
+            wait_for_it(&o);
+        assert_non_null(strstr(o.bytes, "the first part of an answer"));
+        assert_null(strstr(o.bytes, "[daruma]"));
+        assert_non_null(strstr(o.bytes, "error"));
+        assert_string_equal(daruma_session_outcome(o.s), "degraded");
+        daruma_session_free(other.s);
+        free(other.bytes);
+        end(&o);
+    }
+}
+
 static void a_secret_that_a_provider_repeats_is_taken_out(void **state)
 {
     (void)state;
@@ -649,6 +701,7 @@ int main(void)
         cmocka_unit_test(the_body_goes_out_with_the_name_of_the_target),
         cmocka_unit_test(who_is_limited_is_left_for_another),
         cmocka_unit_test(an_outage_of_everybody_is_waited_for),
+        cmocka_unit_test(behind_a_part_of_an_answer_stands_an_error_and_no_message_of_ours),
         cmocka_unit_test(a_secret_that_a_provider_repeats_is_taken_out),
         cmocka_unit_test(a_slow_reader_pauses_the_call_and_loses_nothing),
         cmocka_unit_test(a_reader_that_stops_and_goes_on_hears_that_it_may),

@@ -64,6 +64,7 @@
 #define HEARTBEAT_EVERY_MS         10000 /* and between them */
 #define HEARTBEATS_SILENT_MAX      60 /* while nothing comes of an answer that has begun: ten minutes, as SDKs wait */
 #define RETRY_ADVICE_MS_MAX        60000 /* longer advice is not worth the client's waiting: x-should-retry false */
+#define ADVICE_DAYS_MAX            32 /* longer advice is a mistake and says nothing: allowances are a month's at most */
 
 #define ADVICE_ROUNDS_MS           1000   /* Retry-After is in whole seconds */
 #define BACKOFF_STEPS_MAX          64     /* growth steps; a delay that doubles meets any cap before */
@@ -95,6 +96,7 @@
 #define ALONE_MS_MIN               500 /* between two calls to what seems to be down, for those who have nobody else */
 #define ALONE_LOOK_MS              200 /* who is short of time looks again after this whether it is back */
 #define REST_MS_MAX                30000 /* the longest rest that nobody named: what is back is noticed within it */
+#define REST_TOLD_TIMES            2     /* in a row that "come again in 0 s" is believed: some say so to everybody */
 #define PACE_MS_MAX                20000 /* until a stated limit ends, to be waited for: some state when all of it is back */
 #define HEARSAY_REST_MS_MAX        5000 /* ... of which words alone speak: the next request finds out more */
 #define HEDGE_MS_MIN               250 /* of silence before another is asked: less is noise, of the network and of this machine */

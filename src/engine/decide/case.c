@@ -93,6 +93,15 @@ static daruma_ms wait_at_most(const daruma_case *c, daruma_ms wait, daruma_ms no
     return most < ALONE_MS_MIN ? 2 * most : most;
 }
 
+/* The same of a wait for target `to` before a repeat: what the provider named of it stands. */
+static daruma_ms cut_wait(const daruma_case *c, const daruma_failure *f, int to, daruma_ms wait, daruma_ms now)
+{
+    daruma_ms named = choice_look(c, to, now).named_in, cut = wait_at_most(c, wait, now);
+    if (to == c->target && f->wait > named)
+        named = f->wait;
+    return cut > named ? cut : named < wait ? named : wait;
+}
+
 /* What is still to be waited. A clock that went back does not make it longer than any wait. */
 static daruma_ms to_wait(const daruma_case *c, daruma_ms now)
 {
@@ -353,8 +362,8 @@ static bool climb(daruma_case *c, const daruma_failure *f, size_t forwarded, dar
         if (sends && to < 0)
             continue;
         daruma_ms own = 0, wait = sends ? delay(c, g, f, to, at, &own) : 0;
-        if (sends && wait > 0 && f->wait <= 0 && c->policy->health && choice_look(c, to, at.now).named_in == 0) {
-            wait = wait_at_most(c, wait, at.now);
+        if (sends && wait > 0 && c->policy->health) {
+            wait = cut_wait(c, f, to, wait, at.now);
             own = own < wait ? own : wait;
         }
         if ((g->needs & ~have(c, g, f, forwarded, to, wait, at.now)) != 0)
@@ -532,6 +541,10 @@ static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
         if (spare > 0 && wait > spare)
             wait = spare;
         last = spare < 0 ? -1 : last;
+    }
+    if (first >= 0 && back.named_in > 0 && back.named_in < wait && wait > longest_wait(c, at.now)) {
+        daruma_ms most = longest_wait(c, at.now); /* more than the provider named is our own guess */
+        wait = back.named_in > most ? back.named_in : most;
     }
     if (first >= 0 && !c->calls[first] && wait == back.alone_in && is_in_vain(c, first, back.named_in, at.now)) {
         if (health_may_ask(c->health, &c->targets[first], at.now))

@@ -291,6 +291,15 @@ static daruma_ms rest_ms(kind_rest how, uint32_t strikes, const daruma_backoff *
     return ms < REST_MS_MAX ? ms : REST_MS_MAX;
 }
 
+/* How long a place rests that was told to wait so long (-1: it was not said). Who says "at once", or names some
+ * milliseconds, and refuses each time all the same, is believed for a few times in a row. */
+static daruma_ms rest_of(kind_rest how, daruma_ms said, uint32_t strikes, const daruma_backoff *b, uint64_t dice)
+{
+    bool told = said >= 0, believed = told && (how != REST_SLOWS || strikes <= REST_TOLD_TIMES);
+    daruma_ms grown = believed ? 0 : rest_ms(how, told ? strikes - REST_TOLD_TIMES : strikes, b, dice);
+    return grown > said ? grown : said;
+}
+
 static void rest(daruma_health *w, const daruma_target *t, const daruma_failure *f, uint64_t witness, daruma_ms sent_at,
                  const daruma_backoff *b, daruma_moment at)
 {
@@ -306,12 +315,15 @@ static void rest(daruma_health *w, const daruma_target *t, const daruma_failure 
         p->witness = witness;
     if (k->rest == REST_REFUSED && !named && alone && f->sure < k->rest_sure && !p->cool_ms)
         return; /* it may be about that request only */
-    if (p->strikes < UINT32_MAX && (p->probe_until || cool_in(p, at.now) == 0))
-        p->strikes++; /* answers that were under way when it began to rest are no news */
-    daruma_ms ms = named || f->wait == 0 ? f->wait : rest_ms(k->rest, p->strikes, b, at.dice);
+    bool news = p->probe_until || (cool_in(p, at.now) == 0 && (!p->strikes || sent_at >= p->struck_at));
+    if (news && p->strikes < UINT32_MAX) { /* answers that were under way when it began to rest are none */
+        p->strikes++;
+        p->struck_at = at.now;
+    }
+    daruma_ms ms = rest_of(k->rest, f->wait, p->strikes, b, at.dice);
     if (f->hearsay && ms > HEARSAY_REST_MS_MAX)
         ms = HEARSAY_REST_MS_MAX;
-    cool(w, p, f->kind, ms, named && !f->hearsay, sent_at, at.now);
+    cool(w, p, f->kind, ms, named && ms <= f->wait && !f->hearsay, sent_at, at.now);
 }
 
 /* Was no connection made? Then it is nothing that a model could do. */

@@ -34,7 +34,8 @@ typedef struct place {
     daruma_ms cool_from;          /* when the call went out that made it rest */
     daruma_ms probe_until;        /* it has rested and one call finds out whether it is well; 0: none does */
     uint64_t witness;             /* the case that was refused here, 0 none; a second one makes it rest */
-    uint32_t strikes;             /* rests in a row without a success between them */
+    uint32_t strikes;             /* rests in a row without a success between them ... */
+    daruma_ms struck_at;          /* ... and when the newest began; meaningless while there are none */
     bool named;                   /* the provider said how long */
     bool unreached;               /* providers: the newest failure was that no connection was made */
     daruma_breaker breaker;       /* lanes, models and providers */

@@ -175,7 +175,7 @@ static void nobody_well(session *x, daruma_admission a, daruma_moment at)
                           "that may be called speaks another dialect.");
         x->failed_body = (daruma_str){0};
     }
-    finish_failed(x);
+    session_give_up(x); /* it may have been waited with the rest of an answer */
 }
 
 void session_attempt(session *x)

@@ -534,5 +534,7 @@ void finish_comment(session *x, daruma_outcome o);
 void finish_failed(session *x); /* answers with x->failure, as on_failure says */
 /* A stream that has begun ends with the dialect's error event. */
 void finish_interrupted(session *x);
+/* The one of the two that fits: who has a part of an answer gets no message in the model's place behind it. */
+void session_give_up(session *x);
 
 #endif

@@ -411,6 +411,14 @@ static size_t gone_out(const session *x)
     return x->forwarded ? x->forwarded : x->mode == ANSWER_PASSED;
 }
 
+void session_give_up(session *x)
+{
+    if (gone_out(x))
+        finish_interrupted(x);
+    else
+        finish_failed(x);
+}
+
 static void settle(session *x)
 {
     switch (x->remedy.act) {
@@ -424,10 +432,8 @@ static void settle(session *x)
     case DARUMA_STOP:
         if (x->remedy.remedy == DARUMA_REMEDY_STOP_PARTIAL && x->steer)
             finish_partial(x);
-        else if (gone_out(x))
-            finish_interrupted(x);
         else
-            finish_failed(x);
+            session_give_up(x);
         break;
     }
 }

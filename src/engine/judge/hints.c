@@ -414,21 +414,27 @@ static daruma_moment their_time(const daruma_evidence *ev, daruma_moment at)
     return at;
 }
 
+/* A wait as it was stated, -1 when nobody can mean it. */
+static daruma_ms sane(daruma_ms ms)
+{
+    return ms <= ADVICE_DAYS_MAX * INT64_C(86400000) ? ms : -1;
+}
+
 daruma_ms hints_wait(const daruma_evidence *ev, const said *s, const daruma_str *texts, size_t ntexts, daruma_moment at)
 {
     daruma_ms ms = -1;
     bool heads = ev->nheaders && ev->status / 100 != 2; /* those of an answer are not about its failure */
     at = their_time(ev, at);
-    if (heads && (ms = explicit_header(ev, at)) >= 0)
+    if (heads && (ms = sane(explicit_header(ev, at))) >= 0)
         return ms;
-    if (s->wait >= 0)
+    if (sane(s->wait) >= 0)
         return s->wait;
     for (size_t i = 0; i < ntexts; i++)
-        if ((ms = text_wait(texts[i], at)) >= 0)
+        if ((ms = sane(text_wait(texts[i], at))) >= 0)
             return ms;
-    if (heads && (ms = exhausted_reset(ev, at)) >= 0)
+    if (heads && (ms = sane(exhausted_reset(ev, at))) >= 0)
         return ms;
-    return until(s->reset_wall, at);
+    return sane(until(s->reset_wall, at));
 }
 
 daruma_ms daruma_advice(const daruma_evidence *ev, daruma_moment at)
