@@ -138,8 +138,8 @@ function listening(pair) {
 const failing = (n) => ({
   messages: [
     { role: "user", content: `say it ${n}` },
-    { role: "assistant", content: null, tool_calls: Array.from({ length: 8 }, (_, i) => ({ id: `c${n}-${i}`, type: "function", function: { name: `read_${i}`, arguments: `{"path":"/${n}/${i}"}` } })) },
-    ...Array.from({ length: 8 }, (_, i) => ({ role: "tool", tool_call_id: `c${n}-${i}`, content: `Error: ENOENT: no such file or directory, open '/${n}/${i}'` })),
+    { role: "assistant", content: null, tool_calls: Array.from({ length: 24 }, (_, i) => ({ id: `c${n}-${i}`, type: "function", function: { name: `read_${i}`, arguments: `{"path":"/${n}/${i}"}` } })) },
+    ...Array.from({ length: 24 }, (_, i) => ({ role: "tool", tool_call_id: `c${n}-${i}`, content: `Error: ENOENT: no such file or directory, open '/${n}/${i}'` })),
   ],
 });
 
@@ -161,7 +161,7 @@ seen("at 200 events a second a recovery is on it within half a second of its eve
     await until("there is a listener more", async () => (await pair.status()).events.listeners === 2);
     const began = Date.now(), end = began + 6000;
     for (; Date.now() < end; await sleep(50)) {
-      while (asked.length < ((Date.now() - began) / 1000) * 120) asked.push(asked.length % 3 ? question(pair, asked.length % 3 === 1 ? dialects.anthropic : dialects.gemini, { text: "say it" }) : question(pair, d, { more: failing(asked.length) })); // each provider has a budget of retries
+      while (asked.length < ((Date.now() - began) / 1000) * 45) asked.push(asked.length % 3 ? question(pair, asked.length % 3 === 1 ? dialects.anthropic : dialects.gemini, { text: "say it" }) : question(pair, d, { more: failing(asked.length) })); // each provider has a budget of retries
     }
     await Promise.all(asked);
     const over = heard.all.filter((e) => e.event === "error_recovery_success"), rate = heard.all.filter((e) => e.at < end).length / 6;
@@ -170,7 +170,7 @@ seen("at 200 events a second a recovery is on it within half a second of its eve
     const shown = await page.evaluate(() => window.shown);
     const late = over.map((e) => (shown[e.case] ?? Infinity) - e.at).sort((a, b) => a - b);
     console.log(`# page: ${late.length} recoveries at ${Math.round(rate)} events a second: half of them shown within ${late[late.length >> 1]} ms, 95 of 100 within ${late[Math.floor(late.length * 0.95)]} ms, the last ${late.at(-1)} ms`);
-    assert.ok(rate >= 200 && late.length >= 40, `${late.length} recoveries, ${rate} events a second`);
+    assert.ok(rate >= 200 && late.length >= 30, `${late.length} recoveries, ${rate} events a second`);
     assert.ok(late[0] >= -5, "it was shown before it happened");
     assert.ok(late[Math.floor(late.length * 0.95)] < 500, `${late}`);
   }));
