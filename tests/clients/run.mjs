@@ -56,7 +56,7 @@ const wanted = process.argv.slice(apart.length ? 3 : 2);
 const all = apart.length ? apart : [...wire, ...scenarios]; // the longest first
 const chosen = all.filter((s) => !wanted.length || wanted.some((w) => s.name.includes(w)));
 const dir = mkdtempSync(join(tmpdir(), "daruma-clients-"));
-const queue = [...chosen];
+const queue = chosen.filter((s) => !s.alone), alone = chosen.filter((s) => s.alone); // what is timed is not run beside others
 const late = [];
 let failed = 0, told = 0, dead = false;
 
@@ -89,6 +89,10 @@ async function work(n) {
   const pair = await startPair(own);
   try {
     for (let s; !dead && (s = queue.shift()); ) {
+      if (s.skip) {
+        console.log(`ok ${++told} - ${s.name} # SKIP ${s.skip}`);
+        continue;
+      }
       const began = Date.now();
       let problem = await play(pair, s);
       if (problem) await sleep(300); // one that is dying says why
@@ -96,9 +100,9 @@ async function work(n) {
       if (obituary) problem ??= new Error("a program died");
       const why = problem && `${problem.stack ?? problem}\n${obituary}`.replace(/^/gm, "# ");
       dead ||= / chaos .* died:/.test(obituary);
-      if (problem && !obituary && !s.alone && late.length < LATE_MAX) {
-        late.push({ ...s, alone: true }); // beside others on a busy machine it may have been too slow: nothing died
-        console.log(`# ${s.name}: failed beside others, and is run again alone (${Date.now() - began} ms)\n${why}`);
+      if (problem && !obituary && !s.again && late.length < LATE_MAX) {
+        late.push({ ...s, alone: true, again: true }); // on a busy machine it may have been too slow: nothing died
+        console.log(`# ${s.name}: failed${s.alone ? "" : " beside others"}, and is run again alone (${Date.now() - began} ms)\n${why}`);
         continue;
       }
       if (problem) failed++;
@@ -114,8 +118,10 @@ console.log(`1..${chosen.length}`);
 for (const s of chosen) await s.prepare?.(); // what would hold up the others
 try {
   await Promise.all(Array.from({ length: Math.min(PAIRS, chosen.length) }, (_, n) => work(n)));
-  queue.push(...late);
+  queue.push(...alone);
   if (queue.length) await work(PAIRS);
+  queue.push(...late);
+  if (queue.length) await work(PAIRS + 1);
 } finally {
   rmSync(dir, { recursive: true, force: true });
 }

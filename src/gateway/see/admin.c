@@ -16,6 +16,14 @@ static void put_count(daruma_buf *b, const char *name, uint64_t v)
     buf_printf(b, ":%llu,", (unsigned long long)v);
 }
 
+static void put_word(daruma_buf *b, const char *name, const char *words)
+{
+    buf_json(b, str_of(name));
+    buf_putc(b, ':');
+    buf_json(b, str_of(words));
+    buf_putc(b, ',');
+}
+
 /* Takes the comma after the last member away again. */
 static void close_object(daruma_buf *b)
 {
@@ -283,9 +291,26 @@ static void answer_events(gateway *g, call *c)
         events_subscribe(g->events, c);
 }
 
+/* Appends the plain words for each kind of failure and each remedy, as data of the page: the page has no list of its
+ * own. */
+static void put_words(daruma_buf *b)
+{
+    BUF_LIT(b, "<script type=\"application/json\" id=\"words\">{");
+    for (int k = 0; k < DARUMA_KINDS; k++)
+        put_word(b, daruma_kind_name((daruma_kind)k), daruma_kind_words((daruma_kind)k));
+    for (int r = 1; r < DARUMA_REMEDIES; r++)
+        put_word(b, daruma_remedy_name((daruma_remedy_kind)r), daruma_remedy_words((daruma_remedy_kind)r));
+    for (int n = 1; n < DARUMA_NETS; n++)
+        put_word(b, daruma_net_name((daruma_net)n), daruma_net_words((daruma_net)n));
+    b->n--;
+    BUF_LIT(b, "}</script>\n");
+}
+
 /* It holds nothing but itself, asks nobody but us, and whoever opens it shows the admin token for the rest. */
 static void answer_page(call *c)
 {
+    daruma_buf words = buf_in(c->arena);
+    put_words(&words);
     daruma_header h[] = {{S("content-type"), S("text/html; charset=utf-8")},
                          {S("cache-control"), S("no-store")},
                          {S("content-security-policy"),
@@ -293,8 +318,9 @@ static void answer_page(call *c)
                             "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")},
                          {S("x-content-type-options"), S("nosniff")},
                          {S("referrer-policy"), S("no-referrer")}};
-    call_head(c, 200, h, COUNT(h), (int64_t)sizeof page);
+    call_head(c, 200, h, COUNT(h), (int64_t)(sizeof page + words.n));
     call_write(c, (daruma_str){(const char *)page, sizeof page});
+    call_write(c, buf_str(&words));
     call_end(c);
 }
 

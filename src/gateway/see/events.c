@@ -64,15 +64,16 @@ void events_emit(event_log *l, const daruma_event *e)
 {
     char text[EVENT_LINE_MAX];
     if (events_are_read(l)) {
-        daruma_buf b = buf_over(text + 6, sizeof text - 8);
+        daruma_buf b = buf_over(text, sizeof text);
+        buf_printf(&b, "id: %lld\ndata: ", (long long)e->at.now); /* `ts` has seconds; a page needs to know how long */
+        size_t before = b.n;
         daruma_event_write(e, &b);
+        buf_putc(&b, '\n'); /* the line's own newline and this one end the event */
         if (b.full) {
             l->too_long++;
         } else {
-            l->written += log_file_put(&l->file, buf_str(&b), e->at.wall);
-            memcpy(text, "data: ", 6);
-            text[6 + b.n] = '\n'; /* the line's own newline and this one end the event */
-            tell_subscribers(l, (daruma_str){text, b.n + 7});
+            l->written += log_file_put(&l->file, str_sub(buf_str(&b), before, b.n - before - 1), e->at.wall);
+            tell_subscribers(l, buf_str(&b));
         }
     }
     if (l->terminal.fd >= 0) {
