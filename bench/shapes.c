@@ -365,6 +365,13 @@ static void put_item(daruma_buf *out, const char *item, unsigned n)
     }
 }
 
+/* What a buffer did not need is no memory of the request. */
+static void give_back(daruma_buf *b)
+{
+    if (b->p + b->cap == b->arena->beg)
+        b->arena->beg = b->p + b->n;
+}
+
 static daruma_str body_of(const shape *s, int wire, size_t bytes, daruma_arena *a)
 {
     daruma_buf b = buf_in(a);
@@ -372,6 +379,7 @@ static daruma_str body_of(const shape *s, int wire, size_t bytes, daruma_arena *
     for (unsigned n = 0; b.n < bytes; n++)
         put_item(&b, s->of[wire].item, n);
     buf_putz(&b, s->of[wire].after);
+    give_back(&b);
     return buf_str(&b);
 }
 
@@ -387,7 +395,9 @@ typedef struct run {
 static bool written(run *r, const dialect *d, const convo *c)
 {
     daruma_buf out = buf_in(r->a);
+    buf_room(&out, r->body.n + r->body.n / 2); /* as the gateway has it (drive_text_write) */
     d->write(c, &out);
+    give_back(&out);
     return !out.full && !c->full;
 }
 
@@ -575,10 +585,14 @@ static bool act_answer(run *r)
         }
     t.finish = FINISH_STOP;
     r->from->write_answer(&t, &x, &b);
-    for (int w = 0; w < WIRES && !b.full; w++) {
-        daruma_buf out = buf_in(r->a);
-        dialect_convert_answer(r->from, wires[w], buf_str(&b), &x, &out, r->a);
+    char *top = r->a->beg;
+    for (int w = 0; w < WIRES && !b.full; w++) { /* a client speaks one of them: memory for the largest */
+        daruma_arena a = *r->a;
+        daruma_buf out = buf_in(&a);
+        dialect_convert_answer(r->from, wires[w], buf_str(&b), &x, &out, &a);
+        top = a.beg > top ? a.beg : top;
     }
+    r->a->beg = top;
     turn read = {0};
     if (b.full || r->from->read_answer(buf_str(&b), r->a, &read) != DARUMA_OK)
         return !b.full;

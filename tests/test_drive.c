@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "engine/drive/plain.h"
+#include "engine/drive/text.h"
 #include "sys/sys.h"
 #include <stdlib.h>
 
@@ -662,8 +663,47 @@ static void random_sessions_keep_what_must_hold(void **state)
     free(memory);
 }
 
+/* ---- what is written anew ---- */
+
+/* A request that was read and is written, into room for about `usual` bytes, stands there once. */
+static void write_once(daruma_str body, size_t usual)
+{
+    enum { SPARE_BYTES = 1024 };
+    daruma_arena room;
+    convo c;
+    long before = arenas;
+    assert_true(room_open(&room, 0, SIZE_MAX / 2));
+    assert_int_equal(dialect_openai.read(body, &room, &c), DARUMA_OK);
+    drive_text *t = drive_text_write(&rooms, &dialect_openai, &c, usual);
+    room_close(&room);
+    assert_non_null(t);
+    assert_true(str_eq(t->bytes, body));
+    assert_true(sys_arena_bytes(&t->room) <= (usual > body.n ? usual : body.n) / 2 * 3 + SPARE_BYTES);
+    drive_texts_close(&rooms, t);
+    assert_int_equal(arenas, before);
+}
+
+static void a_text_is_written_into_the_memory_that_it_keeps(void **state)
+{
+    enum { MESSAGES = 20000 };
+    (void)state;
+    daruma_arena a;
+    assert_true(room_open(&a, 0, SIZE_MAX / 2));
+    daruma_buf b = buf_in(&a);
+    BUF_LIT(&b, "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}");
+    for (int i = 0; i < MESSAGES; i++)
+        BUF_LIT(&b, ",{\"role\":\"user\",\"content\":\"go on\"}");
+    BUF_LIT(&b, "]}");
+    daruma_str body = buf_str(&b);
+    const size_t usual[] = {body.n, body.n * 2, body.n / 3 * 2, body.n / 2, 100, 0}; /* it is not known before */
+    for (size_t i = 0; i < COUNT(usual); i++)
+        write_once(body, usual[i]);
+    room_close(&a);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_sessions_keep_what_must_hold)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_text_is_written_into_the_memory_that_it_keeps),
+                                       cmocka_unit_test(random_sessions_keep_what_must_hold)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

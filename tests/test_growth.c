@@ -73,6 +73,43 @@ static void nothing_grows_with_the_square(void **state)
     assert_int_equal(t.bad, 0);
 }
 
+/* What agents send: a tool in turn after turn, in one dialect and written in another. What is read, what is converted
+ * and what is written are there at the same time. */
+static bool takes_little(const row *x, void *user)
+{
+    enum { BODY_BYTES = 1 << 20 };
+    static const struct {
+        const char *shape;
+        int tenths; /* memory in tenths of the request: its messages are short, or as long as output of tools is */
+    } usual[] = {{"loop ", 93}, {"one-id ", 100}, {"failures ", 120}, {"output ", 60}, {"one-output ", 36}};
+    tally *t = user;
+    for (size_t i = 0; i < COUNT(usual); i++) {
+        daruma_arena a = arena_over(t->room, room_bytes);
+        int64_t steps;
+        if (!str_starts(str_of(x->name), str_of(usual[i].shape)) || str_find(str_of(x->name), S(">")) == STR_NONE)
+            continue;
+        t->rows++;
+        assert_true(row_do(x, BODY_BYTES, &a, steps_now, &steps));
+        if ((a.beg - t->room) * 10 <= (int64_t)BODY_BYTES * usual[i].tenths)
+            continue;
+        t->bad++;
+        print_error("%s: %lld bytes\n", x->name, (long long)(a.beg - t->room));
+    }
+    return true;
+}
+
+static void what_agents_send_is_converted_in_little_memory(void **state)
+{
+    (void)state;
+    tally t = {.room =
+                   mmap(NULL, room_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)};
+    assert_true(t.room != MAP_FAILED);
+    rows_each(takes_little, &t);
+    munmap(t.room, room_bytes);
+    assert_int_equal(t.rows, 60);
+    assert_int_equal(t.bad, 0);
+}
+
 /* A message of `n` parts, or of `n` blocks that bring no result. */
 static int64_t steps_of_message(size_t n, char *room)
 {
@@ -264,6 +301,7 @@ int main(void)
         cmocka_unit_test(a_refusal_of_many_names_is_looked_up_in_bounded_steps),
         cmocka_unit_test(a_text_is_redacted_in_steps_that_grow_with_it),
         cmocka_unit_test(a_known_key_is_taken_out_in_steps_that_grow_with_the_text),
+        cmocka_unit_test(what_agents_send_is_converted_in_little_memory),
         cmocka_unit_test(nothing_grows_with_the_square),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,9 +20,8 @@ static str_map_row *row_of(str_map_row *rows, size_t cap, daruma_str key)
     return &rows[i];
 }
 
-static bool grow(str_map *m, daruma_arena *a)
+static bool grow(str_map *m, daruma_arena *a, size_t cap)
 {
-    size_t cap = m->cap ? m->cap * 2 : ROWS_FIRST;
     str_map_row *rows = ARENA_NEW(a, str_map_row, cap);
     if (!rows)
         return false;
@@ -32,6 +31,15 @@ static bool grow(str_map *m, daruma_arena *a)
     m->rows = rows;
     m->cap = cap;
     return true;
+}
+
+void map_expect(str_map *m, daruma_arena *a, size_t n)
+{
+    size_t cap = ROWS_FIRST;
+    while (cap / 4 * 3 < n && cap <= SIZE_MAX / 2 / sizeof(str_map_row))
+        cap *= 2;
+    if (!m->cap && n)
+        grow(m, a, cap);
 }
 
 static daruma_str keyed(daruma_str key)
@@ -46,7 +54,7 @@ uint64_t *map_put(str_map *m, daruma_arena *a, daruma_str key)
     if (row && row->key.p)
         return &row->number;
     if (m->n >= m->cap / 4 * 3) {
-        if (!grow(m, a))
+        if (!grow(m, a, m->cap ? m->cap * 2 : ROWS_FIRST))
             return NULL;
         row = row_of(m->rows, m->cap, key);
     }

@@ -14,6 +14,8 @@ typedef struct str_map {
 uint64_t *map_put(str_map *m, daruma_arena *a, daruma_str key);
 /* The same, and NULL when it is not there. */
 uint64_t *map_get(const str_map *m, daruma_str key);
+/* An empty map gets room for `n` keys at once: without it the rows of each doubling stay behind in the arena. */
+void map_expect(str_map *m, daruma_arena *a, size_t n);
 /* Puts it in; false when it was there before, or the arena is full. */
 static inline bool map_add(str_map *m, daruma_arena *a, daruma_str key)
 {

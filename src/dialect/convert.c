@@ -40,8 +40,9 @@ typedef struct conversion {
     str_map ids;              /* that were given in place of others */
     stray *strays;
     size_t nstrays, calls_cap, strays_cap;
-    bool fresh;  /* the source's message is new: its first unit begins one, unless the wire wants it merged */
-    bool spoken; /* anything but system prompts was written */
+    size_t at, counted_to; /* message of the source that is carried; there is room for the parts of those before */
+    bool fresh;            /* the source's message is new: its first unit begins one, unless the wire wants it merged */
+    bool spoken;           /* anything but system prompts was written */
     bool openai, anthropic, gemini;
 } conversion;
 
@@ -66,25 +67,65 @@ static convo_message *newest(conversion *c)
     return c->out->nmessages ? &c->out->messages[c->out->nmessages - 1] : NULL;
 }
 
+/* Is a unit a message of its own? */
+static bool stands_alone(const conversion *c, part_kind kind)
+{
+    return kind == PART_RESULT ? !(c->to->quirks & WIRE_RESULTS_IN_USER)
+                               : kind == PART_CALL && (c->to->quirks & WIRE_FLAT);
+}
+
+/* Are neighbours of that role one message? */
+static bool merges(const conversion *c, convo_role role)
+{
+    return (c->to->quirks & WIRE_ALTERNATE) || (role == CONVO_ASSISTANT && !(c->to->quirks & WIRE_FLAT));
+}
+
 /* The message for one more unit of a role. The model's words are one message until somebody else speaks, but where
  * every call stands alone; the user's are as many as they were, but where roles take turns. */
 static convo_message *message_for(conversion *c, convo_role role, part_kind kind)
 {
     convo_message *m = newest(c);
-    uint32_t quirks = c->to->quirks;
-    bool alone = kind == PART_RESULT ? !(quirks & WIRE_RESULTS_IN_USER) : kind == PART_CALL && (quirks & WIRE_FLAT);
-    bool after_call = m && (quirks & WIRE_FLAT) && m->nparts && m->parts[m->nparts - 1].kind != PART_TEXT &&
+    bool after_call = m && (c->to->quirks & WIRE_FLAT) && m->nparts && m->parts[m->nparts - 1].kind != PART_TEXT &&
                       m->parts[m->nparts - 1].kind != PART_MEDIA;
-    bool joins = m && m->role == role && !m->apart && !alone && !after_call &&
-                 (!c->fresh || (quirks & WIRE_ALTERNATE) || (role == CONVO_ASSISTANT && !(quirks & WIRE_FLAT)));
+    bool joins =
+        m && m->role == role && !m->apart && !stands_alone(c, kind) && !after_call && (!c->fresh || merges(c, role));
     c->fresh = false;
     c->spoken |= role != CONVO_SYSTEM;
     return joins ? m : convo_add_message(c->out, role, (daruma_str){0});
 }
 
+/* How many of a message's parts will be said: not what is dropped, cannot be said elsewhere or is empty. */
+static size_t parts_said(const conversion *c, const convo_message *m)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->nparts; i++) {
+        const convo_part *p = &m->parts[i];
+        bool empty = p->kind == PART_TEXT && (c->to->quirks & WIRE_NO_EMPTY) && !p->ready && p->value.n <= 2;
+        n += !p->dropped && !empty && p->kind != PART_THINKING && p->kind != PART_OTHER;
+    }
+    return n;
+}
+
+/* Room in a message that begins for the parts of all messages of the source that become this one, counted once. */
+static void expect_parts(conversion *c, convo_message *m, convo_role role, part_kind kind)
+{
+    size_t n = 0, i = c->at;
+    if (m->parts || stands_alone(c, kind) || i < c->counted_to || i >= c->src.nmessages)
+        return;
+    bool model = c->src.messages[i].role == CONVO_ASSISTANT;
+    do
+        n += parts_said(c, &c->src.messages[i]);
+    while (++i < c->src.nmessages && merges(c, role) && (c->src.messages[i].role == CONVO_ASSISTANT) == model);
+    c->counted_to = i;
+    m->parts = n > 1 ? ARENA_NEW(c->out->arena, convo_part, n) : NULL;
+    m->cap = m->parts ? n : 0;
+}
+
 static convo_part *add(conversion *c, convo_role role, part_kind kind)
 {
     convo_message *m = message_for(c, role, kind);
+    if (m)
+        expect_parts(c, m, role, kind);
     convo_part *p = m ? convo_add_part(c->out, m, kind, (daruma_str){0}) : NULL;
     if (p)
         p->ready = true;
@@ -575,11 +616,36 @@ static void carry_part(conversion *c, const convo_message *m, const convo_part *
     }
 }
 
+/* Room for all messages and calls at once: what a list leaves behind each time it moves is lost to the arena. */
+static void expect(conversion *c)
+{
+    size_t messages = 0, calls = 0, without_id = 0;
+    bool model = false;
+    for (size_t i = 0; i < c->src.nmessages; i++) {
+        const convo_message *m = &c->src.messages[i];
+        bool goes_on = i && merges(c, m->role) && (m->role == CONVO_ASSISTANT) == model, others = false;
+        for (size_t k = 0; k < m->nparts; k++) {
+            bool alone = stands_alone(c, m->parts[k].kind);
+            messages += alone;
+            others |= !alone;
+            calls += m->parts[k].kind == PART_CALL;
+            without_id += m->parts[k].kind == PART_CALL && !m->parts[k].id.n;
+        }
+        messages += others && !goes_on;
+        model = m->role == CONVO_ASSISTANT;
+    }
+    convo_expect(c->out, messages);
+    c->calls = calls ? ARENA_NEW(c->out->arena, carried, calls) : NULL;
+    c->calls_cap = c->calls ? calls : 0;
+    map_expect(&c->by_was, c->out->arena, calls - without_id);
+    map_expect(&c->ids, c->out->arena, without_id);
+}
+
 static void carry_messages(conversion *c)
 {
-    convo_expect(c->out, c->src.nmessages);
-    for (size_t i = 0; i < c->src.nmessages && !c->out->full; i++) {
-        const convo_message *m = &c->src.messages[i];
+    expect(c);
+    for (; c->at < c->src.nmessages && !c->out->full; c->at++) {
+        const convo_message *m = &c->src.messages[c->at];
         c->fresh = true;
         for (size_t k = 0; !m->dropped && k < m->nparts; k++)
             if (!m->parts[k].dropped)

@@ -314,6 +314,11 @@ void weave_close(weave *w)
 
 static void index_calls(const convo *c)
 {
+    size_t n = 1;
+    for (size_t i = 0; i < c->nmessages; i++)
+        for (size_t k = 0; k < c->messages[i].nparts; k++)
+            n += c->messages[i].parts[k].kind == PART_CALL;
+    map_expect(c->calls, c->arena, n);
     map_put(c->calls, c->arena, (daruma_str){0}); /* no call's id: it says that the conversation was looked through */
     for (size_t i = 0; i < c->nmessages; i++)
         for (size_t k = 0; k < c->messages[i].nparts; k++) {

@@ -27,13 +27,6 @@ typedef struct conversion {
     daruma_str model_raw; /* adapted: where it names its model */
 } conversion;
 
-static drive_text *written(const drive_rooms *rooms, const dialect *d, const convo *c, daruma_arena *room)
-{
-    daruma_buf b = buf_in(room);
-    d->write(c, &b);
-    return b.full || c->full ? NULL : drive_text_new(rooms, buf_str(&b));
-}
-
 static bool was_taught(const conversion *v)
 {
     return v->facts.parameters || v->facts.formats;
@@ -45,7 +38,7 @@ static void adapt(conversion *v)
     v->stripped = v->strange && mend_strange_thinking(&v->c);
     drive_facts_apply(&v->facts, &v->c);
     if (v->stripped || was_taught(v))
-        v->made = written(v->rooms, v->to, &v->c, &v->room);
+        v->made = drive_text_write(v->rooms, v->to, &v->c, v->body.n);
     if (v->made)
         v->model_raw = v->to->scan(v->made->bytes, NULL).model_raw;
 }
@@ -58,7 +51,7 @@ static void adapt_made(conversion *v)
     if (!v->made || !any || v->to->read(v->made->bytes, &v->room, &c) != DARUMA_OK)
         return;
     drive_facts_apply(&v->facts, &c);
-    drive_text *better = was_taught(v) ? written(v->rooms, v->to, &c, &v->room) : NULL;
+    drive_text *better = was_taught(v) ? drive_text_write(v->rooms, v->to, &c, v->made->bytes.n) : NULL;
     if (!better) {
         v->facts.parameters = v->facts.formats = false;
         return;
@@ -84,7 +77,7 @@ static void convert(void *data)
         v->out.set.model = v->model;
     v->out.set.stream = v->streaming;
     v->tokens = convo_tokens(&v->out);
-    v->made = written(v->rooms, v->to, &v->out, &v->room);
+    v->made = drive_text_write(v->rooms, v->to, &v->out, v->body.n);
     adapt_made(v);
 }
 

@@ -82,15 +82,7 @@ void history_rest(history *h)
 
 drive_text *history_write(history *h, request_scan *ret)
 {
-    daruma_arena room;
-    drive_text *made = NULL;
-    if (!h->m.c.full && h->rooms->open(&room, MEND_ROOM_BYTES_USUAL, MEND_ARENA_BYTES_MAX)) {
-        daruma_buf b = buf_in(&room);
-        h->d->write(&h->m.c, &b);
-        if (!h->m.c.full && !b.full)
-            made = drive_text_new(h->rooms, buf_str(&b));
-        h->rooms->close(&room);
-    }
+    drive_text *made = h->m.c.full ? NULL : drive_text_write(h->rooms, h->d, &h->m.c, h->m.c.body.n);
     if (!made) {
         history_give_up(h);
         return NULL;
@@ -116,16 +108,13 @@ bool history_onward_make(const history *h, const history_rest_of *q, mend_report
         return false;
     if (h->d->read(of, &room, &c) == DARUMA_OK) {
         h->rooms->widen(&room, MEND_ARENA_BYTES_MAX);
-        daruma_buf b = buf_in(&room);
         if (q->prefills && !h->no_prefill && h->going == GOING_ANCHORED && mend_can_prefill(&c))
             ret->how = GOING_PREFILLED;
         bool good = mend_continue(&c, q->so_far, ret->how, rep);
         if (good && q->beside.limit > 0)
             mend_cap_beside(&c, q->beside, rep);
         if (good)
-            h->d->write(&c, &b);
-        if (good && !c.full && !b.full)
-            ret->made = drive_text_new(h->rooms, buf_str(&b));
+            ret->made = drive_text_write(h->rooms, h->d, &c, of.n);
     }
     h->rooms->close(&room);
     if (ret->made)

@@ -3,6 +3,7 @@
 #ifndef ENGINE_DRIVE_TEXT_H
 #define ENGINE_DRIVE_TEXT_H
 #include "engine/drive/room.h"
+#include "dialect/dialect.h"
 
 typedef struct drive_text {
     struct drive_text *next; /* in the list of its owner */
@@ -10,6 +11,9 @@ typedef struct drive_text {
     daruma_str bytes;
 } drive_text;
 
+/* Returns `c` as `d` writes it, into the memory that the text keeps: nothing is copied behind it. `usual`: bytes that
+ * it has more or less. NULL without memory, and where `c` ran full. End it with drive_texts_close(). Any thread. */
+drive_text *drive_text_write(const drive_rooms *rooms, const dialect *d, const convo *c, size_t usual);
 /* Returns a copy of `bytes`; NULL without memory. End it with drive_texts_close(). Any thread. */
 drive_text *drive_text_new(const drive_rooms *rooms, daruma_str bytes);
 /* Gives all texts of a list back; NULL is the empty list. */
