@@ -95,6 +95,8 @@ static const struct {
     K("quotavalue", IS_LIMIT),
     K("nctx", IS_LIMIT),
     K("nprompttokens", IS_USED),
+    K("finishreason", IS_FINISH),
+    K("stopreason", IS_FINISH),
     K("jsonrpc", IS_RPC),
     K("iserror", IS_IS_ERROR),
 #undef K
@@ -290,6 +292,10 @@ void reader_member(reader *r, enum role role, daruma_str text, int level)
     case IS_IS_ERROR:
         if (str_ieq(text, S("true")))
             r->s->shape |= SAID_RPC;
+        break;
+    case IS_FINISH:
+        if (!r->s->finish.n)
+            r->s->finish = text;
         break;
     case IS_NOTHING:
         break;
