@@ -162,8 +162,8 @@ void reader_code(reader *r, daruma_str code, int level, bool is_type)
     size_t hash = str_findch(code, '#');
     if (hash != STR_NONE)
         code = str_from(code, hash + 1);
-    if (!code.n || code.n > 80 || str_findch(code, ' ') != STR_NONE)
-        return;
+    if (!code.n || code.n > 80 || str_findch(code, ' ') != STR_NONE || str_eq(code, S("about:blank")))
+        return; /* about:blank says that the title is all (RFC 9457 4.2.1) */
     size_t colon = str_findch(code, ':');
     if (colon != STR_NONE && colon && (str_starts(str_from(code, colon), S(":http")) || colon + 1 == code.n))
         code = str_sub(code, 0, colon);
