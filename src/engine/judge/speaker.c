@@ -132,9 +132,10 @@ bool speaker_names_models(const seen *s)
 phrase_for speaker_of(const daruma_evidence *ev, const said *s, seen *v)
 {
     bool model = is_model_provider(ev->provider);
-    if (ev->phase == DARUMA_AT_TOOL || is_tool_name(ev->provider, model) || (s->shape & SAID_RPC && !model))
+    bool http = model && (ev->status || s->status); /* agents speak JSON-RPC, too, and put HTTP's failures into it */
+    if (ev->phase == DARUMA_AT_TOOL || is_tool_name(ev->provider, model) || (s->shape & SAID_RPC && !http))
         return FOR_TOOL;
-    if (s->shape & SAID_RPC || (!ev->status && match_tools(v))) { /* agents speak JSON-RPC, too */
+    if (!ev->status && match_tools(v)) {
         v->guessed = true;
         return FOR_TOOL;
     }

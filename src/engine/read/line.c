@@ -162,7 +162,9 @@ static bool is_header(daruma_str t)
                                         LIT("access-control-"),   LIT("cache-control"),
                                         LIT("strict-transport-"), LIT("cross-origin-"),
                                         LIT("referrer-policy")};
-    while (t.n && memchr("<>'\" ", t.p[0], 5))
+    if (str_istarts(t, S("headers"))) /* "Headers { 'content-type': ..." */
+        t = str_from(t, 7);
+    while (t.n && memchr("<>'\" :{", t.p[0], 7))
         t = str_from(t, 1);
     size_t n = 0;
     while (n < t.n && (ch_word(t.p[n]) || t.p[n] == '-'))
