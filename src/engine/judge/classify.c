@@ -386,7 +386,7 @@ static bool asks_to_wait(int status)
 static void hear_rate(daruma_failure *f, seen *v, const said *s)
 {
     if (f->kind != DARUMA_QUOTA || !is_of_words(v, f->rule) || !asks_to_wait(f->status) ||
-        s->shape & (SAID_PER_DAY | SAID_ZERO_LIMIT))
+        s->shape & (SAID_PER_DAY | SAID_ZERO_LIMIT) || f->limit == 0)
         return;
     if ((f->wait <= 0 || f->wait > SHORT_WAIT_MS) && !match_rates(v))
         return;

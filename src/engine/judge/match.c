@@ -508,8 +508,14 @@ static uint16_t first_of_texts(seen *s, size_t look, uint16_t code)
 uint16_t match_first(seen *s)
 {
     uint16_t code = first_by_code(s), row = first_of_texts(s, 1, code);
-    if (s->ntexts > 1 && !(is_of_words(row) && !says_little(row) && names_it(row)))
-        row = first_of_texts(s, s->ntexts, code);
+    bool said = is_of_words(row) && !says_little(row);
+    if (s->ntexts > 1 && !(said && names_it(row))) {
+        uint16_t whole = first_of_texts(s, s->ntexts, code);
+        if (!said || phrase_all[whole - 1].kind !=
+                         DARUMA_SERVER_ERROR) /* "502 Bad Gateway: " says no more than that it failed */
+            row = whole;
+        s->coded &= row == whole;
+    }
     s->look = 0;
     MATCH_FOUND(row);
     return row;

@@ -20,6 +20,7 @@ enum role {
     IS_QUOTA, /* the id of a quota: "...PerDay...", "...PerMinute..." */
     IS_LIMIT,
     IS_USED,
+    IS_FINISH, /* why an answer ended */
     IS_RPC,
     IS_IS_ERROR,
 };

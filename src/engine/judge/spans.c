@@ -40,6 +40,13 @@ static bool is_name(daruma_str s, size_t at, size_t end)
     return is_any(word, owners, COUNT(owners));
 }
 
+/* True if the provider's own name for a limit is quoted at `at`: "and limit 'Pro requests per day per user'". */
+static bool names_limit(daruma_str s, size_t at)
+{
+    static const daruma_str limits[] = {LIT("limit"), LIT("metric"), LIT("quota")};
+    return is_any(word_before(s, &at), limits, COUNT(limits));
+}
+
 /* The end of what is quoted from `from` on, which is the opening quote; 0: none begins there. What stands behind '=',
  * '(' and ',' is what a log or a program writes so, no quote in a sentence. */
 static size_t span_end(daruma_str s, size_t from)
@@ -58,7 +65,7 @@ static size_t span_end(daruma_str s, size_t from)
     for (size_t i = from + 1; i < s.n; i++) {
         spaces += s.p[i] == ' ';
         if (s.p[i] == q && (i + 1 == s.n || !(ch_alpha(s.p[i + 1]) || ch_digit(s.p[i + 1]))))
-            return spaces > SPAN_SPACES || (!spaces && is_name(s, from, i)) ? i : 0;
+            return (spaces > SPAN_SPACES && !names_limit(s, from)) || (!spaces && is_name(s, from, i)) ? i : 0;
     }
     return 0;
 }

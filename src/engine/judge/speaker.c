@@ -9,17 +9,17 @@ static bool is_model_provider(daruma_str provider)
 {
     static const char *const families[26] = {
         // clang-format off
-        ['a' - 'a'] = "anthropic/aws/azure/alibaba/aliyun/ark/ai21/aleph/anyscale/ai-sdk/aider/aihubmix/aimlapi/antigravity/arcee/aiohttp/axios",
+        ['a' - 'a'] = "anthropic/aws/azure/alibaba/aliyun/ark/ai21/aleph/anyscale/agno/ai-sdk/aider/autogen/aihubmix/aimlapi/antigravity/arcee/aiohttp/axios",
         ['b' - 'a'] = "bedrock/bigmodel/bailian/baidu/baichuan/baseten/bifrost",
         ['c' - 'a'] = "claude/cohere/cerebras/copilot/codex/cloudflare/chutes/coreweave/cursor/cline/continue/crew/cherry/clarifai/comfyui/commandcode/command-code",
-        ['d' - 'a'] = "deepseek/dashscope/doubao/databricks/deepinfra/dify/deepchat",
+        ['d' - 'a'] = "deepseek/dashscope/doubao/databricks/deepinfra/dify/deepchat/dspy",
         ['e' - 'a'] = "ernie/exo/envoy",
         ['f' - 'a'] = "fireworks/friendli/featherless/flowise/forgecode",
         ['g' - 'a'] = "google/gemini/groq/grok/glm/github-models/github_models/gpt/genkit/gateway/gpustack/goose",
         ['h' - 'a'] = "haproxy/huggingface/hugging/hunyuan/hyperbolic/helicone/haystack/hermes/httpx",
         ['i' - 'a'] = "ibm/iflow/inference/instructor",
-        ['j' - 'a'] = "jan",
-        ['k' - 'a'] = "kimi/kong/kobold/kilo",
+        ['j' - 'a'] = "jan/junie",
+        ['k' - 'a'] = "kimi/kong/kobold/kilo/kiro",
         ['l' - 'a'] = "lmstudio/lm-studio/lm_studio/llama/llm/lambda/lepton/lmdeploy/localai/langchain/langgraph/langfuse/langflow/letta/librechat/lobe",
         ['m' - 'a'] = "mistral/moonshot/minimax/mlx/mastra/modelscope/mindie/modal",
         ['n' - 'a'] = "nvidia/nim/novita/nebius/nginx/nous/n8n/new-api/neuraldeep",
@@ -27,13 +27,13 @@ static bool is_model_provider(daruma_str provider)
         ['p' - 'a'] = "perplexity/portkey/proxy/pydantic-ai/parasail/pollinations/ppio",
         ['q' - 'a'] = "qwen/qianfan",
         ['r' - 'a'] = "replicate/reka/requesty/router/runpod/reqwest/roo-code/routstr",
-        ['s' - 'a'] = "squid/sglang/siliconflow/stepfun/snowflake/sambanova/scaleway/semantic-kernel/spring-ai",
-        ['t' - 'a'] = "traefik/tgi/triton/tencent/together/tabby/targon",
+        ['s' - 'a'] = "squid/sglang/siliconflow/stepfun/snowflake/sambanova/scaleway/semantic-kernel/smolagents/spring-ai",
+        ['t' - 'a'] = "traefik/tgi/triton/tencent/together/tabby/targon/trae",
         ['u' - 'a'] = "upstage/unknown/undici/uni-api/urllib3",
         ['v' - 'a'] = "vertex/volc/vercel/venice/vscode",
         ['w' - 'a'] = "watsonx/writer/windsurf",
         ['x' - 'a'] = "xai/x.ai/xiaomi/xinference",
-        ['z' - 'a'] = "zhipu/z.ai/zai/zenmux",
+        ['z' - 'a'] = "zhipu/z.ai/zai/zed/zenmux",
         // clang-format on
     };
     for (size_t i = 0; i < provider.n; i++) {
@@ -45,6 +45,13 @@ static bool is_model_provider(daruma_str provider)
             return true;
     }
     return false;
+}
+
+/* "my-llm-proxy", "team-chat": what stands between people and models. An agent has tools, too. */
+static bool is_go_between(daruma_str provider)
+{
+    static const daruma_str names[] = {LIT("llm"), LIT("gpt"), LIT("chat"), LIT("chatbot"), LIT("proxy"), LIT("hub")};
+    return speaker_has_word(provider, names, COUNT(names));
 }
 
 /* "novitaai", "x-ai": nearly all that call themselves so are about models. */
@@ -125,11 +132,13 @@ bool speaker_names_models(const seen *s)
 phrase_for speaker_of(const daruma_evidence *ev, const said *s, seen *v)
 {
     bool model = is_model_provider(ev->provider);
-    if (ev->phase == DARUMA_AT_TOOL || s->shape & SAID_RPC || is_tool_name(ev->provider, model))
+    bool http = model && (ev->status || s->status); /* agents speak JSON-RPC, too, and put HTTP's failures into it */
+    if (ev->phase == DARUMA_AT_TOOL || is_tool_name(ev->provider, model) || (s->shape & SAID_RPC && !http))
         return FOR_TOOL;
     if (!ev->status && match_tools(v)) {
         v->guessed = true;
         return FOR_TOOL;
     }
-    return ev->provider.n && !model && !ends_in_ai(ev->provider) ? FOR_MAYBE : FOR_MODEL;
+    bool known = model || ends_in_ai(ev->provider) || is_go_between(ev->provider);
+    return ev->provider.n && !known ? FOR_MAYBE : FOR_MODEL;
 }

@@ -95,6 +95,8 @@ static const struct {
     K("quotavalue", IS_LIMIT),
     K("nctx", IS_LIMIT),
     K("nprompttokens", IS_USED),
+    K("finishreason", IS_FINISH),
+    K("stopreason", IS_FINISH),
     K("jsonrpc", IS_RPC),
     K("iserror", IS_IS_ERROR),
 #undef K
@@ -160,8 +162,8 @@ void reader_code(reader *r, daruma_str code, int level, bool is_type)
     size_t hash = str_findch(code, '#');
     if (hash != STR_NONE)
         code = str_from(code, hash + 1);
-    if (!code.n || code.n > 80 || str_findch(code, ' ') != STR_NONE)
-        return;
+    if (!code.n || code.n > 80 || str_findch(code, ' ') != STR_NONE || str_eq(code, S("about:blank")))
+        return; /* about:blank says that the title is all (RFC 9457 4.2.1) */
     size_t colon = str_findch(code, ':');
     if (colon != STR_NONE && colon && (str_starts(str_from(code, colon), S(":http")) || colon + 1 == code.n))
         code = str_sub(code, 0, colon);
@@ -290,6 +292,10 @@ void reader_member(reader *r, enum role role, daruma_str text, int level)
     case IS_IS_ERROR:
         if (str_ieq(text, S("true")))
             r->s->shape |= SAID_RPC;
+        break;
+    case IS_FINISH:
+        if (!r->s->finish.n)
+            r->s->finish = text;
         break;
     case IS_NOTHING:
         break;

@@ -154,6 +154,31 @@ static bool is_frame(daruma_str t, size_t indent)
     return (at || path) && ends_in_place(t);
 }
 
+/* A header of HTTP, as programs print it: "'content-security-policy': ...", "< x-cache: miss". What asks for a wait, or
+ * names an error, says something. */
+static bool is_header(daruma_str t)
+{
+    static const daruma_str begins[] = {LIT("content-"),          LIT("x-"),
+                                        LIT("access-control-"),   LIT("cache-control"),
+                                        LIT("strict-transport-"), LIT("cross-origin-"),
+                                        LIT("referrer-policy")};
+    if (str_istarts(t, S("headers"))) /* "Headers { 'content-type': ..." */
+        t = str_from(t, 7);
+    while (t.n && memchr("<>'\" :{", t.p[0], 7))
+        t = str_from(t, 1);
+    size_t n = 0;
+    while (n < t.n && (ch_word(t.p[n]) || t.p[n] == '-'))
+        n++;
+    daruma_str name = str_sub(t, 0, n);
+    if (n == t.n || !memchr(":'\"", t.p[n], 3) || str_ifind(name, S("error")) != STR_NONE ||
+        str_ifind(name, S("limit")) != STR_NONE || str_ifind(name, S("retry")) != STR_NONE)
+        return false;
+    for (size_t i = 0; i < COUNT(begins); i++)
+        if (str_istarts(name, begins[i]))
+            return true;
+    return false;
+}
+
 /* A line that announces frames, or joins two stacks. */
 static bool is_seam(daruma_str t)
 {
@@ -245,7 +270,7 @@ static daruma_str without_frames(daruma_str text, daruma_arena *a)
         }
         if (code != STR_NONE && t.n && indent > code)
             continue;
-        if (is_underline(t))
+        if (is_underline(t) || is_header(t))
             continue;
         code = t.n ? STR_NONE : code;
         line = str_from(line, head_of(line));

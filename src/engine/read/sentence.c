@@ -21,6 +21,11 @@ typedef struct sentence_word {
 #define LEAD_BYTES_MAX 120
 #define LEAD_WORDS_MIN 4 /* "Tool execution failed: " says who failed */
 
+static bool is_letter_at(daruma_str t, size_t i)
+{
+    return i < t.n && t.p[i] >= 'a' && t.p[i] <= 'z';
+}
+
 static bool foreign(char c)
 {
     return (unsigned char)c >= 0x80;
@@ -63,10 +68,10 @@ static const char *comparison_at(daruma_str t, size_t i)
     return less ? "at_most_" : equal ? "at_least_" : "exceeds_";
 }
 
-/* A path of a file or an address without its host: "/v1/chat/completions". */
+/* A path of a file or an address without its host: "/v1/chat/completions", "projects/81/locations/global". */
 static bool is_path(daruma_str t, size_t i)
 {
-    if (t.p[i] != '/' || (i && !memchr(" ('\"`", t.p[i - 1], 5)))
+    if (t.p[i] != '/')
         return false;
     for (i++; i < t.n && t.p[i] != ' '; i++)
         if (t.p[i] == '/')
@@ -80,6 +85,25 @@ static size_t skip_url(daruma_str t, size_t i)
     while (i + 1 < t.n && t.p[i + 1] != ' ')
         i++;
     return i;
+}
+
+/* Where an index follows a name, as in "messages.12.content.0.image" and "input[1].content": what is behind the name
+ * says where in the request it is, and nothing of what is wrong there. */
+static bool is_index(daruma_str t, size_t i)
+{
+    size_t n = i + 1;
+    if ((t.p[i] != '.' && t.p[i] != '[') || !i || !is_letter_at(t, i - 1))
+        return false;
+    while (n < t.n && ch_digit(t.p[n]))
+        n++;
+    return n > i + 1 && n < t.n && t.p[n] == (t.p[i] == '[' ? ']' : '.') && (t.p[i] == '[' || is_letter_at(t, n + 1));
+}
+
+static size_t skip_indexed(daruma_str t, size_t i)
+{
+    while (i + 1 < t.n && (char_is(t.p[i + 1], CHAR_LOWER) || memchr(".[]", t.p[i + 1], 3)))
+        i++;
+    return i - (t.p[i] == '.'); /* that is the end of the sentence */
 }
 
 static void set_seam(sentence *s, size_t at, bool is)
@@ -118,6 +142,8 @@ void sentence_open(sentence *s, daruma_str text, bool is_code)
             s->words[n++] = ':';
         else if (is_path(text, i))
             i = skip_url(text, i);
+        else if (!is_code && is_index(text, i))
+            i = skip_indexed(text, i);
         else if ((says = comparison_at(text, i)) && n + strlen(says) < sizeof s->words - (text.n - i))
             while (*says)
                 s->words[n++] = *says++;
