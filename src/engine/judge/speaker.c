@@ -129,6 +129,15 @@ bool speaker_names_models(const seen *s)
     return false;
 }
 
+/* Does it say so in the words of a model's API? No tool has them. */
+static bool speaks_as_model(const said *s)
+{
+    for (size_t i = 0; i < s->ncodes; i++)
+        if (str_ieq(s->codes[i], S("invalid_request_error")))
+            return true;
+    return false;
+}
+
 phrase_for speaker_of(const daruma_evidence *ev, const said *s, seen *v)
 {
     bool model = is_model_provider(ev->provider);
@@ -139,6 +148,6 @@ phrase_for speaker_of(const daruma_evidence *ev, const said *s, seen *v)
         v->guessed = true;
         return FOR_TOOL;
     }
-    bool known = model || ends_in_ai(ev->provider) || is_go_between(ev->provider);
+    bool known = model || ends_in_ai(ev->provider) || is_go_between(ev->provider) || speaks_as_model(s);
     return ev->provider.n && !known ? FOR_MAYBE : FOR_MODEL;
 }
