@@ -453,6 +453,15 @@ static void a_failure_outlives_what_was_judged(void **state)
     assert_str(f.message, "no such thing");
 }
 
+static void what_the_words_around_it_deny_is_not_said(void **state)
+{
+    (void)state;
+    daruma_arena a;
+    daruma_evidence ev = {
+        .body = S("{\"error\":{\"message\":\"provider: acme\",\"details\":{\"message\":\"model: foo-7b\"}}}")};
+    assert_int_equal(judge(&ev, &a).kind, DARUMA_UNKNOWN);
+}
+
 static void a_code_is_shown_rather_than_a_type_or_a_status(void **state)
 {
     static const char *const rows[][2] = {
@@ -507,6 +516,7 @@ int main(void)
         cmocka_unit_test(credentials_go_and_addresses_stay),
         cmocka_unit_test(a_message_carries_no_secret),
         cmocka_unit_test(a_failure_outlives_what_was_judged),
+        cmocka_unit_test(what_the_words_around_it_deny_is_not_said),
         cmocka_unit_test(a_code_is_shown_rather_than_a_type_or_a_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,6 +97,7 @@
 #define ALONE_LOOK_MS              200 /* who is short of time looks again after this whether it is back */
 #define REST_MS_MAX                30000 /* the longest rest that nobody named: what is back is noticed within it */
 #define REST_TOLD_TIMES            2     /* in a row that "come again in 0 s" is believed: some say so to everybody */
+#define REST_DOUBTED_MS_MAX        1000  /* ... and so is whatever is shorter than this; who names seconds means them */
 #define PACE_MS_MAX                20000 /* until a stated limit ends, to be waited for: some state when all of it is back */
 #define HEARSAY_REST_MS_MAX        5000 /* ... of which words alone speak: the next request finds out more */
 #define HEDGE_MS_MIN               250 /* of silence before another is asked: less is noise, of the network and of this machine */

@@ -101,7 +101,7 @@ static size_t parts_said(const conversion *c, const convo_message *m)
     for (size_t i = 0; i < m->nparts; i++) {
         const convo_part *p = &m->parts[i];
         bool empty = p->kind == PART_TEXT && (c->to->quirks & WIRE_NO_EMPTY) && !p->ready && p->value.n <= 2;
-        n += !p->dropped && !empty && p->kind != PART_THINKING && p->kind != PART_OTHER;
+        n += !p->dropped && !empty && !stands_alone(c, p->kind) && p->kind != PART_THINKING && p->kind != PART_OTHER;
     }
     return n;
 }

@@ -93,15 +93,6 @@ static daruma_ms wait_at_most(const daruma_case *c, daruma_ms wait, daruma_ms no
     return most < ALONE_MS_MIN ? 2 * most : most;
 }
 
-/* The same of a wait for target `to` before a repeat: what the provider named of it stands. */
-static daruma_ms cut_wait(const daruma_case *c, const daruma_failure *f, int to, daruma_ms wait, daruma_ms now)
-{
-    daruma_ms named = choice_look(c, to, now).named_in, cut = wait_at_most(c, wait, now);
-    if (to == c->target && f->wait > named)
-        named = f->wait;
-    return cut > named ? cut : named < wait ? named : wait;
-}
-
 /* What is still to be waited. A clock that went back does not make it longer than any wait. */
 static daruma_ms to_wait(const daruma_case *c, daruma_ms now)
 {
@@ -216,6 +207,19 @@ static daruma_ms delay(const daruma_case *c, const daruma_rung *g, const daruma_
     }
     daruma_ms wait = grown > floor ? grown : floor;
     return f->wait > 0 ? wait : before_too_late(c, to, wait, at.now);
+}
+
+/* wait_at_most() of a rung's wait for target `to`: what the provider named of it stands, and so does what keeps apart
+ * those who were told the same. */
+static daruma_ms cut_wait(const daruma_case *c, const daruma_rung *g, const daruma_failure *f, int to, daruma_ms wait,
+                          daruma_moment at)
+{
+    daruma_ms named = choice_look(c, to, at.now).named_in, cut = wait_at_most(c, wait, at.now);
+    if (to == c->target && f->wait > named)
+        named = f->wait;
+    if (named > 0)
+        named = spread_wait(c, to, named, &c->policy->kinds[g->kind].backoff, at);
+    return cut > named ? cut : named < wait ? named : wait;
 }
 
 static bool passes(const daruma_failure *f)
@@ -363,7 +367,7 @@ static bool climb(daruma_case *c, const daruma_failure *f, size_t forwarded, dar
             continue;
         daruma_ms own = 0, wait = sends ? delay(c, g, f, to, at, &own) : 0;
         if (sends && wait > 0 && c->policy->health) {
-            wait = cut_wait(c, f, to, wait, at.now);
+            wait = cut_wait(c, g, f, to, wait, at);
             own = own < wait ? own : wait;
         }
         if ((g->needs & ~have(c, g, f, forwarded, to, wait, at.now)) != 0)
@@ -542,15 +546,14 @@ static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
             wait = spare;
         last = spare < 0 ? -1 : last;
     }
-    if (first >= 0 && back.named_in > 0 && back.named_in < wait && wait > longest_wait(c, at.now)) {
-        daruma_ms most = longest_wait(c, at.now); /* more than the provider named is our own guess */
-        wait = back.named_in > most ? back.named_in : most;
-    }
     if (first >= 0 && !c->calls[first] && wait == back.alone_in && is_in_vain(c, first, back.named_in, at.now)) {
         if (health_may_ask(c->health, &c->targets[first], at.now))
             return go(c, first,
                       at.now); /* the newer word, in whole seconds as well, may be shorter: for all who wait */
         wait = ALONE_MS_MIN;
+    } else if (first >= 0 && back.named_in > 0 && back.named_in < wait && wait > longest_wait(c, at.now)) {
+        daruma_ms most = longest_wait(c, at.now); /* more than the provider named is our own guess */
+        wait = back.named_in > most ? back.named_in : most;
     }
     if (first < 0 || wait > c->policy->max_wait || !in_time(c, wait, at.now))
         return last >= 0 ? go(c, last, at.now) : refuse(c, first >= 0 ? back.why : DARUMA_UNKNOWN);

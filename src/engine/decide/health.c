@@ -291,12 +291,12 @@ static daruma_ms rest_ms(kind_rest how, uint32_t strikes, const daruma_backoff *
     return ms < REST_MS_MAX ? ms : REST_MS_MAX;
 }
 
-/* How long a place rests that was told to wait so long (-1: it was not said). Who says "at once", or names some
- * milliseconds, and refuses each time all the same, is believed for a few times in a row. */
+/* How long a place rests that said so long (-1: it did not say). Who says "at once", or names some milliseconds, and
+ * refuses each time all the same, is believed for a few times in a row. */
 static daruma_ms rest_of(kind_rest how, daruma_ms said, uint32_t strikes, const daruma_backoff *b, uint64_t dice)
 {
-    bool told = said >= 0, believed = told && (how != REST_SLOWS || strikes <= REST_TOLD_TIMES);
-    daruma_ms grown = believed ? 0 : rest_ms(how, told ? strikes - REST_TOLD_TIMES : strikes, b, dice);
+    bool told = said >= 0, doubted = how == REST_SLOWS && said < REST_DOUBTED_MS_MAX && strikes > REST_TOLD_TIMES;
+    daruma_ms grown = told && !doubted ? 0 : rest_ms(how, told ? strikes - REST_TOLD_TIMES : strikes, b, dice);
     return grown > said ? grown : said;
 }
 
@@ -320,7 +320,7 @@ static void rest(daruma_health *w, const daruma_target *t, const daruma_failure 
         p->strikes++;
         p->struck_at = at.now;
     }
-    daruma_ms ms = rest_of(k->rest, f->wait, p->strikes, b, at.dice);
+    daruma_ms ms = f->wait >= 0 && !news ? f->wait : rest_of(k->rest, f->wait, p->strikes, b, at.dice);
     if (f->hearsay && ms > HEARSAY_REST_MS_MAX)
         ms = HEARSAY_REST_MS_MAX;
     cool(w, p, f->kind, ms, named && ms <= f->wait && !f->hearsay, sent_at, at.now);

@@ -37,8 +37,10 @@ static void adapt(conversion *v)
 {
     v->stripped = v->strange && mend_strange_thinking(&v->c);
     drive_facts_apply(&v->facts, &v->c);
-    if (v->stripped || was_taught(v))
+    if (v->stripped || was_taught(v)) {
         v->made = drive_text_write(v->rooms, v->to, &v->c, v->body.n);
+        v->too_much = !v->made;
+    }
     if (v->made)
         v->model_raw = v->to->scan(v->made->bytes, NULL).model_raw;
 }
@@ -78,6 +80,7 @@ static void convert(void *data)
     v->out.set.stream = v->streaming;
     v->tokens = convo_tokens(&v->out);
     v->made = drive_text_write(v->rooms, v->to, &v->out, v->body.n);
+    v->too_much = !v->made;
     adapt_made(v);
 }
 

@@ -44,8 +44,8 @@ drive_text *drive_text_write(const drive_rooms *rooms, const dialect *d, const c
     if (t && first)
         buf_room(&b, first);
     d->write(c, &b);
-    bool good = t && !b.full && !c->full, much = good && b.cap > first;
-    if (much) /* it moved while it grew, and stands in the last of several blocks */
+    bool good = t && !b.full && !c->full, much = good && (b.cap > first || b.n < first / 2);
+    if (much) /* it stands in the last of several blocks, or in one that is much too large: it is copied */
         exact = drive_text_new(rooms, buf_str(&b));
     if (!good || much) {
         rooms->close(&room);

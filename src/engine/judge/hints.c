@@ -123,12 +123,18 @@ bool hints_requests_left(const daruma_header *h, size_t n, daruma_moment at, int
     return found;
 }
 
+/* A wait as it was stated, -1 when nobody can mean it. */
+static daruma_ms sane(daruma_ms ms)
+{
+    return ms <= ADVICE_DAYS_MAX * INT64_C(86400000) ? ms : -1;
+}
+
 static daruma_ms explicit_header(const daruma_evidence *ev, daruma_moment at)
 {
     static const daruma_str in_ms[] = {LIT("retry-after-ms"), LIT("x-ms-retry-after-ms")};
     for (size_t i = 0; i < 2; i++) {
         int64_t milli;
-        if (date_milli(header(ev, in_ms[i]), &milli))
+        if (date_milli(header(ev, in_ms[i]), &milli) && sane(milli / 1000) >= 0)
             return milli / 1000;
     }
     return moment_or_duration(header(ev, S("retry-after")), at);
@@ -412,12 +418,6 @@ static daruma_moment their_time(const daruma_evidence *ev, daruma_moment at)
     if (date > 0)
         at.wall = date / 1000;
     return at;
-}
-
-/* A wait as it was stated, -1 when nobody can mean it. */
-static daruma_ms sane(daruma_ms ms)
-{
-    return ms <= ADVICE_DAYS_MAX * INT64_C(86400000) ? ms : -1;
 }
 
 daruma_ms hints_wait(const daruma_evidence *ev, const said *s, const daruma_str *texts, size_t ntexts, daruma_moment at)

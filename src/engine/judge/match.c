@@ -511,8 +511,8 @@ uint16_t match_first(seen *s)
     bool said = is_of_words(row) && !says_little(row);
     if (s->ntexts > 1 && !(said && names_it(row))) {
         uint16_t whole = first_of_texts(s, s->ntexts, code);
-        if (!said || phrase_all[whole - 1].kind !=
-                         DARUMA_SERVER_ERROR) /* "502 Bad Gateway: " says no more than that it failed */
+        bool broken = whole && phrase_all[whole - 1].kind == DARUMA_SERVER_ERROR;
+        if (!said || !broken) /* "502 Bad Gateway: " says no more than that it failed */
             row = whole;
         s->coded &= row == whole;
     }
