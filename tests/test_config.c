@@ -461,6 +461,7 @@ static void single_values_are_read(void **state)
         {"redis://:p%40s%3As%zz%2@cache", "cache", 6379, "", "p@s:s%zz%2", 0},
         {"redis://:65536", NULL, 0, NULL, NULL, 0},
         {"redis://cache:65536", NULL, 0, NULL, NULL, 0},
+        {"redis://:a%00b@cache", NULL, 0, NULL, NULL, 0},
         {"redis://cache:0", NULL, 0, NULL, NULL, 0},
         {"redis://cache:", NULL, 0, NULL, NULL, 0},
         {"redis://", NULL, 0, NULL, NULL, 0},

@@ -106,7 +106,7 @@ async function work(n) {
         continue;
       }
       if (problem) failed++;
-      console.log(`${problem ? "not ok" : "ok"} ${++told} - ${s.name}${s.alone ? ", alone" : ""} (${Date.now() - began} ms)`);
+      console.log(`${problem ? "not ok" : "ok"} ${++told} - ${s.name}${s.again ? ", second try" : ""}${s.alone ? ", alone" : ""} (${Date.now() - began} ms)`);
       if (problem) console.log(why);
     }
   } finally {
@@ -115,7 +115,7 @@ async function work(n) {
 }
 
 console.log(`1..${chosen.length}`);
-for (const s of chosen) await s.prepare?.(); // what would hold up the others
+for (const s of chosen) if (!s.skip) await s.prepare?.(); // what would hold up the others
 try {
   await Promise.all(Array.from({ length: Math.min(PAIRS, chosen.length) }, (_, n) => work(n)));
   queue.push(...alone);

@@ -30,6 +30,8 @@ bool config_read_store(conf *r, const conf_option *o, daruma_str s, void *at)
         return conf_expected(r, o, "after redis:// comes host or host:port");
     to.user = unescaped(str_cut(&who, ':'), r->a);
     to.password = unescaped(who, r->a);
+    if (str_findch(to.user, 0) != STR_NONE || str_findch(to.password, 0) != STR_NONE)
+        return conf_expected(r, o, "user and password hold no %00");
     if (to.user.n && !to.password.n)
         return conf_expected(r, o, "before the @ stands user:password, or :password");
     to.database = (int)database;

@@ -311,6 +311,10 @@ static void answer_page(call *c)
 {
     daruma_buf words = buf_in(c->arena);
     put_words(&words);
+    if (words.full) {
+        answer(c, 500, S("text/plain"), S("There is no memory for the page.\n"));
+        return;
+    }
     daruma_header h[] = {{S("content-type"), S("text/html; charset=utf-8")},
                          {S("cache-control"), S("no-store")},
                          {S("content-security-policy"),
