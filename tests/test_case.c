@@ -1141,6 +1141,50 @@ static void a_named_wait_that_leaves_no_time_for_an_answer_is_asked_about_again(
     assert_int_equal(daruma_health_look(w, &t, 11000).named_in, 9000);
 }
 
+/* It was down for a minute, so that our own guess is longer than what it says now. */
+static void a_named_wait_is_not_lengthened_by_a_guess_beyond_the_time_there_is(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_health *w = a_health();
+    takes(w, &p, &t, 100);
+    for (int i = 0; i < 10; i++)
+        fails(w, &p, &t, failure(DARUMA_SERVER_ERROR, 500), 60000);
+    fails(w, &p, &t, advised(DARUMA_SERVER_ERROR, 503, 5000), 60000);
+    daruma_condition h = daruma_health_look(w, &t, 60000);
+    assert_int_equal(h.named_in, 5000);
+    assert_true(h.alone_in > 10000);
+    daruma_case c;
+    daruma_case_open(&c, w, &p, &t, 1, -1, 70000, of_another(60000));
+    daruma_admission a = daruma_case_admit(&c, at(60000));
+    assert_int_equal(a.act, DARUMA_SEND);
+    assert_int_equal(a.wait, 5000);
+}
+
+/* All are told ten seconds, and have no more than thirty. */
+static void those_who_were_told_the_same_wait_do_not_come_back_in_the_same_instant(void **state)
+{
+    (void)state;
+    const daruma_policy *p = daruma_policy_find(S("default"));
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_failure f = advised(DARUMA_RATE_LIMIT, 429, 10000);
+    daruma_ms least = INT64_MAX, most = 0;
+    for (int i = 0; i < 20; i++) {
+        daruma_health *w = a_health();
+        daruma_case c;
+        daruma_case_open(&c, w, p, &t, 1, -1, 30000, of_another(0));
+        out(&c, 0);
+        daruma_moment m = at(0);
+        m.dice = (uint64_t)i * UINT64_C(0x9E3779B97F4A7C15);
+        daruma_ms wait = daruma_case_next(&c, &f, 0, m).wait;
+        least = wait < least ? wait : least;
+        most = wait > most ? wait : most;
+    }
+    assert_true(least >= 10000);
+    assert_true(most > least + 100);
+}
+
 static void what_is_down_for_long_is_asked_less_often_by_those_who_are_short_of_time(void **state)
 {
     (void)state;
@@ -1322,6 +1366,8 @@ int main(void)
         cmocka_unit_test(what_was_closed_after_a_long_silence_goes_out_again_at_once),
         cmocka_unit_test(a_repeat_goes_out_while_there_is_time_for_its_answer_but_only_once),
         cmocka_unit_test(a_named_wait_that_leaves_no_time_for_an_answer_is_asked_about_again),
+        cmocka_unit_test(a_named_wait_is_not_lengthened_by_a_guess_beyond_the_time_there_is),
+        cmocka_unit_test(those_who_were_told_the_same_wait_do_not_come_back_in_the_same_instant),
         cmocka_unit_test(what_is_down_for_long_is_asked_less_often_by_those_who_are_short_of_time),
         cmocka_unit_test(nobody_waits_for_a_breaker_while_another_provider_is_well),
         cmocka_unit_test(who_waits_goes_when_somebody_else_found_it_well),

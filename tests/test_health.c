@@ -540,6 +540,34 @@ static void a_rest_that_nobody_named_ends_within_half_a_minute(void **state)
     }
 }
 
+/* Calls that went out before a place began to rest and are refused behind that. */
+static void calls_under_way_say_nothing_of_a_rest_that_began_meanwhile(void **state)
+{
+    (void)state;
+    enum { CALLS = 10 };
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_failure at_once = advised(DARUMA_RATE_LIMIT, 429, 0);
+    daruma_health *w = a_health();
+    daruma_case c[CALLS];
+    for (int i = 0; i < CALLS; i++) {
+        daruma_case_open(&c[i], w, &p, &t, 1, -1, -1, of_another(0));
+        out(&c[i], 0);
+    }
+    for (int i = 1; i < CALLS; i++) { /* all are told to come again at once: that is one refusal */
+        daruma_case_next(&c[i], &at_once, 0, at(i));
+        assert_true(daruma_health_look(w, &t, i).well);
+    }
+    for (int i = 0; i < CALLS; i++)
+        fails(w, &p, &t, failure(DARUMA_RATE_LIMIT, 429), (i + 1) * REST_MS_MAX);
+    daruma_ms now = (CALLS + 1) * REST_MS_MAX;
+    fails(w, &p, &t, advised(DARUMA_RATE_LIMIT, 429, 5000), now); /* who names seconds means them */
+    assert_int_equal(daruma_health_look(w, &t, now).named_in, 5000);
+    daruma_case_next(&c[0], &at_once, 0, at(now + 1));
+    assert_int_equal(daruma_health_look(w, &t, now + 1).named_in, 4999);
+    assert_int_equal(daruma_health_look(w, &t, now + 1).in, 4999);
+}
+
 static void a_rested_key_is_probed_by_one_call_while_others_go_elsewhere(void **state)
 {
     (void)state;
@@ -863,6 +891,7 @@ int main(void)
         cmocka_unit_test(one_request_that_is_refused_twice_is_one_witness),
         cmocka_unit_test(cooldowns_combine_by_the_later_end),
         cmocka_unit_test(a_rest_that_nobody_named_ends_within_half_a_minute),
+        cmocka_unit_test(calls_under_way_say_nothing_of_a_rest_that_began_meanwhile),
         cmocka_unit_test(a_rested_key_is_probed_by_one_call_while_others_go_elsewhere),
         cmocka_unit_test(nobody_waits_for_what_does_not_pass),
         cmocka_unit_test(fresh_credentials_make_a_key_well),

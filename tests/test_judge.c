@@ -331,6 +331,7 @@ static void advice_is_read_from_headers_and_words(void **state)
         {H({S("retry-after"), S("1.5")}), "", 1500},
         {H({S("retry-after-ms"), S("350")}, {S("retry-after"), S("1")}), "", 350},
         {H({S("x-ms-retry-after-ms"), S("900")}), "", 900},
+        {H({S("retry-after-ms"), S("999999999999")}, {S("retry-after"), S("3")}), "", 3000},
         {H({S("retry-after"), S("Thu, 01 Jan 2026 00:00:30 GMT")}), "", 30000},
         {H({S("retry-after"), S("Wed, 31 Dec 2025 00:00:00 GMT")}), "", 0},
         {H({S("date"), S("Thu, 01 Jan 2026 01:00:00 GMT")}, {S("retry-after"), S("Thu, 01 Jan 2026 01:00:02 GMT")}), "",

@@ -124,7 +124,7 @@ static void greet(int port)
 static void invite(const demo *d)
 {
     int port = gateway_port(d->g);
-    printf("Now yours, in another terminal; the models go on failing, now by chance:\n\n"
+    printf("Now yours, in another terminal; the models go on failing:\n\n"
            "  curl -sN http://127.0.0.1:%d/v1/chat/completions -H 'content-type: application/json' \\\n"
            "    -d '{\"model\":\"busy\"%s}'\n\n"
            "Models:",
