@@ -441,6 +441,7 @@ typedef enum daruma_act {
     X(REPAIR_HISTORY, "repair_history", SEND, "repaired the tool calls in the history")                                \
     X(MEND_MESSAGES, "mend_messages", SEND, "mended messages that were not accepted")                                  \
     X(MEND_PARAMETER, "mend_parameter", SEND, "changed a parameter that was not accepted")                             \
+    X(CHANGE_API, "change_api", SEND, "asked through the other of the provider's two APIs")                            \
     X(LOWER_SCHEMA, "lower_schema", SEND, "simplified the tool schemas")                                               \
     X(LOWER_FORMAT, "lower_format", SEND, "asked for a simpler response format")                                       \
     X(SHRINK_REQUEST, "shrink_request", SEND, "left out old images and large tool output")                             \
@@ -498,6 +499,7 @@ typedef struct daruma_remedy {
     X(GUIDE,   15, "guide",    "the model may be told (watch: guide)")           /* what it keeps doing */ \
     X(ABOVE,   18, "above",    "the request alone asks for more than the limit") /* only a smaller one passes */ \
     X(RESERVE, 19, "reserve",  "a target for just that")                        /* on_content_filter */ \
+    X(API,     20, "api",      "the provider may have the other API")            /* of OpenAI's two */ \
     X(ENFORCE, 16, "enforce",  "the agent may be stopped (watch: enforce)")      /* from going on */
 // clang-format on
 
@@ -708,6 +710,8 @@ typedef struct daruma_case {
     bool done_once;       /* (set) what was sent may have been done, and must not be done twice: nothing
                              is sent again; false after open */
     bool can_refresh;     /* (set) the host can fetch credentials anew; false after open */
+    bool other_api;       /* (set) the failure says that the target has not the API it was asked in, and may have the
+                             other: nothing else is wrong with it; false after open */
     bool can_mend;        /* (set) the host can mend the conversation; false after open */
     bool enforced;        /* (set) calls of the answer may be refused (LOOP); false after open */
     bool plain;           /* (set) the answer comes in one piece; false after open: a stream */

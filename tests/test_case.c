@@ -94,6 +94,31 @@ static void credentials_are_fetched_anew_once(void **state)
     assert_remedy(daruma_case_next(&c, &f, 0, at(0)), EXPLAIN, 0, 0);
 }
 
+/* Nothing is wrong with a place that has only the other API: neither the case nor anybody else is kept from it. */
+static void an_api_that_is_not_there_is_no_fault_of_the_model(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("q", "m", "a", "k1")};
+    daruma_failure f = surely(DARUMA_MODEL_NOT_FOUND, 404);
+    for (int i = 0; i < 5; i++) {
+        daruma_case c;
+        daruma_case_open(&c, w, &p, t, 2, -1, -1, at(i));
+        out(&c, i);
+        assert_int_equal(c.target, 0);
+        c.can_mend = c.other_api = true;
+        assert_remedy(daruma_case_next(&c, &f, 0, at(i)), CHANGE_API, 0, 0);
+        out(&c, i);
+        assert_int_equal(c.target, 0);
+        c.other_api = false;
+        if (i < 4)
+            daruma_case_done(&c, at(i));
+        else /* it has neither */
+            assert_remedy(daruma_case_next(&c, &f, 0, at(i)), SWITCH_MODEL, 0, 1);
+    }
+}
+
 static void an_unfit_remedy_is_given_back_and_the_next_one_is_tried(void **state)
 {
     (void)state;
@@ -1321,6 +1346,7 @@ int main(void)
         cmocka_unit_test(a_switch_that_did_not_come_to_pass_is_told_as_the_wait_that_it_was),
         cmocka_unit_test(a_refused_key_costs_one_call_and_is_not_asked_again),
         cmocka_unit_test(credentials_are_fetched_anew_once),
+        cmocka_unit_test(an_api_that_is_not_there_is_no_fault_of_the_model),
         cmocka_unit_test(an_unfit_remedy_is_given_back_and_the_next_one_is_tried),
         cmocka_unit_test(before_giving_up_a_target_that_is_well_soon_is_waited_for),
         cmocka_unit_test(a_wait_that_does_not_fit_becomes_another_target_or_an_end),

@@ -161,6 +161,7 @@ static void any_case(daruma_health *w, const daruma_policy *p, const daruma_targ
                      (daruma_moment){.now = *now, .dice = roll(s)});
     c.safe_twice = roll(s) % 4 != 0;
     c.can_refresh = roll(s) % 4 == 0;
+    c.other_api = roll(s) % 16 == 0;
     bool sick_key[16] = {0};
     bool goes_on = false;
     for_free = 0;

@@ -11,6 +11,7 @@ import "./heal_answer.mjs";
 import "./heal_cut.mjs";
 import "./heal_format.mjs";
 import "./heal_stream.mjs";
+import "./heal_api.mjs";
 import "./heal_move.mjs";
 import "./heal_sdk.mjs";
 import "./heal_harm.mjs";

@@ -238,6 +238,8 @@ static unsigned have(const daruma_case *c, const daruma_rung *g, const daruma_fa
         has |= DARUMA_NEED_SAFE;
     if (c->can_refresh)
         has |= DARUMA_NEED_SOURCE;
+    if (c->other_api)
+        has |= DARUMA_NEED_API;
     if (passes(f))
         has |= DARUMA_NEED_PASSES;
     if (f->status >= 400 && f->status < 500)
@@ -400,7 +402,7 @@ static bool ran_out(const daruma_case *c, const daruma_failure *f, daruma_ms now
 static void note_bad(daruma_case *c, int target, const daruma_permit permits[DARUMA_PERMITS], const daruma_failure *f,
                      daruma_moment at)
 {
-    if (c->policy->health && ran_out(c, f, at.now))
+    if (c->policy->health && (c->other_api || ran_out(c, f, at.now)))
         health_drop(c->health, &c->targets[target], permits, at.now);
     else if (c->policy->health)
         health_bad(c->health, &c->targets[target], permits, f, c->id, c->sent_at, &c->policy->kinds[f->kind].backoff,
@@ -450,7 +452,8 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
         r = c->rung;
         give_back(c, at.now);
     }
-    choice_spoil(c, c->target, f);
+    if (!c->other_api)
+        choice_spoil(c, c->target, f);
 
     for (; c->round < ROUNDS; c->round++, r = 0) {
         daruma_remedy given;

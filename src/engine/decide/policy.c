@@ -27,6 +27,7 @@
 #define OUTAGE  DARUMA_NEED_OUTAGE
 #define ABOVE   DARUMA_NEED_ABOVE
 #define RESERVE DARUMA_NEED_RESERVE
+#define API     DARUMA_NEED_API
 
 enum {
     OFTEN = 64,                   /* bounded by the tries of each target, patience and the time */
@@ -135,6 +136,7 @@ static const daruma_rung standard[] = {
     R(PERMISSION,         EXPLAIN,             1,     0,                                     NOW),
 
     R(MODEL_NOT_FOUND,    RESUME,              2,     GO_ON,                                 NOW),
+    R(MODEL_NOT_FOUND,    CHANGE_API,          EACH,  MEND | API,                            NOW),
     R(MODEL_NOT_FOUND,    SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                  NOW),
     R(MODEL_NOT_FOUND,    WAIT_RETRY,          OFTEN, RESEND | TRIES | SAFE,                 GROW),
     R(MODEL_NOT_FOUND,    RESUME,              EACH,  GO_ON | TRIES | OUTAGE,                GROW),
@@ -171,6 +173,7 @@ static const daruma_rung standard[] = {
     R(INVALID_TOOL_SCHEMA,LOWER_FORMAT,        2,     MEND,                                  NOW),
     R(INVALID_TOOL_SCHEMA,EXPLAIN,             1,     0,                                     NOW),
 
+    R(INVALID_PARAMETER,  CHANGE_API,          EACH,    MEND | API,                            NOW),
     R(INVALID_PARAMETER,  MEND_PARAMETER,      MANY,    MEND,                                  NOW),
     R(INVALID_PARAMETER,  LOWER_FORMAT,        2,     MEND,                                  NOW),
     R(INVALID_PARAMETER,  APOLOGISE,           1,     TIME | CLEAN | SIDE,                   NOW),

@@ -155,6 +155,8 @@ static void keep_moved(session *x, conversion *v)
     if (m->body.n) {
         keep_renames(m, &v->out, x->arena);
         tell_losses(x, v->to, &v->lost);
+        if (session_api_known(x, v->target))
+            session_did(x, DARUMA_REMEDY_CHANGE_API);
     }
 }
 

@@ -7,22 +7,6 @@ drive_place session_place(const session *x, int target)
     return x->v->host->place(x->user, &x->targets[target]);
 }
 
-/* A provider called `openai` takes Responses as well, unless another target is called `openai-responses`: who tells the
- * two apart means it. */
-static bool takes_responses(const session *x, const dialect *d)
-{
-    for (size_t i = 0; i < x->kase.ntargets; i++)
-        if (session_place(x, (int)i).d == &dialect_openai_responses)
-            return d == &dialect_openai_responses;
-    return d == &dialect_openai || d == &dialect_openai_responses;
-}
-
-const dialect *session_dialect(const session *x, int target)
-{
-    const dialect *d = session_place(x, target).d;
-    return !x->d || (x->d == &dialect_openai_responses && takes_responses(x, d)) ? x->d : d;
-}
-
 /* The body in pieces, with the target's model in place of the one asked for. */
 static void body_pieces(session *x, int target, daruma_str out[4])
 {

@@ -51,6 +51,8 @@ void driver_learned_status(const driver *v, daruma_buf *b)
             buf_printf(b, ",\"response_format\":\"%s\"", formats[m.format]);
         if (m.no_prefill)
             BUF_LIT(b, ",\"prefill\":false");
+        if (m.api)
+            buf_printf(b, ",\"api\":\"%s\"", m.api == API_CHAT ? dialect_openai.name : dialect_openai_responses.name);
         BUF_LIT(b, ",\"parameters\":");
         driver_lessons_status(v, m.id, b);
         BUF_LIT(b, ",\"case\":\"");

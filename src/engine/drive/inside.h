@@ -51,6 +51,10 @@ bool memory_taken(memory *m, uint64_t lane, int64_t tokens);
 /* Whether it goes on from a begun answer (prefill): it is taken to until it said no. */
 bool memory_prefills(const memory *m, uint64_t lane);
 void memory_prefill_refused(memory *m, uint64_t lane);
+/* The one of OpenAI's two APIs that it has alone, as far as is known. */
+typedef enum memory_apis { API_ANY, API_CHAT, API_RESPONSES } memory_apis;
+memory_apis memory_api(const memory *m, uint64_t lane);
+void memory_api_put(memory *m, uint64_t lane, memory_apis has);
 /* The most of a response format that it is known to take: until it refused one, a schema. */
 convo_format memory_format(const memory *m, uint64_t lane);
 void memory_format_put(memory *m, uint64_t lane, convo_format most);
@@ -68,6 +72,7 @@ typedef struct memory_lane {
     int64_t window;                      /* -1 unknown */
     convo_format format;                 /* the best response format that it takes; FORMAT_UNSAID: none was refused */
     bool no_prefill;
+    memory_apis api;
     uint64_t by; /* the case that taught the last of it, and when */
     daruma_ms at;
 } memory_lane;
@@ -157,6 +162,7 @@ struct session {
     bool bound;  /* other accounts are left out because of what lives on the server; only reasoning, as far as known */
     size_t told; /* remedies that the head of the answer named */
     size_t home; /* the target whose account has what it names there */
+    uint32_t turned; /* a bit for each target that is asked in the other of OpenAI's APIs since it refused the one */
     /* the attempt */
     answer_mode mode;
     int status;
@@ -283,13 +289,21 @@ void session_loosen(session *x, const daruma_failure *f);
 void session_attempt(session *x); /* asks the engine and sends, waits or ends */
 void session_fitted(session *x);  /* what session_mend_fits() waited for is over: it goes out */
 drive_place session_place(const session *x, int target);
-const dialect *session_dialect(const session *x, int target); /* that a target is spoken to in */
 
 stream_view session_view(const session *x); /* of the call at hand, before anything of its stream came */
 
 /* What goes out to that target; x->p and x->moved are those of that call from here on. False: the request cannot be
  * carried over to its dialect. */
 bool session_compose(session *x, int target, daruma_arena *a, drive_request *ret);
+
+/* ---- apis.c: which of OpenAI's two APIs a target is asked in ---- */
+
+const dialect *session_dialect(const session *x, int target); /* that a target is spoken to in */
+/* Looks whether the target refuses nothing but the API that it was asked in: x->kase.other_api. */
+void session_api_look(session *x, daruma_failure *f);
+void session_api_change(session *x);                  /* so it does: it is asked in the other from here on */
+bool session_api_known(const session *x, int target); /* ... because that is known of it */
+void session_api_worked(session *x);                  /* the target has answered: what helped is learned */
 
 /* ---- effects.c: work that must not be done twice ---- */
 

@@ -29,6 +29,7 @@ typedef struct lane_fact {
     int64_t taken; /* tokens of the longest request that it took: no window is smaller */
     bool no_prefill;
     convo_format format; /* FORMAT_UNSAID: none was refused */
+    memory_apis api;
     char provider[40], account[40],
         name[88]; /* empty: nothing was learned that anybody asks for; longer ones are cut */
     uint64_t by;  /* the case that taught the last of it, and when */
@@ -260,6 +261,19 @@ void memory_format_put(memory *m, uint64_t lane, convo_format most)
         f->format = most;
 }
 
+memory_apis memory_api(const memory *m, uint64_t lane)
+{
+    const lane_fact *f = fact_of(m, lane);
+    return f ? f->api : API_ANY;
+}
+
+void memory_api_put(memory *m, uint64_t lane, memory_apis has)
+{
+    lane_fact *f = fact_make(m, lane);
+    if (f)
+        f->api = has;
+}
+
 void memory_learned(memory *m, const daruma_target *t, uint64_t by, daruma_ms at)
 {
     lane_fact *f = fact_make(m, t->lane_id);
@@ -286,6 +300,7 @@ bool memory_lane_at(const memory *m, size_t index, memory_lane *ret)
                          .window = f->window,
                          .format = f->format,
                          .no_prefill = f->no_prefill,
+                         .api = f->api,
                          .by = f->by,
                          .at = f->at};
     return true;
@@ -366,6 +381,7 @@ static const record_member lane_members[] = {
     RECORD_MEMBER(RECORD_WHOLE,  lane_fact, "taken", taken),
     RECORD_MEMBER(RECORD_FLAG,   lane_fact, "no_prefill", no_prefill),
     RECORD_MEMBER(RECORD_WHOLE,  lane_fact, "format", format),
+    RECORD_MEMBER(RECORD_WHOLE,  lane_fact, "api", api),
     RECORD_MEMBER(RECORD_TEXT,   lane_fact, "provider", provider),
     RECORD_MEMBER(RECORD_TEXT,   lane_fact, "account", account),
     RECORD_MEMBER(RECORD_TEXT,   lane_fact, "model", name),
@@ -427,7 +443,8 @@ static bool load_seen(memory *m, const seen *got)
 
 static bool load_lane(memory *m, const lane_fact *got)
 {
-    lane_fact *f = got->lane && got->format <= FORMAT_SCHEMA && got->window >= -1 ? fact_make(m, got->lane) : NULL;
+    bool fine = got->lane && got->format <= FORMAT_SCHEMA && got->api <= API_RESPONSES && got->window >= -1;
+    lane_fact *f = fine ? fact_make(m, got->lane) : NULL;
     if (!f)
         return false;
     if (f->at && add_sat(f->at, REPLICA_SLACK_MS) >= got->at) /* what is known here is newer, or the same */

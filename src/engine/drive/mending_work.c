@@ -121,7 +121,7 @@ static session_mend_result resume(session *x)
 
 bool session_mend_is(daruma_remedy_kind r)
 {
-    return mending_is(r) || steer_is(r) || r == DARUMA_REMEDY_RESUME;
+    return mending_is(r) || steer_is(r) || r == DARUMA_REMEDY_RESUME || r == DARUMA_REMEDY_CHANGE_API;
 }
 
 void session_mend_learns_of(session_mending *h, uint64_t lane)
@@ -264,6 +264,10 @@ session_mend_result session_mend_apply(session *x, daruma_remedy_kind r)
         return session_mend_open(x) ? steer_apply(x, r) : SESSION_MEND_UNFIT;
     if (r == DARUMA_REMEDY_RESUME)
         return resume(x);
+    if (r == DARUMA_REMEDY_CHANGE_API) {
+        session_api_change(x);
+        return SESSION_MEND_SEND;
+    }
     if (r == DARUMA_REMEDY_MEND_PARAMETER && mended_unlearn(x))
         return SESSION_MEND_SEND;
     if (r == DARUMA_REMEDY_MEND_PARAMETER && x->p != x->d)

@@ -276,6 +276,7 @@ void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive
     hedge_cancel(x);
     daruma_case_done(&x->kase, at);
     session_mend_worked(x, input_tokens);
+    session_api_worked(x);
     watch_answered(x);
     x->v->host->key_worked(x->user, t);
     if ((x->scan.keeps || x->d == &dialect_openai_responses) && x->kase.ntargets > 1)
@@ -513,6 +514,7 @@ void session_failed(session *x, const daruma_evidence *ev)
     x->failure.message = session_tool_words(x, x->failure.message);
     x->failure.own = all ? x->failure.message : session_tool_words(x, x->failure.own);
     x->failure.subject = session_tool_words(x, x->failure.subject);
+    session_api_look(x, &x->failure);
     session_mend_reconsider(x, &x->failure);
     session_tried(x, x->kase.target, &x->failure);
     drive_step judged = {.what = DRIVE_JUDGED,

@@ -1,0 +1,172 @@
+// A provider that has only one of OpenAI's two APIs is asked in that one, whichever the client speaks.
+import assert from "node:assert/strict";
+import OpenAI from "openai";
+import { count, dialects, question } from "./net.mjs";
+import { holds, once } from "./wire.mjs";
+import { body, json, object, parsed, streams, wires } from "./wires.mjs";
+
+const chat = wires.openai, responses = wires.responses;
+const said = (q, res, w, text, calls = []) => {
+  const list = calls.map(([id, n, a]) => [id, n, w.toolArgs(a)]);
+  if (streams(q)) res.writeHead(200, { "content-type": "text/event-stream" }).end([w.opening(), w.piece(text), ...calls.map(([id, n, a], i) => w.called(i, id, n, JSON.stringify(a))), calls.length ? w.closingCalls() : w.closing()].join(""));
+  else w.answer(res, text, list);
+};
+const isChat = (q) => q.url.startsWith("/v1/chat/completions"), isResponses = (q) => q.url.startsWith("/v1/responses");
+const text = (res, status, words, type = "text/plain") => res.writeHead(status, { "content-type": type }).end(words);
+
+// How servers say that there is nothing at a path.
+const absent = {
+  "FastAPI's": (res) => json(res, 404, { detail: "Not Found" }),
+  "Go's": (res) => text(res, 404, "404 page not found\n"),
+  "Express's": (res) => text(res, 404, '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>Error</title>\n</head>\n<body>\n<pre>Cannot POST /v1/responses</pre>\n</body>\n</html>\n', "text/html"),
+  "nginx's": (res) => text(res, 404, "<html>\r\n<head><title>404 Not Found</title></head>\r\n<body>\r\n<center><h1>404 Not Found</h1></center>\r\n<hr><center>nginx/1.22.1</center>\r\n</body>\r\n</html>\r\n", "text/html"),
+  "Azure's": (res) => json(res, 404, { error: { code: "404", message: "Resource not found" } }),
+  "an empty": (res) => res.writeHead(404).end(),
+  "a method's": (res) => json(res, 405, { detail: "Method Not Allowed" }),
+  "a server's that has not built it": (res) => json(res, 501, { error: { message: "Not Implemented", type: "server_error" } }),
+  "OpenAI's": (res) => json(res, 404, { error: { message: "Invalid URL (POST /v1/responses)", type: "invalid_request_error", param: null, code: null } }),
+  "a gateway's": (res) => json(res, 400, { error: { message: "This route supports /v1/chat/completions alone.", type: "invalid_request_error" } }),
+};
+for (const [whose, refuse] of Object.entries(absent))
+  for (const stream of [false, true])
+    holds(`a provider that has Chat alone answers Responses${stream ? " streams" : ""}: ${whose} 404`, {
+      async run(pair) {
+        const d = dialects.responses, ask = () => question(pair, d, { model: d.own, stream, more: { input: responses.history([{ user: "go" }]), tools: responses.tools(object), instructions: "be brief" } });
+        pair.own.answer = (q, res) => (isChat(q) ? said(q, res, chat, "it is 42", [["call_9", "look", { city: "Oslo" }]]) : refuse(res));
+        const r = await ask();
+        assert.equal(r.status, 200, r.text);
+        assert.equal(r.said, "it is 42", r.text);
+        assert.deepEqual(parsed(responses.calls(r)).map(([, n, a]) => [n, a]), [["look", { city: "Oslo" }]], r.text);
+        assert.equal(r.outcome, "recovered");
+        assert.equal(r.headers["x-daruma-remedies"], "change_api");
+        assert.deepEqual(pair.own.seen.map((q) => q.url), ["/v1/responses", "/v1/chat/completions"]);
+        assert.deepEqual(body(pair.own.seen[1]).messages.map((m) => m.content), ["be brief", "go"]);
+        // It is known from then on, said each time, and shown.
+        const again = await ask();
+        assert.equal(again.said, "it is 42", again.text);
+        assert.equal(again.headers["x-daruma-remedies"], "change_api");
+        assert.equal(pair.own.seen.length, 3);
+        assert.ok(isChat(pair.own.seen[2]));
+        const known = (await pair.status()).models_learned.filter((m) => m.provider === "own");
+        assert.deepEqual(known.map((m) => [m.model, m.api]), [["m-own", "openai"]]);
+        // Chat itself goes on as ever.
+        const c = dialects.openai, plain = await question(pair, c, { model: c.own, stream });
+        assert.equal(plain.said, "it is 42", plain.text);
+        assert.equal(plain.headers["x-daruma-remedies"], "none");
+      },
+    });
+
+for (const [what, status, error] of [
+  ["the model has Responses alone", 404, { message: "This model is only supported in v1/responses and not in v1/chat/completions.", type: "invalid_request_error", param: "model", code: null }],
+  ["a parameter goes in Responses alone", 400, { message: "Function tools with reasoning_effort are not supported for m-own in /v1/chat/completions. Please use /v1/responses instead.", type: "invalid_request_error", param: "reasoning_effort", code: null }],
+])
+  for (const stream of [false, true])
+    holds(`Chat${stream ? " streams" : ""} is answered through Responses where ${what}`, {
+      async run(pair) {
+        const d = dialects.openai;
+        pair.own.answer = (q, res) => (isResponses(q) ? said(q, res, responses, "it is 42") : json(res, status, { error }));
+        for (const calls of [2, 3]) {
+          const r = await question(pair, d, { model: d.own, stream, more: { reasoning_effort: "low" } });
+          assert.equal(r.status, 200, r.text);
+          assert.equal(r.said, "it is 42", r.text);
+          assert.equal(r.headers["x-daruma-remedies"], "change_api");
+          assert.equal(pair.own.seen.length, calls);
+          assert.deepEqual(body(pair.own.seen.at(-1)).reasoning?.effort, "low");
+        }
+      },
+    });
+
+holds("a model that is not there is asked for once, in the API that the client speaks", {
+  async run(pair) {
+    const d = dialects.responses;
+    pair.own.answer = (q, res) => json(res, 404, { error: { message: "The model `m-own` does not exist or you do not have access to it.", type: "invalid_request_error", param: null, code: "model_not_found" } });
+    const r = await question(pair, d, { model: d.own });
+    assert.equal(r.status, 404, r.text);
+    assert.ok(pair.own.seen.every(isResponses), pair.own.seen.map((q) => q.url).join());
+    assert.equal(count(pair.events(), "request_converted"), 0);
+  },
+});
+
+holds("a provider that has neither API is asked once in each, and its own words are given", {
+  config: once,
+  async run(pair) {
+    const d = dialects.responses;
+    pair.own.answer = (q, res) => json(res, 404, { detail: "Not Found" });
+    const r = await question(pair, d, { model: d.own });
+    assert.equal(r.status, 404, r.text);
+    assert.match(d.error(r.json).message, /Not Found/);
+    assert.deepEqual(pair.own.seen.map((q) => q.url), ["/v1/responses", "/v1/chat/completions"]);
+  },
+});
+
+holds("what only Responses can carry is not forced into Chat: the provider's refusal is given", {
+  async run(pair) {
+    const d = dialects.responses;
+    pair.own.answer = (q, res) => (isChat(q) ? said(q, res, chat, "from nothing") : json(res, 404, { detail: "Not Found" }));
+    const r = await question(pair, d, { model: d.own, more: { previous_response_id: "resp_1" } });
+    assert.ok(r.status >= 400, r.text);
+    assert.ok(pair.own.seen.every(isResponses));
+  },
+});
+
+holds("fifty that ask at once for what a provider has under its other API alone are all answered, and Chat is never held back", {
+  async run(pair) {
+    const d = dialects.responses, c = dialects.openai;
+    pair.own.answer = (q, res) => setTimeout(() => (isChat(q) ? said(q, res, chat, "it is 42") : json(res, 404, { detail: "Not Found" })), 30);
+    const all = await Promise.all(Array.from({ length: 50 }, (_, i) => question(pair, i % 2 ? c : d, { model: d.own, text: `question ${i}` })));
+    for (const r of all) assert.equal(r.said, "it is 42", r.text);
+    for (const r of all.filter((_, i) => i % 2)) assert.equal(r.headers["x-daruma-attempts"] ?? "1", "1");
+  },
+});
+
+holds("a provider that gets Responses later is found to have it when it refuses Chat in so many words", {
+  async run(pair) {
+    const d = dialects.responses;
+    pair.own.answer = (q, res) => (isChat(q) ? said(q, res, chat, "in chat") : json(res, 404, { detail: "Not Found" }));
+    assert.equal((await question(pair, d, { model: d.own })).said, "in chat");
+    pair.own.answer = (q, res) => (isResponses(q) ? said(q, res, responses, "in responses") : json(res, 404, { error: { message: "This model is only supported in v1/responses and not in v1/chat/completions.", type: "invalid_request_error", param: "model", code: null } }));
+    assert.equal((await question(pair, d, { model: d.own })).said, "in responses");
+    const r = await question(pair, d, { model: d.own });
+    assert.equal(r.said, "in responses");
+    assert.equal(r.headers["x-daruma-remedies"], "none");
+  },
+});
+
+holds("each of two targets that have Chat alone is asked in it, whoever of them answers", {
+  config: (c) => (c.models.find((m) => m.name === "m-own").targets = ["own/m-one", "own/m-two"]),
+  async run(pair) {
+    const d = dialects.responses;
+    pair.own.answer = (q, res) => {
+      if (isResponses(q)) return json(res, 404, { detail: "Not Found" });
+      if (body(q).model === "m-one") return json(res, 503, { error: { message: "upstream is gone" } });
+      said(q, res, chat, "from two");
+    };
+    const r = await question(pair, d, { model: d.own });
+    assert.equal(r.said, "from two", r.text);
+    const asked = pair.own.seen.map((q) => [isChat(q), body(q).model].join()), of = (m) => asked.filter((a) => a.endsWith(m));
+    assert.deepEqual([of("m-one")[0], of("m-two").join(" ")], ["false,m-one", "false,m-two true,m-two"]);
+    assert.ok(of("m-one").slice(1).every((a) => a.startsWith("true")), asked.join(" "));
+  },
+});
+
+for (const stream of [false, true])
+  holds(`the OpenAI SDK's Responses${stream ? " streams" : ""} go through a tool loop at a provider that has Chat alone`, {
+    async run(pair) {
+      const c = new OpenAI({ apiKey: "sk-client", baseURL: `${pair.base}/v1`, maxRetries: 0 });
+      const ask = async (input) => {
+        const q = { model: "m-own", instructions: "be brief", input, tools: responses.tools(object), store: false };
+        return stream ? await c.responses.stream(q).finalResponse() : await c.responses.create(q);
+      };
+      pair.own.answer = (q, res) => {
+        if (!isChat(q)) return json(res, 404, { detail: "Not Found" });
+        const told = body(q).messages.find((m) => m.role === "tool");
+        said(q, res, chat, told ? `it is ${told.content}` : "", told ? [] : [["call_9", "look", { city: "Oslo" }]]);
+      };
+      const first = await ask([{ role: "user", content: "go" }]), call = first.output.find((o) => o.type === "function_call");
+      assert.deepEqual([call.name, JSON.parse(call.arguments)], ["look", { city: "Oslo" }]);
+      const second = await ask([{ role: "user", content: "go" }, ...first.output, { type: "function_call_output", call_id: call.call_id, output: "cold" }]);
+      assert.equal(second.output_text, "it is cold");
+      assert.equal(second.status, "completed");
+      assert.equal(pair.own.seen.filter((q) => !isChat(q)).length, 1);
+    },
+  });
