@@ -170,3 +170,15 @@ for (const stream of [false, true])
       assert.equal(pair.own.seen.filter((q) => !isChat(q)).length, 1);
     },
   });
+
+holds("who goes on from an answer that a provider with Chat alone cannot keep is told to send all of it", {
+  async run(pair) {
+    const d = dialects.responses;
+    pair.own.answer = (q, res) => (isChat(q) ? said(q, res, chat, "it is 42") : json(res, 404, { detail: "Not Found" }));
+    const first = await question(pair, d, { model: d.own }), asked = pair.own.seen.length;
+    const r = await question(pair, d, { model: d.own, more: { previous_response_id: first.json.id } });
+    assert.equal(r.status, 400, r.text);
+    assert.match(d.error(r.json).message, /send the whole conversation in `input`/);
+    assert.equal(pair.own.seen.length, asked);
+  },
+});

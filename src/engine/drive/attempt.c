@@ -135,6 +135,19 @@ static void send_to(session *x, int target)
         session_timer(x); /* heartbeats go on */
 }
 
+/* Why no target takes the request as it is, for its client. */
+static daruma_str why_not(const session *x)
+{
+    if (x->moved && x->moved->too_large)
+        return S("This request is too large to be written for another dialect, and every target of its model that may "
+                 "be called speaks another one.");
+    if (x->scan.before)
+        return S("This request goes on from an answer or a conversation that a provider keeps, and every target of its "
+                 "model that may be called keeps none: send the whole conversation in `input`.");
+    return S("This request holds what only its own provider understands, and every target of its model that may be "
+             "called speaks another dialect.");
+}
+
 /* Everything is cooling down and nobody is worth waiting for: say so with what they are sick of. Or nobody can take the
  * request at all. */
 static void nobody_well(session *x, daruma_admission a, daruma_moment at)
@@ -152,11 +165,7 @@ static void nobody_well(session *x, daruma_admission a, daruma_moment at)
                                       .wait = asked ? -1 : daruma_case_again_in(&x->kase, NULL, at.now)};
         x->failure.ours = asked;
         if (asked)
-            x->failure.message =
-                large ? S("This request is too large to be written for another dialect, and every target of its model "
-                          "that may be called speaks another one.")
-                      : S("This request holds what only its own provider understands, and every target of its model "
-                          "that may be called speaks another dialect.");
+            x->failure.message = why_not(x);
         x->failed_body = (daruma_str){0};
     }
     session_give_up(x); /* it may have been waited with the rest of an answer */
