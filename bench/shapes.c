@@ -425,7 +425,15 @@ static bool act_prune(run *r)
 
 static bool act_messages(run *r)
 {
-    mend_messages(&r->c, NULL);
+    mend_messages(&r->c, NULL, NULL);
+    return written(r, r->from, &r->c);
+}
+
+/* All that a model may never take. */
+static bool act_habits(run *r)
+{
+    mend_report rep = {0};
+    mend_habits(&r->c, UINT32_MAX, &rep);
     return written(r, r->from, &r->c);
 }
 
@@ -447,7 +455,7 @@ static bool mended_by(run *r, const char *message)
     daruma_failure f = {.kind = DARUMA_INVALID_TOOL_SCHEMA, .message = str_of(message)};
     mend_report rep = {0};
     mend_lesson l;
-    mend_messages(&r->c, &f);
+    mend_messages(&r->c, &f, NULL);
     mend_member(&r->c, &f, &l, &rep);
     mend_parameter(&r->c, &f, &l, &rep);
     mend_empty_list(&r->c, &f, &l, &rep);
@@ -668,31 +676,19 @@ static const struct act {
     const char *name;
     bool (*go)(run *r);
 } acts[] = {
-    {"pairs", act_pairs},
-    {"prune", act_prune},
-    {"messages", act_messages},
-    {"mask", act_mask},
-    {"shed", act_shed},
-    {"keyword", act_keyword},
-    {"any-schema", act_any_schema},
-    {"marks", act_marks},
-    {"double", act_double},
-    {"empty", act_empty},
-    {"roles", act_roles},
-    {"system", act_system},
-    {"lessons", act_lessons},
-    {"known", act_known},
-    {"compact", act_compact},
-    {"summarise", act_summarise},
-    {"blocks", act_blocks},
-    {"no-result", act_no_result},
-    {"prefill", act_prefill},
-    {"named", act_named_tool},
-    {"answer", act_answer},
-    {"calls", act_calls},
-    {"watch", act_watch},
-    {"newest", act_newest},
-    {"quote", act_quote},
+    {"pairs", act_pairs},         {"prune", act_prune},
+    {"messages", act_messages},   {"habits", act_habits},
+    {"mask", act_mask},           {"shed", act_shed},
+    {"keyword", act_keyword},     {"any-schema", act_any_schema},
+    {"marks", act_marks},         {"double", act_double},
+    {"empty", act_empty},         {"roles", act_roles},
+    {"system", act_system},       {"lessons", act_lessons},
+    {"known", act_known},         {"compact", act_compact},
+    {"summarise", act_summarise}, {"blocks", act_blocks},
+    {"no-result", act_no_result}, {"prefill", act_prefill},
+    {"named", act_named_tool},    {"answer", act_answer},
+    {"calls", act_calls},         {"watch", act_watch},
+    {"newest", act_newest},       {"quote", act_quote},
 };
 
 /* ---- one tool, and a call of it ---- */

@@ -316,7 +316,7 @@ static daruma_str messages_mended(const dialect *d, const char *body, const char
 {
     daruma_failure f = {.kind = DARUMA_INVALID_MESSAGE, .message = str_of(said), .subject = str_of(about)};
     convo c = read_as(d, str_of(body), a);
-    *r = mend_messages(&c, said ? &f : NULL);
+    *r = mend_messages(&c, said ? &f : NULL, NULL);
     return written(d, &c);
 }
 
@@ -463,6 +463,85 @@ static void what_the_failure_names_is_what_goes(void **state)
     assert_true(has(out, "\"ok\""));
 }
 
+/* What a model never takes is known by a bit, which does it again to other requests. */
+static void what_a_model_never_takes_is_a_habit(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *said, *name, *body, *mended;
+    } rows[] = {
+        {"Unexpected message role.", "developer_is_system",
+         CHAT("{\"role\":\"developer\",\"content\":\"d\"}," USER("a")),
+         CHAT("{\"role\":\"system\",\"content\":\"d\"}," USER("a"))},
+        {"System message must be at the beginning.", "system_first",
+         CHAT(USER("a") ",{\"role\":\"system\",\"content\":\"d\"}"), CHAT(USER("a") "," USER("d"))},
+        {"messages[0]: invalid type: sequence, expected a string", "content_is_string",
+         CHAT("{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}"), CHAT(USER("a"))},
+        {"Conversation roles must alternate user/assistant/user/assistant/...", "turns_alternate",
+         CHAT(USER("a") "," USER("b")), NULL},
+        {"Tool call id was ab but must be a-z, A-Z, 0-9, with a length of 9.", "ids_of_nine",
+         CHAT(
+             CALLS("{\"id\":\"ab\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}") "," TOOL(
+                 "ab", "1")),
+         NULL},
+        {"Missing `reasoning_content` field in the assistant message at message index 1.", "thinking_stays",
+         CHAT(USER("a") ",{\"role\":\"assistant\",\"content\":\"b\"}," USER("c")),
+         CHAT(USER("a") ",{\"role\":\"assistant\",\"content\":\"b\",\"reasoning_content\":\" \"}," USER("c"))},
+        {"Invalid 'content': 'content' field must be a string or an array of objects.", "content_is_there",
+         CHAT(
+             CALLS("{\"id\":\"ab\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}") "," TOOL(
+                 "ab", "1")),
+         NULL},
+        {"The content field in the Message object at messages.0 is empty.", "calls_say_something",
+         CHAT(
+             CALLS("{\"id\":\"ab\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}") "," TOOL(
+                 "ab", "1")),
+         NULL},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_arena a = fresh();
+        daruma_failure f = {.kind = DARUMA_INVALID_MESSAGE, .message = str_of(rows[i].said)};
+        uint32_t habits = 0;
+        mend_report r = {0};
+        convo c = read_as(&dialect_openai, str_of(rows[i].body), &a),
+              again = read_as(&dialect_openai, str_of(rows[i].body), &a);
+        mend_messages(&c, &f, &habits);
+        daruma_str once = written(&dialect_openai, &c);
+        assert_string_equal(mend_habit_name(habits, 0), rows[i].name);
+        assert_null(mend_habit_name(habits, 1));
+        if (rows[i].mended)
+            assert_str(once, rows[i].mended);
+        assert_true(mend_habits(&again, habits, &r));
+        assert_true(str_eq(written(&dialect_openai, &again), once));
+        assert_int_equal(mend_habits_hurt(habits, &f) & ~habits, 0);
+        /* It is done once: what takes the request as it is now finds nothing more to do. */
+        convo third = read_as(&dialect_openai, once, &a);
+        mend_habits(&third, habits, &r);
+        daruma_str thrice = written(&dialect_openai, &third);
+        if (!str_eq(thrice, once))
+            fail_msg("%s: " STR_FMT " became " STR_FMT, rows[i].name, STR_ARG(once), STR_ARG(thrice));
+    }
+}
+
+static void a_habit_that_hurts_is_told(void **state)
+{
+    (void)state;
+    daruma_arena a = fresh();
+    daruma_failure f = {.kind = DARUMA_INVALID_MESSAGE,
+                        .message = S("messages[0]: invalid type: sequence, expected a string")};
+    uint32_t habits = 0;
+    convo c =
+        read_as(&dialect_openai, S(CHAT("{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}")), &a);
+    mend_messages(&c, &f, &habits);
+    f.message = S("messages[0].content must be an array of content blocks");
+    assert_int_equal(mend_habits_hurt(habits, &f), habits);
+    f.message = S("Image URLs are not supported in content");
+    assert_int_equal(mend_habits_hurt(habits, &f), 0);
+    f.kind = DARUMA_INVALID_PARAMETER;
+    f.message = S("stop must be an array");
+    assert_int_equal(mend_habits_hurt(habits, &f), 0);
+}
+
 static void broken_arguments_in_the_history_become_readable(void **state)
 {
     (void)state;
@@ -605,7 +684,7 @@ static void one_history(kit_wire w, uint64_t seed)
     if (mend_did(&same))
         shout(w, "twice on one conversation", seed, in, out);
 
-    r = mend_messages(&again, NULL);
+    r = mend_messages(&again, NULL, NULL);
     daruma_str sent = written(d, &again);
     if ((wrong = kit_refused(w, sent, false, &a)) || (wrong = kit_check(w, sent)) ||
         (wrong = lost(&h, sent, w != KIT_GEMINI)))
@@ -613,7 +692,7 @@ static void one_history(kit_wire w, uint64_t seed)
     if (sent.n > out.n + FLAW_BYTES * (size_t)flaws_in(&r))
         shout(w, "messages made it grow too much", seed, out, sent);
     again = read_as(d, sent, &a);
-    r = mend_messages(&again, NULL);
+    r = mend_messages(&again, NULL, NULL);
     if (mend_did(&r))
         shout(w, r.what, seed, out, sent);
 
@@ -672,7 +751,7 @@ static void without_memory_it_says_so_and_breaks_nothing(void **state)
         if (dialect_openai.read(S(body), &a, &c) != DARUMA_OK)
             continue;
         mend_pairs(&c, bytes & 8 ? MEND_PRUNE : MEND_SYNTHESISE);
-        mend_messages(&c, NULL);
+        mend_messages(&c, NULL, NULL);
         assert_true(c.full || !a.full);
     }
 }
@@ -712,6 +791,8 @@ int main(void)
         cmocka_unit_test(stale_thinking_goes_whole_and_that_of_the_loop_last),
         cmocka_unit_test(ids_and_names_change_together),
         cmocka_unit_test(what_the_failure_names_is_what_goes),
+        cmocka_unit_test(what_a_model_never_takes_is_a_habit),
+        cmocka_unit_test(a_habit_that_hurts_is_told),
         cmocka_unit_test(broken_arguments_in_the_history_become_readable),
         cmocka_unit_test(old_images_go_first_then_the_largest_output),
         cmocka_unit_test(random_histories_of_chat_are_mended),

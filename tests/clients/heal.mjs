@@ -14,4 +14,5 @@ import "./heal_stream.mjs";
 import "./heal_api.mjs";
 import "./heal_move.mjs";
 import "./heal_sdk.mjs";
+import "./heal_servers.mjs";
 import "./heal_harm.mjs";

@@ -399,10 +399,16 @@ static bool ran_out(const daruma_case *c, const daruma_failure *f, daruma_ms now
            ms_since(c->sent_at, now) < ms_since(c->opened, c->deadline) / 2;
 }
 
+/* Does it say no more than that the target has not the API that it was asked in? */
+static bool is_of_api(const daruma_case *c, const daruma_failure *f)
+{
+    return c->other_api && (f->kind == DARUMA_MODEL_NOT_FOUND || f->kind == DARUMA_INVALID_PARAMETER);
+}
+
 static void note_bad(daruma_case *c, int target, const daruma_permit permits[DARUMA_PERMITS], const daruma_failure *f,
                      daruma_moment at)
 {
-    if (c->policy->health && (c->other_api || ran_out(c, f, at.now)))
+    if (c->policy->health && (is_of_api(c, f) || ran_out(c, f, at.now)))
         health_drop(c->health, &c->targets[target], permits, at.now);
     else if (c->policy->health)
         health_bad(c->health, &c->targets[target], permits, f, c->id, c->sent_at, &c->policy->kinds[f->kind].backoff,
@@ -452,7 +458,7 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
         r = c->rung;
         give_back(c, at.now);
     }
-    if (!c->other_api)
+    if (!is_of_api(c, f))
         choice_spoil(c, c->target, f);
 
     for (; c->round < ROUNDS; c->round++, r = 0) {

@@ -29,7 +29,7 @@ typedef struct conversion {
 
 static bool was_taught(const conversion *v)
 {
-    return v->facts.parameters || v->facts.formats;
+    return v->facts.parameters || v->facts.formats || v->facts.messages;
 }
 
 /* The same dialect. */
@@ -49,13 +49,13 @@ static void adapt(conversion *v)
 static void adapt_made(conversion *v)
 {
     convo c;
-    bool any = v->facts.nlessons || v->facts.most < FORMAT_SCHEMA;
+    bool any = v->facts.nlessons || v->facts.most < FORMAT_SCHEMA || v->facts.habits;
     if (!v->made || !any || v->to->read(v->made->bytes, &v->room, &c) != DARUMA_OK)
         return;
     drive_facts_apply(&v->facts, &c);
     drive_text *better = was_taught(v) ? drive_text_write(v->rooms, v->to, &c, v->made->bytes.n) : NULL;
     if (!better) {
-        v->facts.parameters = v->facts.formats = false;
+        v->facts.parameters = v->facts.formats = v->facts.messages = false;
         return;
     }
     drive_texts_close(v->rooms, v->made);

@@ -53,6 +53,13 @@ void driver_learned_status(const driver *v, daruma_buf *b)
             BUF_LIT(b, ",\"prefill\":false");
         if (m.api)
             buf_printf(b, ",\"api\":\"%s\"", m.api == API_CHAT ? dialect_openai.name : dialect_openai_responses.name);
+        if (m.habits) {
+            const char *name;
+            BUF_LIT(b, ",\"messages\":[");
+            for (size_t k = 0; (name = mend_habit_name(m.habits, k)); k++)
+                buf_printf(b, "%s\"%s\"", k ? "," : "", name);
+            buf_putc(b, ']');
+        }
         BUF_LIT(b, ",\"parameters\":");
         driver_lessons_status(v, m.id, b);
         BUF_LIT(b, ",\"case\":\"");

@@ -9,9 +9,11 @@ typedef struct drive_facts {
     mend_lesson lessons[LESSONS_APPLIED_MAX]; /* `applied` of each: it changed this request */
     size_t nlessons, nknown;                  /* the first `nknown` are of the lane, the others of this request alone */
     convo_format most;                        /* of a response format; FORMAT_SCHEMA: nothing was refused */
+    uint32_t habits, habits_known;            /* for mend_habits(); those of the lane */
     /* done */
     mend_report report;
     bool parameters, formats; /* a lesson changed the request; its response format came down */
+    bool messages;            /* its messages were changed */
 } drive_facts;
 
 /* Does what is known to a request in the target's dialect. Any thread. */

@@ -51,6 +51,9 @@ bool memory_taken(memory *m, uint64_t lane, int64_t tokens);
 /* Whether it goes on from a begun answer (prefill): it is taken to until it said no. */
 bool memory_prefills(const memory *m, uint64_t lane);
 void memory_prefill_refused(memory *m, uint64_t lane);
+/* What it never takes in messages, for mend_habits(). */
+uint32_t memory_habits(const memory *m, uint64_t lane);
+void memory_habits_put(memory *m, uint64_t lane, uint32_t habits);
 /* The one of OpenAI's two APIs that it has alone, as far as is known. */
 typedef enum memory_apis { API_ANY, API_CHAT, API_RESPONSES } memory_apis;
 memory_apis memory_api(const memory *m, uint64_t lane);
@@ -73,6 +76,7 @@ typedef struct memory_lane {
     convo_format format;                 /* the best response format that it takes; FORMAT_UNSAID: none was refused */
     bool no_prefill;
     memory_apis api;
+    uint32_t habits;
     uint64_t by; /* the case that taught the last of it, and when */
     daruma_ms at;
 } memory_lane;
@@ -486,6 +490,9 @@ void mended_did(session *x, int target, const drive_facts *f);
 bool mended_moved_learn(session *x);
 /* The provider refuses what was learned: it is forgotten, and the request is written for it anew. */
 bool mended_unlearn(session *x);
+/* The same of what is known of messages; and of the request as it was moved to another dialect. */
+bool mended_unlearn_habits(session *x);
+bool mended_moved_habits(session *x);
 
 /* ---- question.c: questions of our own to a model, on the case of the request ---- */
 

@@ -30,6 +30,7 @@ typedef struct lane_fact {
     bool no_prefill;
     convo_format format; /* FORMAT_UNSAID: none was refused */
     memory_apis api;
+    uint32_t habits; /* mend_habits() */
     char provider[40], account[40],
         name[88]; /* empty: nothing was learned that anybody asks for; longer ones are cut */
     uint64_t by;  /* the case that taught the last of it, and when */
@@ -261,6 +262,19 @@ void memory_format_put(memory *m, uint64_t lane, convo_format most)
         f->format = most;
 }
 
+uint32_t memory_habits(const memory *m, uint64_t lane)
+{
+    const lane_fact *f = fact_of(m, lane);
+    return f ? f->habits : 0;
+}
+
+void memory_habits_put(memory *m, uint64_t lane, uint32_t habits)
+{
+    lane_fact *f = fact_make(m, lane);
+    if (f)
+        f->habits = habits;
+}
+
 memory_apis memory_api(const memory *m, uint64_t lane)
 {
     const lane_fact *f = fact_of(m, lane);
@@ -301,6 +315,7 @@ bool memory_lane_at(const memory *m, size_t index, memory_lane *ret)
                          .format = f->format,
                          .no_prefill = f->no_prefill,
                          .api = f->api,
+                         .habits = f->habits,
                          .by = f->by,
                          .at = f->at};
     return true;
@@ -382,6 +397,7 @@ static const record_member lane_members[] = {
     RECORD_MEMBER(RECORD_FLAG,   lane_fact, "no_prefill", no_prefill),
     RECORD_MEMBER(RECORD_WHOLE,  lane_fact, "format", format),
     RECORD_MEMBER(RECORD_WHOLE,  lane_fact, "api", api),
+    RECORD_MEMBER(RECORD_WHOLE,  lane_fact, "habits", habits),
     RECORD_MEMBER(RECORD_TEXT,   lane_fact, "provider", provider),
     RECORD_MEMBER(RECORD_TEXT,   lane_fact, "account", account),
     RECORD_MEMBER(RECORD_TEXT,   lane_fact, "model", name),

@@ -23,6 +23,7 @@ struct session_mending {
     bool known;                                    /* what earlier turns taught was done to it */
     mend_lesson lessons[SESSION_MEND_LESSONS_MAX]; /* what the provider refused: learned when it goes on */
     size_t nlessons;
+    uint32_t habits; /* likewise, of messages */
     uint64_t lesson_lane;
     convo_format format; /* the response format came down to this: learned likewise; FORMAT_UNSAID: it did not */
     bool apologises;

@@ -130,6 +130,7 @@ void session_mend_learns_of(session_mending *h, uint64_t lane)
         return;
     h->lesson_lane = lane;
     h->nlessons = 0; /* that they help another one was never seen */
+    h->habits = 0;
     h->format = FORMAT_UNSAID;
 }
 
@@ -179,6 +180,10 @@ static void mended_so(session *x)
         mended_did(x, x->kase.target, t->facts);
     if (m->taught)
         session_mend_lesson(x, &m->lesson);
+    if (m->habits) {
+        session_mend_learns_of(h, x->targets[x->kase.target].lane_id);
+        h->habits |= m->habits;
+    }
     if (m->doing == DARUMA_REMEDY_LOWER_FORMAT) {
         session_mend_learns_of(h, x->targets[x->kase.target].lane_id);
         h->format = mend_format_lasts(&t->f) ? m->c.set.format : FORMAT_UNSAID;
@@ -268,7 +273,12 @@ session_mend_result session_mend_apply(session *x, daruma_remedy_kind r)
         session_api_change(x);
         return SESSION_MEND_SEND;
     }
+    bool messages = r == DARUMA_REMEDY_MEND_MESSAGES || r == DARUMA_REMEDY_REPAIR_HISTORY;
     if (r == DARUMA_REMEDY_MEND_PARAMETER && mended_unlearn(x))
+        return SESSION_MEND_SEND;
+    if (messages && mended_unlearn_habits(x))
+        return SESSION_MEND_SEND;
+    if (messages && x->p != x->d && mended_moved_habits(x))
         return SESSION_MEND_SEND;
     if (r == DARUMA_REMEDY_MEND_PARAMETER && x->p != x->d)
         return mended_moved_learn(x) ? SESSION_MEND_SEND : SESSION_MEND_UNFIT;

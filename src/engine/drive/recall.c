@@ -191,9 +191,11 @@ void mended_learn(session *x)
 {
     const session_mending *h = x->h;
     mended *m = h && h->nlessons ? mended_of(x->v) : NULL;
-    bool learns = h && h->format;
-    if (learns)
+    bool learns = h && (h->format || h->habits);
+    if (h && h->format)
         memory_format_put(x->v->mem, h->lesson_lane, h->format);
+    if (h && h->habits)
+        memory_habits_put(x->v->mem, h->lesson_lane, memory_habits(x->v->mem, h->lesson_lane) | h->habits);
     for (size_t i = 0; m && i < h->nlessons; i++) {
         mend_lesson l = h->lessons[i];
         l.by = x->kase.id;
@@ -219,6 +221,14 @@ static void forgot(session *x, daruma_str what, daruma_str why)
     session_event(x, &e);
 }
 
+/* What was written for targets is written anew. */
+static void forget_made(session *x)
+{
+    if (x->moved)
+        x->moved->of = 0;
+    x->variant_of = 0;
+}
+
 bool mended_unlearn(session *x)
 {
     mended *m = x->v->mended;
@@ -226,9 +236,40 @@ bool mended_unlearn(session *x)
     if (!m || !mend_lessons_forget(m->lessons, x->targets[x->kase.target].lane_id, &x->failure, &l))
         return false;
     forgot(x, str_of(l.path), S("the provider asks for what was left out, or does not know its new name"));
-    if (x->moved)
-        x->moved->of = 0;
-    x->variant_of = 0;
+    forget_made(x);
+    return true;
+}
+
+bool mended_unlearn_habits(session *x)
+{
+    uint64_t lane = x->targets[x->kase.target].lane_id;
+    uint32_t known = memory_habits(x->v->mem, lane), hurt = mend_habits_hurt(known, &x->failure);
+    if (!hurt)
+        return false;
+    memory_habits_put(x->v->mem, lane, known & ~hurt);
+    forgot(x, str_of(mend_habit_name(hurt, 0)), S("the provider refuses what was done to the messages"));
+    forget_made(x);
+    return true;
+}
+
+bool mended_moved_habits(session *x)
+{
+    session_mending *h = x->h;
+    convo c;
+    uint32_t habits = 0;
+    daruma_arena room;
+    if (!x->moved || !x->moved->body.n || x->moved->body.n > LOOP_BYTES_MAX || !session_mend_is_brief(x) ||
+        !x->v->rooms->open(&room, MEND_ROOM_BYTES_USUAL, LOOP_READ_BYTES_MAX))
+        return false;
+    if (x->p->read(x->moved->body, &room, &c) == DARUMA_OK)
+        mend_messages(&c, &x->failure, &habits);
+    bool found = habits && !c.full;
+    x->v->rooms->close(&room);
+    if (!found)
+        return false;
+    session_mend_learns_of(h, x->targets[x->kase.target].lane_id);
+    h->habits |= habits;
+    forget_made(x);
     return true;
 }
 
@@ -287,7 +328,7 @@ bool mended_knows(const session *x, int target)
     const mended *m = x->v->mended;
     return x->kase.can_mend && x->kase.policy->mend.enabled &&
            ((m && mend_lessons_list(m->lessons, x->targets[target].lane_id, NULL, 0) > 0) ||
-            format_of(x, target) < FORMAT_SCHEMA);
+            format_of(x, target) < FORMAT_SCHEMA || memory_habits(x->v->mem, x->targets[target].lane_id));
 }
 
 void mended_know(const session *x, int target, drive_facts *ret)
@@ -298,6 +339,9 @@ void mended_know(const session *x, int target, drive_facts *ret)
     bool knows = mended_knows(x, target), moves = session_dialect(x, target) != x->d; /* else they are done to it */
     size_t n = knows && m ? mend_lessons_list(m->lessons, lane, ret->lessons, LESSONS_APPLIED_MAX) : 0;
     ret->most = knows ? format_of(x, target) : FORMAT_SCHEMA;
+    ret->habits = ret->habits_known = knows ? memory_habits(x->v->mem, lane) : 0;
+    if (moves && h && h->lesson_lane == lane)
+        ret->habits |= h->habits;
     ret->nknown = n = n < LESSONS_APPLIED_MAX ? n : LESSONS_APPLIED_MAX;
     for (size_t i = 0; moves && h && h->lesson_lane == lane && i < h->nlessons && n < LESSONS_APPLIED_MAX; i++)
         ret->lessons[n++] = h->lessons[i];
@@ -306,11 +350,13 @@ void mended_know(const session *x, int target, drive_facts *ret)
 
 void mended_did(session *x, int target, const drive_facts *f)
 {
-    bool known = f->formats;
+    bool known = f->formats || (f->messages && f->habits_known);
     if (f->parameters)
         session_did(x, DARUMA_REMEDY_MEND_PARAMETER);
     if (f->formats)
         session_did(x, DARUMA_REMEDY_LOWER_FORMAT);
+    if (f->messages)
+        session_did(x, DARUMA_REMEDY_MEND_MESSAGES);
     for (size_t i = 0; x->v->mended && i < f->nknown; i++)
         if (f->lessons[i].applied) {
             mend_lessons_counted(x->v->mended->lessons, x->targets[target].lane_id, &f->lessons[i]);

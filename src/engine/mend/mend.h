@@ -65,8 +65,13 @@ daruma_str mend_prune_reminder(convo *before);
 
 /* Mends what the provider may mean: empty content, roles that do not alternate, unsupported prefill (a last assistant
  * message), unknown block types, thinking that is stale. `f` may be NULL: everything that is surely wrong on this wire.
- */
-mend_report mend_messages(convo *c, const daruma_failure *f);
+ * `ret_habits` (may be NULL): what of it the model will never take, for mend_habits(). */
+mend_report mend_messages(convo *c, const daruma_failure *f, uint32_t *ret_habits);
+/* Does to a request what a model is known never to take otherwise: a role "developer", content in pieces, other ids of
+ * calls. True when it changed something. */
+bool mend_habits(convo *c, uint32_t habits, mend_report *rep);
+uint32_t mend_habits_hurt(uint32_t habits, const daruma_failure *f); /* those that `f` speaks against, done to it */
+const char *mend_habit_name(uint32_t habits, size_t index); /* of the index-th of them; NULL: no more. Static */
 /* Do the words of `f` name something of messages that mend_messages() knows? */
 bool mend_messages_known(const daruma_failure *f, daruma_arena *a);
 /* Drops the thinking of turns before the loop in progress, whole; with `all` of that one too (another provider's
@@ -289,6 +294,8 @@ bool mend_tool_schemas(convo *c, const daruma_failure *f, mend_report *rep);
 bool mend_schema_lesson(const daruma_failure *f, mend_lesson *ret);
 /* Is what `f` says about the response format that `c` asks for, and not about its tools? Then mend_format. */
 bool mend_format_meant(const convo *c, const daruma_failure *f);
+/* Adds words to the system prompt; there is one from here on. */
+void mend_say_first(convo *c, daruma_str text);
 /* The response format one step down: schema to JSON to text (P-F28); the schema goes along as words in the system
  * prompt. */
 bool mend_format(convo *c, mend_report *rep);

@@ -2,6 +2,7 @@
  * what is surely wrong on the wire. wrong.c reads the words. */
 #include "engine/mend/wrong.h"
 #include "engine/mend/history.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
 
@@ -9,6 +10,9 @@
 #define SAY_NO_OUTPUT "[no output]"
 #define SAY_BEGIN     "[What was said before this is not here.]"
 #define SAY_CONTINUE  "Go on from exactly where your last message ends. Do not repeat any of it."
+#define SAY_JSON      "Answer in JSON."
+/* In the place of thinking that is lost. DeepSeek's models take no empty one. */
+#define NO_THINKING " "
 /* What Google documents for calls that come from elsewhere: https://ai.google.dev/gemini-api/docs/thought-signatures */
 #define NO_SIGNATURE "skip_thought_signature_validator"
 
@@ -208,7 +212,7 @@ static void mend_roles(mending *x)
             m->wire_role = S("system");
             m->edited = c->edited = true;
             x->roles++;
-        } else if (x->wrong & WRONG_SYSTEM && (begun || !x->f || str_find(x->f->message, S("beginning")) == STR_NONE)) {
+        } else if (x->wrong & WRONG_SYSTEM || (x->wrong & WRONG_LATER && begun)) {
             if (!begun && wire(c, WIRE_SYSTEM_APART)) { /* it belongs to the prompt that stands apart */
                 m->apart = true;
                 m->raw = (daruma_str){0};
@@ -326,6 +330,23 @@ static void sign_calls(mending *x)
     }
 }
 
+/* Answers that called tools say that they were thought about. */
+static void put_thinking(mending *x)
+{
+    convo *c = x->c;
+    for (size_t i = 0; i < c->nmessages && !c->full; i++) {
+        convo_message *m = &c->messages[i];
+        bool thought = m->role != CONVO_ASSISTANT || !history_on(m);
+        for (size_t j = 0; j < m->nparts; j++)
+            thought |= m->parts[j].kind == PART_THINKING && !m->parts[j].dropped && convo_text(c, &m->parts[j]).n;
+        convo_part *p = thought ? NULL : convo_insert_part(c, m, 0, PART_THINKING);
+        if (!p)
+            continue;
+        convo_set_text(c, m, p, S(NO_THINKING));
+        x->thoughts++;
+    }
+}
+
 /* All of it, and with it what a request needs that has none in its loop. */
 static void drop_all_thinking(mending *x)
 {
@@ -362,25 +383,84 @@ static void mend_seal(mending *x)
     drop_all_thinking(x);
 }
 
+static uint32_t done(const mending *x)
+{
+    return x->empty + x->merged + x->order + x->thinking + x->media + x->blocks + x->ids + x->names + x->arguments +
+           x->roles + x->flat + x->items + x->pieces + x->thoughts;
+}
+
+/* ---- content that is not there ---- */
+
+/* Answers that only call tools get a content: `text`. */
+static void put_content(mending *x, daruma_str text)
+{
+    convo *c = x->c;
+    for (size_t i = 0; i < c->nmessages && !c->full; i++) {
+        convo_message *m = &c->messages[i];
+        daruma_str content = json_get(m->raw, S("content"));
+        bool none = !content.n || json_is_null(content) || (text.n && str_eq(content, S("\"\"")));
+        size_t at = 0;
+        if (!history_on(m) || m->role != CONVO_ASSISTANT || !calls(m) || !none || !json_is_object(m->raw))
+            continue;
+        while (at < m->nparts && m->parts[at].kind == PART_THINKING)
+            at++;
+        convo_part *p = convo_insert_part(c, m, at, PART_TEXT);
+        if (!p)
+            continue;
+        convo_set_text(c, m, p, text);
+        x->flat++;
+    }
+}
+
+static bool is_chat(const convo *c)
+{
+    return !wire(c, WIRE_RESULTS_IN_USER | WIRE_FLAT | WIRE_NO_IDS);
+}
+
+void mending_content(mending *x, bool alone)
+{
+    uint32_t before = done(x);
+    bool bare = x->wrong & WRONG_BARE && alone;
+    if (!is_chat(x->c) || (!bare && !(x->wrong & WRONG_NULL)))
+        return;
+    put_content(x, bare ? S(HISTORY_NOTHING) : S(""));
+    if (done(x) > before)
+        x->did |= bare ? WRONG_BARE : WRONG_NULL;
+}
+
+static void say_json(mending *x)
+{
+    if (x->c->set.format != FORMAT_JSON)
+        return;
+    mend_say_first(x->c, S(SAY_JSON));
+    x->order++;
+}
+
 /* ---- all of it ---- */
 
-static void mend_named(mending *x)
+void mending_named(mending *x)
 {
     static const struct {
         uint32_t bits;
         void (*mend)(mending *x);
     } known[] = {
-        {WRONG_ITEM, mending_items},   {WRONG_DEVELOPER | WRONG_SYSTEM | WRONG_PROMPT, mend_roles},
+        {WRONG_ITEM, mending_items},   {WRONG_DEVELOPER | WRONG_SYSTEM | WRONG_LATER | WRONG_PROMPT, mend_roles},
         {WRONG_SEAL, mend_seal},       {WRONG_UNTHOUGHT, thinking_off},
         {WRONG_UNSIGNED, sign_calls},  {WRONG_MEDIA, mending_media},
         {WRONG_BLOCK, mending_blocks}, {WRONG_LIST, mending_list},
         {WRONG_NAME, mending_names},   {WRONG_ARGUMENTS, mending_arguments},
         {WRONG_ROLE, mend_role_names}, {WRONG_PIECE, mending_pieces},
-        {WRONG_SILENT, mend_silence},
+        {WRONG_SILENT, mend_silence},  {WRONG_TEXTS, mending_texts},
+        {WRONG_NINE, mending_nine},    {WRONG_REASONED, put_thinking},
+        {WRONG_JSON, say_json},
     };
-    for (size_t i = 0; i < COUNT(known); i++)
+    for (size_t i = 0; i < COUNT(known); i++) {
+        uint32_t before = done(x);
         if (x->wrong & known[i].bits)
             known[i].mend(x);
+        if (done(x) > before)
+            x->did |= x->wrong & known[i].bits;
+    }
     if (x->wrong & WRONG_THINKING)
         x->thinking += mend_drop_thinking(x->c, true).messages_mended;
     if (x->wrong & WRONG_ID)
@@ -405,6 +485,8 @@ static void mend_wire(mending *x)
         mend_empty(x);
     if (x->wrong & WRONG_TURNS || wire(c, WIRE_ALTERNATE))
         x->merged += history_merge(c);
+    if (x->merged)
+        x->did |= x->wrong & WRONG_TURNS;
     if (x->wrong & WRONG_FIRST || wire(c, WIRE_USER_FIRST))
         mend_first(x);
     if (x->wrong & WRONG_LAST)
@@ -421,33 +503,41 @@ mend_report mend_arguments(convo *c)
     return r;
 }
 
-mend_report mend_messages(convo *c, const daruma_failure *f)
+mend_report mending_told(const mending *x)
+{
+    mend_report r = {.messages_mended = done(x)};
+    history_tell(&r, x->empty, "empty message or text was mended", "empty messages or texts were mended");
+    history_tell(&r, x->merged, "message was joined with its neighbour", "messages were joined with their neighbours");
+    history_tell(&r, x->order, "message was put right at the beginning or end", "messages were put right at the ends");
+    history_tell(&r, x->thinking, "piece of thinking was left out", "pieces of thinking were left out");
+    history_tell(&r, x->thoughts, "answer got thinking in the place of what was lost",
+                 "answers got thinking in the place of what was lost");
+    history_tell(&r, x->media, "file or image was left out", "files or images were left out");
+    history_tell(&r, x->blocks, "unknown piece of content was left out", "unknown pieces of content were left out");
+    history_tell(&r, x->ids, "tool call got another id", "tool calls got other ids");
+    history_tell(&r, x->names, "name was changed", "names were changed");
+    history_tell(&r, x->arguments, "tool call got readable arguments", "tool calls got readable arguments");
+    history_tell(&r, x->roles, "message got another role", "messages got other roles");
+    history_tell(&r, x->flat, "message became plain text", "messages became plain text");
+    history_tell(&r, x->pieces, "text got the type of its role", "texts got the type of their role");
+    history_tell(&r, x->items, "item was sent without its id", "items were sent without their ids");
+    return r;
+}
+
+mend_report mend_messages(convo *c, const daruma_failure *f, uint32_t *habits)
 {
     mending x = {.c = c, .f = f, .at = {STR_NONE, STR_NONE}};
-    mend_report r = {0};
     if (c->full)
-        return r;
+        return (mend_report){0};
     if (f) {
         x.wrong = wrong_of(f, c->arena);
         x.at = wrong_at(c, f);
-        mend_named(&x);
+        mending_named(&x);
     }
     mend_wire(&x);
+    mending_content(&x, !done(&x));
     c->full |= c->arena->full;
-    r.messages_mended = x.empty + x.merged + x.order + x.thinking + x.media + x.blocks + x.ids + x.names + x.arguments +
-                        x.roles + x.flat + x.items + x.pieces;
-    history_tell(&r, x.empty, "empty message or text was mended", "empty messages or texts were mended");
-    history_tell(&r, x.merged, "message was joined with its neighbour", "messages were joined with their neighbours");
-    history_tell(&r, x.order, "message was put right at the beginning or end", "messages were put right at the ends");
-    history_tell(&r, x.thinking, "piece of thinking was left out", "pieces of thinking were left out");
-    history_tell(&r, x.media, "file or image was left out", "files or images were left out");
-    history_tell(&r, x.blocks, "unknown piece of content was left out", "unknown pieces of content were left out");
-    history_tell(&r, x.ids, "tool call got another id", "tool calls got other ids");
-    history_tell(&r, x.names, "name was changed", "names were changed");
-    history_tell(&r, x.arguments, "tool call got readable arguments", "tool calls got readable arguments");
-    history_tell(&r, x.roles, "message got another role", "messages got other roles");
-    history_tell(&r, x.flat, "message became plain text", "messages became plain text");
-    history_tell(&r, x.pieces, "text got the type of its role", "texts got the type of their role");
-    history_tell(&r, x.items, "item was sent without its id", "items were sent without their ids");
-    return r;
+    if (habits)
+        *habits = x.did & WRONG_ALWAYS;
+    return mending_told(&x);
 }

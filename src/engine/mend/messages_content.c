@@ -72,40 +72,68 @@ void mending_blocks(mending *x)
     }
 }
 
-/* Content as one string: texts one below the other, a word for everything else. */
-void mending_list(mending *x)
+static bool is_list(const convo *c, const convo_message *m)
+{
+    return history_on(m) && !m->apart && json_is_array(json_get(m->raw, S("content"))) &&
+           !(c->quirks & (WIRE_RESULTS_IN_USER | WIRE_FLAT));
+}
+
+/* Texts one below the other, a word for everything else. */
+static void flatten(mending *x, convo_message *m)
 {
     convo *c = x->c;
-    for (size_t i = 0; i < c->nmessages && !c->full; i++) {
-        convo_message *m = &c->messages[i];
-        daruma_buf b = buf_in(c->arena);
-        daruma_str content = json_get(m->raw, S("content"));
-        size_t n = 0, at = STR_NONE;
-        if (!history_on(m) || m->apart || !json_is_array(content) || x->c->quirks & (WIRE_RESULTS_IN_USER | WIRE_FLAT))
+    daruma_buf b = buf_in(c->arena);
+    size_t n = 0, at = STR_NONE;
+    for (size_t j = 0; j < m->nparts; j++) {
+        convo_part *p = &m->parts[j];
+        if (p->dropped || p->kind == PART_CALL || p->kind == PART_THINKING)
             continue;
-        for (size_t j = 0; j < m->nparts; j++) {
-            convo_part *p = &m->parts[j];
-            if (p->dropped || p->kind == PART_CALL || p->kind == PART_THINKING)
-                continue;
-            if (p->kind == PART_RESULT) {
-                convo_set_text(c, m, p, convo_text(c, p));
-                x->flat++;
-                continue;
-            }
-            if (n++)
-                buf_putc(&b, '\n');
-            else
-                at = j;
-            buf_put(&b, p->kind == PART_TEXT ? convo_text(c, p) : p->kind == PART_MEDIA ? S(SAY_MEDIA) : S(SAY_BLOCK));
-            p->dropped = true;
+        if (p->kind == PART_RESULT) {
+            convo_set_text(c, m, p, convo_text(c, p));
+            x->flat++;
+            continue;
         }
-        c->full |= b.full;
-        if (!n)
-            continue;
-        history_text(c, m, &m->parts[at], buf_str(&b));
-        m->raw = (daruma_str){0};
-        x->flat++;
+        if (n++)
+            buf_putc(&b, '\n');
+        else
+            at = j;
+        buf_put(&b, p->kind == PART_TEXT ? convo_text(c, p) : p->kind == PART_MEDIA ? S(SAY_MEDIA) : S(SAY_BLOCK));
+        p->dropped = true;
     }
+    c->full |= b.full;
+    if (!n)
+        return;
+    history_text(c, m, &m->parts[at], buf_str(&b));
+    m->raw = (daruma_str){0};
+    x->flat++;
+}
+
+void mending_list(mending *x)
+{
+    for (size_t i = 0; i < x->c->nmessages && !x->c->full; i++)
+        if (is_list(x->c, &x->c->messages[i]))
+            flatten(x, &x->c->messages[i]);
+}
+
+static bool only_texts(const convo_part *parts, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const convo_part *p = &parts[i];
+        if (!p->dropped && (p->kind == PART_MEDIA || p->kind == PART_OTHER || !only_texts(p->parts, p->nparts)))
+            return false;
+    }
+    return true;
+}
+
+void mending_texts(mending *x)
+{
+    convo *c = x->c;
+    uint32_t before = x->flat;
+    for (size_t i = 0; i < c->nmessages && !c->full; i++)
+        if (is_list(c, &c->messages[i]) && only_texts(c->messages[i].parts, c->messages[i].nparts))
+            flatten(x, &c->messages[i]);
+    if (x->flat == before && x->at.message != STR_NONE && is_list(c, &c->messages[x->at.message]))
+        flatten(x, &c->messages[x->at.message]);
 }
 
 /* ---- calls ---- */
@@ -154,6 +182,28 @@ void mending_ids(mending *x, size_t longest, bool pattern)
             if (pattern ? id_ok(p->id, longest) : p->id.n <= longest)
                 continue;
             p->id = id_for(c, p->id, longest);
+            p->edited = c->messages[i].edited = c->edited = true;
+            x->ids += p->kind == PART_CALL;
+        }
+}
+
+/* https://docs.mistral.ai/: "Tool call id was ... but must be a-z, A-Z, 0-9, with a length of 9." */
+void mending_nine(mending *x)
+{
+    enum { NINE = 9, HEX64 = 16 };
+    convo *c = x->c;
+    for (size_t i = 0; i < c->nmessages && !c->full; i++)
+        for (size_t j = 0; j < c->messages[i].nparts; j++) {
+            convo_part *p = &c->messages[i].parts[j];
+            bool fine = p->id.n == NINE;
+            for (size_t k = 0; k < p->id.n; k++)
+                fine &= ch_alpha(p->id.p[k]) || ch_digit(p->id.p[k]);
+            if ((p->kind != PART_CALL && p->kind != PART_RESULT) || p->dropped || !p->id.n || fine)
+                continue;
+            daruma_buf b = buf_in(c->arena);
+            buf_hex64(&b, XXH3_64bits(p->id.p, p->id.n));
+            c->full |= b.full;
+            p->id = str_sub(buf_str(&b), HEX64 - NINE, HEX64);
             p->edited = c->messages[i].edited = c->edited = true;
             x->ids += p->kind == PART_CALL;
         }

@@ -279,7 +279,7 @@ static mending_result messages(mending *m, const daruma_failure *f, int64_t wind
         return MENDING_DONE;
     }
     bool member = mend_member(&m->c, f, &m->lesson, &m->report);
-    mend_report r = mend_messages(&m->c, f);
+    mend_report r = mend_messages(&m->c, f, &m->habits);
     mend_merge(&m->report, &r);
     if (member)
         taught(m, f);
@@ -427,6 +427,7 @@ mending_result mending_begin(mending *m, daruma_remedy_kind r, const daruma_fail
     m->original_chars = said_chars(m);
     m->from = m->to = (daruma_str){0};
     m->taught = false;
+    m->habits = 0;
     m->nquestions = 0;
     mending_result ret = acts[r].begin(m, f, window);
     if (!m->report.tokens_before)

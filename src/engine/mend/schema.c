@@ -370,7 +370,7 @@ static convo_message *system_message(convo *c)
     return m;
 }
 
-static void add_words(convo *c, daruma_str text)
+void mend_say_first(convo *c, daruma_str text)
 {
     convo_message *m = system_message(c);
     convo_part *p = m ? convo_insert_part(c, m, m->nparts, PART_TEXT) : NULL;
@@ -398,7 +398,7 @@ bool mend_format(convo *c, mend_report *rep)
     c->edited = true;
     c->full |= b.full;
     if (b.n && !b.full)
-        add_words(c, buf_str(&b));
+        mend_say_first(c, buf_str(&b));
     rep->patches++;
     mend_say(rep, "the response format was asked for %s",
              c->set.format == FORMAT_JSON ? "as JSON without schema" : "in words");

@@ -45,6 +45,7 @@ static const struct row {
     {"ends with a user",                NULL,            WRONG_LAST},
     {"last message",                    NULL,            WRONG_LAST},
     {"last role",                       NULL,            WRONG_LAST},
+    {"last role",                       "got system",    WRONG_LATER},
     {"final assistant",                 NULL,            WRONG_LAST},
     {"trailing whitespace",             NULL,            WRONG_TRAILING},
     {"signature",                       "invalid",       WRONG_SEAL},
@@ -86,13 +87,14 @@ static const struct row {
     {"call_id",                         "pattern",       WRONG_ID},
     {".id'",                            "too long",      WRONG_ID},
     {".id'",                            "pattern",       WRONG_ID},
+    {"tool call id",                    "length of 9",   WRONG_NINE},
     {"tool call id",                    "must be",       WRONG_ID},
     {".name",                           "pattern",       WRONG_NAME},
     {".name",                           "too long",      WRONG_NAME},
     {"tool_use.input",                  NULL,            WRONG_ARGUMENTS},
     {"arguments",                       "json",          WRONG_ARGUMENTS},
     {"developer",                       "not",           WRONG_DEVELOPER},
-    {"developer",                       "role",          WRONG_DEVELOPER},
+    {"role",                            NULL,            WRONG_DEVELOPER},
     {"instruction is not enabled",      NULL,            WRONG_PROMPT},
     {"system role",                     NULL,            WRONG_SYSTEM},
     {"system message",                  NULL,            WRONG_SYSTEM},
@@ -104,6 +106,24 @@ static const struct row {
     {"content should be a string",      NULL,            WRONG_LIST},
     {"content must be a string",        NULL,            WRONG_LIST},
     {"expected string, got list",       NULL,            WRONG_LIST},
+    {"string",                          "sequence",      WRONG_TEXTS},
+    {"string",                          "got an array",  WRONG_TEXTS},
+    {"string",                          "instead array", WRONG_TEXTS},
+    {"str",                             "list found",    WRONG_TEXTS},
+    {"str",                             "not \"list\"",  WRONG_TEXTS},
+    {"content",                         "valid string",  WRONG_TEXTS},
+    {"str type",                        NULL,            WRONG_TEXTS},
+    {"content",                         "be a string",   WRONG_TEXTS},
+    {"content",                         "null",          WRONG_NULL},
+    {"content",                         "nonetype",      WRONG_NULL},
+    {"content",                         "be a string",   WRONG_NULL},
+    {"content",                         "required",      WRONG_NULL},
+    {"content",                         "missing",       WRONG_NULL},
+    {"content",                         "empty",         WRONG_BARE},
+    {"missing",                         "reasoning_con", WRONG_REASONED},
+    {"must be passed back",             "reasoning_con", WRONG_REASONED},
+    {"must be passed back",             "reasoning con", WRONG_REASONED},
+    {"contain the word",                "json",          WRONG_JSON},
     {"expected an id that begins",      NULL,            WRONG_ITEM},
     {"item with id",                    "not found",     WRONG_ITEM},
     {"without its required",            NULL,            WRONG_ITEM},
@@ -128,8 +148,12 @@ uint32_t wrong_of(const daruma_failure *f, daruma_arena *a)
         if (str_find(text, str_of(rows[i].has)) != STR_NONE &&
             (!rows[i].and || str_find(text, str_of(rows[i].and)) != STR_NONE))
             bits |= rows[i].bits;
-    if (str_find(text, S("must be passed back")) != STR_NONE)
-        bits &= ~(uint32_t)WRONG_THINKING; /* they want more of it, not less */
+    if (bits & WRONG_REASONED)
+        bits &= ~(uint32_t)(WRONG_THINKING | WRONG_UNTHOUGHT); /* they want more of it, not less */
+    if (bits & WRONG_NINE)
+        bits &= ~(uint32_t)WRONG_ID;
+    if (bits & WRONG_SYSTEM && str_find(text, S("beginning")) != STR_NONE)
+        bits = (bits & ~(uint32_t)WRONG_SYSTEM) | WRONG_LATER;
     if (bits & WRONG_TRAILING)
         bits &= ~(uint32_t)(WRONG_LAST | WRONG_EMPTY);
     return bits;

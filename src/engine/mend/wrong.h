@@ -21,14 +21,26 @@ enum wrong_bit {
     WRONG_NAME = 1 << 12,      /* the name of a tool in a call */
     WRONG_ARGUMENTS = 1 << 13, /* the arguments of a call */
     WRONG_DEVELOPER = 1 << 14, /* the role "developer" */
-    WRONG_SYSTEM = 1 << 15,    /* system messages, or where they stand */
+    WRONG_SYSTEM = 1 << 15,    /* system messages */
     WRONG_LIST = 1 << 16,      /* content has to be a string */
     WRONG_ITEM = 1 << 17,      /* an item named by its id (Responses) */
     WRONG_ROLE = 1 << 18,      /* the name of a role */
     WRONG_PIECE = 1 << 19,     /* text of the type that another role has (Responses) */
     WRONG_SILENT = 1 << 20,    /* the user speaks before the model said something to results (Mistral) */
     WRONG_PROMPT = 1 << 21,    /* a system prompt that stands apart: there may be none (Gemma at Google) */
+    WRONG_LATER = 1 << 22,     /* system messages behind the beginning */
+    WRONG_TEXTS = 1 << 23,     /* content that is a list of texts has to be a string */
+    WRONG_NINE = 1 << 24,      /* ids of calls are nine letters or digits (Mistral) */
+    WRONG_REASONED = 1 << 25,  /* answers that call tools need the thinking before them, and it is lost (DeepSeek) */
+    WRONG_NULL = 1 << 26,      /* an answer that only calls tools needs a content */
+    WRONG_JSON = 1 << 27,      /* who asks for JSON has to say so in words, too (OpenAI) */
+    WRONG_BARE = 1 << 28,      /* an answer that only calls tools has to say something, too */
 };
+
+/* What a model never takes, whatever is asked: the habits that mend_habits() knows. In snapshots: their bits stay. */
+#define WRONG_ALWAYS                                                                                                   \
+    (WRONG_DEVELOPER | WRONG_SYSTEM | WRONG_LATER | WRONG_PROMPT | WRONG_TEXTS | WRONG_NINE | WRONG_REASONED |         \
+     WRONG_NULL | WRONG_BARE | WRONG_TURNS)
 
 typedef struct wrong_place {
     size_t message, part; /* index into the convo; STR_NONE not said */
@@ -48,14 +60,24 @@ typedef struct mending {
     const daruma_failure *f; /* NULL: what is surely wrong */
     wrong_place at;
     uint32_t wrong;
-    bool named; /* the provider says that it is so, not only the wire */
-    uint32_t empty, merged, order, thinking, media, blocks, ids, names, arguments, roles, flat, items, pieces;
+    bool named;   /* the provider says that it is so, not only the wire */
+    uint32_t did; /* of `wrong`: something was done about it */
+    uint32_t empty, merged, order, thinking, media, blocks, ids, names, arguments, roles, flat, items, pieces, thoughts;
 } mending;
+
+/* messages.c */
+void mending_named(mending *x); /* what x->wrong says */
+/* Answers that only call tools get a content. Behind all that may leave out a text; `alone`: nothing else was done, so
+ * it is what is meant by empty. */
+void mending_content(mending *x, bool alone);
+mend_report mending_told(const mending *x); /* what was done, in numbers and words */
 
 /* messages_content.c; each counts what it did. */
 void mending_media(mending *x);  /* images and files that are not taken */
 void mending_blocks(mending *x); /* content of an unknown kind that is named */
 void mending_list(mending *x);   /* content becomes one string */
+void mending_texts(mending *x);  /* content of nothing but texts becomes one string; else one that is named */
+void mending_nine(mending *x);   /* ids of calls as Mistral takes them */
 void mending_ids(mending *x, size_t longest, bool pattern);
 void mending_names(mending *x);
 void mending_arguments(mending *x); /* that are no JSON object */

@@ -1,0 +1,114 @@
+// Servers that copy OpenAI's API and take less of it than their clients send. Their words are real ones, the source stands
+// beside each. The first request is mended after one refusal; where the server never takes it, the next one costs none.
+import assert from "node:assert/strict";
+import { dialects, question } from "./net.mjs";
+import { holds } from "./wire.mjs";
+import { body, json, object, wires } from "./wires.mjs";
+
+const chat = wires.openai, d = dialects.openai;
+const bad = (message, more = {}) => [400, { error: { message, type: "invalid_request_error", param: null, code: null, ...more } }];
+const roles = (b) => b.messages.map((m) => m.role).join(" ");
+const isText = (m) => typeof m.content === "string";
+const developer = [{ role: "developer", content: "be brief" }, { role: "user", content: "go" }];
+const parts = [{ role: "system", content: [{ type: "text", text: "be" }, { type: "text", text: "brief" }] }, { role: "user", content: [{ type: "text", text: "go" }] }];
+const loop = (content = null) => [{ role: "user", content: "go" }, { role: "assistant", content, tool_calls: [{ id: "call_00_abc", type: "function", function: { name: "look", arguments: "{}" } }] }, { role: "tool", tool_call_id: "call_00_abc", content: "seen" }];
+const later = [{ role: "system", content: "x" }, { role: "user", content: "a" }, { role: "assistant", content: "b" }, { role: "system", content: "be brief" }, { role: "user", content: "c" }];
+
+const noDeveloper = (b) => !roles(b).includes("developer"), onlyStrings = (b) => b.messages.every(isText);
+const asBrief = (b) => assert.deepEqual(b.messages.map((m) => [m.role, m.content]), [["system", "be brief"], ["user", "go"]]);
+
+const servers = {
+  // cloudflare/cloudflare-os#36
+  "no developer, Qwen": { messages: developer, takes: noDeveloper, refusal: bad("developer is not one of ['system', 'assistant', 'user', 'tool', 'function'] - 'messages.[0].role'"), sent: asBrief },
+  // peonist-ai/halogen-server#3
+  "no developer, a template": { messages: developer, takes: noDeveloper, refusal: bad("chat template rejected the request: Unexpected message role."), sent: asBrief },
+  // earendil-works/pi#6238
+  "no developer, pydantic": { messages: developer, takes: noDeveloper, refusal: [422, { detail: [{ type: "enum", loc: ["body", "messages", 0, "role"], msg: "Input should be 'system', 'user', 'assistant', 'function' or 'tool'", input: "developer", ctx: { expected: "'system', 'user', 'assistant', 'function' or 'tool'" } }] }], sent: asBrief },
+  // moeru-ai/airi#1222
+  "no parts, DeepSeek": { messages: parts, takes: onlyStrings, refusal: bad("Failed to deserialize the JSON body into the target type: messages[0]: invalid type: sequence, expected a string at line 1 column 9837", { code: "invalid_request_error" }) },
+  // nextcloud/integration_openai#236
+  "no parts, IONOS": { messages: parts, takes: onlyStrings, refusal: bad("JSON format issue: expected string at field messages.content got instead array") },
+  // danny-avila/LibreChat#3111
+  "no parts, Azure": { messages: parts, takes: onlyStrings, refusal: bad("Invalid type for 'messages[0].content': expected a string, but got an array instead.", { param: "messages[0].content", code: "invalid_type" }) },
+  // jeffdapaz/VisualChatGPTStudio#66
+  "no parts, vLLM": { messages: parts, takes: onlyStrings, refusal: [400, { object: "error", message: "[{'loc': ('body', 'messages'), 'msg': 'str type expected', 'type': 'type_error.str'}, {'loc': ('body', 'messages', 0, 'content'), 'msg': 'str type expected', 'type': 'type_error.str'}]", type: "invalid_request_error", param: null, code: null }] },
+  // lmstudio-ai/lmstudio-bug-tracker#261
+  "no null, LM Studio": { messages: loop(), takes: (b) => b.messages.every((m) => m.content !== null), refusal: [400, { error: "Invalid 'content': 'content' field must be a string or an array of objects." }] },
+  // vercel/ai#14950
+  "no null, OpenAI": { messages: loop(), takes: (b) => b.messages.every((m) => m.content !== null), refusal: bad("Invalid value for 'content': expected a string, got null.", { param: "messages.[1].content" }) },
+  // Portkey-AI/gateway#995
+  "no silent calls, Bedrock": { messages: loop(), takes: (b) => b.messages.every((m) => m.content), refusal: bad("bedrock error: The content field in the Message object at messages.1 is empty. Add a ContentBlock object to the content field and try again.") },
+  // anomalyco/opencode#1680
+  "ids of nine, Mistral": { messages: loop(""), takes: (b) => b.messages.every((m) => (m.tool_calls ?? [{ id: m.tool_call_id ?? "123456789" }]).every((c) => /^[a-zA-Z0-9]{9}$/.test(c.id))), refusal: [400, { object: "error", message: "Tool call id was call_00_abc but must be a-z, A-Z, 0-9, with a length of 9.", type: "invalid_function_call", param: null, code: "3280" }], remedy: "repair_history", sent: (b) => assert.equal(b.messages[1].tool_calls[0].id, b.messages[2].tool_call_id) },
+  // continuedev/continue#11285
+  "thinking stays, DeepSeek": { messages: loop(""), takes: (b) => b.messages.every((m) => m.role !== "assistant" || m.reasoning_content), refusal: bad("Missing `reasoning_content` field in the assistant message at message index 1. For more information, please refer to https://api-docs.deepseek.com/guides/thinking_mode#tool-calls", { code: "invalid_request_error" }) },
+  // craft-ai-agents/craft-agents-oss#703
+  "thinking stays, DeepSeek again": { messages: loop(""), takes: (b) => b.messages.every((m) => m.role !== "assistant" || m.reasoning_content), refusal: bad("The `reasoning_content` in the thinking mode must be passed back to the API.") },
+  // raullenchai/Rapid-MLX#1543
+  "system first, Qwen": { messages: later, takes: (b) => b.messages.every((m, i) => !i || m.role !== "system"), refusal: bad("Chat template error: System message must be at the beginning."), sent: (b) => assert.match(JSON.stringify(b.messages.slice(1)), /be brief/) },
+};
+
+for (const [what, s] of Object.entries(servers))
+  holds(`a server that takes less: ${what}`, {
+    async run(pair) {
+      const ask = () => question(pair, d, { model: d.own, more: { messages: s.messages, tools: chat.tools(object) } });
+      pair.own.answer = (q, res) => (s.takes(body(q)) ? chat.answer(res, "fine") : json(res, ...s.refusal));
+      const r = await ask(), sent = body(pair.own.seen.at(-1));
+      assert.equal(r.said, "fine", r.text);
+      assert.deepEqual([r.headers["x-daruma-remedies"], pair.own.seen.length], [s.remedy ?? "mend_messages", 2]);
+      s.sent?.(sent);
+      // It is known from then on, and said.
+      const again = await ask();
+      assert.equal(again.said, "fine", again.text);
+      assert.deepEqual([again.headers["x-daruma-remedies"], pair.own.seen.length], ["mend_messages", 3]);
+      assert.deepEqual(body(pair.own.seen.at(-1)), sent);
+      const [known] = (await pair.status()).models_learned.filter((m) => m.provider === "own");
+      assert.equal(known.messages.length, 1, JSON.stringify(known));
+    },
+  });
+
+// The conversation of an Anthropic client as such a server gets it.
+holds("what a server never takes is known of requests that move to it, too", {
+  config: (c) => (c.models.find((m) => m.name === "c-own").targets = ["own/m-own"]),
+  async run(pair) {
+    const a = dialects.anthropic, w = wires.anthropic, nine = servers["ids of nine, Mistral"];
+    const history = w.history([{ user: "go" }, { call: "toolu_01ABCDEFGHJK" }, { result: "toolu_01ABCDEFGHJK", text: "seen" }]);
+    pair.own.answer = (q, res) => (nine.takes(body(q)) ? chat.answer(res, "fine") : json(res, ...nine.refusal));
+    for (const calls of [2, 3]) {
+      const r = await question(pair, a, { model: a.own, more: { messages: history, tools: w.tools(object) } });
+      assert.equal(r.said, "fine", r.text);
+      assert.equal(pair.own.seen.length, calls);
+      const sent = body(pair.own.seen.at(-1)).messages;
+      assert.equal(sent.find((m) => m.tool_calls).tool_calls[0].id, sent.find((m) => m.role === "tool").tool_call_id);
+    }
+  },
+});
+
+holds("images stay where a server refuses content in pieces of another message", {
+  async run(pair) {
+    const image = { role: "user", content: [{ type: "text", text: "what is it?" }, { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } }] };
+    pair.own.answer = (q, res) => (isText(body(q).messages[0]) ? chat.answer(res, "fine") : json(res, ...bad("'messages.0' : for 'role:system' the following must be satisfied[('messages.0.content' : value must be a string)]")));
+    const r = await question(pair, d, { model: d.own, more: { messages: [parts[0], image] } });
+    assert.equal(r.said, "fine", r.text);
+    assert.deepEqual(body(pair.own.seen.at(-1)).messages, [{ role: "system", content: "be\nbrief" }, image]);
+  },
+});
+
+holds("who asks for JSON and does not say so is helped out", {
+  async run(pair) {
+    pair.own.answer = (q, res) => (/json/i.test(JSON.stringify(body(q).messages)) ? chat.answer(res, "{}") : json(res, ...bad("'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.", { param: "messages" })));
+    const r = await question(pair, d, { model: d.own, more: { response_format: { type: "json_object" } } });
+    assert.equal(r.said, "{}", r.text);
+    assert.equal(pair.own.seen.length, 2);
+  },
+});
+
+holds("a form of answers that is unavailable is asked for in a simpler form, and not again and again", {
+  async run(pair) {
+    const schema = { type: "json_schema", json_schema: { name: "x", schema: { type: "object", properties: { a: { type: "string" } }, required: ["a"] } } };
+    pair.own.answer = (q, res) => (body(q).response_format?.type === "json_schema" ? json(res, ...bad("This response_format type is unavailable now", { code: "invalid_request_error" })) : chat.answer(res, '{"a":"b"}'));
+    const r = await question(pair, d, { model: d.own, more: { response_format: schema } });
+    assert.equal(r.said, '{"a":"b"}', r.text);
+    assert.deepEqual([r.headers["x-daruma-remedies"], pair.own.seen.length], ["lower_format", 2]);
+  },
+});
