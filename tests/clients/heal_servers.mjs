@@ -112,3 +112,38 @@ holds("a form of answers that is unavailable is asked for in a simpler form, and
     assert.deepEqual([r.headers["x-daruma-remedies"], pair.own.seen.length], ["lower_format", 2]);
   },
 });
+
+// The same of Anthropic's API: what newer clients send and older or other servers do not know.
+const a = dialects.anthropic, w = wires.anthropic;
+const refusal = (message) => [400, { type: "error", error: { type: "invalid_request_error", message } }];
+const look = w.tools(object);
+const result = (content) => [{ role: "user", content: "go" }, { role: "assistant", content: [{ type: "tool_use", id: "t1", name: "look", input: {} }] }, { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", content }] }];
+const has = (b, text) => JSON.stringify(b).includes(text);
+const strange = {
+  "thinking of a kind it has not": { ask: { thinking: { type: "adaptive" } }, takes: (b) => b.thinking?.type !== "adaptive", refusal: refusal("thinking: Input tag 'adaptive' found using 'type' does not match any of the expected tags: 'disabled', 'enabled'") },
+  "any thinking": { ask: { thinking: { type: "enabled", budget_tokens: 1024 }, max_tokens: 3000 }, takes: (b) => !b.thinking, refusal: refusal("claude-3-5-haiku-20241022 does not support thinking.") },
+  "a list of servers": { ask: { mcp_servers: [] }, takes: (b) => !("mcp_servers" in b), refusal: refusal("mcp_servers: Extra inputs are not permitted") },
+  "an empty system prompt": { ask: { system: [{ type: "text", text: "" }] }, takes: (b) => !has(b, '"text":""'), refusal: refusal("system: text content blocks must be non-empty") },
+  "a mark on an empty text": { ask: { system: [{ type: "text", text: "", cache_control: { type: "ephemeral" } }] }, takes: (b) => !has(b, '"text":""'), refusal: refusal("system.0.text: cache_control cannot be set for empty text blocks") },
+  "tools that run at Anthropic": { ask: { tools: [...look, { type: "web_search_20250305", name: "web_search" }] }, takes: (b) => !has(b.tools, "web_search"), refusal: refusal("tools.1: Input tag 'web_search_20250305' found using 'type' does not match any of the expected tags: 'bash_20250124', 'custom', 'text_editor_20250124'"), kept: '"look"' },
+  "hidden thinking in the history": { ask: { messages: [{ role: "user", content: "go" }, { role: "assistant", content: [{ type: "redacted_thinking", data: "xx" }, { type: "text", text: "so" }] }, { role: "user", content: "on" }] }, takes: (b) => !has(b, "redacted"), refusal: refusal("messages.1.content.0.type: Input should be 'text', 'image', 'tool_use', 'tool_result'"), kept: '"so"' },
+  "a reference in a result": { ask: { messages: result([{ type: "text", text: "seen" }, { type: "tool_reference", tool_name: "x" }]), tools: look }, takes: (b) => !has(b, "tool_reference"), refusal: refusal("messages.2.content.0.tool_result.content.1: Input tag 'tool_reference' found using 'type' does not match any of the expected tags: 'text', 'image'"), kept: '"seen"' },
+};
+for (const [what, s] of Object.entries(strange))
+  holds(`a server of Anthropic's API that does not take ${what} is asked without`, {
+    async run(pair) {
+      pair.own.answer = (q, res) => (s.takes(body(q)) ? w.answer(res, "fine") : json(res, ...s.refusal));
+      const r = await question(pair, a, { model: a.own, more: s.ask });
+      assert.equal(r.said, "fine", r.text);
+      assert.equal(pair.own.seen.length, 2);
+      if (s.kept) assert.ok(has(body(pair.own.seen.at(-1)), s.kept));
+    },
+  });
+
+holds("a request whose only tool runs at a provider that has it not is not asked without it", {
+  async run(pair) {
+    pair.own.answer = (q, res) => (has(body(q).tools ?? [], "web_search") ? json(res, ...strange["tools that run at Anthropic"].refusal) : w.answer(res, "from nothing"));
+    const r = await question(pair, a, { model: a.own, more: { tools: [{ type: "web_search_20250305", name: "web_search" }] } });
+    assert.notEqual(r.said, "from nothing", r.text);
+  },
+});

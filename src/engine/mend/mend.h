@@ -248,6 +248,8 @@ bool mend_empty_list(convo *c, const daruma_failure *f, mend_lesson *ret, mend_r
 bool mend_cache_marks(convo *c, const daruma_failure *f, mend_report *rep);
 /* Tools that stand twice by one name: the first stays. Only on the provider's word. */
 bool mend_double_tools(convo *c, const daruma_failure *f, mend_report *rep);
+/* Tools that run at a provider (web_search), of a type that this one says it has not: they go, where others stay. */
+bool mend_strange_tools(convo *c, const daruma_failure *f, mend_report *rep);
 /* Arguments of calls in the history that are no JSON object are made one. */
 mend_report mend_arguments(convo *c);
 /* Does `l`, made of what `f` refused of the request `c`, hold for every request to that model? What was left out does

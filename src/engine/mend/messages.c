@@ -95,15 +95,15 @@ static void mend_empty(mending *x)
                 continue;
             if (p->kind == PART_RESULT)
                 mend_empty_result(x, m, p, here);
-            if (p->kind != PART_TEXT || !blank(c, p) || (m->apart && !others))
+            if (p->kind != PART_TEXT || !blank(c, p) || (m->apart && !others && !x->named))
                 continue;
             p->dropped = true; /* the message goes below, if it has to */
             m->edited = c->edited = true;
-            x->empty += others > 0;
+            x->empty += others > 0 || m->apart;
         }
         if (!m->apart && hollow(c, m) && m->role != CONVO_SYSTEM && m->role != CONVO_TOOL)
             mend_hollow(x, i, before, next);
-        else if (!m->apart && m->nparts && !history_parts(m))
+        else if ((!m->apart || x->named) && m->nparts && !history_parts(m))
             convo_drop_message(c, m);
         if (history_on(m) && !m->apart)
             before = i;
@@ -465,7 +465,7 @@ void mending_named(mending *x)
         x->thinking += mend_drop_thinking(x->c, true).messages_mended;
     if (x->wrong & WRONG_ID)
         mending_ids(x, MEND_NAME_BYTES_MAX, true);
-    if (!x->wrong && x->at.part != STR_NONE)
+    if (!done(x) && x->at.part != STR_NONE)
         mending_blocks(x);
 }
 

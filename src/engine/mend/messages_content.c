@@ -59,6 +59,13 @@ void mending_blocks(mending *x)
         for (size_t j = 0; j < m->nparts && history_on(m); j++) {
             convo_part *p = &m->parts[j];
             bool here = x->at.message == i && x->at.part == j;
+            for (size_t k = 0; k < p->nparts && p->kind == PART_RESULT && !p->dropped; k++)
+                if (p->parts[k].kind == PART_OTHER && !p->parts[k].dropped && tag_named(x, &p->parts[k])) {
+                    history_text(c, m, &p->parts[k], S(SAY_BLOCK));
+                    p->edited = true;
+                    p->ready = false;
+                    x->blocks++;
+                }
             if (p->dropped || p->kind == PART_CALL || p->kind == PART_RESULT || p->kind == PART_TEXT)
                 continue;
             if (!here && (x->at.part != STR_NONE || !tag_named(x, p)))

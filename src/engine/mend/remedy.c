@@ -269,9 +269,17 @@ static void remind(mending *m, daruma_str words)
             convo_drop_part(&m->c, user, &user->parts[i]);
 }
 
-static mending_result messages(mending *m, const daruma_failure *f, int64_t window)
+static mending_result parameter(mending *m, const daruma_failure *f, int64_t window)
 {
     (void)window;
+    if (!mend_empty_list(&m->c, f, &m->lesson, &m->report) && !mend_parameter(&m->c, f, &m->lesson, &m->report))
+        return MENDING_UNFIT;
+    taught(m, f);
+    return MENDING_DONE;
+}
+
+static mending_result messages(mending *m, const daruma_failure *f, int64_t window)
+{
     if (mend_cache_marks(&m->c, f, &m->report))
         return MENDING_DONE;
     if (mend_empty_list(&m->c, f, &m->lesson, &m->report)) {
@@ -283,7 +291,7 @@ static mending_result messages(mending *m, const daruma_failure *f, int64_t wind
     mend_merge(&m->report, &r);
     if (member)
         taught(m, f);
-    return member || mend_did(&r) ? MENDING_DONE : MENDING_UNFIT;
+    return member || mend_did(&r) ? MENDING_DONE : parameter(m, f, window); /* it may be no message that is meant */
 }
 
 /* What the words complain about may be no pair: the order of turns around calls, an item without its companion. */
@@ -317,15 +325,6 @@ static mending_result clamp(mending *m, const daruma_failure *f, int64_t window)
     return MENDING_DONE;
 }
 
-static mending_result parameter(mending *m, const daruma_failure *f, int64_t window)
-{
-    (void)window;
-    if (!mend_empty_list(&m->c, f, &m->lesson, &m->report) && !mend_parameter(&m->c, f, &m->lesson, &m->report))
-        return MENDING_UNFIT;
-    taught(m, f);
-    return MENDING_DONE;
-}
-
 static mending_result schemas(mending *m, const daruma_failure *f, int64_t window)
 {
     (void)window;
@@ -333,10 +332,10 @@ static mending_result schemas(mending *m, const daruma_failure *f, int64_t windo
         taught(m, f);
         return MENDING_DONE;
     }
-    if (mend_double_tools(&m->c, f, &m->report))
+    if (mend_double_tools(&m->c, f, &m->report) || mend_strange_tools(&m->c, f, &m->report))
         return MENDING_DONE;
     if (!mend_tool_schemas(&m->c, f, &m->report))
-        return MENDING_UNFIT;
+        return parameter(m, f, window);
     m->taught = mend_schema_lesson(f, &m->lesson);
     return MENDING_DONE;
 }

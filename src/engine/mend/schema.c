@@ -307,6 +307,43 @@ bool mend_double_tools(convo *c, const daruma_failure *f, mend_report *rep)
     return n > 0;
 }
 
+/* Is it a tool of the provider's own, of a type that the words quote? */
+static bool is_strange(const convo_tool *t, daruma_str words)
+{
+    daruma_str type = json_get(t->raw, S("type")), word;
+    size_t at = 0;
+    if (!t->hosted && t->name.n && t->schema.n)
+        return false;
+    while (json_is_string(type) && next_quoted(words, &at, &word))
+        if (json_raw_eq(str_sub(type, 1, type.n - 2), word))
+            return true;
+    return false;
+}
+
+bool mend_strange_tools(convo *c, const daruma_failure *f, mend_report *rep)
+{
+    size_t n = 0, at = 0;
+    daruma_str list = json_get(str_trim(c->body), S("tools")), tool;
+    bool refused = f && (says(f->message, "expected tags") || says(f->message, "supported values") ||
+                         says(f->message, "supported types") || says(f->message, "not support"));
+    for (size_t i = 0; refused && i < c->ntools; i++)
+        n += is_strange(&c->tools[i], f->message);
+    if (!n || n == c->ntools || json_count(list) != c->ntools) /* with none left it is another request */
+        return false;
+    for (json_iter it = json_open(list); at < c->ntools && json_next(&it, NULL, &tool); at++) {
+        daruma_buf path = buf_in(c->arena);
+        if (!is_strange(&c->tools[at], f->message))
+            continue;
+        BUF_LIT(&path, "tools.");
+        buf_int(&path, (int64_t)at);
+        c->full |= path.full;
+        convo_patch_add(c, PATCH_DROP, buf_str(&path), (daruma_str){0});
+    }
+    rep->patches += (uint32_t)n;
+    mend_say(rep, "%zu tools of a kind that the provider has not were left out", n);
+    return !c->full;
+}
+
 bool mend_tool_schemas(convo *c, const daruma_failure *f, mend_report *rep)
 {
     complaint what = complaint_of(f);
