@@ -373,10 +373,12 @@ uint64_t convert_hash(daruma_str s, uint64_t seed)
 
 static daruma_str made_id(conversion *c, uint64_t hash)
 {
-    daruma_buf b = buf_in(c->out->arena);
-    convert_put_id(&b, hash);
-    c->out->full |= b.full;
-    return b.full ? (daruma_str){0} : buf_str(&b);
+    enum { BYTES = sizeof "call_0123456789abcdef" - 1 };
+    daruma_buf b = buf_over(arena_raw(c->out->arena, BYTES, 1), BYTES);
+    if (b.p)
+        convert_put_id(&b, hash);
+    c->out->full |= !b.p;
+    return buf_str(&b);
 }
 
 /* Has a call that id? The first that had one that fits kept it. */
