@@ -41,6 +41,7 @@ typedef struct conversion {
     stray *strays;
     size_t nstrays, calls_cap, strays_cap;
     size_t at, counted_to; /* message of the source that is carried; there is room for the parts of those before */
+    convo_part *place;     /* of the part that is carried: free, as those before it in its message; NULL: it is not */
     bool fresh;            /* the source's message is new: its first unit begins one, unless the wire wants it merged */
     bool spoken;           /* anything but system prompts was written */
     bool openai, anthropic, gemini;
@@ -106,7 +107,8 @@ static size_t parts_said(const conversion *c, const convo_message *m)
     return n;
 }
 
-/* Room in a message that begins for the parts of all messages of the source that become this one, counted once. */
+/* Room in a message that begins for the parts of all messages of the source that become this one, counted once. Those
+ * of a single one need none: they take its places. */
 static void expect_parts(conversion *c, convo_message *m, convo_role role, part_kind kind)
 {
     size_t n = 0, i = c->at;
@@ -117,8 +119,17 @@ static void expect_parts(conversion *c, convo_message *m, convo_role role, part_
         n += parts_said(c, &c->src.messages[i]);
     while (++i < c->src.nmessages && merges(c, role) && (c->src.messages[i].role == CONVO_ASSISTANT) == model);
     c->counted_to = i;
-    m->parts = n > 1 ? ARENA_NEW(c->out->arena, convo_part, n) : NULL;
+    m->parts = n > 1 && i > c->at + 1 ? ARENA_NEW(c->out->arena, convo_part, n) : NULL;
     m->cap = m->parts ? n : 0;
+}
+
+/* A place in the source's message, which is used no more, behind the parts that the new one has. */
+static bool takes_place(const conversion *c, const convo_message *m)
+{
+    const convo_part *next = m->parts + m->nparts;
+    if (!c->place || m->nparts < m->cap)
+        return false;
+    return !m->nparts || (next <= c->place && next > c->src.messages[c->at].parts);
 }
 
 static convo_part *add(conversion *c, convo_role role, part_kind kind)
@@ -126,6 +137,11 @@ static convo_part *add(conversion *c, convo_role role, part_kind kind)
     convo_message *m = message_for(c, role, kind);
     if (m)
         expect_parts(c, m, role, kind);
+    if (m && takes_place(c, m)) {
+        m->parts = m->nparts ? m->parts : c->place;
+        m->cap++;
+        c->place = m->parts + m->nparts == c->place ? NULL : c->place;
+    }
     convo_part *p = m ? convo_add_part(c->out, m, kind, (daruma_str){0}) : NULL;
     if (p)
         p->ready = true;
@@ -649,9 +665,13 @@ static void carry_messages(conversion *c)
     for (; c->at < c->src.nmessages && !c->out->full; c->at++) {
         const convo_message *m = &c->src.messages[c->at];
         c->fresh = true;
-        for (size_t k = 0; !m->dropped && k < m->nparts; k++)
-            if (!m->parts[k].dropped)
-                carry_part(c, m, &m->parts[k]);
+        for (size_t k = 0; !m->dropped && k < m->nparts; k++) {
+            const convo_part p = m->parts[k];
+            c->place = &m->parts[k];
+            if (!p.dropped)
+                carry_part(c, m, &p);
+        }
+        c->place = NULL;
     }
     carry_strays(c);
 }
@@ -700,7 +720,7 @@ bool dialect_stuck(const convo *from)
     return from->remote && !thinking;
 }
 
-daruma_status dialect_convert(const convo *from, const dialect *to, daruma_arena *a, convo *ret, dialect_losses *lost)
+daruma_status dialect_convert(convo *from, const dialect *to, daruma_arena *a, convo *ret, dialect_losses *lost)
 {
     convo out = {.quirks = to->quirks, .arena = a, .set = from->set};
     conversion c = {.src = *from,
@@ -714,6 +734,7 @@ daruma_status dialect_convert(const convo *from, const dialect *to, daruma_arena
     if (dialect_stuck(from))
         return DARUMA_EINPUT;
     c.names = convert_names_of(&c.src, to, a);
+    convert_tools(&c.src, &c.names, &out, lost);
     carry_messages(&c);
     if (!c.spoken && !out.full && !c.src.full)
         return DARUMA_EINPUT;

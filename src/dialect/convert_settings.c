@@ -61,7 +61,7 @@ static void carry_called(const convo *from, convo *out, const convert_names *nam
 
 /* Functions go along. What runs at the provider does not, nor what has no schema but a type that only its own models
  * know (bash, computer use, grammars). */
-static void carry_tools(const convo *from, convo *out, const convert_names *names, dialect_losses *lost)
+void convert_tools(const convo *from, const convert_names *names, convo *out, dialect_losses *lost)
 {
     size_t most = from->ntools + count_calls(from);
     out->tools = more_tools(out, from->ntools);
@@ -360,7 +360,6 @@ void convert_settings(const convo *from, const convert_names *names, convo *out,
     out->set.format_edited = false;
     if (wants_several(from))
         dialect_lose(lost, "several_answers");
-    carry_tools(from, out, names, lost);
     convert_choice(out, names, lost);
     if (to == &dialect_anthropic && !out->ntools && has_calls(out))
         declare_called(out);
