@@ -1,4 +1,5 @@
-/* convert.h - the two halves of a conversion: what was said (convert.c), what is asked for (convert_settings.c). */
+/* convert.h - the parts of a conversion: what was said (convert.c), what is asked for (convert_settings.c), what calls
+ * and tools are called (convert_names.c). */
 #ifndef DIALECT_CONVERT_H
 #define DIALECT_CONVERT_H
 #include "dialect/parts.h"
