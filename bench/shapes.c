@@ -394,11 +394,17 @@ typedef struct run {
 
 static bool written(run *r, const dialect *d, const convo *c)
 {
-    daruma_buf out = buf_in(r->a);
-    buf_room(&out, r->body.n + r->body.n / 2); /* as the gateway has it (drive_text_write) */
+    /* As the gateway has it (drive_text_write): a room beside the one that is worked in, of half as many bytes again as
+     * were read. What is larger moves into another one, and from there into one that fits. */
+    size_t first = r->body.n + r->body.n / 2;
+    daruma_arena room = {.beg = r->a->end - (r->a->end - r->a->beg) / 2, .end = r->a->end};
+    r->a->end = room.beg;
+    daruma_buf out = buf_in(&room);
+    buf_room(&out, first);
     d->write(c, &out);
-    give_back(&out);
-    return !out.full && !c->full;
+    r->a->end = room.end;
+    bool counted = arena_raw(r->a, out.cap > first ? first + 2 * out.n : out.n, 1);
+    return counted && !out.full && !c->full;
 }
 
 static bool act_convert(run *r)

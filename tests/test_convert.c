@@ -224,11 +224,12 @@ static void what_follows_leaves_what_went_before_as_it_was(void **state)
         for (size_t k = 0; k < NALL; k++) {
             daruma_arena a = arena_over(mem, sizeof mem);
             convo c = read_request(all[i], str_of(requests[i]), &a), whole = {0}, part = {0};
+            convo less = read_request(all[i], str_of(requests[i]), &a);
             dialect_losses l = {0};
             daruma_buf long_one = buf_in(&a), short_one = buf_in(&a);
             assert_int_equal(dialect_convert(&c, all[k], &a, &whole, &l), DARUMA_OK);
-            c.messages[c.nmessages - 1].dropped = true;
-            assert_int_equal(dialect_convert(&c, all[k], &a, &part, &l), DARUMA_OK);
+            less.messages[less.nmessages - 1].dropped = true;
+            assert_int_equal(dialect_convert(&less, all[k], &a, &part, &l), DARUMA_OK);
             assert_int_equal(part.nmessages, whole.nmessages - 1);
             whole.nmessages--;
             all[k]->write(&whole, &long_one);

@@ -81,8 +81,18 @@ static bool takes_little(const row *x, void *user)
     static const struct {
         const char *shape;
         int tenths; /* memory in tenths of the request: its messages are short, or as long as output of tools is */
-    } usual[] = {{"loop ", 93},   {"one-id ", 100},    {"failures ", 120},
-                 {"output ", 60}, {"one-output ", 36}, {"lost responses>", 90}};
+    } usual[] = {{"loop ", 58},
+                 {"one-id ", 66},
+                 {"output ", 43},
+                 {"one-output ", 31},
+                 {"lost responses>", 66},
+                 {"wide chat>", 67},
+                 {"wide responses>", 81},
+                 {"wide anthropic>", 83},
+                 {"failures chat>", 67},
+                 {"failures anth", 55},
+                 {"failures responses>", 77},
+                 {"failures gemini>", 108}};
     tally *t = user;
     for (size_t i = 0; i < COUNT(usual); i++) {
         daruma_arena a = arena_over(t->room, room_bytes);
@@ -107,7 +117,7 @@ static void what_agents_send_is_converted_in_little_memory(void **state)
     assert_true(t.room != MAP_FAILED);
     rows_each(takes_little, &t);
     munmap(t.room, room_bytes);
-    assert_int_equal(t.rows, 63);
+    assert_int_equal(t.rows, 72);
     assert_int_equal(t.bad, 0);
 }
 

@@ -142,7 +142,7 @@
 #define SCHEMA_SMALL_BYTES         256 /* of a tool: as often as it is called it is no more than six times the answer */
 #define TOOL_NAME_COST             150 /* bytes of a schema that are read while one name is compared with another */
 #define LOOK_BYTES_MAX             (1u << 20) /* of a request that is looked at on the loop when it comes in: 1 to 5 ms */
-#define MEND_ARENA_BYTES_MAX       (256u << 20) /* of a request as it is read and mended: 2 to 44 times its size */
+#define MEND_ARENA_BYTES_MAX       (256u << 20) /* of a request as it is read and mended: doc/bench.md, "Memory" */
 #define MEND_NODES_MAX             8000000 /* messages, parts and tools that the remedies of one request go through */
 #define MEND_ROOM_BYTES_USUAL      (8u << 10) /* of a request as it is read, to begin with */
 #define NAMES_LOOKED_BYTES_MAX     (2u << 20) /* of a request that is gone through for the names in a refusal: 10 ms */

@@ -7,7 +7,6 @@
 #include "dialect/convert.h"
 #include "base/arena.h"
 #include "base/map.h"
-#include <xxhash.h>
 
 /* A call that was carried, for the result that follows. Calls are known by 1 + where they stand in the list; 0 is none.
  *
@@ -41,6 +40,7 @@ typedef struct conversion {
     stray *strays;
     size_t nstrays, calls_cap, strays_cap;
     size_t at, counted_to; /* message of the source that is carried; there is room for the parts of those before */
+    convo_part *place;     /* of the part that is carried: free, as those before it in its message; NULL: it is not */
     bool fresh;            /* the source's message is new: its first unit begins one, unless the wire wants it merged */
     bool spoken;           /* anything but system prompts was written */
     bool openai, anthropic, gemini;
@@ -106,7 +106,8 @@ static size_t parts_said(const conversion *c, const convo_message *m)
     return n;
 }
 
-/* Room in a message that begins for the parts of all messages of the source that become this one, counted once. */
+/* Room in a message that begins for the parts of all messages of the source that become this one, counted once. Those
+ * of a single one need none: they take its places. */
 static void expect_parts(conversion *c, convo_message *m, convo_role role, part_kind kind)
 {
     size_t n = 0, i = c->at;
@@ -117,8 +118,17 @@ static void expect_parts(conversion *c, convo_message *m, convo_role role, part_
         n += parts_said(c, &c->src.messages[i]);
     while (++i < c->src.nmessages && merges(c, role) && (c->src.messages[i].role == CONVO_ASSISTANT) == model);
     c->counted_to = i;
-    m->parts = n > 1 ? ARENA_NEW(c->out->arena, convo_part, n) : NULL;
+    m->parts = n > 1 && i > c->at + 1 ? ARENA_NEW(c->out->arena, convo_part, n) : NULL;
     m->cap = m->parts ? n : 0;
+}
+
+/* A place in the source's message, which is used no more, behind the parts that the new one has. */
+static bool takes_place(const conversion *c, const convo_message *m)
+{
+    const convo_part *next = m->parts + m->nparts;
+    if (!c->place || m->nparts < m->cap)
+        return false;
+    return !m->nparts || (next <= c->place && next > c->src.messages[c->at].parts);
 }
 
 static convo_part *add(conversion *c, convo_role role, part_kind kind)
@@ -126,6 +136,11 @@ static convo_part *add(conversion *c, convo_role role, part_kind kind)
     convo_message *m = message_for(c, role, kind);
     if (m)
         expect_parts(c, m, role, kind);
+    if (m && takes_place(c, m)) {
+        m->parts = m->nparts ? m->parts : c->place;
+        m->cap++;
+        c->place = m->parts + m->nparts == c->place ? NULL : c->place;
+    }
     convo_part *p = m ? convo_add_part(c->out, m, kind, (daruma_str){0}) : NULL;
     if (p)
         p->ready = true;
@@ -245,138 +260,14 @@ static void *grown(conversion *c, void *old, size_t n, size_t *cap, size_t size)
     return room;
 }
 
-bool convert_id_fits(const dialect *to, daruma_str id)
-{
-    if (to == &dialect_gemini)
-        return id.n > 0;
-    if (!id.n || id.n > (to == &dialect_openai ? CHAT_CALL_ID_BYTES_MAX : CALL_ID_BYTES_MAX))
-        return false;
-    for (size_t i = 0; to == &dialect_anthropic && i < id.n; i++)
-        if (!ch_alpha(id.p[i]) && !ch_digit(id.p[i]) && id.p[i] != '_' && id.p[i] != '-')
-            return false;
-    return true;
-}
-
-/* Bytes that a tool's name may have, and which. OpenAI and Anthropic: ^[a-zA-Z0-9_-]+$; Gemini has dots and colons as
- * well, and begins with a letter or underscore. */
-static size_t name_bytes_max(const dialect *to)
-{
-    return to == &dialect_anthropic ? ANTHROPIC_TOOL_NAME_BYTES_MAX : TOOL_NAME_BYTES_MAX;
-}
-
-static bool name_takes(const dialect *to, char c, bool first)
-{
-    if (to == &dialect_gemini && first)
-        return ch_alpha(c) || c == '_';
-    return ch_alpha(c) || ch_digit(c) || c == '_' || c == '-' || (to == &dialect_gemini && (c == '.' || c == ':'));
-}
-
-static bool name_fits(const dialect *to, daruma_str name)
-{
-    bool fits = name.n <= name_bytes_max(to);
-    for (size_t i = 0; i < name.n && fits; i++)
-        fits = name_takes(to, name.p[i], i == 0);
-    return fits;
-}
-
-/* At most `room` bytes of it, with '_' for each that the target does not take. */
-static void put_plain(daruma_buf *b, const dialect *to, daruma_str name, size_t room)
-{
-    if (!name_takes(to, name.p[0], true))
-        buf_putc(b, '_');
-    for (size_t i = 0; i < name.n && i < room; i++)
-        buf_putc(b, name_takes(to, name.p[i], false) ? name.p[i] : '_');
-}
-
-/* What it would be called when no other tool is called so; empty: it is too long for that. */
-static daruma_str plain_name(const dialect *to, daruma_str name, daruma_arena *a)
-{
-    daruma_buf b = buf_in(a);
-    if (name.n >= name_bytes_max(to))
-        return (daruma_str){0};
-    put_plain(&b, to, name, name.n);
-    return b.full ? (daruma_str){0} : buf_str(&b);
-}
-
-static void count_name(convert_names *n, str_map *seen, daruma_str name, daruma_arena *a)
-{
-    if (!name.n || !map_add(seen, a, name))
-        return;
-    daruma_str is = name_fits(n->to, name) ? name : plain_name(n->to, name, a);
-    uint64_t *times = is.n ? map_put(&n->plain, a, is) : NULL;
-    if (times)
-        ++*times;
-}
-
-static bool all_fit(const convo *from, const dialect *to)
-{
-    for (size_t i = 0; i < from->ntools; i++)
-        if (!name_fits(to, from->tools[i].name))
-            return false;
-    for (size_t i = 0; i < from->nmessages; i++)
-        for (size_t k = 0; k < from->messages[i].nparts; k++)
-            if (from->messages[i].parts[k].kind == PART_CALL && !name_fits(to, from->messages[i].parts[k].name))
-                return false;
-    return true;
-}
-
-convert_names convert_names_of(const convo *from, const dialect *to, daruma_arena *a)
-{
-    convert_names n = {.to = to};
-    str_map seen = {0};
-    if (all_fit(from, to))
-        return n;
-    for (size_t i = 0; i < from->ntools; i++)
-        count_name(&n, &seen, from->tools[i].name, a);
-    for (size_t i = 0; i < from->nmessages; i++)
-        for (size_t k = 0; k < from->messages[i].nparts; k++)
-            if (from->messages[i].parts[k].kind == PART_CALL)
-                count_name(&n, &seen, from->messages[i].parts[k].name, a);
-    return n;
-}
-
-daruma_str convert_name(const convert_names *names, daruma_str name, daruma_arena *a)
-{
-    const dialect *to = names->to;
-    if (name_fits(to, name))
-        return name;
-    daruma_str plain = plain_name(to, name, a);
-    const uint64_t *times = plain.n ? map_get(&names->plain, plain) : NULL;
-    if (times && *times == 1)
-        return plain;
-    daruma_buf b = buf_in(a);
-    put_plain(&b, to, name, name_bytes_max(to) - sizeof "__0123456789abcdef" + 1);
-    buf_putc(&b, '_');
-    buf_hex64(&b, convert_hash(name, 0));
-    return b.full ? (daruma_str){0} : buf_str(&b);
-}
-
-daruma_str dialect_call_id(const dialect *to, daruma_str id, daruma_arena *a)
-{
-    if (!id.n || convert_id_fits(to, id))
-        return id;
-    daruma_buf b = buf_in(a);
-    convert_put_id(&b, convert_hash(id, 0));
-    return b.full ? (daruma_str){0} : buf_str(&b);
-}
-
-void convert_put_id(daruma_buf *out, uint64_t hash)
-{
-    BUF_LIT(out, "call_");
-    buf_hex64(out, hash);
-}
-
-uint64_t convert_hash(daruma_str s, uint64_t seed)
-{
-    return XXH3_64bits_withSeed(s.n ? s.p : "", s.n, seed);
-}
-
 static daruma_str made_id(conversion *c, uint64_t hash)
 {
-    daruma_buf b = buf_in(c->out->arena);
-    convert_put_id(&b, hash);
-    c->out->full |= b.full;
-    return b.full ? (daruma_str){0} : buf_str(&b);
+    enum { BYTES = sizeof "call_0123456789abcdef" - 1 };
+    daruma_buf b = buf_over(arena_raw(c->out->arena, BYTES, 1), BYTES);
+    if (b.p)
+        convert_put_id(&b, hash);
+    c->out->full |= !b.p;
+    return buf_str(&b);
 }
 
 /* Has a call that id? The first that had one that fits kept it. */
@@ -647,9 +538,13 @@ static void carry_messages(conversion *c)
     for (; c->at < c->src.nmessages && !c->out->full; c->at++) {
         const convo_message *m = &c->src.messages[c->at];
         c->fresh = true;
-        for (size_t k = 0; !m->dropped && k < m->nparts; k++)
-            if (!m->parts[k].dropped)
-                carry_part(c, m, &m->parts[k]);
+        for (size_t k = 0; !m->dropped && k < m->nparts; k++) {
+            const convo_part p = m->parts[k];
+            c->place = &m->parts[k];
+            if (!p.dropped)
+                carry_part(c, m, &p);
+        }
+        c->place = NULL;
     }
     carry_strays(c);
 }
@@ -698,7 +593,7 @@ bool dialect_stuck(const convo *from)
     return from->remote && !thinking;
 }
 
-daruma_status dialect_convert(const convo *from, const dialect *to, daruma_arena *a, convo *ret, dialect_losses *lost)
+daruma_status dialect_convert(convo *from, const dialect *to, daruma_arena *a, convo *ret, dialect_losses *lost)
 {
     convo out = {.quirks = to->quirks, .arena = a, .set = from->set};
     conversion c = {.src = *from,
@@ -712,6 +607,7 @@ daruma_status dialect_convert(const convo *from, const dialect *to, daruma_arena
     if (dialect_stuck(from))
         return DARUMA_EINPUT;
     c.names = convert_names_of(&c.src, to, a);
+    convert_tools(&c.src, &c.names, &out, lost);
     carry_messages(&c);
     if (!c.spoken && !out.full && !c.src.full)
         return DARUMA_EINPUT;

@@ -1,4 +1,5 @@
-/* convert.h - the two halves of a conversion: what was said (convert.c), what is asked for (convert_settings.c). */
+/* convert.h - the parts of a conversion: what was said (convert.c), what is asked for (convert_settings.c), what calls
+ * and tools are called (convert_names.c). */
 #ifndef DIALECT_CONVERT_H
 #define DIALECT_CONVERT_H
 #include "dialect/parts.h"
@@ -17,7 +18,9 @@ convert_names convert_names_of(const convo *from, const dialect *to, daruma_aren
  * no other tool is called so; else what can stay of it and a hash of it. The same each time. In `a`. */
 daruma_str convert_name(const convert_names *names, daruma_str name, daruma_arena *a);
 
-/* Tools and settings of `from` into `out`, whose messages are there already and whose settings are still the source's.
+/* Tools of `from`, and how those are called there that were called without being declared, into `out`. */
+void convert_tools(const convo *from, const convert_names *names, convo *out, dialect_losses *lost);
+/* Settings of `from` into `out`, whose messages and tools are there already and whose settings are still the source's.
  */
 void convert_settings(const convo *from, const convert_names *names, convo *out, dialect_losses *lost);
 /* Does the target take that id of a call? Another one is made of it by convert_put_id, the same each time. */

@@ -61,7 +61,7 @@ static void carry_called(const convo *from, convo *out, const convert_names *nam
 
 /* Functions go along. What runs at the provider does not, nor what has no schema but a type that only its own models
  * know (bash, computer use, grammars). */
-static void carry_tools(const convo *from, convo *out, const convert_names *names, dialect_losses *lost)
+void convert_tools(const convo *from, const convert_names *names, convo *out, dialect_losses *lost)
 {
     size_t most = from->ntools + count_calls(from);
     out->tools = more_tools(out, from->ntools);
@@ -94,16 +94,20 @@ static bool has_calls(const convo *c)
 /* Anthropic wants tools declared when the history has calls, also where none may be called any more. */
 static void declare_called(convo *out)
 {
-    size_t n = 0;
-    str_map declared = {0};
+    str_map names = {0}; /* 0: it is not declared yet */
     for (size_t i = 0; i < out->nmessages; i++)
-        n += out->messages[i].nparts;
-    out->tools = more_tools(out, n);
+        for (size_t k = 0; k < out->messages[i].nparts; k++)
+            if (out->messages[i].parts[k].kind == PART_CALL && out->messages[i].parts[k].name.n)
+                map_put(&names, out->arena, out->messages[i].parts[k].name);
+    out->tools = more_tools(out, names.n);
     for (size_t i = 0; out->tools && i < out->nmessages; i++)
-        for (size_t k = 0; k < out->messages[i].nparts; k++) {
+        for (size_t k = 0; k < out->messages[i].nparts && out->ntools < names.n; k++) {
             const convo_part *p = &out->messages[i].parts[k];
-            if (p->kind == PART_CALL && p->name.n && map_add(&declared, out->arena, p->name))
-                out->tools[out->ntools++] = (convo_tool){.name = p->name, .schema = S("{\"type\":\"object\"}")};
+            uint64_t *declared = p->kind == PART_CALL && p->name.n ? map_get(&names, p->name) : NULL;
+            if (!declared || *declared)
+                continue;
+            *declared = 1;
+            out->tools[out->ntools++] = (convo_tool){.name = p->name, .schema = S("{\"type\":\"object\"}")};
         }
     out->full |= out->arena->full;
     if (out->ntools)
@@ -356,7 +360,6 @@ void convert_settings(const convo *from, const convert_names *names, convo *out,
     out->set.format_edited = false;
     if (wants_several(from))
         dialect_lose(lost, "several_answers");
-    carry_tools(from, out, names, lost);
     convert_choice(out, names, lost);
     if (to == &dialect_anthropic && !out->ntools && has_calls(out))
         declare_called(out);

@@ -196,12 +196,13 @@ typedef struct dialect_losses {
 /* True if it refers to what lives on the server, its thinking apart: that is of use there alone, and can be done
  * without. */
 bool dialect_stuck(const convo *c);
-/* The conversation as `to` would have read it: no raw bytes, everything from fields. Calls get ids where they have
+/* The conversation as `to` would have read it: no raw bytes, everything from fields. It takes the memory of `from`,
+ * whose messages are used no more, as long as what it takes in `a`. Calls get ids where they have
  * none; tools whose names the target does not take get others, see ret->renames. The model is still the source's: set
  * ret->set.model to the one that is asked before to->write(); and from Gemini, whose bodies do not say it, set.stream.
  * EINPUT: it refers to what lives on the server, or has nothing that `to` could carry. EFULL. What is carried and what
  * is lost: doc/dialects.md. */
-daruma_status dialect_convert(const convo *from, const dialect *to, daruma_arena *a, convo *ret, dialect_losses *lost);
+daruma_status dialect_convert(convo *from, const dialect *to, daruma_arena *a, convo *ret, dialect_losses *lost);
 /* The id of a call as clients of `to` can hand it back: itself, or one made of it, the same each time. In `a`. */
 daruma_str dialect_call_id(const dialect *to, daruma_str id, daruma_arena *a);
 /* Makes of an answer that was read from another dialect one that `to` can write and its clients can hand back: ids of

@@ -126,10 +126,12 @@ daruma_status answer_body(daruma_str body)
 convo_part *answer_part(turn *t, daruma_arena *a, part_kind kind, daruma_str raw)
 {
     convo_message *m = &t->message;
-    convo_part *parts = arena_grow(a, m->parts, m->nparts, &m->cap, sizeof *parts, 8);
-    if (!parts)
+    size_t cap = m->cap;
+    convo_part *parts = arena_grow(a, m->parts, m->nparts, &cap, sizeof *parts, 8);
+    if (!parts || cap > UINT32_MAX)
         return NULL;
     m->parts = parts;
+    m->cap = (uint32_t)cap;
     convo_part *p = &parts[m->nparts++];
     *p = (convo_part){.kind = kind, .raw = raw, .ready = true};
     return p;

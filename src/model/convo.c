@@ -34,28 +34,28 @@ convo_message *convo_add_message(convo *c, convo_role role, daruma_str raw)
     return m;
 }
 
-convo_part *convo_add_part(convo *c, convo_message *m, part_kind kind, daruma_str raw)
+/* One more in a list of parts. */
+static convo_part *part_added(convo *c, convo_part **list, uint32_t *n, uint32_t *cap, part_kind kind, daruma_str raw)
 {
-    convo_part *list = grown(c, m->parts, m->nparts, &m->cap, sizeof(convo_part), 1);
-    if (!list)
+    size_t room = *cap;
+    convo_part *p = grown(c, *list, *n, &room, sizeof(convo_part), 1);
+    if (!p || room > UINT32_MAX)
         return NULL;
-    m->parts = list;
-    convo_part *p = &list[m->nparts++];
+    *list = p;
+    *cap = (uint32_t)room;
+    p += (*n)++;
     *p = (convo_part){.kind = kind, .raw = raw, .ready = raw.n == 0};
     return p;
 }
 
+convo_part *convo_add_part(convo *c, convo_message *m, part_kind kind, daruma_str raw)
+{
+    return part_added(c, &m->parts, &m->nparts, &m->cap, kind, raw);
+}
+
 convo_part *convo_add_inner(convo *c, convo_part *result, part_kind kind, daruma_str raw)
 {
-    size_t cap = result->cap;
-    convo_part *list = grown(c, result->parts, result->nparts, &cap, sizeof(convo_part), 1);
-    if (!list || cap > UINT32_MAX)
-        return NULL;
-    result->parts = list;
-    result->cap = (uint32_t)cap;
-    convo_part *p = &list[result->nparts++];
-    *p = (convo_part){.kind = kind, .raw = raw, .ready = raw.n == 0};
-    return p;
+    return part_added(c, &result->parts, &result->nparts, &result->cap, kind, raw);
 }
 
 /* ---- what a part says ---- */

@@ -30,8 +30,10 @@ typedef enum part_kind {
     PART_OTHER,    /* anything else: calls of the provider's own tools, references, unknown blocks. Kept as it is */
 } part_kind;
 
+/* Conversations have thousands of them: what no kind has together shares its place, and `kind` says which of both it
+ * is. */
 typedef struct convo_part {
-    part_kind kind;
+    part_kind kind : 8;
     bool edited;  /* the fields below are the truth, not raw */
     bool dropped; /* is not written */
     bool failed;  /* RESULT: reports an error */
@@ -39,23 +41,27 @@ typedef struct convo_part {
                   */
     bool remote; /* names something that lives on the server (file id, item reference, container): pins the account */
     bool ready;  /* text is decoded: use convo_text() */
-    bool media_url;  /* MEDIA: `media` is a URL */
-    daruma_str raw;  /* the JSON value it came as; empty: ours */
-    daruma_str id;   /* CALL: its id; RESULT: id of its call. Decoded; empty where the wire has none (Gemini) */
-    daruma_str name; /* CALL: the tool; RESULT: the tool where the wire says it (Gemini) */
+    bool media_url; /* MEDIA: `media` is a URL */
+    daruma_str raw; /* the JSON value it came as; empty: ours */
+    union {
+        daruma_str id; /* CALL: its id; RESULT: id of its call. Decoded; empty where the wire has none (Gemini) */
+        daruma_str media_type; /* MEDIA: "image/png"; empty unknown */
+    };
+    union {
+        daruma_str name;  /* CALL: the tool; RESULT: the tool where the wire says it (Gemini) */
+        daruma_str media; /* MEDIA: base64 data, or a URL when `media_url` */
+    };
     daruma_str
         value; /* raw JSON of the text (TEXT, THINKING), the arguments (CALL), the content (RESULT) as on the wire */
-    daruma_str text; /* decoded: the text; CALL: the arguments as JSON text; RESULT: its texts joined by a newline.
-                        Only convo_text() makes it so for parts that were read; ours have it at once */
-    daruma_str media_type;    /* MEDIA: "image/png"; empty unknown */
-    daruma_str media;         /* MEDIA: base64 data, or a URL when `media_url` */
-    daruma_str signature;     /* THINKING, CALL: signature as on the wire, decoded */
+    daruma_str text;      /* decoded: the text; CALL: the arguments as JSON text; RESULT: its texts joined by a newline.
+                             Only convo_text() makes it so for parts that were read; ours have it at once */
+    daruma_str signature; /* THINKING, CALL: signature as on the wire, decoded */
     struct convo_part *parts; /* RESULT: what its content is made of, when it is a list */
     uint32_t nparts, cap;
 } convo_part;
 
 typedef struct convo_message {
-    convo_role role;
+    convo_role role : 8;
     bool apart;  /* the system prompt that stands outside the list of messages */
     bool edited; /* parts were edited, dropped, added: written anew from its parts, other members verbatim */
     bool dropped;
@@ -64,7 +70,7 @@ typedef struct convo_message {
     daruma_str wire_role; /* as on the wire, without quotes ("developer", "function", "model"); empty: the usual one of
                              `role` */
     convo_part *parts;
-    size_t nparts, cap;
+    uint32_t nparts, cap;
     uint64_t hash; /* XXH3 of raw; 0 for ours. What conversations and compressions are recognised by */
 } convo_message;
 

@@ -79,9 +79,9 @@ static int64_t part_tokens(const convo_part *p)
         return 0;
     if (p->raw.n && !p->edited)
         return raw_tokens(p->raw, p, 1);
-    int64_t n = CONVO_PART_TOKENS + bytes_tokens(p->id.n) + text_tokens(p->name) + bytes_tokens(p->signature.n);
     if (p->kind == PART_MEDIA)
-        return n + media_rate(p) + (p->media_url ? bytes_tokens(p->media.n) : 0);
+        return CONVO_PART_TOKENS + media_rate(p) + (p->media_url ? bytes_tokens(p->media.n) : 0);
+    int64_t n = CONVO_PART_TOKENS + bytes_tokens(p->id.n) + text_tokens(p->name) + bytes_tokens(p->signature.n);
     if (p->kind == PART_RESULT && p->nparts) {
         for (size_t i = 0; i < p->nparts; i++)
             n += part_tokens(&p->parts[i]);

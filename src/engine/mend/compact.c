@@ -317,14 +317,17 @@ static size_t pieces(convo *c, mend_cut cut, piece *out)
             convo_part *p = &m->parts[j];
             if (p->dropped || p->kind == PART_THINKING || p->kind == PART_OTHER || p == compact_found(m))
                 continue;
-            daruma_str text = p->kind == PART_MEDIA ? S("(an image or document)") : convo_text(c, p);
+            bool media = p->kind == PART_MEDIA;
+            daruma_str text = media ? S("(an image or document)") : convo_text(c, p);
             if (str_eq(text, S(ACK)))
                 continue;
             out[n++] = (piece){.who = p->kind == PART_CALL         ? "Call"
                                       : p->kind == PART_RESULT     ? (p->failed ? "Failed result" : "Result")
                                       : m->role == CONVO_ASSISTANT ? "Assistant"
                                                                    : "User",
-                               .name = p->kind == PART_RESULT && !p->name.n ? name_of_call(c, i, p->id) : p->name,
+                               .name = media                                  ? (daruma_str){0}
+                                       : p->kind == PART_RESULT && !p->name.n ? name_of_call(c, i, p->id)
+                                                                              : p->name,
                                .text = text,
                                .kept = p->kind == PART_RESULT ? mend_mask_kept(text) : (daruma_str){0},
                                .cap = p->kind == PART_RESULT ? 2000
@@ -495,9 +498,11 @@ static size_t bytes_of(const convo *c, const convo_message *m)
         return 0;
     if (m->raw.n && !m->edited)
         return m->raw.n;
-    for (size_t j = 0; j < m->nparts; j++)
-        if (!m->parts[j].dropped)
-            n += utf8_json_bytes(convo_part_text(c, &m->parts[j])) + m->parts[j].id.n + m->parts[j].name.n;
+    for (size_t j = 0; j < m->nparts; j++) {
+        const convo_part *p = &m->parts[j];
+        if (!p->dropped)
+            n += utf8_json_bytes(convo_part_text(c, p)) + (p->kind == PART_MEDIA ? 0 : p->id.n + p->name.n);
+    }
     return n;
 }
 

@@ -148,15 +148,16 @@ static XXH128_hash_t chain(XXH128_hash_t so_far, uint64_t what, daruma_str text)
 /* The content as on the wire. What clients hang beside it (marks for caches) and move from turn to turn is no part. */
 static daruma_str content(const convo_part *p)
 {
-    return p->value.n ? p->value : p->media.n ? p->media : p->raw;
+    return p->value.n ? p->value : p->kind == PART_MEDIA && p->media.n ? p->media : p->raw;
 }
 
 static XXH128_hash_t message_chain(XXH128_hash_t so_far, const convo_message *m)
 {
     so_far = chain(so_far, 1 + (uint64_t)m->role, m->wire_role);
     for (size_t i = 0; i < m->nparts; i++) {
-        so_far = chain(so_far, 16 + (uint64_t)m->parts[i].kind, m->parts[i].id);
-        so_far = chain(so_far, 32, content(&m->parts[i]));
+        const convo_part *p = &m->parts[i];
+        so_far = chain(so_far, 16 + (uint64_t)p->kind, p->kind == PART_MEDIA ? (daruma_str){0} : p->id);
+        so_far = chain(so_far, 32, content(p));
     }
     return so_far;
 }
