@@ -16,7 +16,8 @@ typedef struct http_head {
     daruma_str path, query;       /* of the target: before and behind the first '?' */
     const daruma_header *headers; /* in order, names as sent */
     size_t nheaders;
-    int64_t length; /* body bytes announced; -1 chunked, or until close (answers only) */
+    uint64_t lengths; /* of their names: bit n % 64 for one of n bytes; 0 not known */
+    int64_t length;   /* body bytes announced; -1 chunked, or until close (answers only) */
     bool keep_alive;
     bool http10;
 } http_head;
