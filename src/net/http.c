@@ -88,7 +88,7 @@ static bool http_refuse(http_fault *fault, int status, const char *why)
 
 daruma_str http_header(const http_head *h, daruma_str name)
 {
-    if (h->lengths && !(h->lengths >> name.n % 64 & 1)) /* nearly always it is asked for what is not there */
+    if (h->lengths && !(h->lengths >> name.n % 32 & 1)) /* nearly always it is asked for what is not there */
         return (daruma_str){0};
     for (size_t i = 0; i < h->nheaders; i++)
         if (str_ieq(h->headers[i].name, name))
@@ -170,7 +170,7 @@ http_found http_scan_head(http_scan *scan, const char *p, size_t n, http_fault *
 typedef struct reading {
     daruma_header *room; /* for HTTP_HEADERS_MAX fields */
     size_t n;            /* fields so far */
-    uint64_t lengths;    /* of their names: a bit each */
+    uint32_t lengths;    /* of their names: a bit each */
     daruma_str target;
     bool too_many;
 } reading;
@@ -190,7 +190,7 @@ static int on_field(llhttp_t *l, const char *at, size_t n)
         return HPE_USER;
     }
     r->room[r->n++] = (daruma_header){.name = {at, n}};
-    r->lengths |= (uint64_t)1 << n % 64;
+    r->lengths |= 1u << n % 32;
     return 0;
 }
 
