@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 enum { SESSIONS = 20000, PLACES = 64, TARGETS = 4, CALLS = 24, STEPS_MAX = 200000, TEXT_BYTES = 600, MADE_BYTES = 32 };
+enum { ROOM_SCARCE = 8192 }; /* where memory of a request runs out, it has less than this */
 
 /* ---- dice ---- */
 
@@ -575,6 +576,7 @@ static void judge(world *o, const dialect *d, bool stream, daruma_arena *a)
         fail_msg("%s: got \"" STR_FMT "\" of \"" STR_FMT "\"", d->name, STR_ARG(got), STR_ARG(t));
 }
 
+/* `a`: the test's memory. */
 static void random_session(daruma_arena *a, session *x)
 {
     const dialect *d = all_dialects[roll(4)];
@@ -594,9 +596,11 @@ static void random_session(daruma_arena *a, session *x)
     else if (w->waits < 0)
         w->leaves = drv.at.now + 300000; /* where all is silent nobody waits for ever */
     w->opened = drv.at.now;
+    daruma_arena own; /* the request's, which may run out */
+    assert_true(sys_arena_init(&own, CALL_BYTES_USUAL, chance(3) ? roll(ROOM_SCARCE) : 64 << 20));
     session_request q = {.d = d,
                          .body = request_of(d, stream, a),
-                         .arena = a,
+                         .arena = &own,
                          .options = &o,
                          .credential = 1,
                          .waits = w->waits,
@@ -610,6 +614,7 @@ static void random_session(daruma_arena *a, session *x)
         if (i > STEPS_MAX)
             fail_msg("a session does not end");
     judge(w, d, stream, a);
+    sys_arena_done(&own);
     bool begun = w->stream && w->got.n;
     if (w->waits >= 0 && !begun && w->over_at > w->opened + w->waits)
         fail_msg("the answer came %lld ms behind the client's time", (long long)(w->over_at - w->opened - w->waits));

@@ -187,11 +187,66 @@ static void it_is_the_same_byte_by_byte(void **state)
     each_row(true);
 }
 
+/* Wherever it stands, and as soon as it is there: nothing behind it is waited for. */
+static void an_odd_byte_is_found_at_each_place(void **state)
+{
+    (void)state;
+    static const char head[] = "GET /a/path/that/is/long HTTP/1.1\r\nx-first: one two three four five\r\ny: \r\n\r\n";
+    static const char odd[] = {'\n', '\0', '\x1f', '\x7f', '\t', ' ', '\xff'};
+    for (size_t i = 1; i < sizeof head - 1; i++)
+        for (size_t o = 0; o < sizeof odd; o++) {
+            char text[sizeof head];
+            http_scan scan = {0};
+            http_fault fault = {0};
+            memcpy(text, head, sizeof head);
+            if (text[i] == '\r' || text[i] == '\n')
+                continue;
+            text[i] = odd[o];
+            bool bad = o < 4, folded = o >= 4 && text[i - 1] == '\n', version = i >= 25 && i <= 29;
+            if (bad)
+                assert_int_equal(http_scan_head(&scan, text, i + 1, &fault), HTTP_BAD);
+            scan = (http_scan){0};
+            http_found found = http_scan_head(&scan, text, sizeof head - 1, &fault);
+            assert_int_equal(found, bad || version || (folded && o < 6) ? HTTP_BAD : HTTP_HERE);
+        }
+    http_scan scan = {0};
+    http_fault fault = {0};
+    for (size_t n = 0; n < sizeof head - 1; n++)
+        assert_int_equal(http_scan_head(&scan, head, n, &fault), HTTP_MORE);
+    assert_int_equal(http_scan_head(&scan, head, sizeof head - 1, &fault), HTTP_HERE);
+    assert_int_equal(scan.at, sizeof head - 1);
+}
+
+static void a_field_is_found_whatever_the_length_of_its_name(void **state)
+{
+    (void)state;
+    enum { NAMES = 80 };
+    char text[NAMES * (NAMES + 8) + 64], name[NAMES + 1];
+    daruma_header room[HTTP_HEADERS_MAX];
+    http_head h;
+    http_fault fault = {0};
+    for (size_t step = 1; step < NAMES; step++) { /* fields with names of step, 2 * step, ... bytes */
+        int n = snprintf(text, sizeof text, "GET / HTTP/1.1\r\nHost: a\r\n");
+        memset(name, 'n', sizeof name);
+        for (size_t i = step; i <= NAMES; i += step)
+            n += snprintf(text + n, sizeof text - (size_t)n, "%.*s: %zu\r\n", (int)i, name, i);
+        n += snprintf(text + n, sizeof text - (size_t)n, "\r\n");
+        assert_true(http_read_request((daruma_str){text, (size_t)n}, room, &h, &fault));
+        for (size_t i = 1; i <= NAMES; i++) {
+            int64_t value = 0;
+            assert_int_equal(str_int(http_header(&h, (daruma_str){name, i}), &value), i % step == 0);
+            assert_int_equal(value, i % step ? 0 : i);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_row_is_refused_or_unambiguous, kit_setup, kit_teardown),
         cmocka_unit_test_setup_teardown(it_is_the_same_byte_by_byte, kit_setup, kit_teardown),
+        cmocka_unit_test(an_odd_byte_is_found_at_each_place),
+        cmocka_unit_test(a_field_is_found_whatever_the_length_of_its_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,7 +152,7 @@
 #define LESSONS_APPLIED_MAX        32 /* on one model, to one request: more say that it takes nothing at all */
 
 #define HEAD_BYTES_USUAL           900 /* fields of a call to a provider; glibc hands out up to 1 KiB without a search */
-#define CALL_BYTES_USUAL           320 /* beside a request's head: names, target and a key; 119 and the key, up to 164 of it */
+#define CALL_BYTES_USUAL           160 /* beside a request's head: names and target, 119 */
 #define HASHED_BYTES_MAX           240 /* of a text that a conversation is known by; XXH3 is cheapest up to here */
 
 #define EXCHANGES_KEPT             256    /* used exchanges kept for the next requests */

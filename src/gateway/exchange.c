@@ -30,40 +30,33 @@ const drive_rooms exchange_rooms = {.open = sys_arena_init,
                                     .take = take,
                                     .give = free};
 
-static void timer_fired(uv_timer_t *t);
-
 /* A fresh exchange, its session behind it; NULL without memory. */
 static exchange *exchange_take(gateway *g)
 {
     exchange *x = g->idle;
     if (x) {
-        uv_timer_t timer = x->timer; /* the loop points to where it is */
-        daruma_ms rings_at = x->rings_at;
+        loop_timer clock = x->clock; /* others point to where it is */
         g->idle = x->next_idle;
         g->nidle--;
         memset(x, 0, sizeof *x);
-        x->timer = timer;
-        x->rings_at = rings_at;
+        x->clock = clock;
     } else {
         x = calloc(1, sizeof *x + session_bytes());
         if (!x)
             return NULL;
-        uv_timer_init(g->loop, &x->timer);
-        uv_unref((uv_handle_t *)&x->timer);
-        x->rings_at = -1;
     }
     _Static_assert(sizeof(exchange) % _Alignof(max_align_t) == 0, "the session behind it is aligned");
     x->session = (session *)(x + 1);
-    x->timer.data = x;
     x->due = -1;
     x->g = g;
     g->active++;
     return x;
 }
 
-static void timer_closed(uv_handle_t *h)
+static void exchange_free(exchange *x)
 {
-    free(h->data);
+    loop_timer_stop(x->g->timers, &x->clock);
+    free(x);
 }
 
 static void exchange_give_back(exchange *x)
@@ -77,7 +70,7 @@ static void exchange_give_back(exchange *x)
         g->idle = x;
         g->nidle++;
     } else {
-        uv_close((uv_handle_t *)&x->timer, timer_closed);
+        exchange_free(x);
     }
 }
 
@@ -86,26 +79,18 @@ void exchange_free_idle(gateway *g)
     while (g->idle) {
         exchange *x = g->idle;
         g->idle = x->next_idle;
-        uv_close((uv_handle_t *)&x->timer, timer_closed);
+        exchange_free(x);
     }
     g->nidle = 0;
 }
 
 /* ---- what the driver wants ---- */
 
-static void ring_at(exchange *x, daruma_ms at)
+void exchange_on_clock(loop_timer *clock)
 {
-    daruma_ms now = (daruma_ms)uv_now(x->g->loop);
-    uv_timer_start(&x->timer, timer_fired, at > now ? (uint64_t)(at - now) : 0, 0);
-    x->rings_at = at;
-}
-
-static void timer_fired(uv_timer_t *t)
-{
-    exchange *x = t->data;
-    x->rings_at = -1;
+    exchange *x = (exchange *)((char *)clock - offsetof(exchange, clock));
     if (x->due > (daruma_ms)uv_now(x->g->loop)) {
-        ring_at(x, x->due);
+        loop_timer_set(x->g->timers, clock, x->due);
     } else if (x->due >= 0) {
         x->due = -1;
         gateway_drive(x->g);
@@ -113,14 +98,14 @@ static void timer_fired(uv_timer_t *t)
     }
 }
 
-/* A timer that rings too soon is not moved: most requests are over before it does, and the next one, which gets the
+/* A clock that rings too soon is not moved: most requests are over before it does, and the next one, which gets the
  * same exchange, finds it running. */
 static void on_timer(void *user, daruma_ms at)
 {
     exchange *x = user;
     x->due = at;
-    if (at >= 0 && (x->rings_at < 0 || x->rings_at > at))
-        ring_at(x, at);
+    if (at >= 0 && (!x->clock.at || x->clock.at > at))
+        loop_timer_set(x->g->timers, &x->clock, at);
 }
 
 static void on_head(void *user, const drive_answer *answer)

@@ -86,10 +86,12 @@ static bool start(gateway *g, daruma_buf *why)
     const config *cfg = &g->now->cfg;
     bool known = !cfg->state.n || (g->state = state_open(g, cfg->state));
     g->turns = turns_new(g->loop); /* until here nobody waits */
-    if (!known || !g->turns) {
+    g->timers = loop_timers_new(g->loop, exchange_on_clock);
+    if (!known || !g->turns || !g->timers) {
         BUF_LIT(why, "there is no memory");
         return false;
     }
+    uv_unref((uv_handle_t *)&g->timers->timer);
     if (cfg->store.host.n && !(g->replicas = replicas_open(g, &cfg->store))) {
         BUF_LIT(why, "there is no memory");
         return false;
@@ -117,6 +119,7 @@ static void gateway_free(gateway *g)
     usage_free(g->usage);
     exporter_close(g->exporter);
     turns_free(g->turns);
+    loop_timers_free(g->timers);
     meter_free(g->meter);
     jobs_free(g->jobs);
     driver_end(&g->drive);

@@ -17,6 +17,7 @@
 #include "gateway/door/door.h"
 #include "engine/drive/drive.h"
 #include "gateway/gateway.h"
+#include "net/timer.h"
 #include "net/server.h"
 #include "net/tls.h"
 #include "net/upstream.h"
@@ -79,7 +80,8 @@ struct gateway {
     replicas *replicas;              /* NULL: nobody else knows it */
     refused_count refused[REFUSALS]; /* at the door, by reason */
     daruma_ms started;
-    exchange *idle; /* used exchanges, kept for the next */
+    loop_timers *timers; /* clocks of exchanges */
+    exchange *idle;      /* used exchanges, kept for the next */
     size_t nidle;
     uint32_t active;                        /* exchanges under way */
     key_run *key_runs;                      /* commands under way */
@@ -116,9 +118,8 @@ struct exchange {
     call *c;          /* NULL: the client left, or the answer is over */
     session *session; /* behind this struct */
     const dialect *d; /* of the path; NULL: nobody's */
-    uv_timer_t timer;
-    daruma_ms due;       /* the session wants to be called then; -1: never */
-    daruma_ms rings_at;  /* when `timer` does, perhaps sooner; -1: it is stopped */
+    loop_timer clock;
+    daruma_ms due;       /* the session wants to be called then, or later than `clock` rings; -1: never */
     int status;          /* that went to the client, 0 none yet */
     uint64_t credential; /* hash of what the client showed */
     uint64_t tenant;     /* the same keyed, 0 not asked for yet */
@@ -130,6 +131,7 @@ struct exchange {
 
 extern const drive_host exchange_host;
 extern const drive_rooms exchange_rooms; /* arenas and tables on malloc */
+void exchange_on_clock(loop_timer *clock);
 void exchange_begin(gateway *g, call *c);
 void exchange_free_idle(gateway *g);
 uint64_t exchange_tenant(exchange *x);

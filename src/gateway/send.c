@@ -134,8 +134,9 @@ drive_sent exchange_send(void *user, drive_call *c, const drive_request *r)
     const key_state *k = exchange_key(x, r->t);
     daruma_str secret = {0};
     if (k)
-        key_ready(k, &secret);                   /* the driver asked */
-    c->secret = arena_copy(x->c->arena, secret); /* the key's own may be another before the answer ends */
+        key_ready(k, &secret); /* the driver asked */
+    /* One that a command prints may be another before the answer ends; one of the file lives as long as x->s. */
+    c->secret = k && k->key->command.n ? arena_copy(x->c->arena, secret) : secret;
     fetch_request q = {.to = &p->to,
                        .method = x->c->head.method,
                        .target = target_path(x, p, r),

@@ -303,7 +303,10 @@ wire *wire_dial(upstream *u, origin *o, fetch *f)
 {
     wire *w = calloc(1, sizeof *w);
     dial *d = w ? calloc(1, sizeof *d) : NULL;
-    if (!d) {
+    if (d && !u->timers)
+        u->timers = loop_timers_new(u->loop, wire_on_clock);
+    if (!d || !u->timers) {
+        free(d);
         free(w);
         return NULL;
     }
@@ -312,11 +315,8 @@ wire *wire_dial(upstream *u, origin *o, fetch *f)
     w->fetch = f;
     w->dial = d;
     w->since = now_of(u);
-    w->armed = INT64_MAX;
-    w->handles = 2;
     uv_tcp_init(u->loop, &w->tcp);
-    uv_timer_init(u->loop, &w->clock);
-    w->tcp.data = w->clock.data = w;
+    w->tcp.data = w;
     w->next = u->all;
     if (w->next)
         w->next->prev = w;

@@ -88,6 +88,8 @@ static bool http_refuse(http_fault *fault, int status, const char *why)
 
 daruma_str http_header(const http_head *h, daruma_str name)
 {
+    if (h->lengths && !(h->lengths >> name.n % 32 & 1)) /* nearly always it is asked for what is not there */
+        return (daruma_str){0};
     for (size_t i = 0; i < h->nheaders; i++)
         if (str_ieq(h->headers[i].name, name))
             return h->headers[i].value;
@@ -120,23 +122,37 @@ const char *http_reason(int status)
 
 /* ---- the end of a head ---- */
 
+/* The first byte that is no text; `end`: there is none. */
+static const char *text_end(const char *p, const char *end)
+{
+    for (; end - p >= (ptrdiff_t)sizeof(scan16); p += sizeof(scan16)) {
+        scan16 v = scan_load(p);
+        unsigned odd = scan_bits(odd_in_text(v) & ~scan_is(v, '\t'));
+        if (odd)
+            return p + __builtin_ctz(odd);
+    }
+    while (p < end && text_byte(*p))
+        p++;
+    return p;
+}
+
 http_found http_scan_head(http_scan *scan, const char *p, size_t n, http_fault *fault)
 {
     if (n && scan->at == 0 && !token[(unsigned char)p[0]])
         return http_refuse(fault, 400, "a message begins with a method or a version"), HTTP_BAD;
-    size_t end = n < HTTP_HEAD_BYTES_MAX ? n : HTTP_HEAD_BYTES_MAX;
-    while (scan->at < end) {
-        const char *line = p + scan->at, *lf = memchr(line, '\n', end - scan->at);
-        if (!lf)
+    const char *end = p + (n < HTTP_HEAD_BYTES_MAX ? n : HTTP_HEAD_BYTES_MAX);
+    for (;;) {
+        const char *line = p + scan->at, *cr = text_end(line, end);
+        if (cr == end || (*cr == '\r' && cr + 1 == end))
             break;
-        if (lf == line || lf[-1] != '\r')
+        if (*cr == '\n')
             return http_refuse(fault, 400, "a line ends with a bare LF"), HTTP_BAD;
-        scan->at = (size_t)(lf + 1 - p);
-        if (lf - line == 1)
-            return HTTP_HERE;
-        if (!is_text((daruma_str){line, (size_t)(lf - line) - 1}))
+        if (*cr != '\r' || cr[1] != '\n')
             return http_refuse(fault, 400, "a control character in the head"), HTTP_BAD;
-        if (scan->lines == 0 && str_find((daruma_str){line, (size_t)(lf - line)}, S("HTTP/")) == STR_NONE)
+        scan->at = (size_t)(cr + 2 - p);
+        if (cr == line)
+            return HTTP_HERE;
+        if (scan->lines == 0 && str_find((daruma_str){line, (size_t)(cr - line)}, S("HTTP/")) == STR_NONE)
             return http_refuse(fault, 400, "the first line names no version"), HTTP_BAD;
         if (scan->lines++ && (*line == ' ' || *line == '\t'))
             return http_refuse(fault, 400, "a field is folded over lines"), HTTP_BAD;
@@ -154,6 +170,7 @@ http_found http_scan_head(http_scan *scan, const char *p, size_t n, http_fault *
 typedef struct reading {
     daruma_header *room; /* for HTTP_HEADERS_MAX fields */
     size_t n;            /* fields so far */
+    uint32_t lengths;    /* of their names: a bit each */
     daruma_str target;
     bool too_many;
 } reading;
@@ -173,6 +190,7 @@ static int on_field(llhttp_t *l, const char *at, size_t n)
         return HPE_USER;
     }
     r->room[r->n++] = (daruma_header){.name = {at, n}};
+    r->lengths |= 1u << n % 32;
     return 0;
 }
 
@@ -315,6 +333,7 @@ bool http_read_request(daruma_str raw, daruma_header *room, http_head *ret, http
                        .query = query,
                        .headers = room,
                        .nheaders = r.n,
+                       .lengths = r.lengths,
                        .length = length,
                        .keep_alive = !f.close && !http10,
                        .http10 = http10};
@@ -342,6 +361,7 @@ bool http_read_answer(daruma_str raw, bool to_head, daruma_header *room, http_he
     *ret = (http_head){.status = l.status_code,
                        .headers = room,
                        .nheaders = r.n,
+                       .lengths = r.lengths,
                        .length = empty          ? 0
                                  : *until_close ? -1
                                                 : length,

@@ -11,6 +11,7 @@
 /* The head of a request or an answer. Slices point into memory of the message. */
 typedef struct http_head {
     int status;                   /* of an answer; 0 in a request */
+    uint32_t lengths;             /* of the names of its fields: bit n % 32 for one of n bytes; 0 not known */
     daruma_str method;            /* of a request */
     daruma_str target;            /* of a request: origin-form, as sent */
     daruma_str path, query;       /* of the target: before and behind the first '?' */

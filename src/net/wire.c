@@ -57,6 +57,7 @@ void upstream_free_when_done(upstream *u)
         free(o);
     }
     tls_context_free(u->tls);
+    loop_timers_free(u->timers);
     sys_arena_done(&u->arena);
     free(u);
 }
@@ -65,8 +66,6 @@ void wire_on_closed(uv_handle_t *h)
 {
     wire *w = h->data;
     upstream *u = w->upstream;
-    if (--w->handles)
-        return;
     *(w->prev ? &w->prev->next : &u->all) = w->next;
     if (w->next)
         w->next->prev = w->prev;
@@ -95,9 +94,9 @@ void wire_close(wire *w)
     if (w->state == WIRE_IDLE)
         leave_pool(w);
     w->state = WIRE_CLOSING;
+    loop_timer_stop(w->upstream->timers, &w->clock);
     if (!w->dial || !dial_abandon(w))
         uv_close((uv_handle_t *)&w->tcp, wire_on_closed);
-    uv_close((uv_handle_t *)&w->clock, wire_on_closed);
 }
 
 void wire_broken(wire *w, daruma_net net, const char *why)
@@ -119,11 +118,10 @@ void wire_fail_later(wire *w, daruma_net net, const char *why)
 
 /* ---- its clock ---- */
 
-static void on_clock(uv_timer_t *clock)
+void wire_on_clock(loop_timer *clock)
 {
-    wire *w = clock->data;
+    wire *w = (wire *)((char *)clock - offsetof(wire, clock));
     daruma_ms now = now_of(w->upstream);
-    w->armed = INT64_MAX;
     if (w->failed) {
         wire_broken(w, (daruma_net)w->failed, w->why);
     } else if (w->fetch) {
@@ -141,11 +139,9 @@ static void on_clock(uv_timer_t *clock)
  * when something becomes due sooner. */
 void wire_arm(wire *w, daruma_ms at)
 {
-    if (at >= w->armed || w->state == WIRE_CLOSING)
-        return;
-    daruma_ms now = now_of(w->upstream);
-    w->armed = at;
-    uv_timer_start(&w->clock, on_clock, at > now ? (uint64_t)(at - now) : 0, 0);
+    bool sooner = !w->clock.at || at < w->clock.at;
+    if (sooner && at < INT64_MAX && w->state != WIRE_CLOSING)
+        loop_timer_set(w->upstream->timers, &w->clock, at);
 }
 
 /* ---- the pool ---- */

@@ -5,6 +5,7 @@
  */
 #ifndef NET_WIRE_H
 #define NET_WIRE_H
+#include "net/timer.h"
 #include "net/tls.h"
 #include "net/upstream.h"
 #include "base/limits.h"
@@ -41,7 +42,7 @@ struct origin {
 
 struct wire {
     uv_tcp_t tcp;
-    uv_timer_t clock; /* of the fetch, or of the pool */
+    loop_timer clock; /* of the fetch, or of the pool */
     upstream *upstream;
     origin *origin;
     fetch *fetch;      /* who uses it; NULL: idle or closing */
@@ -52,11 +53,9 @@ struct wire {
     http_rest rest; /* a head in part */
     http_scan scan;
     daruma_ms since; /* when it began: connecting, to be idle */
-    daruma_ms armed; /* when `clock` fires; INT64_MAX: it does not */
     const char *why; /* of `failed` */
     uint8_t failed;  /* daruma_net that is told from the loop, not from where it was seen */
     uint8_t state;   /* wire_state */
-    uint8_t handles; /* not closed yet */
     bool writing;    /* the rest of a request is on its way, its body from where it stands */
     bool reading;    /* from the socket */
 };
@@ -69,8 +68,9 @@ struct upstream {
     tls_context *tls; /* NULL until the first is needed */
     origin *origins;
     wire *all;
-    uint32_t open;    /* wires not freed */
-    uint32_t lookups; /* under way */
+    loop_timers *timers; /* their clocks; NULL: there was no wire yet */
+    uint32_t open;       /* wires not freed */
+    uint32_t lookups;    /* under way */
     bool insecure, public_only, closing;
     char why[256];                                          /* the last sentence */
     daruma_header fields[HTTP_HEADERS_MAX];                 /* of the answer being read */
@@ -96,7 +96,8 @@ void wire_flush_tls(wire *w); /* sends what TLS has written */
 
 void wire_ready(wire *w); /* it stands: the fetch may begin */
 void wire_broken(wire *w, daruma_net net, const char *why);
-void wire_on_closed(uv_handle_t *h);       /* a handle of a closing wire is closed */
+void wire_on_clock(loop_timer *clock);
+void wire_on_closed(uv_handle_t *h);       /* the socket of a closing wire is closed */
 void upstream_free_when_done(upstream *u); /* when it is closed and nothing is under way */
 
 /* ---- dial.c ---- */

@@ -38,9 +38,12 @@ static daruma_ms time_left(const session *x)
 }
 
 /* A request that is not whole is not sent: without its key it would make a good one look bad. */
-static void no_memory(session *x, daruma_moment at)
+void session_no_memory(session *x)
 {
-    daruma_case_drop(&x->kase, at);
+    session_cancel(&x->call);
+    hedge_cancel(x);
+    if (x->kase.out)
+        daruma_case_drop(&x->kase, session_now(x));
     session_end(x, DARUMA_OUTCOME_FAILED, DRIVE_BARE);
 }
 
@@ -114,7 +117,7 @@ static void send_now(session *x, int target)
     x->call.x = x;
     drive_sent sent = x->arena->full ? DRIVE_NO_MEMORY : x->v->host->send(x->user, &x->call, &r);
     if (sent == DRIVE_NO_MEMORY) {
-        no_memory(x, at);
+        session_no_memory(x);
         return;
     }
     x->sent = true;
@@ -156,17 +159,22 @@ static void nobody_well(session *x, daruma_admission a, daruma_moment at)
     if (!x->sent) {
         bool asked = x->kase.target >= 0, large = x->moved && x->moved->too_large;
         daruma_kind kind = !asked ? a.why : large ? DARUMA_REQUEST_TOO_LARGE : DARUMA_INVALID_MESSAGE;
-        x->failure = (daruma_failure){.kind = kind,
+        last_failure *l = session_last_new(x);
+        if (!l) {
+            session_no_memory(x);
+            return;
+        }
+        l->failure = (daruma_failure){.kind = kind,
                                       .severity = daruma_kind_severity(kind),
                                       .retryable = daruma_kind_passes(kind),
                                       .limit = -1,
                                       .used = -1,
                                       .requested = -1,
                                       .wait = asked ? -1 : daruma_case_again_in(&x->kase, NULL, at.now)};
-        x->failure.ours = asked;
+        l->failure.ours = asked;
         if (asked)
-            x->failure.message = why_not(x);
-        x->failed_body = (daruma_str){0};
+            l->failure.message = why_not(x);
+        l->body = (daruma_str){0};
     }
     session_give_up(x); /* it may have been waited with the rest of an answer */
 }

@@ -120,7 +120,7 @@ daruma_str session_say_watch(const session *x)
 
 daruma_ms session_again_in(const session *x)
 {
-    return daruma_case_again_in(&x->kase, x->kase.attempts ? &x->failure : NULL, x->v->at.now);
+    return daruma_case_again_in(&x->kase, x->kase.attempts ? &session_last(x)->failure : NULL, x->v->at.now);
 }
 
 const daruma_target *session_target(const session *x)

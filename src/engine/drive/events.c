@@ -36,8 +36,8 @@ void session_tell(session *x, daruma_when when, daruma_event *e)
     bool end = when == DARUMA_WHEN_RECOVERED || when == DARUMA_WHEN_GIVEN_UP;
     if (!daruma_event_when(&as, when, &x->kase))
         return;
-    as.tried = end ? x->tried : NULL;
-    as.ntried = end ? x->ntried : 0;
+    as.tried = end ? session_last(x)->tried : NULL;
+    as.ntried = end ? session_last(x)->ntried : 0;
     session_event(x, &as);
 }
 
@@ -45,22 +45,23 @@ void session_tried(session *x, int target, const daruma_failure *f)
 {
     const daruma_target *t = &x->targets[target];
     size_t i = 0;
-    if (!x->tried)
-        x->tried = ARENA_NEW(x->arena, daruma_tried, DARUMA_CASE_TRIED);
-    if (!x->tried)
+    last_failure *l = session_last_new(x);
+    if (l && !l->tried)
+        l->tried = ARENA_NEW(x->arena, daruma_tried, DARUMA_CASE_TRIED);
+    if (!l || !l->tried)
         return;
-    while (i < x->ntried && x->tried[i].target != t)
+    while (i < l->ntried && l->tried[i].target != t)
         i++;
     if (i == DARUMA_CASE_TRIED)
         return;
-    x->ntried += i == x->ntried;
-    x->tried[i] = (daruma_tried){.target = t, .kind = f->kind, .net = f->net, .status = f->status, .wait = f->wait};
+    l->ntried += i == l->ntried;
+    l->tried[i] = (daruma_tried){.target = t, .kind = f->kind, .net = f->net, .status = f->status, .wait = f->wait};
 }
 
 void session_say_tried(const session *x, daruma_buf *out)
 {
     if (!x->kase.policy->text) /* the profile has words of its own */
-        daruma_tried_say(x->tried, x->ntried, out);
+        daruma_tried_say(session_last(x)->tried, session_last(x)->ntried, out);
 }
 
 void session_tell_result(session *x, daruma_outcome o)

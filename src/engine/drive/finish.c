@@ -20,7 +20,7 @@ static bool as_message(const session *x)
     }
     if (x->scan.keeps || x->scan.remote)
         return false; /* its client would go on from an answer that the server does not have */
-    return !kind_rows[x->failure.kind].clients_act && x->scan.tools && !x->scan.schema;
+    return !kind_rows[session_last(x)->failure.kind].clients_act && x->scan.tools && !x->scan.schema;
 }
 
 static int status_of(const daruma_failure *f)
@@ -33,7 +33,7 @@ static int status_of(const daruma_failure *f)
 static daruma_str explanation(session *x)
 {
     daruma_buf b = buf_in(x->arena);
-    daruma_failure f = x->failure;
+    daruma_failure f = session_last(x)->failure;
     daruma_ms in = daruma_case_again_in(&x->kase, &f, session_now(x).now);
     if (in > 0 && daruma_kind_passes(f.kind))
         f.wait = in; /* as in the header */
@@ -46,9 +46,9 @@ static void announce(session *x, daruma_outcome o)
 {
     daruma_moment at = session_now(x);
     daruma_event e = DARUMA_EVENT_INIT;
-    e.failure = &x->failure;
+    e.failure = &session_last(x)->failure;
     e.attempts = x->kase.attempts;
-    e.remedy = &x->remedy;
+    e.remedy = &session_last(x)->remedy;
     if (x->kase.attempts > 1)
         session_tell(x, DARUMA_WHEN_EXHAUSTED, &e);
     e.outcome = o;
@@ -57,8 +57,8 @@ static void announce(session *x, daruma_outcome o)
         return;
     if (!e.reason.n)
         e.reason = explanation(x); /* as the client is told it */
-    e.tried = x->tried;
-    e.ntried = x->ntried;
+    e.tried = session_last(x)->tried;
+    e.ntried = session_last(x)->ntried;
     session_event(x, &e);
 }
 
@@ -66,8 +66,8 @@ void finish_comment(session *x, daruma_outcome o)
 {
     daruma_buf b = buf_in(x->arena);
     buf_printf(&b, ": daruma outcome=%s attempts=%u ", daruma_outcome_name(o), x->kase.attempts);
-    if (o != DARUMA_OUTCOME_OK && x->failure.kind)
-        buf_printf(&b, "kind=%s ", daruma_kind_name(x->failure.kind));
+    if (o != DARUMA_OUTCOME_OK && session_last(x)->failure.kind)
+        buf_printf(&b, "kind=%s ", daruma_kind_name(session_last(x)->failure.kind));
     if (x->kase.ndid) {
         BUF_LIT(&b, "remedies=");
         session_say_remedies(x, &b);
@@ -83,10 +83,11 @@ void finish_comment(session *x, daruma_outcome o)
  * take longer than anybody waits. */
 static void put_advice(session *x, daruma_header *h, size_t *n)
 {
-    daruma_ms in = daruma_case_again_in(&x->kase, &x->failure, session_now(x).now);
-    bool once = x->kase.done_once, again = in >= 0 && in <= RETRY_ADVICE_MS_MAX && x->failure.retryable && !once;
+    daruma_ms in = daruma_case_again_in(&x->kase, &session_last(x)->failure, session_now(x).now);
+    bool once = x->kase.done_once,
+         again = in >= 0 && in <= RETRY_ADVICE_MS_MAX && session_last(x)->failure.retryable && !once;
     h[(*n)++] = (daruma_header){S("x-should-retry"), again ? S("true") : S("false")};
-    if (in < 0 || !x->failure.retryable || once)
+    if (in < 0 || !session_last(x)->failure.retryable || once)
         return;
     daruma_buf b = buf_in(x->arena);
     buf_int(&b, (in + 999) / 1000);
@@ -99,12 +100,12 @@ static size_t kept_headers(session *x, daruma_header *out)
     static const daruma_str dropped[] = {LIT("content-type"),   LIT("content-encoding"), LIT("retry-after"),
                                          LIT("retry-after-ms"), LIT("x-should-retry"),   LIT("set-cookie")};
     size_t n = 0;
-    for (size_t i = 0; i < x->nfailed_headers; i++) {
+    for (size_t i = 0; i < session_last(x)->nheaders; i++) {
         bool drop = false;
         for (size_t d = 0; d < COUNT(dropped); d++)
-            drop |= str_ieq(x->failed_headers[i].name, dropped[d]);
+            drop |= str_ieq(session_last(x)->headers[i].name, dropped[d]);
         if (!drop)
-            out[n++] = x->failed_headers[i];
+            out[n++] = session_last(x)->headers[i];
     }
     return n;
 }
@@ -112,9 +113,9 @@ static size_t kept_headers(session *x, daruma_header *out)
 /* What passes through does so with its errors too. */
 static void pass_error(session *x)
 {
-    session_head(x, x->status, x->failed_headers, x->nfailed_headers, DARUMA_OUTCOME_FAILED,
-                 x->cut ? -1 : (int64_t)x->failed_body.n);
-    session_write(x, x->failed_body);
+    session_head(x, x->status, session_last(x)->headers, session_last(x)->nheaders, DARUMA_OUTCOME_FAILED,
+                 x->cut ? -1 : (int64_t)session_last(x)->body.n);
+    session_write(x, session_last(x)->body);
 }
 
 /* Did pass_error() write the beginning of a body that is longer? Then its client must not take it for the whole. */
@@ -136,7 +137,7 @@ daruma_str session_listed(session *x, daruma_str body)
 
 static void answer(session *x, int status, daruma_str type, daruma_str body, daruma_outcome o)
 {
-    daruma_header *theirs = ARENA_NEW(x->arena, daruma_header, x->nfailed_headers + 3);
+    daruma_header *theirs = ARENA_NEW(x->arena, daruma_header, session_last(x)->nheaders + 3);
     size_t n = 0;
     if (theirs) {
         n = status >= 400 ? kept_headers(x, theirs) : 0;
@@ -181,22 +182,23 @@ static void finish_write_message(session *x, daruma_str text, daruma_outcome o)
 /* There is no rung that fits: whoever asked gets the failure as it came (P-F10). */
 static bool raises(const session *x)
 {
-    return x->remedy.remedy == DARUMA_REMEDY_NONE && x->remedy.rung == x->kase.policy->nrungs && x->kase.attempts > 0;
+    return session_last(x)->remedy.remedy == DARUMA_REMEDY_NONE &&
+           session_last(x)->remedy.rung == x->kase.policy->nrungs && x->kase.attempts > 0;
 }
 
 /* The message an error carries: the provider's own words where it gave any. What is wrong with a broken answer was
  * written for the model. */
 static daruma_str error_message(session *x, daruma_str note)
 {
-    bool answered = x->failure.kind == DARUMA_MALFORMED_OUTPUT && x->failure.status < 400;
-    return x->failure.message.n && !answered ? x->failure.message : note;
+    bool answered = session_last(x)->failure.kind == DARUMA_MALFORMED_OUTPUT && session_last(x)->failure.status < 400;
+    return session_last(x)->failure.message.n && !answered ? session_last(x)->failure.message : note;
 }
 
 /* Clients that leave a conversation on Anthropic's server send all of it again, or go on without one that is kept, when
  * they are told so by these codes; whoever else answers has no words for it, and knows of no thread. */
 static daruma_str thread_code(const session *x, daruma_str body)
 {
-    const daruma_failure *f = &x->failure;
+    const daruma_failure *f = &session_last(x)->failure;
     if (!x->scan.keeps || str_find(body, S("\"thread_")) != STR_NONE)
         return (daruma_str){0};
     bool elsewhere = f->kind == DARUMA_INVALID_MESSAGE && !x->sent; /* nobody who may be asked has it */
@@ -215,8 +217,8 @@ static void finish_write_error(session *x)
     const dialect *d = x->d ? x->d : &dialect_openai;
     daruma_str note = explanation(x);
     daruma_buf out = buf_in(x->arena);
-    daruma_failure f = x->failure;
-    daruma_str thread = thread_code(x, x->failed_body);
+    daruma_failure f = session_last(x)->failure;
+    daruma_str thread = thread_code(x, session_last(x)->body);
     if (thread.n)
         f.code = thread;
     int status = status_of(&f);
@@ -227,11 +229,11 @@ static void finish_write_error(session *x)
         finish_comment(x, DARUMA_OUTCOME_FAILED);
         return;
     }
-    bool theirs = !thread.n && x->failed_body.n && x->p == x->d && d->is_error(x->failed_body);
+    bool theirs = !thread.n && session_last(x)->body.n && x->p == x->d && d->is_error(session_last(x)->body);
     bool bare = raises(x) || !x->kase.policy->enabled; /* nothing was done about it, and nothing is said */
-    if (theirs && (bare || !dialect_add_note(&out, x->failed_body, note))) {
+    if (theirs && (bare || !dialect_add_note(&out, session_last(x)->body, note))) {
         out = buf_in(x->arena);
-        buf_put(&out, x->failed_body);
+        buf_put(&out, session_last(x)->body);
     } else {
         if (!theirs)
             d->write_error(&out, &f, status, error_message(x, note), note);
@@ -296,7 +298,7 @@ void finish_apology(session *x, daruma_str text)
 void finish_failed(session *x)
 {
     bool message = as_message(x) && !raises(x);
-    if (message && x->remedy.remedy == DARUMA_REMEDY_APOLOGISE && session_mend_apologise(x))
+    if (message && session_last(x)->remedy.remedy == DARUMA_REMEDY_APOLOGISE && session_mend_apologise(x))
         return; /* finish_apology() goes on */
     if (message)
         session_did(x, DARUMA_REMEDY_EXPLAIN);
@@ -315,8 +317,8 @@ void finish_interrupted(session *x)
     } else {
         daruma_buf out = buf_in(x->arena);
         daruma_str note = explanation(x);
-        x->d->write_stream_error(&out, &x->failure, status_of(&x->failure), error_message(x, note), note,
-                                 talk_reached(x));
+        x->d->write_stream_error(&out, &session_last(x)->failure, status_of(&session_last(x)->failure),
+                                 error_message(x, note), note, talk_reached(x));
         session_write(x, buf_str(&out));
         session_did(x, DARUMA_REMEDY_EXPLAIN);
     }

@@ -108,6 +108,17 @@ typedef struct moved_request {
     size_t nrenames;
 } moved_request;
 
+/* How the last call failed, and what is done about it; its strings are in the call's arena. Most requests have none. */
+typedef struct last_failure {
+    daruma_failure failure;
+    daruma_remedy remedy;   /* what is done about it */
+    daruma_str body;        /* the provider's error body, whole, when it is one */
+    daruma_header *headers; /* of that */
+    size_t nheaders;
+    daruma_tried *tried; /* how each target failed last, in the order in which they first did */
+    size_t ntried;
+} last_failure;
+
 struct session {
     driver *v;
     void *user; /* the host's */
@@ -178,18 +189,11 @@ struct session {
     const char *unchecked; /* why nobody here reads the answer; NULL: it is read */
     bool cut;              /* an error body is larger than what is held of it */
     stream_view view;
-    size_t forwarded; /* answer bytes the client has */
-    /* the last failure, its strings in the call's arena */
-    daruma_failure failure;
-    daruma_remedy remedy;    /* what is done about it */
-    daruma_str failed_body;  /* the provider's error body, whole, when it is one */
+    size_t forwarded;        /* answer bytes the client has */
+    last_failure *last;      /* NULL: nothing failed; session_last() reads it. In the call's arena */
     moved_request *moved;    /* as it went to a provider of another dialect; NULL: it did not. Call's arena */
     daruma_str failed_event; /* the provider's error event in the midst of a stream; not gone out yet */
-    daruma_header *failed_headers;
-    size_t nfailed_headers;
-    daruma_str theirs;   /* the provider's id of the call that failed or answered last */
-    daruma_tried *tried; /* how each target failed last, in the order in which they first did; call's arena */
-    size_t ntried;
+    daruma_str theirs;       /* the provider's id of the call that failed or answered last */
     /* mending: NULL while there is nothing to mend. The first in the call's arena, the second in its own */
     session_mending *h;
     talk *t;
@@ -218,6 +222,16 @@ static inline bool session_said_no(const session *x)
     return session_passes(x) && x->status >= 400;
 }
 
+/* All zero while nothing failed. */
+static inline const last_failure *session_last(const session *x)
+{
+    static const last_failure none = {.failure = {0}};
+    return x->last ? x->last : &none;
+}
+/* The same to be written; made when it is first needed. NULL: there is no memory. */
+last_failure *session_last_new(session *x);
+void session_no_memory(session *x); /* for its last failure, or for a call: the request is over */
+
 /* Tells the host of a step, where it listens. */
 static inline void session_step(session *x, const drive_step *s)
 {
@@ -232,7 +246,7 @@ void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive
 daruma_str session_answer_id(session *x); /* empty: it has none, or not where ids stand */
 /* Did a content filter end the answer, as its stop reason has it? False where an answer without it is not asked for. */
 bool session_filtered(const session *x, daruma_str finish);
-/* The attempt is sent once more on a fresh connection, because of x->failure: the provider did not receive it. */
+/* The attempt is sent once more on a fresh connection, because of x->last: the provider did not receive it. */
 void session_resent(session *x);
 void session_event(session *x, daruma_event *e);
 void session_tell_result(session *x, daruma_outcome o); /* the host hears what became of it */
@@ -552,7 +566,7 @@ void finish_apology(session *x, daruma_str text); /* empty: the fixed explanatio
 daruma_str session_listed(session *x, daruma_str body);
 /* The last words of a stream whose head went out before it was known how it ends. */
 void finish_comment(session *x, daruma_outcome o);
-void finish_failed(session *x); /* answers with x->failure, as on_failure says */
+void finish_failed(session *x); /* answers with x->last, as on_failure says */
 /* A stream that has begun ends with the dialect's error event. */
 void finish_interrupted(session *x);
 /* The one of the two that fits: who has a part of an answer gets no message in the model's place behind it. */

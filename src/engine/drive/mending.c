@@ -267,7 +267,7 @@ void session_mend_reconsider(session *x, daruma_failure *f)
     if (too_long && f->limit <= 0 && session_mend_window(x) <= 0)
         mended_refuse(x, x->body.n);
     int64_t window = session_mend_window(x);
-    bool wordless = !x->failed_body.n && (f->status == 400 || f->status == 413);
+    bool wordless = !session_last(x)->body.n && (f->status == 400 || f->status == 413);
     if (wordless && f->kind != DARUMA_CONTEXT_LENGTH && window > 0 && rough_tokens(x) >= window / 5 * 4)
         becomes(f, DARUMA_CONTEXT_LENGTH);
     if (f->kind == DARUMA_MALFORMED_OUTPUT && x->h && x->h->past.m.bad) {
@@ -300,10 +300,10 @@ void session_mend_tell(session *x, daruma_when when, daruma_remedy_kind r, const
     daruma_remedy as = {.remedy = r, .act = DARUMA_SEND, .target = x->kase.target};
     if (when == DARUMA_WHEN_MENDED)
         session_step(x, &(drive_step){.what = DRIVE_MENDED, .remedy = &as, .report = rep});
-    if (when == DARUMA_WHEN_MENDED && x->failure.kind)
+    if (when == DARUMA_WHEN_MENDED && session_last(x)->failure.kind)
         session_tell_begin(x);
-    e.failure = x->failure.kind ? &x->failure : NULL;
-    e.remedy = &x->remedy;
+    e.failure = session_last(x)->failure.kind ? &session_last(x)->failure : NULL;
+    e.remedy = &session_last(x)->remedy;
     if (!daruma_event_when(&e, when, &x->kase))
         return;
     e.what = str_of(rep->what);
@@ -319,7 +319,7 @@ void session_mend_tell(session *x, daruma_when when, daruma_remedy_kind r, const
     if (r == DARUMA_REMEDY_REPAIR_HISTORY) {
         e.pruned_count = rep->calls_dropped ? (int64_t)rep->calls_dropped : -1;
         e.answered_count = rep->calls_answered ? (int64_t)rep->calls_answered : -1;
-        e.original_error = x->failure.message;
+        e.original_error = session_last(x)->failure.message;
     }
     e.from = m->from;
     e.to = m->to;

@@ -108,7 +108,7 @@ static session_mend_result resume(session *x)
     static const drive_work resumes = {.work = resuming_do, .then = resuming_then, .drop = resuming_drop};
     if (!can_go_on(x))
         return SESSION_MEND_UNFIT;
-    if (x->failure.kind == DARUMA_MALFORMED_OUTPUT && x->h->past.m.bad)
+    if (session_last(x)->failure.kind == DARUMA_MALFORMED_OUTPUT && x->h->past.m.bad)
         return SESSION_MEND_UNFIT; /* what it called was wrong, not cut: it was asked again as often as it may */
     if (talk_unsure(x))            /* what it was asked was answered with something else */
         history_ask_otherwise(&x->h->past);
@@ -154,10 +154,10 @@ void session_mend_gave_up(session *x)
 {
     const session_mending *h = x->h;
     if (h && h->nlessons && x->p == x->d && session_mend_open(x) &&
-        mend_lesson_held(&h->past.m.c, &h->lessons[h->nlessons - 1], &x->failure))
+        mend_lesson_held(&h->past.m.c, &h->lessons[h->nlessons - 1], &session_last(x)->failure))
         mended_learn(x); /* it ran out of what it may mend, the next request begins further on */
     bool worked_on = x->kase.shrinks || (x->h && x->h->past.m.shortened);
-    if (x->failure.kind == DARUMA_CONTEXT_LENGTH && worked_on && x->scan.conversation)
+    if (session_last(x)->failure.kind == DARUMA_CONTEXT_LENGTH && worked_on && x->scan.conversation)
         memory_stuck_set(x->v->mem, session_session(x), memory_stuck(x->v->mem, session_session(x)) + 1);
 }
 
@@ -188,7 +188,7 @@ static void mended_so(session *x)
         session_mend_learns_of(h, x->targets[x->kase.target].lane_id);
         h->format = mend_format_lasts(&t->f) ? m->c.set.format : FORMAT_UNSAID;
     }
-    if (!x->failure.kind) /* ahead of any call; else it counts when its call goes out */
+    if (!session_last(x)->failure.kind) /* ahead of any call; else it counts when its call goes out */
         daruma_case_did(&x->kase, m->doing);
     session_mend_tell(x, DARUMA_WHEN_MENDED, m->doing, &m->report);
 }
@@ -201,8 +201,9 @@ static session_mend_result work_done(session *x)
     history *h = &x->h->past;
     history_task *w = &h->task;
     session_mend_tell_limits(x);
-    if (w->ahead && w->result != MENDING_UNFIT)
-        x->remedy = (daruma_remedy){.remedy = w->did, .act = DARUMA_SEND, .target = x->kase.target};
+    last_failure *l = w->ahead && w->result != MENDING_UNFIT ? session_last_new(x) : NULL;
+    if (l)
+        l->remedy = (daruma_remedy){.remedy = w->did, .act = DARUMA_SEND, .target = x->kase.target};
     if (w->ahead && !w->ends)
         x->v->counts.remedies[w->did] += w->result != MENDING_UNFIT;
     if (w->result == MENDING_ASKS) {
@@ -286,7 +287,7 @@ session_mend_result session_mend_apply(session *x, daruma_remedy_kind r)
         session_mend_tell(x, DARUMA_WHEN_BROKE, r, &h->past.m.report); /* nobody may be asked */
         return SESSION_MEND_UNFIT;
     }
-    plan(x, &x->failure, &r, 1);
+    plan(x, &session_last(x)->failure, &r, 1);
     return run_work(x);
 }
 
@@ -324,7 +325,7 @@ bool session_mend_fits(session *x)
     if (!steer_ready(x))
         return false;
     const daruma_policy *p = x->kase.policy;
-    bool first = !x->weighed && !x->failure.kind;
+    bool first = !x->weighed && !session_last(x)->failure.kind;
     x->weighed = true;
     if (!first || !x->kase.can_mend || is_stuck(x) || !p->enabled || !p->mend.enabled || p->mend.sends_any)
         return true;
@@ -373,8 +374,9 @@ bool session_mend_apologise(session *x)
     if (!h || !q)
         return false;
     h->apologises = true;
-    *q = (mend_question){
-        .system = mend_apology_system(), .user = mend_apology_prompt(&x->failure, x->arena), .about = S("apology")};
+    *q = (mend_question){.system = mend_apology_system(),
+                         .user = mend_apology_prompt(&session_last(x)->failure, x->arena),
+                         .about = S("apology")};
     return side_ask(x, q, 1, APOLOGY_TOKENS);
 }
 

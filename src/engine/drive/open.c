@@ -204,7 +204,12 @@ static void no_case(session *x)
 static void refuse(session *x, const daruma_failure *f)
 {
     no_case(x);
-    x->failure = *f;
+    last_failure *l = session_last_new(x);
+    if (!l) {
+        session_no_memory(x);
+        return;
+    }
+    l->failure = *f;
     finish_failed(x);
 }
 

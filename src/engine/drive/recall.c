@@ -233,7 +233,7 @@ bool mended_unlearn(session *x)
 {
     mended *m = x->v->mended;
     mend_lesson l;
-    if (!m || !mend_lessons_forget(m->lessons, x->targets[x->kase.target].lane_id, &x->failure, &l))
+    if (!m || !mend_lessons_forget(m->lessons, x->targets[x->kase.target].lane_id, &session_last(x)->failure, &l))
         return false;
     forgot(x, str_of(l.path), S("the provider asks for what was left out, or does not know its new name"));
     forget_made(x);
@@ -243,7 +243,7 @@ bool mended_unlearn(session *x)
 bool mended_unlearn_habits(session *x)
 {
     uint64_t lane = x->targets[x->kase.target].lane_id;
-    uint32_t known = memory_habits(x->v->mem, lane), hurt = mend_habits_hurt(known, &x->failure);
+    uint32_t known = memory_habits(x->v->mem, lane), hurt = mend_habits_hurt(known, &session_last(x)->failure);
     if (!hurt)
         return false;
     memory_habits_put(x->v->mem, lane, known & ~hurt);
@@ -262,7 +262,7 @@ bool mended_moved_habits(session *x)
         !x->v->rooms->open(&room, MEND_ROOM_BYTES_USUAL, LOOP_READ_BYTES_MAX))
         return false;
     if (x->p->read(x->moved->body, &room, &c) == DARUMA_OK)
-        mend_messages(&c, &x->failure, &habits);
+        mend_messages(&c, &session_last(x)->failure, &habits);
     bool found = habits && !c.full;
     x->v->rooms->close(&room);
     if (!found)
@@ -377,9 +377,9 @@ bool mended_moved_learn(session *x)
         x->moved->body.n > LOOP_BYTES_MAX || !session_mend_is_brief(x) ||
         !x->v->rooms->open(&room, MEND_ROOM_BYTES_USUAL, LOOP_READ_BYTES_MAX))
         return false;
-    bool found =
-        x->p->read(x->moved->body, &room, &c) == DARUMA_OK && mend_parameter(&c, &x->failure, &l, &rep) && !c.full;
-    l.once = found && !mend_lesson_lasts(&c, &l, &x->failure);
+    bool found = x->p->read(x->moved->body, &room, &c) == DARUMA_OK &&
+                 mend_parameter(&c, &session_last(x)->failure, &l, &rep) && !c.full;
+    l.once = found && !mend_lesson_lasts(&c, &l, &session_last(x)->failure);
     x->v->rooms->close(&room);
     if (!found)
         return false;

@@ -38,7 +38,7 @@ daruma_outcome relay_outcome(const session *x)
 {
     if (session_said_no(x))
         return DARUMA_OUTCOME_FAILED;
-    return x->kase.remedies || x->failure.kind ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK;
+    return x->kase.remedies || session_last(x)->failure.kind ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK;
 }
 
 void relay_head(session *x, int64_t length)
@@ -157,7 +157,7 @@ static void on_head(drive_call *c, const drive_head *h)
     session *x = c->x;
     x->status = h->status;
     x->headers = relay_fields(h, &x->scratch, &x->nheaders);
-    if (x->failure.kind || x->recovering) /* events will tell of this call */
+    if (session_last(x)->failure.kind || x->recovering) /* events will tell of this call */
         x->theirs = arena_copy(x->arena, session_redact_sent(x, session_their_id(x->headers, x->nheaders)));
     int64_t left;
     daruma_ms reset;
@@ -325,7 +325,10 @@ static void on_end(drive_call *c)
 static void on_again(drive_call *c, daruma_net net)
 {
     session *x = c->x;
-    x->failure = (daruma_failure){.kind = DARUMA_NETWORK,
+    last_failure *l = session_last_new(x);
+    if (!l)
+        return;
+    l->failure = (daruma_failure){.kind = DARUMA_NETWORK,
                                   .severity = daruma_kind_severity(DARUMA_NETWORK),
                                   .retryable = true,
                                   .net = net,

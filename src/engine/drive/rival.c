@@ -131,7 +131,7 @@ static void tell_hedged(session *x, const rival *r)
     daruma_event e = DARUMA_EVENT_INIT;
     daruma_remedy how = {.remedy = DARUMA_REMEDY_HEDGE, .act = DARUMA_SEND, .target = r->target};
     e.name = "llm_call_hedged";
-    e.failure = &x->failure;
+    e.failure = &session_last(x)->failure;
     e.remedy = &how;
     e.target = &x->targets[r->target];
     e.attempts = x->kase.attempts;
@@ -157,7 +157,12 @@ static void rival_takes_over(rival *r)
 {
     session *x = r->x;
     daruma_moment at = session_now(x);
-    x->failure = (daruma_failure){.kind = DARUMA_TIMEOUT,
+    last_failure *l = session_last_new(x);
+    if (!l) {
+        session_no_memory(x);
+        return;
+    }
+    l->failure = (daruma_failure){.kind = DARUMA_TIMEOUT,
                                   .severity = daruma_kind_severity(DARUMA_TIMEOUT),
                                   .retryable = true,
                                   .net = r->goes_on ? DARUMA_NET_IDLE_TIMEOUT : DARUMA_NET_FIRST_BYTE_TIMEOUT,
@@ -167,7 +172,7 @@ static void rival_takes_over(rival *r)
                                   .requested = -1};
     x->v->counts.wasted_ms += (uint64_t)(at.now - x->attempt_started);
     x->v->counts.kinds[DARUMA_TIMEOUT]++;
-    session_tried(x, x->kase.target, &x->failure);
+    session_tried(x, x->kase.target, &l->failure);
     hedge_takes_over(x, NULL);
 }
 

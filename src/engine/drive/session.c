@@ -8,6 +8,7 @@
  */
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/check.h"
 #include "base/json.h"
 #include "engine/drive/inside.h"
 #include "engine/drive/mending.h"
@@ -35,6 +36,13 @@ daruma_moment session_now(const session *x)
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     at.dice = z ^ (z >> 31);
     return at;
+}
+
+last_failure *session_last_new(session *x)
+{
+    if (!x->last)
+        x->last = ARENA_NEW(x->arena, last_failure, 1);
+    return x->last;
 }
 
 void session_scratch_reset(session *x)
@@ -272,7 +280,7 @@ void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive
 {
     daruma_moment at = session_now(x);
     const daruma_target *t = &x->targets[x->kase.target];
-    bool recovered = x->failure.kind || x->kase.remedies;
+    bool recovered = session_last(x)->failure.kind || x->kase.remedies;
     hedge_cancel(x);
     daruma_case_done(&x->kase, at);
     session_mend_worked(x, input_tokens);
@@ -285,7 +293,7 @@ void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive
         memory_session_set(x->v->mem, session_session(x), t->key_id);
     if (recovered && x->kase.attempts > 1) { /* else nothing failed, something was mended */
         daruma_event e = DARUMA_EVENT_INIT;
-        e.failure = &x->failure;
+        e.failure = &session_last(x)->failure;
         e.outcome = DARUMA_OUTCOME_RECOVERED;
         e.attempts = x->kase.attempts;
         e.took = at.now - x->started;
@@ -303,18 +311,17 @@ void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive
 }
 
 /* Keeps what the final answer may need: the provider's own words, in memory of the call. */
-static void keep_failure(session *x, const daruma_evidence *ev)
+static void keep_failure(session *x, last_failure *l, const daruma_evidence *ev)
 {
     daruma_arena *a = x->arena;
-    x->failed_body = ev->status >= 400 || ev->flaw == DARUMA_FLAW_ERROR_EVENT
-                         ? arena_copy(a, session_redact(x, ev->body))
-                         : (daruma_str){0};
-    x->failed_headers = ev->nheaders ? ARENA_NEW(a, daruma_header, ev->nheaders) : NULL;
-    x->nfailed_headers = x->failed_headers ? ev->nheaders : 0;
-    for (size_t i = 0; i < x->nfailed_headers; i++)
-        x->failed_headers[i] =
+    l->body = ev->status >= 400 || ev->flaw == DARUMA_FLAW_ERROR_EVENT ? arena_copy(a, session_redact(x, ev->body))
+                                                                       : (daruma_str){0};
+    l->headers = ev->nheaders ? ARENA_NEW(a, daruma_header, ev->nheaders) : NULL;
+    l->nheaders = l->headers ? ev->nheaders : 0;
+    for (size_t i = 0; i < l->nheaders; i++)
+        l->headers[i] =
             (daruma_header){arena_copy(a, ev->headers[i].name), arena_copy(a, session_redact_field(x, ev->headers[i]))};
-    x->theirs = session_their_id(x->failed_headers, x->nfailed_headers);
+    x->theirs = session_their_id(l->headers, l->nheaders);
 }
 
 /* A path that is not ours to repeat may still be repeated when nothing can have happened yet. */
@@ -328,7 +335,7 @@ static bool safe_again(const session *x, const daruma_evidence *ev)
 static int64_t tries_of(const session *x)
 {
     const daruma_policy *p = x->kase.policy;
-    uint32_t n = p->kinds[x->failure.kind].max_attempts;
+    uint32_t n = p->kinds[session_last(x)->failure.kind].max_attempts;
     return n ? n : p->max_attempts;
 }
 
@@ -344,15 +351,15 @@ void session_tell_begin(session *x)
     if (x->recovering)
         return;
     x->recovering = true;
-    e.failure = &x->failure;
-    e.remedy = &x->remedy;
-    e.delay = x->remedy.wait;
+    e.failure = &session_last(x)->failure;
+    e.remedy = &session_last(x)->remedy;
+    e.delay = session_last(x)->remedy.wait;
     session_tell(x, DARUMA_WHEN_BEGIN, &e);
 }
 
 bool session_filtered(const session *x, daruma_str finish)
 {
-    bool matters = x->kase.nreserve || x->failure.kind == DARUMA_CONTENT_FILTER;
+    bool matters = x->kase.nreserve || session_last(x)->failure.kind == DARUMA_CONTENT_FILTER;
     return matters && finish.n && x->p->finish(finish) == FINISH_FILTER;
 }
 
@@ -360,17 +367,18 @@ void session_resent(session *x)
 {
     drive_counts *n = &x->v->counts;
     daruma_event failed = DARUMA_EVENT_INIT, again = DARUMA_EVENT_INIT;
-    n->kinds[x->failure.kind]++;
+    last_failure *l = x->last;
+    n->kinds[l->failure.kind]++;
     n->remedies[DARUMA_REMEDY_RETRY_FRESH]++;
     n->calls++;
-    failed.failure = &x->failure;
+    failed.failure = &l->failure;
     failed.attempt = x->kase.attempts;
     failed.took = session_now(x).now - x->attempt_started;
     session_tell(x, DARUMA_WHEN_FAILED, &failed);
-    x->remedy = (daruma_remedy){.remedy = DARUMA_REMEDY_RETRY_FRESH, .act = DARUMA_SEND, .target = x->kase.target};
+    l->remedy = (daruma_remedy){.remedy = DARUMA_REMEDY_RETRY_FRESH, .act = DARUMA_SEND, .target = x->kase.target};
     session_tell_begin(x);
-    again.failure = &x->failure;
-    again.remedy = &x->remedy;
+    again.failure = &l->failure;
+    again.remedy = &l->remedy;
     again.delay = 0;
     again.attempt = x->kase.attempts + 1;
     again.max_attempts = tries_of(x);
@@ -384,7 +392,7 @@ static void obey(session *x, daruma_remedy r)
     daruma_event e = DARUMA_EVENT_INIT;
     session_tell_begin(x);
     x->v->counts.remedies[r.remedy]++;
-    e.failure = &x->failure;
+    e.failure = &session_last(x)->failure;
     e.remedy = &r;
     e.delay = r.wait;
     e.attempt = x->kase.attempts + 1;
@@ -422,16 +430,16 @@ void session_give_up(session *x)
 
 static void settle(session *x)
 {
-    switch (x->remedy.act) {
+    switch (session_last(x)->remedy.act) {
     case DARUMA_SEND:
-        obey(x, x->remedy);
+        obey(x, session_last(x)->remedy);
         break;
     case DARUMA_KEEP:
         finish_interrupted(x);
         break;
     case DARUMA_HOLD:
     case DARUMA_STOP:
-        if (x->remedy.remedy == DARUMA_REMEDY_STOP_PARTIAL && x->steer)
+        if (session_last(x)->remedy.remedy == DARUMA_REMEDY_STOP_PARTIAL && x->steer)
             finish_partial(x);
         else
             session_give_up(x);
@@ -441,21 +449,22 @@ static void settle(session *x)
 
 static void choose(session *x)
 {
-    x->remedy = daruma_case_next(&x->kase, &x->failure, gone_out(x), session_now(x));
-    session_step(x, &(drive_step){.what = DRIVE_CHOSE, .remedy = &x->remedy});
+    check(x->last); /* something failed */
+    x->last->remedy = daruma_case_next(&x->kase, &x->last->failure, gone_out(x), session_now(x));
+    session_step(x, &(drive_step){.what = DRIVE_CHOSE, .remedy = &x->last->remedy});
 }
 
 static void choose_other(session *x)
 {
-    session_step(x, &(drive_step){.what = DRIVE_UNFIT, .remedy = &x->remedy});
+    session_step(x, &(drive_step){.what = DRIVE_UNFIT, .remedy = &session_last(x)->remedy});
     choose(x);
 }
 
 /* Mends what the remedy says; when it does not fit, the ladder is climbed on. */
 static void carry_out(session *x)
 {
-    while (x->remedy.act == DARUMA_SEND && session_mend_is(x->remedy.remedy)) {
-        session_mend_result h = session_mend_apply(x, x->remedy.remedy);
+    while (session_last(x)->remedy.act == DARUMA_SEND && session_mend_is(session_last(x)->remedy.remedy)) {
+        session_mend_result h = session_mend_apply(x, session_last(x)->remedy.remedy);
         if (h == SESSION_MEND_SEND)
             break;
         if (h == SESSION_MEND_WAITS) {
@@ -505,30 +514,37 @@ void session_failed(session *x, const daruma_evidence *ev)
     if (x->d)
         seen.provider = x->p->provider;
     seen.body = session_redact_sent(x, seen.body);
-    keep_failure(x, &seen);
+    last_failure *l = session_last_new(x);
+    if (!l) {
+        x->call.handle = out;
+        session_no_memory(x);
+        return;
+    }
+    keep_failure(x, l, &seen);
     seen.body = str_sub(seen.body, 0, CLASSIFY_BODY_BYTES_MAX);
     session_asked(x, &seen);
-    x->failure = daruma_classify(&seen, at, x->arena);
-    x->failure = daruma_judge(x->kase.policy, &seen, &x->failure);
-    bool all = str_eq(x->failure.own, x->failure.message);
-    x->failure.message = session_tool_words(x, x->failure.message);
-    x->failure.own = all ? x->failure.message : session_tool_words(x, x->failure.own);
-    x->failure.subject = session_tool_words(x, x->failure.subject);
-    session_api_look(x, &x->failure);
-    session_mend_reconsider(x, &x->failure);
-    session_tried(x, x->kase.target, &x->failure);
+    daruma_failure *f = &l->failure;
+    *f = daruma_classify(&seen, at, x->arena);
+    *f = daruma_judge(x->kase.policy, &seen, f);
+    bool all = str_eq(f->own, f->message);
+    f->message = session_tool_words(x, f->message);
+    f->own = all ? f->message : session_tool_words(x, f->own);
+    f->subject = session_tool_words(x, f->subject);
+    session_api_look(x, f);
+    session_mend_reconsider(x, f);
+    session_tried(x, x->kase.target, f);
     drive_step judged = {.what = DRIVE_JUDGED,
-                         .failure = &x->failure,
+                         .failure = f,
                          .target = &x->targets[x->kase.target],
                          .input_tokens = x->view.input_tokens > 0 ? x->view.input_tokens : -1,
                          .output_tokens = x->view.output_tokens > 0 ? x->view.output_tokens : -1};
     session_step(x, &judged);
     if (out)
         x->v->host->cancel(out);
-    x->v->counts.kinds[x->failure.kind]++;
+    x->v->counts.kinds[f->kind]++;
     x->v->counts.wasted_ms += (uint64_t)seen.took;
     daruma_event e = DARUMA_EVENT_INIT;
-    e.failure = &x->failure;
+    e.failure = f;
     e.attempt = x->kase.attempts;
     e.took = seen.took;
     e.input_tokens = judged.input_tokens;
@@ -538,12 +554,12 @@ void session_failed(session *x, const daruma_evidence *ev)
     x->kase.done_once = !session_passes(x) && effects_done(x, &seen);
     if (x->kase.done_once)
         hedge_cancel(x);
-    if (hedge_takes_over(x, &x->failure))
+    if (hedge_takes_over(x, f))
         return;
     if (x->t && x->mode == ANSWER_RELAYED && talk_unsure(x)) /* it answered; that nobody can join it is our trouble */
         daruma_case_answered(&x->kase, at);
     session_stay(x, -1);
-    session_loosen(x, &x->failure);
+    session_loosen(x, f);
     choose(x);
     driver_wake(x->v);
     session_scratch_reset(x);
@@ -570,7 +586,7 @@ void session_gone(session *x)
     if (x->kase.out)
         daruma_case_drop(&x->kase, at);
     session_remember(x);
-    if (x->failure.kind || x->d) {
+    if (session_last(x)->failure.kind || x->d) {
         daruma_event e = DARUMA_EVENT_INIT;
         e.name = "request_cancelled";
         e.outcome = DARUMA_OUTCOME_CANCELLED_;

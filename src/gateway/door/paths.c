@@ -55,32 +55,38 @@ static size_t undo_escapes(char *p, size_t n)
     return to;
 }
 
+/* Undoes the escapes of a path, those that the others make as well. False: that has no end, or there is no memory. */
+static bool without_escapes(daruma_str *path, daruma_arena *a)
+{
+    char *p = arena_take(a, path->n, 1);
+    size_t n = path->n, was = n + 1;
+    if (!p)
+        return false;
+    memcpy(p, path->p, n);
+    for (int passes = 0; n < was && passes <= ESCAPES_UNDONE_MAX; passes++) {
+        was = n;
+        n = undo_escapes(p, n);
+    }
+    *path = (daruma_str){p, n};
+    return n == was;
+}
+
 /* True if a server could read the path as one outside of the provider's base URL: it has a segment "." or "..", an
  * empty one, parameters behind ';' (Java servers cut them off: "..;x"), '\' (a slash to some), or a control character
  * (a NUL ends a string in C). Servers behind us may undo escapes more than once, so all are undone here, those that
  * the others make as well: "%25%32e" is "%2e", and that a dot. */
 static bool leaves_prefix(daruma_str path, daruma_arena *a)
 {
-    char *p = arena_take(a, path.n, 1);
-    size_t n = path.n, was, passes = 0, length = 0, dots = 0; /* bytes of the segment, and how many are dots */
-    if (!p)
-        return true;
-    memcpy(p, path.p, n);
-    do {
-        was = n;
-        n = undo_escapes(p, n);
-    } while (n < was && ++passes < ESCAPES_UNDONE_MAX);
-    if (n < was)
-        return true;
-    for (size_t i = 1; i < n; i++) {
-        char c = p[i];
-        if (c == ';' || c == '\\' || (unsigned char)c < 0x20 || c == 0x7f ||
-            (c == '/' && (length == 0 || (length <= 2 && dots == length))))
-            return true;
-        length = c == '/' ? 0 : length + 1;
-        dots = c == '/' ? 0 : dots + (c == '.');
+    bool odd = str_findch(path, '%') != STR_NONE && !without_escapes(&path, a);
+    for (size_t i = 0; i < path.n; i++) {
+        unsigned char c = (unsigned char)path.p[i];
+        odd |= (c == ';') | (c == '\\') | (c < 0x20) | (c == 0x7f);
     }
-    return length > 0 && length <= 2 && dots == length;
+    for (daruma_str rest = str_from(path, 1); rest.n && !odd;) {
+        daruma_str segment = str_cut(&rest, '/');
+        odd = !segment.n || str_eq(segment, S(".")) || str_eq(segment, S(".."));
+    }
+    return odd;
 }
 
 static bool is_opened(const config *c, daruma_str path)
