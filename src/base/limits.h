@@ -266,8 +266,9 @@
 #define KNOWN_TEXT_BYTES          (8u << 20) /* compressions of earlier turns that are remembered, all tenants */
 #define LESSON_LANES              1024       /* accounts' models about which is remembered what they refuse */
 #define LANES_MAX                 1024       /* ... whose window or habits are remembered */
-#define COUNTS_MAX                4096       /* clients of them of whom is remembered how their requests are counted */
-#define OWNERS_MAX                16384      /* stored answers (previous_response_id) whose account is remembered */
+#define BETAS_BYTES_MAX           192  /* words of anthropic-beta that are remembered of one; more: none is asked for */
+#define COUNTS_MAX                4096 /* clients of them of whom is remembered how their requests are counted */
+#define OWNERS_MAX                16384 /* stored answers (previous_response_id) whose account is remembered */
 
 #define REQUEST_RATE              4000 /* bytes of a request to 1,000 tokens, until a provider has counted one */
 #define RATE_MIN                  1000 /* what is counted otherwise is not text alone: images, Base64 */

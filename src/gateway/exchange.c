@@ -407,6 +407,7 @@ static void read_fields(const http_head *h, session_request *q)
         q->waits = milli;
     q->again = str_int(http_header(h, S("x-stainless-retry-count")), &count) && count != 0;
     q->agent = http_header(h, S("x-daruma-session"));
+    q->betas = http_header(h, S(BETA_FIELD));
 }
 
 /* This very program sent the request, and gets it as an error that it acts on. */

@@ -131,8 +131,23 @@ static void put_ours(const exchange *x, const config_provider *p, daruma_str sec
         out[(*n)++] = p->headers[i];
 }
 
+/* Words of a field without those that the provider refuses. */
+static daruma_str kept_betas(daruma_str value, daruma_str without, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    while (value.n) {
+        daruma_str word = str_trim(str_cut(&value, ','));
+        if (!word.n || !betas_keeps(without, word))
+            continue;
+        if (b.n)
+            buf_putc(&b, ',');
+        buf_put(&b, word);
+    }
+    return buf_str(&b);
+}
+
 daruma_header *head_for_provider(exchange *x, const config_provider *p, const dialect *d, daruma_str secret,
-                                 daruma_str traceparent, size_t *n, daruma_arena *a)
+                                 daruma_str traceparent, daruma_str without, size_t *n, daruma_arena *a)
 {
     const http_head *in = &x->c->head;
     daruma_header *out = ARENA_NEW(a, daruma_header, in->nheaders + p->nheaders + 6);
@@ -156,7 +171,10 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, const di
             continue;
         if (is_ours(name) && (plain || !str_ieq(name, S("accept-encoding"))))
             continue;
-        out[(*n)++] = in->headers[i];
+        out[*n] = in->headers[i];
+        if (without.n && str_ieq(name, S(BETA_FIELD)))
+            out[*n].value = kept_betas(in->headers[i].value, without, a);
+        *n += out[*n].value.n > 0 || !without.n;
     }
     if (plain)
         out[(*n)++] = (daruma_header){S("accept-encoding"), S("identity")};
@@ -174,7 +192,7 @@ daruma_header *head_for_question(exchange *x, const config_provider *p, const di
     daruma_header *out;
     if (at_hand) {
         size_t all, kept = 0;
-        out = head_for_provider(x, p, d, secret, traceparent, &all, x->c->arena);
+        out = head_for_provider(x, p, d, secret, traceparent, (daruma_str){0}, &all, x->c->arena);
         for (size_t i = 0; i < all; i++) /* it is another request than the client's */
             if (!str_ieq(out[i].name, S("idempotency-key")))
                 out[kept++] = out[i];

@@ -162,10 +162,11 @@ daruma_str exchange_redact(void *user, const daruma_target *t, daruma_str secret
 /* ---- head.c: header fields, both ways ---- */
 
 /* Fields for the provider: the client's, without hop-by-hop ones and ours, with the right credentials. `d` is the
- * dialect it is spoken to in, `traceparent` that of the call, empty: the client's own. What is made for them is in `a`;
- * NULL or incomplete when that ran full. */
+ * dialect it is spoken to in, `traceparent` that of the call, empty: the client's own; `without` as drive_request
+ * has it. What is made for them is in `a`; NULL or incomplete when that ran full. */
+#define BETA_FIELD "anthropic-beta"
 daruma_header *head_for_provider(exchange *x, const config_provider *p, const dialect *d, daruma_str secret,
-                                 daruma_str traceparent, size_t *n, daruma_arena *a);
+                                 daruma_str traceparent, daruma_str without, size_t *n, daruma_arena *a);
 /* Fields of a question of our own. `at_hand`: it goes where the request goes, and the client's own fields with it; else
  * nothing that the client said does. */
 daruma_header *head_for_question(exchange *x, const config_provider *p, const dialect *d, daruma_str secret,

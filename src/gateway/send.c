@@ -151,7 +151,7 @@ drive_sent exchange_send(void *user, drive_call *c, const drive_request *r)
     q.clocks.total = shorter(q.clocks.total, r->total);
     /* Nobody needs them behind the first byte of the answer: they die with the attempt, or when its stream begins. */
     trace_span *span = trace_call(x, p, r->t, r->t->model.n ? r->t->model : r->model);
-    q.headers = head_for_provider(x, p, r->p, c->secret, trace_field(span), &q.nheaders, r->a);
+    q.headers = head_for_provider(x, p, r->p, c->secret, trace_field(span), r->without, &q.nheaders, r->a);
     if (x->c->arena->full || r->a->full) {
         trace_out(span, NULL);
         return DRIVE_NO_MEMORY;

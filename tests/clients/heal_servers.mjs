@@ -147,3 +147,40 @@ holds("a request whose only tool runs at a provider that has it not is not asked
     assert.notEqual(r.said, "from nothing", r.text);
   },
 });
+
+// Claude Code asks so for what the newest of Anthropic's servers know; clouds refuse the whole request.
+const betas = "claude-code-20250219,context-management-2025-06-27,interleaved-thinking-2025-05-14";
+for (const [what, takes, message, sent] of [
+  ["one word", (v) => !v.includes("context-management"), "Unexpected value(s) `context-management-2025-06-27` for the `anthropic-beta` header. Please consult our documentation at docs.anthropic.com or try again without the header.", "claude-code-20250219,interleaved-thinking-2025-05-14"],
+  ["some word", (v) => v === "", "invalid beta flag", ""],
+])
+  for (const stream of [false, true])
+    holds(`a server that does not know ${what} of anthropic-beta is asked without it${stream ? ", stream" : ""}`, {
+      async run(pair) {
+        const field = (q) => q.headers["anthropic-beta"] ?? "";
+        pair.own.answer = (q, res) => {
+          if (!takes(field(q))) return json(res, ...refusal(message));
+          if (stream) res.writeHead(200, { "content-type": "text/event-stream" }).end([w.opening(), w.piece("fine"), w.closing()].join(""));
+          else w.answer(res, "fine");
+        };
+        for (const calls of [2, 3]) {
+          const r = await question(pair, a, { model: a.own, stream, headers: { "anthropic-beta": betas } });
+          assert.equal(r.said, "fine", r.text);
+          assert.deepEqual([r.headers["x-daruma-remedies"], pair.own.seen.length], ["mend_parameter", calls]);
+          assert.equal(field(pair.own.seen.at(-1)), sent);
+        }
+        const other = await question(pair, a, { model: a.own, stream });
+        assert.deepEqual([other.headers["x-daruma-remedies"], pair.own.seen.length], ["none", 4]);
+        const [known] = (await pair.status()).models_learned.filter((m) => m.provider === "own-claude");
+        assert.equal(known.betas_refused, sent ? "context-management-2025-06-27" : "*");
+      },
+    });
+
+holds("a server that refuses anthropic-beta whatever it says is asked once without it", {
+  async run(pair) {
+    pair.own.answer = (q, res) => json(res, ...refusal("invalid beta flag"));
+    const r = await question(pair, a, { model: a.own, headers: { "anthropic-beta": betas } });
+    assert.equal(r.status, 400, r.text);
+    assert.equal(pair.own.seen.length, 2);
+  },
+});

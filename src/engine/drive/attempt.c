@@ -69,6 +69,7 @@ bool session_compose(session *x, int target, daruma_arena *a, drive_request *ret
                            .d = x->d,
                            .p = x->p,
                            .model = x->scan.model,
+                           .without = betas_without(x, target),
                            .stream = x->streaming,
                            .array = x->array,
                            /* What must not be sent twice is not sent where a closed connection may leave that open;
@@ -106,6 +107,7 @@ static void send_now(session *x, int target)
         cannot_move(x, target, at);
         return;
     }
+    betas_sent(x, target);
     x->view = session_view(x);
     x->mode = ANSWER_NONE;
     x->cut = false;

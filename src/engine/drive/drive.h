@@ -69,6 +69,7 @@ typedef struct drive_request {
     const dialect *d, *p; /* the client's dialect, NULL: none; and the target's */
     daruma_str body[4];   /* pieces, one after the other */
     daruma_str model;     /* as the client asked for it */
+    daruma_str without;   /* words of anthropic-beta that the target refuses, with commas between; "*": all */
     bool stream, array;   /* it is answered as events; as one JSON array (Gemini's without alt=sse) */
     bool fresh;           /* not over a connection that was used before: the call must not be made twice unseen */
     daruma_ms total;      /* so long it may take in all, -1: no limit of the case */
@@ -325,6 +326,7 @@ typedef struct session_request {
         passing_model;     /* of a request that only passes through: the model that its targets are of; may be empty */
     uint64_t credential;   /* a hash of what the client showed */
     daruma_ms waits;       /* so long the client waits, -1 not said */
+    daruma_str betas;      /* what it says in anthropic-beta; may be empty */
     daruma_str agent;      /* the client's name for its agent: "NAME" or "NAME; continued"; may be empty */
     const dialect *speaks; /* the dialect of errors where `d` is NULL */
     const daruma_failure *refused; /* it is refused for that, nobody is asked; NULL: it is not */
@@ -334,10 +336,11 @@ typedef struct session_request {
 void *session_user(const session *x); /* what session_open() was given */
 size_t session_bytes(void);           /* of a session struct; all zero to begin with */
 void session_open(session *x, driver *v, void *user, const session_request *r);
-void session_clock(session *x);                                      /* the time that was asked for has come */
-void session_drained(session *x);                                    /* the client has read what waited for it */
-void session_gone(session *x);                                       /* the client left */
-void session_key_here(session *x);                                   /* fetching a key ended, well or not */
+void session_clock(session *x);                        /* the time that was asked for has come */
+void session_drained(session *x);                      /* the client has read what waited for it */
+bool betas_keeps(daruma_str without, daruma_str word); /* may it be asked for, with drive_request.without? */
+void session_gone(session *x);                         /* the client left */
+void session_key_here(session *x);                     /* fetching a key ended, well or not */
 void session_worked(session *x, const drive_work *kind, void *data); /* work beside the loop is done */
 
 const dialect *session_dialect_of(const session *x, const daruma_target *t); /* that a target is spoken to in */

@@ -53,6 +53,10 @@ void driver_learned_status(const driver *v, daruma_buf *b)
             BUF_LIT(b, ",\"prefill\":false");
         if (m.api)
             buf_printf(b, ",\"api\":\"%s\"", m.api == API_CHAT ? dialect_openai.name : dialect_openai_responses.name);
+        if (m.betas.n) {
+            BUF_LIT(b, ",\"betas_refused\":");
+            buf_json(b, m.betas);
+        }
         if (m.habits) {
             const char *name;
             BUF_LIT(b, ",\"messages\":[");

@@ -54,6 +54,9 @@ void memory_prefill_refused(memory *m, uint64_t lane);
 /* What it never takes in messages, for mend_habits(). */
 uint32_t memory_habits(const memory *m, uint64_t lane);
 void memory_habits_put(memory *m, uint64_t lane, uint32_t habits);
+/* Words of anthropic-beta that it refuses, as drive_request has them; borrowed until the next is learned. */
+daruma_str memory_betas(const memory *m, uint64_t lane);
+void memory_betas_put(memory *m, uint64_t lane, daruma_str words); /* shorter than BETAS_BYTES_MAX */
 /* The one of OpenAI's two APIs that it has alone, as far as is known. */
 typedef enum memory_apis { API_ANY, API_CHAT, API_RESPONSES } memory_apis;
 memory_apis memory_api(const memory *m, uint64_t lane);
@@ -77,6 +80,7 @@ typedef struct memory_lane {
     bool no_prefill;
     memory_apis api;
     uint32_t habits;
+    daruma_str betas;
     uint64_t by; /* the case that taught the last of it, and when */
     daruma_ms at;
 } memory_lane;
@@ -177,7 +181,10 @@ struct session {
     bool bound;  /* other accounts are left out because of what lives on the server; only reasoning, as far as known */
     size_t told; /* remedies that the head of the answer named */
     size_t home; /* the target whose account has what it names there */
-    uint32_t turned; /* a bit for each target that is asked in the other of OpenAI's APIs since it refused the one */
+    daruma_str betas;   /* what the client says in anthropic-beta; may be empty */
+    daruma_str without; /* ... of which this request goes without */
+    int without_of;     /* ... at that target, counted from 1; 0 none */
+    uint32_t turned;    /* a bit for each target that is asked in the other of OpenAI's APIs since it refused the one */
     /* the attempt */
     answer_mode mode;
     int status;
@@ -322,6 +329,13 @@ void session_api_look(session *x, daruma_failure *f);
 void session_api_change(session *x);                  /* so it does: it is asked in the other from here on */
 bool session_api_known(const session *x, int target); /* ... because that is known of it */
 void session_api_worked(session *x);                  /* the target has answered: what helped is learned */
+
+/* ---- betas.c: words of anthropic-beta that a provider does not know ---- */
+
+daruma_str betas_without(const session *x, int target); /* as drive_request has it */
+bool betas_mend(session *x); /* the provider refuses some: it is asked without. False: it does not, or has none */
+void betas_sent(session *x, int target); /* what is known of them is told */
+void betas_worked(session *x);           /* the provider has answered: what helped is learned */
 
 /* ---- effects.c: work that must not be done twice ---- */
 

@@ -31,6 +31,7 @@ typedef struct lane_fact {
     convo_format format; /* FORMAT_UNSAID: none was refused */
     memory_apis api;
     uint32_t habits; /* mend_habits() */
+    char betas[BETAS_BYTES_MAX];
     char provider[40], account[40],
         name[88]; /* empty: nothing was learned that anybody asks for; longer ones are cut */
     uint64_t by;  /* the case that taught the last of it, and when */
@@ -275,6 +276,19 @@ void memory_habits_put(memory *m, uint64_t lane, uint32_t habits)
         f->habits = habits;
 }
 
+daruma_str memory_betas(const memory *m, uint64_t lane)
+{
+    const lane_fact *f = fact_of(m, lane);
+    return f ? str_of(f->betas) : (daruma_str){0};
+}
+
+void memory_betas_put(memory *m, uint64_t lane, daruma_str words)
+{
+    lane_fact *f = words.n < BETAS_BYTES_MAX ? fact_make(m, lane) : NULL;
+    if (f)
+        snprintf(f->betas, sizeof f->betas, STR_FMT, STR_ARG(words));
+}
+
 memory_apis memory_api(const memory *m, uint64_t lane)
 {
     const lane_fact *f = fact_of(m, lane);
@@ -316,6 +330,7 @@ bool memory_lane_at(const memory *m, size_t index, memory_lane *ret)
                          .no_prefill = f->no_prefill,
                          .api = f->api,
                          .habits = f->habits,
+                         .betas = str_of(f->betas),
                          .by = f->by,
                          .at = f->at};
     return true;
@@ -398,6 +413,7 @@ static const record_member lane_members[] = {
     RECORD_MEMBER(RECORD_WHOLE,  lane_fact, "format", format),
     RECORD_MEMBER(RECORD_WHOLE,  lane_fact, "api", api),
     RECORD_MEMBER(RECORD_WHOLE,  lane_fact, "habits", habits),
+    RECORD_MEMBER(RECORD_TEXT,   lane_fact, "betas", betas),
     RECORD_MEMBER(RECORD_TEXT,   lane_fact, "provider", provider),
     RECORD_MEMBER(RECORD_TEXT,   lane_fact, "account", account),
     RECORD_MEMBER(RECORD_TEXT,   lane_fact, "model", name),

@@ -275,6 +275,8 @@ session_mend_result session_mend_apply(session *x, daruma_remedy_kind r)
         return SESSION_MEND_SEND;
     }
     bool messages = r == DARUMA_REMEDY_MEND_MESSAGES || r == DARUMA_REMEDY_REPAIR_HISTORY;
+    if (r == DARUMA_REMEDY_MEND_PARAMETER && betas_mend(x))
+        return SESSION_MEND_SEND;
     if (r == DARUMA_REMEDY_MEND_PARAMETER && mended_unlearn(x))
         return SESSION_MEND_SEND;
     if (messages && mended_unlearn_habits(x))

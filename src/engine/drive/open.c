@@ -310,6 +310,7 @@ void session_open(session *x, driver *v, void *user, const session_request *q)
                    .head_only = q->head_only,
                    .speaks = q->speaks,
                    .named = q->agent,
+                   .betas = q->betas,
                    .credential = q->credential,
                    .opaque = q->opaque,
                    .d = q->d,

@@ -285,6 +285,7 @@ void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive
     daruma_case_done(&x->kase, at);
     session_mend_worked(x, input_tokens);
     session_api_worked(x);
+    betas_worked(x);
     watch_answered(x);
     x->v->host->key_worked(x->user, t);
     if ((x->scan.keeps || x->d == &dialect_openai_responses) && x->kase.ntargets > 1)

@@ -268,8 +268,8 @@ static void leg_send(leg *g, daruma_str secret)
                        .target = leg_path(g),
                        .clocks = {.connect = g->x.s->cfg.clocks.connect, .total = left > 1 ? left : 1}};
     /* the key's own may be another before the answer ends */
-    daruma_header *h =
-        head_for_provider(&g->x, g->p, g->p->dialect, arena_copy(a, secret), (daruma_str){0}, &q.nheaders, a);
+    daruma_header *h = head_for_provider(&g->x, g->p, g->p->dialect, arena_copy(a, secret), (daruma_str){0},
+                                         (daruma_str){0}, &q.nheaders, a);
     whole_answer(h, &q.nheaders);
     q.headers = h;
     g->status = 0;

@@ -1,0 +1,75 @@
+/* betas.c - parts of an API that a client asks for by words in a field of its head (anthropic-beta). Clients send what
+ * the newest servers know; older ones, clouds and copies refuse the whole request for a word that they do not. It is
+ * asked without those words, and they are known of the lane. */
+#include "base/buf.h"
+#include "base/str.h"
+#include "engine/drive/mending.h"
+
+#define ALL "*" /* the field goes: nobody says which word it is */
+
+daruma_str betas_without(const session *x, int target)
+{
+    if (!x->betas.n)
+        return x->betas;
+    return x->without_of == target + 1 ? x->without : memory_betas(x->v->mem, x->targets[target].lane_id);
+}
+
+bool betas_keeps(daruma_str without, daruma_str word)
+{
+    daruma_str one;
+    if (str_eq(without, S(ALL)))
+        return false;
+    while (without.n)
+        if (one = str_trim(str_cut(&without, ',')), str_eq(one, word))
+            return false;
+    return true;
+}
+
+static bool are_refused(const session *x)
+{
+    const daruma_failure *f = &session_last(x)->failure;
+    bool status = f->status == 400 || f->status == 404 || f->status == 422;
+    bool field = str_ifind(f->own, S("anthropic-beta")) != STR_NONE || str_ifind(f->own, S("beta flag")) != STR_NONE ||
+                 str_ifind(f->own, S("beta header")) != STR_NONE;
+    return x->betas.n && x->p == x->d && x->p == &dialect_anthropic && status && field;
+}
+
+bool betas_mend(session *x)
+{
+    int target = x->kase.target;
+    daruma_str known = betas_without(x, target), all = x->betas;
+    daruma_buf b = buf_in(x->arena);
+    bool any = false;
+    if (!are_refused(x) || str_eq(known, S(ALL)))
+        return false;
+    buf_put(&b, known);
+    while (all.n) {
+        daruma_str word = str_trim(str_cut(&all, ','));
+        if (!word.n || !betas_keeps(known, word) || str_find(session_last(x)->failure.own, word) == STR_NONE)
+            continue;
+        if (b.n)
+            buf_putc(&b, ',');
+        buf_put(&b, word);
+        any = true;
+    }
+    if (b.full)
+        return false;
+    x->without = any && b.n < BETAS_BYTES_MAX ? buf_str(&b) : S(ALL);
+    x->without_of = target + 1;
+    return true;
+}
+
+void betas_sent(session *x, int target)
+{
+    if (betas_without(x, target).n && x->without_of != target + 1)
+        session_did(x, DARUMA_REMEDY_MEND_PARAMETER);
+}
+
+void betas_worked(session *x)
+{
+    const daruma_target *t = &x->targets[x->kase.target];
+    if (x->without_of != x->kase.target + 1)
+        return;
+    memory_betas_put(x->v->mem, t->lane_id, x->without);
+    memory_learned(x->v->mem, t, x->kase.id, session_now(x).now);
+}
