@@ -290,7 +290,7 @@ static void an_answer_that_has_ended_reaches_a_slow_reader_whole(void **state)
         daruma_ms keepalive_ms, idle; /* after idle ms the client begins to read */
         bool drain;
     } rows[] = {
-        {HEAD("GET", "/hold") "\r\n", 30, 100, false},
+        {HEAD("GET", "/hold") "\r\n", 400, 1000, false},
         {HEAD("GET", "/hold") "\r\n", 0, 0, true},
         {HEAD("GET", "/hold") "Connection: close\r\n\r\n", 0, LINGER_MS + 600, false},
     };
