@@ -53,6 +53,33 @@ for (const how of ["SIGTERM", "SIGKILL"])
     },
   });
 
+holds("state: which API a server has, what it never takes in messages and which words it refuses is known behind a restart", {
+  async run(pair) {
+    await begin(pair);
+    const a = dialects.anthropic, said = (q) => JSON.parse(q.body);
+    pair.own.answer = (q, res) => {
+      if (q.url.startsWith("/v1/messages")) return q.headers["anthropic-beta"] ? json(res, 400, { type: "error", error: { type: "invalid_request_error", message: "invalid beta flag" } }) : wires.anthropic.answer(res, "seven eight");
+      if (q.url.startsWith("/v1/responses")) return json(res, 404, { detail: "Not Found" });
+      if (said(q).messages.some((m) => m.role === "developer")) return json(res, 400, { error: { message: "Unexpected message role.", type: "invalid_request_error" } });
+      wires.openai.answer(res, "seven eight");
+    };
+    const all = async () => {
+      const r = [
+        await question(pair, dialects.responses, { model: "m-own" }),
+        await question(pair, d, { model: d.own, more: { messages: [{ role: "developer", content: "be brief" }, { role: "user", content: "go" }] } }),
+        await question(pair, a, { model: a.own, headers: { "anthropic-beta": "new-2026-01-01" } }),
+      ];
+      assert.deepEqual(r.map((x) => x.said), ["seven eight", "seven eight", "seven eight"]);
+    };
+    await all();
+    assert.equal(pair.own.seen.length, 6);
+    await pair.again(kept(pair));
+    pair.own.seen = [];
+    await all();
+    assert.equal(pair.own.seen.length, 3);
+  },
+});
+
 holds("state: conversations keep their keys behind a restart, and what a client's own key was refused is known", {
   async run(pair) {
     await begin(pair);
