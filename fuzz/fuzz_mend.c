@@ -154,7 +154,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         text &= (unsigned char)body.p[i] < 0x80;
     check(!text || !proper || !mend_pairs_broken(&again));
 
-    mend_messages(&again, said.n ? &f : NULL);
+    mend_messages(&again, said.n ? &f : NULL, NULL);
+    if (data[0] & 64)
+        mend_habits(&again, UINT32_MAX, &r);
     out = written(d, &again);
     if (again.full || !out.n)
         return 0;
