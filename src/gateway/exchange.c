@@ -59,6 +59,22 @@ static void exchange_free(exchange *x)
     free(x);
 }
 
+static void free_all(exchange *x)
+{
+    for (exchange *next; x; x = next) {
+        next = x->next_idle;
+        exchange_free(x);
+    }
+}
+
+static void free_over(gateway *g)
+{
+    exchange *first = g->over;
+    g->over = NULL;
+    free_all(first);
+}
+
+/* Its session may be at work when it ends it: its memory goes in the next turn of the loop. */
 static void exchange_give_back(exchange *x)
 {
     gateway *g = x->g;
@@ -70,18 +86,19 @@ static void exchange_give_back(exchange *x)
         g->idle = x;
         g->nidle++;
     } else {
-        exchange_free(x);
+        x->over = true;
+        x->next_idle = g->over;
+        g->over = x;
+        loop_timer_set(g->timers, &x->clock, (daruma_ms)uv_now(g->loop));
     }
 }
 
 void exchange_free_idle(gateway *g)
 {
-    while (g->idle) {
-        exchange *x = g->idle;
-        g->idle = x->next_idle;
-        exchange_free(x);
-    }
+    free_all(g->idle);
+    g->idle = NULL;
     g->nidle = 0;
+    free_over(g);
 }
 
 /* ---- what the driver wants ---- */
@@ -89,7 +106,9 @@ void exchange_free_idle(gateway *g)
 void exchange_on_clock(loop_timer *clock)
 {
     exchange *x = (exchange *)((char *)clock - offsetof(exchange, clock));
-    if (x->due > (daruma_ms)uv_now(x->g->loop)) {
+    if (x->over) {
+        free_over(x->g);
+    } else if (x->due > (daruma_ms)uv_now(x->g->loop)) {
         loop_timer_set(x->g->timers, clock, x->due);
     } else if (x->due >= 0) {
         x->due = -1;

@@ -82,6 +82,7 @@ struct gateway {
     daruma_ms started;
     loop_timers *timers; /* clocks of exchanges */
     exchange *idle;      /* used exchanges, kept for the next */
+    exchange *over;      /* ... that are not: gone in the next turn of the loop */
     size_t nidle;
     uint32_t active;                        /* exchanges under way */
     key_run *key_runs;                      /* commands under way */
@@ -127,6 +128,7 @@ struct exchange {
     passing *passing;    /* the model of a request that only passes through; NULL: it names none of ours */
     job *job;            /* work for it is under way beside the loop */
     exchange *next_waiting, *next_idle;
+    bool over; /* its memory goes when its clock rings */
 };
 
 extern const drive_host exchange_host;

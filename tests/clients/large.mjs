@@ -67,7 +67,7 @@ holds("large: what is too much to be written for another dialect is refused in w
   config: toClaude,
   async run(pair) {
     pair.own.answer = (q, res) => wires.anthropic.answer(res, "seven eight");
-    const r = await post(pair, said(turns(24 * MIB)));
+    const r = await post(pair, said(turns(48 * MIB)));
     assert.equal(pair.own.seen.length, 0);
     assert.ok(r.status >= 400 && r.status < 500, `${r.status}`);
     assert.match(JSON.parse(r.text).error.message, /too large/);
