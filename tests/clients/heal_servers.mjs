@@ -184,3 +184,17 @@ holds("a server that refuses anthropic-beta whatever it says is asked once witho
     assert.equal(pair.own.seen.length, 2);
   },
 });
+
+holds("anthropic-beta goes as a whole where more of its words are refused than are remembered", {
+  async run(pair) {
+    for (const n of [189, 190, 191, 192, 193, 576]) {
+      const word = `beta-${n}-`.padEnd(n, "x"), field = (q) => q.headers["anthropic-beta"] ?? "";
+      pair.own.answer = (q, res) => (field(q).includes(word) ? json(res, ...refusal(`Unexpected value(s) \`${word}\` for the \`anthropic-beta\` header.`)) : w.answer(res, "fine"));
+      await pair.again();
+      pair.own.seen = [];
+      const r = await question(pair, a, { model: a.own, headers: { "anthropic-beta": `claude-code-20250219,${word}` } });
+      assert.equal(r.said, "fine", r.text);
+      assert.deepEqual(pair.own.seen.map(field), [`claude-code-20250219,${word}`, n < 192 ? "claude-code-20250219" : ""], `${n}`);
+    }
+  },
+});
