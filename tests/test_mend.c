@@ -537,9 +537,72 @@ static void a_habit_that_hurts_is_told(void **state)
     assert_int_equal(mend_habits_hurt(habits, &f), habits);
     f.message = S("Image URLs are not supported in content");
     assert_int_equal(mend_habits_hurt(habits, &f), 0);
+    f.message = S("tools must be an array");
+    assert_int_equal(mend_habits_hurt(habits, &f), 0);
     f.kind = DARUMA_INVALID_PARAMETER;
     f.message = S("stop must be an array");
     assert_int_equal(mend_habits_hurt(habits, &f), 0);
+    f = (daruma_failure){.kind = DARUMA_INVALID_MESSAGE, .message = S("The tool result is invalid here")};
+    assert_int_equal(mend_habits_hurt(UINT32_MAX, &f), 0);
+    f.message = S("reasoning_content could not be read");
+    assert_int_equal(mend_habits_hurt(UINT32_MAX, &f), 0);
+}
+
+/* Only what is said of every request is learned, and only of what was done. */
+static void what_one_message_says_is_no_habit(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *said, *own, *body, *mended;
+    } rows[] = {
+        {"The system message is too strange for me.", NULL, CHAT("{\"role\":\"system\",\"content\":\"d\"}," USER("a")),
+         CHAT(USER("d") "," USER("a"))},
+        /* a union of Pydantic's: lists are taken, this one is not */
+        {"messages[0].content.str: Input should be a valid string; messages[0].content.list[part].0.type: unknown",
+         NULL, CHAT("{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}"), NULL},
+        /* the words stand in the request */
+        {"I cannot answer this: messages[0]: invalid type: sequence, expected a string", "I cannot answer this:",
+         CHAT("{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}"), CHAT(USER("a"))},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_arena a = fresh();
+        daruma_failure f = {.kind = DARUMA_INVALID_MESSAGE, .message = str_of(rows[i].said)};
+        uint32_t habits = 0;
+        convo c = read_as(&dialect_openai, str_of(rows[i].body), &a);
+        f.own = rows[i].own ? str_of(rows[i].own) : f.message;
+        mend_messages(&c, &f, &habits);
+        assert_int_equal(habits, 0);
+        assert_str(written(&dialect_openai, &c), rows[i].mended ? rows[i].mended : rows[i].body);
+    }
+}
+
+/* Where developer was meant the system's stays, and several at the beginning become one. */
+static void system_messages_are_mended_one_thing_at_a_time(void **state)
+{
+    (void)state;
+    daruma_arena a = fresh();
+    daruma_failure f = {.kind = DARUMA_INVALID_MESSAGE,
+                        .message = S("The developer role is not supported here, use the system role instead.")};
+    uint32_t habits = 0;
+    convo c = read_as(
+        &dialect_openai,
+        S(CHAT("{\"role\":\"developer\",\"content\":\"d\"},{\"role\":\"system\",\"content\":\"s\"}," USER("a"))), &a);
+    mend_messages(&c, &f, &habits);
+    assert_string_equal(mend_habit_name(habits, 0), "developer_is_system");
+    assert_null(mend_habit_name(habits, 1));
+    assert_str(written(&dialect_openai, &c),
+               CHAT("{\"role\":\"system\",\"content\":\"d\"},{\"role\":\"system\",\"content\":\"s\"}," USER("a")));
+    f.message = S("Only one system message is supported.");
+    c = read_as(&dialect_openai,
+                S(CHAT("{\"role\":\"system\",\"content\":\"d\"},{\"role\":\"system\",\"content\":\"s\"}," USER(
+                    "a") ",{\"role\":\"system\",\"content\":\"t\"}")),
+                &a);
+    mend_messages(&c, &f, &habits);
+    assert_string_equal(mend_habit_name(habits, 0), "system_first");
+    daruma_str out = written(&dialect_openai, &c);
+    assert_true(has(out, "\"d\"") && has(out, "\"s\""));
+    assert_int_equal(count_of(out, "\"role\":\"system\""), 1);
+    assert_true(has(out, USER("t")));
 }
 
 static void broken_arguments_in_the_history_become_readable(void **state)
@@ -793,6 +856,8 @@ int main(void)
         cmocka_unit_test(what_the_failure_names_is_what_goes),
         cmocka_unit_test(what_a_model_never_takes_is_a_habit),
         cmocka_unit_test(a_habit_that_hurts_is_told),
+        cmocka_unit_test(what_one_message_says_is_no_habit),
+        cmocka_unit_test(system_messages_are_mended_one_thing_at_a_time),
         cmocka_unit_test(broken_arguments_in_the_history_become_readable),
         cmocka_unit_test(old_images_go_first_then_the_largest_output),
         cmocka_unit_test(random_histories_of_chat_are_mended),

@@ -125,10 +125,12 @@ static void expect_parts(conversion *c, convo_message *m, convo_role role, part_
 /* A place in the source's message, which is used no more, behind the parts that the new one has. */
 static bool takes_place(const conversion *c, const convo_message *m)
 {
-    const convo_part *next = m->parts + m->nparts;
     if (!c->place || m->nparts < m->cap)
         return false;
-    return !m->nparts || (next <= c->place && next > c->src.messages[c->at].parts);
+    if (!m->nparts)
+        return true;
+    const convo_part *next = m->parts + m->nparts;
+    return next <= c->place && next > c->src.messages[c->at].parts;
 }
 
 static convo_part *add(conversion *c, convo_role role, part_kind kind)
@@ -446,12 +448,12 @@ static void carry_strays(conversion *c)
 /* System prompts at the beginning stand apart or first; where the wire has no later ones they become the user's. */
 static void carry_system(conversion *c, const convo_part *p)
 {
-    daruma_str text = convo_part_text(&c->src, p);
-    convo_message *m = newest(c);
     if (p->kind != PART_TEXT) {
         lose(c, media_name(p));
         return;
     }
+    daruma_str text = convo_part_text(&c->src, p);
+    convo_message *m = newest(c);
     if (!text.n)
         return;
     if (c->spoken && !c->openai) {

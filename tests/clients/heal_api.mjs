@@ -87,6 +87,42 @@ holds("a model that is not there is asked for once, in the API that the client s
   },
 });
 
+// What is not found is something that the request names, or the path is named beside another cause: Responses are there.
+for (const [what, status, error] of [
+  ["a conversation", 404, { message: "Conversation with id conv_1 not found.", type: "invalid_request_error" }],
+  ["a container", 404, { message: "Container cntr_1 not found", type: "invalid_request_error" }],
+  ["a file", 404, { message: "No such File object: file-abc", type: "invalid_request_error", param: "id" }],
+  ["a prompt", 404, { message: "Prompt with id 'pmpt_1' not found.", type: "invalid_request_error" }],
+  ["a parameter", 400, { message: "Unknown parameter: 'verbosity'. In /chat/completions it is called otherwise.", type: "invalid_request_error", param: "verbosity", code: "unknown_parameter" }],
+  ["content that is refused", 400, { message: "Your request to /v1/responses was refused by our content policy; it is not supported in /v1/chat/completions either.", type: "invalid_request_error", code: "content_policy_violation" }],
+])
+  holds(`a refusal that is about ${what} turns no request to Chat`, {
+    config: once,
+    async run(pair) {
+      const d = dialects.responses;
+      pair.own.answer = (q, res) => (isChat(q) ? said(q, res, chat, "from chat") : json(res, status, { error }));
+      const r = await question(pair, d, { model: d.own });
+      assert.equal(r.status, status, r.text);
+      assert.ok(pair.own.seen.every(isResponses), pair.own.seen.map((q) => q.url).join());
+      assert.deepEqual((await pair.status()).models_learned.filter((m) => m.api), []);
+    },
+  });
+
+holds("an item that the server does not keep is mended in Responses", {
+  async run(pair) {
+    const d = dialects.responses, input = [{ role: "user", content: "go" }, { type: "message", id: "msg_1", role: "assistant", status: "completed", content: [{ type: "output_text", text: "gone", annotations: [] }] }, { role: "user", content: "on" }];
+    pair.own.answer = (q, res) => {
+      if (isChat(q)) said(q, res, chat, "from chat");
+      else if (body(q).input.some((i) => i.id)) json(res, 404, { error: { message: "Item with id 'msg_1' not found.", type: "invalid_request_error", param: "input", code: null } });
+      else said(q, res, responses, "in responses");
+    };
+    const r = await question(pair, d, { model: d.own, more: { input } });
+    assert.equal(r.said, "in responses", r.text);
+    assert.equal(r.headers["x-daruma-remedies"], "mend_messages");
+    assert.ok(pair.own.seen.every(isResponses));
+  },
+});
+
 holds("a provider that has neither API is asked once in each, and its own words are given", {
   config: once,
   async run(pair) {

@@ -2,7 +2,7 @@
 // beside each. The first request is mended after one refusal; where the server never takes it, the next one costs none.
 import assert from "node:assert/strict";
 import { dialects, question } from "./net.mjs";
-import { holds } from "./wire.mjs";
+import { holds, once } from "./wire.mjs";
 import { body, json, object, wires } from "./wires.mjs";
 
 const chat = wires.openai, d = dialects.openai;
@@ -47,6 +47,35 @@ const servers = {
   // raullenchai/Rapid-MLX#1543
   "system first, Qwen": { messages: later, takes: (b) => b.messages.every((m, i) => !i || m.role !== "system"), refusal: bad("Chat template error: System message must be at the beginning."), sent: (b) => assert.match(JSON.stringify(b.messages.slice(1)), /be brief/) },
 };
+
+holds("a server that takes less of two things refuses them one after the other, once", {
+  async run(pair) {
+    const messages = [{ role: "developer", content: [{ type: "text", text: "be brief" }] }, { role: "user", content: [{ type: "text", text: "go" }] }];
+    const ask = () => question(pair, d, { model: d.own, more: { messages } });
+    pair.own.answer = (q, res) => {
+      const broken = [servers["no developer, Qwen"], servers["no parts, Azure"]].find((s) => !s.takes(body(q)));
+      broken ? json(res, ...broken.refusal) : chat.answer(res, "fine");
+    };
+    for (const calls of [3, 4]) {
+      const r = await ask();
+      assert.equal(r.said, "fine", r.text);
+      assert.deepEqual([r.headers["x-daruma-remedies"], pair.own.seen.length], ["mend_messages", calls]);
+    }
+    asBrief(body(pair.own.seen.at(-1)));
+    assert.deepEqual((await pair.status()).models_learned[0].messages, ["developer_is_system", "content_is_string"]);
+  },
+});
+
+holds("what was mended of a request that failed all the same is no habit", {
+  config: once,
+  async run(pair) {
+    const s = servers["no developer, Qwen"];
+    pair.own.answer = (q, res) => (s.takes(body(q)) ? json(res, 400, { error: { message: "I do not like it.", type: "invalid_request_error" } }) : json(res, ...s.refusal));
+    const r = await question(pair, d, { model: d.own, more: { messages: developer } });
+    assert.equal(r.status, 400, r.text);
+    assert.deepEqual((await pair.status()).models_learned.filter((m) => m.messages), []);
+  },
+});
 
 for (const [what, s] of Object.entries(servers))
   holds(`a server that takes less: ${what}`, {

@@ -164,7 +164,7 @@ static const daruma_rung standard[] = {
     R(ORPHAN_TOOL_CALL,   REPAIR_HISTORY,      1,     MEND,                                  NOW),
     R(ORPHAN_TOOL_CALL,   EXPLAIN,             1,     0,                                     NOW),
 
-    R(INVALID_MESSAGE,    MEND_MESSAGES,       1,     MEND,                                  NOW),
+    R(INVALID_MESSAGE,    MEND_MESSAGES,       MANY,  MEND,                                  NOW),
     R(INVALID_MESSAGE,    REPAIR_HISTORY,      1,     MEND,                                  NOW),
     R(INVALID_MESSAGE,    APOLOGISE,           1,     TIME | CLEAN | SIDE,                   NOW),
     R(INVALID_MESSAGE,    EXPLAIN,             1,     0,                                     NOW),

@@ -147,6 +147,7 @@ static void keep_moved(session *x, conversion *v)
     }
     *m = (moved_request){.of = x->edition,
                          .target = v->target,
+                         .d = v->to,
                          .nlessons = x->h ? x->h->nlessons : 0,
                          .tokens = v->tokens,
                          .too_large = was_too_much(v)};
@@ -201,7 +202,7 @@ static bool is_made(const session *x, int target, const dialect *to)
     const moved_request *m = x->moved;
     if (to == x->d)
         return x->variant_of == x->edition && x->variant_for == target;
-    return m && m->target == target && m->of == x->edition && m->nlessons == (x->h ? x->h->nlessons : 0);
+    return m && m->target == target && m->d == to && m->of == x->edition && m->nlessons == (x->h ? x->h->nlessons : 0);
 }
 
 bool session_is_strange(const session *x, int target)

@@ -55,32 +55,108 @@ bool session_api_known(const session *x, int target)
 
 /* ---- it refuses one ---- */
 
-/* Does a refusal name that API? Of a bad request the path alone counts: of parameters it may be said what they are
- * called in the other API. */
-static bool names(const daruma_failure *f, const dialect *d)
+/* The end of a path, and not a part of a longer one. */
+static bool has_path(daruma_str text, daruma_str path)
 {
-    bool chat = d == &dialect_openai;
-    if (str_ifind(f->own, chat ? S("/chat/completions") : S("/responses")) != STR_NONE)
-        return true;
-    return f->status != 400 && f->status != 422 &&
-           (str_ifind(f->own, chat ? S("chat completions") : S("responses api")) != STR_NONE);
+    for (size_t at; (at = str_ifind(text, path)) != STR_NONE; text = str_from(text, at + path.n)) {
+        char behind = at + path.n < text.n ? text.p[at + path.n] : ' ';
+        if (!ch_word(behind) && behind != '/' && behind != '-')
+            return true;
+    }
+    return false;
 }
 
-/* Nothing is there, and it is not the model that is missed. */
-static bool is_no_path(const daruma_failure *f)
+static daruma_str path_of(const dialect *d)
 {
-    return (f->status == 404 || f->status == 405 || f->status == 501) && str_ifind(f->own, S("model")) == STR_NONE &&
-           str_ifind(f->own, S("deployment")) == STR_NONE;
+    return d == &dialect_openai ? S("/chat/completions") : S("/responses");
+}
+
+static bool says_any(daruma_str text, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_ifind(text, str_of(words[i])) != STR_NONE)
+            return true;
+    return false;
+}
+
+/* Does a refusal send whoever asks to that API? Of a bad request the path alone counts: of parameters it may be said
+ * what they are called in the other API. */
+static bool names(const daruma_failure *f, const dialect *d)
+{
+    static const char *const sends[] = {"support",    "instead",       "only ",       "alone",       "please use",
+                                        "must use",   "not available", "not allowed", "not accept",  "not a chat model",
+                                        "compatible", "not exist",     "not enabled", "intended for"};
+    bool name = f->status != 400 && f->status != 422 &&
+                str_ifind(f->own, d == &dialect_openai ? S("chat completions") : S("responses api")) != STR_NONE;
+    return (name || has_path(f->own, path_of(d))) && says_any(f->own, sends, COUNT(sends));
+}
+
+/* A word of those that servers say of any path which they do not have; what is missed there has other names. */
+static bool is_of_paths(daruma_str word)
+{
+    static const char *const known[] = {
+        "404",        "405",           "501",       "a",           "allowed", "api",    "cannot",
+        "code",       "does",          "endpoint",  "error",       "exist",   "exists", "file",
+        "for",        "found",         "http",      "implemented", "invalid", "is",     "matched",
+        "method",     "nginx",         "no",        "not",         "on",      "page",   "path",
+        "post",       "request",       "requested", "resource",    "route",   "server", "static",
+        "status",     "such",          "supported", "that",        "the",     "this",   "those",
+        "unexpected", "unimplemented", "unknown",   "uri",         "url",     "values", "was",
+        "with",
+    };
+    for (size_t i = 0; i < COUNT(known); i++)
+        if (str_ieq(word, str_of(known[i])))
+            return true;
+    return word.n && ch_digit(word.p[0]); /* versions */
+}
+
+static bool only_of_paths(daruma_str text)
+{
+    for (size_t i = 0; i < text.n;) {
+        size_t n = 0;
+        while (i + n < text.n && ch_word(text.p[i + n]))
+            n++;
+        if (n && !is_of_paths(str_sub(text, i, n)))
+            return false;
+        i += n ? n : 1;
+    }
+    return true;
+}
+
+/* Nothing is there, and it is neither the model nor anything that the request names which is missed. */
+static bool is_no_path(const session *x, const daruma_failure *f)
+{
+    if (f->status != 404 && f->status != 405 && f->status != 501)
+        return false;
+    if (str_ifind(f->own, S("model")) != STR_NONE || str_ifind(f->own, S("deployment")) != STR_NONE)
+        return false;
+    return (has_path(f->own, path_of(x->p)) || only_of_paths(f->message)) && !mend_messages_known(f, x->arena);
+}
+
+/* May it be about the API at all? Whatever has a cause of its own is not. */
+static bool may_be_of_api(const daruma_failure *f)
+{
+    switch (f->kind) {
+    case DARUMA_MODEL_NOT_FOUND:
+    case DARUMA_INVALID_PARAMETER:
+    case DARUMA_UNKNOWN:
+        return f->status == 400 || f->status == 404 || f->status == 405 || f->status == 422 || f->status == 501;
+    case DARUMA_TOOL_ERROR: /* "File Not Found" */
+        return f->status == 404;
+    case DARUMA_SERVER_ERROR:
+        return f->status == 501;
+    default:
+        return false;
+    }
 }
 
 /* Does the target refuse the API that it was asked in, and may have the other? Chat is what all have who have one of
  * them: only who says so has none. */
 static bool refuses_api(const session *x, const daruma_failure *f)
 {
-    bool refused = f->status == 400 || f->status == 404 || f->status == 405 || f->status == 422 || f->status == 501;
-    if (!refused || !x->d || !x->p || session_place(x, x->kase.target).d != &dialect_openai)
+    if (!may_be_of_api(f) || !x->d || !x->p || session_place(x, x->kase.target).d != &dialect_openai)
         return false;
-    return names(f, other_api(x->p)) || (x->p == &dialect_openai_responses && is_no_path(f));
+    return names(f, other_api(x->p)) || (x->p == &dialect_openai_responses && is_no_path(x, f));
 }
 
 static bool may_change(const session *x)
@@ -94,7 +170,8 @@ static bool may_change(const session *x)
 
 void session_api_look(session *x, daruma_failure *f)
 {
-    x->kase.other_api = refuses_api(x, f) && !has_turned(x, x->kase.target) && may_change(x);
+    bool first = x->kase.target < DARUMA_CASE_TRIED && !has_turned(x, x->kase.target);
+    x->kase.other_api = first && refuses_api(x, f) && may_change(x);
     if (!x->kase.other_api || f->kind == DARUMA_MODEL_NOT_FOUND || f->kind == DARUMA_INVALID_PARAMETER)
         return;
     f->kind = DARUMA_MODEL_NOT_FOUND;

@@ -37,7 +37,7 @@ void driver_learned_status(const driver *v, daruma_buf *b)
     bool first = true;
     BUF_LIT(b, "\"models_learned\":[");
     for (size_t i = 0; i < LANES_MAX; i++) {
-        if (!memory_lane_at(v->mem, i, &m))
+        if (!memory_lane_at(v->mem, i, v->at.now, &m))
             continue;
         buf_putz(b, first ? "{\"provider\":" : ",{\"provider\":");
         buf_json(b, m.provider);

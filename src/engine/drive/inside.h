@@ -51,9 +51,10 @@ bool memory_taken(memory *m, uint64_t lane, int64_t tokens);
 /* Whether it goes on from a begun answer (prefill): it is taken to until it said no. */
 bool memory_prefills(const memory *m, uint64_t lane);
 void memory_prefill_refused(memory *m, uint64_t lane);
-/* What it never takes in messages, for mend_habits(). */
-uint32_t memory_habits(const memory *m, uint64_t lane);
-void memory_habits_put(memory *m, uint64_t lane, uint32_t habits);
+/* What it never takes in messages, for mend_habits(): known for HABITS_LAST_MS. */
+uint32_t memory_habits(const memory *m, uint64_t lane, daruma_ms now);
+void memory_habits_learn(memory *m, uint64_t lane, uint32_t habits, daruma_ms now);
+void memory_habits_forget(memory *m, uint64_t lane, uint32_t habits);
 /* Words of anthropic-beta that it refuses, as drive_request has them; borrowed until the next is learned. */
 daruma_str memory_betas(const memory *m, uint64_t lane);
 void memory_betas_put(memory *m, uint64_t lane, daruma_str words); /* shorter than BETAS_BYTES_MAX */
@@ -61,9 +62,9 @@ void memory_betas_put(memory *m, uint64_t lane, daruma_str words); /* shorter th
 typedef enum memory_apis { API_ANY, API_CHAT, API_RESPONSES } memory_apis;
 memory_apis memory_api(const memory *m, uint64_t lane);
 void memory_api_put(memory *m, uint64_t lane, memory_apis has);
-/* The most of a response format that it is known to take: until it refused one, a schema. */
-convo_format memory_format(const memory *m, uint64_t lane);
-void memory_format_put(memory *m, uint64_t lane, convo_format most);
+/* The most of a response format that it is known to take: a schema, but for HABITS_LAST_MS after it refused one. */
+convo_format memory_format(const memory *m, uint64_t lane, daruma_ms now);
+void memory_format_put(memory *m, uint64_t lane, convo_format most, daruma_ms now);
 /* How many bytes of a request are counted there as 1,000 tokens, as the newest long request of that client was counted
  * (`whose`: session_counted()). Counts of short ones and of what is no text (images) say nothing and are not taken. */
 int64_t memory_rate(const memory *m, uint64_t whose);
@@ -85,7 +86,8 @@ typedef struct memory_lane {
     daruma_ms at;
 } memory_lane;
 void memory_learned(memory *m, const daruma_target *t, uint64_t by, daruma_ms at);
-bool memory_lane_at(const memory *m, size_t index, memory_lane *ret); /* false: nothing there; up to LANES_MAX */
+bool memory_lane_at(const memory *m, size_t index, daruma_ms now,
+                    memory_lane *ret); /* false: nothing there; up to LANES_MAX */
 
 /* ---- session.c: one request, client to answer ---- */
 
@@ -104,6 +106,7 @@ typedef enum answer_mode {
 typedef struct moved_request {
     daruma_str body;       /* one of x->texts; empty: it cannot be carried over */
     int target;            /* whom it was written for */
+    const dialect *d;      /* ... and in which dialect */
     uint32_t of;           /* the edition of the request that it was made of */
     size_t nlessons;       /* ... when so much was learned of the request */
     bool too_large;        /* there was no room to carry it over */

@@ -30,7 +30,8 @@ typedef struct lane_fact {
     bool no_prefill;
     convo_format format; /* FORMAT_UNSAID: none was refused */
     memory_apis api;
-    uint32_t habits; /* mend_habits() */
+    uint32_t habits;     /* mend_habits() */
+    daruma_ms habits_at; /* when the newest of them was learned, or the format */
     char betas[BETAS_BYTES_MAX];
     char provider[40], account[40],
         name[88]; /* empty: nothing was learned that anybody asks for; longer ones are cut */
@@ -250,30 +251,56 @@ void memory_prefill_refused(memory *m, uint64_t lane)
         f->no_prefill = true;
 }
 
-convo_format memory_format(const memory *m, uint64_t lane)
+/* Are its habits and its format known still? */
+static bool is_fresh(const lane_fact *f, daruma_ms now)
 {
-    const lane_fact *f = fact_of(m, lane);
-    return f && f->format ? f->format : FORMAT_SCHEMA;
+    return now - f->habits_at < HABITS_LAST_MS;
 }
 
-void memory_format_put(memory *m, uint64_t lane, convo_format most)
+/* What is over goes before something is learned beside it. */
+static lane_fact *fact_fresh(memory *m, uint64_t lane, daruma_ms now)
 {
     lane_fact *f = fact_make(m, lane);
+    if (f && !is_fresh(f, now)) {
+        f->habits = 0;
+        f->format = FORMAT_UNSAID;
+    }
+    if (f)
+        f->habits_at = now;
+    return f;
+}
+
+convo_format memory_format(const memory *m, uint64_t lane, daruma_ms now)
+{
+    const lane_fact *f = fact_of(m, lane);
+    return f && f->format && is_fresh(f, now) ? f->format : FORMAT_SCHEMA;
+}
+
+void memory_format_put(memory *m, uint64_t lane, convo_format most, daruma_ms now)
+{
+    lane_fact *f = fact_fresh(m, lane, now);
     if (f)
         f->format = most;
 }
 
-uint32_t memory_habits(const memory *m, uint64_t lane)
+uint32_t memory_habits(const memory *m, uint64_t lane, daruma_ms now)
 {
     const lane_fact *f = fact_of(m, lane);
-    return f ? f->habits : 0;
+    return f && is_fresh(f, now) ? f->habits : 0;
 }
 
-void memory_habits_put(memory *m, uint64_t lane, uint32_t habits)
+void memory_habits_learn(memory *m, uint64_t lane, uint32_t habits, daruma_ms now)
+{
+    lane_fact *f = fact_fresh(m, lane, now);
+    if (f)
+        f->habits |= habits;
+}
+
+void memory_habits_forget(memory *m, uint64_t lane, uint32_t habits)
 {
     lane_fact *f = fact_make(m, lane);
     if (f)
-        f->habits = habits;
+        f->habits &= ~habits;
 }
 
 daruma_str memory_betas(const memory *m, uint64_t lane)
@@ -316,7 +343,7 @@ void memory_learned(memory *m, const daruma_target *t, uint64_t by, daruma_ms at
     snprintf(f->name, sizeof f->name, STR_FMT, STR_ARG(t->model));
 }
 
-bool memory_lane_at(const memory *m, size_t index, memory_lane *ret)
+bool memory_lane_at(const memory *m, size_t index, daruma_ms now, memory_lane *ret)
 {
     const lane_fact *f = m->lanes && index < LANES_MAX ? &m->lanes[index] : NULL;
     if (!f || !f->name[0])
@@ -326,10 +353,10 @@ bool memory_lane_at(const memory *m, size_t index, memory_lane *ret)
                          .account = str_of(f->account),
                          .model = str_of(f->name),
                          .window = f->window,
-                         .format = f->format,
+                         .format = is_fresh(f, now) ? f->format : FORMAT_UNSAID,
                          .no_prefill = f->no_prefill,
                          .api = f->api,
-                         .habits = f->habits,
+                         .habits = is_fresh(f, now) ? f->habits : 0,
                          .betas = str_of(f->betas),
                          .by = f->by,
                          .at = f->at};
@@ -413,6 +440,7 @@ static const record_member lane_members[] = {
     RECORD_MEMBER(RECORD_WHOLE,  lane_fact, "format", format),
     RECORD_MEMBER(RECORD_WHOLE,  lane_fact, "api", api),
     RECORD_MEMBER(RECORD_WHOLE,  lane_fact, "habits", habits),
+    RECORD_MEMBER(RECORD_TIME,   lane_fact, "habits_at", habits_at),
     RECORD_MEMBER(RECORD_TEXT,   lane_fact, "betas", betas),
     RECORD_MEMBER(RECORD_TEXT,   lane_fact, "provider", provider),
     RECORD_MEMBER(RECORD_TEXT,   lane_fact, "account", account),

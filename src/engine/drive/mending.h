@@ -60,7 +60,7 @@ bool session_mend_can(session *x);            /* may it be read, as far as is kn
 void session_mend_take(session *x, drive_text *made, const request_scan *scan); /* ... it is */
 void session_mend_tell_limits(session *x);                                      /* that mending was given up, once */
 void session_mend_free(session_mending *h); /* what it holds beside the call's memory */
-/* The provider goes on, or refuses something else: what was mended of the request by now is learned of the model. */
+/* The provider goes on, or refuses something else: parameters mended of the request by now are learned of the model. */
 void mended_learn(session *x);
 /* Bytes of a request of this conversation that a provider refused without numbers; 0 none. And that it did. */
 size_t mended_refused(const session *x);

@@ -191,11 +191,7 @@ void mended_learn(session *x)
 {
     const session_mending *h = x->h;
     mended *m = h && h->nlessons ? mended_of(x->v) : NULL;
-    bool learns = h && (h->format || h->habits);
-    if (h && h->format)
-        memory_format_put(x->v->mem, h->lesson_lane, h->format);
-    if (h && h->habits)
-        memory_habits_put(x->v->mem, h->lesson_lane, memory_habits(x->v->mem, h->lesson_lane) | h->habits);
+    bool learns = false;
     for (size_t i = 0; m && i < h->nlessons; i++) {
         mend_lesson l = h->lessons[i];
         l.by = x->kase.id;
@@ -206,6 +202,19 @@ void mended_learn(session *x)
     }
     if (learns)
         tell_origin(x, h->lesson_lane);
+}
+
+/* It took the request, as it was mended. */
+static void learn_habits(session *x)
+{
+    const session_mending *h = x->h;
+    if (!h || (!h->format && !h->habits))
+        return;
+    if (h->format)
+        memory_format_put(x->v->mem, h->lesson_lane, h->format, session_now(x).now);
+    if (h->habits)
+        memory_habits_learn(x->v->mem, h->lesson_lane, h->habits, session_now(x).now);
+    tell_origin(x, h->lesson_lane);
 }
 
 /* What was learned does not hold, and is told. */
@@ -243,11 +252,14 @@ bool mended_unlearn(session *x)
 bool mended_unlearn_habits(session *x)
 {
     uint64_t lane = x->targets[x->kase.target].lane_id;
-    uint32_t known = memory_habits(x->v->mem, lane), hurt = mend_habits_hurt(known, &session_last(x)->failure);
+    uint32_t known = memory_habits(x->v->mem, lane, session_now(x).now);
+    uint32_t hurt = mend_habits_hurt(known, &session_last(x)->failure);
+    const char *name;
     if (!hurt)
         return false;
-    memory_habits_put(x->v->mem, lane, known & ~hurt);
-    forgot(x, str_of(mend_habit_name(hurt, 0)), S("the provider refuses what was done to the messages"));
+    memory_habits_forget(x->v->mem, lane, hurt);
+    for (size_t i = 0; (name = mend_habit_name(hurt, i)); i++)
+        forgot(x, str_of(name), S("the provider refuses what was done to the messages"));
     forget_made(x);
     return true;
 }
@@ -265,9 +277,10 @@ bool mended_moved_habits(session *x)
         mend_messages(&c, &session_last(x)->failure, &habits);
     bool found = habits && !c.full;
     x->v->rooms->close(&room);
-    if (!found)
+    uint64_t lane = x->targets[x->kase.target].lane_id;
+    if (!found || (h->lesson_lane == lane && !(habits & ~h->habits))) /* it had them done to it */
         return false;
-    session_mend_learns_of(h, x->targets[x->kase.target].lane_id);
+    session_mend_learns_of(h, lane);
     h->habits |= habits;
     forget_made(x);
     return true;
@@ -292,6 +305,7 @@ void session_mend_worked(session *x, int64_t input_tokens)
     session_mending *h = x->h;
     mark *at = mark_of(x->v->mended, x, false);
     mended_learn(x);
+    learn_habits(x);
     if (memory_taken(x->v->mem, x->targets[x->kase.target].lane_id, input_tokens))
         forgot(x, S("context window"), S("a longer request was taken"));
     if (x->p == x->d)
@@ -320,7 +334,7 @@ void session_mend_worked(session *x, int64_t input_tokens)
 /* The most of a response format that the target takes, of those asked for. */
 static convo_format format_of(const session *x, int target)
 {
-    return x->scan.schema ? memory_format(x->v->mem, x->targets[target].lane_id) : FORMAT_SCHEMA;
+    return x->scan.schema ? memory_format(x->v->mem, x->targets[target].lane_id, x->v->at.now) : FORMAT_SCHEMA;
 }
 
 bool mended_knows(const session *x, int target)
@@ -328,7 +342,7 @@ bool mended_knows(const session *x, int target)
     const mended *m = x->v->mended;
     return x->kase.can_mend && x->kase.policy->mend.enabled &&
            ((m && mend_lessons_list(m->lessons, x->targets[target].lane_id, NULL, 0) > 0) ||
-            format_of(x, target) < FORMAT_SCHEMA || memory_habits(x->v->mem, x->targets[target].lane_id));
+            format_of(x, target) < FORMAT_SCHEMA || memory_habits(x->v->mem, x->targets[target].lane_id, x->v->at.now));
 }
 
 void mended_know(const session *x, int target, drive_facts *ret)
@@ -339,7 +353,7 @@ void mended_know(const session *x, int target, drive_facts *ret)
     bool knows = mended_knows(x, target), moves = session_dialect(x, target) != x->d; /* else they are done to it */
     size_t n = knows && m ? mend_lessons_list(m->lessons, lane, ret->lessons, LESSONS_APPLIED_MAX) : 0;
     ret->most = knows ? format_of(x, target) : FORMAT_SCHEMA;
-    ret->habits = ret->habits_known = knows ? memory_habits(x->v->mem, lane) : 0;
+    ret->habits = ret->habits_known = knows ? memory_habits(x->v->mem, lane, x->v->at.now) : 0;
     if (moves && h && h->lesson_lane == lane)
         ret->habits |= h->habits;
     ret->nknown = n = n < LESSONS_APPLIED_MAX ? n : LESSONS_APPLIED_MAX;

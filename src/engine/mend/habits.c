@@ -23,17 +23,22 @@ bool mend_habits(convo *c, uint32_t habits, mend_report *rep)
 /* How each is called, and the words of a provider whom it hurts. */
 static const struct habit {
     uint32_t bit;
-    const char *name, *hurts, *and;
+    const char *name, *hurts, *and; /* NULL, NULL: nobody says so, it is tried anew when HABITS_LAST_MS are over */
 } habits_known[] = {
-    {WRONG_DEVELOPER, "developer_is_system", "developer", "role"},
+    {WRONG_DEVELOPER, "developer_is_system", "developer", "instead"},
     {WRONG_SYSTEM, "system_is_user", NULL, NULL},
     {WRONG_LATER, "system_first", NULL, NULL},
     {WRONG_PROMPT, "no_system_prompt", NULL, NULL},
-    {WRONG_TEXTS, "content_is_string", "be an array", ""},
-    {WRONG_TEXTS, "content_is_string", "be a list", ""},
-    {WRONG_NINE, "ids_of_nine", "tool", "id "},
-    {WRONG_REASONED, "thinking_stays", "reasoning_con", "extra"},
-    {WRONG_REASONED, "thinking_stays", "reasoning_con", "not "},
+    {WRONG_TEXTS, "content_is_string", "content", "must be an array"},
+    {WRONG_TEXTS, "content_is_string", "content", "must be a list"},
+    {WRONG_TEXTS, "content_is_string", "content", "should be a valid list"},
+    {WRONG_NINE, "ids_of_nine", "id that begins", ""},
+    {WRONG_NINE, "ids_of_nine", "id that starts", ""},
+    {WRONG_REASONED, "thinking_stays", "reasoning_con", "extra inputs"},
+    {WRONG_REASONED, "thinking_stays", "reasoning_con", "not permitted"},
+    {WRONG_REASONED, "thinking_stays", "reasoning_con", "not allowed"},
+    {WRONG_REASONED, "thinking_stays", "reasoning_con", "not supported"},
+    {WRONG_REASONED, "thinking_stays", "reasoning_con", "unknown"},
     {WRONG_NULL, "content_is_there", NULL, NULL},
     {WRONG_BARE, "calls_say_something", NULL, NULL},
     {WRONG_TURNS, "turns_alternate", NULL, NULL},

@@ -193,36 +193,77 @@ static void say_prompt(mending *x, size_t i)
     x->roles++;
 }
 
-/* "developer" is called system where nobody knows it; system messages that are not taken are said by the user,
- * and so is a system prompt of which there may be none. */
-static void mend_roles(mending *x)
+/* "developer" is called system where nobody knows it. */
+static void mend_developer(mending *x)
 {
     convo *c = x->c;
-    bool developer = x->wrong & WRONG_DEVELOPER, begun = false;
     for (size_t i = 0; i < c->nmessages; i++) {
         convo_message *m = &c->messages[i];
-        if (history_on(m) && m->apart && x->wrong & WRONG_PROMPT)
+        if (!history_on(m) || m->apart || m->role != CONVO_SYSTEM || !str_eq(m->wire_role, S("developer")))
+            continue;
+        m->wire_role = S("system");
+        m->edited = c->edited = true;
+        x->roles++;
+    }
+}
+
+/* Where there may be no system prompt that stands apart. */
+static void mend_prompt(mending *x)
+{
+    for (size_t i = 0; i < x->c->nmessages; i++)
+        if (history_on(&x->c->messages[i]) && x->c->messages[i].apart)
             say_prompt(x, i);
-        m = &c->messages[i];
+}
+
+/* The user says it, or it belongs to the prompt that stands apart. */
+static void no_system(mending *x, convo_message *m, bool begun)
+{
+    if (!begun && wire(x->c, WIRE_SYSTEM_APART)) {
+        m->apart = true;
+        m->raw = (daruma_str){0};
+    } else {
+        m->role = CONVO_USER;
+    }
+    m->wire_role = (daruma_str){0};
+    m->edited = x->c->edited = true;
+    x->roles++;
+}
+
+/* One of several at the beginning becomes a part of the first. */
+static void join_system(mending *x, convo_message *first, convo_message *m)
+{
+    convo *c = x->c;
+    for (size_t j = 0; j < m->nparts; j++) {
+        convo_part *p = m->parts[j].kind == PART_TEXT && !m->parts[j].dropped
+                            ? convo_insert_part(c, first, first->nparts, PART_TEXT)
+                            : NULL;
+        if (p)
+            convo_set_text(c, first, p, convo_text(c, &m->parts[j]));
+    }
+    convo_drop_message(c, m);
+    x->roles++;
+}
+
+/* System messages that are not taken at all, or behind the first. */
+static void mend_system(mending *x)
+{
+    convo *c = x->c;
+    convo_message *first = NULL;
+    bool begun = false;
+    if (x->did & WRONG_DEVELOPER) /* which was meant */
+        return;
+    for (size_t i = 0; i < c->nmessages && !c->full; i++) {
+        convo_message *m = &c->messages[i];
         if (!history_on(m) || m->apart)
             continue;
-        if (m->role != CONVO_SYSTEM) {
+        if (m->role != CONVO_SYSTEM)
             begun = true;
-        } else if (developer && str_eq(m->wire_role, S("developer"))) {
-            m->wire_role = S("system");
-            m->edited = c->edited = true;
-            x->roles++;
-        } else if (x->wrong & WRONG_SYSTEM || (x->wrong & WRONG_LATER && begun)) {
-            if (!begun && wire(c, WIRE_SYSTEM_APART)) { /* it belongs to the prompt that stands apart */
-                m->apart = true;
-                m->raw = (daruma_str){0};
-            } else {
-                m->role = CONVO_USER;
-            }
-            m->wire_role = (daruma_str){0};
-            m->edited = c->edited = true;
-            x->roles++;
-        }
+        else if (x->wrong & WRONG_SYSTEM || begun)
+            no_system(x, m, begun);
+        else if (first)
+            join_system(x, first, m);
+        else
+            first = m;
     }
 }
 
@@ -330,10 +371,17 @@ static void sign_calls(mending *x)
     }
 }
 
-/* Answers that called tools say that they were thought about. */
+static bool is_chat(const convo *c)
+{
+    return !wire(c, WIRE_RESULTS_IN_USER | WIRE_FLAT | WIRE_NO_IDS);
+}
+
+/* Answers say that they were thought about: those that called tools have to, and to the others it does no harm. */
 static void put_thinking(mending *x)
 {
     convo *c = x->c;
+    if (!is_chat(c))
+        return;
     for (size_t i = 0; i < c->nmessages && !c->full; i++) {
         convo_message *m = &c->messages[i];
         bool thought = m->role != CONVO_ASSISTANT || !history_on(m);
@@ -412,11 +460,6 @@ static void put_content(mending *x, daruma_str text)
     }
 }
 
-static bool is_chat(const convo *c)
-{
-    return !wire(c, WIRE_RESULTS_IN_USER | WIRE_FLAT | WIRE_NO_IDS);
-}
-
 void mending_content(mending *x, bool alone)
 {
     uint32_t before = done(x);
@@ -444,14 +487,24 @@ void mending_named(mending *x)
         uint32_t bits;
         void (*mend)(mending *x);
     } known[] = {
-        {WRONG_ITEM, mending_items},   {WRONG_DEVELOPER | WRONG_SYSTEM | WRONG_LATER | WRONG_PROMPT, mend_roles},
-        {WRONG_SEAL, mend_seal},       {WRONG_UNTHOUGHT, thinking_off},
-        {WRONG_UNSIGNED, sign_calls},  {WRONG_MEDIA, mending_media},
-        {WRONG_BLOCK, mending_blocks}, {WRONG_LIST, mending_list},
-        {WRONG_NAME, mending_names},   {WRONG_ARGUMENTS, mending_arguments},
-        {WRONG_ROLE, mend_role_names}, {WRONG_PIECE, mending_pieces},
-        {WRONG_SILENT, mend_silence},  {WRONG_TEXTS, mending_texts},
-        {WRONG_NINE, mending_nine},    {WRONG_REASONED, put_thinking},
+        {WRONG_ITEM, mending_items},
+        {WRONG_PROMPT, mend_prompt},
+        {WRONG_DEVELOPER, mend_developer},
+        {WRONG_SYSTEM | WRONG_LATER, mend_system},
+        {WRONG_SEAL, mend_seal},
+        {WRONG_UNTHOUGHT, thinking_off},
+        {WRONG_UNSIGNED, sign_calls},
+        {WRONG_MEDIA, mending_media},
+        {WRONG_BLOCK, mending_blocks},
+        {WRONG_LIST, mending_list},
+        {WRONG_NAME, mending_names},
+        {WRONG_ARGUMENTS, mending_arguments},
+        {WRONG_ROLE, mend_role_names},
+        {WRONG_PIECE, mending_pieces},
+        {WRONG_SILENT, mend_silence},
+        {WRONG_TEXTS, mending_texts},
+        {WRONG_NINE, mending_nine},
+        {WRONG_REASONED, put_thinking},
         {WRONG_JSON, say_json},
     };
     for (size_t i = 0; i < COUNT(known); i++) {
@@ -538,6 +591,6 @@ mend_report mend_messages(convo *c, const daruma_failure *f, uint32_t *habits)
     mending_content(&x, !done(&x));
     c->full |= c->arena->full;
     if (habits)
-        *habits = x.did & WRONG_ALWAYS;
+        *habits = f ? x.did & wrong_lasts(f, c->arena) : 0;
     return mending_told(&x);
 }

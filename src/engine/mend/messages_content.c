@@ -135,12 +135,9 @@ static bool only_texts(const convo_part *parts, size_t n)
 void mending_texts(mending *x)
 {
     convo *c = x->c;
-    uint32_t before = x->flat;
     for (size_t i = 0; i < c->nmessages && !c->full; i++)
         if (is_list(c, &c->messages[i]) && only_texts(c->messages[i].parts, c->messages[i].nparts))
             flatten(x, &c->messages[i]);
-    if (x->flat == before && x->at.message != STR_NONE && is_list(c, &c->messages[x->at.message]))
-        flatten(x, &c->messages[x->at.message]);
 }
 
 /* ---- calls ---- */
@@ -202,10 +199,12 @@ void mending_nine(mending *x)
     for (size_t i = 0; i < c->nmessages && !c->full; i++)
         for (size_t j = 0; j < c->messages[i].nparts; j++) {
             convo_part *p = &c->messages[i].parts[j];
+            if ((p->kind != PART_CALL && p->kind != PART_RESULT) || p->dropped || !p->id.n)
+                continue;
             bool fine = p->id.n == NINE;
             for (size_t k = 0; k < p->id.n; k++)
                 fine &= ch_alpha(p->id.p[k]) || ch_digit(p->id.p[k]);
-            if ((p->kind != PART_CALL && p->kind != PART_RESULT) || p->dropped || !p->id.n || fine)
+            if (fine)
                 continue;
             daruma_buf b = buf_in(c->arena);
             buf_hex64(&b, XXH3_64bits(p->id.p, p->id.n));

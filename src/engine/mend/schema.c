@@ -307,12 +307,27 @@ bool mend_double_tools(convo *c, const daruma_failure *f, mend_report *rep)
     return n > 0;
 }
 
+/* Of a refusal that names a type of tool: the words before those types that are taken; empty: it is none. */
+static daruma_str strange_words(const daruma_failure *f)
+{
+    static const char *const lists[] = {"expected tags", "supported values", "supported types"};
+    size_t end = STR_NONE;
+    for (size_t i = 0; f && i < COUNT(lists); i++) {
+        size_t at = str_ifind(f->message, str_of(lists[i]));
+        end = at < end ? at : end;
+    }
+    if (f && end == STR_NONE && says(f->message, "not support"))
+        end = f->message.n;
+    return end == STR_NONE ? (daruma_str){0} : str_sub(f->message, 0, end);
+}
+
 /* Is it a tool of the provider's own, of a type that the words quote? */
 static bool is_strange(const convo_tool *t, daruma_str words)
 {
     daruma_str type = json_get(t->raw, S("type")), word;
     size_t at = 0;
-    if (!t->hosted && t->name.n && t->schema.n)
+    bool ours = str_eq(type, S("\"function\"")) || str_eq(type, S("\"custom\""));
+    if (ours || (!t->hosted && t->name.n && t->schema.n))
         return false;
     while (json_is_string(type) && next_quoted(words, &at, &word))
         if (json_raw_eq(str_sub(type, 1, type.n - 2), word))
@@ -320,20 +335,30 @@ static bool is_strange(const convo_tool *t, daruma_str words)
     return false;
 }
 
+/* What asks for that very tool goes with it. */
+static void unchoose(convo *c, const convo_tool *t)
+{
+    daruma_str choice = json_get(str_trim(c->body), S("tool_choice"));
+    daruma_str type = json_get(choice, S("type")), name = json_get(choice, S("name"));
+    if (json_is_object(choice) &&
+        (str_eq(type, json_get(t->raw, S("type"))) || (name.n && str_eq(name, json_get(t->raw, S("name"))))))
+        convo_patch_add(c, PATCH_DROP, S("tool_choice"), (daruma_str){0});
+}
+
 bool mend_strange_tools(convo *c, const daruma_failure *f, mend_report *rep)
 {
     size_t n = 0, at = 0;
     daruma_str list = json_get(str_trim(c->body), S("tools")), tool;
-    bool refused = f && (says(f->message, "expected tags") || says(f->message, "supported values") ||
-                         says(f->message, "supported types") || says(f->message, "not support"));
-    for (size_t i = 0; refused && i < c->ntools; i++)
-        n += is_strange(&c->tools[i], f->message);
+    daruma_str words = strange_words(f);
+    for (size_t i = 0; i < c->ntools; i++)
+        n += is_strange(&c->tools[i], words);
     if (!n || n == c->ntools || json_count(list) != c->ntools) /* with none left it is another request */
         return false;
     for (json_iter it = json_open(list); at < c->ntools && json_next(&it, NULL, &tool); at++) {
         daruma_buf path = buf_in(c->arena);
-        if (!is_strange(&c->tools[at], f->message))
+        if (!is_strange(&c->tools[at], words))
             continue;
+        unchoose(c, &c->tools[at]);
         BUF_LIT(&path, "tools.");
         buf_int(&path, (int64_t)at);
         c->full |= path.full;

@@ -130,8 +130,18 @@ static const struct row {
     // clang-format on
 };
 
+static bool has_any(daruma_str text, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_find(text, str_of(words[i])) != STR_NONE)
+            return true;
+    return false;
+}
+
 uint32_t wrong_of(const daruma_failure *f, daruma_arena *a)
 {
+    static const char *const first[] = {"beginning", "only one", "multiple system", "more than one", "single system"};
+    static const char *const lists[] = {"valid list", "list[", "valid array"}; /* that is taken, too */
     daruma_str said[] = {f->message, f->code, f->subject}; /* a type that is not known is named by its place alone */
     char *low = arena_take(a, f->message.n + f->code.n + f->subject.n + 3, 1);
     uint32_t bits = 0;
@@ -152,11 +162,27 @@ uint32_t wrong_of(const daruma_failure *f, daruma_arena *a)
         bits &= ~(uint32_t)(WRONG_THINKING | WRONG_UNTHOUGHT); /* they want more of it, not less */
     if (bits & WRONG_NINE)
         bits &= ~(uint32_t)WRONG_ID;
-    if (bits & WRONG_SYSTEM && str_find(text, S("beginning")) != STR_NONE)
+    if (bits & WRONG_SYSTEM && has_any(text, first, COUNT(first)))
         bits = (bits & ~(uint32_t)WRONG_SYSTEM) | WRONG_LATER;
+    if (bits & WRONG_TEXTS && has_any(text, lists, COUNT(lists)))
+        bits &= ~(uint32_t)WRONG_TEXTS;
     if (bits & WRONG_TRAILING)
         bits &= ~(uint32_t)(WRONG_LAST | WRONG_EMPTY);
     return bits;
+}
+
+uint32_t wrong_lasts(const daruma_failure *f, daruma_arena *a)
+{
+    static const char *const never[] = {"not support", "unsupported", "not allowed", "not permitted",
+                                        "not enabled", "not accept",  "invalid role"};
+    daruma_failure own = *f;
+    if (f->own.p)
+        own.message = f->own;
+    uint32_t bits = wrong_of(&own, a) & WRONG_ALWAYS;
+    bool as_such = false;
+    for (size_t i = 0; i < COUNT(never); i++)
+        as_such |= str_ifind(own.message, str_of(never[i])) != STR_NONE;
+    return as_such ? bits : bits & ~(uint32_t)WRONG_SYSTEM; /* which may have been said of what one of them says */
 }
 
 bool mend_messages_known(const daruma_failure *f, daruma_arena *a)

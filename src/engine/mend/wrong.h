@@ -48,6 +48,8 @@ typedef struct wrong_place {
 
 /* Of the words of a failure; 0 when they say nothing that is known. */
 uint32_t wrong_of(const daruma_failure *f, daruma_arena *a);
+/* Of WRONG_ALWAYS: what the provider's own words say of any request, and not of this one. */
+uint32_t wrong_lasts(const daruma_failure *f, daruma_arena *a);
 /* Where: "messages.3.content.0", "input[39].call_id", "contents[2].parts[1]", in the subject or the message. */
 wrong_place wrong_at(const convo *c, const daruma_failure *f);
 /* The n-th (from 0) word in quotes of a text; empty when there is none. */
