@@ -53,6 +53,7 @@ struct setup {
     key_state **keys; /* per provider, per key */
     route *routes;
     size_t nroutes;
+    bool shares;     /* some targets have weights, or the keys of some provider share load */
     uint64_t *sites; /* of each provider: the same for those at one host and port */
     drive_options options;
     client_rate *rates; /* of each of `clients` */
@@ -135,7 +136,8 @@ void exchange_on_clock(loop_timer *clock);
 void exchange_begin(gateway *g, call *c);
 void exchange_free_idle(gateway *g);
 uint64_t exchange_tenant(exchange *x);
-/* asker.share: of the client's conversation, or of this request where none is known (0). */
+/* asker.share: of the client's conversation, or of this request where none is known (0). It is the same in every daruma
+ * and after a restart; 0 where the configuration shares no load. */
 uint64_t exchange_share(const exchange *x, uint64_t conversation);
 
 /* ---- send.c: calls to providers ---- */

@@ -253,6 +253,27 @@ holds("on_content_filter: a target that refused is not asked again as the one in
 
 /* ---- weights ---- */
 
+holds("weight: after a restart that kept nothing every conversation goes where it went before, target and key", {
+  limit: 60000,
+  async run(pair) {
+    const d = dialects.openai, dealt = models({ name: "m-x", targets: [{ target: "own/one", weight: 1 }, { target: "own/two", weight: 1 }] });
+    const config = (c) => (dealt(c), (c.providers.find((p) => p.name === "own").spread = true));
+    pair.own.answer = (q, res) => wires.openai.answer(res, "seven eight");
+    const deal = async () => {
+      const went = [];
+      await pair.again(config);
+      for (let i = 0; i < 60; i++) {
+        await question(pair, d, { model: "m-x", text: `question ${i} of many`, headers: { authorization: `Bearer sk-client-${i % 3}` } });
+        went.push(`${modelOf(pair.own.seen.at(-1))} ${pair.own.seen.at(-1).headers.authorization}`);
+      }
+      return went;
+    };
+    const before = await deal();
+    assert.equal(new Set(before).size, 4, "not all targets and keys were asked");
+    assert.deepEqual(await deal(), before);
+  },
+});
+
 holds("weight: targets share conversations as they are weighed, each stays with its own, and others take over for a sick one", {
   limit: 60000,
   config: models({ name: "m-x", targets: ["own/three", { target: "own/one", weight: 3 }, { target: "own/two", weight: 1 }] }, { name: "w-*", targets: [{ target: "own/first-*", weight: 1 }, { target: "own-claude/second-*", weight: 1 }] }),
