@@ -163,9 +163,13 @@
 #define KEY_COMMAND_MS_MAX         15000  /* a key command; password managers may ask a daemon */
 #define ESCAPES_UNDONE_MAX         8      /* times that escapes of a path are undone; nobody escapes more than twice */
 #define REFUSED_TOLD_EVERY_MS      1000 /* events of requests refused at the door, for each reason: strangers send many */
-#define REFUSED_SHOWN_BYTES        200        /* of a name or path that is refused, in such an event */
-#define MODELS_MS_MAX              5000       /* for providers to list their models: a person waits for the menu */
-#define MODELS_LIST_BYTES_MAX      (4u << 20) /* of one provider's list; OpenRouter's has some 500 KiB */
+#define REFUSED_SHOWN_BYTES        200         /* of a name or path that is refused, in such an event */
+#define MODELS_MS_MAX              5000        /* for providers to list their models: a person waits for the menu */
+#define MODELS_LIST_BYTES_MAX      (4u << 20)  /* of one provider's list; OpenRouter's has some 500 KiB */
+#define MODELS_FRESH_MS            10000       /* a list is shown again: agents that start together all ask for it */
+#define MODELS_STALE_MS            600000      /* ... where its provider fails: nobody takes models away so fast */
+#define MODELS_KEPT_MAX            64          /* lists kept: CONFIG_PROVIDERS_MAX, or so many accounts of clients */
+#define MODELS_KEPT_BYTES_MAX      (16u << 20) /* of all of them: four of the largest */
 #define PASSING_NAMES_MAX          256 /* places in a body that name the model: Gemini takes 100 texts in one call */
 #define EVENT_SUBSCRIBERS_MAX      64  /* listeners on /daruma/events */
 #define METER_ROWS_MAX             256 /* models with a row of their own in /metrics; clients name them */

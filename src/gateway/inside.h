@@ -24,13 +24,14 @@
 #include <stddef.h>
 
 typedef struct exchange exchange;
-typedef struct key_state key_state; /* a secret: keep/keep.h */
-typedef struct key_run key_run;     /* one run of a key's command */
-typedef struct route route;         /* targets of a model: routes/routes.h */
-typedef struct passing passing;     /* the model of a request that only passes through */
-typedef struct event_log event_log; /* see/see.h */
-typedef struct meter meter;         /* see/meter.h */
-typedef struct state state;         /* keep/keep.h */
+typedef struct key_state key_state;     /* a secret: keep/keep.h */
+typedef struct key_run key_run;         /* one run of a key's command */
+typedef struct route route;             /* targets of a model: routes/routes.h */
+typedef struct passing passing;         /* the model of a request that only passes through */
+typedef struct models_kept models_kept; /* lists of models: routes/routes.h */
+typedef struct event_log event_log;     /* see/see.h */
+typedef struct meter meter;             /* see/meter.h */
+typedef struct state state;             /* keep/keep.h */
 typedef struct replicas replicas;
 typedef struct job job; /* work on a large request, away from the loop */
 typedef struct jobs jobs;
@@ -58,6 +59,8 @@ struct setup {
     drive_options options;
     client_rate *rates; /* of each of `clients` */
     tls_context *shown; /* to clients; NULL: no TLS is spoken to them */
+    models_kept *lists; /* that providers gave; NULL: none yet */
+    struct leg *asking; /* for lists now, each for another one; linked by next_asking */
 };
 
 /* Reads the configuration of g->options. `running`: the one in force, NULL at the start; *waits as config_load() has
