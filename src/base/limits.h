@@ -539,11 +539,12 @@
 #define STORE_SILENT_MS     5000 /* without an answer: it is lost. Also how often it is asked whether it is there */
 #define STORE_PAUSE_MS_MIN  500  /* between two tries to reach it; doubles */
 #define STORE_PAUSE_MS_MAX  30000
-#define STORE_UNDER_WAY_MAX 64           /* questions that it has yet to answer: beyond them nothing is asked */
-#define STORE_KEPT_S        604800       /* a value that nobody renewed for a week is of no use */
-#define REPLICA_HEALTH_MS   10           /* what is sick is told so soon after something was sent or failed */
-#define REPLICA_ALL_MS      1000         /* and whatever else is known: it is more, and costs time to gather */
-#define REPLICA_ALL_SHARE   20           /* of the loop's time at most one in so many */
+#define STORE_SLIPS_MAX     2      /* times that it is lost soon after it was there, until that is no news any more */
+#define STORE_UNDER_WAY_MAX 64     /* questions that it has yet to answer: beyond them nothing is asked */
+#define STORE_KEPT_S        604800 /* a value that nobody renewed for a week is of no use */
+#define REPLICA_HEALTH_MS   10     /* what is sick is told so soon after something was sent or failed */
+#define REPLICA_ALL_MS      1000   /* and whatever else is known: it is more, and costs time to gather */
+#define REPLICA_ALL_SHARE   20     /* of the loop's time at most one in so many */
 #define REPLICA_PIECE_BYTES (256u << 10) /* of lines that are said at once */
 #define REPLICA_SLACK_MS    1000         /* by which a time that came through the store may be off */
 

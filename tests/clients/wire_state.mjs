@@ -189,19 +189,22 @@ holds("state: a folder that is not there, or no folder, is refused at the start 
 
 /* ---- a disk that is slow, memory that is gone ---- */
 
-// A daruma of the scenario's own, with a state folder, where fsync() takes `ms`. Returns what a pair is to question(), and more.
-async function apart(pair, { ms = 0, env = {}, change = () => {} } = {}) {
-  const at = (name) => join(pair.dir, name), port = await freePort(), slow = at("slow.so");
-  rmSync(folder(pair), { recursive: true, force: true });
-  mkdirSync(folder(pair));
-  if (ms) execFileSync("gcc", ["-shared", "-fPIC", "-x", "c", "-o", slow, "-"], { input: `#include <unistd.h>\nint fsync(int fd) { (void)fd; usleep(${ms * 1000}); return 0; }\n` });
-  const c = { listen: `127.0.0.1:${port}`, providers: [{ name: "own", dialect: "openai", url: `http://127.0.0.1:${pair.own.port}/v1`, keys: ["sk-one", "sk-two"].map((value) => ({ value, account: value })) }], models: [{ name: "m-own", targets: ["own/m-own"] }], state: folder(pair), events: { file: at("apart.jsonl") } };
+const slowly = (ms) => `#include <unistd.h>\nint fsync(int fd) { (void)fd; usleep(${ms * 1000}); return 0; }\n`;
+// A daruma of the scenario's own, with a state folder; the functions of `shim`, in C, stand before those of libc. `prepare` is done with the
+// folder before it starts. Returns what a pair is to question(), and more.
+export async function apart(pair, { name = "apart", shim, env = {}, change = () => {}, prepare = () => {} } = {}) {
+  const at = (end) => join(pair.dir, `${name}.${end}`), port = await freePort(), state = name === "apart" ? folder(pair) : at("state");
+  rmSync(state, { recursive: true, force: true });
+  mkdirSync(state);
+  prepare(state);
+  if (shim) execFileSync("gcc", ["-shared", "-fPIC", "-x", "c", "-o", at("so"), "-"], { input: shim });
+  const c = { listen: `127.0.0.1:${port}`, providers: [{ name: "own", dialect: "openai", url: `http://127.0.0.1:${pair.own.port}/v1`, keys: ["sk-one", "sk-two"].map((value) => ({ value, account: value })) }], models: [{ name: "m-own", targets: ["own/m-own"] }], state, events: { file: at("jsonl") } };
   change(c);
-  writeFileSync(at("apart.jsonl"), "");
-  writeFileSync(at("apart.yaml"), JSON.stringify(c));
+  writeFileSync(at("jsonl"), "");
+  writeFileSync(at("yaml"), JSON.stringify(c));
   const asan = `${process.env.ASAN_OPTIONS ?? "quarantine_size_mb=4"}:verify_asan_link_order=0`;
-  const child = spawn(daruma, ["serve", "--config", at("apart.yaml"), "--quiet"], { stdio: "ignore", env: { ...process.env, ...env, ...(ms && { LD_PRELOAD: slow, ASAN_OPTIONS: asan }) } });
-  const one = { port, heard: pair.heard, own: pair.own, child, gone: new Promise((yes) => child.once("exit", (code, signal) => yes(code ?? signal))), events: () => readFileSync(at("apart.jsonl"), "utf8").trim().split("\n").filter(Boolean).map((l) => JSON.parse(l).event) };
+  const child = spawn(daruma, ["serve", "--config", at("yaml"), "--quiet"], { stdio: "ignore", env: { ...process.env, ...env, ...(shim && { LD_PRELOAD: at("so"), ASAN_OPTIONS: asan }) } });
+  const one = { port, state, heard: pair.heard, own: pair.own, child, gone: new Promise((yes) => child.once("exit", (code, signal) => yes(code ?? signal))), events: () => readFileSync(at("jsonl"), "utf8").trim().split("\n").filter(Boolean).map((l) => JSON.parse(l).event) };
   await until("it is up", async () => (await fetch(`http://127.0.0.1:${port}/health`).catch(() => ({}))).ok, 10000);
   return one;
 }
@@ -211,7 +214,7 @@ holds("state: a disk that hangs holds no thread that others need", {
   async run(pair) {
     const began = Date.now(), found = await lookup(hostname()).catch(() => null);
     if (!found || Date.now() - began > 2000) return console.log("# not looked at: this machine's own name takes long to be found");
-    const one = await apart(pair, { ms: 8000, env: { UV_THREADPOOL_SIZE: "1" }, change: (c) => (c.providers.push({ name: "named", dialect: "openai", url: `http://${hostname()}:9/v1`, keys: ["sk-one"] }), c.models.push({ name: "m-named", targets: ["named/x"] }), (c.recovery = { max_attempts: 1, patience: "none" })) });
+    const one = await apart(pair, { shim: slowly(8000), env: { UV_THREADPOOL_SIZE: "1" }, change: (c) => (c.providers.push({ name: "named", dialect: "openai", url: `http://${hostname()}:9/v1`, keys: ["sk-one"] }), c.models.push({ name: "m-named", targets: ["named/x"] }), (c.recovery = { max_attempts: 1, patience: "none" })) });
     try {
       empty(pair);
       assert.equal((await ask(one, "one")).said, "seven eight");
@@ -228,7 +231,7 @@ holds("state: a disk that hangs holds no thread that others need", {
 
 holds("state: a stop waits for the write under way, and what became known since is in the file", {
   async run(pair) {
-    const one = await apart(pair, { ms: 1500 });
+    const one = await apart(pair, { shim: slowly(1500) });
     try {
       let first = true;
       pair.own.answer = (q, res) => {
