@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { dialects, question, until } from "./net.mjs";
 import { daruma, freePort, sleep } from "./pair.mjs";
 import { holds } from "./wire.mjs";
-import { json, wires } from "./wires.mjs";
+import { json, refuses, wires } from "./wires.mjs";
 
 const d = dialects.openai;
 const folder = (pair) => join(pair.dir, "state"), file = (pair) => join(folder(pair), "state.jsonl");
@@ -21,23 +21,13 @@ async function begin(pair) {
   await pair.again(kept(pair));
 }
 
-// The first key is out of credit, and a parameter is never taken.
-const empty = (pair) => {
-  let first = null;
-  pair.own.answer = (q, res) => {
-    first ??= keyOf(q);
-    if (keyOf(q) === first) return json(res, 429, { error: { message: "You exceeded your current quota, please check your plan and billing details.", type: "insufficient_quota", code: "insufficient_quota" } });
-    if ("logit_bias" in JSON.parse(q.body)) return json(res, 400, { error: { message: "Unsupported parameter: 'logit_bias' is not supported with this model.", type: "invalid_request_error", param: "logit_bias", code: "unsupported_parameter" } });
-    wires.openai.answer(res, "seven eight");
-  };
-};
 const ask = (pair, text) => question(pair, d, { model: d.own, text, more: { logit_bias: { 1: 1 } } });
 
 for (const how of ["SIGTERM", "SIGKILL"])
   holds(`state: behind ${how} nobody is asked again who had refused`, {
     async run(pair) {
       await begin(pair);
-      empty(pair);
+      refuses(pair);
       assert.equal((await ask(pair, "one")).said, "seven eight");
       assert.equal(pair.own.seen.length, 3);
       await sleep(how === "SIGKILL" ? 500 : 0);
@@ -114,7 +104,7 @@ holds("state: conversations keep their keys behind a restart, and what a client'
 holds("state: a second daruma on the same folder reads it, says so, and writes nothing", {
   async run(pair) {
     await begin(pair);
-    empty(pair);
+    refuses(pair);
     await ask(pair, "one");
     await until("it is written", () => existsSync(file(pair)));
     await sleep(300);
@@ -152,7 +142,7 @@ holds("state: a file that is none of daruma's is kept aside, told once, and noth
 holds("state: a folder that goes delays nobody, is told once, and is written again when it is back", {
   async run(pair) {
     await begin(pair);
-    empty(pair);
+    refuses(pair);
     rmSync(folder(pair), { recursive: true });
     for (const text of ["one", "two", "three"]) {
       const began = Date.now();
@@ -216,7 +206,7 @@ holds("state: a disk that hangs holds no thread that others need", {
     if (!found || Date.now() - began > 2000) return console.log("# not looked at: this machine's own name takes long to be found");
     const one = await apart(pair, { shim: slowly(8000), env: { UV_THREADPOOL_SIZE: "1" }, change: (c) => (c.providers.push({ name: "named", dialect: "openai", url: `http://${hostname()}:9/v1`, keys: ["sk-one"] }), c.models.push({ name: "m-named", targets: ["named/x"] }), (c.recovery = { max_attempts: 1, patience: "none" })) });
     try {
-      empty(pair);
+      refuses(pair);
       assert.equal((await ask(one, "one")).said, "seven eight");
       await until("it is being written", () => under(pair));
       const r = await question(one, d, { model: "m-named" });
@@ -261,7 +251,7 @@ holds("state: what could not be kept for want of memory is kept when there is so
     try {
       pair.own.answer = (q, res) => wires.openai.answer(res, "seven eight");
       for (let i = 0; i < 30; i++) await question(one, d, { model: d.own }); // what requests need is at hand then
-      empty(pair);
+      refuses(pair);
       const has = Number(/VmSize:\s+(\d+) kB/.exec(readFileSync(`/proc/${one.child.pid}/status`, "utf8"))[1]);
       limit((has + 7000) * 1024); // enough for a request, and for no stack of a thread
       assert.equal((await ask(one, "one")).said, "seven eight");
