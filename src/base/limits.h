@@ -163,9 +163,13 @@
 #define KEY_COMMAND_MS_MAX         15000  /* a key command; password managers may ask a daemon */
 #define ESCAPES_UNDONE_MAX         8      /* times that escapes of a path are undone; nobody escapes more than twice */
 #define REFUSED_TOLD_EVERY_MS      1000 /* events of requests refused at the door, for each reason: strangers send many */
-#define REFUSED_SHOWN_BYTES        200        /* of a name or path that is refused, in such an event */
-#define MODELS_MS_MAX              5000       /* for providers to list their models: a person waits for the menu */
-#define MODELS_LIST_BYTES_MAX      (4u << 20) /* of one provider's list; OpenRouter's has some 500 KiB */
+#define REFUSED_SHOWN_BYTES        200         /* of a name or path that is refused, in such an event */
+#define MODELS_MS_MAX              5000        /* for providers to list their models: a person waits for the menu */
+#define MODELS_LIST_BYTES_MAX      (4u << 20)  /* of one provider's list; OpenRouter's has some 500 KiB */
+#define MODELS_FRESH_MS            10000       /* a list is shown again: agents that start together all ask for it */
+#define MODELS_STALE_MS            600000      /* ... where its provider fails: nobody takes models away so fast */
+#define MODELS_KEPT_MAX            64          /* lists kept: CONFIG_PROVIDERS_MAX, or so many accounts of clients */
+#define MODELS_KEPT_BYTES_MAX      (16u << 20) /* of all of them: four of the largest */
 #define PASSING_NAMES_MAX          256 /* places in a body that name the model: Gemini takes 100 texts in one call */
 #define EVENT_SUBSCRIBERS_MAX      64  /* listeners on /daruma/events */
 #define METER_ROWS_MAX             256 /* models with a row of their own in /metrics; clients name them */
@@ -538,11 +542,12 @@
 #define STORE_SILENT_MS     5000 /* without an answer: it is lost. Also how often it is asked whether it is there */
 #define STORE_PAUSE_MS_MIN  500  /* between two tries to reach it; doubles */
 #define STORE_PAUSE_MS_MAX  30000
-#define STORE_UNDER_WAY_MAX 64           /* questions that it has yet to answer: beyond them nothing is asked */
-#define STORE_KEPT_S        604800       /* a value that nobody renewed for a week is of no use */
-#define REPLICA_HEALTH_MS   10           /* what is sick is told so soon after something was sent or failed */
-#define REPLICA_ALL_MS      1000         /* and whatever else is known: it is more, and costs time to gather */
-#define REPLICA_ALL_SHARE   20           /* of the loop's time at most one in so many */
+#define STORE_SLIPS_MAX     2      /* times that it is lost soon after it was there, until that is no news any more */
+#define STORE_UNDER_WAY_MAX 64     /* questions that it has yet to answer: beyond them nothing is asked */
+#define STORE_KEPT_S        604800 /* a value that nobody renewed for a week is of no use */
+#define REPLICA_HEALTH_MS   10     /* what is sick is told so soon after something was sent or failed */
+#define REPLICA_ALL_MS      1000   /* and whatever else is known: it is more, and costs time to gather */
+#define REPLICA_ALL_SHARE   20     /* of the loop's time at most one in so many */
 #define REPLICA_PIECE_BYTES (256u << 10) /* of lines that are said at once */
 #define REPLICA_SLACK_MS    1000         /* by which a time that came through the store may be off */
 

@@ -280,7 +280,12 @@ static daruma_watch_mode watch_of(const config *c, daruma_str model)
 uint64_t exchange_share(const exchange *x, uint64_t conversation)
 {
     daruma_str body = x->c->body;
-    return conversation ? conversation ^ x->credential : XXH3_64bits_withSeed(body.p, body.n, x->credential);
+    daruma_buf shown = buf_in(x->c->arena);
+    if (!x->s->shares)
+        return 0;
+    head_credentials(&x->c->head, &shown); /* x->credential is another one after a restart */
+    uint64_t client = XXH3_64bits(shown.p, shown.n);
+    return conversation ? conversation ^ client : XXH3_64bits_withSeed(body.p, body.n, client);
 }
 
 static const daruma_target *on_targets(void *user, daruma_str model, uint64_t conversation, size_t *n,

@@ -5,11 +5,12 @@
 #include "gateway/see/trace.h"
 #include <xxhash.h>
 
-/* Fields of the client that a provider never sees as they came. */
+/* Fields of the client that a provider never sees as they came. The last two name another path, and some servers
+ * answer for that one. */
 static bool is_ours(daruma_str name)
 {
     return str_ieq(name, S("host")) || str_ieq(name, S("content-length")) || str_ieq(name, S("accept-encoding")) ||
-           str_istarts(name, S("x-daruma-"));
+           str_istarts(name, S("x-daruma-")) || str_ieq(name, S("x-original-url")) || str_ieq(name, S("x-rewrite-url"));
 }
 
 /* Where any client puts its credentials. */

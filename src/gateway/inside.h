@@ -24,13 +24,14 @@
 #include <stddef.h>
 
 typedef struct exchange exchange;
-typedef struct key_state key_state; /* a secret: keep/keep.h */
-typedef struct key_run key_run;     /* one run of a key's command */
-typedef struct route route;         /* targets of a model: routes/routes.h */
-typedef struct passing passing;     /* the model of a request that only passes through */
-typedef struct event_log event_log; /* see/see.h */
-typedef struct meter meter;         /* see/meter.h */
-typedef struct state state;         /* keep/keep.h */
+typedef struct key_state key_state;     /* a secret: keep/keep.h */
+typedef struct key_run key_run;         /* one run of a key's command */
+typedef struct route route;             /* targets of a model: routes/routes.h */
+typedef struct passing passing;         /* the model of a request that only passes through */
+typedef struct models_kept models_kept; /* lists of models: routes/routes.h */
+typedef struct event_log event_log;     /* see/see.h */
+typedef struct meter meter;             /* see/meter.h */
+typedef struct state state;             /* keep/keep.h */
 typedef struct replicas replicas;
 typedef struct job job; /* work on a large request, away from the loop */
 typedef struct jobs jobs;
@@ -53,10 +54,13 @@ struct setup {
     key_state **keys; /* per provider, per key */
     route *routes;
     size_t nroutes;
+    bool shares;     /* some targets have weights, or the keys of some provider share load */
     uint64_t *sites; /* of each provider: the same for those at one host and port */
     drive_options options;
     client_rate *rates; /* of each of `clients` */
     tls_context *shown; /* to clients; NULL: no TLS is spoken to them */
+    models_kept *lists; /* that providers gave; NULL: none yet */
+    struct leg *asking; /* for lists now, each for another one; linked by next_asking */
 };
 
 /* Reads the configuration of g->options. `running`: the one in force, NULL at the start; *waits as config_load() has
@@ -137,7 +141,8 @@ void exchange_on_clock(loop_timer *clock);
 void exchange_begin(gateway *g, call *c);
 void exchange_free_idle(gateway *g);
 uint64_t exchange_tenant(exchange *x);
-/* asker.share: of the client's conversation, or of this request where none is known (0). */
+/* asker.share: of the client's conversation, or of this request where none is known (0). It is the same in every daruma
+ * and after a restart; 0 where the configuration shares no load. */
 uint64_t exchange_share(const exchange *x, uint64_t conversation);
 
 /* ---- send.c: calls to providers ---- */

@@ -124,6 +124,7 @@ void setup_drop(setup *s)
     if (s->up)
         upstream_close(s->up);
     tls_context_free(s->shown);
+    models_kept_free(s->lists);
     sys_arena_done(&s->arena);
     free(s);
 }

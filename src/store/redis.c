@@ -25,7 +25,9 @@ struct store {
     uint32_t under_way; /* questions without an answer */
     uint32_t answers;   /* so many came; as it was at the last look: */
     uint32_t answers_seen;
-    uint32_t tries;     /* since it was ready */
+    uint32_t tries;     /* since it was steady */
+    uint32_t stayed;    /* looks that found it ready since it is: from the second one on it is steady */
+    uint32_t slips;     /* times that it was lost before it was steady */
     uint32_t addresses; /* that its name had when it was looked up last */
     uint8_t holds;      /* who still needs this struct: the timer, and a lookup */
     bool sets;          /* a value is on its way */
@@ -149,20 +151,28 @@ static uint64_t pause_ms(const store *s)
     return ms < STORE_PAUSE_MS_MAX ? ms : STORE_PAUSE_MS_MAX;
 }
 
+/* True if it comes and goes: neither is news until it stays. */
+static bool slips(const store *s)
+{
+    return s->slips >= STORE_SLIPS_MAX;
+}
+
 /* Told when it was there, or when each of its addresses was tried. */
 static void lose(store *s, const char *why)
 {
-    bool tell = !s->is_lost && (is_ready(s) || s->tries + 1 >= s->addresses);
+    bool was = is_ready(s), tell = !s->is_lost && (was || s->tries + 1 >= s->addresses);
     if (s->closed)
         return;
+    s->slips += was && s->stayed < 2 && !slips(s);
+    s->stayed = 0;
     if (why != s->why)
         snprintf(s->why, sizeof s->why, "%s", why);
     let_go(s);
     arm(s, pause_ms(s));
     s->tries++;
     s->is_lost |= tell;
-    if (tell)
-        s->ops->lost(s->user, s->why);
+    if (was || tell)
+        s->ops->lost(s->user, s->why, tell);
 }
 
 /* ---- answers ---- */
@@ -223,9 +233,22 @@ static void perhaps_ready(store *s, bool was)
 {
     if (was || !is_ready(s))
         return;
+    if (!slips(s))
+        s->is_lost = s->is_refused = false;
+    s->ops->ready(s->user, !slips(s));
+}
+
+/* A look found that it still answers. */
+static void stays(store *s)
+{
+    if (++s->stayed != 2)
+        return;
+    bool news = slips(s);
+    s->tries = s->slips = 0;
+    if (!news)
+        return;
     s->is_lost = s->is_refused = false;
-    s->tries = 0;
-    s->ops->ready(s->user);
+    s->ops->ready(s->user, true);
 }
 
 static void on_pong(redisAsyncContext *c, void *reply, void *user)
@@ -268,8 +291,10 @@ static void on_value(redisAsyncContext *c, void *reply, void *user)
     question q = *(question *)user;
     const redisReply *r = reply;
     free(user);
-    if (fine(q.s, c, r))
-        q.got(q.s->user, r->type == REDIS_REPLY_STRING ? (daruma_str){r->str, r->len} : (daruma_str){0});
+    if (!c->data || !r)
+        return;
+    on_done(c, reply, q.s); /* somebody else may keep a list there */
+    q.got(q.s->user, r->type == REDIS_REPLY_STRING ? (daruma_str){r->str, r->len} : (daruma_str){0});
 }
 
 /* ---- reaching it ---- */
@@ -397,6 +422,7 @@ static void on_timer(uv_timer_t *t)
     s->answers_seen = s->answers;
     s->under_way++;
     redisAsyncCommand(s->asks, on_pong, s, "PING");
+    stays(s);
     arm(s, STORE_SILENT_MS);
 }
 

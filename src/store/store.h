@@ -20,8 +20,11 @@ typedef struct store_place {
 } store_place;
 
 typedef struct store_ops {
-    void (*ready)(void *user);                    /* from here on it answers: at first, and when it is back */
-    void (*lost)(void *user, const char *why);    /* it cannot be reached, or no longer; said once until it is ready */
+    /* From here on it answers: at first, and when it is back. Where it comes and goes `news` is false until it stays;
+     * then it is said again. */
+    void (*ready)(void *user, bool news);
+    /* It cannot be reached, or no longer; said once until it is ready. `news`: as above. */
+    void (*lost)(void *user, const char *why, bool news);
     void (*refused)(void *user, const char *why); /* it is there and takes something not; said once until it is ready */
     void (*heard)(void *user, daruma_str text);   /* somebody said it, perhaps we ourselves; borrowed */
 } store_ops;

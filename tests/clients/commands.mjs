@@ -70,6 +70,19 @@ holds("a misspelt option or command is answered with the nearest one, and the co
   assert.match(run(["policy", "--profile", "swarm/code"]).out, /profile `swarm`/);
 });
 
+holds("a scenario that is not there is an error of run.mjs, which names those near it", async () => {
+  for (const args of [["lock: 50 wrong tokns"], ["openai: 50 wrong tokens get", "lock: 50 wrong tokns"]]) {
+    const child = spawn(process.execPath, [fileURLToPath(new URL("run.mjs", import.meta.url)), ...args], { stdio: ["ignore", "pipe", "pipe"] });
+    let err = "", out = "";
+    child.stderr.on("data", (b) => (err += b));
+    child.stdout.on("data", (b) => (out += b));
+    const [code] = await once(child, "close");
+    assert.equal(code, 2, out);
+    assert.match(err, /no scenario is called "lock: 50 wrong tokns"; near it: .*lock: openai: 50 wrong tokens/);
+    assert.doesNotMatch(out, /^(ok|not ok|1\.\.)/m, "scenarios ran");
+  }
+});
+
 holds("what nobody asked for is refused, not ignored", async () => {
   for (const args of [["version", "x"], ["demo", "x"], ["serve", "--quiet=yes"], ["serve", "--config="], ["serve", "--listen"], ["serve", "a", "b"], ["check"], ["check", "a", "b"],
     ["check", "--options", "x"], ["chaos", "a", "b"], ["chaos", "--times", "2"], ["chaos", "--for", "5"], ["chaos", "--fault"], ["chaos", "--listen", "nosuch:1"],

@@ -4,8 +4,9 @@
 //   SDK --> daruma serve --> daruma chaos
 //
 // DARUMA=path/to/daruma run.mjs [--bytes] [name...] runs with --bytes the scenarios that meet every limit on bytes (bytes_kit.mjs)
-// instead, with --turns those that measure how long the loop is at work (turns.mjs), one at a time; with names only scenarios whose name contains one of the words. --effects=10000 breaks so many streams of hosted tools
-// in place of some hundreds (effects.mjs).
+// instead, with --turns those that measure how long the loop is at work (turns.mjs), one at a time; with names only
+// scenarios whose name contains one of the words, and it is an error that none contains one of them.
+// --effects=10000 breaks so many streams of hosted tools in place of some hundreds (effects.mjs).
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +17,7 @@ const soak = process.argv.findIndex((a) => a.startsWith("--effects="));
 if (soak > 0) process.env.EFFECTS = process.argv.splice(soak, 1)[0].slice("--effects=".length);
 const { scenarios } = await import("./scenarios.mjs");
 const { wire } = await import("./wire.mjs");
-for (const part of ["streams", "pass", "door", "lock", "metrics", "see", "trace", "report", "life", "chain", "harm", "routes", "models", "passing", "pace", "state", "replicas", "page"]) await import(`./wire_${part}.mjs`);
+for (const part of ["streams", "pass", "door", "lock", "tricks", "metrics", "see", "trace", "report", "life", "chain", "harm", "routes", "models", "passing", "pace", "state", "store", "replicas", "page"]) await import(`./wire_${part}.mjs`);
 await import("./frameworks.mjs");
 await import("./gemini.mjs");
 await import("./heal.mjs");
@@ -50,11 +51,21 @@ if (process.argv[2] === "--bytes") {
 }
 const { sleep, startPair } = await import("./pair.mjs");
 
+// The names that have most of the word's groups of three letters.
+function nearest(word, names) {
+  const threes = (s) => Array.from({ length: Math.max(s.length - 2, 0) }, (_, i) => s.slice(i, i + 3).toLowerCase()), of = threes(word);
+  const close = (name) => of.filter((t) => name.toLowerCase().includes(t)).length;
+  return names.map((n) => [close(n), n]).sort(([a, x], [b, y]) => b - a || x.length - y.length).slice(0, 5).map(([, n]) => n);
+}
+
 const PAIRS = process.argv[2] === "--turns" ? 1 : 3; // scenarios wait more than they compute, but for those
 const LATE_MAX = 8; // so many may be run again alone; when more fail it is not for want of time
 const wanted = process.argv.slice(apart.length ? 3 : 2);
 const all = apart.length ? apart : [...wire, ...scenarios]; // the longest first
 const chosen = all.filter((s) => !wanted.length || wanted.some((w) => s.name.includes(w)));
+const unknown = wanted.filter((w) => !all.some((s) => s.name.includes(w)));
+for (const w of unknown) console.error(`no scenario is called "${w}"; near it: ${nearest(w, all.map((s) => s.name)).map((n) => JSON.stringify(n)).join(", ")}`);
+if (unknown.length) process.exit(2);
 const dir = mkdtempSync(join(tmpdir(), "daruma-clients-"));
 const queue = chosen.filter((s) => !s.alone), alone = chosen.filter((s) => s.alone); // what is timed is not run beside others
 const late = [];

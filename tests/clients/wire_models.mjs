@@ -159,7 +159,7 @@ holds("models: clients of a dialect that no provider speaks read the list in the
       const r = await get(pair, kinds[name]);
       assert.deepEqual([r.status, kinds[name].names(r.json), r.headers["x-daruma-outcome"]], [200, ["m-1", "m-2"], "ok"], r.text);
     }
-    assert.deepEqual(pair.own.seen.map((q) => q.url), ["/a/v1/models", "/a/v1/models"]);
+    assert.deepEqual(pair.own.seen.map((q) => q.url), ["/a/v1/models"], "the same list was asked for twice");
     await pair.again((c) => (two(c), (c.models = []), (c.providers = c.providers.filter((p) => p.name === "anthropic-a"))));
     lists(pair, kinds.anthropic, ["m-1", "m-2"], []);
     assert.deepEqual(kinds.openai.names((await get(pair, kinds.openai)).json), ["m-1", "m-2"]);
@@ -193,6 +193,92 @@ holds("models: pages are those that were asked for, and together they are the li
       token = `&pageToken=${encodeURIComponent(r.nextPageToken)}`;
     } while (r.nextPageToken);
     assert.deepEqual(got, all);
+  },
+});
+
+each((name, k) =>
+  holds(`models ${name}: clients that ask together make one call of each provider, and so do those that come soon after`, {
+    config: two,
+    limit: 60000,
+    async run(pair) {
+      pair.own.answer = (q, res) => setTimeout(() => send(res, 200, k.list(of(q) === "a" ? ["m-1"] : ["m-3"])), 200);
+      const many = (n, more) => Promise.all(Array.from({ length: n }, (_, i) => get(pair, k, k.path, { "user-agent": `agent/${i}`, "x-request-id": `r-${i}`, ...more })));
+      for (const list of [await many(40), await many(10)])
+        for (const r of list) assert.deepEqual([r.status, k.names(r.json), r.headers["x-daruma-outcome"]], [200, ["best", "shared", "m-1", "m-3"], "ok"], r.text);
+      assert.equal(pair.own.seen.length, 2, "50 clients within a second");
+      await many(5, { "cache-control": "no-cache" });
+      assert.equal(pair.own.seen.length, 4, "who wants it anew gets it anew");
+      if (name !== "openai") return;
+      await sleep(10100); // MODELS_FRESH_MS
+      pair.own.answer = (q, res) => send(res, 200, k.list(["m-9"]));
+      assert.deepEqual(k.names((await get(pair, k)).json), ["best", "shared", "m-9"]);
+    },
+  }),
+);
+
+each((name, k) =>
+  holds(`models ${name}: a provider that fails is shown with what it listed last, and said to be so; one that refuses its key is not`, {
+    config: two,
+    limit: 60000,
+    async run(pair) {
+      const anew = { "cache-control": "no-cache" };
+      lists(pair, k, ["m-1"], ["m-3"]);
+      await get(pair, k);
+      const bad = { "(HTTP 503)": (res) => send(res, 503, { error: {} }), "(HTTP 429)": (res) => send(res, 429, { error: {} }), "(it sent no list)": (res) => send(res, 200, "<html>"), "(the connection": (res) => res.socket.resetAndDestroy() };
+      for (const [why, fails] of Object.entries(bad)) {
+        pair.own.answer = (q, res) => (of(q) === "a" ? fails(res) : send(res, 200, k.list(["m-4"])));
+        const r = await get(pair, k, k.path, anew);
+        assert.deepEqual([r.status, k.names(r.json), r.headers["x-daruma-outcome"], r.headers["x-daruma-stale"], r.headers["x-daruma-left-out"]], [200, ["best", "shared", "m-1", "m-4"], "degraded", `${name}-a`, undefined], `${why}: ${r.text}`);
+        const told = pair.events().findLast((e) => e.event === "models_stale");
+        assert.ok(told.reason.startsWith(`${name}-a ${why}`) && told.reason.endsWith(", its list of 0 s ago"), told.reason);
+      }
+      for (const status of [401, 403, 404]) {
+        pair.own.answer = (q, res) => (of(q) === "a" ? send(res, status, { error: {} }) : send(res, 200, k.list(["m-4"])));
+        const r = await get(pair, k, k.path, anew);
+        assert.deepEqual([k.names(r.json), r.headers["x-daruma-stale"], r.headers["x-daruma-left-out"]], [["best", "shared", "m-4"], undefined, `${name}-a`], r.text);
+      }
+    },
+  }),
+);
+
+holds("models: each account has its own list, and three hundred accounts take no more room than some", {
+  config: (c) => (two(c), (c.models = [{ name: "mine", targets: ["openai-a/x"] }]), (c.providers = [c.providers[0]]), delete c.providers[0].keys),
+  limit: 60000,
+  async run(pair) {
+    const k = kinds.openai, key = (q) => q.headers.authorization.slice(-3), as = (n, more) => get(pair, k, k.path, { authorization: `Bearer sk-client-${String(n).padStart(3, "0")}`, ...more });
+    pair.own.answer = (q, res) => send(res, 200, k.list([`m-${key(q)}${q.headers["openai-organization"] ?? ""}`]));
+    for (const n of [1, 2, 1, 2]) assert.deepEqual(k.names((await as(n)).json), ["mine", `m-00${n}`]);
+    assert.equal(pair.own.seen.length, 2);
+    assert.deepEqual(k.names((await as(1, { "openai-organization": "x" })).json), ["mine", "m-001x"]);
+    for (let n = 100; n < 400; n += 20) await Promise.all(Array.from({ length: 20 }, (_, i) => as(n + i)));
+    const before = pair.own.seen.length;
+    assert.deepEqual([k.names((await as(1)).json), k.names((await as(399)).json)], [["mine", "m-001"], ["mine", "m-399"]]);
+    assert.equal(pair.own.seen.length, before + 1, "the oldest is asked for again, and the newest is not");
+  },
+});
+
+holds("models: whoever asked first may leave, and those who wait with him get their list", {
+  config: two,
+  async run(pair) {
+    const k = kinds.openai;
+    pair.own.answer = (q, res) => setTimeout(() => send(res, 200, k.list([`m-${of(q)}`])), 300);
+    let first;
+    const gone = ask(pair, k.path, { headers: k.headers, onStart: (req) => (first = req) }).catch(() => null);
+    await until("the first asks", () => pair.own.seen.length === 2);
+    let second;
+    const also = ask(pair, k.path, { headers: k.headers, onStart: (req) => (second = req) }).catch(() => null);
+    const rest = Array.from({ length: 5 }, () => get(pair, k));
+    await sleep(100);
+    second.destroy(); // one who only waits
+    first.destroy();
+    for (const r of await Promise.all(rest)) assert.deepEqual([r.status, k.names(r.json)], [200, ["best", "shared", "m-a", "m-b"]], r.text);
+    await gone, await also;
+    assert.equal(pair.own.seen.length, 4);
+    await until("no call is left", async () => (await pair.status()).active === 0);
+    // All of them leave.
+    const leave = Array.from({ length: 5 }, () => ask(pair, k.path, { headers: { ...k.headers, "cache-control": "no-cache" }, onStart: (req) => setTimeout(() => req.destroy(), 100) }).catch(() => null));
+    await Promise.all(leave);
+    assert.equal((await get(pair, k, k.path, { "cache-control": "no-cache" })).status, 200);
   },
 });
 

@@ -89,7 +89,7 @@ const contrast = (page) =>
 for (const [size, scheme] of [[wide, "light"], [narrow, "dark"]])
   seen(`in a browser of ${size.width} px, ${scheme}, it says why a request was answered late, step by step, opened by keyboard`, {
     chaos: fault('{ times: 1, kind: quota, model: m-main }', '{ times: 1, kind: server_error, delay: 600ms, model: m-main }', '{ times: 1, kind: reset, model: m-main }'),
-    config: (c) => ((c.recovery.kinds.server_error.delay = "400ms"), (c.recovery.kinds.server_error.max_delay = "400ms"), (c.prices = [{ model: "*", input: 3, output: 15 }]), (c.models.length = 1)),
+    config: (c) => ((c.recovery.kinds.server_error.delay = "400ms"), (c.recovery.kinds.server_error.max_delay = "400ms"), (c.timeouts.first_byte = c.timeouts.idle = "10s"), (c.timeouts.total = "30s"), (c.prices = [{ model: "*", input: 3, output: 15 }]), (c.models.length = 1)),
   }, (pair) =>
     open(pair, { size, scheme }, async (page) => {
       await live(page);
@@ -104,14 +104,19 @@ for (const [size, scheme] of [[wide, "light"], [narrow, "dark"]])
       for (const words of [/in 3 calls that failed/, /the account has no credit or allowance left \(HTTP 429\)/, /the provider had an internal error \(HTTP 500\)/, /\d ms of waiting/]) assert.match(short, words);
       while ((await page.evaluate(() => document.activeElement.tagName)) !== "SUMMARY") await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
+      await page.waitForFunction(() => document.querySelector("details").open && document.querySelector("ol")?.innerText); // it opens in a later turn
       const told = await page.innerText("ol"), at = [...told.matchAll(/^at ([\d.]+) (m?s)$/gm)].map(([, v, u]) => v * (u === "s" ? 1000 : 1));
-      for (const words of [/call 1 to main\/m-main \(key1\) failed.*: the account has no credit/, /daruma used another account: call 2 goes to main\/m-main \(key2\), at once/, /You exceeded your current quota/, /call 2 to main\/m-main \(key2\) failed after [67]\d\d ms: the provider had an internal error/, /waited and tried again: call 3 goes to .* after a wait of \d+ ms/, /the connection was reset/, /answered, call 4 of this request/, /tokens read, .* written, cost 0\.0000/, new RegExp(`case ${answer.headers["x-daruma-case"]}`)])
+      for (const words of [/call 1 to main\/m-main \(key1\) failed.*: the account has no credit/, /daruma used another account: call 2 goes to main\/m-main \(key2\), at once/, /You exceeded your current quota/, /waited and tried again: call 3 goes to .* after a wait of \d+ ms/, /the connection was reset/, /answered, call 4 of this request/, /tokens read, .* written, cost 0\.0000/, new RegExp(`case ${answer.headers["x-daruma-case"]}`)])
         assert.match(told, words);
+      // On a busy machine the call that takes 600 ms takes longer; what the page says of it stands in its event.
+      const [, its, of] = /call 2 to main\/m-main \(key2\) failed after ([\d.]+) (m?s): the provider had an internal error/.exec(told) ?? assert.fail(told), slow = its * (of === "s" ? 1000 : 1);
+      const event = pair.events().find((e) => e.kind === "server_error" && e.took_ms !== undefined);
+      assert.ok(slow >= 600 && slow < said && Math.abs(slow - event.took_ms) <= 50, `${told}\n${JSON.stringify(event)}`);
       assert.ok(at.length >= 7 && at.every((v, i) => i === 0 || v >= at[i - 1] - 1), `the steps are not in order: ${at}`);
       // Each bar lies where its step lies in the time of the whole.
       const bars = await page.$$eval(".bar", (all) => all.map((b) => [parseFloat(b.style.marginLeft), parseFloat(b.style.width)]));
       assert.ok(bars.length >= 2 && bars.every(([left, width]) => left >= 0 && width > 0 && left + width <= 100.1), JSON.stringify(bars));
-      assert.ok(bars.some(([, width]) => width > 25), "the slow call is not to be seen");
+      assert.ok(bars.some(([, width]) => width > (90 * slow) / said), `the slow call is not to be seen: ${JSON.stringify(bars)}`);
       await page.waitForFunction(() => /1recovered/.test(document.getElementById("numbers").textContent));
       await page.waitForFunction(() => /main\/m-main \(key1\)the account has no credit or allowance left: the account rests/.test(document.getElementById("places").textContent) && /^well: .*main\/m-fallback \(key2\)/.test(document.getElementById("well").textContent));
       assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), scheme === "dark" ? "rgb(22, 21, 19)" : "rgb(251, 250, 248)");

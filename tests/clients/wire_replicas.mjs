@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { dialects, question, until } from "./net.mjs";
 import { daruma, freePort, ownProvider, sleep } from "./pair.mjs";
 import { holds } from "./wire.mjs";
-import { json, wires } from "./wires.mjs";
+import { json, refuses, wires } from "./wires.mjs";
 
 const SERVER = ["/usr/bin/valkey-server", "/usr/bin/redis-server"].find(existsSync);
 const d = dialects.openai;
@@ -62,16 +62,6 @@ async function another(pair, change) {
 const told = (name, n = 1) => (p) => p.events().filter((e) => e.event === name).length >= n;
 const ready = (...all) => until("the replicas share the store", () => all.every(told("store_ready")), 10000);
 
-// The first key is out of credit, and a parameter is never taken.
-const refuses = (pair) => {
-  let first = null;
-  pair.own.answer = (q, res) => {
-    first ??= keyOf(q);
-    if (keyOf(q) === first) return json(res, 429, { error: { message: "You exceeded your current quota, please check your plan and billing details.", type: "insufficient_quota", code: "insufficient_quota" } });
-    if ("logit_bias" in JSON.parse(q.body)) return json(res, 400, { error: { message: "Unsupported parameter: 'logit_bias' is not supported with this model.", type: "invalid_request_error", param: "logit_bias", code: "unsupported_parameter" } });
-    wires.openai.answer(res, "seven eight");
-  };
-};
 const ask = (pair, text, more = { logit_bias: { 1: 1 } }) => question(pair, d, { model: d.own, text, more });
 
 // A scenario with a store and one more replica.

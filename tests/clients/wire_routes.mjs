@@ -236,6 +236,42 @@ every((name, d, w) =>
   }),
 );
 
+// The one in reserve is down, unknown, limited, slow, or speaks of something else.
+const troubles = {
+  "fails inside": (q, res) => json(res, 500, { error: { message: "The server had an error", type: "server_error" } }),
+  "is limited": (q, res) => (res.setHeader("retry-after", "20"), json(res, 429, { error: { message: "Rate limit reached. Please try again in 20s.", type: "rate_limit_error" } })),
+  "does not know the model": (q, res) => json(res, 404, { error: { message: "The model `lenient` does not exist", type: "invalid_request_error", code: "model_not_found" } }),
+  "refuses its key": (q, res) => json(res, 401, { error: { message: "Incorrect API key provided", type: "invalid_request_error", code: "invalid_api_key" } }),
+  "hangs up": (q, res) => res.destroy(),
+  "refuses as well": (q, res) => json(res, 400, { error: { message: "Another policy of another provider", type: "invalid_request_error", code: "content_filter" } }),
+};
+every((name, d, w) => {
+  for (const stream of [false, true])
+    holds(`on_content_filter ${name}${stream ? " stream" : ""}: where that target fails as well the client is told what the filter said, by whom, and that is what events say`, {
+      limit: 60000,
+      async run(pair) {
+        const refuse = (res) => (res.setHeader("x-request-id", "first-one"), w.refuse(res, says[name], name === "openai" || name === "responses" ? { code: "content_filter" } : undefined));
+        for (const [what, trouble] of Object.entries(troubles)) {
+          await pair.again(filtered(name, () => ({ on_content_filter: "own/lenient" }))); // one that rests is not asked
+          pair.own.seen = [];
+          pair.own.answer = (q, res) => (modelOf(q) === "lenient" ? trouble(q, res) : refuse(res));
+          const r = await question(pair, d, { model: "m-x", stream, text: `question ${what}` });
+          const why = `${what}: ${r.status} ${JSON.stringify(r.headers)} ${r.text}`;
+          assert.ok(pair.own.seen.some((q) => modelOf(q) === "lenient"), why);
+          assert.equal(r.status, 400, why);
+          assert.equal(r.outcome, "failed", why);
+          assert.match(r.headers["x-daruma-target"], /\/first$/, why);
+          assert.match(r.headers["x-daruma-remedies"], /switch_model/, why);
+          assert.deepEqual([r.headers["x-should-retry"], r.headers["retry-after"], r.headers["x-request-id"]], ["false", undefined, "first-one"], why);
+          assert.ok(d.error(r.json).message.startsWith(says[name]), why);
+          const list = pair.events(), end = list.findLast((e) => e.outcome);
+          assert.deepEqual([end.kind, end.outcome, end.model], ["content_filter", "failed", "first"], JSON.stringify(end));
+          assert.ok(list.some((e) => e.model === "lenient"), JSON.stringify(list));
+        }
+      },
+    });
+});
+
 holds("on_content_filter: a target that refused is not asked again as the one in reserve, which is told apart from those that are asked in turn", {
   config: (c) => (c.models = [{ name: "m-x", targets: ["own/first", "own/second"], on_content_filter: "own/second" }]),
   async run(pair) {
@@ -252,6 +288,27 @@ holds("on_content_filter: a target that refused is not asked again as the one in
 });
 
 /* ---- weights ---- */
+
+holds("weight: after a restart that kept nothing every conversation goes where it went before, target and key", {
+  limit: 60000,
+  async run(pair) {
+    const d = dialects.openai, dealt = models({ name: "m-x", targets: [{ target: "own/one", weight: 1 }, { target: "own/two", weight: 1 }] });
+    const config = (c) => (dealt(c), (c.providers.find((p) => p.name === "own").spread = true));
+    pair.own.answer = (q, res) => wires.openai.answer(res, "seven eight");
+    const deal = async () => {
+      const went = [];
+      await pair.again(config);
+      for (let i = 0; i < 60; i++) {
+        await question(pair, d, { model: "m-x", text: `question ${i} of many`, headers: { authorization: `Bearer sk-client-${i % 3}` } });
+        went.push(`${modelOf(pair.own.seen.at(-1))} ${pair.own.seen.at(-1).headers.authorization}`);
+      }
+      return went;
+    };
+    const before = await deal();
+    assert.equal(new Set(before).size, 4, "not all targets and keys were asked");
+    assert.deepEqual(await deal(), before);
+  },
+});
 
 holds("weight: targets share conversations as they are weighed, each stays with its own, and others take over for a sick one", {
   limit: 60000,

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { dialects, question, until } from "./net.mjs";
 import { daruma, freePort, sleep } from "./pair.mjs";
 import { holds } from "./wire.mjs";
-import { json, wires } from "./wires.mjs";
+import { json, refuses, wires } from "./wires.mjs";
 
 const d = dialects.openai;
 const folder = (pair) => join(pair.dir, "state"), file = (pair) => join(folder(pair), "state.jsonl");
@@ -21,23 +21,13 @@ async function begin(pair) {
   await pair.again(kept(pair));
 }
 
-// The first key is out of credit, and a parameter is never taken.
-const empty = (pair) => {
-  let first = null;
-  pair.own.answer = (q, res) => {
-    first ??= keyOf(q);
-    if (keyOf(q) === first) return json(res, 429, { error: { message: "You exceeded your current quota, please check your plan and billing details.", type: "insufficient_quota", code: "insufficient_quota" } });
-    if ("logit_bias" in JSON.parse(q.body)) return json(res, 400, { error: { message: "Unsupported parameter: 'logit_bias' is not supported with this model.", type: "invalid_request_error", param: "logit_bias", code: "unsupported_parameter" } });
-    wires.openai.answer(res, "seven eight");
-  };
-};
 const ask = (pair, text) => question(pair, d, { model: d.own, text, more: { logit_bias: { 1: 1 } } });
 
 for (const how of ["SIGTERM", "SIGKILL"])
   holds(`state: behind ${how} nobody is asked again who had refused`, {
     async run(pair) {
       await begin(pair);
-      empty(pair);
+      refuses(pair);
       assert.equal((await ask(pair, "one")).said, "seven eight");
       assert.equal(pair.own.seen.length, 3);
       await sleep(how === "SIGKILL" ? 500 : 0);
@@ -114,7 +104,7 @@ holds("state: conversations keep their keys behind a restart, and what a client'
 holds("state: a second daruma on the same folder reads it, says so, and writes nothing", {
   async run(pair) {
     await begin(pair);
-    empty(pair);
+    refuses(pair);
     await ask(pair, "one");
     await until("it is written", () => existsSync(file(pair)));
     await sleep(300);
@@ -152,7 +142,7 @@ holds("state: a file that is none of daruma's is kept aside, told once, and noth
 holds("state: a folder that goes delays nobody, is told once, and is written again when it is back", {
   async run(pair) {
     await begin(pair);
-    empty(pair);
+    refuses(pair);
     rmSync(folder(pair), { recursive: true });
     for (const text of ["one", "two", "three"]) {
       const began = Date.now();
@@ -189,19 +179,22 @@ holds("state: a folder that is not there, or no folder, is refused at the start 
 
 /* ---- a disk that is slow, memory that is gone ---- */
 
-// A daruma of the scenario's own, with a state folder, where fsync() takes `ms`. Returns what a pair is to question(), and more.
-async function apart(pair, { ms = 0, env = {}, change = () => {} } = {}) {
-  const at = (name) => join(pair.dir, name), port = await freePort(), slow = at("slow.so");
-  rmSync(folder(pair), { recursive: true, force: true });
-  mkdirSync(folder(pair));
-  if (ms) execFileSync("gcc", ["-shared", "-fPIC", "-x", "c", "-o", slow, "-"], { input: `#include <unistd.h>\nint fsync(int fd) { (void)fd; usleep(${ms * 1000}); return 0; }\n` });
-  const c = { listen: `127.0.0.1:${port}`, providers: [{ name: "own", dialect: "openai", url: `http://127.0.0.1:${pair.own.port}/v1`, keys: ["sk-one", "sk-two"].map((value) => ({ value, account: value })) }], models: [{ name: "m-own", targets: ["own/m-own"] }], state: folder(pair), events: { file: at("apart.jsonl") } };
+const slowly = (ms) => `#include <unistd.h>\nint fsync(int fd) { (void)fd; usleep(${ms * 1000}); return 0; }\n`;
+// A daruma of the scenario's own, with a state folder; the functions of `shim`, in C, stand before those of libc. `prepare` is done with the
+// folder before it starts. Returns what a pair is to question(), and more.
+export async function apart(pair, { name = "apart", shim, env = {}, change = () => {}, prepare = () => {} } = {}) {
+  const at = (end) => join(pair.dir, `${name}.${end}`), port = await freePort(), state = name === "apart" ? folder(pair) : at("state");
+  rmSync(state, { recursive: true, force: true });
+  mkdirSync(state);
+  prepare(state);
+  if (shim) execFileSync("gcc", ["-shared", "-fPIC", "-x", "c", "-o", at("so"), "-"], { input: shim });
+  const c = { listen: `127.0.0.1:${port}`, providers: [{ name: "own", dialect: "openai", url: `http://127.0.0.1:${pair.own.port}/v1`, keys: ["sk-one", "sk-two"].map((value) => ({ value, account: value })) }], models: [{ name: "m-own", targets: ["own/m-own"] }], state, events: { file: at("jsonl") } };
   change(c);
-  writeFileSync(at("apart.jsonl"), "");
-  writeFileSync(at("apart.yaml"), JSON.stringify(c));
+  writeFileSync(at("jsonl"), "");
+  writeFileSync(at("yaml"), JSON.stringify(c));
   const asan = `${process.env.ASAN_OPTIONS ?? "quarantine_size_mb=4"}:verify_asan_link_order=0`;
-  const child = spawn(daruma, ["serve", "--config", at("apart.yaml"), "--quiet"], { stdio: "ignore", env: { ...process.env, ...env, ...(ms && { LD_PRELOAD: slow, ASAN_OPTIONS: asan }) } });
-  const one = { port, heard: pair.heard, own: pair.own, child, gone: new Promise((yes) => child.once("exit", (code, signal) => yes(code ?? signal))), events: () => readFileSync(at("apart.jsonl"), "utf8").trim().split("\n").filter(Boolean).map((l) => JSON.parse(l).event) };
+  const child = spawn(daruma, ["serve", "--config", at("yaml"), "--quiet"], { stdio: "ignore", env: { ...process.env, ...env, ...(shim && { LD_PRELOAD: at("so"), ASAN_OPTIONS: asan }) } });
+  const one = { port, state, heard: pair.heard, own: pair.own, child, gone: new Promise((yes) => child.once("exit", (code, signal) => yes(code ?? signal))), events: () => readFileSync(at("jsonl"), "utf8").trim().split("\n").filter(Boolean).map((l) => JSON.parse(l).event) };
   await until("it is up", async () => (await fetch(`http://127.0.0.1:${port}/health`).catch(() => ({}))).ok, 10000);
   return one;
 }
@@ -211,9 +204,9 @@ holds("state: a disk that hangs holds no thread that others need", {
   async run(pair) {
     const began = Date.now(), found = await lookup(hostname()).catch(() => null);
     if (!found || Date.now() - began > 2000) return console.log("# not looked at: this machine's own name takes long to be found");
-    const one = await apart(pair, { ms: 8000, env: { UV_THREADPOOL_SIZE: "1" }, change: (c) => (c.providers.push({ name: "named", dialect: "openai", url: `http://${hostname()}:9/v1`, keys: ["sk-one"] }), c.models.push({ name: "m-named", targets: ["named/x"] }), (c.recovery = { max_attempts: 1, patience: "none" })) });
+    const one = await apart(pair, { shim: slowly(8000), env: { UV_THREADPOOL_SIZE: "1" }, change: (c) => (c.providers.push({ name: "named", dialect: "openai", url: `http://${hostname()}:9/v1`, keys: ["sk-one"] }), c.models.push({ name: "m-named", targets: ["named/x"] }), (c.recovery = { max_attempts: 1, patience: "none" })) });
     try {
-      empty(pair);
+      refuses(pair);
       assert.equal((await ask(one, "one")).said, "seven eight");
       await until("it is being written", () => under(pair));
       const r = await question(one, d, { model: "m-named" });
@@ -228,7 +221,7 @@ holds("state: a disk that hangs holds no thread that others need", {
 
 holds("state: a stop waits for the write under way, and what became known since is in the file", {
   async run(pair) {
-    const one = await apart(pair, { ms: 1500 });
+    const one = await apart(pair, { shim: slowly(1500) });
     try {
       let first = true;
       pair.own.answer = (q, res) => {
@@ -258,7 +251,7 @@ holds("state: what could not be kept for want of memory is kept when there is so
     try {
       pair.own.answer = (q, res) => wires.openai.answer(res, "seven eight");
       for (let i = 0; i < 30; i++) await question(one, d, { model: d.own }); // what requests need is at hand then
-      empty(pair);
+      refuses(pair);
       const has = Number(/VmSize:\s+(\d+) kB/.exec(readFileSync(`/proc/${one.child.pid}/status`, "utf8"))[1]);
       limit((has + 7000) * 1024); // enough for a request, and for no stack of a thread
       assert.equal((await ask(one, "one")).said, "seven eight");

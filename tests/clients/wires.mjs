@@ -281,3 +281,14 @@ export function both(name, what, s) {
         }, stream),
     });
 }
+
+// The first key is out of credit, and a parameter is never taken.
+export const refuses = (pair) => {
+  let first = null;
+  pair.own.answer = (q, res) => {
+    first ??= q.headers.authorization;
+    if (q.headers.authorization === first) return json(res, 429, { error: { message: "You exceeded your current quota, please check your plan and billing details.", type: "insufficient_quota", code: "insufficient_quota" } });
+    if ("logit_bias" in body(q)) return json(res, 400, { error: { message: "Unsupported parameter: 'logit_bias' is not supported with this model.", type: "invalid_request_error", param: "logit_bias", code: "unsupported_parameter" } });
+    wires.openai.answer(res, "seven eight");
+  };
+};

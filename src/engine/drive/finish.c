@@ -295,8 +295,28 @@ void finish_apology(session *x, daruma_str text)
     finish_with(x, true, text.n ? text : explanation(x));
 }
 
+/* The target in reserve failed too: what the content filter said stands, as if that one had not been asked. Who asked
+ * is not sent after a failure of a target that it never named, and asks no more often for the same refusal. */
+static void take_refusal(session *x)
+{
+    const refusal *r = session_last(x)->refusal;
+    if (!r || session_passes(x))
+        return;
+    last_failure *l = x->last;
+    l->failure = r->failure;
+    l->remedy.remedy = DARUMA_REMEDY_EXPLAIN;
+    l->remedy.act = daruma_remedy_act(DARUMA_REMEDY_EXPLAIN);
+    l->body = r->body;
+    l->headers = r->headers;
+    l->nheaders = r->nheaders;
+    x->theirs = r->theirs;
+    x->p = r->p;
+    x->kase.target = r->target;
+}
+
 void finish_failed(session *x)
 {
+    take_refusal(x);
     bool message = as_message(x) && !raises(x);
     if (message && session_last(x)->remedy.remedy == DARUMA_REMEDY_APOLOGISE && session_mend_apologise(x))
         return; /* finish_apology() goes on */

@@ -115,6 +115,16 @@ typedef struct moved_request {
     size_t nrenames;
 } moved_request;
 
+/* What a content filter refused before the target in reserve was asked; strings as below. */
+typedef struct refusal {
+    daruma_failure failure;
+    daruma_str body, theirs;
+    daruma_header *headers;
+    size_t nheaders;
+    const dialect *p; /* of its target ... */
+    int target;       /* ... which this is */
+} refusal;
+
 /* How the last call failed, and what is done about it; its strings are in the call's arena. Most requests have none. */
 typedef struct last_failure {
     daruma_failure failure;
@@ -124,6 +134,7 @@ typedef struct last_failure {
     size_t nheaders;
     daruma_tried *tried; /* how each target failed last, in the order in which they first did */
     size_t ntried;
+    refusal *refusal; /* NULL: no target in reserve was asked */
 } last_failure;
 
 struct session {

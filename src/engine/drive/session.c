@@ -448,10 +448,28 @@ static void settle(session *x)
     }
 }
 
+/* A target in reserve is asked now. Should it fail as well, its failure is none of what the client asked for. */
+static void keep_refusal(session *x)
+{
+    last_failure *l = x->last;
+    l->refusal = ARENA_NEW(x->arena, refusal, 1);
+    if (l->refusal)
+        *l->refusal = (refusal){.failure = l->failure,
+                                .body = l->body,
+                                .theirs = x->theirs,
+                                .headers = l->headers,
+                                .nheaders = l->nheaders,
+                                .p = x->p,
+                                .target = x->kase.target};
+}
+
 static void choose(session *x)
 {
+    size_t reserve = x->kase.nreserve;
     check(x->last); /* something failed */
     x->last->remedy = daruma_case_next(&x->kase, &x->last->failure, gone_out(x), session_now(x));
+    if (reserve && !x->kase.nreserve)
+        keep_refusal(x);
     session_step(x, &(drive_step){.what = DRIVE_CHOSE, .remedy = &x->last->remedy});
 }
 

@@ -71,19 +71,48 @@ static bool without_escapes(daruma_str *path, daruma_arena *a)
     return n == was;
 }
 
+// clang-format off
+/* Characters that some servers fold into a dot, a slash, a backslash or a blank (Unicode's compatible forms, and the
+ * full stop of names of hosts), as UTF-8. No name of an API has one. */
+static const daruma_str folded[] = {
+    LIT("\u2024"), LIT("\u2025"), LIT("\u2026"), LIT("\uff0e"), LIT("\ufe52"), LIT("\u3002"), LIT("\uff61"), /* . .. ... */
+    LIT("\uff0f"), LIT("\u2215"), LIT("\u2044"), LIT("\u29f8"),                                             /* / */
+    LIT("\uff3c"), LIT("\ufe68"),                                                                           /* \ */
+    LIT("\u00a0"), LIT("\u3000"),                                                                           /* blanks */
+};
+// clang-format on
+
+/* True if bytes that stood there escaped could become a dot or a slash where a server reads them: longer forms of
+ * UTF-8 than needed ("%c0%ae"), characters that are folded, "%u002e" as IIS has it. */
+static bool is_disguised(daruma_str path)
+{
+    for (size_t at = 0; at < path.n;) {
+        daruma_str rest = str_from(path, at);
+        size_t n = (unsigned char)rest.p[0] < 0x80 ? 1 : str_utf8(rest);
+        if (n == 0 || (rest.p[0] == '%' && rest.n > 1 && (rest.p[1] | 0x20) == 'u'))
+            return true;
+        for (size_t i = 0; n > 1 && i < COUNT(folded); i++)
+            if (str_starts(rest, folded[i]))
+                return true;
+        at += n;
+    }
+    return false;
+}
+
 /* True if a server could read the path as one outside of the provider's base URL: it has a segment "." or "..", an
- * empty one, parameters behind ';' (Java servers cut them off: "..;x"), '\' (a slash to some), or a control character
- * (a NUL ends a string in C). Servers behind us may undo escapes more than once, so all are undone here, those that
- * the others make as well: "%25%32e" is "%2e", and that a dot. */
+ * empty one, perhaps with blanks beside it (Windows servers cut them off), parameters behind ';' (Java servers cut
+ * them off: "..;x"), '\' (a slash to some), or a control character (a NUL ends a string in C). Servers behind us may
+ * undo escapes more than once, so all are undone here, those that the others make as well: "%25%32e" is "%2e", and
+ * that a dot. */
 static bool leaves_prefix(daruma_str path, daruma_arena *a)
 {
-    bool odd = str_findch(path, '%') != STR_NONE && !without_escapes(&path, a);
+    bool odd = str_findch(path, '%') != STR_NONE && (!without_escapes(&path, a) || is_disguised(path));
     for (size_t i = 0; i < path.n; i++) {
         unsigned char c = (unsigned char)path.p[i];
         odd |= (c == ';') | (c == '\\') | (c < 0x20) | (c == 0x7f);
     }
     for (daruma_str rest = str_from(path, 1); rest.n && !odd;) {
-        daruma_str segment = str_cut(&rest, '/');
+        daruma_str segment = str_trim(str_cut(&rest, '/'));
         odd = !segment.n || str_eq(segment, S(".")) || str_eq(segment, S(".."));
     }
     return odd;
@@ -126,9 +155,13 @@ static bool is_known(daruma_str path)
     daruma_str rest = str_from(path, 1), word = str_cut(&rest, '/');
     for (int i = 0; i < LEADS_MAX && path_is_lead(word); i++)
         word = str_cut(&rest, '/');
-    word = str_cut(&word, ':');   /* "files:register" */
+    daruma_str verb = word;
+    word = str_cut(&verb, ':');   /* "files:register", and not the "files::$DATA" of Windows */
     if (str_eq(path, S("/live"))) /* a probe of this machine, and no call of OpenAI's Live API */
         return false;
+    for (size_t i = 0; i < verb.n; i++)
+        if (!ch_alpha(verb.p[i]))
+            return false;
     return is_in(words, COUNT(words), word);
 }
 

@@ -207,12 +207,13 @@ static void on_secret(void *user, daruma_str text)
     state_secret(g->state, g);
 }
 
-static void on_ready(void *user)
+static void on_ready(void *user, bool news)
 {
     replicas *r = user;
     gateway *g = r->g;
     unsigned char all[sizeof g->secret + sizeof g->tenant_key];
-    tell(r, "store_ready", "what others learn is known here, and what is learned here is told");
+    if (news)
+        tell(r, "store_ready", "what others learn is known here, and what is learned here is told");
     if (!tenant_key_made(g))
         return;
     memcpy(all, &g->secret, sizeof g->secret);
@@ -223,10 +224,11 @@ static void on_ready(void *user)
     read_again(r); /* what was said just before is kept a moment later */
 }
 
-static void on_lost(void *user, const char *why)
+static void on_lost(void *user, const char *why, bool news)
 {
     replicas *r = user;
-    tell(r, "store_lost", why);
+    if (news)
+        tell(r, "store_lost", why);
     driver_unshare(gateway_drive(r->g)); /* what was on its way may not have come */
     r->joined = false;
 }

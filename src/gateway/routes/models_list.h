@@ -52,4 +52,12 @@ daruma_str models_array(daruma_str body, const models_shape *from);
 void models_list_add(models_list *e, daruma_str array, const models_shape *from, daruma_arena *a);
 /* Appends the page of the list that the client's query asks for: all of it where that says nothing. */
 void models_list_put(daruma_buf *out, const models_list *e, daruma_str query, daruma_arena *a);
+
+/* ---- models_kept.c: lists that are known for a short time ---- */
+
+/* The array of models kept for `of` that is no older than age_max, and how old it is; empty: there is none. It lives
+ * until the next put. */
+daruma_str models_kept_get(models_kept *m, uint64_t of, daruma_ms now, daruma_ms age_max, daruma_ms *ret_age);
+/* Keeps a copy, in the place of the oldest ones where there is no room; made when it is first needed. */
+void models_kept_put(models_kept **at, uint64_t of, daruma_str array, daruma_ms now);
 #endif

@@ -44,6 +44,12 @@ static uint32_t weights_of(const config_model *m)
     return all;
 }
 
+/* The targets of `default`, for every name that has no entry. */
+static config_model others_of(const config *c)
+{
+    return (config_model){.name = S("*"), .targets = c->others, .ntargets = c->nothers, .window = -1, .max_output = -1};
+}
+
 /* The target that the conversation's share falls to; the first one where none has a weight. */
 static size_t first_target(const config_model *m, uint64_t share)
 {
@@ -81,8 +87,21 @@ static void size_up(daruma_target *t, const config_model *model, size_t i)
     t->max_output = at->max_output > 0 ? at->max_output : model->max_output;
 }
 
+/* True if load is shared between targets or between the keys of a provider. */
+static bool shares(const config *c)
+{
+    config_model others = others_of(c);
+    bool any = weights_of(&others) > 0;
+    for (size_t i = 0; i < c->nmodels; i++)
+        any |= weights_of(&c->models[i]) > 0;
+    for (size_t i = 0; i < c->nproviders; i++)
+        any |= c->providers[i].spread;
+    return any;
+}
+
 bool setup_routes_build(setup *s)
 {
+    s->shares = shares(&s->cfg);
     s->routes = ARENA_NEW(&s->arena, route, s->cfg.nmodels ? s->cfg.nmodels : 1);
     for (size_t m = 0; s->routes && m < s->cfg.nmodels; m++) {
         const config_model *model = &s->cfg.models[m];
@@ -184,12 +203,6 @@ static const daruma_target *targets_now(const setup *s, const config_model *m, d
         }
     }
     return t;
-}
-
-/* The targets of `default`, for every name that has no entry. */
-static config_model others_of(const config *c)
-{
-    return (config_model){.name = S("*"), .targets = c->others, .ntargets = c->nothers, .window = -1, .max_output = -1};
 }
 
 const daruma_target *setup_targets(const setup *s, const dialect *d, daruma_str model, const asker *who,

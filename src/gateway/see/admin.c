@@ -32,6 +32,27 @@ static void close_object(daruma_buf *b)
     BUF_LIT(b, "},");
 }
 
+static const char *kind_name(int k)
+{
+    return daruma_kind_name((daruma_kind)k);
+}
+
+static const char *remedy_name(int r)
+{
+    return daruma_remedy_name((daruma_remedy_kind)r);
+}
+
+/* An object of those of `n` counts that are not 0. */
+static void put_some(daruma_buf *b, const char *name, const uint64_t *counts, int n, const char *name_of(int))
+{
+    buf_json(b, str_of(name));
+    BUF_LIT(b, ":{");
+    for (int i = 0; i < n; i++)
+        if (counts[i])
+            put_count(b, name_of(i), counts[i]);
+    close_object(b);
+}
+
 static void put_counts(daruma_buf *b, const drive_counts *n)
 {
     BUF_LIT(b, "\"requests\":{");
@@ -60,21 +81,9 @@ static void put_counts(daruma_buf *b, const drive_counts *n)
     buf_printf(b, "\"error_rate\":%llu.%03llu,", n->calls ? (unsigned long long)(bad / n->calls) : 0ULL,
                n->calls ? (unsigned long long)(bad % n->calls * 1000 / n->calls) : 0ULL);
     close_object(b);
-    BUF_LIT(b, "\"failures\":{");
-    for (int k = 0; k < DARUMA_KINDS; k++)
-        if (n->kinds[k])
-            put_count(b, daruma_kind_name((daruma_kind)k), n->kinds[k]);
-    close_object(b);
-    BUF_LIT(b, "\"saved\":{"); /* requests recovered, by what went wrong last */
-    for (int k = 0; k < DARUMA_KINDS; k++)
-        if (n->saved[k])
-            put_count(b, daruma_kind_name((daruma_kind)k), n->saved[k]);
-    close_object(b);
-    BUF_LIT(b, "\"remedies\":{");
-    for (int r = 0; r < DARUMA_REMEDIES; r++)
-        if (n->remedies[r])
-            put_count(b, daruma_remedy_name((daruma_remedy_kind)r), n->remedies[r]);
-    close_object(b);
+    put_some(b, "failures", n->kinds, DARUMA_KINDS, kind_name);
+    put_some(b, "saved", n->saved, DARUMA_KINDS, kind_name); /* requests recovered, by what went wrong last */
+    put_some(b, "remedies", n->remedies, DARUMA_REMEDIES, remedy_name);
 }
 
 static void put_target(daruma_buf *b, const gateway *g, const daruma_target *t, daruma_ms now)
