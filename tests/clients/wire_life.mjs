@@ -202,9 +202,10 @@ holds("a page of another site that shows no origin reaches no provider", {
     for (const path of ["/", "/health", "/daruma/status"]) assert.match(await get(path, link), /^HTTP\/1.1 200 /, path);
     const calls = async () => (await pair.report()).calls;
     assert.equal(await calls(), 0);
-    for (const site of ["same-origin", "same-site", "none"]) await get("/v1/models", { ...image, "sec-fetch-site": site });
-    await get("/v1/models", { ...image, origin: "http://localhost:3000" }); // to a browser the name and the address are two sites
-    await get("/v1/models", {});
+    const anew = { "cache-control": "no-cache" };
+    for (const site of ["same-origin", "same-site", "none"]) await get("/v1/models", { ...image, ...anew, "sec-fetch-site": site });
+    await get("/v1/models", { ...image, ...anew, origin: "http://localhost:3000" }); // to a browser the name and the address are two sites
+    await get("/v1/models", anew);
     assert.equal(await calls(), 5);
     assert.ok((await pair.status()).refused.origin >= 6);
     assert.ok(pair.events().some((e) => e.event === "request_refused" && /without an Origin/.test(e.reason)));
