@@ -62,6 +62,26 @@ static void as_stream(const dialect *d, daruma_str bytes, daruma_arena *a)
     }
 }
 
+/* A whole answer as a stream, of its dialect or another: what was written for whole is read as whole. */
+static void as_streamed(const dialect *from, const dialect *to, daruma_str body, daruma_arena *a)
+{
+    write_ctx x = {.model = S("m"), .id = body.n};
+    turn t = {0};
+    daruma_buf b = buf_in(a);
+    if (from->read_answer(body, a, &t) != DARUMA_OK)
+        return;
+    if (from != to)
+        dialect_carry_answer(&t, to, &x, a);
+    if (!dialect_stream_answer(&t, to, &x, body.n % 2, &b, a) || t.finish == FINISH_NONE || t.finish == FINISH_ERROR)
+        return;
+    daruma_str rest = buf_str(&b);
+    stream_view v = {0};
+    sse_event e;
+    while (sse_next(&rest, &e, a))
+        to->watch(&v, &e, a);
+    check(a->full || (v.done && !v.broken && !v.error && rest.n == 0));
+}
+
 static void as_text(const dialect *d, daruma_str text, daruma_arena *a)
 {
     write_ctx x = {.model = text, .id = text.n};
@@ -121,6 +141,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool valid = json_valid(body);
     as_request(d, body, valid, &a);
     as_answer(d, body, valid, &a);
+    as_streamed(d, d, body, &a);
+    as_streamed(d, all[(data[0] / 4) % 4], body, &a);
     as_stream(d, body, &a);
     as_text(d, body, &a);
     as_question(d, body, &a);

@@ -125,6 +125,63 @@ bool bridge_end(stream_bridge *b, daruma_buf *out)
     return !b->w.broken;
 }
 
+/* ---- a whole answer ---- */
+
+static void put(turn_writer *w, const dialect *to, turn_delta d, daruma_buf *out)
+{
+    if (d.kind != DELTA_USAGE && d.kind != DELTA_START)
+        d.usage = TURN_USAGE_NONE;
+    to->write_delta(w, &d, out);
+}
+
+static void put_part(turn_writer *w, const dialect *to, const turn *t, const convo_part *p, int call, daruma_buf *out)
+{
+    delta_kind text = t->refused ? DELTA_REFUSAL : DELTA_TEXT;
+    convo owner = {.arena = w->text.arena};
+    daruma_str said = convo_part_text(&owner, p);
+    switch (p->kind) {
+    case PART_TEXT:
+        put(w, to, (turn_delta){.kind = text, .index = -1, .text = said}, out);
+        break;
+    case PART_THINKING:
+        put(w, to, (turn_delta){.kind = DELTA_THINKING, .index = -1, .text = said}, out);
+        if (p->signature.n)
+            put(w, to, (turn_delta){.kind = DELTA_SIGNATURE, .index = -1, .text = p->signature}, out);
+        break;
+    case PART_CALL:
+        put(w, to, (turn_delta){.kind = DELTA_CALL, .index = call, .id = p->id, .name = p->name}, out);
+        put(w, to, (turn_delta){.kind = DELTA_ARGUMENTS, .index = call, .text = said}, out);
+        if (p->signature.n)
+            put(w, to, (turn_delta){.kind = DELTA_SIGNATURE, .index = call, .text = p->signature}, out);
+        put(w, to, (turn_delta){.kind = DELTA_CALL_END, .index = call}, out);
+        break;
+    case PART_RESULT:
+    case PART_MEDIA:
+    case PART_OTHER:
+        break;
+    }
+}
+
+bool dialect_stream_answer(const turn *t, const dialect *to, const write_ctx *x, bool usage_asked, daruma_buf *out,
+                           daruma_arena *a)
+{
+    turn_writer w = {.wall = x->wall, .made = x->id, .usage = t->usage, .usage_asked = usage_asked, .text = buf_in(a)};
+    int calls = 0;
+    turn_delta start = {.kind = DELTA_START, .index = -1, .id = t->id, .usage = t->usage};
+    start.model = t->model.n ? t->model : x->model;
+    put(&w, to, start, out);
+    for (size_t i = 0; i < t->message.nparts; i++) {
+        const convo_part *p = &t->message.parts[i];
+        if (!p->dropped)
+            put_part(&w, to, t, p, calls, out);
+        calls += !p->dropped && p->kind == PART_CALL;
+    }
+    put(&w, to, (turn_delta){.kind = DELTA_FINISH, .index = -1, .finish = t->finish, .finish_raw = t->finish_raw}, out);
+    put(&w, to, (turn_delta){.kind = DELTA_USAGE, .index = -1, .usage = t->usage}, out);
+    put(&w, to, (turn_delta){.kind = DELTA_END, .index = -1}, out);
+    return !w.broken && !out->full && !a->full;
+}
+
 /* ---- questions of our own ---- */
 
 static void put_said(daruma_buf *out, const char *before, daruma_str text, const char *behind)

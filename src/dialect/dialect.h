@@ -233,6 +233,11 @@ void bridge_event(stream_bridge *b, const sse_event *e, daruma_buf *out, daruma_
 /* The stream of `from` ended: writes what is still to be said. False: it is not whole (no stop reason came, or nothing
  * can be written), the client must not take it for an end. */
 bool bridge_end(stream_bridge *b, daruma_buf *out);
+/* A whole answer as the stream that was asked for: what a stream of the dialect can say of it, in as few events.
+ * Between dialects it is carried over first, with dialect_carry_answer(). `x`: as for bridge_begin(), where `t` names
+ * no model. False: it cannot be written. */
+bool dialect_stream_answer(const turn *t, const dialect *to, const write_ctx *x, bool usage_asked, daruma_buf *out,
+                           daruma_arena *a);
 /* A plain question of our own as a request: for summaries and the like. */
 void dialect_write_ask(const dialect *d, daruma_str model, const daruma_question *q, daruma_buf *out);
 /* The path to ask `d` at, behind the provider's base ("/v1/chat/completions"); Gemini's names the model. In `a`. */

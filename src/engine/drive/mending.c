@@ -163,6 +163,7 @@ void session_mend_use(session *x, daruma_str body, const request_scan *scan)
     x->scan = *scan;
     x->scan.model = was.model;
     x->scan.stream = was.stream;
+    x->scan.usage_asked = was.usage_asked;
     x->scan.tools_raw = was.tools_raw; /* calls are held against the tools as the client has them */
     x->scan.schema = was.schema;       /* and answers against the format it asked for */
     x->scan.format_raw = was.format_raw;

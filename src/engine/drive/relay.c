@@ -218,8 +218,7 @@ bool relay_begins_stream(daruma_str bytes)
     return false;
 }
 
-/* The answer that was taken for a whole one is a stream, and its client is told so. */
-static void take_as_stream(session *x)
+void relay_as_stream(session *x)
 {
     size_t i = 0;
     while (i < x->nheaders && !str_ieq(x->headers[i].name, S("content-type")))
@@ -228,7 +227,14 @@ static void take_as_stream(session *x)
         return;
     x->headers[i] = (daruma_header){S("content-type"), S("text/event-stream; charset=utf-8")};
     x->nheaders += i == x->nheaders; /* relay_fields() left room for it */
-    stream_begin(x);
+}
+
+/* The answer that was taken for a whole one is a stream. */
+static void take_as_stream(session *x)
+{
+    relay_as_stream(x);
+    if (x->headers)
+        stream_begin(x);
 }
 
 /* Some providers send white space until a whole answer is ready, so that nobody between gives up on it. The client gets

@@ -13,6 +13,7 @@ daruma_header *relay_fields(const drive_head *h, daruma_arena *a, size_t *ret_n)
 /* True if an answer that begins so is a stream. Some servers send theirs under another type, or none, and SDKs do not
  * look at it. */
 bool relay_begins_stream(daruma_str bytes);
+void relay_as_stream(session *x); /* what is kept of its fields says so from here on */
 /* The provider's status and fields go to the client, unless a head went out before. `length`: -1 not known. */
 void relay_head(session *x, int64_t length);
 /* What the attempt showed so far: status, fields, what is held. Its strings live as long as the attempt. */
@@ -37,6 +38,7 @@ bool stream_next(const drive_rooms *rooms, daruma_str *rest, sse_event *e, darum
 void stream_begin(session *x);
 void stream_bytes(session *x, daruma_str bytes); /* the attempt may be over afterwards, and the session */
 void stream_ended(session *x);
+void stream_last_words(session *x); /* behind all of a stream: what daruma did, where its head could not say it */
 
 /* ---- pass.c ---- */
 

@@ -341,12 +341,17 @@ void stream_ended(session *x)
         stream_closed(x);
 }
 
+void stream_last_words(session *x)
+{
+    if ((x->pending || x->went_on || x->told < x->kase.ndid) && /* the head could not say it */
+        !str_starts(x->d->heartbeat, S("data:"))) /* whose heartbeat is data, its clients read no comments */
+        finish_comment(x, relay_outcome(x));
+}
+
 void stream_closed(session *x)
 {
     if (!x->view.done && (!x->t || talk_is_plain(x))) /* the answer is whole, only its terminal marker is missing */
         relay_forward(x, x->d->terminal);
-    if ((x->pending || x->went_on || x->told < x->kase.ndid) && /* the head could not say it */
-        !str_starts(x->d->heartbeat, S("data:"))) /* whose heartbeat is data, its clients read no comments */
-        finish_comment(x, relay_outcome(x));
+    stream_last_words(x);
     session_done(x, x->view.input_tokens, x->view.output_tokens, DRIVE_END);
 }

@@ -15,8 +15,9 @@ typedef struct whole {
     const convo_rename *renames; /* of the request's tools there */
     size_t nrenames;
     write_ctx ctx;
-    answer_test test; /* what it is held against, where it may be asked for again */
-    bool calls;       /* its calls are looked at */
+    answer_test test;          /* what it is held against, where it may be asked for again */
+    bool calls;                /* its calls are looked at */
+    bool streams, usage_asked; /* the client asked for a stream, which it becomes */
     /* made */
     daruma_arena room;
     answer_view view;
@@ -42,9 +43,15 @@ static void make_plain(whole *w)
 static void write_out(whole *w)
 {
     daruma_buf out = buf_in(&w->room);
-    if (w->from != w->to)
+    if (w->from != w->to) {
         dialect_carry_answer(&w->t, w->to, &w->ctx, &w->room);
-    w->to->write_answer(&w->t, &w->ctx, &out);
+        w->t.model = w->ctx.model;
+        w->t.id = (daruma_str){0};
+    }
+    if (!w->streams)
+        w->to->write_answer(&w->t, &w->ctx, &out);
+    else if (!dialect_stream_answer(&w->t, w->to, &w->ctx, w->usage_asked, &out, &w->room))
+        out.full = true;
     w->out = buf_str(&out);
     if (out.full)
         w->flaw = DARUMA_FLAW_BROKEN;
@@ -65,26 +72,42 @@ static void do_whole(void *data)
         w->test.format = NULL;
         w->test.unread_format = (daruma_str){0};
     }
-    if (w->flaw != DARUMA_FLAW_NONE || (same && !w->calls && !w->test.format && !w->test.unread_format.n))
+    if (w->flaw != DARUMA_FLAW_NONE ||
+        (same && !w->streams && !w->calls && !w->test.format && !w->test.unread_format.n))
         return;
     w->read = w->from->read_answer(w->body, &w->room, &w->t) == DARUMA_OK;
     if (!w->read) {
-        w->flaw = same ? DARUMA_FLAW_NONE : DARUMA_FLAW_BROKEN;
+        w->flaw = same && !w->streams ? DARUMA_FLAW_NONE : DARUMA_FLAW_BROKEN;
         return;
     }
     make_plain(w);
     answer_test_do(&w->test, &w->t, &w->room);
-    if (!w->test.bad && (!same || w->t.message.edited))
+    if (!w->test.bad && (!same || w->streams || w->t.message.edited))
         write_out(w);
 }
 
 /* ---- what came of it ---- */
 
+static void tell_streamed(session *x)
+{
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "answer_streamed";
+    e.reason = S("it came whole where a stream was asked for, and was written as one");
+    e.target = &x->targets[x->kase.target];
+    session_event(x, &e);
+}
+
 static void deliver(session *x, const whole *w)
 {
     daruma_str body = w->out.n ? session_listed(x, w->out) : w->body;
-    relay_head(x, (int64_t)body.n);
+    if (w->streams) {
+        relay_as_stream(x);
+        tell_streamed(x);
+    }
+    relay_head(x, w->streams ? -1 : (int64_t)body.n);
     session_write(x, body);
+    if (w->streams)
+        stream_last_words(x);
     session_done(x, w->view.input_tokens, w->view.output_tokens, DRIVE_END);
 }
 
@@ -100,8 +123,8 @@ static void whole_refuse(session *x, daruma_flaw flaw)
 static bool is_flawed(session *x, whole *w)
 {
     answer_view *v = &w->view;
-    if (x->head_out && !x->blank && v->flaw == DARUMA_FLAW_NONE)
-        v->flaw = DARUMA_FLAW_BROKEN; /* a stream was asked for and has begun */
+    if (x->head_out && !x->blank && !w->streams && v->flaw == DARUMA_FLAW_NONE)
+        v->flaw = DARUMA_FLAW_BROKEN; /* a stream has begun that this cannot go on with */
     if (v->flaw == DARUMA_FLAW_NONE && session_mend_window_full(x, v->finish, v->input_tokens, v->text || v->calls)) {
         v->flaw = DARUMA_FLAW_EMPTY;
         v->finish = S("model_context_window_exceeded");
@@ -165,6 +188,13 @@ static bool whole_beside(session *x, const whole *first, size_t bytes)
     return true;
 }
 
+/* A stream was asked for, and nothing of one has gone out. */
+static bool becomes_stream(const session *x)
+{
+    bool object = str_starts(str_trim(buf_str(&x->held)), S("{")); /* Gemini streams arrays, too */
+    return x->streaming && object && !x->went_on && !x->forwarded && !talk_reached(x) && x->scan.choices <= 1;
+}
+
 void whole_ended(session *x)
 {
     const moved_request *m = x->p != x->d ? x->moved : NULL;
@@ -176,6 +206,8 @@ void whole_ended(session *x)
                .nrenames = m ? m->nrenames : 0,
                .ctx = {.model = x->scan.model, .id = x->kase.id, .wall = session_now(x).wall},
                .calls = answer_checks_calls(x),
+               .streams = becomes_stream(x),
+               .usage_asked = x->scan.usage_asked,
                .test = {.rooms = x->v->rooms, .was_unfit = session_mend_was_unfit(x)}};
     if (answer_checks_format(x))
         session_mend_test_format(x, &w.test);

@@ -304,6 +304,13 @@ static uint32_t no_empty_calls(convo *c)
     return n;
 }
 
+/* Options of a stream are refused where there is none. */
+static void no_stream_options(convo *c)
+{
+    if (json_get(str_trim(c->body), S("stream_options")).n)
+        convo_patch_add(c, PATCH_DROP, S("stream_options"), (daruma_str){0});
+}
+
 bool mend_lesson_apply(convo *c, const mend_lesson *l, mend_report *rep)
 {
     place top = {0};
@@ -320,6 +327,8 @@ bool mend_lesson_apply(convo *c, const mend_lesson *l, mend_report *rep)
     if (!n)
         return false;
     rep->patches += n;
+    if (l->op == PATCH_SET && str_eq(str_of(l->path), S("stream")))
+        no_stream_options(c);
     if (l->op == PATCH_DROP)
         mend_say(rep, "%s was left out", l->path);
     else if (l->op == PATCH_RENAME)

@@ -277,10 +277,31 @@ static bool cap_misnamed(const convo *c, daruma_str m, mend_lesson *l)
     return want.n && have.n && lesson_make(l, PATCH_RENAME, have, want);
 }
 
+/* The model does not stream, for nobody or not for this account: the answer comes whole, and who asked for a stream
+ * gets one all the same. https://help.openai.com/en/articles/10910291-api-organization-verification */
+static bool no_stream(const convo *c, const daruma_failure *f, mend_lesson *l)
+{
+    static const char *const words[] = {
+        "verified to stream",     "not support stream",       "t support stream",
+        "streaming is not",       "stream is not supported",  "streaming not supported",
+        "stream not supported",   "streaming mode",           "'stream' does not support true",
+        "streaming unsupported",  "streaming is unsupported", "streaming is disabled",
+        "`stream` must be false", "stream must be false",
+    };
+    if (!json_is_true(json_get(str_trim(c->body), S("stream"))) || says(f->message, "stream_options"))
+        return false;
+    for (size_t i = 0; i < COUNT(words); i++)
+        if (says(f->message, words[i]))
+            return lesson_make(l, PATCH_SET, S("stream"), S("=false"));
+    return false;
+}
+
 static bool lesson_of(convo *c, const daruma_failure *f, mend_lesson *l)
 {
     daruma_str m = f->message, rule;
     place p;
+    if (no_stream(c, f, l))
+        return true;
     if (says(m, "missing required") || says(m, "field required"))
         return cap_misnamed(c, m, l);
     if (says(m, "header") || mend_format_meant(c, f))
@@ -516,6 +537,8 @@ bool mend_lesson_lasts(convo *c, const mend_lesson *l, const daruma_failure *f)
         return !is_of_value(f);
     if (l->op == PATCH_RENAME)
         return true;
+    if (str_eq(path, S("stream"))) /* "If you just verified" is no condition, "with tools" is one */
+        return !says(f->message, "tool") && !says(f->message, "function") && !says(f->message, "schema");
     if (l->once || is_conditional(f) || is_of_mode(f, path) || names_another(c, path, f->message))
         return false;
     return l->op == PATCH_SET || is_never_taken(&own);
