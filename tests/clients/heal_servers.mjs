@@ -48,6 +48,38 @@ const servers = {
   "system first, Qwen": { messages: later, takes: (b) => b.messages.every((m, i) => !i || m.role !== "system"), refusal: bad("Chat template error: System message must be at the beginning."), sent: (b) => assert.match(JSON.stringify(b.messages.slice(1)), /be brief/) },
 };
 
+// Of a request that is refused for one of its parts, that part gives way: the label is cut, the image is left out where it
+// stands, and nothing else is.
+const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const seen = (what, n) => ({ type: "image", source: { type: "base64", media_type: "image/png", data: png + what.repeat(4 * n) } });
+const claude = (message) => [400, { type: "error", error: { type: "invalid_request_error", message } }];
+const parts_of = {
+  // vybestack/llxprt-code#2135, theopenco/llmgateway#3110
+  "a cache key": { name: "openai", more: { prompt_cache_key: "k".repeat(69) }, takes: (b) => b.prompt_cache_key?.length <= 64, refusal: bad("Invalid 'prompt_cache_key': string too long. Expected a string with maximum length 64, but got a string with length 69 instead.", { param: "prompt_cache_key", code: "string_above_max_length" }), remedy: "mend_parameter" },
+  "a label": { name: "anthropic", more: { metadata: { user_id: "u".repeat(300) } }, takes: (b) => !(b.metadata?.user_id?.length > 256), refusal: claude("metadata.user_id: String should have at most 256 characters"), remedy: "mend_parameter" },
+  // earendil-works/pi#424
+  "an image": {
+    name: "anthropic",
+    more: { messages: [{ role: "user", content: [{ type: "text", text: "see" }, seen("A", 900), seen("B", 9)] }, { role: "assistant", content: "ok" }, { role: "user", content: [seen("C", 2)] }] },
+    takes: (b) => !JSON.stringify(b).includes("BBBB"),
+    refusal: claude("messages.0.content.2.image.source.base64: image exceeds 5 MB maximum: 5649924 bytes > 5242880 bytes"),
+    remedy: "shrink_request",
+    sent: (b) => assert.deepEqual([b.messages[0].content.map((p) => p.type), b.messages[2].content.map((p) => p.type)], [["text", "image", "text"], ["image"]]),
+  },
+  "a container of none": { name: "anthropic", more: { container: null }, takes: (b) => !("container" in b), refusal: claude("container: Extra inputs are not permitted"), remedy: "mend_parameter" },
+};
+for (const [what, s] of Object.entries(parts_of))
+  holds(`a server that takes less: ${what} gives way`, {
+    async run(pair) {
+      const w = wires[s.name], d = dialects[s.name];
+      pair.own.answer = (q, res) => (s.takes(body(q)) ? w.answer(res, "fine") : json(res, ...s.refusal));
+      const r = await question(pair, d, { model: d.own, more: s.more });
+      assert.equal(r.said, "fine", r.text);
+      assert.deepEqual([r.headers["x-daruma-remedies"], pair.own.seen.length], [s.remedy, 2]);
+      s.sent?.(body(pair.own.seen.at(-1)));
+    },
+  });
+
 holds("a server that takes less of two things refuses them one after the other, once", {
   async run(pair) {
     const messages = [{ role: "developer", content: [{ type: "text", text: "be brief" }] }, { role: "user", content: [{ type: "text", text: "go" }] }];

@@ -190,6 +190,8 @@ daruma_str mend_apology_prompt(const daruma_failure *f, daruma_arena *a);
 /* Oldest images first, then the largest tool output, until the body is at most `bytes`. What is dropped is said in its
  * place. */
 mend_report mend_shed(convo *c, size_t bytes);
+/* Leaves out the image or file that `f` names by its place: it alone is too large. False: it names none. */
+bool mend_named_media(convo *c, const daruma_failure *f, mend_report *rep);
 /* The same to the older tool output alone, so that the next turns are not refused again. */
 mend_report mend_shed_old(convo *c, size_t bytes);
 

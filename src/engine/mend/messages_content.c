@@ -41,6 +41,17 @@ void mending_media(mending *x)
     }
 }
 
+bool mend_named_media(convo *c, const daruma_failure *f, mend_report *rep)
+{
+    mending x = {.c = c, .f = f, .at = wrong_at(c, f), .wrong = wrong_of(f, c->arena) & WRONG_MEDIA};
+    if (c->full || !x.wrong || x.at.message == STR_NONE)
+        return false;
+    mending_media(&x);
+    mend_report r = mending_told(&x);
+    mend_merge(rep, &r);
+    return mend_did(&r);
+}
+
 /* Is it of a kind that the words name? */
 static bool tag_named(const mending *x, const convo_part *p)
 {

@@ -237,7 +237,11 @@ static bool drop(const convo *c, daruma_str path, mend_lesson *l)
     daruma_str last = path_last(path);
     if (name_same(last, S("budget_tokens"))) /* thinking without its budget is refused as well */
         path = str_sub(path, 0, path.n - last.n - 1);
-    return path.n && parameter_may_go(c, path) && lesson_make(l, PATCH_DROP, path, (daruma_str){0});
+    bool null = !parameter_may_go(c, path) && json_is_null(json_get(str_trim(c->body), path));
+    if (!path.n || !(null || parameter_may_go(c, path)) || !lesson_make(l, PATCH_DROP, path, (daruma_str){0}))
+        return false;
+    l->once = null; /* what says something may be needed */
+    return true;
 }
 
 /* `max_tokens` must be greater than `thinking.budget_tokens`: the second gives way. */

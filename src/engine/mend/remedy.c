@@ -355,10 +355,12 @@ static mending_result format(mending *m, const daruma_failure *f, int64_t window
     return MENDING_DONE;
 }
 
-/* To the size the provider names; else to 70 % of what it was. */
+/* What is named; else to the size the provider names; else to 70 % of what it was. */
 static mending_result shed(mending *m, const daruma_failure *f, int64_t window)
 {
     (void)window;
+    if (mend_named_media(&m->c, f, &m->report))
+        return MENDING_DONE;
     size_t bytes = m->c.body.n;
     bool told = f->limit > (int64_t)(bytes / 16) && f->limit < (int64_t)bytes;
     m->report = mend_shed(&m->c, told ? (size_t)f->limit : bytes / 10 * 7);

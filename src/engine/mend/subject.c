@@ -225,7 +225,8 @@ bool parameter_named(const convo *c, daruma_str name, place *ret)
     daruma_str body = str_trim(c->body);
     if (!s.n || s.step[s.n - 1].n < 1 || ch_digit(s.step[s.n - 1].p[0]))
         return false;
-    if (follow(&s, 0, body, top, ret) && may_change(place_path(ret)) && !is_gone(c, ret))
+    bool there = follow(&s, 0, body, top, ret) && !is_gone(c, ret);
+    if (there && (may_change(place_path(ret)) || (s.n == 1 && json_is_null(ret->value)))) /* which says nothing */
         return true;
     if (s.n > 2 && parameter_in_lists(s.step[0]))
         return false; /* it said where, and it is not there */
