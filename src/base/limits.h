@@ -239,15 +239,13 @@
 #define JOIN_ANCHOR_BYTES_MAX  300         /* ... and at most, where the last ones repeat what stands before them */
 #define JOIN_KEPT_BYTES        24          /* of a cut answer that are not shown when it is asked for in other words */
 #define LESSONS_PER_LANE       4           /* parameters that one model does not take, on average */
-#define HABITS_LAST_MS                                                                                                 \
-    (24 * 3600 * 1000LL) /* what a model does not take in messages or as a response format is tried again once a day   \
-                          */
-#define LESSONS_SHOWN        16  /* of one account's model on the status page */
-#define REFUSALS_MENDED_MAX  8   /* parameters, or keywords of schemas, refused one after the other, for one request */
-#define PARAMETER_DEPTH_MAX  4   /* levels of settings that are searched for a parameter's name */
-#define PARAMETER_PLACES_MAX 512 /* of one member in all messages that are edited for one lesson */
+#define HABITS_LAST_MS         86400000 /* 24 h: what a model does not take in messages, or as a format, is tried again */
+#define LESSONS_SHOWN          16       /* of one account's model on the status page */
+#define REFUSALS_MENDED_MAX    8 /* parameters, or keywords of schemas, refused one after the other, for one request */
+#define PARAMETER_DEPTH_MAX    4 /* levels of settings that are searched for a parameter's name */
+#define PARAMETER_PLACES_MAX   512 /* of one member in all messages that are edited for one lesson */
 
-#define STUCK_MAX            3 /* requests of a conversation that stay too long; then it is shortened no more */
+#define STUCK_MAX              3 /* requests of a conversation that stay too long; then it is shortened no more */
 #define SEQUENCE_MAX                                                                                                   \
     0xffffffff            /* number of an event in a stream of Responses; behind a higher one we count ourselves */
 #define TURN_CALLS_MAX 64 /* newest calls of a streamed answer that are told apart: so many may come mixed */

@@ -110,13 +110,19 @@ static void tell_stripped(session *x)
 }
 
 /* The answer calls tools by the names they have there; what the request calls them may be gone by then. */
-static void keep_renames(moved_request *m, const convo *to, daruma_arena *a)
+static size_t keep_renames(convo_rename **ret, const convo *c, daruma_arena *a)
 {
-    m->renames = to->nrenames ? ARENA_NEW(a, convo_rename, to->nrenames) : NULL;
-    for (; m->renames && m->nrenames < to->nrenames; m->nrenames++) {
-        const convo_rename *r = &to->renames[m->nrenames];
-        m->renames[m->nrenames] = (convo_rename){.was = arena_copy(a, r->was), .is = arena_copy(a, r->is)};
-    }
+    size_t n = 0;
+    *ret = c->nrenames ? ARENA_NEW(a, convo_rename, c->nrenames) : NULL;
+    for (; *ret && n < c->nrenames; n++)
+        (*ret)[n] = (convo_rename){.was = arena_copy(a, c->renames[n].was), .is = arena_copy(a, c->renames[n].is)};
+    return n;
+}
+
+void session_renamed(session *x, const convo *c)
+{
+    if (c->nrenames > x->nrenames)
+        x->nrenames = keep_renames(&x->renames, c, x->arena);
 }
 
 static bool was_too_much(const conversion *v)
@@ -130,6 +136,7 @@ static void keep_variant(session *x, conversion *v)
     x->variant_for = v->target;
     x->variant = session_own(x, v->made);
     x->variant_model = v->model_raw;
+    session_renamed(x, &v->c);
     if (x->variant.n && v->stripped)
         tell_stripped(x);
     if (!v->made && was_too_much(v) && session_mend_of(x)) { /* it goes out as it is */
@@ -154,7 +161,7 @@ static void keep_moved(session *x, conversion *v)
     m->body = session_own(x, v->made);
     x->moved = m;
     if (m->body.n) {
-        keep_renames(m, &v->out, x->arena);
+        m->nrenames = keep_renames(&m->renames, &v->out, x->arena);
         tell_losses(x, v->to, &v->lost);
         if (session_api_known(x, v->target))
             session_did(x, DARUMA_REMEDY_CHANGE_API);
@@ -268,7 +275,9 @@ bool session_convert_now(session *x, int target)
 
 daruma_str session_tool_name(const session *x, daruma_str name)
 {
-    return x->p != x->d && x->moved ? convo_name_was(x->moved->renames, x->moved->nrenames, name) : name;
+    if (x->p != x->d && x->moved)
+        name = convo_name_was(x->moved->renames, x->moved->nrenames, name);
+    return convo_name_was(x->renames, x->nrenames, name);
 }
 
 static daruma_str with_name_was(daruma_str text, const convo_rename *r, daruma_arena *a)
@@ -289,5 +298,7 @@ daruma_str session_tool_words(const session *x, daruma_str text)
 {
     for (size_t i = 0; x->p != x->d && x->moved && i < x->moved->nrenames; i++)
         text = with_name_was(text, &x->moved->renames[i], x->arena);
+    for (size_t i = 0; i < x->nrenames; i++)
+        text = with_name_was(text, &x->renames[i], x->arena);
     return text;
 }

@@ -210,8 +210,10 @@ struct session {
     const char *unchecked; /* why nobody here reads the answer; NULL: it is read */
     bool cut;              /* an error body is larger than what is held of it */
     stream_view view;
-    size_t forwarded;        /* answer bytes the client has */
-    last_failure *last;      /* NULL: nothing failed; session_last() reads it. In the call's arena */
+    size_t forwarded;      /* answer bytes the client has */
+    last_failure *last;    /* NULL: nothing failed; session_last() reads it. In the call's arena */
+    convo_rename *renames; /* tools that are called otherwise in the client's own dialect; in the call's arena */
+    size_t nrenames;
     moved_request *moved;    /* as it went to a provider of another dialect; NULL: it did not. Call's arena */
     daruma_str failed_event; /* the provider's error event in the midst of a stream; not gone out yet */
     daruma_str theirs;       /* the provider's id of the call that failed or answered last */
@@ -370,6 +372,7 @@ bool session_converts(const session *x, int target); /* is there anything to be 
 /* Is it a provider that did not make the thinking of this conversation? */
 bool session_is_strange(const session *x, int target);
 /* What the client calls a tool that the provider at hand calls so. */
+void session_renamed(session *x, const convo *c); /* what goes out was made of it: its renames are kept */
 daruma_str session_tool_name(const session *x, daruma_str name);
 daruma_str session_tool_words(const session *x, daruma_str text); /* what it says with such names in it */
 

@@ -176,6 +176,7 @@ static void mended_so(session *x)
     history_task *t = &h->past.task;
     session_mend_take(x, t->made, &t->scan);
     t->made = NULL;
+    session_renamed(x, &m->c);
     if (t->facts && t->ahead) /* else it was told when it went out so */
         mended_did(x, x->kase.target, t->facts);
     if (m->taught)

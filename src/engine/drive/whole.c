@@ -12,8 +12,10 @@ typedef struct whole {
     const drive_rooms *rooms;
     const dialect *from, *to;
     daruma_str body;
-    const convo_rename *renames; /* of the request's tools there */
+    const convo_rename *renames; /* of the request's tools there ... */
     size_t nrenames;
+    const convo_rename *own; /* ... and in the client's own dialect */
+    size_t nown;
     write_ctx ctx;
     answer_test test;          /* what it is held against, where it may be asked for again */
     bool calls;                /* its calls are looked at */
@@ -34,9 +36,14 @@ static void make_plain(whole *w)
         convo owner = {.arena = &w->room};
         convo_part *p = &w->t.message.parts[i];
         daruma_str text = convo_text(&owner, p);
-        if (p->kind == PART_CALL)
-            p->text = answer_args(w->from, w->t.finish, text);
-        p->name = convo_name_was(w->renames, w->nrenames, p->name);
+        if (p->kind != PART_CALL)
+            continue;
+        p->text = answer_args(w->from, w->t.finish, text);
+        daruma_str name = convo_name_was(w->own, w->nown, convo_name_was(w->renames, w->nrenames, p->name));
+        if (str_eq(name, p->name))
+            continue;
+        p->name = name;
+        p->edited = w->t.message.edited = true;
     }
 }
 
@@ -73,7 +80,7 @@ static void do_whole(void *data)
         w->test.unread_format = (daruma_str){0};
     }
     if (w->flaw != DARUMA_FLAW_NONE ||
-        (same && !w->streams && !w->calls && !w->test.format && !w->test.unread_format.n))
+        (same && !w->nown && !w->streams && !w->calls && !w->test.format && !w->test.unread_format.n))
         return;
     w->read = w->from->read_answer(w->body, &w->room, &w->t) == DARUMA_OK;
     if (!w->read) {
@@ -204,6 +211,8 @@ void whole_ended(session *x)
                .body = buf_str(&x->held),
                .renames = m ? m->renames : NULL,
                .nrenames = m ? m->nrenames : 0,
+               .own = x->renames,
+               .nown = x->nrenames,
                .ctx = {.model = x->scan.model, .id = x->kase.id, .wall = session_now(x).wall},
                .calls = answer_checks_calls(x),
                .streams = becomes_stream(x),

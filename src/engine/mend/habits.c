@@ -17,7 +17,8 @@ bool mend_habits(convo *c, uint32_t habits, mend_report *rep)
     c->full |= c->arena->full;
     mend_report r = mending_told(&x);
     mend_merge(rep, &r);
-    return mend_did(&r);
+    bool named = x.wrong & WRONG_TOOLS && mend_tool_names(c, rep);
+    return mend_did(&r) || named;
 }
 
 /* How each is called, and the words of a provider whom it hurts. */
@@ -42,6 +43,7 @@ static const struct habit {
     {WRONG_NULL, "content_is_there", NULL, NULL},
     {WRONG_BARE, "calls_say_something", NULL, NULL},
     {WRONG_TURNS, "turns_alternate", NULL, NULL},
+    {WRONG_TOOLS, "plain_tool_names", NULL, NULL},
 };
 
 uint32_t mend_habits_hurt(uint32_t habits, const daruma_failure *f)

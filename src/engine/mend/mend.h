@@ -252,6 +252,14 @@ bool mend_cache_marks(convo *c, const daruma_failure *f, mend_report *rep);
 bool mend_double_tools(convo *c, const daruma_failure *f, mend_report *rep);
 /* Tools that run at a provider (web_search), of a type that this one says it has not: they go, where others stay. */
 bool mend_strange_tools(convo *c, const daruma_failure *f, mend_report *rep);
+
+/* ---- names.c ---- */
+
+/* Tools whose names not every provider takes are called otherwise, where they are declared, called and chosen; each is
+ * in c->renames, for the answer. False: all are taken. */
+bool mend_tool_names(convo *c, mend_report *rep);
+enum { MEND_PLAIN_TOOL_NAMES = 1 << 29 };            /* of mend_habits(): that is done */
+bool mend_tool_names_meant(const daruma_failure *f); /* is it the name of a tool that is refused? */
 /* Arguments of calls in the history that are no JSON object are made one. */
 mend_report mend_arguments(convo *c);
 /* Does `l`, made of what `f` refused of the request `c`, hold for every request to that model? What was left out does

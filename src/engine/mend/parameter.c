@@ -286,11 +286,23 @@ static bool cap_misnamed(const convo *c, daruma_str m, mend_lesson *l)
 static bool no_stream(const convo *c, const daruma_failure *f, mend_lesson *l)
 {
     static const char *const words[] = {
-        "verified to stream",     "not support stream",       "t support stream",
-        "streaming is not",       "stream is not supported",  "streaming not supported",
-        "stream not supported",   "streaming mode",           "'stream' does not support true",
-        "streaming unsupported",  "streaming is unsupported", "streaming is disabled",
-        "`stream` must be false", "stream must be false",
+        "verified to stream",
+        "not support stream",
+        "t support stream",
+        "streaming is not",
+        "stream is not supported",
+        "streaming not supported",
+        "stream not supported",
+        "streaming mode",
+        "'stream' does not support true",
+        "streaming unsupported",
+        "streaming is unsupported",
+        "streaming is disabled",
+        "streaming completion",
+        "`stream` is not supported",
+        "'stream' is not supported",
+        "`stream` must be false",
+        "stream must be false",
     };
     if (!json_is_true(json_get(str_trim(c->body), S("stream"))) || says(f->message, "stream_options"))
         return false;

@@ -332,6 +332,10 @@ static mending_result schemas(mending *m, const daruma_failure *f, int64_t windo
         taught(m, f);
         return MENDING_DONE;
     }
+    if (mend_tool_names_meant(f) && mend_tool_names(&m->c, &m->report)) {
+        m->habits = MEND_PLAIN_TOOL_NAMES;
+        return MENDING_DONE;
+    }
     if (mend_double_tools(&m->c, f, &m->report) || mend_strange_tools(&m->c, f, &m->report))
         return MENDING_DONE;
     if (!mend_tool_schemas(&m->c, f, &m->report))

@@ -35,7 +35,7 @@ typedef struct mending {
     daruma_str from, to;  /* MEND_PARAMETER, LOWER_FORMAT: what was changed, and to what */
     mend_lesson lesson;   /* MEND_PARAMETER: to be learned when the request succeeds */
     bool taught;          /* there is one */
-    uint32_t habits;      /* MEND_MESSAGES, REPAIR_HISTORY: likewise, for mend_habits() */
+    uint32_t habits;      /* MEND_MESSAGES, REPAIR_HISTORY, LOWER_SCHEMA: likewise, for mend_habits() */
     bool shortened;       /* since the beginning: something that may be known the next time */
     bool unsent;          /* earlier stages did something that was not enough: the next goes on from there */
 

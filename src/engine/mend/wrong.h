@@ -35,12 +35,13 @@ enum wrong_bit {
     WRONG_NULL = 1 << 26,      /* an answer that only calls tools needs a content */
     WRONG_JSON = 1 << 27,      /* who asks for JSON has to say so in words, too (OpenAI) */
     WRONG_BARE = 1 << 28,      /* an answer that only calls tools has to say something, too */
+    WRONG_TOOLS = MEND_PLAIN_TOOL_NAMES, /* names of tools that have more than letters, digits, _ and -, or are long */
 };
 
 /* What a model never takes, whatever is asked: the habits that mend_habits() knows. In snapshots: their bits stay. */
 #define WRONG_ALWAYS                                                                                                   \
     (WRONG_DEVELOPER | WRONG_SYSTEM | WRONG_LATER | WRONG_PROMPT | WRONG_TEXTS | WRONG_NINE | WRONG_REASONED |         \
-     WRONG_NULL | WRONG_BARE | WRONG_TURNS)
+     WRONG_NULL | WRONG_BARE | WRONG_TURNS | WRONG_TOOLS)
 
 typedef struct wrong_place {
     size_t message, part; /* index into the convo; STR_NONE not said */

@@ -1,0 +1,86 @@
+// Tools whose names a provider does not take: with dots, slashes, long prefixes of a server. They are called otherwise there
+// and by their own name here, in whole answers and in streams.
+import assert from "node:assert/strict";
+import OpenAI from "openai";
+import { dialects, question } from "./net.mjs";
+import { holds } from "./wire.mjs";
+import { body, json, object, parsed, reply, wires } from "./wires.mjs";
+
+const long = `mcp__a_server_with_a_name_that_is_long__and_a_tool_with_one_as_well_${"x".repeat(20)}`;
+const wished = ["git.look", "git/look", "fs read", `${long}_one`, `${long}_two`, "plain"];
+const toolsOf = {
+  openai: (n) => ({ type: "function", function: { name: n, description: n, parameters: object } }),
+  responses: (n) => ({ type: "function", name: n, description: n, parameters: object }),
+  anthropic: (n) => ({ name: n, description: n, input_schema: object }),
+};
+const namesOf = { openai: (b) => b.tools.map((t) => t.function.name), responses: (b) => b.tools.map((t) => t.name), anthropic: (b) => b.tools.map((t) => t.name) };
+const refusals = {
+  openai: (res, i) => json(res, 400, { error: { message: `Invalid 'tools[${i}].function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.`, type: "invalid_request_error", param: `tools[${i}].function.name`, code: "invalid_value" } }),
+  responses: (res, i) => json(res, 400, { error: { message: `Invalid 'tools[${i}].name': string too long. Expected a string with maximum length 64, but got a string with length 80 instead.`, type: "invalid_request_error", param: `tools[${i}].name`, code: "string_above_max_length" } }),
+  anthropic: (res, i) => json(res, 400, { type: "error", error: { type: "invalid_request_error", message: `tools.${i}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'` } }),
+};
+const fits = (n) => /^[a-zA-Z0-9_-]{1,64}$/.test(n);
+// Refuses the first name that it does not take, wherever it stands.
+const strict = (name, q, res) => {
+  const b = body(q), at = namesOf[name](b).findIndex((n) => !fits(n));
+  if (at >= 0) return refusals[name](res, at), true;
+  for (const m of JSON.stringify(b).matchAll(/"type":"(?:tool_use|function_call)"[^}]*?"name":"([^"]*)"/g)) assert.ok(fits(m[1]), m[0]);
+  assert.equal(new Set(namesOf[name](b)).size, wished.length);
+  return false;
+};
+
+for (const name of ["openai", "responses", "anthropic"])
+  for (const stream of [false, true])
+    holds(`${name}: tools are called as the provider takes it, and here as they are: ${stream ? "streams" : "plain"}`, {
+      async run(pair) {
+        const d = dialects[name], w = wires[name];
+        const ask = (history) => question(pair, d, { model: d.own, stream, more: { tools: wished.map(toolsOf[name]), ...(history && { [w.key]: history }) } });
+        pair.own.answer = (q, res) => {
+          if (strict(name, q, res)) return;
+          const names = namesOf[name](body(q));
+          reply(w, q, res, "look", names.map((n, i) => [`call_${i}`, n, { city: n }]));
+        };
+        for (const calls of [2, 3]) {
+          const r = await ask();
+          assert.deepEqual(parsed(w.calls(r)).map(([, n]) => n), wished, r.text);
+          assert.equal(r.said, "look", r.text);
+          assert.equal(pair.own.seen.length, calls);
+          assert.notEqual(r.headers["x-daruma-remedies"], "none");
+        }
+        // What is sent of the history and told of the choice has the same names.
+        const called = name === "anthropic" ? { role: "assistant", content: [{ type: "tool_use", id: "call_9", name: wished[0], input: {} }] } : name === "openai" ? { role: "assistant", content: null, tool_calls: [{ id: "call_9", type: "function", function: { name: wished[0], arguments: "{}" } }] } : { type: "function_call", call_id: "call_9", name: wished[0], arguments: "{}" };
+        const told = name === "anthropic" ? { role: "user", content: [{ type: "tool_result", tool_use_id: "call_9", content: "seen" }] } : name === "openai" ? { role: "tool", tool_call_id: "call_9", content: "seen" } : { type: "function_call_output", call_id: "call_9", output: "seen" };
+        const r = await ask([{ role: "user", content: "go" }, called, told]);
+        assert.deepEqual(parsed(w.calls(r)).map(([, n]) => n), wished, r.text);
+        const sent = String(pair.own.seen.at(-1).body);
+        assert.equal(sent.split(`"${namesOf[name](JSON.parse(sent))[0]}"`).length - 1, 2, sent);
+        assert.deepEqual((await pair.status()).models_learned[0].messages, ["plain_tool_names"]);
+      },
+    });
+
+holds("who asks for one tool by a name that is not taken gets that one", {
+  async run(pair) {
+    const d = dialects.openai, w = wires.openai;
+    pair.own.answer = (q, res) => strict("openai", q, res) || w.answer(res, "", [["call_1", body(q).tool_choice.function.name, '{"city":"Oslo"}']]);
+    const r = await question(pair, d, { model: d.own, more: { tools: wished.map(toolsOf.openai), tool_choice: { type: "function", function: { name: wished[3] } } } });
+    assert.deepEqual(parsed(w.calls(r)).map(([, n]) => n), [wished[3]], r.text);
+  },
+});
+
+for (const stream of [false, true])
+  holds(`the OpenAI SDK goes through a tool loop with names that the provider does not take: ${stream ? "streams" : "plain"}`, {
+    async run(pair) {
+      const c = new OpenAI({ apiKey: "sk-client", baseURL: `${pair.base}/v1`, maxRetries: 0 }), tools = wished.map(toolsOf.openai), messages = [{ role: "user", content: "go" }];
+      pair.own.answer = (q, res) => {
+        if (strict("openai", q, res)) return;
+        const told = body(q).messages.find((m) => m.role === "tool");
+        reply(wires.openai, q, res, told ? `it is ${told.content}` : "", told ? [] : [["call_9", namesOf.openai(body(q))[4], { city: "Oslo" }]]);
+      };
+      const turn = async () => (stream ? await c.chat.completions.stream({ model: "m-own", messages, tools }).finalChatCompletion() : await c.chat.completions.create({ model: "m-own", messages, tools })).choices[0].message;
+      const first = await turn();
+      assert.equal(first.tool_calls[0].function.name, wished[4]);
+      messages.push(first, { role: "tool", tool_call_id: first.tool_calls[0].id, content: "cold" });
+      assert.equal((await turn()).content, "it is cold");
+      assert.equal(pair.own.seen.length, 3);
+    },
+  });
