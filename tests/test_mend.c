@@ -560,6 +560,11 @@ static void what_one_message_says_is_no_habit(void **state)
         /* a union of Pydantic's: lists are taken, this one is not */
         {"messages[0].content.str: Input should be a valid string; messages[0].content.list[part].0.type: unknown",
          NULL, CHAT("{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}"), NULL},
+        /* the turns are wrong, and no role is */
+        {"After the optional system message, conversation roles must alternate user/assistant/user/assistant/...", NULL,
+         CHAT("{\"role\":\"system\",\"content\":\"d\"}," USER("a")), NULL},
+        {"Content must be a string or an array of objects, but got an integer.", NULL,
+         CHAT("{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}"), NULL},
         /* the words stand in the request */
         {"I cannot answer this: messages[0]: invalid type: sequence, expected a string", "I cannot answer this:",
          CHAT("{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}"), CHAT(USER("a"))},

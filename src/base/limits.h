@@ -239,6 +239,7 @@
 #define JOIN_ANCHOR_BYTES_MAX  300         /* ... and at most, where the last ones repeat what stands before them */
 #define JOIN_KEPT_BYTES        24          /* of a cut answer that are not shown when it is asked for in other words */
 #define LESSONS_PER_LANE       4           /* parameters that one model does not take, on average */
+#define API_LASTS_MS           3600000     /* a path that is missing may be so for the minutes of a deployment */
 #define HABITS_LAST_MS         86400000 /* 24 h: what a model does not take in messages, or as a format, is tried again */
 #define LESSONS_SHOWN          16       /* of one account's model on the status page */
 #define REFUSALS_MENDED_MAX    8 /* parameters, or keywords of schemas, refused one after the other, for one request */

@@ -162,11 +162,33 @@ static void put_part(turn_writer *w, const dialect *to, const turn *t, const con
     }
 }
 
+/* Can a stream say all that counts of it? Not what has no kind of its own, nor thinking that closes without a word, and
+ * two thoughts in a row would become one. */
+static bool is_sayable(const turn *t, const dialect *to, daruma_arena *a)
+{
+    bool thought = false;
+    for (size_t i = 0; i < t->message.nparts; i++) {
+        const convo_part *p = &t->message.parts[i];
+        convo owner = {.arena = a};
+        bool thinking = p->kind == PART_THINKING && !p->dropped;
+        if (p->dropped)
+            continue;
+        if (p->kind == PART_OTHER || p->kind == PART_MEDIA || p->kind == PART_RESULT || (thinking && thought))
+            return false;
+        if (thinking && to == &dialect_anthropic && !convo_part_text(&owner, p).n)
+            return false;
+        thought = thinking;
+    }
+    return true;
+}
+
 bool dialect_stream_answer(const turn *t, const dialect *to, const write_ctx *x, bool usage_asked, daruma_buf *out,
                            daruma_arena *a)
 {
     turn_writer w = {.wall = x->wall, .made = x->id, .usage = t->usage, .usage_asked = usage_asked, .text = buf_in(a)};
     int calls = 0;
+    if (!is_sayable(t, to, a))
+        return false;
     turn_delta start = {.kind = DELTA_START, .index = -1, .id = t->id, .usage = t->usage};
     start.model = t->model.n ? t->model : x->model;
     put(&w, to, start, out);

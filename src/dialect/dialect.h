@@ -235,7 +235,7 @@ void bridge_event(stream_bridge *b, const sse_event *e, daruma_buf *out, daruma_
 bool bridge_end(stream_bridge *b, daruma_buf *out);
 /* A whole answer as the stream that was asked for: what a stream of the dialect can say of it, in as few events.
  * Between dialects it is carried over first, with dialect_carry_answer(). `x`: as for bridge_begin(), where `t` names
- * no model. False: it cannot be written. */
+ * no model. False: it cannot be written, or no stream can say all of it. */
 bool dialect_stream_answer(const turn *t, const dialect *to, const write_ctx *x, bool usage_asked, daruma_buf *out,
                            daruma_arena *a);
 /* A plain question of our own as a request: for summaries and the like. */

@@ -25,6 +25,8 @@ const absent = {
   "a method's": (res) => json(res, 405, { detail: "Method Not Allowed" }),
   "a server's that has not built it": (res) => json(res, 501, { error: { message: "Not Implemented", type: "server_error" } }),
   "OpenAI's": (res) => json(res, 404, { error: { message: "Invalid URL (POST /v1/responses)", type: "invalid_request_error", param: null, code: null } }),
+  "DeepSeek's": (res) => text(res, 404, "Not Found. Please check the configuration."),
+  "Flask's": (res) => text(res, 404, "<!doctype html>\n<html lang=en>\n<title>404 Not Found</title>\n<h1>Not Found</h1>\n<p>The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again.</p>\n", "text/html"),
   "a gateway's": (res) => json(res, 400, { error: { message: "This route supports /v1/chat/completions alone.", type: "invalid_request_error" } }),
 };
 for (const [whose, refuse] of Object.entries(absent))
@@ -65,7 +67,7 @@ for (const [what, status, error] of [
       async run(pair) {
         const d = dialects.openai;
         pair.own.answer = (q, res) => (isResponses(q) ? said(q, res, responses, "it is 42") : json(res, status, { error }));
-        for (const calls of [2, 3]) {
+        for (const calls of status === 404 ? [2, 3] : [2, 4]) { // of a parameter only those know who send it
           const r = await question(pair, d, { model: d.own, stream, more: { reasoning_effort: "low" } });
           assert.equal(r.status, 200, r.text);
           assert.equal(r.said, "it is 42", r.text);
@@ -93,6 +95,7 @@ for (const [what, status, error] of [
   ["a container", 404, { message: "Container cntr_1 not found", type: "invalid_request_error" }],
   ["a file", 404, { message: "No such File object: file-abc", type: "invalid_request_error", param: "id" }],
   ["a prompt", 404, { message: "Prompt with id 'pmpt_1' not found.", type: "invalid_request_error" }],
+  ["a list of paths", 404, { message: "The engine is gone. Supported endpoints: /v1/chat/completions, /v1/responses", type: "invalid_request_error" }],
   ["a parameter", 400, { message: "Unknown parameter: 'verbosity'. In /chat/completions it is called otherwise.", type: "invalid_request_error", param: "verbosity", code: "unknown_parameter" }],
   ["content that is refused", 400, { message: "Your request to /v1/responses was refused by our content policy; it is not supported in /v1/chat/completions either.", type: "invalid_request_error", code: "content_policy_violation" }],
 ])

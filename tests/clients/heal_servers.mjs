@@ -66,6 +66,14 @@ const parts_of = {
     remedy: "shrink_request",
     sent: (b) => assert.deepEqual([b.messages[0].content.map((p) => p.type), b.messages[2].content.map((p) => p.type)], [["text", "image", "text"], ["image"]]),
   },
+  "an image of a result": {
+    name: "anthropic",
+    more: { messages: [{ role: "user", content: "go" }, { role: "assistant", content: [{ type: "tool_use", id: "toolu_9", name: "look", input: {} }] }, { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_9", content: [seen("A", 900), seen("B", 9), seen("C", 9)] }] }] },
+    takes: (b) => !JSON.stringify(b).includes("BBBB"),
+    refusal: claude("messages.2.content.0.tool_result.content.1.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels"),
+    remedy: "shrink_request",
+    sent: (b) => assert.deepEqual(b.messages[2].content[0].content.map((p) => p.type), ["image", "text", "image"]),
+  },
   "a container of none": { name: "anthropic", more: { container: null }, takes: (b) => !("container" in b), refusal: claude("container: Extra inputs are not permitted"), remedy: "mend_parameter" },
 };
 for (const [what, s] of Object.entries(parts_of))
@@ -95,6 +103,17 @@ holds("a server that takes less of two things refuses them one after the other, 
     }
     asBrief(body(pair.own.seen.at(-1)));
     assert.deepEqual((await pair.status()).models_learned[0].messages, ["developer_is_system", "content_is_string"]);
+  },
+});
+
+holds("who refuses and then fails has taken nothing: it learns nothing when another answers", {
+  config: (c) => (c.models.find((m) => m.name === "m-own").targets = ["own/m-one", "own/m-two"]),
+  async run(pair) {
+    const s = servers["no developer, Qwen"];
+    pair.own.answer = (q, res) => (body(q).model === "m-two" ? chat.answer(res, "from two") : s.takes(body(q)) ? json(res, 503, { error: { message: "upstream is gone" } }) : json(res, ...s.refusal));
+    const r = await question(pair, d, { model: d.own, more: { messages: developer } });
+    assert.equal(r.said, "from two", r.text);
+    assert.deepEqual((await pair.status()).models_learned.filter((m) => m.messages), []);
   },
 });
 

@@ -84,6 +84,50 @@ holds("a stream that goes wrong with tools alone is asked for whole then, and no
   },
 });
 
+// What no stream can say of a whole answer stays as it came.
+const unsayable = {
+  "a custom tool's call": ["responses", { id: "resp_1", object: "response", created_at: 1, status: "completed", model: "m-own", output: [{ id: "ctc_1", type: "custom_tool_call", status: "completed", call_id: "call_9", name: "apply_patch", input: "*** Begin Patch" }], usage: { input_tokens: 5, output_tokens: 5, total_tokens: 10 } }],
+  "two thoughts": ["anthropic", { id: "msg_1", type: "message", role: "assistant", model: "c-own", content: [{ type: "thinking", thinking: "a", signature: "sA" }, { type: "thinking", thinking: "b", signature: "sB" }, { type: "text", text: "42" }], stop_reason: "end_turn", stop_sequence: null, usage: { input_tokens: 7, output_tokens: 5 } }],
+  "a thought that is redacted": ["anthropic", { id: "msg_1", type: "message", role: "assistant", model: "c-own", content: [{ type: "redacted_thinking", data: "sealed" }, { type: "text", text: "42" }], stop_reason: "end_turn", stop_sequence: null, usage: { input_tokens: 7, output_tokens: 5 } }],
+  "an image": ["gemini", { candidates: [{ content: { parts: [{ inlineData: { mimeType: "image/png", data: "iVBORw0KGgo=" } }], role: "model" }, finishReason: "STOP", index: 0 }], usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 5, totalTokenCount: 10 } }],
+};
+for (const [what, [name, answer]] of Object.entries(unsayable))
+  holds(`${what} of a whole answer is not lost where a stream was asked for`, {
+    async run(pair) {
+      pair.own.answer = (q, res) => json(res, 200, answer);
+      const r = await question(pair, dialects[name], { model: dialects[name].own, stream: true });
+      assert.deepEqual(JSON.parse(r.text), answer);
+      assert.equal(pair.own.seen.length, 1);
+    },
+  });
+
+// Conditions, and other things that are said of streams.
+for (const [what, more, message] of [
+  ["what goes in no stream", { logprobs: true }, "logprobs are not supported in streaming mode."],
+  ["several answers", { n: 2 }, "n > 1 is not supported in streaming mode"],
+  ["a stream that is the only way", { logprobs: true }, "This model only supports streaming mode for logprobs=false"],
+])
+  holds(`of a refusal that is about ${what} no lane learns not to stream`, {
+    async run(pair) {
+      const d = dialects.openai, w = wires.openai;
+      pair.own.answer = (q, res) => (streams(q) && body(q)[Object.keys(more)[0]] ? json(res, 400, { error: { message, type: "invalid_request_error" } }) : streams(q) ? res.writeHead(200, { "content-type": "text/event-stream" }).end(w.opening() + w.piece("in pieces") + w.closing()) : w.answer(res, "whole"));
+      await question(pair, d, { model: d.own, stream: true, more });
+      const r = await question(pair, d, { model: d.own, stream: true });
+      assert.equal(r.said, "in pieces", r.text);
+      assert.equal(r.headers["x-daruma-remedies"], "none");
+    },
+  });
+
+holds("a model that does not stream is asked plain questions as ever", {
+  async run(pair) {
+    const d = dialects.openai, w = wires.openai;
+    pair.own.answer = (q, res) => (streams(q) ? json(res, 400, { error: refusals["a server that does not stream"] }) : w.answer(res, "whole"));
+    assert.equal((await question(pair, d, { model: d.own, stream: true })).said, "whole");
+    const r = await question(pair, d, { model: d.own });
+    assert.deepEqual([r.said, r.headers["x-daruma-remedies"], "stream" in body(pair.own.seen.at(-1))], ["whole", "none", false]);
+  },
+});
+
 holds("the SDKs read a whole answer as the stream that they asked for", {
   async run(pair) {
     const openai = new OpenAI({ apiKey: "sk-client", baseURL: `${pair.base}/v1`, maxRetries: 0 }), anthropic = new Anthropic({ apiKey: "sk-client", baseURL: pair.base, maxRetries: 0 });

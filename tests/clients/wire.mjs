@@ -41,7 +41,8 @@ holds("a stream that waits 10 s hears a comment and then its answer; others hear
     pair.own.answer = (q, res) => setTimeout(() => send(res, 200, good.openai), q.n === 1 ? 10500 : 0); // no stream, though one was asked for
     const [s, plain, odd] = await Promise.all([question(pair, d, { stream: true }), question(pair, d, { text: "say plain" }), question(pair, d, { model: d.own, stream: true })]);
     assert.equal(odd.outcome, "pending");
-    assert.ok(d.failed(odd.events), odd.text);
+    assert.ok(d.ended(odd.events) && !d.failed(odd.events), odd.text);
+    assert.equal(odd.said, "fine", odd.text);
     assert.equal(s.status, 200);
     assert.equal(s.outcome, "pending");
     assert.ok(s.times[0] > 9500, `the first beat came after ${s.times[0]} ms`);

@@ -37,7 +37,7 @@ const dialect *session_dialect(const session *x, int target)
         return first;
     if (has_turned(x, target))
         return other_api(first);
-    switch (memory_api(x->v->mem, x->targets[target].lane_id)) {
+    switch (memory_api(x->v->mem, x->targets[target].lane_id, x->v->at.now)) {
     case API_CHAT:
         return &dialect_openai;
     case API_RESPONSES:
@@ -71,6 +71,11 @@ static daruma_str path_of(const dialect *d)
     return d == &dialect_openai ? S("/chat/completions") : S("/responses");
 }
 
+static daruma_str name_of(const dialect *d)
+{
+    return d == &dialect_openai ? S("chat completions") : S("responses api");
+}
+
 static bool says_any(daruma_str text, const char *const *words, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -86,23 +91,43 @@ static bool names(const daruma_failure *f, const dialect *d)
     static const char *const sends[] = {"support",    "instead",       "only ",       "alone",       "please use",
                                         "must use",   "not available", "not allowed", "not accept",  "not a chat model",
                                         "compatible", "not exist",     "not enabled", "intended for"};
-    bool name = f->status != 400 && f->status != 422 &&
-                str_ifind(f->own, d == &dialect_openai ? S("chat completions") : S("responses api")) != STR_NONE;
-    return (name || has_path(f->own, path_of(d))) && says_any(f->own, sends, COUNT(sends));
+    static const char *const instead[] = {"only ",      "instead",          "not in ",
+                                          "please use", "not supported in", "not in the"};
+    bool name = f->status != 400 && f->status != 422 && str_ifind(f->own, name_of(d)) != STR_NONE;
+    bool both = has_path(f->own, path_of(other_api(d))); /* a list of what there is sends nobody anywhere */
+    return (name || has_path(f->own, path_of(d))) &&
+           (both ? says_any(f->own, instead, COUNT(instead)) : says_any(f->own, sends, COUNT(sends)));
+}
+
+/* Is it refused for something that this request asks for, and others do not? */
+static bool is_about_one(const daruma_failure *f)
+{
+    return f->kind == DARUMA_INVALID_PARAMETER && f->subject.n && !str_ieq(f->subject, S("model"));
+}
+
+/* Does it say of the API itself that it is not for this? */
+static bool refuses_own(const daruma_failure *f, const dialect *d)
+{
+    static const char *const never[] = {"not supported", "cannot be used", "not support", "not available",
+                                        "no support"};
+    return !is_about_one(f) && (has_path(f->own, path_of(d)) || str_ifind(f->own, name_of(d)) != STR_NONE) &&
+           says_any(f->own, never, COUNT(never));
 }
 
 /* A word of those that servers say of any path which they do not have; what is missed there has other names. */
 static bool is_of_paths(daruma_str word)
 {
     static const char *const known[] = {
-        "404",        "405",           "501",       "a",           "allowed", "api",    "cannot",
-        "code",       "does",          "endpoint",  "error",       "exist",   "exists", "file",
-        "for",        "found",         "http",      "implemented", "invalid", "is",     "matched",
-        "method",     "nginx",         "no",        "not",         "on",      "page",   "path",
-        "post",       "request",       "requested", "resource",    "route",   "server", "static",
-        "status",     "such",          "supported", "that",        "the",     "this",   "those",
-        "unexpected", "unimplemented", "unknown",   "uri",         "url",     "values", "was",
-        "with",
+        "a",           "again",   "and",    "apache",    "at",         "check",         "configuration",
+        "entered",     "if",      "in",     "localhost", "manually",   "please",        "port",
+        "spelling",    "try",     "you",    "your",      "404",        "405",           "501",
+        "a",           "allowed", "api",    "cannot",    "code",       "does",          "endpoint",
+        "error",       "exist",   "exists", "file",      "for",        "found",         "http",
+        "implemented", "invalid", "is",     "matched",   "method",     "nginx",         "no",
+        "not",         "on",      "page",   "path",      "post",       "request",       "requested",
+        "resource",    "route",   "server", "static",    "status",     "such",          "supported",
+        "that",        "the",     "this",   "those",     "unexpected", "unimplemented", "unknown",
+        "uri",         "url",     "values", "was",       "with",
     };
     for (size_t i = 0; i < COUNT(known); i++)
         if (str_ieq(word, str_of(known[i])))
@@ -130,7 +155,9 @@ static bool is_no_path(const session *x, const daruma_failure *f)
         return false;
     if (str_ifind(f->own, S("model")) != STR_NONE || str_ifind(f->own, S("deployment")) != STR_NONE)
         return false;
-    return (has_path(f->own, path_of(x->p)) || only_of_paths(f->message)) && !mend_messages_known(f, x->arena);
+    bool other = has_path(f->own, path_of(other_api(x->p)));
+    return ((has_path(f->own, path_of(x->p)) && !other) || only_of_paths(f->message)) &&
+           !mend_messages_known(f, x->arena);
 }
 
 /* May it be about the API at all? Whatever has a cause of its own is not. */
@@ -150,13 +177,15 @@ static bool may_be_of_api(const daruma_failure *f)
     }
 }
 
-/* Does the target refuse the API that it was asked in, and may have the other? Chat is what all have who have one of
- * them: only who says so has none. */
+/* Does the target refuse the API that it was asked in, and may have the other? Who has one of them has Chat: it is
+ * missed only where the refusal says so. */
 static bool refuses_api(const session *x, const daruma_failure *f)
 {
     if (!may_be_of_api(f) || !x->d || !x->p || session_place(x, x->kase.target).d != &dialect_openai)
         return false;
-    return names(f, other_api(x->p)) || (x->p == &dialect_openai_responses && is_no_path(x, f));
+    if (names(f, other_api(x->p)))
+        return true;
+    return x->p == &dialect_openai_responses && (is_no_path(x, f) || refuses_own(f, x->p));
 }
 
 static bool may_change(const session *x)
@@ -183,16 +212,17 @@ void session_api_change(session *x)
 {
     int target = x->kase.target;
     if (session_api_known(x, target)) /* it has by now what it had not */
-        memory_api_put(x->v->mem, x->targets[target].lane_id, API_ANY);
+        memory_api_put(x->v->mem, x->targets[target].lane_id, API_ANY, session_now(x).now);
     else
         x->turned |= 1u << target;
+    x->turned_once = is_about_one(&session_last(x)->failure);
 }
 
 void session_api_worked(session *x)
 {
     const daruma_target *t = &x->targets[x->kase.target];
-    if (!has_turned(x, x->kase.target))
+    if (!has_turned(x, x->kase.target) || x->turned_once)
         return;
-    memory_api_put(x->v->mem, t->lane_id, x->p == &dialect_openai ? API_CHAT : API_RESPONSES);
+    memory_api_put(x->v->mem, t->lane_id, x->p == &dialect_openai ? API_CHAT : API_RESPONSES, session_now(x).now);
     memory_learned(x->v->mem, t, x->kase.id, session_now(x).now);
 }

@@ -54,14 +54,14 @@ void memory_prefill_refused(memory *m, uint64_t lane);
 /* What it never takes in messages, for mend_habits(): known for HABITS_LAST_MS. */
 uint32_t memory_habits(const memory *m, uint64_t lane, daruma_ms now);
 void memory_habits_learn(memory *m, uint64_t lane, uint32_t habits, daruma_ms now);
-void memory_habits_forget(memory *m, uint64_t lane, uint32_t habits);
+void memory_habits_forget(memory *m, uint64_t lane, uint32_t habits, daruma_ms now);
 /* Words of anthropic-beta that it refuses, as drive_request has them; borrowed until the next is learned. */
 daruma_str memory_betas(const memory *m, uint64_t lane);
 void memory_betas_put(memory *m, uint64_t lane, daruma_str words); /* shorter than BETAS_BYTES_MAX */
 /* The one of OpenAI's two APIs that it has alone, as far as is known. */
 typedef enum memory_apis { API_ANY, API_CHAT, API_RESPONSES } memory_apis;
-memory_apis memory_api(const memory *m, uint64_t lane);
-void memory_api_put(memory *m, uint64_t lane, memory_apis has);
+memory_apis memory_api(const memory *m, uint64_t lane, daruma_ms now); /* for API_LASTS_MS */
+void memory_api_put(memory *m, uint64_t lane, memory_apis has, daruma_ms now);
 /* The most of a response format that it is known to take: a schema, but for HABITS_LAST_MS after it refused one. */
 convo_format memory_format(const memory *m, uint64_t lane, daruma_ms now);
 void memory_format_put(memory *m, uint64_t lane, convo_format most, daruma_ms now);
@@ -198,6 +198,7 @@ struct session {
     daruma_str betas;   /* what the client says in anthropic-beta; may be empty */
     daruma_str without; /* ... of which this request goes without */
     int without_of;     /* ... at that target, counted from 1; 0 none */
+    bool turned_once;   /* ... and the newest for something that this request alone asks for */
     uint32_t turned;    /* a bit for each target that is asked in the other of OpenAI's APIs since it refused the one */
     /* the attempt */
     answer_mode mode;

@@ -30,8 +30,9 @@ typedef struct lane_fact {
     bool no_prefill;
     convo_format format; /* FORMAT_UNSAID: none was refused */
     memory_apis api;
+    daruma_ms api_at;    /* when it was learned */
     uint32_t habits;     /* mend_habits() */
-    daruma_ms habits_at; /* when the newest of them was learned, or the format */
+    daruma_ms habits_at; /* when the first of them was learned, or the format */
     char betas[BETAS_BYTES_MAX];
     char provider[40], account[40],
         name[88]; /* empty: nothing was learned that anybody asks for; longer ones are cut */
@@ -261,12 +262,11 @@ static bool is_fresh(const lane_fact *f, daruma_ms now)
 static lane_fact *fact_fresh(memory *m, uint64_t lane, daruma_ms now)
 {
     lane_fact *f = fact_make(m, lane);
-    if (f && !is_fresh(f, now)) {
+    if (f && (!is_fresh(f, now) || (!f->habits && !f->format))) {
         f->habits = 0;
         f->format = FORMAT_UNSAID;
-    }
-    if (f)
         f->habits_at = now;
+    }
     return f;
 }
 
@@ -296,11 +296,13 @@ void memory_habits_learn(memory *m, uint64_t lane, uint32_t habits, daruma_ms no
         f->habits |= habits;
 }
 
-void memory_habits_forget(memory *m, uint64_t lane, uint32_t habits)
+void memory_habits_forget(memory *m, uint64_t lane, uint32_t habits, daruma_ms now)
 {
     lane_fact *f = fact_make(m, lane);
-    if (f)
-        f->habits &= ~habits;
+    if (!f)
+        return;
+    f->habits &= ~habits;
+    f->at = now; /* others hear of it */
 }
 
 daruma_str memory_betas(const memory *m, uint64_t lane)
@@ -316,17 +318,24 @@ void memory_betas_put(memory *m, uint64_t lane, daruma_str words)
         snprintf(f->betas, sizeof f->betas, STR_FMT, STR_ARG(words));
 }
 
-memory_apis memory_api(const memory *m, uint64_t lane)
+static memory_apis api_of(const lane_fact *f, daruma_ms now)
 {
-    const lane_fact *f = fact_of(m, lane);
-    return f ? f->api : API_ANY;
+    return now - f->api_at < API_LASTS_MS ? f->api : API_ANY;
 }
 
-void memory_api_put(memory *m, uint64_t lane, memory_apis has)
+memory_apis memory_api(const memory *m, uint64_t lane, daruma_ms now)
+{
+    const lane_fact *f = fact_of(m, lane);
+    return f ? api_of(f, now) : API_ANY;
+}
+
+void memory_api_put(memory *m, uint64_t lane, memory_apis has, daruma_ms now)
 {
     lane_fact *f = fact_make(m, lane);
-    if (f)
-        f->api = has;
+    if (!f)
+        return;
+    f->api = has;
+    f->api_at = now;
 }
 
 void memory_learned(memory *m, const daruma_target *t, uint64_t by, daruma_ms at)
@@ -355,7 +364,7 @@ bool memory_lane_at(const memory *m, size_t index, daruma_ms now, memory_lane *r
                          .window = f->window,
                          .format = is_fresh(f, now) ? f->format : FORMAT_UNSAID,
                          .no_prefill = f->no_prefill,
-                         .api = f->api,
+                         .api = api_of(f, now),
                          .habits = is_fresh(f, now) ? f->habits : 0,
                          .betas = str_of(f->betas),
                          .by = f->by,
@@ -439,6 +448,7 @@ static const record_member lane_members[] = {
     RECORD_MEMBER(RECORD_FLAG,   lane_fact, "no_prefill", no_prefill),
     RECORD_MEMBER(RECORD_WHOLE,  lane_fact, "format", format),
     RECORD_MEMBER(RECORD_WHOLE,  lane_fact, "api", api),
+    RECORD_MEMBER(RECORD_TIME,   lane_fact, "api_at", api_at),
     RECORD_MEMBER(RECORD_WHOLE,  lane_fact, "habits", habits),
     RECORD_MEMBER(RECORD_TIME,   lane_fact, "habits_at", habits_at),
     RECORD_MEMBER(RECORD_TEXT,   lane_fact, "betas", betas),

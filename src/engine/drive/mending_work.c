@@ -290,6 +290,7 @@ session_mend_result session_mend_apply(session *x, daruma_remedy_kind r)
         session_mend_tell(x, DARUMA_WHEN_BROKE, r, &h->past.m.report); /* nobody may be asked */
         return SESSION_MEND_UNFIT;
     }
+    h->past.m.moved = x->p != x->d;
     plan(x, &session_last(x)->failure, &r, 1);
     return run_work(x);
 }

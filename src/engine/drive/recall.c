@@ -257,7 +257,7 @@ bool mended_unlearn_habits(session *x)
     const char *name;
     if (!hurt)
         return false;
-    memory_habits_forget(x->v->mem, lane, hurt);
+    memory_habits_forget(x->v->mem, lane, hurt, session_now(x).now);
     for (size_t i = 0; (name = mend_habit_name(hurt, i)); i++)
         forgot(x, str_of(name), S("the provider refuses what was done to the messages"));
     forget_made(x);
@@ -304,8 +304,10 @@ void session_mend_worked(session *x, int64_t input_tokens)
 {
     session_mending *h = x->h;
     mark *at = mark_of(x->v->mended, x, false);
-    mended_learn(x);
-    learn_habits(x);
+    if (h && h->lesson_lane == x->targets[x->kase.target].lane_id) { /* else another one answered */
+        mended_learn(x);
+        learn_habits(x);
+    }
     if (memory_taken(x->v->mem, x->targets[x->kase.target].lane_id, input_tokens))
         forgot(x, S("context window"), S("a longer request was taken"));
     if (x->p == x->d)
@@ -345,6 +347,16 @@ bool mended_knows(const session *x, int target)
             format_of(x, target) < FORMAT_SCHEMA || memory_habits(x->v->mem, x->targets[target].lane_id, x->v->at.now));
 }
 
+/* That a model does not stream is tried again like a habit: an account is verified, a server has learned it. */
+static size_t without_old(mend_lesson *l, size_t n, daruma_ms now)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(l[i].path, "stream") != 0 || now - l[i].at < HABITS_LAST_MS)
+            l[kept++] = l[i];
+    return kept;
+}
+
 void mended_know(const session *x, int target, drive_facts *ret)
 {
     const mended *m = x->v->mended;
@@ -352,11 +364,12 @@ void mended_know(const session *x, int target, drive_facts *ret)
     uint64_t lane = x->targets[target].lane_id;
     bool knows = mended_knows(x, target), moves = session_dialect(x, target) != x->d; /* else they are done to it */
     size_t n = knows && m ? mend_lessons_list(m->lessons, lane, ret->lessons, LESSONS_APPLIED_MAX) : 0;
+    n = without_old(ret->lessons, n < LESSONS_APPLIED_MAX ? n : LESSONS_APPLIED_MAX, x->v->at.now);
     ret->most = knows ? format_of(x, target) : FORMAT_SCHEMA;
     ret->habits = ret->habits_known = knows ? memory_habits(x->v->mem, lane, x->v->at.now) : 0;
     if (moves && h && h->lesson_lane == lane)
         ret->habits |= h->habits;
-    ret->nknown = n = n < LESSONS_APPLIED_MAX ? n : LESSONS_APPLIED_MAX;
+    ret->nknown = n;
     for (size_t i = 0; moves && h && h->lesson_lane == lane && i < h->nlessons && n < LESSONS_APPLIED_MAX; i++)
         ret->lessons[n++] = h->lessons[i];
     ret->nlessons = n;

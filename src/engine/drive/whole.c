@@ -50,15 +50,18 @@ static void make_plain(whole *w)
 static void write_out(whole *w)
 {
     daruma_buf out = buf_in(&w->room);
-    if (w->from != w->to) {
+    if (w->from != w->to)
         dialect_carry_answer(&w->t, w->to, &w->ctx, &w->room);
-        w->t.model = w->ctx.model;
-        w->t.id = (daruma_str){0};
+    if (w->from != w->to && w->streams)
+        w->t.model = w->ctx.model; /* as a stream that is carried over says it */
+    if (w->streams && !dialect_stream_answer(&w->t, w->to, &w->ctx, w->usage_asked, &out, &w->room)) {
+        w->streams = false; /* as it is, which is more than nothing */
+        out = buf_in(&w->room);
+        if (w->from == w->to && !w->t.message.edited)
+            return;
     }
     if (!w->streams)
         w->to->write_answer(&w->t, &w->ctx, &out);
-    else if (!dialect_stream_answer(&w->t, w->to, &w->ctx, w->usage_asked, &out, &w->room))
-        out.full = true;
     w->out = buf_str(&out);
     if (out.full)
         w->flaw = DARUMA_FLAW_BROKEN;

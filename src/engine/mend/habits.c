@@ -7,7 +7,7 @@
 
 bool mend_habits(convo *c, uint32_t habits, mend_report *rep)
 {
-    mending x = {.c = c, .at = {STR_NONE, STR_NONE}, .wrong = habits & WRONG_ALWAYS};
+    mending x = {.c = c, .at = WRONG_ANYWHERE, .wrong = habits & WRONG_ALWAYS};
     if (c->full || !x.wrong)
         return false;
     mending_named(&x);

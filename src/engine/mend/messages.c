@@ -411,7 +411,7 @@ static void drop_all_thinking(mending *x)
 
 bool mend_strange_thinking(convo *c)
 {
-    mending x = {.c = c, .at = {STR_NONE, STR_NONE}};
+    mending x = {.c = c, .at = WRONG_ANYWHERE};
     drop_all_thinking(&x);
     return x.thinking > 0;
 }
@@ -548,7 +548,7 @@ static void mend_wire(mending *x)
 
 mend_report mend_arguments(convo *c)
 {
-    mending x = {.c = c, .at = {STR_NONE, STR_NONE}};
+    mending x = {.c = c, .at = WRONG_ANYWHERE};
     mend_report r = {0};
     mending_arguments(&x);
     r.messages_mended = x.arguments;
@@ -579,7 +579,7 @@ mend_report mending_told(const mending *x)
 
 mend_report mend_messages(convo *c, const daruma_failure *f, uint32_t *habits)
 {
-    mending x = {.c = c, .f = f, .at = {STR_NONE, STR_NONE}};
+    mending x = {.c = c, .f = f, .at = WRONG_ANYWHERE};
     if (c->full)
         return (mend_report){0};
     if (f) {

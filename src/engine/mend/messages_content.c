@@ -27,7 +27,8 @@ void mending_media(mending *x)
             if (p->dropped || !meant(x, i, j))
                 continue;
             for (size_t k = 0; k < p->nparts && p->kind == PART_RESULT; k++)
-                if (p->parts[k].kind == PART_MEDIA && !p->parts[k].dropped) {
+                if (p->parts[k].kind == PART_MEDIA && !p->parts[k].dropped &&
+                    (x->at.inner == STR_NONE || x->at.inner == k)) {
                     history_text(c, m, &p->parts[k], S(SAY_MEDIA));
                     p->edited = true;
                     p->ready = false;

@@ -240,7 +240,7 @@ static bool drop(const convo *c, daruma_str path, mend_lesson *l)
     bool null = !parameter_may_go(c, path) && json_is_null(json_get(str_trim(c->body), path));
     if (!path.n || !(null || parameter_may_go(c, path)) || !lesson_make(l, PATCH_DROP, path, (daruma_str){0}))
         return false;
-    l->once = null; /* what says something may be needed */
+    l->once = null; /* one that is not null has to stay in other requests */
     return true;
 }
 
@@ -286,25 +286,17 @@ static bool cap_misnamed(const convo *c, daruma_str m, mend_lesson *l)
 static bool no_stream(const convo *c, const daruma_failure *f, mend_lesson *l)
 {
     static const char *const words[] = {
-        "verified to stream",
-        "not support stream",
-        "t support stream",
-        "streaming is not",
-        "stream is not supported",
-        "streaming not supported",
-        "stream not supported",
-        "streaming mode",
-        "'stream' does not support true",
-        "streaming unsupported",
-        "streaming is unsupported",
-        "streaming is disabled",
-        "streaming completion",
-        "`stream` is not supported",
-        "'stream' is not supported",
-        "`stream` must be false",
-        "stream must be false",
+        "verified to stream",         "not support stream",        "t support stream",
+        "streaming is not supported", "stream is not supported",   "streaming not supported",
+        "stream not supported",       "in streaming mode",         "'stream' does not support true",
+        "streaming unsupported",      "streaming is unsupported",  "streaming is disabled",
+        "streaming completion",       "`stream` is not supported", "'stream' is not supported",
+        "`stream` must be false",     "stream must be false",
     };
-    if (!json_is_true(json_get(str_trim(c->body), S("stream"))) || says(f->message, "stream_options"))
+    daruma_str body = str_trim(c->body);
+    bool many = json_int(json_get(body, S("n")), 1) > 1; /* of which our stream would have one */
+    if (!json_is_true(json_get(body, S("stream"))) || many || says(f->message, "stream_options") ||
+        says(f->message, "only support"))
         return false;
     for (size_t i = 0; i < COUNT(words); i++)
         if (says(f->message, words[i]))
@@ -553,8 +545,10 @@ bool mend_lesson_lasts(convo *c, const mend_lesson *l, const daruma_failure *f)
         return !is_of_value(f);
     if (l->op == PATCH_RENAME)
         return true;
-    if (str_eq(path, S("stream"))) /* "If you just verified" is no condition, "with tools" is one */
-        return !says(f->message, "tool") && !says(f->message, "function") && !says(f->message, "schema");
+    if (str_eq(path, S("stream")) && says(f->message, "verified")) /* "If you just verified" is no condition */
+        return true;
+    if (str_eq(path, S("stream")) && (says(f->message, "tool") || says(f->message, "streaming mode")))
+        return false;
     if (l->once || is_conditional(f) || is_of_mode(f, path) || names_another(c, path, f->message))
         return false;
     return l->op == PATCH_SET || is_never_taken(&own);
@@ -576,6 +570,8 @@ static bool is_about(const daruma_failure *f, daruma_str name)
 bool mend_lesson_hurts(const mend_lesson *l, const daruma_failure *f)
 {
     daruma_str name = path_last(str_of(l->op == PATCH_RENAME ? l->value : l->path));
+    if (str_eq(str_of(l->path), S("stream")) && says(f->message, "streaming is required"))
+        return true;
     if (lesson_keyword(l).n || str_eq(str_of(l->value), S(LESSON_EMPTY)) || !is_about(f, name))
         return false;
     if (l->op == PATCH_SET) /* what it set is refused as well; a history that is too long names the output's cap, too */

@@ -363,7 +363,7 @@ static mending_result format(mending *m, const daruma_failure *f, int64_t window
 static mending_result shed(mending *m, const daruma_failure *f, int64_t window)
 {
     (void)window;
-    if (mend_named_media(&m->c, f, &m->report))
+    if (!m->moved && mend_named_media(&m->c, f, &m->report))
         return MENDING_DONE;
     size_t bytes = m->c.body.n;
     bool told = f->limit > (int64_t)(bytes / 16) && f->limit < (int64_t)bytes;

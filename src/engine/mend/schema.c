@@ -310,7 +310,7 @@ bool mend_double_tools(convo *c, const daruma_failure *f, mend_report *rep)
 /* Of a refusal that names a type of tool: the words before those types that are taken; empty: it is none. */
 static daruma_str strange_words(const daruma_failure *f)
 {
-    static const char *const lists[] = {"expected tags", "supported values", "supported types"};
+    static const char *const lists[] = {"expected tags", "supported values", " supported types"};
     size_t end = STR_NONE;
     for (size_t i = 0; f && i < COUNT(lists); i++) {
         size_t at = str_ifind(f->message, str_of(lists[i]));

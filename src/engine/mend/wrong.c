@@ -140,8 +140,11 @@ static bool has_any(daruma_str text, const char *const *words, size_t n)
 
 uint32_t wrong_of(const daruma_failure *f, daruma_arena *a)
 {
-    static const char *const first[] = {"beginning", "only one", "multiple system", "more than one", "single system"};
-    static const char *const lists[] = {"valid list", "list[", "valid array"}; /* that is taken, too */
+    static const char *const first[] = {"beginning",     "only one",      "multiple system",
+                                        "more than one", "single system", "optional system",
+                                        "initial",       "first",         " after "};
+    static const char *const lists[] = {"valid list", "list[", "valid array", "or an array",
+                                        "or array"};       /* that is taken, too */
     daruma_str said[] = {f->message, f->code, f->subject}; /* a type that is not known is named by its place alone */
     char *low = arena_take(a, f->message.n + f->code.n + f->subject.n + 3, 1);
     uint32_t bits = 0;
@@ -164,8 +167,8 @@ uint32_t wrong_of(const daruma_failure *f, daruma_arena *a)
         bits &= ~(uint32_t)WRONG_ID;
     if (bits & WRONG_SYSTEM && has_any(text, first, COUNT(first)))
         bits = (bits & ~(uint32_t)WRONG_SYSTEM) | WRONG_LATER;
-    if (bits & WRONG_TEXTS && has_any(text, lists, COUNT(lists)))
-        bits &= ~(uint32_t)WRONG_TEXTS;
+    if (bits & (WRONG_TEXTS | WRONG_LIST) && has_any(text, lists, COUNT(lists)))
+        bits &= ~(uint32_t)(WRONG_TEXTS | WRONG_LIST);
     if (bits & WRONG_TRAILING)
         bits &= ~(uint32_t)(WRONG_LAST | WRONG_EMPTY);
     return bits;
@@ -182,6 +185,8 @@ uint32_t wrong_lasts(const daruma_failure *f, daruma_arena *a)
     bool as_such = false;
     for (size_t i = 0; i < COUNT(never); i++)
         as_such |= str_ifind(own.message, str_of(never[i])) != STR_NONE;
+    if (str_ifind(own.message, S("alternat")) != STR_NONE)
+        bits &= ~(uint32_t)WRONG_DEVELOPER;                 /* no role is unknown there */
     return as_such ? bits : bits & ~(uint32_t)WRONG_SYSTEM; /* which may have been said of what one of them says */
 }
 
@@ -213,7 +218,8 @@ static bool take_index(daruma_str *rest, size_t *ret)
     return true;
 }
 
-static bool find_path(daruma_str text, size_t *message, size_t *part)
+/* `inner`: "messages.168.content.0.tool_result.content.1.image" */
+static bool find_path(daruma_str text, size_t *message, size_t *part, size_t *inner)
 {
     static const daruma_str lists[] = {LIT("messages"), LIT("contents"), LIT("input")};
     static const daruma_str parts[] = {LIT(".content"), LIT(".parts")};
@@ -222,11 +228,15 @@ static bool find_path(daruma_str text, size_t *message, size_t *part)
             daruma_str rest = str_from(text, from += at + lists[l].n);
             if (!take_index(&rest, message))
                 continue;
-            *part = STR_NONE;
+            *part = *inner = STR_NONE;
             for (size_t i = 0; i < COUNT(parts); i++)
                 if (str_starts(rest, parts[i])) {
-                    daruma_str inner = str_from(rest, parts[i].n);
-                    take_index(&inner, part);
+                    daruma_str within = str_from(rest, parts[i].n);
+                    if (!take_index(&within, part))
+                        continue;
+                    size_t more = str_find(within, parts[i]);
+                    within = more == STR_NONE ? (daruma_str){0} : str_from(within, more + parts[i].n);
+                    take_index(&within, inner);
                 }
             return true;
         }
@@ -235,15 +245,16 @@ static bool find_path(daruma_str text, size_t *message, size_t *part)
 
 wrong_place wrong_at(const convo *c, const daruma_failure *f)
 {
-    wrong_place at = {STR_NONE, STR_NONE};
-    size_t message, part, n = 0;
-    if (!find_path(f->subject, &message, &part) && !find_path(f->message, &message, &part))
+    wrong_place at = WRONG_ANYWHERE;
+    size_t message, part, inner, n = 0;
+    if (!find_path(f->subject, &message, &part, &inner) && !find_path(f->message, &message, &part, &inner))
         return at;
     for (size_t i = 0; i < c->nmessages; i++) {
         if (c->messages[i].apart || c->messages[i].dropped || n++ != message)
             continue;
         at.message = i;
         at.part = part < c->messages[i].nparts ? part : STR_NONE;
+        at.inner = at.part != STR_NONE && inner < c->messages[i].parts[part].nparts ? inner : STR_NONE;
         break;
     }
     return at;

@@ -45,7 +45,9 @@ enum wrong_bit {
 
 typedef struct wrong_place {
     size_t message, part; /* index into the convo; STR_NONE not said */
+    size_t inner;         /* of a result's parts; likewise */
 } wrong_place;
+#define WRONG_ANYWHERE ((wrong_place){STR_NONE, STR_NONE, STR_NONE})
 
 /* Of the words of a failure; 0 when they say nothing that is known. */
 uint32_t wrong_of(const daruma_failure *f, daruma_arena *a);
@@ -79,7 +81,7 @@ mend_report mending_told(const mending *x); /* what was done, in numbers and wor
 void mending_media(mending *x);  /* images and files that are not taken */
 void mending_blocks(mending *x); /* content of an unknown kind that is named */
 void mending_list(mending *x);   /* content becomes one string */
-void mending_texts(mending *x);  /* content of nothing but texts becomes one string; else one that is named */
+void mending_texts(mending *x);  /* content of nothing but texts becomes one string */
 void mending_nine(mending *x);   /* ids of calls as Mistral takes them */
 void mending_ids(mending *x, size_t longest, bool pattern);
 void mending_names(mending *x);
