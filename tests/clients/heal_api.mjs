@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import OpenAI from "openai";
 import { count, dialects, question } from "./net.mjs";
-import { holds, once } from "./wire.mjs";
+import { holds, once, oneKey } from "./wire.mjs";
 import { body, json, object, parsed, streams, wires } from "./wires.mjs";
 
 const chat = wires.openai, responses = wires.responses;
@@ -185,6 +185,19 @@ holds("each of two targets that have Chat alone is asked in it, whoever of them 
     const asked = pair.own.seen.map((q) => [isChat(q), body(q).model].join()), of = (m) => asked.filter((a) => a.endsWith(m));
     assert.deepEqual([of("m-one")[0], of("m-two").join(" ")], ["false,m-one", "false,m-two true,m-two"]);
     assert.ok(of("m-one").slice(1).every((a) => a.startsWith("true")), asked.join(" "));
+  },
+});
+
+holds("a call beside a silent one that meets a provider with Chat alone spoils nothing: it is asked in Chat next", {
+  config: (c) => ((c.timeouts = { connect: "2s", first_byte: "3s", idle: "3s", total: "20s" }), (c.models.find((m) => m.name === "m-own").targets = ["own/m-one", "own/m-two"]), oneKey(c)),
+  async run(pair) {
+    const d = dialects.responses;
+    pair.own.answer = (q, res) => (body(q).model === "m-one" ? undefined : isChat(q) ? said(q, res, chat, "from two") : json(res, 404, { detail: "Not Found" }));
+    const r = await question(pair, d, { model: d.own, stream: true });
+    assert.equal(r.said, "from two", r.text);
+    const two = pair.own.seen.filter((q) => body(q).model === "m-two");
+    assert.deepEqual(two.map(isChat), [false, true]);
+    assert.deepEqual((await pair.status()).models_learned.map((m) => [m.model, m.api]), [["m-two", "openai"]]);
   },
 });
 

@@ -20,7 +20,7 @@ each((name, d) =>
     async run(pair) {
       const ids = ["req_011CSHoEeqs5C35K2UUqR7Fy", "req-b2c3-answer"];
       pair.own.answer = (q, res) => {
-        res.setHeader(name === "anthropic" ? "request-id" : "x-request-id", ids[q.n - 1]);
+        res.setHeader(name === "anthropic" ? "request-id" : "x-request-id", ids[Math.min(q.n, ids.length) - 1]);
         send(res, q.n === 1 ? 429 : 200, q.n === 1 ? busy[name] : { ...good[name], ...counted[name] });
       };
       const mine = "9f1c2d3e-1111-4222-8333-444455556666";

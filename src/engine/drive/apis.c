@@ -118,16 +118,73 @@ static bool refuses_own(const daruma_failure *f, const dialect *d)
 static bool is_of_paths(daruma_str word)
 {
     static const char *const known[] = {
-        "a",           "again",   "and",    "apache",    "at",         "check",         "configuration",
-        "entered",     "if",      "in",     "localhost", "manually",   "please",        "port",
-        "spelling",    "try",     "you",    "your",      "404",        "405",           "501",
-        "a",           "allowed", "api",    "cannot",    "code",       "does",          "endpoint",
-        "error",       "exist",   "exists", "file",      "for",        "found",         "http",
-        "implemented", "invalid", "is",     "matched",   "method",     "nginx",         "no",
-        "not",         "on",      "page",   "path",      "post",       "request",       "requested",
-        "resource",    "route",   "server", "static",    "status",     "such",          "supported",
-        "that",        "the",     "this",   "those",     "unexpected", "unimplemented", "unknown",
-        "uri",         "url",     "values", "was",       "with",
+        "404",
+        "405",
+        "501",
+        "a",
+        "again",
+        "allowed",
+        "and",
+        "apache",
+        "api",
+        "at",
+        "cannot",
+        "check",
+        "code",
+        "configuration",
+        "does",
+        "endpoint",
+        "entered",
+        "error",
+        "exist",
+        "exists",
+        "file",
+        "for",
+        "found",
+        "http",
+        "if",
+        "implemented",
+        "in",
+        "invalid",
+        "is",
+        "localhost",
+        "manually",
+        "matched",
+        "method",
+        "nginx",
+        "no",
+        "not",
+        "on",
+        "page",
+        "path",
+        "please",
+        "port",
+        "post",
+        "request",
+        "requested",
+        "resource",
+        "route",
+        "server",
+        "spelling",
+        "static",
+        "status",
+        "such",
+        "supported",
+        "that",
+        "the",
+        "this",
+        "those",
+        "try",
+        "unexpected",
+        "unimplemented",
+        "unknown",
+        "uri",
+        "url",
+        "values",
+        "was",
+        "with",
+        "you",
+        "your",
     };
     for (size_t i = 0; i < COUNT(known); i++)
         if (str_ieq(word, str_of(known[i])))
@@ -149,15 +206,14 @@ static bool only_of_paths(daruma_str text)
 }
 
 /* Nothing is there, and it is neither the model nor anything that the request names which is missed. */
-static bool is_no_path(const session *x, const daruma_failure *f)
+static bool is_no_path(const session *x, const dialect *p, const daruma_failure *f)
 {
     if (f->status != 404 && f->status != 405 && f->status != 501)
         return false;
     if (str_ifind(f->own, S("model")) != STR_NONE || str_ifind(f->own, S("deployment")) != STR_NONE)
         return false;
-    bool other = has_path(f->own, path_of(other_api(x->p)));
-    return ((has_path(f->own, path_of(x->p)) && !other) || only_of_paths(f->message)) &&
-           !mend_messages_known(f, x->arena);
+    bool other = has_path(f->own, path_of(other_api(p)));
+    return ((has_path(f->own, path_of(p)) && !other) || only_of_paths(f->message)) && !mend_messages_known(f, x->arena);
 }
 
 /* May it be about the API at all? Whatever has a cause of its own is not. */
@@ -177,17 +233,6 @@ static bool may_be_of_api(const daruma_failure *f)
     }
 }
 
-/* Does the target refuse the API that it was asked in, and may have the other? Who has one of them has Chat: it is
- * missed only where the refusal says so. */
-static bool refuses_api(const session *x, const daruma_failure *f)
-{
-    if (!may_be_of_api(f) || !x->d || !x->p || session_place(x, x->kase.target).d != &dialect_openai)
-        return false;
-    if (names(f, other_api(x->p)))
-        return true;
-    return x->p == &dialect_openai_responses && (is_no_path(x, f) || refuses_own(f, x->p));
-}
-
 static bool may_change(const session *x)
 {
     const daruma_policy *p = x->kase.policy;
@@ -197,15 +242,34 @@ static bool may_change(const session *x)
     return false;
 }
 
+/* Does a target that was asked in `p` refuse that API, and may have the other? Who has one of them has Chat: it is
+ * missed only where the refusal says so. */
+static bool refuses_api(const session *x, int target, const dialect *p, const daruma_failure *f)
+{
+    if (target >= DARUMA_CASE_TRIED || has_turned(x, target) || !may_change(x) || !may_be_of_api(f))
+        return false;
+    if (!x->d || !p || session_place(x, target).d != &dialect_openai)
+        return false;
+    return names(f, other_api(p)) || (p == &dialect_openai_responses && (is_no_path(x, p, f) || refuses_own(f, p)));
+}
+
 void session_api_look(session *x, daruma_failure *f)
 {
-    bool first = x->kase.target < DARUMA_CASE_TRIED && !has_turned(x, x->kase.target);
-    x->kase.other_api = first && refuses_api(x, f) && may_change(x);
+    x->kase.other_api = refuses_api(x, x->kase.target, x->p, f);
     if (!x->kase.other_api || f->kind == DARUMA_MODEL_NOT_FOUND || f->kind == DARUMA_INVALID_PARAMETER)
         return;
     f->kind = DARUMA_MODEL_NOT_FOUND;
     f->severity = daruma_kind_severity(f->kind);
     f->retryable = false;
+}
+
+bool session_api_turns(session *x, int target, const dialect *p, const daruma_failure *f)
+{
+    if (!refuses_api(x, target, p, f))
+        return false;
+    x->turned |= 1u << target;
+    x->turned_once = is_about_one(f);
+    return true;
 }
 
 void session_api_change(session *x)

@@ -80,7 +80,8 @@ static void rival_failed(rival *r, daruma_evidence *ev)
         session_redact_sent_of(x, r->target, r->call.secret, session_their_id(ev->headers, ev->nheaders));
     session_tried(x, r->target, &f);
     session_tell(x, DARUMA_WHEN_FAILED, &e);
-    daruma_case_hedge_ended(&x->kase, &f, at);
+    bool turns = session_api_turns(x, r->target, r->p, &f); /* then it is not what it was asked that is wrong */
+    daruma_case_hedge_ended(&x->kase, turns ? NULL : &f, at);
     driver_wake(x->v);
     rival_free(r);
     x->v->rooms->close(&scratch);
