@@ -267,6 +267,11 @@ static inline void session_step(session *x, const drive_step *s)
 void session_failed(session *x, const daruma_evidence *ev);
 /* The attempt succeeded and everything was delivered. Tokens as the provider counted, 0 or -1 unknown. */
 void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive_end how);
+/* Does the newest call answer as a stream? Else x->t is of an earlier one, if it is there. */
+static inline bool session_talks(const session *x)
+{
+    return x->t && x->mode != ANSWER_WHOLE;
+}
 daruma_str session_answer_id(session *x); /* empty: it has none, or not where ids stand */
 /* Did a content filter end the answer, as its stop reason has it? False where an answer without it is not asked for. */
 bool session_filtered(const session *x, daruma_str finish);

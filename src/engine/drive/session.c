@@ -265,7 +265,7 @@ void session_end(session *x, daruma_outcome o, drive_end how)
 daruma_str session_answer_id(session *x)
 {
     daruma_str begin = str_sub(buf_str(&x->held), 0, ANSWER_ID_BYTES_MAX);
-    return x->t ? talk_id(x) : json_text(json_get(begin, S("id")), x->arena);
+    return session_talks(x) ? talk_id(x) : json_text(json_get(begin, S("id")), x->arena);
 }
 
 /* A stored answer is known to the account that made it only; what refers to it goes there. */

@@ -419,11 +419,12 @@ static void keep_answer(session *x)
     turn t;
     if (!key || !x->v->rooms->open(&own, READ_BYTES, CALL_ARENA_BYTES_MAX))
         return;
-    if (x->t) {
+    if (session_talks(x)) {
         t = talk_turn(x);
         items = talk_items(x, &own);
     }
-    if (x->t || (x->held.n <= STORED_READ_BYTES_MAX && x->p->read_answer(buf_str(&x->held), &own, &t) == DARUMA_OK))
+    if (session_talks(x) ||
+        (x->held.n <= STORED_READ_BYTES_MAX && x->p->read_answer(buf_str(&x->held), &own, &t) == DARUMA_OK))
         past_put(w, key, &t, items, &own);
     if (agent_of_chain(w, x->agent, &keys))
         keys->stored = key;
