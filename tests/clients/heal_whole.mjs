@@ -118,6 +118,18 @@ for (const [what, more, message] of [
     },
   });
 
+holds("a model that does not stream has the time of whole answers for them", {
+  config: (c) => (c.timeouts = { connect: "2s", first_byte: "500ms", plain_first_byte: "10s", idle: "5s", total: "20s" }),
+  async run(pair) {
+    const d = dialects.openai, w = wires.openai;
+    pair.own.answer = async (q, res) => (streams(q) ? json(res, 400, { error: refusals["a model that does not stream"] }) : (await pause(1500), w.answer(res, "whole")));
+    for (const calls of [2, 3]) {
+      const r = await question(pair, d, { model: d.own, stream: true });
+      assert.deepEqual([r.said, pair.own.seen.length], ["whole", calls], r.text);
+    }
+  },
+});
+
 holds("a model that does not stream is asked plain questions as ever", {
   async run(pair) {
     const d = dialects.openai, w = wires.openai;

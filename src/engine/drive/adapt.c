@@ -19,6 +19,7 @@ typedef struct conversion {
     drive_facts facts;
     /* made */
     bool stripped, too_much;
+    bool whole; /* no stream is asked for */
     daruma_arena room;
     convo c, out;
     dialect_losses lost;
@@ -41,8 +42,11 @@ static void adapt(conversion *v)
         v->made = drive_text_write(v->rooms, v->to, &v->c, v->body.n);
         v->too_much = !v->made;
     }
-    if (v->made)
-        v->model_raw = v->to->scan(v->made->bytes, NULL).model_raw;
+    if (!v->made)
+        return;
+    request_scan scan = v->to->scan(v->made->bytes, NULL);
+    v->model_raw = scan.model_raw;
+    v->whole = !scan.stream;
 }
 
 /* What is known of the target is done to the request as it was written for it. */
@@ -60,6 +64,7 @@ static void adapt_made(conversion *v)
     }
     drive_texts_close(v->rooms, v->made);
     v->made = better;
+    v->whole = v->facts.parameters && !v->to->scan(better->bytes, NULL).stream;
 }
 
 static void convert(void *data)
@@ -136,6 +141,7 @@ static void keep_variant(session *x, conversion *v)
     x->variant_for = v->target;
     x->variant = session_own(x, v->made);
     x->variant_model = v->model_raw;
+    x->variant_whole = v->whole;
     session_renamed(x, &v->c);
     if (x->variant.n && v->stripped)
         tell_stripped(x);
@@ -155,6 +161,7 @@ static void keep_moved(session *x, conversion *v)
     *m = (moved_request){.of = x->edition,
                          .target = v->target,
                          .d = v->to,
+                         .whole = v->whole,
                          .nlessons = x->h ? x->h->nlessons : 0,
                          .tokens = v->tokens,
                          .too_large = was_too_much(v)};

@@ -62,6 +62,17 @@ static void cannot_move(session *x, int target, daruma_moment at)
     session_attempt(x);
 }
 
+/* A model that refuses streams is asked for none, and has the time of a whole answer. Gemini's paths say it. */
+static bool asks_stream(const session *x, int target)
+{
+    bool variant = x->variant.n && x->variant_for == target && x->variant_of == x->edition;
+    if (!x->streaming || !x->d || !x->p->asks_stream.n)
+        return x->streaming;
+    if (x->p != x->d)
+        return !x->moved || !x->moved->whole;
+    return variant ? !x->variant_whole : !x->asks_whole;
+}
+
 bool session_compose(session *x, int target, daruma_arena *a, drive_request *ret)
 {
     x->p = session_dialect(x, target);
@@ -70,7 +81,7 @@ bool session_compose(session *x, int target, daruma_arena *a, drive_request *ret
                            .p = x->p,
                            .model = x->scan.model,
                            .without = betas_without(x, target),
-                           .stream = x->streaming,
+                           .stream = asks_stream(x, target),
                            .array = x->array,
                            /* What must not be sent twice is not sent where a closed connection may leave that open;
                             * and a probe is one call. */

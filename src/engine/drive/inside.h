@@ -107,6 +107,7 @@ typedef struct moved_request {
     daruma_str body;       /* one of x->texts; empty: it cannot be carried over */
     int target;            /* whom it was written for */
     const dialect *d;      /* ... and in which dialect */
+    bool whole;            /* it asks for no stream, though the client did */
     uint32_t of;           /* the edition of the request that it was made of */
     size_t nlessons;       /* ... when so much was learned of the request */
     bool too_large;        /* there was no room to carry it over */
@@ -159,6 +160,8 @@ struct session {
     daruma_str variant; /* `body` as a target of its own dialect gets it, with what is known of that target done to it;
                            empty: it gets `body` itself */
     daruma_str variant_model; /* ... where that names its model */
+    bool variant_whole;       /* ... and it asks for no stream */
+    bool asks_whole;          /* `body` asks for none, though the client did */
     int variant_for;          /* ... that target */
     uint32_t variant_of;      /* ... the edition that was made of; 0 none */
     uint32_t unconverted;     /* the edition that takes too long to be converted on the loop; 0 none */

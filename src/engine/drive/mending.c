@@ -162,6 +162,7 @@ void session_mend_use(session *x, daruma_str body, const request_scan *scan)
     x->edition = ++x->editions;
     x->scan = *scan;
     x->scan.model = was.model;
+    x->asks_whole = !x->scan.stream;
     x->scan.stream = was.stream;
     x->scan.usage_asked = was.usage_asked;
     x->scan.tools_raw = was.tools_raw; /* calls are held against the tools as the client has them */
