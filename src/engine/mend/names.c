@@ -73,28 +73,27 @@ static void set_name(convo *c, daruma_str path, daruma_str name)
     convo_patch_add(c, PATCH_SET, path, buf_str(&b));
 }
 
-static daruma_str name_is(const convo *c, daruma_str was)
+/* `by_was`: by the names as they were, one more than the index of their rename; 0 none. */
+static daruma_str name_is(const convo *c, const str_map *by_was, daruma_str was)
 {
-    for (size_t i = 0; was.n && i < c->nrenames; i++)
-        if (str_eq(c->renames[i].was, was))
-            return c->renames[i].is;
-    return was;
+    const uint64_t *at = was.n ? map_get(by_was, was) : NULL;
+    return at && *at ? c->renames[*at - 1].is : was;
 }
 
 /* In what was said, and in what asks for one tool. */
-static void rename_calls(convo *c)
+static void rename_calls(convo *c, const str_map *by_was)
 {
     daruma_str choice = json_get(str_trim(c->body), S("tool_choice")), is;
     for (size_t i = 0; i < c->nmessages; i++)
         for (size_t j = 0; j < c->messages[i].nparts; j++) {
             convo_part *p = &c->messages[i].parts[j];
             bool named = (p->kind == PART_CALL || p->kind == PART_RESULT) && !p->dropped && p->name.n;
-            if (!named || str_eq(is = name_is(c, p->name), p->name))
+            if (!named || str_eq(is = name_is(c, by_was, p->name), p->name))
                 continue;
             p->name = is;
             p->edited = c->messages[i].edited = c->edited = true;
         }
-    if (c->set.choice != CHOICE_ONE || str_eq(is = name_is(c, c->set.choice_name), c->set.choice_name))
+    if (c->set.choice != CHOICE_ONE || str_eq(is = name_is(c, by_was, c->set.choice_name), c->set.choice_name))
         return;
     c->set.choice_name = is;
     if (json_get(choice, S("name")).n)
@@ -105,7 +104,7 @@ static void rename_calls(convo *c)
 
 bool mend_tool_names(convo *c, mend_report *rep)
 {
-    str_map taken = {0};
+    str_map taken = {0}; /* names, as they were and as they are; see name_is() */
     size_t n = 0;
     for (size_t i = 0; i < c->ntools; i++) {
         n += !c->tools[i].hosted && c->tools[i].name.n && !fits(c->tools[i].name);
@@ -123,9 +122,12 @@ bool mend_tool_names(convo *c, mend_report *rep)
         map_put(&taken, c->arena, is);
         set_name(c, path, is);
         c->renames[c->nrenames++] = (convo_rename){.was = t->name, .is = is};
+        uint64_t *at = map_get(&taken, t->name);
+        if (at)
+            *at = c->nrenames;
         t->name = is;
     }
-    rename_calls(c);
+    rename_calls(c, &taken);
     c->full |= c->arena->full;
     rep->patches += (uint32_t)c->nrenames;
     if (c->nrenames)
