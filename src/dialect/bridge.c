@@ -134,6 +134,14 @@ static void put(turn_writer *w, const dialect *to, turn_delta d, daruma_buf *out
     to->write_delta(w, &d, out);
 }
 
+/* Thinking that goes out as it stands: an item of Responses with its id and what is encrypted, and of Anthropic what
+ * has no words that a delta could say. */
+static bool is_block(const turn *t, const dialect *to, const convo_part *p, daruma_str said)
+{
+    bool whole = to == &dialect_openai_responses || (to == &dialect_anthropic && !said.n);
+    return t->body.n && p->raw.n && whole;
+}
+
 static void put_part(turn_writer *w, const dialect *to, const turn *t, const convo_part *p, int call, daruma_buf *out)
 {
     delta_kind text = t->refused ? DELTA_REFUSAL : DELTA_TEXT;
@@ -144,6 +152,11 @@ static void put_part(turn_writer *w, const dialect *to, const turn *t, const con
         put(w, to, (turn_delta){.kind = text, .index = -1, .text = said}, out);
         break;
     case PART_THINKING:
+        if (is_block(t, to, p, said)) {
+            put(w, to, (turn_delta){.kind = DELTA_BLOCK, .index = -1, .text = p->raw}, out);
+            break;
+        }
+        put(w, to, (turn_delta){.kind = DELTA_BLOCK, .index = -1}, out); /* two thoughts are two */
         put(w, to, (turn_delta){.kind = DELTA_THINKING, .index = -1, .text = said}, out);
         if (p->signature.n)
             put(w, to, (turn_delta){.kind = DELTA_SIGNATURE, .index = -1, .text = p->signature}, out);
@@ -158,26 +171,19 @@ static void put_part(turn_writer *w, const dialect *to, const turn *t, const con
     case PART_RESULT:
     case PART_MEDIA:
     case PART_OTHER:
+        if (t->body.n && p->raw.n) /* else it is of another dialect */
+            put(w, to, (turn_delta){.kind = DELTA_BLOCK, .index = -1, .text = p->raw}, out);
         break;
     }
 }
 
-/* Can a stream say all that counts of it? Not what has no kind of its own, nor thinking that closes without a word, and
- * two thoughts in a row would become one. */
-static bool is_sayable(const turn *t, const dialect *to, daruma_arena *a)
+/* Chat has no place in its streams for what has no kind of its own. */
+static bool is_sayable(const turn *t, const dialect *to)
 {
-    bool thought = false;
-    for (size_t i = 0; i < t->message.nparts; i++) {
+    for (size_t i = 0; i < t->message.nparts && to == &dialect_openai; i++) {
         const convo_part *p = &t->message.parts[i];
-        convo owner = {.arena = a};
-        bool thinking = p->kind == PART_THINKING && !p->dropped;
-        if (p->dropped)
-            continue;
-        if (p->kind == PART_OTHER || p->kind == PART_MEDIA || p->kind == PART_RESULT || (thinking && thought))
+        if (!p->dropped && (p->kind == PART_OTHER || p->kind == PART_MEDIA || p->kind == PART_RESULT))
             return false;
-        if (thinking && to == &dialect_anthropic && !convo_part_text(&owner, p).n)
-            return false;
-        thought = thinking;
     }
     return true;
 }
@@ -187,7 +193,7 @@ bool dialect_stream_answer(const turn *t, const dialect *to, const write_ctx *x,
 {
     turn_writer w = {.wall = x->wall, .made = x->id, .usage = t->usage, .usage_asked = usage_asked, .text = buf_in(a)};
     int calls = 0;
-    if (!is_sayable(t, to, a))
+    if (!is_sayable(t, to))
         return false;
     turn_delta start = {.kind = DELTA_START, .index = -1, .id = t->id, .usage = t->usage};
     start.model = t->model.n ? t->model : x->model;

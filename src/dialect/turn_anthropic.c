@@ -404,6 +404,19 @@ static void turn_anthropic_write_end(turn_writer *w, daruma_buf *out)
     w->r.finished = w->r.ended = true;
 }
 
+static void write_whole(turn_writer *w, daruma_str block, daruma_buf *out)
+{
+    close_block(w, out);
+    if (!block.n)
+        return;
+    block_open(&w->r, w->r.blocks, DELTA_OTHER);
+    block_event(out, "content_block_start", w->r.open);
+    BUF_LIT(out, ",\"content_block\":");
+    buf_put(out, block);
+    event_end(out);
+    close_block(w, out);
+}
+
 void anthropic_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
 {
     if (w->r.ended)
@@ -440,6 +453,9 @@ void anthropic_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
         break;
     case DELTA_END:
         turn_anthropic_write_end(w, out);
+        break;
+    case DELTA_BLOCK:
+        write_whole(w, d->text, out);
         break;
     case DELTA_START:
     case DELTA_FINISH:

@@ -183,6 +183,7 @@ void chat_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
     case DELTA_SIGNATURE:
     case DELTA_FINISH:
     case DELTA_USAGE:
+    case DELTA_BLOCK:
     case DELTA_OTHER:
         break;
     }

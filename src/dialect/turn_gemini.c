@@ -478,5 +478,13 @@ void gemini_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
     case DELTA_USAGE:
     case DELTA_OTHER:
         break;
+    case DELTA_BLOCK:
+        flush_call(w, out);
+        if (!d->text.n)
+            break;
+        chunk(out);
+        buf_put(out, d->text);
+        chunk_end(w, FINISH_NONE, false, out);
+        break;
     }
 }

@@ -179,6 +179,30 @@ static void new_item(turn_writer *w, delta_kind kind, const turn_delta *call, da
     event_end(out);
 }
 
+static void item_whole(turn_writer *w, const char *type, daruma_str item, daruma_buf *out)
+{
+    event(w, type, out);
+    BUF_LIT(out, ",\"output_index\":");
+    buf_int(out, w->r.open);
+    BUF_LIT(out, ",\"item\":");
+    buf_put(out, item);
+    event_end(out);
+}
+
+static void write_whole(turn_writer *w, daruma_str item, daruma_buf *out)
+{
+    close_item(w, out);
+    if (!item.n)
+        return;
+    block_open(&w->r, w->r.blocks, DELTA_OTHER);
+    item_whole(w, "response.output_item.added", item, out);
+    item_whole(w, "response.output_item.done", item, out);
+    if (w->items.n)
+        writer_keep(w, &w->items, S(","));
+    writer_keep(w, &w->items, item);
+    w->r.open = -1;
+}
+
 static void new_part(turn_writer *w, daruma_buf *out)
 {
     bool thinking = w->r.open_kind == DELTA_THINKING;
@@ -300,6 +324,9 @@ void responses_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
     case DELTA_FINISH:
     case DELTA_USAGE:
     case DELTA_OTHER:
+        break;
+    case DELTA_BLOCK:
+        write_whole(w, d->text, out);
         break;
     }
 }

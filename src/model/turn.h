@@ -49,6 +49,7 @@ typedef enum delta_kind {
     DELTA_FINISH,    /* finish, finish_raw */
     DELTA_USAGE,     /* usage */
     DELTA_END,       /* the terminal marker */
+    DELTA_BLOCK,     /* text: a block, item or part of the dialect, whole, as JSON; none closes the one that is open */
     DELTA_OTHER,     /* anything else that matters to somebody: only its raw bytes can go on */
 } delta_kind;
 

@@ -81,6 +81,7 @@ static void learn(streamed *s, const turn_delta *d)
     case DELTA_CALL_END:
     case DELTA_THINKING: /* agents hand back neither thinking nor what the provider alone can read */
     case DELTA_SIGNATURE:
+    case DELTA_BLOCK:
     case DELTA_OTHER:
         break;
     }

@@ -84,3 +84,60 @@ for (const stream of [false, true])
       assert.equal(pair.own.seen.length, 3);
     },
   });
+
+// What else is in a stream stays in it: events go out as they came, but for the names.
+holds("beside calls of renamed tools all of a stream stays as it came", {
+  async run(pair) {
+    const d = dialects.responses, w = wires.responses;
+    const patch = { id: "ctc_1", type: "custom_tool_call", status: "completed", call_id: "call_8", name: "apply_patch", input: "*** Begin" };
+    pair.own.answer = (q, res) => {
+      if (strict("responses", q, res)) return;
+      const call = { id: "fc_1", type: "function_call", status: "completed", call_id: "call_9", name: namesOf.responses(body(q))[0], arguments: '{"city":"Oslo"}' };
+      const say = (type, o) => `event: ${type}\ndata: ${JSON.stringify({ type, ...o })}\n\n`;
+      const r = { id: "resp_1", object: "response", created_at: 1, status: "in_progress", model: "m-own", output: [], metadata: { mine: "1" } };
+      const items = [call, patch].flatMap((item, i) => [say("response.output_item.added", { output_index: i, item }), say("response.output_item.done", { output_index: i, item })]);
+      res.writeHead(200, { "content-type": "text/event-stream" }).end([say("response.created", { response: r }), ...items, say("response.completed", { response: { ...r, status: "completed", output: [call, patch], usage: { input_tokens: 5, output_tokens: 5, total_tokens: 10 } } })].join(""));
+    };
+    const r = await question(pair, d, { model: d.own, stream: true, more: { tools: wished.map(toolsOf.responses) } });
+    const end = r.events.map((e) => e.json).find((e) => e?.type === "response.completed").response;
+    assert.deepEqual(end.output.map((o) => [o.id, o.type, o.name]), [["fc_1", "function_call", wished[0]], ["ctc_1", "custom_tool_call", "apply_patch"]], r.text);
+    assert.deepEqual(end.metadata, { mine: "1" });
+    assert.equal(r.text.split("apply_patch").length - 1, 3);
+  },
+});
+
+holds("of several answers each has the client's names", {
+  async run(pair) {
+    const d = dialects.openai;
+    pair.own.answer = (q, res) => {
+      if (strict("openai", q, res)) return;
+      const message = (i) => ({ role: "assistant", content: null, tool_calls: [{ id: `call_${i}`, type: "function", function: { name: namesOf.openai(body(q))[i], arguments: '{"city":"Oslo"}' } }] });
+      json(res, 200, { id: "c1", object: "chat.completion", created: 1, model: "m-own", choices: [0, 1].map((i) => ({ index: i, message: message(i), finish_reason: "tool_calls" })), usage: { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 } });
+    };
+    const r = await question(pair, d, { model: d.own, more: { n: 2, tools: wished.map(toolsOf.openai) } });
+    assert.deepEqual(r.json.choices.map((c) => c.message.tool_calls[0].function.name), wished.slice(0, 2), r.text);
+  },
+});
+
+holds("a list of the tools that may be called has the provider's names, and tools without parameters have them, too", {
+  async run(pair) {
+    const d = dialects.openai, w = wires.openai;
+    pair.own.answer = (q, res) => strict("openai", q, res) || w.answer(res, "fine");
+    const bare = { type: "function", function: { name: wished[0] } };
+    const r = await question(pair, d, { model: d.own, more: { tools: [bare, ...wished.slice(1).map(toolsOf.openai)], tool_choice: { type: "allowed_tools", allowed_tools: { mode: "auto", tools: [{ type: "function", function: { name: wished[0] } }] } } } });
+    assert.equal(r.said, "fine", r.text);
+    const sent = body(pair.own.seen.at(-1));
+    assert.equal(sent.tool_choice.allowed_tools.tools[0].function.name, sent.tools[0].function.name);
+    assert.equal(pair.own.seen.length, 2);
+  },
+});
+
+holds("names that are doubled are not renamed", {
+  async run(pair) {
+    const d = dialects.anthropic, w = wires.anthropic;
+    pair.own.answer = (q, res) => (new Set(body(q).tools.map((t) => t.name)).size < body(q).tools.length ? json(res, 400, { type: "error", error: { type: "invalid_request_error", message: "tools: Tool names must be unique." } }) : w.answer(res, "fine"));
+    const r = await question(pair, d, { model: d.own, more: { tools: ["a.b", "a.b"].map(toolsOf.anthropic) } });
+    assert.equal(r.said, "fine", r.text);
+    assert.deepEqual(body(pair.own.seen.at(-1)).tools.map((t) => t.name), ["a.b"]);
+  },
+});

@@ -84,27 +84,44 @@ holds("a stream that goes wrong with tools alone is asked for whole then, and no
   },
 });
 
-// What no stream can say of a whole answer stays as it came.
-const unsayable = {
-  "a custom tool's call": ["responses", { id: "resp_1", object: "response", created_at: 1, status: "completed", model: "m-own", output: [{ id: "ctc_1", type: "custom_tool_call", status: "completed", call_id: "call_9", name: "apply_patch", input: "*** Begin Patch" }], usage: { input_tokens: 5, output_tokens: 5, total_tokens: 10 } }],
-  "two thoughts": ["anthropic", { id: "msg_1", type: "message", role: "assistant", model: "c-own", content: [{ type: "thinking", thinking: "a", signature: "sA" }, { type: "thinking", thinking: "b", signature: "sB" }, { type: "text", text: "42" }], stop_reason: "end_turn", stop_sequence: null, usage: { input_tokens: 7, output_tokens: 5 } }],
-  "a thought that is redacted": ["anthropic", { id: "msg_1", type: "message", role: "assistant", model: "c-own", content: [{ type: "redacted_thinking", data: "sealed" }, { type: "text", text: "42" }], stop_reason: "end_turn", stop_sequence: null, usage: { input_tokens: 7, output_tokens: 5 } }],
-  "an image": ["gemini", { candidates: [{ content: { parts: [{ inlineData: { mimeType: "image/png", data: "iVBORw0KGgo=" } }], role: "model" }, finishReason: "STOP", index: 0 }], usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 5, totalTokenCount: 10 } }],
+// What no delta can say goes out as it stands, each piece for itself.
+const thinking = (t, signature) => ({ type: "thinking", thinking: t, signature });
+const claudes = (...content) => ({ id: "msg_1", type: "message", role: "assistant", model: "c-own", content, stop_reason: "end_turn", stop_sequence: null, usage: { input_tokens: 7, output_tokens: 5 } });
+const reasoning = (id) => ({ id, type: "reasoning", summary: [], encrypted_content: `sealed ${id}` });
+const patch = { id: "ctc_1", type: "custom_tool_call", status: "completed", call_id: "call_9", name: "apply_patch", input: "*** Begin Patch" };
+const wholes = {
+  "a custom tool's call and two thoughts": [[reasoning("rs_1"), reasoning("rs_2"), patch], async (pair) => {
+    const c = new OpenAI({ apiKey: "sk-client", baseURL: `${pair.base}/v1`, maxRetries: 0 });
+    return (await c.responses.stream({ model: "m-own", input: "go", store: false }).finalResponse()).output;
+  }],
+  "two thoughts, a hidden one and a tool of the provider's": [[thinking("a", "sA"), { type: "redacted_thinking", data: "sealed" }, thinking("b", "sB"), thinking("c", "sC"), { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "x" } }, { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [] }, { type: "text", text: "42" }], async (pair) => {
+    const c = new Anthropic({ apiKey: "sk-client", baseURL: pair.base, maxRetries: 0 });
+    return (await c.messages.stream({ model: "c-own", max_tokens: 9, messages: [{ role: "user", content: "go" }] }).finalMessage()).content;
+  }],
 };
-for (const [what, [name, answer]] of Object.entries(unsayable))
-  holds(`${what} of a whole answer is not lost where a stream was asked for`, {
+for (const [what, [parts, ask]] of Object.entries(wholes))
+  holds(`${what} of a whole answer are all in the stream that was asked for`, {
     async run(pair) {
-      pair.own.answer = (q, res) => json(res, 200, answer);
-      const r = await question(pair, dialects[name], { model: dialects[name].own, stream: true });
-      assert.deepEqual(JSON.parse(r.text), answer);
+      pair.own.answer = (q, res) => json(res, 200, q.url.endsWith("/responses") ? { id: "resp_1", object: "response", created_at: 1, status: "completed", model: "m-own", output: parts, usage: { input_tokens: 5, output_tokens: 5, total_tokens: 10 } } : claudes(...parts));
+      assert.deepEqual(JSON.parse(JSON.stringify(await ask(pair))), parts);
       assert.equal(pair.own.seen.length, 1);
     },
   });
+
+holds("an image of a whole answer is in the stream that was asked for", {
+  async run(pair) {
+    const d = dialects.gemini, image = { inlineData: { mimeType: "image/png", data: "iVBORw0KGgo=" } };
+    pair.own.answer = (q, res) => json(res, 200, { candidates: [{ content: { parts: [{ text: "see" }, image], role: "model" }, finishReason: "STOP", index: 0 }], usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 5, totalTokenCount: 10 } });
+    const r = await question(pair, d, { model: d.own, stream: true });
+    assert.deepEqual(r.events.flatMap((e) => e.json?.candidates?.[0].content?.parts ?? []).filter((p) => p.inlineData), [image]);
+  },
+});
 
 // Conditions, and other things that are said of streams.
 for (const [what, more, message] of [
   ["what goes in no stream", { logprobs: true }, "logprobs are not supported in streaming mode."],
   ["several answers", { n: 2 }, "n > 1 is not supported in streaming mode"],
+  ["a call of functions", { tools: wires.openai.tools(object) }, "streaming is not supported for function calls"],
   ["a stream that is the only way", { logprobs: true }, "This model only supports streaming mode for logprobs=false"],
 ])
   holds(`of a refusal that is about ${what} no lane learns not to stream`, {

@@ -19,7 +19,9 @@ typedef struct conversion {
     drive_facts facts;
     /* made */
     bool stripped, too_much;
-    bool whole; /* no stream is asked for */
+    bool whole;               /* no stream is asked for */
+    const convo_rename *more; /* adapted to what is known of the target: tools that got another name by that */
+    size_t nmore;
     daruma_arena room;
     convo c, out;
     dialect_losses lost;
@@ -64,6 +66,8 @@ static void adapt_made(conversion *v)
     }
     drive_texts_close(v->rooms, v->made);
     v->made = better;
+    v->more = c.renames;
+    v->nmore = c.nrenames;
     v->whole = v->facts.parameters && !v->to->scan(better->bytes, NULL).stream;
 }
 
@@ -124,6 +128,28 @@ static size_t keep_renames(convo_rename **ret, const convo *c, daruma_arena *a)
     return n;
 }
 
+/* A name that was changed twice: from what it was at first to what it is at last. */
+static void rename_more(moved_request *m, const convo_rename *more, size_t n, daruma_arena *a)
+{
+    convo_rename *all = n ? ARENA_NEW(a, convo_rename, m->nrenames + n) : NULL;
+    size_t had = m->nrenames;
+    if (!all)
+        return;
+    for (size_t i = 0; i < had; i++)
+        all[i] = m->renames[i];
+    for (size_t k = 0; k < n; k++) {
+        size_t i = 0;
+        while (i < had && !str_eq(all[i].is, more[k].was))
+            i++;
+        if (i == had) {
+            i = m->nrenames++;
+            all[i].was = arena_copy(a, more[k].was);
+        }
+        all[i].is = arena_copy(a, more[k].is);
+    }
+    m->renames = all;
+}
+
 void session_renamed(session *x, const convo *c)
 {
     if (c->nrenames > x->nrenames)
@@ -169,6 +195,7 @@ static void keep_moved(session *x, conversion *v)
     x->moved = m;
     if (m->body.n) {
         m->nrenames = keep_renames(&m->renames, &v->out, x->arena);
+        rename_more(m, v->more, v->nmore, x->arena);
         tell_losses(x, v->to, &v->lost);
         if (session_api_known(x, v->target))
             session_did(x, DARUMA_REMEDY_CHANGE_API);

@@ -94,9 +94,13 @@ static bool names(const daruma_failure *f, const dialect *d)
     static const char *const instead[] = {"only ",      "instead",          "not in ",
                                           "please use", "not supported in", "not in the"};
     bool name = f->status != 400 && f->status != 422 && str_ifind(f->own, name_of(d)) != STR_NONE;
-    bool both = has_path(f->own, path_of(other_api(d))); /* a list of what there is sends nobody anywhere */
-    return (name || has_path(f->own, path_of(d))) &&
-           (both ? says_any(f->own, instead, COUNT(instead)) : says_any(f->own, sends, COUNT(sends)));
+    static const char *const denied[] = {"not ", "cannot", "n't ", "unknown "};
+    size_t own = str_ifind(f->own, path_of(other_api(d))); /* a list of what there is sends nobody anywhere */
+    if (!name && !has_path(f->own, path_of(d)))
+        return false;
+    if (own == STR_NONE || !has_path(f->own, path_of(other_api(d))))
+        return says_any(f->own, sends, COUNT(sends));
+    return says_any(f->own, instead, COUNT(instead)) || says_any(str_sub(f->own, 0, own), denied, COUNT(denied));
 }
 
 /* Is it refused for something that this request asks for, and others do not? */
@@ -110,8 +114,8 @@ static bool refuses_own(const daruma_failure *f, const dialect *d)
 {
     static const char *const never[] = {"not supported", "cannot be used", "not support", "not available",
                                         "no support"};
-    return !is_about_one(f) && (has_path(f->own, path_of(d)) || str_ifind(f->own, name_of(d)) != STR_NONE) &&
-           says_any(f->own, never, COUNT(never));
+    bool name = f->status != 400 && f->status != 422 && str_ifind(f->own, name_of(d)) != STR_NONE;
+    return !is_about_one(f) && (name || has_path(f->own, path_of(d))) && says_any(f->own, never, COUNT(never));
 }
 
 /* A word of those that servers say of any path which they do not have; what is missed there has other names. */
@@ -263,29 +267,33 @@ void session_api_look(session *x, daruma_failure *f)
     f->retryable = false;
 }
 
+static void turn_to_other(session *x, int target, const daruma_failure *f)
+{
+    uint32_t bit = 1u << target;
+    if (session_api_known(x, target)) /* it has by now what it had not */
+        memory_api_put(x->v->mem, x->targets[target].lane_id, API_ANY, session_now(x).now);
+    else
+        x->turned |= bit;
+    x->turned_once = is_about_one(f) ? x->turned_once | bit : x->turned_once & ~bit;
+}
+
 bool session_api_turns(session *x, int target, const dialect *p, const daruma_failure *f)
 {
     if (!refuses_api(x, target, p, f))
         return false;
-    x->turned |= 1u << target;
-    x->turned_once = is_about_one(f);
+    turn_to_other(x, target, f);
     return true;
 }
 
 void session_api_change(session *x)
 {
-    int target = x->kase.target;
-    if (session_api_known(x, target)) /* it has by now what it had not */
-        memory_api_put(x->v->mem, x->targets[target].lane_id, API_ANY, session_now(x).now);
-    else
-        x->turned |= 1u << target;
-    x->turned_once = is_about_one(&session_last(x)->failure);
+    turn_to_other(x, x->kase.target, &session_last(x)->failure);
 }
 
 void session_api_worked(session *x)
 {
     const daruma_target *t = &x->targets[x->kase.target];
-    if (!has_turned(x, x->kase.target) || x->turned_once)
+    if (!has_turned(x, x->kase.target) || x->turned_once & 1u << x->kase.target)
         return;
     memory_api_put(x->v->mem, t->lane_id, x->p == &dialect_openai ? API_CHAT : API_RESPONSES, session_now(x).now);
     memory_learned(x->v->mem, t, x->kase.id, session_now(x).now);

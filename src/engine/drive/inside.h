@@ -198,11 +198,11 @@ struct session {
     bool bound;  /* other accounts are left out because of what lives on the server; only reasoning, as far as known */
     size_t told; /* remedies that the head of the answer named */
     size_t home; /* the target whose account has what it names there */
-    daruma_str betas;   /* what the client says in anthropic-beta; may be empty */
-    daruma_str without; /* ... of which this request goes without */
-    int without_of;     /* ... at that target, counted from 1; 0 none */
-    bool turned_once;   /* ... and the newest for something that this request alone asks for */
-    uint32_t turned;    /* a bit for each target that is asked in the other of OpenAI's APIs since it refused the one */
+    daruma_str betas;     /* what the client says in anthropic-beta; may be empty */
+    daruma_str without;   /* ... of which this request goes without */
+    int without_of;       /* ... at that target, counted from 1; 0 none */
+    uint32_t turned_once; /* ... of them: for something that this request alone asks for */
+    uint32_t turned; /* a bit for each target that is asked in the other of OpenAI's APIs since it refused the one */
     /* the attempt */
     answer_mode mode;
     int status;

@@ -51,7 +51,7 @@ void relay_head(session *x, int64_t length)
     x->beat_at = -1;
 }
 
-void relay_forward(session *x, daruma_str bytes)
+static void forward(session *x, daruma_str bytes)
 {
     if (!bytes.n || !x->here)
         return;
@@ -64,6 +64,25 @@ void relay_forward(session *x, daruma_str bytes)
     }
 }
 
+/* Whole events in which tools are called as their provider takes it: as the client calls them. */
+static void forward_named(session *x, daruma_str events)
+{
+    daruma_arena room;
+    x->v->rooms->open(&room, 0, SSE_EVENT_BYTES_MAX * 8);
+    daruma_buf b = buf_in(&room);
+    mend_names_back(x->renames, x->nrenames, events, &b);
+    forward(x, b.full ? events : buf_str(&b));
+    x->v->rooms->close(&room);
+}
+
+void relay_forward(session *x, daruma_str bytes)
+{
+    bool events = x->mode == ANSWER_RELAYED || x->mode == ANSWER_HELD;
+    if (bytes.n && x->here && events && x->nrenames && x->p == x->d)
+        forward_named(x, bytes);
+    else
+        forward(x, bytes);
+}
 bool relay_is_coded(const daruma_header *h, size_t n)
 {
     for (size_t i = 0; i < n; i++)

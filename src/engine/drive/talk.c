@@ -104,7 +104,6 @@ static void collect_call(session *x, const turn_delta *d)
         return;
     c->id = arena_copy(&t->arena, x->p == x->d ? d->id : dialect_call_id(x->d, d->id, t->room));
     c->name = arena_copy(&t->arena, session_tool_name(x, d->name));
-    t->mended |= !str_eq(c->name, d->name);
     c->args = buf_in(&t->arena);
     c->before = t->last;
     c->index = t->last ? t->last->index + 1 : 0;
@@ -208,6 +207,7 @@ static void note(session *x, const turn_delta *d)
     case DELTA_START:
     case DELTA_CALL_END:
     case DELTA_END:
+    case DELTA_BLOCK:
     case DELTA_OTHER:
         break;
     }
@@ -258,6 +258,7 @@ static bool rewrite(session *x, const turn_delta *d)
     case DELTA_FINISH:
     case DELTA_USAGE:
     case DELTA_END:
+    case DELTA_BLOCK:
     case DELTA_OTHER:
         return true; /* with the end */
     }
@@ -310,7 +311,7 @@ static bool pass_plain(session *x, const sse_event *e, const turn_delta *d, size
         calls |= d[i].kind == DELTA_CALL;
         stray |= d[i].kind == DELTA_TEXT && strays(x, d[i].text);
     }
-    if (((calls && (answer_checks_calls(x) || x->nrenames)) || stray) && !t->holding && !t->lost)
+    if (((calls && answer_checks_calls(x)) || stray) && !t->holding && !t->lost)
         begin_hold(x, before);
     t->lost |= calls && !t->holding; /* a call that is out must not come again */
     if (t->holding) {

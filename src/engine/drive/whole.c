@@ -39,11 +39,7 @@ static void make_plain(whole *w)
         if (p->kind != PART_CALL)
             continue;
         p->text = answer_args(w->from, w->t.finish, text);
-        daruma_str name = convo_name_was(w->own, w->nown, convo_name_was(w->renames, w->nrenames, p->name));
-        if (str_eq(name, p->name))
-            continue;
-        p->name = name;
-        p->edited = w->t.message.edited = true;
+        p->name = convo_name_was(w->own, w->nown, convo_name_was(w->renames, w->nrenames, p->name));
     }
 }
 
@@ -71,6 +67,11 @@ static void do_whole(void *data)
 {
     whole *w = data;
     bool same = w->from == w->to;
+    if (same && w->nown) { /* of each of several answers, too */
+        daruma_buf named = buf_in(&w->room);
+        mend_names_back(w->own, w->nown, w->body, &named);
+        w->body = named.full ? w->body : buf_str(&named);
+    }
     w->view = w->from->check(w->body, &w->room);
     w->flaw = w->view.flaw;
     if (!w->view.calls || w->view.effects) {
@@ -83,7 +84,7 @@ static void do_whole(void *data)
         w->test.unread_format = (daruma_str){0};
     }
     if (w->flaw != DARUMA_FLAW_NONE ||
-        (same && !w->nown && !w->streams && !w->calls && !w->test.format && !w->test.unread_format.n))
+        (same && !w->streams && !w->calls && !w->test.format && !w->test.unread_format.n))
         return;
     w->read = w->from->read_answer(w->body, &w->room, &w->t) == DARUMA_OK;
     if (!w->read) {

@@ -229,7 +229,8 @@ static bool apply_at(convo *c, const mend_lesson *l, daruma_str path, daruma_str
 {
     daruma_str rule = arena_copy(c->arena, str_of(l->value)), to = {0};
     value = now(c, path, value);
-    if (l->op == PATCH_SET && str_eq(path, S("stream")) && !json_is_true(value)) /* it is as it shall be */
+    bool stream = l->op == PATCH_SET && str_eq(path, S("stream")); /* of several answers ours would have one */
+    if (stream && (!json_is_true(value) || json_int(json_get(str_trim(c->body), S("n")), 1) > 1))
         return false;
     if (!value.n && !(l->op == PATCH_SET && rule.n && rule.p[0] == '='))
         return false;

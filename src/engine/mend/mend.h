@@ -258,6 +258,8 @@ bool mend_strange_tools(convo *c, const daruma_failure *f, mend_report *rep);
 /* Tools whose names not every provider takes are called otherwise, where they are declared, called and chosen; each is
  * in c->renames, for the answer. False: all are taken. */
 bool mend_tool_names(convo *c, mend_report *rep);
+/* Writes an answer, whole or events of a stream, with the client's names of those tools. */
+void mend_names_back(const convo_rename *renames, size_t n, daruma_str answer, daruma_buf *out);
 enum { MEND_PLAIN_TOOL_NAMES = 1 << 29 };            /* of mend_habits(): that is done */
 bool mend_tool_names_meant(const daruma_failure *f); /* is it the name of a tool that is refused? */
 /* Arguments of calls in the history that are no JSON object are made one. */

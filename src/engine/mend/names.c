@@ -11,26 +11,24 @@
 #include "base/str.h"
 #include <xxhash.h>
 
-/* As every provider takes them: letters, digits, _ and -, a letter or _ first. */
-static bool takes(char c, bool first)
+/* As OpenAI and Anthropic take them, and with them all who copy their APIs: letters, digits, _ and -. */
+static bool takes(char c)
 {
-    return ch_alpha(c) || c == '_' || (!first && (ch_digit(c) || c == '-'));
+    return ch_alpha(c) || ch_digit(c) || c == '_' || c == '-';
 }
 
 static bool fits(daruma_str name)
 {
     bool fine = name.n && name.n <= MEND_NAME_BYTES_MAX;
     for (size_t i = 0; i < name.n && fine; i++)
-        fine = takes(name.p[i], i == 0);
+        fine = takes(name.p[i]);
     return fine;
 }
 
 static void put_plain(daruma_buf *b, daruma_str name, size_t most)
 {
-    if (name.n && !takes(name.p[0], true))
-        buf_putc(b, '_');
     for (size_t i = 0; i < name.n && b->n < most; i++)
-        buf_putc(b, takes(name.p[i], false) ? name.p[i] : '_');
+        buf_putc(b, takes(name.p[i]) ? name.p[i] : '_');
 }
 
 /* Another name made of nothing but the old one, the same in each request; with a hash where it is cut, or where another
@@ -50,16 +48,21 @@ static daruma_str name_for(convo *c, str_map *taken, daruma_str name)
     return b.full ? name : buf_str(&b);
 }
 
-/* Where the request names the tool; empty: nobody can say. */
-static daruma_str name_path(convo *c, const convo_tool *t)
+/* Where the request names the tool; empty: nobody can say. `listed`: the i-th of the request is the i-th here. */
+static daruma_str name_path(convo *c, size_t i, bool listed)
 {
+    const convo_tool *t = &c->tools[i];
     daruma_buf b = buf_in(c->arena);
     size_t n = t->schema_path.n;
     while (n && t->schema_path.p[n - 1] != '.')
         n--;
-    if (!n)
+    if (n)
+        buf_put(&b, str_sub(t->schema_path, 0, n));
+    else if (listed)
+        buf_printf(&b, json_get(json_get(t->raw, S("function")), S("name")).n ? "tools.%zu.function." : "tools.%zu.",
+                   i);
+    else
         return (daruma_str){0};
-    buf_put(&b, str_sub(t->schema_path, 0, n));
     BUF_LIT(&b, "name");
     c->full |= b.full;
     return buf_str(&b);
@@ -80,19 +83,43 @@ static daruma_str name_is(const convo *c, const str_map *by_was, daruma_str was)
     return at && *at ? c->renames[*at - 1].is : was;
 }
 
-/* In what was said, and in what asks for one tool. */
-static void rename_calls(convo *c, const str_map *by_was)
+/* In a list of those that may be called: "allowed_tools" of OpenAI's APIs. */
+static void rename_allowed(convo *c, const str_map *by_was, daruma_str list, const char *path)
+{
+    daruma_str tool;
+    size_t i = 0;
+    for (json_iter it = json_open(list); json_is_array(list) && json_next(&it, NULL, &tool); i++) {
+        daruma_str function = json_get(tool, S("function")), raw = json_get(function.n ? function : tool, S("name")),
+                   is;
+        daruma_buf b = buf_in(c->arena);
+        daruma_str was = json_is_string(raw) ? json_text(raw, c->arena) : (daruma_str){0};
+        if (!was.n || str_eq(is = name_is(c, by_was, was), was))
+            continue;
+        buf_printf(&b, function.n ? "%s.%zu.function.name" : "%s.%zu.name", path, i);
+        c->full |= b.full;
+        set_name(c, buf_str(&b), is);
+    }
+}
+
+/* In what was said, and in what asks for some tools or one. What was called and is declared no more has a name, too. */
+static void rename_calls(convo *c, str_map *by_was)
 {
     daruma_str choice = json_get(str_trim(c->body), S("tool_choice")), is;
     for (size_t i = 0; i < c->nmessages; i++)
         for (size_t j = 0; j < c->messages[i].nparts; j++) {
             convo_part *p = &c->messages[i].parts[j];
             bool named = (p->kind == PART_CALL || p->kind == PART_RESULT) && !p->dropped && p->name.n;
-            if (!named || str_eq(is = name_is(c, by_was, p->name), p->name))
+            is = named ? name_is(c, by_was, p->name) : (daruma_str){0};
+            if (named && !fits(is))
+                is = name_for(c, by_was, p->name);
+            if (!named || str_eq(is, p->name))
                 continue;
             p->name = is;
             p->edited = c->messages[i].edited = c->edited = true;
         }
+    rename_allowed(c, by_was, json_get(json_get(choice, S("allowed_tools")), S("tools")),
+                   "tool_choice.allowed_tools.tools");
+    rename_allowed(c, by_was, json_get(choice, S("tools")), "tool_choice.tools");
     if (c->set.choice != CHOICE_ONE || str_eq(is = name_is(c, by_was, c->set.choice_name), c->set.choice_name))
         return;
     c->set.choice_name = is;
@@ -112,10 +139,11 @@ bool mend_tool_names(convo *c, mend_report *rep)
     }
     if (!n || c->full || n > TOOLS_RENAMED_MAX || c->renames)
         return false;
+    bool listed = json_count(json_get(str_trim(c->body), S("tools"))) == c->ntools;
     c->renames = ARENA_NEW(c->arena, convo_rename, n);
     for (size_t i = 0; c->renames && i < c->ntools; i++) {
         convo_tool *t = &c->tools[i];
-        daruma_str path = t->hosted || !t->name.n || fits(t->name) ? (daruma_str){0} : name_path(c, t);
+        daruma_str path = t->hosted || !t->name.n || fits(t->name) ? (daruma_str){0} : name_path(c, i, listed);
         if (!path.n)
             continue;
         daruma_str is = name_for(c, &taken, t->name);
@@ -138,12 +166,33 @@ bool mend_tool_names(convo *c, mend_report *rep)
 
 bool mend_tool_names_meant(const daruma_failure *f)
 {
-    static const char *const ways[] = {"pattern", "too long",   "should have at most",  "maximum length",
-                                       "must be", "must match", "invalid function name"};
+    static const char *const ways[] = {"pattern",     "too long",  "should have at most", "maximum length",
+                                       "must be a-z", "must be [", "must match",          "invalid function name"};
     bool name = str_ends(f->subject, S(".name")) || says(f->message, ".name") || says(f->message, "function name") ||
                 says(f->message, "tool name");
-    bool way = false;
+    bool way = false, unique = says(f->message, "unique") || says(f->message, "duplicate");
     for (size_t i = 0; i < COUNT(ways); i++)
         way |= says(f->message, ways[i]);
-    return name && way;
+    return name && way && !unique;
+}
+
+void mend_names_back(const convo_rename *renames, size_t n, daruma_str answer, daruma_buf *out)
+{
+    static const daruma_str key = LIT("\"name\"");
+    for (size_t at; (at = str_find(answer, key)) != STR_NONE;) {
+        size_t to = at + key.n;
+        while (to < answer.n && (ch_space(answer.p[to]) || answer.p[to] == ':'))
+            to++;
+        buf_put(out, str_sub(answer, 0, to));
+        answer = str_from(answer, to);
+        size_t end = answer.n && answer.p[0] == '"' ? str_findch(str_from(answer, 1), '"') : STR_NONE;
+        if (end == STR_NONE)
+            continue;
+        daruma_str is = str_sub(answer, 1, end), was = convo_name_was(renames, n, is);
+        if (str_eq(is, was))
+            continue;
+        buf_json(out, was);
+        answer = str_from(answer, end + 2);
+    }
+    buf_put(out, answer);
 }

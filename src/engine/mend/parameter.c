@@ -547,7 +547,8 @@ bool mend_lesson_lasts(convo *c, const mend_lesson *l, const daruma_failure *f)
         return true;
     if (str_eq(path, S("stream")) && says(f->message, "verified")) /* "If you just verified" is no condition */
         return true;
-    if (str_eq(path, S("stream")) && (says(f->message, "tool") || says(f->message, "streaming mode")))
+    if (str_eq(path, S("stream")) && (says(f->message, "tool") || says(f->message, "function") ||
+                                      says(f->message, "schema") || says(f->message, "streaming mode")))
         return false;
     if (l->once || is_conditional(f) || is_of_mode(f, path) || names_another(c, path, f->message))
         return false;
