@@ -254,6 +254,7 @@ holds("heal edge: the command of a summariser's key is run when it is first need
 /* ---- long holds ---- */
 
 holds("heal edge: a client of another dialect hears from us while a long call is on its way", {
+  limit: 40000, // twelve seconds of waiting, and all that runs beside it
   config: (f) => {
     f.models.find((m) => m.name === d.own).targets = [target.anthropic];
     f.timeouts.idle = "5s";
