@@ -48,7 +48,7 @@ meets(["MODELS_LIST_BYTES_MAX"], "a provider's list of models is taken whole or 
         const bytes = Buffer.from(frame(filling(size - frame("").length).toString()));
         pair.own.seen = [];
         pair.own.answer = (q, res) => (q.n === 1 ? res.writeHead(200, { "content-type": "application/json", ...(framing === "length" && { "content-length": bytes.length }) }).end(bytes) : res.writeHead(200, { "content-type": "application/json" }).end('{"data":[{"id":"m-3"}]}'));
-        const r = await ask(pair, "/v1/models", { headers: dialects.openai.headers });
+        const r = await ask(pair, "/v1/models", { headers: { ...dialects.openai.headers, "x-case": `${at}, ${framing}` } }); // each a list of its own
         const ids = JSON.parse(r.text).data.map((m) => m.id).sort().join(" ");
         assert.equal(r.status, 200);
         if (size <= limits.MODELS_LIST_BYTES_MAX) assert.ok(r.bytes.includes(bytes.subarray(bytes.indexOf('{"id":"m-1"'), bytes.indexOf(',{"id":"m-2"'))), "its bytes are others");
@@ -125,7 +125,7 @@ const elsewhere = {
   "of all requests together, the default of limits.memory: beyond it 503 and when to come again, as the tests of large requests hold": "ALL_BODIES_BYTES_MAX",
   "of a remedy that is left undone when it does not fit: the schema of a tool stays as it came": "SCHEMA_BYTES_MAX",
   "ids and names that providers refuse when they are longer; each is replaced both ways, as the tests of convert and mend hold": "MEND_ID_BYTES_MAX MEND_ID_BYTES_MIN MEND_NAME_BYTES_MAX CALL_ID_BYTES_MAX CHAT_CALL_ID_BYTES_MAX TOOL_NAME_BYTES_MAX ANTHROPIC_TOOL_NAME_BYTES_MAX OPENAI_USER_BYTES_MAX ANTHROPIC_USER_BYTES_MAX",
-  "what is remembered of other requests; what does not fit is not remembered": "KNOWN_TEXT_BYTES WATCH_READ_BYTES_MAX STORED_ANSWER_BYTES_MAX STORED_READ_BYTES_MAX ANSWER_ID_BYTES_MAX STORED_BYTES_MAX",
+  "what is remembered of other requests; what does not fit is not remembered": "KNOWN_TEXT_BYTES WATCH_READ_BYTES_MAX MODELS_KEPT_BYTES_MAX STORED_ANSWER_BYTES_MAX STORED_READ_BYTES_MAX ANSWER_ID_BYTES_MAX STORED_BYTES_MAX",
   "words of anthropic-beta that a provider refuses; where they are more the whole field goes, as the scenarios `anthropic-beta` hold": "BETAS_BYTES_MAX",
   "how much memory is taken at first; it grows": "MEND_ROOM_BYTES_USUAL HEAD_BYTES_USUAL CALL_BYTES_USUAL TALK_SAID_BYTES_USUAL TURN_DELTAS_FEW",
   "what waits for all clients together; beyond it those who read nothing are let go sooner, as test_server.c holds": "READERS_BYTES_MAX",
