@@ -431,7 +431,7 @@ static bool act_prune(run *r)
 
 static bool act_messages(run *r)
 {
-    mend_messages(&r->c, NULL, NULL);
+    mend_messages(&r->c, NULL, NULL, NULL);
     return written(r, r->from, &r->c);
 }
 
@@ -461,7 +461,7 @@ static bool mended_by(run *r, const char *message)
     daruma_failure f = {.kind = DARUMA_INVALID_TOOL_SCHEMA, .message = str_of(message)};
     mend_report rep = {0};
     mend_lesson l;
-    mend_messages(&r->c, &f, NULL);
+    mend_messages(&r->c, &f, NULL, NULL);
     mend_member(&r->c, &f, &l, &rep);
     mend_parameter(&r->c, &f, &l, &rep);
     mend_empty_list(&r->c, &f, &l, &rep);

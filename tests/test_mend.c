@@ -316,7 +316,7 @@ static daruma_str messages_mended(const dialect *d, const char *body, const char
 {
     daruma_failure f = {.kind = DARUMA_INVALID_MESSAGE, .message = str_of(said), .subject = str_of(about)};
     convo c = read_as(d, str_of(body), a);
-    *r = mend_messages(&c, said ? &f : NULL, NULL);
+    *r = mend_messages(&c, said ? &f : NULL, NULL, NULL);
     return written(d, &c);
 }
 
@@ -505,7 +505,7 @@ static void what_a_model_never_takes_is_a_habit(void **state)
         mend_report r = {0};
         convo c = read_as(&dialect_openai, str_of(rows[i].body), &a),
               again = read_as(&dialect_openai, str_of(rows[i].body), &a);
-        mend_messages(&c, &f, &habits);
+        mend_messages(&c, &f, NULL, &habits);
         daruma_str once = written(&dialect_openai, &c);
         assert_string_equal(mend_habit_name(habits, 0), rows[i].name);
         assert_null(mend_habit_name(habits, 1));
@@ -532,7 +532,7 @@ static void a_habit_that_hurts_is_told(void **state)
     uint32_t habits = 0;
     convo c =
         read_as(&dialect_openai, S(CHAT("{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}")), &a);
-    mend_messages(&c, &f, &habits);
+    mend_messages(&c, &f, NULL, &habits);
     f.message = S("messages[0].content must be an array of content blocks");
     assert_int_equal(mend_habits_hurt(habits, &f), habits);
     f.message = S("Image URLs are not supported in content");
@@ -575,7 +575,7 @@ static void what_one_message_says_is_no_habit(void **state)
         uint32_t habits = 0;
         convo c = read_as(&dialect_openai, str_of(rows[i].body), &a);
         f.own = rows[i].own ? str_of(rows[i].own) : f.message;
-        mend_messages(&c, &f, &habits);
+        mend_messages(&c, &f, NULL, &habits);
         assert_int_equal(habits, 0);
         assert_str(written(&dialect_openai, &c), rows[i].mended ? rows[i].mended : rows[i].body);
     }
@@ -592,7 +592,7 @@ static void system_messages_are_mended_one_thing_at_a_time(void **state)
     convo c = read_as(
         &dialect_openai,
         S(CHAT("{\"role\":\"developer\",\"content\":\"d\"},{\"role\":\"system\",\"content\":\"s\"}," USER("a"))), &a);
-    mend_messages(&c, &f, &habits);
+    mend_messages(&c, &f, NULL, &habits);
     assert_string_equal(mend_habit_name(habits, 0), "developer_is_system");
     assert_null(mend_habit_name(habits, 1));
     assert_str(written(&dialect_openai, &c),
@@ -602,7 +602,7 @@ static void system_messages_are_mended_one_thing_at_a_time(void **state)
                 S(CHAT("{\"role\":\"system\",\"content\":\"d\"},{\"role\":\"system\",\"content\":\"s\"}," USER(
                     "a") ",{\"role\":\"system\",\"content\":\"t\"}")),
                 &a);
-    mend_messages(&c, &f, &habits);
+    mend_messages(&c, &f, NULL, &habits);
     assert_string_equal(mend_habit_name(habits, 0), "system_first");
     daruma_str out = written(&dialect_openai, &c);
     assert_true(has(out, "\"d\"") && has(out, "\"s\""));
@@ -752,7 +752,7 @@ static void one_history(kit_wire w, uint64_t seed)
     if (mend_did(&same))
         shout(w, "twice on one conversation", seed, in, out);
 
-    r = mend_messages(&again, NULL, NULL);
+    r = mend_messages(&again, NULL, NULL, NULL);
     daruma_str sent = written(d, &again);
     if ((wrong = kit_refused(w, sent, false, &a)) || (wrong = kit_check(w, sent)) ||
         (wrong = lost(&h, sent, w != KIT_GEMINI)))
@@ -760,7 +760,7 @@ static void one_history(kit_wire w, uint64_t seed)
     if (sent.n > out.n + FLAW_BYTES * (size_t)flaws_in(&r))
         shout(w, "messages made it grow too much", seed, out, sent);
     again = read_as(d, sent, &a);
-    r = mend_messages(&again, NULL, NULL);
+    r = mend_messages(&again, NULL, NULL, NULL);
     if (mend_did(&r))
         shout(w, r.what, seed, out, sent);
 
@@ -819,7 +819,7 @@ static void without_memory_it_says_so_and_breaks_nothing(void **state)
         if (dialect_openai.read(S(body), &a, &c) != DARUMA_OK)
             continue;
         mend_pairs(&c, bytes & 8 ? MEND_PRUNE : MEND_SYNTHESISE);
-        mend_messages(&c, NULL, NULL);
+        mend_messages(&c, NULL, NULL, NULL);
         assert_true(c.full || !a.full);
     }
 }

@@ -457,7 +457,7 @@ static void it_moves_to_another_wire(bench *x)
     mend_report r = mend_pairs(&c, MEND_SYNTHESISE); /* outputs may have come in another order than their calls */
     if (!broken && (r.calls_answered || r.calls_dropped || r.results_dropped || r.results_to_text))
         bench_shout(x, "carrying it broke its pairs", x->sent, x->sent);
-    mend_messages(&c, NULL, NULL);
+    mend_messages(&c, NULL, NULL, NULL);
     daruma_buf b = buf_in(&x->a), second = buf_in(&x->a);
     d->write(&c, &b);
     daruma_str out = buf_str(&b);
@@ -470,7 +470,7 @@ static void it_moves_to_another_wire(bench *x)
     convo again = {0};
     if (d->read(out, &x->a, &again) != DARUMA_OK || mend_pairs_broken(&again))
         bench_shout(x, "on the other wire it is broken", x->sent, out);
-    r = mend_messages(&again, NULL, NULL);
+    r = mend_messages(&again, NULL, NULL, NULL);
     if (mend_did(&r))
         bench_shout(x, r.what, x->sent, out);
     for (int i = x->h.n; i-- > 0;)

@@ -46,7 +46,8 @@ static int mend_body(const dialect *d, daruma_str body, bool prune, int64_t targ
     daruma_status s = d->read(body, a, &c);
     if (s != DARUMA_OK)
         return cli_unread("mend", s, d, body, a);
-    mend_report pairs = mend_pairs(&c, prune ? MEND_PRUNE : MEND_SYNTHESISE), messages = mend_messages(&c, NULL, NULL);
+    mend_report pairs = mend_pairs(&c, prune ? MEND_PRUNE : MEND_SYNTHESISE),
+                messages = mend_messages(&c, NULL, NULL, NULL);
     mend_tell(&pairs);
     mend_tell(&messages);
     if (!mend_did(&pairs) && !mend_did(&messages))

@@ -44,6 +44,37 @@ every((name, d, w) => {
   }
 });
 
+// A provider names the image that it refuses by its place in what it was sent, which is not its place in what the client
+// sent: here the system prompt has turns of its own, or none.
+const imagePlace = {
+  openai: (b) => b.messages.flatMap((m, i) => (Array.isArray(m.content) ? m.content.flatMap((p, j) => (p.type === "image_url" ? [[`messages[${i}].content[${j}].image_url`, p.image_url.url]] : [])) : [])),
+  responses: (b) => b.input.flatMap((m, i) => (Array.isArray(m.content) ? m.content.flatMap((p, j) => (p.type === "input_image" ? [[`input[${i}].content[${j}]`, p.image_url]] : [])) : [])),
+  anthropic: (b) => b.messages.flatMap((m, i) => (Array.isArray(m.content) ? m.content.flatMap((p, j) => (p.type === "image" ? [[`messages.${i}.content.${j}.image.source.base64`, p.source.data]] : [])) : [])),
+};
+every((name, d, w) => {
+  for (const [other, v] of Object.entries(wires)) {
+    if (other === name || !imagePlace[other]) continue;
+    holds(`heal ${name}: the image that ${other} refuses by its place is left out, and no other`, {
+      config: (c) => (c.models.find((m) => m.name === d.own).targets = [target[other].replace(/\/.*/, "/there"), ...(name === "responses" ? ["own-responses/spare"] : [])]),
+      async run(pair) {
+        const large = png.slice(0, 64) + "Q".repeat(32);
+        pair.own.answer = (q, res) => {
+          const at = imagePlace[other](body(q)).find(([, data]) => data.includes(large));
+          if (at) return v.refuse(res, `${at[0]}: image exceeds 5 MB maximum: 5649924 bytes > 5242880 bytes`);
+          v.answer(res, "seen");
+        };
+        const history = [w.user("look"), w.assistant("at what?"), w.image("the first", png), w.assistant("a dot"), w.image("the second", large), w.assistant("too large?"), w.image("the third", png)];
+        const r = await question(pair, d, { model: d.own, more: { [w.key]: history, ...(name === "anthropic" && { system: "be brief" }), ...(name === "responses" && { instructions: "be brief" }) } });
+        assert.equal(r.said, "seen", r.text);
+        assert.equal(pair.own.seen.length, 2);
+        const sent = pair.own.seen[1].body.toString();
+        assert.equal(v.images(body(pair.own.seen[1])), 2, sent);
+        assert.ok(!sent.includes(large) && sent.includes("the second"), sent);
+      },
+    });
+  }
+});
+
 // Names of tools and ids of calls that are longer than elsewhere allowed, and hold what is not allowed there.
 const long = (n) => "mcp__the server of the office/" + "x".repeat(n);
 const renamed = (o, from, to) => JSON.parse(JSON.stringify(o).replaceAll(`"${from}"`, `"${to}"`));

@@ -23,18 +23,20 @@ enum { HISTORY_STEPS_MAX = 4 }; /* remedies that are tried one after the other w
 typedef struct history_task {
     daruma_remedy_kind steps[HISTORY_STEPS_MAX]; /* the first that is not unfit is what is done */
     size_t nsteps, at;
-    bool ends;          /* the answers to what was asked are there */
-    bool weighs;        /* the request is mended only if it is too long for the window, as its tokens are estimated */
-    bool ahead;         /* it has not gone out yet; else it failed */
-    uint64_t tenant;    /* whose it is: known compressions are kept apart */
-    daruma_str body;    /* what is sent now */
-    daruma_failure f;   /* what it is mended for */
-    int64_t window;     /* tokens of the target's context window, -1 unknown */
-    bool shares_none;   /* that window is of the input alone */
-    int64_t rate;       /* bytes of a request that the target counts as 1,000 tokens */
-    int64_t scale;      /* the target's tokens to 1,000 of our estimate; 0 unknown */
-    mend_share beside;  /* what is added to the request is taken off the output cap; limit 0: it is not */
-    drive_facts *facts; /* what is known of the target, done first, as when the request goes out; NULL nothing */
+    bool ends;        /* the answers to what was asked are there */
+    bool weighs;      /* the request is mended only if it is too long for the window, as its tokens are estimated */
+    bool ahead;       /* it has not gone out yet; else it failed */
+    uint64_t tenant;  /* whose it is: known compressions are kept apart */
+    daruma_str body;  /* what is sent now */
+    daruma_failure f; /* what it is mended for ... */
+    daruma_str sent;  /* ... and the request that it is about, in another dialect: ... */
+    const dialect *sent_d; /* ... this one; NULL: it is `body` itself */
+    int64_t window;        /* tokens of the target's context window, -1 unknown */
+    bool shares_none;      /* that window is of the input alone */
+    int64_t rate;          /* bytes of a request that the target counts as 1,000 tokens */
+    int64_t scale;         /* the target's tokens to 1,000 of our estimate; 0 unknown */
+    mend_share beside;     /* what is added to the request is taken off the output cap; limit 0: it is not */
+    drive_facts *facts;    /* what is known of the target, done first, as when the request goes out; NULL nothing */
     /* what came of it */
     mending_result result;
     daruma_remedy_kind did;

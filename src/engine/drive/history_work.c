@@ -136,6 +136,21 @@ static void note_shortened(history *h)
     h->rooms->close(&room);
 }
 
+/* What the failure names in the request as it was sent is looked for in the conversation at hand. */
+static mend_sent sent_as(const history *h)
+{
+    const history_task *t = &h->task;
+    mend_sent ret = {.elsewhere = t->sent_d != NULL};
+    daruma_arena room;
+    convo c;
+    if (!ret.elsewhere || !t->sent.n || !h->rooms->open(&room, MEND_ROOM_BYTES_USUAL, MEND_ARENA_BYTES_MAX))
+        return ret;
+    if (t->sent_d->read(t->sent, &room, &c) == DARUMA_OK)
+        ret.media = mend_media_of(&c, &t->f);
+    h->rooms->close(&room);
+    return ret;
+}
+
 /* Tries the steps from the one at hand on. */
 static void do_steps(history *h)
 {
@@ -146,6 +161,7 @@ static void do_steps(history *h)
         drive_facts_apply(t->facts, &h->m.c);
     if (t->weighs && !t->at && !too_long_indeed(h))
         return;
+    h->m.sent = sent_as(h);
     while (t->result == MENDING_UNFIT && t->at < t->nsteps && spend_steps(h)) {
         t->did = t->steps[t->at++];
         t->result = do_step(h, t->did);

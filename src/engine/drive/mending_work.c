@@ -290,8 +290,11 @@ session_mend_result session_mend_apply(session *x, daruma_remedy_kind r)
         session_mend_tell(x, DARUMA_WHEN_BROKE, r, &h->past.m.report); /* nobody may be asked */
         return SESSION_MEND_UNFIT;
     }
-    h->past.m.moved = x->p != x->d;
-    plan(x, &session_last(x)->failure, &r, 1);
+    history_task *t = plan(x, &session_last(x)->failure, &r, 1);
+    if (x->p != x->d) {
+        t->sent_d = x->p;
+        t->sent = x->moved && (messages || r == DARUMA_REMEDY_SHRINK_REQUEST) ? x->moved->body : (daruma_str){0};
+    }
     return run_work(x);
 }
 

@@ -274,7 +274,7 @@ bool mended_moved_habits(session *x)
         !x->v->rooms->open(&room, MEND_ROOM_BYTES_USUAL, LOOP_READ_BYTES_MAX))
         return false;
     if (x->p->read(x->moved->body, &room, &c) == DARUMA_OK)
-        mend_messages(&c, &session_last(x)->failure, &habits);
+        mend_messages(&c, &session_last(x)->failure, NULL, &habits);
     bool found = habits && !c.full;
     x->v->rooms->close(&room);
     uint64_t lane = x->targets[x->kase.target].lane_id;

@@ -63,10 +63,20 @@ daruma_str mend_prune_reminder(convo *before);
 
 /* ---- messages.c ---- */
 
+/* The conversation that a failure is about, where that is not the one to be mended: the same in another dialect. The
+ * places that it names are none here. */
+typedef struct mend_sent {
+    bool elsewhere;
+    size_t media; /* it names the n-th image or file, from 1; 0 none */
+} mend_sent;
+
 /* Mends what the provider may mean: empty content, roles that do not alternate, unsupported prefill (a last assistant
  * message), unknown block types, thinking that is stale. `f` may be NULL: everything that is surely wrong on this wire.
- * `ret_habits` (may be NULL): what of it the model will never take, for mend_habits(). */
-mend_report mend_messages(convo *c, const daruma_failure *f, uint32_t *ret_habits);
+ * `sent` (may be NULL: it is about this conversation). `ret_habits` (may be NULL): what of it the model will never
+ * take, for mend_habits(). */
+mend_report mend_messages(convo *c, const daruma_failure *f, const mend_sent *sent, uint32_t *ret_habits);
+/* Which of all images and files of the conversation `f` names by its place, for mend_sent. */
+size_t mend_media_of(const convo *c, const daruma_failure *f);
 /* Does to a request what a model is known never to take otherwise: a role "developer", content in pieces, other ids of
  * calls. True when it changed something. */
 bool mend_habits(convo *c, uint32_t habits, mend_report *rep);
@@ -190,8 +200,9 @@ daruma_str mend_apology_prompt(const daruma_failure *f, daruma_arena *a);
 /* Oldest images first, then the largest tool output, until the body is at most `bytes`. What is dropped is said in its
  * place. */
 mend_report mend_shed(convo *c, size_t bytes);
-/* Leaves out the image or file that `f` names by its place: it alone is too large. False: it names none. */
-bool mend_named_media(convo *c, const daruma_failure *f, mend_report *rep);
+/* Leaves out the image or file that `f` names by its place: it alone is too large. False: it names none. `sent` as for
+ * mend_messages(). */
+bool mend_named_media(convo *c, const daruma_failure *f, const mend_sent *sent, mend_report *rep);
 /* The same to the older tool output alone, so that the next turns are not refused again. */
 mend_report mend_shed_old(convo *c, size_t bytes);
 

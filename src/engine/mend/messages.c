@@ -577,14 +577,16 @@ mend_report mending_told(const mending *x)
     return r;
 }
 
-mend_report mend_messages(convo *c, const daruma_failure *f, uint32_t *habits)
+mend_report mend_messages(convo *c, const daruma_failure *f, const mend_sent *sent, uint32_t *habits)
 {
     mending x = {.c = c, .f = f, .at = WRONG_ANYWHERE};
     if (c->full)
         return (mend_report){0};
     if (f) {
         x.wrong = wrong_of(f, c->arena);
-        x.at = wrong_at(c, f);
+        x.at = wrong_at(c, f, sent);
+        if (sent && sent->elsewhere && x.at.message == STR_NONE && wrong_is_placed(f))
+            x.wrong &= ~(uint32_t)WRONG_MEDIA; /* one of them is meant, and nobody knows which */
         mending_named(&x);
     }
     mend_wire(&x);

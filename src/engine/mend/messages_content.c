@@ -42,9 +42,9 @@ void mending_media(mending *x)
     }
 }
 
-bool mend_named_media(convo *c, const daruma_failure *f, mend_report *rep)
+bool mend_named_media(convo *c, const daruma_failure *f, const mend_sent *sent, mend_report *rep)
 {
-    mending x = {.c = c, .f = f, .at = wrong_at(c, f), .wrong = wrong_of(f, c->arena) & WRONG_MEDIA};
+    mending x = {.c = c, .f = f, .at = wrong_at(c, f, sent), .wrong = wrong_of(f, c->arena) & WRONG_MEDIA};
     if (c->full || !x.wrong || x.at.message == STR_NONE)
         return false;
     mending_media(&x);

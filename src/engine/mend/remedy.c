@@ -287,7 +287,7 @@ static mending_result messages(mending *m, const daruma_failure *f, int64_t wind
         return MENDING_DONE;
     }
     bool member = mend_member(&m->c, f, &m->lesson, &m->report);
-    mend_report r = mend_messages(&m->c, f, &m->habits);
+    mend_report r = mend_messages(&m->c, f, &m->sent, &m->habits);
     mend_merge(&m->report, &r);
     if (member)
         taught(m, f);
@@ -363,7 +363,7 @@ static mending_result format(mending *m, const daruma_failure *f, int64_t window
 static mending_result shed(mending *m, const daruma_failure *f, int64_t window)
 {
     (void)window;
-    if (!m->moved && mend_named_media(&m->c, f, &m->report))
+    if (mend_named_media(&m->c, f, &m->sent, &m->report))
         return MENDING_DONE;
     size_t bytes = m->c.body.n;
     bool told = f->limit > (int64_t)(bytes / 16) && f->limit < (int64_t)bytes;

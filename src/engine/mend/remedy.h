@@ -25,7 +25,7 @@ typedef struct mending {
     const daruma_mend_policy *policy; /* (set) */
     const turn *bad;                  /* (set) ASK_AGAIN: the answer to ask again for, and */
     daruma_str bad_why;               /* (set) what is wrong with it; empty: it was empty */
-    bool moved;                       /* (set) the failure is of it in another dialect: its places are none here */
+    mend_sent sent;                   /* (set) whether the failure is about it as it is here */
     bool last;                        /* (set) nothing comes after this remedy: a good deal shorter will do */
 
     /* what the remedy under way did */

@@ -243,11 +243,22 @@ static bool find_path(daruma_str text, size_t *message, size_t *part, size_t *in
     return false;
 }
 
-wrong_place wrong_at(const convo *c, const daruma_failure *f)
+static bool path_of(const daruma_failure *f, size_t *message, size_t *part, size_t *inner)
+{
+    return find_path(f->subject, message, part, inner) || find_path(f->message, message, part, inner);
+}
+
+bool wrong_is_placed(const daruma_failure *f)
+{
+    size_t message, part, inner;
+    return path_of(f, &message, &part, &inner);
+}
+
+static wrong_place place_in(const convo *c, const daruma_failure *f)
 {
     wrong_place at = WRONG_ANYWHERE;
     size_t message, part, inner, n = 0;
-    if (!find_path(f->subject, &message, &part, &inner) && !find_path(f->message, &message, &part, &inner))
+    if (!path_of(f, &message, &part, &inner))
         return at;
     for (size_t i = 0; i < c->nmessages; i++) {
         if (c->messages[i].apart || c->messages[i].dropped || n++ != message)
@@ -272,4 +283,47 @@ daruma_str wrong_quoted(daruma_str text, size_t n)
         i += end + 1;
     }
     return (daruma_str){0};
+}
+
+/* ---- the same image in two dialects ---- */
+
+/* Counts images and files up to the n-th, or to that place. True when it is found. */
+static bool find_media(const convo *c, size_t *n, wrong_place *at)
+{
+    size_t most = *n;
+    *n = 0;
+    for (size_t i = 0; i < c->nmessages; i++)
+        for (size_t j = 0; !c->messages[i].dropped && j < c->messages[i].nparts; j++) {
+            const convo_part *p = &c->messages[i].parts[j];
+            bool list = p->kind == PART_RESULT && p->nparts;
+            for (size_t k = 0; k < (list ? p->nparts : 1); k++) {
+                const convo_part *one = list ? &p->parts[k] : p;
+                wrong_place here = {i, j, list ? k : STR_NONE};
+                if (one->kind != PART_MEDIA || p->dropped || one->dropped)
+                    continue;
+                ++*n;
+                if (most ? *n == most
+                         : here.message == at->message && here.part == at->part && here.inner == at->inner) {
+                    *at = here;
+                    return true;
+                }
+            }
+        }
+    return false;
+}
+
+size_t mend_media_of(const convo *c, const daruma_failure *f)
+{
+    wrong_place at = place_in(c, f);
+    size_t n = 0;
+    return at.message != STR_NONE && find_media(c, &n, &at) ? n : 0;
+}
+
+wrong_place wrong_at(const convo *c, const daruma_failure *f, const mend_sent *sent)
+{
+    wrong_place at = WRONG_ANYWHERE;
+    if (!sent || !sent->elsewhere)
+        return place_in(c, f);
+    size_t n = sent->media;
+    return n && find_media(c, &n, &at) ? at : WRONG_ANYWHERE;
 }

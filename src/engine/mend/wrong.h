@@ -53,8 +53,11 @@ typedef struct wrong_place {
 uint32_t wrong_of(const daruma_failure *f, daruma_arena *a);
 /* Of WRONG_ALWAYS: what the provider's own words say of any request, and not of this one. */
 uint32_t wrong_lasts(const daruma_failure *f, daruma_arena *a);
-/* Where: "messages.3.content.0", "input[39].call_id", "contents[2].parts[1]", in the subject or the message. */
-wrong_place wrong_at(const convo *c, const daruma_failure *f);
+/* Where: "messages.3.content.0", "input[39].call_id", "contents[2].parts[1]", in the subject or the message. `sent`
+ * (may be NULL) as for mend_messages(): of what stands elsewhere images and files alone are found. */
+wrong_place wrong_at(const convo *c, const daruma_failure *f, const mend_sent *sent);
+/* Does it name such a place? */
+bool wrong_is_placed(const daruma_failure *f);
 /* The n-th (from 0) word in quotes of a text; empty when there is none. */
 daruma_str wrong_quoted(daruma_str text, size_t n);
 
