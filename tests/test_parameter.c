@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "dialect/dialect.h"
+#include "base/limits.h"
 #include "engine/mend/mend.h"
 
 static char memory[8 << 20];
@@ -306,6 +307,29 @@ static void a_lesson_that_hurts_is_forgotten(void **state)
     }
 }
 
+static void not_streaming_is_known_for_a_day(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        daruma_ms after;
+        bool kept;
+    } rows[] = {
+        {"stream", HABITS_LAST_MS - 1, true}, {"stream", HABITS_LAST_MS, false}, {"temperature", HABITS_LAST_MS, true}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_arena a = arena_over(memory, sizeof memory);
+        mend_lessons *t = mend_lessons_new(&a, 4);
+        mend_lesson l = {.op = PATCH_SET, .at = 1000, .value = "false"};
+        assert_non_null(t);
+        strcpy(l.path, rows[i].path);
+        mend_lessons_learn(t, 7, &l);
+        mend_lessons_learn(t, 8, &l);
+        mend_lessons_expire(t, 7, 1000 + rows[i].after);
+        assert_int_equal(mend_lessons_list(t, 7, NULL, 0), rows[i].kept);
+        assert_int_equal(mend_lessons_list(t, 8, NULL, 0), 1);
+    }
+}
+
 /* ---- schemas and formats in a request ---- */
 
 #define TOOL(name, schema) "{\"type\":\"function\",\"function\":{\"name\":\"" name "\",\"parameters\":" schema "}}"
@@ -438,6 +462,7 @@ int main(void)
         cmocka_unit_test(a_lesson_does_no_more_than_it_says),
         cmocka_unit_test(lessons_are_kept_by_lane_and_the_oldest_goes),
         cmocka_unit_test(a_lesson_that_hurts_is_forgotten),
+        cmocka_unit_test(not_streaming_is_known_for_a_day),
         cmocka_unit_test(the_tool_that_is_named_is_lowered_first),
         cmocka_unit_test(strict_mode_is_given_what_it_wants),
         cmocka_unit_test(a_declaration_of_google_is_found),

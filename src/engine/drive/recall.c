@@ -347,24 +347,16 @@ bool mended_knows(const session *x, int target)
             format_of(x, target) < FORMAT_SCHEMA || memory_habits(x->v->mem, x->targets[target].lane_id, x->v->at.now));
 }
 
-/* That a model does not stream is tried again like a habit: an account is verified, a server has learned it. */
-static size_t without_old(mend_lesson *l, size_t n, daruma_ms now)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(l[i].path, "stream") != 0 || now - l[i].at < HABITS_LAST_MS)
-            l[kept++] = l[i];
-    return kept;
-}
-
 void mended_know(const session *x, int target, drive_facts *ret)
 {
     const mended *m = x->v->mended;
     const session_mending *h = x->h;
     uint64_t lane = x->targets[target].lane_id;
     bool knows = mended_knows(x, target), moves = session_dialect(x, target) != x->d; /* else they are done to it */
+    if (knows && m)
+        mend_lessons_expire(m->lessons, lane, x->v->at.now);
     size_t n = knows && m ? mend_lessons_list(m->lessons, lane, ret->lessons, LESSONS_APPLIED_MAX) : 0;
-    n = without_old(ret->lessons, n < LESSONS_APPLIED_MAX ? n : LESSONS_APPLIED_MAX, x->v->at.now);
+    n = n < LESSONS_APPLIED_MAX ? n : LESSONS_APPLIED_MAX;
     ret->most = knows ? format_of(x, target) : FORMAT_SCHEMA;
     ret->habits = ret->habits_known = knows ? memory_habits(x->v->mem, lane, x->v->at.now) : 0;
     if (moves && h && h->lesson_lane == lane)

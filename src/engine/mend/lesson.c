@@ -433,6 +433,15 @@ size_t mend_lessons_forget(mend_lessons *t, uint64_t lane, const daruma_failure 
     return n;
 }
 
+void mend_lessons_expire(mend_lessons *t, uint64_t lane, daruma_ms now)
+{
+    entry *set = t->sets ? &t->e[set_of(t, lane)] : t->e;
+    for (uint32_t i = 0; t->sets && i < t->ways; i++)
+        if (set[i].lane == lane && strcmp(set[i].lesson.path, "stream") == 0 &&
+            now - set[i].lesson.at >= HABITS_LAST_MS)
+            set[i] = (entry){0};
+}
+
 size_t mend_lessons_list(const mend_lessons *t, uint64_t lane, mend_lesson *out, size_t max)
 {
     size_t n = 0;

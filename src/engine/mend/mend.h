@@ -301,6 +301,9 @@ mend_report mend_lessons_apply(mend_lessons *t, uint64_t lane, convo *c);
 void mend_lessons_counted(mend_lessons *t, uint64_t lane, const mend_lesson *l);
 /* Forgets each lesson of the lane that `f` shows to hurt; how many, `ret` says which was the first. */
 size_t mend_lessons_forget(mend_lessons *t, uint64_t lane, const daruma_failure *f, mend_lesson *ret);
+/* That a model does not stream is tried again like a habit, when HABITS_LAST_MS are over: an account is verified, a
+ * server has learned it. */
+void mend_lessons_expire(mend_lessons *t, uint64_t lane, daruma_ms now);
 /* Lessons of a lane, for status pages: writes up to `max`, returns how many there are. */
 size_t mend_lessons_list(const mend_lessons *t, uint64_t lane, mend_lesson *out, size_t max);
 #define MEND_LESSON_RECORD "model_lesson" /* how its lines in a snapshot are called */
