@@ -68,6 +68,24 @@ holds("who asks for one tool by a name that is not taken gets that one", {
 });
 
 for (const stream of [false, true])
+  holds(`gemini: tools are called as the provider takes it, in the list of those that may be called as well: ${stream ? "stream" : "plain"}`, {
+    async run(pair) {
+      const d = dialects.gemini, w = wires.gemini, wanted = ["7days", "git/look", "plain"];
+      const declared = wanted.map((name) => ({ name, description: name, parameters: { type: "object", properties: { city: { type: "string" } } } }));
+      pair.own.answer = (q, res) => {
+        const b = body(q), names = b.tools[0].functionDeclarations.map((f) => f.name), bad = names.findIndex((n) => !fits(n) || /^[^a-z_]/i.test(n));
+        if (bad >= 0) return json(res, 400, { error: { code: 400, message: `* GenerateContentRequest.tools[0].function_declarations[${bad}].name: Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.) or dashes (-), with a maximum length of 64.`, status: "INVALID_ARGUMENT" } });
+        const may = b.toolConfig.functionCallingConfig.allowedFunctionNames;
+        if (may.some((n) => !names.includes(n))) return json(res, 400, { error: { code: 400, message: "Invalid value at allowed_function_names", status: "INVALID_ARGUMENT" } });
+        reply(w, q, res, "", may.map((n, i) => [`call_${i}`, n, { city: n }]));
+      };
+      const r = await question(pair, d, { model: d.own, stream, more: { tools: [{ functionDeclarations: declared }], toolConfig: { functionCallingConfig: { mode: "ANY", allowedFunctionNames: wanted.slice(0, 2) } } } });
+      assert.deepEqual(parsed(w.calls(r)).map(([, n]) => n), wanted.slice(0, 2), r.text);
+      assert.equal(pair.own.seen.length, 2);
+    },
+  });
+
+for (const stream of [false, true])
   holds(`the OpenAI SDK goes through a tool loop with names that the provider does not take: ${stream ? "streams" : "plain"}`, {
     async run(pair) {
       const c = new OpenAI({ apiKey: "sk-client", baseURL: `${pair.base}/v1`, maxRetries: 0 }), tools = wished.map(toolsOf.openai), messages = [{ role: "user", content: "go" }];

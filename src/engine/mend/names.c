@@ -11,15 +11,21 @@
 #include "base/str.h"
 #include <xxhash.h>
 
-/* As OpenAI and Anthropic take them, and with them all who copy their APIs: letters, digits, _ and -. */
+/* As OpenAI and Anthropic take them, and with them all who copy their APIs: letters, digits, _ and -; first a letter or
+ * _, which Google wants. */
 static bool takes(char c)
 {
     return ch_alpha(c) || ch_digit(c) || c == '_' || c == '-';
 }
 
+static bool begins(char c)
+{
+    return ch_alpha(c) || c == '_';
+}
+
 static bool fits(daruma_str name)
 {
-    bool fine = name.n && name.n <= MEND_NAME_BYTES_MAX;
+    bool fine = name.n && name.n <= MEND_NAME_BYTES_MAX && begins(name.p[0]);
     for (size_t i = 0; i < name.n && fine; i++)
         fine = takes(name.p[i]);
     return fine;
@@ -27,6 +33,8 @@ static bool fits(daruma_str name)
 
 static void put_plain(daruma_buf *b, daruma_str name, size_t most)
 {
+    if (name.n && takes(name.p[0]) && !begins(name.p[0]))
+        buf_putc(b, '_');
     for (size_t i = 0; i < name.n && b->n < most; i++)
         buf_putc(b, takes(name.p[i]) ? name.p[i] : '_');
 }
@@ -101,6 +109,29 @@ static void rename_allowed(convo *c, const str_map *by_was, daruma_str list, con
     }
 }
 
+/* The same list of Gemini's API, which takes both spellings. */
+static void rename_gemini(convo *c, const str_map *by_was)
+{
+    static const char *const paths[][3] = {{"toolConfig", "functionCallingConfig", "allowedFunctionNames"},
+                                           {"tool_config", "function_calling_config", "allowed_function_names"}};
+    for (size_t k = 0; k < COUNT(paths); k++) {
+        daruma_str list = str_trim(c->body), raw;
+        for (size_t j = 0; j < COUNT(paths[k]); j++)
+            list = json_get(list, str_of(paths[k][j]));
+        size_t i = 0;
+        for (json_iter it = json_open(list); json_is_array(list) && json_next(&it, NULL, &raw); i++) {
+            daruma_buf b = buf_in(c->arena);
+            daruma_str was = json_is_string(raw) ? json_text(raw, c->arena) : (daruma_str){0},
+                       is = name_is(c, by_was, was);
+            if (str_eq(is, was))
+                continue;
+            buf_printf(&b, "%s.%s.%s.%zu", paths[k][0], paths[k][1], paths[k][2], i);
+            c->full |= b.full;
+            set_name(c, buf_str(&b), is);
+        }
+    }
+}
+
 /* In what was said, and in what asks for some tools or one. What was called and is declared no more has a name, too. */
 static void rename_calls(convo *c, str_map *by_was)
 {
@@ -120,6 +151,7 @@ static void rename_calls(convo *c, str_map *by_was)
     rename_allowed(c, by_was, json_get(json_get(choice, S("allowed_tools")), S("tools")),
                    "tool_choice.allowed_tools.tools");
     rename_allowed(c, by_was, json_get(choice, S("tools")), "tool_choice.tools");
+    rename_gemini(c, by_was);
     if (c->set.choice != CHOICE_ONE || str_eq(is = name_is(c, by_was, c->set.choice_name), c->set.choice_name))
         return;
     c->set.choice_name = is;
