@@ -26,6 +26,7 @@ const absent = {
   "a server's that has not built it": (res) => json(res, 501, { error: { message: "Not Implemented", type: "server_error" } }),
   "OpenAI's": (res) => json(res, 404, { error: { message: "Invalid URL (POST /v1/responses)", type: "invalid_request_error", param: null, code: null } }),
   "DeepSeek's": (res) => text(res, 404, "Not Found. Please check the configuration."),
+  "LM Studio's": (res) => json(res, 200, { error: "Unexpected endpoint or method. (POST /v1/responses)" }),
   "Flask's": (res) => text(res, 404, "<!doctype html>\n<html lang=en>\n<title>404 Not Found</title>\n<h1>Not Found</h1>\n<p>The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again.</p>\n", "text/html"),
   "a gateway's": (res) => json(res, 400, { error: { message: "This route supports /v1/chat/completions alone.", type: "invalid_request_error" } }),
 };

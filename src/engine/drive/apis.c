@@ -212,7 +212,7 @@ static bool only_of_paths(daruma_str text)
 /* Nothing is there, and it is neither the model nor anything that the request names which is missed. */
 static bool is_no_path(const session *x, const dialect *p, const daruma_failure *f)
 {
-    if (f->status != 404 && f->status != 405 && f->status != 501)
+    if (f->status != 404 && f->status != 405 && f->status != 501 && f->status != 200)
         return false;
     if (str_ifind(f->own, S("model")) != STR_NONE || str_ifind(f->own, S("deployment")) != STR_NONE)
         return false;
@@ -223,6 +223,8 @@ static bool is_no_path(const session *x, const dialect *p, const daruma_failure 
 /* May it be about the API at all? Whatever has a cause of its own is not. */
 static bool may_be_of_api(const daruma_failure *f)
 {
+    if (f->status == 200) /* as LM Studio says of a path that it does not have */
+        return f->kind == DARUMA_MODEL_NOT_FOUND;
     switch (f->kind) {
     case DARUMA_MODEL_NOT_FOUND:
     case DARUMA_INVALID_PARAMETER:
