@@ -396,11 +396,12 @@ static void read_piece_deltas(turn_deltas *l, turn_reader *r, daruma_str content
  * servers give every call the index 0, others none. */
 static void read_call_delta(turn_deltas *l, turn_reader *r, daruma_str entry, daruma_arena *a)
 {
-    daruma_str function = json_get(entry, S("function"));
+    daruma_str function = json_get(entry, S("function")), own = json_get(entry, S("custom"));
+    bool custom = json_is_object(own);
     if (!function.n)
-        function = entry;
+        function = custom ? own : entry;
     daruma_str id = json_text(json_get(entry, S("id")), a), name = json_text(json_get(function, S("name")), a);
-    daruma_str arguments = json_get(function, S("arguments"));
+    daruma_str arguments = json_get(function, custom ? S("input") : S("arguments"));
     int64_t said = json_int(json_get(entry, S("index")), -1);
     int at = said >= 0 && said < INT16_MAX ? (int)said : id.n && !reader_is_item(r, id) ? r->blocks : r->blocks - 1;
     int nth = at < 0 ? -1 : call_told(r, at);
@@ -417,11 +418,14 @@ static void read_call_delta(turn_deltas *l, turn_reader *r, daruma_str entry, da
         d->index = nth;
         d->id = id;
         d->name = name;
+        d->custom = custom;
     }
     daruma_str text = json_is_object(arguments) ? arguments : json_text(arguments, a);
     if (text.n && r->open == at)
         r->open_bytes += (int64_t)text.n;
-    delta_text(l, DELTA_ARGUMENTS, nth, text);
+    turn_delta *piece = delta_text(l, DELTA_ARGUMENTS, nth, text);
+    if (piece)
+        piece->custom = custom;
 }
 
 static void turn_chat_read_choice(turn_deltas *l, turn_reader *r, daruma_str choice, daruma_arena *a)

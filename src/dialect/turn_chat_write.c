@@ -35,12 +35,12 @@ static void begin(turn_writer *w, const turn_delta *d, daruma_buf *out)
     chunk_end(out);
 }
 
-static void put_args_delta(turn_writer *w, int at, daruma_str text, daruma_buf *out)
+static void put_args_delta(turn_writer *w, int at, bool custom, daruma_str text, daruma_buf *out)
 {
     chunk_delta(w, out);
     BUF_LIT(out, "\"tool_calls\":[{\"index\":");
     buf_int(out, at);
-    BUF_LIT(out, ",\"function\":{\"arguments\":");
+    buf_putz(out, custom ? ",\"custom\":{\"input\":" : ",\"function\":{\"arguments\":");
     buf_json(out, text);
     BUF_LIT(out, "}}]");
     chunk_end(out);
@@ -70,7 +70,7 @@ static void close_call(turn_writer *w, int nth, daruma_buf *out)
     set_mute(w, nth, false);
     if (index_of(w, nth) == w->r.open)
         w->r.open_bytes += 2;
-    put_args_delta(w, index_of(w, nth), S("{}"), out);
+    put_args_delta(w, index_of(w, nth), false, S("{}"), out);
 }
 
 static void write_speech(turn_writer *w, const turn_delta *d, const char *member, daruma_buf *out)
@@ -91,7 +91,7 @@ static void turn_chat_write_call(turn_writer *w, const turn_delta *d, daruma_buf
 {
     close_call(w, w->r.calls - TURN_CALLS_MAX, out); /* it is not told apart from here on */
     int at = w->r.blocks, nth = call_begin(&w->r, at);
-    set_mute(w, nth, true);
+    set_mute(w, nth, !d->custom);
     w->call_shift = nth - d->index;
     block_open(&w->r, at, DELTA_CALL);
     KEEP(w->r.item, d->id);
@@ -100,9 +100,10 @@ static void turn_chat_write_call(turn_writer *w, const turn_delta *d, daruma_buf
     buf_int(out, at);
     BUF_LIT(out, ",\"id\":");
     put_id(out, d->id, "call_", w->made, (uint64_t)nth + 1);
-    BUF_LIT(out, ",\"type\":\"function\",\"function\":{\"name\":");
+    buf_putz(out, d->custom ? ",\"type\":\"custom\",\"custom\":{\"name\":"
+                            : ",\"type\":\"function\",\"function\":{\"name\":");
     buf_json(out, d->name);
-    BUF_LIT(out, ",\"arguments\":\"\"}}]");
+    buf_putz(out, d->custom ? ",\"input\":\"\"}}]" : ",\"arguments\":\"\"}}]");
     chunk_end(out);
 }
 
@@ -118,7 +119,7 @@ static void write_arguments(turn_writer *w, const turn_delta *d, daruma_buf *out
     set_mute(w, nth, false);
     if (index_of(w, nth) == w->r.open)
         w->r.open_bytes += (int64_t)d->text.n;
-    put_args_delta(w, index_of(w, nth), d->text, out);
+    put_args_delta(w, index_of(w, nth), d->custom, d->text, out);
 }
 
 static void turn_chat_write_end(turn_writer *w, daruma_buf *out)

@@ -42,6 +42,7 @@ typedef struct convo_part {
     bool remote; /* names something that lives on the server (file id, item reference, container): pins the account */
     bool ready;  /* text is decoded: use convo_text() */
     bool media_url; /* MEDIA: `media` is a URL */
+    bool custom;    /* CALL of a stream of Chat: its arguments are words of a custom tool, no JSON */
     daruma_str raw; /* the JSON value it came as; empty: ours */
     union {
         daruma_str id; /* CALL: its id; RESULT: id of its call. Decoded; empty where the wire has none (Gemini) */

@@ -55,7 +55,8 @@ typedef enum delta_kind {
 
 typedef struct turn_delta {
     delta_kind kind;
-    int index; /* of the call among the calls of the answer: 0, 1, ...; -1 for what is no call */
+    int index;   /* of the call among the calls of the answer: 0, 1, ...; -1 for what is no call */
+    bool custom; /* CALL, ARGUMENTS: of a custom tool of Chat, which takes words and no JSON */
     daruma_str id, name, text, model;
     turn_finish finish;
     daruma_str finish_raw;

@@ -8,6 +8,7 @@
  *   REASK   an earlier attempt called tools in a broken way: everything is held until it is known to be good */
 #include "engine/drive/talk.h"
 #include "base/arena.h"
+#include "base/json.h"
 #include "base/buf.h"
 #include "base/limits.h"
 
@@ -96,26 +97,51 @@ static void keep_item(session *x, const sse_event *e)
 
 /* ---- reading ---- */
 
+static held_call *collect(talk *t)
+{
+    held_call *c = ARENA_NEW(&t->arena, held_call, 1);
+    if (!c)
+        return NULL;
+    c->args = buf_in(&t->arena);
+    c->before = t->last;
+    c->index = t->last ? t->last->index : -1;
+    *(t->last ? &t->last->next : &t->calls) = c;
+    t->last = c;
+    return c;
+}
+
 static void collect_call(session *x, const turn_delta *d)
 {
     talk *t = x->t;
-    held_call *c = ARENA_NEW(&t->arena, held_call, 1);
+    held_call *c = collect(t);
     if (!c)
         return;
     c->id = arena_copy(&t->arena, x->p == x->d ? d->id : dialect_call_id(x->d, d->id, t->room));
     c->name = arena_copy(&t->arena, session_tool_name(x, d->name));
-    c->args = buf_in(&t->arena);
-    c->before = t->last;
-    c->index = t->last ? t->last->index + 1 : 0;
-    *(t->last ? &t->last->next : &t->calls) = c;
-    t->last = c;
+    c->custom = d->custom;
+    c->index++;
+}
+
+/* What stands among the calls and is none of a function, as it came: calls of other kinds, and the thinking before one
+ * of them. A new answer's thinking is not the client's. */
+static void collect_block(session *x, const sse_event *e)
+{
+    talk *t = x->t;
+    bool again = t->mode == TALK_REASK;
+    daruma_str item = x->p == x->d && t->calls && (t->holding || again) ? dialect_done_item(x->d, e) : (daruma_str){0};
+    daruma_str type = json_get(item, S("type"));
+    bool apart = str_eq(type, S("\"function_call\"")) || str_eq(type, S("\"message\"")) ||
+                 (again && str_eq(type, S("\"reasoning\"")));
+    held_call *c = item.n && !apart ? collect(t) : NULL;
+    if (c)
+        c->block = arena_copy(&t->arena, item);
 }
 
 /* From the end: only the newest TURN_CALLS_MAX are told apart. */
 static held_call *call_at(talk *t, int index)
 {
     held_call *c = t->last;
-    while (c && c->index > index)
+    while (c && (c->block.n || c->index > index))
         c = c->before;
     return c && c->index == index ? c : NULL;
 }
@@ -358,6 +384,7 @@ bool talk_event(session *x, const sse_event *e, daruma_arena *scratch)
         read_in_part(x);
     for (size_t i = 0; i < n; i++)
         note(x, &d[i]);
+    collect_block(x, e);
     bool again = t->mode == TALK_JOIN || t->mode == TALK_REASK; /* what the provider did cannot be written anew */
     if ((!all && t->mode != TALK_PLAIN) || (again && x->view.effects) || x->view.many) {
         raw = unsure(x);
@@ -408,8 +435,10 @@ turn talk_turn(session *x)
     if (text.n)
         r.message.parts[r.message.nparts++] = (convo_part){.kind = PART_TEXT, .ready = true, .text = text};
     for (held_call *c = t->calls; c; c = c->next)
-        r.message.parts[r.message.nparts++] = (convo_part){.kind = PART_CALL,
+        r.message.parts[r.message.nparts++] = (convo_part){.kind = c->block.n ? PART_OTHER : PART_CALL,
                                                            .ready = true,
+                                                           .custom = c->custom,
+                                                           .raw = c->block,
                                                            .sealed = c->signature.n > 0,
                                                            .id = c->id,
                                                            .name = c->name,

@@ -8,7 +8,9 @@ typedef enum talk_mode { TALK_PLAIN, TALK_BRIDGE, TALK_JOIN, TALK_REASK } talk_m
 typedef struct held_call {
     daruma_str id, name, signature;
     daruma_buf args;
-    int index; /* among the calls of the answer */
+    daruma_str block; /* an item of Responses that is no function's call and stands among them, whole; else empty */
+    bool custom;
+    int index; /* among the calls of the answer; of a block that of the call before it */
     struct held_call *next, *before;
 } held_call;
 

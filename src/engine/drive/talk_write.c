@@ -76,11 +76,20 @@ static void put_calls(talk *t, const turn *got, daruma_buf *out)
     int index = 0;
     for (size_t i = 0; i < got->message.nparts; i++) {
         const convo_part *p = &got->message.parts[i];
+        turn_delta d = {.kind = DELTA_BLOCK, .index = -1, .text = p->raw, .usage = TURN_USAGE_NONE};
+        if (p->kind == PART_OTHER)
+            put_delta(t, &d, out);
         if (p->kind != PART_CALL)
             continue;
-        turn_delta d = {.kind = DELTA_CALL, .index = index, .id = p->id, .name = p->name, .usage = TURN_USAGE_NONE};
+        d = (turn_delta){.kind = DELTA_CALL,
+                         .index = index,
+                         .custom = p->custom,
+                         .id = p->id,
+                         .name = p->name,
+                         .usage = TURN_USAGE_NONE};
         put_delta(t, &d, out);
-        d = (turn_delta){.kind = DELTA_ARGUMENTS, .index = index, .text = p->text, .usage = TURN_USAGE_NONE};
+        d.kind = DELTA_ARGUMENTS;
+        d.text = p->text;
         put_delta(t, &d, out);
         d = (turn_delta){.kind = DELTA_SIGNATURE, .index = index, .text = p->signature, .usage = TURN_USAGE_NONE};
         if (p->signature.n && t->from == t->to) /* another provider's is worth nothing */

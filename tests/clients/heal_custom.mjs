@@ -1,0 +1,94 @@
+// Custom tools of OpenAI's APIs, which take words and no JSON: their calls are calls like any other, and none is lost where
+// another call beside them is mended or asked for again.
+import assert from "node:assert/strict";
+import OpenAI from "openai";
+import { dialects, question } from "./net.mjs";
+import { holds } from "./wire.mjs";
+import { body, object, parsed, sse, wires } from "./wires.mjs";
+
+const patch = '*** Begin Patch\n*** Update File: a.c\n-int main(void) { return "1"\n+{\n*** End Patch';
+const event = (o) => `event: ${o.type}\ndata: ${JSON.stringify(o)}\n\n`;
+const chunk = (delta, finish = null) => `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "m-own", choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+// Each event of Responses with its number.
+const numbered = (...texts) => {
+  let n = 0;
+  return texts.join("").replace(/^data: (\{"type".*)$/gm, (_, o) => `data: ${JSON.stringify({ ...JSON.parse(o), sequence_number: n++ })}`);
+};
+const apis = {
+  openai: {
+    tool: { type: "custom", custom: { name: "apply_patch", description: "patches a file" } },
+    called: (n, id, input) => [chunk({ tool_calls: [{ index: n, id, type: "custom", custom: { name: "apply_patch", input: "" } }] }), ...input.match(/[^]{1,20}/g).map((text) => chunk({ tool_calls: [{ index: n, custom: { input: text } }] }))].join(""),
+    read: (r) => {
+      const calls = [];
+      for (const e of r.events)
+        for (const c of e.json?.choices?.[0]?.delta?.tool_calls ?? [])
+          if (c.custom) (calls[c.index] ??= { id: c.id, name: c.custom.name, input: "" }).input += c.custom.input ?? "";
+      return calls.filter(Boolean).map((c) => [c.id, c.name, c.input]);
+    },
+  },
+  responses: {
+    tool: { type: "custom", name: "apply_patch", description: "patches a file" },
+    called: (n, id, input) => {
+      const item = { type: "custom_tool_call", id: `ctc_${n}`, call_id: id, name: "apply_patch", input: "", status: "in_progress" }, at = { output_index: n + 1, item_id: item.id };
+      return [event({ type: "response.output_item.added", output_index: n + 1, item }), ...input.match(/[^]{1,20}/g).map((delta) => event({ type: "response.custom_tool_call_input.delta", ...at, delta })), event({ type: "response.custom_tool_call_input.done", ...at, input }), event({ type: "response.output_item.done", output_index: n + 1, item: { ...item, input, status: "completed" } })].join("");
+    },
+    read: (r) => r.events.filter((e) => e.json?.type === "response.output_item.done" && e.json.item.type === "custom_tool_call").map((e) => [e.json.item.call_id, e.json.item.name, e.json.item.input]),
+  },
+};
+
+for (const [name, api] of Object.entries(apis)) {
+  const w = wires[name], d = dialects[name], more = { tools: [api.tool, ...w.tools(object)] };
+  const ask = (pair, tools = more.tools) => question(pair, d, { model: d.own, stream: true, more: { tools } });
+
+  holds(`heal ${name} stream: a call of a custom tool goes out byte for byte`, {
+    async run(pair) {
+      const all = w.opening() + w.piece("so") + api.called(0, "call_1", patch) + w.closingCalls();
+      pair.own.answer = (q, res) => sse(res, all).end();
+      for (const tools of [[api.tool], more.tools]) {
+        const r = await ask(pair, tools);
+        assert.equal(r.text, all);
+        assert.equal(r.outcome, "ok");
+      }
+    },
+  });
+
+  for (const [what, args] of Object.entries({ "is mended": '{"city": "Oslo",}', "is good": '{"city":"Oslo"}' }))
+    for (const first of [true, false])
+      holds(`heal ${name} stream: a custom tool is called ${first ? "before" : "behind"} a call that ${what}`, {
+        async run(pair) {
+          const custom = api.called(first ? 0 : 1, "call_1", patch), plain = w.called(first ? 1 : 0, "call_2", "look", args);
+          pair.own.answer = (q, res) => sse(res, numbered(w.opening(), ...(first ? [custom, plain] : [plain, custom]), w.closingCalls())).end();
+          const r = await ask(pair);
+          assert.deepEqual(api.read(r), [["call_1", "apply_patch", patch]], r.text);
+          assert.deepEqual(parsed(w.calls(r).filter(([id]) => id === "call_2")), [["call_2", "look", { city: "Oslo" }]], r.text);
+          assert.ok(d.ended(r.events), r.text);
+          assert.equal(pair.own.seen.length, 1);
+        },
+      });
+
+  holds(`heal ${name} stream: a custom tool is called in the answer that was asked for again`, {
+    async run(pair) {
+      pair.own.answer = (q, res) => sse(res, w.opening(), w.called(0, "call_1", "look", q.n === 1 ? '{"days":3}' : '{"city":"Oslo"}'), ...(q.n === 1 ? [] : [api.called(1, "call_2", patch)]), w.closingCalls()).end();
+      const r = await ask(pair);
+      assert.equal(pair.own.seen.length, 2);
+      assert.deepEqual(api.read(r), [["call_2", "apply_patch", patch]], r.text);
+      assert.deepEqual(parsed(w.calls(r).filter(([, n]) => n === "look")), [["call_1", "look", { city: "Oslo" }]], r.text);
+      assert.ok(d.ended(r.events), r.text);
+    },
+  });
+}
+
+holds("the OpenAI SDK is given a custom tool's call beside one that was mended", {
+  async run(pair) {
+    const w = wires.openai, c = new OpenAI({ apiKey: "sk-client", baseURL: `${pair.base}/v1`, maxRetries: 0 });
+    pair.own.answer = (q, res) => sse(res, w.opening(), w.called(0, "call_1", "look", '{"city": "Oslo",}'), apis.openai.called(1, "call_2", patch), w.closingCalls()).end();
+    const seen = [];
+    for await (const part of await c.chat.completions.create({ model: "m-own", stream: true, messages: [{ role: "user", content: "go" }], tools: [apis.openai.tool, ...w.tools(object)] }))
+      for (const t of part.choices[0]?.delta.tool_calls ?? []) {
+        const at = (seen[t.index] ??= { type: t.type, text: "" });
+        at.text += t.function?.arguments ?? t.custom?.input ?? "";
+      }
+    assert.deepEqual(seen, [{ type: "function", text: '{"city":"Oslo"}' }, { type: "custom", text: patch }]);
+    assert.equal(body(pair.own.seen[0]).tools.length, 2);
+  },
+});
