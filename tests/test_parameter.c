@@ -319,7 +319,7 @@ static void not_streaming_is_known_for_a_day(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a = arena_over(memory, sizeof memory);
         mend_lessons *t = mend_lessons_new(&a, 4);
-        mend_lesson l = {.op = PATCH_SET, .at = 1000, .value = "false"};
+        mend_lesson l = rows[i].l;
         assert_non_null(t);
         strcpy(l.path, rows[i].path);
         mend_lessons_learn(t, 7, &l);

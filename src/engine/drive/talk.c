@@ -8,8 +8,8 @@
  *   REASK   an earlier attempt called tools in a broken way: everything is held until it is known to be good */
 #include "engine/drive/talk.h"
 #include "base/arena.h"
-#include "base/json.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/limits.h"
 
 /* In memory of its own: thousands of streams stand open at once, and most of them need no more than this. */
@@ -147,7 +147,7 @@ static held_call *call_at(talk *t, int index)
 }
 
 /* Text of a continuation: goes on once it is clear where. False: it cannot be joined. */
-static bool join(session *x, bool whole)
+bool talk_join(session *x, bool whole)
 {
     talk *t = x->t;
     if (!t->seam) {
@@ -169,9 +169,9 @@ static bool join(session *x, bool whole)
     return true;
 }
 
-static bool unsure(session *x)
+bool talk_gives_up(session *x)
 {
-    x->t->unsure = true; /* this attempt's words are of no use; another may find the seam */
+    x->t->unsure = true;
     return false;
 }
 
@@ -266,13 +266,13 @@ static bool rewrite(session *x, const turn_delta *d)
             return true;
         }
         if (t->fresh.n + d->text.n > TALK_SAID_BYTES_MAX)
-            return unsure(x);
+            return talk_gives_up(x);
         buf_put(&t->fresh, d->text);
-        return t->mode != TALK_JOIN || join(x, false) || unsure(x);
+        return t->mode != TALK_JOIN || talk_join(x, false) || talk_gives_up(x);
     case DELTA_REFUSAL:
         if (t->mode == TALK_BRIDGE)
             talk_write_delta(x, d);
-        return t->mode == TALK_BRIDGE || unsure(x);
+        return t->mode == TALK_BRIDGE || talk_gives_up(x);
     case DELTA_THINKING: /* of a continuation: the client has its thinking already */
         if (t->mode == TALK_BRIDGE)
             talk_write_delta(x, d);
@@ -372,7 +372,7 @@ bool talk_event(session *x, const sse_event *e, daruma_arena *scratch)
     bool big = (size_t)(scratch->end - scratch->beg) < 2 * e->raw.n || t->mode != TALK_PLAIN;
     bool raw = true;
     if (big && !x->v->rooms->open(&large, 0, SSE_EVENT_BYTES_MAX * 8))
-        return t->mode == TALK_PLAIN ? !t->holding || unsure(x) : unsure(x);
+        return t->mode == TALK_PLAIN ? !t->holding || talk_gives_up(x) : talk_gives_up(x);
     t->room = big ? &large : scratch;
     if (!t->holding)
         before = t->in;
@@ -387,7 +387,7 @@ bool talk_event(session *x, const sse_event *e, daruma_arena *scratch)
     collect_block(x, e);
     bool again = t->mode == TALK_JOIN || t->mode == TALK_REASK; /* what the provider did cannot be written anew */
     if ((!all && t->mode != TALK_PLAIN) || (again && x->view.effects) || x->view.many) {
-        raw = unsure(x);
+        raw = talk_gives_up(x);
     } else if (t->mode == TALK_PLAIN) {
         raw = pass_plain(x, e, d, n, &before);
     } else {
@@ -415,211 +415,6 @@ daruma_str talk_items(const session *x, daruma_arena *a)
     }
     buf_putc(&b, ']');
     return b.full ? (daruma_str){0} : buf_str(&b);
-}
-
-/* The answer as it was collected. */
-turn talk_turn(session *x)
-{
-    talk *t = x->t;
-    daruma_arena *a = x->arena;
-    turn r = {.finish = t->finish, .finish_raw = t->finish_raw, .usage = t->usage};
-    size_t n = 1;
-    bool object = x->p == &dialect_gemini; /* its arguments are none that are written piece by piece */
-    for (held_call *c = t->calls; c; c = c->next)
-        n++;
-    r.message.role = CONVO_ASSISTANT;
-    r.message.parts = ARENA_NEW(a, convo_part, n);
-    if (!r.message.parts)
-        return r;
-    daruma_str text = t->mode == TALK_REASK ? buf_str(&t->fresh) : buf_str(&t->said);
-    if (text.n)
-        r.message.parts[r.message.nparts++] = (convo_part){.kind = PART_TEXT, .ready = true, .text = text};
-    for (held_call *c = t->calls; c; c = c->next)
-        r.message.parts[r.message.nparts++] = (convo_part){.kind = c->block.n ? PART_OTHER : PART_CALL,
-                                                           .ready = true,
-                                                           .custom = c->custom,
-                                                           .raw = c->block,
-                                                           .sealed = c->signature.n > 0,
-                                                           .id = c->id,
-                                                           .name = c->name,
-                                                           .signature = c->signature,
-                                                           .value = object ? buf_str(&c->args) : (daruma_str){0},
-                                                           .text = answer_args(x->p, t->finish, buf_str(&c->args))};
-    return r;
-}
-
-/* What the client has cannot be ended as if it were whole. */
-static bool fail_cut(session *x)
-{
-    daruma_evidence ev = {.phase = DARUMA_AT_STREAM, .status = x->status, .flaw = DARUMA_FLAW_CUT};
-    session_failed(x, &ev);
-    return false;
-}
-
-/* ---- the end ---- */
-
-/* The end of a stream: what is held of it is checked, mended and written, all of it perhaps on another thread. */
-typedef struct ending {
-    const drive_rooms *rooms;
-    talk *t;
-    turn got;          /* what was collected */
-    bool calls, text;  /* what is checked: its calls, or its text, which shall be JSON */
-    convo_part words;  /* that text ... */
-    turn said;         /* ... alone */
-    answer_test test;  /* what it is held against, and what came of that */
-    daruma_arena room; /* of what is made */
-    bool as_it_came;   /* nothing was mended: what was held goes out */
-    daruma_buf out;    /* else this */
-    bool whole;        /* ... is all of the rest */
-} ending;
-
-static void do_ending(void *data)
-{
-    ending *e = data;
-    talk *t = e->t;
-    if (e->calls || e->text)
-        answer_test_do(&e->test, e->calls ? &e->got : &e->said, &e->room);
-    if (e->test.bad)
-        return;
-    if (e->words.edited) {
-        t->fresh = buf_in(&t->arena);
-        buf_put(&t->fresh, e->words.text);
-        t->mended = true;
-    }
-    e->as_it_came = t->mode == TALK_PLAIN && !e->got.message.edited && !t->mended;
-    if (!e->as_it_came && talk_writer(t))
-        e->whole = talk_put_rest(t, &e->got, &e->out);
-}
-
-static bool fail_calls(session *x)
-{
-    daruma_evidence ev = {.phase = DARUMA_AT_STREAM, .status = x->status, .flaw = DARUMA_FLAW_BROKEN};
-    x->t->hold.n = 0;
-    daruma_case_answered(&x->kase, session_now(x)); /* wrong words are no matter of health */
-    session_failed(x, &ev);
-    return false;
-}
-
-/* What came of it. False: the attempt failed. */
-static bool settle(session *x, const ending *e)
-{
-    talk *t = x->t;
-    if ((e->calls || e->text) && !answer_test_done(x, &e->test, e->calls ? &e->got : &e->said))
-        return fail_calls(x);
-    if (e->as_it_came) {
-        relay_forward(x, buf_str(&t->hold));
-        return true;
-    }
-    if (!t->out)
-        return fail_calls(x);
-    if (!e->out.full)
-        relay_forward(x, buf_str(&e->out));
-    return e->whole || fail_cut(x);
-}
-
-static void drop_ending(void *data)
-{
-    ending *e = data;
-    const drive_rooms *rooms = e->rooms;
-    rooms->close(&e->room);
-    rooms->give(e);
-}
-
-static void then_end(session *x, void *data)
-{
-    ending *e = data;
-    bool all = settle(x, e); /* the session may be over */
-    drop_ending(e);
-    if (all)
-        stream_closed(x);
-}
-
-/* Text that is held because it shall be JSON. */
-static bool holds_text(const session *x)
-{
-    const talk *t = x->t;
-    return t->mode != TALK_JOIN && !t->calls && t->fresh.n && answer_checks_format(x) && !str_trim(buf_str(&t->said)).n;
-}
-
-/* Bytes that are to be checked and written. */
-static size_t rest_bytes(const talk *t)
-{
-    enum { BESIDE_BYTES = 256 }; /* what is written of a call beside its arguments */
-    size_t n = t->fresh.n;
-    for (const held_call *c = t->calls; c; c = c->next)
-        n += c->args.n + BESIDE_BYTES;
-    return n;
-}
-
-static ending *begin_ending(session *x)
-{
-    talk *t = x->t;
-    const drive_rooms *rooms = x->v->rooms;
-    ending *e = rooms->take(sizeof *e);
-    /* closing events of Responses say all of the text four times */
-    if (!e || !rooms->open(&e->room, 0, ANSWER_ARENA_BYTES_MAX)) {
-        rooms->give(e);
-        return NULL;
-    }
-    e->rooms = rooms;
-    e->t = t;
-    e->out = buf_in(&e->room);
-    e->got = talk_turn(x);
-    e->calls = t->calls && answer_checks_calls(x);
-    e->text = holds_text(x);
-    e->words = (convo_part){.kind = PART_TEXT, .ready = true, .text = buf_str(&t->fresh)};
-    e->said = (turn){
-        .finish = t->finish, .usage = t->usage, .message = {.role = CONVO_ASSISTANT, .parts = &e->words, .nparts = 1}};
-    e->test = (answer_test){.rooms = x->v->rooms, .was_unfit = session_mend_was_unfit(x)};
-    if (e->text)
-        session_mend_test_format(x, &e->test);
-    if (e->calls)
-        session_mend_test_calls(x, &e->test);
-    return e;
-}
-
-talk_over talk_end(session *x)
-{
-    static const drive_work endings = {.work = do_ending, .then = then_end, .drop = drop_ending, .brief = true};
-    talk *t = x->t;
-    bool wordless = !t->fresh.n && t->calls; /* it had said all that there was to say */
-    daruma_arena room;
-    if (t->mode == TALK_PLAIN && !t->holding)
-        return TALK_ALL_OUT;
-    x->v->rooms->open(&room, 0, ANSWER_ARENA_BYTES_MAX);
-    t->room = &room;
-    bool joined = t->mode != TALK_JOIN || t->joined || wordless || join(x, true);
-    x->v->rooms->close(&room);
-    if (!joined) {
-        unsure(x);
-        fail_cut(x);
-        return TALK_FAILED;
-    }
-    if (t->mode != TALK_PLAIN && t->arena.full) { /* not all of it is here */
-        t->lost = true;
-        fail_cut(x);
-        return TALK_FAILED;
-    }
-    ending *e = begin_ending(x);
-    if (!e || (e->calls && answer_refused(x, &e->got, &e->room))) {
-        if (e)
-            drop_ending(e);
-        fail_calls(x);
-        return TALK_FAILED;
-    }
-    size_t bytes = rest_bytes(t) + (e->test.unread.n || e->test.unread_format.n ? JOB_BYTES_MIN : 0);
-    if (bytes >= JOB_BYTES_MIN) {
-        hedge_cancel(x); /* this attempt is the answer */
-        e->test.most = CALLS_CHECKED_BYTES_MAX;
-    }
-    if (!session_work(x, bytes, &endings, e)) {
-        x->progress_by = x->look_at = -1;
-        session_timer(x); /* heartbeats go on */
-        return TALK_WAITS;
-    }
-    bool all = settle(x, e);
-    drop_ending(e);
-    return all ? TALK_ALL_OUT : TALK_FAILED;
 }
 
 bool talk_was_cut(const session *x)

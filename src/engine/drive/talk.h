@@ -1,4 +1,5 @@
-/* talk.h - what talk.c, which reads a streamed answer, and talk_write.c, which writes the client's, share. */
+/* talk.h - what talk.c, which reads a streamed answer, talk_write.c, which writes the client's, and talk_end.c, which
+ * checks what was held, share. */
 #ifndef ENGINE_DRIVE_TALK_H
 #define ENGINE_DRIVE_TALK_H
 #include "engine/drive/inside.h"
@@ -43,6 +44,9 @@ struct talk {
     turn_usage usage;
 };
 
+/* Text of a continuation: goes on once it is clear where; `whole`: no more comes. False: it cannot be joined. */
+bool talk_join(session *x, bool whole);
+bool talk_gives_up(session *x);          /* this attempt's words are of no use, another's may be. False, always */
 turn_writer *talk_writer(talk *t);       /* the client's stream is written by us from here on; NULL: no memory */
 void talk_say(talk *t, daruma_str text); /* the client has it now */
 void talk_write_delta(session *x, const turn_delta *d);
