@@ -311,17 +311,17 @@ static void not_streaming_is_known_for_a_day(void **state)
 {
     (void)state;
     static const struct {
-        const char *path;
+        mend_lesson l;
         daruma_ms after;
         bool kept;
-    } rows[] = {
-        {"stream", HABITS_LAST_MS - 1, true}, {"stream", HABITS_LAST_MS, false}, {"temperature", HABITS_LAST_MS, true}};
+    } rows[] = {{{.op = PATCH_SET, .at = 1000, .path = "stream", .value = "false"}, HABITS_LAST_MS - 1, true},
+                {{.op = PATCH_SET, .at = 1000, .path = "stream", .value = "false"}, HABITS_LAST_MS, false},
+                {{.op = PATCH_SET, .at = 1000, .path = "seed", .value = "1"}, HABITS_LAST_MS, true}};
     for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a = arena_over(memory, sizeof memory);
         mend_lessons *t = mend_lessons_new(&a, 4);
         mend_lesson l = rows[i].l;
         assert_non_null(t);
-        strcpy(l.path, rows[i].path);
         mend_lessons_learn(t, 7, &l);
         mend_lessons_learn(t, 8, &l);
         mend_lessons_expire(t, 7, 1000 + rows[i].after);
