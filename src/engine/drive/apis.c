@@ -3,6 +3,7 @@
  * Responses, and some models of OpenAI's have Responses alone. What helped is learned of the lane. */
 #include "base/str.h"
 #include "engine/drive/mending.h"
+#include "engine/mend/said.h"
 
 /* A provider called `openai` takes Responses as well, unless another target is called `openai-responses`: who tells the
  * two apart means it. */
@@ -76,31 +77,17 @@ static daruma_str name_of(const dialect *d)
     return d == &dialect_openai ? S("chat completions") : S("responses api");
 }
 
-static bool says_any(daruma_str text, const char *const *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (str_ifind(text, str_of(words[i])) != STR_NONE)
-            return true;
-    return false;
-}
-
 /* Does a refusal send whoever asks to that API? Of a bad request the path alone counts: of parameters it may be said
  * what they are called in the other API. */
 static bool names(const daruma_failure *f, const dialect *d)
 {
-    static const char *const sends[] = {"support",    "instead",       "only ",       "alone",       "please use",
-                                        "must use",   "not available", "not allowed", "not accept",  "not a chat model",
-                                        "compatible", "not exist",     "not enabled", "intended for"};
-    static const char *const instead[] = {"only ",      "instead",          "not in ",
-                                          "please use", "not supported in", "not in the"};
     bool name = f->status != 400 && f->status != 422 && str_ifind(f->own, name_of(d)) != STR_NONE;
-    static const char *const denied[] = {"not ", "cannot", "n't ", "unknown "};
     size_t own = str_ifind(f->own, path_of(other_api(d))); /* a list of what there is sends nobody anywhere */
     if (!name && !has_path(f->own, path_of(d)))
         return false;
     if (own == STR_NONE || !has_path(f->own, path_of(other_api(d))))
-        return says_any(f->own, sends, COUNT(sends));
-    return says_any(f->own, instead, COUNT(instead)) || says_any(str_sub(f->own, 0, own), denied, COUNT(denied));
+        return said(f->own, SAID_API_SENDS);
+    return said(f->own, SAID_API_INSTEAD) || said(str_sub(f->own, 0, own), SAID_API_DENIED);
 }
 
 /* Is it refused for something that this request asks for, and others do not? */
@@ -112,88 +99,8 @@ static bool is_about_one(const daruma_failure *f)
 /* Does it say of the API itself that it is not for this? */
 static bool refuses_own(const daruma_failure *f, const dialect *d)
 {
-    static const char *const never[] = {"not supported", "cannot be used", "not support", "not available",
-                                        "no support"};
     bool name = f->status != 400 && f->status != 422 && str_ifind(f->own, name_of(d)) != STR_NONE;
-    return !is_about_one(f) && (name || has_path(f->own, path_of(d))) && says_any(f->own, never, COUNT(never));
-}
-
-/* A word of those that servers say of any path which they do not have; what is missed there has other names. */
-static bool is_of_paths(daruma_str word)
-{
-    static const char *const known[] = {
-        "404",
-        "405",
-        "501",
-        "a",
-        "again",
-        "allowed",
-        "and",
-        "apache",
-        "api",
-        "at",
-        "cannot",
-        "check",
-        "code",
-        "configuration",
-        "does",
-        "endpoint",
-        "entered",
-        "error",
-        "exist",
-        "exists",
-        "file",
-        "for",
-        "found",
-        "http",
-        "if",
-        "implemented",
-        "in",
-        "invalid",
-        "is",
-        "localhost",
-        "manually",
-        "matched",
-        "method",
-        "nginx",
-        "no",
-        "not",
-        "on",
-        "page",
-        "path",
-        "please",
-        "port",
-        "post",
-        "request",
-        "requested",
-        "resource",
-        "route",
-        "server",
-        "spelling",
-        "static",
-        "status",
-        "such",
-        "supported",
-        "that",
-        "the",
-        "this",
-        "those",
-        "try",
-        "unexpected",
-        "unimplemented",
-        "unknown",
-        "uri",
-        "url",
-        "values",
-        "was",
-        "with",
-        "you",
-        "your",
-    };
-    for (size_t i = 0; i < COUNT(known); i++)
-        if (str_ieq(word, str_of(known[i])))
-            return true;
-    return word.n && ch_digit(word.p[0]); /* versions */
+    return !is_about_one(f) && (name || has_path(f->own, path_of(d))) && said(f->own, SAID_API_NEVER);
 }
 
 static bool only_of_paths(daruma_str text)
@@ -202,7 +109,8 @@ static bool only_of_paths(daruma_str text)
         size_t n = 0;
         while (i + n < text.n && ch_word(text.p[i + n]))
             n++;
-        if (n && !is_of_paths(str_sub(text, i, n)))
+        daruma_str word = str_sub(text, i, n);
+        if (n && !ch_digit(word.p[0]) && !said_word(word, SAID_PATH_WORDS)) /* numbers are versions */
             return false;
         i += n ? n : 1;
     }

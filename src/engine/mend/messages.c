@@ -177,19 +177,17 @@ static void mend_trailing(mending *x)
         convo_drop_part(c, m, &m->parts[j - 1]);
 }
 
-/* What the system prompt says, the user says first. */
-static void say_prompt(mending *x, size_t i)
+/* The texts of a message become the last ones of another; NULL: there was no memory for that one. */
+static void say_in(mending *x, convo_message *to, convo_message *from)
 {
     convo *c = x->c;
-    convo_message *said = convo_insert_message(c, i + 1, CONVO_USER), *prompt = &c->messages[i];
-    for (size_t j = 0; said && j < prompt->nparts; j++) {
-        convo_part *p = prompt->parts[j].kind == PART_TEXT && !prompt->parts[j].dropped
-                            ? convo_insert_part(c, said, said->nparts, PART_TEXT)
-                            : NULL;
+    for (size_t j = 0; to && j < from->nparts; j++) {
+        bool text = from->parts[j].kind == PART_TEXT && !from->parts[j].dropped;
+        convo_part *p = text ? convo_insert_part(c, to, to->nparts, PART_TEXT) : NULL;
         if (p)
-            convo_set_text(c, said, p, convo_text(c, &prompt->parts[j]));
+            convo_set_text(c, to, p, convo_text(c, &from->parts[j]));
     }
-    convo_drop_message(c, prompt);
+    convo_drop_message(c, from);
     x->roles++;
 }
 
@@ -207,12 +205,15 @@ static void mend_developer(mending *x)
     }
 }
 
-/* Where there may be no system prompt that stands apart. */
+/* Where there may be no system prompt that stands apart: what it says, the user says first. */
 static void mend_prompt(mending *x)
 {
-    for (size_t i = 0; i < x->c->nmessages; i++)
-        if (history_on(&x->c->messages[i]) && x->c->messages[i].apart)
-            say_prompt(x, i);
+    convo *c = x->c;
+    for (size_t i = 0; i < c->nmessages; i++)
+        if (history_on(&c->messages[i]) && c->messages[i].apart) {
+            convo_message *to = convo_insert_message(c, i + 1, CONVO_USER);
+            say_in(x, to, &c->messages[i]);
+        }
 }
 
 /* The user says it, or it belongs to the prompt that stands apart. */
@@ -229,22 +230,7 @@ static void no_system(mending *x, convo_message *m, bool begun)
     x->roles++;
 }
 
-/* One of several at the beginning becomes a part of the first. */
-static void join_system(mending *x, convo_message *first, convo_message *m)
-{
-    convo *c = x->c;
-    for (size_t j = 0; j < m->nparts; j++) {
-        convo_part *p = m->parts[j].kind == PART_TEXT && !m->parts[j].dropped
-                            ? convo_insert_part(c, first, first->nparts, PART_TEXT)
-                            : NULL;
-        if (p)
-            convo_set_text(c, first, p, convo_text(c, &m->parts[j]));
-    }
-    convo_drop_message(c, m);
-    x->roles++;
-}
-
-/* System messages that are not taken at all, or behind the first. */
+/* System messages that are not taken at all, or behind the first, of which those at the beginning become a part. */
 static void mend_system(mending *x)
 {
     convo *c = x->c;
@@ -261,7 +247,7 @@ static void mend_system(mending *x)
         else if (x->wrong & WRONG_SYSTEM || begun)
             no_system(x, m, begun);
         else if (first)
-            join_system(x, first, m);
+            say_in(x, first, m);
         else
             first = m;
     }

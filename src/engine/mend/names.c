@@ -198,14 +198,10 @@ bool mend_tool_names(convo *c, mend_report *rep)
 
 bool mend_tool_names_meant(const daruma_failure *f)
 {
-    static const char *const ways[] = {"pattern",     "too long",  "should have at most", "maximum length",
-                                       "must be a-z", "must be [", "must match",          "invalid function name"};
     bool name = str_ends(f->subject, S(".name")) || says(f->message, ".name") || says(f->message, "function name") ||
                 says(f->message, "tool name");
-    bool way = false, unique = says(f->message, "unique") || says(f->message, "duplicate");
-    for (size_t i = 0; i < COUNT(ways); i++)
-        way |= says(f->message, ways[i]);
-    return name && way && !unique;
+    bool unique = says(f->message, "unique") || says(f->message, "duplicate");
+    return name && said(f->message, SAID_NAME_WRONG) && !unique;
 }
 
 void mend_names_back(const convo_rename *renames, size_t n, daruma_str answer, daruma_buf *out)

@@ -285,23 +285,12 @@ static bool cap_misnamed(const convo *c, daruma_str m, mend_lesson *l)
  * gets one all the same. https://help.openai.com/en/articles/10910291-api-organization-verification */
 static bool no_stream(const convo *c, const daruma_failure *f, mend_lesson *l)
 {
-    static const char *const words[] = {
-        "verified to stream",         "not support stream",        "t support stream",
-        "streaming is not supported", "stream is not supported",   "streaming not supported",
-        "stream not supported",       "in streaming mode",         "'stream' does not support true",
-        "streaming unsupported",      "streaming is unsupported",  "streaming is disabled",
-        "streaming completion",       "`stream` is not supported", "'stream' is not supported",
-        "`stream` must be false",     "stream must be false",
-    };
     daruma_str body = str_trim(c->body);
     bool many = json_int(json_get(body, S("n")), 1) > 1; /* of which our stream would have one */
     if (!json_is_true(json_get(body, S("stream"))) || many || says(f->message, "stream_options") ||
         says(f->message, "only support"))
         return false;
-    for (size_t i = 0; i < COUNT(words); i++)
-        if (says(f->message, words[i]))
-            return lesson_make(l, PATCH_SET, S("stream"), S("=false"));
-    return false;
+    return said(f->message, SAID_NO_STREAM) && lesson_make(l, PATCH_SET, S("stream"), S("=false"));
 }
 
 static bool lesson_of(convo *c, const daruma_failure *f, mend_lesson *l)
@@ -389,15 +378,9 @@ bool mend_cache_marks(convo *c, const daruma_failure *f, mend_report *rep)
 
 bool mend_member(convo *c, const daruma_failure *f, mend_lesson *ret, mend_report *rep)
 {
-    static const char *const words[] = {"extra inputs",   "unknown parameter", "unknown field",  "unknown name",
-                                        "is unsupported", "unsupported field", "not permitted",  "unrecognized",
-                                        "not allowed",    "unexpected field",  "additional prop"};
     mend_lesson l;
     place p;
-    bool extra = false;
-    for (size_t i = 0; f && i < COUNT(words); i++)
-        extra |= says(f->message, words[i]);
-    if (!extra || !c->body.n || !parameter_find(c, f, &p) || !is_member(place_path(&p)) ||
+    if (!f || !said(f->message, SAID_EXTRA) || !c->body.n || !parameter_find(c, f, &p) || !is_member(place_path(&p)) ||
         !lesson_make(&l, PATCH_DROP, place_path(&p), (daruma_str){0}) || !mend_lesson_apply(c, &l, rep))
         return false;
     *ret = l;
@@ -406,15 +389,11 @@ bool mend_member(convo *c, const daruma_failure *f, mend_lesson *ret, mend_repor
 
 bool mend_empty_list(convo *c, const daruma_failure *f, mend_lesson *ret, mend_report *rep)
 {
-    static const char *const words[] = {"empty",   "too short", "too_short", "at least",
-                                        "minimum", "min_items", "minitems"};
     static const struct {
         const char *name, *path;
     } lists[] = {{"tool_calls", LESSON_EMPTY_CALLS}, {"tools", "tools"}};
     mend_lesson l;
-    bool complains = false;
-    for (size_t i = 0; f && i < COUNT(words); i++)
-        complains |= says(f->message, words[i]) || says(f->code, words[i]);
+    bool complains = f && failure_said(f, SAID_EMPTY);
     for (size_t i = 0; complains && c->body.n && i < COUNT(lists); i++)
         if ((says(f->message, lists[i].name) || says(f->subject, lists[i].name)) &&
             lesson_make(&l, PATCH_DROP, str_of(lists[i].path), S(LESSON_EMPTY)) && mend_lesson_apply(c, &l, rep)) {
@@ -424,34 +403,16 @@ bool mend_empty_list(convo *c, const daruma_failure *f, mend_lesson *ret, mend_r
     return false;
 }
 
-static bool says_any(const daruma_failure *f, const char *const *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (says(f->message, words[i]) || says(f->code, words[i]))
-            return true;
-    return false;
-}
-
 /* Does the model take it never? */
 static bool is_refused(const daruma_failure *f)
 {
-    static const char *const never[] = {"unsupported parameter", "unsupported_parameter", "unknown parameter",
-                                        "unknown_parameter",     "unrecognized",          "unknown name",
-                                        "unknown field",         "unexpected keyword",    "extra inputs",
-                                        "extra_forbidden",       "not permitted",         "not supported",
-                                        "unsupported field",     "does not support",      "doesn't support",
-                                        "not allowed for",       "is deprecated",         "is unsupported",
-                                        "no longer supported",   "additional propert",    "unexpected field"};
-    return says_any(f, never, COUNT(never));
+    return failure_said(f, SAID_NEVER);
 }
 
 /* ... or only with what stands beside it in this request? */
 static bool is_conditional(const daruma_failure *f)
 {
-    static const char *const words[] = {" when ",     " unless ",    " without ", " together", " both ",
-                                        " requires ", " if ",        " while ",   " combin",   " conjunction",
-                                        " alongside", " along with", " used with"};
-    return says_any(f, words, COUNT(words));
+    return failure_said(f, SAID_CONDITION);
 }
 
 /* ... or only in this mode: with a stream, while it thinks, with or without tools? What `path` itself is about is no
@@ -485,8 +446,7 @@ static bool names(daruma_str m, daruma_str word)
 
 static bool is_never_taken(const daruma_failure *f)
 {
-    static const char *const wrong[] = {"invalid type", "expected ", "must be", " value"};
-    return is_refused(f) && !is_conditional(f) && !says_any(f, wrong, COUNT(wrong));
+    return is_refused(f) && !is_conditional(f) && !failure_said(f, SAID_VALUE);
 }
 
 /* ... or only beside another member of this request, which it names? "Function tools with reasoning_effort are not
@@ -525,9 +485,7 @@ static bool is_own(convo *c, const mend_lesson *l, const daruma_failure *own)
 /* Is a schema refused for what its keyword says, not for having it? */
 static bool is_of_value(const daruma_failure *f)
 {
-    static const char *const words[] = {"regex",   "regular expression", "not a valid", "invalid value", "malformed",
-                                        "compile", "unterminated"};
-    return says_any(f, words, COUNT(words));
+    return failure_said(f, SAID_PATTERN);
 }
 
 bool mend_lesson_lasts(convo *c, const mend_lesson *l, const daruma_failure *f)
@@ -557,8 +515,7 @@ bool mend_lesson_lasts(convo *c, const mend_lesson *l, const daruma_failure *f)
 
 bool mend_format_lasts(const daruma_failure *f)
 {
-    static const char *const schema[] = {"invalid schema", "schema for "};
-    bool of_schema = says_any(f, schema, COUNT(schema));
+    bool of_schema = failure_said(f, SAID_SCHEMA);
     return !of_schema && !is_conditional(f) && (f->kind != DARUMA_INVALID_TOOL_SCHEMA || is_refused(f));
 }
 

@@ -2,6 +2,20 @@
 #ifndef ENGINE_MEND_SAID_H
 #define ENGINE_MEND_SAID_H
 #include "base/str.h"
+#include "daruma_parts.h"
+
+typedef enum said_what {
+#define SAID(name, ...) SAID_##name,
+#include "engine/mend/said.def"
+#undef SAID
+} said_what;
+
+/* Does the text have any of the words that mean it? */
+bool said(daruma_str text, said_what what);
+/* The same of a failure's message, or its code. */
+bool failure_said(const daruma_failure *f, said_what what);
+/* Is it one of these words? */
+bool said_word(daruma_str word, said_what what);
 
 static inline bool says(daruma_str text, const char *words_lower)
 {

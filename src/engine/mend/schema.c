@@ -261,15 +261,10 @@ daruma_str schema_complaint(const daruma_failure *f)
 
 bool mend_schema_lesson(const daruma_failure *f, mend_lesson *ret)
 {
-    static const char *const never[] = {"not supported", "unsupported",       "not permitted",    "not allowed",
-                                        "only allowed",  "not valid keyword", "unrecognized",     "unknown name",
-                                        "unknown key",   "does not support",  "cannot find field"};
     complaint what = complaint_of(f);
     char path[sizeof ret->path];
     daruma_buf b = buf_over(path, sizeof path);
-    bool as_such = false;
-    for (size_t i = 0; f && i < COUNT(never); i++)
-        as_such |= says(f->message, never[i]);
+    bool as_such = f && said(f->message, SAID_KEYWORD_NEVER);
     buf_putz(&b, lesson_path);
     buf_put(&b, what.keyword);
     return as_such && what.keyword.n && !what.strict && !b.full &&
@@ -403,21 +398,12 @@ bool mend_tool_schemas(convo *c, const daruma_failure *f, mend_report *rep)
 
 bool mend_format_meant(const convo *c, const daruma_failure *f)
 {
-    /* The phrases of PenguiFlow (P-F28), and how Anthropic, Google and vLLM call it. */
-    static const char *const phrases[] = {
-        "response_format", "response format", "invalid_json_schema", "output_format",     "output_config.format",
-        "text.format",     "response_schema", "responseschema",      "responsemimetype",  "response_mime_type",
-        "guided_json",     "json_object",     "responsejsonschema",  "structured output", "json mode",
-    };
-    static const char *const tools[] = {"tools[", "tools.", "for function", "input_schema", "declarations"};
     if (c->set.format != FORMAT_SCHEMA && c->set.format != FORMAT_JSON)
         return false;
-    for (size_t i = 0; i < COUNT(tools); i++)
-        if (says(f->message, tools[i]) || says(f->subject, tools[i]))
-            return false;
-    for (size_t i = 0; i < COUNT(phrases); i++)
-        if (says(f->message, phrases[i]) || says(f->subject, phrases[i]) || says(f->code, phrases[i]))
-            return true;
+    if (said(f->message, SAID_TOOLS) || said(f->subject, SAID_TOOLS))
+        return false;
+    if (failure_said(f, SAID_FORMAT) || said(f->subject, SAID_FORMAT))
+        return true;
     return says(f->message, "additionalproperties") && !says(f->message, "tool");
 }
 

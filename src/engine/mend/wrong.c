@@ -1,4 +1,5 @@
 #include "engine/mend/wrong.h"
+#include "engine/mend/said.h"
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/str.h"
@@ -176,15 +177,11 @@ uint32_t wrong_of(const daruma_failure *f, daruma_arena *a)
 
 uint32_t wrong_lasts(const daruma_failure *f, daruma_arena *a)
 {
-    static const char *const never[] = {"not support", "unsupported", "not allowed", "not permitted",
-                                        "not enabled", "not accept",  "invalid role"};
     daruma_failure own = *f;
     if (f->own.p)
         own.message = f->own;
     uint32_t bits = wrong_of(&own, a) & WRONG_ALWAYS;
-    bool as_such = false;
-    for (size_t i = 0; i < COUNT(never); i++)
-        as_such |= str_ifind(own.message, str_of(never[i])) != STR_NONE;
+    bool as_such = said(own.message, SAID_MESSAGE_NEVER);
     if (str_ifind(own.message, S("alternat")) != STR_NONE)
         bits &= ~(uint32_t)WRONG_DEVELOPER;                 /* no role is unknown there */
     return as_such ? bits : bits & ~(uint32_t)WRONG_SYSTEM; /* which may have been said of what one of them says */
