@@ -190,12 +190,30 @@ bool match_status(daruma_kind k, int status)
     return true;
 }
 
+/* True of a status that says what happened whatever the body is: what came in place of an answer may have any form. 502
+ * is not one: the answer that a gateway got may have been bad by its form. */
+static bool says_why(int status)
+{
+    return (status >= 401 && status <= 404) || status == 407 || status == 408 || status == 413 || status == 429 ||
+           status == 451 || (status > 502 && status < 530);
+}
+
+/* True if words that mean an outage are heard beside such a status: what refuses a key or a country is not busy. */
+static bool may_be_out(daruma_kind k, int status)
+{
+    return (status != 401 && status != 451) || (k != DARUMA_SERVER_ERROR && kind_rows[k].statuses != STATUS_OUTAGE);
+}
+
 /* True if the row wants no other status than this one. Weak words beside a 5xx may be those of a
  * machine that broke. */
 static bool takes_status(const phrase *p, int status)
 {
     if (p->status == STATUS_REFUSED)
         return status < 500;
+    if (p->status == STATUS_GOOD)
+        return status < 400;
+    if (p->status == STATUS_SILENT)
+        return !says_why(status);
     if (p->status == STATUS_OF_KIND)
         return !status || (status < 500 && match_status((daruma_kind)p->kind, status));
     return !p->status || p->status == status || (p->status < 10 && status / 100 == p->status);
@@ -212,6 +230,8 @@ static bool match_fits(const seen *s, uint16_t row)
         (p->only > FOR_MODEL && s->tool < (phrase_for)p->only))
         return false;
     if (p->who && !match_begins(s->provider, p->who))
+        return false;
+    if ((p->where == AT_TEXT || p->where >= AT_SENTENCE) && !may_be_out((daruma_kind)p->kind, s->status))
         return false;
     if (p->where >= AT_SENTENCE)
         return true; /* first_sense() has looked at what it says */
@@ -380,7 +400,8 @@ static bool names_it(uint16_t row)
 static uint16_t first_of_clause(const seen *s, const uint64_t *parts, size_t n, uint16_t row, uint64_t *ret_means)
 {
     uint64_t all = all_of(parts, n), means = 0;
-    uint16_t rest = n > 1 ? first_of_clause(s, parts + 1, n - 1, row, &means) : 0;
+    bool sent = parts[0] & SENTENCE_JSON && parts[0] & SENTENCE_SENT; /* "Failed to parse the request body as JSON: " */
+    uint16_t rest = n > 1 && !sent ? first_of_clause(s, parts + 1, n - 1, row, &means) : 0;
     if (is_sense(rest) && means & ~SENTENCE_BARE && only_failed(parts[0]) &&
         (names_it(rest) || !(parts[0] & SENTENCE_BROKEN))) {
         *ret_means = means;
@@ -408,6 +429,13 @@ static uint64_t complaint_of(int status)
     return status == 400 || status == 422 ? SENTENCE_BAD : 0;
 }
 
+/* True if a clause only complains of the form of an answer: "could not parse the response", with the words of a status
+ * at most: "503 Service Unavailable". */
+static bool is_of_form(uint64_t means)
+{
+    return means & SENTENCE_FORMED && means & SENTENCE_MISFORMED && !(means & ~SENTENCE_OF_FORM);
+}
+
 /* True of what the request holds, for that is what such a status is about. */
 static bool is_held(uint16_t row)
 {
@@ -428,6 +456,8 @@ static uint16_t first_by_sentence(seen *s, uint16_t row)
         for (size_t i = 0, n; (n = clause_at(s, text, i)); i += n) {
             uint16_t first = first_of_clause(s, parts + i, n, row, &means);
             uint64_t clause = all_of(parts + i, n), blamed = clause | status;
+            if (says_why(s->status) && is_of_form(clause))
+                continue;
             all |= clause;
             if (is_sense(first) && !(vague && first >= vague)) {
                 if (means &

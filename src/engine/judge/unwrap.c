@@ -44,6 +44,7 @@ static const struct {
     K("nonfielderrors", IS_NEST),
     K("errormessage", IS_MESSAGE),
     K("errormsg", IS_MESSAGE),
+    K("errmsg", IS_MESSAGE),
     K("errorcode", IS_CODE),
     K("errcode", IS_CODE),
     K("errortype", IS_TYPE),
