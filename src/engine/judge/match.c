@@ -371,10 +371,11 @@ static bool is_sense(uint16_t row)
     return row && row <= PHRASE_SENSE_LAST + 1;
 }
 
-/* True if a lead only says that something failed, whatever it was: "Error while calling the model: ". */
+/* True if a lead only says that something failed, whatever it was: "Error while calling the model: ", "failed to
+ * generate a response: ". */
 static bool only_failed(uint64_t means)
 {
-    return means & SENTENCE_FAILED && !(means & SENTENCE_WRONG & ~SENTENCE_FAILED);
+    return means & SENTENCE_FAILED && !(means & SENTENCE_WRONG & ~SENTENCE_FAILED & ~SENTENCE_MISSING);
 }
 
 /* Codes for "something is wrong with it" leave the rest to the text: what names the failure does not. */
@@ -436,6 +437,15 @@ static bool is_of_form(uint64_t means)
     return means & SENTENCE_FORMED && means & SENTENCE_MISFORMED && !(means & ~SENTENCE_OF_FORM);
 }
 
+/* True if a complaint of the form of an answer, `vague`, says less than another clause that fits `row`: that the
+ * service is away, say. */
+static bool gives_way(uint16_t vague, uint16_t row, uint64_t means)
+{
+    daruma_kind k = (daruma_kind)phrase_all[row - 1].kind;
+    return phrase_all[vague - 1].kind == DARUMA_MALFORMED_OUTPUT && means & ~SENTENCE_BARE &&
+           (names_it(row) || k == DARUMA_SERVER_ERROR || k == DARUMA_PERMISSION);
+}
+
 /* True of what the request holds, for that is what such a status is about. */
 static bool is_held(uint16_t row)
 {
@@ -459,16 +469,17 @@ static uint16_t first_by_sentence(seen *s, uint16_t row)
             if (says_why(s->status) && is_of_form(clause))
                 continue;
             all |= clause;
-            if (is_sense(first) && !(vague && first >= vague)) {
-                if (means &
-                    ~SENTENCE_BARE) /* else something is wrong somewhere: less than what any other clause says */
-                    return first;
+            if (is_sense(first) && (!(vague && first >= vague) || gives_way(vague, first, means))) {
+                if (means & ~SENTENCE_BARE && !is_of_form(means))
+                    return first; /* else something is wrong somewhere: less than what any other clause says */
                 vague = first;
             }
             if (silent && status && !held && is_held(first_of_clause(s, &blamed, 1, row, &means)))
                 held = first_sense(s, blamed, false, row);
         }
     }
+    if (vague && row && phrase_all[row - 1].where == AT_TEXT && names_it(row))
+        return row;
     return vague ? vague : held ? held : first_sense(s, all, true, row);
 }
 

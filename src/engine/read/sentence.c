@@ -37,6 +37,18 @@ static bool is_foreign_stop(daruma_str t, size_t i)
     return i + 2 < t.n && memcmp(t.p + i, "\xe3\x80\x82", 3) == 0;
 }
 
+/* True if the comma at t[i] stands between two texts of a list, of which the second is no name: ('No JSON', "We are
+ * busy now"). */
+static bool begins_text(daruma_str t, size_t i)
+{
+    if (!i || i + 2 >= t.n || !char_is(t.p[i - 1], CHAR_QUOTE) || !char_is(t.p[i + 2], CHAR_QUOTE))
+        return false;
+    size_t spaces = 0;
+    for (size_t k = i + 3; k < t.n && t.p[k] != t.p[i + 2]; k++)
+        spaces += t.p[k] == ' ';
+    return spaces > 1;
+}
+
 static bool ends_clause(daruma_str t, size_t i)
 {
     char c = t.p[i];
@@ -44,6 +56,8 @@ static bool ends_clause(daruma_str t, size_t i)
         return true;
     if (c == ';' || c == '!' || c == '?' || c == '|')
         return true;
+    if (c == ',')
+        return begins_text(t, i);
     return c == '.' && (i + 1 == t.n || t.p[i + 1] == ' ');
 }
 
