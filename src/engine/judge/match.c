@@ -233,6 +233,8 @@ static bool match_fits(const seen *s, uint16_t row)
         return false;
     if ((p->where == AT_TEXT || p->where >= AT_SENTENCE) && !may_be_out((daruma_kind)p->kind, s->status))
         return false;
+    if (p->where == AT_SENTENCE && p->tool_kind == DARUMA_TOOL_AUTH_KIND && s->status == 404)
+        return false; /* what is not there was not asked for credentials */
     if (p->where >= AT_SENTENCE)
         return true; /* first_sense() has looked at what it says */
     if (p->where == AT_TEXT ? !any_text(s, p->says) : !has_fact(s, p))
@@ -446,11 +448,14 @@ static bool gives_way(uint16_t vague, uint16_t row, uint64_t means)
            (names_it(row) || k == DARUMA_SERVER_ERROR || k == DARUMA_PERMISSION);
 }
 
-/* True of what the request holds, for that is what such a status is about. */
-static bool is_held(uint16_t row)
+/* True of what the request holds, for that is what such a status is about. A function that failed was called, and is
+ * none that the request defines. */
+static bool is_held(uint16_t row, uint64_t clause)
 {
-    return is_sense(row) && (phrase_all[row - 1].kind == DARUMA_INVALID_MESSAGE ||
-                             phrase_all[row - 1].kind == DARUMA_INVALID_TOOL_SCHEMA);
+    if (!is_sense(row))
+        return false;
+    return phrase_all[row - 1].kind == DARUMA_INVALID_MESSAGE ||
+           (phrase_all[row - 1].kind == DARUMA_INVALID_TOOL_SCHEMA && !(clause & SENTENCE_FAILED));
 }
 
 /* Clause by clause: what is said first is what is wrong, advice comes behind it. `row` is the first that fits without.
@@ -474,7 +479,7 @@ static uint16_t first_by_sentence(seen *s, uint16_t row)
                     return first; /* else something is wrong somewhere: less than what any other clause says */
                 vague = first;
             }
-            if (silent && status && !held && is_held(first_of_clause(s, &blamed, 1, row, &means)))
+            if (silent && status && !held && is_held(first_of_clause(s, &blamed, 1, row, &means), clause))
                 held = first_sense(s, blamed, false, row);
         }
     }
@@ -495,7 +500,9 @@ static uint16_t first_by_code(const seen *s)
         sentence_open(&read, s->facts[i].says, true);
         sentence_next(&read, &means);
         uint16_t first = means ? first_sense(s, means, false, 0) : 0;
-        if (is_sense(first) && phrase_all[first - 1].kind != DARUMA_CONTEXT_LENGTH)
+        daruma_kind k = is_sense(first) ? (daruma_kind)phrase_all[first - 1].kind : DARUMA_CONTEXT_LENGTH;
+        bool broke = s->status >= 500 && !match_status(k, s->status); /* a machine that asks whether one may */
+        if (k != DARUMA_CONTEXT_LENGTH && !broke)
             return first;
     }
     return 0;
