@@ -245,7 +245,7 @@ static void print_senses(void)
     printf("#define SENTENCE_JSON 0x%llxu\n#define SENTENCE_SENT 0x%llxu\n", (unsigned long long)bits_of("json"),
            (unsigned long long)bits_of("request.size"));
     printf("#define SENTENCE_OF_FORM 0x%llxu\n",
-           (unsigned long long)bits_of("json.answer.param.bad.failed.internal.server.wire.away.later.label"));
+           (unsigned long long)bits_of("json.answer.param.bad.failed.internal.server.wire.broken.away.later.label"));
     printf("#define SENTENCE_MISSING 0x%llxu\n", (unsigned long long)bits_of("missing"));
     printf("#define SENTENCE_TOKEN 0x%llxu\n", (unsigned long long)bits_of("token"));
     printf("#define SENTENCE_MEANINGS %d\n", nmeanings);
