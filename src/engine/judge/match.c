@@ -201,8 +201,7 @@ static bool says_why(int status)
 /* True if words that mean an outage are heard beside such a status: what refuses a key or a country is not busy. */
 static bool may_be_out(daruma_kind k, int status)
 {
-    return (status != 401 && status != 404 && status != 451) ||
-           (k != DARUMA_SERVER_ERROR && kind_rows[k].statuses != STATUS_OUTAGE);
+    return (status != 401 && status != 451) || (k != DARUMA_SERVER_ERROR && kind_rows[k].statuses != STATUS_OUTAGE);
 }
 
 /* True if the row wants no other status than this one. Weak words beside a 5xx may be those of a
