@@ -235,11 +235,18 @@ static void print_senses(void)
     printf("#define SENTENCE_PER 0x%llxu\n#define SENTENCE_PERIOD 0x%llxu\n", (unsigned long long)bits_of("per"),
            (unsigned long long)bits_of("period"));
     printf("#define SENTENCE_BARE 0x%llxu\n",
-           (unsigned long long)bits_of("param.bad.must.missing.request.failed.internal.server.later.answer.label"));
+           (unsigned long long)bits_of("param.bad.must.missing.request.failed.internal.server.wire.endpoint.later.answer.label"));
     printf("#define SENTENCE_WRONG 0x%llxu\n#define SENTENCE_FAILED 0x%llxu\n",
            (unsigned long long)bits_of("exceeded.reached.spent.absent.missing.empty.bad.unsupported.incapable.disabled."
                                        "denied.busy.away.late.broken.failed.without.violates"),
            (unsigned long long)bits_of("failed.internal.broken"));
+    printf("#define SENTENCE_FORMED 0x%llxu\n#define SENTENCE_MISFORMED 0x%llxu\n",
+           (unsigned long long)bits_of("json.answer"), (unsigned long long)bits_of("bad.failed"));
+    printf("#define SENTENCE_JSON 0x%llxu\n#define SENTENCE_SENT 0x%llxu\n", (unsigned long long)bits_of("json"),
+           (unsigned long long)bits_of("request.size"));
+    printf("#define SENTENCE_OF_FORM 0x%llxu\n",
+           (unsigned long long)bits_of("json.answer.param.bad.failed.internal.server.wire.broken.away.later.label"));
+    printf("#define SENTENCE_MISSING 0x%llxu\n", (unsigned long long)bits_of("missing"));
     printf("#define SENTENCE_TOKEN 0x%llxu\n", (unsigned long long)bits_of("token"));
     printf("#define SENTENCE_MEANINGS %d\n", nmeanings);
     printf("#define SENTENCE_BAD 0x%llxu\n#define SENTENCE_BROKEN 0x%llxu\n", (unsigned long long)bits_of("bad"),

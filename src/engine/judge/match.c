@@ -190,12 +190,30 @@ bool match_status(daruma_kind k, int status)
     return true;
 }
 
+/* True of a status that says what happened whatever the body is: what came in place of an answer may have any form. 502
+ * is not one: the answer that a gateway got may have been bad by its form. */
+static bool says_why(int status)
+{
+    return (status >= 401 && status <= 404) || status == 407 || status == 408 || status == 413 || status == 429 ||
+           status == 451 || (status > 502 && status < 530);
+}
+
+/* True if words that mean an outage are heard beside such a status: what refuses a key or a country is not busy. */
+static bool may_be_out(daruma_kind k, int status)
+{
+    return (status != 401 && status != 451) || (k != DARUMA_SERVER_ERROR && kind_rows[k].statuses != STATUS_OUTAGE);
+}
+
 /* True if the row wants no other status than this one. Weak words beside a 5xx may be those of a
  * machine that broke. */
 static bool takes_status(const phrase *p, int status)
 {
     if (p->status == STATUS_REFUSED)
         return status < 500;
+    if (p->status == STATUS_GOOD)
+        return status < 400;
+    if (p->status == STATUS_SILENT)
+        return !says_why(status);
     if (p->status == STATUS_OF_KIND)
         return !status || (status < 500 && match_status((daruma_kind)p->kind, status));
     return !p->status || p->status == status || (p->status < 10 && status / 100 == p->status);
@@ -213,6 +231,10 @@ static bool match_fits(const seen *s, uint16_t row)
         return false;
     if (p->who && !match_begins(s->provider, p->who))
         return false;
+    if ((p->where == AT_TEXT || p->where >= AT_SENTENCE) && !may_be_out((daruma_kind)p->kind, s->status))
+        return false;
+    if (p->where == AT_SENTENCE && p->tool_kind == DARUMA_TOOL_AUTH_KIND && s->status == 404)
+        return false; /* what is not there was not asked for credentials */
     if (p->where >= AT_SENTENCE)
         return true; /* first_sense() has looked at what it says */
     if (p->where == AT_TEXT ? !any_text(s, p->says) : !has_fact(s, p))
@@ -351,10 +373,11 @@ static bool is_sense(uint16_t row)
     return row && row <= PHRASE_SENSE_LAST + 1;
 }
 
-/* True if a lead only says that something failed, whatever it was: "Error while calling the model: ". */
+/* True if a lead only says that something failed, whatever it was: "Error while calling the model: ", "failed to
+ * generate a response: ". */
 static bool only_failed(uint64_t means)
 {
-    return means & SENTENCE_FAILED && !(means & SENTENCE_WRONG & ~SENTENCE_FAILED);
+    return means & SENTENCE_FAILED && !(means & SENTENCE_WRONG & ~SENTENCE_FAILED & ~SENTENCE_MISSING);
 }
 
 /* Codes for "something is wrong with it" leave the rest to the text: what names the failure does not. */
@@ -380,7 +403,8 @@ static bool names_it(uint16_t row)
 static uint16_t first_of_clause(const seen *s, const uint64_t *parts, size_t n, uint16_t row, uint64_t *ret_means)
 {
     uint64_t all = all_of(parts, n), means = 0;
-    uint16_t rest = n > 1 ? first_of_clause(s, parts + 1, n - 1, row, &means) : 0;
+    bool sent = parts[0] & SENTENCE_JSON && parts[0] & SENTENCE_SENT; /* "Failed to parse the request body as JSON: " */
+    uint16_t rest = n > 1 && !sent ? first_of_clause(s, parts + 1, n - 1, row, &means) : 0;
     if (is_sense(rest) && means & ~SENTENCE_BARE && only_failed(parts[0]) &&
         (names_it(rest) || !(parts[0] & SENTENCE_BROKEN))) {
         *ret_means = means;
@@ -408,11 +432,30 @@ static uint64_t complaint_of(int status)
     return status == 400 || status == 422 ? SENTENCE_BAD : 0;
 }
 
-/* True of what the request holds, for that is what such a status is about. */
-static bool is_held(uint16_t row)
+/* True if a clause only complains of the form of an answer: "could not parse the response", with the words of a status
+ * at most: "503 Service Unavailable". */
+static bool is_of_form(uint64_t means)
 {
-    return is_sense(row) && (phrase_all[row - 1].kind == DARUMA_INVALID_MESSAGE ||
-                             phrase_all[row - 1].kind == DARUMA_INVALID_TOOL_SCHEMA);
+    return means & SENTENCE_FORMED && means & SENTENCE_MISFORMED && !(means & ~SENTENCE_OF_FORM);
+}
+
+/* True if a complaint of the form of an answer, `vague`, says less than another clause that fits `row`: that the
+ * service is away, say. */
+static bool gives_way(uint16_t vague, uint16_t row, uint64_t means)
+{
+    daruma_kind k = (daruma_kind)phrase_all[row - 1].kind;
+    return phrase_all[vague - 1].kind == DARUMA_MALFORMED_OUTPUT && means & ~SENTENCE_BARE &&
+           (names_it(row) || k == DARUMA_SERVER_ERROR || k == DARUMA_PERMISSION);
+}
+
+/* True of what the request holds, for that is what such a status is about. A function that failed was called, and is
+ * none that the request defines. */
+static bool is_held(uint16_t row, uint64_t clause)
+{
+    if (!is_sense(row))
+        return false;
+    return phrase_all[row - 1].kind == DARUMA_INVALID_MESSAGE ||
+           (phrase_all[row - 1].kind == DARUMA_INVALID_TOOL_SCHEMA && !(clause & SENTENCE_FAILED));
 }
 
 /* Clause by clause: what is said first is what is wrong, advice comes behind it. `row` is the first that fits without.
@@ -428,17 +471,20 @@ static uint16_t first_by_sentence(seen *s, uint16_t row)
         for (size_t i = 0, n; (n = clause_at(s, text, i)); i += n) {
             uint16_t first = first_of_clause(s, parts + i, n, row, &means);
             uint64_t clause = all_of(parts + i, n), blamed = clause | status;
+            if (says_why(s->status) && is_of_form(clause))
+                continue;
             all |= clause;
-            if (is_sense(first) && !(vague && first >= vague)) {
-                if (means &
-                    ~SENTENCE_BARE) /* else something is wrong somewhere: less than what any other clause says */
-                    return first;
+            if (is_sense(first) && (!(vague && first >= vague) || gives_way(vague, first, means))) {
+                if (means & ~SENTENCE_BARE && !is_of_form(means))
+                    return first; /* else something is wrong somewhere: less than what any other clause says */
                 vague = first;
             }
-            if (silent && status && !held && is_held(first_of_clause(s, &blamed, 1, row, &means)))
+            if (silent && status && !held && is_held(first_of_clause(s, &blamed, 1, row, &means), clause))
                 held = first_sense(s, blamed, false, row);
         }
     }
+    if (vague && row && phrase_all[row - 1].where == AT_TEXT && names_it(row))
+        return row;
     return vague ? vague : held ? held : first_sense(s, all, true, row);
 }
 
@@ -454,7 +500,9 @@ static uint16_t first_by_code(const seen *s)
         sentence_open(&read, s->facts[i].says, true);
         sentence_next(&read, &means);
         uint16_t first = means ? first_sense(s, means, false, 0) : 0;
-        if (is_sense(first) && phrase_all[first - 1].kind != DARUMA_CONTEXT_LENGTH)
+        daruma_kind k = is_sense(first) ? (daruma_kind)phrase_all[first - 1].kind : DARUMA_CONTEXT_LENGTH;
+        bool broke = s->status >= 500 && !match_status(k, s->status); /* a machine that asks whether one may */
+        if (k != DARUMA_CONTEXT_LENGTH && !broke)
             return first;
     }
     return 0;

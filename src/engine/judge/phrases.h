@@ -23,10 +23,12 @@ typedef enum phrase_for {
     FOR_TOOL,  /* when it is known to be a tool */
 } phrase_for;
 
-/* Of a row whose words are weak: only with such a status, or with none. */
+/* Of a row whose words are weak beside some statuses. */
 enum {
-    STATUS_OF_KIND = 1, /* below 500, and such a failure has it */
+    STATUS_OF_KIND = 1, /* below 500, and such a failure has it; or none */
     STATUS_REFUSED,     /* below 500 */
+    STATUS_SILENT,      /* one that leaves it to the body to say what happened */
+    STATUS_GOOD = 6,    /* below 400, or none: whoever reads the answer says it */
 };
 
 enum phrase_retry { RETRY_BY_KIND, RETRY_YES, RETRY_NO };
@@ -48,7 +50,7 @@ typedef struct phrase {
     const char *unless; /* a text pattern that forbids the row; NULL none */
     const char *also;   /* a text pattern that must be there as well; NULL none */
     const char *who;    /* provider hint must begin with one of these, '/' between; NULL any */
-    uint16_t status;    /* 0 any, 4 or 5 its class, STATUS_OF_KIND or STATUS_REFUSED, else that status */
+    uint16_t status;    /* 0 any, 4 or 5 its class, one of the above, else that status */
     uint8_t where, kind, tool_kind, retry, only, sum;
 } phrase;
 

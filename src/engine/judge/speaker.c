@@ -27,7 +27,7 @@ static bool is_model_provider(daruma_str provider)
         ['p' - 'a'] = "perplexity/portkey/proxy/pydantic-ai/parasail/pollinations/ppio",
         ['q' - 'a'] = "qwen/qianfan",
         ['r' - 'a'] = "replicate/reka/requesty/router/runpod/reqwest/roo-code/routstr",
-        ['s' - 'a'] = "squid/sglang/siliconflow/stepfun/snowflake/sambanova/scaleway/semantic-kernel/smolagents/spring-ai",
+        ['s' - 'a'] = "squid/sglang/siliconflow/stepfun/snowflake/sambanova/scaleway/semantic-kernel/smolagents/spring-ai/sagemaker",
         ['t' - 'a'] = "traefik/tgi/triton/tencent/together/tabby/targon/trae",
         ['u' - 'a'] = "upstage/unknown/undici/uni-api/urllib3",
         ['v' - 'a'] = "vertex/volc/vercel/venice/vscode",

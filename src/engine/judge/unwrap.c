@@ -44,6 +44,7 @@ static const struct {
     K("nonfielderrors", IS_NEST),
     K("errormessage", IS_MESSAGE),
     K("errormsg", IS_MESSAGE),
+    K("errmsg", IS_MESSAGE),
     K("errorcode", IS_CODE),
     K("errcode", IS_CODE),
     K("errortype", IS_TYPE),
@@ -362,6 +363,31 @@ static void read_fields(reader *r, daruma_str object, int level)
     }
 }
 
+static bool is_error(daruma_str object)
+{
+    static const daruma_str named[] = {LIT("code"), LIT("type"), LIT("status"), LIT("error")};
+    bool any = false;
+    for (size_t i = 0; i < COUNT(named); i++)
+        any |= json_get(object, named[i]).n > 0;
+    return any && json_is_string(json_get(object, S("message")));
+}
+
+/* {"output":[{"code":400,"message":"..."}]}: an error that stands where no name says so. */
+static void read_within(reader *r, daruma_str object, int level)
+{
+    daruma_str v, item;
+    json_iter it = json_open(object);
+    while (r->values++ < UNWRAP_VALUES_MAX && json_next(&it, NULL, &v)) {
+        json_iter list = json_open(v);
+        if (json_is_array(v) && json_next(&list, NULL, &item))
+            v = item;
+        if (!json_is_object(v) || !is_error(v))
+            continue;
+        read_value(r, v, level + 1);
+        return;
+    }
+}
+
 static void read_object(reader *r, daruma_str object, int level)
 {
     daruma_str key, v, words = {0};
@@ -404,6 +430,8 @@ static void read_object(reader *r, daruma_str object, int level)
         reader_text(r, json_text(words, r->a), level);
     if (level == 0 && !r->s->ntexts && !r->s->ncodes)
         read_fields(r, object, level);
+    if (level == 0 && !r->s->ntexts)
+        read_within(r, object, level);
 }
 
 static void read_value(reader *r, daruma_str v, int level)
@@ -633,6 +661,11 @@ static void read_any(reader *r, daruma_str t, int level)
         return;
     if (level > UNWRAP_DEPTH_MAX || r->strings > JSON_UNWRAP_LEVELS_MAX) {
         reader_text(r, t, level);
+        return;
+    }
+    daruma_str inner = t.n > 4 ? str_sub(t, 1, t.n - 2) : (daruma_str){0};
+    if (inner.n && t.p[0] == '"' && t.p[t.n - 1] == '"' && memchr("{[", inner.p[0], 2) && json_whole(inner, &inner)) {
+        read_value(r, inner, level); /* JSON in quotes that nobody escaped */
         return;
     }
     if (is_of_lines(t)) {

@@ -5,6 +5,7 @@
  *         answer = client.complete(messages)         ... and the line of code that stands there
  *     RateLimitError: Slow down. (request id: r_81)  -> RateLimitError: Slow down. */
 #include "engine/read/line.h"
+#include "engine/read/chars.h"
 #include "base/arena.h"
 #include "base/str.h"
 
@@ -330,6 +331,17 @@ static bool is_token(daruma_str w)
     return digit && w.n > 5;
 }
 
+/* True if a sentence or something quoted ends with the word: the tail begins behind it. "message='Bad Request'," does.
+ */
+static bool ends_more(daruma_str w)
+{
+    if (w.n > 1 && w.p[w.n - 1] == ',')
+        w.n--;
+    else if (memchr(".;!?)]", w.p[w.n - 1], 6))
+        return true;
+    return char_is(w.p[w.n - 1], CHAR_QUOTE);
+}
+
 /* Where the tail of `t` begins: the last words of it when they hold an address or an id and else only what points
  * there; t.n when there is none. */
 static size_t tail_of(daruma_str t)
@@ -343,7 +355,7 @@ static size_t tail_of(daruma_str t)
         while (from && !ch_space(t.p[from - 1]))
             from--;
         daruma_str w = str_sub(t, from, end - from);
-        if (!w.n || (at < t.n && memchr(".;!?\"`)]", w.p[w.n - 1], 8) && !is_address(w)))
+        if (!w.n || (at < t.n && ends_more(w) && !is_address(w)))
             break;
         token |= is_token(w);
         bool names = is_address(w) || (token && is_id(w));

@@ -37,6 +37,18 @@ static bool is_foreign_stop(daruma_str t, size_t i)
     return i + 2 < t.n && memcmp(t.p + i, "\xe3\x80\x82", 3) == 0;
 }
 
+/* True if the comma at t[i] stands between two texts of a list, of which the second is no name: ('No JSON', "We are
+ * busy now"). */
+static bool begins_text(daruma_str t, size_t i)
+{
+    if (!i || i + 2 >= t.n || !char_is(t.p[i - 1], CHAR_QUOTE) || !char_is(t.p[i + 2], CHAR_QUOTE))
+        return false;
+    size_t spaces = 0;
+    for (size_t k = i + 3; k < t.n && t.p[k] != t.p[i + 2]; k++)
+        spaces += t.p[k] == ' ';
+    return spaces > 1;
+}
+
 static bool ends_clause(daruma_str t, size_t i)
 {
     char c = t.p[i];
@@ -44,6 +56,8 @@ static bool ends_clause(daruma_str t, size_t i)
         return true;
     if (c == ';' || c == '!' || c == '?' || c == '|')
         return true;
+    if (c == ',')
+        return begins_text(t, i);
     return c == '.' && (i + 1 == t.n || t.p[i + 1] == ' ');
 }
 
@@ -53,9 +67,25 @@ static bool ends_lead(daruma_str t, size_t i)
     return t.p[i] == ':' && i + 1 < t.n && t.p[i + 1] == ' ';
 }
 
-/* A comparison with a number in words: "204871 tokens > 200000 maximum", "must be <= 4096"; NULL: none. */
+/* True if an interval of numbers stands at t[i], which is what a value must be in: "in [1, 65536]". */
+static bool is_interval(daruma_str t, size_t i)
+{
+    if ((t.p[i] != '[' && t.p[i] != '(') || i < 3 || memcmp(t.p + i - 3, "in ", 3) != 0)
+        return false;
+    size_t commas = 0, digits = 0;
+    for (i++; i < t.n && (ch_digit(t.p[i]) || memchr(", .-", t.p[i], 4)); i++) {
+        commas += t.p[i] == ',';
+        digits += ch_digit(t.p[i]);
+    }
+    return i < t.n && (t.p[i] == ']' || t.p[i] == ')') && commas == 1 && digits > 1;
+}
+
+/* A comparison with a number in words: "204871 tokens > 200000 maximum", "must be <= 4096", "should be in [1, 4096]";
+ * NULL: none. */
 static const char *comparison_at(daruma_str t, size_t i)
 {
+    if (is_interval(t, i))
+        return "at_most_";
     bool more = t.p[i] == '>', less = t.p[i] == '<';
     if ((!more && !less) || !i || t.p[i - 1] != ' ')
         return NULL;
