@@ -434,7 +434,8 @@ enum { LONG_STEPS = 3000 };
 /* Bytes that the agent holds: what it keeps, its steps, and the newest question. */
 static size_t held(void)
 {
-    return sys_arena_bytes(&kit_agent->keep) + kit_agent->steps_bytes + kit_agent->written.cap;
+    return sys_arena_bytes(&kit_agent->keep) + sys_arena_bytes(&kit_agent->texts) + kit_agent->steps_bytes +
+           kit_agent->written.cap;
 }
 
 static void a_long_run_keeps_its_conversation_and_little_beside_it(void **state)
@@ -464,6 +465,78 @@ static void a_long_run_keeps_its_conversation_and_little_beside_it(void **state)
         assert_in_range(bytes[k + 1] - bytes[k], grew, 2 * grew + 2 * records);
     }
     kit_close();
+}
+
+/* One step of a run that reads file after file; the request that it began with. */
+static daruma_str read_next(int i)
+{
+    char args[64], result[64];
+    kit_room = arena_over(kit_bytes, sizeof kit_bytes);
+    snprintf(args, sizeof args, "{\"path\":\"file-%d.txt\"}", i);
+    snprintf(result, sizeof result, "content %d of file %d", i * 7919, i);
+    agent_act x = kit_model();
+    daruma_str body = arena_copy(&kit_room, x.body);
+    agent_answered(kit_agent, x.call, kit_answer(&dialect_openai, i % 50 ? NULL : "on I go", "fs.read", args, i),
+                   at(++kit_now));
+    kit_gives("fs.read", result, 1);
+    return body;
+}
+
+static void beyond_its_window_a_run_is_flat(void **state)
+{
+    enum { WINDOW = 16000, N = 500, HOLES = 4096 };
+    size_t most[4] = {0}, largest = 0;
+    agent_setup s = kit_setup();
+    (void)state;
+    s.limits = (agent_limits){0};
+    s.window = WINDOW;
+    kit_open(&s, "Read all of it");
+    for (int i = 0; i < 4 * N; i++) {
+        daruma_str body = read_next(i);
+        largest = body.n > largest ? body.n : largest;
+        most[i / N] = held() > most[i / N] ? held() : most[i / N];
+        assert_true(text_tokens(body) <= WINDOW / 4 * 3);
+        if (i % 100 == 0) {
+            convo c;
+            assert_int_equal(dialect_openai.read(body, &kit_room, &c), DARUMA_OK);
+            assert_false(mend_pairs_broken(&c));
+        }
+    }
+    assert_true(kit_told("steps_left_out"));
+    assert_true(largest > 3 * WINDOW / 2);
+    assert_in_range(most[3], 0, most[0] + HOLES); /* so many more steps, and nothing more is held */
+    agent_act x = kit_model();
+    assert_has(x.body, "file-1999.txt");
+    assert_has(x.body, "steps are left out here. Called were fs_read ");
+    assert_has(x.body, "The last that you said then: on I go");
+    kit_close();
+}
+
+/* Nobody knows whether they had their effect: they are told at the end, however long ago they were made. */
+static void open_calls_stay_when_old_steps_leave(void **state)
+{
+    agent_setup s = kit_setup();
+    (void)state;
+    s.limits = (agent_limits){0};
+    s.window = 4000;
+    for (int looks = 0; looks < 2; looks++) {
+        kit_open(&s, "Pay the bill");
+        kit_calls("pay", "{\"sum\":3}");
+        agent_act x = kit_tool("pay");
+        agent_tool_done(kit_agent, x.call, (daruma_str){0}, 0, true, at(++kit_now));
+        for (int i = 0; looks && i < 300; i++)
+            read_next(i);
+        assert_int_equal(kit_told("steps_left_out"), looks);
+        x = kit_model();
+        assert_has(x.body, "\\\"sum\\\":3");
+        agent_answered(kit_agent, x.call, kit_answer(&dialect_openai, NULL, "pay", "{\"sum\":3}", ++kit_ids),
+                       at(++kit_now));
+        x = kit_next(); /* it was looked at something since, or it is held back */
+        assert_int_equal(x.what, looks ? AGENT_DO_TOOL : AGENT_DO_MODEL);
+        agent_cancel(kit_agent, at(++kit_now));
+        assert_has(agent_result_of(kit_agent).text, "Whether the call of pay");
+        kit_close();
+    }
 }
 
 /* ---- whatever happens ---- */
@@ -578,6 +651,7 @@ static uint64_t run_world(uint64_t seed, bool *ret_resumed)
     s.tools = tools;
     s.d = wires[roll(COUNT(wires))];
     s.mode = roll(2) ? AGENT_PLANNED : AGENT_REACTIVE;
+    s.window = roll(3) ? 0 : 500 + roll(2000);
     s.second = roll(2) ? S("small") : (daruma_str){0};
     s.limits =
         (agent_limits){.steps = 1 + roll(20), .calls = roll(60), .tools = roll(20), .tokens = roll(2) ? 0 : 5000};
@@ -839,6 +913,8 @@ int main(void)
         cmocka_unit_test(a_question_that_grew_is_the_one_written_anew),
         cmocka_unit_test(a_look_that_finds_nothing_is_a_look),
         cmocka_unit_test(a_long_run_keeps_its_conversation_and_little_beside_it),
+        cmocka_unit_test(beyond_its_window_a_run_is_flat),
+        cmocka_unit_test(open_calls_stay_when_old_steps_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -431,6 +431,8 @@
 #define AGENT_BYTES_MAX                (256u << 20) /* memory of one run: its results and what it made of them */
 #define AGENT_SCRATCH_BYTES_MAX        (128u << 20) /* of one step: the conversation, read and written */
 #define AGENT_STEPS_MAX                65536        /* calls, words and notes of one run */
+#define AGENT_STEP_TOKENS              40           /* of a step beyond its texts: ids, names, brackets */
+#define AGENT_OPEN_CALLS_MAX           32           /* calls whose effect nobody knows that stay when old steps leave */
 #define AGENT_CALLS_OF_TURN_MAX        32           /* calls of one answer that are carried out */
 #define AGENT_EVENTS_MAX               32           /* events of one outcome; more are not told */
 #define AGENT_MOVES_MAX                256          /* decisions between two acts: a circle among them ends the run */
@@ -522,6 +524,7 @@
 #define RUN_IDLE_MS           300000      /* of silence within one */
 #define RUN_CALL_MS           86400000 /* of one question to a model, however long the run may take: sessions take no more */
 #define RUN_STEPS             50       /* answers of the model, unless said */
+#define RUN_WINDOW_TOKENS     128000      /* of a model of which nobody said how much it takes */
 #define RUN_MS                1800000     /* of a run, unless said */
 #define RUN_SHOWN_BYTES       200         /* of each text on a line of progress */
 #define JOURNAL_FORMAT        1           /* of journals, as this version writes and reads them */

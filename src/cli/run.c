@@ -87,6 +87,7 @@ static void tell_words(teller *t, daruma_str json)
         {LIT("replan"), "another plan", {"reason"}},
         {LIT("reclassify"), "other tools", {"reason"}},
         {LIT("trajectory_compressed"), "shortened", {"reason"}},
+        {LIT("steps_left_out"), "old steps left out", {"reason"}},
         {LIT("loop_detected"), "circle", {"circle"}},
         {LIT("error_recovery_attempt"), "failure", {"error_type", "kind", "error_message"}},
         {LIT("llm_retry_attempt"), "model again", {"kind", "reason"}},

@@ -199,6 +199,7 @@ static void tell_event(story *t, const journal_line *l)
         {LIT("replan"), "  so another plan is made", {"reason"}},
         {LIT("reclassify"), "  so other tools are chosen", {"reason"}},
         {LIT("trajectory_compressed"), "  so long results were made short", {"reason"}},
+        {LIT("steps_left_out"), "  so the model is not shown the oldest steps any more", {"reason"}},
         {LIT("path_completed"), "  so the path was completed", {"from", "to"}},
         {LIT("planner_repair_attempt"), "  so the model is asked to correct its answer", {"error_summary"}},
         {LIT("loop_detected"), "  It goes in circles: the model is told", {"circle"}},

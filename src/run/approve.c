@@ -379,6 +379,12 @@ approve *approve_new(uv_loop_t *loop, upstream *up, const approve_settings *s, c
     return p;
 }
 
+void approve_drop(approve *p)
+{
+    stop(p);
+    sys_arena_done(&p->room);
+}
+
 static void on_closed(uv_handle_t *h)
 {
     approve *p = h->data;

@@ -24,6 +24,8 @@ typedef void (*approve_done)(agent_reply r, daruma_str text, void *user);
 approve *approve_new(uv_loop_t *loop, upstream *up, const approve_settings *s, char why[256]);
 /* Puts the question of an act; `done` is called once, from the loop. One at a time. */
 void approve_ask(approve *p, const agent_act *x, approve_done done, void *user);
-/* Nobody waits for the answer any more; gone when the loop has run. NULL is allowed. */
+/* Nobody waits for the answer to the question any more, if one is out. */
+void approve_drop(approve *p);
+/* The same; gone when the loop has run. NULL is allowed. */
 void approve_close(approve *p);
 #endif

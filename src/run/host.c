@@ -83,8 +83,10 @@ static void lose_journal(run *r)
     buf_putc(&b, '}');
     r->journal = NULL;
     r->s->event(buf_str(&b), r->s->user);
-    if (!aside)
+    if (!aside) {
+        host_end_calls(r); /* they send what is the agent's */
         crew_cancel(r->a, host_tick(r));
+    }
 }
 
 /* Records an outcome, then tells the agent. */
@@ -171,18 +173,26 @@ static void record_end(run *r, const agent_result *result)
     sys_arena_done(&room);
 }
 
+/* Who asked for what is out is over: nobody waits for it any more. */
+static void drop_what_is_out(run *r)
+{
+    host_end_calls(r);
+    daruma_session_free(r->session);
+    r->session = NULL;
+    r->over = false;
+    if (r->tool)
+        tool_cancel(r->tool);
+    r->tool = NULL;
+    approve_drop(r->person);
+}
+
 static void end_run(run *r)
 {
     agent_result result = crew_result_of(r->a);
     r->finished = true;
-    host_end_calls(r);
-    if (r->tool)
-        tool_cancel(r->tool);
-    r->tool = NULL;
+    drop_what_is_out(r);
     toolset_close(r->tools);
     servers_close(r->servers);
-    daruma_session_free(r->session);
-    r->session = NULL;
     record_end(r, &result);
     r->s->done(&result, r->recovered, r->s->user);
     uv_close((uv_handle_t *)&r->clock, NULL);
@@ -277,14 +287,17 @@ static void on_clock(uv_timer_t *t)
     const crew_input in = {.kind = CREW_CLOCK, .at = host_tick(r)};
     bool waited = r->until >= 0 && in.at.now >= r->until;
     crew_tell(r->a, &in);
+    bool moves = crew_moves(r->a); /* the time of an agent is over */
+    if (moves)
+        drop_what_is_out(r);
     /* Only a moment that changed something is of the record. Nothing went out yet. */
-    if ((waited || crew_moves(r->a)) && !journal_told(r->journal, &in))
+    if ((waited || moves) && !journal_told(r->journal, &in))
         lose_journal(r);
     if (r->session && !r->over) {
         daruma_session_clock(r->session);
         host_pump(r);
     }
-    if (waited || crew_moves(r->a))
+    if (waited || moves)
         go_on(r);
     else if (!r->finished)
         host_rearm(r);

@@ -19,7 +19,8 @@ typedef struct host_call {
     int64_t number;
     fetch *f;
     daruma_arena room; /* of the request, but for ... */
-    daruma_arena body; /* ... its body, which is as long as the conversation: apart, in memory of just its size */
+    daruma_arena
+        body; /* ... its body, where the session made another one of the question: in memory of just its size */
 } host_call;
 
 typedef struct run {
@@ -34,9 +35,10 @@ typedef struct run {
     daruma_memory *known;    /* to the library */
     daruma_session *session; /* NULL: no model is asked */
     host_call *calls;
-    uint32_t asked;     /* the agent's number of that question */
-    uint32_t recovered; /* questions that were answered behind a failure */
-    int status;         /* of its answer */
+    uint32_t asked;        /* the agent's number of that question */
+    daruma_str asked_body; /* as it was asked; lives until its outcome is handed in */
+    uint32_t recovered;    /* questions that were answered behind a failure */
+    int status;            /* of its answer */
     daruma_arena room;
     daruma_buf body;
     bool streams;     /* the answer is asked for as a stream ... */

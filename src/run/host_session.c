@@ -131,8 +131,9 @@ static void send_call(run *r)
     p = daruma_session_fields(s, &n);
     daruma_str text = copied(&c->room, p, n);
     p = daruma_session_bytes(s, &n);
-    bool ready = place && fields && path.n && sys_arena_init(&c->body, n + 1, 0); /* and a NUL */
-    daruma_str body = ready ? copied(&c->body, p, n) : (daruma_str){0};
+    bool same = str_eq((daruma_str){p, n}, r->asked_body); /* it need not be there twice: it is as long as all before */
+    bool ready = place && fields && path.n && (same || sys_arena_init(&c->body, n + 1, 0)); /* and a NUL */
+    daruma_str body = same ? r->asked_body : ready ? copied(&c->body, p, n) : (daruma_str){0};
     daruma_ms total = daruma_session_total_ms(s);
     fetch_request q = {.to = ready ? &place->to : NULL,
                        .method = S("POST"),
@@ -295,7 +296,7 @@ void host_ask(run *r, const agent_act *x)
     r->streams = is_streamed(r, x);
     r->answer = streamed_begin(crew_who(r->a)->as.d, &r->room);
     staff_options(crew_who(r->a), x, r->streams, &b);
-    daruma_str body = as_stream(r, x);
+    daruma_str body = r->asked_body = as_stream(r, x);
     r->asked = x->call;
     r->status = 0;
     r->over = r->broken = false;

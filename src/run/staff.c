@@ -267,18 +267,20 @@ static bool make_ready(staff *s, size_t i, const servers *up, daruma_arena *a, c
     if (!hand_out(s, g, a, why) || !(g->places = places_of(&who->model, a, why)) ||
         !(g->seconds = places_of(&who->second, a, why)))
         return false;
-    s->members[i] = (crew_member){.as = {.name = who->name,
-                                         .d = who->model.targets[0].d,
-                                         .model = who->model.targets[0].model,
-                                         .second = who->second.n ? who->second.targets[0].model : (daruma_str){0},
-                                         .instructions = instructions_of(who, up, a),
-                                         .tools = g->tools,
-                                         .ntools = g->ntools,
-                                         .mode = who->mode,
-                                         .policy = &g->policy,
-                                         .recovery = who->judge ? who->judge : who->recovery,
-                                         .limits = who->limits},
-                                  .own = g};
+    s->members[i] = (crew_member){
+        .as = {.name = who->name,
+               .d = who->model.targets[0].d,
+               .model = who->model.targets[0].model,
+               .second = who->second.n ? who->second.targets[0].model : (daruma_str){0},
+               .instructions = instructions_of(who, up, a),
+               .tools = g->tools,
+               .ntools = g->ntools,
+               .mode = who->mode,
+               .policy = &g->policy,
+               .window = who->model.targets[0].window > 0 ? who->model.targets[0].window : RUN_WINDOW_TOKENS,
+               .recovery = who->judge ? who->judge : who->recovery,
+               .limits = who->limits},
+        .own = g};
     return !a->full;
 }
 

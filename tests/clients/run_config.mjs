@@ -93,6 +93,21 @@ holds("an agent works for another; its answer is the result, its failure a recor
   },
 });
 
+holds("a helper whose own time is over is a record, and what it had out is nobody's any more: a command, or a question to its model", {
+  async run(pair, root) {
+    const timed = family.replace("fs.write, fs.read", "shell.run], limits: { time: 1s }, mcp: [").replace("\"fs.write\"", "shell.run").replace("[fs.read, helper]", "[fs.read, helper, shell.run]");
+    const r = await go(pair, root, timed, {
+      "m-lead": [{ call: "helper", arguments: { task: "sleep" } }, { call: "shell_run", arguments: { command: "sleep 2; echo from the lead" } }, { call: "helper", arguments: { task: "think" } }, { text: "all done" }],
+      "m-helper": [{ call: "shell_run", arguments: { command: "sleep 2; echo from the helper" } }, { text: "thought at last" }],
+    }, [], "faults:\n  - { model: m-helper, skip: 1, kind: timeout }\n");
+    assert.equal(r.code, 0, r.out + r.err);
+    const said = r.bodies.filter((b) => b.model === "m-lead").at(-1).messages.filter((m) => m.role === "tool").map((m) => JSON.stringify(m.content));
+    assert.equal(said.length, 3, said);
+    for (const record of [said[0], said[2]]) assert.match(record, /budget_exhausted|"timeout/); // whichever clock was first
+    assert.equal(said[1], '"from the lead\\n"');
+  },
+});
+
 holds("a run with agents that work for each other goes on after kill -9, and does nothing twice", {
   async run(pair, root) {
     const file = join(root, "daruma.yaml");

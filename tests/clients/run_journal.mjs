@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { daruma, sleep } from "./pair.mjs";
 import { kill } from "./run_kill.mjs";
+import { long } from "./run_long.mjs";
 import { wire } from "./wire.mjs";
 
 const holds = (name, run, limit = 60000) => wire.push({ name: `run: journal: ${name}`, limit, run });
@@ -95,6 +96,18 @@ const read = { call: "fs_read", args: { path: "log.txt" } };
 holds("killed 40 times at random moments, no finished step is lost and no effect comes twice", async () => {
   const tally = await kill(40);
   assert.ok(tally.kills >= 40 && tally.tasks > 1, JSON.stringify(tally));
+}, 180000);
+
+const most = (samples, key) => Math.max(...samples.map((s) => s[key]));
+holds("memory is flat over 1,200 steps, from where the model's window is full", async () => {
+  const { samples } = await long(1200, [], { window: 16000 }), early = samples.filter((s) => s.step >= 240 && s.step <= 360), late = samples.filter((s) => s.step > 360);
+  assert.ok(most(late, "bytes") < 1.2 * most(early, "bytes"), JSON.stringify(samples));
+  assert.ok(most(late, "rss") < most(early, "rss") + 384, JSON.stringify(samples)); // KB; 840 more steps of 1.8 KB would be 1,512
+}, 180000);
+
+holds("killed behind steps that left the conversation, a run asks what it would have asked", async () => {
+  const { samples } = await long(700, [], { window: 16000, kills: [150, 300, 301, 640] });
+  assert.ok(most(samples, "bytes") < 48000, JSON.stringify(samples));
 }, 180000);
 
 holds("a run that was killed goes on with the question that was out; list and explain tell of it", () => {

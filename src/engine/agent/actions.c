@@ -163,7 +163,7 @@ static void unread(agent *a, daruma_str text)
     if (a->repairs >= a->policy->repairs) {
         a->turn++;
         a->spent.steps++;
-        think_said(a, flow_keep(a, salvage(text, &a->scratch)));
+        think_said(a, flow_text(a, salvage(text, &a->scratch)));
         return;
     }
     a->repairs++;
@@ -178,7 +178,7 @@ static void unread(agent *a, daruma_str text)
     log_close(a, &b);
     BUF_LIT(&said, "Your previous response was invalid JSON or did not match the schema: no JSON object with an action "
                    "was found in it. Answer with the corrected JSON only.");
-    a->correction = flow_keep(a, buf_str(&said));
+    a->correction = flow_text(a, buf_str(&said));
     a->recovering = true;
     router_keep(a, &(agent_failure){.kind = DARUMA_MALFORMED_OUTPUT,
                                     .of_model = true,
@@ -223,15 +223,15 @@ static const agent_action *choose(agent *a, const agent_action *x, size_t n)
 
 static void take(agent *a, const agent_action *x, size_t i)
 {
-    daruma_buf id = buf_in(&a->keep);
+    daruma_buf id = buf_in(&a->texts);
     agent_step *s = traj_add(a, AGENT_STEP_CALL);
     if (!s)
         return;
     buf_printf(&id, "call_%u_%zu", a->turn, i);
     s->id = buf_str(&id);
-    s->thought = i ? (daruma_str){0} : flow_keep(a, x->thought);
-    s->tool = flow_keep(a, x->node);
-    s->args = flow_keep(a, x->args);
+    s->thought = i ? (daruma_str){0} : flow_text(a, x->thought);
+    s->tool = flow_text(a, x->node);
+    s->args = flow_text(a, x->args);
     const agent_tool *t = router_tool(a, x->node);
     args_bad bad;
     if (!t) {
@@ -267,7 +267,7 @@ void actions_answered(agent *a, daruma_str text)
     if (is_final(x->node)) {
         daruma_str said = actions_answer(x->args, &a->scratch);
         if (said.n || a->finish_repaired)
-            think_said(a, flow_keep(a, said.n ? said : S("No answer produced.")));
+            think_said(a, flow_text(a, said.n ? said : S("No answer produced.")));
         else
             a->phase = PHASE_FINISH;
         return;

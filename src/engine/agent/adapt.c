@@ -80,11 +80,11 @@ static about *situation(agent *a)
 static void keep_strategy(agent *a, const daruma_strategy *p)
 {
     a->strategy = *p;
-    a->strategy.name = flow_keep(a, p->name);
-    a->strategy.reasoning = flow_keep(a, flow_line(p->reasoning, FAILURE_TEXT_BYTES_MAX));
-    a->strategy.tool = flow_keep(a, p->tool);
-    a->strategy.parameters = flow_keep(a, p->parameters);
-    a->strategy.message = flow_keep(a, flow_line(p->message, FAILURE_TEXT_BYTES_MAX));
+    a->strategy.name = flow_text(a, p->name);
+    a->strategy.reasoning = flow_text(a, flow_line(p->reasoning, FAILURE_TEXT_BYTES_MAX));
+    a->strategy.tool = flow_text(a, p->tool);
+    a->strategy.parameters = flow_text(a, p->parameters);
+    a->strategy.message = flow_text(a, flow_line(p->message, FAILURE_TEXT_BYTES_MAX));
     a->strategy.expected = (daruma_str){0};
 }
 
@@ -135,7 +135,7 @@ void adapt_do(agent *a)
     if (!s)
         return;
     s->turn = ++a->turn;
-    daruma_buf id = buf_in(&a->keep);
+    daruma_buf id = buf_in(&a->texts);
     buf_printf(&id, "call_%u_way", a->turn);
     s->id = buf_str(&id);
     s->tool = p->tool;

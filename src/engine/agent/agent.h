@@ -10,9 +10,9 @@
  * then asks agent_next() until it says NOTHING or FINISH. The same inputs give the same acts: a journal of them is all
  * that is needed to go on. Files: flow.c (order of work), think.c (questions and answers), calls.c (tools), router.c
  * (where failures go), plan.c, error_node.c, trajectory.c (what was done, and how the model sees it), adapt.c (another
- * way), paths.c, delegation.c and crew.c (agents for agents), limits.c; of profiles that want it: actions.c (answers as
- * JSON), args.c (missing arguments), report.c (a tool that ends the run). Policies of the seeds are in engine/seeds, a
- * host in virtual time in sim. */
+ * way), forget.c (steps that leave), paths.c, delegation.c and crew.c (agents for agents), limits.c; of profiles that
+ * want it: actions.c (answers as JSON), args.c (missing arguments), report.c (a tool that ends the run). Policies of
+ * the seeds are in engine/seeds, a host in virtual time in sim. */
 #ifndef ENGINE_AGENT_AGENT_H
 #define ENGINE_AGENT_AGENT_H
 #include "dialect/dialect.h"
@@ -221,6 +221,7 @@ typedef struct agent_setup {
     const daruma_policy *recovery; /* that judges failures and counts them; NULL: "default" */
     agent_limits limits;
     int64_t max_output;        /* tokens of one answer, -1 or 0 not said */
+    int64_t window;            /* tokens of the model's, of which the conversation takes three quarters; 0: no bound */
     const daruma_str *lineage; /* agents that it works for, outermost first */
     size_t nlineage;
     daruma_str swarm_id, parent_swarm_id; /* for events; may be empty */
@@ -344,6 +345,7 @@ typedef struct agent_step {
     bool done, failed, lost;
     bool asked;      /* a person allowed it */
     bool compressed; /* llm_observation is a summary, or was cut */
+    bool looked;     /* steps that left looked at something behind it */
 } agent_step;
 /* The steps so far; they live until the next outcome is handed in, and may move then. */
 const agent_step *agent_steps(const agent *a, size_t *ret_n);

@@ -235,7 +235,7 @@ void args_answered(agent *a, daruma_str text)
     put_fields(a, &b, fits ? "filled_fields" : "missing_fields", &bad);
     log_close(a, &b);
     if (fits) {
-        s->args = flow_keep(a, args);
+        s->args = flow_text(a, args);
         return;
     }
     a->arg_failures++;

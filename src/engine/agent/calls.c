@@ -30,7 +30,7 @@ static void end_circle(agent *a, const daruma_verdict *v, const daruma_step *ste
         return;
     }
     daruma_verdict_say(v, step, &said);
-    a->circle = flow_keep(a, buf_str(&said));
+    a->circle = flow_text(a, buf_str(&said));
     a->wants_way = a->circle_ends = true;
 }
 
@@ -66,10 +66,10 @@ static void count_step(agent *a, agent_step *s, const daruma_step *step)
         return;
     }
     daruma_guide_notice(&a->guide, &v, step, &said);
-    a->notice = flow_keep(a, buf_str(&said));
+    a->notice = flow_text(a, buf_str(&said));
     said.n = 0;
     daruma_verdict_say(&v, step, &said);
-    a->circle = flow_keep(a, buf_str(&said));
+    a->circle = flow_text(a, buf_str(&said));
     a->wants_way |= r == DARUMA_REMEDY_STRATEGY;
     if (r == DARUMA_REMEDY_FORCE_FINISH)
         a->last = LAST_LOOP;
@@ -146,8 +146,8 @@ static bool complete_path(agent *a, agent_step *s, const agent_tool *t, const ag
     BUF_LIT(&note, "` does not exist; this is `");
     buf_put(&note, to);
     BUF_LIT(&note, "`. Use full paths as they were printed.]\n");
-    s->instead = flow_keep(a, args);
-    s->note = flow_keep(a, buf_str(&note));
+    s->instead = flow_text(a, args);
+    s->note = flow_text(a, buf_str(&note));
     s->done = s->failed = false;
     return true;
 }
@@ -277,9 +277,11 @@ static void ask_person(agent *a, const agent_step *s, const agent_tool *t)
              (agent_act){.what = AGENT_DO_ASK, .text = buf_str(&b), .tool = s->tool, .args = s->args, .about = t});
 }
 
-/* True if something was looked at. That what was looked for is not there is an answer, too. */
-static bool has_looked(const agent *a, const agent_step *s)
+/* That what was looked for is not there is an answer, too. */
+bool calls_looks(const agent *a, const agent_step *s)
 {
+    if (s->kind != AGENT_STEP_CALL || !s->done)
+        return false;
     return !s->failed || (s->attempts && !s->lost && s->tool_kind == DARUMA_TOOL_NOT_FOUND_KIND &&
                           agent_tool_is_safe(router_tool(a, s->tool)));
 }
@@ -293,9 +295,9 @@ static bool acts_blindly(const agent *a, const agent_step *s, const agent_tool *
     for (const agent_step *e = s; e-- > a->steps;) {
         if (e->kind != AGENT_STEP_CALL || !e->done)
             continue;
-        if (!str_eq(e->tool, s->tool) && has_looked(a, e))
+        if (!str_eq(e->tool, s->tool) && calls_looks(a, e))
             return false;
-        if (e->lost && daruma_call_hash(e->tool, e->args) == call)
+        if (e->lost && !e->looked && daruma_call_hash(e->tool, e->args) == call)
             return true;
     }
     return false;

@@ -14,14 +14,14 @@
 typedef struct crew_level {
     agent *a;
     const crew_member *who;
-    uint32_t call; /* of the one below it, which it is the answer to */
+    uint32_t call;     /* of the one below it, which it is the answer to */
+    daruma_arena room; /* of its swarm's name */
 } crew_level;
 
 struct crew {
     const crew_member *members;
     size_t n;
     const drive_rooms *rooms;
-    daruma_arena keep; /* names */
     crew_level levels[AGENT_LINEAGE_MAX + 1];
     daruma_str names[AGENT_LINEAGE_MAX + 1]; /* of them */
     daruma_str swarms[AGENT_LINEAGE_MAX + 1];
@@ -61,7 +61,7 @@ static agent_limits limits_within(const agent_limits *own, const agent_limits *l
 
 static daruma_str swarm_of(crew *c, size_t level)
 {
-    daruma_buf b = buf_in(&c->keep);
+    daruma_buf b = buf_in(&c->levels[level].room);
     for (size_t i = 0; i <= level; i++) {
         buf_putz(&b, i ? "/" : "");
         buf_put(&b, c->names[i]);
@@ -72,6 +72,10 @@ static daruma_str swarm_of(crew *c, size_t level)
 static bool begin(crew *c, size_t level, const crew_member *who, daruma_str task, const agent_limits *limits)
 {
     agent_setup s = who->as;
+    crew_level *l = &c->levels[level];
+    *l = (crew_level){.who = who};
+    if (!c->rooms->open(&l->room, 1024, AGENT_BYTES_MAX))
+        return false;
     s.limits = *limits;
     c->names[level] = s.name;
     s.lineage = c->names;
@@ -81,8 +85,16 @@ static bool begin(crew *c, size_t level, const crew_member *who, daruma_str task
         s.swarm_id = c->swarms[level] = swarm_of(c, level);
         s.parent_swarm_id = c->swarms[level - 1];
     }
-    c->levels[level] = (crew_level){.a = agent_open(&s, c->rooms, task, c->at), .who = who};
-    return c->levels[level].a != NULL;
+    l->a = agent_open(&s, c->rooms, task, c->at);
+    if (!l->a)
+        c->rooms->close(&l->room);
+    return l->a != NULL;
+}
+
+static void end_level(crew *c, size_t level)
+{
+    agent_close(c->levels[level].a);
+    c->rooms->close(&c->levels[level].room);
 }
 
 /* The act is a call of another one. */
@@ -91,7 +103,9 @@ static void delegate(crew *c, const agent_act *x)
     const crew_member *who = NULL;
     crew_level *from = top(c);
     agent_limits left = agent_limits_left(from->a, c->at), limits;
-    daruma_str task = json_text(json_get(x->args, S("task")), &c->keep);
+    daruma_arena room = {0};
+    c->rooms->open(&room, 1024, AGENT_BYTES_MAX);
+    daruma_str task = json_text(json_get(x->args, S("task")), &room); /* who is begun copies it */
     for (size_t i = 0; i < c->n && !who; i++)
         if (str_eq(c->members[i].as.name, x->tool))
             who = &c->members[i];
@@ -106,6 +120,7 @@ static void delegate(crew *c, const agent_act *x)
                         false, c->at);
     else
         c->levels[++c->depth].call = call;
+    c->rooms->close(&room);
 }
 
 static void come_back(crew *c)
@@ -114,7 +129,7 @@ static void come_back(crew *c)
     agent_result r = agent_result_of(done.a);
     c->depth--;
     agent_delegated(top(c)->a, done.call, done.who->as.name, &r, c->at);
-    agent_close(done.a);
+    end_level(c, c->depth + 1);
 }
 
 agent_act crew_next(crew *c)
@@ -202,9 +217,8 @@ crew *crew_open(const crew_member *members, size_t n, const drive_rooms *rooms, 
     if (!c)
         return NULL;
     *c = (crew){.members = members, .n = n, .rooms = rooms, .at = at};
-    if (rooms->open(&c->keep, 4096, AGENT_BYTES_MAX) && begin(c, 0, &members[0], task, &members[0].as.limits))
+    if (begin(c, 0, &members[0], task, &members[0].as.limits))
         return c;
-    rooms->close(&c->keep);
     rooms->give(c);
     return NULL;
 }
@@ -215,8 +229,7 @@ void crew_close(crew *c)
         return;
     const drive_rooms *rooms = c->rooms;
     for (size_t i = 0; i <= c->depth; i++)
-        agent_close(c->levels[i].a);
-    rooms->close(&c->keep);
+        end_level(c, i);
     rooms->give(c);
 }
 

@@ -69,7 +69,7 @@ void agent_delegated(agent *a, uint32_t call, daruma_str child, const agent_resu
         agent_tool_done(a, call, r->text, 1, false, at);
         return;
     }
-    daruma_buf b = buf_in(&a->keep);
+    daruma_buf b = buf_in(&a->texts);
     delegation_record(child, r, &b);
     agent_tool_done(a, call, b.full ? S("{\"error\":true}") : buf_str(&b), 0, false, at);
 }

@@ -226,7 +226,7 @@ static bool is_overwritten(const agent *a, size_t i)
 static void gather(const agent *a, agent_report *r, daruma_arena *room)
 {
     bool by_step = a->s.mode == AGENT_PLANNED; /* a step of the plan has its number, however often it is tried */
-    size_t most = a->nsteps < AGENT_REPORT_STEPS_MAX ? a->nsteps : AGENT_REPORT_STEPS_MAX, number = 0;
+    size_t most = a->nsteps < AGENT_REPORT_STEPS_MAX ? a->nsteps : AGENT_REPORT_STEPS_MAX, number = a->gone.called;
     daruma_str *good = ARENA_NEW(room, daruma_str, most + 1), *bad = ARENA_NEW(room, daruma_str, most + 1);
     if (!good || !bad)
         return;

@@ -30,6 +30,11 @@ daruma_str flow_keep(agent *a, daruma_str s)
     return s.n ? arena_copy(&a->keep, s) : (daruma_str){0};
 }
 
+daruma_str flow_text(agent *a, daruma_str s)
+{
+    return s.n ? arena_copy(&a->texts, s) : (daruma_str){0};
+}
+
 daruma_str flow_line(daruma_str s, size_t most)
 {
     if (s.n <= most)
@@ -159,7 +164,7 @@ void flow_note(agent *a, daruma_str text)
 {
     agent_step *s = traj_add(a, AGENT_STEP_NOTE);
     if (s)
-        s->thought = flow_keep(a, text);
+        s->thought = flow_text(a, text);
 }
 
 const char *agent_purpose_name(agent_purpose p)
@@ -202,7 +207,7 @@ void flow_ask(agent *a, agent_purpose purpose, daruma_str model, const daruma_qu
 static void flow_step(agent *a)
 {
     for (int i = 0; a->out == OUT_NONE && a->phase != PHASE_OVER; i++) {
-        if (i == AGENT_MOVES_MAX || a->keep.full) {
+        if (i == AGENT_MOVES_MAX || a->keep.full || a->texts.full) {
             flow_limit(a, AGENT_LIMIT_MEMORY);
             return;
         }
@@ -254,7 +259,7 @@ agent *agent_open(const agent_setup *s, const drive_rooms *rooms, daruma_str tas
     a->recovery = s->recovery ? s->recovery : daruma_policy_find(S("default"));
     a->result.limit = AGENT_LIMIT_NONE;
     a->estimate = -1;
-    if (!rooms->open(&a->keep, 16 << 10, AGENT_BYTES_MAX) ||
+    if (!rooms->open(&a->keep, 16 << 10, AGENT_BYTES_MAX) || !rooms->open(&a->texts, 16 << 10, AGENT_BYTES_MAX) ||
         !rooms->open(&a->scratch, 16 << 10, AGENT_SCRATCH_BYTES_MAX)) {
         agent_close(a);
         return NULL;
@@ -265,6 +270,7 @@ agent *agent_open(const agent_setup *s, const drive_rooms *rooms, daruma_str tas
     a->usable = ARENA_NEW(&a->keep, bool, s->ntools + 1);
     a->renames = ARENA_NEW(&a->keep, convo_rename, s->ntools + 1);
     a->arg_counts = ARENA_NEW(&a->keep, args_count, s->ntools + 1);
+    a->gone.calls = ARENA_NEW(&a->keep, struct agent_gone_calls, s->ntools + 1);
     a->verdicts = ARENA_NEW(&a->keep, uint64_t, AGENT_VERDICTS_MAX);
     if (a->keep.full || !a->tracker || !a->stall) {
         agent_close(a);
@@ -283,6 +289,7 @@ void agent_close(agent *a)
     question_close(a);
     rooms->give(a->steps);
     rooms->close(&a->scratch);
+    rooms->close(&a->texts);
     rooms->close(&a->keep);
     rooms->give(a);
 }
@@ -507,7 +514,7 @@ bool agent_resume(agent *a, daruma_str guidance, daruma_moment at)
     log_str(&b, "guidance", guidance);
     log_close(a, &b);
     if (guidance.n) {
-        a->notice = flow_keep(a, guidance);
+        a->notice = flow_text(a, guidance);
         a->tries = (daruma_tries){0}; /* with their words what was tried before may work, and they may be asked again */
     }
     flow_step(a);

@@ -60,6 +60,15 @@ typedef struct agent_written {
     uint64_t mark; /* of those, and of the tools */
 } agent_written;
 
+/* What is known of the steps that left the conversation. */
+typedef struct agent_gone {
+    uint32_t steps, called; /* all of them; calls that were carried out */
+    struct agent_gone_calls {
+        uint32_t made, failed;
+    } * calls;        /* by tool, one more for all others */
+    daruma_str words; /* the model's newest among them, in `texts` */
+} agent_gone;
+
 struct agent {
     agent_setup s;
     const agent_policy *policy;
@@ -67,6 +76,7 @@ struct agent {
     const drive_rooms *rooms;
     agent_written written;
     daruma_arena keep, scratch; /* for the run; until the next outcome */
+    daruma_arena texts;         /* of steps, and others that come anew: those in use move when old steps leave */
     daruma_str task;
     agent_phase phase;
     agent_out out;
@@ -81,8 +91,8 @@ struct agent {
     agent_step *steps; /* of the rooms */
     size_t nsteps, steps_bytes;
     uint32_t turn;
-    size_t next;            /* PHASE_TOOLS: the first step that is not looked at yet */
-    daruma_str failed_args; /* of the newest call that failed */
+    size_t next;     /* PHASE_TOOLS: the first step that is not looked at yet */
+    agent_gone gone; /* steps that left */
 
     agent_spent spent;
     agent_result result;
@@ -93,7 +103,7 @@ struct agent {
     size_t shorten_at;
     int64_t size_before;   /* SHORTEN: characters of the view */
     bool recovering;       /* the question at hand is repeated because it failed */
-    agent_failure failure; /* the newest, in `keep` */
+    agent_failure failure; /* the newest, in `texts` */
     daruma_ms failure_took;
     agent_last last;
     bool loop_told;
@@ -113,7 +123,7 @@ struct agent {
     daruma_guide guide;
     daruma_progress progress;
     daruma_tries tries;
-    daruma_strategy strategy; /* the newest one, in `keep` */
+    daruma_strategy strategy; /* the newest one, in `texts` */
     daruma_str circle;        /* what it keeps doing, in words; empty: nothing */
     bool wants_way, asks_way; /* another way is due; a person is asked about one */
     convo_rename *renames;    /* tools that have another name on the wire */
@@ -147,7 +157,8 @@ void flow_finish(agent *a, agent_result r);
 void flow_limit(agent *a, agent_limit l);  /* ends with what there is */
 void flow_note(agent *a, daruma_str text); /* words of ours to the model */
 void flow_ask(agent *a, agent_purpose purpose, daruma_str model, const daruma_question *q, daruma_ms total);
-daruma_str flow_keep(agent *a, daruma_str s);
+daruma_str flow_keep(agent *a, daruma_str s); /* for the run */
+daruma_str flow_text(agent *a, daruma_str s); /* in `texts` */
 /* Room for `want` bytes at *p, memory of the rooms that holds *cap, of which `used` stay; it may move. False without
  * memory. */
 bool flow_grow(agent *a, void **p, size_t used, size_t *cap, size_t want);
@@ -163,6 +174,12 @@ bool question_write(agent *a, daruma_str *ret);
 /* The same, always anew, in the scratch arena. */
 bool question_anew(agent *a, daruma_buf *out);
 void question_close(agent *a);
+
+/* ---- forget.c ---- */
+
+/* True if the question was too large for the window, and old steps left the conversation: it is to be written again. */
+bool forget_old(agent *a, daruma_str question);
+void forget_say(const agent *a, daruma_arena *room, daruma_buf *out); /* what the model is told of them */
 
 /* ---- think.c ---- */
 
@@ -210,6 +227,7 @@ void calls_step(agent *a); /* the next call, or what comes behind the last */
 void calls_ended(agent *a, agent_step *s, daruma_str result, int ok, bool lost);
 void calls_refuse(agent *a, agent_step *s, daruma_str why); /* it is not carried out: that is its result */
 void calls_decide(agent *a, uint64_t call, bool allowed);   /* a person said so */
+bool calls_looks(const agent *a, const agent_step *s);      /* something was looked at with it */
 
 /* ---- events: a JSON object in the scratch arena ---- */
 

@@ -35,7 +35,7 @@ agent_limit limits_reached(const agent *a, bool model, bool tool)
 {
     const agent_limits *l = &a->s.limits;
     const agent_spent *u = &a->spent;
-    if (a->keep.full || a->scratch.full)
+    if (a->keep.full || a->texts.full || a->scratch.full)
         return AGENT_LIMIT_MEMORY;
     if (l->time > 0 && a->at.now - a->opened >= l->time)
         return AGENT_LIMIT_TIME;

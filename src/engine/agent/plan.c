@@ -235,7 +235,7 @@ static bool once_more(agent *a, daruma_str why)
     if (a->repairs >= a->policy->repairs)
         return false;
     a->repairs++;
-    a->complaint = flow_keep(a, flow_line(why, FAILURE_TEXT_BYTES_MAX));
+    a->complaint = flow_text(a, flow_line(why, FAILURE_TEXT_BYTES_MAX));
     return true;
 }
 
@@ -313,6 +313,9 @@ static void plan_begin_step(agent *a)
     log_str(&b, "objective", s->objective);
     log_close(a, &b);
     a->plan_from = a->nsteps;
+    a->gone = (agent_gone){.calls = a->gone.calls};
+    for (size_t i = 0; i <= a->s.ntools; i++)
+        a->gone.calls[i] = (struct agent_gone_calls){0};
     a->attempts = a->repairs = 0;
     a->phase = PHASE_THINK;
 }

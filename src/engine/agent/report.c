@@ -39,11 +39,11 @@ bool report_missing(agent *a, daruma_str text)
     daruma_buf b = log_open(a, "report_nudge"), said = buf_in(&a->scratch);
     log_close(a, &b);
     a->report_nudged = true;
-    a->said = flow_keep(a, text);
+    a->said = flow_text(a, text);
     BUF_LIT(&said, "To end you must call the report tool, ");
     buf_put(&said, traj_wire_name(a, report_name(a), &a->scratch));
     BUF_LIT(&said, ", with your answer.");
-    a->correction = flow_keep(a, buf_str(&said));
+    a->correction = flow_text(a, buf_str(&said));
     return true;
 }
 
@@ -53,7 +53,7 @@ static void nudge(agent *a, const char *event, daruma_str text)
     daruma_buf b = log_open(a, event);
     log_close(a, &b);
     if (!a->notice.n)
-        a->notice = flow_keep(a, text);
+        a->notice = flow_text(a, text);
 }
 
 static void watch_tokens(agent *a)

@@ -120,10 +120,10 @@ agent_failure router_judge_tool(agent *a, const agent_tool *t, const daruma_step
 void router_keep(agent *a, const agent_failure *f)
 {
     agent_failure k = *f;
-    k.operation = flow_keep(a, flow_line(f->operation, TRACKED_NAME_BYTES_MAX));
-    k.message = flow_keep(a, daruma_redact(flow_line(f->message, CLASSIFY_MESSAGE_BYTES_MAX), &a->scratch));
-    k.user_message = flow_keep(a, flow_line(f->user_message, FAILURE_TEXT_BYTES_MAX));
-    k.metadata = json_valid(f->metadata) && f->metadata.n <= AGENT_METADATA_BYTES_MAX ? flow_keep(a, f->metadata)
+    k.operation = flow_text(a, flow_line(f->operation, TRACKED_NAME_BYTES_MAX));
+    k.message = flow_text(a, daruma_redact(flow_line(f->message, CLASSIFY_MESSAGE_BYTES_MAX), &a->scratch));
+    k.user_message = flow_text(a, flow_line(f->user_message, FAILURE_TEXT_BYTES_MAX));
+    k.metadata = json_valid(f->metadata) && f->metadata.n <= AGENT_METADATA_BYTES_MAX ? flow_text(a, f->metadata)
                                                                                       : (daruma_str){0};
     a->failure = k;
     a->spent.failures++;

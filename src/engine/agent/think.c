@@ -17,7 +17,7 @@ static void begin_progress(agent *a)
     log_close(a, &b);
     if (!a->notice.n) {
         daruma_progress_notice(&a->progress, level, &said);
-        a->notice = flow_keep(a, buf_str(&said));
+        a->notice = flow_text(a, buf_str(&said));
     }
     a->report_forced = level > 2;
     a->wants_way |= level > 1 && a->policy->strategies;
@@ -39,7 +39,7 @@ void think_ask(agent *a)
     }
     if (a->last == LAST_NOT && !a->policy->ends_hard && !report_name(a).n && limits_last_call(a))
         a->last = LAST_LIMIT;
-    if (!question_write(a, &body)) {
+    if (!question_write(a, &body) || (forget_old(a, body) && !question_write(a, &body))) {
         flow_limit(a, AGENT_LIMIT_MEMORY);
         return;
     }
@@ -187,10 +187,10 @@ static void take_call(agent *a, const convo *c, const turn *t, size_t i, daruma_
     if (!s)
         return;
     bool fits = check.verdict == ARGS_GOOD || check.verdict == ARGS_REPAIRED;
-    s->thought = flow_keep(a, thought);
-    s->id = flow_keep(a, unused_id(a, p->id, i));
-    s->tool = flow_keep(a, real_name(a, check.name.n ? check.name : name));
-    s->args = flow_keep(a, check.verdict == ARGS_REPAIRED ? check.fixed : json_valid(args) ? args : S("{}"));
+    s->thought = flow_text(a, thought);
+    s->id = flow_text(a, unused_id(a, p->id, i));
+    s->tool = flow_text(a, real_name(a, check.name.n ? check.name : name));
+    s->args = flow_text(a, check.verdict == ARGS_REPAIRED ? check.fixed : json_valid(args) ? args : S("{}"));
     const agent_tool *known = router_tool(a, s->tool);
     if (!fits && !(known && known->forbidden)) /* that it is not permitted is said when its turn comes */
         calls_refuse(a, s, check.why.n ? check.why : S("The tool call could not be read."));
@@ -213,7 +213,7 @@ static void answered(agent *a, daruma_str text, bool cut)
         return;
     agent_step *s = traj_add(a, AGENT_STEP_WORDS);
     if (s)
-        s->thought = flow_keep(a, text);
+        s->thought = flow_text(a, text);
     if (a->s.mode == AGENT_PLANNED && !a->last && !cut) {
         plan_step_done(a, text);
         return;

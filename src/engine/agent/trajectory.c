@@ -29,8 +29,8 @@ agent_step *traj_add(agent *a, agent_step_kind kind)
 static daruma_str bounded(agent *a, daruma_str s)
 {
     if (s.n <= AGENT_OBSERVATION_BYTES_MAX)
-        return flow_keep(a, s);
-    daruma_buf b = buf_in(&a->keep);
+        return flow_text(a, s);
+    daruma_buf b = buf_in(&a->texts);
     buf_put(&b, flow_line(s, AGENT_OBSERVATION_BYTES_MAX));
     buf_printf(&b, "\n[... %zu more bytes were left out]", s.n - AGENT_OBSERVATION_BYTES_MAX);
     return buf_str(&b);
@@ -40,7 +40,7 @@ static daruma_str bounded(agent *a, daruma_str s)
 void traj_result(agent *a, agent_step *s, daruma_str result, bool failed, daruma_str seen)
 {
     s->observation = bounded(a, result);
-    s->llm_observation = seen.n ? flow_keep(a, seen) : s->observation;
+    s->llm_observation = seen.n ? flow_text(a, seen) : s->observation;
     s->failed = failed;
     s->done = true;
 }
@@ -291,6 +291,9 @@ bool agent_view(const agent *a, daruma_arena *room, convo *ret)
     daruma_buf task = buf_in(room);
     if (a->s.mode == AGENT_PLANNED)
         plan_context(a, &task);
+    else if (a->gone.steps)
+        buf_put(&task, a->task);
+    forget_say(a, room, &task);
     if (a->correction.n)
         put_text(&c, CONVO_SYSTEM, a->correction); /* before the first message that is none of ours (P-F31) */
     put_text(&c, CONVO_USER, task.n ? buf_str(&task) : a->task);
@@ -356,7 +359,7 @@ void traj_shorten_next(agent *a)
         const mend_mask_rules bare = MEND_MASK_BARE;
         if (s->kind != AGENT_STEP_CALL || !s->done || s->compressed || !belongs(a, s))
             continue;
-        daruma_str masked = mend_masked(s->llm_observation, &bare, &a->keep);
+        daruma_str masked = mend_masked(s->llm_observation, &bare, &a->texts);
         if (!masked.n)
             continue;
         s->llm_observation = masked;
@@ -421,7 +424,7 @@ void traj_shortened(agent *a, daruma_str summary)
     if (mend_large_results(&c, a->policy->compress_over_chars, true, style(a), &large, 1) != 1 ||
         !mend_summary_put(&c, large, summary, style(a), &rep))
         return;
-    s->llm_observation = flow_keep(a, convo_part_text(&c, &c.messages[large.message].parts[large.part]));
+    s->llm_observation = flow_text(a, convo_part_text(&c, &c.messages[large.message].parts[large.part]));
     s->compressed = true;
     a->compressed++;
 }
