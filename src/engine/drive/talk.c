@@ -329,6 +329,13 @@ static void read_in_part(session *x)
     t->lost = true;
 }
 
+/* Signed thinking, and blocks of other kinds: they cannot be written anew. (Those of Responses are, see collect_block.)
+ */
+static bool is_only_bytes(const turn_delta *d)
+{
+    return d->kind == DELTA_OTHER || (d->kind == DELTA_SIGNATURE && d->index < 0);
+}
+
 static bool pass_plain(session *x, const sse_event *e, const turn_delta *d, size_t n, const turn_reader *before)
 {
     talk *t = x->t;
@@ -344,6 +351,8 @@ static bool pass_plain(session *x, const sse_event *e, const turn_delta *d, size
         for (size_t i = 0; i < n; i++)
             if (d[i].kind == DELTA_TEXT)
                 buf_put(&t->fresh, d[i].text);
+            else
+                t->strange |= x->d != &dialect_openai_responses && is_only_bytes(&d[i]);
         if (!t->arena.full)
             buf_put(&t->hold, e->raw);
         if (!t->arena.full)

@@ -24,6 +24,7 @@ struct talk {
     bool writing;                /* out is the client's stream; else in is */
     bool holding;                /* a call began, or words that shall be JSON: what follows is held */
     bool thinking;               /* the newest content was thinking that no signature has closed */
+    bool strange;                /* PLAIN: among what is held is something that only its own bytes say */
     bool joined, unsure, mended; /* mended: fresh is no longer as it came */
     mend_going going;            /* how the attempt was asked to go on */
     join_seam *seam;             /* JOIN: made with its first text */

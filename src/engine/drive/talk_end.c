@@ -73,7 +73,9 @@ static void do_ending(void *data)
         buf_put(&t->fresh, e->words.text);
         t->mended = true;
     }
-    e->as_it_came = t->mode == TALK_PLAIN && !e->got.message.edited && !t->mended;
+    e->as_it_came = t->mode == TALK_PLAIN && !t->mended && (!e->got.message.edited || t->strange);
+    if (e->as_it_came)
+        e->test.mended = (daruma_str){0};
     if (!e->as_it_came && talk_writer(t))
         e->whole = talk_put_rest(t, &e->got, &e->out);
 }
