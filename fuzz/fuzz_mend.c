@@ -154,7 +154,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         text &= (unsigned char)body.p[i] < 0x80;
     check(!text || !proper || !mend_pairs_broken(&again));
 
-    mend_messages(&again, said.n ? &f : NULL, NULL);
+    mend_messages(&again, said.n ? &f : NULL, NULL, NULL);
     if (data[0] & 64)
         mend_habits(&again, UINT32_MAX, &r);
     out = written(d, &again);
