@@ -34,16 +34,15 @@ typedef enum part_kind {
  * is. */
 typedef struct convo_part {
     part_kind kind : 8;
-    bool edited;  /* the fields below are the truth, not raw */
-    bool dropped; /* is not written */
-    bool failed;  /* RESULT: reports an error */
-    bool sealed; /* THINKING, CALL: carries a signature or encrypted bytes that the provider checks: whole or not at all
-                  */
-    bool remote; /* names something that lives on the server (file id, item reference, container): pins the account */
-    bool ready;  /* text is decoded: use convo_text() */
-    bool media_url; /* MEDIA: `media` is a URL */
-    bool custom;    /* CALL of a stream of Chat: its arguments are words of a custom tool, no JSON */
-    daruma_str raw; /* the JSON value it came as; empty: ours */
+    bool edited : 1;    /* the fields below are the truth, not raw */
+    bool dropped : 1;   /* is not written */
+    bool failed : 1;    /* RESULT: reports an error */
+    bool sealed : 1;    /* THINKING, CALL: carries a signature or encrypted bytes that the provider checks */
+    bool remote : 1;    /* names what lives on the server (file id, item reference, container): pins the account */
+    bool ready : 1;     /* text is decoded: use convo_text() */
+    bool media_url : 1; /* MEDIA: `media` is a URL */
+    bool custom : 1;    /* CALL of a stream of Chat: its arguments are words of a custom tool, no JSON */
+    daruma_str raw;     /* the JSON value it came as; empty: ours */
     union {
         daruma_str id; /* CALL: its id; RESULT: id of its call. Decoded; empty where the wire has none (Gemini) */
         daruma_str media_type; /* MEDIA: "image/png"; empty unknown */
