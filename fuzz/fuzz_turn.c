@@ -137,6 +137,63 @@ static void goes_on(const dialect *d, daruma_str bytes)
     check(rest.n == 0);
 }
 
+enum { CALLS_MENDED = 64 };
+
+/* The calls of a stream, at most so many; false: more, or no memory. */
+static bool read_calls(const dialect *d, daruma_str bytes, call_mend *calls, size_t *n, daruma_arena *a)
+{
+    turn_reader r = {.sequence = -1, .keep = a};
+    daruma_buf args[CALLS_MENDED];
+    sse_event e;
+    *n = 0;
+    while (sse_next(&bytes, &e, a)) {
+        turn_delta few[TURN_DELTAS_FEW];
+        turn_deltas said = d->read_delta(&r, &e, few, a);
+        for (size_t i = 0; i < said.n; i++) {
+            const turn_delta *p = &said.p[i];
+            if (p->kind == DELTA_CALL && (*n == CALLS_MENDED || p->index != (int)*n))
+                return false;
+            if (p->kind == DELTA_CALL) {
+                args[*n] = buf_in(a);
+                calls[(*n)++] = (call_mend){.id = p->id, .name = arena_copy(a, p->name)};
+            } else if (p->kind == DELTA_ARGUMENTS && p->index >= 0 && (size_t)p->index < *n) {
+                buf_put(&args[p->index], p->text);
+                calls[p->index].args = buf_str(&args[p->index]);
+            }
+        }
+    }
+    return !a->full && !r.lost;
+}
+
+/* A stream whose calls are mended says them as they were mended, and is the same where none is. */
+static void mended(const dialect *d, daruma_str bytes)
+{
+    daruma_arena a = arena_over(memory[0], sizeof memory[0]), put = arena_over(memory[1], sizeof memory[1]);
+    daruma_arena keep = arena_over(kept[0], sizeof kept[0]);
+    call_mend calls[CALLS_MENDED], again[CALLS_MENDED];
+    const turn_reader start = {.sequence = -1};
+    daruma_str name = S("t\"l"), args = S("{\"a\":\"\\\"\"}");
+    daruma_buf same = buf_in(&put), other = buf_in(&put);
+    size_t n, nagain;
+    if (!read_calls(d, bytes, calls, &n, &a))
+        return;
+    if (!dialect_mend_stream(d, &start, bytes, calls, n, &same, &a))
+        return;
+    check(str_eq(buf_str(&same), bytes));
+    for (size_t i = 0; i < n; i++)
+        calls[i] = (call_mend){.name = name, .args = args, .edited = true};
+    if (!dialect_mend_stream(d, &start, bytes, calls, n, &other, &a) ||
+        !read_calls(d, buf_str(&other), again, &nagain, &keep))
+        return;
+    check(n == nagain);
+    for (size_t i = 0; i < n; i++) {
+        check(!again[i].name.n || str_eq(again[i].name, name));
+        /* A call without a place for them has none; where Responses says again what it has said, they stand there. */
+        check(!again[i].args.n || str_starts(again[i].args, args));
+        check(again[i].args.n <= args.n || d == &dialect_openai_responses);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 2)
@@ -147,5 +204,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     as_answer(from, to, bytes);
     as_request(from, to, bytes);
     goes_on(from, bytes);
+    mended(from, bytes);
     return 0;
 }

@@ -936,6 +936,71 @@ static void what_a_stop_reason_means_is_the_dialects_to_say(void **state)
             fail_msg("%s: %s", rows[i].d->name, rows[i].raw);
 }
 
+/* What `stream` becomes when its only call is mended. */
+static void assert_mended(const dialect *d, const char *stream, const char *expected)
+{
+    daruma_arena a = arena_over(mem, sizeof mem), more = arena_over(more_mem, sizeof more_mem);
+    call_mend call = {.name = S("look"), .args = S("{\"at\":\"x\"}"), .edited = true};
+    daruma_buf out = buf_in(&more);
+    const turn_reader start = {.sequence = -1};
+    assert_true(dialect_mend_stream(d, &start, str_of(stream), &call, 1, &out, &a));
+    assert_int_equal(out.n, strlen(expected));
+    assert_memory_equal(out.p, expected, out.n);
+    call.edited = call.said = false;
+    out.n = 0;
+    assert_true(dialect_mend_stream(d, &start, str_of(stream), &call, 1, &out, &a));
+    assert_int_equal(out.n, strlen(stream));
+    assert_memory_equal(out.p, stream, out.n);
+}
+
+static void calls_that_were_mended_are_put_into_the_stream_they_came_in(void **state)
+{
+    (void)state;
+    /* without a member for its arguments; lines that end otherwise; an event of no call */
+    assert_mended(
+        &dialect_openai,
+        "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"id\":\"c\",\"function\":{\"name\":\"Look\"}}]}}]}\r\n\r\n"
+        ": wait\r\n\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"so\"}}]}\r\n\r\n",
+        "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"id\":\"c\",\"function\":{\"name\":\"look\","
+        "\"arguments\":\"{\\\"at\\\":\\\"x\\\"}\"}}]}}]}\r\n\r\n"
+        ": wait\r\n\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"so\"}}]}\r\n\r\n");
+    /* the older spelling, whose pieces go on; arguments as an object */
+    assert_mended(&dialect_openai,
+                  "data: {\"choices\":[{\"delta\":{\"function_call\":{\"name\":\"look\",\"arguments\":\"{\"}}}]}\n\n"
+                  "data: {\"choices\":[{\"delta\":{\"function_call\":{\"arguments\":\"'at':'x'}\"}}}]}\n\n",
+                  "data: "
+                  "{\"choices\":[{\"delta\":{\"function_call\":{\"name\":\"look\",\"arguments\":\"{\\\"at\\\":"
+                  "\\\"x\\\"}\"}}}]}\n\n"
+                  "data: {\"choices\":[{\"delta\":{\"function_call\":{\"arguments\":\"\"}}}]}\n\n");
+    assert_mended(&dialect_openai,
+                  "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"look\","
+                  "\"arguments\":{\"at\": 1}}}]}}]}\n\n",
+                  "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"look\","
+                  "\"arguments\":\"{\\\"at\\\":\\\"x\\\"}\"}}]}}]}\n\n");
+    /* data of several lines */
+    assert_mended(
+        &dialect_anthropic,
+        "event: content_block_start\ndata: {\"type\":\"content_block_start\",\ndata: \"index\":0,"
+        "\"content_block\":{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"Look\",\"input\":{\"at\":1}}}\n\n"
+        "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"input_json_delta\","
+        "\"partial_json\":\"\"}}\n\n",
+        "event: content_block_start\ndata: {\"type\":\"content_block_start\",\ndata: \"index\":0,"
+        "\"content_block\":{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"look\",\"input\":{\"at\":\"x\"}}}\n\n"
+        "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"input_json_delta\","
+        "\"partial_json\":\"\"}}\n\n");
+    /* none at all, and an object that came as a text */
+    assert_mended(&dialect_gemini,
+                  "data: {\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"name\":\"Look\"}}]}}]}\n\n",
+                  "data: {\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"name\":\"look\","
+                  "\"args\":{\"at\":\"x\"}}}]}}]}\n\n");
+    assert_mended(
+        &dialect_gemini,
+        "data: "
+        "{\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"args\":\"{}\",\"name\":\"look\"}}]}}]}\n\n",
+        "data: {\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"args\":{\"at\":\"x\"},"
+        "\"name\":\"look\"}}]}}]}\n\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -958,6 +1023,7 @@ int main(void)
         cmocka_unit_test(ids_that_would_be_refused_when_they_come_back_are_made_anew),
         cmocka_unit_test(a_blocked_prompt_is_filtered_in_every_dialect),
         cmocka_unit_test(what_is_no_answer_is_refused),
+        cmocka_unit_test(calls_that_were_mended_are_put_into_the_stream_they_came_in),
         cmocka_unit_test(small_memory_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

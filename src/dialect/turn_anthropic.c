@@ -227,10 +227,19 @@ static void read_start(turn_deltas *l, turn_reader *r, daruma_str message, darum
     say_usage(l, json_get(message, S("usage")));
 }
 
-static void turn_anthropic_say(turn_deltas *l, turn_reader *r, delta_kind kind, int index, daruma_str text)
+static turn_delta *turn_anthropic_say(turn_deltas *l, turn_reader *r, delta_kind kind, int index, daruma_str text)
 {
-    if (delta_text(l, kind, index, text))
+    turn_delta *d = delta_text(l, kind, index, text);
+    if (d)
         r->open_bytes += (int64_t)text.n;
+    return d;
+}
+
+static void say_input(turn_deltas *l, turn_reader *r, int nth, daruma_str text, daruma_str at)
+{
+    turn_delta *d = turn_anthropic_say(l, r, DELTA_ARGUMENTS, nth, text);
+    if (d)
+        d->text_at = at;
 }
 
 static void read_block_start(turn_deltas *l, turn_reader *r, int at, daruma_str block, daruma_arena *a)
@@ -247,9 +256,10 @@ static void read_block_start(turn_deltas *l, turn_reader *r, int at, daruma_str 
         turn_delta *d = delta_add(l, DELTA_CALL);
         d->index = call_begin(r, at);
         d->id = json_text(json_get(block, S("id")), a);
-        d->name = json_text(json_get(block, S("name")), a);
+        d->name_at = json_get(block, S("name"));
+        d->name = json_text(d->name_at, a);
         if (value_given(input)) /* some servers give it whole at once */
-            turn_anthropic_say(l, r, DELTA_ARGUMENTS, r->calls - 1, input);
+            say_input(l, r, r->calls - 1, input, input);
     } else {
         block_open(r, at, DELTA_OTHER);
         delta_add(l, DELTA_OTHER)->text = block;
@@ -258,7 +268,7 @@ static void read_block_start(turn_deltas *l, turn_reader *r, int at, daruma_str 
 
 static void read_block_delta(turn_deltas *l, turn_reader *r, int at, daruma_str delta, daruma_arena *a)
 {
-    daruma_str type = value_raw(json_get(delta, S("type")));
+    daruma_str type = value_raw(json_get(delta, S("type"))), piece = json_get(delta, S("partial_json"));
     if (str_eq(type, S("text_delta")))
         turn_anthropic_say(l, r, DELTA_TEXT, -1, json_text(json_get(delta, S("text")), a));
     else if (str_eq(type, S("thinking_delta")))
@@ -268,7 +278,7 @@ static void read_block_delta(turn_deltas *l, turn_reader *r, int at, daruma_str 
     else if (!str_eq(type, S("input_json_delta")))
         delta_add(l, DELTA_OTHER)->text = delta;
     else if (call_told(r, at) >= 0)
-        turn_anthropic_say(l, r, DELTA_ARGUMENTS, call_find(r, at), json_text(json_get(delta, S("partial_json")), a));
+        say_input(l, r, call_find(r, at), json_text(piece, a), piece);
 }
 
 turn_deltas anthropic_read_delta(turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a)

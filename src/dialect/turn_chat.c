@@ -400,7 +400,8 @@ static void read_call_delta(turn_deltas *l, turn_reader *r, daruma_str entry, da
     bool custom = json_is_object(own);
     if (!function.n)
         function = custom ? own : entry;
-    daruma_str id = json_text(json_get(entry, S("id")), a), name = json_text(json_get(function, S("name")), a);
+    daruma_str id = json_text(json_get(entry, S("id")), a), name_at = json_get(function, S("name"));
+    daruma_str name = json_text(name_at, a);
     daruma_str arguments = json_get(function, custom ? S("input") : S("arguments"));
     int64_t said = json_int(json_get(entry, S("index")), -1);
     int at = said >= 0 && said < INT16_MAX ? (int)said : id.n && !reader_is_item(r, id) ? r->blocks : r->blocks - 1;
@@ -418,14 +419,18 @@ static void read_call_delta(turn_deltas *l, turn_reader *r, daruma_str entry, da
         d->index = nth;
         d->id = id;
         d->name = name;
+        d->name_at = name_at;
+        d->text_at = arguments;
         d->custom = custom;
     }
     daruma_str text = json_is_object(arguments) ? arguments : json_text(arguments, a);
     if (text.n && r->open == at)
         r->open_bytes += (int64_t)text.n;
     turn_delta *piece = delta_text(l, DELTA_ARGUMENTS, nth, text);
-    if (piece)
+    if (piece) {
         piece->custom = custom;
+        piece->text_at = arguments;
+    }
 }
 
 static void turn_chat_read_choice(turn_deltas *l, turn_reader *r, daruma_str choice, daruma_arena *a)

@@ -323,8 +323,10 @@ static void read_part_deltas(turn_deltas *l, turn_reader *r, daruma_str part, da
         turn_delta *d = delta_add(l, DELTA_CALL);
         d->index = nth;
         d->id = json_text(json_get(call, S("id")), a);
-        d->name = json_text(json_get(call, S("name")), a);
-        delta_text(l, DELTA_ARGUMENTS, nth, json_get(call, S("args")));
+        d->name_at = json_get(call, S("name"));
+        d->name = json_text(d->name_at, a);
+        d->text_at = json_get(call, S("args"));
+        delta_text(l, DELTA_ARGUMENTS, nth, d->text_at);
     } else if (text.n) {
         delta_text(l, json_is_true(json_get(part, S("thought"))) ? DELTA_THINKING : DELTA_TEXT, -1, text);
     } else if (!signature.n && !json_get(part, S("text")).n) {

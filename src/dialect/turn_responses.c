@@ -337,6 +337,16 @@ static void turn_responses_say(turn_deltas *l, turn_reader *r, delta_kind kind, 
         r->open_bytes += (int64_t)text.n;
 }
 
+static void say_arguments(turn_deltas *l, turn_reader *r, int nth, daruma_str value, daruma_arena *a)
+{
+    daruma_str text = json_text(value, a);
+    turn_delta *d = delta_text(l, DELTA_ARGUMENTS, nth, text);
+    if (!d)
+        return;
+    d->text_at = value;
+    r->open_bytes += (int64_t)text.n;
+}
+
 static void read_start(turn_deltas *l, turn_reader *r, daruma_str response, daruma_arena *a)
 {
     if (r->began)
@@ -362,8 +372,9 @@ static void read_item_added(turn_deltas *l, turn_reader *r, int at, daruma_str i
         turn_delta *d = delta_add(l, DELTA_CALL);
         d->index = call_begin(r, at);
         d->id = json_text(json_get(item, S("call_id")), a);
-        d->name = json_text(json_get(item, S("name")), a);
-        turn_responses_say(l, r, DELTA_ARGUMENTS, r->calls - 1, json_text(json_get(item, S("arguments")), a));
+        d->name_at = json_get(item, S("name"));
+        d->name = json_text(d->name_at, a);
+        say_arguments(l, r, r->calls - 1, json_get(item, S("arguments")), a);
     } else if (str_eq(type, S("message"))) {
         block_open(r, at, DELTA_TEXT);
     } else if (str_eq(type, S("reasoning"))) {
@@ -383,7 +394,7 @@ static void read_item_done(turn_deltas *l, turn_reader *r, int at, daruma_str it
     if (r->open_kind == DELTA_CALL) {
         int nth = call_find(r, at);
         if (!r->open_bytes)
-            turn_responses_say(l, r, DELTA_ARGUMENTS, nth, json_text(json_get(item, S("arguments")), a));
+            say_arguments(l, r, nth, json_get(item, S("arguments")), a);
         delta_add(l, DELTA_CALL_END)->index = nth;
     } else if (str_eq(type, S("reasoning"))) {
         if (r->stage == STAGE_ITEM)
@@ -419,7 +430,6 @@ static void read_part(turn_deltas *l, turn_reader *r, const event_view *v, bool 
 /* A delta of text, or the whole text at its end. */
 static void read_text(turn_deltas *l, turn_reader *r, const event_view *v, delta_kind kind, daruma_arena *a)
 {
-    daruma_str text = json_text(v->text, a);
     bool done = str_ends(v->type, S(".done"));
     int nth = kind == DELTA_ARGUMENTS ? call_told(r, v->at < 0 ? r->open : (int)v->at) : -1;
     if (kind == DELTA_ARGUMENTS && nth < 0)
@@ -428,8 +438,12 @@ static void read_text(turn_deltas *l, turn_reader *r, const event_view *v, delta
         open_part(r, v);
     if (kind == DELTA_REFUSAL)
         r->open_kind = DELTA_REFUSAL;
-    if (!done || !r->open_bytes)
-        turn_responses_say(l, r, kind, nth, text);
+    if (!done || !r->open_bytes) {
+        if (kind == DELTA_ARGUMENTS)
+            say_arguments(l, r, nth, v->text, a);
+        else
+            turn_responses_say(l, r, kind, nth, json_text(v->text, a));
+    }
     if (done && r->stage < STAGE_TEXT_DONE)
         r->stage = STAGE_TEXT_DONE;
 }

@@ -92,27 +92,3 @@ holds("the OpenAI SDK is given a custom tool's call beside one that was mended",
     assert.equal(body(pair.own.seen[0]).tools.length, 2);
   },
 });
-
-// What cannot be written anew stays as it came, and then the call beside it, too: signed thinking that is lost is refused
-// with the next request.
-for (const [what, block] of Object.entries({
-  "signed thinking": (i) => [{ type: "content_block_start", index: i, content_block: { type: "thinking", thinking: "", signature: "" } }, { type: "content_block_delta", index: i, delta: { type: "thinking_delta", thinking: "hm" } }, { type: "content_block_delta", index: i, delta: { type: "signature_delta", signature: "U0lH" } }, { type: "content_block_stop", index: i }],
-  "hidden thinking": (i) => [{ type: "content_block_start", index: i, content_block: { type: "redacted_thinking", data: "xx" } }, { type: "content_block_stop", index: i }],
-}))
-  holds(`heal anthropic stream: ${what} between calls is not lost where one of them could be mended`, {
-    async run(pair) {
-      const w = wires.anthropic, d = dialects.anthropic;
-      const call = (i, args) => [{ type: "content_block_start", index: i, content_block: { type: "tool_use", id: `toolu_${i}`, name: "look", input: {} } }, { type: "content_block_delta", index: i, delta: { type: "input_json_delta", partial_json: args } }, { type: "content_block_stop", index: i }];
-      const start = { type: "message_start", message: { id: "msg_1", type: "message", role: "assistant", model: "c-own", content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 5, output_tokens: 1 } } };
-      const end = [{ type: "message_delta", delta: { stop_reason: "tool_use", stop_sequence: null }, usage: { output_tokens: 5 } }, { type: "message_stop" }];
-      const stream = (middle) => [start, ...call(0, '{"city": "Oslo",}'), ...middle, ...call(middle.length ? 2 : 1, '{"city":"Rome"}'), ...end].map(event).join("");
-      const ask = () => question(pair, d, { model: d.own, stream: true, more: { tools: w.tools(object) } });
-      pair.own.answer = (q, res) => sse(res, stream(block(1))).end();
-      const r = await ask();
-      assert.equal(r.text, stream(block(1)));
-      assert.equal(r.outcome, "ok");
-      assert.equal(pair.own.seen.length, 1);
-      pair.own.answer = (q, res) => sse(res, stream([])).end();
-      assert.deepEqual(parsed(w.calls(await ask())).map(([, , a]) => a.city), ["Oslo", "Rome"], "without it the call is mended");
-    },
-  });

@@ -8,8 +8,6 @@
 
 bool answer_checks_calls(const session *x)
 {
-    if (x->view.effects) /* it cannot be asked for again */
-        return false;
     return (x->kase.can_mend && x->kase.policy->mend.enabled && x->scan.tools_raw.n > 0) || steer_checks_calls(x);
 }
 
@@ -33,7 +31,8 @@ static void tell_mended(session *x, daruma_str what)
 bool answer_refused(session *x, const turn *t, daruma_arena *a)
 {
     daruma_buf why = buf_in(a);
-    for (size_t i = 0; steer_checks_calls(x) && i < t->message.nparts && !why.n; i++) {
+    bool asks = steer_checks_calls(x) && !x->view.effects; /* with them it cannot be asked for again */
+    for (size_t i = 0; asks && i < t->message.nparts && !why.n; i++) {
         const convo_part *p = &t->message.parts[i];
         if (p->kind == PART_CALL && !p->dropped)
             steer_refuses(x, p->name, p->text, &why);

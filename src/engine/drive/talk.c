@@ -122,16 +122,15 @@ static void collect_call(session *x, const turn_delta *d)
     c->index++;
 }
 
-/* What stands among the calls and is none of a function, as it came: calls of other kinds, and the thinking before one
- * of them. A new answer's thinking is not the client's. */
+/* What stands among the calls of a new answer and is none of a function, as it came: calls of other kinds. Its thinking
+ * is not the client's. */
 static void collect_block(session *x, const sse_event *e)
 {
     talk *t = x->t;
-    bool again = t->mode == TALK_REASK;
-    daruma_str item = x->p == x->d && t->calls && (t->holding || again) ? dialect_done_item(x->d, e) : (daruma_str){0};
-    daruma_str type = json_get(item, S("type"));
-    bool apart = str_eq(type, S("\"function_call\"")) || str_eq(type, S("\"message\"")) ||
-                 (again && str_eq(type, S("\"reasoning\"")));
+    bool again = t->mode == TALK_REASK && t->calls && x->p == x->d;
+    daruma_str item = again ? dialect_done_item(x->d, e) : (daruma_str){0}, type = json_get(item, S("type"));
+    bool apart =
+        str_eq(type, S("\"function_call\"")) || str_eq(type, S("\"message\"")) || str_eq(type, S("\"reasoning\""));
     held_call *c = item.n && !apart ? collect(t) : NULL;
     if (c)
         c->block = arena_copy(&t->arena, item);
@@ -329,13 +328,6 @@ static void read_in_part(session *x)
     t->lost = true;
 }
 
-/* Signed thinking, and blocks of other kinds: they cannot be written anew. (Those of Responses are, see collect_block.)
- */
-static bool is_only_bytes(const turn_delta *d)
-{
-    return d->kind == DELTA_OTHER || (d->kind == DELTA_SIGNATURE && d->index < 0);
-}
-
 static bool pass_plain(session *x, const sse_event *e, const turn_delta *d, size_t n, const turn_reader *before)
 {
     talk *t = x->t;
@@ -351,8 +343,6 @@ static bool pass_plain(session *x, const sse_event *e, const turn_delta *d, size
         for (size_t i = 0; i < n; i++)
             if (d[i].kind == DELTA_TEXT)
                 buf_put(&t->fresh, d[i].text);
-            else
-                t->strange |= x->d != &dialect_openai_responses && is_only_bytes(&d[i]);
         if (!t->arena.full)
             buf_put(&t->hold, e->raw);
         if (!t->arena.full)

@@ -9,7 +9,7 @@ typedef enum talk_mode { TALK_PLAIN, TALK_BRIDGE, TALK_JOIN, TALK_REASK } talk_m
 typedef struct held_call {
     daruma_str id, name, signature;
     daruma_buf args;
-    daruma_str block; /* an item of Responses that is no function's call and stands among them, whole; else empty */
+    daruma_str block; /* REASK: an item of Responses that is no function's call and stands among them; else empty */
     bool custom;
     int index; /* among the calls of the answer; of a block that of the call before it */
     struct held_call *next, *before;
@@ -24,7 +24,6 @@ struct talk {
     bool writing;                /* out is the client's stream; else in is */
     bool holding;                /* a call began, or words that shall be JSON: what follows is held */
     bool thinking;               /* the newest content was thinking that no signature has closed */
-    bool strange;                /* PLAIN: among what is held is something that only its own bytes say */
     bool joined, unsure, mended; /* mended: fresh is no longer as it came */
     mend_going going;            /* how the attempt was asked to go on */
     join_seam *seam;             /* JOIN: made with its first text */

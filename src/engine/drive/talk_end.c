@@ -55,10 +55,28 @@ typedef struct ending {
     turn said;         /* ... alone */
     answer_test test;  /* what it is held against, and what came of that */
     daruma_arena room; /* of what is made */
-    bool as_it_came;   /* nothing was mended: what was held goes out */
-    daruma_buf out;    /* else this */
-    bool whole;        /* ... is all of the rest */
+    bool as_it_came;   /* what was held goes out as it is */
+    daruma_buf out;    /* else this ... */
+    bool whole;        /* ... which is all of the rest */
 } ending;
+
+/* What was held, with its calls as they were mended. */
+static bool mend_held(ending *e)
+{
+    const convo_message *m = &e->got.message;
+    daruma_arena scratch = {0};
+    call_mend *calls = ARENA_NEW(&e->room, call_mend, m->nparts);
+    size_t n = 0;
+    for (size_t i = 0; calls && i < m->nparts; i++) {
+        const convo_part *p = &m->parts[i];
+        if (p->kind == PART_CALL)
+            calls[n++] = (call_mend){.id = p->id, .name = p->name, .args = p->text, .edited = p->edited};
+    }
+    bool made = calls && e->rooms->open(&scratch, 0, ANSWER_ARENA_BYTES_MAX) &&
+                dialect_mend_stream(e->t->from, e->t->at_hold, buf_str(&e->t->hold), calls, n, &e->out, &scratch);
+    e->rooms->close(&scratch);
+    return made;
+}
 
 static void do_ending(void *data)
 {
@@ -73,11 +91,11 @@ static void do_ending(void *data)
         buf_put(&t->fresh, e->words.text);
         t->mended = true;
     }
-    e->as_it_came = t->mode == TALK_PLAIN && !t->mended && (!e->got.message.edited || t->strange);
+    bool held = t->mode == TALK_PLAIN && !t->mended;
+    e->as_it_came = held && !e->got.message.edited;
     if (e->as_it_came)
-        e->test.mended = (daruma_str){0};
-    if (!e->as_it_came && talk_writer(t))
-        e->whole = talk_put_rest(t, &e->got, &e->out);
+        return;
+    e->whole = held ? mend_held(e) : talk_writer(t) && talk_put_rest(t, &e->got, &e->out);
 }
 
 static bool fail_calls(session *x)
@@ -99,10 +117,13 @@ static bool settle(session *x, const ending *e)
         relay_forward(x, buf_str(&t->hold));
         return true;
     }
-    if (!t->out)
-        return fail_calls(x);
     if (!e->out.full)
         relay_forward(x, buf_str(&e->out));
+    t->hold.n = 0; /* who asks for the items of the answer reads them as they went out */
+    if (t->mode == TALK_PLAIN)
+        buf_put(&t->hold, buf_str(&e->out));
+    if (t->hold.full)
+        t->hold.n = 0;
     return e->whole || fail_cut(x);
 }
 
@@ -159,7 +180,7 @@ static ending *begin_ending(session *x)
     e->words = (convo_part){.kind = PART_TEXT, .ready = true, .text = buf_str(&t->fresh)};
     e->said = (turn){
         .finish = t->finish, .usage = t->usage, .message = {.role = CONVO_ASSISTANT, .parts = &e->words, .nparts = 1}};
-    e->test = (answer_test){.rooms = x->v->rooms, .was_unfit = session_mend_was_unfit(x)};
+    e->test = (answer_test){.rooms = x->v->rooms, .only = x->view.effects, .was_unfit = session_mend_was_unfit(x)};
     if (e->text)
         session_mend_test_format(x, &e->test);
     if (e->calls)

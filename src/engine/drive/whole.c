@@ -74,7 +74,8 @@ static void do_whole(void *data)
     }
     w->view = w->from->check(w->body, &w->room);
     w->flaw = w->view.flaw;
-    if (!w->view.calls || w->view.effects) {
+    w->test.only = w->view.effects;
+    if (!w->view.calls) {
         w->calls = false;
         w->test.tools = NULL;
         w->test.unread = (daruma_str){0};
