@@ -6,6 +6,8 @@
 
 static const stall_case stall_work_more[] = {
     /* states that go on */
+    {"a build whose state cannot be had yet, and is unchanged", 0,
+     "! 9* build_status {\"id\":7} => state unchanged: waiting for a worker"},
     {"a flag that says that it is not done", 0, "9* check_import {\"id\":7} => {\"id\":7,\"done\":false}"},
     {"a flag of a job in JSON, not finished", 0,
      "9* job_status {\"id\":7} => {\"job\":7,\"finished\":false,\"errors\":null}"},
@@ -259,6 +261,9 @@ static const stall_case stall_loops_more[] = {
      "! create_note {\"title\":\"t\"} => author field is required\n"
      "! create_note {\"title\":\"t\"} => you must give an author\n"
      "! create_note {\"title\":\"t\"} => validation error: author: field required\n"},
+    {"a tool that refuses to read again what is unchanged", 5,
+     "read_file {\"path\":\"plan.md\"} => # Plan\\n1. build it\n"
+     "! 6* read_file {\"path\":\"plan.md\"} => Wasted call: file unchanged since your last read, see that result\n"},
     /* runs whose report says that they failed as before */
     {"edits between the same report, and the tool calls it fine", 12,
      "9*(\nedit_file {\"path\":\"a.py\",\"old\":\"{w}\",\"new\":\"{w}1\"} => edited\n"

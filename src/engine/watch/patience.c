@@ -27,7 +27,8 @@ static unsigned patience_of_failure(unsigned m, unsigned w)
         return patience_has(w, WORDS_EMPTY | WORDS_SHORT) ? TIMES_WAITS : TIMES_RETRY;
     if (waits && patience_has(w, WORDS_EMPTY) && !patience_has(w, WORDS_ABSENT))
         return TIMES_WAITS;
-    if (patience_has(w, WORDS_ALIVE) && !patience_has(w, WORDS_OVER | WORDS_REFUSED | WORDS_ABSENT))
+    bool stays = patience_has(m, DARUMA_TOOL_READS) && patience_has(w, WORDS_SAME); /* "unchanged since you read it" */
+    if (patience_has(w, WORDS_ALIVE) && !patience_has(w, WORDS_OVER | WORDS_REFUSED | WORDS_ABSENT) && !stays)
         return TIMES_RETRY;
     if (waits && patience_has(w, WORDS_OVER))
         return TIMES_SURE;
