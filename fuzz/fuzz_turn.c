@@ -139,8 +139,9 @@ static void goes_on(const dialect *d, daruma_str bytes)
 
 enum { CALLS_MENDED = 64 };
 
-/* The calls of a stream, at most so many; false: more, or no memory. */
-static bool read_calls(const dialect *d, daruma_str bytes, call_mend *calls, size_t *n, daruma_arena *a)
+/* The calls of a stream, at most so many, and its text; false: more, or no memory. */
+static bool read_calls(const dialect *d, daruma_str bytes, call_mend *calls, size_t *n, daruma_buf *text,
+                       daruma_arena *a)
 {
     turn_reader r = {.sequence = -1, .keep = a};
     daruma_buf args[CALLS_MENDED];
@@ -155,37 +156,44 @@ static bool read_calls(const dialect *d, daruma_str bytes, call_mend *calls, siz
                 return false;
             if (p->kind == DELTA_CALL) {
                 args[*n] = buf_in(a);
-                calls[(*n)++] = (call_mend){.id = p->id, .name = arena_copy(a, p->name)};
+                calls[(*n)++] = (call_mend){.name = arena_copy(a, p->name)};
             } else if (p->kind == DELTA_ARGUMENTS && p->index >= 0 && (size_t)p->index < *n) {
                 buf_put(&args[p->index], p->text);
                 calls[p->index].args = buf_str(&args[p->index]);
+            } else if (p->kind == DELTA_TEXT) {
+                buf_put(text, p->text);
             }
         }
     }
-    return !a->full && !r.lost;
+    return !a->full && !text->full && !r.lost;
 }
 
-/* A stream whose calls are mended says them as they were mended, and is the same where none is. */
+/* A stream whose calls and text are mended says them as they were mended, and is the same where nothing is. */
 static void mended(const dialect *d, daruma_str bytes)
 {
     daruma_arena a = arena_over(memory[0], sizeof memory[0]), put = arena_over(memory[1], sizeof memory[1]);
     daruma_arena keep = arena_over(kept[0], sizeof kept[0]);
     call_mend calls[CALLS_MENDED], again[CALLS_MENDED];
     const turn_reader start = {.sequence = -1};
-    daruma_str name = S("t\"l"), args = S("{\"a\":\"\\\"\"}");
-    daruma_buf same = buf_in(&put), other = buf_in(&put);
+    daruma_str name = S("t\"l"), args = S("{\"a\":\"\\\"\"}"), words = S("{\"w\":1}");
+    daruma_buf same = buf_in(&put), other = buf_in(&put), text = buf_in(&put), said = buf_in(&put);
     size_t n, nagain;
-    if (!read_calls(d, bytes, calls, &n, &a))
+    if (!read_calls(d, bytes, calls, &n, &text, &a))
         return;
-    if (!dialect_mend_stream(d, &start, bytes, calls, n, &same, &a))
+    stream_mend what = {.calls = calls, .ncalls = n};
+    if (!dialect_mend_stream(d, &start, bytes, &what, &same, &a))
         return;
     check(str_eq(buf_str(&same), bytes));
     for (size_t i = 0; i < n; i++)
         calls[i] = (call_mend){.name = name, .args = args, .edited = true};
-    if (!dialect_mend_stream(d, &start, bytes, calls, n, &other, &a) ||
-        !read_calls(d, buf_str(&other), again, &nagain, &keep))
+    what.text = &words;
+    if (!dialect_mend_stream(d, &start, bytes, &what, &other, &a) ||
+        !read_calls(d, buf_str(&other), again, &nagain, &said, &keep))
         return;
     check(n == nagain);
+    check(!said.n || str_starts(buf_str(&said), words));
+    check(!text.n == !said.n);
+    check(said.n <= words.n || d == &dialect_openai_responses);
     for (size_t i = 0; i < n; i++) {
         check(!again[i].name.n || str_eq(again[i].name, name));
         /* A call without a place for them has none; where Responses says again what it has said, they stand there. */

@@ -941,14 +941,15 @@ static void assert_mended(const dialect *d, const char *stream, const char *expe
 {
     daruma_arena a = arena_over(mem, sizeof mem), more = arena_over(more_mem, sizeof more_mem);
     call_mend call = {.name = S("look"), .args = S("{\"at\":\"x\"}"), .edited = true};
+    stream_mend what = {.calls = &call, .ncalls = 1};
     daruma_buf out = buf_in(&more);
     const turn_reader start = {.sequence = -1};
-    assert_true(dialect_mend_stream(d, &start, str_of(stream), &call, 1, &out, &a));
+    assert_true(dialect_mend_stream(d, &start, str_of(stream), &what, &out, &a));
     assert_int_equal(out.n, strlen(expected));
     assert_memory_equal(out.p, expected, out.n);
     call.edited = call.said = false;
     out.n = 0;
-    assert_true(dialect_mend_stream(d, &start, str_of(stream), &call, 1, &out, &a));
+    assert_true(dialect_mend_stream(d, &start, str_of(stream), &what, &out, &a));
     assert_int_equal(out.n, strlen(stream));
     assert_memory_equal(out.p, stream, out.n);
 }

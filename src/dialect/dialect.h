@@ -238,19 +238,25 @@ bool bridge_end(stream_bridge *b, daruma_buf *out);
  * no model. False: it cannot be written, or no stream can say all of it. */
 bool dialect_stream_answer(const turn *t, const dialect *to, const write_ctx *x, bool usage_asked, daruma_buf *out,
                            daruma_arena *a);
-/* ---- mend_stream.c: a stream that was held goes out as it came but for its calls ---- */
+/* ---- mend_stream.c: a stream that was held goes out as it came but for what was mended ---- */
 
 /* A call of a stream that was read whole, as it shall be. */
 typedef struct call_mend {
-    daruma_str id, name, args; /* decoded */
-    bool edited;               /* else it stays as it came */
-    bool said;                 /* its arguments are out */
+    daruma_str name, args; /* decoded */
+    bool edited;           /* else it stays as it came */
+    bool said;             /* its arguments are out */
 } call_mend;
-/* Writes `events`, which begin with the first call of the answer, as they came but for the calls that were edited: the
- * first piece of such a call has all of its arguments, the others none. `at`: what was read before; `calls`: all of
- * the answer, in their order. Ids, usage, text between calls, members that nobody knows: nothing else changes. False:
- * `a` or `out` is full. */
-bool dialect_mend_stream(const dialect *d, const turn_reader *at, daruma_str events, call_mend *calls, size_t n,
+/* What is another in a stream: calls, all of the answer in their order, and `text`, which stands for all text of these
+ * events; NULL: as it came. */
+typedef struct stream_mend {
+    call_mend *calls;
+    size_t ncalls;
+    const daruma_str *text;
+} stream_mend;
+/* Writes `events`, in which the first call of the answer stands, as they came but for what is another: the first piece
+ * has all of it, the others are empty. `at`: what was read before. Ids, usage, text between calls, members that nobody
+ * knows: nothing else changes. False: `a` or `out` is full. */
+bool dialect_mend_stream(const dialect *d, const turn_reader *at, daruma_str events, const stream_mend *what,
                          daruma_buf *out, daruma_arena *a);
 /* A plain question of our own as a request: for summaries and the like. */
 void dialect_write_ask(const dialect *d, daruma_str model, const daruma_question *q, daruma_buf *out);

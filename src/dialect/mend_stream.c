@@ -1,34 +1,37 @@
-/* mend_stream.c - a stream that was held goes out as it came but for the names and arguments of calls that were mended.
+/* mend_stream.c - a stream that was held goes out as it came but for what was mended: names and arguments of calls, or
+ * its text.
  *
- *     event -- read_delta --> where calls stand in it --> the same bytes, with other values there
+ *     event -- read_delta --> where it stands in it --> the same bytes, with other values there
  *
- * What a wire says piece by piece stands whole in the first piece, and the others are empty. Responses says each call
- * three times more when it is whole. */
+ * What a wire says piece by piece stands whole in the first piece, and the others are empty. Responses says it up to
+ * four times more when it is whole. */
 #include "dialect/turn_kit.h"
 #include "base/arena.h"
 
 /* What is put in the place of a value. */
-typedef enum call_place {
+typedef enum mend_place {
+    PLACE_NOTHING, /* an empty string */
+    PLACE_WORDS,   /* the text */
     PLACE_NAME,
-    PLACE_NAME_AND_TEXT, /* of a call that has no member for its arguments */
-    PLACE_TEXT,          /* the arguments as a string ... */
+    PLACE_NAME_AND_ARGS, /* of a call that has no member for its arguments */
+    PLACE_ARGS,          /* the arguments as a string ... */
     PLACE_OBJECT,        /* ... and as an object */
-    PLACE_NOTHING,       /* an empty string */
     PLACE_KINDS
-} call_place;
+} mend_place;
 
 typedef struct mending_stream {
     const dialect *d;
     turn_reader r;
-    call_mend *calls;
-    size_t ncalls;
-    hole *holes; /* of the event at hand: what = call * PLACE_KINDS + place */
+    const stream_mend *what;
+    bool spoke;                /* the text is out ... */
+    int64_t item_at, words_at; /* ... Responses: as the text of this item, at this place in it */
+    hole *holes;               /* of the event at hand: what = call * PLACE_KINDS + place */
     size_t nholes, cap;
     daruma_arena *a;
     bool lost; /* no memory */
 } mending_stream;
 
-static void add_place(mending_stream *m, daruma_str span, size_t call, call_place place)
+static void add_place(mending_stream *m, daruma_str span, size_t call, mend_place place)
 {
     if (!span.n)
         return;
@@ -46,79 +49,124 @@ static bool begins_whole(const dialect *d)
     return d == &dialect_openai || d == &dialect_gemini;
 }
 
-static call_place place_of(const dialect *d, daruma_str span)
+static mend_place args_place(const dialect *d, daruma_str span)
 {
     bool object = d == &dialect_gemini || (d == &dialect_anthropic && json_is_object(span));
-    return object ? PLACE_OBJECT : PLACE_TEXT;
+    return object ? PLACE_OBJECT : PLACE_ARGS;
 }
 
 /* `again`: the event says the call whole. */
-static void place_delta(mending_stream *m, const turn_delta *d, bool again)
+static void place_call(mending_stream *m, const turn_delta *d, bool again)
 {
     size_t i = (size_t)d->index;
-    call_mend *call = d->index >= 0 && i < m->ncalls ? &m->calls[i] : NULL;
+    call_mend *call = d->index >= 0 && i < m->what->ncalls ? &m->what->calls[i] : NULL;
     if (!call || !call->edited)
         return;
     if (d->kind == DELTA_CALL && begins_whole(m->d)) {
-        add_place(m, d->name_at, i, d->text_at.n ? PLACE_NAME : PLACE_NAME_AND_TEXT);
-        add_place(m, d->text_at, i, place_of(m->d, d->text_at));
+        add_place(m, d->name_at, i, d->text_at.n ? PLACE_NAME : PLACE_NAME_AND_ARGS);
+        add_place(m, d->text_at, i, args_place(m->d, d->text_at));
         call->said = true;
     } else if (d->kind == DELTA_CALL) {
         add_place(m, d->name_at, i, PLACE_NAME);
     } else if (d->kind == DELTA_ARGUMENTS) { /* in the event that begins the call it stands there already */
-        add_place(m, d->text_at, i, call->said && !again ? PLACE_NOTHING : place_of(m->d, d->text_at));
+        add_place(m, d->text_at, i, call->said && !again ? PLACE_NOTHING : args_place(m->d, d->text_at));
         call->said = true;
     }
 }
 
-/* A call of Responses that is said whole. */
-static void place_item(mending_stream *m, daruma_str item, size_t nth)
+/* `data`: of the event; Responses says there which text it is. */
+static void place_words(mending_stream *m, const turn_delta *d, daruma_str data)
 {
-    if (nth >= m->ncalls || !m->calls[nth].edited)
+    if (!m->spoke) {
+        m->item_at = json_int(json_get(data, S("output_index")), 0);
+        m->words_at = json_int(json_get(data, S("content_index")), 0);
+    }
+    add_place(m, d->text_at, 0, m->spoke ? PLACE_NOTHING : PLACE_WORDS);
+    m->spoke = true;
+}
+
+/* ---- Responses says again what was said ---- */
+
+static bool is_type(daruma_str value, daruma_str type)
+{
+    return value_is(json_get(value, S("type")), type);
+}
+
+static void place_words_again(mending_stream *m, daruma_str text, int64_t item_at, int64_t words_at)
+{
+    bool first = item_at == m->item_at && words_at == m->words_at;
+    if (m->what->text)
+        add_place(m, text, 0, first ? PLACE_WORDS : PLACE_NOTHING);
+}
+
+static void place_call_again(mending_stream *m, daruma_str call, int nth)
+{
+    if (nth < 0 || (size_t)nth >= m->what->ncalls || !m->what->calls[nth].edited)
         return;
-    add_place(m, json_get(item, S("name")), nth, PLACE_NAME);
-    add_place(m, json_get(item, S("arguments")), nth, PLACE_TEXT);
+    add_place(m, json_get(call, S("name")), (size_t)nth, PLACE_NAME);
+    add_place(m, json_get(call, S("arguments")), (size_t)nth, PLACE_ARGS);
 }
 
-static bool is_function(daruma_str item)
+/* An item that is said whole; `nth`: of a call. */
+static void place_item(mending_stream *m, daruma_str item, int64_t at, int nth)
 {
-    return value_is(json_get(item, S("type")), S("function_call"));
+    daruma_str part;
+    int64_t i = 0;
+    if (is_type(item, S("message")))
+        for (json_iter it = json_open(json_get(item, S("content"))); json_next(&it, NULL, &part); i++)
+            place_words_again(m, json_get(part, S("text")), at, i);
+    if (is_type(item, S("function_call")))
+        place_call_again(m, item, nth);
 }
 
-/* The events of Responses that say again what was said. True: this is one. */
+/* True: the event says again what was said. */
 static bool place_again(mending_stream *m, daruma_str data)
 {
-    daruma_str type = value_raw(json_get(data, S("type"))), item = json_get(data, S("item"));
+    daruma_str type = value_raw(json_get(data, S("type"))), item;
     daruma_str output = json_get(json_get(data, S("response")), S("output"));
-    int nth = call_find(&m->r, (int)json_int(json_get(data, S("output_index")), -1));
-    size_t i = 0;
+    int64_t at = json_int(json_get(data, S("output_index")), -1),
+            words_at = json_int(json_get(data, S("content_index")), 0);
+    int nth = 0;
     if (m->d != &dialect_openai_responses)
         return false;
     if (json_is_array(output)) {
-        for (json_iter it = json_open(output); json_next(&it, NULL, &item);)
-            if (is_function(item))
-                place_item(m, item, i++);
+        at = 0;
+        for (json_iter it = json_open(output); json_next(&it, NULL, &item); at++) {
+            place_item(m, item, at, nth);
+            nth += is_type(item, S("function_call"));
+        }
         return true;
     }
-    if (!str_ends(type, S(".done")) || nth < 0)
-        return false;
-    if (str_eq(type, S("response.function_call_arguments.done")))
-        place_item(m, data, (size_t)nth);
-    else if (is_function(item))
-        place_item(m, item, (size_t)nth);
-    return true;
+    nth = call_find(&m->r, (int)at);
+    if (str_eq(type, S("response.output_text.done")))
+        place_words_again(m, json_get(data, S("text")), at, words_at);
+    else if (str_eq(type, S("response.content_part.done")))
+        place_words_again(m, json_get(json_get(data, S("part")), S("text")), at, words_at);
+    else if (str_eq(type, S("response.function_call_arguments.done")))
+        place_call_again(m, data, nth);
+    else if (str_eq(type, S("response.output_item.done")))
+        place_item(m, json_get(data, S("item")), at, nth);
+    return str_ends(type, S(".done"));
 }
+
+/* ---- writing ---- */
 
 static void fill_place(daruma_buf *out, int what, daruma_str span, const void *user)
 {
     const mending_stream *m = user;
-    const call_mend *call = &m->calls[what / PLACE_KINDS];
+    const call_mend *call = &m->what->calls[what / PLACE_KINDS];
     (void)span;
-    switch ((call_place)(what % PLACE_KINDS)) {
+    switch ((mend_place)(what % PLACE_KINDS)) {
+    case PLACE_NOTHING:
+        BUF_LIT(out, "\"\"");
+        return;
+    case PLACE_WORDS:
+        buf_json(out, *m->what->text);
+        return;
     case PLACE_NAME:
         buf_json(out, call->name);
         return;
-    case PLACE_NAME_AND_TEXT:
+    case PLACE_NAME_AND_ARGS:
         buf_json(out, call->name);
         buf_putz(out, m->d == &dialect_gemini ? ",\"args\":" : ",\"arguments\":");
         if (m->d == &dialect_gemini)
@@ -126,14 +174,11 @@ static void fill_place(daruma_buf *out, int what, daruma_str span, const void *u
         else
             buf_json(out, arguments_text(call->args));
         return;
-    case PLACE_TEXT:
+    case PLACE_ARGS:
         buf_json(out, arguments_text(call->args));
         return;
     case PLACE_OBJECT:
         put_args(out, call->args);
-        return;
-    case PLACE_NOTHING:
-        BUF_LIT(out, "\"\"");
         return;
     case PLACE_KINDS:
         return;
@@ -166,11 +211,15 @@ static void mend_event(mending_stream *m, const sse_event *e, daruma_buf *out)
     turn_delta few[TURN_DELTAS_FEW];
     daruma_str data;
     turn_deltas said = m->d->read_delta(&m->r, e, few, m->a);
+    bool whole = json_whole(e->data, &data);
     m->nholes = 0;
     m->lost |= said.full;
-    bool again = json_whole(e->data, &data) && place_again(m, data);
+    for (size_t i = 0; whole && m->what->text && i < said.n; i++)
+        if (said.p[i].kind == DELTA_TEXT)
+            place_words(m, &said.p[i], data);
+    bool again = whole && place_again(m, data);
     for (size_t i = 0; i < said.n; i++)
-        place_delta(m, &said.p[i], again);
+        place_call(m, &said.p[i], again);
     bool slice = e->data.p >= e->raw.p && e->data.p + e->data.n <= e->raw.p + e->raw.n;
     if (!m->nholes)
         buf_put(out, e->raw);
@@ -180,10 +229,10 @@ static void mend_event(mending_stream *m, const sse_event *e, daruma_buf *out)
         put_lines(m, e, out);
 }
 
-bool dialect_mend_stream(const dialect *d, const turn_reader *at, daruma_str events, call_mend *calls, size_t n,
+bool dialect_mend_stream(const dialect *d, const turn_reader *at, daruma_str events, const stream_mend *what,
                          daruma_buf *out, daruma_arena *a)
 {
-    mending_stream m = {.d = d, .r = *at, .calls = calls, .ncalls = n, .a = a};
+    mending_stream m = {.d = d, .r = *at, .what = what, .a = a};
     sse_event e;
     m.r.keep = a;
     while (sse_next(&events, &e, a))

@@ -227,19 +227,17 @@ static void read_start(turn_deltas *l, turn_reader *r, daruma_str message, darum
     say_usage(l, json_get(message, S("usage")));
 }
 
-static turn_delta *turn_anthropic_say(turn_deltas *l, turn_reader *r, delta_kind kind, int index, daruma_str text)
+/* `at`: where it stands, a string, or arguments that are whole. */
+static void turn_anthropic_say(turn_deltas *l, turn_reader *r, delta_kind kind, int index, daruma_str at,
+                               daruma_arena *a)
 {
+    bool whole = kind == DELTA_ARGUMENTS && (json_is_object(at) || json_is_array(at));
+    daruma_str text = whole ? at : json_text(at, a);
     turn_delta *d = delta_text(l, kind, index, text);
-    if (d)
-        r->open_bytes += (int64_t)text.n;
-    return d;
-}
-
-static void say_input(turn_deltas *l, turn_reader *r, int nth, daruma_str text, daruma_str at)
-{
-    turn_delta *d = turn_anthropic_say(l, r, DELTA_ARGUMENTS, nth, text);
-    if (d)
-        d->text_at = at;
+    if (!d)
+        return;
+    d->text_at = at;
+    r->open_bytes += (int64_t)text.n;
 }
 
 static void read_block_start(turn_deltas *l, turn_reader *r, int at, daruma_str block, daruma_arena *a)
@@ -247,10 +245,10 @@ static void read_block_start(turn_deltas *l, turn_reader *r, int at, daruma_str 
     daruma_str type = value_raw(json_get(block, S("type"))), input = json_get(block, S("input"));
     if (str_eq(type, S("text"))) {
         block_open(r, at, DELTA_TEXT);
-        turn_anthropic_say(l, r, DELTA_TEXT, -1, json_text(json_get(block, S("text")), a));
+        turn_anthropic_say(l, r, DELTA_TEXT, -1, json_get(block, S("text")), a);
     } else if (str_eq(type, S("thinking"))) {
         block_open(r, at, DELTA_THINKING);
-        turn_anthropic_say(l, r, DELTA_THINKING, -1, json_text(json_get(block, S("thinking")), a));
+        turn_anthropic_say(l, r, DELTA_THINKING, -1, json_get(block, S("thinking")), a);
     } else if (str_eq(type, S("tool_use"))) {
         block_open(r, at, DELTA_CALL);
         turn_delta *d = delta_add(l, DELTA_CALL);
@@ -259,7 +257,7 @@ static void read_block_start(turn_deltas *l, turn_reader *r, int at, daruma_str 
         d->name_at = json_get(block, S("name"));
         d->name = json_text(d->name_at, a);
         if (value_given(input)) /* some servers give it whole at once */
-            say_input(l, r, r->calls - 1, input, input);
+            turn_anthropic_say(l, r, DELTA_ARGUMENTS, r->calls - 1, input, a);
     } else {
         block_open(r, at, DELTA_OTHER);
         delta_add(l, DELTA_OTHER)->text = block;
@@ -268,17 +266,17 @@ static void read_block_start(turn_deltas *l, turn_reader *r, int at, daruma_str 
 
 static void read_block_delta(turn_deltas *l, turn_reader *r, int at, daruma_str delta, daruma_arena *a)
 {
-    daruma_str type = value_raw(json_get(delta, S("type"))), piece = json_get(delta, S("partial_json"));
+    daruma_str type = value_raw(json_get(delta, S("type")));
     if (str_eq(type, S("text_delta")))
-        turn_anthropic_say(l, r, DELTA_TEXT, -1, json_text(json_get(delta, S("text")), a));
+        turn_anthropic_say(l, r, DELTA_TEXT, -1, json_get(delta, S("text")), a);
     else if (str_eq(type, S("thinking_delta")))
-        turn_anthropic_say(l, r, DELTA_THINKING, -1, json_text(json_get(delta, S("thinking")), a));
+        turn_anthropic_say(l, r, DELTA_THINKING, -1, json_get(delta, S("thinking")), a);
     else if (str_eq(type, S("signature_delta")))
         delta_text(l, DELTA_SIGNATURE, -1, json_text(json_get(delta, S("signature")), a));
     else if (!str_eq(type, S("input_json_delta")))
         delta_add(l, DELTA_OTHER)->text = delta;
     else if (call_told(r, at) >= 0)
-        say_input(l, r, call_find(r, at), json_text(piece, a), piece);
+        turn_anthropic_say(l, r, DELTA_ARGUMENTS, call_find(r, at), json_get(delta, S("partial_json")), a);
 }
 
 turn_deltas anthropic_read_delta(turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a)

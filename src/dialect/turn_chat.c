@@ -378,7 +378,9 @@ static void turn_chat_say(turn_deltas *l, turn_reader *r, delta_kind kind, darum
         return;
     if (r->open_kind != kind || r->open != -1)
         block_open(r, -1, kind);
-    delta_text(l, kind, -1, text);
+    turn_delta *d = delta_text(l, kind, -1, text);
+    if (d)
+        d->text_at = value;
     r->open_bytes += (int64_t)text.n;
 }
 

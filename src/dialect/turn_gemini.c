@@ -315,7 +315,8 @@ void gemini_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
 
 static void read_part_deltas(turn_deltas *l, turn_reader *r, daruma_str part, daruma_arena *a)
 {
-    daruma_str text = json_text(json_get(part, S("text")), a), call = json_get(part, S("functionCall"));
+    daruma_str text_at = json_get(part, S("text")), text = json_text(text_at, a);
+    daruma_str call = json_get(part, S("functionCall"));
     daruma_str signature = json_text(json_get(part, S("thoughtSignature")), a);
     int nth = -1;
     if (json_is_object(call)) {
@@ -328,8 +329,11 @@ static void read_part_deltas(turn_deltas *l, turn_reader *r, daruma_str part, da
         d->text_at = json_get(call, S("args"));
         delta_text(l, DELTA_ARGUMENTS, nth, d->text_at);
     } else if (text.n) {
-        delta_text(l, json_is_true(json_get(part, S("thought"))) ? DELTA_THINKING : DELTA_TEXT, -1, text);
-    } else if (!signature.n && !json_get(part, S("text")).n) {
+        turn_delta *d =
+            delta_text(l, json_is_true(json_get(part, S("thought"))) ? DELTA_THINKING : DELTA_TEXT, -1, text);
+        if (d)
+            d->text_at = text_at;
+    } else if (!signature.n && !text_at.n) {
         delta_add(l, DELTA_OTHER)->text = part;
     }
     delta_text(l, DELTA_SIGNATURE, nth, signature);

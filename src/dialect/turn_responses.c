@@ -331,19 +331,14 @@ static bool read_event(const sse_event *e, event_view *v)
     return true;
 }
 
-static void turn_responses_say(turn_deltas *l, turn_reader *r, delta_kind kind, int index, daruma_str text)
+/* `at`: where it stands, if it does so in one piece. */
+static void turn_responses_say(turn_deltas *l, turn_reader *r, delta_kind kind, int index, daruma_str text,
+                               daruma_str at)
 {
-    if (delta_text(l, kind, index, text))
-        r->open_bytes += (int64_t)text.n;
-}
-
-static void say_arguments(turn_deltas *l, turn_reader *r, int nth, daruma_str value, daruma_arena *a)
-{
-    daruma_str text = json_text(value, a);
-    turn_delta *d = delta_text(l, DELTA_ARGUMENTS, nth, text);
+    turn_delta *d = delta_text(l, kind, index, text);
     if (!d)
         return;
-    d->text_at = value;
+    d->text_at = at;
     r->open_bytes += (int64_t)text.n;
 }
 
@@ -374,7 +369,8 @@ static void read_item_added(turn_deltas *l, turn_reader *r, int at, daruma_str i
         d->id = json_text(json_get(item, S("call_id")), a);
         d->name_at = json_get(item, S("name"));
         d->name = json_text(d->name_at, a);
-        say_arguments(l, r, r->calls - 1, json_get(item, S("arguments")), a);
+        daruma_str arguments = json_get(item, S("arguments"));
+        turn_responses_say(l, r, DELTA_ARGUMENTS, r->calls - 1, json_text(arguments, a), arguments);
     } else if (str_eq(type, S("message"))) {
         block_open(r, at, DELTA_TEXT);
     } else if (str_eq(type, S("reasoning"))) {
@@ -388,20 +384,22 @@ static void read_item_added(turn_deltas *l, turn_reader *r, int at, daruma_str i
 /* What was not said before is said now: some servers send no deltas. */
 static void read_item_done(turn_deltas *l, turn_reader *r, int at, daruma_str item, daruma_arena *a)
 {
-    daruma_str type = value_raw(json_get(item, S("type"))), only;
+    daruma_str type = value_raw(json_get(item, S("type"))), only = {0}, text;
     if (r->open != at)
         read_item_added(l, r, at, item, a);
     if (r->open_kind == DELTA_CALL) {
         int nth = call_find(r, at);
+        only = json_get(item, S("arguments"));
         if (!r->open_bytes)
-            say_arguments(l, r, nth, json_get(item, S("arguments")), a);
+            turn_responses_say(l, r, DELTA_ARGUMENTS, nth, json_text(only, a), only);
         delta_add(l, DELTA_CALL_END)->index = nth;
     } else if (str_eq(type, S("reasoning"))) {
-        if (r->stage == STAGE_ITEM)
-            turn_responses_say(l, r, DELTA_THINKING, -1, joined(json_get(item, S("summary")), S("\n\n"), &only, a));
+        text = r->stage == STAGE_ITEM ? joined(json_get(item, S("summary")), S("\n\n"), &only, a) : S("");
+        turn_responses_say(l, r, DELTA_THINKING, -1, text, only);
         delta_text(l, DELTA_SIGNATURE, -1, json_text(json_get(item, S("encrypted_content")), a));
     } else if (str_eq(type, S("message")) && r->stage == STAGE_ITEM) {
-        turn_responses_say(l, r, DELTA_TEXT, -1, joined(json_get(item, S("content")), (daruma_str){0}, &only, a));
+        text = joined(json_get(item, S("content")), (daruma_str){0}, &only, a);
+        turn_responses_say(l, r, DELTA_TEXT, -1, text, only);
     }
     r->open = -1;
     r->open_kind = DELTA_OTHER;
@@ -438,12 +436,8 @@ static void read_text(turn_deltas *l, turn_reader *r, const event_view *v, delta
         open_part(r, v);
     if (kind == DELTA_REFUSAL)
         r->open_kind = DELTA_REFUSAL;
-    if (!done || !r->open_bytes) {
-        if (kind == DELTA_ARGUMENTS)
-            say_arguments(l, r, nth, v->text, a);
-        else
-            turn_responses_say(l, r, kind, nth, json_text(v->text, a));
-    }
+    if (!done || !r->open_bytes)
+        turn_responses_say(l, r, kind, nth, json_text(v->text, a), v->text);
     if (done && r->stage < STAGE_TEXT_DONE)
         r->stage = STAGE_TEXT_DONE;
 }

@@ -58,8 +58,8 @@ typedef struct turn_delta {
     int index;   /* of the call among the calls of the answer: 0, 1, ...; -1 for what is no call */
     bool custom; /* CALL, ARGUMENTS: of a custom tool of Chat, which takes words and no JSON */
     daruma_str id, name, text, model;
-    daruma_str name_at, text_at; /* CALL, ARGUMENTS: where its name and arguments stand in the event, as JSON; empty:
-                                    nowhere */
+    daruma_str name_at, text_at; /* TEXT, CALL, ARGUMENTS: where its name, and its text or arguments, stand in the
+                                    event, as JSON; empty: nowhere, or not in one piece */
     turn_finish finish;
     daruma_str finish_raw;
     turn_usage usage;

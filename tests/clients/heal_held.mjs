@@ -67,6 +67,39 @@ const streams = {
   },
 };
 
+// The same with text alone, in these pieces.
+const answers = {
+  openai: (pieces) => [chunk({ role: "assistant", content: pieces[0] }, { logprobs: { content: [] } }), chunk({ reasoning_content: "hm" }), ...pieces.slice(1).map((content) => chunk({ content })), chunk({}, { finish_reason: "stop" }), bare({ id: "chatcmpl-own", choices: [], usage: { prompt_tokens: 5, completion_tokens: 9, total_tokens: 14, cost: 0.25 } }), "data: [DONE]\n\n"].join(""),
+  anthropic: (pieces) =>
+    [
+      { type: "message_start", message: { id: "msg_1", type: "message", role: "assistant", model: "c-own-2025", content: [], usage: { input_tokens: 5, output_tokens: 1, service_tier: "priority" } } },
+      { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+      ...pieces.map((text) => ({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } })),
+      { type: "content_block_delta", index: 0, delta: { type: "citations_delta", citation: { type: "char_location", cited_text: "x" } } },
+      { type: "content_block_stop", index: 0 },
+      { type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null, container: null }, usage: { output_tokens: 5, thinking_tokens: 2 } },
+      { type: "message_stop" },
+    ].map(named).join(""),
+  responses: (pieces) => {
+    const text = pieces.join(""), head = { id: "resp_1", object: "response", created_at: 7, model: "m-own-2025", metadata: { run: "9" } };
+    const part = (t) => ({ type: "output_text", text: t, annotations: [], logprobs: [] }), item = (status, content) => ({ id: "msg_1", type: "message", status, role: "assistant", phase: "final", content }), at = { item_id: "msg_1", output_index: 1, content_index: 0 };
+    const thought = { id: "rs_1", type: "reasoning", summary: [], encrypted_content: "gAAA" };
+    return [
+      { type: "response.created", response: { ...head, status: "in_progress", output: [] } },
+      { type: "response.output_item.added", output_index: 0, item: thought },
+      { type: "response.output_item.done", output_index: 0, item: thought },
+      { type: "response.output_item.added", output_index: 1, item: item("in_progress", []) },
+      { type: "response.content_part.added", ...at, part: part("") },
+      ...pieces.map((delta) => ({ type: "response.output_text.delta", ...at, delta, obfuscation: "a" })),
+      { type: "response.output_text.done", ...at, text, logprobs: [] },
+      { type: "response.content_part.done", ...at, part: part(text) },
+      { type: "response.output_item.done", output_index: 1, item: item("completed", [part(text)]) },
+      { type: "response.completed", response: { ...head, status: "completed", output: [thought, item("completed", [part(text)])], usage: { input_tokens: 5, output_tokens: 9, total_tokens: 14 } } },
+    ].map((e, n) => named({ ...e, sequence_number: n })).join("");
+  },
+  gemini: (pieces) => [...pieces.map((text) => bare({ candidates: [{ content: { parts: [{ text }], role: "model" }, index: 0 }], modelVersion: "g-own-001", responseId: "r1" })), bare({ candidates: [{ content: { parts: [{ text: "", thoughtSignature: "c2ln" }], role: "model" }, finishReason: "STOP", index: 0 }], modelVersion: "g-own-001", usageMetadata: { promptTokenCount: 5, trafficType: "ON_DEMAND" } })].join(""),
+};
+
 // What the client got, but for the last words that tell of the mend.
 const said = (r) => r.text.replace(/^: daruma outcome=recovered attempts=1 remedies=mend_answer .*\n\n/m, "");
 
@@ -82,6 +115,27 @@ for (const [name, stream] of Object.entries(streams)) {
       assert.equal(pair.own.seen.length, 1);
     },
   });
+
+  holds(`heal ${name} stream: an answer that shall be JSON is made so, and nothing else changes`, {
+    async run(pair) {
+      const [sent, meant] = [['```json\n{"city"', ': "Oslo"}', "\n```"], ['{"city": "Oslo"}', "", ""]].map(answers[name]);
+      pair.own.answer = (q, res) => sse(res, sent).end();
+      assert.equal(said(await question(pair, d, { model: d.own, stream: true, more: w.format(object) })), meant);
+    },
+  });
+
+  if (name === "openai")
+    for (const stream of [true, false])
+      holds(`heal openai${stream ? " stream" : ""}: arguments that come as an object are a text, and nothing else changes`, {
+        async run(pair) {
+          const call = (args) => ({ id: "call_1", type: "function", function: { name: "look", arguments: args }, extra_content: { a: 1 } });
+          const sends = (args) => (stream ? chunk({ tool_calls: [{ index: 0, ...call(args) }] }) + chunk({}, { finish_reason: "tool_calls" }) + "data: [DONE]\n\n" : JSON.stringify({ id: "c", choices: [{ index: 0, message: { role: "assistant", content: null, tool_calls: [call(args)] }, finish_reason: "tool_calls" }], cost: 1 }));
+          pair.own.answer = (q, res) => (stream ? sse(res, sends({ city: "Oslo" })) : (res.writeHead(200, { "content-type": "application/json" }), res.write(sends({ city: "Oslo" })), res)).end();
+          const r = await question(pair, d, { model: d.own, stream, more: { tools: w.tools(object) } });
+          assert.equal(said(r), sends('{"city":"Oslo"}'));
+          if (!stream) assert.equal(r.headers["x-daruma-remedies"], "mend_answer");
+        },
+      });
 
   if (name !== "openai")
     holds(`heal ${name} stream: a call is mended, and nothing else changes, where the provider ran a tool, too`, {

@@ -16,6 +16,7 @@ typedef struct answer_test {
     convo own, own_format;    /* what was read of them */
     size_t most;              /* bytes of schemas that calls are held against */
     bool was_unfit;           /* an answer was asked for again already because it did not fit its schema */
+    bool strings;             /* arguments that came as an object are written as a string, as the wire has them */
     bool only;                /* it cannot be asked for again: what cannot be mended in place stays as it came */
     /* found */
     bool bad;             /* it has to be asked for again */

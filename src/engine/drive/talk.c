@@ -57,7 +57,7 @@ bool talk_begin(session *x)
     if (t->going == GOING_PREFILLED && !(x->p->quirks & WIRE_PREFILL)) /* it went elsewhere after all */
         t->going = GOING_ANCHORED;
     t->in = (turn_reader){.sequence = -1, .keep = &t->arena};
-    t->holding = t->thinking = t->joined = t->unsure = t->mended = false;
+    t->holding = t->thinking = t->joined = t->unsure = false;
     t->at_hold = NULL;
     t->seam = NULL;
     t->hold.n = t->fresh.n = 0;
@@ -210,8 +210,10 @@ static void note(session *x, const turn_delta *d)
         break;
     case DELTA_ARGUMENTS:
         c = call_at(t, d->index);
-        if (c)
-            buf_put(&c->args, d->text);
+        if (!c)
+            break;
+        buf_put(&c->args, d->text);
+        c->object |= json_is_object(d->text_at);
         break;
     case DELTA_FINISH:
         t->finish = d->finish;

@@ -11,23 +11,24 @@ typedef struct held_call {
     daruma_buf args;
     daruma_str block; /* REASK: an item of Responses that is no function's call and stands among them; else empty */
     bool custom;
-    int index; /* among the calls of the answer; of a block that of the call before it */
+    bool object; /* its arguments came as an object */
+    int index;   /* among the calls of the answer; of a block that of the call before it */
     struct held_call *next, *before;
 } held_call;
 
 struct talk {
-    daruma_arena arena;          /* of all that is kept of the stream, this included */
-    const dialect *from, *to;    /* of the provider, and of the client */
-    talk_mode mode, next;        /* of this attempt, and of one that goes on where it broke off */
-    bool begun;                  /* the client has a head and some of an answer */
-    bool lost;                   /* more was said than is kept: nothing can be joined to it */
-    bool writing;                /* out is the client's stream; else in is */
-    bool holding;                /* a call began, or words that shall be JSON: what follows is held */
-    bool thinking;               /* the newest content was thinking that no signature has closed */
-    bool joined, unsure, mended; /* mended: fresh is no longer as it came */
-    mend_going going;            /* how the attempt was asked to go on */
-    join_seam *seam;             /* JOIN: made with its first text */
-    daruma_arena *room;          /* memory for the event at hand */
+    daruma_arena arena;       /* of all that is kept of the stream, this included */
+    const dialect *from, *to; /* of the provider, and of the client */
+    talk_mode mode, next;     /* of this attempt, and of one that goes on where it broke off */
+    bool begun;               /* the client has a head and some of an answer */
+    bool lost;                /* more was said than is kept: nothing can be joined to it */
+    bool writing;             /* out is the client's stream; else in is */
+    bool holding;             /* a call began, or words that shall be JSON: what follows is held */
+    bool thinking;            /* the newest content was thinking that no signature has closed */
+    bool joined, unsure;
+    mend_going going;   /* how the attempt was asked to go on */
+    join_seam *seam;    /* JOIN: made with its first text */
+    daruma_arena *room; /* memory for the event at hand */
     turn_reader in;
     turn_writer *out;     /* made when it is needed, with these: */
     uint64_t made;        /* seed of made-up ids */

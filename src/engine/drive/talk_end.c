@@ -24,16 +24,17 @@ turn talk_turn(session *x)
     if (text.n)
         r.message.parts[r.message.nparts++] = (convo_part){.kind = PART_TEXT, .ready = true, .text = text};
     for (held_call *c = t->calls; c; c = c->next)
-        r.message.parts[r.message.nparts++] = (convo_part){.kind = c->block.n ? PART_OTHER : PART_CALL,
-                                                           .ready = true,
-                                                           .custom = c->custom,
-                                                           .raw = c->block,
-                                                           .sealed = c->signature.n > 0,
-                                                           .id = c->id,
-                                                           .name = c->name,
-                                                           .signature = c->signature,
-                                                           .value = object ? buf_str(&c->args) : (daruma_str){0},
-                                                           .text = answer_args(x->p, t->finish, buf_str(&c->args))};
+        r.message.parts[r.message.nparts++] =
+            (convo_part){.kind = c->block.n ? PART_OTHER : PART_CALL,
+                         .ready = true,
+                         .custom = c->custom,
+                         .raw = c->block,
+                         .sealed = c->signature.n > 0,
+                         .id = c->id,
+                         .name = c->name,
+                         .signature = c->signature,
+                         .value = object || c->object ? buf_str(&c->args) : (daruma_str){0},
+                         .text = answer_args(x->p, t->finish, buf_str(&c->args))};
     return r;
 }
 
@@ -60,20 +61,20 @@ typedef struct ending {
     bool whole;        /* ... which is all of the rest */
 } ending;
 
-/* What was held, with its calls as they were mended. */
+/* What was held, with its calls and its text as they were mended. */
 static bool mend_held(ending *e)
 {
     const convo_message *m = &e->got.message;
     daruma_arena scratch = {0};
-    call_mend *calls = ARENA_NEW(&e->room, call_mend, m->nparts);
-    size_t n = 0;
-    for (size_t i = 0; calls && i < m->nparts; i++) {
+    stream_mend what = {.calls = ARENA_NEW(&e->room, call_mend, m->nparts + 1),
+                        .text = e->words.edited ? &e->words.text : NULL};
+    for (size_t i = 0; what.calls && i < m->nparts; i++) {
         const convo_part *p = &m->parts[i];
         if (p->kind == PART_CALL)
-            calls[n++] = (call_mend){.id = p->id, .name = p->name, .args = p->text, .edited = p->edited};
+            what.calls[what.ncalls++] = (call_mend){.name = p->name, .args = p->text, .edited = p->edited};
     }
-    bool made = calls && e->rooms->open(&scratch, 0, ANSWER_ARENA_BYTES_MAX) &&
-                dialect_mend_stream(e->t->from, e->t->at_hold, buf_str(&e->t->hold), calls, n, &e->out, &scratch);
+    bool made = what.calls && e->rooms->open(&scratch, 0, ANSWER_ARENA_BYTES_MAX) &&
+                dialect_mend_stream(e->t->from, e->t->at_hold, buf_str(&e->t->hold), &what, &e->out, &scratch);
     e->rooms->close(&scratch);
     return made;
 }
@@ -86,15 +87,14 @@ static void do_ending(void *data)
         answer_test_do(&e->test, e->calls ? &e->got : &e->said, &e->room);
     if (e->test.bad)
         return;
-    if (e->words.edited) {
-        t->fresh = buf_in(&t->arena);
-        buf_put(&t->fresh, e->words.text);
-        t->mended = true;
-    }
-    bool held = t->mode == TALK_PLAIN && !t->mended;
-    e->as_it_came = held && !e->got.message.edited;
+    bool held = t->mode == TALK_PLAIN;
+    e->as_it_came = held && !e->got.message.edited && !e->words.edited;
     if (e->as_it_came)
         return;
+    if (e->words.edited && !held) {
+        t->fresh = buf_in(&t->arena);
+        buf_put(&t->fresh, e->words.text);
+    }
     e->whole = held ? mend_held(e) : talk_writer(t) && talk_put_rest(t, &e->got, &e->out);
 }
 
@@ -180,7 +180,10 @@ static ending *begin_ending(session *x)
     e->words = (convo_part){.kind = PART_TEXT, .ready = true, .text = buf_str(&t->fresh)};
     e->said = (turn){
         .finish = t->finish, .usage = t->usage, .message = {.role = CONVO_ASSISTANT, .parts = &e->words, .nparts = 1}};
-    e->test = (answer_test){.rooms = x->v->rooms, .only = x->view.effects, .was_unfit = session_mend_was_unfit(x)};
+    e->test = (answer_test){.rooms = x->v->rooms,
+                            .only = x->view.effects,
+                            .strings = x->p == x->d && x->p == &dialect_openai,
+                            .was_unfit = session_mend_was_unfit(x)};
     if (e->text)
         session_mend_test_format(x, &e->test);
     if (e->calls)

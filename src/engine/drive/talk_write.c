@@ -1,4 +1,5 @@
-/* talk_write.c - the client's stream, where it is written by us: of another dialect, behind a seam, or mended. */
+/* talk_write.c - the client's stream, where it is written by us: of another dialect, behind a seam, or asked for again.
+ */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -122,7 +123,7 @@ static void put_again(talk *t, daruma_buf *out)
 
 bool talk_put_rest(talk *t, const turn *got, daruma_buf *out)
 {
-    if (t->mode == TALK_PLAIN || t->mode == TALK_BRIDGE)
+    if (t->mode == TALK_BRIDGE)
         put_text(t, buf_str(&t->fresh), out);
     if (t->mode == TALK_REASK && (!t->said.n || !t->calls))
         put_again(t, out);

@@ -222,7 +222,9 @@ void whole_ended(session *x)
                .calls = answer_checks_calls(x),
                .streams = becomes_stream(x),
                .usage_asked = x->scan.usage_asked,
-               .test = {.rooms = x->v->rooms, .was_unfit = session_mend_was_unfit(x)}};
+               .test = {.rooms = x->v->rooms,
+                        .strings = x->p == x->d && x->p == &dialect_openai,
+                        .was_unfit = session_mend_was_unfit(x)}};
     if (answer_checks_format(x))
         session_mend_test_format(x, &w.test);
     if (w.calls)
