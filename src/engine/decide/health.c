@@ -123,7 +123,7 @@ daruma_budget *health_hedges(daruma_health *w, const daruma_target *t)
 
 void daruma_health_refreshed(daruma_health *w, const daruma_target *t)
 {
-    place *p = place_known(w, t, KEY);
+    place *p = place_look(w, t, KEY);
     if (p && p->why == DARUMA_AUTH)
         cure(w, p);
 }
@@ -220,7 +220,7 @@ typedef enum verdict { NOTHING, GOOD, BAD } verdict;
 static void tell(daruma_health *w, const daruma_target *t, int part, daruma_permit permit, verdict v, uint64_t witness,
                  daruma_ms now)
 {
-    place *p = place_known(w, t, part);
+    place *p = place_look(w, t, part);
     if (!p)
         return;
     bool was = p->breaker.open_until != 0, probed = p->breaker.probe_until != 0;
@@ -240,7 +240,7 @@ static void end_probes(daruma_health *w, const daruma_target *t, const daruma_pe
                        daruma_ms good_from, daruma_ms now)
 {
     for (int part = KEY; part <= MODEL; part++) {
-        place *p = place_known(w, t, part);
+        place *p = place_look(w, t, part);
         if (!p)
             continue;
         bool well = good_from > p->cool_from; /* a call from before the one that was refused says nothing of it */
@@ -355,7 +355,7 @@ static verdict of_model(const daruma_failure *f)
 
 static void blame(daruma_health *w, const daruma_target *t, int part, verdict v, daruma_kind why, daruma_ms now)
 {
-    place *p = v == BAD ? place_known(w, t, part) : NULL;
+    place *p = v == BAD ? place_look(w, t, part) : NULL;
     if (p && cool_in(p, now) == 0)
         p->why = why;
 }
