@@ -137,6 +137,24 @@ static void goes_on(const dialect *d, daruma_str bytes)
     check(rest.n == 0);
 }
 
+/* A stream that is put together is an answer of its dialect. */
+static void folded(const dialect *d, daruma_str bytes)
+{
+    daruma_arena a = arena_over(memory[0], sizeof memory[0]);
+    daruma_buf body = buf_in(&a);
+    write_ctx x = {.model = S("m"), .id = 1, .wall = 2};
+    stream_view v = {0};
+    turn t, again;
+    if (!dialect_fold_stream(d, bytes, &v, &t, &a))
+        return;
+    check(v.finished && !v.error);
+    d->write_answer(&t, &x, &body);
+    if (!body.full)
+        check(json_valid(buf_str(&body)));
+    daruma_status s = d->read_answer(buf_str(&body), &a, &again);
+    check(body.full || s == DARUMA_OK || s == DARUMA_EFULL || s == DARUMA_EDEEP);
+}
+
 enum { CALLS_MENDED = 64 };
 
 /* The calls of a stream, at most so many, and its text; false: more, or no memory. */
@@ -213,5 +231,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     as_request(from, to, bytes);
     goes_on(from, bytes);
     mended(from, bytes);
+    folded(from, bytes);
     return 0;
 }

@@ -258,6 +258,10 @@ typedef struct stream_mend {
  * knows: nothing else changes. False: `a` or `out` is full. */
 bool dialect_mend_stream(const dialect *d, const turn_reader *at, daruma_str events, const stream_mend *what,
                          daruma_buf *out, daruma_arena *a);
+/* A stream as the whole answer that was asked for, all in `a`. Responses has it in the last event; else it is ours, of
+ * what the events say. `view` takes what is wrong: `error`, or that it is not `finished`. False: that, or the stream
+ * says what no answer of ours can, or there is no memory. */
+bool dialect_fold_stream(const dialect *d, daruma_str events, stream_view *view, turn *ret, daruma_arena *a);
 /* A plain question of our own as a request: for summaries and the like. */
 void dialect_write_ask(const dialect *d, daruma_str model, const daruma_question *q, daruma_buf *out);
 /* The path to ask `d` at, behind the provider's base ("/v1/chat/completions"); Gemini's names the model. In `a`. */

@@ -134,6 +134,7 @@ enum convo_quirk {
     WIRE_NO_EMPTY = 1 << 7,     /* empty text is refused */
     WIRE_PREFILL = 1 << 8,      /* a last assistant message is begun for the model, it goes on from there */
     WIRE_OPAQUE_ARGS = 1 << 9,  /* arguments are a JSON text in a string, which may be broken (Chat, Responses) */
+    WIRE_ASKS_USAGE = 1 << 10,  /* a stream says what it took only where that is asked for (Chat) */
 };
 
 /* What lives on the server. Three facts, each called the same wherever it stands:

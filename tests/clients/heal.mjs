@@ -13,6 +13,7 @@ import "./heal_format.mjs";
 import "./heal_stream.mjs";
 import "./heal_api.mjs";
 import "./heal_custom.mjs";
+import "./heal_fold.mjs";
 import "./heal_held.mjs";
 import "./heal_names.mjs";
 import "./heal_whole.mjs";

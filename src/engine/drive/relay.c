@@ -194,7 +194,7 @@ static void on_head(drive_call *c, const drive_head *h)
         pass_begin(x, h);
     } else if (relay_is_coded(h->headers, h->nheaders) && x->p == x->d && !x->head_out) {
         pass_coded(x, h);
-    } else if (is_event_stream(h) && !x->blank) {
+    } else if (is_event_stream(h) && !x->blank && !relay_wants_whole(x)) {
         stream_begin(x);
     } else {
         size_t room = held_bytes(x, h);
@@ -237,15 +237,31 @@ bool relay_begins_stream(daruma_str bytes)
     return false;
 }
 
-void relay_as_stream(session *x)
+/* Several answers at once cannot be told apart once they stand in one. */
+bool relay_wants_whole(const session *x)
+{
+    return !x->streaming && x->scan.ok && !x->scan.stream && x->p->asks_stream.n && x->scan.choices <= 1;
+}
+
+static void say_type(session *x, daruma_str type)
 {
     size_t i = 0;
     while (i < x->nheaders && !str_ieq(x->headers[i].name, S("content-type")))
         i++;
     if (!x->headers) /* no memory, which the arena remembers */
         return;
-    x->headers[i] = (daruma_header){S("content-type"), S("text/event-stream; charset=utf-8")};
+    x->headers[i] = (daruma_header){S("content-type"), type};
     x->nheaders += i == x->nheaders; /* relay_fields() left room for it */
+}
+
+void relay_as_stream(session *x)
+{
+    say_type(x, S("text/event-stream; charset=utf-8"));
+}
+
+void relay_as_whole(session *x)
+{
+    say_type(x, S("application/json"));
 }
 
 /* The answer that was taken for a whole one is a stream. */

@@ -20,6 +20,7 @@ typedef struct whole {
     answer_test test;          /* what it is held against, where it may be asked for again */
     bool calls;                /* its calls are looked at */
     bool streams, usage_asked; /* the client asked for a stream, which it becomes */
+    bool folds;                /* it is a stream, and the client asked for none */
     /* made */
     daruma_arena room;
     answer_view view;
@@ -27,6 +28,7 @@ typedef struct whole {
     bool read;
     daruma_str out; /* as it goes out; empty: as it came */
     daruma_flaw flaw;
+    daruma_str error; /* of a stream that ended in one */
 } whole;
 
 /* The arguments as text, whatever the wire makes of them, and the client's names. */
@@ -63,10 +65,35 @@ static void write_out(whole *w)
         w->flaw = DARUMA_FLAW_BROKEN;
 }
 
+/* Puts the stream together. False: what is wrong with it is known, or it goes out as it came. */
+static bool fold(whole *w)
+{
+    stream_view v = {0};
+    daruma_buf body = buf_in(&w->room);
+    if (dialect_fold_stream(w->from, w->body, &v, &w->t, &w->room)) {
+        w->from->write_answer(&w->t, &w->ctx, &body);
+        w->body = buf_str(&body);
+        w->read = !body.full;
+        w->flaw = body.full ? DARUMA_FLAW_BROKEN : DARUMA_FLAW_NONE;
+        return w->read;
+    }
+    w->view = (answer_view){.text = v.content, .input_tokens = v.input_tokens, .output_tokens = v.output_tokens};
+    w->flaw = v.error            ? DARUMA_FLAW_ERROR_EVENT
+              : !v.finished      ? DARUMA_FLAW_CUT
+              : w->from != w->to ? DARUMA_FLAW_BROKEN
+                                 : DARUMA_FLAW_NONE;
+    w->error = v.error_body;
+    w->folds = w->flaw != DARUMA_FLAW_NONE;
+    w->view.effects = v.effects;
+    return false;
+}
+
 static void do_whole(void *data)
 {
     whole *w = data;
     bool same = w->from == w->to;
+    if (w->folds && !fold(w))
+        return;
     if (same && w->nown) { /* of each of several answers, too */
         daruma_buf named = buf_in(&w->room);
         mend_names_back(w->own, w->nown, w->body, &named);
@@ -87,7 +114,7 @@ static void do_whole(void *data)
     if (w->flaw != DARUMA_FLAW_NONE ||
         (same && !w->streams && !w->calls && !w->test.format && !w->test.unread_format.n))
         return;
-    w->read = w->from->read_answer(w->body, &w->room, &w->t) == DARUMA_OK;
+    w->read = w->read || w->from->read_answer(w->body, &w->room, &w->t) == DARUMA_OK;
     if (!w->read) {
         w->flaw = same && !w->streams ? DARUMA_FLAW_NONE : DARUMA_FLAW_BROKEN;
         return;
@@ -100,11 +127,11 @@ static void do_whole(void *data)
 
 /* ---- what came of it ---- */
 
-static void tell_streamed(session *x)
+static void tell_changed(session *x, const char *name, daruma_str reason)
 {
     daruma_event e = DARUMA_EVENT_INIT;
-    e.name = "answer_streamed";
-    e.reason = S("it came whole where a stream was asked for, and was written as one");
+    e.name = name;
+    e.reason = reason;
     e.target = &x->targets[x->kase.target];
     session_event(x, &e);
 }
@@ -114,7 +141,11 @@ static void deliver(session *x, const whole *w)
     daruma_str body = w->out.n ? session_listed(x, w->out) : w->body;
     if (w->streams) {
         relay_as_stream(x);
-        tell_streamed(x);
+        tell_changed(x, "answer_streamed", S("it came whole where a stream was asked for, and was written as one"));
+    } else if (w->folds) {
+        relay_as_whole(x);
+        tell_changed(x, "answer_folded",
+                     S("it came as a stream where a whole answer was asked for, and was put together"));
     }
     relay_head(x, w->streams ? -1 : (int64_t)body.n);
     session_write(x, body);
@@ -150,6 +181,10 @@ static void settle(session *x, whole *w)
 {
     const answer_view *v = &w->view;
     x->view.effects = v->effects;
+    if (w->folds && w->flaw != DARUMA_FLAW_NONE && !w->read) {
+        relay_fail(x, w->flaw, arena_copy(x->arena, w->error));
+        return;
+    }
     x->view.done = v->flaw == DARUMA_FLAW_NONE || v->flaw == DARUMA_FLAW_EMPTY;
     if (is_flawed(x, w)) {
         daruma_evidence ev = relay_evidence(x, DARUMA_AT_ANSWER);
@@ -221,6 +256,7 @@ void whole_ended(session *x)
                .ctx = {.model = x->scan.model, .id = x->kase.id, .wall = session_now(x).wall},
                .calls = answer_checks_calls(x),
                .streams = becomes_stream(x),
+               .folds = relay_wants_whole(x) && relay_begins_stream(str_trim(buf_str(&x->held))),
                .usage_asked = x->scan.usage_asked,
                .test = {.rooms = x->v->rooms,
                         .strings = x->p == x->d && x->p == &dialect_openai,

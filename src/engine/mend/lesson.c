@@ -230,7 +230,8 @@ static bool apply_at(convo *c, const mend_lesson *l, daruma_str path, daruma_str
     daruma_str rule = arena_copy(c->arena, str_of(l->value)), to = {0};
     value = now(c, path, value);
     bool stream = l->op == PATCH_SET && str_eq(path, S("stream")); /* of several answers ours would have one */
-    if (stream && (!json_is_true(value) || json_int(json_get(str_trim(c->body), S("n")), 1) > 1))
+    if (stream &&
+        (json_is_true(value) == str_eq(rule, S("=true")) || json_int(json_get(str_trim(c->body), S("n")), 1) > 1))
         return false;
     if (!value.n && !(l->op == PATCH_SET && rule.n && rule.p[0] == '='))
         return false;
@@ -307,11 +308,15 @@ static uint32_t no_empty_calls(convo *c)
     return n;
 }
 
-/* Options of a stream are refused where there is none. */
-static void no_stream_options(convo *c)
+/* Options of a stream are refused where there is none, and a stream of Chat says what it took only when it is asked to.
+ */
+static void set_stream_options(convo *c, bool streams)
 {
-    if (json_get(str_trim(c->body), S("stream_options")).n)
+    daruma_str have = json_get(str_trim(c->body), S("stream_options"));
+    if (have.n && !streams)
         convo_patch_add(c, PATCH_DROP, S("stream_options"), (daruma_str){0});
+    if (!have.n && streams && (c->quirks & WIRE_ASKS_USAGE))
+        convo_patch_add(c, PATCH_SET, S("stream_options"), S("{\"include_usage\":true}"));
 }
 
 bool mend_lesson_apply(convo *c, const mend_lesson *l, mend_report *rep)
@@ -331,7 +336,7 @@ bool mend_lesson_apply(convo *c, const mend_lesson *l, mend_report *rep)
         return false;
     rep->patches += n;
     if (l->op == PATCH_SET && str_eq(str_of(l->path), S("stream")))
-        no_stream_options(c);
+        set_stream_options(c, str_eq(str_of(l->value), S("=true")));
     if (l->op == PATCH_DROP)
         mend_say(rep, "%s was left out", l->path);
     else if (l->op == PATCH_RENAME)

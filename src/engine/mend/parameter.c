@@ -293,11 +293,23 @@ static bool no_stream(const convo *c, const daruma_failure *f, mend_lesson *l)
     return said(f->message, SAID_NO_STREAM) && lesson_make(l, PATCH_SET, S("stream"), S("=false"));
 }
 
+/* The model does nothing but stream: "This model only support stream mode" (Qwen), "Stream must be set to true"
+ * (Codex). Its stream is put together for who asked for a whole answer. Gemini says in the path what it wants, and no
+ * model in the body. */
+static bool only_streams(const convo *c, const daruma_failure *f, mend_lesson *l)
+{
+    daruma_str body = str_trim(c->body);
+    if (json_is_true(json_get(body, S("stream"))) || !json_get(body, S("model")).n ||
+        says(f->message, "stream_options"))
+        return false;
+    return said(f->message, SAID_ONLY_STREAM) && lesson_make(l, PATCH_SET, S("stream"), S("=true"));
+}
+
 static bool lesson_of(convo *c, const daruma_failure *f, mend_lesson *l)
 {
     daruma_str m = f->message, rule;
     place p;
-    if (no_stream(c, f, l))
+    if (no_stream(c, f, l) || only_streams(c, f, l))
         return true;
     if (says(m, "missing required") || says(m, "field required"))
         return cap_misnamed(c, m, l);
@@ -528,7 +540,8 @@ static bool is_about(const daruma_failure *f, daruma_str name)
 bool mend_lesson_hurts(const mend_lesson *l, const daruma_failure *f)
 {
     daruma_str name = path_last(str_of(l->op == PATCH_RENAME ? l->value : l->path));
-    if (str_eq(str_of(l->path), S("stream")) && says(f->message, "streaming is required"))
+    if (str_eq(str_of(l->path), S("stream")) && str_eq(str_of(l->value), S("=false")) &&
+        said(f->message, SAID_ONLY_STREAM))
         return true;
     if (lesson_keyword(l).n || str_eq(str_of(l->value), S(LESSON_EMPTY)) || !is_about(f, name))
         return false;

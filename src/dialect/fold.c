@@ -1,0 +1,161 @@
+/* fold.c - a stream put together as the whole answer that was asked for: of models that do nothing but stream, and of
+ * servers that stream whatever is asked.
+ *
+ *     event -- watch, read_delta --> parts of a turn */
+#include "dialect/turn_kit.h"
+#include "base/arena.h"
+
+/* A part of the answer, and its text so far. */
+typedef struct folded {
+    delta_kind kind;
+    int call;
+    bool closed; /* thinking that was signed: more is another one */
+    daruma_str id, name, signature;
+    daruma_buf text;
+} folded;
+
+typedef struct folding {
+    const dialect *d;
+    turn t;
+    folded *parts;
+    size_t n, cap;
+    daruma_str whole; /* Responses: the answer as its last event has it */
+    bool all;         /* everything that was said has a place in `t` */
+    daruma_arena *a;
+} folding;
+
+static folded *fold_new(folding *f, delta_kind kind)
+{
+    folded *more = arena_grow(f->a, f->parts, f->n, &f->cap, sizeof *more, 8);
+    f->all &= more != NULL;
+    if (!more)
+        return NULL;
+    f->parts = more;
+    f->parts[f->n] = (folded){.kind = kind, .call = -1, .text = buf_in(f->a)};
+    return &f->parts[f->n++];
+}
+
+/* The part that text of this kind goes on with. */
+static folded *fold_last(folding *f, delta_kind kind)
+{
+    folded *p = f->n ? &f->parts[f->n - 1] : NULL;
+    return p && p->kind == kind && !p->closed ? p : fold_new(f, kind);
+}
+
+static folded *fold_call(folding *f, int index)
+{
+    for (size_t i = f->n; i--;)
+        if (f->parts[i].kind == DELTA_CALL && f->parts[i].call == index)
+            return &f->parts[i];
+    return NULL;
+}
+
+static void fold_text(folding *f, folded *p, daruma_str text)
+{
+    f->all &= p != NULL;
+    if (p)
+        buf_put(&p->text, text);
+}
+
+static void fold_delta(folding *f, const turn_delta *d)
+{
+    folded *p;
+    switch (d->kind) {
+    case DELTA_START:
+        f->t.id = arena_copy(f->a, d->id);
+        f->t.model = arena_copy(f->a, d->model);
+        break;
+    case DELTA_REFUSAL:
+        f->t.refused = true;
+        fold_text(f, fold_last(f, DELTA_TEXT), d->text);
+        break;
+    case DELTA_TEXT:
+    case DELTA_THINKING:
+        fold_text(f, fold_last(f, d->kind), d->text);
+        break;
+    case DELTA_SIGNATURE:
+        p = d->index >= 0 ? fold_call(f, d->index) : fold_last(f, DELTA_THINKING);
+        if (!p)
+            break;
+        p->signature = arena_copy(f->a, d->text);
+        p->closed = true;
+        break;
+    case DELTA_CALL:
+        p = fold_new(f, DELTA_CALL);
+        if (!p)
+            break;
+        p->call = d->index;
+        p->id = arena_copy(f->a, d->id);
+        p->name = arena_copy(f->a, d->name);
+        f->all &= !d->custom;
+        break;
+    case DELTA_ARGUMENTS:
+        fold_text(f, fold_call(f, d->index), d->text);
+        break;
+    case DELTA_FINISH:
+        f->t.finish = d->finish;
+        f->t.finish_raw = arena_copy(f->a, d->finish_raw);
+        break;
+    case DELTA_USAGE:
+        usage_merge(&f->t.usage, &d->usage);
+        break;
+    case DELTA_BLOCK:
+    case DELTA_OTHER:
+        f->all = false;
+        break;
+    case DELTA_CALL_END:
+    case DELTA_END:
+        break;
+    }
+}
+
+static void fold_event(folding *f, turn_reader *r, const sse_event *e)
+{
+    turn_delta few[TURN_DELTAS_FEW];
+    turn_deltas said = f->d->read_delta(r, e, few, f->a);
+    f->all &= !said.full && !r->lost;
+    for (size_t i = 0; i < said.n; i++)
+        fold_delta(f, &said.p[i]);
+    daruma_str data, response;
+    if (f->d != &dialect_openai_responses || !r->ended || !json_whole(e->data, &data))
+        return;
+    response = json_get(data, S("response"));
+    if (json_is_array(json_get(response, S("output"))))
+        f->whole = response;
+}
+
+static void put_parts(folding *f)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        folded *p = &f->parts[i];
+        part_kind kind = p->kind == DELTA_CALL ? PART_CALL : p->kind == DELTA_THINKING ? PART_THINKING : PART_TEXT;
+        convo_part *to = answer_part(&f->t, f->a, kind, (daruma_str){0});
+        f->all &= to != NULL && !p->text.full;
+        if (!to)
+            return;
+        to->id = p->id;
+        to->name = p->name;
+        to->text = buf_str(&p->text);
+        to->signature = p->signature;
+        to->sealed = p->signature.n > 0;
+    }
+}
+
+bool dialect_fold_stream(const dialect *d, daruma_str events, stream_view *view, turn *ret, daruma_arena *a)
+{
+    folding f = {.d = d, .all = true, .a = a, .t = {.usage = TURN_USAGE_NONE, .message.role = CONVO_ASSISTANT}};
+    turn_reader r = {.sequence = -1, .keep = a};
+    sse_event e;
+    while (sse_next(&events, &e, a) && !view->error) {
+        d->watch(view, &e, a);
+        if (!view->error)
+            fold_event(&f, &r, &e);
+    }
+    if (view->error || !view->finished || a->full)
+        return false;
+    if (f.whole.n)
+        return d->read_answer(f.whole, a, ret) == DARUMA_OK;
+    put_parts(&f);
+    *ret = f.t;
+    return f.all && !a->full;
+}
