@@ -178,7 +178,10 @@ static drive_place on_place(void *user, const daruma_target *t)
 {
     const exchange *x = user;
     const config_provider *p = exchange_provider(x, t);
-    return (drive_place){.d = p->dialect, .site = x->s->sites[t->host / HOST_KEYS], .own_key = config_has_key(p)};
+    return (drive_place){.d = p->dialect,
+                         .site = x->s->sites[t->host / HOST_KEYS],
+                         .own_key = config_has_key(p),
+                         .model_apart = p->cloud != CONFIG_NO_CLOUD};
 }
 
 static drive_key on_key(void *user, const daruma_target *t, bool *ret_renewable)

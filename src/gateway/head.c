@@ -122,12 +122,8 @@ static void put_ours(const exchange *x, const config_provider *p, daruma_str sec
                      daruma_header *out, size_t *n)
 {
     out[(*n)++] = (daruma_header){S("via"), str_of(x->g->via)};
-    if (secret.n) {
-        daruma_buf v = buf_in(a);
-        buf_putz(&v, p->dialect->key_prefix);
-        buf_put(&v, secret);
-        out[(*n)++] = (daruma_header){str_of(p->dialect->key_header), buf_str(&v)};
-    }
+    if (secret.n)
+        out[(*n)++] = config_key_field(p, secret, a);
     for (size_t i = 0; i < p->nheaders; i++)
         out[(*n)++] = p->headers[i];
 }

@@ -156,6 +156,13 @@ drive_sent exchange_send(void *user, drive_call *c, const drive_request *r);
 const dialect *exchange_ask(void *user, drive_call *c, const daruma_target *t, const daruma_question *q,
                             daruma_ms total);
 
+/* ---- cloud.c: Anthropic's models at clouds (config_provider.cloud) ---- */
+
+/* The request target for a model. */
+daruma_str cloud_path(const config_provider *p, daruma_str model, bool stream, daruma_arena *a);
+/* Makes of a request for Anthropic's API, which is out[0], pieces of one for the cloud. What is new is in `a`. */
+void cloud_body(const config_provider *p, daruma_str out[4], daruma_arena *a);
+
 /* ---- job.c: work beside the loop ---- */
 
 bool exchange_work(void *user, size_t bytes, const drive_work *kind, void *data);

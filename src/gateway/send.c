@@ -102,6 +102,8 @@ static daruma_str target_path(exchange *x, const config_provider *p, const drive
     daruma_str model = r->t->model, path = x->c->head.path;
     bool moved = r->p != r->d;
     bool renamed = r->p == &dialect_gemini && model.n && !str_eq(model, r->model); /* it stands in the path */
+    if (p->cloud)
+        return cloud_path(p, model.n ? model : r->model, r->stream, x->c->arena);
     daruma_str query = moved ? (daruma_str){0} : exchange_query(x, p);
     if (moved) {
         path = dialect_path(r->p, model, r->stream, x->c->arena);
@@ -144,6 +146,8 @@ drive_sent exchange_send(void *user, drive_call *c, const drive_request *r)
                        .fresh = r->fresh,
                        .clocks = x->s->cfg.clocks};
     memcpy(q.body, r->body, sizeof q.body);
+    if (p->cloud)
+        cloud_body(p, q.body, x->c->arena);
     if (x->passing)
         passing_body(x->passing, r->body[0], r->t->model, x->c->arena, q.body);
     if (!r->stream)
@@ -192,6 +196,13 @@ static bool whom(exchange *x, const daruma_target *t, asked *ret)
     return !k || key_ready(k, &ret->secret);
 }
 
+static daruma_str question_path(const asked *of, daruma_arena *a)
+{
+    if (of->provider->cloud)
+        return cloud_path(of->provider, of->model, false, a);
+    return config_upstream_path(of->provider, dialect_path(of->d, of->model, false, a), a);
+}
+
 const dialect *exchange_ask(void *user, drive_call *c, const daruma_target *t, const daruma_question *q,
                             daruma_ms total)
 {
@@ -201,13 +212,14 @@ const dialect *exchange_ask(void *user, drive_call *c, const daruma_target *t, c
     if (!whom(x, t, &a))
         return NULL;
     dialect_write_ask(a.d, a.model, q, &body);
-    daruma_str path = dialect_path(a.d, a.model, false, x->c->arena);
     fetch_request r = {.to = &a.provider->to,
                        .method = S("POST"),
-                       .target = config_upstream_path(a.provider, path, x->c->arena),
+                       .target = question_path(&a, x->c->arena),
                        .body = {buf_str(&body)},
                        .has_body = true,
                        .clocks = {.connect = x->s->cfg.clocks.connect, .total = total}};
+    if (a.provider->cloud)
+        cloud_body(a.provider, r.body, x->c->arena);
     c->secret = a.secret;
     trace_span *span = trace_call(x, a.provider, NULL, a.model);
     r.headers = head_for_question(x, a.provider, a.d, a.secret, a.at_hand, trace_field(span), &r.nheaders);

@@ -1,0 +1,164 @@
+// Anthropic's models on Vertex AI: the provider is the test's own, and refuses what Google's refuses.
+import Anthropic from "@anthropic-ai/sdk";
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { ask, dialects, question } from "./net.mjs";
+import { holds, once } from "./wire.mjs";
+import { json, sse, wires } from "./wires.mjs";
+
+const claude = wires.anthropic;
+const body = (q) => JSON.parse(q.body);
+const sdk = (pair) => new Anthropic({ apiKey: "sk-client", baseURL: pair.base, maxRetries: 0 });
+const asked = { max_tokens: 100, messages: [{ role: "user", content: "go" }] };
+const said = (m) => m.content.map((b) => b.text).join("");
+
+/* ---- Vertex AI ---- */
+
+const HOME = "/v1/projects/p-1/locations/global/publishers/anthropic", SONNET = "claude-sonnet-4-5@20250929";
+const google = (res, code, status, message) => json(res, code, [{ error: { code, status, message } }]);
+
+// What reaches it, told apart as Vertex AI does; `answer` gives what the model says.
+function vertex(answer) {
+  return (q, res) => {
+    const at = /^\/v1\/projects\/p-1\/locations\/global\/publishers\/anthropic\/models\/([^/:]+):(rawPredict|streamRawPredict)$/.exec(q.url);
+    if (q.url.startsWith("/v1/messages")) return answer(q, res, null);
+    if (!at || q.method !== "POST") return res.writeHead(404, { "content-type": "text/html" }).end("<!DOCTYPE html><title>Error 404 (Not Found)!!1</title>");
+    if (q.headers.authorization !== "Bearer sk-one" || q.headers["x-api-key"]) return google(res, 401, "UNAUTHENTICATED", "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.");
+    const b = body(q);
+    if (b.anthropic_version !== "vertex-2023-10-16") return claude.refuse(res, "anthropic_version: Field required");
+    if ("model" in b) return claude.refuse(res, "model: Extra inputs are not permitted");
+    if (Boolean(b.stream) !== (at[2] === "streamRawPredict")) return claude.refuse(res, "stream: Input should be as the path says");
+    return answer(q, res, decodeURIComponent(at[1]));
+  };
+}
+const speaks = (text) => (q, res) => (body(q).stream ? sse(res, claude.opening(), claude.piece(text), claude.closing()).end() : claude.answer(res, text));
+const cut = (res) => setTimeout(() => res.destroy(), 50);
+const onVertex = (c) => {
+  const port = c.providers.find((p) => p.name === "own").url.match(/:(\d+)/)[1];
+  c.providers.push({ name: "vertex", dialect: "anthropic", url: `http://127.0.0.1:${port}${HOME}`, keys: ["sk-one"] });
+  c.models.push({ name: "c-vertex", targets: [`vertex/${SONNET}`] });
+};
+
+holds("vertex: the SDK's questions and streams reach Claude at its address there, with a bearer token", {
+  config: onVertex,
+  async run(pair) {
+    pair.own.answer = vertex(speaks("seven eight"));
+    const c = sdk(pair);
+    assert.equal(said(await c.messages.create({ model: "c-vertex", ...asked })), "seven eight");
+    assert.equal(said(await c.messages.stream({ model: "c-vertex", ...asked }).finalMessage()), "seven eight");
+    assert.equal(said(await c.beta.messages.create({ model: "c-vertex", betas: ["context-1m-2025-08-07"], ...asked })), "seven eight");
+    assert.deepEqual(pair.own.seen.map((q) => [q.url, q.headers["anthropic-beta"], Object.keys(body(q)).sort().join()]), [
+      [`${HOME}/models/${SONNET}:rawPredict`, undefined, "anthropic_version,max_tokens,messages"],
+      [`${HOME}/models/${SONNET}:streamRawPredict`, undefined, "anthropic_version,max_tokens,messages,stream"],
+      [`${HOME}/models/${SONNET}:rawPredict`, "context-1m-2025-08-07", "anthropic_version,max_tokens,messages"],
+    ]);
+  },
+});
+
+holds("vertex: wherever the model stands in a request, it is left out and the rest is as it was", {
+  config: (c) => (onVertex(c), c.models.push({ name: "claude/a:b", targets: ["vertex/*"] }, { name: "x-*", targets: ["vertex/*"] }), c.models.splice(-2, 1)),
+  async run(pair) {
+    pair.own.answer = vertex(speaks("fine"));
+    const rest = '"max_tokens":9,"messages":[{"role":"user","content":"a \\"model\\":\\"x\\" b"}],"metadata":{"model":"y"}', version = '"anthropic_version":"vertex-2023-10-16"';
+    const bodies = [
+      [`{"model":"c-vertex",${rest}}`, `{${version},${rest}}`],
+      [` \n{ "model" : "c-vertex" , ${rest} }\n`, `{${version} , ${rest} }`],
+      [`{${rest},"model":"c-vertex"}`, `{${version},${rest}}`],
+      [`{"stop_sequences":["."],"model":"c-vertex",${rest}}`, `{${version},"stop_sequences":["."],${rest}}`],
+      [`{"mod\\u0065l":"c-vertex",${rest}}`, `{${version},${rest}}`],
+    ];
+    for (const [out, there] of bodies) {
+      const r = await ask(pair, "/v1/messages", { method: "POST", body: out, headers: { ...dialects.anthropic.headers, "content-type": "application/json" } });
+      assert.equal(r.status, 200, `${out}: ${r.text}`);
+      assert.equal(pair.own.seen.at(-1).body.toString(), there);
+    }
+    await question(pair, dialects.anthropic, { model: "x-/a:b c?" }); // a name ends no path
+    assert.equal(pair.own.seen.at(-1).url, `${HOME}/models/x-%2Fa%3Ab%20c%3F:rawPredict`);
+  },
+});
+
+for (const stream of [false, true])
+  holds(`vertex: a ${stream ? "stream" : "question"} goes from Anthropic's API to Vertex AI and back when one of them fails`, {
+    config: (c) => (onVertex(c), once(c), c.models.push({ name: "c-both", targets: ["own-claude/c-own", `vertex/${SONNET}`] }, { name: "c-back", targets: [`vertex/${SONNET}`, "own-claude/c-own"] })),
+    async run(pair) {
+      let down = "direct";
+      pair.own.answer = vertex((q, res, model) => {
+        if (!model && down === "direct") return json(res, 529, { type: "error", error: { type: "overloaded_error", message: "Overloaded" } });
+        if (model && down === "vertex") return google(res, 429, "RESOURCE_EXHAUSTED", "Quota exceeded for aiplatform.googleapis.com/online_prediction_input_tokens_per_minute_per_base_model with base model: anthropic-claude-sonnet-4-5.");
+        return speaks(model ?? body(q).model)(q, res);
+      });
+      const there = await question(pair, dialects.anthropic, { model: "c-both", stream });
+      assert.deepEqual([there.status, there.said, there.headers["x-daruma-target"]], [200, SONNET, `vertex/${SONNET}`], there.text);
+      down = "vertex";
+      const back = await question(pair, dialects.anthropic, { model: "c-back", stream });
+      assert.deepEqual([back.status, back.said, back.headers["x-daruma-target"]], [200, "c-own", "own-claude/c-own"], back.text);
+      assert.ok(pair.events().some((e) => e.provider === "vertex" && /rate_limit|quota/.test(e.kind)), pair.eventsText());
+    },
+  });
+
+holds("vertex: clients of OpenAI's dialect are answered, and a stream that is cut is gone on with elsewhere", {
+  config: (c) => (onVertex(c), c.models.push({ name: "c-both", targets: [`vertex/${SONNET}`, "own-claude/c-own"] })),
+  async run(pair) {
+    pair.own.answer = vertex((q, res, model) => (model && body(q).stream ? cut(sse(res, claude.opening(), claude.piece("seven "))) : body(q).stream ? sse(res, claude.opening(), claude.piece("eight"), claude.closing()).end() : speaks("seven eight")(q, res)));
+    const r = await question(pair, dialects.openai, { model: "c-vertex" });
+    assert.deepEqual([r.status, r.said], [200, "seven eight"], r.text);
+    const s = await question(pair, dialects.anthropic, { model: "c-both", stream: true });
+    assert.ok(dialects.anthropic.ended(s.events) && !dialects.anthropic.failed(s.events), s.text);
+    assert.match(s.said, /^seven .*eight$/);
+  },
+});
+
+holds("vertex: a token that has run out is printed anew, and a refusal reaches the client as Anthropic's", {
+  config: onVertex,
+  async run(pair) {
+    const count = join(pair.dir, "tokens");
+    await pair.again((c) => (onVertex(c), (c.providers.at(-1).keys = [{ command: `if [ -e ${count} ]; then echo sk-one; else touch ${count}; echo sk-two; fi` }])));
+    pair.own.answer = vertex((q, res) => (body(q).max_tokens === 1 ? claude.refuse(res, "messages: at least one message is required") : speaks("fine")(q, res)));
+    assert.equal(said(await sdk(pair).messages.create({ model: "c-vertex", ...asked })), "fine");
+    assert.deepEqual(pair.own.seen.map((q) => q.headers.authorization), ["Bearer sk-two", "Bearer sk-one"]);
+    await assert.rejects(sdk(pair).messages.create({ model: "c-vertex", ...asked, max_tokens: 1 }), (e) => e instanceof Anthropic.BadRequestError && /at least one message is required/.test(e.message));
+  },
+});
+
+holds("vertex: what only Anthropic's API has goes to no cloud, and the client reads why", {
+  config: (c) => (onVertex(c), (c.providers = c.providers.filter((p) => p.name === "vertex")), (c.models = c.models.filter((m) => m.name === "c-vertex"))),
+  async run(pair) {
+    pair.own.answer = vertex(speaks("fine"));
+    const headers = { ...dialects.anthropic.headers, "content-type": "application/json" };
+    const count = await ask(pair, "/v1/messages/count_tokens", { method: "POST", body: JSON.stringify({ model: "c-vertex", messages: asked.messages }), headers });
+    assert.ok(count.status >= 400 && count.status < 600, count.text);
+    assert.match(count.text, /No target of this model in daruma's configuration knows this path/);
+    const batches = await ask(pair, "/v1/messages/batches", { method: "POST", body: "{}", headers });
+    assert.ok(batches.status >= 400, batches.text);
+    assert.match(batches.text, /"type":"error"/);
+    const models = await ask(pair, "/v1/models", { headers });
+    assert.deepEqual(JSON.parse(models.text).data.map((m) => m.id), ["c-vertex"]);
+    assert.equal(pair.own.seen.length, 0);
+  },
+});
+
+holds("vertex: questions of daruma's own go there, too", {
+  config: (c) => (onVertex(c), Object.assign(c.recovery, { on_failure: "message", summariser: `vertex/${SONNET}` })),
+  async run(pair) {
+    pair.own.answer = vertex((q, res, model) => (model ? claude.answer(res, "It is out of tune.") : claude.refuse(res, "The frobnicator of this request is out of tune.")));
+    const r = await question(pair, dialects.anthropic, { model: "c-own" });
+    assert.match(r.said, /It is out of tune\.$/);
+    assert.deepEqual(pair.own.seen.map((q) => q.url), ["/v1/messages", `${HOME}/models/${SONNET}:rawPredict`]);
+  },
+});
+
+holds("mantle and foundry speak as Anthropic's API does, at addresses of their own", {
+  async run(pair) {
+    const home = `http://127.0.0.1:${pair.own.port}/anthropic`;
+    await pair.again((c) => {
+      c.providers.push(...["mantle", "foundry"].map((name) => ({ name, dialect: "anthropic", url: home, keys: [`sk-${name}`] })));
+      c.models.push({ name: "c-mantle", targets: ["mantle/anthropic.claude-sonnet-4-5"] }, { name: "c-foundry", targets: ["foundry/my-deployment"] });
+    });
+    pair.own.answer = speaks("fine");
+    for (const name of ["mantle", "foundry"]) assert.equal(said(await sdk(pair).messages.create({ model: `c-${name}`, ...asked })), "fine");
+    assert.deepEqual(pair.own.seen.map((q) => [q.url, q.headers["x-api-key"], body(q).model]), [
+      ["/anthropic/v1/messages", "sk-mantle", "anthropic.claude-sonnet-4-5"],
+      ["/anthropic/v1/messages", "sk-foundry", "my-deployment"],
+    ]);
+  },
+});
