@@ -316,7 +316,10 @@ static const daruma_target *on_targets(void *user, daruma_str model, uint64_t co
 static void cancel(void *handle)
 {
     const drive_call *c = fetch_user(handle);
-    trace_cancelled(session_user(c->x), handle);
+    exchange *x = session_user(c->x);
+    trace_cancelled(x, handle);
+    if (x->streams)
+        cloud_stream_end(x, handle);
     fetch_cancel(handle);
 }
 

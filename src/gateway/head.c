@@ -143,6 +143,11 @@ static daruma_str kept_betas(daruma_str value, daruma_str without, daruma_arena 
     return buf_str(&b);
 }
 
+daruma_str head_betas(const exchange *x, daruma_str without, daruma_arena *a)
+{
+    return kept_betas(http_header(&x->c->head, S(BETA_FIELD)), without, a);
+}
+
 daruma_header *head_for_provider(exchange *x, const config_provider *p, const dialect *d, daruma_str secret,
                                  daruma_str traceparent, daruma_str without, size_t *n, daruma_arena *a)
 {
@@ -162,7 +167,7 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, const di
             continue;
         if (theirs && head_is_credential(name) && lock_is_token(&x->s->cfg, in->headers[i].value))
             continue;
-        if (d != x->d && is_of_dialect(name))
+        if ((d != x->d || p->cloud == CONFIG_BEDROCK) && is_of_dialect(name)) /* there the body says it */
             continue;
         if (traceparent.n && is_of_trace(x->trace, name))
             continue;
@@ -175,7 +180,7 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, const di
     }
     if (plain)
         out[(*n)++] = (daruma_header){S("accept-encoding"), S("identity")};
-    if (d != x->d && d->version.name.n)
+    if (d != x->d && d->version.name.n && !p->cloud)
         out[(*n)++] = d->version;
     if (traceparent.n)
         out[(*n)++] = (daruma_header){S("traceparent"), traceparent};

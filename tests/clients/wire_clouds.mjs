@@ -1,7 +1,8 @@
-// Anthropic's models on Vertex AI: the provider is the test's own, and refuses what Google's refuses.
+// Anthropic's models on Vertex AI and on Bedrock: the provider is the test's own, and refuses what those refuse.
 import Anthropic from "@anthropic-ai/sdk";
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { crc32 } from "node:zlib";
 import { ask, dialects, question } from "./net.mjs";
 import { holds, once } from "./wire.mjs";
 import { json, sse, wires } from "./wires.mjs";
@@ -144,6 +145,148 @@ holds("vertex: questions of daruma's own go there, too", {
     const r = await question(pair, dialects.anthropic, { model: "c-own" });
     assert.match(r.said, /It is out of tune\.$/);
     assert.deepEqual(pair.own.seen.map((q) => q.url), ["/v1/messages", `${HOME}/models/${SONNET}:rawPredict`]);
+  },
+});
+
+/* ---- Bedrock ---- */
+
+const HAIKU = "us.anthropic.claude-haiku-4-5-20251001-v1:0";
+const amazon = (res, code, type, message) => (res.setHeader("x-amzn-ErrorType", `${type}:http://internal.amazon.com/coral/com.amazon.bedrock/`), json(res, code, { message }));
+
+// A message of Amazon's event stream.
+function message(headers, payload) {
+  const written = Buffer.concat(Object.entries(headers).map(([k, v]) => Buffer.concat([Buffer.from([k.length]), Buffer.from(k), Buffer.from([7, v.length >> 8, v.length & 255]), Buffer.from(v)])));
+  const prelude = Buffer.alloc(12), end = Buffer.alloc(4), body = Buffer.from(JSON.stringify(payload));
+  prelude.writeUInt32BE(16 + written.length + body.length, 0);
+  prelude.writeUInt32BE(written.length, 4);
+  prelude.writeUInt32BE(crc32(prelude.subarray(0, 8)), 8);
+  const all = Buffer.concat([prelude, written, body]);
+  end.writeUInt32BE(crc32(all));
+  return Buffer.concat([all, end]);
+}
+const chunk = (event) => message({ ":event-type": "chunk", ":content-type": "application/json", ":message-type": "event" }, { bytes: Buffer.from(event).toString("base64"), p: "abcdef" });
+const exception = (type, text) => message({ ":exception-type": type, ":content-type": "application/json", ":message-type": "exception" }, { message: text });
+// Server-sent events as Bedrock sends them.
+const framed = (...events) => Buffer.concat(events.join("").split("\n\n").filter(Boolean).map((e) => chunk(/^data: (.*)$/m.exec(e)[1])));
+const begin = (res) => (res.writeHead(200, { "content-type": "application/vnd.amazon.eventstream", "x-amzn-bedrock-content-type": "application/json" }), res.flushHeaders(), res);
+
+// What reaches it, told apart as Bedrock does; `answer` gives what the model says.
+function bedrock(answer) {
+  return (q, res) => {
+    const at = /^\/model\/([^/]+)\/(invoke|invoke-with-response-stream)$/.exec(q.url);
+    if (q.url.startsWith("/v1/messages")) return answer(q, res, null);
+    if (!at || q.method !== "POST") return amazon(res, 404, "UnknownOperationException", "");
+    if (q.headers.authorization !== "Bearer sk-one" || q.headers["x-api-key"]) return amazon(res, 403, "AccessDeniedException", "Authentication failed: Please make sure your API Key is valid.");
+    const b = body(q), extra = Object.keys(b).find((k) => ["model", "stream"].includes(k));
+    if (b.anthropic_version !== "bedrock-2023-05-31") return amazon(res, 400, "ValidationException", "Malformed input request: #: required key [anthropic_version] not found, please reformat your input and try again.");
+    if (extra) return amazon(res, 400, "ValidationException", `Malformed input request: #: extraneous key [${extra}] is not permitted, please reformat your input and try again.`);
+    return answer(q, res, decodeURIComponent(at[1]), at[2] !== "invoke");
+  };
+}
+const saysThere = (text) => (q, res, model, streams) => (!model ? speaks(text)(q, res) : streams ? begin(res).end(framed(claude.opening(), claude.piece(text), claude.closing())) : claude.answer(res, text));
+const onBedrock = (c) => {
+  const port = c.providers.find((p) => p.name === "own").url.match(/:(\d+)/)[1];
+  c.providers.push({ name: "bedrock", dialect: "anthropic", cloud: "bedrock", url: `http://127.0.0.1:${port}`, keys: ["sk-one"] });
+  c.models.push({ name: "c-bedrock", targets: [`bedrock/${HAIKU}`] }, { name: "c-both", targets: [`bedrock/${HAIKU}`, "own-claude/c-own"] }, { name: "c-back", targets: ["own-claude/c-own", `bedrock/${HAIKU}`] });
+};
+
+holds("bedrock: the SDK's questions and streams reach Claude at its address there, and streams are read out of Amazon's framing", {
+  config: onBedrock,
+  async run(pair) {
+    const c = sdk(pair), home = `/model/${encodeURIComponent(HAIKU)}/invoke`;
+    pair.own.answer = bedrock(saysThere("seven \u20ac eight"));
+    assert.equal(said(await c.messages.create({ model: "c-bedrock", ...asked })), "seven \u20ac eight");
+    assert.equal(said(await c.messages.stream({ model: "c-bedrock", ...asked }).finalMessage()), "seven \u20ac eight");
+    assert.equal(said(await c.beta.messages.stream({ model: "c-bedrock", betas: ["context-1m-2025-08-07", "b-2"], ...asked }).finalMessage()), "seven \u20ac eight");
+    assert.deepEqual(pair.own.seen.map((q) => [q.url, q.headers["anthropic-beta"], Object.keys(body(q)).sort().join(), body(q).anthropic_beta]), [
+      [home, undefined, "anthropic_version,max_tokens,messages", undefined],
+      [`${home}-with-response-stream`, undefined, "anthropic_version,max_tokens,messages", undefined],
+      [`${home}-with-response-stream`, undefined, "anthropic_beta,anthropic_version,max_tokens,messages", ["context-1m-2025-08-07", "b-2"]],
+    ]);
+    const s = await question(pair, dialects.anthropic, { model: "c-bedrock", stream: true });
+    assert.match(s.headers["content-type"], /^text\/event-stream/);
+    assert.ok(s.text.startsWith(claude.opening().slice(0, 40)), s.text); // named events, as Anthropic's API has them
+    const o = await question(pair, dialects.openai, { model: "c-bedrock", stream: true });
+    assert.deepEqual([o.said, dialects.openai.ended(o.events)], ["seven \u20ac eight", true], o.text);
+  },
+});
+
+holds("bedrock: a stream that comes byte by byte is the same, and comes as it is said", {
+  config: onBedrock,
+  async run(pair) {
+    pair.own.answer = bedrock((q, res) => {
+      const bytes = framed(claude.opening(), claude.piece("seven "), claude.piece("eight"), claude.closing()), half = framed(claude.opening(), claude.piece("seven ")).length;
+      begin(res);
+      const next = (i) => (i === bytes.length ? res.end() : (res.write(bytes.subarray(i, i + 1)), setTimeout(next, i === half ? 300 : 0, i + 1)));
+      next(0);
+    });
+    const s = await question(pair, dialects.anthropic, { model: "c-bedrock", stream: true });
+    assert.equal(s.said, "seven eight", s.text);
+    const at = (t) => s.times[s.events.findIndex((e) => dialects.anthropic.piece(e) === t)];
+    assert.ok(at("eight") - at("seven ") > 200, `${s.times}`);
+  },
+});
+
+for (const stream of [false, true])
+  holds(`bedrock: a ${stream ? "stream" : "question"} goes from Anthropic's API to Bedrock and back when one of them fails`, {
+    config: (c) => (onBedrock(c), once(c)),
+    async run(pair) {
+      let down = "direct";
+      pair.own.answer = bedrock((q, res, model, streams) => {
+        if (!model && down === "direct") return json(res, 529, { type: "error", error: { type: "overloaded_error", message: "Overloaded" } });
+        if (model && down === "bedrock") return amazon(res, 429, "ThrottlingException", "Too many tokens, please wait before trying again.");
+        return saysThere(model ?? body(q).model)(q, res, model, streams);
+      });
+      const there = await question(pair, dialects.anthropic, { model: "c-back", stream });
+      assert.deepEqual([there.status, there.said, there.headers["x-daruma-target"]], [200, HAIKU, `bedrock/${HAIKU}`], there.text);
+      down = "bedrock";
+      const back = await question(pair, dialects.anthropic, { model: "c-both", stream });
+      assert.deepEqual([back.status, back.said, back.headers["x-daruma-target"]], [200, "c-own", "own-claude/c-own"], back.text);
+      assert.ok(pair.events().some((e) => e.provider === "bedrock" && e.kind === "rate_limit"), pair.eventsText());
+    },
+  });
+
+const broken = framed(claude.piece("eight"));
+broken[broken.length - 20] ^= 1;
+for (const [how, kind, end] of [
+  ["an exception", "rate_limit", (res) => res.end(exception("throttlingException", "Too many tokens, please wait before trying again."))],
+  ["an exception of the model", "server_error", (res) => res.end(exception("modelStreamErrorException", "The system encountered an unexpected error during processing. Try your request again."))],
+  ["a damaged message", "network|interrupted", (res) => res.write(broken)],
+  ["half a message", "network|interrupted", (res) => res.end(framed(claude.piece("eight")).subarray(0, 40))],
+  ["no end", "interrupted|malformed_output", (res) => res.end()],
+])
+  for (const [where, before] of [["before anything is said", framed(claude.opening())], ["in the middle", framed(claude.opening(), claude.piece("seven "))]])
+    holds(`bedrock: a stream with ${how} ${where} is made whole by another call`, {
+      config: onBedrock,
+      async run(pair) {
+        pair.own.answer = bedrock((q, res, ...there) => {
+          if (q.n > 1) return saysThere(where === "in the middle" ? "eight" : "seven eight")(q, res, ...there);
+          begin(res).write(before);
+          setTimeout(() => end(res), 30);
+        });
+        const s = await question(pair, dialects.anthropic, { model: "c-both", stream: true });
+        assert.ok(dialects.anthropic.ended(s.events) && !dialects.anthropic.failed(s.events), s.text);
+        assert.equal(s.said, "seven eight", s.text);
+        assert.ok(pair.events().some((e) => e.provider === "bedrock" && e.event === "llm_request_failed"), pair.eventsText());
+        const failed = pair.events().find((e) => e.provider === "bedrock" && e.kind);
+        assert.match(failed.kind, new RegExp(`^(${kind})$`), JSON.stringify(failed));
+      },
+    });
+
+holds("bedrock: what it refuses is told plainly, in Anthropic's form", {
+  config: onBedrock,
+  async run(pair) {
+    const rows = [
+      [403, "AccessDeniedException", "You don't have access to the model with the specified model ID.", Anthropic.PermissionDeniedError],
+      [400, "ValidationException", "The provided model identifier is invalid.", Anthropic.BadRequestError],
+      [404, "ResourceNotFoundException", "Could not resolve the foundation model from the provided model identifier.", Anthropic.NotFoundError],
+    ];
+    for (const [status, type, text, kind] of rows) {
+      await pair.again(onBedrock);
+      pair.own.answer = bedrock((q, res) => amazon(res, status, type, text));
+      for (const stream of [false, true])
+        await assert.rejects(sdk(pair).messages.create({ model: "c-bedrock", stream, ...asked }), (e) => e.error?.type === "error" && e.message.includes(text) && (assert.equal(e.constructor.name, kind.name, e.message), true));
+    }
   },
 });
 

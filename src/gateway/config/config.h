@@ -18,7 +18,7 @@ typedef struct config_key {
 } config_key;
 
 /* Clouds that host Anthropic's models and speak its dialect with another path, another key and a few other members. */
-typedef enum config_cloud { CONFIG_NO_CLOUD, CONFIG_VERTEX } config_cloud;
+typedef enum config_cloud { CONFIG_NO_CLOUD, CONFIG_VERTEX, CONFIG_BEDROCK } config_cloud;
 
 typedef struct config_provider {
     daruma_str name;
