@@ -238,9 +238,10 @@ void doctor_connect(findings *f, const config *c, const daruma_str *secrets)
     }
     for (size_t i = 0; i < c->nproviders; i++) {
         const config_provider *p = &c->providers[i];
-        if (!p->nkeys)
+        bool reached =
+            !p->cloud; /* a cloud has no list of models, and says nothing of the key without a call that costs */
+        if (!p->nkeys || p->cloud)
             ask_once(f, up, p, NULL, (daruma_str){0});
-        bool reached = true;
         for (size_t k = 0; k < p->nkeys; k++, at++)
             if (secrets[at].n && reached)
                 reached = ask_once(f, up, p, &p->keys[k], secrets[at]);

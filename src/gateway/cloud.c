@@ -67,7 +67,8 @@ void cloud_body(const config_provider *p, daruma_str betas, daruma_str out[4], d
     daruma_str body = str_trim(out[0]), key, value, pieces[4];
     daruma_buf head = buf_in(a);
     json_iter it = json_open(body);
-    const char *begin = it.p, *from = begin, *behind = begin; /* ... of what is in no piece yet; the newest member */
+    const char *begin = it.p, *from = begin; /* what is in no piece yet */
+    const char *behind = begin;              /* the newest member */
     size_t n = 1;
     bool first = false; /* the first member stays */
     it.quick = true;

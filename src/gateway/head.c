@@ -167,7 +167,9 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, const di
             continue;
         if (theirs && head_is_credential(name) && lock_is_token(&x->s->cfg, in->headers[i].value))
             continue;
-        if ((d != x->d || p->cloud == CONFIG_BEDROCK) && is_of_dialect(name)) /* there the body says it */
+        if (d != x->d && is_of_dialect(name))
+            continue;
+        if (p->cloud == CONFIG_BEDROCK && (is_of_dialect(name) || str_ieq(name, S("accept")))) /* its body says it */
             continue;
         if (traceparent.n && is_of_trace(x->trace, name))
             continue;

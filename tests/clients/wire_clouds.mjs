@@ -3,7 +3,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { ask, dialects, question } from "./net.mjs";
+import { ask, dialects, question, until } from "./net.mjs";
 import { holds, once } from "./wire.mjs";
 import { json, sse, wires } from "./wires.mjs";
 
@@ -211,13 +211,13 @@ holds("bedrock: the SDK's questions and streams reach Claude at its address ther
   },
 });
 
-holds("bedrock: a stream that comes byte by byte is the same, and comes as it is said", {
+holds("bedrock: a stream that comes in bits is the same, and comes as it is said", {
   config: onBedrock,
   async run(pair) {
     pair.own.answer = bedrock((q, res) => {
       const bytes = framed(claude.opening(), claude.piece("seven "), claude.piece("eight"), claude.closing()), half = framed(claude.opening(), claude.piece("seven ")).length;
       begin(res);
-      const next = (i) => (i === bytes.length ? res.end() : (res.write(bytes.subarray(i, i + 1)), setTimeout(next, i === half ? 300 : 0, i + 1)));
+      const next = (i, to = Math.min(i + 7, i < half ? half : bytes.length)) => (i === bytes.length ? res.end() : (res.write(bytes.subarray(i, to)), setTimeout(next, to === half ? 300 : 0, to)));
       next(0);
     });
     const s = await question(pair, dialects.anthropic, { model: "c-bedrock", stream: true });
@@ -272,6 +272,44 @@ for (const [how, kind, end] of [
         assert.match(failed.kind, new RegExp(`^(${kind})$`), JSON.stringify(failed));
       },
     });
+
+holds("bedrock: words of anthropic-beta that it refuses are left out of its body", {
+  config: onBedrock,
+  async run(pair) {
+    pair.own.answer = bedrock((q, res, ...there) => (body(q).anthropic_beta ? amazon(res, 400, "ValidationException", "invalid beta flag") : saysThere("fine")(q, res, ...there)));
+    const m = await sdk(pair).beta.messages.create({ model: "c-bedrock", betas: ["a-1", "b-2"], ...asked });
+    assert.equal(said(m), "fine");
+    assert.deepEqual(pair.own.seen.map((q) => body(q).anthropic_beta), [["a-1", "b-2"], undefined]);
+    assert.ok(pair.own.seen.every((q) => !q.headers["anthropic-beta"] && !q.headers["anthropic-version"] && !q.headers.accept));
+  },
+});
+
+holds("bedrock: clients that leave in the middle of a message leave nothing behind", {
+  config: (c) => (onBedrock(c), (c.timeouts.idle = "5s")),
+  async run(pair) {
+    pair.own.answer = bedrock((q, res) => begin(res).write(Buffer.concat([framed(claude.opening(), claude.piece("seven ")), framed(claude.piece("eight")).subarray(0, 60)])));
+    for (let i = 0; i < 5; i++) {
+      const s = sdk(pair).messages.stream({ model: "c-bedrock", ...asked });
+      await assert.rejects((s.on("text", () => s.abort()), s.finalMessage()));
+    }
+    await until("they are over", async () => (await pair.status()).active === 0);
+    pair.own.answer = bedrock(saysThere("fine"));
+    assert.equal(said(await sdk(pair).messages.create({ model: "c-bedrock", ...asked })), "fine");
+  },
+});
+
+holds("bedrock: beside a stream that is silent another is asked, and the first that speaks is the answer", {
+  config: (c) => (onBedrock(c), Object.assign(c.timeouts, { first_byte: "20s", idle: "20s" }), (c.recovery.hedge = "auto"), (c.models.find((m) => m.name === "c-both").targets = ["own-claude/c-own", `bedrock/${HAIKU}`])),
+  async run(pair) {
+    pair.own.answer = bedrock(saysThere("fine"));
+    for (let i = 0; i < 12; i++) assert.equal((await question(pair, dialects.anthropic, { model: "c-both", stream: true })).said, "fine"); // how long it usually takes
+    pair.own.answer = bedrock((q, res, model, streams) => (model ? saysThere("seven eight")(q, res, model, streams) : setTimeout(() => res.destroy(), 15000)));
+    const s = await question(pair, dialects.anthropic, { model: "c-both", stream: true });
+    assert.deepEqual([s.said, dialects.anthropic.ended(s.events)], ["seven eight", true], s.text);
+    assert.ok(s.took < 14000, `${s.took}`);
+    assert.ok(pair.own.seen.at(-1).url.startsWith("/model/"));
+  },
+});
 
 holds("bedrock: what it refuses is told plainly, in Anthropic's form", {
   config: onBedrock,

@@ -348,8 +348,10 @@ daruma_header config_key_field(const config_provider *p, daruma_str key, daruma_
 
 bool config_has_key(const config_provider *p)
 {
-    bool has = p->nkeys > 0;
+    if (p->nkeys)
+        return true;
     daruma_str field = config_key_field(p, (daruma_str){0}, NULL).name;
+    bool has = false;
     for (size_t i = 0; i < p->nheaders; i++) /* Azure's is called api-key */
         has |= str_ieq(p->headers[i].name, field) || str_ieq(p->headers[i].name, S("api-key"));
     return has;
