@@ -179,6 +179,13 @@ static const struct {
     {P "models: [{ name: m, targets: [a/m, a/m] }]\n", 3, 36, "stands here twice"},
     {P "models: [{ name: m, targets: [a/m] }, { name: m, targets: [a/n] }]\n", 3, 47, "another model has the name \"m\""},
     {P "models: [{ name: m, targets: [a/m], window: big }]\n", 3, 45, "expected a whole number from 1 to 1000000000, or learned, found \"big\""},
+    /* clouds */
+    {"providers: [{ name: a, dialect: openai, cloud: vertex, url: http://h, keys: [k] }]\n", 1, 48, "write `dialect: anthropic`"},
+    {"providers: [{ name: a, dialect: anthropic, cloud: vertex, url: http://h/v1, keys: [k] }]\n", 1, 64, "ends with /publishers/anthropic; write https://aiplatform.googleapis.com/v1/projects/PROJECT"},
+    {"providers: [{ name: a, dialect: anthropic, cloud: vertx, url: http://h, keys: [k] }]\n", 1, 51, "one of auto, vertex, bedrock, found \"vertx\"; did you mean vertex?"},
+    {"providers: [{ name: a, dialect: anthropic, cloud: bedrock, url: http://h, keys: [AKIAIOSFODNN7EXAMPLE] }]\n", 1, 81, "daruma signs none; make an API key of Bedrock"},
+    {"providers: [{ name: a, dialect: anthropic, url: https://bedrock-runtime.us-east-1.amazonaws.com }]\n", 1, 13, "add its own, e.g. keys: [\"${AWS_BEARER_TOKEN_BEDROCK}\"]"},
+    {"providers: [{ name: a, dialect: anthropic, url: http://h/v1/projects/p/locations/l/publishers/anthropic }]\n", 1, 13, "add its own, e.g. keys: [{ command: \"gcloud auth print-access-token\" }]"},
     /* traces */
     {P "traces: http://127.0.0.1:4318\n", 3, 9, "expected a mapping"},
     {P "traces: { url: 127.0.0.1:4318 }\n", 3, 16, "expected a URL like http://127.0.0.1:4318/v1/traces, found"},
@@ -811,6 +818,73 @@ static void a_provider_at_our_own_address_is_seen(void **state)
     }
 }
 
+static void a_cloud_is_known_by_its_url_or_by_name(void **state)
+{
+    static const struct {
+        const char *rest;
+        config_cloud cloud;
+        const char *field, *value;
+    } rows[] = {
+        {"dialect: anthropic, url: https://h", CONFIG_NO_CLOUD, "x-api-key", "k"},
+        {"dialect: anthropic, url: "
+         "https://eu-aiplatform.googleapis.com/v1/projects/p/locations/eu/publishers/anthropic",
+         CONFIG_VERTEX, "authorization", "Bearer k"},
+        {"dialect: anthropic, url: http://h/google/publishers/anthropic/", CONFIG_VERTEX, "authorization", "Bearer k"},
+        {"dialect: anthropic, cloud: vertex, url: http://h/publishers/anthropic", CONFIG_VERTEX, "authorization",
+         "Bearer k"},
+        {"dialect: anthropic, url: https://bedrock-runtime.us-east-1.amazonaws.com", CONFIG_BEDROCK, "authorization",
+         "Bearer k"},
+        {"dialect: anthropic, url: https://bedrock-runtime-fips.us-east-1.amazonaws.com/", CONFIG_BEDROCK,
+         "authorization", "Bearer k"},
+        {"dialect: anthropic, url: https://vpce-0a1-b2.bedrock-runtime.us-east-1.vpce.amazonaws.com", CONFIG_BEDROCK,
+         "authorization", "Bearer k"},
+        {"dialect: anthropic, url: https://bedrock-runtime.us-east-1.amazonaws.com/anthropic", CONFIG_NO_CLOUD,
+         "x-api-key", "k"},
+        {"dialect: openai, url: https://bedrock-runtime.us-east-1.amazonaws.com", CONFIG_NO_CLOUD, "authorization",
+         "Bearer k"},
+        {"dialect: anthropic, url: https://bedrock-runtime.example.com", CONFIG_NO_CLOUD, "x-api-key", "k"},
+        {"dialect: anthropic, url: https://my-bedrock-runtime.us-east-1.amazonaws.com", CONFIG_NO_CLOUD, "x-api-key",
+         "k"},
+        {"dialect: anthropic, cloud: bedrock, url: http://h/proxy", CONFIG_BEDROCK, "authorization", "Bearer k"},
+        {"dialect: gemini, url: http://h/v1/projects/p/locations/l/publishers/anthropic", CONFIG_NO_CLOUD,
+         "x-goog-api-key", "k"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        config c;
+        conf_mistakes e;
+        char text[400], room[64];
+        daruma_arena a = arena_over(room, sizeof room);
+        snprintf(text, sizeof text, "providers: [{ name: a, keys: [k], %s }]\n", rows[i].rest);
+        if (!read_text(text, &c, &e))
+            fail_msg("%s: %s", rows[i].rest, first(&e));
+        daruma_header h = config_key_field(&c.providers[0], S("k"), &a);
+        assert_int_equal(c.providers[0].cloud, rows[i].cloud);
+        assert_str(h.name, rows[i].field);
+        assert_str(h.value, rows[i].value);
+        assert_true(config_has_key(&c.providers[0]));
+    }
+}
+
+static void paths_without_a_dialect_go_to_no_cloud(void **state)
+{
+    (void)state;
+    static const char cloud[] =
+        "{ name: v, dialect: anthropic, url: http://h/publishers/anthropic, headers: { Authorization: x } }";
+    config c;
+    conf_mistakes e;
+    char text[400];
+    snprintf(text, sizeof text, "providers: [%s]\n", cloud);
+    assert_true(read_text(text, &c, &e));
+    assert_int_equal(config_provider_of(&c, &dialect_anthropic), 0);
+    assert_int_equal(config_provider_of_path(&c, &dialect_anthropic), -1);
+    snprintf(text, sizeof text, "providers: [%s, { name: a, dialect: anthropic, url: http://h }]\n", cloud);
+    assert_true(read_text(text, &c, &e));
+    assert_int_equal(config_provider_of(&c, &dialect_anthropic), 0);
+    assert_int_equal(config_provider_of_path(&c, &dialect_anthropic), 1);
+    assert_int_equal(config_provider_of_path(&c, &dialect_gemini), 1);
+}
+
 static void rows_of_judge_come_first(void **state)
 {
     (void)state;
@@ -869,6 +943,8 @@ int main(void)
         cmocka_unit_test(v1_stands_once_in_an_upstream_path),
         cmocka_unit_test(the_document_has_the_table_as_it_is_printed),
         cmocka_unit_test(a_provider_at_our_own_address_is_seen),
+        cmocka_unit_test(a_cloud_is_known_by_its_url_or_by_name),
+        cmocka_unit_test(paths_without_a_dialect_go_to_no_cloud),
         cmocka_unit_test(rows_of_judge_come_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

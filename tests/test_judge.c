@@ -498,11 +498,47 @@ static void a_page_behind_5xx_is_an_outage_whatever_it_says(void **state)
         }
 }
 
+/* Amazon's servers name the error in a header, and their words are few. A code in the body says more. */
+static void a_header_names_an_error_of_amazons(void **state)
+{
+    static const struct {
+        int status;
+        const char *name, *body;
+        daruma_kind kind;
+        const char *code;
+    } rows[] = {
+        {424, "ModelErrorException:http://internal.amazon.com/coral/com.amazon.bedrock/",
+         "{\"message\":\"The request failed due to an error while processing the model.\"}", DARUMA_SERVER_ERROR,
+         "ModelErrorException"},
+        {403, "AccessDeniedException", "{}", DARUMA_PERMISSION, "AccessDeniedException"},
+        {400, "ValidationException:", "{\"message\":\"Input is too long for requested model.\"}", DARUMA_CONTEXT_LENGTH,
+         "ValidationException"},
+        {429, "ModelErrorException", "{\"error\":{\"type\":\"rate_limit_error\",\"message\":\"hm\"}}",
+         DARUMA_RATE_LIMIT, "rate_limit_error"},
+        {424, "no name: x", "{\"message\":\"The request failed due to an error while processing the model.\"}",
+         DARUMA_UNKNOWN, ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_arena a;
+        daruma_header h = {S("x-amzn-ErrorType"), str_of(rows[i].name)};
+        daruma_evidence ev = {.phase = DARUMA_AT_HEAD,
+                              .status = rows[i].status,
+                              .headers = &h,
+                              .nheaders = 1,
+                              .body = str_of(rows[i].body)};
+        daruma_failure f = judge(&ev, &a);
+        if (f.kind != rows[i].kind || !str_eq(f.code, str_of(rows[i].code)))
+            fail_msg("row %zu: %s, code " STR_FMT, i, daruma_kind_name(f.kind), STR_ARG(f.code));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_page_behind_5xx_is_an_outage_whatever_it_says),
         cmocka_unit_test(every_line_says_what_it_is),
+        cmocka_unit_test(a_header_names_an_error_of_amazons),
         cmocka_unit_test(torn_and_spoiled_bodies_are_judged_too),
         cmocka_unit_test(no_memory_is_no_failure_of_classify),
         cmocka_unit_test(json_is_unwrapped_eight_levels_deep_and_no_deeper),

@@ -60,6 +60,17 @@ void buf_int(daruma_buf *b, int64_t v)
     buf_put(b, (daruma_str){p, (size_t)(end - p)});
 }
 
+void buf_path(daruma_buf *b, daruma_str name, const char *plain)
+{
+    for (size_t i = 0; i < name.n; i++) {
+        char ch = name.p[i];
+        if (ch_alpha(ch) || ch_digit(ch) || (ch && strchr(plain, ch)))
+            buf_putc(b, ch);
+        else
+            buf_printf(b, "%%%02X", (unsigned char)ch);
+    }
+}
+
 void buf_hex64(daruma_buf *b, uint64_t v)
 {
     char text[16];

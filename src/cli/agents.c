@@ -231,6 +231,13 @@ static bool add_targets(const config_provider *p, const config_target *from, dar
                         size_t *n)
 {
     size_t keys = p->nkeys ? p->nkeys : 1;
+    if (p->cloud) {
+        fprintf(stderr,
+                "daruma run: provider " STR_FMT " is at a cloud (%s), which only `daruma serve` speaks to: run `daruma "
+                "serve`, and give its address as --base-url\n",
+                STR_ARG(p->name), config_cloud_name(p));
+        return false;
+    }
     for (size_t i = 0; i < keys && *n < DARUMA_CASE_TRIED; i++) {
         run_target *t = &list[(*n)++];
         daruma_buf name = buf_in(a);

@@ -196,18 +196,14 @@ static bool ask_once(findings *f, upstream *up, const config_provider *p, const 
                .began = sys_moment().now,
                .date = -1};
     daruma_header *h = ARENA_NEW(f->a, daruma_header, p->nheaders + 3);
-    daruma_buf value = buf_in(f->a);
     size_t n = 0;
     if (!h)
         return false;
     h[n++] = (daruma_header){S("accept"), S("application/json")};
     if (p->dialect->version.name.n)
         h[n++] = p->dialect->version;
-    if (secret.n) {
-        buf_putz(&value, p->dialect->key_prefix);
-        buf_put(&value, secret);
-        h[n++] = (daruma_header){str_of(p->dialect->key_header), buf_str(&value)};
-    }
+    if (secret.n)
+        h[n++] = config_key_field(p, secret, f->a);
     for (size_t i = 0; i < p->nheaders; i++)
         h[n++] = p->headers[i];
     daruma_str path = p->dialect == &dialect_gemini ? S("/v1beta/models") : S("/v1/models");
@@ -242,9 +238,10 @@ void doctor_connect(findings *f, const config *c, const daruma_str *secrets)
     }
     for (size_t i = 0; i < c->nproviders; i++) {
         const config_provider *p = &c->providers[i];
-        if (!p->nkeys)
+        bool reached =
+            !p->cloud; /* a cloud has no list of models, and says nothing of the key without a call that costs */
+        if (!p->nkeys || p->cloud)
             ask_once(f, up, p, NULL, (daruma_str){0});
-        bool reached = true;
         for (size_t k = 0; k < p->nkeys; k++, at++)
             if (secrets[at].n && reached)
                 reached = ask_once(f, up, p, &p->keys[k], secrets[at]);

@@ -305,13 +305,7 @@ daruma_str dialect_path(const dialect *d, daruma_str model, bool stream, daruma_
     BUF_LIT(&b, "/v1beta/");
     if (!str_starts(model, S("models/")) && !str_starts(model, S("tunedModels/")))
         BUF_LIT(&b, "models/");
-    for (size_t i = 0; i < model.n; i++) { /* a name is a name: it must not end the path (RFC 3986, 3.3) */
-        char ch = model.p[i];
-        if (ch_alpha(ch) || ch_digit(ch) || (ch && strchr("-._~/@", ch)))
-            buf_putc(&b, ch);
-        else
-            buf_printf(&b, "%%%02X", (unsigned char)ch);
-    }
+    buf_path(&b, model, "-._~/@");
     buf_put(&b, stream ? S(":streamGenerateContent?alt=sse") : S(":generateContent"));
     return b.full ? (daruma_str){0} : buf_str(&b);
 }

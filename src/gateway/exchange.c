@@ -178,7 +178,10 @@ static drive_place on_place(void *user, const daruma_target *t)
 {
     const exchange *x = user;
     const config_provider *p = exchange_provider(x, t);
-    return (drive_place){.d = p->dialect, .site = x->s->sites[t->host / HOST_KEYS], .own_key = config_has_key(p)};
+    return (drive_place){.d = p->dialect,
+                         .site = x->s->sites[t->host / HOST_KEYS],
+                         .own_key = config_has_key(p),
+                         .model_apart = p->cloud != CONFIG_NO_CLOUD};
 }
 
 static drive_key on_key(void *user, const daruma_target *t, bool *ret_renewable)
@@ -313,7 +316,10 @@ static const daruma_target *on_targets(void *user, daruma_str model, uint64_t co
 static void cancel(void *handle)
 {
     const drive_call *c = fetch_user(handle);
-    trace_cancelled(session_user(c->x), handle);
+    exchange *x = session_user(c->x);
+    trace_cancelled(x, handle);
+    if (x->streams)
+        cloud_stream_end(x, handle);
     fetch_cancel(handle);
 }
 

@@ -122,12 +122,8 @@ static void put_ours(const exchange *x, const config_provider *p, daruma_str sec
                      daruma_header *out, size_t *n)
 {
     out[(*n)++] = (daruma_header){S("via"), str_of(x->g->via)};
-    if (secret.n) {
-        daruma_buf v = buf_in(a);
-        buf_putz(&v, p->dialect->key_prefix);
-        buf_put(&v, secret);
-        out[(*n)++] = (daruma_header){str_of(p->dialect->key_header), buf_str(&v)};
-    }
+    if (secret.n)
+        out[(*n)++] = config_key_field(p, secret, a);
     for (size_t i = 0; i < p->nheaders; i++)
         out[(*n)++] = p->headers[i];
 }
@@ -145,6 +141,11 @@ static daruma_str kept_betas(daruma_str value, daruma_str without, daruma_arena 
         buf_put(&b, word);
     }
     return buf_str(&b);
+}
+
+daruma_str head_betas(const exchange *x, daruma_str without, daruma_arena *a)
+{
+    return kept_betas(http_header(&x->c->head, S(BETA_FIELD)), without, a);
 }
 
 daruma_header *head_for_provider(exchange *x, const config_provider *p, const dialect *d, daruma_str secret,
@@ -168,6 +169,8 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, const di
             continue;
         if (d != x->d && is_of_dialect(name))
             continue;
+        if (p->cloud == CONFIG_BEDROCK && (is_of_dialect(name) || str_ieq(name, S("accept")))) /* its body says it */
+            continue;
         if (traceparent.n && is_of_trace(x->trace, name))
             continue;
         if (is_ours(name) && (plain || !str_ieq(name, S("accept-encoding"))))
@@ -179,7 +182,7 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, const di
     }
     if (plain)
         out[(*n)++] = (daruma_header){S("accept-encoding"), S("identity")};
-    if (d != x->d && d->version.name.n)
+    if (d != x->d && d->version.name.n && !p->cloud)
         out[(*n)++] = d->version;
     if (traceparent.n)
         out[(*n)++] = (daruma_header){S("traceparent"), traceparent};

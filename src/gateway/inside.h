@@ -38,7 +38,8 @@ typedef struct jobs jobs;
 typedef struct client_rate client_rate; /* what is left of a client's requests a minute */
 typedef struct trace trace;             /* what is recorded of a request: trace.h */
 typedef struct exporter exporter;       /* who sends it away */
-typedef struct turns turns;             /* how long the loop was at work at a time */
+typedef struct cloud_stream cloud_stream;
+typedef struct turns turns; /* how long the loop was at work at a time */
 
 /* ---- setup.c: one configuration in force ---- */
 
@@ -124,13 +125,14 @@ struct exchange {
     session *session; /* behind this struct */
     const dialect *d; /* of the path; NULL: nobody's */
     loop_timer clock;
-    daruma_ms due;       /* the session wants to be called then, or later than `clock` rings; -1: never */
-    int status;          /* that went to the client, 0 none yet */
-    uint64_t credential; /* hash of what the client showed */
-    uint64_t tenant;     /* the same keyed, 0 not asked for yet */
-    trace *trace;        /* NULL: it is not traced */
-    passing *passing;    /* the model of a request that only passes through; NULL: it names none of ours */
-    job *job;            /* work for it is under way beside the loop */
+    daruma_ms due;         /* the session wants to be called then, or later than `clock` rings; -1: never */
+    int status;            /* that went to the client, 0 none yet */
+    uint64_t credential;   /* hash of what the client showed */
+    uint64_t tenant;       /* the same keyed, 0 not asked for yet */
+    trace *trace;          /* NULL: it is not traced */
+    passing *passing;      /* the model of a request that only passes through; NULL: it names none of ours */
+    job *job;              /* work for it is under way beside the loop */
+    cloud_stream *streams; /* answers that may come in Amazon's framing; NULL: none */
     exchange *next_waiting, *next_idle;
     bool over; /* its memory goes when its clock rings */
 };
@@ -156,6 +158,23 @@ drive_sent exchange_send(void *user, drive_call *c, const drive_request *r);
 const dialect *exchange_ask(void *user, drive_call *c, const daruma_target *t, const daruma_question *q,
                             daruma_ms total);
 
+/* ---- cloud.c: Anthropic's models at clouds (config_provider.cloud) ---- */
+
+/* The request target for a model. */
+daruma_str cloud_path(const config_provider *p, daruma_str model, bool stream, daruma_arena *a);
+/* Makes of a request for Anthropic's API, which is out[0], pieces of one for the cloud. `betas`: words of BETA_FIELD,
+ * with commas between. What is new is in `a`. */
+void cloud_body(const config_provider *p, daruma_str betas, daruma_str out[4], daruma_arena *a);
+/* The answer to this call may come as messages of Amazon's event stream: it is to be read by what follows. */
+void cloud_stream_begin(exchange *x, const config_provider *p, const void *handle);
+void cloud_stream_head(exchange *x, const void *handle, const http_head *h);
+bool cloud_stream_framed(exchange *x, const void *handle); /* its head says that it does */
+/* Of an answer that does: *ret is what these bytes say as server-sent events, perhaps nothing, in `a`. Else why they
+ * say nothing: NET_PROTOCOL (damaged), NET_LOCAL (no memory). */
+daruma_net cloud_stream_read(exchange *x, const void *handle, daruma_str bytes, daruma_arena *a, daruma_str *ret);
+/* The call is over, in whatever way. False: within a message. */
+bool cloud_stream_end(exchange *x, const void *handle);
+
 /* ---- job.c: work beside the loop ---- */
 
 bool exchange_work(void *user, size_t bytes, const drive_work *kind, void *data);
@@ -172,6 +191,8 @@ daruma_str exchange_redact(void *user, const daruma_target *t, daruma_str secret
  * dialect it is spoken to in, `traceparent` that of the call, empty: the client's own; `without` as drive_request
  * has it. What is made for them is in `a`; NULL or incomplete when that ran full. */
 #define BETA_FIELD "anthropic-beta"
+/* What the client says in BETA_FIELD, but for `without`. What is new is in `a`. */
+daruma_str head_betas(const exchange *x, daruma_str without, daruma_arena *a);
 daruma_header *head_for_provider(exchange *x, const config_provider *p, const dialect *d, daruma_str secret,
                                  daruma_str traceparent, daruma_str without, size_t *n, daruma_arena *a);
 /* Fields of a question of our own. `at_hand`: it goes where the request goes, and the client's own fields with it; else

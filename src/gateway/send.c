@@ -5,6 +5,7 @@
 #include "gateway/keep/keep.h"
 #include "gateway/routes/routes.h"
 #include "gateway/see/trace.h"
+#include "sys/arena.h"
 
 const config_provider *exchange_provider(const exchange *x, const daruma_target *t)
 {
@@ -31,16 +32,53 @@ static drive_call *call_of(void *user)
 static void on_head(fetch *f, const http_head *h, void *user)
 {
     drive_call *c = call_of(user);
+    exchange *x = session_user(c->x);
     drive_head head = {.status = h->status, .headers = h->headers, .nheaders = h->nheaders, .length = h->length};
-    trace_head(session_user(c->x), f, h->status);
+    trace_head(x, f, h->status);
+    if (x->streams)
+        cloud_stream_head(x, f, h);
     c->ops->head(c, &head);
+}
+
+static void take_body(drive_call *c, fetch *f, daruma_str bytes)
+{
+    trace_body(session_user(c->x), f, bytes);
+    c->ops->body(c, bytes);
+}
+
+/* The call is over although its connection is not. */
+static void give_up(drive_call *c, fetch *f, daruma_net net)
+{
+    exchange *x = session_user(c->x);
+    trace_end(x, f, net);
+    cloud_stream_end(x, f);
+    fetch_cancel(f);
+    c->handle = NULL;
+    c->ops->fail(c, net, DARUMA_AT_STREAM);
+}
+
+static void take_framed(drive_call *c, fetch *f, daruma_str bytes)
+{
+    daruma_arena a;
+    daruma_str events = {0};
+    daruma_net net = sys_arena_init(&a, bytes.n, 2 * EVENT_STREAM_BYTES_MAX)
+                         ? cloud_stream_read(session_user(c->x), f, bytes, &a, &events)
+                         : DARUMA_NET_LOCAL;
+    if (net != DARUMA_NET_NONE)
+        give_up(c, f, net);
+    else if (events.n)
+        take_body(c, f, events);
+    sys_arena_done(&a);
 }
 
 static void on_body(fetch *f, daruma_str bytes, void *user)
 {
     drive_call *c = call_of(user);
-    trace_body(session_user(c->x), f, bytes);
-    c->ops->body(c, bytes);
+    exchange *x = session_user(c->x);
+    if (x->streams && cloud_stream_framed(x, f))
+        take_framed(c, f, bytes);
+    else
+        take_body(c, f, bytes);
 }
 
 static void on_again(fetch *f, daruma_net net, void *user)
@@ -54,15 +92,23 @@ static void on_again(fetch *f, daruma_net net, void *user)
 static void on_end(fetch *f, void *user)
 {
     drive_call *c = call_of(user);
-    trace_end(session_user(c->x), f, DARUMA_NET_NONE);
+    exchange *x = session_user(c->x);
+    bool whole = !x->streams || cloud_stream_end(x, f);
+    trace_end(x, f, whole ? DARUMA_NET_NONE : DARUMA_NET_CUT);
     c->handle = NULL;
-    c->ops->end(c);
+    if (whole)
+        c->ops->end(c);
+    else
+        c->ops->fail(c, DARUMA_NET_CUT, DARUMA_AT_STREAM);
 }
 
 static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *why, void *user)
 {
     drive_call *c = call_of(user);
-    trace_end(session_user(c->x), f, net);
+    exchange *x = session_user(c->x);
+    trace_end(x, f, net);
+    if (x->streams)
+        cloud_stream_end(x, f);
     (void)why; /* the name of `net` says it to people; `why` may carry a peer's bytes */
     c->handle = NULL;
     c->ops->fail(c, net, phase);
@@ -102,6 +148,8 @@ static daruma_str target_path(exchange *x, const config_provider *p, const drive
     daruma_str model = r->t->model, path = x->c->head.path;
     bool moved = r->p != r->d;
     bool renamed = r->p == &dialect_gemini && model.n && !str_eq(model, r->model); /* it stands in the path */
+    if (p->cloud)
+        return cloud_path(p, model.n ? model : r->model, r->stream, x->c->arena);
     daruma_str query = moved ? (daruma_str){0} : exchange_query(x, p);
     if (moved) {
         path = dialect_path(r->p, model, r->stream, x->c->arena);
@@ -144,6 +192,8 @@ drive_sent exchange_send(void *user, drive_call *c, const drive_request *r)
                        .fresh = r->fresh,
                        .clocks = x->s->cfg.clocks};
     memcpy(q.body, r->body, sizeof q.body);
+    if (p->cloud)
+        cloud_body(p, r->d == r->p ? head_betas(x, r->without, x->c->arena) : (daruma_str){0}, q.body, x->c->arena);
     if (x->passing)
         passing_body(x->passing, r->body[0], r->t->model, x->c->arena, q.body);
     if (!r->stream)
@@ -157,6 +207,8 @@ drive_sent exchange_send(void *user, drive_call *c, const drive_request *r)
         return DRIVE_NO_MEMORY;
     }
     c->handle = fetch_start(x->s->up, &q, &ops, c);
+    if (r->stream)
+        cloud_stream_begin(x, p, c->handle);
     replicas_touched(x->g->replicas, false); /* it may be a probe */
     trace_out(span, c->handle);
     return c->handle ? DRIVE_SENT : DRIVE_NOT_SENT;
@@ -192,6 +244,13 @@ static bool whom(exchange *x, const daruma_target *t, asked *ret)
     return !k || key_ready(k, &ret->secret);
 }
 
+static daruma_str question_path(const asked *of, daruma_arena *a)
+{
+    if (of->provider->cloud)
+        return cloud_path(of->provider, of->model, false, a);
+    return config_upstream_path(of->provider, dialect_path(of->d, of->model, false, a), a);
+}
+
 const dialect *exchange_ask(void *user, drive_call *c, const daruma_target *t, const daruma_question *q,
                             daruma_ms total)
 {
@@ -201,13 +260,14 @@ const dialect *exchange_ask(void *user, drive_call *c, const daruma_target *t, c
     if (!whom(x, t, &a))
         return NULL;
     dialect_write_ask(a.d, a.model, q, &body);
-    daruma_str path = dialect_path(a.d, a.model, false, x->c->arena);
     fetch_request r = {.to = &a.provider->to,
                        .method = S("POST"),
-                       .target = config_upstream_path(a.provider, path, x->c->arena),
+                       .target = question_path(&a, x->c->arena),
                        .body = {buf_str(&body)},
                        .has_body = true,
                        .clocks = {.connect = x->s->cfg.clocks.connect, .total = total}};
+    if (a.provider->cloud)
+        cloud_body(a.provider, (daruma_str){0}, r.body, x->c->arena);
     c->secret = a.secret;
     trace_span *span = trace_call(x, a.provider, NULL, a.model);
     r.headers = head_for_question(x, a.provider, a.d, a.secret, a.at_hand, trace_field(span), &r.nheaders);

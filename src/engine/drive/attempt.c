@@ -16,7 +16,8 @@ static void body_pieces(session *x, int target, daruma_str out[4])
         raw = x->variant_model;
     }
     out[0] = body;
-    if (!x->d || x->opaque || !raw.n || !model.n || str_eq(model, x->scan.model))
+    if (!x->d || x->opaque || !raw.n || !model.n || str_eq(model, x->scan.model) ||
+        session_place(x, target).model_apart)
         return;
     daruma_buf name = buf_in(x->arena);
     buf_json(&name, model);

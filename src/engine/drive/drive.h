@@ -87,6 +87,7 @@ typedef struct drive_place {
     const dialect *d; /* that the provider speaks */
     uint64_t site;    /* the same for providers at one host and port */
     bool own_key;     /* calls are made with a key of the host's, not with the client's */
+    bool model_apart; /* the host says the model elsewhere, whatever the body says */
 } drive_place;
 
 typedef enum drive_key { DRIVE_KEY_READY, DRIVE_KEY_ABSENT } drive_key;

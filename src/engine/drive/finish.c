@@ -214,7 +214,7 @@ static void finish_write_error(session *x)
         pass_error(x);
         return;
     }
-    const dialect *d = x->d ? x->d : &dialect_openai;
+    const dialect *d = x->speaks;
     daruma_str note = explanation(x);
     daruma_buf out = buf_in(x->arena);
     daruma_failure f = session_last(x)->failure;

@@ -149,7 +149,7 @@ struct session {
     bool head_only;        /* it wants no more */
     bool working;          /* work on it is under way beside the loop, and nothing else */
     uint8_t watch_mode;    /* daruma_watch_mode: what may be done about its agent */
-    const dialect *speaks; /* of errors where nobody's dialect is spoken */
+    const dialect *speaks; /* of errors */
     const dialect *d;      /* NULL: a path we only pass on */
     const dialect *p;      /* of the provider that is called; another than d when the conversation moved */
     request_scan scan;

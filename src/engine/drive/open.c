@@ -308,7 +308,7 @@ void session_open(session *x, driver *v, void *user, const session_request *q)
                    .body = q->body,
                    .here = true,
                    .head_only = q->head_only,
-                   .speaks = q->speaks,
+                   .speaks = q->d ? q->d : q->speaks,
                    .named = q->agent,
                    .betas = q->betas,
                    .credential = q->credential,

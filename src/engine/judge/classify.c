@@ -405,6 +405,9 @@ static bool waits(daruma_kind k)
 static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, echo *e, daruma_moment at, daruma_arena *a)
 {
     said s = unwrap(body, e, a);
+    daruma_str name = s.ncodes ? (daruma_str){0} : hints_error_name(ev);
+    if (name.n)
+        s.codes[s.ncodes++] = s.code = name;
     daruma_failure f = {.status = ev->status, .net = ev->net, .wait = -1, .limit = -1, .used = -1, .requested = -1};
     seen v = {.provider = ev->provider, .status = s.status && ev->status < 600 ? s.status : ev->status};
     char number[4];

@@ -22,6 +22,15 @@ static daruma_str header(const daruma_evidence *ev, daruma_str name)
     return (daruma_str){0};
 }
 
+daruma_str hints_error_name(const daruma_evidence *ev)
+{
+    daruma_str v = header(ev, S("x-amzn-errortype")), name = str_cut(&v, ':'); /* behind it a URL */
+    for (size_t i = 0; i < name.n; i++)
+        if (!ch_alpha(name.p[i]))
+            return (daruma_str){0};
+    return str_sub(name, 0, HEADER_NAME_MAX);
+}
+
 /* Milliseconds from now to a moment; 0 when it has passed, -1 when there is no clock. */
 static daruma_ms until(int64_t wall_ms, daruma_moment at)
 {

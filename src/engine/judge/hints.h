@@ -6,6 +6,8 @@
 /* The advice in headers, body fields and texts (lower case); -1 none. */
 daruma_ms hints_wait(const daruma_evidence *ev, const said *s, const daruma_str *texts, size_t ntexts,
                      daruma_moment at);
+/* The name of an error that Amazon's servers say in a header alone: "ThrottlingException"; empty: none. */
+daruma_str hints_error_name(const daruma_evidence *ev);
 /* Requests that the header fields of an answer say are left, and how long until there are more. Of several limits the
  * one of which least is left; limits of tokens are not looked at. False: they say nothing. */
 bool hints_requests_left(const daruma_header *h, size_t n, daruma_moment at, int64_t *ret_left, daruma_ms *ret_reset);

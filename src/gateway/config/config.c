@@ -297,20 +297,27 @@ daruma_str config_upstream_path(const config_provider *p, daruma_str path, darum
     return buf_str(&out);
 }
 
-int config_provider_of(const config *c, const dialect *d)
+/* The first provider that speaks `d`, whatever it is when that is NULL. */
+static int first_of(const config *c, const dialect *d, bool clouds)
 {
     for (size_t i = 0; i < c->nproviders; i++)
-        if (c->providers[i].dialect == d)
+        if ((!d || c->providers[i].dialect == d) && (clouds || !c->providers[i].cloud))
             return (int)i;
-    return d == &dialect_openai_responses ? config_provider_of(c, &dialect_openai) : -1;
+    return -1;
+}
+
+int config_provider_of(const config *c, const dialect *d)
+{
+    int i = first_of(c, d, true);
+    return i < 0 && d == &dialect_openai_responses ? first_of(c, &dialect_openai, true) : i;
 }
 
 int config_provider_of_path(const config *c, const dialect *d)
 {
-    int i = config_provider_of(c, d);
+    int i = first_of(c, d, false);
     if (i < 0 && d != &dialect_anthropic)
-        i = config_provider_of(c, &dialect_openai_responses);
-    return i < 0 && c->nproviders ? 0 : i;
+        i = first_of(c, &dialect_openai_responses, false);
+    return i < 0 ? first_of(c, NULL, false) : i;
 }
 
 static bool is_form(daruma_str name)
@@ -329,11 +336,24 @@ const config_model *config_model_of(const config *c, daruma_str asked)
     return NULL;
 }
 
+daruma_header config_key_field(const config_provider *p, daruma_str key, daruma_arena *a)
+{
+    const dialect *d = p->cloud ? &dialect_openai : p->dialect; /* clouds take a bearer token */
+    daruma_buf value = buf_in(a);
+    if (key.n)
+        buf_putz(&value, d->key_prefix);
+    buf_put(&value, key);
+    return (daruma_header){str_of(d->key_header), buf_str(&value)};
+}
+
 bool config_has_key(const config_provider *p)
 {
-    bool has = p->nkeys > 0;
+    if (p->nkeys)
+        return true;
+    daruma_str field = config_key_field(p, (daruma_str){0}, NULL).name;
+    bool has = false;
     for (size_t i = 0; i < p->nheaders; i++) /* Azure's is called api-key */
-        has |= str_ieq(p->headers[i].name, str_of(p->dialect->key_header)) || str_ieq(p->headers[i].name, S("api-key"));
+        has |= str_ieq(p->headers[i].name, field) || str_ieq(p->headers[i].name, S("api-key"));
     return has;
 }
 

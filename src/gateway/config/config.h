@@ -17,9 +17,13 @@ typedef struct config_key {
     daruma_str name;    /* never secret: "key1", or as written in the file */
 } config_key;
 
+/* Clouds that host Anthropic's models and speak its dialect with another path, another key and a few other members. */
+typedef enum config_cloud { CONFIG_NO_CLOUD, CONFIG_VERTEX, CONFIG_BEDROCK } config_cloud;
+
 typedef struct config_provider {
     daruma_str name;
     const dialect *dialect; /* how it speaks */
+    uint32_t cloud;         /* config_cloud */
     url to;
     config_key *keys; /* none: the client's own credentials are passed on */
     size_t nkeys;
@@ -160,8 +164,8 @@ const config_model *config_model_of(const config *c, daruma_str asked);
 /* The provider for a request whose model no `models` entry names: the first that speaks `d`; providers of "openai" are
  * asked for "openai-responses" when no provider of its own is there. Index, -1 none. */
 int config_provider_of(const config *c, const dialect *d);
-/* The provider for a path of `d` that no dialect of ours reads, and the one that clients' own keys are meant for there.
- * Index, -1 none. */
+/* The provider for a path of `d` that no dialect of ours reads, and the one that clients' own keys are meant for there;
+ * none at a cloud, which has no such paths. Index, -1 none. */
 int config_provider_of_path(const config *c, const dialect *d);
 
 /* Why a log cannot be appended to, or made: an errno, 0 when it can. Nothing is made. */
@@ -169,6 +173,10 @@ int config_log_errno(daruma_str file);
 /* What tokens of a model cost, in billionths of the unit of `prices`; -1: no row is about it, or nothing was counted.
  */
 int64_t config_cost(const config *c, const daruma_target *t, int64_t input_tokens, int64_t output_tokens);
+/* The field that holds a provider's key, with `key` in it; empty `key`: only its name. What is new is in `a`. */
+daruma_header config_key_field(const config_provider *p, daruma_str key, daruma_arena *a);
+/* The cloud that a provider is at, as `cloud` says it; NULL: at none. */
+const char *config_cloud_name(const config_provider *p);
 /* True if the file gives the provider a key, under `keys` or as a header; else it gets the client's own. */
 bool config_has_key(const config_provider *p);
 /* True if a client that asks in `d` cannot use target `i` of the model: it would get the client's key, which is meant

@@ -424,6 +424,8 @@ static const conf_option providers_rows[] = {
      .help = "How it speaks: `openai` (Chat Completions), `openai-responses`, `anthropic` (Messages) or `gemini` (generateContent)."},
     {"url", VALUE(read_url, show_url, "a URL like https://api.openai.com"), NEEDED, AT(config_provider, to),
      .help = "Its address, with or without the `/v1` that clients add: it is never doubled."},
+    {"cloud", CONF_ENUM, AT(config_provider, cloud), .fallback = "auto", .words = "auto vertex bedrock",
+     .help = "The cloud that hosts Anthropic's models at this address and speaks its dialect a little otherwise: `vertex`, or `bedrock` (InvokeModel). `auto`: as the URL says it. doc/clouds.md"},
     {"keys", CONF_LIST, ITEMS(config_provider, keys), .shape = &keys_shape, .says = "the clients' own",
      .help = "Keys that are used in place of the clients' own. When one is refused or limited, the next one that is well takes over."},
     {"spread", CONF_BOOL, AT(config_provider, spread), .fallback = "false",
@@ -432,7 +434,7 @@ static const conf_option providers_rows[] = {
 };
 static const conf_shape providers_shape = {.of = CONF_ROWS(providers_rows), .like = "{ name: main, dialect: openai, url: https://api.openai.com }",
     .size = sizeof(config_provider), .min = 1, .max = CONFIG_PROVIDERS_MAX,
-    .thing = "provider", .name_at = offsetof(config_provider, name), .absent = builtin};
+    .thing = "provider", .name_at = offsetof(config_provider, name), .fits = config_cloud_fits, .absent = builtin};
 
 static const conf_option targets_element = {
     NULL, VALUE(read_target, show_target, "a target like provider/model"), AT(config_target, model), .min = 1, .max = 300,

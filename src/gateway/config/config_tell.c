@@ -55,7 +55,9 @@ static void put_provider(const config_provider *p, daruma_buf *out)
 {
     BUF_LIT(out, "  provider   ");
     buf_put(out, p->name);
-    buf_printf(out, ": %s at http%s://", p->dialect->name, p->to.tls ? "s" : "");
+    const char *cloud = config_cloud_name(p);
+    buf_printf(out, ": %s%s%s at http%s://", p->dialect->name, cloud ? " on " : "", cloud ? cloud : "",
+               p->to.tls ? "s" : "");
     buf_put(out, p->to.authority);
     buf_put(out, p->to.prefix);
     BUF_LIT(out, ", ");

@@ -482,6 +482,12 @@ static bool is_of(const config_provider *p, const dialect *d)
     return models_shape_of(p->dialect) == models_shape_of(d);
 }
 
+/* A cloud lists none. */
+static bool lists_models(const config_provider *p)
+{
+    return config_has_key(p) && !p->cloud;
+}
+
 /* Marks the providers of the client's dialect that it may use: those with keys, and the one that its own key is meant
  * for. Where none speaks its dialect it is the one that would answer it. Returns how many. */
 static size_t choose(const config *c, const dialect *d, bool *chosen)
@@ -489,9 +495,9 @@ static size_t choose(const config *c, const dialect *d, bool *chosen)
     size_t n = 0;
     int own = config_provider_of_path(c, d);
     for (size_t i = 0; i < c->nproviders; i++)
-        n += chosen[i] = is_of(&c->providers[i], d) && (config_has_key(&c->providers[i]) || (int)i == own);
+        n += chosen[i] = is_of(&c->providers[i], d) && (lists_models(&c->providers[i]) || (int)i == own);
     for (size_t i = 0; !n && i < c->nproviders; i++)
-        n += chosen[i] = config_has_key(&c->providers[i]);
+        n += chosen[i] = lists_models(&c->providers[i]);
     return n;
 }
 

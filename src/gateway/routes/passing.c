@@ -194,18 +194,6 @@ const daruma_failure *passing_refused(const passing *p, daruma_arena *a)
 
 /* ---- under another name ------------------------------------------------------------------ */
 
-/* The name as a segment of a path (RFC 3986, 3.3): it does not end it. */
-static void put_segment(daruma_buf *out, daruma_str name)
-{
-    for (size_t i = 0; i < name.n; i++) {
-        char ch = name.p[i];
-        if (ch_alpha(ch) || ch_digit(ch) || (ch && strchr("-._~/@", ch)))
-            buf_putc(out, ch);
-        else
-            buf_printf(out, "%%%02X", (unsigned char)ch);
-    }
-}
-
 daruma_str passing_path(const passing *p, daruma_str path, daruma_str model, daruma_arena *a)
 {
     if (!p->in_path.n || str_eq(model, p->model))
@@ -213,7 +201,7 @@ daruma_str passing_path(const passing *p, daruma_str path, daruma_str model, dar
     daruma_buf b = buf_in(a);
     size_t at = (size_t)(p->in_path.p - path.p);
     buf_put(&b, str_sub(path, 0, at));
-    put_segment(&b, model);
+    buf_path(&b, model, "-._~/@");
     buf_put(&b, str_from(path, at + p->in_path.n));
     return buf_str(&b);
 }

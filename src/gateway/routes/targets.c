@@ -229,12 +229,12 @@ const daruma_target *setup_targets(const setup *s, const dialect *d, daruma_str 
     return provider < 0 ? NULL : setup_provider_targets(s, provider, model, who, a, n);
 }
 
-/* Who knows the paths of `d`: OpenAI's are those of its Responses as well. A client's own key is meant for one of the
- * two. */
+/* Who knows the paths of `d`: no cloud; OpenAI's are those of its Responses as well. A client's own key is meant for
+ * one of the two. */
 static bool knows_path(const config_provider *p, const dialect *d)
 {
     bool responses = p->dialect == &dialect_openai_responses && d == &dialect_openai;
-    return p->dialect == d || (responses && config_has_key(p));
+    return !p->cloud && (p->dialect == d || (responses && config_has_key(p)));
 }
 
 const daruma_target *setup_targets_of(const setup *s, const dialect *d, daruma_str model, const asker *who,
