@@ -463,6 +463,48 @@ static void what_the_words_around_it_deny_is_not_said(void **state)
     assert_int_equal(judge(&ev, &a).kind, DARUMA_UNKNOWN);
 }
 
+static void several_guesses_are_no_evidence(void **state)
+{
+    static const struct {
+        const char *body;
+        daruma_kind kind;
+    } rows[] = {
+        {"The model returned an empty response. This might be due to: * A prompt exceeding the context window. * An "
+         "outage.",
+         DARUMA_MALFORMED_OUTPUT},
+        {"Too many requests. This may be due to an invalid API key or a maximum context length exceeded.",
+         DARUMA_RATE_LIMIT},
+        {"Sorry, that went badly. It could be due to a too long context or an invalid API key.", DARUMA_UNKNOWN},
+        {"Sorry, that went badly. It could be due to exceeding the maximum context length.", DARUMA_CONTEXT_LENGTH},
+        {"Possible causes: the context is too long, or it is not. Your API key is invalid.", DARUMA_AUTH},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_arena a;
+        daruma_evidence ev = {.body = str_of(rows[i].body)};
+        assert_int_equal(judge(&ev, &a).kind, rows[i].kind);
+    }
+}
+
+static void a_class_says_less_than_a_known_sentence_and_more_than_a_vague_one(void **state)
+{
+    static const struct {
+        const char *body;
+        daruma_kind kind;
+    } rows[] = {
+        {"acme.RateLimitError: You exceeded your current plan, please top up.", DARUMA_QUOTA},
+        {"acme.RateLimitError: slower", DARUMA_RATE_LIMIT},
+        {"ReadTimeout: connection failed", DARUMA_TIMEOUT},
+        {"acme.APIConnectionError: failed to generate a completion", DARUMA_NETWORK},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_arena a;
+        daruma_evidence ev = {.body = str_of(rows[i].body)};
+        assert_int_equal(judge(&ev, &a).kind, rows[i].kind);
+    }
+}
+
 static void a_code_is_shown_rather_than_a_type_or_a_status(void **state)
 {
     static const char *const rows[][2] = {
@@ -554,6 +596,8 @@ int main(void)
         cmocka_unit_test(a_message_carries_no_secret),
         cmocka_unit_test(a_failure_outlives_what_was_judged),
         cmocka_unit_test(what_the_words_around_it_deny_is_not_said),
+        cmocka_unit_test(several_guesses_are_no_evidence),
+        cmocka_unit_test(a_class_says_less_than_a_known_sentence_and_more_than_a_vague_one),
         cmocka_unit_test(a_code_is_shown_rather_than_a_type_or_a_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

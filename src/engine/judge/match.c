@@ -508,15 +508,27 @@ static uint16_t first_by_code(const seen *s)
     return 0;
 }
 
+/* True if every code that no row knows is the class of an exception. */
+static bool only_classes(const seen *s)
+{
+    for (size_t i = 0; i < s->nfacts; i++)
+        if (s->facts[i].where == AT_CODE && !s->facts[i].known && !str_ends(s->facts[i].says, S("error")) &&
+            !str_ends(s->facts[i].says, S("exception")))
+            return false;
+    return true;
+}
+
 static bool is_of_words(uint16_t row)
 {
     return row && (phrase_all[row - 1].where == AT_TEXT || phrase_all[row - 1].where >= AT_SENTENCE);
 }
 
-/* True if a code that says `code` comes before what `row` fits. Of one kind the row knows more. */
-static bool code_decides(uint16_t code, uint16_t row)
+/* True if a code that says `code` comes before what `row` fits. Of one kind the row knows more. SDKs name the class of
+ * an exception after a status, and a known sentence knows more than a status. */
+static bool code_decides(const seen *s, uint16_t code, uint16_t row)
 {
-    bool before = !row || is_of_words(row) || code < row;
+    bool before =
+        !row || (is_of_words(row) && !(only_classes(s) && phrase_all[row - 1].where == AT_TEXT)) || code < row;
     return code && names_it(code) && before && (!row || phrase_all[code - 1].kind != phrase_all[row - 1].kind);
 }
 
@@ -542,7 +554,7 @@ static uint16_t first_of_texts(seen *s, size_t look, uint16_t code)
         return row;
     if (row && row <= PHRASE_CODE_FIRST)
         return row;
-    if (!code_decides(code, row)) {
+    if (!code_decides(s, code, row)) {
         if (!row || row > first)
             row = first_by_sentence(s, row);
         if (!code_denies_model(code, row) && (!says_little(row) || !code))

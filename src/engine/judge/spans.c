@@ -70,8 +70,51 @@ static size_t span_end(daruma_str s, size_t from)
     return 0;
 }
 
+/* Where somebody begins to guess: "This might be due to: ..."; STR_NONE: nobody does. */
+static size_t guess_at(daruma_str s)
+{
+    static const daruma_str guesses[] = {LIT("might be due to"),   LIT("may be due to"),   LIT("could be due to"),
+                                         LIT("usually indicates"), LIT("possible causes"), LIT("possible reasons")};
+    size_t first = STR_NONE;
+    for (size_t i = 0; i < COUNT(guesses); i++) {
+        size_t at = str_ifind(s, guesses[i]);
+        if (at < first)
+            first = at;
+    }
+    return first;
+}
+
+/* The end of the sentence, or of the list of them, that begins at `at`. `any`: it names more than one thing. */
+static size_t guess_end(daruma_str s, size_t at, bool *ret_any)
+{
+    bool points = false;
+    for (; at < s.n; at++) {
+        daruma_str rest = str_from(s, at);
+        points |= str_starts(rest, S("* ")) || str_starts(rest, S("- "));
+        *ret_any |= points || str_starts(rest, S(" or "));
+        if (str_starts(rest, S(". ")) && !str_starts(rest, S(". *")) && !str_starts(rest, S(". -")))
+            return at + 2;
+    }
+    return at;
+}
+
+/* `line` without several guesses at what is wrong: of these at most one is true. A single one is the best there is. */
+static daruma_str without_guesses(daruma_str line, daruma_arena *a)
+{
+    size_t at = guess_at(line);
+    bool several = false;
+    size_t end = at == STR_NONE ? at : guess_end(line, at, &several);
+    char *out = several ? arena_take(a, line.n, 1) : NULL;
+    if (!out)
+        return line;
+    memcpy(out, line.p, at);
+    memcpy(out + at, line.p + end, line.n - end);
+    return (daruma_str){out, line.n - (end - at)};
+}
+
 daruma_str spans_strip(daruma_str line, daruma_arena *a)
 {
+    line = without_guesses(line, a);
     char *out = NULL;
     size_t n = 0;
     for (size_t i = 0; i < line.n; i++) {
