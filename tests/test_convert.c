@@ -415,6 +415,69 @@ static void a_name_that_does_not_fit_stays_readable_where_no_other_tool_has_it(v
     }
 }
 
+static void tools_that_may_not_be_called_are_not_offered_elsewhere(void **state)
+{
+    (void)state;
+    static const char chat_tools[] =
+        "[{\"type\":\"function\",\"function\":{\"name\":\"look\"}},{\"type\":\"function\","
+        "\"function\":{\"name\":\"ls\"}},{\"type\":\"function\",\"function\":{\"name\":\"rm\"}}]";
+    static const char items[] = "[{\"type\":\"function\",\"name\":\"look\"},{\"type\":\"function\",\"name\":\"ls\"},"
+                                "{\"type\":\"function\",\"name\":\"rm\"}]";
+    char of_chat[1024], of_responses[1024];
+    snprintf(of_chat, sizeof of_chat,
+             "{\"messages\":[{\"role\":\"user\",\"content\":\"go\"}],\"tools\":%s,\"tool_choice\":{\"type\":\"allowed_"
+             "tools\","
+             "\"allowed_tools\":{\"mode\":\"auto\",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"look\"}},"
+             "{\"type\":\"function\",\"function\":{\"name\":\"ls\"}}]}}}",
+             chat_tools);
+    snprintf(
+        of_responses, sizeof of_responses,
+        "{\"input\":\"go\",\"tools\":%s,\"tool_choice\":{\"type\":\"allowed_tools\",\"mode\":\"required\",\"tools\":"
+        "[{\"type\":\"function\",\"name\":\"look\"},{\"type\":\"function\",\"name\":\"ls\"}]}}",
+        items);
+    static const char of_gemini[] =
+        "{\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"go\"}]}],\"tools\":[{\"functionDeclarations\":[{"
+        "\"name\":"
+        "\"look\"},{\"name\":\"ls\"},{\"name\":\"rm\"}]}],\"toolConfig\":{\"functionCallingConfig\":{\"mode\":\"ANY\","
+        "\"allowedFunctionNames\":[\"look\",\"ls\"]}}}";
+    const char *const bodies[] = {of_chat, of_responses, NULL, of_gemini};
+    for (size_t i = 0; i < COUNT(all); i++)
+        for (size_t k = 0; k < COUNT(all) && bodies[i]; k++) {
+            daruma_arena a = arena_over(mem, sizeof mem);
+            dialect_losses l;
+            if (i == k)
+                continue;
+            convo c = read_request(all[k], converted(all[i], all[k], str_of(bodies[i]), &l, &a), &a);
+            assert_int_equal(c.ntools, 2);
+            assert_str(c.tools[0].name, "look");
+            assert_str(c.tools[1].name, "ls");
+            assert_int_equal(c.set.choice, i == 0 ? CHOICE_AUTO : CHOICE_ANY);
+        }
+}
+
+static void what_is_strict_stays_so_between_the_apis_of_openai(void **state)
+{
+    (void)state;
+    static const char body[] = "{\"messages\":[{\"role\":\"user\",\"content\":\"go\"}],\"tools\":[{\"type\":"
+                               "\"function\",\"function\":{\"name\":"
+                               "\"look\",\"strict\":true,\"parameters\":{\"type\":\"object\"}}},{\"type\":\"function\","
+                               "\"function\":{\"name\":\"ls\","
+                               "\"parameters\":{\"type\":\"object\"}}}],\"response_format\":{\"type\":\"json_schema\","
+                               "\"json_schema\":{\"name\":\"x\","
+                               "\"strict\":true,\"schema\":{\"type\":\"object\"}}}}";
+    daruma_arena a = arena_over(mem, sizeof mem);
+    dialect_losses l;
+    daruma_str there = converted(&dialect_openai, &dialect_openai_responses, str_of(body), &l, &a);
+    assert_true(json_is_true(json_path(there, "tools.0.strict")) &&
+                json_is_true(json_path(there, "text.format.strict")));
+    assert_false(json_is_true(json_path(there, "tools.1.strict")));
+    daruma_str back = converted(&dialect_openai_responses, &dialect_openai, there, &l, &a);
+    assert_true(json_is_true(json_path(back, "tools.0.function.strict")));
+    assert_true(json_is_true(json_path(back, "response_format.json_schema.strict")));
+    daruma_str away = converted(&dialect_openai, &dialect_anthropic, str_of(body), &l, &a);
+    assert_int_equal(str_find(away, S("strict")), STR_NONE);
+}
+
 static void roles_take_turns_and_the_user_begins(void **state)
 {
     (void)state;
@@ -568,6 +631,8 @@ int main(void)
         cmocka_unit_test(no_thinking_is_asked_for_within_a_tool_loop_without_it),
         cmocka_unit_test(ids_that_do_not_fit_are_made_anew_in_pairs),
         cmocka_unit_test(a_name_that_does_not_fit_stays_readable_where_no_other_tool_has_it),
+        cmocka_unit_test(tools_that_may_not_be_called_are_not_offered_elsewhere),
+        cmocka_unit_test(what_is_strict_stays_so_between_the_apis_of_openai),
         cmocka_unit_test(roles_take_turns_and_the_user_begins),
         cmocka_unit_test(images_of_tools_find_a_place),
         cmocka_unit_test(media_that_cannot_go_along_is_said),

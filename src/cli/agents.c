@@ -291,6 +291,18 @@ static bool find_model(const config *c, daruma_str provider, daruma_str name, da
     return well;
 }
 
+/* What `recovery` says of calls. A profile of a seed without agents says nothing of failing tools: those are the
+ * agent's, and it is `default`. NULL without memory. */
+static const daruma_policy *policy_of_calls(const config *c, daruma_arena *a)
+{
+    daruma_policy *own = c->policy.watch.shown_max ? NULL : ARENA_NEW(a, daruma_policy, 1);
+    if (!own)
+        return c->policy.watch.shown_max ? &c->policy : NULL;
+    *own = c->policy;
+    own->watch = daruma_policy_find(S("default"))->watch;
+    return own;
+}
+
 static bool make_agent(const config *c, const agents_agent *x, daruma_arena *a, run_agent *g)
 {
     *g = (run_agent){.name = x->name,
@@ -299,13 +311,14 @@ static bool make_agent(const config *c, const agents_agent *x, daruma_arena *a, 
                      .tools = {x->tools, x->ntools, x->tools_said},
                      .mcp = {x->mcp, x->nmcp, x->mcp_said},
                      .mode = x->mode == AGENTS_MODE_PLANNED ? AGENT_PLANNED : AGENT_REACTIVE,
-                     .recovery = &c->policy,
+                     .recovery = policy_of_calls(c, a),
                      .retry = x->retry,
                      .limits = x->limits};
     g->limits.money = mul_sat(x->limits.money, 1000); /* to millionths */
     g->limits.price_input = mul_sat(x->limits.price_input, 1000);
     g->limits.price_output = mul_sat(x->limits.price_output, 1000);
-    return find_model(c, x->provider, x->model, a, &g->model) && find_model(c, x->provider, x->second, a, &g->second) &&
+    return g->recovery && find_model(c, x->provider, x->model, a, &g->model) &&
+           find_model(c, x->provider, x->second, a, &g->second) &&
            (!x->profile.n || profile(x->profile.p, x->mode, a, g));
 }
 

@@ -5,9 +5,19 @@
 
 /* A client hands thinking back with the next request. Anthropic and Responses check what they are handed, so theirs is
  * theirs alone; Chat and Gemini take it as words. */
-static bool takes_thinking(const dialect *to)
+bool dialect_takes_thinking(const dialect *d)
 {
-    return to == &dialect_openai || to == &dialect_gemini;
+    return d == &dialect_openai || d == &dialect_gemini;
+}
+
+bool dialect_is_media(daruma_str part)
+{
+    static const daruma_str members[] = {LIT("inlineData"), LIT("inline_data"), LIT("fileData"), LIT("audio"),
+                                         LIT("images")};
+    bool is = false;
+    for (size_t i = 0; i < COUNT(members); i++)
+        is |= json_is_object(part) && value_given(json_get(part, members[i]));
+    return is;
 }
 
 /* ---- whole ---- */
@@ -21,7 +31,7 @@ static void carry_part(const dialect *to, const turn *t, convo_part *p, size_t n
 {
     bool cut = t->finish == FINISH_LENGTH || t->finish == FINISH_WINDOW;
     if (p->kind == PART_THINKING) {
-        p->dropped |= !takes_thinking(to) || !p->text.n;
+        p->dropped |= !dialect_takes_thinking(to) || !p->text.n;
         p->sealed = false;
     } else if (p->kind == PART_CALL) {
         p->dropped |= cut && !is_json_object(p->text); /* nobody must carry out half a call */
@@ -104,7 +114,7 @@ void bridge_event(stream_bridge *b, const sse_event *e, daruma_buf *out, daruma_
     for (size_t i = 0; i < said.n; i++) {
         const turn_delta *d = &said.p[i];
         bool thought = d->kind == DELTA_THINKING || d->kind == DELTA_SIGNATURE;
-        if (thought && b->from != b->to && (d->kind == DELTA_SIGNATURE || !takes_thinking(b->to)))
+        if (thought && b->from != b->to && (d->kind == DELTA_SIGNATURE || !dialect_takes_thinking(b->to)))
             continue;
         if (d->kind == DELTA_END)
             bridge_end(b, out);

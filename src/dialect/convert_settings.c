@@ -59,6 +59,20 @@ static void carry_called(const convo *from, convo *out, const convert_names *nam
     out->full |= out->arena->full;
 }
 
+/* May the model call it? Not every wire can say which of its tools it may call, so the others are not offered there. */
+static bool is_allowed(const convo_settings *s, daruma_str name, daruma_arena *a)
+{
+    daruma_str one;
+    bool any = false;
+    if (!json_is_array(s->allowed))
+        return true;
+    for (json_iter it = json_open(s->allowed); json_next(&it, NULL, &one);) {
+        daruma_str function = json_get(one, S("function"));
+        any |= str_eq(json_text(json_is_string(one) ? one : json_get(function.n ? function : one, S("name")), a), name);
+    }
+    return any;
+}
+
 /* Functions go along. What runs at the provider does not, nor what has no schema but a type that only its own models
  * know (bash, computer use, grammars). */
 void convert_tools(const convo *from, const convert_names *names, convo *out, dialect_losses *lost)
@@ -71,11 +85,12 @@ void convert_tools(const convo *from, const convert_names *names, convo *out, di
             dialect_lose(lost, "hosted_tools");
         } else if (!is_function(t)) {
             dialect_lose(lost, "typed_tools");
-        } else {
+        } else if (is_allowed(&from->set, t->name, out->arena)) {
             out->tools[out->ntools++] = (convo_tool){
                 .name = carry_name(out, names, most, t->name),
                 .description = t->description,
                 .schema = t->schema.n ? t->schema : S("{\"type\":\"object\",\"properties\":{}}"),
+                .strict = t->strict && (names->to->quirks & WIRE_OPAQUE_ARGS), /* OpenAI's two */
             };
         }
     }

@@ -267,6 +267,7 @@ static void read_tool(convo *c, daruma_str raw, size_t i, size_t of, bool legacy
     t->hosted = t->name.n == 0;
     if (!json_is_object(f[PARAMETERS].value))
         return;
+    t->strict = json_is_true(json_get(inner ? f[FUNCTION].value : raw, S("strict")));
     t->schema = f[PARAMETERS].value;
     t->schema_path = path_at(c, legacy ? "functions." : "tools.", i, inner ? ".function.parameters" : ".parameters");
 }
@@ -294,9 +295,10 @@ static void convo_chat_read_choice(convo *c, daruma_str choice)
         s->choice = CHOICE_NONE;
     else if (value_is(choice, S("required")) || value_is(choice, S("any"))) /* Mistral says any */
         s->choice = CHOICE_ANY;
-    else if (json_is_object(json_get(choice, S("allowed_tools"))))
+    else if (json_is_object(json_get(choice, S("allowed_tools")))) {
         s->choice = value_is(json_path(choice, "allowed_tools.mode"), S("required")) ? CHOICE_ANY : CHOICE_AUTO;
-    else if (json_is_object(choice))
+        s->allowed = json_path(choice, "allowed_tools.tools");
+    } else if (json_is_object(choice))
         s->choice_name = text_of(c, json_get(json_is_object(function) ? function
                                              : json_is_object(custom) ? custom
                                                                       : choice,

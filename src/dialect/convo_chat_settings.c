@@ -21,6 +21,8 @@ bool chat_put_format(const convo *c, daruma_str old, daruma_buf *out)
         BUF_LIT(out, "{\"type\":\"json_schema\",\"json_schema\":{");
         put_text(out, "name", s->format_name.n ? s->format_name : S("answer"));
         put_raw(out, "schema", s->format_schema);
+        if (s->format_strict)
+            put_bool(out, "strict", true);
         BUF_LIT(out, "}}");
         return true;
     }
@@ -37,6 +39,8 @@ static void put_tool(const convo_tool *t, daruma_buf *out)
     if (t->description.n)
         put_text(out, "description", t->description);
     put_raw(out, "parameters", t->schema);
+    if (t->strict)
+        put_bool(out, "strict", true);
     BUF_LIT(out, "}}");
 }
 

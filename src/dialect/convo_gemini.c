@@ -377,10 +377,13 @@ static void convo_gemini_read_choice(convo *c, daruma_str config)
         c->set.choice = CHOICE_NONE;
     else if (str_ieq(mode, S("ANY")))
         c->set.choice = CHOICE_ANY;
+    if (c->set.choice != CHOICE_NONE && json_count(names))
+        c->set.allowed = names;
     json_iter it = quick_open(names);
     if (c->set.choice == CHOICE_ANY && json_count(names) == 1 && json_next(&it, NULL, &only) && json_is_string(only)) {
         c->set.choice = CHOICE_ONE;
         c->set.choice_name = text_of(c, only);
+        c->set.allowed = (daruma_str){0};
     }
 }
 

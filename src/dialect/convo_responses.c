@@ -326,6 +326,7 @@ static void read_tool(convo *c, daruma_str raw, size_t i, size_t of)
     t->description = text_of(c, f[DESCRIPTION].value);
     if (!function || !json_is_object(f[PARAMETERS].value))
         return;
+    t->strict = json_is_true(json_get(raw, S("strict")));
     t->schema = f[PARAMETERS].value;
     t->schema_path = path_at(c, "tools.", i, ".parameters");
 }
@@ -340,9 +341,10 @@ static void convo_responses_read_choice(convo *c, daruma_str choice)
         s->choice = CHOICE_NONE;
     else if (value_is(choice, S("required")))
         s->choice = CHOICE_ANY;
-    else if (value_is(type, S("allowed_tools")))
+    else if (value_is(type, S("allowed_tools"))) {
         s->choice = value_is(json_get(choice, S("mode")), S("required")) ? CHOICE_ANY : CHOICE_AUTO;
-    else if (value_is(type, S("function")) || value_is(type, S("custom")))
+        s->allowed = json_get(choice, S("tools"));
+    } else if (value_is(type, S("function")) || value_is(type, S("custom")))
         s->choice_name = text_of(c, json_get(choice, S("name")));
     if (s->choice_name.n)
         s->choice = CHOICE_ONE;

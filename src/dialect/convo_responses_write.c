@@ -355,6 +355,8 @@ static void put_format(const convo *c, daruma_buf *out)
     if (s->format == FORMAT_SCHEMA) {
         put_text(out, "name", s->format_name.n ? s->format_name : S("answer"));
         put_raw(out, "schema", s->format_schema);
+        if (s->format_strict)
+            put_bool(out, "strict", true);
     }
     buf_putc(out, '}');
 }
@@ -409,7 +411,7 @@ static void compose_tools(const convo *c, daruma_buf *out)
         if (t->description.n)
             put_text(out, "description", t->description);
         put_raw(out, "parameters", t->schema.n ? t->schema : S("{\"type\":\"object\",\"properties\":{}}"));
-        put_bool(out, "strict", false);
+        put_bool(out, "strict", t->strict);
         buf_putc(out, '}');
     }
     if (!some)

@@ -163,6 +163,7 @@ void format_read(convo *c, daruma_str format, daruma_str schema)
         return;
     s->format_schema = json_get(schema, S("schema"));
     s->format_name = text_of(c, json_get(schema, S("name")));
+    s->format_strict = json_is_true(json_get(schema, S("strict")));
 }
 
 void settings_tidy(convo_settings *s)

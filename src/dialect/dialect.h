@@ -218,6 +218,10 @@ daruma_str dialect_done_item(const dialect *d, const sse_event *e);
 /* An item of a Responses answer that the client carries out and that is no function's: a custom tool, a shell, a patch.
  */
 bool dialect_client_call(daruma_str item);
+/* Sound or an image, as a part, or a delta, of an answer. */
+bool dialect_is_media(daruma_str part);
+/* May thinking that nobody signed be handed back to a provider of this dialect? */
+bool dialect_takes_thinking(const dialect *d);
 
 /* A stream of `from` as one of `to`, in flight. */
 typedef struct stream_bridge {

@@ -69,6 +69,7 @@ void chat_put_usage(daruma_buf *out, const turn_usage *u)
 /* The members of a message or a delta that speak. */
 typedef struct speech {
     daruma_str content, thinking, refusal, calls, call;
+    bool media; /* sound or images: no delta says them */
 } speech;
 
 static speech read_speech(daruma_str message)
@@ -88,6 +89,8 @@ static speech read_speech(daruma_str message)
             s.calls = value;
         else if (key_is(key, S("function_call")))
             s.call = value;
+        else if (key_is(key, S("audio")) || key_is(key, S("images")))
+            s.media |= json_is_object(value) || json_is_array(value);
     if (!value_given(s.thinking)) /* some servers send both, alike */
         s.thinking = reasoning;
     return s;
@@ -439,6 +442,8 @@ static void turn_chat_read_choice(turn_deltas *l, turn_reader *r, daruma_str cho
 {
     daruma_str delta = json_get(choice, S("delta")), entry;
     speech s = read_speech(delta.n ? delta : json_get(choice, S("message")));
+    if (s.media)
+        delta_add(l, DELTA_OTHER)->text = delta.n ? delta : json_get(choice, S("message"));
     turn_chat_say(l, r, DELTA_THINKING, s.thinking, a);
     if (json_is_array(s.content))
         read_piece_deltas(l, r, s.content, a);

@@ -81,6 +81,7 @@ typedef struct convo_tool {
     daruma_str schema;      /* raw JSON Schema of its input; empty none */
     daruma_str schema_path; /* wire path of the schema from the top: "tools.3.function.parameters" */
     bool hosted;            /* runs at the provider */
+    bool strict;            /* OpenAI's APIs: calls keep to the schema to the letter */
 } convo_tool;
 
 /* A tool that is called something else on this wire than where it came from. */
@@ -101,10 +102,12 @@ typedef struct convo_settings {
     daruma_str stop; /* raw JSON: a string or an array of strings */
     convo_choice choice;
     daruma_str choice_name; /* CHOICE_ONE */
+    daruma_str allowed;     /* raw JSON: a list of the tools, or their names, that alone may be called; empty: all */
     int parallel;           /* parallel tool calls: -1 not said, 0, 1 */
     convo_format format;
     daruma_str format_schema; /* raw JSON Schema */
     daruma_str format_name;   /* decoded */
+    bool format_strict;       /* OpenAI's APIs: answers keep to the schema to the letter */
     bool format_edited;       /* the format was changed by a remedy: write it from these fields */
     int thinking;             /* -1 not said, 0 off, 1 on */
     int64_t thinking_budget;  /* tokens, -1 not said */

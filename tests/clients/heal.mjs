@@ -15,6 +15,7 @@ import "./heal_api.mjs";
 import "./heal_custom.mjs";
 import "./heal_fold.mjs";
 import "./heal_held.mjs";
+import "./heal_media.mjs";
 import "./heal_names.mjs";
 import "./heal_whole.mjs";
 import "./heal_move.mjs";

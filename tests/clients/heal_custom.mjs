@@ -66,6 +66,30 @@ for (const [name, api] of Object.entries(apis)) {
         },
       });
 
+  for (const how of ["breaks off", "calls a tool that nobody has"])
+    holds(`heal ${name} stream: a custom tool is called behind an answer that said something and ${how}`, {
+      async run(pair) {
+        pair.own.answer = (q, res) => {
+          if (q.n > 1) return sse(res, numbered(w.opening(), w.piece("The quick brown fox jumps"), api.called(0, "call_1", patch), w.called(1, "call_2", "look", '{"city":"Oslo"}'), w.closingCalls())).end();
+          sse(res, w.opening(), w.piece("The quick brown fox jumps"), ...(how === "breaks off" ? [] : [w.called(1, "call_0", "unheard", '{"city":"Oslo"}'), w.closingCalls()])).end();
+        };
+        const r = await ask(pair);
+        assert.equal(pair.own.seen.length, 2);
+        assert.deepEqual(api.read(r), [["call_1", "apply_patch", patch]], r.text);
+        assert.deepEqual(parsed(w.calls(r).filter(([, n]) => n === "look")), [["call_2", "look", { city: "Oslo" }]], r.text);
+        assert.ok(d.ended(r.events), r.text);
+      },
+    });
+
+  holds(`heal ${name} stream: behind a custom tool's call that went out no other answer repeats it`, {
+    async run(pair) {
+      pair.own.answer = (q, res) => sse(res, w.opening(), w.piece("so"), api.called(0, "call_1", patch), ...(q.n === 1 ? [] : [w.closingCalls()])).end();
+      const r = await ask(pair, [api.tool]);
+      assert.ok(api.read(r).length <= 1, r.text);
+      assert.equal(r.text.split('"apply_patch"').length <= 3, true, r.text);
+    },
+  });
+
   holds(`heal ${name} stream: a custom tool is called in the answer that was asked for again`, {
     async run(pair) {
       pair.own.answer = (q, res) => sse(res, w.opening(), w.called(0, "call_1", "look", q.n === 1 ? '{"days":3}' : '{"city":"Oslo"}'), ...(q.n === 1 ? [] : [api.called(1, "call_2", patch)]), w.closingCalls()).end();

@@ -1,6 +1,6 @@
 // Agents, tools, servers and limits of `daruma run` in a configuration; agents that work for each other.
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -246,3 +246,23 @@ holds("mistakes are told with their place, by check and by run; circles of agent
     assert.match(go("--config", file, "x").stderr, /has no agents/);
   },
 });
+
+// A profile of `recovery` that knows nothing of tools takes no words from the model.
+for (const profile of ["default", "swarm", "osprey"])
+  holds(`with recovery ${profile} the model reads why its tool failed`, {
+    async run(pair, root) {
+      const call = { index: 0, id: "call_1", type: "function", function: { name: "fs_read", arguments: '{"path":"nope.txt"}' } };
+      const requests = [];
+      pair.own.answer = (q, res) => {
+        requests.push(JSON.parse(q.body));
+        const [delta, end] = requests.length === 1 ? [{ tool_calls: [call] }, "tool_calls"] : [{ content: "done" }, "stop"];
+        res.writeHead(200, { "content-type": "text/event-stream" });
+        res.end(`data: ${JSON.stringify({ id: "c", choices: [{ index: 0, delta, finish_reason: end }] })}\n\ndata: [DONE]\n\n`);
+      };
+      writeFileSync(join(root, "d.yaml"), `providers:\n  - { name: own, dialect: openai, url: "http://127.0.0.1:${pair.own.port}/v1", keys: [{ value: sk-x }] }\nrecovery: { profile: ${profile} }\nagents:\n  - { name: a, model: own/m, tools: ["fs.*"] }\n`);
+      const child = spawn(daruma, ["run", "--config", join(root, "d.yaml"), "--root", root, "--no-journal", "look"], { stdio: ["ignore", "pipe", "pipe"] });
+      assert.equal(await new Promise((ok) => child.on("close", ok)), 0);
+      const result = requests[1].messages.find((m) => m.role === "tool").content;
+      assert.match(result, /nope\.txt/, result);
+    },
+  });

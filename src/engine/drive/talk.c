@@ -122,12 +122,12 @@ static void collect_call(session *x, const turn_delta *d)
     c->index++;
 }
 
-/* What stands among the calls of a new answer and is none of a function, as it came: calls of other kinds. Its thinking
- * is not the client's. */
+/* What another attempt's answer has that is neither text nor a function's call, as it came: calls of other kinds, and
+ * what the provider did. Its thinking is not the client's. */
 static void collect_block(session *x, const sse_event *e)
 {
     talk *t = x->t;
-    bool again = t->mode == TALK_REASK && t->calls && x->p == x->d;
+    bool again = (t->mode == TALK_REASK || t->mode == TALK_JOIN) && x->p == x->d;
     daruma_str item = again ? dialect_done_item(x->d, e) : (daruma_str){0}, type = json_get(item, S("type"));
     bool apart =
         str_eq(type, S("\"function_call\"")) || str_eq(type, S("\"message\"")) || str_eq(type, S("\"reasoning\""));
@@ -275,9 +275,11 @@ static bool rewrite(session *x, const turn_delta *d)
             talk_write_delta(x, d);
         return t->mode == TALK_BRIDGE || talk_gives_up(x);
     case DELTA_THINKING: /* of a continuation: the client has its thinking already */
-        if (t->mode == TALK_BRIDGE)
+        if (t->mode == TALK_BRIDGE && dialect_takes_thinking(t->to))
             talk_write_delta(x, d);
         return true;
+    case DELTA_OTHER: /* what our stream cannot say must not be missing from one that ends as if it were whole */
+        return t->mode == TALK_BRIDGE || !dialect_is_media(d->text) || talk_gives_up(x);
     case DELTA_SIGNATURE: /* another provider's signature is worth nothing */
     case DELTA_CALL:
     case DELTA_ARGUMENTS:
@@ -286,7 +288,6 @@ static bool rewrite(session *x, const turn_delta *d)
     case DELTA_USAGE:
     case DELTA_END:
     case DELTA_BLOCK:
-    case DELTA_OTHER:
         return true; /* with the end */
     }
     return true;
@@ -330,6 +331,13 @@ static void read_in_part(session *x)
     t->lost = true;
 }
 
+/* The client has something that another attempt would say again, or could not go on with: a call that it carries out,
+ * sound, an image. */
+static bool ends_joining(const turn_delta *d)
+{
+    return d->kind == DELTA_OTHER && (dialect_client_call(d->text) || dialect_is_media(d->text));
+}
+
 static bool pass_plain(session *x, const sse_event *e, const turn_delta *d, size_t n, const turn_reader *before)
 {
     talk *t = x->t;
@@ -351,9 +359,11 @@ static bool pass_plain(session *x, const sse_event *e, const turn_delta *d, size
             return false;
         give_up_hold(x);
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         if (d[i].kind == DELTA_TEXT)
             talk_say(t, d[i].text);
+        t->settled |= ends_joining(&d[i]);
+    }
     keep_item(x, e);
     t->begun = true;
     return true;
@@ -420,7 +430,7 @@ daruma_str talk_items(const session *x, daruma_arena *a)
 
 bool talk_was_cut(const session *x)
 {
-    return x->t && x->t->begun && !x->t->lost && !x->t->thinking;
+    return x->t && x->t->begun && !x->t->lost && !x->t->settled && !x->t->thinking;
 }
 
 daruma_str talk_id(const session *x)

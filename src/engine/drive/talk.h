@@ -9,7 +9,8 @@ typedef enum talk_mode { TALK_PLAIN, TALK_BRIDGE, TALK_JOIN, TALK_REASK } talk_m
 typedef struct held_call {
     daruma_str id, name, signature;
     daruma_buf args;
-    daruma_str block; /* REASK: an item of Responses that is no function's call and stands among them; else empty */
+    daruma_str
+        block; /* REASK, JOIN: an item of Responses that is no function's call and stands among them; else empty */
     bool custom;
     bool object; /* its arguments came as an object */
     int index;   /* among the calls of the answer; of a block that of the call before it */
@@ -22,6 +23,7 @@ struct talk {
     talk_mode mode, next;     /* of this attempt, and of one that goes on where it broke off */
     bool begun;               /* the client has a head and some of an answer */
     bool lost;                /* more was said than is kept: nothing can be joined to it */
+    bool settled;             /* the client has what another answer would repeat, or could not go on with */
     bool writing;             /* out is the client's stream; else in is */
     bool holding;             /* a call began, or words that shall be JSON: what follows is held */
     bool thinking;            /* the newest content was thinking that no signature has closed */
