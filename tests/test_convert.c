@@ -478,6 +478,32 @@ static void what_is_strict_stays_so_between_the_apis_of_openai(void **state)
     assert_int_equal(str_find(away, S("strict")), STR_NONE);
 }
 
+static void what_a_search_found_is_said_in_words(void **state)
+{
+    (void)state;
+    static const char body[] = "{\"max_tokens\":9,\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"document\","
+                               "\"title\":\"T\",\"source\":{\"type\":"
+                               "\"content\",\"content\":[{\"type\":\"text\",\"text\":\"alpha\"},{\"type\":\"text\","
+                               "\"text\":\"beta\"}]}}]},{\"role\":"
+                               "\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"find\","
+                               "\"input\":{}}]},{\"role\":\"user\","
+                               "\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"toolu_1\",\"content\":[{"
+                               "\"type\":\"search_result\",\"source\":"
+                               "\"https://e.org\",\"title\":\"Found\",\"content\":[{\"type\":\"text\",\"text\":\"the "
+                               "words\"}]},{\"type\":\"text\",\"text\":"
+                               "\"end\"}]}]}]}";
+    for (size_t k = 0; k < COUNT(all); k++) {
+        daruma_arena a = arena_over(mem, sizeof mem);
+        dialect_losses l;
+        if (all[k] == &dialect_anthropic)
+            continue;
+        daruma_str there = converted(&dialect_anthropic, all[k], str_of(body), &l, &a);
+        assert_true(str_find(there, S("T\\nalpha\\nbeta")) != STR_NONE);
+        assert_true(str_find(there, S("end\\nFound\\nhttps://e.org\\nthe words")) != STR_NONE);
+        assert_int_equal(l.n, 0);
+    }
+}
+
 static void roles_take_turns_and_the_user_begins(void **state)
 {
     (void)state;
@@ -633,6 +659,7 @@ int main(void)
         cmocka_unit_test(a_name_that_does_not_fit_stays_readable_where_no_other_tool_has_it),
         cmocka_unit_test(tools_that_may_not_be_called_are_not_offered_elsewhere),
         cmocka_unit_test(what_is_strict_stays_so_between_the_apis_of_openai),
+        cmocka_unit_test(what_a_search_found_is_said_in_words),
         cmocka_unit_test(roles_take_turns_and_the_user_begins),
         cmocka_unit_test(images_of_tools_find_a_place),
         cmocka_unit_test(media_that_cannot_go_along_is_said),

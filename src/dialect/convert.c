@@ -5,6 +5,7 @@
  *     messages -- unit by unit: text, media, call, result --> messages in the shape of the target's quirks
  *     tools, settings -- field by field --> what the target knows */
 #include "dialect/convert.h"
+#include "dialect/shapes.h"
 #include "base/arena.h"
 #include "base/map.h"
 
@@ -402,6 +403,25 @@ static void carry_result_media(conversion *c, convo_part *to, const convo_part *
     }
 }
 
+/* The texts of a result, and of what in it is made of texts. */
+static daruma_str result_text(conversion *c, const convo_part *p)
+{
+    daruma_str text = convo_part_text(&c->src, p);
+    daruma_buf b = buf_in(c->out->arena);
+    for (size_t i = 0; i < p->nparts; i++) {
+        if (p->parts[i].kind != PART_OTHER)
+            continue;
+        daruma_str more = anthropic_words(p->parts[i].raw, c->out->arena);
+        if (more.n && !b.n)
+            buf_put(&b, text);
+        if (more.n && b.n)
+            buf_putc(&b, '\n');
+        buf_put(&b, more);
+    }
+    c->out->full |= b.full;
+    return b.n ? buf_str(&b) : text;
+}
+
 static void carry_result(conversion *c, const convo_part *p)
 {
     convo_part *to = add(c, c->to->quirks & WIRE_RESULTS_IN_USER ? CONVO_USER : CONVO_TOOL, PART_RESULT);
@@ -413,7 +433,7 @@ static void carry_result(conversion *c, const convo_part *p)
              : p->id.n                       ? made_id(c, convert_hash(p->id, 0))
                                              : (daruma_str){0};
     to->name = convert_name(&c->names, p->name.n || !call ? p->name : call->name, c->out->arena);
-    to->text = convo_part_text(&c->src, p);
+    to->text = result_text(c, p);
     to->failed = p->failed;
     if (call)
         call->answered = true;
@@ -504,7 +524,11 @@ static void carry_part(conversion *c, const convo_message *m, const convo_part *
         lose(c, "thinking");
         break;
     case PART_OTHER:
-        lose(c, "unknown_content");
+        text = anthropic_words(p->raw, c->out->arena);
+        if (text.n)
+            add_text(c, role, text);
+        else
+            lose(c, "unknown_content");
         break;
     }
 }
