@@ -504,6 +504,23 @@ static void what_a_search_found_is_said_in_words(void **state)
     }
 }
 
+static void of_a_document_in_blocks_what_is_no_text_is_told(void **state)
+{
+    (void)state;
+    static const char body[] = "{\"max_tokens\":9,\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"document\","
+                               "\"title\":\"T\",\"source\":{\"type\":"
+                               "\"content\",\"content\":\"alpha\"}},{\"type\":\"document\",\"source\":{\"type\":"
+                               "\"content\",\"content\":[{\"type\":\"text\","
+                               "\"text\":\"beta\"},{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":"
+                               "\"image/png\",\"data\":\"QUFB\"}}]}}]}]}";
+    daruma_arena a = arena_over(mem, sizeof mem);
+    dialect_losses l;
+    daruma_str there = converted(&dialect_anthropic, &dialect_openai, str_of(body), &l, &a);
+    assert_true(str_find(there, S("alpha")) != STR_NONE && str_find(there, S("beta")) != STR_NONE);
+    assert_int_equal(l.n, 1);
+    assert_string_equal(l.what[0], "unknown_content");
+}
+
 static void roles_take_turns_and_the_user_begins(void **state)
 {
     (void)state;
@@ -660,6 +677,7 @@ int main(void)
         cmocka_unit_test(tools_that_may_not_be_called_are_not_offered_elsewhere),
         cmocka_unit_test(what_is_strict_stays_so_between_the_apis_of_openai),
         cmocka_unit_test(what_a_search_found_is_said_in_words),
+        cmocka_unit_test(of_a_document_in_blocks_what_is_no_text_is_told),
         cmocka_unit_test(roles_take_turns_and_the_user_begins),
         cmocka_unit_test(images_of_tools_find_a_place),
         cmocka_unit_test(media_that_cannot_go_along_is_said),

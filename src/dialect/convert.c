@@ -408,10 +408,13 @@ static daruma_str result_text(conversion *c, const convo_part *p)
 {
     daruma_str text = convo_part_text(&c->src, p);
     daruma_buf b = buf_in(c->out->arena);
+    bool all;
     for (size_t i = 0; i < p->nparts; i++) {
         if (p->parts[i].kind != PART_OTHER)
             continue;
-        daruma_str more = anthropic_words(p->parts[i].raw, c->out->arena);
+        daruma_str more = anthropic_words(p->parts[i].raw, &all, c->out->arena);
+        if (!all)
+            lose(c, "unknown_content");
         if (more.n && !b.n)
             buf_put(&b, text);
         if (more.n && b.n)
@@ -499,6 +502,7 @@ static void carry_part(conversion *c, const convo_message *m, const convo_part *
 {
     convo_role role = m->role == CONVO_ASSISTANT ? CONVO_ASSISTANT : CONVO_USER;
     daruma_str text;
+    bool all;
     if (p->kind != PART_RESULT && c->nstrays)
         carry_strays(c);
     if (m->role == CONVO_SYSTEM) {
@@ -524,10 +528,10 @@ static void carry_part(conversion *c, const convo_message *m, const convo_part *
         lose(c, "thinking");
         break;
     case PART_OTHER:
-        text = anthropic_words(p->raw, c->out->arena);
+        text = anthropic_words(p->raw, &all, c->out->arena);
         if (text.n)
             add_text(c, role, text);
-        else
+        if (!all)
             lose(c, "unknown_content");
         break;
     }

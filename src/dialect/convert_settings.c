@@ -59,18 +59,18 @@ static void carry_called(const convo *from, convo *out, const convert_names *nam
     out->full |= out->arena->full;
 }
 
-/* May the model call it? Not every wire can say which of its tools it may call, so the others are not offered there. */
-static bool is_allowed(const convo_settings *s, daruma_str name, daruma_arena *a)
+/* The tools that the model may call; false: it may call all. Not every wire can say that, so the others are not offered
+ * there. */
+static bool read_allowed(const convo_settings *s, str_map *ret, daruma_arena *a)
 {
     daruma_str one;
-    bool any = false;
     if (!json_is_array(s->allowed))
-        return true;
+        return false;
     for (json_iter it = json_open(s->allowed); json_next(&it, NULL, &one);) {
         daruma_str function = json_get(one, S("function"));
-        any |= str_eq(json_text(json_is_string(one) ? one : json_get(function.n ? function : one, S("name")), a), name);
+        map_add(ret, a, json_text(json_is_string(one) ? one : json_get(function.n ? function : one, S("name")), a));
     }
-    return any;
+    return true;
 }
 
 /* Functions go along. What runs at the provider does not, nor what has no schema but a type that only its own models
@@ -78,6 +78,8 @@ static bool is_allowed(const convo_settings *s, daruma_str name, daruma_arena *a
 void convert_tools(const convo *from, const convert_names *names, convo *out, dialect_losses *lost)
 {
     size_t most = from->ntools + count_calls(from);
+    str_map allowed = {0};
+    bool some = read_allowed(&from->set, &allowed, out->arena);
     out->tools = more_tools(out, from->ntools);
     for (size_t i = 0; out->tools && i < from->ntools; i++) {
         const convo_tool *t = &from->tools[i];
@@ -85,7 +87,7 @@ void convert_tools(const convo *from, const convert_names *names, convo *out, di
             dialect_lose(lost, "hosted_tools");
         } else if (!is_function(t)) {
             dialect_lose(lost, "typed_tools");
-        } else if (is_allowed(&from->set, t->name, out->arena)) {
+        } else if (!some || map_get(&allowed, t->name)) {
             out->tools[out->ntools++] = (convo_tool){
                 .name = carry_name(out, names, most, t->name),
                 .description = t->description,

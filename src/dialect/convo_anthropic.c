@@ -94,34 +94,35 @@ static void read_redacted(convo *c, convo_part *p, const field *f)
     p->sealed = true;
 }
 
-/* The texts of a list of blocks, each on lines of its own behind what `b` has. */
-static void put_block_texts(daruma_buf *b, daruma_str list, daruma_arena *a)
+/* A text on lines of its own behind what `b` has. */
+static void put_on_lines(daruma_buf *b, daruma_str value, daruma_arena *a)
 {
-    daruma_str block;
-    for (json_iter it = json_open(list); json_next(&it, NULL, &block);) {
-        daruma_str text = json_text(json_get(block, S("text")), a);
-        if (text.n && b->n)
-            buf_putc(b, '\n');
-        buf_put(b, text);
-    }
+    daruma_str text = json_text(value, a);
+    if (text.n && b->n)
+        buf_putc(b, '\n');
+    buf_put(b, text);
 }
 
-daruma_str anthropic_words(daruma_str block, daruma_arena *a)
+daruma_str anthropic_words(daruma_str block, bool *all, daruma_arena *a)
 {
     static const daruma_str heads[] = {LIT("title"), LIT("source"), LIT("context")};
     daruma_str type = json_get(block, S("type")), source = json_get(block, S("source"));
     bool found = value_is(type, S("search_result"));
     bool made = value_is(type, S("document")) && value_is(json_get(source, S("type")), S("content"));
-    daruma_str content = json_get(found ? block : source, S("content"));
+    daruma_str content = json_get(found ? block : source, S("content")), one;
     daruma_buf b = buf_in(a);
-    for (size_t i = 0; (found || made) && i < COUNT(heads); i++) {
-        daruma_str text = json_text(json_get(block, heads[i]), a);
-        if (text.n && b.n)
-            buf_putc(&b, '\n');
-        buf_put(&b, text);
+    *all = found || made;
+    if (!*all)
+        return (daruma_str){0};
+    for (size_t i = 0; i < COUNT(heads); i++)
+        if (json_is_string(json_get(block, heads[i])))
+            put_on_lines(&b, json_get(block, heads[i]), a);
+    if (json_is_string(content))
+        put_on_lines(&b, content, a);
+    for (json_iter it = json_open(content); json_next(&it, NULL, &one);) {
+        *all &= json_is_string(json_get(one, S("text")));
+        put_on_lines(&b, json_get(one, S("text")), a);
     }
-    if (found || made)
-        put_block_texts(&b, content, a);
     return b.full ? (daruma_str){0} : buf_str(&b);
 }
 

@@ -250,14 +250,14 @@ typedef struct call_mend {
     bool edited;           /* else it stays as it came */
     bool said;             /* its arguments are out */
 } call_mend;
-/* What is another in a stream: calls, all of the answer in their order, and `text`, which stands for all text of these
- * events; NULL: as it came. */
+/* What was mended in a stream: `calls` has all of the answer, in their order; `text` stands for all text of these
+ * events, NULL: as it came. */
 typedef struct stream_mend {
     call_mend *calls;
     size_t ncalls;
     const daruma_str *text;
 } stream_mend;
-/* Writes `events`, in which the first call of the answer stands, as they came but for what is another: the first piece
+/* Writes `events`, in which the first call of the answer stands, as they came but for what was mended: its first piece
  * has all of it, the others are empty. `at`: what was read before. Ids, usage, text between calls, members that nobody
  * knows: nothing else changes. False: `a` or `out` is full. */
 bool dialect_mend_stream(const dialect *d, const turn_reader *at, daruma_str events, const stream_mend *what,

@@ -19,8 +19,9 @@ typedef struct folding {
     turn t;
     folded *parts;
     size_t n, cap;
-    daruma_str whole; /* Responses: the answer as its last event has it */
-    bool all;         /* everything that was said has a place in `t` */
+    size_t call_at[TURN_CALLS_MAX]; /* parts of the newest calls: of call n at n % TURN_CALLS_MAX */
+    daruma_str whole;               /* Responses: the answer as its last event has it */
+    bool all;                       /* everything that was said has a place in `t` */
     daruma_arena *a;
 } folding;
 
@@ -44,10 +45,8 @@ static folded *fold_last(folding *f, delta_kind kind)
 
 static folded *fold_call(folding *f, int index)
 {
-    for (size_t i = f->n; i--;)
-        if (f->parts[i].kind == DELTA_CALL && f->parts[i].call == index)
-            return &f->parts[i];
-    return NULL;
+    size_t at = index >= 0 ? f->call_at[index % TURN_CALLS_MAX] : f->n;
+    return at < f->n && f->parts[at].kind == DELTA_CALL && f->parts[at].call == index ? &f->parts[at] : NULL;
 }
 
 static void fold_text(folding *f, folded *p, daruma_str text)
@@ -85,6 +84,7 @@ static void fold_delta(folding *f, const turn_delta *d)
         if (!p)
             break;
         p->call = d->index;
+        f->call_at[d->index % TURN_CALLS_MAX] = f->n - 1;
         p->id = arena_copy(f->a, d->id);
         p->name = arena_copy(f->a, d->name);
         f->all &= !d->custom;
@@ -120,7 +120,9 @@ static void fold_event(folding *f, turn_reader *r, const sse_event *e)
     if (f->d != &dialect_openai_responses || !r->ended || !json_whole(e->data, &data))
         return;
     response = json_get(data, S("response"));
-    if (json_is_array(json_get(response, S("output"))))
+    bool empty =
+        json_count(json_get(response, S("output"))) == 0; /* Codex's backend has its items in the events alone */
+    if (json_is_array(json_get(response, S("output"))) && (!empty || !f->n))
         f->whole = response;
 }
 
@@ -141,13 +143,30 @@ static void put_parts(folding *f)
     }
 }
 
+/* The last event may lack its blank line. */
+static daruma_str with_blank_line(daruma_str events, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    if (str_ends(events, S("\n\n")) || str_ends(events, S("\r\n\r\n")) || str_ends(events, S("\r\r")))
+        return events;
+    buf_put(&b, events);
+    BUF_LIT(&b, "\n\n");
+    return b.full ? events : buf_str(&b);
+}
+
 bool dialect_fold_stream(const dialect *d, daruma_str events, stream_view *view, turn *ret, daruma_arena *a)
 {
     folding f = {.d = d, .all = true, .a = a, .t = {.usage = TURN_USAGE_NONE, .message.role = CONVO_ASSISTANT}};
     turn_reader r = {.sequence = -1, .keep = a};
     sse_event e;
+    events = with_blank_line(events, a);
     while (sse_next(&events, &e, a) && !view->error) {
         d->watch(view, &e, a);
+        if (view->broken && !json_valid(e.data)) { /* what it said is missing */
+            view->finished = false;
+            return false;
+        }
+        view->broken = false; /* what is only unknown to us says nothing */
         if (!view->error)
             fold_event(&f, &r, &e);
     }

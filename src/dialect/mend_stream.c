@@ -31,16 +31,18 @@ typedef struct mending_stream {
     bool lost; /* no memory */
 } mending_stream;
 
-static void add_place(mending_stream *m, daruma_str span, size_t call, mend_place place)
+/* False: there is no such place. */
+static bool add_place(mending_stream *m, daruma_str span, size_t call, mend_place place)
 {
     if (!span.n)
-        return;
+        return false;
     hole *more = arena_grow(m->a, m->holes, m->nholes, &m->cap, sizeof *more, 8);
     m->lost |= !more;
     if (!more)
-        return;
+        return false;
     m->holes = more;
     m->holes[m->nholes++] = (hole){span, (int)(call * PLACE_KINDS + place)};
+    return true;
 }
 
 /* Chat and Gemini begin a call with all that there is of it. */
@@ -62,15 +64,15 @@ static void place_call(mending_stream *m, const turn_delta *d, bool again)
     call_mend *call = d->index >= 0 && i < m->what->ncalls ? &m->what->calls[i] : NULL;
     if (!call || !call->edited)
         return;
-    if (d->kind == DELTA_CALL && begins_whole(m->d)) {
-        add_place(m, d->name_at, i, d->text_at.n ? PLACE_NAME : PLACE_NAME_AND_ARGS);
-        add_place(m, d->text_at, i, args_place(m->d, d->text_at));
-        call->said = true;
+    if (d->kind == DELTA_CALL && begins_whole(m->d) && !d->custom) {
+        bool named = add_place(m, d->name_at, i, d->text_at.n ? PLACE_NAME : PLACE_NAME_AND_ARGS);
+        call->said = add_place(m, d->text_at, i, args_place(m->d, d->text_at)) || named;
     } else if (d->kind == DELTA_CALL) {
         add_place(m, d->name_at, i, PLACE_NAME);
-    } else if (d->kind == DELTA_ARGUMENTS) { /* in the event that begins the call it stands there already */
-        add_place(m, d->text_at, i, call->said && !again ? PLACE_NOTHING : args_place(m->d, d->text_at));
-        call->said = true;
+    } else if (d->kind == DELTA_ARGUMENTS &&
+               !d->custom) { /* in the event that begins the call it stands there already */
+        mend_place place = call->said && !again ? PLACE_NOTHING : args_place(m->d, d->text_at);
+        call->said |= add_place(m, d->text_at, i, place);
     }
 }
 
@@ -81,8 +83,7 @@ static void place_words(mending_stream *m, const turn_delta *d, daruma_str data)
         m->item_at = json_int(json_get(data, S("output_index")), 0);
         m->words_at = json_int(json_get(data, S("content_index")), 0);
     }
-    add_place(m, d->text_at, 0, m->spoke ? PLACE_NOTHING : PLACE_WORDS);
-    m->spoke = true;
+    m->spoke |= add_place(m, d->text_at, 0, m->spoke ? PLACE_NOTHING : PLACE_WORDS);
 }
 
 /* ---- Responses says again what was said ---- */

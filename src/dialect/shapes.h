@@ -25,8 +25,8 @@ void chat_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out);
 
 daruma_status anthropic_read(daruma_str body, daruma_arena *a, convo *ret);
 /* The words of a block that is made of texts and has no kind in other dialects: what a search found, a document in
- * blocks. Empty: it is none. In `a`. */
-daruma_str anthropic_words(daruma_str block, daruma_arena *a);
+ * blocks. `*all`: it is nothing but these words. In `a`. */
+daruma_str anthropic_words(daruma_str block, bool *all, daruma_arena *a);
 void anthropic_write(const convo *c, daruma_buf *out);
 daruma_status anthropic_read_answer(daruma_str body, daruma_arena *a, turn *ret);
 turn_finish anthropic_finish_of(daruma_str raw);

@@ -129,6 +129,7 @@ const elsewhere = {
   "words of anthropic-beta that a provider refuses; where they are more the whole field goes, as the scenarios `anthropic-beta` hold": "BETAS_BYTES_MAX",
   "how much memory is taken at first; it grows": "MEND_ROOM_BYTES_USUAL HEAD_BYTES_USUAL CALL_BYTES_USUAL TALK_SAID_BYTES_USUAL TURN_DELTAS_FEW",
   "what waits for all clients together; beyond it those who read nothing are let go sooner, as test_server.c holds": "READERS_BYTES_MAX",
+  "one message of a cloud's stream, room for an event of SSE_EVENT_BYTES_MAX in base64: a larger one is no message, as test_event_stream.c holds": "EVENT_STREAM_BYTES_MAX",
   "one piece of what is spoken in TLS, as the scenarios `lock:` hold": "SERVER_PLAIN_BYTES",
   "a rate, and too slow is answered with 408": "BODY_BYTES_PER_MS_MIN",
   "files and commands of this machine, read before anybody connects": "CONFIG_BYTES_MAX CONFIG_TOKEN_BYTES_MAX CONFIG_MEMORY_BYTES_MAX CONFIG_PROCESS_BYTES_MAX",

@@ -11,7 +11,7 @@ import { daruma } from "./pair.mjs";
 import { holds as wired, wire } from "./wire.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const env = { ...process.env, KEY_1: "sk-one", KEY_2: "sk-two", OPENAI_API_KEY: "abc-two", ANTHROPIC_API_KEY: "abc-three", GITHUB_TOKEN: "abc-four" };
+const env = { ...process.env, KEY_1: "sk-one", KEY_2: "sk-two", OPENAI_API_KEY: "abc-two", ANTHROPIC_API_KEY: "abc-three", GITHUB_TOKEN: "abc-four", AWS_BEARER_TOKEN_BEDROCK: "abc-five" };
 const run = (args, input = "", more = {}) => {
   const r = spawnSync(daruma, args, { input, encoding: "utf8", env, timeout: 15000, ...more });
   return { code: r.status, out: r.stdout, err: r.stderr };
@@ -293,7 +293,7 @@ holds("check --json says what a file means, with no secret in it", async () => {
   assert.equal(r.code, 0, r.err);
   const { ok, file, errors, more, warnings, means } = JSON.parse(r.out);
   assert.deepEqual([ok, file, errors, more, warnings], [true, "-", [], 0, []]);
-  assert.deepEqual(means.providers, [{ name: "main", dialect: "openai", url: "http://127.0.0.1:9100/v1", keys: [{ value: "[redacted]", command: null, account: "key1", name: "key1" }], spread: false, headers: {} }]);
+  assert.deepEqual(means.providers, [{ name: "main", dialect: "openai", url: "http://127.0.0.1:9100/v1", keys: [{ value: "[redacted]", command: null, account: "key1", name: "key1" }], spread: false, cloud: "auto", headers: {} }]);
   assert.deepEqual(means.models[0].targets, [{ target: "main/x", window: "model", max_output: "model", weight: 0 }, { target: "main/y", window: 5, max_output: "model", weight: 0 }]);
   assert.deepEqual([means.listen, means.timeouts.connect, means.timeouts.idle, means.limits.body, means.recovery.profile, means.recovery.kinds.timeout.delay, means.events.stderr, means.watch], ["127.0.0.1:4141", "5s", "none", "64MiB", "default", "2s", false, "guide"]);
   const rows = run(["check", "--options"]).out.split("\n").flatMap((l) => l.match(/^\| `([a-z_.]+)`/)?.[1] ?? []);

@@ -48,6 +48,25 @@ for (const name of ["openai", "anthropic", "responses"]) {
       },
     });
 
+  holds(`${name}: a stream that nobody asked for and that has a damaged event is asked for again`, {
+    async run(pair) {
+      const damaged = w.piece("and some of it").replace(/\}\n\n$/, "\n\n");
+      pair.own.answer = (q, res) => sse(res, w.opening(), w.piece("it is "), ...(q.n === 1 ? [damaged] : []), w.piece("42"), w.closing()).end();
+      const r = await ask(pair);
+      assert.equal(r.said, "it is 42", r.text);
+      assert.equal(pair.own.seen.length, 2);
+    },
+  });
+
+  holds(`${name}: a stream that nobody asked for may lack its last blank line`, {
+    async run(pair) {
+      pair.own.answer = (q, res) => sse(res, all().join("").replace(/(data: \[DONE\])?\n\n$/, "")).end();
+      const r = await ask(pair);
+      assert.equal(r.said, "it is 42", r.text);
+      assert.equal(pair.own.seen.length, 1);
+    },
+  });
+
   // Words of Qwen and of Codex's backend.
   for (const message of ["This model only support stream mode, please enable the stream parameter to access the model.", "Stream must be set to true"])
     holds(`${name}: a model that only streams is asked so: ${message}`, {
@@ -64,6 +83,19 @@ for (const name of ["openai", "anthropic", "responses"]) {
       },
     });
 }
+
+// As Codex's backend does.
+holds("responses: a stream whose last event has no items has them in those before", {
+  async run(pair) {
+    const w = wires.responses, item = { id: "msg_1", type: "message", status: "completed", role: "assistant", content: [{ type: "output_text", text: "it is 42", annotations: [] }] };
+    const event = (type, o) => `event: ${type}\ndata: ${JSON.stringify({ type, ...o })}\n\n`, response = { id: "resp_1", object: "response", created_at: 1, model: "m-own" };
+    pair.own.answer = (q, res) => sse(res, event("response.created", { response: { ...response, status: "in_progress", output: [] } }), event("response.output_item.added", { output_index: 0, item: { ...item, content: [] } }), event("response.output_text.delta", { output_index: 0, content_index: 0, item_id: "msg_1", delta: "it is 42" }), event("response.output_item.done", { output_index: 0, item }), event("response.completed", { response: { ...response, status: "completed", output: [], usage: { input_tokens: 5, output_tokens: 2, total_tokens: 7 } } })).end();
+    const r = await question(pair, dialects.responses, { model: "m-own", more: { tools: w.tools(object) } });
+    assert.equal(r.said, "it is 42", r.text);
+    assert.equal(JSON.parse(r.text).id, "resp_1");
+    assert.equal(pair.own.seen.length, 1);
+  },
+});
 
 holds("several answers that come as a stream nobody asked for are left as they are", {
   async run(pair) {

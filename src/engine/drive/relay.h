@@ -15,7 +15,7 @@ daruma_header *relay_fields(const drive_head *h, daruma_arena *a, size_t *ret_n)
 bool relay_begins_stream(daruma_str bytes);
 void relay_as_stream(session *x); /* what is kept of its fields says so from here on */
 void relay_as_whole(session *x);  /* the same of a stream that is put together */
-/* Was a whole answer asked for, in words that say so? Then a stream is put together. */
+/* True if the client asked for a whole answer, so that a stream is to be put together. */
 bool relay_wants_whole(const session *x);
 /* The provider's status and fields go to the client, unless a head went out before. `length`: -1 not known. */
 void relay_head(session *x, int64_t length);

@@ -117,7 +117,7 @@ static bool settle(session *x, const ending *e)
         relay_forward(x, buf_str(&t->hold));
         return true;
     }
-    if (!e->out.full)
+    if (!e->out.full && (e->whole || t->mode != TALK_PLAIN))
         relay_forward(x, buf_str(&e->out));
     t->hold.n = 0; /* who asks for the items of the answer reads them as they went out */
     if (t->mode == TALK_PLAIN)

@@ -4,6 +4,7 @@
  *   whole_ended --> do_whole, perhaps on another thread --> settle --> the client has it, or session_failed() */
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "engine/drive/relay.h"
 
@@ -65,12 +66,31 @@ static void write_out(whole *w)
         w->flaw = DARUMA_FLAW_BROKEN;
 }
 
+/* Where an answer holds objects, arguments that are none cannot be written as they came. Where calls are checked, they
+ * are not written. */
+static bool is_writable(const whole *w)
+{
+    bool writable = true;
+    for (size_t i = 0; !w->calls && w->from == &dialect_anthropic && i < w->t.message.nparts; i++) {
+        const convo_part *p = &w->t.message.parts[i];
+        writable &= p->kind != PART_CALL || !p->text.n || (json_valid(p->text) && json_is_object(str_trim(p->text)));
+    }
+    return writable;
+}
+
+static void name_back(whole *w)
+{
+    daruma_buf named = buf_in(&w->room);
+    mend_names_back(w->own, w->nown, w->body, &named);
+    w->body = named.full ? w->body : buf_str(&named);
+}
+
 /* Puts the stream together. False: what is wrong with it is known, or it goes out as it came. */
 static bool fold(whole *w)
 {
     stream_view v = {0};
     daruma_buf body = buf_in(&w->room);
-    if (dialect_fold_stream(w->from, w->body, &v, &w->t, &w->room)) {
+    if (dialect_fold_stream(w->from, w->body, &v, &w->t, &w->room) && is_writable(w)) {
         w->from->write_answer(&w->t, &w->ctx, &body);
         w->body = buf_str(&body);
         w->read = !body.full;
@@ -85,6 +105,8 @@ static bool fold(whole *w)
     w->error = v.error_body;
     w->folds = w->flaw != DARUMA_FLAW_NONE;
     w->view.effects = v.effects;
+    if (!w->folds && w->nown)
+        name_back(w);
     return false;
 }
 
@@ -97,11 +119,8 @@ static void do_whole(void *data)
         w->body = str_from(w->body, bom.n);
     if (w->folds && !fold(w))
         return;
-    if (same && w->nown) { /* of each of several answers, too */
-        daruma_buf named = buf_in(&w->room);
-        mend_names_back(w->own, w->nown, w->body, &named);
-        w->body = named.full ? w->body : buf_str(&named);
-    }
+    if (same && w->nown) /* of each of several answers, too */
+        name_back(w);
     w->view = w->from->check(w->body, &w->room);
     w->flaw = w->view.flaw;
     w->test.only = w->view.effects;

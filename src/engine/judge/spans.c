@@ -114,7 +114,8 @@ static daruma_str without_guesses(daruma_str line, daruma_arena *a)
 
 daruma_str spans_strip(daruma_str line, daruma_arena *a)
 {
-    line = without_guesses(line, a);
+    daruma_str less = without_guesses(line, a);
+    line = str_trim(less).n ? less : line; /* guesses are all that there is */
     char *out = NULL;
     size_t n = 0;
     for (size_t i = 0; i < line.n; i++) {
