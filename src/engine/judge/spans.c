@@ -114,8 +114,7 @@ static daruma_str without_guesses(daruma_str line, daruma_arena *a)
 
 daruma_str spans_strip(daruma_str line, daruma_arena *a)
 {
-    daruma_str less = without_guesses(line, a);
-    line = str_trim(less).n ? less : line; /* guesses are all that there is */
+    line = without_guesses(line, a); /* one that has nothing else says nothing beside other lines */
     char *out = NULL;
     size_t n = 0;
     for (size_t i = 0; i < line.n; i++) {
