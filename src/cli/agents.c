@@ -295,9 +295,11 @@ static bool find_model(const config *c, daruma_str provider, daruma_str name, da
  * agent's, and it is `default`. NULL without memory. */
 static const daruma_policy *policy_of_calls(const config *c, daruma_arena *a)
 {
-    daruma_policy *own = c->policy.watch.shown_max ? NULL : ARENA_NEW(a, daruma_policy, 1);
+    if (c->policy.watch.shown_max)
+        return &c->policy;
+    daruma_policy *own = ARENA_NEW(a, daruma_policy, 1);
     if (!own)
-        return c->policy.watch.shown_max ? &c->policy : NULL;
+        return NULL;
     *own = c->policy;
     own->watch = daruma_policy_find(S("default"))->watch;
     return own;

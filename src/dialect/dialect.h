@@ -242,6 +242,7 @@ bool bridge_end(stream_bridge *b, daruma_buf *out);
  * no model. False: it cannot be written, or no stream can say all of it. */
 bool dialect_stream_answer(const turn *t, const dialect *to, const write_ctx *x, bool usage_asked, daruma_buf *out,
                            daruma_arena *a);
+
 /* ---- mend_stream.c: a stream that was held goes out as it came but for what was mended ---- */
 
 /* A call of a stream that was read whole, as it shall be. */

@@ -120,9 +120,8 @@ static void fold_event(folding *f, turn_reader *r, const sse_event *e)
     if (f->d != &dialect_openai_responses || !r->ended || !json_whole(e->data, &data))
         return;
     response = json_get(data, S("response"));
-    bool empty =
-        json_count(json_get(response, S("output"))) == 0; /* Codex's backend has its items in the events alone */
-    if (json_is_array(json_get(response, S("output"))) && (!empty || !f->n))
+    daruma_str output = json_get(response, S("output")); /* of Codex's backend it is empty: the events have its items */
+    if (json_is_array(output) && (json_count(output) || !f->n))
         f->whole = response;
 }
 

@@ -69,8 +69,8 @@ static void place_call(mending_stream *m, const turn_delta *d, bool again)
         call->said = add_place(m, d->text_at, i, args_place(m->d, d->text_at)) || named;
     } else if (d->kind == DELTA_CALL) {
         add_place(m, d->name_at, i, PLACE_NAME);
-    } else if (d->kind == DELTA_ARGUMENTS &&
-               !d->custom) { /* in the event that begins the call it stands there already */
+    } else if (d->kind == DELTA_ARGUMENTS && !d->custom) {
+        /* in the event that begins the call they stand there already: of two at one place the first counts */
         mend_place place = call->said && !again ? PLACE_NOTHING : args_place(m->d, d->text_at);
         call->said |= add_place(m, d->text_at, i, place);
     }

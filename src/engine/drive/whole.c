@@ -18,7 +18,7 @@ typedef struct whole {
     const convo_rename *own; /* ... and in the client's own dialect */
     size_t nown;
     write_ctx ctx;
-    answer_test test;          /* what it is held against, where it may be asked for again */
+    answer_test test;          /* what it is held against */
     bool calls;                /* its calls are looked at */
     bool streams, usage_asked; /* the client asked for a stream, which it becomes */
     bool folds;                /* it is a stream, and the client asked for none */
