@@ -90,6 +90,25 @@ every((name, d, w) => {
     },
   });
 
+  if (name !== "gemini") // whose calls are never cut
+    both(name, "a call that the output cap cuts each time: the answer ends with what was said before, and says so", {
+      async run(pair, askOne) {
+        const reason = limited.find((r) => reasons[name].includes(r));
+        for (const said of ["let me", ""]) {
+          pair.own.answer = (q, res) => calls(name, w, q, res, `call_${q.n}`, cuts["within a string"], reason, said);
+          const r = await askOne({ model: d.own, more: { tools: w.tools(file), ...w.capped(300) } });
+          assert.deepEqual([r.status, w.calls(r), r.said ?? ""], [200, [], said], r.text);
+          assert.doesNotMatch(r.text, /int main|"error":\{/);
+          assert.match(r.text, new RegExp(`"(finish_reason|stop_reason|reason)":"${reason}"`));
+          if (r.events) assert.ok(d.ended(r.events) && !d.failed(r.events), r.text);
+          told(name, r, "degraded", "ask_again,keep_partial");
+        }
+        const given = pair.events().filter((e) => e.outcome === "degraded");
+        assert.equal(given.length, 2);
+        assert.match(given[0].reason, /output cap cut a tool call/);
+      },
+    });
+
   both(name, "a call that was mended is told, and keeps no member that its schema does not know", {
     async run(pair, askOne) {
       pair.own.answer = (q, res) => calls(name, w, q, res, "call_1", "{'path': 'a.c', 'mood': 'good', 'mode': '420',}", reasons[name][0]);

@@ -58,7 +58,7 @@ export const dialects = {
     piece: (e) => (e.json?.type === "response.output_text.delta" ? e.json.delta : ""),
     usage: (j) => [j.usage.input_tokens, j.usage.output_tokens],
     error: (j) => j.error,
-    ended: (events) => last(events)?.json?.type === "response.completed",
+    ended: (events) => ["response.completed", "response.incomplete"].includes(last(events)?.json?.type),
     failed: (events) => events.some((e) => e.json?.type === "error" || e.json?.type === "response.failed"),
     // Clients sort by the numbers, and know an answer by its id: whoever wrote the events, they are those of one stream.
     one: (events) => {

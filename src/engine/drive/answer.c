@@ -43,6 +43,25 @@ bool answer_refused(session *x, const turn *t, daruma_arena *a)
     return true;
 }
 
+/* An answer that the output cap cut within a call can be ended as its provider ended it, without its calls. */
+static void keep_cut(session *x, const turn *t)
+{
+    turn *cut = ARENA_NEW(x->arena, turn, 1);
+    daruma_buf text = buf_in(x->arena);
+    for (size_t i = 0; i < t->message.nparts; i++)
+        if (t->message.parts[i].kind == PART_TEXT && text.n + t->message.parts[i].text.n <= TALK_SAID_BYTES_MAX)
+            buf_put(&text, t->message.parts[i].text);
+    convo_part *words = ARENA_NEW(x->arena, convo_part, 1);
+    last_failure *l = session_last_new(x);
+    if (!cut || !words || !l || text.full)
+        return;
+    *words = (convo_part){.kind = PART_TEXT, .ready = true, .text = buf_str(&text)};
+    *cut = (turn){.finish = t->finish,
+                  .usage = t->usage,
+                  .message = {.role = CONVO_ASSISTANT, .parts = words, .nparts = text.n ? 1 : 0}};
+    l->cut = cut;
+}
+
 bool answer_test_done(session *x, const answer_test *k, const turn *t)
 {
     if (k->given_up)
@@ -56,6 +75,8 @@ bool answer_test_done(session *x, const answer_test *k, const turn *t)
         tell_mended(x, k->made_json);
     if (k->bad)
         session_mend_bad_answer(x, t, k->why);
+    if (k->cut)
+        keep_cut(x, t);
     return !k->bad;
 }
 

@@ -67,6 +67,7 @@ static void test_calls(answer_test *k, turn *t, daruma_arena *a)
 {
     daruma_buf why = buf_in(a), what = buf_in(a);
     size_t cost = 0;
+    bool cut = true;
     for (size_t i = 0; i < t->message.nparts; i++) {
         convo_part *p = &t->message.parts[i];
         if (p->kind != PART_CALL || p->dropped)
@@ -85,8 +86,10 @@ static void test_calls(answer_test *k, turn *t, daruma_arena *a)
             continue;
         if (c.verdict == ARGS_GOOD || c.verdict == ARGS_REPAIRED) {
             if (p->sealed) { /* its bytes are signed: as it came, or written anew by the model */
-                if (!json_is_object(args))
+                if (!json_is_object(args)) {
                     say_anew(&why, p, &c, args);
+                    cut = false;
+                }
                 continue;
             }
             p->name = c.name;
@@ -98,8 +101,10 @@ static void test_calls(answer_test *k, turn *t, daruma_arena *a)
         if (why.n)
             buf_putc(&why, '\n');
         buf_put(&why, c.why);
+        cut &= mend_args_cut(t, i);
     }
     k->bad = why.n > 0 && !k->only;
+    k->cut = k->bad && cut;
     k->why = buf_str(&why);
     k->mended = k->bad ? S("") : buf_str(&what);
 }

@@ -42,7 +42,8 @@ static daruma_str explanation(session *x)
     return buf_str(&b);
 }
 
-static void announce(session *x, daruma_outcome o)
+/* `reason`: empty: as the client is told it. */
+static void announce(session *x, daruma_outcome o, daruma_str reason)
 {
     daruma_moment at = session_now(x);
     daruma_event e = DARUMA_EVENT_INIT;
@@ -56,7 +57,7 @@ static void announce(session *x, daruma_outcome o)
     if (!daruma_event_when(&e, DARUMA_WHEN_GIVEN_UP, &x->kase))
         return;
     if (!e.reason.n)
-        e.reason = explanation(x); /* as the client is told it */
+        e.reason = reason.n ? reason : explanation(x);
     e.tried = session_last(x)->tried;
     e.ntried = session_last(x)->ntried;
     session_event(x, &e);
@@ -160,23 +161,74 @@ static daruma_str marked(session *x, const char *notice, daruma_str words)
     return buf_str(&text);
 }
 
+static write_ctx writes_as(session *x)
+{
+    return (write_ctx){.model = x->scan.model, .id = x->kase.id, .wall = session_now(x).wall};
+}
+
+/* The client has a head, by a heartbeat or by an attempt of which all was held. */
+static bool has_begun(const session *x)
+{
+    return x->head_out && !x->blank;
+}
+
+/* An answer of ours, whole or as a stream. */
+static void put_answer(session *x, daruma_str body, daruma_outcome o)
+{
+    body = session_listed(x, body);
+    if (!has_begun(x) && !x->blank) {
+        answer(x, 200, x->streaming ? S("text/event-stream; charset=utf-8") : S("application/json"), body, o);
+        return;
+    }
+    session_write(x, body);
+    if (has_begun(x))
+        finish_comment(x, o);
+}
+
 static void finish_write_message(session *x, daruma_str text, daruma_outcome o)
 {
     daruma_buf out = buf_in(x->arena);
-    write_ctx w = {.model = x->scan.model, .id = x->kase.id, .wall = session_now(x).wall};
-    bool begun = x->head_out && !x->blank; /* by a heartbeat, or by an attempt of which all was held: as a stream */
-    if (x->streaming || begun)
+    write_ctx w = writes_as(x);
+    if (x->streaming || has_begun(x))
         x->d->write_message_stream(&out, &w, text);
     else
         x->d->write_message(&out, &w, text);
-    if (begun || x->blank) {
-        session_write(x, session_listed(x, buf_str(&out)));
-        if (begun)
-            finish_comment(x, o);
-        return;
-    }
-    answer(x, 200, x->streaming ? S("text/event-stream; charset=utf-8") : S("application/json"),
-           session_listed(x, buf_str(&out)), o);
+    put_answer(x, buf_str(&out), o);
+}
+
+/* False: nobody can write it so. */
+static bool write_cut(session *x)
+{
+    const turn *cut = session_last(x)->cut;
+    daruma_buf out = buf_in(x->arena);
+    write_ctx w = writes_as(x);
+    if (x->scan.keeps || x->scan.remote) /* its client would go on from an answer that the server does not have */
+        return false;
+    if (!x->streaming && !has_begun(x))
+        x->d->write_answer(cut, &w, &out);
+    else if (!dialect_stream_answer(cut, x->d, &w, x->scan.usage_asked, &out, x->arena))
+        return false;
+    if (out.full)
+        return false;
+    put_answer(x, buf_str(&out), DARUMA_OUTCOME_DEGRADED);
+    return true;
+}
+
+bool finish_cut(session *x)
+{
+    const turn *cut = session_last(x)->cut;
+    if (!cut || !x->d)
+        return false;
+    session_did(x, DARUMA_REMEDY_KEEP_PARTIAL);
+    if (x->forwarded ? !talk_close(x, (daruma_str){0}, cut->finish) : !write_cut(x))
+        return false;
+    x->beat_at = x->progress_by = x->act_at = -1;
+    announce(x, DARUMA_OUTCOME_DEGRADED,
+             S("the output cap cut a tool call each time: the answer ends there, with what was said before the call"));
+    if (x->forwarded)
+        finish_comment(x, DARUMA_OUTCOME_DEGRADED);
+    session_end(x, DARUMA_OUTCOME_DEGRADED, DRIVE_END);
+    return true;
 }
 
 /* There is no rung that fits: whoever asked gets the failure as it came (P-F10). */
@@ -253,7 +305,7 @@ void session_remember(session *x)
 static void finish_with(session *x, bool message, daruma_str words)
 {
     x->beat_at = x->progress_by = x->act_at = -1;
-    announce(x, message ? DARUMA_OUTCOME_EXPLAINED : DARUMA_OUTCOME_FAILED);
+    announce(x, message ? DARUMA_OUTCOME_EXPLAINED : DARUMA_OUTCOME_FAILED, (daruma_str){0});
     session_remember(x);
     session_mend_gave_up(x);
     if (message)
@@ -278,7 +330,7 @@ void finish_partial(session *x)
     e.took = session_now(x).now - x->started;
     session_event(x, &e);
     words = marked(x, DIALECT_STOPPED, words);
-    if (x->forwarded && !talk_close(x, words)) {
+    if (x->forwarded && !talk_close(x, words, FINISH_STOP)) {
         finish_interrupted(x);
         return;
     }
@@ -327,7 +379,7 @@ void finish_failed(session *x)
 
 void finish_interrupted(session *x)
 {
-    announce(x, DARUMA_OUTCOME_DEGRADED);
+    announce(x, DARUMA_OUTCOME_DEGRADED, (daruma_str){0});
     if (x->mode == ANSWER_PASSED || !x->d) { /* bytes we do not understand: the client must see that they broke off */
         session_end(x, DARUMA_OUTCOME_FAILED, DRIVE_BREAK);
         return;

@@ -136,6 +136,7 @@ typedef struct last_failure {
     daruma_tried *tried; /* how each target failed last, in the order in which they first did */
     size_t ntried;
     refusal *refusal; /* NULL: no target in reserve was asked */
+    turn *cut;        /* what was said before the newest call that the output cap cut; NULL: none was */
 } last_failure;
 
 struct session {
@@ -452,8 +453,8 @@ daruma_str talk_id(const session *x);                     /* id of the answer un
 /* How far the stream is that the client has; NULL: it has none, or nobody read it. */
 const turn_reader *talk_reached(const session *x);
 daruma_str talk_said(const session *x); /* the text that the client has */
-/* Ends an answer under way with words of ours, as if the model had said them. False: it cannot. */
-bool talk_close(session *x, daruma_str words);
+/* Ends an answer under way with words of ours (may be empty), as if the model had said them. False: it cannot. */
+bool talk_close(session *x, daruma_str words, turn_finish how);
 /* The next attempt goes on from that text, as it is asked to. Where there is none it answers anew, and all goes out. */
 void talk_join_next(session *x, mend_going how);
 
@@ -598,6 +599,10 @@ daruma_str steer_partial(session *x);
 /* A case that failed, or whose client gave up, is kept for a while: when the client's SDK retries, it goes on with what
  * is left. */
 void session_remember(session *x);
+
+/* Nothing helped against an output cap that cuts the answer within a call: it ends with what was said before, and says
+ * that the cap cut it, as its provider said. False: that is not what happened, or it cannot be written. */
+bool finish_cut(session *x);
 
 /* The agent is stopped: a message of ours that ends its run. */
 void finish_partial(session *x);

@@ -423,6 +423,8 @@ static size_t gone_out(const session *x)
 
 void session_give_up(session *x)
 {
+    if (finish_cut(x))
+        return;
     if (gone_out(x))
         finish_interrupted(x);
     else
@@ -436,8 +438,6 @@ static void settle(session *x)
         obey(x, session_last(x)->remedy);
         break;
     case DARUMA_KEEP:
-        finish_interrupted(x);
-        break;
     case DARUMA_HOLD:
     case DARUMA_STOP:
         if (session_last(x)->remedy.remedy == DARUMA_REMEDY_STOP_PARTIAL && x->steer)

@@ -137,7 +137,7 @@ bool talk_put_rest(talk *t, const turn *got, daruma_buf *out)
     return false;
 }
 
-bool talk_close(session *x, daruma_str words)
+bool talk_close(session *x, daruma_str words, turn_finish how)
 {
     talk *t = x->t;
     if (!t || !t->begun || t->lost || !talk_writer(t))
@@ -145,10 +145,10 @@ bool talk_close(session *x, daruma_str words)
     t->room = x->arena;
     t->calls = t->last = NULL;
     t->hold.n = 0;
-    if (t->said.n)
+    if (t->said.n && words.n)
         talk_write_text(x, S("\n\n"));
     talk_write_text(x, words);
-    t->finish = FINISH_STOP;
+    t->finish = how;
     t->finish_raw = (daruma_str){0};
     daruma_buf out = buf_in(t->room);
     put_end(t, &out);
