@@ -276,6 +276,8 @@
 #define BETAS_BYTES_MAX           192  /* words of anthropic-beta that are remembered of one; more: none is asked for */
 #define COUNTS_MAX                4096 /* clients of them of whom is remembered how their requests are counted */
 #define OWNERS_MAX                16384 /* stored answers (previous_response_id) whose account is remembered */
+#define RENAMED_MAX               1024 /* ... that their provider has under another id than the client: streams gone on with */
+#define RENAMED_ID_BYTES_MAX      96 /* such an id and its NUL; those of OpenAI have 55 */
 
 #define REQUEST_RATE              4000 /* bytes of a request to 1,000 tokens, until a provider has counted one */
 #define RATE_MIN                  1000 /* what is counted otherwise is not text alone: images, Base64 */

@@ -231,6 +231,34 @@ every((name, d, w) => {
   });
 
   if (name === "responses")
+    holds("heal responses: a stream that another answer went on with is gone on from by the id that its client has", {
+      async run(pair) {
+        const named = (chunk, id) => chunk.replaceAll("resp_1", id);
+        const kept = ["resp_rest"]; // the provider keeps what it completed
+        pair.own.answer = (q, res) => {
+          const was = body(q).previous_response_id;
+          if (was && !kept.includes(was)) return w.refuse(res, `Previous response with id '${was}' not found.`, { param: "previous_response_id", code: "previous_response_not_found" });
+          if (was) return w.answer(res, "yes, still");
+          const id = q.n === 1 ? "resp_cut" : "resp_rest", opening = named(w.opening(), id);
+          if (q.n > 1) return sse(res, opening, w.piece("seven eight, and so on"), named(w.closing(), id)).end();
+          sse(res, opening, w.piece("seven eight"));
+          setTimeout(() => res.destroy(), 50);
+        };
+        const first = await question(pair, d, { stream: true, model: d.own });
+        assert.equal(first.said, "seven eight, and so on", first.text);
+        assert.doesNotMatch(first.text, /resp_rest/);
+        for (const turn of [1, 2]) {
+          const next = await question(pair, d, { model: d.own, text: "still there?", more: { previous_response_id: "resp_cut" } });
+          assert.equal(next.said, "yes, still", next.text);
+          assert.equal(pair.own.seen.length, 2 + turn);
+          assert.equal(body(pair.own.seen.at(-1)).previous_response_id, "resp_rest");
+          assert.equal(next.headers["x-daruma-remedies"], "mend_parameter");
+        }
+        assert.equal(pair.events().filter((e) => e.event === "known_mendings_applied" && /previous_response_id/.test(e.reason)).length, 2);
+      },
+    });
+
+  if (name === "responses")
     holds("heal responses: what refers to a stored answer goes to the account that made it, and only there", {
       async run(pair) {
         const key = (q) => q.headers.authorization;

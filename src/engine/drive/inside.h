@@ -37,6 +37,9 @@ bool memory_notice_known(uint64_t hash, const void *notices);
 /* Which account made a stored answer (previous_response_id): its key; 0 unknown. */
 uint64_t memory_owner(const memory *m, uint64_t answer);
 void memory_owner_put(memory *m, uint64_t answer, uint64_t key_id);
+/* The id under which the provider has it, where the client has another: a stream that another answer went on with. */
+daruma_str memory_renamed(const memory *m, uint64_t answer);        /* borrowed until the next one; empty: the same */
+void memory_renamed_put(memory *m, uint64_t answer, daruma_str id); /* longer ones are not kept */
 /* Appends a line for all that is remembered but cases: they are over when a client's retry could come. */
 void memory_save(const memory *m, daruma_ms now, daruma_buf *out);
 /* Remembers what such a line says, written `aged` ms ago. False: it is no such line, and nothing changed. */
@@ -449,7 +452,8 @@ bool talk_is_plain(const session *x); /* the provider's bytes go out as they are
 bool talk_was_cut(const session *x);  /* there is something that another attempt could go on from */
 turn talk_turn(session *x);           /* what of it was kept: its text, as far as the client has it, and its calls */
 daruma_str talk_items(const session *x, daruma_arena *a); /* Responses: its finished items, a JSON list */
-daruma_str talk_id(const session *x);                     /* id of the answer under way */
+daruma_str talk_id(const session *x);                     /* id of the answer under way, as the client has it ... */
+daruma_str talk_their_id(const session *x);               /* ... and its provider */
 /* How far the stream is that the client has; NULL: it has none, or nobody read it. */
 const turn_reader *talk_reached(const session *x);
 daruma_str talk_said(const session *x); /* the text that the client has */

@@ -51,6 +51,11 @@ typedef struct owner {
     uint64_t answer, key_id;
 } owner;
 
+typedef struct renamed {
+    uint64_t answer; /* 0 empty */
+    char id[RENAMED_ID_BYTES_MAX];
+} renamed;
+
 struct memory {
     const drive_rooms *rooms;
     uint32_t clock;
@@ -62,6 +67,7 @@ struct memory {
     lane_fact *lanes;   /* likewise */
     count_fact *counts; /* likewise */
     owner *owners;      /* likewise */
+    renamed *renamed;   /* likewise */
 };
 
 memory *memory_new(const drive_rooms *rooms)
@@ -83,6 +89,7 @@ void memory_free(memory *m)
     give(m->lanes);
     give(m->counts);
     give(m->owners);
+    give(m->renamed);
     give(m);
 }
 
@@ -432,6 +439,22 @@ void memory_owner_put(memory *m, uint64_t answer, uint64_t key_id)
         m->owners[answer % OWNERS_MAX] = (owner){answer, key_id};
 }
 
+daruma_str memory_renamed(const memory *m, uint64_t answer)
+{
+    const renamed *r = m->renamed ? &m->renamed[answer % RENAMED_MAX] : NULL;
+    return r && r->answer == answer ? str_of(r->id) : (daruma_str){0};
+}
+
+void memory_renamed_put(memory *m, uint64_t answer, daruma_str id)
+{
+    if (!answer || id.n >= RENAMED_ID_BYTES_MAX ||
+        (!m->renamed && !(m->renamed = m->rooms->take(RENAMED_MAX * sizeof *m->renamed))))
+        return;
+    renamed *r = &m->renamed[answer % RENAMED_MAX];
+    *r = (renamed){.answer = answer};
+    memcpy(r->id, id.p, id.n);
+}
+
 /* ---- a snapshot ---- */
 
 // clang-format off
@@ -467,12 +490,17 @@ static const record_member owner_members[] = {
     RECORD_MEMBER(RECORD_ID, owner, "id", answer),
     RECORD_MEMBER(RECORD_ID, owner, "key", key_id),
 };
+static const record_member renamed_members[] = {
+    RECORD_MEMBER(RECORD_ID,   renamed, "id", answer),
+    RECORD_MEMBER(RECORD_TEXT, renamed, "as", id),
+};
 // clang-format on
 static const record_member notice_member = {.name = "id", .bytes = sizeof(uint64_t), .type = RECORD_ID};
 static const record_table seens = {"conversation", seen_members, COUNT(seen_members)},
                           lanes = {"lane", lane_members, COUNT(lane_members)},
                           counts = {"count", count_members, COUNT(count_members)},
                           owners = {"stored", owner_members, COUNT(owner_members)},
+                          renames = {"renamed", renamed_members, COUNT(renamed_members)},
                           notices = {"notice", &notice_member, 1};
 
 void memory_save(const memory *m, daruma_ms now, daruma_buf *out)
@@ -487,6 +515,7 @@ void memory_save(const memory *m, daruma_ms now, daruma_buf *out)
         {&lanes, m->lanes, LANES_MAX, sizeof(lane_fact), offsetof(lane_fact, lane)},
         {&counts, m->counts, COUNTS_MAX, sizeof(count_fact), offsetof(count_fact, whose)},
         {&owners, m->owners, OWNERS_MAX, sizeof(owner), offsetof(owner, answer)},
+        {&renames, m->renamed, RENAMED_MAX, sizeof(renamed), offsetof(renamed, answer)},
         {&notices, m->notices, NOTICES_MAX, sizeof(uint64_t), 0},
     };
     for (size_t i = 0; i < COUNT(all); i++)
@@ -542,6 +571,7 @@ bool memory_load(memory *m, daruma_str line, daruma_ms now, daruma_ms aged)
         lane_fact lane;
         count_fact count;
         owner owner;
+        renamed renamed;
         uint64_t notice;
     } got = {0};
     memset(&got, 0, sizeof got);
@@ -555,6 +585,12 @@ bool memory_load(memory *m, daruma_str line, daruma_ms now, daruma_ms aged)
         bool fine = record_read(&owners, line, &got, now, aged) && got.owner.answer;
         if (fine)
             memory_owner_put(m, got.owner.answer, got.owner.key_id);
+        return fine;
+    }
+    if (str_eq(what, str_of(renames.what))) {
+        bool fine = record_read(&renames, line, &got, now, aged) && got.renamed.answer && got.renamed.id[0];
+        if (fine)
+            memory_renamed_put(m, got.renamed.answer, str_of(got.renamed.id));
         return fine;
     }
     if (str_eq(what, str_of(notices.what))) {

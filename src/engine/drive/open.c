@@ -213,8 +213,41 @@ static void refuse(session *x, const daruma_failure *f)
     finish_failed(x);
 }
 
+/* It goes on from an answer that its provider has under another id than the client. `newest`: as its scan gave it; an
+ * array of SCAN_NEWEST. */
+static void name_as_stored(session *x, uint32_t *newest)
+{
+    const request_scan was = x->scan;
+    daruma_str id = was.before ? memory_renamed(x->v->mem, was.before ^ x->credential) : (daruma_str){0};
+    daruma_str named = id.n && x->kase.can_mend && x->body.n < LOOK_BYTES_MAX
+                           ? json_get(x->body, S("previous_response_id"))
+                           : (daruma_str){0};
+    daruma_arena room;
+    if (!named.n || !x->v->rooms->open(&room, x->body.n + 2 * RENAMED_ID_BYTES_MAX, MEND_ARENA_BYTES_MAX))
+        return;
+    daruma_buf out = buf_in(&room);
+    buf_put(&out, str_sub(x->body, 0, (size_t)(named.p - x->body.p)));
+    buf_json(&out, id);
+    buf_put(&out, str_from(x->body, (size_t)(named.p - x->body.p) + named.n));
+    drive_text *made = out.full ? NULL : drive_text_new(x->v->rooms, buf_str(&out));
+    x->v->rooms->close(&room);
+    if (!made)
+        return;
+    x->body = session_own(x, made);
+    x->edition = ++x->editions;
+    x->scan = x->d->scan(x->body, newest);
+    x->scan.model = was.model;
+    x->scan.before = was.before; /* by that id it is known here */
+    x->scan.remote_id = was.remote_id;
+    daruma_event e = DARUMA_EVENT_INIT;
+    session_did(x, DARUMA_REMEDY_MEND_PARAMETER);
+    e.name = "known_mendings_applied";
+    e.reason = S("previous_response_id: the stream that broke off was gone on with by another answer");
+    session_event(x, &e);
+}
+
 /* The request was looked at: who can be asked for it? `newest`: as its scan gave it. */
-static void choose_targets(session *x, const session_request *q, const uint32_t *newest)
+static void choose_targets(session *x, const session_request *q, uint32_t *newest)
 {
     size_t ntargets = 0;
     daruma_watch_mode mode = DARUMA_WATCH_OFF;
@@ -236,6 +269,7 @@ static void choose_targets(session *x, const session_request *q, const uint32_t 
         return;
     }
     begin_case(x, q, ntargets);
+    name_as_stored(x, newest);
     x->circles = watch_request(x, newest); /* as the client sent it */
     if (session_mend_known(x))
         session_known(x);
@@ -244,7 +278,7 @@ static void choose_targets(session *x, const session_request *q, const uint32_t 
 }
 
 /* What was found is the session's. */
-static void take_look(session *x, const look *l)
+static void take_look(session *x, look *l)
 {
     const session_request *q = &l->q;
     if (l->stripped) {

@@ -435,6 +435,12 @@ bool talk_was_cut(const session *x)
 
 daruma_str talk_id(const session *x)
 {
+    const talk *t = x->t;
+    return turn_id(t->writing ? &t->out->r : &t->in);
+}
+
+daruma_str talk_their_id(const session *x)
+{
     return turn_id(&x->t->in);
 }
 
