@@ -93,6 +93,34 @@ static void a_silent_call_with_nobody_else_goes_on(void **state)
     assert_true(c.out);
 }
 
+static void who_is_refused_while_it_is_silent_asks_ever_more_seldom(void **state)
+{
+    (void)state;
+    static const daruma_kind kinds[] = {DARUMA_QUOTA, DARUMA_RATE_LIMIT, DARUMA_SERVER_ERROR, DARUMA_NETWORK};
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        daruma_policy p = calm();
+        daruma_target t = target("p", "m", "a", "k");
+        daruma_health *w = a_health();
+        daruma_case c = silent(w, &p, &t, 1, 0), other;
+        daruma_case_open(&other, w, &p, &t, 1, -1, -1, of_another(0)); /* that is answered meanwhile */
+        out(&other, 1000);
+        daruma_case_headed(&other, at(1500));
+        daruma_case_begun(&other, at(1500));
+        daruma_case_done(&other, at(2000));
+        daruma_failure f = {.kind = kinds[i], .status = 429, .retryable = true, .wait = -1, .limit = -1, .used = -1};
+        int asked = 0;
+        for (daruma_ms now = 0; now < 600000; now += 100) { /* it thinks for ten minutes, say */
+            if (daruma_case_silence(&c, at(now)).act != DARUMA_SILENCE_HEDGE)
+                continue;
+            daruma_case_hedge(&c, 0, at(now));
+            daruma_case_hedge_ended(&c, &f, at(now + 50));
+            asked++;
+        }
+        assert_in_range(asked, 3, 40);
+        assert_true(c.out);
+    }
+}
+
 static void a_model_that_nobody_knows_has_its_time(void **state)
 {
     (void)state;
@@ -698,6 +726,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_is_first_looked_at_when_it_may_be_hedged),
         cmocka_unit_test(a_silent_call_with_nobody_else_goes_on),
+        cmocka_unit_test(who_is_refused_while_it_is_silent_asks_ever_more_seldom),
         cmocka_unit_test(a_model_that_nobody_knows_has_its_time),
         cmocka_unit_test(what_is_usual_is_learned_of_each_model),
         cmocka_unit_test(slow_answers_under_a_fault_stretch_what_is_usual_only_a_little),

@@ -173,15 +173,16 @@ daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
     s.look_in = n.silent < most && (n.begun || most - n.silent < HEDGE_LOOK_MS) ? most - n.silent : HEDGE_LOOK_MS;
     if (n.silent < most)
         return s;
+    daruma_ms rest = ms_since(at.now, c->hedge_at);
+    bool called = other < 0 || c->calls[other];
+    if (called && rest > 0 && rest <= c->policy->max_wait) { /* a clock that went back makes no longer one */
+        s.look_in = rest < HEDGE_LOOK_MS ? rest : HEDGE_LOOK_MS;
+        return s;
+    }
     if (other < 0) {
         bool knocks = may_knock(c, &n, at.now);
         s.act = knocks ? DARUMA_SILENCE_HEDGE : DARUMA_SILENCE_WAIT;
         s.target = knocks ? c->target : -1;
-        return s;
-    }
-    daruma_ms rest = ms_since(at.now, c->hedge_at);
-    if (c->calls[other] && rest > 0 && rest <= c->policy->max_wait) { /* a clock that went back makes no longer one */
-        s.look_in = rest < HEDGE_LOOK_MS ? rest : HEDGE_LOOK_MS;
         return s;
     }
     /* So late that no budget is asked for: it takes twice as long as is usual, or half of the client's time is over. */
