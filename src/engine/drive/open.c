@@ -4,7 +4,6 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "engine/drive/mending.h"
-#include "engine/mend/mend.h"
 #include <xxhash.h>
 
 /* Returns the deadline: our own total, or earlier what the client's SDK says it waits for (with room to answer before
@@ -44,100 +43,6 @@ uint64_t session_session(const session *x)
     return x->scan.conversation ^ x->credential ^ x->targets[0].model_id;
 }
 
-/* Nobody is asked but the account of that target. */
-static void keep_account(session *x, size_t owner)
-{
-    for (size_t i = 0; i < x->kase.ntargets && i < DARUMA_CASE_TRIED; i++)
-        if (x->targets[i].account_id != x->targets[owner].account_id)
-            x->kase.spoiled[i] = 1;
-    x->kase.want = (int)owner;
-}
-
-/* What a stored answer refers to is known to the account that made it, and to nobody else. Where nobody knows who made
- * it, that is the account which answered this conversation last. */
-static void pin_account(session *x)
-{
-    if (x->scan.remote)
-        x->kase.nreserve = 0; /* nobody else has what it names */
-    if (!x->scan.remote || x->kase.ntargets < 2)
-        return;
-    uint64_t key = x->scan.remote_id ? memory_owner(x->v->mem, x->scan.remote_id ^ x->credential) : 0;
-    size_t owner = x->home;
-    for (size_t i = x->kase.ntargets; key && i--;) /* its other models have the same key: the preferred one is first */
-        if (x->targets[i].key_id == key)
-            owner = i;
-    if (owner >= DARUMA_CASE_TRIED) /* the case does not count so far */
-        owner = 0;
-    keep_account(x, owner);
-    x->home = owner;
-    x->bound = !x->scan.remote_id;
-}
-
-/* True if the account at hand can do nothing for this request soon. */
-static bool is_useless(const session *x, const daruma_failure *f, daruma_ms now)
-{
-    const daruma_target *t = &x->targets[x->home];
-    daruma_condition h = daruma_health_look(x->v->health, t, now);
-    if (!h.well && h.in > BOUND_REST_MS_MAX && (h.alone_in > BOUND_REST_MS_MAX || !daruma_kind_passes(h.why)))
-        return true;
-    if (!f)
-        return false;
-    bool account = f->kind == DARUMA_QUOTA || f->kind == DARUMA_PERMISSION || f->kind == DARUMA_MODEL_NOT_FOUND ||
-                   (f->kind == DARUMA_AUTH && !x->kase.can_refresh);
-    bool again = f->retryable && x->kase.calls[x->home] > 1; /* it was tried again already */
-    return account || again || (f->retryable && f->wait > BOUND_REST_MS_MAX);
-}
-
-/* The first well target of another account; STR_NONE when there is none. */
-static size_t elsewhere(const session *x, daruma_ms now)
-{
-    for (size_t i = 0; i < x->kase.ntargets && i < DARUMA_CASE_TRIED; i++)
-        if (x->targets[i].account_id != x->targets[x->home].account_id && !x->kase.calls[i] &&
-            daruma_health_look(x->v->health, &x->targets[i], now).well)
-            return i;
-    return STR_NONE;
-}
-
-void session_loosen(session *x, const daruma_failure *f)
-{
-    daruma_ms now = session_now(x).now;
-    if (!x->bound || x->forwarded || !x->kase.can_mend || !is_useless(x, f, now) || elsewhere(x, now) == STR_NONE)
-        return;
-    x->bound = false;
-    if (!session_mend_open(x) || dialect_stuck(&x->h->past.m.c) || !mend_strange_thinking(&x->h->past.m.c) ||
-        !session_mend_write(x))
-        return;
-    for (size_t i = 0; i < x->kase.ntargets && i < DARUMA_CASE_TRIED; i++)
-        if (x->targets[i].account_id != x->targets[x->home].account_id)
-            x->kase.spoiled[i] = 0;
-    if (!f)
-        x->kase.want = -1;
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.name = "request_converted";
-    e.reason = S("written for another account; left out: reasoning that only the first one can read");
-    session_event(x, &e);
-}
-
-bool session_stay(session *x, int target)
-{
-    bool marked = false;
-    if (x->stays || !x->d || x->opaque || !x->scan.ok || x->scan.remote || x->kase.ntargets < 2)
-        return false;
-    if (target >= 0 && x->targets[target].account_id == x->targets[x->home].account_id)
-        return false;
-    x->stays = true;
-    for (size_t i = 0; i < COUNT(x->d->remote_marks) && !marked; i++)
-        marked = x->d->remote_marks[i].n && str_find(x->body, x->d->remote_marks[i]) != STR_NONE;
-    if (!marked || !session_mend_open(x) || !x->h->past.m.c.remote)
-        return false;
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.name = "request_not_convertible";
-    e.reason = S("this request names what only one account of its provider has");
-    session_event(x, &e);
-    keep_account(x, x->home);
-    return true;
-}
-
 static void begin_case(session *x, const session_request *q, size_t ntargets)
 {
     daruma_moment at = session_now(x);
@@ -153,7 +58,7 @@ static void begin_case(session *x, const session_request *q, size_t ntargets)
     x->kase.can_mend = x->d && !x->opaque && x->scan.ok && x->kase.policy->enabled && x->kase.policy->mend.enabled;
     x->kase.plain = !x->streaming;
     x->home = x->kase.want > 0 && x->kase.want < DARUMA_CASE_TRIED ? (size_t)x->kase.want : 0;
-    pin_account(x);
+    account_pin(x);
     if (x->streaming)
         x->beat_at = at.now + HEARTBEAT_FIRST_MS;
 }
@@ -213,39 +118,6 @@ static void refuse(session *x, const daruma_failure *f)
     finish_failed(x);
 }
 
-/* It goes on from an answer that its provider has under another id than the client. `newest`: as its scan gave it; an
- * array of SCAN_NEWEST. */
-static void name_as_stored(session *x, uint32_t *newest)
-{
-    const request_scan was = x->scan;
-    daruma_str id = was.before ? memory_renamed(x->v->mem, was.before ^ x->credential) : (daruma_str){0};
-    daruma_str named = id.n && x->kase.can_mend && x->body.n < LOOK_BYTES_MAX
-                           ? json_get(x->body, S("previous_response_id"))
-                           : (daruma_str){0};
-    daruma_arena room;
-    if (!named.n || !x->v->rooms->open(&room, x->body.n + 2 * RENAMED_ID_BYTES_MAX, MEND_ARENA_BYTES_MAX))
-        return;
-    daruma_buf out = buf_in(&room);
-    buf_put(&out, str_sub(x->body, 0, (size_t)(named.p - x->body.p)));
-    buf_json(&out, id);
-    buf_put(&out, str_from(x->body, (size_t)(named.p - x->body.p) + named.n));
-    drive_text *made = out.full ? NULL : drive_text_new(x->v->rooms, buf_str(&out));
-    x->v->rooms->close(&room);
-    if (!made)
-        return;
-    x->body = session_own(x, made);
-    x->edition = ++x->editions;
-    x->scan = x->d->scan(x->body, newest);
-    x->scan.model = was.model;
-    x->scan.before = was.before; /* by that id it is known here */
-    x->scan.remote_id = was.remote_id;
-    daruma_event e = DARUMA_EVENT_INIT;
-    session_did(x, DARUMA_REMEDY_MEND_PARAMETER);
-    e.name = "known_mendings_applied";
-    e.reason = S("previous_response_id: the stream that broke off was gone on with by another answer");
-    session_event(x, &e);
-}
-
 /* The request was looked at: who can be asked for it? `newest`: as its scan gave it. */
 static void choose_targets(session *x, const session_request *q, uint32_t *newest)
 {
@@ -269,7 +141,7 @@ static void choose_targets(session *x, const session_request *q, uint32_t *newes
         return;
     }
     begin_case(x, q, ntargets);
-    name_as_stored(x, newest);
+    account_name_stored(x, newest);
     x->circles = watch_request(x, newest); /* as the client sent it */
     if (session_mend_known(x))
         session_known(x);

@@ -9,11 +9,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/check.h"
-#include "base/json.h"
 #include "engine/drive/inside.h"
 #include "engine/drive/mending.h"
 #include <string.h>
-#include <xxhash.h>
 
 /* ---- taking and giving back ---- */
 
@@ -262,26 +260,6 @@ void session_end(session *x, daruma_outcome o, drive_end how)
 
 /* ---- how it went ---- */
 
-daruma_str session_answer_id(session *x)
-{
-    daruma_str begin = str_sub(buf_str(&x->held), 0, ANSWER_ID_BYTES_MAX);
-    return session_talks(x) ? talk_id(x) : json_text(json_get(begin, S("id")), x->arena);
-}
-
-/* A stored answer is known to the account that made it only; what refers to it goes there, and names it as it is named
- * there. */
-static void remember_owner(session *x, const daruma_target *t)
-{
-    daruma_str id = session_answer_id(x), theirs = session_talks(x) ? talk_their_id(x) : id;
-    if (!id.n)
-        return;
-    uint64_t answer = XXH3_64bits(id.p, id.n) ^ x->credential;
-    if (x->kase.ntargets > 1)
-        memory_owner_put(x->v->mem, answer, t->key_id);
-    if (x->p == x->d && theirs.n && !str_eq(id, theirs) && !x->scan.unstored)
-        memory_renamed_put(x->v->mem, answer, theirs);
-}
-
 void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive_end how)
 {
     daruma_moment at = session_now(x);
@@ -295,7 +273,7 @@ void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive
     watch_answered(x);
     x->v->host->key_worked(x->user, t);
     if (x->scan.keeps || x->d == &dialect_openai_responses)
-        remember_owner(x, t);
+        account_remember(x, t);
     if (x->scan.conversation && x->kase.ntargets > 1)
         memory_session_set(x->v->mem, session_session(x), t->key_id);
     if (recovered && x->kase.attempts > 1) { /* else nothing failed, something was mended */

@@ -1,0 +1,156 @@
+/* account.c - requests that only one account can answer, since they name what it alone has: stored answers, reasoning
+ * that is encrypted for it, files. They go there, and elsewhere only without it. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "engine/drive/mending.h"
+#include "engine/mend/mend.h"
+#include <xxhash.h>
+
+/* Nobody is asked but the account of that target. */
+static void keep_account(session *x, size_t owner)
+{
+    for (size_t i = 0; i < x->kase.ntargets && i < DARUMA_CASE_TRIED; i++)
+        if (x->targets[i].account_id != x->targets[owner].account_id)
+            x->kase.spoiled[i] = 1;
+    x->kase.want = (int)owner;
+}
+
+/* What a stored answer refers to is known to the account that made it, and to nobody else. Where nobody knows who made
+ * it, that is the account which answered this conversation last. */
+void account_pin(session *x)
+{
+    if (x->scan.remote)
+        x->kase.nreserve = 0; /* nobody else has what it names */
+    if (!x->scan.remote || x->kase.ntargets < 2)
+        return;
+    uint64_t key = x->scan.remote_id ? memory_owner(x->v->mem, x->scan.remote_id ^ x->credential) : 0;
+    size_t owner = x->home;
+    for (size_t i = x->kase.ntargets; key && i--;) /* its other models have the same key: the preferred one is first */
+        if (x->targets[i].key_id == key)
+            owner = i;
+    if (owner >= DARUMA_CASE_TRIED) /* the case does not count so far */
+        owner = 0;
+    keep_account(x, owner);
+    x->home = owner;
+    x->bound = !x->scan.remote_id;
+}
+
+/* True if the account at hand can do nothing for this request soon. */
+static bool is_useless(const session *x, const daruma_failure *f, daruma_ms now)
+{
+    const daruma_target *t = &x->targets[x->home];
+    daruma_condition h = daruma_health_look(x->v->health, t, now);
+    if (!h.well && h.in > BOUND_REST_MS_MAX && (h.alone_in > BOUND_REST_MS_MAX || !daruma_kind_passes(h.why)))
+        return true;
+    if (!f)
+        return false;
+    bool account = f->kind == DARUMA_QUOTA || f->kind == DARUMA_PERMISSION || f->kind == DARUMA_MODEL_NOT_FOUND ||
+                   (f->kind == DARUMA_AUTH && !x->kase.can_refresh);
+    bool again = f->retryable && x->kase.calls[x->home] > 1; /* it was tried again already */
+    return account || again || (f->retryable && f->wait > BOUND_REST_MS_MAX);
+}
+
+/* The first well target of another account; STR_NONE when there is none. */
+static size_t elsewhere(const session *x, daruma_ms now)
+{
+    for (size_t i = 0; i < x->kase.ntargets && i < DARUMA_CASE_TRIED; i++)
+        if (x->targets[i].account_id != x->targets[x->home].account_id && !x->kase.calls[i] &&
+            daruma_health_look(x->v->health, &x->targets[i], now).well)
+            return i;
+    return STR_NONE;
+}
+
+void session_loosen(session *x, const daruma_failure *f)
+{
+    daruma_ms now = session_now(x).now;
+    if (!x->bound || x->forwarded || !x->kase.can_mend || !is_useless(x, f, now) || elsewhere(x, now) == STR_NONE)
+        return;
+    x->bound = false;
+    if (!session_mend_open(x) || dialect_stuck(&x->h->past.m.c) || !mend_strange_thinking(&x->h->past.m.c) ||
+        !session_mend_write(x))
+        return;
+    for (size_t i = 0; i < x->kase.ntargets && i < DARUMA_CASE_TRIED; i++)
+        if (x->targets[i].account_id != x->targets[x->home].account_id)
+            x->kase.spoiled[i] = 0;
+    if (!f)
+        x->kase.want = -1;
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "request_converted";
+    e.reason = S("written for another account; left out: reasoning that only the first one can read");
+    session_event(x, &e);
+}
+
+bool session_stay(session *x, int target)
+{
+    bool marked = false;
+    if (x->stays || !x->d || x->opaque || !x->scan.ok || x->scan.remote || x->kase.ntargets < 2)
+        return false;
+    if (target >= 0 && x->targets[target].account_id == x->targets[x->home].account_id)
+        return false;
+    x->stays = true;
+    for (size_t i = 0; i < COUNT(x->d->remote_marks) && !marked; i++)
+        marked = x->d->remote_marks[i].n && str_find(x->body, x->d->remote_marks[i]) != STR_NONE;
+    if (!marked || !session_mend_open(x) || !x->h->past.m.c.remote)
+        return false;
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "request_not_convertible";
+    e.reason = S("this request names what only one account of its provider has");
+    session_event(x, &e);
+    keep_account(x, x->home);
+    return true;
+}
+
+/* ---- the ids of stored answers ---- */
+
+daruma_str session_answer_id(session *x)
+{
+    daruma_str begin = str_sub(buf_str(&x->held), 0, ANSWER_ID_BYTES_MAX);
+    return session_talks(x) ? talk_id(x) : json_text(json_get(begin, S("id")), x->arena);
+}
+
+/* A stored answer is known to the account that made it only; what refers to it goes there, and names it as it is named
+ * there. */
+void account_remember(session *x, const daruma_target *t)
+{
+    daruma_str id = session_answer_id(x), theirs = session_talks(x) ? talk_their_id(x) : id;
+    if (!id.n)
+        return;
+    uint64_t answer = XXH3_64bits(id.p, id.n) ^ x->credential;
+    if (x->kase.ntargets > 1)
+        memory_owner_put(x->v->mem, answer, t->key_id);
+    if (x->p == x->d && theirs.n && !str_eq(id, theirs) && !x->scan.unstored)
+        memory_renamed_put(x->v->mem, answer, theirs);
+}
+
+void account_name_stored(session *x, uint32_t *newest)
+{
+    const request_scan was = x->scan;
+    daruma_str id = was.before ? memory_renamed(x->v->mem, was.before ^ x->credential) : (daruma_str){0};
+    daruma_str named = id.n && x->kase.can_mend && x->body.n < LOOK_BYTES_MAX
+                           ? json_get(x->body, S("previous_response_id"))
+                           : (daruma_str){0};
+    daruma_arena room;
+    if (!named.n || !x->v->rooms->open(&room, x->body.n + 2 * RENAMED_ID_BYTES_MAX, MEND_ARENA_BYTES_MAX))
+        return;
+    daruma_buf out = buf_in(&room);
+    buf_put(&out, str_sub(x->body, 0, (size_t)(named.p - x->body.p)));
+    buf_json(&out, id);
+    buf_put(&out, str_from(x->body, (size_t)(named.p - x->body.p) + named.n));
+    drive_text *made = out.full ? NULL : drive_text_new(x->v->rooms, buf_str(&out));
+    x->v->rooms->close(&room);
+    if (!made)
+        return;
+    x->body = session_own(x, made);
+    x->edition = ++x->editions;
+    x->scan = x->d->scan(x->body, newest);
+    x->scan.model = was.model;
+    x->scan.before = was.before; /* by that id it is known here */
+    x->scan.remote_id = was.remote_id;
+    daruma_event e = DARUMA_EVENT_INIT;
+    session_did(x, DARUMA_REMEDY_MEND_PARAMETER);
+    e.name = "known_mendings_applied";
+    e.reason = S("previous_response_id: the stream that broke off was gone on with by another answer");
+    session_event(x, &e);
+}
