@@ -5,6 +5,7 @@
 #include "sim/clairvoyant.h"
 #include "sim/dice.h"
 #include "sim/regret.h"
+#include "base/limits.h"
 #include "sim/rules.h"
 #include "sim/timers.h"
 #include <stdlib.h>
@@ -520,19 +521,26 @@ static void rules_are_noticed_when_they_break(void **state)
     assert_int_equal(rules.broken, SIM_RULE_DEADLINE);
 
     rules_begin(&rules, &w);
-    rules_closed(&rules, 0, &c, 0); /* a call is out yet */
+    rules_closed(&rules, 0, &c, 0, 0); /* a call is out yet */
     assert_int_equal(rules.broken, SIM_RULE_ENDS);
     rules_begin(&rules, &w);
     daruma_case_done(&c, at(T0));
-    rules_closed(&rules, 0, &c, 0);
+    rules_closed(&rules, 0, &c, 0, 0);
     assert_int_equal(rules.broken, SIM_RULE_NONE);
     rules_finally(&rules, 0, true, false);
     assert_int_equal(rules.broken, SIM_RULE_NONE);
-    rules_closed(&rules, 0, &c, 0); /* a second outcome */
+    rules_closed(&rules, 0, &c, 0, 0); /* a second outcome */
     assert_int_equal(rules.broken, SIM_RULE_ENDS);
+    uint32_t most = HEDGES_EACH_MAX + 1 + 10; /* beside a silent call: once a second, at last */
+    rules_begin(&rules, &w);
+    rules_closed(&rules, 0, &c, most, 10 * BREAKER_OPEN_MS);
+    assert_int_equal(rules.broken, SIM_RULE_NONE);
+    rules_begin(&rules, &w);
+    rules_closed(&rules, 0, &c, most + 1, 10 * BREAKER_OPEN_MS);
+    assert_int_equal(rules.broken, SIM_RULE_ATTEMPTS);
     rules_begin(&rules, &w);
     c.attempts = 2; /* without a remedy */
-    rules_closed(&rules, 0, &c, 0);
+    rules_closed(&rules, 0, &c, 0, 0);
     assert_int_equal(rules.broken, SIM_RULE_ATTEMPTS);
 }
 

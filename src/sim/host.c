@@ -288,7 +288,7 @@ static void finish(sim_host *h, int r, daruma_outcome o)
     live *x = &h->live[r];
     int agents = h->w->agents, next = r + agents;
     daruma_case_close(&x->c, o, moment(h));
-    rules_closed(&h->rules, r, &x->c, x->e.hedges);
+    rules_closed(&h->rules, r, &x->c, x->e.hedges, h->t - x->e.arrived);
     waits_no_more(h, r);
     x->main.out = x->beside.out = x->open = false;
     x->act_at = x->look_at = x->leaves = -1;

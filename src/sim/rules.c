@@ -1,5 +1,6 @@
 /* rules.c - the rules of the design (section 5: 1, 2, 7, 8) as far as a host can see them. */
 #include "sim/rules.h"
+#include "base/limits.h"
 #include "base/str.h"
 
 static const char *const words[] = {
@@ -131,10 +132,14 @@ void rules_dropped(sim_rules *k, int r, const daruma_health *health, daruma_ms n
         rules_broke(k, SIM_RULE_LEAVING, r);
 }
 
-/* Every attempt but the first was a remedy of the ladder, or a hedge, and no rung was climbed too often. */
-void rules_closed(sim_rules *k, int r, const daruma_case *c, uint32_t hedges)
+/* Every attempt but the first was a remedy of the ladder, or a hedge, and no rung was climbed too often. Beside silent
+ * calls each target is asked, and then it is asked ever more seldom. */
+void rules_closed(sim_rules *k, int r, const daruma_case *c, uint32_t hedges, daruma_ms took)
 {
     uint32_t climbed = 0;
+    daruma_ms most = HEDGES_EACH_MAX + (daruma_ms)c->ntargets + took / BREAKER_OPEN_MS;
+    if (hedges > most)
+        rules_broke(k, SIM_RULE_ATTEMPTS, r);
     for (size_t i = 0; i < c->policy->nrungs && i < DARUMA_CASE_RUNGS; i++) {
         const daruma_rung *g = &c->policy->rungs[i];
         if (daruma_remedy_act(g->remedy) == DARUMA_SEND)

@@ -36,6 +36,7 @@ void rules_ended(sim_rules *k, int r, daruma_health *health, const daruma_case *
 /* Around a client that leaves. */
 void rules_before_drop(sim_rules *k, const daruma_health *health, daruma_ms now);
 void rules_dropped(sim_rules *k, int r, const daruma_health *health, daruma_ms now);
-void rules_closed(sim_rules *k, int r, const daruma_case *c, uint32_t hedges);
+/* `took`: all of the time of the request. */
+void rules_closed(sim_rules *k, int r, const daruma_case *c, uint32_t hedges, daruma_ms took);
 void rules_finally(sim_rules *k, int r, bool came, bool open);
 #endif
