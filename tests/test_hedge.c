@@ -611,7 +611,8 @@ static void the_second_takes_over_and_the_first_is_blamed(void **state)
         daruma_health *w = a_health();
         daruma_case c = silent(w, &p, t, 2, 0);
         daruma_case_hedge(&c, 1, at(HEDGE_UNKNOWN_MS));
-        daruma_case_hedge_takes_over(&c, broke ? &broken : NULL, at(4000));
+        daruma_case_hedge_takes_over(&c, broke ? &broken : NULL,
+                                     at(HEDGE_UNKNOWN_MS * 3 / 2)); /* three times as fast */
         assert_true(c.out && !c.beside.out);
         assert_int_equal(c.target, 1);
         assert_int_equal(c.sent_at, HEDGE_UNKNOWN_MS);
@@ -622,6 +623,37 @@ static void the_second_takes_over_and_the_first_is_blamed(void **state)
         assert_int_equal(c.remedies, 1u << DARUMA_REMEDY_HEDGE);
         assert_int_equal(model_of(w, &t[1], 5000).calls, 1);
         assert_int_equal(model_of(w, &t[1], 5000).bad, 0);
+    }
+}
+
+static void who_is_only_slower_is_not_blamed_and_has_more_time(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    for (int plain = 0; plain < 2; plain++) {
+        daruma_health *w = a_health();
+        daruma_ms now = 0, at_first = plain ? HEDGE_PLAIN_MS : HEDGE_BEGUN_MS, took = at_first + 60000;
+        for (int i = 0; i < 3; i++, now += 600000) { /* it thinks for two minutes, its neighbour for one */
+            daruma_case c;
+            daruma_case_open(&c, w, &p, t, 2, -1, -1, of_another(now));
+            c.plain = plain;
+            assert_int_equal(out(&c, now), 0); /* it stands first, and is well */
+            if (!plain)
+                daruma_case_headed(&c, at(now + 100));
+            if (i == 0) {
+                assert_waits(&c, now + at_first - 1);
+                assert_hedges(&c, now + at_first, 1);
+                daruma_case_hedge(&c, 1, at(now + at_first));
+                daruma_case_hedge_takes_over(&c, NULL, at(now + took));
+                assert_int_equal(model_of(w, &t[0], now).bad, 0);
+                daruma_case_done(&c, at(now + took + 1));
+                continue;
+            }
+            assert_waits(&c, now + took + took / 4); /* and so the next one has its time */
+            daruma_case_begun(&c, at(now + took + took / 4));
+            daruma_case_done(&c, at(now + took * 2));
+        }
     }
 }
 
@@ -751,6 +783,7 @@ int main(void)
         cmocka_unit_test(where_nobody_else_is_well_a_second_call_finds_out_whether_it_is_back),
         cmocka_unit_test(the_first_goes_on_when_the_second_fails_or_is_not_needed),
         cmocka_unit_test(the_second_takes_over_and_the_first_is_blamed),
+        cmocka_unit_test(who_is_only_slower_is_not_blamed_and_has_more_time),
         cmocka_unit_test(who_took_over_and_fails_climbs_on),
         cmocka_unit_test(when_both_are_silent_a_third_is_asked_but_not_for_ever),
         cmocka_unit_test(an_end_ends_both_calls_and_leaves_no_probe_behind),

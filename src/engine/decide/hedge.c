@@ -75,6 +75,13 @@ static daruma_ms share_of(const daruma_case *c, int target, daruma_ms begun, dar
     return share > least ? share : least;
 }
 
+/* How long an answer in one piece may take where nobody knows: none comes sooner than the content of a stream. */
+static daruma_ms plain_ms(const daruma_case *c, int target)
+{
+    daruma_ms begins = health_usual(c->health, &c->targets[target], HEALTH_CONTENT, false);
+    return begins > HEDGE_PLAIN_MS ? begins : HEDGE_PLAIN_MS;
+}
+
 /* How long it may be silent before `other` (-1: nobody) is asked. */
 static daruma_ms allowed(const daruma_case *c, const silent_call *n, int other, daruma_ms now)
 {
@@ -90,8 +97,13 @@ static daruma_ms allowed(const daruma_case *c, const silent_call *n, int other, 
         most = same_model  ? HEDGE_SAME_MS
                : n->begun  ? HEDGE_STALL_MS
                : n->headed ? HEDGE_BEGUN_MS
-               : c->plain  ? HEDGE_PLAIN_MS
+               : c->plain  ? plain_ms(c, n->target)
                            : HEDGE_UNKNOWN_MS;
+    if (c->beside.out && n->own < 0) { /* nobody knows how long he may take: at least what is usual elsewhere, and who
+                                          is asked next has more time */
+        daruma_ms usual = health_usual(c->health, &c->targets[c->target], time_of(n), c->plain);
+        most = mul_sat(most > usual ? most : usual, 1 << (c->hedges > 1 ? c->hedges - 1 : 0));
+    }
     bool known = n->own >= 0 || !c->noted;
     if ((c->beside.out && known) ||
         (n->begun && n->own >= 0)) /* who was asked beside it gets his time; an answer is under way */
@@ -254,10 +266,18 @@ void daruma_case_hedge_ended(daruma_case *c, const daruma_failure *f, daruma_mom
     choice_spoil(c, c->beside.target, f);
 }
 
+/* It lost to another model, of which nobody knows that it is faster than healthy: nothing was ever heard of the first,
+ * and it did not take several times as long as the other. It may be thinking. */
+static bool is_just_slower(const daruma_case *c, const silent_call *n, daruma_ms now)
+{
+    return n->own < 0 && n->silent < HEDGE_NOTED_TIMES * ms_since(c->beside.sent_at, now);
+}
+
 void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, daruma_moment at)
 {
     check(c->out && c->beside.out);
     bool same = c->beside.target == c->target; /* the place is well, it was that call */
+    silent_call first = look_at(c, false, at.now);
     f = f ? f : &silent_failure;
     if (c->lane_spent)
         health_pace_shown(c->health, &c->targets[c->target],
@@ -267,6 +287,9 @@ void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, darum
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);
         if (!c->headed)
             health_hung(c->health, &c->targets[c->target], c->sent_at, c->beside.sent_at);
+    } else if (!c->answered && f == &silent_failure && is_just_slower(c, &first, at.now)) {
+        health_drop(c->health, &c->targets[c->target], c->permits, at.now);
+        health_slower(c->health, &c->targets[c->target], time_of(&first), c->plain, first.silent);
     } else if (!c->answered && f == &silent_failure) { /* of its provider that says nothing: others are just quicker */
         health_silent(c->health, &c->targets[c->target], c->permits, c->id, at.now);
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);

@@ -39,6 +39,11 @@ void health_took(daruma_health *w, const daruma_target *t, health_time what, boo
     learn(&p->times[what][plain], ms_since(sent_at, now));
 }
 
+void health_slower(daruma_health *w, const daruma_target *t, health_time what, bool plain, daruma_ms ms)
+{
+    learn(&place_for(w, t, MODEL)->times[what][plain], ms);
+}
+
 daruma_ms health_usual(const daruma_health *w, const daruma_target *t, health_time what, bool plain)
 {
     const place *p = place_look(w, t, MODEL);
