@@ -276,22 +276,24 @@
 #define BETAS_BYTES_MAX           192  /* words of anthropic-beta that are remembered of one; more: none is asked for */
 #define COUNTS_MAX                4096 /* clients of them of whom is remembered how their requests are counted */
 #define OWNERS_MAX                16384 /* stored answers (previous_response_id) whose account is remembered */
-#define RENAMED_MAX               1024 /* ... that their provider has under another id than the client: streams gone on with */
-#define RENAMED_ID_BYTES_MAX      96 /* such an id and its NUL; those of OpenAI have 55 */
+#define GIVEN_BYTES_MAX           (256u << 10) /* an answer that was found wrong is kept up to this, should nothing better come \
+                                                */
+#define RENAMED_MAX          1024 /* ... that their provider has under another id than the client: streams gone on with */
+#define RENAMED_ID_BYTES_MAX 96   /* such an id and its NUL; those of OpenAI have 55 */
 
-#define REQUEST_RATE              4000 /* bytes of a request to 1,000 tokens, until a provider has counted one */
-#define RATE_MIN                  1000 /* what is counted otherwise is not text alone: images, Base64 */
-#define RATE_MAX                  8000
-#define SCALE_MIN                 300        /* a count that differs so from our estimate is not of the same text: */
-#define SCALE_MAX                 3000       /* history on the server, media */
-#define RATE_TOKENS_MIN           1000       /* of shorter requests the frame is too large a part */
-#define ESTIMATE_RATE             3500       /* the same as the estimate of requests that were read has it */
-#define WINDOW_LEARNED_MIN        1000       /* tokens: a limit that a provider names below this is none of a window, */
-#define WINDOW_LEARNED_MAX        1000000000 /* ... nor is one above; as configured windows */
-#define WINDOW_BYTES_MIN          2  /* bytes of a request to a token, at least: a shorter one fills no such window */
-#define WINDOW_NEAR_PERCENT       97 /* of a window: what is estimated longer is not sent */
-#define REFUSED_NEAR_PERCENT      90 /* of a request that was refused without numbers: likewise */
-#define SHRINK_FREE_PERCENT       5  /* of a window that stay free: providers count a little differently each time */
+#define REQUEST_RATE         4000 /* bytes of a request to 1,000 tokens, until a provider has counted one */
+#define RATE_MIN             1000 /* what is counted otherwise is not text alone: images, Base64 */
+#define RATE_MAX             8000
+#define SCALE_MIN            300        /* a count that differs so from our estimate is not of the same text: */
+#define SCALE_MAX            3000       /* history on the server, media */
+#define RATE_TOKENS_MIN      1000       /* of shorter requests the frame is too large a part */
+#define ESTIMATE_RATE        3500       /* the same as the estimate of requests that were read has it */
+#define WINDOW_LEARNED_MIN   1000       /* tokens: a limit that a provider names below this is none of a window, */
+#define WINDOW_LEARNED_MAX   1000000000 /* ... nor is one above; as configured windows */
+#define WINDOW_BYTES_MIN     2  /* bytes of a request to a token, at least: a shorter one fills no such window */
+#define WINDOW_NEAR_PERCENT  97 /* of a window: what is estimated longer is not sent */
+#define REFUSED_NEAR_PERCENT 90 /* of a request that was refused without numbers: likewise */
+#define SHRINK_FREE_PERCENT  5  /* of a window that stay free: providers count a little differently each time */
 #define SHRINK_BLIND_PERCENT                                                                                           \
     70 /* of a window, where the provider names no count; of our estimate, before it was refused */
 #define SHRINK_HALF_PERCENT           50 /* of our estimate, where nothing is known: MEND_SHRINKS of them leave a sixteenth */

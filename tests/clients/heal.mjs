@@ -9,6 +9,7 @@ import "./heal_pinned.mjs";
 import "./heal_profiles.mjs";
 import "./heal_answer.mjs";
 import "./heal_cut.mjs";
+import "./heal_given.mjs";
 import "./heal_format.mjs";
 import "./heal_stream.mjs";
 import "./heal_api.mjs";

@@ -184,8 +184,8 @@ static const daruma_rung standard[] = {
     R(MALFORMED_OUTPUT,   RESUME,              2,     GO_ON,                                 NOW),
     R(MALFORMED_OUTPUT,   RETRY,               2,     RESEND | TRIES | SAFE,                 NOW),
     R(MALFORMED_OUTPUT,   SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                 NOW),
-    R(MALFORMED_OUTPUT,   SWITCH_KEY,          EACH,  RESEND | KEY | PASSES | SAFE,          NOW),
-    R(MALFORMED_OUTPUT,   WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE,        GROW),
+    R(MALFORMED_OUTPUT,   SWITCH_KEY,          EACH,  RESEND | KEY | PASSES | SAFE | OUTAGE, NOW),
+    R(MALFORMED_OUTPUT,   WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE | OUTAGE, GROW), /* words that are wrong are no outage */
     R(MALFORMED_OUTPUT,   RESUME,              OFTEN, GO_ON | TRIES | PASSES | OUTAGE,       GROW),
     R(MALFORMED_OUTPUT,   KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(MALFORMED_OUTPUT,   EXPLAIN,             1,     0,                                     NOW),

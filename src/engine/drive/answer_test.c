@@ -67,12 +67,12 @@ static void test_calls(answer_test *k, turn *t, daruma_arena *a)
 {
     daruma_buf why = buf_in(a), what = buf_in(a);
     size_t cost = 0;
-    bool cut = true;
+    bool cut = true, readable = true;
     for (size_t i = 0; i < t->message.nparts; i++) {
         convo_part *p = &t->message.parts[i];
         if (p->kind != PART_CALL || p->dropped)
             continue;
-        daruma_str args = p->text;
+        daruma_str args = p->text, whole = {0};
         size_t more = cost_of(k->tools, p);
         if (cost && cost + more > k->most) {
             k->given_up = true;
@@ -88,7 +88,7 @@ static void test_calls(answer_test *k, turn *t, daruma_arena *a)
             if (p->sealed) { /* its bytes are signed: as it came, or written anew by the model */
                 if (!json_is_object(args)) {
                     say_anew(&why, p, &c, args);
-                    cut = false;
+                    cut = readable = false;
                 }
                 continue;
             }
@@ -102,11 +102,19 @@ static void test_calls(answer_test *k, turn *t, daruma_arena *a)
             buf_putc(&why, '\n');
         buf_put(&why, c.why);
         cut &= mend_args_cut(t, i);
+        readable &= json_whole(args, &whole) && json_is_object(whole) && !mend_args_cut(t, i);
     }
     k->bad = why.n > 0 && !k->only;
     k->cut = k->bad && cut;
+    k->readable = k->bad && readable;
     k->why = buf_str(&why);
     k->mended = k->bad ? S("") : buf_str(&what);
+}
+
+static bool begins_json(daruma_str text)
+{
+    text = str_trim(text);
+    return text.n && (text.p[0] == '{' || text.p[0] == '[');
 }
 
 /* The same for words that were asked for as JSON. Works in `a`, and what stays is in `keep`. */
@@ -150,6 +158,7 @@ static void test_format(answer_test *k, turn *t, daruma_arena *keep, daruma_aren
         return;
     k->unfit = c.verdict == ARGS_UNFIT;
     k->bad = true;
+    k->readable = c.verdict == ARGS_UNFIT || !begins_json(buf_str(&all)); /* else it may be cut */
     k->why = arena_copy(keep, c.why);
 }
 

@@ -23,6 +23,7 @@ typedef struct answer_test {
     bool given_up;        /* not all of it was looked at: that would have been too much */
     bool unfit;           /* because it does not fit its schema */
     bool cut;             /* for nothing but calls that the output cap cut */
+    bool readable;        /* ... or else, but all its calls have arguments that can be read: nothing of it is cut */
     daruma_str why;       /* bad: what is wrong, in words for the model */
     daruma_str mended;    /* what was mended in its calls, in words for people; empty: nothing */
     daruma_str made_json; /* the same of its words */

@@ -196,6 +196,23 @@ static void finish_write_message(session *x, daruma_str text, daruma_outcome o)
     put_answer(x, buf_str(&out), o);
 }
 
+/* There is no rung that fits: whoever asked gets the failure as it came (P-F10). */
+static bool raises(const session *x)
+{
+    return session_last(x)->remedy.remedy == DARUMA_REMEDY_NONE &&
+           session_last(x)->remedy.rung == x->kase.policy->nrungs && x->kase.attempts > 0;
+}
+
+/* `comments`: a stream whose head went out before it was known how it ends. */
+static void end_degraded(session *x, bool comments, daruma_str reason)
+{
+    x->beat_at = x->progress_by = x->act_at = -1;
+    announce(x, DARUMA_OUTCOME_DEGRADED, reason);
+    if (comments)
+        finish_comment(x, DARUMA_OUTCOME_DEGRADED);
+    session_end(x, DARUMA_OUTCOME_DEGRADED, DRIVE_END);
+}
+
 /* False: nobody can write it so. */
 static bool write_cut(session *x)
 {
@@ -217,25 +234,31 @@ static bool write_cut(session *x)
 bool finish_cut(session *x)
 {
     const turn *cut = session_last(x)->cut;
-    if (!cut || !x->d)
+    if (!cut || !x->d || raises(x))
         return false;
     session_did(x, DARUMA_REMEDY_KEEP_PARTIAL);
-    if (x->forwarded ? !talk_close(x, (daruma_str){0}, cut->finish) : !write_cut(x))
+    bool begun = x->forwarded > 0;
+    if (begun ? !talk_close(x, (daruma_str){0}, cut->finish) : !write_cut(x))
         return false;
-    x->beat_at = x->progress_by = x->act_at = -1;
-    announce(x, DARUMA_OUTCOME_DEGRADED,
-             S("the output cap cut a tool call each time: the answer ends there, with what was said before the call"));
-    if (x->forwarded)
-        finish_comment(x, DARUMA_OUTCOME_DEGRADED);
-    session_end(x, DARUMA_OUTCOME_DEGRADED, DRIVE_END);
+    end_degraded(
+        x, begun,
+        S("the output cap cut a tool call each time: the answer ends there, with what was said before the call"));
     return true;
 }
 
-/* There is no rung that fits: whoever asked gets the failure as it came (P-F10). */
-static bool raises(const session *x)
+bool finish_given(session *x)
 {
-    return session_last(x)->remedy.remedy == DARUMA_REMEDY_NONE &&
-           session_last(x)->remedy.rung == x->kase.policy->nrungs && x->kase.attempts > 0;
+    daruma_str given = session_last(x)->given;
+    if (raises(x))
+        return false;
+    bool streamed = x->t && x->mode == ANSWER_RELAYED && talk_give(x);
+    if (!streamed && (!given.n || x->forwarded))
+        return false;
+    session_did(x, DARUMA_REMEDY_KEEP_PARTIAL);
+    if (!streamed)
+        put_answer(x, given, DARUMA_OUTCOME_DEGRADED);
+    end_degraded(x, streamed, S("the model was asked again in vain: its answer goes out as it came"));
+    return true;
 }
 
 /* The message an error carries: the provider's own words where it gave any. What is wrong with a broken answer was

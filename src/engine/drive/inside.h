@@ -63,6 +63,8 @@ typedef struct last_failure {
     size_t ntried;
     refusal *refusal; /* NULL: no target in reserve was asked */
     turn *cut;        /* what was said before the newest call that the output cap cut; NULL: none was */
+    daruma_str
+        given; /* the newest answer that came whole and was found wrong, as it would have gone out; empty: none */
 } last_failure;
 
 struct session {
@@ -392,6 +394,9 @@ const turn_reader *talk_reached(const session *x);
 daruma_str talk_said(const session *x); /* the text that the client has */
 /* Ends an answer under way with words of ours (may be empty), as if the model had said them. False: it cannot. */
 bool talk_close(session *x, daruma_str words, turn_finish how);
+/* Hands on what is held of an answer that was found wrong, as it came. False: nothing is held, or not all of it can be
+ * written. */
+bool talk_give(session *x);
 /* The next attempt goes on from that text, as it is asked to. Where there is none it answers anew, and all goes out. */
 void talk_join_next(session *x, mend_going how);
 
@@ -540,6 +545,10 @@ void session_remember(session *x);
 /* Nothing helped against an output cap that cuts the answer within a call: it ends with what was said before, and says
  * that the cap cut it, as its provider said. False: that is not what happened, or it cannot be written. */
 bool finish_cut(session *x);
+
+/* Nothing better came than an answer that is whole, and empty or wrong: the client gets it, as it would have without
+ * us. False: there is none, or it cannot be written. */
+bool finish_given(session *x);
 
 /* The agent is stopped: a message of ours that ends its run. */
 void finish_partial(session *x);

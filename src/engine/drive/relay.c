@@ -51,6 +51,21 @@ void relay_head(session *x, int64_t length)
     x->beat_at = -1;
 }
 
+void relay_keep_given(session *x, daruma_str bytes)
+{
+    last_failure *l = bytes.n && bytes.n <= GIVEN_BYTES_MAX && x->kase.can_mend ? session_last_new(x) : NULL;
+    if (l)
+        l->given = arena_copy(x->arena, bytes);
+}
+
+bool relay_chose_silence(session *x, daruma_str finish, int64_t output_tokens)
+{
+    bool chose = x->p->finish(finish) == FINISH_STOP;
+    if (chose && output_tokens > 0)
+        daruma_case_answered(&x->kase, session_now(x));
+    return chose;
+}
+
 static void forward(session *x, daruma_str bytes)
 {
     if (!bytes.n || !x->here)

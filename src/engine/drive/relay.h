@@ -23,6 +23,11 @@ void relay_head(session *x, int64_t length);
 daruma_evidence relay_evidence(const session *x, daruma_phase phase);
 /* The attempt is over: its answer is not what it should be, which `body` shows. */
 void relay_fail(session *x, daruma_flaw flaw, daruma_str body);
+/* An answer that is empty, or wrong, goes out if nothing better comes. Long ones are not kept. */
+void relay_keep_given(session *x, daruma_str bytes);
+/* An empty answer of which the model says that it is one. Where it counts what it said it is no outage: nobody waits.
+ */
+bool relay_chose_silence(session *x, daruma_str finish, int64_t output_tokens);
 /* Something came that is no ping. The timer looks later how long ago. */
 void relay_progress(session *x);
 daruma_outcome relay_outcome(const session *x); /* were it delivered now */

@@ -407,7 +407,7 @@ static size_t gone_out(const session *x)
 
 void session_give_up(session *x)
 {
-    if (finish_cut(x))
+    if (finish_cut(x) || finish_given(x))
         return;
     if (gone_out(x))
         finish_interrupted(x);
@@ -569,10 +569,12 @@ void session_failed(session *x, const daruma_evidence *ev)
     carry_out(x);
 }
 
-/* Some clients (Codex) hang up as soon as they have read the event that ends the answer. */
+/* Some clients (Codex) hang up as soon as they have read the event that ends the answer. One that was found wrong at
+ * its end has failed: no call is out then. */
 static bool has_read_all(const session *x)
 {
-    return x->mode == ANSWER_RELAYED && x->view.done && !x->paused && !x->working && !(x->t && talk_unsure(x));
+    bool ends = x->kase.out && x->mode == ANSWER_RELAYED && x->view.done;
+    return ends && !x->paused && !x->working && !(x->t && talk_unsure(x));
 }
 
 void session_gone(session *x)

@@ -57,7 +57,7 @@ bool talk_begin(session *x)
     if (t->going == GOING_PREFILLED && !(x->p->quirks & WIRE_PREFILL)) /* it went elsewhere after all */
         t->going = GOING_ANCHORED;
     t->in = (turn_reader){.sequence = -1, .keep = &t->arena};
-    t->holding = t->thinking = t->joined = t->unsure = false;
+    t->holding = t->thinking = t->joined = t->unsure = t->given = false;
     t->at_hold = NULL;
     t->seam = NULL;
     t->hold.n = t->fresh.n = 0;

@@ -28,6 +28,7 @@ struct talk {
     bool holding;             /* a call began, or words that shall be JSON: what follows is held */
     bool thinking;            /* the newest content was thinking that no signature has closed */
     bool joined, unsure;
+    bool given;         /* all of it is here, and was found wrong: it goes out if nothing better comes */
     mend_going going;   /* how the attempt was asked to go on */
     join_seam *seam;    /* JOIN: made with its first text */
     daruma_arena *room; /* memory for the event at hand */

@@ -101,18 +101,38 @@ static void do_ending(void *data)
 static bool fail_calls(session *x)
 {
     daruma_evidence ev = {.phase = DARUMA_AT_STREAM, .status = x->status, .flaw = DARUMA_FLAW_BROKEN};
-    x->t->hold.n = 0;
     daruma_case_answered(&x->kase, session_now(x)); /* wrong words are no matter of health */
     session_failed(x, &ev);
     return false;
+}
+
+bool talk_give(session *x)
+{
+    talk *t = x->t;
+    daruma_arena room;
+    if (!t->given || t->lost || !x->v->rooms->open(&room, 0, ANSWER_ARENA_BYTES_MAX))
+        return false;
+    turn got = talk_turn(x);
+    daruma_buf out = buf_in(&room);
+    bool plain = t->mode == TALK_PLAIN && t->hold.n, all = plain;
+    t->room = &room;
+    if (!plain)
+        all = talk_writer(t) && talk_put_rest(t, &got, &out) && !out.full;
+    if (all)
+        relay_forward(x, plain ? buf_str(&t->hold) : buf_str(&out));
+    t->given = false;
+    x->v->rooms->close(&room);
+    return all;
 }
 
 /* What came of it. False: the attempt failed. */
 static bool settle(session *x, const ending *e)
 {
     talk *t = x->t;
-    if ((e->calls || e->text) && !answer_test_done(x, &e->test, e->calls ? &e->got : &e->said))
+    if ((e->calls || e->text) && !answer_test_done(x, &e->test, e->calls ? &e->got : &e->said)) {
+        t->given = e->test.readable;
         return fail_calls(x);
+    }
     if (e->as_it_came) {
         relay_forward(x, buf_str(&t->hold));
         return true;

@@ -143,7 +143,7 @@ static void do_whole(void *data)
     }
     make_plain(w);
     answer_test_do(&w->test, &w->t, &w->room);
-    if (!w->test.bad && (!same || w->streams || w->t.message.edited))
+    if ((!w->test.bad || w->test.readable) && (!same || w->streams || w->t.message.edited))
         write_out(w);
 }
 
@@ -174,6 +174,15 @@ static void deliver(session *x, const whole *w)
     if (w->streams)
         stream_last_words(x);
     session_done(x, w->view.input_tokens, w->view.output_tokens, DRIVE_END);
+}
+
+/* It is whole, and goes out if nothing better comes. */
+static void keep_given(session *x, const whole *w)
+{
+    daruma_str body = w->out.n ? w->out : w->from == w->to ? w->body : (daruma_str){0};
+    bool fits = w->streams == (x->streaming && !x->array);
+    if (fits)
+        relay_keep_given(x, body);
 }
 
 /* Its calls, or its words, are what is wrong, whatever it says of its end. */
@@ -212,11 +221,15 @@ static void settle(session *x, whole *w)
         daruma_evidence ev = relay_evidence(x, DARUMA_AT_ANSWER);
         ev.flaw = v->flaw;
         ev.finish = v->finish;
+        if (v->flaw == DARUMA_FLAW_EMPTY && relay_chose_silence(x, v->finish, v->output_tokens))
+            keep_given(x, w);
         session_failed(x, &ev);
         return;
     }
     if (w->read && ((w->calls && answer_refused(x, &w->t, &w->room)) || !answer_test_done(x, &w->test, &w->t)))
         w->flaw = DARUMA_FLAW_BROKEN;
+    if (w->test.readable)
+        keep_given(x, w);
     if (w->flaw != DARUMA_FLAW_NONE)
         whole_refuse(x, w->flaw);
     else

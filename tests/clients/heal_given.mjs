@@ -1,0 +1,65 @@
+// Answers that are whole, and empty or wrong, each time: after a few tries the client gets what it would have had without
+// daruma, and is told. Nobody waits for what is no outage. And who leaves meanwhile ends nobody else.
+import assert from "node:assert/strict";
+import { ask, pathOf, question } from "./net.mjs";
+import { holds } from "./wire.mjs";
+import { body, both, every, sse, streams } from "./wires.mjs";
+
+const object = { type: "object", properties: { days: { type: "integer" } }, required: ["days"] };
+const silence = {
+  openai: (w, q, res) => (streams(q) ? sse(res, w.opening(), w.chunk({}, "stop"), `data: ${JSON.stringify({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "m-own", choices: [], usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 } })}\n\n`, "data: [DONE]\n\n").end() : w.answer(res, "")),
+  anthropic: (w, q, res) => (streams(q) ? sse(res, w.opening(), w.closing()).end() : w.answer(res, "")),
+  responses: (w, q, res) => (streams(q) ? sse(res, w.opening(), w.closing()).end() : w.answer(res, "")),
+  gemini: (w, q, res) => (streams(q) ? sse(res, w.closing().replace('"usageMetadata":{', '"usageMetadata":{"candidatesTokenCount":2,')).end() : w.answer(res, "")),
+};
+
+every((name, d, w) => {
+  both(name, "an answer that stays empty goes out as it came, after a few calls and without a wait", {
+    config: (c) => delete c.recovery.max_attempts,
+    async run(pair, askOne) {
+      pair.own.answer = (q, res) => silence[name](w, q, res);
+      const began = Date.now(), r = await askOne({ model: d.own });
+      assert.deepEqual([r.status, r.said ?? ""], [200, ""], r.text);
+      assert.ok(!r.events || (d.ended(r.events) && !d.failed(r.events)), r.text);
+      assert.ok(pair.own.seen.length > 1 && pair.own.seen.length <= 3, `${pair.own.seen.length} calls`);
+      assert.ok(Date.now() - began < 2000, `it took ${Date.now() - began} ms`);
+      assert.equal(r.outcome, "degraded", r.text);
+    },
+  });
+
+  both(name, "an answer that is empty twice is asked for again", {
+    config: (c) => delete c.recovery.max_attempts,
+    async run(pair, askOne) {
+      pair.own.answer = (q, res) => (q.n < 3 ? silence[name](w, q, res) : streams(q) ? sse(res, w.opening(), w.piece("here it is"), w.closing()).end() : w.answer(res, "here it is"));
+      const r = await askOne({ model: d.own });
+      assert.equal(r.said, "here it is", r.text);
+      assert.equal(r.outcome, "recovered");
+    },
+  });
+
+  for (const stream of [false, true])
+    holds(`heal ${name}${stream ? " stream" : ""}: a call that stays wrong does not wait for two minutes, and goes out beside what was right`, {
+      config: (c) => delete c.recovery.max_attempts,
+      async run(pair) {
+        const call = (id, o) => [id, "look", w.toolArgs(o)];
+        const text = (o) => (typeof w.toolArgs(o) === "string" ? w.toolArgs(o) : JSON.stringify(o));
+        pair.own.answer = (q, res) => (streams(q) ? sse(res, w.opening(), w.called(0, "call_1", "look", text({ days: 2 })), w.called(1, "call_2", "look", text({ days: "many" })), w.closingCalls()).end() : w.answer(res, "", [call("call_1", { days: 2 }), call("call_2", { days: "many" })]));
+        const began = Date.now(), r = await question(pair, d, { stream, model: d.own, more: { tools: w.tools(object) } });
+        assert.deepEqual(w.calls(r).map(([, , args]) => JSON.parse(args)), [{ days: 2 }, { days: "many" }], r.text);
+        assert.ok(pair.own.seen.length > 2 && pair.own.seen.length <= 5, `${pair.own.seen.length} calls`);
+        assert.ok(Date.now() - began < 3000, `it took ${Date.now() - began} ms`);
+        assert.equal(stream ? /outcome=degraded/.test(r.text) || name === "gemini" : r.outcome === "degraded", true, r.text);
+      },
+    });
+
+  holds(`heal ${name} stream: who leaves while a wrong answer is asked for again ends nobody`, {
+    config: (c) => (delete c.recovery.max_attempts, delete c.recovery.kinds),
+    async run(pair) {
+      pair.own.answer = (q, res) => (body(q).tools ? sse(res, w.opening(), w.called(0, "call_1", "look", '{"days":true}'), w.closingCalls()).end() : w.answer(res, "fine"));
+      const leaves = (ms) => ask(pair, pathOf(d, d.own, true), { method: "POST", headers: d.headers, body: JSON.stringify(d.body(d.own, "look", { stream: true, tools: w.tools(object) })), onStart: (req) => setTimeout(() => req.destroy(), ms) }).catch(() => {});
+      await Promise.all([5, 20, 60, 300, 900, 1500].map(leaves));
+      const next = await question(pair, d, { model: d.own });
+      assert.equal(next.said, "fine", next.text);
+    },
+  });
+});
