@@ -865,6 +865,37 @@ static void a_vague_refusal_is_asked_once_more_and_a_clear_one_is_not(void **sta
     }
 }
 
+static void a_model_whose_words_are_wrong_is_not_waited_for(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("p", "m", "b", "k2")};
+    static const struct {
+        int status;
+        bool answered; /* all of an answer came: the host says so */
+        bool waits;
+    } rows[] = {{200, false, true}, {200, true, false}, {400, false, false}, {500, false, true}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_case c;
+        daruma_failure f = failure(DARUMA_MALFORMED_OUTPUT, rows[i].status);
+        f.retryable = true;
+        daruma_case_open(&c, a_health(), &p, t, 2, -1, -1, of_another(0));
+        bool waited = false;
+        daruma_remedy r = {.act = DARUMA_SEND};
+        for (daruma_ms now = 0; r.act == DARUMA_SEND && now < 300000; now += r.wait) {
+            out(&c, now);
+            if (rows[i].answered)
+                daruma_case_answered(&c, at(now));
+            r = daruma_case_next(&c, &f, 0, at(now));
+            waited |= r.act == DARUMA_SEND && r.wait > 0;
+        }
+        assert_int_equal(waited, rows[i].waits);
+        assert_int_equal(r.act, DARUMA_STOP);
+        if (!rows[i].waits)
+            assert_true(c.attempts <= 5);
+    }
+}
+
 static void without_health_each_request_goes_out_as_if_it_were_the_first(void **state)
 {
     (void)state;
@@ -1379,6 +1410,7 @@ int main(void)
         cmocka_unit_test(an_empty_budget_stretches_the_backoff_and_leaves_the_way_out_free),
         cmocka_unit_test(no_repeat_waits_less_than_its_floor_whatever_the_dice_say),
         cmocka_unit_test(a_vague_refusal_is_asked_once_more_and_a_clear_one_is_not),
+        cmocka_unit_test(a_model_whose_words_are_wrong_is_not_waited_for),
         cmocka_unit_test(without_health_each_request_goes_out_as_if_it_were_the_first),
         cmocka_unit_test(a_rate_limited_lane_is_waited_for_or_refused_with_its_reason),
         cmocka_unit_test(only_a_wider_model_helps_a_conversation_that_is_too_long),

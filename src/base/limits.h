@@ -276,8 +276,9 @@
 #define BETAS_BYTES_MAX           192  /* words of anthropic-beta that are remembered of one; more: none is asked for */
 #define COUNTS_MAX                4096 /* clients of them of whom is remembered how their requests are counted */
 #define OWNERS_MAX                16384 /* stored answers (previous_response_id) whose account is remembered */
-#define GIVEN_BYTES_MAX           (256u << 10) /* an answer that was found wrong is kept up to this, should nothing better come \
-                                                */
+#define GIVEN_BYTES_MAX                                                                                                \
+    (256u << 10)                  /* an answer that was found wrong is kept up to this, should nothing better come     \
+                                   */
 #define RENAMED_MAX          1024 /* ... that their provider has under another id than the client: streams gone on with */
 #define RENAMED_ID_BYTES_MAX 96   /* such an id and its NUL; those of OpenAI have 55 */
 

@@ -244,7 +244,8 @@ static unsigned have(const daruma_case *c, const daruma_rung *g, const daruma_fa
         has |= DARUMA_NEED_PASSES;
     if (f->status >= 400 && f->status < 500)
         has |= DARUMA_NEED_REFUSED;
-    if (!c->useless)
+    bool wrong = f->kind == DARUMA_MALFORMED_OUTPUT && f->status >= 400 && f->status < 500; /* its provider says so */
+    if (!c->useless && !wrong)
         has |= DARUMA_NEED_OUTAGE;
     if (f->status >= 500)
         has |= DARUMA_NEED_BROKEN;
