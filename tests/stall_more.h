@@ -19,6 +19,8 @@ static const stall_case stall_work_more[] = {
      "3* check_price {\"s\":\"A\"} => {\"status\":\"success\",\"price\":10.4}\n"
      "check_price {\"s\":\"A\"} => {\"status\":\"success\",\"price\":10.5}"},
     {"many orders, all delivered", 0, "12* get_order {\"id\":{n}} => {\"status\":\"delivered\"}"},
+    {"a session that is looked at by typing nothing", 0,
+     "9* write_stdin {\"session_id\":3,\"chars\":\"\"} => Wall time 5.0 seconds\\nOutput:"},
     {"a job that is waited for, in Polish", 0, "9* job_status {\"id\":4} => w toku"},
     /* looking closer, without an end to see */
     {"an editor that looks and changes in turn", 0,
@@ -584,6 +586,9 @@ static const stall_case stall_loops_more[] = {
      "list_dir {\"p\":\".\"} => a.c b.c and doc\nread_file {\"p\":\"doc\"} => a guide to it all\ngit_status {} => "
      "nothing to "
      "commit on main"},
+    {"a script that says what to do if something is running", 3,
+     "6* bash cat /etc/cron.daily/x => #!/bin/sh\\n\\n# Skip if systemd is running.\\nif [ -d /run/systemd/system ]; "
+     "then\\n  exit 0\\nfi\\n\\n/usr/libexec/x/x-db-backup"},
     {"four in turn", 9,
      "5*(\na_get {} => aaa aa a1\nb_get {} => bbb bb b1\nc_get {} => ccc cc c1\nd_get {} => ddd dd d1\n)"},
     {"commands of a console that nobody knows", 7,

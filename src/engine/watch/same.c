@@ -140,6 +140,16 @@ static void leave_member(same_call *c, daruma_str key, unsigned name, daruma_str
         c->made += hash;
 }
 
+/* Who types nothing looks what comes: {"session_id":3,"chars":""}. */
+static bool types_nothing(daruma_str key, daruma_str v)
+{
+    static const daruma_str typed[] = {LIT("chars"), LIT("keys"), LIT("keystrokes"), LIT("stdin"), LIT("input")};
+    bool is = false;
+    for (size_t i = 0; i < COUNT(typed); i++)
+        is |= str_ieq(key, typed[i]);
+    return is && json_is_string(v) && string_inside(v).n == 0;
+}
+
 static pair hash_object(same_call *c, daruma_str object, int depth)
 {
     pair sum = {29, 29};
@@ -151,6 +161,7 @@ static pair hash_object(same_call *c, daruma_str object, int depth)
         if (is_left_out(key, name, m.all, m.n, v) || (depth == 0 && noise_is_arg(c->known, key)))
             continue;
         notice_member(c, name, v, depth);
+        c->waits |= depth == 0 && types_nothing(key, v);
         pair one = pair_of(word_hash(key.p, key.n, 0));
         pair_mix(&one, hash_value(c, v, name, depth + 1));
         sum.exact += end(one.exact);
