@@ -122,7 +122,7 @@ static bool hand_out(staff *s, staff_agent *g, daruma_arena *a, char why[256])
 {
     size_t n;
     const agent_tool *rows = toolset_rows(s->all, &n);
-    g->tools = ARENA_NEW(a, agent_tool, n + s->s->nagents);
+    g->tools = ARENA_NEW(a, agent_tool, n + s->s->nagents + 1);
     if (!g->tools)
         return false;
     for (size_t i = 0; i < n; i++)
@@ -133,7 +133,11 @@ static bool hand_out(staff *s, staff_agent *g, daruma_arena *a, char why[256])
         if (g->who->tools.said && other != g->who && listed(&g->who->tools, other->name))
             g->tools[g->ntools++] = told(s->s, crew_tool(other->name, other->says));
     }
-    return all_there(s, g, why);
+    if (!all_there(s, g, why))
+        return false;
+    if (g->policy.reports && g->who->mode == AGENT_REACTIVE)
+        g->tools[g->ntools++] = agent_report_tool;
+    return true;
 }
 
 /* ---- places ---- */

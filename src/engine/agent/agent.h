@@ -172,10 +172,14 @@ typedef struct agent_tool {
     daruma_str output; /* the schema of what it returns; empty: anything. What does not fit is a failure */
     bool forbidden;    /* it may not be used in this run: it is not offered, and a call of it is refused */
     bool reports;      /* a call of it that works ends the run, with the answer in its arguments */
+    bool own;          /* the agent carries it out by itself: the host never sees a call of it */
     bool delegates;    /* it is an agent of that name: the host runs one and hands in agent_delegated() */
 } agent_tool;
 
 bool agent_tool_is_safe(const agent_tool *t); /* it may be called twice; NULL: it may not */
+
+/* The report of an agent whose policy `reports` and whose host has none of its own: it takes the answer. */
+extern const agent_tool agent_report_tool;
 
 /* ---- limits ---- */
 

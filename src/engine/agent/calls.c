@@ -235,7 +235,7 @@ void calls_ended(agent *a, agent_step *s, daruma_str result, int ok, bool lost)
     traj_result(a, s, result, false, buf_str(&seen));
     if (s->attempts > 1)
         think_recovered(a, s->instead.n ? "path_completed" : "tool_retry");
-    if (t && t->reports && a->policy->reports) {
+    if (report_is(a, s->tool)) {
         report_made(a, s);
         return;
     }
@@ -356,6 +356,10 @@ static void call_tool(agent *a, agent_step *s)
     log_str(&b, "arguments", s->instead.n ? s->instead : s->args);
     log_int(&b, "attempt", s->attempts);
     log_close(a, &b);
+    if (t && t->own) {
+        report_take(a, s);
+        return;
+    }
     flow_out(a, OUT_TOOL,
              (agent_act){.what = AGENT_DO_TOOL,
                          .tool = s->tool,
@@ -386,7 +390,8 @@ void calls_step(agent *a)
         return;
     }
     agent_step *s = &a->steps[a->next];
-    agent_limit l = limits_reached(a, false, true);
+    /* What is reported counts, whatever limit the answer reached that reports it (K-F19). */
+    agent_limit l = report_is(a, s->tool) ? AGENT_LIMIT_NONE : limits_reached(a, false, true);
     if (l == AGENT_LIMIT_TOOLS && a->policy->ends_hard) {
         daruma_buf why = buf_in(&a->scratch);
         buf_printf(&why, "Hop budget exhausted; no further tool can be called (limit=%u)", a->s.limits.tools);

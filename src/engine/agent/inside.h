@@ -216,8 +216,10 @@ void args_words_answered(agent *a, daruma_str text);
 
 /* ---- report.c ---- */
 
-daruma_str report_name(const agent *a); /* of the tool; empty: there is none */
+daruma_str report_name(const agent *a);          /* of the tool; empty: there is none */
+bool report_is(const agent *a, daruma_str tool); /* the one that ends the run */
 void report_begin(agent *a);
+void report_take(agent *a, agent_step *s); /* carries out one that is the agent's own */
 void report_made(agent *a, const agent_step *s);
 bool report_missing(agent *a, daruma_str text);
 

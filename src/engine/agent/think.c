@@ -7,7 +7,10 @@
 /* A step begins: without anything new for long, the model is told, and another way is looked for. */
 static void begin_progress(agent *a)
 {
-    if (!a->policy->watched || a->attempts)
+    if (a->attempts)
+        return;
+    a->report_forced = false;
+    if (!a->policy->watched)
         return;
     unsigned level = daruma_progress_begin(&a->progress, a->recovery);
     if (!level)
@@ -19,7 +22,7 @@ static void begin_progress(agent *a)
         daruma_progress_notice(&a->progress, level, &said);
         a->notice = flow_text(a, buf_str(&said));
     }
-    a->report_forced = level > 2;
+    a->report_forced = level > 2 && report_name(a).n;
     a->wants_way |= level > 1 && a->policy->strategies;
 }
 

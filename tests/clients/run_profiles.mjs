@@ -1,0 +1,140 @@
+// Profiles of the seeds in `daruma run`, over sockets: what their case files show in virtual time a live agent does, too.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { model, run } from "./run_agent.mjs";
+import { wire } from "./wire.mjs";
+
+const holds = (name, answers, play, faults) =>
+  wire.push({
+    limit: 60000,
+    name: `run: ${name}`,
+    chaos: model(answers, faults),
+    async run(pair) {
+      const root = mkdtempSync(join(tmpdir(), "daruma-seeds-"));
+      writeFileSync(join(root, "a.txt"), "it tracks progress\n");
+      try {
+        await play(pair, root);
+      } finally {
+        rmSync(root, { recursive: true });
+      }
+    },
+  });
+
+// What the model was sent, in order.
+async function sent(pair) {
+  const list = await (await fetch(`${pair.chaos}/chaos/requests`)).json();
+  return Promise.all((list.requests ?? list).map(async (r) => (await fetch(`${pair.chaos}/chaos/requests/${r.number}`)).json()));
+}
+const bodies = async (pair) => (await sent(pair)).map((r) => JSON.stringify(r));
+const named = (lines, event) => lines.filter((l) => l.event === event);
+
+// ---- KB Labs: the loop with a report ----
+
+for (const dialect of ["openai", "openai-responses", "anthropic", "gemini"])
+  holds(
+    `${dialect}: adaptive-head ends with a report, and a model that only speaks is told so (K-F18, K-F20)`,
+    `
+      - { text: "Here is the answer" }
+      - { call: report, arguments: { answer: "" } }
+      - { calls: [ { call: fs_read, arguments: { path: a.txt } }, { call: report, arguments: { answer: "It tracks." } } ] }
+`,
+    async (pair, root) => {
+      const r = await run(pair, dialect, root, ["--profile", "adaptive-head"], "What does a.txt say?").over;
+      const asked = await bodies(pair);
+      assert.equal(r.code, 0, r.out);
+      assert.equal(r.result.text, "It tracks.");
+      assert.equal(asked.length, 3);
+      assert.match(asked[0], /report/, "it has the tool");
+      assert.match(asked[1], /must call the report tool/);
+      assert.match(asked[2], /the report says nothing/, "an empty one ends nothing");
+      assert.equal(named(r.lines, "report_nudge").length, 1);
+      assert.deepEqual(named(r.lines, "tool_called").map((l) => l.tool), ["report", "report"], "beside a report nothing is done");
+    },
+  );
+
+holds(
+  "adaptive-head takes the second answer in words (K-T2)",
+  `
+      - { text: "Here is the answer", times: 2 }
+`,
+  async (pair, root) => {
+    const r = await run(pair, "openai", root, ["--profile", "adaptive-head"]).over;
+    assert.equal(r.code, 0, r.out);
+    assert.equal(r.result.text, "Here is the answer");
+    assert.equal((await sent(pair)).length, 2);
+    assert.equal(named(r.lines, "report_nudge").length, 1);
+  },
+);
+
+for (const [dialect, forced] of [
+  ["openai", (b) => b.tool_choice?.function?.name],
+  ["openai-responses", (b) => b.tool_choice?.name],
+  ["anthropic", (b) => b.tool_choice?.name],
+  ["gemini", (b) => b.toolConfig?.functionCallingConfig?.allowedFunctionNames?.[0]],
+]) {
+  holds(
+    `${dialect}: adaptive-head nudges at 4, 6 and 8 steps without progress, and then forces the report (K-F23)`,
+    `
+      - { call: fs_read, arguments: { path: "no{n}" }, times: 7 }
+      - { call: report, arguments: { answer: "There is none." } }
+`,
+    async (pair, root) => {
+      const r = await run(pair, dialect, root, ["--profile", "adaptive-head"]).over;
+      const asked = (await sent(pair)).map((q) => q.body ?? q);
+      assert.equal(r.result.text, "There is none.", r.out);
+      assert.deepEqual(named(r.lines, "stuck_nudge").map((l) => l.level), [1, 2, 3]);
+      assert.deepEqual(asked.map((b) => forced(b) === "report"), [...Array(7).fill(false), true]);
+    },
+  );
+  holds(
+    `${dialect}: the last iteration of adaptive-head is announced, and the report forced (K-F23)`,
+    `
+      - { call: fs_read, arguments: { path: "a.txt", line: "{n}" }, times: 2 }
+      - { call: report, arguments: { answer: "It tracks." } }
+`,
+    async (pair, root) => {
+      const r = await run(pair, dialect, root, ["--profile", "adaptive-head", "--steps", "3"]).over;
+      const asked = (await sent(pair)).map((q) => q.body ?? q);
+      assert.equal(r.code, 0, r.out);
+      assert.equal(r.result.text, "It tracks.");
+      assert.equal(named(r.lines, "last_iteration_nudge").length, 1);
+      assert.match(JSON.stringify(asked[2]), /FINAL ITERATION/);
+      assert.deepEqual(asked.map((b) => forced(b) === "report"), [false, false, true]);
+    },
+  );
+}
+
+holds(
+  "adaptive-head is told that its tokens run out, and a report counts that goes beyond them (K-F19, K-F24)",
+  `
+      - { call: fs_read, arguments: { path: "a.txt" } }
+      - { call: report, arguments: { answer: "It tracks." } }
+`,
+  async (pair, root) => {
+    const first = await run(pair, "openai", root, ["--profile", "adaptive-head", "--steps", "1"]).over;
+    const one = first.result.input_tokens + first.result.output_tokens;
+    await fetch(`${pair.chaos}/chaos/reset`, { method: "POST" });
+    const r = await run(pair, "openai", root, ["--profile", "adaptive-head", "--tokens", String(Math.floor(one * 1.2))]).over;
+    assert.equal(named(r.lines, "soft_warning").length, 1, r.out);
+    assert.match((await bodies(pair)).at(-1), /TOKEN BUDGET: \d+% consumed/);
+    assert.ok(r.result.input_tokens + r.result.output_tokens > one * 1.2, "beyond the limit");
+    assert.equal(r.result.text, "It tracks.");
+    assert.equal(r.code, 0, r.out);
+  },
+);
+
+for (const dialect of ["openai", "anthropic"])
+  holds(
+    `${dialect}: an agent without a report is nudged a third time, and no tool is forced`,
+    `
+      - { call: fs_search, arguments: { text: "none{n}" }, times: 10 }
+      - { text: "There is none." }
+`,
+    async (pair, root) => {
+      const r = await run(pair, dialect, root, ["--profile", "default"]).over;
+      assert.ok(named(r.lines, "stuck_nudge").some((l) => l.level === 3), r.out);
+      for (const b of await sent(pair)) assert.equal((b.body ?? b).tool_choice, undefined, r.out);
+    },
+  );
