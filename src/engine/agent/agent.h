@@ -317,7 +317,7 @@ typedef struct agent_result {
     daruma_str recovery;   /* GRACEFUL: `_recovery`, a JSON object {error_type, original_error} */
     daruma_str reason;     /* ESCALATED: why a person is needed; FATAL, ERROR: the failure */
     daruma_str last_error; /* ESCALATED: its message */
-    daruma_str history;    /* ESCALATED: the failures as <error> blocks */
+    daruma_str history;    /* ESCALATED: the failures as <error> blocks, a JSON array of strings */
     agent_failure failure; /* ERROR, FATAL, GRACEFUL, ESCALATED: the last one */
     agent_spent spent;
 } agent_result;
