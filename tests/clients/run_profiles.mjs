@@ -138,3 +138,81 @@ for (const dialect of ["openai", "anthropic"])
       for (const b of await sent(pair)) assert.equal((b.body ?? b).tool_choice, undefined, r.out);
     },
   );
+
+// ---- Compact Errors ----
+
+holds(
+  "too many errors escalate with reason, last error and history, and a person's words let it go on (E-F6)",
+  `
+      - { call: fs_read, arguments: { path: "no{n}" }, times: 3 }
+      - { call: fs_read, arguments: { path: "no9" } }
+      - { call: fs_read, arguments: { path: "a.txt" } }
+      - { text: "It tracks." }
+`,
+  async (pair, root) => {
+    const state = ["--state", join(root, "state")];
+    const r = await run(pair, "openai", root, ["--profile", "compact", ...state]).over;
+    assert.equal(r.code, 4, r.out);
+    assert.equal(r.result.status, "escalated");
+    assert.equal(r.result.why, "Too many errors with fs.read");
+    assert.match(r.result.last_error, /no3/);
+    assert.equal(r.result.error_history.length, 3);
+    r.result.error_history.forEach((e, i) => assert.match(e, new RegExp(`^<error>\\ntool: fs.read\\ntype: .*\\nmessage: .*no${i + 1}[^]*</error>$`)));
+    const on = await run(pair, null, root, ["--resume", "last", ...state], "read a.txt").over; // its counts begin anew
+    assert.equal(on.code, 0, on.out + on.err);
+    assert.equal(on.result.text, "It tracks.");
+    assert.equal(on.result.error_history, undefined);
+    assert.match((await bodies(pair)).at(-1), /read a.txt/);
+  },
+);
+
+// ---- SwarmSDK ----
+
+holds(
+  "events of calls say whose they are, in a swarm of agents too (S-F6, S-F7)",
+  `
+      - { call: helper, arguments: { task: "look" } }
+      - { text: "It found nothing." }
+`,
+  async (pair, root) => {
+    const file = join(root, "d.yaml");
+    writeFileSync(
+      file,
+      `providers:\n  - { name: main, dialect: openai, url: "${pair.chaos}/v1", keys: [{ value: sk-x }] }\nagents:\n` +
+        "  - { name: lead, model: main/m-agent, profile: swarm, tools: [helper] }\n  - { name: helper, model: main/m-other, profile: swarm }\n",
+    );
+    const r = await run(pair, null, root, ["--config", file]).over;
+    const failed = named(r.lines, "llm_request_failed")[0];
+    assert.equal(failed.agent, "helper", r.out);
+    assert.equal(failed.swarm_id, "lead/helper");
+    assert.equal(failed.parent_swarm_id, "lead");
+    assert.equal(failed.error_type, "Unauthorized");
+    assert.equal(failed.status_code, 401);
+    assert.equal(failed.retryable, false);
+    assert.match((await bodies(pair)).at(-1), /UnauthorizedError.*401.*check your API credentials/, "the parent reads it (S-T13)");
+    assert.equal(r.result.text, "It found nothing.");
+    const lead = named(r.lines, "model_asked")[0];
+    assert.equal(lead.swarm_id, "lead");
+    assert.equal(lead.parent_swarm_id, undefined);
+  },
+  "faults:\n  - { model: m-other, kind: auth }\n",
+);
+
+holds(
+  "calls that a session repeats, and its waits, count in the result, behind a resume too",
+  `
+      - { text: "It tracks." }
+`,
+  async (pair, root) => {
+    const state = ["--state", join(root, "state")];
+    const r = await run(pair, "openai", root, ["--profile", "swarm,ruby-llm", ...state]).over;
+    const retries = named(r.lines, "llm_retry_attempt");
+    assert.deepEqual(retries.map((l) => [l.agent, l.attempt, l.retryable]), [["run", 1, true], ["run", 2, true], ["run", 3, true]]);
+    assert.equal(r.result.calls, 4, r.out);
+    assert.equal((await sent(pair)).length, 4);
+    assert.ok(r.result.waited_ms >= 650 && r.result.waited_ms <= r.result.took_ms, r.out);
+    const again = await run(pair, null, root, [...state, "--resume"], "last").over;
+    assert.deepEqual([again.result.calls, again.result.waited_ms], [4, r.result.waited_ms]);
+  },
+  "faults:\n  - { model: m-agent, times: 3, kind: server_error }\n",
+);

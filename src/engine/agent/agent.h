@@ -274,6 +274,9 @@ typedef struct agent_act {
 const char *agent_purpose_name(agent_purpose p); /* "step"; static */
 agent_act agent_next(agent *a);
 
+/* An event of a session that an act began, a JSON object, with whose it is: agent, swarm_id, parent_swarm_id. */
+void agent_sign(const agent *a, daruma_str event, daruma_buf *out);
+
 /* What came of an act. A number of no call that is out is ignored. */
 void agent_answered(agent *a, uint32_t call, daruma_str body, daruma_moment at); /* a model: status 200 */
 void agent_failed(agent *a, uint32_t call, const daruma_evidence *ev, daruma_moment at);

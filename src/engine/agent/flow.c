@@ -46,19 +46,33 @@ daruma_str flow_line(daruma_str s, size_t most)
 
 /* ---- events ---- */
 
+/* Who it is, in an event. */
+static void put_names(const agent *a, daruma_buf *b)
+{
+    if (a->s.name.n)
+        log_str(b, "agent", a->s.name);
+    if (a->s.swarm_id.n)
+        log_str(b, "swarm_id", a->s.swarm_id);
+    if (a->s.parent_swarm_id.n)
+        log_str(b, "parent_swarm_id", a->s.parent_swarm_id);
+}
+
 daruma_buf log_open(agent *a, const char *name)
 {
     daruma_buf b = buf_in(&a->scratch);
     BUF_LIT(&b, "{\"event\":");
     buf_json(&b, str_of(name));
-    if (a->s.name.n)
-        log_str(&b, "agent", a->s.name);
-    if (a->s.swarm_id.n)
-        log_str(&b, "swarm_id", a->s.swarm_id);
-    if (a->s.parent_swarm_id.n)
-        log_str(&b, "parent_swarm_id", a->s.parent_swarm_id);
+    put_names(a, &b);
     log_int(&b, "step", a->spent.steps);
     return b;
+}
+
+void agent_sign(const agent *a, daruma_str event, daruma_buf *out)
+{
+    event = str_trim(event);
+    buf_put(out, str_sub(event, 0, event.n - 1)); /* the bracket */
+    put_names(a, out);
+    buf_putc(out, '}');
 }
 
 void log_str(daruma_buf *b, const char *field, daruma_str s)
