@@ -216,3 +216,25 @@ holds(
   },
   "faults:\n  - { model: m-agent, times: 3, kind: server_error }\n",
 );
+
+// ---- KB Labs: its document ----
+
+holds(
+  "adaptive:doc ends a circle behind a strategy that is written down, and counts all its calls (K-F7, K-F10)",
+  `
+      - { call: fs_read, arguments: { path: "no.txt" } }
+      - { text: '{"progressPercent":10,"reasoning":"a","nextMilestone":"find it","blockers":[]}' }
+      - { call: fs_read, arguments: { path: "no.txt" } }
+      - { text: '{"progressPercent":30,"reasoning":"b","nextMilestone":"find it","blockers":[]}' }
+      - { call: fs_read, arguments: { path: "no.txt" } }
+      - { text: '{"strategy":"parameter-adjustment","reasoning":"use the full path","action":{"toolName":"fs.read","parameters":{"path":"a.txt"}},"expectedOutcome":"text","confidence":0.85}' }
+`,
+  async (pair, root) => {
+    const r = await run(pair, "openai", root, ["--profile", "adaptive:doc"]).over;
+    assert.equal(r.result.reason, "loop_detected", r.out);
+    assert.match(r.result.text, /Loop detected: .*was called 3 times/);
+    assert.equal(named(r.lines, "loop_detected")[0].times, 3);
+    const way = named(r.lines, "recovery_strategy_generated")[0];
+    assert.deepEqual([way.strategy, way.fate], ["parameter-adjustment", "log"]);
+  },
+);

@@ -103,6 +103,23 @@ static uint32_t count_seen(daruma_detector *d, const daruma_detector_row *row, s
     return now->count[i];
 }
 
+/* How many there were in truth: a rule that only looks from some step on sees fewer, and says so to nobody. */
+static void count_all(daruma_detector *d, const daruma_detector_row *row, daruma_verdict *v)
+{
+    uint32_t n = 0, apart = 0, most = d->steps < DARUMA_DETECTOR_WINDOW ? d->steps : DARUMA_DETECTOR_WINDOW;
+    uint64_t key = back(d, 0)->keys[row->key];
+    for (uint32_t by = 0; by < most && apart <= row->window; by++) {
+        apart++;
+        if (back(d, by)->keys[row->key] != key)
+            continue;
+        apart = 0;
+        if (++n > v->times)
+            v->times = n;
+        if (d->steps - by < v->first)
+            v->first = d->steps - by;
+    }
+}
+
 static uint32_t count_row(daruma_detector *d, const daruma_detector_row *row)
 {
     uint32_t n = 0, sight = in_sight(d, row, row->times);
@@ -154,7 +171,10 @@ static bool speaks(daruma_detector *d, const daruma_detector_row *row, size_t i,
     switch (row->rule) {
     case DARUMA_RULE_SEEN:
         v->times = count_seen(d, row, i, &v->first);
-        return v->times >= row->times && row->times;
+        if (!row->times || v->times < row->times)
+            return false;
+        count_all(d, row, v);
+        return true;
     case DARUMA_RULE_ROW:
         v->first = d->steps + 1 - row->times;
         return row->times && count_row(d, row) >= row->times;
