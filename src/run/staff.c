@@ -10,6 +10,7 @@ typedef struct staff_agent {
     const run_agent *who;
     staff_place *places, *seconds; /* of its models */
     agent_policy policy;
+    daruma_policy calls; /* what its sessions do about calls that fail */
     agent_tool *tools;
     size_t ntools;
 } staff_agent;
@@ -244,7 +245,7 @@ void staff_options(const crew_member *m, const agent_act *x, bool streams, darum
 
 const daruma_policy *staff_recovery(const crew_member *m)
 {
-    return ((const staff_agent *)m->own)->who->recovery;
+    return &((const staff_agent *)m->own)->calls;
 }
 
 /* ---- all of them ---- */
@@ -268,6 +269,8 @@ static bool make_ready(staff *s, size_t i, const servers *up, daruma_arena *a, c
         g->policy.retry = who->retry;
     else if (!g->policy.raises)
         g->policy.retry.attempts = 1;
+    g->calls = *(who->recovery ? who->recovery : daruma_policy_find(S("default")));
+    g->calls.answers &= g->policy.failure_answers; /* an agent that hears of failures does not take one for an answer */
     if (!hand_out(s, g, a, why) || !(g->places = places_of(&who->model, a, why)) ||
         !(g->seconds = places_of(&who->second, a, why)))
         return false;

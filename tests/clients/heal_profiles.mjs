@@ -41,8 +41,8 @@ every((name, d, w) => {
     },
   });
 
-  both(name, "P-T5 it compresses once, then it apologises", {
-    config: profile("penguiflow/code"),
+  both(name, "P-T5 it compresses once, then it apologises, whatever on_failure says", {
+    config: profile("penguiflow/code", { on_failure: "error" }),
     async run(pair, ask) {
       pair.own.answer = (q, res) => (isSide(q) ? w.answer(res, "short") : long(res));
       const r = await ask(steps(3000));
@@ -141,8 +141,8 @@ every((name, d, w) => {
 
   const final = { "S-T2 another refusal": [400, "BadRequest", "The request format may be invalid."], "S-T6 credentials that are refused": [401, "Unauthorized", "Please check your API credentials."], "S-F3 no credit": [402, "PaymentRequired", "Please check your account billing status."], "S-F3 no permission": [403, "Forbidden", "You may not have permission to access this resource."], "S-F2 a gateway timeout": [504, "UnknownAPIError", "Please review the error and try again."] };
   for (const [what, [status, type, guidance]] of Object.entries(final))
-    both(name, `${what} is final and told as a message`, {
-      config: profile("swarm/code"),
+    both(name, `${what} is final and told as a message, whatever on_failure says`, {
+      config: profile("swarm/code", { on_failure: "error" }),
       async run(pair, ask) {
         pair.own.answer = (q, res) => json(res, status, { ...(name === "anthropic" && { type: "error" }), error: { message: "Invalid JSON format" } });
         const r = await ask(orphaned());
@@ -192,8 +192,8 @@ every((name, d, w) => {
     },
   });
 
-  both(name, "S-T14 a result without its call is not pruned", {
-    config: profile("swarm/code"),
+  both(name, "S-T14 a result without its call is not pruned, and that is told as a message, whatever on_failure says", {
+    config: profile("swarm/code", { on_failure: "error" }),
     async run(pair, ask) {
       pair.own.answer = (q, res) => w.refuse(res, "unexpected tool_use_id found in tool_result blocks");
       const r = await ask(own(d, w, [{ user: NEWEST }, { text: "I did." }, { result: "call_gone", text: "a file" }]));

@@ -389,8 +389,8 @@ static const daruma_adapt_policy head_adapts = {
     {                                                                                                                  \
         .profile = "penguiflow", .variant = which, .rungs = ladder, .nrungs = COUNT(ladder), .max_attempts = calls,    \
         .max_wait = RETRY_ADVICE_MS_MAX, .patience = -1, .enabled = true, .mend = PENGUIFLOW_MENDS, .deaf = true,      \
-        .rules = judged, .nrules = COUNT(judged), .events = told, .nevents = COUNT(told), .text = PENGUIFLOW_TEXT,     \
-        .kinds = {                                                                                                     \
+        .answers = true, .rules = judged, .nrules = COUNT(judged), .events = told, .nevents = COUNT(told),             \
+        .text = PENGUIFLOW_TEXT, .kinds = {                                                                            \
             [DARUMA_RATE_LIMIT] = DOUBLING(1000, 4000),                                                                \
             [DARUMA_SERVER_ERROR] = DOUBLING(1000, 4000)                                                               \
         }                                                                                                              \
@@ -403,8 +403,9 @@ static const daruma_adapt_policy head_adapts = {
     {                                                                                                                  \
         .profile = "swarm", .variant = which, .rungs = swarm, .nrungs = COUNT(swarm), .max_attempts = calls,           \
         .max_wait = RETRY_ADVICE_MS_MAX, .patience = -1, .enabled = true, .mend = SWARM_MENDS, .deaf = true,           \
-        .rules = swarm_rules, .nrules = COUNT(swarm_rules), .events = swarm_events, .nevents = COUNT(swarm_events),    \
-        .text = SWARM_TEXT, .advice = swarm_advice, .nadvice = COUNT(swarm_advice), .kinds = {                         \
+        .answers = true, .rules = swarm_rules, .nrules = COUNT(swarm_rules), .events = swarm_events,                   \
+        .nevents = COUNT(swarm_events), .text = SWARM_TEXT, .advice = swarm_advice, .nadvice = COUNT(swarm_advice),    \
+        .kinds = {                                                                                                     \
             [DARUMA_RATE_LIMIT] = FIXED,                                                                               \
             [DARUMA_SERVER_ERROR] = FIXED,                                                                             \
             [DARUMA_OVERLOADED] = FIXED,                                                                               \

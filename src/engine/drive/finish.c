@@ -8,8 +8,12 @@
 
 static bool as_message(const session *x)
 {
+    daruma_remedy_kind r = session_last(x)->remedy.remedy;
     if (!x->d || !x->scan.ok)
         return false;
+    if (x->kase.policy->answers && x->kase.policy->enabled &&
+        (r == DARUMA_REMEDY_EXPLAIN || r == DARUMA_REMEDY_APOLOGISE))
+        return true;
     switch (x->o->on_failure) {
     case DRIVE_FORM_ERROR:
         return false;
