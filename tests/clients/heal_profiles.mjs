@@ -150,7 +150,9 @@ every((name, d, w) => {
         for (const words of ["I encountered an error while processing your request:", `**Status Code:** ${status}`, "**Message:** Invalid JSON format", guidance]) assert.ok(r.said.includes(words), r.said);
         assert.equal(pair.own.seen.length, 1);
         await told(pair, "llm_request_failed");
-        assert.deepEqual([pair.events()[0].error_type, pair.events()[0].retryable], [type, false]);
+        const e = pair.events()[0];
+        assert.deepEqual([e.error_type, e.retryable, e.severity, e.status_code], [type, false, "critical", status]);
+        assert.equal(e.error_class, `RubyLLM::${/\*\*Error Type:\*\* (\w+)/.exec(r.said)[1]}`);
       },
     });
 
@@ -167,6 +169,7 @@ every((name, d, w) => {
         assert.deepEqual(list.map((e) => e.error_type), [type, type, type]);
         assert.deepEqual([list[0].attempt, list[1].attempt, list[2].attempts], [1, 2, 3]);
         assert.equal(list[0].delay_ms, list[1].delay_ms, "the wait grows");
+        assert.deepEqual([list[0].max_retries, list[0].retry_delay], [2, list[0].delay_ms / 1000]);
       },
     });
 

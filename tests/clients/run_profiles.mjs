@@ -186,7 +186,7 @@ holds(
     assert.equal(failed.agent, "helper", r.out);
     assert.equal(failed.swarm_id, "lead/helper");
     assert.equal(failed.parent_swarm_id, "lead");
-    assert.equal(failed.error_type, "Unauthorized");
+    assert.deepEqual([failed.error_type, failed.error_class], ["Unauthorized", "RubyLLM::UnauthorizedError"]);
     assert.equal(failed.status_code, 401);
     assert.equal(failed.retryable, false);
     assert.match((await bodies(pair)).at(-1), /UnauthorizedError.*401.*check your API credentials/, "the parent reads it (S-T13)");

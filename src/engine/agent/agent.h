@@ -32,6 +32,7 @@ typedef struct agent_failure {
     bool unmade;             /* no connection was made: the call had no effect */
     bool of_model;           /* a model failed, not a tool */
     const char *type;        /* its name by the profile's rows; NULL: the kind's */
+    const char *label;       /* ... and its class; NULL: none */
     daruma_str operation;    /* the tool, "plan", "classification", or the model that failed */
     daruma_str message;      /* what happened, on one line */
     daruma_str user_message; /* for people; empty: `message` */

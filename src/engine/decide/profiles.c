@@ -164,19 +164,19 @@ static const daruma_rung penguiflow_native[] = {
 static const daruma_rule_row swarm_rules[] = {
     RULE(400, 400,        ANY,            (WORDS{"tool_use", "tool_result", "tool_use_id", "tool use", "tool result",
                                                  "corresponding tool_result", "must immediately follow", NULL}),
-                                                ORPHAN_TOOL_CALL,  "BadRequest", "BadRequestError"),
-    RULE(400, 400,        ANY,            NULL, INVALID_MESSAGE,   "BadRequest", "BadRequestError"),
-    RULE(401, 401,        ANY,            NULL, AUTH,              "Unauthorized", "UnauthorizedError"),
-    RULE(402, 402,        ANY,            NULL, QUOTA,             "PaymentRequired", "PaymentRequiredError"),
-    RULE(403, 403,        ANY,            NULL, PERMISSION,        "Forbidden", "ForbiddenError"),
-    RULE(429, 429,        ANY,            NULL, RATE_LIMIT,        "RateLimit", "RateLimitError"),
-    RULE(500, 500,        ANY,            NULL, SERVER_ERROR,      "ServerError", "ServerError"),
-    RULE(502, 503,        ANY,            NULL, SERVER_ERROR,      "ServiceUnavailable", "ServiceUnavailableError"),
-    RULE(529, 529,        ANY,            NULL, OVERLOADED,        "Overloaded", "OverloadedError"),
-    RULE(422, 422,        ANY,            NULL, INVALID_PARAMETER, "UnprocessableEntity", "Error"),
-    RULE(404, 499,        ANY,            NULL, UNKNOWN,           "ClientError", "Error"),
-    RULE(500, STATUS_MAX, ANY,            NULL, UNKNOWN,           "UnknownAPIError", "Error"),
-    RULE(0,   STATUS_MAX, DARUMA_TIMEOUT, NULL, TIMEOUT,           "Timeout", "TimeoutError"),
+                                                ORPHAN_TOOL_CALL,  "BadRequest", "RubyLLM::BadRequestError"),
+    RULE(400, 400,        ANY,            NULL, INVALID_MESSAGE,   "BadRequest", "RubyLLM::BadRequestError"),
+    RULE(401, 401,        ANY,            NULL, AUTH,              "Unauthorized", "RubyLLM::UnauthorizedError"),
+    RULE(402, 402,        ANY,            NULL, QUOTA,             "PaymentRequired", "RubyLLM::PaymentRequiredError"),
+    RULE(403, 403,        ANY,            NULL, PERMISSION,        "Forbidden", "RubyLLM::ForbiddenError"),
+    RULE(429, 429,        ANY,            NULL, RATE_LIMIT,        "RateLimit", "RubyLLM::RateLimitError"),
+    RULE(500, 500,        ANY,            NULL, SERVER_ERROR,      "ServerError", "RubyLLM::ServerError"),
+    RULE(502, 503,        ANY,            NULL, SERVER_ERROR,      "ServiceUnavailable", "RubyLLM::ServiceUnavailableError"),
+    RULE(529, 529,        ANY,            NULL, OVERLOADED,        "Overloaded", "RubyLLM::OverloadedError"),
+    RULE(422, 422,        ANY,            NULL, INVALID_PARAMETER, "UnprocessableEntity", "RubyLLM::Error"),
+    RULE(404, 499,        ANY,            NULL, UNKNOWN,           "ClientError", "RubyLLM::Error"),
+    RULE(500, STATUS_MAX, ANY,            NULL, UNKNOWN,           "UnknownAPIError", "RubyLLM::Error"),
+    RULE(0,   STATUS_MAX, DARUMA_TIMEOUT, NULL, TIMEOUT,           "Timeout", "Faraday::TimeoutError"),
     RULE(0,   STATUS_MAX, ANY,            NULL, NETWORK,           "StandardError", "StandardError"),
 };
 
@@ -229,14 +229,14 @@ static const daruma_rung swarm_before[] = {
 
 /* S-F22: statuses and exceptions that faraday-retry tries again. */
 static const daruma_rule_row ruby_llm_rules[] = {
-    RULE(429, 429,        ANY,            NULL, RATE_LIMIT,        "RateLimit", "RateLimitError"),
-    RULE(500, 500,        ANY,            NULL, SERVER_ERROR,      "ServerError", "ServerError"),
-    RULE(502, 504,        ANY,            NULL, SERVER_ERROR,      "ServiceUnavailable", "ServiceUnavailableError"),
-    RULE(529, 529,        ANY,            NULL, OVERLOADED,        "Overloaded", "OverloadedError"),
-    RULE(400, STATUS_MAX, ANY,            NULL, UNKNOWN,           "Error", "Error"),
+    RULE(429, 429,        ANY,            NULL, RATE_LIMIT,        "RateLimit", "RubyLLM::RateLimitError"),
+    RULE(500, 500,        ANY,            NULL, SERVER_ERROR,      "ServerError", "RubyLLM::ServerError"),
+    RULE(502, 504,        ANY,            NULL, SERVER_ERROR,      "ServiceUnavailable", "RubyLLM::ServiceUnavailableError"),
+    RULE(529, 529,        ANY,            NULL, OVERLOADED,        "Overloaded", "RubyLLM::OverloadedError"),
+    RULE(400, STATUS_MAX, ANY,            NULL, UNKNOWN,           "Error", "RubyLLM::Error"),
     RULE(0,   STATUS_MAX, DARUMA_TIMEOUT, NULL, TIMEOUT,           "Timeout", "Faraday::TimeoutError"),
     RULE(0,   STATUS_MAX, DARUMA_NETWORK, NULL, NETWORK,           "ConnectionFailed", "Faraday::ConnectionFailed"),
-    RULE(0,   STATUS_MAX, ANY,            NULL, UNKNOWN,           "Error", "Error"),
+    RULE(0,   STATUS_MAX, ANY,            NULL, UNKNOWN,           "Error", "RubyLLM::Error"),
 };
 static const daruma_rung ruby_llm[] = {
     R(RATE_LIMIT,        WAIT_RETRY,     OFTEN, RESEND, GROW),

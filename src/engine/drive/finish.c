@@ -51,7 +51,10 @@ static void announce(session *x, daruma_outcome o, daruma_str reason)
 {
     daruma_moment at = session_now(x);
     daruma_event e = DARUMA_EVENT_INIT;
-    e.failure = &session_last(x)->failure;
+    daruma_failure f = session_last(x)->failure;
+    if (f.severity == DARUMA_RETRIABLE && !f.retryable)
+        f.severity = DARUMA_CRITICAL; /* what would have mended it did not */
+    e.failure = &f;
     e.attempts = x->kase.attempts;
     e.remedy = &session_last(x)->remedy;
     if (x->kase.attempts > 1)
