@@ -279,12 +279,31 @@ static const daruma_tool_row compact_tools[] = {
     {NULL,                                 DARUMA_TOOL_UNKNOWN_KIND,    NULL},
 };
 
+/* E-F3: the table further down in the document suggests other things, and knows a rate limit. */
+static const daruma_tool_row compact_table[] = {
+    {WORDS{"timeout", NULL},               DARUMA_TOOL_TIMEOUT_KIND,    "Try simpler query or smaller dataset"},
+    {WORDS{"auth", "401", NULL},           DARUMA_TOOL_AUTH_KIND,       "Request human approval for credentials"},
+    {WORDS{"validation", "invalid", NULL}, DARUMA_TOOL_VALIDATION_KIND, "Check input format against schema"},
+    {WORDS{"not found", "404", NULL},      DARUMA_TOOL_NOT_FOUND_KIND,  "Verify resource exists, list available options"},
+    {WORDS{"rate limit", "429", NULL},     DARUMA_TOOL_RATE_LIMIT_KIND, "Wait and retry, or use alternative API"},
+    {NULL,                                 DARUMA_TOOL_UNKNOWN_KIND,    NULL},
+};
+
 /* E-F4, E-F5, E-F9: three in a row of one tool or agent, ten in all, three shown; nothing decays, nothing is escaped,
  * and the failure that led to the handover is not shown (E-W4, E-W5, E-W7). */
-#define COMPACT_WATCHES                                                                                                \
+#define COMPACT(which, categories)                                                                                     \
     {                                                                                                                  \
-        .same_max = 3, .total_max = 10, .shown_max = 3, .message_chars = 200, .by_tool = true, .hides_last = true,     \
-        .rows = compact_tools, .nrows = COUNT(compact_tools)                                                           \
+        .profile = "compact", .variant = which, .max_attempts = 1, .max_wait = RETRY_ADVICE_MS_MAX, .patience = -1,    \
+        .watch = {                                                                                                     \
+            .same_max = 3,                                                                                             \
+            .total_max = 10,                                                                                           \
+            .shown_max = 3,                                                                                            \
+            .message_chars = 200,                                                                                      \
+            .by_tool = true,                                                                                           \
+            .hides_last = true,                                                                                        \
+            .rows = categories,                                                                                        \
+            .nrows = COUNT(categories)                                                                                 \
+        }                                                                                                              \
     }
 
 /* ---- KB Labs -------------------------------------------------------------------------------- */
@@ -509,13 +528,8 @@ const daruma_policy seed_profiles[] = {
     },
     OSPREY("osprey", osprey_rules),
     OSPREY("osprey-reactive", osprey_reactive_rules),
-    {
-        .profile = "compact",
-        .max_attempts = 1,
-        .max_wait = RETRY_ADVICE_MS_MAX,
-        .patience = -1,
-        .watch = COMPACT_WATCHES,
-    },
+    COMPACT("code", compact_tools), /* the listing: what the document's values are of */
+    COMPACT("doc", compact_table),
     ADAPTIVE("doc", adaptive_first, adaptive_doc),
     ADAPTIVE("code", adaptive_later, adaptive_code),
     {
