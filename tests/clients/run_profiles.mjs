@@ -238,3 +238,21 @@ holds(
     assert.deepEqual([way.strategy, way.fate], ["parameter-adjustment", "log"]);
   },
 );
+
+// ---- KB Labs: how its later loop stops (K-F19) ----
+
+const read = (path, more = "") => `      - { call: fs_read, arguments: { path: "${path}" }${more} }\n`;
+for (const [what, answers, args, reason, words, calls] of [
+  ["the third identical call ends it (K-T7)", read("a.txt", ", times: 5"), [], "loop_detected", /repeating similar actions/, 3],
+  ["three calls in turn end it at the sixth (K-T8)", (read("a.txt") + read("b.txt") + read("c.txt")).repeat(3), [], "loop_detected", /repeated tool-call loop/, 6],
+  ["the limit of iterations says so (K-T6)", read("no{n}", ", times: 5"), ["--steps", "3"], "no_path", /^Maximum iterations reached \(3\)/, 3],
+  ["the limit of tokens says so (K-T5)", read("a.txt", ", times: 5"), ["--tokens", "50"], "budget_exhausted", /^Token hard limit: \d+\/50/, 1],
+])
+  holds(`adaptive-head: ${what}`, `\n${answers}`, async (pair, root) => {
+    for (const name of ["b.txt", "c.txt"]) writeFileSync(join(root, name), `${name}\n`);
+    const r = await run(pair, "openai", root, ["--profile", "adaptive-head", ...args]).over;
+    assert.equal(r.result.reason, reason, r.out);
+    assert.match(r.result.text, words);
+    assert.equal(r.result.calls, calls);
+    assert.notEqual(r.code, 0);
+  });

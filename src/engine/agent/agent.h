@@ -133,9 +133,10 @@ typedef struct agent_policy {
     bool loops_end;       /* a circle ends the run at once: behind a strategy that is written down, if there are any */
     bool estimates;       /* a model estimates the progress behind each step (K-F7) */
     uint32_t soft_permille; /* of the limit of tokens, at which the model is told; 0: never; needs `reports` */
-    const char *limit_words[AGENT_LIMITS]; /* what the answer of a run says that reached it; NULL: ours */
-    bool fills_args;                       /* ... and arguments that are missing are asked for */
-    uint32_t arg_failures_max;             /* ... and so many of one tool in a row end in an apology; 0: never */
+    /* What the answer of a run says that reached a limit, with {used} and {limit}, or went in circles; NULL: ours. */
+    const char *limit_words[AGENT_LIMITS], *circle_words[DARUMA_CIRCLES];
+    bool fills_args;           /* ... and arguments that are missing are asked for */
+    uint32_t arg_failures_max; /* ... and so many of one tool in a row end in an apology; 0: never */
     bool ends_hard;  /* a limit of steps ends it without a last answer, as `no_path`; beyond that of tools calls fail */
     bool apologises; /* behind `graceful`: a model says it, with the task in view (P-F12 as the document has it) */
     bool graceful_is_answer; /* ... and it passes for an answer (P-F13) */

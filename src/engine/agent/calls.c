@@ -10,7 +10,8 @@
 static void calls_stop(agent *a, const daruma_verdict *v, const daruma_step *step)
 {
     daruma_buf text = buf_in(&a->keep);
-    BUF_LIT(&text, "The task is not finished: the agent went in circles. ");
+    const char *words = a->policy->circle_words[v->circle];
+    buf_putz(&text, words ? words : "The task is not finished: the agent went in circles. ");
     daruma_verdict_say(v, step, &text);
     traj_partial(a, &text);
     flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_DEGRADED,

@@ -150,6 +150,28 @@ void flow_finish(agent *a, agent_result r)
     a->given = false;
 }
 
+/* `words` with the numbers that belong into them. */
+static void put_words(const agent *a, agent_limit l, const char *words, daruma_buf *out)
+{
+    const agent_limits *most = &a->s.limits;
+    const agent_spent *u = &a->spent;
+    const int64_t numbers[AGENT_LIMITS][2] = {
+        [AGENT_LIMIT_STEPS] = {u->steps, most->steps},
+        [AGENT_LIMIT_CALLS] = {u->calls, most->calls},
+        [AGENT_LIMIT_TOOLS] = {u->tools, most->tools},
+        [AGENT_LIMIT_TOKENS] = {add_sat(u->input_tokens, u->output_tokens), most->tokens},
+    };
+    daruma_str rest = str_of(words);
+    while (rest.n) {
+        buf_put(out, str_cut(&rest, '{'));
+        daruma_str word = str_sub(rest, 0, rest.n ? str_findch(rest, '}') : 0);
+        if (!word.n)
+            continue;
+        buf_int(out, numbers[l][str_eq(word, S("limit"))]);
+        rest = str_from(rest, word.n + 1);
+    }
+}
+
 void flow_limit(agent *a, agent_limit l)
 {
     bool lost = a->policy->ends_hard && l == AGENT_LIMIT_STEPS && !a->hops_over;
@@ -160,7 +182,7 @@ void flow_limit(agent *a, agent_limit l)
     log_str(&b, "which", str_of(agent_limit_name(l)));
     log_close(a, &b);
     if (a->policy->limit_words[l]) {
-        buf_putz(&text, a->policy->limit_words[l]);
+        put_words(a, l, a->policy->limit_words[l], &text);
     } else {
         BUF_LIT(&text, "The task is not finished: ");
         buf_putz(&text, agent_limit_words(l));

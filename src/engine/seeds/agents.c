@@ -130,8 +130,10 @@ static const struct {
       .reports = true,
       .ends_hard = true,
       .soft_permille = 700,
-      .limit_words = {[AGENT_LIMIT_STEPS] = "Maximum iterations reached without a report.",
-                      [AGENT_LIMIT_TOKENS] = "Token hard limit reached."}}},
+      .limit_words = {[AGENT_LIMIT_STEPS] = "Maximum iterations reached ({limit}) without a report.",
+                      [AGENT_LIMIT_TOKENS] = "Token hard limit: {used}/{limit}"},
+      .circle_words = {[DARUMA_CIRCLE_REPEAT] = "Agent is repeating similar actions without collecting new evidence. ",
+                       [DARUMA_CIRCLE_CYCLE] = "Agent detected a repeated tool-call loop. "}}}, /* K-F19 */
     {"compact",
      NULL,
      {.name = "compact",
