@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "engine/seeds/seeds.h"
 #include <stdio.h>
 
 /* One of them. */
@@ -263,14 +264,10 @@ static bool make_ready(staff *s, size_t i, const servers *up, daruma_arena *a, c
     const run_agent *who = &s->s->agents[i];
     staff_agent *g = &s->agents[i];
     g->who = who;
-    /* Calls are tried again by the session below: one budget, not two that multiply. */
     g->policy = who->policy ? *who->policy : agent_policy_default;
-    if (who->retry.attempts)
-        g->policy.retry = who->retry;
-    else if (!g->policy.raises)
-        g->policy.retry.attempts = 1;
     g->calls = *(who->recovery ? who->recovery : daruma_policy_find(S("default")));
     g->calls.answers &= g->policy.failure_answers; /* an agent that hears of failures does not take one for an answer */
+    seed_retry(&who->retry, &g->policy, &g->calls);
     if (!hand_out(s, g, a, why) || !(g->places = places_of(&who->model, a, why)) ||
         !(g->seconds = places_of(&who->second, a, why)))
         return false;

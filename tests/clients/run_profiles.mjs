@@ -256,3 +256,26 @@ for (const [what, answers, args, reason, words, calls] of [
     assert.equal(r.result.calls, calls);
     assert.notEqual(r.code, 0);
   });
+
+holds(
+  "an agent's retry holds where its profile tries calls again (S-F15)",
+  `
+      - { text: "It tracks." }
+`,
+  async (pair, root) => {
+    const file = join(root, "d.yaml");
+    for (const [profile, calls] of [["swarm", 2], ["[swarm, ruby-llm]", 5]]) {
+      writeFileSync(
+        file,
+        `providers:\n  - { name: main, dialect: openai, url: "${pair.chaos}/v1", keys: [{ value: sk-x }] }\nagents:\n` +
+          `  - { name: a, model: main/m-agent, profile: ${profile}, retry: { max_attempts: 2, delay_seconds: 0.1 } }\n`,
+      );
+      const r = await run(pair, null, root, ["--config", file]).over;
+      assert.equal(r.code, 1, r.out);
+      assert.equal(r.result.calls, calls, r.out);
+      assert.ok(r.result.took_ms < 5000, r.out);
+      assert.equal(named(r.lines, "llm_retry_exhausted").length, 1);
+    }
+  },
+  "faults:\n  - { model: m-agent, kind: server_error }\n",
+);
