@@ -133,7 +133,8 @@ typedef struct agent_policy {
     bool loops_end;       /* a circle ends the run at once: behind a strategy that is written down, if there are any */
     bool estimates;       /* a model estimates the progress behind each step (K-F7) */
     uint32_t soft_permille; /* of the limit of tokens, at which the model is told; 0: never; needs `reports` */
-    /* What the answer of a run says that reached a limit, with {used} and {limit}, or went in circles; NULL: ours. */
+    /* What the answer of a run says that reached a limit, with {used} and {limit} of tokens, else steps; or went in
+     * circles; NULL: ours. */
     const char *limit_words[AGENT_LIMITS], *circle_words[DARUMA_CIRCLES];
     bool fills_args;           /* ... and arguments that are missing are asked for */
     uint32_t arg_failures_max; /* ... and so many of one tool in a row end in an apology; 0: never */

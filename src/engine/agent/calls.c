@@ -9,23 +9,26 @@
 /* The run ends with what there is. */
 static void calls_stop(agent *a, const daruma_verdict *v, const daruma_step *step)
 {
-    daruma_buf text = buf_in(&a->keep);
+    daruma_buf text = buf_in(&a->scratch);
     const char *words = a->policy->circle_words[v->circle];
     buf_putz(&text, words ? words : "The task is not finished: the agent went in circles. ");
     daruma_verdict_say(v, step, &text);
-    traj_partial(a, &text);
-    flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_DEGRADED,
-                                  .end = AGENT_END_LOOP,
-                                  .text = flow_keep(a, daruma_redact(buf_str(&text), &a->scratch))});
+    flow_stop(a, &text);
+}
+
+static void tell_circle(agent *a, const daruma_verdict *v)
+{
+    daruma_buf b = log_open(a, "loop_detected");
+    log_str(&b, "circle", str_of(daruma_circle_name(v->circle)));
+    log_int(&b, "times", v->times);
+    log_close(a, &b);
 }
 
 /* A profile for which a circle is the end: at once, or behind a strategy that is written down. */
 static void end_circle(agent *a, const daruma_verdict *v, const daruma_step *step)
 {
-    daruma_buf b = log_open(a, "loop_detected"), said = buf_in(&a->scratch);
-    log_str(&b, "circle", str_of(daruma_circle_name(v->circle)));
-    log_int(&b, "times", v->times);
-    log_close(a, &b);
+    daruma_buf said = buf_in(&a->scratch);
+    tell_circle(a, v);
     if (!a->policy->strategies) {
         calls_stop(a, v, step);
         return;
@@ -58,10 +61,8 @@ static void count_step(agent *a, agent_step *s, const daruma_step *step)
     daruma_remedy_kind r = daruma_guide_next(&a->guide, a->recovery, &v, DARUMA_WATCH_ENFORCE, have);
     if (r == DARUMA_REMEDY_NONE)
         return;
-    daruma_buf b = log_open(a, "loop_detected"), said = buf_in(&a->scratch);
-    log_str(&b, "circle", str_of(daruma_circle_name(v.circle)));
-    log_int(&b, "times", v.times);
-    log_close(a, &b);
+    daruma_buf said = buf_in(&a->scratch);
+    tell_circle(a, &v);
     if (r == DARUMA_REMEDY_STOP_PARTIAL) {
         calls_stop(a, &v, step);
         return;

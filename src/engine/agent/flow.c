@@ -151,24 +151,18 @@ void flow_finish(agent *a, agent_result r)
 }
 
 /* `words` with the numbers that belong into them. */
-static void put_words(const agent *a, agent_limit l, const char *words, daruma_buf *out)
+static void put_words(const agent *a, agent_limit l, daruma_str words, daruma_buf *out)
 {
     const agent_limits *most = &a->s.limits;
-    const agent_spent *u = &a->spent;
-    const int64_t numbers[AGENT_LIMITS][2] = {
-        [AGENT_LIMIT_STEPS] = {u->steps, most->steps},
-        [AGENT_LIMIT_CALLS] = {u->calls, most->calls},
-        [AGENT_LIMIT_TOOLS] = {u->tools, most->tools},
-        [AGENT_LIMIT_TOKENS] = {add_sat(u->input_tokens, u->output_tokens), most->tokens},
-    };
-    daruma_str rest = str_of(words);
-    while (rest.n) {
-        buf_put(out, str_cut(&rest, '{'));
-        daruma_str word = str_sub(rest, 0, rest.n ? str_findch(rest, '}') : 0);
-        if (!word.n)
-            continue;
-        buf_int(out, numbers[l][str_eq(word, S("limit"))]);
-        rest = str_from(rest, word.n + 1);
+    bool tokens = l == AGENT_LIMIT_TOKENS;
+    int64_t used = tokens ? add_sat(a->spent.input_tokens, a->spent.output_tokens) : a->spent.steps;
+    while (words.n) {
+        buf_put(out, str_cut(&words, '{'));
+        daruma_str word = str_cut(&words, '}');
+        if (str_eq(word, S("used")))
+            buf_int(out, used);
+        else if (str_eq(word, S("limit")))
+            buf_int(out, tokens ? most->tokens : most->steps);
     }
 }
 
@@ -182,7 +176,7 @@ void flow_limit(agent *a, agent_limit l)
     log_str(&b, "which", str_of(agent_limit_name(l)));
     log_close(a, &b);
     if (a->policy->limit_words[l]) {
-        put_words(a, l, a->policy->limit_words[l], &text);
+        put_words(a, l, str_of(a->policy->limit_words[l]), &text);
     } else {
         BUF_LIT(&text, "The task is not finished: ");
         buf_putz(&text, agent_limit_words(l));
@@ -194,6 +188,14 @@ void flow_limit(agent *a, agent_limit l)
                                   .limit = l,
                                   .text = text.full ? str_of(agent_limit_words(l))
                                                     : flow_keep(a, daruma_redact(buf_str(&text), &a->scratch))});
+}
+
+void flow_stop(agent *a, daruma_buf *text)
+{
+    traj_partial(a, text);
+    flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_DEGRADED,
+                                  .end = AGENT_END_LOOP,
+                                  .text = flow_keep(a, daruma_redact(buf_str(text), &a->scratch))});
 }
 
 void flow_note(agent *a, daruma_str text)
@@ -365,6 +367,42 @@ static bool expects(const agent *a, agent_out out, uint32_t call)
     return a->phase != PHASE_OVER && a->out == out && a->act.call == call;
 }
 
+/* What came of a question beside the work; `text` is empty when the model failed, or was not read. False: it was none.
+ */
+static bool answered_beside(agent *a, agent_purpose purpose, daruma_str text, bool read)
+{
+    switch (purpose) {
+    case AGENT_FOR_SUMMARY:
+        traj_shortened(a, text);
+        return true;
+    case AGENT_FOR_STRATEGY:
+        adapt_answered(a, text);
+        return true;
+    case AGENT_FOR_ANALYSIS:
+        error_node_leave(a, text, read);
+        return true;
+    case AGENT_FOR_ARGS:
+        args_answered(a, text);
+        return true;
+    case AGENT_FOR_FINISH:
+    case AGENT_FOR_APOLOGY:
+        if (purpose == AGENT_FOR_FINISH || a->phase == PHASE_APOLOGY)
+            args_words_answered(a, text);
+        else
+            error_apologised(a, text);
+        return true;
+    case AGENT_FOR_ESTIMATE:
+        adapt_estimated(a, text);
+        return true;
+    case AGENT_FOR_STEP:
+    case AGENT_FOR_CLASSES:
+    case AGENT_FOR_PLAN:
+    case AGENT_PURPOSES:
+        break;
+    }
+    return false;
+}
+
 void agent_answered(agent *a, uint32_t call, daruma_str body, daruma_moment at)
 {
     daruma_str text = {0};
@@ -374,41 +412,10 @@ void agent_answered(agent *a, uint32_t call, daruma_str body, daruma_moment at)
     a->out = OUT_NONE;
     agent_purpose purpose = a->act.purpose;
     bool read = purpose != AGENT_FOR_STEP && think_text(a, body, &text);
-    switch (purpose) {
-    case AGENT_FOR_STEP:
+    if (purpose == AGENT_FOR_STEP)
         think_answered(a, body);
-        break;
-    case AGENT_FOR_CLASSES:
-    case AGENT_FOR_PLAN:
-        plan_answered(a, read ? text : (daruma_str){0});
-        break;
-    case AGENT_FOR_SUMMARY:
-        traj_shortened(a, read ? text : (daruma_str){0});
-        break;
-    case AGENT_FOR_STRATEGY:
-        adapt_answered(a, read ? text : (daruma_str){0});
-        break;
-    case AGENT_FOR_ANALYSIS:
-        error_node_leave(a, text, read);
-        break;
-    case AGENT_FOR_ARGS:
-        args_answered(a, text);
-        break;
-    case AGENT_FOR_FINISH:
-        args_words_answered(a, text);
-        break;
-    case AGENT_FOR_APOLOGY:
-        if (a->phase == PHASE_APOLOGY)
-            args_words_answered(a, text);
-        else
-            error_apologised(a, text);
-        break;
-    case AGENT_FOR_ESTIMATE:
-        adapt_estimated(a, text);
-        break;
-    case AGENT_PURPOSES:
-        break;
-    }
+    else if (!answered_beside(a, purpose, text, read))
+        plan_answered(a, text);
     flow_step(a);
 }
 
@@ -419,21 +426,7 @@ void agent_failed(agent *a, uint32_t call, const daruma_evidence *ev, daruma_mom
     begin(a, at);
     a->out = OUT_NONE;
     agent_purpose purpose = a->act.purpose;
-    if (purpose == AGENT_FOR_SUMMARY) {
-        traj_shortened(a, (daruma_str){0});
-    } else if (purpose == AGENT_FOR_STRATEGY) {
-        adapt_answered(a, (daruma_str){0});
-    } else if (purpose == AGENT_FOR_ANALYSIS) {
-        error_node_leave(a, (daruma_str){0}, false);
-    } else if (purpose == AGENT_FOR_ESTIMATE) {
-        adapt_estimated(a, (daruma_str){0});
-    } else if (purpose == AGENT_FOR_ARGS) {
-        args_answered(a, (daruma_str){0});
-    } else if (purpose == AGENT_FOR_FINISH || (purpose == AGENT_FOR_APOLOGY && a->phase == PHASE_APOLOGY)) {
-        args_words_answered(a, (daruma_str){0});
-    } else if (purpose == AGENT_FOR_APOLOGY) {
-        error_apologised(a, (daruma_str){0});
-    } else {
+    if (!answered_beside(a, purpose, (daruma_str){0}, false)) {
         agent_failure f = router_judge_model(a, ev,
                                              purpose == AGENT_FOR_PLAN      ? S("plan")
                                              : purpose == AGENT_FOR_CLASSES ? S("classification")

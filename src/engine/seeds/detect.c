@@ -103,20 +103,16 @@ static uint32_t count_seen(daruma_detector *d, const daruma_detector_row *row, s
     return now->count[i];
 }
 
-/* How many there were in truth: a rule that only looks from some step on sees fewer, and says so to nobody. */
+/* Counts on behind `first`: a rule that only looks from some step on says in truth how many there were. */
 static void count_all(daruma_detector *d, const daruma_detector_row *row, daruma_verdict *v)
 {
-    uint32_t n = 0, apart = 0, most = d->steps < DARUMA_DETECTOR_WINDOW ? d->steps : DARUMA_DETECTOR_WINDOW;
-    uint64_t key = back(d, 0)->keys[row->key];
-    for (uint32_t by = 0; by < most && apart <= row->window; by++) {
-        apart++;
-        if (back(d, by)->keys[row->key] != key)
+    for (uint32_t by = d->steps - v->first; ++by < d->steps && by < DARUMA_DETECTOR_WINDOW;) {
+        if (by > d->steps - v->first + row->window)
+            return;
+        if (back(d, by)->keys[row->key] != back(d, 0)->keys[row->key])
             continue;
-        apart = 0;
-        if (++n > v->times)
-            v->times = n;
-        if (d->steps - by < v->first)
-            v->first = d->steps - by;
+        v->times++;
+        v->first = d->steps - by;
     }
 }
 
