@@ -78,7 +78,7 @@ every((name, d, w) => {
 
   for (const variant of ["code", "doc"])
     both(name, `P-T12 another refusal is answered with an apology, as in the ${variant}`, {
-      config: profile(`penguiflow/${variant}`),
+      config: profile(`penguiflow/${variant}`, { on_failure: "error" }),
       async run(pair, ask) {
         pair.own.answer = (q, res) => (isSide(q) ? w.answer(res, "I am sorry. Please say it in another way.") : w.refuse(res, "Invalid request format"));
         const r = await ask(steps(100));
