@@ -635,6 +635,7 @@ struct daruma_policy {
     daruma_mend_policy mend;
     daruma_watch_policy watch;
     daruma_kind_policy kinds[DARUMA_KINDS];
+    bool answers;                 /* what its ladders explain is a message, whatever the host wants (S-F3, P-F12) */
     bool deaf;                    /* advice of providers how long to wait is not heard (S-W6, P-F27) */
     const daruma_rule_row *rules; /* the profile's own judgement; NULL: daruma's */
     size_t nrules;

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "sim/agent_host.h"
+#include "sys/arena.h"
 #include <stdio.h>
 
 enum { AGENT_SILENCE_MS = 60000 };
@@ -203,6 +204,22 @@ static void put_page(run *r, const char *word, daruma_str text)
     }
 }
 
+/* One below the other, with a blank line between. */
+static void put_history(run *r, daruma_str list)
+{
+    daruma_arena room;
+    daruma_str one;
+    if (!sys_arena_init(&room, 4096, CALL_ARENA_BYTES_MAX))
+        return;
+    daruma_buf b = buf_in(&room);
+    for (json_iter it = json_open(list); json_next(&it, NULL, &one);) {
+        buf_putz(&b, b.n ? "\n\n" : "");
+        buf_put(&b, json_text(one, &room));
+    }
+    put_page(r, "history", buf_str(&b));
+    sys_arena_done(&room);
+}
+
 static void log_finish(run *r, const agent *a)
 {
     agent_result e = agent_result_of(a);
@@ -224,7 +241,7 @@ static void log_finish(run *r, const agent *a)
         return;
     put_page(r, "reason", e.reason);
     put_page(r, "last_error", e.last_error);
-    put_page(r, "history", e.history);
+    put_history(r, e.history);
 }
 
 /* All that the script has was used. */

@@ -333,7 +333,7 @@ static void tell_end(journal *j, daruma_str id, bool busy, const story *t, darum
         printf(" (");
         put_short(json_text(json_get(result, S("reason")), a), RUN_SHOWN_BYTES);
         printf(")%s%s.\n", s == JOURNAL_OVER ? "" : "; ", s == JOURNAL_OVER ? "" : words[s]);
-        printf("Used: %lld steps, %lld questions to the model, %lld tool calls, %lld tokens in and %lld out, ",
+        printf("Used: %lld steps, %lld calls of models, %lld tool calls, %lld tokens in and %lld out, ",
                count(result, S("steps")), count(result, S("calls")), count(result, S("tools")),
                count(result, S("input_tokens")), count(result, S("output_tokens")));
         put_span(count(result, S("took_ms")));

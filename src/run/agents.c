@@ -144,7 +144,7 @@ static const conf_option agents_rows[] = {
     {"profile", VALUE(read_profile, show_text, "a profile of an agent, like default, osprey:doc or compact"), AT(agents_agent, profile), .flags = CONF_OR_LIST, .min = 1, .max = 64, .says = "`default`, with `recovery` for its calls",
      .help = "What is done about its failures and those of its calls."},
     {"limits", CONF_GROUP, .shape = &limits_shape, .help = "What it may use. Who works for another shares what is left of that one's."},
-    {"retry", CONF_GROUP, .shape = &retry_shape, .help = "How often its model is asked again when a recovered call failed all the same."},
+    {"retry", CONF_GROUP, .shape = &retry_shape, .help = "How often its model is asked again when a recovered call failed all the same; where the profile leaves that to the calls (`swarm`), how often these are made."},
 };
 static const conf_shape agents_shape = {.of = CONF_ROWS(agents_rows), .like = "{ name: main, model: best }", .size = sizeof(agents_agent), .max = AGENTS_MAX,
     .thing = "agent", .name_at = offsetof(agents_agent, name), .fits = name_fits};

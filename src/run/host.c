@@ -25,13 +25,12 @@ daruma_moment host_tick(run *r)
 
 static void on_clock(uv_timer_t *t);
 static void on_soon(uv_timer_t *t);
-static void lose_journal(run *r);
 static void go_on(run *r);
 
 void host_rearm(run *r)
 {
     if (!journal_flush(r->journal))
-        lose_journal(r);
+        host_lose_journal(r);
     daruma_ms now = add_sat(sys_moment().now, r->shift), next = r->session ? daruma_session_wakes_ms(r->session) : -1;
     if (r->until >= 0 && (next < 0 || r->until < next))
         next = r->until;
@@ -68,7 +67,7 @@ static void on_server(daruma_str json, void *user)
 
 /* The record cannot be written any more. It is set aside, so that nobody resumes it and does again what comes now; and
  * the run goes on. Where not even that can be done, the run ends as if it were interrupted. */
-static void lose_journal(run *r)
+void host_lose_journal(run *r)
 {
     char text[1024];
     daruma_buf b = buf_over(text, sizeof text);
@@ -94,7 +93,7 @@ static void hand_in(run *r, crew_input in)
 {
     in.at = host_tick(r);
     if (!journal_told(r->journal, &in))
-        lose_journal(r);
+        host_lose_journal(r);
     crew_tell(r->a, &in);
 }
 
@@ -115,7 +114,7 @@ static bool record(run *r, const agent_act *x)
 {
     journal_look look = look_at(r, x);
     if (!journal_asked(r->journal, x, &look, host_tick(r)))
-        lose_journal(r);
+        host_lose_journal(r);
     return crew_result_of(r->a).outcome == DARUMA_OUTCOME_PENDING;
 }
 
@@ -169,17 +168,14 @@ static void record_end(run *r, const agent_result *result)
     daruma_buf b = buf_in(&room);
     run_result_json(result, r->recovered, &b);
     if (!journal_ended(r->journal, state, b.full ? (daruma_str){0} : buf_str(&b), host_tick(r)))
-        lose_journal(r);
+        host_lose_journal(r);
     sys_arena_done(&room);
 }
 
 /* Who asked for what is out is over: nobody waits for it any more. */
 static void drop_what_is_out(run *r)
 {
-    host_end_calls(r);
-    daruma_session_free(r->session);
-    r->session = NULL;
-    r->over = false;
+    host_end_session(r);
     if (r->tool)
         tool_cancel(r->tool);
     r->tool = NULL;
@@ -193,6 +189,8 @@ static void end_run(run *r)
     drop_what_is_out(r);
     toolset_close(r->tools);
     servers_close(r->servers);
+    result.spent.calls += r->below.calls;
+    result.spent.waited = add_sat(result.spent.waited, r->below.waited);
     record_end(r, &result);
     r->s->done(&result, r->recovered, r->s->user);
     uv_close((uv_handle_t *)&r->clock, NULL);
@@ -258,15 +256,13 @@ static void go_on(run *r)
 /* The session is over: the agent hears of it. */
 static void answer_agent(run *r)
 {
-    host_end_calls(r);
     crew_input in = host_answer(r);
     if (r->session) {
         bool recovered = strcmp(daruma_session_outcome(r->session), "recovered") == 0;
         r->recovered += recovered;
         in.code = in.kind == CREW_ANSWERED ? recovered : in.code;
-        daruma_session_free(r->session);
     }
-    r->session = NULL;
+    host_end_session(r);
     r->over = false;
     hand_in(r, in);
     sys_arena_done(&r->room);
@@ -292,7 +288,7 @@ static void on_clock(uv_timer_t *t)
         drop_what_is_out(r);
     /* Only a moment that changed something is of the record. Nothing went out yet. */
     if ((waited || moves) && !journal_told(r->journal, &in))
-        lose_journal(r);
+        host_lose_journal(r);
     if (r->session && !r->over) {
         daruma_session_clock(r->session);
         host_pump(r);
@@ -410,7 +406,7 @@ static void go_on_again(run *r)
     say_begun(r, "run_resumed", calls ? resume_fate_words(fate) : NULL);
     if (fate == RESUME_AGAIN) {
         if (!journal_asked_again(r->journal, p->act.call, host_tick(r)))
-            lose_journal(r);
+            host_lose_journal(r);
         if (crew_result_of(r->a).outcome == DARUMA_OUTCOME_PENDING && !carry_out(r, &p->act)) {
             host_rearm(r);
             return;
@@ -447,6 +443,7 @@ static bool recall(run *r, char why[256])
     journal_state state = journal_state_of(r->journal);
     r->shift = r->past.at.now - sys_moment().now;
     r->recovered = r->past.recovered;
+    r->below = journal_below(r->journal);
     r->was_over = !r->s->guidance.n && (state == JOURNAL_OVER || state == JOURNAL_ESCALATED);
     if (r->s->guidance.n && crew_result_of(r->a).end != AGENT_END_ESCALATED) {
         snprintf(why, 256,
@@ -477,7 +474,7 @@ static bool begin(run *r, daruma_str task, char why[256])
 
 bool run_task(const run_settings *s, daruma_str task, char why[256])
 {
-    run r = {.s = s, .until = -1, .root = -1, .journal = s->journal};
+    run r = {.s = s, .until = -1, .rests = -1, .root = -1, .journal = s->journal};
     snprintf(why, 256, "there is no memory for it");
     uv_loop_init(&r.loop);
     sys_ignore_sigpipe();

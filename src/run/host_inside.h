@@ -38,6 +38,8 @@ typedef struct run {
     uint32_t asked;        /* the agent's number of that question */
     daruma_str asked_body; /* as it was asked; lives until its outcome is handed in */
     uint32_t recovered;    /* questions that were answered behind a failure */
+    run_below below;       /* what sessions did beside the call that was asked for */
+    daruma_ms rests;       /* since when the session that is open has no call out; -1 it has one, or there is none */
     int status;            /* of its answer */
     daruma_arena room;
     daruma_buf body;
@@ -70,6 +72,7 @@ daruma_moment host_tick(run *r);
 void host_say(run *r, daruma_str json); /* an event, to the journal and to whoever looks on */
 void host_later(run *r);                /* what is to be done outside of the callback at hand */
 void host_rearm(run *r);
+void host_lose_journal(run *r); /* it cannot be written any more */
 
 /* ---- host_session.c ---- */
 
@@ -79,4 +82,5 @@ void host_ask(run *r, const agent_act *x);
 crew_input host_answer(run *r);
 void host_pump(run *r); /* does what the session says */
 void host_end_calls(run *r);
+void host_end_session(run *r); /* its cost is counted */
 #endif

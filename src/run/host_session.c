@@ -111,8 +111,18 @@ static size_t fields_of_call(const run_target *t, daruma_str text, daruma_header
     return n;
 }
 
+/* The session that is open has no call out, or has one again. */
+static void rest(run *r, bool rests)
+{
+    daruma_ms now = host_tick(r).now;
+    if (r->rests >= 0)
+        r->below.waited = add_sat(r->below.waited, now - r->rests);
+    r->rests = rests ? now : -1;
+}
+
 static void send_call(run *r)
 {
+    rest(r, false);
     daruma_session *s = r->session;
     host_call *c = calloc(1, sizeof *c);
     int64_t number = daruma_session_call(s);
@@ -191,6 +201,33 @@ static void take_bytes(run *r, daruma_str bytes)
     r->follows = RUN_TEXT_MORE;
 }
 
+static void say_signed(run *r, daruma_str event)
+{
+    daruma_arena room;
+    if (!sys_arena_init(&room, 4096, LIB_OPTIONS_BYTES_MAX))
+        return;
+    daruma_buf b = buf_in(&room);
+    crew_sign(r->a, event, &b);
+    host_say(r, buf_str(&b));
+    sys_arena_done(&room);
+}
+
+void host_end_session(run *r)
+{
+    host_end_calls(r);
+    if (!r->session)
+        return;
+    int64_t calls = daruma_session_attempts(r->session);
+    run_below was = r->below;
+    rest(r, false);
+    r->below.calls += calls > 1 ? (uint32_t)calls - 1 : 0;
+    if ((was.calls != r->below.calls || was.waited != r->below.waited) && !journal_spent(r->journal, &r->below))
+        host_lose_journal(r);
+    daruma_session_free(r->session);
+    r->session = NULL;
+    r->over = false;
+}
+
 /* Does what the session says. Its end is dealt with later: it may be told from within one of its own calls. */
 void host_pump(run *r)
 {
@@ -201,6 +238,8 @@ void host_pump(run *r)
         const char *p;
         switch (what) {
         case DARUMA_DO_NOTHING:
+            if (!r->calls)
+                rest(r, true);
             host_rearm(r);
             return;
         case DARUMA_DO_SEND:
@@ -233,7 +272,7 @@ void host_pump(run *r)
             break;
         case DARUMA_DO_EVENT:
             p = daruma_session_bytes(r->session, &n);
-            host_say(r, (daruma_str){p, n});
+            say_signed(r, (daruma_str){p, n});
             break;
         case DARUMA_DO_END:
         case DARUMA_DO_BREAK:

@@ -76,6 +76,16 @@ daruma_str journal_text(journal *j, const char *key, daruma_arena *a)
     return v;
 }
 
+run_below journal_below(journal *j)
+{
+    char room[128];
+    daruma_arena a = arena_over(room, sizeof room);
+    int64_t calls = 0, waited = 0;
+    str_int(journal_text(j, "more_calls", &a), &calls);
+    str_int(journal_text(j, "more_waited", &a), &waited);
+    return (run_below){(uint32_t)calls, waited};
+}
+
 journal_state journal_state_of(journal *j)
 {
     char room[64];

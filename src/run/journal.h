@@ -66,6 +66,13 @@ journal_state journal_state_of(journal *j);
 bool journal_asked(journal *j, const agent_act *x, const journal_look *look, daruma_moment at);
 /* It goes out once more, by itself, behind a resume. */
 bool journal_asked_again(journal *j, uint32_t call, daruma_moment at);
+/* What the sessions below the agents have done in all, so far. */
+typedef struct run_below {
+    uint32_t calls;   /* of models, beside those that were asked for */
+    daruma_ms waited; /* with no call out */
+} run_below;
+bool journal_spent(journal *j, const run_below *below);
+run_below journal_below(journal *j);
 /* What the agent is told when this returns. */
 bool journal_told(journal *j, const crew_input *in);
 /* Something happened; a JSON object. On the disk with the next of the others, or journal_flush(). */

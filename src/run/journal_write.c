@@ -205,6 +205,12 @@ bool journal_told(journal *j, const crew_input *in)
     return db_commit(j, db_run(j, s) && finish_act(j, in->call, in->at.now, outcome_of(in)));
 }
 
+bool journal_spent(journal *j, const run_below *below)
+{
+    return !j || (db_begin(j, false) && db_commit(j, db_set_int(j, "more_calls", below->calls) &&
+                                                         db_set_int(j, "more_waited", below->waited)));
+}
+
 bool journal_not_answered(journal *j, uint32_t call)
 {
     if (!j)

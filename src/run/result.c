@@ -20,6 +20,12 @@ void run_result_json(const agent_result *r, uint32_t recovered, daruma_buf *out)
         BUF_LIT(out, ",\"_recovery\":");
         buf_put(out, r->recovery);
     }
+    if (r->end == AGENT_END_ESCALATED) {
+        BUF_LIT(out, ",\"last_error\":");
+        buf_json(out, r->last_error);
+        BUF_LIT(out, ",\"error_history\":");
+        buf_put(out, r->history.n ? r->history : S("[]"));
+    }
     if (r->reason.n) {
         BUF_LIT(out, ",\"why\":");
         buf_json(out, r->reason);

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "engine/seeds/seeds.h"
 #include <stdio.h>
 
 /* One of them. */
@@ -10,6 +11,7 @@ typedef struct staff_agent {
     const run_agent *who;
     staff_place *places, *seconds; /* of its models */
     agent_policy policy;
+    daruma_policy calls; /* what its sessions do about calls that fail */
     agent_tool *tools;
     size_t ntools;
 } staff_agent;
@@ -122,7 +124,7 @@ static bool hand_out(staff *s, staff_agent *g, daruma_arena *a, char why[256])
 {
     size_t n;
     const agent_tool *rows = toolset_rows(s->all, &n);
-    g->tools = ARENA_NEW(a, agent_tool, n + s->s->nagents);
+    g->tools = ARENA_NEW(a, agent_tool, n + s->s->nagents + 1);
     if (!g->tools)
         return false;
     for (size_t i = 0; i < n; i++)
@@ -133,7 +135,11 @@ static bool hand_out(staff *s, staff_agent *g, daruma_arena *a, char why[256])
         if (g->who->tools.said && other != g->who && listed(&g->who->tools, other->name))
             g->tools[g->ntools++] = told(s->s, crew_tool(other->name, other->says));
     }
-    return all_there(s, g, why);
+    if (!all_there(s, g, why))
+        return false;
+    if (g->policy.reports && g->who->mode == AGENT_REACTIVE)
+        g->tools[g->ntools++] = agent_report_tool;
+    return true;
 }
 
 /* ---- places ---- */
@@ -240,7 +246,7 @@ void staff_options(const crew_member *m, const agent_act *x, bool streams, darum
 
 const daruma_policy *staff_recovery(const crew_member *m)
 {
-    return ((const staff_agent *)m->own)->who->recovery;
+    return &((const staff_agent *)m->own)->calls;
 }
 
 /* ---- all of them ---- */
@@ -258,12 +264,10 @@ static bool make_ready(staff *s, size_t i, const servers *up, daruma_arena *a, c
     const run_agent *who = &s->s->agents[i];
     staff_agent *g = &s->agents[i];
     g->who = who;
-    /* Calls are tried again by the session below: one budget, not two that multiply. */
     g->policy = who->policy ? *who->policy : agent_policy_default;
-    if (who->retry.attempts)
-        g->policy.retry = who->retry;
-    else if (!g->policy.raises)
-        g->policy.retry.attempts = 1;
+    g->calls = *(who->recovery ? who->recovery : daruma_policy_find(S("default")));
+    g->calls.answers &= g->policy.failure_answers; /* an agent that hears of failures does not take one for an answer */
+    seed_retry(&who->retry, &g->policy, &g->calls);
     if (!hand_out(s, g, a, why) || !(g->places = places_of(&who->model, a, why)) ||
         !(g->seconds = places_of(&who->second, a, why)))
         return false;

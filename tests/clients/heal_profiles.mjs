@@ -41,8 +41,8 @@ every((name, d, w) => {
     },
   });
 
-  both(name, "P-T5 it compresses once, then it apologises", {
-    config: profile("penguiflow/code"),
+  both(name, "P-T5 it compresses once, then it apologises, whatever on_failure says", {
+    config: profile("penguiflow/code", { on_failure: "error" }),
     async run(pair, ask) {
       pair.own.answer = (q, res) => (isSide(q) ? w.answer(res, "short") : long(res));
       const r = await ask(steps(3000));
@@ -78,7 +78,7 @@ every((name, d, w) => {
 
   for (const variant of ["code", "doc"])
     both(name, `P-T12 another refusal is answered with an apology, as in the ${variant}`, {
-      config: profile(`penguiflow/${variant}`),
+      config: profile(`penguiflow/${variant}`, { on_failure: "error" }),
       async run(pair, ask) {
         pair.own.answer = (q, res) => (isSide(q) ? w.answer(res, "I am sorry. Please say it in another way.") : w.refuse(res, "Invalid request format"));
         const r = await ask(steps(100));
@@ -141,8 +141,8 @@ every((name, d, w) => {
 
   const final = { "S-T2 another refusal": [400, "BadRequest", "The request format may be invalid."], "S-T6 credentials that are refused": [401, "Unauthorized", "Please check your API credentials."], "S-F3 no credit": [402, "PaymentRequired", "Please check your account billing status."], "S-F3 no permission": [403, "Forbidden", "You may not have permission to access this resource."], "S-F2 a gateway timeout": [504, "UnknownAPIError", "Please review the error and try again."] };
   for (const [what, [status, type, guidance]] of Object.entries(final))
-    both(name, `${what} is final and told as a message`, {
-      config: profile("swarm/code"),
+    both(name, `${what} is final and told as a message, whatever on_failure says`, {
+      config: profile("swarm/code", { on_failure: "error" }),
       async run(pair, ask) {
         pair.own.answer = (q, res) => json(res, status, { ...(name === "anthropic" && { type: "error" }), error: { message: "Invalid JSON format" } });
         const r = await ask(orphaned());
@@ -150,7 +150,9 @@ every((name, d, w) => {
         for (const words of ["I encountered an error while processing your request:", `**Status Code:** ${status}`, "**Message:** Invalid JSON format", guidance]) assert.ok(r.said.includes(words), r.said);
         assert.equal(pair.own.seen.length, 1);
         await told(pair, "llm_request_failed");
-        assert.deepEqual([pair.events()[0].error_type, pair.events()[0].retryable], [type, false]);
+        const e = pair.events()[0];
+        assert.deepEqual([e.error_type, e.retryable, e.severity, e.status_code], [type, false, "critical", status]);
+        assert.equal(e.error_class, `RubyLLM::${/\*\*Error Type:\*\* (\w+)/.exec(r.said)[1]}`);
       },
     });
 
@@ -167,6 +169,7 @@ every((name, d, w) => {
         assert.deepEqual(list.map((e) => e.error_type), [type, type, type]);
         assert.deepEqual([list[0].attempt, list[1].attempt, list[2].attempts], [1, 2, 3]);
         assert.equal(list[0].delay_ms, list[1].delay_ms, "the wait grows");
+        assert.deepEqual([list[0].max_retries, list[0].retry_delay], [2, list[0].delay_ms / 1000]);
       },
     });
 
@@ -192,8 +195,8 @@ every((name, d, w) => {
     },
   });
 
-  both(name, "S-T14 a result without its call is not pruned", {
-    config: profile("swarm/code"),
+  both(name, "S-T14 a result without its call is not pruned, and that is told as a message, whatever on_failure says", {
+    config: profile("swarm/code", { on_failure: "error" }),
     async run(pair, ask) {
       pair.own.answer = (q, res) => w.refuse(res, "unexpected tool_use_id found in tool_result blocks");
       const r = await ask(own(d, w, [{ user: NEWEST }, { text: "I did." }, { result: "call_gone", text: "a file" }]));

@@ -117,13 +117,10 @@ void adapt_do(agent *a)
         return;
     }
     if (p->kind == DARUMA_STRATEGY_GIVE_UP) {
-        daruma_buf text = buf_in(&a->keep);
+        daruma_buf text = buf_in(&a->scratch);
         BUF_LIT(&text, "The task is not finished: ");
         buf_put(&text, p->reasoning);
-        traj_partial(a, &text);
-        flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_DEGRADED,
-                                      .end = AGENT_END_LOOP,
-                                      .text = flow_keep(a, daruma_redact(buf_str(&text), &a->scratch))});
+        flow_stop(a, &text);
         return;
     }
     if (!p->checked || !p->tool.n || !p->parameters.n || !router_tool(a, p->tool)) {
@@ -180,13 +177,10 @@ static void propose(agent *a, const daruma_strategy *p)
     log_close(a, &b);
     a->phase = PHASE_THINK;
     if (a->circle_ends) {
-        daruma_buf text = buf_in(&a->keep);
+        daruma_buf text = buf_in(&a->scratch);
         BUF_LIT(&text, "Loop detected: ");
         buf_put(&text, a->circle);
-        traj_partial(a, &text);
-        flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_DEGRADED,
-                                      .end = AGENT_END_LOOP,
-                                      .text = flow_keep(a, daruma_redact(buf_str(&text), &a->scratch))});
+        flow_stop(a, &text);
         return;
     }
     switch (fate) {

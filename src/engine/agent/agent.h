@@ -32,6 +32,7 @@ typedef struct agent_failure {
     bool unmade;             /* no connection was made: the call had no effect */
     bool of_model;           /* a model failed, not a tool */
     const char *type;        /* its name by the profile's rows; NULL: the kind's */
+    const char *label;       /* ... and its class; NULL: none */
     daruma_str operation;    /* the tool, "plan", "classification", or the model that failed */
     daruma_str message;      /* what happened, on one line */
     daruma_str user_message; /* for people; empty: `message` */
@@ -132,9 +133,11 @@ typedef struct agent_policy {
     bool loops_end;       /* a circle ends the run at once: behind a strategy that is written down, if there are any */
     bool estimates;       /* a model estimates the progress behind each step (K-F7) */
     uint32_t soft_permille; /* of the limit of tokens, at which the model is told; 0: never; needs `reports` */
-    const char *limit_words[AGENT_LIMITS]; /* what the answer of a run says that reached it; NULL: ours */
-    bool fills_args;                       /* ... and arguments that are missing are asked for */
-    uint32_t arg_failures_max;             /* ... and so many of one tool in a row end in an apology; 0: never */
+    /* What the answer of a run says that reached a limit, with {used} and {limit} of tokens, else steps; or went in
+     * circles; NULL: ours. */
+    const char *limit_words[AGENT_LIMITS], *circle_words[DARUMA_CIRCLES];
+    bool fills_args;           /* ... and arguments that are missing are asked for */
+    uint32_t arg_failures_max; /* ... and so many of one tool in a row end in an apology; 0: never */
     bool ends_hard;  /* a limit of steps ends it without a last answer, as `no_path`; beyond that of tools calls fail */
     bool apologises; /* behind `graceful`: a model says it, with the task in view (P-F12 as the document has it) */
     bool graceful_is_answer; /* ... and it passes for an answer (P-F13) */
@@ -172,10 +175,14 @@ typedef struct agent_tool {
     daruma_str output; /* the schema of what it returns; empty: anything. What does not fit is a failure */
     bool forbidden;    /* it may not be used in this run: it is not offered, and a call of it is refused */
     bool reports;      /* a call of it that works ends the run, with the answer in its arguments */
+    bool own;          /* the agent carries it out by itself: the host never sees a call of it */
     bool delegates;    /* it is an agent of that name: the host runs one and hands in agent_delegated() */
 } agent_tool;
 
 bool agent_tool_is_safe(const agent_tool *t); /* it may be called twice; NULL: it may not */
+
+/* The report of an agent whose policy `reports` and whose host has none of its own: it takes the answer. */
+extern const agent_tool agent_report_tool;
 
 /* ---- limits ---- */
 
@@ -270,6 +277,9 @@ typedef struct agent_act {
 const char *agent_purpose_name(agent_purpose p); /* "step"; static */
 agent_act agent_next(agent *a);
 
+/* An event of a session that an act began, a JSON object, with whose it is: agent, swarm_id, parent_swarm_id. */
+void agent_sign(const agent *a, daruma_str event, daruma_buf *out);
+
 /* What came of an act. A number of no call that is out is ignored. */
 void agent_answered(agent *a, uint32_t call, daruma_str body, daruma_moment at); /* a model: status 200 */
 void agent_failed(agent *a, uint32_t call, const daruma_evidence *ev, daruma_moment at);
@@ -313,7 +323,7 @@ typedef struct agent_result {
     daruma_str recovery;   /* GRACEFUL: `_recovery`, a JSON object {error_type, original_error} */
     daruma_str reason;     /* ESCALATED: why a person is needed; FATAL, ERROR: the failure */
     daruma_str last_error; /* ESCALATED: its message */
-    daruma_str history;    /* ESCALATED: the failures as <error> blocks */
+    daruma_str history;    /* ESCALATED: the failures as <error> blocks, a JSON array of strings */
     agent_failure failure; /* ERROR, FATAL, GRACEFUL, ESCALATED: the last one */
     agent_spent spent;
 } agent_result;

@@ -9,22 +9,26 @@
 /* The run ends with what there is. */
 static void calls_stop(agent *a, const daruma_verdict *v, const daruma_step *step)
 {
-    daruma_buf text = buf_in(&a->keep);
-    BUF_LIT(&text, "The task is not finished: the agent went in circles. ");
+    daruma_buf text = buf_in(&a->scratch);
+    const char *words = a->policy->circle_words[v->circle];
+    buf_putz(&text, words ? words : "The task is not finished: the agent went in circles. ");
     daruma_verdict_say(v, step, &text);
-    traj_partial(a, &text);
-    flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_DEGRADED,
-                                  .end = AGENT_END_LOOP,
-                                  .text = flow_keep(a, daruma_redact(buf_str(&text), &a->scratch))});
+    flow_stop(a, &text);
+}
+
+static void tell_circle(agent *a, const daruma_verdict *v)
+{
+    daruma_buf b = log_open(a, "loop_detected");
+    log_str(&b, "circle", str_of(daruma_circle_name(v->circle)));
+    log_int(&b, "times", v->times);
+    log_close(a, &b);
 }
 
 /* A profile for which a circle is the end: at once, or behind a strategy that is written down. */
 static void end_circle(agent *a, const daruma_verdict *v, const daruma_step *step)
 {
-    daruma_buf b = log_open(a, "loop_detected"), said = buf_in(&a->scratch);
-    log_str(&b, "circle", str_of(daruma_circle_name(v->circle)));
-    log_int(&b, "times", v->times);
-    log_close(a, &b);
+    daruma_buf said = buf_in(&a->scratch);
+    tell_circle(a, v);
     if (!a->policy->strategies) {
         calls_stop(a, v, step);
         return;
@@ -57,10 +61,8 @@ static void count_step(agent *a, agent_step *s, const daruma_step *step)
     daruma_remedy_kind r = daruma_guide_next(&a->guide, a->recovery, &v, DARUMA_WATCH_ENFORCE, have);
     if (r == DARUMA_REMEDY_NONE)
         return;
-    daruma_buf b = log_open(a, "loop_detected"), said = buf_in(&a->scratch);
-    log_str(&b, "circle", str_of(daruma_circle_name(v.circle)));
-    log_int(&b, "times", v.times);
-    log_close(a, &b);
+    daruma_buf said = buf_in(&a->scratch);
+    tell_circle(a, &v);
     if (r == DARUMA_REMEDY_STOP_PARTIAL) {
         calls_stop(a, &v, step);
         return;
@@ -235,7 +237,7 @@ void calls_ended(agent *a, agent_step *s, daruma_str result, int ok, bool lost)
     traj_result(a, s, result, false, buf_str(&seen));
     if (s->attempts > 1)
         think_recovered(a, s->instead.n ? "path_completed" : "tool_retry");
-    if (t && t->reports && a->policy->reports) {
+    if (report_is(a, s->tool)) {
         report_made(a, s);
         return;
     }
@@ -356,6 +358,10 @@ static void call_tool(agent *a, agent_step *s)
     log_str(&b, "arguments", s->instead.n ? s->instead : s->args);
     log_int(&b, "attempt", s->attempts);
     log_close(a, &b);
+    if (t && t->own) {
+        report_take(a, s);
+        return;
+    }
     flow_out(a, OUT_TOOL,
              (agent_act){.what = AGENT_DO_TOOL,
                          .tool = s->tool,
@@ -386,7 +392,8 @@ void calls_step(agent *a)
         return;
     }
     agent_step *s = &a->steps[a->next];
-    agent_limit l = limits_reached(a, false, true);
+    /* What is reported counts, whatever limit the answer reached that reports it (K-F19). */
+    agent_limit l = report_is(a, s->tool) ? AGENT_LIMIT_NONE : limits_reached(a, false, true);
     if (l == AGENT_LIMIT_TOOLS && a->policy->ends_hard) {
         daruma_buf why = buf_in(&a->scratch);
         buf_printf(&why, "Hop budget exhausted; no further tool can be called (limit=%u)", a->s.limits.tools);

@@ -80,11 +80,8 @@ static bool begin(crew *c, size_t level, const crew_member *who, daruma_str task
     c->names[level] = s.name;
     s.lineage = c->names;
     s.nlineage = level;
-    if (level) {
-        c->swarms[0] = c->names[0];
-        s.swarm_id = c->swarms[level] = swarm_of(c, level);
-        s.parent_swarm_id = c->swarms[level - 1];
-    }
+    s.swarm_id = c->swarms[level] = swarm_of(c, level);
+    s.parent_swarm_id = level ? c->swarms[level - 1] : (daruma_str){0};
     l->a = agent_open(&s, c->rooms, task, c->at);
     if (!l->a)
         c->rooms->close(&l->room);
@@ -202,6 +199,11 @@ agent_result crew_result_of(const crew *c)
 const crew_member *crew_who(const crew *c)
 {
     return c->levels[c->depth].who;
+}
+
+void crew_sign(const crew *c, daruma_str event, daruma_buf *out)
+{
+    agent_sign(c->levels[c->depth].a, event, out);
 }
 
 bool crew_moves(const crew *c)

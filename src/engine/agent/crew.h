@@ -51,8 +51,9 @@ bool crew_tell(crew *c, const crew_input *in);
 void crew_cancel(crew *c, daruma_moment at); /* all of them */
 agent_result crew_result_of(const crew *c);  /* of the first */
 
-const crew_member *crew_who(const crew *c); /* works */
-bool crew_moves(const crew *c);             /* the one that works has ended: crew_next() goes on without an outcome */
+const crew_member *crew_who(const crew *c);                       /* works */
+void crew_sign(const crew *c, daruma_str event, daruma_buf *out); /* as agent_sign(), of whoever works */
+bool crew_moves(const crew *c); /* the one that works has ended: crew_next() goes on without an outcome */
 
 /* The row of a tool that delegates to the member of that name: it takes a task. `says` what it is good for. */
 agent_tool crew_tool(daruma_str name, daruma_str says);

@@ -38,7 +38,7 @@ static void delegation_record(daruma_str child, const agent_result *r, daruma_bu
         put_member(out, "limit", str_of(agent_limit_name(r->limit)));
     if (r->end == AGENT_END_ERROR || r->end == AGENT_END_FATAL || r->end == AGENT_END_GRACEFUL ||
         r->end == AGENT_END_ESCALATED) {
-        put_member(out, "error_class", str_of(daruma_kind_name(r->failure.kind)));
+        put_member(out, "error_class", str_of(r->failure.label ? r->failure.label : daruma_kind_name(r->failure.kind)));
         put_member(out, "severity", str_of(daruma_severity_name(r->failure.severity)));
         put_member(out, "failed_operation", r->failure.operation);
         put_member(out, "message", flow_line(r->failure.message, FAILURE_TEXT_BYTES_MAX));

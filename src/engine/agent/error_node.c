@@ -371,14 +371,16 @@ void error_graceful(agent *a)
 /* Too many failures: a person has to look. The run can go on from there (agent_resume). */
 void error_escalate(agent *a, daruma_str reason)
 {
-    daruma_buf history = buf_in(&a->keep), text = buf_in(&a->keep);
+    daruma_buf history = buf_in(&a->keep), text = buf_in(&a->keep), one = buf_in(&a->scratch);
     daruma_tool_failure all[TRACKED_FAILURES_MAX];
     size_t n = daruma_tracker_list(a->tracker, all, TRACKED_FAILURES_MAX);
     for (size_t i = 0; i < n && i < TRACKED_FAILURES_MAX; i++) { /* all of them, the last one too (E-F6) */
-        if (history.n)
-            BUF_LIT(&history, "\n\n");
-        toolfail_write(&all[i], DARUMA_VIEW_COMPACT, 1, a->recovery->watch.escapes, &history);
+        one.n = 0;
+        toolfail_write(&all[i], DARUMA_VIEW_COMPACT, 1, a->recovery->watch.escapes, &one);
+        buf_putc(&history, i ? ',' : '[');
+        buf_json(&history, daruma_redact(buf_str(&one), &a->scratch));
     }
+    buf_putz(&history, n ? "]" : "[]");
     buf_put(&text, reason);
     BUF_LIT(&text, ". A person has to look at it. The last error was: ");
     put_plain(&text, a->failure.message, FAILURE_TEXT_BYTES_MAX, false);
@@ -392,6 +394,6 @@ void error_escalate(agent *a, daruma_str reason)
                                   .failure = a->failure,
                                   .reason = flow_keep(a, reason),
                                   .last_error = a->failure.message,
-                                  .history = buf_str(&history),
+                                  .history = history.full ? (daruma_str){0} : buf_str(&history),
                                   .text = buf_str(&text)});
 }

@@ -46,19 +46,33 @@ daruma_str flow_line(daruma_str s, size_t most)
 
 /* ---- events ---- */
 
+/* Who it is, in an event. */
+static void put_names(const agent *a, daruma_buf *b)
+{
+    if (a->s.name.n)
+        log_str(b, "agent", a->s.name);
+    if (a->s.swarm_id.n)
+        log_str(b, "swarm_id", a->s.swarm_id);
+    if (a->s.parent_swarm_id.n)
+        log_str(b, "parent_swarm_id", a->s.parent_swarm_id);
+}
+
 daruma_buf log_open(agent *a, const char *name)
 {
     daruma_buf b = buf_in(&a->scratch);
     BUF_LIT(&b, "{\"event\":");
     buf_json(&b, str_of(name));
-    if (a->s.name.n)
-        log_str(&b, "agent", a->s.name);
-    if (a->s.swarm_id.n)
-        log_str(&b, "swarm_id", a->s.swarm_id);
-    if (a->s.parent_swarm_id.n)
-        log_str(&b, "parent_swarm_id", a->s.parent_swarm_id);
+    put_names(a, &b);
     log_int(&b, "step", a->spent.steps);
     return b;
+}
+
+void agent_sign(const agent *a, daruma_str event, daruma_buf *out)
+{
+    event = str_trim(event);
+    buf_put(out, str_sub(event, 0, event.n - 1)); /* the bracket */
+    put_names(a, out);
+    buf_putc(out, '}');
 }
 
 void log_str(daruma_buf *b, const char *field, daruma_str s)
@@ -136,6 +150,22 @@ void flow_finish(agent *a, agent_result r)
     a->given = false;
 }
 
+/* `words` with the numbers that belong into them. */
+static void put_words(const agent *a, agent_limit l, daruma_str words, daruma_buf *out)
+{
+    const agent_limits *most = &a->s.limits;
+    bool tokens = l == AGENT_LIMIT_TOKENS;
+    int64_t used = tokens ? add_sat(a->spent.input_tokens, a->spent.output_tokens) : a->spent.steps;
+    while (words.n) {
+        buf_put(out, str_cut(&words, '{'));
+        daruma_str word = str_cut(&words, '}');
+        if (str_eq(word, S("used")))
+            buf_int(out, used);
+        else if (str_eq(word, S("limit")))
+            buf_int(out, tokens ? most->tokens : most->steps);
+    }
+}
+
 void flow_limit(agent *a, agent_limit l)
 {
     bool lost = a->policy->ends_hard && l == AGENT_LIMIT_STEPS && !a->hops_over;
@@ -146,7 +176,7 @@ void flow_limit(agent *a, agent_limit l)
     log_str(&b, "which", str_of(agent_limit_name(l)));
     log_close(a, &b);
     if (a->policy->limit_words[l]) {
-        buf_putz(&text, a->policy->limit_words[l]);
+        put_words(a, l, str_of(a->policy->limit_words[l]), &text);
     } else {
         BUF_LIT(&text, "The task is not finished: ");
         buf_putz(&text, agent_limit_words(l));
@@ -158,6 +188,14 @@ void flow_limit(agent *a, agent_limit l)
                                   .limit = l,
                                   .text = text.full ? str_of(agent_limit_words(l))
                                                     : flow_keep(a, daruma_redact(buf_str(&text), &a->scratch))});
+}
+
+void flow_stop(agent *a, daruma_buf *text)
+{
+    traj_partial(a, text);
+    flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_DEGRADED,
+                                  .end = AGENT_END_LOOP,
+                                  .text = flow_keep(a, daruma_redact(buf_str(text), &a->scratch))});
 }
 
 void flow_note(agent *a, daruma_str text)
@@ -329,6 +367,42 @@ static bool expects(const agent *a, agent_out out, uint32_t call)
     return a->phase != PHASE_OVER && a->out == out && a->act.call == call;
 }
 
+/* What came of a question beside the work; `text` is empty when the model failed, or was not read. False: it was none.
+ */
+static bool answered_beside(agent *a, agent_purpose purpose, daruma_str text, bool read)
+{
+    switch (purpose) {
+    case AGENT_FOR_SUMMARY:
+        traj_shortened(a, text);
+        return true;
+    case AGENT_FOR_STRATEGY:
+        adapt_answered(a, text);
+        return true;
+    case AGENT_FOR_ANALYSIS:
+        error_node_leave(a, text, read);
+        return true;
+    case AGENT_FOR_ARGS:
+        args_answered(a, text);
+        return true;
+    case AGENT_FOR_FINISH:
+    case AGENT_FOR_APOLOGY:
+        if (purpose == AGENT_FOR_FINISH || a->phase == PHASE_APOLOGY)
+            args_words_answered(a, text);
+        else
+            error_apologised(a, text);
+        return true;
+    case AGENT_FOR_ESTIMATE:
+        adapt_estimated(a, text);
+        return true;
+    case AGENT_FOR_STEP:
+    case AGENT_FOR_CLASSES:
+    case AGENT_FOR_PLAN:
+    case AGENT_PURPOSES:
+        break;
+    }
+    return false;
+}
+
 void agent_answered(agent *a, uint32_t call, daruma_str body, daruma_moment at)
 {
     daruma_str text = {0};
@@ -338,41 +412,10 @@ void agent_answered(agent *a, uint32_t call, daruma_str body, daruma_moment at)
     a->out = OUT_NONE;
     agent_purpose purpose = a->act.purpose;
     bool read = purpose != AGENT_FOR_STEP && think_text(a, body, &text);
-    switch (purpose) {
-    case AGENT_FOR_STEP:
+    if (purpose == AGENT_FOR_STEP)
         think_answered(a, body);
-        break;
-    case AGENT_FOR_CLASSES:
-    case AGENT_FOR_PLAN:
-        plan_answered(a, read ? text : (daruma_str){0});
-        break;
-    case AGENT_FOR_SUMMARY:
-        traj_shortened(a, read ? text : (daruma_str){0});
-        break;
-    case AGENT_FOR_STRATEGY:
-        adapt_answered(a, read ? text : (daruma_str){0});
-        break;
-    case AGENT_FOR_ANALYSIS:
-        error_node_leave(a, text, read);
-        break;
-    case AGENT_FOR_ARGS:
-        args_answered(a, text);
-        break;
-    case AGENT_FOR_FINISH:
-        args_words_answered(a, text);
-        break;
-    case AGENT_FOR_APOLOGY:
-        if (a->phase == PHASE_APOLOGY)
-            args_words_answered(a, text);
-        else
-            error_apologised(a, text);
-        break;
-    case AGENT_FOR_ESTIMATE:
-        adapt_estimated(a, text);
-        break;
-    case AGENT_PURPOSES:
-        break;
-    }
+    else if (!answered_beside(a, purpose, text, read))
+        plan_answered(a, text);
     flow_step(a);
 }
 
@@ -383,21 +426,7 @@ void agent_failed(agent *a, uint32_t call, const daruma_evidence *ev, daruma_mom
     begin(a, at);
     a->out = OUT_NONE;
     agent_purpose purpose = a->act.purpose;
-    if (purpose == AGENT_FOR_SUMMARY) {
-        traj_shortened(a, (daruma_str){0});
-    } else if (purpose == AGENT_FOR_STRATEGY) {
-        adapt_answered(a, (daruma_str){0});
-    } else if (purpose == AGENT_FOR_ANALYSIS) {
-        error_node_leave(a, (daruma_str){0}, false);
-    } else if (purpose == AGENT_FOR_ESTIMATE) {
-        adapt_estimated(a, (daruma_str){0});
-    } else if (purpose == AGENT_FOR_ARGS) {
-        args_answered(a, (daruma_str){0});
-    } else if (purpose == AGENT_FOR_FINISH || (purpose == AGENT_FOR_APOLOGY && a->phase == PHASE_APOLOGY)) {
-        args_words_answered(a, (daruma_str){0});
-    } else if (purpose == AGENT_FOR_APOLOGY) {
-        error_apologised(a, (daruma_str){0});
-    } else {
+    if (!answered_beside(a, purpose, (daruma_str){0}, false)) {
         agent_failure f = router_judge_model(a, ev,
                                              purpose == AGENT_FOR_PLAN      ? S("plan")
                                              : purpose == AGENT_FOR_CLASSES ? S("classification")

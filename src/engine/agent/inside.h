@@ -154,8 +154,9 @@ struct agent {
 void flow_out(agent *a, agent_out out, agent_act act);
 void flow_wait(agent *a, daruma_ms ms); /* then what was set out before is done again */
 void flow_finish(agent *a, agent_result r);
-void flow_limit(agent *a, agent_limit l);  /* ends with what there is */
-void flow_note(agent *a, daruma_str text); /* words of ours to the model */
+void flow_limit(agent *a, agent_limit l);   /* ends with what there is */
+void flow_stop(agent *a, daruma_buf *text); /* the same, for a circle; `text` in `scratch` says which */
+void flow_note(agent *a, daruma_str text);  /* words of ours to the model */
 void flow_ask(agent *a, agent_purpose purpose, daruma_str model, const daruma_question *q, daruma_ms total);
 daruma_str flow_keep(agent *a, daruma_str s); /* for the run */
 daruma_str flow_text(agent *a, daruma_str s); /* in `texts` */
@@ -216,8 +217,10 @@ void args_words_answered(agent *a, daruma_str text);
 
 /* ---- report.c ---- */
 
-daruma_str report_name(const agent *a); /* of the tool; empty: there is none */
+daruma_str report_name(const agent *a);          /* of the tool; empty: there is none */
+bool report_is(const agent *a, daruma_str tool); /* the one that ends the run */
 void report_begin(agent *a);
+void report_take(agent *a, agent_step *s); /* carries out one that is the agent's own */
 void report_made(agent *a, const agent_step *s);
 bool report_missing(agent *a, daruma_str text);
 

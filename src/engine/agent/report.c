@@ -3,9 +3,20 @@
  * out. */
 #include "engine/agent/inside.h"
 
+const agent_tool agent_report_tool = {
+    .about = {.name = LIT("report"),
+              .description = LIT("Ends the task. Call it once you are done, or cannot go on, with the whole answer: "
+                                 "what you found, and what is missing."),
+              .schema = LIT("{\"type\":\"object\",\"properties\":{\"answer\":{\"type\":\"string\"}},"
+                            "\"required\":[\"answer\"],\"additionalProperties\":false}"),
+              .traits = DARUMA_TOOL_KNOWN | DARUMA_TOOL_READS},
+    .reports = true,
+    .own = true};
+
+/* The steps of a plan end with words, as ever. */
 static const agent_tool *report_tool(const agent *a)
 {
-    for (size_t i = 0; a->policy->reports && i < a->s.ntools; i++)
+    for (size_t i = 0; a->policy->reports && a->s.mode == AGENT_REACTIVE && i < a->s.ntools; i++)
         if (a->s.tools[i].reports)
             return &a->s.tools[i];
     return NULL;
@@ -17,11 +28,25 @@ daruma_str report_name(const agent *a)
     return t ? t->about.name : (daruma_str){0};
 }
 
+bool report_is(const agent *a, daruma_str tool)
+{
+    daruma_str name = report_name(a);
+    return name.n && str_eq(name, tool);
+}
+
 /* The answer in the arguments of a report; all of them when it names none. */
 static daruma_str answer_of(agent *a, daruma_str args)
 {
     daruma_str said = actions_answer(args, &a->scratch);
     return flow_keep(a, said.n ? said : args);
+}
+
+void report_take(agent *a, agent_step *s)
+{
+    if (actions_answer(s->args, &a->scratch).n)
+        calls_ended(a, s, S("accepted"), 1, false);
+    else
+        calls_ended(a, s, S("MISSING_INPUT: the report says nothing\nNext step: report what you found"), 0, false);
 }
 
 void report_made(agent *a, const agent_step *s)
@@ -79,7 +104,6 @@ void report_begin(agent *a)
 {
     if (!report_tool(a) || a->attempts)
         return;
-    a->report_forced = false;
     if (limits_last_call(a) && !a->final_told) {
         daruma_buf b = log_open(a, "last_iteration_nudge");
         log_close(a, &b);

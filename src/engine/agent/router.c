@@ -68,6 +68,7 @@ agent_failure router_judge_model(agent *a, const daruma_evidence *ev, daruma_str
                        .retryable = f.retryable,
                        .of_model = true,
                        .type = f.type,
+                       .label = f.label,
                        .operation = operation,
                        .message = f.message.n ? f.message : str_of(daruma_kind_words(f.kind)),
                        .advice = f.wait,

@@ -7,7 +7,10 @@
 /* A step begins: without anything new for long, the model is told, and another way is looked for. */
 static void begin_progress(agent *a)
 {
-    if (!a->policy->watched || a->attempts)
+    if (a->attempts)
+        return;
+    a->report_forced = false;
+    if (!a->policy->watched)
         return;
     unsigned level = daruma_progress_begin(&a->progress, a->recovery);
     if (!level)
@@ -19,7 +22,7 @@ static void begin_progress(agent *a)
         daruma_progress_notice(&a->progress, level, &said);
         a->notice = flow_text(a, buf_str(&said));
     }
-    a->report_forced = level > 2;
+    a->report_forced = level > 2 && report_name(a).n;
     a->wants_way |= level > 1 && a->policy->strategies;
 }
 
@@ -89,9 +92,21 @@ void think_failed(agent *a, const agent_failure *f)
         router_route(a, NULL);
 }
 
+/* A failure of the model at work that nobody has to judge. */
+static agent_failure own_failure(const agent *a, daruma_kind kind, daruma_severity severity, daruma_str message)
+{
+    return (agent_failure){.kind = kind,
+                           .of_model = true,
+                           .operation = a->s.model,
+                           .message = message,
+                           .severity = severity,
+                           .advice = -1};
+}
+
 /* The answer is of no use: the model is told why and asked again, as often as the policy says. */
 static void ask_again(agent *a, daruma_str why)
 {
+    agent_failure f = own_failure(a, DARUMA_MALFORMED_OUTPUT, DARUMA_CRITICAL, why);
     if (a->repairs < a->policy->repairs && limits_reached(a, true, false) == AGENT_LIMIT_NONE) {
         a->repairs++;
         daruma_buf b = log_open(a, "planner_repair_attempt");
@@ -99,21 +114,12 @@ static void ask_again(agent *a, daruma_str why)
         log_str(&b, "error_summary", why);
         log_close(a, &b);
         flow_note(a, why);
-        router_keep(a, &(agent_failure){.kind = DARUMA_MALFORMED_OUTPUT,
-                                        .of_model = true,
-                                        .operation = a->s.model,
-                                        .message = why,
-                                        .severity = DARUMA_RETRIABLE,
-                                        .advice = -1});
+        f.severity = DARUMA_RETRIABLE;
+        router_keep(a, &f);
         a->recovering = true;
         return;
     }
-    think_failed(a, &(agent_failure){.kind = DARUMA_MALFORMED_OUTPUT,
-                                     .of_model = true,
-                                     .operation = a->s.model,
-                                     .message = why,
-                                     .severity = DARUMA_CRITICAL,
-                                     .advice = -1});
+    think_failed(a, &f);
 }
 
 static daruma_str words_of(const convo_message *m, daruma_arena *room)
@@ -309,12 +315,9 @@ void think_answered(agent *a, daruma_str body)
     size_t calls = count_calls(&t);
     limits_usage(a, &t.usage, body);
     if (t.finish == FINISH_FILTER) {
-        think_failed(a, &(agent_failure){.kind = DARUMA_CONTENT_FILTER,
-                                         .of_model = true,
-                                         .operation = a->s.model,
-                                         .severity = DARUMA_CRITICAL,
-                                         .advice = -1,
-                                         .message = str_of(daruma_kind_words(DARUMA_CONTENT_FILTER))});
+        agent_failure f =
+            own_failure(a, DARUMA_CONTENT_FILTER, DARUMA_CRITICAL, str_of(daruma_kind_words(DARUMA_CONTENT_FILTER)));
+        think_failed(a, &f);
         return;
     }
     if (a->policy->actions && !calls) {

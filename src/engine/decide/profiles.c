@@ -164,19 +164,19 @@ static const daruma_rung penguiflow_native[] = {
 static const daruma_rule_row swarm_rules[] = {
     RULE(400, 400,        ANY,            (WORDS{"tool_use", "tool_result", "tool_use_id", "tool use", "tool result",
                                                  "corresponding tool_result", "must immediately follow", NULL}),
-                                                ORPHAN_TOOL_CALL,  "BadRequest", "BadRequestError"),
-    RULE(400, 400,        ANY,            NULL, INVALID_MESSAGE,   "BadRequest", "BadRequestError"),
-    RULE(401, 401,        ANY,            NULL, AUTH,              "Unauthorized", "UnauthorizedError"),
-    RULE(402, 402,        ANY,            NULL, QUOTA,             "PaymentRequired", "PaymentRequiredError"),
-    RULE(403, 403,        ANY,            NULL, PERMISSION,        "Forbidden", "ForbiddenError"),
-    RULE(429, 429,        ANY,            NULL, RATE_LIMIT,        "RateLimit", "RateLimitError"),
-    RULE(500, 500,        ANY,            NULL, SERVER_ERROR,      "ServerError", "ServerError"),
-    RULE(502, 503,        ANY,            NULL, SERVER_ERROR,      "ServiceUnavailable", "ServiceUnavailableError"),
-    RULE(529, 529,        ANY,            NULL, OVERLOADED,        "Overloaded", "OverloadedError"),
-    RULE(422, 422,        ANY,            NULL, INVALID_PARAMETER, "UnprocessableEntity", "Error"),
-    RULE(404, 499,        ANY,            NULL, UNKNOWN,           "ClientError", "Error"),
-    RULE(500, STATUS_MAX, ANY,            NULL, UNKNOWN,           "UnknownAPIError", "Error"),
-    RULE(0,   STATUS_MAX, DARUMA_TIMEOUT, NULL, TIMEOUT,           "Timeout", "TimeoutError"),
+                                                ORPHAN_TOOL_CALL,  "BadRequest", "RubyLLM::BadRequestError"),
+    RULE(400, 400,        ANY,            NULL, INVALID_MESSAGE,   "BadRequest", "RubyLLM::BadRequestError"),
+    RULE(401, 401,        ANY,            NULL, AUTH,              "Unauthorized", "RubyLLM::UnauthorizedError"),
+    RULE(402, 402,        ANY,            NULL, QUOTA,             "PaymentRequired", "RubyLLM::PaymentRequiredError"),
+    RULE(403, 403,        ANY,            NULL, PERMISSION,        "Forbidden", "RubyLLM::ForbiddenError"),
+    RULE(429, 429,        ANY,            NULL, RATE_LIMIT,        "RateLimit", "RubyLLM::RateLimitError"),
+    RULE(500, 500,        ANY,            NULL, SERVER_ERROR,      "ServerError", "RubyLLM::ServerError"),
+    RULE(502, 503,        ANY,            NULL, SERVER_ERROR,      "ServiceUnavailable", "RubyLLM::ServiceUnavailableError"),
+    RULE(529, 529,        ANY,            NULL, OVERLOADED,        "Overloaded", "RubyLLM::OverloadedError"),
+    RULE(422, 422,        ANY,            NULL, INVALID_PARAMETER, "UnprocessableEntity", "RubyLLM::Error"),
+    RULE(404, 499,        ANY,            NULL, UNKNOWN,           "ClientError", "RubyLLM::Error"),
+    RULE(500, STATUS_MAX, ANY,            NULL, UNKNOWN,           "UnknownAPIError", "RubyLLM::Error"),
+    RULE(0,   STATUS_MAX, DARUMA_TIMEOUT, NULL, TIMEOUT,           "Timeout", "Faraday::TimeoutError"),
     RULE(0,   STATUS_MAX, ANY,            NULL, NETWORK,           "StandardError", "StandardError"),
 };
 
@@ -229,14 +229,14 @@ static const daruma_rung swarm_before[] = {
 
 /* S-F22: statuses and exceptions that faraday-retry tries again. */
 static const daruma_rule_row ruby_llm_rules[] = {
-    RULE(429, 429,        ANY,            NULL, RATE_LIMIT,        "RateLimit", "RateLimitError"),
-    RULE(500, 500,        ANY,            NULL, SERVER_ERROR,      "ServerError", "ServerError"),
-    RULE(502, 504,        ANY,            NULL, SERVER_ERROR,      "ServiceUnavailable", "ServiceUnavailableError"),
-    RULE(529, 529,        ANY,            NULL, OVERLOADED,        "Overloaded", "OverloadedError"),
-    RULE(400, STATUS_MAX, ANY,            NULL, UNKNOWN,           "Error", "Error"),
+    RULE(429, 429,        ANY,            NULL, RATE_LIMIT,        "RateLimit", "RubyLLM::RateLimitError"),
+    RULE(500, 500,        ANY,            NULL, SERVER_ERROR,      "ServerError", "RubyLLM::ServerError"),
+    RULE(502, 504,        ANY,            NULL, SERVER_ERROR,      "ServiceUnavailable", "RubyLLM::ServiceUnavailableError"),
+    RULE(529, 529,        ANY,            NULL, OVERLOADED,        "Overloaded", "RubyLLM::OverloadedError"),
+    RULE(400, STATUS_MAX, ANY,            NULL, UNKNOWN,           "Error", "RubyLLM::Error"),
     RULE(0,   STATUS_MAX, DARUMA_TIMEOUT, NULL, TIMEOUT,           "Timeout", "Faraday::TimeoutError"),
     RULE(0,   STATUS_MAX, DARUMA_NETWORK, NULL, NETWORK,           "ConnectionFailed", "Faraday::ConnectionFailed"),
-    RULE(0,   STATUS_MAX, ANY,            NULL, UNKNOWN,           "Error", "Error"),
+    RULE(0,   STATUS_MAX, ANY,            NULL, UNKNOWN,           "Error", "RubyLLM::Error"),
 };
 static const daruma_rung ruby_llm[] = {
     R(RATE_LIMIT,        WAIT_RETRY,     OFTEN, RESEND, GROW),
@@ -279,12 +279,31 @@ static const daruma_tool_row compact_tools[] = {
     {NULL,                                 DARUMA_TOOL_UNKNOWN_KIND,    NULL},
 };
 
+/* E-F3: the table further down in the document suggests other things, and knows a rate limit. */
+static const daruma_tool_row compact_table[] = {
+    {WORDS{"timeout", NULL},               DARUMA_TOOL_TIMEOUT_KIND,    "Try simpler query or smaller dataset"},
+    {WORDS{"auth", "401", NULL},           DARUMA_TOOL_AUTH_KIND,       "Request human approval for credentials"},
+    {WORDS{"validation", "invalid", NULL}, DARUMA_TOOL_VALIDATION_KIND, "Check input format against schema"},
+    {WORDS{"not found", "404", NULL},      DARUMA_TOOL_NOT_FOUND_KIND,  "Verify resource exists, list available options"},
+    {WORDS{"rate limit", "429", NULL},     DARUMA_TOOL_RATE_LIMIT_KIND, "Wait and retry, or use alternative API"},
+    {NULL,                                 DARUMA_TOOL_UNKNOWN_KIND,    NULL},
+};
+
 /* E-F4, E-F5, E-F9: three in a row of one tool or agent, ten in all, three shown; nothing decays, nothing is escaped,
  * and the failure that led to the handover is not shown (E-W4, E-W5, E-W7). */
-#define COMPACT_WATCHES                                                                                                \
+#define COMPACT(which, categories)                                                                                     \
     {                                                                                                                  \
-        .same_max = 3, .total_max = 10, .shown_max = 3, .message_chars = 200, .by_tool = true, .hides_last = true,     \
-        .rows = compact_tools, .nrows = COUNT(compact_tools)                                                           \
+        .profile = "compact", .variant = which, .max_attempts = 1, .max_wait = RETRY_ADVICE_MS_MAX, .patience = -1,    \
+        .watch = {                                                                                                     \
+            .same_max = 3,                                                                                             \
+            .total_max = 10,                                                                                           \
+            .shown_max = 3,                                                                                            \
+            .message_chars = 200,                                                                                      \
+            .by_tool = true,                                                                                           \
+            .hides_last = true,                                                                                        \
+            .rows = categories,                                                                                        \
+            .nrows = COUNT(categories)                                                                                 \
+        }                                                                                                              \
     }
 
 /* ---- KB Labs -------------------------------------------------------------------------------- */
@@ -389,8 +408,8 @@ static const daruma_adapt_policy head_adapts = {
     {                                                                                                                  \
         .profile = "penguiflow", .variant = which, .rungs = ladder, .nrungs = COUNT(ladder), .max_attempts = calls,    \
         .max_wait = RETRY_ADVICE_MS_MAX, .patience = -1, .enabled = true, .mend = PENGUIFLOW_MENDS, .deaf = true,      \
-        .rules = judged, .nrules = COUNT(judged), .events = told, .nevents = COUNT(told), .text = PENGUIFLOW_TEXT,     \
-        .kinds = {                                                                                                     \
+        .answers = true, .rules = judged, .nrules = COUNT(judged), .events = told, .nevents = COUNT(told),             \
+        .text = PENGUIFLOW_TEXT, .kinds = {                                                                            \
             [DARUMA_RATE_LIMIT] = DOUBLING(1000, 4000),                                                                \
             [DARUMA_SERVER_ERROR] = DOUBLING(1000, 4000)                                                               \
         }                                                                                                              \
@@ -403,8 +422,9 @@ static const daruma_adapt_policy head_adapts = {
     {                                                                                                                  \
         .profile = "swarm", .variant = which, .rungs = swarm, .nrungs = COUNT(swarm), .max_attempts = calls,           \
         .max_wait = RETRY_ADVICE_MS_MAX, .patience = -1, .enabled = true, .mend = SWARM_MENDS, .deaf = true,           \
-        .rules = swarm_rules, .nrules = COUNT(swarm_rules), .events = swarm_events, .nevents = COUNT(swarm_events),    \
-        .text = SWARM_TEXT, .advice = swarm_advice, .nadvice = COUNT(swarm_advice), .kinds = {                         \
+        .answers = true, .rules = swarm_rules, .nrules = COUNT(swarm_rules), .events = swarm_events,                   \
+        .nevents = COUNT(swarm_events), .text = SWARM_TEXT, .advice = swarm_advice, .nadvice = COUNT(swarm_advice),    \
+        .kinds = {                                                                                                     \
             [DARUMA_RATE_LIMIT] = FIXED,                                                                               \
             [DARUMA_SERVER_ERROR] = FIXED,                                                                             \
             [DARUMA_OVERLOADED] = FIXED,                                                                               \
@@ -508,13 +528,8 @@ const daruma_policy seed_profiles[] = {
     },
     OSPREY("osprey", osprey_rules),
     OSPREY("osprey-reactive", osprey_reactive_rules),
-    {
-        .profile = "compact",
-        .max_attempts = 1,
-        .max_wait = RETRY_ADVICE_MS_MAX,
-        .patience = -1,
-        .watch = COMPACT_WATCHES,
-    },
+    COMPACT("code", compact_tools), /* the listing: what the document's values are of */
+    COMPACT("doc", compact_table),
     ADAPTIVE("doc", adaptive_first, adaptive_doc),
     ADAPTIVE("code", adaptive_later, adaptive_code),
     {

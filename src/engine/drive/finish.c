@@ -8,8 +8,12 @@
 
 static bool as_message(const session *x)
 {
+    daruma_remedy_kind r = session_last(x)->remedy.remedy;
     if (!x->d || !x->scan.ok)
         return false;
+    if (x->kase.policy->answers && x->kase.policy->enabled &&
+        (r == DARUMA_REMEDY_EXPLAIN || r == DARUMA_REMEDY_APOLOGISE))
+        return true;
     switch (x->o->on_failure) {
     case DRIVE_FORM_ERROR:
         return false;
@@ -47,7 +51,10 @@ static void announce(session *x, daruma_outcome o, daruma_str reason)
 {
     daruma_moment at = session_now(x);
     daruma_event e = DARUMA_EVENT_INIT;
-    e.failure = &session_last(x)->failure;
+    daruma_failure f = session_last(x)->failure;
+    if (f.severity == DARUMA_RETRIABLE && !f.retryable)
+        f.severity = DARUMA_CRITICAL; /* what would have mended it did not */
+    e.failure = &f;
     e.attempts = x->kase.attempts;
     e.remedy = &session_last(x)->remedy;
     if (x->kase.attempts > 1)

@@ -6,17 +6,12 @@
 
 #define WAY(sym, to, spent) [DARUMA_##sym] = {AGENT_ROUTE_##to, AGENT_ROUTE_##spent}
 
-/* Osprey, plan first (O-F13 to O-F16): what is exhausted, critical, fatal or unknown ends in the error node (O-W5). */
-#define OSPREY_ROUTES                                                                                                  \
+/* Osprey, plan first (O-F13 to O-F16): what is exhausted, critical or unknown ends in the error node, in the code what
+ * is fatal, too (O-W5). */
+#define OSPREY_ROUTES(fatal)                                                                                           \
     {                                                                                                                  \
         WAY(RETRIABLE, AGAIN, ERROR), WAY(REPLANNING, PLANNER, ERROR), WAY(RECLASSIFICATION, CLASSIFIER, ERROR),       \
-            WAY(CRITICAL, ERROR, ERROR), WAY(FATAL, ERROR, ERROR)                                                      \
-    }
-/* The document: fatal raises at once. */
-#define OSPREY_DOC_ROUTES                                                                                              \
-    {                                                                                                                  \
-        WAY(RETRIABLE, AGAIN, ERROR), WAY(REPLANNING, PLANNER, ERROR), WAY(RECLASSIFICATION, CLASSIFIER, ERROR),       \
-            WAY(CRITICAL, ERROR, ERROR), WAY(FATAL, OUT, OUT)                                                          \
+            WAY(CRITICAL, ERROR, ERROR), WAY(FATAL, fatal, fatal)                                                      \
     }
 /* Its reactive mode (O-F19): retried without a delay, then everything is shown to the model. */
 #define OSPREY_REACTIVE_ROUTES                                                                                         \
@@ -24,16 +19,11 @@
         WAY(RETRIABLE, AGAIN, MODEL), WAY(REPLANNING, MODEL, ERROR), WAY(RECLASSIFICATION, MODEL, ERROR),              \
             WAY(CRITICAL, MODEL, ERROR), WAY(FATAL, MODEL, ERROR)                                                      \
     }
-/* Seeds without a router: a tool's failure is the model's to read, a model's is raised (P-F10, E-W8). */
-#define PLAIN_ROUTES                                                                                                   \
+/* Seeds without a router: a tool's failure is the model's to read, a model's is raised (P-F10, E-W8), by some of them
+ * when it was tried again. */
+#define PLAIN_ROUTES(retriable, spent)                                                                                 \
     {                                                                                                                  \
-        WAY(RETRIABLE, OUT, OUT), WAY(REPLANNING, MODEL, ERROR), WAY(RECLASSIFICATION, MODEL, ERROR),                  \
-            WAY(CRITICAL, OUT, OUT), WAY(FATAL, OUT, OUT)                                                              \
-    }
-/* ... and where the layer tries a model's failures again before it raises them. */
-#define AGAIN_ROUTES                                                                                                   \
-    {                                                                                                                  \
-        WAY(RETRIABLE, AGAIN, SHOWN), WAY(REPLANNING, MODEL, ERROR), WAY(RECLASSIFICATION, MODEL, ERROR),              \
+        WAY(RETRIABLE, retriable, spent), WAY(REPLANNING, MODEL, ERROR), WAY(RECLASSIFICATION, MODEL, ERROR),          \
             WAY(CRITICAL, OUT, OUT), WAY(FATAL, OUT, OUT)                                                              \
     }
 #define BOTH(routes)                                                                                                   \
@@ -46,9 +36,15 @@
     .raises = true, .tool_unsaid = DARUMA_CRITICAL, .replans = 1, .reclassifications = 1, .counts_steps = true,        \
     .asks_failed = true, .moves_max = 100
 
+/* A seed that tries nothing again: whatever a tool says its model reads (S-F17). */
+#define PLAIN                                                                                                          \
+    .routes = BOTH(PLAIN_ROUTES(OUT, OUT)), .tools_to_model = true, .tool_unsaid = DARUMA_REPLANNING,                  \
+    .retry = {.attempts = 1}, .tool_retry = {.attempts = 1}
+
 /* What the RFC describes; what the code has besides is later than it. */
 #define PENGUIFLOW                                                                                                     \
-    .name = "penguiflow", .raises = true, .routes = BOTH(AGAIN_ROUTES), .tools_to_model = true, /* P-F45 */            \
+    .name = "penguiflow", .raises = true, .routes = BOTH(PLAIN_ROUTES(AGAIN, SHOWN)),                                  \
+    .tools_to_model = true, /* P-F45 */                                                                                \
         .tool_unsaid = DARUMA_REPLANNING, .tool_retry = {.attempts = 1}, .compressions = 1,                            \
     .compressions_of_step = true, .compressed_as_json = true, .compress_over_chars = 2000, .graceful = true,           \
     .graceful_is_answer = true
@@ -61,7 +57,7 @@ static const struct {
      "doc",
      {.name = "osprey",
       .mode = AGENT_PLANNED,
-      .routes = BOTH(OSPREY_DOC_ROUTES),
+      .routes = BOTH(OSPREY_ROUTES(OUT)),
       OSPREY_COMMON,
       .retry = {.attempts = 4, .delay = 1000, .factor_milli = 1500},
       .tool_retry = {.attempts = 4, .delay = 1000, .factor_milli = 1500}, /* 3 retries: 1, 1.5, 2.25 s */
@@ -70,7 +66,7 @@ static const struct {
      "code",
      {.name = "osprey",
       .mode = AGENT_PLANNED,
-      .routes = BOTH(OSPREY_ROUTES),
+      .routes = BOTH(OSPREY_ROUTES(ERROR)),
       OSPREY_COMMON,
       .retry = {.attempts = 1000}, /* O-W2: of planner and classifier nobody counts the attempts, and nobody waits */
       .counts_plans = true,        /* O-W3 */
@@ -94,24 +90,12 @@ static const struct {
      {PENGUIFLOW, .retry = {.attempts = 1}, /* P-F10: raised */
       .actions = true, .repairs = 2,        /* three questions a step (P-F31) */
       .fills_args = true, .arg_failures_max = 3, .ends_hard = true, .hides_success = true}},
-    {"swarm",
-     NULL,
-     {.name = "swarm",
-      .failure_answers = true,
-      .routes = BOTH(PLAIN_ROUTES),
-      .tools_to_model = true, /* S-F17 */
-      .tool_unsaid = DARUMA_REPLANNING,
-      .retry = {.attempts = 1},
-      .tool_retry = {.attempts = 1}}},
+    {"swarm", NULL, {.name = "swarm", PLAIN, .failure_answers = true}},
     {"adaptive",
      NULL,
      {.name = "adaptive",
       .raises = true,
-      .routes = BOTH(PLAIN_ROUTES),
-      .tools_to_model = true,
-      .tool_unsaid = DARUMA_REPLANNING,
-      .retry = {.attempts = 1},
-      .tool_retry = {.attempts = 1},
+      PLAIN,
       .watched = true,
       .loops_end = true, /* K-F7: whatever was proposed */
       .estimates = true,
@@ -120,29 +104,17 @@ static const struct {
      NULL,
      {.name = "adaptive-head",
       .raises = true, /* K-W7: whatever a model throws ends the run */
-      .routes = BOTH(PLAIN_ROUTES),
-      .tools_to_model = true,
-      .tool_unsaid = DARUMA_REPLANNING,
-      .retry = {.attempts = 1},
-      .tool_retry = {.attempts = 1},
+      PLAIN,
       .watched = true,
       .loops_end = true,
       .reports = true,
       .ends_hard = true,
       .soft_permille = 700,
-      .limit_words = {[AGENT_LIMIT_STEPS] = "Maximum iterations reached without a report.",
-                      [AGENT_LIMIT_TOKENS] = "Token hard limit reached."}}},
-    {"compact",
-     NULL,
-     {.name = "compact",
-      .raises = true,
-      .routes = BOTH(PLAIN_ROUTES),
-      .tools_to_model = true,
-      .tool_unsaid = DARUMA_REPLANNING,
-      .retry = {.attempts = 1},
-      .tool_retry = {.attempts = 1},
-      .compact = true,
-      .escalates = true}},
+      .limit_words = {[AGENT_LIMIT_STEPS] = "Maximum iterations reached ({limit}) without a report.",
+                      [AGENT_LIMIT_TOKENS] = "Token hard limit: {used}/{limit}"},
+      .circle_words = {[DARUMA_CIRCLE_REPEAT] = "Agent is repeating similar actions without collecting new evidence. ",
+                       [DARUMA_CIRCLE_CYCLE] = "Agent detected a repeated tool-call loop. "}}}, /* K-F19 */
+    {"compact", NULL, {.name = "compact", .raises = true, PLAIN, .compact = true, .escalates = true}},
 };
 
 const agent_policy *seed_agent(daruma_str profile, daruma_str variant)

@@ -103,6 +103,19 @@ static uint32_t count_seen(daruma_detector *d, const daruma_detector_row *row, s
     return now->count[i];
 }
 
+/* Counts on behind `first`: a rule that only looks from some step on says in truth how many there were. */
+static void count_all(daruma_detector *d, const daruma_detector_row *row, daruma_verdict *v)
+{
+    for (uint32_t by = d->steps - v->first; ++by < d->steps && by < DARUMA_DETECTOR_WINDOW;) {
+        if (by > d->steps - v->first + row->window)
+            return;
+        if (back(d, by)->keys[row->key] != back(d, 0)->keys[row->key])
+            continue;
+        v->times++;
+        v->first = d->steps - by;
+    }
+}
+
 static uint32_t count_row(daruma_detector *d, const daruma_detector_row *row)
 {
     uint32_t n = 0, sight = in_sight(d, row, row->times);
@@ -154,7 +167,10 @@ static bool speaks(daruma_detector *d, const daruma_detector_row *row, size_t i,
     switch (row->rule) {
     case DARUMA_RULE_SEEN:
         v->times = count_seen(d, row, i, &v->first);
-        return v->times >= row->times && row->times;
+        if (!row->times || v->times < row->times)
+            return false;
+        count_all(d, row, v);
+        return true;
     case DARUMA_RULE_ROW:
         v->first = d->steps + 1 - row->times;
         return row->times && count_row(d, row) >= row->times;

@@ -19,6 +19,9 @@ typedef struct seed_stack {
 /* Reads "NAME[:VARIANT],...", the uppermost first; brackets around it are allowed. What is new lives in `a`. False: it
  * cannot be, and `why` says why. */
 bool seed_stack_read(daruma_str names, daruma_arena *a, seed_stack *ret, daruma_buf *why);
+/* An agent's own numbers (attempts 0: none) hold where its profile tries calls again: in the agent, or in the sessions
+ * below it. Not in both: that would be two budgets that multiply. */
+void seed_retry(const agent_retry *own, agent_policy *p, daruma_policy *calls);
 /* The layers in which seeds run whole: a profile and what lies below it in its own program. NULL behind the last. */
 const char *seed_stack_usual(size_t index);
 #endif

@@ -81,3 +81,24 @@ bool seed_stack_read(daruma_str names, daruma_arena *a, seed_stack *ret, daruma_
         ret->agent.retry.attempts = 1; /* one budget, not two that multiply */
     return true;
 }
+
+void seed_retry(const agent_retry *own, agent_policy *p, daruma_policy *calls)
+{
+    if (p->routes[p->mode][DARUMA_RETRIABLE].to == AGENT_ROUTE_AGAIN) {
+        if (own->attempts)
+            p->retry = *own;
+        else if (!p->raises)
+            p->retry.attempts = 1;
+        return;
+    }
+    for (int k = 0; own->attempts && k < DARUMA_KINDS; k++) {
+        daruma_kind_policy *kind = &calls->kinds[k];
+        if (!kind->backoff.base)
+            continue;
+        if (kind->max_attempts > calls->max_attempts) /* a layer below has tries of its own */
+            kind->max_attempts = kind->max_attempts - calls->max_attempts + own->attempts;
+        kind->backoff = (daruma_backoff){.base = own->delay, .cap = calls->max_wait, .factor_milli = own->factor_milli};
+    }
+    if (own->attempts)
+        calls->max_attempts = own->attempts;
+}

@@ -309,6 +309,16 @@ static daruma_str advice_for(const daruma_policy *p, daruma_kind k)
     return (daruma_str){0};
 }
 
+/* A class without the modules that it stands in: "RubyLLM::Error" is "Error". */
+static daruma_str bare_class(const char *label)
+{
+    daruma_str s = str_of(label ? label : "");
+    for (size_t i = s.n; i-- > 0;)
+        if (s.p[i] == ':')
+            return str_from(s, i + 1);
+    return s;
+}
+
 /* Writes what a {word} stands for; false when that is not known. */
 static bool put_word(daruma_buf *out, daruma_str word, const daruma_failure *f, const daruma_policy *p)
 {
@@ -316,7 +326,7 @@ static bool put_word(daruma_buf *out, daruma_str word, const daruma_failure *f, 
     if (str_eq(word, S("message")))
         put_clean(out, f->message, FAILURE_TEXT_BYTES_MAX);
     else if (str_eq(word, S("label")))
-        buf_putz(out, f->label ? f->label : "");
+        buf_put(out, bare_class(f->label));
     else if (str_eq(word, S("type")))
         buf_putz(out, f->type ? f->type : "");
     else if (str_eq(word, S("kind")))

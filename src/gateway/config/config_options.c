@@ -546,7 +546,7 @@ static const conf_option recovery_rows[] = {
      .help = "The set of ladders; `daruma policy --profile NAME` prints it. The rows below change its numbers. `swarm/code` names a variant, `swarm, ruby-llm` or `[swarm, ruby-llm]` profiles one above the other."},
     {"enabled", CONF_BOOL, AT(config, policy.enabled), .fallback = "true", .help = "`false`: everything passes through and the first failure is final."},
     {"on_failure", CONF_ENUM, AT(config, on_failure), .fallback = "auto", .words = DRIVE_FORM_WORDS,
-     .help = "What the client gets when nothing helps: the provider's own `error`; a readable assistant `message`; `auto` is `message` where an agent can read it and the error means nothing to its client."},
+     .help = "What the client gets when nothing helps: the provider's own `error`; a readable assistant `message`; `auto` is `message` where an agent can read it and the error means nothing to its client. Profiles whose way it is to answer (`swarm`, `penguiflow`) do, whatever it says."},
     {"max_attempts", CONF_INTEGER, AT(config, policy.max_attempts), .min = 1, .max = 100, .says = "the profile's",
      .help = "Calls to one target, the first included; other targets add theirs, deadline and budget bound all."},
     {"max_wait", CONF_DURATION, AT(config, policy.max_wait), .min = 0, .max = 24 * HOUR, .says = "the profile's",
