@@ -204,6 +204,15 @@ static bool lacks_nothing(daruma_str root, daruma_str value, size_t missing, dar
     return true;
 }
 
+/* True if the output cap cannot have cut this object, whatever the wire made of what was cut: it has all members that
+ * its schema knows. */
+static bool is_all_there(daruma_str root, daruma_str value, daruma_arena *a)
+{
+    daruma_str properties = json_get(schema_follow(root, root), S("properties"));
+    bool takes_none = json_is_object(properties) && !json_count(properties);
+    return json_is_object(value) && ((takes_none && !json_count(value)) || lacks_nothing(root, value, 1, a));
+}
+
 /* A repaired text, or nothing where something may be missing. `*ret_quotes`: which quotes end its strings was told by
  * what follows them. `*ret_cut`: the text ends too early. */
 static daruma_str repaired(daruma_str root, daruma_str text, daruma_arena *a, bool *ret_quotes, bool *ret_cut)
@@ -311,7 +320,8 @@ args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut,
     }
     daruma_str root = {0};
     json_whole(t->schema, &root);
-    if (cut)
+    bool whole = json_whole(args, &value), quotes = false, ends = false;
+    if (cut && !(whole && is_all_there(root, value, a)))
         return args_wrong(ARGS_BROKEN, good.name,
                           why_wrong(t,
                                     S("- they were cut off: the answer was longer than it may be. Send less at once, "
@@ -327,7 +337,6 @@ args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut,
         }
         return args_wrong(ARGS_UNFIT, good.name, why_wrong(t, S("- expected a JSON object, got nothing"), S("{}"), a));
     }
-    bool whole = json_whole(args, &value), quotes = false, ends = false;
     if (!whole) {
         value = repaired(root, args, a, &quotes, &ends);
         if (!value.n)
