@@ -60,6 +60,8 @@ typedef struct turn_delta {
     daruma_str id, name, text, model;
     daruma_str name_at, text_at; /* TEXT, CALL, ARGUMENTS: where its name, and its text or arguments, stand in the
                                     event, as JSON; empty: nowhere, or not in one piece */
+    daruma_str part_at; /* CALL, ARGUMENTS, CALL_END: Gemini, the part of the event that is one piece of a call;
+                           empty: the call is whole */
     turn_finish finish;
     daruma_str finish_raw;
     turn_usage usage;
@@ -97,6 +99,9 @@ typedef struct turn_reader {
     int part;                           /* Responses: content or summary index of the open part */
     turn_stage stage;                   /* Responses: how far the open item is */
     int64_t open_bytes;                 /* of text, thinking or arguments in the open block so far */
+    daruma_str path;                    /* Gemini: of the newest value in the arguments that are open, in `keep` ... */
+    bool in_piece;                      /* ... which is a string that goes on */
+    int choice;                         /* Gemini: 1 + index of the candidate that is read; 0: none came yet */
     bool began, finished, ended;
     bool lost; /* something of a call is not told apart any more: what is read is not all of the answer */
 } turn_reader;
