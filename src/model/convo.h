@@ -79,6 +79,8 @@ typedef struct convo_tool {
     daruma_str name;        /* decoded; empty for tools of the provider (web_search, ...) */
     daruma_str description; /* decoded */
     daruma_str schema;      /* raw JSON Schema of its input; empty none */
+    daruma_str
+        schema_wire; /* the same as the wire has it, where that has schemas of another kind (Gemini); else empty */
     daruma_str schema_path; /* wire path of the schema from the top: "tools.3.function.parameters" */
     bool hosted;            /* runs at the provider */
     bool strict;            /* OpenAI's APIs: calls keep to the schema to the letter */

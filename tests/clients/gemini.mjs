@@ -153,6 +153,33 @@ holds("gemini: words in an array that shall be JSON are mended where they stand"
   },
 });
 
+const google = { type: "OBJECT", properties: { tags: { type: "ARRAY", minItems: "1", items: { type: "STRING", maxLength: "64" } }, level: { type: "STRING", format: "enum", enum: ["low", "high"], nullable: true } }, propertyOrdering: ["level", "tags"], required: ["tags"] };
+const plain = { type: "object", properties: { level: { type: ["string", "null"], enum: ["low", "high", null] }, tags: { type: "array", minItems: 1, items: { type: "string", maxLength: 64 } } }, required: ["tags"] };
+for (const [other, provider, read] of [["openai", "own", (b) => [b.tools[0].function.parameters, b.response_format.json_schema.schema]], ["anthropic", "own-claude", (b) => [b.tools[0].input_schema, b.output_config.format.schema]]])
+  holds(`gemini: schemas of Google's kind are JSON Schema where ${other} is asked`, {
+    config: (c) => (c.models.find((m) => m.name === "g-own").targets = [`${provider}/m-other`]),
+    async run(pair) {
+      pair.own.answer = (q, res) => send(res, 200, good[other]);
+      await post(pair, "/v1beta/models/g-own:generateContent", {}, { ...d.body("", "go"), tools: [{ functionDeclarations: [{ name: "light", parameters: google }] }], generationConfig: { responseMimeType: "application/json", responseSchema: google } });
+      for (const schema of read(JSON.parse(pair.own.seen[0].body))) assert.equal(JSON.stringify(schema), JSON.stringify(plain));
+    },
+  });
+
+holds("gemini: a schema that is lowered is of Google's kind still, and calls are held against what it means", {
+  async run(pair) {
+    const level = { type: "INTEGER", format: "enum", enum: ["1", "2"], nullable: true }, wrong = { ...google, properties: { ...google.properties, level: { ...level, patternProperties: {} } } };
+    pair.own.answer = (q, res) =>
+      q.n === 1
+        ? send(res, 400, { error: { code: 400, message: `Invalid JSON payload received. Unknown name "patternProperties" at 'tools[0].function_declarations[0].parameters.properties[1].value': Cannot find field.`, status: "INVALID_ARGUMENT" } })
+        : send(res, 200, said([{ functionCall: { name: "light", args: { tags: ["a"], level: 2 } } }], { finishReason: "STOP" }));
+    const r = await post(pair, "/v1beta/models/g-own:generateContent", {}, { ...d.body("", "go"), tools: [{ functionDeclarations: [{ name: "light", parameters: wrong }] }] });
+    const sent = JSON.parse(pair.own.seen[1].body).tools[0].functionDeclarations[0].parameters.properties;
+    assert.deepEqual([sent.level, sent.tags.minItems], [{ ...level, type: "integer" }, "1"]);
+    assert.equal(pair.own.seen.length, 2, r.text);
+    assert.deepEqual(JSON.parse(r.text).candidates[0].content.parts[0].functionCall.args, { tags: ["a"], level: 2 });
+  },
+});
+
 holds("gemini: other methods pass through, go to Google's provider, and are sent again where that is safe", {
   config: (c) => (c.providers = c.providers.filter((p) => p.name.startsWith("own"))) && (c.models = []),
   async run(pair) {
