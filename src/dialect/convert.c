@@ -171,7 +171,8 @@ static void carry_media(conversion *c, convo_role role, const convo_part *media)
 
 static void carry_call(conversion *c, const convo_part *p)
 {
-    daruma_str arguments = convo_part_text(&c->src, p);
+    daruma_str text = convo_part_text(&c->src, p);
+    daruma_str arguments = p->custom ? convo_wrap(text, c->out->arena) : text;
     convo_part *to = add(c, CONVO_ASSISTANT, PART_CALL);
     if (!to || !convert_calls_add(&c->calls, p, arguments, to))
         return;

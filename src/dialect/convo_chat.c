@@ -164,6 +164,7 @@ static void convo_chat_read_call(convo *c, convo_part *p)
     p->id = text_of(c, f[ID].value);
     p->name = text_of(c, in[0].value);
     p->value = custom ? in[2].value : in[1].value;
+    p->custom = custom;
     if (f[EXTRA].value.n)
         read_seal(c, p, f[EXTRA].value);
 }

@@ -332,10 +332,8 @@ static void read_declaration(convo *c, daruma_str raw, const tool_place *at, siz
     t->schema_path = schema_path(c, at, schema.key.n ? schema.key : S("parameters"));
     if (!json_is_object(schema.value))
         return;
-    t->schema_wire = plain_schema(c, schema.value);
-    t->schema = gemini_json_schema(c, t->schema_wire);
-    if (t->schema.p == t->schema_wire.p)
-        t->schema_wire = (daruma_str){0};
+    daruma_str wire = plain_schema(c, schema.value);
+    convo_set_schema(c, t, gemini_json_schema(c, wire), wire);
 }
 
 /* A tool that is more than a list of functions runs at Google, as a whole. */
@@ -444,7 +442,7 @@ static void read_config(convo *c, named config)
         schema = gemini_get(in, S("responseSchema"));
     if (json_is_object(schema)) {
         s->format = FORMAT_SCHEMA;
-        s->format_schema = gemini_json_schema(c, schema);
+        s->format_schema = gemini_json_schema(c, plain_schema(c, schema));
     } else if (value_is(mime, S("application/json"))) {
         s->format = FORMAT_JSON;
     } else if (value_is(mime, S("text/plain"))) {

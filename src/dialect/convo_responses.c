@@ -207,6 +207,7 @@ static void convo_responses_read_call(convo *c, convo_part *p, const field *f, b
     p->id = text_of(c, f[K_CALL_ID].value);
     p->name = text_of(c, f[K_NAME].value);
     p->value = f[custom ? K_INPUT : K_ARGUMENTS].value;
+    p->custom = custom;
 }
 
 static void read_result(convo *c, convo_part *p, const field *f)

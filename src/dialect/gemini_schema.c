@@ -338,8 +338,22 @@ static void put_schema(rewriting *w, daruma_str schema, int depth)
     buf_putc(w->out, '}');
 }
 
+/* False: nothing in it is Google's, so that it need not be written to know that. */
+static bool may_differ(daruma_str schema)
+{
+    static const daruma_str marks[] = {LIT("\"nullable\""), LIT("\"format\""), LIT("\"enum\""), LIT("rdering\""),
+                                       LIT("\"example\""),  LIT("\"ref\""),    LIT("\"defs\""), LIT("_of\""),
+                                       LIT("\"min"),        LIT("\"max"),      LIT("TYPE_"),    LIT("\"additional_")};
+    for (size_t i = 0; i < COUNT(marks); i++)
+        if (str_find(schema, marks[i]) != STR_NONE)
+            return true;
+    return false;
+}
+
 daruma_str gemini_json_schema(convo *c, daruma_str schema)
 {
+    if (!may_differ(schema))
+        return schema;
     daruma_buf b = buf_in(c->arena);
     rewriting w = {.out = &b, .a = c->arena};
     put_schema(&w, schema, 0);

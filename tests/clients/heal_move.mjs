@@ -194,11 +194,11 @@ every((name, d, w) => {
     });
 });
 
-// A custom tool is not declared where there are none, but its calls stand in the history, and the model learns from it.
+// A custom tool is a function where there are none, whatever it has to be called there.
 const odd = "the editor of the office ".repeat(6).trim();
 for (const [other, v] of Object.entries({ anthropic: wires.anthropic, gemini: wires.gemini }))
   for (const stream of [false, true])
-    holds(`heal responses${stream ? " stream" : ""}: a custom tool that ${other} sees in the history alone keeps its name here`, {
+    holds(`heal responses${stream ? " stream" : ""}: a custom tool that ${other} calls otherwise keeps its name here`, {
       config: (c) => (c.models.find((m) => m.name === "m-own").targets = [target[other].replace(/\/.*/, "/there"), "own-responses/spare"]),
       async run(pair) {
         pair.own.answer = (q, res) => {
@@ -210,7 +210,8 @@ for (const [other, v] of Object.entries({ anthropic: wires.anthropic, gemini: wi
         const tools = [{ type: "custom", name: odd, description: "edits" }, ...wires.responses.tools(object)];
         const r = await question(pair, dialects.responses, { model: "m-own", stream, more: { input, tools } });
         assert.equal(r.status, 200, r.text);
-        assert.deepEqual(wires.responses.calls(r).map(([, n]) => n), [odd], r.text);
+        const items = stream ? r.events.map((e) => e.json).filter((e) => e?.type === "response.output_item.done").map((e) => e.item) : r.json.output;
+        assert.deepEqual(items.filter((i) => i.type !== "message").map((i) => [i.type, i.name, i.input]), [["custom_tool_call", odd, "a"]], r.text);
         assert.doesNotMatch(r.text, /the_editor/);
       },
     });

@@ -119,6 +119,7 @@ static void collect_call(session *x, const turn_delta *d)
     c->id = arena_copy(&t->arena, x->p == x->d ? d->id : dialect_call_id(x->d, d->id, t->room));
     c->name = arena_copy(&t->arena, session_tool_name(x, d->name));
     c->custom = d->custom;
+    c->wrapped = session_tool_custom(x, d->name);
     c->index++;
 }
 

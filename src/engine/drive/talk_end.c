@@ -28,6 +28,7 @@ turn talk_turn(session *x)
             (convo_part){.kind = c->block.n ? PART_OTHER : PART_CALL,
                          .ready = true,
                          .custom = c->custom,
+                         .wrapped = c->wrapped,
                          .raw = c->block,
                          .sealed = c->signature.n > 0,
                          .id = c->id,
@@ -87,6 +88,8 @@ static void do_ending(void *data)
         answer_test_do(&e->test, e->calls ? &e->got : &e->said, &e->room);
     if (e->test.bad)
         return;
+    for (size_t i = 0; i < e->got.message.nparts; i++)
+        convo_unwrap(&e->got.message.parts[i], &e->room);
     bool held = t->mode == TALK_PLAIN;
     e->as_it_came = held && !e->got.message.edited && !e->words.edited;
     if (e->as_it_came)

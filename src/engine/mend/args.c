@@ -239,12 +239,6 @@ static bool takes_nothing(daruma_str schema)
     return !json_count(json_get(schema_follow(schema, schema), S("required")));
 }
 
-/* Any text is right: a tool of OpenAI's kind "custom" takes text, no JSON. */
-static bool is_freeform(const convo_tool *t)
-{
-    return !t->schema.n && str_eq(json_get(t->raw, S("type")), S("\"custom\""));
-}
-
 static args_check costing(args_check c, uint32_t steps)
 {
     c.steps = steps;
@@ -327,7 +321,7 @@ args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut,
                                     S("- they were cut off: the answer was longer than it may be. Send less at once, "
                                       "write large content in several parts."),
                                     S("{}"), a));
-    if (is_freeform(t))
+    if (convo_tool_custom(t)) /* any text is right */
         return good;
     if (!str_trim(args).n) {
         if (takes_nothing(root)) {
