@@ -25,7 +25,9 @@ turn talk_turn(session *x)
         r.message.parts[r.message.nparts++] = (convo_part){.kind = PART_TEXT, .ready = true, .text = text};
     for (held_call *c = t->calls; c; c = c->next)
         r.message.parts[r.message.nparts++] =
-            (convo_part){.kind = c->block.n ? PART_OTHER : PART_CALL,
+            (convo_part){.kind = c->words     ? PART_TEXT
+                                 : c->block.n ? PART_OTHER
+                                              : PART_CALL,
                          .ready = true,
                          .custom = c->custom,
                          .wrapped = c->wrapped,
@@ -35,7 +37,7 @@ turn talk_turn(session *x)
                          .name = c->name,
                          .signature = c->signature,
                          .value = object || c->object ? buf_str(&c->args) : (daruma_str){0},
-                         .text = answer_args(x->p, t->finish, buf_str(&c->args))};
+                         .text = c->words ? buf_str(&c->args) : answer_args(x->p, t->finish, buf_str(&c->args))};
     return r;
 }
 
