@@ -143,8 +143,12 @@ static void add_text(conversion *c, convo_role role, daruma_str text)
 
 /* ---- media ---- */
 
-static void fill_media(convo_part *p, const convo_part *media)
+static void fill_media(conversion *c, convo_part *p, const convo_part *media)
 {
+    const char *lost = NULL;
+    p->about = convert_media_about(c->to, media, &lost);
+    if (lost)
+        lose(c, lost);
     p->media_type = media->media_type;
     p->media = media->media;
     p->media_url = media->media_url;
@@ -153,14 +157,17 @@ static void fill_media(convo_part *p, const convo_part *media)
 static void carry_media(conversion *c, convo_role role, const convo_part *media)
 {
     convo_part p = convert_media_typed(media);
+    daruma_str text;
     if (role == CONVO_USER && convert_media_fits(c->to, &p)) {
         convo_part *to = add(c, role, PART_MEDIA);
         if (to)
-            fill_media(to, &p);
+            fill_media(c, to, &p);
     } else if (role == CONVO_ASSISTANT && c->gemini) {
         convo_part *to = add(c, role, PART_MEDIA);
         if (to)
-            fill_media(to, &p);
+            fill_media(c, to, &p);
+    } else if (convert_media_text(&p, c->out->arena, &text)) {
+        add_text(c, role, text);
     } else {
         lose(c, convert_media_name(&p));
         add_text(c, role, convert_media_words(&p, c->out->arena));
@@ -212,7 +219,7 @@ static void carry_result_media(conversion *c, convo_part *to, const convo_part *
         if (!in)
             return;
         in->ready = true;
-        fill_media(in, &p);
+        fill_media(c, in, &p);
     }
 }
 

@@ -53,6 +53,10 @@ void convert_calls_answer(convert_calls *c, const convo_part *result, convo_part
 bool convert_media_fits(const dialect *to, const convo_part *media);
 /* The same with a type where it came without. */
 convo_part convert_media_typed(const convo_part *media);
+/* True if it is a file of text that is here: *ret is what it says, under its name, in `a`. */
+bool convert_media_text(const convo_part *media, daruma_arena *a, daruma_str *ret);
+/* What stands beside it as the target has it: OpenAI's `detail` is no file's name. `*lost`: what it cannot say. */
+daruma_str convert_media_about(const dialect *to, const convo_part *media, const char **lost);
 /* The words that stand where it cannot, in `a`; and what is lost then. */
 daruma_str convert_media_words(const convo_part *media, daruma_arena *a);
 const char *convert_media_name(const convo_part *media);

@@ -13,13 +13,24 @@ static daruma_str guess_type(const convo_part *p)
     static const struct {
         daruma_str base64, end, type;
     } kinds[] = {
-        {LIT("iVBORw0KGgo"), LIT(".png"), LIT("image/png")}, {LIT("/9j/"), LIT(".jpg"), LIT("image/jpeg")},
-        {LIT("/9j/"), LIT(".jpeg"), LIT("image/jpeg")},      {LIT("R0lGOD"), LIT(".gif"), LIT("image/gif")},
-        {LIT("UklGR"), LIT(".webp"), LIT("image/webp")},     {LIT("JVBERi"), LIT(".pdf"), LIT("application/pdf")},
+        {LIT("iVBORw0KGgo"), LIT(".png"), LIT("image/png")},
+        {LIT("/9j/"), LIT(".jpg"), LIT("image/jpeg")},
+        {LIT("/9j/"), LIT(".jpeg"), LIT("image/jpeg")},
+        {LIT("R0lGOD"), LIT(".gif"), LIT("image/gif")},
+        {LIT("UklGR"), LIT(".webp"), LIT("image/webp")},
+        {LIT("JVBERi"), LIT(".pdf"), LIT("application/pdf")},
+        {LIT(""), LIT(".txt"), LIT("text/plain")},
+        {LIT(""), LIT(".md"), LIT("text/markdown")},
+        {LIT(""), LIT(".csv"), LIT("text/csv")},
+        {LIT(""), LIT(".html"), LIT("text/html")},
+        {LIT(""), LIT(".json"), LIT("application/json")},
+        {LIT(""), LIT(".xml"), LIT("application/xml")},
     };
     daruma_str rest = p->media, path = p->media_url ? str_cut(&rest, '?') : p->media;
     for (size_t i = 0; i < COUNT(kinds); i++)
-        if (p->media_url ? str_ends(path, kinds[i].end) : str_starts(path, kinds[i].base64))
+        if (p->media_url        ? str_ends(path, kinds[i].end)
+            : kinds[i].base64.n ? str_starts(path, kinds[i].base64)
+                                : str_ends(p->about, kinds[i].end))
             return kinds[i].type;
     return p->media_url ? S("image/jpeg") : S("image/png");
 }
@@ -48,6 +59,50 @@ convo_part convert_media_typed(const convo_part *media)
     if (!p.media_type.n || str_ieq(p.media_type, S("image/*")) || str_ieq(p.media_type, S("application/octet-stream")))
         p.media_type = guess_type(&p);
     return p;
+}
+
+static bool is_text(daruma_str type)
+{
+    static const daruma_str more[] = {LIT("application/json"), LIT("application/xml"), LIT("application/yaml"),
+                                      LIT("application/x-yaml"), LIT("application/javascript")};
+    for (size_t i = 0; i < COUNT(more); i++)
+        if (str_ieq(type, more[i]))
+            return true;
+    return str_istarts(type, S("text/"));
+}
+
+static bool is_utf8(daruma_str s)
+{
+    for (size_t n; s.n; s = str_from(s, n))
+        if (!(n = str_utf8(s)))
+            return false;
+    return true;
+}
+
+bool convert_media_text(const convo_part *p, daruma_arena *a, daruma_str *ret)
+{
+    daruma_buf b = buf_in(a);
+    if (p->media_url || !is_text(p->media_type))
+        return false;
+    BUF_LIT(&b, "[Document");
+    if (p->about.n) {
+        BUF_LIT(&b, " ");
+        buf_put(&b, p->about);
+    }
+    BUF_LIT(&b, "]\n");
+    if (!base64_put(&b, p->media) || b.full || !is_utf8(buf_str(&b)))
+        return false;
+    *ret = buf_str(&b);
+    return true;
+}
+
+daruma_str convert_media_about(const dialect *to, const convo_part *p, const char **lost)
+{
+    bool image = is_image(p), openai = to == &dialect_openai || to == &dialect_openai_responses;
+    bool keeps = image ? openai : to != &dialect_gemini;
+    if (!keeps && p->about.n)
+        *lost = image ? "image_detail" : "file_name";
+    return keeps ? p->about : (daruma_str){0};
 }
 
 daruma_str convert_media_words(const convo_part *p, daruma_arena *a)

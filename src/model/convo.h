@@ -54,9 +54,13 @@ typedef struct convo_part {
     };
     daruma_str
         value; /* raw JSON of the text (TEXT, THINKING), the arguments (CALL), the content (RESULT) as on the wire */
-    daruma_str text;      /* decoded: the text; CALL: the arguments as JSON text; RESULT: its texts joined by a newline.
+    union {
+        daruma_str text;  /* decoded: the text; CALL: the arguments as JSON text; RESULT: its texts joined by a newline.
                              Only convo_text() makes it so for parts that were read; ours have it at once */
-    daruma_str signature; /* THINKING, CALL: signature as on the wire, decoded */
+        daruma_str about; /* MEDIA: how closely an image is to be looked at (OpenAI's `detail`), or the name of a
+                             document's file. Decoded; empty: not said */
+    };
+    daruma_str signature;     /* THINKING, CALL: signature as on the wire, decoded */
     struct convo_part *parts; /* RESULT: what its content is made of, when it is a list */
     uint32_t nparts, cap;
 } convo_part;
