@@ -461,6 +461,43 @@ static void assert_replaced(const convo *c, const char *before, const char *old,
         fail_msg("got\n" STR_FMT "\nwant\n" STR_FMT, STR_ARG(got), STR_ARG(expected));
 }
 
+/* The same schema as Google writes it and as JSON Schema. */
+static void schemas_of_google_are_json_schema(void **state)
+{
+    (void)state;
+    // clang-format off
+    static const char *const rows[][2] = {
+        {"{\"type\":\"STRING\",\"maxLength\":\"64\",\"min_length\":\"1\"}", "{\"type\":\"string\",\"maxLength\":64,\"minLength\":1}"},
+        {"{\"type\":\"ARRAY\",\"minItems\":\"1\",\"maxItems\":3,\"items\":{\"type\":\"NUMBER\",\"format\":\"double\",\"minimum\":0.5}}",
+         "{\"type\":\"array\",\"minItems\":1,\"maxItems\":3,\"items\":{\"type\":\"number\",\"minimum\":0.5}}"},
+        {"{\"nullable\":true,\"type\":\"STRING\",\"format\":\"enum\",\"enum\":[\"a\",\"b\"]}", "{\"type\":[\"string\",\"null\"],\"enum\":[\"a\",\"b\",null]}"},
+        {"{\"type\":\"INTEGER\",\"format\":\"enum\",\"enum\":[\"101\",\"x\"],\"nullable\":false}", "{\"type\":\"integer\",\"enum\":[101,\"x\"]}"},
+        {"{\"any_of\":[{\"type\":\"STRING\",\"format\":\"date-time\"},{\"ref\":\"#/defs/d\"}],\"nullable\":true,\"defs\":{\"d\":{\"type\":\"NULL\"}}}",
+         "{\"anyOf\":[{\"type\":\"string\",\"format\":\"date-time\"},{\"$ref\":\"#/$defs/d\"},{\"type\":\"null\"}],\"$defs\":{\"d\":{\"type\":\"null\"}}}"},
+        {"{\"type\":\"OBJECT\",\"properties\":{\"format\":{\"type\":\"STRING\",\"example\":\"x\"},\"nullable\":{\"type\":\"TYPE_UNSPECIFIED\"},\"type\":{\"type\":\"BOOLEAN\"}},"
+         "\"propertyOrdering\":[\"type\",\"none\",\"format\",\"type\"],\"required\":[\"type\"]}",
+         "{\"type\":\"object\",\"properties\":{\"type\":{\"type\":\"boolean\"},\"format\":{\"type\":\"string\",\"examples\":[\"x\"]},\"nullable\":{}},\"required\":[\"type\"]}"},
+        {"{\"type\":[\"STRING\",\"null\"],\"nullable\":true,\"items\":7,\"enum\":8,\"x\":{\"nullable\":true}}", "{\"type\":[\"string\",\"null\"],\"items\":7,\"enum\":8,\"x\":{\"nullable\":true}}"},
+        {"{ \"type\" : \"object\", \"minProperties\":1 }", "{ \"type\" : \"object\", \"minProperties\":1 }"}, /* is one */
+    };
+    // clang-format on
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        static char body[4096];
+        daruma_buf b = buf_over(body, sizeof body);
+        buf_printf(
+            &b,
+            "{\"contents\":[{\"parts\":[{\"text\":\"x\"}]}],\"tools\":[{\"functionDeclarations\":[{\"name\":\"f\","
+            "\"parameters\":%s}]}],\"generationConfig\":{\"responseSchema\":%s}}",
+            rows[i][0], rows[i][0]);
+        buf_putc(&b, 0);
+        daruma_arena a;
+        convo c = read_it(body, &a);
+        assert_str(c.tools[0].schema, rows[i][1]);
+        assert_str(c.set.format_schema, rows[i][1]);
+        assert_true(str_eq(written(&c), str_of(body)));
+    }
+}
+
 static void a_request_is_read(void **state)
 {
     (void)state;
@@ -842,6 +879,7 @@ int main(void)
         cmocka_unit_test(is_error_knows_its_own_shape_only),
         cmocka_unit_test(a_message_is_a_good_answer_and_a_whole_stream),
         cmocka_unit_test(notices_are_taken_out),
+        cmocka_unit_test(schemas_of_google_are_json_schema),
         cmocka_unit_test(a_request_is_read),
         cmocka_unit_test(odd_dresses_are_read_and_kept),
         cmocka_unit_test(what_is_no_request_is_refused),

@@ -484,6 +484,15 @@ static void what_was_cut_by_its_length_is_never_repaired(void **state)
     assert_int_equal(got.verdict, ARGS_BROKEN);
     assert_true(str_find(got.why, S("before they are complete")) != STR_NONE);
     assert_int_equal(mend_args(&c, S("shell"), S("ls -l | w"), true, &a).verdict, ARGS_BROKEN);
+    /* An object that lacks nothing is whole, one that may lack a member is not. */
+    assert_int_equal(mend_args(&c, S("list_files"), S("{\"dir\":\"/tmp\"}"), true, &a).verdict, ARGS_GOOD);
+    assert_int_equal(mend_args(&c, S("list_files"), S("{}"), true, &a).verdict, ARGS_BROKEN);
+    assert_int_equal(mend_args(&c, S("get_weather"), S("{\"city\":\"Bonn\"}"), true, &a).verdict, ARGS_BROKEN);
+    convo_tool none = {.name = S("n"), .schema = S("{\"type\":\"object\",\"properties\":{}}")};
+    convo one = {.arena = &a, .tools = &none, .ntools = 1};
+    assert_int_equal(mend_args(&one, S("n"), S("{}"), true, &a).verdict, ARGS_GOOD);
+    none.schema = S("{\"type\":\"object\"}");
+    assert_int_equal(mend_args(&one, S("n"), S("{}"), true, &a).verdict, ARGS_BROKEN);
 }
 
 static void answers_are_held_against_their_schema(void **state)

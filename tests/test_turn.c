@@ -1002,6 +1002,190 @@ static void calls_that_were_mended_are_put_into_the_stream_they_came_in(void **s
         "\"name\":\"look\"}}]}}]}\n\n");
 }
 
+/* ---- calls of Gemini that come in pieces ---- */
+
+#define PARTS(parts, rest) "{\"candidates\":[{\"content\":{\"parts\":[" parts "],\"role\":\"model\"}" rest "}]}"
+#define BEGINS(name)       "{\"functionCall\":{\"name\":\"" name "\",\"willContinue\":true},\"thoughtSignature\":\"c2ln\"}"
+#define GOES(pieces)       "{\"functionCall\":{\"partialArgs\":[" pieces "],\"willContinue\":true}}"
+#define IS(path, value)    "{\"jsonPath\":\"" path "\"," value "}"
+#define NO_MORE            "{\"functionCall\":{}}"
+
+/* How events come: as such, or as one array. */
+static daruma_str streamed(const char *const *events, bool array, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    for (size_t i = 0; events[i]; i++) {
+        buf_putz(&b, array ? i ? "\r\n,\r\n" : "[" : "data: ");
+        buf_putz(&b, events[i]);
+        buf_putz(&b, array ? "" : "\r\n\r\n");
+    }
+    buf_putz(&b, array ? "\n]\n" : "");
+    return buf_str(&b);
+}
+
+static daruma_str calls_of(const turn *t, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    for (size_t i = 0; i < t->message.nparts; i++) {
+        const convo_part *p = &t->message.parts[i];
+        if (p->kind == PART_CALL)
+            buf_printf(&b, "|%.*s %.*s", STR_ARG(p->name), STR_ARG(p->text));
+    }
+    return buf_str(&b);
+}
+
+/* The calls that a stream of Gemini's has, read as it comes and as one array. */
+static void assert_pieces(const char *const *events, const char *calls)
+{
+    daruma_arena a = arena_over(mem, sizeof mem), keep = arena_over(more_mem, sizeof more_mem);
+    daruma_buf got = buf_in(&keep);
+    turn_reader r = {.sequence = -1, .keep = &keep};
+    turn_delta few[TURN_DELTAS_FEW];
+    daruma_str bytes = streamed(events, false, &a);
+    turn whole;
+    sse_event e;
+    while (sse_next(&bytes, &e, &a)) {
+        turn_deltas said = dialect_gemini.read_delta(&r, &e, few, &a);
+        for (size_t i = 0; i < said.n; i++)
+            if (said.p[i].kind == DELTA_CALL)
+                buf_printf(&got, "|%.*s ", STR_ARG(said.p[i].name));
+            else if (said.p[i].kind == DELTA_ARGUMENTS)
+                buf_put(&got, said.p[i].text);
+    }
+    assert_false(r.lost);
+    assert_str(buf_str(&got), calls);
+    assert_int_equal(dialect_gemini.read_answer(streamed(events, true, &a), &a, &whole), DARUMA_OK);
+    assert_str(calls_of(&whole, &a), calls);
+}
+
+static void arguments_that_gemini_streams_are_put_together(void **state)
+{
+    (void)state;
+    static const char *const light[] = {
+        PARTS("{\"text\":\"Wait.\"}", ""),
+        PARTS(BEGINS("light"), ""),
+        PARTS(GOES(IS("$.at.room[0].name", "\"stringValue\":\"k\\u00fc\\\"c\",\"willContinue\":true")), ""),
+        PARTS(GOES(IS("$.at.room[0].name", "\"stringValue\":\"he\",\"willContinue\":true")), ""),
+        PARTS(GOES(IS("$.at.room[0].name", "\"stringValue\":\"\"")), ""),
+        PARTS(GOES(IS("$.at.room[0].on", "\"boolValue\":false") "," IS("$.at.room[1]['a.\\\\'b']",
+                                                                       "\"numberValue\":5e1")),
+              ""),
+        PARTS(GOES(IS("$.until", "\"nullValue\":\"NULL_VALUE\"")), ""),
+        PARTS(GOES(IS("$.s", "\"stringValue\":\"x\"")), ""),
+        PARTS(NO_MORE, ""),
+        PARTS(BEGINS("now"), ""),
+        PARTS(NO_MORE "," BEGINS("then"), ""),
+        PARTS("{\"functionCall\":{\"partialArgs\":[" IS("$.n", "\"numberValue\":1") "]}}", ""), /* the last one */
+        PARTS(BEGINS("tags"), ""),
+        PARTS(GOES(IS("$.t[0]", "\"stringValue\":\"a\"") "," IS("$.t[1]", "\"stringValue\":\"b\"")), ""),
+        PARTS("{\"text\":\"\"}", ",\"finishReason\":\"STOP\""), /* nothing else ends it */
+        NULL,
+    };
+    static const char *const cut[] = {
+        PARTS(BEGINS("light"), ""),
+        PARTS(GOES(IS("$.a", "\"stringValue\":\"x\"") "," IS("$.b", "\"stringValue\":\"y\",\"willContinue\":true")),
+              ""),
+        PARTS("{\"text\":\"\"}", ",\"finishReason\":\"MAX_TOKENS\""),
+        NULL,
+    };
+    assert_pieces(light, "|light {\"at\":{\"room\":[{\"name\":\"k\\u00fc\\\"che\",\"on\":false},{\"a.'b\":5e1}]},"
+                         "\"until\":null,\"s\":\"x\"}|now {}|then {\"n\":1}|tags {\"t\":[\"a\",\"b\"]}");
+    assert_pieces(cut, "|light {\"a\":\"x\",\"b\":\"y");
+    daruma_arena a = arena_over(mem, sizeof mem);
+    daruma_str chat = bridged(&dialect_gemini, &dialect_openai, streamed(light, false, &a), 0, &a);
+    summary s = summary_of(&dialect_openai, chat, &a);
+    assert_true(str_find(buf_str(&s.calls), S("{\"a.'b\":5e1}]},\"until\":null,\"s\":\"x\"}|1 ")) != STR_NONE);
+    assert_str(buf_str(&s.text), "Wait.");
+}
+
+/* What cannot be put together is no broken call: nothing is said of it. */
+static void pieces_in_no_order_are_not_told(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        IS("$.a", "\"stringValue\":\"x\",\"willContinue\":true") "," IS("$.b", "\"numberValue\":1"),
+        IS("$.a", "\"numberValue\":1") "," IS("$.a", "\"numberValue\":2"),
+        IS("$.a.b", "\"numberValue\":1") "," IS("$.a", "\"numberValue\":2"),
+        IS("$.a", "\"numberValue\":1") "," IS("$.a.b", "\"numberValue\":2"),
+        IS("$.a[1]", "\"numberValue\":1"),
+        IS("$.a[0]", "\"numberValue\":1") "," IS("$.a[2]", "\"numberValue\":2"),
+        IS("$.a[0]", "\"numberValue\":1") "," IS("$.a.b", "\"numberValue\":2"),
+        IS("$", "\"numberValue\":1"),
+        IS("a", "\"numberValue\":1"),
+        IS("$.a[", "\"numberValue\":1"),
+        IS("$.a['b", "\"numberValue\":1"),
+        IS("$[0]", "\"numberValue\":1"),
+        IS("$..a", "\"numberValue\":1"),
+        IS("$.a[*]", "\"numberValue\":1"),
+    };
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        daruma_arena a = arena_over(mem, sizeof mem);
+        daruma_buf b = buf_in(&a);
+        turn_reader r = {.sequence = -1, .keep = &a};
+        turn_delta few[TURN_DELTAS_FEW];
+        turn t;
+        buf_printf(&b, PARTS(BEGINS("f") "," GOES("%s"), ""), bad[i]);
+        sse_event e = {.raw = buf_str(&b), .data = buf_str(&b)};
+        dialect_gemini.read_delta(&r, &e, few, &a);
+        if (!r.lost || dialect_gemini.read_answer(e.data, &a, &t) != DARUMA_EINPUT)
+            fail_msg("row %zu", i);
+    }
+}
+
+/* The answer of two candidates, whose first one calls a tool, as one array. */
+static void an_edited_array_keeps_its_events(void **state)
+{
+    (void)state;
+    static const char *const was[] = {
+        "{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"Le\"}]},\"index\":0},{\"content\":{\"parts\":[{\"text\":"
+        "\"Two\"}]},\"index\":1}]}",
+        "{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"t me\"},{\"functionCall\":{\"name\":\"Look\", \"args\":"
+        "{\"at\":1}}}]}}], \"x\":1}",
+        PARTS(BEGINS("now") "," GOES(""), ""),
+        PARTS(GOES(IS("$.a", "\"numberValue\":1")) "," NO_MORE, ",\"finishReason\":\"STOP\""),
+        "{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"!\"}]},\"index\":1,\"finishReason\":\"STOP\"}]}",
+        NULL,
+    };
+    const char *mended[COUNT(was)], *worded[COUNT(was)];
+    daruma_arena a = arena_over(mem, sizeof mem);
+    write_ctx x = {.model = S("m"), .id = 7};
+    turn t;
+    memcpy(mended, was, sizeof was);
+    mended[1] =
+        "{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"t me\"},{\"functionCall\":{\"name\":\"look\", \"args\":"
+        "{\"at\":\"x\"}}}]}}], \"x\":1}";
+    mended[2] = PARTS("{\"functionCall\":{\"name\":\"now\",\"args\":{\"a\":\"1\"}}},{\"text\":\"\"}", "");
+    mended[3] = PARTS("{\"text\":\"\"},{\"text\":\"\"}", ",\"finishReason\":\"STOP\"");
+    memcpy(worded, was, sizeof was);
+    worded[0] =
+        "{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"{}\"}]},\"index\":0},{\"content\":{\"parts\":[{\"text\":"
+        "\"Two\"}]},\"index\":1}]}";
+    worded[1] =
+        "{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"\"},{\"functionCall\":{\"name\":\"Look\", \"args\":"
+        "{\"at\":1}}}]}}], \"x\":1}";
+    for (int words = 0; words < 2; words++) {
+        daruma_buf out = buf_in(&a);
+        assert_int_equal(dialect_gemini.read_answer(streamed(was, true, &a), &a, &t), DARUMA_OK);
+        assert_int_equal(t.message.nparts, 3);
+        assert_str(t.message.parts[0].text, "Let me");
+        convo_part *p = t.message.parts;
+        if (words) {
+            p[0].text = S("{}");
+            p[0].edited = true;
+        } else {
+            p[1].name = S("look");
+            p[1].text = S("{\"at\":\"x\"}");
+            p[2].text = S("{\"a\":\"1\"}");
+            p[1].edited = p[2].edited = true;
+        }
+        t.message.edited = true;
+        dialect_gemini.write_answer(&t, &x, &out);
+        daruma_str want = streamed(words ? worded : mended, true, &a);
+        assert_int_equal(out.n, want.n);
+        assert_memory_equal(out.p, want.p, want.n);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1025,6 +1209,9 @@ int main(void)
         cmocka_unit_test(a_blocked_prompt_is_filtered_in_every_dialect),
         cmocka_unit_test(what_is_no_answer_is_refused),
         cmocka_unit_test(calls_that_were_mended_are_put_into_the_stream_they_came_in),
+        cmocka_unit_test(arguments_that_gemini_streams_are_put_together),
+        cmocka_unit_test(pieces_in_no_order_are_not_told),
+        cmocka_unit_test(an_edited_array_keeps_its_events),
         cmocka_unit_test(small_memory_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

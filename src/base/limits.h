@@ -249,8 +249,9 @@
 
 #define STUCK_MAX              3 /* requests of a conversation that stay too long; then it is shortened no more */
 #define SEQUENCE_MAX                                                                                                   \
-    0xffffffff            /* number of an event in a stream of Responses; behind a higher one we count ourselves */
-#define TURN_CALLS_MAX 64 /* newest calls of a streamed answer that are told apart: so many may come mixed */
+    0xffffffff             /* number of an event in a stream of Responses; behind a higher one we count ourselves */
+#define TURN_CALLS_MAX  64 /* newest calls of a streamed answer that are told apart: so many may come mixed */
+#define PIECE_DEPTH_MAX 32 /* levels of arguments that Gemini streams; deeper ones go out as they came */
 #define TURN_DELTAS_FEW                                                                                                \
     224 /* things one event says, for which there is room at once: more stand in no event of less than 2 KiB */
 #define CHOICES_MAX 128 /* answers of one request (`n`) that are told apart: OpenAI makes no more; of 64 each */

@@ -34,8 +34,8 @@ static void carry_part(const dialect *to, const turn *t, convo_part *p, size_t n
         p->dropped |= !dialect_takes_thinking(to) || !p->text.n;
         p->sealed = false;
     } else if (p->kind == PART_CALL) {
-        p->dropped |= cut && !is_json_object(p->text); /* nobody must carry out half a call */
-        if (!p->id.n && !convert_id_fits(to, p->id)) { /* it comes back with the next request */
+        p->dropped |= cut && !p->custom && !is_json_object(p->text); /* nobody must carry out half a call */
+        if (!p->id.n && !convert_id_fits(to, p->id)) {               /* it comes back with the next request */
             daruma_buf id = buf_in(a);
             convert_put_id(&id, convert_hash(p->text, x->id + nth));
             p->id = buf_str(&id);
@@ -172,8 +172,9 @@ static void put_part(turn_writer *w, const dialect *to, const turn *t, const con
             put(w, to, (turn_delta){.kind = DELTA_SIGNATURE, .index = -1, .text = p->signature}, out);
         break;
     case PART_CALL:
-        put(w, to, (turn_delta){.kind = DELTA_CALL, .index = call, .id = p->id, .name = p->name}, out);
-        put(w, to, (turn_delta){.kind = DELTA_ARGUMENTS, .index = call, .text = said}, out);
+        put(w, to, (turn_delta){.kind = DELTA_CALL, .index = call, .custom = p->custom, .id = p->id, .name = p->name},
+            out);
+        put(w, to, (turn_delta){.kind = DELTA_ARGUMENTS, .index = call, .custom = p->custom, .text = said}, out);
         if (p->signature.n)
             put(w, to, (turn_delta){.kind = DELTA_SIGNATURE, .index = call, .text = p->signature}, out);
         put(w, to, (turn_delta){.kind = DELTA_CALL_END, .index = call}, out);

@@ -9,19 +9,6 @@
 #include "base/arena.h"
 #include "base/map.h"
 
-/* A call that was carried, for the result that follows. Calls are known by 1 + where they stand in the list; 0 is none.
- *
- *     of one id, from the newest back    newest -> open -> before -> before
- *     of one name, from the oldest on    newest -> waits -> next -> next
- *
- * What was answered is passed over once and then no more: the newest one keeps where that ended. */
-typedef struct carried {
-    daruma_str was, id, name; /* id it had, id it got */
-    bool answered;
-    uint32_t before, open; /* of its id: the one before that had no result; of the newest: the newest without */
-    uint32_t next, waits;  /* of its name: the one behind; of the newest: the oldest that may have no result */
-} carried;
-
 /* Media of a result that must stand outside of it. */
 typedef struct stray {
     const convo_part *media;
@@ -34,12 +21,9 @@ typedef struct conversion {
     convert_names names;
     convo *out;
     dialect_losses *lost;
-    carried *calls;
-    size_t ncalls, nanswered; /* all before nanswered have their result */
-    str_map by_was, by_name;  /* the newest call with the id it had; with its name */
-    str_map ids;              /* that were given in place of others */
+    convert_calls calls;
     stray *strays;
-    size_t nstrays, calls_cap, strays_cap;
+    size_t nstrays, strays_cap;
     size_t at, counted_to; /* message of the source that is carried; there is room for the parts of those before */
     convo_part *place;     /* of the part that is carried: free, as those before it in its message; NULL: it is not */
     bool fresh;            /* the source's message is new: its first unit begins one, unless the wire wants it merged */
@@ -159,219 +143,55 @@ static void add_text(conversion *c, convo_role role, daruma_str text)
 
 /* ---- media ---- */
 
-static bool is_image(const convo_part *p)
+static void fill_media(conversion *c, convo_part *p, const convo_part *media)
 {
-    return str_istarts(p->media_type, S("image/")) || (!p->media_type.n && p->media_url);
-}
-
-/* A type for media that came without: by the first bytes, or by the end of the URL. */
-static daruma_str guess_type(const convo_part *p)
-{
-    static const struct {
-        daruma_str base64, end, type;
-    } kinds[] = {
-        {LIT("iVBORw0KGgo"), LIT(".png"), LIT("image/png")}, {LIT("/9j/"), LIT(".jpg"), LIT("image/jpeg")},
-        {LIT("/9j/"), LIT(".jpeg"), LIT("image/jpeg")},      {LIT("R0lGOD"), LIT(".gif"), LIT("image/gif")},
-        {LIT("UklGR"), LIT(".webp"), LIT("image/webp")},     {LIT("JVBERi"), LIT(".pdf"), LIT("application/pdf")},
-    };
-    daruma_str rest = p->media, path = p->media_url ? str_cut(&rest, '?') : p->media;
-    for (size_t i = 0; i < COUNT(kinds); i++)
-        if (p->media_url ? str_ends(path, kinds[i].end) : str_starts(path, kinds[i].base64))
-            return kinds[i].type;
-    return p->media_url ? S("image/jpeg") : S("image/png");
-}
-
-/* Can the target take it? */
-static bool carries(const conversion *c, const convo_part *p)
-{
-    static const daruma_str images[] = {LIT("image/png"), LIT("image/jpeg"), LIT("image/gif"), LIT("image/webp")};
-    bool pdf = str_ieq(p->media_type, S("application/pdf"));
-    if (c->gemini)
-        return true;
-    if (is_image(p)) {
-        bool known = p->media_url || str_ieq(p->media_type, S("image/*"));
-        for (size_t i = 0; i < COUNT(images); i++)
-            known |= str_ieq(p->media_type, images[i]);
-        return known;
-    }
-    if (c->to == &dialect_openai)
-        return !p->media_url && (pdf || str_ieq(p->media_type, S("audio/wav")) ||
-                                 str_ieq(p->media_type, S("audio/mpeg")) || str_ieq(p->media_type, S("audio/mp3")));
-    return pdf;
-}
-
-static convo_part typed(const convo_part *media)
-{
-    convo_part p = *media;
-    if (!p.media_type.n || str_ieq(p.media_type, S("image/*")) || str_ieq(p.media_type, S("application/octet-stream")))
-        p.media_type = guess_type(&p);
-    return p;
-}
-
-static void fill_media(convo_part *p, const convo_part *media)
-{
+    const char *lost = NULL;
+    p->about = convert_media_about(c->to, media, &lost);
+    if (lost)
+        lose(c, lost);
     p->media_type = media->media_type;
     p->media = media->media;
     p->media_url = media->media_url;
 }
 
-/* The words that stand where media cannot. */
-static daruma_str media_words(conversion *c, const convo_part *p)
-{
-    daruma_buf b = buf_in(c->out->arena);
-    BUF_LIT(&b, "[");
-    buf_put(&b, is_image(p) ? S("image") : str_istarts(p->media_type, S("audio/")) ? S("audio") : S("document"));
-    BUF_LIT(&b, " that cannot be passed on");
-    if (p->media_url) {
-        BUF_LIT(&b, ": ");
-        buf_put(&b, p->media);
-    }
-    BUF_LIT(&b, "]");
-    c->out->full |= b.full;
-    return b.full ? S("[media]") : buf_str(&b);
-}
-
-static const char *media_name(const convo_part *p)
-{
-    return is_image(p) ? "image" : str_istarts(p->media_type, S("audio/")) ? "audio" : "document";
-}
-
 static void carry_media(conversion *c, convo_role role, const convo_part *media)
 {
-    convo_part p = typed(media);
-    if (role == CONVO_USER && carries(c, &p)) {
+    convo_part p = convert_media_typed(media);
+    daruma_str text;
+    if (role == CONVO_USER && convert_media_fits(c->to, &p)) {
         convo_part *to = add(c, role, PART_MEDIA);
         if (to)
-            fill_media(to, &p);
+            fill_media(c, to, &p);
     } else if (role == CONVO_ASSISTANT && c->gemini) {
         convo_part *to = add(c, role, PART_MEDIA);
         if (to)
-            fill_media(to, &p);
+            fill_media(c, to, &p);
+    } else if (convert_media_text(&p, c->out->arena, &text)) {
+        add_text(c, role, text);
     } else {
-        lose(c, media_name(&p));
-        add_text(c, role, media_words(c, &p));
+        lose(c, convert_media_name(&p));
+        add_text(c, role, convert_media_words(&p, c->out->arena));
     }
 }
 
 /* ---- calls and results ---- */
 
-/* Room for one more element of an array in the arena. */
-static void *grown(conversion *c, void *old, size_t n, size_t *cap, size_t size)
-{
-    void *room = arena_grow(c->out->arena, old, n, cap, size, 32);
-    c->out->full |= !room;
-    return room;
-}
-
-static daruma_str made_id(conversion *c, uint64_t hash)
-{
-    enum { BYTES = sizeof "call_0123456789abcdef" - 1 };
-    daruma_buf b = buf_over(arena_raw(c->out->arena, BYTES, 1), BYTES);
-    if (b.p)
-        convert_put_id(&b, hash);
-    c->out->full |= !b.p;
-    return buf_str(&b);
-}
-
-/* Has a call that id? The first that had one that fits kept it. */
-static bool id_used(const conversion *c, daruma_str id)
-{
-    return map_get(&c->ids, id) || (convert_id_fits(c->to, id) && map_get(&c->by_was, id));
-}
-
-/* Its own id where it has one that fits and is nobody else's; else one made of what it is and how many came before. */
-static daruma_str id_for(conversion *c, const convo_part *call, daruma_str arguments)
-{
-    daruma_str id = call->id;
-    if (convert_id_fits(c->to, id) && !id_used(c, id))
-        return id;
-    if (id.n && !convert_id_fits(c->to, id) && !id_used(c, id = made_id(c, convert_hash(id, 0))))
-        return id;
-    return made_id(c, convert_hash(arguments, convert_hash(call->name, convert_hash(call->id, c->ncalls + 1))));
-}
-
-/* The newest call without result among those that have the id of call `newest`; 0 when all have theirs. */
-static uint32_t open_of(const conversion *c, uint64_t newest)
-{
-    carried *n = &c->calls[newest - 1];
-    while (n->open && c->calls[n->open - 1].answered)
-        n->open = c->calls[n->open - 1].before;
-    return n->open;
-}
-
-/* The oldest call without result among those that have the name of call `newest`; 0 when all have theirs. */
-static uint32_t waiting_of(const conversion *c, uint64_t newest)
-{
-    carried *n = &c->calls[newest - 1];
-    while (n->waits && c->calls[n->waits - 1].answered)
-        n->waits = c->calls[n->waits - 1].next;
-    return n->waits;
-}
-
-/* Enters call `at` (1 + where it stands) where results look for it. */
-static void enter_call(conversion *c, uint32_t at)
-{
-    carried *call = &c->calls[at - 1];
-    uint64_t *was = map_put(&c->by_was, c->out->arena, call->was), *name;
-    call->open = call->waits = at;
-    if (was) {
-        call->before = *was ? open_of(c, *was) : 0;
-        *was = at;
-    }
-    if ((name = map_put(&c->by_name, c->out->arena, call->name))) {
-        uint32_t waits = *name ? waiting_of(c, *name) : 0;
-        if (waits) {
-            c->calls[*name - 1].next = at;
-            call->waits = waits;
-        }
-        *name = at;
-    }
-    if (!str_eq(call->id, call->was))
-        map_put(&c->ids, c->out->arena, call->id);
-    c->out->full |= c->out->arena->full;
-}
-
 static void carry_call(conversion *c, const convo_part *p)
 {
-    daruma_str arguments = convo_part_text(&c->src, p);
+    daruma_str text = convo_part_text(&c->src, p);
+    daruma_str arguments = p->custom ? convo_wrap(text, c->out->arena) : text;
     convo_part *to = add(c, CONVO_ASSISTANT, PART_CALL);
-    carried *calls = grown(c, c->calls, c->ncalls, &c->calls_cap, sizeof *calls);
-    if (!to || !calls)
+    if (!to || !convert_calls_add(&c->calls, p, arguments, to))
         return;
-    c->calls = calls;
-    to->id = id_for(c, p, arguments);
     to->name = convert_name(&c->names, p->name, c->out->arena);
     to->text = str_trim(arguments).n ? arguments : S("{}");
-    calls[c->ncalls++] = (carried){.was = p->id, .id = to->id, .name = p->name};
-    enter_call(c, (uint32_t)c->ncalls);
-}
-
-/* The call a result belongs to: by id the newest, else in order, by name if the wire says it. NULL when there is none.
- */
-static carried *call_of(conversion *c, const convo_part *result)
-{
-    const uint64_t *newest;
-    uint64_t at = 0;
-    if (result->id.n) {
-        newest = map_get(&c->by_was, result->id);
-        at = newest ? open_of(c, *newest) : 0;
-        at = at || !newest ? at : *newest;
-    } else if (result->name.n) {
-        newest = map_get(&c->by_name, result->name);
-        at = newest ? waiting_of(c, *newest) : 0;
-    } else {
-        while (c->nanswered < c->ncalls && c->calls[c->nanswered].answered)
-            c->nanswered++;
-        at = c->nanswered < c->ncalls ? c->nanswered + 1 : 0;
-    }
-    return at ? &c->calls[at - 1] : NULL;
 }
 
 static void keep_stray(conversion *c, const convo_part *media, daruma_str id)
 {
-    stray *s = grown(c, c->strays, c->nstrays, &c->strays_cap, sizeof *s);
+    stray *s = arena_grow(c->out->arena, c->strays, c->nstrays, &c->strays_cap, sizeof *s, 32);
     if (!s)
-        return;
+        return; /* which the arena remembers */
     c->strays = s;
     s[c->nstrays++] = (stray){media, id};
 }
@@ -381,10 +201,10 @@ static void carry_result_media(conversion *c, convo_part *to, const convo_part *
 {
     bool inside = c->anthropic || c->to == &dialect_openai_responses;
     for (size_t i = 0; i < from->nparts; i++) {
-        convo_part p = typed(&from->parts[i]);
+        convo_part p = convert_media_typed(&from->parts[i]);
         if (p.kind != PART_MEDIA || p.dropped)
             continue;
-        if (!inside || !carries(c, &p)) {
+        if (!inside || !convert_media_fits(c->to, &p)) {
             keep_stray(c, &from->parts[i], to->id);
             continue;
         }
@@ -399,7 +219,7 @@ static void carry_result_media(conversion *c, convo_part *to, const convo_part *
         if (!in)
             return;
         in->ready = true;
-        fill_media(in, &p);
+        fill_media(c, in, &p);
     }
 }
 
@@ -428,18 +248,13 @@ static daruma_str result_text(conversion *c, const convo_part *p)
 static void carry_result(conversion *c, const convo_part *p)
 {
     convo_part *to = add(c, c->to->quirks & WIRE_RESULTS_IN_USER ? CONVO_USER : CONVO_TOOL, PART_RESULT);
-    carried *call = call_of(c, p);
+    daruma_str name;
     if (!to)
         return;
-    to->id = call                            ? call->id
-             : convert_id_fits(c->to, p->id) ? p->id
-             : p->id.n                       ? made_id(c, convert_hash(p->id, 0))
-                                             : (daruma_str){0};
-    to->name = convert_name(&c->names, p->name.n || !call ? p->name : call->name, c->out->arena);
+    convert_calls_answer(&c->calls, p, to, &name);
+    to->name = convert_name(&c->names, name, c->out->arena);
     to->text = result_text(c, p);
     to->failed = p->failed;
-    if (call)
-        call->answered = true;
     if (p->failed && c->openai)
         lose(c, "is_error");
     carry_result_media(c, to, p);
@@ -472,7 +287,7 @@ static void carry_strays(conversion *c)
 static void carry_system(conversion *c, const convo_part *p)
 {
     if (p->kind != PART_TEXT) {
-        lose(c, media_name(p));
+        lose(c, convert_media_name(p));
         return;
     }
     daruma_str text = convo_part_text(&c->src, p);
@@ -556,10 +371,7 @@ static void expect(conversion *c)
         model = m->role == CONVO_ASSISTANT;
     }
     convo_expect(c->out, messages);
-    c->calls = calls ? ARENA_NEW(c->out->arena, carried, calls) : NULL;
-    c->calls_cap = c->calls ? calls : 0;
-    map_expect(&c->by_was, c->out->arena, calls - without_id);
-    map_expect(&c->ids, c->out->arena, without_id);
+    convert_calls_expect(&c->calls, calls, without_id);
 }
 
 static void carry_messages(conversion *c)
@@ -630,6 +442,7 @@ daruma_status dialect_convert(convo *from, const dialect *to, daruma_arena *a, c
                     .to = to,
                     .out = &out,
                     .lost = lost,
+                    .calls = {.to = to, .a = a},
                     .openai = to == &dialect_openai || to == &dialect_openai_responses,
                     .anthropic = to == &dialect_anthropic,
                     .gemini = to == &dialect_gemini};

@@ -1,5 +1,5 @@
-/* convert.h - the parts of a conversion: what was said (convert.c), what is asked for (convert_settings.c), what calls
- * and tools are called (convert_names.c). */
+/* convert.h - the parts of a conversion: what was said (convert.c), calls and their results (convert_calls.c), media
+ * (convert_media.c), what is asked for (convert_settings.c), what calls and tools are called (convert_names.c). */
 #ifndef DIALECT_CONVERT_H
 #define DIALECT_CONVERT_H
 #include "dialect/parts.h"
@@ -27,4 +27,37 @@ void convert_settings(const convo *from, const convert_names *names, convo *out,
 bool convert_id_fits(const dialect *to, daruma_str id);
 void convert_put_id(daruma_buf *out, uint64_t hash);
 uint64_t convert_hash(daruma_str s, uint64_t seed);
+
+/* ---- convert_calls.c ---- */
+
+typedef struct carried carried;
+/* The calls that were carried so far. All zero but `to` and `a`. */
+typedef struct convert_calls {
+    const dialect *to;
+    daruma_arena *a;
+    carried *calls;
+    size_t ncalls, nanswered, cap; /* all before nanswered have their result */
+    str_map by_was, by_name;       /* the newest call with the id it had; with its name */
+    str_map ids;                   /* that were given in place of others */
+} convert_calls;
+/* Room for so many calls, of which some have no id. */
+void convert_calls_expect(convert_calls *c, size_t calls, size_t without_id);
+/* Enters a call and gives `to` its id: its own where it has one that fits and is nobody else's. False: no memory. */
+bool convert_calls_add(convert_calls *c, const convo_part *call, daruma_str arguments, convo_part *to);
+/* Gives `to` the id of the call that a result belongs to. *ret_name: the tool of that call, by the name it had. */
+void convert_calls_answer(convert_calls *c, const convo_part *result, convo_part *to, daruma_str *ret_name);
+
+/* ---- convert_media.c ---- */
+
+/* Can the target take it? */
+bool convert_media_fits(const dialect *to, const convo_part *media);
+/* The same with a type where it came without. */
+convo_part convert_media_typed(const convo_part *media);
+/* True if it is a file of text that is here: *ret is what it says, under its name, in `a`. */
+bool convert_media_text(const convo_part *media, daruma_arena *a, daruma_str *ret);
+/* What stands beside it as the target has it: OpenAI's `detail` is no file's name. `*lost`: what it cannot say. */
+daruma_str convert_media_about(const dialect *to, const convo_part *media, const char **lost);
+/* The words that stand where it cannot, in `a`; and what is lost then. */
+daruma_str convert_media_words(const convo_part *media, daruma_arena *a);
+const char *convert_media_name(const convo_part *media);
 #endif

@@ -18,11 +18,12 @@ static convo_tool *more_tools(convo *out, size_t n)
     return tools;
 }
 
-/* What it is called there. Who reads the answer has to know what it was called here. */
-static daruma_str carry_name(convo *out, const convert_names *names, size_t most, daruma_str name)
+/* What it is called there. Who reads the answer has to know what it was called here, and whether it was a custom one.
+ */
+static daruma_str carry_name(convo *out, const convert_names *names, size_t most, daruma_str name, bool custom)
 {
     daruma_str is = convert_name(names, name, out->arena);
-    if (str_eq(is, name))
+    if (str_eq(is, name) && !custom)
         return name;
     if (!out->renames)
         out->renames = ARENA_NEW(out->arena, convo_rename, most < TOOLS_RENAMED_MAX ? most : TOOLS_RENAMED_MAX);
@@ -30,7 +31,7 @@ static daruma_str carry_name(convo *out, const convert_names *names, size_t most
         out->full = true;
         return name;
     }
-    out->renames[out->nrenames++] = (convo_rename){.was = name, .is = is};
+    out->renames[out->nrenames++] = (convo_rename){.was = name, .is = is, .custom = custom};
     return is;
 }
 
@@ -54,7 +55,7 @@ static void carry_called(const convo *from, convo *out, const convert_names *nam
         for (size_t k = 0; k < from->messages[i].nparts; k++) {
             const convo_part *p = &from->messages[i].parts[k];
             if (p->kind == PART_CALL && p->name.n && out->nrenames < most && map_add(&seen, out->arena, p->name))
-                carry_name(out, names, most, p->name);
+                carry_name(out, names, most, p->name, p->custom);
         }
     out->full |= out->arena->full;
 }
@@ -67,14 +68,47 @@ static bool read_allowed(const convo_settings *s, str_map *ret, daruma_arena *a)
     if (!json_is_array(s->allowed))
         return false;
     for (json_iter it = json_open(s->allowed); json_next(&it, NULL, &one);) {
-        daruma_str function = json_get(one, S("function"));
-        map_add(ret, a, json_text(json_is_string(one) ? one : json_get(function.n ? function : one, S("name")), a));
+        daruma_str function = json_get(one, S("function")), custom = json_get(one, S("custom"));
+        daruma_str in = function.n ? function : custom.n ? custom : one;
+        map_add(ret, a, json_text(json_is_string(one) ? one : json_get(in, S("name")), a));
     }
     return true;
 }
 
-/* Functions go along. What runs at the provider does not, nor what has no schema but a type that only its own models
- * know (bash, computer use, grammars). */
+/* What a custom tool takes, as the schema of a function: its words, and the grammar that they follow, as Chat and
+ * Responses have it. */
+static daruma_str custom_schema(daruma_str raw, daruma_arena *a)
+{
+    daruma_str inner = json_get(raw, S("custom")), format = json_get(inner.n ? inner : raw, S("format"));
+    daruma_str grammar = json_is_object(json_get(format, S("grammar"))) ? json_get(format, S("grammar")) : format;
+    daruma_str syntax = json_text(json_get(grammar, S("syntax")), a);
+    daruma_str definition = json_text(json_get(grammar, S("definition")), a);
+    daruma_buf words = buf_in(a), b = buf_in(a);
+    if (!definition.n)
+        return S(CONVO_INPUT_SCHEMA);
+    BUF_LIT(&words, "Text that follows this grammar");
+    if (syntax.n) {
+        BUF_LIT(&words, " (");
+        buf_put(&words, syntax);
+        BUF_LIT(&words, ")");
+    }
+    BUF_LIT(&words, ":\n");
+    buf_put(&words, definition);
+    BUF_LIT(&b, "{\"type\":\"object\",\"properties\":{\"input\":{\"type\":\"string\",\"description\":");
+    buf_json(&b, buf_str(&words));
+    BUF_LIT(&b, "}},\"required\":[\"input\"]}");
+    return b.full || words.full ? S(CONVO_INPUT_SCHEMA) : buf_str(&b);
+}
+
+static daruma_str carry_schema(const convo_tool *t, daruma_arena *a)
+{
+    if (convo_tool_custom(t))
+        return custom_schema(t->raw, a);
+    return t->schema.n ? t->schema : S("{\"type\":\"object\",\"properties\":{}}");
+}
+
+/* Functions go along, and custom tools as functions. What runs at the provider does not, nor what has no schema but a
+ * type that only its own models know (bash, computer use). */
 void convert_tools(const convo *from, const convert_names *names, convo *out, dialect_losses *lost)
 {
     size_t most = from->ntools + count_calls(from);
@@ -85,13 +119,13 @@ void convert_tools(const convo *from, const convert_names *names, convo *out, di
         const convo_tool *t = &from->tools[i];
         if (t->hosted || !t->name.n) {
             dialect_lose(lost, "hosted_tools");
-        } else if (!is_function(t)) {
+        } else if (!is_function(t) && !convo_tool_custom(t)) {
             dialect_lose(lost, "typed_tools");
         } else if (!some || map_get(&allowed, t->name)) {
             out->tools[out->ntools++] = (convo_tool){
-                .name = carry_name(out, names, most, t->name),
+                .name = carry_name(out, names, most, t->name, convo_tool_custom(t)),
                 .description = t->description,
-                .schema = t->schema.n ? t->schema : S("{\"type\":\"object\",\"properties\":{}}"),
+                .schema = carry_schema(t, out->arena),
                 .strict = t->strict && (names->to->quirks & WIRE_OPAQUE_ARGS), /* OpenAI's two */
             };
         }

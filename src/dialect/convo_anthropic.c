@@ -51,6 +51,7 @@ static void read_source(convo *c, convo_part *p, const field *f)
     fields_of(f[K_SOURCE].value, FIELDS(s));
     daruma_str type = s[TYPE].value;
     bool image = value_is(f[K_TYPE].value, S("image"));
+    daruma_str title = image ? (daruma_str){0} : json_get(p->raw, S("title"));
     if (value_is(type, S("text")) || (value_is(type, S("content")) && json_is_string(s[CONTENT].value))) {
         p->kind = PART_TEXT;
         p->value = s[DATA].value.n ? s[DATA].value : s[CONTENT].value;
@@ -58,11 +59,13 @@ static void read_source(convo *c, convo_part *p, const field *f)
         p->kind = PART_MEDIA;
         p->media_type = text_of(c, s[MEDIA].value);
         p->media = text_of(c, s[DATA].value);
+        p->about = text_of(c, title);
     } else if (value_is(type, S("url"))) {
         p->kind = PART_MEDIA;
         p->media_type = image ? S("image/*") : S("application/pdf");
         p->media = text_of(c, s[URL].value);
         p->media_url = true;
+        p->about = text_of(c, title);
     } else if (value_is(type, S("file"))) {
         p->kind = PART_MEDIA;
         p->media_type = image ? S("image/*") : S("application/pdf");

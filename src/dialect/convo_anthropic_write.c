@@ -74,7 +74,10 @@ static void compose_media(const convo_part *p, daruma_buf *out)
     if (!p->media_url)
         put_text(out, "media_type", p->media_type.n ? p->media_type : S("image/png"));
     put_text(out, p->media_url ? "url" : "data", p->media);
-    BUF_LIT(out, "}}");
+    buf_putc(out, '}');
+    if (p->about.n && !is_image(p))
+        put_text(out, "title", p->about);
+    buf_putc(out, '}');
 }
 
 static void compose_thinking(const convo *c, const convo_part *p, daruma_buf *out)

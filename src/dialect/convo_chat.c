@@ -44,12 +44,13 @@ static convo_role role_of(daruma_str role)
 
 static void convo_chat_read_file(convo *c, convo_part *p, daruma_str file)
 {
-    field f[] = {{.key = LIT("file_data")}, {.key = LIT("file_id")}};
+    field f[] = {{.key = LIT("file_data")}, {.key = LIT("file_id")}, {.key = LIT("filename")}};
     fields_of(file, FIELDS(f));
     p->kind = PART_MEDIA;
     p->remote = json_is_string(f[1].value) && f[1].value.n > 2;
     if (json_is_string(f[0].value))
         media_from_url(p, text_of(c, f[0].value));
+    p->about = text_of(c, f[2].value);
     c->remote |= p->remote;
 }
 
@@ -87,6 +88,8 @@ static void read_piece(convo *c, convo_part *p)
         media_from_url(p, text_of(c, url));
         if (!p->media_type.n && p->media_url)
             p->media_type = S("image/*"); /* nobody says which */
+        if (json_is_object(f[IMAGE].value))
+            p->about = text_of(c, json_get(f[IMAGE].value, S("detail")));
     } else if (value_is(type, S("input_audio"))) {
         read_audio(c, p, f[AUDIO].value);
     } else if (value_is(type, S("file"))) {
@@ -164,6 +167,7 @@ static void convo_chat_read_call(convo *c, convo_part *p)
     p->id = text_of(c, f[ID].value);
     p->name = text_of(c, in[0].value);
     p->value = custom ? in[2].value : in[1].value;
+    p->custom = custom;
     if (f[EXTRA].value.n)
         read_seal(c, p, f[EXTRA].value);
 }

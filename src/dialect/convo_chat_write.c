@@ -22,7 +22,8 @@ static void put_document(const convo_part *p, daruma_buf *out)
     put_text(out, "type", S("file"));
     put_key(out, "file");
     put_open(out, '{');
-    put_text(out, "filename", str_ieq(p->media_type, S("application/pdf")) ? S("document.pdf") : S("document"));
+    bool pdf = str_ieq(p->media_type, S("application/pdf"));
+    put_text(out, "filename", p->about.n ? p->about : pdf ? S("document.pdf") : S("document"));
     put_key(out, "file_data");
     put_media_url(out, p);
     buf_putc(out, '}');
@@ -38,6 +39,8 @@ static void put_media(const convo_part *p, daruma_buf *out)
         put_open(out, '{');
         put_key(out, "url");
         put_media_url(out, p);
+        if (p->about.n)
+            put_text(out, "detail", p->about);
         buf_putc(out, '}');
     } else if (str_istarts(p->media_type, S("audio/"))) {
         put_audio(p, out);

@@ -330,8 +330,10 @@ static void read_declaration(convo *c, daruma_str raw, const tool_place *at, siz
     t->name = text_of(c, gemini_get(raw, S("name")));
     t->description = text_of(c, gemini_get(raw, S("description")));
     t->schema_path = schema_path(c, at, schema.key.n ? schema.key : S("parameters"));
-    if (json_is_object(schema.value))
-        t->schema = plain_schema(c, schema.value);
+    if (!json_is_object(schema.value))
+        return;
+    daruma_str wire = plain_schema(c, schema.value);
+    convo_set_schema(c, t, gemini_json_schema(c, wire), wire);
 }
 
 /* A tool that is more than a list of functions runs at Google, as a whole. */
@@ -440,7 +442,7 @@ static void read_config(convo *c, named config)
         schema = gemini_get(in, S("responseSchema"));
     if (json_is_object(schema)) {
         s->format = FORMAT_SCHEMA;
-        s->format_schema = plain_schema(c, schema);
+        s->format_schema = gemini_json_schema(c, plain_schema(c, schema));
     } else if (value_is(mime, S("application/json"))) {
         s->format = FORMAT_JSON;
     } else if (value_is(mime, S("text/plain"))) {

@@ -13,6 +13,9 @@ named gemini_named(daruma_str object, daruma_str camel);
 daruma_str gemini_get(daruma_str object, daruma_str camel); /* its value */
 convo_role gemini_role(daruma_str word);                    /* "user", "model", "function"; empty: the user */
 
+/* A schema of Google's kind as JSON Schema: itself where it is one. */
+daruma_str gemini_json_schema(convo *c, daruma_str schema);
+
 /* ---- convo_gemini_settings.c ---- */
 
 /* A writer of a member: the configuration, with another response format. */

@@ -117,9 +117,10 @@ static void convo_responses_read_file(convo *c, convo_part *p, daruma_str data, 
 
 static void read_piece(convo *c, convo_part *p)
 {
-    enum { TYPE, TEXT, REFUSAL, IMAGE_URL, FILE_ID, FILE_DATA, FILE_URL };
-    field f[] = {{.key = LIT("type")},    {.key = LIT("text")},      {.key = LIT("refusal")}, {.key = LIT("image_url")},
-                 {.key = LIT("file_id")}, {.key = LIT("file_data")}, {.key = LIT("file_url")}};
+    enum { TYPE, TEXT, REFUSAL, IMAGE_URL, FILE_ID, FILE_DATA, FILE_URL, DETAIL, FILE_NAME };
+    field f[] = {{.key = LIT("type")},      {.key = LIT("text")},    {.key = LIT("refusal")},
+                 {.key = LIT("image_url")}, {.key = LIT("file_id")}, {.key = LIT("file_data")},
+                 {.key = LIT("file_url")},  {.key = LIT("detail")},  {.key = LIT("filename")}};
     fields_of(p->raw, FIELDS(f));
     daruma_str type = value_raw(f[TYPE].value);
     if (json_is_string(f[TEXT].value) && (str_ends(type, S("_text")) || str_eq(type, S("text")))) {
@@ -130,8 +131,10 @@ static void read_piece(convo *c, convo_part *p)
         p->value = f[REFUSAL].value;
     } else if (str_eq(type, S("input_image"))) {
         read_image(c, p, f[IMAGE_URL].value, f[FILE_ID].value);
+        p->about = text_of(c, f[DETAIL].value);
     } else if (str_eq(type, S("input_file"))) {
         convo_responses_read_file(c, p, f[FILE_DATA].value, f[FILE_URL].value, f[FILE_ID].value);
+        p->about = text_of(c, f[FILE_NAME].value);
     }
     c->remote |= p->remote;
 }
@@ -207,6 +210,7 @@ static void convo_responses_read_call(convo *c, convo_part *p, const field *f, b
     p->id = text_of(c, f[K_CALL_ID].value);
     p->name = text_of(c, f[K_NAME].value);
     p->value = f[custom ? K_INPUT : K_ARGUMENTS].value;
+    p->custom = custom;
 }
 
 static void read_result(convo *c, convo_part *p, const field *f)

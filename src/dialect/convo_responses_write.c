@@ -31,10 +31,13 @@ static void put_media(daruma_buf *out, const convo_part *p)
     if (image) {
         put_key(out, "image_url");
         put_media_url(out, p);
+        if (p->about.n)
+            put_text(out, "detail", p->about);
     } else if (p->media_url) {
         put_text(out, "file_url", p->media);
     } else {
-        put_text(out, "filename", str_eq(p->media_type, S("application/pdf")) ? S("file.pdf") : S("file"));
+        bool pdf = str_eq(p->media_type, S("application/pdf"));
+        put_text(out, "filename", p->about.n ? p->about : pdf ? S("file.pdf") : S("file"));
         put_key(out, "file_data");
         put_media_url(out, p);
     }

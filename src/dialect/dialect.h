@@ -263,6 +263,9 @@ typedef struct stream_mend {
  * knows: nothing else changes. False: `a` or `out` is full. */
 bool dialect_mend_stream(const dialect *d, const turn_reader *at, daruma_str events, const stream_mend *what,
                          daruma_buf *out, daruma_arena *a);
+/* The same of an answer that was read from a stream that came as one JSON array (Gemini's without alt=sse): its events
+ * as they came but for the parts that are edited, of which each stands in the bytes that were read. */
+bool dialect_mend_array(const dialect *d, const turn *t, daruma_buf *out, daruma_arena *a);
 /* A stream as the whole answer that was asked for, all in `a`. Responses has it in the last event; else it is ours, of
  * what the events say. `view` takes what is wrong: `error`, or that it is not `finished`. False: that, or the stream
  * says what no answer of ours can, or there is no memory. */

@@ -90,38 +90,6 @@ static bool read_headers(daruma_str headers, labels *ret)
 
 /* ---- what it says ---- */
 
-static int base64_value(char c)
-{
-    if (ch_digit(c))
-        return c - '0' + 52;
-    if (ch_alpha(c))
-        return c >= 'a' ? c - 'a' + 26 : c - 'A';
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-/* Appends what the content of a JSON string says that is base64. False: it is none. */
-static bool put_base64(daruma_buf *out, daruma_str text)
-{
-    uint32_t bits = 0;
-    int n = 0;
-    while (text.n && text.p[text.n - 1] == '=')
-        text.n--;
-    for (size_t i = 0; i < text.n; i++) {
-        int value = base64_value(text.p[i]);
-        if (text.p[i] == '\\')
-            continue; /* "\/" */
-        if (value < 0)
-            return false;
-        bits = bits << 6 | (uint32_t)value;
-        n += 6;
-        if (n >= 8) {
-            n -= 8;
-            buf_putc(out, (char)(bits >> n));
-        }
-    }
-    return true;
-}
-
 /* Makes a server-sent event of the JSON behind `at`, under the name that it has. False: it has none. */
 static bool name_event(daruma_buf *out, size_t at)
 {
@@ -153,7 +121,7 @@ static bool name_event(daruma_buf *out, size_t at)
 static bool put_chunk(daruma_buf *out, daruma_str payload)
 {
     size_t at = out->n;
-    if (put_base64(out, value_raw(json_get(payload, S("bytes")))) && (out->full || name_event(out, at)))
+    if (base64_put(out, value_raw(json_get(payload, S("bytes")))) && (out->full || name_event(out, at)))
         return true;
     out->n = at;
     return false;

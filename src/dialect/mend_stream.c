@@ -5,7 +5,7 @@
  *
  * What a wire says piece by piece stands whole in the first piece, and the others are empty. Responses says it up to
  * four times more when it is whole. */
-#include "dialect/turn_kit.h"
+#include "dialect/turn_gemini.h"
 #include "base/arena.h"
 
 /* What is put in the place of a value. */
@@ -16,6 +16,8 @@ typedef enum mend_place {
     PLACE_NAME_AND_ARGS, /* of a call that has no member for its arguments */
     PLACE_ARGS,          /* the arguments as a string ... */
     PLACE_OBJECT,        /* ... and as an object */
+    PLACE_PART,          /* a call that came in pieces, whole */
+    PLACE_NO_PART,       /* nothing, where a part must stand */
     PLACE_KINDS
 } mend_place;
 
@@ -64,6 +66,11 @@ static void place_call(mending_stream *m, const turn_delta *d, bool again)
     call_mend *call = d->index >= 0 && i < m->what->ncalls ? &m->what->calls[i] : NULL;
     if (!call || !call->edited)
         return;
+    if (d->part_at.n) {
+        add_place(m, d->part_at, i, d->kind == DELTA_CALL ? PLACE_PART : PLACE_NO_PART);
+        call->said = true;
+        return;
+    }
     if (d->kind == DELTA_CALL && begins_whole(m->d) && !d->custom) {
         bool named = add_place(m, d->name_at, i, d->text_at.n ? PLACE_NAME : PLACE_NAME_AND_ARGS);
         call->said = add_place(m, d->text_at, i, args_place(m->d, d->text_at)) || named;
@@ -156,7 +163,6 @@ static void fill_place(daruma_buf *out, int what, daruma_str span, const void *u
 {
     const mending_stream *m = user;
     const call_mend *call = &m->what->calls[what / PLACE_KINDS];
-    (void)span;
     switch ((mend_place)(what % PLACE_KINDS)) {
     case PLACE_NOTHING:
         BUF_LIT(out, "\"\"");
@@ -180,6 +186,13 @@ static void fill_place(daruma_buf *out, int what, daruma_str span, const void *u
         return;
     case PLACE_OBJECT:
         put_args(out, call->args);
+        return;
+    case PLACE_PART:
+        gemini_put_call(out, json_text(json_get(json_get(span, S("functionCall")), S("id")), m->a), call->name,
+                        call->args, (daruma_str){0});
+        return;
+    case PLACE_NO_PART:
+        BUF_LIT(out, "{\"text\":\"\"}");
         return;
     case PLACE_KINDS:
         return;
@@ -239,5 +252,37 @@ bool dialect_mend_stream(const dialect *d, const turn_reader *at, daruma_str eve
     while (sse_next(&events, &e, a))
         mend_event(&m, &e, out);
     buf_put(out, events);
+    return !m.lost && !a->full && !out->full;
+}
+
+/* What was edited in an answer. False: there is no memory. */
+static bool take_edits(const turn *t, stream_mend *ret, daruma_arena *a)
+{
+    ret->calls = ARENA_NEW(a, call_mend, t->message.nparts + 1);
+    for (size_t i = 0; ret->calls && i < t->message.nparts; i++) {
+        const convo_part *p = &t->message.parts[i];
+        if (p->kind == PART_CALL)
+            ret->calls[ret->ncalls++] = (call_mend){.name = p->name, .args = p->text, .edited = p->edited};
+        else if (p->kind == PART_TEXT && p->edited)
+            ret->text = &p->text;
+    }
+    return ret->calls != NULL;
+}
+
+bool dialect_mend_array(const dialect *d, const turn *t, daruma_buf *out, daruma_arena *a)
+{
+    stream_mend what = {0};
+    mending_stream m = {.d = d, .r = {.sequence = -1, .keep = a}, .what = &what, .a = a};
+    const char *at = t->body.p;
+    daruma_str response;
+    if (!take_edits(t, &what, a))
+        return false;
+    for (json_iter it = json_open(str_trim(t->body)); json_next(&it, NULL, &response);) {
+        sse_event e = {.raw = response, .data = response};
+        buf_put(out, (daruma_str){at, (size_t)(response.p - at)});
+        mend_event(&m, &e, out);
+        at = response.p + response.n;
+    }
+    buf_put(out, (daruma_str){at, (size_t)(t->body.p + t->body.n - at)});
     return !m.lost && !a->full && !out->full;
 }

@@ -204,8 +204,16 @@ static void put_call_new(daruma_buf *out, const convo_part *p)
 {
     BUF_LIT(out, "{\"id\":");
     buf_json(out, p->id);
-    BUF_LIT(out, ",\"type\":\"function\",\"function\":");
-    put_function(out, p);
+    if (p->custom) {
+        BUF_LIT(out, ",\"type\":\"custom\",\"custom\":{\"name\":");
+        buf_json(out, p->name);
+        BUF_LIT(out, ",\"input\":");
+        buf_json(out, p->text);
+        buf_putc(out, '}');
+    } else {
+        BUF_LIT(out, ",\"type\":\"function\",\"function\":");
+        put_function(out, p);
+    }
     buf_putc(out, '}');
 }
 

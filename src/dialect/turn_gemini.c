@@ -1,7 +1,8 @@
 /* turn_gemini.c - answers of generateContent and streamGenerateContent: https://ai.google.dev/api/generate-content.
- * A stream is whole responses one after the other; calls come whole. It has no terminal marker, so that DELTA_END is
- * never read: it is over when it ends behind a stop reason. */
-#include "dialect/turn_kit.h"
+ * A stream is whole responses one after the other; calls come whole, unless their arguments are asked for in pieces. It
+ * has no terminal marker, so that DELTA_END is never read: it is over when it ends behind a stop reason. */
+#include "dialect/turn_gemini.h"
+#include "base/arena.h"
 
 // clang-format off
 static const finish_name finishes[] = {
@@ -35,7 +36,7 @@ turn_finish gemini_finish_of(daruma_str raw)
 }
 
 /* Thoughts are counted beside the candidates, and what Google's own tools read beside the prompt. */
-static turn_usage turn_gemini_read_usage(daruma_str usage)
+turn_usage gemini_read_usage(daruma_str usage)
 {
     turn_usage u = TURN_USAGE_NONE;
     usage_read(usage, S("promptTokenCount"), S("candidatesTokenCount"), &u.input, &u.output);
@@ -68,29 +69,28 @@ static void put_usage(daruma_buf *out, const turn_usage *u)
     buf_putc(out, '}');
 }
 
-/* What a response says of its first candidate. */
-typedef struct response_view {
-    daruma_str id, model, parts, finish, usage;
-} response_view;
-
-static response_view read_response(daruma_str response, daruma_arena *a)
+gemini_response gemini_read_response(turn_reader *r, daruma_str response, daruma_arena *a)
 {
-    response_view v = {.id = json_text(json_get(response, S("responseId")), a),
-                       .model = json_text(json_get(response, S("modelVersion")), a),
-                       .usage = json_get(response, S("usageMetadata"))};
+    gemini_response v = {.id = json_text(json_get(response, S("responseId")), a),
+                         .model = json_text(json_get(response, S("modelVersion")), a),
+                         .usage = json_get(response, S("usageMetadata"))};
     daruma_str candidate;
-    json_iter it = json_open(json_get(response, S("candidates")));
-    if (json_next(&it, NULL, &candidate)) {
+    for (json_iter it = json_open(json_get(response, S("candidates"))); json_next(&it, NULL, &candidate);) {
+        int64_t index = json_int(json_get(candidate, S("index")), 0);
+        int choice = index > 0 && index < CHOICES_MAX ? (int)index + 1 : 1;
+        r->choice = r->choice ? r->choice : choice;
+        if (choice != r->choice)
+            continue;
         v.parts = json_get(json_get(candidate, S("content")), S("parts"));
         v.finish = json_text(json_get(candidate, S("finishReason")), a);
+        break;
     }
     if (!v.finish.n)
         v.finish = json_text(json_get(json_get(response, S("promptFeedback")), S("blockReason")), a);
     return v;
 }
 
-/* A prompt that is blocked for OTHER says so as its reason; a candidate that ends for OTHER may be whole. */
-static turn_finish finish_means(daruma_str reason, bool calls)
+turn_finish gemini_finish_means(daruma_str reason, bool calls)
 {
     turn_finish f = finish_of(finishes, NFINISHES, reason);
     return f == FINISH_STOP && calls ? FINISH_CALLS : f;
@@ -98,38 +98,115 @@ static turn_finish finish_means(daruma_str reason, bool calls)
 
 /* ---- whole ---- */
 
-static void read_part(turn *t, daruma_str part, daruma_arena *a)
+/* An answer that is read: one response, or all those of a stream as one array, whose pieces are put together. */
+typedef struct gathering {
+    turn *t;
+    turn_reader r;
+    bool joins;      /* it is an array: text goes on with the text before it ... */
+    daruma_buf text; /* ... or the arguments of the call that is open with those before them */
+    daruma_arena *a;
+} gathering;
+
+static convo_part *newest_part(const gathering *g)
 {
-    daruma_str text = json_get(part, S("text")), call = json_get(part, S("functionCall"));
-    bool thought = json_is_true(json_get(part, S("thought")));
-    part_kind kind = call.n ? PART_CALL : json_is_string(text) ? (thought ? PART_THINKING : PART_TEXT) : PART_OTHER;
-    convo_part *p = answer_part(t, a, kind, part);
-    if (!p)
-        return;
-    p->signature = json_text(json_get(part, S("thoughtSignature")), a);
-    p->sealed = p->signature.n > 0 && kind != PART_TEXT;
-    p->value = text;
-    p->text = json_text(text, a);
-    if (kind == PART_CALL) {
-        p->id = json_text(json_get(call, S("id")), a);
-        p->name = json_text(json_get(call, S("name")), a);
-        p->value = p->text = json_get(call, S("args"));
-    }
+    convo_message *m = &g->t->message;
+    return m->nparts ? &m->parts[m->nparts - 1] : NULL;
 }
 
-static void read_whole(turn *t, daruma_str response, daruma_arena *a)
+static void show_args(gathering *g)
 {
-    response_view v = read_response(response, a);
+    convo_part *p = newest_part(g);
+    p->value = p->text = buf_str(&g->text);
+}
+
+static void close_call(gathering *g)
+{
+    if (!gemini_in_call(&g->r))
+        return;
+    gemini_close_pieces(&g->r, &g->text);
+    show_args(g);
+}
+
+static void read_call(gathering *g, daruma_str part, daruma_str call)
+{
+    gemini_call is = gemini_call_of(call);
+    if (is == GEMINI_CALL_GOES_ON && !gemini_in_call(&g->r))
+        return;
+    if (is != GEMINI_CALL_GOES_ON) {
+        close_call(g);
+        convo_part *p = answer_part(g->t, g->a, PART_CALL, part);
+        if (!p)
+            return;
+        p->id = json_text(json_get(call, S("id")), g->a);
+        p->name = json_text(json_get(call, S("name")), g->a);
+        p->value = p->text = json_get(call, S("args"));
+    }
+    daruma_str signature = json_text(json_get(part, S("thoughtSignature")), g->a);
+    if (signature.n) {
+        newest_part(g)->signature = signature;
+        newest_part(g)->sealed = true;
+    }
+    if (is == GEMINI_CALL_WHOLE)
+        return;
+    if (is == GEMINI_CALL_BEGINS) {
+        gemini_begin_pieces(&g->r, call_begin(&g->r, g->r.calls));
+        g->text = buf_in(g->a);
+    }
+    if (gemini_put_piece(&g->r, call, &g->text, g->a))
+        close_call(g);
+    else
+        show_args(g);
+}
+
+static void read_part(gathering *g, daruma_str part)
+{
+    daruma_str text = json_get(part, S("text")), call = json_get(part, S("functionCall"));
+    daruma_str signature = json_text(json_get(part, S("thoughtSignature")), g->a);
+    bool thought = json_is_true(json_get(part, S("thought")));
+    part_kind kind = json_is_string(text) ? (thought ? PART_THINKING : PART_TEXT) : PART_OTHER;
+    convo_part *before = newest_part(g);
+    if (call.n) {
+        read_call(g, part, call);
+        return;
+    }
+    if (value_given(text) || kind == PART_OTHER)
+        close_call(g);
+    if (gemini_in_call(&g->r) || (g->joins && kind != PART_OTHER && !value_given(text) && !signature.n && before))
+        return; /* a response that only ends the stream */
+    if (g->joins && before && before->kind == kind && kind != PART_OTHER && !before->signature.n) {
+        buf_put(&g->text, json_text(text, g->a));
+        before->text = buf_str(&g->text);
+        before->signature = signature;
+        before->sealed = signature.n > 0 && kind != PART_TEXT;
+        return;
+    }
+    convo_part *p = answer_part(g->t, g->a, kind, part);
+    if (!p)
+        return;
+    p->signature = signature;
+    p->sealed = signature.n > 0 && kind != PART_TEXT;
+    p->value = text;
+    p->text = json_text(text, g->a);
+    if (!g->joins)
+        return;
+    g->text = buf_in(g->a);
+    buf_put(&g->text, p->text);
+}
+
+static void read_whole(gathering *g, daruma_str response)
+{
+    turn *t = g->t;
+    gemini_response v = gemini_read_response(&g->r, response, g->a);
     daruma_str part;
     for (json_iter it = json_open(v.parts); json_next(&it, NULL, &part);)
-        read_part(t, part, a);
+        read_part(g, part);
     if (v.id.n)
         t->id = v.id;
     if (v.model.n)
         t->model = v.model;
     if (v.finish.n)
         t->finish_raw = v.finish;
-    turn_usage u = turn_gemini_read_usage(v.usage);
+    turn_usage u = gemini_read_usage(v.usage);
     usage_merge(&t->usage, &u);
 }
 
@@ -139,7 +216,7 @@ static turn_finish finish_read(const turn *t, daruma_str whole)
     daruma_str blocked = json_get(json_get(whole, S("promptFeedback")), S("blockReason"));
     if (json_is_object(whole) && value_given(blocked) && !json_count(json_get(whole, S("candidates"))))
         return FINISH_FILTER;
-    return finish_means(t->finish_raw, answer_has_calls(t));
+    return gemini_finish_means(t->finish_raw, answer_has_calls(t));
 }
 
 /* Also all responses of a stream as one array, which is what comes without alt=sse. */
@@ -147,21 +224,27 @@ daruma_status gemini_read_answer(daruma_str body, daruma_arena *a, turn *ret)
 {
     daruma_str whole, response;
     turn t = {.body = body, .usage = TURN_USAGE_NONE, .message.role = CONVO_ASSISTANT};
+    gathering g = {.t = &t, .r = {.keep = a, .open = -1}, .a = a};
     daruma_status status = answer_body(body);
     if (status != DARUMA_OK && !json_whole(body, &whole))
         return status;
     whole = str_trim(body);
     if (json_is_array(whole)) {
+        g.joins = true;
         for (json_iter it = json_open(whole); json_next(&it, NULL, &response);)
-            read_whole(&t, response, a);
+            read_whole(&g, response);
     } else if (json_get(whole, S("candidates")).n || json_get(whole, S("promptFeedback")).n) {
-        read_whole(&t, whole, a);
+        read_whole(&g, whole);
     } else {
         return DARUMA_EINPUT;
     }
     t.message.raw = whole;
     t.finish = finish_read(&t, whole);
-    if (a->full)
+    if (!gemini_ends_short(t.finish)) /* else the call was cut */
+        close_call(&g);
+    if (g.r.lost)
+        return DARUMA_EINPUT;
+    if (a->full || g.text.full)
         return DARUMA_EFULL;
     *ret = t;
     return DARUMA_OK;
@@ -175,8 +258,7 @@ static void put_signature(daruma_buf *out, daruma_str signature)
     buf_json(out, signature);
 }
 
-static void turn_gemini_put_call(daruma_buf *out, daruma_str id, daruma_str name, daruma_str arguments,
-                                 daruma_str signature)
+void gemini_put_call(daruma_buf *out, daruma_str id, daruma_str name, daruma_str arguments, daruma_str signature)
 {
     BUF_LIT(out, "{\"functionCall\":{");
     if (id.n) {
@@ -206,7 +288,7 @@ static void put_text(daruma_buf *out, daruma_str text, bool thought, daruma_str 
 static void put_part_new(daruma_buf *out, const convo_part *p)
 {
     if (p->kind == PART_CALL)
-        turn_gemini_put_call(out, p->id, p->name, p->text, p->signature);
+        gemini_put_call(out, p->id, p->name, p->text, p->signature);
     else
         put_text(out, p->text, p->kind == PART_THINKING, p->signature);
 }
@@ -243,7 +325,7 @@ static void turn_gemini_fill(daruma_buf *out, int what, daruma_str span, const v
     bool calls = t->finish == FINISH_CALLS;
     if (what == HOLE_PARTS && answer_edited(t))
         put_elements(out, span, t, NULL, put_part);
-    else if (what == HOLE_FINISH && t->finish != finish_means(t->finish_raw, calls))
+    else if (what == HOLE_FINISH && t->finish != gemini_finish_means(t->finish_raw, calls))
         buf_json(out, finish_word(finishes, NFINISHES, t->finish));
     else
         buf_put(out, span);
@@ -287,13 +369,28 @@ static void put_new(const turn *t, const write_ctx *x, daruma_buf *out)
     put_tail(out, &t->usage, t->model.n ? t->model : x->model, t->id.n ? t->id : buf_str(&id));
 }
 
+/* Can what was edited stand in the places that it came from? */
+static bool has_places(const turn *t)
+{
+    for (size_t i = 0; i < t->message.nparts; i++)
+        if (t->message.parts[i].dropped || !t->message.parts[i].raw.n)
+            return false;
+    return true;
+}
+
 void gemini_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
 {
     daruma_str whole = str_trim(t->body), candidate = {0};
-    bool edited = answer_edited(t) || t->finish != finish_read(t, whole);
+    bool ended = t->finish == finish_read(t, whole), edited = answer_edited(t) || !ended;
     if (t->body.n && !edited) {
         buf_put(out, t->body);
         return;
+    }
+    if (ended && json_is_array(whole) && out->arena && has_places(t)) {
+        size_t begun = out->n;
+        if (dialect_mend_array(&dialect_gemini, t, out, out->arena) || out->full)
+            return;
+        out->n = begun;
     }
     json_iter it = json_open(json_get(whole, S("candidates")));
     daruma_str parts = {0};
@@ -309,67 +406,6 @@ void gemini_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
     put_new(t, x, out);
     if (json_is_array(whole))
         buf_putc(out, ']');
-}
-
-/* ---- reading a stream ---- */
-
-static void read_part_deltas(turn_deltas *l, turn_reader *r, daruma_str part, daruma_arena *a)
-{
-    daruma_str text_at = json_get(part, S("text")), text = json_text(text_at, a);
-    daruma_str call = json_get(part, S("functionCall"));
-    daruma_str signature = json_text(json_get(part, S("thoughtSignature")), a);
-    int nth = -1;
-    if (json_is_object(call)) {
-        nth = call_begin(r, r->calls);
-        turn_delta *d = delta_add(l, DELTA_CALL);
-        d->index = nth;
-        d->id = json_text(json_get(call, S("id")), a);
-        d->name_at = json_get(call, S("name"));
-        d->name = json_text(d->name_at, a);
-        d->text_at = json_get(call, S("args"));
-        delta_text(l, DELTA_ARGUMENTS, nth, d->text_at);
-    } else if (text.n) {
-        turn_delta *d =
-            delta_text(l, json_is_true(json_get(part, S("thought"))) ? DELTA_THINKING : DELTA_TEXT, -1, text);
-        if (d)
-            d->text_at = text_at;
-    } else if (!signature.n && !text_at.n) {
-        delta_add(l, DELTA_OTHER)->text = part;
-    }
-    delta_text(l, DELTA_SIGNATURE, nth, signature);
-    if (nth >= 0)
-        delta_add(l, DELTA_CALL_END)->index = nth;
-}
-
-turn_deltas gemini_read_delta(turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a)
-{
-    turn_deltas l = {.p = few, .cap = TURN_DELTAS_FEW, .arena = a};
-    daruma_str whole, part;
-    if (r->ended || !json_whole(e->data, &whole) || !json_is_object(whole) || json_get(whole, S("error")).n)
-        return (turn_deltas){0};
-    response_view v = read_response(whole, a);
-    if (!r->began && (v.parts.n || v.finish.n || v.usage.n)) {
-        turn_delta *d = delta_add(&l, DELTA_START);
-        d->id = v.id;
-        d->model = v.model;
-        reader_id(r, v.id);
-        KEEP(r->model, v.model);
-        block_open(r, -1, DELTA_OTHER);
-        r->began = true;
-    }
-    for (json_iter it = json_open(v.parts); json_next(&it, NULL, &part);)
-        read_part_deltas(&l, r, part, a);
-    if (v.finish.n && !r->finished) {
-        turn_delta *d = delta_add(&l, DELTA_FINISH);
-        d->finish_raw = v.finish;
-        d->finish = json_get(json_get(whole, S("promptFeedback")), S("blockReason")).n
-                        ? FINISH_FILTER
-                        : finish_means(v.finish, r->calls > 0);
-        r->finished = true;
-    }
-    if (json_is_object(v.usage))
-        delta_add(&l, DELTA_USAGE)->usage = turn_gemini_read_usage(v.usage);
-    return l;
 }
 
 /* ---- writing a stream ---- */
@@ -414,7 +450,7 @@ static void flush_call(turn_writer *w, daruma_buf *out)
         return;
     }
     chunk(out);
-    turn_gemini_put_call(out, buf_str(&w->call_id), buf_str(&w->call_name), held, buf_str(&w->items));
+    gemini_put_call(out, buf_str(&w->call_id), buf_str(&w->call_name), held, buf_str(&w->items));
     chunk_end(w, FINISH_NONE, false, out);
 }
 

@@ -129,10 +129,11 @@ void responses_put_item(daruma_buf *out, const responses_item *i)
     buf_json(out, i->id);
     switch (i->kind) {
     case DELTA_CALL:
-        BUF_LIT(out, ",\"type\":\"function_call\",\"status\":");
+        buf_putz(out,
+                 i->custom ? ",\"type\":\"custom_tool_call\",\"status\":" : ",\"type\":\"function_call\",\"status\":");
         put_cstr(out, status);
-        BUF_LIT(out, ",\"arguments\":");
-        buf_json(out, i->done ? arguments_text(i->text) : i->text);
+        buf_putz(out, i->custom ? ",\"input\":" : ",\"arguments\":");
+        buf_json(out, i->done && !i->custom ? arguments_text(i->text) : i->text);
         BUF_LIT(out, ",\"call_id\":");
         buf_json(out, i->call_id);
         BUF_LIT(out, ",\"name\":");
@@ -169,10 +170,15 @@ static void put_part_new(daruma_buf *out, const convo_part *p, uint64_t made, ui
     daruma_buf id = buf_over(room, sizeof room), call = buf_over(spare, sizeof spare);
     daruma_str old = value_raw(json_get(p->raw, S("id")));
     delta_kind kind = p->kind == PART_CALL ? DELTA_CALL : p->kind == PART_THINKING ? DELTA_THINKING : DELTA_TEXT;
-    put_made_id(&id, kind == DELTA_CALL ? "fc_" : kind == DELTA_THINKING ? "rs_" : "msg_", made, nth);
+    put_made_id(&id,
+                kind == DELTA_CALL       ? p->custom ? "ctc_" : "fc_"
+                : kind == DELTA_THINKING ? "rs_"
+                                         : "msg_",
+                made, nth);
     put_made_id(&call, "call_", made, nth);
     responses_put_item(out, &(responses_item){.kind = kind,
                                               .done = true,
+                                              .custom = p->custom,
                                               .id = old.n ? old : buf_str(&id),
                                               .call_id = p->id.n ? p->id : buf_str(&call),
                                               .name = p->name,

@@ -7,6 +7,7 @@
 typedef struct responses_item {
     delta_kind kind; /* TEXT, REFUSAL, THINKING, CALL */
     bool done;
+    bool custom; /* CALL: of a custom tool */
     daruma_str id, call_id, name, signature;
     daruma_str text; /* text, summary or arguments */
 } responses_item;

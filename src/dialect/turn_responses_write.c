@@ -59,6 +59,7 @@ static responses_item open_item(const turn_writer *w)
     daruma_str said = buf_str(&w->text);
     responses_item i = {.kind = r->open_kind,
                         .done = true,
+                        .custom = w->custom && r->open_kind == DELTA_CALL,
                         .id = turn_item(r),
                         .call_id = buf_str(&w->call_id),
                         .name = buf_str(&w->call_name),
@@ -105,11 +106,17 @@ static void close_arguments(turn_writer *w, const responses_item *i, daruma_buf 
 {
     if (w->r.stage >= STAGE_TEXT_DONE)
         return;
-    item_event(w, "response.function_call_arguments.done", NULL, out);
-    BUF_LIT(out, ",\"name\":");
-    buf_json(out, i->name);
-    BUF_LIT(out, ",\"arguments\":");
-    buf_json(out, arguments_text(i->text));
+    if (i->custom) {
+        item_event(w, "response.custom_tool_call_input.done", NULL, out);
+        BUF_LIT(out, ",\"input\":");
+        buf_json(out, i->text);
+    } else {
+        item_event(w, "response.function_call_arguments.done", NULL, out);
+        BUF_LIT(out, ",\"name\":");
+        buf_json(out, i->name);
+        BUF_LIT(out, ",\"arguments\":");
+        buf_json(out, arguments_text(i->text));
+    }
     event_end(out);
 }
 
@@ -148,8 +155,10 @@ static void new_item(turn_writer *w, delta_kind kind, const turn_delta *call, da
     close_item(w, out);
     daruma_buf id = buf_over(r->item, sizeof r->item - 1);
     block_open(r, r->blocks, kind);
+    w->custom = call && call->custom;
     put_made_id(&id,
-                kind == DELTA_CALL       ? "fc_"
+                w->custom                ? "ctc_"
+                : kind == DELTA_CALL     ? "fc_"
                 : kind == DELTA_THINKING ? "rs_"
                                          : "msg_",
                 w->made, (uint64_t)r->blocks);
@@ -261,7 +270,8 @@ static void write_arguments(turn_writer *w, const turn_delta *d, daruma_buf *out
     }
     writer_keep(w, &w->held, d->text);
     w->r.open_bytes += (int64_t)d->text.n;
-    item_event(w, "response.function_call_arguments.delta", NULL, out);
+    item_event(w, w->custom ? "response.custom_tool_call_input.delta" : "response.function_call_arguments.delta", NULL,
+               out);
     BUF_LIT(out, ",\"delta\":");
     buf_json(out, d->text);
     event_end(out);

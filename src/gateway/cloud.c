@@ -102,6 +102,7 @@ struct cloud_stream {
     const void *handle; /* of its call */
     http_rest rest;     /* the beginning of a message */
     bool framed;        /* its head said so */
+    bool *over;         /* who wants to know when its call is over; NULL: nobody */
 };
 
 void cloud_stream_begin(exchange *x, const config_provider *p, const void *handle)
@@ -146,12 +147,17 @@ daruma_net cloud_stream_read(exchange *x, const void *handle, daruma_str bytes, 
     }
     while ((found = event_stream_next(&bytes, &out)) == EVENT_STREAM_TAKEN)
         ;
-    if (found == EVENT_STREAM_BAD)
-        return DARUMA_NET_PROTOCOL;
-    if (out.full || !http_rest_keep(&s->rest, bytes))
+    if (out.full)
         return DARUMA_NET_LOCAL;
     *ret = buf_str(&out);
-    return DARUMA_NET_NONE;
+    if (found == EVENT_STREAM_BAD)
+        return DARUMA_NET_PROTOCOL;
+    return http_rest_keep(&s->rest, bytes) ? DARUMA_NET_NONE : DARUMA_NET_LOCAL;
+}
+
+void cloud_stream_watch(exchange *x, const void *handle, bool *over)
+{
+    (*place_of(x, handle))->over = over;
 }
 
 bool cloud_stream_end(exchange *x, const void *handle)
@@ -160,6 +166,8 @@ bool cloud_stream_end(exchange *x, const void *handle)
     if (!s)
         return true;
     bool whole = !s->rest.n;
+    if (s->over)
+        *s->over = true;
     http_rest_keep(&s->rest, (daruma_str){0});
     *at = s->next;
     return whole;

@@ -169,9 +169,11 @@ void cloud_body(const config_provider *p, daruma_str betas, daruma_str out[4], d
 void cloud_stream_begin(exchange *x, const config_provider *p, const void *handle);
 void cloud_stream_head(exchange *x, const void *handle, const http_head *h);
 bool cloud_stream_framed(exchange *x, const void *handle); /* its head says that it does */
-/* Of an answer that does: *ret is what these bytes say as server-sent events, perhaps nothing, in `a`. Else why they
- * say nothing: NET_PROTOCOL (damaged), NET_LOCAL (no memory). */
+/* Of an answer that does: *ret is what these bytes say as server-sent events, perhaps nothing, in `a`. Also why nothing
+ * more can be read: NET_PROTOCOL (what stands behind that is damaged), NET_LOCAL (no memory). */
 daruma_net cloud_stream_read(exchange *x, const void *handle, daruma_str bytes, daruma_arena *a, daruma_str *ret);
+/* Sets *over when the call is over, until it is called with NULL. */
+void cloud_stream_watch(exchange *x, const void *handle, bool *over);
 /* The call is over, in whatever way. False: within a message. */
 bool cloud_stream_end(exchange *x, const void *handle);
 

@@ -57,6 +57,22 @@ static void give_up(drive_call *c, fetch *f, daruma_net net)
     c->ops->fail(c, net, DARUMA_AT_STREAM);
 }
 
+/* Hands on what was read before a damaged message, then fails the call, which the events may have ended or handed over.
+ */
+static void take_last(drive_call *c, fetch *f, daruma_str events, daruma_net net)
+{
+    bool over = false;
+    if (events.n) {
+        cloud_stream_watch(session_user(c->x), f, &over);
+        take_body(c, f, events);
+        if (over)
+            return;
+        c = fetch_user(f);
+        cloud_stream_watch(session_user(c->x), f, NULL);
+    }
+    give_up(c, f, net);
+}
+
 static void take_framed(drive_call *c, fetch *f, daruma_str bytes)
 {
     daruma_arena a;
@@ -65,7 +81,7 @@ static void take_framed(drive_call *c, fetch *f, daruma_str bytes)
                          ? cloud_stream_read(session_user(c->x), f, bytes, &a, &events)
                          : DARUMA_NET_LOCAL;
     if (net != DARUMA_NET_NONE)
-        give_up(c, f, net);
+        take_last(c, f, events, net);
     else if (events.n)
         take_body(c, f, events);
     sys_arena_done(&a);

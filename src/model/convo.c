@@ -205,6 +205,59 @@ const convo_tool *convo_tool_find(const convo *c, daruma_str name)
     return NULL;
 }
 
+daruma_str convo_tool_wire(const convo *c, const convo_tool *t)
+{
+    return t->wire ? c->wires[t->wire - 1] : t->schema;
+}
+
+void convo_set_schema(convo *c, convo_tool *t, daruma_str schema, daruma_str wire)
+{
+    t->schema = schema;
+    if (!t->wire && wire.p == schema.p)
+        return;
+    daruma_str *more = t->wire ? c->wires : grown(c, c->wires, c->nwires, &c->wires_cap, sizeof *more, 8);
+    if (!more)
+        return;
+    c->wires = more;
+    t->wire = t->wire ? t->wire : (uint32_t)++c->nwires;
+    c->wires[t->wire - 1] = wire;
+}
+
+bool convo_was_custom(const convo_rename *renames, size_t n, daruma_str is)
+{
+    for (size_t i = 0; i < n; i++)
+        if (renames[i].custom && str_eq(renames[i].is, is))
+            return true;
+    return false;
+}
+
+bool convo_tool_custom(const convo_tool *t)
+{
+    return !t->schema.n && str_eq(json_get(t->raw, S("type")), S("\"custom\""));
+}
+
+daruma_str convo_wrap(daruma_str words, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    BUF_LIT(&b, "{\"input\":");
+    buf_json(&b, words);
+    buf_putc(&b, '}');
+    return b.full ? S("{}") : buf_str(&b);
+}
+
+void convo_unwrap(convo_part *call, daruma_arena *a)
+{
+    daruma_str whole, input = {0};
+    if (call->wrapped && json_whole(call->text, &whole))
+        input = json_get(whole, S("input"));
+    if (!json_is_string(input))
+        return;
+    call->text = json_text(input, a);
+    call->value = (daruma_str){0};
+    call->custom = true;
+    call->wrapped = false;
+}
+
 daruma_str convo_name_was(const convo_rename *renames, size_t n, daruma_str is)
 {
     for (size_t i = 0; i < n; i++)

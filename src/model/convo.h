@@ -41,7 +41,8 @@ typedef struct convo_part {
     bool remote : 1;    /* names what lives on the server (file id, item reference, container): pins the account */
     bool ready : 1;     /* text is decoded: use convo_text() */
     bool media_url : 1; /* MEDIA: `media` is a URL */
-    bool custom : 1;    /* CALL of a stream of Chat: its arguments are words of a custom tool, no JSON */
+    bool custom : 1;    /* CALL: of a custom tool of OpenAI's, whose arguments are words and no JSON */
+    bool wrapped : 1;   /* CALL: the same, where they are the member `input` of JSON: see convo_unwrap() */
     daruma_str raw;     /* the JSON value it came as; empty: ours */
     union {
         daruma_str id; /* CALL: its id; RESULT: id of its call. Decoded; empty where the wire has none (Gemini) */
@@ -53,9 +54,13 @@ typedef struct convo_part {
     };
     daruma_str
         value; /* raw JSON of the text (TEXT, THINKING), the arguments (CALL), the content (RESULT) as on the wire */
-    daruma_str text;      /* decoded: the text; CALL: the arguments as JSON text; RESULT: its texts joined by a newline.
+    union {
+        daruma_str text;  /* decoded: the text; CALL: the arguments as JSON text; RESULT: its texts joined by a newline.
                              Only convo_text() makes it so for parts that were read; ours have it at once */
-    daruma_str signature; /* THINKING, CALL: signature as on the wire, decoded */
+        daruma_str about; /* MEDIA: how closely an image is to be looked at (OpenAI's `detail`), or the name of a
+                             document's file. Decoded; empty: not said */
+    };
+    daruma_str signature;     /* THINKING, CALL: signature as on the wire, decoded */
     struct convo_part *parts; /* RESULT: what its content is made of, when it is a list */
     uint32_t nparts, cap;
 } convo_part;
@@ -82,12 +87,17 @@ typedef struct convo_tool {
     daruma_str schema_path; /* wire path of the schema from the top: "tools.3.function.parameters" */
     bool hosted;            /* runs at the provider */
     bool strict;            /* OpenAI's APIs: calls keep to the schema to the letter */
+    uint32_t wire;          /* 1 + where its schema stands in `wires`; 0: it is `schema` */
 } convo_tool;
 
-/* A tool that is called something else on this wire than where it came from. */
+/* A tool that is called something else on this wire than where it came from, or is of another kind. */
 typedef struct convo_rename {
     daruma_str was, is;
+    bool custom; /* it is a custom tool there, and a function here: CONVO_INPUT_SCHEMA */
 } convo_rename;
+/* What a custom tool takes where there are only functions. */
+#define CONVO_INPUT_SCHEMA                                                                                             \
+    "{\"type\":\"object\",\"properties\":{\"input\":{\"type\":\"string\"}},\"required\":[\"input\"]}"
 
 typedef enum convo_choice { CHOICE_UNSAID, CHOICE_AUTO, CHOICE_NONE, CHOICE_ANY, CHOICE_ONE } convo_choice;
 typedef enum convo_format { FORMAT_UNSAID, FORMAT_TEXT, FORMAT_JSON, FORMAT_SCHEMA } convo_format;
@@ -157,7 +167,9 @@ typedef struct convo {
     size_t nmessages, cap;
     convo_tool *tools;
     size_t ntools;
-    str_map tool_at;       /* name -> 1 + the first tool of that name; empty: convo_tools_index() was not called */
+    str_map tool_at;   /* name -> 1 + the first tool of that name; empty: convo_tools_index() was not called */
+    daruma_str *wires; /* schemas of tools as the wire has them, where that has another kind (Gemini) */
+    size_t nwires, wires_cap;
     convo_rename *renames; /* of tools that got another name when it was converted */
     size_t nrenames;
     convo_settings set;
@@ -204,6 +216,19 @@ const convo_tool *convo_tool_find(const convo *c, daruma_str name);
 void convo_tools_index(convo *c);
 /* The name that a tool had before it got this one; the same when it always had it. */
 daruma_str convo_name_was(const convo_rename *renames, size_t n, daruma_str is);
+/* Is the tool that is called so on this wire a custom one where it came from? */
+bool convo_was_custom(const convo_rename *renames, size_t n, daruma_str is);
+/* The schema of a tool as the wire has it. */
+daruma_str convo_tool_wire(const convo *c, const convo_tool *t);
+/* Sets both; `wire` may be `schema`. */
+void convo_set_schema(convo *c, convo_tool *t, daruma_str schema, daruma_str wire);
+/* A tool that takes words and no JSON. */
+bool convo_tool_custom(const convo_tool *t);
+/* The words of a custom tool as the arguments of a function, as JSON in `a`. */
+daruma_str convo_wrap(daruma_str words, daruma_arena *a);
+/* Makes of a call that is `wrapped` one that is `custom`; what is new is in `a`. One whose arguments hold no words
+ * stays as it is. */
+void convo_unwrap(convo_part *call, daruma_arena *a);
 
 /* ---- editing it: all mark what they touch; without memory c->full ---- */
 

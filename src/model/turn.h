@@ -56,10 +56,12 @@ typedef enum delta_kind {
 typedef struct turn_delta {
     delta_kind kind;
     int index;   /* of the call among the calls of the answer: 0, 1, ...; -1 for what is no call */
-    bool custom; /* CALL, ARGUMENTS: of a custom tool of Chat, which takes words and no JSON */
+    bool custom; /* CALL, ARGUMENTS: of a custom tool of OpenAI's, which takes words and no JSON */
     daruma_str id, name, text, model;
     daruma_str name_at, text_at; /* TEXT, CALL, ARGUMENTS: where its name, and its text or arguments, stand in the
                                     event, as JSON; empty: nowhere, or not in one piece */
+    daruma_str part_at; /* CALL, ARGUMENTS, CALL_END: Gemini, the part of the event that is one piece of a call;
+                           empty: the call is whole */
     turn_finish finish;
     daruma_str finish_raw;
     turn_usage usage;
@@ -97,6 +99,9 @@ typedef struct turn_reader {
     int part;                           /* Responses: content or summary index of the open part */
     turn_stage stage;                   /* Responses: how far the open item is */
     int64_t open_bytes;                 /* of text, thinking or arguments in the open block so far */
+    daruma_str path;                    /* Gemini: of the newest value in the arguments that are open, in `keep` ... */
+    bool in_piece;                      /* ... which is a string that goes on */
+    int choice;                         /* Gemini: 1 + index of the candidate that is read; 0: none came yet */
     bool began, finished, ended;
     bool lost; /* something of a call is not told apart any more: what is read is not all of the answer */
 } turn_reader;
@@ -124,6 +129,7 @@ typedef struct turn_writer {
     daruma_buf held;  /* thinking or arguments of the open block: closing events repeat them, Gemini sends them whole */
     daruma_buf items; /* Responses: finished output items, for response.completed: JSON with commas */
     daruma_buf call_id, call_name;      /* of the open call */
+    bool custom;                        /* Responses: that is one of a custom tool */
     int call_shift;                     /* number of a call here less its number where it came from */
     uint64_t mute[TURN_CALLS_MAX / 64]; /* Chat: bits of the newest calls begun here that have no arguments yet */
     bool usage_asked; /* Chat: usage is a chunk of its own behind the last choice (stream_options.include_usage); else

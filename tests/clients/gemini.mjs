@@ -78,6 +78,108 @@ holds("gemini: an answer of another dialect becomes one JSON array for whom aske
   },
 });
 
+// Answers that come in pieces: `parts` of each event, of the candidate with that index.
+const said = (parts, { index = 0, finishReason } = {}) => ({ candidates: [{ content: { role: "model", parts }, ...(finishReason && { finishReason }), index }], usageMetadata: { promptTokenCount: 5 } });
+const stop = (index) => said([{ text: "" }], { index, finishReason: "STOP" });
+const tools = [{ functionDeclarations: [{ name: "light", parameters: { type: "OBJECT", properties: { room: { type: "STRING" }, level: { type: "INTEGER" } }, required: ["room", "level"] } }] }];
+const streamsArgs = { tools, toolConfig: { functionCallingConfig: { streamFunctionCallArguments: true } } };
+// Vertex says a call piece by piece: its name, each value, that it is over.
+const pieces = (level) => [
+  said([{ functionCall: { name: "light", willContinue: true } }]),
+  said([{ functionCall: { partialArgs: [{ jsonPath: "$.room", stringValue: "kit", willContinue: true }], willContinue: true } }]),
+  said([{ functionCall: { partialArgs: [{ jsonPath: "$.room", stringValue: "chen" }, { jsonPath: "$.level", ...level }], willContinue: true } }]),
+  said([{ functionCall: {} }]),
+  stop(),
+];
+const events = (res, list) => res.writeHead(200, { "content-type": "text/event-stream" }).end(list.map((o) => `data: ${JSON.stringify(o)}\r\n\r\n`).join(""));
+const asArray = (list) => `[${list.map((o) => JSON.stringify(o, null, 1)).join("\n,\r\n")}\n]\n`;
+const sseOf = (text) => text.split(/\r?\n\r?\n/).filter((e) => e.startsWith("data: ")).map((e) => JSON.parse(e.slice(6)));
+const partsOf = (list, index = 0) => list.flatMap((o) => o.candidates.filter((c) => c.index === index).flatMap((c) => c.content.parts));
+
+for (const how of ["events", "one array"])
+  holds(`gemini: a call whose arguments are streamed is whole, as ${how}`, {
+    async run(pair) {
+      const list = pieces({ numberValue: 50 }), there = how === "events" ? "?alt=sse" : "";
+      pair.own.answer = (q, res) => (there ? events(res, list) : send(res, 200, asArray(list)));
+      const r = await post(pair, `/v1beta/models/g-own:streamGenerateContent${there}`, {}, { ...d.body("", "go"), ...streamsArgs });
+      assert.equal(pair.own.seen.length, 1, r.text);
+      assert.equal(r.text, there ? list.map((o) => `data: ${JSON.stringify(o)}\r\n\r\n`).join("") : asArray(list));
+      assert.deepEqual(pair.events(), []);
+    },
+  });
+
+for (const how of ["events", "one array"])
+  holds(`gemini: a call whose arguments are streamed is mended as a whole one, as ${how}`, {
+    async run(pair) {
+      const list = pieces({ stringValue: "50" }), there = how === "events" ? "?alt=sse" : "";
+      pair.own.answer = (q, res) => (there ? events(res, list) : send(res, 200, asArray(list)));
+      const r = await post(pair, `/v1beta/models/g-own:streamGenerateContent${there}`, {}, { ...d.body("", "go"), ...streamsArgs });
+      const got = there ? sseOf(r.text) : JSON.parse(r.text);
+      assert.equal(pair.own.seen.length, 1, r.text);
+      assert.deepEqual(partsOf(got), [{ functionCall: { name: "light", args: { room: "kitchen", level: 50 } } }, { text: "" }, { text: "" }, { text: "" }, { text: "" }], r.text);
+      assert.deepEqual(got.at(-1), list.at(-1));
+    },
+  });
+
+holds("gemini: a call whose arguments are streamed is one for clients of another dialect", {
+  config: (c) => (c.models.find((m) => m.name === "m-own").targets = ["own-gemini/g-own"]),
+  async run(pair) {
+    pair.own.answer = (q, res) => events(res, pieces({ numberValue: 50 }));
+    const c = dialects.openai, r = await ask(pair, "/v1/chat/completions", { method: "POST", headers: { ...json, ...c.headers }, body: JSON.stringify({ ...c.body("m-own", "go"), stream: true, tools: [{ type: "function", function: { name: "light", parameters: { type: "object" } } }] }) });
+    const called = r.text.split("\n\n").filter((e) => /^data: \{/.test(e)).flatMap((e) => JSON.parse(e.slice(6)).choices[0].delta.tool_calls ?? []);
+    assert.equal(called.map((t) => t.function.arguments ?? "").join(""), '{"room":"kitchen","level":50}', r.text);
+    assert.equal(pair.own.seen.length, 1);
+  },
+});
+
+holds("gemini: a mended array keeps its events, and every candidate", {
+  async run(pair) {
+    const call = (level) => said([{ functionCall: { name: "light", args: { room: "kitchen", level } } }]);
+    const list = [said([{ text: "Let " }]), said([{ text: "One" }], { index: 1 }), said([{ text: "me." }]), call("50"), stop(1), stop(0)];
+    pair.own.answer = (q, res) => send(res, 200, asArray(list));
+    const r = await post(pair, "/v1beta/models/g-own:streamGenerateContent", {}, { ...d.body("", "go"), tools, generationConfig: { candidateCount: 2 } });
+    assert.deepEqual(JSON.parse(r.text), list.with(3, call(50)), r.text);
+    assert.equal(pair.own.seen.length, 1);
+  },
+});
+
+holds("gemini: words in an array that shall be JSON are mended where they stand", {
+  async run(pair) {
+    const list = [said([{ text: "Here:\n```json\n{\"a\"" }]), said([{ text: ": 1}\n```" }]), stop()];
+    pair.own.answer = (q, res) => send(res, 200, asArray(list));
+    const r = await post(pair, "/v1beta/models/g-own:streamGenerateContent", {}, { ...d.body("", "go"), generationConfig: { responseMimeType: "application/json" } });
+    assert.deepEqual(JSON.parse(r.text), [said([{ text: '{"a": 1}' }]), said([{ text: "" }]), stop()], r.text);
+    assert.equal(pair.own.seen.length, 1);
+  },
+});
+
+const google = { type: "OBJECT", properties: { tags: { type: "ARRAY", minItems: "1", items: { type: "STRING", maxLength: "64" } }, level: { type: "STRING", format: "enum", enum: ["low", "high"], nullable: true } }, propertyOrdering: ["level", "tags"], required: ["tags"] };
+const plain = { type: "object", properties: { level: { type: ["string", "null"], enum: ["low", "high", null] }, tags: { type: "array", minItems: 1, items: { type: "string", maxLength: 64 } } }, required: ["tags"] };
+for (const [other, provider, read] of [["openai", "own", (b) => [b.tools[0].function.parameters, b.response_format.json_schema.schema]], ["anthropic", "own-claude", (b) => [b.tools[0].input_schema, b.output_config.format.schema]]])
+  holds(`gemini: schemas of Google's kind are JSON Schema where ${other} is asked`, {
+    config: (c) => (c.models.find((m) => m.name === "g-own").targets = [`${provider}/m-other`]),
+    async run(pair) {
+      pair.own.answer = (q, res) => send(res, 200, good[other]);
+      await post(pair, "/v1beta/models/g-own:generateContent", {}, { ...d.body("", "go"), tools: [{ functionDeclarations: [{ name: "light", parameters: google }] }], generationConfig: { responseMimeType: "application/json", responseSchema: google } });
+      for (const schema of read(JSON.parse(pair.own.seen[0].body))) assert.equal(JSON.stringify(schema), JSON.stringify(plain));
+    },
+  });
+
+holds("gemini: a schema that is lowered is of Google's kind still, and calls are held against what it means", {
+  async run(pair) {
+    const level = { type: "INTEGER", format: "enum", enum: ["1", "2"], nullable: true }, wrong = { ...google, properties: { ...google.properties, level: { ...level, patternProperties: {} } } };
+    pair.own.answer = (q, res) =>
+      q.n === 1
+        ? send(res, 400, { error: { code: 400, message: `Invalid JSON payload received. Unknown name "patternProperties" at 'tools[0].function_declarations[0].parameters.properties[1].value': Cannot find field.`, status: "INVALID_ARGUMENT" } })
+        : send(res, 200, said([{ functionCall: { name: "light", args: { tags: ["a"], level: 2 } } }], { finishReason: "STOP" }));
+    const r = await post(pair, "/v1beta/models/g-own:generateContent", {}, { ...d.body("", "go"), tools: [{ functionDeclarations: [{ name: "light", parameters: wrong }] }] });
+    const sent = JSON.parse(pair.own.seen[1].body).tools[0].functionDeclarations[0].parameters.properties;
+    assert.deepEqual([sent.level, sent.tags.minItems], [{ ...level, type: "integer" }, "1"]);
+    assert.equal(pair.own.seen.length, 2, r.text);
+    assert.deepEqual(JSON.parse(r.text).candidates[0].content.parts[0].functionCall.args, { tags: ["a"], level: 2 });
+  },
+});
+
 holds("gemini: other methods pass through, go to Google's provider, and are sent again where that is safe", {
   config: (c) => (c.providers = c.providers.filter((p) => p.name.startsWith("own"))) && (c.models = []),
   async run(pair) {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import OpenAI from "openai";
 import { dialects, question } from "./net.mjs";
 import { holds } from "./wire.mjs";
-import { body, object, parsed, sse, wires } from "./wires.mjs";
+import { body, object, parsed, reply, sse, target, wires } from "./wires.mjs";
 
 const patch = '*** Begin Patch\n*** Update File: a.c\n-int main(void) { return "1"\n+{\n*** End Patch';
 const event = (o) => `event: ${o.type}\ndata: ${JSON.stringify(o)}\n\n`;
@@ -116,3 +116,64 @@ holds("the OpenAI SDK is given a custom tool's call beside one that was mended",
     assert.equal(body(pair.own.seen[0]).tools.length, 2);
   },
 });
+
+/* ---- where there are no custom tools, they are functions, and customs again in the answer ---- */
+
+const grammar = { syntax: "lark", definition: 'start: "*** Begin Patch" LINE+' };
+const moved = {
+  openai: {
+    tool: { type: "custom", custom: { name: "apply_patch", description: "patches a file", format: { type: "grammar", grammar } } },
+    history: [{ role: "user", content: "go" }, { role: "assistant", content: null, tool_calls: [{ id: "call_0", type: "custom", custom: { name: "apply_patch", input: patch } }] }, { role: "tool", tool_call_id: "call_0", content: "no" }],
+    choice: { type: "custom", custom: { name: "apply_patch" } },
+    whole: (r) => r.json.choices[0].message.tool_calls.map((c) => [c.id, c.type, c.custom?.name, c.custom?.input]),
+  },
+  responses: {
+    tool: { type: "custom", name: "apply_patch", description: "patches a file", format: { type: "grammar", ...grammar } },
+    history: [{ role: "user", content: "go" }, { type: "custom_tool_call", call_id: "call_0", name: "apply_patch", input: patch }, { type: "custom_tool_call_output", call_id: "call_0", output: "no" }],
+    choice: { type: "custom", name: "apply_patch" },
+    whole: (r) => r.json.output.filter((i) => i.type !== "message").map((i) => [i.call_id, i.type.replace("_tool_call", ""), i.name, i.input]),
+  },
+};
+const sent = {
+  openai: (b) => [b.tools[0].function.name, b.tools[0].function.description, b.tools[0].function.parameters, b.tool_choice.function.name, JSON.parse(b.messages[1].tool_calls[0].function.arguments), b.messages[2].content],
+  anthropic: (b) => [b.tools[0].name, b.tools[0].description, b.tools[0].input_schema, b.tool_choice.name, b.messages[1].content[0].input, b.messages[2].content[0].content],
+  responses: (b) => [b.tools[0].name, b.tools[0].description, b.tools[0].parameters, b.tool_choice.name, JSON.parse(b.input[1].arguments), b.input[2].output],
+  gemini: (b) => [b.tools[0].functionDeclarations[0].name, b.tools[0].functionDeclarations[0].description, b.tools[0].functionDeclarations[0].parametersJsonSchema, b.toolConfig.functionCallingConfig.allowedFunctionNames[0], b.contents[1].parts[0].functionCall.args, b.contents[2].parts[0].functionResponse.response.output],
+};
+for (const [name, m] of Object.entries(moved))
+  for (const other of Object.keys(wires))
+    for (const stream of [false, true])
+      if (other !== name)
+        holds(`heal ${name}${stream ? " stream" : ""}: a custom tool is a function for ${other}, and its calls are its own`, {
+          config: (c) => (c.models.find((x) => x.name === dialects[name].own).targets = [target[other].replace(/\/.*/, "/there"), ...(name === "responses" ? ["own-responses/spare"] : [])]),
+          async run(pair) {
+            const w = wires[name], v = wires[other], d = dialects[name];
+            pair.own.answer = (q, res) => reply(v, q, res, "so", [["call_1", "apply_patch", { input: patch }], ["call_2", "look", { city: "Oslo" }]]);
+            const r = await question(pair, d, { model: d.own, stream, more: { [w.key]: m.history, tools: [m.tool, ...w.tools(object)], tool_choice: m.choice } });
+            const [called, description, schema, choice, args, result] = sent[other](body(pair.own.seen[0]));
+            assert.deepEqual([called, description, choice, args, result], ["apply_patch", "patches a file", "apply_patch", { input: patch }, "no"]);
+            assert.deepEqual([schema.required, schema.properties.input.type], [["input"], "string"]);
+            assert.ok(schema.properties.input.description.endsWith(grammar.definition) && /lark/.test(schema.properties.input.description));
+            assert.deepEqual(stream ? apis[name].read(r) : m.whole(r).filter((c) => c[1] === "custom").map((c) => [c[0], ...c.slice(2)]), [["call_1", "apply_patch", patch]], r.text);
+            assert.deepEqual(parsed(w.calls(r).filter((c) => c[1] === "look")), [["call_2", "look", { city: "Oslo" }]], r.text);
+            assert.equal(pair.own.seen.length, 1);
+            if (stream) assert.ok(d.ended(r.events), r.text);
+          },
+        });
+
+for (const stream of [false, true])
+  holds(`heal responses${stream ? " stream" : ""}: a call of a custom tool that anthropic broke is mended or asked for again`, {
+    config: (c) => (c.models.find((x) => x.name === dialects.responses.own).targets = ["own-claude/there"]),
+    async run(pair) {
+      const d = dialects.responses, m = moved.responses;
+      let bad;
+      pair.own.answer = (q, res) => reply(wires.anthropic, q, res, "so", [["call_1", "apply_patch", q.n === 1 ? bad : { input: patch }]]);
+      for (bad of [{ patch }, { input: 7 }]) {
+        pair.own.seen = [];
+        const r = await question(pair, d, { model: d.own, stream, more: { input: m.history, tools: [m.tool] } });
+        const got = stream ? apis.responses.read(r) : m.whole(r).map((c) => [c[0], ...c.slice(2)]);
+        assert.deepEqual(got, [["call_1", "apply_patch", pair.own.seen.length === 1 ? "7" : patch]], r.text);
+        assert.equal(pair.own.seen.length, bad.input ? 1 : 2);
+      }
+    },
+  });

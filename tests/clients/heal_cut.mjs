@@ -150,6 +150,20 @@ every((name, d, w) => {
         },
       });
 
+    if (w.whole && (name === "gemini" || !stream))
+      holds(`heal ${name}${how}: an object that lacks no argument is whole, whatever ended the answer`, {
+        async run(pair) {
+          pair.own.answer = (q, res) => {
+            if (!stream) return w.answer(res, "", [["call_1", "look", meant]], w.filled);
+            sse(res, geminiCall("call_1", meant), over.gemini(w, "MAX_TOKENS")).end();
+          };
+          const r = await question(pair, d, { ...ask(), stream });
+          assert.deepEqual(parsed(w.calls(r)), [["call_1", "look", meant]], r.text);
+          assert.equal(pair.own.seen.length, 1);
+          assert.deepEqual(pair.events(), []);
+        },
+      });
+
     holds(`heal ${name}${how}: a call without arguments goes out as it came`, {
       async run(pair) {
         const none = { openai: "{}", responses: "{}", anthropic: stream ? "" : {}, gemini: undefined }[name];

@@ -194,11 +194,11 @@ every((name, d, w) => {
     });
 });
 
-// A custom tool is not declared where there are none, but its calls stand in the history, and the model learns from it.
+// A custom tool is a function where there are none, whatever it has to be called there.
 const odd = "the editor of the office ".repeat(6).trim();
 for (const [other, v] of Object.entries({ anthropic: wires.anthropic, gemini: wires.gemini }))
   for (const stream of [false, true])
-    holds(`heal responses${stream ? " stream" : ""}: a custom tool that ${other} sees in the history alone keeps its name here`, {
+    holds(`heal responses${stream ? " stream" : ""}: a custom tool that ${other} calls otherwise keeps its name here`, {
       config: (c) => (c.models.find((m) => m.name === "m-own").targets = [target[other].replace(/\/.*/, "/there"), "own-responses/spare"]),
       async run(pair) {
         pair.own.answer = (q, res) => {
@@ -210,7 +210,32 @@ for (const [other, v] of Object.entries({ anthropic: wires.anthropic, gemini: wi
         const tools = [{ type: "custom", name: odd, description: "edits" }, ...wires.responses.tools(object)];
         const r = await question(pair, dialects.responses, { model: "m-own", stream, more: { input, tools } });
         assert.equal(r.status, 200, r.text);
-        assert.deepEqual(wires.responses.calls(r).map(([, n]) => n), [odd], r.text);
+        const items = stream ? r.events.map((e) => e.json).filter((e) => e?.type === "response.output_item.done").map((e) => e.item) : r.json.output;
+        assert.deepEqual(items.filter((i) => i.type !== "message").map((i) => [i.type, i.name, i.input]), [["custom_tool_call", odd, "a"]], r.text);
         assert.doesNotMatch(r.text, /the_editor/);
       },
     });
+
+// What each stream says, in its order: text, and names of tools.
+const inOrder = {
+  openai: (r) => r.events.flatMap((e) => e.json?.choices?.[0] ? [e.json.choices[0].delta.content, ...(e.json.choices[0].delta.tool_calls ?? []).map((c) => c.function.name)] : []),
+  anthropic: (r) => r.events.flatMap((e) => [e.json?.delta?.text, e.json?.content_block?.name]),
+  responses: (r) => r.events.filter((e) => e.json?.type === "response.output_item.done").map((e) => e.json.item.name ?? e.json.item.content[0].text),
+  gemini: (r) => r.events.flatMap((e) => e.json?.candidates?.[0]?.content.parts.map((p) => p.text ?? p.functionCall.name)),
+};
+every((name, d, w) => {
+  for (const [other, v] of Object.entries({ anthropic: wires.anthropic, gemini: wires.gemini }))
+    if (other !== name)
+      holds(`heal ${name} stream: text that ${other} says behind a call stays behind it`, {
+        config: (c) => (c.models.find((m) => m.name === d.own).targets = [target[other].replace(/\/.*/, "/there")]),
+        async run(pair) {
+          const block = (text, index) => `event: x\ndata: ${JSON.stringify({ type: "content_block_start", index, content_block: { type: "text", text: "" } })}\n\nevent: x\ndata: ${JSON.stringify({ type: "content_block_delta", index, delta: { type: "text_delta", text } })}\n\nevent: x\ndata: ${JSON.stringify({ type: "content_block_stop", index })}\n\n`;
+          const said = (text, index) => (other === "gemini" ? v.piece(text) : block(text, index));
+          pair.own.answer = (q, res) => sse(res, v.opening(), v.piece("one "), v.called(0, "call_1", "look", '{"city":"Oslo"}'), said("two ", 2), said("three", 3), v.called(other === "gemini" ? 1 : 3, "call_2", "look", '{"city":"Bonn"}'), said("four", 5), v.closingCalls()).end();
+          const r = await question(pair, d, { model: d.own, stream: true, more: { tools: w.tools(object) } });
+          assert.deepEqual(inOrder[name](r).filter(Boolean).join("|").replace("two |three", "two three"), "one |look|two three|look|four", r.text);
+          assert.ok(d.ended(r.events), r.text);
+          assert.equal(pair.own.seen.length, 1);
+        },
+      });
+});

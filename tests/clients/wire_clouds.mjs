@@ -278,6 +278,31 @@ for (const [how, kind, end] of [
       },
     });
 
+holds("bedrock: what stands before a damaged message is not lost, even when both come at once", {
+  config: onBedrock,
+  async run(pair) {
+    let said;
+    pair.own.answer = bedrock((q, res, ...there) => {
+      if (q.n > 1) return (said = body(q).messages), saysThere("eight")(q, res, ...there);
+      begin(res).write(Buffer.concat([framed(claude.opening(), claude.piece("seven ")), broken]));
+    });
+    const s = await question(pair, dialects.anthropic, { model: "c-both", stream: true });
+    assert.ok(dialects.anthropic.ended(s.events) && !dialects.anthropic.failed(s.events), s.text);
+    assert.equal(s.said, "seven eight", s.text);
+    assert.match(JSON.stringify(said), /seven/); // it was asked to go on from there
+  },
+});
+
+holds("bedrock: a whole answer is whole, whatever stands behind it", {
+  config: onBedrock,
+  async run(pair) {
+    pair.own.answer = bedrock((q, res) => begin(res).write(Buffer.concat([framed(claude.opening(), claude.piece("seven"), claude.closing()), broken])));
+    const s = await question(pair, dialects.anthropic, { model: "c-both", stream: true });
+    assert.ok(dialects.anthropic.ended(s.events) && !dialects.anthropic.failed(s.events), s.text);
+    assert.deepEqual([s.said, pair.own.seen.length], ["seven", 1], s.text);
+  },
+});
+
 holds("bedrock: words of anthropic-beta that it refuses are left out of its body", {
   config: onBedrock,
   async run(pair) {

@@ -35,7 +35,7 @@ export const wires = {
     messages: (b) => b.messages,
     callIds: (b) => b.messages.flatMap((m) => (m.tool_calls ?? []).map((c) => c.id)),
     resultIds: (b) => b.messages.filter((m) => m.role === "tool").map((m) => m.tool_call_id),
-    calls: (r) => (r.events ? chatCalls(r.events) : r.json.choices[0].message.tool_calls?.map((c) => [c.id, c.function.name, c.function.arguments]) ?? []),
+    calls: (r) => (r.events ? chatCalls(r.events) : r.json.choices[0].message.tool_calls?.map((c) => [c.id, c.function?.name, c.function?.arguments]) ?? []),
     tools: (schema) => [{ type: "function", function: { name: "look", parameters: schema } }],
     key: "messages",
     path: "/v1/chat/completions",

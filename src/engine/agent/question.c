@@ -10,7 +10,8 @@ static void keep_renames(agent *a, const convo *c)
         for (size_t k = 0; k < a->nrenames; k++)
             known |= str_eq(a->renames[k].is, c->renames[i].is);
         if (!known && a->nrenames < a->s.ntools)
-            a->renames[a->nrenames++] = (convo_rename){flow_keep(a, c->renames[i].was), flow_keep(a, c->renames[i].is)};
+            a->renames[a->nrenames++] =
+                (convo_rename){.was = flow_keep(a, c->renames[i].was), .is = flow_keep(a, c->renames[i].is)};
     }
 }
 

@@ -124,7 +124,9 @@ static size_t keep_renames(convo_rename **ret, const convo *c, daruma_arena *a)
     size_t n = 0;
     *ret = c->nrenames ? ARENA_NEW(a, convo_rename, c->nrenames) : NULL;
     for (; *ret && n < c->nrenames; n++)
-        (*ret)[n] = (convo_rename){.was = arena_copy(a, c->renames[n].was), .is = arena_copy(a, c->renames[n].is)};
+        (*ret)[n] = (convo_rename){.was = arena_copy(a, c->renames[n].was),
+                                   .is = arena_copy(a, c->renames[n].is),
+                                   .custom = c->renames[n].custom};
     return n;
 }
 
@@ -305,6 +307,11 @@ bool session_convert_now(session *x, int target)
     }
     convert_keep(x, v);
     return true;
+}
+
+bool session_tool_custom(const session *x, daruma_str name)
+{
+    return x->p != x->d && x->moved && convo_was_custom(x->moved->renames, x->moved->nrenames, name);
 }
 
 daruma_str session_tool_name(const session *x, daruma_str name)

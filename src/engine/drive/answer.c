@@ -33,9 +33,10 @@ bool answer_refused(session *x, const turn *t, daruma_arena *a)
     daruma_buf why = buf_in(a);
     bool asks = steer_checks_calls(x) && !x->view.effects; /* with them it cannot be asked for again */
     for (size_t i = 0; asks && i < t->message.nparts && !why.n; i++) {
-        const convo_part *p = &t->message.parts[i];
-        if (p->kind == PART_CALL && !p->dropped)
-            steer_refuses(x, p->name, p->text, &why);
+        convo_part p = t->message.parts[i];
+        convo_unwrap(&p, a);
+        if (p.kind == PART_CALL && !p.dropped)
+            steer_refuses(x, p.name, p.text, &why);
     }
     if (!why.n)
         return false;

@@ -49,6 +49,10 @@ static args_check check_call(const answer_test *k, const turn *t, size_t i, bool
 {
     const convo_part *p = &t->message.parts[i];
     daruma_arena room = {0};
+    convo_tool input = {.name = p->name, .schema = S(CONVO_INPUT_SCHEMA)};
+    convo inputs = {.arena = a, .tools = &input, .ntools = 1};
+    if (p->wrapped) /* of a custom tool, which was a function for who called it */
+        return mend_args(&inputs, p->name, p->text, mend_args_cut(t, i), a);
     if (!large || !k->rooms || !k->rooms->open(&room, 0, MEND_ARENA_BYTES_MAX))
         return mend_args(k->tools, p->name, p->text, mend_args_cut(t, i), a);
     args_check c = mend_args(k->tools, p->name, p->text, mend_args_cut(t, i), &room);

@@ -324,6 +324,8 @@ bool session_is_strange(const session *x, int target);
 /* What the client calls a tool that the provider at hand calls so. */
 void session_renamed(session *x, const convo *c); /* what goes out was made of it: its renames are kept */
 daruma_str session_tool_name(const session *x, daruma_str name);
+/* Is that a custom tool of the client's, which takes words, and a function there? */
+bool session_tool_custom(const session *x, daruma_str name);
 daruma_str session_tool_words(const session *x, daruma_str text); /* what it says with such names in it */
 
 /* ---- bodies.c: requests as they were written anew ---- */

@@ -119,6 +119,7 @@ static void collect_call(session *x, const turn_delta *d)
     c->id = arena_copy(&t->arena, x->p == x->d ? d->id : dialect_call_id(x->d, d->id, t->room));
     c->name = arena_copy(&t->arena, session_tool_name(x, d->name));
     c->custom = d->custom;
+    c->wrapped = session_tool_custom(x, d->name);
     c->index++;
 }
 
@@ -136,11 +137,21 @@ static void collect_block(session *x, const sse_event *e)
         c->block = arena_copy(&t->arena, item);
 }
 
+/* Text behind a call waits with it: the client gets both in the order in which they came. */
+static void collect_words(talk *t, daruma_str text)
+{
+    held_call *c = t->last->words ? t->last : collect(t);
+    if (!c)
+        return;
+    c->words = true;
+    buf_put(&c->args, text);
+}
+
 /* From the end: only the newest TURN_CALLS_MAX are told apart. */
 static held_call *call_at(talk *t, int index)
 {
     held_call *c = t->last;
-    while (c && (c->block.n || c->index > index))
+    while (c && (c->block.n || c->words || c->index > index))
         c = c->before;
     return c && c->index == index ? c : NULL;
 }
@@ -256,6 +267,10 @@ static bool rewrite(session *x, const turn_delta *d)
         }
         return true;
     case DELTA_TEXT:
+        if (t->mode == TALK_BRIDGE && t->calls) {
+            collect_words(t, d->text);
+            return true;
+        }
         if (t->joined || (t->mode == TALK_BRIDGE && !t->fresh.n && !strays(x, d->text))) {
             talk_write_text(x, d->text);
             return true;

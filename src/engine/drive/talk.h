@@ -11,7 +11,8 @@ typedef struct held_call {
     daruma_buf args;
     daruma_str
         block; /* REASK, JOIN: an item of Responses that is no function's call and stands among them; else empty */
-    bool custom;
+    bool custom, wrapped;
+    bool words;  /* BRIDGE: no call, but text that came behind one: `args` */
     bool object; /* its arguments came as an object */
     int index;   /* among the calls of the answer; of a block that of the call before it */
     struct held_call *next, *before;

@@ -25,16 +25,19 @@ turn talk_turn(session *x)
         r.message.parts[r.message.nparts++] = (convo_part){.kind = PART_TEXT, .ready = true, .text = text};
     for (held_call *c = t->calls; c; c = c->next)
         r.message.parts[r.message.nparts++] =
-            (convo_part){.kind = c->block.n ? PART_OTHER : PART_CALL,
+            (convo_part){.kind = c->words     ? PART_TEXT
+                                 : c->block.n ? PART_OTHER
+                                              : PART_CALL,
                          .ready = true,
                          .custom = c->custom,
+                         .wrapped = c->wrapped,
                          .raw = c->block,
                          .sealed = c->signature.n > 0,
                          .id = c->id,
                          .name = c->name,
                          .signature = c->signature,
                          .value = object || c->object ? buf_str(&c->args) : (daruma_str){0},
-                         .text = answer_args(x->p, t->finish, buf_str(&c->args))};
+                         .text = c->words ? buf_str(&c->args) : answer_args(x->p, t->finish, buf_str(&c->args))};
     return r;
 }
 
@@ -87,6 +90,8 @@ static void do_ending(void *data)
         answer_test_do(&e->test, e->calls ? &e->got : &e->said, &e->room);
     if (e->test.bad)
         return;
+    for (size_t i = 0; i < e->got.message.nparts; i++)
+        convo_unwrap(&e->got.message.parts[i], &e->room);
     bool held = t->mode == TALK_PLAIN;
     e->as_it_came = held && !e->got.message.edited && !e->words.edited;
     if (e->as_it_came)

@@ -80,6 +80,8 @@ static void put_calls(talk *t, const turn *got, daruma_buf *out)
         turn_delta d = {.kind = DELTA_BLOCK, .index = -1, .text = p->raw, .usage = TURN_USAGE_NONE};
         if (p->kind == PART_OTHER)
             put_delta(t, &d, out);
+        if (p->kind == PART_TEXT && index) /* what was said before the first call is out */
+            put_text(t, p->text, out);
         if (p->kind != PART_CALL)
             continue;
         d = (turn_delta){.kind = DELTA_CALL,

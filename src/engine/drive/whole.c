@@ -42,6 +42,7 @@ static void make_plain(whole *w)
         if (p->kind != PART_CALL)
             continue;
         p->text = answer_args(w->from, w->t.finish, text);
+        p->wrapped = convo_was_custom(w->renames, w->nrenames, p->name);
         p->name = convo_name_was(w->own, w->nown, convo_name_was(w->renames, w->nrenames, p->name));
     }
 }
@@ -49,6 +50,8 @@ static void make_plain(whole *w)
 static void write_out(whole *w)
 {
     daruma_buf out = buf_in(&w->room);
+    for (size_t i = 0; i < w->t.message.nparts; i++)
+        convo_unwrap(&w->t.message.parts[i], &w->room);
     if (w->from != w->to)
         dialect_carry_answer(&w->t, w->to, &w->ctx, &w->room);
     if (w->from != w->to && w->streams)

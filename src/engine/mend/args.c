@@ -204,6 +204,15 @@ static bool lacks_nothing(daruma_str root, daruma_str value, size_t missing, dar
     return true;
 }
 
+/* True if the output cap cannot have cut this object, whatever the wire made of what was cut: it has all members that
+ * its schema knows. */
+static bool is_all_there(daruma_str root, daruma_str value, daruma_arena *a)
+{
+    daruma_str properties = json_get(schema_follow(root, root), S("properties"));
+    bool takes_none = json_is_object(properties) && !json_count(properties);
+    return json_is_object(value) && ((takes_none && !json_count(value)) || lacks_nothing(root, value, 1, a));
+}
+
 /* A repaired text, or nothing where something may be missing. `*ret_quotes`: which quotes end its strings was told by
  * what follows them. `*ret_cut`: the text ends too early. */
 static daruma_str repaired(daruma_str root, daruma_str text, daruma_arena *a, bool *ret_quotes, bool *ret_cut)
@@ -228,12 +237,6 @@ static daruma_str fitted(daruma_str root, daruma_str value, bool mended, size_t 
 static bool takes_nothing(daruma_str schema)
 {
     return !json_count(json_get(schema_follow(schema, schema), S("required")));
-}
-
-/* Any text is right: a tool of OpenAI's kind "custom" takes text, no JSON. */
-static bool is_freeform(const convo_tool *t)
-{
-    return !t->schema.n && str_eq(json_get(t->raw, S("type")), S("\"custom\""));
 }
 
 static args_check costing(args_check c, uint32_t steps)
@@ -311,13 +314,14 @@ args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut,
     }
     daruma_str root = {0};
     json_whole(t->schema, &root);
-    if (cut)
+    bool whole = json_whole(args, &value), quotes = false, ends = false;
+    if (cut && !(whole && is_all_there(root, value, a)))
         return args_wrong(ARGS_BROKEN, good.name,
                           why_wrong(t,
                                     S("- they were cut off: the answer was longer than it may be. Send less at once, "
                                       "write large content in several parts."),
                                     S("{}"), a));
-    if (is_freeform(t))
+    if (convo_tool_custom(t)) /* any text is right */
         return good;
     if (!str_trim(args).n) {
         if (takes_nothing(root)) {
@@ -327,7 +331,6 @@ args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut,
         }
         return args_wrong(ARGS_UNFIT, good.name, why_wrong(t, S("- expected a JSON object, got nothing"), S("{}"), a));
     }
-    bool whole = json_whole(args, &value), quotes = false, ends = false;
     if (!whole) {
         value = repaired(root, args, a, &quotes, &ends);
         if (!value.n)

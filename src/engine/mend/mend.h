@@ -360,11 +360,12 @@ typedef struct args_check {
     bool unsure;      /* that was too much: what was not looked at counts as good */
 } args_check;
 /* Checks the arguments `args` (JSON text as the model wrote it) of a call to `name` against the tools of the request.
- * `cut`: the answer was cut by its length, nothing may be repaired. Repairs lose nothing ("3" to 3 where a number is
- * asked for) and complete nothing: arguments that end within a value are broken, whatever the answer says of its end.
- * Brackets that are missing at the end are closed only where the schema says that no member can be missing. What is
- * repaired keeps no member that the schema does not know. A name that differs in case, '-' and '_' only from exactly
- * one tool is that tool; others are suggested in `why`. */
+ * `cut`: the answer was cut by its length, nothing may be repaired; an object that has all members that its schema
+ * knows is whole all the same. Repairs lose nothing ("3" to 3 where a number is asked for) and complete nothing:
+ * arguments that end within a value are broken, whatever the answer says of its end. Brackets that are missing at the
+ * end are closed only where the schema says that no member can be missing. What is repaired keeps no member that the
+ * schema does not know. A name that differs in case, '-' and '_' only from exactly one tool is that tool; others are
+ * suggested in `why`. */
 args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut, daruma_arena *a);
 /* True if the output cap cut the arguments of the call that is part `i` of the answer: they are no JSON, or stand last
  * on a wire that carries them as an object, which looks whole whatever is missing. */

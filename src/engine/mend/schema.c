@@ -215,10 +215,11 @@ static bool lower_tool(convo *c, convo_tool *t, complaint what)
         t->schema = (daruma_str){0};
         return true;
     }
-    daruma_str low = schema_lower(t->schema, what.keyword, what.strict, c->arena);
-    if (low.p == t->schema.p || c->arena->full)
+    daruma_str wire = convo_tool_wire(c, t);
+    daruma_str low = schema_lower(wire, what.keyword, what.strict, c->arena);
+    if (low.p == wire.p || c->arena->full)
         return false;
-    t->schema = low;
+    convo_set_schema(c, t, t->wire ? schema_lower(t->schema, what.keyword, what.strict, c->arena) : low, low);
     convo_patch_add(c, PATCH_SET, t->schema_path, low);
     daruma_str strict = sibling(c, t->schema_path, "strict");
     if (!what.keyword.n && asks_strict(t)) /* what is lowered that far is no schema for strict mode */

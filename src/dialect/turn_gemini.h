@@ -1,0 +1,41 @@
+/* turn_gemini.h - what the files of Gemini answers share: what a response says, calls whose arguments are streamed. */
+#ifndef DIALECT_TURN_GEMINI_H
+#define DIALECT_TURN_GEMINI_H
+#include "dialect/turn_kit.h"
+
+/* What a response says of one candidate: the first that came in the stream. */
+typedef struct gemini_response {
+    daruma_str id, model, parts, finish, usage;
+} gemini_response;
+gemini_response gemini_read_response(turn_reader *r, daruma_str response, daruma_arena *a);
+turn_usage gemini_read_usage(daruma_str usage);
+/* A prompt that is blocked for OTHER says so as its reason; a candidate that ends for OTHER may be whole. */
+turn_finish gemini_finish_means(daruma_str reason, bool calls);
+/* May the call that is open be cut where the answer ends so? */
+static inline bool gemini_ends_short(turn_finish f)
+{
+    return f == FINISH_LENGTH || f == FINISH_WINDOW || f == FINISH_ERROR;
+}
+
+/* What a functionCall of an answer is. */
+typedef enum gemini_call {
+    GEMINI_CALL_WHOLE,
+    GEMINI_CALL_BEGINS, /* the first piece of one */
+    GEMINI_CALL_GOES_ON /* a piece of the one that is open; of none: the end of one that was whole */
+} gemini_call;
+gemini_call gemini_call_of(daruma_str call);
+/* Is a call of the stream open, whose arguments come in pieces? Its number is r->open. */
+static inline bool gemini_in_call(const turn_reader *r)
+{
+    return r->open >= 0 && r->open_kind == DELTA_CALL;
+}
+/* Begins call `nth`, whose arguments come in pieces. */
+void gemini_begin_pieces(turn_reader *r, int nth);
+/* Appends what a piece says of the arguments of the call that is open, as the next bytes of their JSON. r->lost: it
+ * cannot be told what it says. True: it is the last piece. */
+bool gemini_put_piece(turn_reader *r, daruma_str call, daruma_buf *out, daruma_arena *a);
+/* Appends what closes the arguments of the call that is open, which is over. */
+void gemini_close_pieces(turn_reader *r, daruma_buf *out);
+/* A whole call as a part; `id`: as JSON, empty: none. */
+void gemini_put_call(daruma_buf *out, daruma_str id, daruma_str name, daruma_str arguments, daruma_str signature);
+#endif
