@@ -452,6 +452,7 @@
 #define AGENT_ORIGINAL_ERROR_BYTES_MAX 1000         /* of a provider's words in `_recovery` (P-F12) */
 #define AGENT_REPORT_STEPS_MAX         32           /* steps of each list in a report */
 #define AGENT_PARTIAL_RESULTS          5            /* results that a run which ends early tells */
+#define AGENT_TIME_OVER_MS             50           /* clocks that shall end together may be so far apart */
 #define AGENT_WAIT_MS_MAX              60000        /* a longer wait is not waited: the failure is told */
 #define AGENT_VERDICTS_MAX             256          /* calls that a person decided about */
 #define AGENT_PLAN_STEPS_MAX           32           /* of one plan; longer ones are refused */

@@ -39,6 +39,9 @@ typedef struct run {
     daruma_str asked_body; /* as it was asked; lives until its outcome is handed in */
     uint32_t recovered;    /* questions that were answered behind a failure */
     int status;            /* of its answer */
+    int head;              /* status that the provider gave last, 0 none ... */
+    daruma_net net;        /* ... how the newest call ended without an answer; NONE: it did not ... */
+    daruma_phase phase;    /* ... and where */
     daruma_arena room;
     daruma_buf body;
     bool streams;     /* the answer is asked for as a stream ... */

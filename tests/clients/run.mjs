@@ -37,6 +37,7 @@ await import("./run_tools.mjs");
 await import("./run_mcp.mjs");
 await import("./run_config.mjs");
 await import("./run_stream.mjs");
+await import("./run_planners.mjs");
 await import("./watch.mjs");
 await import("./watch_errors.mjs");
 await import("./watch_edges.mjs");

@@ -69,7 +69,9 @@ agent_failure router_judge_model(agent *a, const daruma_evidence *ev, daruma_str
                        .of_model = true,
                        .type = f.type,
                        .operation = operation,
-                       .message = f.message.n ? f.message : str_of(daruma_kind_words(f.kind)),
+                       .message = f.message.n ? f.message
+                                  : ev->net   ? str_of(daruma_net_words(ev->net))
+                                              : str_of(daruma_kind_words(plain.kind)),
                        .advice = f.wait,
                        .status = f.status};
     /* The same question would fail in the same way: what mends it is not known here. */
@@ -236,6 +238,10 @@ void router_route(agent *a, agent_step *s)
 {
     const agent_route_row *row = &a->policy->routes[a->s.mode][a->failure.severity];
     agent_route way = row->to;
+    if (limits_time_over(a) && (a->failure.of_model || a->failure.severity != DARUMA_FATAL)) {
+        flow_limit(a, AGENT_LIMIT_TIME); /* it was cut off by the limit, or is the last that there was time for */
+        return;
+    }
     for (int tries = 0; tries < 2; tries++, way = row->spent) {
         bool went = false;
         switch (way) {

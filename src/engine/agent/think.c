@@ -89,10 +89,31 @@ void think_failed(agent *a, const agent_failure *f)
         router_route(a, NULL);
 }
 
-/* The answer is of no use: the model is told why and asked again, as often as the policy says. */
-static void ask_again(agent *a, daruma_str why)
+/* An answer that is no use as a failure of the model. A profile that deals with failures of calls itself says what it
+ * is. */
+static agent_failure no_use(agent *a, daruma_flaw flaw)
 {
-    if (a->repairs < a->policy->repairs && limits_reached(a, true, false) == AGENT_LIMIT_NONE) {
+    const daruma_evidence ev = {.phase = DARUMA_AT_ANSWER,
+                                .status = 200,
+                                .flaw = flaw,
+                                .model = a->s.model,
+                                .provider = a->s.d->provider,
+                                .took = a->at.now - a->sent};
+    if (a->policy->raises)
+        return router_judge_model(a, &ev, a->s.model);
+    return (agent_failure){.kind = DARUMA_MALFORMED_OUTPUT,
+                           .of_model = true,
+                           .operation = a->s.model,
+                           .message = str_of(daruma_kind_words(DARUMA_MALFORMED_OUTPUT)),
+                           .severity = DARUMA_CRITICAL,
+                           .advice = -1};
+}
+
+/* The answer is of no use: the model is told why and asked again, as often as the policy says. Where actions are read,
+ * that is for texts that are none: an answer without words is raised (P-F24). */
+static void ask_again(agent *a, daruma_flaw flaw, daruma_str why)
+{
+    if (!a->policy->actions && a->repairs < a->policy->repairs && limits_reached(a, true, false) == AGENT_LIMIT_NONE) {
         a->repairs++;
         daruma_buf b = log_open(a, "planner_repair_attempt");
         log_int(&b, "attempt", a->repairs);
@@ -108,12 +129,8 @@ static void ask_again(agent *a, daruma_str why)
         a->recovering = true;
         return;
     }
-    think_failed(a, &(agent_failure){.kind = DARUMA_MALFORMED_OUTPUT,
-                                     .of_model = true,
-                                     .operation = a->s.model,
-                                     .message = why,
-                                     .severity = DARUMA_CRITICAL,
-                                     .advice = -1});
+    agent_failure f = no_use(a, flaw);
+    think_failed(a, &f);
 }
 
 static daruma_str words_of(const convo_message *m, daruma_arena *room)
@@ -302,7 +319,7 @@ void think_answered(agent *a, daruma_str body)
         return;
     }
     if (v.flaw == DARUMA_FLAW_BROKEN || a->s.d->read_answer(body, &a->scratch, &t) != DARUMA_OK) {
-        ask_again(a, S("Your last answer could not be read. Please answer again."));
+        ask_again(a, DARUMA_FLAW_BROKEN, S("Your last answer could not be read. Please answer again."));
         return;
     }
     daruma_str text = words_of(&t.message, &a->scratch);
@@ -317,12 +334,12 @@ void think_answered(agent *a, daruma_str body)
                                          .message = str_of(daruma_kind_words(DARUMA_CONTENT_FILTER))});
         return;
     }
-    if (a->policy->actions && !calls) {
-        actions_answered(a, text);
+    if (!calls && !str_trim(text).n) {
+        ask_again(a, DARUMA_FLAW_EMPTY, S("Your last answer was empty. Answer, or call a tool."));
         return;
     }
-    if (!calls && !str_trim(text).n) {
-        ask_again(a, S("Your last answer was empty. Answer, or call a tool."));
+    if (a->policy->actions && !calls) {
+        actions_answered(a, text);
         return;
     }
     think_stepped(a);
