@@ -23,7 +23,7 @@ const holds = (name, s) =>
 
 // One run: `says` gives the answers in their order, the last one again and again; or is a function of the request.
 //   "text", { call: [name, arguments] }, { status, message }, "lost" the connection is closed, "never" there is no answer
-async function go(pair, root, profile, says, { more = "", tools = "", top = "" } = {}) {
+async function go(pair, root, profile, says, { more = "", tools = "", top = "", files = {} } = {}) {
   const requests = [];
   pair.own.answer = (q, res) => {
     const body = JSON.parse(q.body);
@@ -40,6 +40,7 @@ async function go(pair, root, profile, says, { more = "", tools = "", top = "" }
     join(root, "d.yaml"),
     `providers:\n  - { name: own, dialect: openai, url: "http://127.0.0.1:${pair.own.port}/v1", keys: [{ value: sk-x }] }\n${top}${tools && `tools:\n  - ${tools}\n`}agents:\n  - { name: a, model: own/m, tools: ["fs.*"], profile: ${JSON.stringify(profile)}${more} }\n`,
   );
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(root, name), text);
   const child = spawn(daruma, ["run", "--config", join(root, "d.yaml"), "--root", root, "--no-journal", "--yes", "--json", "report on the pages"], { stdio: ["ignore", "pipe", "pipe"] });
   let out = "", err = "";
   child.stdout.on("data", (b) => (out += b));
@@ -125,3 +126,21 @@ for (const profile of ["swarm", "penguiflow:doc", "penguiflow:code", "osprey-rea
     const seen = r.requests.flatMap((b) => b.messages).map((m) => String(m.content)).find((t) => /FILE_NOT_FOUND/.test(t));
     assert.match(seen ?? r.out, /none\.txt[^]*Next step: /);
   });
+
+holds("what `recovery` says of shortening holds for a planner, too; summaries that are long are summarised again (P-F23)", async (go) => {
+  const list = (n) => act("fs.read", { path: `${n}.txt` });
+  const too = { status: 400, message: "Input is too long for requested model." }, summary = "s".repeat(2500);
+  const page = async (recovery, says) => go("penguiflow:code", says, { top: `recovery: ${recovery}\n`, files: { "1.txt": "x".repeat(3000) } });
+  const thrice = await page("{ max_compress_retries: 3 }", [list(1), too, summary, too, summary, too, summary, too]);
+  assert.equal(thrice.code, 0, thrice.out);
+  const sizes = thrice.of("trajectory_compressed").map((l) => [l.attempt, l.original_size_chars > 2540, l.compressed_size_chars > 2500]);
+  assert.deepEqual(sizes, [1, 2, 3].map((n) => [n, true, true]), thrice.out);
+  assert.equal(thrice.requests.length, 1 + 4 + 3);
+  assert.equal(thrice.of("error_recovery_failed")[0].reason, "max_compress_retries_exceeded");
+  const large = await page("{ compression_threshold_chars: 5000 }", [list(1), too, finish("done")]);
+  assert.deepEqual(large.of("trajectory_compressed"), [], "nothing is large");
+  const off = await page("{ enabled: false }", [list(1), too, finish("done")]);
+  assert.equal(off.code, 1, off.out);
+  assert.equal(off.requests.length, 2);
+  assert.equal(off.result.text, too.message);
+});

@@ -19,6 +19,9 @@ typedef struct seed_stack {
 /* Reads "NAME[:VARIANT],...", the uppermost first; brackets around it are allowed. What is new lives in `a`. False: it
  * cannot be, and `why` says why. */
 bool seed_stack_read(daruma_str names, daruma_arena *a, seed_stack *ret, daruma_buf *why);
+/* What somebody set otherwise than the profile they named, `its`, has it, as `recovery` of a configuration: without
+ * recovery failures are as they come, and how often and what is shortened is as they say. */
+void seed_stack_set(seed_stack *s, const daruma_policy *said, const daruma_policy *its);
 /* The layers in which seeds run whole: a profile and what lies below it in its own program. NULL behind the last. */
 const char *seed_stack_usual(size_t index);
 #endif
