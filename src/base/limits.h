@@ -464,6 +464,7 @@
 #define AGENT_PATH_BYTES_MIN           3            /* of a path that is completed: shorter ones are words */
 #define AGENT_PATH_BYTES_MAX           1024         /* of it, as systems have it a few times over */
 #define AGENT_PATH_RESULTS             64           /* newest results that are searched for it */
+#define AGENT_LONG_TEXT_BYTES_MIN      20           /* of the only argument of a finish that is taken for its answer */
 #define AGENT_ACTIONS_MAX              10           /* in one answer that is written as JSON; more are not looked at */
 #define AGENT_FILL_FIELDS_MAX          16           /* missing arguments of one call that are told and asked for */
 #define AGENT_SALVAGE_BYTES_MAX        1000         /* of what cannot be read that becomes the answer (P-F34) */

@@ -203,49 +203,28 @@ void flow_ask(agent *a, agent_purpose purpose, daruma_str model, const daruma_qu
 }
 /* ---- going on ---- */
 
+/* The analysis was never asked for. */
+static void leave_unexplained(agent *a)
+{
+    error_node_leave(a, (daruma_str){0}, false);
+}
+
 /* Sets out the next act. */
 static void flow_step(agent *a)
 {
+    static void (*const does[PHASE_OVER])(agent *) = {
+        [PHASE_CLASSES] = plan_ask_classes,  [PHASE_PLAN] = plan_ask,
+        [PHASE_THINK] = think_ask,           [PHASE_TOOLS] = calls_step,
+        [PHASE_SHORTEN] = traj_shorten_next, [PHASE_ESTIMATE] = adapt_estimate,
+        [PHASE_ADAPT] = adapt_ask,           [PHASE_FILL] = args_ask,
+        [PHASE_FINISH] = args_ask_words,     [PHASE_APOLOGY] = args_ask_words,
+        [PHASE_ANALYSE] = leave_unexplained};
     for (int i = 0; a->out == OUT_NONE && a->phase != PHASE_OVER; i++) {
         if (i == AGENT_MOVES_MAX || a->keep.full || a->texts.full) {
             flow_limit(a, AGENT_LIMIT_MEMORY);
             return;
         }
-        switch (a->phase) {
-        case PHASE_CLASSES:
-            plan_ask_classes(a);
-            break;
-        case PHASE_PLAN:
-            plan_ask(a);
-            break;
-        case PHASE_THINK:
-            think_ask(a);
-            break;
-        case PHASE_TOOLS:
-            calls_step(a);
-            break;
-        case PHASE_SHORTEN:
-            traj_shorten_next(a);
-            break;
-        case PHASE_ESTIMATE:
-            adapt_estimate(a);
-            break;
-        case PHASE_ADAPT:
-            adapt_ask(a);
-            break;
-        case PHASE_FILL:
-            args_ask(a);
-            break;
-        case PHASE_FINISH:
-        case PHASE_APOLOGY:
-            args_ask_words(a);
-            break;
-        case PHASE_ANALYSE:
-            error_node_leave(a, (daruma_str){0}, false);
-            break;
-        case PHASE_OVER:
-            break;
-        }
+        does[a->phase](a);
     }
 }
 
@@ -329,6 +308,22 @@ static bool expects(const agent *a, agent_out out, uint32_t call)
     return a->phase != PHASE_OVER && a->out == out && a->act.call == call;
 }
 
+/* What a model said that was asked for something beside the step at hand; empty: it failed, or it cannot be read. */
+static void side_answered(agent *a, daruma_str text, bool read)
+{
+    static void (*const takes[AGENT_PURPOSES])(agent *, daruma_str) = {
+        [AGENT_FOR_CLASSES] = plan_answered,       [AGENT_FOR_PLAN] = plan_answered,
+        [AGENT_FOR_SUMMARY] = traj_shortened,      [AGENT_FOR_STRATEGY] = adapt_answered,
+        [AGENT_FOR_ARGS] = args_answered,          [AGENT_FOR_FINISH] = args_words_answered,
+        [AGENT_FOR_APOLOGY] = args_words_answered, [AGENT_FOR_ESTIMATE] = adapt_estimated};
+    if (a->act.purpose == AGENT_FOR_ANALYSIS)
+        error_node_leave(a, text, read);
+    else if (a->act.purpose == AGENT_FOR_APOLOGY && a->phase != PHASE_APOLOGY)
+        error_apologised(a, text);
+    else
+        takes[a->act.purpose](a, text);
+}
+
 void agent_answered(agent *a, uint32_t call, daruma_str body, daruma_moment at)
 {
     daruma_str text = {0};
@@ -336,42 +331,11 @@ void agent_answered(agent *a, uint32_t call, daruma_str body, daruma_moment at)
         return;
     begin(a, at);
     a->out = OUT_NONE;
-    agent_purpose purpose = a->act.purpose;
-    bool read = purpose != AGENT_FOR_STEP && think_text(a, body, &text);
-    switch (purpose) {
-    case AGENT_FOR_STEP:
+    if (a->act.purpose == AGENT_FOR_STEP) {
         think_answered(a, body);
-        break;
-    case AGENT_FOR_CLASSES:
-    case AGENT_FOR_PLAN:
-        plan_answered(a, read ? text : (daruma_str){0});
-        break;
-    case AGENT_FOR_SUMMARY:
-        traj_shortened(a, read ? text : (daruma_str){0});
-        break;
-    case AGENT_FOR_STRATEGY:
-        adapt_answered(a, read ? text : (daruma_str){0});
-        break;
-    case AGENT_FOR_ANALYSIS:
-        error_node_leave(a, text, read);
-        break;
-    case AGENT_FOR_ARGS:
-        args_answered(a, text);
-        break;
-    case AGENT_FOR_FINISH:
-        args_words_answered(a, text);
-        break;
-    case AGENT_FOR_APOLOGY:
-        if (a->phase == PHASE_APOLOGY)
-            args_words_answered(a, text);
-        else
-            error_apologised(a, text);
-        break;
-    case AGENT_FOR_ESTIMATE:
-        adapt_estimated(a, text);
-        break;
-    case AGENT_PURPOSES:
-        break;
+    } else {
+        bool read = think_text(a, body, &text);
+        side_answered(a, text, read);
     }
     flow_step(a);
 }
@@ -383,26 +347,14 @@ void agent_failed(agent *a, uint32_t call, const daruma_evidence *ev, daruma_mom
     begin(a, at);
     a->out = OUT_NONE;
     agent_purpose purpose = a->act.purpose;
-    if (purpose == AGENT_FOR_SUMMARY) {
-        traj_shortened(a, (daruma_str){0});
-    } else if (purpose == AGENT_FOR_STRATEGY) {
-        adapt_answered(a, (daruma_str){0});
-    } else if (purpose == AGENT_FOR_ANALYSIS) {
-        error_node_leave(a, (daruma_str){0}, false);
-    } else if (purpose == AGENT_FOR_ESTIMATE) {
-        adapt_estimated(a, (daruma_str){0});
-    } else if (purpose == AGENT_FOR_ARGS) {
-        args_answered(a, (daruma_str){0});
-    } else if (purpose == AGENT_FOR_FINISH || (purpose == AGENT_FOR_APOLOGY && a->phase == PHASE_APOLOGY)) {
-        args_words_answered(a, (daruma_str){0});
-    } else if (purpose == AGENT_FOR_APOLOGY) {
-        error_apologised(a, (daruma_str){0});
-    } else {
+    if (purpose == AGENT_FOR_STEP || purpose == AGENT_FOR_PLAN || purpose == AGENT_FOR_CLASSES) {
         agent_failure f = router_judge_model(a, ev,
                                              purpose == AGENT_FOR_PLAN      ? S("plan")
                                              : purpose == AGENT_FOR_CLASSES ? S("classification")
                                                                             : a->s.model);
         think_failed(a, &f);
+    } else {
+        side_answered(a, (daruma_str){0}, false);
     }
     flow_step(a);
 }

@@ -89,24 +89,21 @@ void think_failed(agent *a, const agent_failure *f)
         router_route(a, NULL);
 }
 
-/* An answer that is no use as a failure of the model. A profile that deals with failures of calls itself says what it
- * is. */
-static agent_failure no_use(agent *a, daruma_flaw flaw)
+/* An answer that is no use, or an error in the place of one, as a failure of the model. A profile that deals with
+ * failures of calls itself says what it is. */
+static agent_failure no_use(agent *a, daruma_flaw flaw, daruma_str body)
 {
     const daruma_evidence ev = {.phase = DARUMA_AT_ANSWER,
                                 .status = 200,
                                 .flaw = flaw,
+                                .body = body,
                                 .model = a->s.model,
                                 .provider = a->s.d->provider,
                                 .took = a->at.now - a->sent};
-    if (a->policy->raises)
-        return router_judge_model(a, &ev, a->s.model);
-    return (agent_failure){.kind = DARUMA_MALFORMED_OUTPUT,
-                           .of_model = true,
-                           .operation = a->s.model,
-                           .message = str_of(daruma_kind_words(DARUMA_MALFORMED_OUTPUT)),
-                           .severity = DARUMA_CRITICAL,
-                           .advice = -1};
+    agent_failure f = router_judge_model(a, &ev, a->s.model);
+    if (!a->policy->raises && !body.n)
+        f.severity = DARUMA_CRITICAL; /* the sessions below it asked as often as is any use */
+    return f;
 }
 
 /* The answer is of no use: the model is told why and asked again, as often as the policy says. Where actions are read,
@@ -129,7 +126,7 @@ static void ask_again(agent *a, daruma_flaw flaw, daruma_str why)
         a->recovering = true;
         return;
     }
-    agent_failure f = no_use(a, flaw);
+    agent_failure f = no_use(a, flaw, (daruma_str){0});
     think_failed(a, &f);
 }
 
@@ -307,14 +304,7 @@ void think_answered(agent *a, daruma_str body)
     turn t = {.usage = TURN_USAGE_NONE};
     answer_view v = a->s.d->check(body, &a->scratch);
     if (v.flaw == DARUMA_FLAW_ERROR_EVENT) {
-        daruma_evidence ev = {.phase = DARUMA_AT_ANSWER,
-                              .status = 200,
-                              .flaw = v.flaw,
-                              .body = body,
-                              .model = a->s.model,
-                              .provider = a->s.d->provider,
-                              .took = a->at.now - a->sent};
-        agent_failure f = router_judge_model(a, &ev, a->s.model);
+        agent_failure f = no_use(a, v.flaw, body);
         think_failed(a, &f);
         return;
     }
