@@ -306,11 +306,18 @@ bool agent_view(const agent *a, daruma_arena *room, convo *ret)
     return !c.full && !room->full && !task.full;
 }
 
-static int64_t traj_chars(const agent *a)
+/* Results, and calls as the model wrote them (P-F22). */
+static int64_t traj_chars(agent *a)
 {
     int64_t n = 0;
-    for (size_t i = 0; i < a->nsteps; i++)
-        n += (int64_t)(a->steps[i].llm_observation.n + a->steps[i].args.n);
+    daruma_buf call = buf_in(&a->scratch);
+    for (size_t i = 0; i < a->nsteps; i++, call.n = 0) {
+        if (a->policy->actions && a->steps[i].kind == AGENT_STEP_CALL)
+            actions_put_call(&a->steps[i], &call);
+        else
+            buf_put(&call, a->steps[i].args);
+        n += (int64_t)(a->steps[i].llm_observation.n + call.n);
+    }
     return n;
 }
 
