@@ -22,7 +22,7 @@ const holds = (name, s) =>
   });
 
 // One run: `says` gives the answers in their order, the last one again and again; or is a function of the request.
-//   "text", { call: [name, arguments] }, { status, message }, "lost" the connection is closed, "never" there is no answer
+//   "text", { call: [name, arguments] }, { status, message, headers }, "lost" the connection is closed, "never" there is no answer
 async function go(pair, root, profile, says, { more = "", tools = "", top = "", files = {} } = {}) {
   const requests = [];
   pair.own.answer = (q, res) => {
@@ -31,7 +31,7 @@ async function go(pair, root, profile, says, { more = "", tools = "", top = "", 
     const say = typeof says === "function" ? says(body, requests.length) : says[Math.min(requests.length, says.length) - 1];
     if (say === "never") return;
     if (say === "lost") return res.socket.destroy();
-    const json = (status, o) => res.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(o));
+    const json = (status, o) => res.writeHead(status, { "content-type": "application/json", ...say.headers }).end(JSON.stringify(o));
     if (say.status) return json(say.status, { error: { message: say.message, type: "error" } });
     const call = say.call && [{ id: `call_${requests.length}`, type: "function", function: { name: say.call[0], arguments: JSON.stringify(say.call[1] ?? {}) } }];
     json(200, { id: "c", object: "chat.completion", model: body.model, choices: [{ index: 0, message: { role: "assistant", content: call ? null : say, ...(call && { tool_calls: call }) }, finish_reason: call ? "tool_calls" : "stop" }] });
@@ -143,4 +143,13 @@ holds("what `recovery` says of shortening holds for a planner, too; summaries th
   assert.equal(off.code, 1, off.out);
   assert.equal(off.requests.length, 2);
   assert.equal(off.result.text, too.message);
+});
+
+holds("its own client, as PenguiFlow's planner calls it: three calls, and no look at the advice (P-F27)", async (go) => {
+  const slow = { status: 429, message: "slow down", headers: { "retry-after": "9" } };
+  const r = await go("penguiflow:code,penguiflow-native:adapter", [slow]);
+  assert.equal(r.code, 1, r.out);
+  assert.equal(r.requests.length, 3);
+  assert.ok(r.result.took_ms >= 3000 && r.result.took_ms < 8000, `${r.result.took_ms}`);
+  assert.equal(r.of("error_recovery_attempt")[0].error_type, "rate_limit");
 });
