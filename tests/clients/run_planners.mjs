@@ -1,6 +1,6 @@
 // The planners of the seeds as live agents, PenguiFlow's and Osprey's: what their case files show in virtual time, over sockets.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -41,13 +41,13 @@ async function go(pair, root, profile, says, { more = "", tools = "", top = "", 
     `providers:\n  - { name: own, dialect: openai, url: "http://127.0.0.1:${pair.own.port}/v1", keys: [{ value: sk-x }] }\n${top}${tools && `tools:\n  - ${tools}\n`}agents:\n  - { name: a, model: own/m, tools: ["fs.*"], profile: ${JSON.stringify(profile)}${more} }\n`,
   );
   for (const [name, text] of Object.entries(files)) writeFileSync(join(root, name), text);
-  const child = spawn(daruma, ["run", "--config", join(root, "d.yaml"), "--root", root, "--no-journal", "--yes", "--json", "report on the pages"], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(daruma, ["run", "--config", join(root, "d.yaml"), "--root", root, "--state", join(root, "state"), "--yes", "--json", "report on the pages"], { stdio: ["ignore", "pipe", "pipe"] });
   let out = "", err = "";
   child.stdout.on("data", (b) => (out += b));
   child.stderr.on("data", (b) => (err += b));
   const code = await new Promise((ok) => child.on("close", ok));
   const lines = out.split("\n").filter(Boolean).map((l) => JSON.parse(l));
-  return { code, lines, requests, out: out + err, result: lines.find((l) => l.event === "result"), of: (name) => lines.filter((l) => l.event === name) };
+  return { code, lines, requests, out: out + err, result: lines.find((l) => l.event === "result"), of: (name) => lines.filter((l) => l.event === name), explained: () => spawnSync(daruma, ["explain", "last", "--state", join(root, "state")], { encoding: "utf8" }).stdout };
 }
 const act = (next_node, args = {}, thought = "look") => JSON.stringify({ thought, next_node, args });
 const finish = (raw_answer) => act("final_response", { raw_answer });
@@ -78,6 +78,7 @@ for (const [profile, type] of [["penguiflow:code", "unknown"], ["penguiflow:code
     const [attempt] = r.of("error_recovery_attempt");
     assert.deepEqual([attempt.error_type, attempt.error_message], [type, "the connection was closed before the answer began"]);
     assert.equal(r.result.text, attempt.error_message);
+    assert.match(r.explained(), /there was no answer: the connection was closed before the answer began\n/);
   });
 
 for (const profile of ["penguiflow:code", "penguiflow:code,penguiflow-client"])
