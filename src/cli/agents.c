@@ -345,10 +345,15 @@ static run_tool *make_tools(const agents *g, daruma_arena *a)
             rules[k] =
                 (agent_rule){words, (daruma_tool_kind)r->kind, (int)r->severity - 1, r->user_message, r->metadata};
         }
+        agent_retry retry = x->retry;
+        if (retry.attempts && retry.delay < 0)
+            retry.delay = 1000;
+        if (!retry.factor_milli && (retry.attempts || !retry.delay))
+            retry.factor_milli = retry.attempts ? 1500 : 1000; /* nothing grows of no delay */
         tools[i] = (run_tool){.name = x->name,
                               .ask = x->ask == AGENTS_AS_USUAL ? -1 : (int)x->ask,
                               .within = x->timeout,
-                              .retry = x->retry,
+                              .retry = retry,
                               .rules = rules,
                               .nrules = rules ? x->nrules : 0};
     }

@@ -154,3 +154,17 @@ holds("its own client, as PenguiFlow's planner calls it: three calls, and no loo
   assert.ok(r.result.took_ms >= 3000 && r.result.took_ms < 8000, `${r.result.took_ms}`);
   assert.equal(r.of("error_recovery_attempt")[0].error_type, "rate_limit");
 });
+
+holds("what a tool says of its repetitions holds, and of what it does not say what its agent's profile has", async (go) => {
+  const waits = async (profile, said) => {
+    const tools = `{ name: fs.read${said}, rules: [{ words: FILE_NOT_FOUND, severity: retriable }] }`;
+    const r = await go(profile, (body) => (body.messages.at(-1).role === "tool" ? "over" : { call: ["fs_read", { path: "none.txt" }] }), { tools, more: ", mode: reactive" });
+    return r.of("retry_scheduled").map((l) => l.delay_ms);
+  };
+  assert.deepEqual(await waits("osprey:code", ""), [500, 750]);
+  assert.deepEqual(await waits("osprey:code", ", delay_seconds: 0.1"), [100, 150]);
+  assert.deepEqual(await waits("osprey:code", ", delay_seconds: 0"), [0, 0]);
+  assert.deepEqual(await waits("osprey:code", ", backoff_factor: 2"), [500, 1000]);
+  assert.deepEqual(await waits("osprey:code", ", max_attempts: 2"), [1000]);
+  assert.deepEqual(await waits("osprey-reactive", ", max_attempts: 3, delay_seconds: 0.1"), [100, 150]);
+});
