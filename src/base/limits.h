@@ -450,6 +450,7 @@
 #define AGENT_ANALYSIS_MS              30000        /* and its deadline: the report is ready without it */
 #define AGENT_ANALYSIS_BYTES_MAX       4000         /* of it that are shown */
 #define AGENT_ORIGINAL_ERROR_BYTES_MAX 1000         /* of a provider's words in `_recovery` (P-F12) */
+#define AGENT_LAST_WORDS_BYTES_MAX     2048         /* of what is said in place of a report: two messages, and ours */
 #define AGENT_REPORT_STEPS_MAX         32           /* steps of each list in a report */
 #define AGENT_PARTIAL_RESULTS          5            /* results that a run which ends early tells */
 #define AGENT_TIME_OVER_MS             50           /* clocks that shall end together may be so far apart */
