@@ -168,3 +168,11 @@ holds("what a tool says of its repetitions holds, and of what it does not say wh
   assert.deepEqual(await waits("osprey:code", ", max_attempts: 2"), [1000]);
   assert.deepEqual(await waits("osprey-reactive", ", max_attempts: 3, delay_seconds: 0.1"), [100, 150]);
 });
+
+for (const profile of ["penguiflow:code", "penguiflow:code,penguiflow-client"])
+  holds(`under ${profile} an error within a 200 is judged by its words`, async (go) => {
+    const r = await go(profile, [{ status: 200, message: "Input is too long for requested model." }]);
+    assert.deepEqual(r.of("error_recovery_attempt").map((l) => [l.error_type, l.error_message]), [["context_length_exceeded", "Input is too long for requested model."]]);
+    const other = await go(profile, [{ status: 200, message: "no such thing" }]);
+    assert.deepEqual(other.of("error_recovery_attempt").map((l) => [l.error_type, l.error_message]), [["unknown", "no such thing"]]);
+  });
