@@ -370,6 +370,48 @@ static void the_analysis_and_the_last_text(void **state)
     assert_int_equal(q.max_tokens, 500);
 }
 
+static size_t little; /* bytes that an agent has for what lasts */
+
+static bool open_little(daruma_arena *a, size_t first, size_t limit)
+{
+    return sys_arena_init(a, first, limit == AGENT_BYTES_MAX ? little : limit);
+}
+
+/* However little memory there is, the words tell what failed: the report, or the text in its place (O-F33). */
+static void without_memory_the_error_node_still_says_what_failed(void **state)
+{
+    (void)state;
+    drive_rooms rooms = kit_rooms;
+    agent_setup s = kit_setup();
+    unsigned reports = 0, fixed = 0;
+    rooms.open = open_little;
+    for (little = 16 << 10; little < 16 << 20 && reports < 3; little += little / 512) {
+        kit_room = arena_over(kit_bytes, sizeof kit_bytes);
+        kit_now = 0;
+        kit_agent = agent_open(&s, &rooms, S("Read it"), at(0));
+        if (!kit_agent)
+            continue;
+        agent_act x = agent_next(kit_agent);
+        while (x.what == AGENT_DO_EVENT)
+            x = agent_next(kit_agent);
+        daruma_evidence ev = {
+            .phase = DARUMA_AT_HEAD, .status = 401, .body = S("{\"error\":{\"message\":\"bad key\"}}")};
+        if (x.what == AGENT_DO_MODEL)
+            agent_failed(kit_agent, x.call, &ev, at(1));
+        daruma_str text = agent_result_of(kit_agent).text;
+        assert_true(text.n > 0);
+        reports += str_find(text, S("ERROR REPORT")) != STR_NONE;
+        if (str_find(text, S("Error During Error Handling")) != STR_NONE) {
+            assert_has(text, "'big' operation failed with: bad key");
+            fixed++;
+        }
+        agent_close(kit_agent);
+        kit_agent = NULL;
+    }
+    assert_int_equal(reports, 3);
+    assert_true(fixed > 0);
+}
+
 static void the_error_node_takes_anything(void **state)
 {
     (void)state;
@@ -521,6 +563,7 @@ int main(void)
         cmocka_unit_test(the_report_says_what_is_known),
         cmocka_unit_test(the_analysis_and_the_last_text),
         cmocka_unit_test(the_error_node_takes_anything),
+        cmocka_unit_test(without_memory_the_error_node_still_says_what_failed),
         cmocka_unit_test(long_results_are_summarised_and_the_step_repeated),
         cmocka_unit_test(default_shortens_where_no_result_is_large),
         cmocka_unit_test(compact_escalates_after_three),

@@ -451,8 +451,10 @@
 #define AGENT_ANALYSIS_MS              30000        /* and its deadline: the report is ready without it */
 #define AGENT_ANALYSIS_BYTES_MAX       4000         /* of it that are shown */
 #define AGENT_ORIGINAL_ERROR_BYTES_MAX 1000         /* of a provider's words in `_recovery` (P-F12) */
+#define AGENT_LAST_WORDS_BYTES_MAX     2048         /* of what is said in place of a report: two messages, and ours */
 #define AGENT_REPORT_STEPS_MAX         32           /* steps of each list in a report */
 #define AGENT_PARTIAL_RESULTS          5            /* results that a run which ends early tells */
+#define AGENT_TIME_OVER_MS             50           /* clocks that shall end together may be so far apart */
 #define AGENT_WAIT_MS_MAX              60000        /* a longer wait is not waited: the failure is told */
 #define AGENT_VERDICTS_MAX             256          /* calls that a person decided about */
 #define AGENT_PLAN_STEPS_MAX           32           /* of one plan; longer ones are refused */
@@ -464,6 +466,7 @@
 #define AGENT_PATH_BYTES_MIN           3            /* of a path that is completed: shorter ones are words */
 #define AGENT_PATH_BYTES_MAX           1024         /* of it, as systems have it a few times over */
 #define AGENT_PATH_RESULTS             64           /* newest results that are searched for it */
+#define AGENT_LONG_TEXT_BYTES_MIN      20           /* of the only argument of a finish that is taken for its answer */
 #define AGENT_ACTIONS_MAX              10           /* in one answer that is written as JSON; more are not looked at */
 #define AGENT_FILL_FIELDS_MAX          16           /* missing arguments of one call that are told and asked for */
 #define AGENT_SALVAGE_BYTES_MAX        1000         /* of what cannot be read that becomes the answer (P-F34) */

@@ -60,8 +60,9 @@ static bool read_server(const char *text, daruma_arena *a, mcp_setup *ret)
 }
 
 /* NAME[:VARIANT][,NAME...]; what is found lives in `a`. With it comes its way to work, unless `mode` is said (an
- * agents_mode). False: that was told. */
-static bool profile(const char *name, uint32_t mode, daruma_arena *a, run_agent *g)
+ * agents_mode), and what `recovery` sets otherwise than its own profile has it; NULL: there is none. False: that was
+ * told. */
+static bool profile(const char *name, uint32_t mode, const daruma_policy *said, daruma_arena *a, run_agent *g)
 {
     char words[160];
     daruma_buf why = buf_over(words, sizeof words);
@@ -69,6 +70,10 @@ static bool profile(const char *name, uint32_t mode, daruma_arena *a, run_agent 
     if (!name)
         return true;
     if (stack && seed_stack_read(str_of(name), a, stack, &why)) {
+        const daruma_policy *usual =
+            said ? daruma_policy_variant(str_of(said->profile), str_of(said->variant ? said->variant : "")) : NULL;
+        if (usual)
+            seed_stack_set(stack, said, usual);
         g->policy = &stack->agent;
         g->mode = mode == AGENTS_MODE_USUAL ? stack->agent.mode : g->mode;
         g->judge = stack->judge;
@@ -114,7 +119,7 @@ static bool one_agent(const agents_asked *q, daruma_arena *a, run_agent *g, cons
 }
 
 /* What it says of limits, mode and profile holds for the agent that begins. `mode`: what a file says of that. */
-static bool lay_over(const agents_asked *q, uint32_t mode, daruma_arena *a, run_agent *g)
+static bool lay_over(const agents_asked *q, uint32_t mode, const daruma_policy *said, daruma_arena *a, run_agent *g)
 {
     if (q->steps)
         g->limits.steps = (uint32_t)(q->steps < UINT32_MAX ? q->steps : UINT32_MAX);
@@ -122,7 +127,7 @@ static bool lay_over(const agents_asked *q, uint32_t mode, daruma_arena *a, run_
         g->limits.tokens = q->tokens;
     if (q->seconds)
         g->limits.time = mul_sat(q->seconds, 1000);
-    if (!profile(q->profile, mode, a, g))
+    if (!profile(q->profile, mode, said, a, g))
         return false;
     if (q->plan || q->no_plan)
         g->mode = q->plan ? AGENT_PLANNED : AGENT_REACTIVE;
@@ -321,7 +326,7 @@ static bool make_agent(const config *c, const agents_agent *x, daruma_arena *a, 
     g->limits.price_output = mul_sat(x->limits.price_output, 1000);
     return g->recovery && find_model(c, x->provider, x->model, a, &g->model) &&
            find_model(c, x->provider, x->second, a, &g->second) &&
-           (!x->profile.n || profile(x->profile.p, x->mode, a, g));
+           (!x->profile.n || profile(x->profile.p, x->mode, &c->policy, a, g));
 }
 
 /* ---- tools and servers ---- */
@@ -340,10 +345,15 @@ static run_tool *make_tools(const agents *g, daruma_arena *a)
             rules[k] =
                 (agent_rule){words, (daruma_tool_kind)r->kind, (int)r->severity - 1, r->user_message, r->metadata};
         }
+        agent_retry retry = x->retry;
+        if (retry.attempts && retry.delay < 0)
+            retry.delay = 1000;
+        if (!retry.factor_milli && (retry.attempts || !retry.delay))
+            retry.factor_milli = retry.attempts ? 1500 : 1000; /* nothing grows of no delay */
         tools[i] = (run_tool){.name = x->name,
                               .ask = x->ask == AGENTS_AS_USUAL ? -1 : (int)x->ask,
                               .within = x->timeout,
-                              .retry = x->retry,
+                              .retry = retry,
                               .rules = rules,
                               .nrules = rules ? x->nrules : 0};
     }
@@ -427,14 +437,14 @@ static bool from_config(const agents_asked *q, daruma_arena *a, run_settings *s)
         make_server(&g.mcp[i], a, &servers[i]);
     s->mcp = servers;
     s->nmcp = servers ? g.nmcp : 0;
-    return list && lay_over(q, g.list[first].mode, a, &list[0]);
+    return list && lay_over(q, g.list[first].mode, &c.policy, a, &list[0]);
 }
 
 bool agents_ready(const agents_asked *q, daruma_arena *a, run_settings *s, const char **ret_base)
 {
     run_agent probe;
     *ret_base = NULL;
-    if (!profile(q->profile, AGENTS_MODE_USUAL, a, &probe))
+    if (!profile(q->profile, AGENTS_MODE_USUAL, NULL, a, &probe))
         return false;
     if (q->plan && q->no_plan) {
         fprintf(stderr, "daruma run: --plan or --no-plan, not both\n");
@@ -447,7 +457,7 @@ bool agents_ready(const agents_asked *q, daruma_arena *a, run_settings *s, const
         run_agent *one = ARENA_NEW(a, run_agent, 1);
         if (q->agent)
             fprintf(stderr, "daruma run: --agent names one of a --config\n");
-        if (q->agent || !one || !one_agent(q, a, one, ret_base) || !lay_over(q, AGENTS_MODE_USUAL, a, one))
+        if (q->agent || !one || !one_agent(q, a, one, ret_base) || !lay_over(q, AGENTS_MODE_USUAL, NULL, a, one))
             return false;
         s->agents = one;
         s->nagents = 1;

@@ -165,18 +165,13 @@ static bool set_up(agents *g, size_t i, agent_setup *ret)
                 t->tools[k].nrules++;
             }
     }
-    *p = g->stack.agent;
+    seed_stack told = g->stack;
+    seed_stack_set(&told, &s->policy, g->stack.judge);
+    *p = told.agent;
     if (t->has_retry)
         p->retry = t->retry;
     if (t->moves)
         p->moves_max = t->moves;
-    if (!s->policy.enabled) { /* failures are as they come */
-        p->compressions = 0;
-        p->graceful = false;
-    }
-    p->mute |= !s->policy.mend.side_calls && g->stack.judge->mend.side_calls;
-    if (s->policy.mend.max_compress_retries != g->stack.judge->mend.max_compress_retries)
-        p->compressions = s->policy.mend.max_compress_retries;
     *ret = t->setup;
     ret->d = s->dialect;
     ret->tools = t->tools;

@@ -146,7 +146,11 @@ static void tell_outcome(story *t, const journal_line *l)
         if (l->in.code)
             printf(", status %d", l->in.code);
         printf(": ");
-        put_short(l->in.text.n ? l->in.text : S("the connection was lost, or time was up"), RUN_SHOWN_BYTES);
+        put_short(l->in.text.n        ? l->in.text
+                  : l->in.net         ? str_of(daruma_net_words((daruma_net)l->in.net))
+                  : l->in.code == 200 ? S("what it said is broken or empty")
+                                      : S("the connection was lost, or time was up"),
+                  RUN_SHOWN_BYTES);
         break;
     case CREW_TOOL:
         tell_tool(t, l);

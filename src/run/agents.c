@@ -103,8 +103,9 @@ static const conf_option tools_rows[] = {
     {"ask", CONF_BOOL, AT(agents_tool, ask), .fallback = "usual", .word = "usual", .word_is = AGENTS_AS_USUAL, .help = "Whether a person is asked before a call; `usual`: before what has effects."},
     {"timeout", CONF_DURATION, AT(agents_tool, timeout), .min = 100, .max = 24 * HOUR, .says = "the tool's", .help = "For one call."},
     {"max_attempts", CONF_INTEGER, AT(agents_tool, retry.attempts), .min = 1, .max = 100, .says = "the profile's", .help = "Calls in all, the first included, of what failed and may be repeated."},
-    {"delay_seconds", CONF_FRACTION, AT(agents_tool, retry.delay), .min = 0, .max = HOUR, .fallback = "1.0", .help = "Before the first repetition."},
-    {"backoff_factor", CONF_FRACTION, AT(agents_tool, retry.factor_milli), .min = 1000, .max = 100000, .fallback = "1.5", .help = "How the delay grows."},
+    {"delay_seconds", CONF_FRACTION, AT(agents_tool, retry.delay), .min = 0, .max = HOUR, .fallback = "usual", .word = "usual", .word_is = -1,
+     .help = "Before the first repetition; `usual`: the profile's, 1.0 with `max_attempts`."},
+    {"backoff_factor", CONF_FRACTION, AT(agents_tool, retry.factor_milli), .min = 1000, .max = 100000, .says = "the profile's, 1.5 with `max_attempts`", .help = "How the delay grows."},
     {"rules", CONF_LIST, ITEMS(agents_tool, rules), .shape = &rules_shape, .says = "none", .help = "What you know of its failures: the first that fits decides."},
 };
 static const conf_shape tools_shape = {.of = CONF_ROWS(tools_rows), .like = "{ name: shell.run, ask: false }", .size = sizeof(agents_tool), .max = TOOLS_MAX,

@@ -41,6 +41,9 @@ typedef struct run {
     run_below below;       /* what sessions did beside the call that was asked for */
     daruma_ms rests;       /* since when the session that is open has no call out; -1 it has one, or there is none */
     int status;            /* of its answer */
+    int head;              /* status that the provider gave last, 0 none ... */
+    daruma_net net;        /* ... how the newest call ended without an answer; NONE: it did not ... */
+    daruma_phase phase;    /* ... and where */
     daruma_arena room;
     daruma_buf body;
     bool streams;     /* the answer is asked for as a stream ... */

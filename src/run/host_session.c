@@ -3,6 +3,7 @@
 #include "run/host_inside.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "sys/sys.h"
@@ -46,6 +47,8 @@ static void on_head(fetch *f, const http_head *h, void *user)
         buf_put(&b, h->headers[i].value);
         BUF_LIT(&b, "\r\n");
     }
+    c->r->head = h->status;
+    c->r->net = DARUMA_NET_NONE;
     host_tick(c->r);
     daruma_call_head(c->r->session, c->number, h->status, b.p, b.n);
     host_pump(c->r);
@@ -77,7 +80,9 @@ static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *wh
     host_call *c = user;
     run *r = c->r;
     int64_t number = c->number;
-    (void)f, (void)phase, (void)why;
+    (void)f, (void)why;
+    r->net = net;
+    r->phase = phase;
     call_gone(c);
     host_tick(r);
     daruma_call_failed(r->session, number, daruma_net_name(net));
@@ -284,6 +289,22 @@ void host_pump(run *r)
     }
 }
 
+/* What became of a question that ended with an error. An agent that deals with failures itself needs the failure, not
+ * our words about it, which such an error says it is. */
+static void take_error(const run *r, crew_input *in)
+{
+    bool raises = crew_who(r->a)->as.policy->raises, whole = r->head == 200;
+    in->kind = CREW_FAILED;
+    in->phase = raises && whole ? DARUMA_AT_ANSWER : DARUMA_AT_HEAD;
+    in->code = raises && whole ? r->head : r->status;
+    if (!raises || (!whole && !r->net) || !json_get(json_get(in->text, S("error")), S("daruma")).n)
+        return;
+    in->text = (daruma_str){0};
+    in->net = r->net;
+    in->code = r->head;
+    in->phase = r->head ? DARUMA_AT_ANSWER : r->phase;
+}
+
 crew_input host_answer(run *r)
 {
     crew_input in = {.kind = CREW_ANSWERED, .call = r->asked, .text = buf_str(&r->body)};
@@ -293,10 +314,7 @@ crew_input host_answer(run *r)
         in.text = streamed_whole(&r->answer);
     bool told = r->streams && r->answer.error.n, cut = r->broken && !told;
     if (!cut && r->status != 200) {
-        in.kind = CREW_FAILED;
-        in.phase = DARUMA_AT_HEAD;
-        in.net = DARUMA_NET_NONE;
-        in.code = r->status;
+        take_error(r, &in);
     } else if (cut || (r->streams && !in.text.n)) {
         in = (crew_input){.kind = CREW_FAILED, .call = r->asked, .phase = DARUMA_AT_ANSWER, .net = DARUMA_NET_CUT};
     }
@@ -337,7 +355,8 @@ void host_ask(run *r, const agent_act *x)
     staff_options(crew_who(r->a), x, r->streams, &b);
     daruma_str body = r->asked_body = as_stream(r, x);
     r->asked = x->call;
-    r->status = 0;
+    r->status = r->head = 0;
+    r->net = DARUMA_NET_NONE;
     r->over = r->broken = false;
     host_tick(r);
     r->session = b.full || !body.n ? NULL

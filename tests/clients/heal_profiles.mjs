@@ -117,6 +117,27 @@ every((name, d, w) => {
     },
   });
 
+  both(name, "P-T2 switched off, an answer without words is what the client gets", {
+    config: profile("penguiflow/code", { enabled: false, on_failure: "error" }),
+    async run(pair, ask) {
+      pair.own.answer = (q, res) => reply(w, q, res, "");
+      const r = await ask(steps(100));
+      assert.equal(r.status, 200, r.text);
+      assert.doesNotMatch(r.text, /daruma called/);
+      assert.equal(pair.own.seen.length, 1);
+    },
+  });
+
+  both(name, "P-F10 a connection that is lost is raised with words that say so", {
+    config: profile("penguiflow/code"),
+    async run(pair, ask) {
+      pair.own.answer = (q, res) => res.socket.destroy();
+      const r = await ask(steps(100));
+      assert.equal(r.status, 502, r.text);
+      assert.match(r.text, /the connection was closed before the answer began/);
+    },
+  });
+
   /* ---- SwarmSDK ---- */
 
   const orphaned = () => own(d, w, [{ user: "look at the file" }, { text: "Let me check that file..." }, { call: "call_orphan" }, { user: `New message: ${NEWEST}` }]);

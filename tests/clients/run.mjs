@@ -38,6 +38,7 @@ await import("./run_mcp.mjs");
 await import("./run_config.mjs");
 await import("./run_stream.mjs");
 await import("./run_profiles.mjs");
+await import("./run_planners.mjs");
 await import("./watch.mjs");
 await import("./watch_errors.mjs");
 await import("./watch_edges.mjs");

@@ -113,11 +113,12 @@ bool actions_placeholder(daruma_str s)
     return is_placeholder(str_trim(s));
 }
 
+static const daruma_str keys[] = {LIT("raw_answer"), LIT("answer"),  LIT("text"),
+                                  LIT("response"),   LIT("content"), LIT("result")};
+
 /* The answer among arguments, or in a text that is one; empty: there is none that can be used. */
 daruma_str actions_answer(daruma_str text, daruma_arena *a)
 {
-    static const daruma_str keys[] = {LIT("raw_answer"), LIT("answer"),  LIT("text"),
-                                      LIT("response"),   LIT("content"), LIT("result")};
     daruma_str rest = text, v = next_object(&rest, a), said = str_trim(text);
     if (json_is_object(v)) {
         daruma_str inner = json_get(v, S("args"));
@@ -136,14 +137,52 @@ daruma_str actions_answer(daruma_str text, daruma_arena *a)
     return str_starts(said, S("{")) || is_placeholder(said) ? (daruma_str){0} : said;
 }
 
+/* What stands for an answer where asking for one fails, too (P-F43): a text within an object, a single long text, a
+ * thought that is not about what comes next, the arguments as they are. */
+static daruma_str stand_in(const agent_action *x, daruma_arena *a)
+{
+    static const daruma_str thinking[] = {LIT("planning"), LIT("thinking"), LIT("i need"),
+                                          LIT("i will"),   LIT("i should"), LIT("let me")};
+    json_iter it = json_open(x->args);
+    daruma_str key, value, one = {0};
+    size_t n = 0, real = 0;
+    bool thinks = false;
+    for (; json_next(&it, &key, &value); n++) {
+        one = json_is_object(value) ? actions_answer(value, a) : string_of(x->args, key, a);
+        if (json_is_object(value) && one.n)
+            return one;
+        real += !json_is_string(value) || !is_placeholder(one);
+    }
+    if (n == 1 && one.n >= AGENT_LONG_TEXT_BYTES_MIN)
+        return one;
+    for (size_t i = 0; i < COUNT(thinking); i++)
+        thinks |= str_ieq(str_sub(x->thought, 0, thinking[i].n), thinking[i]);
+    return !thinks ? x->thought : real ? x->args : S("No answer produced.");
+}
+
+/* Answers that are no text are not taken for one. */
+static void tell_discarded(agent *a, daruma_str args)
+{
+    daruma_buf fields = buf_in(&a->scratch), b;
+    for (size_t i = 0; i < COUNT(keys); i++)
+        if (json_get(args, keys[i]).n && !json_is_string(json_get(args, keys[i])))
+            buf_printf(&fields, "%s" STR_FMT, fields.n ? "," : "", STR_ARG(keys[i]));
+    if (!fields.n)
+        return;
+    b = log_open(a, "finish_invalid_answer_type_discarded");
+    log_str(&b, "fields", buf_str(&fields));
+    log_int(&b, "action_seq", a->turn);
+    log_close(a, &b);
+}
+
 /* What is left of an answer that cannot be read: its "raw_answer" or "answer", even a truncated one, else its beginning
  * (P-F34). */
 static daruma_str salvage(daruma_str text, daruma_arena *a)
 {
-    static const daruma_str keys[] = {LIT("\"raw_answer\""), LIT("\"answer\"")};
-    for (size_t i = 0; i < COUNT(keys); i++) {
-        size_t at = str_find(text, keys[i]);
-        daruma_str rest = at == STR_NONE ? (daruma_str){0} : str_trim(str_from(text, at + keys[i].n)), v;
+    static const daruma_str quoted[] = {LIT("\"raw_answer\""), LIT("\"answer\"")};
+    for (size_t i = 0; i < COUNT(quoted); i++) {
+        size_t at = str_find(text, quoted[i]);
+        daruma_str rest = at == STR_NONE ? (daruma_str){0} : str_trim(str_from(text, at + quoted[i].n)), v;
         if (!str_starts(rest, S(":")))
             continue;
         rest = str_trim(str_from(rest, 1));
@@ -266,10 +305,14 @@ void actions_answered(agent *a, daruma_str text)
     const agent_action *x = found[0].beside ? found : choose(a, found, n);
     if (is_final(x->node)) {
         daruma_str said = actions_answer(x->args, &a->scratch);
-        if (said.n || a->finish_repaired)
-            think_said(a, flow_text(a, said.n ? said : S("No answer produced.")));
-        else
-            a->phase = PHASE_FINISH;
+        if (!said.n)
+            tell_discarded(a, x->args);
+        if (said.n || a->finish_repaired) {
+            think_said(a, flow_text(a, said.n ? said : stand_in(x, &a->scratch)));
+            return;
+        }
+        a->said = flow_keep(a, stand_in(x, &a->scratch));
+        a->phase = PHASE_FINISH;
         return;
     }
     a->next = a->nsteps;

@@ -45,7 +45,7 @@ typedef struct agent_failure {
 /* How often an operation is tried in all, and how long is waited between: delay * factor^n. */
 typedef struct agent_retry {
     uint32_t attempts;     /* the first included; 0: as the policy has it */
-    daruma_ms delay;       /* before the first repetition */
+    daruma_ms delay;       /* before the first repetition; of a tool -1: as the policy has it */
     uint32_t factor_milli; /* growth in thousandths */
     bool first_at_once;    /* the first repetition does not wait, the second waits `delay` */
 } agent_retry;

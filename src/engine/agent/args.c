@@ -16,11 +16,30 @@ static bool is_simple(daruma_str schema, daruma_str field, daruma_arena *a)
     return false;
 }
 
+/* The path of the first value that only pretends to be one, as "list[0].name". False: there is none. */
+static bool put_placeholder(daruma_str v, int levels, daruma_buf *path, daruma_arena *a)
+{
+    daruma_str key, value;
+    size_t begun = path->n, i = 0;
+    if (json_is_string(v))
+        return str_eq(json_text(v, a), S("<auto>"));
+    bool list = json_is_array(v), nested = levels > 0 && (list || json_is_object(v));
+    for (json_iter it = json_open(v); nested && json_next(&it, &key, &value); i++, path->n = begun) {
+        if (list)
+            buf_printf(path, "[%zu]", i);
+        else
+            buf_printf(path, "%s" STR_FMT, begun ? "." : "", STR_ARG(key));
+        if (put_placeholder(value, levels - 1, path, a))
+            return true;
+    }
+    return false;
+}
+
 bool args_look(agent *a, const agent_tool *t, daruma_str args, args_bad *bad)
 {
-    daruma_str schema = t->about.schema, key, value;
+    daruma_str schema = t->about.schema, value;
     json_iter need = json_open(json_get(schema, S("required")));
-    daruma_buf why = buf_in(&a->scratch);
+    daruma_buf why = buf_in(&a->scratch), path = buf_in(&a->scratch);
     *bad = (args_bad){0};
     while (json_next(&need, NULL, &value) && bad->nmissing < AGENT_FILL_FIELDS_MAX) {
         daruma_str field = json_text(value, &a->scratch);
@@ -29,10 +48,8 @@ bool args_look(agent *a, const agent_tool *t, daruma_str args, args_bad *bad)
         bad->complex |= !is_simple(schema, field, &a->scratch);
         bad->missing[bad->nmissing++] = field;
     }
-    json_iter it = json_open(args);
-    while (json_is_object(args) && json_next(&it, &key, &value))
-        if (json_is_string(value) && str_eq(json_text(value, &a->scratch), S("<auto>")))
-            bad->placeholder = key;
+    if (put_placeholder(args, SCHEMA_DEPTH_MAX, &path, &a->scratch))
+        bad->placeholder = buf_str(&path);
     if (bad->nmissing || bad->placeholder.n) {
         BUF_LIT(&why, "the arguments of the tool did not validate:");
         for (size_t i = 0; i < bad->nmissing; i++) {
@@ -227,17 +244,20 @@ void args_answered(agent *a, daruma_str text)
     daruma_str args = args_merge(s->args, text, &bad, &filled, &a->scratch);
     a->phase = PHASE_TOOLS;
     bool fits = filled && args_look(a, router_tool(a, s->tool), args, &still);
-    daruma_buf b = log_open(a, fits ? "arg_fill_success" : "arg_fill_failure");
-    if (!fits) {
+    bool some = filled && !fits && still.nmissing && still.nmissing < bad.nmissing; /* the model mends the rest */
+    daruma_buf b = log_open(a, fits || some ? "arg_fill_success" : "arg_fill_failure");
+    if (fits || some) {
+        s->args = flow_text(a, args);
+    } else {
         log_str(&b, "error", S("parse_failed"));
         log_int(&b, "raw_response_len", (int64_t)text.n);
     }
-    put_fields(a, &b, fits ? "filled_fields" : "missing_fields", &bad);
+    put_fields(a, &b, fits ? "filled_fields" : "missing_fields", some ? &still : &bad);
     log_close(a, &b);
-    if (fits) {
-        s->args = flow_text(a, args);
+    if (fits)
         return;
-    }
+    if (some)
+        bad = still;
     a->arg_failures++;
     count_of(a, s->tool)->in_row++;
     tell(a, s, "planner_args_invalid", &bad, count_of(a, s->tool));
@@ -304,7 +324,9 @@ void args_words_answered(agent *a, daruma_str text)
     a->finish_repaired = true;
     a->phase = PHASE_THINK;
     if (!sorry) {
-        think_said(a, said.n ? said : S("No answer produced."));
+        said = said.n ? said : a->said;
+        a->said = (daruma_str){0};
+        think_said(a, said);
         return;
     }
     daruma_buf meta = buf_in(&a->keep);

@@ -103,6 +103,15 @@ static void put_advice(agent *a, const agent_step *s, const daruma_step *step, c
                            : "\nWhether this call had its effect is unknown. Look before you make it again.");
 }
 
+/* What a tool said, all of it: what it suggests may stand anywhere. A person's words for it take its place. */
+static daruma_str said_of(const daruma_step *step, const agent_failure *f)
+{
+    daruma_str all = str_trim(step->result);
+    if (f->user_message.n)
+        return f->user_message;
+    return all.n ? flow_line(all, AGENT_OUTPUT_BYTES_MAX) : f->message;
+}
+
 /* How the model reads a failure. */
 static void failure_seen(agent *a, const daruma_step *step, const agent_failure *f, daruma_buf *out)
 {
@@ -119,7 +128,7 @@ static void failure_seen(agent *a, const daruma_step *step, const agent_failure 
         BUF_LIT(out, "ERROR in ");
         buf_put(out, f->operation);
         BUF_LIT(out, ": ");
-        buf_put(out, f->user_message.n ? f->user_message : f->message);
+        buf_put(out, said_of(step, f));
         BUF_LIT(out, "\nSeverity: ");
         buf_putz(out, daruma_severity_name(f->severity));
         if (!f->metadata.n)

@@ -155,6 +155,8 @@ bool crew_tell(crew *c, const crew_input *in)
     uint32_t call = in->call && in->call == c->outer ? c->inner : 0; /* as its agent knows the act; 0: it is not out */
     daruma_evidence ev = {
         .phase = (daruma_phase)in->phase, .status = in->code, .net = (daruma_net)in->net, .body = in->text, .took = -1};
+    if (in->code == 200 && !in->net)
+        ev.flaw = in->text.n ? DARUMA_FLAW_ERROR_EVENT : DARUMA_FLAW_BROKEN; /* it answered, with an error or no use */
     c->at = in->at;
     switch (in->kind) {
     case CREW_ANSWERED:

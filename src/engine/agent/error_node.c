@@ -304,12 +304,15 @@ void error_node_leave(agent *a, daruma_str answer, bool answered)
     agent_report_write(&r, a->policy->report, &b);
     BUF_LIT(&b, "\n\n");
     agent_report_analysis(answered ? daruma_redact(answer, &a->scratch) : answer, answered, &b);
+    if (b.full) {
+        b = buf_over(a->last_words, sizeof a->last_words);
+        agent_report_fallback(&a->failure, S("there is no memory left for the report"), &b);
+    }
     flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_EXPLAINED,
                                   .end = AGENT_END_ERROR,
                                   .failure = a->failure,
                                   .reason = a->failure.message,
-                                  .text = b.full ? S("The run failed, and there is no memory left to say more.")
-                                                 : buf_str(&b)});
+                                  .text = buf_str(&b)});
 }
 
 /* The words of ours. A seed leaves a full stop where the message has one (P-T12). */

@@ -241,49 +241,28 @@ void flow_ask(agent *a, agent_purpose purpose, daruma_str model, const daruma_qu
 }
 /* ---- going on ---- */
 
+/* The analysis was never asked for. */
+static void leave_unexplained(agent *a)
+{
+    error_node_leave(a, (daruma_str){0}, false);
+}
+
 /* Sets out the next act. */
 static void flow_step(agent *a)
 {
+    static void (*const does[PHASE_OVER])(agent *) = {
+        [PHASE_CLASSES] = plan_ask_classes,  [PHASE_PLAN] = plan_ask,
+        [PHASE_THINK] = think_ask,           [PHASE_TOOLS] = calls_step,
+        [PHASE_SHORTEN] = traj_shorten_next, [PHASE_ESTIMATE] = adapt_estimate,
+        [PHASE_ADAPT] = adapt_ask,           [PHASE_FILL] = args_ask,
+        [PHASE_FINISH] = args_ask_words,     [PHASE_APOLOGY] = args_ask_words,
+        [PHASE_ANALYSE] = leave_unexplained};
     for (int i = 0; a->out == OUT_NONE && a->phase != PHASE_OVER; i++) {
         if (i == AGENT_MOVES_MAX || a->keep.full || a->texts.full) {
             flow_limit(a, AGENT_LIMIT_MEMORY);
             return;
         }
-        switch (a->phase) {
-        case PHASE_CLASSES:
-            plan_ask_classes(a);
-            break;
-        case PHASE_PLAN:
-            plan_ask(a);
-            break;
-        case PHASE_THINK:
-            think_ask(a);
-            break;
-        case PHASE_TOOLS:
-            calls_step(a);
-            break;
-        case PHASE_SHORTEN:
-            traj_shorten_next(a);
-            break;
-        case PHASE_ESTIMATE:
-            adapt_estimate(a);
-            break;
-        case PHASE_ADAPT:
-            adapt_ask(a);
-            break;
-        case PHASE_FILL:
-            args_ask(a);
-            break;
-        case PHASE_FINISH:
-        case PHASE_APOLOGY:
-            args_ask_words(a);
-            break;
-        case PHASE_ANALYSE:
-            error_node_leave(a, (daruma_str){0}, false);
-            break;
-        case PHASE_OVER:
-            break;
-        }
+        does[a->phase](a);
     }
 }
 
@@ -367,40 +346,20 @@ static bool expects(const agent *a, agent_out out, uint32_t call)
     return a->phase != PHASE_OVER && a->out == out && a->act.call == call;
 }
 
-/* What came of a question beside the work; `text` is empty when the model failed, or was not read. False: it was none.
- */
-static bool answered_beside(agent *a, agent_purpose purpose, daruma_str text, bool read)
+/* What a model said that was asked for something beside the step at hand; empty: it failed, or it cannot be read. */
+static void side_answered(agent *a, daruma_str text, bool read)
 {
-    switch (purpose) {
-    case AGENT_FOR_SUMMARY:
-        traj_shortened(a, text);
-        return true;
-    case AGENT_FOR_STRATEGY:
-        adapt_answered(a, text);
-        return true;
-    case AGENT_FOR_ANALYSIS:
+    static void (*const takes[AGENT_PURPOSES])(agent *, daruma_str) = {
+        [AGENT_FOR_CLASSES] = plan_answered,       [AGENT_FOR_PLAN] = plan_answered,
+        [AGENT_FOR_SUMMARY] = traj_shortened,      [AGENT_FOR_STRATEGY] = adapt_answered,
+        [AGENT_FOR_ARGS] = args_answered,          [AGENT_FOR_FINISH] = args_words_answered,
+        [AGENT_FOR_APOLOGY] = args_words_answered, [AGENT_FOR_ESTIMATE] = adapt_estimated};
+    if (a->act.purpose == AGENT_FOR_ANALYSIS)
         error_node_leave(a, text, read);
-        return true;
-    case AGENT_FOR_ARGS:
-        args_answered(a, text);
-        return true;
-    case AGENT_FOR_FINISH:
-    case AGENT_FOR_APOLOGY:
-        if (purpose == AGENT_FOR_FINISH || a->phase == PHASE_APOLOGY)
-            args_words_answered(a, text);
-        else
-            error_apologised(a, text);
-        return true;
-    case AGENT_FOR_ESTIMATE:
-        adapt_estimated(a, text);
-        return true;
-    case AGENT_FOR_STEP:
-    case AGENT_FOR_CLASSES:
-    case AGENT_FOR_PLAN:
-    case AGENT_PURPOSES:
-        break;
-    }
-    return false;
+    else if (a->act.purpose == AGENT_FOR_APOLOGY && a->phase != PHASE_APOLOGY)
+        error_apologised(a, text);
+    else
+        takes[a->act.purpose](a, text);
 }
 
 void agent_answered(agent *a, uint32_t call, daruma_str body, daruma_moment at)
@@ -410,12 +369,12 @@ void agent_answered(agent *a, uint32_t call, daruma_str body, daruma_moment at)
         return;
     begin(a, at);
     a->out = OUT_NONE;
-    agent_purpose purpose = a->act.purpose;
-    bool read = purpose != AGENT_FOR_STEP && think_text(a, body, &text);
-    if (purpose == AGENT_FOR_STEP)
+    if (a->act.purpose == AGENT_FOR_STEP) {
         think_answered(a, body);
-    else if (!answered_beside(a, purpose, text, read))
-        plan_answered(a, text);
+    } else {
+        bool read = think_text(a, body, &text);
+        side_answered(a, text, read);
+    }
     flow_step(a);
 }
 
@@ -426,12 +385,14 @@ void agent_failed(agent *a, uint32_t call, const daruma_evidence *ev, daruma_mom
     begin(a, at);
     a->out = OUT_NONE;
     agent_purpose purpose = a->act.purpose;
-    if (!answered_beside(a, purpose, (daruma_str){0}, false)) {
+    if (purpose == AGENT_FOR_STEP || purpose == AGENT_FOR_PLAN || purpose == AGENT_FOR_CLASSES) {
         agent_failure f = router_judge_model(a, ev,
                                              purpose == AGENT_FOR_PLAN      ? S("plan")
                                              : purpose == AGENT_FOR_CLASSES ? S("classification")
                                                                             : a->s.model);
         think_failed(a, &f);
+    } else {
+        side_answered(a, (daruma_str){0}, false);
     }
     flow_step(a);
 }

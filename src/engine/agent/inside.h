@@ -141,12 +141,13 @@ struct agent {
     const char *apology;             /* why: "autofill_rejection" */
     bool finish_repaired, hops_over; /* an answer was asked for already; a call was refused for the limit of tools */
     bool report_nudged, report_forced, final_told, soft_told;
-    daruma_str said;      /* what it said when it was told to report */
-    uint32_t lean;        /* steps in a row that took few tokens */
-    int64_t used_before;  /* tokens before the step at hand */
-    int16_t estimate;     /* of the progress, per mille; -1 none */
-    bool circle_ends;     /* the run ends behind the strategy at hand */
-    bool out_of_patience; /* a limit of failures is reached */
+    daruma_str said;                             /* what it said when it was told to report */
+    uint32_t lean;                               /* steps in a row that took few tokens */
+    int64_t used_before;                         /* tokens before the step at hand */
+    int16_t estimate;                            /* of the progress, per mille; -1 none */
+    char last_words[AGENT_LAST_WORDS_BYTES_MAX]; /* of a run without memory for its report */
+    bool circle_ends;                            /* the run ends behind the strategy at hand */
+    bool out_of_patience;                        /* a limit of failures is reached */
 };
 
 /* ---- flow.c ---- */
@@ -245,6 +246,7 @@ agent_limit limits_reached(const agent *a, bool model, bool tool);
 bool limits_last_call(const agent *a); /* the next call of the model is the last one */
 void limits_usage(agent *a, const turn_usage *u, daruma_str said);
 daruma_ms limits_time_left(const agent *a); /* -1: no limit */
+bool limits_time_over(const agent *a);      /* nothing is left of it that a further act could use */
 
 /* ---- router.c ---- */
 

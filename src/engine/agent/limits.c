@@ -67,6 +67,12 @@ daruma_ms limits_time_left(const agent *a)
     return left > 0 ? left : 0;
 }
 
+bool limits_time_over(const agent *a)
+{
+    daruma_ms left = limits_time_left(a);
+    return left >= 0 && left < AGENT_TIME_OVER_MS;
+}
+
 static int64_t cost(int64_t tokens, int64_t price)
 {
     return price > 0 ? mul_sat(tokens, price) / 1000000 : 0;

@@ -70,7 +70,9 @@ agent_failure router_judge_model(agent *a, const daruma_evidence *ev, daruma_str
                        .type = f.type,
                        .label = f.label,
                        .operation = operation,
-                       .message = f.message.n ? f.message : str_of(daruma_kind_words(f.kind)),
+                       .message = f.message.n ? f.message
+                                  : ev->net   ? str_of(daruma_net_words(ev->net))
+                                              : str_of(daruma_kind_words(plain.kind)),
                        .advice = f.wait,
                        .status = f.status};
     /* The same question would fail in the same way: what mends it is not known here. */
@@ -149,6 +151,20 @@ static daruma_ms router_delay(const agent_retry *r, uint32_t done, daruma_ms adv
     return d < 0 ? 0 : d;
 }
 
+/* What a tool says of its repetitions, and of what it does not say what holds for all. */
+static agent_retry retry_of(const agent_retry *own, agent_retry usual)
+{
+    if (own->attempts)
+        usual.attempts = own->attempts;
+    if (own->attempts || own->factor_milli)
+        usual.factor_milli = own->factor_milli ? own->factor_milli : 1000;
+    if (own->delay > 0 || (!own->delay && (own->attempts || own->factor_milli))) {
+        usual.delay = own->delay;
+        usual.first_at_once = own->first_at_once;
+    }
+    return usual;
+}
+
 static void tell_retry(agent *a, const agent_failure *f, uint32_t done, uint32_t most, daruma_ms delay)
 {
     daruma_buf b = log_open(a, "retry_scheduled");
@@ -172,8 +188,8 @@ bool router_again(agent *a, agent_step *s)
         r = a->policy->classes_retry;
     if (s && s->lost && r.attempts > LOST_TRIES)
         r.attempts = LOST_TRIES;
-    if (t && t->retry.attempts)
-        r = t->retry;
+    if (t)
+        r = retry_of(&t->retry, r);
     uint32_t done = s ? s->attempts : a->attempts;
     daruma_ms delay = router_delay(&r, done, a->failure.advice), left = limits_time_left(a);
     /* A call that may have had an effect is not made twice. */
@@ -237,6 +253,10 @@ void router_route(agent *a, agent_step *s)
 {
     const agent_route_row *row = &a->policy->routes[a->s.mode][a->failure.severity];
     agent_route way = row->to;
+    if (limits_time_over(a) && (a->failure.of_model || a->failure.severity != DARUMA_FATAL)) {
+        flow_limit(a, AGENT_LIMIT_TIME); /* it was cut off by the limit, or is the last that there was time for */
+        return;
+    }
     for (int tries = 0; tries < 2; tries++, way = row->spent) {
         bool went = false;
         switch (way) {

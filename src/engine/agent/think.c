@@ -103,22 +103,40 @@ static agent_failure own_failure(const agent *a, daruma_kind kind, daruma_severi
                            .advice = -1};
 }
 
-/* The answer is of no use: the model is told why and asked again, as often as the policy says. */
-static void ask_again(agent *a, daruma_str why)
+/* An answer that is no use, or an error in the place of one, as a failure of the model. A profile that deals with
+ * failures of calls itself says what it is. */
+static agent_failure no_use(agent *a, daruma_flaw flaw, daruma_str body)
 {
-    agent_failure f = own_failure(a, DARUMA_MALFORMED_OUTPUT, DARUMA_CRITICAL, why);
-    if (a->repairs < a->policy->repairs && limits_reached(a, true, false) == AGENT_LIMIT_NONE) {
+    const daruma_evidence ev = {.phase = DARUMA_AT_ANSWER,
+                                .status = 200,
+                                .flaw = flaw,
+                                .body = body,
+                                .model = a->s.model,
+                                .provider = a->s.d->provider,
+                                .took = a->at.now - a->sent};
+    agent_failure f = router_judge_model(a, &ev, a->s.model);
+    if (!a->policy->raises && !body.n)
+        f.severity = DARUMA_CRITICAL; /* the sessions below it asked as often as is any use */
+    return f;
+}
+
+/* The answer is of no use: the model is told why and asked again, as often as the policy says. Where actions are read,
+ * that is for texts that are none: an answer without words is raised (P-F24). */
+static void ask_again(agent *a, daruma_flaw flaw, daruma_str why)
+{
+    if (!a->policy->actions && a->repairs < a->policy->repairs && limits_reached(a, true, false) == AGENT_LIMIT_NONE) {
         a->repairs++;
         daruma_buf b = log_open(a, "planner_repair_attempt");
         log_int(&b, "attempt", a->repairs);
         log_str(&b, "error_summary", why);
         log_close(a, &b);
         flow_note(a, why);
-        f.severity = DARUMA_RETRIABLE;
-        router_keep(a, &f);
+        agent_failure again = own_failure(a, DARUMA_MALFORMED_OUTPUT, DARUMA_RETRIABLE, why);
+        router_keep(a, &again);
         a->recovering = true;
         return;
     }
+    agent_failure f = no_use(a, flaw, (daruma_str){0});
     think_failed(a, &f);
 }
 
@@ -296,19 +314,12 @@ void think_answered(agent *a, daruma_str body)
     turn t = {.usage = TURN_USAGE_NONE};
     answer_view v = a->s.d->check(body, &a->scratch);
     if (v.flaw == DARUMA_FLAW_ERROR_EVENT) {
-        daruma_evidence ev = {.phase = DARUMA_AT_ANSWER,
-                              .status = 200,
-                              .flaw = v.flaw,
-                              .body = body,
-                              .model = a->s.model,
-                              .provider = a->s.d->provider,
-                              .took = a->at.now - a->sent};
-        agent_failure f = router_judge_model(a, &ev, a->s.model);
+        agent_failure f = no_use(a, v.flaw, body);
         think_failed(a, &f);
         return;
     }
     if (v.flaw == DARUMA_FLAW_BROKEN || a->s.d->read_answer(body, &a->scratch, &t) != DARUMA_OK) {
-        ask_again(a, S("Your last answer could not be read. Please answer again."));
+        ask_again(a, DARUMA_FLAW_BROKEN, S("Your last answer could not be read. Please answer again."));
         return;
     }
     daruma_str text = words_of(&t.message, &a->scratch);
@@ -320,12 +331,12 @@ void think_answered(agent *a, daruma_str body)
         think_failed(a, &f);
         return;
     }
-    if (a->policy->actions && !calls) {
-        actions_answered(a, text);
+    if (!calls && !str_trim(text).n) {
+        ask_again(a, DARUMA_FLAW_EMPTY, S("Your last answer was empty. Answer, or call a tool."));
         return;
     }
-    if (!calls && !str_trim(text).n) {
-        ask_again(a, S("Your last answer was empty. Answer, or call a tool."));
+    if (a->policy->actions && !calls) {
+        actions_answered(a, text);
         return;
     }
     think_stepped(a);

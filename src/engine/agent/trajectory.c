@@ -306,11 +306,18 @@ bool agent_view(const agent *a, daruma_arena *room, convo *ret)
     return !c.full && !room->full && !task.full;
 }
 
-static int64_t traj_chars(const agent *a)
+/* Results, and calls as the model wrote them (P-F22). */
+static int64_t traj_chars(agent *a)
 {
     int64_t n = 0;
-    for (size_t i = 0; i < a->nsteps; i++)
-        n += (int64_t)(a->steps[i].llm_observation.n + a->steps[i].args.n);
+    daruma_buf call = buf_in(&a->scratch);
+    for (size_t i = 0; i < a->nsteps; i++, call.n = 0) {
+        if (a->policy->actions && a->steps[i].kind == AGENT_STEP_CALL)
+            actions_put_call(&a->steps[i], &call);
+        else
+            buf_put(&call, a->steps[i].args);
+        n += (int64_t)(a->steps[i].llm_observation.n + call.n);
+    }
     return n;
 }
 
@@ -340,6 +347,20 @@ static bool is_long(agent *a, const agent_step *s, mend_large *ret)
     return !c.full && mend_large_results(&c, a->policy->compress_over_chars, true, style(a), ret, 1) == 1;
 }
 
+/* Shortening is of no use: the run ends with an apology. `why`: NULL: that is not told. */
+static void give_up(agent *a, const char *why)
+{
+    if (why) {
+        daruma_buf b = log_open(a, "error_recovery_failed");
+        log_str(&b, "error_type", router_type(&a->failure));
+        log_str(&b, "reason", str_of(why));
+        if (a->policy->mute)
+            log_str(&b, "compression_error", S("No LLM client available for compression"));
+        log_close(a, &b);
+    }
+    error_graceful(a);
+}
+
 void traj_shorten_next(agent *a)
 {
     mend_large large;
@@ -367,14 +388,8 @@ void traj_shorten_next(agent *a)
         a->compressed++;
     }
     a->phase = PHASE_THINK;
-    if (!a->compressed) {
-        if (!a->policy->hides_success) {
-            daruma_buf failed = log_open(a, "error_recovery_failed");
-            log_str(&failed, "error_type", router_type(&a->failure));
-            log_str(&failed, "reason", S("compression_ineffective"));
-            log_close(a, &failed);
-        }
-        error_graceful(a); /* nothing is large: the same would fail again */
+    if (!a->compressed) { /* nothing is large: the same would fail again */
+        give_up(a, a->policy->hides_success ? NULL : "compression_ineffective");
         return;
     }
     a->spent.compressions++;
@@ -390,21 +405,8 @@ void traj_shorten_next(agent *a)
 
 void traj_shorten(agent *a)
 {
-    if (a->shortened >= a->policy->compressions) {
-        daruma_buf b = log_open(a, "error_recovery_failed");
-        log_str(&b, "error_type", router_type(&a->failure));
-        log_str(&b, "reason", S("max_compress_retries_exceeded"));
-        log_close(a, &b);
-        error_graceful(a);
-        return;
-    }
-    if (a->policy->mute) {
-        daruma_buf b = log_open(a, "error_recovery_failed");
-        log_str(&b, "error_type", router_type(&a->failure));
-        log_str(&b, "reason", S("compression_failed"));
-        log_str(&b, "compression_error", S("No LLM client available for compression"));
-        log_close(a, &b);
-        error_graceful(a);
+    if (a->shortened >= a->policy->compressions || a->policy->mute) {
+        give_up(a, a->policy->mute ? "compression_failed" : "max_compress_retries_exceeded");
         return;
     }
     a->shortened++;

@@ -3,7 +3,8 @@
  *
  *     penguiflow          the wrapper around one step of its planner: compress once, else apologise or raise
  *     penguiflow-client   its LiteLLM client below that
- *     penguiflow-native   its own client: asks again for what is malformed, steps the response format down
+ *     penguiflow-native   its own client: asks again for what is malformed, steps the response format down;
+ *                         `adapter`: that client as its planner calls it
  *     swarm               fixed waits, prunes unfinished tool calls, answers with the error; `before`: as it was
  *     ruby-llm            the client below that: three quick tries
  *     compact             shows failures of tools as short blocks, and hands over to a person after too many
@@ -156,6 +157,14 @@ static const daruma_rung penguiflow_native[] = {
     R(TIMEOUT,             WAIT_RETRY,   OFTEN, RESEND,                          GROW),
     R(INVALID_TOOL_SCHEMA, LOWER_FORMAT, 2,     MEND,                            NOW),
     R(MALFORMED_OUTPUT,    ASK_AGAIN,    OFTEN, TIME | TRIES | DARUMA_NEED_MEND, NOW),
+};
+
+/* P-F27: three calls, and no look at what the provider advises; what is malformed is the planner's to mend. */
+static const daruma_rung penguiflow_adapter[] = {
+    R(RATE_LIMIT,          WAIT_RETRY,   OFTEN, RESEND, GROW),
+    R(SERVER_ERROR,        WAIT_RETRY,   OFTEN, RESEND, GROW),
+    R(TIMEOUT,             WAIT_RETRY,   OFTEN, RESEND, GROW),
+    R(INVALID_TOOL_SCHEMA, LOWER_FORMAT, 2,     MEND,   NOW),
 };
 
 /* ---- Swarm -------------------------------------------------------------------------------- */
@@ -414,6 +423,17 @@ static const daruma_adapt_policy head_adapts = {
             [DARUMA_SERVER_ERROR] = DOUBLING(1000, 4000)                                                               \
         }                                                                                                              \
     }
+#define NATIVE(which, ladder, calls, deafness)                                                                         \
+    {                                                                                                                  \
+        .profile = "penguiflow-native", .variant = which, .rungs = ladder, .nrungs = COUNT(ladder),                    \
+        .max_attempts = calls, .max_wait = RETRY_ADVICE_MS_MAX, .patience = -1, .enabled = true,                       \
+        .mend = {.enabled = true}, .rules = penguiflow_native_rules, .nrules = COUNT(penguiflow_native_rules),         \
+        .events = silence, .deaf = deafness, .kinds = {                                                                \
+            [DARUMA_RATE_LIMIT] = DOUBLING(1000, 30000),                                                               \
+            [DARUMA_SERVER_ERROR] = DOUBLING(1000, 30000),                                                             \
+            [DARUMA_TIMEOUT] = DOUBLING(1000, 30000)                                                                   \
+        }                                                                                                              \
+    }
 #define SWARM_MENDS                                                                                                    \
     {                                                                                                                  \
         .enabled = true, .prune_orphans = true, .prunes_only = true, .forgets_reminders = true                         \
@@ -474,22 +494,8 @@ const daruma_policy seed_profiles[] = {
         .events = silence,
         .kinds = {[DARUMA_RATE_LIMIT] = DOUBLING(1000, 4000), [DARUMA_OVERLOADED] = DOUBLING(1000, 4000)},
     },
-    {
-        .profile = "penguiflow-native",
-        .rungs = penguiflow_native,
-        .nrungs = COUNT(penguiflow_native),
-        .max_attempts = 4,
-        .max_wait = RETRY_ADVICE_MS_MAX,
-        .patience = -1,
-        .enabled = true,
-        .mend = {.enabled = true},
-        .rules = penguiflow_native_rules,
-        .nrules = COUNT(penguiflow_native_rules),
-        .events = silence,
-        .kinds = {[DARUMA_RATE_LIMIT] = DOUBLING(1000, 30000),
-                  [DARUMA_SERVER_ERROR] = DOUBLING(1000, 30000),
-                  [DARUMA_TIMEOUT] = DOUBLING(1000, 30000)},
-    },
+    NATIVE(NULL, penguiflow_native, 4, false),
+    NATIVE("adapter", penguiflow_adapter, 3, true),
     SWARM("doc", 4),  /* S-F4: the document says three retries, */
     SWARM("code", 3), /* the code makes three calls */
     {

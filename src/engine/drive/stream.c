@@ -321,10 +321,12 @@ void stream_ended(session *x)
         relay_fail(x, DARUMA_FLAW_FILTERED, (daruma_str){0});
         return;
     }
-    if (x->mode == ANSWER_HELD && x->view.told && !commit(x))
+    bool ended = x->view.done || x->view.finished;
+    bool anyhow = ended && !x->kase.policy->enabled && x->p == x->d; /* switched off: without words it passes, too */
+    if (x->mode == ANSWER_HELD && (x->view.told || anyhow) && !commit(x))
         return;
     if (x->mode == ANSWER_HELD) {
-        bool empty = x->view.done || x->view.finished || !x->view.began;
+        bool empty = ended || !x->view.began;
         bool chose = x->view.finished && relay_chose_silence(x, str_of(x->view.finish), x->view.output_tokens);
         if (chose && x->p == x->d && !x->array)
             relay_keep_given(x, buf_str(&x->held));

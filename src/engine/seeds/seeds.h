@@ -22,6 +22,10 @@ bool seed_stack_read(daruma_str names, daruma_arena *a, seed_stack *ret, daruma_
 /* An agent's own numbers (attempts 0: none) hold where its profile tries calls again: in the agent, or in the sessions
  * below it. Not in both: that would be two budgets that multiply. */
 void seed_retry(const agent_retry *own, agent_policy *p, daruma_policy *calls);
+
+/* What somebody set otherwise than the profile they named, `its`, has it, as `recovery` of a configuration: without
+ * recovery failures are as they come, and how often and what is shortened is as they say. */
+void seed_stack_set(seed_stack *s, const daruma_policy *said, const daruma_policy *its);
 /* The layers in which seeds run whole: a profile and what lies below it in its own program. NULL behind the last. */
 const char *seed_stack_usual(size_t index);
 #endif

@@ -102,3 +102,17 @@ void seed_retry(const agent_retry *own, agent_policy *p, daruma_policy *calls)
     if (own->attempts)
         calls->max_attempts = own->attempts;
 }
+
+void seed_stack_set(seed_stack *s, const daruma_policy *said, const daruma_policy *its)
+{
+    agent_policy *p = &s->agent;
+    if (said->mend.max_compress_retries != its->mend.max_compress_retries)
+        p->compressions = said->mend.max_compress_retries;
+    if (said->mend.compression_threshold_chars != its->mend.compression_threshold_chars)
+        p->compress_over_chars = (uint32_t)said->mend.compression_threshold_chars;
+    p->mute |= !said->mend.side_calls && its->mend.side_calls;
+    if (said->enabled)
+        return;
+    p->compressions = 0;
+    p->graceful = s->calls.enabled = false;
+}

@@ -370,10 +370,11 @@ static void put_text(daruma_buf *out, const daruma_failure *f, const daruma_poli
 
 void daruma_explain(const daruma_failure *f, const daruma_case *c, daruma_buf *out)
 {
-    if (c && c->policy && c->policy->text) {
+    size_t begun = out->n;
+    if (c && c->policy && c->policy->text)
         put_text(out, f, c->policy);
+    if (out->n > begun) /* else the provider said nothing that its text could hold */
         return;
-    }
     put_what(out, f, c);
     put_details(out, f);
     BUF_LIT(out, ".");
