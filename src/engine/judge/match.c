@@ -8,6 +8,7 @@
  * Only when none fits before the rows for sentences, the message is read for what its words mean (sentence.c).
  * The index is made at build time by tools/phrase_index.c. */
 #include "engine/judge/match.h"
+#include "engine/judge/pattern.h"
 #include "engine/read/chars.h"
 #include "engine/read/sentence.h"
 #include "model/kinds.h"
@@ -64,78 +65,6 @@ phrase match_row(uint16_t row)
         r->where,         r->kind,          r->tool_kind,       r->retry,         r->only,         r->sum};
 }
 
-/* Behind `seg` when it stands at t[at], else STR_NONE. */
-static size_t stands_at(daruma_str t, size_t at, const char *seg, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (char_is(seg[i], CHAR_LOWER)) {
-            if (at >= t.n || t.p[at] != seg[i])
-                return STR_NONE;
-            at++;
-        } else if (seg[i] == '|') {
-            if (at && at < t.n && word_char(t.p[at - 1]) && word_char(t.p[at]))
-                return STR_NONE;
-        } else if (seg[i] == '$') {
-            size_t end = at;
-            while (end < t.n && (t.p[end] == '.' || t.p[end] == '!' || t.p[end] == ' '))
-                end++;
-            if (end != t.n)
-                return STR_NONE;
-        } else if (seg[i] == '#') {
-            if (at >= t.n || !ch_digit(t.p[at]))
-                return STR_NONE;
-            at++;
-        } else {
-            if (at >= t.n || t.p[at] != seg[i])
-                return STR_NONE;
-            at++;
-        }
-    }
-    return at;
-}
-
-/* Behind the first place at or after `from` where `seg` stands at the beginning of a word. */
-static size_t find_segment(daruma_str t, size_t from, const char *seg, size_t n)
-{
-    bool bound = word_char(seg[0]);
-    while (from < t.n) {
-        const char *hit = memchr(t.p + from, seg[0], t.n - from);
-        if (!hit)
-            return STR_NONE;
-        size_t at = (size_t)(hit - t.p);
-        bool second = n < 2 || !word_char(seg[1]) || (at + 1 < t.n && t.p[at + 1] == seg[1]); /* settles most */
-        if (second && (!bound || at == 0 || !word_char(t.p[at - 1]))) {
-            size_t end = stands_at(t, at, seg, n);
-            if (end != STR_NONE)
-                return end;
-        }
-        from = at + 1;
-    }
-    return STR_NONE;
-}
-
-/* Offset behind the first place where pattern `says` fits in `t`, or STR_NONE. */
-static size_t match_text(daruma_str t, const char *says)
-{
-    size_t at = 0;
-    bool anchored = *says == '^';
-    says += anchored;
-    while (*says) {
-        const char *star = strchr(says, '*');
-        size_t n = star ? (size_t)(star - says) : strlen(says);
-        if (n) {
-            at = anchored ? stands_at(t, at, says, n) : find_segment(t, at, says, n);
-            if (at == STR_NONE)
-                return STR_NONE;
-        }
-        anchored = false;
-        if (star && n && says[n - 1] == ' ' && says[n + 1] == ' ')
-            at--; /* " * " is a space alone, too: "key * expired" is "key expired" */
-        says += n + (star != NULL);
-    }
-    return at;
-}
-
 static size_t looked_at(const seen *s)
 {
     return s->look && s->look < s->ntexts ? s->look : s->ntexts;
@@ -144,7 +73,7 @@ static size_t looked_at(const seen *s)
 static bool any_text(const seen *s, const char *says)
 {
     for (size_t i = 0; i < looked_at(s); i++)
-        if (match_text(s->texts[i], says) != STR_NONE)
+        if (pattern_find(s->texts[i], says) != STR_NONE)
             return true;
     return false;
 }
@@ -328,6 +257,43 @@ static uint16_t first_sense(const seen *s, uint64_t means, bool whole, uint16_t 
     return row;
 }
 
+static bool is_sense(uint16_t row)
+{
+    return row && row <= PHRASE_SENSE_LAST + 1;
+}
+
+/* What the words of a code say that no row knows: "sharing_usage_limit_exceeded"; 0: nothing. They are too few to tell
+ * a window from other limits. */
+static uint16_t first_by_code(const seen *s)
+{
+    sentence read;
+    uint64_t means;
+    for (size_t i = 0; i < s->nfacts; i++) {
+        if (s->facts[i].where != AT_CODE || s->facts[i].known || ch_digit(s->facts[i].says.p[0]))
+            continue;
+        sentence_open(&read, s->facts[i].says, true);
+        sentence_next(&read, &means);
+        uint16_t first = means ? first_sense(s, means, false, 0) : 0;
+        daruma_kind k = is_sense(first) ? (daruma_kind)phrase_all[first - 1].kind : DARUMA_CONTEXT_LENGTH;
+        bool broke = s->status >= 500 && !match_status(k, s->status); /* a machine that asks whether one may */
+        if (k != DARUMA_CONTEXT_LENGTH && !broke)
+            return first;
+    }
+    return 0;
+}
+
+/* `text` behind a code that it begins with and whose words name the failure: they are read as those of the code,
+ * "RateLimitError: the cluster is busy". */
+static daruma_str behind_code(const seen *s, daruma_str text)
+{
+    for (size_t i = 0; i < s->nfacts; i++) {
+        daruma_str code = s->facts[i].says, rest = str_from(text, code.n);
+        if (s->facts[i].where == AT_CODE && str_starts(text, code) && str_starts(rest, S(": ")) && first_by_code(s))
+            return rest;
+    }
+    return text;
+}
+
 /* Reads what the words of a text mean, when nobody has yet. */
 static void hear(seen *s, size_t text)
 {
@@ -337,7 +303,7 @@ static void hear(seen *s, size_t text)
         return;
     s->heard[text].read = true;
     s->heard[text].from = (uint8_t)s->nparts;
-    sentence_open(&read, s->texts[text], false);
+    sentence_open(&read, behind_code(s, s->texts[text]), false);
     while (sentence_next(&read, &means)) {
         bool behind = s->heard[text].n && s->parts[s->nparts - 1] & SEEN_LEAD;
         if (!means && !read.lead && !behind)
@@ -366,11 +332,6 @@ static uint64_t all_of(const uint64_t *parts, size_t n)
     for (size_t i = 0; i < n; i++)
         all |= parts[i];
     return all & ~SEEN_LEAD;
-}
-
-static bool is_sense(uint16_t row)
-{
-    return row && row <= PHRASE_SENSE_LAST + 1;
 }
 
 /* True if a lead only says that something failed, whatever it was: "Error while calling the model: ", "failed to
@@ -404,7 +365,9 @@ static uint16_t first_of_clause(const seen *s, const uint64_t *parts, size_t n, 
 {
     uint64_t all = all_of(parts, n), means = 0;
     bool sent = parts[0] & SENTENCE_JSON && parts[0] & SENTENCE_SENT; /* "Failed to parse the request body as JSON: " */
-    uint16_t rest = n > 1 && !sent ? first_of_clause(s, parts + 1, n - 1, row, &means) : 0;
+    uint16_t rest = n > 1 ? first_of_clause(s, parts + 1, n - 1, row, &means) : 0;
+    if (sent && rest && phrase_all[rest - 1].kind == DARUMA_MALFORMED_OUTPUT)
+        rest = 0; /* what was sent is no answer */
     if (is_sense(rest) && means & ~SENTENCE_BARE && only_failed(parts[0]) &&
         (names_it(rest) || !(parts[0] & SENTENCE_BROKEN))) {
         *ret_means = means;
@@ -488,26 +451,6 @@ static uint16_t first_by_sentence(seen *s, uint16_t row)
     return vague ? vague : held ? held : first_sense(s, all, true, row);
 }
 
-/* What the words of a code say that no row knows: "sharing_usage_limit_exceeded"; 0: nothing. They are too few to tell
- * a window from other limits. */
-static uint16_t first_by_code(const seen *s)
-{
-    sentence read;
-    uint64_t means;
-    for (size_t i = 0; i < s->nfacts; i++) {
-        if (s->facts[i].where != AT_CODE || s->facts[i].known || ch_digit(s->facts[i].says.p[0]))
-            continue;
-        sentence_open(&read, s->facts[i].says, true);
-        sentence_next(&read, &means);
-        uint16_t first = means ? first_sense(s, means, false, 0) : 0;
-        daruma_kind k = is_sense(first) ? (daruma_kind)phrase_all[first - 1].kind : DARUMA_CONTEXT_LENGTH;
-        bool broke = s->status >= 500 && !match_status(k, s->status); /* a machine that asks whether one may */
-        if (k != DARUMA_CONTEXT_LENGTH && !broke)
-            return first;
-    }
-    return 0;
-}
-
 /* True if every code that no row knows is the class of an exception. */
 static bool only_classes(const seen *s)
 {
@@ -554,6 +497,11 @@ static uint16_t first_of_texts(seen *s, size_t look, uint16_t code)
         return row;
     if (row && row <= PHRASE_CODE_FIRST)
         return row;
+    if (code && only_classes(s) && (!row || row > first)) {
+        uint16_t said = first_by_sentence(s, row); /* the class of an exception stands for a status */
+        if (is_sense(said) && phrase_all[said - 1].where == AT_SENTENCE && names_it(said))
+            return said;
+    }
     if (!code_decides(s, code, row)) {
         if (!row || row > first)
             row = first_by_sentence(s, row);
