@@ -31,6 +31,12 @@ daruma_str hints_error_name(const daruma_evidence *ev)
     return str_sub(name, 0, HEADER_NAME_MAX);
 }
 
+int hints_should_retry(const daruma_evidence *ev)
+{
+    daruma_str says = ev->status >= 400 ? header(ev, S("x-should-retry")) : (daruma_str){0};
+    return str_ieq(says, S("true")) ? 1 : str_ieq(says, S("false")) ? 0 : -1;
+}
+
 /* Milliseconds from now to a moment; 0 when it has passed, -1 when there is no clock. */
 static daruma_ms until(int64_t wall_ms, daruma_moment at)
 {
