@@ -595,7 +595,8 @@ void hints_numbers(daruma_str t, said *s)
             break;
         int64_t n;
         size_t used = str_scan_int(str_from(t, i), &n);
-        int row = i && char_is(t.p[i - 1], CHAR_WORD) ? -1 : row_at(t, i, i + used);
+        bool none = (i && char_is(t.p[i - 1], CHAR_WORD)) || str_eq(s->code, str_sub(t, i, used)); /* the error's own */
+        int row = none ? -1 : row_at(t, i, i + used);
         if (row >= 0 && row < best[counts[row].what]) { /* an earlier row is the better name */
             best[counts[row].what] = row;
             *to[counts[row].what] = n;
