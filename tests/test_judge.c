@@ -380,6 +380,45 @@ static void advice_is_read_from_headers_and_words(void **state)
     }
 }
 
+/* The official SDKs look at x-should-retry before they look at the status. */
+static void the_provider_says_whether_to_try_again(void **state)
+{
+    (void)state;
+    static const char bad[] = "{\"error\":{\"message\":\"shard is moving\",\"type\":\"invalid_request_error\"}}",
+                      named[] =
+                          "{\"error\":{\"message\":\"bad\",\"param\":\"top_k\",\"type\":\"invalid_request_error\"}}",
+                      slow[] = "{\"error\":{\"message\":\"Rate limit reached\"}}";
+    static const struct {
+        int status;
+        const char *says, *body;
+        daruma_kind kind;
+        bool again;
+    } rows[] = {
+        {400, "", bad, DARUMA_INVALID_PARAMETER, false},
+        {400, "true", bad, DARUMA_SERVER_ERROR, true},
+        {400, "false", bad, DARUMA_INVALID_PARAMETER, false},
+        {400, "true", named, DARUMA_INVALID_PARAMETER, true},
+        {500, "", "", DARUMA_UNKNOWN, true},
+        {500, "false", "", DARUMA_UNKNOWN, false},
+        {500, "False", slow, DARUMA_RATE_LIMIT, false},
+        {429, "", slow, DARUMA_RATE_LIMIT, true},
+        {429, "false", slow, DARUMA_RATE_LIMIT, false},
+        {429, "maybe", slow, DARUMA_RATE_LIMIT, true},
+        {401, "true", "", DARUMA_AUTH, true},
+        {200, "false", "{\"error\":{\"message\":\"overloaded\"}}", DARUMA_OVERLOADED, true},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char mem[64 << 10];
+        daruma_arena a = arena_over(mem, sizeof mem);
+        daruma_header h = {S("X-Should-Retry"), str_of(rows[i].says)};
+        daruma_evidence ev = {
+            .status = rows[i].status, .headers = &h, .nheaders = rows[i].says[0] ? 1 : 0, .body = str_of(rows[i].body)};
+        daruma_failure f = daruma_classify(&ev, at(0), &a);
+        if (f.kind != rows[i].kind || f.retryable != rows[i].again)
+            fail_msg("row %zu: %s, again %d", i, daruma_kind_name(f.kind), f.retryable);
+    }
+}
+
 static void without_a_clock_no_date_is_read(void **state)
 {
     (void)state;
@@ -590,6 +629,7 @@ int main(void)
         cmocka_unit_test(numbers_of_a_limit_are_read),
         cmocka_unit_test(numbers_of_an_overflow_are_read_in_any_order),
         cmocka_unit_test(advice_is_read_from_headers_and_words),
+        cmocka_unit_test(the_provider_says_whether_to_try_again),
         cmocka_unit_test(without_a_clock_no_date_is_read),
         cmocka_unit_test(secrets_go_and_words_stay),
         cmocka_unit_test(credentials_go_and_addresses_stay),

@@ -244,6 +244,47 @@ static void a_client_that_leaves_is_noticed_at_once(void **state)
     server_close(t.s);
 }
 
+/* Behind its request a client may say its last word and wait (`nc -N`, shutdown()), or have gone. */
+static void a_client_that_only_listens_gets_its_answer(void **state)
+{
+    (void)state;
+    site t;
+    size_t n = 4u << 20; /* more than the socket takes at once */
+    char *body = calloc(1, n);
+    site_start(&t, usual);
+    for (int many = 0; many < 2; many++) { /* with another request ahead */
+        peer p = peer_connect(t.port);
+        peer_say(&p, HEAD("GET", "/hold") "\r\n");
+        if (many)
+            peer_say(&p, HEAD("GET", "/hold") "\r\n");
+        until(t.held);
+        shutdown(p.fd, SHUT_WR);
+        pump_ms(RESET_LOOK_MS * 2); /* it has been looked at */
+        for (int i = 0; i <= many; i++) {
+            until(t.held);
+            assert_int_equal(t.gone, 0);
+            call *c = t.held;
+            t.held = NULL;
+            call_head(c, 200, NULL, 0, (int64_t)n);
+            call_write(c, (daruma_str){body, n});
+            call_end(c);
+            until((peer_hear(&p), p.n >= n * (size_t)(i + 1)));
+        }
+        until(heard_end(&p));
+        peer_done(&p);
+    }
+    peer p = peer_connect(t.port);
+    peer_say(&p, HEAD("GET", "/hold") "\r\n");
+    until(t.held);
+    close(p.fd);
+    p.fd = -1;
+    until(t.gone == 1);
+    peer_done(&p);
+    free(body);
+    until(server_connections(t.s) == 0);
+    server_close(t.s);
+}
+
 static void a_slow_reader_holds_the_handler_back(void **state)
 {
     (void)state;
@@ -430,7 +471,7 @@ static void limits_are_told_to_the_client(void **state)
     site_start(&hurried, (server_limits){.body_bytes = 10, .connections = 1, .head_ms = 40, .body_idle_ms = 40});
     static char many[40000], longer[70000];
     size_t n = (size_t)snprintf(many, sizeof many, HEAD("GET", "/x"));
-    for (int i = 0; i < 200; i++)
+    for (int i = 0; i <= HTTP_HEADERS_MAX; i++)
         n += (size_t)snprintf(many + n, sizeof many - n, "X%d: 1\r\n", i);
     n = (size_t)snprintf(longer, sizeof longer, HEAD("GET", "/x") "X: ");
     memset(longer + n, 'a', sizeof longer - n - 1);
@@ -610,6 +651,7 @@ int main(void)
         T(answers_are_framed_as_the_client_can_read),
         T(permission_to_send_is_given),
         T(a_client_that_leaves_is_noticed_at_once),
+        T(a_client_that_only_listens_gets_its_answer),
         T(a_slow_reader_holds_the_handler_back),
         T(an_answer_that_has_ended_reaches_a_slow_reader_whole),
         T(a_reader_that_has_stopped_is_let_go),

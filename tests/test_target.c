@@ -117,6 +117,29 @@ static void target_is_never_above_the_estimate_nor_silly(void **state)
     assert_true(mend_target(&small, NULL, -1) > 0);
 }
 
+/* MiniMax ends its messages with the number of the error. */
+static void the_number_of_an_error_is_no_window(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *says;
+        bool none; /* as when no number is said */
+    } rows[] = {
+        {"invalid params, context window exceeds limit (2013)", true},
+        {"{\"error\":{\"code\":8000,\"message\":\"context window exceeds limit: 8000\"}}", true},
+        {"context window exceeds limit (2048)", false},
+        {"the prompt exceeds the available context size (4097)", false},
+        {"context window exceeds limit of 2013 tokens", false},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_arena a = arena();
+        convo c = sized(&a, 40000, -1);
+        daruma_failure f = judged(400, rows[i].says, &a), bare = judged(400, "context window exceeds limit", &a);
+        if ((mend_target(&c, &f, -1) == mend_target(&c, &bare, -1)) != rows[i].none)
+            fail_msg("%s: %lld", rows[i].says, (long long)mend_target(&c, &f, -1));
+    }
+}
+
 static void output_cap_is_lowered_where_it_is_what_overflows(void **state)
 {
     (void)state;
@@ -255,6 +278,7 @@ int main(void)
         cmocka_unit_test(target_leaves_room),
         cmocka_unit_test(target_without_numbers_is_a_half_or_a_part_of_a_known_window),
         cmocka_unit_test(target_is_never_above_the_estimate_nor_silly),
+        cmocka_unit_test(the_number_of_an_error_is_no_window),
         cmocka_unit_test(output_cap_is_lowered_where_it_is_what_overflows),
         cmocka_unit_test(a_lower_cap_adds_nothing_that_a_wire_does_not_know),
         cmocka_unit_test(output_limit_is_lowered_to_what_the_provider_names),

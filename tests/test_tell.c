@@ -381,6 +381,26 @@ static void daruma_does_not_put_its_own_words_into_a_providers_mouth(void **stat
                "another model.");
 }
 
+/* OpenRouter: the name is right. */
+static void a_model_that_nobody_serves_so_is_not_said_to_be_spelt_wrong(void **state)
+{
+    (void)state;
+    daruma_failure f = {.kind = DARUMA_MODEL_NOT_FOUND,
+                        .status = 404,
+                        .message = S("No endpoints found that support tool use."),
+                        .wait = -1,
+                        .limit = -1,
+                        .used = -1,
+                        .requested = -1};
+    char mem[1024];
+    daruma_buf b = buf_over(mem, sizeof mem);
+    daruma_explain(&f, NULL, &b);
+    assert_str(buf_str(&b),
+               "The call failed: nobody there serves the model with what this request asks for (HTTP 404). The "
+               "provider says: \"No endpoints found that support tool use\". Ask for a model that can do it, "
+               "or let the provider route to more endpoints in its settings.");
+}
+
 static void who_names_nothing_is_not_said_to_have_named_a_parameter(void **state)
 {
     (void)state;
@@ -524,6 +544,7 @@ int main(void)
         cmocka_unit_test(an_explanation_says_who_said_it),
         cmocka_unit_test(an_explanation_is_honest_when_nothing_was_sent),
         cmocka_unit_test(daruma_does_not_put_its_own_words_into_a_providers_mouth),
+        cmocka_unit_test(a_model_that_nobody_serves_so_is_not_said_to_be_spelt_wrong),
         cmocka_unit_test(who_names_nothing_is_not_said_to_have_named_a_parameter),
         cmocka_unit_test(an_explanation_shows_no_secret),
         cmocka_unit_test(a_known_key_is_taken_out_of_base64_and_digits_wherever_it_stands),

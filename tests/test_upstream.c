@@ -263,6 +263,56 @@ static void a_stale_connection_costs_nothing(void **state)
     net_stop(&n);
 }
 
+/* As fetch() does it, but only to who was asked: the key goes along. */
+static void a_redirect_within_the_host_is_followed_once(void **state)
+{
+    (void)state;
+    net n;
+    net_start(&n, (upstream_settings){0});
+    char here[64], port[64];
+    snprintf(here, sizeof here, "http://127.0.0.1:%d/v1/", n.port);
+    snprintf(port, sizeof port, "http://127.0.0.1:%d/v1/", n.port + 1);
+    const struct {
+        int status;
+        const char *location, *target; /* NULL: it is not followed */
+    } rows[] = {{307, "/v1/", "/v1/"},
+                {308, here, "/v1/"},
+                {308, "/moved?a=b#c", "/moved?a=b"},
+                {307, port, NULL},
+                {307, "https://127.0.0.1/v1/", NULL},
+                {308, "//elsewhere.example/v1/", NULL},
+                {307, "v1/", NULL},
+                {307, "/a b", NULL},
+                {301, "/v1/", NULL},
+                {302, "/v1/", NULL},
+                {303, "/v1/", NULL}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        got g = {0};
+        char head[256], want[128];
+        go(&n, &g, "POST", "{\"a\":1}", long_clocks);
+        peer p = peer_accept(n.listener), q = {.fd = -1};
+        until(heard(&p, "{\"a\":1}"));
+        snprintf(head, sizeof head, "HTTP/1.1 %d X\r\nLocation: %s\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi",
+                 rows[i].status, rows[i].location);
+        peer_say(&p, head);
+        if (rows[i].target) {
+            q = peer_accept(n.listener);
+            until(heard(&q, "{\"a\":1}"));
+            snprintf(want, sizeof want, "POST %s HTTP/1.1\r\n", rows[i].target);
+            assert_memory_equal(q.got, want, strlen(want));
+            peer_say(&q, head); /* once, not round and round */
+        }
+        until(g.ends == 1);
+        assert_int_equal(g.status, rows[i].status);
+        assert_int_equal(g.heads, 1);
+        assert_int_equal(g.agains, 0);
+        assert_string_equal(g.body, "hi");
+        peer_done(&p);
+        peer_done(&q);
+    }
+    net_stop(&n);
+}
+
 /* A provider that had the request for longer than a round trip may be at work: who judges it decides. */
 static void a_request_is_not_sent_again_when_it_was_received_long_ago(void **state)
 {
@@ -640,6 +690,7 @@ int main(void)
         T(a_connection_is_used_again),
         T(too_much_answer_is_never_the_next_one),
         T(a_stale_connection_costs_nothing),
+        T(a_redirect_within_the_host_is_followed_once),
         T(a_request_is_not_sent_again_when_it_was_received_long_ago),
         T(a_fresh_connection_is_not_tried_twice),
         T(each_clock_has_its_name),

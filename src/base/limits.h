@@ -19,13 +19,13 @@
 #define TRIED_SAID_MAX             8     /* targets that an explanation names with what failed there */
 
 #define HTTP_HEAD_BYTES_MAX        (64u << 10) /* request or answer head; Node allows 16 KiB, agents send large betas */
-#define HTTP_HEADERS_MAX           128         /* fields in one head */
-#define HTTP_URL_BYTES_MAX         (16u << 10) /* request target */
-#define MULTIPART_BOUNDARY_MAX     70          /* characters of a form's boundary: RFC 2046, 5.1.1 */
-#define HTTP_CHUNK_LINE_BYTES_MAX  256         /* chunk size with extensions */
-#define BODY_BYTES_MAX             (64u << 20) /* request body, default of `limits.body` */
-#define ALL_BODIES_BYTES_MAX       (1u << 30)  /* of all request bodies at a time, default of `limits.memory` */
-#define ANSWER_HELD_BYTES_MAX      (16u << 20) /* of a plain answer that is checked before it goes out */
+#define HTTP_HEADERS_MAX           1024 /* fields in one head; 128 and more came from providers behind several proxies */
+#define HTTP_URL_BYTES_MAX         (16u << 10)  /* request target */
+#define MULTIPART_BOUNDARY_MAX     70           /* characters of a form's boundary: RFC 2046, 5.1.1 */
+#define HTTP_CHUNK_LINE_BYTES_MAX  256          /* chunk size with extensions */
+#define BODY_BYTES_MAX             (64u << 20)  /* request body, default of `limits.body` */
+#define ALL_BODIES_BYTES_MAX       (1u << 30)   /* of all request bodies at a time, default of `limits.memory` */
+#define ANSWER_HELD_BYTES_MAX      (16u << 20)  /* of a plain answer that is checked before it goes out */
 #define ANSWER_ARENA_BYTES_MAX     (128u << 20) /* of one attempt: such an answer as it grew, read and written anew */
 #define STREAM_HELD_BYTES_MAX      (256u << 10) /* of a stream before its commit point */
 #define SSE_EVENT_BYTES_MAX        (4u << 20)   /* one event; images come as one */
@@ -37,6 +37,7 @@
 #define BODY_MS_MAX                60000 /* a whole request body may take so long ... */
 #define BODY_BYTES_PER_MS_MIN      4     /* ... and a millisecond more for so many bytes of it that came */
 #define KEEPALIVE_MS               75000 /* idle client connection; longer than clients keep theirs */
+#define RESET_LOOK_MS              25    /* so often a silent client is looked at: has it gone? */
 #define KEEPALIVE_FIRST_S          30 /* of silence on a connection to a provider before TCP asks whether it is there */
 #define KEEPALIVE_EVERY_S          10 /* and between two such questions */
 #define KEEPALIVE_TIMES            6  /* without an answer, and it is gone */

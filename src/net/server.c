@@ -33,6 +33,16 @@ void conn_wait_for_reader(conn *c, conn_wait then)
 
 static void tell_gone(conn *c);
 
+/* Reading does not tell it of a connection on which the client had said its last word before. */
+static bool was_reset(const conn *c)
+{
+    uv_os_fd_t fd;
+    int error = 0;
+    socklen_t n = sizeof error;
+    return uv_fileno((const uv_handle_t *)&c->tcp, &fd) != 0 ||
+           (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &n) == 0 && error != 0);
+}
+
 static void ran_out(conn *c)
 {
     switch ((conn_wait)c->waits) {
@@ -49,6 +59,12 @@ static void ran_out(conn *c)
             conn_wait_for_reader(c, c->state == LINGERING      ? FOR_CLOSE
                                     : c->state == WITH_HANDLER ? FOR_NOTHING
                                                                : FOR_REQUEST);
+        return;
+    case FOR_RESET:
+        if (was_reset(c))
+            tell_gone(c);
+        else
+            conn_wait_for(c, c->started ? FOR_NOTHING : FOR_RESET);
         return;
     case FOR_REQUEST:
     case FOR_CLOSE:
@@ -77,6 +93,20 @@ static void refuse_unfinished(server *s)
                 &(http_fault){503, "daruma is stopping and did not get the whole request in time; send it again"});
 }
 
+static void on_tick(uv_timer_t *tick);
+
+/* A client that has gone is to be noticed soon; else nobody is in a hurry. */
+static void start_tick(server *s)
+{
+    daruma_ms shortest = s->limits.drain_ms < 2000 ? s->limits.drain_ms : 2000;
+    for (int i = 0; i < FOR_RESET; i++)
+        if (s->wait_ms[i] < shortest)
+            shortest = s->wait_ms[i];
+    uint64_t every = s->waiting[FOR_RESET].first ? RESET_LOOK_MS : (uint64_t)shortest / 4 + 1;
+    if (!uv_is_active((uv_handle_t *)&s->tick) || uv_timer_get_repeat(&s->tick) != every)
+        uv_timer_start(&s->tick, on_tick, every, every);
+}
+
 static void on_tick(uv_timer_t *tick)
 {
     server *s = tick->data;
@@ -90,7 +120,9 @@ static void on_tick(uv_timer_t *tick)
             ran_out(s->waiting[i].first);
         somebody |= s->waiting[i].first != NULL;
     }
-    if (!somebody)
+    if (somebody)
+        start_tick(s);
+    else
         uv_timer_stop(tick);
     if (s->open == 0)
         sys_memory_give_back();
@@ -108,14 +140,8 @@ void conn_wait_for(conn *c, conn_wait what)
     c->wait_prev = q->last;
     *(q->last ? &q->last->wait_next : &q->first) = c;
     q->last = c;
-    if (!uv_is_active((uv_handle_t *)&s->tick) && !s->closing) {
-        daruma_ms shortest = s->limits.drain_ms < 2000 ? s->limits.drain_ms : 2000;
-        for (int i = 0; i < WAITS; i++)
-            if (s->wait_ms[i] < shortest)
-                shortest = s->wait_ms[i];
-        uint64_t every = (uint64_t)shortest / 4 + 1;
-        uv_timer_start(&s->tick, on_tick, every, every);
-    }
+    if (!s->closing && (what == FOR_RESET || !uv_is_active((uv_handle_t *)&s->tick)))
+        start_tick(s);
 }
 
 /* ---- the end of things ---- */
@@ -488,6 +514,7 @@ server *server_listen(uv_loop_t *loop, const char *host, int port, const server_
     s->wait_ms[FOR_BODY] = limits->body_idle_ms ? limits->body_idle_ms : BODY_IDLE_MS_MAX;
     s->wait_ms[FOR_READER] = limits->reader_ms ? limits->reader_ms : READER_MS_MAX;
     s->wait_ms[FOR_CLOSE] = LINGER_MS;
+    s->wait_ms[FOR_RESET] = RESET_LOOK_MS;
     uv_tcp_init(loop, &s->listener);
     uv_prepare_init(loop, &s->before_sleep);
     uv_timer_init(loop, &s->tick);

@@ -24,6 +24,7 @@ typedef enum conn_wait {
     FOR_BODY,
     FOR_READER, /* to take anything of the answer that waits for it, which may still be under way */
     FOR_CLOSE,
+    FOR_RESET, /* of a client that has said its last word: it listens, or has gone and answers what is written so */
     WAITS,
     FOR_NOTHING = WAITS
 } conn_wait;

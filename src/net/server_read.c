@@ -313,10 +313,32 @@ void conn_take(conn *c, daruma_str in)
     feed(c, in);
 }
 
+/* A client that says nothing more behind its request may wait for the answer (shutdown() for writing) or have gone:
+ * both look the same until something is written. An interim answer is, which every client of HTTP/1.1 passes over, and
+ * one that has gone answers it with a reset. Behind the beginning of an answer nobody has a reason to do so but to go.
+ */
+static bool may_listen(conn *c)
+{
+    bool waits = c->state == WITH_HANDLER && !c->started && !c->tls && !c->call.head.http10,
+         gets = (c->state == LINGERING || c->state == IN_HEAD) && c->tcp.write_queue_size; /* what is under way */
+    if (!waits && !gets)
+        return false;
+    c->reading = false; /* libuv reads no further */
+    if (gets)
+        return true;
+    uv_buf_t interim = buf_of(S("HTTP/1.1 100 Continue\r\n\r\n"));
+    c->keep &= c->rest.n > 0;
+    conn_write(c, &interim, 1);
+    conn_wait_for(c, FOR_RESET);
+    return true;
+}
+
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     conn *c = stream->data;
     if (c->state == CLOSING || n == 0)
+        return;
+    if (n == UV_EOF && may_listen(c))
         return;
     if (n < 0) {
         server *s = c->server;

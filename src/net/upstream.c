@@ -31,6 +31,7 @@ struct fetch {
     bool until_close; /* the body ends with the connection */
     bool keep;        /* the connection may be used again */
     bool paused;
+    char *moved; /* where the provider sent it on to, its target from then on; NULL: nowhere. Its own */
 };
 
 /* ---- the clocks ---- */
@@ -85,18 +86,24 @@ static bool is_soon(const fetch *f)
     return (daruma_ms)uv_now(f->upstream->loop) - f->wire->since <= most; /* since it was sent */
 }
 
-/* On a fresh connection, when the old one had been closed before it saw us. */
-static bool again(fetch *f, daruma_net net)
+/* The same once more, on a fresh connection. False without memory. */
+static bool dial_again(fetch *f)
 {
-    if (!f->reused || f->begun || f->upstream->closing || !is_soon(f))
-        return false;
-    f->reused = f->all_sent = false;
-    f->sent = 0;
     wire *fresh = wire_dial(f->upstream, f->wire->origin, f);
     if (!fresh)
         return false;
+    f->reused = f->all_sent = f->begun = false;
+    f->sent = 0;
     f->wire = fresh;
     arm(f);
+    return true;
+}
+
+/* When the old connection had been closed before it saw us. */
+static bool again(fetch *f, daruma_net net)
+{
+    if (!f->reused || f->begun || f->upstream->closing || !is_soon(f) || !dial_again(f))
+        return false;
     if (f->ops->again)
         f->ops->again(f, net, f->user);
     return true;
@@ -111,7 +118,7 @@ void fetch_on_broken(fetch *f, daruma_net net, const char *why)
     if ((net == DARUMA_NET_RESET || net == DARUMA_NET_CLOSED || net == DARUMA_NET_TLS) && again(f, net))
         return;
     f->ops->fail(f, net, phase, why, f->user);
-    free(f);
+    fetch_free(f);
 }
 
 static void complete(fetch *f, bool nothing_left)
@@ -125,7 +132,7 @@ static void complete(fetch *f, bool nothing_left)
     else
         wire_close(w);
     f->ops->end(f, f->user);
-    free(f);
+    fetch_free(f);
 }
 
 /* ---- what the connection tells ---- */
@@ -146,6 +153,7 @@ void fetch_on_clock(fetch *f)
 
 void fetch_free(fetch *f)
 {
+    free(f->moved);
     free(f);
 }
 
@@ -312,7 +320,28 @@ static void deliver(fetch *f, daruma_str bytes)
         f->ops->body(f, bytes, f->user);
 }
 
-/* Takes one head from the front of `in`. False: not whole yet, or the fetch is over. */
+/* "The same request, over there" (RFC 9110, 15.4.8 and 15.4.9): clients follow it, with method and body as they were.
+ * Once, and to nobody but the host that was asked: it goes with the key. True: it is on its way. */
+static bool follows(fetch *f, const http_head *head)
+{
+    wire *w = f->wire;
+    if ((head->status != 307 && head->status != 308) || f->moved || !f->all_sent || w->writing)
+        return false;
+    daruma_str to = url_same_origin(f->r.to, http_header(head, S("location")));
+    if (!to.n || to.n > HTTP_URL_BYTES_MAX || !(f->moved = malloc(to.n)))
+        return false;
+    memcpy(f->moved, to.p, to.n);
+    f->r.target = (daruma_str){f->moved, to.n};
+    w->fetch = NULL;
+    if (!dial_again(f)) {
+        w->fetch = f;
+        return false;
+    }
+    wire_close(w);
+    return true;
+}
+
+/* Takes one head from the front of `in`. False: not whole yet, or the fetch is over here. */
 static bool take_head(fetch *f, daruma_str *in)
 {
     wire *w = f->wire;
@@ -340,6 +369,8 @@ static bool take_head(fetch *f, daruma_str *in)
         fetch_on_broken(f, DARUMA_NET_PROTOCOL, "an interim answer that nobody asked for");
         return false;
     }
+    if (follows(f, &head))
+        return false;
     f->headed = true;
     f->since = (daruma_ms)uv_now(w->upstream->loop);
     f->keep = head.keep_alive;
@@ -492,7 +523,7 @@ void fetch_cancel(fetch *f)
     wire *w = f->wire;
     w->fetch = NULL;
     wire_close(w);
-    free(f);
+    fetch_free(f);
 }
 
 bool fetch_is_sent(const fetch *f)

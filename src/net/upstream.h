@@ -6,7 +6,8 @@
  *
  * A request that fails on a reused connection before any answer byte, about a round trip behind its sending, is sent
  * once more on a fresh one: the provider had closed it before it saw us. ops.again tells. Whatever fails later is a
- * failure: the provider may be at work. */
+ * failure: the provider may be at work. A provider that answers 307 or 308 is asked where it says, once, if that is
+ * the same scheme, host and port; any other redirect is its answer. */
 #ifndef NET_UPSTREAM_H
 #define NET_UPSTREAM_H
 #include "net/http.h"
@@ -53,7 +54,7 @@ typedef struct fetch_request {
     daruma_str method;            /* "POST" */
     daruma_str target;            /* origin-form: prefix + path + query */
     const daruma_header *headers; /* Host, Content-Length and Connection are ours: leave them out. Borrowed only until
-                                     the first byte of the answer */
+                                     ops.head */
     size_t nheaders;
     daruma_str body[4]; /* pieces, sent one after the other; empty ones skipped */
     bool has_body;      /* false: no Content-Length is sent */

@@ -89,6 +89,28 @@ bool url_parse(daruma_str text, daruma_arena *a, url *ret, const char **why)
     return true;
 }
 
+daruma_str url_same_origin(const url *to, daruma_str location)
+{
+    location = str_cut(&location, '#');
+    daruma_str rest = location, scheme = to->tls ? S("https:") : S("http:"), host;
+    if (!printable(location))
+        return (daruma_str){0};
+    if (str_istarts(rest, scheme))
+        rest = str_from(rest, scheme.n);
+    if (str_starts(rest, S("//"))) {
+        size_t end = 2;
+        int port = to->tls ? 443 : 80;
+        while (end < rest.n && rest.p[end] != '/')
+            end++;
+        if (!url_host_port(str_sub(rest, 2, end - 2), &host, &port) || !str_ieq(host, to->host) || port != to->port)
+            return (daruma_str){0};
+        rest = str_from(rest, end);
+    } else if (rest.p != location.p) {
+        return (daruma_str){0};
+    }
+    return rest.n && rest.p[0] == '/' ? rest : (daruma_str){0};
+}
+
 bool host_is_localhost(daruma_str host)
 {
     daruma_str below = S(".localhost");

@@ -18,6 +18,10 @@ bool url_parse(daruma_str text, daruma_arena *a, url *ret, const char **why);
 /* Cuts "host", "host:port", "[v6]" or "[v6]:port"; *ret_port stays as it is where none is written. */
 bool url_host_port(daruma_str text, daruma_str *ret_host, int *ret_port);
 
+/* The target (path and query) that a Location field names, if it is on the host of `to`, by the same scheme and port;
+ * a slice of it. Empty: it is elsewhere, or no target. */
+daruma_str url_same_origin(const url *to, daruma_str location);
+
 /* Is it "localhost" or a name below it? They never leave the machine and are not looked up (RFC 6761 6.3). */
 bool host_is_localhost(daruma_str host);
 /* Is it a name or address that only this machine reaches? */

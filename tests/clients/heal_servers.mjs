@@ -256,6 +256,23 @@ for (const [what, takes, message, sent] of [
       },
     });
 
+for (const [what, status, message, calls] of [
+  ["a subscription", 400, "The long context beta is not yet available for this subscription.", 3],
+  ["an account", 429, "Extra usage is required for long context requests.", 4], // which may be bought: it is asked for again
+])
+  holds(`${what} that has no long context is asked without it`, {
+    async run(pair) {
+      const field = (q) => q.headers["anthropic-beta"] ?? "";
+      pair.own.answer = (q, res) => (field(q).includes("context-1m") ? json(res, status, { type: "error", error: { type: "invalid_request_error", message } }) : w.answer(res, "fine"));
+      for (const n of [2, calls]) {
+        const r = await question(pair, a, { model: a.own, headers: { "anthropic-beta": `context-1m-2025-08-07,${betas}` } });
+        assert.equal(r.said, "fine", r.text);
+        assert.equal(pair.own.seen.length, n);
+        assert.equal(field(pair.own.seen.at(-1)), betas);
+      }
+    },
+  });
+
 holds("a server that refuses anthropic-beta whatever it says is asked once without it", {
   async run(pair) {
     pair.own.answer = (q, res) => json(res, ...refusal("invalid beta flag"));

@@ -139,6 +139,36 @@ holds("behind a heartbeat an answer that has begun is not begun again", {
   },
 });
 
+/* ---- where the provider sends it on to ---- */
+
+holds("a redirect within the host is followed, one to another is the client's to follow, and goes there with no key", {
+  async run(pair) {
+    const d = dialects.openai;
+    pair.own.answer = (q, res) => (/completions$/.test(q.url) ? res.writeHead(307, { location: `${q.url}/` }).end() : send(res, 200, good.openai));
+    const near = await question(pair, d, { model: d.own });
+    assert.deepEqual([near.said, near.outcome, near.headers["x-daruma-attempts"]], ["fine", "ok", "1"], near.text);
+    assert.equal(String(pair.own.seen[1].body), String(pair.own.seen[0].body));
+    const far = "http://localhost:1/v1/chat/completions";
+    pair.own.answer = (q, res) => res.writeHead(308, { location: far }).end();
+    const r = await question(pair, d, { model: d.own });
+    assert.deepEqual([r.status, r.headers.location, r.headers["x-should-retry"]], [308, far, "false"]);
+    assert.match(r.text, /it says that it has moved/);
+  },
+});
+
+holds("what the provider says of another try is heard, and told to the client", {
+  async run(pair) {
+    const d = dialects.openai, more = (status, says) => (q, res) => send(res, status, JSON.stringify({ error: { message: "shard is moving", type: "invalid_request_error" } }), { "x-should-retry": says });
+    pair.own.answer = (q, res) => (q.n === 1 ? more(400, "true")(q, res) : send(res, 200, good.openai));
+    assert.equal((await question(pair, d, { model: d.own })).said, "fine");
+    pair.own.seen = [];
+    pair.own.answer = more(500, "false");
+    const r = await question(pair, d, { model: d.own });
+    assert.deepEqual([r.status, r.headers["x-should-retry"]], [500, "false"]);
+    assert.equal(pair.own.seen.length, 1);
+  },
+});
+
 /* ---- one budget with the client ---- */
 
 const limited = (s) => `{ status: 429, kind: rate_limit, headers: { retry-after: "${s}" } }`;

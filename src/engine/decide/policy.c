@@ -156,6 +156,7 @@ static const daruma_rung standard[] = {
     R(REQUEST_TOO_LARGE,  SHRINK_REQUEST,      2,     MEND,                                  NOW),
     R(REQUEST_TOO_LARGE,  MASK_TOOL_OUTPUT,    1,     SHRINK,                                NOW),
     R(REQUEST_TOO_LARGE,  SWITCH_MODEL,        1,     TIME | CLEAN | MODEL,                  NOW),
+    R(REQUEST_TOO_LARGE,  COMPACT,             2,     SHRINK | SIDE,                         NOW), /* Cerebras says no more of its window */
     R(REQUEST_TOO_LARGE,  EXPLAIN,             1,     0,                                     NOW),
 
     R(OUTPUT_LIMIT,       CLAMP_OUTPUT,        1,     MEND,                                  NOW),

@@ -25,13 +25,40 @@ bool betas_keeps(daruma_str without, daruma_str word)
     return true;
 }
 
-static bool are_refused(const session *x)
+/* What clouds and subscriptions refuse in words of their own, and the beginning of the word that asks for it. */
+static const struct {
+    daruma_str says, word;
+} others[] = {{LIT("long context"), LIT("context-1m")}};
+
+/* Does the failure speak of that word of the field? */
+static bool is_meant(const daruma_failure *f, daruma_str word)
 {
-    const daruma_failure *f = &session_last(x)->failure;
+    bool meant = str_find(f->own, word) != STR_NONE;
+    for (size_t i = 0; i < COUNT(others); i++)
+        meant |= str_istarts(word, others[i].word) && str_ifind(f->own, others[i].says) != STR_NONE;
+    return meant;
+}
+
+static bool any_other_meant(const session *x, const daruma_failure *f)
+{
+    daruma_str all = x->betas, without = betas_without(x, x->kase.target);
+    while (all.n) {
+        daruma_str word = str_trim(str_cut(&all, ','));
+        for (size_t i = 0; i < COUNT(others); i++)
+            if (str_istarts(word, others[i].word) && is_meant(f, word) && betas_keeps(without, word))
+                return true;
+    }
+    return false;
+}
+
+bool betas_refused(const session *x, const daruma_failure *f)
+{
+    if (!x->betas.n || x->p != x->d || x->p != &dialect_anthropic || f->status < 400 || f->status >= 500)
+        return false;
     bool status = f->status == 400 || f->status == 404 || f->status == 422;
     bool field = str_ifind(f->own, S("anthropic-beta")) != STR_NONE || str_ifind(f->own, S("beta flag")) != STR_NONE ||
                  str_ifind(f->own, S("beta header")) != STR_NONE;
-    return x->betas.n && x->p == x->d && x->p == &dialect_anthropic && status && field;
+    return (status && field) || any_other_meant(x, f);
 }
 
 bool betas_mend(session *x)
@@ -40,12 +67,12 @@ bool betas_mend(session *x)
     daruma_str known = betas_without(x, target), all = x->betas;
     daruma_buf b = buf_in(x->arena);
     bool any = false;
-    if (!are_refused(x) || str_eq(known, S(ALL)))
+    if (!betas_refused(x, &session_last(x)->failure) || str_eq(known, S(ALL)))
         return false;
     buf_put(&b, known);
     while (all.n) {
         daruma_str word = str_trim(str_cut(&all, ','));
-        if (!word.n || !betas_keeps(known, word) || str_find(session_last(x)->failure.own, word) == STR_NONE)
+        if (!word.n || !betas_keeps(known, word) || !is_meant(&session_last(x)->failure, word))
             continue;
         if (b.n)
             buf_putc(&b, ',');
@@ -56,6 +83,7 @@ bool betas_mend(session *x)
         return false;
     x->without = any && b.n < BETAS_BYTES_MAX ? buf_str(&b) : S(ALL);
     x->without_of = target + 1;
+    x->without_now = session_last(x)->failure.status == 429; /* an allowance may be bought: it is not for good */
     return true;
 }
 
@@ -68,7 +96,7 @@ void betas_sent(session *x, int target)
 void betas_worked(session *x)
 {
     const daruma_target *t = &x->targets[x->kase.target];
-    if (x->without_of != x->kase.target + 1)
+    if (x->without_of != x->kase.target + 1 || x->without_now)
         return;
     memory_betas_put(x->v->mem, t->lane_id, x->without);
     memory_learned(x->v->mem, t, x->kase.id, session_now(x).now);

@@ -29,7 +29,8 @@ static bool as_message(const session *x)
 
 static int status_of(const daruma_failure *f)
 {
-    if (f->status >= 400 && f->status < 600)
+    bool elsewhere = f->status == 307 || f->status == 308; /* the client may go there, as itself */
+    if ((f->status >= 400 && f->status < 600) || elsewhere)
         return f->status;
     return kind_rows[f->kind].status ? kind_rows[f->kind].status : 502;
 }
@@ -148,10 +149,10 @@ static void answer(session *x, int status, daruma_str type, daruma_str body, dar
     daruma_header *theirs = ARENA_NEW(x->arena, daruma_header, session_last(x)->nheaders + 3);
     size_t n = 0;
     if (theirs) {
-        n = status >= 400 ? kept_headers(x, theirs) : 0;
+        n = status >= 300 ? kept_headers(x, theirs) : 0;
         theirs[n++] = (daruma_header){S("content-type"), type};
     }
-    if (theirs && status >= 400)
+    if (theirs && status >= 300)
         put_advice(x, theirs, &n);
     session_head(x, status, theirs, n, o, (int64_t)body.n);
     session_write(x, body);

@@ -130,6 +130,7 @@ struct session {
     daruma_str betas;     /* what the client says in anthropic-beta; may be empty */
     daruma_str without;   /* ... of which this request goes without */
     int without_of;       /* ... at that target, counted from 1; 0 none */
+    bool without_now;     /* ... for now: it may be taken tomorrow */
     uint32_t turned_once; /* ... of them: for something that this request alone asks for */
     uint32_t turned; /* a bit for each target that is asked in the other of OpenAI's APIs since it refused the one */
     /* the attempt */
@@ -298,7 +299,8 @@ void session_api_worked(session *x);                  /* the target has answered
 
 /* ---- betas.c: words of anthropic-beta that a provider does not know ---- */
 
-daruma_str betas_without(const session *x, int target); /* as drive_request has it */
+daruma_str betas_without(const session *x, int target);        /* as drive_request has it */
+bool betas_refused(const session *x, const daruma_failure *f); /* is it of those words? */
 bool betas_mend(session *x); /* the provider refuses some: it is asked without. False: it does not, or has none */
 void betas_sent(session *x, int target); /* what is known of them is told */
 void betas_worked(session *x);           /* the provider has answered: what helped is learned */

@@ -261,6 +261,8 @@ void session_mend_reconsider(session *x, daruma_failure *f)
         memory_learned(x->v->mem, t, x->kase.id, session_now(x).now);
         becomes(f, DARUMA_INTERRUPTED);
     }
+    if (f->kind != DARUMA_INVALID_PARAMETER && betas_refused(x, f)) /* it is refused for what it asks beside */
+        becomes(f, DARUMA_INVALID_PARAMETER);
     bool too_long = f->kind == DARUMA_CONTEXT_LENGTH && f->status != 429;
     if (too_long && fills(x, f) && memory_window_put(x->v->mem, t->lane_id, f->limit))
         memory_learned(x->v->mem, t, x->kase.id, session_now(x).now);

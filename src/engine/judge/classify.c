@@ -395,6 +395,18 @@ static void hear_rate(daruma_failure *f, seen *v, const said *s)
     f->retryable = true;
 }
 
+/* What the provider itself says of another try. What is called a fault of the request, and of nothing in it, is one of
+ * the provider's if it will pass. */
+static void hear_retry(daruma_failure *f, int says)
+{
+    if (says < 0 || f->kind == DARUMA_TOOL_ERROR)
+        return;
+    if (says && !f->subject.n && (f->kind == DARUMA_INVALID_PARAMETER || f->kind == DARUMA_UNKNOWN))
+        f->kind = DARUMA_SERVER_ERROR;
+    f->severity = daruma_kind_severity(f->kind);
+    f->retryable = says;
+}
+
 /* In words of other kinds "try again" is said in passing. */
 static bool waits(daruma_kind k)
 {
@@ -459,6 +471,7 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, ech
     f.subject = subject_of(&s, message);
     f.code = daruma_redact(s.code, a); /* a copy: what is judged may go before the failure does */
     f.own = f.message = daruma_redact(message, a);
+    hear_retry(&f, hints_should_retry(ev));
     f.subject = f.subject.n >= SECRET_BYTES_MIN ? daruma_redact(f.subject, a) : arena_copy(a, f.subject);
     return f;
 }

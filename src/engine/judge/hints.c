@@ -31,6 +31,12 @@ daruma_str hints_error_name(const daruma_evidence *ev)
     return str_sub(name, 0, HEADER_NAME_MAX);
 }
 
+int hints_should_retry(const daruma_evidence *ev)
+{
+    daruma_str says = ev->status >= 400 ? header(ev, S("x-should-retry")) : (daruma_str){0};
+    return str_ieq(says, S("true")) ? 1 : str_ieq(says, S("false")) ? 0 : -1;
+}
+
 /* Milliseconds from now to a moment; 0 when it has passed, -1 when there is no clock. */
 static daruma_ms until(int64_t wall_ms, daruma_moment at)
 {
@@ -589,7 +595,8 @@ void hints_numbers(daruma_str t, said *s)
             break;
         int64_t n;
         size_t used = str_scan_int(str_from(t, i), &n);
-        int row = i && char_is(t.p[i - 1], CHAR_WORD) ? -1 : row_at(t, i, i + used);
+        bool none = (i && char_is(t.p[i - 1], CHAR_WORD)) || str_eq(s->code, str_sub(t, i, used)); /* the error's own */
+        int row = none ? -1 : row_at(t, i, i + used);
         if (row >= 0 && row < best[counts[row].what]) { /* an earlier row is the better name */
             best[counts[row].what] = row;
             *to[counts[row].what] = n;

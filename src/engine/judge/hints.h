@@ -6,6 +6,9 @@
 /* The advice in headers, body fields and texts (lower case); -1 none. */
 daruma_ms hints_wait(const daruma_evidence *ev, const said *s, const daruma_str *texts, size_t ntexts,
                      daruma_moment at);
+/* What the provider says of sending the same once more, in the field that the official SDKs obey before the status:
+ * 1 do, 0 do not, -1 it does not say. */
+int hints_should_retry(const daruma_evidence *ev);
 /* The name of an error that Amazon's servers say in a header alone: "ThrottlingException"; empty: none. */
 daruma_str hints_error_name(const daruma_evidence *ev);
 /* Requests that the header fields of an answer say are left, and how long until there are more. Of several limits the

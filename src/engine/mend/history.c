@@ -167,6 +167,22 @@ uint32_t history_merge(convo *c)
     return merged;
 }
 
+void history_drop_id(convo *c, convo_message *m)
+{
+    if (m->parts[0].kind == PART_THINKING || m->parts[0].kind == PART_OTHER) {
+        convo_drop_message(c, m);
+        return;
+    }
+    for (size_t j = 0; j < m->nparts; j++) {
+        convo_text(c, &m->parts[j]);
+        if (m->parts[j].kind != PART_MEDIA && m->parts[j].kind != PART_OTHER)
+            m->parts[j].raw = (daruma_str){0};
+        m->parts[j].edited = true;
+    }
+    m->raw = (daruma_str){0};
+    m->edited = c->edited = true;
+}
+
 void history_tell(mend_report *r, uint32_t n, const char *one, const char *many)
 {
     if (!n)

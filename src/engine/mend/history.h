@@ -38,6 +38,9 @@ void history_insert(convo *c, const history_inserts *list);
 void history_tell_model(convo *c, daruma_str text);
 /* Has it something that a provider checks, and so must stay as it is or go whole? */
 bool history_sealed(const convo_message *m);
+/* An item of the Responses wire goes without its id; thinking and references, which are nothing without it, go whole.
+ */
+void history_drop_id(convo *c, convo_message *m);
 /* Neighbours of one role become one message; a sealed one is parted from the one before by a word of the user instead.
  * Returns how often. Nothing on a flat wire. */
 uint32_t history_merge(convo *c);

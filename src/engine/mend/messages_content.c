@@ -334,17 +334,6 @@ void mending_items(mending *x)
         if (!here || !history_on(m) || !m->nparts)
             continue;
         x->items++;
-        if (m->parts[0].kind == PART_THINKING || m->parts[0].kind == PART_OTHER) {
-            convo_drop_message(c, m);
-            continue;
-        }
-        for (size_t j = 0; j < m->nparts; j++) {
-            convo_text(c, &m->parts[j]);
-            if (m->parts[j].kind != PART_MEDIA && m->parts[j].kind != PART_OTHER)
-                m->parts[j].raw = (daruma_str){0};
-            m->parts[j].edited = true;
-        }
-        m->raw = (daruma_str){0};
-        m->edited = c->edited = true;
+        history_drop_id(c, m);
     }
 }

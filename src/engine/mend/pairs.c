@@ -309,17 +309,23 @@ void mend_double_items(convo *c, const daruma_failure *f, mend_report *rep)
     uint32_t n = 0;
     if (!f || !(c->quirks & WIRE_FLAT) || str_ifind(f->message, S("duplicate item")) == STR_NONE)
         return;
-    str_map seen = {0};
+    str_map seen = {0}, ids = {0};
     for (size_t i = 0; i < c->nmessages; i++) {
         convo_message *m = &c->messages[i];
-        if (m->dropped || m->apart || !m->hash || !json_get(m->raw, S("id")).n || map_add(&seen, c->arena, m->raw))
+        daruma_str id = json_get(m->raw, S("id"));
+        if (m->dropped || m->apart || !m->hash || !id.n)
             continue;
-        convo_drop_message(c, m);
+        if (!map_add(&seen, c->arena, m->raw))
+            convo_drop_message(c, m);
+        else if (m->nparts && !map_add(&ids, c->arena, id))
+            history_drop_id(c, m); /* another one, by a client that numbers its items anew */
+        else
+            continue;
         n++;
     }
     rep->messages_mended += n;
     if (n)
-        mend_say(rep, "%u items that stood there twice were left out", n);
+        mend_say(rep, "%u items that stood there twice were left out, or sent without their id", n);
 }
 
 mend_report mend_pairs(convo *c, mend_orphans how)

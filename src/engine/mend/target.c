@@ -17,6 +17,7 @@
 #define NEAR_BYTES          48                 /* words further from a number are not about it */
 #define TOKENS_SANE         (INT64_C(1) << 40) /* what is larger is no count of tokens */
 #define WINDOW_SANE         256                /* what is smaller is no window */
+#define WINDOW_USUAL        4096               /* hardly any is smaller */
 #define RATIO_SANE          16   /* provider and we count by at most so much differently, bytes included */
 #define CAP_ROOM_MIN        16   /* tokens left beside a cap that fits exactly, */
 #define CAP_ROOM_PART       1000 /* and this part of the window */
@@ -89,6 +90,24 @@ static size_t find_numbers(daruma_str t, number *out)
             out[n++] = (number){v, from, i};
     }
     return n;
+}
+
+/* Is it the number of the error, and not of tokens: "context window exceeds limit (2013)"? It is the code, or stands
+ * alone in brackets at the end and is smaller than windows are, and odd. */
+static bool is_error_number(daruma_str t, const number *m, daruma_str code)
+{
+    bool alone = m->from && t.p[m->from - 1] == '(' && str_eq(str_sub(str_trim(str_from(t, m->to)), 0, 2), S(")"));
+    return str_eq(code, str_sub(t, m->from, m->to - m->from)) ||
+           (alone && m->n < WINDOW_USUAL && m->n % 64 && m->n % 100);
+}
+
+static size_t without_error_numbers(daruma_str t, number *list, size_t n, daruma_str code)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!is_error_number(t, &list[i], code))
+            list[kept++] = list[i];
+    return kept;
 }
 
 static daruma_str before(daruma_str t, const number *list, size_t i)
@@ -201,7 +220,7 @@ static counted target_count(const convo *c, const daruma_failure *f)
     if (!of_tokens)
         return r; /* requests a minute, megabytes, dollars */
     r.output_named = HAS_ANY(t, output_words);
-    size_t n = find_numbers(t, list);
+    size_t n = without_error_numbers(t, list, find_numbers(t, list), f->code);
     if (read_sum(t, list, n, &r))
         return r;
     r.limit = f->limit < TOKENS_SANE ? f->limit : -1;

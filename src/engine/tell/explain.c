@@ -61,6 +61,12 @@ static bool names_nothing(const daruma_failure *f)
     return f->kind == DARUMA_INVALID_PARAMETER && !f->subject.n;
 }
 
+/* Is the model there, but nobody at this router serves it with what the request asks for (tools, images, a policy)? */
+static bool lacks_endpoints(const daruma_failure *f)
+{
+    return f->kind == DARUMA_MODEL_NOT_FOUND && str_ifind(f->message, S("no endpoints found that")) != STR_NONE;
+}
+
 static void put_what(daruma_buf *out, const daruma_failure *f, const daruma_case *c)
 {
     const char *words = daruma_kind_words(f->kind);
@@ -78,7 +84,9 @@ static void put_what(daruma_buf *out, const daruma_failure *f, const daruma_case
         put_clean(out, c->targets[c->target].provider, NAME_BYTES_MAX);
     }
     BUF_LIT(out, " failed: ");
-    buf_putz(out, names_nothing(f) ? "the request is not accepted" : words);
+    buf_putz(out, names_nothing(f)     ? "the request is not accepted"
+                  : lacks_endpoints(f) ? "nobody there serves the model with what this request asks for"
+                                       : words);
     if (f->net != DARUMA_NET_NONE) {
         BUF_LIT(out, ": ");
         buf_putz(out, daruma_net_words(f->net));
@@ -265,6 +273,10 @@ static void put_step(daruma_buf *out, const daruma_failure *f)
     }
     if (f->ours && f->kind == DARUMA_MODEL_NOT_FOUND) {
         BUF_LIT(out, " Add a provider for it to the configuration, or ask for another model.");
+        return;
+    }
+    if (lacks_endpoints(f)) {
+        BUF_LIT(out, " Ask for a model that can do it, or let the provider route to more endpoints in its settings.");
         return;
     }
     if (too_many_tools(f)) {
