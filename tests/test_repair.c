@@ -381,6 +381,43 @@ static void values_are_held_against_schemas(void **state)
 static convo ask(daruma_arena *a)
 {
     convo c;
+/* By their value, however they are written and however long they are; characters by what they are. */
+static void numbers_and_characters_are_counted_as_they_are(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *schema, *value;
+        bool fits;
+    } cases[] = {
+        {"{\"type\":\"integer\"}", "1e3", true},
+        {"{\"type\":\"integer\"}", "1.5E+1", true},
+        {"{\"type\":\"integer\"}", "100e-2", true},
+        {"{\"type\":\"integer\"}", "-0.0e-7", true},
+        {"{\"type\":\"integer\"}", "1e-1", false},
+        {"{\"type\":\"integer\"}", "1.25e1", false},
+        {"{\"maximum\":1e3}", "1000", true},
+        {"{\"maximum\":1e3}", "1000.1", false},
+        {"{\"minimum\":1e-3}", "0.001", true},
+        {"{\"minimum\":1e-3}", "0.0009", false},
+        {"{\"exclusiveMinimum\":-20}", "-2e1", false},
+        {"{\"maximum\":-5}", "-1e1", true},
+        {"{\"minimum\":0}", "0e5", true},
+        {"{\"const\":100}", "1e2", true},
+        {"{\"maximum\":9007199254740993}", "9007199254740993", true},
+        {"{\"maximum\":9007199254740993}", "9007199254740994", false},
+        {"{\"maximum\":9007199254740992}", "9007199254740993", false},
+        {"{\"maxLength\":1}", "\"\\ud83d\\ude00\"", true},
+        {"{\"maxLength\":1}", "\"\xf0\x9f\x98\x80\"", true},
+        {"{\"minLength\":2}", "\"\\uD83D\\uDE00\"", false},
+        {"{\"minLength\":2}", "\"\\ude00\\ud83d\"", true}, /* two halves of nothing */
+        {"{\"maxLength\":2}", "\"\\ud83d\\ude00\\ud83d\\ude00\"", true},
+        {"{\"maxLength\":2}", "\"\\ud83dx\\u0041\"", false},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++)
+        if (schema_fits(str_of(cases[i].schema), str_of(cases[i].value), NULL) != cases[i].fits)
+            fail_msg("%s in %s", cases[i].value, cases[i].schema);
+}
+
     assert_int_equal(dialect_openai.read(S(ASK), a, &c), DARUMA_OK);
     return c;
 }
@@ -596,3 +633,4 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
+        cmocka_unit_test(numbers_and_characters_are_counted_as_they_are),
