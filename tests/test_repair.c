@@ -55,6 +55,8 @@ static void what_is_around_it_goes(void **state)
         {"\xef\xbb\xbf{\"a\":1,}", "{\"a\":1}", false},
         {"callback({\"a\":1});", "{\"a\":1}", false},
         {"'{\"a\":1}'", "{\"a\":1}", false},
+        {"See [1], [2] and [3]:\n```json\n{\"a\":1}\n```\nMore: [4]", "{\"a\":1}", false},
+        {"It is {\"a\":1}. Again: {\"a\":1}", "{\"a\":1}", false},
         {"// the arguments\n{\"a\":1}", "{\"a\":1}", false},
     };
     check_repairs(cases, COUNT(cases));
@@ -90,6 +92,7 @@ static void slips_are_mended(void **state)
         {"{'a': 'say \"x\"'}", "{\"a\":\"say \\\"x\\\"\"}", false},
         {"{\"re\":\"\\d+\\.\",\"p\":\"C:\\Users\"}", "{\"re\":\"\\\\d+\\\\.\",\"p\":\"C:\\\\Users\"}", false},
         {"{\"a\":\"it\\'s \\x41\"}", "{\"a\":\"it's \\u0041\"}", false},
+        {"{\"re\":\"\\d\",\"say\":\"\\\"x\\\" \\\\\"}", "{\"re\":\"\\\\d\",\"say\":\"\\\"x\\\" \\\\\"}", false},
         {"{\"a\":[1,2}", "{\"a\":[1,2]}", false},
         {"{\\\"a\\\": \\\"b\\\\nc\\\"}", "{\"a\": \"b\\nc\"}", false},
         {"{&quot;a&quot;: &quot;x &lt; y&quot;}", "{\"a\": \"x < y\"}", false},
@@ -161,6 +164,19 @@ static void what_can_be_meant_in_two_ways_is_refused(void **state)
         "[\"he said \"hi\", \"ok\" and left\"]",
         "{\"a\":1}{\"b\":2}", /* which of the two? */
         "{\"a\":1}\n{\"b\":2}\n",
+        "{\"p\":\"C:\\dir\\new\"}", /* a line, or a directory? */
+        "{\"p\":\"C:\\temp\\new\\q\"}",
+        "{\"p\":\"C:\\new\",\"q\":\"C:\\dir\"}",
+        "{\"p\":\"C:\\dir\\\"}",
+        "{\"p\":\"\\\\server\\dir\"}",
+        "{\\\"p\\\": \\\"C:\\dir\\new\\\"}",
+        "```json\n{\"a\":1}\n```\n```json\n{\"a\":2}\n```",
+        "If so: {\"a\":1}. Otherwise: {\"a\":2}.",
+        "Perhaps {\"a\":1}, in the end {\"b\":[1]} and no more.",
+        "The format is {\"a\":1}, and my answer is {'a': 'it's'}.",
+        "The format is {'a': }, and my answer is {\"a\":1}",
+        "Either [1] or [2].",
+        "It is [\"a\"], not {\"a\":1}",
         "{\"a\":NaN}", /* JSON has nothing that means the same */
         "{\"a\":-Infinity}",
         "{\"a\":[1,2,...]}",   /* something was left out */
@@ -365,22 +381,6 @@ static void values_are_held_against_schemas(void **state)
     assert_true(schema_fits(S("{\"enum\":[{\"a\":1,\"b\":2}]}"), S("{\"b\":2.0,\"a\":1}"), NULL));
 }
 
-/* ---- calls ---- */
-
-#define ASK                                                                                                            \
-    "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}],\"tools\":[{\"type\":\"function\","        \
-    "\"function\":{\"name\":\"get_weather\",\"parameters\":{\"type\":\"object\",\"properties\":{\"city\":{\"type\":"   \
-    "\"string\"},\"days\":{\"type\":\"integer\"},\"now\":{\"type\":\"boolean\"},\"tags\":{\"type\":\"array\","         \
-    "\"items\""                                                                                                        \
-    ":{\"type\":\"string\"}},\"at\":{\"type\":\"object\",\"properties\":{\"lat\":{\"type\":\"number\"}}}},"            \
-    "\"required\":[\"city\"]}}},{\"type\":\"function\",\"function\":{\"name\":\"list_files\",\"parameters\":{"         \
-    "\"type\":\"object\",\"properties\":{\"dir\":{\"type\":\"string\"}}}}},{\"type\":\"function\",\"function\":{"      \
-    "\"name\":\"kanban_list\"}},{\"type\":\"function\",\"function\":{\"name\":\"kanban_link\"}},{\"type\":"            \
-    "\"custom\",\"custom\":{\"name\":\"shell\"}}]}"
-
-static convo ask(daruma_arena *a)
-{
-    convo c;
 /* By their value, however they are written and however long they are; characters by what they are. */
 static void numbers_and_characters_are_counted_as_they_are(void **state)
 {
@@ -418,6 +418,22 @@ static void numbers_and_characters_are_counted_as_they_are(void **state)
             fail_msg("%s in %s", cases[i].value, cases[i].schema);
 }
 
+/* ---- calls ---- */
+
+#define ASK                                                                                                            \
+    "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}],\"tools\":[{\"type\":\"function\","        \
+    "\"function\":{\"name\":\"get_weather\",\"parameters\":{\"type\":\"object\",\"properties\":{\"city\":{\"type\":"   \
+    "\"string\"},\"days\":{\"type\":\"integer\"},\"now\":{\"type\":\"boolean\"},\"tags\":{\"type\":\"array\","         \
+    "\"items\""                                                                                                        \
+    ":{\"type\":\"string\"}},\"at\":{\"type\":\"object\",\"properties\":{\"lat\":{\"type\":\"number\"}}}},"            \
+    "\"required\":[\"city\"]}}},{\"type\":\"function\",\"function\":{\"name\":\"list_files\",\"parameters\":{"         \
+    "\"type\":\"object\",\"properties\":{\"dir\":{\"type\":\"string\"}}}}},{\"type\":\"function\",\"function\":{"      \
+    "\"name\":\"kanban_list\"}},{\"type\":\"function\",\"function\":{\"name\":\"kanban_link\"}},{\"type\":"            \
+    "\"custom\",\"custom\":{\"name\":\"shell\"}}]}"
+
+static convo ask(daruma_arena *a)
+{
+    convo c;
     assert_int_equal(dialect_openai.read(S(ASK), a, &c), DARUMA_OK);
     return c;
 }
@@ -440,6 +456,20 @@ static void calls_are_held_against_their_tools(void **state)
         {"get_weather", "{\"city\":\"Bonn\",\"n", ARGS_BROKEN, "", "get_weather"},
         {"list_files", "{\"dir\":\"/tmp\"", ARGS_REPAIRED, "{\"dir\":\"/tmp\"}", "list_files"}, /* it takes no more */
         {"list_files", "{\"dir\":\"/tm", ARGS_BROKEN, "", "list_files"},
+        {"list_files", "do not look into {\"dir\":\"/tmp\"}", ARGS_BROKEN, "", "list_files"}, /* who knows what words say */
+        {"list_files", "{\"dir\":\"/tmp\"} is what I must not list", ARGS_BROKEN, "", "list_files"},
+        {"list_files", "Not this:\n```json\n{\"dir\":\"/tmp\"}\n```", ARGS_BROKEN, "", "list_files"},
+        {"list_files", "```json\nnot {\"dir\":\"/tmp\"}\n```", ARGS_BROKEN, "", "list_files"},
+        {"list_files", "// not this\n{\"dir\":\"/tmp\"}", ARGS_BROKEN, "", "list_files"},
+        {"list_files", "\"do not {\\\"dir\\\":\\\"/tmp\\\"}\"", ARGS_UNFIT, "", "list_files"},
+        {"get_weather", "{\"city\":\"Bonn\",\"at\":\"{'lat': 1.5} or more\"}", ARGS_UNFIT, "", "get_weather"},
+        {"list_files", "```json\n{\"dir\":\"/a\"}\n```\n```json\n{\"dir\":\"/b\"}\n```", ARGS_BROKEN, "", "list_files"},
+        {"list_files", "{\"dir\":\"/a\"}\n{\"dir\":\"/a\"}", ARGS_REPAIRED, "{\"dir\":\"/a\"}", "list_files"},
+        {"list_files", "{\"dir\":\"/a\"}}", ARGS_REPAIRED, "{\"dir\":\"/a\"}", "list_files"},
+        {"list_files", "{\"dir\":\"C:\\dir\"}", ARGS_REPAIRED, "{\"dir\":\"C:\\\\dir\"}", "list_files"},
+        {"list_files", "{\"dir\":\"C:\\dir\\new\"}", ARGS_BROKEN, "", "list_files"},
+        {"get_weather", "{\"city\":\"Bonn\",\"days\":1e1}", ARGS_GOOD, "", "get_weather"},
+        {"get_weather", "{\"city\":\"Bonn\",\"days\":15e-1}", ARGS_UNFIT, "", "get_weather"},
         {"list_files", "{\"dir\":\"/tmp\",", ARGS_BROKEN, "", "list_files"},
         {"list_files", "{\"dir\":\"/tmp\",\"mood\":\"good\"", ARGS_REPAIRED, "{\"dir\":\"/tmp\"}", "list_files"},
         {"list_files", "{'dir': '/tmp', 'mood': 'good'}", ARGS_REPAIRED, "{\"dir\":\"/tmp\"}", "list_files"},
@@ -554,6 +584,8 @@ static void answers_are_held_against_their_schema(void **state)
         {"s", "Here: {\"n\": 1,}", ARGS_REPAIRED, "{\"n\":1}"},
         {"s", "{\"n\": \"1\"}", ARGS_REPAIRED, "{\"n\":1}"},
         {"s", "{\"m\": 1}", ARGS_UNFIT, ""},
+        {"s", "If so: {\"n\": 1}. Otherwise: {\"n\": 2}.", ARGS_BROKEN, ""}, /* nobody chooses */
+        {"", "Thinking: {\"n\": 1} maybe. Final: {\"n\": 2}", ARGS_BROKEN, ""},
         {"s", "42", ARGS_BROKEN, ""},
         {"s", "", ARGS_BROKEN, ""},
         {"{\"type\":\"STRING\",\"enum\":[\"a\"]}", "a", ARGS_GOOD, ""}, /* Google's text/x.enum */
@@ -625,6 +657,7 @@ int main(void)
         cmocka_unit_test(a_hostile_schema_takes_no_longer_than_another),
         cmocka_unit_test(schemas_are_lowered),
         cmocka_unit_test(values_are_held_against_schemas),
+        cmocka_unit_test(numbers_and_characters_are_counted_as_they_are),
         cmocka_unit_test(calls_are_held_against_their_tools),
         cmocka_unit_test(the_model_is_told_what_and_where),
         cmocka_unit_test(what_was_cut_by_its_length_is_never_repaired),
@@ -633,4 +666,3 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-        cmocka_unit_test(numbers_and_characters_are_counted_as_they_are),

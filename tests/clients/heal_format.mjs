@@ -99,6 +99,19 @@ every((name, d, w) => {
   holds(`heal ${name} stream: JSON flows`, {
     async run(pair) {
       const parts = ['{"city": ', '"Oslo", ', '"days": ', "3}"];
+  for (const [what, text] of Object.entries({
+    "two answers": 'If there is time: {"city": "Oslo", "days": 3}. Otherwise: {"city": "Bonn", "days": 1}.',
+    "an example and an answer in fences": 'So it looks:\n```json\n{"city": "Bonn", "days": 1}\n```\nMine:\n```json\n{"city": "Oslo", "days": 3}\n```',
+  }))
+    both(name, `of an answer that shall be JSON and has ${what} none is chosen`, {
+      async run(pair, ask) {
+        pair.own.answer = (q, res) => says(w, q, res, q.n === 1 ? text : JSON.stringify(good));
+        const r = await ask(wants(d, w));
+        assert.deepEqual(JSON.parse(r.said), good);
+        assert.equal(pair.own.seen.length, 2);
+      },
+    });
+
       let heard = "", more = () => {};
       pair.own.answer = async (q, res) => {
         sse(res, w.opening());
