@@ -93,12 +93,12 @@ every((name, d, w) => {
       assert.equal(d.text(r.json), '{"town": "Oslo"}', "it is no worse than it was");
       assert.equal(pair.own.seen.length, 2);
       assert.match(pair.own.seen[1].body.toString(), /city/);
+      assert.deepEqual([r.outcome, r.headers["x-daruma-remedies"]], ["degraded", "ask_again"], "it is no recovery");
+      assert.equal((await pair.status()).requests.degraded, 1);
+      assert.deepEqual(pair.events().map((e) => e.event).filter((e) => /unfit|success/.test(e)), ["answer_unfit"]);
     },
   });
 
-  holds(`heal ${name} stream: JSON flows`, {
-    async run(pair) {
-      const parts = ['{"city": ', '"Oslo", ', '"days": ', "3}"];
   for (const [what, text] of Object.entries({
     "two answers": 'If there is time: {"city": "Oslo", "days": 3}. Otherwise: {"city": "Bonn", "days": 1}.',
     "an example and an answer in fences": 'So it looks:\n```json\n{"city": "Bonn", "days": 1}\n```\nMine:\n```json\n{"city": "Oslo", "days": 3}\n```',
@@ -112,6 +112,9 @@ every((name, d, w) => {
       },
     });
 
+  holds(`heal ${name} stream: JSON flows`, {
+    async run(pair) {
+      const parts = ['{"city": ', '"Oslo", ', '"days": ', "3}"];
       let heard = "", more = () => {};
       pair.own.answer = async (q, res) => {
         sse(res, w.opening());
