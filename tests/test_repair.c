@@ -468,6 +468,7 @@ static void calls_are_held_against_their_tools(void **state)
         {"list_files", "{\"dir\":\"/a\"}}", ARGS_REPAIRED, "{\"dir\":\"/a\"}", "list_files"},
         {"list_files", "{\"dir\":\"C:\\dir\"}", ARGS_REPAIRED, "{\"dir\":\"C:\\\\dir\"}", "list_files"},
         {"list_files", "{\"dir\":\"C:\\dir\\new\"}", ARGS_BROKEN, "", "list_files"},
+        {"get_weather", "{\"city\":\"Bonn\",\"days\":\"3 weeks\"}", ARGS_UNFIT, "", "get_weather"},
         {"get_weather", "{\"city\":\"Bonn\",\"days\":1e1}", ARGS_GOOD, "", "get_weather"},
         {"get_weather", "{\"city\":\"Bonn\",\"days\":15e-1}", ARGS_UNFIT, "", "get_weather"},
         {"list_files", "{\"dir\":\"/tmp\",", ARGS_BROKEN, "", "list_files"},

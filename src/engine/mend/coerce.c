@@ -27,8 +27,11 @@ static bool fits_here(coercion *c, daruma_str schema, daruma_str value)
 static daruma_str within(coercion *c, daruma_str string, const char *type)
 {
     daruma_str text = json_text(string, c->a), value = {0};
-    if (!json_whole(text, &value) && (strcmp(type, "object") == 0 || strcmp(type, "array") == 0))
-        value = text.n && (text.p[0] == '{' || text.p[0] == '[') ? repair_alone(text, c->a) : (daruma_str){0};
+    if (!json_whole(text, &value)) { /* "3 weeks" is no 3 */
+        bool opens = text.n && (text.p[0] == '{' || text.p[0] == '[');
+        value = opens && (strcmp(type, "object") == 0 || strcmp(type, "array") == 0) ? repair_alone(text, c->a)
+                                                                                     : (daruma_str){0};
+    }
     const char *is = value.n ? value_type(value) : "";
     return strcmp(is, type) == 0 || (strcmp(type, "number") == 0 && strcmp(is, "integer") == 0) ? value
                                                                                                 : (daruma_str){0};
