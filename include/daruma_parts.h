@@ -884,8 +884,9 @@ DARUMA_API size_t daruma_convo_ask(daruma_convo *c, daruma_remedy_kind r, const 
 DARUMA_API void daruma_convo_answer(daruma_convo *c, size_t i, daruma_str text);
 
 /* JSON of nearly-JSON: fences, quotes, commas, escapes, Python's literals. Valid JSON comes back as it is; empty when
- * only a guess would do. A text that ends before its value does is never completed: it gives nothing, and `cut` (may be
- * NULL) is set. Every string, number and literal of the result stood whole in `broken`. In `a`. */
+ * only a guess would do, also where two values that differ stand among words. A text that ends before its value does is
+ * never completed: it gives nothing, and `cut` (may be NULL) is set. Every string, number and literal of the result
+ * stood whole in `broken`. In `a`. */
 DARUMA_API daruma_str daruma_json_repair(daruma_str broken, daruma_arena *a, bool *cut);
 /* Does a JSON value fit a JSON Schema? If not, `why` (may be NULL) is told where, what was expected and what came. */
 DARUMA_API bool daruma_schema_fits(daruma_str schema, daruma_str value, daruma_buf *why);

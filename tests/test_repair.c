@@ -55,6 +55,8 @@ static void what_is_around_it_goes(void **state)
         {"\xef\xbb\xbf{\"a\":1,}", "{\"a\":1}", false},
         {"callback({\"a\":1});", "{\"a\":1}", false},
         {"'{\"a\":1}'", "{\"a\":1}", false},
+        {"See [1], [2] and [3]:\n```json\n{\"a\":1}\n```\nMore: [4]", "{\"a\":1}", false},
+        {"It is {\"a\":1}. Again: {\"a\":1}", "{\"a\":1}", false},
         {"// the arguments\n{\"a\":1}", "{\"a\":1}", false},
     };
     check_repairs(cases, COUNT(cases));
@@ -90,6 +92,7 @@ static void slips_are_mended(void **state)
         {"{'a': 'say \"x\"'}", "{\"a\":\"say \\\"x\\\"\"}", false},
         {"{\"re\":\"\\d+\\.\",\"p\":\"C:\\Users\"}", "{\"re\":\"\\\\d+\\\\.\",\"p\":\"C:\\\\Users\"}", false},
         {"{\"a\":\"it\\'s \\x41\"}", "{\"a\":\"it's \\u0041\"}", false},
+        {"{\"re\":\"\\d\",\"say\":\"\\\"x\\\" \\\\\"}", "{\"re\":\"\\\\d\",\"say\":\"\\\"x\\\" \\\\\"}", false},
         {"{\"a\":[1,2}", "{\"a\":[1,2]}", false},
         {"{\\\"a\\\": \\\"b\\\\nc\\\"}", "{\"a\": \"b\\nc\"}", false},
         {"{&quot;a&quot;: &quot;x &lt; y&quot;}", "{\"a\": \"x < y\"}", false},
@@ -161,6 +164,19 @@ static void what_can_be_meant_in_two_ways_is_refused(void **state)
         "[\"he said \"hi\", \"ok\" and left\"]",
         "{\"a\":1}{\"b\":2}", /* which of the two? */
         "{\"a\":1}\n{\"b\":2}\n",
+        "{\"p\":\"C:\\dir\\new\"}", /* a line, or a directory? */
+        "{\"p\":\"C:\\temp\\new\\q\"}",
+        "{\"p\":\"C:\\new\",\"q\":\"C:\\dir\"}",
+        "{\"p\":\"C:\\dir\\\"}",
+        "{\"p\":\"\\\\server\\dir\"}",
+        "{\\\"p\\\": \\\"C:\\dir\\new\\\"}",
+        "```json\n{\"a\":1}\n```\n```json\n{\"a\":2}\n```",
+        "If so: {\"a\":1}. Otherwise: {\"a\":2}.",
+        "Perhaps {\"a\":1}, in the end {\"b\":[1]} and no more.",
+        "The format is {\"a\":1}, and my answer is {'a': 'it's'}.",
+        "The format is {'a': }, and my answer is {\"a\":1}",
+        "Either [1] or [2].",
+        "It is [\"a\"], not {\"a\":1}",
         "{\"a\":NaN}", /* JSON has nothing that means the same */
         "{\"a\":-Infinity}",
         "{\"a\":[1,2,...]}",   /* something was left out */
@@ -365,6 +381,43 @@ static void values_are_held_against_schemas(void **state)
     assert_true(schema_fits(S("{\"enum\":[{\"a\":1,\"b\":2}]}"), S("{\"b\":2.0,\"a\":1}"), NULL));
 }
 
+/* By their value, however they are written and however long they are; characters by what they are. */
+static void numbers_and_characters_are_counted_as_they_are(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *schema, *value;
+        bool fits;
+    } cases[] = {
+        {"{\"type\":\"integer\"}", "1e3", true},
+        {"{\"type\":\"integer\"}", "1.5E+1", true},
+        {"{\"type\":\"integer\"}", "100e-2", true},
+        {"{\"type\":\"integer\"}", "-0.0e-7", true},
+        {"{\"type\":\"integer\"}", "1e-1", false},
+        {"{\"type\":\"integer\"}", "1.25e1", false},
+        {"{\"maximum\":1e3}", "1000", true},
+        {"{\"maximum\":1e3}", "1000.1", false},
+        {"{\"minimum\":1e-3}", "0.001", true},
+        {"{\"minimum\":1e-3}", "0.0009", false},
+        {"{\"exclusiveMinimum\":-20}", "-2e1", false},
+        {"{\"maximum\":-5}", "-1e1", true},
+        {"{\"minimum\":0}", "0e5", true},
+        {"{\"const\":100}", "1e2", true},
+        {"{\"maximum\":9007199254740993}", "9007199254740993", true},
+        {"{\"maximum\":9007199254740993}", "9007199254740994", false},
+        {"{\"maximum\":9007199254740992}", "9007199254740993", false},
+        {"{\"maxLength\":1}", "\"\\ud83d\\ude00\"", true},
+        {"{\"maxLength\":1}", "\"\xf0\x9f\x98\x80\"", true},
+        {"{\"minLength\":2}", "\"\\uD83D\\uDE00\"", false},
+        {"{\"minLength\":2}", "\"\\ude00\\ud83d\"", true}, /* two halves of nothing */
+        {"{\"maxLength\":2}", "\"\\ud83d\\ude00\\ud83d\\ude00\"", true},
+        {"{\"maxLength\":2}", "\"\\ud83dx\\u0041\"", false},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++)
+        if (schema_fits(str_of(cases[i].schema), str_of(cases[i].value), NULL) != cases[i].fits)
+            fail_msg("%s in %s", cases[i].value, cases[i].schema);
+}
+
 /* ---- calls ---- */
 
 #define ASK                                                                                                            \
@@ -403,6 +456,21 @@ static void calls_are_held_against_their_tools(void **state)
         {"get_weather", "{\"city\":\"Bonn\",\"n", ARGS_BROKEN, "", "get_weather"},
         {"list_files", "{\"dir\":\"/tmp\"", ARGS_REPAIRED, "{\"dir\":\"/tmp\"}", "list_files"}, /* it takes no more */
         {"list_files", "{\"dir\":\"/tm", ARGS_BROKEN, "", "list_files"},
+        {"list_files", "do not look into {\"dir\":\"/tmp\"}", ARGS_BROKEN, "", "list_files"}, /* who knows what words say */
+        {"list_files", "{\"dir\":\"/tmp\"} is what I must not list", ARGS_BROKEN, "", "list_files"},
+        {"list_files", "Not this:\n```json\n{\"dir\":\"/tmp\"}\n```", ARGS_BROKEN, "", "list_files"},
+        {"list_files", "```json\nnot {\"dir\":\"/tmp\"}\n```", ARGS_BROKEN, "", "list_files"},
+        {"list_files", "// not this\n{\"dir\":\"/tmp\"}", ARGS_BROKEN, "", "list_files"},
+        {"list_files", "\"do not {\\\"dir\\\":\\\"/tmp\\\"}\"", ARGS_UNFIT, "", "list_files"},
+        {"get_weather", "{\"city\":\"Bonn\",\"at\":\"{'lat': 1.5} or more\"}", ARGS_UNFIT, "", "get_weather"},
+        {"list_files", "```json\n{\"dir\":\"/a\"}\n```\n```json\n{\"dir\":\"/b\"}\n```", ARGS_BROKEN, "", "list_files"},
+        {"list_files", "{\"dir\":\"/a\"}\n{\"dir\":\"/a\"}", ARGS_REPAIRED, "{\"dir\":\"/a\"}", "list_files"},
+        {"list_files", "{\"dir\":\"/a\"}}", ARGS_REPAIRED, "{\"dir\":\"/a\"}", "list_files"},
+        {"list_files", "{\"dir\":\"C:\\dir\"}", ARGS_REPAIRED, "{\"dir\":\"C:\\\\dir\"}", "list_files"},
+        {"list_files", "{\"dir\":\"C:\\dir\\new\"}", ARGS_BROKEN, "", "list_files"},
+        {"get_weather", "{\"city\":\"Bonn\",\"days\":\"3 weeks\"}", ARGS_UNFIT, "", "get_weather"},
+        {"get_weather", "{\"city\":\"Bonn\",\"days\":1e1}", ARGS_GOOD, "", "get_weather"},
+        {"get_weather", "{\"city\":\"Bonn\",\"days\":15e-1}", ARGS_UNFIT, "", "get_weather"},
         {"list_files", "{\"dir\":\"/tmp\",", ARGS_BROKEN, "", "list_files"},
         {"list_files", "{\"dir\":\"/tmp\",\"mood\":\"good\"", ARGS_REPAIRED, "{\"dir\":\"/tmp\"}", "list_files"},
         {"list_files", "{'dir': '/tmp', 'mood': 'good'}", ARGS_REPAIRED, "{\"dir\":\"/tmp\"}", "list_files"},
@@ -517,6 +585,8 @@ static void answers_are_held_against_their_schema(void **state)
         {"s", "Here: {\"n\": 1,}", ARGS_REPAIRED, "{\"n\":1}"},
         {"s", "{\"n\": \"1\"}", ARGS_REPAIRED, "{\"n\":1}"},
         {"s", "{\"m\": 1}", ARGS_UNFIT, ""},
+        {"s", "If so: {\"n\": 1}. Otherwise: {\"n\": 2}.", ARGS_BROKEN, ""}, /* nobody chooses */
+        {"", "Thinking: {\"n\": 1} maybe. Final: {\"n\": 2}", ARGS_BROKEN, ""},
         {"s", "42", ARGS_BROKEN, ""},
         {"s", "", ARGS_BROKEN, ""},
         {"{\"type\":\"STRING\",\"enum\":[\"a\"]}", "a", ARGS_GOOD, ""}, /* Google's text/x.enum */
@@ -588,6 +658,7 @@ int main(void)
         cmocka_unit_test(a_hostile_schema_takes_no_longer_than_another),
         cmocka_unit_test(schemas_are_lowered),
         cmocka_unit_test(values_are_held_against_schemas),
+        cmocka_unit_test(numbers_and_characters_are_counted_as_they_are),
         cmocka_unit_test(calls_are_held_against_their_tools),
         cmocka_unit_test(the_model_is_told_what_and_where),
         cmocka_unit_test(what_was_cut_by_its_length_is_never_repaired),

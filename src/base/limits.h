@@ -223,7 +223,8 @@
 #define REPAIR_LOOK_BYTES      256 /* how far a name or comment is looked for behind a quote: keeps it linear */
 #define REPAIR_STARTS_MAX      8   /* brackets in prose that are tried as the beginning of the value */
 #define REPAIR_JUNK_BYTES_MAX  3   /* behind a complete value that are junk whatever they are (Kimi) */
-#define SCHEMA_DEPTH_MAX       64  /* levels of a schema or of a value held against it */
+#define EXPONENT_MAX           100000      /* of a number that is compared: none that means something has more */
+#define SCHEMA_DEPTH_MAX       64          /* levels of a schema or of a value held against it */
 #define SCHEMA_BYTES_MAX       (1u << 20)  /* of one lowered schema: references are written out where they stand */
 #define SCHEMA_REFS_MAX        512         /* references written out in one schema, for the same reason */
 #define SCHEMA_STEPS_MAX       20000       /* subschemas looked at for one value: references branch exponentially */

@@ -124,6 +124,22 @@ every((name, d, w) => {
     },
   });
 
+  if (name !== "gemini") // whose calls are objects
+    for (const [what, args] of Object.entries({
+      "stand in words": `do not write ${text}`,
+      "stand in words and a fence": "Not this one:\n```json\n" + text + "\n```",
+      "are two": '```json\n{"path":"a.c"}\n```\n```json\n{"path":"b.c"}\n```',
+      "hold a path whose backslashes may be escapes": '{"path":"C:\\dir\\new"}',
+    }))
+      both(name, `arguments that ${what} are asked for again`, {
+        async run(pair, askOne) {
+          pair.own.answer = (q, res) => (q.n === 1 ? calls(name, w, q, res, "call_1", args, reasons[name][0]) : right(name, w, q, res, "call_2"));
+          const r = await askOne(ask());
+          assert.deepEqual(parsed(w.calls(r)), [["call_2", "look", meant]], r.text);
+          told(name, r, "recovered", "ask_again");
+        },
+      });
+
   both(name, "a bracket is closed where no member can be missing", {
     async run(pair, askOne) {
       pair.own.answer = (q, res) => calls(name, w, q, res, "call_1", text.slice(0, -1), reasons[name][0]);

@@ -93,8 +93,24 @@ every((name, d, w) => {
       assert.equal(d.text(r.json), '{"town": "Oslo"}', "it is no worse than it was");
       assert.equal(pair.own.seen.length, 2);
       assert.match(pair.own.seen[1].body.toString(), /city/);
+      assert.deepEqual([r.outcome, r.headers["x-daruma-remedies"]], ["degraded", "ask_again"], "it is no recovery");
+      assert.equal((await pair.status()).requests.degraded, 1);
+      assert.deepEqual(pair.events().map((e) => e.event).filter((e) => /unfit|success/.test(e)), ["answer_unfit"]);
     },
   });
+
+  for (const [what, text] of Object.entries({
+    "two answers": 'If there is time: {"city": "Oslo", "days": 3}. Otherwise: {"city": "Bonn", "days": 1}.',
+    "an example and an answer in fences": 'So it looks:\n```json\n{"city": "Bonn", "days": 1}\n```\nMine:\n```json\n{"city": "Oslo", "days": 3}\n```',
+  }))
+    both(name, `of an answer that shall be JSON and has ${what} none is chosen`, {
+      async run(pair, ask) {
+        pair.own.answer = (q, res) => says(w, q, res, q.n === 1 ? text : JSON.stringify(good));
+        const r = await ask(wants(d, w));
+        assert.deepEqual(JSON.parse(r.said), good);
+        assert.equal(pair.own.seen.length, 2);
+      },
+    });
 
   holds(`heal ${name} stream: JSON flows`, {
     async run(pair) {

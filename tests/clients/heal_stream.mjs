@@ -115,6 +115,22 @@ every((name, d, w) => {
     },
   });
 
+  if (name !== "anthropic") // its answer is begun for the model, which goes on at the byte
+    for (const [so_far, next] of [
+      ["The quick brown fox ", "sure, here is the rest: jumps over."],
+      ["The quick brown fox ", "unfortunately i cannot continue this."],
+      ["We have 4 apples. They ", "we have 5 pears. they are green."],
+      ["my dear ", "okay"],
+    ])
+      holds(`heal ${name}: "${so_far}" does not go on with "${next}"`, {
+        async run(pair) {
+          pair.own.answer = (q, res) => sse(res, w.opening(), w.piece(q.n === 1 ? so_far : next), q.n === 1 ? "" : w.closing()).end();
+          const r = await question(pair, d, { model: d.own, stream: true });
+          assert.equal(r.said, so_far, r.text);
+          assert.ok(d.failed(r.events), r.text);
+        },
+      });
+
   holds(`heal ${name}: a stream that is cut within a tool call is asked again, and the call comes once`, {
     async run(pair) {
       pair.own.answer = (q, res) => {

@@ -264,7 +264,7 @@ holds("large: a broken stream of a large request is gone on with beside the loop
   async run(pair) {
     pair.own.answer = (q, res) => {
       if (pair.own.seen.length > 1) return sse(res, w.opening(), w.piece("eight nine ten"), w.closing()).end();
-      sse(res, w.opening(), w.piece("one two three four five six seven "));
+      sse(res, w.opening(), w.piece("One two three four five six seven "));
       setTimeout(() => res.destroy(), 100);
     };
     const body = said(turns(0.8 * MIB), ',"stream":true'), r = await post(pair, body);

@@ -158,7 +158,8 @@ static void test_format(answer_test *k, turn *t, daruma_arena *keep, daruma_aren
                       : S("the answer was asked for as JSON, and was made so");
         return;
     }
-    if (c.verdict == ARGS_REPAIRED || (c.verdict == ARGS_UNFIT && k->was_unfit))
+    k->misfits = c.verdict == ARGS_UNFIT && k->was_unfit;
+    if (c.verdict == ARGS_REPAIRED || k->misfits)
         return;
     k->unfit = c.verdict == ARGS_UNFIT;
     k->bad = true;

@@ -453,9 +453,10 @@ void session_mend_test_calls(session *x, answer_test *ret);
 void session_mend_test_format(session *x, answer_test *ret);
 /* Not all of an answer is held against the tools or the format of its request: told once. */
 void session_mend_unchecked(session *x);
-/* An answer that is JSON does not fit its schema. True the first time: it is worth asking again. A model that does not
- * get it right then may be at its best, and what it says is no worse than it was. */
-bool session_mend_unfit(session *x);
+/* An answer that is JSON does not fit its schema: it is worth asking again once. A model that does not get it right
+ * then may be at its best, and what it says `goes_out`, for it is no worse than it was; that is told. */
+void session_mend_unfit(session *x, bool goes_out);
+bool session_mend_misfits(const session *x);   /* does the answer that goes out not fit? */
 bool session_mend_was_unfit(const session *x); /* is the first time over? */
 /* What earlier turns and requests taught about this one is done at once. False: that takes a while,
  * session_known() will be called. */

@@ -140,13 +140,24 @@ void session_mend_test_format(session *x, answer_test *ret)
         ret->format = &h->wanted;
 }
 
-bool session_mend_unfit(session *x)
+void session_mend_unfit(session *x, bool goes_out)
 {
     session_mending *h = session_mend_of(x);
-    bool first = h && !h->unfit;
-    if (h)
-        h->unfit = true;
-    return first;
+    daruma_event e = DARUMA_EVENT_INIT;
+    if (!h)
+        return;
+    h->unfit = true;
+    h->misfits = goes_out;
+    e.name = "answer_unfit";
+    e.reason = S("the model was asked again, and its answer still does not fit the schema that the client asks for: it "
+                 "goes out as it came");
+    if (goes_out)
+        session_event(x, &e);
+}
+
+bool session_mend_misfits(const session *x)
+{
+    return x->h && x->h->misfits;
 }
 
 bool session_mend_was_unfit(const session *x)

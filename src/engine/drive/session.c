@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "engine/drive/inside.h"
 #include "engine/drive/mending.h"
+#include "engine/drive/relay.h"
 #include <string.h>
 
 /* ---- taking and giving back ---- */
@@ -264,9 +265,10 @@ void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive
 {
     daruma_moment at = session_now(x);
     const daruma_target *t = &x->targets[x->kase.target];
-    bool recovered = session_last(x)->failure.kind || x->kase.remedies;
+    daruma_outcome o = relay_outcome(x);
     hedge_cancel(x);
     daruma_case_done(&x->kase, at);
+    x->kase.outcome = o; /* what the answer says is not known to it */
     session_mend_worked(x, input_tokens);
     session_api_worked(x);
     betas_worked(x);
@@ -276,7 +278,7 @@ void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive
         account_remember(x, t);
     if (x->scan.conversation && x->kase.ntargets > 1)
         memory_session_set(x->v->mem, session_session(x), t->key_id);
-    if (recovered && x->kase.attempts > 1) { /* else nothing failed, something was mended */
+    if (o == DARUMA_OUTCOME_RECOVERED && x->kase.attempts > 1) { /* else nothing failed, something was mended */
         daruma_event e = DARUMA_EVENT_INIT;
         e.failure = &session_last(x)->failure;
         e.outcome = DARUMA_OUTCOME_RECOVERED;
@@ -288,11 +290,7 @@ void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive
     }
     x->view.input_tokens = input_tokens;
     x->view.output_tokens = output_tokens;
-    session_end(x,
-                session_said_no(x) ? DARUMA_OUTCOME_FAILED
-                : recovered        ? DARUMA_OUTCOME_RECOVERED
-                                   : DARUMA_OUTCOME_OK,
-                how);
+    session_end(x, o, how);
 }
 
 /* Keeps what the final answer may need: the provider's own words, in memory of the call. */

@@ -213,14 +213,16 @@ static bool is_all_there(daruma_str root, daruma_str value, daruma_arena *a)
     return json_is_object(value) && ((takes_none && !json_count(value)) || lacks_nothing(root, value, 1, a));
 }
 
-/* A repaired text, or nothing where something may be missing. `*ret_quotes`: which quotes end its strings was told by
+/* A repaired text, or nothing where something may be missing, or where words stand around what is to be carried out
+ * (`alone`): they may say that it is not. `*ret_quotes`: which quotes end its strings was told by
  * what follows them. `*ret_cut`: the text ends too early. */
-static daruma_str repaired(daruma_str root, daruma_str text, daruma_arena *a, bool *ret_quotes, bool *ret_cut)
+static daruma_str repaired(daruma_str root, daruma_str text, bool alone, daruma_arena *a, bool *ret_quotes,
+                           bool *ret_cut)
 {
     repair_value v = repair_text(text, a);
     *ret_quotes = v.quotes;
     *ret_cut = v.cut || (v.missing && !lacks_nothing(root, v.json, v.missing, a));
-    return *ret_cut ? (daruma_str){0} : v.json;
+    return *ret_cut || (alone && v.words) ? (daruma_str){0} : v.json;
 }
 
 /* A value as its schema wants it, without members that this does not know. `mended`: its text was no JSON; a model that
@@ -273,7 +275,7 @@ static args_check check_value(const convo_tool *t, args_check good, daruma_str v
     daruma_str object = value, text = json_text(value, a), whole = {0};
     if (json_is_string(value) && json_whole(text, &whole) && json_is_object(whole))
         object = whole; /* encoded twice */
-    else if (json_is_string(value) && json_is_object(whole = repaired(root, text, a, &quotes, &ends)))
+    else if (json_is_string(value) && json_is_object(whole = repaired(root, text, true, a, &quotes, &ends)))
         object = whole, mended = true;
     else if (json_is_null(value) && takes_nothing(root))
         object = S("{}");
@@ -332,7 +334,7 @@ args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut,
         return args_wrong(ARGS_UNFIT, good.name, why_wrong(t, S("- expected a JSON object, got nothing"), S("{}"), a));
     }
     if (!whole) {
-        value = repaired(root, args, a, &quotes, &ends);
+        value = repaired(root, args, true, a, &quotes, &ends);
         if (!value.n)
             return args_wrong(
                 ARGS_BROKEN, good.name,
@@ -374,7 +376,7 @@ args_check mend_said(daruma_str schema, daruma_str text, daruma_arena *a)
     if (whole && (!told || fits_as_far(&good, root, value, NULL, a)))
         return good;
     if (!whole)
-        value = repaired(root, text, a, &quotes, &ends);
+        value = repaired(root, text, false, a, &quotes, &ends);
     if (!value.n || !(json_is_object(value) || json_is_array(value)))
         return args_wrong(ARGS_BROKEN, (daruma_str){0},
                           why_not_said(root,

@@ -1,6 +1,7 @@
 /* coerce.c - a value written as its schema wants it, where nothing is lost by it: "3" for 3, one for a list of one, an
  * object in a string, null for what may be left out; and which members a schema knows. */
 #include "engine/mend/args.h"
+#include "engine/mend/repair.h"
 #include "engine/mend/value.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -26,8 +27,11 @@ static bool fits_here(coercion *c, daruma_str schema, daruma_str value)
 static daruma_str within(coercion *c, daruma_str string, const char *type)
 {
     daruma_str text = json_text(string, c->a), value = {0};
-    if (!json_whole(text, &value) && (strcmp(type, "object") == 0 || strcmp(type, "array") == 0))
-        value = text.n && (text.p[0] == '{' || text.p[0] == '[') ? json_repair(text, c->a, NULL) : (daruma_str){0};
+    if (!json_whole(text, &value)) { /* "3 weeks" is no 3 */
+        bool opens = text.n && (text.p[0] == '{' || text.p[0] == '[');
+        value = opens && (strcmp(type, "object") == 0 || strcmp(type, "array") == 0) ? repair_alone(text, c->a)
+                                                                                     : (daruma_str){0};
+    }
     const char *is = value.n ? value_type(value) : "";
     return strcmp(is, type) == 0 || (strcmp(type, "number") == 0 && strcmp(is, "integer") == 0) ? value
                                                                                                 : (daruma_str){0};

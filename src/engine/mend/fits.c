@@ -115,11 +115,21 @@ static bool listed(daruma_str list, daruma_str value)
     return false;
 }
 
+/* \ud83d: the first or the second half of a character that is written as two escapes. */
+static bool half_at(daruma_str s, size_t at, bool second)
+{
+    char high = at + 5 < s.n ? ch_lower(s.p[at + 3]) : 0;
+    return high && s.p[at] == '\\' && s.p[at + 1] == 'u' && ch_lower(s.p[at + 2]) == 'd' &&
+           memchr(second ? "cdef" : "89ab", high, 4) != NULL;
+}
+
 static size_t characters(daruma_str string)
 {
     size_t n = 0;
     for (size_t i = 1; i + 1 < string.n; i++) {
-        if (string.p[i] == '\\')
+        if (half_at(string, i, false) && half_at(string, i + 6, true))
+            i += 11;
+        else if (string.p[i] == '\\')
             i += string.p[i + 1] == 'u' ? 5 : 1;
         else if (((unsigned char)string.p[i] & 0xc0) == 0x80)
             continue;

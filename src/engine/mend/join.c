@@ -276,6 +276,51 @@ static bool is_lower(char c)
     return c >= 'a' && c <= 'z';
 }
 
+/* Offset behind the first `n` words of `s`, 0 if it has fewer. */
+static size_t words_end(daruma_str s, int n)
+{
+    size_t i = 0;
+    for (; n && i < s.n; n--) {
+        while (i < s.n && ch_space(s.p[i]))
+            i++;
+        while (i < s.n && !ch_space(s.p[i]))
+            i++;
+    }
+    return n ? 0 : i;
+}
+
+/* Does who writes begin sentences with a capital, and himself with one: "I"? As far as it is to be seen. */
+static bool writes_capitals(daruma_str so_far, daruma_str fresh)
+{
+    size_t first = 0;
+    while (first < so_far.n && !ch_alpha(so_far.p[first]))
+        first++;
+    if (first == so_far.n || is_lower(so_far.p[first]))
+        return false;
+    for (size_t i = 0; i < fresh.n; i++) {
+        char before = i ? fresh.p[i - 1] : ' ', end = i > 1 ? fresh.p[i - 2] : 0;
+        bool alone = !ch_word(before) && (i + 1 == fresh.n || !ch_word(fresh.p[i + 1]));
+        bool sentence = ch_space(before) && (end == '.' || end == '!' || end == '?');
+        if ((sentence && is_lower(fresh.p[i])) || (alone && fresh.p[i] == 'i'))
+            return false;
+    }
+    return true;
+}
+
+/* A small letter begins no answer of who writes capitals: so it goes on. But for what may be said first ("sure, ...",
+ * "here is the rest: ...") and for its own first words. */
+static bool goes_on_small(daruma_str so_far, daruma_str fresh)
+{
+    bool ignored = false;
+    size_t offsets[6], n = openers(fresh, offsets), word = words_end(fresh, 1), two = words_end(fresh, 2);
+    for (size_t i = 0; i < n; i++)
+        if (introduces(str_sub(fresh, 0, offsets[i])))
+            return false;
+    if (!is_lower(fresh.p[0]) || fresh.p[word - 1] == ',' || !writes_capitals(so_far, fresh))
+        return false;
+    return !two || !says(so_far, str_sub(fresh, 0, two), &ignored);
+}
+
 /* Is it plain that `fresh` goes on within the sentence that `so_far` breaks off in? Not when it may repeat a little,
  * nor when it says what was said somewhere before. */
 static bool plain_seam(daruma_str so_far, daruma_str fresh)
@@ -290,8 +335,8 @@ static bool plain_seam(daruma_str so_far, daruma_str fresh)
     char last = so_far.p[so_far.n - 1], first = fresh.p[0], second = fresh.n > 1 ? fresh.p[1] : 0;
     if ((unsigned char)last >= 0x80 || (unsigned char)first >= 0x80)
         return false; /* letters whose case and borders are not known here */
-    if (last == ' ' || last == ',')
-        return last == ' ' && is_lower(first);
+    if (last == ' ')
+        return goes_on_small(so_far, str_sub(fresh, 0, JOIN_FIRST_BYTES));
     if (!ch_word(last))
         return false;
     if (first == ' ') /* some models begin all that they say with a space: " Sure, ..." */

@@ -337,8 +337,9 @@ bool schema_fits(daruma_str schema, daruma_str value, daruma_buf *why);
 /* ---- repair.c ---- */
 
 /* JSON of nearly-JSON: fences, prose around it, trailing and missing commas, single quotes, Python and JavaScript
- * literals, comments, unquoted keys, control characters. Empty when it cannot, and when the text ends before its value
- * does: nothing is completed. `cut` (may be NULL) tells that this is why. In `a`. */
+ * literals, comments, unquoted keys, control characters. Empty when it cannot, when values that
+ * differ stand in the text, and when it ends before its value does: nothing is chosen, nothing is completed. `cut` (may
+ * be NULL) tells that this is why. In `a`. */
 daruma_str json_repair(daruma_str broken, daruma_arena *a, bool *cut);
 
 /* ---- args.c ---- */
@@ -362,10 +363,10 @@ typedef struct args_check {
 /* Checks the arguments `args` (JSON text as the model wrote it) of a call to `name` against the tools of the request.
  * `cut`: the answer was cut by its length, nothing may be repaired; an object that has all members that its schema
  * knows is whole all the same. Repairs lose nothing ("3" to 3 where a number is asked for) and complete nothing:
- * arguments that end within a value are broken, whatever the answer says of its end. Brackets that are missing at the
- * end are closed only where the schema says that no member can be missing. What is repaired keeps no member that the
- * schema does not know. A name that differs in case, '-' and '_' only from exactly one tool is that tool; others are
- * suggested in `why`. */
+ * arguments that end within a value are broken, whatever the answer says of its end, and so are those with words
+ * around them: "do not run {...}". Brackets that are missing at the end are closed only where the schema says that no
+ * member can be missing. What is repaired keeps no member that the schema does not know. A name that differs in case,
+ * '-' and '_' only from exactly one tool is that tool; others are suggested in `why`. */
 args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut, daruma_arena *a);
 /* True if the output cap cut the arguments of the call that is part `i` of the answer: they are no JSON, or stand last
  * on a wire that carries them as an object, which looks whole whatever is missing. */

@@ -2,6 +2,7 @@
  * what calls are made of. */
 #include "engine/mend/wrong.h"
 #include "engine/mend/history.h"
+#include "engine/mend/repair.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -282,7 +283,7 @@ void mending_arguments(mending *x)
             bool as_text = json_is_string(p->value) && !(c->quirks & WIRE_OPAQUE_ARGS);
             if (whole && !as_text)
                 continue;
-            daruma_str fixed = whole ? text : json_repair(text, c->arena, NULL);
+            daruma_str fixed = whole ? text : repair_alone(text, c->arena);
             if (!json_is_object(fixed)) {
                 daruma_buf b = buf_in(c->arena);
                 BUF_LIT(&b, "{");

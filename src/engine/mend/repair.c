@@ -40,9 +40,11 @@ static daruma_str decode_entities(daruma_str s, daruma_arena *a)
     return (daruma_str){out, n};
 }
 
-/* {\"a\":\"b\"}: one level of a string's escapes without the string's quotes. */
+/* {\"a\":\"b\"}: one level of a string's escapes without the string's quotes. Nothing where a backslash is none of
+ * them: the others may as well stand for themselves. */
 static daruma_str decode_escapes(daruma_str s, daruma_arena *a)
 {
+    static const char from[] = "\"'\\/bfnrtu", to[] = "\"'\\/\b\f\n\r\tu";
     char *out = arena_take(a, s.n + 1, 1);
     size_t n = 0;
     for (size_t i = 0; out && i < s.n; i++) {
@@ -51,9 +53,12 @@ static daruma_str decode_escapes(daruma_str s, daruma_arena *a)
             continue;
         }
         char c = s.p[++i];
+        const char *known = c ? strchr(from, c) : NULL;
+        if (!known)
+            return (daruma_str){0};
         if (c == 'u')
             out[n++] = '\\'; /* as good within the strings of the value, and nowhere else */
-        out[n++] = c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c;
+        out[n++] = to[known - from];
     }
     return (daruma_str){out, n};
 }
@@ -124,66 +129,121 @@ static size_t next_bracket(daruma_str text, size_t at)
 /* The value at text[at], a bracket. */
 static repair_value value_here(daruma_str text, size_t at, bool in_prose, daruma_arena *a, int level)
 {
-    daruma_str strict = {0};
-    size_t end = json_skip(text, at, &strict);
-    if (end != STR_NONE)
-        return is_leftover(text, at, end, in_prose, false) ? (repair_value){.json = strict} : (repair_value){0};
+    repair_value v = {0};
+    v.end = json_skip(text, at, &v.json);
+    if (v.end != STR_NONE)
+        return is_leftover(text, at, v.end, in_prose, false) ? v : (repair_value){0};
     if (level < 2 && quoted_by(text, at, is_escaped))
-        return repair_find(decode_escapes(str_from(text, at), a), a, level + 1);
-    if (level < 2 && quoted_by(text, at, is_entity))
-        return repair_find(decode_entities(str_from(text, at), a), a, level + 1);
-    repair_value v = repair_read(text, at, a);
-    return !v.json.n || is_leftover(text, at, v.end, in_prose, v.quotes) ? v : (repair_value){0};
+        v = repair_find(decode_escapes(str_from(text, at), a), a, level + 1);
+    else if (level < 2 && quoted_by(text, at, is_entity))
+        v = repair_find(decode_entities(str_from(text, at), a), a, level + 1);
+    else if ((v = repair_read(text, at, a)).json.n)
+        return is_leftover(text, at, v.end, in_prose, v.quotes) ? v : (repair_value){0};
+    v.end = text.n;
+    return v;
 }
 
-/* An empty object or a list of plain things in a sentence ("use {}", "see [1]") is seldom what the sentence is about.
- */
-static bool is_aside(daruma_str json)
+/* May a value begin with the bracket text[at]? Not {name}, [see below]. */
+static bool begins_value(daruma_str text, size_t at)
 {
-    json_iter it = json_open(json);
-    daruma_str value;
-    bool any = false;
-    while (json_next(&it, NULL, &value))
-        if (json_is_object(json) || json_is_object(value) || json_is_array(value))
-            any = true;
-    return !any;
+    daruma_str ignored;
+    size_t next = repair_blank(text, at + 1);
+    char c = next < text.n ? text.p[next] : 0;
+    if (text.p[at] == '{')
+        return c == '}' || !c || repair_key_at(text, next);
+    return (c && strchr("{[\"'-", c)) || ch_digit(c) || json_skip(text, at, &ignored) != STR_NONE;
 }
 
-/* True if what stands in front of a value are words about it, or a fence. With a quote in it, or without any of these,
- * it may be what is left of members whose beginning was lost. */
-static bool is_prose(daruma_str before, bool fenced)
+/* [1], [2, 3], [ ] in a sentence are seldom what the sentence is about: offset behind it, 0 when it is no such list. */
+static size_t aside_end(daruma_str text, size_t at)
 {
-    bool letter = false;
+    if (text.p[at++] != '[')
+        return 0;
+    while (at < text.n && (ch_digit(text.p[at]) || ch_space(text.p[at]) || memchr("+-.,eE", text.p[at], 6)))
+        at++;
+    return at < text.n && text.p[at] == ']' ? at + 1 : 0;
+}
+
+/* What stands in front of a value. */
+typedef struct lead {
+    size_t read; /* bytes of the text */
+    bool letter, fence, quote;
+} lead;
+
+static void lead_to(lead *l, daruma_str text, size_t at)
+{
+    daruma_str more = str_sub(text, l->read, at - l->read);
+    for (size_t i = 0; i < more.n; i++) {
+        l->letter |= ch_alpha(more.p[i]);
+        l->quote |= more.p[i] == '"';
+    }
+    l->fence |= str_find(more, S("```")) != STR_NONE;
+    l->read = at;
+}
+
+/* Words about it, or a fence? With a quote in it, or without any of these, it may be what is left of members whose
+ * beginning was lost. */
+static bool is_prose(const lead *l)
+{
+    return (l->letter || l->fence) && !l->quote;
+}
+
+/* Is there more around the value text[at..end) than a fence, what is left of brackets, and the same once more? */
+static bool has_words(daruma_str text, size_t at, size_t end)
+{
+    daruma_str before = str_trim(str_sub(text, 0, at)), behind = str_trim(str_from(text, end));
+    bool fence = str_starts(before, S("```"));
+    before = fence ? str_trim(str_from(before, 3)) : before;
+    behind = str_trim(str_from(behind, str_starts(behind, S("```")) ? 3 : 0));
+    if (str_eq(behind, str_trim(str_sub(text, at, end - at))))
+        behind = (daruma_str){0};
+    bool words = behind.n > REPAIR_JUNK_BYTES_MAX;
     for (size_t i = 0; i < before.n; i++)
-        letter |= ch_alpha(before.p[i]);
-    return (letter || fenced) && str_findch(before, '"') == STR_NONE;
+        words |= !fence || !ch_word(before.p[i]);
+    for (size_t i = 0; i < behind.n && !words; i++)
+        words = ch_word(behind.p[i]);
+    return words;
 }
 
+/* The one value among words. Of two that differ nobody knows which one is meant, whatever the words are; and one that
+ * cannot be read is one, too. */
 static repair_value among_prose(daruma_str text, daruma_arena *a, int level)
 {
-    repair_value aside = {0};
-    size_t at = 0;
-    for (int tried = 0; tried < REPAIR_STARTS_MAX; tried++) {
-        at = next_bracket(text, at);
-        if (at == STR_NONE)
-            break;
-        daruma_str before = str_trim(str_sub(text, 0, at));
-        bool fenced = str_find(before, S("```")) != STR_NONE, prose = before.n && !fenced;
-        if (before.n && !is_prose(before, fenced))
-            break;
-        repair_value f = value_here(text, at, prose || fenced, a, level);
-        if (f.cut || (f.json.n && !(prose && is_aside(f.json))))
-            return f;
-        if (f.json.n && !aside.json.n)
-            aside = f;
-        const char *end = json_end_quick(text.p + at, text.p + text.n);
-        if (!end)
-            break; /* what begins within a broken value is not the value */
-        at = (size_t)(end - text.p);
-        if (!prose && !fenced && !f.json.n)
-            break; /* the text began with it */
+    repair_value found = {0};
+    lead before = {0};
+    size_t at = 0, asides = 0, aside = 0;
+    for (int tried = 0; (at = next_bracket(text, at)) != STR_NONE;) {
+        repair_value f = {0};
+        lead_to(&before, text, at);
+        if (at && !found.json.n && !is_prose(&before))
+            return (repair_value){0};
+        size_t end = at && (!before.fence || found.json.n) ? aside_end(text, at) : 0;
+        if (end) {
+            aside = at;
+            asides++;
+            at = end;
+        } else if (at && !begins_value(text, at)) {
+            const char *behind = json_end_quick(text.p + at, text.p + text.n);
+            if (!behind)
+                return (repair_value){0};
+            at = (size_t)(behind - text.p);
+        } else {
+            if (tried++ < REPAIR_STARTS_MAX)
+                f = value_here(text, at, at, a, level);
+            if (!f.json.n || (found.json.n && !str_eq(found.json, f.json)))
+                return (repair_value){.cut = f.cut};
+            if (!found.json.n) {
+                found = f;
+                found.words |= has_words(text, at, f.end);
+            }
+            at = f.end;
+        }
     }
-    return aside;
+    if (!found.json.n && asides == 1) {
+        found = value_here(text, aside, true, a, level);
+        found.words = true;
+    }
+    return found;
 }
 
 /* A text without brackets that is one value: True, 'abc'. */
@@ -208,8 +268,11 @@ static repair_value repair_find(daruma_str text, daruma_arena *a, int level)
     if (strchr("\"'`", text.p[0]) && text.p[text.n - 1] == text.p[0] && within.n > 1 && level < 2 &&
         (within.p[0] == '{' || within.p[0] == '[') && within.p[1] != '\\')
         return repair_find(within, a, level + 1); /* quotes around it whose escapes are missing */
-    if (blank && blank < text.n && (text.p[blank] == '{' || text.p[blank] == '['))
-        text = str_from(text, blank); /* comments in front */
+    if (blank && blank < text.n && (text.p[blank] == '{' || text.p[blank] == '[')) { /* comments in front */
+        repair_value v = among_prose(str_from(text, blank), a, level);
+        v.words = true;
+        return v;
+    }
     if (text.p[0] == '"' && level < 2 && quoted_by(text, 1, is_escaped))
         return repair_find(decode_escapes(str_from(text, 1), a), a, level + 1); /* a string that lost its last quote */
     if (level < 2 && is_entity(text))
@@ -225,6 +288,12 @@ repair_value repair_text(daruma_str broken, daruma_arena *a)
     if (v.json.n && !json_valid(v.json))
         v.json = (daruma_str){0};
     return v;
+}
+
+daruma_str repair_alone(daruma_str broken, daruma_arena *a)
+{
+    repair_value v = repair_text(broken, a);
+    return v.missing || v.words ? (daruma_str){0} : v.json;
 }
 
 daruma_str json_repair(daruma_str broken, daruma_arena *a, bool *cut)

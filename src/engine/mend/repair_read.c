@@ -24,7 +24,8 @@ typedef struct reader {
     size_t last_quote[2]; /* offset of the last '"' and the last '\'' */
     size_t missing;       /* brackets that the end of the text left open behind a whole value */
     bool cut, quotes;
-    bool unlike; /* a bracket is closed by the one of another kind */
+    bool unlike;       /* a bracket is closed by the one of another kind */
+    bool raw, letters; /* a backslash stands for itself (\d); one makes a letter something else (\n) */
 } reader;
 
 static bool read_value(reader *r);
@@ -176,10 +177,12 @@ static bool hex(daruma_str in, size_t at, size_t n)
     return true;
 }
 
-/* The escape at r->at. One that JSON does not know is a backslash that was meant (C:\dir, \d). */
-static void read_escape(reader *r)
+/* The escape at r->at. One that JSON does not know is a backslash that was meant (C:\dir, \d), and then the others may
+ * be meant so as well: C:\new. False: it is one of those. */
+static bool read_escape(reader *r)
 {
     char c = peek(r->in, r->at + 1);
+    bool letter = c && strchr("bfnrtux", c);
     if (r->at + 1 >= r->in.n) { /* cut within the escape */
         r->at = r->in.n;
     } else if (strchr("\"\\/bfnrt", c) && c) {
@@ -202,7 +205,11 @@ static void read_escape(reader *r)
     } else {
         BUF_LIT(&r->out, "\\\\");
         r->at++;
+        r->raw = true;
+        return false;
     }
+    r->letters |= letter;
+    return true;
 }
 
 /* The text ends here, within what is being read. */
@@ -236,13 +243,15 @@ static bool read_string(reader *r, bool key)
 {
     size_t len, within = 0;
     char quote = quote_at(r->in, r->at, &len);
-    bool curly = len > 1;
+    bool curly = len > 1, escaped = false, raw = false;
     buf_putc(&r->out, '"');
     size_t from = r->out.n;
     for (r->at += len; r->at < r->in.n;) {
         char c = r->in.p[r->at];
         if (c == '\\') {
-            read_escape(r);
+            bool known = read_escape(r);
+            escaped |= known;
+            raw |= !known;
             continue;
         }
         if (quote_at(r->in, r->at, &len) != quote || (len > 1 && !curly)) {
@@ -257,7 +266,7 @@ static bool read_string(reader *r, bool key)
             bool last = quote == '`' || r->at >= r->last_quote[quote == '\''];
             if (within % 2 && !last && !key)
                 return false;
-            if (within && !is_balanced(str_from(buf_str(&r->out), from)))
+            if ((within && !is_balanced(str_from(buf_str(&r->out), from))) || (raw && escaped))
                 return false;
             r->quotes |= within > 0;
             buf_putc(&r->out, '"');
@@ -485,7 +494,7 @@ repair_value repair_read(daruma_str text, size_t at, daruma_arena *a)
     reader r = {.in = text, .at = at, .out = buf_in(a)};
     r.last_quote[0] = last_of(text, '"');
     r.last_quote[1] = last_of(text, '\'');
-    bool unsure = !read_value(&r) || (r.quotes && (r.unlike || r.missing));
+    bool unsure = !read_value(&r) || (r.quotes && (r.unlike || r.missing)) || (r.raw && r.letters);
     if (unsure || r.out.full || !json_valid(buf_str(&r.out)))
         return (repair_value){.cut = r.cut};
     return (repair_value){.json = buf_str(&r.out), .end = r.at, .missing = r.missing, .quotes = r.quotes};

@@ -8,39 +8,66 @@
 
 /* ---- numbers, as text: no float decides here ---- */
 
+/* whole.part without zeros at its ends; nothing at all is 0. Its point stands `point` digits behind the first. */
 typedef struct decimal {
-    bool minus, odd; /* odd: has an exponent */
+    bool minus, odd; /* odd: its exponent is one that nobody writes */
     daruma_str whole, part;
+    int64_t point;
 } decimal;
+
+static size_t digits_end(daruma_str v, size_t at)
+{
+    while (at < v.n && ch_digit(v.p[at]))
+        at++;
+    return at;
+}
+
+static char digit_of(const decimal *d, size_t i)
+{
+    return i < d->whole.n ? d->whole.p[i] : d->part.p[i - d->whole.n];
+}
+
+static size_t digits_of(const decimal *d)
+{
+    return d->whole.n + d->part.n;
+}
+
+static void without_zeros(decimal *d)
+{
+    while (d->part.n && d->part.p[d->part.n - 1] == '0')
+        d->part.n--;
+    while (!d->part.n && d->whole.n && d->whole.p[d->whole.n - 1] == '0')
+        d->whole.n--;
+    while (digits_of(d) && digit_of(d, 0) == '0') {
+        d->point--;
+        if (d->whole.n)
+            d->whole = str_from(d->whole, 1);
+        else
+            d->part = str_from(d->part, 1);
+    }
+}
 
 static decimal decimal_of(daruma_str v)
 {
     decimal d = {.minus = v.n && v.p[0] == '-'};
-    size_t i = d.minus, n = i;
-    while (n < v.n && ch_digit(v.p[n]))
-        n++;
-    while (i < n && v.p[i] == '0')
-        i++;
+    size_t i = d.minus, n = digits_end(v, i);
     d.whole = str_sub(v, i, n - i);
+    d.point = (int64_t)d.whole.n;
     if (n < v.n && v.p[n] == '.') {
-        size_t from = ++n;
-        while (n < v.n && ch_digit(v.p[n]))
-            n++;
-        d.part = str_sub(v, from, n - from);
-        while (d.part.n && d.part.p[d.part.n - 1] == '0')
-            d.part.n--;
+        i = n + 1;
+        n = digits_end(v, i);
+        d.part = str_sub(v, i, n - i);
     }
-    d.odd = n < v.n;
-    if (!d.whole.n && !d.part.n)
-        d.minus = false;
+    without_zeros(&d);
+    if (n < v.n) {
+        bool down = n + 1 < v.n && v.p[n + 1] == '-', sign = down || (n + 1 < v.n && v.p[n + 1] == '+');
+        int64_t by = 0;
+        d.odd = ch_lower(v.p[n]) != 'e' || !str_int(str_from(v, n + 1 + sign), &by) || by > EXPONENT_MAX;
+        d.point += down ? -by : by;
+    }
+    if (!digits_of(&d))
+        d.minus = d.odd = false, d.point = 0;
     return d;
-}
-
-static int text_compare(daruma_str a, daruma_str b)
-{
-    size_t n = a.n < b.n ? a.n : b.n;
-    int c = n ? memcmp(a.p, b.p, n) : 0;
-    return c ? (c > 0) - (c < 0) : (a.n > b.n) - (a.n < b.n);
 }
 
 int number_compare(daruma_str a, daruma_str b)
@@ -50,17 +77,21 @@ int number_compare(daruma_str a, daruma_str b)
         return str_eq(a, b) ? 0 : 2;
     if (x.minus != y.minus)
         return x.minus ? -1 : 1;
-    int c = x.whole.n != y.whole.n ? (x.whole.n > y.whole.n ? 1 : -1) : text_compare(x.whole, y.whole);
+    size_t nx = digits_of(&x), ny = digits_of(&y), i = 0;
+    int c = !nx || !ny ? (nx > 0) - (ny > 0) : (x.point > y.point) - (x.point < y.point);
+    for (; !c && i < nx && i < ny; i++)
+        c = digit_of(&x, i) - digit_of(&y, i);
     if (!c)
-        c = text_compare(x.part, y.part);
+        c = (nx > ny) - (nx < ny);
+    c = (c > 0) - (c < 0);
     return x.minus ? -c : c;
 }
 
-/* A number without a fraction: 3, 3.0. */
+/* A number without a fraction: 3, 3.0, 3e2. */
 static bool is_whole(daruma_str v)
 {
     decimal d = decimal_of(v);
-    return json_is_number(v) && !d.odd && !d.part.n;
+    return json_is_number(v) && !d.odd && d.point >= (int64_t)digits_of(&d);
 }
 
 /* ---- finding many ---- */

@@ -4,7 +4,8 @@
 #include "engine/mend/mend.h"
 #include "base/map.h"
 
-/* Is a <, =, > b (-1, 0, 1)? Both are JSON numbers; 2 when one has an exponent, which nobody writes. */
+/* Is a <, =, > b (-1, 0, 1), exactly? Both are JSON numbers; 2 when one has an exponent beyond EXPONENT_MAX, which
+ * nobody writes. */
 int number_compare(daruma_str a, daruma_str b);
 /* The same value? Order of members and spelling of strings do not matter. */
 bool value_same(daruma_str a, daruma_str b);
