@@ -289,8 +289,8 @@ bool schema_takes(daruma_str schema, const char *type)
         return true;
     if (!strcmp(type, "null") && json_is_true(json_get(schema, S("nullable"))))
         return true;
-    if (json_is_string(t))
-        return type_is(t, type);
+    if (!json_is_array(t)) /* what names no type says nothing */
+        return !json_is_string(t) || type_is(t, type);
     json_iter it = json_open(t);
     while (json_next(&it, NULL, &one))
         if (type_is(one, type))
