@@ -56,7 +56,7 @@ every((name, d, w) => {
       async run(pair, ask) {
         pair.own.answer = refusing;
         const r = await ask(four(8000));
-        assert.equal(r.status, 400, r.text);
+        assert.equal(r.status, profile === "default" ? 400 : 200, r.text); // which answers in the model's place (P-F12)
         const done = Math.min(n, 1); // four short summaries leave nothing for a second time
         assert.equal(mains(pair).length, done + 1);
         assert.equal(count(pair.events(), "trajectory_compressed"), done);
