@@ -12,15 +12,11 @@
  * choose targets that are well and that nothing in this case has shown to be of no use. */
 #include "engine/decide/choice.h"
 #include "engine/decide/health.h"
+#include "engine/decide/ladder.h"
+#include "engine/decide/waits.h"
 #include "engine/decide/window.h"
 #include "base/check.h"
 #include "base/limits.h"
-
-static void bump(uint8_t *n)
-{
-    if (*n < UINT8_MAX)
-        ++*n;
-}
 
 void daruma_case_open(daruma_case *c, daruma_health *w, const daruma_policy *p, const daruma_target *targets,
                       size_t ntargets, int prefer, daruma_ms deadline, daruma_moment at)
@@ -61,416 +57,6 @@ void daruma_case_resume(daruma_case *c, const daruma_case *was)
     }
 }
 
-/* ---- time ---------------------------------------------------------------------- */
-
-/* Does a wait end before the deadline, and before the policy's patience with what passes by itself is over? */
-static bool in_time(const daruma_case *c, daruma_ms wait, daruma_ms now)
-{
-    daruma_ms patience = c->policy->patience, waited = c->since < 0 ? 0 : ms_since(c->since, now);
-    bool patient = wait <= 0 || patience < 0 || add_sat(waited, wait) <= patience;
-    return patient && (c->deadline < 0 || add_sat(now, wait) < c->deadline);
-}
-
-/* The longest wait that leaves something: what is left of the policy's patience, and a part of the client's own time,
- * since nobody else may find out meanwhile. */
-static daruma_ms longest_wait(const daruma_case *c, daruma_ms now)
-{
-    daruma_ms waited = c->since < 0 ? 0 : ms_since(c->since, now), most = INT64_MAX;
-    if (c->policy->patience >= 0)
-        most = ms_since(waited, c->policy->patience);
-    if (c->deadline >= 0 && ms_since(now, c->deadline) / HURRY_DIV < most)
-        most = ms_since(now, c->deadline) / HURRY_DIV;
-    return most;
-}
-
-/* A wait that nobody named, in the time that there is. When it does not fit any more, half of the last moments is
- * waited instead of giving the client up, unless nothing could come in the other half. */
-static daruma_ms wait_at_most(const daruma_case *c, daruma_ms wait, daruma_ms now)
-{
-    daruma_ms most = longest_wait(c, now);
-    if (wait <= most || most < ALONE_MS_MIN / 4 || (most < ALONE_MS_MIN && in_time(c, wait, now)))
-        return wait;
-    return most < ALONE_MS_MIN ? 2 * most : most;
-}
-
-/* What is still to be waited. A clock that went back does not make it longer than any wait. */
-static daruma_ms to_wait(const daruma_case *c, daruma_ms now)
-{
-    daruma_ms left = ms_since(now, c->not_before);
-    return left < c->policy->max_wait ? left : c->policy->max_wait;
-}
-
-/* Of the wait, `own` is not for anybody to become well. */
-static void hold(daruma_case *c, daruma_ms wait, daruma_ms own, daruma_ms now)
-{
-    c->due = add_sat(now, own);
-    c->waited -= to_wait(c, now); /* what was not waited after all */
-    if (c->waited < 0)
-        c->waited = 0;
-    c->waited = add_sat(c->waited, wait);
-    c->not_before = add_sat(now, wait);
-}
-
-/* How long target `i` may be waited for so that its answer still comes in time, as far as is known. Who has no time to
- * spare only takes the turn of others. */
-static daruma_ms spare_time(const daruma_case *c, int i, daruma_ms now)
-{
-    daruma_ms takes = health_usual(c->health, &c->targets[i], c->plain ? HEALTH_HEAD : HEALTH_CONTENT, c->plain);
-    return c->deadline < 0 || takes < 0 ? INT64_MAX : c->deadline - add_sat(now, takes);
-}
-
-/* Those who wait for the same recovery do not come back in the same instant. */
-static daruma_ms spread(daruma_ms wait, const daruma_backoff *b, uint64_t dice)
-{
-    daruma_backoff share = {.base = wait / BACKOFF_SPREAD_DIV, .cap = b->base, .jitter_milli = b->jitter_milli};
-    daruma_ms most = share.base < share.cap ? share.base : share.cap;
-    return b->jitter_milli ? most - daruma_backoff_delay(&share, 1, dice) : 0;
-}
-
-/* A wait for target `i` with that, but not so long that its answer would come too late. Of a model that nobody knows
- * the answer may take nearly all of the time that is left behind the wait. */
-static daruma_ms spread_wait(const daruma_case *c, int i, daruma_ms wait, const daruma_backoff *b, daruma_moment at)
-{
-    daruma_ms left = c->deadline < 0 ? INT64_MAX : ms_since(add_sat(at.now, wait), c->deadline);
-    daruma_ms more = spread(wait, b, at.dice), spare = spare_time(c, i, at.now);
-    daruma_ms apart = add_sat(wait, more < left / BACKOFF_SPREAD_DIV ? more : left / BACKOFF_SPREAD_DIV);
-    return apart <= spare ? apart : spare > wait ? spare : wait;
-}
-
-/* A wait before a repeat that nobody named, cut where its answer would come too late otherwise: once, the last call
- * having gone out with time to spare. */
-static daruma_ms before_too_late(const daruma_case *c, int to, daruma_ms wait, daruma_ms now)
-{
-    daruma_ms spare = spare_time(c, to, now);
-    if (!c->policy->health || wait <= spare || spare_time(c, to, c->sent_at) <= 0)
-        return wait;
-    return spare > WAIT_MS_MIN ? spare : WAIT_MS_MIN;
-}
-
-/* The wait of a call that was silent for long until its connection was closed. It has waited enough, and what others
- * met before says nothing of now; but all that were closed with it do not come back in the same instant. */
-static daruma_ms after_silence(uint64_t dice)
-{
-    daruma_backoff b = {.base = 2 * WAIT_MS_MIN, .cap = 2 * WAIT_MS_MIN, .factor_milli = 1000, .jitter_milli = 500};
-    return daruma_backoff_delay(&b, 1, dice);
-}
-
-/* ---- climbing ------------------------------------------------------------------ */
-
-enum { ABOVE = UINT16_MAX }; /* in c->rung: the ladder is climbed, there is nothing more */
-
-/* The backoff of a repeat at the target at hand: never next to nothing, whatever the dice say, and one step longer
- * while the provider's retry budget is empty. */
-static daruma_ms backoff_of(const daruma_case *c, const daruma_failure *f, const daruma_backoff *b, daruma_moment at)
-{
-    const daruma_budget *left = daruma_health_budget(c->health, &c->targets[c->target], at.now);
-    bool empty = c->policy->health && daruma_budget_left(left, at.now) == 0;
-    uint32_t nth = c->calls[c->target];
-    bool others = c->policy->health && (f->wait == 0 || health_worked(c->health, &c->targets[c->target], c->since));
-    if (others)
-        nth =
-            (nth + 1) / 2; /* others get answers meanwhile, or it is said that one may ask: there is less to wait for */
-    daruma_ms grown = daruma_backoff_delay(b, nth + (empty ? BUDGET_EMPTY_STEPS : 0u), at.dice);
-    if (others && f->kind == DARUMA_RATE_LIMIT) /* who lets some through is asked again soon */
-        grown /= 4;
-    daruma_ms least = b->base < WAIT_MS_MIN ? b->base : WAIT_MS_MIN;
-    return grown > least ? grown : least;
-}
-
-/* How long a rung waits that sends to target `to`: its backoff, and no less than the advice
- * and what the target still has to rest. `*own` is what of it no recovery shortens. */
-static daruma_ms delay(const daruma_case *c, const daruma_rung *g, const daruma_failure *f, int to, daruma_moment at,
-                       daruma_ms *own)
-{
-    *own = 0;
-    const daruma_backoff *b = &c->policy->kinds[g->kind].backoff;
-    if (g->remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS)
-        return 0; /* they rest until then, no longer */
-    bool elsewhere = g->remedy == DARUMA_REMEDY_RESUME && to != c->target && !c->calls[to];
-    daruma_ms grown = g->after == DARUMA_NOW || elsewhere ? 0 : backoff_of(c, f, b, at);
-    if (g->after == DARUMA_QUICK)
-        grown = daruma_backoff_delay(&c->policy->quick, c->used[g - c->policy->rungs] + 1u, at.dice);
-    if (c->hung_up && to == c->target)
-        return *own = after_silence(at.dice);
-    daruma_ms floor = choice_look(c, to, at.now).alone_in;
-    /* Where somebody has to become well first, his recovery ends the wait; but nobody comes back in the same instant.
-     */
-    *own = floor == 0 ? grown : grown < WAIT_MS_MIN ? grown : WAIT_MS_MIN;
-    bool advised = g->after == DARUMA_ADVICE && to == c->target && f->wait > 0;
-    if (advised && f->wait > *own)
-        *own = f->wait;
-    if (advised && f->wait > floor)
-        floor = f->wait;
-    if (floor <= c->policy->max_wait && floor > 0) {
-        floor = spread_wait(c, to, floor, b, at);
-        floor = floor < c->policy->max_wait ? floor : c->policy->max_wait;
-    }
-    daruma_ms wait = grown > floor ? grown : floor;
-    return f->wait > 0 ? wait : before_too_late(c, to, wait, at.now);
-}
-
-/* wait_at_most() of a rung's wait for target `to`: what the provider named of it stands, and so does what keeps apart
- * those who were told the same. */
-static daruma_ms cut_wait(const daruma_case *c, const daruma_rung *g, const daruma_failure *f, int to, daruma_ms wait,
-                          daruma_moment at)
-{
-    daruma_ms named = choice_look(c, to, at.now).named_in, cut = wait_at_most(c, wait, at.now);
-    if (to == c->target && f->wait > named)
-        named = f->wait;
-    if (named > 0)
-        named = spread_wait(c, to, named, &c->policy->kinds[g->kind].backoff, at);
-    return cut > named ? cut : named < wait ? named : wait;
-}
-
-static bool passes(const daruma_failure *f)
-{
-    return f->retryable || (f->kind == DARUMA_UNKNOWN && f->status == 0);
-}
-
-/* What the case has of all that rungs may need, for one rung. */
-static unsigned have(const daruma_case *c, const daruma_rung *g, const daruma_failure *f, size_t forwarded, int to,
-                     daruma_ms wait, daruma_ms now)
-{
-    unsigned has = forwarded ? DARUMA_NEED_PARTIAL : DARUMA_NEED_CLEAN;
-    if (wait <= c->policy->max_wait && in_time(c, wait, now))
-        has |= DARUMA_NEED_TIME;
-    if (c->safe_twice)
-        has |= DARUMA_NEED_SAFE;
-    if (c->can_refresh)
-        has |= DARUMA_NEED_SOURCE;
-    if (c->other_api)
-        has |= DARUMA_NEED_API;
-    if (passes(f))
-        has |= DARUMA_NEED_PASSES;
-    if (f->status >= 400 && f->status < 500)
-        has |= DARUMA_NEED_REFUSED;
-    bool wrong = f->kind == DARUMA_MALFORMED_OUTPUT && f->status >= 400 && f->status < 500; /* its provider says so */
-    if (!c->useless && !wrong)
-        has |= DARUMA_NEED_OUTAGE;
-    if (f->status >= 500)
-        has |= DARUMA_NEED_BROKEN;
-    if (c->can_mend && c->policy->enabled && c->policy->mend.enabled)
-        has |= DARUMA_NEED_MEND | (c->policy->mend.side_calls ? DARUMA_NEED_SIDE : 0);
-    if (f->limit > 0 && f->requested > f->limit)
-        has |= DARUMA_NEED_ABOVE;
-    if (c->shrinks < c->policy->mend.max_compress_retries)
-        has |= DARUMA_NEED_SHRINK;
-    if (c->enforced)
-        has |= DARUMA_NEED_ENFORCE;
-    if (c->nreserve)
-        has |= DARUMA_NEED_RESERVE;
-    if (to < 0)
-        return has;
-    if (choice_tries_left(c, to, g->kind))
-        has |= DARUMA_NEED_TRIES;
-    if (to != c->target && f->net != DARUMA_NET_LOCAL) /* nobody else could be reached either */
-        has |= DARUMA_NEED_KEY | DARUMA_NEED_ACCOUNT | DARUMA_NEED_MODEL;
-    return has;
-}
-
-/* Is the same asked of the same once more? That is what the retry budget counts: the way to another place is free. */
-static bool repeats(const daruma_case *c, const daruma_rung *g, int to)
-{
-    return to == c->target && !(g->needs & DARUMA_NEED_MEND) && g->remedy != DARUMA_REMEDY_REFRESH_CREDENTIALS;
-}
-
-/* The remedy of the last rung was not fit: what it took is given back. */
-static void give_back(daruma_case *c, daruma_ms now)
-{
-    const daruma_rung *g = c->rung != ABOVE ? &c->policy->rungs[c->rung - 1] : NULL;
-    if (!g || daruma_remedy_act(g->remedy) != DARUMA_SEND)
-        return;
-    daruma_budget *b = daruma_health_budget(c->health, &c->targets[c->want], now);
-    if (c->paid && b->retries > 0)
-        b->retries--;
-    c->paid = false;
-    if (g->needs & DARUMA_NEED_SHRINK)
-        c->shrinks--;
-    c->used[c->rung - 1]--;
-    hold(c, 0, 0, now);
-}
-
-void daruma_case_did(daruma_case *c, daruma_remedy_kind r)
-{
-    if (r == DARUMA_REMEDY_NONE || c->remedies & 1u << r)
-        return;
-    c->remedies |= 1u << r;
-    c->did[c->ndid++] = (uint8_t)r;
-}
-
-/* Takes rung `r`. */
-static daruma_remedy take(daruma_case *c, size_t r, int to, daruma_ms wait, daruma_ms own, daruma_ms now)
-{
-    const daruma_rung *g = &c->policy->rungs[r];
-    daruma_remedy given = {
-        .remedy = g->remedy, .act = daruma_remedy_act(g->remedy), .rung = (uint16_t)r, .target = c->target};
-    c->rung = (uint16_t)(r + 1);
-    bump(&c->used[r]);
-    if (given.act == DARUMA_KEEP)
-        daruma_case_did(c, g->remedy);
-    if (given.act != DARUMA_SEND)
-        return given;
-    c->paid = repeats(c, g, to) && daruma_budget_take(daruma_health_budget(c->health, &c->targets[to], now), now);
-    if (g->remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS)
-        c->spoiled[to] = 0; /* until the new ones are refused too */
-    if (g->needs & DARUMA_NEED_SHRINK)
-        bump(&c->shrinks);
-    if (g->needs & DARUMA_NEED_MEND)
-        choice_widen(c);
-    if (g->needs & DARUMA_NEED_RESERVE)
-        choice_open_reserve(c);
-    hold(c, wait, own, now);
-    given.wait = wait;
-    given.target = c->want = to;
-    return given;
-}
-
-/* A ladder is climbed three times: for what can be done now, for another target that is not well yet, for what
- * ends. */
-enum climb_round { SOON, LATER, LAST, ROUNDS };
-
-static bool fits_round(daruma_remedy_kind r, uint8_t round)
-{
-    if (daruma_remedy_act(r) != DARUMA_SEND)
-        return round == LAST;
-    return round == SOON || (round == LATER && choice_switches(r));
-}
-
-/* True if this rung would only repeat the call at a target that is sick, although another model or provider can be
- * asked now. A short wait that is over before the other one has its cache warm is no reason to go away. */
-static bool knocks_in_vain(const daruma_case *c, const daruma_rung *g, int to, daruma_ms wait, daruma_ms now)
-{
-    bool again = g->remedy == DARUMA_REMEDY_RETRY || g->remedy == DARUMA_REMEDY_RETRY_FRESH ||
-                 g->remedy == DARUMA_REMEDY_WAIT_RETRY;
-    if (!again || choice_well(c, to, now))
-        return false;
-    daruma_condition h = choice_look(c, to, now);
-    bool rests = h.who == DARUMA_SICK_TARGET && h.why == DARUMA_RATE_LIMIT && wait <= WAIT_SHORT_MS;
-    return !rests && choice_other(c, DARUMA_REMEDY_SWITCH_MODEL, g->kind, false, now) >= 0;
-}
-
-/* The first rung of this round from `r` on that the case has all for. */
-static bool climb(daruma_case *c, const daruma_failure *f, size_t forwarded, daruma_moment at, size_t r,
-                  daruma_remedy *ret)
-{
-    struct {
-        size_t rung;
-        int to;
-        daruma_ms wait, own;
-    } put_off = {.to = -1};
-    for (; r < c->policy->nrungs && r < DARUMA_CASE_RUNGS; r++) {
-        const daruma_rung *g = &c->policy->rungs[r];
-        bool sends = daruma_remedy_act(g->remedy) == DARUMA_SEND;
-        if (g->kind != f->kind || c->used[r] >= g->times || !fits_round(g->remedy, c->round) ||
-            (sends && (!c->policy->enabled || c->done_once)))
-            continue;
-        int to = g->needs & DARUMA_NEED_RESERVE ? choice_reserve(c, at.now)
-                                                : choice_where(c, g->remedy, f->kind, c->round == LATER, at.now);
-        if (sends && to < 0)
-            continue;
-        daruma_ms own = 0, wait = sends ? delay(c, g, f, to, at, &own) : 0;
-        if (sends && wait > 0 && c->policy->health) {
-            wait = cut_wait(c, g, f, to, wait, at);
-            own = own < wait ? own : wait;
-        }
-        if ((g->needs & ~have(c, g, f, forwarded, to, wait, at.now)) != 0)
-            continue;
-        if (sends && knocks_in_vain(c, g, to, wait, at.now)) {
-            if (put_off.to < 0) {
-                put_off.rung = r;
-                put_off.to = to;
-                put_off.wait = wait;
-                put_off.own = own;
-            }
-            continue;
-        }
-        *ret = take(c, r, to, wait, own, at.now);
-        return true;
-    }
-    if (put_off.to < 0)
-        return false;
-    *ret = take(c, put_off.rung, put_off.to, put_off.wait, put_off.own, at.now);
-    return true;
-}
-
-/* The time of the client ended the call, which had not had much of it: that says nothing about the target. */
-static bool ran_out(const daruma_case *c, const daruma_failure *f, daruma_ms now)
-{
-    return f->net == DARUMA_NET_TOTAL_TIMEOUT && !c->noted && c->deadline >= 0 &&
-           ms_since(c->sent_at, now) < ms_since(c->opened, c->deadline) / 2;
-}
-
-/* Does it say no more than that the target has not the API that it was asked in? */
-static bool is_of_api(const daruma_case *c, const daruma_failure *f)
-{
-    return c->other_api && (f->kind == DARUMA_MODEL_NOT_FOUND || f->kind == DARUMA_INVALID_PARAMETER);
-}
-
-static void note_bad(daruma_case *c, int target, const daruma_permit permits[DARUMA_PERMITS], const daruma_failure *f,
-                     daruma_moment at)
-{
-    if (c->policy->health && (is_of_api(c, f) || ran_out(c, f, at.now)))
-        health_drop(c->health, &c->targets[target], permits, at.now);
-    else if (c->policy->health)
-        health_bad(c->health, &c->targets[target], permits, f, c->id, c->sent_at, &c->policy->kinds[f->kind].backoff,
-                   at);
-}
-
-/* The call at hand went out although no request was left, and so it went. */
-static void show_pace(daruma_case *c, pace_shown how)
-{
-    if (c->lane_spent)
-        health_pace_shown(c->health, &c->targets[c->target], how);
-    c->lane_spent = false;
-}
-
-static daruma_remedy no_remedy(const daruma_case *c)
-{
-    return (daruma_remedy){.act = DARUMA_STOP, .rung = (uint16_t)c->policy->nrungs, .target = c->target};
-}
-
-void daruma_case_skip(daruma_case *c, uint16_t rung)
-{
-    for (size_t r = 0; rung < c->policy->nrungs && r < rung && r < DARUMA_CASE_RUNGS; r++)
-        if (c->policy->rungs[r].kind == c->policy->rungs[rung].kind)
-            c->used[r] = c->policy->rungs[r].times;
-}
-
-daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t forwarded, daruma_moment at)
-{
-    if (c->outcome != DARUMA_OUTCOME_PENDING)
-        return no_remedy(c);
-    check(c->out || c->rung); /* an attempt failed, or its remedy was unfit */
-    check(!c->beside.out);    /* else that one takes over */
-
-    size_t r = 0;
-    if (c->out) {
-        if (!c->answered)
-            note_bad(c, c->target, c->permits, f, at);
-        show_pace(c, f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : PACE_NOTHING);
-        if (c->since < 0)
-            c->since = at.now;
-        c->out = false;
-        c->hung_up = c->policy->health && choice_hung_up(c, f, at.now);
-        c->last = f->kind;
-        choice_blame(c, c->target, f->kind);
-        c->round = SOON;
-    } else {
-        r = c->rung;
-        give_back(c, at.now);
-    }
-    if (!is_of_api(c, f))
-        choice_spoil(c, c->target, f);
-
-    for (; c->round < ROUNDS; c->round++, r = 0) {
-        daruma_remedy given;
-        if (climb(c, f, forwarded, at, r, &given))
-            return given;
-    }
-    c->rung = ABOVE;
-    return no_remedy(c);
-}
-
 /* ---- going out ------------------------------------------------------------------ */
 
 static daruma_admission refuse(const daruma_case *c, daruma_kind why)
@@ -483,7 +69,8 @@ static daruma_admission refuse(const daruma_case *c, daruma_kind why)
 static void note_switch(daruma_case *c, int to)
 {
     bool stays = c->target < 0 || to == c->target, told = false;
-    daruma_remedy_kind r = c->rung && c->rung != ABOVE ? c->policy->rungs[c->rung - 1].remedy : DARUMA_REMEDY_NONE;
+    daruma_remedy_kind r =
+        c->rung && c->rung != LADDER_ABOVE ? c->policy->rungs[c->rung - 1].remedy : DARUMA_REMEDY_NONE;
     if (choice_switches(r) && stays)
         r = DARUMA_REMEDY_WAIT_RETRY;
     if (!choice_switches(r))
@@ -498,7 +85,7 @@ static void note_switch(daruma_case *c, int to)
 /* Is what goes out another request than the one that was refused? Then that one was no try of this. */
 static bool remade(const daruma_case *c, int to)
 {
-    unsigned needs = c->rung && c->rung != ABOVE ? c->policy->rungs[c->rung - 1].needs : 0;
+    unsigned needs = c->rung && c->rung != LADDER_ABOVE ? c->policy->rungs[c->rung - 1].needs : 0;
     return to == c->target && (needs & DARUMA_NEED_MEND) && !(needs & (DARUMA_NEED_TRIES | DARUMA_NEED_PARTIAL));
 }
 
@@ -520,7 +107,7 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
     c->target = c->want = to;
     c->attempts++;
     if (counts)
-        bump(&c->calls[to]);
+        case_count(&c->calls[to]);
     return (daruma_admission){.act = DARUMA_SEND, .target = to};
 }
 
@@ -528,7 +115,7 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
  * model that nobody knows it may take a part of the time that is left. */
 static bool is_in_vain(const daruma_case *c, int i, daruma_ms named, daruma_ms now)
 {
-    daruma_ms spare = spare_time(c, i, now), left = ms_since(now, c->deadline);
+    daruma_ms spare = waits_spare(c, i, now), left = ms_since(now, c->deadline);
     return c->deadline >= 0 && named > 0 && named < left &&
            named > (spare < INT64_MAX ? spare : left - left / HURRY_DIV);
 }
@@ -542,13 +129,13 @@ static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
     daruma_ms wait = back.alone_in;
     if (c->since < 0)
         c->since = at.now;
-    if (first >= 0 && back.named_in == 0 && wait > longest_wait(c, at.now)) {
-        daruma_ms most = longest_wait(c, at.now);
+    if (first >= 0 && back.named_in == 0 && wait > waits_longest(c, at.now)) {
+        daruma_ms most = waits_longest(c, at.now);
         bool waits = most >= WAIT_MS_MIN, short_of_time = c->deadline >= 0 || !waits;
-        daruma_ms spare = spare_time(c, first, at.now);
+        daruma_ms spare = waits_spare(c, first, at.now);
         if (short_of_time && spare >= 0 && health_may_hurry(c->health, &c->targets[first], most, at.now))
             return go(c, first, at.now); /* it finds out itself, for its client's sake or since its patience is over */
-        if (spare <= 0 && (!c->attempts || spare_time(c, first, c->sent_at) > 0))
+        if (spare <= 0 && (!c->attempts || waits_spare(c, first, c->sent_at) > 0))
             return go(c, first, at.now); /* later it would be in vain */
         if (waits)
             wait = c->deadline >= 0 && most > ALONE_LOOK_MS ? ALONE_LOOK_MS : most;
@@ -561,15 +148,15 @@ static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
             return go(c, first,
                       at.now); /* the newer word, in whole seconds as well, may be shorter: for all who wait */
         wait = ALONE_MS_MIN;
-    } else if (first >= 0 && back.named_in > 0 && back.named_in < wait && wait > longest_wait(c, at.now)) {
-        daruma_ms most = longest_wait(c, at.now); /* more than the provider named is our own guess */
+    } else if (first >= 0 && back.named_in > 0 && back.named_in < wait && wait > waits_longest(c, at.now)) {
+        daruma_ms most = waits_longest(c, at.now); /* more than the provider named is our own guess */
         wait = back.named_in > most ? back.named_in : most;
     }
-    if (first < 0 || wait > c->policy->max_wait || !in_time(c, wait, at.now))
+    if (first < 0 || wait > c->policy->max_wait || !waits_in_time(c, wait, at.now))
         return last >= 0 ? go(c, last, at.now) : refuse(c, first >= 0 ? back.why : DARUMA_UNKNOWN);
-    daruma_ms apart = spread_wait(c, first, wait, &c->policy->kinds[back.why].backoff, at);
-    wait = apart <= c->policy->max_wait && in_time(c, apart, at.now) ? apart : wait;
-    hold(c, wait, 0, at.now);
+    daruma_ms apart = waits_apart(c, first, wait, &c->policy->kinds[back.why].backoff, at);
+    wait = apart <= c->policy->max_wait && waits_in_time(c, apart, at.now) ? apart : wait;
+    waits_hold(c, wait, 0, at.now);
     health_awaited(c->health, &c->targets[first], back.who);
     return (daruma_admission){.act = DARUMA_SEND, .wait = wait, .target = first, .why = back.why};
 }
@@ -581,10 +168,10 @@ static daruma_ms renamed(daruma_case *c, daruma_ms wait, daruma_moment at)
     int first = choice_first_back(c, at.now, &back);
     if (first < 0 || !health_named_since(c->health, &c->targets[first], c->attempts ? c->sent_at : c->opened, at.now))
         return wait;
-    daruma_ms named = spread_wait(c, first, back.named_in, &c->policy->kinds[back.why].backoff, at);
+    daruma_ms named = waits_apart(c, first, back.named_in, &c->policy->kinds[back.why].backoff, at);
     if (named >= wait)
         return wait;
-    hold(c, named, named, at.now);
+    waits_hold(c, named, named, at.now);
     return named;
 }
 
@@ -599,9 +186,10 @@ static daruma_ms shortened(daruma_case *c, daruma_ms wait, daruma_moment at)
         return renamed(c, wait, at);
     if (own >= wait)
         return wait;
-    daruma_ms apart = spread(wait, &c->policy->kinds[c->attempts ? c->last : DARUMA_SERVER_ERROR].backoff, at.dice);
+    daruma_ms apart =
+        waits_spread(wait, &c->policy->kinds[c->attempts ? c->last : DARUMA_SERVER_ERROR].backoff, at.dice);
     daruma_ms soon = own > apart ? own : apart;
-    hold(c, soon, soon, at.now);
+    waits_hold(c, soon, soon, at.now);
     return soon;
 }
 
@@ -610,9 +198,9 @@ daruma_admission daruma_case_admit(daruma_case *c, daruma_moment at)
     if (c->outcome != DARUMA_OUTCOME_PENDING || choice_count(c) == 0)
         return refuse(c, DARUMA_UNKNOWN);
     check(!c->out); /* the attempt before this one was not ended */
-    if (!in_time(c, 0, at.now))
+    if (!waits_in_time(c, 0, at.now))
         return refuse(c, DARUMA_BUDGET);
-    daruma_ms wait = shortened(c, to_wait(c, at.now), at);
+    daruma_ms wait = shortened(c, waits_left(c, at.now), at);
     if (wait > 0)
         return (daruma_admission){.act = DARUMA_SEND, .wait = wait, .target = c->want, .why = c->last};
     if (!c->policy->enabled) {
@@ -621,9 +209,10 @@ daruma_admission daruma_case_admit(daruma_case *c, daruma_moment at)
     }
     int to = choice_pick(c, at.now);
     daruma_ms rested = to < 0 && c->policy->health ? choice_rested_in(c, at.now) : -1;
-    if (rested >= 0 && rested <= WAIT_REST_MS && in_time(c, rested, at.now)) { /* better there soon than now in vain */
-        rested += spread(rested, &c->policy->kinds[DARUMA_RATE_LIMIT].backoff, at.dice);
-        hold(c, rested, 0, at.now);
+    if (rested >= 0 && rested <= WAIT_REST_MS &&
+        waits_in_time(c, rested, at.now)) { /* better there soon than now in vain */
+        rested += waits_spread(rested, &c->policy->kinds[DARUMA_RATE_LIMIT].backoff, at.dice);
+        waits_hold(c, rested, 0, at.now);
         return (daruma_admission){.act = DARUMA_SEND, .wait = rested, .target = c->want, .why = DARUMA_RATE_LIMIT};
     }
     if (to < 0 && c->hung_up && c->want == c->target && !c->spoiled[c->want])
@@ -643,7 +232,7 @@ void daruma_case_told_left(daruma_case *c, int64_t left, daruma_ms reset, daruma
 
 static void is_well(daruma_case *c, daruma_moment at)
 {
-    show_pace(c, PACE_ANSWERED);
+    ladder_show_pace(c, PACE_ANSWERED);
     if (c->policy->health && !c->answered)
         health_good(c->health, &c->targets[c->target], c->permits, c->sent_at, at.now);
     c->answered = true;
@@ -737,7 +326,7 @@ void daruma_case_drop(daruma_case *c, daruma_moment at)
     if (c->outcome != DARUMA_OUTCOME_PENDING)
         return;
     check(c->out);
-    show_pace(c, PACE_NOTHING);
+    ladder_show_pace(c, PACE_NOTHING);
     c->left = !c->answered && !c->headed && !c->begun && ms_since(c->sent_at, at.now) >= HEDGE_MS_MIN;
     if (!c->answered && c->policy->health)
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);
@@ -778,7 +367,7 @@ static uint8_t failures_of(const daruma_case *c, const daruma_failure *f, int i)
 daruma_ms daruma_case_again_in(const daruma_case *c, const daruma_failure *f, daruma_ms now)
 {
     daruma_ms best = -1;
-    if (f && !passes(f))
+    if (f && !ladder_passes(f))
         return -1;
     for (int i = 0; i < choice_count(c); i++) {
         if (c->spoiled[i])

@@ -1,0 +1,69 @@
+/* waits.c - how long a case may wait, and does: within the time of its client, within the patience of its policy, and
+ * not in step with all others. */
+#include "engine/decide/waits.h"
+#include "engine/decide/choice.h"
+#include "engine/decide/health.h"
+#include "engine/decide/window.h"
+#include "base/limits.h"
+
+bool waits_in_time(const daruma_case *c, daruma_ms wait, daruma_ms now)
+{
+    daruma_ms patience = c->policy->patience, waited = c->since < 0 ? 0 : ms_since(c->since, now);
+    bool patient = wait <= 0 || patience < 0 || add_sat(waited, wait) <= patience;
+    return patient && (c->deadline < 0 || add_sat(now, wait) < c->deadline);
+}
+
+daruma_ms waits_longest(const daruma_case *c, daruma_ms now)
+{
+    daruma_ms waited = c->since < 0 ? 0 : ms_since(c->since, now), most = INT64_MAX;
+    if (c->policy->patience >= 0)
+        most = ms_since(waited, c->policy->patience);
+    if (c->deadline >= 0 && ms_since(now, c->deadline) / HURRY_DIV < most)
+        most = ms_since(now, c->deadline) / HURRY_DIV;
+    return most;
+}
+
+daruma_ms waits_at_most(const daruma_case *c, daruma_ms wait, daruma_ms now)
+{
+    daruma_ms most = waits_longest(c, now);
+    if (wait <= most || most < ALONE_MS_MIN / 4 || (most < ALONE_MS_MIN && waits_in_time(c, wait, now)))
+        return wait;
+    return most < ALONE_MS_MIN ? 2 * most : most;
+}
+
+daruma_ms waits_left(const daruma_case *c, daruma_ms now)
+{
+    daruma_ms left = ms_since(now, c->not_before);
+    return left < c->policy->max_wait ? left : c->policy->max_wait;
+}
+
+void waits_hold(daruma_case *c, daruma_ms wait, daruma_ms own, daruma_ms now)
+{
+    c->due = add_sat(now, own);
+    c->waited -= waits_left(c, now); /* what was not waited after all */
+    if (c->waited < 0)
+        c->waited = 0;
+    c->waited = add_sat(c->waited, wait);
+    c->not_before = add_sat(now, wait);
+}
+
+daruma_ms waits_spare(const daruma_case *c, int i, daruma_ms now)
+{
+    daruma_ms takes = health_usual(c->health, &c->targets[i], c->plain ? HEALTH_HEAD : HEALTH_CONTENT, c->plain);
+    return c->deadline < 0 || takes < 0 ? INT64_MAX : c->deadline - add_sat(now, takes);
+}
+
+daruma_ms waits_spread(daruma_ms wait, const daruma_backoff *b, uint64_t dice)
+{
+    daruma_backoff share = {.base = wait / BACKOFF_SPREAD_DIV, .cap = b->base, .jitter_milli = b->jitter_milli};
+    daruma_ms most = share.base < share.cap ? share.base : share.cap;
+    return b->jitter_milli ? most - daruma_backoff_delay(&share, 1, dice) : 0;
+}
+
+daruma_ms waits_apart(const daruma_case *c, int i, daruma_ms wait, const daruma_backoff *b, daruma_moment at)
+{
+    daruma_ms left = c->deadline < 0 ? INT64_MAX : ms_since(add_sat(at.now, wait), c->deadline);
+    daruma_ms more = waits_spread(wait, b, at.dice), spare = waits_spare(c, i, at.now);
+    daruma_ms apart = add_sat(wait, more < left / BACKOFF_SPREAD_DIV ? more : left / BACKOFF_SPREAD_DIV);
+    return apart <= spare ? apart : spare > wait ? spare : wait;
+}
