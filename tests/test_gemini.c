@@ -478,6 +478,8 @@ static void schemas_of_google_are_json_schema(void **state)
          "\"propertyOrdering\":[\"type\",\"none\",\"format\",\"type\"],\"required\":[\"type\"]}",
          "{\"type\":\"object\",\"properties\":{\"type\":{\"type\":\"boolean\"},\"format\":{\"type\":\"string\",\"examples\":[\"x\"]},\"nullable\":{}},\"required\":[\"type\"]}"},
         {"{\"type\":[\"STRING\",\"null\"],\"nullable\":true,\"items\":7,\"enum\":8,\"x\":{\"nullable\":true}}", "{\"type\":[\"string\",\"null\"],\"items\":7,\"enum\":8,\"x\":{\"nullable\":true}}"},
+        {"{\"type\":[\"integer\",\"null\"],\"format\":\"int32\"}", "{\"type\":[\"integer\",\"null\"]}"},
+        {"{\"nullable\":true,\"allOf\":[{\"ref\":\"#/defs/d\"}]}", "{\"allOf\":[{\"$ref\":\"#/$defs/d\"}]}"},
         {"{ \"type\" : \"object\", \"minProperties\":1 }", "{ \"type\" : \"object\", \"minProperties\":1 }"}, /* is one */
     };
     // clang-format on

@@ -553,7 +553,15 @@ static void what_was_cut_by_its_length_is_never_repaired(void **state)
     assert_true(str_find(got.why, S("before they are complete")) != STR_NONE);
     assert_int_equal(mend_args(&c, S("shell"), S("ls -l | w"), true, &a).verdict, ARGS_BROKEN);
     /* An object that lacks nothing is whole, one that may lack a member is not. */
-    assert_int_equal(mend_args(&c, S("list_files"), S("{\"dir\":\"/tmp\"}"), true, &a).verdict, ARGS_GOOD);
+    convo_tool closes = {.name = S("close"),
+                         .schema = S("{\"type\":\"object\",\"properties\":{\"path\":{\"type\":"
+                                     "\"string\"},\"sync\":{\"type\":\"boolean\"}}}")};
+    convo closing = {.arena = &a, .tools = &closes, .ntools = 1};
+    assert_int_equal(mend_args(&closing, S("close"), S("{\"path\":\"/tmp\",\"sync\":true}"), true, &a).verdict,
+                     ARGS_GOOD);
+    assert_int_equal(mend_args(&closing, S("close"), S("{\"sync\":true,\"path\":\"/tmp\"}"), true, &a).verdict,
+                     ARGS_BROKEN); /* a string may have been longer */
+    assert_int_equal(mend_args(&c, S("list_files"), S("{\"dir\":\"/tmp\"}"), true, &a).verdict, ARGS_BROKEN);
     assert_int_equal(mend_args(&c, S("list_files"), S("{}"), true, &a).verdict, ARGS_BROKEN);
     assert_int_equal(mend_args(&c, S("get_weather"), S("{\"city\":\"Bonn\"}"), true, &a).verdict, ARGS_BROKEN);
     convo_tool none = {.name = S("n"), .schema = S("{\"type\":\"object\",\"properties\":{}}")};

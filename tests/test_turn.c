@@ -1088,10 +1088,26 @@ static void arguments_that_gemini_streams_are_put_together(void **state)
         PARTS("{\"text\":\"\"}", ",\"finishReason\":\"MAX_TOKENS\""),
         NULL,
     };
+    static const char *const filtered[] = {
+        PARTS(BEGINS("light"), ""),
+        PARTS(GOES(IS("$.b", "\"stringValue\":\"y\",\"willContinue\":true")), ""),
+        PARTS("{\"text\":\"\"}", ",\"finishReason\":\"SAFETY\""),
+        NULL,
+    };
+    static const char *const stopped[] = {
+        PARTS(BEGINS("light"), ""),
+        PARTS(GOES(IS("$.b", "\"stringValue\":\"y\",\"willContinue\":true")), ""),
+        PARTS("{\"text\":\"\"}", ",\"finishReason\":\"STOP\""),
+        NULL,
+    };
     assert_pieces(light, "|light {\"at\":{\"room\":[{\"name\":\"k\\u00fc\\\"che\",\"on\":false},{\"a.'b\":5e1}]},"
                          "\"until\":null,\"s\":\"x\"}|now {}|then {\"n\":1}|tags {\"t\":[\"a\",\"b\"]}");
     assert_pieces(cut, "|light {\"a\":\"x\",\"b\":\"y");
+    assert_pieces(filtered, "|light {\"b\":\"y");
     daruma_arena a = arena_over(mem, sizeof mem);
+    turn t;
+    assert_int_equal(dialect_gemini.read_answer(streamed(stopped, true, &a), &a, &t),
+                     DARUMA_EINPUT); /* not told apart */
     daruma_str chat = bridged(&dialect_gemini, &dialect_openai, streamed(light, false, &a), 0, &a);
     summary s = summary_of(&dialect_openai, chat, &a);
     assert_true(str_find(buf_str(&s.calls), S("{\"a.'b\":5e1}]},\"until\":null,\"s\":\"x\"}|1 ")) != STR_NONE);

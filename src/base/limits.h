@@ -276,6 +276,7 @@
 #define KNOWN_TEXT_BYTES          (8u << 20) /* compressions of earlier turns that are remembered, all tenants */
 #define LESSON_LANES              1024       /* accounts' models about which is remembered what they refuse */
 #define LANES_MAX                 1024       /* ... whose window or habits are remembered */
+#define LONG_CONTEXT_SURE_TOKENS  150000     /* such a request needs no context-1m: windows without it hold 200,000 */
 #define BETAS_BYTES_MAX           192  /* words of anthropic-beta that are remembered of one; more: none is asked for */
 #define COUNTS_MAX                4096 /* clients of them of whom is remembered how their requests are counted */
 #define OWNERS_MAX                16384 /* stored answers (previous_response_id) whose account is remembered */

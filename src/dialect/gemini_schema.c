@@ -17,6 +17,7 @@ typedef enum member_is {
     IS_ORDER,
     IS_REF,
     IS_SCHEMA,     /* a schema */
+    IS_ANY,        /* schemas of which one holds */
     IS_LIST,       /* schemas */
     IS_MAP,        /* schemas by names that are no keywords */
     IS_PROPERTIES, /* the same, in an order */
@@ -48,8 +49,8 @@ static const struct { daruma_str name; member_is is; const char *as; } members[]
     {LIT("items"),                IS_SCHEMA,     "items"},
     {LIT("additionalProperties"), IS_SCHEMA,     "additionalProperties"},
     {LIT("not"),                  IS_SCHEMA,     "not"},
-    {LIT("anyOf"),                IS_LIST,       "anyOf"},
-    {LIT("oneOf"),                IS_LIST,       "oneOf"},
+    {LIT("anyOf"),                IS_ANY,        "anyOf"},
+    {LIT("oneOf"),                IS_ANY,        "oneOf"},
     {LIT("allOf"),                IS_LIST,       "allOf"},
     {LIT("prefixItems"),          IS_LIST,       "prefixItems"},
 };
@@ -107,7 +108,7 @@ static void put_type(rewriting *w, daruma_str type)
     w->changed = true;
 }
 
-/* A list and null, unless it stands there. */
+/* A list and `null` (empty: nothing), unless it stands there. */
 static void put_and_null(rewriting *w, daruma_str list, daruma_str null)
 {
     daruma_str one;
@@ -119,7 +120,7 @@ static void put_and_null(rewriting *w, daruma_str list, daruma_str null)
         put_type(w, one);
         has |= str_eq(one, null);
     }
-    if (!has) {
+    if (null.n && !has) {
         buf_putz(w->out, first ? "" : ",");
         buf_put(w->out, null);
     }
@@ -233,15 +234,28 @@ static void put_ref(rewriting *w, daruma_str ref)
 
 /* ---- schemas ---- */
 
-static void put_member(rewriting *w, daruma_str schema, member_is is, daruma_str value, bool nullable, int depth)
+/* What members of a schema say of the others. */
+typedef struct beside {
+    daruma_str type, order;
+    bool nullable;
+} beside;
+
+static beside beside_of(daruma_str schema)
 {
-    daruma_str type = gemini_get(schema, S("type")), plain = value_raw(value);
+    return (beside){.type = gemini_get(schema, S("type")),
+                    .order = gemini_get(schema, S("propertyOrdering")),
+                    .nullable = json_is_true(gemini_get(schema, S("nullable")))};
+}
+
+static void put_member(rewriting *w, const beside *with, member_is is, daruma_str value, int depth)
+{
+    daruma_str plain = value_raw(value);
     switch (is) {
     case IS_TYPE:
-        put_types(w, value, nullable);
+        put_types(w, value, with->nullable);
         break;
     case IS_ENUM:
-        put_enum(w, value, type, nullable);
+        put_enum(w, value, with->type, with->nullable);
         break;
     case IS_NUMBER:
         w->changed |= plain.n > 0 && json_is_number(plain) && json_valid(plain);
@@ -258,14 +272,17 @@ static void put_member(rewriting *w, daruma_str schema, member_is is, daruma_str
     case IS_SCHEMA:
         put_schema(w, value, depth + 1);
         break;
+    case IS_ANY:
+        put_list(w, value, with->nullable && !with->type.n, depth);
+        break;
     case IS_LIST:
-        put_list(w, value, nullable && !type.n, depth);
+        put_list(w, value, false, depth);
         break;
     case IS_MAP:
         put_map(w, value, depth);
         break;
     case IS_PROPERTIES:
-        put_properties(w, value, gemini_get(schema, S("propertyOrdering")), depth);
+        put_properties(w, value, with->order, depth);
         break;
     case IS_NULLABLE:
     case IS_FORMAT:
@@ -283,6 +300,7 @@ static bool holds(member_is is, daruma_str value)
     case IS_TYPE:
         return json_is_string(value) || json_is_array(value);
     case IS_ENUM:
+    case IS_ANY:
     case IS_LIST:
     case IS_ORDER:
         return json_is_array(value);
@@ -313,12 +331,13 @@ static bool is_left_out(member_is is, daruma_str value)
 static void put_schema(rewriting *w, daruma_str schema, int depth)
 {
     daruma_str key, value;
-    bool first = true, nullable = json_is_true(gemini_get(schema, S("nullable")));
+    bool first = true;
     if (!json_is_object(schema) || depth == SCHEMA_DEPTH_MAX) {
         buf_put(w->out, schema);
         return;
     }
-    w->changed |= nullable;
+    const beside with = beside_of(schema);
+    w->changed |= with.nullable;
     buf_putc(w->out, '{');
     for (json_iter it = json_open(schema); json_next(&it, &key, &value) && !w->out->full;) {
         size_t row = row_of(key);
@@ -333,7 +352,7 @@ static void put_schema(rewriting *w, daruma_str schema, int depth)
             continue;
         w->changed |= !str_eq(key, str_of(members[row].as));
         put_raw_key(w, str_of(members[row].as), &first);
-        put_member(w, schema, is, value, nullable, depth);
+        put_member(w, &with, is, value, depth);
     }
     buf_putc(w->out, '}');
 }

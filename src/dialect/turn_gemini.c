@@ -127,13 +127,20 @@ static void close_call(gathering *g)
     show_args(g);
 }
 
+/* Something else ends it; the middle of a string is no end. */
+static void cut_off(gathering *g)
+{
+    g->r.lost |= gemini_in_call(&g->r) && g->r.in_piece;
+    close_call(g);
+}
+
 static void read_call(gathering *g, daruma_str part, daruma_str call)
 {
     gemini_call is = gemini_call_of(call);
     if (is == GEMINI_CALL_GOES_ON && !gemini_in_call(&g->r))
         return;
     if (is != GEMINI_CALL_GOES_ON) {
-        close_call(g);
+        cut_off(g);
         convo_part *p = answer_part(g->t, g->a, PART_CALL, part);
         if (!p)
             return;
@@ -170,7 +177,7 @@ static void read_part(gathering *g, daruma_str part)
         return;
     }
     if (value_given(text) || kind == PART_OTHER)
-        close_call(g);
+        cut_off(g);
     if (gemini_in_call(&g->r) || (g->joins && kind != PART_OTHER && !value_given(text) && !signature.n && before))
         return; /* a response that only ends the stream */
     if (g->joins && before && before->kind == kind && kind != PART_OTHER && !before->signature.n) {
@@ -241,7 +248,7 @@ daruma_status gemini_read_answer(daruma_str body, daruma_arena *a, turn *ret)
     t.message.raw = whole;
     t.finish = finish_read(&t, whole);
     if (!gemini_ends_short(t.finish)) /* else the call was cut */
-        close_call(&g);
+        cut_off(&g);
     if (g.r.lost)
         return DARUMA_EINPUT;
     if (a->full || g.text.full)

@@ -14,7 +14,7 @@ turn_finish gemini_finish_means(daruma_str reason, bool calls);
 /* May the call that is open be cut where the answer ends so? */
 static inline bool gemini_ends_short(turn_finish f)
 {
-    return f == FINISH_LENGTH || f == FINISH_WINDOW || f == FINISH_ERROR;
+    return f == FINISH_LENGTH || f == FINISH_WINDOW || f == FINISH_ERROR || f == FINISH_FILTER;
 }
 
 /* What a functionCall of an answer is. */

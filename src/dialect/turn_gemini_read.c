@@ -23,8 +23,10 @@ static void add_piece(turn_deltas *l, turn_reader *r, daruma_str part, daruma_ar
 
 static void close_call_deltas(turn_deltas *l, turn_reader *r, daruma_arena *a)
 {
-    if (gemini_in_call(r))
-        add_piece(l, r, (daruma_str){0}, a);
+    if (!gemini_in_call(r))
+        return;
+    r->lost |= r->in_piece; /* the middle of a string is no end */
+    add_piece(l, r, (daruma_str){0}, a);
 }
 
 static void read_call_deltas(turn_deltas *l, turn_reader *r, daruma_str part, daruma_str call, daruma_arena *a)

@@ -157,10 +157,13 @@ static agent_retry retry_of(const agent_retry *own, agent_retry usual)
     if (own->attempts)
         usual.attempts = own->attempts;
     if (own->attempts || own->factor_milli)
-        usual.factor_milli = own->factor_milli ? own->factor_milli : 1000;
+        usual.factor_milli = own->factor_milli ? own->factor_milli : 1500;
     if (own->delay > 0 || (!own->delay && (own->attempts || own->factor_milli))) {
         usual.delay = own->delay;
         usual.first_at_once = own->first_at_once;
+    } else if (own->delay < 0 && own->attempts) {
+        usual.delay = 1000;
+        usual.first_at_once = false;
     }
     return usual;
 }

@@ -266,6 +266,7 @@ void think_stepped(agent *a)
     a->spent.steps++;
     a->attempts = 0;
     a->correction = (daruma_str){0};
+    a->said = (daruma_str){0}; /* it went on from there */
     if (a->recovering)
         think_recovered(a, a->shortened ? "compress" : a->repairs ? "repair" : "retry");
     a->repairs = 0;

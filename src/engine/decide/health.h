@@ -49,10 +49,10 @@ void health_awaited(daruma_health *w, const daruma_target *t, daruma_scope who);
 void health_overdue(daruma_health *w, const daruma_target *t);
 /* So are several, and none was heard since the first of them: it is none that happens to take long. */
 bool health_mute(const daruma_health *w, const daruma_target *t);
-/* A call to `t` is silent for far longer than usual, and goes on: a failure to those who choose. */
 /* A call was given up after `ms`, and nothing speaks against its model but that another one was faster: it takes longer
  * than that. */
 void health_slower(daruma_health *w, const daruma_target *t, health_time what, bool plain, daruma_ms ms);
+/* A call to `t` is silent for far longer than usual, and goes on: a failure to those who choose. */
 void health_silent(daruma_health *w, const daruma_target *t, const daruma_permit permits[DARUMA_PERMITS],
                    uint64_t witness, daruma_ms now);
 /* Did the model of `t` succeed since then? */

@@ -61,6 +61,7 @@ static void keep_cut(session *x, const turn *t)
                   .usage = t->usage,
                   .message = {.role = CONVO_ASSISTANT, .parts = words, .nparts = text.n ? 1 : 0}};
     l->cut = cut;
+    l->cut_by = x->kase.attempts;
 }
 
 bool answer_test_done(session *x, const answer_test *k, const turn *t)

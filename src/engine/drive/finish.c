@@ -29,8 +29,7 @@ static bool as_message(const session *x)
 
 static int status_of(const daruma_failure *f)
 {
-    bool elsewhere = f->status == 307 || f->status == 308; /* the client may go there, as itself */
-    if ((f->status >= 400 && f->status < 600) || elsewhere)
+    if (f->status >= 400 && f->status < 600)
         return f->status;
     return kind_rows[f->kind].status ? kind_rows[f->kind].status : 502;
 }
@@ -73,6 +72,8 @@ static void announce(session *x, daruma_outcome o, daruma_str reason)
 
 void finish_comment(session *x, daruma_outcome o)
 {
+    if (x->d && str_starts(x->d->heartbeat, S("data:"))) /* its clients read no comments */
+        return;
     daruma_buf b = buf_in(x->arena);
     buf_printf(&b, ": daruma outcome=%s attempts=%u ", daruma_outcome_name(o), x->kase.attempts);
     if (o != DARUMA_OUTCOME_OK && session_last(x)->failure.kind)
@@ -106,8 +107,10 @@ static void put_advice(session *x, daruma_header *h, size_t *n)
 /* Fields of the provider's error that still hold for the client. */
 static size_t kept_headers(session *x, daruma_header *out)
 {
-    static const daruma_str dropped[] = {LIT("content-type"),   LIT("content-encoding"), LIT("retry-after"),
-                                         LIT("retry-after-ms"), LIT("x-should-retry"),   LIT("set-cookie")};
+    /* `location`: SDKs go there, and some of them take their key along. */
+    static const daruma_str dropped[] = {LIT("content-type"), LIT("content-encoding"), LIT("retry-after"),
+                                         LIT("location"),     LIT("retry-after-ms"),   LIT("x-should-retry"),
+                                         LIT("set-cookie")};
     size_t n = 0;
     for (size_t i = 0; i < session_last(x)->nheaders; i++) {
         bool drop = false;
@@ -149,10 +152,10 @@ static void answer(session *x, int status, daruma_str type, daruma_str body, dar
     daruma_header *theirs = ARENA_NEW(x->arena, daruma_header, session_last(x)->nheaders + 3);
     size_t n = 0;
     if (theirs) {
-        n = status >= 300 ? kept_headers(x, theirs) : 0;
+        n = status >= 400 ? kept_headers(x, theirs) : 0;
         theirs[n++] = (daruma_header){S("content-type"), type};
     }
-    if (theirs && status >= 300)
+    if (theirs && status >= 400)
         put_advice(x, theirs, &n);
     session_head(x, status, theirs, n, o, (int64_t)body.n);
     session_write(x, body);
@@ -221,14 +224,25 @@ static void end_degraded(session *x, bool comments, daruma_str reason)
     session_end(x, DARUMA_OUTCOME_DEGRADED, DRIVE_END);
 }
 
+/* What is done about an agent in circles is no matter of its answer. */
+static bool is_of_agent(const session *x)
+{
+    daruma_kind k = session_last(x)->failure.kind;
+    return k == DARUMA_LOOP || k == DARUMA_STUCK;
+}
+
+/* Else its client would go on from an answer that the server does not have. */
+static bool may_write_cut(const session *x)
+{
+    return !x->scan.keeps && !x->scan.remote;
+}
+
 /* False: nobody can write it so. */
 static bool write_cut(session *x)
 {
     const turn *cut = session_last(x)->cut;
     daruma_buf out = buf_in(x->arena);
     write_ctx w = writes_as(x);
-    if (x->scan.keeps || x->scan.remote) /* its client would go on from an answer that the server does not have */
-        return false;
     if (!x->streaming && !has_begun(x))
         x->d->write_answer(cut, &w, &out);
     else if (!dialect_stream_answer(cut, x->d, &w, x->scan.usage_asked, &out, x->arena))
@@ -242,10 +256,10 @@ static bool write_cut(session *x)
 bool finish_cut(session *x)
 {
     const turn *cut = session_last(x)->cut;
-    if (!cut || !x->d || raises(x))
+    bool begun = x->forwarded > 0, newest = session_last(x)->cut_by == x->kase.attempts;
+    if (!cut || !x->d || raises(x) || is_of_agent(x) || (begun ? !newest : !may_write_cut(x)))
         return false;
     session_did(x, DARUMA_REMEDY_KEEP_PARTIAL);
-    bool begun = x->forwarded > 0;
     if (begun ? !talk_close(x, (daruma_str){0}, cut->finish) : !write_cut(x))
         return false;
     end_degraded(
@@ -257,12 +271,14 @@ bool finish_cut(session *x)
 bool finish_given(session *x)
 {
     daruma_str given = session_last(x)->given;
-    if (raises(x))
+    if (raises(x) || is_of_agent(x))
         return false;
     bool streamed = x->t && x->mode == ANSWER_RELAYED && talk_give(x);
     if (!streamed && (!given.n || x->forwarded))
         return false;
     session_did(x, DARUMA_REMEDY_KEEP_PARTIAL);
+    if (!streamed)
+        x->kase.target = session_last(x)->given_by;
     if (!streamed)
         put_answer(x, given, DARUMA_OUTCOME_DEGRADED);
     end_degraded(x, streamed, S("the model was asked again in vain: its answer goes out as it came"));

@@ -63,8 +63,9 @@ typedef struct last_failure {
     size_t ntried;
     refusal *refusal; /* NULL: no target in reserve was asked */
     turn *cut;        /* what was said before the newest call that the output cap cut; NULL: none was */
-    daruma_str
-        given; /* the newest answer that came whole and was found wrong, as it would have gone out; empty: none */
+    uint32_t cut_by;  /* ... the call of this number */
+    daruma_str given; /* an answer that came whole and was found wrong, as it would have gone out; empty: none */
+    int given_by;     /* ... by this target */
 } last_failure;
 
 struct session {

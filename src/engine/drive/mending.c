@@ -260,6 +260,14 @@ static bool fills(const session *x, const daruma_failure *f)
            add_sat(bytes / WINDOW_BYTES_MIN, cap > 0 ? cap : 0) >= f->limit;
 }
 
+static bool mends_parameters(const daruma_policy *p)
+{
+    for (size_t i = 0; i < p->nrungs; i++)
+        if (p->rungs[i].kind == DARUMA_INVALID_PARAMETER && p->rungs[i].remedy == DARUMA_REMEDY_MEND_PARAMETER)
+            return true;
+    return false;
+}
+
 void session_mend_reconsider(session *x, daruma_failure *f)
 {
     if (!x->kase.can_mend || x->kase.target < 0)
@@ -272,7 +280,8 @@ void session_mend_reconsider(session *x, daruma_failure *f)
         memory_learned(x->v->mem, t, x->kase.id, session_now(x).now);
         becomes(f, DARUMA_INTERRUPTED);
     }
-    if (f->kind != DARUMA_INVALID_PARAMETER && betas_refused(x, f)) /* it is refused for what it asks beside */
+    bool fits = f->status != 429 || (rough_tokens(x) < LONG_CONTEXT_SURE_TOKENS && mends_parameters(x->kase.policy));
+    if (f->kind != DARUMA_INVALID_PARAMETER && fits && betas_refused(x, f)) /* it is refused for what it asks beside */
         becomes(f, DARUMA_INVALID_PARAMETER);
     bool too_long = f->kind == DARUMA_CONTEXT_LENGTH && f->status != 429;
     if (too_long && fills(x, f) && memory_window_put(x->v->mem, t->lane_id, f->limit))

@@ -56,8 +56,10 @@ void relay_head(session *x, int64_t length)
 void relay_keep_given(session *x, daruma_str bytes)
 {
     last_failure *l = bytes.n && bytes.n <= GIVEN_BYTES_MAX && x->kase.can_mend ? session_last_new(x) : NULL;
-    if (l)
-        l->given = arena_copy(x->arena, bytes);
+    if (!l)
+        return;
+    l->given = arena_copy(x->arena, bytes);
+    l->given_by = x->kase.target;
 }
 
 bool relay_chose_silence(session *x, daruma_str finish, int64_t output_tokens)

@@ -348,8 +348,7 @@ void stream_ended(session *x)
 
 void stream_last_words(session *x)
 {
-    if ((x->pending || x->went_on || x->told < x->kase.ndid) && /* the head could not say it */
-        !str_starts(x->d->heartbeat, S("data:"))) /* whose heartbeat is data, its clients read no comments */
+    if (x->pending || x->went_on || x->told < x->kase.ndid) /* the head could not say it */
         finish_comment(x, relay_outcome(x));
 }
 

@@ -118,6 +118,8 @@ bool talk_give(session *x)
     if (!t->given || t->lost || !x->v->rooms->open(&room, 0, ANSWER_ARENA_BYTES_MAX))
         return false;
     turn got = talk_turn(x);
+    for (size_t i = 0; i < got.message.nparts; i++)
+        convo_unwrap(&got.message.parts[i], &room);
     daruma_buf out = buf_in(&room);
     bool plain = t->mode == TALK_PLAIN && t->hold.n, all = plain;
     t->room = &room;

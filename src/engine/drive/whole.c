@@ -183,7 +183,7 @@ static void deliver(session *x, const whole *w)
 static void keep_given(session *x, const whole *w)
 {
     daruma_str body = w->out.n ? w->out : w->from == w->to ? w->body : (daruma_str){0};
-    bool fits = w->streams == (x->streaming && !x->array);
+    bool fits = w->streams == (x->streaming && !x->array) && (w->out.n || !w->streams);
     if (fits)
         relay_keep_given(x, body);
 }
@@ -241,9 +241,10 @@ static void settle(session *x, whole *w)
         session_failed(x, &ev);
         return;
     }
-    if (w->read && ((w->calls && answer_refused(x, &w->t, &w->room)) || !answer_test_done(x, &w->test, &w->t)))
+    bool refused = w->read && w->calls && answer_refused(x, &w->t, &w->room);
+    if (refused || (w->read && !answer_test_done(x, &w->test, &w->t)))
         w->flaw = DARUMA_FLAW_BROKEN;
-    if (w->test.readable)
+    if (w->test.readable && !refused)
         keep_given(x, w);
     if (w->flaw != DARUMA_FLAW_NONE)
         whole_refuse(x, w->flaw);

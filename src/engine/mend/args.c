@@ -204,13 +204,24 @@ static bool lacks_nothing(daruma_str root, daruma_str value, size_t missing, dar
     return true;
 }
 
+/* May more of it have been said than is there? A server that closes what was cut closes strings and lists, too. */
+static bool is_open_ended(daruma_str value)
+{
+    daruma_str key, last = {0};
+    for (json_iter it = json_open(value); json_next(&it, &key, &last);)
+        ;
+    return json_is_string(last) || json_is_array(last) || json_is_object(last);
+}
+
 /* True if the output cap cannot have cut this object, whatever the wire made of what was cut: it has all members that
- * its schema knows. */
+ * its schema knows, and the last one is nothing that could be longer. */
 static bool is_all_there(daruma_str root, daruma_str value, daruma_arena *a)
 {
+    if (!json_is_object(value) || is_open_ended(value))
+        return false;
     daruma_str properties = json_get(schema_follow(root, root), S("properties"));
     bool takes_none = json_is_object(properties) && !json_count(properties);
-    return json_is_object(value) && ((takes_none && !json_count(value)) || lacks_nothing(root, value, 1, a));
+    return (takes_none && !json_count(value)) || lacks_nothing(root, value, 1, a);
 }
 
 /* A repaired text, or nothing where something may be missing, or where words stand around what is to be carried out

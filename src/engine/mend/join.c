@@ -307,16 +307,23 @@ static bool writes_capitals(daruma_str so_far, daruma_str fresh)
     return true;
 }
 
-/* A small letter begins no answer of who writes capitals: so it goes on. But for what may be said first ("sure, ...",
- * "here is the rest: ...") and for its own first words. */
+/* What may be said first: "sure, ...", "here is the rest: ...". */
+static bool announces(daruma_str fresh)
+{
+    size_t offsets[6], n = openers(fresh, offsets), word = words_end(fresh, 1);
+    for (size_t i = 0; i < n; i++)
+        if (introduces(str_sub(fresh, 0, offsets[i])))
+            return true;
+    return word && fresh.p[word - 1] == ',';
+}
+
+/* A small letter begins no answer of who writes capitals: so it goes on. But for what may be said first, and for its
+ * own first words. */
 static bool goes_on_small(daruma_str so_far, daruma_str fresh)
 {
     bool ignored = false;
-    size_t offsets[6], n = openers(fresh, offsets), word = words_end(fresh, 1), two = words_end(fresh, 2);
-    for (size_t i = 0; i < n; i++)
-        if (introduces(str_sub(fresh, 0, offsets[i])))
-            return false;
-    if (!is_lower(fresh.p[0]) || fresh.p[word - 1] == ',' || !writes_capitals(so_far, fresh))
+    size_t two = words_end(fresh, 2);
+    if (!is_lower(fresh.p[0]) || announces(fresh) || !writes_capitals(so_far, fresh))
         return false;
     return !two || !says(so_far, str_sub(fresh, 0, two), &ignored);
 }
@@ -340,7 +347,8 @@ static bool plain_seam(daruma_str so_far, daruma_str fresh)
     if (!ch_word(last))
         return false;
     if (first == ' ') /* some models begin all that they say with a space: " Sure, ..." */
-        return is_lower(second) || ch_digit(second) || second == '(';
+        return ch_digit(second) || second == '(' ||
+               (is_lower(second) && !announces(str_sub(fresh, 1, JOIN_FIRST_BYTES)));
     if (first == ',' || first == ';' || first == '.' || first == '!' || first == '?' || first == ')')
         return second == ' ' || second == '\n' || (first == '.' && !second);
     return false;
