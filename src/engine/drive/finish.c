@@ -72,8 +72,6 @@ static void announce(session *x, daruma_outcome o, daruma_str reason)
 
 void finish_comment(session *x, daruma_outcome o)
 {
-    if (x->d && str_starts(x->d->heartbeat, S("data:"))) /* its clients read no comments */
-        return;
     daruma_buf b = buf_in(x->arena);
     buf_printf(&b, ": daruma outcome=%s attempts=%u ", daruma_outcome_name(o), x->kase.attempts);
     if (o != DARUMA_OUTCOME_OK && session_last(x)->failure.kind)
@@ -87,6 +85,12 @@ void finish_comment(session *x, daruma_outcome o)
     buf_hex64(&b, x->kase.id);
     BUF_LIT(&b, "\n\n");
     session_write(x, buf_str(&b));
+}
+
+void finish_words(session *x, daruma_outcome o)
+{
+    if (!str_starts(x->d->heartbeat, S("data:")))
+        finish_comment(x, o);
 }
 
 /* retry-after and x-should-retry, which the official SDKs obey: false when waiting cannot help or would
@@ -192,7 +196,9 @@ static void put_answer(session *x, daruma_str body, daruma_outcome o)
         return;
     }
     session_write(x, body);
-    if (has_begun(x))
+    if (has_begun(x) && o == DARUMA_OUTCOME_DEGRADED)
+        finish_words(x, o);
+    else if (has_begun(x))
         finish_comment(x, o);
 }
 
@@ -220,7 +226,7 @@ static void end_degraded(session *x, bool comments, daruma_str reason)
     x->beat_at = x->progress_by = x->act_at = -1;
     announce(x, DARUMA_OUTCOME_DEGRADED, reason);
     if (comments)
-        finish_comment(x, DARUMA_OUTCOME_DEGRADED);
+        finish_words(x, DARUMA_OUTCOME_DEGRADED);
     session_end(x, DARUMA_OUTCOME_DEGRADED, DRIVE_END);
 }
 

@@ -565,6 +565,9 @@ void finish_apology(session *x, daruma_str text); /* empty: the fixed explanatio
 daruma_str session_listed(session *x, daruma_str body);
 /* The last words of a stream whose head went out before it was known how it ends. */
 void finish_comment(session *x, daruma_outcome o);
+/* The same behind an answer that ends well: not where clients fail on comments (Google's, whose heartbeats are data).
+ */
+void finish_words(session *x, daruma_outcome o);
 void finish_failed(session *x); /* answers with x->last, as on_failure says */
 /* A stream that has begun ends with the dialect's error event. */
 void finish_interrupted(session *x);
