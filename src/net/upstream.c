@@ -325,7 +325,7 @@ static void deliver(fetch *f, daruma_str bytes)
 static bool follows(fetch *f, const http_head *head)
 {
     wire *w = f->wire;
-    if ((head->status != 307 && head->status != 308) || f->moved || !f->all_sent || w->writing)
+    if ((head->status != 307 && head->status != 308) || f->r.stays || f->moved || !f->all_sent || w->writing)
         return false;
     daruma_str to = url_same_origin(f->r.to, http_header(head, S("location")));
     if (!to.n || to.n > HTTP_URL_BYTES_MAX || !(f->moved = malloc(to.n)))

@@ -59,6 +59,7 @@ typedef struct fetch_request {
     daruma_str body[4]; /* pieces, sent one after the other; empty ones skipped */
     bool has_body;      /* false: no Content-Length is sent */
     bool fresh;         /* do not reuse a pooled connection */
+    bool stays;         /* a redirect is an answer; else one within the origin is followed */
     fetch_clocks clocks;
 } fetch_request;
 

@@ -325,6 +325,7 @@ static void ask(web_work *w)
                        .target = w->at.target,
                        .headers = fields,
                        .nheaders = COUNT(fields),
+                       .stays = true,
                        .clocks = {RUN_CONNECT_MS, 0, 0, left > 0 ? left : 1}};
     w->body.n = 0;
     w->f = fetch_start(up, &q, &ops, w);

@@ -67,8 +67,9 @@ holds("http.get reads a page, follows redirects, and goes through a long one in 
     const long = "äöü-".repeat(20000);
     const s = await site((q, res) => {
       if (q.url === "/a/b?x=1") return res.writeHead(302, { location: "../c" }).end();
-      if (q.url === "/c") return res.writeHead(308, { location: "//" + q.headers.host + "/d%20e?y" }).end();
-      if (q.url === "/d%20e?y") return res.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end("<p>here it is</p>");
+      if (q.url === "/c") return res.writeHead(308, { location: "//" + q.headers.host + "/d/d%20e?y" }).end();
+      if (q.url === "/d/d%20e?y") return res.writeHead(302, { location: "there" }).end(); // beside where the last one led
+      if (q.url === "/d/there") return res.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end("<p>here it is</p>");
       if (q.url === "/round") return res.writeHead(301, { location: "/round" }).end();
       if (q.url === "/long") return res.writeHead(200, { "content-type": "text/plain" }).end(long);
       if (q.url === "/picture") return res.writeHead(200, { "content-type": "image/png" }).end(Buffer.from([137, 80, 78, 71, 0]));
