@@ -24,13 +24,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int clock = 0; clock < 2; clock++)
         if (daruma_advice(&ev, (daruma_moment){.wall = clock * INT64_C(1767225600)}) < -1)
             abort();
-    int64_t left;
-    daruma_ms reset;
+    daruma_left left;
     for (int clock = 0; clock < 2; clock++)
-        if (hints_requests_left(headers, ev.nheaders, (daruma_moment){.wall = clock * INT64_C(1767225600)}, &left,
-                                &reset) &&
-            (left < 0 || reset < 0))
-            abort();
+        if (hints_left(headers, ev.nheaders, (daruma_moment){.wall = clock * INT64_C(1767225600)}, &left))
+            for (int i = 0; i < DARUMA_LIMITS; i++)
+                if (left.left[i] < -1 || left.reset[i] < 0)
+                    abort();
     exact_end(&x);
     return 0;
 }

@@ -686,6 +686,22 @@ DARUMA_API const char *daruma_outcome_name(daruma_outcome o); /* static */
 
 enum { DARUMA_PERMITS = 4 }; /* that a call has: of its model, provider, rested place and lane */
 
+/* Limits that providers state with their answers. */
+typedef enum daruma_limit { DARUMA_LIMIT_REQUESTS, DARUMA_LIMIT_TOKENS, DARUMA_LIMITS } daruma_limit;
+
+/* What is left of each. */
+typedef struct daruma_left {
+    int64_t left[DARUMA_LIMITS];    /* so many; -1: it is not stated */
+    int64_t limit[DARUMA_LIMITS];   /* of so many; -1: that is not stated */
+    daruma_ms reset[DARUMA_LIMITS]; /* all is back in so many ms */
+} daruma_left;
+
+/* What went out to a target up to a call. */
+typedef struct daruma_paced {
+    uint64_t upto[DARUMA_LIMITS]; /* requests, tokens: all in all, the call included */
+    bool spent[DARUMA_LIMITS];    /* the call went out although its provider had stated that too little was left */
+} daruma_paced;
+
 /* A second call that is out beside a silent one. */
 typedef struct daruma_beside {
     bool out;
@@ -693,8 +709,7 @@ typedef struct daruma_beside {
     bool headed; /* the head of its answer came */
     daruma_permit permits[DARUMA_PERMITS];
     daruma_ms sent_at;
-    uint32_t lane_nth; /* the how manyeth call to its target that it is */
-    bool lane_spent;   /* it went out although its provider had stated that no request was left */
+    daruma_paced paced;
 } daruma_beside;
 
 /* One request on its way to an answer. Yours to place; all fields are readable, only
@@ -716,6 +731,7 @@ typedef struct daruma_case {
     bool can_mend;        /* (set) the host can mend the conversation; false after open */
     bool enforced;        /* (set) calls of the answer may be refused (LOOP); false after open */
     bool plain;           /* (set) the answer comes in one piece; false after open: a stream */
+    int64_t tokens;       /* (set) of the request, as estimated: limits of tokens are held against it; 0 after open */
     bool paid;            /* the remedy given last took a retry out of the budget */
     uint8_t shrinks;      /* times the conversation was shortened for this request */
     bool out;             /* an attempt is in the world right now */
@@ -730,8 +746,7 @@ typedef struct daruma_case {
     daruma_ms piece_at;   /* when the newest piece of that came ... */
     daruma_ms gap;        /* ... and the longest time between two of them */
     daruma_ms sent_at;    /* when it went out */
-    uint32_t lane_nth;    /* the how manyeth call to its target that it is */
-    bool lane_spent;      /* it went out although its provider had stated that no request was left */
+    daruma_paced paced;   /* what has gone out to its target, it included */
     daruma_beside beside; /* the call beside it */
     uint8_t hedges;       /* such calls in all, but for those that failed and made the next one wait */
     uint8_t hedges_bad;   /* such calls that failed: the next one waits the longer */
@@ -774,9 +789,9 @@ DARUMA_API void daruma_case_resume(daruma_case *c, const daruma_case *was);
  * was opened. */
 DARUMA_API void daruma_case_skip(daruma_case *c, uint16_t rung);
 
-/* The head of the answer at hand states that so many requests are left at its target, for so many ms: when there are
- * none, others are asked first, and who has nobody else waits. */
-DARUMA_API void daruma_case_told_left(daruma_case *c, int64_t left, daruma_ms reset, daruma_ms now);
+/* The head of the answer at hand states what is left at its target: when that is too little for a request, others are
+ * asked first, and who has nobody else waits. */
+DARUMA_API void daruma_case_told_left(daruma_case *c, const daruma_left *told, daruma_ms now);
 
 typedef struct daruma_admission {
     daruma_act act;  /* SEND or STOP */

@@ -2,6 +2,13 @@
 #include "decide_kit.h"
 #include "engine/decide/health.h"
 
+/* The answer at hand states that so many requests are left for so many ms. */
+static void told(daruma_case *c, int64_t left, daruma_ms reset, daruma_ms now)
+{
+    daruma_left l = {.left = {left, -1}, .limit = {-1, -1}, .reset = {reset, 0}};
+    daruma_case_told_left(c, &l, now);
+}
+
 /* A call goes out, its answer states that so many are left for so many ms, and it is well. */
 static void states(daruma_health *w, const daruma_policy *p, const daruma_target *t, int64_t left, daruma_ms reset,
                    daruma_ms now)
@@ -9,7 +16,7 @@ static void states(daruma_health *w, const daruma_policy *p, const daruma_target
     daruma_case c;
     daruma_case_open(&c, w, p, t, 1, -1, -1, at(now));
     assert_int_equal(out(&c, now), 0);
-    daruma_case_told_left(&c, left, reset, now + 10);
+    told(&c, left, reset, now + 10);
     daruma_case_done(&c, at(now + 20));
 }
 
@@ -53,9 +60,9 @@ static void what_goes_out_is_counted_before_an_answer_says_so(void **state)
         assert_int_equal(out(&c[i], 100), 0);
     }
     assert_int_equal(waits(w, &p, &t, 110), 2900);
-    daruma_case_told_left(&c[0], 1, 2900, 110); /* the other one is not in it */
+    told(&c[0], 1, 2900, 110); /* the other one is not in it */
     assert_int_equal(waits(w, &p, &t, 110), 2900);
-    daruma_case_told_left(&c[1], 7, 2900, 110); /* there is more than was known */
+    told(&c[1], 7, 2900, 110); /* there is more than was known */
     assert_int_equal(waits(w, &p, &t, 110), 0);
 }
 
@@ -72,7 +79,7 @@ static void what_is_stated_is_believed_once_then_tested(void **state)
     daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(1100));
     assert_int_equal(out(&c, 1100), 0); /* this one tests it */
     assert_true(waits(w, &p, &t, 1100) > 0);
-    daruma_case_told_left(&c, 0, 1000, 1110);
+    told(&c, 0, 1000, 1110);
     daruma_case_done(&c, at(1120));
     for (daruma_ms now = 1200; now < 9000; now += 100) { /* it was not true */
         assert_int_equal(waits(w, &p, &t, now), 0);
@@ -92,7 +99,7 @@ static void a_limit_that_refused_is_kept_from_then_on(void **state)
     states(w, &p, &t, 0, 1000, 1010);
     daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(1100));
     assert_int_equal(out(&c, 1100), 0);
-    daruma_case_told_left(&c, 0, 900, 1110);
+    told(&c, 0, 900, 1110);
     daruma_case_next(&c, &f, 0, at(1110));
     daruma_case_close(&c, DARUMA_OUTCOME_FAILED, at(1110));
     for (daruma_ms now = 2020; now < 9000; now += 1020) {
@@ -120,7 +127,7 @@ static void a_call_beside_that_wins_counts_at_its_own_target(void **state)
         succeeds(w, &p, &t[0], i);
     goes_beside(&c, w, &p, t, 100);
     daruma_case_hedge_takes_over(&c, NULL, at(110));
-    daruma_case_told_left(&c, 1000, 3000, 120);
+    told(&c, 1000, 3000, 120);
     daruma_case_done(&c, at(130));
     assert_int_equal(waits(w, &p, &t[1], 140), 0);
 }
@@ -132,7 +139,9 @@ static void what_is_forgotten_counts_no_calls(void **state)
     daruma_health *w = a_health();
     daruma_target t = target("p", "m", "a", "k");
     succeeds(w, &p, &t, 0);
-    health_told_left(w, &t, 5, 3000, 700, 0, 10); /* the place of that call is another one now */
+    daruma_left l = {.left = {5, -1}, .reset = {3000}};
+    daruma_paced call = {.upto = {700}};
+    health_told_left(w, &t, &l, &call, 0, 10); /* the place of that call is another one now */
     assert_int_equal(waits(w, &p, &t, 20), 0);
 }
 
@@ -156,7 +165,7 @@ static void a_limit_is_tested_by_a_call_beside_another_as_well(void **state)
     goes_beside(&c, w, &p, t, 3000);
     assert_true(waits(w, &p, &t[1], 3010) > 0); /* one finds out, others do not */
     daruma_case_hedge_takes_over(&c, NULL, at(3020));
-    daruma_case_told_left(&c, 0, 1000, 3020);
+    told(&c, 0, 1000, 3020);
     daruma_case_done(&c, at(3030));
     states(w, &p, &t[1], 0, 1000, 3040);
     assert_int_equal(waits(w, &p, &t[1], 3060), 0);
@@ -199,7 +208,7 @@ static void a_call_that_finds_out_holds_others_up_no_longer_than_the_limit(void 
     daruma_case_open(&silent, w, &p, &t, 1, -1, -1, at(3000));
     assert_int_equal(out(&silent, 3000), 0);
     assert_true(waits(w, &p, &t, 3100) > 0);
-    daruma_case_told_left(&other, 2, 5000, 3500); /* as it was then: all of that is out */
+    told(&other, 2, 5000, 3500); /* as it was then: all of that is out */
     assert_true(waits(w, &p, &t, 3600) > 0);
     assert_int_equal(waits(w, &p, &t, 4100), 0);
 }
@@ -222,6 +231,116 @@ static void a_moment_that_is_far_or_over_holds_nobody_up(void **state)
     assert_int_equal(waits(w, &p, &t, 400), 0);
 }
 
+/* ---- tokens ---- */
+
+enum { LIMIT = 10000 }; /* of tokens */
+
+/* A call of so many tokens goes out, and its answer states that so many are left, all of which are back after
+ * `reset`. */
+static void spends(daruma_case *c, daruma_health *w, const daruma_policy *p, const daruma_target *t, int64_t tokens,
+                   int64_t left, daruma_ms reset, daruma_ms now)
+{
+    daruma_left l = {.left = {-1, left}, .limit = {-1, LIMIT}, .reset = {0, reset}};
+    daruma_case_open(c, w, p, t, 1, -1, -1, at(now));
+    c->tokens = tokens;
+    assert_int_equal(out(c, now), 0);
+    daruma_case_told_left(c, &l, now);
+}
+
+/* So long a new request of so many tokens waits. */
+static daruma_ms waits_for(daruma_health *w, const daruma_policy *p, const daruma_target *t, int64_t tokens,
+                           daruma_ms now)
+{
+    daruma_case c;
+    daruma_case_open(&c, w, p, t, 1, -1, -1, at(now));
+    c.tokens = tokens;
+    daruma_admission a = daruma_case_admit(&c, at(now));
+    assert_int_equal(a.act, DARUMA_SEND);
+    daruma_case_close(&c, DARUMA_OUTCOME_CANCELLED_, at(now));
+    return a.wait;
+}
+
+/* A target that refused a call of more tokens than were left, and is rested from that: 1,000 are left at `now`, and
+ * all are back 9 s later. */
+static void is_short_of_tokens(daruma_health *w, const daruma_policy *p, const daruma_target *t, daruma_ms now)
+{
+    daruma_failure f = advised(DARUMA_RATE_LIMIT, 429, 10);
+    daruma_case c;
+    spends(&c, w, p, t, 100, 1000, 9000, now - 1000);
+    daruma_case_done(&c, at(now - 1000));
+    spends(&c, w, p, t, 2000, 1000, 9000, now - 900);
+    daruma_case_next(&c, &f, 0, at(now - 900));
+    daruma_case_close(&c, DARUMA_OUTCOME_FAILED, at(now - 900));
+    spends(&c, w, p, t, 100, 1000, 9000, now);
+    daruma_case_done(&c, at(now));
+}
+
+static void a_limit_of_tokens_holds_nobody_up_before_it_refused(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_case c;
+    for (daruma_ms now = 0; now < 5000; now += 100) {
+        spends(&c, w, &p, &t, 2000, 1000, 9000, now);
+        daruma_case_done(&c, at(now + 10));
+        assert_int_equal(waits_for(w, &p, &t, 2000, now + 20), 0);
+    }
+}
+
+static void tokens_come_back_bit_by_bit_and_who_needs_few_goes_at_once(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t tokens;
+        daruma_ms at, least, most;
+    } rows[] = {
+        {1000, 3000, 0, 0},      {1001, 3000, 1, 3},   {2000, 3000, 990, 1010}, /* 1,000 come back in a second */
+        {2000, 3500, 490, 510},  {2000, 4010, 0, 0},   {LIMIT, 3000, 8900, 9000},
+        {LIMIT + 1, 3000, 0, 0}, {LIMIT, 12000, 0, 0}, /* counted otherwise there, or in vain anyway; all are back */
+    };
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_health *w = a_health();
+        is_short_of_tokens(w, &p, &t, 3000);
+        assert_in_range(waits_for(w, &p, &t, rows[i].tokens, rows[i].at), rows[i].least, rows[i].most);
+    }
+}
+
+static void tokens_that_went_out_count_before_an_answer_says_so(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_case c;
+    is_short_of_tokens(w, &p, &t, 3000);
+    daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(3000));
+    c.tokens = 800;
+    assert_int_equal(out(&c, 3000), 0);
+    assert_true(waits_for(w, &p, &t, 800, 3001) > 500);
+    daruma_case_drop(&c, at(3002));
+}
+
+static void a_limit_of_tokens_that_is_not_true_holds_nobody_up(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_case c;
+    is_short_of_tokens(w, &p, &t, 3000);
+    daruma_case_open(&c, w, &p, &t, 1, -1, 3100, at(3000)); /* it has no time to wait, and is answered */
+    c.tokens = 2000;
+    assert_int_equal(out(&c, 3000), 0);
+    daruma_case_done(&c, at(3010));
+    spends(&c, w, &p, &t, 10, 1000, 9000, 3100);
+    daruma_case_done(&c, at(3110));
+    assert_int_equal(waits_for(w, &p, &t, 2000, 3120), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,6 +353,10 @@ int main(void)
         cmocka_unit_test(a_limit_is_tested_by_a_call_beside_another_as_well),
         cmocka_unit_test(a_call_that_finds_out_holds_others_up_no_longer_than_the_limit),
         cmocka_unit_test(a_moment_that_is_far_or_over_holds_nobody_up),
+        cmocka_unit_test(a_limit_of_tokens_holds_nobody_up_before_it_refused),
+        cmocka_unit_test(tokens_come_back_bit_by_bit_and_who_needs_few_goes_at_once),
+        cmocka_unit_test(tokens_that_went_out_count_before_an_answer_says_so),
+        cmocka_unit_test(a_limit_of_tokens_that_is_not_true_holds_nobody_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -167,7 +167,7 @@ static plan choose_plan(chaos *k, ask *q, const fault **f, bool *good, daruma_ar
     *f = NULL;
     if (r.status)
         return plan_refusal(q, &r, a);
-    if (key && key->limit && q->route == ROUTE_GENERATE &&
+    if (key && (key->limit || key->tokens) && q->route == ROUTE_GENERATE &&
         !rate_allows(key, q, &x.limits, &x.manner, now_of(k), a, &limited))
         return limited;
     *f = pick_fault(k, q, &kind);
@@ -192,7 +192,7 @@ static plan make_plan(chaos *k, ask *q, const fault **f, bool *good, daruma_aren
 {
     plan p = choose_plan(k, q, f, good, a);
     const script_key *key = key_of(k->script, q->key);
-    if (key && key->limit && q->route == ROUTE_GENERATE && !p.raw)
+    if (key && (key->limit || key->tokens) && q->route == ROUTE_GENERATE && !p.raw)
         rate_state(key, q->wire, now_of(k), sys_moment().wall, a, &p.a);
     return p;
 }

@@ -1,4 +1,4 @@
-/* rate.h - keys that may ask so many times in a window of time, as the script says. */
+/* rate.h - keys that may ask so many times, or send so many tokens, in a time, as the script says. */
 #ifndef CHAOS_RATE_H
 #define CHAOS_RATE_H
 #include "chaos/ask.h"

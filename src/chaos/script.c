@@ -410,6 +410,7 @@ static const conf_option key_rows[] = {
     {"account", CONF_TEXT, AT(script_key, account), .help = "who it belongs to"},
     {"name", CONF_TEXT, AT(script_key, name), .help = "what reports call it"},
     {"limit", CONF_INTEGER, AT(script_key, limit), .min = 1, .max = 1000000, .help = "calls that it may make in `per`; answers say what is left"},
+    {"tokens", CONF_INTEGER, AT(script_key, tokens), .min = 1, .max = 1000000000, .help = "tokens of input that it may send in `per`; they come back bit by bit"},
     {"per", CONF_DURATION, AT(script_key, per), .min = 1, .max = 24 * 3600 * 1000, .help = "how long that is: 10s, a minute unless said"},
 };
 static const conf_shape keys_shape = {.of = CONF_ROWS(key_rows), .like = "{ key: { account: a } }", .size = sizeof(script_key),

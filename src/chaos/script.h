@@ -21,10 +21,13 @@ typedef struct script_key {
     daruma_str value;   /* the secret */
     daruma_str account; /* its owner; empty: nobody in particular */
     daruma_str name;    /* for reports: as written, or "key1" in order */
-    int64_t limit;      /* calls that it may make ... */
-    daruma_ms per;      /* ... in so long; 0: no limit */
-    int64_t used;       /* those of the window at hand ... */
+    int64_t limit;      /* calls that it may make, 0: any number ... */
+    int64_t tokens;     /* tokens of input that it may send, 0: any number ... */
+    daruma_ms per;      /* ... in so long */
+    int64_t used;       /* calls of the window at hand ... */
     daruma_ms until;    /* ... which ends then */
+    int64_t spent;      /* tokens that are not back yet ... */
+    daruma_ms spent_at; /* ... then */
 } script_key;
 
 typedef enum expect_what {

@@ -122,3 +122,47 @@ for (const [name, most] of [["openai", 1], ["anthropic", 1], ["gemini", Infinity
       if (most === Infinity) assert.ok(refused >= 2, "nothing had to be foreseen");
     },
   });
+
+// The same with tokens, which come back bit by bit: a request waits until there are as many as it needs, and a small one
+// goes at once.
+for (const name of ["openai", "anthropic"])
+  holds(`pace ${name}: against daruma chaos, 12 requests of 300 tokens each, of 1000 in 3 s`, {
+    limit: 60000,
+    chaos: "keys: { sk-one: { account: a, tokens: 1000, per: 3s } }\nfaults: []\n",
+    config: (c) => ((c.timeouts = {}), c.providers.forEach((p) => p.keys.splice(1)), (c.recovery.patience = "1m"), (c.recovery.max_attempts = 16)),
+    async run(pair) {
+      const wire = dialects[name];
+      for (let i = 0; i < 12; i++) {
+        const r = await question(pair, wire, { text: `say number ${i}: ${"and so on ".repeat(110)}` });
+        assert.equal(r.status, 200, r.text);
+      }
+      const { calls, statuses } = await pair.report(), refused = statuses["429"] ?? 0;
+      console.log(`# pace of tokens ${name}: 12 requests, ${calls} calls, ${refused} refused`);
+      assert.equal(calls, 12 + refused);
+      assert.ok(refused >= 1, "nothing had to be foreseen");
+      assert.ok(refused <= 2, `${refused} refused`);
+    },
+  });
+
+holds("pace: a picture's bytes are no tokens: it goes at once where a text of the same length waits", {
+  limit: 30000,
+  config: one,
+  async run(pair) {
+    let calls = 0;
+    pair.own.answer = (q, res) => {
+      for (const [name, value] of Object.entries({ limit: "1000", remaining: "100", reset: "10s" })) res.setHeader(`x-ratelimit-${name}-tokens`, value);
+      if (++calls === 2) return json(res.setHeader("retry-after-ms", "10"), 429, { error: { message: "Rate limit reached for tokens", type: "tokens", code: "rate_limit_exceeded" } });
+      wires.openai.answer(res, "seven eight");
+    };
+    const long = "and so on ".repeat(150), timed = async (o) => {
+      const began = Date.now(), r = await question(pair, d, { model: "m-x", ...o });
+      assert.equal(r.said, "seven eight", r.text);
+      return Date.now() - began;
+    };
+    for (let i = 0; i < 2; i++) await timed({ text: `${i} ${long}` }); // the second is refused, and the limit is proven
+    const picture = [{ role: "user", content: [{ type: "text", text: "what is this" }, { type: "image_url", image_url: { url: `data:image/png;base64,${"iVBORw0K".repeat(190)}` } }] }];
+    const [shown, said] = [await timed({ more: { messages: picture } }), await timed({ text: long })];
+    assert.ok(shown < 800, `the picture took ${shown} ms`);
+    assert.ok(said > 1500, `the text took ${said} ms`);
+  },
+});

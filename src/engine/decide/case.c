@@ -96,7 +96,7 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
     for (int i = 0; i < to && c->policy->health; i++)
         health_passed(c->health, &c->targets[i]);
     health_enter(c->health, &c->targets[to], c->permits, now);
-    c->lane_nth = health_paced(c->health, &c->targets[to], now, &c->lane_spent);
+    c->paced = health_paced(c->health, &c->targets[to], c->tokens, now);
     c->out = true;
     c->left = c->hung_up = false;
     c->answered = c->useless = c->headed = c->noted = c->overdue = c->late = c->begun = c->goes_on = false;
@@ -224,10 +224,10 @@ daruma_admission daruma_case_admit(daruma_case *c, daruma_moment at)
 
 /* ---- ends ---------------------------------------------------------------------- */
 
-void daruma_case_told_left(daruma_case *c, int64_t left, daruma_ms reset, daruma_ms now)
+void daruma_case_told_left(daruma_case *c, const daruma_left *told, daruma_ms now)
 {
     if (c->out && c->policy->health)
-        health_told_left(c->health, &c->targets[c->target], left, reset, c->lane_nth, c->sent_at, now);
+        health_told_left(c->health, &c->targets[c->target], told, &c->paced, c->sent_at, now);
 }
 
 static void is_well(daruma_case *c, daruma_moment at)

@@ -88,7 +88,7 @@ daruma_condition choice_look(const daruma_case *c, int i, daruma_ms now)
     if (!c->policy->health)
         return (daruma_condition){.well = true};
     daruma_condition h = daruma_health_look(c->health, &c->targets[i], now);
-    daruma_ms spent = health_spent_in(c->health, &c->targets[i], now);
+    daruma_ms spent = health_spent_in(c->health, &c->targets[i], c->tokens, now);
     if (spent > h.in) {
         h.in = spent;
         h.why = DARUMA_RATE_LIMIT;

@@ -73,16 +73,16 @@ bool health_hangs(const daruma_health *w, const daruma_target *t, daruma_ms sent
 
 /* ---- pace.c: limits that providers state ---- */
 
-/* So long no request is left at `t`, as far as that is believed; 0: there is one. */
-daruma_ms health_spent_in(const daruma_health *w, const daruma_target *t, daruma_ms now);
-/* A call goes out to `t`: counts it, and returns its number there. *ret_spent: none was left. */
-uint32_t health_paced(daruma_health *w, const daruma_target *t, daruma_ms now, bool *ret_spent);
-/* The answer to that call states that so many are left, for so many ms. */
-void health_told_left(daruma_health *w, const daruma_target *t, int64_t left, daruma_ms reset, uint32_t nth,
+/* So long too little is left at `t` for a request of so many tokens, as far as that is believed; 0: there is enough. */
+daruma_ms health_spent_in(const daruma_health *w, const daruma_target *t, int64_t tokens, daruma_ms now);
+/* A call of so many tokens goes out to `t`: counts it, and returns what has gone out there, it included. */
+daruma_paced health_paced(daruma_health *w, const daruma_target *t, int64_t tokens, daruma_ms now);
+/* The answer to that call states what is left. */
+void health_told_left(daruma_health *w, const daruma_target *t, const daruma_left *told, const daruma_paced *call,
                       daruma_ms sent_at, daruma_ms now);
-/* How it went with a call that went out although none was left. */
+/* How it went with a call that went out although too little was left. */
 typedef enum pace_shown { PACE_NOTHING, PACE_ANSWERED, PACE_REFUSED } pace_shown;
-void health_pace_shown(daruma_health *w, const daruma_target *t, pace_shown how);
+void health_pace_shown(daruma_health *w, const daruma_target *t, daruma_paced *call, pace_shown how);
 
 /* ---- health_keep.c: lines of a snapshot ---- */
 

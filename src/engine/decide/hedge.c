@@ -230,7 +230,7 @@ void daruma_case_hedge(daruma_case *c, int target, daruma_moment at)
     c->beside = (daruma_beside){.out = true, .target = target, .sent_at = at.now};
     c->overdue = false;
     health_enter(c->health, &c->targets[target], c->beside.permits, at.now);
-    c->beside.lane_nth = health_paced(c->health, &c->targets[target], at.now, &c->beside.lane_spent);
+    c->beside.paced = health_paced(c->health, &c->targets[target], c->tokens, at.now);
     c->attempts++;
     c->hedges += !knocks; /* which come ever more seldom */
     if (c->calls[target] < UINT8_MAX)
@@ -249,8 +249,7 @@ void daruma_case_hedge_ended(daruma_case *c, const daruma_failure *f, daruma_mom
     check(c->beside.out);
     const daruma_target *t = &c->targets[c->beside.target];
     c->beside.out = false;
-    if (c->beside.lane_spent)
-        health_pace_shown(c->health, t, f && f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : PACE_NOTHING);
+    health_pace_shown(c->health, t, &c->beside.paced, f && f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : PACE_NOTHING);
     if (!f) {
         health_drop(c->health, t, c->beside.permits, at.now);
         return;
@@ -279,9 +278,8 @@ void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, darum
     bool same = c->beside.target == c->target; /* the place is well, it was that call */
     silent_call first = look_at(c, false, at.now);
     f = f ? f : &silent_failure;
-    if (c->lane_spent)
-        health_pace_shown(c->health, &c->targets[c->target],
-                          f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : PACE_NOTHING);
+    health_pace_shown(c->health, &c->targets[c->target], &c->paced,
+                      f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : PACE_NOTHING);
     c->hung_up = choice_hung_up(c, f, at.now);
     if (same && f == &silent_failure) {
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);
@@ -309,8 +307,7 @@ void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, darum
         daruma_case_did(c, DARUMA_REMEDY_RESUME);
     c->target = c->want = c->beside.target;
     c->sent_at = c->beside.sent_at;
-    c->lane_nth = c->beside.lane_nth;
-    c->lane_spent = c->beside.lane_spent;
+    c->paced = c->beside.paced;
     memcpy(c->permits, c->beside.permits, sizeof c->permits);
     c->headed = c->beside.headed;
     c->answered = c->noted = c->overdue = c->late = c->begun = c->goes_on = false;

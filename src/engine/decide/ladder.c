@@ -281,12 +281,9 @@ static void note_bad(daruma_case *c, int target, const daruma_permit permits[DAR
                    at);
 }
 
-/* The call at hand went out although no request was left, and so it went. */
 void ladder_show_pace(daruma_case *c, pace_shown how)
 {
-    if (c->lane_spent)
-        health_pace_shown(c->health, &c->targets[c->target], how);
-    c->lane_spent = false;
+    health_pace_shown(c->health, &c->targets[c->target], &c->paced, how);
 }
 
 static daruma_remedy no_remedy(const daruma_case *c)

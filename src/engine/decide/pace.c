@@ -1,74 +1,121 @@
-/* pace.c - limits that providers state with each answer: so many requests are left, until then. Who has none left is
- * asked last, and where nobody else can be asked the request waits until then, so that a refusal that can be foreseen
- * is not called for.
+/* pace.c - limits that providers state with each answer: so many requests and tokens are left, until then. Whoever has
+ * too few left for a request is asked last, and where nobody else can be asked it waits until there are enough, so that
+ * a refusal that can be foreseen is not called for.
  *
- * What is stated may be wrong: it is believed once, for one wait. The next time one call finds out:
+ * What is stated may be wrong, and what a request takes of the tokens is a guess. So a limit of requests is believed
+ * once, for one wait, and one of tokens holds nobody up before it refused. One call finds out:
  *
- *     BELIEVED --a wait is over--> TESTED --refused (429)--> PROVEN
- *                                     |                        |  answered although none was left
- *                                     +------answered----------+--> REFUTED --refused--> PROVEN
+ *     requests: BELIEVED --a wait is over--> TESTED --refused (429)--> PROVEN
+ *     tokens: --------------------------------^  |                        |  answered although too little was left
+ *                                                +------answered----------+--> REFUTED --refused--> PROVEN
  *
- * A refuted limit holds nobody up; a proven one is waited for each time. */
+ * A refuted limit holds nobody up; a proven one is waited for each time.
+ *
+ * Tokens come back bit by bit, as OpenAI and Anthropic say, until all of the limit is back. */
 #include "engine/decide/health.h"
 #include "engine/decide/place.h"
 #include "engine/decide/window.h"
 #include "base/limits.h"
 #include "base/str.h"
 
-/* True if all that is left went out. */
-static bool is_spent(const place *p, daruma_ms now)
+/* So long there is less left than `need`; 0: enough, or nothing is stated. */
+static daruma_ms short_for(const pace *o, int64_t need, daruma_ms now)
 {
-    return p->pace.until && p->pace.left <= 0 && ms_since(now, p->pace.until) > 0;
+    daruma_ms rest = o->until ? ms_since(now, o->until) : 0;
+    if (rest <= 0 || o->left >= need || (o->limit && need > o->limit))
+        return 0; /* what never fits by our count is counted otherwise there */
+    if (rest > o->ms)
+        rest = o->ms; /* the clock was set back */
+    if (!o->back)
+        return rest;
+    daruma_ms in = mul_sat(o->ms, need - o->left) / o->back - (o->ms - rest);
+    return in < 0 ? 0 : in < rest ? in + 1 : rest;
 }
 
 /* True if a call is out that finds out whether the limit holds. One that is not heard of holds others up no longer than
  * the limit that it went out against. */
-static bool is_tested(const place *p, daruma_ms now)
+static bool is_tested(const pace *o, daruma_ms now)
 {
-    return p->pace.tested_until && ms_since(now, p->pace.tested_until) > 0;
+    return o->tested_until && ms_since(now, o->tested_until) > 0;
 }
 
-daruma_ms health_spent_in(const daruma_health *w, const daruma_target *t, daruma_ms now)
+static bool holds_up(const pace *o, daruma_ms now)
+{
+    return o->trust == PACE_BELIEVED || o->trust == PACE_PROVEN || (o->trust == PACE_TESTED && is_tested(o, now));
+}
+
+static int64_t need_of(daruma_limit l, int64_t tokens)
+{
+    return l == DARUMA_LIMIT_TOKENS ? tokens : 1;
+}
+
+daruma_ms health_spent_in(const daruma_health *w, const daruma_target *t, int64_t tokens, daruma_ms now)
 {
     const place *p = place_look(w, t, LANE);
-    if (!p || !is_spent(p, now) || p->pace.trust == PACE_REFUTED)
-        return 0;
-    if (p->pace.trust == PACE_TESTED && !is_tested(p, now))
-        return 0;
-    daruma_ms left = ms_since(now, p->pace.until);
-    return left < p->pace.ms ? left : p->pace.ms;
+    daruma_ms longest = 0;
+    for (int i = 0; p && i < DARUMA_LIMITS; i++) {
+        daruma_ms in = holds_up(&p->pace[i], now) ? short_for(&p->pace[i], need_of(i, tokens), now) : 0;
+        longest = in > longest ? in : longest;
+    }
+    return longest;
 }
 
-uint32_t health_paced(daruma_health *w, const daruma_target *t, daruma_ms now, bool *ret_spent)
+daruma_paced health_paced(daruma_health *w, const daruma_target *t, int64_t tokens, daruma_ms now)
 {
     place *p = place_for(w, t, LANE);
-    *ret_spent = is_spent(p, now);
-    if (*ret_spent && !is_tested(p, now))
-        p->pace.tested_until = p->pace.until;
-    p->pace.left -= ms_since(now, p->pace.until) > 0;
-    return ++p->pace.entered;
+    daruma_paced call = {0};
+    for (int i = 0; i < DARUMA_LIMITS; i++) {
+        pace *o = &p->pace[i];
+        int64_t need = need_of(i, tokens);
+        daruma_ms in = short_for(o, need, now);
+        call.spent[i] = in > 0;
+        if (in > 0 && !is_tested(o, now))
+            o->tested_until = add_sat(now, in);
+        if (ms_since(now, o->until) > 0)
+            o->left -= need;
+        call.upto[i] = o->entered += (uint64_t)need;
+    }
+    return call;
 }
 
-void health_told_left(daruma_health *w, const daruma_target *t, int64_t left, daruma_ms reset, uint32_t nth,
+static void told_left(pace *o, daruma_limit l, const daruma_left *told, uint64_t upto, daruma_ms sent_at, daruma_ms now)
+{
+    bool tokens = l == DARUMA_LIMIT_TOKENS, was_spent = o->until && o->left <= 0;
+    if (o->trust == PACE_BELIEVED && (tokens || (was_spent && sent_at >= o->until)))
+        o->trust = PACE_TESTED;
+    o->left =
+        told->left[l] - (upto < o->entered ? (int64_t)(o->entered - upto) : 0); /* what went out since is not in it */
+    o->limit = told->limit[l] > 0 ? told->limit[l] : 0;
+    o->back = tokens && o->limit > told->left[l] ? o->limit - told->left[l] : 0;
+    o->ms = told->reset[l] <= (tokens ? PACE_TOKENS_MS_MAX : PACE_MS_MAX) ? told->reset[l] : 0;
+    o->until = o->ms ? add_sat(now, o->ms) : 0;
+}
+
+void health_told_left(daruma_health *w, const daruma_target *t, const daruma_left *told, const daruma_paced *call,
                       daruma_ms sent_at, daruma_ms now)
 {
     place *p = place_for(w, t, LANE);
-    pace *o = &p->pace;
-    bool was = is_spent(p, now);
-    if (o->until && o->left <= 0 && sent_at >= o->until && o->trust == PACE_BELIEVED)
-        o->trust = PACE_TESTED;
-    o->left = left - (nth < o->entered ? o->entered - nth : 0); /* those that went out since are not in it yet */
-    o->ms = reset <= PACE_MS_MAX ? reset : 0;
-    o->until = o->ms ? add_sat(now, o->ms) : 0;
-    w->healed += was && !is_spent(p, now);
+    for (int i = 0; i < DARUMA_LIMITS; i++) {
+        pace *o = &p->pace[i];
+        if (told->left[i] < 0)
+            continue;
+        daruma_ms was = holds_up(o, now) ? short_for(o, 1, now) : 0;
+        told_left(o, i, told, call->upto[i], sent_at, now);
+        w->healed += was > 0 && !short_for(o, 1, now);
+    }
 }
 
-void health_pace_shown(daruma_health *w, const daruma_target *t, pace_shown how)
+void health_pace_shown(daruma_health *w, const daruma_target *t, daruma_paced *call, pace_shown how)
 {
-    place *p = place_for(w, t, LANE);
-    p->pace.tested_until = 0;
-    if (how == PACE_ANSWERED && p->pace.trust != PACE_BELIEVED)
-        p->pace.trust = PACE_REFUTED;
-    if (how == PACE_REFUSED)
-        p->pace.trust = PACE_PROVEN;
+    for (int i = 0; i < DARUMA_LIMITS; i++) {
+        if (!call->spent[i])
+            continue;
+        pace *o = &place_for(w, t, LANE)->pace[i];
+        call->spent[i] = false;
+        o->tested_until = 0;
+        if (how == PACE_ANSWERED && o->trust != PACE_BELIEVED)
+            o->trust = PACE_REFUTED;
+        if (how == PACE_REFUSED)
+            o->trust = PACE_PROVEN;
+    }
 }

@@ -17,12 +17,14 @@ typedef struct usual {
 typedef enum pace_trust { PACE_BELIEVED, PACE_TESTED, PACE_PROVEN, PACE_REFUTED } pace_trust;
 
 typedef struct pace {
-    int64_t left;     /* requests, as stated, less those that went out since */
-    daruma_ms until;  /* ... until then; 0: nothing is stated, or not for soon */
+    int64_t left;     /* requests or tokens, as stated, less those that went out since */
+    int64_t limit;    /* there are when none is used; 0: not stated */
+    int64_t back;     /* so many come back bit by bit until then; 0: they do so at once */
+    daruma_ms until;  /* all is back then; 0: nothing is stated, or not for soon */
     daruma_ms ms;     /* how long that was when it was stated */
-    uint32_t entered; /* calls that went out, all in all */
+    uint64_t entered; /* requests or tokens that went out, all in all */
     pace_trust trust;
-    daruma_ms tested_until; /* a call is out although none was left, and it finds out until then; 0: none is */
+    daruma_ms tested_until; /* a call is out although too little was left, and it finds out until then; 0: none is */
 } pace;
 
 typedef struct place {
@@ -50,7 +52,7 @@ typedef struct place {
     daruma_ms dead_from;          /* models: calls that went out from here on hang, though the place is well ... */
     daruma_ms dead_to;            /* ... up to here; 0 none */
     uint64_t shared;              /* what others know of it, as a mark(); 0 nothing */
-    pace pace;                    /* lanes */
+    pace pace[DARUMA_LIMITS];     /* lanes */
     daruma_tally tally;
     uint32_t next;         /* in its chain; places are named by index + 1, 0 is none */
     uint32_t newer, older; /* touched just after, just before */

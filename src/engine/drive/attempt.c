@@ -193,11 +193,32 @@ static void nobody_well(session *x, daruma_admission a, daruma_moment at)
     session_give_up(x); /* it may have been waited with the rest of an answer */
 }
 
+/* Bytes of pictures and sounds say nothing of tokens. */
+static bool has_media(const session *x)
+{
+    static const daruma_str marks[] = {LIT("base64"), LIT("\"inline"), LIT("_audio\"")};
+    bool found = false;
+    for (size_t i = 0; i < COUNT(marks) && !found; i++)
+        found = str_find(x->body, marks[i]) != STR_NONE;
+    return found;
+}
+
+static daruma_admission admit(session *x, daruma_moment at)
+{
+    int64_t rate = memory_rate(x->v->mem, x->targets[x->home].lane_id ^ x->credential);
+    x->kase.tokens = mul_sat((int64_t)x->body.n, 1000) / rate;
+    daruma_admission a = daruma_case_admit(&x->kase, at);
+    if (a.wait <= 0 || a.why != DARUMA_RATE_LIMIT || !has_media(x))
+        return a;
+    x->kase.tokens = 0;
+    return daruma_case_admit(&x->kase, at);
+}
+
 void session_attempt(session *x)
 {
     session_loosen(x, NULL);
     daruma_moment at = session_now(x);
-    daruma_admission a = daruma_case_admit(&x->kase, at);
+    daruma_admission a = admit(x, at);
     if (a.act != DARUMA_SEND) {
         nobody_well(x, a, at);
         return;

@@ -197,10 +197,9 @@ static void on_head(drive_call *c, const drive_head *h)
     x->headers = relay_fields(h, &x->scratch, &x->nheaders);
     if (session_last(x)->failure.kind || x->recovering) /* events will tell of this call */
         x->theirs = arena_copy(x->arena, session_redact_sent(x, session_their_id(x->headers, x->nheaders)));
-    int64_t left;
-    daruma_ms reset;
-    if (hints_requests_left(h->headers, h->nheaders, x->v->at, &left, &reset))
-        daruma_case_told_left(&x->kase, left, reset, x->v->at.now);
+    daruma_left left;
+    if (hints_left(h->headers, h->nheaders, x->v->at, &left))
+        daruma_case_told_left(&x->kase, &left, x->v->at.now);
     if (!is_failure(x, h->status) && x->streaming)
         daruma_case_headed(&x->kase, session_now(x));
     if (is_failure(x, h->status)) {

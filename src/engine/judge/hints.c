@@ -80,17 +80,17 @@ static size_t reset_in(daruma_str name)
     return limit ? str_ifind(name, S("reset")) : STR_NONE;
 }
 
-static daruma_str remaining_of(const daruma_evidence *ev, daruma_str reset, size_t at)
+/* What the header beside it says that has `word` in the place of "reset". */
+static daruma_str beside_reset(const daruma_evidence *ev, daruma_str reset, size_t at, daruma_str word)
 {
-    static const daruma_str left = LIT("remaining");
     char name[HEADER_NAME_MAX];
     daruma_str before = str_sub(reset, 0, at), behind = str_from(reset, at + S("reset").n);
-    if (before.n + left.n + behind.n > sizeof name)
+    if (before.n + word.n + behind.n > sizeof name)
         return (daruma_str){0};
     memcpy(name, before.p, before.n);
-    memcpy(name + before.n, left.p, left.n);
-    memcpy(name + before.n + left.n, behind.p, behind.n);
-    return header(ev, (daruma_str){name, before.n + left.n + behind.n});
+    memcpy(name + before.n, word.p, word.n);
+    memcpy(name + before.n + word.n, behind.p, behind.n);
+    return header(ev, (daruma_str){name, before.n + word.n + behind.n});
 }
 
 static daruma_ms exhausted_reset(const daruma_evidence *ev, daruma_moment at)
@@ -103,7 +103,7 @@ static daruma_ms exhausted_reset(const daruma_evidence *ev, daruma_moment at)
         if (ms < 0)
             continue;
         int64_t left;
-        bool known = str_int(remaining_of(ev, ev->headers[i].name, reset), &left);
+        bool known = str_int(beside_reset(ev, ev->headers[i].name, reset, S("remaining")), &left);
         resets++;
         if (known && left == 0 && ms > longest)
             longest = ms;
@@ -115,25 +115,28 @@ static daruma_ms exhausted_reset(const daruma_evidence *ev, daruma_moment at)
     return resets == 1 && ev->status == 429 ? only : -1;
 }
 
-bool hints_requests_left(const daruma_header *h, size_t n, daruma_moment at, int64_t *ret_left, daruma_ms *ret_reset)
+bool hints_left(const daruma_header *h, size_t n, daruma_moment at, daruma_left *ret)
 {
     const daruma_evidence ev = {.headers = h, .nheaders = n};
     bool found = false;
+    *ret = (daruma_left){.left = {-1, -1}, .limit = {-1, -1}};
     for (size_t i = 0; i < n; i++) {
         daruma_str name = h[i].name;
         bool limit = str_istarts(name, S("x-ratelimit-")) || str_istarts(name, S("anthropic-ratelimit-"));
         size_t reset = limit ? reset_in(name) : STR_NONE;
-        int64_t left;
-        if (reset == STR_NONE || str_ifind(name, S("token")) != STR_NONE)
+        if (reset == STR_NONE || str_ifind(name, S("output-token")) != STR_NONE)
             continue;
+        daruma_limit l = str_ifind(name, S("token")) != STR_NONE ? DARUMA_LIMIT_TOKENS : DARUMA_LIMIT_REQUESTS;
         daruma_ms ms = moment_or_duration(str_trim(h[i].value), at);
-        if (ms < 0 || !str_int(remaining_of(&ev, name, reset), &left))
+        int64_t left, of;
+        if (ms < 0 || !str_int(beside_reset(&ev, name, reset, S("remaining")), &left))
             continue;
-        if (!found || left < *ret_left || (left == *ret_left && ms > *ret_reset)) {
-            *ret_left = left;
-            *ret_reset = ms;
-        }
         found = true;
+        if (ret->left[l] >= 0 && (left > ret->left[l] || (left == ret->left[l] && ms <= ret->reset[l])))
+            continue;
+        ret->left[l] = left;
+        ret->reset[l] = ms;
+        ret->limit[l] = str_int(beside_reset(&ev, name, reset, S("limit")), &of) ? of : -1;
     }
     return found;
 }

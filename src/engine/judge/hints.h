@@ -11,9 +11,10 @@ daruma_ms hints_wait(const daruma_evidence *ev, const said *s, const daruma_str 
 int hints_should_retry(const daruma_evidence *ev);
 /* The name of an error that Amazon's servers say in a header alone: "ThrottlingException"; empty: none. */
 daruma_str hints_error_name(const daruma_evidence *ev);
-/* Requests that the header fields of an answer say are left, and how long until there are more. Of several limits the
- * one of which least is left; limits of tokens are not looked at. False: they say nothing. */
-bool hints_requests_left(const daruma_header *h, size_t n, daruma_moment at, int64_t *ret_left, daruma_ms *ret_reset);
+/* Requests and tokens that the header fields of an answer say are left. Of several limits of one kind that of which
+ * least is left; those of what models write are not looked at: nobody knows before how much that is. False: they say
+ * nothing. */
+bool hints_left(const daruma_header *h, size_t n, daruma_moment at, daruma_left *ret);
 /* Fills limit, used and requested of `s` where the text (lower case) names them and the body had no field. */
 void hints_numbers(daruma_str text, said *s);
 /* The same for the words (lower case) of a request that was too long, in whatever order they name the two numbers. */
