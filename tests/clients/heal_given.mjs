@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { ask, pathOf, question } from "./net.mjs";
 import { holds } from "./wire.mjs";
-import { body, both, every, sse, streams } from "./wires.mjs";
+import { body, both, every, json, sse, streams } from "./wires.mjs";
+import { sleep } from "./pair.mjs";
 
 const object = { type: "object", properties: { days: { type: "integer" } }, required: ["days"] };
 const silence = {
@@ -60,6 +61,26 @@ every((name, d, w) => {
         assert.ok(pair.own.seen.length > 2 && pair.own.seen.length <= 5, `${pair.own.seen.length} calls`);
         assert.ok(Date.now() - began < 3000, `it took ${Date.now() - began} ms`);
         assert.equal(stream ? /outcome=degraded/.test(r.text) === (name !== "gemini") : r.outcome === "degraded", true, r.text);
+      },
+    });
+
+  for (const stream of name === "responses" ? [false, true] : [])
+    holds(`heal responses${stream ? " stream" : ""}: what refers to an answer that went out as it came goes to the account that made it`, {
+      config: (c) => delete c.recovery.max_attempts,
+      async run(pair) {
+        const key = (q) => q.headers.authorization;
+        pair.own.answer = (q, res) => {
+          if (q.n === 1) return json(res.setHeader("retry-after-ms", "700"), 429, { error: { message: "Rate limit reached", type: "requests", code: "rate_limit_exceeded" } });
+          if (body(q).previous_response_id) return key(q) === key(pair.own.seen[1]) ? w.answer(res, "yes, still") : w.refuse(res, "Previous response with id 'resp_1' not found.", { param: "previous_response_id", code: "previous_response_not_found" });
+          if (streams(q)) return sse(res, w.opening(), w.called(0, "call_1", "look", '{"days":"many"}'), w.closingCalls()).end();
+          w.answer(res, "", [["call_1", "look", w.toolArgs({ days: "many" })]]);
+        };
+        const first = await question(pair, d, { stream, model: d.own, more: { tools: w.tools(object) } });
+        assert.equal(w.calls(first).length, 1, first.text);
+        await sleep(800); // the first account is well again
+        const next = await question(pair, d, { model: d.own, text: "still there?", more: { previous_response_id: "resp_1" } });
+        assert.equal(next.said, "yes, still", next.text);
+        assert.equal(key(pair.own.seen.at(-1)), key(pair.own.seen[1]));
       },
     });
 

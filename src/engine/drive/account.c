@@ -104,17 +104,23 @@ bool session_stay(session *x, int target)
 
 /* ---- the ids of stored answers ---- */
 
-daruma_str session_answer_id(session *x)
+static daruma_str id_of(session *x, daruma_str whole)
 {
-    daruma_str begin = str_sub(buf_str(&x->held), 0, ANSWER_ID_BYTES_MAX);
-    return session_talks(x) ? talk_id(x) : json_text(json_get(begin, S("id")), x->arena);
+    return json_text(json_get(str_sub(whole, 0, ANSWER_ID_BYTES_MAX), S("id")), x->arena);
 }
 
-/* A stored answer is known to the account that made it only; what refers to it goes there, and names it as it is named
- * there. */
-void account_remember(session *x, const daruma_target *t)
+daruma_str session_answer_id(session *x)
 {
-    daruma_str id = session_answer_id(x), theirs = session_talks(x) ? talk_their_id(x) : id;
+    return session_talks(x) ? talk_id(x) : id_of(x, buf_str(&x->held));
+}
+
+void account_remember(session *x, daruma_str whole)
+{
+    if (!x->scan.keeps && x->d != &dialect_openai_responses)
+        return;
+    const daruma_target *t = &x->targets[x->kase.target];
+    daruma_str id = whole.n ? id_of(x, whole) : session_answer_id(x),
+               theirs = !whole.n && session_talks(x) ? talk_their_id(x) : id;
     if (!id.n)
         return;
     uint64_t answer = XXH3_64bits(id.p, id.n) ^ x->credential;

@@ -243,7 +243,7 @@ static bool may_write_cut(const session *x)
     return !x->scan.keeps && !x->scan.remote;
 }
 
-/* False: nobody can write it so. */
+/* Writes it, as one that daruma had to do something for. False: nobody can write it so. */
 static bool write_cut(session *x)
 {
     const turn *cut = session_last(x)->cut;
@@ -255,6 +255,7 @@ static bool write_cut(session *x)
         return false;
     if (out.full)
         return false;
+    session_did(x, DARUMA_REMEDY_KEEP_PARTIAL);
     put_answer(x, buf_str(&out), DARUMA_OUTCOME_DEGRADED);
     return true;
 }
@@ -265,9 +266,10 @@ bool finish_cut(session *x)
     bool begun = x->forwarded > 0, newest = session_last(x)->cut_by == x->kase.attempts;
     if (!cut || !x->d || raises(x) || is_of_agent(x) || (begun ? !newest : !may_write_cut(x)))
         return false;
-    session_did(x, DARUMA_REMEDY_KEEP_PARTIAL);
     if (begun ? !talk_close(x, (daruma_str){0}, cut->finish) : !write_cut(x))
         return false;
+    if (begun)
+        session_did(x, DARUMA_REMEDY_KEEP_PARTIAL);
     end_degraded(
         x, begun,
         S("the output cap cut a tool call each time: the answer ends there, with what was said before the call"));
@@ -283,10 +285,11 @@ bool finish_given(session *x)
     if (!streamed && (!given.n || x->forwarded))
         return false;
     session_did(x, DARUMA_REMEDY_KEEP_PARTIAL);
-    if (!streamed)
+    if (!streamed) {
         x->kase.target = session_last(x)->given_by;
-    if (!streamed)
         put_answer(x, given, DARUMA_OUTCOME_DEGRADED);
+    }
+    account_remember(x, streamed ? (daruma_str){0} : given);
     end_degraded(x, streamed, S("the model was asked again in vain: its answer goes out as it came"));
     return true;
 }

@@ -264,8 +264,9 @@ void account_pin(session *x);
 /* The request names a stored answer as its provider does, where the client knows it by another id. `newest`: as the
  * scan gave it, an array of SCAN_NEWEST. */
 void account_name_stored(session *x, uint32_t *newest);
-/* The answer that ended was made there. */
-void account_remember(session *x, const daruma_target *t);
+/* The answer that goes out was made by the target at hand: a stored one is known to the account that made it only;
+ * what refers to it goes there, and names it as it is named there. `whole`: the answer; empty: the one just read. */
+void account_remember(session *x, daruma_str whole);
 daruma_str session_answer_id(session *x); /* empty: it has none, or not where ids stand */
 /* Files, containers and the like that the request names live with one account. They are looked for when another one
  * comes into question, not before. True: `target` (-1: none yet) is not of that account, and nobody else is left. */

@@ -274,8 +274,7 @@ void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive
     betas_worked(x);
     watch_answered(x);
     x->v->host->key_worked(x->user, t);
-    if (x->scan.keeps || x->d == &dialect_openai_responses)
-        account_remember(x, t);
+    account_remember(x, (daruma_str){0});
     if (x->scan.conversation && x->kase.ntargets > 1)
         memory_session_set(x->v->mem, session_session(x), t->key_id);
     if (o == DARUMA_OUTCOME_RECOVERED && x->kase.attempts > 1) { /* else nothing failed, something was mended */
