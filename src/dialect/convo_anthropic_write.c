@@ -329,8 +329,8 @@ static chosen chosen_of(const convo *c, const convo_message *m, size_t n, daruma
 
 static daruma_str wire_role_of(const convo_message *m)
 {
-    if (m->wire_role.n && m->raw.n)
-        return m->wire_role;
+    if (m->wire_role && m->raw.n)
+        return *m->wire_role;
     return m->role == CONVO_ASSISTANT ? S("assistant") : m->role == CONVO_SYSTEM ? S("system") : S("user");
 }
 

@@ -145,7 +145,7 @@ static void put_result_content(const convo *c, const convo_part *p, daruma_buf *
 
 static void compose_result(const convo *c, const convo_message *m, const convo_part *p, daruma_buf *out)
 {
-    bool legacy = str_eq(m->wire_role, S("function")) && p->name.n;
+    bool legacy = str_eq(convo_wire_role(m), S("function")) && p->name.n;
     buf_putc(out, '{');
     put_text(out, "role", legacy ? S("function") : S("tool"));
     put_text(out, legacy ? "name" : "tool_call_id", legacy ? p->name : p->id);
@@ -356,7 +356,7 @@ static daruma_str wire_role_of(const convo_message *m)
         [CONVO_ASSISTANT] = LIT("assistant"),
         [CONVO_TOOL] = LIT("user"), /* its results are written apart: what is left is said by the user */
     };
-    return m->wire_role.n && m->role != CONVO_TOOL ? m->wire_role : names[m->role];
+    return m->wire_role && m->role != CONVO_TOOL ? *m->wire_role : names[m->role];
 }
 
 typedef struct speaking {

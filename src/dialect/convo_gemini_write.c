@@ -85,11 +85,11 @@ static void compose_result(const convo *c, const convo_part *p, daruma_buf *out)
 
 static void compose_part(const convo *c, const convo_part *p, bool first_call, daruma_buf *out)
 {
-    daruma_str signature = p->signature;
     if (p->kind == PART_RESULT) {
         compose_result(c, p, out);
         return;
     }
+    daruma_str signature = p->signature;
     buf_putc(out, '{');
     switch (p->kind) {
     case PART_TEXT:
@@ -248,13 +248,14 @@ static void edit_part(const convo *c, const convo_part *p, bool first_call, daru
         compose_part(c, p, first_call, out);
         return;
     }
-    bool sealed = !p->signature.n;
+    daruma_str signature = p->kind == PART_RESULT ? (daruma_str){0} : p->signature;
+    bool sealed = !signature.n, kept = p->kind == PART_RESULT && p->sealed;
     splice s = splice_open(out, p->raw);
     while (splice_next(&s, &key, &value)) {
-        if (key_camel(key, S("thoughtSignature"))) {
-            if (p->signature.n) {
+        if (!kept && key_camel(key, S("thoughtSignature"))) {
+            if (signature.n) {
                 splice_key(&s);
-                put_same(out, value, p->signature);
+                put_same(out, value, signature);
             }
             sealed = true;
             continue;
@@ -273,7 +274,7 @@ static void edit_part(const convo *c, const convo_part *p, bool first_call, daru
     }
     if (!sealed) {
         splice_add(&s, S("thoughtSignature"));
-        buf_json(out, p->signature);
+        buf_json(out, signature);
     }
     splice_close(&s);
 }
@@ -312,8 +313,8 @@ static bool says_something(const convo *c, const convo_message *m)
 static daruma_str role_word(const convo_message *m)
 {
     convo_role role = m->role == CONVO_TOOL || m->role == CONVO_SYSTEM ? CONVO_USER : m->role;
-    if (m->wire_role.n && (gemini_role(m->wire_role) == m->role || gemini_role(m->wire_role) == role))
-        return m->wire_role;
+    if (m->wire_role && (gemini_role(*m->wire_role) == m->role || gemini_role(*m->wire_role) == role))
+        return *m->wire_role;
     return role == CONVO_ASSISTANT ? S("model") : S("user");
 }
 

@@ -117,8 +117,8 @@ static daruma_str role_word(const convo_message *m)
                                        [CONVO_USER] = LIT("user"),
                                        [CONVO_ASSISTANT] = LIT("assistant"),
                                        [CONVO_TOOL] = LIT("user")}; /* its results are items: the rest is the user's */
-    bool developer = m->role == CONVO_SYSTEM && str_eq(m->wire_role, S("developer"));
-    return developer ? m->wire_role : words[m->role];
+    bool developer = m->role == CONVO_SYSTEM && str_eq(convo_wire_role(m), S("developer"));
+    return developer ? *m->wire_role : words[m->role];
 }
 
 static void put_message(const convo *c, const convo_message *m, daruma_buf *out)

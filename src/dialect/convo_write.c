@@ -52,27 +52,16 @@ static bool too_deep(daruma_str text)
     return false;
 }
 
-static bool item_add(items *l, daruma_str value, daruma_arena *a)
-{
-    daruma_str *p = arena_grow(a, l->p, l->n, &l->cap, sizeof *p, CONVO_MESSAGES_FIRST);
-    if (!p)
-        return false;
-    l->p = p;
-    l->p[l->n++] = value;
-    return true;
-}
-
-bool pass_items(json_iter *it, items *l, daruma_arena *a, daruma_str *value)
+bool pass_counted(json_iter *it, size_t *ret_count, daruma_str *value)
 {
     daruma_str one;
-    bool room = true;
-    l->n = 0;
+    *ret_count = 0;
     if (*it->p != '[')
         return json_pass(it, value);
     json_iter in = json_enter(it);
     while (json_next(&in, NULL, &one))
-        room &= item_add(l, one, a);
-    return json_leave(it, &in, value) && room;
+        ++*ret_count;
+    return json_leave(it, &in, value);
 }
 
 daruma_status whole_status(daruma_str body, const json_iter *it)
@@ -82,22 +71,19 @@ daruma_status whole_status(daruma_str body, const json_iter *it)
     return too_deep(body) ? DARUMA_EDEEP : DARUMA_EINPUT;
 }
 
-daruma_status fields_of_request(daruma_str body, field *f, size_t n, size_t which, daruma_arena *a, items *ret)
+daruma_status fields_of_request(daruma_str body, field *f, size_t n, size_t which, size_t *ret_count)
 {
     daruma_str key, value;
     json_iter it = whole_open(body);
-    while (json_step(&it, &key)) {
-        if (which < n && key_is(key, f[which].key) ? pass_items(&it, ret, a, &value) : json_pass(&it, &value))
+    while (json_step(&it, &key))
+        if (which < n && key_is(key, f[which].key) ? pass_counted(&it, ret_count, &value) : json_pass(&it, &value))
             field_take(f, n, key, value);
-        if (a && a->full)
-            return DARUMA_EFULL;
-    }
     return whole_status(body, &it);
 }
 
 daruma_status fields_of_body(daruma_str body, field *f, size_t n)
 {
-    return fields_of_request(body, f, n, n, NULL, NULL);
+    return fields_of_request(body, f, n, n, NULL);
 }
 
 daruma_str text_of(convo *c, daruma_str value)
@@ -402,7 +388,7 @@ void put_same(daruma_buf *out, daruma_str old, daruma_str text)
 void put_role(daruma_buf *out, daruma_str old, const convo_message *m, daruma_str role)
 {
     bool named = json_is_string(old) && old.n > 2;
-    if (!named && !m->wire_role.n && m->role == CONVO_USER)
+    if (!named && !m->wire_role && m->role == CONVO_USER)
         buf_put(out, old);
     else
         put_same(out, old, role);

@@ -24,16 +24,12 @@ void field_take(field *f, size_t n, daruma_str key, daruma_str value); /* one me
  * than JSON_DEPTH_MAX. */
 daruma_status fields_of_body(daruma_str body, field *f, size_t n);
 #define FIELDS(f) (f), COUNT(f)
-/* The same, and the elements of the list that f[which] is (none when it is no list), seen in the same walk: histories
- * are long. They live in the convo's arena; EFULL without memory. */
-typedef struct items {
-    daruma_str *p;
-    size_t n, cap;
-} items;
-daruma_status fields_of_request(daruma_str body, field *f, size_t n, size_t which, daruma_arena *a, items *ret);
-/* For who walks a body alone: passes the value at the iterator and keeps its elements, if it is a list; false without
- * memory, too. Then the status of a body from whole_open when its walk has ended. */
-bool pass_items(json_iter *it, items *l, daruma_arena *a, daruma_str *value);
+/* The same, and how many elements the list has that f[which] is (0 when it is no list), counted in the same walk:
+ * histories are long, and room for all of them is taken at once. */
+daruma_status fields_of_request(daruma_str body, field *f, size_t n, size_t which, size_t *ret_count);
+/* For who walks a body alone: passes the value at the iterator and counts its elements, if it is a list. Then the
+ * status of a body from whole_open when its walk has ended. */
+bool pass_counted(json_iter *it, size_t *ret_count, daruma_str *value);
 daruma_status whole_status(daruma_str body, const json_iter *it);
 
 json_iter quick_open(daruma_str value); /* json_open of what was checked before */
