@@ -200,10 +200,8 @@ static void carry_call(conversion *c, const convo_part *p)
     daruma_str text = convo_part_text(&c->src, p);
     daruma_str arguments = p->custom ? convo_wrap(text, c->out->arena) : text;
     convo_part *to = add(c, CONVO_ASSISTANT, PART_CALL);
-    if (!to || !convert_calls_add(&c->calls, p, arguments, to))
-        return;
-    to->name = convert_name(&c->names, p->name, c->out->arena);
-    to->text = str_trim(arguments).n ? arguments : S("{}");
+    if (to && convert_calls_add(&c->calls, p, arguments))
+        to->text = str_trim(arguments).n ? arguments : S("{}");
 }
 
 static void keep_stray(conversion *c, const convo_part *media, daruma_str id)
@@ -267,11 +265,9 @@ static daruma_str result_text(conversion *c, const convo_part *p)
 static void carry_result(conversion *c, const convo_part *p)
 {
     convo_part *to = add(c, c->to->quirks & WIRE_RESULTS_IN_USER ? CONVO_USER : CONVO_TOOL, PART_RESULT);
-    daruma_str name;
     if (!to)
         return;
-    convert_calls_answer(&c->calls, p, to, &name);
-    to->name = convert_name(&c->names, name, c->out->arena);
+    convert_calls_answer(&c->calls, p, to);
     to->text = result_text(c, p);
     to->failed = p->failed;
     if (p->failed && c->openai)
@@ -462,7 +458,6 @@ daruma_status dialect_convert(convo *from, const dialect *to, daruma_arena *a, c
                     .to = to,
                     .out = &out,
                     .lost = lost,
-                    .calls = {.to = to, .a = a},
                     .openai = to == &dialect_openai || to == &dialect_openai_responses,
                     .anthropic = to == &dialect_anthropic,
                     .gemini = to == &dialect_gemini};
@@ -470,6 +465,7 @@ daruma_status dialect_convert(convo *from, const dialect *to, daruma_arena *a, c
     if (dialect_stuck(from))
         return DARUMA_EINPUT;
     c.names = convert_names_of(&c.src, to, a);
+    c.calls = (convert_calls){.names = &c.names, .out = &out, .a = a};
     convert_tools(&c.src, &c.names, &out, lost);
     carry_messages(&c);
     if (!c.spoken && !out.full && !c.src.full)
