@@ -333,6 +333,7 @@ mend_report mend_pairs(convo *c, mend_orphans how)
     fresh_list out = {0};
     if (c->full || !pairs_plan_make(&p, c, how) || !p.wrong)
         return (mend_report){0};
+    *c->arena = p.room;
     mend_report ret = pairs_count(&p);
     out.m = ARENA_NEW(c->arena, convo_message, c->nmessages + p.ncalls + 1);
     for (size_t i = 0; i < p.ncalls; i++)
