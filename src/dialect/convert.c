@@ -5,6 +5,7 @@
  *     messages -- unit by unit: text, media, call, result --> messages in the shape of the target's quirks
  *     tools, settings -- field by field --> what the target knows */
 #include "dialect/convert.h"
+#include "dialect/convo_write.h"
 #include "dialect/shapes.h"
 #include "base/arena.h"
 #include "base/map.h"
@@ -160,6 +161,24 @@ static void add_text(conversion *c, convo_role role, daruma_str text)
         p->text = text;
 }
 
+/* What a part says, as it is: a string of JSON is decoded by who writes it, and nobody keeps that. */
+static void take_text(conversion *c, convo_part *to, const convo_part *from)
+{
+    if (part_encoded(from)) {
+        to->ready = false;
+        to->value = from->value;
+    } else {
+        to->text = convo_part_text(&c->src, from);
+    }
+}
+
+static void carry_text(conversion *c, convo_role role, const convo_part *from)
+{
+    convo_part *p = part_says(&c->src, from) || !(c->to->quirks & WIRE_NO_EMPTY) ? add(c, role, PART_TEXT) : NULL;
+    if (p)
+        take_text(c, p, from);
+}
+
 /* ---- media ---- */
 
 static void fill_media(conversion *c, convo_part *p, const convo_part *media)
@@ -197,11 +216,17 @@ static void carry_media(conversion *c, convo_role role, const convo_part *media)
 
 static void carry_call(conversion *c, const convo_part *p)
 {
+    bool object = !p->custom && part_encoded(p) && p->value.p[1] == '{';
+    convo_part *to = add(c, CONVO_ASSISTANT, PART_CALL);
+    if (!to || !convert_calls_add(&c->calls, p))
+        return;
+    if (object) {
+        take_text(c, to, p);
+        return;
+    }
     daruma_str text = convo_part_text(&c->src, p);
     daruma_str arguments = p->custom ? convo_wrap(text, c->out->arena) : text;
-    convo_part *to = add(c, CONVO_ASSISTANT, PART_CALL);
-    if (to && convert_calls_add(&c->calls, p, arguments))
-        to->text = str_trim(arguments).n ? arguments : S("{}");
+    to->text = str_trim(arguments).n ? arguments : S("{}");
 }
 
 static void keep_stray(conversion *c, const convo_part *media, daruma_str id)
@@ -268,7 +293,10 @@ static void carry_result(conversion *c, const convo_part *p)
     if (!to)
         return;
     convert_calls_answer(&c->calls, p, to);
-    to->text = result_text(c, p);
+    if (part_encoded(p))
+        take_text(c, to, p);
+    else
+        to->text = result_text(c, p);
     to->failed = p->failed;
     if (p->failed && c->openai)
         lose(c, "is_error");
@@ -341,9 +369,7 @@ static void carry_part(conversion *c, const convo_message *m, const convo_part *
     }
     switch (p->kind) {
     case PART_TEXT:
-        text = convo_part_text(&c->src, p);
-        if (text.n || !(c->to->quirks & WIRE_NO_EMPTY))
-            add_text(c, role, text);
+        carry_text(c, role, p);
         break;
     case PART_MEDIA:
         carry_media(c, role, p);
@@ -428,6 +454,8 @@ static void mend_ends(conversion *c)
         return;
     if (!(c->to->quirks & WIRE_PREFILL))
         lose(c, "prefill");
+    if (c->anthropic)
+        convo_text(out, end);
     while (c->anthropic && end->text.n && ch_space(end->text.p[end->text.n - 1]))
         end->text.n--; /* refused otherwise */
 }

@@ -52,7 +52,7 @@ typedef struct convert_calls {
 void convert_calls_expect(convert_calls *c, size_t calls, size_t without_id);
 /* Enters a call whose place is the newest part of `out`, and gives it its id, its own where it has one that fits and is
  * nobody else's, and the name of its tool. False: no memory. */
-bool convert_calls_add(convert_calls *c, const convo_part *call, daruma_str arguments);
+bool convert_calls_add(convert_calls *c, const convo_part *call);
 /* Gives `to` the id of the call that a result belongs to, and the name of its tool. */
 void convert_calls_answer(convert_calls *c, const convo_part *result, convo_part *to);
 

@@ -76,14 +76,20 @@ static void enter(const convert_calls *c, call_index *x, uint32_t call,
     *at = call;
 }
 
-void convert_calls_expect(convert_calls *c, size_t calls, size_t without_id)
+static size_t places_for(size_t calls)
 {
     size_t cap = CALLS_FIRST;
-    while (cap / 4 * 3 < calls - without_id)
+    while (cap / 4 * 3 < calls)
         cap *= 2;
+    return cap;
+}
+
+void convert_calls_expect(convert_calls *c, size_t calls, size_t without_id)
+{
     c->calls = calls ? ARENA_NEW(c->a, carried, calls) : NULL;
     c->cap = c->calls ? calls : 0;
-    widen(c, &c->by_was, cap, was_of);
+    widen(c, &c->by_was, places_for(calls - without_id), was_of);
+    widen(c, &c->ids, places_for(without_id), id_of);
 }
 
 /* ---- ids ---- */
@@ -110,13 +116,15 @@ static bool id_used(const convert_calls *c, daruma_str id)
 }
 
 /* Its own id where it has one that fits and is nobody else's; else one made of what it is and how many came before. */
-static daruma_str id_for(convert_calls *c, const convo_part *call, daruma_str arguments)
+static daruma_str id_for(convert_calls *c, const convo_part *call)
 {
     daruma_str id = call->id;
     if (fits(c, id) && !id_used(c, id))
         return id;
     if (id.n && !fits(c, id) && !id_used(c, id = made_id(c, convert_hash(id, 0))))
         return id;
+    convo in_arena = {.arena = c->a};
+    daruma_str text = convo_part_text(&in_arena, call), arguments = call->custom ? convo_wrap(text, c->a) : text;
     return made_id(c, convert_hash(arguments, convert_hash(call->name, convert_hash(call->id, c->ncalls + 1))));
 }
 
@@ -161,14 +169,14 @@ static void enter_call(convert_calls *c, uint32_t at, daruma_str had)
         enter(c, &c->ids, at, id_of);
 }
 
-bool convert_calls_add(convert_calls *c, const convo_part *call, daruma_str arguments)
+bool convert_calls_add(convert_calls *c, const convo_part *call)
 {
     carried *calls = arena_grow(c->a, c->calls, c->ncalls, &c->cap, sizeof *calls, CALLS_FIRST);
     if (!calls)
         return false;
     const convo_message *m = &c->out->messages[c->out->nmessages - 1];
     convo_part *to = &m->parts[m->nparts - 1];
-    to->id = id_for(c, call, arguments);
+    to->id = id_for(c, call);
     to->name = convert_name(c->names, call->name, c->a);
     c->calls = calls;
     calls[c->ncalls++] = (carried){

@@ -58,8 +58,10 @@ static void put_text_piece(const convo *c, const convo_part *p, daruma_buf *out)
         BUF_LIT(out, "{\"type\":\"text\"");
         if (part_as_read(p))
             put_raw(out, "text", p->raw);
-        else
-            put_text(out, "text", convo_part_text(c, p));
+        else {
+            put_key(out, "text");
+            put_said(out, c, p);
+        }
         buf_putc(out, '}');
         return;
     }
@@ -105,7 +107,7 @@ static void put_pieces(const convo *c, const convo_part *const *parts, size_t n,
         if (part_as_read(parts[0]))
             buf_put(out, parts[0]->raw);
         else
-            buf_json(out, convo_part_text(c, parts[0]));
+            put_said(out, c, parts[0]);
         return;
     }
     if (n == 1 && parts[0]->kind == PART_OTHER && part_as_read(parts[0]) && parts[0]->raw.p == old.p) {
@@ -128,7 +130,9 @@ static void put_result_content(const convo *c, const convo_part *p, daruma_buf *
     size_t n = 0;
     if (!live) {
         out->full |= p->nparts > 0;
-        if (p->ready || !p->value.n)
+        if (part_encoded(p) && !p->raw.n)
+            put_said(out, c, p);
+        else if (p->ready || !p->value.n)
             put_same(out, p->value, convo_part_text(c, p));
         else
             buf_put(out, p->value);
@@ -224,14 +228,17 @@ static void put_function(const convo *c, const convo_part *p, daruma_str old, da
 
 static void compose_call(const convo *c, const convo_part *p, daruma_buf *out)
 {
-    daruma_str arguments = convo_part_text(c, p);
     buf_putc(out, '{');
     put_text(out, "id", p->id);
     put_text(out, "type", S("function"));
     put_key(out, "function");
     put_open(out, '{');
     put_text(out, "name", p->name);
-    put_text(out, "arguments", arguments.n ? arguments : S("{}"));
+    put_key(out, "arguments");
+    if (part_says(c, p))
+        put_said(out, c, p);
+    else
+        buf_json(out, S("{}"));
     BUF_LIT(out, "}}");
 }
 

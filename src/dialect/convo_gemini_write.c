@@ -15,7 +15,7 @@ static bool is_written(const convo *c, const convo_part *p)
     switch (p->kind) {
     case PART_TEXT:
     case PART_THINKING:
-        return p->signature.n || convo_part_text(c, p).n;
+        return p->signature.n || part_says(c, p);
     case PART_MEDIA:
         return p->media.n > 0;
     case PART_CALL:
@@ -44,10 +44,11 @@ static void put_media(daruma_buf *out, const convo_part *p)
     buf_putc(out, '}');
 }
 
-static void put_response(daruma_buf *out, bool failed, daruma_str text)
+static void put_response(const convo *c, const convo_part *p, daruma_buf *out)
 {
     buf_putc(out, '{');
-    put_text(out, failed ? "error" : "output", text);
+    put_key(out, p->failed ? "error" : "output");
+    put_said(out, c, p);
     buf_putc(out, '}');
 }
 
@@ -73,7 +74,7 @@ static void compose_result(const convo *c, const convo_part *p, daruma_buf *out)
     put_id(c, out, p);
     put_text(out, "name", result_name(c, p));
     put_key(out, "response");
-    put_response(out, p->failed, convo_part_text(c, p));
+    put_response(c, p, out);
     BUF_LIT(out, "}}");
     for (size_t i = 0; i < p->nparts; i++)
         if (part_lives(&p->parts[i], PART_MEDIA) && p->parts[i].media.n) {
@@ -94,7 +95,8 @@ static void compose_part(const convo *c, const convo_part *p, bool first_call, d
     switch (p->kind) {
     case PART_TEXT:
     case PART_THINKING:
-        put_text(out, "text", convo_part_text(c, p));
+        put_key(out, "text");
+        put_said(out, c, p);
         if (p->kind == PART_THINKING)
             put_bool(out, "thought", true);
         break;
@@ -124,11 +126,12 @@ static void compose_part(const convo *c, const convo_part *p, bool first_call, d
 /* The response with another text in the place where its text stood. */
 static void edit_response(const convo *c, const convo_part *p, daruma_str old, daruma_buf *out)
 {
-    daruma_str key, value, text = convo_part_text(c, p);
+    daruma_str key, value;
     if (!lies_in(p->value, old) || p->value.n == old.n) {
-        put_response(out, p->failed, text);
+        put_response(c, p, out);
         return;
     }
+    daruma_str text = convo_part_text(c, p);
     splice s = splice_open(out, old);
     while (splice_next(&s, &key, &value))
         if (value.p != p->value.p) {
@@ -190,7 +193,7 @@ static void edit_result(const convo *c, const convo_part *p, daruma_str old, dar
         }
     if (!answered) {
         splice_add(&s, S("response"));
-        put_response(out, p->failed, convo_part_text(c, p));
+        put_response(c, p, out);
     }
     splice_close(&s);
 }

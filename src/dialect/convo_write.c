@@ -385,6 +385,14 @@ void put_same(daruma_buf *out, daruma_str old, daruma_str text)
         buf_json(out, text);
 }
 
+void put_said(daruma_buf *out, const convo *c, const convo_part *p)
+{
+    if (part_encoded(p))
+        json_put_anew(out, p->value);
+    else
+        buf_json(out, convo_part_text(c, p));
+}
+
 void put_role(daruma_buf *out, daruma_str old, const convo_message *m, daruma_str role)
 {
     bool named = json_is_string(old) && old.n > 2;
@@ -439,8 +447,22 @@ void put_stops(daruma_buf *out, const char *key, daruma_str stop)
     buf_putc(out, ']');
 }
 
+/* True if what was appended from `from` on is one JSON object and nothing else. */
+static bool is_object_from(const daruma_buf *out, size_t from)
+{
+    daruma_str text = str_from(buf_str(out), from);
+    return json_is_object(text) && text.p[text.n - 1] == '}' && json_valid(text);
+}
+
 void put_arguments(const convo *c, const convo_part *p, daruma_buf *out)
 {
+    size_t from = out->n;
+    if (part_encoded(p)) {
+        json_put_text(out, p->value);
+        if (out->full || is_object_from(out, from))
+            return;
+        out->n = from;
+    }
     daruma_str text = str_trim(convo_part_text(c, p));
     if (json_is_object(text) && json_valid(text)) {
         buf_put(out, text);

@@ -112,6 +112,8 @@ void put_int(daruma_buf *out, const char *key, int64_t n);        /* nothing whe
 void put_bool(daruma_buf *out, const char *key, bool yes);
 /* A member whose value is a text of its own: verbatim when it says the same already. */
 void put_same(daruma_buf *out, daruma_str old, daruma_str text);
+/* What a part says, as a JSON string. */
+void put_said(daruma_buf *out, const convo *c, const convo_part *p);
 /* The role of a message that is written anew: one that was never a name stays what it was. */
 void put_role(daruma_buf *out, daruma_str old, const convo_message *m, daruma_str role);
 /* "data:image/png;base64,...", or the URL; as a JSON string. */
@@ -129,6 +131,16 @@ void put_arguments(const convo *c, const convo_part *p, daruma_buf *out);
 static inline bool part_as_read(const convo_part *p)
 {
     return p->raw.n && !p->edited && !p->dropped;
+}
+/* True if what a part says is still the JSON string it was read from: it is written without being decoded first. */
+static inline bool part_encoded(const convo_part *p)
+{
+    return !p->ready && !p->text.n && !(p->kind == PART_RESULT && p->parts) && json_is_string(p->value);
+}
+/* True if it says anything. */
+static inline bool part_says(const convo *c, const convo_part *p)
+{
+    return part_encoded(p) ? p->value.n > 2 : convo_part_text(c, p).n > 0;
 }
 static inline bool part_lives(const convo_part *p, part_kind kind)
 {
