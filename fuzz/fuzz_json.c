@@ -40,6 +40,9 @@ static void walk(daruma_str value, daruma_arena *a, int depth)
         daruma_str text = json_text(value, a);
         buf_json(&b, text);
         check(a->full || json_valid(buf_str(&b)));
+        daruma_buf anew = buf_in(a);
+        json_put_anew(&anew, value);
+        check(b.full || anew.full || str_eq(buf_str(&b), buf_str(&anew)));
         check(text.n <= value.n);
         return;
     }

@@ -157,6 +157,33 @@ static void escapes_become_utf8(void **state)
     assert_str(json_text(S("\"\\ud83d\\ude00\\n\\u00e9\\ud800x\""), &a), "\xf0\x9f\x98\x80\n\xc3\xa9\xef\xbf\xbdx");
 }
 
+/* What is written in one go, and what is decoded into a buffer, is what is decoded first and written then. */
+static void a_string_is_written_anew_without_being_decoded(void **state)
+{
+    static const char *const strings[] = {"\"\"",
+                                          "\"plain\"",
+                                          "\"\\ud83d\\ude00\\n\\u00e9\\ud800x\"",
+                                          "\"a\\/b\\u0041\\u0007\\b\\f\\r\\t\\\"\\\\\"",
+                                          "\"\\ud83d\"",
+                                          "\"\\ude00\\ud83d\\ude00\"",
+                                          "\"\xc3\\u00a9\xa9\xff\"",
+                                          "\"\\u0000 16 bytes and more behind it\\u007f\"",
+                                          "null",
+                                          "\"not valid \\\""};
+    (void)state;
+    char mem[1024];
+    for (size_t i = 0; i < COUNT(strings); i++) {
+        daruma_arena a = arena_over(mem, sizeof mem);
+        daruma_str raw = str_of(strings[i]), text = json_text(raw, &a);
+        daruma_buf first = buf_in(&a), anew = buf_in(&a), plain = buf_in(&a);
+        buf_json(&first, text);
+        json_put_anew(&anew, raw);
+        json_put_text(&plain, raw);
+        assert_true(str_eq(buf_str(&first), buf_str(&anew)));
+        assert_true(str_eq(text, buf_str(&plain)));
+    }
+}
+
 static void durations_and_dates_are_read(void **state)
 {
     (void)state;
@@ -429,6 +456,7 @@ int main(void)
         cmocka_unit_test(a_member_is_found_verbatim),
         cmocka_unit_test(the_last_of_duplicate_keys_wins_whatever_its_spelling),
         cmocka_unit_test(escapes_become_utf8),
+        cmocka_unit_test(a_string_is_written_anew_without_being_decoded),
         cmocka_unit_test(durations_and_dates_are_read),
         cmocka_unit_test(a_duration_is_told_however_long_it_is),
         cmocka_unit_test(broken_json_is_refused_and_every_prefix_too),

@@ -384,7 +384,8 @@ static void o_result_speaks(convo *c)
     convo_message *m = &c->messages[2];
     m->parts[0] = (convo_part){.kind = PART_TEXT, .edited = true, .ready = true, .text = S("it said x")};
     m->role = CONVO_USER;
-    m->raw = m->wire_role = (daruma_str){0};
+    m->raw = (daruma_str){0};
+    m->wire_role = NULL;
     m->edited = c->edited = true;
 }
 

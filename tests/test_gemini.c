@@ -518,7 +518,7 @@ static void a_request_is_read(void **state)
     assert_str(m[1].parts[1].media, "QUJD");
     assert_false(m[1].parts[1].media_url || m[1].parts[1].remote);
     assert_int_equal(m[2].role, CONVO_ASSISTANT);
-    assert_str(m[2].wire_role, "model");
+    assert_str(convo_wire_role(&m[2]), "model");
     assert_int_equal(m[2].nparts, 3);
     assert_int_equal(m[2].parts[0].kind, PART_THINKING);
     assert_false(m[2].parts[0].sealed);

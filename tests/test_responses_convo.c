@@ -86,7 +86,7 @@ static void a_request_is_read(void **state)
         assert_int_equal(m[i].role, roles[i]);
     assert_true(m[0].apart && !m[1].apart);
     assert_str(convo_text(&c, &m[0].parts[0]), "You\nare");
-    assert_str(m[1].wire_role, "developer");
+    assert_str(convo_wire_role(&m[1]), "developer");
     assert_str(convo_text(&c, &m[1].parts[0]), "Be brief");
     assert_str(convo_text(&c, &m[2].parts[0]), "What?");
     assert_int_equal(m[2].parts[1].kind, PART_MEDIA);

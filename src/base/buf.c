@@ -105,11 +105,10 @@ static size_t behind_plain(daruma_str s, size_t i)
     return i;
 }
 
-void buf_json(daruma_buf *b, daruma_str s)
+void buf_json_run(daruma_buf *b, daruma_str s)
 {
     static const char hex[] = "0123456789abcdef";
     size_t from = 0, i = 0;
-    buf_putc(b, '"');
     while (i < s.n) {
         unsigned char c = (unsigned char)s.p[i];
         if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') {
@@ -135,6 +134,12 @@ void buf_json(daruma_buf *b, daruma_str s)
         from = ++i;
     }
     buf_put(b, str_sub(s, from, i - from));
+}
+
+void buf_json(daruma_buf *b, daruma_str s)
+{
+    buf_putc(b, '"');
+    buf_json_run(b, s);
     buf_putc(b, '"');
 }
 

@@ -25,6 +25,7 @@ void buf_hex64(daruma_buf *b, uint64_t v);                                      
 void buf_printf(daruma_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* at most 1 KiB a call */
 /* `s` as a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD. */
 void buf_json(daruma_buf *b, daruma_str s);
+void buf_json_run(daruma_buf *b, daruma_str s); /* the same without the quotes */
 /* `name` within a path (RFC 3986, 3.3), which it does not end: letters, digits and what is in `plain` as they are, all
  * else escaped. */
 void buf_path(daruma_buf *b, daruma_str name, const char *plain);

@@ -1,5 +1,6 @@
 #include "base/json.h"
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/scan.h"
 #include "base/str.h"
@@ -418,16 +419,9 @@ bool json_is_string(daruma_str v)
     return v.n >= 2 && v.p[0] == '"' && v.p[v.n - 1] == '"';
 }
 
-daruma_str json_text(daruma_str v, daruma_arena *a)
+/* What a string says, between its quotes, into `out`, where there is room for `raw`. Returns the bytes it is. */
+static size_t decode(daruma_str raw, char *out)
 {
-    if (!json_is_string(v))
-        return (daruma_str){0};
-    daruma_str raw = str_sub(v, 1, v.n - 2);
-    if (str_findch(raw, '\\') == STR_NONE)
-        return raw;
-    char *out = arena_take(a, raw.n, 1);
-    if (!out)
-        return (daruma_str){0};
     size_t n = 0;
     for (const char *p = raw.p, *end = raw.p + raw.n; p < end;) {
         size_t used;
@@ -448,7 +442,50 @@ daruma_str json_text(daruma_str v, daruma_arena *a)
         n += unescape(p + 1, end, out + n, &used); /* never longer than its escape */
         p += used + 1;
     }
+    return n;
+}
+
+static daruma_str unquoted(daruma_str v)
+{
+    return json_is_string(v) ? str_sub(v, 1, v.n - 2) : (daruma_str){0};
+}
+
+daruma_str json_text(daruma_str v, daruma_arena *a)
+{
+    daruma_str raw = unquoted(v);
+    if (str_findch(raw, '\\') == STR_NONE)
+        return raw;
+    char *out = arena_raw(a, raw.n, 1);
+    if (!out)
+        return (daruma_str){0};
+    size_t n = decode(raw, out);
+    a->beg = out + n; /* what the escapes took is given back */
     return (daruma_str){out, n};
+}
+
+void json_put_text(daruma_buf *out, daruma_str v)
+{
+    daruma_str raw = unquoted(v);
+    char *room = buf_room(out, raw.n);
+    if (room)
+        out->n += decode(raw, room);
+}
+
+void json_put_anew(daruma_buf *out, daruma_str v)
+{
+    daruma_str raw = unquoted(v);
+    buf_putc(out, '"');
+    for (size_t at; (at = str_findch(raw, '\\')) < raw.n; raw = str_from(raw, at)) {
+        char c[4] = "\\";
+        size_t n = 1, used = 0;
+        if (at + 1 < raw.n)
+            n = unescape(raw.p + at + 1, raw.p + raw.n, c, &used);
+        buf_json_run(out, str_sub(raw, 0, at));
+        buf_json_run(out, (daruma_str){c, n});
+        at += used + 1;
+    }
+    buf_json_run(out, raw);
+    buf_putc(out, '"');
 }
 
 int64_t json_int(daruma_str v, int64_t otherwise)

@@ -58,6 +58,9 @@ daruma_str json_path(daruma_str value, const char *path);
 /* The text of a string value, unescaped. Borrows when there is nothing to unescape, else
  * lives in `a`. Lone surrogates become U+FFFD. Empty for other values. */
 daruma_str json_text(daruma_str value, daruma_arena *a);
+/* Appends the same, and the same as buf_json() would write it: with no memory but that of the buffer. */
+void json_put_text(daruma_buf *out, daruma_str value);
+void json_put_anew(daruma_buf *out, daruma_str value);
 bool json_is_string(daruma_str value);
 static inline bool json_is_object(daruma_str v)
 {

@@ -5,6 +5,7 @@
  *     messages -- unit by unit: text, media, call, result --> messages in the shape of the target's quirks
  *     tools, settings -- field by field --> what the target knows */
 #include "dialect/convert.h"
+#include "dialect/convo_write.h"
 #include "dialect/shapes.h"
 #include "base/arena.h"
 #include "base/map.h"
@@ -25,6 +26,8 @@ typedef struct conversion {
     stray *strays;
     size_t nstrays, strays_cap;
     size_t at, counted_to; /* message of the source that is carried; there is room for the parts of those before */
+    convo_message now;     /* that message: what is made takes its place, and those of the ones before it */
+    size_t expected;       /* messages that will be made, more or less */
     convo_part *place;     /* of the part that is carried: free, as those before it in its message; NULL: it is not */
     bool fresh;            /* the source's message is new: its first unit begins one, unless the wire wants it merged */
     bool spoken;           /* anything but system prompts was written */
@@ -65,6 +68,23 @@ static bool merges(const conversion *c, convo_role role)
     return (c->to->quirks & WIRE_ALTERNATE) || (role == CONVO_ASSISTANT && !(c->to->quirks & WIRE_FLAT));
 }
 
+/* One more message: in the list of the source as far as that was carried, else in a list of its own. */
+static convo_message *add_message(conversion *c, convo_role role)
+{
+    convo *out = c->out;
+    if (out->messages == c->src.messages && out->nmessages > c->at) {
+        size_t most = c->expected > out->nmessages ? c->expected : out->nmessages;
+        convo_message *own = ARENA_NEW(out->arena, convo_message, most + CONVO_MESSAGES_FIRST);
+        out->full |= !own;
+        if (!own)
+            return NULL;
+        memcpy(own, out->messages, out->nmessages * sizeof *own);
+        out->messages = own;
+        out->cap = most + CONVO_MESSAGES_FIRST;
+    }
+    return convo_add_message(out, role, (daruma_str){0});
+}
+
 /* The message for one more unit of a role. The model's words are one message until somebody else speaks, but where
  * every call stands alone; the user's are as many as they were, but where roles take turns. */
 static convo_message *message_for(conversion *c, convo_role role, part_kind kind)
@@ -76,7 +96,7 @@ static convo_message *message_for(conversion *c, convo_role role, part_kind kind
         m && m->role == role && !m->apart && !stands_alone(c, kind) && !after_call && (!c->fresh || merges(c, role));
     c->fresh = false;
     c->spoken |= role != CONVO_SYSTEM;
-    return joins ? m : convo_add_message(c->out, role, (daruma_str){0});
+    return joins ? m : add_message(c, role);
 }
 
 /* How many of a message's parts will be said: not what is dropped, cannot be said elsewhere or is empty. */
@@ -98,9 +118,9 @@ static void expect_parts(conversion *c, convo_message *m, convo_role role, part_
     size_t n = 0, i = c->at;
     if (m->parts || stands_alone(c, kind) || i < c->counted_to || i >= c->src.nmessages)
         return;
-    bool model = c->src.messages[i].role == CONVO_ASSISTANT;
+    bool model = c->now.role == CONVO_ASSISTANT;
     do
-        n += parts_said(c, &c->src.messages[i]);
+        n += parts_said(c, i == c->at ? &c->now : &c->src.messages[i]);
     while (++i < c->src.nmessages && merges(c, role) && (c->src.messages[i].role == CONVO_ASSISTANT) == model);
     c->counted_to = i;
     m->parts = n > 1 && i > c->at + 1 ? ARENA_NEW(c->out->arena, convo_part, n) : NULL;
@@ -115,7 +135,7 @@ static bool takes_place(const conversion *c, const convo_message *m)
     if (!m->nparts)
         return true;
     const convo_part *next = m->parts + m->nparts;
-    return next <= c->place && next > c->src.messages[c->at].parts;
+    return next <= c->place && next > c->now.parts;
 }
 
 static convo_part *add(conversion *c, convo_role role, part_kind kind)
@@ -139,6 +159,24 @@ static void add_text(conversion *c, convo_role role, daruma_str text)
     convo_part *p = add(c, role, PART_TEXT);
     if (p)
         p->text = text;
+}
+
+/* What a part says, as it is: a string of JSON is decoded by who writes it, and nobody keeps that. */
+static void take_text(conversion *c, convo_part *to, const convo_part *from)
+{
+    if (part_encoded(from)) {
+        to->ready = false;
+        to->value = from->value;
+    } else {
+        to->text = convo_part_text(&c->src, from);
+    }
+}
+
+static void carry_text(conversion *c, convo_role role, const convo_part *from)
+{
+    convo_part *p = part_says(&c->src, from) || !(c->to->quirks & WIRE_NO_EMPTY) ? add(c, role, PART_TEXT) : NULL;
+    if (p)
+        take_text(c, p, from);
 }
 
 /* ---- media ---- */
@@ -178,12 +216,16 @@ static void carry_media(conversion *c, convo_role role, const convo_part *media)
 
 static void carry_call(conversion *c, const convo_part *p)
 {
+    bool object = !p->custom && part_encoded(p) && p->value.p[1] == '{';
+    convo_part *to = add(c, CONVO_ASSISTANT, PART_CALL);
+    if (!to || !convert_calls_add(&c->calls, p))
+        return;
+    if (object) {
+        take_text(c, to, p);
+        return;
+    }
     daruma_str text = convo_part_text(&c->src, p);
     daruma_str arguments = p->custom ? convo_wrap(text, c->out->arena) : text;
-    convo_part *to = add(c, CONVO_ASSISTANT, PART_CALL);
-    if (!to || !convert_calls_add(&c->calls, p, arguments, to))
-        return;
-    to->name = convert_name(&c->names, p->name, c->out->arena);
     to->text = str_trim(arguments).n ? arguments : S("{}");
 }
 
@@ -248,12 +290,13 @@ static daruma_str result_text(conversion *c, const convo_part *p)
 static void carry_result(conversion *c, const convo_part *p)
 {
     convo_part *to = add(c, c->to->quirks & WIRE_RESULTS_IN_USER ? CONVO_USER : CONVO_TOOL, PART_RESULT);
-    daruma_str name;
     if (!to)
         return;
-    convert_calls_answer(&c->calls, p, to, &name);
-    to->name = convert_name(&c->names, name, c->out->arena);
-    to->text = result_text(c, p);
+    convert_calls_answer(&c->calls, p, to);
+    if (part_encoded(p))
+        take_text(c, to, p);
+    else
+        to->text = result_text(c, p);
     to->failed = p->failed;
     if (p->failed && c->openai)
         lose(c, "is_error");
@@ -304,7 +347,7 @@ static void carry_system(conversion *c, const convo_part *p)
         return;
     }
     if (!m)
-        m = convo_add_message(c->out, CONVO_SYSTEM, (daruma_str){0});
+        m = add_message(c, CONVO_SYSTEM);
     convo_part *to = m ? convo_add_part(c->out, m, PART_TEXT, (daruma_str){0}) : NULL;
     if (!to)
         return;
@@ -326,9 +369,7 @@ static void carry_part(conversion *c, const convo_message *m, const convo_part *
     }
     switch (p->kind) {
     case PART_TEXT:
-        text = convo_part_text(&c->src, p);
-        if (text.n || !(c->to->quirks & WIRE_NO_EMPTY))
-            add_text(c, role, text);
+        carry_text(c, role, p);
         break;
     case PART_MEDIA:
         carry_media(c, role, p);
@@ -370,7 +411,7 @@ static void expect(conversion *c)
         messages += others && !goes_on;
         model = m->role == CONVO_ASSISTANT;
     }
-    convo_expect(c->out, messages);
+    c->expected = messages;
     convert_calls_expect(&c->calls, calls, without_id);
 }
 
@@ -378,7 +419,8 @@ static void carry_messages(conversion *c)
 {
     expect(c);
     for (; c->at < c->src.nmessages && !c->out->full; c->at++) {
-        const convo_message *m = &c->src.messages[c->at];
+        const convo_message *m = &c->now;
+        c->now = c->src.messages[c->at];
         c->fresh = true;
         for (size_t k = 0; !m->dropped && k < m->nparts; k++) {
             const convo_part p = m->parts[k];
@@ -412,6 +454,8 @@ static void mend_ends(conversion *c)
         return;
     if (!(c->to->quirks & WIRE_PREFILL))
         lose(c, "prefill");
+    if (c->anthropic)
+        convo_text(out, end);
     while (c->anthropic && end->text.n && ch_space(end->text.p[end->text.n - 1]))
         end->text.n--; /* refused otherwise */
 }
@@ -437,12 +481,11 @@ bool dialect_stuck(const convo *from)
 
 daruma_status dialect_convert(convo *from, const dialect *to, daruma_arena *a, convo *ret, dialect_losses *lost)
 {
-    convo out = {.quirks = to->quirks, .arena = a, .set = from->set};
+    convo out = {.quirks = to->quirks, .arena = a, .messages = from->messages, .cap = from->cap, .set = from->set};
     conversion c = {.src = *from,
                     .to = to,
                     .out = &out,
                     .lost = lost,
-                    .calls = {.to = to, .a = a},
                     .openai = to == &dialect_openai || to == &dialect_openai_responses,
                     .anthropic = to == &dialect_anthropic,
                     .gemini = to == &dialect_gemini};
@@ -450,6 +493,7 @@ daruma_status dialect_convert(convo *from, const dialect *to, daruma_arena *a, c
     if (dialect_stuck(from))
         return DARUMA_EINPUT;
     c.names = convert_names_of(&c.src, to, a);
+    c.calls = (convert_calls){.names = &c.names, .out = &out, .a = a};
     convert_tools(&c.src, &c.names, &out, lost);
     carry_messages(&c);
     if (!c.spoken && !out.full && !c.src.full)

@@ -31,21 +31,30 @@ uint64_t convert_hash(daruma_str s, uint64_t seed);
 /* ---- convert_calls.c ---- */
 
 typedef struct carried carried;
-/* The calls that were carried so far. All zero but `to` and `a`. */
+/* Which call has a text: 1 + where that stands in the list, in a hash table; 0 is a free place. The texts stand in the
+ * calls. */
+typedef struct call_index {
+    uint32_t *calls;
+    size_t n, cap;
+} call_index;
+/* The calls that were carried so far. All zero but `names`, `out` and `a`. */
 typedef struct convert_calls {
-    const dialect *to;
+    const convert_names *names;
+    const convo *out; /* in which they stand */
     daruma_arena *a;
     carried *calls;
     size_t ncalls, nanswered, cap; /* all before nanswered have their result */
-    str_map by_was, by_name;       /* the newest call with the id it had; with its name */
-    str_map ids;                   /* that were given in place of others */
+    call_index by_was;             /* the newest call with the id it had */
+    call_index ids;                /* by ids that were given in place of others */
+    str_map by_name;               /* the newest call with its name */
 } convert_calls;
 /* Room for so many calls, of which some have no id. */
 void convert_calls_expect(convert_calls *c, size_t calls, size_t without_id);
-/* Enters a call and gives `to` its id: its own where it has one that fits and is nobody else's. False: no memory. */
-bool convert_calls_add(convert_calls *c, const convo_part *call, daruma_str arguments, convo_part *to);
-/* Gives `to` the id of the call that a result belongs to. *ret_name: the tool of that call, by the name it had. */
-void convert_calls_answer(convert_calls *c, const convo_part *result, convo_part *to, daruma_str *ret_name);
+/* Enters a call whose place is the newest part of `out`, and gives it its id, its own where it has one that fits and is
+ * nobody else's, and the name of its tool. False: no memory. */
+bool convert_calls_add(convert_calls *c, const convo_part *call);
+/* Gives `to` the id of the call that a result belongs to, and the name of its tool. */
+void convert_calls_answer(convert_calls *c, const convo_part *result, convo_part *to);
 
 /* ---- convert_media.c ---- */
 

@@ -163,16 +163,16 @@ static const struct { daruma_str type; void (*read)(convo *c, convo_part *p, con
 static void settle(convo *c, convo_part *p, const field *f, bool inner)
 {
     daruma_str type = f[K_TYPE].value;
+    if (inner || !value_is(type, S("tool_result"))) { /* what it is made of stands in its place */
+        p->signature = (daruma_str){0};
+        p->nparts = 0;
+    }
     for (size_t i = 0; i < COUNT(blocks); i++)
         if (value_is(type, blocks[i].type) && !(inner && blocks[i].read == read_result))
             blocks[i].read(c, p, f);
     /* What the provider's own tools made names files in its container: code_execution_tool_result and its like. */
     if (str_ends(value_raw(type), S("code_execution_tool_result")))
         p->remote = str_find(p->raw, S("\"file_id\"")) != STR_NONE;
-    if (p->kind == PART_RESULT)
-        return;
-    p->parts = NULL;
-    p->nparts = p->cap = 0;
 }
 
 /* Blocks are read while they are passed, each byte once: histories are long, and most of them lies three lists deep. */
@@ -251,7 +251,7 @@ static void convo_anthropic_read_message(convo *c, daruma_str raw)
     m->role = value_is(role, S("assistant")) ? CONVO_ASSISTANT
               : value_is(role, S("system"))  ? CONVO_SYSTEM
                                              : CONVO_USER;
-    m->wire_role = text_of(c, role);
+    convo_set_wire_role(c, m, text_of(c, role));
     for (size_t i = 0; i < m->nparts; i++)
         c->remote |= m->parts[i].remote;
 }
@@ -389,18 +389,18 @@ daruma_status anthropic_read(daruma_str body, daruma_arena *a, convo *ret)
     };
     field f[B_N];
     memcpy(f, names, sizeof names);
-    items messages = {0};
-    daruma_status status = fields_of_request(body, f, B_N, B_MESSAGES, a, &messages);
+    size_t count = 0;
+    daruma_status status = fields_of_request(body, f, B_N, B_MESSAGES, &count);
     if (status != DARUMA_OK)
         return status;
     if (!json_is_array(f[B_MESSAGES].value))
         return DARUMA_EINPUT;
     convo c = {.quirks = ANTHROPIC_QUIRKS, .body = body, .arena = a};
     daruma_str raw;
-    convo_expect(&c, messages.n);
+    convo_expect(&c, count);
     read_system(&c, f[B_SYSTEM].value);
-    for (size_t i = 0; i < messages.n && !c.full; i++)
-        convo_anthropic_read_message(&c, messages.p[i]);
+    for (json_iter it = quick_open(f[B_MESSAGES].value); json_next(&it, NULL, &raw) && !c.full;)
+        convo_anthropic_read_message(&c, raw);
     size_t i = 0, n = json_count(f[B_TOOLS].value);
     if (json_is_array(f[B_TOOLS].value))
         for (json_iter it = quick_open(f[B_TOOLS].value); json_next(&it, NULL, &raw) && !c.full;)

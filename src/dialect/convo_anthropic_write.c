@@ -43,7 +43,7 @@ static bool has_block(const convo *c, const convo_part *p)
         return true;
     switch (p->kind) {
     case PART_TEXT:
-        return convo_part_text(c, p).n > 0;
+        return part_says(c, p);
     case PART_THINKING:
         return p->signature.n > 0;
     case PART_MEDIA:
@@ -57,10 +57,11 @@ static bool has_block(const convo *c, const convo_part *p)
     return true;
 }
 
-static void compose_text(daruma_str text, daruma_buf *out)
+static void compose_text(const convo *c, const convo_part *p, daruma_buf *out)
 {
     BUF_LIT(out, "{\"type\":\"text\"");
-    put_text(out, "text", text);
+    put_key(out, "text");
+    put_said(out, c, p);
     buf_putc(out, '}');
 }
 
@@ -114,6 +115,8 @@ static void put_result_content(const convo *c, const convo_part *p, daruma_buf *
             live[n++] = &p->parts[i];
     if (n)
         put_blocks(c, live, n, p->value, out);
+    else if (part_encoded(p) && !p->raw.n)
+        put_said(out, c, p);
     else if (p->nparts || p->ready || !p->value.n)
         put_same(out, p->value, p->nparts ? (daruma_str){0} : convo_part_text(c, p));
     else
@@ -136,7 +139,7 @@ static void edit_text(const convo *c, const convo_part *p, daruma_buf *out)
 {
     daruma_str key, value;
     if (json_get(p->raw, S("text")).p != p->value.p || !p->value.n) { /* a document of plain text becomes text */
-        compose_text(convo_part_text(c, p), out);
+        compose_text(c, p, out);
         return;
     }
     splice s = splice_open(out, p->raw);
@@ -230,7 +233,7 @@ static void put_edited(const convo *c, const convo_part *p, daruma_buf *out)
         if (raw)
             edit_text(c, p, out);
         else
-            compose_text(convo_part_text(c, p), out);
+            compose_text(c, p, out);
         return;
     case PART_THINKING:
         (raw ? edit_thinking : compose_thinking)(c, p, out);
@@ -258,7 +261,7 @@ static void put_blocks(const convo *c, const convo_part *const *parts, size_t n,
         if (part_as_read(parts[0]))
             buf_put(out, parts[0]->raw);
         else
-            buf_json(out, convo_part_text(c, parts[0]));
+            put_said(out, c, parts[0]);
         return;
     }
     if (n == 1 && part_as_read(parts[0]) && parts[0]->raw.p == old.p) {
@@ -329,8 +332,8 @@ static chosen chosen_of(const convo *c, const convo_message *m, size_t n, daruma
 
 static daruma_str wire_role_of(const convo_message *m)
 {
-    if (m->wire_role.n && m->raw.n)
-        return m->wire_role;
+    if (m->wire_role && m->raw.n)
+        return *m->wire_role;
     return m->role == CONVO_ASSISTANT ? S("assistant") : m->role == CONVO_SYSTEM ? S("system") : S("user");
 }
 

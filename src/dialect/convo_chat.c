@@ -236,7 +236,7 @@ static void convo_chat_read_message(convo *c, daruma_str raw)
     convo_message *m = convo_add_message(c, role_of(f[M_ROLE].value), raw);
     if (!m)
         return;
-    m->wire_role = text_of(c, f[M_ROLE].value);
+    convo_set_wire_role(c, m, text_of(c, f[M_ROLE].value));
     if (!json_is_object(raw))
         convo_add_part(c, m, PART_OTHER, raw);
     else if (m->role == CONVO_TOOL)
@@ -413,16 +413,17 @@ daruma_status chat_read(daruma_str body, daruma_arena *a, convo *ret)
     };
     field f[B_N];
     memcpy(f, names, sizeof names);
-    items messages = {0};
-    daruma_status status = fields_of_request(body, f, B_N, B_MESSAGES, a, &messages);
+    size_t count = 0;
+    daruma_status status = fields_of_request(body, f, B_N, B_MESSAGES, &count);
     if (status != DARUMA_OK)
         return status;
     if (!json_is_array(f[B_MESSAGES].value))
         return DARUMA_EINPUT;
     convo c = {.quirks = CHAT_QUIRKS, .body = body, .arena = a};
-    convo_expect(&c, messages.n);
-    for (size_t i = 0; i < messages.n && !c.full; i++)
-        convo_chat_read_message(&c, messages.p[i]);
+    daruma_str raw;
+    convo_expect(&c, count);
+    for (json_iter it = quick_open(f[B_MESSAGES].value); json_next(&it, NULL, &raw) && !c.full;)
+        convo_chat_read_message(&c, raw);
     read_tools(&c, f[B_TOOLS].value, f[B_FUNCTIONS].value);
     read_settings(&c, f);
     if (c.full)

@@ -58,8 +58,10 @@ static void put_text_piece(const convo *c, const convo_part *p, daruma_buf *out)
         BUF_LIT(out, "{\"type\":\"text\"");
         if (part_as_read(p))
             put_raw(out, "text", p->raw);
-        else
-            put_text(out, "text", convo_part_text(c, p));
+        else {
+            put_key(out, "text");
+            put_said(out, c, p);
+        }
         buf_putc(out, '}');
         return;
     }
@@ -105,7 +107,7 @@ static void put_pieces(const convo *c, const convo_part *const *parts, size_t n,
         if (part_as_read(parts[0]))
             buf_put(out, parts[0]->raw);
         else
-            buf_json(out, convo_part_text(c, parts[0]));
+            put_said(out, c, parts[0]);
         return;
     }
     if (n == 1 && parts[0]->kind == PART_OTHER && part_as_read(parts[0]) && parts[0]->raw.p == old.p) {
@@ -128,7 +130,9 @@ static void put_result_content(const convo *c, const convo_part *p, daruma_buf *
     size_t n = 0;
     if (!live) {
         out->full |= p->nparts > 0;
-        if (p->ready || !p->value.n)
+        if (part_encoded(p) && !p->raw.n)
+            put_said(out, c, p);
+        else if (p->ready || !p->value.n)
             put_same(out, p->value, convo_part_text(c, p));
         else
             buf_put(out, p->value);
@@ -145,7 +149,7 @@ static void put_result_content(const convo *c, const convo_part *p, daruma_buf *
 
 static void compose_result(const convo *c, const convo_message *m, const convo_part *p, daruma_buf *out)
 {
-    bool legacy = str_eq(m->wire_role, S("function")) && p->name.n;
+    bool legacy = str_eq(convo_wire_role(m), S("function")) && p->name.n;
     buf_putc(out, '{');
     put_text(out, "role", legacy ? S("function") : S("tool"));
     put_text(out, legacy ? "name" : "tool_call_id", legacy ? p->name : p->id);
@@ -224,14 +228,17 @@ static void put_function(const convo *c, const convo_part *p, daruma_str old, da
 
 static void compose_call(const convo *c, const convo_part *p, daruma_buf *out)
 {
-    daruma_str arguments = convo_part_text(c, p);
     buf_putc(out, '{');
     put_text(out, "id", p->id);
     put_text(out, "type", S("function"));
     put_key(out, "function");
     put_open(out, '{');
     put_text(out, "name", p->name);
-    put_text(out, "arguments", arguments.n ? arguments : S("{}"));
+    put_key(out, "arguments");
+    if (part_says(c, p))
+        put_said(out, c, p);
+    else
+        buf_json(out, S("{}"));
     BUF_LIT(out, "}}");
 }
 
@@ -356,7 +363,7 @@ static daruma_str wire_role_of(const convo_message *m)
         [CONVO_ASSISTANT] = LIT("assistant"),
         [CONVO_TOOL] = LIT("user"), /* its results are written apart: what is left is said by the user */
     };
-    return m->wire_role.n && m->role != CONVO_TOOL ? m->wire_role : names[m->role];
+    return m->wire_role && m->role != CONVO_TOOL ? *m->wire_role : names[m->role];
 }
 
 typedef struct speaking {

@@ -184,7 +184,7 @@ static void read_response(convo *c, convo_part *p, json_iter *it, daruma_str *re
 /* An empty text with a signature is how newer models hand over the thinking of a whole turn. */
 static void read_part(convo *c, void *message, json_iter *it)
 {
-    daruma_str key, value, text = {0};
+    daruma_str key, value, text = {0}, signature = {0};
     bool thought = false;
     convo_part *p = convo_add_part(c, message, PART_OTHER, (daruma_str){0});
     if (!p || *it->p != '{') {
@@ -210,7 +210,7 @@ static void read_part(convo *c, void *message, json_iter *it)
         else if (key_is(key, S("thought")))
             thought = json_is_true(value);
         else if (key_camel(key, S("thoughtSignature")))
-            p->signature = text_of(c, value);
+            signature = text_of(c, value);
         else if (object && key_camel(key, S("inlineData")))
             read_inline(c, p, value);
         else if (object && key_camel(key, S("fileData")))
@@ -218,7 +218,11 @@ static void read_part(convo *c, void *message, json_iter *it)
     }
     json_leave(it, &in, &p->raw);
     p->ready = false;
-    p->sealed = p->signature.n > 0;
+    p->sealed = signature.n > 0;
+    if (p->kind != PART_RESULT) {
+        p->nparts = 0;
+        p->signature = signature;
+    }
     if (p->kind != PART_OTHER)
         return;
     if (thought || (p->sealed && text.n <= 2))
@@ -254,7 +258,7 @@ static void convo_gemini_read_message(convo *c, daruma_str raw, bool apart)
         }
     m->apart = apart;
     m->role = apart ? CONVO_SYSTEM : gemini_role(word);
-    m->wire_role = word;
+    convo_set_wire_role(c, m, word);
 }
 
 /* ---- reading: tools and settings ---- */
@@ -454,7 +458,7 @@ static void read_config(convo *c, named config)
 /* The members of a request in one walk, in either spelling; the last of several, unless it is null. */
 enum { B_CONTENTS, B_SYSTEM, B_MODEL, B_TOOLS, B_CHOICE, B_CONFIG, B_CACHED, B_N };
 
-static daruma_status members_of(daruma_str body, named *ret, items *contents, daruma_arena *a)
+static daruma_status members_of(daruma_str body, named *ret, size_t *ret_contents)
 {
     static const daruma_str names[B_N] = {
         [B_CONTENTS] = LIT("contents"),   [B_SYSTEM] = LIT("systemInstruction"), [B_MODEL] = LIT("model"),
@@ -466,9 +470,7 @@ static daruma_status members_of(daruma_str body, named *ret, items *contents, da
         size_t i = 0;
         while (i < B_N && !key_camel(key, names[i]))
             i++;
-        bool passed = i == B_CONTENTS ? pass_items(&it, contents, a, &value) : json_pass(&it, &value);
-        if (a->full)
-            return DARUMA_EFULL;
+        bool passed = i == B_CONTENTS ? pass_counted(&it, ret_contents, &value) : json_pass(&it, &value);
         if (passed && i < B_N)
             ret[i] = json_is_null(value) ? (named){0} : (named){key, value};
     }
@@ -478,8 +480,8 @@ static daruma_status members_of(daruma_str body, named *ret, items *contents, da
 daruma_status gemini_read(daruma_str body, daruma_arena *a, convo *ret)
 {
     named f[B_N] = {{{0}, {0}}};
-    items list = {0};
-    daruma_status s = members_of(body, f, &list, a);
+    size_t count = 0;
+    daruma_status s = members_of(body, f, &count);
     if (s != DARUMA_OK)
         return s;
     daruma_str contents = f[B_CONTENTS].value;
@@ -490,11 +492,13 @@ daruma_status gemini_read(daruma_str body, daruma_arena *a, convo *ret)
                    .arena = a,
                    .set = {.stream = -1, .max_output = -1, .parallel = -1, .thinking = -1, .thinking_budget = -1}};
     ret->set.model = text_of(ret, f[B_MODEL].value);
-    convo_expect(ret, list.n);
+    daruma_str content;
+    convo_expect(ret, count);
     if (f[B_SYSTEM].value.n)
         convo_gemini_read_message(ret, f[B_SYSTEM].value, true);
-    for (size_t i = 0; json_is_array(contents) && i < list.n && !ret->full; i++)
-        convo_gemini_read_message(ret, list.p[i], false);
+    if (json_is_array(contents))
+        for (json_iter it = quick_open(contents); json_next(&it, NULL, &content) && !ret->full;)
+            convo_gemini_read_message(ret, content, false);
     if (json_is_object(contents))
         convo_gemini_read_message(ret, contents, false);
     read_tools(ret, f[B_TOOLS]);

@@ -15,7 +15,7 @@ static bool is_written(const convo *c, const convo_part *p)
     switch (p->kind) {
     case PART_TEXT:
     case PART_THINKING:
-        return p->signature.n || convo_part_text(c, p).n;
+        return p->signature.n || part_says(c, p);
     case PART_MEDIA:
         return p->media.n > 0;
     case PART_CALL:
@@ -44,10 +44,11 @@ static void put_media(daruma_buf *out, const convo_part *p)
     buf_putc(out, '}');
 }
 
-static void put_response(daruma_buf *out, bool failed, daruma_str text)
+static void put_response(const convo *c, const convo_part *p, daruma_buf *out)
 {
     buf_putc(out, '{');
-    put_text(out, failed ? "error" : "output", text);
+    put_key(out, p->failed ? "error" : "output");
+    put_said(out, c, p);
     buf_putc(out, '}');
 }
 
@@ -73,7 +74,7 @@ static void compose_result(const convo *c, const convo_part *p, daruma_buf *out)
     put_id(c, out, p);
     put_text(out, "name", result_name(c, p));
     put_key(out, "response");
-    put_response(out, p->failed, convo_part_text(c, p));
+    put_response(c, p, out);
     BUF_LIT(out, "}}");
     for (size_t i = 0; i < p->nparts; i++)
         if (part_lives(&p->parts[i], PART_MEDIA) && p->parts[i].media.n) {
@@ -85,16 +86,17 @@ static void compose_result(const convo *c, const convo_part *p, daruma_buf *out)
 
 static void compose_part(const convo *c, const convo_part *p, bool first_call, daruma_buf *out)
 {
-    daruma_str signature = p->signature;
     if (p->kind == PART_RESULT) {
         compose_result(c, p, out);
         return;
     }
+    daruma_str signature = p->signature;
     buf_putc(out, '{');
     switch (p->kind) {
     case PART_TEXT:
     case PART_THINKING:
-        put_text(out, "text", convo_part_text(c, p));
+        put_key(out, "text");
+        put_said(out, c, p);
         if (p->kind == PART_THINKING)
             put_bool(out, "thought", true);
         break;
@@ -124,11 +126,12 @@ static void compose_part(const convo *c, const convo_part *p, bool first_call, d
 /* The response with another text in the place where its text stood. */
 static void edit_response(const convo *c, const convo_part *p, daruma_str old, daruma_buf *out)
 {
-    daruma_str key, value, text = convo_part_text(c, p);
+    daruma_str key, value;
     if (!lies_in(p->value, old) || p->value.n == old.n) {
-        put_response(out, p->failed, text);
+        put_response(c, p, out);
         return;
     }
+    daruma_str text = convo_part_text(c, p);
     splice s = splice_open(out, old);
     while (splice_next(&s, &key, &value))
         if (value.p != p->value.p) {
@@ -190,7 +193,7 @@ static void edit_result(const convo *c, const convo_part *p, daruma_str old, dar
         }
     if (!answered) {
         splice_add(&s, S("response"));
-        put_response(out, p->failed, convo_part_text(c, p));
+        put_response(c, p, out);
     }
     splice_close(&s);
 }
@@ -248,13 +251,14 @@ static void edit_part(const convo *c, const convo_part *p, bool first_call, daru
         compose_part(c, p, first_call, out);
         return;
     }
-    bool sealed = !p->signature.n;
+    daruma_str signature = p->kind == PART_RESULT ? (daruma_str){0} : p->signature;
+    bool sealed = !signature.n, kept = p->kind == PART_RESULT && p->sealed;
     splice s = splice_open(out, p->raw);
     while (splice_next(&s, &key, &value)) {
-        if (key_camel(key, S("thoughtSignature"))) {
-            if (p->signature.n) {
+        if (!kept && key_camel(key, S("thoughtSignature"))) {
+            if (signature.n) {
                 splice_key(&s);
-                put_same(out, value, p->signature);
+                put_same(out, value, signature);
             }
             sealed = true;
             continue;
@@ -273,7 +277,7 @@ static void edit_part(const convo *c, const convo_part *p, bool first_call, daru
     }
     if (!sealed) {
         splice_add(&s, S("thoughtSignature"));
-        buf_json(out, p->signature);
+        buf_json(out, signature);
     }
     splice_close(&s);
 }
@@ -312,8 +316,8 @@ static bool says_something(const convo *c, const convo_message *m)
 static daruma_str role_word(const convo_message *m)
 {
     convo_role role = m->role == CONVO_TOOL || m->role == CONVO_SYSTEM ? CONVO_USER : m->role;
-    if (m->wire_role.n && (gemini_role(m->wire_role) == m->role || gemini_role(m->wire_role) == role))
-        return m->wire_role;
+    if (m->wire_role && (gemini_role(*m->wire_role) == m->role || gemini_role(*m->wire_role) == role))
+        return *m->wire_role;
     return role == CONVO_ASSISTANT ? S("model") : S("user");
 }
 

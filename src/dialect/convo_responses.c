@@ -252,7 +252,7 @@ static void read_item(convo *c, daruma_str raw, bool stored)
     if (!m)
         return;
     if (kind == ITEM_MESSAGE) {
-        m->wire_role = value_raw(role);
+        convo_set_wire_role(c, m, value_raw(role));
         read_content(c, m, f[K_CONTENT].value);
         return;
     }
@@ -280,16 +280,18 @@ static void read_item(convo *c, daruma_str raw, bool stored)
     }
 }
 
-static void read_input(convo *c, daruma_str input, const items *list, bool stored)
+static void read_input(convo *c, daruma_str input, bool stored)
 {
+    daruma_str item;
     if (json_is_string(input)) {
         convo_message *m = convo_add_message(c, CONVO_USER, input);
         if (m)
             read_content(c, m, input);
         return;
     }
-    for (size_t i = 0; json_is_array(input) && i < list->n && !c->full; i++)
-        read_item(c, list->p[i], stored);
+    if (json_is_array(input))
+        for (json_iter it = quick_open(input); json_next(&it, NULL, &item) && !c->full;)
+            read_item(c, item, stored);
 }
 
 static void read_instructions(convo *c, daruma_str value)
@@ -431,8 +433,8 @@ daruma_status responses_read(daruma_str body, daruma_arena *a, convo *ret)
     };
     field f[B_N];
     memcpy(f, names, sizeof names);
-    items list = {0};
-    daruma_status status = fields_of_request(body, f, B_N, B_INPUT, a, &list);
+    size_t count = 0;
+    daruma_status status = fields_of_request(body, f, B_N, B_INPUT, &count);
     if (status != DARUMA_OK)
         return status;
     convo c = {.quirks = RESPONSES_QUIRKS, .body = body, .arena = a};
@@ -441,9 +443,9 @@ daruma_status responses_read(daruma_str body, daruma_arena *a, convo *ret)
     read_state(&c, f);
     if (!json_is_string(input) && !json_is_array(input) && !(null_or_none(input) && c.remote))
         return DARUMA_EINPUT;
-    convo_expect(&c, list.n);
+    convo_expect(&c, count);
     read_instructions(&c, f[B_INSTRUCTIONS].value);
-    read_input(&c, input, &list, tri_of(f[B_STORE].value) != 0);
+    read_input(&c, input, tri_of(f[B_STORE].value) != 0);
     if (json_is_array(f[B_TOOLS].value))
         for (json_iter it = quick_open(f[B_TOOLS].value); json_next(&it, NULL, &tool) && !c.full;)
             read_tool(&c, tool, i++, n);

@@ -66,7 +66,8 @@ static void put_piece(const convo *c, const convo_part *p, bool said, daruma_buf
     buf_putc(out, '{');
     if (p->kind == PART_TEXT) {
         put_text(out, "type", said ? S("output_text") : S("input_text"));
-        put_text(out, "text", convo_part_text(c, p));
+        put_key(out, "text");
+        put_said(out, c, p);
     } else {
         put_media(out, p);
     }
@@ -101,7 +102,10 @@ static void put_content(const convo *c, const convo_message *m, daruma_str old, 
     const convo_part *only = NULL;
     size_t n = content_of(m, &only);
     if (n <= 1 && !json_is_array(old) && (!only || only->kind == PART_TEXT)) {
-        put_same(out, old, only ? convo_part_text(c, only) : (daruma_str){0});
+        if (only && !old.n)
+            put_said(out, c, only);
+        else
+            put_same(out, old, only ? convo_part_text(c, only) : (daruma_str){0});
         return;
     }
     weave w = weave_open(out, old);
@@ -117,8 +121,8 @@ static daruma_str role_word(const convo_message *m)
                                        [CONVO_USER] = LIT("user"),
                                        [CONVO_ASSISTANT] = LIT("assistant"),
                                        [CONVO_TOOL] = LIT("user")}; /* its results are items: the rest is the user's */
-    bool developer = m->role == CONVO_SYSTEM && str_eq(m->wire_role, S("developer"));
-    return developer ? m->wire_role : words[m->role];
+    bool developer = m->role == CONVO_SYSTEM && str_eq(convo_wire_role(m), S("developer"));
+    return developer ? *m->wire_role : words[m->role];
 }
 
 static void put_message(const convo *c, const convo_message *m, daruma_buf *out)
@@ -173,6 +177,10 @@ static bool holds_media(const convo_part *p)
 static void put_output(const convo *c, const convo_part *p, daruma_str old, daruma_buf *out)
 {
     bool list = p->nparts && (json_is_array(old) || holds_media(p));
+    if (!list && !old.n) {
+        put_said(out, c, p);
+        return;
+    }
     if (!list) {
         put_same(out, old, convo_part_text(c, p));
         return;
@@ -186,6 +194,10 @@ static void put_output(const convo *c, const convo_part *p, daruma_str old, daru
 
 static void put_arguments_text(const convo *c, const convo_part *p, daruma_str old, daruma_buf *out)
 {
+    if (!old.n && part_says(c, p)) {
+        put_said(out, c, p);
+        return;
+    }
     daruma_str text = convo_part_text(c, p);
     put_same(out, old, text.n || p->raw.n ? text : S("{}"));
 }

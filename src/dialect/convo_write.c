@@ -52,27 +52,16 @@ static bool too_deep(daruma_str text)
     return false;
 }
 
-static bool item_add(items *l, daruma_str value, daruma_arena *a)
-{
-    daruma_str *p = arena_grow(a, l->p, l->n, &l->cap, sizeof *p, CONVO_MESSAGES_FIRST);
-    if (!p)
-        return false;
-    l->p = p;
-    l->p[l->n++] = value;
-    return true;
-}
-
-bool pass_items(json_iter *it, items *l, daruma_arena *a, daruma_str *value)
+bool pass_counted(json_iter *it, size_t *ret_count, daruma_str *value)
 {
     daruma_str one;
-    bool room = true;
-    l->n = 0;
+    *ret_count = 0;
     if (*it->p != '[')
         return json_pass(it, value);
     json_iter in = json_enter(it);
     while (json_next(&in, NULL, &one))
-        room &= item_add(l, one, a);
-    return json_leave(it, &in, value) && room;
+        ++*ret_count;
+    return json_leave(it, &in, value);
 }
 
 daruma_status whole_status(daruma_str body, const json_iter *it)
@@ -82,22 +71,19 @@ daruma_status whole_status(daruma_str body, const json_iter *it)
     return too_deep(body) ? DARUMA_EDEEP : DARUMA_EINPUT;
 }
 
-daruma_status fields_of_request(daruma_str body, field *f, size_t n, size_t which, daruma_arena *a, items *ret)
+daruma_status fields_of_request(daruma_str body, field *f, size_t n, size_t which, size_t *ret_count)
 {
     daruma_str key, value;
     json_iter it = whole_open(body);
-    while (json_step(&it, &key)) {
-        if (which < n && key_is(key, f[which].key) ? pass_items(&it, ret, a, &value) : json_pass(&it, &value))
+    while (json_step(&it, &key))
+        if (which < n && key_is(key, f[which].key) ? pass_counted(&it, ret_count, &value) : json_pass(&it, &value))
             field_take(f, n, key, value);
-        if (a && a->full)
-            return DARUMA_EFULL;
-    }
     return whole_status(body, &it);
 }
 
 daruma_status fields_of_body(daruma_str body, field *f, size_t n)
 {
-    return fields_of_request(body, f, n, n, NULL, NULL);
+    return fields_of_request(body, f, n, n, NULL);
 }
 
 daruma_str text_of(convo *c, daruma_str value)
@@ -399,10 +385,18 @@ void put_same(daruma_buf *out, daruma_str old, daruma_str text)
         buf_json(out, text);
 }
 
+void put_said(daruma_buf *out, const convo *c, const convo_part *p)
+{
+    if (part_encoded(p))
+        json_put_anew(out, p->value);
+    else
+        buf_json(out, convo_part_text(c, p));
+}
+
 void put_role(daruma_buf *out, daruma_str old, const convo_message *m, daruma_str role)
 {
     bool named = json_is_string(old) && old.n > 2;
-    if (!named && !m->wire_role.n && m->role == CONVO_USER)
+    if (!named && !m->wire_role && m->role == CONVO_USER)
         buf_put(out, old);
     else
         put_same(out, old, role);
@@ -453,8 +447,22 @@ void put_stops(daruma_buf *out, const char *key, daruma_str stop)
     buf_putc(out, ']');
 }
 
+/* True if what was appended from `from` on is one JSON object and nothing else. */
+static bool is_object_from(const daruma_buf *out, size_t from)
+{
+    daruma_str text = str_from(buf_str(out), from);
+    return json_is_object(text) && text.p[text.n - 1] == '}' && json_valid(text);
+}
+
 void put_arguments(const convo *c, const convo_part *p, daruma_buf *out)
 {
+    size_t from = out->n;
+    if (part_encoded(p)) {
+        json_put_text(out, p->value);
+        if (out->full || is_object_from(out, from))
+            return;
+        out->n = from;
+    }
     daruma_str text = str_trim(convo_part_text(c, p));
     if (json_is_object(text) && json_valid(text)) {
         buf_put(out, text);

@@ -24,16 +24,12 @@ void field_take(field *f, size_t n, daruma_str key, daruma_str value); /* one me
  * than JSON_DEPTH_MAX. */
 daruma_status fields_of_body(daruma_str body, field *f, size_t n);
 #define FIELDS(f) (f), COUNT(f)
-/* The same, and the elements of the list that f[which] is (none when it is no list), seen in the same walk: histories
- * are long. They live in the convo's arena; EFULL without memory. */
-typedef struct items {
-    daruma_str *p;
-    size_t n, cap;
-} items;
-daruma_status fields_of_request(daruma_str body, field *f, size_t n, size_t which, daruma_arena *a, items *ret);
-/* For who walks a body alone: passes the value at the iterator and keeps its elements, if it is a list; false without
- * memory, too. Then the status of a body from whole_open when its walk has ended. */
-bool pass_items(json_iter *it, items *l, daruma_arena *a, daruma_str *value);
+/* The same, and how many elements the list has that f[which] is (0 when it is no list), counted in the same walk:
+ * histories are long, and room for all of them is taken at once. */
+daruma_status fields_of_request(daruma_str body, field *f, size_t n, size_t which, size_t *ret_count);
+/* For who walks a body alone: passes the value at the iterator and counts its elements, if it is a list. Then the
+ * status of a body from whole_open when its walk has ended. */
+bool pass_counted(json_iter *it, size_t *ret_count, daruma_str *value);
 daruma_status whole_status(daruma_str body, const json_iter *it);
 
 json_iter quick_open(daruma_str value); /* json_open of what was checked before */
@@ -116,6 +112,8 @@ void put_int(daruma_buf *out, const char *key, int64_t n);        /* nothing whe
 void put_bool(daruma_buf *out, const char *key, bool yes);
 /* A member whose value is a text of its own: verbatim when it says the same already. */
 void put_same(daruma_buf *out, daruma_str old, daruma_str text);
+/* What a part says, as a JSON string. */
+void put_said(daruma_buf *out, const convo *c, const convo_part *p);
 /* The role of a message that is written anew: one that was never a name stays what it was. */
 void put_role(daruma_buf *out, daruma_str old, const convo_message *m, daruma_str role);
 /* "data:image/png;base64,...", or the URL; as a JSON string. */
@@ -133,6 +131,16 @@ void put_arguments(const convo *c, const convo_part *p, daruma_buf *out);
 static inline bool part_as_read(const convo_part *p)
 {
     return p->raw.n && !p->edited && !p->dropped;
+}
+/* True if what a part says is still the JSON string it was read from: it is written without being decoded first. */
+static inline bool part_encoded(const convo_part *p)
+{
+    return !p->ready && !p->text.n && !(p->kind == PART_RESULT && p->parts) && json_is_string(p->value);
+}
+/* True if it says anything. */
+static inline bool part_says(const convo *c, const convo_part *p)
+{
+    return part_encoded(p) ? p->value.n > 2 : convo_part_text(c, p).n > 0;
 }
 static inline bool part_lives(const convo_part *p, part_kind kind)
 {

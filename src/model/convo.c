@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include <xxhash.h>
 
 /* ---- lists that grow in the arena ---- */
 
@@ -30,8 +29,25 @@ convo_message *convo_add_message(convo *c, convo_role role, daruma_str raw)
         return NULL;
     c->messages = list;
     convo_message *m = &list[c->nmessages++];
-    *m = (convo_message){.role = role, .raw = raw, .hash = raw.n ? XXH3_64bits(raw.p, raw.n) : 0};
+    *m = (convo_message){.role = role, .raw = raw};
     return m;
+}
+
+void convo_set_wire_role(convo *c, convo_message *m, daruma_str role)
+{
+    static const daruma_str usual[] = {LIT("user"),  LIT("assistant"), LIT("tool"),    LIT("system"),
+                                       LIT("model"), LIT("developer"), LIT("function")};
+    m->wire_role = NULL;
+    for (size_t i = 0; i < COUNT(usual) && !m->wire_role; i++)
+        if (str_eq(role, usual[i]))
+            m->wire_role = &usual[i];
+    if (m->wire_role || !role.n)
+        return;
+    daruma_str *own = ARENA_NEW(c->arena, daruma_str, 1);
+    c->full |= !own;
+    if (own)
+        *own = role;
+    m->wire_role = own;
 }
 
 /* One more in a list of parts. */
@@ -298,8 +314,10 @@ void convo_set_text(convo *c, convo_message *m, convo_part *p, daruma_str text)
 {
     p->text = text;
     p->ready = p->edited = true;
-    p->parts = NULL;
-    p->nparts = p->cap = 0;
+    if (p->kind == PART_RESULT) {
+        p->parts = NULL;
+        p->nparts = p->cap = 0;
+    }
     touch_outer(m, p);
     touch(c, m);
 }

@@ -43,6 +43,7 @@ typedef struct convo_part {
     bool media_url : 1; /* MEDIA: `media` is a URL */
     bool custom : 1;    /* CALL: of a custom tool of OpenAI's, whose arguments are words and no JSON */
     bool wrapped : 1;   /* CALL: the same, where they are the member `input` of JSON: see convo_unwrap() */
+    uint32_t nparts;    /* RESULT: of `parts`; else 0 */
     daruma_str raw;     /* the JSON value it came as; empty: ours */
     union {
         daruma_str id; /* CALL: its id; RESULT: id of its call. Decoded; empty where the wire has none (Gemini) */
@@ -60,23 +61,28 @@ typedef struct convo_part {
         daruma_str about; /* MEDIA: how closely an image is to be looked at (OpenAI's `detail`), or the name of a
                              document's file. Decoded; empty: not said */
     };
-    daruma_str signature;     /* THINKING, CALL: signature as on the wire, decoded */
-    struct convo_part *parts; /* RESULT: what its content is made of, when it is a list */
-    uint32_t nparts, cap;
+    union {
+        daruma_str signature; /* all but RESULT: signature as on the wire, decoded */
+        struct {
+            struct convo_part *parts; /* RESULT: what its content is made of, when it is a list */
+            uint32_t cap;             /* ... and for how many there is room */
+        };
+    };
 } convo_part;
 
 typedef struct convo_message {
     convo_role role : 8;
-    bool apart;  /* the system prompt that stands outside the list of messages */
-    bool edited; /* parts were edited, dropped, added: written anew from its parts, other members verbatim */
-    bool dropped;
-    bool no_empty_calls;  /* Chat Completions: a list of calls without any is left out */
-    daruma_str raw;       /* the JSON value; empty: ours */
-    daruma_str wire_role; /* as on the wire, without quotes ("developer", "function", "model"); empty: the usual one of
-                             `role` */
+    bool apart : 1;   /* the system prompt that stands outside the list of messages */
+    bool edited : 1;  /* parts were edited, dropped, added: written anew from its parts, other members verbatim */
+    bool dropped : 1; /* is not written */
+    bool no_empty_calls : 1; /* Chat Completions: a list of calls without any is left out */
+    uint32_t nparts;
+    daruma_str raw; /* the JSON value; empty: ours */
+    const daruma_str
+        *wire_role; /* as on the wire, without quotes ("developer", "function", "model"), never empty; NULL:
+                       the usual one of `role`. convo_wire_role() reads it, convo_set_wire_role() sets it */
     convo_part *parts;
-    uint32_t nparts, cap;
-    uint64_t hash; /* XXH3 of raw; 0 for ours. What conversations and compressions are recognised by */
+    uint32_t cap;
 } convo_message;
 
 typedef struct convo_tool {
@@ -192,6 +198,12 @@ struct daruma_convo {
 
 /* ---- reading it ---- */
 
+/* What a message's role is called on the wire; empty: as is usual. */
+static inline daruma_str convo_wire_role(const convo_message *m)
+{
+    return m->wire_role ? *m->wire_role : (daruma_str){0};
+}
+
 /* The decoded text of a part, see convo_part.text. Made once, in the convo's arena. */
 daruma_str convo_text(convo *c, convo_part *p);
 /* The same for who may not keep it: made anew each time in the convo's arena. */
@@ -247,6 +259,8 @@ void convo_set_max_output(convo *c, int64_t tokens);
 
 /* ---- making one: for readers and converters; nothing is marked as edited ---- */
 
+/* Sets what a message's role is called on the wire. Borrows the bytes of `role`; empty: as is usual. */
+void convo_set_wire_role(convo *c, convo_message *m, daruma_str role);
 /* So many messages will be added, more or less: room for them at once. */
 void convo_expect(convo *c, size_t n);
 /* At the end. `raw` as it was read, empty for what is ours. NULL without memory: c->full. Pointers are stale. */

@@ -81,12 +81,14 @@ static int64_t part_tokens(const convo_part *p)
         return raw_tokens(p->raw, p, 1);
     if (p->kind == PART_MEDIA)
         return CONVO_PART_TOKENS + media_rate(p) + (p->media_url ? bytes_tokens(p->media.n) : 0);
-    int64_t n = CONVO_PART_TOKENS + bytes_tokens(p->id.n) + text_tokens(p->name) + bytes_tokens(p->signature.n);
+    int64_t n = CONVO_PART_TOKENS + bytes_tokens(p->id.n) + text_tokens(p->name);
     if (p->kind == PART_RESULT && p->nparts) {
         for (size_t i = 0; i < p->nparts; i++)
             n += part_tokens(&p->parts[i]);
         return n;
     }
+    if (p->kind != PART_RESULT)
+        n += bytes_tokens(p->signature.n);
     return n + text_tokens(p->ready || p->text.n ? p->text : p->value);
 }
 

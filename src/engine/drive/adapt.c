@@ -51,12 +51,38 @@ static void adapt(conversion *v)
     v->whole = !scan.stream;
 }
 
+/* The answer calls tools by the names they have there; what the request calls them may be gone by then. */
+static size_t keep_renames(convo_rename **ret, const convo *c, daruma_arena *a)
+{
+    size_t n = 0;
+    *ret = c->nrenames ? ARENA_NEW(a, convo_rename, c->nrenames) : NULL;
+    for (; *ret && n < c->nrenames; n++)
+        (*ret)[n] = (convo_rename){.was = arena_copy(a, c->renames[n].was),
+                                   .is = arena_copy(a, c->renames[n].is),
+                                   .custom = c->renames[n].custom};
+    return n;
+}
+
+/* Gives back what was read and made, but for the names of tools. False without memory. */
+static bool only_names(conversion *v)
+{
+    daruma_arena room;
+    convo_rename *names;
+    if (!v->rooms->open(&room, MEND_ROOM_BYTES_USUAL, v->room_bytes))
+        return false;
+    v->out.nrenames = keep_renames(&names, &v->out, &room);
+    v->out.renames = names;
+    v->rooms->close(&v->room);
+    v->room = room;
+    return !room.full;
+}
+
 /* What is known of the target is done to the request as it was written for it. */
 static void adapt_made(conversion *v)
 {
     convo c;
     bool any = v->facts.nlessons || v->facts.most < FORMAT_SCHEMA || v->facts.habits;
-    if (!v->made || !any || v->to->read(v->made->bytes, &v->room, &c) != DARUMA_OK)
+    if (!v->made || !any || !only_names(v) || v->to->read(v->made->bytes, &v->room, &c) != DARUMA_OK)
         return;
     drive_facts_apply(&v->facts, &c);
     drive_text *better = was_taught(v) ? drive_text_write(v->rooms, v->to, &c, v->made->bytes.n) : NULL;
@@ -116,18 +142,6 @@ static void tell_stripped(session *x)
     e.name = "request_converted";
     e.reason = S("written for another provider; left out: thinking");
     session_event(x, &e);
-}
-
-/* The answer calls tools by the names they have there; what the request calls them may be gone by then. */
-static size_t keep_renames(convo_rename **ret, const convo *c, daruma_arena *a)
-{
-    size_t n = 0;
-    *ret = c->nrenames ? ARENA_NEW(a, convo_rename, c->nrenames) : NULL;
-    for (; *ret && n < c->nrenames; n++)
-        (*ret)[n] = (convo_rename){.was = arena_copy(a, c->renames[n].was),
-                                   .is = arena_copy(a, c->renames[n].is),
-                                   .custom = c->renames[n].custom};
-    return n;
 }
 
 /* A name that was changed twice: from what it was at first to what it is at last. */

@@ -153,7 +153,7 @@ static daruma_str content(const convo_part *p)
 
 static XXH128_hash_t message_chain(XXH128_hash_t so_far, const convo_message *m)
 {
-    so_far = chain(so_far, 1 + (uint64_t)m->role, m->wire_role);
+    so_far = chain(so_far, 1 + (uint64_t)m->role, convo_wire_role(m));
     for (size_t i = 0; i < m->nparts; i++) {
         const convo_part *p = &m->parts[i];
         so_far = chain(so_far, 16 + (uint64_t)p->kind, p->kind == PART_MEDIA ? (daruma_str){0} : p->id);

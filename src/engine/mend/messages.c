@@ -197,9 +197,9 @@ static void mend_developer(mending *x)
     convo *c = x->c;
     for (size_t i = 0; i < c->nmessages; i++) {
         convo_message *m = &c->messages[i];
-        if (!history_on(m) || m->apart || m->role != CONVO_SYSTEM || !str_eq(m->wire_role, S("developer")))
+        if (!history_on(m) || m->apart || m->role != CONVO_SYSTEM || !str_eq(convo_wire_role(m), S("developer")))
             continue;
-        m->wire_role = S("system");
+        convo_set_wire_role(c, m, S("system"));
         m->edited = c->edited = true;
         x->roles++;
     }
@@ -225,7 +225,7 @@ static void no_system(mending *x, convo_message *m, bool begun)
     } else {
         m->role = CONVO_USER;
     }
-    m->wire_role = (daruma_str){0};
+    m->wire_role = NULL;
     m->edited = x->c->edited = true;
     x->roles++;
 }
@@ -259,9 +259,9 @@ static void mend_role_names(mending *x)
     convo *c = x->c;
     for (size_t i = 0; i < c->nmessages; i++) {
         convo_message *m = &c->messages[i];
-        if (!history_on(m) || m->apart || !m->wire_role.n)
+        if (!history_on(m) || m->apart || !m->wire_role)
             continue;
-        m->wire_role = (daruma_str){0};
+        m->wire_role = NULL;
         m->edited = c->edited = true;
         x->roles++;
     }
@@ -296,7 +296,8 @@ static bool drop_thinking_of(convo *c, convo_message *m)
             p->dropped = true;
             did = true;
         } else if (p->sealed) {
-            p->signature = (daruma_str){0};
+            if (p->kind != PART_RESULT)
+                p->signature = (daruma_str){0};
             p->sealed = false;
             p->edited = true;
             did = true;

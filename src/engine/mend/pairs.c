@@ -65,12 +65,10 @@ static bool add_neutral(pairs_plan *p, fresh_list *out, const knot *call)
     if (!own)
         return false;
     *own = neutral(p, call);
-    out->m[out->n++] = (convo_message){.role = CONVO_TOOL,
-                                       .wire_role = call->legacy ? S("function") : (daruma_str){0},
-                                       .edited = true,
-                                       .parts = own,
-                                       .nparts = 1,
-                                       .cap = 1};
+    convo_message *m = &out->m[out->n++];
+    *m = (convo_message){.role = CONVO_TOOL, .edited = true, .parts = own, .nparts = 1, .cap = 1};
+    if (call->legacy)
+        convo_set_wire_role(p->c, m, S("function"));
     return true;
 }
 
@@ -118,8 +116,8 @@ static bool arrange_messages(pairs_plan *p, fresh_list *out)
         } else if (k && k->fate == SPEAKS) {
             history_text(c, m, plan_part(p, k), spoken(p, k));
             m->role = CONVO_USER;
-            m->raw = m->wire_role = (daruma_str){0};
-            m->hash = 0;
+            m->raw = (daruma_str){0};
+            m->wire_role = NULL;
             out->m[out->n++] = *m;
         } else if (!k || !put_elsewhere(p, k)) {
             out->m[out->n++] = *m;
@@ -178,7 +176,8 @@ static void take_out(pairs_plan *p, const knot *k)
         history_text(p->c, m, plan_part(p, k), spoken(p, k));
         if (m->role == CONVO_TOOL) {
             m->role = CONVO_USER;
-            m->raw = m->wire_role = (daruma_str){0};
+            m->raw = (daruma_str){0};
+            m->wire_role = NULL;
         }
     } else if (k->fate == GOES || (k->mate != STR_NONE && p->turns[k->turn].wrong)) {
         plan_part(p, k)->dropped = true;
@@ -313,7 +312,7 @@ void mend_double_items(convo *c, const daruma_failure *f, mend_report *rep)
     for (size_t i = 0; i < c->nmessages; i++) {
         convo_message *m = &c->messages[i];
         daruma_str id = json_get(m->raw, S("id"));
-        if (m->dropped || m->apart || !m->hash || !id.n)
+        if (m->dropped || m->apart || !id.n)
             continue;
         if (!map_add(&seen, c->arena, m->raw))
             convo_drop_message(c, m);
@@ -334,6 +333,7 @@ mend_report mend_pairs(convo *c, mend_orphans how)
     fresh_list out = {0};
     if (c->full || !pairs_plan_make(&p, c, how) || !p.wrong)
         return (mend_report){0};
+    *c->arena = p.room;
     mend_report ret = pairs_count(&p);
     out.m = ARENA_NEW(c->arena, convo_message, c->nmessages + p.ncalls + 1);
     for (size_t i = 0; i < p.ncalls; i++)

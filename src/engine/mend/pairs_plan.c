@@ -37,10 +37,10 @@ static bool collect(pairs_plan *p)
     while (slots < p->ncalls * 2)
         slots *= 2;
     p->mask = slots - 1;
-    p->calls = ARENA_NEW(c->arena, knot, p->ncalls + 1);
-    p->results = ARENA_NEW(c->arena, knot, p->nresults + 1);
-    p->turns = ARENA_NEW(c->arena, called_turn, p->ncalls + 1);
-    p->heads = ARENA_NEW(c->arena, uint32_t, slots);
+    p->calls = ARENA_NEW(&p->room, knot, p->ncalls + 1);
+    p->results = ARENA_NEW(&p->room, knot, p->nresults + 1);
+    p->turns = ARENA_NEW(&p->room, called_turn, p->ncalls + 1);
+    p->heads = ARENA_NEW(&p->room, uint32_t, slots);
     if (!p->calls || !p->results || !p->turns || !p->heads)
         return false;
     p->ncalls = p->nresults = 0;
@@ -105,9 +105,16 @@ static size_t call_of_id(const pairs_plan *p, daruma_str id)
     return found;
 }
 
-static bool says_unknown(const pairs_plan *p, const knot *r)
+/* What a result says. */
+static daruma_str said_by(pairs_plan *p, const knot *r)
 {
-    return str_eq(str_trim(convo_text(p->c, plan_part(p, r))), S(MEND_UNKNOWN_RESULT));
+    convo in_room = {.arena = &p->room};
+    return str_trim(convo_part_text(&in_room, plan_part(p, r)));
+}
+
+static bool says_unknown(pairs_plan *p, const knot *r)
+{
+    return str_eq(said_by(p, r), S(MEND_UNKNOWN_RESULT));
 }
 
 static void tie(pairs_plan *p, size_t call, size_t result)
@@ -294,12 +301,12 @@ static void tie_names(pairs_plan *p)
 /* ---- what has to be done ---- */
 
 /* Made of what the call is and where it stands among the calls, so that it is the same each time. */
-static daruma_str fresh_id(const pairs_plan *p, const knot *k)
+static daruma_str fresh_id(pairs_plan *p, const knot *k)
 {
     const convo_part *part = plan_part(p, k);
     uint64_t h = XXH3_64bits_withSeed(part->name.p, part->name.n, (uint64_t)(k - p->calls) + 1);
     h = XXH3_64bits_withSeed(part->value.p, part->value.n, h);
-    daruma_buf b = buf_in(p->c->arena);
+    daruma_buf b = buf_in(&p->room);
     BUF_LIT(&b, "call_");
     buf_hex64(&b, h);
     return b.full ? (daruma_str){0} : buf_str(&b);
@@ -354,7 +361,7 @@ static void judge_results(pairs_plan *p)
     for (size_t r = 0; r < p->nresults; r++) {
         knot *k = &p->results[r];
         if (k->mate == STR_NONE && k->fate == STAYS && !unseen)
-            k->fate = str_trim(convo_text(p->c, plan_part(p, k))).n ? SPEAKS : GOES;
+            k->fate = said_by(p, k).n ? SPEAKS : GOES;
         p->wrong |= k->fate != STAYS;
     }
 }
@@ -473,7 +480,7 @@ static void place_parts(pairs_plan *p, called_turn *t)
 
 bool pairs_plan_make(pairs_plan *p, convo *c, mend_orphans how)
 {
-    *p = (pairs_plan){.c = c};
+    *p = (pairs_plan){.c = c, .room = *c->arena};
     if (!collect(p)) {
         c->full = true;
         return false;
@@ -488,6 +495,6 @@ bool pairs_plan_make(pairs_plan *p, convo *c, mend_orphans how)
             place_parts(p, &p->turns[i]);
         else if (p->turns[i].kept)
             place_messages(p, &p->turns[i]);
-    c->full |= c->arena->full;
+    c->full |= p->room.full;
     return !c->full;
 }

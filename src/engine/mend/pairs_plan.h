@@ -37,6 +37,8 @@ typedef struct called_turn {
 
 typedef struct pairs_plan {
     convo *c;
+    daruma_arena
+        room; /* where it is made: behind what the convo's arena holds, and given back where nothing is wrong */
     knot *calls, *results;
     size_t ncalls, nresults;
     called_turn *turns;
@@ -46,7 +48,8 @@ typedef struct pairs_plan {
     bool wrong;
 } pairs_plan;
 
-/* Looks only. False without memory: c->full. */
+/* Looks only, and takes nothing of the convo's arena: who carries the plan out sets that to `room`. False without
+ * memory: c->full. */
 bool pairs_plan_make(pairs_plan *p, convo *c, mend_orphans how);
 
 static inline bool plan_wire(const pairs_plan *p, uint32_t quirk)

@@ -103,6 +103,7 @@ daruma_str mend_prune_reminder(convo *before)
     daruma_buf b = buf_in(before->arena);
     if (before->full || !pairs_plan_make(&p, before, MEND_PRUNE))
         return (daruma_str){0};
+    *before->arena = p.room;
     BUF_LIT(&b, "<system-reminder>\nThe following tool calls were interrupted and removed from conversation "
                 "history:\n\n");
     for (size_t i = 0; i < p.ncalls; i++)

@@ -18,7 +18,8 @@ static size_t part_bytes(const convo *c, const convo_part *p)
         return p->media.n + SHED_WRITTEN_BYTES;
     for (size_t i = 0; i < p->nparts; i++)
         n += part_bytes(c, &p->parts[i]) + 1;
-    return (n ? n : utf8_json_bytes(convo_part_text(c, p))) + p->id.n + p->name.n + p->signature.n + SHED_WRITTEN_BYTES;
+    size_t seal = p->kind == PART_RESULT ? 0 : p->signature.n;
+    return (n ? n : utf8_json_bytes(convo_part_text(c, p))) + p->id.n + p->name.n + seal + SHED_WRITTEN_BYTES;
 }
 
 /* About what the dialect would write; what was not edited counts exactly. */
