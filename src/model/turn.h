@@ -100,6 +100,7 @@ typedef struct turn_reader {
     turn_stage stage;                   /* Responses: how far the open item is */
     int64_t open_bytes;                 /* of text, thinking or arguments in the open block so far */
     daruma_str path;                    /* Gemini: of the newest value in the arguments that are open, in `keep` ... */
+    struct str_map *entered;            /* Gemini: the members that were begun in them, in `keep` */
     bool in_piece;                      /* ... which is a string that goes on */
     int choice;                         /* Gemini: 1 + index of the candidate that is read; 0: none came yet */
     bool began, finished, ended;
