@@ -190,7 +190,7 @@ daruma_status dialect_read_newest(const dialect *d, const request_scan *s, const
 
 /* What could not be carried: names for an event, e.g. "top_k", "thinking". */
 typedef struct dialect_losses {
-    const char *what[24]; /* static */
+    const char *what[32]; /* static */
     size_t n;
 } dialect_losses;
 /* True if it refers to what lives on the server, its thinking apart: that is of use there alone, and can be done
