@@ -135,6 +135,7 @@ typedef struct turn_writer {
     uint64_t mute[TURN_CALLS_MAX / 64]; /* Chat: bits of the newest calls begun here that have no arguments yet */
     bool usage_asked; /* Chat: usage is a chunk of its own behind the last choice (stream_options.include_usage); else
                          it stands with the finish reason */
+    bool functions;   /* Chat: calls are written in the older spelling (function_call), which has one of them */
     bool broken; /* what came could not be written on this wire: arguments of a call that was closed. Do not end it */
 } turn_writer;
 #define TURN_USAGE_NONE ((turn_usage){-1, -1, -1, -1, -1})

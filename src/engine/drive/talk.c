@@ -45,6 +45,7 @@ bool talk_begin(session *x)
     t->made = x->kase.id;
     t->wall = session_now(x).wall;
     t->usage_asked = x->scan.usage_asked;
+    t->functions = x->scan.functions;
     if (!goes_on) { /* whatever an attempt before was about to write, nobody has it */
         t->out = NULL;
         t->writing = false;

@@ -38,6 +38,7 @@ struct talk {
     uint64_t made;        /* seed of made-up ids */
     int64_t wall;         /* unix seconds */
     bool usage_asked;     /* usage is a chunk of its own */
+    bool functions;       /* calls are written in Chat's older spelling */
     turn_reader *at_hold; /* in, as it was before the first call */
     daruma_buf said;      /* text the client has */
     daruma_buf items;     /* Responses: finished items it has, as they came; the end of the stream says them again */
