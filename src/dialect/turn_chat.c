@@ -72,6 +72,7 @@ void chat_put_usage(daruma_buf *out, const turn_usage *u)
 typedef struct speech {
     daruma_str content, thinking, refusal, calls, call;
     bool media; /* sound or images: no delta says them */
+    bool bound; /* OpenRouter: its thinking has a signed form beside the words */
 } speech;
 
 static speech read_speech(daruma_str message)
@@ -91,6 +92,8 @@ static speech read_speech(daruma_str message)
             s.calls = value;
         else if (key_is(key, S("function_call")))
             s.call = value;
+        else if (key_is(key, S("reasoning_details")))
+            s.bound = json_count(value) > 0;
         else if (key_is(key, S("audio")) || key_is(key, S("images")))
             s.media |= json_is_object(value) || json_is_array(value);
     if (!value_given(s.thinking)) /* some servers send both, alike */
@@ -463,7 +466,10 @@ static void turn_chat_read_choice(turn_deltas *l, turn_reader *r, daruma_str cho
     speech s = read_speech(delta.n ? delta : json_get(choice, S("message")));
     if (s.media)
         delta_add(l, DELTA_OTHER)->text = delta.n ? delta : json_get(choice, S("message"));
+    size_t before = l->n;
     turn_chat_say(l, r, DELTA_THINKING, s.thinking, a);
+    if (s.bound && l->n > before)
+        l->p[before].bound = true;
     if (json_is_array(s.content))
         read_piece_deltas(l, r, s.content, a);
     else

@@ -57,6 +57,7 @@ typedef struct turn_delta {
     delta_kind kind;
     int index;   /* of the call among the calls of the answer: 0, 1, ...; -1 for what is no call */
     bool custom; /* CALL, ARGUMENTS: of a custom tool of OpenAI's, which takes words and no JSON */
+    bool bound;  /* THINKING, Chat: it has a form that goes back to who signed it (reasoning_details) */
     daruma_str id, name, text, model;
     daruma_str name_at, text_at; /* TEXT, CALL, ARGUMENTS: where its name, and its text or arguments, stand in the
                                     event, as JSON; empty: nowhere, or not in one piece */

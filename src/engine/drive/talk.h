@@ -28,6 +28,7 @@ struct talk {
     bool writing;             /* out is the client's stream; else in is */
     bool holding;             /* a call began, or words that shall be JSON: what follows is held */
     bool thinking;            /* the newest content was thinking that no signature has closed */
+    bool bound; /* ... and the client has it, in a form that it hands back to who made it: half of it is refused */
     bool joined, unsure;
     bool given;         /* all of it is here, and was found wrong: it goes out if nothing better comes */
     mend_going going;   /* how the attempt was asked to go on */
