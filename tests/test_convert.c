@@ -343,6 +343,45 @@ static void no_thinking_is_asked_for_within_a_tool_loop_without_it(void **state)
     assert_true(lost(&l, "reasoning_effort"));
 }
 
+/* What OpenAI's two APIs have in common goes along between them, and is named elsewhere. */
+static void what_openai_alone_has_stays_with_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *ask, *path, *is; /* empty: it is not there */
+    } rows[] = {
+        {"\"reasoning_effort\":\"none\"", "reasoning.effort", "\"none\""},
+        {"\"reasoning_effort\":\"xhigh\"", "reasoning.effort", "\"xhigh\""},
+        {"\"reasoning_effort\":\"max\"", "reasoning.effort", "\"high\""},
+        {"\"reasoning\":{\"enabled\":false}", "reasoning.effort", ""},
+        {"\"service_tier\":\"flex\"", "service_tier", "\"flex\""},
+        {"\"service_tier\":null", "service_tier", ""},
+        {"\"prompt_cache_key\":\"k\"", "prompt_cache_key", "\"k\""},
+        {"\"verbosity\":\"low\"", "text.verbosity", "\"low\""},
+        {"\"verbosity\":\"low\",\"response_format\":{\"type\":\"json_object\"}", "text.format.type", "\"json_object\""},
+    };
+    daruma_arena a = arena_over(mem, sizeof mem);
+    dialect_losses l;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_buf b = buf_in(&a);
+        buf_printf(&b, "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}],%s}", rows[i].ask);
+        daruma_str to = converted(&dialect_openai, &dialect_openai_responses, buf_str(&b), &l, &a);
+        assert_str(json_path(to, rows[i].path), rows[i].is);
+        assert_int_equal(l.n, 0);
+    }
+    daruma_str from = S("{\"input\":\"x\",\"text\":{\"verbosity\":\"high\"},\"service_tier\":\"priority\","
+                        "\"reasoning\":{\"effort\":\"none\"},\"top_logprobs\":2,\"metadata\":{\"a\":\"b\"}}");
+    daruma_str to = converted(&dialect_openai_responses, &dialect_openai, from, &l, &a);
+    assert_str(json_get(to, S("verbosity")), "\"high\"");
+    assert_str(json_get(to, S("service_tier")), "\"priority\"");
+    assert_str(json_get(to, S("reasoning_effort")), "\"none\"");
+    assert_int_equal(l.n, 2); /* Chat takes metadata of what it stores alone */
+    to = converted(&dialect_openai_responses, &dialect_gemini, from, &l, &a);
+    assert_int_equal(l.n, 4);
+    assert_true(lost(&l, "verbosity") && lost(&l, "service_tier") && lost(&l, "logprobs") && lost(&l, "metadata"));
+    assert_str(json_path(to, "generationConfig.thinkingConfig.thinkingBudget"), "0");
+}
+
 static void ids_that_do_not_fit_are_made_anew_in_pairs(void **state)
 {
     (void)state;
@@ -728,6 +767,7 @@ int main(void)
         cmocka_unit_test(a_user_whose_name_is_too_long_for_a_wire_is_not_named),
         cmocka_unit_test(anthropic_is_told_how_much_it_may_say),
         cmocka_unit_test(no_thinking_is_asked_for_within_a_tool_loop_without_it),
+        cmocka_unit_test(what_openai_alone_has_stays_with_it),
         cmocka_unit_test(ids_that_do_not_fit_are_made_anew_in_pairs),
         cmocka_unit_test(a_name_that_does_not_fit_stays_readable_where_no_other_tool_has_it),
         cmocka_unit_test(tools_that_may_not_be_called_are_not_offered_elsewhere),

@@ -323,6 +323,47 @@ static size_t put_long_answer(site *t)
     return LONG_BYTES;
 }
 
+/* Its last word comes while the answer that has ended is still on its way, then the answer is read. */
+static void a_last_word_behind_an_unread_answer_ends_the_connection(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    peer p = peer_connect(t.port);
+    peer_say(&p, HEAD("GET", "/hold") "\r\n");
+    size_t n = put_long_answer(&t);
+    shutdown(p.fd, SHUT_WR);
+    pump_ms(5);
+    until((peer_hear(&p), p.n >= n));
+    until(heard_end(&p));
+    until(server_connections(t.s) == 0);
+    peer_done(&p);
+    server_close(t.s);
+}
+
+/* Who has said its last word and gets the beginning of an answer may still go before the rest is there. */
+static void a_listener_that_leaves_within_an_answer_is_noticed(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    peer p = peer_connect(t.port);
+    peer_say(&p, HEAD("GET", "/hold") "\r\n");
+    until(t.held);
+    shutdown(p.fd, SHUT_WR);
+    pump_ms(RESET_LOOK_MS * 2);
+    call_head(t.held, 200, NULL, 0, -1);
+    call_write(t.held, S("one"));
+    until(heard(&p, "one"));
+    pump_ms(RESET_LOOK_MS * 2);
+    assert_int_equal(t.gone, 0);
+    peer_reset(&p);
+    p.fd = -1;
+    until(t.gone == 1); /* nothing more is written */
+    peer_done(&p);
+    server_close(t.s);
+}
+
 static void an_answer_that_has_ended_reaches_a_slow_reader_whole(void **state)
 {
     (void)state;
@@ -653,6 +694,8 @@ int main(void)
         T(a_client_that_leaves_is_noticed_at_once),
         T(a_client_that_only_listens_gets_its_answer),
         T(a_slow_reader_holds_the_handler_back),
+        T(a_last_word_behind_an_unread_answer_ends_the_connection),
+        T(a_listener_that_leaves_within_an_answer_is_noticed),
         T(an_answer_that_has_ended_reaches_a_slow_reader_whole),
         T(a_reader_that_has_stopped_is_let_go),
         T(an_answer_under_way_waits_for_its_reader_but_not_for_ever),

@@ -1078,6 +1078,9 @@ static void arguments_that_gemini_streams_are_put_together(void **state)
         PARTS("{\"functionCall\":{\"partialArgs\":[" IS("$.n", "\"numberValue\":1") "]}}", ""), /* the last one */
         PARTS(BEGINS("tags"), ""),
         PARTS(GOES(IS("$.t[0]", "\"stringValue\":\"a\"") "," IS("$.t[1]", "\"stringValue\":\"b\"")), ""),
+        PARTS(GOES(IS("$.u[0].n", "\"numberValue\":1") "," IS("$.u[1].n",
+                                                              "\"numberValue\":2") "," IS("$.n", "\"numberValue\":3")),
+              ""),
         PARTS("{\"text\":\"\"}", ",\"finishReason\":\"STOP\""), /* nothing else ends it */
         NULL,
     };
@@ -1101,7 +1104,8 @@ static void arguments_that_gemini_streams_are_put_together(void **state)
         NULL,
     };
     assert_pieces(light, "|light {\"at\":{\"room\":[{\"name\":\"k\\u00fc\\\"che\",\"on\":false},{\"a.'b\":5e1}]},"
-                         "\"until\":null,\"s\":\"x\"}|now {}|then {\"n\":1}|tags {\"t\":[\"a\",\"b\"]}");
+                         "\"until\":null,\"s\":\"x\"}|now {}|then {\"n\":1}|tags {\"t\":[\"a\",\"b\"],"
+                         "\"u\":[{\"n\":1},{\"n\":2}],\"n\":3}");
     assert_pieces(cut, "|light {\"a\":\"x\",\"b\":\"y");
     assert_pieces(filtered, "|light {\"b\":\"y");
     daruma_arena a = arena_over(mem, sizeof mem);
@@ -1123,6 +1127,10 @@ static void pieces_in_no_order_are_not_told(void **state)
         IS("$.a", "\"numberValue\":1") "," IS("$.a", "\"numberValue\":2"),
         IS("$.a.b", "\"numberValue\":1") "," IS("$.a", "\"numberValue\":2"),
         IS("$.a", "\"numberValue\":1") "," IS("$.a.b", "\"numberValue\":2"),
+        IS("$.a.b", "\"numberValue\":1") "," IS("$.c", "\"numberValue\":2") "," IS("$.a.d", "\"numberValue\":3"),
+        IS("$.a", "\"numberValue\":1") "," IS("$.b", "\"numberValue\":2") "," IS("$['a']", "\"numberValue\":3"),
+        IS("$.a[0].b", "\"numberValue\":1") "," IS("$.a[0].c", "\"numberValue\":2") "," IS("$.a[0].b",
+                                                                                           "\"numberValue\":3"),
         IS("$.a[1]", "\"numberValue\":1"),
         IS("$.a[0]", "\"numberValue\":1") "," IS("$.a[2]", "\"numberValue\":2"),
         IS("$.a[0]", "\"numberValue\":1") "," IS("$.a.b", "\"numberValue\":2"),

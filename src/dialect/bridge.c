@@ -202,7 +202,12 @@ static bool is_sayable(const turn *t, const dialect *to)
 bool dialect_stream_answer(const turn *t, const dialect *to, const write_ctx *x, bool usage_asked, daruma_buf *out,
                            daruma_arena *a)
 {
-    turn_writer w = {.wall = x->wall, .made = x->id, .usage = t->usage, .usage_asked = usage_asked, .text = buf_in(a)};
+    turn_writer w = {.wall = x->wall,
+                     .made = x->id,
+                     .usage = t->usage,
+                     .usage_asked = usage_asked,
+                     .functions = x->functions,
+                     .text = buf_in(a)};
     int calls = 0;
     if (!is_sayable(t, to))
         return false;

@@ -338,10 +338,11 @@ static void think_anthropic(convo *out, bool wanted, int64_t budget, dialect_los
     drop(&s->top_k, "top_k", lost);
 }
 
-static void convert_thinking(convo *out, const dialect *to, dialect_losses *lost)
+static void convert_thinking(const convo *from, convo *out, const dialect *to, dialect_losses *lost)
 {
     convo_settings *s = &out->set;
-    bool off = s->thinking == 0 || str_eq(s->effort, S("none"));
+    bool none = str_eq(s->effort, S("none")), off = s->thinking == 0 || none;
+    bool kept = (from->quirks & WIRE_OPAQUE_ARGS) && (none || str_eq(s->effort, S("xhigh"))); /* not all models do */
     bool wanted = !off && (s->thinking == 1 || s->thinking_budget > 0 || s->effort.n);
     int64_t budget = budget_of(s);
     if (to == &dialect_anthropic) {
@@ -352,7 +353,8 @@ static void convert_thinking(convo *out, const dialect *to, dialect_losses *lost
         s->thinking_budget = off ? 0 : wanted && said ? budget : -1;
         s->effort = (daruma_str){0};
     } else {
-        s->effort = off ? (daruma_str){0} : effort_of(s);
+        if (!kept)
+            s->effort = off ? (daruma_str){0} : effort_of(s);
         s->thinking = -1;
         s->thinking_budget = -1;
     }
@@ -392,6 +394,47 @@ static void convert_format(const convo *from, convo *out, const dialect *to, dia
         s->format_name = S("answer");
 }
 
+/* What OpenAI's two APIs have beside all that, in the same words but for one of them, and nobody else has. */
+static void convert_openai(const convo *from, convo *out, const dialect *to, dialect_losses *lost)
+{
+    static const struct {
+        daruma_str name;
+        bool both;        /* of the two */
+        const char *lost; /* NULL: nobody misses it */
+    } rows[] = {
+        {LIT("service_tier"), true, "service_tier"}, {LIT("prompt_cache_key"), true, NULL},
+        {LIT("prompt_cache_retention"), true, NULL}, {LIT("metadata"), false, "metadata"},
+        {LIT("logit_bias"), false, "logit_bias"},    {LIT("top_logprobs"), false, "logprobs"},
+        {LIT("logprobs"), false, "logprobs"},
+    };
+    daruma_str body = str_trim(from->body);
+    daruma_str text = json_get(body, S("text")), verbosity = json_get(text.n ? text : body, S("verbosity"));
+    daruma_buf b = buf_in(out->arena);
+    bool openai = to->quirks & WIRE_OPAQUE_ARGS;
+    if (!(from->quirks & WIRE_OPAQUE_ARGS))
+        return;
+    if (value_given(verbosity) && openai)
+        out->set.verbosity = verbosity;
+    else if (value_given(verbosity))
+        dialect_lose(lost, "verbosity");
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_str value = json_get(body, rows[i].name);
+        bool said = value_given(value) || json_is_true(value) || json_int(value, 0) > 0;
+        if (!said || value_is(value, S("auto")))
+            continue;
+        if (openai && rows[i].both) {
+            buf_putc(&b, ',');
+            buf_json(&b, rows[i].name);
+            buf_putc(&b, ':');
+            buf_put(&b, value);
+        } else if (rows[i].lost) {
+            dialect_lose(lost, rows[i].lost);
+        }
+    }
+    out->full |= b.full;
+    out->set.openai = buf_str(&b);
+}
+
 /* Who asked for several answers gets one. */
 static bool wants_several(const convo *from)
 {
@@ -416,7 +459,8 @@ void convert_settings(const convo *from, const convert_names *names, convo *out,
         declare_called(out);
     convert_sampling(&out->set, to, lost);
     convert_stop(out, to, lost);
-    convert_thinking(out, to, lost);
+    convert_thinking(from, out, to, lost);
+    convert_openai(from, out, to, lost);
     convert_format(from, out, to, lost);
     if (to == &dialect_anthropic && out->set.max_output < 0)
         out->set.max_output = ANTHROPIC_MAX_TOKENS;

@@ -376,7 +376,9 @@ static void read_settings(convo *c, const field *f)
     s->presence_penalty = f[B_PRESENCE].value;
     s->stop = f[B_STOP].value;
     settings_tidy(s);
-    s->parallel = tri_of(f[B_PARALLEL].value);
+    s->parallel = value_given(f[B_FUNCTIONS].value) && !value_given(f[B_TOOLS].value)
+                      ? 0 /* the older spelling has one call at a time */
+                      : tri_of(f[B_PARALLEL].value);
     s->user = text_of(c, json_is_string(f[B_USER].value) ? f[B_USER].value : f[B_SAFETY].value);
     convo_chat_read_choice(c, f[B_CHOICE].value.n ? f[B_CHOICE].value : f[B_FUNCTION_CALL].value);
     format_read(c, f[B_FORMAT].value, json_get(f[B_FORMAT].value, S("json_schema")));

@@ -90,8 +90,10 @@ void chat_put_settings(const convo *c, daruma_buf *out)
     }
     if (s->effort.n)
         put_text(out, "reasoning_effort", s->effort);
+    put_raw(out, "verbosity", s->verbosity);
     if (s->user.n)
         put_text(out, "user", s->user);
+    buf_put(out, s->openai);
     if (s->stream >= 0)
         put_bool(out, "stream", s->stream);
     if (s->stream == 1)

@@ -458,10 +458,15 @@ static void convo_responses_compose(const convo *c, daruma_buf *out)
     put_int(out, "max_output_tokens", s->max_output);
     put_raw(out, "temperature", s->temperature);
     put_raw(out, "top_p", s->top_p);
-    if (s->format == FORMAT_JSON || s->format == FORMAT_SCHEMA) {
+    bool format = s->format == FORMAT_JSON || s->format == FORMAT_SCHEMA;
+    if (format || s->verbosity.n) {
         put_key(out, "text");
-        BUF_LIT(out, "{\"format\":");
-        put_format(c, out);
+        buf_putc(out, '{');
+        if (format) {
+            put_key(out, "format");
+            put_format(c, out);
+        }
+        put_raw(out, "verbosity", s->verbosity);
         buf_putc(out, '}');
     }
     if (s->effort.n) {
@@ -472,6 +477,7 @@ static void convo_responses_compose(const convo *c, daruma_buf *out)
     }
     if (s->user.n)
         put_text(out, "user", s->user);
+    buf_put(out, s->openai);
     put_bool(out, "store", false);
     if (s->stream >= 0)
         put_bool(out, "stream", s->stream);

@@ -16,8 +16,9 @@ typedef struct request_scan {
     daruma_str model_raw; /* the model's value with its quotes; empty when there is none */
     daruma_str model;     /* without, escapes kept: PHP writes "a\/b"; json_text(model_raw) is the name */
     bool stream;
-    bool tools;  /* offers at least one tool */
-    bool schema; /* asks for a response format (JSON) */
+    bool tools;     /* offers at least one tool */
+    bool functions; /* ... in Chat's older spelling alone: who writes so reads no calls but those of that spelling */
+    bool schema;    /* asks for a response format (JSON) */
     /* what lives on the server; the words are those of convo.h */
     bool remote; /* names something that one account has; of files within messages, only Gemini's are looked for */
     uint64_t remote_id; /* hash of its id, 0 none */
@@ -80,6 +81,7 @@ typedef struct write_ctx {
     daruma_str model; /* as the client asked */
     uint64_t id;      /* for made-up ids */
     int64_t wall;     /* unix seconds */
+    bool functions;   /* Chat: calls are written in the older spelling, which has one of them */
 } write_ctx;
 
 typedef struct dialect {
@@ -190,7 +192,7 @@ daruma_status dialect_read_newest(const dialect *d, const request_scan *s, const
 
 /* What could not be carried: names for an event, e.g. "top_k", "thinking". */
 typedef struct dialect_losses {
-    const char *what[24]; /* static */
+    const char *what[32]; /* static */
     size_t n;
 } dialect_losses;
 /* True if it refers to what lives on the server, its thinking apart: that is of use there alone, and can be done
@@ -230,7 +232,7 @@ typedef struct stream_bridge {
     turn_writer w; /* what went */
 } stream_bridge;
 /* `keep` is where the writer's memory grows; x: model (when the stream names none), id, wall. Then set w.usage_asked
- * for a Chat client that asked for usage (stream_options.include_usage). */
+ * for a Chat client that asked for usage (stream_options.include_usage), and w.functions for one that offers those. */
 void bridge_begin(stream_bridge *b, const dialect *from, const dialect *to, const write_ctx *x, daruma_arena *keep);
 /* Writes what an event becomes, if anything. Errors in the stream are none of it: ask from->watch(). */
 void bridge_event(stream_bridge *b, const sse_event *e, daruma_buf *out, daruma_arena *a);

@@ -9,7 +9,7 @@ static const scan_key keys[] = {
     {LIT("messages"),              SCAN_MESSAGES},
     {LIT("stream"),                SCAN_STREAM},
     {LIT("tools"),                 SCAN_TOOLS},
-    {LIT("functions"),             SCAN_TOOLS},  /* the older spelling */
+    {LIT("functions"),             SCAN_FUNCTIONS},
     {LIT("response_format"),       SCAN_FORMAT},
     {LIT("max_tokens"),            SCAN_MAX},
     {LIT("max_completion_tokens"), SCAN_MAX},

@@ -15,6 +15,7 @@ typedef enum scan_what {
     SCAN_MODEL,
     SCAN_STREAM,
     SCAN_TOOLS,     /* an array that is not empty offers tools */
+    SCAN_FUNCTIONS, /* Chat: likewise, in the older spelling */
     SCAN_FORMAT,    /* an object whose type is json_object or json_schema */
     SCAN_FORMAT_IN, /* an object with such a format in its member "format" */
     SCAN_MESSAGES,

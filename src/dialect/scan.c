@@ -297,6 +297,7 @@ static void take(request_scan *r, scan_what what, daruma_str value)
         r->usage_asked = json_is_true(json_get(value, S("include_usage")));
         return;
     case SCAN_TOOLS:
+    case SCAN_FUNCTIONS:
     case SCAN_MESSAGES:
     case SCAN_SYSTEM:
     case SCAN_NOTHING:
@@ -304,11 +305,14 @@ static void take(request_scan *r, scan_what what, daruma_str value)
     }
 }
 
-static void take_tools(request_scan *r, const hosted *h, json_iter *it)
+static void take_tools(request_scan *r, const hosted *h, bool older, json_iter *it)
 {
     daruma_str value = {0};
     r->effects |= hosted_tools(h, it, &value);
-    r->tools |= !json_is_string(value) && value_given(value); /* Gemini: a list, or one alone */
+    if (!json_is_string(value) && value_given(value)) { /* Gemini: a list, or one alone */
+        r->functions = older && !r->tools;
+        r->tools = true;
+    }
     if (json_is_array(value))
         r->tools_raw = value;
 }
@@ -334,8 +338,8 @@ request_scan scan_request(daruma_str body, const scan_key *keys, size_t n, const
             pass_messages(&r, &it, newest);
         else if (what == SCAN_SYSTEM)
             system = hash_system(&it);
-        else if (what == SCAN_TOOLS)
-            take_tools(&r, h, &it);
+        else if (what == SCAN_TOOLS || what == SCAN_FUNCTIONS)
+            take_tools(&r, h, what == SCAN_FUNCTIONS, &it);
         else if (json_pass(&it, &value))
             take(&r, what, value);
     }

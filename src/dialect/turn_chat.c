@@ -29,8 +29,10 @@ turn_finish chat_finish_of(daruma_str raw)
     return finish_of(finishes, NFINISHES, raw);
 }
 
-daruma_str chat_finish_word(turn_finish finish)
+daruma_str chat_finish_word(turn_finish finish, bool functions)
 {
+    if (functions && finish == FINISH_CALLS)
+        return S("function_call");
     return finish_word(finishes, NFINISHES, finish);
 }
 
@@ -70,6 +72,7 @@ void chat_put_usage(daruma_buf *out, const turn_usage *u)
 typedef struct speech {
     daruma_str content, thinking, refusal, calls, call;
     bool media; /* sound or images: no delta says them */
+    bool bound; /* OpenRouter: its thinking has a signed form beside the words */
 } speech;
 
 static speech read_speech(daruma_str message)
@@ -89,6 +92,8 @@ static speech read_speech(daruma_str message)
             s.calls = value;
         else if (key_is(key, S("function_call")))
             s.call = value;
+        else if (key_is(key, S("reasoning_details")))
+            s.bound = json_count(value) > 0;
         else if (key_is(key, S("audio")) || key_is(key, S("images")))
             s.media |= json_is_object(value) || json_is_array(value);
     if (!value_given(s.thinking)) /* some servers send both, alike */
@@ -296,7 +301,7 @@ static void turn_chat_fill(daruma_buf *out, int what, daruma_str span, const voi
         turn_chat_put_call(out, p);
     } else if (what == HOLE_FINISH && t->finish != finish_of(finishes, NFINISHES, t->finish_raw) &&
                !(t->finish == FINISH_CALLS && str_eq(t->finish_raw, S("stop")))) {
-        buf_json(out, chat_finish_word(t->finish));
+        buf_json(out, chat_finish_word(t->finish, false));
     } else if (p && p->dropped) {
         BUF_LIT(out, "null");
     } else if (p && p->edited) {
@@ -320,13 +325,22 @@ static bool lacks_place(const turn *t, const speech *s)
     return false;
 }
 
-static void put_calls(daruma_buf *out, const turn *t)
+/* `older`: the first one, as a function_call. */
+static void put_calls(daruma_buf *out, const turn *t, bool older)
 {
     bool any = false;
     for (size_t i = 0; i < t->message.nparts; i++) {
         const convo_part *p = &t->message.parts[i];
         if (p->kind != PART_CALL || p->dropped)
             continue;
+        if (older) {
+            BUF_LIT(out, ",\"function_call\":{\"name\":");
+            buf_json(out, p->name);
+            BUF_LIT(out, ",\"arguments\":");
+            buf_json(out, arguments_text(p->text));
+            buf_putc(out, '}');
+            return;
+        }
         buf_putz(out, any ? "," : ",\"tool_calls\":[");
         put_call_new(out, p);
         any = true;
@@ -350,10 +364,10 @@ static void put_new(const turn *t, const write_ctx *x, daruma_buf *out)
         put_texts(out, t, PART_THINKING);
     }
     BUF_LIT(out, ",\"refusal\":null");
-    put_calls(out, t);
+    put_calls(out, t, x->functions);
     BUF_LIT(out, "},\"logprobs\":null,\"finish_reason\":");
     turn_finish finish = t->finish == FINISH_STOP && answer_has_calls(t) ? FINISH_CALLS : t->finish;
-    buf_json(out, chat_finish_word(finish));
+    buf_json(out, chat_finish_word(finish, x->functions));
     BUF_LIT(out, "}],\"usage\":");
     chat_put_usage(out, &t->usage);
     buf_putc(out, '}');
@@ -452,7 +466,10 @@ static void turn_chat_read_choice(turn_deltas *l, turn_reader *r, daruma_str cho
     speech s = read_speech(delta.n ? delta : json_get(choice, S("message")));
     if (s.media)
         delta_add(l, DELTA_OTHER)->text = delta.n ? delta : json_get(choice, S("message"));
+    size_t before = l->n;
     turn_chat_say(l, r, DELTA_THINKING, s.thinking, a);
+    if (s.bound && l->n > before)
+        l->p[before].bound = true;
     if (json_is_array(s.content))
         read_piece_deltas(l, r, s.content, a);
     else

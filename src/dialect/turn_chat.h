@@ -3,6 +3,7 @@
 #define DIALECT_TURN_CHAT_H
 #include "dialect/turn_kit.h"
 
-daruma_str chat_finish_word(turn_finish finish); /* as OpenAI says it */
+/* As OpenAI says it; `functions`: in the older spelling. */
+daruma_str chat_finish_word(turn_finish finish, bool functions);
 void chat_put_usage(daruma_buf *out, const turn_usage *u);
 #endif

@@ -35,8 +35,36 @@ static void begin(turn_writer *w, const turn_delta *d, daruma_buf *out)
     chunk_end(out);
 }
 
-static void put_args_delta(turn_writer *w, int at, bool custom, daruma_str text, daruma_buf *out)
+/* The older spelling has one call: what would be another one is not said. */
+static void put_function(turn_writer *w, int nth, daruma_str name, daruma_str arguments, daruma_buf *out)
 {
+    if (nth > 0)
+        return;
+    chunk_delta(w, out);
+    BUF_LIT(out, "\"function_call\":{");
+    if (name.n) {
+        BUF_LIT(out, "\"name\":");
+        buf_json(out, name);
+        buf_putc(out, ',');
+    }
+    BUF_LIT(out, "\"arguments\":");
+    buf_json(out, arguments);
+    buf_putc(out, '}');
+    chunk_end(out);
+}
+
+static int index_of(const turn_writer *w, int nth)
+{
+    return w->r.call_block[nth % TURN_CALLS_MAX];
+}
+
+static void put_args_delta(turn_writer *w, int nth, bool custom, daruma_str text, daruma_buf *out)
+{
+    int at = index_of(w, nth);
+    if (w->functions) {
+        put_function(w, nth, (daruma_str){0}, text, out);
+        return;
+    }
     chunk_delta(w, out);
     BUF_LIT(out, "\"tool_calls\":[{\"index\":");
     buf_int(out, at);
@@ -44,11 +72,6 @@ static void put_args_delta(turn_writer *w, int at, bool custom, daruma_str text,
     buf_json(out, text);
     BUF_LIT(out, "}}]");
     chunk_end(out);
-}
-
-static int index_of(const turn_writer *w, int nth)
-{
-    return w->r.call_block[nth % TURN_CALLS_MAX];
 }
 
 static bool is_mute(const turn_writer *w, int nth)
@@ -70,7 +93,7 @@ static void close_call(turn_writer *w, int nth, daruma_buf *out)
     set_mute(w, nth, false);
     if (index_of(w, nth) == w->r.open)
         w->r.open_bytes += 2;
-    put_args_delta(w, index_of(w, nth), false, S("{}"), out);
+    put_args_delta(w, nth, false, S("{}"), out);
 }
 
 static void write_speech(turn_writer *w, const turn_delta *d, const char *member, daruma_buf *out)
@@ -95,6 +118,10 @@ static void turn_chat_write_call(turn_writer *w, const turn_delta *d, daruma_buf
     w->call_shift = nth - d->index;
     block_open(&w->r, at, DELTA_CALL);
     KEEP(w->r.item, d->id);
+    if (w->functions) {
+        put_function(w, nth, d->name, (daruma_str){0}, out);
+        return;
+    }
     chunk_delta(w, out);
     BUF_LIT(out, "\"tool_calls\":[{\"index\":");
     buf_int(out, at);
@@ -119,7 +146,7 @@ static void write_arguments(turn_writer *w, const turn_delta *d, daruma_buf *out
     set_mute(w, nth, false);
     if (index_of(w, nth) == w->r.open)
         w->r.open_bytes += (int64_t)d->text.n;
-    put_args_delta(w, index_of(w, nth), d->custom, d->text, out);
+    put_args_delta(w, nth, d->custom, d->text, out);
 }
 
 static void turn_chat_write_end(turn_writer *w, daruma_buf *out)
@@ -130,7 +157,7 @@ static void turn_chat_write_end(turn_writer *w, daruma_buf *out)
     if (!w->r.finished) {
         chunk(w, out);
         BUF_LIT(out, "{\"index\":0,\"delta\":{},\"logprobs\":null,\"finish_reason\":");
-        buf_json(out, chat_finish_word(writer_ends(w)));
+        buf_json(out, chat_finish_word(writer_ends(w), w->functions));
         BUF_LIT(out, "}]");
         if (usage && !w->usage_asked) {
             BUF_LIT(out, ",\"usage\":");

@@ -6,10 +6,11 @@
  *     {"partialArgs":[{"jsonPath":"$.at[0].room","stringValue":"chen"}],"willContinue":true}     {}
  *     -->  {"at":[{"room":"kit        chen"        }]}
  *
- * Values come in the order in which they stand in the arguments, so that the path of the newest one is all that has to
- * be remembered. */
+ * Values come in the order in which they stand in the arguments. What is remembered is the path of the newest one, and
+ * the members that were begun: one that was left and is entered again cannot be written where it stands. */
 #include "dialect/turn_gemini.h"
 #include "base/arena.h"
+#include "base/map.h"
 
 /* A path, split: what each level is asked for. */
 typedef struct piece_path {
@@ -34,6 +35,7 @@ void gemini_begin_pieces(turn_reader *r, int nth)
 {
     block_open(r, nth, DELTA_CALL);
     r->path = (daruma_str){0};
+    r->entered = NULL;
     r->in_piece = false;
 }
 
@@ -98,6 +100,23 @@ static bool same_step(const piece_path *p, const piece_path *q, size_t i)
     return p->steps[i].at == q->steps[i].at && str_eq(p->steps[i].name, q->steps[i].name);
 }
 
+/* The members on the way to a value, from level `from` on, are begun. False: the first of them was before, or the arena
+ * is full. */
+static bool enter(turn_reader *r, const piece_path *p, size_t from)
+{
+    daruma_buf way = buf_in(r->keep);
+    if (!r->entered && (r->entered = ARENA_NEW(r->keep, str_map, 1)))
+        *r->entered = (str_map){0};
+    for (size_t i = 0; r->entered && i < p->n; i++) {
+        bool member = p->steps[i].at < 0;
+        buf_putc(&way, member ? '.' : '[');
+        member ? buf_json(&way, p->steps[i].name) : buf_int(&way, p->steps[i].at);
+        if (member && i >= from && !map_add(r->entered, r->keep, arena_copy(r->keep, buf_str(&way))))
+            return false;
+    }
+    return r->entered && !r->keep->full;
+}
+
 /* ---- JSON ---- */
 
 static void put_name(daruma_buf *out, daruma_str name, daruma_arena *a)
@@ -119,7 +138,7 @@ static void put_brackets(daruma_buf *out, const piece_path *p, size_t from)
 }
 
 /* From the value at the old path to the one at the new. False: it is no later one. */
-static bool put_way(daruma_buf *out, const piece_path *old, const piece_path *new, daruma_arena *a)
+static bool put_way(turn_reader *r, daruma_buf *out, const piece_path *old, const piece_path *new, daruma_arena *a)
 {
     size_t same = 0;
     while (same < old->n && same < new->n &&same_step(old, new, same))
@@ -131,6 +150,8 @@ static bool put_way(daruma_buf *out, const piece_path *old, const piece_path *ne
     if (!first && (at < 0) != (before < 0))
         return false;
     if (!first && at >= 0 && at != before + 1)
+        return false;
+    if (!enter(r, new, same))
         return false;
     put_brackets(out, old, same + 1);
     buf_putc(out, first ? '{' : ',');
@@ -170,7 +191,7 @@ static bool put_value(turn_reader *r, daruma_str piece, daruma_buf *out, daruma_
         return true; /* nothing is said yet */
     } else {
         old.n = 0;
-        if (!read_path(path, &new) || (r->path.n && !read_path(r->path, &old)) || !put_way(out, &old, &new, a))
+        if (!read_path(path, &new) || (r->path.n && !read_path(r->path, &old)) || !put_way(r, out, &old, &new, a))
             return false;
         r->path = arena_copy(r->keep, path);
         if (!r->path.n)
@@ -209,5 +230,6 @@ void gemini_close_pieces(turn_reader *r, daruma_buf *out)
     r->open = -1;
     r->open_kind = DELTA_OTHER;
     r->path = (daruma_str){0};
+    r->entered = NULL;
     r->in_piece = false;
 }

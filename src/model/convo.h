@@ -129,6 +129,8 @@ typedef struct convo_settings {
     int64_t thinking_budget;  /* tokens, -1 not said */
     daruma_str effort;        /* "low", "high", ...; decoded; empty not said */
     daruma_str user;          /* decoded */
+    daruma_str verbosity;     /* raw JSON; set where a conversion carries it ... */
+    daruma_str openai;        /* ... raw members, each behind a comma, that OpenAI's two APIs have in common */
 } convo_settings;
 
 /* An edit of the body outside its messages, by path of member names and indexes ("tools.3.function.strict").

@@ -57,6 +57,7 @@ typedef struct turn_delta {
     delta_kind kind;
     int index;   /* of the call among the calls of the answer: 0, 1, ...; -1 for what is no call */
     bool custom; /* CALL, ARGUMENTS: of a custom tool of OpenAI's, which takes words and no JSON */
+    bool bound;  /* THINKING, Chat: it has a form that goes back to who signed it (reasoning_details) */
     daruma_str id, name, text, model;
     daruma_str name_at, text_at; /* TEXT, CALL, ARGUMENTS: where its name, and its text or arguments, stand in the
                                     event, as JSON; empty: nowhere, or not in one piece */
@@ -100,6 +101,7 @@ typedef struct turn_reader {
     turn_stage stage;                   /* Responses: how far the open item is */
     int64_t open_bytes;                 /* of text, thinking or arguments in the open block so far */
     daruma_str path;                    /* Gemini: of the newest value in the arguments that are open, in `keep` ... */
+    struct str_map *entered;            /* Gemini: the members that were begun in them, in `keep` */
     bool in_piece;                      /* ... which is a string that goes on */
     int choice;                         /* Gemini: 1 + index of the candidate that is read; 0: none came yet */
     bool began, finished, ended;
@@ -134,6 +136,7 @@ typedef struct turn_writer {
     uint64_t mute[TURN_CALLS_MAX / 64]; /* Chat: bits of the newest calls begun here that have no arguments yet */
     bool usage_asked; /* Chat: usage is a chunk of its own behind the last choice (stream_options.include_usage); else
                          it stands with the finish reason */
+    bool functions;   /* Chat: calls are written in the older spelling (function_call), which has one of them */
     bool broken; /* what came could not be written on this wire: arguments of a call that was closed. Do not end it */
 } turn_writer;
 #define TURN_USAGE_NONE ((turn_usage){-1, -1, -1, -1, -1})

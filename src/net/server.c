@@ -64,7 +64,7 @@ static void ran_out(conn *c)
         if (was_reset(c))
             tell_gone(c);
         else
-            conn_wait_for(c, c->started ? FOR_NOTHING : FOR_RESET);
+            conn_wait_for(c, FOR_RESET);
         return;
     case FOR_REQUEST:
     case FOR_CLOSE:
@@ -277,10 +277,10 @@ static void on_written(uv_write_t *req, int status)
         conn_later(c);
     } else if (c->blocked && c->state == WITH_HANDLER && c->tcp.write_queue_size == 0) {
         c->blocked = false;
-        conn_wait_for(c, FOR_NOTHING);
+        conn_wait_for(c, c->reading ? FOR_NOTHING : FOR_RESET);
         c->server->ops.drained(&c->call, c->server->user);
-    } else if (c->state == IN_HEAD && c->rest.n && c->tcp.write_queue_size == 0) {
-        conn_later(c); /* requests that came ahead */
+    } else if (c->state == IN_HEAD && (c->rest.n || !c->reading) && c->tcp.write_queue_size == 0) {
+        conn_later(c); /* requests that came ahead, or the client's last word */
     }
 }
 

@@ -239,3 +239,34 @@ every((name, d, w) => {
         },
       });
 });
+
+// A client that offers `functions` knows calls as function_call alone, whoever answers it, and one at a time.
+for (const other of ["anthropic", "responses", "gemini", "openai"])
+  for (const stream of [false, true])
+    holds(`heal openai${stream ? " stream" : ""}: who offers functions gets a function_call ${other !== "openai" ? `from ${other}` : stream ? "from behind a cut" : "that was mended"}`, {
+      config: (c) => (c.models.find((m) => m.name === "m-own").targets = [target[other]]),
+      async run(pair) {
+        const v = wires[other], cut = other === "openai";
+        const old = (call, finish) => `data: ${JSON.stringify({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "m-own", choices: [{ index: 0, delta: call ? { function_call: call } : {}, finish_reason: finish ?? null }] })}\n\n`;
+        pair.own.answer = (q, res) => {
+          if (cut && stream && q.n === 1) return sse(res, v.opening(), v.piece("Let me look at the city of Oslo")).end();
+          if (cut && stream) return sse(res, v.opening(), v.piece(" now."), old({ name: "look", arguments: "" }), old({ arguments: '{"city": "Oslo"}' }), old(null, "function_call"), "data: [DONE]\n\n").end();
+          if (cut) return json(res, 200, { id: "chatcmpl-1", object: "chat.completion", created: 1, model: "m-own", choices: [{ index: 0, message: { role: "assistant", content: "now.", function_call: { name: "look", arguments: '{"city": "Oslo",}' } }, finish_reason: "function_call" }] });
+          if (stream) sse(res, v.opening(), v.piece("now."), v.called(0, "call_1", "look", '{"city": "Oslo"}'), v.called(1, "call_2", "look", '{"city": "Bergen"}'), v.closingCalls()).end();
+          else v.answer(res, "now.", [["call_1", "look", v.toolArgs({ city: "Oslo" })], ["call_2", "look", v.toolArgs({ city: "Bergen" })]]);
+        };
+        const messages = [{ role: "user", content: "go" }, { role: "assistant", content: null, function_call: { name: "look", arguments: "{}" } }, { role: "function", name: "look", content: "which?" }];
+        const r = await question(pair, dialects.openai, { model: "m-own", stream, more: { messages, functions: [{ name: "look", parameters: object }], function_call: "auto" } });
+        assert.equal(r.status, 200, r.text);
+        assert.match(r.said, /now\.$/);
+        const parts = stream ? r.events.map((e) => e.json?.choices?.[0]).filter(Boolean) : r.json.choices;
+        const calls = parts.map((c) => (c.delta ?? c.message).function_call).filter(Boolean);
+        assert.equal(calls[0].name, "look", r.text);
+        assert.deepEqual(JSON.parse(calls.map((c) => c.arguments).join("")), { city: "Oslo" });
+        assert.ok(!/tool_calls/.test(r.text), r.text);
+        assert.equal(parts.at(-1).finish_reason, "function_call");
+        const sent = body(pair.own.seen.at(-1));
+        if (other === "anthropic") assert.equal(sent.tool_choice.disable_parallel_tool_use, true);
+        if (other === "responses") assert.equal(sent.parallel_tool_calls, false);
+      },
+    });

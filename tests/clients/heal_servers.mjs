@@ -273,6 +273,29 @@ for (const [what, status, message, calls] of [
     },
   });
 
+holds("the window of a model is not that of a call which asks for a longer one", {
+  async run(pair) {
+    const usual = 8000, long = "context-1m-2025-08-07", size = (q) => Math.ceil(q.body.length / 4), asks = (q) => (q.headers["anthropic-beta"] ?? "").includes(long);
+    pair.own.answer = (q, res) => {
+      const most = asks(q) ? usual * 5 : usual;
+      return size(q) > most ? w.overflow(res, most, size(q)) : w.answer(res, "fine", [], undefined, size(q));
+    };
+    const talk = (n, about) => Array.from({ length: n }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: `${about} ${i} ${"word ".repeat(200)}` })).concat({ role: "user", content: "and now?" });
+    const put = (n, about, headers = {}) => question(pair, a, { model: a.own, headers, more: { messages: talk(n, about) } });
+    assert.equal((await put(60, "one")).said, "fine"); // too long: now the usual window is known
+    assert.ok(pair.own.seen.length > 1);
+    for (const again of [1, 2]) {
+      pair.own.seen = [];
+      const r = await put(60, `two${again}`, { "anthropic-beta": long });
+      assert.deepEqual([r.said, r.headers["x-daruma-remedies"], pair.own.seen.length], ["fine", "none", 1], "what fits the longer window was made shorter");
+      assert.equal(body(pair.own.seen[0]).messages.length, 61);
+      pair.own.seen = [];
+      assert.equal((await put(60, `three${again}`)).said, "fine");
+      assert.ok(pair.own.seen.every((q) => size(q) <= usual), "the usual window was forgotten");
+    }
+  },
+});
+
 holds("a server that refuses anthropic-beta whatever it says is asked once without it", {
   async run(pair) {
     pair.own.answer = (q, res) => json(res, ...refusal("invalid beta flag"));

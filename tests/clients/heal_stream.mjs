@@ -201,20 +201,45 @@ every((name, d, w) => {
     });
   }
 
-  const thought = {
+  const thoughtOf = (w) => ({
     openai: () => w.chunk({ role: "assistant", reasoning_content: "let me think about" }),
     anthropic: () => w.opening().replace(/event: content_block_start[^]*/, "") + named({ type: "content_block_start", index: 0, content_block: { type: "thinking", thinking: "", signature: "" } }) + named({ type: "content_block_delta", index: 0, delta: { type: "thinking_delta", thinking: "let me think about" } }),
     responses: () => w.opening().replace(/event: response.output_item.added[^]*/, "") + named({ type: "response.output_item.added", sequence_number: 2, output_index: 0, item: { id: "rs_1", type: "reasoning", summary: [] } }) + named({ type: "response.reasoning_summary_part.added", sequence_number: 3, item_id: "rs_1", output_index: 0, summary_index: 0, part: { type: "summary_text", text: "" } }) + named({ type: "response.reasoning_summary_text.delta", sequence_number: 4, item_id: "rs_1", output_index: 0, summary_index: 0, delta: "let me think about" }),
     gemini: () => data({ candidates: [{ content: { parts: [{ text: "let me think about", thought: true }], role: "model" }, index: 0 }], modelVersion: "g-own", responseId: "gem-1" }),
-  }[name];
-  holds(`heal ${name}: an answer that is cut within its thinking is kept and ends with an error`, {
+  });
+  // Half of what is signed, or known to its provider by an id, would be refused when it comes back.
+  const bound = name === "anthropic" || name === "responses";
+  holds(`heal ${name}: an answer that is cut within its thinking ${bound ? "is kept and ends with an error" : "is made again behind it"}`, {
     async run(pair) {
-      pair.own.answer = (q, res) => (q.n === 1 ? sse(res, thought()).end() : sse(res, w.opening(), w.piece("the answer"), w.closing()).end());
+      pair.own.answer = (q, res) => (q.n === 1 ? sse(res, thoughtOf(w)[name]()).end() : sse(res, w.opening(), w.piece("the answer"), w.closing()).end());
       const r = await question(pair, d, { model: d.own, stream: true });
-      const out = r.text.includes("let me think about");
-      assert.ok(out ? d.failed(r.events) && r.said === "" : r.said === "the answer" && d.ended(r.events), r.text);
+      assert.match(r.text, /let me think about/);
+      assert.ok(bound ? d.failed(r.events) && r.said === "" : r.said === "the answer" && d.ended(r.events) && !d.failed(r.events), r.text);
+      assert.equal(pair.own.seen.length, bound ? 1 : 2);
     },
   });
+  for (const [other, v] of Object.entries(wires)) {
+    if (other === name) continue;
+    holds(`heal ${name}: an answer that is cut within the thinking of ${other} is made again`, {
+      config: (c) => (c.models.find((x) => x.name === d.own).targets = [target[other].replace(/\/.*/, "/there"), ...(name === "responses" ? ["own-responses/spare"] : [])]),
+      async run(pair) {
+        pair.own.answer = (q, res) => (q.n <= 2 ? sse(res, thoughtOf(v)[other]()).end() : sse(res, v.opening(), v.piece("the answer"), v.closing()).end());
+        const r = await question(pair, d, { model: d.own, stream: true });
+        assert.equal(r.said, "the answer", r.text);
+        assert.ok(d.ended(r.events) && !d.failed(r.events), r.text);
+        assert.equal(pair.own.seen.length, 3);
+        assert.equal(r.text.split("let me think about").length - 1, bound ? 0 : 1, "what was thought came twice, or where it is refused");
+      },
+    });
+  }
+  if (name === "openai")
+    holds("heal openai: thinking that has a signed form beside its words is kept and ends with an error", {
+      async run(pair) {
+        pair.own.answer = (q, res) => sse(res, q.n === 1 ? w.chunk({ role: "assistant", reasoning: "let me", reasoning_details: [{ type: "reasoning.text", text: "let me", index: 0 }] }) : w.opening() + w.piece("the answer") + w.closing()).end();
+        const r = await question(pair, d, { model: d.own, stream: true });
+        assert.ok(d.failed(r.events) && r.said === "", r.text);
+      },
+    });
 
   holds(`heal ${name}: a cut behind a whole call never repeats the call`, {
     async run(pair) {

@@ -25,10 +25,12 @@ bool betas_keeps(daruma_str without, daruma_str word)
     return true;
 }
 
+#define LONGER "context-1m" /* how the word begins that asks for a longer window than the model's usual one */
+
 /* What clouds and subscriptions refuse in words of their own, and the beginning of the word that asks for it. */
 static const struct {
     daruma_str says, word;
-} others[] = {{LIT("long context"), LIT("context-1m")}};
+} others[] = {{LIT("long context"), LIT(LONGER)}};
 
 /* Does the failure speak of that word of the field? */
 static bool is_meant(const daruma_failure *f, daruma_str word)
@@ -47,6 +49,17 @@ static bool any_other_meant(const session *x, const daruma_failure *f)
         for (size_t i = 0; i < COUNT(others); i++)
             if (str_istarts(word, others[i].word) && is_meant(f, word) && betas_keeps(without, word))
                 return true;
+    }
+    return false;
+}
+
+bool betas_widen(const session *x)
+{
+    daruma_str all = x->p == x->d ? x->betas : (daruma_str){0}, without = betas_without(x, x->kase.target);
+    while (all.n) {
+        daruma_str word = str_trim(str_cut(&all, ','));
+        if (str_istarts(word, S(LONGER)) && betas_keeps(without, word))
+            return true;
     }
     return false;
 }

@@ -303,6 +303,8 @@ void session_api_worked(session *x);                  /* the target has answered
 
 daruma_str betas_without(const session *x, int target);        /* as drive_request has it */
 bool betas_refused(const session *x, const daruma_failure *f); /* is it of those words? */
+/* Does the call ask for a longer window? What is known of its lane's window is that of calls which do not. */
+bool betas_widen(const session *x);
 bool betas_mend(session *x); /* the provider refuses some: it is asked without. False: it does not, or has none */
 void betas_sent(session *x, int target); /* what is known of them is told */
 void betas_worked(session *x);           /* the provider has answered: what helped is learned */
@@ -391,6 +393,7 @@ void talk_let_go(session *x);
 bool talk_unsure(const session *x);   /* a continuation that cannot be joined with certainty */
 bool talk_is_plain(const session *x); /* the provider's bytes go out as they are */
 bool talk_was_cut(const session *x);  /* there is something that another attempt could go on from */
+bool talk_thinks(const session *x);   /* the newest that it said is thinking */
 turn talk_turn(session *x);           /* what of it was kept: its text, as far as the client has it, and its calls */
 daruma_str talk_items(const session *x, daruma_arena *a); /* Responses: its finished items, a JSON list */
 daruma_str talk_id(const session *x);                     /* id of the answer under way, as the client has it ... */

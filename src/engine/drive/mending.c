@@ -204,7 +204,7 @@ int64_t session_mend_window(const session *x)
     if (x->kase.target < 0)
         return -1;
     const daruma_target *t = &x->targets[x->kase.target];
-    return t->window > 0 ? t->window : memory_window(x->v->mem, t->lane_id);
+    return t->window > 0 ? t->window : betas_widen(x) ? -1 : memory_window(x->v->mem, t->lane_id);
 }
 
 /* Google's windows are of the input alone. */
@@ -284,7 +284,7 @@ void session_mend_reconsider(session *x, daruma_failure *f)
     if (f->kind != DARUMA_INVALID_PARAMETER && fits && betas_refused(x, f)) /* it is refused for what it asks beside */
         becomes(f, DARUMA_INVALID_PARAMETER);
     bool too_long = f->kind == DARUMA_CONTEXT_LENGTH && f->status != 429;
-    if (too_long && fills(x, f) && memory_window_put(x->v->mem, t->lane_id, f->limit))
+    if (too_long && fills(x, f) && !betas_widen(x) && memory_window_put(x->v->mem, t->lane_id, f->limit))
         memory_learned(x->v->mem, t, x->kase.id, session_now(x).now);
     if (too_long && x->p == x->d && f->used > 0 && (f->used > f->limit || f->requested > f->limit))
         memory_rate_put(x->v->mem, session_counted(x), x->body.n, f->used);

@@ -308,7 +308,7 @@ void session_mend_worked(session *x, int64_t input_tokens)
         mended_learn(x);
         learn_habits(x);
     }
-    if (memory_taken(x->v->mem, x->targets[x->kase.target].lane_id, input_tokens))
+    if (!betas_widen(x) && memory_taken(x->v->mem, x->targets[x->kase.target].lane_id, input_tokens))
         forgot(x, S("context window"), S("a longer request was taken"));
     if (x->p == x->d)
         memory_rate_put(x->v->mem, session_counted(x), x->body.n, input_tokens);

@@ -433,7 +433,7 @@ static bool is_part(const session *x)
 /* ... and with what is there now: unless it is thinking, or the client is who is slow. */
 static bool goes_on(const session *x)
 {
-    return is_part(x) && !x->paused && talk_was_cut(x) && !talk_unsure(x);
+    return is_part(x) && !x->paused && talk_was_cut(x) && !talk_thinks(x) && !talk_unsure(x);
 }
 
 void hedge_look(session *x)

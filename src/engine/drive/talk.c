@@ -45,6 +45,7 @@ bool talk_begin(session *x)
     t->made = x->kase.id;
     t->wall = session_now(x).wall;
     t->usage_asked = x->scan.usage_asked;
+    t->functions = x->scan.functions;
     if (!goes_on) { /* whatever an attempt before was about to write, nobody has it */
         t->out = NULL;
         t->writing = false;
@@ -57,7 +58,7 @@ bool talk_begin(session *x)
     if (t->going == GOING_PREFILLED && !(x->p->quirks & WIRE_PREFILL)) /* it went elsewhere after all */
         t->going = GOING_ANCHORED;
     t->in = (turn_reader){.sequence = -1, .keep = &t->arena};
-    t->holding = t->thinking = t->joined = t->unsure = t->given = false;
+    t->holding = t->thinking = t->bound = t->joined = t->unsure = t->given = false;
     t->at_hold = NULL;
     t->seam = NULL;
     t->hold.n = t->fresh.n = 0;
@@ -85,7 +86,7 @@ static void keep_item(session *x, const sse_event *e)
     daruma_str item = t->lost ? (daruma_str){0} : dialect_done_item(x->d, e);
     if (!item.n)
         return;
-    t->thinking = false;
+    t->thinking = t->bound = false;
     if (t->items.n)
         BUF_LIT(&t->items, ",");
     if (t->items.n + item.n <= SSE_EVENT_BYTES_MAX)
@@ -202,21 +203,22 @@ static void note(session *x, const turn_delta *d)
     talk *t = x->t;
     held_call *c;
     switch (d->kind) {
-    case DELTA_THINKING:
+    case DELTA_THINKING: /* it has none of a continuation, and between dialects no more than words */
         t->thinking = true;
+        t->bound |= t->mode == TALK_PLAIN && (d->bound || !dialect_takes_thinking(t->to));
         break;
     case DELTA_SIGNATURE:
         c = d->index >= 0 ? call_at(t, d->index) : NULL;
         if (c)
             c->signature = arena_copy(&t->arena, d->text);
-        t->thinking = false;
+        t->thinking = t->bound = false;
         break;
     case DELTA_TEXT:
     case DELTA_REFUSAL:
-        t->thinking = false;
+        t->thinking = t->bound = false;
         break;
     case DELTA_CALL:
-        t->thinking = false;
+        t->thinking = t->bound = false;
         collect_call(x, d);
         break;
     case DELTA_ARGUMENTS:
@@ -445,7 +447,12 @@ daruma_str talk_items(const session *x, daruma_arena *a)
 
 bool talk_was_cut(const session *x)
 {
-    return x->t && x->t->begun && !x->t->lost && !x->t->settled && !x->t->thinking;
+    return x->t && x->t->begun && !x->t->lost && !x->t->settled && !x->t->bound;
+}
+
+bool talk_thinks(const session *x)
+{
+    return x->t && x->t->thinking;
 }
 
 daruma_str talk_id(const session *x)

@@ -28,6 +28,7 @@ struct talk {
     bool writing;             /* out is the client's stream; else in is */
     bool holding;             /* a call began, or words that shall be JSON: what follows is held */
     bool thinking;            /* the newest content was thinking that no signature has closed */
+    bool bound; /* ... and the client has it, in a form that it hands back to who made it: half of it is refused */
     bool joined, unsure;
     bool given;         /* all of it is here, and was found wrong: it goes out if nothing better comes */
     mend_going going;   /* how the attempt was asked to go on */
@@ -38,6 +39,7 @@ struct talk {
     uint64_t made;        /* seed of made-up ids */
     int64_t wall;         /* unix seconds */
     bool usage_asked;     /* usage is a chunk of its own */
+    bool functions;       /* calls are written in Chat's older spelling */
     turn_reader *at_hold; /* in, as it was before the first call */
     daruma_buf said;      /* text the client has */
     daruma_buf items;     /* Responses: finished items it has, as they came; the end of the stream says them again */

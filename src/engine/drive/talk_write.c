@@ -17,6 +17,7 @@ turn_writer *talk_writer(talk *t)
     t->out->made = t->made;
     t->out->text = buf_in(&t->arena);
     t->out->usage_asked = t->usage_asked;
+    t->out->functions = t->functions;
     if (t->begun && !t->writing) { /* it goes on with what was passed on */
         t->out->r = t->at_hold ? *t->at_hold : t->in;
         buf_put(&t->out->text, buf_str(&t->said));

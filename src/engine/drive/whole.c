@@ -296,22 +296,23 @@ static bool becomes_stream(const session *x)
 void whole_ended(session *x)
 {
     const moved_request *m = x->p != x->d ? x->moved : NULL;
-    whole w = {.rooms = x->v->rooms,
-               .from = x->p,
-               .to = x->d,
-               .body = buf_str(&x->held),
-               .renames = m ? m->renames : NULL,
-               .nrenames = m ? m->nrenames : 0,
-               .own = x->renames,
-               .nown = x->nrenames,
-               .ctx = {.model = x->scan.model, .id = x->kase.id, .wall = session_now(x).wall},
-               .calls = answer_checks_calls(x),
-               .streams = becomes_stream(x),
-               .folds = relay_wants_whole(x) && relay_begins_stream(str_trim(buf_str(&x->held))),
-               .usage_asked = x->scan.usage_asked,
-               .test = {.rooms = x->v->rooms,
-                        .strings = x->p == x->d && x->p == &dialect_openai,
-                        .was_unfit = session_mend_was_unfit(x)}};
+    whole w = {
+        .rooms = x->v->rooms,
+        .from = x->p,
+        .to = x->d,
+        .body = buf_str(&x->held),
+        .renames = m ? m->renames : NULL,
+        .nrenames = m ? m->nrenames : 0,
+        .own = x->renames,
+        .nown = x->nrenames,
+        .ctx = {.model = x->scan.model, .id = x->kase.id, .wall = session_now(x).wall, .functions = x->scan.functions},
+        .calls = answer_checks_calls(x),
+        .streams = becomes_stream(x),
+        .folds = relay_wants_whole(x) && relay_begins_stream(str_trim(buf_str(&x->held))),
+        .usage_asked = x->scan.usage_asked,
+        .test = {.rooms = x->v->rooms,
+                 .strings = x->p == x->d && x->p == &dialect_openai,
+                 .was_unfit = session_mend_was_unfit(x)}};
     if (answer_checks_format(x))
         session_mend_test_format(x, &w.test);
     if (w.calls)

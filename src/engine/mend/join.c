@@ -494,7 +494,7 @@ static join_result find_prefilled(join_seam *s, daruma_str fresh, bool whole)
     size_t n = so_far.n < fresh.n ? so_far.n : fresh.n;
     if (!whole && fresh.n <= space.n)
         return more(s, space.n + 1);
-    if (so_far.n < JOIN_OVERLAP_BYTES_MIN || memcmp(so_far.p, fresh.p, n) != 0)
+    if (so_far.n < JOIN_OVERLAP_BYTES_MIN || !str_starts(so_far, str_sub(fresh, 0, n)))
         return at(space_again(space, fresh));
     if (!whole && n < so_far.n && fresh.n < JOIN_LOOK_BYTES)
         return verdict_of(JOIN_MORE);
