@@ -155,8 +155,8 @@ static bool match_fits(const seen *s, uint16_t row)
     const phrase of = match_row(row), *p = &of;
     if (!takes_status(p, s->status))
         return false;
-    if ((p->only == FOR_MODEL && s->tool == FOR_TOOL && !s->guessed) ||
-        (p->only > FOR_MODEL && s->tool < (phrase_for)p->only))
+    if ((p->only == FOR_MODEL && s->tool == FOR_TOOL && !s->guessed) || (p->only == FOR_TOOL && s->tool != FOR_TOOL) ||
+        (s->model_call && p->kind == DARUMA_TOOL_ERROR))
         return false;
     if (p->who && !match_begins(s->provider, p->who))
         return false;
@@ -540,11 +540,6 @@ static bool any_of(const seen *s, const phrase_pattern *p)
 bool match_tools(const seen *s)
 {
     return any_of(s, phrase_tools);
-}
-
-bool match_models(const seen *s)
-{
-    return any_of(s, phrase_models);
 }
 
 static uint64_t all_heard(seen *s)
