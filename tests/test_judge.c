@@ -587,6 +587,40 @@ static void a_class_says_less_than_a_known_sentence_and_more_than_a_vague_one(vo
     }
 }
 
+static void what_an_error_is_wrapped_in_is_taken_apart(void **state)
+{
+    static const struct {
+        int status;
+        const char *body;
+        daruma_kind kind;
+    } rows[] = {
+        {0, "rpc error: code = Unavailable desc = the backend is gone", DARUMA_SERVER_ERROR},
+        {0, "could not load it: rpc error: code = ResourceExhausted desc = slower", DARUMA_RATE_LIMIT},
+        {413, "unexpected status: <html><title>Too Large</title><script>(function(){schema()})()</script></html>",
+         DARUMA_REQUEST_TOO_LARGE},
+        {0,
+         "Data: {\xe2\x80\x9c"
+         "code\xe2\x80\x9d:\xe2\x80\x9cinsufficient_quota\xe2\x80\x9d,"
+         "\xe2\x80\x9cmessage\xe2\x80\x9d:\xe2\x80\x9cx\xe2\x80\x9d}",
+         DARUMA_QUOTA},
+        {400, "{\"error\":\"the endpoint said no\",\"upstream_message\":{\"message\":\"prompt is too long\"}}",
+         DARUMA_CONTEXT_LENGTH},
+        {200, "{'choices': [{'finish_reason': 'content_filter', 'message': {'content': None}}]}",
+         DARUMA_CONTENT_FILTER},
+        {200, "object(Answer)#1 { [\"finishReason\"]=> enum(Gemini\\FinishReason::RECITATION) }",
+         DARUMA_CONTENT_FILTER},
+        {0, "aborting: {\"type\":\"invalid_api_key\"}", DARUMA_AUTH},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_arena a;
+        daruma_evidence ev = {.status = rows[i].status, .body = str_of(rows[i].body)};
+        daruma_failure f = judge(&ev, &a);
+        if (f.kind != rows[i].kind)
+            fail_msg("%s by %s: %s", daruma_kind_name(f.kind), daruma_rule_name(f.rule), rows[i].body);
+    }
+}
+
 static void a_code_is_shown_rather_than_a_type_or_a_status(void **state)
 {
     static const char *const rows[][2] = {
@@ -682,6 +716,7 @@ int main(void)
         cmocka_unit_test(a_failure_outlives_what_was_judged),
         cmocka_unit_test(what_the_words_around_it_deny_is_not_said),
         cmocka_unit_test(several_guesses_are_no_evidence),
+        cmocka_unit_test(what_an_error_is_wrapped_in_is_taken_apart),
         cmocka_unit_test(a_class_says_less_than_a_known_sentence_and_more_than_a_vague_one),
         cmocka_unit_test(a_code_is_shown_rather_than_a_type_or_a_status),
     };

@@ -108,7 +108,7 @@ phrase_for speaker_of(const daruma_evidence *ev, const said *s, seen *v)
     if (ev->model_call)
         return FOR_MODEL;
     bool model = is_model_provider(ev->provider);
-    bool http = model && (ev->status || s->status); /* agents speak JSON-RPC, too, and put HTTP's failures into it */
+    bool http = ev->status || s->status; /* agents speak JSON-RPC, too, and put HTTP's failures into it */
     if (ev->phase == DARUMA_AT_TOOL || is_tool_name(ev->provider, model) || (s->shape & SAID_RPC && !http))
         return FOR_TOOL;
     v->guessed = !ev->status && match_tools(v);
