@@ -15,6 +15,7 @@
 #define OTHER_TEXT_BYTES_MAX 1024        /* of the texts around the innermost message */
 #define SECRET_BYTES_MIN     6           /* shorter words are not taken for secrets */
 #define SHORT_WAIT_MS        (5 * 60000) /* no allowance comes back so soon */
+#define LONG_WAIT_MS         (60 * 60000) /* no rate is slower: what comes back later is an allowance */
 #define SUBJECT_BYTES_MAX    80          /* a longer quoted word is no name */
 
 /* ---- the texts ------------------------------------------------------------------------------ */
@@ -350,9 +351,16 @@ static bool asks_to_wait(int status)
     return !status || status == 402 || status == 408 || status == 429 || status == 503 || status == 529;
 }
 
-/* What is called a quota, and is free again at once or counts by the minute, is a rate. */
+/* What is called a quota, and is free again at once or counts by the minute, is a rate; what is called a rate and is
+ * free again in hours is a quota. */
 static void hear_rate(daruma_failure *f, seen *v, const said *s)
 {
+    if (f->kind == DARUMA_RATE_LIMIT && f->wait > LONG_WAIT_MS && is_of_words(v, f->rule) && !match_rates(v)) {
+        f->kind = DARUMA_QUOTA;
+        f->severity = daruma_kind_severity(f->kind);
+        f->retryable = false;
+        return;
+    }
     if (f->kind != DARUMA_QUOTA || !is_of_words(v, f->rule) || !asks_to_wait(f->status) ||
         s->shape & (SAID_PER_DAY | SAID_ZERO_LIMIT) || f->limit == 0)
         return;
@@ -433,6 +441,8 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, ech
     if (ev->forwarded && (f.kind == DARUMA_NETWORK || f.kind == DARUMA_TIMEOUT))
         f.kind = DARUMA_INTERRUPTED;
     f.severity = daruma_kind_severity(f.kind);
+    s.behind = lower(s.behind, a);
+    s.limited = f.kind == DARUMA_RATE_LIMIT || f.kind == DARUMA_QUOTA;
     f.wait = hints_wait(ev, &s, v.texts, waits(f.kind) ? v.ntexts : 0, at);
     hear_rate(&f, &v, &s);
     if (!f.status)

@@ -557,6 +557,7 @@ static bool read_embedded(reader *r, daruma_str t, int level)
         if (r->s->ntexts > texts_before || r->s->ncodes > enough || (r->s->shape & SAID_ANSWER)) {
             if (i && (r->s->ntexts > texts_before || r->s->ncodes > codes))
                 read_before(r, t, i, level - 1);
+            r->s->behind = str_from(t, end);
             return true;
         }
         i = end - 1;
