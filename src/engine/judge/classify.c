@@ -12,11 +12,11 @@
 #include "base/limits.h"
 #include "base/str.h"
 
-#define OTHER_TEXT_BYTES_MAX 1024        /* of the texts around the innermost message */
-#define SECRET_BYTES_MIN     6           /* shorter words are not taken for secrets */
-#define SHORT_WAIT_MS        (5 * 60000) /* no allowance comes back so soon */
+#define OTHER_TEXT_BYTES_MAX 1024         /* of the texts around the innermost message */
+#define SECRET_BYTES_MIN     6            /* shorter words are not taken for secrets */
+#define SHORT_WAIT_MS        (5 * 60000)  /* no allowance comes back so soon */
 #define LONG_WAIT_MS         (60 * 60000) /* no rate is slower: what comes back later is an allowance */
-#define SUBJECT_BYTES_MAX    80          /* a longer quoted word is no name */
+#define SUBJECT_BYTES_MAX    80           /* a longer quoted word is no name */
 
 /* ---- the texts ------------------------------------------------------------------------------ */
 

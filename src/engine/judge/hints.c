@@ -291,7 +291,18 @@ static daruma_ms until_time(daruma_str t, daruma_moment at)
 }
 
 /* The word of a lead by which it is sought. */
-enum { ANY = 0, AGAIN = 1, RETRY = 2, RESET = 4, WAIT = 8, AVAILABLE = 16, RESUME = 32, REFRESH = 64, BAR = 128, RETRYING = 256 };
+enum {
+    ANY = 0,
+    AGAIN = 1,
+    RETRY = 2,
+    RESET = 4,
+    WAIT = 8,
+    AVAILABLE = 16,
+    RESUME = 32,
+    REFRESH = 64,
+    BAR = 128,
+    RETRYING = 256
+};
 
 /* What may stand before a duration. The first that is followed by one counts. */
 static const struct {
