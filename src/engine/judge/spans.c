@@ -61,6 +61,14 @@ static bool names_limit(daruma_str s, size_t at)
     return is_any(word_before(s, &at), limits, COUNT(limits));
 }
 
+/* True if a status ends before `end`: what is quoted behind it is the message, as SDKs print a string. */
+static bool is_status(daruma_str s, size_t end)
+{
+    int64_t n;
+    bool alone = end == 3 || (end > 3 && !char_is(s.p[end - 4], CHAR_WORD));
+    return alone && str_int(str_sub(s, end - 3, 3), &n) && n >= 400 && n <= 599;
+}
+
 /* The end of what is quoted from `from` on, which is the opening quote; 0: none begins there. What stands behind '=',
  * '(' and ',' is what a log or a program writes so, no quote in a sentence. */
 static size_t span_end(daruma_str s, size_t from)
@@ -73,7 +81,7 @@ static size_t span_end(daruma_str s, size_t from)
         before--;
     bool told = !before || s.p[before - 1] == ':' ||
                 (before < from && (ch_alpha(s.p[before - 1]) || ch_digit(s.p[before - 1])));
-    if (!told)
+    if (!told || is_status(s, before))
         return 0;
     size_t spaces = 0;
     for (size_t i = from + 1; i < s.n; i++) {
