@@ -130,6 +130,7 @@ typedef struct daruma_evidence {
     daruma_net net;      /* what the wire did */
     daruma_flaw flaw;    /* what was wrong with the answer itself */
     daruma_str provider; /* "openai", "anthropic", ...; empty when unknown. A hint only */
+    bool model_call;     /* a model was called: whatever it says, no tool failed */
     daruma_str finish;   /* stop reason as sent, empty when none */
     daruma_str body;     /* raw: JSON, SSE, HTML or text; may be cut */
     daruma_str request;  /* what was sent, as JSON: its words in `body` are no evidence. Empty when unknown */

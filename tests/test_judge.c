@@ -129,6 +129,49 @@ static void every_line_says_what_it_is(void **state)
     assert_true(each_line(check_line, NULL) > 600);
 }
 
+/* Whatever a tool says is the model's when a model was called, and whatever the provider is called. */
+static void check_model_call(daruma_str line, void *arg)
+{
+    static char mem[1u << 20];
+    (void)arg;
+    daruma_arena a, keep = arena_over(mem, sizeof mem);
+    daruma_evidence ev = evidence_of(line, &keep);
+    ev.model_call = true;
+    for (int named = 0; named < 2; named++) {
+        daruma_failure f = judge(&ev, &a);
+        if (f.kind == DARUMA_TOOL_ERROR || f.tool_kind != DARUMA_TOOL_NONE_KIND)
+            fail_msg("a tool's by %s: " STR_FMT, daruma_rule_name(f.rule), STR_ARG(line));
+        ev.provider = S("github-mcp");
+    }
+}
+
+static void a_call_of_a_model_is_no_tool(void **state)
+{
+    (void)state;
+    assert_true(each_line(check_model_call, NULL) > 600);
+}
+
+static void a_name_that_nobody_knows_makes_no_tool(void **state)
+{
+    static const struct {
+        int status;
+        const char *body;
+        daruma_kind kind;
+    } rows[] = {
+        {401, "{\"message\":\"Unauthorized\"}", DARUMA_AUTH},
+        {0, "quota exhausted", DARUMA_QUOTA},
+        {504, "<html><head><title>504 Gateway Time-out</title></head></html>", DARUMA_TIMEOUT},
+        {0, "error sending request for url (https://models.example/v1)", DARUMA_NETWORK},
+        {0, "Tool lookup returned: no such file", DARUMA_TOOL_ERROR},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_arena a;
+        daruma_evidence ev = {.provider = S("quux"), .status = rows[i].status, .body = str_of(rows[i].body)};
+        assert_int_equal(judge(&ev, &a).kind, rows[i].kind);
+    }
+}
+
 /* ---- anything goes in ---------------------------------------------------------------------- */
 
 static void tear_line(daruma_str line, void *arg)
@@ -535,12 +578,48 @@ static void a_class_says_less_than_a_known_sentence_and_more_than_a_vague_one(vo
         {"acme.RateLimitError: slower", DARUMA_RATE_LIMIT},
         {"ReadTimeout: connection failed", DARUMA_TIMEOUT},
         {"acme.APIConnectionError: failed to generate a completion", DARUMA_NETWORK},
+        {"{\"error\":{\"type\":\"credit_exhausted_error\",\"message\":\"The cluster is overloaded\"}}", DARUMA_QUOTA},
+        {"acme.RateLimitError: {\"error\":{\"code\":17,\"message\":\"The cluster is overloaded\"}}", DARUMA_OVERLOADED},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a;
         daruma_evidence ev = {.body = str_of(rows[i].body)};
         assert_int_equal(judge(&ev, &a).kind, rows[i].kind);
+    }
+}
+
+static void what_an_error_is_wrapped_in_is_taken_apart(void **state)
+{
+    static const struct {
+        int status;
+        const char *body;
+        daruma_kind kind;
+    } rows[] = {
+        {0, "rpc error: code = Unavailable desc = the backend is gone", DARUMA_SERVER_ERROR},
+        {0, "could not load it: rpc error: code = ResourceExhausted desc = slower", DARUMA_RATE_LIMIT},
+        {413, "unexpected status: <html><title>Too Large</title><script>(function(){schema()})()</script></html>",
+         DARUMA_REQUEST_TOO_LARGE},
+        {0,
+         "Data: {\xe2\x80\x9c"
+         "code\xe2\x80\x9d:\xe2\x80\x9cinsufficient_quota\xe2\x80\x9d,"
+         "\xe2\x80\x9cmessage\xe2\x80\x9d:\xe2\x80\x9cx\xe2\x80\x9d}",
+         DARUMA_QUOTA},
+        {400, "{\"error\":\"the endpoint said no\",\"upstream_message\":{\"message\":\"prompt is too long\"}}",
+         DARUMA_CONTEXT_LENGTH},
+        {200, "{'choices': [{'finish_reason': 'content_filter', 'message': {'content': None}}]}",
+         DARUMA_CONTENT_FILTER},
+        {200, "object(Answer)#1 { [\"finishReason\"]=> enum(Gemini\\FinishReason::RECITATION) }",
+         DARUMA_CONTENT_FILTER},
+        {0, "aborting: {\"type\":\"invalid_api_key\"}", DARUMA_AUTH},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_arena a;
+        daruma_evidence ev = {.status = rows[i].status, .body = str_of(rows[i].body)};
+        daruma_failure f = judge(&ev, &a);
+        if (f.kind != rows[i].kind)
+            fail_msg("%s by %s: %s", daruma_kind_name(f.kind), daruma_rule_name(f.rule), rows[i].body);
     }
 }
 
@@ -619,6 +698,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_page_behind_5xx_is_an_outage_whatever_it_says),
         cmocka_unit_test(every_line_says_what_it_is),
+        cmocka_unit_test(a_call_of_a_model_is_no_tool),
+        cmocka_unit_test(a_name_that_nobody_knows_makes_no_tool),
         cmocka_unit_test(a_header_names_an_error_of_amazons),
         cmocka_unit_test(torn_and_spoiled_bodies_are_judged_too),
         cmocka_unit_test(no_memory_is_no_failure_of_classify),
@@ -637,6 +718,7 @@ int main(void)
         cmocka_unit_test(a_failure_outlives_what_was_judged),
         cmocka_unit_test(what_the_words_around_it_deny_is_not_said),
         cmocka_unit_test(several_guesses_are_no_evidence),
+        cmocka_unit_test(what_an_error_is_wrapped_in_is_taken_apart),
         cmocka_unit_test(a_class_says_less_than_a_known_sentence_and_more_than_a_vague_one),
         cmocka_unit_test(a_code_is_shown_rather_than_a_type_or_a_status),
     };

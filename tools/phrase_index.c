@@ -343,7 +343,6 @@ int main(int argc, char **argv)
                                                  needs(phrases[r].where >= AT_SENTENCE ? NULL : phrases[r].also)));
     printf("};\n");
     print_patterns("phrase_tools", phrases_of_tools);
-    print_patterns("phrase_models", phrases_of_models);
     print_senses();
     print_rows();
     return 0;

@@ -4,12 +4,13 @@
 
 /* The columns of a row that are words. */
 enum { STAYS = false, PASSES = true, ONCE = false, AGAIN = true, READS = false, ACTS = true };
+enum { SAID_BOTH = false, SAID_MODELS = true };
 enum { MEETS_NEVER = false, MEETS_MAYBE = false, MEETS_ALWAYS = true };
 
 // clang-format off
 #define KIND(sym, text, happened, ...)     [DARUMA_##sym] = {.name = text, .words = happened, __VA_ARGS__},
 #define SICK(who, how_bad, pass, again)    .scope = DARUMA_SICK_##who, .severity = DARUMA_##how_bad, .passes = pass, .retryable = again
-#define SAID(tool, whose, with)            .tool_kind = DARUMA_TOOL_##tool##_KIND, .said_by = SAID_##whose, .statuses = STATUS_##with
+#define SAID(tool, whose, with)            .tool_kind = DARUMA_TOOL_##tool##_KIND, .of_models = SAID_##whose, .statuses = STATUS_##with
 #define MEETS(part, often)                 .meets = SHARE_##part, .meets_always = MEETS_##often
 #define RESTS(part, how, percent)          .rests = SHARE_##part, .rest = REST_##how, .rest_sure = percent
 #define BLAMES(when)                       .blames = BLAME_##when

@@ -8,13 +8,6 @@
  * account; its model, which is one model of one provider, whatever the key. */
 typedef enum kind_part { SHARE_NOTHING, SHARE_KEY, SHARE_ACCOUNT, SHARE_LANE, SHARE_MODEL } kind_part;
 
-/* Whose words they are. */
-typedef enum kind_said {
-    SAID_MODELS, /* models say so, tools do not */
-    SAID_WORDS,  /* tools use the same words, but neither the same codes nor the same phrases */
-    SAID_BOTH,   /* tools say it as well as models: the name of the speaker decides */
-} kind_said;
-
 /* With which statuses the words agree. With others they are hearsay. */
 typedef enum kind_statuses {
     STATUS_ANY,       /* all: it concerns nobody else */
@@ -57,7 +50,7 @@ typedef struct kind_row {
     bool retryable;           /* the same request may succeed later */
 
     daruma_tool_kind tool_kind; /* what it is when a tool said it */
-    kind_said said_by;
+    bool of_models;             /* tools do not say so */
     kind_statuses statuses;
 
     kind_part meets;   /* which other targets would meet the same */

@@ -61,7 +61,9 @@ daruma_str router_type(const agent_failure *f)
 
 agent_failure router_judge_model(agent *a, const daruma_evidence *ev, daruma_str operation)
 {
-    daruma_failure plain = daruma_classify(ev, a->at, &a->scratch);
+    daruma_evidence of_model = *ev;
+    of_model.model_call = true;
+    daruma_failure plain = daruma_classify(&of_model, a->at, &a->scratch);
     daruma_failure f = daruma_judge(a->recovery, ev, &plain);
     agent_failure r = {.kind = f.kind,
                        .severity = f.severity,

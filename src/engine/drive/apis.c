@@ -138,8 +138,6 @@ static bool may_be_of_api(const daruma_failure *f)
     case DARUMA_INVALID_PARAMETER:
     case DARUMA_UNKNOWN:
         return f->status == 400 || f->status == 404 || f->status == 405 || f->status == 422 || f->status == 501;
-    case DARUMA_TOOL_ERROR: /* "File Not Found" */
-        return f->status == 404;
     case DARUMA_SERVER_ERROR:
         return f->status == 501;
     default:

@@ -511,6 +511,7 @@ void session_failed(session *x, const daruma_evidence *ev)
     seen.forwarded = gone_out(x);
     x->went_on |= seen.forwarded > 0;
     seen.provider = S("");
+    seen.model_call = true;
     if (x->d)
         seen.provider = x->p->provider;
     seen.body = session_redact_sent(x, seen.body);

@@ -21,8 +21,8 @@ static bool is_set(daruma_str v)
 
 static void set_finish(said *s, daruma_str v, daruma_arena *a)
 {
-    if (has_words(v))
-        s->finish = json_text(v, a);
+    if (has_words(v) || json_is_number(v))
+        s->finish = json_is_number(v) ? v : json_text(v, a);
 }
 
 /* Arguments are a string that must hold JSON; in a stream they come in pieces. */

@@ -12,10 +12,11 @@
 #include "base/limits.h"
 #include "base/str.h"
 
-#define OTHER_TEXT_BYTES_MAX 1024        /* of the texts around the innermost message */
-#define SECRET_BYTES_MIN     6           /* shorter words are not taken for secrets */
-#define SHORT_WAIT_MS        (5 * 60000) /* no allowance comes back so soon */
-#define SUBJECT_BYTES_MAX    80          /* a longer quoted word is no name */
+#define OTHER_TEXT_BYTES_MAX 1024         /* of the texts around the innermost message */
+#define SECRET_BYTES_MIN     6            /* shorter words are not taken for secrets */
+#define SHORT_WAIT_MS        (5 * 60000)  /* no allowance comes back so soon */
+#define LONG_WAIT_MS         (60 * 60000) /* no rate is slower: what comes back later is an allowance */
+#define SUBJECT_BYTES_MAX    80           /* a longer quoted word is no name */
 
 /* ---- the texts ------------------------------------------------------------------------------ */
 
@@ -239,21 +240,6 @@ static uint8_t sure_of(const phrase *p, const seen *v)
     return p->kind == DARUMA_UNKNOWN ? 10 : percent[p->where];
 }
 
-/* Do tools say such things as well? Of what only models are told, a row that looks at no word of the message is no
- * proof, and words that mean it are little. */
-static bool may_be_tools(const daruma_failure *f, const phrase *p)
-{
-    kind_said by = kind_rows[f->kind].said_by;
-    bool weak = !p || p->where == AT_STATUS || p->where >= AT_SENTENCE;
-    return by == SAID_BOTH || (weak && by == SAID_WORDS);
-}
-
-/* Does the row know what is wrong, where nothing was known of a model's failure? */
-static bool says_more(uint16_t rule)
-{
-    return rule && match_row(rule).kind != DARUMA_UNKNOWN && match_row(rule).where != AT_STATUS;
-}
-
 static void decide(daruma_failure *f, seen *v, uint16_t rule)
 {
     const phrase row = match_row(rule), *p = rule ? &row : NULL;
@@ -270,17 +256,7 @@ static void decide(daruma_failure *f, seen *v, uint16_t rule)
         apply_sum(f, v, p->sum);
     if (f->kind == DARUMA_TOOL_ERROR || f->kind == DARUMA_CANCELLED)
         return;
-    if (v->tool == FOR_MAYBE && may_be_tools(f, p) && !speaker_names_models(v)) {
-        uint16_t heard; /* nobody known spoke, and not of models: hear it as a tool */
-        v->tool = FOR_TOOL;
-        heard = match_first(v);
-        if (f->kind != DARUMA_UNKNOWN || says_more(heard)) {
-            decide(f, v, heard);
-            return;
-        }
-        v->tool = FOR_MAYBE;
-    }
-    bool model = p && (p->only == FOR_MODEL || kind_rows[f->kind].said_by != SAID_BOTH);
+    bool model = p && (p->only == FOR_MODEL || kind_rows[f->kind].of_models);
     if (v->tool == FOR_TOOL && !(v->guessed && model)) {
         f->tool_kind = kind_rows[f->kind].tool_kind;
         f->kind = DARUMA_TOOL_ERROR;
@@ -324,7 +300,7 @@ static bool is_lone_code(const daruma_failure *f, const seen *v, const daruma_ev
 {
     if (!lone.n || (match_row(f->rule).where != AT_CODE && !v->coded))
         return false;
-    seen rest = {.provider = v->provider, .status = v->status, .tool = v->tool};
+    seen rest = {.provider = v->provider, .status = v->status, .tool = v->tool, .model_call = v->model_call};
     char digits[4];
     for (size_t i = 0; i < v->ntexts; i++)
         seen_text(&rest, v->texts[i]);
@@ -359,21 +335,14 @@ static bool is_page_of_outage(const daruma_failure *f, const seen *v)
     return v->page && f->status >= 500 && f->rule && is_of_words(v, f->rule) && !f->retryable;
 }
 
-/* What may be a tool and whose words say nothing: the names of its exceptions are read as words. */
+/* Of a tool whose words say nothing the names of exceptions are read as words. */
 static void read_classes(daruma_failure *f, seen *v, const said *s, daruma_arena *a)
 {
-    bool tool = f->kind == DARUMA_TOOL_ERROR, maybe = f->kind == DARUMA_UNKNOWN && v->tool == FOR_MAYBE;
-    if ((!tool && !maybe) || f->rule || !s->ncodes)
+    if (f->kind != DARUMA_TOOL_ERROR || f->rule || !s->ncodes)
         return;
-    phrase_for was = v->tool;
-    v->tool = FOR_TOOL;
     for (size_t i = 0; i < s->ncodes; i++)
         seen_text(v, spelt_out(s->codes[i], a));
-    uint16_t rule = match_first(v);
-    if (tool || rule)
-        decide(f, v, rule);
-    else
-        v->tool = was;
+    decide(f, v, match_first(v));
 }
 
 /* Does the status ask to come again later? */
@@ -382,9 +351,16 @@ static bool asks_to_wait(int status)
     return !status || status == 402 || status == 408 || status == 429 || status == 503 || status == 529;
 }
 
-/* What is called a quota, and is free again at once or counts by the minute, is a rate. */
+/* What is called a quota, and is free again at once or counts by the minute, is a rate; what is called a rate and is
+ * free again in hours is a quota. */
 static void hear_rate(daruma_failure *f, seen *v, const said *s)
 {
+    if (f->kind == DARUMA_RATE_LIMIT && f->wait > LONG_WAIT_MS && is_of_words(v, f->rule) && !match_rates(v)) {
+        f->kind = DARUMA_QUOTA;
+        f->severity = daruma_kind_severity(f->kind);
+        f->retryable = false;
+        return;
+    }
     if (f->kind != DARUMA_QUOTA || !is_of_words(v, f->rule) || !asks_to_wait(f->status) ||
         s->shape & (SAID_PER_DAY | SAID_ZERO_LIMIT) || f->limit == 0)
         return;
@@ -421,7 +397,9 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, ech
     if (name.n)
         s.codes[s.ncodes++] = s.code = name;
     daruma_failure f = {.status = ev->status, .net = ev->net, .wait = -1, .limit = -1, .used = -1, .requested = -1};
-    seen v = {.provider = ev->provider, .status = s.status && ev->status < 600 ? s.status : ev->status};
+    seen v = {.provider = ev->provider,
+              .model_call = ev->model_call,
+              .status = s.status && ev->status < 600 ? s.status : ev->status};
     char number[4];
     daruma_str message = {0};
     for (size_t i = 0; i < s.ntexts; i++) {
@@ -463,6 +441,8 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, ech
     if (ev->forwarded && (f.kind == DARUMA_NETWORK || f.kind == DARUMA_TIMEOUT))
         f.kind = DARUMA_INTERRUPTED;
     f.severity = daruma_kind_severity(f.kind);
+    s.behind = lower(s.behind, a);
+    s.limited = f.kind == DARUMA_RATE_LIMIT || f.kind == DARUMA_QUOTA;
     f.wait = hints_wait(ev, &s, v.texts, waits(f.kind) ? v.ntexts : 0, at);
     hear_rate(&f, &v, &s);
     if (!f.status)

@@ -294,12 +294,23 @@ static daruma_ms until_time(daruma_str t, daruma_moment at)
 }
 
 /* The word of a lead by which it is sought. */
-enum { ANY = 0, AGAIN = 1, RETRY = 2, RESET = 4, WAIT = 8, AVAILABLE = 16, RESUME = 32, REFRESH = 64, BAR = 128 };
+enum {
+    ANY = 0,
+    AGAIN = 1,
+    RETRY = 2,
+    RESET = 4,
+    WAIT = 8,
+    AVAILABLE = 16,
+    RESUME = 32,
+    REFRESH = 64,
+    BAR = 128,
+    RETRYING = 256
+};
 
 /* What may stand before a duration. The first that is followed by one counts. */
 static const struct {
     daruma_str says;
-    uint8_t word; /* it must occur for the lead to; one must at any rate */
+    uint16_t word; /* it must occur for the lead to; one must at any rate */
 } leads[] = {
 #define L(s, w)                                                                                                        \
     {                                                                                                                  \
@@ -321,6 +332,7 @@ static const struct {
     L("available in ", AVAILABLE),
     L("wait for ", WAIT),
     L("resume in ", RESUME),
+    L("retrying in ", RETRYING),
     L("refresh in ", REFRESH),
     L("again at ", AGAIN),
     L("retry-after ", RETRY),
@@ -412,9 +424,10 @@ static unsigned wait_words(daruma_str t)
     return words;
 }
 
-static daruma_ms text_wait(daruma_str t, daruma_moment at)
+static daruma_ms text_wait(daruma_str t, bool limited, daruma_moment at)
 {
     unsigned words = has_digit(t) ? wait_words(t) : 0;
+    words |= words & RETRY && limited ? RETRYING : 0;
     for (size_t i = 0; words && i < COUNT(leads); i++) {
         if (leads[i].word & ~words)
             continue;
@@ -448,8 +461,10 @@ daruma_ms hints_wait(const daruma_evidence *ev, const said *s, const daruma_str 
     if (sane(s->wait) >= 0)
         return s->wait;
     for (size_t i = 0; i < ntexts; i++)
-        if ((ms = sane(text_wait(texts[i], at))) >= 0)
+        if ((ms = sane(text_wait(texts[i], s->limited, at))) >= 0)
             return ms;
+    if (ntexts && (ms = sane(text_wait(s->behind, s->limited, at))) >= 0)
+        return ms;
     if (heads && (ms = sane(exhausted_reset(ev, at))) >= 0)
         return ms;
     return sane(until(s->reset_wall, at));

@@ -1,4 +1,4 @@
-/* loose.c - reads what only resembles JSON (Python dicts, unescaped quotes, a cut body) and what
+/* loose.c - reads what only resembles JSON (Python dicts, unescaped quotes, a cut body), the words of pages, and what
  * SDKs put before it (class names, status numbers). */
 #include "engine/judge/reader.h"
 #include "engine/read/chars.h"
@@ -113,7 +113,7 @@ bool reader_loose(reader *r, daruma_str t, int level)
             size_t stop = loose_end(t, v + 1, t.p[v]);
             if (role != IS_NOTHING) {
                 reader_member(r, role, reader_unescape(r, str_sub(t, v + 1, stop - v - 1)), deep);
-                any |= role == IS_MESSAGE || role == IS_CODE || role == IS_TYPE || role == IS_NEST;
+                any |= role == IS_MESSAGE || role == IS_CODE || role == IS_TYPE || role == IS_NEST || role == IS_FINISH;
             }
             i = stop;
         } else if ((t.p[v] == '[' || t.p[v] == '(') && role == IS_PARAM) {
@@ -130,6 +130,74 @@ bool reader_loose(reader *r, daruma_str t, int level)
         }
     }
     return any;
+}
+
+/* ---- pages, and what programs print ----------------------------------------------------- */
+
+daruma_str reader_page(reader *r, daruma_str t)
+{
+    size_t cap = t.n < CLASSIFY_MESSAGE_BYTES_MAX ? t.n : CLASSIFY_MESSAGE_BYTES_MAX, n = 0;
+    char *out = arena_take(r->a, cap + 1, 1);
+    if (!out)
+        return (daruma_str){0};
+    for (size_t i = 0; i < t.n && n < cap;) {
+        if (t.p[i] != '<') {
+            bool space = ch_space(t.p[i]);
+            if (!space || (n && out[n - 1] != ' '))
+                out[n++] = space ? ' ' : t.p[i];
+            i++;
+            continue;
+        }
+        daruma_str tag = str_from(t, i);
+        daruma_str until = str_istarts(tag, S("<script"))  ? S("</script")
+                           : str_istarts(tag, S("<style")) ? S("</style")
+                           : str_istarts(tag, S("<!--"))   ? S("-->")
+                                                           : S(">");
+        size_t end = str_ifind(tag, until);
+        if (end == STR_NONE)
+            break;
+        i += end + until.n;
+        if (until.p[0] == '<') {
+            size_t close = str_findch(str_from(t, i), '>');
+            i = close == STR_NONE ? t.n : i + close + 1;
+        }
+        if (n && n < cap && out[n - 1] != ' ')
+            out[n++] = ' ';
+    }
+    return str_trim((daruma_str){out, n});
+}
+
+daruma_str reader_straight(reader *r, daruma_str t)
+{
+    bool curly = str_find(t, S("{\xe2\x80\x9c")) != STR_NONE;
+    char *out = curly ? arena_take(r->a, t.n, 1) : NULL;
+    size_t n = 0;
+    if (!out)
+        return t;
+    for (size_t i = 0; i < t.n; i++) {
+        daruma_str at = str_sub(t, i, 3);
+        bool quote = str_eq(at, S("\xe2\x80\x9c")) || str_eq(at, S("\xe2\x80\x9d"));
+        out[n++] = quote ? '"' : t.p[i];
+        i += quote ? 2 : 0;
+    }
+    return (daruma_str){out, n};
+}
+
+daruma_str reader_finish(daruma_str t)
+{
+    static const daruma_str names[] = {LIT("FinishReason"), LIT("finish_reason")};
+    for (size_t k = 0; k < COUNT(names); k++)
+        for (size_t at = 0, hit; (hit = str_find(str_from(t, at), names[k])) != STR_NONE;) {
+            size_t from = at + hit + names[k].n, end;
+            at = from;
+            while (from < t.n && memchr(".: ", t.p[from], 3))
+                from++;
+            for (end = from; end < t.n && ((t.p[end] >= 'A' && t.p[end] <= 'Z') || t.p[end] == '_');)
+                end++;
+            if (end > from + 3 && from > at)
+                return str_sub(t, from, end - from);
+        }
+    return (daruma_str){0};
 }
 
 /* ---- text ------------------------------------------------------------------------------- */

@@ -155,8 +155,8 @@ static bool match_fits(const seen *s, uint16_t row)
     const phrase of = match_row(row), *p = &of;
     if (!takes_status(p, s->status))
         return false;
-    if ((p->only == FOR_MODEL && s->tool == FOR_TOOL && !s->guessed) ||
-        (p->only > FOR_MODEL && s->tool < (phrase_for)p->only))
+    if ((p->only == FOR_MODEL && s->tool == FOR_TOOL && !s->guessed) || (p->only == FOR_TOOL && s->tool != FOR_TOOL) ||
+        (s->model_call && p->kind == DARUMA_TOOL_ERROR))
         return false;
     if (p->who && !match_begins(s->provider, p->who))
         return false;
@@ -451,12 +451,18 @@ static uint16_t first_by_sentence(seen *s, uint16_t row)
     return vague ? vague : held ? held : first_sense(s, all, true, row);
 }
 
+/* The class of an exception, or a number: in a program's words. "rate_limit_error" is an API's. */
+static bool is_class(daruma_str code)
+{
+    bool named = str_ends(code, S("error")) || str_ends(code, S("exception"));
+    return ch_digit(code.p[0]) || (named && str_findch(code, '_') == STR_NONE);
+}
+
 /* True if every code that no row knows is the class of an exception. */
 static bool only_classes(const seen *s)
 {
     for (size_t i = 0; i < s->nfacts; i++)
-        if (s->facts[i].where == AT_CODE && !s->facts[i].known && !str_ends(s->facts[i].says, S("error")) &&
-            !str_ends(s->facts[i].says, S("exception")))
+        if (s->facts[i].where == AT_CODE && !s->facts[i].known && !is_class(s->facts[i].says))
             return false;
     return true;
 }
@@ -540,11 +546,6 @@ static bool any_of(const seen *s, const phrase_pattern *p)
 bool match_tools(const seen *s)
 {
     return any_of(s, phrase_tools);
-}
-
-bool match_models(const seen *s)
-{
-    return any_of(s, phrase_models);
 }
 
 static uint64_t all_heard(seen *s)

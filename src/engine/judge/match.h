@@ -31,7 +31,8 @@ typedef struct seen {
     size_t nfacts;
     daruma_str provider;
     int status;
-    phrase_for tool;               /* FOR_MODEL, FOR_MAYBE or FOR_TOOL: how much it looks like a tool */
+    phrase_for tool;               /* FOR_MODEL or FOR_TOOL: who spoke */
+    bool model_call;               /* it is known that a model was called */
     bool page;                     /* it was an HTML page */
     bool guessed;                  /* it looks so by its words alone */
     bool coded;                    /* the row that match_first() found was read from a code */
@@ -45,11 +46,10 @@ void seen_add(seen *s, phrase_where where, daruma_str says); /* empty or too man
 bool match_status(daruma_kind k, int status);
 /* Number of the first row that fits, counted from 1; 0 none. */
 uint16_t match_first(seen *s);
-phrase match_row(uint16_t row);   /* as match_first() numbers them; 0 or too large: all of it is empty */
-bool match_tools(const seen *s);  /* does a text hold one of phrases_of_tools? */
-bool match_models(const seen *s); /* one of phrases_of_models? */
-bool match_tokens(seen *s);       /* does one speak of tokens? */
-bool match_rates(seen *s);        /* does one name a limit per minute or so, and none per day, week or month? */
+phrase match_row(uint16_t row);  /* as match_first() numbers them; 0 or too large: all of it is empty */
+bool match_tools(const seen *s); /* does a text hold one of phrases_of_tools? */
+bool match_tokens(seen *s);      /* does one speak of tokens? */
+bool match_rates(seen *s);       /* does one name a limit per minute or so, and none per day, week or month? */
 /* Does the text, case ignored, begin with one of the lower-case names in "a/b/c"? */
 bool match_begins(daruma_str text, const char *names);
 #endif

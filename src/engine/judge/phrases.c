@@ -64,7 +64,6 @@
     }
 #define NO    .retry = RETRY_NO
 #define YES   .retry = RETRY_YES
-#define MAYBE .only = FOR_MAYBE
 #define TOOLS .only = FOR_TOOL
 #define MODEL .only = FOR_MODEL
 
@@ -89,6 +88,9 @@ const uint16_t nphrases = COUNT(phrases);
 
 const char *const phrases_of_tools[] = {
     "^tool * failed",
+    "^tool * returned: ",
+    "failed for tool",
+    "tool timed out",
     "error executing tool",
     "tool execution failed",
     "error calling tool",
@@ -114,12 +116,6 @@ const char *const phrases_of_tools[] = {
     "asyncpg",
     "pymysql",
     NULL,
-};
-
-const char *const phrases_of_models[] = {
-    "model", "tokens",   "prompt",    "completion", "llm",           "inference", "messages",
-    "chat/", "openai",   "anthropic", "gemini",     "claude",        "context",   "upstream",
-    "/v1/",  "thinking", "provider",  "assistant",  "^error code: ", "infer",     NULL,
 };
 
 static bool word_char(char c)

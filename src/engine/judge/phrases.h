@@ -19,7 +19,6 @@ typedef enum phrase_where {
 typedef enum phrase_for {
     FOR_ANY,
     FOR_MODEL, /* not when it is known to be a tool; a guess that it is one it overrules */
-    FOR_MAYBE, /* when it may be a tool: no model provider is named */
     FOR_TOOL,  /* when it is known to be a tool */
 } phrase_for;
 
@@ -60,9 +59,8 @@ extern const uint16_t nphrases;
 
 #define PHRASE_PREFIX 5 /* bytes of a word that count for the index: the open end of "exceed" finds "exceeded" */
 
-/* Text patterns that decide no kind but tell who spoke: a wrapper that ran a tool, whoever it
- * was; and words that only come from the world of models. They end with NULL. */
-extern const char *const phrases_of_tools[], *const phrases_of_models[];
+/* Text patterns that decide no kind but tell who spoke: a wrapper that ran a tool, whoever it was. NULL ends them. */
+extern const char *const phrases_of_tools[];
 
 /* A word of a text pattern by which it can be looked up, the first PHRASE_PREFIX bytes of it:
  * one that is as long or whose end the pattern shows. `nth` counts from 0; empty: no more. */

@@ -107,6 +107,12 @@ static uint32_t other_half(daruma_str s, size_t *i, uint32_t high)
     return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
 }
 
+/* The letter of an escape for white space. */
+static bool is_control(char c)
+{
+    return c && memchr("nrtbf", c, 5);
+}
+
 /* The character at `*i`, which moves behind it: lower case; 0 for what stands between words. Escapes of any depth are
  * read, as one deep; those of pages and addresses as well. */
 static uint32_t take_char(daruma_str s, size_t *i)
@@ -122,10 +128,12 @@ static uint32_t take_char(daruma_str s, size_t *i)
     if (c < 0x80 && c != '\\')
         return letter(c);
     if (c == '\\') {
+        size_t first = *i;
         while (*i < s.n && s.p[*i] == '\\')
             ++*i;
+        bool deep = *i > first && (*i - first) % 2 == 0; /* what is escaped once more stands behind a backslash */
         char e = *i < s.n ? s.p[*i] : 0;
-        if (e && memchr("nrtbf", e, 5)) {
+        if (is_control(e)) {
             ++*i;
             return 0;
         }
@@ -133,6 +141,10 @@ static uint32_t take_char(daruma_str s, size_t *i)
         if (e != 'u' || u == UINT32_MAX)
             return 0;
         *i += 5;
+        if (deep && u < 0x80 && is_control((char)u))
+            return 0;
+        if (u == '\\' && *i < s.n && is_control(s.p[*i]))
+            ++*i;
         if (u >= 0xd800 && u < 0xdc00) /* half of a character: the other half follows */
             u = other_half(s, i, u);
         return u < 0x80 ? letter(u) : is_sign(u) ? 0 : u;

@@ -55,6 +55,13 @@ bool reader_loose(reader *r, daruma_str t, int level);
 daruma_str reader_key(daruma_str t, size_t i, size_t *ret_value);
 /* Backslash escapes away: what a Python repr or a twice quoted string carries. */
 daruma_str reader_unescape(reader *r, daruma_str raw);
+/* The words of a page, tags, scripts and styles away; its first CLASSIFY_MESSAGE_BYTES_MAX. */
+daruma_str reader_page(reader *r, daruma_str t);
+/* JSON whose quotes an editor made curly, `{\u201cdetails\u201d:...`, with straight ones; else `t`. */
+daruma_str reader_straight(reader *r, daruma_str t);
+/* Why an answer ended, as programs print its enum: "FinishReason.SAFETY", `["finishReason"]=>
+ * enum(FinishReason::SAFETY)`, "finish_reason: RECITATION". Empty: none is named. */
+daruma_str reader_finish(daruma_str t);
 /* Class names and status numbers of the text around a message, or (is_all) of a bare message. */
 void reader_prefix(reader *r, daruma_str t, bool is_all);
 #endif

@@ -40,11 +40,33 @@ static bool is_name(daruma_str s, size_t at, size_t end)
     return is_any(word, owners, COUNT(owners));
 }
 
+/* The last byte of a tool's name that stands without quotes at `from`: "tool get_call_result_of: ..."; 0: none does. A
+ * name of the API has fewer parts, or says itself that it is one. */
+static size_t name_end(daruma_str s, size_t from)
+{
+    static const daruma_str tools[] = {LIT("tool"), LIT("function")};
+    size_t at = from, end = from, seams = 0;
+    if (!from || s.p[from - 1] != ' ' || !is_any(word_before(s, &at), tools, COUNT(tools)))
+        return 0;
+    for (; end < s.n && (char_is(s.p[end], CHAR_WORD) || s.p[end] == '-'); end++)
+        seams += s.p[end] == '_' || s.p[end] == '-';
+    daruma_str name = str_sub(s, from, end - from);
+    return seams > 1 && !str_istarts(name, S("tool_")) && !str_istarts(name, S("function_")) ? end - 1 : 0;
+}
+
 /* True if the provider's own name for a limit is quoted at `at`: "and limit 'Pro requests per day per user'". */
 static bool names_limit(daruma_str s, size_t at)
 {
     static const daruma_str limits[] = {LIT("limit"), LIT("metric"), LIT("quota")};
     return is_any(word_before(s, &at), limits, COUNT(limits));
+}
+
+/* True if a status ends before `end`: what is quoted behind it is the message, as SDKs print a string. */
+static bool is_status(daruma_str s, size_t end)
+{
+    int64_t n;
+    bool alone = end == 3 || (end > 3 && !char_is(s.p[end - 4], CHAR_WORD));
+    return alone && str_int(str_sub(s, end - 3, 3), &n) && n >= 400 && n <= 599;
 }
 
 /* The end of what is quoted from `from` on, which is the opening quote; 0: none begins there. What stands behind '=',
@@ -59,7 +81,7 @@ static size_t span_end(daruma_str s, size_t from)
         before--;
     bool told = !before || s.p[before - 1] == ':' ||
                 (before < from && (ch_alpha(s.p[before - 1]) || ch_digit(s.p[before - 1])));
-    if (!told)
+    if (!told || is_status(s, before))
         return 0;
     size_t spaces = 0;
     for (size_t i = from + 1; i < s.n; i++) {
@@ -118,7 +140,7 @@ daruma_str spans_strip(daruma_str line, daruma_arena *a)
     char *out = NULL;
     size_t n = 0;
     for (size_t i = 0; i < line.n; i++) {
-        size_t end = span_end(line, i);
+        size_t quoted = span_end(line, i), end = quoted ? quoted : name_end(line, i);
         if (end && !out) {
             out = arena_take(a, line.n, 1);
             if (!out)

@@ -1,5 +1,5 @@
-/* speaker.c - who spoke: a provider of models, or a tool. The name that came with the evidence says most; where it says
- * little, words that only tools or only providers of models use decide. */
+/* speaker.c - who spoke: a provider of models, or a tool. Only what tools are called, what carries their results and
+ * words that only they use make it a tool: a name that nobody knows is no evidence of one. */
 #include "engine/judge/speaker.h"
 #include "base/str.h"
 
@@ -47,23 +47,6 @@ static bool is_model_provider(daruma_str provider)
     return false;
 }
 
-/* "my-llm-proxy", "team-chat": what stands between people and models. An agent has tools, too. */
-static bool is_go_between(daruma_str provider)
-{
-    static const daruma_str names[] = {LIT("llm"), LIT("gpt"), LIT("chat"), LIT("chatbot"), LIT("proxy"), LIT("hub")};
-    return speaker_has_word(provider, names, COUNT(names));
-}
-
-/* "novitaai", "x-ai": nearly all that call themselves so are about models. */
-static bool ends_in_ai(daruma_str provider)
-{
-    for (size_t i = 2; i < provider.n; i++)
-        if (ch_lower(provider.p[i]) == 'i' && ch_lower(provider.p[i - 1]) == 'a' &&
-            (i + 1 == provider.n || !ch_alpha(provider.p[i + 1])))
-            return true;
-    return false;
-}
-
 bool speaker_has_word(daruma_str provider, const daruma_str *words, size_t n)
 {
     size_t from = 0;
@@ -107,7 +90,8 @@ static bool is_tool_name(daruma_str provider, bool model)
         LIT("pandas"), LIT("pytest"), LIT("eslint"), LIT("tsc"), LIT("vite"), LIT("jest"), LIT("adb"), LIT("make"),
         LIT("cmake"), LIT("java"), LIT("rust"), LIT("ruby"), LIT("php"), LIT("xcodebuild"),
         LIT("sendgrid"), LIT("dropbox"), LIT("outlook"), LIT("teams"), LIT("spotify"), LIT("bitbucket"),
-        LIT("jenkins"), LIT("datadog"), LIT("snowsql"), LIT("dynamodb"),
+        LIT("jenkins"), LIT("datadog"), LIT("snowsql"), LIT("dynamodb"), LIT("duckduckgo"), LIT("searx"),
+        LIT("searxng"), LIT("metabase"), LIT("mongoose"), LIT("twitter"), LIT("paapi"),
         // clang-format on
     };
     static const daruma_str cli[] = {LIT("cli")};
@@ -119,35 +103,14 @@ static bool is_tool_name(daruma_str provider, bool model)
            (!model && speaker_has_word(provider, of_others, COUNT(of_others)));
 }
 
-bool speaker_names_models(const seen *s)
-{
-    if (match_models(s))
-        return true;
-    for (size_t i = 0; i < s->nfacts; i++)
-        if (s->facts[i].where == AT_CODE && is_model_provider(s->facts[i].says))
-            return true;
-    return false;
-}
-
-/* Does it say so in the words of a model's API? No tool has them. */
-static bool speaks_as_model(const said *s)
-{
-    for (size_t i = 0; i < s->ncodes; i++)
-        if (str_ieq(s->codes[i], S("invalid_request_error")))
-            return true;
-    return false;
-}
-
 phrase_for speaker_of(const daruma_evidence *ev, const said *s, seen *v)
 {
+    if (ev->model_call)
+        return FOR_MODEL;
     bool model = is_model_provider(ev->provider);
-    bool http = model && (ev->status || s->status); /* agents speak JSON-RPC, too, and put HTTP's failures into it */
+    bool http = ev->status || s->status; /* agents speak JSON-RPC, too, and put HTTP's failures into it */
     if (ev->phase == DARUMA_AT_TOOL || is_tool_name(ev->provider, model) || (s->shape & SAID_RPC && !http))
         return FOR_TOOL;
-    if (!ev->status && match_tools(v)) {
-        v->guessed = true;
-        return FOR_TOOL;
-    }
-    bool known = model || ends_in_ai(ev->provider) || is_go_between(ev->provider) || speaks_as_model(s);
-    return ev->provider.n && !known ? FOR_MAYBE : FOR_MODEL;
+    v->guessed = !ev->status && match_tools(v);
+    return v->guessed ? FOR_TOOL : FOR_MODEL;
 }

@@ -4,10 +4,8 @@
 #include "engine/judge/match.h"
 #include "engine/judge/unwrap.h"
 
-/* FOR_TOOL, FOR_MAYBE or FOR_MODEL. Sets `v->guessed` when only words say that it is a tool. */
+/* FOR_TOOL or FOR_MODEL. Sets `v->guessed` when only words say that it is a tool. */
 phrase_for speaker_of(const daruma_evidence *ev, const said *s, seen *v);
-/* True if a text speaks of models, or a code names a provider of them. */
-bool speaker_names_models(const seen *v);
 /* True if one of the words, between what is no letter or digit, stands in `text`; case is ignored. */
 bool speaker_has_word(daruma_str text, const daruma_str *words, size_t n);
 #endif

@@ -122,6 +122,8 @@ enum role reader_role(daruma_str key)
             return keys[i].role;
     if (n > 5 && memcmp(low + n - 5, "error", 5) == 0) /* upstream_error, providerError, ... */
         return IS_NEST;
+    if (n > 7 && memcmp(low + n - 7, "message", 7) == 0) /* external_model_message, developerMessage, ... */
+        return IS_MESSAGE;
     return IS_NOTHING;
 }
 
@@ -408,7 +410,7 @@ static void read_object(reader *r, daruma_str object, int level)
         }
         if (role == IS_IS_ERROR && json_get(object, S("api_error_status")).n)
             continue; /* what an agent says of its whole run */
-        if (role == IS_IS_ERROR && json_is_true(v)) {
+        if (role == IS_IS_ERROR && (json_is_true(v) || json_is_array(json_get(object, S("content"))))) {
             r->s->shape |= SAID_RPC;
             read_tool_result(r, object, level);
         } else if (json_is_object(v) || json_is_array(v)) {
@@ -471,6 +473,52 @@ static bool is_cut_answer(daruma_str t)
 
 /* ---- text -------------------------------------------------------------------------------------- */
 
+/* True if the code that was met after `codes` others has a seam, as names of errors have: "no_user_key". */
+static bool names_error(const reader *r, size_t codes)
+{
+    return r->s->ncodes > codes && str_findch(r->s->codes[codes], '_') != STR_NONE;
+}
+
+/* What a text says of itself before `at`, where that which it wraps begins. */
+static void read_before(reader *r, daruma_str t, size_t at, int level)
+{
+    reader_prefix(r, str_sub(t, 0, at), false);
+    reader_text(r, str_sub(t, 0, at), level);
+}
+
+/* "rpc error: code = Unavailable desc = ...": how gRPC prints an error. False: there is none. */
+static bool read_grpc(reader *r, daruma_str t, int level)
+{
+    static const daruma_str lead = LIT("rpc error: code = "), desc = LIT(" desc = ");
+    size_t at = str_find(t, lead), end = at == STR_NONE ? at : str_find(str_from(t, at), desc);
+    if (end == STR_NONE || end <= lead.n)
+        return false;
+    reader_member(r, IS_CODE, str_sub(t, at + lead.n, end - lead.n), level);
+    read_before(r, t, at, level - 1);
+    read_string(r, str_from(t, at + end + desc.n), level + 1);
+    return true;
+}
+
+static void read_html(reader *r, daruma_str t, int level)
+{
+    daruma_str words = reader_page(r, t);
+    r->s->shape |= SAID_HTML;
+    reader_prefix(r, words, true);
+    reader_text(r, words, level);
+}
+
+/* Text with a page somewhere in it: "unexpected status 413: <html>...". */
+static bool read_embedded_page(reader *r, daruma_str t, int level)
+{
+    size_t at = str_ifind(t, S("<!doctype")), html = str_ifind(t, S("<html"));
+    at = html < at ? html : at;
+    if (at == STR_NONE || str_findch(str_sub(t, 0, at), '{') != STR_NONE)
+        return false;
+    read_before(r, t, at, level - 1);
+    read_html(r, str_from(t, at), level);
+    return true;
+}
+
 /* Text with an object somewhere in it: the object is what was said, the rest is wrapping. */
 static bool read_embedded(reader *r, daruma_str t, int level)
 {
@@ -484,7 +532,8 @@ static bool read_embedded(reader *r, daruma_str t, int level)
         daruma_str v;
         size_t had = r->s->ntexts, codes = r->s->ncodes, texts_before = had;
         size_t end = json_skip(t, i, &v);
-        if (end != STR_NONE) {
+        bool whole = end != STR_NONE;
+        if (whole) {
             read_value(r, v, level + 1);
         } else {
             daruma_str rest = str_from(t, i);
@@ -504,12 +553,11 @@ static bool read_embedded(reader *r, daruma_str t, int level)
                 continue;
             end = t.n;
         }
-        if (r->s->ntexts > texts_before || r->s->ncodes > codes + 1 || (r->s->shape & SAID_ANSWER)) {
-            daruma_str prefix = str_sub(t, 0, i);
-            if (i && (r->s->ntexts > texts_before || r->s->ncodes > codes)) {
-                reader_prefix(r, prefix, false);
-                reader_text(r, prefix, level - 1);
-            }
+        size_t enough = codes + !(whole && names_error(r, codes)); /* one type alone may be of anything */
+        if (r->s->ntexts > texts_before || r->s->ncodes > enough || (r->s->shape & SAID_ANSWER)) {
+            if (i && (r->s->ntexts > texts_before || r->s->ncodes > codes))
+                read_before(r, t, i, level - 1);
+            r->s->behind = str_from(t, end);
             return true;
         }
         i = end - 1;
@@ -527,43 +575,6 @@ static bool is_html(daruma_str t)
         if (str_istarts(t, starts[i]))
             return true;
     return false;
-}
-
-/* The words of a page, tags, scripts and styles away; its first CLASSIFY_MESSAGE_BYTES_MAX. */
-static void read_html(reader *r, daruma_str t, int level)
-{
-    size_t cap = t.n < CLASSIFY_MESSAGE_BYTES_MAX ? t.n : CLASSIFY_MESSAGE_BYTES_MAX, n = 0;
-    char *out = arena_take(r->a, cap + 1, 1);
-    r->s->shape |= SAID_HTML;
-    if (!out)
-        return;
-    for (size_t i = 0; i < t.n && n < cap;) {
-        if (t.p[i] != '<') {
-            bool space = ch_space(t.p[i]);
-            if (!space || (n && out[n - 1] != ' '))
-                out[n++] = space ? ' ' : t.p[i];
-            i++;
-            continue;
-        }
-        daruma_str tag = str_from(t, i);
-        daruma_str until = str_istarts(tag, S("<script"))  ? S("</script")
-                           : str_istarts(tag, S("<style")) ? S("</style")
-                           : str_istarts(tag, S("<!--"))   ? S("-->")
-                                                           : S(">");
-        size_t end = str_ifind(tag, until);
-        if (end == STR_NONE)
-            break;
-        i += end + until.n;
-        if (until.p[0] == '<') {
-            size_t close = str_findch(str_from(t, i), '>');
-            i = close == STR_NONE ? t.n : i + close + 1;
-        }
-        if (n && n < cap && out[n - 1] != ' ')
-            out[n++] = ' ';
-    }
-    daruma_str text = str_trim((daruma_str){out, n});
-    reader_prefix(r, text, true);
-    reader_text(r, text, level);
 }
 
 static bool is_sse(daruma_str t)
@@ -656,7 +667,7 @@ static daruma_str logged(daruma_str t)
 
 static void read_any(reader *r, daruma_str t, int level)
 {
-    t = str_trim(t);
+    t = reader_straight(r, str_trim(t));
     if (!t.n)
         return;
     if (level > UNWRAP_DEPTH_MAX || r->strings > JSON_UNWRAP_LEVELS_MAX) {
@@ -713,7 +724,7 @@ static void read_any(reader *r, daruma_str t, int level)
         read_html(r, t, level);
     } else if (is_sse(t)) {
         read_sse(r, t, level);
-    } else if (!read_embedded(r, t, level)) {
+    } else if (!read_embedded_page(r, t, level) && !read_grpc(r, t, level) && !read_embedded(r, t, level)) {
         reader_prefix(r, t, true);
         reader_text(r, t, level);
     }
@@ -727,6 +738,8 @@ said unwrap(daruma_str body, echo *e, daruma_arena *a)
     if (body.n >= 3 && memcmp(body.p, "\xef\xbb\xbf", 3) == 0)
         body = str_from(body, 3);
     read_any(&r, body, 0);
+    if (!s.finish.n)
+        reader_member(&r, IS_FINISH, reader_finish(body), 0);
     if (!s.ntexts && !s.ncodes && !(s.shape & (SAID_ANSWER | SAID_STREAM | SAID_CUT)))
         s.shape |= SAID_NOTHING;
     return s;

@@ -49,10 +49,17 @@ static bool begins_text(daruma_str t, size_t i)
     return spaces > 1;
 }
 
+/* A dash between spaces, U+2013 or U+2014. */
+static bool is_dash(daruma_str t, size_t i)
+{
+    return i && i + 3 < t.n && t.p[i - 1] == ' ' && t.p[i + 3] == ' ' && memcmp(t.p + i, "\xe2\x80", 2) == 0 &&
+           ((unsigned char)t.p[i + 2] == 0x93 || (unsigned char)t.p[i + 2] == 0x94);
+}
+
 static bool ends_clause(daruma_str t, size_t i)
 {
     char c = t.p[i];
-    if (is_foreign_stop(t, i))
+    if (is_foreign_stop(t, i) || is_dash(t, i))
         return true;
     if (c == ';' || c == '!' || c == '?' || c == '|')
         return true;
@@ -159,7 +166,7 @@ void sentence_open(sentence *s, daruma_str text, bool is_code)
     for (size_t i = 0; i < text.n; i++) {
         char c = text.p[i], last = s->words[n - 1];
         const char *says;
-        if ((char_is(c, CHAR_LOWER) && c != '_') || (foreign(c) && !is_foreign_stop(text, i)))
+        if ((char_is(c, CHAR_LOWER) && c != '_') || (foreign(c) && !is_foreign_stop(text, i) && !is_dash(text, i)))
             s->words[n++] = c;
         else if (c == '\'' && i && i + 1 < text.n && char_is(text.p[i - 1], CHAR_LOWER) &&
                  char_is(text.p[i + 1], CHAR_LOWER))
