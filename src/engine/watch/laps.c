@@ -70,10 +70,11 @@ void count_laps(daruma_stall *s, bool again)
 static uint32_t patience_of_lap(const seen *const *calls, uint32_t p)
 {
     uint32_t worst = 0, keys = 0, retries = 0;
-    bool others = false;
+    bool others = false, dead = false;
     for (uint32_t i = 0; i < p; i++) {
         uint32_t patience = calls[i]->patience;
         bool failed = rule_has(calls[i]->flags, SEEN_FAILED);
+        dead |= failed || rule_has(calls[i]->says, WORDS_DEAD | WORDS_ENDED);
         others |= failed && (rule_has(calls[i]->says, WORDS_REFUSED | WORDS_ABSENT) ||
                              !rule_has(calls[i]->says, WORDS_RETRY | WORDS_ALIVE));
         if (rule_has(calls[i]->means, WORDS_INPUT) && rule_has(calls[i]->says, WORDS_ACK | WORDS_EMPTY))
@@ -85,6 +86,8 @@ static uint32_t patience_of_lap(const seen *const *calls, uint32_t p)
     }
     if (retries > worst) /* who tries meanwhile what cannot work does not wait for it */
         worst = others && retries > TIMES_MAYBE ? TIMES_MAYBE : retries;
+    if (calls[0]->pauses != calls[p]->pauses && !dead && worst < TIMES_ASKS) /* what is waited for may come */
+        worst = TIMES_ASKS;
     return worst ? worst : keys;
 }
 

@@ -106,13 +106,14 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o, *oldest = e;
     uint32_t at = 0, n = 0, seen_calls = 0, old = 0, known = 0, total = 0;
-    bool failed = (e->flags & SEEN_FAILED) != 0, maybe = false, other = false;
+    bool failed = (e->flags & SEEN_FAILED) != 0, maybe = false, other = false, moves = false;
     if (e->flags & (SEEN_NEW | SEEN_NOTE))
         return false;
     while ((o = next_call(s, &at, false)) && (failed ? o->hard == e->hard : o->epoch == e->epoch)) {
         maybe |= o->epoch != e->epoch;
         seen_calls++;
         old += !(o->flags & SEEN_NEW);
+        moves |= (o->flags & SEEN_NEW) && (o->flags & SEEN_MOVED); /* the world goes on meanwhile */
         if (o->call != e->call)
             continue;
         bool worded = o->result != e->result; /* the same failure in words that were heard before */
@@ -152,8 +153,8 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
         !stands && (rule_has(e->says, WORDS_ACK | WORDS_EMPTY) || !rule_has(e->means, DARUMA_TOOL_READS));
     bool compacted = oldest->compactions + 1u < e->compactions;
     uint32_t share = known * 100 / total;
-    unsigned most = rule_has(e->means, WORDS_OPENS) ? 80 : n == 3 ? 70 : 55; /* of those between, known ones */
-    if (!(stands && share >= 30) && !in_vain && !compacted && share < (says_little ? 80 : most))
+    unsigned most = rule_has(e->means, WORDS_OPENS) ? 80 : 70; /* of those between, known ones */
+    if (!(stands && share >= 30) && !in_vain && !compacted && share < (says_little || moves ? 80 : most))
         return false;
     v->circle = compacted                                          ? DARUMA_CIRCLE_COMPACTION
                 : ends_poll(e)                                     ? DARUMA_CIRCLE_DEAD_POLL
@@ -180,15 +181,21 @@ static bool nothing_new(const uint64_t now[SAME_BAG], const uint64_t before[SAME
     return more == 0;
 }
 
+/* All of as many words: names put together, member by member. */
+static bool is_even(const seen *const *list, uint32_t n)
+{
+    bool even = true;
+    for (uint32_t i = 1; i < n; i++)
+        even &= same_count(list[i]->args) == same_count(list[0]->args);
+    return even;
+}
+
 /* Do these calls put one question in other words? `core`: of the words that not all have, those count that most of the
  * calls have; else those that a call before had. */
 static bool is_paraphrase(const seen *const *list, uint32_t n, bool core)
 {
     unsigned shared = 0, all = 0;
-    bool even = true; /* all of as many words: names put together, member by member */
-    for (uint32_t i = 1; i < n; i++)
-        even &= same_count(list[i]->args) == same_count(list[0]->args);
-    if (core && even)
+    if (core && is_even(list, n))
         return false;
     for (uint32_t b = 0; b < SAME_BAG * 64; b++) {
         unsigned have = 0, first = list[n - 1]->args[b / 64] >> (b % 64) & 1;
@@ -207,15 +214,19 @@ static bool is_paraphrase(const seen *const *list, uint32_t n, bool core)
 static bool is_reshuffled(const seen *const *list, uint32_t n)
 {
     uint32_t stale = 0;
-    bool even = true; /* as of is_paraphrase() */
     for (uint32_t i = 0; i + 1 < n; i++) {
         bool known = false;
         for (uint32_t k = i + 1; k < n && !known; k++)
             known = nothing_new(list[i]->args, list[k]->args) || nothing_new(list[k]->args, list[i]->args);
         stale += known;
-        even &= same_count(list[i]->args) == same_count(list[n - 1]->args);
     }
-    return !even && stale * 3 >= 2 * (n - 1);
+    return !is_even(list, n) && stale * 3 >= 2 * (n - 1);
+}
+
+/* The same with words that come and go: no name after the other of a list. */
+static bool is_reworded(const seen *const *list, uint32_t n)
+{
+    return !is_even(list, n) && is_paraphrase(list, n, false);
 }
 
 /* Is it one question in other words? Paths, addresses and ids are members of a batch, and so is what is told of each by
@@ -272,6 +283,8 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
         bool alike = o->masked == e->masked || o->last == e->last || o->result == e->result;
         if (!(o->flags & SEEN_FAILED) || !alike)
             continue;
+        if (n && (n + 1) * 100 / all < 40)
+            break; /* what is further back is another matter */
         bool twice = false;
         for (uint32_t i = 0; i < n && i < LIST_MAX; i++)
             twice |= list[i]->call == o->call;
@@ -289,8 +302,6 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
         lines += o->line && o->line == e->line;
         tools += o->tool != e->tool;
         first = o->step;
-        if (n > 1 && n * 100 / all < 40)
-            return false;
     }
     bool same = exact == n || lines == n;
     uint32_t needed = same && !tools ? 5 : 6;
@@ -299,10 +310,13 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
     /* Of one thing, and only where to look in it moves on, step by step: that is no list of things. */
     bool creeps = even && places == n && rule_has(e->means, DARUMA_TOOL_READS) && rule_has(e->names, NAME_PAGE) &&
                   !rule_has(e->names, NAME_SINCE) && !rule_has(e->says, WORDS_ALIVE | WORDS_RETRY);
-    bool of_one = lines == n && plain < n; /* each time it names the same thing, whatever else it repeats */
-    if (rule_has(e->says, WORDS_LIMITED) || (!creeps && !of_one && is_of_each(e, plain == n)))
-        needed = (e->flags & SEEN_ECHO) && rule_has(e->says, WORDS_ABSENT) ? TIMES_EACH : TIMES_RETRY;
+    bool of_one = lines >= needed || (lines == n && plain < n); /* each time it names the same thing */
     if (n < needed || calls < 3)
+        return false;
+    if (rule_has(e->says, WORDS_LIMITED) ||
+        (!creeps && !of_one && is_of_each(e, plain == n) && !is_reworded(list, n < LIST_MAX ? n : LIST_MAX)))
+        needed = (e->flags & SEEN_ECHO) && rule_has(e->says, WORDS_ABSENT) ? TIMES_EACH : TIMES_RETRY;
+    if (n < needed)
         return false;
     v->circle = DARUMA_CIRCLE_SAME_FAILURE;
     v->times = n;
@@ -369,12 +383,14 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
         return true;
     if (rule_has(e->means, WORDS_INPUT))
         return false;
-    if (rule_has(e->means, effects) || (rule_has(e->means, WORDS_SHELL) && !rule_has(e->means, DARUMA_TOOL_READS)))
+    if (rule_has(e->means, effects) || rule_has(e->means, WORDS_CHANGES))
         return false;
     while ((o = next_call(s, &at, false)) && o->hard == e->hard && n < LIST_MAX) {
         all++;
         if (o->tool != e->tool || o->result != e->result)
             continue;
+        if (n && (n + 1) * 100 / all < 50)
+            break;
         bool twice = false;
         for (uint32_t i = 0; i < n; i++)
             twice |= list[i]->call == o->call;
@@ -383,8 +399,6 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
         shapes += o->shape == e->shape;
         places += o->place == e->place;
         first = o->step;
-        if (n > 1 && n * 100 / all < 50)
-            return false;
     }
     if (n < 5 || calls < 3)
         return false;
@@ -397,9 +411,10 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
         return false;
     if (rule_has(e->says, WORDS_ALIVE) && !creeps && !rephrased)
         return false;
-    if (!creeps && !rephrased && calls == n && !is_paraphrase(list, n, false))
+    bool reworded = creeps || rephrased || is_paraphrase(list, n, false);
+    if (!reworded && calls == n)
         return false; /* members of a batch: of each of them the same may be true */
-    uint32_t needed = creeps || rephrased ? 6 : LIST_MAX;
+    uint32_t needed = creeps || rephrased ? 6 : reworded ? 7 : LIST_MAX;
     if (n < needed)
         return false;
     v->circle = DARUMA_CIRCLE_STAGNATION;
@@ -548,14 +563,29 @@ static bool is_stubborn(const daruma_stall *s, daruma_verdict *v)
     return true;
 }
 
+/* Little but what was seen before, and this at least for the third time: walks through the same rooms, files that are
+ * read in turn, in whatever order, a few vain attempts between. */
+static bool is_stale(const daruma_stall *s, daruma_verdict *v)
+{
+    enum { STALE = 5 };
+    if (!(window_at(s, 0)->flags & SEEN_STALE) || s->stale < STALE)
+        return false;
+    v->circle = DARUMA_CIRCLE_NO_PROGRESS;
+    v->times = s->stale;
+    v->sure = sure_of(s->stale, STALE, 60);
+    v->first = s->stale_at;
+    v->about = UINT64_C(0x69646c6521);
+    return true;
+}
+
 bool rule_no_progress(const daruma_stall *s, daruma_verdict *v)
 {
-    enum { IDLE = 24, STUBBORN = 10 };
+    enum { STUBBORN = 10 };
     const seen *e = window_at(s, 0), *o;
     uint32_t at = 0, n = 0, first = e->step;
     if (e->flags & SEEN_NOTE)
         return false;
-    if (is_stubborn(s, v))
+    if (is_stubborn(s, v) || is_stale(s, v))
         return true;
     while ((e->flags & SEEN_FAILED) && (o = next_call(s, &at, false)))
         if (same_pair(o, e) &&
@@ -563,12 +593,12 @@ bool rule_no_progress(const daruma_stall *s, daruma_verdict *v)
             first = o->step;
             n++;
         }
-    if (s->idle < IDLE && (n < STUBBORN || n < e->patience))
+    if (n < STUBBORN || n < e->patience)
         return false;
     v->circle = DARUMA_CIRCLE_NO_PROGRESS;
-    v->times = s->idle >= IDLE ? s->idle : n;
+    v->times = n;
     v->sure = 60;
-    v->first = s->idle >= IDLE ? (s->steps > s->idle ? s->steps - s->idle : 1) : first;
+    v->first = first;
     v->about = UINT64_C(0x69646c6521);
     return true;
 }

@@ -298,7 +298,7 @@ static unsigned add_word(unsigned have, unsigned word, unsigned *weak)
     return have | (word & ~(unsigned)W_WEAK);
 }
 
-/* Walks the words of "mcp__files__read_file", "readFile", "read-file". */
+/* Walks the words of "mcp__files__read_file", "readFile", "read-file", "wait1". */
 static bool next_word(daruma_str *rest, daruma_str *word)
 {
     size_t i = 0, from;
@@ -307,7 +307,8 @@ static bool next_word(daruma_str *rest, daruma_str *word)
     from = i;
     while (i < rest->n && (ch_alpha(rest->p[i]) || ch_digit(rest->p[i]))) {
         bool upper = rest->p[i] >= 'A' && rest->p[i] <= 'Z';
-        if (i > from && upper && !(rest->p[i - 1] >= 'A' && rest->p[i - 1] <= 'Z'))
+        bool number = i > from && ch_digit(rest->p[i]) && !ch_digit(rest->p[i - 1]);
+        if (number || (i > from && upper && !(rest->p[i - 1] >= 'A' && rest->p[i - 1] <= 'Z')))
             break;
         i++;
     }
