@@ -113,7 +113,7 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
         maybe |= o->epoch != e->epoch;
         seen_calls++;
         old += !(o->flags & SEEN_NEW);
-        moves |= (o->flags & SEEN_NEW) && (o->flags & SEEN_MOVED); /* the world goes on meanwhile */
+        moves |= o->call != e->call && (o->flags & SEEN_NEW) && (o->flags & SEEN_MOVED); /* the world goes on */
         if (o->call != e->call)
             continue;
         bool worded = o->result != e->result; /* the same failure in words that were heard before */

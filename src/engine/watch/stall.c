@@ -232,7 +232,7 @@ static uint32_t times_before(const daruma_stall *s, const seen *e)
  * the same for long. */
 static bool is_told_again(const daruma_stall *s, const seen *e, const relation *r)
 {
-    enum { PATIENT = 6 };
+    enum { PATIENT = TIMES_MAYBE + 2 };
     return r->twin && r->twin->hard == s->hard && r->twin->pauses == (uint16_t)s->pauses && e->patience <= PATIENT &&
            !says_little(e) && !(e->flags & SEEN_NOTE);
 }
