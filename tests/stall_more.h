@@ -267,6 +267,10 @@ static const stall_case stall_work_more[] = {
      "4*(\nbrowser {\"action\":\"wait\",\"seconds\":5} => waited\nbrowser {\"action\":\"snapshot\"} => a form for the "
      "address, and below it a wheel that turns\nbrowser {\"action\":\"console\"} => 14 requests, the last to /quote is "
      "not answered yet\n)\nbrowser {\"action\":\"snapshot\"} => a list of three quotes"},
+    {"a script in a page that lets time pass and counts", 0,
+     "9* browser_evaluate {\"function\":\"async function() { await sleep(2000); return "
+     "document.querySelectorAll('.row').length }\"} => 3\n"
+     "browser_evaluate {\"function\":\"function() { return document.title }\"} => Orders"},
 };
 
 static const stall_case stall_loops_more[] = {
@@ -685,5 +689,17 @@ static const stall_case stall_loops_more[] = {
     {"edits that are refused, and a file that is read between", 9,
      "6*(\n! edit_file {\"path\":\"a.py\",\"old\":\"return {w} + {n}\",\"new\":\"return 0\"} => String to replace not "
      "found in file.\nread_file {\"path\":\"a.py\"} => def f(a):\\n    return a\n)"},
+    {"a query that grows by one more guess, and finds nothing", 6,
+     "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%amber%'\"} => (0 rows)\n"
+     "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%amber%' OR name LIKE '%cedar%'\"} => (0 rows)\n"
+     "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%amber%' OR name LIKE '%cedar%' OR name LIKE '%delta%'\"} "
+     "=> (0 rows)\n"
+     "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%amber%' OR name LIKE '%cedar%' OR name LIKE '%delta%' OR "
+     "name LIKE '%ember%'\"} => (0 rows)\n"
+     "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%cedar%' OR name LIKE '%delta%' OR name LIKE '%ember%' OR "
+     "name LIKE '%fjord%'\"} => (0 rows)\n"
+     "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%amber%' OR name LIKE '%cedar%' OR name LIKE '%delta%' OR "
+     "name LIKE '%ember%' OR name LIKE '%fjord%' OR name LIKE '%kelp%'\"} => (0 rows)\n"
+     "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%kelp%' OR name LIKE '%amber%'\"} => (0 rows)"},
 };
 #endif

@@ -240,7 +240,7 @@ static bool is_rephrased(const seen *e, const seen *const *list, uint32_t n)
     if (!shell && seeks && rule_has(e->says, WORDS_EMPTY) && !rule_has(e->names, NAME_PROSE | NAME_PAGE) &&
         is_reshuffled(list, n))
         return true;
-    bool asks = shell ? seeks && rule_has(e->names, NAME_QUERY) && rule_has(e->says, WORDS_EMPTY)
+    bool asks = shell ? seeks && rule_has(e->names, NAME_QUERY | NAME_COMMAND) && rule_has(e->says, WORDS_EMPTY)
                       : rule_has(e->names, NAME_PROSE);
     if (!asks || rule_has(e->says, WORDS_ACK) || (little && !seeks))
         return false;
@@ -376,7 +376,9 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o, *list[LIST_MAX];
     uint32_t at = 0, n = 0, all = 0, calls = 0, shapes = 0, places = 0, first = e->step;
-    unsigned effects = DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | DARUMA_TOOL_NOTES | DARUMA_TOOL_WAITS;
+    unsigned helper =
+        rule_has(e->means, WORDS_WEAK) ? 0 : DARUMA_TOOL_ACTS; /* one that is asked does nothing by that */
+    unsigned effects = DARUMA_TOOL_WRITES | DARUMA_TOOL_NOTES | DARUMA_TOOL_WAITS | helper;
     if ((e->flags & (SEEN_FAILED | SEEN_NOTE)) || !e->says || rule_has(e->means, WORDS_RANDOM | WORDS_ASKS))
         return false;
     if (creeps_on(s, v) || pokes_in_vain(s, v))

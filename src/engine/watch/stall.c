@@ -65,7 +65,7 @@ static unsigned means_of(const daruma_step *step, const same_call *c, unsigned m
         means |= action;
     }
     means |= step->traits & TRAITS;
-    if (c->waits)
+    if (c->waits || words_of_code(command) & DARUMA_TOOL_WAITS)
         means |= DARUMA_TOOL_WAITS;
     if ((c->names & NAME_LIMIT) && !(means & (CLASS | WORDS_SHELL)))
         means |= DARUMA_TOOL_WAITS;
