@@ -72,33 +72,6 @@ bool rule_repeat(const daruma_stall *s, daruma_verdict *v)
     return true;
 }
 
-/* The same call, and each time a little at the edge of its result differs: the more there is beside it, the sooner it
- * is noise. */
-bool rule_near(const daruma_stall *s, daruma_verdict *v)
-{
-    enum { WORDS_MIN = 3, DRAWN = 1, NUMBER = 3 };
-    const seen *e = window_at(s, 0), *o;
-    noise_difference d;
-    uint32_t at = 1, n = e->near + 1u, first = e->step;
-    unsigned moves =
-        DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_MOVES | WORDS_MEASURES | WORDS_RANDOM | WORDS_DEALS | WORDS_INPUT;
-    if (n < TIMES_SURE || rule_has(e->means, moves) || !(o = next_call(s, &at, false)))
-        return false;
-    noise_compare(&s->noise, &o->sketch, &e->sketch, &d);
-    uint32_t needed = e->patience + (d.numbers ? NUMBER : DRAWN);
-    if (d.words < WORDS_MIN || n < needed || !d.inner || d.plain)
-        return false;
-    for (uint32_t i = 1; i < n && o; i++, o = next_call(s, &at, false))
-        first = o->step;
-    v->circle = DARUMA_CIRCLE_REPEAT;
-    v->sure = sure_of(n, needed, 70);
-    v->times = n;
-    v->first = first;
-    v->about = e->call;
-    blame(v, e->exact);
-    return true;
-}
-
 /* The same again and again, with others between, or in failures that were all heard before. Not when those others
  * changed something, or are most of what is done: who reads a plan between two pieces of work is not stuck. A failure
  * is not made better by looking elsewhere. */
@@ -326,48 +299,28 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
     return true;
 }
 
-/* One number that says where to look creeps on, and the answer stays. */
-static bool creeps_on(const daruma_stall *s, daruma_verdict *v)
+/* One number that says where to look creeps on, or it is clicked here and there, and the answer stays. */
+static bool pokes_on(const daruma_stall *s, daruma_verdict *v)
 {
-    enum { NEEDED = 6 };
     const seen *e = window_at(s, 0), *o, *newer = e;
     uint32_t at = 1, n = 1;
-    if (!rule_has(e->names, NAME_PAGE) || rule_has(e->names, NAME_SINCE) || rule_has(e->says, WORDS_ACK))
-        return false;
-    while ((o = next_call(s, &at, false)) && o->place == e->place && o->result == e->result &&
-           ((uint64_t)newer->at - (uint64_t)o->at + 1) <= 2 && newer->at != o->at) {
+    bool clicks = rule_has(e->means, DARUMA_TOOL_ACTS) && rule_has(e->means, WORDS_INPUT | WORDS_MOVES) &&
+                  rule_has(e->says, WORDS_SAME);
+    bool creeps = rule_has(e->names, NAME_PAGE) && !rule_has(e->names, NAME_SINCE) && !rule_has(e->says, WORDS_ACK);
+    uint32_t needed = clicks ? 5 : 6;
+    while ((clicks || creeps) && (o = next_call(s, &at, false)) && o->result == e->result) {
+        bool by_one = newer->at != o->at && (uint64_t)newer->at - (uint64_t)o->at + 1 <= 2;
+        if (clicks ? o->shape != e->shape : o->place != e->place || !by_one)
+            break;
         newer = o;
         n++;
     }
-    if (n < NEEDED)
+    if (n < needed)
         return false;
     v->circle = DARUMA_CIRCLE_STAGNATION;
     v->times = n;
-    v->sure = sure_of(n, NEEDED, 70);
+    v->sure = sure_of(n, needed, 70);
     v->first = newer->step;
-    v->about = e->tool ^ e->result;
-    return true;
-}
-
-/* A click here, a click there, and each time it is told that nothing came of it. */
-static bool pokes_in_vain(const daruma_stall *s, daruma_verdict *v)
-{
-    enum { NEEDED = 5 };
-    const seen *e = window_at(s, 0), *o, *oldest = e;
-    uint32_t at = 1, n = 1;
-    if (!rule_has(e->means, DARUMA_TOOL_ACTS) || !rule_has(e->means, WORDS_INPUT | WORDS_MOVES) ||
-        !rule_has(e->says, WORDS_SAME))
-        return false;
-    while ((o = next_call(s, &at, false)) && o->shape == e->shape && o->result == e->result) {
-        oldest = o;
-        n++;
-    }
-    if (n < NEEDED)
-        return false;
-    v->circle = DARUMA_CIRCLE_STAGNATION;
-    v->times = n;
-    v->sure = sure_of(n, NEEDED, 75);
-    v->first = oldest->step;
     v->about = e->tool ^ e->result;
     return true;
 }
@@ -376,12 +329,11 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o, *list[LIST_MAX];
     uint32_t at = 0, n = 0, all = 0, calls = 0, shapes = 0, places = 0, first = e->step;
-    unsigned helper =
-        rule_has(e->means, WORDS_WEAK) ? 0 : DARUMA_TOOL_ACTS; /* one that is asked does nothing by that */
-    unsigned effects = DARUMA_TOOL_WRITES | DARUMA_TOOL_NOTES | DARUMA_TOOL_WAITS | helper;
+    unsigned acts = rule_has(e->means, WORDS_WEAK) ? 0 : DARUMA_TOOL_ACTS; /* a helper that is asked does nothing yet */
+    unsigned effects = DARUMA_TOOL_WRITES | DARUMA_TOOL_NOTES | DARUMA_TOOL_WAITS | acts;
     if ((e->flags & (SEEN_FAILED | SEEN_NOTE)) || !e->says || rule_has(e->means, WORDS_RANDOM | WORDS_ASKS))
         return false;
-    if (creeps_on(s, v) || pokes_in_vain(s, v))
+    if (pokes_on(s, v))
         return true;
     if (rule_has(e->means, WORDS_INPUT))
         return false;

@@ -266,7 +266,7 @@ static relation take_in(daruma_stall *s, seen *e, const daruma_step *step)
         e->flags |= SEEN_NOTE;
     if (r.moved)
         e->flags |= SEEN_MOVED;
-    if (r.known || r.told || r.fresh || e->near > 1 || (e->flags & SEEN_FAILED) ||
+    if (r.known || r.told || r.fresh || (e->flags & SEEN_FAILED) ||
         (r.moved && (e->means & (DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_ONCE))))
         say_words(s, e, step, r.twin);
     if (r.fresh && !words_state(step->result))
@@ -356,7 +356,7 @@ static daruma_verdict see_compaction(daruma_stall *s)
 /* ---- the steps ------------------------------------------------------------------------------------ */
 
 static bool (*const rules[])(const daruma_stall *, daruma_verdict *) = {
-    rule_resent,  rule_repeat,     rule_near,        rule_cycle,       rule_same_failure,
+    rule_resent,  rule_repeat,     rule_cycle,       rule_same_failure,
     rule_growing, rule_stagnation, rule_interleaved, rule_no_progress,
 };
 
@@ -468,7 +468,7 @@ static void keep_call(daruma_stall *s, const seen *e, bool again)
 /* Of a success like none before, whatever it is, no rule but one has anything to compare. */
 static bool ask_rules(const daruma_stall *s, const seen *e, const relation *r, daruma_verdict *v)
 {
-    if (r->unlike && !e->near && !(e->flags & SEEN_FAILED))
+    if (r->unlike && !(e->flags & SEEN_FAILED))
         return rule_growing(s, v);
     for (size_t i = 0; i < COUNT(rules); i++)
         if (rules[i](s, v))
@@ -568,8 +568,7 @@ static daruma_verdict see_tool(daruma_stall *s, const daruma_step *step)
     window_learn_noise(s, &view.sketch, c.call, tool);
     look_inside(s, step, &view, tool, &x);
     view.sketch.middle = x.bytes.middle;
-    uint8_t near = window_near(s, &view.sketch, c.call, (means & MOVES) != 0);
-    if (near == WINDOW_LEARNED)
+    if (window_learn_near(s, &view.sketch, c.call, (means & MOVES) != 0))
         look_inside(s, step, &view, tool, &x);
     known = noise_known(&s->noise) ? find_bytes(s, x.bytes.step) : NULL;
     if (known)
@@ -578,7 +577,6 @@ static daruma_verdict see_tool(daruma_stall *s, const daruma_step *step)
         read_inner(step, &c, &x, tool, name, means, &e);
     e.sketch = view.sketch;
     e.given = given;
-    e.near = near == WINDOW_LEARNED ? 0 : near;
     window_learn_idle_args(s, &e);
     window_unite(s, &e);
     return see_call(s, &x.step, &e);

@@ -41,8 +41,7 @@ typedef struct seen {
     uint32_t names;               /* bits of words_name */
     uint16_t compactions, pauses; /* before it */
     uint16_t flags;
-    uint8_t patience; /* times it may be seen before it is a circle; known as `says` is */
-    uint8_t near; /* so many calls before it, one after the other, were the same, with results nearly like this one */
+    uint8_t patience;    /* times it may be seen before it is a circle; known as `says` is */
     noise_sketch sketch; /* of its result */
     noise_args given;    /* of its arguments */
 } seen;
@@ -109,7 +108,6 @@ enum {
 /* The rules: each looks at the newest call and those before it, and sets the verdict when it has something to say. */
 bool rule_resent(const daruma_stall *s, daruma_verdict *v);
 bool rule_repeat(const daruma_stall *s, daruma_verdict *v);
-bool rule_near(const daruma_stall *s, daruma_verdict *v);
 bool rule_cycle(const daruma_stall *s, daruma_verdict *v);
 bool rule_interleaved(const daruma_stall *s, daruma_verdict *v);
 bool rule_same_failure(const daruma_stall *s, daruma_verdict *v);
@@ -126,10 +124,9 @@ void window_learn_args(daruma_stall *s, const noise_args *given, uint64_t tool);
 void window_learn_idle_args(daruma_stall *s, const seen *e);
 /* A result that differs from that of an earlier call in noise alone becomes the same result. */
 void window_unite(daruma_stall *s, const seen *e);
-#define WINDOW_LEARNED UINT8_MAX
-/* How many of the newest calls are this one, each with a result that differs a little from all others, always at the
- * same place; or WINDOW_LEARNED where that is noise. */
-uint8_t window_near(daruma_stall *s, const noise_sketch *sketch, uint64_t call, bool moves);
+/* The same where the newest calls are this one, each with a result that differs a little from all others, always at the
+ * same place. True: what differs is known to be noise now. */
+bool window_learn_near(daruma_stall *s, const noise_sketch *sketch, uint64_t call, bool moves);
 
 /* Counts the newest call, which is no note, into s->laps. `again`: it may have been made before. */
 void count_laps(daruma_stall *s, bool again);
