@@ -243,6 +243,34 @@ static const stall_case stall_work_more[] = {
      "? build {\"target\":\"a\"} => gcc -c a.c\\na.c:{n}:5: error: expected ';' before '}' token\n)"},
     {"rows that are not there, one by one", 0,
      "9* sql_query {\"query\":\"SELECT * FROM users WHERE email = '{w}@{k}.example'\"} => (0 rows)"},
+    /* worlds made of text, and measurements */
+    {"pots are watered again after each wait", 0,
+     "5*(\nact {\"action\":\"open tap\"} => Water runs into the basin below the window.\n"
+     "act {\"action\":\"fill can\"} => You hold the can into the basin until it is full.\n"
+     "act {\"action\":\"pour can into pot 1\"} => You pour what is in the can into pot 1 on the bench.\n"
+     "act {\"action\":\"fill can\"} => You hold the can into the basin until it is full.\n"
+     "act {\"action\":\"pour can into pot 2\"} => You pour what is in the can into pot 2 on the bench.\n"
+     "act {\"action\":\"fill can\"} => You hold the can into the basin until it is full.\n"
+     "act {\"action\":\"pour can into pot 3\"} => You pour what is in the can into pot 3 on the bench.\n"
+     "act {\"action\":\"close tap\"} => No more water runs into the basin below the window.\n"
+     "6* act {\"action\":\"wait1\"} => You wait for one turn of the clock.\n)"},
+    {"a metal is looked at while its temperature rises", 0,
+     "9*(\nact {\"action\":\"examine tin in cup\"} => a cup, and in it a piece of solid tin\n"
+     "act {\"action\":\"put thermometer on tin\"} => the thermometer on the tin shows {n} degrees celsius\n)"},
+    {"earth is fetched for one pot after the other", 0,
+     "4*(\nact {\"action\":\"go outside\"} => You are outside, below a tree, and the ground is soft.\n"
+     "act {\"action\":\"dig\"} => You dig a hole, and a heap of earth lies beside it.\n"
+     "act {\"action\":\"take earth\"} => You take as much of the earth as you can carry.\n"
+     "act {\"action\":\"go inside\"} => You are in the glasshouse, and pots stand on a bench.\n"
+     "act {\"action\":\"put earth into pot {w}\"} => You put the earth into the pot that says {w}.\n)"},
+    {"a page is waited for and looked at, twice over", 0,
+     "4*(\nbrowser {\"action\":\"wait\",\"seconds\":5} => waited\nbrowser {\"action\":\"snapshot\"} => a form for the "
+     "address, and below it a wheel that turns\nbrowser {\"action\":\"console\"} => 14 requests, the last to /quote is "
+     "not answered yet\n)\nbrowser {\"action\":\"snapshot\"} => a list of three quotes"},
+    {"a script in a page that lets time pass and counts", 0,
+     "9* browser_evaluate {\"function\":\"async function() { await sleep(2000); return "
+     "document.querySelectorAll('.row').length }\"} => 3\n"
+     "browser_evaluate {\"function\":\"function() { return document.title }\"} => Orders"},
 };
 
 static const stall_case stall_loops_more[] = {
@@ -602,5 +630,76 @@ static const stall_case stall_loops_more[] = {
      "! console9 {\"tx\":\"/etc/init.d/a restart\"} => a: failed, no such channel\n"
      "console9 {\"tx\":\"cat /etc/a.conf\"} => channel=149 mode=g\n"
      "! console9 {\"tx\":\"/etc/init.d/a restart\"} => a: failed, no such channel"},
+    /* walks through what was seen, and one thing guessed in other words */
+    {"the same rooms again, in no order, and vain tries between", 14,
+     "act {\"action\":\"look\"} => -= Cellar =-\\nA cellar with an oven in it. Stairs lead up, and a door north.\n"
+     "act {\"action\":\"go up\"} => -= Hall =-\\nA hall with a clock in it. Stairs lead down, and a door west.\n"
+     "act {\"action\":\"go west\"} => -= Study =-\\nA study with a safe in it. A door leads east.\n"
+     "act {\"action\":\"open safe with brass key\"} => You have no such thing as that here.\n"
+     "act {\"action\":\"go east\"} => -= Hall =-\\nA hall with a clock in it. Stairs lead down, and a door west.\n"
+     "act {\"action\":\"go down\"} => -= Cellar =-\\nA cellar with an oven in it. Stairs lead up, and a door north.\n"
+     "act {\"action\":\"go up\"} => -= Hall =-\\nA hall with a clock in it. Stairs lead down, and a door west.\n"
+     "act {\"action\":\"go down\"} => -= Cellar =-\\nA cellar with an oven in it. Stairs lead up, and a door north.\n"
+     "act {\"action\":\"take brass key\"} => You have no such thing as that here.\n"
+     "act {\"action\":\"go up\"} => -= Hall =-\\nA hall with a clock in it. Stairs lead down, and a door west.\n"
+     "act {\"action\":\"go west\"} => -= Study =-\\nA study with a safe in it. A door leads east.\n"
+     "act {\"action\":\"unlock safe with iron key\"} => You have no such thing as that here.\n"
+     "act {\"action\":\"go east\"} => -= Hall =-\\nA hall with a clock in it. Stairs lead down, and a door west.\n"
+     "act {\"action\":\"go west\"} => -= Study =-\\nA study with a safe in it. A door leads east.\n"
+     "act {\"action\":\"take iron key\"} => You have no such thing as that here.\n"
+     "act {\"action\":\"go east\"} => -= Hall =-\\nA hall with a clock in it. Stairs lead down, and a door west.\n"
+     "act {\"action\":\"go down\"} => -= Cellar =-\\nA cellar with an oven in it. Stairs lead up, and a door north.\n"
+     "act {\"action\":\"look\"} => -= Cellar =-\\nA cellar with an oven in it. Stairs lead up, and a door north.\n"
+     "act {\"action\":\"go up\"} => -= Hall =-\\nA hall with a clock in it. Stairs lead down, and a door west.\n"
+     "act {\"action\":\"go west\"} => -= Study =-\\nA study with a safe in it. A door leads east."},
+    {"two tables that are not there, guessed in longer and longer queries", 6,
+     "! sql {\"query\":\"SELECT name FROM pupils WHERE liked > 1\"} => Table 'net.pupils' doesn't exist\n"
+     "! sql {\"query\":\"SELECT name FROM pupil_likes WHERE liked >= 2\"} => Table 'net.pupil_likes' doesn't exist\n"
+     "! sql {\"query\":\"SELECT name FROM pupils JOIN pupil_likes ON pupils.id = pupil_likes.pupil WHERE liked > 1\"} "
+     "=> Table 'net.pupils' doesn't exist\n"
+     "! sql {\"query\":\"SELECT name FROM pupil_likes JOIN pupils ON pupil_likes.pupil = pupils.id WHERE liked > 1\"} "
+     "=> Table 'net.pupil_likes' doesn't exist\n"
+     "! sql {\"query\":\"SELECT name FROM pupils JOIN pupil_likes ON pupils.id = pupil_likes.pupil WHERE liked > 1 "
+     "ORDER BY name\"} => Table 'net.pupils' doesn't exist\n"
+     "! sql {\"query\":\"SELECT name FROM pupil_likes JOIN pupils ON pupil_likes.pupil = pupils.id ORDER BY name\"} "
+     "=> Table 'net.pupil_likes' doesn't exist\n"
+     "! sql {\"query\":\"SELECT name FROM pupils JOIN pupil_likes ON pupils.id = pupil_likes.pupil GROUP BY name\"} "
+     "=> Table 'net.pupils' doesn't exist"},
+    {"one column that is not there, another guess before", 6,
+     "! sql {\"query\":\"SELECT id, pupil, issued FROM papers ORDER BY issued\"} => Unknown column 'pupil' in 'field "
+     "list'\n"
+     "! sql {\"query\":\"SELECT id, issued FROM papers ORDER BY issued\"} => Unknown column 'issued' in 'field list'\n"
+     "! sql {\"query\":\"SELECT MIN(issued) AS first FROM papers\"} => Unknown column 'issued' in 'field list'\n"
+     "! sql {\"query\":\"SELECT MIN(issued) FROM papers\"} => Unknown column 'issued' in 'field list'\n"
+     "! sql {\"query\":\"SELECT MIN(issued) AS first FROM papers LIMIT 1\"} => Unknown column 'issued' in 'field "
+     "list'\n"
+     "! sql {\"query\":\"SELECT MIN(issued) FROM papers LIMIT 1\"} => Unknown column 'issued' in 'field list'\n"
+     "! sql {\"query\":\"SELECT MIN(issued) FROM papers ORDER BY issued\"} => Unknown column 'issued' in 'field list'\n"
+     "! sql {\"query\":\"SELECT MIN(issued) FROM papers\"} => Unknown column 'issued' in 'field list'"},
+    {"one pipe with more and more behind it, and the same comes out", 7,
+     "bash diff -q a b | cut -f2 => Only in a: hello.java\\nOnly in a: info.php\\nOnly in b: shell.sh\n"
+     "bash diff -q a b | cut -f2 | sort => Only in a: hello.java\\nOnly in a: info.php\\nOnly in b: shell.sh\n"
+     "bash diff -q a b | cut -f2 | sort -u => Only in a: hello.java\\nOnly in a: info.php\\nOnly in b: shell.sh\n"
+     "bash diff -q a b | cut -f2 | sort -u | uniq => Only in a: hello.java\\nOnly in a: info.php\\nOnly in b: "
+     "shell.sh\n"
+     "bash diff -q a b | cut -f2 | uniq => Only in a: hello.java\\nOnly in a: info.php\\nOnly in b: shell.sh\n"
+     "bash diff -q a b | cut -f2 | uniq | sort => Only in a: hello.java\\nOnly in a: info.php\\nOnly in b: shell.sh\n"
+     "bash diff -q a b | sort | cut -f2 => Only in a: hello.java\\nOnly in a: info.php\\nOnly in b: shell.sh\n"
+     "bash diff -q a b | sort | cut -f2 | uniq => Only in a: hello.java\\nOnly in a: info.php\\nOnly in b: shell.sh"},
+    {"edits that are refused, and a file that is read between", 9,
+     "6*(\n! edit_file {\"path\":\"a.py\",\"old\":\"return {w} + {n}\",\"new\":\"return 0\"} => String to replace not "
+     "found in file.\nread_file {\"path\":\"a.py\"} => def f(a):\\n    return a\n)"},
+    {"a query that grows by one more guess, and finds nothing", 6,
+     "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%amber%'\"} => (0 rows)\n"
+     "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%amber%' OR name LIKE '%cedar%'\"} => (0 rows)\n"
+     "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%amber%' OR name LIKE '%cedar%' OR name LIKE '%delta%'\"} "
+     "=> (0 rows)\n"
+     "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%amber%' OR name LIKE '%cedar%' OR name LIKE '%delta%' OR "
+     "name LIKE '%ember%'\"} => (0 rows)\n"
+     "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%cedar%' OR name LIKE '%delta%' OR name LIKE '%ember%' OR "
+     "name LIKE '%fjord%'\"} => (0 rows)\n"
+     "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%amber%' OR name LIKE '%cedar%' OR name LIKE '%delta%' OR "
+     "name LIKE '%ember%' OR name LIKE '%fjord%' OR name LIKE '%kelp%'\"} => (0 rows)\n"
+     "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%kelp%' OR name LIKE '%amber%'\"} => (0 rows)"},
 };
 #endif

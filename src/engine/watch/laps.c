@@ -70,10 +70,11 @@ void count_laps(daruma_stall *s, bool again)
 static uint32_t patience_of_lap(const seen *const *calls, uint32_t p)
 {
     uint32_t worst = 0, keys = 0, retries = 0;
-    bool others = false;
+    bool others = false, dead = false;
     for (uint32_t i = 0; i < p; i++) {
         uint32_t patience = calls[i]->patience;
         bool failed = rule_has(calls[i]->flags, SEEN_FAILED);
+        dead |= failed || rule_has(calls[i]->says, WORDS_DEAD | WORDS_ENDED);
         others |= failed && (rule_has(calls[i]->says, WORDS_REFUSED | WORDS_ABSENT) ||
                              !rule_has(calls[i]->says, WORDS_RETRY | WORDS_ALIVE));
         if (rule_has(calls[i]->means, WORDS_INPUT) && rule_has(calls[i]->says, WORDS_ACK | WORDS_EMPTY))
@@ -85,6 +86,8 @@ static uint32_t patience_of_lap(const seen *const *calls, uint32_t p)
     }
     if (retries > worst) /* who tries meanwhile what cannot work does not wait for it */
         worst = others && retries > TIMES_MAYBE ? TIMES_MAYBE : retries;
+    if (calls[0]->pauses != calls[p]->pauses && !dead && worst < TIMES_ASKS) /* what is waited for may come */
+        worst = TIMES_ASKS;
     return worst ? worst : keys;
 }
 
@@ -96,18 +99,6 @@ static daruma_circle circle_of_lap(const seen *const *calls, uint32_t p)
     if (compactions)
         return DARUMA_CIRCLE_COMPACTION;
     return writes >= 2 ? DARUMA_CIRCLE_EDIT_REVERT : DARUMA_CIRCLE_CYCLE;
-}
-
-/* Was the newest call made before, a little while ago, with a result that differed in times or tokens alone? */
-static bool timed_before(const daruma_stall *s)
-{
-    const seen *e = window_at(s, 0);
-    uint32_t near = window_alike(s, s->call_tags, e->call) & ~(UINT32_MAX >> (2 * DARUMA_PERIOD_MAX + 1));
-    for (near &= UINT32_MAX >> 1; near; near &= near - 1)
-        if (same_timed(window_at(s, 31 - (uint32_t)__builtin_ctz(near)), e) ||
-            same_fresh(window_at(s, 31 - (uint32_t)__builtin_ctz(near)), e))
-            return true;
-    return false;
 }
 
 /* Two or three thoughts in turn, and nothing between them. */
@@ -133,15 +124,6 @@ static bool thoughts_in_turn(const daruma_stall *s, daruma_verdict *v)
     return false;
 }
 
-/* Keys that are pressed in turn, and each time it is told where that led to. */
-static bool tells_of_keys(const seen *const *calls, uint32_t p)
-{
-    for (uint32_t i = 0; i < p; i++)
-        if (!rule_has(calls[i]->means, WORDS_INPUT) || !rule_has(calls[i]->says, WORDS_TELLS))
-            return false;
-    return true;
-}
-
 /* Two or three programs in turn, and no result is what it was: how long each takes may be what is asked. */
 static bool compares_runs(const seen *const *calls, uint32_t n, uint32_t p)
 {
@@ -161,7 +143,7 @@ bool rule_cycle(const daruma_stall *s, daruma_verdict *v)
         return thoughts_in_turn(s, v);
     uint32_t total = window_count(s) - (uint32_t)__builtin_popcount(s->notes);
     bool known = !(e->flags & SEEN_NEW);
-    if (total < 2 || !(known || s->laps[2] || s->laps[3] || timed_before(s)))
+    if (total < 2)
         return false;
     uint32_t compared = 0, newest = newest_calls(s, calls, DARUMA_PERIOD_MAX + 1);
     if (same_pair(calls[0], calls[1]) || same_fresh(calls[0], calls[1])) /* in a row it is no cycle */
@@ -176,7 +158,7 @@ bool rule_cycle(const daruma_stall *s, daruma_verdict *v)
             continue;
         if (compares_runs(calls, newest, p))
             compared = p;
-        if ((m < 2 * p + 1 && tells_of_keys(calls, p)) || (compared && p % compared == 0))
+        if (compared && p % compared == 0)
             continue;
         worst = patience_of_lap(calls, p);
         if (worst > TIMES_MAYBE + 2 && m < p * (worst - 1))

@@ -465,7 +465,6 @@ noise_likeness noise_compare(const noise *known, const noise_sketch *a, const no
 {
     enum { NEAR_SLOTS = 3, MANY_WORDS = 12 };
     size_t n = a->n;
-    uint64_t plain = 0;
     *ret = (noise_difference){.words = a->words};
     if (n != b->n || a->between != b->between || a->middle != b->middle || !n)
         return NOISE_OTHER;
@@ -476,7 +475,6 @@ noise_likeness noise_compare(const noise *known, const noise_sketch *a, const no
         if (x == y || (is_noise(known, a, x) && is_noise(known, b, y)))
             continue;
         ret->at |= UINT64_C(1) << i;
-        plain |= (uint64_t)((x & y & DIGITS) && !((x | y) & MIXED)) << i;
         ret->n++;
         ret->numbers |= !(x & y & DIGITS) || is_number(x, y, a->step, b->step);
     }
@@ -491,7 +489,6 @@ noise_likeness noise_compare(const noise *known, const noise_sketch *a, const no
     uint64_t inner = ret->at & ~head & ~tail;
     if (inner && a->json && differ_in_members(a, b, ret->n))
         inner = 0;
-    ret->plain = (plain & inner) != 0;
     ret->inner = inner != 0;
     return ret->n <= NEAR_SLOTS && (!ret->inner || a->words >= MANY_WORDS * ret->n) ? NOISE_NEAR : NOISE_OTHER;
 }

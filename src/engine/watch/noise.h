@@ -77,7 +77,6 @@ typedef struct noise_difference {
     uint32_t words; /* how many words there are beside them */
     bool numbers;   /* one of them is a mere number that does not count the steps, or has no digits */
     bool inner; /* one of them stands neither on a line of its own nor in brackets at an edge, nor alone in a member */
-    bool plain; /* a mere number within a text differs: it may be how far something is */
 } noise_difference;
 
 /* Looks at the result of a call. Pure. */

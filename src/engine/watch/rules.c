@@ -72,33 +72,6 @@ bool rule_repeat(const daruma_stall *s, daruma_verdict *v)
     return true;
 }
 
-/* The same call, and each time a little at the edge of its result differs: the more there is beside it, the sooner it
- * is noise. */
-bool rule_near(const daruma_stall *s, daruma_verdict *v)
-{
-    enum { WORDS_MIN = 3, DRAWN = 1, NUMBER = 3 };
-    const seen *e = window_at(s, 0), *o;
-    noise_difference d;
-    uint32_t at = 1, n = e->near + 1u, first = e->step;
-    unsigned moves =
-        DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_MOVES | WORDS_MEASURES | WORDS_RANDOM | WORDS_DEALS | WORDS_INPUT;
-    if (n < TIMES_SURE || rule_has(e->means, moves) || !(o = next_call(s, &at, false)))
-        return false;
-    noise_compare(&s->noise, &o->sketch, &e->sketch, &d);
-    uint32_t needed = e->patience + (d.numbers ? NUMBER : DRAWN);
-    if (d.words < WORDS_MIN || n < needed || !d.inner || d.plain)
-        return false;
-    for (uint32_t i = 1; i < n && o; i++, o = next_call(s, &at, false))
-        first = o->step;
-    v->circle = DARUMA_CIRCLE_REPEAT;
-    v->sure = sure_of(n, needed, 70);
-    v->times = n;
-    v->first = first;
-    v->about = e->call;
-    blame(v, e->exact);
-    return true;
-}
-
 /* The same again and again, with others between, or in failures that were all heard before. Not when those others
  * changed something, or are most of what is done: who reads a plan between two pieces of work is not stuck. A failure
  * is not made better by looking elsewhere. */
@@ -106,13 +79,14 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o, *oldest = e;
     uint32_t at = 0, n = 0, seen_calls = 0, old = 0, known = 0, total = 0;
-    bool failed = (e->flags & SEEN_FAILED) != 0, maybe = false, other = false;
+    bool failed = (e->flags & SEEN_FAILED) != 0, maybe = false, other = false, moves = false;
     if (e->flags & (SEEN_NEW | SEEN_NOTE))
         return false;
     while ((o = next_call(s, &at, false)) && (failed ? o->hard == e->hard : o->epoch == e->epoch)) {
         maybe |= o->epoch != e->epoch;
         seen_calls++;
         old += !(o->flags & SEEN_NEW);
+        moves |= o->call != e->call && (o->flags & SEEN_NEW) && (o->flags & SEEN_MOVED); /* the world goes on */
         if (o->call != e->call)
             continue;
         bool worded = o->result != e->result; /* the same failure in words that were heard before */
@@ -152,8 +126,8 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
         !stands && (rule_has(e->says, WORDS_ACK | WORDS_EMPTY) || !rule_has(e->means, DARUMA_TOOL_READS));
     bool compacted = oldest->compactions + 1u < e->compactions;
     uint32_t share = known * 100 / total;
-    unsigned most = rule_has(e->means, WORDS_OPENS) ? 80 : n == 3 ? 70 : 55; /* of those between, known ones */
-    if (!(stands && share >= 30) && !in_vain && !compacted && share < (says_little ? 80 : most))
+    unsigned most = rule_has(e->means, WORDS_OPENS) ? 80 : 70; /* of those between, known ones */
+    if (!(stands && share >= 30) && !in_vain && !compacted && share < (says_little || moves ? 80 : most))
         return false;
     v->circle = compacted                                          ? DARUMA_CIRCLE_COMPACTION
                 : ends_poll(e)                                     ? DARUMA_CIRCLE_DEAD_POLL
@@ -180,15 +154,21 @@ static bool nothing_new(const uint64_t now[SAME_BAG], const uint64_t before[SAME
     return more == 0;
 }
 
+/* All of as many words: names put together, member by member. */
+static bool is_even(const seen *const *list, uint32_t n)
+{
+    bool even = true;
+    for (uint32_t i = 1; i < n; i++)
+        even &= same_count(list[i]->args) == same_count(list[0]->args);
+    return even;
+}
+
 /* Do these calls put one question in other words? `core`: of the words that not all have, those count that most of the
  * calls have; else those that a call before had. */
 static bool is_paraphrase(const seen *const *list, uint32_t n, bool core)
 {
     unsigned shared = 0, all = 0;
-    bool even = true; /* all of as many words: names put together, member by member */
-    for (uint32_t i = 1; i < n; i++)
-        even &= same_count(list[i]->args) == same_count(list[0]->args);
-    if (core && even)
+    if (core && is_even(list, n))
         return false;
     for (uint32_t b = 0; b < SAME_BAG * 64; b++) {
         unsigned have = 0, first = list[n - 1]->args[b / 64] >> (b % 64) & 1;
@@ -207,15 +187,19 @@ static bool is_paraphrase(const seen *const *list, uint32_t n, bool core)
 static bool is_reshuffled(const seen *const *list, uint32_t n)
 {
     uint32_t stale = 0;
-    bool even = true; /* as of is_paraphrase() */
     for (uint32_t i = 0; i + 1 < n; i++) {
         bool known = false;
         for (uint32_t k = i + 1; k < n && !known; k++)
             known = nothing_new(list[i]->args, list[k]->args) || nothing_new(list[k]->args, list[i]->args);
         stale += known;
-        even &= same_count(list[i]->args) == same_count(list[n - 1]->args);
     }
-    return !even && stale * 3 >= 2 * (n - 1);
+    return !is_even(list, n) && stale * 3 >= 2 * (n - 1);
+}
+
+/* The same with words that come and go: no name after the other of a list. */
+static bool is_reworded(const seen *const *list, uint32_t n)
+{
+    return !is_even(list, n) && is_paraphrase(list, n, false);
 }
 
 /* Is it one question in other words? Paths, addresses and ids are members of a batch, and so is what is told of each by
@@ -229,7 +213,7 @@ static bool is_rephrased(const seen *e, const seen *const *list, uint32_t n)
     if (!shell && seeks && rule_has(e->says, WORDS_EMPTY) && !rule_has(e->names, NAME_PROSE | NAME_PAGE) &&
         is_reshuffled(list, n))
         return true;
-    bool asks = shell ? seeks && rule_has(e->names, NAME_QUERY) && rule_has(e->says, WORDS_EMPTY)
+    bool asks = shell ? seeks && rule_has(e->names, NAME_QUERY | NAME_COMMAND) && rule_has(e->says, WORDS_EMPTY)
                       : rule_has(e->names, NAME_PROSE);
     if (!asks || rule_has(e->says, WORDS_ACK) || (little && !seeks))
         return false;
@@ -272,6 +256,8 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
         bool alike = o->masked == e->masked || o->last == e->last || o->result == e->result;
         if (!(o->flags & SEEN_FAILED) || !alike)
             continue;
+        if (n && (n + 1) * 100 / all < 40)
+            break; /* what is further back is another matter */
         bool twice = false;
         for (uint32_t i = 0; i < n && i < LIST_MAX; i++)
             twice |= list[i]->call == o->call;
@@ -289,8 +275,6 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
         lines += o->line && o->line == e->line;
         tools += o->tool != e->tool;
         first = o->step;
-        if (n > 1 && n * 100 / all < 40)
-            return false;
     }
     bool same = exact == n || lines == n;
     uint32_t needed = same && !tools ? 5 : 6;
@@ -299,10 +283,13 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
     /* Of one thing, and only where to look in it moves on, step by step: that is no list of things. */
     bool creeps = even && places == n && rule_has(e->means, DARUMA_TOOL_READS) && rule_has(e->names, NAME_PAGE) &&
                   !rule_has(e->names, NAME_SINCE) && !rule_has(e->says, WORDS_ALIVE | WORDS_RETRY);
-    bool of_one = lines == n && plain < n; /* each time it names the same thing, whatever else it repeats */
-    if (rule_has(e->says, WORDS_LIMITED) || (!creeps && !of_one && is_of_each(e, plain == n)))
-        needed = (e->flags & SEEN_ECHO) && rule_has(e->says, WORDS_ABSENT) ? TIMES_EACH : TIMES_RETRY;
+    bool of_one = lines >= needed || (lines == n && plain < n); /* each time it names the same thing */
     if (n < needed || calls < 3)
+        return false;
+    if (rule_has(e->says, WORDS_LIMITED) ||
+        (!creeps && !of_one && is_of_each(e, plain == n) && !is_reworded(list, n < LIST_MAX ? n : LIST_MAX)))
+        needed = (e->flags & SEEN_ECHO) && rule_has(e->says, WORDS_ABSENT) ? TIMES_EACH : TIMES_RETRY;
+    if (n < needed)
         return false;
     v->circle = DARUMA_CIRCLE_SAME_FAILURE;
     v->times = n;
@@ -312,48 +299,28 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
     return true;
 }
 
-/* One number that says where to look creeps on, and the answer stays. */
-static bool creeps_on(const daruma_stall *s, daruma_verdict *v)
+/* One number that says where to look creeps on, or it is clicked here and there, and the answer stays. */
+static bool pokes_on(const daruma_stall *s, daruma_verdict *v)
 {
-    enum { NEEDED = 6 };
     const seen *e = window_at(s, 0), *o, *newer = e;
     uint32_t at = 1, n = 1;
-    if (!rule_has(e->names, NAME_PAGE) || rule_has(e->names, NAME_SINCE) || rule_has(e->says, WORDS_ACK))
-        return false;
-    while ((o = next_call(s, &at, false)) && o->place == e->place && o->result == e->result &&
-           ((uint64_t)newer->at - (uint64_t)o->at + 1) <= 2 && newer->at != o->at) {
+    bool clicks = rule_has(e->means, DARUMA_TOOL_ACTS) && rule_has(e->means, WORDS_INPUT | WORDS_MOVES) &&
+                  rule_has(e->says, WORDS_SAME);
+    bool creeps = rule_has(e->names, NAME_PAGE) && !rule_has(e->names, NAME_SINCE) && !rule_has(e->says, WORDS_ACK);
+    uint32_t needed = clicks ? 5 : 6;
+    while ((clicks || creeps) && (o = next_call(s, &at, false)) && o->result == e->result) {
+        bool by_one = newer->at != o->at && (uint64_t)newer->at - (uint64_t)o->at + 1 <= 2;
+        if (clicks ? o->shape != e->shape : o->place != e->place || !by_one)
+            break;
         newer = o;
         n++;
     }
-    if (n < NEEDED)
+    if (n < needed)
         return false;
     v->circle = DARUMA_CIRCLE_STAGNATION;
     v->times = n;
-    v->sure = sure_of(n, NEEDED, 70);
+    v->sure = sure_of(n, needed, 70);
     v->first = newer->step;
-    v->about = e->tool ^ e->result;
-    return true;
-}
-
-/* A click here, a click there, and each time it is told that nothing came of it. */
-static bool pokes_in_vain(const daruma_stall *s, daruma_verdict *v)
-{
-    enum { NEEDED = 5 };
-    const seen *e = window_at(s, 0), *o, *oldest = e;
-    uint32_t at = 1, n = 1;
-    if (!rule_has(e->means, DARUMA_TOOL_ACTS) || !rule_has(e->means, WORDS_INPUT | WORDS_MOVES) ||
-        !rule_has(e->says, WORDS_SAME))
-        return false;
-    while ((o = next_call(s, &at, false)) && o->shape == e->shape && o->result == e->result) {
-        oldest = o;
-        n++;
-    }
-    if (n < NEEDED)
-        return false;
-    v->circle = DARUMA_CIRCLE_STAGNATION;
-    v->times = n;
-    v->sure = sure_of(n, NEEDED, 75);
-    v->first = oldest->step;
     v->about = e->tool ^ e->result;
     return true;
 }
@@ -362,19 +329,22 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o, *list[LIST_MAX];
     uint32_t at = 0, n = 0, all = 0, calls = 0, shapes = 0, places = 0, first = e->step;
-    unsigned effects = DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | DARUMA_TOOL_NOTES | DARUMA_TOOL_WAITS;
+    unsigned acts = rule_has(e->means, WORDS_WEAK) ? 0 : DARUMA_TOOL_ACTS; /* a helper that is asked does nothing yet */
+    unsigned effects = DARUMA_TOOL_WRITES | DARUMA_TOOL_NOTES | DARUMA_TOOL_WAITS | acts;
     if ((e->flags & (SEEN_FAILED | SEEN_NOTE)) || !e->says || rule_has(e->means, WORDS_RANDOM | WORDS_ASKS))
         return false;
-    if (creeps_on(s, v) || pokes_in_vain(s, v))
+    if (pokes_on(s, v))
         return true;
     if (rule_has(e->means, WORDS_INPUT))
         return false;
-    if (rule_has(e->means, effects) || (rule_has(e->means, WORDS_SHELL) && !rule_has(e->means, DARUMA_TOOL_READS)))
+    if (rule_has(e->means, effects) || rule_has(e->means, WORDS_CHANGES))
         return false;
     while ((o = next_call(s, &at, false)) && o->hard == e->hard && n < LIST_MAX) {
         all++;
         if (o->tool != e->tool || o->result != e->result)
             continue;
+        if (n && (n + 1) * 100 / all < 50)
+            break;
         bool twice = false;
         for (uint32_t i = 0; i < n; i++)
             twice |= list[i]->call == o->call;
@@ -383,8 +353,6 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
         shapes += o->shape == e->shape;
         places += o->place == e->place;
         first = o->step;
-        if (n > 1 && n * 100 / all < 50)
-            return false;
     }
     if (n < 5 || calls < 3)
         return false;
@@ -397,9 +365,10 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
         return false;
     if (rule_has(e->says, WORDS_ALIVE) && !creeps && !rephrased)
         return false;
-    if (!creeps && !rephrased && calls == n && !is_paraphrase(list, n, false))
+    bool reworded = creeps || rephrased || is_paraphrase(list, n, false);
+    if (!reworded && calls == n)
         return false; /* members of a batch: of each of them the same may be true */
-    uint32_t needed = creeps || rephrased ? 6 : LIST_MAX;
+    uint32_t needed = creeps || rephrased ? 6 : reworded ? 7 : LIST_MAX;
     if (n < needed)
         return false;
     v->circle = DARUMA_CIRCLE_STAGNATION;
@@ -548,14 +517,29 @@ static bool is_stubborn(const daruma_stall *s, daruma_verdict *v)
     return true;
 }
 
+/* Little but what was seen before, and this at least for the third time: walks through the same rooms, files that are
+ * read in turn, in whatever order, a few vain attempts between. */
+static bool is_stale(const daruma_stall *s, daruma_verdict *v)
+{
+    enum { STALE = 5 };
+    if (!(window_at(s, 0)->flags & SEEN_STALE) || s->stale < STALE)
+        return false;
+    v->circle = DARUMA_CIRCLE_NO_PROGRESS;
+    v->times = s->stale;
+    v->sure = sure_of(s->stale, STALE, 60);
+    v->first = s->stale_at;
+    v->about = UINT64_C(0x69646c6521);
+    return true;
+}
+
 bool rule_no_progress(const daruma_stall *s, daruma_verdict *v)
 {
-    enum { IDLE = 24, STUBBORN = 10 };
+    enum { STUBBORN = 10 };
     const seen *e = window_at(s, 0), *o;
     uint32_t at = 0, n = 0, first = e->step;
     if (e->flags & SEEN_NOTE)
         return false;
-    if (is_stubborn(s, v))
+    if (is_stubborn(s, v) || is_stale(s, v))
         return true;
     while ((e->flags & SEEN_FAILED) && (o = next_call(s, &at, false)))
         if (same_pair(o, e) &&
@@ -563,12 +547,12 @@ bool rule_no_progress(const daruma_stall *s, daruma_verdict *v)
             first = o->step;
             n++;
         }
-    if (s->idle < IDLE && (n < STUBBORN || n < e->patience))
+    if (n < STUBBORN || n < e->patience)
         return false;
     v->circle = DARUMA_CIRCLE_NO_PROGRESS;
-    v->times = s->idle >= IDLE ? s->idle : n;
+    v->times = n;
     v->sure = 60;
-    v->first = s->idle >= IDLE ? (s->steps > s->idle ? s->steps - s->idle : 1) : first;
+    v->first = first;
     v->about = UINT64_C(0x69646c6521);
     return true;
 }

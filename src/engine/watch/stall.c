@@ -55,7 +55,8 @@ static unsigned means_of(const daruma_step *step, const same_call *c, unsigned m
         means = (means & ~(unsigned)CLASS) | DARUMA_TOOL_READS; /* to read what was noted is no note */
     } else if (only_looks(c, means)) {
         means = (means & ~(unsigned)CLASS) | DARUMA_TOOL_READS;
-    } else if (!means && c->objects == 1 && c->text.n && (words_of_command(c->text) & DARUMA_TOOL_READS)) {
+    } else if (!means && c->objects == 1 && c->text.n && !c->action.n &&
+               (words_of_command(c->text) & DARUMA_TOOL_READS)) {
         means |= DARUMA_TOOL_READS; /* nobody knows it, and what it is given reads as a command that only looks */
     } else if (c->action.n && (!(means & CLASS) || (means & (WORDS_WEAK | WORDS_INPUT)))) {
         unsigned action = words_of_action(c->action);
@@ -64,7 +65,7 @@ static unsigned means_of(const daruma_step *step, const same_call *c, unsigned m
         means |= action;
     }
     means |= step->traits & TRAITS;
-    if (c->waits)
+    if (c->waits || words_of_code(command) & DARUMA_TOOL_WAITS)
         means |= DARUMA_TOOL_WAITS;
     if ((c->names & NAME_LIMIT) && !(means & (CLASS | WORDS_SHELL)))
         means |= DARUMA_TOOL_WAITS;
@@ -80,10 +81,12 @@ static unsigned name_means(const daruma_stall *s, daruma_str name, uint64_t tool
     return words_of_tool(name);
 }
 
-/* Does nothing but wait: sleep(60). It stands between calls as time does. */
+/* Does nothing but wait: sleep(60), {"action":"wait"}. It stands between calls as time does. */
 static bool is_pause(unsigned means, const same_call *c)
 {
-    bool waits = (means & DARUMA_TOOL_WAITS) && !c->objects && (c->names & (NAME_LIMIT | NAME_WAIT));
+    bool word = c->objects == 1 && c->action.n && str_findch(c->action, ' ') == STR_NONE &&
+                (words_of_action(c->action) & DARUMA_TOOL_WAITS);
+    bool waits = word || ((means & DARUMA_TOOL_WAITS) && !c->objects && (c->names & (NAME_LIMIT | NAME_WAIT)));
     return ((means & WORDS_PAUSES) || waits) && !(means & WORDS_SHELL);
 }
 
@@ -163,6 +166,12 @@ static bool is_in_vain(const daruma_stall *s, seen *e, const daruma_step *step)
     return ((says ? says : words_of_result(step->result, false)) & WORDS_SAME) != 0;
 }
 
+/* Does it say but a word or two? That may be all there is to hear. */
+static bool says_little(const seen *e)
+{
+    return !(e->flags & SEEN_FAILED) && (e->says & (WORDS_EMPTY | WORDS_ACK | WORDS_SHORT));
+}
+
 /* Did this call change something that others may look at? 2 surely, 1 maybe. */
 static int change_of(const daruma_stall *s, seen *e, const relation *r, const daruma_step *step)
 {
@@ -170,7 +179,7 @@ static int change_of(const daruma_stall *s, seen *e, const relation *r, const da
     if ((e->flags & SEEN_FAILED) || r->known || is_in_vain(s, e, step))
         return 0;
     if (m & (DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | WORDS_CHANGES) && !(m & WORDS_WEAK))
-        return 2;
+        return r->told && !says_little(e) ? 1 : 2; /* "You can't see any such thing", whatever was to be done to it */
     if (m & (DARUMA_TOOL_READS | DARUMA_TOOL_NOTES | DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_RANDOM))
         return 0;
     return 1;
@@ -200,14 +209,6 @@ static void say_words(const daruma_stall *s, seen *e, const daruma_step *step, c
     e->patience = (uint8_t)patience_of(e);
 }
 
-/* One more of a batch: not seen before, and told of by a word or two, as the others were. */
-static bool is_member(const seen *e, const relation *r)
-{
-    if (e->flags & SEEN_FAILED)
-        return !r->known && (e->flags & SEEN_ECHO) && (e->says & WORDS_ABSENT);
-    return !r->known && !r->moved && (e->says & (WORDS_ACK | WORDS_EMPTY | WORDS_SHORT));
-}
-
 /* A run that was made before, something was done meanwhile, and what it says may be as before. */
 static bool is_run_again(const daruma_stall *s, const seen *e, const relation *r)
 {
@@ -216,44 +217,73 @@ static bool is_run_again(const daruma_stall *s, const seen *e, const relation *r
     return before && before->hard != s->hard && !looks && !(e->means & (DARUMA_TOOL_NOTES | DARUMA_TOOL_WRITES));
 }
 
+/* So often was the very same call with the very same result there before. */
+static uint32_t times_before(const daruma_stall *s, const seen *e)
+{
+    uint32_t n = 0, alike = window_alike(s, s->call_tags, e->call) & window_alike(s, s->result_tags, e->result);
+    for (; alike; alike &= alike - 1) {
+        const seen *o = window_at(s, 31 - (uint32_t)__builtin_ctz(alike));
+        n += o->call == e->call && o->result == e->result;
+    }
+    return n;
+}
+
+/* Does it tell at length what it told before, and nothing surely changed meanwhile, nor did time pass? Who waits hears
+ * the same for long. */
+static bool is_told_again(const daruma_stall *s, const seen *e, const relation *r)
+{
+    enum { PATIENT = TIMES_MAYBE + 2 };
+    return r->twin && r->twin->hard == s->hard && r->twin->pauses == (uint16_t)s->pauses && e->patience <= PATIENT &&
+           !says_little(e) && !(e->flags & SEEN_NOTE);
+}
+
+/* Who goes back to a place once looks it up; who sees little else than what was seen goes in circles. */
+static void weigh_news(daruma_stall *s, seen *e, const relation *r, int change)
+{
+    if ((!r->told && !r->known) || change == 2) {
+        s->stale = 0;
+    } else if (is_told_again(s, e, r)) {
+        e->flags |= times_before(s, e) >= 2 ? SEEN_STALE : 0;
+        s->stale_at = s->stale ? s->stale_at : e->step;
+        s->stale++;
+    } else if (change && s->stale && says_little(e)) {
+        s->stale--; /* it may have changed something */
+    }
+}
+
 static relation take_in(daruma_stall *s, seen *e, const daruma_step *step)
 {
     relation r = relate(s, e);
-    int change = change_of(s, e, &r, step);
-    bool waiting;
     if (!r.known && r.near && !(e->flags & SEEN_FAILED)) { /* what is dead stays so, however long ago it died */
         say_words(s, e, step, NULL);
         if (e->says & WORDS_DEAD) {
             e->flags |= SEEN_AGED;
             e->result = r.near->result;
             r = relate(s, e);
-            change = change_of(s, e, &r, step);
         }
     }
     if (e->means & DARUMA_TOOL_NOTES)
         e->flags |= SEEN_NOTE;
     if (r.moved)
         e->flags |= SEEN_MOVED;
-    if (r.known || r.told || r.fresh || e->near > 1 || (e->flags & SEEN_FAILED) ||
+    if (r.known || r.told || r.fresh || (e->flags & SEEN_FAILED) ||
         (r.moved && (e->means & (DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_ONCE))))
         say_words(s, e, step, r.twin);
     if (r.fresh && !words_state(step->result))
         e->flags |= SEEN_FRESH;
     e->red = is_run_again(s, e, &r) ? facts_red(step->result) : 0;
-    waiting = e->patience > 6;
+    int change = change_of(s, e, &r, step);
+    weigh_news(s, e, &r, change);
     s->hard += change == 2;
     s->epoch += change > 0;
     e->epoch = s->epoch;
     e->hard = s->hard;
     e->compactions = (uint16_t)s->compactions;
+    e->pauses = (uint16_t)s->pauses;
     if (!r.known_here || change)
         e->flags |= SEEN_NEW;
-    if (!r.told || change) {
-        s->idle = 0;
+    if (!r.told || change)
         s->fresh |= !(e->flags & SEEN_FAILED);
-    } else if (!waiting && !(e->flags & SEEN_NOTE) && !is_member(e, &r)) {
-        s->idle += s->idle < UINT32_MAX;
-    }
     return r;
 }
 
@@ -326,7 +356,7 @@ static daruma_verdict see_compaction(daruma_stall *s)
 /* ---- the steps ------------------------------------------------------------------------------------ */
 
 static bool (*const rules[])(const daruma_stall *, daruma_verdict *) = {
-    rule_resent,  rule_repeat,     rule_near,        rule_cycle,       rule_same_failure,
+    rule_resent,  rule_repeat,     rule_cycle,       rule_same_failure,
     rule_growing, rule_stagnation, rule_interleaved, rule_no_progress,
 };
 
@@ -438,7 +468,7 @@ static void keep_call(daruma_stall *s, const seen *e, bool again)
 /* Of a success like none before, whatever it is, no rule but one has anything to compare. */
 static bool ask_rules(const daruma_stall *s, const seen *e, const relation *r, daruma_verdict *v)
 {
-    if (r->unlike && !e->near && !(e->flags & SEEN_FAILED))
+    if (r->unlike && !(e->flags & SEEN_FAILED))
         return rule_growing(s, v);
     for (size_t i = 0; i < COUNT(rules); i++)
         if (rules[i](s, v))
@@ -525,8 +555,12 @@ static daruma_verdict see_tool(daruma_stall *s, const daruma_step *step)
     unsigned name = name_means(s, step->tool, tool), means = means_of(step, &c, name);
     if (means & DARUMA_TOOL_COMPACTS)
         return see_compaction(s);
-    if (is_pause(means, &c) && !is_misused(step))
+    if (is_pause(means, &c) && !is_misused(step)) {
+        s->epoch++; /* the world goes on meanwhile */
+        s->pauses++;
+        s->stale = 0;
         return (daruma_verdict){.step = s->steps, .period = 1};
+    }
     if (means & WORDS_SPEAKS)
         return see_words(s, step->result.n > step->args.n ? step->result : step->args);
     noise_look(without_envelope(str_trim(step->result)), &c, &view);
@@ -534,8 +568,7 @@ static daruma_verdict see_tool(daruma_stall *s, const daruma_step *step)
     window_learn_noise(s, &view.sketch, c.call, tool);
     look_inside(s, step, &view, tool, &x);
     view.sketch.middle = x.bytes.middle;
-    uint8_t near = window_near(s, &view.sketch, c.call, (means & MOVES) != 0);
-    if (near == WINDOW_LEARNED)
+    if (window_learn_near(s, &view.sketch, c.call, (means & MOVES) != 0))
         look_inside(s, step, &view, tool, &x);
     known = noise_known(&s->noise) ? find_bytes(s, x.bytes.step) : NULL;
     if (known)
@@ -544,7 +577,6 @@ static daruma_verdict see_tool(daruma_stall *s, const daruma_step *step)
         read_inner(step, &c, &x, tool, name, means, &e);
     e.sketch = view.sketch;
     e.given = given;
-    e.near = near == WINDOW_LEARNED ? 0 : near;
     window_learn_idle_args(s, &e);
     window_unite(s, &e);
     return see_call(s, &x.step, &e);

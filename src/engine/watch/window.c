@@ -81,10 +81,10 @@ void window_unite(daruma_stall *s, const seen *e)
     }
 }
 
-uint8_t window_near(daruma_stall *s, const noise_sketch *sketch, uint64_t call, bool moves)
+bool window_learn_near(daruma_stall *s, const noise_sketch *sketch, uint64_t call, bool moves)
 {
     enum { DRAWN = 2, NUMBERS = 5, WORDS = 3 };
-    uint8_t n = 0;
+    uint32_t n = 0;
     const noise_sketch *newer = sketch, *last = NULL;
     noise_difference first = {.n = 0}, d;
     for (uint32_t i = 0; i < window_count(s); i++) {
@@ -105,7 +105,7 @@ uint8_t window_near(daruma_stall *s, const noise_sketch *sketch, uint64_t call, 
     bool numbers = first.numbers;
     if (n < (numbers ? NUMBERS : DRAWN) || first.inner || (numbers && (moves || sketch->json)) ||
         (sketch->json && first.words < WORDS))
-        return n;
+        return false;
     noise_accept(&s->noise, sketch, last, &first);
-    return WINDOW_LEARNED;
+    return true;
 }

@@ -8,15 +8,16 @@
 
 enum seen_flag {
     SEEN_FAILED = 1 << 0,
-    SEEN_NOTE = 1 << 1,  /* thoughts and plans: they stand between calls, and are none */
-    SEEN_NEW = 1 << 2,   /* it told something new */
-    SEEN_LOST = 1 << 3,  /* its result was lost */
-    SEEN_MOVED = 1 << 4, /* the same call gave another result before */
-    SEEN_ECHO = 1 << 5,  /* words of its arguments stand in its result */
-    SEEN_AGED = 1 << 6,  /* its result was there, with other numbers, and says that something is dead */
-    SEEN_INPUT = 1 << 7, /* WORDS_INPUT was learned with `says`, it does not follow from the call alone */
-    SEEN_RUN = 1 << 9,   /* a program that only looks wrote it, and what changes by itself is left out */
-    SEEN_FRESH = 1 << 8, /* its result was there but for words drawn by lot, and tells of no state that goes on */
+    SEEN_NOTE = 1 << 1,   /* thoughts and plans: they stand between calls, and are none */
+    SEEN_NEW = 1 << 2,    /* it told something new */
+    SEEN_LOST = 1 << 3,   /* its result was lost */
+    SEEN_MOVED = 1 << 4,  /* the same call gave another result before */
+    SEEN_ECHO = 1 << 5,   /* words of its arguments stand in its result */
+    SEEN_AGED = 1 << 6,   /* its result was there, with other numbers, and says that something is dead */
+    SEEN_INPUT = 1 << 7,  /* WORDS_INPUT was learned with `says`, it does not follow from the call alone */
+    SEEN_RUN = 1 << 9,    /* a program that only looks wrote it, and what changes by itself is left out */
+    SEEN_FRESH = 1 << 8,  /* its result was there but for words drawn by lot, and tells of no state that goes on */
+    SEEN_STALE = 1 << 10, /* it told at length what it had told before, and nothing had surely changed */
 };
 
 /* A call that was made. */
@@ -33,15 +34,14 @@ typedef struct seen {
         red; /* what a run that failed counts, where it was made before and something changed since; 0: no such run */
     uint32_t arg_bytes;
     uint32_t arg_words;
-    uint32_t epoch, hard; /* changes of state before it: that may have been, that were */
-    uint32_t tool_means;  /* of its name alone */
-    uint32_t means;       /* bits of daruma_trait and words_call */
-    uint32_t says;        /* bits of words_result; known only of what was seen before */
-    uint32_t names;       /* bits of words_name */
-    uint16_t compactions; /* before it */
+    uint32_t epoch, hard;         /* changes of state before it: that may have been, that were */
+    uint32_t tool_means;          /* of its name alone */
+    uint32_t means;               /* bits of daruma_trait and words_call */
+    uint32_t says;                /* bits of words_result; known only of what was seen before */
+    uint32_t names;               /* bits of words_name */
+    uint16_t compactions, pauses; /* before it */
     uint16_t flags;
-    uint8_t patience; /* times it may be seen before it is a circle; known as `says` is */
-    uint8_t near; /* so many calls before it, one after the other, were the same, with results nearly like this one */
+    uint8_t patience;    /* times it may be seen before it is a circle; known as `says` is */
     noise_sketch sketch; /* of its result */
     noise_args given;    /* of its arguments */
 } seen;
@@ -50,13 +50,15 @@ struct daruma_stall {
     uint32_t steps; /* seen, of all kinds */
     uint32_t calls; /* of them calls */
     uint32_t epoch, hard;
-    uint32_t idle;                   /* calls since something was new, waiting not counted */
+    uint32_t stale;                  /* calls that told what they had told before, less NEWS_WORTH for each news */
+    uint32_t stale_at;               /*   step of the first of those */
     uint32_t said;                   /* in a row, without a call */
     uint32_t alike;                  /*   of them alike, the newest with them */
     uint32_t said_at;                /*   step of the first of those */
     uint64_t said_hash, said_before; /* the newest, and the one before it */
     uint32_t said_turns;             /* in a row, each as the one before the last */
     uint64_t said_words[SAME_BAG];
+    uint32_t pauses;           /* in all */
     uint32_t compactions;      /* in all */
     uint32_t idle_compactions; /* in a row, after which nothing new came */
     uint32_t compacted_at[4];  /* steps of the newest, newest first */
@@ -106,7 +108,6 @@ enum {
 /* The rules: each looks at the newest call and those before it, and sets the verdict when it has something to say. */
 bool rule_resent(const daruma_stall *s, daruma_verdict *v);
 bool rule_repeat(const daruma_stall *s, daruma_verdict *v);
-bool rule_near(const daruma_stall *s, daruma_verdict *v);
 bool rule_cycle(const daruma_stall *s, daruma_verdict *v);
 bool rule_interleaved(const daruma_stall *s, daruma_verdict *v);
 bool rule_same_failure(const daruma_stall *s, daruma_verdict *v);
@@ -123,10 +124,9 @@ void window_learn_args(daruma_stall *s, const noise_args *given, uint64_t tool);
 void window_learn_idle_args(daruma_stall *s, const seen *e);
 /* A result that differs from that of an earlier call in noise alone becomes the same result. */
 void window_unite(daruma_stall *s, const seen *e);
-#define WINDOW_LEARNED UINT8_MAX
-/* How many of the newest calls are this one, each with a result that differs a little from all others, always at the
- * same place; or WINDOW_LEARNED where that is noise. */
-uint8_t window_near(daruma_stall *s, const noise_sketch *sketch, uint64_t call, bool moves);
+/* The same where the newest calls are this one, each with a result that differs a little from all others, always at the
+ * same place. True: what differs is known to be noise now. */
+bool window_learn_near(daruma_stall *s, const noise_sketch *sketch, uint64_t call, bool moves);
 
 /* Counts the newest call, which is no note, into s->laps. `again`: it may have been made before. */
 void count_laps(daruma_stall *s, bool again);

@@ -57,6 +57,8 @@ unsigned words_of_tool(daruma_str name);
 unsigned words_of_action(daruma_str value);
 /* Of a command line: READS when all of it only looks, PAUSES or WAITS when it waits, CHANGES, MEASURES. */
 unsigned words_of_command(daruma_str command);
+/* WAITS when a program in any language lets time pass: "time.sleep(2)", "setTimeout(done, 500)". */
+unsigned words_of_code(daruma_str code);
 /* Bits of words_result. Looks at the beginning and the end. */
 unsigned words_of_result(daruma_str result, bool failed);
 /* Does a member of it, or a word before a sign, name a state that may move? {"phase":...}, "Status: ..." */

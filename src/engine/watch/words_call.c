@@ -77,7 +77,7 @@ static const words_row tool_rows[] = {
     {"edits", T_WRITES | W_WEAK}, {"email", T_ACTS | W_WEAK | W_ONCE}, {"emit", T_ACTS}, {"enable", T_WRITES},
     {"enqueue", T_ACTS}, {"enroll", T_ACTS}, {"enumerate", T_READS}, {"erase", T_WRITES}, {"escalate", T_ACTS},
     {"estado", T_READS | W_WEAK | W_ASKS}, {"estimate", T_READS}, {"eta", T_READS | W_WEAK | W_ASKS},
-    {"evaluate", T_READS}, {"examine", T_READS}, {"exec", W_SHELL}, {"execute", T_ACTS | W_WEAK},
+    {"evaluate", T_READS | W_MOVES}, {"examine", T_READS}, {"exec", W_SHELL}, {"execute", T_ACTS | W_WEAK},
     {"explain", T_READS}, {"export", T_ACTS | W_WEAK}, {"extract", T_READS}, {"faq", T_READS | W_WEAK},
     {"feed", T_ACTS | W_WEAK}, {"fetch", T_READS}, {"filter", T_READS}, {"find", T_READS | W_SEEKS},
     {"fix", T_WRITES | W_WEAK}, {"flip", T_READS | W_WEAK | W_RANDOM}, {"follow", T_ACTS | W_WEAK},
@@ -298,7 +298,7 @@ static unsigned add_word(unsigned have, unsigned word, unsigned *weak)
     return have | (word & ~(unsigned)W_WEAK);
 }
 
-/* Walks the words of "mcp__files__read_file", "readFile", "read-file". */
+/* Walks the words of "mcp__files__read_file", "readFile", "read-file", "wait1". */
 static bool next_word(daruma_str *rest, daruma_str *word)
 {
     size_t i = 0, from;
@@ -307,7 +307,8 @@ static bool next_word(daruma_str *rest, daruma_str *word)
     from = i;
     while (i < rest->n && (ch_alpha(rest->p[i]) || ch_digit(rest->p[i]))) {
         bool upper = rest->p[i] >= 'A' && rest->p[i] <= 'Z';
-        if (i > from && upper && !(rest->p[i - 1] >= 'A' && rest->p[i - 1] <= 'Z'))
+        bool number = i > from && ch_digit(rest->p[i]) && !ch_digit(rest->p[i - 1]);
+        if (number || (i > from && upper && !(rest->p[i - 1] >= 'A' && rest->p[i - 1] <= 'Z')))
             break;
         i++;
     }
@@ -485,6 +486,13 @@ static unsigned part_means(daruma_str part)
     if (str_find(part, S("--wait")) != STR_NONE || str_find(part, S("tail -f")) != STR_NONE || loop)
         got |= T_WAITS;
     return got ? got : WORDS_WEAK;
+}
+
+unsigned words_of_code(daruma_str code)
+{
+    code = str_sub(code, 0, COMMAND_BYTES_MAX);
+    bool waits = str_find(code, S("sleep(")) != STR_NONE || str_find(code, S("setTimeout(")) != STR_NONE;
+    return waits ? T_WAITS : 0;
 }
 
 unsigned words_of_command(daruma_str command)

@@ -347,18 +347,6 @@ static bool stands(const text_words *w, size_t i, daruma_str text)
     return i && (words_of_name(w->at[i - 1]) & NAME_STATE);
 }
 
-/* A table of one row below its heads, and the word stands under one that names a state. */
-static bool is_under_state(daruma_str word, daruma_str text)
-{
-    daruma_str rest = text, head = str_cut(&rest, '\n'), row = str_cut(&rest, '\n');
-    size_t at = (size_t)(word.p - row.p), end = at;
-    if (word.p < row.p || word.p >= row.p + row.n || at >= head.n || (rest.n && in_word(rest.p[0])))
-        return false;
-    while (end < head.n && in_word(head.p[end]))
-        end++;
-    return end > at && (at == 0 || head.p[at - 1] == ' ') && (words_of_name(str_sub(head, at, end - at)) & NAME_STATE);
-}
-
 /* "job 7 is FAILED", "session expired 5 s ago", {"state":"dead"}: said of one thing, and no count: "14 failed". */
 static bool is_dead(const text_words *w, size_t i, unsigned means, daruma_str text)
 {
@@ -366,7 +354,7 @@ static bool is_dead(const text_words *w, size_t i, unsigned means, daruma_str te
         return false;
     if (str_ieq(w->at[i], S("crashloopbackoff"))) /* wherever a table has it */
         return true;
-    if (i && ((words_of_name(w->at[i - 1]) & NAME_STATE) || is_under_state(w->at[i], text)))
+    if (i && (words_of_name(w->at[i - 1]) & NAME_STATE))
         return true;
     if (text.p[0] == '{' || i >= EMPTY_AT_MAX || w->n > BEGINS_WORDS_MAX || (i && ch_digit(w->at[i - 1].p[0])))
         return false;
