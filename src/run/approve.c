@@ -73,11 +73,7 @@ static void tell(approve *p, const char *reason)
         return;
     p->told = true;
     daruma_buf b = buf_in(&p->room);
-    BUF_LIT(&b, "{\"event\":\"approval_waits\",\"question\":");
-    buf_json(&b, p->name);
-    BUF_LIT(&b, ",\"reason\":");
-    buf_json(&b, str_of(reason));
-    buf_putc(&b, '}');
+    BUF_OBJECT(&b, "event", "approval_waits", "question", p->name, "reason", reason);
     if (!b.full)
         p->s.event(buf_str(&b), p->s.user);
 }
@@ -298,25 +294,12 @@ static void on_expiry(uv_timer_t *t)
 static void write_json(approve *p, const agent_act *x)
 {
     daruma_buf name = buf_in(&p->room), b;
-    buf_put(&name, p->s.run);
-    buf_printf(&name, "/%u", x->call);
+    BUF_SAY(&name, p->s.run, "/", x->call);
     p->name = buf_str(&name);
     b = buf_in(&p->room);
-    BUF_LIT(&b, "{\"question\":");
-    buf_json(&b, p->name);
-    BUF_LIT(&b, ",\"run\":");
-    buf_json(&b, p->s.run);
-    BUF_LIT(&b, ",\"text\":");
-    buf_json(&b, x->text);
-    if (x->tool.n) {
-        BUF_LIT(&b, ",\"tool\":");
-        buf_json(&b, x->tool);
-        BUF_LIT(&b, ",\"arguments\":");
-        buf_put(&b, json_valid(x->args) ? x->args : S("{}"));
-    }
-    if (p->s.within > 0)
-        buf_printf(&b, ",\"within_s\":%lld", (long long)(p->s.within / 1000));
-    BUF_LIT(&b, ",\"answers\":[\"allow\",\"deny\"]}");
+    BUF_OBJECT(&b, "question", p->name, "run", p->s.run, "text", x->text, "tool", buf_any(x->tool), "arguments",
+               BUF_IF(x->tool.n, buf_raw(json_valid(x->args) ? x->args : S("{}"))), "within_s",
+               BUF_IF(p->s.within > 0, p->s.within / 1000), "answers", buf_raw(S("[\"allow\",\"deny\"]")));
     p->question = buf_str(&b);
 }
 

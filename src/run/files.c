@@ -309,10 +309,7 @@ static void look_into(hunt *h, int fd, daruma_str path)
         if (str_find(text, h->text) == STR_NONE)
             continue;
         h->hits++;
-        buf_put(h->f->out, path);
-        buf_printf(h->f->out, ":%lld: ", (long long)line);
-        buf_put(h->f->out, str_trim(str_sub(text, 0, FILES_LINE_BYTES_MAX)));
-        buf_putc(h->f->out, '\n');
+        BUF_SAY(h->f->out, path, ":", line, ": ", str_trim(str_sub(text, 0, FILES_LINE_BYTES_MAX)), "\n");
     }
 }
 
@@ -433,9 +430,7 @@ static bool do_write(files *f)
 /* `text` with `is` in the place of `was`, which stands at `at`. */
 static void put_edited(daruma_buf *b, daruma_str text, size_t at, daruma_str was, daruma_str is)
 {
-    buf_put(b, str_sub(text, 0, at));
-    buf_put(b, is);
-    buf_put(b, str_from(text, at + was.n));
+    BUF_SAY(b, str_sub(text, 0, at), is, str_from(text, at + was.n));
 }
 
 static bool do_edit(files *f)

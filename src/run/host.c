@@ -72,14 +72,9 @@ void host_lose_journal(run *r)
     char text[1024];
     daruma_buf b = buf_over(text, sizeof text);
     bool aside = journal_set_aside(r->journal);
-    BUF_LIT(&b, "{\"event\":\"journal_lost\",\"run\":");
-    buf_json(&b, r->s->id);
-    BUF_LIT(&b, ",\"reason\":");
-    buf_json(&b, str_of(journal_why(r->journal)));
-    BUF_LIT(&b, ",\"then\":");
-    buf_json(&b, aside ? S("the run goes on without a journal; it cannot be resumed")
-                       : S("the run ends here, so that nothing is done twice when it is resumed"));
-    buf_putc(&b, '}');
+    BUF_OBJECT(&b, "event", "journal_lost", "run", r->s->id, "reason", journal_why(r->journal), "then",
+               aside ? "the run goes on without a journal; it cannot be resumed"
+                     : "the run ends here, so that nothing is done twice when it is resumed");
     r->journal = NULL;
     r->s->event(buf_str(&b), r->s->user);
     if (!aside) {
@@ -116,6 +111,23 @@ static bool record(run *r, const agent_act *x)
     if (!journal_asked(r->journal, x, &look, host_tick(r)))
         host_lose_journal(r);
     return crew_result_of(r->a).outcome == DARUMA_OUTCOME_PENDING;
+}
+
+/* ---- the end of a run as JSON ---- */
+
+void run_result_json(const agent_result *r, uint32_t recovered, daruma_buf *out)
+{
+    const agent_spent *s = &r->spent;
+    bool asks = r->end == AGENT_END_ESCALATED;
+    BUF_LIT(out, "{");
+    BUF_MEMBERS(out, "event", "result", "status", daruma_outcome_name(r->outcome), "reason", agent_end_name(r->end),
+                "limit", agent_limit_name(r->limit), "steps", s->steps, "calls", s->calls, "tools", s->tools,
+                "input_tokens", s->input_tokens, "output_tokens", s->output_tokens, "failures", s->failures,
+                "recoveries", s->recoveries, "recovered_calls", recovered);
+    BUF_MEMBERS(out, "waited_ms", s->waited, "took_ms", s->time, "_recovery", buf_raw(r->recovery), "last_error",
+                BUF_IF(asks, r->last_error), "error_history",
+                BUF_IF(asks, buf_raw(r->history.n ? r->history : S("[]"))), "why", buf_any(r->reason), "text", r->text);
+    BUF_LIT(out, "}");
 }
 
 /* ---- what the agent asks for ---- */
@@ -377,20 +389,9 @@ static void say_begun(run *r, const char *event, const char *fate)
 {
     char text[1024];
     daruma_buf b = buf_over(text, sizeof text);
-    BUF_LIT(&b, "{\"event\":");
-    buf_json(&b, str_of(event));
-    BUF_LIT(&b, ",\"run\":");
-    buf_json(&b, r->s->id);
-    buf_printf(&b, ",\"journal\":%s", r->journal ? "true" : "false");
-    if (r->s->resume)
-        buf_printf(&b, ",\"outcomes\":%lld", (long long)r->past.inputs);
-    if (fate) {
-        BUF_LIT(&b, ",\"tool\":");
-        buf_json(&b, str_sub(r->past.act.tool, 0, RUN_SHOWN_BYTES));
-        BUF_LIT(&b, ",\"fate\":");
-        buf_json(&b, str_of(fate));
-    }
-    buf_putc(&b, '}');
+    BUF_OBJECT(&b, "event", event, "run", r->s->id, "journal", (bool)r->journal, "outcomes",
+               BUF_IF(r->s->resume, r->past.inputs), "tool",
+               BUF_IF(fate, str_sub(r->past.act.tool, 0, RUN_SHOWN_BYTES)), "fate", BUF_IF(fate, fate));
     host_say(r, buf_str(&b));
 }
 

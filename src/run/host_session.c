@@ -41,12 +41,8 @@ static void on_head(fetch *f, const http_head *h, void *user)
     host_call *c = user;
     daruma_buf b = buf_in(&c->room);
     (void)f;
-    for (size_t i = 0; i < h->nheaders; i++) {
-        buf_put(&b, h->headers[i].name);
-        BUF_LIT(&b, ": ");
-        buf_put(&b, h->headers[i].value);
-        BUF_LIT(&b, "\r\n");
-    }
+    for (size_t i = 0; i < h->nheaders; i++)
+        BUF_SAY(&b, h->headers[i].name, ": ", h->headers[i].value, "\r\n");
     c->r->head = h->status;
     c->r->net = DARUMA_NET_NONE;
     host_tick(c->r);
@@ -109,8 +105,7 @@ static size_t fields_of_call(const run_target *t, daruma_str text, daruma_header
         out[n++] = t->headers[i];
     if (t->key.n) {
         daruma_buf b = buf_in(a);
-        buf_putz(&b, t->d->key_prefix);
-        buf_put(&b, t->key);
+        BUF_SAY(&b, t->d->key_prefix, t->key);
         out[n++] = (daruma_header){str_of(t->d->key_header), buf_str(&b)};
     }
     return n;
@@ -338,10 +333,7 @@ static daruma_str as_stream(run *r, const agent_act *x)
     daruma_buf b = buf_in(&r->room);
     if (!r->streams || !d->asks_stream.n)
         return x->body;
-    buf_put(&b, str_sub(x->body, 0, x->body.n - 1)); /* agents write no space behind the bracket */
-    buf_putc(&b, ',');
-    buf_put(&b, d->asks_stream);
-    buf_putc(&b, '}');
+    BUF_SAY(&b, str_sub(x->body, 0, x->body.n - 1), ",", d->asks_stream, "}"); /* no space before the bracket */
     return b.full ? (daruma_str){0} : buf_str(&b);
 }
 

@@ -38,15 +38,9 @@ void mcp_tell(mcp *m, const char *event, const char *field, daruma_str text, int
     if (!sys_arena_init(&a, 4096, 64 << 10))
         return;
     daruma_buf b = buf_in(&a);
-    buf_printf(&b, "{\"event\":\"%s\",\"server\":", event);
-    buf_json(&b, m->s->name);
-    if (text.n) {
-        buf_printf(&b, ",\"%s\":", field);
-        buf_json(&b, daruma_redact(str_sub(text, 0, FAILURE_TEXT_BYTES_MAX), &a));
-    }
-    if (number >= 0)
-        buf_printf(&b, ",\"tools\":%lld", (long long)number);
-    buf_putc(&b, '}');
+    BUF_OBJECT(&b, "event", event, "server", m->s->name, field,
+               buf_any(daruma_redact(str_sub(text, 0, FAILURE_TEXT_BYTES_MAX), &a)), "tools",
+               BUF_IF(number >= 0, number));
     if (!b.full)
         m->ops->event(buf_str(&b), m->user);
     sys_arena_done(&a);
@@ -69,15 +63,8 @@ bool mcp_send(mcp *m, int64_t id, const char *method, daruma_str params)
     if (!sys_arena_init(&a, params.n + 256, 2 * params.n + 4096))
         return false;
     daruma_buf b = buf_in(&a);
-    BUF_LIT(&b, "{\"jsonrpc\":\"2.0\"");
-    if (id)
-        buf_printf(&b, ",\"id\":%lld", (long long)id);
-    buf_printf(&b, ",\"method\":\"%s\"", method);
-    if (params.n) {
-        BUF_LIT(&b, ",\"params\":");
-        buf_put(&b, params);
-    }
-    BUF_LIT(&b, "}\n");
+    BUF_OBJECT(&b, "jsonrpc", "2.0", "id", BUF_IF(id, id), "method", method, "params", buf_raw(params));
+    BUF_LIT(&b, "\n");
     if (!b.full && m->program && child_waiting(m->program) < MCP_WAITING_BYTES_MAX)
         well = child_write(m->program, buf_str(&b));
     sys_arena_done(&a);
@@ -122,11 +109,7 @@ static void say_why(const mcp *m, daruma_arena *a, daruma_buf *b)
         str_cut(&said, '\n');
         line = str_trim(said).n ? str_trim(said) : line;
     }
-    buf_putz(b, m->why);
-    if (line.n) {
-        BUF_LIT(b, "; it said last: ");
-        buf_put(b, daruma_redact(line, a));
-    }
+    BUF_SAY(b, m->why, line.n ? "; it said last: " : "", daruma_redact(line, a));
 }
 
 static void give_up(mcp *m)

@@ -13,11 +13,8 @@ void mcp_send_call(mcp *m, mcp_call *k)
 {
     const mcp_tool *t = k->c->own;
     daruma_buf b = buf_in(&k->c->room);
-    BUF_LIT(&b, "{\"name\":");
-    buf_json(&b, t->own_name);
-    BUF_LIT(&b, ",\"arguments\":");
-    buf_put(&b, json_is_object(str_trim(k->c->args)) ? k->c->args : S("{}"));
-    BUF_LIT(&b, "}");
+    BUF_OBJECT(&b, "name", t->own_name, "arguments",
+               buf_raw(json_is_object(str_trim(k->c->args)) ? k->c->args : S("{}")));
     k->id = ++m->ids;
     if (b.full || !mcp_send(m, k->id, "tools/call", buf_str(&b)))
         k->due = mcp_now(m); /* it hangs, or is about to be heard of as dead */

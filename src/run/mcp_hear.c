@@ -12,11 +12,8 @@ static void list_tools(mcp *m, daruma_str cursor)
 {
     char room[2048];
     daruma_buf b = buf_over(room, sizeof room);
-    if (cursor.n) {
-        BUF_LIT(&b, "{\"cursor\":");
-        buf_put(&b, cursor);
-        buf_putc(&b, '}');
-    }
+    if (cursor.n)
+        BUF_OBJECT(&b, "cursor", buf_raw(cursor));
     if (!cursor.n) {
         m->pages = 0;
         m->again = false;
@@ -93,12 +90,10 @@ static void answer(mcp *m, const rpc_message *r)
 {
     char room[1024];
     daruma_buf b = buf_over(room, sizeof room);
-    BUF_LIT(&b, "{\"jsonrpc\":\"2.0\",\"id\":");
-    buf_put(&b, r->raw_id);
-    if (json_raw_eq(str_sub(r->method, 1, r->method.n - 2), S("ping")))
-        BUF_LIT(&b, ",\"result\":{}}\n");
-    else
-        BUF_LIT(&b, ",\"error\":{\"code\":-32601,\"message\":\"this client does not offer that\"}}\n");
+    bool ping = json_raw_eq(str_sub(r->method, 1, r->method.n - 2), S("ping"));
+    BUF_OBJECT(&b, "jsonrpc", "2.0", "id", buf_raw(r->raw_id), ping ? "result" : "error",
+               buf_raw(ping ? S("{}") : S("{\"code\":-32601,\"message\":\"this client does not offer that\"}")));
+    BUF_LIT(&b, "\n");
     if (!b.full && m->program)
         child_write(m->program, buf_str(&b));
 }
@@ -115,13 +110,10 @@ static void greeted(mcp *m, daruma_str result)
 static void take_error(mcp *m, mcp_call *k, const rpc_message *r)
 {
     daruma_buf *out = &k->c->out;
-    buf_printf(out, "{\"error\":{\"code\":%lld,\"message\":", (long long)r->code);
-    buf_put(out, json_is_string(r->message) ? r->message : S("\"the server says nothing about it\""));
-    if (r->data.n) {
-        BUF_LIT(out, ",\"data\":");
-        buf_put(out, r->data);
-    }
-    BUF_LIT(out, "}}");
+    daruma_str says = json_is_string(r->message) ? r->message : S("\"the server says nothing about it\"");
+    BUF_LIT(out, "{\"error\":");
+    BUF_OBJECT(out, "code", r->code, "message", buf_raw(says), "data", buf_raw(r->data));
+    BUF_LIT(out, "}");
     mcp_end_call(m, k, false, false);
 }
 

@@ -76,9 +76,6 @@ void servers_instruct(const servers *s, daruma_buf *out)
         daruma_str says = mcp_instructions(s->list[i]);
         if (!says.n)
             continue;
-        BUF_LIT(out, "\n\nThe server of the tools ");
-        buf_put(out, mcp_setup_of(s->list[i])->name);
-        BUF_LIT(out, ".* says about them:\n");
-        buf_put(out, says);
+        BUF_SAY(out, "\n\nThe server of the tools ", mcp_setup_of(s->list[i])->name, ".* says about them:\n", says);
     }
 }

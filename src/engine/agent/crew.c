@@ -62,10 +62,8 @@ static agent_limits limits_within(const agent_limits *own, const agent_limits *l
 static daruma_str swarm_of(crew *c, size_t level)
 {
     daruma_buf b = buf_in(&c->levels[level].room);
-    for (size_t i = 0; i <= level; i++) {
-        buf_putz(&b, i ? "/" : "");
-        buf_put(&b, c->names[i]);
-    }
+    for (size_t i = 0; i <= level; i++)
+        BUF_SAY(&b, i ? "/" : "", c->names[i]);
     return b.full ? (daruma_str){0} : buf_str(&b);
 }
 

@@ -233,12 +233,9 @@ void calls_refuse(agent *a, agent_step *s, daruma_str why); /* it is not carried
 void calls_decide(agent *a, uint64_t call, bool allowed);   /* a person said so */
 bool calls_looks(const agent *a, const agent_step *s);      /* something was looked at with it */
 
-/* ---- events: a JSON object in the scratch arena ---- */
-
-daruma_buf log_open(agent *a, const char *name);
-void log_str(daruma_buf *b, const char *field, daruma_str s);
-void log_int(daruma_buf *b, const char *field, int64_t v);
-void log_close(agent *a, daruma_buf *b);
+/* Tells an event: its name, then names and values in turn as BUF_MEMBERS takes them; texts are cut. */
+#define LOG(a, ...) log_event((a), (const buf_part[]){BUF_PARTS(__VA_ARGS__)}, BUF_COUNT(__VA_ARGS__))
+void log_event(agent *a, const buf_part *parts, size_t n);
 
 /* ---- limits.c ---- */
 

@@ -78,9 +78,7 @@ bool paths_complete(agent *a, const agent_step *s, daruma_str *ret_args, daruma_
             continue;
         daruma_buf b = buf_in(&a->scratch);
         size_t at = (size_t)(value.p - s->args.p);
-        buf_put(&b, str_sub(s->args, 0, at));
-        buf_json(&b, to);
-        buf_put(&b, str_from(s->args, at + value.n));
+        BUF_SAY(&b, str_sub(s->args, 0, at), buf_quoted(to), str_from(s->args, at + value.n));
         if (b.full)
             return false;
         *ret_args = buf_str(&b);

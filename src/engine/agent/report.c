@@ -61,13 +61,12 @@ bool report_missing(agent *a, daruma_str text)
 {
     if (!report_tool(a) || a->report_nudged)
         return false;
-    daruma_buf b = log_open(a, "report_nudge"), said = buf_in(&a->scratch);
-    log_close(a, &b);
+    daruma_buf said = buf_in(&a->scratch);
+    LOG(a, "report_nudge");
     a->report_nudged = true;
     a->said = flow_text(a, text);
-    BUF_LIT(&said, "To end you must call the report tool, ");
-    buf_put(&said, traj_wire_name(a, report_name(a), &a->scratch));
-    BUF_LIT(&said, ", with your answer.");
+    BUF_SAY(&said, "To end you must call the report tool, ", traj_wire_name(a, report_name(a), &a->scratch),
+            ", with your answer.");
     a->correction = flow_text(a, buf_str(&said));
     return true;
 }
@@ -75,8 +74,7 @@ bool report_missing(agent *a, daruma_str text)
 /* Words for the model's next question, unless others stand there already: the newer ones are lost (K-W8). */
 static void nudge(agent *a, const char *event, daruma_str text)
 {
-    daruma_buf b = log_open(a, event);
-    log_close(a, &b);
+    LOG(a, event);
     if (!a->notice.n)
         a->notice = flow_text(a, text);
 }
@@ -105,8 +103,7 @@ void report_begin(agent *a)
     if (!report_tool(a) || a->attempts)
         return;
     if (limits_last_call(a) && !a->final_told) {
-        daruma_buf b = log_open(a, "last_iteration_nudge");
-        log_close(a, &b);
+        LOG(a, "last_iteration_nudge");
         a->final_told = a->report_forced = true;
         a->correction = S("FINAL ITERATION: call the report tool now, with what you have.");
     }

@@ -170,13 +170,8 @@ static agent_retry retry_of(const agent_retry *own, agent_retry usual)
 
 static void tell_retry(agent *a, const agent_failure *f, uint32_t done, uint32_t most, daruma_ms delay)
 {
-    daruma_buf b = log_open(a, "retry_scheduled");
-    log_str(&b, "operation", f->operation);
-    log_int(&b, "attempt", done);
-    log_int(&b, "max_attempts", most);
-    log_int(&b, "delay_ms", delay);
-    log_str(&b, "reason", f->message);
-    log_close(a, &b);
+    LOG(a, "retry_scheduled", "operation", f->operation, "attempt", done, "max_attempts", most, "delay_ms", delay,
+        "reason", f->message);
 }
 
 /* Of a call whose answer was lost: one that ends its server each time is not to spend all its restarts. */
@@ -211,12 +206,9 @@ bool router_again(agent *a, agent_step *s)
 
 static void tell_route(agent *a, const char *name, uint32_t count, uint32_t most, const char *reason_field)
 {
-    daruma_buf b = log_open(a, name);
-    log_int(&b, "count", count);
-    log_int(&b, "limit", most);
     daruma_str why = json_get(a->failure.metadata, str_of(reason_field));
-    log_str(&b, "reason", json_is_string(why) ? json_text(why, &a->scratch) : a->failure.message);
-    log_close(a, &b);
+    LOG(a, name, "count", count, "limit", most, "reason",
+        json_is_string(why) ? json_text(why, &a->scratch) : a->failure.message);
 }
 
 static bool replan(agent *a)
