@@ -1,11 +1,6 @@
 /* files.c - tools over files below one folder. A path is walked from that folder on, one name at a time, each opened
  * without following links: what is checked is what is opened, whoever changes the folder meanwhile. */
 #include "run/files.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

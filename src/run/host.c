@@ -3,10 +3,6 @@
 #include "run/host_inside.h"
 #include "run/files.h"
 #include "run/web.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "sys/sys.h"
 #include <errno.h>
 #include <signal.h>
@@ -200,7 +196,7 @@ static void end_run(run *r)
     r->finished = true;
     drop_what_is_out(r);
     toolset_close(r->tools);
-    servers_close(r->servers);
+    mcp_close(r->servers);
     result.spent.calls += r->below.calls;
     result.spent.waited = add_sat(result.spent.waited, r->below.waited);
     record_end(r, &result);
@@ -349,7 +345,7 @@ static bool open_all(run *r, char why[256])
         (r->s->shell && !shell_add(r->tools, &r->shell)))
         return false;
     if (r->s->nmcp)
-        r->servers = servers_open(&r->loop, r->tools, r->s->mcp, r->s->nmcp, on_server, r, why);
+        r->servers = mcp_open(&r->loop, r->tools, r->s->mcp, r->s->nmcp, on_server, r, why);
     if (r->s->nmcp && !r->servers)
         return false;
     r->staff = staff_open(r->s, r->tools, r->servers, &r->memory, why);
@@ -498,7 +494,7 @@ bool run_task(const run_settings *s, daruma_str task, char why[256])
         well = false;
         approve_close(r.person);
         toolset_close(r.tools);
-        servers_close(r.servers);
+        mcp_close(r.servers);
         if (r.web)
             upstream_close(r.web);
         if (r.up)

@@ -5,7 +5,6 @@
 #include "run/approve.h"
 #include "run/journal.h"
 #include "run/resume.h"
-#include "run/servers.h"
 #include "run/shell.h"
 #include "run/staff.h"
 #include "run/streamed.h"
@@ -56,9 +55,9 @@ typedef struct run {
     daruma_str asked_model; /* of the question that is out; in `room` */
     daruma_ms until;        /* the agent waits so long, -1 it does not */
     toolset *tools;
-    servers *servers; /* NULL: there are none */
-    tool_call *tool;  /* that is out; NULL: none */
-    uint32_t called;  /* the agent's number of that call */
+    mcp_servers *servers; /* NULL: there are none */
+    tool_call *tool;      /* that is out; NULL: none */
+    uint32_t called;      /* the agent's number of that call */
     int root;
     journal *journal; /* NULL: none is kept, or not any more */
     daruma_ms shift;  /* from the system's clock to the run's, which stands still while nobody runs it */

@@ -1,11 +1,6 @@
 /* host_session.c - a question to a model in `daruma run`: a session of the library (daruma.h), and its calls, which go
  * out over net/upstream. Failures of the provider are recovered there; the host sees what is left. */
 #include "run/host_inside.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "sys/sys.h"
 #include <stdlib.h>
 
@@ -313,7 +308,7 @@ crew_input host_answer(run *r)
     } else if (cut || (r->streams && !in.text.n)) {
         in = (crew_input){.kind = CREW_FAILED, .call = r->asked, .phase = DARUMA_AT_ANSWER, .net = DARUMA_NET_CUT};
     }
-    if (r->answer.text.n)
+    if (r->answer.spoke)
         r->follows = told || in.kind == CREW_FAILED ? RUN_TEXT_AGAIN : RUN_TEXT_NEW;
     return in;
 }

@@ -1,10 +1,5 @@
-/* mcp.c - one MCP server: its program, its clock, its death and its next life. */
+/* mcp.c - MCP servers: the program of each, its clock, its death and its next life. */
 #include "run/mcp_inside.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "daruma.h"
 #include "sys/arena.h"
 #include <stdio.h>
@@ -42,7 +37,7 @@ void mcp_tell(mcp *m, const char *event, const char *field, daruma_str text, int
                buf_any(daruma_redact(str_sub(text, 0, FAILURE_TEXT_BYTES_MAX), &a)), "tools",
                BUF_IF(number >= 0, number));
     if (!b.full)
-        m->ops->event(buf_str(&b), m->user);
+        m->all->event(buf_str(&b), m->all->user);
     sys_arena_done(&a);
 }
 
@@ -51,7 +46,11 @@ void mcp_tell_ready(mcp *m, const char *why)
     if (m->told)
         return;
     m->told = true;
-    m->ops->ready(m, why, m->user);
+    m->all->waiting--;
+    if (!why || m->all->failed)
+        return;
+    m->all->failed = true;
+    snprintf(m->all->why, 256, "the MCP server `" STR_FMT "` did not start: %.180s", STR_ARG(m->s->name), why);
 }
 
 /* ---- sending ---- */
@@ -221,23 +220,22 @@ static void on_clock(uv_timer_t *t)
 
 /* ---- beginning and end ---- */
 
-mcp *mcp_open(uv_loop_t *loop, toolset *t, const mcp_setup *s, const mcp_ops *ops, void *user)
+static mcp *open_one(mcp_servers *all, uv_loop_t *loop, toolset *t, const mcp_setup *s)
 {
     mcp *m = calloc(1, sizeof *m);
     if (!m || !sys_arena_init(&m->keep, 16 << 10, MCP_KEEP_BYTES_MAX)) {
         free(m);
         return NULL;
     }
+    m->all = all;
     m->s = s;
-    m->ops = ops;
-    m->user = user;
     m->loop = loop;
     m->tools = t;
     m->due = mcp_now(m);
     m->ping_due = INT64_MAX;
     uv_timer_init(loop, &m->clock);
     m->clock.data = m;
-    mcp_rearm(m); /* it is started from the loop: ready() is never called from within here */
+    mcp_rearm(m); /* it is started from the loop */
     return m;
 }
 
@@ -248,7 +246,7 @@ static void on_stopped(uv_handle_t *h)
     free_when_done(m);
 }
 
-void mcp_close(mcp *m)
+static void close_one(mcp *m)
 {
     m->closing = true;
     uv_close((uv_handle_t *)&m->clock, on_stopped);
@@ -258,12 +256,43 @@ void mcp_close(mcp *m)
     child_within(m->program, MCP_CLOSE_MS, MCP_GRACE_MS);
 }
 
-daruma_str mcp_instructions(const mcp *m)
+mcp_servers *mcp_open(uv_loop_t *loop, toolset *t, const mcp_setup *list, size_t n,
+                      void (*event)(daruma_str json, void *user), void *user, char why[256])
 {
-    return m->instructions;
+    mcp_servers *s = calloc(1, sizeof *s);
+    if (!s || n > MCP_SERVERS_MAX) {
+        snprintf(why, 256, s ? "there are more than %d MCP servers" : "there is no memory for it", MCP_SERVERS_MAX);
+        free(s);
+        return NULL;
+    }
+    *s = (mcp_servers){.why = why, .event = event, .user = user};
+    while (s->n < n && !s->failed) {
+        mcp *m = s->list[s->n] = open_one(s, loop, t, &list[s->n]);
+        if (m)
+            s->n++, s->waiting++;
+        else
+            snprintf(why, 256, "there is no memory for it");
+        s->failed = !m;
+    }
+    while (s->waiting && !s->failed)
+        uv_run(loop, UV_RUN_ONCE);
+    if (!s->failed)
+        return s;
+    mcp_close(s);
+    return NULL;
 }
 
-const mcp_setup *mcp_setup_of(const mcp *m)
+void mcp_close(mcp_servers *s)
 {
-    return m->s;
+    for (size_t i = 0; s && i < s->n; i++)
+        close_one(s->list[i]);
+    free(s);
+}
+
+void mcp_instruct(const mcp_servers *s, daruma_buf *out)
+{
+    for (size_t i = 0; s && i < s->n; i++)
+        if (s->list[i]->instructions.n)
+            BUF_SAY(out, "\n\nThe server of the tools ", s->list[i]->s->name, ".* says about them:\n",
+                    s->list[i]->instructions);
 }

@@ -1,11 +1,6 @@
 /* mcp_calls.c - calls of an MCP server's tools: sent when it is up, ended by its answer, by the clock, or by its death.
  */
 #include "run/mcp_inside.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,10 +1,5 @@
 /* mcp_hear.c - what an MCP server says: which tools it has, answers to calls, requests of its own, and noise. */
 #include "run/mcp_inside.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 
 /* ---- its tools ---- */
 

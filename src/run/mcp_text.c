@@ -1,10 +1,5 @@
 /* mcp_text.c - what MCP servers say, in our words: tools as rows, content as text. */
 #include "run/mcp.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include <xxhash.h>
 
 /* ---- tools ---- */

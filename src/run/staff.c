@@ -1,8 +1,4 @@
 #include "run/staff.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "engine/seeds/seeds.h"
 #include <stdio.h>
 
@@ -226,15 +222,15 @@ const daruma_policy *staff_recovery(const crew_member *m)
 
 /* ---- all of them ---- */
 
-static daruma_str instructions_of(const run_agent *who, const servers *up, daruma_arena *a)
+static daruma_str instructions_of(const run_agent *who, const mcp_servers *up, daruma_arena *a)
 {
     daruma_buf b = buf_in(a);
     buf_put(&b, who->instructions.n ? who->instructions : S(AGENT_INSTRUCTIONS));
-    servers_instruct(up, &b);
+    mcp_instruct(up, &b);
     return b.full ? (daruma_str){0} : buf_str(&b);
 }
 
-static bool make_ready(staff *s, size_t i, const servers *up, daruma_arena *a, char why[256])
+static bool make_ready(staff *s, size_t i, const mcp_servers *up, daruma_arena *a, char why[256])
 {
     const run_agent *who = &s->s->agents[i];
     staff_agent *g = &s->agents[i];
@@ -263,7 +259,7 @@ static bool make_ready(staff *s, size_t i, const servers *up, daruma_arena *a, c
     return !a->full;
 }
 
-staff *staff_open(const run_settings *settings, toolset *t, const servers *up, daruma_arena *a, char why[256])
+staff *staff_open(const run_settings *settings, toolset *t, const mcp_servers *up, daruma_arena *a, char why[256])
 {
     staff *s = ARENA_NEW(a, staff, 1);
     snprintf(why, 256, "there is no memory for it");

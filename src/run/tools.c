@@ -1,11 +1,7 @@
 /* tools.c - the table of tools and the calls that are under way. That a call is over is told from the loop, whenever it
  * was: who begins one is never called back while it does. */
 #include "run/tools.h"
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/check.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "sys/arena.h"
 #include <stdlib.h>
 

@@ -2,11 +2,6 @@
  * only this machine or its network reaches, and what answers with an error is a failure of the call, whose words say
  * so. */
 #include "run/web.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "daruma.h"
 #include "net/address.h"
 #include <stdio.h>
