@@ -30,8 +30,11 @@ static void take_tool(mcp *m, daruma_str json)
         return;
     while (i < m->n && !str_eq(m->list[i].own_name, own))
         i++;
+    daruma_str output = json_get(json, S("outputSchema"));
+    output = json_is_object(output) ? arena_copy(&m->keep, output) : (daruma_str){0};
     if (i < m->n) {
         m->list[i].seen = true;
+        m->list[i].output = output;
         m->altered |= toolset_change(m->tools, &row);
         return;
     }
@@ -39,7 +42,8 @@ static void take_tool(mcp *m, daruma_str json)
         mcp_tell(m, "mcp_noise", "message", S("a tool of that name is there already, or there are too many"), -1);
         return;
     }
-    m->list[m->n++] = (mcp_tool){.m = m, .name = row.about.name, .own_name = own, .there = true, .seen = true};
+    m->list[m->n++] =
+        (mcp_tool){.m = m, .name = row.about.name, .own_name = own, .output = output, .there = true, .seen = true};
 }
 
 static void up(mcp *m)
@@ -112,12 +116,29 @@ static void take_error(mcp *m, mcp_call *k, const rpc_message *r)
     mcp_end_call(m, k, false, false);
 }
 
+/* The result of a call, behind what is wrong with its structure where that is not what its tool promised. */
+static void take_result(mcp *m, mcp_call *k, daruma_str result)
+{
+    const mcp_tool *t = k->c->own;
+    daruma_str structured = json_get(result, S("structuredContent"));
+    daruma_buf why = buf_in(&k->c->room), *out = &k->c->out;
+    bool fits = !t->output.n || !structured.n || daruma_schema_fits(t->output, structured, &why);
+    daruma_buf said = buf_in(&k->c->room);
+    bool well = mcp_write_result(result, &k->c->room, &said);
+    if (well && !fits)
+        BUF_SAY(out,
+                "the tool returned data that did not validate: ", str_sub(buf_str(&why), 0, FAILURE_TEXT_BYTES_MAX),
+                "\nWhat it returned:\n");
+    buf_put(out, buf_str(&said));
+    mcp_end_call(m, k, well && fits, false);
+}
+
 static void on_answer(mcp *m, const rpc_message *r)
 {
     mcp_call *k = r->id > 0 ? mcp_call_of(m, r->id) : NULL;
     bool well = r->kind == RPC_RESULT;
     if (k && well) {
-        mcp_end_call(m, k, mcp_write_result(r->result, &k->c->room, &k->c->out), false);
+        take_result(m, k, r->result);
     } else if (k) {
         take_error(m, k, r);
     } else if (r->id == m->ping && m->ping) {

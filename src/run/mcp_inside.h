@@ -28,6 +28,7 @@ typedef enum mcp_state {
 typedef struct mcp_tool {
     mcp *m;
     daruma_str name, own_name; /* ours; the server's */
+    daruma_str output;         /* the schema of its structured content; empty: it has none */
     bool there;                /* the newest list has it */
     bool seen;                 /* the list that is being read has it */
 } mcp_tool;
