@@ -113,7 +113,7 @@ static const conf_shape tools_shape = {.of = CONF_ROWS(tools_rows), .like = "{ n
 
 static const conf_option limits_rows[] = {
     {"steps", CONF_INTEGER, AT(agents_agent, limits.steps), .min = 1, .max = AGENT_STEPS_MAX, .fallback = "50", .help = "Answers of its model that do something."},
-    {"calls", CONF_INTEGER, AT(agents_agent, limits.calls), .min = 1, .max = 1000000, .says = "none", .help = "Calls of models, those on the side included."},
+    {"calls", CONF_INTEGER, AT(agents_agent, limits.calls), .min = 1, .max = 1000000, .says = "none", .help = "Calls of models, those on the side and those that were repeated included."},
     {"tools", CONF_INTEGER, AT(agents_agent, limits.tools), .min = 1, .max = 1000000, .says = "none", .help = "Calls of tools, repetitions included."},
     {"tokens", CONF_INTEGER, AT(agents_agent, limits.tokens), .min = 1, .max = INT64_C(1) << 50, .says = "none", .help = "Input and output."},
     {"time", CONF_DURATION, AT(agents_agent, limits.time), .min = SECOND, .max = 1000 * HOUR, .fallback = "30m", .help = "In all."},

@@ -183,7 +183,7 @@ static void record_end(run *r, const agent_result *result)
 /* Who asked for what is out is over: nobody waits for it any more. */
 static void drop_what_is_out(run *r)
 {
-    host_end_session(r);
+    host_end_session(r, NULL);
     if (r->tool)
         tool_cancel(r->tool);
     r->tool = NULL;
@@ -270,7 +270,7 @@ static void answer_agent(run *r)
         r->recovered += recovered;
         in.code = in.kind == CREW_ANSWERED ? recovered : in.code;
     }
-    host_end_session(r);
+    host_end_session(r, &in.more);
     r->over = false;
     hand_in(r, in);
     sys_arena_done(&r->room);
@@ -440,7 +440,7 @@ static bool recall(run *r, char why[256])
     journal_state state = journal_state_of(r->journal);
     r->shift = r->past.at.now - sys_moment().now;
     r->recovered = r->past.recovered;
-    r->below = journal_below(r->journal);
+    r->below = r->recorded = journal_below(r->journal);
     r->was_over = !r->s->guidance.n && (state == JOURNAL_OVER || state == JOURNAL_ESCALATED);
     if (r->s->guidance.n && crew_result_of(r->a).end != AGENT_END_ESCALATED) {
         snprintf(why, 256,

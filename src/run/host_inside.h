@@ -38,6 +38,7 @@ typedef struct run {
     daruma_str asked_body; /* as it was asked; lives until its outcome is handed in */
     uint32_t recovered;    /* questions that were answered behind a failure */
     run_below below;       /* what sessions did beside the call that was asked for */
+    run_below recorded;    /* ... as the journal has it */
     daruma_ms rests;       /* since when the session that is open has no call out; -1 it has one, or there is none */
     int status;            /* of its answer */
     int head;              /* status that the provider gave last, 0 none ... */
@@ -84,5 +85,6 @@ void host_ask(run *r, const agent_act *x);
 crew_input host_answer(run *r);
 void host_pump(run *r); /* does what the session says */
 void host_end_calls(run *r);
-void host_end_session(run *r); /* its cost is counted */
+/* Its cost is counted, calls beside the first in `ret_more`; NULL: nobody hears of what came of it. */
+void host_end_session(run *r, uint32_t *ret_more);
 #endif

@@ -207,17 +207,18 @@ static void say_signed(run *r, daruma_str event)
     sys_arena_done(&room);
 }
 
-void host_end_session(run *r)
+void host_end_session(run *r, uint32_t *ret_more)
 {
     host_end_calls(r);
     if (!r->session)
         return;
     int64_t calls = daruma_session_attempts(r->session);
-    run_below was = r->below;
     rest(r, false);
-    r->below.calls += calls > 1 ? (uint32_t)calls - 1 : 0;
-    if ((was.calls != r->below.calls || was.waited != r->below.waited) && !journal_spent(r->journal, &r->below))
+    *(ret_more ? ret_more : &r->below.calls) += calls > 1 ? (uint32_t)calls - 1 : 0;
+    bool more = r->below.calls != r->recorded.calls || r->below.waited != r->recorded.waited;
+    if (more && !journal_spent(r->journal, &r->below))
         host_lose_journal(r);
+    r->recorded = r->below;
     daruma_session_free(r->session);
     r->session = NULL;
     r->over = false;

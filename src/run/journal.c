@@ -20,7 +20,7 @@ static const char schema[] =
     " looked INTEGER, before INTEGER, after INTEGER);"
     "CREATE TABLE input(n INTEGER PRIMARY KEY, seq INTEGER, kind TEXT, call INTEGER, now INTEGER, wall INTEGER, dice "
     "INTEGER,"
-    " code INTEGER, phase INTEGER, net INTEGER, lost INTEGER, text BLOB, sum INTEGER, delivered INTEGER);"
+    " code INTEGER, phase INTEGER, net INTEGER, lost INTEGER, more INTEGER, text BLOB, sum INTEGER, delivered INTEGER);"
     "CREATE TABLE event(seq INTEGER PRIMARY KEY, now INTEGER, wall INTEGER, json BLOB);";
 
 const char *journal_state_name(journal_state s)

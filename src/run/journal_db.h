@@ -22,11 +22,11 @@
     X(AGAIN, "UPDATE act SET tries=tries+1, started=? WHERE call=?")                                                   \
     X(FINISHED, "UPDATE act SET finished=?, outcome=? WHERE call=?")                                                   \
     X(DELIVERED, "UPDATE act SET delivered=? WHERE call=(SELECT call FROM input WHERE n=?)")                           \
-    X(INPUT, "INSERT INTO input VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,NULL)")                                               \
+    X(INPUT, "INSERT INTO input VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,NULL)")                                             \
     X(TAKEN, "UPDATE input SET delivered=? WHERE n=? AND delivered IS NULL")                                           \
     X(EVENT, "INSERT INTO event VALUES(?,?,?,?)")                                                                      \
     X(GET_ACT, "SELECT hash,tries,looked,before,after,what,name FROM act WHERE call=?")                                \
-    X(GET_INPUT, "SELECT kind,call,now,wall,dice,code,phase,net,lost,text,sum,delivered FROM input WHERE n=?")         \
+    X(GET_INPUT, "SELECT kind,call,now,wall,dice,code,phase,net,lost,more,text,sum,delivered FROM input WHERE n=?")    \
     X(ALL_ACTS, "SELECT seq,wall,requested,what,purpose,name,args,call,tries,finished FROM act ORDER BY seq")          \
     X(ALL_INPUTS, "SELECT seq,n FROM input ORDER BY n")                                                                \
     X(ALL_EVENTS, "SELECT seq,wall,now,json FROM event ORDER BY seq")                                                  \

@@ -44,9 +44,10 @@ bool journal_input_of(journal *j, int64_t n, crew_input *ret, bool *ret_delivere
         .phase = sqlite3_column_int(s, 6),
         .net = sqlite3_column_int(s, 7),
         .lost = sqlite3_column_int(s, 8) != 0,
-        .text = arena_copy(a, db_column(s, 9))};
-    *ret_delivered = sqlite3_column_type(s, 11) != SQLITE_NULL;
-    *ret_bad = a->full || in.kind == CREW_INPUTS || (uint64_t)sqlite3_column_int64(s, 10) != db_sum(&in);
+        .more = (uint32_t)sqlite3_column_int64(s, 9),
+        .text = arena_copy(a, db_column(s, 10))};
+    *ret_delivered = sqlite3_column_type(s, 12) != SQLITE_NULL;
+    *ret_bad = a->full || in.kind == CREW_INPUTS || (uint64_t)sqlite3_column_int64(s, 11) != db_sum(&in);
     sqlite3_reset(s);
     if (*ret_bad)
         return false;

@@ -94,8 +94,8 @@ bool journal_asked_again(journal *j, uint32_t call, daruma_moment at)
 /* What an input is worth: whoever changes a byte of it is found out. */
 uint64_t db_sum(const crew_input *in)
 {
-    const int64_t head[] = {(int64_t)in->kind, in->call,  in->at.now, in->at.wall, (int64_t)in->at.dice,
-                            in->code,          in->phase, in->net,    in->lost,    (int64_t)in->text.n};
+    const int64_t head[] = {(int64_t)in->kind, in->call, in->at.now, in->at.wall, (int64_t)in->at.dice, in->code,
+                            in->phase,         in->net,  in->lost,   in->more,    (int64_t)in->text.n};
     return XXH3_64bits_withSeed(in->text.p ? in->text.p : "", in->text.n, XXH3_64bits(head, sizeof head));
 }
 
@@ -145,7 +145,7 @@ bool journal_told(journal *j, const crew_input *in)
     if (!db_begin(j, must_last(j, in)))
         return false;
     bool well = DB(j, DO_INPUT, ++j->ninputs, ++j->seq, db_kind_name(in->kind), in->call, in->at.now, in->at.wall,
-                   (int64_t)in->at.dice, in->code, in->phase, in->net, in->lost ? 1 : 0, buf_raw(in->text),
+                   (int64_t)in->at.dice, in->code, in->phase, in->net, in->lost ? 1 : 0, in->more, buf_raw(in->text),
                    (int64_t)db_sum(in));
     if (in->call)
         well = well && DB(j, DO_FINISHED, in->at.now, outcome_of(in), in->call);

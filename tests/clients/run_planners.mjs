@@ -176,3 +176,11 @@ for (const profile of ["penguiflow:code", "penguiflow:code,penguiflow-client"])
     const other = await go(profile, [{ status: 200, message: "no such thing" }]);
     assert.deepEqual(other.of("error_recovery_attempt").map((l) => [l.error_type, l.error_message]), [["unknown", "no such thing"]]);
   });
+
+holds("calls that a session repeats count for the limit of calls, also behind a resume", async (go) => {
+  const list = { call: ["fs_list", {}] }, busy = { status: 503, message: "overloaded" };
+  const r = await go("default", [busy, busy, list], { more: ", limits: { calls: 4 }" });
+  assert.equal(r.code, 3, r.out);
+  assert.deepEqual([r.requests.length, r.result.calls, r.result.limit], [4, 4, "calls"]);
+  assert.match(r.explained(), /4 calls of models/);
+});

@@ -156,6 +156,7 @@ bool crew_tell(crew *c, const crew_input *in)
     if (in->code == 200 && !in->net)
         ev.flaw = in->text.n ? DARUMA_FLAW_ERROR_EVENT : DARUMA_FLAW_BROKEN; /* it answered, with an error or no use */
     c->at = in->at;
+    agent_called(a, in->more);
     switch (in->kind) {
     case CREW_ANSWERED:
         agent_answered(a, call, in->text, in->at);

@@ -349,6 +349,11 @@ void agent_answered(agent *a, uint32_t call, daruma_str body, daruma_moment at)
     flow_step(a);
 }
 
+void agent_called(agent *a, uint32_t more)
+{
+    a->spent.calls += more;
+}
+
 void agent_failed(agent *a, uint32_t call, const daruma_evidence *ev, daruma_moment at)
 {
     if (!expects(a, OUT_MODEL, call))
