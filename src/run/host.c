@@ -120,7 +120,9 @@ void run_result_json(const agent_result *r, uint32_t recovered, daruma_buf *out)
                 "limit", agent_limit_name(r->limit), "steps", s->steps, "calls", s->calls, "tools", s->tools,
                 "input_tokens", s->input_tokens, "output_tokens", s->output_tokens, "failures", s->failures,
                 "recoveries", s->recoveries, "recovered_calls", recovered);
-    BUF_MEMBERS(out, "waited_ms", s->waited, "took_ms", s->time, "_recovery", buf_raw(r->recovery), "last_error",
+    BUF_MEMBERS(out, "validation_failures_count", BUF_IF(s->unread, s->unread), "repair_attempts",
+                BUF_IF(s->repairs, s->repairs), "salvage_used", BUF_IF(s->salvaged, s->salvaged), "waited_ms",
+                s->waited, "took_ms", s->time, "_recovery", buf_raw(r->recovery), "last_error",
                 BUF_IF(asks, r->last_error), "error_history",
                 BUF_IF(asks, buf_raw(r->history.n ? r->history : S("[]"))), "why", buf_any(r->reason), "text", r->text);
     BUF_LIT(out, "}");

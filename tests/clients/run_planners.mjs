@@ -184,3 +184,14 @@ holds("calls that a session repeats count for the limit of calls, also behind a 
   assert.deepEqual([r.requests.length, r.result.calls, r.result.limit], [4, 4, "calls"]);
   assert.match(r.explained(), /4 calls of models/);
 });
+
+holds("answers that were no use are counted in the result: asked for again, or what is left of them taken (P-F35)", async (go) => {
+  const broken = '{"thought": "x", "next_node": ';
+  const mended = await go("penguiflow:code", [broken, broken, finish("the report")]);
+  assert.deepEqual([mended.code, mended.result.validation_failures_count, mended.result.repair_attempts, mended.result.salvage_used], [0, 2, 2, undefined], mended.out);
+  const left = await go("penguiflow:code", ['{"raw_answer": "half of it']);
+  assert.equal(left.result.text, "half of it", left.out);
+  assert.deepEqual([left.result.validation_failures_count, left.result.repair_attempts, left.result.salvage_used], [left.requests.length, left.requests.length - 1, 1]);
+  const well = await go("penguiflow:code", [finish("the report")]);
+  assert.equal(well.result.validation_failures_count, undefined, well.out);
+});

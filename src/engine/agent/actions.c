@@ -196,13 +196,16 @@ static daruma_str salvage(daruma_str text, daruma_arena *a)
 static void unread(agent *a, daruma_str text)
 {
     daruma_str prefix = str_trim(text);
+    a->spent.unread++;
     if (a->repairs >= a->policy->repairs) {
         a->turn++;
         a->spent.steps++;
+        a->spent.salvaged++;
         think_said(a, flow_text(a, salvage(text, &a->scratch)));
         return;
     }
     a->repairs++;
+    a->spent.repairs++;
     daruma_buf said = buf_in(&a->scratch);
     LOG(a, "planner_repair_attempt", "attempt", a->repairs, "error_type", "parse", "error_summary",
         "no JSON object with an action", "next_node_detected",

@@ -205,6 +205,7 @@ typedef struct agent_spent {
     uint32_t failures;   /* of models and tools */
     uint32_t recoveries; /* failures that were overcome: repeated, shortened, repaired, planned anew */
     uint32_t replans, reclassifications, compressions;
+    uint32_t unread, repairs, salvaged; /* answers of no use; of them those asked for again, and taken all the same */
 } agent_spent;
 
 /* ---- one agent ---- */

@@ -61,6 +61,9 @@ void agent_delegated(agent *a, uint32_t call, daruma_str child, const agent_resu
     u->money = add_sat(u->money, r->spent.money);
     u->failures += r->spent.failures;
     u->recoveries += r->spent.recoveries;
+    u->unread += r->spent.unread;
+    u->repairs += r->spent.repairs;
+    u->salvaged += r->spent.salvaged;
     if (well) {
         agent_tool_done(a, call, r->text, 1, false, at);
         return;

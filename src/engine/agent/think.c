@@ -117,8 +117,10 @@ static agent_failure no_use(agent *a, daruma_flaw flaw, daruma_str body)
  * that is for texts that are none: an answer without words is raised (P-F24). */
 static void ask_again(agent *a, daruma_flaw flaw, daruma_str why)
 {
+    a->spent.unread++;
     if (!a->policy->actions && a->repairs < a->policy->repairs && limits_reached(a, true, false) == AGENT_LIMIT_NONE) {
         a->repairs++;
+        a->spent.repairs++;
         LOG(a, "planner_repair_attempt", "attempt", a->repairs, "error_summary", why);
         flow_note(a, why);
         agent_failure again = own_failure(a, DARUMA_MALFORMED_OUTPUT, DARUMA_RETRIABLE, why);
