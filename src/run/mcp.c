@@ -164,6 +164,24 @@ static void on_end(child *c, const child_end *e, void *user)
     mcp_rearm(m);
 }
 
+/* Its words and variables as programs take them. */
+static bool command_of(const mcp_setup *s, daruma_arena *a, child_setup *ret)
+{
+    char **argv = ARENA_NEW(a, char *, s->nargs + 2);
+    const char **env = ARENA_NEW(a, const char *, s->nenv + 1);
+    for (size_t i = 0; argv && i <= s->nargs; i++)
+        argv[i] = (char *)(uintptr_t)(i ? s->args[i - 1] : s->command).p;
+    for (size_t i = 0; env && i < s->nenv; i++) {
+        daruma_buf b = buf_in(a);
+        BUF_SAY(&b, s->env[i].name, "=", s->env[i].value);
+        buf_putc(&b, 0);
+        env[i] = b.p;
+    }
+    ret->argv = argv;
+    ret->env = env ? child_env(env, a) : NULL;
+    return !a->full && ret->env;
+}
+
 static void start(mcp *m)
 {
     static const child_ops ops = {.out = on_out, .err = on_err, .end = on_end};
@@ -175,9 +193,9 @@ static void start(mcp *m)
         give_up(m);
         return;
     }
-    child_setup setup = {
-        .argv = m->s->argv, .folder = m->s->folder, .env = child_env(m->s->env, &a), .talks = true, .apart = true};
-    m->program = child_start(m->loop, &setup, &ops, m, m->why);
+    child_setup setup = {.folder = m->s->folder, .talks = true, .apart = true};
+    if (command_of(m->s, &a, &setup))
+        m->program = child_start(m->loop, &setup, &ops, m, m->why);
     sys_arena_done(&a);
     if (!m->program) {
         give_up(m); /* a program that is not there is not there the next time */

@@ -11,14 +11,16 @@
 #define RUN_MCP_H
 #include "run/tools.h"
 
-/* Borrowed, and outlives the server. */
+/* A server. Borrowed, and outlives it; strings of a program have a NUL behind them. */
 typedef struct mcp_setup {
-    daruma_str name;
-    char *const *argv;      /* NULL behind the last */
-    const char *const *env; /* "NAME=value" beside child_env(), NULL behind the last; NULL: none */
-    const char *folder;     /* that it works in */
-    uint32_t restarts;      /* when it dies, in all */
-    daruma_ms within;       /* for one call; 0: MCP_CALL_MS */
+    daruma_str name, command;
+    daruma_str *args; /* of the command */
+    size_t nargs;
+    daruma_header *env; /* variables beside child_env(): name and value */
+    size_t nenv;
+    const char *folder; /* that it works in */
+    uint32_t restarts;  /* when it dies, in all */
+    daruma_ms within;   /* for one call; 0: MCP_CALL_MS */
 } mcp_setup;
 
 /* Those of one run: all are up before it begins. */
