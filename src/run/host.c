@@ -192,24 +192,32 @@ static void drop_what_is_out(run *r)
     approve_drop(r->person);
 }
 
+/* What is gone when the loop has run. */
+static void close_parts(run *r)
+{
+    toolset_close(r->tools);
+    mcp_close(r->servers);
+    approve_close(r->person);
+    if (r->web)
+        upstream_close(r->web);
+    if (r->up)
+        upstream_close(r->up);
+}
+
 static void end_run(run *r)
 {
     agent_result result = crew_result_of(r->a);
     r->finished = true;
     drop_what_is_out(r);
-    toolset_close(r->tools);
-    mcp_close(r->servers);
     result.spent.calls += r->below.calls;
     result.spent.waited = add_sat(result.spent.waited, r->below.waited);
     record_end(r, &result);
     r->s->done(&result, r->recovered, r->s->user);
     uv_close((uv_handle_t *)&r->clock, NULL);
     uv_close((uv_handle_t *)&r->soon, NULL);
-    approve_close(r->person);
     for (size_t i = 0; i < COUNT(r->interrupts); i++)
         uv_close((uv_handle_t *)&r->interrupts[i], NULL);
-    upstream_close(r->web);
-    upstream_close(r->up);
+    close_parts(r);
 }
 
 /* Does what the agent asked for. True: it is done already, and the agent knows. */
@@ -494,13 +502,7 @@ bool run_task(const run_settings *s, daruma_str task, char why[256])
         begin_work(&r);
     } else {
         well = false;
-        approve_close(r.person);
-        toolset_close(r.tools);
-        mcp_close(r.servers);
-        if (r.web)
-            upstream_close(r.web);
-        if (r.up)
-            upstream_close(r.up);
+        close_parts(&r);
     }
     uv_run(&r.loop, UV_RUN_DEFAULT);
     uv_loop_close(&r.loop);

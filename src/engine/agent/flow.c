@@ -35,6 +35,11 @@ daruma_str flow_text(agent *a, daruma_str s)
     return s.n ? arena_copy(&a->texts, s) : (daruma_str){0};
 }
 
+static daruma_str flow_clean(agent *a, const daruma_buf *text)
+{
+    return flow_keep(a, daruma_redact(buf_str(text), &a->scratch));
+}
+
 daruma_str flow_line(daruma_str s, size_t most)
 {
     if (s.n <= most)
@@ -113,6 +118,13 @@ void flow_wait(agent *a, daruma_ms ms)
     flow_out(a, OUT_TIME, (agent_act){.what = AGENT_DO_WAIT, .until = add_sat(a->at.now, ms)});
 }
 
+agent_result flow_answer(agent *a, daruma_str text)
+{
+    return (agent_result){.outcome = a->spent.recoveries ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK,
+                          .end = AGENT_END_ANSWER,
+                          .text = flow_keep(a, text)};
+}
+
 void flow_finish(agent *a, agent_result r)
 {
     if (a->phase == PHASE_OVER)
@@ -160,16 +172,14 @@ void flow_limit(agent *a, agent_limit l)
     flow_finish(a, (agent_result){.outcome = lost ? DARUMA_OUTCOME_FAILED : DARUMA_OUTCOME_DEGRADED,
                                   .end = lost ? AGENT_END_NO_PATH : AGENT_END_LIMIT,
                                   .limit = l,
-                                  .text = text.full ? str_of(agent_limit_words(l))
-                                                    : flow_keep(a, daruma_redact(buf_str(&text), &a->scratch))});
+                                  .text = text.full ? str_of(agent_limit_words(l)) : flow_clean(a, &text)});
 }
 
 void flow_stop(agent *a, daruma_buf *text)
 {
     traj_partial(a, text);
-    flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_DEGRADED,
-                                  .end = AGENT_END_LOOP,
-                                  .text = flow_keep(a, daruma_redact(buf_str(text), &a->scratch))});
+    flow_finish(a,
+                (agent_result){.outcome = DARUMA_OUTCOME_DEGRADED, .end = AGENT_END_LOOP, .text = flow_clean(a, text)});
 }
 
 void flow_note(agent *a, daruma_str text)
@@ -454,9 +464,8 @@ void agent_cancel(agent *a, daruma_moment at)
     daruma_buf text = buf_in(&a->keep);
     BUF_LIT(&text, "The task is not finished: it was cancelled.");
     traj_partial(a, &text);
-    flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_CANCELLED_,
-                                  .end = AGENT_END_CANCELLED,
-                                  .text = flow_keep(a, daruma_redact(buf_str(&text), &a->scratch))});
+    flow_finish(a, (agent_result){
+                       .outcome = DARUMA_OUTCOME_CANCELLED_, .end = AGENT_END_CANCELLED, .text = flow_clean(a, &text)});
 }
 
 bool agent_resume(agent *a, daruma_str guidance, daruma_moment at)

@@ -153,7 +153,8 @@ struct agent {
 /* ---- flow.c ---- */
 
 void flow_out(agent *a, agent_out out, agent_act act);
-void flow_wait(agent *a, daruma_ms ms); /* then what was set out before is done again */
+void flow_wait(agent *a, daruma_ms ms);              /* then what was set out before is done again */
+agent_result flow_answer(agent *a, daruma_str text); /* of a task that is done */
 void flow_finish(agent *a, agent_result r);
 void flow_limit(agent *a, agent_limit l);   /* ends with what there is */
 void flow_stop(agent *a, daruma_buf *text); /* the same, for a circle; `text` in `scratch` says which */

@@ -332,9 +332,7 @@ void plan_step_done(agent *a, daruma_str output)
         plan_begin_step(a);
         return;
     }
-    flow_finish(a, (agent_result){.outcome = a->spent.recoveries ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK,
-                                  .end = AGENT_END_ANSWER,
-                                  .text = flow_keep(a, output)});
+    flow_finish(a, flow_answer(a, output));
 }
 
 void plan_context(const agent *a, daruma_buf *out)

@@ -34,13 +34,6 @@ bool report_is(const agent *a, daruma_str tool)
     return name.n && str_eq(name, tool);
 }
 
-/* The answer in the arguments of a report; all of them when it names none. */
-static daruma_str answer_of(agent *a, daruma_str args)
-{
-    daruma_str said = actions_answer(args, &a->scratch);
-    return flow_keep(a, said.n ? said : args);
-}
-
 void report_take(agent *a, agent_step *s)
 {
     if (actions_answer(s->args, &a->scratch).n)
@@ -49,11 +42,11 @@ void report_take(agent *a, agent_step *s)
         calls_ended(a, s, S("MISSING_INPUT: the report says nothing\nNext step: report what you found"), 0, false);
 }
 
+/* The answer is in its arguments; all of them when it names none. */
 void report_made(agent *a, const agent_step *s)
 {
-    flow_finish(a, (agent_result){.outcome = a->spent.recoveries ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK,
-                                  .end = AGENT_END_ANSWER,
-                                  .text = answer_of(a, s->args)});
+    daruma_str said = actions_answer(s->args, &a->scratch);
+    flow_finish(a, flow_answer(a, said.n ? said : s->args));
 }
 
 /* It spoke and called nothing. True: it is asked once more, for the report. */

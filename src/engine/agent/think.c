@@ -234,9 +234,7 @@ static void answered(agent *a, daruma_str text, bool cut)
         plan_step_done(a, text);
         return;
     }
-    agent_result r = {.outcome = a->spent.recoveries ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK,
-                      .end = AGENT_END_ANSWER,
-                      .text = flow_keep(a, text)};
+    agent_result r = flow_answer(a, text);
     if (a->last) {
         r.outcome = DARUMA_OUTCOME_DEGRADED;
         r.end = a->last == LAST_LOOP ? AGENT_END_LOOP : AGENT_END_LIMIT;
