@@ -216,3 +216,11 @@ for (const profile of ["osprey:doc", "osprey:code", "penguiflow:code"])
       assert.match(told, person === "deny" ? /permission denied: the user did not allow this call\. They said: not this page/ : /written: 4 bytes/);
     }
   });
+
+for (const profile of ["osprey:doc", "osprey:code"])
+  holds(`under ${profile} a wait that is longer than what is left of the time ends as a limit, at once`, async (go) => {
+    const r = await go(profile, planned({ plan: ["lost"] }), { more: ", limits: { time: 20s }, retry: { max_attempts: 5, delay_seconds: 30 }" });
+    assert.equal(r.code, 3, r.out);
+    assert.deepEqual([r.result.reason, r.result.limit], ["budget_exhausted", "time"]);
+    assert.ok(r.result.took_ms < 5000, "nobody waits for nothing");
+  });

@@ -106,7 +106,6 @@ struct agent {
     agent_failure failure; /* the newest, in `texts` */
     daruma_ms failure_took;
     agent_last last;
-    bool loop_told;
 
     bool *usable; /* PLANNED: by tool: chosen */
     agent_plan plan;

@@ -191,9 +191,14 @@ bool router_again(agent *a, agent_step *s)
     uint32_t done = s ? s->attempts : a->attempts;
     daruma_ms delay = router_delay(&r, done, a->failure.advice), left = limits_time_left(a);
     /* A call that may have had an effect is not made twice. */
-    if (done >= r.attempts || delay > AGENT_WAIT_MS_MAX || (left >= 0 && delay >= left) ||
-        (s && s->lost && !agent_tool_is_safe(t)))
+    if (done >= r.attempts || delay > AGENT_WAIT_MS_MAX || (s && s->lost && !agent_tool_is_safe(t)))
         return false;
+    if (left >= 0 && delay >= left) {
+        if (a->policy->raises)
+            flow_limit(
+                a, AGENT_LIMIT_TIME); /* its seed waits, whatever the time: that ends the run before the wait does */
+        return a->policy->raises;
+    }
     tell_retry(a, &a->failure, done, r.attempts, delay);
     a->recovering = true;
     if (s) {
