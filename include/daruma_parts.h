@@ -642,6 +642,7 @@ struct daruma_policy {
     size_t nrules;
     const daruma_event_row *events; /* NULL: daruma's */
     size_t nevents;
+    bool counts_first;             /* "max_retries" of its events counts the first call, too (S-F1) */
     const char *text;              /* the profile's own explanation; NULL: daruma's */
     const daruma_text_row *advice; /* what {advice} is; the first row of the kind */
     size_t nadvice;
@@ -937,6 +938,7 @@ typedef struct daruma_event {
     const daruma_remedy *remedy;   /* NULL: none */
     daruma_outcome outcome;        /* PENDING: not told */
     int64_t attempt, max_attempts;
+    int64_t max_retries; /* the same as the profile's seed counts it */
     daruma_ms delay, took;
     int64_t attempts;  /* calls in all */
     daruma_str reason; /* free text, secrets are removed on writing */
@@ -976,9 +978,10 @@ typedef struct daruma_event {
 #define DARUMA_EVENT_INIT                                                                                              \
     (daruma_event)                                                                                                     \
     {                                                                                                                  \
-        .attempt = -1, .max_attempts = -1, .delay = -1, .took = -1, .attempts = -1, .compress_attempt = -1,            \
-        .steps_compressed = -1, .original_size = -1, .compressed_size = -1, .pruned_count = -1, .answered_count = -1,  \
-        .level = -1, .confidence = -1, .input_tokens = -1, .output_tokens = -1, .cost = -1                             \
+        .attempt = -1, .max_attempts = -1, .max_retries = -1, .delay = -1, .took = -1, .attempts = -1,                 \
+        .compress_attempt = -1, .steps_compressed = -1, .original_size = -1, .compressed_size = -1,                    \
+        .pruned_count = -1, .answered_count = -1, .level = -1, .confidence = -1, .input_tokens = -1,                   \
+        .output_tokens = -1, .cost = -1                                                                                \
     }
 
 /* Gives `e` the name that the case's profile tells of this moment with, and what it counts then; e->failure and

@@ -232,6 +232,29 @@ static void broken_json_is_refused_and_every_prefix_too(void **state)
         assert_false(json_valid(str_of(bad[i])));
 }
 
+static void a_buffer_says_pieces_by_their_type(void **state)
+{
+    (void)state;
+    char mem[256];
+    daruma_buf b = buf_over(mem, sizeof mem);
+    daruma_str none = {0};
+    const char *nothing = NULL;
+    size_t n = 3;
+    BUF_SAY(&b, "a", S("b"), -7, n, (bool)true, nothing, none, buf_quoted(S("\"")));
+    assert_str(buf_str(&b), "ab-73true\"\\\"\"");
+    b.n = 0;
+    BUF_OBJECT(&b, "a", "x\"", "n", INT64_MIN, "no", buf_any(none), "raw", buf_raw(S("[1]")), "flag", (bool)false,
+               "not", BUF_IF(n > 3, n), "is", BUF_IF(n == 3, n), "empty", none);
+    assert_str(buf_str(&b),
+               "{\"a\":\"x\\\"\",\"n\":-9223372036854775808,\"raw\":[1],\"flag\":false,\"is\":3,\"empty\":\"\"}");
+    b.n = 0;
+    BUF_LIT(&b, "{");
+    BUF_MEMBERS(&b, "a", buf_any(none));
+    BUF_MEMBERS(&b, "b", 1);
+    BUF_MEMBERS(&b, "c", 2);
+    assert_str(buf_str(&b), "{\"b\":1,\"c\":2");
+}
+
 static void a_buffer_writes_json_strings(void **state)
 {
     (void)state;
@@ -461,6 +484,7 @@ int main(void)
         cmocka_unit_test(a_duration_is_told_however_long_it_is),
         cmocka_unit_test(broken_json_is_refused_and_every_prefix_too),
         cmocka_unit_test(a_text_is_found_wherever_it_stands),
+        cmocka_unit_test(a_buffer_says_pieces_by_their_type),
         cmocka_unit_test(a_buffer_writes_json_strings),
         cmocka_unit_test(bits_say_what_bytes_say),
         cmocka_unit_test(bits_of_the_longest_text_are_all_there),

@@ -143,6 +143,50 @@ void buf_json(daruma_buf *b, daruma_str s)
     buf_putc(b, '"');
 }
 
+void buf_say(daruma_buf *b, const buf_part *parts, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        switch (parts[i].kind) {
+        case BUF_QUOTED:
+            buf_json(b, parts[i].text);
+            break;
+        case BUF_NUMBER:
+            buf_int(b, parts[i].number);
+            break;
+        case BUF_FLAG:
+            buf_put(b, parts[i].number ? S("true") : S("false"));
+            break;
+        case BUF_TEXT:
+        case BUF_RAW:
+        case BUF_ANY:
+            buf_put(b, parts[i].text);
+            break;
+        }
+}
+
+void buf_members(daruma_buf *b, const buf_part *parts, size_t n)
+{
+    for (size_t i = 0; i + 1 < n; i += 2) {
+        buf_part value = parts[i + 1];
+        if ((value.kind == BUF_ANY || value.kind == BUF_RAW) && !value.text.n)
+            continue;
+        if (value.kind == BUF_TEXT || value.kind == BUF_ANY)
+            value.kind = BUF_QUOTED;
+        if (b->n && b->p[b->n - 1] != '{')
+            buf_putc(b, ',');
+        buf_json(b, parts[i].text);
+        buf_putc(b, ':');
+        buf_say(b, &value, 1);
+    }
+}
+
+void buf_object(daruma_buf *b, const buf_part *parts, size_t n)
+{
+    buf_putc(b, '{');
+    buf_members(b, parts, n);
+    buf_putc(b, '}');
+}
+
 void buf_duration(daruma_buf *b, daruma_ms ms)
 {
     if (ms < 1000)

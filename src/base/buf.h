@@ -37,4 +37,95 @@ static inline char *buf_room(daruma_buf *b, size_t n)
 {
     return n <= b->cap - b->n ? b->p + b->n : buf_grow(b, n);
 }
+
+/* ---- several pieces in one call, each by its type ---- */
+
+typedef enum buf_kind { BUF_TEXT, BUF_QUOTED, BUF_RAW, BUF_ANY, BUF_NUMBER, BUF_FLAG } buf_kind;
+typedef struct buf_part {
+    buf_kind kind;
+    daruma_str text;
+    int64_t number; /* NUMBER, FLAG */
+} buf_part;
+
+/* Texts: as they are. Numbers (no characters): in decimals. Flags: "true", "false". */
+#define BUF_SAY(b, ...) buf_say((b), (const buf_part[]){BUF_PARTS(__VA_ARGS__)}, BUF_COUNT(__VA_ARGS__))
+/* Names and values in turn, as members of a JSON object; a text becomes a string. The comma before each but the one
+ * behind the bracket is set here. */
+#define BUF_MEMBERS(b, ...) buf_members((b), (const buf_part[]){BUF_PARTS(__VA_ARGS__)}, BUF_COUNT(__VA_ARGS__))
+/* The same with the brackets: a whole object. */
+#define BUF_OBJECT(b, ...) buf_object((b), (const buf_part[]){BUF_PARTS(__VA_ARGS__)}, BUF_COUNT(__VA_ARGS__))
+/* BUF_IF(there, x): `x`, or a member that is left out. */
+/* A text as a JSON string also in BUF_SAY; a value that is JSON already; a text. Members of the last two are left out
+ * when they are empty. */
+static inline buf_part buf_quoted(daruma_str s)
+{
+    return (buf_part){.kind = BUF_QUOTED, .text = s};
+}
+static inline buf_part buf_raw(daruma_str json)
+{
+    return (buf_part){.kind = BUF_RAW, .text = json};
+}
+static inline buf_part buf_any(daruma_str s)
+{
+    return (buf_part){.kind = BUF_ANY, .text = s};
+}
+
+void buf_say(daruma_buf *b, const buf_part *parts, size_t n);
+void buf_members(daruma_buf *b, const buf_part *parts, size_t n);
+void buf_object(daruma_buf *b, const buf_part *parts, size_t n);
+
+static inline buf_part buf_part_z(const char *z)
+{
+    return (buf_part){.text = {z, z ? __builtin_strlen(z) : 0}};
+}
+static inline buf_part buf_part_str(daruma_str s)
+{
+    return (buf_part){.text = s};
+}
+static inline buf_part buf_part_number(int64_t v)
+{
+    return (buf_part){.kind = BUF_NUMBER, .number = v};
+}
+static inline buf_part buf_part_flag(bool v)
+{
+    return (buf_part){.kind = BUF_FLAG, .number = v};
+}
+static inline buf_part buf_part_same(buf_part p)
+{
+    return p;
+}
+// clang-format off
+#define BUF_PART(x) _Generic((x), char *: buf_part_z, const char *: buf_part_z, daruma_str: buf_part_str,              \
+                             bool: buf_part_flag, buf_part: buf_part_same, default: buf_part_number)(x)
+#define BUF_1(x)       BUF_PART(x)
+#define BUF_2(x, ...)  BUF_PART(x), BUF_1(__VA_ARGS__)
+#define BUF_3(x, ...)  BUF_PART(x), BUF_2(__VA_ARGS__)
+#define BUF_4(x, ...)  BUF_PART(x), BUF_3(__VA_ARGS__)
+#define BUF_5(x, ...)  BUF_PART(x), BUF_4(__VA_ARGS__)
+#define BUF_6(x, ...)  BUF_PART(x), BUF_5(__VA_ARGS__)
+#define BUF_7(x, ...)  BUF_PART(x), BUF_6(__VA_ARGS__)
+#define BUF_8(x, ...)  BUF_PART(x), BUF_7(__VA_ARGS__)
+#define BUF_9(x, ...)  BUF_PART(x), BUF_8(__VA_ARGS__)
+#define BUF_10(x, ...) BUF_PART(x), BUF_9(__VA_ARGS__)
+#define BUF_11(x, ...) BUF_PART(x), BUF_10(__VA_ARGS__)
+#define BUF_12(x, ...) BUF_PART(x), BUF_11(__VA_ARGS__)
+#define BUF_13(x, ...) BUF_PART(x), BUF_12(__VA_ARGS__)
+#define BUF_14(x, ...) BUF_PART(x), BUF_13(__VA_ARGS__)
+#define BUF_15(x, ...) BUF_PART(x), BUF_14(__VA_ARGS__)
+#define BUF_16(x, ...) BUF_PART(x), BUF_15(__VA_ARGS__)
+#define BUF_17(x, ...) BUF_PART(x), BUF_16(__VA_ARGS__)
+#define BUF_18(x, ...) BUF_PART(x), BUF_17(__VA_ARGS__)
+#define BUF_19(x, ...) BUF_PART(x), BUF_18(__VA_ARGS__)
+#define BUF_20(x, ...) BUF_PART(x), BUF_19(__VA_ARGS__)
+#define BUF_21(x, ...) BUF_PART(x), BUF_20(__VA_ARGS__)
+#define BUF_22(x, ...) BUF_PART(x), BUF_21(__VA_ARGS__)
+#define BUF_23(x, ...) BUF_PART(x), BUF_22(__VA_ARGS__)
+#define BUF_24(x, ...) BUF_PART(x), BUF_23(__VA_ARGS__)
+#define BUF_AT(_1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, _15, _16, _17, _18, _19, _20, _21, _22, _23, _24, n, ...) n
+#define BUF_IF(there, x) ((there) ? BUF_PART(x) : buf_any((daruma_str){0}))
+#define BUF_COUNT(...)  BUF_AT(__VA_ARGS__, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define BUF_GLUE(a, b)  a##b
+#define BUF_NAMED(n)    BUF_GLUE(BUF_, n)
+#define BUF_PARTS(...)  BUF_NAMED(BUF_COUNT(__VA_ARGS__))(__VA_ARGS__)
+// clang-format on
 #endif

@@ -34,9 +34,9 @@ static size_t wire_of(const dialect *d)
 static bool read_server(const char *text, daruma_arena *a, mcp_setup *ret)
 {
     daruma_str rest = str_of(text), name = str_trim(str_cut(&rest, '='));
-    char **argv = ARENA_NEW(a, char *, RUN_ARGV_MAX + 1);
+    daruma_str *words = ARENA_NEW(a, daruma_str, RUN_ARGV_MAX);
     size_t n = 0;
-    bool bad = !name.n || !argv;
+    bool bad = !name.n || !words;
     for (size_t i = 0; i < name.n; i++)
         bad |= !(ch_alpha(name.p[i]) || ch_digit(name.p[i]) || name.p[i] == '_' || name.p[i] == '-');
     while (!bad && (rest = str_trim(rest)).n && n < RUN_ARGV_MAX) {
@@ -46,12 +46,14 @@ static bool read_server(const char *text, daruma_arena *a, mcp_setup *ret)
         while (end < rest.n && (quote ? rest.p[end] != quote : !ch_space(rest.p[end])))
             end++;
         bad |= quote && end == rest.n;
-        argv[n++] = (char *)(uintptr_t)arena_copy(a, str_sub(rest, 0, end)).p;
+        words[n++] = arena_copy(a, str_sub(rest, 0, end));
         rest = str_from(rest, end + 1);
     }
-    *ret = (mcp_setup){.name = name, .argv = argv, .restarts = MCP_RESTARTS};
-    if (!bad && n && !rest.n)
+    if (!bad && n && !rest.n) {
+        *ret =
+            (mcp_setup){.name = name, .command = words[0], .args = words + 1, .nargs = n - 1, .restarts = MCP_RESTARTS};
         return true;
+    }
     fprintf(
         stderr,
         "daruma run: --mcp wants NAME=COMMAND ARGUMENTS, like --mcp \"files=mcp-server-filesystem /data\", not `%s`\n",
@@ -360,23 +362,6 @@ static run_tool *make_tools(const agents *g, daruma_arena *a)
     return tools;
 }
 
-static void make_server(const agents_server *x, daruma_arena *a, mcp_setup *ret)
-{
-    char **argv = ARENA_NEW(a, char *, x->nargs + 2);
-    const char **env = ARENA_NEW(a, const char *, x->nenv + 1);
-    for (size_t i = 0; argv && i <= x->nargs; i++)
-        argv[i] = (char *)(uintptr_t)(i ? x->args[i - 1] : x->command).p;
-    for (size_t i = 0; env && i < x->nenv; i++) {
-        daruma_buf b = buf_in(a);
-        buf_put(&b, x->env[i].name);
-        buf_putc(&b, '=');
-        buf_put(&b, x->env[i].value);
-        buf_putc(&b, 0);
-        env[i] = b.p;
-    }
-    *ret = (mcp_setup){.name = x->name, .argv = argv, .env = env, .restarts = x->restarts, .within = x->timeout};
-}
-
 /* ---- all of it ---- */
 
 static bool read_config(const agents_asked *q, daruma_arena *a, config *c, agents *g)
@@ -434,7 +419,7 @@ static bool from_config(const agents_asked *q, daruma_arena *a, run_settings *s)
     s->ntools = s->tools ? g.ntools : 0;
     mcp_setup *servers = ARENA_NEW(a, mcp_setup, g.nmcp + CLI_AGAIN_MAX);
     for (size_t i = 0; servers && i < g.nmcp; i++)
-        make_server(&g.mcp[i], a, &servers[i]);
+        servers[i] = g.mcp[i];
     s->mcp = servers;
     s->nmcp = servers ? g.nmcp : 0;
     return list && lay_over(q, g.list[first].mode, &c.policy, a, &list[0]);

@@ -272,6 +272,13 @@ bool dialect_mend_array(const dialect *d, const turn *t, daruma_buf *out, daruma
  * what the events say. `view` takes what is wrong: `error`, or that it is not `finished`. False: that, or the stream
  * says what no answer of ours can, or there is no memory. */
 bool dialect_fold_stream(const dialect *d, daruma_str events, stream_view *view, turn *ret, daruma_arena *a);
+/* The same event by event, all that is kept in `a`. NULL without memory. */
+typedef struct dialect_fold dialect_fold;
+dialect_fold *dialect_fold_begin(const dialect *d, daruma_arena *a);
+/* What the event adds to the answer's words is put to `text`, unless that is NULL. */
+void dialect_fold_event(dialect_fold *f, const sse_event *e, daruma_arena *scratch, daruma_buf *text);
+/* False: it could not be read, or there is no memory. `*ret_all`: no answer of ours lacks what was said. */
+bool dialect_fold_end(dialect_fold *f, turn *ret, bool *ret_all);
 /* A plain question of our own as a request: for summaries and the like. */
 void dialect_write_ask(const dialect *d, daruma_str model, const daruma_question *q, daruma_buf *out);
 /* The path to ask `d` at, behind the provider's base ("/v1/chat/completions"); Gemini's names the model. In `a`. */

@@ -14,16 +14,20 @@ typedef struct folded {
     daruma_buf text;
 } folded;
 
-typedef struct folding {
+struct dialect_fold {
     const dialect *d;
+    turn_reader r;
     turn t;
     folded *parts;
     size_t n, cap;
     size_t call_at[TURN_CALLS_MAX]; /* parts of the newest calls: of call n at n % TURN_CALLS_MAX */
     daruma_str whole;               /* Responses: the answer as its last event has it */
     bool all;                       /* everything that was said has a place in `t` */
+    bool lost;                      /* something that was said is not in it */
+    bool stays;                     /* events outlive the fold */
     daruma_arena *a;
-} folding;
+};
+typedef dialect_fold folding;
 
 static folded *fold_new(folding *f, delta_kind kind)
 {
@@ -109,20 +113,23 @@ static void fold_delta(folding *f, const turn_delta *d)
     }
 }
 
-static void fold_event(folding *f, turn_reader *r, const sse_event *e)
+void dialect_fold_event(folding *f, const sse_event *e, daruma_arena *scratch, daruma_buf *text)
 {
     turn_delta few[TURN_DELTAS_FEW];
-    turn_deltas said = f->d->read_delta(r, e, few, f->a);
-    f->all &= !said.full && !r->lost;
-    for (size_t i = 0; i < said.n; i++)
+    turn_deltas said = f->d->read_delta(&f->r, e, few, scratch);
+    f->lost |= said.full || f->r.lost;
+    for (size_t i = 0; i < said.n; i++) {
         fold_delta(f, &said.p[i]);
+        if (text && (said.p[i].kind == DELTA_TEXT || said.p[i].kind == DELTA_REFUSAL))
+            buf_put(text, said.p[i].text);
+    }
     daruma_str data, response;
-    if (f->d != &dialect_openai_responses || !r->ended || !json_whole(e->data, &data))
+    if (f->d != &dialect_openai_responses || !f->r.ended || !json_whole(e->data, &data))
         return;
     response = json_get(data, S("response"));
     daruma_str output = json_get(response, S("output")); /* of Codex's backend it is empty: the events have its items */
     if (json_is_array(output) && (json_count(output) || !f->n))
-        f->whole = response;
+        f->whole = f->stays ? response : arena_copy(f->a, response);
 }
 
 static void put_parts(folding *f)
@@ -153,11 +160,36 @@ static daruma_str with_blank_line(daruma_str events, daruma_arena *a)
     return b.full ? events : buf_str(&b);
 }
 
+dialect_fold *dialect_fold_begin(const dialect *d, daruma_arena *a)
+{
+    dialect_fold *f = ARENA_NEW(a, dialect_fold, 1);
+    if (f)
+        *f = (dialect_fold){.d = d,
+                            .r = {.sequence = -1, .keep = a},
+                            .all = true,
+                            .a = a,
+                            .t = {.usage = TURN_USAGE_NONE, .message.role = CONVO_ASSISTANT}};
+    return f;
+}
+
+bool dialect_fold_end(dialect_fold *f, turn *ret, bool *ret_all)
+{
+    *ret_all = true;
+    if (f->whole.n)
+        return f->d->read_answer(f->whole, f->a, ret) == DARUMA_OK;
+    put_parts(f);
+    *ret = f->t;
+    *ret_all = f->all;
+    return !f->lost && !f->a->full;
+}
+
 bool dialect_fold_stream(const dialect *d, daruma_str events, stream_view *view, turn *ret, daruma_arena *a)
 {
-    folding f = {.d = d, .all = true, .a = a, .t = {.usage = TURN_USAGE_NONE, .message.role = CONVO_ASSISTANT}};
-    turn_reader r = {.sequence = -1, .keep = a};
+    dialect_fold *f = dialect_fold_begin(d, a);
     sse_event e;
+    if (!f)
+        return false;
+    f->stays = true;
     events = with_blank_line(events, a);
     while (sse_next(&events, &e, a) && !view->error) {
         d->watch(view, &e, a);
@@ -167,13 +199,8 @@ bool dialect_fold_stream(const dialect *d, daruma_str events, stream_view *view,
         }
         view->broken = false; /* what is only unknown to us says nothing */
         if (!view->error)
-            fold_event(&f, &r, &e);
+            dialect_fold_event(f, &e, a, NULL);
     }
-    if (view->error || !view->finished || a->full)
-        return false;
-    if (f.whole.n)
-        return d->read_answer(f.whole, a, ret) == DARUMA_OK;
-    put_parts(&f);
-    *ret = f.t;
-    return f.all && !a->full;
+    bool all;
+    return !view->error && view->finished && !a->full && dialect_fold_end(f, ret, &all) && all;
 }

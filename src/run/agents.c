@@ -77,15 +77,15 @@ static const conf_shape env_shape = {.element = &env_element, .like = "{ TOKEN: 
     .name_at = offsetof(daruma_header, name), .named = variable_named};
 
 static const conf_option mcp_rows[] = {
-    {"name", CONF_NAME, NEEDED, AT(agents_server, name), .min = 1, .max = 40, .help = "Its tools are called NAME.TOOL."},
-    {"command", CONF_TEXT, NEEDED, AT(agents_server, command), .min = 1, .max = 4096, .help = "The program; it speaks MCP over its standard input and output, and runs in the root."},
-    {"args", CONF_LIST, ITEMS(agents_server, args), .shape = &args_shape, .says = "none", .help = "Its arguments."},
-    {"env", CONF_NAMED, ITEMS(agents_server, env), .shape = &env_shape, .help = "Variables of its environment, beside those of daruma's that hold no credentials."},
-    {"restarts", CONF_INTEGER, AT(agents_server, restarts), .min = 0, .max = 1000, .fallback = "3", .help = "How often it is started again in one run when it dies."},
-    {"timeout", CONF_DURATION, AT(agents_server, timeout), .min = 100, .max = 24 * HOUR, .says = "`5m`", .help = "For one call; then it is cancelled, and its outcome is unknown."},
+    {"name", CONF_NAME, NEEDED, AT(mcp_setup, name), .min = 1, .max = 40, .help = "Its tools are called NAME.TOOL."},
+    {"command", CONF_TEXT, NEEDED, AT(mcp_setup, command), .min = 1, .max = 4096, .help = "The program; it speaks MCP over its standard input and output, and runs in the root."},
+    {"args", CONF_LIST, ITEMS(mcp_setup, args), .shape = &args_shape, .says = "none", .help = "Its arguments."},
+    {"env", CONF_NAMED, ITEMS(mcp_setup, env), .shape = &env_shape, .help = "Variables of its environment, beside those of daruma's that hold no credentials."},
+    {"restarts", CONF_INTEGER, AT(mcp_setup, restarts), .min = 0, .max = 1000, .fallback = "3", .help = "How often it is started again in one run when it dies."},
+    {"timeout", CONF_DURATION, AT(mcp_setup, within), .min = 100, .max = 24 * HOUR, .says = "`5m`", .help = "For one call; then it is cancelled, and its outcome is unknown."},
 };
-static const conf_shape mcp_shape = {.of = CONF_ROWS(mcp_rows), .like = "{ name: files, command: mcp-server-filesystem, args: [/data] }", .size = sizeof(agents_server),
-    .max = MCP_SERVERS_MAX, .thing = "server", .name_at = offsetof(agents_server, name), .fits = name_fits};
+static const conf_shape mcp_shape = {.of = CONF_ROWS(mcp_rows), .like = "{ name: files, command: mcp-server-filesystem, args: [/data] }", .size = sizeof(mcp_setup),
+    .max = MCP_SERVERS_MAX, .thing = "server", .name_at = offsetof(mcp_setup, name), .fits = name_fits};
 
 static const conf_option rules_rows[] = {
     {"words", CONF_TEXT, AT(agents_rule, words), .min = 1, .max = 300, .says = "any failure", .help = "Stand in the failure's text, letters of either case."},
@@ -113,7 +113,7 @@ static const conf_shape tools_shape = {.of = CONF_ROWS(tools_rows), .like = "{ n
 
 static const conf_option limits_rows[] = {
     {"steps", CONF_INTEGER, AT(agents_agent, limits.steps), .min = 1, .max = AGENT_STEPS_MAX, .fallback = "50", .help = "Answers of its model that do something."},
-    {"calls", CONF_INTEGER, AT(agents_agent, limits.calls), .min = 1, .max = 1000000, .says = "none", .help = "Calls of models, those on the side included."},
+    {"calls", CONF_INTEGER, AT(agents_agent, limits.calls), .min = 1, .max = 1000000, .says = "none", .help = "Calls of models, those on the side and those that were repeated included."},
     {"tools", CONF_INTEGER, AT(agents_agent, limits.tools), .min = 1, .max = 1000000, .says = "none", .help = "Calls of tools, repetitions included."},
     {"tokens", CONF_INTEGER, AT(agents_agent, limits.tokens), .min = 1, .max = INT64_C(1) << 50, .says = "none", .help = "Input and output."},
     {"time", CONF_DURATION, AT(agents_agent, limits.time), .min = SECOND, .max = 1000 * HOUR, .fallback = "30m", .help = "In all."},

@@ -5,16 +5,6 @@
 #include "conf/conf.h"
 #include "run/host.h"
 
-typedef struct agents_server {
-    daruma_str name, command;
-    daruma_str *args;
-    size_t nargs;
-    daruma_header *env; /* name and value */
-    size_t nenv;
-    uint32_t restarts;
-    daruma_ms timeout; /* 0: as usual */
-} agents_server;
-
 typedef struct agents_rule {
     daruma_str words, user_message, metadata;
     uint32_t kind;     /* a daruma_tool_kind; NONE: as daruma judges it */
@@ -54,7 +44,7 @@ typedef struct agents {
     size_t nlist;
     agents_tool *tools;
     size_t ntools;
-    agents_server *mcp;
+    mcp_setup *mcp;
     size_t nmcp;
 } agents;
 

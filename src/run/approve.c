@@ -73,11 +73,7 @@ static void tell(approve *p, const char *reason)
         return;
     p->told = true;
     daruma_buf b = buf_in(&p->room);
-    BUF_LIT(&b, "{\"event\":\"approval_waits\",\"question\":");
-    buf_json(&b, p->name);
-    BUF_LIT(&b, ",\"reason\":");
-    buf_json(&b, str_of(reason));
-    buf_putc(&b, '}');
+    BUF_OBJECT(&b, "event", "approval_waits", "question", p->name, "reason", reason);
     if (!b.full)
         p->s.event(buf_str(&b), p->s.user);
 }
@@ -100,16 +96,21 @@ static verdict word_of(daruma_str word)
     return VERDICT_NONE;
 }
 
-/* `*ret_ours`: it names this question. One that names another is none. */
-static verdict read_answer(approve *p, daruma_str text, daruma_str *ret_text, bool *ret_ours)
+/* The question that an answer names; empty: none. */
+static daruma_str named_by(approve *p, daruma_str text)
 {
     daruma_str value;
-    *ret_ours = false;
+    bool object = json_whole(str_trim(text), &value) && json_is_object(value);
+    return object ? json_text(json_get(value, S("question")), &p->room) : (daruma_str){0};
+}
+
+/* One that names another question is none. */
+static verdict read_answer(approve *p, daruma_str text, daruma_str *ret_text)
+{
+    daruma_str value, about = named_by(p, text);
     *ret_text = (daruma_str){0};
     if (!json_whole(str_trim(text), &value) || !json_is_object(value))
         return word_of(str_trim(text));
-    daruma_str about = json_text(json_get(value, S("question")), &p->room);
-    *ret_ours = about.n > 0;
     if (about.n && !str_eq(about, p->name))
         return VERDICT_WAIT;
     *ret_text = json_text(json_get(value, S("text")), &p->room);
@@ -168,7 +169,6 @@ static void on_look(uv_timer_t *t)
     struct stat st;
     daruma_str text, says;
     char why[256];
-    bool ours;
     if (stat(p->answer_path, &st) != 0 || !S_ISREG(st.st_mode))
         return;
     if (p->has_old && same_time(st.st_mtim, p->old))
@@ -177,7 +177,7 @@ static void on_look(uv_timer_t *t)
         tell(p, why);
         return;
     }
-    verdict v = read_answer(p, text, &says, &ours);
+    verdict v = read_answer(p, text, &says);
     if (v == VERDICT_NONE) {
         if (text.n && text.p[text.n - 1] == '\n') /* else it is still being written */
             tell(p, "the file holds no answer; {\"answer\": \"allow\"} or {\"answer\": \"deny\"} is one");
@@ -190,19 +190,28 @@ static void on_look(uv_timer_t *t)
 
 static void on_expiry(uv_timer_t *t);
 
-static void ask_file(approve *p)
+/* What lies there already answers another question, unless it names this one: then it came while nobody looked. What
+ * answers an earlier one of this run was read, and would stand in the way of whoever waits for the file to be gone. */
+static void look_at_old(approve *p)
 {
     struct stat st;
-    daruma_str text, says;
+    daruma_str text, name = {0}, run = str_sub(p->name, 0, p->s.run.n + 1);
     char why[256];
-    bool ours = false;
-    /* What lies there already answers another question, unless it names this one: then it came while nobody looked. */
-    p->has_old = stat(p->answer_path, &st) == 0;
-    if (p->has_old && sys_read_file(p->answer_path, APPROVE_ANSWER_BYTES, &p->room, &text, why))
-        read_answer(p, text, &says, &ours);
-    p->has_old = p->has_old && !ours;
+    bool there = stat(p->answer_path, &st) == 0;
+    if (there && sys_read_file(p->answer_path, APPROVE_ANSWER_BYTES, &p->room, &text, why))
+        name = named_by(p, text);
+    bool past = str_starts(name, run) && !str_eq(name, p->name);
+    if (past)
+        unlink(p->answer_path);
+    p->has_old = there && !past && !name.n;
     if (p->has_old)
         p->old = st.st_mtim;
+}
+
+static void ask_file(approve *p)
+{
+    char why[256];
+    look_at_old(p);
     if (!write_question(p)) {
         snprintf(why, sizeof why, "the question cannot be written to %.150s: %.60s", p->question_path, strerror(errno));
         tell(p, why);
@@ -242,11 +251,10 @@ static void on_end(fetch *f, void *user)
 {
     approve *p = user;
     daruma_str says;
-    bool ours;
     char why[128];
     (void)f;
     p->f = NULL;
-    if (p->status == 200 && settle(p, read_answer(p, buf_str(&p->answer), &says, &ours), says))
+    if (p->status == 200 && settle(p, read_answer(p, buf_str(&p->answer), &says), says))
         return;
     if (p->status != 200 && p->status != 202 && p->status != 204) {
         snprintf(why, sizeof why, "the question was answered with status %d; it is posted again", p->status);
@@ -298,25 +306,12 @@ static void on_expiry(uv_timer_t *t)
 static void write_json(approve *p, const agent_act *x)
 {
     daruma_buf name = buf_in(&p->room), b;
-    buf_put(&name, p->s.run);
-    buf_printf(&name, "/%u", x->call);
+    BUF_SAY(&name, p->s.run, "/", x->call);
     p->name = buf_str(&name);
     b = buf_in(&p->room);
-    BUF_LIT(&b, "{\"question\":");
-    buf_json(&b, p->name);
-    BUF_LIT(&b, ",\"run\":");
-    buf_json(&b, p->s.run);
-    BUF_LIT(&b, ",\"text\":");
-    buf_json(&b, x->text);
-    if (x->tool.n) {
-        BUF_LIT(&b, ",\"tool\":");
-        buf_json(&b, x->tool);
-        BUF_LIT(&b, ",\"arguments\":");
-        buf_put(&b, json_valid(x->args) ? x->args : S("{}"));
-    }
-    if (p->s.within > 0)
-        buf_printf(&b, ",\"within_s\":%lld", (long long)(p->s.within / 1000));
-    BUF_LIT(&b, ",\"answers\":[\"allow\",\"deny\"]}");
+    BUF_OBJECT(&b, "question", p->name, "run", p->s.run, "text", x->text, "tool", buf_any(x->tool), "arguments",
+               BUF_IF(x->tool.n, buf_raw(json_valid(x->args) ? x->args : S("{}"))), "within_s",
+               BUF_IF(p->s.within > 0, p->s.within / 1000), "answers", buf_raw(S("[\"allow\",\"deny\"]")));
     p->question = buf_str(&b);
 }
 

@@ -1,11 +1,6 @@
 /* files.c - tools over files below one folder. A path is walked from that folder on, one name at a time, each opened
  * without following links: what is checked is what is opened, whoever changes the folder meanwhile. */
 #include "run/files.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,29 +16,6 @@
 #define EDITED       "edited"
 #define READS        (DARUMA_TOOL_KNOWN | DARUMA_TOOL_READS)
 #define WRITES       (DARUMA_TOOL_KNOWN | DARUMA_TOOL_WRITES)
-
-static const agent_tool files_tools[] = {
-    {.about = {LIT("fs.list"), LIT("Lists a folder: one name a line, folders with a slash. Without a path: the root."),
-               LIT(OBJECT(PATH_SAYS, "")), READS}},
-    {.about =
-         {LIT("fs.read"),
-          LIT("Reads a text file. The path is the full relative path from the root, as fs.search and fs.list print "
-              "it: of `src/a.c:50: text` it is `src/a.c`, not `a.c`. With `line` and `lines` only a part."),
-          LIT(OBJECT(PATH_SAYS ",\"line\":{\"type\":\"integer\",\"minimum\":1},\"lines\":{\"type\":\"integer\","
-                               "\"minimum\":1}",
-                     "\"path\"")),
-          READS}},
-    {.about = {LIT("fs.search"),
-               LIT("Looks for a text in all files below a path, letters as they are. Prints `path:line: text`."),
-               LIT(OBJECT("\"text\":" STRING "," PATH_SAYS, "\"text\"")), READS}},
-    {.about = {LIT("fs.write"), LIT("Writes a whole file, whatever stood in it. Its folders are made."),
-               LIT(OBJECT(PATH_SAYS ",\"content\":" STRING, "\"path\",\"content\"")), WRITES},
-     .ask = true},
-    {.about = {LIT("fs.edit"), LIT("Replaces `old` by `new` in a file; `old` must stand in it exactly once."),
-               LIT(OBJECT(PATH_SAYS ",\"old\":" STRING ",\"new\":" STRING, "\"path\",\"old\",\"new\"")),
-               DARUMA_TOOL_KNOWN | DARUMA_TOOL_ACTS},
-     .ask = true},
-};
 
 enum { PRINT_TEXT = 1, PRINT_ERROR }; /* what a fingerprint is of: a file's text, or why it cannot be read */
 
@@ -225,16 +197,15 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The names in a folder in order, in the arena; closes `fd`. */
+/* The names in a folder in order, in the arena. */
 static size_t names_in(int fd, daruma_arena *a, char **names, size_t max)
 {
-    DIR *d = fdopendir(fd);
+    int own = dup(fd);
+    DIR *d = own >= 0 ? fdopendir(own) : NULL;
     size_t n = 0;
-    if (!d) {
-        close(fd);
-        return 0;
-    }
-    for (struct dirent *e; n < max && (e = readdir(d));) {
+    if (!d && own >= 0)
+        close(own);
+    for (struct dirent *e; d && n < max && (e = readdir(d));) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
             continue;
         size_t bytes = strlen(e->d_name) + 1;
@@ -244,7 +215,8 @@ static size_t names_in(int fd, daruma_arena *a, char **names, size_t max)
         memcpy(copy, e->d_name, bytes);
         names[n++] = copy;
     }
-    closedir(d);
+    if (d)
+        closedir(d);
     qsort(names, n, sizeof *names, by_name);
     return n;
 }
@@ -269,17 +241,15 @@ static bool do_list(files *f)
     int fd = names ? open_folder(f, arg(f, S("path"))) : -1;
     if (fd < 0)
         return false;
-    int look = dup(fd);
     size_t n = names_in(fd, f->a, names, FILES_NAMES_MAX);
     for (size_t i = 0; i < n; i++) {
         struct stat st;
         buf_putz(f->out, names[i]);
-        if (look >= 0 && fstatat(look, names[i], &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
+        if (fstatat(fd, names[i], &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
             buf_putc(f->out, '/');
         buf_putc(f->out, '\n');
     }
-    if (look >= 0)
-        close(look);
+    close(fd);
     if (!n)
         BUF_LIT(f->out, "(the folder is empty)");
     if (n == FILES_NAMES_MAX)
@@ -309,20 +279,16 @@ static void look_into(hunt *h, int fd, daruma_str path)
         if (str_find(text, h->text) == STR_NONE)
             continue;
         h->hits++;
-        buf_put(h->f->out, path);
-        buf_printf(h->f->out, ":%lld: ", (long long)line);
-        buf_put(h->f->out, str_trim(str_sub(text, 0, FILES_LINE_BYTES_MAX)));
-        buf_putc(h->f->out, '\n');
+        BUF_SAY(h->f->out, path, ":", line, ": ", str_trim(str_sub(text, 0, FILES_LINE_BYTES_MAX)), "\n");
     }
 }
 
-/* Goes through a folder and all below it; closes `fd`. */
+/* Goes through a folder and all below it. */
 static void hunt_folder(hunt *h, int fd, daruma_str path, int depth)
 {
     char **names = ARENA_NEW(h->f->a, char *, FILES_NAMES_MAX);
-    int at = dup(fd);
     size_t n = names ? names_in(fd, h->f->a, names, FILES_NAMES_MAX) : 0;
-    for (size_t i = 0; i < n && at >= 0 && h->hits < FILES_HITS_MAX && h->seen++ < FILES_SEEN_MAX; i++) {
+    for (size_t i = 0; i < n && h->hits < FILES_HITS_MAX && h->seen++ < FILES_SEEN_MAX; i++) {
         struct stat st;
         if (atomic_load_explicit(h->f->stop, memory_order_relaxed))
             break;
@@ -331,25 +297,17 @@ static void hunt_folder(hunt *h, int fd, daruma_str path, int depth)
         if (path.n)
             buf_putc(&b, '/');
         buf_putz(&b, names[i]);
-        if (fstatat(at, names[i], &st, AT_SYMLINK_NOFOLLOW) != 0 || (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)))
+        if (fstatat(fd, names[i], &st, AT_SYMLINK_NOFOLLOW) != 0 || (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)))
             continue;
-        int in = openat(at, names[i], O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        int in = openat(fd, names[i], O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (in < 0)
             continue;
-        if (S_ISDIR(st.st_mode)) {
-            if (depth > 0 && names[i][0] != '.')
-                hunt_folder(h, in, buf_str(&b), depth - 1);
-            else
-                close(in);
-            continue;
-        }
-        look_into(h, in, buf_str(&b));
+        if (!S_ISDIR(st.st_mode))
+            look_into(h, in, buf_str(&b));
+        else if (depth > 0 && names[i][0] != '.')
+            hunt_folder(h, in, buf_str(&b), depth - 1);
         close(in);
     }
-    if (at >= 0)
-        close(at);
-    if (!names)
-        close(fd);
 }
 
 static bool do_search(files *f)
@@ -366,6 +324,7 @@ static bool do_search(files *f)
     if (str_starts(path, S("./")))
         path = str_from(path, 2);
     hunt_folder(&h, fd, str_eq(path, S(".")) ? (daruma_str){0} : path, FILES_DEPTH_MAX);
+    close(fd);
     if (!h.hits)
         BUF_LIT(f->out, "(nothing was found)");
     if (h.hits == FILES_HITS_MAX)
@@ -433,9 +392,7 @@ static bool do_write(files *f)
 /* `text` with `is` in the place of `was`, which stands at `at`. */
 static void put_edited(daruma_buf *b, daruma_str text, size_t at, daruma_str was, daruma_str is)
 {
-    buf_put(b, str_sub(text, 0, at));
-    buf_put(b, is);
-    buf_put(b, str_from(text, at + was.n));
+    BUF_SAY(b, str_sub(text, 0, at), is, str_from(text, at + was.n));
 }
 
 static bool do_edit(files *f)
@@ -498,21 +455,44 @@ void files_done(daruma_str tool, daruma_str args, daruma_arena *scratch, daruma_
         BUF_LIT(out, EDITED);
 }
 
+/* What there is, and what carries it out. */
 static const struct {
-    daruma_str name;
+    agent_tool tool;
     bool (*run)(files *f);
-} works[] = {{LIT("fs.list"), do_list},
-             {LIT("fs.read"), do_read},
-             {LIT("fs.search"), do_search},
-             {LIT("fs.write"), do_write},
-             {LIT("fs.edit"), do_edit}};
+} works[] = {
+    {{.about = {LIT("fs.list"), LIT("Lists a folder: one name a line, folders with a slash. Without a path: the root."),
+                LIT(OBJECT(PATH_SAYS, "")), READS}},
+     do_list},
+    {{.about =
+          {LIT("fs.read"),
+           LIT("Reads a text file. The path is the full relative path from the root, as fs.search and fs.list print "
+               "it: of `src/a.c:50: text` it is `src/a.c`, not `a.c`. With `line` and `lines` only a part."),
+           LIT(OBJECT(PATH_SAYS ",\"line\":{\"type\":\"integer\",\"minimum\":1},\"lines\":{\"type\":\"integer\","
+                                "\"minimum\":1}",
+                      "\"path\"")),
+           READS}},
+     do_read},
+    {{.about = {LIT("fs.search"),
+                LIT("Looks for a text in all files below a path, letters as they are. Prints `path:line: text`."),
+                LIT(OBJECT("\"text\":" STRING "," PATH_SAYS, "\"text\"")), READS}},
+     do_search},
+    {{.about = {LIT("fs.write"), LIT("Writes a whole file, whatever stood in it. Its folders are made."),
+                LIT(OBJECT(PATH_SAYS ",\"content\":" STRING, "\"path\",\"content\"")), WRITES},
+      .ask = true},
+     do_write},
+    {{.about = {LIT("fs.edit"), LIT("Replaces `old` by `new` in a file; `old` must stand in it exactly once."),
+                LIT(OBJECT(PATH_SAYS ",\"old\":" STRING ",\"new\":" STRING, "\"path\",\"old\",\"new\"")),
+                DARUMA_TOOL_KNOWN | DARUMA_TOOL_ACTS},
+      .ask = true},
+     do_edit},
+};
 
 bool files_call(int root, daruma_str tool, daruma_str args, const atomic_bool *stop, daruma_arena *scratch,
                 daruma_buf *out)
 {
     files f = {.root = root, .args = args, .a = scratch, .out = out, .stop = stop};
     for (size_t i = 0; i < COUNT(works); i++)
-        if (str_eq(works[i].name, tool))
+        if (str_eq(works[i].tool.about.name, tool))
             return works[i].run(&f);
     return fail(&f, "COMMAND_NOT_FOUND", tool, "is no tool of this host", "use one of the tools that were offered");
 }
@@ -559,8 +539,8 @@ static void stop(tool_call *c)
 bool files_add(toolset *t, int *root)
 {
     static const tool_source source = {.start = start, .stop = stop};
-    for (size_t i = 0; i < COUNT(files_tools); i++)
-        if (!toolset_add(t, &files_tools[i], &source, root))
+    for (size_t i = 0; i < COUNT(works); i++)
+        if (!toolset_add(t, &works[i].tool, &source, root))
             return false;
     return true;
 }

@@ -3,10 +3,6 @@
 #include "run/host_inside.h"
 #include "run/files.h"
 #include "run/web.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "sys/sys.h"
 #include <errno.h>
 #include <signal.h>
@@ -72,14 +68,9 @@ void host_lose_journal(run *r)
     char text[1024];
     daruma_buf b = buf_over(text, sizeof text);
     bool aside = journal_set_aside(r->journal);
-    BUF_LIT(&b, "{\"event\":\"journal_lost\",\"run\":");
-    buf_json(&b, r->s->id);
-    BUF_LIT(&b, ",\"reason\":");
-    buf_json(&b, str_of(journal_why(r->journal)));
-    BUF_LIT(&b, ",\"then\":");
-    buf_json(&b, aside ? S("the run goes on without a journal; it cannot be resumed")
-                       : S("the run ends here, so that nothing is done twice when it is resumed"));
-    buf_putc(&b, '}');
+    BUF_OBJECT(&b, "event", "journal_lost", "run", r->s->id, "reason", journal_why(r->journal), "then",
+               aside ? "the run goes on without a journal; it cannot be resumed"
+                     : "the run ends here, so that nothing is done twice when it is resumed");
     r->journal = NULL;
     r->s->event(buf_str(&b), r->s->user);
     if (!aside) {
@@ -116,6 +107,25 @@ static bool record(run *r, const agent_act *x)
     if (!journal_asked(r->journal, x, &look, host_tick(r)))
         host_lose_journal(r);
     return crew_result_of(r->a).outcome == DARUMA_OUTCOME_PENDING;
+}
+
+/* ---- the end of a run as JSON ---- */
+
+void run_result_json(const agent_result *r, uint32_t recovered, daruma_buf *out)
+{
+    const agent_spent *s = &r->spent;
+    bool asks = r->end == AGENT_END_ESCALATED;
+    BUF_LIT(out, "{");
+    BUF_MEMBERS(out, "event", "result", "status", daruma_outcome_name(r->outcome), "reason", agent_end_name(r->end),
+                "limit", agent_limit_name(r->limit), "steps", s->steps, "calls", s->calls, "tools", s->tools,
+                "input_tokens", s->input_tokens, "output_tokens", s->output_tokens, "failures", s->failures,
+                "recoveries", s->recoveries, "recovered_calls", recovered);
+    BUF_MEMBERS(out, "validation_failures_count", BUF_IF(s->unread, s->unread), "repair_attempts",
+                BUF_IF(s->repairs, s->repairs), "salvage_used", BUF_IF(s->salvaged, s->salvaged), "waited_ms",
+                s->waited, "took_ms", s->time, "_recovery", buf_raw(r->recovery), "last_error",
+                BUF_IF(asks, r->last_error), "error_history",
+                BUF_IF(asks, buf_raw(r->history.n ? r->history : S("[]"))), "why", buf_any(r->reason), "text", r->text);
+    BUF_LIT(out, "}");
 }
 
 /* ---- what the agent asks for ---- */
@@ -175,11 +185,23 @@ static void record_end(run *r, const agent_result *result)
 /* Who asked for what is out is over: nobody waits for it any more. */
 static void drop_what_is_out(run *r)
 {
-    host_end_session(r);
+    host_end_session(r, NULL);
     if (r->tool)
         tool_cancel(r->tool);
     r->tool = NULL;
     approve_drop(r->person);
+}
+
+/* What is gone when the loop has run. */
+static void close_parts(run *r)
+{
+    toolset_close(r->tools);
+    mcp_close(r->servers);
+    approve_close(r->person);
+    if (r->web)
+        upstream_close(r->web);
+    if (r->up)
+        upstream_close(r->up);
 }
 
 static void end_run(run *r)
@@ -187,19 +209,15 @@ static void end_run(run *r)
     agent_result result = crew_result_of(r->a);
     r->finished = true;
     drop_what_is_out(r);
-    toolset_close(r->tools);
-    servers_close(r->servers);
     result.spent.calls += r->below.calls;
     result.spent.waited = add_sat(result.spent.waited, r->below.waited);
     record_end(r, &result);
     r->s->done(&result, r->recovered, r->s->user);
     uv_close((uv_handle_t *)&r->clock, NULL);
     uv_close((uv_handle_t *)&r->soon, NULL);
-    approve_close(r->person);
     for (size_t i = 0; i < COUNT(r->interrupts); i++)
         uv_close((uv_handle_t *)&r->interrupts[i], NULL);
-    upstream_close(r->web);
-    upstream_close(r->up);
+    close_parts(r);
 }
 
 /* Does what the agent asked for. True: it is done already, and the agent knows. */
@@ -262,7 +280,7 @@ static void answer_agent(run *r)
         r->recovered += recovered;
         in.code = in.kind == CREW_ANSWERED ? recovered : in.code;
     }
-    host_end_session(r);
+    host_end_session(r, &in.more);
     r->over = false;
     hand_in(r, in);
     sys_arena_done(&r->room);
@@ -337,7 +355,7 @@ static bool open_all(run *r, char why[256])
         (r->s->shell && !shell_add(r->tools, &r->shell)))
         return false;
     if (r->s->nmcp)
-        r->servers = servers_open(&r->loop, r->tools, r->s->mcp, r->s->nmcp, on_server, r, why);
+        r->servers = mcp_open(&r->loop, r->tools, r->s->mcp, r->s->nmcp, on_server, r, why);
     if (r->s->nmcp && !r->servers)
         return false;
     r->staff = staff_open(r->s, r->tools, r->servers, &r->memory, why);
@@ -377,20 +395,9 @@ static void say_begun(run *r, const char *event, const char *fate)
 {
     char text[1024];
     daruma_buf b = buf_over(text, sizeof text);
-    BUF_LIT(&b, "{\"event\":");
-    buf_json(&b, str_of(event));
-    BUF_LIT(&b, ",\"run\":");
-    buf_json(&b, r->s->id);
-    buf_printf(&b, ",\"journal\":%s", r->journal ? "true" : "false");
-    if (r->s->resume)
-        buf_printf(&b, ",\"outcomes\":%lld", (long long)r->past.inputs);
-    if (fate) {
-        BUF_LIT(&b, ",\"tool\":");
-        buf_json(&b, str_sub(r->past.act.tool, 0, RUN_SHOWN_BYTES));
-        BUF_LIT(&b, ",\"fate\":");
-        buf_json(&b, str_of(fate));
-    }
-    buf_putc(&b, '}');
+    BUF_OBJECT(&b, "event", event, "run", r->s->id, "journal", (bool)r->journal, "outcomes",
+               BUF_IF(r->s->resume, r->past.inputs), "tool",
+               BUF_IF(fate, str_sub(r->past.act.tool, 0, RUN_SHOWN_BYTES)), "fate", BUF_IF(fate, fate));
     host_say(r, buf_str(&b));
 }
 
@@ -443,7 +450,7 @@ static bool recall(run *r, char why[256])
     journal_state state = journal_state_of(r->journal);
     r->shift = r->past.at.now - sys_moment().now;
     r->recovered = r->past.recovered;
-    r->below = journal_below(r->journal);
+    r->below = r->recorded = journal_below(r->journal);
     r->was_over = !r->s->guidance.n && (state == JOURNAL_OVER || state == JOURNAL_ESCALATED);
     if (r->s->guidance.n && crew_result_of(r->a).end != AGENT_END_ESCALATED) {
         snprintf(why, 256,
@@ -495,13 +502,7 @@ bool run_task(const run_settings *s, daruma_str task, char why[256])
         begin_work(&r);
     } else {
         well = false;
-        approve_close(r.person);
-        toolset_close(r.tools);
-        servers_close(r.servers);
-        if (r.web)
-            upstream_close(r.web);
-        if (r.up)
-            upstream_close(r.up);
+        close_parts(&r);
     }
     uv_run(&r.loop, UV_RUN_DEFAULT);
     uv_loop_close(&r.loop);

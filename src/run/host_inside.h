@@ -5,7 +5,6 @@
 #include "run/approve.h"
 #include "run/journal.h"
 #include "run/resume.h"
-#include "run/servers.h"
 #include "run/shell.h"
 #include "run/staff.h"
 #include "run/streamed.h"
@@ -39,6 +38,7 @@ typedef struct run {
     daruma_str asked_body; /* as it was asked; lives until its outcome is handed in */
     uint32_t recovered;    /* questions that were answered behind a failure */
     run_below below;       /* what sessions did beside the call that was asked for */
+    run_below recorded;    /* ... as the journal has it */
     daruma_ms rests;       /* since when the session that is open has no call out; -1 it has one, or there is none */
     int status;            /* of its answer */
     int head;              /* status that the provider gave last, 0 none ... */
@@ -56,9 +56,9 @@ typedef struct run {
     daruma_str asked_model; /* of the question that is out; in `room` */
     daruma_ms until;        /* the agent waits so long, -1 it does not */
     toolset *tools;
-    servers *servers; /* NULL: there are none */
-    tool_call *tool;  /* that is out; NULL: none */
-    uint32_t called;  /* the agent's number of that call */
+    mcp_servers *servers; /* NULL: there are none */
+    tool_call *tool;      /* that is out; NULL: none */
+    uint32_t called;      /* the agent's number of that call */
     int root;
     journal *journal; /* NULL: none is kept, or not any more */
     daruma_ms shift;  /* from the system's clock to the run's, which stands still while nobody runs it */
@@ -85,5 +85,6 @@ void host_ask(run *r, const agent_act *x);
 crew_input host_answer(run *r);
 void host_pump(run *r); /* does what the session says */
 void host_end_calls(run *r);
-void host_end_session(run *r); /* its cost is counted */
+/* Its cost is counted, calls beside the first in `ret_more`; NULL: nobody hears of what came of it. */
+void host_end_session(run *r, uint32_t *ret_more);
 #endif

@@ -1,11 +1,6 @@
 /* host_session.c - a question to a model in `daruma run`: a session of the library (daruma.h), and its calls, which go
  * out over net/upstream. Failures of the provider are recovered there; the host sees what is left. */
 #include "run/host_inside.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "sys/sys.h"
 #include <stdlib.h>
 
@@ -41,12 +36,8 @@ static void on_head(fetch *f, const http_head *h, void *user)
     host_call *c = user;
     daruma_buf b = buf_in(&c->room);
     (void)f;
-    for (size_t i = 0; i < h->nheaders; i++) {
-        buf_put(&b, h->headers[i].name);
-        BUF_LIT(&b, ": ");
-        buf_put(&b, h->headers[i].value);
-        BUF_LIT(&b, "\r\n");
-    }
+    for (size_t i = 0; i < h->nheaders; i++)
+        BUF_SAY(&b, h->headers[i].name, ": ", h->headers[i].value, "\r\n");
     c->r->head = h->status;
     c->r->net = DARUMA_NET_NONE;
     host_tick(c->r);
@@ -109,8 +100,7 @@ static size_t fields_of_call(const run_target *t, daruma_str text, daruma_header
         out[n++] = t->headers[i];
     if (t->key.n) {
         daruma_buf b = buf_in(a);
-        buf_putz(&b, t->d->key_prefix);
-        buf_put(&b, t->key);
+        BUF_SAY(&b, t->d->key_prefix, t->key);
         out[n++] = (daruma_header){str_of(t->d->key_header), buf_str(&b)};
     }
     return n;
@@ -217,17 +207,18 @@ static void say_signed(run *r, daruma_str event)
     sys_arena_done(&room);
 }
 
-void host_end_session(run *r)
+void host_end_session(run *r, uint32_t *ret_more)
 {
     host_end_calls(r);
     if (!r->session)
         return;
     int64_t calls = daruma_session_attempts(r->session);
-    run_below was = r->below;
     rest(r, false);
-    r->below.calls += calls > 1 ? (uint32_t)calls - 1 : 0;
-    if ((was.calls != r->below.calls || was.waited != r->below.waited) && !journal_spent(r->journal, &r->below))
+    *(ret_more ? ret_more : &r->below.calls) += calls > 1 ? (uint32_t)calls - 1 : 0;
+    bool more = r->below.calls != r->recorded.calls || r->below.waited != r->recorded.waited;
+    if (more && !journal_spent(r->journal, &r->below))
         host_lose_journal(r);
+    r->recorded = r->below;
     daruma_session_free(r->session);
     r->session = NULL;
     r->over = false;
@@ -318,7 +309,7 @@ crew_input host_answer(run *r)
     } else if (cut || (r->streams && !in.text.n)) {
         in = (crew_input){.kind = CREW_FAILED, .call = r->asked, .phase = DARUMA_AT_ANSWER, .net = DARUMA_NET_CUT};
     }
-    if (r->answer.text.n)
+    if (r->answer.spoke)
         r->follows = told || in.kind == CREW_FAILED ? RUN_TEXT_AGAIN : RUN_TEXT_NEW;
     return in;
 }
@@ -338,10 +329,7 @@ static daruma_str as_stream(run *r, const agent_act *x)
     daruma_buf b = buf_in(&r->room);
     if (!r->streams || !d->asks_stream.n)
         return x->body;
-    buf_put(&b, str_sub(x->body, 0, x->body.n - 1)); /* agents write no space behind the bracket */
-    buf_putc(&b, ',');
-    buf_put(&b, d->asks_stream);
-    buf_putc(&b, '}');
+    BUF_SAY(&b, str_sub(x->body, 0, x->body.n - 1), ",", d->asks_stream, "}"); /* no space before the bracket */
     return b.full ? (daruma_str){0} : buf_str(&b);
 }
 

@@ -1,16 +1,10 @@
 /* journal.c - the file of a journal: how it is made, opened, read and set aside, and the folder of all. */
 #include "run/journal_db.h"
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/date.h"
-#include "base/limits.h"
-#include "base/str.h"
-#include "sys/arena.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -26,7 +20,7 @@ static const char schema[] =
     " looked INTEGER, before INTEGER, after INTEGER);"
     "CREATE TABLE input(n INTEGER PRIMARY KEY, seq INTEGER, kind TEXT, call INTEGER, now INTEGER, wall INTEGER, dice "
     "INTEGER,"
-    " code INTEGER, phase INTEGER, net INTEGER, lost INTEGER, text BLOB, sum INTEGER, delivered INTEGER);"
+    " code INTEGER, phase INTEGER, net INTEGER, lost INTEGER, more INTEGER, text BLOB, sum INTEGER, delivered INTEGER);"
     "CREATE TABLE event(seq INTEGER PRIMARY KEY, now INTEGER, wall INTEGER, json BLOB);";
 
 const char *journal_state_name(journal_state s)
@@ -65,13 +59,8 @@ bool journal_id_fits(daruma_str id)
 
 daruma_str journal_text(journal *j, const char *key, daruma_arena *a)
 {
-    daruma_str v = {0};
-    sqlite3_stmt *s = j ? db_make(j, DO_GET) : NULL;
-    if (!s)
-        return v;
-    db_str(s, 1, str_of(key));
-    if (sqlite3_step(s) == SQLITE_ROW)
-        v = arena_copy(a, db_column(s, 0));
+    sqlite3_stmt *s = j ? db_row(j, DO_GET, buf_part_z(key)) : NULL;
+    daruma_str v = s ? arena_copy(a, db_column(s, 0)) : (daruma_str){0};
     sqlite3_reset(s);
     return v;
 }
@@ -111,16 +100,16 @@ static bool take_lock(journal *j, char why[256])
     return false;
 }
 
-static journal *journal_at(const char *dir, daruma_str id, const char *ending)
+static journal *journal_at(const char *dir, daruma_str id)
 {
     journal *j = calloc(1, sizeof *j);
-    size_t n = strlen(dir) + id.n + strlen(ending) + 2;
+    size_t n = strlen(dir) + id.n + 2;
     if (!j || !(j->path = malloc(n)) || !sys_arena_init(&j->room, 4096, JOURNAL_WAITING_BYTES)) {
         free(j ? j->path : NULL);
         free(j);
         return NULL;
     }
-    snprintf(j->path, n, "%s/" STR_FMT "%s", dir, STR_ARG(id), ending);
+    snprintf(j->path, n, "%s/" STR_FMT, dir, STR_ARG(id));
     j->lock = -1;
     j->events = buf_in(&j->room);
     return j;
@@ -177,7 +166,7 @@ journal *journal_new(const char *dir, daruma_str id, daruma_str settings, daruma
         snprintf(why, 256, "the folder of journals %.120s cannot be made: %.60s", dir, strerror(errno));
         return NULL;
     }
-    journal *j = journal_at(dir, id, "");
+    journal *j = journal_at(dir, id);
     if (!j)
         return NULL;
     name_file(j, ".db", file, sizeof file);
@@ -194,8 +183,8 @@ journal *journal_new(const char *dir, daruma_str id, daruma_str settings, daruma
         db_begin(j, true);
     well = well && (sqlite3_exec(j->db, schema, NULL, NULL, NULL) == SQLITE_OK || db_fail(j, "cannot write")) &&
            db_set_int(j, "format", JOURNAL_FORMAT) && db_set(j, "version", S(DARUMA_VERSION)) && db_set(j, "id", id) &&
-           db_set(j, "task", task) && db_set(j, "settings", settings) &&
-           db_set(j, "state", str_of(journal_state_name(JOURNAL_OPEN))) && db_set_int(j, "began", at.wall);
+           db_set(j, "task", task) && db_set(j, "settings", settings) && db_set_state(j, JOURNAL_OPEN) &&
+           db_set_int(j, "began", at.wall);
     if (j->db && !sqlite3_get_autocommit(j->db))
         well = db_commit(j, well) && well;
     if (well)
@@ -216,10 +205,9 @@ static bool is_there(const journal *j, const char *ending)
 /* Does all that SQLite keeps in it fit together? */
 static bool is_whole(journal *j)
 {
-    sqlite3_stmt *s = db_make(j, DO_CHECK);
-    bool whole = s && sqlite3_step(s) == SQLITE_ROW && str_eq(db_column(s, 0), S("ok"));
-    if (s)
-        sqlite3_reset(s);
+    sqlite3_stmt *s = db_row(j, DO_CHECK, (buf_part){0});
+    bool whole = s && str_eq(db_column(s, 0), S("ok"));
+    sqlite3_reset(s);
     return whole;
 }
 
@@ -249,67 +237,72 @@ static bool counted(journal *j, char why[256])
     return !j->broken;
 }
 
-journal *journal_open(const char *dir, daruma_str id, char why[256])
+/* Opens the file of a run. NULL and a sentence in `why`. */
+static journal *find(const char *dir, daruma_str id, const char *ending, int how, char why[256])
 {
     char file[JOURNAL_PATH_BYTES];
-    snprintf(why, 256, "there is no memory for a journal");
-    journal *j = journal_id_fits(id) ? journal_at(dir, id, "") : NULL;
-    if (!j) {
+    bool fits = journal_id_fits(id);
+    if (fits)
+        snprintf(why, 256, "there is no run %.40s in %.120s; daruma run --list lists them", id.p, dir);
+    else
         snprintf(why, 256, "`%.60s` is no run; daruma run --list lists them", id.p);
+    journal *j = fits ? journal_at(dir, id) : NULL;
+    if (!j)
         return NULL;
-    }
-    name_file(j, ".db", file, sizeof file);
-    j->lock = open(file, O_RDWR | O_CLOEXEC);
-    int error = errno;
-    if (j->lock < 0) {
-        if (error == ENOENT && is_there(j, ".broken"))
-            snprintf(why, 256,
-                     "run %.40s cannot go on: its journal could not be written to its end. What it holds: "
-                     "daruma explain %.40s.broken",
-                     id.p, id.p);
-        else if (error == ENOENT)
-            snprintf(why, 256, "there is no run %.40s in %.120s; daruma run --list lists them", id.p, dir);
-        else
-            snprintf(why, 256, "the journal %.120s cannot be opened: %.60s", file, strerror(error));
-        return give_up(j, why);
-    }
-    bool locked = take_lock(j, why);
-    if (locked && !open_db(j, file, SQLITE_OPEN_READWRITE))
-        return give_up(j, why);
-    if (locked && sound(j, true, why) && counted(j, why)) {
-        sqlite3_exec(j->db, "PRAGMA cache_size=-128", NULL, NULL, NULL);
-        j->full = true; /* as SQLite begins */
+    name_file(j, ending, file, sizeof file);
+    j->lock = open(file, how | O_CLOEXEC);
+    if (j->lock >= 0)
         return j;
-    }
+    if (errno != ENOENT)
+        snprintf(why, 256, "the journal %.120s cannot be opened: %.60s", file, strerror(errno));
+    else if (is_there(j, ".broken"))
+        snprintf(why, 256,
+                 "run %.40s cannot go on: its journal could not be written to its end. What it holds: "
+                 "daruma explain %.40s.broken",
+                 id.p, id.p);
+    return give_up(j, why);
+}
+
+/* Reads what a journal needs to know of its file. NULL: the same. */
+static journal *begun(journal *j, const char *ending, int flags, bool all, char why[256])
+{
+    char file[JOURNAL_PATH_BYTES];
+    name_file(j, ending, file, sizeof file);
+    if (!open_db(j, file, flags))
+        return give_up(j, why);
+    if (sound(j, all, why) && counted(j, why))
+        return j;
     journal_close(j);
     return NULL;
 }
 
-journal *journal_read(const char *dir, daruma_str id, bool *ret_busy, char why[256])
+journal *journal_open(const char *dir, daruma_str id, char why[256])
 {
-    char file[JOURNAL_PATH_BYTES];
-    daruma_str plain = str_ends(id, S(".broken")) ? str_sub(id, 0, id.n - 7) : id;
-    snprintf(why, 256, "there is no run %.40s in %.120s; daruma run --list lists them", id.p, dir);
-    journal *j = journal_id_fits(plain) ? journal_at(dir, plain, "") : NULL;
+    journal *j = find(dir, id, ".db", O_RDWR, why);
+    if (j && !take_lock(j, why))
+        return give_up(j, why);
+    j = j ? begun(j, ".db", SQLITE_OPEN_READWRITE, true, why) : NULL;
     if (!j)
         return NULL;
-    name_file(j, plain.n < id.n ? ".broken" : ".db", file, sizeof file);
-    j->lock = open(file, O_RDONLY | O_CLOEXEC);
-    *ret_busy = j->lock >= 0 && flock(j->lock, LOCK_EX | LOCK_NB) != 0;
-    if (j->lock >= 0 && !*ret_busy)
+    sqlite3_exec(j->db, "PRAGMA cache_size=-128", NULL, NULL, NULL);
+    j->full = true; /* as SQLite begins */
+    return j;
+}
+
+journal *journal_read(const char *dir, daruma_str id, bool *ret_busy, char why[256])
+{
+    bool broken = str_ends(id, S(".broken"));
+    const char *ending = broken ? ".broken" : ".db";
+    char file[JOURNAL_PATH_BYTES];
+    journal *j = find(dir, str_sub(id, 0, id.n - (broken ? strlen(ending) : 0)), ending, O_RDONLY, why);
+    if (!j)
+        return NULL;
+    *ret_busy = flock(j->lock, LOCK_EX | LOCK_NB) != 0;
+    if (!*ret_busy)
         flock(j->lock, LOCK_UN);
-    if (j->lock < 0) {
-        if (errno != ENOENT)
-            snprintf(why, 256, "the journal %.120s cannot be opened: %.60s", file, strerror(errno));
-        return give_up(j, why);
-    }
+    name_file(j, ending, file, sizeof file);
     /* Read and write, since a log that a killed run left behind is brought in; read only where that is not allowed. */
-    if (!open_db(j, file, access(file, W_OK) == 0 ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY))
-        return give_up(j, why);
-    if (sound(j, false, why) && counted(j, why))
-        return j;
-    journal_close(j);
-    return NULL;
+    return begun(j, ending, access(file, W_OK) == 0 ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, false, why);
 }
 
 void journal_close(journal *j)
@@ -318,9 +311,7 @@ void journal_close(journal *j)
         return;
     if (!j->broken && j->events.n)
         journal_flush(j);
-    for (int i = 0; i < STATEMENTS; i++)
-        sqlite3_finalize(j->made[i]);
-    sqlite3_close(j->db);
+    db_close(j);
     if (j->lock >= 0)
         close(j->lock);
     sys_arena_done(&j->room);
@@ -348,12 +339,7 @@ bool journal_set_aside(journal *j)
     static const char *const endings[][2] = {{".db", ".broken"}, {".db-wal", ".broken-wal"}};
     char from[JOURNAL_PATH_BYTES], to[JOURNAL_PATH_BYTES];
     bool well = true;
-    for (int i = 0; i < STATEMENTS; i++) {
-        sqlite3_finalize(j->made[i]);
-        j->made[i] = NULL;
-    }
-    sqlite3_close(j->db);
-    j->db = NULL;
+    db_close(j);
     for (size_t i = 0; i < COUNT(endings); i++) {
         name_file(j, endings[i][0], from, sizeof from);
         name_file(j, endings[i][1], to, sizeof to);

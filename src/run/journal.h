@@ -68,7 +68,7 @@ bool journal_asked(journal *j, const agent_act *x, const journal_look *look, dar
 bool journal_asked_again(journal *j, uint32_t call, daruma_moment at);
 /* What the sessions below the agents have done in all, so far. */
 typedef struct run_below {
-    uint32_t calls;   /* of models, beside those that were asked for */
+    uint32_t calls;   /* of models that agents did not hear of: what they were made for was dropped */
     daruma_ms waited; /* with no call out */
 } run_below;
 bool journal_spent(journal *j, const run_below *below);

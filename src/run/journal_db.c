@@ -2,12 +2,6 @@
  * that acts on something, and what it came to, is synced to the disk; what may be done again without harm is only
  * written, which outlives the process, not a loss of power. */
 #include "run/journal_db.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/limits.h"
-#include "base/str.h"
-#include "sys/arena.h"
-#include <stdio.h>
 
 /* ---- statements ---- */
 
@@ -31,29 +25,43 @@ sqlite3_stmt *db_make(journal *j, statement s)
     return j->made[s];
 }
 
-void db_int(sqlite3_stmt *s, int at, int64_t v)
+static void bind(sqlite3_stmt *s, int at, const buf_part *v)
 {
-    sqlite3_bind_int64(s, at, v);
+    const char *p = v->text.p ? v->text.p : "";
+    if (v->kind == BUF_NUMBER || v->kind == BUF_FLAG)
+        sqlite3_bind_int64(s, at, v->number);
+    else if (v->kind == BUF_RAW)
+        sqlite3_bind_blob64(s, at, p, v->text.n, SQLITE_STATIC);
+    else
+        sqlite3_bind_text64(s, at, p, v->text.n, SQLITE_STATIC, SQLITE_UTF8);
 }
 
-/* The text must live until the statement has run. */
-void db_str(sqlite3_stmt *s, int at, daruma_str v)
+bool db_run(journal *j, statement which, const buf_part *with, size_t n)
 {
-    sqlite3_bind_text64(s, at, v.p ? v.p : "", v.n, SQLITE_STATIC, SQLITE_UTF8);
-}
-
-void db_blob(sqlite3_stmt *s, int at, daruma_str v)
-{
-    sqlite3_bind_blob64(s, at, v.p ? v.p : "", v.n, SQLITE_STATIC);
-}
-
-bool db_run(journal *j, sqlite3_stmt *s)
-{
+    sqlite3_stmt *s = db_make(j, which);
     if (!s)
         return false;
+    for (size_t i = 0; i < n; i++)
+        bind(s, (int)i + 1, &with[i]);
     int rc = sqlite3_step(s);
     sqlite3_reset(s);
     return rc == SQLITE_DONE || rc == SQLITE_ROW || db_fail(j, "cannot write");
+}
+
+sqlite3_stmt *db_row(journal *j, statement which, buf_part with)
+{
+    sqlite3_stmt *s = db_make(j, which);
+    if (!s)
+        return NULL;
+    if (sqlite3_bind_parameter_count(s))
+        bind(s, 1, &with);
+    int rc = sqlite3_step(s);
+    if (rc == SQLITE_ROW)
+        return s;
+    sqlite3_reset(s);
+    if (rc != SQLITE_DONE)
+        db_fail(j, "cannot read");
+    return NULL;
 }
 
 daruma_str db_column(sqlite3_stmt *s, int at)
@@ -62,14 +70,11 @@ daruma_str db_column(sqlite3_stmt *s, int at)
     return (daruma_str){p ? p : "", p ? (size_t)sqlite3_column_bytes(s, at) : 0};
 }
 
-/* The one number that a statement without parameters gives. */
 int64_t db_ask(journal *j, statement which)
 {
-    sqlite3_stmt *s = db_make(j, which);
-    int64_t v = 0;
-    if (s && sqlite3_step(s) == SQLITE_ROW)
-        v = sqlite3_column_int64(s, 0);
-    else
+    sqlite3_stmt *s = db_row(j, which, (buf_part){0});
+    int64_t v = s ? sqlite3_column_int64(s, 0) : 0;
+    if (!s)
         db_fail(j, "cannot read");
     sqlite3_reset(s);
     return v;
@@ -77,12 +82,7 @@ int64_t db_ask(journal *j, statement which)
 
 bool db_set(journal *j, const char *key, daruma_str value)
 {
-    sqlite3_stmt *s = db_make(j, DO_SET);
-    if (!s)
-        return false;
-    db_str(s, 1, str_of(key));
-    db_blob(s, 2, value);
-    return db_run(j, s);
+    return DB(j, DO_SET, key, buf_raw(value));
 }
 
 bool db_set_int(journal *j, const char *key, int64_t v)
@@ -92,7 +92,19 @@ bool db_set_int(journal *j, const char *key, int64_t v)
     return db_set(j, key, str_of(digits));
 }
 
+bool db_set_state(journal *j, journal_state s)
+{
+    return db_set(j, "state", str_of(journal_state_name(s)));
+}
+
 /* ---- transactions ---- */
+
+void db_drop_events(journal *j)
+{
+    sys_arena_done(&j->room);
+    sys_arena_init(&j->room, 4096, JOURNAL_WAITING_BYTES);
+    j->events = buf_in(&j->room);
+}
 
 static bool write_events(journal *j)
 {
@@ -100,21 +112,22 @@ static bool write_events(journal *j)
     event_head h;
     bool well = true;
     while (well && rest.n >= sizeof h) {
-        sqlite3_stmt *s = db_make(j, DO_EVENT);
-        if (!s)
-            return false;
         memcpy(&h, rest.p, sizeof h);
-        db_int(s, 1, ++j->seq);
-        db_int(s, 2, h.at.now);
-        db_int(s, 3, h.at.wall);
-        db_blob(s, 4, str_sub(rest, sizeof h, h.n));
-        well = db_run(j, s);
+        well = DB(j, DO_EVENT, ++j->seq, h.at.now, h.at.wall, buf_raw(str_sub(rest, sizeof h, h.n)));
         rest = str_from(rest, sizeof h + h.n);
     }
-    sys_arena_done(&j->room);
-    sys_arena_init(&j->room, 4096, JOURNAL_WAITING_BYTES);
-    j->events = buf_in(&j->room);
+    db_drop_events(j);
     return well;
+}
+
+void db_close(journal *j)
+{
+    for (int i = 0; i < STATEMENTS; i++) {
+        sqlite3_finalize(j->made[i]);
+        j->made[i] = NULL;
+    }
+    sqlite3_close(j->db);
+    j->db = NULL;
 }
 
 /* A transaction that is synced to the disk or not. False: there is none. */
@@ -122,15 +135,15 @@ bool db_begin(journal *j, bool full)
 {
     if (j->broken)
         return false;
-    if (j->full != full && !db_run(j, db_make(j, full ? DO_FULL : DO_NORMAL)))
+    if (j->full != full && !db_run(j, full ? DO_FULL : DO_NORMAL, NULL, 0))
         return false;
     j->full = full;
-    return db_run(j, db_make(j, DO_BEGIN)) && write_events(j);
+    return db_run(j, DO_BEGIN, NULL, 0) && write_events(j);
 }
 
 bool db_commit(journal *j, bool well)
 {
-    if (well && !j->broken && db_run(j, db_make(j, DO_COMMIT)))
+    if (well && !j->broken && db_run(j, DO_COMMIT, NULL, 0))
         return true;
     db_fail(j, "cannot write");
     if (!sqlite3_get_autocommit(j->db))

@@ -2,6 +2,12 @@
 #ifndef RUN_JOURNAL_DB_H
 #define RUN_JOURNAL_DB_H
 #include "run/journal.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "sys/arena.h"
+#include <stdio.h>
 #include <sqlite3.h>
 
 /* X(symbol, text) */
@@ -16,11 +22,11 @@
     X(AGAIN, "UPDATE act SET tries=tries+1, started=? WHERE call=?")                                                   \
     X(FINISHED, "UPDATE act SET finished=?, outcome=? WHERE call=?")                                                   \
     X(DELIVERED, "UPDATE act SET delivered=? WHERE call=(SELECT call FROM input WHERE n=?)")                           \
-    X(INPUT, "INSERT INTO input VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,NULL)")                                               \
+    X(INPUT, "INSERT INTO input VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,NULL)")                                             \
     X(TAKEN, "UPDATE input SET delivered=? WHERE n=? AND delivered IS NULL")                                           \
     X(EVENT, "INSERT INTO event VALUES(?,?,?,?)")                                                                      \
     X(GET_ACT, "SELECT hash,tries,looked,before,after,what,name FROM act WHERE call=?")                                \
-    X(GET_INPUT, "SELECT kind,call,now,wall,dice,code,phase,net,lost,text,sum,delivered FROM input WHERE n=?")         \
+    X(GET_INPUT, "SELECT kind,call,now,wall,dice,code,phase,net,lost,more,text,sum,delivered FROM input WHERE n=?")    \
     X(ALL_ACTS, "SELECT seq,wall,requested,what,purpose,name,args,call,tries,finished FROM act ORDER BY seq")          \
     X(ALL_INPUTS, "SELECT seq,n FROM input ORDER BY n")                                                                \
     X(ALL_EVENTS, "SELECT seq,wall,now,json FROM event ORDER BY seq")                                                  \
@@ -33,6 +39,7 @@
                    " call IN (SELECT call FROM act WHERE purpose='analysis')))) ORDER BY n LIMIT 1")                   \
     X(CUT_INPUTS, "DELETE FROM input WHERE n>=?")                                                                      \
     X(CUT_ACTS, "DELETE FROM act WHERE call>?")                                                                        \
+    X(NOT_ANSWERED, "UPDATE act SET finished=NULL, outcome='interrupted' WHERE call=?")                                \
     X(UNFINISHED, "UPDATE act SET finished=NULL, outcome=NULL, delivered=NULL WHERE call=?")                           \
     X(CHECK, "PRAGMA quick_check(1)")
 
@@ -68,12 +75,13 @@ typedef struct event_head {
 bool db_fail(journal *j, const char *what);
 /* The statement, made when it is needed first; NULL and a broken journal when it cannot be. */
 sqlite3_stmt *db_make(journal *j, statement s);
-/* Fill a parameter of it, counted from 1. A text must live until the statement has run. */
-void db_int(sqlite3_stmt *s, int at, int64_t v);
-void db_str(sqlite3_stmt *s, int at, daruma_str v);
-void db_blob(sqlite3_stmt *s, int at, daruma_str v);
-/* Runs one that gives nothing, or whose first row is enough. False: the journal is broken. */
-bool db_run(journal *j, sqlite3_stmt *s);
+/* Runs one that gives nothing, its parameters as BUF_SAY takes them; JSON stands for bytes. They must live until it has
+ * run. False: the journal is broken. */
+#define DB(j, which, ...) db_run((j), (which), (const buf_part[]){BUF_PARTS(__VA_ARGS__)}, BUF_COUNT(__VA_ARGS__))
+bool db_run(journal *j, statement which, const buf_part *with, size_t n);
+/* The first row of one with one parameter; NULL: there is none, or the journal is broken. sqlite3_reset() when it was
+ * read, NULL is allowed. */
+sqlite3_stmt *db_row(journal *j, statement which, buf_part with);
 /* A text of the row at hand, counted from 0; lives as long as the row. */
 daruma_str db_column(sqlite3_stmt *s, int at);
 /* The one number that a statement without parameters gives. */
@@ -81,10 +89,13 @@ int64_t db_ask(journal *j, statement which);
 /* Sets a text of the table `run`. */
 bool db_set(journal *j, const char *key, daruma_str value);
 bool db_set_int(journal *j, const char *key, int64_t v);
+bool db_set_state(journal *j, journal_state s);
 /* A transaction that is synced to the disk or not; what waits is written in it. False: there is none. */
 bool db_begin(journal *j, bool full);
 /* Ends it, or takes it back when not all went well: then the journal is broken. */
 bool db_commit(journal *j, bool well);
+void db_drop_events(journal *j);             /* those that wait */
+void db_close(journal *j);                   /* the file, not the journal */
 const char *db_kind_name(crew_input_kind k); /* static */
 /* What an input is known by: whoever changes a byte of it is found out. */
 uint64_t db_sum(const crew_input *in);

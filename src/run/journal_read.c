@@ -1,20 +1,10 @@
 /* journal_read.c - reads the record of a run. */
 #include "run/journal_db.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/limits.h"
-#include "base/str.h"
-#include "sys/arena.h"
-#include <stdio.h>
 
 bool journal_act_of(journal *j, uint32_t call, journal_act *ret)
 {
-    sqlite3_stmt *s = db_make(j, DO_GET_ACT);
-    if (!s)
-        return false;
-    db_int(s, 1, call);
-    bool there = sqlite3_step(s) == SQLITE_ROW;
-    if (there) {
+    sqlite3_stmt *s = db_row(j, DO_GET_ACT, buf_part_number(call));
+    if (s) {
         *ret = (journal_act){.hash = (uint64_t)sqlite3_column_int64(s, 0),
                              .started = (unsigned)sqlite3_column_int64(s, 1),
                              .look = {.known = sqlite3_column_int64(s, 2) != 0,
@@ -24,7 +14,7 @@ bool journal_act_of(journal *j, uint32_t call, journal_act *ret)
         snprintf(ret->name, sizeof ret->name, STR_FMT " " STR_FMT, STR_ARG(what), STR_ARG(name));
     }
     sqlite3_reset(s);
-    return there;
+    return s != NULL;
 }
 
 static crew_input_kind kind_of(daruma_str name)
@@ -42,17 +32,10 @@ int64_t journal_inputs(const journal *j)
 
 bool journal_input_of(journal *j, int64_t n, crew_input *ret, bool *ret_delivered, bool *ret_bad, daruma_arena *a)
 {
-    sqlite3_stmt *s = db_make(j, DO_GET_INPUT);
-    *ret_bad = !s;
+    sqlite3_stmt *s = db_row(j, DO_GET_INPUT, buf_part_number(n));
+    *ret_bad = !s && (j->broken || n <= j->ninputs); /* one in the middle is missing */
     if (!s)
         return false;
-    db_int(s, 1, n);
-    int rc = sqlite3_step(s);
-    if (rc != SQLITE_ROW) {
-        *ret_bad = rc != SQLITE_DONE || n <= j->ninputs; /* one in the middle is missing */
-        sqlite3_reset(s);
-        return false;
-    }
     crew_input in = {
         .kind = kind_of(db_column(s, 0)),
         .call = (uint32_t)sqlite3_column_int64(s, 1),
@@ -61,9 +44,10 @@ bool journal_input_of(journal *j, int64_t n, crew_input *ret, bool *ret_delivere
         .phase = sqlite3_column_int(s, 6),
         .net = sqlite3_column_int(s, 7),
         .lost = sqlite3_column_int(s, 8) != 0,
-        .text = arena_copy(a, db_column(s, 9))};
-    *ret_delivered = sqlite3_column_type(s, 11) != SQLITE_NULL;
-    *ret_bad = a->full || in.kind == CREW_INPUTS || (uint64_t)sqlite3_column_int64(s, 10) != db_sum(&in);
+        .more = (uint32_t)sqlite3_column_int64(s, 9),
+        .text = arena_copy(a, db_column(s, 10))};
+    *ret_delivered = sqlite3_column_type(s, 12) != SQLITE_NULL;
+    *ret_bad = a->full || in.kind == CREW_INPUTS || (uint64_t)sqlite3_column_int64(s, 11) != db_sum(&in);
     sqlite3_reset(s);
     if (*ret_bad)
         return false;

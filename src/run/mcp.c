@@ -1,10 +1,5 @@
-/* mcp.c - one MCP server: its program, its clock, its death and its next life. */
+/* mcp.c - MCP servers: the program of each, its clock, its death and its next life. */
 #include "run/mcp_inside.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "daruma.h"
 #include "sys/arena.h"
 #include <stdio.h>
@@ -38,17 +33,11 @@ void mcp_tell(mcp *m, const char *event, const char *field, daruma_str text, int
     if (!sys_arena_init(&a, 4096, 64 << 10))
         return;
     daruma_buf b = buf_in(&a);
-    buf_printf(&b, "{\"event\":\"%s\",\"server\":", event);
-    buf_json(&b, m->s->name);
-    if (text.n) {
-        buf_printf(&b, ",\"%s\":", field);
-        buf_json(&b, daruma_redact(str_sub(text, 0, FAILURE_TEXT_BYTES_MAX), &a));
-    }
-    if (number >= 0)
-        buf_printf(&b, ",\"tools\":%lld", (long long)number);
-    buf_putc(&b, '}');
+    BUF_OBJECT(&b, "event", event, "server", m->s->name, field,
+               buf_any(daruma_redact(str_sub(text, 0, FAILURE_TEXT_BYTES_MAX), &a)), "tools",
+               BUF_IF(number >= 0, number));
     if (!b.full)
-        m->ops->event(buf_str(&b), m->user);
+        m->all->event(buf_str(&b), m->all->user);
     sys_arena_done(&a);
 }
 
@@ -57,7 +46,11 @@ void mcp_tell_ready(mcp *m, const char *why)
     if (m->told)
         return;
     m->told = true;
-    m->ops->ready(m, why, m->user);
+    m->all->waiting--;
+    if (!why || m->all->failed)
+        return;
+    m->all->failed = true;
+    snprintf(m->all->why, 256, "the MCP server `" STR_FMT "` did not start: %.180s", STR_ARG(m->s->name), why);
 }
 
 /* ---- sending ---- */
@@ -69,15 +62,8 @@ bool mcp_send(mcp *m, int64_t id, const char *method, daruma_str params)
     if (!sys_arena_init(&a, params.n + 256, 2 * params.n + 4096))
         return false;
     daruma_buf b = buf_in(&a);
-    BUF_LIT(&b, "{\"jsonrpc\":\"2.0\"");
-    if (id)
-        buf_printf(&b, ",\"id\":%lld", (long long)id);
-    buf_printf(&b, ",\"method\":\"%s\"", method);
-    if (params.n) {
-        BUF_LIT(&b, ",\"params\":");
-        buf_put(&b, params);
-    }
-    BUF_LIT(&b, "}\n");
+    BUF_OBJECT(&b, "jsonrpc", "2.0", "id", BUF_IF(id, id), "method", method, "params", buf_raw(params));
+    BUF_LIT(&b, "\n");
     if (!b.full && m->program && child_waiting(m->program) < MCP_WAITING_BYTES_MAX)
         well = child_write(m->program, buf_str(&b));
     sys_arena_done(&a);
@@ -122,11 +108,7 @@ static void say_why(const mcp *m, daruma_arena *a, daruma_buf *b)
         str_cut(&said, '\n');
         line = str_trim(said).n ? str_trim(said) : line;
     }
-    buf_putz(b, m->why);
-    if (line.n) {
-        BUF_LIT(b, "; it said last: ");
-        buf_put(b, daruma_redact(line, a));
-    }
+    BUF_SAY(b, m->why, line.n ? "; it said last: " : "", daruma_redact(line, a));
 }
 
 static void give_up(mcp *m)
@@ -182,6 +164,24 @@ static void on_end(child *c, const child_end *e, void *user)
     mcp_rearm(m);
 }
 
+/* Its words and variables as programs take them. */
+static bool command_of(const mcp_setup *s, daruma_arena *a, child_setup *ret)
+{
+    char **argv = ARENA_NEW(a, char *, s->nargs + 2);
+    const char **env = ARENA_NEW(a, const char *, s->nenv + 1);
+    for (size_t i = 0; argv && i <= s->nargs; i++)
+        argv[i] = (char *)(uintptr_t)(i ? s->args[i - 1] : s->command).p;
+    for (size_t i = 0; env && i < s->nenv; i++) {
+        daruma_buf b = buf_in(a);
+        BUF_SAY(&b, s->env[i].name, "=", s->env[i].value);
+        buf_putc(&b, 0);
+        env[i] = b.p;
+    }
+    ret->argv = argv;
+    ret->env = env ? child_env(env, a) : NULL;
+    return !a->full && ret->env;
+}
+
 static void start(mcp *m)
 {
     static const child_ops ops = {.out = on_out, .err = on_err, .end = on_end};
@@ -193,9 +193,9 @@ static void start(mcp *m)
         give_up(m);
         return;
     }
-    child_setup setup = {
-        .argv = m->s->argv, .folder = m->s->folder, .env = child_env(m->s->env, &a), .talks = true, .apart = true};
-    m->program = child_start(m->loop, &setup, &ops, m, m->why);
+    child_setup setup = {.folder = m->s->folder, .talks = true, .apart = true};
+    if (command_of(m->s, &a, &setup))
+        m->program = child_start(m->loop, &setup, &ops, m, m->why);
     sys_arena_done(&a);
     if (!m->program) {
         give_up(m); /* a program that is not there is not there the next time */
@@ -238,23 +238,22 @@ static void on_clock(uv_timer_t *t)
 
 /* ---- beginning and end ---- */
 
-mcp *mcp_open(uv_loop_t *loop, toolset *t, const mcp_setup *s, const mcp_ops *ops, void *user)
+static mcp *open_one(mcp_servers *all, uv_loop_t *loop, toolset *t, const mcp_setup *s)
 {
     mcp *m = calloc(1, sizeof *m);
     if (!m || !sys_arena_init(&m->keep, 16 << 10, MCP_KEEP_BYTES_MAX)) {
         free(m);
         return NULL;
     }
+    m->all = all;
     m->s = s;
-    m->ops = ops;
-    m->user = user;
     m->loop = loop;
     m->tools = t;
     m->due = mcp_now(m);
     m->ping_due = INT64_MAX;
     uv_timer_init(loop, &m->clock);
     m->clock.data = m;
-    mcp_rearm(m); /* it is started from the loop: ready() is never called from within here */
+    mcp_rearm(m); /* it is started from the loop */
     return m;
 }
 
@@ -265,7 +264,7 @@ static void on_stopped(uv_handle_t *h)
     free_when_done(m);
 }
 
-void mcp_close(mcp *m)
+static void close_one(mcp *m)
 {
     m->closing = true;
     uv_close((uv_handle_t *)&m->clock, on_stopped);
@@ -275,12 +274,43 @@ void mcp_close(mcp *m)
     child_within(m->program, MCP_CLOSE_MS, MCP_GRACE_MS);
 }
 
-daruma_str mcp_instructions(const mcp *m)
+mcp_servers *mcp_open(uv_loop_t *loop, toolset *t, const mcp_setup *list, size_t n,
+                      void (*event)(daruma_str json, void *user), void *user, char why[256])
 {
-    return m->instructions;
+    mcp_servers *s = calloc(1, sizeof *s);
+    if (!s || n > MCP_SERVERS_MAX) {
+        snprintf(why, 256, s ? "there are more than %d MCP servers" : "there is no memory for it", MCP_SERVERS_MAX);
+        free(s);
+        return NULL;
+    }
+    *s = (mcp_servers){.why = why, .event = event, .user = user};
+    while (s->n < n && !s->failed) {
+        mcp *m = s->list[s->n] = open_one(s, loop, t, &list[s->n]);
+        if (m)
+            s->n++, s->waiting++;
+        else
+            snprintf(why, 256, "there is no memory for it");
+        s->failed = !m;
+    }
+    while (s->waiting && !s->failed)
+        uv_run(loop, UV_RUN_ONCE);
+    if (!s->failed)
+        return s;
+    mcp_close(s);
+    return NULL;
 }
 
-const mcp_setup *mcp_setup_of(const mcp *m)
+void mcp_close(mcp_servers *s)
 {
-    return m->s;
+    for (size_t i = 0; s && i < s->n; i++)
+        close_one(s->list[i]);
+    free(s);
+}
+
+void mcp_instruct(const mcp_servers *s, daruma_buf *out)
+{
+    for (size_t i = 0; s && i < s->n; i++)
+        if (s->list[i]->instructions.n)
+            BUF_SAY(out, "\n\nThe server of the tools ", s->list[i]->s->name, ".* says about them:\n",
+                    s->list[i]->instructions);
 }

@@ -11,32 +11,31 @@
 #define RUN_MCP_H
 #include "run/tools.h"
 
-typedef struct mcp mcp;
-
-/* Borrowed, and outlives the server. */
+/* A server. Borrowed, and outlives it; strings of a program have a NUL behind them. */
 typedef struct mcp_setup {
-    daruma_str name;
-    char *const *argv;      /* NULL behind the last */
-    const char *const *env; /* "NAME=value" beside child_env(), NULL behind the last; NULL: none */
-    const char *folder;     /* that it works in */
-    uint32_t restarts;      /* when it dies, in all */
-    daruma_ms within;       /* for one call; 0: MCP_CALL_MS */
+    daruma_str name, command;
+    daruma_str *args; /* of the command */
+    size_t nargs;
+    daruma_header *env; /* variables beside child_env(): name and value */
+    size_t nenv;
+    const char *folder; /* that it works in */
+    uint32_t restarts;  /* when it dies, in all */
+    daruma_ms within;   /* for one call; 0: MCP_CALL_MS */
 } mcp_setup;
 
-typedef struct mcp_ops {
-    /* Once, from the loop: its tools are in the table. `why` not NULL: it cannot be started, and that says why. */
-    void (*ready)(mcp *m, const char *why, void *user);
-    void (*event)(daruma_str json, void *user); /* a JSON object: mcp_started, mcp_died, mcp_changed, mcp_noise */
-} mcp_ops;
+/* Those of one run: all are up before it begins. */
+typedef struct mcp_servers mcp_servers;
 
-/* Starts it; its tools will be added to `t`. NULL without memory. */
-mcp *mcp_open(uv_loop_t *loop, toolset *t, const mcp_setup *s, const mcp_ops *ops, void *user);
-/* Ends it: its input is closed; SIGTERM and SIGKILL follow. No callback any more; gone when the loop has run. Close the
- * table before. */
-void mcp_close(mcp *m);
-/* What it says about the use of its tools; may be empty. Lives as long as the server. */
-daruma_str mcp_instructions(const mcp *m);
-const mcp_setup *mcp_setup_of(const mcp *m);
+/* Starts them, and runs the loop until the tools of all are in the table. `event` hears of their lives as JSON objects:
+ * mcp_started, mcp_died, mcp_changed, mcp_noise. NULL and a sentence in `why`: one cannot be started; run the loop,
+ * then all are gone. */
+mcp_servers *mcp_open(uv_loop_t *loop, toolset *t, const mcp_setup *list, size_t n,
+                      void (*event)(daruma_str json, void *user), void *user, char why[256]);
+/* Ends them: their input is closed; SIGTERM and SIGKILL follow. No callback any more; gone when the loop has run. Close
+ * the table before. NULL is allowed. */
+void mcp_close(mcp_servers *s);
+/* What they say about the use of their tools, for a system prompt; nothing when they say nothing. */
+void mcp_instruct(const mcp_servers *s, daruma_buf *out);
 
 /* ---- mcp_text.c: what its messages say ---- */
 

@@ -1,11 +1,6 @@
 /* mcp_calls.c - calls of an MCP server's tools: sent when it is up, ended by its answer, by the clock, or by its death.
  */
 #include "run/mcp_inside.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,11 +8,8 @@ void mcp_send_call(mcp *m, mcp_call *k)
 {
     const mcp_tool *t = k->c->own;
     daruma_buf b = buf_in(&k->c->room);
-    BUF_LIT(&b, "{\"name\":");
-    buf_json(&b, t->own_name);
-    BUF_LIT(&b, ",\"arguments\":");
-    buf_put(&b, json_is_object(str_trim(k->c->args)) ? k->c->args : S("{}"));
-    BUF_LIT(&b, "}");
+    BUF_OBJECT(&b, "name", t->own_name, "arguments",
+               buf_raw(json_is_object(str_trim(k->c->args)) ? k->c->args : S("{}")));
     k->id = ++m->ids;
     if (b.full || !mcp_send(m, k->id, "tools/call", buf_str(&b)))
         k->due = mcp_now(m); /* it hangs, or is about to be heard of as dead */

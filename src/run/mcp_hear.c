@@ -1,10 +1,5 @@
 /* mcp_hear.c - what an MCP server says: which tools it has, answers to calls, requests of its own, and noise. */
 #include "run/mcp_inside.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 
 /* ---- its tools ---- */
 
@@ -12,11 +7,8 @@ static void list_tools(mcp *m, daruma_str cursor)
 {
     char room[2048];
     daruma_buf b = buf_over(room, sizeof room);
-    if (cursor.n) {
-        BUF_LIT(&b, "{\"cursor\":");
-        buf_put(&b, cursor);
-        buf_putc(&b, '}');
-    }
+    if (cursor.n)
+        BUF_OBJECT(&b, "cursor", buf_raw(cursor));
     if (!cursor.n) {
         m->pages = 0;
         m->again = false;
@@ -38,8 +30,11 @@ static void take_tool(mcp *m, daruma_str json)
         return;
     while (i < m->n && !str_eq(m->list[i].own_name, own))
         i++;
+    daruma_str output = json_get(json, S("outputSchema"));
+    output = json_is_object(output) ? arena_copy(&m->keep, output) : (daruma_str){0};
     if (i < m->n) {
         m->list[i].seen = true;
+        m->list[i].output = output;
         m->altered |= toolset_change(m->tools, &row);
         return;
     }
@@ -47,7 +42,8 @@ static void take_tool(mcp *m, daruma_str json)
         mcp_tell(m, "mcp_noise", "message", S("a tool of that name is there already, or there are too many"), -1);
         return;
     }
-    m->list[m->n++] = (mcp_tool){.m = m, .name = row.about.name, .own_name = own, .there = true, .seen = true};
+    m->list[m->n++] =
+        (mcp_tool){.m = m, .name = row.about.name, .own_name = own, .output = output, .there = true, .seen = true};
 }
 
 static void up(mcp *m)
@@ -93,12 +89,10 @@ static void answer(mcp *m, const rpc_message *r)
 {
     char room[1024];
     daruma_buf b = buf_over(room, sizeof room);
-    BUF_LIT(&b, "{\"jsonrpc\":\"2.0\",\"id\":");
-    buf_put(&b, r->raw_id);
-    if (json_raw_eq(str_sub(r->method, 1, r->method.n - 2), S("ping")))
-        BUF_LIT(&b, ",\"result\":{}}\n");
-    else
-        BUF_LIT(&b, ",\"error\":{\"code\":-32601,\"message\":\"this client does not offer that\"}}\n");
+    bool ping = json_raw_eq(str_sub(r->method, 1, r->method.n - 2), S("ping"));
+    BUF_OBJECT(&b, "jsonrpc", "2.0", "id", buf_raw(r->raw_id), ping ? "result" : "error",
+               buf_raw(ping ? S("{}") : S("{\"code\":-32601,\"message\":\"this client does not offer that\"}")));
+    BUF_LIT(&b, "\n");
     if (!b.full && m->program)
         child_write(m->program, buf_str(&b));
 }
@@ -115,14 +109,28 @@ static void greeted(mcp *m, daruma_str result)
 static void take_error(mcp *m, mcp_call *k, const rpc_message *r)
 {
     daruma_buf *out = &k->c->out;
-    buf_printf(out, "{\"error\":{\"code\":%lld,\"message\":", (long long)r->code);
-    buf_put(out, json_is_string(r->message) ? r->message : S("\"the server says nothing about it\""));
-    if (r->data.n) {
-        BUF_LIT(out, ",\"data\":");
-        buf_put(out, r->data);
-    }
-    BUF_LIT(out, "}}");
+    daruma_str says = json_is_string(r->message) ? r->message : S("\"the server says nothing about it\"");
+    BUF_LIT(out, "{\"error\":");
+    BUF_OBJECT(out, "code", r->code, "message", buf_raw(says), "data", buf_raw(r->data));
+    BUF_LIT(out, "}");
     mcp_end_call(m, k, false, false);
+}
+
+/* The result of a call, behind what is wrong with its structure where that is not what its tool promised. */
+static void take_result(mcp *m, mcp_call *k, daruma_str result)
+{
+    const mcp_tool *t = k->c->own;
+    daruma_str structured = json_get(result, S("structuredContent"));
+    daruma_buf why = buf_in(&k->c->room), *out = &k->c->out;
+    bool fits = !t->output.n || !structured.n || daruma_schema_fits(t->output, structured, &why);
+    daruma_buf said = buf_in(&k->c->room);
+    bool well = mcp_write_result(result, &k->c->room, &said);
+    if (well && !fits)
+        BUF_SAY(out,
+                "the tool returned data that did not validate: ", str_sub(buf_str(&why), 0, FAILURE_TEXT_BYTES_MAX),
+                "\nWhat it returned:\n");
+    buf_put(out, buf_str(&said));
+    mcp_end_call(m, k, well && fits, false);
 }
 
 static void on_answer(mcp *m, const rpc_message *r)
@@ -130,7 +138,7 @@ static void on_answer(mcp *m, const rpc_message *r)
     mcp_call *k = r->id > 0 ? mcp_call_of(m, r->id) : NULL;
     bool well = r->kind == RPC_RESULT;
     if (k && well) {
-        mcp_end_call(m, k, mcp_write_result(r->result, &k->c->room, &k->c->out), false);
+        take_result(m, k, r->result);
     } else if (k) {
         take_error(m, k, r);
     } else if (r->id == m->ping && m->ping) {

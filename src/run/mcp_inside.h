@@ -1,10 +1,20 @@
 /* mcp_inside.h - an MCP server, and what the files about it call of each other. */
 #ifndef RUN_MCP_INSIDE_H
 #define RUN_MCP_INSIDE_H
-#include "base/limits.h"
 #include "run/mcp.h"
 #include "run/rpc.h"
 #include "sys/child.h"
+
+typedef struct mcp mcp;
+
+struct mcp_servers {
+    mcp *list[MCP_SERVERS_MAX];
+    size_t n, waiting; /* those that are not up yet */
+    bool failed;
+    char *why;
+    void (*event)(daruma_str json, void *user);
+    void *user;
+};
 
 typedef enum mcp_state {
     MCP_RESTING,  /* it died, and is started when the clock says so */
@@ -18,6 +28,7 @@ typedef enum mcp_state {
 typedef struct mcp_tool {
     mcp *m;
     daruma_str name, own_name; /* ours; the server's */
+    daruma_str output;         /* the schema of its structured content; empty: it has none */
     bool there;                /* the newest list has it */
     bool seen;                 /* the list that is being read has it */
 } mcp_tool;
@@ -31,9 +42,8 @@ typedef struct mcp_call {
 } mcp_call;
 
 struct mcp {
+    mcp_servers *all;
     const mcp_setup *s;
-    const mcp_ops *ops;
-    void *user;
     uv_loop_t *loop;
     toolset *tools;
     uv_timer_t clock;
@@ -54,9 +64,9 @@ struct mcp {
     bool fresh;            /* its list was not read since it was started */
     bool altered;          /* a tool of its list is another now */
     bool again;            /* its list changed while it was read */
-    bool told;             /* ops.ready was called */
+    bool told;             /* all->waiting does not count it any more */
     bool noisy;            /* that it prints what is no message was told */
-    bool closing, stopped; /* mcp_close(); the clock is closed */
+    bool closing, stopped; /* it is to go; the clock is closed */
     daruma_str instructions;
     char last[MCP_LAST_BYTES]; /* of what it wrote to standard error: the end */
     size_t nlast;

@@ -1,10 +1,5 @@
 /* mcp_text.c - what MCP servers say, in our words: tools as rows, content as text. */
 #include "run/mcp.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include <xxhash.h>
 
 /* ---- tools ---- */
@@ -18,9 +13,7 @@ static bool fits_name(char c)
 static daruma_str tool_name(daruma_str server, daruma_str own, daruma_arena *a)
 {
     daruma_buf b = buf_in(a);
-    buf_put(&b, server);
-    buf_putc(&b, '.');
-    buf_put(&b, own);
+    BUF_SAY(&b, server, ".", own);
     bool odd = false;
     for (size_t i = server.n; i < b.n && !b.full; i++)
         if (!fits_name(b.p[i])) {
@@ -66,58 +59,44 @@ bool mcp_read_tool(daruma_str server, daruma_str json, daruma_arena *a, agent_to
 
 /* ---- content ---- */
 
-static void put_bytes(daruma_buf *out, daruma_str base64)
+/* A text of that name. */
+static daruma_str text_of(daruma_str part, daruma_str name, daruma_arena *a)
 {
-    buf_printf(out, ", %zu bytes, not shown]", base64.n > 2 ? (base64.n - 2) / 4 * 3 : 0);
+    return json_text(json_get(part, name), a);
+}
+
+/* "[image, image/png, 17 bytes, not shown]" */
+static void put_bytes(daruma_str what, daruma_str part, daruma_str base64, daruma_arena *a, daruma_buf *out)
+{
+    BUF_SAY(out, "[", what, ", ", text_of(part, S("mimeType"), a), ", ", base64.n > 2 ? (base64.n - 2) / 4 * 3 : 0,
+            " bytes, not shown]");
 }
 
 static void put_resource(daruma_str r, daruma_arena *a, daruma_buf *out)
 {
-    daruma_str text = json_get(r, S("text")), blob = json_get(r, S("blob"));
-    BUF_LIT(out, "[resource ");
-    buf_put(out, json_text(json_get(r, S("uri")), a));
-    if (json_is_string(text)) {
-        BUF_LIT(out, "]\n");
-        buf_put(out, json_text(text, a));
-        return;
-    }
-    BUF_LIT(out, ", ");
-    buf_put(out, json_text(json_get(r, S("mimeType")), a));
-    put_bytes(out, blob);
-}
-
-static void put_link(daruma_str part, daruma_arena *a, daruma_buf *out)
-{
-    daruma_str says = json_text(json_get(part, S("description")), a);
-    BUF_LIT(out, "[link to ");
-    buf_put(out, json_text(json_get(part, S("uri")), a));
-    BUF_LIT(out, ": ");
-    buf_put(out, json_text(json_get(part, S("name")), a));
-    if (says.n) {
-        BUF_LIT(out, ", ");
-        buf_put(out, says);
-    }
-    buf_putc(out, ']');
+    daruma_str text = json_get(r, S("text"));
+    daruma_buf what = buf_in(a);
+    BUF_SAY(&what, "resource ", text_of(r, S("uri"), a));
+    if (json_is_string(text))
+        BUF_SAY(out, "[", buf_str(&what), "]\n", json_text(text, a));
+    else
+        put_bytes(buf_str(&what), r, json_get(r, S("blob")), a, out);
 }
 
 static void put_part(daruma_str part, daruma_arena *a, daruma_buf *out)
 {
-    daruma_str type = json_text(json_get(part, S("type")), a);
-    if (str_eq(type, S("text"))) {
-        buf_put(out, json_text(json_get(part, S("text")), a));
-    } else if (str_eq(type, S("image")) || str_eq(type, S("audio"))) {
-        buf_putc(out, '[');
-        buf_put(out, type);
-        BUF_LIT(out, ", ");
-        buf_put(out, json_text(json_get(part, S("mimeType")), a));
-        put_bytes(out, json_get(part, S("data")));
-    } else if (str_eq(type, S("resource"))) {
+    daruma_str type = text_of(part, S("type"), a), says = text_of(part, S("description"), a);
+    if (str_eq(type, S("text")))
+        buf_put(out, text_of(part, S("text"), a));
+    else if (str_eq(type, S("image")) || str_eq(type, S("audio")))
+        put_bytes(type, part, json_get(part, S("data")), a, out);
+    else if (str_eq(type, S("resource")))
         put_resource(json_get(part, S("resource")), a, out);
-    } else if (str_eq(type, S("resource_link"))) {
-        put_link(part, a, out);
-    } else {
+    else if (str_eq(type, S("resource_link")))
+        BUF_SAY(out, "[link to ", text_of(part, S("uri"), a), ": ", text_of(part, S("name"), a), says.n ? ", " : "",
+                says, "]");
+    else
         buf_put(out, part); /* a kind of content that is newer than we: as it is */
-    }
 }
 
 bool mcp_write_result(daruma_str result, daruma_arena *a, daruma_buf *out)

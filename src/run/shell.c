@@ -2,11 +2,6 @@
  * and no key in its environment. Of what it prints the beginning and the end are kept, in the order in which it was
  * printed. */
 #include "run/shell.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "sys/child.h"
 #include <signal.h>
 

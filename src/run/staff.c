@@ -1,8 +1,4 @@
 #include "run/staff.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "engine/seeds/seeds.h"
 #include <stdio.h>
 
@@ -155,8 +151,7 @@ daruma_str staff_path(const staff_place *p, daruma_str path, daruma_arena *a)
     while (str_findch(last, '/') != STR_NONE)
         str_cut(&last, '/');
     daruma_buf b = buf_in(a);
-    buf_put(&b, p->prefix);
-    buf_put(&b, is_version(last) && is_version(first) ? str_from(path, first.n + 1) : path);
+    BUF_SAY(&b, p->prefix, is_version(last) && is_version(first) ? str_from(path, first.n + 1) : path);
     return b.full ? (daruma_str){0} : buf_str(&b);
 }
 
@@ -194,53 +189,29 @@ const staff_place *staff_place_of(const crew_member *m, daruma_str model, daruma
 
 static void put_target(const run_target *t, daruma_buf *b)
 {
-    BUF_LIT(b, "{\"name\":");
-    buf_json(b, t->name);
-    BUF_LIT(b, ",\"model\":");
-    buf_json(b, t->model);
-    BUF_LIT(b, ",\"dialect\":");
-    buf_json(b, str_of(t->d->name));
-    if (t->account.n) {
-        BUF_LIT(b, ",\"account\":");
-        buf_json(b, t->account);
-        BUF_LIT(b, ",\"key\":");
-        buf_json(b, t->name);
-    }
-    if (t->window > 0)
-        buf_printf(b, ",\"window\":%lld", (long long)t->window);
-    if (t->max_output > 0)
-        buf_printf(b, ",\"max_output\":%lld", (long long)t->max_output);
-    buf_putc(b, '}');
+    BUF_OBJECT(b, "name", t->name, "model", t->model, "dialect", t->d->name, "account", buf_any(t->account), "key",
+               BUF_IF(t->account.n, t->name), "window", BUF_IF(t->window > 0, t->window), "max_output",
+               BUF_IF(t->max_output > 0, t->max_output));
 }
 
 void staff_options(const crew_member *m, const agent_act *x, bool streams, daruma_buf *b)
 {
     const staff_place *places;
     const run_model *list = model_of(m->own, x->model, &places);
-    BUF_LIT(b, "{\"dialect\":");
-    buf_json(b, str_of(m->as.d->name));
-    BUF_LIT(b, ",\"targets\":[");
+    bool gemini = m->as.d == &dialect_gemini;
+    BUF_SAY(b, "{\"dialect\":", buf_quoted(str_of(m->as.d->name)), ",\"targets\":[");
     for (size_t i = 0; i < list->n; i++) {
         buf_putz(b, i ? "," : "");
         put_target(&list->targets[i], b);
     }
-    buf_printf(b, "],\"watch\":\"off\",\"on_failure\":\"%s\"", m->as.policy->failure_answers ? "message" : "error");
-    if (m->as.d == &dialect_gemini) {
-        BUF_LIT(b, ",\"model\":");
-        buf_json(b, x->model);
-        buf_putz(b, streams ? ",\"stream\":true" : "");
-    }
-    if (x->total > 0)
-        buf_printf(b, ",\"total_ms\":%lld", (long long)(x->total < RUN_CALL_MS ? x->total : RUN_CALL_MS));
+    BUF_LIT(b, "]");
+    BUF_MEMBERS(b, "watch", "off", "on_failure", m->as.policy->failure_answers ? "message" : "error", "model",
+                BUF_IF(gemini, x->model), "stream", BUF_IF(gemini && streams, (bool)streams), "total_ms",
+                BUF_IF(x->total > 0, x->total < RUN_CALL_MS ? x->total : RUN_CALL_MS));
     BUF_LIT(b, ",\"secrets\":[");
-    bool first = true;
-    for (size_t i = 0; i < list->n; i++) {
-        if (list->targets[i].key.n < 6)
-            continue;
-        buf_putz(b, first ? "" : ",");
-        buf_json(b, list->targets[i].key);
-        first = false;
-    }
+    for (size_t i = 0, n = 0; i < list->n; i++)
+        if (list->targets[i].key.n >= 6)
+            BUF_SAY(b, n++ ? "," : "", buf_quoted(list->targets[i].key));
     BUF_LIT(b, "]}");
 }
 
@@ -251,15 +222,15 @@ const daruma_policy *staff_recovery(const crew_member *m)
 
 /* ---- all of them ---- */
 
-static daruma_str instructions_of(const run_agent *who, const servers *up, daruma_arena *a)
+static daruma_str instructions_of(const run_agent *who, const mcp_servers *up, daruma_arena *a)
 {
     daruma_buf b = buf_in(a);
     buf_put(&b, who->instructions.n ? who->instructions : S(AGENT_INSTRUCTIONS));
-    servers_instruct(up, &b);
+    mcp_instruct(up, &b);
     return b.full ? (daruma_str){0} : buf_str(&b);
 }
 
-static bool make_ready(staff *s, size_t i, const servers *up, daruma_arena *a, char why[256])
+static bool make_ready(staff *s, size_t i, const mcp_servers *up, daruma_arena *a, char why[256])
 {
     const run_agent *who = &s->s->agents[i];
     staff_agent *g = &s->agents[i];
@@ -288,7 +259,7 @@ static bool make_ready(staff *s, size_t i, const servers *up, daruma_arena *a, c
     return !a->full;
 }
 
-staff *staff_open(const run_settings *settings, toolset *t, const servers *up, daruma_arena *a, char why[256])
+staff *staff_open(const run_settings *settings, toolset *t, const mcp_servers *up, daruma_arena *a, char why[256])
 {
     staff *s = ARENA_NEW(a, staff, 1);
     snprintf(why, 256, "there is no memory for it");

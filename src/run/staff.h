@@ -5,7 +5,7 @@
 #include "net/url.h"
 #include "engine/agent/crew.h"
 #include "run/host.h"
-#include "run/servers.h"
+#include "run/mcp.h"
 
 typedef struct staff staff;
 
@@ -17,7 +17,7 @@ typedef struct staff_place {
 } staff_place;
 
 /* Lives in `a`. NULL and a sentence in `why`. All tools are in the table; `up` may be NULL. */
-staff *staff_open(const run_settings *s, toolset *t, const servers *up, daruma_arena *a, char why[256]);
+staff *staff_open(const run_settings *s, toolset *t, const mcp_servers *up, daruma_arena *a, char why[256]);
 const crew_member *staff_members(const staff *s, size_t *ret_n);
 /* Tools of the table have changed: agents see them as they are now. */
 void staff_refresh(staff *s);

@@ -1,11 +1,7 @@
 /* tools.c - the table of tools and the calls that are under way. That a call is over is told from the loop, whenever it
  * was: who begins one is never called back while it does. */
 #include "run/tools.h"
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/check.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "sys/arena.h"
 #include <stdlib.h>
 
@@ -192,16 +188,9 @@ daruma_ms tool_within(const tool_call *c, daruma_ms source_ms)
 
 bool tool_error(daruma_buf *out, const char *code, daruma_str about, const char *what, const char *next)
 {
+    const char *quote = about.n ? "`" : "";
     out->n = 0;
-    buf_putz(out, code);
-    BUF_LIT(out, ": ");
-    if (about.n) {
-        BUF_LIT(out, "`");
-        buf_put(out, str_sub(about, 0, TOOL_LINE_BYTES_MAX));
-        BUF_LIT(out, "` ");
-    }
-    buf_putz(out, what);
-    BUF_LIT(out, "\nNext step: ");
-    buf_putz(out, next);
+    BUF_SAY(out, code, ": ", quote, str_sub(about, 0, TOOL_LINE_BYTES_MAX), quote, about.n ? " " : "", what,
+            "\nNext step: ", next);
     return false;
 }

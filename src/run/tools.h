@@ -9,6 +9,11 @@
 #ifndef RUN_TOOLS_H
 #define RUN_TOOLS_H
 #include "engine/agent/agent.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
 #include <stdatomic.h>
 #include <uv.h>
 

@@ -2,11 +2,6 @@
  * only this machine or its network reaches, and what answers with an error is a failure of the call, whose words say
  * so. */
 #include "run/web.h"
-#include "base/arena.h"
-#include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "base/str.h"
 #include "daruma.h"
 #include "net/address.h"
 #include <stdio.h>
@@ -97,8 +92,7 @@ daruma_str web_place_join(const web_place *from, daruma_str location, daruma_are
         buf_put(&b, location);
         return buf_str(&b);
     }
-    BUF_LIT(&b, "//");
-    buf_put(&b, from->to.authority);
+    BUF_SAY(&b, "//", from->to.authority);
     size_t end = 0;
     while (end < location.n && !strchr("?#", location.p[end]))
         end++;
@@ -112,8 +106,7 @@ daruma_str web_place_join(const web_place *from, daruma_str location, daruma_are
         size_t last = path.n;
         while (last && path.p[last - 1] != '/')
             last--;
-        buf_put(&whole, str_sub(path, 0, last));
-        buf_put(&whole, way);
+        BUF_SAY(&whole, str_sub(path, 0, last), way);
         put_path(&b, buf_str(&whole));
     }
     buf_put(&b, str_from(location, end));
@@ -187,17 +180,11 @@ static void fail_status(web_work *w)
     daruma_buf *out = &w->c->out;
     daruma_str body = buf_str(&w->body);
     const char *reason = http_reason(w->status);
-    buf_printf(out, "HTTP %d%s%s: `", w->status, *reason ? " " : "", reason);
-    buf_put(out, w->url);
-    BUF_LIT(out, "` answered with an error");
-    if (w->retry_after.n) {
-        BUF_LIT(out, "\nRetry-After: ");
-        buf_put(out, w->retry_after);
-    }
-    if (body.n && is_text(w->type, body)) {
-        BUF_LIT(out, "\nIts body:\n");
-        buf_put(out, str_sub(body, 0, WEB_ERROR_BYTES));
-    }
+    BUF_SAY(out, "HTTP ", w->status, *reason ? " " : "", reason, ": `", w->url, "` answered with an error");
+    if (w->retry_after.n)
+        BUF_SAY(out, "\nRetry-After: ", w->retry_after);
+    if (body.n && is_text(w->type, body))
+        BUF_SAY(out, "\nIts body:\n", str_sub(body, 0, WEB_ERROR_BYTES));
     tool_over(w->c, 0, false);
 }
 

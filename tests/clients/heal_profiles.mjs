@@ -190,7 +190,7 @@ every((name, d, w) => {
         assert.deepEqual(list.map((e) => e.error_type), [type, type, type]);
         assert.deepEqual([list[0].attempt, list[1].attempt, list[2].attempts], [1, 2, 3]);
         assert.equal(list[0].delay_ms, list[1].delay_ms, "the wait grows");
-        assert.deepEqual([list[0].max_retries, list[0].retry_delay], [2, list[0].delay_ms / 1000]);
+        assert.deepEqual([list[0].max_retries, list[0].retry_delay], [3, list[0].delay_ms / 1000]);
       },
     });
 

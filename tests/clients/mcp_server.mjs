@@ -22,7 +22,7 @@ const effect = (text) => appendFileSync(join(folder, "effects"), `${text}\n`);
 const heard = (text) => appendFileSync(join(folder, "heard"), `${text}\n`);
 const text = (t, more) => ({ content: [{ type: "text", text: t }], ...more });
 
-// name: [annotations, what it does with (id, arguments)]
+// name: [annotations, what it does with (id, arguments), the schema of its structured content]
 const pure = { readOnlyHint: true }, again = { idempotentHint: true };
 const tools = {
   add: [{}, (id) => (effect("add"), send({ id, result: text("added") }))],
@@ -43,6 +43,8 @@ const tools = {
   asks: [pure, (id) => (send({ id: "q1", method: "sampling/createMessage", params: {} }), send({ id: 5, method: "ping" }), setTimeout(() => send({ id, result: text("asked") }), 200))],
   parts: [pure, (id) => send({ id, result: { content: [{ type: "text", text: "one" }, { type: "image", mimeType: "image/png", data: "AAAA" }, { type: "audio", mimeType: "audio/wav", data: "AAAAAAAA" }, { type: "resource", resource: { uri: "file:///a", text: "in it" } }, { type: "resource", resource: { uri: "file:///b", mimeType: "a/b", blob: "AAAA" } }, { type: "resource_link", uri: "file:///c", name: "c", description: "see there" }, { type: "newer", x: 1 }] } })],
   structured: [pure, (id) => send({ id, result: { content: [], structuredContent: { a: 1 } } })],
+  shaped: [pure, (id, a) => send({ id, result: { content: [{ type: "text", text: "it is cold" }], structuredContent: a.right ? { degrees: 3 } : { degrees: "three" } } }), { type: "object", properties: { degrees: { type: "number" } }, required: ["degrees"] }],
+  shapeless: [pure, (id) => send({ id, result: text("no structure, as some servers do") }), { type: "object", required: ["degrees"] }],
   nothing: [pure, (id) => send({ id, result: {} })],
   change: [pure, (id) => (writeFileSync(join(folder, "changed"), ""), send({ method: "notifications/tools/list_changed" }), setTimeout(() => send({ id, result: text("changed") }), 200))],
   "odd name/with:signs and more than sixty-four letters in all, which no provider takes": [pure, (id) => send({ id, result: text("odd") })],
@@ -50,7 +52,7 @@ const tools = {
 };
 const list = () => {
   const changed = existsSync(join(folder, "changed"));
-  return Object.entries(tools).filter(([name]) => !changed || name !== "nothing").map(([name, [annotations]]) => ({ name, description: `the tool ${name}`, inputSchema: { type: "object" }, annotations }));
+  return Object.entries(tools).filter(([name]) => !changed || name !== "nothing").map(([name, [annotations, , outputSchema]]) => ({ name, description: `the tool ${name}`, inputSchema: { type: "object" }, annotations, outputSchema }));
 };
 
 let greeted = false;

@@ -300,6 +300,25 @@ holds("--approve FILE: allowed, denied with words, and a question that outlives 
     assert.match(s.explain().stdout, /A person was asked: denied, and said: not this line/);
   }));
 
+holds("--approve FILE: an answer that was read before a kill, and is still there, stands in nobody's way", () =>
+  scene([edit(1), edit(2), "all done"], async (s) => {
+    const file = join(s.dir, "answer"), question = `${file}.question`, named = () => JSON.parse(readFileSync(question, "utf8")).question;
+    const first = s.go([...s.base, "--state", s.state, "--json", "--approve", file, "the task"]);
+    await until(() => existsSync(question), "the question");
+    const read = JSON.stringify({ question: named(), answer: "allow" });
+    writeFileSync(file, read);
+    await until(() => existsSync(question) && named() !== JSON.parse(read).question, "the second question");
+    first.child.kill("SIGKILL");
+    await first.over;
+    writeFileSync(file, read); // as if it had been killed between hearing it and removing it
+    const on = s.resume(["--approve", file]);
+    await until(() => !existsSync(file), "the old answer goes");
+    writeFileSync(file, JSON.stringify({ question: named(), answer: "allow" }));
+    const r = await on.over;
+    assert.equal(r.code, 0, r.out + r.err);
+    assert.equal(s.log(), "BEGIN\nedit-1\nedit-2\nEND\n");
+  }));
+
 holds("--approve-within: an answer that does not come is none, and that is not asked again", () =>
   scene([edit(1), edit(1), "I may not"], async (s) => {
     const file = join(s.dir, "answer");

@@ -106,6 +106,19 @@ holds("content of every kind, halves of lines, logs and batches are read; errors
   },
 });
 
+holds("structured content is held against the schema that its tool declares (P-T33)", {
+  async run(pair, root) {
+    const { r, seen } = await go(pair, root, odd(root), ["odd_shaped", { right: true }], ["odd_shaped", {}], ["odd_shapeless", {}]);
+    assert.equal(r.code, 0, r.out + r.err);
+    assert.equal(seen[0], "it is cold");
+    assert.match(seen[1], /validation[^]*returned data that did not validate: [^]*degrees/);
+    assert.equal(seen[2], "no structure, as some servers do");
+    assert.deepEqual(r.lines.filter((l) => l.event === "tool_failed").map((l) => [l.tool, l.kind]), [["odd.shaped", "validation"]]);
+    const whole = await go(pair, root, [...odd(root), "--profile", "swarm"], ["odd_shaped", {}]);
+    assert.match(whole.seen[0], /returned data[^]*it is cold/, "what it said is told, too");
+  },
+});
+
 holds("a server that dies is started again; what had an effect is not repeated, and the model is told", {
   async run(pair, root) {
     const { r, seen } = await go(pair, root, odd(root), ["odd_add_die", {}], ["odd_look", {}], ["odd_put_die_once", {}], ["odd_add", {}]);

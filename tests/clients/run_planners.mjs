@@ -23,10 +23,14 @@ const holds = (name, s) =>
 
 // One run: `says` gives the answers in their order, the last one again and again; or is a function of the request.
 //   "text", { call: [name, arguments] }, { status, message, headers }, "lost" the connection is closed, "never" there is no answer
-async function go(pair, root, profile, says, { more = "", tools = "", top = "", files = {} } = {}) {
-  const requests = [];
+async function go(pair, root, profile, says, { more = "", tools = "", top = "", files = {}, person = "" } = {}) {
+  const requests = [], questions = [];
   pair.own.answer = (q, res) => {
     const body = JSON.parse(q.body);
+    if (body.question) { // of --approve
+      questions.push(body);
+      return res.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ answer: person, text: "not this page" }));
+    }
     requests.push(body);
     const say = typeof says === "function" ? says(body, requests.length) : says[Math.min(requests.length, says.length) - 1];
     if (say === "never") return;
@@ -41,13 +45,13 @@ async function go(pair, root, profile, says, { more = "", tools = "", top = "", 
     `providers:\n  - { name: own, dialect: openai, url: "http://127.0.0.1:${pair.own.port}/v1", keys: [{ value: sk-x }] }\n${top}${tools && `tools:\n  - ${tools}\n`}agents:\n  - { name: a, model: own/m, tools: ["fs.*"], profile: ${JSON.stringify(profile)}${more} }\n`,
   );
   for (const [name, text] of Object.entries(files)) writeFileSync(join(root, name), text);
-  const child = spawn(daruma, ["run", "--config", join(root, "d.yaml"), "--root", root, "--state", join(root, "state"), "--yes", "--json", "report on the pages"], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(daruma, ["run", "--config", join(root, "d.yaml"), "--root", root, "--state", join(root, "state"), ...(person ? ["--approve", `http://127.0.0.1:${pair.own.port}/ask`] : ["--yes"]), "--json", "report on the pages"], { stdio: ["ignore", "pipe", "pipe"] });
   let out = "", err = "";
   child.stdout.on("data", (b) => (out += b));
   child.stderr.on("data", (b) => (err += b));
   const code = await new Promise((ok) => child.on("close", ok));
   const lines = out.split("\n").filter(Boolean).map((l) => JSON.parse(l));
-  return { code, lines, requests, out: out + err, result: lines.find((l) => l.event === "result"), of: (name) => lines.filter((l) => l.event === name), explained: () => spawnSync(daruma, ["explain", "last", "--state", join(root, "state")], { encoding: "utf8" }).stdout };
+  return { code, lines, requests, questions, out: out + err, result: lines.find((l) => l.event === "result"), of: (name) => lines.filter((l) => l.event === name), explained: () => spawnSync(daruma, ["explain", "last", "--state", join(root, "state")], { encoding: "utf8" }).stdout };
 }
 const act = (next_node, args = {}, thought = "look") => JSON.stringify({ thought, next_node, args });
 const finish = (raw_answer) => act("final_response", { raw_answer });
@@ -175,4 +179,48 @@ for (const profile of ["penguiflow:code", "penguiflow:code,penguiflow-client"])
     assert.deepEqual(r.of("error_recovery_attempt").map((l) => [l.error_type, l.error_message]), [["context_length_exceeded", "Input is too long for requested model."]]);
     const other = await go(profile, [{ status: 200, message: "no such thing" }]);
     assert.deepEqual(other.of("error_recovery_attempt").map((l) => [l.error_type, l.error_message]), [["unknown", "no such thing"]]);
+  });
+
+holds("calls that a session repeats count for the limit of calls, also behind a resume", async (go) => {
+  const list = { call: ["fs_list", {}] }, busy = { status: 503, message: "overloaded" };
+  const r = await go("default", [busy, busy, list], { more: ", limits: { calls: 4 }" });
+  assert.equal(r.code, 3, r.out);
+  assert.deepEqual([r.requests.length, r.result.calls, r.result.limit], [4, 4, "calls"]);
+  assert.match(r.explained(), /4 calls of models/);
+});
+
+holds("answers that were no use are counted in the result: asked for again, or what is left of them taken (P-F35)", async (go) => {
+  const broken = '{"thought": "x", "next_node": ';
+  const mended = await go("penguiflow:code", [broken, broken, finish("the report")]);
+  assert.deepEqual([mended.code, mended.result.validation_failures_count, mended.result.repair_attempts, mended.result.salvage_used], [0, 2, 2, undefined], mended.out);
+  const left = await go("penguiflow:code", ['{"raw_answer": "half of it']);
+  assert.equal(left.result.text, "half of it", left.out);
+  assert.deepEqual([left.result.validation_failures_count, left.result.repair_attempts, left.result.salvage_used], [left.requests.length, left.requests.length - 1, 1]);
+  const well = await go("penguiflow:code", [finish("the report")]);
+  assert.equal(well.result.validation_failures_count, undefined, well.out);
+});
+
+for (const profile of ["osprey:doc", "osprey:code", "penguiflow:code"])
+  holds(`under ${profile} a person is asked about a step of the plan, and hears it once`, async (go) => {
+    const write = { path: "new.txt", content: "text" };
+    const says = () =>
+      profile === "penguiflow:code"
+        ? [act("fs.write", write), finish("the report")]
+        : planned({ classes: ['{"tools": ["fs.write"]}'], plan: ['{"steps": [{"key": "page", "tool": "fs.write", "objective": "Write the page"}]}'], call: [{ call: ["fs_write", write] }] });
+    for (const person of ["allow", "deny"]) {
+      const r = await go(profile, says(), { person });
+      assert.equal(r.code, 0, r.out);
+      assert.deepEqual(r.questions.map((q) => [q.tool, q.arguments]), [["fs.write", write]]);
+      assert.deepEqual(r.of("person_answered").map((l) => l.answer), [person === "deny" ? "denied" : "allowed"]);
+      const told = JSON.stringify(r.requests.map((q) => q.messages));
+      assert.match(told, person === "deny" ? /permission denied: the user did not allow this call\. They said: not this page/ : /written: 4 bytes/);
+    }
+  });
+
+for (const profile of ["osprey:doc", "osprey:code"])
+  holds(`under ${profile} a wait that is longer than what is left of the time ends as a limit, at once`, async (go) => {
+    const r = await go(profile, planned({ plan: ["lost"] }), { more: ", limits: { time: 20s }, retry: { max_attempts: 5, delay_seconds: 30 }" });
+    assert.equal(r.code, 3, r.out);
+    assert.deepEqual([r.result.reason, r.result.limit], ["budget_exhausted", "time"]);
+    assert.ok(r.result.took_ms < 5000, "nobody waits for nothing");
   });

@@ -163,16 +163,13 @@ static daruma_str stand_in(const agent_action *x, daruma_arena *a)
 /* Answers that are no text are not taken for one. */
 static void tell_discarded(agent *a, daruma_str args)
 {
-    daruma_buf fields = buf_in(&a->scratch), b;
+    daruma_buf fields = buf_in(&a->scratch);
     for (size_t i = 0; i < COUNT(keys); i++)
         if (json_get(args, keys[i]).n && !json_is_string(json_get(args, keys[i])))
             buf_printf(&fields, "%s" STR_FMT, fields.n ? "," : "", STR_ARG(keys[i]));
     if (!fields.n)
         return;
-    b = log_open(a, "finish_invalid_answer_type_discarded");
-    log_str(&b, "fields", buf_str(&fields));
-    log_int(&b, "action_seq", a->turn);
-    log_close(a, &b);
+    LOG(a, "finish_invalid_answer_type_discarded", "fields", buf_str(&fields), "action_seq", a->turn);
 }
 
 /* What is left of an answer that cannot be read: its "raw_answer" or "answer", even a truncated one, else its beginning
@@ -199,22 +196,21 @@ static daruma_str salvage(daruma_str text, daruma_arena *a)
 static void unread(agent *a, daruma_str text)
 {
     daruma_str prefix = str_trim(text);
+    a->spent.unread++;
     if (a->repairs >= a->policy->repairs) {
         a->turn++;
         a->spent.steps++;
+        a->spent.salvaged++;
         think_said(a, flow_text(a, salvage(text, &a->scratch)));
         return;
     }
     a->repairs++;
-    daruma_buf b = log_open(a, "planner_repair_attempt"), said = buf_in(&a->scratch);
-    log_int(&b, "attempt", a->repairs);
-    log_str(&b, "error_type", S("parse"));
-    log_str(&b, "error_summary", S("no JSON object with an action"));
-    log_str(&b, "next_node_detected", str_find(text, S("\"next_node\"")) != STR_NONE ? S("yes") : S("no"));
-    log_int(&b, "response_len", (int64_t)text.n);
-    log_int(&b, "had_code_fence", str_find(text, S("```")) != STR_NONE);
-    log_int(&b, "had_non_json_prefix", prefix.n > 0 && prefix.p[0] != '{');
-    log_close(a, &b);
+    a->spent.repairs++;
+    daruma_buf said = buf_in(&a->scratch);
+    LOG(a, "planner_repair_attempt", "attempt", a->repairs, "error_type", "parse", "error_summary",
+        "no JSON object with an action", "next_node_detected",
+        str_find(text, S("\"next_node\"")) != STR_NONE ? S("yes") : S("no"), "response_len", text.n, "had_code_fence",
+        str_find(text, S("```")) != STR_NONE, "had_non_json_prefix", prefix.n > 0 && prefix.p[0] != '{');
     BUF_LIT(&said, "Your previous response was invalid JSON or did not match the schema: no JSON object with an action "
                    "was found in it. Answer with the corrected JSON only.");
     a->correction = flow_text(a, buf_str(&said));
@@ -249,12 +245,8 @@ static const agent_action *choose(agent *a, const agent_action *x, size_t n)
         if (!i)
             return x;
         bool known = router_tool(a, x[0].node) != NULL;
-        daruma_buf b = log_open(a, "multi_action_fallback_used");
-        log_str(&b, known ? "tool" : "from", x[0].node);
-        if (!known)
-            log_str(&b, "to", x[i].node);
-        log_str(&b, "reason", known ? S("args_validation") : S("unknown_tool"));
-        log_close(a, &b);
+        LOG(a, "multi_action_fallback_used", known ? "tool" : "from", x[0].node, "to",
+            buf_any(known ? (daruma_str){0} : x[i].node), "reason", known ? "args_validation" : "unknown_tool");
         return &x[i];
     }
     return x;
@@ -275,13 +267,9 @@ static void take(agent *a, const agent_action *x, size_t i)
     args_bad bad;
     if (!t) {
         daruma_buf why = buf_in(&a->scratch);
-        BUF_LIT(&why, "there is no tool '");
-        buf_put(&why, x->node);
-        BUF_LIT(&why, "'; the tools are:");
-        for (size_t k = 0; k < a->s.ntools; k++) {
-            BUF_LIT(&why, " ");
-            buf_put(&why, a->s.tools[k].about.name);
-        }
+        BUF_SAY(&why, "there is no tool '", x->node, "'; the tools are:");
+        for (size_t k = 0; k < a->s.ntools; k++)
+            BUF_SAY(&why, " ", a->s.tools[k].about.name);
         calls_refuse(a, s, buf_str(&why));
     } else if (!t->forbidden && !args_look(a, t, x->args, &bad)) {
         args_reject(a, s, &bad);
@@ -297,11 +285,8 @@ void actions_answered(agent *a, daruma_str text)
         return;
     }
     think_stepped(a);
-    if (n > 1 && !found[0].beside) {
-        daruma_buf b = log_open(a, "llm_parse_extras");
-        log_int(&b, "count", (int64_t)n - 1);
-        log_close(a, &b);
-    }
+    if (n > 1 && !found[0].beside)
+        LOG(a, "llm_parse_extras", "count", (int64_t)n - 1);
     const agent_action *x = found[0].beside ? found : choose(a, found, n);
     if (is_final(x->node)) {
         daruma_str said = actions_answer(x->args, &a->scratch);
@@ -326,13 +311,8 @@ void actions_answered(agent *a, daruma_str text)
 /* A call as the model wrote it. */
 void actions_put_call(const agent_step *s, daruma_buf *out)
 {
-    BUF_LIT(out, "{\"thought\":");
-    buf_json(out, s->thought);
-    BUF_LIT(out, ",\"next_node\":");
-    buf_json(out, s->tool);
-    BUF_LIT(out, ",\"args\":");
-    buf_put(out, s->args);
-    buf_putc(out, '}');
+    BUF_SAY(out, "{\"thought\":", buf_quoted(s->thought), ",\"next_node\":", buf_quoted(s->tool), ",\"args\":", s->args,
+            "}");
 }
 
 /* "CacheMiss: nothing is there": the class; else Error. */
@@ -356,28 +336,14 @@ void actions_put_failure(agent *a, const agent_step *s, daruma_str result, darum
     class = class.n ? class : class_of(said);
     daruma_buf line = buf_in(&a->scratch);
     if (s->attempts) {
-        BUF_LIT(&line, "tool '");
-        buf_put(&line, s->tool);
-        BUF_LIT(&line, "' raised ");
-        if (!str_starts(said, class)) {
-            buf_put(&line, class);
-            BUF_LIT(&line, ": ");
-        }
+        BUF_SAY(&line, "tool '", s->tool, "' raised ");
+        if (!str_starts(said, class))
+            BUF_SAY(&line, class, ": ");
     }
     buf_put(&line, said);
-    BUF_LIT(out, "{\"error\":");
-    buf_json(out, buf_str(&line));
-    BUF_LIT(out, ",\"failure\":{\"node\":");
-    buf_json(out, s->tool);
-    BUF_LIT(out, ",\"args\":");
-    buf_put(out, s->args);
-    BUF_LIT(out, ",\"error_code\":");
-    buf_json(out, class);
-    BUF_LIT(out, ",\"message\":");
-    buf_json(out, said);
-    if (hint.n) {
-        BUF_LIT(out, ",\"suggestion\":");
-        buf_json(out, hint);
-    }
+    BUF_SAY(out, "{\"error\":", buf_quoted(buf_str(&line)), ",\"failure\":{\"node\":", buf_quoted(s->tool),
+            ",\"args\":", s->args, ",\"error_code\":", buf_quoted(class), ",\"message\":", buf_quoted(said));
+    if (hint.n)
+        BUF_SAY(out, ",\"suggestion\":", buf_quoted(hint));
     BUF_LIT(out, "}}");
 }

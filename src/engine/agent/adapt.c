@@ -40,9 +40,7 @@ static void take_steps(agent *a, about *q)
         if (s->failed || q->is.nfacts == STRATEGY_FACTS)
             continue;
         daruma_buf b = buf_in(&a->scratch);
-        buf_put(&b, s->tool);
-        BUF_LIT(&b, ": ");
-        buf_put(&b, flow_line(str_trim(s->observation), SITUATION_TEXT_CHARS_MAX));
+        BUF_SAY(&b, s->tool, ": ", flow_line(str_trim(s->observation), SITUATION_TEXT_CHARS_MAX));
         q->facts[q->is.nfacts++] = buf_str(&b);
     }
     q->is.facts = q->facts;
@@ -93,16 +91,12 @@ static void say(agent *a, const char *how)
     daruma_buf b = buf_in(&a->scratch);
     buf_putz(&b, how);
     if (a->strategy.tool.n) {
-        BUF_LIT(&b, " Call ");
-        buf_put(&b, traj_wire_name(a, a->strategy.tool, &a->scratch));
-        if (a->strategy.parameters.n) {
-            BUF_LIT(&b, " with ");
-            buf_put(&b, a->strategy.parameters);
-        }
+        BUF_SAY(&b, " Call ", traj_wire_name(a, a->strategy.tool, &a->scratch));
+        if (a->strategy.parameters.n)
+            BUF_SAY(&b, " with ", a->strategy.parameters);
         buf_putc(&b, '.');
     }
-    buf_putc(&b, ' ');
-    buf_put(&b, a->strategy.reasoning);
+    BUF_SAY(&b, " ", a->strategy.reasoning);
     flow_note(a, buf_str(&b));
 }
 
@@ -118,8 +112,7 @@ void adapt_do(agent *a)
     }
     if (p->kind == DARUMA_STRATEGY_GIVE_UP) {
         daruma_buf text = buf_in(&a->scratch);
-        BUF_LIT(&text, "The task is not finished: ");
-        buf_put(&text, p->reasoning);
+        BUF_SAY(&text, "The task is not finished: ", p->reasoning);
         flow_stop(a, &text);
         return;
     }
@@ -144,16 +137,10 @@ void adapt_do(agent *a)
 static void ask_person(agent *a)
 {
     daruma_buf b = buf_in(&a->scratch);
-    BUF_LIT(&b, "The agent cannot go on. May it try this: ");
-    buf_put(&b, a->strategy.name);
-    if (a->strategy.tool.n) {
-        BUF_LIT(&b, ", ");
-        buf_put(&b, a->strategy.tool);
-        buf_putc(&b, ' ');
-        buf_put(&b, flow_line(a->strategy.parameters, FAILURE_TEXT_BYTES_MAX));
-    }
-    BUF_LIT(&b, "? ");
-    buf_put(&b, a->strategy.reasoning);
+    BUF_SAY(&b, "The agent cannot go on. May it try this: ", a->strategy.name);
+    if (a->strategy.tool.n)
+        BUF_SAY(&b, ", ", a->strategy.tool, " ", flow_line(a->strategy.parameters, FAILURE_TEXT_BYTES_MAX));
+    BUF_SAY(&b, "? ", a->strategy.reasoning);
     a->asks_way = true;
     flow_out(a, OUT_PERSON, (agent_act){.what = AGENT_DO_ASK, .text = buf_str(&b)});
 }
@@ -167,19 +154,13 @@ static void propose(agent *a, const daruma_strategy *p)
         fate = DARUMA_FATE_LOG;
     keep_strategy(a, p);
     daruma_tries_note(&a->tries, p);
-    daruma_buf b = log_open(a, "recovery_strategy_generated");
-    log_str(&b, "strategy", p->name);
-    log_str(&b, "reasoning", p->reasoning);
-    log_str(&b, "tool", p->tool);
-    log_int(&b, "confidence_permille", p->confidence);
-    log_str(&b, "mode", str_of(modes[a->policy->strategies]));
-    log_str(&b, "fate", str_of(daruma_strategy_fate_name(fate)));
-    log_close(a, &b);
+    LOG(a, "recovery_strategy_generated", "strategy", p->name, "reasoning", p->reasoning, "tool", p->tool,
+        "confidence_permille", p->confidence, "mode", modes[a->policy->strategies], "fate",
+        daruma_strategy_fate_name(fate));
     a->phase = PHASE_THINK;
     if (a->circle_ends) {
         daruma_buf text = buf_in(&a->scratch);
-        BUF_LIT(&text, "Loop detected: ");
-        buf_put(&text, a->circle);
+        BUF_SAY(&text, "Loop detected: ", a->circle);
         flow_stop(a, &text);
         return;
     }
@@ -244,10 +225,7 @@ void adapt_estimated(agent *a, daruma_str text)
 {
     daruma_estimate e = daruma_progress_read(text, &a->scratch);
     bool stuck = daruma_progress_estimate(&a->progress, a->recovery, e.progress);
-    daruma_buf b = log_open(a, "progress_estimated");
-    log_int(&b, "progress_permille", e.progress);
-    log_int(&b, "stuck", stuck);
-    log_close(a, &b);
+    LOG(a, "progress_estimated", "progress_permille", e.progress, "stuck", (int)stuck);
     a->estimate = e.progress;
     about *q = situation(a);
     a->phase = PHASE_THINK;

@@ -205,6 +205,7 @@ typedef struct agent_spent {
     uint32_t failures;   /* of models and tools */
     uint32_t recoveries; /* failures that were overcome: repeated, shortened, repaired, planned anew */
     uint32_t replans, reclassifications, compressions;
+    uint32_t unread, repairs, salvaged; /* answers of no use; of them those asked for again, and taken all the same */
 } agent_spent;
 
 /* ---- one agent ---- */
@@ -289,6 +290,8 @@ typedef enum agent_reply { AGENT_ALLOWED, AGENT_DENIED, AGENT_INTERRUPTED, AGENT
 const char *agent_reply_name(agent_reply r); /* "allowed"; static */
 /* `text`: what the person says about it; may be empty. */
 void agent_person(agent *a, uint32_t call, agent_reply r, daruma_str text, daruma_moment at);
+/* So many calls were made for the question that is out, beside the first: they count, too. */
+void agent_called(agent *a, uint32_t more);
 void agent_clock(agent *a, daruma_moment at); /* a time that was asked for has come */
 void agent_cancel(agent *a, daruma_moment at);
 /* A run that ended as escalated goes on, with what the person says; its counters begin anew. False: it did not end so.

@@ -52,14 +52,10 @@ bool args_look(agent *a, const agent_tool *t, daruma_str args, args_bad *bad)
         bad->placeholder = buf_str(&path);
     if (bad->nmissing || bad->placeholder.n) {
         BUF_LIT(&why, "the arguments of the tool did not validate:");
-        for (size_t i = 0; i < bad->nmissing; i++) {
-            buf_putz(&why, i ? ", " : " missing ");
-            buf_put(&why, bad->missing[i]);
-        }
-        if (bad->placeholder.n) {
-            BUF_LIT(&why, " a placeholder stands in ");
-            buf_put(&why, bad->placeholder);
-        }
+        for (size_t i = 0; i < bad->nmissing; i++)
+            BUF_SAY(&why, i ? ", " : " missing ", bad->missing[i]);
+        if (bad->placeholder.n)
+            BUF_SAY(&why, " a placeholder stands in ", bad->placeholder);
         bad->why = buf_str(&why);
         return false;
     }
@@ -86,26 +82,19 @@ void args_worked(agent *a, daruma_str tool)
 
 /* ---- what becomes of a call ---- */
 
-static void put_fields(agent *a, daruma_buf *b, const char *name, const args_bad *bad)
+/* The missing ones, "a,b". */
+static daruma_str fields_of(agent *a, const args_bad *bad)
 {
     daruma_buf list = buf_in(&a->scratch);
-    for (size_t i = 0; i < bad->nmissing; i++) {
-        buf_putz(&list, i ? "," : "");
-        buf_put(&list, bad->missing[i]);
-    }
-    log_str(b, name, buf_str(&list));
+    for (size_t i = 0; i < bad->nmissing; i++)
+        BUF_SAY(&list, i ? "," : "", bad->missing[i]);
+    return buf_str(&list);
 }
 
 static void tell(agent *a, const agent_step *s, const char *name, const args_bad *bad, const args_count *n)
 {
-    daruma_buf b = log_open(a, name);
-    log_str(&b, "tool", s->tool);
-    log_str(&b, "error_summary", bad->why);
-    put_fields(a, &b, "autofilled_fields", bad);
-    log_str(&b, "placeholders", bad->placeholder);
-    log_int(&b, "consecutive_arg_failures", a->arg_failures);
-    log_int(&b, "of_tool", n->in_row);
-    log_close(a, &b);
+    LOG(a, name, "tool", s->tool, "error_summary", bad->why, "autofilled_fields", fields_of(a, bad), "placeholders",
+        bad->placeholder, "consecutive_arg_failures", a->arg_failures, "of_tool", n->in_row);
 }
 
 /* Behind the fill, or without one: the model reads it, or it was once too often. */
@@ -161,24 +150,13 @@ void args_ask(agent *a)
     agent_step *s = &a->steps[a->fill];
     const agent_tool *t = router_tool(a, s->tool);
     args_bad bad;
-    daruma_buf b = buf_in(&a->scratch), e = log_open(a, "arg_fill_attempt");
+    daruma_buf b = buf_in(&a->scratch);
     args_look(a, t, s->args, &bad);
-    put_fields(a, &e, "missing_fields", &bad);
-    log_int(&e, "field_count", (int64_t)bad.nmissing);
-    log_close(a, &e);
-    BUF_LIT(&b, "TASK:\n");
-    buf_put(&b, flow_line(a->task, AGENT_OUTPUT_BYTES_MAX));
-    BUF_LIT(&b, "\n\nTOOL: ");
-    buf_put(&b, s->tool);
-    BUF_LIT(&b, "\nIts arguments so far: ");
-    buf_put(&b, s->args);
-    BUF_LIT(&b, "\nMissing fields:");
-    for (size_t i = 0; i < bad.nmissing; i++) {
-        BUF_LIT(&b, "\n- ");
-        buf_put(&b, bad.missing[i]);
-        BUF_LIT(&b, ": ");
-        buf_put(&b, json_get(json_get(t->about.schema, S("properties")), bad.missing[i]));
-    }
+    LOG(a, "arg_fill_attempt", "missing_fields", fields_of(a, &bad), "field_count", bad.nmissing);
+    BUF_SAY(&b, "TASK:\n", flow_line(a->task, AGENT_OUTPUT_BYTES_MAX), "\n\nTOOL: ", s->tool,
+            "\nIts arguments so far: ", s->args, "\nMissing fields:");
+    for (size_t i = 0; i < bad.nmissing; i++)
+        BUF_SAY(&b, "\n- ", bad.missing[i], ": ", json_get(json_get(t->about.schema, S("properties")), bad.missing[i]));
     daruma_question q = {.system = S("Give values for the missing fields. Answer with JSON only: one object with just "
                                      "these fields."),
                          .user = buf_str(&b),
@@ -224,10 +202,7 @@ daruma_str args_merge(daruma_str args, daruma_str text, const args_bad *bad, siz
         daruma_str v = value_of(text, bad->missing[i], a);
         if (!v.n)
             continue;
-        buf_putz(&b, empty ? "" : ",");
-        buf_json(&b, bad->missing[i]);
-        buf_putc(&b, ':');
-        buf_put(&b, v);
+        BUF_SAY(&b, empty ? "" : ",", buf_quoted(bad->missing[i]), ":", v);
         empty = false;
         ++*ret_filled;
     }
@@ -245,15 +220,13 @@ void args_answered(agent *a, daruma_str text)
     a->phase = PHASE_TOOLS;
     bool fits = filled && args_look(a, router_tool(a, s->tool), args, &still);
     bool some = filled && !fits && still.nmissing && still.nmissing < bad.nmissing; /* the model mends the rest */
-    daruma_buf b = log_open(a, fits || some ? "arg_fill_success" : "arg_fill_failure");
+    daruma_str fields = fields_of(a, some ? &still : &bad);
     if (fits || some) {
         s->args = flow_text(a, args);
+        LOG(a, "arg_fill_success", fits ? "filled_fields" : "missing_fields", fields);
     } else {
-        log_str(&b, "error", S("parse_failed"));
-        log_int(&b, "raw_response_len", (int64_t)text.n);
+        LOG(a, "arg_fill_failure", "error", "parse_failed", "raw_response_len", text.n, "missing_fields", fields);
     }
-    put_fields(a, &b, fits ? "filled_fields" : "missing_fields", some ? &still : &bad);
-    log_close(a, &b);
     if (fits)
         return;
     if (some)
@@ -270,14 +243,12 @@ void args_answered(agent *a, daruma_str text)
 void args_ask_words(agent *a)
 {
     bool sorry = a->phase == PHASE_APOLOGY;
-    daruma_buf b = buf_in(&a->scratch), e = log_open(a, sorry ? "graceful_failure_attempt" : "finish_repair_attempt");
-    if (sorry) {
-        log_str(&e, "tool", a->steps[a->fill].tool);
-        log_str(&e, "failure_reason", str_of(a->apology));
-    }
-    log_close(a, &e);
-    BUF_LIT(&b, "TASK:\n");
-    buf_put(&b, flow_line(a->task, AGENT_OUTPUT_BYTES_MAX));
+    daruma_buf b = buf_in(&a->scratch);
+    if (sorry)
+        LOG(a, "graceful_failure_attempt", "tool", a->steps[a->fill].tool, "failure_reason", a->apology);
+    else
+        LOG(a, "finish_repair_attempt");
+    BUF_SAY(&b, "TASK:\n", flow_line(a->task, AGENT_OUTPUT_BYTES_MAX));
     traj_partial(a, &b);
     daruma_question q = {.system = sorry
                                        ? S("The task cannot be finished. Apologise to the user in plain words, without "
@@ -293,19 +264,12 @@ static void put_reason(agent *a, daruma_buf *meta, bool apologised)
     const agent_step *s = &a->steps[a->fill];
     args_bad bad;
     const agent_tool *t = router_tool(a, s->tool);
-    buf_putz(meta, apologised ? "{\"graceful_failure\":true" : "{\"requires_followup\":true");
-    BUF_LIT(meta, ",\"failure_reason\":");
-    buf_json(meta, str_of(a->apology));
-    BUF_LIT(meta, ",\"tool\":");
-    buf_json(meta, s->tool);
+    BUF_SAY(meta, apologised ? "{\"graceful_failure\":true" : "{\"requires_followup\":true",
+            ",\"failure_reason\":", buf_quoted(str_of(a->apology)), ",\"tool\":", buf_quoted(s->tool));
     if (!apologised && t && !args_look(a, t, s->args, &bad)) {
-        BUF_LIT(meta, ",\"last_error\":");
-        buf_json(meta, bad.why);
-        BUF_LIT(meta, ",\"missing_fields\":[");
-        for (size_t i = 0; i < bad.nmissing; i++) {
-            buf_putz(meta, i ? "," : "");
-            buf_json(meta, bad.missing[i]);
-        }
+        BUF_SAY(meta, ",\"last_error\":", buf_quoted(bad.why), ",\"missing_fields\":[");
+        for (size_t i = 0; i < bad.nmissing; i++)
+            BUF_SAY(meta, i ? "," : "", buf_quoted(bad.missing[i]));
         buf_putc(meta, ']');
     }
     buf_putc(meta, '}');
@@ -315,12 +279,12 @@ void args_words_answered(agent *a, daruma_str text)
 {
     bool sorry = a->phase == PHASE_APOLOGY;
     daruma_str said = flow_keep(a, actions_answer(text, &a->scratch));
-    daruma_buf b = log_open(a, sorry && said.n ? "graceful_failure_success"
-                               : sorry         ? "graceful_failure_failure"
-                               : said.n        ? "finish_repair_success"
-                                               : "finish_repair_failure");
-    log_int(&b, said.n ? "answer_len" : "raw_len", (int64_t)(said.n ? said.n : text.n));
-    log_close(a, &b);
+    LOG(a,
+        sorry && said.n ? "graceful_failure_success"
+        : sorry         ? "graceful_failure_failure"
+        : said.n        ? "finish_repair_success"
+                        : "finish_repair_failure",
+        said.n ? "answer_len" : "raw_len", (int64_t)(said.n ? said.n : text.n));
     a->finish_repaired = true;
     a->phase = PHASE_THINK;
     if (!sorry) {

@@ -18,10 +18,7 @@ static void calls_stop(agent *a, const daruma_verdict *v, const daruma_step *ste
 
 static void tell_circle(agent *a, const daruma_verdict *v)
 {
-    daruma_buf b = log_open(a, "loop_detected");
-    log_str(&b, "circle", str_of(daruma_circle_name(v->circle)));
-    log_int(&b, "times", v->times);
-    log_close(a, &b);
+    LOG(a, "loop_detected", "circle", daruma_circle_name(v->circle), "times", v->times);
 }
 
 /* A profile for which a circle is the end: at once, or behind a strategy that is written down. */
@@ -92,11 +89,8 @@ static void put_advice(agent *a, const agent_step *s, const daruma_step *step, c
 {
     bool gone = a->policy->completes_paths && f->tool_kind == DARUMA_TOOL_NOT_FOUND_KIND;
     daruma_str near = gone ? paths_near(a, s) : (daruma_str){0};
-    if (near.n) {
-        BUF_LIT(out, "\nA tool printed the path `");
-        buf_put(out, near);
-        BUF_LIT(out, "`: take it if that is the one.");
-    }
+    if (near.n)
+        BUF_SAY(out, "\nA tool printed the path `", near, "`: take it if that is the one.");
     bool said = step->lost && !step->result.n && out->n; /* what stands there says that it was lost */
     if (acted)
         buf_putz(out, said ? "\nLook before you make this call again."
@@ -125,12 +119,8 @@ static void failure_seen(agent *a, const daruma_step *step, const agent_failure 
             return;
         buf_putc(out, '\n');
     } else {
-        BUF_LIT(out, "ERROR in ");
-        buf_put(out, f->operation);
-        BUF_LIT(out, ": ");
-        buf_put(out, said_of(step, f));
-        BUF_LIT(out, "\nSeverity: ");
-        buf_putz(out, daruma_severity_name(f->severity));
+        BUF_SAY(out, "ERROR in ", f->operation, ": ", said_of(step, f),
+                "\nSeverity: ", daruma_severity_name(f->severity));
         if (!f->metadata.n)
             return;
         buf_putc(out, '\n');
@@ -147,16 +137,9 @@ static bool complete_path(agent *a, agent_step *s, const agent_tool *t, const ag
     if (!a->policy->completes_paths || !reads || !s->attempts || s->instead.n ||
         f->tool_kind != DARUMA_TOOL_NOT_FOUND_KIND || !paths_complete(a, s, &args, &from, &to))
         return false;
-    daruma_buf note = buf_in(&a->scratch), b = log_open(a, "path_completed");
-    log_str(&b, "tool", s->tool);
-    log_str(&b, "from", from);
-    log_str(&b, "to", to);
-    log_close(a, &b);
-    BUF_LIT(&note, "[`");
-    buf_put(&note, from);
-    BUF_LIT(&note, "` does not exist; this is `");
-    buf_put(&note, to);
-    BUF_LIT(&note, "`. Use full paths as they were printed.]\n");
+    daruma_buf note = buf_in(&a->scratch);
+    LOG(a, "path_completed", "tool", s->tool, "from", from, "to", to);
+    BUF_SAY(&note, "[`", from, "` does not exist; this is `", to, "`. Use full paths as they were printed.]\n");
     s->instead = flow_text(a, args);
     s->note = flow_text(a, buf_str(&note));
     s->done = s->failed = false;
@@ -190,20 +173,12 @@ static void tool_failed(agent *a, agent_step *s, const agent_tool *t, const daru
     s->error = a->failure.message;
     s->tool_kind = f.tool_kind;
     a->failure_took = a->at.now - a->sent;
-    daruma_buf b = log_open(a, "tool_failed");
-    log_str(&b, "tool", s->tool);
-    log_str(&b, "kind", str_of(daruma_tool_kind_name(f.tool_kind)));
-    log_str(&b, "severity", str_of(daruma_severity_name(f.severity)));
-    log_str(&b, "message", a->failure.message);
-    log_int(&b, "attempt", s->attempts);
-    log_close(a, &b);
-    if (t && t->delegates && s->attempts) {
-        b = log_open(a, "delegation_error");
-        log_str(&b, "delegate_to", s->tool);
-        log_str(&b, "error_class", json_text(json_get(step->result, S("error_class")), &a->scratch));
-        log_str(&b, "error_message", json_text(json_get(step->result, S("message")), &a->scratch));
-        log_close(a, &b);
-    }
+    LOG(a, "tool_failed", "tool", s->tool, "kind", daruma_tool_kind_name(f.tool_kind), "severity",
+        daruma_severity_name(f.severity), "message", a->failure.message, "attempt", s->attempts);
+    if (t && t->delegates && s->attempts)
+        LOG(a, "delegation_error", "delegate_to", s->tool, "error_class",
+            json_text(json_get(step->result, S("error_class")), &a->scratch), "error_message",
+            json_text(json_get(step->result, S("message")), &a->scratch));
     if (complete_path(a, s, t, &f))
         return;
     if (!s->attempts || (!f.said && a->policy->tools_to_model)) { /* a call that was refused is the model's to mend */
@@ -229,8 +204,8 @@ void calls_ended(agent *a, agent_step *s, daruma_str result, int ok, bool lost)
     if (!lost && s->attempts && t && t->output.n && !daruma_step_failed(&step)) {
         daruma_buf bad = buf_in(&a->scratch);
         if (!daruma_schema_fits(t->output, result, &bad)) {
-            BUF_LIT(&why, "the tool returned data that did not validate: ");
-            buf_put(&why, flow_line(buf_str(&bad), FAILURE_TEXT_BYTES_MAX));
+            BUF_SAY(&why,
+                    "the tool returned data that did not validate: ", flow_line(buf_str(&bad), FAILURE_TEXT_BYTES_MAX));
             step.result = buf_str(&why);
             step.ok = 0;
         }
@@ -241,8 +216,7 @@ void calls_ended(agent *a, agent_step *s, daruma_str result, int ok, bool lost)
     }
     args_worked(a, s->tool);
     daruma_buf seen = buf_in(&a->scratch);
-    buf_put(&seen, s->note);
-    buf_put(&seen, s->note.n ? flow_line(result, AGENT_OBSERVATION_BYTES_MAX) : (daruma_str){0});
+    BUF_SAY(&seen, s->note, s->note.n ? flow_line(result, AGENT_OBSERVATION_BYTES_MAX) : (daruma_str){0});
     traj_result(a, s, result, false, buf_str(&seen));
     if (s->attempts > 1)
         think_recovered(a, s->instead.n ? "path_completed" : "tool_retry");
@@ -279,11 +253,7 @@ void calls_decide(agent *a, uint64_t call, bool allowed)
 static void ask_person(agent *a, const agent_step *s, const agent_tool *t)
 {
     daruma_buf b = buf_in(&a->scratch);
-    BUF_LIT(&b, "May the agent call ");
-    buf_put(&b, s->tool);
-    BUF_LIT(&b, " with ");
-    buf_put(&b, flow_line(s->args, FAILURE_TEXT_BYTES_MAX));
-    buf_putc(&b, '?');
+    BUF_SAY(&b, "May the agent call ", s->tool, " with ", flow_line(s->args, FAILURE_TEXT_BYTES_MAX), "?");
     flow_out(a, OUT_PERSON,
              (agent_act){.what = AGENT_DO_ASK, .text = buf_str(&b), .tool = s->tool, .args = s->args, .about = t});
 }
@@ -326,15 +296,11 @@ static void call_tool(agent *a, agent_step *s)
 {
     const agent_tool *t = router_tool(a, s->tool);
     if (t && t->delegates && goes_round(a, s->tool)) {
-        daruma_buf e = log_open(a, "delegation_circular_dependency"), path = buf_in(&a->scratch);
-        for (size_t i = 0; i < a->s.nlineage; i++) {
-            buf_put(&path, a->s.lineage[i]);
-            BUF_LIT(&path, " -> ");
-        }
+        daruma_buf path = buf_in(&a->scratch);
+        for (size_t i = 0; i < a->s.nlineage; i++)
+            BUF_SAY(&path, a->s.lineage[i], " -> ");
         buf_put(&path, a->s.name);
-        log_str(&e, "target", s->tool);
-        log_str(&e, "delegation_path", buf_str(&path));
-        log_close(a, &e);
+        LOG(a, "delegation_circular_dependency", "target", s->tool, "delegation_path", buf_str(&path));
         calls_refuse(a, s, S("Error: circular delegation: that agent is waiting for this one. Do the work yourself."));
         return;
     }
@@ -362,11 +328,7 @@ static void call_tool(agent *a, agent_step *s)
     }
     s->attempts++;
     a->spent.tools++;
-    daruma_buf b = log_open(a, "tool_called");
-    log_str(&b, "tool", s->tool);
-    log_str(&b, "arguments", s->instead.n ? s->instead : s->args);
-    log_int(&b, "attempt", s->attempts);
-    log_close(a, &b);
+    LOG(a, "tool_called", "tool", s->tool, "arguments", s->instead.n ? s->instead : s->args, "attempt", s->attempts);
     if (t && t->own) {
         report_take(a, s);
         return;

@@ -62,10 +62,8 @@ static agent_limits limits_within(const agent_limits *own, const agent_limits *l
 static daruma_str swarm_of(crew *c, size_t level)
 {
     daruma_buf b = buf_in(&c->levels[level].room);
-    for (size_t i = 0; i <= level; i++) {
-        buf_putz(&b, i ? "/" : "");
-        buf_put(&b, c->names[i]);
-    }
+    for (size_t i = 0; i <= level; i++)
+        BUF_SAY(&b, i ? "/" : "", c->names[i]);
     return b.full ? (daruma_str){0} : buf_str(&b);
 }
 
@@ -158,6 +156,7 @@ bool crew_tell(crew *c, const crew_input *in)
     if (in->code == 200 && !in->net)
         ev.flaw = in->text.n ? DARUMA_FLAW_ERROR_EVENT : DARUMA_FLAW_BROKEN; /* it answered, with an error or no use */
     c->at = in->at;
+    agent_called(a, in->more);
     switch (in->kind) {
     case CREW_ANSWERED:
         agent_answered(a, call, in->text, in->at);

@@ -43,6 +43,7 @@ typedef struct crew_input {
     int code;         /* ANSWERED: 1 behind a failure; FAILED: the status; TOOL: ok; PERSON: an agent_reply */
     int phase, net;   /* FAILED: a daruma_phase, a daruma_net */
     bool lost;        /* TOOL: it may have taken effect or not */
+    uint32_t more;    /* ANSWERED, FAILED: calls that were made for it, beside the first */
 } crew_input;
 
 agent_act crew_next(crew *c); /* as agent_next(), of whoever works */

@@ -24,14 +24,12 @@ agent_limits agent_limits_left(const agent *a, daruma_moment at)
 
 static void put_member(daruma_buf *out, const char *name, daruma_str text)
 {
-    buf_printf(out, ",\"%s\":", name);
-    buf_json(out, text);
+    BUF_SAY(out, ",\"", name, "\":", buf_quoted(text));
 }
 
 static void delegation_record(daruma_str child, const agent_result *r, daruma_buf *out)
 {
-    BUF_LIT(out, "{\"error\":true,\"agent\":");
-    buf_json(out, child);
+    BUF_SAY(out, "{\"error\":true,\"agent\":", buf_quoted(child));
     put_member(out, "status", str_of(daruma_outcome_name(r->outcome)));
     put_member(out, "reason", str_of(agent_end_name(r->end)));
     if (r->limit)
@@ -42,10 +40,8 @@ static void delegation_record(daruma_str child, const agent_result *r, daruma_bu
         put_member(out, "severity", str_of(daruma_severity_name(r->failure.severity)));
         put_member(out, "failed_operation", r->failure.operation);
         put_member(out, "message", flow_line(r->failure.message, FAILURE_TEXT_BYTES_MAX));
-        if (r->failure.metadata.n && json_valid(r->failure.metadata)) {
-            BUF_LIT(out, ",\"metadata\":");
-            buf_put(out, r->failure.metadata);
-        }
+        if (r->failure.metadata.n && json_valid(r->failure.metadata))
+            BUF_SAY(out, ",\"metadata\":", r->failure.metadata);
     }
     if (r->end == AGENT_END_LIMIT || r->end == AGENT_END_LOOP)
         put_member(out, "partial", flow_line(r->text, AGENT_OUTPUT_BYTES_MAX));
@@ -65,6 +61,9 @@ void agent_delegated(agent *a, uint32_t call, daruma_str child, const agent_resu
     u->money = add_sat(u->money, r->spent.money);
     u->failures += r->spent.failures;
     u->recoveries += r->spent.recoveries;
+    u->unread += r->spent.unread;
+    u->repairs += r->spent.repairs;
+    u->salvaged += r->spent.salvaged;
     if (well) {
         agent_tool_done(a, call, r->text, 1, false, at);
         return;

@@ -281,12 +281,8 @@ void error_node_enter(agent *a)
 {
     bool any = !a->failure.of_model || a->policy->asks_failed;
     daruma_str who = a->s.second.n || !any ? a->s.second : a->s.model;
-    daruma_buf b = log_open(a, "error_node");
-    log_str(&b, "kind", str_of(daruma_kind_name(a->failure.kind)));
-    log_str(&b, "severity", str_of(daruma_severity_name(a->failure.severity)));
-    log_str(&b, "operation", a->failure.operation);
-    log_str(&b, "message", a->failure.message);
-    log_close(a, &b);
+    LOG(a, "error_node", "kind", daruma_kind_name(a->failure.kind), "severity",
+        daruma_severity_name(a->failure.severity), "operation", a->failure.operation, "message", a->failure.message);
     a->phase = PHASE_ANALYSE;
     if (!who.n || (!any && str_eq(who, a->s.model))) {
         error_node_leave(a, (daruma_str){0}, false);
@@ -330,19 +326,13 @@ static daruma_str sorry(agent *a)
 void error_apologised(agent *a, daruma_str said)
 {
     daruma_buf meta = buf_in(&a->keep);
-    BUF_LIT(&meta, "{\"error_type\":");
-    buf_json(&meta, router_type(&a->failure));
-    BUF_LIT(&meta, ",\"original_error\":");
-    buf_json(&meta, flow_line(a->failure.message, AGENT_ORIGINAL_ERROR_BYTES_MAX));
-    buf_putc(&meta, '}');
+    BUF_SAY(&meta, "{\"error_type\":", buf_quoted(router_type(&a->failure)),
+            ",\"original_error\":", buf_quoted(flow_line(a->failure.message, AGENT_ORIGINAL_ERROR_BYTES_MAX)), "}");
     said = str_trim(said);
     bool seed = a->policy->graceful_is_answer, long_one = a->failure.kind == DARUMA_CONTEXT_LENGTH;
-    if (!seed || !long_one) {
-        daruma_buf b = log_open(a, seed ? "error_recovery_success" : "degraded_answer");
-        log_str(&b, "error_type", router_type(&a->failure));
-        log_str(&b, "strategy", S("graceful_failure"));
-        log_close(a, &b);
-    }
+    if (!seed || !long_one)
+        LOG(a, seed ? "error_recovery_success" : "degraded_answer", "error_type", router_type(&a->failure), "strategy",
+            "graceful_failure");
     flow_finish(a, (agent_result){.outcome = seed ? DARUMA_OUTCOME_OK : DARUMA_OUTCOME_EXPLAINED,
                                   .end = seed ? AGENT_END_ANSWER : AGENT_END_GRACEFUL,
                                   .failure = a->failure,
@@ -359,9 +349,7 @@ void error_graceful(agent *a)
         return;
     }
     daruma_buf b = buf_in(&a->scratch);
-    BUF_LIT(&b, "TASK:\n");
-    buf_put(&b, flow_line(a->task, AGENT_OUTPUT_BYTES_MAX));
-    BUF_LIT(&b, "\n\nOBSERVATION: the request failed: ");
+    BUF_SAY(&b, "TASK:\n", flow_line(a->task, AGENT_OUTPUT_BYTES_MAX), "\n\nOBSERVATION: the request failed: ");
     put_plain(&b, a->failure.message, FAILURE_TEXT_BYTES_MAX, false);
     daruma_question q = {.system =
                              S("Apologise to the user in one or two plain sentences: their task could not be done, "
@@ -384,14 +372,10 @@ void error_escalate(agent *a, daruma_str reason)
         buf_json(&history, daruma_redact(buf_str(&one), &a->scratch));
     }
     buf_putz(&history, n ? "]" : "[]");
-    buf_put(&text, reason);
-    BUF_LIT(&text, ". A person has to look at it. The last error was: ");
+    BUF_SAY(&text, reason, ". A person has to look at it. The last error was: ");
     put_plain(&text, a->failure.message, FAILURE_TEXT_BYTES_MAX, false);
     traj_partial(a, &text);
-    daruma_buf b = log_open(a, "escalated");
-    log_str(&b, "reason", reason);
-    log_str(&b, "last_error", a->failure.message);
-    log_close(a, &b);
+    LOG(a, "escalated", "reason", reason, "last_error", a->failure.message);
     flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_ESCALATED,
                                   .end = AGENT_END_ESCALATED,
                                   .failure = a->failure,

@@ -35,6 +35,11 @@ daruma_str flow_text(agent *a, daruma_str s)
     return s.n ? arena_copy(&a->texts, s) : (daruma_str){0};
 }
 
+static daruma_str flow_clean(agent *a, const daruma_buf *text)
+{
+    return flow_keep(a, daruma_redact(buf_str(text), &a->scratch));
+}
+
 daruma_str flow_line(daruma_str s, size_t most)
 {
     if (s.n <= most)
@@ -49,22 +54,25 @@ daruma_str flow_line(daruma_str s, size_t most)
 /* Who it is, in an event. */
 static void put_names(const agent *a, daruma_buf *b)
 {
-    if (a->s.name.n)
-        log_str(b, "agent", a->s.name);
-    if (a->s.swarm_id.n)
-        log_str(b, "swarm_id", a->s.swarm_id);
-    if (a->s.parent_swarm_id.n)
-        log_str(b, "parent_swarm_id", a->s.parent_swarm_id);
+    BUF_MEMBERS(b, "agent", buf_any(a->s.name), "swarm_id", buf_any(a->s.swarm_id), "parent_swarm_id",
+                buf_any(a->s.parent_swarm_id));
 }
 
-daruma_buf log_open(agent *a, const char *name)
+void log_event(agent *a, const buf_part *parts, size_t n)
 {
     daruma_buf b = buf_in(&a->scratch);
-    BUF_LIT(&b, "{\"event\":");
-    buf_json(&b, str_of(name));
+    BUF_LIT(&b, "{");
+    BUF_MEMBERS(&b, "event", parts[0].text);
     put_names(a, &b);
-    log_int(&b, "step", a->spent.steps);
-    return b;
+    BUF_MEMBERS(&b, "step", a->spent.steps);
+    for (size_t i = 1; i + 1 < n; i += 2) {
+        buf_part pair[] = {parts[i], parts[i + 1]};
+        pair[1].text = flow_line(pair[1].text, FAILURE_TEXT_BYTES_MAX);
+        buf_members(&b, pair, 2);
+    }
+    BUF_LIT(&b, "}");
+    if (!b.full && a->nevents < AGENT_EVENTS_MAX)
+        a->events[a->nevents++] = daruma_redact(buf_str(&b), &a->scratch);
 }
 
 void agent_sign(const agent *a, daruma_str event, daruma_buf *out)
@@ -73,24 +81,6 @@ void agent_sign(const agent *a, daruma_str event, daruma_buf *out)
     buf_put(out, str_sub(event, 0, event.n - 1)); /* the bracket */
     put_names(a, out);
     buf_putc(out, '}');
-}
-
-void log_str(daruma_buf *b, const char *field, daruma_str s)
-{
-    buf_printf(b, ",\"%s\":", field);
-    buf_json(b, flow_line(s, FAILURE_TEXT_BYTES_MAX));
-}
-
-void log_int(daruma_buf *b, const char *field, int64_t v)
-{
-    buf_printf(b, ",\"%s\":%lld", field, (long long)v);
-}
-
-void log_close(agent *a, daruma_buf *b)
-{
-    buf_putc(b, '}');
-    if (!b->full && a->nevents < AGENT_EVENTS_MAX)
-        a->events[a->nevents++] = daruma_redact(buf_str(b), &a->scratch);
 }
 
 /* ---- acts ---- */
@@ -128,6 +118,13 @@ void flow_wait(agent *a, daruma_ms ms)
     flow_out(a, OUT_TIME, (agent_act){.what = AGENT_DO_WAIT, .until = add_sat(a->at.now, ms)});
 }
 
+agent_result flow_answer(agent *a, daruma_str text)
+{
+    return (agent_result){.outcome = a->spent.recoveries ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK,
+                          .end = AGENT_END_ANSWER,
+                          .text = flow_keep(a, text)};
+}
+
 void flow_finish(agent *a, agent_result r)
 {
     if (a->phase == PHASE_OVER)
@@ -136,16 +133,9 @@ void flow_finish(agent *a, agent_result r)
     a->out = OUT_NONE;
     r.spent = a->spent;
     a->result = r;
-    daruma_buf b = log_open(a, "run_finished");
-    log_str(&b, "status", str_of(daruma_outcome_name(r.outcome)));
-    log_str(&b, "reason", str_of(agent_end_name(r.end)));
-    if (r.limit)
-        log_str(&b, "limit", str_of(agent_limit_name(r.limit)));
-    log_int(&b, "calls", a->spent.calls);
-    log_int(&b, "tools", a->spent.tools);
-    log_int(&b, "failures", a->spent.failures);
-    log_int(&b, "recoveries", a->spent.recoveries);
-    log_close(a, &b);
+    LOG(a, "run_finished", "status", daruma_outcome_name(r.outcome), "reason", agent_end_name(r.end), "limit",
+        buf_any(r.limit ? str_of(agent_limit_name(r.limit)) : (daruma_str){0}), "calls", a->spent.calls, "tools",
+        a->spent.tools, "failures", a->spent.failures, "recoveries", a->spent.recoveries);
     a->act = (agent_act){.what = AGENT_DO_FINISH};
     a->given = false;
 }
@@ -172,30 +162,24 @@ void flow_limit(agent *a, agent_limit l)
     if (a->hops_over && l == AGENT_LIMIT_STEPS)
         l = AGENT_LIMIT_TOOLS;
     daruma_buf text = buf_in(&a->keep);
-    daruma_buf b = log_open(a, "budget_exhausted");
-    log_str(&b, "which", str_of(agent_limit_name(l)));
-    log_close(a, &b);
+    LOG(a, "budget_exhausted", "which", agent_limit_name(l));
     if (a->policy->limit_words[l]) {
         put_words(a, l, str_of(a->policy->limit_words[l]), &text);
     } else {
-        BUF_LIT(&text, "The task is not finished: ");
-        buf_putz(&text, agent_limit_words(l));
-        buf_putc(&text, '.');
+        BUF_SAY(&text, "The task is not finished: ", agent_limit_words(l), ".");
     }
     traj_partial(a, &text);
     flow_finish(a, (agent_result){.outcome = lost ? DARUMA_OUTCOME_FAILED : DARUMA_OUTCOME_DEGRADED,
                                   .end = lost ? AGENT_END_NO_PATH : AGENT_END_LIMIT,
                                   .limit = l,
-                                  .text = text.full ? str_of(agent_limit_words(l))
-                                                    : flow_keep(a, daruma_redact(buf_str(&text), &a->scratch))});
+                                  .text = text.full ? str_of(agent_limit_words(l)) : flow_clean(a, &text)});
 }
 
 void flow_stop(agent *a, daruma_buf *text)
 {
     traj_partial(a, text);
-    flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_DEGRADED,
-                                  .end = AGENT_END_LOOP,
-                                  .text = flow_keep(a, daruma_redact(buf_str(text), &a->scratch))});
+    flow_finish(a,
+                (agent_result){.outcome = DARUMA_OUTCOME_DEGRADED, .end = AGENT_END_LOOP, .text = flow_clean(a, text)});
 }
 
 void flow_note(agent *a, daruma_str text)
@@ -220,11 +204,8 @@ const char *agent_reply_name(agent_reply r)
 
 void flow_ask_model(agent *a, agent_purpose purpose, daruma_str model, daruma_str body, daruma_ms total)
 {
-    daruma_buf b = log_open(a, "model_asked");
-    log_str(&b, "purpose", str_of(agent_purpose_name(purpose)));
-    log_str(&b, "model", model);
-    log_int(&b, "tokens", a->spent.input_tokens + a->spent.output_tokens);
-    log_close(a, &b);
+    LOG(a, "model_asked", "purpose", agent_purpose_name(purpose), "model", model, "tokens",
+        a->spent.input_tokens + a->spent.output_tokens);
     a->spent.calls++;
     a->asked_tokens = text_tokens(body);
     flow_out(a, OUT_MODEL,
@@ -378,6 +359,11 @@ void agent_answered(agent *a, uint32_t call, daruma_str body, daruma_moment at)
     flow_step(a);
 }
 
+void agent_called(agent *a, uint32_t more)
+{
+    a->spent.calls += more;
+}
+
 void agent_failed(agent *a, uint32_t call, const daruma_evidence *ev, daruma_moment at)
 {
     if (!expects(a, OUT_MODEL, call))
@@ -426,10 +412,7 @@ void agent_person(agent *a, uint32_t call, agent_reply r, daruma_str text, darum
     }
     agent_step *s = &a->steps[a->next];
     uint64_t hash = daruma_call_hash(s->tool, s->args);
-    daruma_buf b = log_open(a, "person_answered");
-    log_str(&b, "tool", s->tool);
-    log_str(&b, "answer", str_of(agent_reply_name(r)));
-    log_close(a, &b);
+    LOG(a, "person_answered", "tool", s->tool, "answer", agent_reply_name(r));
     switch (r) {
     case AGENT_ALLOWED:
         calls_decide(a, hash, true);
@@ -439,10 +422,8 @@ void agent_person(agent *a, uint32_t call, agent_reply r, daruma_str text, darum
         daruma_buf why = buf_in(&a->scratch);
         calls_decide(a, hash, false);
         BUF_LIT(&why, "Error: permission denied: the user did not allow this call.");
-        if (text.n) {
-            BUF_LIT(&why, " They said: ");
-            buf_put(&why, flow_line(text, FAILURE_TEXT_BYTES_MAX));
-        }
+        if (text.n)
+            BUF_SAY(&why, " They said: ", flow_line(text, FAILURE_TEXT_BYTES_MAX));
         calls_refuse(a, s, buf_str(&why));
         break;
     }
@@ -483,9 +464,8 @@ void agent_cancel(agent *a, daruma_moment at)
     daruma_buf text = buf_in(&a->keep);
     BUF_LIT(&text, "The task is not finished: it was cancelled.");
     traj_partial(a, &text);
-    flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_CANCELLED_,
-                                  .end = AGENT_END_CANCELLED,
-                                  .text = flow_keep(a, daruma_redact(buf_str(&text), &a->scratch))});
+    flow_finish(a, (agent_result){
+                       .outcome = DARUMA_OUTCOME_CANCELLED_, .end = AGENT_END_CANCELLED, .text = flow_clean(a, &text)});
 }
 
 bool agent_resume(agent *a, daruma_str guidance, daruma_moment at)
@@ -500,9 +480,7 @@ bool agent_resume(agent *a, daruma_str guidance, daruma_moment at)
     a->attempts = 0;
     a->phase = PHASE_TOOLS;
     a->given = true;
-    daruma_buf b = log_open(a, "resumed");
-    log_str(&b, "guidance", guidance);
-    log_close(a, &b);
+    LOG(a, "resumed", "guidance", guidance);
     if (guidance.n) {
         a->notice = flow_text(a, guidance);
         a->tries = (daruma_tries){0}; /* with their words what was tried before may work, and they may be asked again */

@@ -140,11 +140,7 @@ bool forget_old(agent *a, daruma_str question)
         return false;
     question_close(a);
     move_texts(a);
-    daruma_buf b = log_open(a, "steps_left_out");
-    log_str(&b, "reason", S("window"));
-    log_int(&b, "steps", gone);
-    log_int(&b, "kept", (int64_t)a->nsteps);
-    log_close(a, &b);
+    LOG(a, "steps_left_out", "reason", "window", "steps", gone, "kept", a->nsteps);
     return true;
 }
 
@@ -168,9 +164,7 @@ void forget_say(const agent *a, daruma_arena *room, daruma_buf *out)
             buf_printf(out, " (%u failed)", a->gone.calls[i].failed);
     }
     buf_putz(out, *before == ',' ? "." : "");
-    if (a->gone.words.n) {
-        BUF_LIT(out, " The last that you said then: ");
-        buf_put(out, flow_line(str_trim(a->gone.words), PARTIAL_WORDS_BYTES_MAX));
-    }
+    if (a->gone.words.n)
+        BUF_SAY(out, " The last that you said then: ", flow_line(str_trim(a->gone.words), PARTIAL_WORDS_BYTES_MAX));
     BUF_LIT(out, " What these steps did stays done. Look again where you need to know.]");
 }

@@ -106,7 +106,6 @@ struct agent {
     agent_failure failure; /* the newest, in `texts` */
     daruma_ms failure_took;
     agent_last last;
-    bool loop_told;
 
     bool *usable; /* PLANNED: by tool: chosen */
     agent_plan plan;
@@ -153,7 +152,8 @@ struct agent {
 /* ---- flow.c ---- */
 
 void flow_out(agent *a, agent_out out, agent_act act);
-void flow_wait(agent *a, daruma_ms ms); /* then what was set out before is done again */
+void flow_wait(agent *a, daruma_ms ms);              /* then what was set out before is done again */
+agent_result flow_answer(agent *a, daruma_str text); /* of a task that is done */
 void flow_finish(agent *a, agent_result r);
 void flow_limit(agent *a, agent_limit l);   /* ends with what there is */
 void flow_stop(agent *a, daruma_buf *text); /* the same, for a circle; `text` in `scratch` says which */
@@ -233,12 +233,9 @@ void calls_refuse(agent *a, agent_step *s, daruma_str why); /* it is not carried
 void calls_decide(agent *a, uint64_t call, bool allowed);   /* a person said so */
 bool calls_looks(const agent *a, const agent_step *s);      /* something was looked at with it */
 
-/* ---- events: a JSON object in the scratch arena ---- */
-
-daruma_buf log_open(agent *a, const char *name);
-void log_str(daruma_buf *b, const char *field, daruma_str s);
-void log_int(daruma_buf *b, const char *field, int64_t v);
-void log_close(agent *a, daruma_buf *b);
+/* Tells an event: its name, then names and values in turn as BUF_MEMBERS takes them; texts are cut. */
+#define LOG(a, ...) log_event((a), (const buf_part[]){BUF_PARTS(__VA_ARGS__)}, BUF_COUNT(__VA_ARGS__))
+void log_event(agent *a, const buf_part *parts, size_t n);
 
 /* ---- limits.c ---- */
 

@@ -59,34 +59,33 @@ static daruma_str candidate(const agent *a, daruma_str tail)
     return found;
 }
 
+static bool is_path(daruma_str s)
+{
+    size_t i = 0;
+    while (i < s.n && in_path(s.p[i]))
+        i++;
+    return i == s.n && s.n >= AGENT_PATH_BYTES_MIN && s.n < AGENT_PATH_BYTES_MAX;
+}
+
 /* Arguments of which the one path that can be completed is. False: there is none. */
 bool paths_complete(agent *a, const agent_step *s, daruma_str *ret_args, daruma_str *ret_from, daruma_str *ret_to)
 {
     json_iter it = json_open(s->args);
     daruma_str key, value;
-    if (!json_is_object(s->args))
-        return false;
-    for (size_t n = 0; n < AGENT_METADATA_ITEMS_MAX && json_next(&it, &key, &value); n++) {
+    for (size_t n = 0; json_is_object(s->args) && n < AGENT_METADATA_ITEMS_MAX && json_next(&it, &key, &value); n++) {
         daruma_str tail = json_text(value, &a->scratch);
         if (str_starts(tail, S("./")))
             tail = str_from(tail, 2);
-        bool is_path = tail.n >= AGENT_PATH_BYTES_MIN && tail.n < AGENT_PATH_BYTES_MAX && tail.p[0] != '/';
-        for (size_t i = 0; i < tail.n && is_path; i++)
-            is_path = in_path(tail.p[i]);
-        daruma_str to = is_path ? candidate(a, tail) : (daruma_str){0};
+        daruma_str to = is_path(tail) && tail.p[0] != '/' ? candidate(a, tail) : (daruma_str){0};
         if (!to.n)
             continue;
         daruma_buf b = buf_in(&a->scratch);
         size_t at = (size_t)(value.p - s->args.p);
-        buf_put(&b, str_sub(s->args, 0, at));
-        buf_json(&b, to);
-        buf_put(&b, str_from(s->args, at + value.n));
-        if (b.full)
-            return false;
+        BUF_SAY(&b, str_sub(s->args, 0, at), buf_quoted(to), str_from(s->args, at + value.n));
         *ret_args = buf_str(&b);
         *ret_from = tail;
         *ret_to = to;
-        return true;
+        return !b.full;
     }
     return false;
 }
@@ -95,16 +94,11 @@ daruma_str paths_near(agent *a, const agent_step *s)
 {
     json_iter it = json_open(s->args);
     daruma_str key, value;
-    if (!json_is_object(s->args))
-        return (daruma_str){0};
-    for (size_t n = 0; n < AGENT_METADATA_ITEMS_MAX && json_next(&it, &key, &value); n++) {
+    for (size_t n = 0; json_is_object(s->args) && n < AGENT_METADATA_ITEMS_MAX && json_next(&it, &key, &value); n++) {
         daruma_str path = json_text(value, &a->scratch), name = path;
-        bool is_path = path.n >= AGENT_PATH_BYTES_MIN && path.n < AGENT_PATH_BYTES_MAX;
-        for (size_t i = 0; i < path.n && is_path; i++)
-            is_path = in_path(path.p[i]);
-        while (is_path && str_findch(name, '/') != STR_NONE)
+        while (is_path(path) && str_findch(name, '/') != STR_NONE)
             str_cut(&name, '/');
-        daruma_str to = is_path && name.n >= AGENT_PATH_BYTES_MIN ? candidate(a, name) : (daruma_str){0};
+        daruma_str to = is_path(path) && is_path(name) ? candidate(a, name) : (daruma_str){0};
         if (to.n && !str_eq(to, path))
             return to;
     }

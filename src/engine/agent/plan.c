@@ -34,15 +34,10 @@ static bool read_inputs(daruma_str inputs, const agent_plan *p, daruma_arena *a,
     while (s->inputs && s->ninputs < AGENT_PLAN_INPUTS_MAX && json_next(&it, &key, &value)) {
         daruma_str from = flow_line(str_trim(json_text(value, a)), TRACKED_NAME_BYTES_MAX);
         if (!earlier_key(p, from)) {
-            BUF_LIT(why, "step \"");
-            buf_put(why, s->key);
-            BUF_LIT(why, "\" wants the input \"");
-            buf_put(why, from);
-            BUF_LIT(why, "\", which no earlier step gives; there are:");
-            for (size_t i = 0; i < p->n; i++) {
-                buf_putc(why, ' ');
-                buf_put(why, p->steps[i].key);
-            }
+            BUF_SAY(why, "step \"", s->key, "\" wants the input \"", from,
+                    "\", which no earlier step gives; there are:");
+            for (size_t i = 0; i < p->n; i++)
+                BUF_SAY(why, " ", p->steps[i].key);
             if (!p->n)
                 BUF_LIT(why, " none");
             return false;
@@ -67,9 +62,8 @@ static agent_plan_verdict read_step(daruma_str v, const agent_tool *tools, size_
     for (size_t i = 0; i < ntools; i++)
         known |= usable[i] && str_eq(tools[i].about.name, s.tool);
     if (!known) {
-        BUF_LIT(why, "the plan names the hallucinated tool \"");
-        buf_put(why, s.tool);
-        BUF_LIT(why, "\", which is not among those that were chosen");
+        BUF_SAY(why, "the plan names the hallucinated tool \"", s.tool,
+                "\", which is not among those that were chosen");
         return AGENT_PLAN_STRANGER;
     }
     if (is_answer(s.tool))
@@ -134,11 +128,8 @@ static void put_tools(const agent *a, daruma_buf *b, bool all)
     for (size_t i = 0; i < a->s.ntools; i++) {
         if (!all && !a->usable[i])
             continue;
-        BUF_LIT(b, "- ");
-        buf_put(b, a->s.tools[i].about.name);
-        BUF_LIT(b, ": ");
-        buf_put(b, flow_line(a->s.tools[i].about.description, STRATEGY_SCHEMA_BYTES_MAX));
-        buf_putc(b, '\n');
+        BUF_SAY(b, "- ", a->s.tools[i].about.name, ": ",
+                flow_line(a->s.tools[i].about.description, STRATEGY_SCHEMA_BYTES_MAX), "\n");
     }
 }
 
@@ -146,9 +137,7 @@ static void put_complaint(const agent *a, daruma_buf *b)
 {
     if (!a->complaint.n)
         return;
-    BUF_LIT(b, "\nYour last answer could not be used: ");
-    buf_put(b, a->complaint);
-    BUF_LIT(b, ".\n");
+    BUF_SAY(b, "\nYour last answer could not be used: ", a->complaint, ".\n");
 }
 
 /* What made another plan, or another choice, necessary; and what was learned on the way. */
@@ -157,13 +146,9 @@ static void put_context(const agent *a, const char *title, daruma_buf *b)
     buf_printf(b, "\n%s\n", title);
     agent_failure_write(&a->failure, b);
     buf_putc(b, '\n');
-    for (size_t i = 0; a->outputs && i < a->plan.n && i < a->plan_at; i++) {
-        BUF_LIT(b, "\nAlready done: ");
-        buf_put(b, a->plan.steps[i].objective);
-        BUF_LIT(b, "\nIts output: ");
-        buf_put(b, flow_line(a->outputs[i], PARTIAL_WORDS_BYTES_MAX));
-        buf_putc(b, '\n');
-    }
+    for (size_t i = 0; a->outputs && i < a->plan.n && i < a->plan_at; i++)
+        BUF_SAY(b, "\nAlready done: ", a->plan.steps[i].objective,
+                "\nIts output: ", flow_line(a->outputs[i], PARTIAL_WORDS_BYTES_MAX), "\n");
 }
 
 static bool allowed(agent *a)
@@ -184,9 +169,7 @@ void plan_ask_classes(agent *a)
         a->repairs = 0;
         a->complaint = (daruma_str){0};
     }
-    BUF_LIT(&b, "TASK:\n");
-    buf_put(&b, flow_line(a->task, AGENT_OUTPUT_BYTES_MAX));
-    BUF_LIT(&b, "\n\nTOOLS:\n");
+    BUF_SAY(&b, "TASK:\n", flow_line(a->task, AGENT_OUTPUT_BYTES_MAX), "\n\nTOOLS:\n");
     put_tools(a, &b, true);
     if (a->spent.reclassifications)
         put_context(a, "PREVIOUS FAILURE: other tools are needed.", &b);
@@ -209,9 +192,7 @@ void plan_ask(agent *a)
         a->repairs = 0;
         a->complaint = (daruma_str){0};
     }
-    BUF_LIT(&b, "TASK:\n");
-    buf_put(&b, flow_line(a->task, AGENT_OUTPUT_BYTES_MAX));
-    BUF_LIT(&b, "\n\nTOOLS:\n");
+    BUF_SAY(&b, "TASK:\n", flow_line(a->task, AGENT_OUTPUT_BYTES_MAX), "\n\nTOOLS:\n");
     put_tools(a, &b, false);
     if (a->spent.replans)
         put_context(a, "REPLANNING CONTEXT", &b);
@@ -306,12 +287,7 @@ static void keep_plan(agent *a, const agent_plan *p)
 static void plan_begin_step(agent *a)
 {
     const agent_plan_step *s = &a->plan.steps[a->plan_at];
-    daruma_buf b = log_open(a, "plan_step");
-    log_int(&b, "number", (int64_t)a->plan_at + 1);
-    log_int(&b, "of", (int64_t)a->plan.n);
-    log_str(&b, "tool", s->tool);
-    log_str(&b, "objective", s->objective);
-    log_close(a, &b);
+    LOG(a, "plan_step", "number", (int64_t)a->plan_at + 1, "of", a->plan.n, "tool", s->tool, "objective", s->objective);
     a->plan_from = a->nsteps;
     a->gone = (agent_gone){.calls = a->gone.calls};
     for (size_t i = 0; i <= a->s.ntools; i++)
@@ -342,9 +318,7 @@ void plan_answered(agent *a, daruma_str text)
         a->spent.recoveries++; /* the failure of a tool: whether this plan works is still to be seen */
     keep_plan(a, &p);
     a->made++;
-    daruma_buf b = log_open(a, "plan_made");
-    log_int(&b, "steps", (int64_t)a->plan.n);
-    log_close(a, &b);
+    LOG(a, "plan_made", "steps", a->plan.n);
     a->plan_at = 0;
     if (!a->keep.full)
         plan_begin_step(a);
@@ -358,32 +332,23 @@ void plan_step_done(agent *a, daruma_str output)
         plan_begin_step(a);
         return;
     }
-    flow_finish(a, (agent_result){.outcome = a->spent.recoveries ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK,
-                                  .end = AGENT_END_ANSWER,
-                                  .text = flow_keep(a, output)});
+    flow_finish(a, flow_answer(a, output));
 }
 
 void plan_context(const agent *a, daruma_buf *out)
 {
     const agent_plan_step *s = a->plan_at < a->plan.n ? &a->plan.steps[a->plan_at] : NULL;
-    BUF_LIT(out, "The whole task, of which you do one step now:\n");
-    buf_put(out, a->task);
+    BUF_SAY(out, "The whole task, of which you do one step now:\n", a->task);
     if (!s)
         return;
-    buf_printf(out, "\n\nYour step, %zu of %zu: ", a->plan_at + 1, a->plan.n);
-    buf_put(out, s->objective);
-    if (s->expected.n) {
-        BUF_LIT(out, "\nWhat shall come of it: ");
-        buf_put(out, s->expected);
-    }
+    BUF_SAY(out, "\n\nYour step, ", a->plan_at + 1, " of ", a->plan.n, ": ", s->objective);
+    if (s->expected.n)
+        BUF_SAY(out, "\nWhat shall come of it: ", s->expected);
     for (size_t i = 0; i < s->ninputs; i++)
         for (size_t k = 0; k < a->plan_at; k++) {
             if (!str_eq(a->plan.steps[k].key, s->inputs[i].from))
                 continue;
-            BUF_LIT(out, "\n\nInput ");
-            buf_put(out, s->inputs[i].name);
-            BUF_LIT(out, ":\n");
-            buf_put(out, a->outputs[k]);
+            BUF_SAY(out, "\n\nInput ", s->inputs[i].name, ":\n", a->outputs[k]);
         }
     buf_putz(out, s->tool.n ? "\n\nCall the tool as often as the step needs it, then say what came out of it."
                             : "\n\nAnswer now.");

@@ -34,13 +34,6 @@ bool report_is(const agent *a, daruma_str tool)
     return name.n && str_eq(name, tool);
 }
 
-/* The answer in the arguments of a report; all of them when it names none. */
-static daruma_str answer_of(agent *a, daruma_str args)
-{
-    daruma_str said = actions_answer(args, &a->scratch);
-    return flow_keep(a, said.n ? said : args);
-}
-
 void report_take(agent *a, agent_step *s)
 {
     if (actions_answer(s->args, &a->scratch).n)
@@ -49,11 +42,11 @@ void report_take(agent *a, agent_step *s)
         calls_ended(a, s, S("MISSING_INPUT: the report says nothing\nNext step: report what you found"), 0, false);
 }
 
+/* The answer is in its arguments; all of them when it names none. */
 void report_made(agent *a, const agent_step *s)
 {
-    flow_finish(a, (agent_result){.outcome = a->spent.recoveries ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK,
-                                  .end = AGENT_END_ANSWER,
-                                  .text = answer_of(a, s->args)});
+    daruma_str said = actions_answer(s->args, &a->scratch);
+    flow_finish(a, flow_answer(a, said.n ? said : s->args));
 }
 
 /* It spoke and called nothing. True: it is asked once more, for the report. */
@@ -61,13 +54,12 @@ bool report_missing(agent *a, daruma_str text)
 {
     if (!report_tool(a) || a->report_nudged)
         return false;
-    daruma_buf b = log_open(a, "report_nudge"), said = buf_in(&a->scratch);
-    log_close(a, &b);
+    daruma_buf said = buf_in(&a->scratch);
+    LOG(a, "report_nudge");
     a->report_nudged = true;
     a->said = flow_text(a, text);
-    BUF_LIT(&said, "To end you must call the report tool, ");
-    buf_put(&said, traj_wire_name(a, report_name(a), &a->scratch));
-    BUF_LIT(&said, ", with your answer.");
+    BUF_SAY(&said, "To end you must call the report tool, ", traj_wire_name(a, report_name(a), &a->scratch),
+            ", with your answer.");
     a->correction = flow_text(a, buf_str(&said));
     return true;
 }
@@ -75,8 +67,7 @@ bool report_missing(agent *a, daruma_str text)
 /* Words for the model's next question, unless others stand there already: the newer ones are lost (K-W8). */
 static void nudge(agent *a, const char *event, daruma_str text)
 {
-    daruma_buf b = log_open(a, event);
-    log_close(a, &b);
+    LOG(a, event);
     if (!a->notice.n)
         a->notice = flow_text(a, text);
 }
@@ -105,8 +96,7 @@ void report_begin(agent *a)
     if (!report_tool(a) || a->attempts)
         return;
     if (limits_last_call(a) && !a->final_told) {
-        daruma_buf b = log_open(a, "last_iteration_nudge");
-        log_close(a, &b);
+        LOG(a, "last_iteration_nudge");
         a->final_told = a->report_forced = true;
         a->correction = S("FINAL ITERATION: call the report tool now, with what you have.");
     }

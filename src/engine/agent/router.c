@@ -172,13 +172,8 @@ static agent_retry retry_of(const agent_retry *own, agent_retry usual)
 
 static void tell_retry(agent *a, const agent_failure *f, uint32_t done, uint32_t most, daruma_ms delay)
 {
-    daruma_buf b = log_open(a, "retry_scheduled");
-    log_str(&b, "operation", f->operation);
-    log_int(&b, "attempt", done);
-    log_int(&b, "max_attempts", most);
-    log_int(&b, "delay_ms", delay);
-    log_str(&b, "reason", f->message);
-    log_close(a, &b);
+    LOG(a, "retry_scheduled", "operation", f->operation, "attempt", done, "max_attempts", most, "delay_ms", delay,
+        "reason", f->message);
 }
 
 /* Of a call whose answer was lost: one that ends its server each time is not to spend all its restarts. */
@@ -198,9 +193,14 @@ bool router_again(agent *a, agent_step *s)
     uint32_t done = s ? s->attempts : a->attempts;
     daruma_ms delay = router_delay(&r, done, a->failure.advice), left = limits_time_left(a);
     /* A call that may have had an effect is not made twice. */
-    if (done >= r.attempts || delay > AGENT_WAIT_MS_MAX || (left >= 0 && delay >= left) ||
-        (s && s->lost && !agent_tool_is_safe(t)))
+    if (done >= r.attempts || delay > AGENT_WAIT_MS_MAX || (s && s->lost && !agent_tool_is_safe(t)))
         return false;
+    if (left >= 0 && delay >= left) {
+        if (a->policy->raises)
+            flow_limit(
+                a, AGENT_LIMIT_TIME); /* its seed waits, whatever the time: that ends the run before the wait does */
+        return a->policy->raises;
+    }
     tell_retry(a, &a->failure, done, r.attempts, delay);
     a->recovering = true;
     if (s) {
@@ -213,12 +213,9 @@ bool router_again(agent *a, agent_step *s)
 
 static void tell_route(agent *a, const char *name, uint32_t count, uint32_t most, const char *reason_field)
 {
-    daruma_buf b = log_open(a, name);
-    log_int(&b, "count", count);
-    log_int(&b, "limit", most);
     daruma_str why = json_get(a->failure.metadata, str_of(reason_field));
-    log_str(&b, "reason", json_is_string(why) ? json_text(why, &a->scratch) : a->failure.message);
-    log_close(a, &b);
+    LOG(a, name, "count", count, "limit", most, "reason",
+        json_is_string(why) ? json_text(why, &a->scratch) : a->failure.message);
 }
 
 static bool replan(agent *a)

@@ -15,9 +15,8 @@ static void begin_progress(agent *a)
     unsigned level = daruma_progress_begin(&a->progress, a->recovery);
     if (!level)
         return;
-    daruma_buf b = log_open(a, "stuck_nudge"), said = buf_in(&a->scratch);
-    log_int(&b, "level", level);
-    log_close(a, &b);
+    daruma_buf said = buf_in(&a->scratch);
+    LOG(a, "stuck_nudge", "level", level);
     if (!a->notice.n) {
         daruma_progress_notice(&a->progress, level, &said);
         a->notice = flow_text(a, buf_str(&said));
@@ -57,10 +56,7 @@ void think_recovered(agent *a, const char *how)
     a->spent.recoveries++;
     if (a->policy->hides_success)
         return;
-    daruma_buf b = log_open(a, "error_recovery_success");
-    log_str(&b, "error_type", router_type(&a->failure));
-    log_str(&b, "strategy", str_of(how));
-    log_close(a, &b);
+    LOG(a, "error_recovery_success", "error_type", router_type(&a->failure), "strategy", how);
 }
 
 static void answered(agent *a, daruma_str text, bool cut);
@@ -69,11 +65,8 @@ void think_failed(agent *a, const agent_failure *f)
 {
     router_keep(a, f);
     a->failure_took = a->at.now - a->sent;
-    daruma_buf b = log_open(a, "error_recovery_attempt");
-    log_str(&b, "error_type", router_type(f));
-    log_str(&b, "error_message", a->failure.message);
-    log_int(&b, "compress_attempt", a->shortened);
-    log_close(a, &b);
+    LOG(a, "error_recovery_attempt", "error_type", router_type(f), "error_message", a->failure.message,
+        "compress_attempt", a->shortened);
     if (a->said.n && a->phase == PHASE_THINK) { /* asking for the report failed: what it said is the answer */
         daruma_str said = a->said;
         a->said = (daruma_str){0};
@@ -124,12 +117,11 @@ static agent_failure no_use(agent *a, daruma_flaw flaw, daruma_str body)
  * that is for texts that are none: an answer without words is raised (P-F24). */
 static void ask_again(agent *a, daruma_flaw flaw, daruma_str why)
 {
+    a->spent.unread++;
     if (!a->policy->actions && a->repairs < a->policy->repairs && limits_reached(a, true, false) == AGENT_LIMIT_NONE) {
         a->repairs++;
-        daruma_buf b = log_open(a, "planner_repair_attempt");
-        log_int(&b, "attempt", a->repairs);
-        log_str(&b, "error_summary", why);
-        log_close(a, &b);
+        a->spent.repairs++;
+        LOG(a, "planner_repair_attempt", "attempt", a->repairs, "error_summary", why);
         flow_note(a, why);
         agent_failure again = own_failure(a, DARUMA_MALFORMED_OUTPUT, DARUMA_RETRIABLE, why);
         router_keep(a, &again);
@@ -242,9 +234,7 @@ static void answered(agent *a, daruma_str text, bool cut)
         plan_step_done(a, text);
         return;
     }
-    agent_result r = {.outcome = a->spent.recoveries ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK,
-                      .end = AGENT_END_ANSWER,
-                      .text = flow_keep(a, text)};
+    agent_result r = flow_answer(a, text);
     if (a->last) {
         r.outcome = DARUMA_OUTCOME_DEGRADED;
         r.end = a->last == LAST_LOOP ? AGENT_END_LOOP : AGENT_END_LIMIT;

@@ -31,8 +31,8 @@ static daruma_str bounded(agent *a, daruma_str s)
     if (s.n <= AGENT_OBSERVATION_BYTES_MAX)
         return flow_text(a, s);
     daruma_buf b = buf_in(&a->texts);
-    buf_put(&b, flow_line(s, AGENT_OBSERVATION_BYTES_MAX));
-    buf_printf(&b, "\n[... %zu more bytes were left out]", s.n - AGENT_OBSERVATION_BYTES_MAX);
+    BUF_SAY(&b, flow_line(s, AGENT_OBSERVATION_BYTES_MAX), "\n[... ", s.n - AGENT_OBSERVATION_BYTES_MAX,
+            " more bytes were left out]");
     return buf_str(&b);
 }
 
@@ -202,9 +202,7 @@ void traj_tools(const agent *a, convo *c)
 static daruma_str joined(convo *c, daruma_str one, daruma_str two)
 {
     daruma_buf b = buf_in(c->arena);
-    buf_put(&b, one);
-    BUF_LIT(&b, "\n\n");
-    buf_put(&b, two);
+    BUF_SAY(&b, one, "\n\n", two);
     return buf_str(&b);
 }
 
@@ -218,12 +216,8 @@ static void put_catalogue(const agent *a, convo *c)
     for (size_t i = 0; i < a->s.ntools; i++) {
         if (a->s.tools[i].forbidden)
             continue;
-        BUF_LIT(&b, "\n- ");
-        buf_put(&b, a->s.tools[i].about.name);
-        BUF_LIT(&b, ": ");
-        buf_put(&b, a->s.tools[i].about.description);
-        BUF_LIT(&b, " ");
-        buf_put(&b, a->s.tools[i].about.schema);
+        BUF_SAY(&b, "\n- ", a->s.tools[i].about.name, ": ", a->s.tools[i].about.description, " ",
+                a->s.tools[i].about.schema);
     }
     c->messages[0].parts[0].text = joined(c, c->messages[0].parts[0].text, buf_str(&b));
 }
@@ -351,12 +345,9 @@ static bool is_long(agent *a, const agent_step *s, mend_large *ret)
 static void give_up(agent *a, const char *why)
 {
     if (why) {
-        daruma_buf b = log_open(a, "error_recovery_failed");
-        log_str(&b, "error_type", router_type(&a->failure));
-        log_str(&b, "reason", str_of(why));
-        if (a->policy->mute)
-            log_str(&b, "compression_error", S("No LLM client available for compression"));
-        log_close(a, &b);
+        daruma_str mute = a->policy->mute ? S("No LLM client available for compression") : (daruma_str){0};
+        LOG(a, "error_recovery_failed", "error_type", router_type(&a->failure), "reason", why, "compression_error",
+            buf_any(mute));
     }
     error_graceful(a);
 }
@@ -393,13 +384,8 @@ void traj_shorten_next(agent *a)
         return;
     }
     a->spent.compressions++;
-    daruma_buf b = log_open(a, "trajectory_compressed");
-    log_int(&b, "attempt", a->shortened);
-    log_str(&b, "reason", S("context_length"));
-    log_int(&b, "steps_compressed", a->compressed);
-    log_int(&b, "original_size_chars", a->size_before);
-    log_int(&b, "compressed_size_chars", traj_chars(a));
-    log_close(a, &b);
+    LOG(a, "trajectory_compressed", "attempt", a->shortened, "reason", "context_length", "steps_compressed",
+        a->compressed, "original_size_chars", a->size_before, "compressed_size_chars", traj_chars(a));
     a->recovering = true;
 }
 
@@ -438,8 +424,8 @@ void traj_partial(const agent *a, daruma_buf *out)
     size_t shown = 0;
     for (size_t i = a->nsteps; i-- > 0;)
         if (a->steps[i].kind != AGENT_STEP_NOTE && a->steps[i].thought.n) {
-            BUF_LIT(out, "\n\nThe model's last words were: ");
-            buf_put(out, flow_line(str_trim(a->steps[i].thought), PARTIAL_WORDS_BYTES_MAX));
+            BUF_SAY(out, "\n\nThe model's last words were: ",
+                    flow_line(str_trim(a->steps[i].thought), PARTIAL_WORDS_BYTES_MAX));
             break;
         }
     for (size_t i = 0; i < a->nsteps; i++) { /* what may have had its effect is said */
@@ -447,11 +433,8 @@ void traj_partial(const agent *a, daruma_buf *out)
         if (s->kind != AGENT_STEP_CALL || !s->attempts || (s->done && !s->lost) ||
             agent_tool_is_safe(router_tool(a, s->tool)))
             continue;
-        BUF_LIT(out, "\n\nWhether the call of ");
-        buf_put(out, s->tool);
-        BUF_LIT(out, " with ");
-        buf_put(out, flow_line(s->args, PARTIAL_RESULT_BYTES_MAX));
-        BUF_LIT(out, " had its effect is unknown: look before it is made again.");
+        BUF_SAY(out, "\n\nWhether the call of ", s->tool, " with ", flow_line(s->args, PARTIAL_RESULT_BYTES_MAX),
+                " had its effect is unknown: look before it is made again.");
     }
     for (size_t i = a->nsteps; i-- > 0 && shown < AGENT_PARTIAL_RESULTS;) {
         const agent_step *s = &a->steps[i];
@@ -459,10 +442,7 @@ void traj_partial(const agent *a, daruma_buf *out)
             continue;
         if (!shown++)
             BUF_LIT(out, "\n\nWhat the tools gave so far, newest first:");
-        BUF_LIT(out, "\n- ");
-        buf_put(out, s->tool);
-        BUF_LIT(out, ": ");
-        buf_put(out, flow_line(str_trim(s->observation), PARTIAL_RESULT_BYTES_MAX));
+        BUF_SAY(out, "\n- ", s->tool, ": ", flow_line(str_trim(s->observation), PARTIAL_RESULT_BYTES_MAX));
     }
     if (!shown)
         BUF_LIT(out, "\n\nNo tool gave anything so far.");

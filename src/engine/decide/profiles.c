@@ -438,13 +438,13 @@ static const daruma_adapt_policy head_adapts = {
     {                                                                                                                  \
         .enabled = true, .prune_orphans = true, .prunes_only = true, .forgets_reminders = true                         \
     }
-#define SWARM(which, calls)                                                                                            \
+#define SWARM(which, calls, first)                                                                                     \
     {                                                                                                                  \
         .profile = "swarm", .variant = which, .rungs = swarm, .nrungs = COUNT(swarm), .max_attempts = calls,           \
         .max_wait = RETRY_ADVICE_MS_MAX, .patience = -1, .enabled = true, .mend = SWARM_MENDS, .deaf = true,           \
-        .answers = true, .rules = swarm_rules, .nrules = COUNT(swarm_rules), .events = swarm_events,                   \
-        .nevents = COUNT(swarm_events), .text = SWARM_TEXT, .advice = swarm_advice, .nadvice = COUNT(swarm_advice),    \
-        .kinds = {                                                                                                     \
+        .counts_first = first, .answers = true, .rules = swarm_rules, .nrules = COUNT(swarm_rules),                    \
+        .events = swarm_events, .nevents = COUNT(swarm_events), .text = SWARM_TEXT, .advice = swarm_advice,            \
+        .nadvice = COUNT(swarm_advice), .kinds = {                                                                     \
             [DARUMA_RATE_LIMIT] = FIXED,                                                                               \
             [DARUMA_SERVER_ERROR] = FIXED,                                                                             \
             [DARUMA_OVERLOADED] = FIXED,                                                                               \
@@ -496,8 +496,8 @@ const daruma_policy seed_profiles[] = {
     },
     NATIVE(NULL, penguiflow_native, 4, false),
     NATIVE("adapter", penguiflow_adapter, 3, true),
-    SWARM("doc", 4),  /* S-F4: the document says three retries, */
-    SWARM("code", 3), /* the code makes three calls */
+    SWARM("doc", 4, false), /* S-F4: the document says three retries, */
+    SWARM("code", 3, true), /* the code makes three calls, and calls them its retries (S-F1) */
     {
         .profile = "swarm",
         .variant = "before",

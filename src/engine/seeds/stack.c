@@ -19,10 +19,7 @@ const char *seed_stack_usual(size_t index)
 
 static bool wrong(daruma_buf *why, const char *what, daruma_str name)
 {
-    buf_putz(why, what);
-    BUF_LIT(why, " `");
-    buf_put(why, name);
-    BUF_LIT(why, "`");
+    BUF_SAY(why, what, " `", name, "`");
     return false;
 }
 

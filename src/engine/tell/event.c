@@ -183,8 +183,8 @@ void daruma_event_write(const daruma_event *e, daruma_buf *out)
     }
     put_number(out, "attempt", e->attempt);
     put_number(out, "max_attempts", e->max_attempts);
-    if (e->failure && e->failure->type && e->max_attempts > 0 && e->delay >= 0) { /* as its seed has it (S-F7) */
-        put_number(out, "max_retries", e->max_attempts - 1);
+    if (e->failure && e->failure->type && e->max_retries >= 0 && e->delay >= 0) { /* as its seed has it (S-F7) */
+        put_number(out, "max_retries", e->max_retries);
         name(out, "retry_delay");
         buf_printf(out, "%lld.%03lld", (long long)(e->delay / 1000), (long long)(e->delay % 1000));
     }

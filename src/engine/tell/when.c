@@ -81,6 +81,8 @@ bool daruma_event_when(daruma_event *e, daruma_when when, const daruma_case *c)
             e->reason = str_of(r->reason);
         if (!e->strategy.n && r->strategy)
             e->strategy = str_of(r->strategy);
+        if (e->max_attempts > 0)
+            e->max_retries = e->max_attempts - !c->policy->counts_first;
         when_count(e, r, c);
         return true;
     }
