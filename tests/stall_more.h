@@ -701,5 +701,7 @@ static const stall_case stall_loops_more[] = {
      "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%amber%' OR name LIKE '%cedar%' OR name LIKE '%delta%' OR "
      "name LIKE '%ember%' OR name LIKE '%fjord%' OR name LIKE '%kelp%'\"} => (0 rows)\n"
      "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%kelp%' OR name LIKE '%amber%'\"} => (0 rows)"},
+    {"against a wall, and the door is to the left", 3,
+     "7* act {\"action\":\"go forward\"} => a wall 1 step forward\\na door 2 steps left"},
 };
 #endif
