@@ -369,10 +369,12 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
         return false;
     if (rule_has(e->says, WORDS_ALIVE) && !creeps && !rephrased)
         return false;
-    bool reworded = creeps || rephrased || is_paraphrase(list, n, false);
-    if (!reworded && calls == n)
-        return false; /* members of a batch: of each of them the same may be true */
-    uint32_t needed = creeps || rephrased ? 6 : reworded ? 7 : LIST_MAX;
+    /* Members of a batch, each with words of its own or all put together of the same ones: of each the same may be
+     * true. */
+    bool looks = !rule_has(e->means, WORDS_SHELL) || rule_has(e->means, DARUMA_TOOL_READS), even = is_even(list, n);
+    if (!creeps && !rephrased && (looks ? calls == n && !is_paraphrase(list, n, false) : even))
+        return false;
+    uint32_t needed = creeps || rephrased ? 6 : is_reworded(list, n) ? 7 : LIST_MAX;
     if (n < needed)
         return false;
     v->circle = DARUMA_CIRCLE_STAGNATION;
