@@ -702,7 +702,7 @@ static const stall_case stall_loops_more[] = {
      "name LIKE '%ember%' OR name LIKE '%fjord%' OR name LIKE '%kelp%'\"} => (0 rows)\n"
      "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%kelp%' OR name LIKE '%amber%'\"} => (0 rows)"},
     {"against a wall, and the door is to the left", 3,
-     "7* act {\"action\":\"go forward\"} => a wall 1 step forward\\na door 2 steps left"},
+     "7* act {\"action\":\"go forward\"} => a wall 1 step forward\\na wall 1 step left"},
     {"a file that is unchanged since it was read, searches between", 10,
      "read_file {\"path\":\"a.ts\"} => const a = 1; const b = 2; export { a, b };\n"
      "6*(\nread_file {\"path\":\"a.ts\"} => File unchanged since last read. What was read before is still current, "
