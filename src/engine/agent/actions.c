@@ -215,12 +215,8 @@ static void unread(agent *a, daruma_str text)
                    "was found in it. Answer with the corrected JSON only.");
     a->correction = flow_text(a, buf_str(&said));
     a->recovering = true;
-    router_keep(a, &(agent_failure){.kind = DARUMA_MALFORMED_OUTPUT,
-                                    .of_model = true,
-                                    .operation = a->s.model,
-                                    .message = S("invalid JSON"),
-                                    .severity = DARUMA_RETRIABLE,
-                                    .advice = -1});
+    agent_failure f = router_own(a, DARUMA_MALFORMED_OUTPUT, DARUMA_RETRIABLE, S("invalid JSON"));
+    router_keep(a, &f);
 }
 
 static bool is_final(daruma_str node)
