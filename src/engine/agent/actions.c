@@ -307,8 +307,7 @@ void actions_answered(agent *a, daruma_str text)
 /* A call as the model wrote it. */
 void actions_put_call(const agent_step *s, daruma_buf *out)
 {
-    BUF_SAY(out, "{\"thought\":", buf_quoted(s->thought), ",\"next_node\":", buf_quoted(s->tool), ",\"args\":", s->args,
-            "}");
+    BUF_OBJECT(out, "thought", s->thought, "next_node", s->tool, "args", buf_raw(s->args));
 }
 
 /* "CacheMiss: nothing is there": the class; else Error. */
@@ -337,9 +336,8 @@ void actions_put_failure(agent *a, const agent_step *s, daruma_str result, darum
             BUF_SAY(&line, class, ": ");
     }
     buf_put(&line, said);
-    BUF_SAY(out, "{\"error\":", buf_quoted(buf_str(&line)), ",\"failure\":{\"node\":", buf_quoted(s->tool),
-            ",\"args\":", s->args, ",\"error_code\":", buf_quoted(class), ",\"message\":", buf_quoted(said));
-    if (hint.n)
-        BUF_SAY(out, ",\"suggestion\":", buf_quoted(hint));
-    BUF_LIT(out, "}}");
+    BUF_SAY(out, "{\"error\":", buf_quoted(buf_str(&line)), ",\"failure\":");
+    BUF_OBJECT(out, "node", s->tool, "args", buf_raw(s->args), "error_code", class, "message", said, "suggestion",
+               buf_any(hint));
+    BUF_LIT(out, "}");
 }
