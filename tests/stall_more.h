@@ -701,5 +701,19 @@ static const stall_case stall_loops_more[] = {
      "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%amber%' OR name LIKE '%cedar%' OR name LIKE '%delta%' OR "
      "name LIKE '%ember%' OR name LIKE '%fjord%' OR name LIKE '%kelp%'\"} => (0 rows)\n"
      "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%kelp%' OR name LIKE '%amber%'\"} => (0 rows)"},
+    {"against a wall, and the door is to the left", 3,
+     "7* act {\"action\":\"go forward\"} => a wall 1 step forward\\na wall 1 step left"},
+    {"a file that is unchanged since it was read, searches between", 10,
+     "read_file {\"path\":\"a.ts\"} => const a = 1; const b = 2; export { a, b };\n"
+     "6*(\nread_file {\"path\":\"a.ts\"} => File unchanged since last read. What was read before is still current, "
+     "refer "
+     "to that.\ngrep {\"pattern\":\"{w}\"} => src/{w}.ts:{n}: a line with {w} in it\n)"},
+    {"a search that leaves out more each time, and finds nothing", 5,
+     "bash find / -name foo -not -path '*/proc/*' => \n"
+     "bash find / -name foo -not -path '*/proc/*' -not -path '*/sys/*' => \n"
+     "bash find / -name foo -not -path '*/proc/*' -not -path '*/sys/*' -not -path '*/dev/*' => \n"
+     "bash find / -name foo -not -path '*/proc/*' -not -path '*/sys/*' -not -path '*/dev/*' -not -path '*/run/*' => \n"
+     "bash find / -name foo -not -path '*/proc/*' -not -path '*/sys/*' -not -path '*/dev/*' -not -path '*/run/*' -not "
+     "-path '*/tmp/*' => "},
 };
 #endif

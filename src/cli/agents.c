@@ -331,37 +331,6 @@ static bool make_agent(const config *c, const agents_agent *x, daruma_arena *a, 
            (!x->profile.n || profile(x->profile.p, x->mode, &c->policy, a, g));
 }
 
-/* ---- tools and servers ---- */
-
-static run_tool *make_tools(const agents *g, daruma_arena *a)
-{
-    run_tool *tools = ARENA_NEW(a, run_tool, g->ntools + 1);
-    for (size_t i = 0; tools && i < g->ntools; i++) {
-        const agents_tool *x = &g->tools[i];
-        agent_rule *rules = ARENA_NEW(a, agent_rule, x->nrules + 1);
-        for (size_t k = 0; rules && k < x->nrules; k++) {
-            const agents_rule *r = &x->rules[k];
-            daruma_str words = arena_copy(a, r->words);
-            for (size_t n = 0; n < words.n; n++)
-                ((char *)(uintptr_t)words.p)[n] = ch_lower(words.p[n]);
-            rules[k] =
-                (agent_rule){words, (daruma_tool_kind)r->kind, (int)r->severity - 1, r->user_message, r->metadata};
-        }
-        agent_retry retry = x->retry;
-        if (retry.attempts && retry.delay < 0)
-            retry.delay = 1000;
-        if (!retry.factor_milli && (retry.attempts || !retry.delay))
-            retry.factor_milli = retry.attempts ? 1500 : 1000; /* nothing grows of no delay */
-        tools[i] = (run_tool){.name = x->name,
-                              .ask = x->ask == AGENTS_AS_USUAL ? -1 : (int)x->ask,
-                              .within = x->timeout,
-                              .retry = retry,
-                              .rules = rules,
-                              .nrules = rules ? x->nrules : 0};
-    }
-    return tools;
-}
-
 /* ---- all of it ---- */
 
 static bool read_config(const agents_asked *q, daruma_arena *a, config *c, agents *g)
@@ -415,8 +384,8 @@ static bool from_config(const agents_asked *q, daruma_arena *a, run_settings *s)
             s->shell |= str_starts(list[i].tools.list[k], S("shell."));
     s->agents = list;
     s->nagents = list ? g.nlist : 0;
-    s->tools = make_tools(&g, a);
-    s->ntools = s->tools ? g.ntools : 0;
+    s->tools = g.tools;
+    s->ntools = g.ntools;
     mcp_setup *servers = ARENA_NEW(a, mcp_setup, g.nmcp + CLI_AGAIN_MAX);
     for (size_t i = 0; servers && i < g.nmcp; i++)
         servers[i] = g.mcp[i];

@@ -88,28 +88,28 @@ static const conf_shape mcp_shape = {.of = CONF_ROWS(mcp_rows), .like = "{ name:
     .max = MCP_SERVERS_MAX, .thing = "server", .name_at = offsetof(mcp_setup, name), .fits = name_fits};
 
 static const conf_option rules_rows[] = {
-    {"words", CONF_TEXT, AT(agents_rule, words), .min = 1, .max = 300, .says = "any failure", .help = "Stand in the failure's text, letters of either case."},
-    {"kind", CONF_ENUM, AT(agents_rule, kind), .fallback = "judged", .words = "judged timeout auth validation not_found rate_limit permission network unknown",
+    {"words", CONF_TEXT, AT(agent_rule, words), .min = 1, .max = 300, .says = "any failure", .help = "Stand in the failure's text, letters of either case."},
+    {"kind", CONF_ENUM, AT(agent_rule, kind), .fallback = "judged", .words = "judged timeout auth validation not_found rate_limit permission network unknown",
      .help = "What it is; `judged`: as daruma judges it."},
-    {"severity", CONF_ENUM, AT(agents_rule, severity), .fallback = "usual", .words = "usual retriable replanning reclassification critical fatal",
+    {"severity", CONF_ENUM, AT(agent_rule, severity), .fallback = "usual", .words = "retriable replanning reclassification critical fatal usual", /* behind the severities */
      .help = "Where it goes: `retriable`, the same once more; `replanning`, another plan, or the model; `reclassification`, other tools; `critical`, the run ends with a report; `fatal`, at once."},
-    {"user_message", CONF_TEXT, AT(agents_rule, user_message), .min = 1, .max = 1000, .says = "none", .help = "What people and the model read in place of the failure's own words."},
-    {"metadata", CONF_JSON, AT(agents_rule, metadata), .says = "none", .help = "Told with it: `technical_details`, `replanning_reason`, `suggestions`, ..."},
+    {"user_message", CONF_TEXT, AT(agent_rule, user_message), .min = 1, .max = 1000, .says = "none", .help = "What people and the model read in place of the failure's own words."},
+    {"metadata", CONF_JSON, AT(agent_rule, metadata), .says = "none", .help = "Told with it: `technical_details`, `replanning_reason`, `suggestions`, ..."},
 };
-static const conf_shape rules_shape = {.of = CONF_ROWS(rules_rows), .like = "{ words: connection refused, kind: network, severity: retriable }", .size = sizeof(agents_rule), .max = 100};
+static const conf_shape rules_shape = {.of = CONF_ROWS(rules_rows), .like = "{ words: connection refused, kind: network, severity: retriable }", .size = sizeof(agent_rule), .max = 100};
 
 static const conf_option tools_rows[] = {
-    {"name", CONF_TEXT, NEEDED, AT(agents_tool, name), .min = 1, .max = 128, .help = "Of a tool or an agent, or the beginning of several: `fs.write`, `github.*`. The first entry that fits a tool holds."},
-    {"ask", CONF_BOOL, AT(agents_tool, ask), .fallback = "usual", .word = "usual", .word_is = AGENTS_AS_USUAL, .help = "Whether a person is asked before a call; `usual`: before what has effects."},
-    {"timeout", CONF_DURATION, AT(agents_tool, timeout), .min = 100, .max = 24 * HOUR, .says = "the tool's", .help = "For one call."},
-    {"max_attempts", CONF_INTEGER, AT(agents_tool, retry.attempts), .min = 1, .max = 100, .says = "the profile's", .help = "Calls in all, the first included, of what failed and may be repeated."},
-    {"delay_seconds", CONF_FRACTION, AT(agents_tool, retry.delay), .min = 0, .max = HOUR, .fallback = "usual", .word = "usual", .word_is = -1,
+    {"name", CONF_TEXT, NEEDED, AT(run_tool, name), .min = 1, .max = 128, .help = "Of a tool or an agent, or the beginning of several: `fs.write`, `github.*`. The first entry that fits a tool holds."},
+    {"ask", CONF_BOOL, AT(run_tool, ask), .fallback = "usual", .word = "usual", .word_is = RUN_ASK_USUAL, .help = "Whether a person is asked before a call; `usual`: before what has effects."},
+    {"timeout", CONF_DURATION, AT(run_tool, within), .min = 100, .max = 24 * HOUR, .says = "the tool's", .help = "For one call."},
+    {"max_attempts", CONF_INTEGER, AT(run_tool, retry.attempts), .min = 1, .max = 100, .says = "the profile's", .help = "Calls in all, the first included, of what failed and may be repeated."},
+    {"delay_seconds", CONF_FRACTION, AT(run_tool, retry.delay), .min = 0, .max = HOUR, .fallback = "usual", .word = "usual", .word_is = -1,
      .help = "Before the first repetition; `usual`: the profile's, 1.0 with `max_attempts`."},
-    {"backoff_factor", CONF_FRACTION, AT(agents_tool, retry.factor_milli), .min = 1000, .max = 100000, .says = "the profile's, 1.5 with `max_attempts`", .help = "How the delay grows."},
-    {"rules", CONF_LIST, ITEMS(agents_tool, rules), .shape = &rules_shape, .says = "none", .help = "What you know of its failures: the first that fits decides."},
+    {"backoff_factor", CONF_FRACTION, AT(run_tool, retry.factor_milli), .min = 1000, .max = 100000, .says = "the profile's, 1.5 with `max_attempts`", .help = "How the delay grows."},
+    {"rules", CONF_LIST, ITEMS(run_tool, rules), .shape = &rules_shape, .says = "none", .help = "What you know of its failures: the first that fits decides."},
 };
-static const conf_shape tools_shape = {.of = CONF_ROWS(tools_rows), .like = "{ name: shell.run, ask: false }", .size = sizeof(agents_tool), .max = TOOLS_MAX,
-    .thing = "tool", .name_at = offsetof(agents_tool, name)};
+static const conf_shape tools_shape = {.of = CONF_ROWS(tools_rows), .like = "{ name: shell.run, ask: false }", .size = sizeof(run_tool), .max = TOOLS_MAX,
+    .thing = "tool", .name_at = offsetof(run_tool, name)};
 
 static const conf_option limits_rows[] = {
     {"steps", CONF_INTEGER, AT(agents_agent, limits.steps), .min = 1, .max = AGENT_STEPS_MAX, .fallback = "50", .help = "Answers of its model that do something."},
@@ -265,10 +265,23 @@ static void check_circle(conf *r, const agents *g, size_t i, bool *on_way, bool 
     done[i] = true;
 }
 
+/* The words of rules as they are looked for. */
+static void lower_words(conf *r, const run_tool *t)
+{
+    for (size_t i = 0; i < t->nrules; i++) {
+        daruma_str words = arena_copy(r->a, t->rules[i].words);
+        for (size_t n = 0; n < words.n; n++)
+            ((char *)(uintptr_t)words.p)[n] = ch_lower(words.p[n]);
+        t->rules[i].words = words;
+    }
+}
+
 static void settle(conf *r, void *root)
 {
     agents *g = root;
     bool on_way[AGENTS_MAX] = {0}, done[AGENTS_MAX] = {0};
+    for (size_t i = 0; i < g->ntools; i++)
+        lower_words(r, &g->tools[i]);
     for (size_t i = 0; i < g->nlist; i++) {
         check_names(r, g, i);
         check_model(r, g, i);

@@ -5,21 +5,6 @@
 #include "conf/conf.h"
 #include "run/host.h"
 
-typedef struct agents_rule {
-    daruma_str words, user_message, metadata;
-    uint32_t kind;     /* a daruma_tool_kind; NONE: as daruma judges it */
-    uint32_t severity; /* 1 + a daruma_severity; 0: as usual */
-} agents_rule;
-
-typedef struct agents_tool {
-    daruma_str name;
-    uint32_t ask; /* 0, 1, or AGENTS_AS_USUAL */
-    daruma_ms timeout;
-    agent_retry retry;
-    agents_rule *rules;
-    size_t nrules;
-} agents_tool;
-enum { AGENTS_AS_USUAL = 2 };
 /* How an agent works, in the order of the words of `mode`. */
 typedef enum agents_mode {
     AGENTS_MODE_USUAL, /* as its profile does */
@@ -42,7 +27,7 @@ typedef struct agents_agent {
 typedef struct agents {
     agents_agent *list;
     size_t nlist;
-    agents_tool *tools;
+    run_tool *tools;
     size_t ntools;
     mcp_setup *mcp;
     size_t nmcp;

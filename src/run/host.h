@@ -47,13 +47,14 @@ typedef struct run_agent {
     agent_limits limits;
 } run_agent;
 
+enum { RUN_ASK_USUAL = 2 };
 /* What a host says about a tool, or several. */
 typedef struct run_tool {
-    daruma_str name;  /* "fs.*" */
-    int ask;          /* 1 a person is asked first, 0 nobody is, -1 as usual */
-    daruma_ms within; /* so long a call may take; 0: as usual */
-    agent_retry retry;
-    const agent_rule *rules;
+    daruma_str name;   /* "fs.*" */
+    uint32_t ask;      /* 1 a person is asked first, 0 nobody is, RUN_ASK_USUAL */
+    daruma_ms within;  /* so long a call may take; 0: as usual */
+    agent_retry retry; /* delay -1: as usual */
+    agent_rule *rules;
     size_t nrules;
 } run_tool;
 

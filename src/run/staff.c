@@ -80,8 +80,10 @@ static agent_tool told(const run_settings *s, agent_tool row)
     const run_tool *t = said_of(s, row.about.name);
     if (!t)
         return row;
-    row.ask = t->ask < 0 ? row.ask : t->ask == 1;
+    row.ask = t->ask == RUN_ASK_USUAL ? row.ask : t->ask;
     row.retry = t->retry;
+    if (!t->retry.attempts && !t->retry.delay && !t->retry.factor_milli)
+        row.retry.factor_milli = 1000; /* nothing grows of no delay */
     row.rules = t->rules;
     row.nrules = t->nrules;
     return row;

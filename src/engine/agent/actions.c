@@ -215,12 +215,8 @@ static void unread(agent *a, daruma_str text)
                    "was found in it. Answer with the corrected JSON only.");
     a->correction = flow_text(a, buf_str(&said));
     a->recovering = true;
-    router_keep(a, &(agent_failure){.kind = DARUMA_MALFORMED_OUTPUT,
-                                    .of_model = true,
-                                    .operation = a->s.model,
-                                    .message = S("invalid JSON"),
-                                    .severity = DARUMA_RETRIABLE,
-                                    .advice = -1});
+    agent_failure f = router_own(a, DARUMA_MALFORMED_OUTPUT, DARUMA_RETRIABLE, S("invalid JSON"));
+    router_keep(a, &f);
 }
 
 static bool is_final(daruma_str node)
@@ -311,8 +307,7 @@ void actions_answered(agent *a, daruma_str text)
 /* A call as the model wrote it. */
 void actions_put_call(const agent_step *s, daruma_buf *out)
 {
-    BUF_SAY(out, "{\"thought\":", buf_quoted(s->thought), ",\"next_node\":", buf_quoted(s->tool), ",\"args\":", s->args,
-            "}");
+    BUF_OBJECT(out, "thought", s->thought, "next_node", s->tool, "args", buf_raw(s->args));
 }
 
 /* "CacheMiss: nothing is there": the class; else Error. */
@@ -341,9 +336,8 @@ void actions_put_failure(agent *a, const agent_step *s, daruma_str result, darum
             BUF_SAY(&line, class, ": ");
     }
     buf_put(&line, said);
-    BUF_SAY(out, "{\"error\":", buf_quoted(buf_str(&line)), ",\"failure\":{\"node\":", buf_quoted(s->tool),
-            ",\"args\":", s->args, ",\"error_code\":", buf_quoted(class), ",\"message\":", buf_quoted(said));
-    if (hint.n)
-        BUF_SAY(out, ",\"suggestion\":", buf_quoted(hint));
-    BUF_LIT(out, "}}");
+    BUF_SAY(out, "{\"error\":", buf_quoted(buf_str(&line)), ",\"failure\":");
+    BUF_OBJECT(out, "node", s->tool, "args", buf_raw(s->args), "error_code", class, "message", said, "suggestion",
+               buf_any(hint));
+    BUF_LIT(out, "}");
 }

@@ -22,30 +22,19 @@ agent_limits agent_limits_left(const agent *a, daruma_moment at)
     return r;
 }
 
-static void put_member(daruma_buf *out, const char *name, daruma_str text)
-{
-    BUF_SAY(out, ",\"", name, "\":", buf_quoted(text));
-}
-
 static void delegation_record(daruma_str child, const agent_result *r, daruma_buf *out)
 {
-    BUF_SAY(out, "{\"error\":true,\"agent\":", buf_quoted(child));
-    put_member(out, "status", str_of(daruma_outcome_name(r->outcome)));
-    put_member(out, "reason", str_of(agent_end_name(r->end)));
-    if (r->limit)
-        put_member(out, "limit", str_of(agent_limit_name(r->limit)));
-    if (r->end == AGENT_END_ERROR || r->end == AGENT_END_FATAL || r->end == AGENT_END_GRACEFUL ||
-        r->end == AGENT_END_ESCALATED) {
-        put_member(out, "error_class", str_of(r->failure.label ? r->failure.label : daruma_kind_name(r->failure.kind)));
-        put_member(out, "severity", str_of(daruma_severity_name(r->failure.severity)));
-        put_member(out, "failed_operation", r->failure.operation);
-        put_member(out, "message", flow_line(r->failure.message, FAILURE_TEXT_BYTES_MAX));
-        if (r->failure.metadata.n && json_valid(r->failure.metadata))
-            BUF_SAY(out, ",\"metadata\":", r->failure.metadata);
-    }
-    if (r->end == AGENT_END_LIMIT || r->end == AGENT_END_LOOP)
-        put_member(out, "partial", flow_line(r->text, AGENT_OUTPUT_BYTES_MAX));
-    buf_putc(out, '}');
+    const agent_failure *f = &r->failure;
+    const char *class = f->label ? f->label : daruma_kind_name(f->kind);
+    bool failed = r->end == AGENT_END_ERROR || r->end == AGENT_END_FATAL || r->end == AGENT_END_GRACEFUL ||
+                  r->end == AGENT_END_ESCALATED;
+    bool partly = r->end == AGENT_END_LIMIT || r->end == AGENT_END_LOOP;
+    BUF_OBJECT(out, "error", (bool)true, "agent", child, "status", daruma_outcome_name(r->outcome), "reason",
+               agent_end_name(r->end), "limit", BUF_IF(r->limit, agent_limit_name(r->limit)), "error_class",
+               BUF_IF(failed, class), "severity", BUF_IF(failed, daruma_severity_name(f->severity)), "failed_operation",
+               BUF_IF(failed, f->operation), "message", BUF_IF(failed, flow_line(f->message, FAILURE_TEXT_BYTES_MAX)),
+               "metadata", BUF_IF(failed && json_valid(f->metadata), buf_raw(f->metadata)), "partial",
+               BUF_IF(partly, flow_line(r->text, AGENT_OUTPUT_BYTES_MAX)));
 }
 
 void agent_delegated(agent *a, uint32_t call, daruma_str child, const agent_result *r, daruma_moment at)

@@ -96,21 +96,16 @@ static void put_wall(daruma_buf *out, int64_t wall)
 
 static void put_stats(const agent_report *r, daruma_buf *out)
 {
-    const char *comma = "";
-    if (r->operations <= 0 && r->took < 0 && r->retries <= 0)
+    bool counted = r->operations > 0, timed = r->took >= 0, again = r->retries > 0;
+    if (!counted && !timed && !again)
         return;
     BUF_LIT(out, "\n**Execution Stats:** ");
-    if (r->operations > 0) {
-        buf_printf(out, "Total operations: %lld", (long long)r->operations);
-        comma = ", ";
-    }
-    if (r->took >= 0) {
-        buf_printf(out, "%sExecution time: %lld.%llds", comma, (long long)(r->took / 1000),
-                   (long long)(r->took % 1000 / 100));
-        comma = ", ";
-    }
-    if (r->retries > 0)
-        buf_printf(out, "%sRetry attempts: %lld", comma, (long long)r->retries);
+    if (counted)
+        BUF_SAY(out, "Total operations: ", r->operations);
+    if (timed)
+        BUF_SAY(out, counted ? ", " : "", "Execution time: ", r->took / 1000, ".", r->took % 1000 / 100, "s");
+    if (again)
+        BUF_SAY(out, counted || timed ? ", " : "", "Retry attempts: ", r->retries);
 }
 
 static void put_steps(const daruma_str *steps, size_t n, const char *title, daruma_buf *out)
@@ -326,8 +321,8 @@ static daruma_str sorry(agent *a)
 void error_apologised(agent *a, daruma_str said)
 {
     daruma_buf meta = buf_in(&a->keep);
-    BUF_SAY(&meta, "{\"error_type\":", buf_quoted(router_type(&a->failure)),
-            ",\"original_error\":", buf_quoted(flow_line(a->failure.message, AGENT_ORIGINAL_ERROR_BYTES_MAX)), "}");
+    BUF_OBJECT(&meta, "error_type", router_type(&a->failure), "original_error",
+               flow_line(a->failure.message, AGENT_ORIGINAL_ERROR_BYTES_MAX));
     said = str_trim(said);
     bool seed = a->policy->graceful_is_answer, long_one = a->failure.kind == DARUMA_CONTEXT_LENGTH;
     if (!seed || !long_one)

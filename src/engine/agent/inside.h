@@ -249,6 +249,8 @@ bool limits_time_over(const agent *a);      /* nothing is left of it that a furt
 
 agent_failure router_judge_model(agent *a, const daruma_evidence *ev, daruma_str operation);
 agent_failure router_judge_tool(agent *a, const agent_tool *t, const daruma_step *step);
+/* A failure of the model at work that nobody has to judge. */
+agent_failure router_own(const agent *a, daruma_kind kind, daruma_severity severity, daruma_str message);
 daruma_str router_type(const agent_failure *f); /* its name in events */
 const agent_tool *router_tool(const agent *a, daruma_str name);
 void router_keep(agent *a, const agent_failure *f); /* a->failure = a copy */

@@ -151,52 +151,49 @@ static void put_context(const agent *a, const char *title, daruma_buf *b)
                 "\nIts output: ", flow_line(a->outputs[i], PARTIAL_WORDS_BYTES_MAX), "\n");
 }
 
-static bool allowed(agent *a)
+/* What both questions say: the task, the tools, what failed before (`context`; NULL: nothing did), and what was wrong
+ * with the answer of the same round. False: a limit is reached. */
+static bool put_question(agent *a, uint32_t *asked, uint32_t round, bool all_tools, const char *context, daruma_buf *b)
 {
     agent_limit l = limits_reached(a, true, false);
-    if (l)
+    if (l) {
         flow_limit(a, l);
-    return !l;
+        return false;
+    }
+    if (*asked != round) {
+        *asked = round;
+        a->repairs = 0;
+        a->complaint = (daruma_str){0};
+    }
+    BUF_SAY(b, "TASK:\n", flow_line(a->task, AGENT_OUTPUT_BYTES_MAX), "\n\nTOOLS:\n");
+    put_tools(a, b, all_tools);
+    if (context)
+        put_context(a, context, b);
+    put_complaint(a, b);
+    a->attempts++;
+    return true;
 }
 
 void plan_ask_classes(agent *a)
 {
+    uint32_t again = a->spent.reclassifications;
+    const char *context = again ? "PREVIOUS FAILURE: other tools are needed." : NULL;
     daruma_buf b = buf_in(&a->scratch);
-    if (!allowed(a))
+    if (!put_question(a, &a->classifications, again + 1, true, context, &b))
         return;
-    if (a->classifications != a->spent.reclassifications + 1) {
-        a->classifications = a->spent.reclassifications + 1;
-        a->repairs = 0;
-        a->complaint = (daruma_str){0};
-    }
-    BUF_SAY(&b, "TASK:\n", flow_line(a->task, AGENT_OUTPUT_BYTES_MAX), "\n\nTOOLS:\n");
-    put_tools(a, &b, true);
-    if (a->spent.reclassifications)
-        put_context(a, "PREVIOUS FAILURE: other tools are needed.", &b);
-    put_complaint(a, &b);
     daruma_question q = {.system = S("Say which of the tools can serve the task. Answer with JSON only: {\"tools\": "
                                      "[\"name\", ...]}, with an empty list when none is needed."),
                          .user = buf_str(&b),
                          .max_tokens = AGENT_CLASSES_TOKENS};
-    a->attempts++;
     flow_ask(a, AGENT_FOR_CLASSES, a->s.model, &q, limits_time_left(a));
 }
 
 void plan_ask(agent *a)
 {
+    uint32_t again = a->spent.replans + a->spent.reclassifications;
     daruma_buf b = buf_in(&a->scratch);
-    if (!allowed(a))
+    if (!put_question(a, &a->plans, again + 1, false, a->spent.replans ? "REPLANNING CONTEXT" : NULL, &b))
         return;
-    if (a->plans != a->spent.replans + a->spent.reclassifications + 1) {
-        a->plans = a->spent.replans + a->spent.reclassifications + 1;
-        a->repairs = 0;
-        a->complaint = (daruma_str){0};
-    }
-    BUF_SAY(&b, "TASK:\n", flow_line(a->task, AGENT_OUTPUT_BYTES_MAX), "\n\nTOOLS:\n");
-    put_tools(a, &b, false);
-    if (a->spent.replans)
-        put_context(a, "REPLANNING CONTEXT", &b);
-    put_complaint(a, &b);
     daruma_question q = {
         .system = S("Make a plan for the task. Answer with JSON only: {\"steps\": [{\"key\": \"name of its output\", "
                     "\"tool\": \"one of the tools, or respond\", \"objective\": \"what the step does\", \"inputs\": "
@@ -204,7 +201,6 @@ void plan_ask(agent *a)
                     "not listed and no key that no earlier step has. The last step is a respond."),
         .user = buf_str(&b),
         .max_tokens = AGENT_PLAN_TOKENS};
-    a->attempts++;
     flow_ask(a, AGENT_FOR_PLAN, a->s.model, &q, limits_time_left(a));
 }
 
@@ -246,19 +242,11 @@ static void plan_invalid(agent *a, agent_plan_verdict v, daruma_str why)
     daruma_severity s = v == AGENT_PLAN_STRANGER ? DARUMA_RECLASSIFICATION
                         : v == AGENT_PLAN_INPUT  ? DARUMA_REPLANNING
                                                  : a->policy->plan_unread;
-    router_keep(a, &(agent_failure){.kind = DARUMA_PLAN_INVALID,
-                                    .severity = s,
-                                    .said = true,
-                                    .of_model = true,
-                                    .operation = S("plan"),
-                                    .message = why,
-                                    .advice = -1});
+    agent_failure f = router_own(a, DARUMA_PLAN_INVALID, s, why);
+    f.said = true;
+    f.operation = S("plan");
+    router_keep(a, &f);
     router_route(a, NULL);
-}
-
-static daruma_str plan_copy(agent *a, daruma_str s)
-{
-    return flow_keep(a, s);
 }
 
 /* The plan was read into the scratch arena. */
@@ -270,16 +258,14 @@ static void keep_plan(agent *a, const agent_plan *p)
         return;
     for (size_t i = 0; i < p->n; i++) {
         const agent_plan_step *from = &p->steps[i];
-        steps[i] = (agent_plan_step){plan_copy(a, from->key),
-                                     plan_copy(a, from->tool),
-                                     plan_copy(a, from->objective),
-                                     plan_copy(a, from->expected),
-                                     NULL,
-                                     0};
-        steps[i].inputs = ARENA_NEW(&a->keep, agent_input, from->ninputs + 1);
+        steps[i] = (agent_plan_step){.key = flow_keep(a, from->key),
+                                     .tool = flow_keep(a, from->tool),
+                                     .objective = flow_keep(a, from->objective),
+                                     .expected = flow_keep(a, from->expected),
+                                     .inputs = ARENA_NEW(&a->keep, agent_input, from->ninputs + 1)};
         for (size_t k = 0; steps[i].inputs && k < from->ninputs; k++)
             steps[i].inputs[steps[i].ninputs++] =
-                (agent_input){plan_copy(a, from->inputs[k].name), plan_copy(a, from->inputs[k].from)};
+                (agent_input){flow_keep(a, from->inputs[k].name), flow_keep(a, from->inputs[k].from)};
     }
     a->plan = (agent_plan){steps, p->n};
 }

@@ -83,6 +83,16 @@ agent_failure router_judge_model(agent *a, const daruma_evidence *ev, daruma_str
     return r;
 }
 
+agent_failure router_own(const agent *a, daruma_kind kind, daruma_severity severity, daruma_str message)
+{
+    return (agent_failure){.kind = kind,
+                           .of_model = true,
+                           .operation = a->s.model,
+                           .message = message,
+                           .severity = severity,
+                           .advice = -1};
+}
+
 /* A row speaks when its words stand in the text, letters of either case. */
 static bool rule_fits(const agent_rule *r, daruma_str text)
 {

@@ -85,17 +85,6 @@ void think_failed(agent *a, const agent_failure *f)
         router_route(a, NULL);
 }
 
-/* A failure of the model at work that nobody has to judge. */
-static agent_failure own_failure(const agent *a, daruma_kind kind, daruma_severity severity, daruma_str message)
-{
-    return (agent_failure){.kind = kind,
-                           .of_model = true,
-                           .operation = a->s.model,
-                           .message = message,
-                           .severity = severity,
-                           .advice = -1};
-}
-
 /* An answer that is no use, or an error in the place of one, as a failure of the model. A profile that deals with
  * failures of calls itself says what it is. */
 static agent_failure no_use(agent *a, daruma_flaw flaw, daruma_str body)
@@ -123,7 +112,7 @@ static void ask_again(agent *a, daruma_flaw flaw, daruma_str why)
         a->spent.repairs++;
         LOG(a, "planner_repair_attempt", "attempt", a->repairs, "error_summary", why);
         flow_note(a, why);
-        agent_failure again = own_failure(a, DARUMA_MALFORMED_OUTPUT, DARUMA_RETRIABLE, why);
+        agent_failure again = router_own(a, DARUMA_MALFORMED_OUTPUT, DARUMA_RETRIABLE, why);
         router_keep(a, &again);
         a->recovering = true;
         return;
@@ -318,7 +307,7 @@ void think_answered(agent *a, daruma_str body)
     limits_usage(a, &t.usage, body);
     if (t.finish == FINISH_FILTER) {
         agent_failure f =
-            own_failure(a, DARUMA_CONTENT_FILTER, DARUMA_CRITICAL, str_of(daruma_kind_words(DARUMA_CONTENT_FILTER)));
+            router_own(a, DARUMA_CONTENT_FILTER, DARUMA_CRITICAL, str_of(daruma_kind_words(DARUMA_CONTENT_FILTER)));
         think_failed(a, &f);
         return;
     }

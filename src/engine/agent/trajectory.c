@@ -124,16 +124,12 @@ static void put_actions(const agent *a, convo *c, convo_message *m, size_t from,
     for (size_t i = from; i < to; i++) {
         const agent_step *s = &a->steps[i];
         daruma_buf b = buf_in(c->arena);
-        if (s->failed) {
-            buf_put(&b, s->llm_observation);
-        } else {
-            BUF_LIT(&b, "{\"observation\":");
-            if (json_valid(s->llm_observation))
-                buf_put(&b, s->llm_observation);
-            else
-                buf_json(&b, s->done ? s->llm_observation : S(MEND_UNKNOWN_RESULT));
-            buf_putc(&b, '}');
-        }
+        daruma_str seen = s->llm_observation;
+        if (s->failed)
+            buf_put(&b, seen);
+        else
+            BUF_OBJECT(&b, "observation",
+                       json_valid(seen) ? buf_raw(seen) : buf_quoted(s->done ? seen : S(MEND_UNKNOWN_RESULT)));
         put_text(c, CONVO_USER, buf_str(&b));
     }
 }

@@ -117,7 +117,11 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
         needed = TIMES_LIKELY;
     if (n < needed || !total)
         return false;
-    bool stands = failed || rule_has(e->says, WORDS_DEAD);
+    /* Dead, or it says at length that there is no need to look: "unchanged since you read it". */
+    bool needless = rule_has(e->means, DARUMA_TOOL_READS) && rule_has(e->says, WORDS_SAME) &&
+                    !rule_has(e->says, WORDS_EMPTY | WORDS_SHORT | WORDS_FEW) &&
+                    !rule_has(e->means, WORDS_ASKS | WORDS_MOVES | DARUMA_TOOL_WAITS);
+    bool stands = failed || needless || rule_has(e->says, WORDS_DEAD);
     /* There is nothing to read again in an answer that is empty. */
     bool in_vain = !failed && rule_has(e->means, WORDS_SEEKS) && rule_has(e->says, WORDS_EMPTY | WORDS_ABSENT) &&
                    !rule_has(e->says, WORDS_ALIVE) && !maybe && n >= TIMES_LIKELY &&
@@ -365,10 +369,12 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
         return false;
     if (rule_has(e->says, WORDS_ALIVE) && !creeps && !rephrased)
         return false;
-    bool reworded = creeps || rephrased || is_paraphrase(list, n, false);
-    if (!reworded && calls == n)
-        return false; /* members of a batch: of each of them the same may be true */
-    uint32_t needed = creeps || rephrased ? 6 : reworded ? 7 : LIST_MAX;
+    /* Members of a batch, each with words of its own or all put together of the same ones: of each the same may be
+     * true. */
+    bool looks = !rule_has(e->means, WORDS_SHELL) || rule_has(e->means, DARUMA_TOOL_READS), even = is_even(list, n);
+    if (!creeps && !rephrased && (looks ? calls == n && !is_paraphrase(list, n, false) : even))
+        return false;
+    uint32_t needed = creeps || rephrased ? 6 : is_reworded(list, n) ? 7 : LIST_MAX;
     if (n < needed)
         return false;
     v->circle = DARUMA_CIRCLE_STAGNATION;
@@ -402,7 +408,7 @@ bool rule_growing(const daruma_stall *s, daruma_verdict *v)
     /* Then, and where "sent" says nothing new, no word may come but those that were there. */
     bool copies = effects && (writes || !e->says || rule_has(e->says, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT));
     bool looks = !effects && rule_has(e->means, DARUMA_TOOL_READS) && e->says && !(e->flags & SEEN_FAILED) &&
-                 !rule_has(e->says, WORDS_EMPTY | WORDS_ACK | WORDS_SHORT | WORDS_FEW | WORDS_ALIVE) &&
+                 !rule_has(e->says, WORDS_ACK | WORDS_FEW | WORDS_ALIVE) &&
                  !rule_has(e->means, WORDS_ASKS | DARUMA_TOOL_WAITS | WORDS_RANDOM);
     while ((o = next_call(s, &at, notes)) && o->tool == e->tool && o->arg_bytes < newer->arg_bytes &&
            (nothing_new(newer->args, o->args) || (looks && adds_in_vain(o, newer))) &&

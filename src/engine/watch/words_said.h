@@ -239,7 +239,7 @@ static const words_row result_rows[] = {
     {"slept", W_ACK}, {"slow down", W_RETRY | W_LIMITED}, {"slutförd", W_OVER | W_ACK},
     {"socket hang", W_UNCLEAR | W_RETRY}, {"sold", W_OVER | W_ACK}, {"sonuç yok", W_EMPTY}, {"soon", W_ALIVE},
     {"spinning up", W_ALIVE}, {"später erneut", W_RETRY}, {"started", W_ALIVE | W_ACK}, {"starting", W_ALIVE},
-    {"starting up", W_RETRY}, {"state lock", W_RETRY}, {"stepped", W_ACK}, {"still", W_ALIVE},
+    {"starting up", W_RETRY}, {"state lock", W_RETRY}, {"step left", 0}, {"stepped", W_ACK}, {"steps left", 0}, {"still", W_ALIVE},
     {"still starting", W_RETRY}, {"stopped", W_OVER | W_ACK}, {"stored", W_ACK}, {"storniert", W_OVER | W_ACK},
     {"submitted", W_ALIVE | W_ACK}, {"subscribed", W_ACK}, {"succeeded", W_OVER | W_ACK}, {"success", W_OVER | W_ACK},
     {"successful", W_OVER | W_ACK}, {"successfully", W_ACK}, {"supprimé", W_ACK}, {"swiped", W_ACK},
