@@ -90,11 +90,11 @@ typedef struct stall_change {
 
 static const stall_change stall_changes[] = {
     {"nothing", NULL, NULL, false, 235, 0},
-    {"names of tools that say nothing", NULL, NULL, true, 194, 21},
+    {"names of tools that say nothing", NULL, NULL, true, 195, 22},
     {"a short request id", "{r} (request id: req_{h})", NULL, false, 175, 0},
     {"a UUID", "{r} [{u}]", NULL, false, 212, 0},
     {"how long it took, in brackets", "{r}\n(took {s}s)", NULL, false, 210, 0},
-    {"how long it took, on a line", "{r}\nelapsed: {m} ms", NULL, false, 220, 7},
+    {"how long it took, on a line", "{r}\nelapsed: {m} ms", NULL, false, 221, 8},
     {"a time stamp before it", "[2026-11-23 {c}] {r}", NULL, false, 199, 0},
     {"an envelope with a counter", "{\"ok\": {o}, \"seq\": {i}, \"content\": {j}}", NULL, false, 178, 0},
     {"a counter deep in an envelope", "{\"data\":{\"out\":{j}},\"meta\":{\"no\":{i},\"host\":\"a\"}}", NULL, false, 191,
@@ -105,7 +105,7 @@ static const stall_change stall_changes[] = {
     {"a footer of pages", "{r}\n--- step {i}, {b} tokens left ---", NULL, false, 157, 0},
     {"a line before it", "Observation {i}:\n{r}", NULL, false, 205, 0},
     {"a mark before it", "#{i} {r}", NULL, false, 109, 4},
-    {"tags around it", "<result id=\"{k}\">\n{r}\n</result>", NULL, false, 194, 1},
+    {"tags around it", "<result id=\"{k}\">\n{r}\n</result>", NULL, false, 195, 2},
     {"a line above, and one below", "--- call {k} ---\n{r}\n--- end of call {i} ---", NULL, false, 189, 0},
     {"letters drawn by lot", "{r}\ntrace={l}", NULL, false, 95, 0},
     {"another temporary file", "{r}\n[full output saved to /tmp/out-{k}/log.txt]", NULL, false, 177, 0},

@@ -271,6 +271,12 @@ static const stall_case stall_work_more[] = {
      "9* browser_evaluate {\"function\":\"async function() { await sleep(2000); return "
      "document.querySelectorAll('.row').length }\"} => 3\n"
      "browser_evaluate {\"function\":\"function() { return document.title }\"} => Orders"},
+    {"edits of a shell that begin with a comment, and copies between them", 0,
+     "9*(\nbash {\"command\":\"# First don't lose it\\nsed -i '{n}afoo' src/a.py\"} => <returncode>0</returncode>\n"
+     "bash {\"command\":\"cp src/a.py src/{w}.py\"} => <returncode>0</returncode>\n)"},
+    {"searches that end with a status, for they find nothing", 0,
+     "! 9* bash {\"command\":\"cat src/a.py | grep -n 'def {w}'\"} => "
+     "<returncode>1</returncode>\\n<output>\\n</output>"},
 };
 
 static const stall_case stall_loops_more[] = {
@@ -715,5 +721,7 @@ static const stall_case stall_loops_more[] = {
      "bash find / -name foo -not -path '*/proc/*' -not -path '*/sys/*' -not -path '*/dev/*' -not -path '*/run/*' => \n"
      "bash find / -name foo -not -path '*/proc/*' -not -path '*/sys/*' -not -path '*/dev/*' -not -path '*/run/*' -not "
      "-path '*/tmp/*' => "},
+    {"a page that is not there, and a plea to try again", 4,
+     "! 5* search {\"entity\":\"Anna Berg], search[Otto Berg\"} => Could not find that page, please try again."},
 };
 #endif

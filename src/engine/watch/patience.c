@@ -19,6 +19,9 @@ static unsigned patience_of_failure(unsigned m, unsigned w)
         return TIMES_SURE;
     if (acts && patience_has(w, WORDS_UNCLEAR))
         return TIMES_SURE; /* it may have taken effect each time */
+    bool polite = patience_has(w, WORDS_ABSENT) && !patience_has(w, WORDS_ALIVE | WORDS_LIMITED | WORDS_UNMADE);
+    if (patience_has(w, WORDS_RETRY) && polite && !waits)
+        return TIMES_LIKELY; /* "no such page, please try again" */
     if (patience_has(w, WORDS_RETRY))
         return waits ? TIMES_WAITS : TIMES_RETRY;
     if (waits && patience_has(w, WORDS_ALIVE) && !patience_has(w, WORDS_OVER))

@@ -248,6 +248,7 @@ static bool is_of_each(const seen *e, bool alike)
 
 bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
 {
+    enum { WORDLESS = 3 };
     const seen *e = window_at(s, 0), *o, *newer = e, *list[LIST_MAX];
     uint64_t gap = 0; /* between one place to look at and the next */
     bool even = true;
@@ -255,6 +256,8 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
     uint32_t first = e->step;
     if (!(e->flags & SEEN_FAILED) || (e->flags & SEEN_NOTE) || e->patience > TIMES_RETRY)
         return false;
+    if (rule_has(e->means, WORDS_SHELL) && rule_has(e->means, DARUMA_TOOL_READS) && same_count(e->words) <= WORDLESS)
+        return false; /* a look that ends with a status and says nothing else found nothing: that is an answer */
     while ((o = next_call(s, &at, false)) && o->hard == e->hard) {
         all++;
         bool alike = o->masked == e->masked || o->last == e->last || o->result == e->result;
@@ -341,7 +344,9 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
         return true;
     if (rule_has(e->means, WORDS_INPUT))
         return false;
-    if (rule_has(e->means, effects) || rule_has(e->means, WORDS_CHANGES))
+    bool little = rule_has(e->says, WORDS_EMPTY | WORDS_SHORT | WORDS_ACK | WORDS_FEW);
+    bool runs = rule_has(e->means, WORDS_SHELL) && !rule_has(e->means, DARUMA_TOOL_READS);
+    if (rule_has(e->means, effects | WORDS_CHANGES) || (runs && little)) /* what did as it should says nothing */
         return false;
     while ((o = next_call(s, &at, false)) && o->hard == e->hard && n < LIST_MAX) {
         all++;
@@ -362,7 +367,6 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
         return false;
     bool creeps = shapes == n && places == n && rule_has(e->names, NAME_PAGE) && !rule_has(e->names, NAME_SINCE),
          rephrased = shapes < n && (is_rephrased(e, list, n) || is_one_answer(e));
-    bool little = rule_has(e->says, WORDS_EMPTY | WORDS_SHORT | WORDS_ACK | WORDS_FEW);
     if (creeps && rule_has(e->says, WORDS_ACK) && rule_has(e->says, WORDS_FEW | WORDS_SHORT))
         return false;
     if (little && !creeps && !rephrased)
@@ -371,8 +375,7 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
         return false;
     /* Members of a batch, each with words of its own or all put together of the same ones: of each the same may be
      * true. */
-    bool looks = !rule_has(e->means, WORDS_SHELL) || rule_has(e->means, DARUMA_TOOL_READS), even = is_even(list, n);
-    if (!creeps && !rephrased && (looks ? calls == n && !is_paraphrase(list, n, false) : even))
+    if (!creeps && !rephrased && (runs ? is_even(list, n) : calls == n && !is_paraphrase(list, n, false)))
         return false;
     uint32_t needed = creeps || rephrased ? 6 : is_reworded(list, n) ? 7 : LIST_MAX;
     if (n < needed)

@@ -495,27 +495,45 @@ unsigned words_of_code(daruma_str code)
     return waits ? T_WAITS : 0;
 }
 
+/* Bytes of the end of a line at `i`, which is "\n" in JSON; 0: there is none. */
+static size_t line_end(daruma_str s, size_t i)
+{
+    return s.p[i] == '\n' ? 1 : s.p[i] == '\\' && i + 1 < s.n && s.p[i + 1] == 'n' ? 2 : 0;
+}
+
+/* The next part of a command line, up to what stands between two commands; *i is behind that. A comment is no part,
+ * and text that is given to a program line by line (<<EOF) no command. */
+static daruma_str next_part(daruma_str s, size_t *i)
+{
+    size_t from = *i, n = 0;
+    char quote = 0;
+    while (from < s.n && (s.p[from] == ' ' || (n = line_end(s, from))))
+        from += n ? n : 1, n = 0;
+    bool comment = from < s.n && s.p[from] == '#';
+    for (*i = from; *i < s.n; ++*i) {
+        char c = s.p[*i];
+        n = !quote ? line_end(s, *i) : 0;
+        if (n || (!quote && !comment && (c == ';' || c == '|' || (c == '&' && (*i == 0 || s.p[*i - 1] != '>')))))
+            break;
+        if (quote ? c == quote : !comment && (c == '\'' || c == '"'))
+            quote = quote ? 0 : c;
+        *i += c == '\\' && *i + 1 < s.n && s.p[*i + 1] == '\\';
+    }
+    daruma_str part = comment ? (daruma_str){0} : str_sub(s, from, *i - from);
+    *i = str_find(part, S("<<")) != STR_NONE ? s.n + 1 : *i + (n ? n : 1);
+    return part;
+}
+
 unsigned words_of_command(daruma_str command)
 {
     unsigned got = 0;
     bool reads = false, unknown = false;
     command = str_sub(command, 0, COMMAND_BYTES_MAX);
     for (size_t i = 0; i <= command.n;) {
-        size_t end = i;
-        char quote = 0;
-        for (; end < command.n; end++) {
-            char c = command.p[end];
-            if (quote ? c == quote : (c == '\'' || c == '"'))
-                quote = quote ? 0 : c;
-            else if (!quote &&
-                     (c == ';' || c == '|' || c == '\n' || (c == '&' && (end == 0 || command.p[end - 1] != '>'))))
-                break;
-        }
-        unsigned part = part_means(str_sub(command, i, end - i));
+        unsigned part = part_means(next_part(command, &i));
         reads |= (part & T_READS) != 0;
         unknown |= (part & WORDS_WEAK) != 0;
         got |= part & ~(unsigned)(T_READS | WORDS_WEAK);
-        i = end + 1;
     }
     if (unknown && !(got & W_CHANGES))
         return got | W_WEAK;
