@@ -365,13 +365,6 @@ static void put_item(daruma_buf *out, const char *item, unsigned n)
     }
 }
 
-/* What a buffer did not need is no memory of the request. */
-static void give_back(daruma_buf *b)
-{
-    if (b->p + b->cap == b->arena->beg)
-        b->arena->beg = b->p + b->n;
-}
-
 static daruma_str body_of(const shape *s, int wire, size_t bytes, daruma_arena *a)
 {
     daruma_buf b = buf_in(a);
@@ -379,8 +372,7 @@ static daruma_str body_of(const shape *s, int wire, size_t bytes, daruma_arena *
     for (unsigned n = 0; b.n < bytes; n++)
         put_item(&b, s->of[wire].item, n);
     buf_putz(&b, s->of[wire].after);
-    give_back(&b);
-    return buf_str(&b);
+    return buf_done(&b); /* what it did not need is no memory of the request */
 }
 
 /* ---- what is done with it ---- */
@@ -522,17 +514,22 @@ static bool act_lessons(run *r)
     return written(r, r->from, &r->c);
 }
 
-/* Output is masked, that is learned, and done to the next turn. */
+/* Output is masked, that is learned, and done to the next turn. What is read to learn it is given back before. */
 static bool act_known(run *r)
 {
     convo before, next;
     mend_known *k = mend_known_new(r->a, r->body.n);
     mend_mask(&r->c, convo_tokens(&r->c) / 4, NULL);
-    if (!k || r->from->read(r->body, r->a, &before) != DARUMA_OK || r->from->read(r->body, r->a, &next) != DARUMA_OK)
+    daruma_arena learning = *r->a;
+    if (!k || r->from->read(r->body, &learning, &before) != DARUMA_OK)
         return false;
     mend_known_learn(k, 1, &before, &r->c);
+    if (r->from->read(r->body, r->a, &next) != DARUMA_OK)
+        return false;
     mend_known_apply(k, 1, &next);
-    return written(r, r->from, &next);
+    bool good = written(r, r->from, &next);
+    r->a->beg = learning.beg > r->a->beg ? learning.beg : r->a->beg;
+    return good;
 }
 
 static bool act_compact(run *r)
@@ -546,10 +543,10 @@ static bool act_compact(run *r)
 
 static bool act_summarise(run *r)
 {
-    enum { MANY = 1 << 16 };
+    enum { MANY = 1 << 16 }; /* SUMMARIES_MAX at a time: their list is no memory of the request */
+    static mend_large large[MANY];
     mend_report rep = {0};
-    mend_large *large = ARENA_NEW(r->a, mend_large, MANY);
-    size_t n = large ? mend_large_results(&r->c, 300, true, MEND_SUMMARY_PLAIN, large, MANY) : 0;
+    size_t n = mend_large_results(&r->c, 300, true, MEND_SUMMARY_PLAIN, large, MANY);
     for (size_t i = 0; i < n; i++) {
         daruma_str prompt = mend_summary_prompt(&r->c, large[i], MEND_SUMMARY_PLAIN);
         mend_summary_put(&r->c, large[i], str_sub(prompt, 0, 40), MEND_SUMMARY_PLAIN, &rep);

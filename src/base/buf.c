@@ -29,6 +29,15 @@ char *buf_grow(daruma_buf *b, size_t n)
     return NULL;
 }
 
+daruma_str buf_done(daruma_buf *b)
+{
+    if (b->arena && b->p && b->p + b->cap == b->arena->beg) {
+        b->arena->beg = b->p + b->n;
+        b->cap = b->n;
+    }
+    return buf_str(b);
+}
+
 void buf_put(daruma_buf *b, daruma_str s)
 {
     char *to = s.n ? buf_room(b, s.n) : NULL;

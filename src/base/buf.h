@@ -15,6 +15,9 @@ static inline daruma_str buf_str(const daruma_buf *b)
 {
     return (daruma_str){b->p, b->n};
 }
+/* The same of a buffer in an arena, when nothing more will be put: what it has too much goes back, if it is the newest
+ * there. */
+daruma_str buf_done(daruma_buf *b);
 #define BUF_LIT(b, lit) buf_put((b), DARUMA_STR(lit))
 
 void buf_put(daruma_buf *b, daruma_str s);

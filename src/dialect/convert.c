@@ -284,7 +284,7 @@ static daruma_str result_text(conversion *c, const convo_part *p)
         buf_put(&b, more);
     }
     c->out->full |= b.full;
-    return b.n ? buf_str(&b) : text;
+    return b.n ? buf_done(&b) : text;
 }
 
 static void carry_result(conversion *c, const convo_part *p)
@@ -317,7 +317,7 @@ static void carry_strays(conversion *c)
             c->out->full |= b.full;
             lose(c, "media_in_result");
             c->fresh = i == 0;
-            add_text(c, CONVO_USER, buf_str(&b));
+            add_text(c, CONVO_USER, buf_done(&b));
         }
         carry_media(c, CONVO_USER, c->strays[i].media);
     }

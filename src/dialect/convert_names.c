@@ -54,7 +54,7 @@ static daruma_str plain_name(const dialect *to, daruma_str name, daruma_arena *a
     if (name.n >= name_bytes_max(to))
         return (daruma_str){0};
     put_plain(&b, to, name, name.n);
-    return b.full ? (daruma_str){0} : buf_str(&b);
+    return b.full ? (daruma_str){0} : buf_done(&b);
 }
 
 static void count_name(convert_names *n, str_map *seen, daruma_str name, daruma_arena *a)
@@ -107,7 +107,7 @@ daruma_str convert_name(const convert_names *names, daruma_str name, daruma_aren
     put_plain(&b, to, name, name_bytes_max(to) - sizeof "__0123456789abcdef" + 1);
     buf_putc(&b, '_');
     buf_hex64(&b, convert_hash(name, 0));
-    return b.full ? (daruma_str){0} : buf_str(&b);
+    return b.full ? (daruma_str){0} : buf_done(&b);
 }
 
 daruma_str dialect_call_id(const dialect *to, daruma_str id, daruma_arena *a)
@@ -116,7 +116,7 @@ daruma_str dialect_call_id(const dialect *to, daruma_str id, daruma_arena *a)
         return id;
     daruma_buf b = buf_in(a);
     convert_put_id(&b, convert_hash(id, 0));
-    return b.full ? (daruma_str){0} : buf_str(&b);
+    return b.full ? (daruma_str){0} : buf_done(&b);
 }
 
 void convert_put_id(daruma_buf *out, uint64_t hash)

@@ -294,7 +294,7 @@ static daruma_str plain_schema(convo *c, daruma_str schema)
         return schema;
     buf_put(&b, str_from(schema, from));
     c->full |= b.full;
-    return b.full ? schema : buf_str(&b);
+    return b.full ? schema : buf_done(&b);
 }
 
 typedef struct tool_place {
@@ -320,7 +320,7 @@ static daruma_str schema_path(convo *c, const tool_place *at, daruma_str key)
     buf_putc(&b, '.');
     buf_put(&b, key);
     c->full |= b.full;
-    return b.full ? (daruma_str){0} : buf_str(&b);
+    return b.full ? (daruma_str){0} : buf_done(&b);
 }
 
 static void read_declaration(convo *c, daruma_str raw, const tool_place *at, size_t of)

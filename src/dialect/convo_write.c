@@ -123,7 +123,7 @@ daruma_str path_at(convo *c, const char *before, size_t index, const char *after
     buf_int(&b, (int64_t)index);
     buf_putz(&b, after);
     c->full |= b.full;
-    return b.full ? (daruma_str){0} : buf_str(&b);
+    return b.full ? (daruma_str){0} : buf_done(&b);
 }
 
 convo_tool *tool_add(convo *c, daruma_str raw, size_t of)

@@ -377,5 +377,5 @@ daruma_str gemini_json_schema(convo *c, daruma_str schema)
     rewriting w = {.out = &b, .a = c->arena};
     put_schema(&w, schema, 0);
     c->full |= b.full;
-    return w.changed && !b.full ? buf_str(&b) : schema;
+    return w.changed && !b.full ? buf_done(&b) : schema;
 }

@@ -258,7 +258,7 @@ daruma_str convo_wrap(daruma_str words, daruma_arena *a)
     BUF_LIT(&b, "{\"input\":");
     buf_json(&b, words);
     buf_putc(&b, '}');
-    return b.full ? S("{}") : buf_str(&b);
+    return b.full ? S("{}") : buf_done(&b);
 }
 
 void convo_unwrap(convo_part *call, daruma_arena *a)

@@ -86,7 +86,7 @@ static daruma_str put_mask(daruma_str head, daruma_str kept, daruma_str tail, ui
     buf_put(&b, str_from(tail, tail.n && tail.p[0] == '\n'));
     if (b.full || b.n + SAVES_MIN > was)
         return (daruma_str){0};
-    return buf_str(&b);
+    return buf_done(&b);
 }
 
 /* A masked text once more: less of its head and tail, the same kept between. */
@@ -271,7 +271,7 @@ static void drop_images(masking *k, place *at)
         return;
     }
     k->images += (uint32_t)at->images;
-    replace(k, at, buf_str(&b));
+    replace(k, at, buf_done(&b));
 }
 
 static void shorten(masking *k, place *at, const mend_mask_rules *rules)

@@ -123,7 +123,7 @@ static void flatten(mending *x, convo_message *m)
     c->full |= b.full;
     if (!n)
         return;
-    history_text(c, m, &m->parts[at], buf_str(&b));
+    history_text(c, m, &m->parts[at], buf_done(&b));
     m->raw = (daruma_str){0};
     x->flat++;
 }
@@ -222,7 +222,7 @@ void mending_nine(mending *x)
             daruma_buf b = buf_in(c->arena);
             buf_hex64(&b, XXH3_64bits(p->id.p, p->id.n));
             c->full |= b.full;
-            p->id = str_sub(buf_str(&b), HEX64 - NINE, HEX64);
+            p->id = str_sub(buf_done(&b), HEX64 - NINE, HEX64);
             p->edited = c->messages[i].edited = c->edited = true;
             x->ids += p->kind == PART_CALL;
         }
@@ -237,7 +237,7 @@ static daruma_str name_for(convo *c, daruma_str old)
     if (!old.n)
         BUF_LIT(&b, "unknown");
     c->full |= b.full;
-    return buf_str(&b);
+    return buf_done(&b);
 }
 
 void mending_names(mending *x)

@@ -53,7 +53,7 @@ static daruma_str name_for(convo *c, str_map *taken, daruma_str name)
         buf_hex64(&b, XXH3_64bits(name.p, name.n));
     }
     c->full |= b.full;
-    return b.full ? name : buf_str(&b);
+    return b.full ? name : buf_done(&b);
 }
 
 /* Where the request names the tool; empty: nobody can say. `listed`: the i-th of the request is the i-th here. */
@@ -73,7 +73,7 @@ static daruma_str name_path(convo *c, size_t i, bool listed)
         return (daruma_str){0};
     BUF_LIT(&b, "name");
     c->full |= b.full;
-    return buf_str(&b);
+    return buf_done(&b);
 }
 
 static void set_name(convo *c, daruma_str path, daruma_str name)
@@ -81,7 +81,7 @@ static void set_name(convo *c, daruma_str path, daruma_str name)
     daruma_buf b = buf_in(c->arena);
     buf_json(&b, name);
     c->full |= b.full;
-    convo_patch_add(c, PATCH_SET, path, buf_str(&b));
+    convo_patch_add(c, PATCH_SET, path, buf_done(&b));
 }
 
 /* `by_was`: by the names as they were, one more than the index of their rename; 0 none. */

@@ -51,7 +51,7 @@ static daruma_str spoken(const pairs_plan *p, const knot *r)
     BUF_LIT(&b, "]\n");
     buf_put(&b, convo_text(p->c, plan_part(p, r)));
     p->c->full |= b.full;
-    return buf_str(&b);
+    return buf_done(&b);
 }
 
 typedef struct fresh_list {

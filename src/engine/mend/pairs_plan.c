@@ -309,7 +309,7 @@ static daruma_str fresh_id(pairs_plan *p, const knot *k)
     daruma_buf b = buf_in(&p->room);
     BUF_LIT(&b, "call_");
     buf_hex64(&b, h);
-    return b.full ? (daruma_str){0} : buf_str(&b);
+    return b.full ? (daruma_str){0} : buf_done(&b);
 }
 
 /* Where calls are known by name: a result that says none, or the id of another call. */
