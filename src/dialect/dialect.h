@@ -84,6 +84,10 @@ typedef struct write_ctx {
     bool functions;   /* Chat: calls are written in the older spelling, which has one of them */
 } write_ctx;
 
+/* A failure with that code goes on from an answer that nobody who is asked has: OpenAI's word, which its clients know.
+ */
+#define CODE_BEFORE_LOST "previous_response_not_found"
+
 typedef struct dialect {
     const char *name;                         /* "openai", "openai-responses", "anthropic", "gemini" */
     daruma_str provider;                      /* whose words its errors usually are: a hint for the judge */

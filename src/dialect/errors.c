@@ -68,17 +68,20 @@ void error_note(daruma_buf *out, const daruma_failure *f, daruma_str note)
 void error_object(daruma_buf *out, const daruma_failure *f, int status, daruma_str message, daruma_str note)
 {
     kind_wire w = error_words_of(f->kind, status);
+    bool before = str_eq(f->code, S(CODE_BEFORE_LOST)); /* clients act on it */
     BUF_LIT(out, "{\"message\":");
     buf_json(out, message);
     BUF_LIT(out, ",\"type\":");
     put_cstr(out, w.type);
     BUF_LIT(out, ",\"param\":");
-    if (f->kind == DARUMA_INVALID_PARAMETER && f->subject.n)
+    if (before)
+        BUF_LIT(out, "\"previous_response_id\"");
+    else if (f->kind == DARUMA_INVALID_PARAMETER && f->subject.n)
         buf_json(out, f->subject);
     else
         BUF_LIT(out, "null");
     BUF_LIT(out, ",\"code\":");
-    put_cstr(out, w.code);
+    put_cstr(out, before ? CODE_BEFORE_LOST : w.code);
     error_note(out, f, note);
     buf_putc(out, '}');
 }

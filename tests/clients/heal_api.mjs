@@ -232,6 +232,7 @@ holds("who goes on from an answer that a provider with Chat alone cannot keep is
     const r = await question(pair, d, { model: d.own, more: { previous_response_id: first.json.id } });
     assert.equal(r.status, 400, r.text);
     assert.match(d.error(r.json).message, /send the whole conversation in `input`/);
+    assert.deepEqual([d.error(r.json).code, d.error(r.json).param], ["previous_response_not_found", "previous_response_id"]);
     assert.equal(pair.own.seen.length, asked);
   },
 });

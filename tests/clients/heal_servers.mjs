@@ -1,6 +1,7 @@
 // Servers that copy OpenAI's API and take less of it than their clients send. Their words are real ones, the source stands
 // beside each. The first request is mended after one refusal; where the server never takes it, the next one costs none.
 import assert from "node:assert/strict";
+import { deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { dialects, question } from "./net.mjs";
 import { holds, once } from "./wire.mjs";
 import { body, json, object, wires } from "./wires.mjs";
@@ -318,3 +319,36 @@ holds("anthropic-beta goes as a whole where more of its words are refused than a
     }
   },
 });
+
+/* ---- what comes compressed though it is asked for as it is ---- */
+
+for (const [name, coding, how] of [["gzip", "gzip", gzipSync], ["x-gzip", "x-gzip", gzipSync], ["deflate", "deflate", deflateSync], ["deflate without its head", "deflate", deflateRawSync]]) {
+  const coded = (res, status, o) => res.writeHead(status, { "content-type": "application/json", "content-encoding": coding }).end(how(JSON.stringify(o)));
+  holds(`an error that comes as ${name} is read like any other`, {
+    async run(pair) {
+      const size = (q) => Math.ceil(q.body.length / 4), message = "prompt is too long: 15000 tokens > 8000 maximum";
+      pair.own.answer = (q, res) => (size(q) > 8000 ? coded(res, 400, { type: "error", error: { type: "invalid_request_error", message } }) : w.answer(res, "fine"));
+      const messages = Array.from({ length: 60 }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: `part ${i} ${"word ".repeat(200)}` })).concat({ role: "user", content: "and now?" });
+      const r = await question(pair, a, { model: a.own, more: { messages } });
+      assert.deepEqual([r.said, r.outcome], ["fine", "recovered"], r.text);
+      pair.own.answer = (q, res) => coded(res, 403, { type: "error", error: { type: "permission_error", message: "Not for sk-one, says the house." } });
+      const no = await question(pair, a, { model: a.own });
+      assert.equal(no.status, 403);
+      assert.match(no.json.error.message, /^Not for .*, says the house\.$/);
+      assert.ok(!/sk-one/.test(no.text) && !no.headers["content-encoding"], no.text);
+    },
+  });
+  holds(`an answer that comes as ${name} goes to a client of another dialect`, {
+    config: (c) => (c.models.find((m) => m.name === "m-own").targets = ["own-claude/c-own"]),
+    async run(pair) {
+      const long = "All of it, with ümlauts. ".repeat(4000);
+      pair.own.answer = (q, res) => coded(res, 200, { id: "msg_1", type: "message", role: "assistant", model: "c-own", content: [{ type: "text", text: long }], stop_reason: "end_turn", stop_sequence: null, usage: { input_tokens: 5, output_tokens: 5 } });
+      for (const stream of [false, true]) {
+        const r = await question(pair, dialects.openai, { model: "m-own", stream });
+        assert.equal(r.said, long);
+        assert.equal(r.headers["content-encoding"], undefined);
+      }
+      assert.equal(pair.own.seen.length, 2);
+    },
+  });
+}

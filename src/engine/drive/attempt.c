@@ -188,6 +188,8 @@ static void nobody_well(session *x, daruma_admission a, daruma_moment at)
         l->failure.ours = asked;
         if (asked)
             l->failure.message = why_not(x);
+        if (asked && !large && x->scan.before && !x->scan.conversing)
+            l->failure.code = S(CODE_BEFORE_LOST);
         l->body = (daruma_str){0};
     }
     session_give_up(x); /* it may have been waited with the rest of an answer */

@@ -11,6 +11,7 @@
 #include "engine/drive/relay.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/inflate.h"
 #include "base/limits.h"
 #include "engine/judge/hints.h"
 
@@ -351,12 +352,36 @@ static void on_body(drive_call *c, daruma_str bytes)
     }
 }
 
+/* Some servers compress what was asked for as it is. An error is judged by its words all the same, and a short answer
+ * that must be read is. */
+static void uncode(session *x)
+{
+    size_t i = 0;
+    while (i < x->nheaders && !str_ieq(x->headers[i].name, S("content-encoding")))
+        i++;
+    if (i == x->nheaders || session_passes(x) || x->held.n > CLASSIFY_BODY_BYTES_MAX)
+        return;
+    daruma_str coding = x->headers[i].value, held = buf_str(&x->held);
+    daruma_buf plain = {.arena = x->held.arena};
+    bool gzip = str_ieq(coding, S("gzip")) || str_ieq(coding, S("x-gzip")), read = false;
+    if (gzip)
+        read = inflate_gzip(held, &plain, CLASSIFY_BODY_BYTES_MAX);
+    else if (str_ieq(coding, S("deflate")))
+        read = inflate_zlib(held, &plain, CLASSIFY_BODY_BYTES_MAX);
+    if (!read)
+        return;
+    x->held = plain;
+    x->headers[i] = x->headers[--x->nheaders];
+}
+
 static void on_end(drive_call *c)
 {
     session *x = c->x;
     x->call.handle = NULL;
     if (x->mode == ANSWER_ERROR || x->mode == ANSWER_REFUSED)
         pass_hide(x);
+    if (x->mode == ANSWER_ERROR || x->mode == ANSWER_WHOLE)
+        uncode(x);
     switch (x->mode) {
     case ANSWER_NONE:
     case ANSWER_ERROR: {
