@@ -578,6 +578,8 @@ static void a_class_says_less_than_a_known_sentence_and_more_than_a_vague_one(vo
         {"acme.RateLimitError: slower", DARUMA_RATE_LIMIT},
         {"ReadTimeout: connection failed", DARUMA_TIMEOUT},
         {"acme.APIConnectionError: failed to generate a completion", DARUMA_NETWORK},
+        {"OutOfCapacityError: 17", DARUMA_OVERLOADED},
+        {"acme.RequestThrottledError: hello", DARUMA_RATE_LIMIT},
         {"{\"error\":{\"type\":\"credit_exhausted_error\",\"message\":\"The cluster is overloaded\"}}", DARUMA_QUOTA},
         {"acme.RateLimitError: {\"error\":{\"code\":17,\"message\":\"The cluster is overloaded\"}}", DARUMA_OVERLOADED},
     };
