@@ -614,6 +614,12 @@ static void what_an_error_is_wrapped_in_is_taken_apart(void **state)
         {200, "object(Answer)#1 { [\"finishReason\"]=> enum(Gemini\\FinishReason::RECITATION) }",
          DARUMA_CONTENT_FILTER},
         {0, "aborting: {\"type\":\"invalid_api_key\"}", DARUMA_AUTH},
+        {0,
+         "[SYS] 2023/10/18 - 08:50:03 | error unmarshalling stream response: invalid character 'Y' looking for "
+         "beginning "
+         "of value\n    at Client.request (/app/node_modules/llm/client.js:231:13)\n"
+         "    at process.processTicksAndRejections (node:internal/process/task_queues:95:5)",
+         DARUMA_MALFORMED_OUTPUT},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {

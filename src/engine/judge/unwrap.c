@@ -633,8 +633,8 @@ static bool is_of_lines(daruma_str t)
 {
     daruma_str v;
     char next = t.n > 1 ? t.p[1] : 0;
-    bool json =
-        t.p[0] == '{' || t.p[0] == '<' || (t.p[0] == '[' && !ch_digit(next)) || (t.p[0] == '"' && json_whole(t, &v));
+    bool json = t.p[0] == '{' || t.p[0] == '<' || (t.p[0] == '[' && !ch_digit(next) && !ch_alpha(next)) ||
+                (t.p[0] == '"' && json_whole(t, &v));
     return !json && !is_sse(t);
 }
 
