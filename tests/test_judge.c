@@ -614,6 +614,10 @@ static void what_an_error_is_wrapped_in_is_taken_apart(void **state)
         {200, "object(Answer)#1 { [\"finishReason\"]=> enum(Gemini\\FinishReason::RECITATION) }",
          DARUMA_CONTENT_FILTER},
         {0, "aborting: {\"type\":\"invalid_api_key\"}", DARUMA_AUTH},
+        {0, "acme.Exception: {\n  code : 503,\n  message : \"The model is overloaded.\"\n}", DARUMA_OVERLOADED},
+        {400, "{'error': {'message':\n\n\"The prompt is\n\ntoo long\", 'type':\n'x'}}", DARUMA_CONTEXT_LENGTH},
+        {400, "Invalid API key: fetching from https://x.example: [400 Bad Request] Your country is not supported.",
+         DARUMA_PERMISSION},
         {0,
          "[SYS] 2023/10/18 - 08:50:03 | error unmarshalling stream response: invalid character 'Y' looking for "
          "beginning "

@@ -74,14 +74,14 @@ daruma_str reader_key(daruma_str t, size_t i, size_t *ret_value)
     size_t colon = end + quoted;
     if (end == from || colon >= t.n || (quoted && t.p[end] != t.p[i]))
         return (daruma_str){0};
-    while (quoted && colon < t.n && t.p[colon] == ' ')
+    while (colon < t.n && t.p[colon] == ' ')
         colon++;
     if (colon >= t.n || t.p[colon] != ':')
         return (daruma_str){0};
     size_t v = colon + 1;
-    while (v < t.n && t.p[v] == ' ')
+    while (v < t.n && (quoted ? ch_space(t.p[v]) : t.p[v] == ' ')) /* a terminal may have wrapped it */
         v++;
-    if (v >= t.n || (!quoted && (v == colon + 1 || (t.p[v] != '"' && t.p[v] != '\''))))
+    if (v >= t.n || (!quoted && (v == colon + 1 || (t.p[v] != '"' && t.p[v] != '\'' && !ch_digit(t.p[v])))))
         return (daruma_str){0};
     *ret_value = v;
     return str_sub(t, from, end - from);

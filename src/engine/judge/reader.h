@@ -50,7 +50,8 @@ void reader_member(reader *r, enum role role, daruma_str text, int level);
 /* loose.c: reads `"key": value`, `'key': value` and `key: "value"` wherever they stand. True when there was any. */
 bool reader_loose(reader *r, daruma_str t, int level);
 /* The name at t[i] when it is a key: `"key":` and `'key':` wherever they stand, and `key: "value"` behind a brace, a
- * comma or the beginning of a line, as Node prints objects. `ret_value` is behind the colon and its spaces. Empty:
+ * comma or the beginning of a line, as Node prints objects, or a number behind it. `ret_value` is behind the colon and
+ * its spaces. Empty:
  * none. */
 daruma_str reader_key(daruma_str t, size_t i, size_t *ret_value);
 /* Backslash escapes away: what a Python repr or a twice quoted string carries. */

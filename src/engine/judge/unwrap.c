@@ -507,9 +507,29 @@ static void read_html(reader *r, daruma_str t, int level)
     reader_text(r, words, level);
 }
 
+/* "Invalid key: Error fetching from https://...: [400 Bad Request] the location ...": how Google's SDKs print an error.
+ * What was sent stands behind the status. False: there is none. */
+static bool read_bracketed(reader *r, daruma_str t, int level)
+{
+    int64_t status;
+    for (size_t at = 0, hit; (hit = str_find(str_from(t, at), S(": ["))) != STR_NONE; at += hit + 3) {
+        size_t from = at + hit + 3, end = str_find(str_from(t, from), S("] "));
+        if (end == STR_NONE || !str_int(str_sub(t, from, 3), &status) || !reader_is_status(status) ||
+            (end > 3 && t.p[from + 3] != ' '))
+            continue;
+        r->s->status = (int)status;
+        read_before(r, t, from - 1, level - 1);
+        read_string(r, str_from(t, from + end + 2), level);
+        return true;
+    }
+    return false;
+}
+
 /* Text with a page somewhere in it: "unexpected status 413: <html>...". */
 static bool read_embedded_page(reader *r, daruma_str t, int level)
 {
+    if (!memchr(t.p, '<', t.n))
+        return false;
     size_t at = str_ifind(t, S("<!doctype")), html = str_ifind(t, S("<html"));
     at = html < at ? html : at;
     if (at == STR_NONE || str_findch(str_sub(t, 0, at), '{') != STR_NONE)
@@ -724,7 +744,8 @@ static void read_any(reader *r, daruma_str t, int level)
         read_html(r, t, level);
     } else if (is_sse(t)) {
         read_sse(r, t, level);
-    } else if (!read_embedded_page(r, t, level) && !read_grpc(r, t, level) && !read_embedded(r, t, level)) {
+    } else if (!read_embedded_page(r, t, level) && !read_grpc(r, t, level) && !read_bracketed(r, t, level) &&
+               !read_embedded(r, t, level)) {
         reader_prefix(r, t, true);
         reader_text(r, t, level);
     }
