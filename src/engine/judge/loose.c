@@ -4,6 +4,7 @@
 #include "engine/read/chars.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
 
@@ -130,6 +131,48 @@ bool reader_loose(reader *r, daruma_str t, int level)
         }
     }
     return any;
+}
+
+/* ---- answers and logs ------------------------------------------------------------------ */
+
+bool reader_cut_answer(daruma_str t)
+{
+    daruma_str key, v, rest = t;
+    bool answer = false;
+    for (json_iter it = json_open(t); json_next(&it, &key, &v); rest = str_from(t, (size_t)(v.p + v.n - t.p))) {
+        if (str_eq(key, S("error")) && !json_is_null(v))
+            return false;
+        answer |= str_eq(key, S("object")) && str_eq(v, S("\"response\""));
+        answer |= str_eq(key, S("type")) && str_eq(v, S("\"message\""));
+    }
+    if (answer) /* the member that broke off may be its error */
+        return str_find(str_sub(rest, 0, sizeof ", \"error\""), S("\"error\"")) == STR_NONE;
+    return str_find(t, S("\"choices\"")) != STR_NONE && str_find(t, S("\"error\"")) == STR_NONE;
+}
+
+/* True if the text is of `key=value` pairs, as many logs are. */
+static bool is_pairs(daruma_str t)
+{
+    int pairs = 0;
+    for (size_t at = 0, n; pairs < 2 && (n = str_findch(str_from(t, at), '=')) != STR_NONE; at += n + 1) {
+        size_t sign = at + n;
+        pairs += sign && sign + 1 < t.n && char_is(t.p[sign - 1], CHAR_WORD) && !ch_space(t.p[sign + 1]);
+    }
+    return pairs == 2;
+}
+
+daruma_str reader_logged(daruma_str t)
+{
+    static const daruma_str names[] = {LIT(" error=\""), LIT(" err=\""), LIT(" msg=\""), LIT(" message=\"")};
+    daruma_str v, line = S(" message: \"");
+    size_t hit = STR_NONE;
+    bool pairs = is_pairs(t);
+    for (size_t i = 0; pairs && hit == STR_NONE && i < COUNT(names); i++)
+        if ((hit = str_find(t, names[i])) != STR_NONE)
+            hit += names[i].n - 1;
+    if (hit == STR_NONE && memchr(t.p, '\n', t.n) && (hit = str_find(t, line)) != STR_NONE)
+        hit += line.n - 1;
+    return hit != STR_NONE && json_skip(t, hit, &v) != STR_NONE ? v : (daruma_str){0};
 }
 
 /* ---- pages, and what programs print ----------------------------------------------------- */

@@ -56,6 +56,11 @@ bool reader_loose(reader *r, daruma_str t, int level);
 daruma_str reader_key(daruma_str t, size_t i, size_t *ret_value);
 /* Backslash escapes away: what a Python repr or a twice quoted string carries. */
 daruma_str reader_unescape(reader *r, daruma_str raw);
+/* An answer that breaks off: its words are the model's or the request's own, whatever they say. */
+bool reader_cut_answer(daruma_str t);
+/* The error, else the message, of a line of `key=value` pairs, with its quotes: time=... level=error msg="...", or of
+ * lines of `key: value` pairs. Empty: there is none. */
+daruma_str reader_logged(daruma_str t);
 /* The words of a page, tags, scripts and styles away; its first CLASSIFY_MESSAGE_BYTES_MAX. */
 daruma_str reader_page(reader *r, daruma_str t);
 /* JSON whose quotes an editor made curly, `{\u201cdetails\u201d:...`, with straight ones; else `t`. */

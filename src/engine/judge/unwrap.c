@@ -455,22 +455,6 @@ static void read_value(reader *r, daruma_str v, int level)
     }
 }
 
-/* An answer that breaks off: its words are the model's or the request's own, whatever they say. */
-static bool is_cut_answer(daruma_str t)
-{
-    daruma_str key, v, rest = t;
-    bool answer = false;
-    for (json_iter it = json_open(t); json_next(&it, &key, &v); rest = str_from(t, (size_t)(v.p + v.n - t.p))) {
-        if (str_eq(key, S("error")) && !json_is_null(v))
-            return false;
-        answer |= str_eq(key, S("object")) && str_eq(v, S("\"response\""));
-        answer |= str_eq(key, S("type")) && str_eq(v, S("\"message\""));
-    }
-    if (answer) /* the member that broke off may be its error */
-        return str_find(str_sub(rest, 0, sizeof ", \"error\""), S("\"error\"")) == STR_NONE;
-    return str_find(t, S("\"choices\"")) != STR_NONE && str_find(t, S("\"error\"")) == STR_NONE;
-}
-
 /* ---- text -------------------------------------------------------------------------------------- */
 
 /* True if the code that was met after `codes` others has a seam, as names of errors have: "no_user_key". */
@@ -557,7 +541,7 @@ static bool read_embedded(reader *r, daruma_str t, int level)
             read_value(r, v, level + 1);
         } else {
             daruma_str rest = str_from(t, i);
-            if (is_cut_answer(rest)) {
+            if (reader_cut_answer(rest)) {
                 r->s->shape |= SAID_ANSWER | SAID_CUT;
                 return true;
             }
@@ -658,33 +642,6 @@ static bool is_of_lines(daruma_str t)
     return !json && !is_sse(t);
 }
 
-/* True if the text is of `key=value` pairs, as many logs are. */
-static bool is_pairs(daruma_str t)
-{
-    int pairs = 0;
-    for (size_t at = 0, n; pairs < 2 && (n = str_findch(str_from(t, at), '=')) != STR_NONE; at += n + 1) {
-        size_t sign = at + n;
-        pairs += sign && sign + 1 < t.n && char_is(t.p[sign - 1], CHAR_WORD) && !ch_space(t.p[sign + 1]);
-    }
-    return pairs == 2;
-}
-
-/* The error, else the message, of a line of `key=value` pairs, with its quotes: time=... level=error msg="...", or of
- * lines of `key: value` pairs. Empty: there is none. */
-static daruma_str logged(daruma_str t)
-{
-    static const daruma_str names[] = {LIT(" error=\""), LIT(" err=\""), LIT(" msg=\""), LIT(" message=\"")};
-    daruma_str v, line = S(" message: \"");
-    size_t hit = STR_NONE;
-    bool pairs = is_pairs(t);
-    for (size_t i = 0; pairs && hit == STR_NONE && i < COUNT(names); i++)
-        if ((hit = str_find(t, names[i])) != STR_NONE)
-            hit += names[i].n - 1;
-    if (hit == STR_NONE && memchr(t.p, '\n', t.n) && (hit = str_find(t, line)) != STR_NONE)
-        hit += line.n - 1;
-    return hit != STR_NONE && json_skip(t, hit, &v) != STR_NONE ? v : (daruma_str){0};
-}
-
 static void read_any(reader *r, daruma_str t, int level)
 {
     t = reader_straight(r, str_trim(t));
@@ -723,7 +680,7 @@ static void read_any(reader *r, daruma_str t, int level)
                 r->s->shape |= SAID_CUT;
             return;
         }
-        if (is_cut_answer(t)) {
+        if (reader_cut_answer(t)) {
             r->s->shape |= SAID_ANSWER | SAID_CUT;
             return;
         }
@@ -735,7 +692,7 @@ static void read_any(reader *r, daruma_str t, int level)
         if (t.p[0] == '{')
             r->s->shape |= SAID_CUT;
     }
-    daruma_str quoted = logged(t);
+    daruma_str quoted = reader_logged(t);
     if (quoted.n || (t.p[0] == '"' && json_whole(t, &quoted) && json_is_string(quoted))) {
         read_string(r, json_text(quoted, r->a), level + 1);
         return;
