@@ -635,6 +635,27 @@ static void what_an_error_is_wrapped_in_is_taken_apart(void **state)
     }
 }
 
+static void what_is_quoted_is_not_taken_apart(void **state)
+{
+    static const char *const quotes[] = {"rpc error: code = ResourceExhausted desc = slower",
+                                         "{\xe2\x80\x9c"
+                                         "code\xe2\x80\x9d:\xe2\x80\x9cinsufficient_quota\xe2\x80\x9d}",
+                                         "FinishReason.SAFETY", "x: [402 Payment Required] pay"};
+    (void)state;
+    for (size_t i = 0; i < COUNT(quotes); i++) {
+        char body[256];
+        daruma_arena a;
+        snprintf(body, sizeof body,
+                 "{\"error\":{\"message\":\"Invalid value: '%s'. Supported values are: 'user'.\",\"type\":"
+                 "\"invalid_request_error\",\"param\":\"messages[0].role\",\"code\":\"invalid_value\"}}",
+                 quotes[i]);
+        daruma_evidence ev = {.status = 400, .body = str_of(body)};
+        daruma_kind k = judge(&ev, &a).kind;
+        if (k != DARUMA_INVALID_MESSAGE && k != DARUMA_INVALID_PARAMETER)
+            fail_msg("%s: %s", daruma_kind_name(k), quotes[i]);
+    }
+}
+
 static void a_code_is_shown_rather_than_a_type_or_a_status(void **state)
 {
     static const char *const rows[][2] = {
@@ -731,6 +752,7 @@ int main(void)
         cmocka_unit_test(what_the_words_around_it_deny_is_not_said),
         cmocka_unit_test(several_guesses_are_no_evidence),
         cmocka_unit_test(what_an_error_is_wrapped_in_is_taken_apart),
+        cmocka_unit_test(what_is_quoted_is_not_taken_apart),
         cmocka_unit_test(a_class_says_less_than_a_known_sentence_and_more_than_a_vague_one),
         cmocka_unit_test(a_code_is_shown_rather_than_a_type_or_a_status),
     };

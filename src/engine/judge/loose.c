@@ -212,8 +212,9 @@ daruma_str reader_page(reader *r, daruma_str t)
 
 daruma_str reader_straight(reader *r, daruma_str t)
 {
-    bool curly = str_find(t, S("{\xe2\x80\x9c")) != STR_NONE;
-    char *out = curly ? arena_take(r->a, t.n, 1) : NULL;
+    size_t brace = str_find(t, S("{\xe2\x80\x9c"));
+    bool quoted = brace == STR_NONE || (brace && char_is(t.p[brace - 1], CHAR_QUOTE));
+    char *out = !quoted ? arena_take(r->a, t.n, 1) : NULL;
     size_t n = 0;
     if (!out)
         return t;

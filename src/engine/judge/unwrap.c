@@ -475,7 +475,7 @@ static bool read_grpc(reader *r, daruma_str t, int level)
 {
     static const daruma_str lead = LIT("rpc error: code = "), desc = LIT(" desc = ");
     size_t at = str_find(t, lead), end = at == STR_NONE ? at : str_find(str_from(t, at), desc);
-    if (end == STR_NONE || end <= lead.n)
+    if (end == STR_NONE || end <= lead.n || (at && char_is(t.p[at - 1], CHAR_QUOTE))) /* what is quoted is no error */
         return false;
     reader_member(r, IS_CODE, str_sub(t, at + lead.n, end - lead.n), level);
     read_before(r, t, at, level - 1);
@@ -716,7 +716,7 @@ said unwrap(daruma_str body, echo *e, daruma_arena *a)
     if (body.n >= 3 && memcmp(body.p, "\xef\xbb\xbf", 3) == 0)
         body = str_from(body, 3);
     read_any(&r, body, 0);
-    if (!s.finish.n)
+    if (!s.finish.n && !s.ncodes) /* an error may name one in passing */
         reader_member(&r, IS_FINISH, reader_finish(body), 0);
     if (!s.ntexts && !s.ncodes && !(s.shape & (SAID_ANSWER | SAID_STREAM | SAID_CUT)))
         s.shape |= SAID_NOTHING;
