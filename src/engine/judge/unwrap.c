@@ -498,6 +498,11 @@ static bool read_bracketed(reader *r, daruma_str t, int level)
     int64_t status;
     for (size_t at = 0, hit; (hit = str_find(str_from(t, at), S(": ["))) != STR_NONE; at += hit + 3) {
         size_t from = at + hit + 3, end = str_find(str_from(t, from), S("] "));
+        size_t address = at + hit; /* it was asked, so that these are no words of a request */
+        while (address && t.p[address - 1] != ' ')
+            address--;
+        if (str_find(str_sub(t, address, at + hit - address), S("://")) == STR_NONE)
+            continue;
         if (end == STR_NONE || !str_int(str_sub(t, from, 3), &status) || !reader_is_status(status) ||
             (end > 3 && t.p[from + 3] != ' '))
             continue;
