@@ -578,6 +578,8 @@ static void a_class_says_less_than_a_known_sentence_and_more_than_a_vague_one(vo
         {"acme.RateLimitError: slower", DARUMA_RATE_LIMIT},
         {"ReadTimeout: connection failed", DARUMA_TIMEOUT},
         {"acme.APIConnectionError: failed to generate a completion", DARUMA_NETWORK},
+        {"OutOfCapacityError: 17", DARUMA_OVERLOADED},
+        {"acme.RequestThrottledError: hello", DARUMA_RATE_LIMIT},
         {"{\"error\":{\"type\":\"credit_exhausted_error\",\"message\":\"The cluster is overloaded\"}}", DARUMA_QUOTA},
         {"acme.RateLimitError: {\"error\":{\"code\":17,\"message\":\"The cluster is overloaded\"}}", DARUMA_OVERLOADED},
     };
@@ -612,6 +614,16 @@ static void what_an_error_is_wrapped_in_is_taken_apart(void **state)
         {200, "object(Answer)#1 { [\"finishReason\"]=> enum(Gemini\\FinishReason::RECITATION) }",
          DARUMA_CONTENT_FILTER},
         {0, "aborting: {\"type\":\"invalid_api_key\"}", DARUMA_AUTH},
+        {0, "acme.Exception: {\n  code : 503,\n  message : \"The model is overloaded.\"\n}", DARUMA_OVERLOADED},
+        {400, "{'error': {'message':\n\n\"The prompt is\n\ntoo long\", 'type':\n'x'}}", DARUMA_CONTEXT_LENGTH},
+        {400, "Invalid API key: fetching from https://x.example: [400 Bad Request] Your country is not supported.",
+         DARUMA_PERMISSION},
+        {0,
+         "[SYS] 2023/10/18 - 08:50:03 | error unmarshalling stream response: invalid character 'Y' looking for "
+         "beginning "
+         "of value\n    at Client.request (/app/node_modules/llm/client.js:231:13)\n"
+         "    at process.processTicksAndRejections (node:internal/process/task_queues:95:5)",
+         DARUMA_MALFORMED_OUTPUT},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -620,6 +632,27 @@ static void what_an_error_is_wrapped_in_is_taken_apart(void **state)
         daruma_failure f = judge(&ev, &a);
         if (f.kind != rows[i].kind)
             fail_msg("%s by %s: %s", daruma_kind_name(f.kind), daruma_rule_name(f.rule), rows[i].body);
+    }
+}
+
+static void what_is_quoted_is_not_taken_apart(void **state)
+{
+    static const char *const quotes[] = {"rpc error: code = ResourceExhausted desc = slower",
+                                         "{\xe2\x80\x9c"
+                                         "code\xe2\x80\x9d:\xe2\x80\x9cinsufficient_quota\xe2\x80\x9d}",
+                                         "FinishReason.SAFETY", "x: [402 Payment Required] pay"};
+    (void)state;
+    for (size_t i = 0; i < COUNT(quotes); i++) {
+        char body[256];
+        daruma_arena a;
+        snprintf(body, sizeof body,
+                 "{\"error\":{\"message\":\"Invalid value: '%s'. Supported values are: 'user'.\",\"type\":"
+                 "\"invalid_request_error\",\"param\":\"messages[0].role\",\"code\":\"invalid_value\"}}",
+                 quotes[i]);
+        daruma_evidence ev = {.status = 400, .body = str_of(body)};
+        daruma_kind k = judge(&ev, &a).kind;
+        if (k != DARUMA_INVALID_MESSAGE && k != DARUMA_INVALID_PARAMETER)
+            fail_msg("%s: %s", daruma_kind_name(k), quotes[i]);
     }
 }
 
@@ -719,6 +752,7 @@ int main(void)
         cmocka_unit_test(what_the_words_around_it_deny_is_not_said),
         cmocka_unit_test(several_guesses_are_no_evidence),
         cmocka_unit_test(what_an_error_is_wrapped_in_is_taken_apart),
+        cmocka_unit_test(what_is_quoted_is_not_taken_apart),
         cmocka_unit_test(a_class_says_less_than_a_known_sentence_and_more_than_a_vague_one),
         cmocka_unit_test(a_code_is_shown_rather_than_a_type_or_a_status),
     };

@@ -335,10 +335,10 @@ static bool is_page_of_outage(const daruma_failure *f, const seen *v)
     return v->page && f->status >= 500 && f->rule && is_of_words(v, f->rule) && !f->retryable;
 }
 
-/* Of a tool whose words say nothing the names of exceptions are read as words. */
+/* Where no word says anything the names of exceptions are read as words. */
 static void read_classes(daruma_failure *f, seen *v, const said *s, daruma_arena *a)
 {
-    if (f->kind != DARUMA_TOOL_ERROR || f->rule || !s->ncodes)
+    if ((f->kind != DARUMA_TOOL_ERROR && f->kind != DARUMA_UNKNOWN) || f->rule || !s->ncodes)
         return;
     for (size_t i = 0; i < s->ncodes; i++)
         seen_text(v, spelt_out(s->codes[i], a));

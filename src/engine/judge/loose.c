@@ -4,6 +4,7 @@
 #include "engine/read/chars.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
 
@@ -74,14 +75,14 @@ daruma_str reader_key(daruma_str t, size_t i, size_t *ret_value)
     size_t colon = end + quoted;
     if (end == from || colon >= t.n || (quoted && t.p[end] != t.p[i]))
         return (daruma_str){0};
-    while (quoted && colon < t.n && t.p[colon] == ' ')
+    while (colon < t.n && t.p[colon] == ' ')
         colon++;
     if (colon >= t.n || t.p[colon] != ':')
         return (daruma_str){0};
     size_t v = colon + 1;
-    while (v < t.n && t.p[v] == ' ')
+    while (v < t.n && (quoted ? ch_space(t.p[v]) : t.p[v] == ' ')) /* a terminal may have wrapped it */
         v++;
-    if (v >= t.n || (!quoted && (v == colon + 1 || (t.p[v] != '"' && t.p[v] != '\''))))
+    if (v >= t.n || (!quoted && (v == colon + 1 || (t.p[v] != '"' && t.p[v] != '\'' && !ch_digit(t.p[v])))))
         return (daruma_str){0};
     *ret_value = v;
     return str_sub(t, from, end - from);
@@ -132,6 +133,48 @@ bool reader_loose(reader *r, daruma_str t, int level)
     return any;
 }
 
+/* ---- answers and logs ------------------------------------------------------------------ */
+
+bool reader_cut_answer(daruma_str t)
+{
+    daruma_str key, v, rest = t;
+    bool answer = false;
+    for (json_iter it = json_open(t); json_next(&it, &key, &v); rest = str_from(t, (size_t)(v.p + v.n - t.p))) {
+        if (str_eq(key, S("error")) && !json_is_null(v))
+            return false;
+        answer |= str_eq(key, S("object")) && str_eq(v, S("\"response\""));
+        answer |= str_eq(key, S("type")) && str_eq(v, S("\"message\""));
+    }
+    if (answer) /* the member that broke off may be its error */
+        return str_find(str_sub(rest, 0, sizeof ", \"error\""), S("\"error\"")) == STR_NONE;
+    return str_find(t, S("\"choices\"")) != STR_NONE && str_find(t, S("\"error\"")) == STR_NONE;
+}
+
+/* True if the text is of `key=value` pairs, as many logs are. */
+static bool is_pairs(daruma_str t)
+{
+    int pairs = 0;
+    for (size_t at = 0, n; pairs < 2 && (n = str_findch(str_from(t, at), '=')) != STR_NONE; at += n + 1) {
+        size_t sign = at + n;
+        pairs += sign && sign + 1 < t.n && char_is(t.p[sign - 1], CHAR_WORD) && !ch_space(t.p[sign + 1]);
+    }
+    return pairs == 2;
+}
+
+daruma_str reader_logged(daruma_str t)
+{
+    static const daruma_str names[] = {LIT(" error=\""), LIT(" err=\""), LIT(" msg=\""), LIT(" message=\"")};
+    daruma_str v, line = S(" message: \"");
+    size_t hit = STR_NONE;
+    bool pairs = is_pairs(t);
+    for (size_t i = 0; pairs && hit == STR_NONE && i < COUNT(names); i++)
+        if ((hit = str_find(t, names[i])) != STR_NONE)
+            hit += names[i].n - 1;
+    if (hit == STR_NONE && memchr(t.p, '\n', t.n) && (hit = str_find(t, line)) != STR_NONE)
+        hit += line.n - 1;
+    return hit != STR_NONE && json_skip(t, hit, &v) != STR_NONE ? v : (daruma_str){0};
+}
+
 /* ---- pages, and what programs print ----------------------------------------------------- */
 
 daruma_str reader_page(reader *r, daruma_str t)
@@ -169,8 +212,9 @@ daruma_str reader_page(reader *r, daruma_str t)
 
 daruma_str reader_straight(reader *r, daruma_str t)
 {
-    bool curly = str_find(t, S("{\xe2\x80\x9c")) != STR_NONE;
-    char *out = curly ? arena_take(r->a, t.n, 1) : NULL;
+    size_t brace = str_find(t, S("{\xe2\x80\x9c"));
+    bool quoted = brace == STR_NONE || (brace && char_is(t.p[brace - 1], CHAR_QUOTE));
+    char *out = !quoted ? arena_take(r->a, t.n, 1) : NULL;
     size_t n = 0;
     if (!out)
         return t;

@@ -50,11 +50,17 @@ void reader_member(reader *r, enum role role, daruma_str text, int level);
 /* loose.c: reads `"key": value`, `'key': value` and `key: "value"` wherever they stand. True when there was any. */
 bool reader_loose(reader *r, daruma_str t, int level);
 /* The name at t[i] when it is a key: `"key":` and `'key':` wherever they stand, and `key: "value"` behind a brace, a
- * comma or the beginning of a line, as Node prints objects. `ret_value` is behind the colon and its spaces. Empty:
+ * comma or the beginning of a line, as Node prints objects, or a number behind it. `ret_value` is behind the colon and
+ * its spaces. Empty:
  * none. */
 daruma_str reader_key(daruma_str t, size_t i, size_t *ret_value);
 /* Backslash escapes away: what a Python repr or a twice quoted string carries. */
 daruma_str reader_unescape(reader *r, daruma_str raw);
+/* An answer that breaks off: its words are the model's or the request's own, whatever they say. */
+bool reader_cut_answer(daruma_str t);
+/* The error, else the message, of a line of `key=value` pairs, with its quotes: time=... level=error msg="...", or of
+ * lines of `key: value` pairs. Empty: there is none. */
+daruma_str reader_logged(daruma_str t);
 /* The words of a page, tags, scripts and styles away; its first CLASSIFY_MESSAGE_BYTES_MAX. */
 daruma_str reader_page(reader *r, daruma_str t);
 /* JSON whose quotes an editor made curly, `{\u201cdetails\u201d:...`, with straight ones; else `t`. */

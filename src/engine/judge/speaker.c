@@ -3,33 +3,30 @@
 #include "engine/judge/speaker.h"
 #include "base/str.h"
 
-/* Does a word of the hint begin with a family of model providers, gateways, servers or SDKs? They stand by
+/* Does a word of the hint begin with a family of model providers, gateways, servers or agents? They stand by
  * their first letter, '/' between. */
 static bool is_model_provider(daruma_str provider)
 {
     static const char *const families[26] = {
         // clang-format off
-        ['a' - 'a'] = "anthropic/aws/azure/alibaba/aliyun/ark/ai21/aleph/anyscale/agno/ai-sdk/aider/autogen/aihubmix/aimlapi/antigravity/arcee/aiohttp/axios",
+        ['a' - 'a'] = "anthropic/aws/azure/alibaba/aliyun/ark/ai21/aleph/anyscale/agno/ai-sdk/aider/autogen/aihubmix/aimlapi/antigravity/arcee",
         ['b' - 'a'] = "bedrock/bigmodel/bailian/baidu/baichuan/baseten/bifrost",
         ['c' - 'a'] = "claude/cohere/cerebras/copilot/codex/cloudflare/chutes/coreweave/cursor/cline/continue/crew/cherry/clarifai/comfyui/commandcode/command-code",
         ['d' - 'a'] = "deepseek/dashscope/doubao/databricks/deepinfra/dify/deepchat/dspy",
-        ['e' - 'a'] = "ernie/exo/envoy",
         ['f' - 'a'] = "fireworks/friendli/featherless/flowise/forgecode",
         ['g' - 'a'] = "google/gemini/groq/grok/glm/github-models/github_models/gpt/genkit/gateway/gpustack/goose",
-        ['h' - 'a'] = "haproxy/huggingface/hugging/hunyuan/hyperbolic/helicone/haystack/hermes/httpx",
+        ['h' - 'a'] = "huggingface/hugging/hunyuan/hyperbolic/helicone/haystack/hermes",
         ['i' - 'a'] = "ibm/iflow/inference/instructor",
-        ['j' - 'a'] = "jan/junie",
         ['k' - 'a'] = "kimi/kong/kobold/kilo/kiro",
         ['l' - 'a'] = "lmstudio/lm-studio/lm_studio/llama/llm/lambda/lepton/lmdeploy/localai/langchain/langgraph/langfuse/langflow/letta/librechat/lobe",
         ['m' - 'a'] = "mistral/moonshot/minimax/mlx/mastra/modelscope/mindie/modal",
-        ['n' - 'a'] = "nvidia/nim/novita/nebius/nginx/nous/n8n/new-api/neuraldeep",
+        ['n' - 'a'] = "nvidia/nim/novita/nebius/nous/n8n/new-api/neuraldeep",
         ['o' - 'a'] = "openai/openrouter/ollama/oobabooga/opencode/openhands/openclaw/open-webui/omniroute/one-api",
         ['p' - 'a'] = "perplexity/portkey/proxy/pydantic-ai/parasail/pollinations/ppio",
         ['q' - 'a'] = "qwen/qianfan",
-        ['r' - 'a'] = "replicate/reka/requesty/router/runpod/reqwest/roo-code/routstr",
-        ['s' - 'a'] = "squid/sglang/siliconflow/stepfun/snowflake/sambanova/scaleway/semantic-kernel/smolagents/spring-ai/sagemaker",
-        ['t' - 'a'] = "traefik/tgi/triton/tencent/together/tabby/targon/trae",
-        ['u' - 'a'] = "upstage/unknown/undici/uni-api/urllib3",
+        ['r' - 'a'] = "replicate/reka/requesty/router/runpod/roo-code/routstr",
+        ['s' - 'a'] = "sglang/siliconflow/stepfun/snowflake/sambanova/scaleway/semantic-kernel/smolagents/spring-ai/sagemaker",
+        ['t' - 'a'] = "tgi/triton/tencent/together/tabby/targon/trae",
         ['v' - 'a'] = "vertex/volc/vercel/venice/vscode",
         ['w' - 'a'] = "watsonx/writer/windsurf",
         ['x' - 'a'] = "xai/x.ai/xiaomi/xinference",

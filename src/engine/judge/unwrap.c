@@ -455,22 +455,6 @@ static void read_value(reader *r, daruma_str v, int level)
     }
 }
 
-/* An answer that breaks off: its words are the model's or the request's own, whatever they say. */
-static bool is_cut_answer(daruma_str t)
-{
-    daruma_str key, v, rest = t;
-    bool answer = false;
-    for (json_iter it = json_open(t); json_next(&it, &key, &v); rest = str_from(t, (size_t)(v.p + v.n - t.p))) {
-        if (str_eq(key, S("error")) && !json_is_null(v))
-            return false;
-        answer |= str_eq(key, S("object")) && str_eq(v, S("\"response\""));
-        answer |= str_eq(key, S("type")) && str_eq(v, S("\"message\""));
-    }
-    if (answer) /* the member that broke off may be its error */
-        return str_find(str_sub(rest, 0, sizeof ", \"error\""), S("\"error\"")) == STR_NONE;
-    return str_find(t, S("\"choices\"")) != STR_NONE && str_find(t, S("\"error\"")) == STR_NONE;
-}
-
 /* ---- text -------------------------------------------------------------------------------------- */
 
 /* True if the code that was met after `codes` others has a seam, as names of errors have: "no_user_key". */
@@ -491,7 +475,7 @@ static bool read_grpc(reader *r, daruma_str t, int level)
 {
     static const daruma_str lead = LIT("rpc error: code = "), desc = LIT(" desc = ");
     size_t at = str_find(t, lead), end = at == STR_NONE ? at : str_find(str_from(t, at), desc);
-    if (end == STR_NONE || end <= lead.n)
+    if (end == STR_NONE || end <= lead.n || (at && char_is(t.p[at - 1], CHAR_QUOTE))) /* what is quoted is no error */
         return false;
     reader_member(r, IS_CODE, str_sub(t, at + lead.n, end - lead.n), level);
     read_before(r, t, at, level - 1);
@@ -507,9 +491,34 @@ static void read_html(reader *r, daruma_str t, int level)
     reader_text(r, words, level);
 }
 
+/* "Invalid key: Error fetching from https://...: [400 Bad Request] the location ...": how Google's SDKs print an error.
+ * What was sent stands behind the status. False: there is none. */
+static bool read_bracketed(reader *r, daruma_str t, int level)
+{
+    int64_t status;
+    for (size_t at = 0, hit; (hit = str_find(str_from(t, at), S(": ["))) != STR_NONE; at += hit + 3) {
+        size_t from = at + hit + 3, end = str_find(str_from(t, from), S("] "));
+        size_t address = at + hit; /* it was asked, so that these are no words of a request */
+        while (address && t.p[address - 1] != ' ')
+            address--;
+        if (str_find(str_sub(t, address, at + hit - address), S("://")) == STR_NONE)
+            continue;
+        if (end == STR_NONE || !str_int(str_sub(t, from, 3), &status) || !reader_is_status(status) ||
+            (end > 3 && t.p[from + 3] != ' '))
+            continue;
+        r->s->status = (int)status;
+        read_before(r, t, from - 1, level - 1);
+        read_string(r, str_from(t, from + end + 2), level);
+        return true;
+    }
+    return false;
+}
+
 /* Text with a page somewhere in it: "unexpected status 413: <html>...". */
 static bool read_embedded_page(reader *r, daruma_str t, int level)
 {
+    if (!memchr(t.p, '<', t.n))
+        return false;
     size_t at = str_ifind(t, S("<!doctype")), html = str_ifind(t, S("<html"));
     at = html < at ? html : at;
     if (at == STR_NONE || str_findch(str_sub(t, 0, at), '{') != STR_NONE)
@@ -537,7 +546,7 @@ static bool read_embedded(reader *r, daruma_str t, int level)
             read_value(r, v, level + 1);
         } else {
             daruma_str rest = str_from(t, i);
-            if (is_cut_answer(rest)) {
+            if (reader_cut_answer(rest)) {
                 r->s->shape |= SAID_ANSWER | SAID_CUT;
                 return true;
             }
@@ -633,36 +642,9 @@ static bool is_of_lines(daruma_str t)
 {
     daruma_str v;
     char next = t.n > 1 ? t.p[1] : 0;
-    bool json =
-        t.p[0] == '{' || t.p[0] == '<' || (t.p[0] == '[' && !ch_digit(next)) || (t.p[0] == '"' && json_whole(t, &v));
+    bool json = t.p[0] == '{' || t.p[0] == '<' || (t.p[0] == '[' && !ch_digit(next) && !ch_alpha(next)) ||
+                (t.p[0] == '"' && json_whole(t, &v));
     return !json && !is_sse(t);
-}
-
-/* True if the text is of `key=value` pairs, as many logs are. */
-static bool is_pairs(daruma_str t)
-{
-    int pairs = 0;
-    for (size_t at = 0, n; pairs < 2 && (n = str_findch(str_from(t, at), '=')) != STR_NONE; at += n + 1) {
-        size_t sign = at + n;
-        pairs += sign && sign + 1 < t.n && char_is(t.p[sign - 1], CHAR_WORD) && !ch_space(t.p[sign + 1]);
-    }
-    return pairs == 2;
-}
-
-/* The error, else the message, of a line of `key=value` pairs, with its quotes: time=... level=error msg="...", or of
- * lines of `key: value` pairs. Empty: there is none. */
-static daruma_str logged(daruma_str t)
-{
-    static const daruma_str names[] = {LIT(" error=\""), LIT(" err=\""), LIT(" msg=\""), LIT(" message=\"")};
-    daruma_str v, line = S(" message: \"");
-    size_t hit = STR_NONE;
-    bool pairs = is_pairs(t);
-    for (size_t i = 0; pairs && hit == STR_NONE && i < COUNT(names); i++)
-        if ((hit = str_find(t, names[i])) != STR_NONE)
-            hit += names[i].n - 1;
-    if (hit == STR_NONE && memchr(t.p, '\n', t.n) && (hit = str_find(t, line)) != STR_NONE)
-        hit += line.n - 1;
-    return hit != STR_NONE && json_skip(t, hit, &v) != STR_NONE ? v : (daruma_str){0};
 }
 
 static void read_any(reader *r, daruma_str t, int level)
@@ -703,7 +685,7 @@ static void read_any(reader *r, daruma_str t, int level)
                 r->s->shape |= SAID_CUT;
             return;
         }
-        if (is_cut_answer(t)) {
+        if (reader_cut_answer(t)) {
             r->s->shape |= SAID_ANSWER | SAID_CUT;
             return;
         }
@@ -715,7 +697,7 @@ static void read_any(reader *r, daruma_str t, int level)
         if (t.p[0] == '{')
             r->s->shape |= SAID_CUT;
     }
-    daruma_str quoted = logged(t);
+    daruma_str quoted = reader_logged(t);
     if (quoted.n || (t.p[0] == '"' && json_whole(t, &quoted) && json_is_string(quoted))) {
         read_string(r, json_text(quoted, r->a), level + 1);
         return;
@@ -724,7 +706,8 @@ static void read_any(reader *r, daruma_str t, int level)
         read_html(r, t, level);
     } else if (is_sse(t)) {
         read_sse(r, t, level);
-    } else if (!read_embedded_page(r, t, level) && !read_grpc(r, t, level) && !read_embedded(r, t, level)) {
+    } else if (!read_embedded_page(r, t, level) && !read_grpc(r, t, level) && !read_bracketed(r, t, level) &&
+               !read_embedded(r, t, level)) {
         reader_prefix(r, t, true);
         reader_text(r, t, level);
     }
@@ -738,7 +721,7 @@ said unwrap(daruma_str body, echo *e, daruma_arena *a)
     if (body.n >= 3 && memcmp(body.p, "\xef\xbb\xbf", 3) == 0)
         body = str_from(body, 3);
     read_any(&r, body, 0);
-    if (!s.finish.n)
+    if (!s.finish.n && !s.ncodes) /* an error may name one in passing */
         reader_member(&r, IS_FINISH, reader_finish(body), 0);
     if (!s.ntexts && !s.ncodes && !(s.shape & (SAID_ANSWER | SAID_STREAM | SAID_CUT)))
         s.shape |= SAID_NOTHING;
