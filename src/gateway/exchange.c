@@ -13,6 +13,7 @@
 #include "gateway/see/meter.h"
 #include "gateway/see/trace.h"
 #include "sys/sys.h"
+#include "net/unpack.h"
 #include <stdlib.h>
 #include <xxhash.h>
 
@@ -389,6 +390,7 @@ const drive_host exchange_host = {
     .hand_over = exchange_hand_over,
     .limit = limit_call,
     .is_sent = is_sent,
+    .unpack = unpack,
     .place = on_place,
     .targets = on_targets,
     .key = on_key,

@@ -210,6 +210,8 @@ typedef struct drive_host {
      * provider may quote that as well. May be NULL. */
     daruma_str (*beside)(void *user, daruma_arena *a);
     /* all else */
+    /* Appends what bytes were before they were compressed, at most `max`. False: it cannot. May be NULL. */
+    bool (*unpack)(daruma_str coding, daruma_str bytes, daruma_buf *out, size_t max);
     void (*holds)(void *user, int64_t bytes); /* so many bytes more (less: below 0) are held of what was written anew */
     void (*tell)(void *user, daruma_event *e);       /* the driver filled it in */
     void (*step)(void *user, const drive_step *s);   /* hears of each step; may be NULL */

@@ -178,7 +178,8 @@ static daruma_str marked(session *x, const char *notice, daruma_str words)
 
 static write_ctx writes_as(session *x)
 {
-    return (write_ctx){.model = x->scan.model, .id = x->kase.id, .wall = session_now(x).wall};
+    return (write_ctx){
+        .model = x->scan.model, .id = x->kase.id, .wall = session_now(x).wall, .functions = x->scan.functions};
 }
 
 /* The client has a head, by a heartbeat or by an attempt of which all was held. */

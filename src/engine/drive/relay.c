@@ -11,7 +11,6 @@
 #include "engine/drive/relay.h"
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/inflate.h"
 #include "base/limits.h"
 #include "engine/judge/hints.h"
 
@@ -363,12 +362,7 @@ static void uncode(session *x)
         return;
     daruma_str coding = x->headers[i].value, held = buf_str(&x->held);
     daruma_buf plain = {.arena = x->held.arena};
-    bool gzip = str_ieq(coding, S("gzip")) || str_ieq(coding, S("x-gzip")), read = false;
-    if (gzip)
-        read = inflate_gzip(held, &plain, CLASSIFY_BODY_BYTES_MAX);
-    else if (str_ieq(coding, S("deflate")))
-        read = inflate_zlib(held, &plain, CLASSIFY_BODY_BYTES_MAX);
-    if (!read)
+    if (!x->v->host->unpack || !x->v->host->unpack(coding, held, &plain, CLASSIFY_BODY_BYTES_MAX))
         return;
     x->held = plain;
     x->headers[i] = x->headers[--x->nheaders];
