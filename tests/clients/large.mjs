@@ -42,7 +42,7 @@ holds("large: a request that is too much to be mended goes out as the client sen
     pair.own.answer = (q, res) => (refuses(q) ? unsupported(res) : w.answer(res, "seven eight"));
     const small = await post(pair, said('{"role":"user","content":"hi"}', ',"seed":1'));
     assert.equal(small.headers["x-daruma-remedies"], "mend_parameter", small.text); // that is known from now on
-    const body = said(empty(48 * MIB), ',"seed":1'), seen = pair.own.seen.length;
+    const body = said(empty(63 * MIB), ',"seed":1'), seen = pair.own.seen.length;
     const r = await post(pair, body);
     assert.deepEqual([r.status, pair.own.seen.length - seen], [200, 1], r.text.slice(0, 300));
     assert.ok(pair.own.seen.at(-1).body.equals(Buffer.from(body)), "it is not what the client sent");
@@ -55,7 +55,7 @@ holds("large: what is too much to be mended after a refusal gets the provider's 
   config: patient,
   async run(pair) {
     pair.own.answer = (q, res) => w.refuse(res, "messages: text content blocks must be non-empty");
-    const r = await post(pair, said(empty(48 * MIB)));
+    const r = await post(pair, said(empty(63 * MIB)));
     assert.equal(r.status, 400, r.text.slice(0, 300));
     assert.match(JSON.parse(r.text).error.message, /must be non-empty/);
     assert.equal(pair.events().filter((e) => e.event === "mending_given_up").length, 1);
@@ -67,7 +67,7 @@ holds("large: what is too much to be written for another dialect is refused in w
   config: toClaude,
   async run(pair) {
     pair.own.answer = (q, res) => wires.anthropic.answer(res, "seven eight");
-    const r = await post(pair, said(turns(48 * MIB)));
+    const r = await post(pair, said(turns(63 * MIB)));
     assert.equal(pair.own.seen.length, 0);
     assert.ok(r.status >= 400 && r.status < 500, `${r.status}`);
     assert.match(JSON.parse(r.text).error.message, /too large/);
