@@ -292,7 +292,7 @@ typedef struct daruma_breaker {
     uint32_t bad, all;         /* this window */
     uint32_t was_bad, was_all; /* the window before it */
     daruma_ms turned;          /* when this window began */
-    daruma_ms well_at;         /* the last success; where there was none, the first failure of the row */
+    daruma_ms well_at;         /* the last success; where there was none, when the row began */
     daruma_ms bad_at;          /* the last failure */
     daruma_ms asked_at;        /* when the newest of the calls that failed went out */
     daruma_ms sent_at;         /* when the newest call went out */

@@ -1,5 +1,6 @@
 /* One request on its way to an answer: what is tried, waited for, mended, kept. */
 #include "decide_kit.h"
+#include "engine/decide/health.h"
 
 /* ---- case ---------------------------------------------------------------------- */
 
@@ -713,6 +714,35 @@ static void the_last_call_of_a_request_leaves_time_for_its_answer(void **state)
     assert_in_range(now, 60400, 60600);
 }
 
+static void the_last_call_is_none_where_somebody_asks_just_now(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k1");
+    for (int first = 0; first < 2; first++) { /* but nobody is refused unasked */
+        daruma_health *w = a_health();
+        daruma_case c;
+        succeeds(w, &p, &t, 1000);
+        for (daruma_ms now = 40000; now <= 59500; now += 1500)
+            fails(w, &p, &t, failure(DARUMA_SERVER_ERROR, 500), now);
+        for (int i = 0; i < 20; i++)
+            health_took(w, &t, HEALTH_CONTENT, false, 58000, 60000); /* as much as it has */
+        daruma_case_open(&c, w, &p, &t, 1, -1, 62000, of_another(57000));
+        daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
+        c.policy = &p;
+        if (!first) {
+            c.attempts = 1;
+            c.calls[0] = 1;
+            c.last = f.kind;
+            c.sent_at = 57000;
+        }
+        fails(w, &p, &t, f, 60400);
+        daruma_admission a = daruma_case_admit(&c, at(60500));
+        assert_int_equal(a.act, DARUMA_SEND);
+        assert_int_equal(a.wait > 0, !first);
+    }
+}
+
 static void each_target_is_asked_before_it_ends_however_sick_they_are(void **state)
 {
     (void)state;
@@ -1197,6 +1227,88 @@ static void a_named_wait_that_leaves_no_time_for_an_answer_is_asked_about_again(
     assert_int_equal(daruma_health_look(w, &t, 11000).named_in, 9000);
 }
 
+static void of_two_named_waits_the_sooner_end_holds_for_whoever_asked(void **state)
+{
+    (void)state;
+    daruma_policy p = calm(), off = p;
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_health *w = a_health();
+    daruma_case c;
+    daruma_failure f = advised(DARUMA_RATE_LIMIT, 429, 10000);
+    fails(w, &p, &t, f, 10000);
+    off.enabled = false; /* it goes out whatever health says */
+    daruma_case_open(&c, w, &off, &t, 1, -1, -1, of_another(10100));
+    out(&c, 10100);
+    c.policy = &p;
+    daruma_remedy r = daruma_case_next(&c, &f, 0, at(10900)); /* in whole seconds, rounded up: 20000 is the end */
+    assert_remedy(r, WAIT_RETRY, 9100, 0);
+}
+
+static void a_silence_that_is_closed_ends_the_outage_for_all(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_failure f = failure(DARUMA_NETWORK, 0);
+    f.net = DARUMA_NET_RESET;
+    daruma_health *w = a_health();
+    daruma_case c;
+    takes(w, &p, &t, 1000); /* at most 1500 usually */
+    daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(55400));
+    out(&c, 55400);
+    for (daruma_ms now = 30000; now <= 59000; now += 1000)
+        fails(w, &p, &t, failure(DARUMA_TIMEOUT, 0), now);
+    assert_true(daruma_health_look(w, &t, 60000).alone_in > 5000);
+    daruma_remedy r = daruma_case_next(&c, &f, 0, at(60000)); /* three times as long as is usual */
+    assert_int_equal(r.act, DARUMA_SEND);
+    assert_in_range(r.wait, WAIT_MS_MIN, 2 * WAIT_MS_MIN);
+    assert_int_equal(daruma_health_look(w, &t, 60000).alone_in, 0);
+}
+
+static void patience_waits_for_a_call_that_finds_out(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    p.patience = 20000;
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_health *w = a_health();
+    daruma_case c, probe;
+    daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(100000));
+    out(&c, 100000);
+    daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
+    for (daruma_ms now = 50000; now < 100000; now += 10000)
+        fails(w, &p, &t, f, now);
+    daruma_remedy r = daruma_case_next(&c, &f, 0, at(100000));
+    assert_int_equal(r.act, DARUMA_SEND);
+    daruma_case_open(&probe, w, &p, &t, 1, -1, -1, of_another(119900));
+    daruma_ms asks = 119900;
+    for (daruma_admission a; !probe.out; asks += a.wait)
+        a = daruma_case_admit(&probe, at(asks));
+    assert_true(asks < 120100);
+    daruma_admission a = daruma_case_admit(&c, at(120100)); /* patience is over */
+    assert_int_equal(a.act, DARUMA_SEND);
+    assert_in_range(a.wait, 1, ALONE_LOOK_MS);
+    daruma_case_done(&probe, at(120200));
+    assert_int_equal(out(&c, 120200 + WAIT_MS_MIN), 0);
+}
+
+static void of_two_keys_of_a_model_that_fails_one_call_at_a_time_asks_the_second(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("p", "m", "b", "k2"), target("q", "n", "c", "j")};
+    daruma_health *w = a_health();
+    daruma_case c[3];
+    for (int i = 0; i < 2; i++)
+        fails(w, &p, &t[0], failure(DARUMA_SERVER_ERROR, 500), 1000);
+    for (int i = 0; i < 3; i++)
+        daruma_case_open(&c[i], w, &p, t, 3, -1, -1, of_another(1000));
+    assert_int_equal(out(&c[0], 1000), 1);
+    assert_int_equal(out(&c[1], 1000 + ALONE_MS_MIN - 1), 2);
+    daruma_case_done(&c[0], at(1500)); /* it was the key */
+    assert_int_equal(out(&c[2], 1500), 1);
+}
+
 /* It was down for a minute, so that our own guess is longer than what it says now. */
 static void a_named_wait_is_not_lengthened_by_a_guess_beyond_the_time_there_is(void **state)
 {
@@ -1403,6 +1515,7 @@ int main(void)
         cmocka_unit_test(nobody_is_given_up_while_there_is_time_for_one_more_call),
         cmocka_unit_test(what_broke_off_goes_on_with_everybody_who_was_not_asked),
         cmocka_unit_test(the_last_call_of_a_request_leaves_time_for_its_answer),
+        cmocka_unit_test(the_last_call_is_none_where_somebody_asks_just_now),
         cmocka_unit_test(each_target_is_asked_before_it_ends_however_sick_they_are),
         cmocka_unit_test(patience_ends_in_an_honest_failure),
         cmocka_unit_test(patience_counts_from_the_first_failure_not_from_the_call),
@@ -1424,6 +1537,10 @@ int main(void)
         cmocka_unit_test(what_was_closed_after_a_long_silence_goes_out_again_at_once),
         cmocka_unit_test(a_repeat_goes_out_while_there_is_time_for_its_answer_but_only_once),
         cmocka_unit_test(a_named_wait_that_leaves_no_time_for_an_answer_is_asked_about_again),
+        cmocka_unit_test(of_two_named_waits_the_sooner_end_holds_for_whoever_asked),
+        cmocka_unit_test(a_silence_that_is_closed_ends_the_outage_for_all),
+        cmocka_unit_test(patience_waits_for_a_call_that_finds_out),
+        cmocka_unit_test(of_two_keys_of_a_model_that_fails_one_call_at_a_time_asks_the_second),
         cmocka_unit_test(a_named_wait_is_not_lengthened_by_a_guess_beyond_the_time_there_is),
         cmocka_unit_test(those_who_were_told_the_same_wait_do_not_come_back_in_the_same_instant),
         cmocka_unit_test(what_is_down_for_long_is_asked_less_often_by_those_who_are_short_of_time),

@@ -96,7 +96,7 @@ static void a_silent_call_with_nobody_else_goes_on(void **state)
 static void who_is_refused_while_it_is_silent_asks_ever_more_seldom(void **state)
 {
     (void)state;
-    static const daruma_kind kinds[] = {DARUMA_QUOTA, DARUMA_RATE_LIMIT, DARUMA_SERVER_ERROR, DARUMA_NETWORK};
+    static const daruma_kind kinds[] = {DARUMA_RATE_LIMIT, DARUMA_SERVER_ERROR, DARUMA_NETWORK};
     for (size_t i = 0; i < COUNT(kinds); i++) {
         daruma_policy p = calm();
         daruma_target t = target("p", "m", "a", "k");
@@ -118,6 +118,61 @@ static void who_is_refused_while_it_is_silent_asks_ever_more_seldom(void **state
         }
         assert_in_range(asked, 3, 40);
         assert_true(c.out);
+    }
+}
+
+static void a_place_that_refuses_for_good_is_not_asked_whether_it_is_back(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_failure none = surely(DARUMA_QUOTA, 429);
+    daruma_case c = silent(a_health(), &p, &t, 1, 0);
+    assert_hedges(&c, HEDGE_BEGUN_MS, 0);
+    daruma_case_hedge(&c, 0, at(HEDGE_BEGUN_MS));
+    daruma_case_hedge_ended(&c, &none, at(HEDGE_BEGUN_MS + 50));
+    for (daruma_ms now = HEDGE_BEGUN_MS + 100; now < 600000; now += 100)
+        assert_int_equal(daruma_case_silence(&c, at(now)).act, DARUMA_SILENCE_WAIT);
+    assert_true(c.out);
+}
+
+/* The models of two providers: the first is silent, and what the second does nobody has heard yet. */
+static void second_calls_of_several_requests_do_not_all_go_to_one_that_is_silent_too(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l"), target("r", "o", "c", "j")};
+    daruma_health *w = a_health();
+    daruma_case c[2];
+    for (int i = 0; i < 2; i++)
+        c[i] = silent(w, &p, t, 3, 0);
+    assert_hedges(&c[0], HEDGE_UNKNOWN_MS, 1);
+    daruma_case_hedge(&c[0], 1, at(HEDGE_UNKNOWN_MS));
+    assert_hedges(&c[1], HEDGE_UNKNOWN_MS + HEDGE_LOOK_MS - 1, 1);
+    assert_hedges(&c[1], HEDGE_UNKNOWN_MS + HEDGE_LOOK_MS, 2);
+    daruma_case_hedge_ended(&c[0], NULL, at(HEDGE_UNKNOWN_MS + HEDGE_LOOK_MS)); /* the first was answered */
+    assert_hedges(&c[1], HEDGE_UNKNOWN_MS + HEDGE_LOOK_MS, 1);
+    daruma_case_hedge(&c[1], 1, at(HEDGE_UNKNOWN_MS + HEDGE_LOOK_MS));
+    assert_true(health_is_tried(w, &t[1], 2 * HEDGE_UNKNOWN_MS));
+    daruma_case_hedge_headed(&c[1], at(2 * HEDGE_UNKNOWN_MS)); /* the second is well */
+    assert_false(health_is_tried(w, &t[1], 3 * HEDGE_UNKNOWN_MS));
+}
+
+static void a_call_from_before_its_place_failed_has_its_time(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    static const daruma_kind kinds[] = {DARUMA_SERVER_ERROR, DARUMA_TIMEOUT};
+    for (int i = 0; i < 2; i++) {
+        daruma_health *w = a_health();
+        takes(w, &p, &t[0], 2000);
+        takes(w, &p, &t[1], 200);
+        daruma_case c = silent(w, &p, t, 2, 10000);
+        for (int n = 0; n < 2; n++)
+            fails(w, &p, t, failure(kinds[i], i ? 0 : 500), 10100);
+        daruma_silence s = daruma_case_silence(&c, at(11000)); /* the other one is well, and answers in 200 ms */
+        assert_int_equal(s.act, i ? DARUMA_SILENCE_HEDGE : DARUMA_SILENCE_WAIT);
     }
 }
 
@@ -759,6 +814,9 @@ int main(void)
         cmocka_unit_test(a_call_is_first_looked_at_when_it_may_be_hedged),
         cmocka_unit_test(a_silent_call_with_nobody_else_goes_on),
         cmocka_unit_test(who_is_refused_while_it_is_silent_asks_ever_more_seldom),
+        cmocka_unit_test(a_place_that_refuses_for_good_is_not_asked_whether_it_is_back),
+        cmocka_unit_test(second_calls_of_several_requests_do_not_all_go_to_one_that_is_silent_too),
+        cmocka_unit_test(a_call_from_before_its_place_failed_has_its_time),
         cmocka_unit_test(a_model_that_nobody_knows_has_its_time),
         cmocka_unit_test(what_is_usual_is_learned_of_each_model),
         cmocka_unit_test(slow_answers_under_a_fault_stretch_what_is_usual_only_a_little),

@@ -174,6 +174,21 @@ static void a_call_is_a_function_of_the_world(void **state)
     assert_true(differ > w.nrequests / 2);
 }
 
+static void an_outage_of_all_calls_takes_no_luck_away(void **state)
+{
+    (void)state;
+    a_world(1);
+    ill(SIM_BROKEN, 1, 0, 200);
+    assert_false(sim_world_fate(&w, 0, 0, 0, T0, SIM_WHOLE).by_chance);
+    assert_true(sim_world_fate(&w, 0, 0, 0, T0 + 200, SIM_WHOLE).by_chance);
+    sim_answer a = sim_direct(&w, 0, T0); /* its second call is the first that the dice decide */
+    assert_int_equal(a.calls, 2);
+    daruma_ms sent = a.ended - sim_world_fate(&w, 0, 0, 0, T0 + 1000, SIM_WHOLE).end;
+    assert_in_range(sent, T0 + 375, T0 + 1500);
+    w.faults[0].share = w.faults[0].share_until = SIM_WHOLE - 1;
+    assert_true(sim_world_fate(&w, 0, 0, 0, T0, SIM_WHOLE).by_chance);
+}
+
 static void a_fault_that_breaks_calls_cuts_what_is_under_way(void **state)
 {
     (void)state;
@@ -276,6 +291,17 @@ static void a_retry_after_is_kept(void **state)
     assert_best(true, 1, 7000);
     sim_fate f = sim_world_fate(&w, 0, 0, 0, T0 + 1500, SIM_WHOLE);
     assert_int_equal(f.wait, 6000); /* whole seconds, and never less than what is left */
+}
+
+static void named_waits_that_follow_each_other_are_one(void **state)
+{
+    (void)state;
+    a_world(1);
+    ill(SIM_LIMIT_NAMED, 1, 0, 30000);
+    ill(SIM_LIMIT_NAMED, 1, 20000, 59000);
+    assert_best(true, 1, 59000);
+    w.faults[1].until = T0 + 80000; /* longer than anybody waits */
+    assert_best(false, 1, 0);
 }
 
 static void what_is_refused_for_good_is_not_waited_for(void **state)
@@ -654,6 +680,7 @@ int main(void)
         cmocka_unit_test(turns_are_never_both_at_once),
         cmocka_unit_test(faults_flap_and_grow),
         cmocka_unit_test(a_call_is_a_function_of_the_world),
+        cmocka_unit_test(an_outage_of_all_calls_takes_no_luck_away),
         cmocka_unit_test(a_fault_that_breaks_calls_cuts_what_is_under_way),
         cmocka_unit_test(failures_are_judged_as_the_classifier_judges_them),
         cmocka_unit_test(where_all_are_well_the_first_is_asked),
@@ -662,6 +689,7 @@ int main(void)
         cmocka_unit_test(outages_that_follow_each_other_are_one),
         cmocka_unit_test(nobody_waits_longer_than_patience_or_the_deadline),
         cmocka_unit_test(a_retry_after_is_kept),
+        cmocka_unit_test(named_waits_that_follow_each_other_are_one),
         cmocka_unit_test(what_is_refused_for_good_is_not_waited_for),
         cmocka_unit_test(a_request_that_a_firewall_refuses_goes_elsewhere),
         cmocka_unit_test(dice_are_not_known_beforehand),

@@ -129,8 +129,10 @@ void simulate_print(const regret *sum, const simulate_asked *asked)
     print_beyond(&sum->all);
     print_worst(sum, asked);
     if (sum->nbelow) {
-        printf("\nIn %llu worlds a client alone has more answers; in the worst of these %u where daruma has %u:\n",
-               (unsigned long long)sum->nbelow, sum->below.alone, sum->below.ours);
+        printf("\nIn %llu worlds a client alone has more answers (in %llu to requests that could be answered); in the "
+               "worst of these\n%u where daruma has %u:\n",
+               (unsigned long long)sum->nbelow, (unsigned long long)sum->nbelow_could, sum->below.alone,
+               sum->below.ours);
         replay_command(asked, sum->below.class->name, sum->below.k);
     }
     if (sum->nbroken_all) {
@@ -196,7 +198,8 @@ void simulate_json(const regret *sum, const simulate_asked *asked)
         printf("%s{\"class\":\"%s\",\"world\":%llu,\"lost\":%u,\"could\":%u,\"calls\":%llu,\"needed\":%llu}", comma,
                sum->worst[i].class->name, (unsigned long long)sum->worst[i].k, sum->worst[i].lost, sum->worst[i].could,
                (unsigned long long)sum->worst[i].calls, (unsigned long long)sum->worst[i].needed);
-    printf("],\"worlds_below_direct\":%llu}\n", (unsigned long long)sum->nbelow);
+    printf("],\"worlds_below_direct\":%llu,\"worlds_below_direct_could\":%llu}\n", (unsigned long long)sum->nbelow,
+           (unsigned long long)sum->nbelow_could);
 }
 
 /* ---- one world ------------------------------------------------------------------------ */

@@ -16,6 +16,7 @@ static const daruma_backoff again = {.base = 500, .cap = 30000, .factor_milli = 
 /* The first moment from `now` on when no fault hits every call to this target; SIM_EVER: there is none. */
 static daruma_ms open_at(const sim_world *w, int target, daruma_ms now)
 {
+    daruma_ms from = now;
     bool moved = true;
     for (int turn = 0; moved && turn < 4 * SIM_FAULTS_MAX; turn++) {
         moved = false;
@@ -27,7 +28,7 @@ static daruma_ms open_at(const sim_world *w, int target, daruma_ms now)
                 f->ill != SIM_STALL)
                 return SIM_EVER; /* refused for good, as far as anybody can tell: nobody waits for that */
             daruma_ms clear = sim_fault_clear(f, now);
-            if (clear == SIM_EVER || (f->ill == SIM_LIMIT_NAMED && clear - now > RETRY_ADVICE_MS_MAX))
+            if (clear == SIM_EVER || (f->ill == SIM_LIMIT_NAMED && clear - from > RETRY_ADVICE_MS_MAX))
                 return SIM_EVER; /* a wait that is named and so long is nobody's */
             now = add_sat(clear, w->pace[target].head + w->pace[target].begin); /* a call of somebody has to show it */
             moved = true;
@@ -122,7 +123,7 @@ static void back_off(const sim_world *w, int target, uint32_t nth, daruma_ms now
 
 sim_answer sim_clairvoyant(const sim_world *w, int r, daruma_ms at, daruma_ms patience)
 {
-    uint8_t nth[SIM_TARGETS_MAX] = {0};
+    uint8_t nth[SIM_TARGETS_MAX] = {0}, by_chance[SIM_TARGETS_MAX] = {0};
     daruma_ms not_before[SIM_TARGETS_MAX] = {0};
     daruma_ms wait = w->requests[r].deadline, deadline = wait < 0 ? SIM_EVER : at + wait,
               latest = add_sat(at, patience);
@@ -134,7 +135,9 @@ sim_answer sim_clairvoyant(const sim_world *w, int r, daruma_ms at, daruma_ms pa
             a.calls += a.calls == 0; /* nobody may be refused unasked */
             return a;
         }
-        sim_fate f = sim_world_fate(w, r, p.target, nth[p.target]++, p.at, rest);
+        sim_fate f = sim_world_fate(w, r, p.target, by_chance[p.target], p.at, rest);
+        by_chance[p.target] += f.by_chance;
+        nth[p.target]++;
         const sim_pace *pace = &w->pace[p.target];
         a.calls++;
         a.usual = pace->head + pace->begin + pace->body;
@@ -165,9 +168,11 @@ sim_answer sim_direct(const sim_world *w, int r, daruma_ms at)
 {
     enum { TRIES = 3, BASE_MS = 500, CAP_MS = 8000, ADVICE_MS_MAX = 60000 };
     daruma_ms wait = w->requests[r].deadline, deadline = at + (wait < 0 ? SIM_CLOCK_MS : wait);
+    uint32_t by_chance = 0;
     sim_answer a = {.ended = at};
     for (uint32_t n = 0; n < TRIES && a.ended < deadline; n++) {
-        sim_fate f = sim_world_fate(w, r, 0, n, a.ended, SIM_WHOLE);
+        sim_fate f = sim_world_fate(w, r, 0, by_chance, a.ended, SIM_WHOLE);
+        by_chance += f.by_chance;
         a.calls++;
         if (begins_in_time(w, r, &f, a.ended, deadline))
             deadline = at + SIM_CLOCK_MS;

@@ -40,12 +40,12 @@ typedef struct call {
 typedef struct live {
     daruma_case c;
     call main, beside;
-    daruma_ms act_at;  /* asks to be admitted then; -1 not */
-    daruma_ms look_at; /* looks at a silent call then; -1 not */
-    daruma_ms leaves;  /* the client is gone then; -1 never */
-    uint32_t rest;     /* of the answer, in thousandths, that the client has not */
-    uint8_t nth[SIM_TARGETS_MAX];
-    int16_t before, behind; /* in the list of those that wait, -1 end */
+    daruma_ms act_at;             /* asks to be admitted then; -1 not */
+    daruma_ms look_at;            /* looks at a silent call then; -1 not */
+    daruma_ms leaves;             /* the client is gone then; -1 never */
+    uint32_t rest;                /* of the answer, in thousandths, that the client has not */
+    uint8_t nth[SIM_TARGETS_MAX]; /* calls to each that the dice decided */
+    int16_t before, behind;       /* in the list of those that wait, -1 end */
     bool open, waits;
     sim_ending e;
 } live;
@@ -264,11 +264,10 @@ static void send(sim_host *h, int r, call *k, int target, const daruma_permit pe
     for (int i = 0; h->rules.steady && i < 2; i++)
         if (permits[i].probe && probed_already(h, r, i, ids[i], &permits[i]))
             rules_broke(&h->rules, SIM_RULE_PROBE, r);
-    uint32_t nth = x->nth[target];
-    x->nth[target] += x->nth[target] < UINT8_MAX;
     *k = (call){.out = true, .target = target, .sent = h->t};
     uint32_t has = k == &x->beside && x->main.step == BEGUN ? x->main.fate.came : 0;
-    k->fate = sim_world_fate(h->w, r, target, nth, h->t, has < x->rest ? x->rest - has : 0);
+    k->fate = sim_world_fate(h->w, r, target, x->nth[target], h->t, has < x->rest ? x->rest - has : 0);
+    x->nth[target] += k->fate.by_chance && x->nth[target] < UINT8_MAX;
     x->e.calls++;
     x->e.sick += known_sick(h, target);
     x->e.blind += is_blind(h, k);

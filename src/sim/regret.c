@@ -159,6 +159,8 @@ static void add_request(regret_sum *s, regret_world *one, const sim_world *w, in
     one->lost += best.answered && !e->answered && !tight;
     one->ours += e->answered;
     one->alone += direct.answered;
+    one->ours_could += best.answered && e->answered;
+    one->alone_could += best.answered && direct.answered;
     one->calls += e->calls;
     one->needed += best.calls;
     if (e->answered && best.answered && took - best_took > one->slowest)
@@ -229,6 +231,7 @@ void regret_run(regret *sum, sim_host *h, sim_world *w, const sim_class *class, 
             add_request(s, &one, w, r, e, patience);
     }
     keep_worst(sum, &one);
+    sum->nbelow_could += one.alone > one.ours && one.alone_could > one.ours_could;
     if (one.alone > one.ours) {
         if (!sum->nbelow++ || one.alone - one.ours > sum->below.alone - sum->below.ours)
             sum->below = one;

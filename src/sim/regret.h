@@ -48,9 +48,10 @@ typedef struct regret_sum {
 
 typedef struct regret_world {
     const sim_class *class;
-    uint64_t k;           /* its number */
-    uint32_t lost, could; /* requests */
-    uint32_t ours, alone; /* requests that daruma answered, and a client alone */
+    uint64_t k;                       /* its number */
+    uint32_t lost, could;             /* requests */
+    uint32_t ours, alone;             /* requests that daruma answered, and a client alone */
+    uint32_t ours_could, alone_could; /* ... of those that could be answered */
     uint64_t calls, needed;
     daruma_ms slowest; /* time above the clairvoyant's */
 } regret_world;
@@ -59,10 +60,11 @@ typedef struct regret {
     regret_sum all, of[REGRET_CLASSES]; /* in the order of sim_classes */
     regret_world worst[REGRET_WORST];
     int nworst;
-    uint64_t nbelow;    /* worlds in which a client alone has more answers */
-    regret_world below; /* the worst of these */
-    uint64_t judged;    /* worlds whose rules were looked at */
-    struct {            /* the first worlds in which a rule was broken */
+    uint64_t nbelow;       /* worlds in which a client alone has more answers ... */
+    uint64_t nbelow_could; /* ... to requests that could be answered */
+    regret_world below;    /* the worst of these */
+    uint64_t judged;       /* worlds whose rules were looked at */
+    struct {               /* the first worlds in which a rule was broken */
         const sim_class *class;
         uint64_t k;
         sim_rule rule;

@@ -425,6 +425,7 @@ static void break_off(sim_fate *f, const sim_fault *fault, int i, daruma_ms now,
 sim_fate sim_world_fate(const sim_world *w, int r, int target, uint32_t nth, daruma_ms now, uint32_t rest)
 {
     bool plain = w->requests[r].plain;
+    bool by_chance = true;
     sim_fate f = well(w, r, target, nth, rest);
     if (w->requests[r].walled & 1u << target) {
         fail(&f, SIM_WALL, -1, f.head / 2);
@@ -435,12 +436,14 @@ sim_fate sim_world_fate(const sim_world *w, int r, int target, uint32_t nth, dar
         uint32_t share = fault->who & 1u << target ? sim_fault_share(fault, now) : 0;
         if (share && (share >= SIM_WHOLE || roll_of(w, r, target, nth, 8 + (uint32_t)i) % SIM_WHOLE < share))
             strike(&f, fault, i, now, plain, rest);
+        by_chance &= share < SIM_WHOLE || f.ill == SIM_WELL;
     }
     if (plain && f.ill == SIM_WELL)
         hold_back(&f);
     for (int i = 0; i < w->nfaults; i++)
         if (w->faults[i].who & 1u << target)
             break_off(&f, &w->faults[i], i, now, plain);
+    f.by_chance = by_chance;
     return f;
 }
 

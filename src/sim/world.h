@@ -121,9 +121,11 @@ typedef struct sim_fate {
     daruma_ms end;   /* ... it ends or fails; -1 never */
     daruma_ms wait;  /* as the provider names it; -1 it does not */
     uint32_t came;   /* of the answer, in thousandths of the whole */
+    bool by_chance;  /* the dice decided it; not so where every call fails */
 } sim_fate;
 
-/* The `nth` call (0 first) of request `r` to `target`, sent at `now`, for `rest` thousandths of the answer. */
+/* The `nth` call (0 first) of request `r` to `target`, sent at `now`, for `rest` thousandths of the answer. Whoever
+ * compares counts only calls that the dice decided: those that an outage of all calls ended took no luck away. */
 sim_fate sim_world_fate(const sim_world *w, int r, int target, uint32_t nth, daruma_ms now, uint32_t rest);
 
 /* The share of calls that meet this fault now, in thousandths; 0: it is not there. */

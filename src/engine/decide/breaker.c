@@ -192,6 +192,12 @@ void daruma_breaker_drop(daruma_breaker *b, daruma_permit p)
         b->probe_until = 0;
 }
 
+void breaker_anew(daruma_breaker *b, daruma_ms now)
+{
+    b->row = 0;
+    b->well_at = now;
+}
+
 bool breaker_learn(daruma_breaker *b, const daruma_breaker *got, daruma_ms now)
 {
     bool was = b->open_until != 0, is = got->open_until != 0;

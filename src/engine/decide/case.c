@@ -135,7 +135,8 @@ static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
         daruma_ms spare = waits_spare(c, first, at.now);
         if (short_of_time && spare >= 0 && health_may_hurry(c->health, &c->targets[first], most, at.now))
             return go(c, first, at.now); /* it finds out itself, for its client's sake or since its patience is over */
-        if (spare <= 0 && (!c->attempts || waits_spare(c, first, c->sent_at) > 0))
+        if (spare <= 0 && (!c->attempts || (waits_spare(c, first, c->sent_at) > 0 &&
+                                            health_may_ask(c->health, &c->targets[first], at.now))))
             return go(c, first, at.now); /* later it would be in vain */
         if (waits)
             wait = c->deadline >= 0 && most > ALONE_LOOK_MS ? ALONE_LOOK_MS : most;
@@ -152,7 +153,12 @@ static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
         daruma_ms most = waits_longest(c, at.now); /* more than the provider named is our own guess */
         wait = back.named_in > most ? back.named_in : most;
     }
-    if (first < 0 || wait > c->policy->max_wait || !waits_in_time(c, wait, at.now))
+    bool fits = first >= 0 && wait <= c->policy->max_wait && waits_in_time(c, wait, at.now);
+    if (!fits && last < 0 && first >= 0 && back.named_in == 0 && waits_for_probe(c, first, at.now)) {
+        waits_hold(c, ALONE_LOOK_MS, 0, at.now);
+        return (daruma_admission){.act = DARUMA_SEND, .wait = ALONE_LOOK_MS, .target = first, .why = back.why};
+    }
+    if (!fits)
         return last >= 0 ? go(c, last, at.now) : refuse(c, first >= 0 ? back.why : DARUMA_UNKNOWN);
     daruma_ms apart = waits_apart(c, first, wait, &c->policy->kinds[back.why].backoff, at);
     wait = apart <= c->policy->max_wait && waits_in_time(c, apart, at.now) ? apart : wait;

@@ -80,7 +80,10 @@ void choice_resume(daruma_case *c, const daruma_case *was)
 bool choice_hung_up(const daruma_case *c, const daruma_failure *f, daruma_ms now)
 {
     bool closed = f->net == DARUMA_NET_RESET && !c->headed && !c->begun;
-    return closed && (c->hung_up || ms_since(c->sent_at, now) >= HEDGE_KNOCK_MS);
+    daruma_ms usual = health_usual(c->health, &c->targets[c->target], HEALTH_HEAD, c->plain),
+              far = usual < 0 || usual > HEDGE_KNOCK_MS ? HEDGE_KNOCK_MS : HEDGE_NOTED_TIMES * usual;
+    far = far < HEDGE_KNOCK_MS ? far : HEDGE_KNOCK_MS;
+    return closed && (c->hung_up || ms_since(c->sent_at, now) >= (far > HEDGE_MS_MIN ? far : HEDGE_MS_MIN));
 }
 
 daruma_condition choice_look(const daruma_case *c, int i, daruma_ms now)
@@ -359,7 +362,8 @@ int choice_beside(const daruma_case *c, daruma_ms now)
             !choice_well(c, i, now) || (c->beside.out && hangs_there(c, i, c->beside.target, c->beside.sent_at)))
             continue;
         bool same = c->targets[i].model_id == c->targets[c->target].model_id;
-        uint32_t silent = silent_there(c, i, in_a_hurry) + c->calls[i] + (same ? c->begun ? DARUMA_CASE_TRIED : 1 : 0);
+        uint32_t silent = silent_there(c, i, in_a_hurry) + c->calls[i] + (same ? c->begun ? DARUMA_CASE_TRIED : 1 : 0) +
+                          (health_is_tried(c->health, &c->targets[i], now) ? 2 : 0);
         if (best < 0 || silent < least) {
             best = i;
             least = silent;

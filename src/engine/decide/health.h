@@ -43,6 +43,12 @@ bool health_may_knock(const daruma_health *w, const daruma_target *t, daruma_ms 
 void health_knocked(daruma_health *w, const daruma_target *t, daruma_ms now);
 /* A second call goes out beside one to `t` that is silent; `knocks`: to `t` itself. */
 void health_hedged(daruma_health *w, const daruma_target *t, bool knocks);
+/* A second call goes out to `t`. */
+void health_beside(daruma_health *w, const daruma_target *t, daruma_ms now);
+/* One of those was ended since the first was answered: it says nothing. */
+void health_not_needed(daruma_health *w, const daruma_target *t);
+/* Is a second call to `t` out for a while, of another request perhaps, and nothing was heard since? */
+bool health_is_tried(const daruma_health *w, const daruma_target *t, daruma_ms now);
 /* A request waits for that part of `t`. */
 void health_awaited(daruma_health *w, const daruma_target *t, daruma_scope who);
 /* A call to `t` gets silent for longer than is usual. */
@@ -55,13 +61,18 @@ void health_slower(daruma_health *w, const daruma_target *t, health_time what, b
 /* A call to `t` is silent for far longer than usual, and goes on: a failure to those who choose. */
 void health_silent(daruma_health *w, const daruma_target *t, const daruma_permit permits[DARUMA_PERMITS],
                    uint64_t witness, daruma_ms now);
-/* Did the model of `t` succeed since then? */
+/* A call to `t` was silent for far longer than is usual until its connection was closed: the silence is over, and what
+ * comes now is not known. */
+void health_hung_up(daruma_health *w, const daruma_target *t, daruma_ms now);
+/* Was a call to the model of `t` answered that went out since then? */
 bool health_worked(const daruma_health *w, const daruma_target *t, daruma_ms since);
 /* A call went elsewhere because `t` is sick. */
 void health_passed(daruma_health *w, const daruma_target *t);
 /* May `t`, which is sick, be asked before its time by a request that is short of time? After a part of the time that it
  * is down, or after `most` if that is less, but at most twice a second. */
 bool health_may_hurry(const daruma_health *w, const daruma_target *t, daruma_ms most, daruma_ms now);
+/* Is a call out that finds out whether `t` is back? */
+bool health_is_probed(const daruma_health *w, const daruma_target *t, daruma_ms now);
 /* Does `t` rest for as long as a call was told that went out after `sent_at`? */
 bool health_named_since(const daruma_health *w, const daruma_target *t, daruma_ms sent_at, daruma_ms now);
 /* Was no call to `t` made just now? Twice a second somebody may find out. */

@@ -82,11 +82,23 @@ static daruma_ms plain_ms(const daruma_case *c, int target)
     return begins > HEDGE_PLAIN_MS ? begins : HEDGE_PLAIN_MS;
 }
 
+/* True if what is known of the place of the call speaks against this call: it went out to a place that was sick, or the
+ * place is sick since calls there are silent. One that answers errors says so. */
+static bool is_suspect(const daruma_case *c, bool second, daruma_ms now)
+{
+    const daruma_permit *p = second ? c->beside.permits : c->permits;
+    daruma_condition h = choice_look(c, second ? c->beside.target : c->target, now);
+    bool went_sick = false;
+    for (size_t i = 0; i < DARUMA_PERMITS; i++)
+        went_sick |= p[i].probe || !p[i].ok;
+    return !h.well && (went_sick || h.why == DARUMA_TIMEOUT);
+}
+
 /* How long it may be silent before `other` (-1: nobody) is asked. */
 static daruma_ms allowed(const daruma_case *c, const silent_call *n, int other, daruma_ms now)
 {
     daruma_ms most = n->own;
-    if (other >= 0 && !n->begun && !choice_well(c, n->target, now)) { /* it is a probe: nobody should pay for it */
+    if (other >= 0 && !n->begun && is_suspect(c, c->beside.out, now)) { /* it is a probe: nobody should pay for it */
         daruma_ms its = health_usual(c->health, &c->targets[other], time_of(n), c->plain);
         its = its < 0 ? HEDGE_SICK_MS : its;
         most = most < 0 || its < most ? its : most;
@@ -192,7 +204,7 @@ daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
         return s;
     }
     if (other < 0) {
-        bool knocks = may_knock(c, &n, at.now);
+        bool knocks = !c->spoiled[c->target] && may_knock(c, &n, at.now);
         s.act = knocks ? DARUMA_SILENCE_HEDGE : DARUMA_SILENCE_WAIT;
         s.target = knocks ? c->target : -1;
         return s;
@@ -201,7 +213,7 @@ daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
     bool ends = c->deadline >= 0 && n.silent >= ms_since(c->sent_at, c->deadline) / 2 && n.silent >= n.own;
     bool far = ends || (n.own >= 0 && n.silent >= 2 * n.own);
     bool mute = c->overdue && health_mute(c->health, &c->targets[c->target]);
-    bool lost = far || mute || c->beside.out || !choice_well(c, c->target, at.now) || is_far_beyond(c, &n) ||
+    bool lost = far || mute || c->beside.out || is_suspect(c, false, at.now) || is_far_beyond(c, &n) ||
                 (!c->headed && health_hangs(c->health, &c->targets[c->target], c->sent_at));
     if (lost || daruma_budget_left(health_hedges(c->health, &c->targets[c->target]), at.now) > 0) {
         s.act = DARUMA_SILENCE_HEDGE;
@@ -219,6 +231,7 @@ void daruma_case_hedge(daruma_case *c, int target, daruma_moment at)
     if (c->beside.out) {
         silent_call n = look_at(c, true, at.now);
         bool slow = n.own < 0 && (n.headed || c->plain); /* nothing speaks against it but that it takes long */
+        health_beside(c->health, &c->targets[c->beside.target], c->beside.sent_at);
         daruma_case_hedge_ended(c, slow ? NULL : &silent_failure, at);
     }
     bool knocks = target == c->target && health_heard(c->health, &c->targets[target], c->plain) <= c->sent_at;
@@ -229,6 +242,7 @@ void daruma_case_hedge(daruma_case *c, int target, daruma_moment at)
     health_hedged(c->health, &c->targets[c->target], target == c->target);
     c->beside = (daruma_beside){.out = true, .target = target, .sent_at = at.now};
     c->overdue = false;
+    health_beside(c->health, &c->targets[target], at.now);
     health_enter(c->health, &c->targets[target], c->beside.permits, at.now);
     c->beside.paced = health_paced(c->health, &c->targets[target], c->tokens, at.now);
     c->attempts++;
@@ -250,6 +264,7 @@ void daruma_case_hedge_ended(daruma_case *c, const daruma_failure *f, daruma_mom
     const daruma_target *t = &c->targets[c->beside.target];
     c->beside.out = false;
     health_pace_shown(c->health, t, &c->beside.paced, f && f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : PACE_NOTHING);
+    health_not_needed(c->health, t);
     if (!f) {
         health_drop(c->health, t, c->beside.permits, at.now);
         return;
@@ -281,6 +296,8 @@ void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, darum
     health_pace_shown(c->health, &c->targets[c->target], &c->paced,
                       f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : PACE_NOTHING);
     c->hung_up = choice_hung_up(c, f, at.now);
+    if (c->hung_up)
+        health_hung_up(c->health, &c->targets[c->target], at.now);
     if (same && f == &silent_failure) {
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);
         if (!c->headed)

@@ -42,6 +42,16 @@ static daruma_ms backoff_of(const daruma_case *c, const daruma_failure *f, const
     return grown > least ? grown : least;
 }
 
+/* How long the provider's advice says to wait for `to`; 0: it does not. Of what it named before the sooner end holds:
+ * advice is in whole seconds, rounded up. */
+static daruma_ms advised(const daruma_case *c, const daruma_failure *f, int to, daruma_ms now)
+{
+    daruma_ms named = choice_look(c, to, now).named_in;
+    if (to != c->target || f->wait <= 0)
+        return 0;
+    return named > 0 && named < f->wait && f->wait - named < ADVICE_ROUNDS_MS ? named : f->wait;
+}
+
 /* How long a rung waits that sends to target `to`: its backoff, and no less than the advice
  * and what the target still has to rest. `*own` is what of it no recovery shortens. */
 static daruma_ms delay(const daruma_case *c, const daruma_rung *g, const daruma_failure *f, int to, daruma_moment at,
@@ -61,11 +71,11 @@ static daruma_ms delay(const daruma_case *c, const daruma_rung *g, const daruma_
     /* Where somebody has to become well first, his recovery ends the wait; but nobody comes back in the same instant.
      */
     *own = floor == 0 ? grown : grown < WAIT_MS_MIN ? grown : WAIT_MS_MIN;
-    bool advised = g->after == DARUMA_ADVICE && to == c->target && f->wait > 0;
-    if (advised && f->wait > *own)
-        *own = f->wait;
-    if (advised && f->wait > floor)
-        floor = f->wait;
+    daruma_ms said = g->after == DARUMA_ADVICE ? advised(c, f, to, at.now) : 0;
+    if (said > *own)
+        *own = said;
+    if (said > floor)
+        floor = said;
     if (floor <= c->policy->max_wait && floor > 0) {
         floor = waits_apart(c, to, floor, b, at);
         floor = floor < c->policy->max_wait ? floor : c->policy->max_wait;
@@ -79,9 +89,10 @@ static daruma_ms delay(const daruma_case *c, const daruma_rung *g, const daruma_
 static daruma_ms cut_wait(const daruma_case *c, const daruma_rung *g, const daruma_failure *f, int to, daruma_ms wait,
                           daruma_moment at)
 {
-    daruma_ms named = choice_look(c, to, at.now).named_in, cut = waits_at_most(c, wait, at.now);
-    if (to == c->target && f->wait > named)
-        named = f->wait;
+    daruma_ms named = choice_look(c, to, at.now).named_in, cut = waits_at_most(c, wait, at.now),
+              said = advised(c, f, to, at.now);
+    if (said > named)
+        named = said;
     if (named > 0)
         named = waits_apart(c, to, named, &c->policy->kinds[g->kind].backoff, at);
     return cut > named ? cut : named < wait ? named : wait;
@@ -307,13 +318,15 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
 
     size_t r = 0;
     if (c->out) {
+        c->hung_up = c->policy->health && choice_hung_up(c, f, at.now);
+        if (c->hung_up)
+            health_hung_up(c->health, &c->targets[c->target], at.now);
         if (!c->answered)
             note_bad(c, c->target, c->permits, f, at);
         ladder_show_pace(c, f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : PACE_NOTHING);
         if (c->since < 0)
             c->since = at.now;
         c->out = false;
-        c->hung_up = c->policy->health && choice_hung_up(c, f, at.now);
         c->last = f->kind;
         choice_blame(c, c->target, f->kind);
         c->round = SOON;

@@ -49,6 +49,8 @@ typedef struct place {
     daruma_ms whole;              /* models: when the newest call went out whose answer came whole; 0 none did */
     daruma_ms knocked_at;         /* models: when a second call went there blindly; 0 never */
     uint32_t overdue;             /* models: calls that got silent for longer than is usual since one was heard */
+    uint32_t beside;              /* models: second calls, out or given up, since one was heard ... */
+    daruma_ms beside_at;          /* ... and when the first of them went out */
     daruma_ms dead_from;          /* models: calls that went out from here on hang, though the place is well ... */
     daruma_ms dead_to;            /* ... up to here; 0 none */
     uint64_t shared;              /* what others know of it, as a mark(); 0 nothing */
@@ -82,6 +84,8 @@ place *place_oldest(const daruma_health *w); /* the same from the other end */
 place *place_newer(const daruma_health *w, const place *p);
 /* What another process saw later than this one: it opened, closed, or is being probed. True: it may be well sooner. */
 bool breaker_learn(daruma_breaker *b, const daruma_breaker *got, daruma_ms now);
+/* What was wrong is over, and another row of failures may begin: those who have nobody else ask at once. */
+void breaker_anew(daruma_breaker *b, daruma_ms now);
 /* From here on *p is as `got` was, of a snapshot. */
 void place_keep(place *p, const place *got);
 

@@ -35,7 +35,7 @@ void health_took(daruma_health *w, const daruma_target *t, health_time what, boo
     if (!p->heard_at || sent_at > p->heard)
         p->heard = sent_at;
     p->heard_at = now ? now : 1;
-    p->overdue = 0;
+    p->overdue = p->beside = 0;
     learn(&p->times[what][plain], ms_since(sent_at, now));
 }
 
@@ -70,6 +70,26 @@ bool health_may_knock(const daruma_health *w, const daruma_target *t, daruma_ms 
     return !p || !p->knocked_at || ms_since(p->knocked_at, now) >= later(BREAKER_OPEN_MS, quiet);
 }
 
+void health_beside(daruma_health *w, const daruma_target *t, daruma_ms now)
+{
+    place *p = place_for(w, t, MODEL);
+    if (!p->beside)
+        p->beside_at = now;
+    p->beside += p->beside < UINT32_MAX;
+}
+
+void health_not_needed(daruma_health *w, const daruma_target *t)
+{
+    place *p = place_for(w, t, MODEL);
+    p->beside -= p->beside > 0;
+}
+
+bool health_is_tried(const daruma_health *w, const daruma_target *t, daruma_ms now)
+{
+    const place *p = place_look(w, t, MODEL);
+    return p && p->beside && ms_since(p->beside_at, now) >= HEDGE_LOOK_MS;
+}
+
 void health_hedged(daruma_health *w, const daruma_target *t, bool knocks)
 {
     daruma_tally *n = &place_for(w, t, MODEL)->tally;
@@ -96,7 +116,7 @@ void health_knocked(daruma_health *w, const daruma_target *t, daruma_ms now)
 bool health_worked(const daruma_health *w, const daruma_target *t, daruma_ms since)
 {
     const place *p = place_look(w, t, MODEL);
-    return p && p->heard_at && p->breaker.well_at > since;
+    return p && p->whole > since;
 }
 
 void health_hung(daruma_health *w, const daruma_target *t, daruma_ms sent_at, daruma_ms back_at)

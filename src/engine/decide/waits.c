@@ -13,6 +13,13 @@ bool waits_in_time(const daruma_case *c, daruma_ms wait, daruma_ms now)
     return patient && (c->deadline < 0 || add_sat(now, wait) < c->deadline);
 }
 
+bool waits_for_probe(const daruma_case *c, int i, daruma_ms now)
+{
+    daruma_ms over = add_sat(c->since, add_sat(c->policy->patience, BREAKER_PROBE_MS));
+    bool in_time = c->deadline < 0 || add_sat(now, ALONE_LOOK_MS) < c->deadline;
+    return c->policy->patience > 0 && now < over && in_time && health_is_probed(c->health, &c->targets[i], now);
+}
+
 daruma_ms waits_longest(const daruma_case *c, daruma_ms now)
 {
     daruma_ms waited = c->since < 0 ? 0 : ms_since(c->since, now), most = INT64_MAX;

@@ -5,6 +5,8 @@
 
 /* Does a wait end before the deadline, and before the policy's patience with what passes by itself is over? */
 bool waits_in_time(const daruma_case *c, daruma_ms wait, daruma_ms now);
+/* Is patience over while a call finds out whether target `i` is back? That one is waited for yet. */
+bool waits_for_probe(const daruma_case *c, int i, daruma_ms now);
 /* The longest wait that leaves something: what is left of the policy's patience, and a part of the client's own time,
  * since nobody else may find out meanwhile. */
 daruma_ms waits_longest(const daruma_case *c, daruma_ms now);
