@@ -10,12 +10,16 @@ int64_t usage_get(daruma_str usage, daruma_str name)
 void usage_read(daruma_str usage, daruma_str in, daruma_str out, int64_t *ret_in, int64_t *ret_out)
 {
     daruma_str key, value;
+    unsigned missing = 1 | 2; /* behind both stand only sums, and what they are made of */
     if (!json_is_object(usage))
         return;
-    for (json_iter it = json_open(usage); json_next(&it, &key, &value);) {
+    for (json_iter it = json_open(usage); missing && json_next(&it, &key, &value);) {
         int64_t *ret = key_is(key, in) ? ret_in : key_is(key, out) ? ret_out : NULL;
-        if (ret && json_int(value, -1) >= 0)
-            *ret = json_int(value, -1);
+        int64_t n = ret ? json_int(value, -1) : -1;
+        if (n < 0)
+            continue;
+        *ret = n;
+        missing &= ret == ret_in ? ~1u : ~2u;
     }
 }
 
