@@ -87,12 +87,11 @@ static uint32_t count_choices(const stream_view *v, bool *over)
 {
     uint32_t seen = 0;
     *over = !v->set.beyond && v->choices <= CHOICES_MAX;
-    for (size_t i = 0; i < CHOICES_MAX; i++) {
-        uint64_t bit = (uint64_t)1 << i % 64;
-        bool began = v->set.seen[i / 64] & bit;
-        seen += began;
-        if ((began || i < v->choices) && !(v->set.over[i / 64] & bit))
-            *over = false;
+    for (uint32_t i = 0; i < CHOICES_MAX / 64; i++) {
+        uint32_t asked = v->choices > i * 64 ? v->choices - i * 64 : 0;
+        uint64_t wanted = v->set.seen[i] | (asked < 64 ? ((uint64_t)1 << asked) - 1 : ~(uint64_t)0);
+        *over &= !(wanted & ~v->set.over[i]);
+        seen += (uint32_t)__builtin_popcountll(v->set.seen[i]);
     }
     return seen;
 }
