@@ -435,6 +435,23 @@ static void case_counts_for_nothing_but_letters(void **state)
             }
 }
 
+static void a_text_is_found_in_any_case_wherever_it_stands(void **state)
+{
+    static const char *const texts[] = {"k", "ok", "e-5", "quota", "context_length", "no such file or directory"};
+    (void)state;
+    for (size_t t = 0; t < COUNT(texts); t++)
+        for (size_t n = strlen(texts[t]); n < 80; n++)
+            for (size_t at = 0; at + strlen(texts[t]) <= n; at++) {
+                char text[80];
+                memset(text, '@', sizeof text); /* '`' but for a bit */
+                for (size_t i = 0; texts[t][i]; i++)
+                    text[at + i] = i % 2 && ch_alpha(texts[t][i]) ? (char)(texts[t][i] ^ 0x20) : texts[t][i];
+                assert_int_equal(str_ifind((daruma_str){text, n}, str_of(texts[t])), at);
+                text[at + strlen(texts[t]) / 2] = '@';
+                assert_true(str_ifind((daruma_str){text, n}, str_of(texts[t])) == STR_NONE);
+            }
+}
+
 static void escapes_end_a_string_wherever_they_stand(void **state)
 {
     static const char *const odd[] = {"\\\\", "\\\"", "\\\\\\\"", "\\\\\\\\", "\\n\\n", "\\n\\\\"};
@@ -455,6 +472,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(case_counts_for_nothing_but_letters),
+        cmocka_unit_test(a_text_is_found_in_any_case_wherever_it_stands),
         cmocka_unit_test(escapes_end_a_string_wherever_they_stand),
         cmocka_unit_test(what_a_terminal_obeys_is_not_fit_to_be_shown),
         cmocka_unit_test(a_star_stands_for_anything),

@@ -145,7 +145,8 @@ static const char *text_end(const char *p, const char *end)
 static bool names_version(daruma_str line)
 {
     daruma_str last = str_sub(line, line.n - (line.n < 8 ? line.n : 8), 5);
-    return str_starts(line, S("HTTP/")) || str_eq(last, S("HTTP/")) || str_find(line, S("HTTP/")) != STR_NONE;
+    return str_eq(str_sub(line, 0, 5), S("HTTP/")) || str_eq(last, S("HTTP/")) ||
+           str_find(line, S("HTTP/")) != STR_NONE;
 }
 
 http_found http_scan_head(http_scan *scan, const char *p, size_t n, http_fault *fault)

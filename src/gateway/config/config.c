@@ -285,7 +285,7 @@ daruma_str config_upstream_path(const config_provider *p, daruma_str path, darum
     daruma_buf out = buf_in(a);
     buf_room(&out, prefix.n + path.n + sizeof "/v1");
     buf_put(&out, prefix);
-    if (has_version(prefix)) {
+    if (str_ends(prefix, S("/v1")) || has_version(prefix)) {
         bool said = str_eq(first, S("v1")) || (config_is_version(first) && str_ends(prefix, first));
         buf_put(&out, said ? str_from(whole, first.n) : path);
         return buf_str(&out);
