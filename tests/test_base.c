@@ -467,9 +467,63 @@ static void every_byte_is_written_as_alone_wherever_it_stands(void **state)
     }
 }
 
+static void case_counts_for_nothing_but_letters(void **state)
+{
+    (void)state;
+    for (size_t n = 1; n <= 20; n++)
+        for (size_t at = 0; at < n; at++)
+            for (int c = 0; c < 256 * 256; c++) {
+                char a[20], b[20];
+                if (n > 9 && c % 7) /* longer ones go the same way */
+                    continue;
+                memset(a, 'm', sizeof a);
+                memset(b, 'M', sizeof b);
+                a[at] = (char)(c & 255);
+                b[at] = (char)(c >> 8);
+                if (str_ieq((daruma_str){a, n}, (daruma_str){b, n}) != ch_ieq(a[at], b[at]))
+                    fail_msg("%zu bytes, %02x and %02x at %zu", n, (unsigned)c & 255, (unsigned)c >> 8, at);
+            }
+}
+
+static void a_text_is_found_in_any_case_wherever_it_stands(void **state)
+{
+    static const char *const texts[] = {"k", "ok", "e-5", "quota", "context_length", "no such file or directory"};
+    (void)state;
+    for (size_t t = 0; t < COUNT(texts); t++)
+        for (size_t n = strlen(texts[t]); n < 80; n++)
+            for (size_t at = 0; at + strlen(texts[t]) <= n; at++) {
+                char text[80];
+                memset(text, '@', sizeof text); /* '`' but for a bit */
+                for (size_t i = 0; texts[t][i]; i++)
+                    text[at + i] = i % 2 && ch_alpha(texts[t][i]) ? (char)(texts[t][i] ^ 0x20) : texts[t][i];
+                assert_int_equal(str_ifind((daruma_str){text, n}, str_of(texts[t])), at);
+                text[at + strlen(texts[t]) / 2] = '@';
+                assert_true(str_ifind((daruma_str){text, n}, str_of(texts[t])) == STR_NONE);
+            }
+}
+
+static void escapes_end_a_string_wherever_they_stand(void **state)
+{
+    static const char *const odd[] = {"\\\\", "\\\"", "\\\\\\\"", "\\\\\\\\", "\\n\\n", "\\n\\\\"};
+    (void)state;
+    for (size_t k = 0; k < COUNT(odd); k++)
+        for (size_t at = 0; at < 200; at++) {
+            char text[300];
+            memset(text, 'x', sizeof text);
+            text[0] = '"';
+            memcpy(text + 1 + at, odd[k], strlen(odd[k]));
+            text[1 + at + strlen(odd[k])] = '"';
+            const char *end = text + 1 + at + strlen(odd[k]) + 1;
+            assert_ptr_equal(json_string_end_quick(text, text + sizeof text), end);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(case_counts_for_nothing_but_letters),
+        cmocka_unit_test(a_text_is_found_in_any_case_wherever_it_stands),
+        cmocka_unit_test(escapes_end_a_string_wherever_they_stand),
         cmocka_unit_test(what_a_terminal_obeys_is_not_fit_to_be_shown),
         cmocka_unit_test(a_star_stands_for_anything),
         cmocka_unit_test(every_byte_is_written_as_alone_wherever_it_stands),

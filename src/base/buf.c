@@ -49,7 +49,11 @@ void buf_put(daruma_buf *b, daruma_str s)
 
 void buf_putc(daruma_buf *b, char c)
 {
-    buf_put(b, (daruma_str){&c, 1});
+    char *to = buf_room(b, 1);
+    if (!to)
+        return;
+    *to = c;
+    b->n++;
 }
 
 void buf_putz(daruma_buf *b, const char *z)

@@ -49,7 +49,7 @@ static inline unsigned odd16(const char *p)
 
 /* Behind the closing quote of the string whose opening quote is at p; NULL when broken. The hot loop of
  * everything here: 16 bytes at a time, and 32 behind the first of them where AVX2 is there. */
-static const char *skip_string(const char *p, const char *end)
+static inline const char *skip_string(const char *p, const char *end)
 {
     p++;
     while (end - p >= 16) {
@@ -184,7 +184,7 @@ static const char *skip_nested(const char *p, const char *end)
 }
 
 /* Behind the value at p. */
-static const char *skip_value(const char *p, const char *end)
+static inline const char *skip_value(const char *p, const char *end)
 {
     if (*p == '"')
         return skip_string(p, end);
@@ -495,6 +495,8 @@ int64_t json_int(daruma_str v, int64_t otherwise)
     bool minus = v.p[0] == '-';
     int64_t n = 0;
     size_t i = minus;
+    for (; i < v.n && i < 18 && ch_digit(v.p[i]); i++) /* so many cannot be too many */
+        n = n * 10 + (v.p[i] - '0');
     for (; i < v.n && ch_digit(v.p[i]); i++)
         n = add_sat(mul_sat(n, 10), v.p[i] - '0');
     for (size_t e = i; e < v.n; e++) /* 1e3 and 1.5e3 are integers too, but nobody sends them: read the plain ones */

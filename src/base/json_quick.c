@@ -14,6 +14,10 @@ static inline uint64_t escaped(uint64_t slash, uint64_t *carry)
     const uint64_t even = 0x5555555555555555u;
     slash &= ~*carry;
     uint64_t follows = slash << 1 | *carry;
+    if (!(slash & follows)) { /* none follows another: nearly always */
+        *carry = slash >> 63;
+        return follows;
+    }
     uint64_t odd_starts = slash & ~even & ~follows, sum;
     *carry = __builtin_add_overflow(odd_starts, slash, &sum);
     return (even ^ sum << 1) & follows;

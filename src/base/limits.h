@@ -155,8 +155,9 @@
 #define LESSONS_APPLIED_MAX        32 /* on one model, to one request: more say that it takes nothing at all */
 
 #define HEAD_BYTES_USUAL           900 /* fields of a call to a provider; glibc hands out up to 1 KiB without a search */
-#define CALL_BYTES_USUAL           160 /* beside a request's head: names and target, 119 */
-#define HASHED_BYTES_MAX           240 /* of a text that a conversation is known by; XXH3 is cheapest up to here */
+#define WHOLE_BYTES_USUAL          3000 /* the same with an answer of one piece, and its own fields */
+#define CALL_BYTES_USUAL           160  /* beside a request's head: names and target, 119 */
+#define HASHED_BYTES_MAX           240  /* of a text that a conversation is known by; XXH3 is cheapest up to here */
 
 #define EXCHANGES_KEPT             256    /* used exchanges kept for the next requests */
 #define CLIENT_ROOM_MS_MAX         1000   /* of the client's own timeout, left for our answer to arrive */

@@ -1,4 +1,5 @@
 #include "base/str.h"
+#include "base/scan.h"
 
 bool str_starts(daruma_str s, daruma_str with)
 {
@@ -8,6 +9,49 @@ bool str_starts(daruma_str s, daruma_str with)
 bool str_ends(daruma_str s, daruma_str with)
 {
     return s.n >= with.n && (with.n == 0 || memcmp(s.p + s.n - with.n, with.p, with.n) == 0);
+}
+
+/* The same of 8 bytes, all at once: where they differ it is by the bit of case, and a letter stands there. */
+static inline bool ieq_words(uint64_t x, uint64_t y)
+{
+    const uint64_t each = 0x0101010101010101u;
+    uint64_t low = (x | each * 0x20) & each * 0x7f;
+    uint64_t from_a = low + each * (0x80 - 'a'), behind_z = low + each * (0x7f - 'z');
+    uint64_t letters = from_a & ~behind_z & ~x & each * 0x80; /* the top bit of each */
+    return ((x ^ y) & ~(letters >> 2)) == 0;
+}
+
+static inline bool ieq8(const char *a, const char *b)
+{
+    uint64_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return ieq_words(x, y);
+}
+
+/* The first and the last 4 of 4 to 8 bytes. */
+static inline uint64_t both_ends(const char *p, size_t n)
+{
+    uint32_t first, last;
+    memcpy(&first, p, sizeof first);
+    memcpy(&last, p + n - 4, sizeof last);
+    return (uint64_t)last << 32 | first;
+}
+
+bool str_ieq_bytes(const char *a, const char *b, size_t n)
+{
+    if (n >= 4 && n < 8)
+        return ieq_words(both_ends(a, n), both_ends(b, n));
+    size_t i = 0;
+    for (; n - i >= 8; i += 8)
+        if (!ieq8(a + i, b + i))
+            return false;
+    if (n > 8)
+        return ieq8(a + n - 8, b + n - 8); /* the rest, with some of those before */
+    for (; i < n; i++)
+        if (!ch_ieq(a[i], b[i]))
+            return false;
+    return true;
 }
 
 enum { BLOCK = 64 };
@@ -57,13 +101,23 @@ size_t str_ifind(daruma_str s, daruma_str what_lower)
 {
     if (what_lower.n == 0)
         return 0;
-    for (size_t at = 0; at + what_lower.n <= s.n; at++) {
-        size_t i = 0;
-        while (i < what_lower.n && ch_lower(s.p[at + i]) == what_lower.p[i])
-            i++;
-        if (i == what_lower.n)
-            return at;
+    if (what_lower.n > s.n)
+        return STR_NONE;
+    const size_t last = what_lower.n - 1, ends = s.n - last;
+    const scan16 fold = scan_all(0x20);
+    size_t at = 0;
+    for (; ends - at >= sizeof fold; at += sizeof fold) { /* where the first byte and the last may stand */
+        scan16 first = scan_load(s.p + at) | fold, behind = scan_load(s.p + at + last) | fold;
+        unsigned bits = scan_bits(scan_is(first, what_lower.p[0] | 0x20) & scan_is(behind, what_lower.p[last] | 0x20));
+        for (; bits; bits &= bits - 1) {
+            size_t hit = at + (size_t)__builtin_ctz(bits);
+            if (str_ieq_bytes(s.p + hit, what_lower.p, what_lower.n))
+                return hit;
+        }
     }
+    for (; at < ends; at++)
+        if (str_ieq_bytes(s.p + at, what_lower.p, what_lower.n))
+            return at;
     return STR_NONE;
 }
 

@@ -84,15 +84,12 @@ static inline bool ch_ieq(char a, char b)
 
 bool str_starts(daruma_str s, daruma_str with);
 bool str_ends(daruma_str s, daruma_str with);
+/* True if the `n` bytes at `a` and `b` are equal but for the case of ASCII letters. */
+bool str_ieq_bytes(const char *a, const char *b, size_t n);
 /* These ignore the case of ASCII letters. Inline, since names mostly differ in length or their first letter. */
 static inline bool str_istarts(daruma_str s, daruma_str with)
 {
-    if (s.n < with.n)
-        return false;
-    for (size_t i = 0; i < with.n; i++)
-        if (!ch_ieq(s.p[i], with.p[i]))
-            return false;
-    return true;
+    return s.n >= with.n && (!with.n || (ch_ieq(s.p[0], with.p[0]) && str_ieq_bytes(s.p, with.p, with.n)));
 }
 static inline bool str_ieq(daruma_str a, daruma_str b)
 {

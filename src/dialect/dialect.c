@@ -76,16 +76,13 @@ bool dialect_path_model(daruma_str path, daruma_str *model, bool *stream)
 
 const dialect *dialect_of_path(daruma_str path)
 {
-    daruma_str model;
+    daruma_str model, rest = path, whole = str_cut(&rest, '?');
     bool stream;
-    if (dialect_path_model(path, &model, &stream))
-        return &dialect_gemini;
-    path = str_cut(&path, '?');
     for (size_t i = 0; i < NDIALECTS; i++)
-        if (dialects[i].end.n && str_ends(path, dialects[i].end) &&
-            (dialects[i].anywhere || is_base(str_sub(path, 0, path.n - dialects[i].end.n))))
+        if (dialects[i].end.n && str_ends(whole, dialects[i].end) &&
+            (dialects[i].anywhere || is_base(str_sub(whole, 0, whole.n - dialects[i].end.n))))
             return dialects[i].d;
-    return NULL;
+    return dialect_path_model(path, &model, &stream) ? &dialect_gemini : NULL;
 }
 
 daruma_str dialect_choice_path(const dialect *d, daruma_str body)

@@ -67,7 +67,7 @@ static bool is_named(const daruma_str *names, size_t n, daruma_str name, bool ca
 {
     for (size_t i = 0; i < n; i++) {
         daruma_str known = names[i];
-        bool begins = str_ends(known, S("*"));
+        bool begins = known.p[known.n - 1] == '*';
         if (begins  ? str_starts(name, str_sub(known, 0, known.n - 1))
             : camel ? key_camel(name, known)
                     : key_is(name, known))

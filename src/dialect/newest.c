@@ -101,16 +101,24 @@ static bool any_result(daruma_str list)
     return false;
 }
 
-/* How each dialect says that a message brings what a tool gave. Asked of every request without tools: a text is only
- * passed over. */
+/* How each dialect says that a message brings what a tool gave. Asked of every request without tools: the text of one
+ * who has said a role is not read. */
 bool dialect_message_results(daruma_str message)
 {
     daruma_str key, v;
+    bool somebody = false; /* who is no tool */
     json_iter it = json_open(message);
     it.quick = true;
-    while (json_is_object(message) && json_next(&it, &key, &v)) {
-        if (key_is(key, S("role")) && (str_eq(v, S("\"tool\"")) || str_eq(v, S("\"function\""))))
-            return true;
+    while (json_is_object(message) && json_step(&it, &key)) {
+        if (somebody && *it.p == '"' && key_is(key, S("content")))
+            return false;
+        if (!json_pass(&it, &v))
+            return false;
+        if (key_is(key, S("role"))) {
+            if (str_eq(v, S("\"tool\"")) || str_eq(v, S("\"function\"")))
+                return true;
+            somebody = true;
+        }
         if (key_is(key, S("type")) && str_ends(v, S("_call_output\"")))
             return true;
         if (json_is_array(v) && any_result(v))

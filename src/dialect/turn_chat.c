@@ -462,10 +462,17 @@ static void read_call_delta(turn_deltas *l, turn_reader *r, daruma_str entry, da
 
 static void turn_chat_read_choice(turn_deltas *l, turn_reader *r, daruma_str choice, daruma_arena *a)
 {
-    daruma_str delta = json_get(choice, S("delta")), entry;
-    speech s = read_speech(delta.n ? delta : json_get(choice, S("message")));
+    daruma_str key, value, delta = {0}, message = {0}, finish = {0}, entry;
+    for (json_iter it = json_open(choice); json_next(&it, &key, &value);)
+        if (key_is(key, S("delta")))
+            delta = value;
+        else if (key_is(key, S("message")))
+            message = value;
+        else if (key_is(key, S("finish_reason")))
+            finish = value;
+    speech s = read_speech(delta.n ? delta : message);
     if (s.media)
-        delta_add(l, DELTA_OTHER)->text = delta.n ? delta : json_get(choice, S("message"));
+        delta_add(l, DELTA_OTHER)->text = delta.n ? delta : message;
     size_t before = l->n;
     turn_chat_say(l, r, DELTA_THINKING, s.thinking, a);
     if (s.bound && l->n > before)
@@ -479,7 +486,7 @@ static void turn_chat_read_choice(turn_deltas *l, turn_reader *r, daruma_str cho
         read_call_delta(l, r, entry, a);
     if (json_is_object(s.call))
         read_call_delta(l, r, s.call, a);
-    daruma_str reason = json_text(json_get(choice, S("finish_reason")), a);
+    daruma_str reason = json_text(finish, a);
     if (!reason.n || r->finished)
         return;
     turn_delta *d = delta_add(l, DELTA_FINISH);
@@ -493,7 +500,7 @@ static void turn_chat_read_choice(turn_deltas *l, turn_reader *r, daruma_str cho
 turn_deltas chat_read_delta(turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a)
 {
     turn_deltas l = {.p = few, .cap = TURN_DELTAS_FEW, .arena = a};
-    daruma_str whole;
+    daruma_str key, value, choices = {0}, usage = {0}, id = {0}, model = {0}, created = {0};
     if (r->ended || !e->data.n)
         return (turn_deltas){0};
     if (str_eq(str_trim(e->data), S("[DONE]"))) {
@@ -501,16 +508,28 @@ turn_deltas chat_read_delta(turn_reader *r, const sse_event *e, turn_delta *few,
         r->ended = true;
         return l;
     }
-    if (!json_whole(e->data, &whole) || !json_is_object(whole))
+    json_iter it = whole_open(e->data);
+    while (json_next(&it, &key, &value))
+        if (key_is(key, S("choices")))
+            choices = value;
+        else if (key_is(key, S("usage")))
+            usage = value;
+        else if (key_is(key, S("id")))
+            id = value;
+        else if (key_is(key, S("model")))
+            model = value;
+        else if (key_is(key, S("created")))
+            created = value;
+    if (!whole_ok(&it))
         return (turn_deltas){0};
-    daruma_str choice = first_choice(json_get(whole, S("choices"))), usage = json_get(whole, S("usage"));
+    daruma_str choice = first_choice(choices);
     if (!r->began && (choice.n || json_is_object(usage))) {
         turn_delta *d = delta_add(&l, DELTA_START);
-        d->id = json_text(json_get(whole, S("id")), a);
-        d->model = json_text(json_get(whole, S("model")), a);
+        d->id = json_text(id, a);
+        d->model = json_text(model, a);
         reader_id(r, d->id);
         KEEP(r->model, d->model);
-        r->created = json_int(json_get(whole, S("created")), 0);
+        r->created = json_int(created, 0);
         block_open(r, -1, DELTA_OTHER);
         r->began = true;
     }

@@ -10,12 +10,16 @@ int64_t usage_get(daruma_str usage, daruma_str name)
 void usage_read(daruma_str usage, daruma_str in, daruma_str out, int64_t *ret_in, int64_t *ret_out)
 {
     daruma_str key, value;
+    unsigned missing = 1 | 2; /* behind both stand only sums, and what they are made of */
     if (!json_is_object(usage))
         return;
-    for (json_iter it = json_open(usage); json_next(&it, &key, &value);) {
+    for (json_iter it = json_open(usage); missing && json_next(&it, &key, &value);) {
         int64_t *ret = key_is(key, in) ? ret_in : key_is(key, out) ? ret_out : NULL;
-        if (ret && json_int(value, -1) >= 0)
-            *ret = json_int(value, -1);
+        int64_t n = ret ? json_int(value, -1) : -1;
+        if (n < 0)
+            continue;
+        *ret = n;
+        missing &= ret == ret_in ? ~1u : ~2u;
     }
 }
 
@@ -83,12 +87,11 @@ static uint32_t count_choices(const stream_view *v, bool *over)
 {
     uint32_t seen = 0;
     *over = !v->set.beyond && v->choices <= CHOICES_MAX;
-    for (size_t i = 0; i < CHOICES_MAX; i++) {
-        uint64_t bit = (uint64_t)1 << i % 64;
-        bool began = v->set.seen[i / 64] & bit;
-        seen += began;
-        if ((began || i < v->choices) && !(v->set.over[i / 64] & bit))
-            *over = false;
+    for (uint32_t i = 0; i < CHOICES_MAX / 64; i++) {
+        uint32_t asked = v->choices > i * 64 ? v->choices - i * 64 : 0;
+        uint64_t wanted = v->set.seen[i] | (asked < 64 ? ((uint64_t)1 << asked) - 1 : ~(uint64_t)0);
+        *over &= !(wanted & ~v->set.over[i]);
+        seen += (uint32_t)__builtin_popcountll(v->set.seen[i]);
     }
     return seen;
 }

@@ -493,7 +493,7 @@ static daruma_str no_target(const exchange *x)
     return S("No provider in daruma's configuration speaks the dialect of this path, or none is meant for this model.");
 }
 
-void exchange_begin(gateway *g, call *c)
+void exchange_begin(gateway *g, call *c, const dialect *d)
 {
     exchange *x = exchange_take(g);
     if (!x) {
@@ -507,7 +507,7 @@ void exchange_begin(gateway *g, call *c)
     x->c = c;
     x->s = setup_hold(g->now);
     x->credential = head_credential(g, &c->head, &ours);
-    x->d = str_eq(c->head.method, S("POST")) ? dialect_of_path(c->head.path) : NULL;
+    x->d = str_eq(c->head.method, S("POST")) ? d : NULL;
     if (!x->d)
         x->passing = passing_read(x);
     daruma_failure loop;

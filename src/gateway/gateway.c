@@ -29,9 +29,12 @@ driver *gateway_drive(gateway *g)
 static void on_request(call *c, void *user)
 {
     gateway *g = user;
-    bool refused = guard_refuses(g, c) || path_refused_form(g, c) || upgrade_refuses(c);
-    if (!refused && !admin_handles(g, c) && !lock_refuses(g, c) && !path_refused_unknown(g, c) && !models_answers(g, c))
-        exchange_begin(g, c);
+    if (guard_refuses(g, c) || path_refused_form(g, c) || upgrade_refuses(c) || admin_handles(g, c) ||
+        lock_refuses(g, c))
+        return;
+    const dialect *d = dialect_of_path(c->head.path);
+    if (!path_refused_unknown(g, c, d) && !models_answers(g, c))
+        exchange_begin(g, c, d);
 }
 
 static void on_gone(call *c, void *user)

@@ -5,14 +5,6 @@
 #include "gateway/see/trace.h"
 #include <xxhash.h>
 
-/* Fields of the client that a provider never sees as they came. The last two name another path, and some servers
- * answer for that one. */
-static bool is_ours(daruma_str name)
-{
-    return str_ieq(name, S("host")) || str_ieq(name, S("content-length")) || str_ieq(name, S("accept-encoding")) ||
-           str_istarts(name, S("x-daruma-")) || str_ieq(name, S("x-original-url")) || str_ieq(name, S("x-rewrite-url"));
-}
-
 /* Where any client puts its credentials. */
 bool head_is_credential(daruma_str name)
 {
@@ -105,16 +97,46 @@ static bool is_configured(const config_provider *p, daruma_str name)
     return false;
 }
 
-/* Fields that only clients of a dialect send, and that say nothing to providers of another. */
-static bool is_of_dialect(daruma_str name)
+/* What a client's field is, where not all providers see it. */
+enum {
+    OURS = 1,        /* none sees it as it came */
+    CODING = 2,      /* none whose answer is read here */
+    CREDENTIAL = 4,  /* only one that is called with the client's own key ... */
+    COOKIE = 8,      /* ... and of this, too */
+    OF_DIALECT = 16, /* only clients of a dialect send it, and it says nothing to providers of another */
+    ACCEPT = 32,     /* Bedrock's body says it */
+    PARENT = 64,     /* another traceparent stands for it ... */
+    STATE = 128,     /* ... and this belongs to the trace that it was of */
+};
+
+static unsigned trait(daruma_str name, daruma_str of, unsigned is)
 {
-    return str_istarts(name, S("anthropic-")) || str_istarts(name, S("openai-")) || str_istarts(name, S("x-goog-"));
+    return str_ieq(name, of) ? is : 0;
 }
 
-/* Fields that another traceparent stands for, or that belong to a trace that is not this one. */
-static bool is_of_trace(const trace *t, daruma_str name)
+/* By its first letter: most names need no comparison. X-Original-URL and X-Rewrite-URL name another path, and some
+ * servers answer for that one. */
+static unsigned traits_of(daruma_str name)
 {
-    return str_ieq(name, S("traceparent")) || (t->own && str_ieq(name, S("tracestate")));
+    switch (ch_lower(name.p[0])) {
+    case 'a':
+        return (head_is_credential(name) ? CREDENTIAL : 0) | trait(name, S("accept"), ACCEPT) |
+               trait(name, S("accept-encoding"), CODING) | (str_istarts(name, S("anthropic-")) ? OF_DIALECT : 0);
+    case 'c':
+        return trait(name, S("content-length"), OURS) | trait(name, S("cookie"), COOKIE);
+    case 'h':
+        return trait(name, S("host"), OURS);
+    case 'o':
+        return str_istarts(name, S("openai-")) ? OF_DIALECT : 0;
+    case 't':
+        return trait(name, S("traceparent"), PARENT) | trait(name, S("tracestate"), STATE);
+    case 'x':
+        return (head_is_credential(name) ? CREDENTIAL : 0) | (str_istarts(name, S("x-daruma-")) ? OURS : 0) |
+               (str_istarts(name, S("x-goog-")) ? OF_DIALECT : 0) | trait(name, S("x-original-url"), OURS) |
+               trait(name, S("x-rewrite-url"), OURS);
+    default:
+        return 0;
+    }
 }
 
 /* What we say ourselves: who we are, the key, and what is configured. */
@@ -148,39 +170,54 @@ daruma_str head_betas(const exchange *x, daruma_str without, daruma_arena *a)
     return kept_betas(http_header(&x->c->head, S(BETA_FIELD)), without, a);
 }
 
+/* Where a request goes, as its fields have to know. */
+typedef struct bound {
+    const config_provider *p;
+    bool moved;  /* it speaks another dialect than the client */
+    bool theirs; /* the client's own key is used */
+    bool plain;  /* what comes back is read, or to be searched for our key: not encoded */
+    bool traced; /* with a traceparent of ours */
+} bound;
+
+static bool goes_along(const exchange *x, const bound *to, const daruma_header *f)
+{
+    unsigned is = traits_of(f->name);
+    unsigned never = OURS | (to->plain ? CODING : 0) | (to->theirs ? 0 : CREDENTIAL | COOKIE);
+    if (!is)
+        return true;
+    if (to->moved)
+        never |= OF_DIALECT;
+    if (to->p->cloud == CONFIG_BEDROCK)
+        never |= OF_DIALECT | ACCEPT;
+    if (to->traced)
+        never |= PARENT | (x->trace->own ? STATE : 0);
+    return !(is & never) && !(is & CREDENTIAL && lock_is_token(&x->s->cfg, f->value));
+}
+
 daruma_header *head_for_provider(exchange *x, const config_provider *p, const dialect *d, daruma_str secret,
                                  daruma_str traceparent, daruma_str without, size_t *n, daruma_arena *a)
 {
     const http_head *in = &x->c->head;
     daruma_header *out = ARENA_NEW(a, daruma_header, in->nheaders + p->nheaders + 6);
     daruma_str connection = http_header(in, S("connection"));
-    bool plain = x->d || config_has_key(p);        /* read, or to be searched for our key: not encoded */
-    bool theirs = !config_has_key(p) && d == x->d; /* the client's own key is used */
+    bound to = {.p = p,
+                .moved = d != x->d,
+                .theirs = !config_has_key(p) && d == x->d,
+                .plain = x->d || config_has_key(p),
+                .traced = traceparent.n > 0};
     *n = 0;
     if (!out)
         return NULL;
     for (size_t i = 0; i < in->nheaders; i++) {
         daruma_str name = in->headers[i].name;
-        if (drive_field_is_hop(name, connection) || is_configured(p, name))
-            continue;
-        if (!theirs && (head_is_credential(name) || str_ieq(name, S("cookie"))))
-            continue;
-        if (theirs && head_is_credential(name) && lock_is_token(&x->s->cfg, in->headers[i].value))
-            continue;
-        if (d != x->d && is_of_dialect(name))
-            continue;
-        if (p->cloud == CONFIG_BEDROCK && (is_of_dialect(name) || str_ieq(name, S("accept")))) /* its body says it */
-            continue;
-        if (traceparent.n && is_of_trace(x->trace, name))
-            continue;
-        if (is_ours(name) && (plain || !str_ieq(name, S("accept-encoding"))))
+        if (drive_field_is_hop(name, connection) || is_configured(p, name) || !goes_along(x, &to, &in->headers[i]))
             continue;
         out[*n] = in->headers[i];
         if (without.n && str_ieq(name, S(BETA_FIELD)))
             out[*n].value = kept_betas(in->headers[i].value, without, a);
         *n += out[*n].value.n > 0 || !without.n;
     }
-    if (plain)
+    if (to.plain)
         out[(*n)++] = (daruma_header){S("accept-encoding"), S("identity")};
     if (d != x->d && d->version.name.n && !p->cloud)
         out[(*n)++] = d->version;
@@ -223,12 +260,15 @@ static daruma_str target_name(const daruma_target *t, daruma_arena *a)
     daruma_buf name = buf_in(a);
     if (!t)
         return (daruma_str){0};
+    buf_room(&name, t->provider.n + t->model.n + 1);
     buf_put(&name, t->provider);
     if (t->model.n)
         buf_putc(&name, '/');
-    for (size_t i = 0; i < t->model.n; i++)
-        buf_putc(&name,
-                 (unsigned char)t->model.p[i] > 0x20 && (unsigned char)t->model.p[i] < 0x7f ? t->model.p[i] : '_');
+    size_t from = name.n;
+    buf_put(&name, t->model);
+    for (size_t i = from; i < name.n; i++)
+        if ((unsigned char)name.p[i] <= 0x20 || (unsigned char)name.p[i] >= 0x7f)
+            name.p[i] = '_';
     return name.full ? (daruma_str){0} : buf_str(&name);
 }
 

@@ -40,6 +40,12 @@ static inline scan16 odd_in_text(scan16 v)
     return scan_range(v, 0, 0x1f) | scan_is(v, 0x7f);
 }
 
+/* Which of 16 bytes are no part of a host and a port, but for those that are seldom there. */
+static inline scan16 odd_in_host(scan16 v)
+{
+    return ~(scan_range(v | scan_all(0x20), 'a', 'z') | scan_range(v, '0', ':') | scan_range(v, '-', '.'));
+}
+
 /* Which of 16 bytes must be escaped in a target: blanks, controls, '#' and what is not ASCII. */
 static inline scan16 odd_in_target(scan16 v)
 {
@@ -60,21 +66,22 @@ static inline bool quick(daruma_str s, scan16 odd(scan16))
     return !scan_bits(found);
 }
 
-static bool is_token(daruma_str s)
+static bool all_token(daruma_str s)
 {
     bool all = s.n > 0;
-    if (quick(s, odd_in_name))
-        return true;
     for (size_t i = 0; i < s.n; i++)
         all &= token[(unsigned char)s.p[i]];
     return all;
 }
 
-static bool is_text(daruma_str s)
+static bool is_token(daruma_str s)
+{
+    return quick(s, odd_in_name) || all_token(s);
+}
+
+static bool all_text(daruma_str s)
 {
     bool all = true;
-    if (quick(s, odd_in_text))
-        return true;
     for (size_t i = 0; i < s.n; i++)
         all &= text_byte(s.p[i]);
     return all;
@@ -86,13 +93,11 @@ static bool http_refuse(http_fault *fault, int status, const char *why)
     return false;
 }
 
-daruma_str http_header(const http_head *h, daruma_str name)
+daruma_str http_header_find(const http_head *h, daruma_str name)
 {
-    if (h->lengths && !(h->lengths >> name.n % 32 & 1)) /* nearly always it is asked for what is not there */
-        return (daruma_str){0};
-    for (size_t i = 0; i < h->nheaders; i++)
-        if (str_ieq(h->headers[i].name, name))
-            return h->headers[i].value;
+    for (const daruma_header *f = h->headers, *end = f + h->nheaders; f < end; f++)
+        if (str_ieq(f->name, name))
+            return f->value;
     return (daruma_str){0};
 }
 
@@ -136,6 +141,14 @@ static const char *text_end(const char *p, const char *end)
     return p;
 }
 
+/* Looks first where a version belongs: at the beginning of an answer's line, at the end of a request's. */
+static bool names_version(daruma_str line)
+{
+    daruma_str last = str_sub(line, line.n - (line.n < 8 ? line.n : 8), 5);
+    return str_eq(str_sub(line, 0, 5), S("HTTP/")) || str_eq(last, S("HTTP/")) ||
+           str_find(line, S("HTTP/")) != STR_NONE;
+}
+
 http_found http_scan_head(http_scan *scan, const char *p, size_t n, http_fault *fault)
 {
     if (n && scan->at == 0 && !token[(unsigned char)p[0]])
@@ -152,7 +165,7 @@ http_found http_scan_head(http_scan *scan, const char *p, size_t n, http_fault *
         scan->at = (size_t)(cr + 2 - p);
         if (cr == line)
             return HTTP_HERE;
-        if (scan->lines == 0 && str_find((daruma_str){line, (size_t)(cr - line)}, S("HTTP/")) == STR_NONE)
+        if (scan->lines == 0 && !names_version((daruma_str){line, (size_t)(cr - line)}))
             return http_refuse(fault, 400, "the first line names no version"), HTTP_BAD;
         if (scan->lines++ && (*line == ' ' || *line == '\t'))
             return http_refuse(fault, 400, "a field is folded over lines"), HTTP_BAD;
@@ -170,7 +183,7 @@ http_found http_scan_head(http_scan *scan, const char *p, size_t n, http_fault *
 typedef struct reading {
     daruma_header *room; /* for HTTP_HEADERS_MAX fields */
     size_t n;            /* fields so far */
-    uint32_t lengths;    /* of their names: a bit each */
+    uint64_t names;      /* a bit for each of theirs */
     daruma_str target;
     bool too_many;
 } reading;
@@ -190,7 +203,7 @@ static int on_field(llhttp_t *l, const char *at, size_t n)
         return HPE_USER;
     }
     r->room[r->n++] = (daruma_header){.name = {at, n}};
-    r->lengths |= 1u << n % 32;
+    r->names |= http_name_bit((daruma_str){at, n});
     return 0;
 }
 
@@ -198,7 +211,9 @@ static int on_value(llhttp_t *l, const char *at, size_t n)
 {
     reading *r = l->data;
     if (r->n)
-        r->room[r->n - 1].value = str_trim((daruma_str){at, n});
+        r->room[r->n - 1].value = n && ((unsigned char)at[0] <= ' ' || (unsigned char)at[n - 1] <= ' ')
+                                      ? str_trim((daruma_str){at, n})
+                                      : (daruma_str){at, n};
     return 0;
 }
 
@@ -244,16 +259,16 @@ static framing framing_of(const reading *r)
     framing f = {0};
     for (size_t i = 0; i < r->n; i++) {
         daruma_str name = r->room[i].name, value = r->room[i].value;
-        if (name.n == 4 && str_ieq(name, S("host"))) {
+        if (str_ieq(name, S("host"))) {
             f.hosts++;
             f.host = value;
-        } else if (name.n == 14 && str_ieq(name, S("content-length"))) {
+        } else if (str_ieq(name, S("content-length"))) {
             f.lengths++;
             f.length = value;
-        } else if (name.n == 17 && str_ieq(name, S("transfer-encoding"))) {
+        } else if (str_ieq(name, S("transfer-encoding"))) {
             f.codings++;
             f.coding = value;
-        } else if (name.n == 10 && str_ieq(name, S("connection"))) {
+        } else if (str_ieq(name, S("connection"))) {
             f.close |= str_lists(value, S("close"));
             f.keep_alive |= str_lists(value, S("keep-alive"));
         }
@@ -284,7 +299,7 @@ static bool length_of(const framing *f, bool http10, int64_t *ret, http_fault *f
 /* uri-host [":" port] as far as framing and routing depend on it (RFC 9112 3.2). */
 static bool host_ok(daruma_str host)
 {
-    for (size_t i = 0; i < host.n; i++) {
+    for (size_t i = 0; !quick(host, odd_in_host) && i < host.n; i++) {
         char c = host.p[i];
         if (!ch_alpha(c) && !ch_digit(c) && !memchr("-._~:[]%!$&'()*+;=", c, 18))
             return false;
@@ -333,7 +348,7 @@ bool http_read_request(daruma_str raw, daruma_header *room, http_head *ret, http
                        .query = query,
                        .headers = room,
                        .nheaders = r.n,
-                       .lengths = r.lengths,
+                       .names = r.names,
                        .length = length,
                        .keep_alive = !f.close && !http10,
                        .http10 = http10};
@@ -361,7 +376,7 @@ bool http_read_answer(daruma_str raw, bool to_head, daruma_header *room, http_he
     *ret = (http_head){.status = l.status_code,
                        .headers = room,
                        .nheaders = r.n,
-                       .lengths = r.lengths,
+                       .names = r.names,
                        .length = empty          ? 0
                                  : *until_close ? -1
                                                 : length,
@@ -485,17 +500,37 @@ void http_put_hex(daruma_buf *b, uint64_t v)
     buf_put(b, (daruma_str){p, (size_t)(text + sizeof text - p)});
 }
 
+/* Copies `s` to `to`, and says what quick() says of it. */
+static inline bool copy_quick(char *to, daruma_str s, scan16 odd(scan16))
+{
+    const char *p = s.p, *end = s.p + s.n;
+    if (s.n < 8) {
+        while (p < end)
+            *to++ = *p++;
+        return false;
+    }
+    if (s.n < 16) {
+        memcpy(to, p, 8);
+        memcpy(to + s.n - 8, end - 8, 8);
+        return !scan_bits(odd(scan_load_ends(p, end)));
+    }
+    scan16 last = scan_load(end - 16), found = odd(last);
+    memcpy(to + s.n - 16, &last, sizeof last);
+    for (; end - p > 16; p += 16, to += 16) {
+        scan16 v = scan_load(p);
+        memcpy(to, &v, sizeof v);
+        found |= odd(v);
+    }
+    return !scan_bits(found);
+}
+
 void http_put_field(daruma_buf *b, daruma_str name, daruma_str value)
 {
-    if (!is_token(name) || !is_text(value))
-        return;
     char *to = buf_room(b, name.n + value.n + 4);
-    if (!to)
+    if (!to || (!copy_quick(to, name, odd_in_name) && !all_token(name)) ||
+        (!copy_quick(to + name.n + 2, value, odd_in_text) && !all_text(value)))
         return;
-    memcpy(to, name.p, name.n);
     memcpy(to + name.n, ": ", 2);
-    if (value.n)
-        memcpy(to + name.n + 2, value.p, value.n);
     memcpy(to + name.n + 2 + value.n, "\r\n", 2);
     b->n += name.n + value.n + 4;
 }

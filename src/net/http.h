@@ -11,7 +11,7 @@
 /* The head of a request or an answer. Slices point into memory of the message. */
 typedef struct http_head {
     int status;                   /* of an answer; 0 in a request */
-    uint32_t lengths;             /* of the names of its fields: bit n % 32 for one of n bytes; 0 not known */
+    uint64_t names;               /* http_name_bit() of the names of its fields; 0 not known */
     daruma_str method;            /* of a request */
     daruma_str target;            /* of a request: origin-form, as sent */
     daruma_str path, query;       /* of the target: before and behind the first '?' */
@@ -23,7 +23,18 @@ typedef struct http_head {
 } http_head;
 
 /* Value of the first field of that name (any case); empty when there is none. */
-daruma_str http_header(const http_head *h, daruma_str name);
+daruma_str http_header_find(const http_head *h, daruma_str name);
+/* A bit for a name, in any case, by its length and its first letter. */
+static inline uint64_t http_name_bit(daruma_str name)
+{
+    return (uint64_t)1 << (name.n * 5 + (name.n ? name.p[0] & 0x1f : 0)) % 64;
+}
+/* The same, quick: nearly always it is asked for what is not there. */
+static inline daruma_str http_header(const http_head *h, daruma_str name)
+{
+    bool may_be = !h->names || h->names & http_name_bit(name);
+    return may_be ? http_header_find(h, name) : (daruma_str){0};
+}
 const char *http_reason(int status); /* "Not Found"; "" unknown */
 
 /* ---- reading ---- */

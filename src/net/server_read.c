@@ -200,7 +200,7 @@ static bool take_head(conn *c, daruma_str *in)
     c->state = c->call.head.length > 0 ? IN_BODY : c->call.head.length < 0 ? IN_CHUNKS : WITH_HANDLER;
     if (c->state == WITH_HANDLER)
         hand_over(c);
-    else
+    else if (!in->n) /* else it is read at once */
         conn_wait_for(c, FOR_BODY);
     return true;
 }

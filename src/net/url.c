@@ -132,8 +132,8 @@ static bool is_loopback_v6(daruma_str host)
 
 bool host_is_loopback(daruma_str host)
 {
-    bool number = host.n > 0; /* 127.evil.example is none */
-    for (size_t i = 0; i < host.n; i++)
-        number &= ch_digit(host.p[i]) || host.p[i] == '.';
-    return (number && str_starts(host, S("127."))) || is_loopback_v6(host) || host_is_localhost(host);
+    bool number = str_starts(host, S("127."));
+    for (size_t i = 4; number && i < host.n; i++) /* 127.evil.example is none */
+        number = ch_digit(host.p[i]) || host.p[i] == '.';
+    return number || is_loopback_v6(host) || host_is_localhost(host);
 }

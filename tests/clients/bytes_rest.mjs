@@ -128,7 +128,7 @@ const elsewhere = {
   "an answer that was found wrong, kept should nothing better come: a longer one is an error, said": "GIVEN_BYTES_MAX",
   "what is remembered of other requests; what does not fit is not remembered": "RENAMED_ID_BYTES_MAX KNOWN_TEXT_BYTES WATCH_READ_BYTES_MAX MODELS_KEPT_BYTES_MAX STORED_ANSWER_BYTES_MAX STORED_READ_BYTES_MAX ANSWER_ID_BYTES_MAX STORED_BYTES_MAX",
   "words of anthropic-beta that a provider refuses; where they are more the whole field goes, as the scenarios `anthropic-beta` hold": "BETAS_BYTES_MAX",
-  "how much memory is taken at first; it grows": "MEND_ROOM_BYTES_USUAL HEAD_BYTES_USUAL CALL_BYTES_USUAL TALK_SAID_BYTES_USUAL TURN_DELTAS_FEW",
+  "how much memory is taken at first; it grows": "MEND_ROOM_BYTES_USUAL HEAD_BYTES_USUAL WHOLE_BYTES_USUAL CALL_BYTES_USUAL TALK_SAID_BYTES_USUAL TURN_DELTAS_FEW",
   "what waits for all clients together; beyond it those who read nothing are let go sooner, as test_server.c holds": "READERS_BYTES_MAX",
   "one message of a cloud's stream, room for an event of SSE_EVENT_BYTES_MAX in base64: a larger one is no message, as test_event_stream.c holds": "EVENT_STREAM_BYTES_MAX",
   "one piece of what is spoken in TLS, as the scenarios `lock:` hold": "SERVER_PLAIN_BYTES",

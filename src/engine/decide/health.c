@@ -222,9 +222,10 @@ static daruma_permit enter(place *p, daruma_ms now)
 
 void health_enter(daruma_health *w, const daruma_target *t, daruma_permit permits[DARUMA_PERMITS], daruma_ms now)
 {
+    place *known[PARTS] = {0};
     permits[2] = (daruma_permit){.ok = true};
     for (int part = KEY; part <= MODEL; part++) {
-        place *p = place_known(w, t, part);
+        place *p = known[part] = place_known(w, t, part);
         bool probes = p && probe_rested(p, now);
         if (!p)
             continue;
@@ -232,8 +233,9 @@ void health_enter(daruma_health *w, const daruma_target *t, daruma_permit permit
         p->tally.sick += (probes || cool_in(p, now) > 0) && !p->breaker.open_until; /* else enter() counts it */
         p->tally.probes += probes;
     }
-    permits[3] = enter(place_for(w, t, LANE), now);
-    permits[0] = enter(place_for(w, t, MODEL), now);
+    bool all = known[LANE] && known[MODEL]; /* a new one may take the place of another */
+    permits[3] = enter(all ? known[LANE] : place_for(w, t, LANE), now);
+    permits[0] = enter(all ? known[MODEL] : place_for(w, t, MODEL), now);
     place *provider = place_for(w, t, PROVIDER);
     permits[1] = enter(provider, now);
     daruma_budget_call(&provider->budget, now);

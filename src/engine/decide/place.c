@@ -155,8 +155,10 @@ place *place_known(daruma_health *w, const daruma_target *t, int part)
     uint32_t i = find(w, part_id(t, part));
     if (!i)
         return NULL;
-    unlink_age(w, i);
-    link_newest(w, i);
+    if (i != w->newest) {
+        unlink_age(w, i);
+        link_newest(w, i);
+    }
     return at_index(w, i);
 }
 

@@ -264,7 +264,8 @@ static bool is_made(const session *x, int target, const dialect *to)
 
 bool session_is_strange(const session *x, int target)
 {
-    return x->kase.can_mend && session_place(x, target).site != session_place(x, (int)x->home).site;
+    return x->kase.can_mend && target != (int)x->home &&
+           session_place(x, target).site != session_place(x, (int)x->home).site;
 }
 
 bool session_converts(const session *x, int target)

@@ -172,12 +172,13 @@ static void test_format(answer_test *k, turn *t, daruma_arena *keep, daruma_aren
 static void test_large_format(answer_test *k, turn *t, daruma_arena *keep)
 {
     daruma_arena room = {0};
+    convo format;
     size_t first = k->unread_format.n * FORMAT_ROOM_TIMES;
     if (first > MEND_ARENA_BYTES_MAX / 2)
         first = MEND_ARENA_BYTES_MAX / 2;
     if (k->rooms->open(&room, first, MEND_ARENA_BYTES_MAX) &&
-        answer_format_read(k->d, k->unread_format, &room, &k->own_format)) {
-        k->format = &k->own_format;
+        answer_format_read(k->d, k->unread_format, &room, &format)) {
+        k->format = &format;
         test_format(k, t, keep, &room);
         k->format = NULL;
     }
@@ -204,8 +205,9 @@ bool answer_format_read(const dialect *d, daruma_str raw, daruma_arena *a, convo
 
 void answer_test_do(answer_test *k, turn *t, daruma_arena *a)
 {
-    if (k->unread.n && answer_tools_read(k->d, k->unread, a, &k->own))
-        k->tools = &k->own;
+    convo *own = k->unread.n ? ARENA_NEW(a, convo, 1) : NULL;
+    if (own && answer_tools_read(k->d, k->unread, a, own))
+        k->tools = own;
     if (k->tools)
         test_calls(k, t, a);
     if (k->format && !k->bad)

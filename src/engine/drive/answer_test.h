@@ -13,7 +13,6 @@ typedef struct answer_test {
     daruma_str unread;        /* ... these tools; empty: none ... */
     daruma_str unread_format; /* ... and this format; empty: none ... */
     const drive_rooms *rooms; /* ... in a room of these */
-    convo own, own_format;    /* what was read of them */
     size_t most;              /* bytes of schemas that calls are held against */
     bool was_unfit;           /* an answer was asked for again already because it did not fit its schema */
     bool strings;             /* arguments that came as an object are written as a string, as the wire has them */

@@ -113,7 +113,7 @@ static void send_now(session *x, int target)
     }
     session_sweep(x);
     session_scratch_reset(x);
-    x->v->rooms->open(&x->scratch, HEAD_BYTES_USUAL, ANSWER_ARENA_BYTES_MAX);
+    x->v->rooms->open(&x->scratch, x->streaming ? HEAD_BYTES_USUAL : WHOLE_BYTES_USUAL, ANSWER_ARENA_BYTES_MAX);
     x->held = buf_in(&x->scratch);
     if (!session_compose(x, target, &x->scratch, &r) && !x->arena->full) {
         cannot_move(x, target, at);

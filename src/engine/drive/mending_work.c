@@ -336,10 +336,11 @@ bool session_mend_fits(session *x)
     x->weighed = true;
     if (!first || !x->kase.can_mend || is_stuck(x) || !p->enabled || !p->mend.enabled || p->mend.sends_any)
         return true;
-    /* Nothing is made for a request that is short enough, which is most of them. */
+    /* Nothing is made for a request that is short enough, which is most of them; one that names no cap takes no room
+     * for it from anybody's window. */
     history_task look = {.f = overflow,
                          .window = session_mend_window(x),
-                         .shares_none = session_mend_shares_none(x),
+                         .shares_none = x->scan.max_output > 0 && session_mend_shares_none(x),
                          .rate = memory_rate(x->v->mem, session_counted(x))};
     if (!too_long(x, &look) || !session_mend_can(x))
         return true;

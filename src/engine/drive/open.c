@@ -67,9 +67,10 @@ static void begin_case(session *x, const session_request *q, size_t ntargets)
 typedef struct look {
     const drive_rooms *rooms;
     const dialect *d;
-    session_request q;       /* as the host gave it */
-    const uint64_t *notices; /* what daruma wrote: hashes; NULL: nothing */
-    uint64_t *notices_own;   /* a copy of them, for another thread */
+    const session_request *q; /* as the host gave it */
+    session_request q_own;    /* a copy of it, for another thread */
+    const uint64_t *notices;  /* what daruma wrote: hashes; NULL: nothing */
+    uint64_t *notices_own;    /* a copy of them, for another thread */
     /* found */
     request_scan scan;
     uint32_t newest[SCAN_NEWEST];
@@ -81,12 +82,12 @@ static drive_text *without_notices(const look *l)
 {
     daruma_arena room;
     drive_text *made = NULL;
-    if (!l->notices || str_find(l->q.body, S("[daruma] ")) == STR_NONE ||
+    if (!l->notices || str_find(l->q->body, S("[daruma] ")) == STR_NONE ||
         !l->rooms->open(&room, MEND_ROOM_BYTES_USUAL, MEND_ARENA_BYTES_MAX))
         return NULL;
     daruma_buf out = buf_in(&room);
-    buf_room(&out, l->q.body.n);
-    if (dialect_strip_notices(l->d, l->q.body, memory_notice_known, l->notices, &out, &room) && !out.full)
+    buf_room(&out, l->q->body.n);
+    if (dialect_strip_notices(l->d, l->q->body, memory_notice_known, l->notices, &out, &room) && !out.full)
         made = drive_text_new(l->rooms, buf_str(&out));
     l->rooms->close(&room);
     return made;
@@ -96,7 +97,7 @@ static void look_at(void *data)
 {
     look *l = data;
     l->stripped = without_notices(l);
-    l->scan = l->d->scan(l->stripped ? l->stripped->bytes : l->q.body, l->newest);
+    l->scan = l->d->scan(l->stripped ? l->stripped->bytes : l->q->body, l->newest);
 }
 
 /* Opens a case with nobody to ask. */
@@ -152,7 +153,7 @@ static void choose_targets(session *x, const session_request *q, uint32_t *newes
 /* What was found is the session's. */
 static void take_look(session *x, look *l)
 {
-    const session_request *q = &l->q;
+    const session_request *q = l->q;
     if (l->stripped) {
         x->body = session_own(x, l->stripped);
         x->edition = ++x->editions;
@@ -196,6 +197,8 @@ static bool look_beside(session *x, const look *first)
     if (!l)
         return false;
     *l = *first;
+    l->q_own = *first->q;
+    l->q = &l->q_own;
     if (l->notices) /* the loop may write others meanwhile */
         l->notices = l->notices_own = memory_notices_copy(x->v->mem);
     no_case(x);
@@ -238,7 +241,12 @@ void session_open(session *x, driver *v, void *user, const session_request *q)
         return;
     }
     /* It is of no use behind this function: thousands of requests stand open at once. */
-    look l = {.rooms = v->rooms, .d = x->d, .q = *q, .notices = memory_notices(v->mem)};
+    look l;
+    l.rooms = v->rooms;
+    l.d = x->d;
+    l.q = q;
+    l.notices = memory_notices(v->mem);
+    l.notices_own = NULL;
     if (x->body.n >= LOOK_BYTES_MAX && look_beside(x, &l))
         return;
     look_at(&l);

@@ -250,7 +250,7 @@ bool relay_begins_stream(daruma_str bytes)
 {
     static const daruma_str fields[] = {LIT("data:"), LIT("event:"), LIT("id:"), LIT("retry:"), LIT(":")};
     for (size_t i = 0; i < COUNT(fields); i++)
-        if (bytes.n && str_starts(bytes, str_sub(fields[i], 0, bytes.n)))
+        if (bytes.n && bytes.p[0] == fields[i].p[0] && str_starts(bytes, str_sub(fields[i], 0, bytes.n)))
             return true;
     return false;
 }

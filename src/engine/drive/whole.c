@@ -252,11 +252,26 @@ static void settle(session *x, whole *w)
         deliver(x, w);
 }
 
+/* Most answers need no room: it is opened for the first bytes that are made of one. */
+static bool room_opens(daruma_arena *a, size_t need)
+{
+    const drive_rooms *rooms = a->host;
+    bool full = a->full, opened = need <= ANSWER_ARENA_BYTES_MAX && rooms->open(a, need, ANSWER_ARENA_BYTES_MAX);
+    a->full |= full;
+    return opened;
+}
+
+static void room_close(whole *w)
+{
+    if (w->room.more != room_opens)
+        w->rooms->close(&w->room);
+}
+
 static void drop(void *data)
 {
     whole *w = data;
     const drive_rooms *rooms = w->rooms;
-    rooms->close(&w->room);
+    room_close(w);
     rooms->give(w);
 }
 
@@ -318,14 +333,12 @@ void whole_ended(session *x)
     if (w.calls)
         session_mend_test_calls(x, &w.test);
     size_t bytes = w.body.n + (w.test.unread.n || w.test.unread_format.n ? JOB_BYTES_MIN : 0);
-    bool opened = w.rooms->open(&w.room, 0, ANSWER_ARENA_BYTES_MAX);
-    if (opened && bytes < JOB_BYTES_MIN) {
+    w.room = (daruma_arena){.more = room_opens, .host = (void *)(uintptr_t)w.rooms};
+    if (bytes < JOB_BYTES_MIN) {
         do_whole(&w);
         settle(x, &w);
-    } else if (opened && whole_beside(x, &w, bytes)) {
-        return;
-    } else {
+        room_close(&w);
+    } else if (!whole_beside(x, &w, bytes)) {
         relay_fail(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
     }
-    w.rooms->close(&w.room);
 }

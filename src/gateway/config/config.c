@@ -80,7 +80,7 @@ static void no_provider_is_self(conf *r, const config *c)
 /* Whoever reaches a listener beyond the loopback could spend the keys: it asks who they are. */
 static void listener_is_locked(conf *r, const config *c)
 {
-    if (host_is_loopback(c->listen.host) || c->nclients)
+    if (c->on_loopback || c->nclients)
         return;
     conf_go(r, ((const reading *)r->user)->from->listen ? "--listen" : "listen");
     conf_wrong(r,
@@ -184,12 +184,13 @@ static void settle(conf *r, void *root)
     c->policy.hedge &= c->hedge == HEDGE_AUTO;
     if (c->events_stderr == CONFIG_STDERR_AUTO)
         c->events_stderr = isatty(STDERR_FILENO);
+    if (d->from && d->from->running)
+        d->waits = keep_socket(r, c, d->from->running, d->from->listen != NULL);
+    else if (d->from && d->from->listen)
+        listen_given(r, c, d->from->listen);
+    c->on_loopback = host_is_loopback(c->listen.host);
     if (!d->from)
         return;
-    if (d->from->running)
-        d->waits = keep_socket(r, c, d->from->running, d->from->listen != NULL);
-    else if (d->from->listen)
-        listen_given(r, c, d->from->listen);
     listener_is_locked(r, c);
     no_provider_is_self(r, c);
     size_fits(r, c);
@@ -282,8 +283,9 @@ daruma_str config_upstream_path(const config_provider *p, daruma_str path, darum
     rest = str_sub(rest, 0, query == STR_NONE ? rest.n : query);
     daruma_str first = str_cut(&rest, '/');
     daruma_buf out = buf_in(a);
+    buf_room(&out, prefix.n + path.n + sizeof "/v1");
     buf_put(&out, prefix);
-    if (has_version(prefix)) {
+    if (str_ends(prefix, S("/v1")) || has_version(prefix)) {
         bool said = str_eq(first, S("v1")) || (config_is_version(first) && str_ends(prefix, first));
         buf_put(&out, said ? str_from(whole, first.n) : path);
         return buf_str(&out);
@@ -340,6 +342,7 @@ daruma_header config_key_field(const config_provider *p, daruma_str key, daruma_
 {
     const dialect *d = p->cloud ? &dialect_openai : p->dialect; /* clouds take a bearer token */
     daruma_buf value = buf_in(a);
+    buf_room(&value, strlen(d->key_prefix) + key.n);
     if (key.n)
         buf_putz(&value, d->key_prefix);
     buf_put(&value, key);

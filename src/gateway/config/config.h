@@ -87,6 +87,7 @@ typedef enum config_tool_errors { TOOL_ERRORS_FULL, TOOL_ERRORS_COMPACT } config
 typedef struct config {
     daruma_str file;     /* where it was read from; empty: built in */
     conf_address listen; /* port 4141 */
+    bool on_loopback;    /* nobody but programs of this machine reaches it */
     bool listen_taken;   /* something listens there: at the start a reason to end, else a daruma that runs already */
     daruma_str *hosts;   /* names that a listener on the loopback answers to, beside its own */
     size_t nhosts;

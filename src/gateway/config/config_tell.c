@@ -215,7 +215,7 @@ size_t config_warnings(const config *c, daruma_buf *out)
             "--profile`\n",
             c->policy.profile);
     }
-    if (!host_is_loopback(c->listen.host) && !c->cert_file.n) {
+    if (!c->on_loopback && !c->cert_file.n) {
         n++;
         buf_printf(out,
                    "listen: other machines can reach " STR_FMT ", and it speaks no TLS: tokens and conversations can "

@@ -42,8 +42,9 @@ bool guard_refuses(gateway *g, call *c);
 
 /* Refuses a path that could leave the base URL of a provider, with 400. False: it cannot. */
 bool path_refused_form(gateway *g, call *c);
-/* Refuses a path that no API has and that `passthrough` does not open, with 404. False: it goes to a provider. */
-bool path_refused_unknown(gateway *g, call *c);
+/* Refuses a path that no API has and that `passthrough` does not open, with 404. `d`: the dialect of the path, or NULL.
+ * False: it goes to a provider. */
+bool path_refused_unknown(gateway *g, call *c, const dialect *d);
 /* A segment of a path, or a value of a query, with its escapes undone. *bad: it may be read in two ways, or there is no
  * memory; else it stays as it was. */
 daruma_str path_text(daruma_str raw, daruma_arena *a, bool *bad);

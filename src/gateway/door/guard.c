@@ -69,9 +69,9 @@ static void refuse_host(gateway *g, call *c, daruma_str host)
 bool guard_refuses(gateway *g, call *c)
 {
     const config *cfg = &g->now->cfg;
-    daruma_str origin = http_header(&c->head, S("origin")), host = http_header(&c->head, S("host"));
-    if (!host_is_loopback(cfg->listen.host))
+    if (!cfg->on_loopback)
         return false; /* whoever opened it to a network has other guards, and other names */
+    daruma_str origin = http_header(&c->head, S("origin")), host = http_header(&c->head, S("host"));
     if (origin.n ? is_foreign(cfg, origin) : is_cross_site(&c->head)) {
         call_refuse(g, c, REFUSED_ORIGIN, 403, DARUMA_PERMISSION, -1,
                     S("daruma listens on this machine alone and does not answer pages of other sites. Programs that "

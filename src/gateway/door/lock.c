@@ -290,7 +290,7 @@ bool lock_refuses_admin(gateway *g, call *c)
 {
     const config *cfg = &g->now->cfg;
     daruma_str own = http_header(&c->head, S("x-daruma-token")), bearer = http_header(&c->head, S("authorization"));
-    if (!cfg->admin.value.n && host_is_loopback(cfg->listen.host))
+    if (!cfg->admin.value.n && cfg->on_loopback)
         return false;
     if (!cfg->admin.value.n) {
         call_refuse(g, c, REFUSED_TOKEN, 403, DARUMA_PERMISSION, -1,

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/scan.h"
 #include "gateway/inside.h"
 
 enum { PATH_SHOWN_BYTES = 200 };
@@ -99,6 +100,26 @@ static bool is_disguised(daruma_str path)
     return false;
 }
 
+/* True if each byte of the path is a letter, a digit, '-', '_' or '/', and no '/' stands before another: there is
+ * nothing to be read in two ways. 15 bytes at a time, and the one behind them. */
+static bool is_plain(daruma_str path)
+{
+    const char *p = path.p, *end = path.p + path.n;
+    unsigned odd = path.n < sizeof(scan16);
+    for (; !odd; p += sizeof(scan16) - 1) {
+        if ((size_t)(end - p) < sizeof(scan16))
+            p = end - sizeof(scan16);
+        scan16 v = scan_load(p);
+        unsigned slashes = scan_bits(scan_is(v, '/'));
+        scan16 word =
+            scan_range(v | scan_all(0x20), 'a', 'z') | scan_range(v, '0', '9') | scan_is(v, '-') | scan_is(v, '_');
+        odd = (~scan_bits(word) & ~slashes & 0xffff) | (slashes & slashes << 1);
+        if (p + sizeof(scan16) == end)
+            break;
+    }
+    return !odd;
+}
+
 /* True if a server could read the path as one outside of the provider's base URL: it has a segment "." or "..", an
  * empty one, perhaps with blanks beside it (Windows servers cut them off), parameters behind ';' (Java servers cut
  * them off: "..;x"), '\' (a slash to some), or a control character (a NUL ends a string in C). Servers behind us may
@@ -106,6 +127,8 @@ static bool is_disguised(daruma_str path)
  * that a dot. */
 static bool leaves_prefix(daruma_str path, daruma_arena *a)
 {
+    if (is_plain(path))
+        return false;
     bool odd = str_findch(path, '%') != STR_NONE && (!without_escapes(&path, a) || is_disguised(path));
     for (size_t i = 0; i < path.n; i++) {
         unsigned char c = (unsigned char)path.p[i];
@@ -177,10 +200,10 @@ bool path_refused_form(gateway *g, call *c)
     return true;
 }
 
-bool path_refused_unknown(gateway *g, call *c)
+bool path_refused_unknown(gateway *g, call *c, const dialect *d)
 {
     daruma_str path = c->head.path;
-    if (dialect_of_path(path) || is_known(path) || is_opened(&g->now->cfg, path))
+    if (d || is_known(path) || is_opened(&g->now->cfg, path))
         return false;
     daruma_buf b = buf_in(c->arena);
     daruma_str shown = str_sub(path, 0, PATH_SHOWN_BYTES);

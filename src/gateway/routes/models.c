@@ -22,9 +22,9 @@
 
 bool models_path(const http_head *h, daruma_str *ret_name)
 {
-    daruma_str rest = str_from(h->path, 1), segment = str_cut(&rest, '/');
     if (!str_eq(h->method, S("GET")) && !str_eq(h->method, S("HEAD")))
         return false;
+    daruma_str rest = str_from(h->path, 1), segment = str_cut(&rest, '/');
     while (path_is_lead(segment) && rest.n)
         segment = str_cut(&rest, '/');
     *ret_name = rest;
