@@ -689,7 +689,11 @@ DARUMA_API const char *daruma_outcome_name(daruma_outcome o); /* static */
 enum { DARUMA_PERMITS = 4 }; /* that a call has: of its model, provider, rested place and lane */
 
 /* Limits that providers state with their answers. */
-typedef enum daruma_limit { DARUMA_LIMIT_REQUESTS, DARUMA_LIMIT_TOKENS, DARUMA_LIMITS } daruma_limit;
+typedef enum daruma_limit {
+    DARUMA_LIMIT_REQUESTS, /* calls */
+    DARUMA_LIMIT_TOKENS,   /* tokens of input */
+    DARUMA_LIMITS
+} daruma_limit;
 
 /* What is left of each. */
 typedef struct daruma_left {
@@ -733,7 +737,7 @@ typedef struct daruma_case {
     bool can_mend;        /* (set) the host can mend the conversation; false after open */
     bool enforced;        /* (set) calls of the answer may be refused (LOOP); false after open */
     bool plain;           /* (set) the answer comes in one piece; false after open: a stream */
-    int64_t tokens;       /* (set) of the request, as estimated: limits of tokens are held against it; 0 after open */
+    int64_t tokens;       /* (set) of the request, as estimated; 0 after open: no limit of tokens holds it up */
     bool paid;            /* the remedy given last took a retry out of the budget */
     uint8_t shrinks;      /* times the conversation was shortened for this request */
     bool out;             /* an attempt is in the world right now */
@@ -938,7 +942,8 @@ typedef struct daruma_event {
     const daruma_remedy *remedy;   /* NULL: none */
     daruma_outcome outcome;        /* PENDING: not told */
     int64_t attempt, max_attempts;
-    int64_t max_retries; /* the same as the profile's seed counts it */
+    int64_t
+        max_retries; /* the same as the profile's seed counts it: without the first call, or with it (counts_first) */
     daruma_ms delay, took;
     int64_t attempts;  /* calls in all */
     daruma_str reason; /* free text, secrets are removed on writing */

@@ -136,7 +136,7 @@ static void a_place_that_refuses_for_good_is_not_asked_whether_it_is_back(void *
     assert_true(c.out);
 }
 
-/* The models of two providers: the first is silent, and what the second does nobody has heard yet. */
+/* Three providers: the first is silent, nobody has heard the second yet, the third is free. */
 static void second_calls_of_several_requests_do_not_all_go_to_one_that_is_silent_too(void **state)
 {
     (void)state;

@@ -57,17 +57,17 @@ typedef struct buf_part {
 #define BUF_MEMBERS(b, ...) buf_members((b), (const buf_part[]){BUF_PARTS(__VA_ARGS__)}, BUF_COUNT(__VA_ARGS__))
 /* The same with the brackets: a whole object. */
 #define BUF_OBJECT(b, ...) buf_object((b), (const buf_part[]){BUF_PARTS(__VA_ARGS__)}, BUF_COUNT(__VA_ARGS__))
-/* BUF_IF(there, x): `x`, or a member that is left out. */
-/* A text as a JSON string also in BUF_SAY; a value that is JSON already; a text. Members of the last two are left out
- * when they are empty. */
+/* A text as a JSON string, also in BUF_SAY. */
 static inline buf_part buf_quoted(daruma_str s)
 {
     return (buf_part){.kind = BUF_QUOTED, .text = s};
 }
+/* A value that is JSON already; the member is left out when it is empty. */
 static inline buf_part buf_raw(daruma_str json)
 {
     return (buf_part){.kind = BUF_RAW, .text = json};
 }
+/* A text; the member is left out when it is empty. */
 static inline buf_part buf_any(daruma_str s)
 {
     return (buf_part){.kind = BUF_ANY, .text = s};
@@ -125,6 +125,7 @@ static inline buf_part buf_part_same(buf_part p)
 #define BUF_23(x, ...) BUF_PART(x), BUF_22(__VA_ARGS__)
 #define BUF_24(x, ...) BUF_PART(x), BUF_23(__VA_ARGS__)
 #define BUF_AT(_1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, _15, _16, _17, _18, _19, _20, _21, _22, _23, _24, n, ...) n
+/* `x`, or a member that is left out. */
 #define BUF_IF(there, x) ((there) ? BUF_PART(x) : buf_any((daruma_str){0}))
 #define BUF_COUNT(...)  BUF_AT(__VA_ARGS__, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define BUF_GLUE(a, b)  a##b

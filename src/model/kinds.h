@@ -50,7 +50,7 @@ typedef struct kind_row {
     bool retryable;           /* the same request may succeed later */
 
     daruma_tool_kind tool_kind; /* what it is when a tool said it */
-    bool of_models;             /* tools do not say so */
+    bool of_models;             /* only models fail so: no text of a tool means this kind */
     kind_statuses statuses;
 
     kind_part meets;   /* which other targets would meet the same */

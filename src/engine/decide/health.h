@@ -45,7 +45,7 @@ void health_knocked(daruma_health *w, const daruma_target *t, daruma_ms now);
 void health_hedged(daruma_health *w, const daruma_target *t, bool knocks);
 /* A second call goes out to `t`. */
 void health_beside(daruma_health *w, const daruma_target *t, daruma_ms now);
-/* One of those was ended since the first was answered: it says nothing. */
+/* That one is over, answered or not: it is no open question any more. */
 void health_not_needed(daruma_health *w, const daruma_target *t);
 /* Is a second call to `t` out for a while, of another request perhaps, and nothing was heard since? */
 bool health_is_tried(const daruma_health *w, const daruma_target *t, daruma_ms now);

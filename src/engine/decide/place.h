@@ -18,7 +18,7 @@ typedef enum pace_trust { PACE_BELIEVED, PACE_TESTED, PACE_PROVEN, PACE_REFUTED 
 
 typedef struct pace {
     int64_t left;     /* requests or tokens, as stated, less those that went out since */
-    int64_t limit;    /* there are when none is used; 0: not stated */
+    int64_t limit;    /* all of it; 0: not stated */
     int64_t back;     /* so many come back bit by bit until then; 0: they do so at once */
     daruma_ms until;  /* all is back then; 0: nothing is stated, or not for soon */
     daruma_ms ms;     /* how long that was when it was stated */

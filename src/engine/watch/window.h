@@ -50,7 +50,7 @@ struct daruma_stall {
     uint32_t steps; /* seen, of all kinds */
     uint32_t calls; /* of them calls */
     uint32_t epoch, hard;
-    uint32_t stale;                  /* calls that told what they had told before, less NEWS_WORTH for each news */
+    uint32_t stale; /* calls since the last news, sure change or pause that told at length what they had told before */
     uint32_t stale_at;               /*   step of the first of those */
     uint32_t said;                   /* in a row, without a call */
     uint32_t alike;                  /*   of them alike, the newest with them */
