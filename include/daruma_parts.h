@@ -705,6 +705,7 @@ typedef struct daruma_left {
 /* What went out to a target up to a call. */
 typedef struct daruma_paced {
     uint64_t upto[DARUMA_LIMITS]; /* requests, tokens: all in all, the call included */
+    int64_t tokens;               /* of the call */
     bool spent[DARUMA_LIMITS];    /* the call went out although its provider had stated that too little was left */
 } daruma_paced;
 
@@ -795,6 +796,8 @@ DARUMA_API void daruma_case_resume(daruma_case *c, const daruma_case *was);
  * was opened. */
 DARUMA_API void daruma_case_skip(daruma_case *c, uint16_t rung);
 
+/* Does somebody among its targets hold up who asks for more tokens than are left? Only then `tokens` matters. */
+DARUMA_API bool daruma_case_counts_tokens(const daruma_case *c, daruma_ms now);
 /* The head of the answer at hand states what is left at its target: when that is too little for a request, others are
  * asked first, and who has nobody else waits. */
 DARUMA_API void daruma_case_told_left(daruma_case *c, const daruma_left *told, daruma_ms now);

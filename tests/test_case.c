@@ -1254,8 +1254,8 @@ static void a_silence_that_is_closed_ends_the_outage_for_all(void **state)
     daruma_health *w = a_health();
     daruma_case c;
     takes(w, &p, &t, 1000); /* at most 1500 usually */
-    daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(55400));
-    out(&c, 55400);
+    daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(54900));
+    out(&c, 54900);
     for (daruma_ms now = 30000; now <= 59000; now += 1000)
         fails(w, &p, &t, failure(DARUMA_TIMEOUT, 0), now);
     assert_true(daruma_health_look(w, &t, 60000).alone_in > 5000);

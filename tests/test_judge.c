@@ -638,8 +638,8 @@ static void what_an_error_is_wrapped_in_is_taken_apart(void **state)
 static void what_is_quoted_is_not_taken_apart(void **state)
 {
     static const char *const quotes[] = {"rpc error: code = ResourceExhausted desc = slower",
-                                         "{\xe2\x80\x9c"
-                                         "code\xe2\x80\x9d:\xe2\x80\x9cinsufficient_quota\xe2\x80\x9d}",
+                                         ("{\xe2\x80\x9c" /* else \x9c would go on with the c */
+                                          "code\xe2\x80\x9d:\xe2\x80\x9cinsufficient_quota\xe2\x80\x9d}"),
                                          "FinishReason.SAFETY", "x: [402 Payment Required] pay"};
     (void)state;
     for (size_t i = 0; i < COUNT(quotes); i++) {

@@ -101,6 +101,7 @@
 #define REST_TOLD_TIMES            2     /* in a row that "come again in 0 s" is believed: some say so to everybody */
 #define REST_DOUBTED_MS_MAX        1000  /* ... and so is whatever is shorter than this; who names seconds means them */
 #define PACE_MS_MAX                20000 /* until a stated limit ends, to be waited for: some state when all of it is back */
+#define PACE_PROOF_MS              600000 /* a limit of tokens that refused is kept to for so long: our counts may be wrong */
 #define PACE_TOKENS_MS_MAX         120000 /* the same of tokens, whose limits are of a minute: twice that is the bound */
 #define HEARSAY_REST_MS_MAX        5000   /* ... of which words alone speak: the next request finds out more */
 #define HEDGE_MS_MIN               250 /* of silence before another is asked: less is noise, of the network and of this machine */

@@ -102,9 +102,9 @@ static bool same_step(const piece_path *p, const piece_path *q, size_t i)
 
 /* The members on the way to a value, from level `from` on, are begun. False: the first of them was before, or the arena
  * is full. */
-static bool enter(turn_reader *r, const piece_path *p, size_t from)
+static bool enter(turn_reader *r, const piece_path *p, size_t from, daruma_arena *a)
 {
-    daruma_buf way = buf_in(r->keep);
+    daruma_buf way = buf_in(a);
     if (!r->entered && (r->entered = ARENA_NEW(r->keep, str_map, 1)))
         *r->entered = (str_map){0};
     for (size_t i = 0; r->entered && i < p->n; i++) {
@@ -114,7 +114,7 @@ static bool enter(turn_reader *r, const piece_path *p, size_t from)
         if (member && i >= from && !map_add(r->entered, r->keep, arena_copy(r->keep, buf_str(&way))))
             return false;
     }
-    return r->entered && !r->keep->full;
+    return r->entered && !r->keep->full && !way.full;
 }
 
 /* ---- JSON ---- */
@@ -151,7 +151,7 @@ static bool put_way(turn_reader *r, daruma_buf *out, const piece_path *old, cons
         return false;
     if (!first && at >= 0 && at != before + 1)
         return false;
-    if (!enter(r, new, same))
+    if (!enter(r, new, same, a))
         return false;
     put_brackets(out, old, same + 1);
     buf_putc(out, first ? '{' : ',');

@@ -299,7 +299,8 @@ static bool length_of(const framing *f, bool http10, int64_t *ret, http_fault *f
 /* uri-host [":" port] as far as framing and routing depend on it (RFC 9112 3.2). */
 static bool host_ok(daruma_str host)
 {
-    for (size_t i = 0; !quick(host, odd_in_host) && i < host.n; i++) {
+    bool plain = quick(host, odd_in_host);
+    for (size_t i = 0; !plain && i < host.n; i++) {
         char c = host.p[i];
         if (!ch_alpha(c) && !ch_digit(c) && !memchr("-._~:[]%!$&'()*+;=", c, 18))
             return false;
@@ -314,7 +315,8 @@ static bool target_ok(daruma_str raw, daruma_str target, http_fault *fault)
     /* Absolute-, authority- and asterisk-form are for proxies and a server's owner; we are neither. */
     if (target.n == 0 || target.p[0] != '/')
         return http_refuse(fault, 400, "the target does not begin with a slash");
-    for (size_t i = 0; !quick(target, odd_in_target) && i < target.n; i++)
+    bool plain = quick(target, odd_in_target);
+    for (size_t i = 0; !plain && i < target.n; i++)
         if ((unsigned char)target.p[i] <= 0x20 || (unsigned char)target.p[i] >= 0x7f || target.p[i] == '#')
             return http_refuse(fault, 400, "the target holds a byte that must be escaped");
     /* METHOD SP target SP HTTP/1.x CRLF and nothing else. */

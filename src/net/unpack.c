@@ -24,7 +24,7 @@ static bool inflated(int bits, daruma_str in, daruma_buf *out, size_t max)
         out->n += PIECE_BYTES - z.avail_out;
     }
     inflateEnd(&z);
-    bool whole = status == Z_STREAM_END && out->n - was <= max;
+    bool whole = status == Z_STREAM_END && !z.avail_in && out->n - was <= max; /* no second member follows */
     out->n = whole ? out->n : was;
     return whole;
 }

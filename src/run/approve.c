@@ -181,11 +181,12 @@ static void on_look(uv_timer_t *t)
     if (v == VERDICT_NONE) {
         if (text.n && text.p[text.n - 1] == '\n') /* else it is still being written */
             tell(p, "the file holds no answer; {\"answer\": \"allow\"} or {\"answer\": \"deny\"} is one");
-        p->old = st.st_mtim;
-        p->has_old = true;
     } else if (settle(p, v, says)) {
         unlink(p->answer_path);
+        return;
     }
+    p->old = st.st_mtim; /* it is not read again before it changes */
+    p->has_old = true;
 }
 
 static void on_expiry(uv_timer_t *t);

@@ -236,9 +236,17 @@ void daruma_case_told_left(daruma_case *c, const daruma_left *told, daruma_ms no
         health_told_left(c->health, &c->targets[c->target], told, &c->paced, c->sent_at, now);
 }
 
+bool daruma_case_counts_tokens(const daruma_case *c, daruma_ms now)
+{
+    bool counts = false;
+    for (size_t i = 0; c->policy->health && i < c->ntargets && i < DARUMA_CASE_TRIED; i++)
+        counts |= health_counts_tokens(c->health, &c->targets[i], now);
+    return counts;
+}
+
 static void is_well(daruma_case *c, daruma_moment at)
 {
-    ladder_show_pace(c, PACE_ANSWERED);
+    ladder_show_pace(c, PACE_ANSWERED, at.now);
     if (c->policy->health && !c->answered)
         health_good(c->health, &c->targets[c->target], c->permits, c->sent_at, at.now);
     c->answered = true;
@@ -332,7 +340,7 @@ void daruma_case_drop(daruma_case *c, daruma_moment at)
     if (c->outcome != DARUMA_OUTCOME_PENDING)
         return;
     check(c->out);
-    ladder_show_pace(c, PACE_NOTHING);
+    ladder_show_pace(c, PACE_NOTHING, at.now);
     c->left = !c->answered && !c->headed && !c->begun && ms_since(c->sent_at, at.now) >= HEDGE_MS_MIN;
     if (!c->answered && c->policy->health)
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);

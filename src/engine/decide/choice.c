@@ -86,6 +86,11 @@ bool choice_hung_up(const daruma_case *c, const daruma_failure *f, daruma_ms now
     return closed && (c->hung_up || ms_since(c->sent_at, now) >= (far > HEDGE_MS_MIN ? far : HEDGE_MS_MIN));
 }
 
+bool choice_was_noted(const daruma_case *c, daruma_ms now)
+{
+    return c->noted || ms_since(c->sent_at, now) >= HEDGE_KNOCK_MS;
+}
+
 daruma_condition choice_look(const daruma_case *c, int i, daruma_ms now)
 {
     if (!c->policy->health)

@@ -16,6 +16,8 @@ kind_part choice_shared(daruma_kind k);
 bool choice_tries_left(const daruma_case *c, int i, daruma_kind k);
 /* Was the call at hand silent for long, until its connection was closed so? */
 bool choice_hung_up(const daruma_case *c, const daruma_failure *f, daruma_ms now);
+/* Was the silence of the call at hand so long that others heard of it? */
+bool choice_was_noted(const daruma_case *c, daruma_ms now);
 /* How that target is; a policy without health finds every target well. */
 daruma_condition choice_look(const daruma_case *c, int i, daruma_ms now);
 bool choice_well(const daruma_case *c, int i, daruma_ms now);

@@ -93,7 +93,9 @@ void health_told_left(daruma_health *w, const daruma_target *t, const daruma_lef
                       daruma_ms sent_at, daruma_ms now);
 /* How it went with a call that went out although too little was left. */
 typedef enum pace_shown { PACE_NOTHING, PACE_ANSWERED, PACE_REFUSED } pace_shown;
-void health_pace_shown(daruma_health *w, const daruma_target *t, daruma_paced *call, pace_shown how);
+void health_pace_shown(daruma_health *w, const daruma_target *t, daruma_paced *call, pace_shown how, daruma_ms now);
+/* Does a limit of tokens hold up who asks `t`, when too little is left? */
+bool health_counts_tokens(const daruma_health *w, const daruma_target *t, daruma_ms now);
 
 /* ---- health_keep.c: lines of a snapshot ---- */
 

@@ -263,7 +263,8 @@ void daruma_case_hedge_ended(daruma_case *c, const daruma_failure *f, daruma_mom
     check(c->beside.out);
     const daruma_target *t = &c->targets[c->beside.target];
     c->beside.out = false;
-    health_pace_shown(c->health, t, &c->beside.paced, f && f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : PACE_NOTHING);
+    health_pace_shown(c->health, t, &c->beside.paced, f && f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : PACE_NOTHING,
+                      at.now);
     health_not_needed(c->health, t);
     if (!f) {
         health_drop(c->health, t, c->beside.permits, at.now);
@@ -294,9 +295,9 @@ void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, darum
     silent_call first = look_at(c, false, at.now);
     f = f ? f : &silent_failure;
     health_pace_shown(c->health, &c->targets[c->target], &c->paced,
-                      f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : PACE_NOTHING);
+                      f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : PACE_NOTHING, at.now);
     c->hung_up = choice_hung_up(c, f, at.now);
-    if (c->hung_up)
+    if (c->hung_up && choice_was_noted(c, at.now))
         health_hung_up(c->health, &c->targets[c->target], at.now);
     if (same && f == &silent_failure) {
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);

@@ -292,9 +292,9 @@ static void note_bad(daruma_case *c, int target, const daruma_permit permits[DAR
                    at);
 }
 
-void ladder_show_pace(daruma_case *c, pace_shown how)
+void ladder_show_pace(daruma_case *c, pace_shown how, daruma_ms now)
 {
-    health_pace_shown(c->health, &c->targets[c->target], &c->paced, how);
+    health_pace_shown(c->health, &c->targets[c->target], &c->paced, how, now);
 }
 
 static daruma_remedy no_remedy(const daruma_case *c)
@@ -319,11 +319,11 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
     size_t r = 0;
     if (c->out) {
         c->hung_up = c->policy->health && choice_hung_up(c, f, at.now);
-        if (c->hung_up)
+        if (c->hung_up && choice_was_noted(c, at.now))
             health_hung_up(c->health, &c->targets[c->target], at.now);
         if (!c->answered)
             note_bad(c, c->target, c->permits, f, at);
-        ladder_show_pace(c, f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : PACE_NOTHING);
+        ladder_show_pace(c, f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : PACE_NOTHING, at.now);
         if (c->since < 0)
             c->since = at.now;
         c->out = false;

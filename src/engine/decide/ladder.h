@@ -15,5 +15,5 @@ static inline void case_count(uint8_t *n)
 /* May it be over by itself? */
 bool ladder_passes(const daruma_failure *f);
 /* What the call at hand showed of the pace of its lane. */
-void ladder_show_pace(daruma_case *c, pace_shown how);
+void ladder_show_pace(daruma_case *c, pace_shown how, daruma_ms now);
 #endif

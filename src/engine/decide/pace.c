@@ -2,14 +2,14 @@
  * too few left for a request is asked last, and where nobody else can be asked it waits until there are enough, so that
  * a refusal that can be foreseen is not called for.
  *
- * What is stated may be wrong, and what a request takes of the tokens is a guess. So a limit of requests is believed
- * once, for one wait, and one of tokens holds nobody up before it refused. One call finds out:
+ * What is stated may be wrong. A limit of requests is believed once, for one wait. Then one call finds out:
  *
- *     requests: BELIEVED --a wait is over--> TESTED --refused (429)--> PROVEN
- *     tokens: --------------------------------^  |                        |  answered although too little was left
- *                                                +------answered----------+--> REFUTED --refused--> PROVEN
+ *     BELIEVED --a wait is over--> TESTED --refused (429)--> PROVEN
+ *                                     |                        |  answered although none was left
+ *                                     +------answered----------+--> REFUTED --refused--> PROVEN
  *
- * A refuted limit holds nobody up; a proven one is waited for each time.
+ * A refuted limit holds nobody up; a proven one is waited for each time. What a request takes of the tokens is a guess:
+ * such a limit holds nobody up but for some minutes after it refused a call for which too little was left.
  *
  * Tokens come back bit by bit, as OpenAI and Anthropic say, until all of the limit is back. */
 #include "engine/decide/health.h"
@@ -22,7 +22,7 @@
 static daruma_ms short_for(const pace *o, int64_t need, daruma_ms now)
 {
     daruma_ms rest = o->until ? ms_since(now, o->until) : 0;
-    if (rest <= 0 || o->left >= need || (o->limit && need > o->limit))
+    if (need <= 0 || rest <= 0 || o->left >= need || (o->limit && need > o->limit))
         return 0; /* what never fits by our count is counted otherwise there */
     if (rest > o->ms)
         rest = o->ms; /* the clock was set back */
@@ -39,8 +39,10 @@ static bool is_tested(const pace *o, daruma_ms now)
     return o->tested_until && ms_since(now, o->tested_until) > 0;
 }
 
-static bool holds_up(const pace *o, daruma_ms now)
+static bool holds_up(const pace *o, daruma_limit l, daruma_ms now)
 {
+    if (l == DARUMA_LIMIT_TOKENS)
+        return o->trust == PACE_PROVEN && ms_since(o->proven_at, now) < PACE_PROOF_MS;
     return o->trust == PACE_BELIEVED || o->trust == PACE_PROVEN || (o->trust == PACE_TESTED && is_tested(o, now));
 }
 
@@ -49,12 +51,18 @@ static int64_t need_of(daruma_limit l, int64_t tokens)
     return l == DARUMA_LIMIT_TOKENS ? tokens : 1;
 }
 
+bool health_counts_tokens(const daruma_health *w, const daruma_target *t, daruma_ms now)
+{
+    const place *p = place_look(w, t, LANE);
+    return p && holds_up(&p->pace[DARUMA_LIMIT_TOKENS], DARUMA_LIMIT_TOKENS, now);
+}
+
 daruma_ms health_spent_in(const daruma_health *w, const daruma_target *t, int64_t tokens, daruma_ms now)
 {
     const place *p = place_look(w, t, LANE);
     daruma_ms longest = 0;
     for (int i = 0; p && i < DARUMA_LIMITS; i++) {
-        daruma_ms in = holds_up(&p->pace[i], now) ? short_for(&p->pace[i], need_of(i, tokens), now) : 0;
+        daruma_ms in = holds_up(&p->pace[i], i, now) ? short_for(&p->pace[i], need_of(i, tokens), now) : 0;
         longest = in > longest ? in : longest;
     }
     return longest;
@@ -63,7 +71,7 @@ daruma_ms health_spent_in(const daruma_health *w, const daruma_target *t, int64_
 daruma_paced health_paced(daruma_health *w, const daruma_target *t, int64_t tokens, daruma_ms now)
 {
     place *p = place_for(w, t, LANE);
-    daruma_paced call = {0};
+    daruma_paced call = {.tokens = tokens};
     for (int i = 0; i < DARUMA_LIMITS; i++) {
         pace *o = &p->pace[i];
         int64_t need = need_of(i, tokens);
@@ -71,7 +79,7 @@ daruma_paced health_paced(daruma_health *w, const daruma_target *t, int64_t toke
         call.spent[i] = in > 0;
         if (in > 0 && !is_tested(o, now))
             o->tested_until = add_sat(now, in);
-        if (ms_since(now, o->until) > 0)
+        if (ms_since(now, o->until) > 0 && (!o->limit || need <= o->limit))
             o->left -= need;
         call.upto[i] = o->entered += (uint64_t)need;
     }
@@ -81,7 +89,7 @@ daruma_paced health_paced(daruma_health *w, const daruma_target *t, int64_t toke
 static void told_left(pace *o, daruma_limit l, const daruma_left *told, uint64_t upto, daruma_ms sent_at, daruma_ms now)
 {
     bool tokens = l == DARUMA_LIMIT_TOKENS, was_spent = o->until && o->left <= 0;
-    if (o->trust == PACE_BELIEVED && (tokens || (was_spent && sent_at >= o->until)))
+    if (o->trust == PACE_BELIEVED && was_spent && sent_at >= o->until)
         o->trust = PACE_TESTED;
     o->left =
         told->left[l] - (upto < o->entered ? (int64_t)(o->entered - upto) : 0); /* what went out since is not in it */
@@ -99,23 +107,27 @@ void health_told_left(daruma_health *w, const daruma_target *t, const daruma_lef
         pace *o = &p->pace[i];
         if (told->left[i] < 0)
             continue;
-        daruma_ms was = holds_up(o, now) ? short_for(o, 1, now) : 0;
+        daruma_ms was = holds_up(o, i, now) ? short_for(o, 1, now) : 0;
         told_left(o, i, told, call->upto[i], sent_at, now);
         w->healed += was > 0 && !short_for(o, 1, now);
     }
 }
 
-void health_pace_shown(daruma_health *w, const daruma_target *t, daruma_paced *call, pace_shown how)
+void health_pace_shown(daruma_health *w, const daruma_target *t, daruma_paced *call, pace_shown how, daruma_ms now)
 {
     for (int i = 0; i < DARUMA_LIMITS; i++) {
         if (!call->spent[i])
             continue;
         pace *o = &place_for(w, t, LANE)->pace[i];
+        bool tokens = i == DARUMA_LIMIT_TOKENS, held = holds_up(o, i, now);
         call->spent[i] = false;
         o->tested_until = 0;
-        if (how == PACE_ANSWERED && o->trust != PACE_BELIEVED)
+        if (how == PACE_ANSWERED && (tokens || o->trust != PACE_BELIEVED))
             o->trust = PACE_REFUTED;
-        if (how == PACE_REFUSED)
+        if (how == PACE_REFUSED && (!tokens || short_for(o, call->tokens, now) > 0)) {
             o->trust = PACE_PROVEN;
+            o->proven_at = now;
+        }
+        w->healed += held && !holds_up(o, i, now);
     }
 }

@@ -24,6 +24,7 @@ typedef struct pace {
     daruma_ms ms;     /* how long that was when it was stated */
     uint64_t entered; /* requests or tokens that went out, all in all */
     pace_trust trust;
+    daruma_ms proven_at;    /* when it was proven last */
     daruma_ms tested_until; /* a call is out although too little was left, and it finds out until then; 0: none is */
 } pace;
 

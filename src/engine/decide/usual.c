@@ -87,7 +87,8 @@ void health_not_needed(daruma_health *w, const daruma_target *t)
 bool health_is_tried(const daruma_health *w, const daruma_target *t, daruma_ms now)
 {
     const place *p = place_look(w, t, MODEL);
-    return p && p->beside && ms_since(p->beside_at, now) >= HEDGE_LOOK_MS;
+    daruma_ms since = p ? ms_since(p->beside_at, now) : 0;
+    return p && p->beside && since >= HEDGE_LOOK_MS && since < REST_MS_MAX;
 }
 
 void health_hedged(daruma_health *w, const daruma_target *t, bool knocks)

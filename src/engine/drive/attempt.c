@@ -208,11 +208,9 @@ static bool has_media(const session *x)
 static daruma_admission admit(session *x, daruma_moment at)
 {
     int64_t rate = memory_rate(x->v->mem, x->targets[x->home].lane_id ^ x->credential);
-    x->kase.tokens = mul_sat((int64_t)x->body.n, 1000) / rate;
-    daruma_admission a = daruma_case_admit(&x->kase, at);
-    if (a.wait <= 0 || a.why != DARUMA_RATE_LIMIT || !has_media(x))
-        return a;
-    x->kase.tokens = 0;
+    if (!x->media && daruma_case_counts_tokens(&x->kase, at.now))
+        x->media = has_media(x);
+    x->kase.tokens = x->media || !x->d ? 0 : mul_sat((int64_t)x->body.n, 1000) / rate;
     return daruma_case_admit(&x->kase, at);
 }
 

@@ -116,6 +116,7 @@ struct session {
     bool array;            /* ... as one JSON array: Gemini's without alt=sse */
     bool paused;
     bool pending;      /* a heartbeat was the first that the client had: how it ends stands in a comment behind it */
+    bool media;        /* the request holds pictures or sounds: its bytes say nothing of its tokens */
     bool blank;        /* the client has the head of a whole answer, and white space */
     bool unjoined;     /* a second call cannot go on with its silent stream: it said something else, or is too large */
     bool went_on;      /* an attempt failed behind its first bytes: likewise */

@@ -65,7 +65,9 @@ static void rival_failed(rival *r, daruma_evidence *ev)
     ev->took = at.now - r->started;
     ev->provider = r->p->provider;
     ev->model_call = true;
-    ev->body = session_redact_sent_of(x, r->target, r->call.secret, ev->body);
+    ev->body = relay_is_coded(ev->headers, ev->nheaders)
+                   ? (daruma_str){0}
+                   : session_redact_sent_of(x, r->target, r->call.secret, ev->body);
     ev->body = str_sub(ev->body, 0, CLASSIFY_BODY_BYTES_MAX);
     session_asked(x, ev);
     daruma_failure f = daruma_classify(ev, at, &scratch);

@@ -425,7 +425,7 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, ech
     f.requested = s.requested;
     decide(&f, &v, match_first(&v));
     if (is_page_of_outage(&f, &v)) {
-        seen status = {.provider = v.provider, .status = v.status, .tool = v.tool};
+        seen status = {.provider = v.provider, .status = v.status, .tool = v.tool, .model_call = v.model_call};
         char digits[4];
         add_facts(&status, ev, &s, digits, a);
         seen_text(&status, S("page")); /* there are words, and they say nothing */

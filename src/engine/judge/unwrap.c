@@ -122,7 +122,10 @@ enum role reader_role(daruma_str key)
             return keys[i].role;
     if (n > 5 && memcmp(low + n - 5, "error", 5) == 0) /* upstream_error, providerError, ... */
         return IS_NEST;
-    if (n > 7 && memcmp(low + n - 7, "message", 7) == 0) /* external_model_message, developerMessage, ... */
+    bool others =
+        n > 7 && (memcmp(low, "system", 6) == 0 || memcmp(low, "commit", 6) == 0 || memcmp(low, "last", 4) == 0 ||
+                  memcmp(low, "first", 5) == 0 || memcmp(low, "input", 5) == 0);
+    if (n > 7 && memcmp(low + n - 7, "message", 7) == 0 && !others) /* external_model_message, developerMessage, ... */
         return IS_MESSAGE;
     return IS_NOTHING;
 }
@@ -491,6 +494,15 @@ static void read_html(reader *r, daruma_str t, int level)
     reader_text(r, words, level);
 }
 
+/* Does a quote stand open at `at`? What is quoted is no error. */
+static bool in_quotes(daruma_str t, size_t at)
+{
+    bool open = false;
+    for (size_t i = 0; i < at; i++)
+        open ^= t.p[i] == '"';
+    return open;
+}
+
 /* "Invalid key: Error fetching from https://...: [400 Bad Request] the location ...": how Google's SDKs print an error.
  * What was sent stands behind the status. False: there is none. */
 static bool read_bracketed(reader *r, daruma_str t, int level)
@@ -504,7 +516,7 @@ static bool read_bracketed(reader *r, daruma_str t, int level)
         if (str_find(str_sub(t, address, at + hit - address), S("://")) == STR_NONE)
             continue;
         if (end == STR_NONE || !str_int(str_sub(t, from, 3), &status) || !reader_is_status(status) ||
-            (end > 3 && t.p[from + 3] != ' '))
+            (end > 3 && t.p[from + 3] != ' ') || in_quotes(t, from))
             continue;
         r->s->status = (int)status;
         read_before(r, t, from - 1, level - 1);
@@ -521,7 +533,7 @@ static bool read_embedded_page(reader *r, daruma_str t, int level)
         return false;
     size_t at = str_ifind(t, S("<!doctype")), html = str_ifind(t, S("<html"));
     at = html < at ? html : at;
-    if (at == STR_NONE || str_findch(str_sub(t, 0, at), '{') != STR_NONE)
+    if (at == STR_NONE || str_findch(str_sub(t, 0, at), '{') != STR_NONE || in_quotes(t, at))
         return false;
     read_before(r, t, at, level - 1);
     read_html(r, str_from(t, at), level);

@@ -114,7 +114,9 @@ static daruma_str said_by(pairs_plan *p, const knot *r)
 
 static bool says_unknown(pairs_plan *p, const knot *r)
 {
-    return str_eq(said_by(p, r), S(MEND_UNKNOWN_RESULT));
+    const convo_part *part = plan_part(p, r); /* a long one is not decoded for it, byte by byte escaped or not */
+    bool longer = !part->nparts && part->value.n > 6 * sizeof MEND_UNKNOWN_RESULT;
+    return !longer && str_eq(said_by(p, r), S(MEND_UNKNOWN_RESULT));
 }
 
 static void tie(pairs_plan *p, size_t call, size_t result)

@@ -375,7 +375,7 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
         return false;
     /* Members of a batch, each with words of its own or all put together of the same ones: of each the same may be
      * true. */
-    if (!creeps && !rephrased && (runs ? is_even(list, n) : calls == n && !is_paraphrase(list, n, false)))
+    if (!creeps && !rephrased && ((runs && is_even(list, n)) || (calls == n && !is_paraphrase(list, n, false))))
         return false;
     uint32_t needed = creeps || rephrased ? 6 : is_reworded(list, n) ? 7 : LIST_MAX;
     if (n < needed)

@@ -85,7 +85,7 @@ static unsigned name_means(const daruma_stall *s, daruma_str name, uint64_t tool
 static bool is_pause(unsigned means, const same_call *c)
 {
     bool word = c->objects == 1 && c->action.n && str_findch(c->action, ' ') == STR_NONE &&
-                (words_of_action(c->action) & DARUMA_TOOL_WAITS);
+                (str_istarts(c->action, S("wait")) || (words_of_action(c->action) & WORDS_PAUSES));
     bool waits = word || ((means & DARUMA_TOOL_WAITS) && !c->objects && (c->names & (NAME_LIMIT | NAME_WAIT)));
     return ((means & WORDS_PAUSES) || waits) && !(means & WORDS_SHELL);
 }
@@ -178,8 +178,10 @@ static int change_of(const daruma_stall *s, seen *e, const relation *r, const da
     unsigned m = e->means;
     if ((e->flags & SEEN_FAILED) || r->known || is_in_vain(s, e, step))
         return 0;
+    /* An editor may tell of each edit in the same words; a world says so of what cannot be done. */
+    bool edits = (m & WORDS_SHELL) || (e->tool_means & DARUMA_TOOL_WRITES);
     if (m & (DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | WORDS_CHANGES) && !(m & WORDS_WEAK))
-        return r->told && !says_little(e) ? 1 : 2; /* "You can't see any such thing", whatever was to be done to it */
+        return r->told && !says_little(e) && !edits ? 1 : 2;
     if (m & (DARUMA_TOOL_READS | DARUMA_TOOL_NOTES | DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_RANDOM))
         return 0;
     return 1;
@@ -339,6 +341,7 @@ static daruma_verdict see_compaction(daruma_stall *s)
     daruma_verdict v = {.step = s->steps, .period = 1};
     s->idle_compactions = s->fresh ? 1 : s->idle_compactions + 1;
     s->fresh = false;
+    s->stale = 0; /* what was read is read anew */
     s->compactions++;
     memmove(s->compacted_at + 1, s->compacted_at, sizeof s->compacted_at - sizeof *s->compacted_at);
     s->compacted_at[0] = s->steps;

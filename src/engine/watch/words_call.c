@@ -501,9 +501,16 @@ static size_t line_end(daruma_str s, size_t i)
     return s.p[i] == '\n' ? 1 : s.p[i] == '\\' && i + 1 < s.n && s.p[i + 1] == 'n' ? 2 : 0;
 }
 
+/* "<<EOF" at `i`: the lines behind this one are given to a program. */
+static bool gives_lines(daruma_str s, size_t i)
+{
+    daruma_str at = str_sub(str_from(s, i), 0, 3);
+    return str_starts(at, S("<<")) && at.n > 2 && at.p[2] != '<' && !ch_digit(at.p[2]) && (!i || s.p[i - 1] != '<');
+}
+
 /* The next part of a command line, up to what stands between two commands; *i is behind that. A comment is no part,
- * and text that is given to a program line by line (<<EOF) no command. */
-static daruma_str next_part(daruma_str s, size_t *i)
+ * and lines that are given to a program are no commands (*given: they follow). */
+static daruma_str next_part(daruma_str s, size_t *i, bool *given)
 {
     size_t from = *i, n = 0;
     char quote = 0;
@@ -515,22 +522,23 @@ static daruma_str next_part(daruma_str s, size_t *i)
         n = !quote ? line_end(s, *i) : 0;
         if (n || (!quote && !comment && (c == ';' || c == '|' || (c == '&' && (*i == 0 || s.p[*i - 1] != '>')))))
             break;
+        *given |= !quote && !comment && gives_lines(s, *i);
         if (quote ? c == quote : !comment && (c == '\'' || c == '"'))
             quote = quote ? 0 : c;
         *i += c == '\\' && *i + 1 < s.n && s.p[*i + 1] == '\\';
     }
     daruma_str part = comment ? (daruma_str){0} : str_sub(s, from, *i - from);
-    *i = str_find(part, S("<<")) != STR_NONE ? s.n + 1 : *i + (n ? n : 1);
+    *i = *given && n ? s.n + 1 : *i + (n ? n : 1);
     return part;
 }
 
 unsigned words_of_command(daruma_str command)
 {
     unsigned got = 0;
-    bool reads = false, unknown = false;
+    bool reads = false, unknown = false, given = false;
     command = str_sub(command, 0, COMMAND_BYTES_MAX);
     for (size_t i = 0; i <= command.n;) {
-        unsigned part = part_means(next_part(command, &i));
+        unsigned part = part_means(next_part(command, &i, &given));
         reads |= (part & T_READS) != 0;
         unknown |= (part & WORDS_WEAK) != 0;
         got |= part & ~(unsigned)(T_READS | WORDS_WEAK);
