@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import http from "node:http";
 import { dialects, pathOf } from "./net.mjs";
+import { sleep } from "./pair.mjs";
 import { holds } from "./wire.mjs";
 import { json, sse, wires } from "./wires.mjs";
 
@@ -147,6 +148,7 @@ async function play(pair, own, withA) {
   let next = 0, nextA = 0, over = false;
   const b = async () => {
     for (let n; (n = next++) < REQUESTS / 2; ) {
+      while (withA && nextA * 3 <= n) await sleep(2); // B is not over before A has done its worst
       const q = questionOfB(n);
       of.set(`B-${n}`, q);
       const r = await send(pair, q, keyB);
