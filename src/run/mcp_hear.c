@@ -130,7 +130,8 @@ static void take_result(mcp *m, mcp_call *k, daruma_str result)
                 "the tool returned data that did not validate: ", str_sub(buf_str(&why), 0, FAILURE_TEXT_BYTES_MAX),
                 "\nWhat it returned:\n");
     buf_put(out, buf_str(&said));
-    mcp_end_call(m, k, well && fits, well && !fits); /* it did what it does */
+    bool acted = well && !fits && !(k->c->about->about.traits & DARUMA_TOOL_READS);
+    mcp_end_call(m, k, well && fits, acted);
 }
 
 static void on_answer(mcp *m, const rpc_message *r)

@@ -44,6 +44,7 @@ const tools = {
   parts: [pure, (id) => send({ id, result: { content: [{ type: "text", text: "one" }, { type: "image", mimeType: "image/png", data: "AAAA" }, { type: "audio", mimeType: "audio/wav", data: "AAAAAAAA" }, { type: "resource", resource: { uri: "file:///a", text: "in it" } }, { type: "resource", resource: { uri: "file:///b", mimeType: "a/b", blob: "AAAA" } }, { type: "resource_link", uri: "file:///c", name: "c", description: "see there" }, { type: "newer", x: 1 }] } })],
   structured: [pure, (id) => send({ id, result: { content: [], structuredContent: { a: 1 } } })],
   shaped: [pure, (id, a) => send({ id, result: { content: [{ type: "text", text: "it is cold" }], structuredContent: a.right ? { degrees: 3 } : { degrees: "three" } } }), { type: "object", properties: { degrees: { type: "number" } }, required: ["degrees"] }],
+  shaped_put: [{}, (id) => (effect("shaped_put"), send({ id, result: { content: [{ type: "text", text: "it was put" }], structuredContent: { degrees: "three" } } })), { type: "object", properties: { degrees: { type: "number" } } }],
   shapeless: [pure, (id) => send({ id, result: text("no structure, as some servers do") }), { type: "object", required: ["degrees"] }],
   nothing: [pure, (id) => send({ id, result: {} })],
   change: [pure, (id) => (writeFileSync(join(folder, "changed"), ""), send({ method: "notifications/tools/list_changed" }), setTimeout(() => send({ id, result: text("changed") }), 200))],

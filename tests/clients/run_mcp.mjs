@@ -116,6 +116,9 @@ holds("structured content is held against the schema that its tool declares (P-T
     assert.deepEqual(r.lines.filter((l) => l.event === "tool_failed").map((l) => [l.tool, l.kind]), [["odd.shaped", "validation"]]);
     const whole = await go(pair, root, [...odd(root), "--profile", "swarm"], ["odd_shaped", {}]);
     assert.match(whole.seen[0], /returned data[^]*it is cold/, "what it said is told, too");
+    const acted = await go(pair, root, odd(root), ["odd_shaped_put", {}]);
+    assert.deepEqual(lines(root, "effects"), ["shaped_put"], "it was done twice");
+    assert.match(acted.seen[0], /Look before you make it again/, "it may have acted, and nobody says so");
   },
 });
 
