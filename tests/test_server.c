@@ -652,7 +652,8 @@ static void running_out_of_descriptors_is_survived(void **state)
 {
     (void)state;
     out_of_descriptors(false);
-    out_of_descriptors(true);
+    if (uv_version() < (1 << 16 | 45 << 8)) /* later ones tell nobody; the next stream takes a new reserve */
+        out_of_descriptors(true);
 }
 
 static void a_thousand_requests_leave_nothing_behind(void **state)
