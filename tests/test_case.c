@@ -1292,23 +1292,6 @@ static void patience_waits_for_a_call_that_finds_out(void **state)
     assert_int_equal(out(&c, 120200 + WAIT_MS_MIN), 0);
 }
 
-static void of_two_keys_of_a_model_that_fails_one_call_at_a_time_asks_the_second(void **state)
-{
-    (void)state;
-    daruma_policy p = calm();
-    daruma_target t[] = {target("p", "m", "a", "k1"), target("p", "m", "b", "k2"), target("q", "n", "c", "j")};
-    daruma_health *w = a_health();
-    daruma_case c[3];
-    for (int i = 0; i < 2; i++)
-        fails(w, &p, &t[0], failure(DARUMA_SERVER_ERROR, 500), 1000);
-    for (int i = 0; i < 3; i++)
-        daruma_case_open(&c[i], w, &p, t, 3, -1, -1, of_another(1000));
-    assert_int_equal(out(&c[0], 1000), 1);
-    assert_int_equal(out(&c[1], 1000 + ALONE_MS_MIN - 1), 2);
-    daruma_case_done(&c[0], at(1500)); /* it was the key */
-    assert_int_equal(out(&c[2], 1500), 1);
-}
-
 /* It was down for a minute, so that our own guess is longer than what it says now. */
 static void a_named_wait_is_not_lengthened_by_a_guess_beyond_the_time_there_is(void **state)
 {
@@ -1540,7 +1523,6 @@ int main(void)
         cmocka_unit_test(of_two_named_waits_the_sooner_end_holds_for_whoever_asked),
         cmocka_unit_test(a_silence_that_is_closed_ends_the_outage_for_all),
         cmocka_unit_test(patience_waits_for_a_call_that_finds_out),
-        cmocka_unit_test(of_two_keys_of_a_model_that_fails_one_call_at_a_time_asks_the_second),
         cmocka_unit_test(a_named_wait_is_not_lengthened_by_a_guess_beyond_the_time_there_is),
         cmocka_unit_test(those_who_were_told_the_same_wait_do_not_come_back_in_the_same_instant),
         cmocka_unit_test(what_is_down_for_long_is_asked_less_often_by_those_who_are_short_of_time),

@@ -80,18 +80,6 @@ static bool is_hearsay(const daruma_health *w, const daruma_target *t, const pla
     return !provider->unreached && (!model || model->breaker.row == 0);
 }
 
-/* How long the lane of `t` is asked last: another lane of its model fails, and a call finds out whether this one does,
- * too. */
-static daruma_ms suspected_in(const daruma_health *w, const daruma_target *t, daruma_ms now)
-{
-    const place *model = place_look(w, t, MODEL), *lane = place_look(w, t, LANE);
-    if (!model || !lane || model->breaker.row < BREAKER_OPEN_ROW || model->breaker.agreed ||
-        model->breaker.witness == t->lane_id)
-        return 0;
-    daruma_ms gone = ms_since(lane->breaker.sent_at, now);
-    return now >= lane->breaker.sent_at && gone < ALONE_MS_MIN ? ALONE_MS_MIN - gone : 0;
-}
-
 daruma_condition daruma_health_look(const daruma_health *w, const daruma_target *t, daruma_ms now)
 {
     daruma_condition h = {0};
@@ -112,10 +100,6 @@ daruma_condition daruma_health_look(const daruma_health *w, const daruma_target 
             h.alone_in = later(h.alone_in, later(cooled, probed_in(p, now)));
         if (part != PROVIDER || !is_hearsay(w, t, p))
             h.alone_in = later(h.alone_in, daruma_breaker_alone_in(&p->breaker, now));
-    }
-    if (h.in == 0 && (h.in = suspected_in(w, t, now)) > 0) {
-        h.why = place_look(w, t, MODEL)->why;
-        h.who = DARUMA_SICK_MODEL;
     }
     h.well = h.in == 0;
     return h;
