@@ -495,11 +495,11 @@ static void read_html(reader *r, daruma_str t, int level)
 }
 
 /* Does a quote stand open at `at`? What is quoted is no error. */
-static bool in_quotes(daruma_str t, size_t at)
+static bool in_quotes(daruma_str before)
 {
     bool open = false;
-    for (size_t i = 0; i < at; i++)
-        open ^= t.p[i] == '"';
+    for (size_t i = 0; i < before.n; i++)
+        open ^= before.p[i] == '"';
     return open;
 }
 
@@ -508,15 +508,19 @@ static bool in_quotes(daruma_str t, size_t at)
 static bool read_bracketed(reader *r, daruma_str t, int level)
 {
     int64_t status;
+    bool quoted = false;
     for (size_t at = 0, hit; (hit = str_find(str_from(t, at), S(": ["))) != STR_NONE; at += hit + 3) {
         size_t from = at + hit + 3, end = str_find(str_from(t, from), S("] "));
+        if (end == STR_NONE)
+            return false;
+        quoted ^= in_quotes(str_sub(t, at, hit));
         size_t address = at + hit; /* it was asked, so that these are no words of a request */
         while (address && t.p[address - 1] != ' ')
             address--;
         if (str_find(str_sub(t, address, at + hit - address), S("://")) == STR_NONE)
             continue;
-        if (end == STR_NONE || !str_int(str_sub(t, from, 3), &status) || !reader_is_status(status) ||
-            (end > 3 && t.p[from + 3] != ' ') || in_quotes(t, from))
+        if (!str_int(str_sub(t, from, 3), &status) || !reader_is_status(status) || (end > 3 && t.p[from + 3] != ' ') ||
+            quoted)
             continue;
         r->s->status = (int)status;
         read_before(r, t, from - 1, level - 1);
@@ -533,7 +537,7 @@ static bool read_embedded_page(reader *r, daruma_str t, int level)
         return false;
     size_t at = str_ifind(t, S("<!doctype")), html = str_ifind(t, S("<html"));
     at = html < at ? html : at;
-    if (at == STR_NONE || str_findch(str_sub(t, 0, at), '{') != STR_NONE || in_quotes(t, at))
+    if (at == STR_NONE || str_findch(str_sub(t, 0, at), '{') != STR_NONE || in_quotes(str_sub(t, 0, at)))
         return false;
     read_before(r, t, at, level - 1);
     read_html(r, str_from(t, at), level);
