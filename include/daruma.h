@@ -122,6 +122,7 @@ typedef struct daruma_session daruma_session;
  *      "strategies": "log",                     proposals for another way: log, ask, auto
  *      "compact_tool_errors": false,            the model sees failed tool results as short blocks
  *      "total_ms": 0,                           so long the request may take, waits included; 0: no limit
+ *      "max_calls": 0,                          so many calls it may cost, repeated ones and those on the side included
  *      "first_byte_ms": 0, "idle_ms": 0,        limits of a call that the host keeps by itself, 0: none
  *      "secrets": ["sk-..."]}                   taken out of what failed calls say; at least 6 bytes each
  *

@@ -762,6 +762,8 @@ typedef struct daruma_case {
     bool left;            /* it was dropped after it had been silent for a while: the client left */
     daruma_ms since;      /* first failure, or first wait for somebody to become well; -1 none */
     uint32_t attempts;    /* calls made in all */
+    uint32_t asides;      /* (set) ... and those that the host made on the side, for its conversation */
+    uint32_t calls_max;   /* (set) no call goes out behind so many of both; 0 after open: no such limit */
     int target;           /* where the current or last attempt went, -1 none yet */
     int want;             /* where the next one shall go, -1 any */
     daruma_ms not_before; /* the next one goes out no earlier ... */

@@ -202,6 +202,28 @@ static void who_is_limited_is_left_for_another(void **state)
     end(&o);
 }
 
+/* Each call that fails counts, at whichever target, and no wait is begun for one that may not go out. */
+static void no_more_calls_go_out_than_may(void **state)
+{
+    (void)state;
+    for (int most = 0; most <= 4; most++) {
+        char own[1024];
+        int sent = 0;
+        snprintf(own, sizeof own, "{\"max_calls\":%d,%s", most, options + 1);
+        seen o = begin(daruma_memory_new(), own, request);
+        for (; !o.over && sent < 5; sent++) {
+            daruma_call_failed(o.s, o.call, "reset");
+            carry_out(&o);
+            while (!o.over && daruma_session_attempts(o.s) == sent + 1)
+                wait_for_it(&o);
+        }
+        assert_int_equal(sent, most ? most : 5);
+        assert_int_equal(o.over, most != 0);
+        assert_int_equal(daruma_session_attempts(o.s), most ? most : 6);
+        end(&o);
+    }
+}
+
 static void an_outage_of_everybody_is_waited_for(void **state)
 {
     (void)state;
@@ -700,6 +722,7 @@ int main(void)
         cmocka_unit_test(a_call_that_works_is_one_call),
         cmocka_unit_test(the_body_goes_out_with_the_name_of_the_target),
         cmocka_unit_test(who_is_limited_is_left_for_another),
+        cmocka_unit_test(no_more_calls_go_out_than_may),
         cmocka_unit_test(an_outage_of_everybody_is_waited_for),
         cmocka_unit_test(behind_a_part_of_an_answer_stands_an_error_and_no_message_of_ours),
         cmocka_unit_test(a_secret_that_a_provider_repeats_is_taken_out),

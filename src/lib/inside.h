@@ -37,7 +37,7 @@ typedef struct lib_options {
     bool again;
     int watch, on_failure, strategies;
     bool compact_tool_errors;
-    int64_t first_byte, idle, total;
+    int64_t first_byte, idle, total, calls;
     daruma_str *secrets;
     size_t nsecrets;
 } lib_options;

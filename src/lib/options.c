@@ -6,7 +6,7 @@
 #include "engine/tell/redact.h"
 #include "lib/inside.h"
 
-enum { DAY = 24 * 3600 * 1000 };
+enum { DAY = 24 * 3600 * 1000, LIB_CALLS_MAX = 1000000 };
 
 static const char dialect_words[] = "openai openai-responses anthropic gemini";
 
@@ -134,6 +134,7 @@ static const field option_fields[] = {
     {.name = "first_byte_ms", .kind = FIELD_INT, .at = AT(first_byte), .max = DAY},
     {.name = "idle_ms", .kind = FIELD_INT, .at = AT(idle), .max = DAY},
     {.name = "total_ms", .kind = FIELD_INT, .at = AT(total), .max = DAY},
+    {.name = "max_calls", .kind = FIELD_INT, .at = AT(calls), .max = LIB_CALLS_MAX},
     {.name = "secrets", .kind = FIELD_OWN, .read = read_secrets},
 };
 #undef AT

@@ -58,7 +58,8 @@ static void set_options(daruma_session *s)
                                  .compact_tool_errors = s->o.compact_tool_errors,
                                  .first_byte = s->o.first_byte,
                                  .idle = s->o.idle,
-                                 .total = s->o.total};
+                                 .total = s->o.total,
+                                 .calls = (uint32_t)s->o.calls};
 }
 
 static void begin(daruma_session *s, daruma_str body)

@@ -36,6 +36,7 @@ typedef struct run {
     host_call *calls;
     uint32_t asked;        /* the agent's number of that question */
     daruma_str asked_body; /* as it was asked; lives until its outcome is handed in */
+    uint32_t sent;         /* calls that went out for it */
     uint32_t recovered;    /* questions that were answered behind a failure */
     run_below below;       /* what sessions did beside the call that was asked for */
     run_below recorded;    /* ... as the journal has it */

@@ -158,6 +158,7 @@ static void send_call(run *r)
     }
     c->next = r->calls;
     r->calls = c;
+    r->sent++;
 }
 
 void host_end_calls(run *r)
@@ -212,9 +213,8 @@ void host_end_session(run *r, uint32_t *ret_more)
     host_end_calls(r);
     if (!r->session)
         return;
-    int64_t calls = daruma_session_attempts(r->session);
     rest(r, false);
-    *(ret_more ? ret_more : &r->below.calls) += calls > 1 ? (uint32_t)calls - 1 : 0;
+    *(ret_more ? ret_more : &r->below.calls) += r->sent > 1 ? r->sent - 1 : 0;
     bool more = r->below.calls != r->recorded.calls || r->below.waited != r->recorded.waited;
     if (more && !journal_spent(r->journal, &r->below))
         host_lose_journal(r);
@@ -340,9 +340,13 @@ void host_ask(run *r, const agent_act *x)
     r->asked_model = arena_copy(&r->room, x->model);
     r->streams = is_streamed(r, x);
     r->answer = streamed_begin(crew_who(r->a)->as.d, &r->room);
-    staff_options(crew_who(r->a), x, r->streams, &b);
+    agent_act own = *x; /* calls that nobody heard of count, too */
+    if (own.calls)
+        own.calls = own.calls > r->below.calls ? own.calls - r->below.calls : 1;
+    staff_options(crew_who(r->a), &own, r->streams, &b);
     daruma_str body = r->asked_body = as_stream(r, x);
     r->asked = x->call;
+    r->sent = 0;
     r->status = r->head = 0;
     r->net = DARUMA_NET_NONE;
     r->over = r->broken = false;

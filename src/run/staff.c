@@ -209,7 +209,8 @@ void staff_options(const crew_member *m, const agent_act *x, bool streams, darum
     BUF_LIT(b, "]");
     BUF_MEMBERS(b, "watch", "off", "on_failure", m->as.policy->failure_answers ? "message" : "error", "model",
                 BUF_IF(gemini, x->model), "stream", BUF_IF(gemini && streams, (bool)streams), "total_ms",
-                BUF_IF(x->total > 0, x->total < RUN_CALL_MS ? x->total : RUN_CALL_MS));
+                BUF_IF(x->total > 0, x->total < RUN_CALL_MS ? x->total : RUN_CALL_MS), "max_calls",
+                BUF_IF(x->calls, x->calls));
     BUF_LIT(b, ",\"secrets\":[");
     for (size_t i = 0, n = 0; i < list->n; i++)
         if (list->targets[i].key.n >= 6)

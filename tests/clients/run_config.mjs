@@ -46,6 +46,23 @@ async function go(pair, root, config, models, args = [], faults = "faults: []\n"
 }
 const names = (b) => (b.tools ?? []).map((t) => (t.function ?? t).name).sort();
 
+// Each call that fails is one of them: sessions that repeat stop at the limit, and so do agents that work for another.
+for (const calls of [1, 2, 3, 4, 5, 6])
+  holds(`no more than ${calls} calls go out where a limit says so, repeated ones included`, {
+    async run(pair, root) {
+      const r = await go(
+        pair, root,
+        `agents:\n  - { name: lead, model: best, tools: [fs.*], limits: { calls: ${calls} } }\n`,
+        { "m-lead": [{ call: "fs_list", arguments: {} }, { text: "done" }], "m-spare": [{ text: "never" }] },
+        [],
+        "faults:\n  - { model: m-lead, times: 3, kind: server_error }\n  - { model: m-spare, kind: server_error }\n",
+      );
+      assert.ok(r.bodies.length <= calls, `${r.bodies.length} calls went out`);
+      assert.ok(r.result.calls === r.bodies.length, `${r.result.calls} are told, ${r.bodies.length} went out`);
+      if (r.code !== 0) assert.equal(r.result.limit, "calls", r.out);
+    },
+  });
+
 holds("an agent has its model, instructions, tools and limits; another provider takes over in another dialect", {
   async run(pair, root) {
     const r = await go(

@@ -273,6 +273,7 @@ typedef struct agent_act {
     const agent_tool *about; /* TOOL, ASK: the tool; may be NULL */
     daruma_str text;         /* ASK: the question; EVENT: a JSON object */
     daruma_ms total;         /* MODEL: so long it may take; -1: no limit */
+    uint32_t calls;          /* MODEL: so many calls it may cost, at least 1; 0: no limit */
     daruma_ms until;         /* WAIT */
 } agent_act;
 const char *agent_purpose_name(agent_purpose p); /* "step"; static */

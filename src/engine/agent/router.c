@@ -269,6 +269,11 @@ void router_route(agent *a, agent_step *s)
         flow_limit(a, AGENT_LIMIT_TIME); /* it was cut off by the limit, or is the last that there was time for */
         return;
     }
+    if (a->failure.of_model && daruma_kind_passes(a->failure.kind) &&
+        limits_reached(a, true, false) == AGENT_LIMIT_CALLS) {
+        flow_limit(a, AGENT_LIMIT_CALLS); /* it would be asked again, but for that */
+        return;
+    }
     for (int tries = 0; tries < 2; tries++, way = row->spent) {
         bool went = false;
         switch (way) {

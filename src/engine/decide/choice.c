@@ -58,6 +58,12 @@ bool choice_tries_left(const daruma_case *c, int i, daruma_kind k)
     return !c->spoiled[i] && spent(c, i, k) < tries_of(c, k);
 }
 
+uint32_t choice_calls_left(const daruma_case *c)
+{
+    uint32_t made = c->attempts + c->asides;
+    return !c->calls_max ? UINT32_MAX : made < c->calls_max ? c->calls_max - made : 0;
+}
+
 /* Of no use any more in this case, or called as often as it may be. */
 static bool out_of_play(const daruma_case *c, int i)
 {

@@ -14,6 +14,8 @@ kind_part choice_shared(daruma_kind k);
 
 /* May that target be called once more for this kind of failure? Calls of those that would meet the same count. */
 bool choice_tries_left(const daruma_case *c, int i, daruma_kind k);
+/* Calls that may still go out, those on the side included; UINT32_MAX: there is no limit. */
+uint32_t choice_calls_left(const daruma_case *c);
 /* Was the call at hand silent for long, until its connection was closed so? */
 bool choice_hung_up(const daruma_case *c, const daruma_failure *f, daruma_ms now);
 /* Was the silence of the call at hand so long that others heard of it? */

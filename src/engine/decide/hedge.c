@@ -171,7 +171,8 @@ static bool may_hedge(const daruma_case *c, daruma_ms now)
     bool on = c->policy->health && c->policy->hedge && c->policy->enabled;
     bool silent = c->outcome == DARUMA_OUTCOME_PENDING && c->out && c->safe_twice && !c->done_once;
     bool body = c->begun ? !c->goes_on && !c->plain : c->answered; /* it is on its way */
-    return on && silent && !body && c->hedges < HEDGES_EACH_MAX && (c->deadline < 0 || now < c->deadline);
+    return on && silent && !body && choice_calls_left(c) > 0 && c->hedges < HEDGES_EACH_MAX &&
+           (c->deadline < 0 || now < c->deadline);
 }
 
 daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)

@@ -126,7 +126,7 @@ static unsigned have(const daruma_case *c, const daruma_rung *g, const daruma_fa
     if (f->status >= 500)
         has |= DARUMA_NEED_BROKEN;
     if (c->can_mend && c->policy->enabled && c->policy->mend.enabled)
-        has |= DARUMA_NEED_MEND | (c->policy->mend.side_calls ? DARUMA_NEED_SIDE : 0);
+        has |= DARUMA_NEED_MEND | (c->policy->mend.side_calls && choice_calls_left(c) > 1 ? DARUMA_NEED_SIDE : 0);
     if (f->limit > 0 && f->requested > f->limit)
         has |= DARUMA_NEED_ABOVE;
     if (c->shrinks < c->policy->mend.max_compress_retries)
@@ -238,7 +238,7 @@ static bool climb(daruma_case *c, const daruma_failure *f, size_t forwarded, dar
         const daruma_rung *g = &c->policy->rungs[r];
         bool sends = daruma_remedy_act(g->remedy) == DARUMA_SEND;
         if (g->kind != f->kind || c->used[r] >= g->times || !fits_round(g->remedy, c->round) ||
-            (sends && (!c->policy->enabled || c->done_once)))
+            (sends && (!c->policy->enabled || c->done_once || choice_calls_left(c) == 0)))
             continue;
         int to = g->needs & DARUMA_NEED_RESERVE ? choice_reserve(c, at.now)
                                                 : choice_where(c, g->remedy, f->kind, c->round == LATER, at.now);

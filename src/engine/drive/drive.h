@@ -237,6 +237,7 @@ typedef struct drive_options {
     daruma_strategy_mode strategies;   /* what becomes of proposals for another way */
     bool compact_tool_errors;          /* the model sees failed tool results as short blocks */
     daruma_ms first_byte, idle, total; /* limits of an attempt, 0 none */
+    uint32_t calls;                    /* that one request may cost, those on the side included; 0: no limit */
 } drive_options;
 
 /* ---- the driver ---- */

@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
+#include "engine/decide/choice.h"
 #include "engine/drive/mending.h"
 
 struct side {
@@ -65,6 +66,7 @@ static void on_again(drive_call *c, daruma_net net)
 {
     (void)net;
     c->x->v->counts.side_calls++;
+    c->x->kase.asides++;
 }
 
 static const drive_call_ops side_ops = {
@@ -92,7 +94,8 @@ static bool start(session *x, size_t i)
     session_mending *h = x->h;
     daruma_ms now = session_now(x).now;
     daruma_budget *purse = daruma_health_budget(x->v->health, &x->targets[x->kase.target], now);
-    bool may = patience(x) > 0 && daruma_budget_left(purse, now) > 0;
+    bool last = choice_calls_left(&x->kase) < 2; /* the request has to go out yet */
+    bool may = !last && patience(x) > 0 && daruma_budget_left(purse, now) > 0;
     side *s = may ? x->v->rooms->take(sizeof *s) : NULL;
     if (!s)
         return false;
@@ -113,6 +116,7 @@ static bool start(session *x, size_t i)
     daruma_budget_take(purse, now);
     daruma_budget_call(purse, now);
     x->v->counts.side_calls++;
+    x->kase.asides++;
     s->next = h->sides;
     h->sides = s;
     return true;
