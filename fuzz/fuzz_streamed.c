@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "exact.h"
-#include "run/streamed.h"
+#include "dialect/streamed.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -16,7 +16,7 @@ static streamed take(const dialect *d, daruma_str bytes, size_t step, daruma_are
     streamed s = streamed_begin(d, a);
     for (size_t i = 0; i < bytes.n; i += step) {
         exact_pieces pieces = {0};
-        buf_put(text, streamed_take(&s, exact(&pieces, str_sub(bytes, i, step))));
+        buf_put(text, streamed_take(&s, exact(&pieces, str_sub(bytes, i, step)), a));
         exact_end(&pieces);
     }
     return s;

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "engine/agent/crew.h"
 #include "run/files.h"
-#include "run/journal.h"
+#include "store/journal.h"
 #include "run/resume.h"
 #include "sys/arena.h"
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
-#include "run/streamed.h"
+#include "dialect/streamed.h"
 #include <stdlib.h>
 
 static const dialect *const all[] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic, &dialect_gemini};
@@ -44,7 +44,7 @@ static streamed take(const dialect *d, daruma_str bytes, size_t step, daruma_are
 {
     streamed s = streamed_begin(d, a);
     for (size_t i = 0; i < bytes.n; i += step)
-        buf_put(text, streamed_take(&s, str_sub(bytes, i, step)));
+        buf_put(text, streamed_take(&s, str_sub(bytes, i, step), a));
     return s;
 }
 

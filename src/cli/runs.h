@@ -3,7 +3,7 @@
 #ifndef CLI_RUNS_H
 #define CLI_RUNS_H
 #include "cli/cli.h"
-#include "run/journal.h"
+#include "store/journal.h"
 
 enum { RUNS_OPTIONS_MAX = 64 };
 

@@ -3,7 +3,7 @@
 #ifndef RUN_HOST_H
 #define RUN_HOST_H
 #include "run/approve.h"
-#include "run/journal.h"
+#include "store/journal.h"
 #include "run/mcp.h"
 
 /* Where a model is that can be asked. */

@@ -3,11 +3,11 @@
 #define RUN_HOST_INSIDE_H
 #include "run/host.h"
 #include "run/approve.h"
-#include "run/journal.h"
+#include "store/journal.h"
 #include "run/resume.h"
 #include "run/shell.h"
 #include "run/staff.h"
-#include "run/streamed.h"
+#include "dialect/streamed.h"
 #include "net/upstream.h"
 #include <uv.h>
 

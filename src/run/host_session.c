@@ -189,7 +189,10 @@ static void take_bytes(run *r, daruma_str bytes)
         buf_put(&r->body, bytes);
         return;
     }
-    daruma_str text = streamed_take(&r->answer, bytes);
+    daruma_arena scratch = {0};
+    sys_arena_init(&scratch, 16 << 10, RUN_ANSWER_BYTES_MAX);
+    daruma_str text = streamed_take(&r->answer, bytes, &scratch);
+    sys_arena_done(&scratch);
     r->body.n = 0;
     if (!text.n)
         return;

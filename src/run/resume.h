@@ -2,7 +2,7 @@
  * acts again; each is compared with what it asked for then, and none goes out. */
 #ifndef RUN_RESUME_H
 #define RUN_RESUME_H
-#include "run/journal.h"
+#include "store/journal.h"
 
 /* Where a journal ends. */
 typedef struct resumed {

@@ -1,5 +1,5 @@
 /* journal_write.c - records acts, outcomes and events. Each function is one transaction. */
-#include "run/journal_db.h"
+#include "store/journal_db.h"
 #include <xxhash.h>
 
 bool journal_event(journal *j, daruma_str json, daruma_moment at)

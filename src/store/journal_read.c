@@ -1,5 +1,5 @@
 /* journal_read.c - reads the record of a run. */
-#include "run/journal_db.h"
+#include "store/journal_db.h"
 
 bool journal_act_of(journal *j, uint32_t call, journal_act *ret)
 {

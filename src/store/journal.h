@@ -7,8 +7,8 @@
  * is recorded here is told to a fresh agent (resume.h). What has effects is on the disk before it goes out, and before
  * the agent hears of it. One SQLite file a run, DIR/ID.db, that nobody else may read. All functions take a journal of
  * NULL: then nothing is recorded. */
-#ifndef RUN_JOURNAL_H
-#define RUN_JOURNAL_H
+#ifndef STORE_JOURNAL_H
+#define STORE_JOURNAL_H
 #include "engine/agent/crew.h"
 
 typedef struct journal journal;

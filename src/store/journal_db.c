@@ -1,7 +1,7 @@
 /* journal_db.c - statements and transactions of a journal. What happens (events) goes with the next transaction. A call
  * that acts on something, and what it came to, is synced to the disk; what may be done again without harm is only
  * written, which outlives the process, not a loss of power. */
-#include "run/journal_db.h"
+#include "store/journal_db.h"
 
 /* ---- statements ---- */
 

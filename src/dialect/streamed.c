@@ -1,9 +1,8 @@
-#include "run/streamed.h"
+#include "dialect/streamed.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "sys/arena.h"
 
 streamed streamed_begin(const dialect *d, daruma_arena *room)
 {
@@ -11,31 +10,27 @@ streamed streamed_begin(const dialect *d, daruma_arena *room)
         .d = d, .room = room, .fold = dialect_fold_begin(d, room), .rest = buf_in(room), .said = buf_in(room)};
 }
 
-daruma_str streamed_take(streamed *s, daruma_str bytes)
+daruma_str streamed_take(streamed *s, daruma_str bytes, daruma_arena *scratch)
 {
-    daruma_arena scratch;
     sse_event e;
     s->said.n = 0;
     buf_put(&s->rest, bytes);
     daruma_str rest = buf_str(&s->rest);
     s->full |= s->rest.full || !s->fold;
-    if (s->full || !sys_arena_init(&scratch, 16 << 10, RUN_ANSWER_BYTES_MAX)) {
-        s->full = true;
+    if (s->full)
         return (daruma_str){0};
-    }
-    while (sse_next(&rest, &e, &scratch)) {
-        s->d->watch(&s->view, &e, &scratch);
+    while (sse_next(&rest, &e, scratch)) {
+        s->d->watch(&s->view, &e, scratch);
         if (s->view.error && !s->error.n)
             s->error = arena_copy(s->room, s->view.error_body);
-        dialect_fold_event(s->fold, &e, &scratch, &s->said);
+        dialect_fold_event(s->fold, &e, scratch, &s->said);
     }
     if (rest.n < s->rest.n) {
         memmove(s->rest.p, rest.p, rest.n);
         s->rest.n = rest.n;
     }
-    s->full |= scratch.full || s->room->full || s->said.full;
+    s->full |= scratch->full || s->room->full || s->said.full;
     s->spoke |= s->said.n > 0;
-    sys_arena_done(&scratch);
     return buf_str(&s->said);
 }
 

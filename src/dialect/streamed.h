@@ -1,6 +1,6 @@
 /* streamed.h - the streamed answer of a model, collected into the whole answer that an agent reads. */
-#ifndef RUN_STREAMED_H
-#define RUN_STREAMED_H
+#ifndef DIALECT_STREAMED_H
+#define DIALECT_STREAMED_H
 #include "dialect/dialect.h"
 
 /* An answer as it comes. All that is kept of it lives in `room`. */
@@ -17,8 +17,8 @@ typedef struct streamed {
 } streamed;
 
 streamed streamed_begin(const dialect *d, daruma_arena *room);
-/* Returns what the bytes add to the text; until the next call. */
-daruma_str streamed_take(streamed *s, daruma_str bytes);
+/* Returns what the bytes add to the text; until the next call. `scratch` need not live longer than this. */
+daruma_str streamed_take(streamed *s, daruma_str bytes, daruma_arena *scratch);
 /* The answer as the body that the model would have given without streaming; empty: the stream says none, or there is no
  * memory. In the room; once. */
 daruma_str streamed_whole(streamed *s);

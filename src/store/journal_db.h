@@ -1,7 +1,7 @@
 /* journal_db.h - the SQLite file of a journal, and what the files of the journal call of each other. */
-#ifndef RUN_JOURNAL_DB_H
-#define RUN_JOURNAL_DB_H
-#include "run/journal.h"
+#ifndef STORE_JOURNAL_DB_H
+#define STORE_JOURNAL_DB_H
+#include "store/journal.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"

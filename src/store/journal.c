@@ -1,5 +1,5 @@
 /* journal.c - the file of a journal: how it is made, opened, read and set aside, and the folder of all. */
-#include "run/journal_db.h"
+#include "store/journal_db.h"
 #include "base/date.h"
 #include <dirent.h>
 #include <errno.h>
