@@ -185,8 +185,8 @@ static void urls_are_read_and_joined(void **state)
     };
     for (size_t i = 0; i < COUNT(places); i++) {
         daruma_arena a = arena_over(mem, sizeof mem);
-        web_place p = {0};
-        const char *why = web_place_read(str_of(places[i].text), &a, &p);
+        url_page p = {0};
+        const char *why = url_read_page(str_of(places[i].text), &a, &p);
         if ((why == NULL) != (places[i].target != NULL))
             fail_msg("%s: %s", places[i].text, why ? why : "it was taken");
         if (!why)
@@ -223,9 +223,9 @@ static void urls_are_read_and_joined(void **state)
     };
     for (size_t i = 0; i < COUNT(joins); i++) {
         daruma_arena a = arena_over(mem, sizeof mem);
-        web_place from = {0};
-        assert_null(web_place_read(S("http://a/b/c/d;p?q"), &a, &from));
-        assert_str(web_place_join(&from, str_of(joins[i].location), &a), joins[i].url);
+        url_page from = {0};
+        assert_null(url_read_page(S("http://a/b/c/d;p?q"), &a, &from));
+        assert_str(url_join(&from, str_of(joins[i].location), &a), joins[i].url);
     }
 }
 
@@ -279,6 +279,23 @@ static void addresses_that_are_nobodys_or_our_own_are_not_public(void **state)
         if (address_is_public((struct sockaddr *)&s) != rows[i].open)
             fail_msg("%s", rows[i].text);
     }
+}
+
+/* A proxy would read them all. */
+static void an_address_is_ones_own_however_it_is_written(void **state)
+{
+    (void)state;
+    static const char *const own[] = {"localhost",  "a.localhost",     "127.0.0.1",  "127.1",          "2130706433",
+                                      "0x7f000001", "0177.0.0.1",      "2852039166", "0xa9.254.43518", "10.1",
+                                      "::1",        "::ffff:10.0.0.1", "fe80::1"};
+    static const char *const others[] = {
+        "example.org", "8.8.8.8", "134744072", "2606:4700::1111", "localhost.example.org", "127.0.0.1.example.org"};
+    for (size_t i = 0; i < COUNT(own); i++)
+        if (!host_is_own(str_of(own[i])))
+            fail_msg("%s is own", own[i]);
+    for (size_t i = 0; i < COUNT(others); i++)
+        if (host_is_own(str_of(others[i])))
+            fail_msg("%s is not own", others[i]);
 }
 
 static void no_credential_is_in_the_environment_of_a_child(void **state)
@@ -337,6 +354,7 @@ int main(void)
         cmocka_unit_test(urls_are_read_and_joined),
         cmocka_unit_test(addresses_that_are_nobodys_or_our_own_are_not_public),
         cmocka_unit_test(the_document_has_the_options_of_agents_as_they_are_printed),
+        cmocka_unit_test(an_address_is_ones_own_however_it_is_written),
         cmocka_unit_test(no_credential_is_in_the_environment_of_a_child),
     };
     return cmocka_run_group_tests(tests, begin, end);

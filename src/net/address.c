@@ -1,5 +1,8 @@
 #include "net/address.h"
 #include "base/str.h"
+#include "net/url.h"
+#include <arpa/inet.h>
+#include <stdio.h>
 
 /* RFC 6890 and its registry: what no host of the internet has. */
 static const struct {
@@ -47,4 +50,17 @@ bool address_is_public(const struct sockaddr *at)
     if (at->sa_family == AF_INET)
         return v4_is_public((const unsigned char *)&((const struct sockaddr_in *)at)->sin_addr);
     return at->sa_family == AF_INET6 && v6_is_public(((const struct sockaddr_in6 *)at)->sin6_addr.s6_addr);
+}
+
+bool host_is_own(daruma_str host)
+{
+    struct sockaddr_in four = {.sin_family = AF_INET};
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6};
+    char z[64];
+    if (host_is_localhost(host))
+        return true;
+    snprintf(z, sizeof z, STR_FMT, STR_ARG(str_sub(host, 0, sizeof z - 1)));
+    if (inet_aton(z, &four.sin_addr))
+        return !address_is_public((struct sockaddr *)&four);
+    return inet_pton(AF_INET6, z, &six.sin6_addr) == 1 && !address_is_public((struct sockaddr *)&six);
 }

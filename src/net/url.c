@@ -1,6 +1,7 @@
 #include "net/url.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/limits.h"
 #include "base/str.h"
 #include <arpa/inet.h>
 
@@ -136,4 +137,102 @@ bool host_is_loopback(daruma_str host)
     for (size_t i = 4; number && i < host.n; i++) /* 127.evil.example is none */
         number = ch_digit(host.p[i]) || host.p[i] == '.';
     return number || is_loopback_v6(host) || host_is_localhost(host);
+}
+
+/* ---- pages ---- */
+
+/* What may not stand in a request line becomes %XX. */
+static void put_target(daruma_buf *b, daruma_str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c <= ' ' || c >= 0x7f || strchr("\"<>\\^`{|}", c))
+            buf_printf(b, "%%%02X", c);
+        else
+            buf_putc(b, (char)c);
+    }
+}
+
+const char *url_read_page(daruma_str text, daruma_arena *a, url_page *ret)
+{
+    text = str_trim(text);
+    daruma_str rest = text;
+    text = str_cut(&rest, '#');
+    size_t scheme = str_istarts(text, S("https://")) ? 8 : str_istarts(text, S("http://")) ? 7 : 0, end = scheme;
+    if (!scheme)
+        return "is no URL that begins with http:// or https://";
+    while (end < text.n && !strchr("/?", text.p[end]))
+        end++;
+    const char *why = NULL;
+    url_page p = {0};
+    daruma_buf b = buf_in(a);
+    for (size_t i = 0; i < end; i++)
+        if ((unsigned char)text.p[i] >= 0x80)
+            return "has a host with letters that are not ASCII: write it in its xn-- form";
+    if (!url_parse(str_sub(text, 0, end), a, &p.to, &why))
+        return why;
+    if (p.to.userinfo.n)
+        return "holds a user or password, which are not sent";
+    if (end == text.n || text.p[end] != '/')
+        buf_putc(&b, '/');
+    put_target(&b, str_from(text, end));
+    p.target = buf_str(&b);
+    if (b.full || p.target.n > HTTP_URL_BYTES_MAX / 2)
+        return "is too long";
+    *ret = p;
+    return NULL;
+}
+
+/* Takes `.` and `..` out of a path (RFC 3986 5.2.4). */
+static void put_path(daruma_buf *b, daruma_str path)
+{
+    size_t base = b->n;
+    bool more = true;
+    path = str_from(path, 1);
+    while (more) {
+        more = str_findch(path, '/') != STR_NONE;
+        daruma_str part = str_cut(&path, '/');
+        bool up = str_eq(part, S("..")), dot = up || str_eq(part, S("."));
+        while (up && b->n > base && b->p[--b->n] != '/') {
+        }
+        if (!dot || !more)
+            buf_putc(b, '/');
+        if (!dot)
+            buf_put(b, part);
+    }
+}
+
+daruma_str url_join(const url_page *from, daruma_str location, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    daruma_str query = from->target, path = str_cut(&query, '?');
+    size_t colon = str_findch(location, ':'), first = 0;
+    while (first < location.n && !strchr("/?#", location.p[first]))
+        first++;
+    if (colon != STR_NONE && colon < first)
+        return location; /* it has a scheme of its own */
+    buf_putz(&b, from->to.tls ? "https:" : "http:");
+    if (str_starts(location, S("//"))) {
+        buf_put(&b, location);
+        return buf_str(&b);
+    }
+    BUF_SAY(&b, "//", from->to.authority);
+    size_t end = 0;
+    while (end < location.n && !strchr("?#", location.p[end]))
+        end++;
+    daruma_str way = str_sub(location, 0, end);
+    if (!way.n) {
+        buf_put(&b, path);
+    } else if (way.p[0] == '/') {
+        put_path(&b, way);
+    } else {
+        daruma_buf whole = buf_in(a);
+        size_t last = path.n;
+        while (last && path.p[last - 1] != '/')
+            last--;
+        BUF_SAY(&whole, str_sub(path, 0, last), way);
+        put_path(&b, buf_str(&whole));
+    }
+    buf_put(&b, str_from(location, end));
+    return buf_str(&b);
 }

@@ -26,4 +26,17 @@ daruma_str url_same_origin(const url *to, daruma_str location);
 bool host_is_localhost(daruma_str host);
 /* Is it a name or address that only this machine reaches? */
 bool host_is_loopback(daruma_str host);
+
+/* ---- pages ---- */
+
+/* What a URL asks for. Slices point into the text or the arena. */
+typedef struct url_page {
+    url to;
+    daruma_str target; /* path and query, fit for a request line */
+} url_page;
+/* Reads a URL as models and servers write it: a fragment is dropped, what may not stand in a request line is written
+ * with percent signs. NULL, or what is wrong with it; static. */
+const char *url_read_page(daruma_str text, daruma_arena *a, url_page *ret);
+/* The URL that a Location leads to from `from` (RFC 3986 5.2); in `a`. */
+daruma_str url_join(const url_page *from, daruma_str location, daruma_arena *a);
 #endif

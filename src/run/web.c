@@ -15,110 +15,12 @@ static const agent_tool web_tool = {
                   "the text to begin at\"}},\"required\":[\"url\"],\"additionalProperties\":false}"),
               DARUMA_TOOL_KNOWN | DARUMA_TOOL_READS}};
 
-/* ---- places ---- */
-
-/* What may not stand in a request line becomes %XX. */
-static void put_target(daruma_buf *b, daruma_str s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        if (c <= ' ' || c >= 0x7f || strchr("\"<>\\^`{|}", c))
-            buf_printf(b, "%%%02X", c);
-        else
-            buf_putc(b, (char)c);
-    }
-}
-
-const char *web_place_read(daruma_str text, daruma_arena *a, web_place *ret)
-{
-    text = str_trim(text);
-    daruma_str rest = text;
-    text = str_cut(&rest, '#');
-    size_t scheme = str_istarts(text, S("https://")) ? 8 : str_istarts(text, S("http://")) ? 7 : 0, end = scheme;
-    if (!scheme)
-        return "is no URL that begins with http:// or https://";
-    while (end < text.n && !strchr("/?", text.p[end]))
-        end++;
-    const char *why = NULL;
-    web_place p = {0};
-    daruma_buf b = buf_in(a);
-    for (size_t i = 0; i < end; i++)
-        if ((unsigned char)text.p[i] >= 0x80)
-            return "has a host with letters that are not ASCII: write it in its xn-- form";
-    if (!url_parse(str_sub(text, 0, end), a, &p.to, &why))
-        return why;
-    if (p.to.userinfo.n)
-        return "holds a user or password, which are not sent";
-    if (end == text.n || text.p[end] != '/')
-        buf_putc(&b, '/');
-    put_target(&b, str_from(text, end));
-    p.target = buf_str(&b);
-    if (b.full || p.target.n > HTTP_URL_BYTES_MAX / 2)
-        return "is too long";
-    *ret = p;
-    return NULL;
-}
-
-/* Takes `.` and `..` out of a path (RFC 3986 5.2.4). */
-static void put_path(daruma_buf *b, daruma_str path)
-{
-    size_t base = b->n;
-    bool more = true;
-    path = str_from(path, 1);
-    while (more) {
-        more = str_findch(path, '/') != STR_NONE;
-        daruma_str part = str_cut(&path, '/');
-        bool up = str_eq(part, S("..")), dot = up || str_eq(part, S("."));
-        while (up && b->n > base && b->p[--b->n] != '/') {
-        }
-        if (!dot || !more)
-            buf_putc(b, '/');
-        if (!dot)
-            buf_put(b, part);
-    }
-}
-
-daruma_str web_place_join(const web_place *from, daruma_str location, daruma_arena *a)
-{
-    daruma_buf b = buf_in(a);
-    daruma_str query = from->target, path = str_cut(&query, '?');
-    size_t colon = str_findch(location, ':'), first = 0;
-    while (first < location.n && !strchr("/?#", location.p[first]))
-        first++;
-    if (colon != STR_NONE && colon < first)
-        return location; /* it has a scheme of its own */
-    buf_putz(&b, from->to.tls ? "https:" : "http:");
-    if (str_starts(location, S("//"))) {
-        buf_put(&b, location);
-        return buf_str(&b);
-    }
-    BUF_SAY(&b, "//", from->to.authority);
-    size_t end = 0;
-    while (end < location.n && !strchr("?#", location.p[end]))
-        end++;
-    daruma_str way = str_sub(location, 0, end);
-    if (!way.n) {
-        buf_put(&b, path);
-    } else if (way.p[0] == '/') {
-        put_path(&b, way);
-    } else {
-        daruma_buf whole = buf_in(a);
-        size_t last = path.n;
-        while (last && path.p[last - 1] != '/')
-            last--;
-        BUF_SAY(&whole, str_sub(path, 0, last), way);
-        put_path(&b, buf_str(&whole));
-    }
-    buf_put(&b, str_from(location, end));
-    return buf_str(&b);
-}
-
 /* ---- a call ---- */
 
 typedef struct web_work {
     tool_call *c;
     fetch *f; /* NULL: nothing is out */
-    web_place at;
+    url_page at;
     daruma_str url; /* as it was asked for, or as the last Location said */
     daruma_str location, type, retry_after;
     daruma_buf body;
@@ -193,9 +95,9 @@ static void ask(web_work *w);
 static void follow(web_work *w)
 {
     bool tls = w->at.to.tls;
-    daruma_str next = web_place_join(&w->at, str_trim(w->location), &w->c->room);
-    web_place at;
-    const char *wrong = w->location.n ? web_place_read(next, &w->c->room, &at) : "is missing";
+    daruma_str next = url_join(&w->at, str_trim(w->location), &w->c->room);
+    url_page at;
+    const char *wrong = w->location.n ? url_read_page(next, &w->c->room, &at) : "is missing";
     w->url = next.n ? next : w->url;
     if (wrong) {
         fail(w, "BAD_REDIRECT", wrong, "the page sent us on to this place; use another source");
@@ -281,18 +183,6 @@ static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *wh
          what, net == DARUMA_NET_DNS ? "look at the host's name" : "try once more in a while, or use another source");
 }
 
-/* Written as an address or as localhost: a proxy would connect to it for us. */
-static bool is_own(daruma_str host)
-{
-    struct sockaddr_storage s;
-    char z[64];
-    if (host_is_localhost(host))
-        return true;
-    snprintf(z, sizeof z, STR_FMT, STR_ARG(str_sub(host, 0, sizeof z - 1)));
-    return (uv_ip4_addr(z, 80, (struct sockaddr_in *)&s) == 0 || uv_ip6_addr(z, 80, (struct sockaddr_in6 *)&s) == 0) &&
-           !address_is_public((struct sockaddr *)&s);
-}
-
 static void ask(web_work *w)
 {
     static const daruma_header fields[] = {
@@ -303,7 +193,7 @@ static void ask(web_work *w)
     static const fetch_ops ops = {.head = on_head, .body = on_body, .end = on_end, .fail = on_fail};
     upstream *up = *(upstream **)w->c->own;
     daruma_ms left = tool_within(w->c, WEB_MS) - ((daruma_ms)uv_now(w->c->loop) - w->began); /* redirects share it */
-    if (upstream_public_only(up) && is_own(w->at.to.host)) {
+    if (upstream_public_only(up) && host_is_own(w->at.to.host)) {
         on_fail(NULL, DARUMA_NET_UNREACHABLE, DARUMA_AT_CONNECT, UPSTREAM_NOT_PUBLIC, w);
         return;
     }
@@ -332,7 +222,7 @@ static void start(tool_call *c)
     w->body = buf_in(&c->room);
     w->began = (daruma_ms)uv_now(c->loop);
     w->url = json_text(json_get(c->args, S("url")), &c->room);
-    const char *wrong = web_place_read(w->url, &c->room, &w->at);
+    const char *wrong = url_read_page(w->url, &c->room, &w->at);
     if (wrong)
         fail(w, "BAD_URL", wrong, "write the whole URL, as https://example.org/page");
     else
