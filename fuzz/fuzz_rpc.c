@@ -1,6 +1,5 @@
 /* What an MCP server prints: however the bytes are split, the messages are the same; tools and results in them are read
  * without harm, and what is written of them is text and names that providers take. */
-#include "run/mcp.h"
 #include "run/rpc.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -31,15 +30,15 @@ static void read_tools(daruma_str result)
 {
     daruma_str list = json_get(result, S("tools")), one, own;
     json_iter it = json_open(list);
-    agent_tool t;
+    daruma_tool t;
     while (json_is_array(list) && json_next(&it, NULL, &one)) {
         daruma_arena a = arena_over(memory, sizeof memory);
         if (!mcp_read_tool(S("server"), one, &a, &t, &own))
             continue;
-        check(t.about.name.n && t.about.name.n <= TOOL_NAME_BYTES_MAX && own.n);
-        for (size_t i = 0; i < t.about.name.n; i++)
-            check(ch_word(t.about.name.p[i]) || strchr(".-", t.about.name.p[i]));
-        check(json_is_object(t.about.schema) && t.ask == !(t.about.traits & DARUMA_TOOL_READS));
+        check(t.name.n && t.name.n <= TOOL_NAME_BYTES_MAX && own.n);
+        for (size_t i = 0; i < t.name.n; i++)
+            check(ch_word(t.name.p[i]) || strchr(".-", t.name.p[i]));
+        check(json_is_object(t.schema));
     }
     daruma_arena a = arena_over(memory, sizeof memory);
     daruma_buf out = buf_in(&a);

@@ -156,7 +156,7 @@ static void print_json(const agent_result *r, uint32_t recovered)
     daruma_buf b = buf_over(room, sizeof room);
     agent_result shown = *r;
     shown.text = str_sub(r->text, 0, sizeof room / 8);
-    run_result_json(&shown, recovered, &b);
+    agent_result_json(&shown, recovered, &b);
     printf(STR_FMT "\n", STR_ARG(buf_str(&b)));
 }
 

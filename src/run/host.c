@@ -109,25 +109,6 @@ static bool record(run *r, const agent_act *x)
     return crew_result_of(r->a).outcome == DARUMA_OUTCOME_PENDING;
 }
 
-/* ---- the end of a run as JSON ---- */
-
-void run_result_json(const agent_result *r, uint32_t recovered, daruma_buf *out)
-{
-    const agent_spent *s = &r->spent;
-    bool asks = r->end == AGENT_END_ESCALATED;
-    BUF_LIT(out, "{");
-    BUF_MEMBERS(out, "event", "result", "status", daruma_outcome_name(r->outcome), "reason", agent_end_name(r->end),
-                "limit", agent_limit_name(r->limit), "steps", s->steps, "calls", s->calls, "tools", s->tools,
-                "input_tokens", s->input_tokens, "output_tokens", s->output_tokens, "failures", s->failures,
-                "recoveries", s->recoveries, "recovered_calls", recovered);
-    BUF_MEMBERS(out, "validation_failures_count", BUF_IF(s->unread, s->unread), "repair_attempts",
-                BUF_IF(s->repairs, s->repairs), "salvage_used", BUF_IF(s->salvaged, s->salvaged), "waited_ms",
-                s->waited, "took_ms", s->time, "_recovery", buf_raw(r->recovery), "last_error",
-                BUF_IF(asks, r->last_error), "error_history",
-                BUF_IF(asks, buf_raw(r->history.n ? r->history : S("[]"))), "why", buf_any(r->reason), "text", r->text);
-    BUF_LIT(out, "}");
-}
-
 /* ---- what the agent asks for ---- */
 
 static void tool_ended(run *r, uint32_t number, daruma_str result, int ok, bool lost)
@@ -176,7 +157,7 @@ static void record_end(run *r, const agent_result *result)
     if (!r->journal || r->was_over || !sys_arena_init(&room, 16 << 10, RUN_ANSWER_BYTES_MAX))
         return;
     daruma_buf b = buf_in(&room);
-    run_result_json(result, r->recovered, &b);
+    agent_result_json(result, r->recovered, &b);
     if (!journal_ended(r->journal, state, b.full ? (daruma_str){0} : buf_str(&b), host_tick(r)))
         host_lose_journal(r);
     sys_arena_done(&room);

@@ -90,9 +90,6 @@ typedef struct run_settings {
     void *user;
 } run_settings;
 
-/* The end of a run as a JSON object: the event `result`, and what a journal keeps of it. */
-void run_result_json(const agent_result *r, uint32_t recovered, daruma_buf *out);
-
 /* Runs a task to its end; `done` is called before it returns. SIGINT ends it at the next safe point. False and a
  * sentence in `why`: it could not begin. */
 bool run_task(const run_settings *s, daruma_str task, char why[256]);

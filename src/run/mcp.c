@@ -62,8 +62,7 @@ bool mcp_send(mcp *m, int64_t id, const char *method, daruma_str params)
     if (!sys_arena_init(&a, params.n + 256, 2 * params.n + 4096))
         return false;
     daruma_buf b = buf_in(&a);
-    BUF_OBJECT(&b, "jsonrpc", "2.0", "id", BUF_IF(id, id), "method", method, "params", buf_raw(params));
-    BUF_LIT(&b, "\n");
+    mcp_write_request(id, method, params, &b);
     if (!b.full && m->program && child_waiting(m->program) < MCP_WAITING_BYTES_MAX)
         well = child_write(m->program, buf_str(&b));
     sys_arena_done(&a);

@@ -36,11 +36,4 @@ mcp_servers *mcp_open(uv_loop_t *loop, toolset *t, const mcp_setup *list, size_t
 void mcp_close(mcp_servers *s);
 /* What they say about the use of their tools, for a system prompt; nothing when they say nothing. */
 void mcp_instruct(const mcp_servers *s, daruma_buf *out);
-
-/* ---- mcp_text.c: what its messages say ---- */
-
-/* A tool of a list as a row of the table, whose strings are copied to `a`. False: it has no name. */
-bool mcp_read_tool(daruma_str server, daruma_str json, daruma_arena *a, agent_tool *ret, daruma_str *ret_own_name);
-/* The content of a result as text; what is none is said in brackets. Returns false when the tool says it failed. */
-bool mcp_write_result(daruma_str result, daruma_arena *a, daruma_buf *out);
 #endif

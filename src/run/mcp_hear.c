@@ -23,11 +23,12 @@ static void list_tools(mcp *m, daruma_str cursor)
 
 static void take_tool(mcp *m, daruma_str json)
 {
-    agent_tool row;
+    agent_tool row = {0};
     daruma_str own;
     size_t i = 0;
-    if (!mcp_read_tool(m->s->name, json, &m->keep, &row, &own))
+    if (!mcp_read_tool(m->s->name, json, &m->keep, &row.about, &own))
         return;
+    row.ask = !(row.about.traits & DARUMA_TOOL_READS);
     while (i < m->n && !str_eq(m->list[i].own_name, own))
         i++;
     daruma_str output = json_get(json, S("outputSchema"));
@@ -84,15 +85,11 @@ static void take_list(mcp *m, daruma_str result)
 
 /* ---- messages ---- */
 
-/* Answers a request of the server: it may ask whether we live; we offer it nothing else. */
 static void answer(mcp *m, const rpc_message *r)
 {
     char room[1024];
     daruma_buf b = buf_over(room, sizeof room);
-    bool ping = json_raw_eq(str_sub(r->method, 1, r->method.n - 2), S("ping"));
-    BUF_OBJECT(&b, "jsonrpc", "2.0", "id", buf_raw(r->raw_id), ping ? "result" : "error",
-               buf_raw(ping ? S("{}") : S("{\"code\":-32601,\"message\":\"this client does not offer that\"}")));
-    BUF_LIT(&b, "\n");
+    mcp_write_answer(r, &b);
     if (!b.full && m->program)
         child_write(m->program, buf_str(&b));
 }
@@ -106,30 +103,10 @@ static void greeted(mcp *m, daruma_str result)
     list_tools(m, (daruma_str){0});
 }
 
-static void take_error(mcp *m, mcp_call *k, const rpc_message *r)
-{
-    daruma_buf *out = &k->c->out;
-    daruma_str says = json_is_string(r->message) ? r->message : S("\"the server says nothing about it\"");
-    BUF_LIT(out, "{\"error\":");
-    BUF_OBJECT(out, "code", r->code, "message", buf_raw(says), "data", buf_raw(r->data));
-    BUF_LIT(out, "}");
-    mcp_end_call(m, k, false, false);
-}
-
-/* The result of a call, behind what is wrong with its structure where that is not what its tool promised. */
 static void take_result(mcp *m, mcp_call *k, daruma_str result)
 {
     const mcp_tool *t = k->c->own;
-    daruma_str structured = json_get(result, S("structuredContent"));
-    daruma_buf why = buf_in(&k->c->room), *out = &k->c->out;
-    bool fits = !t->output.n || !structured.n || daruma_schema_fits(t->output, structured, &why);
-    daruma_buf said = buf_in(&k->c->room);
-    bool well = mcp_write_result(result, &k->c->room, &said);
-    if (well && !fits)
-        BUF_SAY(out,
-                "the tool returned data that did not validate: ", str_sub(buf_str(&why), 0, FAILURE_TEXT_BYTES_MAX),
-                "\nWhat it returned:\n");
-    buf_put(out, buf_str(&said));
+    bool fits, well = mcp_write_checked(result, t->output, &k->c->room, &k->c->out, &fits);
     bool acted = well && !fits && !(k->c->about->about.traits & DARUMA_TOOL_READS);
     mcp_end_call(m, k, well && fits, acted);
 }
@@ -141,7 +118,8 @@ static void on_answer(mcp *m, const rpc_message *r)
     if (k && well) {
         take_result(m, k, r->result);
     } else if (k) {
-        take_error(m, k, r);
+        mcp_write_error(r, &k->c->out);
+        mcp_end_call(m, k, false, false);
     } else if (r->id == m->ping && m->ping) {
         m->ping = 0;
         m->ping_due = INT64_MAX;
@@ -165,7 +143,7 @@ void mcp_hear(const rpc_message *r, void *user)
         answer(m, r);
         break;
     case RPC_NOTICE:
-        if (json_raw_eq(str_sub(r->method, 1, r->method.n - 2), S("notifications/tools/list_changed"))) {
+        if (rpc_is(r, S("notifications/tools/list_changed"))) {
             m->again = true;
             if (m->state == MCP_UP)
                 list_tools(m, (daruma_str){0});

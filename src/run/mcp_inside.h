@@ -81,7 +81,7 @@ void mcp_rearm(mcp *m); /* its clock, behind whatever changed what it waits for 
 void mcp_tell(mcp *m, const char *event, const char *field, daruma_str text, int64_t number);
 /* It is up (`why` NULL), or will not be: told once. */
 void mcp_tell_ready(mcp *m, const char *why);
-/* {"jsonrpc":"2.0","id":ID,"method":METHOD,"params":PARAMS}; id 0: a notification. False: it was not sent. */
+/* As mcp_write_request(). False: it was not sent. */
 bool mcp_send(mcp *m, int64_t id, const char *method, daruma_str params);
 void mcp_stop(mcp *m, const char *why); /* ends its program; it may be started again */
 

@@ -4,64 +4,6 @@
 #include "base/str.h"
 #include <stdlib.h>
 
-/* ---- one message ---- */
-
-/* The id of a request of ours, which is a number; servers that write it as a string are understood. */
-static int64_t own_id(daruma_str raw)
-{
-    int64_t id;
-    if (json_is_string(raw) && raw.n >= 2)
-        raw = str_sub(raw, 1, raw.n - 2);
-    return str_int(raw, &id) ? id : -1;
-}
-
-static rpc_message read_object(daruma_str object, daruma_str line)
-{
-    rpc_message m = {.line = line, .id = -1};
-    daruma_str error = json_get(object, S("error"));
-    m.raw_id = json_get(object, S("id"));
-    m.method = json_get(object, S("method"));
-    m.params = json_get(object, S("params"));
-    m.result = json_get(object, S("result"));
-    if (json_is_string(m.method)) {
-        m.kind = m.raw_id.n && !json_is_null(m.raw_id) ? RPC_REQUEST : RPC_NOTICE;
-        return m;
-    }
-    m.id = own_id(m.raw_id);
-    if (json_is_object(error)) {
-        m.kind = RPC_ERROR;
-        m.code = json_int(json_get(error, S("code")), 0);
-        m.message = json_get(error, S("message"));
-        m.data = json_get(error, S("data"));
-    } else if (m.result.n) {
-        m.kind = RPC_RESULT;
-    }
-    return m;
-}
-
-/* Reads a line, and tells what it is; a batch tells each of its messages. */
-static void rpc_read(daruma_str line, rpc_hear hear, void *user)
-{
-    daruma_str value, one;
-    rpc_message m = {.line = line, .id = -1};
-    line = str_trim(line);
-    if (!line.n)
-        return;
-    if (json_whole(line, &value) && json_is_array(value)) {
-        json_iter it = json_open(value);
-        for (int i = 0; i < MCP_BATCH_MAX && json_next(&it, NULL, &one); i++) {
-            m = read_object(one, one);
-            hear(&m, user);
-        }
-        return;
-    }
-    if (json_is_object(line) && json_valid(line))
-        m = read_object(line, line);
-    hear(&m, user);
-}
-
-/* ---- lines ---- */
-
 static bool keep(rpc_lines *l, daruma_str bytes)
 {
     if (bytes.n > l->cap - l->n) {
@@ -88,7 +30,7 @@ static void tell_long(rpc_lines *l, rpc_hear hear, void *user)
     daruma_str key, value;
     while (json_is_object(m.line) && json_next(&it, &key, &value))
         if (json_raw_eq(key, S("id")))
-            m.id = own_id(value);
+            m.id = rpc_own_id(value);
     hear(&m, user);
 }
 

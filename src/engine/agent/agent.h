@@ -333,6 +333,8 @@ typedef struct agent_result {
 } agent_result;
 /* Its strings live as long as the agent, or until agent_resume(). */
 agent_result agent_result_of(const agent *a);
+/* The end of a run as a JSON object, the event `result`. `recovered`: questions that were answered behind a failure. */
+void agent_result_json(const agent_result *r, uint32_t recovered, daruma_buf *out);
 
 /* ---- trajectory.c ---- */
 
