@@ -139,6 +139,16 @@ bool host_is_loopback(daruma_str host)
     return number || is_loopback_v6(host) || host_is_localhost(host);
 }
 
+bool url_is_version(daruma_str segment)
+{
+    if (segment.n < 2 || segment.p[0] != 'v' || !ch_digit(segment.p[1]))
+        return false;
+    for (size_t i = 1; i < segment.n; i++)
+        if (!ch_alpha(segment.p[i]) && !ch_digit(segment.p[i]))
+            return false;
+    return true;
+}
+
 /* ---- pages ---- */
 
 /* What may not stand in a request line becomes %XX. */

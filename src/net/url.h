@@ -22,6 +22,9 @@ bool url_host_port(daruma_str text, daruma_str *ret_host, int *ret_port);
  * a slice of it. Empty: it is elsewhere, or no target. */
 daruma_str url_same_origin(const url *to, daruma_str location);
 
+/* True for "v1", "v4", "v1beta": how APIs name their versions in a path. */
+bool url_is_version(daruma_str segment);
+
 /* Is it "localhost" or a name below it? They never leave the machine and are not looked up (RFC 6761 6.3). */
 bool host_is_localhost(daruma_str host);
 /* Is it a name or address that only this machine reaches? */

@@ -1,11 +1,9 @@
-/* files.c - tools over files below one folder. A path is walked from that folder on, one name at a time, each opened
- * without following links: what is checked is what is opened, whoever changes the folder meanwhile. */
+/* files.c - tools over files below one folder, and their words about what goes wrong. */
 #include "run/files.h"
-#include <dirent.h>
+#include "sys/beneath.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -53,6 +51,10 @@ static bool fail_errno(files *f, daruma_str path, int error)
         {ELOOP, "PATH_DENIED", "is or leads through a symbolic link, which is not followed",
          "use the path that the link points to, if it is below the root"},
         {EACCES, "PERMISSION_DENIED", "may not be opened", "ask the user for access, or use another file"},
+        {EXDEV, "PATH_DENIED", "leads out of the root, or is no path",
+         "use a path below the root, without `..` and without a slash at its beginning"},
+        {EFBIG, "FILE_TOO_LARGE", "is larger than can be read, or no plain file",
+         "look for what you need with fs.search"},
         {ENOSPC, "DISK_FULL", "could not be written: no space is left", "ask the user to free some space"},
     };
     for (size_t i = 0; i < COUNT(rows); i++)
@@ -61,107 +63,11 @@ static bool fail_errno(files *f, daruma_str path, int error)
     return fail(f, "INTERNAL_ERROR", path, "could not be used", "try another file");
 }
 
-/* ---- paths ---- */
-
-/* Takes the next name of a path; false at its end. */
-static bool next_name(daruma_str *rest, char name[FILES_NAME_BYTES_MAX + 1], bool *ret_bad)
-{
-    daruma_str part;
-    do {
-        if (!rest->n)
-            return false;
-        part = str_cut(rest, '/');
-    } while (!part.n || str_eq(part, S(".")));
-    *ret_bad = str_eq(part, S("..")) || part.n > FILES_NAME_BYTES_MAX || memchr(part.p, 0, part.n);
-    if (!*ret_bad) {
-        memcpy(name, part.p, part.n);
-        name[part.n] = 0;
-    }
-    return true;
-}
-
-/* Opening a link as a folder says ENOTDIR: this tells that it is a link. */
-static int why_no_folder(int at, const char *name, int error)
-{
-    struct stat st;
-    bool link = error == ENOTDIR && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
-    return link ? ELOOP : error;
-}
-
-/* Opens the folder that holds the last name of a path, and tells that name; "." when the path is the root. -1: that was
- * told. `make`: folders that are missing are made. */
-static int open_parent(files *f, daruma_str path, char name[FILES_NAME_BYTES_MAX + 1], bool make)
-{
-    daruma_str rest = path;
-    char next[FILES_NAME_BYTES_MAX + 1];
-    bool bad = path.n && path.p[0] == '/';
-    int at = bad ? -1 : openat(f->root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    memcpy(name, ".", 2);
-    bool more = !bad && next_name(&rest, name, &bad);
-    while (more && !bad && next_name(&rest, next, &bad) && !bad) {
-        int below = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (below < 0 && errno == ENOENT && make && mkdirat(at, name, 0777) == 0)
-            below = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        int error = why_no_folder(at, name, errno);
-        close(at);
-        at = below;
-        if (at < 0) {
-            fail_errno(f, path, error);
-            return -1;
-        }
-        memcpy(name, next, sizeof next);
-    }
-    if (bad || at < 0) {
-        if (at >= 0)
-            close(at);
-        fail(f, "PATH_DENIED", path, "leads out of the root, or is no path",
-             "use a path below the root, without `..` and without a slash at its beginning");
-        return -1;
-    }
-    return at;
-}
-
 /* ---- reading ---- */
-
-static bool read_open(int fd, size_t most, daruma_arena *a, daruma_str *ret)
-{
-    daruma_buf b = buf_in(a);
-    for (;;) {
-        char *room = buf_room(&b, FILE_PIECE_BYTES);
-        ssize_t n = room ? read(fd, room, FILE_PIECE_BYTES) : -1;
-        if (n < 0 && room && errno == EINTR)
-            continue;
-        if (n < 0 || b.n + (size_t)n > most)
-            return false;
-        b.n += (size_t)n;
-        if (n == 0)
-            break;
-    }
-    *ret = buf_str(&b);
-    return true;
-}
 
 static bool read_path(files *f, daruma_str path, daruma_str *ret)
 {
-    char name[FILES_NAME_BYTES_MAX + 1];
-    int at = open_parent(f, path, name, false);
-    if (at < 0)
-        return false;
-    int fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), error = errno;
-    struct stat st;
-    close(at);
-    if (fd < 0)
-        return fail_errno(f, path, error);
-    bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-    bool well = regular && read_open(fd, FILE_BYTES_MAX, f->a, ret);
-    bool folder = S_ISDIR(st.st_mode);
-    close(fd);
-    if (folder)
-        return fail_errno(f, path, EISDIR);
-    if (!well)
-        return fail(f, "FILE_TOO_LARGE", path, "is larger than can be read, or no plain file",
-                    "look for what you need with fs.search");
-    return true;
+    return beneath_read(f->root, path, FILE_BYTES_MAX, f->a, ret) || fail_errno(f, path, errno);
 }
 
 static daruma_str arg(const files *f, daruma_str name)
@@ -192,56 +98,14 @@ static bool do_read(files *f)
 
 /* ---- folders ---- */
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* The names in a folder in order, in the arena. */
-static size_t names_in(int fd, daruma_arena *a, char **names, size_t max)
-{
-    int own = dup(fd);
-    DIR *d = own >= 0 ? fdopendir(own) : NULL;
-    size_t n = 0;
-    if (!d && own >= 0)
-        close(own);
-    for (struct dirent *e; d && n < max && (e = readdir(d));) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-            continue;
-        size_t bytes = strlen(e->d_name) + 1;
-        char *copy = arena_take(a, bytes, 1);
-        if (!copy)
-            break;
-        memcpy(copy, e->d_name, bytes);
-        names[n++] = copy;
-    }
-    if (d)
-        closedir(d);
-    qsort(names, n, sizeof *names, by_name);
-    return n;
-}
-
-static int open_folder(files *f, daruma_str path)
-{
-    char name[FILES_NAME_BYTES_MAX + 1];
-    int at = open_parent(f, path, name, false);
-    if (at < 0)
-        return -1;
-    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int error = why_no_folder(at, name, errno);
-    close(at);
-    if (fd < 0)
-        fail_errno(f, path, error);
-    return fd;
-}
-
 static bool do_list(files *f)
 {
     char **names = ARENA_NEW(f->a, char *, FILES_NAMES_MAX);
-    int fd = names ? open_folder(f, arg(f, S("path"))) : -1;
+    daruma_str path = arg(f, S("path"));
+    int fd = names ? beneath_folder(f->root, path) : -1;
     if (fd < 0)
-        return false;
-    size_t n = names_in(fd, f->a, names, FILES_NAMES_MAX);
+        return names && fail_errno(f, path, errno);
+    size_t n = beneath_names(fd, f->a, names, FILES_NAMES_MAX);
     for (size_t i = 0; i < n; i++) {
         struct stat st;
         buf_putz(f->out, names[i]);
@@ -272,7 +136,7 @@ static void look_into(hunt *h, int fd, daruma_str path)
 {
     daruma_arena room = arena_over(h->bytes, HUNT_BYTES);
     daruma_str text, all;
-    if (!read_open(fd, FILE_SEARCH_BYTES_MAX, &room, &all) || memchr(all.p ? all.p : "", 0, all.n))
+    if (!beneath_read_open(fd, FILE_SEARCH_BYTES_MAX, &room, &all) || memchr(all.p ? all.p : "", 0, all.n))
         return;
     for (int64_t line = 1; all.n && h->hits < FILES_HITS_MAX; line++) {
         text = str_cut(&all, '\n');
@@ -287,7 +151,7 @@ static void look_into(hunt *h, int fd, daruma_str path)
 static void hunt_folder(hunt *h, int fd, daruma_str path, int depth)
 {
     char **names = ARENA_NEW(h->f->a, char *, FILES_NAMES_MAX);
-    size_t n = names ? names_in(fd, h->f->a, names, FILES_NAMES_MAX) : 0;
+    size_t n = names ? beneath_names(fd, h->f->a, names, FILES_NAMES_MAX) : 0;
     for (size_t i = 0; i < n && h->hits < FILES_HITS_MAX && h->seen++ < FILES_SEEN_MAX; i++) {
         struct stat st;
         if (atomic_load_explicit(h->f->stop, memory_order_relaxed))
@@ -316,9 +180,9 @@ static bool do_search(files *f)
     hunt h = {.f = f, .text = arg(f, S("text")), .bytes = arena_raw(f->a, HUNT_BYTES, 1)};
     if (!h.text.n)
         return fail(f, "MISSING_INPUT", h.text, "`text` is empty", "say what to look for");
-    int fd = h.bytes ? open_folder(f, path) : -1;
+    int fd = h.bytes ? beneath_folder(f->root, path) : -1;
     if (fd < 0)
-        return false;
+        return h.bytes && fail_errno(f, path, errno);
     while (path.n && path.p[path.n - 1] == '/')
         path.n--;
     if (str_starts(path, S("./")))
@@ -334,47 +198,6 @@ static bool do_search(files *f)
 
 /* ---- writing ---- */
 
-static bool write_all(int fd, daruma_str s)
-{
-    while (s.n) {
-        ssize_t n = write(fd, s.p, s.n);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        s = str_from(s, (size_t)n);
-    }
-    return fsync(fd) == 0;
-}
-
-/* The new file takes the place of the old one in one step: nobody sees half of it. */
-static bool put_file(files *f, daruma_str path, daruma_str content)
-{
-    static const char fresh[] = ".daruma-new";
-    char name[FILES_NAME_BYTES_MAX + 1];
-    int at = open_parent(f, path, name, true);
-    struct stat st;
-    if (at < 0)
-        return false;
-    bool there = fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-    int error = !there ? 0 : S_ISLNK(st.st_mode) ? ELOOP : S_ISREG(st.st_mode) ? 0 : EISDIR;
-    if (!error) {
-        unlinkat(at, fresh, 0);
-        int fd =
-            openat(at, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, there ? st.st_mode & 0777 : 0666);
-        bool well = fd >= 0 && write_all(fd, content);
-        error = well ? 0 : errno;
-        if (fd >= 0)
-            close(fd);
-        if (well && renameat(at, fresh, at, name) != 0)
-            error = errno;
-        if (error)
-            unlinkat(at, fresh, 0);
-    }
-    close(at);
-    return error ? fail_errno(f, path, error) : true;
-}
-
 static void say_written(daruma_buf *out, daruma_str content)
 {
     buf_printf(out, "written: %zu bytes", content.n);
@@ -383,8 +206,8 @@ static void say_written(daruma_buf *out, daruma_str content)
 static bool do_write(files *f)
 {
     daruma_str path = arg(f, S("path")), content = arg(f, S("content"));
-    if (!put_file(f, path, content))
-        return false;
+    if (!beneath_write(f->root, path, content))
+        return fail_errno(f, path, errno);
     say_written(f->out, content);
     return true;
 }
@@ -409,8 +232,10 @@ static bool do_edit(files *f)
         return fail(f, "NO_CHANGE", path, "would stay as it is", "say what shall stand there instead");
     daruma_buf b = buf_in(f->a);
     put_edited(&b, text, at, was, is);
-    if (b.full || !put_file(f, path, buf_str(&b)))
+    if (b.full)
         return false;
+    if (!beneath_write(f->root, path, buf_str(&b)))
+        return fail_errno(f, path, errno);
     BUF_LIT(f->out, EDITED);
     return true;
 }

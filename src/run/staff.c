@@ -142,18 +142,13 @@ static bool hand_out(staff *s, staff_agent *g, daruma_arena *a, char why[256])
 
 /* ---- places ---- */
 
-static bool is_version(daruma_str segment) /* "v1", "v1beta" */
-{
-    return segment.n > 1 && segment.p[0] == 'v' && ch_digit(segment.p[1]);
-}
-
 daruma_str staff_path(const staff_place *p, daruma_str path, daruma_arena *a)
 {
     daruma_str last = p->prefix, rest = str_from(path, 1), first = str_cut(&rest, '/');
     while (str_findch(last, '/') != STR_NONE)
         str_cut(&last, '/');
     daruma_buf b = buf_in(a);
-    BUF_SAY(&b, p->prefix, is_version(last) && is_version(first) ? str_from(path, first.n + 1) : path);
+    BUF_SAY(&b, p->prefix, url_is_version(last) && url_is_version(first) ? str_from(path, first.n + 1) : path);
     return b.full ? (daruma_str){0} : buf_str(&b);
 }
 

@@ -255,20 +255,10 @@ config_verdict config_load(const config_source *from, daruma_arena *a, config *r
 
 /* ---- questions ----------------------------------------------------------------------- */
 
-bool config_is_version(daruma_str segment)
-{
-    if (segment.n < 2 || segment.p[0] != 'v' || !ch_digit(segment.p[1]))
-        return false;
-    for (size_t i = 1; i < segment.n; i++)
-        if (!ch_alpha(segment.p[i]) && !ch_digit(segment.p[i]))
-            return false;
-    return true;
-}
-
 static bool has_version(daruma_str path)
 {
     while (path.n)
-        if (config_is_version(str_cut(&path, '/')))
+        if (url_is_version(str_cut(&path, '/')))
             return true;
     return false;
 }
@@ -286,12 +276,12 @@ daruma_str config_upstream_path(const config_provider *p, daruma_str path, darum
     buf_room(&out, prefix.n + path.n + sizeof "/v1");
     buf_put(&out, prefix);
     if (str_ends(prefix, S("/v1")) || has_version(prefix)) {
-        bool said = str_eq(first, S("v1")) || (config_is_version(first) && str_ends(prefix, first));
+        bool said = str_eq(first, S("v1")) || (url_is_version(first) && str_ends(prefix, first));
         buf_put(&out, said ? str_from(whole, first.n) : path);
         return buf_str(&out);
     }
     if (!prefix.n &&
-        (config_is_version(first) || !dialect_of_path(str_sub(path, 0, query == STR_NONE ? path.n : query + 1))))
+        (url_is_version(first) || !dialect_of_path(str_sub(path, 0, query == STR_NONE ? path.n : query + 1))))
         return path; /* others' paths are not ours to complete */
     if (!prefix.n)
         BUF_LIT(&out, "/v1");

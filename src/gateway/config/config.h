@@ -158,8 +158,6 @@ bool config_read(daruma_str text, conf_env env, void *user, daruma_arena *a, con
  * it once. A prefix with a version segment ("/v1", "/api/v4", "/v1beta/openai") replaces the path's own "/v1"; without
  * a prefix a path that has no version gets "/v1". Lives in `a` or borrows `path`. */
 daruma_str config_upstream_path(const config_provider *p, daruma_str path, daruma_arena *a);
-/* True for "v1", "v4", "v1beta": how APIs name their versions in a path. */
-bool config_is_version(daruma_str segment);
 /* The entry of `models` for a name: its own, else the first whose form it has. NULL: there is none. */
 const config_model *config_model_of(const config *c, daruma_str asked);
 /* The provider for a request whose model no `models` entry names: the first that speaks `d`; providers of "openai" are

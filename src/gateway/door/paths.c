@@ -168,7 +168,7 @@ daruma_str path_text(daruma_str raw, daruma_arena *a, bool *bad)
 
 bool path_is_lead(daruma_str segment)
 {
-    return config_is_version(segment) || is_in(leads, COUNT(leads), segment);
+    return url_is_version(segment) || is_in(leads, COUNT(leads), segment);
 }
 
 /* True if an API has this path: "/v1/files/f-1/content", "/models", "/v1beta/models/m:countTokens". */

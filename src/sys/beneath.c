@@ -1,0 +1,190 @@
+/* beneath.c - files below one folder. */
+#include "sys/beneath.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Takes the next name of a path; false at its end. */
+static bool next_name(daruma_str *rest, char name[FILES_NAME_BYTES_MAX + 1], bool *ret_bad)
+{
+    daruma_str part;
+    do {
+        if (!rest->n)
+            return false;
+        part = str_cut(rest, '/');
+    } while (!part.n || str_eq(part, S(".")));
+    *ret_bad = str_eq(part, S("..")) || part.n > FILES_NAME_BYTES_MAX || memchr(part.p, 0, part.n);
+    if (!*ret_bad) {
+        memcpy(name, part.p, part.n);
+        name[part.n] = 0;
+    }
+    return true;
+}
+
+/* Opening a link as a folder says ENOTDIR: this tells that it is a link. */
+static int why_no_folder(int at, const char *name, int error)
+{
+    struct stat st;
+    bool link = error == ENOTDIR && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+    return link ? ELOOP : error;
+}
+
+/* Opens the folder that holds the last name of a path, and tells that name; "." when the path is the root. -1 and
+ * errno. `make`: folders that are missing are made. */
+static int open_parent(int root, daruma_str path, char name[FILES_NAME_BYTES_MAX + 1], bool make)
+{
+    daruma_str rest = path;
+    char next[FILES_NAME_BYTES_MAX + 1];
+    bool bad = path.n && path.p[0] == '/';
+    int at = bad ? -1 : openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    memcpy(name, ".", 2);
+    bool more = !bad && next_name(&rest, name, &bad);
+    while (more && !bad && at >= 0 && next_name(&rest, next, &bad) && !bad) {
+        int below = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (below < 0 && errno == ENOENT && make && mkdirat(at, name, 0777) == 0)
+            below = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int error = why_no_folder(at, name, errno);
+        close(at);
+        at = below;
+        errno = error;
+        memcpy(name, next, sizeof next);
+    }
+    if (!bad)
+        return at;
+    if (at >= 0)
+        close(at);
+    errno = EXDEV;
+    return -1;
+}
+
+int beneath_folder(int root, daruma_str path)
+{
+    char name[FILES_NAME_BYTES_MAX + 1];
+    int at = open_parent(root, path, name, false);
+    if (at < 0)
+        return -1;
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int error = why_no_folder(at, name, errno);
+    close(at);
+    errno = error;
+    return fd;
+}
+
+/* ---- reading ---- */
+
+bool beneath_read_open(int fd, size_t most, daruma_arena *a, daruma_str *ret)
+{
+    daruma_buf b = buf_in(a);
+    for (;;) {
+        char *room = buf_room(&b, FILE_PIECE_BYTES);
+        ssize_t n = room ? read(fd, room, FILE_PIECE_BYTES) : -1;
+        if (n < 0 && room && errno == EINTR)
+            continue;
+        if (n < 0 || b.n + (size_t)n > most)
+            return false;
+        b.n += (size_t)n;
+        if (n == 0)
+            break;
+    }
+    *ret = buf_str(&b);
+    return true;
+}
+
+bool beneath_read(int root, daruma_str path, size_t most, daruma_arena *a, daruma_str *ret)
+{
+    char name[FILES_NAME_BYTES_MAX + 1];
+    int at = open_parent(root, path, name, false);
+    if (at < 0)
+        return false;
+    int fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), error = errno;
+    struct stat st = {0};
+    close(at);
+    errno = error;
+    if (fd < 0)
+        return false;
+    bool well = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && beneath_read_open(fd, most, a, ret);
+    close(fd);
+    errno = S_ISDIR(st.st_mode) ? EISDIR : EFBIG;
+    return well;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+size_t beneath_names(int fd, daruma_arena *a, char **names, size_t max)
+{
+    int own = dup(fd);
+    DIR *d = own >= 0 ? fdopendir(own) : NULL;
+    size_t n = 0;
+    if (!d && own >= 0)
+        close(own);
+    for (struct dirent *e; d && n < max && (e = readdir(d));) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        size_t bytes = strlen(e->d_name) + 1;
+        char *copy = arena_take(a, bytes, 1);
+        if (!copy)
+            break;
+        memcpy(copy, e->d_name, bytes);
+        names[n++] = copy;
+    }
+    if (d)
+        closedir(d);
+    qsort(names, n, sizeof *names, by_name);
+    return n;
+}
+
+/* ---- writing ---- */
+
+static bool write_all(int fd, daruma_str s)
+{
+    while (s.n) {
+        ssize_t n = write(fd, s.p, s.n);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        s = str_from(s, (size_t)n);
+    }
+    return fsync(fd) == 0;
+}
+
+bool beneath_write(int root, daruma_str path, daruma_str content)
+{
+    static const char fresh[] = ".daruma-new";
+    char name[FILES_NAME_BYTES_MAX + 1];
+    int at = open_parent(root, path, name, true);
+    struct stat st;
+    if (at < 0)
+        return false;
+    bool there = fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    int error = !there ? 0 : S_ISLNK(st.st_mode) ? ELOOP : S_ISREG(st.st_mode) ? 0 : EISDIR;
+    if (!error) {
+        unlinkat(at, fresh, 0);
+        int fd =
+            openat(at, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, there ? st.st_mode & 0777 : 0666);
+        bool well = fd >= 0 && write_all(fd, content);
+        error = well ? 0 : errno;
+        if (fd >= 0)
+            close(fd);
+        if (well && renameat(at, fresh, at, name) != 0)
+            error = errno;
+        if (error)
+            unlinkat(at, fresh, 0);
+        else
+            fsync(at); /* that it has this name now; file systems that cannot say so have written it all the same */
+    }
+    close(at);
+    errno = error;
+    return error == 0;
+}
