@@ -320,8 +320,12 @@ void think_answered(agent *a, daruma_str body)
         return;
     }
     think_stepped(a);
-    if (calls && a->last) {
-        flow_limit(a, a->last == LAST_LOOP ? AGENT_LIMIT_STEPS : last_limit(a));
+    if (calls && a->last == LAST_LOOP) { /* it was asked for an answer, with no tool to call */
+        daruma_buf why = buf_in(&a->scratch);
+        BUF_SAY(&why, "The task is not finished: the agent went in circles. ", a->circle);
+        flow_stop(a, &why);
+    } else if (calls && a->last) {
+        flow_limit(a, last_limit(a));
     } else if (calls) {
         take_calls(a, &t, text);
     } else {
