@@ -206,6 +206,7 @@ void flow_ask_model(agent *a, agent_purpose purpose, daruma_str model, daruma_st
 {
     LOG(a, "model_asked", "purpose", agent_purpose_name(purpose), "model", model, "tokens",
         a->spent.input_tokens + a->spent.output_tokens);
+    a->spent.calls++;
     a->asked_tokens = text_tokens(body);
     flow_out(a, OUT_MODEL,
              (agent_act){.what = AGENT_DO_MODEL,
@@ -214,7 +215,6 @@ void flow_ask_model(agent *a, agent_purpose purpose, daruma_str model, daruma_st
                          .body = body,
                          .total = total,
                          .calls = limits_calls_left(a)});
-    a->spent.calls++;
 }
 
 void flow_ask(agent *a, agent_purpose purpose, daruma_str model, const daruma_question *q, daruma_ms total)

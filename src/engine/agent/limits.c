@@ -62,7 +62,7 @@ bool limits_last_call(const agent *a)
 uint32_t limits_calls_left(const agent *a)
 {
     uint32_t most = a->s.limits.calls;
-    return !most ? 0 : a->spent.calls < most ? most - a->spent.calls : 1;
+    return !most ? 0 : a->spent.calls < most ? most - a->spent.calls + 1 : 1;
 }
 
 daruma_ms limits_time_left(const agent *a)
