@@ -164,9 +164,15 @@ static const config_model *model_of(const config *c, daruma_str name)
     return NULL;
 }
 
+typedef struct known_models {
+    const config *c;
+    daruma_arena *a; /* of what is named instead */
+} known_models;
+
 static bool has_model(const void *user, daruma_str provider, daruma_str model, conf_near *near)
 {
-    const config *c = user;
+    const known_models *known = user;
+    const config *c = known->c;
     daruma_str rest = model, before = str_cut(&rest, '/');
     if (provider.n ? provider_of(c, provider) >= 0 : model_of(c, model) || (rest.n && provider_of(c, before) >= 0))
         return true;
@@ -174,14 +180,20 @@ static bool has_model(const void *user, daruma_str provider, daruma_str model, c
         conf_near_try(near, c->providers[i].name);
     for (size_t i = 0; !provider.n && i < c->nmodels; i++)
         conf_near_try(near, c->models[i].name);
+    for (size_t i = 0; !provider.n && i < c->nproviders; i++) {
+        daruma_buf b = buf_in(known->a);
+        BUF_SAY(&b, c->providers[i].name, "/", rest.n ? rest : S("MODEL"));
+        conf_near_try(near, buf_str(&b));
+    }
     return false;
 }
 
 bool agents_of_config(daruma_str text, const char *file, const config *c, daruma_arena *a, agents *ret,
                       conf_mistakes *m)
 {
+    const known_models known = {c, a};
     const agents_world w = {
-        .others = config_key_name, .has_model = c ? has_model : NULL, .user = c, .env = agents_env, .file = file};
+        .others = config_key_name, .has_model = c ? has_model : NULL, .user = &known, .env = agents_env, .file = file};
     return agents_read(text, &w, a, ret, m);
 }
 

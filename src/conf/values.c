@@ -92,6 +92,9 @@ bool conf_unknown(conf *r, const char *what, const conf_near *n)
     if (n->to.best.n)
         return conf_wrong(r, "unknown %s `" STR_FMT "`\ndid you mean `" STR_FMT "`?", what, STR_ARG(word),
                           STR_ARG(n->to.best));
+    if (!n->n)
+        return conf_wrong(r, "unknown %s `" STR_FMT "`\nthere is none here: add it, or leave this out", what,
+                          STR_ARG(word));
     return conf_wrong(r, "unknown %s `" STR_FMT "`\nknown here: %s", what, STR_ARG(word), n->known);
 }
 

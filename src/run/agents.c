@@ -191,32 +191,44 @@ static bool may_be_tool(const agents *g, daruma_str name)
     return has_server(g, first) && rest.n;
 }
 
+/* A name that nothing has: what is there instead. `later`: it may be a tool of a server that the command line names. */
+static void check_name(conf *r, const agents *g, daruma_str name, bool server, bool later, const char *path)
+{
+    if (server ? has_server(g, name) : may_be_tool(g, name) || agent_of(g, name) < g->nlist)
+        return;
+    conf_near near = conf_near_to(conf_word(r, name));
+    for (size_t n = 0; n < COUNT(builtin) && !server; n++)
+        conf_near_try(&near, str_of(builtin[n]));
+    for (size_t n = 0; n < g->nlist && !server; n++)
+        conf_near_try(&near, g->list[n].name);
+    for (size_t n = 0; n < g->nmcp && server; n++)
+        conf_near_try(&near, g->mcp[n].name);
+    if (later && !near.to.best.n && str_findch(name, '.') != STR_NONE)
+        return;
+    conf_go(r, path);
+    conf_unknown(r, server ? "server" : "tool or agent", &near);
+}
+
 static void check_names(conf *r, const agents *g, size_t i)
 {
     const agents_agent *x = &g->list[i];
     char path[60];
     for (size_t k = 0; k < x->ntools; k++) {
-        if (may_be_tool(g, x->tools[k]) || agent_of(g, x->tools[k]) < g->nlist)
-            continue;
-        conf_near near = conf_near_to(conf_word(r, x->tools[k]));
-        for (size_t n = 0; n < COUNT(builtin); n++)
-            conf_near_try(&near, str_of(builtin[n]));
-        for (size_t n = 0; n < g->nlist; n++)
-            conf_near_try(&near, g->list[n].name);
         snprintf(path, sizeof path, "agents[%zu].tools[%zu]", i, k);
-        conf_go(r, path);
-        conf_unknown(r, "tool or agent", &near);
+        check_name(r, g, x->tools[k], false, false, path);
     }
     for (size_t k = 0; k < x->nmcp; k++) {
-        if (has_server(g, x->mcp[k]))
-            continue;
-        conf_near near = conf_near_to(conf_word(r, x->mcp[k]));
-        for (size_t n = 0; n < g->nmcp; n++)
-            conf_near_try(&near, g->mcp[n].name);
         snprintf(path, sizeof path, "agents[%zu].mcp[%zu]", i, k);
-        conf_go(r, path);
-        conf_unknown(r, "server", &near);
+        check_name(r, g, x->mcp[k], true, false, path);
     }
+}
+
+/* What is said about a tool has to be about one: where its name is misspelt nobody would be asked. */
+static void check_tool(conf *r, const agents *g, size_t i)
+{
+    char path[60];
+    snprintf(path, sizeof path, "tools[%zu].name", i);
+    check_name(r, g, g->tools[i].name, false, true, path);
 }
 
 static void check_model(conf *r, const agents *g, size_t i)
@@ -280,8 +292,10 @@ static void settle(conf *r, void *root)
 {
     agents *g = root;
     bool on_way[AGENTS_MAX] = {0}, done[AGENTS_MAX] = {0};
-    for (size_t i = 0; i < g->ntools; i++)
+    for (size_t i = 0; i < g->ntools; i++) {
         lower_words(r, &g->tools[i]);
+        check_tool(r, g, i);
+    }
     for (size_t i = 0; i < g->nlist; i++) {
         check_names(r, g, i);
         check_model(r, g, i);
