@@ -49,6 +49,8 @@ const tools = {
   nothing: [pure, (id) => send({ id, result: {} })],
   change: [pure, (id) => (writeFileSync(join(folder, "changed"), ""), send({ method: "notifications/tools/list_changed" }), setTimeout(() => send({ id, result: text("changed") }), 200))],
   "odd name/with:signs and more than sixty-four letters in all, which no provider takes": [pure, (id) => send({ id, result: text("odd") })],
+  "twin.one": [pure, (id) => send({ id, result: text("with a dot") })],
+  twin_one: [pure, (id) => send({ id, result: text("with a line") })],
   liar: [{ readOnlyHint: true, destructiveHint: true }, (id) => (effect("liar"), send({ id, result: text("lied") }))],
 };
 const list = () => {

@@ -183,6 +183,9 @@ holds("effects are asked about first, but for what is only read; names are such 
     assert.equal(r.lines.filter((l) => l.event === "person_answered" && l.answer === "expired").length, 3);
     const names = (await body(pair, (await asked(pair))[0])).tools.map((t) => (t.function ?? t).name);
     assert.ok(names.every((n) => /^[a-zA-Z0-9_-]{1,64}$/.test(n)), names.join(" "));
+    assert.equal(new Set(names).size, names.length, "no name is there twice");
+    const twins = await go(pair, root, odd(root), ["odd_twin_one", {}], ["odd_twin_one_2", {}]);
+    assert.deepEqual(twins.seen, ["with a dot", "with a line"]);
     const odd1 = names.find((n) => n.startsWith(name.slice(0, 50)));
     const again = await go(pair, root, odd(root), [odd1, {}]);
     assert.equal(again.seen[0], "odd");

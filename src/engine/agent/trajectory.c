@@ -72,18 +72,33 @@ static bool belongs(const agent *a, const agent_step *s)
     return a->s.mode == AGENT_REACTIVE || (s->plan_step == a->plan_at + 1 && (size_t)(s - a->steps) >= a->plan_from);
 }
 
-/* The name of a tool as models see it: OpenAI and Anthropic take no '.' and no ':'. The same where that would be
- * another tool's name. */
+static char wire_letter(char c)
+{
+    return c == '.' || c == ':' ? '_' : c;
+}
+
+static bool same_on_wire(daruma_str x, daruma_str y)
+{
+    size_t i = 0;
+    while (x.n == y.n && i < x.n && wire_letter(x.p[i]) == wire_letter(y.p[i]))
+        i++;
+    return x.n == y.n && i == x.n;
+}
+
+/* The name of a tool as models see it: OpenAI and Anthropic take no '.' and no ':', and no name twice. Of tools that
+ * would have the same, those behind the first get a number. */
 daruma_str traj_wire_name(const agent *a, daruma_str name, daruma_arena *room)
 {
-    daruma_str made = arena_copy(room, name);
-    if (made.n != name.n)
-        return name;
-    char *p = name.n ? (char *)(uintptr_t)made.p : NULL;
-    for (size_t i = 0; i < made.n; i++)
-        if (p[i] == '.' || p[i] == ':')
-            p[i] = '_';
-    return router_tool(a, made) ? name : made;
+    daruma_buf b = buf_in(room);
+    size_t before = 0;
+    buf_room(&b, name.n + sizeof "_100");
+    for (size_t i = 0; i < name.n; i++)
+        buf_putc(&b, wire_letter(name.p[i]));
+    for (size_t i = 0; i < a->s.ntools && !str_eq(a->s.tools[i].about.name, name); i++)
+        before += same_on_wire(a->s.tools[i].about.name, name);
+    if (before && router_tool(a, name))
+        BUF_SAY(&b, "_", before + 1);
+    return b.full ? name : buf_str(&b);
 }
 
 static void put_part(convo *c, convo_message *m, part_kind kind, daruma_str text, const agent_step *s)
