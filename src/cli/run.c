@@ -224,7 +224,9 @@ static journal *open_record(const record *c, const runs_options *o, daruma_str *
         return NULL;
     }
     t->id = runs_id(c->folder, c->resume, a);
-    journal *j = journal_open(c->folder, t->id, why);
+    if (!t->id.n)
+        snprintf(why, sizeof why, "there is no run in %.200s", c->folder);
+    journal *j = t->id.n ? journal_open(c->folder, t->id, why) : NULL;
     if (!j) {
         fprintf(stderr, "daruma run: %s\n", why);
         return NULL;

@@ -393,6 +393,7 @@ static void go_on_again(run *r)
     resume_fate fate = calls ? resume_tool(p, &now) : RESUME_AGAIN;
     say_begun(r, "run_resumed", calls ? resume_fate_words(fate) : NULL);
     if (fate == RESUME_AGAIN) {
+        r->below.calls += p->act.what == AGENT_DO_MODEL; /* that went out then: the agent knows of one */
         if (!journal_asked_again(r->journal, p->act.call, host_tick(r)))
             host_lose_journal(r);
         if (crew_result_of(r->a).outcome == DARUMA_OUTCOME_PENDING && !carry_out(r, &p->act)) {

@@ -130,6 +130,7 @@ holds("a run that was killed goes on with the question that was out; list and ex
     const r = await s.go(["--resume", id, "--state", s.state, "--yes", "--json"]).over;
     assert.equal(r.code, 0, r.out + r.err);
     assert.equal(r.result.text, "all done");
+    assert.equal(r.result.calls, 4);
     assert.deepEqual(s.asked.map((q) => q.n), [0, 1, 2, 2], "only the question that was out is asked again");
     assert.equal(s.asked[2].text, s.asked[3].text);
     assert.equal(s.log(), "BEGIN\nedit-1\nEND\n");
@@ -159,6 +160,7 @@ holds("an interrupt is no end: the run goes on", () =>
     const on = await s.resume(["--yes"]).over;
     assert.equal(on.code, 0, on.err);
     assert.equal(on.result.text, "all done");
+    assert.equal(on.result.calls, s.asked.length, "the question that was out when it stopped went out, too");
   }, { hold: (n, i) => (i === 2 ? new Promise(() => {}) : null) }));
 
 // The journal says that a call was begun; what stands in the file says what came of it.
@@ -361,6 +363,13 @@ holds("--approve URL: the question is posted until it is answered, with one name
   }));
 
 // ---- what does not fit, cannot be written, or is broken ----
+
+holds("the last run is asked for where there is none", () =>
+  scene(["done"], async (s) => {
+    const r = await s.go(["--resume", "last", "--state", s.state]).over;
+    assert.equal(r.code, 2);
+    assert.match(r.err, new RegExp(`there is no run in ${s.state}\n`));
+  }));
 
 holds("another task, model or tool is refused before anything is done", () =>
   scene([read, edit(1), "all done"], async (s) => {
