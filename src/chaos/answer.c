@@ -77,9 +77,7 @@ static void instance_object(daruma_buf *out, daruma_str root, daruma_str schema,
     json_iter it = json_open(json_get(schema, S("properties")));
     buf_putc(out, '{');
     while (depth < 16 && json_next(&it, &key, &value)) {
-        buf_putz(out, first ? "\"" : ",\"");
-        buf_put(out, key);
-        BUF_LIT(out, "\":");
+        BUF_SAY(out, first ? "\"" : ",\"", key, "\":");
         instance(out, root, value, key, depth + 1);
         first = false;
     }
@@ -121,8 +119,7 @@ static void instance_string(daruma_buf *out, daruma_str schema, daruma_str name)
             most = json_int(json_get(schema, S("maxLength")), -1);
     size_t cap = most >= 0 && most < 200 ? (size_t)most : 200;
     daruma_str text = str_sub(name.n && str_findch(name, '\\') == STR_NONE ? name : S("value"), 0, cap);
-    buf_putc(out, '"');
-    buf_put(out, text);
+    BUF_SAY(out, "\"", text);
     for (size_t n = text.n; (int64_t)n < least && n < 4096; n++)
         buf_putc(out, 'x');
     buf_putc(out, '"');

@@ -212,20 +212,12 @@ static void say_call(chaos *k, const call *c, const ask *q, const plan *p, const
     daruma_buf b = buf_in(a);
     daruma_str label = key_label(k->script, q->key, a);
     buf_printf(&b, "#%llu ", (unsigned long long)k->number);
-    buf_put(&b, c->head.method);
-    buf_putc(&b, ' ');
-    buf_put(&b, c->head.path);
-    buf_putc(&b, ' ');
-    buf_put(&b, q->model);
-    buf_putz(&b, q->stream ? " (stream, " : " (");
-    buf_put(&b, label);
-    BUF_LIT(&b, "): ");
+    BUF_SAY(&b, c->head.method, " ", c->head.path, " ", q->model, q->stream ? " (stream, " : " (", label, "): ");
     if (p->no_head)
         BUF_LIT(&b, "no answer");
     else
         buf_int(&b, p->a.status);
-    buf_putc(&b, ' ');
-    buf_putz(&b, p->name);
+    BUF_SAY(&b, " ", p->name);
     if (f)
         buf_printf(&b, ", line %d of the script", f->line);
     chaos_say(k, &b);

@@ -86,8 +86,7 @@ static void put_retry(daruma_buf *b, const fault *f)
     for (size_t i = 0; i < f->nheaders; i++)
         if (str_ieq(f->headers[i].name, S("retry-after")) && f->headers[i].value.n &&
             ch_digit(f->headers[i].value.p[0])) {
-            buf_put(b, f->headers[i].value);
-            buf_putc(b, 's');
+            BUF_SAY(b, f->headers[i].value, "s");
             return;
         }
     BUF_LIT(b, "200ms");
@@ -214,8 +213,7 @@ static answer broken_answer(const ask *q, const manner *how, daruma_str form, da
     if (x.stream && x.nends > 2) {
         size_t from = x.ends[1], half = from + (x.ends[2] - from) / 2;
         daruma_buf b = buf_in(a);
-        buf_put(&b, str_sub(x.body, 0, half));
-        BUF_LIT(&b, "\n\n");
+        BUF_SAY(&b, str_sub(x.body, 0, half), "\n\n");
         x.body = buf_str(&b);
         x.ends[2] = x.body.n;
         x.nends = 3;
@@ -231,10 +229,7 @@ static void put_head(daruma_buf *b, const answer *x)
 {
     buf_printf(b, "HTTP/1.1 %d %s\r\n", x->status, http_reason(x->status));
     for (size_t i = 0; i < x->nheaders; i++) {
-        buf_put(b, x->headers[i].name);
-        BUF_LIT(b, ": ");
-        buf_put(b, x->headers[i].value);
-        BUF_LIT(b, "\r\n");
+        BUF_SAY(b, x->headers[i].name, ": ", x->headers[i].value, "\r\n");
     }
     BUF_LIT(b, "Connection: close\r\n");
 }
@@ -244,8 +239,7 @@ static void put_chunk(daruma_buf *b, daruma_str bytes)
     if (bytes.n == 0)
         return;
     buf_printf(b, "%zx\r\n", bytes.n);
-    buf_put(b, bytes);
-    BUF_LIT(b, "\r\n");
+    BUF_SAY(b, bytes, "\r\n");
 }
 
 /* The answer as its bytes go over the wire. */
@@ -286,8 +280,7 @@ static answer bad_framing(const answer *x, daruma_str form, daruma_arena *a)
     if (str_eq(form, S("length_and_chunked")))
         buf_putz(&b, chunked);
     if (str_eq(form, S("chunk_size")) || str_eq(form, S("huge_chunk"))) {
-        buf_putz(&b, chunked);
-        BUF_LIT(&b, "\r\n");
+        BUF_SAY(&b, chunked, "\r\n");
         put_chunk(&b, str_sub(x->body, 0, half));
         buf_putz(&b, str_eq(form, S("chunk_size")) ? "xyz\r\n" : "fffffffffffffffff\r\n");
     } else {

@@ -99,11 +99,7 @@ void keep_json(const keep *k, daruma_buf *b)
     BUF_LIT(b, "{\"requests\":[");
     for (const kept_request *r = k->oldest; r; r = r->next) {
         buf_printf(b, "%s{\"number\":%llu,\"path\":", r == k->oldest ? "" : ",", (unsigned long long)r->number);
-        buf_json(b, r->path);
-        BUF_LIT(b, ",\"model\":");
-        buf_json(b, r->model);
-        BUF_LIT(b, ",\"key\":");
-        buf_json(b, r->key);
+        BUF_SAY(b, buf_quoted(r->path), ",\"model\":", buf_quoted(r->model), ",\"key\":", buf_quoted(r->key));
         buf_printf(b, ",\"status\":%d,\"bytes\":%zu,\"sha256\":\"", r->status, r->body.n);
         put_sha256(b, r->body);
         BUF_LIT(b, "\"}");

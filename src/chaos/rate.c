@@ -9,8 +9,7 @@
 static daruma_str number(daruma_arena *a, int64_t n, const char *unit)
 {
     daruma_buf b = buf_in(a);
-    buf_int(&b, n);
-    buf_putz(&b, unit);
+    BUF_SAY(&b, n, unit);
     return buf_str(&b);
 }
 

@@ -249,8 +249,7 @@ static void tally_text(daruma_buf *b, const char *name, const tally *t)
         return;
     buf_printf(b, "  %-9s ", name);
     for (size_t i = 0; i < t->nrows; i++) {
-        buf_putz(b, i ? ", " : "");
-        buf_putz(b, t->rows[i].name);
+        BUF_SAY(b, i ? ", " : "", t->rows[i].name);
         buf_printf(b, " %lld", (long long)t->rows[i].n);
     }
     buf_putc(b, '\n');

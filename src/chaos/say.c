@@ -79,23 +79,16 @@ static daruma_str say_text_of(const ask *q, daruma_arena *a)
     if (q->format.n) {
         answer_instance(&b, q->format);
     } else if (q->json) {
-        BUF_LIT(&b, "{\"answer\":");
-        buf_json(&b, q->said);
-        BUF_LIT(&b, "}");
+        BUF_SAY(&b, "{\"answer\":", buf_quoted(q->said), "}");
     } else if (q->nresults) {
         BUF_LIT(&b, "The tools answered.");
         for (size_t i = 0; i < q->nresults; i++) {
-            buf_putc(&b, ' ');
-            buf_put(&b, q->results[i].name);
-            BUF_LIT(&b, " said: ");
-            buf_put(&b, str_trim(q->results[i].text));
-            buf_putc(&b, '.');
+            BUF_SAY(&b, " ", q->results[i].name, " said: ", str_trim(q->results[i].text), ".");
         }
     } else if (str_istarts(q->said, S("say ")) && q->said.n > 4) {
         return str_from(q->said, 4);
     } else {
-        BUF_LIT(&b, "You said: ");
-        buf_put(&b, q->said);
+        BUF_SAY(&b, "You said: ", q->said);
     }
     return buf_str(&b);
 }
@@ -108,8 +101,7 @@ static daruma_str numbered(daruma_str text, int64_t number, daruma_arena *a)
 {
     daruma_buf b = buf_in(a);
     for (size_t at; (at = str_find(text, S("{n}"))) != STR_NONE; text = str_from(text, at + 3)) {
-        buf_put(&b, str_sub(text, 0, at));
-        buf_int(&b, number);
+        BUF_SAY(&b, str_sub(text, 0, at), number);
     }
     buf_put(&b, text);
     return buf_str(&b);
@@ -216,8 +208,7 @@ static void say_summary(speech *s, const ask *q, const manner *m, daruma_arena *
         buf_printf(&b, "Summary of %zu bytes: ", q->said.n);
         buf_put(&b, answer_piece(&rest, SUMMARY_HEAD_BYTES));
         if (tail > SUMMARY_HEAD_BYTES) {
-            BUF_LIT(&b, " ... ");
-            buf_put(&b, str_from(q->said, tail));
+            BUF_SAY(&b, " ... ", str_from(q->said, tail));
         }
         break;
     }
@@ -227,8 +218,7 @@ static void say_summary(speech *s, const ask *q, const manner *m, daruma_arena *
     case SUMMARY_EMPTY:
         break;
     case SUMMARY_LARGER:
-        BUF_LIT(&b, "A summary that is longer than what it sums up: ");
-        buf_put(&b, q->said);
+        BUF_SAY(&b, "A summary that is longer than what it sums up: ", q->said);
         break;
     }
     s->text = buf_str(&b);
@@ -251,24 +241,17 @@ static daruma_str break_arguments(daruma_str args, daruma_str form, daruma_arena
     if (str_eq(form, S("empty")))
         return S("");
     if (str_eq(form, S("trailing_comma"))) {
-        buf_putc(&b, '{');
-        buf_put(&b, inner);
-        BUF_LIT(&b, ",}");
+        BUF_SAY(&b, "{", inner, ",}");
     } else if (str_eq(form, S("single_quotes"))) {
         replace_all(&b, args, '"', '\'');
     } else if (str_eq(form, S("fenced"))) {
-        BUF_LIT(&b, "```json\n");
-        buf_put(&b, args);
-        BUF_LIT(&b, "\n```");
+        BUF_SAY(&b, "```json\n", args, "\n```");
     } else if (str_eq(form, S("wrong_type"))) { /* each value in an array */
         json_iter it = json_open(args);
         buf_putc(&b, '{');
         while (json_next(&it, &key, &value)) {
             buf_putz(&b, b.n > 1 ? ",\"" : "\"");
-            buf_put(&b, key);
-            BUF_LIT(&b, "\":[");
-            buf_put(&b, value);
-            buf_putc(&b, ']');
+            BUF_SAY(&b, key, "\":[", value, "]");
         }
         buf_putc(&b, '}');
     } else if (str_eq(form, S("literals"))) { /* as Python writes them */
@@ -276,8 +259,7 @@ static daruma_str break_arguments(daruma_str args, daruma_str form, daruma_arena
         buf_putc(&b, '{');
         while (json_next(&it, &key, &value)) {
             buf_putz(&b, b.n > 1 ? ", \"" : "\"");
-            buf_put(&b, key);
-            BUF_LIT(&b, "\": ");
+            BUF_SAY(&b, key, "\": ");
             buf_put(&b, str_eq(value, S("true"))    ? S("True")
                         : str_eq(value, S("false")) ? S("False")
                         : str_eq(value, S("null"))  ? S("None")
@@ -296,8 +278,7 @@ static daruma_str break_arguments(daruma_str args, daruma_str form, daruma_arena
 static daruma_str misspelt(daruma_str name, daruma_arena *a)
 {
     daruma_buf b = buf_in(a);
-    buf_put(&b, name);
-    buf_put(&b, name.n > 60 ? S("") : S("s"));
+    BUF_SAY(&b, name, name.n > 60 ? S("") : S("s"));
     return buf_str(&b);
 }
 

@@ -263,8 +263,7 @@ static void read_expect(conf *r, const conf_node *n, size_t row, daruma_str subj
     memcpy(e->op, op, str_of(op).n + 1);
     buf_putz(&words, expect_rows[row].name);
     if (subject.n) {
-        BUF_LIT(&words, " of ");
-        buf_put(&words, e->subject);
+        BUF_SAY(&words, " of ", e->subject);
     }
     buf_printf(&words, " %s %lld", op, (long long)value);
     e->text = buf_str(&words);

@@ -94,8 +94,7 @@ answer answer_embeddings(const ask *q, daruma_arena *a)
     for (size_t i = 0; i < n; i++)
         buf_printf(b, "%s{\"object\":\"embedding\",\"index\":%zu,\"embedding\":[0.5,-0.25,0.125,%zu]}", i ? "," : "", i,
                    i);
-    BUF_LIT(b, "],\"model\":");
-    buf_json(b, q->model);
+    BUF_SAY(b, "],\"model\":", buf_quoted(q->model));
     buf_printf(b, ",\"usage\":{\"prompt_tokens\":%lld,\"total_tokens\":%lld}}", (long long)q->tokens,
                (long long)q->tokens);
     return answer_json(200, b);
@@ -129,10 +128,8 @@ answer answer_models(const ask *q, const daruma_str *names, size_t n, daruma_are
     buf_putz(b, forms[q->wire].open);
     for (size_t i = 0; i < n; i++) {
         daruma_buf name = buf_in(a);
-        buf_putz(&name, q->wire == WIRE_GEMINI ? "models/" : "");
-        buf_put(&name, names[i]);
-        buf_putz(b, i ? "," : "");
-        buf_putz(b, forms[q->wire].item);
+        BUF_SAY(&name, q->wire == WIRE_GEMINI ? "models/" : "", names[i]);
+        BUF_SAY(b, i ? "," : "", forms[q->wire].item);
         buf_json(b, buf_str(&name));
         buf_putz(b, forms[q->wire].behind);
     }
@@ -152,11 +149,7 @@ static void json_or_null(daruma_buf *b, daruma_str s)
 
 static void openai_error(daruma_buf *b, const refusal *r)
 {
-    BUF_LIT(b, "{\"message\":");
-    buf_json(b, r->message);
-    BUF_LIT(b, ",\"type\":");
-    buf_json(b, r->type);
-    BUF_LIT(b, ",\"param\":");
+    BUF_SAY(b, "{\"message\":", buf_quoted(r->message), ",\"type\":", buf_quoted(r->type), ",\"param\":");
     json_or_null(b, r->param);
     BUF_LIT(b, ",\"code\":");
     json_or_null(b, r->code);
@@ -165,10 +158,8 @@ static void openai_error(daruma_buf *b, const refusal *r)
 
 static void anthropic_error(daruma_buf *b, const refusal *r, uint64_t id)
 {
-    BUF_LIT(b, "{\"type\":\"error\",\"error\":{\"type\":");
-    buf_json(b, r->type);
-    BUF_LIT(b, ",\"message\":");
-    buf_json(b, r->message);
+    BUF_SAY(b, "{\"type\":\"error\",\"error\":{\"type\":", buf_quoted(r->type),
+            ",\"message\":", buf_quoted(r->message));
     buf_printf(b, "},\"request_id\":\"req_%016llx\"}", (unsigned long long)id);
 }
 
@@ -213,10 +204,7 @@ void answer_refusal_events(daruma_buf *b, wire w, const refusal *r, uint64_t id)
                    "\"response\":{\"id\":\"resp_%016llx00\",\"object\":\"response\",\"created_at\":%d,"
                    "\"status\":\"failed\",\"output\":[],\"usage\":null,\"error\":{\"code\":",
                    (unsigned long long)id, SPEAK_CREATED);
-        buf_json(b, r->code.n ? r->code : S("server_error"));
-        BUF_LIT(b, ",\"message\":");
-        buf_json(b, r->message);
-        BUF_LIT(b, "}}}");
+        BUF_SAY(b, buf_quoted(r->code.n ? r->code : S("server_error")), ",\"message\":", buf_quoted(r->message), "}}}");
     }
     BUF_LIT(b, "\n\n");
 }

@@ -15,8 +15,7 @@ static void chat_open(daruma_buf *b, const ask *q, const char *object)
     BUF_LIT(b, "{\"id\":");
     speak_id(b, "chatcmpl-", q, 0);
     buf_printf(b, ",\"object\":\"%s\",\"created\":%d,\"model\":", object, SPEAK_CREATED);
-    buf_json(b, q->model);
-    BUF_LIT(b, ",\"service_tier\":\"default\",\"system_fingerprint\":\"fp_chaos\"");
+    BUF_SAY(b, buf_quoted(q->model), ",\"service_tier\":\"default\",\"system_fingerprint\":\"fp_chaos\"");
 }
 
 static void chat_usage(daruma_buf *b, const speech *s)
@@ -32,11 +31,8 @@ static void chat_call(daruma_buf *b, const ask *q, const speech *s, size_t i, da
 {
     BUF_LIT(b, "\"id\":");
     speak_id(b, "call_", q, i);
-    BUF_LIT(b, ",\"type\":\"function\",\"function\":{\"name\":");
-    buf_json(b, s->name[i]);
-    BUF_LIT(b, ",\"arguments\":");
-    buf_json(b, arguments);
-    BUF_LIT(b, "}");
+    BUF_SAY(b, ",\"type\":\"function\",\"function\":{\"name\":", buf_quoted(s->name[i]),
+            ",\"arguments\":", buf_quoted(arguments), "}");
 }
 
 static answer chat_body(const ask *q, const speech *s, daruma_arena *a)
@@ -52,8 +48,7 @@ static answer chat_body(const ask *q, const speech *s, daruma_arena *a)
             buf_json(b, s->text);
         BUF_LIT(b, ",\"refusal\":null");
         if (s->thinking.n) { /* as DeepSeek and vLLM do it: OpenAI keeps its own to itself */
-            BUF_LIT(b, ",\"reasoning_content\":");
-            buf_json(b, s->thinking);
+            BUF_SAY(b, ",\"reasoning_content\":", buf_quoted(s->thinking));
         }
         for (size_t i = 0; i < s->ncalls; i++) {
             buf_putz(b, i ? ",{" : ",\"tool_calls\":[{");

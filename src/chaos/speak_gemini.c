@@ -30,17 +30,14 @@ static void usage(daruma_buf *b, const ask *q, const speech *s, int64_t output)
                ",\"usageMetadata\":{\"promptTokenCount\":%lld,\"candidatesTokenCount\":%lld,\"totalTokenCount\":%lld,"
                "\"promptTokensDetails\":[{\"modality\":\"TEXT\",\"tokenCount\":%lld}]},\"modelVersion\":",
                (long long)s->input, (long long)output, (long long)(s->input + output), (long long)s->input);
-    buf_json(b, q->model);
-    BUF_LIT(b, ",\"responseId\":");
+    BUF_SAY(b, buf_quoted(q->model), ",\"responseId\":");
     speak_id(b, "gen_", q, 0);
     buf_putc(b, '}');
 }
 
 static void text_part(daruma_buf *b, daruma_str text, bool thought)
 {
-    BUF_LIT(b, "{\"text\":");
-    buf_json(b, text);
-    buf_putz(b, thought ? ",\"thought\":true}" : "}");
+    BUF_SAY(b, "{\"text\":", buf_quoted(text), thought ? ",\"thought\":true}" : "}");
 }
 
 static void call_part(daruma_buf *b, const ask *q, const speech *s, size_t i)
@@ -51,14 +48,9 @@ static void call_part(daruma_buf *b, const ask *q, const speech *s, size_t i)
         speak_id(b, "call_", q, i);
         buf_putc(b, ',');
     }
-    BUF_LIT(b, "\"name\":");
-    buf_json(b, s->name[i]);
-    BUF_LIT(b, ",\"args\":");
-    buf_put(b, s->arguments[i]);
-    buf_putc(b, '}');
+    BUF_SAY(b, "\"name\":", buf_quoted(s->name[i]), ",\"args\":", s->arguments[i], "}");
     if (s->signed_call[i].n) {
-        BUF_LIT(b, ",\"thoughtSignature\":");
-        buf_json(b, s->signed_call[i]);
+        BUF_SAY(b, ",\"thoughtSignature\":", buf_quoted(s->signed_call[i]));
     }
     buf_putc(b, '}');
 }
@@ -77,9 +69,7 @@ static void close_candidate(daruma_buf *b, const speech *s, bool last)
     if (last && malformed(s)) {
         BUF_LIT(b, ",\"finishMessage\":");
         daruma_buf what = buf_in(b->arena);
-        BUF_LIT(&what, "Malformed function call: ");
-        buf_put(&what, s->name[0]);
-        buf_put(&what, s->arguments[0]);
+        BUF_SAY(&what, "Malformed function call: ", s->name[0], s->arguments[0]);
         buf_json(b, buf_str(&what));
     }
     BUF_LIT(b, ",\"index\":0}]");
@@ -195,12 +185,9 @@ void gemini_refusal(daruma_buf *b, const refusal *r)
 {
     bool upper = r->type.n && r->type.p[0] >= 'A' && r->type.p[0] <= 'Z';
     buf_printf(b, "{\"error\":{\"code\":%d,\"message\":", r->status);
-    buf_json(b, r->message);
-    BUF_LIT(b, ",\"status\":");
-    buf_json(b, upper ? r->type : str_of(status_of(r->status)));
+    BUF_SAY(b, buf_quoted(r->message), ",\"status\":", buf_quoted(upper ? r->type : str_of(status_of(r->status))));
     if (r->details.n) {
-        BUF_LIT(b, ",\"details\":");
-        buf_put(b, r->details);
+        BUF_SAY(b, ",\"details\":", r->details);
     }
     BUF_LIT(b, "}}");
 }

@@ -24,20 +24,14 @@ static void messages_open(daruma_buf *b, const ask *q)
 {
     BUF_LIT(b, "{\"id\":");
     speak_id(b, "msg_", q, 0);
-    BUF_LIT(b, ",\"type\":\"message\",\"role\":\"assistant\",\"model\":");
-    buf_json(b, q->model);
-    BUF_LIT(b, ",\"content\":[");
+    BUF_SAY(b, ",\"type\":\"message\",\"role\":\"assistant\",\"model\":", buf_quoted(q->model), ",\"content\":[");
 }
 
 static void messages_block(daruma_buf *b, const ask *q, const speech *s, size_t i, daruma_str input)
 {
     BUF_LIT(b, "{\"type\":\"tool_use\",\"id\":");
     speak_id(b, "toolu_", q, i);
-    BUF_LIT(b, ",\"name\":");
-    buf_json(b, s->name[i]);
-    BUF_LIT(b, ",\"input\":");
-    buf_put(b, input);
-    BUF_LIT(b, "}");
+    BUF_SAY(b, ",\"name\":", buf_quoted(s->name[i]), ",\"input\":", input, "}");
 }
 
 static answer messages_body(const ask *q, const speech *s, daruma_arena *a)
@@ -46,17 +40,13 @@ static answer messages_body(const ask *q, const speech *s, daruma_arena *a)
     size_t n = 0;
     messages_open(b, q);
     if (s->thinking.n) {
-        BUF_LIT(b, "{\"type\":\"thinking\",\"thinking\":");
-        buf_json(b, s->thinking);
-        BUF_LIT(b, ",\"signature\":");
-        buf_json(b, s->signature);
-        BUF_LIT(b, "}");
+        BUF_SAY(b, "{\"type\":\"thinking\",\"thinking\":", buf_quoted(s->thinking),
+                ",\"signature\":", buf_quoted(s->signature), "}");
         n++;
     }
     if (speak_has_text(s)) {
         buf_putz(b, n++ ? ",{\"type\":\"text\",\"text\":" : "{\"type\":\"text\",\"text\":");
-        buf_json(b, s->text);
-        BUF_LIT(b, "}");
+        BUF_SAY(b, buf_quoted(s->text), "}");
     }
     for (size_t i = 0; i < s->ncalls; i++) {
         if (n++)
@@ -87,8 +77,7 @@ static void messages_pieces(stream *x, size_t index, daruma_str text, answer_par
     if (signature.n) {
         speak_event(x, "content_block_delta");
         buf_printf(&x->b, ",\"index\":%zu,\"delta\":{\"type\":\"signature_delta\",\"signature\":", index);
-        buf_json(&x->b, signature);
-        BUF_LIT(&x->b, "}}");
+        BUF_SAY(&x->b, buf_quoted(signature), "}}");
         stream_end(x);
     }
     speak_event(x, "content_block_stop");

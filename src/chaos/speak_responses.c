@@ -12,9 +12,7 @@ static void item_text(daruma_buf *b, const ask *q, const char *status, const dar
     speak_id(b, "msg_", q, 0);
     buf_printf(b, ",\"type\":\"message\",\"status\":\"%s\",\"role\":\"assistant\",\"content\":[", status);
     if (text) {
-        BUF_LIT(b, "{\"type\":\"output_text\",\"annotations\":[],\"logprobs\":[],\"text\":");
-        buf_json(b, *text);
-        BUF_LIT(b, "}");
+        BUF_SAY(b, "{\"type\":\"output_text\",\"annotations\":[],\"logprobs\":[],\"text\":", buf_quoted(*text), "}");
     }
     BUF_LIT(b, "]}");
 }
@@ -23,11 +21,8 @@ static void item_reasoning(daruma_buf *b, const ask *q, const speech *s)
 {
     BUF_LIT(b, "{\"id\":");
     speak_id(b, "rs_", q, 0);
-    BUF_LIT(b, ",\"type\":\"reasoning\",\"summary\":[{\"type\":\"summary_text\",\"text\":");
-    buf_json(b, s->thinking);
-    BUF_LIT(b, "}],\"encrypted_content\":");
-    buf_json(b, s->signature);
-    BUF_LIT(b, "}");
+    BUF_SAY(b, ",\"type\":\"reasoning\",\"summary\":[{\"type\":\"summary_text\",\"text\":", buf_quoted(s->thinking),
+            "}],\"encrypted_content\":", buf_quoted(s->signature), "}");
 }
 
 static void item_call(daruma_buf *b, const ask *q, const speech *s, size_t i, const char *status, daruma_str arguments)
@@ -36,11 +31,7 @@ static void item_call(daruma_buf *b, const ask *q, const speech *s, size_t i, co
     speak_id(b, "fc_", q, i);
     buf_printf(b, ",\"type\":\"function_call\",\"status\":\"%s\",\"call_id\":", status);
     speak_id(b, "call_", q, i);
-    BUF_LIT(b, ",\"name\":");
-    buf_json(b, s->name[i]);
-    BUF_LIT(b, ",\"arguments\":");
-    buf_json(b, arguments);
-    BUF_LIT(b, "}");
+    BUF_SAY(b, ",\"name\":", buf_quoted(s->name[i]), ",\"arguments\":", buf_quoted(arguments), "}");
 }
 
 /* The response object; `whole` when the answer is complete, else as it begins. */
@@ -58,8 +49,7 @@ static void response_object(daruma_buf *b, const ask *q, const speech *s, bool w
         BUF_LIT(b, "\"incomplete_details\":null");
     BUF_LIT(b, ",\"instructions\":null,\"metadata\":{},\"parallel_tool_calls\":true,\"temperature\":1.0,"
                "\"tool_choice\":\"auto\",\"tools\":[],\"top_p\":1.0,\"model\":");
-    buf_json(b, q->model);
-    BUF_LIT(b, ",\"output\":[");
+    BUF_SAY(b, buf_quoted(q->model), ",\"output\":[");
     size_t n = 0;
     if (whole && s->thinking.n && ++n)
         item_reasoning(b, q, s);
@@ -124,8 +114,7 @@ static void responses_text(stream *x, const ask *q, const speech *s, size_t at)
     BUF_LIT(&x->b, "}");
     stream_end(x);
     item_event(x, "response.content_part.added", q, "msg_", 0, at);
-    buf_putz(&x->b, part);
-    BUF_LIT(&x->b, "\"\"}}");
+    BUF_SAY(&x->b, part, "\"\"}}");
     stream_end(x);
     for (daruma_str rest = s->text; rest.n;) {
         item_event(x, "response.output_text.delta", q, "msg_", 0, at);
@@ -135,14 +124,10 @@ static void responses_text(stream *x, const ask *q, const speech *s, size_t at)
         stream_piece(x, ANSWER_TEXT);
     }
     item_event(x, "response.output_text.done", q, "msg_", 0, at);
-    BUF_LIT(&x->b, ",\"content_index\":0,\"logprobs\":[],\"text\":");
-    buf_json(&x->b, s->text);
-    BUF_LIT(&x->b, "}");
+    BUF_SAY(&x->b, ",\"content_index\":0,\"logprobs\":[],\"text\":", buf_quoted(s->text), "}");
     stream_end(x);
     item_event(x, "response.content_part.done", q, "msg_", 0, at);
-    buf_putz(&x->b, part);
-    buf_json(&x->b, s->text);
-    BUF_LIT(&x->b, "}}");
+    BUF_SAY(&x->b, part, buf_quoted(s->text), "}}");
     stream_end(x);
     item_border(x, "response.output_item.done", at);
     item_text(&x->b, q, s->cut ? "incomplete" : "completed", &s->text);
@@ -164,11 +149,7 @@ static void responses_call(stream *x, const ask *q, const speech *s, size_t i, s
         stream_piece(x, ANSWER_ARGUMENTS);
     }
     item_event(x, "response.function_call_arguments.done", q, "fc_", i, at);
-    BUF_LIT(&x->b, ",\"name\":");
-    buf_json(&x->b, s->name[i]);
-    BUF_LIT(&x->b, ",\"arguments\":");
-    buf_json(&x->b, s->arguments[i]);
-    BUF_LIT(&x->b, "}");
+    BUF_SAY(&x->b, ",\"name\":", buf_quoted(s->name[i]), ",\"arguments\":", buf_quoted(s->arguments[i]), "}");
     stream_end(x);
     item_border(x, "response.output_item.done", at);
     item_call(&x->b, q, s, i, "completed", s->arguments[i]);
@@ -194,9 +175,7 @@ static void responses_reasoning(stream *x, const ask *q, const speech *s)
         stream_piece(x, ANSWER_THINKING);
     }
     item_event(x, "response.reasoning_summary_text.done", q, "rs_", 0, 0);
-    BUF_LIT(&x->b, ",\"summary_index\":0,\"text\":");
-    buf_json(&x->b, s->thinking);
-    BUF_LIT(&x->b, "}");
+    BUF_SAY(&x->b, ",\"summary_index\":0,\"text\":", buf_quoted(s->thinking), "}");
     stream_end(x);
     item_border(x, "response.output_item.done", 0);
     item_reasoning(&x->b, q, s);

@@ -76,8 +76,7 @@ daruma_str ids_list(const ids *s, daruma_arena *a)
 {
     daruma_buf b = buf_in(a);
     for (size_t i = 0; i < s->n; i++) {
-        buf_putz(&b, i ? ", " : "");
-        buf_put(&b, s->id[i]);
+        BUF_SAY(&b, i ? ", " : "", s->id[i]);
     }
     return buf_str(&b);
 }

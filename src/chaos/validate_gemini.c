@@ -18,11 +18,8 @@ static refusal bad_struct(daruma_arena *a, const char *where)
     refusal r = refuse(400, BAD_ARGUMENT, NULL, NULL, a,
                        "Invalid value at '%s' (type.googleapis.com/google.protobuf.Struct)", where);
     daruma_buf b = buf_in(a);
-    BUF_LIT(&b, "[{\"@type\":\"type.googleapis.com/google.rpc.BadRequest\",\"fieldViolations\":[{\"field\":");
-    buf_json(&b, str_of(where));
-    BUF_LIT(&b, ",\"description\":");
-    buf_json(&b, r.message);
-    BUF_LIT(&b, "}]}]");
+    BUF_SAY(&b, "[{\"@type\":\"type.googleapis.com/google.rpc.BadRequest\",\"fieldViolations\":[{\"field\":",
+            buf_quoted(str_of(where)), ",\"description\":", buf_quoted(r.message), "}]}]");
     r.details = buf_str(&b);
     return r;
 }
@@ -38,9 +35,7 @@ typedef struct content {
 static daruma_str call_name(daruma_str f, daruma_arena *a)
 {
     daruma_buf b = buf_in(a);
-    buf_put(&b, raw_of(json_get(f, S("name"))));
-    buf_putc(&b, '#');
-    buf_put(&b, raw_of(json_get(f, S("id"))));
+    BUF_SAY(&b, raw_of(json_get(f, S("name"))), "#", raw_of(json_get(f, S("id"))));
     return buf_str(&b);
 }
 

@@ -46,13 +46,9 @@ static refusal unknown_field(daruma_str name, daruma_str where, daruma_arena *a)
     daruma_buf b = buf_in(a);
     BUF_LIT(&b, "[{\"@type\":\"type.googleapis.com/google.rpc.BadRequest\",\"fieldViolations\":[{");
     if (where.n) {
-        BUF_LIT(&b, "\"field\":");
-        buf_json(&b, where);
-        BUF_LIT(&b, ",");
+        BUF_SAY(&b, "\"field\":", buf_quoted(where), ",");
     }
-    BUF_LIT(&b, "\"description\":");
-    buf_json(&b, r.message);
-    BUF_LIT(&b, "}]}]");
+    BUF_SAY(&b, "\"description\":", buf_quoted(r.message), "}]}]");
     r.details = buf_str(&b);
     return r;
 }

@@ -239,8 +239,7 @@ static daruma_str base_of(const config_provider *p, daruma_arena *a)
 {
     daruma_buf b = buf_in(a);
     buf_printf(&b, "http%s://", p->to.tls ? "s" : "");
-    buf_put(&b, p->to.authority);
-    buf_put(&b, p->to.prefix);
+    BUF_SAY(&b, p->to.authority, p->to.prefix);
     return b.full ? (daruma_str){0} : buf_str(&b);
 }
 
@@ -261,8 +260,7 @@ static bool add_targets(const config_provider *p, const config_target *from, dar
         run_target *t = &list[(*n)++];
         daruma_buf name = buf_in(a);
         buf_put(&name, p->name);
-        buf_putc(&name, '/');
-        buf_put(&name, from->model);
+        BUF_SAY(&name, "/", from->model);
         if (p->nkeys > 1) {
             buf_putc(&name, '/');
             buf_put(&name, p->keys[i].name);

@@ -135,9 +135,7 @@ static void take(one_case *c, const event_seen *e)
     if (e->provider.n && !event_is_retry(e)) {
         char name[NAME_MAX_BYTES * 2];
         daruma_buf b = buf_over(name, sizeof name);
-        buf_put(&b, e->provider);
-        buf_putz(&b, e->model.n ? "/" : "");
-        buf_put(&b, e->model);
+        BUF_SAY(&b, e->provider, e->model.n ? "/" : "", e->model);
         keep(c->target, sizeof c->target, buf_str(&b));
     }
     if (event_is_failure(e) || e->outcome.n) /* that of a tool says nothing of the case */

@@ -93,8 +93,7 @@ static const char *fault_key(daruma_str flag)
 
 static void put_pair(daruma_buf *b, daruma_str key, const char *value)
 {
-    buf_put(b, key);
-    BUF_LIT(b, ": ");
+    BUF_SAY(b, key, ": ");
     if (*value == '[' || *value == '{') /* a list of kinds, headers */
         buf_putz(b, value);
     else

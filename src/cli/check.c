@@ -41,8 +41,7 @@ static void put_json(config_verdict v, const char *file, const config *c, const 
                      daruma_str warnings, daruma_buf *out)
 {
     buf_printf(out, "{\"ok\":%s,\"file\":", v == CONFIG_FINE ? "true" : "false");
-    buf_json(out, str_of(file));
-    BUF_LIT(out, ",\"errors\":");
+    BUF_SAY(out, buf_quoted(str_of(file)), ",\"errors\":");
     conf_mistakes_json(m, out);
     buf_printf(out, ",\"more\":%zu,\"warnings\":[", m->more);
     for (bool first = true; warnings.n; first = false) {
@@ -72,8 +71,7 @@ static void put_names(const char *thing, size_t n, const void *at, size_t size, 
 
 static void put_text(const char *file, const config *c, const agents *g, daruma_str warnings, daruma_buf *out)
 {
-    buf_putz(out, file);
-    BUF_LIT(out, " is fine\n");
+    BUF_SAY(out, file, " is fine\n");
     config_summary(c, out);
     put_names("  agents     ", g->nlist, g->list, sizeof *g->list, out);
     put_names("  mcp        ", g->nmcp, g->mcp, sizeof *g->mcp, out);

@@ -90,17 +90,14 @@ static void judge_record(daruma_str line, daruma_arena *a, daruma_buf *out)
     };
     daruma_failure f = daruma_classify(&ev, moment(), a);
     daruma_str id = json_get(line, S("id"));
-    BUF_LIT(out, "{\"id\":");
-    buf_put(out, id.n ? id : S("null"));
+    BUF_SAY(out, "{\"id\":", id.n ? id : S("null"));
     put_name(out, "kind", daruma_kind_name(f.kind));
     put_name(out, "tool_kind", daruma_tool_kind_name(f.tool_kind));
     put_name(out, "severity", daruma_severity_name(f.severity));
     buf_printf(out, ",\"retryable\":%s,\"retry_after_s\":", f.retryable ? "true" : "false");
     put_seconds(out, f.wait);
     put_name(out, "rule", daruma_rule_name(f.rule));
-    BUF_LIT(out, ",\"message\":");
-    buf_json(out, f.message);
-    BUF_LIT(out, "}\n");
+    BUF_SAY(out, ",\"message\":", buf_quoted(f.message), "}\n");
 }
 
 static int judge_lines(daruma_str all, char *mem)

@@ -161,8 +161,7 @@ static void look_at_logs(findings *f, const config *c)
     if (c->usage_file.n)
         look_at_log(f, S("usage"), c->usage_file);
     daruma_buf b = buf_in(f->a);
-    buf_put(&b, c->state);
-    BUF_LIT(&b, "/state.jsonl");
+    BUF_SAY(&b, c->state, "/state.jsonl");
     if (c->state.n)
         look_at_log(f, S("state"), buf_str(&b));
     else
@@ -192,12 +191,9 @@ static void put_text(const findings *f, daruma_buf *b)
         const finding *one = &f->at[i];
         n[one->state]++;
         buf_printf(b, "%-8s ", states[one->state]);
-        buf_put(b, one->about);
-        BUF_LIT(b, ": ");
-        buf_put(b, one->what);
+        BUF_SAY(b, one->about, ": ", one->what);
         if (one->step.n) {
-            BUF_LIT(b, "\n         -> ");
-            buf_put(b, one->step);
+            BUF_SAY(b, "\n         -> ", one->step);
         }
         buf_putc(b, '\n');
     }
@@ -211,12 +207,9 @@ static void put_json(const findings *f, bool wrong, daruma_buf *b)
     for (size_t i = 0; i < f->n; i++) {
         const finding *one = &f->at[i];
         buf_printf(b, "%s{\"state\":\"%s\",\"about\":", i ? "," : "", states[one->state]);
-        buf_json(b, one->about);
-        BUF_LIT(b, ",\"what\":");
-        buf_json(b, one->what);
+        BUF_SAY(b, buf_quoted(one->about), ",\"what\":", buf_quoted(one->what));
         if (one->step.n) {
-            BUF_LIT(b, ",\"remedy\":");
-            buf_json(b, one->step);
+            BUF_SAY(b, ",\"remedy\":", buf_quoted(one->step));
         }
         BUF_LIT(b, "}");
     }

@@ -57,10 +57,7 @@ size_t doctor_nkeys(const config *c)
 static daruma_str key_about(findings *f, const config_provider *p, const config_key *k)
 {
     daruma_buf b = buf_in(f->a);
-    BUF_LIT(&b, "key ");
-    buf_put(&b, k->name);
-    BUF_LIT(&b, " of ");
-    buf_put(&b, p->name);
+    BUF_SAY(&b, "key ", k->name, " of ", p->name);
     return buf_str(&b);
 }
 
@@ -185,8 +182,7 @@ static void judge_answer(const asked *a)
 static bool ask_once(findings *f, upstream *up, const config_provider *p, const config_key *k, daruma_str secret)
 {
     daruma_buf provider_name = buf_in(f->a);
-    BUF_LIT(&provider_name, "provider ");
-    buf_put(&provider_name, p->name);
+    BUF_SAY(&provider_name, "provider ", p->name);
     daruma_str provider = buf_str(&provider_name);
     static const fetch_ops ops = {.head = on_head, .body = on_body, .end = on_end, .fail = on_fail};
     asked a = {.f = f,

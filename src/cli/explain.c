@@ -70,26 +70,19 @@ static void tell_event(daruma_str line, size_t *calls, daruma_arena *a)
     buf_printf(&b, "%.*s  ", (int)(ts.n > 40 ? 40 : ts.n), ts.p ? ts.p : "");
     if (str_eq(name, S("llm_request_failed"))) {
         buf_printf(&b, "call %zu to ", ++*calls);
-        buf_put(&b, provider);
-        BUF_LIT(&b, "/");
-        buf_put(&b, model);
-        BUF_LIT(&b, " failed: ");
-        buf_putz(&b, daruma_kind_words(k));
+        BUF_SAY(&b, provider, "/", model, " failed: ", daruma_kind_words(k));
         int64_t status = json_int(json_get(line, S("status")), 0);
         if (status)
             buf_printf(&b, " (%s, status %lld)", daruma_kind_name(k), (long long)status);
         daruma_str id = json_text(json_get(line, S("provider_request_id")), a);
         if (id.n) { /* what its support asks for */
-            BUF_LIT(&b, ", the provider's request ");
-            buf_put(&b, id);
+            BUF_SAY(&b, ", the provider's request ", id);
         }
         if (message.n) {
-            BUF_LIT(&b, "; the provider said: ");
-            buf_put(&b, message);
+            BUF_SAY(&b, "; the provider said: ", message);
         }
     } else if (str_eq(name, S("llm_retry_attempt"))) {
-        BUF_LIT(&b, "so daruma ");
-        buf_put(&b, remedy_words(json_text(json_get(line, S("remedy")), a)));
+        BUF_SAY(&b, "so daruma ", remedy_words(json_text(json_get(line, S("remedy")), a)));
         int64_t delay = json_int(json_get(line, S("delay_ms")), 0);
         if (delay > 0) {
             BUF_LIT(&b, " after ");
@@ -103,8 +96,7 @@ static void tell_event(daruma_str line, size_t *calls, daruma_arena *a)
         buf_put(&b, name);
         daruma_str reason = json_text(json_get(line, S("reason")), a);
         if (reason.n) {
-            BUF_LIT(&b, ": ");
-            buf_put(&b, reason);
+            BUF_SAY(&b, ": ", reason);
         }
     }
     buf_putc(&b, '\n');

@@ -82,8 +82,7 @@ static int ask(daruma_str at, bool ours, daruma_str path, const char *ca_file, d
         return 1;
     }
     daruma_buf target = buf_in(a);
-    buf_put(&target, to.prefix);
-    buf_put(&target, path);
+    BUF_SAY(&target, to.prefix, path);
     const fetch_request q = {.to = &to, .method = S("GET"), .target = buf_str(&target), .clocks = {.total = HEALTH_MS}};
     got.over = !fetch_start(up, &q, &ops, &got);
     while (!got.over && uv_run(uv_default_loop(), UV_RUN_ONCE))

@@ -45,8 +45,7 @@ static bool read_step(daruma_str v, daruma_step *ret, daruma_arena *a)
 
 static void put_record(daruma_str id, const daruma_verdict *v, daruma_str why, daruma_buf *out)
 {
-    BUF_LIT(out, "{\"id\":");
-    buf_put(out, id.n ? id : S("null"));
+    BUF_SAY(out, "{\"id\":", id.n ? id : S("null"));
     buf_printf(out, ",\"verdict\":\"%s\",\"kind\":", v->circle ? "loop" : "ok");
     if (v->circle)
         buf_json(out, str_of(daruma_circle_name(v->circle)));
@@ -57,9 +56,7 @@ static void put_record(daruma_str id, const daruma_verdict *v, daruma_str why, d
         buf_int(out, v->step);
     else
         BUF_LIT(out, "null");
-    BUF_LIT(out, ",\"why\":");
-    buf_json(out, why);
-    BUF_LIT(out, "}\n");
+    BUF_SAY(out, ",\"why\":", buf_quoted(why), "}\n");
 }
 
 static void say_record(daruma_str id, const daruma_verdict *v, daruma_str why, daruma_arena *a, daruma_buf *out)
@@ -70,8 +67,7 @@ static void say_record(daruma_str id, const daruma_verdict *v, daruma_str why, d
                    daruma_circle_name(v->circle));
     else
         BUF_LIT(out, ": ");
-    buf_put(out, why);
-    buf_putc(out, '\n');
+    BUF_SAY(out, why, "\n");
 }
 
 static int read_record(loops *l, daruma_str record, daruma_arena *a)

@@ -107,8 +107,7 @@ bool cli_pasted(daruma_str text, daruma_evidence *ev, daruma_header *headers, si
         } else {
             in_head = false;
             if (body.n || bare.n) {
-                buf_put(&body, chatty ? without_goodbye(line) : line);
-                buf_putc(&body, '\n');
+                BUF_SAY(&body, chatty ? without_goodbye(line) : line, "\n");
             }
         }
     }

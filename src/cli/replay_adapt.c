@@ -234,8 +234,7 @@ static bool play_estimate(replay_agent *g, daruma_str rest)
         BUF_LIT(g->log, "estimate unknown");
     buf_putz(g->log, still ? " stuck" : "");
     for (size_t i = 0; i < x->estimate.nblockers; i++) {
-        BUF_LIT(g->log, "\nblocker ");
-        buf_put(g->log, x->estimate.blockers[i]);
+        BUF_SAY(g->log, "\nblocker ", x->estimate.blockers[i]);
     }
     buf_putc(g->log, '\n');
     return true;
@@ -253,8 +252,7 @@ static void put_field(replay_agent *g, const char *name, daruma_str text)
 static void log_strategy(replay_agent *g, const daruma_strategy *x)
 {
     static const char *const sources[] = {"heuristic", "model", "lesson"};
-    BUF_LIT(g->log, "strategy ");
-    buf_put(g->log, x->name.n ? x->name : S("(none)"));
+    BUF_SAY(g->log, "strategy ", x->name.n ? x->name : S("(none)"));
     buf_printf(g->log, " confidence=%d from=%s", x->confidence, sources[x->source]);
     put_field(g, "tool", x->tool);
     put_field(g, "parameters", x->parameters);

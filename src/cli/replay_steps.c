@@ -35,9 +35,7 @@ void replay_steps_show(replay_agent *g, daruma_str text)
 {
     while (text.n) {
         daruma_str line = str_cut(&text, '\n');
-        buf_putz(g->log, line.n ? "| " : "|");
-        buf_put(g->log, line);
-        buf_putc(g->log, '\n');
+        BUF_SAY(g->log, line.n ? "| " : "|", line, "\n");
     }
 }
 
@@ -104,8 +102,7 @@ static void log_step_failure(replay_agent *g, const daruma_step *step, bool go_o
     buf_putz(g->log, f.message.n ? "\nmessage " : "\nmessage");
     put_flat(g->log, f.message);
     if (f.suggestion.n) {
-        BUF_LIT(g->log, "\nsuggestion ");
-        buf_put(g->log, f.suggestion);
+        BUF_SAY(g->log, "\nsuggestion ", f.suggestion);
     }
 }
 
@@ -115,8 +112,7 @@ static void track(replay_agent *g, daruma_str key, const daruma_step *step)
     bool go_on = daruma_tracker_see(g->tracker, key, step, replay_steps_moment(g), &g->scratch);
     buf_printf(g->log, "step %u", g->nsteps);
     if (step->tool.n || key.n) {
-        buf_putc(g->log, ' ');
-        buf_put(g->log, step->tool.n ? step->tool : key);
+        BUF_SAY(g->log, " ", step->tool.n ? step->tool : key);
     }
     if (daruma_step_failed(step))
         log_step_failure(g, step, go_on);

@@ -80,9 +80,8 @@ static void add_tokens(tokens *t, const event_seen *e)
 static void target_name(const event_seen *e, char name[NAME_MAX_BYTES])
 {
     daruma_buf b = buf_over(name, NAME_MAX_BYTES - 1);
-    buf_put(&b, str_sub(e->provider, 0, NAME_MAX_BYTES / 2 - 2));
-    buf_putz(&b, e->model.n ? "/" : "");
-    buf_put(&b, str_sub(e->model, 0, NAME_MAX_BYTES / 2));
+    BUF_SAY(&b, str_sub(e->provider, 0, NAME_MAX_BYTES / 2 - 2), e->model.n ? "/" : "",
+            str_sub(e->model, 0, NAME_MAX_BYTES / 2));
     name[b.n] = 0;
 }
 
@@ -434,8 +433,7 @@ static void json_kinds(daruma_buf *b, const uint64_t kinds[DARUMA_KINDS])
 
 static void json_text_of(daruma_buf *b, const char *before, const char *text)
 {
-    buf_putz(b, before);
-    buf_json(b, str_of(text));
+    BUF_SAY(b, before, buf_quoted(str_of(text)));
 }
 
 static void json_lists(daruma_buf *b, const report *r)

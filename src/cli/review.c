@@ -63,9 +63,7 @@ static daruma_str call_text(const daruma_step *s, daruma_arena *a)
     daruma_buf b = buf_in(a);
     if (!s->tool.n)
         return short_text(s->result, CALL_COLUMNS, a);
-    buf_put(&b, s->tool);
-    buf_putc(&b, ' ');
-    buf_put(&b, str_sub(s->args, 0, 4096));
+    BUF_SAY(&b, s->tool, " ", str_sub(s->args, 0, 4096));
     return short_text(buf_str(&b), CALL_COLUMNS, a);
 }
 
@@ -230,15 +228,12 @@ static void say_failure(page *p, const review_failure *f)
         buf_printf(&p->out, "%u of them not overcome\n", f->open);
     else
         BUF_LIT(&p->out, "not overcome\n");
-    buf_putc(&b, '"');
-    buf_put(&b, short_text(f->f.message, 180, p->a));
-    buf_putc(&b, '"');
+    BUF_SAY(&b, "\"", short_text(f->f.message, 180, p->a), "\"");
     wrap(&p->out, 5, buf_str(&b));
     say_lesson(p, f);
     if (f->open && f->f.suggestion.n) {
         daruma_buf s = buf_in(p->a);
-        BUF_LIT(&s, "What to do: ");
-        buf_put(&s, f->f.suggestion);
+        BUF_SAY(&s, "What to do: ", f->f.suggestion);
         wrap(&p->out, 5, buf_str(&s));
     }
 }
@@ -361,10 +356,7 @@ static void write_page(page *p, const char *file)
 static void put_step(daruma_buf *b, const daruma_step *s, uint32_t step, daruma_arena *a)
 {
     buf_printf(b, "{\"step\":%u,\"tool\":", step);
-    buf_json(b, s->tool);
-    BUF_LIT(b, ",\"call\":");
-    buf_json(b, call_text(s, a));
-    buf_putc(b, '}');
+    BUF_SAY(b, buf_quoted(s->tool), ",\"call\":", buf_quoted(call_text(s, a)), "}");
 }
 
 static void put_number_or_null(daruma_buf *b, const char *name, uint32_t n)
@@ -403,16 +395,12 @@ static void json_circle(page *p, const review_circle *c)
 static void json_failure(page *p, const review_failure *f)
 {
     daruma_buf *b = &p->out;
-    BUF_LIT(b, "{\"tool\":");
-    buf_json(b, f->f.tool);
+    BUF_SAY(b, "{\"tool\":", buf_quoted(f->f.tool));
     buf_printf(b, ",\"tool_kind\":\"%s\",\"retryable\":%s,\"times\":%u,\"open\":%u,\"first\":%u,\"last\":%u",
                daruma_tool_kind_name(f->f.kind), f->f.retryable ? "true" : "false", f->times, f->open, f->first,
                f->last);
-    BUF_LIT(b, ",\"message\":");
-    buf_json(b, f->f.message);
-    BUF_LIT(b, ",\"suggestion\":");
-    buf_json(b, f->f.suggestion);
-    BUF_LIT(b, ",\"overcome_by\":");
+    BUF_SAY(b, ",\"message\":", buf_quoted(f->f.message), ",\"suggestion\":", buf_quoted(f->f.suggestion),
+            ",\"overcome_by\":");
     if (f->solved)
         put_step(b, step_at(p, f->solved), f->solved, p->a);
     else
@@ -423,10 +411,7 @@ static void json_failure(page *p, const review_failure *f)
         return;
     }
     buf_printf(b, "{\"strategy\":\"%s\",\"tool\":", daruma_strategy_name(f->lesson.kind));
-    buf_json(b, str_of(f->lesson.tool));
-    BUF_LIT(b, ",\"parameters\":");
-    buf_json(b, str_of(f->lesson.parameters));
-    BUF_LIT(b, "}}");
+    BUF_SAY(b, buf_quoted(str_of(f->lesson.tool)), ",\"parameters\":", buf_quoted(str_of(f->lesson.parameters)), "}}");
 }
 
 static void json_cost(page *p)
@@ -443,8 +428,7 @@ static void write_json(page *p)
 {
     const review *r = p->r;
     daruma_buf *b = &p->out;
-    BUF_LIT(b, "{\"id\":");
-    buf_json(b, p->t->id);
+    BUF_SAY(b, "{\"id\":", buf_quoted(p->t->id));
     buf_printf(b, ",\"dialect\":\"%s\",\"found\":%s,\"steps\":%zu,\"requests\":%u,\"on_server\":%s,\"circles\":[",
                p->t->d ? p->t->d->name : "", found(r) ? "true" : "false", p->t->run.n, p->t->run.requests,
                p->t->on_server ? "true" : "false");

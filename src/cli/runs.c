@@ -59,14 +59,8 @@ static void list_one(const char *folder, daruma_str id, bool json, daruma_arena 
     daruma_str rest = str_trim(task), line = str_cut(&rest, '\n');
     if (json) {
         daruma_buf b = buf_in(a);
-        BUF_LIT(&b, "{\"run\":");
-        buf_json(&b, id);
-        BUF_LIT(&b, ",\"began\":");
-        buf_json(&b, str_of(date));
-        BUF_LIT(&b, ",\"state\":");
-        buf_json(&b, word);
-        BUF_LIT(&b, ",\"task\":");
-        buf_json(&b, line);
+        BUF_SAY(&b, "{\"run\":", buf_quoted(id), ",\"began\":", buf_quoted(str_of(date)),
+                ",\"state\":", buf_quoted(word), ",\"task\":", buf_quoted(line));
         printf(STR_FMT "}\n", STR_ARG(buf_str(&b)));
         return;
     }
@@ -162,8 +156,7 @@ void runs_options_write(const runs_options *o, daruma_buf *out)
         if (!first)
             buf_putc(out, ',');
         first = false;
-        buf_json(out, str_of(o->options[i].name));
-        buf_putc(out, ':');
+        BUF_SAY(out, buf_quoted(str_of(o->options[i].name)), ":");
         write_value(&o->options[i], out);
     }
     buf_putc(out, '}');

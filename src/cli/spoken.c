@@ -40,8 +40,7 @@ static void print(spoken *s, daruma_str piece, bool anew)
             return;
         daruma_buf b = buf_in(&room);
         buf_printf(&b, "{\"event\":\"answer_text\",\"begins\":%s,\"text\":", anew ? "true" : "false");
-        buf_json(&b, piece);
-        buf_putc(&b, '}');
+        BUF_SAY(&b, buf_quoted(piece), "}");
         printf(STR_FMT "\n", STR_ARG(buf_str(&b)));
         sys_arena_done(&room);
     } else {

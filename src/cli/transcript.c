@@ -273,8 +273,7 @@ static bool read_messages(reading *r, daruma_str list)
     daruma_buf b = buf_in(r->a);
     r->d = r->d ? r->d : dialect_of_messages(list);
     buf_printf(&b, "{\"%s\":", list_of(r->d));
-    buf_put(&b, list);
-    buf_putc(&b, '}');
+    BUF_SAY(&b, list, "}");
     return b.full ? no_memory(r) : read_request(r, buf_str(&b));
 }
 
@@ -296,9 +295,7 @@ static bool read_object(reading *r, daruma_str v)
         return read_request(r, v);
     case SHAPE_MESSAGE: {
         daruma_buf b = buf_in(r->a);
-        buf_putc(&b, '[');
-        buf_put(&b, v);
-        buf_putc(&b, ']');
+        BUF_SAY(&b, "[", v, "]");
         return b.full ? no_memory(r) : read_messages(r, buf_str(&b));
     }
     case SHAPE_SESSION:
