@@ -1,6 +1,6 @@
 /* What an MCP server prints: however the bytes are split, the messages are the same; tools and results in them are read
  * without harm, and what is written of them is text and names that providers take. */
-#include "run/rpc.h"
+#include "tools/rpc.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/check.h"

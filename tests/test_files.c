@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "run/files.h"
+#include "tools/files.h"
 #include "sys/arena.h"
 #include <fcntl.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "engine/agent/crew.h"
-#include "run/files.h"
+#include "tools/files.h"
 #include "store/journal.h"
 #include "run/resume.h"
 #include "sys/arena.h"

@@ -4,8 +4,8 @@
 #include "base/buf.h"
 #include "net/address.h"
 #include "run/agents.h"
-#include "run/files.h"
-#include "run/web.h"
+#include "tools/files.h"
+#include "tools/web.h"
 #include "sys/child.h"
 #include <stdlib.h>
 #include <sys/stat.h>

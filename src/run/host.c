@@ -1,8 +1,8 @@
 /* host.c - the loop of `daruma run`: what agents ask for is done, what came of it is handed in. Questions to
  * models are in host_session.c. One thing is out at a time. */
 #include "run/host_inside.h"
-#include "run/files.h"
-#include "run/web.h"
+#include "tools/files.h"
+#include "tools/web.h"
 #include "sys/sys.h"
 #include <errno.h>
 #include <signal.h>

@@ -4,7 +4,7 @@
 #define RUN_HOST_H
 #include "run/approve.h"
 #include "store/journal.h"
-#include "run/mcp.h"
+#include "tools/mcp.h"
 
 /* Where a model is that can be asked. */
 typedef struct run_target {

@@ -5,7 +5,7 @@
 #include "run/approve.h"
 #include "store/journal.h"
 #include "run/resume.h"
-#include "run/shell.h"
+#include "tools/shell.h"
 #include "run/staff.h"
 #include "dialect/streamed.h"
 #include "net/upstream.h"

@@ -5,7 +5,7 @@
 #include "net/url.h"
 #include "engine/agent/crew.h"
 #include "run/host.h"
-#include "run/mcp.h"
+#include "tools/mcp.h"
 
 typedef struct staff staff;
 

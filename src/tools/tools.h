@@ -6,8 +6,8 @@
  * A tool comes from a source (files, the web, a shell, an MCP server), which carries out calls while the loop runs on.
  * What a tool is stands in its row (agent_tool): name, description, schema, whether a person is asked first, and its
  * effects as traits: READS is pure, WRITES may be repeated, ACTS may not. */
-#ifndef RUN_TOOLS_H
-#define RUN_TOOLS_H
+#ifndef TOOLS_TOOLS_H
+#define TOOLS_TOOLS_H
 #include "engine/agent/agent.h"
 #include "base/arena.h"
 #include "base/buf.h"

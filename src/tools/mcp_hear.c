@@ -1,5 +1,5 @@
 /* mcp_hear.c - what an MCP server says: which tools it has, answers to calls, requests of its own, and noise. */
-#include "run/mcp_inside.h"
+#include "tools/mcp_inside.h"
 
 /* ---- its tools ---- */
 

@@ -7,9 +7,9 @@
  *
  * Tools are called SERVER.TOOL. readOnlyHint makes one pure, idempotentHint repeatable; all others have effects, and
  * all that are not pure are asked about first: a server's word about itself is not taken for less. */
-#ifndef RUN_MCP_H
-#define RUN_MCP_H
-#include "run/tools.h"
+#ifndef TOOLS_MCP_H
+#define TOOLS_MCP_H
+#include "tools/tools.h"
 
 /* A server. Borrowed, and outlives it; strings of a program have a NUL behind them. */
 typedef struct mcp_setup {

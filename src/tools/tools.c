@@ -1,6 +1,6 @@
 /* tools.c - the table of tools and the calls that are under way. That a call is over is told from the loop, whenever it
  * was: who begins one is never called back while it does. */
-#include "run/tools.h"
+#include "tools/tools.h"
 #include "base/check.h"
 #include "sys/arena.h"
 #include <stdlib.h>

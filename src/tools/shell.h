@@ -1,7 +1,7 @@
 /* shell.h - the tool shell.run: a command of the shell, in the folder that all tools work in. */
-#ifndef RUN_SHELL_H
-#define RUN_SHELL_H
-#include "run/tools.h"
+#ifndef TOOLS_SHELL_H
+#define TOOLS_SHELL_H
+#include "tools/tools.h"
 
 /* What it works with; outlives the table. */
 typedef struct shell {

@@ -1,7 +1,7 @@
 /* shell.c - shell.run. A command runs with /bin/sh -c in a process group of its own, with nothing on its standard input
  * and no key in its environment. Of what it prints the beginning and the end are kept, in the order in which it was
  * printed. */
-#include "run/shell.h"
+#include "tools/shell.h"
 #include "sys/child.h"
 #include <signal.h>
 

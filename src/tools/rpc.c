@@ -1,4 +1,4 @@
-#include "run/rpc.h"
+#include "tools/rpc.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"

@@ -1,7 +1,7 @@
 /* web.c - http.get. A page is read whole up to a limit, and shown in parts. What is no text, what leads to a place that
  * only this machine or its network reaches, and what answers with an error is a failure of the call, whose words say
  * so. */
-#include "run/web.h"
+#include "tools/web.h"
 #include "daruma.h"
 #include "net/address.h"
 #include <stdio.h>

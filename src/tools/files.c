@@ -1,5 +1,5 @@
 /* files.c - tools over files below one folder, and their words about what goes wrong. */
-#include "run/files.h"
+#include "tools/files.h"
 #include "sys/beneath.h"
 #include <errno.h>
 #include <fcntl.h>

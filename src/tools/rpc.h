@@ -1,6 +1,6 @@
 /* rpc.h - the lines of a pipe, each a message (dialect/mcp.h), in whatever pieces they come. */
-#ifndef RUN_RPC_H
-#define RUN_RPC_H
+#ifndef TOOLS_RPC_H
+#define TOOLS_RPC_H
 #include "dialect/mcp.h"
 
 /* Bytes of a line that has not ended. All zero: none. */

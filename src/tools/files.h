@@ -1,8 +1,8 @@
 /* files.h - the tools of `daruma run` over files: fs.list, fs.read, fs.search, fs.write, fs.edit, all below one folder.
  */
-#ifndef RUN_FILES_H
-#define RUN_FILES_H
-#include "run/tools.h"
+#ifndef TOOLS_FILES_H
+#define TOOLS_FILES_H
+#include "tools/tools.h"
 
 /* Adds them. `root` is read when a call begins, and outlives the table. False: there is no room in the table. */
 bool files_add(toolset *t, int *root);

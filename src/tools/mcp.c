@@ -1,5 +1,5 @@
 /* mcp.c - MCP servers: the program of each, its clock, its death and its next life. */
-#include "run/mcp_inside.h"
+#include "tools/mcp_inside.h"
 #include "daruma.h"
 #include "sys/arena.h"
 #include <stdio.h>

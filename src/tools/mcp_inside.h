@@ -1,8 +1,8 @@
 /* mcp_inside.h - an MCP server, and what the files about it call of each other. */
-#ifndef RUN_MCP_INSIDE_H
-#define RUN_MCP_INSIDE_H
-#include "run/mcp.h"
-#include "run/rpc.h"
+#ifndef TOOLS_MCP_INSIDE_H
+#define TOOLS_MCP_INSIDE_H
+#include "tools/mcp.h"
+#include "tools/rpc.h"
 #include "sys/child.h"
 
 typedef struct mcp mcp;

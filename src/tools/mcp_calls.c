@@ -1,6 +1,6 @@
 /* mcp_calls.c - calls of an MCP server's tools: sent when it is up, ended by its answer, by the clock, or by its death.
  */
-#include "run/mcp_inside.h"
+#include "tools/mcp_inside.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* web.h - the tool http.get: reads a page or a file of text from the web. */
-#ifndef RUN_WEB_H
-#define RUN_WEB_H
-#include "run/tools.h"
+#ifndef TOOLS_WEB_H
+#define TOOLS_WEB_H
+#include "tools/tools.h"
 #include "net/upstream.h"
 
 /* Adds it. `up` is read when a call begins, and outlives the table; it decides which addresses are connected to
