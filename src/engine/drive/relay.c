@@ -421,10 +421,8 @@ static void on_fail(drive_call *c, daruma_net net, daruma_phase phase)
 {
     session *x = c->x;
     x->call.handle = NULL;
-    if (x->mode == ANSWER_RELAYED && (x->view.done || x->view.finished)) {
-        stream_ended(x); /* the answer was whole; only the connection died after it */
-        return;
-    }
+    if ((x->mode == ANSWER_HELD || x->mode == ANSWER_RELAYED) && stream_broke(x))
+        return; /* the answer was whole; only the connection died after it */
     if (x->mode == ANSWER_ERROR || x->mode == ANSWER_REFUSED)
         pass_hide(x);
     if (x->mode == ANSWER_REFUSED) { /* a status came: it says more than the broken rest of its body */
