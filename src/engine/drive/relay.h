@@ -36,6 +36,7 @@ daruma_outcome relay_outcome(const session *x); /* were it delivered now */
 void relay_piece(session *x);
 
 /* Coded though nobody asked for it: nobody here can read it. */
+enum { CODING_SHOWN_BYTES = 40 }; /* of the name of an encoding, in words of ours */
 bool relay_is_coded(const daruma_header *h, size_t n);
 
 /* ---- stream.c ---- */
