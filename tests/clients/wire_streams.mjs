@@ -367,3 +367,17 @@ holds("a storm: every answer right, few calls wasted, the counts agree", {
     assert.equal((await pair.report()).open, 0);
   },
 });
+
+// What a usage says beside the tokens is somebody's bill.
+for (const asked of [true, false])
+  holds(`openai: the usage of a stream that was gone on with is its provider's, with all that it says${asked ? "" : ", beside the finish reason"}`, {
+    async run(pair) {
+      const p = parts.openai, said = { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12, cost: 0.0021, cost_details: { upstream_inference_cost: null }, completion_tokens_details: { reasoning_tokens: 2 } };
+      const last = (usage) => `data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", choices: [], usage })}\n\n`;
+      pair.own.answer = (q, res) => (q.n === 1 ? (open(res).write(p.opening + p.content("One two three four five six seven eight nine ten ")), setTimeout(() => res.destroy(), 30)) : open(res).end(p.opening + p.content("nine ten eleven twelve.") + p.finish + last({ ...said, cost: 1 }) + last(said) + p.end));
+      const d = dialects.openai, r = await question(pair, d, { model: d.own, stream: true, more: asked ? { stream_options: { include_usage: true } } : {} });
+      assert.match(r.text, /outcome=recovered/);
+      assert.equal(pair.own.seen.length, 2);
+      assert.deepEqual(r.text.split("\n").filter((l) => /"usage":\{/.test(l)).map((l) => JSON.parse(l.slice(6)).usage), [said], r.text);
+    },
+  });
