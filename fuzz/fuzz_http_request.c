@@ -22,9 +22,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
         return 0;
     }
     check_fields(raw, &h);
-    check(h.target.n && h.target.p[0] == '/' && str_findch(h.target, ' ') == STR_NONE);
-    check(h.path.n + h.query.n + (h.path.n < h.target.n) == h.target.n);
-    check(h.http10 || http_header(&h, S("host")).n);
+    check(h.path.n && h.path.p[0] == '/' && str_findch(h.path, ' ') == STR_NONE);
+    check(str_findch(h.path, '?') == STR_NONE && str_findch(h.query, ' ') == STR_NONE);
+    check(h.http10 || (h.host.n && http_header(&h, S("host")).n));
+    check(str_findch(h.host, '/') == STR_NONE && str_findch(h.host, '@') == STR_NONE);
     if (h.length < 0)
         check_chunks(str_from(in, end));
     return 0;

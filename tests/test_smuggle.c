@@ -1,14 +1,17 @@
 /* Requests that two hops could read differently: each is refused, or it is stated exactly what arrives. */
 #include "net_kit.h"
 
-static char seen[65536]; /* what handlers got: "METHOD target body;" each */
+static char seen[65536]; /* what handlers got: "METHOD path[?query] body[@host that is not a];" each */
 
 static void on_request(call *c, void *user)
 {
     size_t n = strlen(seen);
     (void)user;
-    snprintf(seen + n, sizeof seen - n, STR_FMT " " STR_FMT " " STR_FMT ";", STR_ARG(c->head.method),
-             STR_ARG(c->head.target), STR_ARG(c->body));
+    const http_head *h = &c->head;
+    bool other = h->host.n && !str_eq(h->host, S("a"));
+    snprintf(seen + n, sizeof seen - n, STR_FMT " " STR_FMT "%s" STR_FMT " " STR_FMT "%s" STR_FMT ";",
+             STR_ARG(h->method), STR_ARG(h->path), h->query.n ? "?" : "", STR_ARG(h->query), STR_ARG(c->body),
+             other ? "@" : "", STR_ARG(other ? h->host : (daruma_str){0}));
     call_head(c, 200, NULL, 0, 0);
     call_end(c);
 }
@@ -105,7 +108,15 @@ static const struct { const char *name, *raw; size_t n; int status; const char *
     {"HTTP/1.2", BYTES("GET / HTTP/1.2\r\n" H "\r\n"), 505, ""},
     {"HTTP/11.1", BYTES("GET / HTTP/11.1\r\n" H "\r\n"), 0, ""},
     {"lower-case version", BYTES("GET / http/1.1\r\n" H "\r\n"), 400, ""},
-    {"absolute-form", BYTES("GET http://b/ HTTP/1.1\r\n" H "\r\n"), 400, ""},
+    {"absolute-form", BYTES("GET http://b/c?d HTTP/1.1\r\n" H "\r\n"), 200, "GET /c?d @b;"},
+    {"absolute-form in capitals", BYTES("GET HTTPS://b:443/ HTTP/1.1\r\n" H "\r\n"), 200, "GET / @b:443;"},
+    {"absolute-form without a path", BYTES("GET http://b HTTP/1.1\r\n" H "\r\n"), 200, "GET / @b;"},
+    {"absolute-form with a query alone", BYTES("GET http://b?d/e HTTP/1.1\r\n" H "\r\n"), 200, "GET /?d/e @b;"},
+    {"absolute-form in HTTP/1.0", BYTES("GET http://b/ HTTP/1.0\r\n\r\n"), 200, "GET / @b;"},
+    {"absolute-form without Host", BYTES("GET http://b/ HTTP/1.1\r\n\r\n"), 400, ""},
+    {"absolute-form with a user", BYTES("GET http://u:p@b/ HTTP/1.1\r\n" H "\r\n"), 400, ""},
+    {"absolute-form without a host", BYTES("GET http:///b HTTP/1.1\r\n" H "\r\n"), 400, ""},
+    {"another scheme", BYTES("GET ftp://b/ HTTP/1.1\r\n" H "\r\n"), 0, ""},
     {"authority-form", BYTES("CONNECT b:443 HTTP/1.1\r\n" H "\r\n"), 400, ""},
     {"TRACE", BYTES("TRACE / HTTP/1.1\r\n" H "\r\n"), 501, ""},
     {"asterisk-form", BYTES("OPTIONS * HTTP/1.1\r\n" H "\r\n"), 400, ""},

@@ -538,6 +538,7 @@ turn_deltas chat_read_delta(turn_reader *r, const sse_event *e, turn_delta *few,
     if (json_is_object(usage)) {
         turn_delta *d = delta_add(&l, DELTA_USAGE);
         d->usage = turn_chat_read_usage(usage);
+        d->text = usage;
     }
     return l;
 }

@@ -510,6 +510,11 @@ void exchange_begin(gateway *g, call *c, const dialect *d)
     x->d = str_eq(c->head.method, S("POST")) ? d : NULL;
     if (!x->d)
         x->passing = passing_read(x);
+    if (!x->d && !ours && counts_answer(x)) {
+        exchange_give_back(x);
+        call_end(c); /* behind it: the next request may take the exchange */
+        return;
+    }
     daruma_failure loop;
     session_request q = {.d = x->d,
                          .body = c->body,

@@ -308,13 +308,19 @@ static bool host_ok(daruma_str host)
     return host.n > 0;
 }
 
+/* Length of the "http://" or "https://" that a target in absolute-form begins with; 0: it is in another form. */
+static size_t scheme_bytes(daruma_str target)
+{
+    return str_istarts(target, S("http://")) ? 7 : str_istarts(target, S("https://")) ? 8 : 0;
+}
+
 static bool target_ok(daruma_str raw, daruma_str target, http_fault *fault)
 {
     if (target.n > HTTP_URL_BYTES_MAX)
         return http_refuse(fault, 414, "the target is too long");
-    /* Absolute-, authority- and asterisk-form are for proxies and a server's owner; we are neither. */
-    if (target.n == 0 || target.p[0] != '/')
-        return http_refuse(fault, 400, "the target does not begin with a slash");
+    /* Authority- and asterisk-form are for proxies and a server's owner; we are neither. */
+    if (target.n == 0 || (target.p[0] != '/' && !scheme_bytes(target)))
+        return http_refuse(fault, 400, "the target is no path, and no URL of http or https");
     bool plain = quick(target, odd_in_target);
     for (size_t i = 0; !plain && i < target.n; i++)
         if ((unsigned char)target.p[i] <= 0x20 || (unsigned char)target.p[i] >= 0x7f || target.p[i] == '#')
@@ -344,8 +350,17 @@ bool http_read_request(daruma_str raw, daruma_header *room, http_head *ret, http
     if (!length_of(&f, http10, &length, fault))
         return false;
     daruma_str query = r.target, path = str_cut(&query, '?');
+    size_t scheme = scheme_bytes(path);
+    if (scheme) { /* its host counts, and not the field's: RFC 9112, section 3.2.2 */
+        daruma_str rest = str_from(path, scheme), host = str_sub(rest, 0, str_findch(rest, '/'));
+        if (!host_ok(host))
+            return http_refuse(fault, 400, "the URL of the target names no host, or more than a host and a port");
+        f.host = host;
+        path = str_from(rest, host.n);
+        path = path.n ? path : S("/");
+    }
     *ret = (http_head){.method = {raw.p, (size_t)(r.target.p - 1 - raw.p)},
-                       .target = r.target,
+                       .host = f.host,
                        .path = path,
                        .query = query,
                        .headers = room,

@@ -13,8 +13,8 @@ typedef struct http_head {
     int status;                   /* of an answer; 0 in a request */
     uint64_t names;               /* http_name_bit() of the names of its fields; 0 not known */
     daruma_str method;            /* of a request */
-    daruma_str target;            /* of a request: origin-form, as sent */
-    daruma_str path, query;       /* of the target: before and behind the first '?' */
+    daruma_str host;              /* of a request: uri-host[:port], the target's, else Host's; empty: HTTP/1.0 */
+    daruma_str path, query;       /* of a request's target: before and behind the first '?' */
     const daruma_header *headers; /* in order, names as sent */
     size_t nheaders;
     int64_t length; /* body bytes announced; -1 chunked, or until close (answers only) */

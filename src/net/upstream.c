@@ -341,6 +341,8 @@ static bool follows(fetch *f, const http_head *head)
     return true;
 }
 
+_Static_assert(HTTP_HEADERS_MAX == 1024 && HTTP_HEAD_BYTES_MAX == 64 << 10, "the words of DARUMA_NET_HEAD say so");
+
 /* Takes one head from the front of `in`. False: not whole yet, or the fetch is over here. */
 static bool take_head(fetch *f, daruma_str *in)
 {
@@ -356,7 +358,8 @@ static bool take_head(fetch *f, daruma_str *in)
     daruma_str raw = str_sub(*in, 0, w->scan.at);
     if (found == HTTP_BAD ||
         !http_read_answer(raw, str_eq(f->r.method, S("HEAD")), w->upstream->fields, &head, &f->until_close, &fault)) {
-        fetch_on_broken(f, DARUMA_NET_PROTOCOL, fault.why);
+        bool large = fault.status == 431 || fault.status == 414; /* a head without a line has no fields yet */
+        fetch_on_broken(f, large ? DARUMA_NET_HEAD : DARUMA_NET_PROTOCOL, fault.why);
         return false;
     }
     *in = str_from(*in, raw.n);

@@ -1,6 +1,6 @@
 // What is Gemini's alone: a key in the query, a stream as one JSON array, methods behind a colon.
 import assert from "node:assert/strict";
-import { ask, dialects, SECRETS } from "./net.mjs";
+import { ask, dialects, question, SECRETS } from "./net.mjs";
 import { fault, good, holds, once, send } from "./wire.mjs";
 
 const d = dialects.gemini;
@@ -44,6 +44,22 @@ holds("gemini: a stream of another model is asked for as events, once", {
     assert.deepEqual(own(pair), ["/v1beta/models/g-other:streamGenerateContent?alt=sse"]);
   },
 });
+
+// Who streams reads events alone: of a plain body the SDKs make an answer without words.
+for (const name of ["openai", "anthropic", "responses"])
+  holds(`gemini: one JSON array where events were asked for becomes events for clients of ${name}`, {
+    config: (c) => (c.models = [{ name: dialects[name].own, targets: ["own-gemini/g-own"] }]),
+    async run(pair) {
+      const part = (parts, more = {}) => ({ candidates: [{ content: { role: "model", parts }, index: 0, ...more }] }), call = { functionCall: { name: "look", args: { city: "Paris" } } };
+      pair.own.answer = (q, res) => send(res, 200, [part([{ text: "se" }]), part([{ text: "ven" }]), ...(q.body.includes("look") ? [part([call])] : []), { ...part([{ text: "" }], { finishReason: "STOP" }), usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1 } }]);
+      for (const tools of [false, true]) {
+        const e = dialects[name], r = await question(pair, e, { model: e.own, stream: true, more: tools ? { tools: e.tools } : {}, text: tools ? "look" : "say" });
+        assert.deepEqual([r.status, r.outcome, r.headers["content-type"]?.split(";")[0], r.said], [200, "ok", "text/event-stream", "seven"], r.text);
+        assert.match(new URL(pair.own.seen.at(-1).url, "http://x").search, /alt=sse/);
+        assert.equal(/Paris/.test(r.text), tools);
+      }
+    },
+  });
 
 const array = "/v1beta/models/g-single:streamGenerateContent";
 for (const [what, line] of Object.entries({ "a server error": "{ times: 1, kind: server_error }", "a rate limit": "{ times: 1, kind: rate_limit }", "truncated JSON": "{ times: 1, truncated_json: true }", "a cut": "{ times: 1, cut: { after_bytes: 20 } }" }))

@@ -1,7 +1,7 @@
 // Servers that copy OpenAI's API and take less of it than their clients send. Their words are real ones, the source stands
 // beside each. The first request is mended after one refusal; where the server never takes it, the next one costs none.
 import assert from "node:assert/strict";
-import { deflateRawSync, deflateSync, gzipSync } from "node:zlib";
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { dialects, question } from "./net.mjs";
 import { holds, once } from "./wire.mjs";
 import { body, json, object, wires } from "./wires.mjs";
@@ -352,3 +352,43 @@ for (const [name, coding, how] of [["gzip", "gzip", gzipSync], ["x-gzip", "x-gzi
     },
   });
 }
+
+// The bound holds for what came and for what it becomes: CLASSIFY_BODY_BYTES_MAX, 256 KiB.
+holds("an error that comes as gzip is read up to 256 KiB, before and after; beyond that the client is told why it has no words", {
+  config: (c) => ((c.recovery.max_attempts = 1), (c.recovery.on_failure = "error")),
+  async run(pair) {
+    const most = 256 << 10, refusal = (n) => JSON.stringify({ type: "error", error: { type: "permission_error", message: "Not for you, says the house.", pad: "" } }).replace('"pad":""', (m) => `"pad":"${"x".repeat(n - 109)}"`);
+    const sized = (n) => (refusal(n).length === n ? refusal(n) : refusal(2 * n - refusal(n).length));
+    const stored = (n) => gzipSync(sized(n), { level: 0 }), beside = stored(most).length - most;
+    for (const [what, bytes, read] of [["limit - 1", gzipSync(sized(most - 1)), true], ["limit", gzipSync(sized(most)), true], ["limit + 1", gzipSync(sized(most + 1)), false], ["3 x limit", gzipSync(sized(3 * most)), false], ["limit as it came", stored(most - beside), true], ["limit + 1 as it came", stored(most - beside + 1), false]]) {
+      if (/came/.test(what)) assert.equal(bytes.length, most + !read, what);
+      await pair.again((c) => ((c.recovery.max_attempts = 1), (c.recovery.on_failure = "error")));
+      pair.own.answer = (q, res) => res.writeHead(403, { "content-type": "application/json", "content-encoding": "gzip" }).end(bytes);
+      const r = await question(pair, a, { model: a.own });
+      assert.deepEqual([r.status, r.headers["content-encoding"], /^Not for you, says the house\.$/.test(r.json.error.message), /could not be read: it is encoded as "gzip"/.test(r.json.error.message)], [403, undefined, read, !read], `${what}: ${r.text.slice(0, 300)}`);
+    }
+  },
+});
+
+for (const [coding, how] of [["br", brotliCompressSync], ["zstd", (s) => Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), deflateSync(s)])]])
+  holds(`what comes as ${coding} is not asked for and not read, and the client is told so`, {
+    config: (c) => ((c.recovery.max_attempts = 2), (c.recovery.on_failure = "error"), (c.models.find((m) => m.name === "m-own").targets = ["own-claude/c-own"])),
+    async run(pair) {
+      const said = new RegExp(`could not be read: it is encoded as "${coding}", and daruma asks for answers that are not encoded`);
+      const sends = (status, o, type = "application/json") => (pair.own.answer = (q, res) => (assert.equal(q.headers["accept-encoding"] ?? "identity", "identity"), res.writeHead(status, { "content-type": type, "content-encoding": coding }).end(how(typeof o === "string" ? o : JSON.stringify(o)))));
+      sends(400, { type: "error", error: { type: "invalid_request_error", message: "No." } });
+      for (const [d, model] of [[a, a.own], [dialects.openai, "m-own"]]) {
+        const r = await question(pair, d, { model });
+        assert.equal(r.status, 400);
+        assert.match(r.json.error.message, said);
+      }
+      sends(200, { id: "msg_1", type: "message", role: "assistant", model: "c-own", content: [{ type: "text", text: "fine" }], stop_reason: "end_turn", usage: { input_tokens: 5, output_tokens: 5 } });
+      assert.match((await question(pair, dialects.openai, { model: "m-own" })).json.error.message, said);
+      sends(200, "event: ping\ndata: {}\n\n", "text/event-stream");
+      assert.match((await question(pair, dialects.openai, { model: "m-own", stream: true })).json.error.message, said);
+      // Some say so of what is as it was asked for: it is read, and written anew without that word.
+      pair.own.answer = (q, res) => res.writeHead(200, { "content-type": "application/json", "content-encoding": coding }).end(JSON.stringify({ id: "msg_1", type: "message", role: "assistant", model: "c-own", content: [{ type: "text", text: "fine" }], stop_reason: "end_turn", usage: { input_tokens: 5, output_tokens: 5 } }));
+      const plain = await question(pair, dialects.openai, { model: "m-own" });
+      assert.deepEqual([plain.said, plain.headers["content-encoding"]], ["fine", undefined]);
+    },
+  });

@@ -128,8 +128,10 @@ holds("vertex: what only Anthropic's API has goes to no cloud, and the client re
     pair.own.answer = vertex(speaks("fine"));
     const headers = { ...dialects.anthropic.headers, "content-type": "application/json" };
     const count = await ask(pair, "/v1/messages/count_tokens", { method: "POST", body: JSON.stringify({ model: "c-vertex", messages: asked.messages }), headers });
-    assert.ok(count.status >= 400 && count.status < 600, count.text);
-    assert.match(count.text, /No target of this model in daruma's configuration knows this path/);
+    assert.deepEqual([count.status, count.headers["x-daruma-estimated"], typeof JSON.parse(count.text).input_tokens], [200, "tokens", "number"], count.text);
+    const embedded = await ask(pair, "/v1/embeddings", { method: "POST", body: JSON.stringify({ model: "c-vertex", input: "x" }), headers });
+    assert.ok(embedded.status >= 400 && embedded.status < 600, embedded.text);
+    assert.match(embedded.text, /No target of this model in daruma's configuration knows this path/);
     const batches = await ask(pair, "/v1/messages/batches", { method: "POST", body: "{}", headers });
     assert.ok(batches.status >= 400, batches.text);
     assert.match(batches.text, /"type":"error"/);

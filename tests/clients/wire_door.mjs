@@ -25,8 +25,16 @@ holds("door: a gateway on the loopback answers loopback names and refuses every 
         assert.equal(statusOf(r), 403, `${host} ${path}`);
         assert.match(bodyOf(r).error.message, /hosts: \["/);
       }
-    assert.equal(statusOf(await raw(pair, "GET http://evil.example/v1/models HTTP/1.1\r\nhost: localhost\r\n\r\n")), 400);
+    // A target that is a whole URL says its host itself, and the field beside it counts no more (RFC 9112, 3.2.2).
+    const whole = (url, host) => raw(pair, `GET ${url} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
+    assert.equal(statusOf(await whole("http://evil.example/v1/models", "localhost")), 403);
     assert.equal(pair.own.seen.length, seen);
+    for (const [url, arrives] of [["http://localhost/v1/files?a=b/c", "/v1/files?a=b/c"], ["HTTP://127.0.0.1:80/v1/files/f", "/v1/files/f"], ["https://[::1]:4141/v1/files/http://x", null]]) {
+      const r = await whole(url, "evil.example");
+      assert.equal(statusOf(r), arrives ? 200 : 400, url);
+      if (arrives) assert.deepEqual([pair.own.seen.at(-1).url, pair.own.seen.at(-1).headers.host], [arrives, `127.0.0.1:${pair.own.port}`]);
+    }
+    assert.equal(statusOf(await whole("http://localhost", "localhost")), statusOf(await get(pair, "/")));
   },
 });
 

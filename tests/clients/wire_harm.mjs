@@ -8,7 +8,7 @@ import { join } from "node:path";
 import zlib from "node:zlib";
 import { ask, dialects, question, until } from "./net.mjs";
 import { daruma, freePort, sleep } from "./pair.mjs";
-import { good, holds, once } from "./wire.mjs";
+import { good, holds, once, send } from "./wire.mjs";
 
 const exited = (child) => (child.exitCode !== null || child.signalCode ? Promise.resolve() : new Promise((ok) => child.once("exit", ok)));
 const post = (body, more = "") => `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer sk-client\r\ncontent-type: application/json\r\n${more}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
@@ -238,3 +238,20 @@ holds("clients that come while no descriptor is left do not keep the loop busy",
     assert.equal((await question(pair, dialects.openai)).said, "seven eight");
   },
 });
+
+const fields = (n) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`x-f-${i}`, `${i}`]));
+for (const [what, more] of [["more fields than are taken", () => fields(1100)], ["a field longer than a head may be", () => ({ "x-long": "x".repeat(70000) })]])
+  holds(`harm: an answer whose head has ${what} is asked for once, the next model is tried, and the error says the limit`, {
+    config: (c) => ((c.models = [{ name: "m-own", targets: ["own/m-own", "own/m-other"] }, { name: "m-alone", targets: ["own/m-alone"] }])),
+    async run(pair) {
+      const model = (q) => JSON.parse(q.body).model;
+      pair.own.answer = (q, res) => (model(q) === "m-other" ? send(res, 200, good.openai) : send(res, 200, good.openai, more()));
+      const r = await question(pair, dialects.openai, { model: "m-own" });
+      assert.deepEqual([r.status, r.headers["x-daruma-outcome"], pair.own.seen.map(model)], [200, "recovered", ["m-own", "m-other"]], r.text);
+      pair.own.seen = [];
+      const began = Date.now(), alone = await question(pair, dialects.openai, { model: "m-alone" });
+      assert.deepEqual([alone.status, alone.headers["x-daruma-outcome"], pair.own.seen.length], [502, "failed", 1], alone.text);
+      assert.match(alone.json.error.message, /head of the answer has more than 1,024 fields or 64 KiB/);
+      assert.ok(Date.now() - began < 2000);
+    },
+  });

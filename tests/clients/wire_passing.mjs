@@ -1,6 +1,7 @@
 // Models that are named by calls which only pass through (embeddings, images, audio, moderations, counts of tokens): they
 // go to the targets of the configuration, under the names that those have, and fail over like conversations.
 import assert from "node:assert/strict";
+import Anthropic from "@anthropic-ai/sdk";
 import { ask, count, dialects } from "./net.mjs";
 import { holds, send } from "./wire.mjs";
 
@@ -121,6 +122,41 @@ holds("passing: a form names its model in a field, of which everything else arri
     const r = await post(pair, "/v1/audio/transcriptions", form(['name="model"', "talk-1"], audio), formed);
     assert.equal(r.outcome, "recovered");
     assert.ok(pair.own.seen.at(-1).body.equals(form(['name="model"', "other-talk-1"], audio)));
+  },
+});
+
+const estimated = (r, member) => {
+  assert.deepEqual([r.status, r.headers["x-daruma-estimated"], r.outcome], [200, "tokens", "degraded"], r.text);
+  return r.json[member];
+};
+holds("passing: a count of tokens that no provider could say is estimated, and no provider is asked", {
+  config: (c) => (models(c), (c.providers = c.providers.filter((p) => ["own", "own-responses", "claude"].includes(p.name))), (c.models = [{ name: "claude-x", targets: ["own/m-own"] }, { name: "gemini-*", targets: ["own/m-own"] }, { name: "r-x", targets: ["claude/c"] }])),
+  async run(pair) {
+    const text = "Hello, how are you? ".repeat(500), A = dialects.anthropic, anthropic = new Anthropic({ apiKey: "sk-client", baseURL: pair.base, maxRetries: 0 });
+    const sdk = await anthropic.messages.countTokens({ model: "claude-x", system: "Be brief.", messages: [{ role: "user", content: text }] });
+    assert.ok(sdk.input_tokens > 2400 && sdk.input_tokens < 3500, sdk.input_tokens);
+    const tool = { name: "look", description: text, input_schema: { type: "object", properties: {} } }, image = { type: "image", source: { type: "base64", media_type: "image/png", data: "A".repeat(1 << 20) } };
+    const tooled = estimated(await post(pair, "/v1/messages/count_tokens?beta=true", { model: "claude-x", tools: [tool], messages: [{ role: "user", content: text }] }, {}, A), "input_tokens");
+    assert.ok(tooled > 4800 && tooled < 7000, tooled);
+    const seen = estimated(await post(pair, "/v1/messages/count_tokens", { model: "claude-x", messages: [{ role: "user", content: [image] }] }, {}, A), "input_tokens");
+    assert.ok(seen > 500 && seen < 5000, `an image has no text: ${seen}`);
+    const contents = [{ role: "user", parts: [{ text }] }], google = dialects.gemini;
+    const bare = estimated(await post(pair, "/v1beta/models/gemini-9:countTokens", { contents }, {}, google), "totalTokens");
+    assert.ok(bare > 2400 && bare < 3500, bare);
+    assert.ok(estimated(await post(pair, "/v1beta/models/gemini-9:countTokens", { generateContentRequest: { model: "models/gemini-9", contents, systemInstruction: { parts: [{ text }] } } }, {}, google), "totalTokens") > 1.8 * bare);
+    const input = estimated(await post(pair, "/v1/responses/input_tokens", { model: "r-x", input: text }), "input_tokens");
+    assert.ok(input > 2400 && input < 3500, input);
+    assert.deepEqual([pair.own.seen.length, (await pair.report()).calls], [0, 0]);
+    // Without an entry for the model as well, where conversations go to the first provider with a key.
+    await pair.again((c) => ((c.providers = c.providers.filter((p) => p.name === "own")), (c.models = [])));
+    estimated(await post(pair, "/v1/messages/count_tokens", { model: "claude-y", messages: [{ role: "user", content: text }] }, {}, A), "input_tokens");
+    assert.equal(pair.own.seen.length, 0);
+    // What is no request, or is too large to be read here, goes where it went.
+    for (const body of ["{", { model: "claude-y", messages: [{ role: "user", content: "x".repeat(3 << 20) }] }]) {
+      pair.own.answer = (q, res) => send(res, 404, { error: { message: "Unknown request URL", type: "invalid_request_error" } });
+      const r = await post(pair, "/v1/messages/count_tokens", body, {}, A);
+      assert.deepEqual([r.status, r.headers["x-daruma-estimated"]], [404, undefined], r.text);
+    }
   },
 });
 

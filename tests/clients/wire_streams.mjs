@@ -72,6 +72,25 @@ Object.entries(dialects).forEach(([name, d]) => {
     },
   });
 
+  // All that the client needs is there: it is not asked for, paid for and waited for again.
+  holds(`${name}: a stream whose last event is whole but for its blank line is an answer, also when the connection dies there`, {
+    async run(pair) {
+      const all = whole(p).trimEnd(), alone = { gemini: p.end.replace('"text":""', '"text":"ab"'), responses: p.end }[name]?.trimEnd();
+      for (const [what, text] of [["behind its content", all], ...(alone ? [["with all of its content", alone]] : [])])
+        for (const [how, ends] of [["closed", (s) => s.destroy()], ["reset", (s) => s.resetAndDestroy()]]) {
+          pair.own.seen = [];
+          pair.own.answer = (q, res) => (open(res).write(text), setTimeout(() => ends(res.socket), 30));
+          const r = await question(pair, d, own);
+          assert.deepEqual([r.status, r.outcome, pair.own.seen.length, r.text.trimEnd()], [200, "ok", 1, text], `${what}, ${how}`);
+        }
+      // Half of that event is none.
+      pair.own.seen = [];
+      pair.own.answer = (q, res) => (q.n === 1 ? (open(res).write(p.opening + p.end.slice(0, p.end.length / 2)), setTimeout(() => res.destroy(), 30)) : open(res).end(whole(p)));
+      const r = await question(pair, d, own);
+      assert.deepEqual([r.outcome, pair.own.seen.length, r.text], ["recovered", 2, whole(p)]);
+    },
+  });
+
   holds(`${name}: a stream goes out as it came, byte for byte, in whatever pieces it came`, {
     async run(pair) {
       const text = p.ping + p.opening + p.ping + p.content("zwölf Boxkämpfer \u{1f94a}") + p.ping + p.content("b") + p.finish + p.end;
@@ -348,3 +367,17 @@ holds("a storm: every answer right, few calls wasted, the counts agree", {
     assert.equal((await pair.report()).open, 0);
   },
 });
+
+// What a usage says beside the tokens is somebody's bill.
+for (const asked of [true, false])
+  holds(`openai: the usage of a stream that was gone on with is its provider's, with all that it says${asked ? "" : ", beside the finish reason"}`, {
+    async run(pair) {
+      const p = parts.openai, said = { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12, cost: 0.0021, cost_details: { upstream_inference_cost: null }, completion_tokens_details: { reasoning_tokens: 2 } };
+      const last = (usage) => `data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", choices: [], usage })}\n\n`;
+      pair.own.answer = (q, res) => (q.n === 1 ? (open(res).write(p.opening + p.content("One two three four five six seven eight nine ten ")), setTimeout(() => res.destroy(), 30)) : open(res).end(p.opening + p.content("nine ten eleven twelve.") + p.finish + last({ ...said, cost: 1 }) + last(said) + p.end));
+      const d = dialects.openai, r = await question(pair, d, { model: d.own, stream: true, more: asked ? { stream_options: { include_usage: true } } : {} });
+      assert.match(r.text, /outcome=recovered/);
+      assert.equal(pair.own.seen.length, 2);
+      assert.deepEqual(r.text.split("\n").filter((l) => /"usage":\{/.test(l)).map((l) => JSON.parse(l.slice(6)).usage), [said], r.text);
+    },
+  });

@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
-#include "engine/drive/inside.h"
+#include "engine/drive/relay.h"
 
 static bool as_message(const session *x)
 {
@@ -34,6 +34,18 @@ static int status_of(const daruma_failure *f)
     return kind_rows[f->kind].status ? kind_rows[f->kind].status : 502;
 }
 
+/* An answer without words may have had some, which nobody here could read. */
+static void say_coded(session *x, daruma_buf *out)
+{
+    const last_failure *l = session_last(x);
+    drive_head h = {.headers = l->headers, .nheaders = l->nheaders};
+    if (!relay_is_coded(l->headers, l->nheaders))
+        return;
+    BUF_LIT(out, " What the provider sent could not be read: it is encoded as ");
+    buf_json(out, str_sub(drive_field(&h, S("content-encoding")), 0, CODING_SHOWN_BYTES));
+    BUF_LIT(out, ", and daruma asks for answers that are not encoded.");
+}
+
 static daruma_str explanation(session *x)
 {
     daruma_buf b = buf_in(x->arena);
@@ -42,6 +54,7 @@ static daruma_str explanation(session *x)
     if (in > 0 && daruma_kind_passes(f.kind))
         f.wait = in; /* as in the header */
     daruma_explain(&f, &x->kase, &b);
+    say_coded(x, &b);
     session_say_tried(x, &b);
     return buf_str(&b);
 }

@@ -4,8 +4,6 @@
 #include "base/buf.h"
 #include "engine/drive/relay.h"
 
-enum { CODING_SHOWN_BYTES = 40 };
-
 /* The length of the body that follows; to HEAD, of the one that GET would bring (RFC 9110 8.6). -1 not known. */
 static int64_t announced(const session *x, const drive_head *h)
 {

@@ -43,11 +43,23 @@ daruma_outcome relay_outcome(const session *x)
     return x->kase.remedies || session_last(x)->failure.kind ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK;
 }
 
+/* The body is encoded no more. */
+static void drop_coding(session *x)
+{
+    for (size_t i = 0; i < x->nheaders; i++)
+        if (str_ieq(x->headers[i].name, S("content-encoding"))) {
+            x->headers[i] = x->headers[--x->nheaders];
+            return;
+        }
+}
+
 void relay_head(session *x, int64_t length)
 {
     hedge_cancel(x); /* this attempt is the answer */
     if (x->head_out) /* a heartbeat was faster, or it goes on from another attempt */
         return;
+    if (x->p != x->d) /* written anew, whatever was said of what came */
+        drop_coding(x);
     session_head(x, x->status, x->headers, x->nheaders, relay_outcome(x), length);
     x->told = x->kase.ndid;
     x->beat_at = -1;
@@ -365,7 +377,7 @@ static void uncode(session *x)
     if (!x->v->host->unpack || !x->v->host->unpack(coding, held, &plain, CLASSIFY_BODY_BYTES_MAX))
         return;
     x->held = plain;
-    x->headers[i] = x->headers[--x->nheaders];
+    drop_coding(x);
 }
 
 static void on_end(drive_call *c)
@@ -421,10 +433,8 @@ static void on_fail(drive_call *c, daruma_net net, daruma_phase phase)
 {
     session *x = c->x;
     x->call.handle = NULL;
-    if (x->mode == ANSWER_RELAYED && (x->view.done || x->view.finished)) {
-        stream_ended(x); /* the answer was whole; only the connection died after it */
-        return;
-    }
+    if ((x->mode == ANSWER_HELD || x->mode == ANSWER_RELAYED) && stream_broke(x))
+        return; /* the answer was whole; only the connection died after it */
     if (x->mode == ANSWER_ERROR || x->mode == ANSWER_REFUSED)
         pass_hide(x);
     if (x->mode == ANSWER_REFUSED) { /* a status came: it says more than the broken rest of its body */

@@ -36,6 +36,7 @@ daruma_outcome relay_outcome(const session *x); /* were it delivered now */
 void relay_piece(session *x);
 
 /* Coded though nobody asked for it: nobody here can read it. */
+enum { CODING_SHOWN_BYTES = 40 }; /* of the name of an encoding, in words of ours */
 bool relay_is_coded(const daruma_header *h, size_t n);
 
 /* ---- stream.c ---- */
@@ -46,6 +47,9 @@ bool stream_next(const drive_rooms *rooms, daruma_str *rest, sse_event *e, darum
 void stream_begin(session *x);
 void stream_bytes(session *x, daruma_str bytes); /* the attempt may be over afterwards, and the session */
 void stream_ended(session *x);
+/* The connection died. True: the answer was whole all the same, and is ended; its last event may lack its blank line.
+ */
+bool stream_broke(session *x);
 void stream_last_words(session *x); /* behind all of a stream: what daruma did, where its head could not say it */
 
 /* ---- pass.c ---- */

@@ -288,6 +288,43 @@ static bool last_held(session *x)
     return true;
 }
 
+/* True if nothing is missing behind what `v` saw. A stop reason before all content may be the beginning of a cut
+ * answer.
+ */
+static bool is_over(const session *x, const stream_view *v)
+{
+    return v->done || (v->finished && (x->mode == ANSWER_RELAYED || v->told || v->content));
+}
+
+/* Does the event that lacks its blank line end the answer? */
+static bool tail_ends(session *x, daruma_arena *large)
+{
+    char small[2048];
+    daruma_arena scratch = arena_over(small, sizeof small);
+    size_t held = x->held.n, from = x->mode == ANSWER_HELD ? x->parsed : 0;
+    stream_view v = x->view;
+    sse_event e;
+    if (held == from)
+        return false;
+    BUF_LIT(&x->held, "\n\n");
+    daruma_str rest = str_from(buf_str(&x->held), from);
+    bool ends = !x->held.full && stream_next(x->v->rooms, &rest, &e, &scratch, large) && is_whole(&e);
+    if (ends)
+        x->p->watch(&v, &e, &scratch);
+    x->held.n = held;
+    return ends && is_over(x, &v) && !v.error && !v.broken;
+}
+
+bool stream_broke(session *x)
+{
+    daruma_arena large = {0};
+    bool whole = is_over(x, &x->view) || tail_ends(x, &large);
+    x->v->rooms->close(&large);
+    if (whole)
+        stream_ended(x);
+    return whole;
+}
+
 void stream_begin(session *x)
 {
     x->mode = ANSWER_HELD;

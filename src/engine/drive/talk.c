@@ -22,7 +22,7 @@ static talk *talk_new(const drive_rooms *rooms)
         return NULL;
     }
     t->arena = own;
-    t->said = t->items = t->hold = t->fresh = buf_in(&t->arena);
+    t->said = t->items = t->hold = t->fresh = t->usage_raw = buf_in(&t->arena);
     return t;
 }
 
@@ -66,6 +66,7 @@ bool talk_begin(session *x)
     t->finish = FINISH_NONE;
     t->finish_raw = (daruma_str){0};
     t->usage = TURN_USAGE_NONE;
+    t->usage_raw.n = 0;
     return t->mode == TALK_PLAIN || talk_writer(t);
 }
 
@@ -243,6 +244,10 @@ static void note(session *x, const turn_delta *d)
             t->usage.written = d->usage.written;
         if (d->usage.thinking >= 0)
             t->usage.thinking = d->usage.thinking;
+        if (t->mode != TALK_PLAIN && t->from == t->to && d->text.n) { /* the newest is that of all */
+            t->usage_raw.n = 0;
+            buf_put(&t->usage_raw, d->text);
+        }
         break;
     case DELTA_START:
     case DELTA_CALL_END:

@@ -49,6 +49,7 @@ struct talk {
     turn_finish finish;
     daruma_str finish_raw;
     turn_usage usage;
+    daruma_buf usage_raw; /* ... as its provider wrote it, where the client's dialect says it so; empty: it does not */
 };
 
 /* Text of a continuation: goes on once it is clear where; `whole`: no more comes. False: it cannot be joined. */

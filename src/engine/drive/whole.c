@@ -304,8 +304,8 @@ static bool whole_beside(session *x, const whole *first, size_t bytes)
 /* A stream was asked for, and nothing of one has gone out. */
 static bool becomes_stream(const session *x)
 {
-    bool object = str_starts(str_trim(buf_str(&x->held)), S("{")); /* Gemini streams arrays, too */
-    return x->streaming && object && !x->went_on && !x->forwarded && !talk_reached(x) && x->scan.choices <= 1;
+    bool array = !str_starts(str_trim(buf_str(&x->held)), S("{")) && x->p == x->d; /* Gemini streams arrays, too */
+    return x->streaming && !array && !x->went_on && !x->forwarded && !talk_reached(x) && x->scan.choices <= 1;
 }
 
 void whole_ended(session *x)

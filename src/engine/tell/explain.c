@@ -36,6 +36,8 @@ static const char *waiting_step(const daruma_failure *f)
     if (f->net == DARUMA_NET_CERTIFICATE)
         return ": check that the server's certificate names its host under subjectAltName (a common name alone does "
                "not count), has not expired, and is signed by an authority that this machine trusts";
+    if (f->net == DARUMA_NET_HEAD)
+        return ": look at what stands between daruma and the provider; often a proxy on the way adds fields in a loop";
     return kind_rows[f->kind].advice;
 }
 

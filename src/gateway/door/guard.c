@@ -71,7 +71,7 @@ bool guard_refuses(gateway *g, call *c)
     const config *cfg = &g->now->cfg;
     if (!cfg->on_loopback)
         return false; /* whoever opened it to a network has other guards, and other names */
-    daruma_str origin = http_header(&c->head, S("origin")), host = http_header(&c->head, S("host"));
+    daruma_str origin = http_header(&c->head, S("origin")), host = c->head.host;
     if (origin.n ? is_foreign(cfg, origin) : is_cross_site(&c->head)) {
         call_refuse(g, c, REFUSED_ORIGIN, 403, DARUMA_PERMISSION, -1,
                     S("daruma listens on this machine alone and does not answer pages of other sites. Programs that "

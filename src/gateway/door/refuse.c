@@ -25,7 +25,7 @@ static const struct {
 static daruma_str said(const call *c, refusal why)
 {
     daruma_str origin = http_header(&c->head, S("origin"));
-    daruma_str s = why == REFUSED_HOST     ? http_header(&c->head, S("host"))
+    daruma_str s = why == REFUSED_HOST     ? c->head.host
                    : why == REFUSED_ORIGIN ? (origin.n ? origin : S("it asks without an Origin"))
                                            : c->head.path;
     return str_sub(s, 0, REFUSED_SHOWN_BYTES);

@@ -151,6 +151,13 @@ static bool find_model(passing *p, const call *c)
     return p->model.n > 0;
 }
 
+daruma_str passing_model(const call *c)
+{
+    daruma_str places[PASSING_NAMES_MAX];
+    passing found = {.places = places};
+    return find_model(&found, c) ? found.model : (daruma_str){0};
+}
+
 passing *passing_read(const exchange *x)
 {
     const setup *s = x->s;

@@ -65,6 +65,8 @@ struct passing {
 /* Reads the model of a request, and looks up its targets. NULL: it names none that the configuration speaks of, or in
  * no way that we know; then it goes where all others of its dialect go. Lives in the call's arena. */
 passing *passing_read(const exchange *x);
+/* The model that such a request names; empty: none, or in no way that we know. Lives in the call, or its arena. */
+daruma_str passing_model(const call *c);
 /* Why it is refused: not all that names the model can have the target's name. NULL: it is not. Lives in `a`. */
 const daruma_failure *passing_refused(const passing *p, daruma_arena *a);
 /* May a request be sent again, although no dialect of ours reads it, and the first one may have been run? A second one
@@ -73,6 +75,12 @@ bool passing_is_cheap(daruma_str path);
 /* Path and body with the model's name at the target in the place of the client's. */
 daruma_str passing_path(const passing *p, daruma_str path, daruma_str model, daruma_arena *a);
 void passing_body(const passing *p, daruma_str body, daruma_str model, daruma_arena *a, daruma_str ret[4]);
+
+/* ---- routes/counts.c: counts of tokens that no provider can say ---- */
+
+/* Writes an estimate as the answer to a count of tokens whose request would be served by conversion; the caller ends
+ * the call. False: it is no such count, or a provider is there to answer it. */
+bool counts_answer(const exchange *x);
 
 /* ---- routes/models.c: lists of models ---- */
 
