@@ -296,6 +296,7 @@ typedef struct daruma_breaker {
     daruma_ms well_at;         /* the last success; where there was none, when the row began */
     daruma_ms bad_at;          /* the last failure */
     daruma_ms asked_at;        /* when the newest of the calls that failed went out */
+    daruma_ms row_from;        /* when the first call of the row went out */
     daruma_ms sent_at;         /* when the newest call went out */
     daruma_ms open_until;      /* 0 closed; past: half-open */
     daruma_ms closed_at;       /* when it was closed last */
@@ -305,7 +306,7 @@ typedef struct daruma_breaker {
     uint32_t row;          /* failures since the last success */
     uint32_t rows;         /* how many there were between two successes lately, in sixteenths */
     uint32_t passed;       /* calls that went elsewhere since it opened, or was probed last */
-    uint16_t epoch;        /* a permit of an older epoch no longer counts */
+    uint16_t epoch;        /* a permit of an older one opens and closes nothing */
     uint16_t trips;        /* in short order, so that it stays open longer each time */
     bool agreed;           /* two different witnesses saw failures of this row */
     bool wary;             /* (set) it opens only when they agree */
@@ -323,7 +324,7 @@ typedef struct daruma_permit {
  * to ask) is told as any other. */
 DARUMA_API daruma_permit daruma_breaker_ask(daruma_breaker *b, daruma_ms now);
 /* How that call ended, as `witness` saw it (0: needs nobody to agree). One success closes it. An answer from an older
- * epoch changes nothing. */
+ * epoch opens and closes nothing: of what was out when it opened, failures count in its row. */
 DARUMA_API void daruma_breaker_tell(daruma_breaker *b, daruma_permit p, bool good, uint64_t witness, daruma_ms now);
 /* A call went elsewhere because it is open: a probe is to be one of many calls. */
 DARUMA_API void daruma_breaker_pass(daruma_breaker *b);

@@ -1273,8 +1273,8 @@ static void patience_waits_for_a_call_that_finds_out(void **state)
     daruma_target t = target("p", "m", "a", "k");
     daruma_health *w = a_health();
     daruma_case c, probe;
-    daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(100000));
-    out(&c, 100000);
+    daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(49000)); /* while it was well */
+    out(&c, 49000);
     daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
     for (daruma_ms now = 50000; now < 100000; now += 10000)
         fails(w, &p, &t, f, now);
@@ -1355,6 +1355,49 @@ static void what_is_down_for_long_is_asked_less_often_by_those_who_are_short_of_
         c.not_before = now;
         if (i)
             assert_int_equal(out(&c, now + every), 0);
+    }
+}
+
+static void who_is_short_of_time_asks_another_place_while_the_first_was_asked_just_now(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "m", "a", "k")};
+    daruma_health *w = a_health();
+    daruma_case c[3];
+    for (int i = 0; i < 2; i++)
+        succeeds(w, &p, &t[i], 1000);
+    for (int n = 0; n < 40; n++)
+        fails(w, &p, &t[n / 20], failure(DARUMA_SERVER_ERROR, 500), 9000 + n);
+    for (int i = 0; i < 3; i++)
+        daruma_case_open(&c[i], w, &p, t, 2, -1, 19000, of_another(9100));
+    assert_int_equal(out(&c[0], 10000), 0); /* and is out for a while */
+    assert_int_equal(out(&c[1], 10001), 1);
+    assert_true(daruma_case_admit(&c[2], at(10002)).wait > 0);
+}
+
+static void answers_that_one_restart_cut_go_on_at_once(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_failure cut = failure(DARUMA_INTERRUPTED, 200), reset = failure(DARUMA_NETWORK, 0);
+    reset.net = DARUMA_NET_RESET;
+    for (int begun = 0; begun < 2; begun++) {
+        daruma_health *w = a_health();
+        daruma_case c[3 * BREAKER_DOWN_ROW];
+        for (int i = 0; i < 3 * BREAKER_DOWN_ROW; i++) {
+            daruma_case_open(&c[i], w, &p, &t, 1, -1, -1, of_another(1900));
+            out(&c[i], 1900);
+        }
+        for (int i = 0; i < 3 * BREAKER_DOWN_ROW; i++) {
+            if (begun)
+                daruma_case_begun(&c[i], at(1950));
+            daruma_case_next(&c[i], begun ? &cut : &reset, begun ? 100 : 0, at(2000));
+        }
+        daruma_condition h = daruma_health_look(w, &t, 2000);
+        assert_false(h.well);
+        assert_int_equal(h.alone_in > 0, !begun);
     }
 }
 
@@ -1526,6 +1569,8 @@ int main(void)
         cmocka_unit_test(a_named_wait_is_not_lengthened_by_a_guess_beyond_the_time_there_is),
         cmocka_unit_test(those_who_were_told_the_same_wait_do_not_come_back_in_the_same_instant),
         cmocka_unit_test(what_is_down_for_long_is_asked_less_often_by_those_who_are_short_of_time),
+        cmocka_unit_test(who_is_short_of_time_asks_another_place_while_the_first_was_asked_just_now),
+        cmocka_unit_test(answers_that_one_restart_cut_go_on_at_once),
         cmocka_unit_test(nobody_waits_for_a_breaker_while_another_provider_is_well),
         cmocka_unit_test(who_waits_goes_when_somebody_else_found_it_well),
         cmocka_unit_test(keys_share_the_tries_of_what_is_sick),

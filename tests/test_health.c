@@ -356,17 +356,41 @@ static void a_relapse_opens_it_at_once_and_time_forgives(void **state)
     assert_int_equal(daruma_breaker_opens_in(&b, 100000), BREAKER_OPEN_MS);
 }
 
-static void an_answer_of_an_older_epoch_changes_nothing(void **state)
+/* Of a burst that met the failure at once all but two were out when it opened. */
+static void failures_that_were_out_when_it_opened_count_in_its_row(void **state)
+{
+    (void)state;
+    for (int well = 0; well < 3; well++) {
+        daruma_breaker b = {0};
+        daruma_permit early = daruma_breaker_ask(&b, 900), out[BREAKER_DOWN_ROW + 1];
+        for (int i = 0; i <= BREAKER_DOWN_ROW; i++)
+            out[i] = daruma_breaker_ask(&b, 1000);
+        for (int i = 0; i < BREAKER_DOWN_ROW; i++)
+            daruma_breaker_tell(&b, out[i], false, (uint64_t)i + 1, 1100);
+        assert_int_equal(daruma_breaker_opens_in(&b, 1100), BREAKER_OPEN_MS); /* as after two */
+        assert_int_equal(daruma_breaker_alone_in(&b, 1100), ALONE_MS_MIN - 100);
+        if (well)
+            daruma_breaker_tell(&b, well == 1 ? early : out[BREAKER_DOWN_ROW], true, 9, 1200);
+        assert_int_equal(daruma_breaker_opens_in(&b, 1200), BREAKER_OPEN_MS - 100);
+        /* Only a success that went out after the first failure says that some calls pass. */
+        assert_int_equal(daruma_breaker_alone_in(&b, 1200), well == 2 ? 0 : ALONE_MS_MIN - 200);
+    }
+}
+
+static void an_answer_of_an_older_epoch_opens_and_closes_nothing(void **state)
 {
     (void)state;
     daruma_breaker b = {0};
     daruma_permit old = daruma_breaker_ask(&b, 0);
     trip(&b, 0);
     daruma_breaker was = b;
-    daruma_breaker_tell(&b, old, true, 0, 10);
-    daruma_breaker_tell(&b, old, false, 0, 10);
     daruma_breaker_drop(&b, old);
     assert_memory_equal(&b, &was, sizeof b);
+    daruma_breaker_tell(&b, old, true, 0, 10);
+    daruma_breaker_tell(&b, old, false, 0, 10);
+    assert_int_equal(daruma_breaker_opens_in(&b, 10), BREAKER_OPEN_MS - 10);
+    assert_int_equal(b.epoch, was.epoch);
+    assert_int_equal(b.all, was.all);
     good(&b, 5000);
     daruma_breaker_tell(&b, old, false, 0, 5000); /* closed again, but not as it was then */
     assert_int_equal(b.row, 0);
@@ -883,7 +907,8 @@ int main(void)
         cmocka_unit_test(only_a_bad_probe_keeps_it_open_for_longer),
         cmocka_unit_test(rests_double_up_to_half_a_minute),
         cmocka_unit_test(a_relapse_opens_it_at_once_and_time_forgives),
-        cmocka_unit_test(an_answer_of_an_older_epoch_changes_nothing),
+        cmocka_unit_test(failures_that_were_out_when_it_opened_count_in_its_row),
+        cmocka_unit_test(an_answer_of_an_older_epoch_opens_and_closes_nothing),
         cmocka_unit_test(what_several_must_agree_on_opens_only_when_they_do),
         cmocka_unit_test(a_breaker_survives_a_clock_that_jumps),
         cmocka_unit_test(ids_tell_parts_apart),

@@ -24,7 +24,7 @@ typedef struct sim_ending {
     X(DEADLINE, "no call goes out after the deadline")                                                                 \
     X(ADMISSION, "after an admission comes exactly one of next, done, drop")                                           \
     X(PROBE, "a breaker lets one probe through at a time")                                                             \
-    X(EPOCH, "an answer from an older epoch changes nothing")                                                          \
+    X(EPOCH, "an answer from an older epoch opens and closes nothing")                                                 \
     X(LEAVING, "a client that leaves is no failure")                                                                   \
     X(BUDGET, "a budget is never below zero or above its cap")
 

@@ -13,7 +13,8 @@
  * comes back speak of the past.
  *
  * Every turn begins an epoch, and a permit carries the epoch it was given in: an answer that was under way since
- * before the turn says nothing about now. */
+ * before the turn opens and closes nothing. Of a burst that met the failure at once all but two are such calls: they
+ * count in the row, so that who has nobody else does not ask once more to hear the same. */
 #include "engine/decide/place.h"
 #include "engine/decide/window.h"
 #include "base/limits.h"
@@ -71,6 +72,7 @@ static void note_failure(daruma_breaker *b, daruma_ms asked, uint64_t witness, d
     if (b->row == 0 || asked > b->asked_at)
         b->asked_at = asked;
     if (b->row == 0) {
+        b->row_from = asked;
         b->witness = witness;
         b->agreed = false;
         if (b->well_at == 0) /* nothing was ever good here */
@@ -79,6 +81,25 @@ static void note_failure(daruma_breaker *b, daruma_ms asked, uint64_t witness, d
     b->agreed |= witness == 0 || witness != b->witness;
     b->row += b->row < UINT32_MAX;
     b->bad_at = now;
+}
+
+static void end_row(daruma_breaker *b)
+{
+    uint32_t row = b->row < BREAKER_ROW_MAX ? b->row : BREAKER_ROW_MAX;
+    b->rows = b->rows - b->rows / 4 + row * 4;
+    b->row = 0;
+}
+
+/* A call that was out when it opened has ended. A success ends the row if the call went out after the first that
+ * failed: what went out sooner speaks of the time before. */
+static void tell_old(daruma_breaker *b, daruma_permit p, bool good, uint64_t witness, daruma_ms now)
+{
+    if (!b->open_until || b->row == 0 || (uint16_t)(p.epoch + 1) != b->epoch)
+        return;
+    if (!good)
+        note_failure(b, p.asked, witness, now);
+    else if (p.asked >= b->row_from)
+        end_row(b);
 }
 
 /* Failures in a row that open it: one, when it was open just now. */
@@ -163,13 +184,13 @@ daruma_permit daruma_breaker_ask(daruma_breaker *b, daruma_ms now)
 
 void daruma_breaker_tell(daruma_breaker *b, daruma_permit p, bool good, uint64_t witness, daruma_ms now)
 {
-    if (p.epoch != b->epoch)
+    if (p.epoch != b->epoch) {
+        tell_old(b, p, good, witness, now);
         return;
+    }
     count(b, good, now);
     if (good) {
-        uint32_t row = b->row < BREAKER_ROW_MAX ? b->row : BREAKER_ROW_MAX;
-        b->rows = b->rows - b->rows / 4 + row * 4;
-        b->row = 0;
+        end_row(b);
         b->well_at = now;
         if (b->open_until)
             close_again(b, now);

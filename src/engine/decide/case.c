@@ -120,6 +120,20 @@ static bool is_in_vain(const daruma_case *c, int i, daruma_ms named, daruma_ms n
            named > (spare < INT64_MAX ? spare : left - left / HURRY_DIV);
 }
 
+/* The target that finds out before its time whether it is back: `first`, which is asked soonest, or another one while
+ * that was asked just now. -1: each was. */
+static int hurried(const daruma_case *c, int first, daruma_ms most, daruma_ms now)
+{
+    for (int n = -1; n < choice_count(c); n++) {
+        int i = n < 0 ? first : n;
+        bool of_use = i == first || (c->attempts ? choice_tries_left(c, i, c->last) : !c->spoiled[i]);
+        if (of_use && choice_look(c, i, now).named_in == 0 && waits_spare(c, i, now) >= 0 &&
+            health_may_hurry(c->health, &c->targets[i], most, now))
+            return i;
+    }
+    return -1;
+}
+
 /* Nobody is well, or may be asked all the same. What passes is waited for. Where that does not fit, health may be
  * wrong: nobody fails whom a target could answer that was not asked. */
 static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
@@ -133,8 +147,9 @@ static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
         daruma_ms most = waits_longest(c, at.now);
         bool waits = most >= WAIT_MS_MIN, short_of_time = c->deadline >= 0 || !waits;
         daruma_ms spare = waits_spare(c, first, at.now);
-        if (short_of_time && spare >= 0 && health_may_hurry(c->health, &c->targets[first], most, at.now))
-            return go(c, first, at.now); /* it finds out itself, for its client's sake or since its patience is over */
+        int asked = short_of_time ? hurried(c, first, most, at.now) : -1;
+        if (asked >= 0)
+            return go(c, asked, at.now); /* it finds out itself, for its client's sake or since its patience is over */
         if (spare <= 0 && (!c->attempts || (waits_spare(c, first, c->sent_at) > 0 &&
                                             health_may_ask(c->health, &c->targets[first], at.now))))
             return go(c, first, at.now); /* later it would be in vain */

@@ -365,6 +365,15 @@ static verdict of_model(const daruma_failure *f)
     return NOTHING;
 }
 
+/* One restart cuts all answers that are under way, and calls that go out now are answered: such cuts say no more than
+ * the first of them did. */
+static verdict of_cut(const daruma_health *w, const daruma_target *t, int part, daruma_permit permit,
+                      const daruma_failure *f, verdict v)
+{
+    const place *p = f->kind == DARUMA_INTERRUPTED ? place_look(w, t, part) : NULL;
+    return p && permit.epoch != p->breaker.epoch ? NOTHING : v;
+}
+
 static void blame(daruma_health *w, const daruma_target *t, int part, verdict v, daruma_kind why, daruma_ms now)
 {
     place *p = v == BAD ? place_look(w, t, part) : NULL;
@@ -394,10 +403,11 @@ void health_bad(daruma_health *w, const daruma_target *t, const daruma_permit pe
         provider = GOOD; /* it is there */
     if (away)
         provider = BAD;
-    tell(w, t, LANE, permits[3], model, witness, at.now);
-    tell(w, t, MODEL, permits[0], model, t->lane_id, at.now); /* when several of its lanes fail and none succeeds */
+    tell(w, t, LANE, permits[3], of_cut(w, t, LANE, permits[3], f, model), witness, at.now);
+    tell(w, t, MODEL, permits[0], of_cut(w, t, MODEL, permits[0], f, model), t->lane_id,
+         at.now); /* when several of its lanes fail and none succeeds */
     /* The provider is to blame when no connection is made, or when several of its models fail and none succeeds. */
-    tell(w, t, PROVIDER, permits[1], provider, away ? 0 : t->model_id, at.now);
+    tell(w, t, PROVIDER, permits[1], of_cut(w, t, PROVIDER, permits[1], f, provider), away ? 0 : t->model_id, at.now);
     blame(w, t, LANE, model, f->kind, at.now);
     blame(w, t, MODEL, model, f->kind, at.now);
     blame(w, t, PROVIDER, provider, f->kind, at.now);
