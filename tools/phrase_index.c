@@ -241,11 +241,11 @@ static void print_senses(void)
                                        "denied.busy.away.late.broken.failed.without.violates"),
            (unsigned long long)bits_of("failed.internal.broken"));
     printf("#define SENTENCE_FORMED 0x%llxu\n#define SENTENCE_MISFORMED 0x%llxu\n",
-           (unsigned long long)bits_of("json.answer"), (unsigned long long)bits_of("bad.failed"));
+           (unsigned long long)bits_of("json.answer"), (unsigned long long)bits_of("bad.failed.empty"));
     printf("#define SENTENCE_JSON 0x%llxu\n#define SENTENCE_SENT 0x%llxu\n", (unsigned long long)bits_of("json"),
            (unsigned long long)bits_of("request.size"));
     printf("#define SENTENCE_OF_FORM 0x%llxu\n",
-           (unsigned long long)bits_of("json.answer.param.bad.failed.internal.server.wire.broken.away.later.label"));
+           (unsigned long long)bits_of("json.answer.param.bad.empty.failed.internal.server.wire.broken.away.later.label"));
     printf("#define SENTENCE_MISSING 0x%llxu\n", (unsigned long long)bits_of("missing"));
     printf("#define SENTENCE_TOKEN 0x%llxu\n", (unsigned long long)bits_of("token"));
     printf("#define SENTENCE_MEANINGS %d\n", nmeanings);

@@ -117,7 +117,7 @@ bool reader_loose(reader *r, daruma_str t, int level)
                 any |= role == IS_MESSAGE || role == IS_CODE || role == IS_TYPE || role == IS_NEST || role == IS_FINISH;
             }
             i = stop;
-        } else if ((t.p[v] == '[' || t.p[v] == '(') && role == IS_PARAM) {
+        } else if ((t.p[v] == '[' || t.p[v] == '(') && (role == IS_PARAM || role == IS_PATH)) {
             add_loose_path(r, str_sub(t, v + 1, PARAM_BYTES_MAX));
             i = v;
         } else if (ch_digit(t.p[v]) || t.p[v] == '-') {
@@ -229,18 +229,25 @@ daruma_str reader_straight(reader *r, daruma_str t)
 
 daruma_str reader_finish(daruma_str t)
 {
-    static const daruma_str names[] = {LIT("FinishReason"), LIT("finish_reason")};
-    for (size_t k = 0; k < COUNT(names); k++)
-        for (size_t at = 0, hit; (hit = str_find(str_from(t, at), names[k])) != STR_NONE;) {
-            size_t from = at + hit + names[k].n, end;
-            at = from;
-            while (from < t.n && memchr(".: ", t.p[from], 3))
-                from++;
-            for (end = from; end < t.n && ((t.p[end] >= 'A' && t.p[end] <= 'Z') || t.p[end] == '_');)
-                end++;
-            if (end > from + 3 && from > at)
-                return str_sub(t, from, end - from);
-        }
+    static const daruma_str before[] = {LIT("FinishR"), LIT("finish_r"), LIT("stopR"), LIT("stop_r")};
+    for (size_t at = 0, hit; (hit = str_find(str_from(t, at), S("eason"))) != STR_NONE;) {
+        daruma_str head = str_sub(t, 0, at + hit);
+        size_t from = head.n + 5, end;
+        bool named = false;
+        at = from;
+        for (size_t k = 0; k < COUNT(before); k++)
+            named |= str_ends(head, before[k]);
+        if (!named)
+            continue;
+        bool quoted = false; /* else small letters are the words of a sentence */
+        for (; from < t.n && memchr(".: =\"'", t.p[from], 6); from++)
+            quoted |= t.p[from] == '"' || t.p[from] == '\'';
+        for (end = from; end < t.n && ((t.p[end] >= 'A' && t.p[end] <= 'Z') || t.p[end] == '_' ||
+                                       (quoted && t.p[end] >= 'a' && t.p[end] <= 'z'));)
+            end++;
+        if (end > from + 3 && from > at)
+            return str_sub(t, from, end - from);
+    }
     return (daruma_str){0};
 }
 

@@ -403,12 +403,14 @@ static bool is_of_form(uint64_t means)
 }
 
 /* True if a complaint of the form of an answer, `vague`, says less than another clause that fits `row`: that the
- * service is away, say. */
+ * service is away, say. Where an answer came, its history was taken. */
 static bool gives_way(uint16_t vague, uint16_t row, uint64_t means)
 {
     daruma_kind k = (daruma_kind)phrase_all[row - 1].kind;
-    return phrase_all[vague - 1].kind == DARUMA_MALFORMED_OUTPUT && means & ~SENTENCE_BARE &&
-           (names_it(row) || k == DARUMA_SERVER_ERROR || k == DARUMA_PERMISSION);
+    if (phrase_all[vague - 1].kind != DARUMA_MALFORMED_OUTPUT)
+        return row < vague;
+    return means & ~SENTENCE_BARE &&
+           ((names_it(row) && k != DARUMA_ORPHAN_TOOL_CALL) || k == DARUMA_SERVER_ERROR || k == DARUMA_PERMISSION);
 }
 
 /* True of what the request holds, for that is what such a status is about. A function that failed was called, and is
@@ -437,7 +439,7 @@ static uint16_t first_by_sentence(seen *s, uint16_t row)
             if (says_why(s->status) && is_of_form(clause))
                 continue;
             all |= clause;
-            if (is_sense(first) && (!(vague && first >= vague) || gives_way(vague, first, means))) {
+            if (is_sense(first) && (!vague || gives_way(vague, first, means))) {
                 if (means & ~SENTENCE_BARE && !is_of_form(means))
                     return first; /* else something is wrong somewhere: less than what any other clause says */
                 vague = first;

@@ -14,6 +14,7 @@ enum role {
     IS_NEST,    /* holds another error, or text */
     IS_CHOICES, /* an answer that holds an error */
     IS_PARAM,
+    IS_PATH, /* a list is one of a parameter, a text of a file */
     IS_WAIT, /* seconds, or a duration */
     IS_WAIT_MS,
     IS_RESET, /* a moment: unix seconds, milliseconds, or RFC 3339 */

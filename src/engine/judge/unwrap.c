@@ -78,6 +78,7 @@ static const struct {
     K("originalerror", IS_NEST),
     K("choices", IS_CHOICES),
     K("loc", IS_PARAM),
+    K("path", IS_PATH),
     K("stderr", IS_MESSAGE),
     K("parameter", IS_PARAM),
     K("field", IS_PARAM),
@@ -267,6 +268,8 @@ void reader_member(reader *r, enum role role, daruma_str text, int level)
         else if (text.n && text.n < PARAM_BYTES_MAX)
             r->s->param = text;
         break;
+    case IS_PATH:
+        break;
     case IS_CHOICES:
     case IS_WAIT:
     case IS_WAIT_MS:
@@ -421,7 +424,7 @@ static void read_object(reader *r, daruma_str object, int level)
                 read_fields(r, v, level + 1);
             if (role == IS_NEST || role == IS_MESSAGE || role == IS_CODE || role == IS_TYPE)
                 read_value(r, v, level + 1);
-            else if (role == IS_PARAM)
+            else if (role == IS_PARAM || (role == IS_PATH && json_is_array(v)))
                 read_path(r, v);
             else if (role == IS_CHOICES)
                 read_choices(r, v, level);

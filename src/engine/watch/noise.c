@@ -47,21 +47,27 @@ static inline bool in_token(daruma_str s, size_t i)
     return in_word(s.p[i]) || is_joint(s, i);
 }
 
+/* The token of a part of the text that has no digits, as most have none. */
+static uint16_t word_token(daruma_str s, size_t from, size_t to)
+{
+    if (to == from + 1 && !in_word(s.p[from]))
+        return (unsigned char)s.p[from];
+    return (uint16_t)(end(word_hash(s.p + from, to - from, 0)) >> 17 & HASH);
+}
+
 static uint16_t token_of(daruma_str s, size_t from, size_t to)
 {
     unsigned digits = 0, marks = 0, n = 0;
-    if (to == from + 1 && !in_word(s.p[from]))
-        return (unsigned char)s.p[from];
     for (size_t i = from; i < to; i++) {
         unsigned value = (unsigned char)s.p[i] - (unsigned)'0';
         digits += value < 10;
         marks += s.p[i] == '.' || s.p[i] == ',';
         n = n * 10 + (value < 10 ? value : 0);
     }
-    if (digits == to - from && digits <= COUNT_DIGITS)
+    if (digits && digits == to - from && digits <= COUNT_DIGITS)
         return (uint16_t)(DIGITS | n);
-    uint64_t h = end(word_hash(s.p + from, to - from, 0)) >> 17;
-    return (uint16_t)((h & HASH) | (digits ? DIGITS : 0u) | (digits && digits + marks < to - from ? MIXED : 0u));
+    unsigned kind = !digits ? 0 : digits + marks < to - from ? DIGITS | MIXED : DIGITS;
+    return (uint16_t)(word_token(s, from, to) | kind);
 }
 
 /* White space is one token where it breaks the line, else none. */
@@ -122,15 +128,16 @@ static void look_ahead(daruma_str s, const same_call *c, noise_view *v)
             }
             continue;
         }
-        while (i < s.n && i - from < TOKEN_BYTES && in_token(s, i))
-            i++;
+        bool digits = false;
+        for (; i < s.n && i - from < TOKEN_BYTES && in_token(s, i); i++)
+            digits |= ch_digit(s.p[i]);
         i += i == from;
         k->words = (uint8_t)(k->words + ch_alpha(s.p[from]));
         if (k->n >= NOISE_EDGE)
             continue;
         v->head_end[k->n] = (uint32_t)i;
-        k->head[k->n] = token_of(s, from, i);
-        if (k->head[k->n] & DIGITS)
+        k->head[k->n] = digits ? token_of(s, from, i) : word_token(s, from, i);
+        if (digits)
             k->head_echo |= (uint32_t)is_echo(s, from, i, c) << k->n;
     }
 }
@@ -150,12 +157,13 @@ static void look_back(daruma_str s, const same_call *c, noise_view *v)
             continue;
         }
         size_t to = i = gap;
-        while (i > 0 && to - i < TOKEN_BYTES && in_token(s, i - 1))
-            i--;
+        bool digits = false;
+        for (; i > 0 && to - i < TOKEN_BYTES && in_token(s, i - 1); i--)
+            digits |= ch_digit(s.p[i - 1]);
         i -= i == to;
         v->tail_at[n] = (uint32_t)i;
-        k->tail[n] = token_of(s, i, to);
-        if (k->tail[n] & DIGITS)
+        k->tail[n] = digits ? token_of(s, i, to) : word_token(s, i, to);
+        if (digits)
             k->tail_echo |= (uint32_t)is_echo(s, i, to, c) << n;
     }
 }
