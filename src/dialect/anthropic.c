@@ -262,6 +262,7 @@ const dialect dialect_anthropic = {
     .choice_path = LIT("tool_choice"),
     .choice_none = LIT("{\"type\":\"none\"}"),
     .heartbeat = LIT("event: ping\ndata: {\"type\": \"ping\"}\n\n"),
+    .comments = true,
     .terminal = LIT("event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"),
     .scan = anthropic_scan,
     .check = anthropic_check_answer,

@@ -406,6 +406,7 @@ const dialect dialect_openai_responses = {
     .choice_path = LIT("tool_choice"),
     .choice_none = LIT("\"none\""),
     .heartbeat = LIT(": daruma is waiting\n\n"),
+    .comments = true,
     .scan = responses_scan,
     .check = responses_check_answer,
     .watch = responses_watch,

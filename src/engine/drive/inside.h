@@ -462,8 +462,12 @@ void session_mend_unchecked(session *x);
 /* An answer that is JSON does not fit its schema: it is worth asking again once. A model that does not get it right
  * then may be at its best, and what it says `goes_out`, for it is no worse than it was; that is told. */
 void session_mend_unfit(session *x, bool goes_out);
-bool session_mend_misfits(const session *x);   /* does the answer that goes out not fit? */
-bool session_mend_was_unfit(const session *x); /* is the first time over? */
+typedef enum session_unfit {
+    UNFIT_NEVER,
+    UNFIT_ASKED,    /* one did not fit and was asked for again ... */
+    UNFIT_GOES_OUT, /* ... and neither does the one that goes out */
+} session_unfit;
+session_unfit session_mend_was_unfit(const session *x);
 /* What earlier turns and requests taught about this one is done at once. False: that takes a while,
  * session_known() will be called. */
 bool session_mend_known(session *x);
@@ -553,14 +557,6 @@ daruma_str steer_partial(session *x);
  * is left. */
 void session_remember(session *x);
 
-/* Nothing helped against an output cap that cuts the answer within a call: it ends with what was said before, and says
- * that the cap cut it, as its provider said. False: that is not what happened, or it cannot be written. */
-bool finish_cut(session *x);
-
-/* Nothing better came than an answer that is whole, and empty or wrong: the client gets it, as it would have without
- * us. False: there is none, or it cannot be written. */
-bool finish_given(session *x);
-
 /* The agent is stopped: a message of ours that ends its run. */
 void finish_partial(session *x);
 
@@ -568,15 +564,14 @@ void finish_apology(session *x, daruma_str text); /* empty: the fixed explanatio
 
 /* A whole body as the client asked for it: in an array when it asked for one. */
 daruma_str session_listed(session *x, daruma_str body);
-/* The last words of a stream whose head went out before it was known how it ends. */
-void finish_comment(session *x, daruma_outcome o);
-/* The same behind an answer that ends well: not where clients fail on comments (Google's, whose heartbeats are data).
- */
-void finish_words(session *x, daruma_outcome o);
-void finish_failed(session *x); /* answers with x->last, as on_failure says */
-/* A stream that has begun ends with the dialect's error event. */
-void finish_interrupted(session *x);
-/* The one of the two that fits: who has a part of an answer gets no message in the model's place behind it. */
+/* The last words of a stream whose head went out before it was known how it ends. Behind an answer that ends well there
+ * are none where clients fail on comments; `failed`: it does not. */
+void finish_comment(session *x, daruma_outcome o, bool failed);
+/* Bytes of an answer that the client has. A head, heartbeats and what is held are none: another attempt may begin anew
+ * behind them. But what only passes through is an answer from its head on. */
+size_t session_gone_out(const session *x);
+/* Ends the request: with what the model said, where that may go out; with an error event behind a part of an answer;
+ * else with a message in the model's place or an error, as on_failure says. */
 void session_give_up(session *x);
 
 #endif
