@@ -312,11 +312,10 @@ typedef struct event_view {
 
 static bool read_event(const sse_event *e, event_view *v)
 {
-    daruma_str whole, key, value;
-    if (!json_whole(e->data, &whole) || !json_is_object(whole))
-        return false;
+    daruma_str key, value;
+    json_iter it = whole_open(e->data);
     *v = (event_view){.type = e->event, .at = -1, .part_at = 0, .sequence = -1};
-    for (json_iter it = json_open(whole); json_next(&it, &key, &value);)
+    while (json_next(&it, &key, &value))
         if (key_is(key, S("type")))
             v->type = value_raw(value);
         else if (key_is(key, S("response")))
@@ -334,7 +333,7 @@ static bool read_event(const sse_event *e, event_view *v)
         else if (key_is(key, S("delta")) || key_is(key, S("text")) || key_is(key, S("arguments")) ||
                  key_is(key, S("refusal")))
             v->text = value;
-    return true;
+    return whole_ok(&it);
 }
 
 /* `at`: where it stands, if it does so in one piece. */
