@@ -326,8 +326,6 @@ bool session_convert(session *x, int target);
  * of too much; the conversion is as it was. */
 bool session_convert_now(session *x, int target);
 bool session_converts(const session *x, int target); /* is there anything to be made? */
-/* Is it a provider that did not make the thinking of this conversation? */
-bool session_is_strange(const session *x, int target);
 /* What the client calls a tool that the provider at hand calls so. */
 void session_renamed(session *x, const convo *c); /* what goes out was made of it: its renames are kept */
 daruma_str session_tool_name(const session *x, daruma_str name);
