@@ -13,7 +13,7 @@ typedef struct session_mending session_mending; /* the mending of one request */
 typedef struct talk talk;                       /* a streamed answer: what the client has of it */
 typedef struct watch watch;                     /* agents, and whether they go in circles */
 typedef struct steer steer;                     /* what is done about the agent of one request */
-typedef struct rival rival;                     /* a second call beside a silent one */
+typedef struct hedge_call hedge_call;           /* a second call beside a silent one */
 
 /* ---- session.c: one request, client to answer ---- */
 
@@ -157,7 +157,7 @@ struct session {
     session_mending *h;
     talk *t;
     steer *steer;          /* NULL: its agent is not in circles. In the call's arena */
-    rival *rival;          /* NULL: no second call is out */
+    hedge_call *hedge;     /* NULL: no second call is out */
     session *next_patient; /* in the list of those who wait for a time */
     bool patient;          /* it is in there */
 };
@@ -339,7 +339,7 @@ drive_text *session_disown(session *x);            /* all of x->texts; the reque
 daruma_str session_own(session *x, drive_text *t); /* it is one of x->texts now; NULL: empty */
 void session_sweep(session *x);                    /* gives back those that nobody needs any more */
 
-/* ---- rival.c: a second call beside a silent one ---- */
+/* ---- hedge_call.c: a second call beside a silent one ---- */
 
 /* Looks whether the attempt under way is silent for too long, and does what is to be done. Sets x->look_at. */
 void hedge_look(session *x);

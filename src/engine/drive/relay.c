@@ -162,7 +162,7 @@ void relay_progress(session *x)
 void relay_piece(session *x)
 {
     relay_progress(x);
-    if (x->rival)
+    if (x->hedge)
         hedge_cancel(x); /* it speaks again */
     daruma_case_piece(&x->kase, session_now(x).now);
 }
