@@ -127,17 +127,7 @@ static void put_block_new(daruma_buf *out, const convo_part *p)
     buf_putc(out, '}');
 }
 
-enum { HOLE_ID, HOLE_NAME, HOLE_INPUT, HOLE_TEXT, HOLE_CONTENT, HOLE_FINISH };
-
-static void fill_block(daruma_buf *out, int what, daruma_str span, const void *user)
-{
-    const convo_part *p = user;
-    (void)span;
-    if (what == HOLE_INPUT)
-        put_args(out, p->text);
-    else
-        buf_json(out, what == HOLE_ID ? p->id : what == HOLE_NAME ? p->name : p->text);
-}
+enum { HOLE_CONTENT = HOLE_OWN, HOLE_FINISH };
 
 static void put_block(daruma_buf *out, const convo_part *p)
 {
@@ -146,11 +136,11 @@ static void put_block(daruma_buf *out, const convo_part *p)
                         {json_get(p->raw, S("name")), HOLE_NAME},
                         {json_get(p->raw, S("input")), HOLE_INPUT}};
         if (holes[0].span.n && holes[1].span.n && holes[2].span.n) {
-            put_filled(out, p->raw, holes, 3, fill_block, p);
+            put_filled(out, p->raw, holes, 3, fill_part, p);
             return;
         }
     } else if (p->raw.n && p->value.n) {
-        put_filled(out, p->raw, &(hole){p->value, HOLE_TEXT}, 1, fill_block, p);
+        put_filled(out, p->raw, &(hole){p->value, HOLE_TEXT}, 1, fill_part, p);
         return;
     }
     put_block_new(out, p);

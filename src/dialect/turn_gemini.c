@@ -341,24 +341,14 @@ static void put_part_new(daruma_buf *out, const convo_part *p)
         put_text(out, p->text, p->kind == PART_THINKING, p->signature);
 }
 
-enum { HOLE_ID, HOLE_NAME, HOLE_ARGS, HOLE_TEXT, HOLE_PARTS, HOLE_FINISH };
-
-static void fill_part(daruma_buf *out, int what, daruma_str span, const void *user)
-{
-    const convo_part *p = user;
-    (void)span;
-    if (what == HOLE_ARGS)
-        put_args(out, p->text);
-    else
-        buf_json(out, what == HOLE_ID ? p->id : what == HOLE_NAME ? p->name : p->text);
-}
+enum { HOLE_PARTS = HOLE_OWN, HOLE_FINISH };
 
 static void put_part(daruma_buf *out, const convo_part *p)
 {
     daruma_str call = json_get(p->raw, S("functionCall"));
     hole holes[] = {{json_get(call, S("id")), HOLE_ID},
                     {json_get(call, S("name")), HOLE_NAME},
-                    {json_get(call, S("args")), HOLE_ARGS}};
+                    {json_get(call, S("args")), HOLE_INPUT}};
     if (p->kind == PART_CALL && holes[1].span.n && holes[2].span.n && (holes[0].span.n || !p->id.n))
         put_filled(out, p->raw, holes, 3, fill_part, p);
     else if (p->kind != PART_CALL && p->raw.n && p->value.n)

@@ -186,26 +186,14 @@ static void put_part_new(daruma_buf *out, const convo_part *p, uint64_t made, ui
                                               .text = p->text});
 }
 
-enum { HOLE_ID, HOLE_NAME, HOLE_TEXT };
-
-static void fill_item(daruma_buf *out, int what, daruma_str span, const void *user)
-{
-    const convo_part *p = user;
-    (void)span;
-    buf_json(out, what == HOLE_ID        ? p->id
-                  : what == HOLE_NAME    ? p->name
-                  : p->kind == PART_CALL ? arguments_text(p->text)
-                                         : p->text);
-}
-
 static void put_item(daruma_buf *out, const convo_part *p)
 {
     bool call = p->kind == PART_CALL;
-    hole holes[] = {{p->value, HOLE_TEXT},
+    hole holes[] = {{p->value, call ? HOLE_ARGUMENTS : HOLE_TEXT},
                     {call ? json_get(p->raw, S("call_id")) : (daruma_str){0}, HOLE_ID},
                     {call ? json_get(p->raw, S("name")) : (daruma_str){0}, HOLE_NAME}};
     if (p->raw.n && p->value.n && (!call || (holes[1].span.n && holes[2].span.n)))
-        put_filled(out, p->raw, holes, 3, fill_item, p);
+        put_filled(out, p->raw, holes, 3, fill_part, p);
     else
         put_part_new(out, p, p->text.n ? XXH3_64bits(p->text.p, p->text.n) : 0, 1);
 }
