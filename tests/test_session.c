@@ -1,6 +1,7 @@
 /* The sessions of daruma.h, from outside: only what that header promises is used. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
@@ -403,6 +404,40 @@ static seen begin_waiting(daruma_memory *m, const char *one, int64_t now)
     return o;
 }
 
+/* Google's SDK fails on comments in a stream: a message of ours behind a heartbeat has none. */
+static void a_message_behind_a_heartbeat_has_no_comment_where_clients_fail_on_them(void **state)
+{
+    (void)state;
+    static const char at[] = "{\"dialect\":\"%s\",\"model\":\"m\",\"stream\":true,\"on_failure\":\"message\","
+                             "\"targets\":[{\"name\":\"only\",\"model\":\"m1\"}]}";
+    static const struct {
+        const char *dialect, *request;
+        bool comments;
+    } wires[] = {
+        {"openai", stream_request, true},
+        {"gemini", "{\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"hello\"}]}]}", false},
+    };
+    for (size_t i = 0; i < sizeof wires / sizeof *wires; i++) {
+        char what[256];
+        snprintf(what, sizeof what, at, wires[i].dialect);
+        seen o = begin(daruma_memory_new(), what, wires[i].request);
+        for (int k = 0; k < 100 && !o.n; k++) { /* until the first heartbeat */
+            time_is(&o, daruma_session_wakes_ms(o.s));
+            daruma_session_clock(o.s);
+            carry_out(&o);
+        }
+        assert_int_equal(o.status, 200);
+        size_t beat = o.n;
+        says(&o, 400, "content-type: application/json\r\n",
+             "{\"error\":{\"code\":400,\"message\":\"User location is not supported for the API use.\","
+             "\"status\":\"FAILED_PRECONDITION\"}}");
+        assert_true(o.over);
+        assert_string_equal(daruma_session_outcome(o.s), "explained");
+        assert_true((strstr(o.bytes + beat, "\n: daruma outcome=explained") != NULL) == wires[i].comments);
+        end(&o);
+    }
+}
+
 static void who_waits_is_ready_when_another_finds_the_place_well(void **state)
 {
     (void)state;
@@ -729,6 +764,7 @@ int main(void)
         cmocka_unit_test(a_slow_reader_pauses_the_call_and_loses_nothing),
         cmocka_unit_test(a_reader_that_stops_and_goes_on_hears_that_it_may),
         cmocka_unit_test(only_fields_of_the_answer_go_on),
+        cmocka_unit_test(a_message_behind_a_heartbeat_has_no_comment_where_clients_fail_on_them),
         cmocka_unit_test(who_waits_is_ready_when_another_finds_the_place_well),
         cmocka_unit_test(who_leaves_ends_its_call),
         cmocka_unit_test(another_dialect_is_spoken_to_in_its_own),

@@ -138,7 +138,8 @@ static bool lay_over(const agents_asked *q, uint32_t mode, const daruma_policy *
 
 /* ---- a configuration ---- */
 
-daruma_str agents_env(daruma_str name, bool *found, void *user)
+/* The value of a variable of the environment, as conf_env. */
+static daruma_str agents_env(daruma_str name, bool *found, void *user)
 {
     char z[256];
     (void)user;

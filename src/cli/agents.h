@@ -18,8 +18,6 @@ typedef struct agents_asked {
  * line or the environment says it; NULL else. */
 bool agents_ready(const agents_asked *q, daruma_arena *a, run_settings *s, const char **ret_base);
 
-/* The value of a variable of the environment, as conf_env. */
-daruma_str agents_env(daruma_str name, bool *found, void *user);
 /* Reads what a configuration says about agents. `c` is what the gateway read of it; NULL: models are not
  * looked at. */
 bool agents_of_config(daruma_str text, const char *file, const config *c, daruma_arena *a, agents *ret,

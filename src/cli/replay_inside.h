@@ -34,7 +34,6 @@ void run_put_short(daruma_str body, daruma_buf *log);
  * that it does not say. */
 const replay_step *run_tool(run *r, daruma_str tool, daruma_str args, daruma_str *ret_text);
 
-extern const wire_ops run_wire_ops; /* of a wire whose user is a run */
 extern const drive_rooms run_rooms;
 
 /* Runs the agents of a scene. */

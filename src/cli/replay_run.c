@@ -469,7 +469,8 @@ static const daruma_target *targets_of(void *user, daruma_str model, size_t *n, 
     return r->targets;
 }
 
-const wire_ops run_wire_ops = {.call = on_call, .ask = on_ask, .targets = targets_of, .tell = on_tell, .step = on_step};
+static const wire_ops run_wire_ops = {
+    .call = on_call, .ask = on_ask, .targets = targets_of, .tell = on_tell, .step = on_step};
 
 static void *run_take(size_t n)
 {

@@ -185,9 +185,6 @@ struct conf {
 /* Reads YAML text into `root`; text.p NULL: as if there were no file. Everything lives in `a`. False: *m has at least
  * one mistake, and *root is not to be used. */
 bool conf_read(daruma_str text, const conf_host *h, void *root, daruma_arena *a, conf_mistakes *m);
-/* Reads one text by a row, as if it stood in a file. */
-bool conf_read_value(daruma_str text, const conf_host *h, const conf_option *o, void *base, daruma_arena *a,
-                     conf_mistakes *m);
 
 /* For hooks. Tells a mistake at r->node; returns false. The format says what is wrong and, behind a "\n", what to do.
  * What comes from the file goes through conf_word() first. `expected`: what the value has to be, NULL when there is no

@@ -14,9 +14,6 @@ const char *tree_words(const conf_node *n); /* "a list", "a mapping", "nothing",
 daruma_str tree_line(daruma_str text, int line);
 size_t tree_offset(daruma_str line, size_t column);
 
-size_t path_member(conf *r, daruma_str name);
-size_t path_index(conf *r, size_t i);
-
 /* Gives each mistake that is kept its line. */
 void mistakes_show(conf *r);
 
@@ -25,8 +22,6 @@ bool value_expand(conf *r, daruma_str text, daruma_str *ret);
 /* Reads JSON text of a node, anchors followed, into `b`. */
 void value_json(conf *r, const conf_node *n, daruma_buf *b, int level);
 
-/* What stands between the path of a row and those of its members: "", "[]" or ".*". */
-const char *option_inner(const conf_option *o);
 /* Calls `visit` for every row below a shape, in the order of the tables, with its path, until one returns true. */
 typedef bool (*option_visit)(const char *path, const conf_option *o, const conf_option *in, void *user);
 bool options_walk(const conf_shape *s, const conf_option *in, const char *path, option_visit visit, void *user);

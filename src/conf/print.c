@@ -7,7 +7,8 @@
 
 enum { LEVELS_MAX = 8, SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE };
 
-const char *option_inner(const conf_option *o)
+/* What stands between the path of a row and those of its members: "", "[]" or ".*". */
+static const char *option_inner(const conf_option *o)
 {
     return o->type == CONF_LIST ? "[]" : o->type == CONF_NAMED ? ".*" : "";
 }

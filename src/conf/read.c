@@ -18,7 +18,7 @@ static size_t path_put(conf *r, daruma_str s)
     return mark;
 }
 
-size_t path_member(conf *r, daruma_str name)
+static size_t path_member(conf *r, daruma_str name)
 {
     size_t mark = r->npath;
     if (mark)
@@ -27,7 +27,7 @@ size_t path_member(conf *r, daruma_str name)
     return mark;
 }
 
-size_t path_index(conf *r, size_t i)
+static size_t path_index(conf *r, size_t i)
 {
     char text[32];
     int n = snprintf(text, sizeof text, "[%zu]", i);
@@ -541,14 +541,4 @@ bool conf_read(daruma_str text, const conf_host *h, void *root, daruma_arena *a,
     if (text.p)
         yaml_document_delete(&doc);
     return ok;
-}
-
-bool conf_read_value(daruma_str text, const conf_host *h, const conf_option *o, void *base, daruma_arena *a,
-                     conf_mistakes *m)
-{
-    conf r = {.host = h, .user = h->user, .root = base, .a = a, .to = m, .raw = text};
-    m->n = m->more = 0;
-    m->file = h->file;
-    conf_value(&r, o, text, base);
-    return finish(&r);
 }

@@ -112,40 +112,13 @@ static answer_view anthropic_check_answer(daruma_str body, daruma_arena *scratch
     return a;
 }
 
-/* The members of an event that matter, whatever its type. */
-typedef struct event_view {
-    daruma_str type, message, block, delta, usage;
-    bool error;
-} event_view;
-
-static bool read_event(const sse_event *e, event_view *v)
-{
-    daruma_str key, value;
-    json_iter w = whole_open(e->data);
-    v->type = e->event;
-    while (json_next(&w, &key, &value))
-        if (key_is(key, S("type")))
-            v->type = value_raw(value);
-        else if (key_is(key, S("message")))
-            v->message = value;
-        else if (key_is(key, S("content_block")))
-            v->block = value;
-        else if (key_is(key, S("delta")))
-            v->delta = value;
-        else if (key_is(key, S("usage")))
-            v->usage = value;
-        else
-            v->error |= is_error_shape(key, value);
-    return whole_ok(&w);
-}
-
 static void anthropic_watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
 {
-    event_view ev = {0};
+    anthropic_event ev;
     (void)scratch;
     if (watch_plain(v, e))
         return;
-    if (!read_event(e, &ev)) {
+    if (!anthropic_read_event(e, &ev)) {
         v->broken = true;
         return;
     }
@@ -262,6 +235,7 @@ const dialect dialect_anthropic = {
     .choice_path = LIT("tool_choice"),
     .choice_none = LIT("{\"type\":\"none\"}"),
     .heartbeat = LIT("event: ping\ndata: {\"type\": \"ping\"}\n\n"),
+    .comments = true,
     .terminal = LIT("event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"),
     .scan = anthropic_scan,
     .check = anthropic_check_answer,

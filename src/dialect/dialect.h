@@ -95,6 +95,7 @@ typedef struct dialect {
     const char *key_prefix;                   /* "Bearer " or "" */
     daruma_header version;                    /* a field that each request of it has; empty: none */
     daruma_str heartbeat;                     /* what keeps a waiting stream open: an SSE comment, or a ping event */
+    bool comments;                            /* its clients take comments in a stream */
     daruma_str terminal;                      /* the terminal marker as an event; empty where it cannot be made up */
     daruma_str messages;                      /* the member of a request that holds its messages */
     daruma_str remote_marks[3];               /* names of members, with quotes, that may say what lives on the server

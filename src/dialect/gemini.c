@@ -182,9 +182,15 @@ static void pass_candidates(answer_parts *a, json_iter *it)
 /* Thinking is counted beside the answer, and is output. */
 static void take_usage(answer_parts *a, daruma_str usage)
 {
-    int64_t said = -1, thinking = -1, unused = -1;
-    usage_read(usage, S("promptTokenCount"), S("candidatesTokenCount"), &a->in, &said);
-    usage_read(usage, S("thoughtsTokenCount"), S(""), &thinking, &unused);
+    daruma_str key, value;
+    int64_t said = -1, thinking = -1;
+    for (json_iter it = json_open(usage); json_next(&it, &key, &value);)
+        if (key_is(key, S("promptTokenCount")))
+            a->in = json_int(value, a->in);
+        else if (key_is(key, S("candidatesTokenCount")))
+            said = json_int(value, said);
+        else if (key_is(key, S("thoughtsTokenCount")))
+            thinking = json_int(value, thinking);
     if (said >= 0 || thinking >= 0)
         a->out = add_sat(said > 0 ? said : 0, thinking > 0 ? thinking : 0);
 }

@@ -279,6 +279,7 @@ const dialect dialect_openai = {
     .older_sign = LIT("functions"),
     .older_choice_path = LIT("function_call"),
     .heartbeat = LIT(": daruma is waiting\n\n"),
+    .comments = true,
     .terminal = LIT("data: [DONE]\n\n"),
     .scan = chat_scan,
     .check = chat_check_answer,

@@ -213,9 +213,9 @@ static void responses_watch(stream_view *v, const sse_event *e, daruma_arena *sc
             response = value;
         else if (is_error_shape(key, value))
             error = true;
-        else
-            for (size_t i = 0; i < COUNT(speech); i++)
-                said |= key_is(key, speech[i]) && value_given(value);
+        else if (value_given(value))
+            for (size_t i = 0; !said && i < COUNT(speech); i++)
+                said = key_is(key, speech[i]);
     if (!whole_ok(&w)) {
         v->broken = true;
         return;
@@ -406,6 +406,7 @@ const dialect dialect_openai_responses = {
     .choice_path = LIT("tool_choice"),
     .choice_none = LIT("\"none\""),
     .heartbeat = LIT(": daruma is waiting\n\n"),
+    .comments = true,
     .scan = responses_scan,
     .check = responses_check_answer,
     .watch = responses_watch,

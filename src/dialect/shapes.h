@@ -31,6 +31,13 @@ void anthropic_write(const convo *c, daruma_buf *out);
 daruma_status anthropic_read_answer(daruma_str body, daruma_arena *a, turn *ret);
 turn_finish anthropic_finish_of(daruma_str raw);
 void anthropic_write_answer(const turn *t, const write_ctx *x, daruma_buf *out);
+/* The members of an event that matter, whatever its type. */
+typedef struct anthropic_event {
+    daruma_str type, message, block, delta, usage;
+    int64_t index; /* -1: it says none */
+    bool error;
+} anthropic_event;
+bool anthropic_read_event(const sse_event *e, anthropic_event *ret); /* false: it is broken */
 turn_deltas anthropic_read_delta(turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a);
 void anthropic_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out);
 

@@ -127,17 +127,7 @@ static void put_block_new(daruma_buf *out, const convo_part *p)
     buf_putc(out, '}');
 }
 
-enum { HOLE_ID, HOLE_NAME, HOLE_INPUT, HOLE_TEXT, HOLE_CONTENT, HOLE_FINISH };
-
-static void fill_block(daruma_buf *out, int what, daruma_str span, const void *user)
-{
-    const convo_part *p = user;
-    (void)span;
-    if (what == HOLE_INPUT)
-        put_args(out, p->text);
-    else
-        buf_json(out, what == HOLE_ID ? p->id : what == HOLE_NAME ? p->name : p->text);
-}
+enum { HOLE_CONTENT = HOLE_OWN, HOLE_FINISH };
 
 static void put_block(daruma_buf *out, const convo_part *p)
 {
@@ -146,11 +136,11 @@ static void put_block(daruma_buf *out, const convo_part *p)
                         {json_get(p->raw, S("name")), HOLE_NAME},
                         {json_get(p->raw, S("input")), HOLE_INPUT}};
         if (holes[0].span.n && holes[1].span.n && holes[2].span.n) {
-            put_filled(out, p->raw, holes, 3, fill_block, p);
+            put_filled(out, p->raw, holes, 3, fill_part, p);
             return;
         }
     } else if (p->raw.n && p->value.n) {
-        put_filled(out, p->raw, &(hole){p->value, HOLE_TEXT}, 1, fill_block, p);
+        put_filled(out, p->raw, &(hole){p->value, HOLE_TEXT}, 1, fill_part, p);
         return;
     }
     put_block_new(out, p);
@@ -266,52 +256,83 @@ static void read_block_start(turn_deltas *l, turn_reader *r, int at, daruma_str 
 
 static void read_block_delta(turn_deltas *l, turn_reader *r, int at, daruma_str delta, daruma_arena *a)
 {
-    daruma_str type = value_raw(json_get(delta, S("type")));
+    daruma_str key, value, type = {0}, text = {0}, thinking = {0}, signature = {0}, json = {0};
+    for (json_iter it = json_open(delta); json_next(&it, &key, &value);)
+        if (key_is(key, S("type")))
+            type = value_raw(value);
+        else if (key_is(key, S("text")))
+            text = value;
+        else if (key_is(key, S("thinking")))
+            thinking = value;
+        else if (key_is(key, S("signature")))
+            signature = value;
+        else if (key_is(key, S("partial_json")))
+            json = value;
     if (str_eq(type, S("text_delta")))
-        turn_anthropic_say(l, r, DELTA_TEXT, -1, json_get(delta, S("text")), a);
+        turn_anthropic_say(l, r, DELTA_TEXT, -1, text, a);
     else if (str_eq(type, S("thinking_delta")))
-        turn_anthropic_say(l, r, DELTA_THINKING, -1, json_get(delta, S("thinking")), a);
+        turn_anthropic_say(l, r, DELTA_THINKING, -1, thinking, a);
     else if (str_eq(type, S("signature_delta")))
-        delta_text(l, DELTA_SIGNATURE, -1, json_text(json_get(delta, S("signature")), a));
+        delta_text(l, DELTA_SIGNATURE, -1, json_text(signature, a));
     else if (!str_eq(type, S("input_json_delta")))
         delta_add(l, DELTA_OTHER)->text = delta;
     else if (call_told(r, at) >= 0)
-        turn_anthropic_say(l, r, DELTA_ARGUMENTS, call_find(r, at), json_get(delta, S("partial_json")), a);
+        turn_anthropic_say(l, r, DELTA_ARGUMENTS, call_find(r, at), json, a);
+}
+
+bool anthropic_read_event(const sse_event *e, anthropic_event *ret)
+{
+    daruma_str key, value;
+    json_iter w = whole_open(e->data);
+    *ret = (anthropic_event){.type = e->event, .index = -1};
+    while (json_next(&w, &key, &value))
+        if (key_is(key, S("type")))
+            ret->type = value_raw(value);
+        else if (key_is(key, S("index")))
+            ret->index = json_int(value, -1);
+        else if (key_is(key, S("delta")))
+            ret->delta = value;
+        else if (key_is(key, S("content_block")))
+            ret->block = value;
+        else if (key_is(key, S("message")))
+            ret->message = value;
+        else if (key_is(key, S("usage")))
+            ret->usage = value;
+        else
+            ret->error |= is_error_shape(key, value);
+    return whole_ok(&w);
 }
 
 turn_deltas anthropic_read_delta(turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a)
 {
     turn_deltas l = {.p = few, .cap = TURN_DELTAS_FEW, .arena = a};
-    daruma_str whole;
-    if (r->ended || !json_whole(e->data, &whole) || !json_is_object(whole))
+    anthropic_event v;
+    if (r->ended || !anthropic_read_event(e, &v))
         return (turn_deltas){0};
-    daruma_str type = value_raw(json_get(whole, S("type")));
-    int at = (int)json_int(json_get(whole, S("index")), r->open);
-    r->lost |= at >= INT16_MAX;
-    if (at < 0 || at >= INT16_MAX)
-        at = r->open < 0 ? 0 : r->open;
-    if (!type.n)
-        type = e->event;
+    daruma_str type = v.type.n ? v.type : e->event;
+    bool placed = v.index >= 0 && v.index < INT16_MAX;
+    int at = placed ? (int)v.index : r->open < 0 ? 0 : r->open;
+    r->lost |= v.index >= INT16_MAX;
     if (str_eq(type, S("message_start"))) {
-        read_start(&l, r, json_get(whole, S("message")), a);
+        read_start(&l, r, v.message, a);
     } else if (str_eq(type, S("content_block_start"))) {
-        read_block_start(&l, r, at, json_get(whole, S("content_block")), a);
+        read_block_start(&l, r, at, v.block, a);
     } else if (str_eq(type, S("content_block_delta"))) {
-        read_block_delta(&l, r, at, json_get(whole, S("delta")), a);
+        read_block_delta(&l, r, at, v.delta, a);
     } else if (str_eq(type, S("content_block_stop"))) {
         if (call_find(r, at) >= 0)
             delta_add(&l, DELTA_CALL_END)->index = call_find(r, at);
         r->open = -1;
         r->open_kind = DELTA_OTHER;
     } else if (str_eq(type, S("message_delta"))) {
-        daruma_str reason = json_text(json_get(json_get(whole, S("delta")), S("stop_reason")), a);
+        daruma_str reason = json_text(json_get(v.delta, S("stop_reason")), a);
         if (reason.n) {
             turn_delta *d = delta_add(&l, DELTA_FINISH);
             d->finish_raw = reason;
             d->finish = finish_of(finishes, NFINISHES, reason);
             r->finished = true;
         }
-        say_usage(&l, json_get(whole, S("usage")));
+        say_usage(&l, v.usage);
     } else if (str_eq(type, S("message_stop"))) {
         delta_add(&l, DELTA_END);
         r->ended = true;

@@ -222,24 +222,7 @@ static void put_call_new(daruma_buf *out, const convo_part *p)
     buf_putc(out, '}');
 }
 
-enum {
-    HOLE_ID,
-    HOLE_NAME,
-    HOLE_ARGUMENTS,
-    HOLE_CONTENT,
-    HOLE_THINKING,
-    HOLE_REFUSAL,
-    HOLE_CALLS,
-    HOLE_CALL,
-    HOLE_FINISH
-};
-
-static void fill_call(daruma_buf *out, int what, daruma_str span, const void *user)
-{
-    const convo_part *p = user;
-    (void)span;
-    buf_json(out, what == HOLE_ID ? p->id : what == HOLE_NAME ? p->name : arguments_text(p->text));
-}
+enum { HOLE_CONTENT = HOLE_OWN, HOLE_THINKING, HOLE_REFUSAL, HOLE_CALLS, HOLE_CALL, HOLE_FINISH };
 
 /* An edited call: id, name and arguments, whatever else stands beside them. */
 static void turn_chat_put_call(daruma_buf *out, const convo_part *p)
@@ -250,7 +233,7 @@ static void turn_chat_put_call(daruma_buf *out, const convo_part *p)
                     {json_get(bare ? p->raw : function, S("name")), HOLE_NAME},
                     {json_get(bare ? p->raw : function, S("arguments")), HOLE_ARGUMENTS}};
     if (holes[1].span.n && holes[2].span.n && (holes[0].span.n || !p->id.n))
-        put_filled(out, p->raw, holes, 3, fill_call, p);
+        put_filled(out, p->raw, holes, 3, fill_part, p);
     else
         put_call_new(out, p);
 }

@@ -39,11 +39,21 @@ turn_finish gemini_finish_of(daruma_str raw)
 turn_usage gemini_read_usage(daruma_str usage)
 {
     turn_usage u = TURN_USAGE_NONE;
-    usage_read(usage, S("promptTokenCount"), S("candidatesTokenCount"), &u.input, &u.output);
-    u.cached = usage_get(usage, S("cachedContentTokenCount"));
-    u.thinking = usage_get(usage, S("thoughtsTokenCount"));
+    daruma_str key, value;
+    int64_t tools = -1;
+    for (json_iter it = json_open(usage); json_next(&it, &key, &value);) {
+        int64_t *count = key_is(key, S("promptTokenCount"))          ? &u.input
+                         : key_is(key, S("candidatesTokenCount"))    ? &u.output
+                         : key_is(key, S("cachedContentTokenCount")) ? &u.cached
+                         : key_is(key, S("thoughtsTokenCount"))      ? &u.thinking
+                         : key_is(key, S("toolUsePromptTokenCount")) ? &tools
+                                                                     : NULL;
+        int64_t n = count ? json_int(value, -1) : -1;
+        if (n >= 0)
+            *count = n;
+    }
     if (u.input >= 0)
-        u.input = add_sat(u.input, tokens_said(usage_get(usage, S("toolUsePromptTokenCount"))));
+        u.input = add_sat(u.input, tokens_said(tools));
     if (u.output >= 0 || u.thinking >= 0)
         u.output = add_sat(tokens_said(u.output), tokens_said(u.thinking));
     return u;
@@ -69,25 +79,55 @@ static void put_usage(daruma_buf *out, const turn_usage *u)
     buf_putc(out, '}');
 }
 
-gemini_response gemini_read_response(turn_reader *r, daruma_str response, daruma_arena *a)
+/* The first candidate of those that are asked for. False: there is none. */
+static bool read_candidate(turn_reader *r, daruma_str candidate, daruma_arena *a, gemini_response *v)
 {
-    gemini_response v = {.id = json_text(json_get(response, S("responseId")), a),
-                         .model = json_text(json_get(response, S("modelVersion")), a),
-                         .usage = json_get(response, S("usageMetadata"))};
-    daruma_str candidate;
-    for (json_iter it = json_open(json_get(response, S("candidates"))); json_next(&it, NULL, &candidate);) {
-        int64_t index = json_int(json_get(candidate, S("index")), 0);
-        int choice = index > 0 && index < CHOICES_MAX ? (int)index + 1 : 1;
-        r->choice = r->choice ? r->choice : choice;
-        if (choice != r->choice)
-            continue;
-        v.parts = json_get(json_get(candidate, S("content")), S("parts"));
-        v.finish = json_text(json_get(candidate, S("finishReason")), a);
-        break;
-    }
-    if (!v.finish.n)
-        v.finish = json_text(json_get(json_get(response, S("promptFeedback")), S("blockReason")), a);
-    return v;
+    daruma_str key, value, content = {0}, finish = {0};
+    int64_t index = 0;
+    for (json_iter it = json_open(candidate); json_next(&it, &key, &value);)
+        if (key_is(key, S("content")))
+            content = value;
+        else if (key_is(key, S("finishReason")))
+            finish = value;
+        else if (key_is(key, S("index")))
+            index = json_int(value, 0);
+    int choice = index > 0 && index < CHOICES_MAX ? (int)index + 1 : 1;
+    r->choice = r->choice ? r->choice : choice;
+    if (choice != r->choice)
+        return false;
+    v->parts = json_get(content, S("parts"));
+    v->finish = json_text(finish, a);
+    return true;
+}
+
+bool gemini_read_response(turn_reader *r, daruma_str response, daruma_arena *a, gemini_response *ret)
+{
+    daruma_str key, value, candidates = {0}, feedback = {0}, candidate;
+    json_iter w = whole_open(response);
+    *ret = (gemini_response){0};
+    while (json_next(&w, &key, &value))
+        if (key_is(key, S("candidates")))
+            candidates = value;
+        else if (key_is(key, S("usageMetadata")))
+            ret->usage = value;
+        else if (key_is(key, S("modelVersion")))
+            ret->model = json_text(value, a);
+        else if (key_is(key, S("responseId")))
+            ret->id = json_text(value, a);
+        else if (key_is(key, S("promptFeedback")))
+            feedback = value;
+        else
+            ret->error |= key_is(key, S("error"));
+    if (!whole_ok(&w))
+        return false;
+    for (json_iter it = json_open(candidates); json_next(&it, NULL, &candidate);)
+        if (read_candidate(r, candidate, a, ret))
+            break;
+    daruma_str reason = json_get(feedback, S("blockReason"));
+    ret->blocked = reason.n > 0;
+    if (!ret->finish.n)
+        ret->finish = json_text(reason, a);
+    return true;
 }
 
 turn_finish gemini_finish_means(daruma_str reason, bool calls)
@@ -203,8 +243,9 @@ static void read_part(gathering *g, daruma_str part)
 static void read_whole(gathering *g, daruma_str response)
 {
     turn *t = g->t;
-    gemini_response v = gemini_read_response(&g->r, response, g->a);
+    gemini_response v;
     daruma_str part;
+    gemini_read_response(&g->r, response, g->a, &v);
     for (json_iter it = json_open(v.parts); json_next(&it, NULL, &part);)
         read_part(g, part);
     if (v.id.n)
@@ -300,24 +341,14 @@ static void put_part_new(daruma_buf *out, const convo_part *p)
         put_text(out, p->text, p->kind == PART_THINKING, p->signature);
 }
 
-enum { HOLE_ID, HOLE_NAME, HOLE_ARGS, HOLE_TEXT, HOLE_PARTS, HOLE_FINISH };
-
-static void fill_part(daruma_buf *out, int what, daruma_str span, const void *user)
-{
-    const convo_part *p = user;
-    (void)span;
-    if (what == HOLE_ARGS)
-        put_args(out, p->text);
-    else
-        buf_json(out, what == HOLE_ID ? p->id : what == HOLE_NAME ? p->name : p->text);
-}
+enum { HOLE_PARTS = HOLE_OWN, HOLE_FINISH };
 
 static void put_part(daruma_buf *out, const convo_part *p)
 {
     daruma_str call = json_get(p->raw, S("functionCall"));
     hole holes[] = {{json_get(call, S("id")), HOLE_ID},
                     {json_get(call, S("name")), HOLE_NAME},
-                    {json_get(call, S("args")), HOLE_ARGS}};
+                    {json_get(call, S("args")), HOLE_INPUT}};
     if (p->kind == PART_CALL && holes[1].span.n && holes[2].span.n && (holes[0].span.n || !p->id.n))
         put_filled(out, p->raw, holes, 3, fill_part, p);
     else if (p->kind != PART_CALL && p->raw.n && p->value.n)

@@ -6,8 +6,11 @@
 /* What a response says of one candidate: the first that came in the stream. */
 typedef struct gemini_response {
     daruma_str id, model, parts, finish, usage;
+    bool blocked; /* the prompt was: `finish` says why */
+    bool error;   /* it is an error */
 } gemini_response;
-gemini_response gemini_read_response(turn_reader *r, daruma_str response, daruma_arena *a);
+/* False: it is broken, or no object. */
+bool gemini_read_response(turn_reader *r, daruma_str response, daruma_arena *a, gemini_response *ret);
 turn_usage gemini_read_usage(daruma_str usage);
 /* A prompt that is blocked for OTHER says so as its reason; a candidate that ends for OTHER may be whole. */
 turn_finish gemini_finish_means(daruma_str reason, bool calls);

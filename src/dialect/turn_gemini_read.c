@@ -29,9 +29,9 @@ static void close_call_deltas(turn_deltas *l, turn_reader *r, daruma_arena *a)
     add_piece(l, r, (daruma_str){0}, a);
 }
 
-static void read_call_deltas(turn_deltas *l, turn_reader *r, daruma_str part, daruma_str call, daruma_arena *a)
+static void read_call_deltas(turn_deltas *l, turn_reader *r, daruma_str part, daruma_str call, daruma_str signature,
+                             daruma_arena *a)
 {
-    daruma_str signature = json_text(json_get(part, S("thoughtSignature")), a);
     gemini_call is = gemini_call_of(call);
     if (is == GEMINI_CALL_GOES_ON) {
         if (!gemini_in_call(r))
@@ -62,18 +62,26 @@ static void read_call_deltas(turn_deltas *l, turn_reader *r, daruma_str part, da
 
 static void read_part_deltas(turn_deltas *l, turn_reader *r, daruma_str part, daruma_arena *a)
 {
-    daruma_str text_at = json_get(part, S("text")), text = json_text(text_at, a);
-    daruma_str call = json_get(part, S("functionCall"));
-    daruma_str signature = json_text(json_get(part, S("thoughtSignature")), a);
+    daruma_str key, value, text_at = {0}, call = {0}, signed_by = {0};
+    bool thought = false;
+    for (json_iter it = json_open(part); json_next(&it, &key, &value);)
+        if (key_is(key, S("text")))
+            text_at = value;
+        else if (key_is(key, S("functionCall")))
+            call = value;
+        else if (key_is(key, S("thoughtSignature")))
+            signed_by = value;
+        else if (key_is(key, S("thought")))
+            thought = json_is_true(value);
+    daruma_str text = json_text(text_at, a), signature = json_text(signed_by, a);
     if (json_is_object(call)) {
-        read_call_deltas(l, r, part, call, a);
+        read_call_deltas(l, r, part, call, signature, a);
         return;
     }
     if (text.n || !text_at.n)
         close_call_deltas(l, r, a);
     if (text.n) {
-        turn_delta *d =
-            delta_text(l, json_is_true(json_get(part, S("thought"))) ? DELTA_THINKING : DELTA_TEXT, -1, text);
+        turn_delta *d = delta_text(l, thought ? DELTA_THINKING : DELTA_TEXT, -1, text);
         if (d)
             d->text_at = text_at;
     } else if (!signature.n && !text_at.n) {
@@ -85,10 +93,10 @@ static void read_part_deltas(turn_deltas *l, turn_reader *r, daruma_str part, da
 turn_deltas gemini_read_delta(turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a)
 {
     turn_deltas l = {.p = few, .cap = TURN_DELTAS_FEW, .arena = a};
-    daruma_str whole, part;
-    if (r->ended || !json_whole(e->data, &whole) || !json_is_object(whole) || json_get(whole, S("error")).n)
+    gemini_response v;
+    daruma_str part;
+    if (r->ended || !gemini_read_response(r, e->data, a, &v) || v.error)
         return (turn_deltas){0};
-    gemini_response v = gemini_read_response(r, whole, a);
     if (!r->began && (v.parts.n || v.finish.n || v.usage.n)) {
         turn_delta *d = delta_add(&l, DELTA_START);
         d->id = v.id;
@@ -101,8 +109,7 @@ turn_deltas gemini_read_delta(turn_reader *r, const sse_event *e, turn_delta *fe
     for (json_iter it = json_open(v.parts); json_next(&it, NULL, &part);)
         read_part_deltas(&l, r, part, a);
     if (v.finish.n && !r->finished) {
-        bool blocked = json_get(json_get(whole, S("promptFeedback")), S("blockReason")).n > 0;
-        turn_finish finish = blocked ? FINISH_FILTER : gemini_finish_means(v.finish, r->calls > 0);
+        turn_finish finish = v.blocked ? FINISH_FILTER : gemini_finish_means(v.finish, r->calls > 0);
         if (!gemini_ends_short(finish)) /* else its call was cut */
             close_call_deltas(&l, r, a);
         turn_delta *d = delta_add(&l, DELTA_FINISH);

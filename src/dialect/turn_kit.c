@@ -198,6 +198,19 @@ daruma_str arguments_text(daruma_str text)
     return str_trim(text).n ? text : S("{}");
 }
 
+void fill_part(daruma_buf *out, int what, daruma_str span, const void *part)
+{
+    const convo_part *p = part;
+    (void)span;
+    if (what == HOLE_INPUT)
+        put_args(out, p->text);
+    else
+        buf_json(out, what == HOLE_ID          ? p->id
+                      : what == HOLE_NAME      ? p->name
+                      : what == HOLE_ARGUMENTS ? arguments_text(p->text)
+                                               : p->text);
+}
+
 /* What is no JSON object cannot stand where one must: it is kept as a text in one. */
 void put_args(daruma_buf *out, daruma_str text)
 {

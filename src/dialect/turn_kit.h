@@ -63,6 +63,10 @@ typedef struct hole {
 /* Writes `whole` with its holes filled; they are sorted here. */
 void put_filled(daruma_buf *out, daruma_str whole, hole *holes, size_t n,
                 void (*fill)(daruma_buf *out, int what, daruma_str span, const void *user), const void *user);
+/* What a part fills: arguments stand there as a text, or as an object. Dialects have holes of their own from HOLE_OWN
+ * on. */
+enum { HOLE_ID, HOLE_NAME, HOLE_TEXT, HOLE_ARGUMENTS, HOLE_INPUT, HOLE_OWN };
+void fill_part(daruma_buf *out, int what, daruma_str span, const void *part); /* a convo_part; for put_filled() */
 /* Writes an array whose elements are (raws of) parts: edited ones by `put`, dropped ones not, new ones at their place,
  * the rest verbatim. `mine` says which parts of the answer stand in this array; NULL: all. */
 void put_elements(daruma_buf *out, daruma_str array, const turn *t, bool (*mine)(const convo_part *p),

@@ -186,26 +186,14 @@ static void put_part_new(daruma_buf *out, const convo_part *p, uint64_t made, ui
                                               .text = p->text});
 }
 
-enum { HOLE_ID, HOLE_NAME, HOLE_TEXT };
-
-static void fill_item(daruma_buf *out, int what, daruma_str span, const void *user)
-{
-    const convo_part *p = user;
-    (void)span;
-    buf_json(out, what == HOLE_ID        ? p->id
-                  : what == HOLE_NAME    ? p->name
-                  : p->kind == PART_CALL ? arguments_text(p->text)
-                                         : p->text);
-}
-
 static void put_item(daruma_buf *out, const convo_part *p)
 {
     bool call = p->kind == PART_CALL;
-    hole holes[] = {{p->value, HOLE_TEXT},
+    hole holes[] = {{p->value, call ? HOLE_ARGUMENTS : HOLE_TEXT},
                     {call ? json_get(p->raw, S("call_id")) : (daruma_str){0}, HOLE_ID},
                     {call ? json_get(p->raw, S("name")) : (daruma_str){0}, HOLE_NAME}};
     if (p->raw.n && p->value.n && (!call || (holes[1].span.n && holes[2].span.n)))
-        put_filled(out, p->raw, holes, 3, fill_item, p);
+        put_filled(out, p->raw, holes, 3, fill_part, p);
     else
         put_part_new(out, p, p->text.n ? XXH3_64bits(p->text.p, p->text.n) : 0, 1);
 }
@@ -312,11 +300,10 @@ typedef struct event_view {
 
 static bool read_event(const sse_event *e, event_view *v)
 {
-    daruma_str whole, key, value;
-    if (!json_whole(e->data, &whole) || !json_is_object(whole))
-        return false;
+    daruma_str key, value;
+    json_iter it = whole_open(e->data);
     *v = (event_view){.type = e->event, .at = -1, .part_at = 0, .sequence = -1};
-    for (json_iter it = json_open(whole); json_next(&it, &key, &value);)
+    while (json_next(&it, &key, &value))
         if (key_is(key, S("type")))
             v->type = value_raw(value);
         else if (key_is(key, S("response")))
@@ -334,7 +321,7 @@ static bool read_event(const sse_event *e, event_view *v)
         else if (key_is(key, S("delta")) || key_is(key, S("text")) || key_is(key, S("arguments")) ||
                  key_is(key, S("refusal")))
             v->text = value;
-    return true;
+    return whole_ok(&it);
 }
 
 /* `at`: where it stands, if it does so in one piece. */

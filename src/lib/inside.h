@@ -101,7 +101,6 @@ void acts_drop(daruma_session *s);
 void lib_call_end(lib_call *o); /* it is out no more */
 uint64_t lib_hash(daruma_str s);
 extern const drive_host lib_host;
-extern const drive_rooms lib_rooms;
 
 /* ---- strings at the edge ---- */
 

@@ -11,12 +11,12 @@ static void *take(size_t n)
     return calloc(1, n);
 }
 
-const drive_rooms lib_rooms = {.open = sys_arena_init,
-                               .close = sys_arena_done,
-                               .widen = sys_arena_widen,
-                               .bytes = sys_arena_bytes,
-                               .take = take,
-                               .give = free};
+static const drive_rooms lib_rooms = {.open = sys_arena_init,
+                                      .close = sys_arena_done,
+                                      .widen = sys_arena_widen,
+                                      .bytes = sys_arena_bytes,
+                                      .take = take,
+                                      .give = free};
 
 const char *daruma_version(void)
 {

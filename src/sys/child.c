@@ -175,11 +175,6 @@ size_t child_waiting(const child *c)
     return c->has[IN] ? c->pipes[IN].write_queue_size : 0;
 }
 
-int child_pid(const child *c)
-{
-    return c->process.pid;
-}
-
 /* ---- its beginning ---- */
 
 static void give_up(child *c, int ends[2])

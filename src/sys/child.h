@@ -40,7 +40,6 @@ void child_end_input(child *c);       /* it reads the end of its input behind wh
 void child_stop(child *c, daruma_ms grace_ms);
 /* It is stopped so when it is still there after `ms`. */
 void child_within(child *c, daruma_ms ms, daruma_ms grace_ms);
-int child_pid(const child *c);
 
 /* Our environment without what may be a credential: names with KEY, TOKEN, SECRET, PASSWORD and the like as a word, and
  * addresses with a password in them. `more` ("NAME=value", NULL behind the last; may be NULL) is added as it is. In

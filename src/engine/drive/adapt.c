@@ -262,7 +262,8 @@ static bool is_made(const session *x, int target, const dialect *to)
     return m && m->target == target && m->d == to && m->of == x->edition && m->nlessons == (x->h ? x->h->nlessons : 0);
 }
 
-bool session_is_strange(const session *x, int target)
+/* Is it a provider that did not make the thinking of this conversation? */
+static bool is_strange(const session *x, int target)
 {
     return x->kase.can_mend && target != (int)x->home &&
            session_place(x, target).site != session_place(x, (int)x->home).site;
@@ -271,7 +272,7 @@ bool session_is_strange(const session *x, int target)
 bool session_converts(const session *x, int target)
 {
     const dialect *to = session_dialect(x, target);
-    return x->d && (to != x->d || session_is_strange(x, target) || mended_knows(x, target)) && !is_made(x, target, to);
+    return x->d && (to != x->d || is_strange(x, target) || mended_knows(x, target)) && !is_made(x, target, to);
 }
 
 /* Begins a conversion; NULL: nothing is to be made, or there is no memory, which the caller sees when it composes. */
@@ -288,7 +289,7 @@ static conversion *conversion_new(session *x, int target)
                       .target = target,
                       .streaming = x->streaming,
                       .room_bytes = MEND_ARENA_BYTES_MAX,
-                      .strange = session_is_strange(x, target)};
+                      .strange = is_strange(x, target)};
     mended_know(x, target, &v->facts);
     return v;
 }

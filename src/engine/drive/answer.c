@@ -69,8 +69,8 @@ bool answer_test_done(session *x, const answer_test *k, const turn *t)
     if (k->given_up)
         session_mend_unchecked(x);
     daruma_str what = arena_copy(x->arena, k->mended);
-    if (k->unfit || k->misfits)
-        session_mend_unfit(x, k->misfits);
+    if (k->unfit)
+        session_mend_unfit(x, !k->bad);
     if (what.n)
         tell_mended(x, what);
     if (k->made_json.n)

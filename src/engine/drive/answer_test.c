@@ -158,12 +158,11 @@ static void test_format(answer_test *k, turn *t, daruma_arena *keep, daruma_aren
                       : S("the answer was asked for as JSON, and was made so");
         return;
     }
-    k->misfits = c.verdict == ARGS_UNFIT && k->was_unfit;
-    if (c.verdict == ARGS_REPAIRED || k->misfits)
-        return;
     k->unfit = c.verdict == ARGS_UNFIT;
-    k->bad = true;
-    k->readable = c.verdict == ARGS_UNFIT || !begins_json(buf_str(&all)); /* else it may be cut */
+    k->bad = c.verdict != ARGS_REPAIRED && !(k->unfit && k->was_unfit);
+    if (!k->bad)
+        return;
+    k->readable = k->unfit || !begins_json(buf_str(&all)); /* else it may be cut */
     k->why = arena_copy(keep, c.why);
 }
 

@@ -20,8 +20,7 @@ typedef struct answer_test {
     /* found */
     bool bad;             /* it has to be asked for again */
     bool given_up;        /* not all of it was looked at: that would have been too much */
-    bool unfit;           /* because it does not fit its schema */
-    bool misfits;         /* it does not fit its schema, once more, and goes out as it is */
+    bool unfit;           /* it does not fit its schema; where it is not bad, once more, and it goes out as it is */
     bool cut;             /* for nothing but calls that the output cap cut */
     bool readable;        /* ... or else, but all its calls have arguments that can be read: nothing of it is cut */
     daruma_str why;       /* bad: what is wrong, in words for the model */

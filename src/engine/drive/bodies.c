@@ -23,7 +23,7 @@ static bool history_needs(const history *h, const drive_text *t)
 
 void session_sweep(session *x)
 {
-    for (drive_text **at = &x->texts; !x->rival && *at;) {
+    for (drive_text **at = &x->texts; !x->hedge && *at;) {
         drive_text *t = *at;
         if (holds(t, x->body) || (x->h && history_needs(&x->h->past, t)) || (x->moved && holds(t, x->moved->body)) ||
             holds(t, x->variant)) {

@@ -59,33 +59,11 @@ static daruma_str explanation(session *x)
     return buf_str(&b);
 }
 
-/* `reason`: empty: as the client is told it. */
-static void announce(session *x, daruma_outcome o, daruma_str reason)
-{
-    daruma_moment at = session_now(x);
-    daruma_event e = DARUMA_EVENT_INIT;
-    daruma_failure f = session_last(x)->failure;
-    if (f.severity == DARUMA_RETRIABLE && !f.retryable)
-        f.severity = DARUMA_CRITICAL; /* what would have mended it did not */
-    e.failure = &f;
-    e.attempts = x->kase.attempts;
-    e.remedy = &session_last(x)->remedy;
-    if (x->kase.attempts > 1)
-        session_tell(x, DARUMA_WHEN_EXHAUSTED, &e);
-    e.outcome = o;
-    e.took = at.now - x->started;
-    if (!daruma_event_when(&e, DARUMA_WHEN_GIVEN_UP, &x->kase))
-        return;
-    if (!e.reason.n)
-        e.reason = reason.n ? reason : explanation(x);
-    e.tried = session_last(x)->tried;
-    e.ntried = session_last(x)->ntried;
-    session_event(x, &e);
-}
-
-void finish_comment(session *x, daruma_outcome o)
+void finish_comment(session *x, daruma_outcome o, bool failed)
 {
     daruma_buf b = buf_in(x->arena);
+    if (!failed && !x->d->comments)
+        return;
     buf_printf(&b, ": daruma outcome=%s attempts=%u ", daruma_outcome_name(o), x->kase.attempts);
     if (o != DARUMA_OUTCOME_OK && session_last(x)->failure.kind)
         buf_printf(&b, "kind=%s ", daruma_kind_name(session_last(x)->failure.kind));
@@ -98,12 +76,6 @@ void finish_comment(session *x, daruma_outcome o)
     buf_hex64(&b, x->kase.id);
     BUF_LIT(&b, "\n\n");
     session_write(x, buf_str(&b));
-}
-
-void finish_words(session *x, daruma_outcome o)
-{
-    if (!str_starts(x->d->heartbeat, S("data:")))
-        finish_comment(x, o);
 }
 
 /* retry-after and x-should-retry, which the official SDKs obey: false when waiting cannot help or would
@@ -145,12 +117,6 @@ static void pass_error(session *x)
     session_head(x, x->status, session_last(x)->headers, session_last(x)->nheaders, DARUMA_OUTCOME_FAILED,
                  x->cut ? -1 : (int64_t)session_last(x)->body.n);
     session_write(x, session_last(x)->body);
-}
-
-/* Did pass_error() write the beginning of a body that is longer? Then its client must not take it for the whole. */
-static bool is_cut(const session *x)
-{
-    return session_passes(x) && x->status >= 400 && x->cut;
 }
 
 daruma_str session_listed(session *x, daruma_str body)
@@ -210,21 +176,8 @@ static void put_answer(session *x, daruma_str body, daruma_outcome o)
         return;
     }
     session_write(x, body);
-    if (has_begun(x) && o == DARUMA_OUTCOME_DEGRADED)
-        finish_words(x, o);
-    else if (has_begun(x))
-        finish_comment(x, o);
-}
-
-static void finish_write_message(session *x, daruma_str text, daruma_outcome o)
-{
-    daruma_buf out = buf_in(x->arena);
-    write_ctx w = writes_as(x);
-    if (x->streaming || has_begun(x))
-        x->d->write_message_stream(&out, &w, text);
-    else
-        x->d->write_message(&out, &w, text);
-    put_answer(x, buf_str(&out), o);
+    if (has_begun(x))
+        finish_comment(x, o, false);
 }
 
 /* There is no rung that fits: whoever asked gets the failure as it came (P-F10). */
@@ -234,78 +187,11 @@ static bool raises(const session *x)
            session_last(x)->remedy.rung == x->kase.policy->nrungs && x->kase.attempts > 0;
 }
 
-/* `comments`: a stream whose head went out before it was known how it ends. */
-static void end_degraded(session *x, bool comments, daruma_str reason)
-{
-    x->beat_at = x->progress_by = x->act_at = -1;
-    announce(x, DARUMA_OUTCOME_DEGRADED, reason);
-    if (comments)
-        finish_words(x, DARUMA_OUTCOME_DEGRADED);
-    session_end(x, DARUMA_OUTCOME_DEGRADED, DRIVE_END);
-}
-
 /* What is done about an agent in circles is no matter of its answer. */
 static bool is_of_agent(const session *x)
 {
     daruma_kind k = session_last(x)->failure.kind;
     return k == DARUMA_LOOP || k == DARUMA_STUCK;
-}
-
-/* Else its client would go on from an answer that the server does not have. */
-static bool may_write_cut(const session *x)
-{
-    return !x->scan.keeps && !x->scan.remote;
-}
-
-/* Writes it, as one that daruma had to do something for. False: nobody can write it so. */
-static bool write_cut(session *x)
-{
-    const turn *cut = session_last(x)->cut;
-    daruma_buf out = buf_in(x->arena);
-    write_ctx w = writes_as(x);
-    if (!x->streaming && !has_begun(x))
-        x->d->write_answer(cut, &w, &out);
-    else if (!dialect_stream_answer(cut, x->d, &w, x->scan.usage_asked, &out, x->arena))
-        return false;
-    if (out.full)
-        return false;
-    session_did(x, DARUMA_REMEDY_KEEP_PARTIAL);
-    put_answer(x, buf_str(&out), DARUMA_OUTCOME_DEGRADED);
-    return true;
-}
-
-bool finish_cut(session *x)
-{
-    const turn *cut = session_last(x)->cut;
-    bool begun = x->forwarded > 0, newest = session_last(x)->cut_by == x->kase.attempts;
-    if (!cut || !x->d || raises(x) || is_of_agent(x) || (begun ? !newest : !may_write_cut(x)))
-        return false;
-    if (begun ? !talk_close(x, (daruma_str){0}, cut->finish) : !write_cut(x))
-        return false;
-    if (begun)
-        session_did(x, DARUMA_REMEDY_KEEP_PARTIAL);
-    end_degraded(
-        x, begun,
-        S("the output cap cut a tool call each time: the answer ends there, with what was said before the call"));
-    return true;
-}
-
-bool finish_given(session *x)
-{
-    daruma_str given = session_last(x)->given;
-    if (raises(x) || is_of_agent(x))
-        return false;
-    bool streamed = x->t && x->mode == ANSWER_RELAYED && talk_give(x);
-    if (!streamed && (!given.n || x->forwarded))
-        return false;
-    session_did(x, DARUMA_REMEDY_KEEP_PARTIAL);
-    if (!streamed) {
-        x->kase.target = session_last(x)->given_by;
-        put_answer(x, given, DARUMA_OUTCOME_DEGRADED);
-    }
-    account_remember(x, streamed ? (daruma_str){0} : given);
-    end_degraded(x, streamed, S("the model was asked again in vain: its answer goes out as it came"));
-    return true;
 }
 
 /* The message an error carries: the provider's own words where it gave any. What is wrong with a broken answer was
@@ -330,93 +216,6 @@ static daruma_str thread_code(const session *x, daruma_str body)
     return f->kind == DARUMA_INVALID_PARAMETER && named ? S("thread_unsupported_request") : (daruma_str){0};
 }
 
-static void finish_write_error(session *x)
-{
-    if (session_passes(x) && x->status >= 400) {
-        pass_error(x);
-        return;
-    }
-    const dialect *d = x->speaks;
-    daruma_str note = explanation(x);
-    daruma_buf out = buf_in(x->arena);
-    daruma_failure f = session_last(x)->failure;
-    daruma_str thread = thread_code(x, session_last(x)->body);
-    if (thread.n)
-        f.code = thread;
-    int status = status_of(&f);
-    if (x->head_out) {
-        d->write_stream_error(&out, &f, status, error_message(x, note), note, talk_reached(x));
-        session_write(x, buf_str(&out));
-        session_did(x, DARUMA_REMEDY_EXPLAIN);
-        finish_comment(x, DARUMA_OUTCOME_FAILED);
-        return;
-    }
-    bool theirs = !thread.n && session_last(x)->body.n && x->p == x->d && d->is_error(session_last(x)->body);
-    bool bare = raises(x) || !x->kase.policy->enabled; /* nothing was done about it, and nothing is said */
-    if (theirs && (bare || !dialect_add_note(&out, session_last(x)->body, note))) {
-        out = buf_in(x->arena);
-        buf_put(&out, session_last(x)->body);
-    } else {
-        if (!theirs)
-            d->write_error(&out, &f, status, error_message(x, note), note);
-        session_did(x, DARUMA_REMEDY_EXPLAIN);
-    }
-    answer(x, status, S("application/json"), session_listed(x, buf_str(&out)), DARUMA_OUTCOME_FAILED);
-}
-
-void session_remember(session *x)
-{
-    if (!x->kase.ntargets || !x->kase.attempts || !x->d || !x->asked.n)
-        return;
-    memory_case_put(x->v->mem, session_request_hash(x), session_now(x).now, &x->kase);
-}
-
-/* `words`: what the message says. */
-static void finish_with(session *x, bool message, daruma_str words)
-{
-    x->beat_at = x->progress_by = x->act_at = -1;
-    announce(x, message ? DARUMA_OUTCOME_EXPLAINED : DARUMA_OUTCOME_FAILED, (daruma_str){0});
-    session_remember(x);
-    session_mend_gave_up(x);
-    if (message)
-        finish_write_message(x, marked(x, DIALECT_NOTICE, words), DARUMA_OUTCOME_EXPLAINED);
-    else if (!x->blank)
-        finish_write_error(x);
-    bool told = message || !x->blank; /* an error whose status cannot be said any more is a connection that ends */
-    bool breaks_off = is_cut(x) || x->arena->full || !told; /* what was written of us may lack its end */
-    session_end(x, message ? DARUMA_OUTCOME_EXPLAINED : DARUMA_OUTCOME_FAILED, breaks_off ? DRIVE_BREAK : DRIVE_END);
-}
-
-void finish_partial(session *x)
-{
-    daruma_str words = steer_partial(x);
-    daruma_event e = DARUMA_EVENT_INIT;
-    session_did(x, DARUMA_REMEDY_STOP_PARTIAL);
-    x->beat_at = x->progress_by = x->act_at = -1;
-    e.name = "agent_stopped";
-    e.reason = words;
-    e.outcome = DARUMA_OUTCOME_DEGRADED;
-    e.attempts = x->kase.attempts;
-    e.took = session_now(x).now - x->started;
-    session_event(x, &e);
-    words = marked(x, DIALECT_STOPPED, words);
-    if (x->forwarded && !talk_close(x, words, FINISH_STOP)) {
-        finish_interrupted(x);
-        return;
-    }
-    if (x->forwarded)
-        finish_comment(x, DARUMA_OUTCOME_DEGRADED);
-    else
-        finish_write_message(x, words, DARUMA_OUTCOME_DEGRADED);
-    session_end(x, DARUMA_OUTCOME_DEGRADED, DRIVE_END);
-}
-
-void finish_apology(session *x, daruma_str text)
-{
-    session_did(x, text.n ? DARUMA_REMEDY_APOLOGISE : DARUMA_REMEDY_EXPLAIN);
-    finish_with(x, true, text.n ? text : explanation(x));
-}
-
 /* The target in reserve failed too: what the content filter said stands, as if that one had not been asked. Who asked
  * is not sent after a failure of a target that it never named, and asks no more often for the same refusal. */
 static void take_refusal(session *x)
@@ -436,35 +235,287 @@ static void take_refusal(session *x)
     x->kase.target = r->target;
 }
 
-void finish_failed(session *x)
+void session_remember(session *x)
 {
+    if (!x->kase.ntargets || !x->kase.attempts || !x->d || !x->asked.n)
+        return;
+    memory_case_put(x->v->mem, session_request_hash(x), session_now(x).now, &x->kase);
+}
+
+/* ---- how it ends ---- */
+
+/* What came of an ending that was tried. */
+typedef enum ended {
+    ENDED_NOT,  /* it does not fit, or cannot be written: nothing was */
+    ENDED_WELL, /* the client has all of it */
+    ENDED_CUT,  /* ... perhaps not all: the connection breaks off */
+} ended;
+
+typedef struct ending {
+    ended (*put)(session *x, const struct ending *e); /* hands it to the client */
+    daruma_outcome outcome;
+    daruma_remedy_kind did; /* what the client and the counts are told of it */
+    bool failed;            /* the case is kept for the retry of the client's SDK */
+    daruma_str reason;      /* in the event; empty: the explanation */
+    daruma_str words;       /* what a message says; empty: the explanation */
+} ending;
+
+static ended ended_whole(const session *x)
+{
+    return x->arena->full ? ENDED_CUT : ENDED_WELL; /* what was written of us may lack its end */
+}
+
+/* Else its client would go on from an answer that the server does not have. */
+static bool may_write_cut(const session *x)
+{
+    return !x->scan.keeps && !x->scan.remote;
+}
+
+/* The answer that the output cap cut within a call, without that call: behind what went out of it, or whole, as one
+ * that daruma had to do something for. */
+static ended put_cut(session *x, const ending *e)
+{
+    const turn *cut = session_last(x)->cut;
+    bool begun = x->forwarded > 0, newest = session_last(x)->cut_by == x->kase.attempts;
+    if (!cut || !x->d || (begun ? !newest : !may_write_cut(x)))
+        return ENDED_NOT;
+    if (begun) {
+        if (!talk_close(x, S(""), cut->finish))
+            return ENDED_NOT;
+        session_did(x, e->did);
+        finish_comment(x, e->outcome, false);
+        return ENDED_WELL;
+    }
+    daruma_buf out = buf_in(x->arena);
+    write_ctx w = writes_as(x);
+    if (!x->streaming && !has_begun(x))
+        x->d->write_answer(cut, &w, &out);
+    else if (!dialect_stream_answer(cut, x->d, &w, x->scan.usage_asked, &out, x->arena))
+        return ENDED_NOT;
+    if (out.full)
+        return ENDED_NOT;
+    session_did(x, e->did);
+    put_answer(x, buf_str(&out), e->outcome);
+    return ENDED_WELL;
+}
+
+/* The answer that was found wrong, as it came. */
+static ended put_given(session *x, const ending *e)
+{
+    daruma_str given = session_last(x)->given;
+    if (x->t && x->mode == ANSWER_RELAYED && talk_give(x)) {
+        session_did(x, e->did);
+        account_remember(x, (daruma_str){0});
+        finish_comment(x, e->outcome, false);
+        return ENDED_WELL;
+    }
+    if (!given.n || x->forwarded)
+        return ENDED_NOT;
+    session_did(x, e->did);
+    x->kase.target = session_last(x)->given_by;
+    put_answer(x, given, e->outcome);
+    account_remember(x, given);
+    return ENDED_WELL;
+}
+
+/* Bytes we do not understand: the client must see that they broke off. */
+static ended put_nothing(session *x, const ending *e)
+{
+    (void)e;
+    return x->mode == ANSWER_PASSED || !x->d ? ENDED_CUT : ENDED_NOT;
+}
+
+static void put_error_event(session *x, const dialect *d, const daruma_failure *f, const ending *e)
+{
+    daruma_buf out = buf_in(x->arena);
+    daruma_str note = explanation(x);
+    d->write_stream_error(&out, f, status_of(f), error_message(x, note), note, talk_reached(x));
+    session_write(x, buf_str(&out));
+    session_did(x, e->did);
+}
+
+/* Behind a part of an answer, the provider's own error event in its own stream, or one of ours. */
+static ended put_interrupted(session *x, const ending *e)
+{
+    if (x->failed_event.n && (!x->t || talk_is_plain(x)))
+        session_write(x, x->failed_event);
+    else
+        put_error_event(x, x->d, &session_last(x)->failure, e);
+    finish_comment(x, e->outcome, true);
+    return ended_whole(x);
+}
+
+static ended put_words(session *x, const ending *e, daruma_str words)
+{
+    daruma_buf out = buf_in(x->arena);
+    write_ctx w = writes_as(x);
+    session_did(x, e->did);
+    if (x->streaming || has_begun(x))
+        x->d->write_message_stream(&out, &w, words);
+    else
+        x->d->write_message(&out, &w, words);
+    put_answer(x, buf_str(&out), e->outcome);
+    return ended_whole(x);
+}
+
+/* A message in the model's place. */
+static ended put_message(session *x, const ending *e)
+{
+    return put_words(x, e, marked(x, DIALECT_NOTICE, e->words.n ? e->words : explanation(x)));
+}
+
+/* The agent is stopped: a message of ours that ends its run. */
+static ended put_stopped(session *x, const ending *e)
+{
+    daruma_str words = marked(x, DIALECT_STOPPED, e->words);
+    if (!x->forwarded)
+        return put_words(x, e, words);
+    if (!talk_close(x, words, FINISH_STOP))
+        return ENDED_NOT;
+    session_did(x, e->did);
+    finish_comment(x, e->outcome, false);
+    return ENDED_WELL;
+}
+
+/* The provider's own error, with a note of ours where it fits in, or one of ours. */
+static ended put_error(session *x, const ending *e)
+{
+    const dialect *d = x->speaks;
+    daruma_str theirs = session_last(x)->body;
+    daruma_buf out = buf_in(x->arena);
+    daruma_failure f = session_last(x)->failure;
+    daruma_str thread = thread_code(x, theirs);
+    if (x->blank)
+        return ENDED_CUT; /* an error whose status cannot be said any more is a connection that ends */
+    if (session_passes(x) && x->status >= 400) {
+        pass_error(x);
+        return x->cut ? ENDED_CUT : ended_whole(x); /* its client must not take a part for the whole */
+    }
+    if (thread.n)
+        f.code = thread;
+    if (x->head_out) {
+        put_error_event(x, d, &f, e);
+        finish_comment(x, e->outcome, true);
+        return ended_whole(x);
+    }
+    daruma_str note = explanation(x);
+    int status = status_of(&f);
+    bool fits = !thread.n && theirs.n && x->p == x->d && d->is_error(theirs);
+    bool bare = raises(x) || !x->kase.policy->enabled; /* nothing was done about it, and nothing is said */
+    if (fits && (bare || !dialect_add_note(&out, theirs, note))) {
+        out = buf_in(x->arena);
+        buf_put(&out, theirs);
+    } else {
+        if (!fits)
+            d->write_error(&out, &f, status, error_message(x, note), note);
+        session_did(x, e->did);
+    }
+    answer(x, status, S("application/json"), session_listed(x, buf_str(&out)), e->outcome);
+    return ended_whole(x);
+}
+
+/* Which ending, what the client gets, as which outcome, what it and the counts are told of it, whether the case failed,
+ * and the reason in its event. */
+#define ENDINGS(E)                                                                                                     \
+    E(CUT, put_cut, DEGRADED, KEEP_PARTIAL, false,                                                                     \
+      "the output cap cut a tool call each time: the answer ends there, with what was said before the call")           \
+    E(GIVEN, put_given, DEGRADED, KEEP_PARTIAL, false,                                                                 \
+      "the model was asked again in vain: its answer goes out as it came")                                             \
+    E(BROKEN_OFF, put_nothing, FAILED, NONE, false, "")                                                                \
+    E(INTERRUPTED, put_interrupted, DEGRADED, EXPLAIN, false, "")                                                      \
+    E(STOPPED, put_stopped, DEGRADED, STOP_PARTIAL, false, "")                                                         \
+    E(APOLOGY, put_message, EXPLAINED, APOLOGISE, true, "")                                                            \
+    E(MESSAGE, put_message, EXPLAINED, EXPLAIN, true, "")                                                              \
+    E(ERROR, put_error, FAILED, EXPLAIN, true, "")
+
+typedef enum ending_kind {
+#define E(name, put, outcome, did, failed, reason) END_##name,
+    ENDINGS(E)
+#undef E
+} ending_kind;
+
+static const ending endings[] = {
+#define E(name, put, outcome, did, failed, reason)                                                                     \
+    {put, DARUMA_OUTCOME_##outcome, DARUMA_REMEDY_##did, failed, LIT(reason), LIT("")},
+    ENDINGS(E)
+#undef E
+};
+
+static void announce(session *x, const ending *as)
+{
+    daruma_event e = DARUMA_EVENT_INIT;
+    daruma_failure f = session_last(x)->failure;
+    bool stopped = as->did == DARUMA_REMEDY_STOP_PARTIAL; /* nothing failed */
+    if (f.severity == DARUMA_RETRIABLE && !f.retryable)
+        f.severity = DARUMA_CRITICAL; /* what would have mended it did not */
+    e.attempts = x->kase.attempts;
+    e.failure = stopped ? NULL : &f;
+    e.remedy = stopped ? NULL : &session_last(x)->remedy;
+    if (!stopped && x->kase.attempts > 1)
+        session_tell(x, DARUMA_WHEN_EXHAUSTED, &e);
+    e.outcome = as->outcome;
+    e.took = session_now(x).now - x->started;
+    if (stopped) {
+        e.name = "agent_stopped";
+        e.reason = as->words;
+    } else {
+        if (!daruma_event_when(&e, DARUMA_WHEN_GIVEN_UP, &x->kase))
+            return;
+        if (!e.reason.n)
+            e.reason = as->reason.n ? as->reason : explanation(x);
+        e.tried = session_last(x)->tried;
+        e.ntried = session_last(x)->ntried;
+    }
+    session_event(x, &e);
+}
+
+/* `words`: what a message says, empty: the explanation. False: it does not end so. */
+static bool end_as(session *x, ending_kind kind, daruma_str words)
+{
+    ending e = endings[kind];
+    e.words = words;
+    if (e.failed) {
+        session_remember(x);
+        session_mend_gave_up(x);
+    }
+    ended how = e.put(x, &e);
+    if (how == ENDED_NOT)
+        return false;
+    x->beat_at = x->progress_by = x->act_at = -1;
+    announce(x, &e);
+    session_end(x, e.outcome, how == ENDED_CUT ? DRIVE_BREAK : DRIVE_END);
+    return true;
+}
+
+static void end_interrupted(session *x)
+{
+    if (!end_as(x, END_BROKEN_OFF, S("")))
+        end_as(x, END_INTERRUPTED, S(""));
+}
+
+void finish_partial(session *x)
+{
+    if (!end_as(x, END_STOPPED, steer_partial(x)))
+        end_interrupted(x);
+}
+
+void finish_apology(session *x, daruma_str text)
+{
+    end_as(x, text.n ? END_APOLOGY : END_MESSAGE, text);
+}
+
+void session_give_up(session *x)
+{
+    bool speaks = !raises(x) && !is_of_agent(x); /* what the model said may go out */
+    if (speaks && (end_as(x, END_CUT, S("")) || end_as(x, END_GIVEN, S(""))))
+        return;
+    if (session_gone_out(x)) { /* who has a part of an answer gets no message in the model's place behind it */
+        end_interrupted(x);
+        return;
+    }
     take_refusal(x);
     bool message = as_message(x) && !raises(x);
     if (message && session_last(x)->remedy.remedy == DARUMA_REMEDY_APOLOGISE && session_mend_apologise(x))
         return; /* finish_apology() goes on */
-    if (message)
-        session_did(x, DARUMA_REMEDY_EXPLAIN);
-    finish_with(x, message, message ? explanation(x) : (daruma_str){0});
-}
-
-void finish_interrupted(session *x)
-{
-    announce(x, DARUMA_OUTCOME_DEGRADED, (daruma_str){0});
-    if (x->mode == ANSWER_PASSED || !x->d) { /* bytes we do not understand: the client must see that they broke off */
-        session_end(x, DARUMA_OUTCOME_FAILED, DRIVE_BREAK);
-        return;
-    }
-    if (x->failed_event.n && (!x->t || talk_is_plain(x))) { /* the provider's own words, in its own stream */
-        session_write(x, x->failed_event);
-    } else {
-        daruma_buf out = buf_in(x->arena);
-        daruma_str note = explanation(x);
-        x->d->write_stream_error(&out, &session_last(x)->failure, status_of(&session_last(x)->failure),
-                                 error_message(x, note), note, talk_reached(x));
-        session_write(x, buf_str(&out));
-        session_did(x, DARUMA_REMEDY_EXPLAIN);
-    }
-    finish_comment(x, DARUMA_OUTCOME_DEGRADED);
-    bool unsaid = x->arena->full; /* there was no memory for the error event */
-    session_end(x, DARUMA_OUTCOME_DEGRADED, unsaid ? DRIVE_BREAK : DRIVE_END);
+    end_as(x, message ? END_MESSAGE : END_ERROR, S(""));
 }

@@ -13,7 +13,7 @@ typedef struct session_mending session_mending; /* the mending of one request */
 typedef struct talk talk;                       /* a streamed answer: what the client has of it */
 typedef struct watch watch;                     /* agents, and whether they go in circles */
 typedef struct steer steer;                     /* what is done about the agent of one request */
-typedef struct rival rival;                     /* a second call beside a silent one */
+typedef struct hedge_call hedge_call;           /* a second call beside a silent one */
 
 /* ---- session.c: one request, client to answer ---- */
 
@@ -157,7 +157,7 @@ struct session {
     session_mending *h;
     talk *t;
     steer *steer;          /* NULL: its agent is not in circles. In the call's arena */
-    rival *rival;          /* NULL: no second call is out */
+    hedge_call *hedge;     /* NULL: no second call is out */
     session *next_patient; /* in the list of those who wait for a time */
     bool patient;          /* it is in there */
 };
@@ -326,8 +326,6 @@ bool session_convert(session *x, int target);
  * of too much; the conversion is as it was. */
 bool session_convert_now(session *x, int target);
 bool session_converts(const session *x, int target); /* is there anything to be made? */
-/* Is it a provider that did not make the thinking of this conversation? */
-bool session_is_strange(const session *x, int target);
 /* What the client calls a tool that the provider at hand calls so. */
 void session_renamed(session *x, const convo *c); /* what goes out was made of it: its renames are kept */
 daruma_str session_tool_name(const session *x, daruma_str name);
@@ -341,7 +339,7 @@ drive_text *session_disown(session *x);            /* all of x->texts; the reque
 daruma_str session_own(session *x, drive_text *t); /* it is one of x->texts now; NULL: empty */
 void session_sweep(session *x);                    /* gives back those that nobody needs any more */
 
-/* ---- rival.c: a second call beside a silent one ---- */
+/* ---- hedge_call.c: a second call beside a silent one ---- */
 
 /* Looks whether the attempt under way is silent for too long, and does what is to be done. Sets x->look_at. */
 void hedge_look(session *x);
@@ -462,8 +460,12 @@ void session_mend_unchecked(session *x);
 /* An answer that is JSON does not fit its schema: it is worth asking again once. A model that does not get it right
  * then may be at its best, and what it says `goes_out`, for it is no worse than it was; that is told. */
 void session_mend_unfit(session *x, bool goes_out);
-bool session_mend_misfits(const session *x);   /* does the answer that goes out not fit? */
-bool session_mend_was_unfit(const session *x); /* is the first time over? */
+typedef enum session_unfit {
+    UNFIT_NEVER,
+    UNFIT_ASKED,    /* one did not fit and was asked for again ... */
+    UNFIT_GOES_OUT, /* ... and neither does the one that goes out */
+} session_unfit;
+session_unfit session_mend_was_unfit(const session *x);
 /* What earlier turns and requests taught about this one is done at once. False: that takes a while,
  * session_known() will be called. */
 bool session_mend_known(session *x);
@@ -553,14 +555,6 @@ daruma_str steer_partial(session *x);
  * is left. */
 void session_remember(session *x);
 
-/* Nothing helped against an output cap that cuts the answer within a call: it ends with what was said before, and says
- * that the cap cut it, as its provider said. False: that is not what happened, or it cannot be written. */
-bool finish_cut(session *x);
-
-/* Nothing better came than an answer that is whole, and empty or wrong: the client gets it, as it would have without
- * us. False: there is none, or it cannot be written. */
-bool finish_given(session *x);
-
 /* The agent is stopped: a message of ours that ends its run. */
 void finish_partial(session *x);
 
@@ -568,15 +562,14 @@ void finish_apology(session *x, daruma_str text); /* empty: the fixed explanatio
 
 /* A whole body as the client asked for it: in an array when it asked for one. */
 daruma_str session_listed(session *x, daruma_str body);
-/* The last words of a stream whose head went out before it was known how it ends. */
-void finish_comment(session *x, daruma_outcome o);
-/* The same behind an answer that ends well: not where clients fail on comments (Google's, whose heartbeats are data).
- */
-void finish_words(session *x, daruma_outcome o);
-void finish_failed(session *x); /* answers with x->last, as on_failure says */
-/* A stream that has begun ends with the dialect's error event. */
-void finish_interrupted(session *x);
-/* The one of the two that fits: who has a part of an answer gets no message in the model's place behind it. */
+/* The last words of a stream whose head went out before it was known how it ends. Behind an answer that ends well there
+ * are none where clients fail on comments; `failed`: it does not. */
+void finish_comment(session *x, daruma_outcome o, bool failed);
+/* Bytes of an answer that the client has. A head, heartbeats and what is held are none: another attempt may begin anew
+ * behind them. But what only passes through is an answer from its head on. */
+size_t session_gone_out(const session *x);
+/* Ends the request: with what the model said, where that may go out; with an error event behind a part of an answer;
+ * else with a message in the model's place or an error, as on_failure says. */
 void session_give_up(session *x);
 
 #endif

@@ -146,8 +146,7 @@ void session_mend_unfit(session *x, bool goes_out)
     daruma_event e = DARUMA_EVENT_INIT;
     if (!h)
         return;
-    h->unfit = true;
-    h->misfits = goes_out;
+    h->unfit = goes_out ? UNFIT_GOES_OUT : UNFIT_ASKED;
     e.name = "answer_unfit";
     e.reason = S("the model was asked again, and its answer still does not fit the schema that the client asks for: it "
                  "goes out as it came");
@@ -155,14 +154,9 @@ void session_mend_unfit(session *x, bool goes_out)
         session_event(x, &e);
 }
 
-bool session_mend_misfits(const session *x)
+session_unfit session_mend_was_unfit(const session *x)
 {
-    return x->h && x->h->misfits;
-}
-
-bool session_mend_was_unfit(const session *x)
-{
-    return x->h && x->h->unfit;
+    return x->h ? x->h->unfit : UNFIT_NEVER;
 }
 
 /* From here on this is what is sent. What a scan says of the client's wishes stays. */

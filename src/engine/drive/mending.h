@@ -19,8 +19,7 @@ struct session_mending {
     bool tools_read;
     convo wanted; /* only the response format that the client asks for */
     bool wanted_read;
-    bool unfit;                                    /* an answer did not fit its schema, and was asked for again */
-    bool misfits;                                  /* ... and neither does the one that goes out */
+    session_unfit unfit;                           /* did an answer not fit its schema? */
     bool known;                                    /* what earlier turns taught was done to it */
     mend_lesson lessons[SESSION_MEND_LESSONS_MAX]; /* what the provider refused: learned when it goes on */
     size_t nlessons;

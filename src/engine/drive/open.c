@@ -117,7 +117,7 @@ static void refuse(session *x, const daruma_failure *f)
         return;
     }
     l->failure = *f;
-    finish_failed(x);
+    session_give_up(x);
 }
 
 /* The request was looked at: who can be asked for it? `newest`: as its scan gave it. */

@@ -38,7 +38,7 @@ daruma_outcome relay_outcome(const session *x)
 {
     if (session_said_no(x))
         return DARUMA_OUTCOME_FAILED;
-    if (session_mend_misfits(x))
+    if (session_mend_was_unfit(x) == UNFIT_GOES_OUT)
         return DARUMA_OUTCOME_DEGRADED;
     return x->kase.remedies || session_last(x)->failure.kind ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK;
 }
@@ -174,7 +174,7 @@ void relay_progress(session *x)
 void relay_piece(session *x)
 {
     relay_progress(x);
-    if (x->rival)
+    if (x->hedge)
         hedge_cancel(x); /* it speaks again */
     daruma_case_piece(&x->kase, session_now(x).now);
 }

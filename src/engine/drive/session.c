@@ -395,21 +395,9 @@ static void obey(session *x, daruma_remedy r)
         session_wait(x, r.wait);
 }
 
-/* Bytes of an answer that the client has. A head, heartbeats and what is held are none: another attempt may begin anew
- * behind them. But what only passes through is an answer from its head on. */
-static size_t gone_out(const session *x)
+size_t session_gone_out(const session *x)
 {
     return x->forwarded ? x->forwarded : x->mode == ANSWER_PASSED;
-}
-
-void session_give_up(session *x)
-{
-    if (finish_cut(x) || finish_given(x))
-        return;
-    if (gone_out(x))
-        finish_interrupted(x);
-    else
-        finish_failed(x);
 }
 
 static void settle(session *x)
@@ -448,7 +436,7 @@ static void choose(session *x)
 {
     size_t reserve = x->kase.nreserve;
     check(x->last); /* something failed */
-    x->last->remedy = daruma_case_next(&x->kase, &x->last->failure, gone_out(x), session_now(x));
+    x->last->remedy = daruma_case_next(&x->kase, &x->last->failure, session_gone_out(x), session_now(x));
     if (reserve && !x->kase.nreserve)
         keep_refusal(x);
     session_step(x, &(drive_step){.what = DRIVE_CHOSE, .remedy = &x->last->remedy});
@@ -508,7 +496,7 @@ void session_failed(session *x, const daruma_evidence *ev)
     if (x->streaming && x->head_out && x->beat_at < 0)
         x->beat_at = at.now + HEARTBEAT_EVERY_MS; /* the client hears from us until it goes on */
     seen.took = at.now - x->attempt_started;
-    seen.forwarded = gone_out(x);
+    seen.forwarded = session_gone_out(x);
     x->went_on |= seen.forwarded > 0;
     seen.provider = S("");
     seen.model_call = true;

@@ -386,7 +386,7 @@ void stream_ended(session *x)
 void stream_last_words(session *x)
 {
     if (x->pending || x->went_on || x->told < x->kase.ndid) /* the head could not say it */
-        finish_words(x, relay_outcome(x));
+        finish_comment(x, relay_outcome(x), false);
 }
 
 void stream_closed(session *x)

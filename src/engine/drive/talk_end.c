@@ -210,7 +210,7 @@ static ending *begin_ending(session *x)
     e->test = (answer_test){.rooms = x->v->rooms,
                             .only = x->view.effects,
                             .strings = x->p == x->d && x->p == &dialect_openai,
-                            .was_unfit = session_mend_was_unfit(x)};
+                            .was_unfit = session_mend_was_unfit(x) != UNFIT_NEVER};
     if (e->text)
         session_mend_test_format(x, &e->test);
     if (e->calls)

@@ -327,7 +327,7 @@ void whole_ended(session *x)
         .usage_asked = x->scan.usage_asked,
         .test = {.rooms = x->v->rooms,
                  .strings = x->p == x->d && x->p == &dialect_openai,
-                 .was_unfit = session_mend_was_unfit(x)}};
+                 .was_unfit = session_mend_was_unfit(x) != UNFIT_NEVER}};
     if (answer_checks_format(x))
         session_mend_test_format(x, &w.test);
     if (w.calls)

@@ -8,6 +8,7 @@
  * of the error wait in a table; the request goes by once, and each of its words lengthens the runs that end at the same
  * word of the error. */
 #include "engine/judge/quote.h"
+#include "engine/judge/quote_words.h"
 #include "engine/judge/reader.h"
 #include "engine/judge/strings.h"
 #include "base/arena.h"
@@ -23,173 +24,29 @@
 #define QUOTE_RESTS_MAX   64   /* strings of an error in which such words are left out */
 #define QUOTE_CHAINS      1024 /* a power of two */
 #define QUOTE_STRING_COST 16   /* bytes that could be read in the time that a string takes, beside its own */
-#define ENTITY_BYTES_MAX  8    /* the longest one that pages use, without '&' and ';' */
 #define QUOTE_PARTS       8    /* texts one after the other that a quote may begin in */
 #define QUOTE_PARTS_WORDS 4    /* so many words of several texts are a quote also without marks */
-#define BASE64_BYTES_MIN  16   /* a shorter text is none */
-#define BASE64_LOOK_BYTES 18   /* of what is decoded, that tell whether it is words */
 #define BASE64_ROOM_BYTES 3072 /* decoded at a time */
-
-typedef struct word {
-    uint64_t hash;
-    uint32_t from, to; /* its bytes */
-    uint32_t next;     /* the one before it in its chain, as index + 1 */
-    uint32_t run;      /* words of the request that end here ... */
-    uint32_t at;       /* ... as number `at` of it */
-    bool quoted;
-    bool name; /* it is a name of the request, which may be what the error is about */
-} word;
 
 typedef struct quote {
     daruma_str body;
-    word *words;
+    quote_word *words;
     uint32_t n, chains[QUOTE_CHAINS];
     uint32_t at;         /* number of the newest word of the request */
     uint32_t said, wire; /* the same of what is said, whose texts go on in one another, and of names, which do not */
     uint32_t starts[QUOTE_PARTS], nstarts; /* numbers of the first words of the newest texts */
-    word tail;    /* the word that the newest text ended with, with nothing behind it; `to` is 0: there is none */
-    size_t looks; /* at words of the error, for those of the request */
+    quote_word tail; /* the word that the newest text ended with, with nothing behind it; `to` is 0: there is none */
+    size_t looks;    /* at words of the error, for those of the request */
     bool any, any_name;
 } quote;
 
-/* ---- words ---------------------------------------------------------------------- */
-
-static bool is_alnum(char c)
-{
-    return ch_alpha(c) || ch_digit(c);
-}
-
-static uint32_t letter(uint32_t c)
-{
-    return is_alnum((char)c) ? (uint32_t)(unsigned char)ch_lower((char)c) : 0;
-}
-
-/* The bytes of "&quot;" and "&#39;" behind '&'; 0: none stands at `i`. */
-static size_t entity_bytes(daruma_str s, size_t i)
-{
-    size_t n = 0;
-    while (n < ENTITY_BYTES_MAX && i + n < s.n && (is_alnum(s.p[i + n]) || (!n && s.p[i] == '#')))
-        n++;
-    return n > 1 && i + n < s.n && s.p[i + n] == ';' ? n + 1 : 0;
-}
-
-/* Dashes, curly quotes, arrows, pictures and what changes their look; and what stands where a character was lost. */
-static bool is_sign(uint32_t u)
-{
-    return (u >= 0x2000 && u < 0x2e80) || (u >= 0xd800 && u < 0xe000) || (u >= 0xfe00 && u < 0xfe10) || u == 0xfffd ||
-           (u >= 0x1f000 && u < 0x1fb00) || (u >= 0xe0000 && u < 0xe0200);
-}
-
-/* The four digits of \uXXXX at `i`; UINT32_MAX: they are none. */
-static uint32_t hex4(daruma_str s, size_t i)
-{
-    uint32_t u = 0;
-    for (size_t k = 0; k < 4; k++) {
-        int h = i + k < s.n ? ch_hex(s.p[i + k]) : -1;
-        if (h < 0)
-            return UINT32_MAX;
-        u = u << 4 | (uint32_t)h;
-    }
-    return u;
-}
-
-/* The character whose first half of an escape (UTF-16) is `high` and whose other half stands at `*i`, which moves
- * behind it; `high` when none does. */
-static uint32_t other_half(daruma_str s, size_t *i, uint32_t high)
-{
-    size_t k = *i;
-    while (k < s.n && s.p[k] == '\\')
-        k++;
-    uint32_t low = k > *i && k < s.n && s.p[k] == 'u' ? hex4(s, k + 1) : 0;
-    if (low < 0xdc00 || low >= 0xe000)
-        return high;
-    *i = k + 5;
-    return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
-}
-
-/* The letter of an escape for white space. */
-static bool is_control(char c)
-{
-    return c && memchr("nrtbf", c, 5);
-}
-
-/* The character at `*i`, which moves behind it: lower case; 0 for what stands between words. Escapes of any depth are
- * read, as one deep; those of pages and addresses as well. */
-static uint32_t take_char(daruma_str s, size_t *i)
-{
-    unsigned char c = (unsigned char)s.p[(*i)++];
-    if (c == '&')
-        *i += entity_bytes(s, *i);
-    if (c == '%' && *i + 1 < s.n && ch_hex(s.p[*i]) >= 0 && ch_hex(s.p[*i + 1]) >= 0) {
-        *i += 2;
-        uint32_t u = (uint32_t)(ch_hex(s.p[*i - 2]) << 4 | ch_hex(s.p[*i - 1]));
-        return u < 0x80 ? letter(u) : 0;
-    }
-    if (c < 0x80 && c != '\\')
-        return letter(c);
-    if (c == '\\') {
-        size_t first = *i;
-        while (*i < s.n && s.p[*i] == '\\')
-            ++*i;
-        bool deep = *i > first && (*i - first) % 2 == 0; /* what is escaped once more stands behind a backslash */
-        char e = *i < s.n ? s.p[*i] : 0;
-        if (is_control(e)) {
-            ++*i;
-            return 0;
-        }
-        uint32_t u = e == 'u' ? hex4(s, *i + 1) : 0;
-        if (e != 'u' || u == UINT32_MAX)
-            return 0;
-        *i += 5;
-        if (deep && u < 0x80 && is_control((char)u))
-            return 0;
-        if (u == '\\' && *i < s.n && is_control(s.p[*i]))
-            ++*i;
-        if (u >= 0xd800 && u < 0xdc00) /* half of a character: the other half follows */
-            u = other_half(s, i, u);
-        return u < 0x80 ? letter(u) : is_sign(u) ? 0 : u;
-    }
-    uint32_t u = c & (c >= 0xf0 ? 0x07 : c >= 0xe0 ? 0x0f : 0x1f);
-    while (*i < s.n && ((unsigned char)s.p[*i] & 0xc0) == 0x80)
-        u = u << 6 | ((unsigned char)s.p[(*i)++] & 0x3f);
-    return is_sign(u) ? 0 : u;
-}
-
-/* Scripts without spaces: each character is a word. */
-static bool stands_alone(uint32_t c)
-{
-    return c >= 0x2e80;
-}
-
-/* The next word of `s` from `*i` on. False: there is none. */
-static bool next_word(daruma_str s, size_t *i, word *ret)
-{
-    uint64_t h = 1469598103934665603u;
-    size_t from = 0, to = 0;
-    while (*i < s.n) {
-        size_t at = *i;
-        uint32_t c = take_char(s, i);
-        if (to && (!c || stands_alone(c))) {
-            *i = c ? at : *i;
-            break;
-        }
-        if (!c)
-            continue;
-        from = to ? from : at;
-        to = *i;
-        h = (h ^ c) * 1099511628211u;
-        if (stands_alone(c))
-            break;
-    }
-    *ret = (word){.hash = h, .from = (uint32_t)from, .to = (uint32_t)to};
-    return to > 0;
-}
+/* ---- the words of the error ------------------------------------------------------ */
 
 static void add_words(quote *q, daruma_str body, size_t from, size_t n)
 {
     size_t i = 0;
-    word w;
-    while (q->n < QUOTE_WORDS_MAX && next_word(str_sub(body, from, n), &i, &w)) {
+    quote_word w;
+    while (q->n < QUOTE_WORDS_MAX && quote_next_word(str_sub(body, from, n), &i, &w)) {
         uint32_t *chain = &q->chains[w.hash >> 40 & (QUOTE_CHAINS - 1)];
         w.from += (uint32_t)from;
         w.to += (uint32_t)from;
@@ -198,11 +55,11 @@ static void add_words(quote *q, daruma_str body, size_t from, size_t n)
         *chain = q->n;
     }
     if (i < n && q->n >= QUOTE_WORDS_MAX && q->n < QUOTE_WORDS_MAX + QUOTE_RESTS_MAX) {
-        q->words[q->n++] = (word){.from = (uint32_t)(from + i), .to = (uint32_t)(from + n), .quoted = true};
+        q->words[q->n++] = (quote_word){.from = (uint32_t)(from + i), .to = (uint32_t)(from + n), .quoted = true};
         q->any = true; /* what is not looked for in the request says nothing */
     }
     if (q->n < QUOTE_WORDS_MAX) /* no run goes on from one string to the next */
-        q->words[q->n++] = (word){0};
+        q->words[q->n++] = (quote_word){0};
 }
 
 /* ---- runs ----------------------------------------------------------------------- */
@@ -225,7 +82,7 @@ static bool fills_string(const quote *q, uint32_t last, uint32_t n)
 static void meet_as(quote *q, uint64_t hash, uint32_t at, uint32_t before)
 {
     for (uint32_t i = q->chains[hash >> 40 & (QUOTE_CHAINS - 1)]; i; i = q->words[i - 1].next) {
-        word *w = &q->words[i - 1];
+        quote_word *w = &q->words[i - 1];
         if (++q->looks > QUOTE_LOOKS_MAX)
             return;
         if (w->hash != hash)
@@ -256,10 +113,10 @@ static bool in_marks(quote *q, uint32_t last, uint32_t n, bool path)
 {
     daruma_str b = q->body;
     size_t begin = q->words[last + 1 - n].from, from = begin, end = q->words[last].to, to = end;
-    while (from && begin - from < QUOTE_MARKS_BYTES && (path || !is_alnum(b.p[from - 1])) && !is_mark(b.p[from - 1]) &&
-           b.p[from - 1] != ' ')
+    while (from && begin - from < QUOTE_MARKS_BYTES && (path || !quote_is_alnum(b.p[from - 1])) &&
+           !is_mark(b.p[from - 1]) && b.p[from - 1] != ' ')
         from--;
-    while (to < b.n && to - end < QUOTE_MARKS_BYTES && (path || !is_alnum(b.p[to])) && !is_mark(b.p[to]) &&
+    while (to < b.n && to - end < QUOTE_MARKS_BYTES && (path || !quote_is_alnum(b.p[to])) && !is_mark(b.p[to]) &&
            b.p[to] != ' ')
         to++;
     q->looks += (begin - from + to - end) / 4;
@@ -271,7 +128,7 @@ static bool in_marks(quote *q, uint32_t last, uint32_t n, bool path)
 static void meet_whole(quote *q, uint64_t hash, uint32_t n, bool sure)
 {
     for (uint32_t i = q->chains[hash >> 40 & (QUOTE_CHAINS - 1)]; i; i = q->words[i - 1].next) {
-        const word *w = &q->words[i - 1];
+        const quote_word *w = &q->words[i - 1];
         q->looks++;
         if (w->hash == hash && w->at == q->at && w->run >= n && (sure || in_marks(q, i - 1, n, false)))
             mark(q, i - 1, n);
@@ -312,7 +169,7 @@ static bool is_at_colon(const quote *q, uint32_t last, uint32_t n)
 static void meet_name(quote *q, uint64_t hash, uint32_t n)
 {
     for (uint32_t i = q->chains[hash >> 40 & (QUOTE_CHAINS - 1)]; i; i = q->words[i - 1].next) {
-        const word *w = &q->words[i - 1];
+        const quote_word *w = &q->words[i - 1];
         q->looks++;
         if (w->hash != hash || w->at != q->at || w->run < n)
             continue;
@@ -358,14 +215,14 @@ static void meet_end(quote *q, daruma_str text, uint64_t last, uint32_t n, darum
 }
 
 /* A word may be cut by the end of a text: its other half begins the next one. */
-static void meet_halves(quote *q, daruma_str text, const word *first)
+static void meet_halves(quote *q, daruma_str text, const quote_word *first)
 {
     uint64_t h = q->tail.hash;
     size_t i = 0;
     if (!q->tail.to || first->from)
         return;
     while (i < first->to)
-        h = (h ^ take_char(text, &i)) * 1099511628211u;
+        h = (h ^ quote_take_char(text, &i)) * 1099511628211u;
     meet_as(q, h, q->at + 1, q->at - 1);
 }
 
@@ -374,7 +231,7 @@ static void meet_halves(quote *q, daruma_str text, const word *first)
 static void meet_parts(quote *q, uint64_t last)
 {
     for (uint32_t i = q->chains[last >> 40 & (QUOTE_CHAINS - 1)]; i; i = q->words[i - 1].next) {
-        const word *w = &q->words[i - 1];
+        const quote_word *w = &q->words[i - 1];
         q->looks++;
         if (w->hash != last || w->at != q->at)
             continue;
@@ -400,12 +257,12 @@ static void begin_string(quote *q, bool spoken)
         q->starts[q->nstarts++ % QUOTE_PARTS] = q->at + 1;
 }
 
-static void end_string(quote *q, daruma_str text, const word *last, bool spoken)
+static void end_string(quote *q, daruma_str text, const quote_word *last, bool spoken)
 {
     *(spoken ? &q->said : &q->wire) = q->at;
     if (!spoken || !text.n)
         return;
-    q->tail = last->to == text.n ? *last : (word){0};
+    q->tail = last->to == text.n ? *last : (quote_word){0};
     if (last->to)
         meet_parts(q, last->hash);
 }
@@ -423,10 +280,10 @@ static void meet_string(quote *q, daruma_str text, daruma_str key, bool is_key)
 {
     size_t i = 0, from = 0; /* where the inner string begins */
     uint32_t n = 0, inner = 0;
-    word w = {0}, last = {0};
+    quote_word w = {0}, last = {0};
     bool spoken = is_said(key, is_key);
     begin_string(q, spoken);
-    while (next_word(text, &i, &w)) {
+    while (quote_next_word(text, &i, &w)) {
         if (spoken && !n)
             meet_halves(q, text, &w);
         daruma_str gap = str_sub(text, last.to, w.from - last.to);
@@ -450,73 +307,13 @@ static void meet_string(quote *q, daruma_str text, daruma_str key, bool is_key)
     end_string(q, text, &last, spoken);
 }
 
-/* ---- base64 --------------------------------------------------------------------- */
-
-/* The six bits of a character of either alphabet (RFC 4648); -1: it has none. */
-static int bits_of(char c)
-{
-    if (ch_alpha(c))
-        return c >= 'a' ? c - 'a' + 26 : c - 'A';
-    return ch_digit(c) ? c - '0' + 52 : c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
-}
-
-/* Decodes from `*i` on until `room` is full or the text ends; lines may be broken. Returns the bytes. */
-static size_t decode(daruma_str text, size_t *i, char *out, size_t room)
-{
-    uint32_t all = 0;
-    size_t n = 0, have = 0;
-    while (*i < text.n && n + 3 <= room) {
-        int b = bits_of(text.p[*i]);
-        *i += b < 0 && text.p[*i] == '\\' ? 2 : 1;
-        if (b < 0)
-            continue;
-        all = all << 6 | (uint32_t)b;
-        if (++have < 4)
-            continue;
-        for (int k = 2; k >= 0; k--)
-            out[n++] = (char)(all >> 8 * k);
-        have = 0;
-    }
-    if (have > 1 && *i >= text.n) { /* the last bytes, and no '=' needed */
-        all <<= 6 * (4 - have);
-        for (size_t k = 0; k + 1 < have; k++)
-            out[n++] = (char)(all >> 8 * (2 - k));
-    }
-    return n;
-}
-
-static bool is_text(const char *p, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char)p[i] < ' ' && !ch_space(p[i]))
-            return false;
-    return n > 0;
-}
-
-/* The base64 of a text, perhaps in an address ("data:text/plain;base64,..."); empty: it is none, or of no words. */
-static daruma_str encoded(daruma_str text)
-{
-    char out[BASE64_LOOK_BYTES + 3];
-    if (text.n < BASE64_BYTES_MIN)
-        return (daruma_str){0};
-    size_t comma = str_starts(text, S("data:")) ? str_findch(str_sub(text, 0, 128), ',') : STR_NONE, i = 0;
-    text = comma == STR_NONE ? text : str_from(text, comma + 1);
-    size_t look = BASE64_LOOK_BYTES / 3 * 4;
-    for (size_t k = 0; k < text.n && k < look; k++)
-        if (bits_of(text.p[k]) < 0 && text.p[k] != '=')
-            return (daruma_str){0};
-    if (text.n < BASE64_BYTES_MIN || !is_text(out, decode(str_sub(text, 0, look), &i, out, sizeof out)))
-        return (daruma_str){0};
-    return text;
-}
-
 /* A file may be sent as base64 and quoted as what it says. */
 static void meet_encoded(quote *q, daruma_str text)
 {
     char room[BASE64_ROOM_BYTES];
     size_t i = 0, n = 0;
-    for (text = encoded(text); i < text.n;) {
-        n += decode(text, &i, room + n, sizeof room - n);
+    for (text = quote_encoded(text); i < text.n;) {
+        n += quote_decode(text, &i, room + n, sizeof room - n);
         size_t end = n;
         while (i < text.n && end && !ch_space(room[end - 1])) /* no word is cut where it can be helped */
             end--;
@@ -567,7 +364,7 @@ static daruma_str without(const quote *q, bool names, daruma_arena *a)
     if (!out)
         return q->body;
     for (uint32_t k = 0; k < q->n; k++) {
-        const word *w = &q->words[k];
+        const quote_word *w = &q->words[k];
         if (!w->quoted && !(names && w->name))
             continue;
         memcpy(out + n, q->body.p + from, w->from - from);
@@ -582,7 +379,7 @@ static daruma_str without(const quote *q, bool names, daruma_arena *a)
 static bool is_all_quoted(const quote *q)
 {
     for (uint32_t k = 0; k < q->n; k++) {
-        const word *w = &q->words[k];
+        const quote_word *w = &q->words[k];
         if (w->to && !w->quoted && !is_number(str_sub(q->body, w->from, w->to - w->from)))
             return false;
     }
@@ -623,7 +420,7 @@ unquoted quote_strip(daruma_str body, const quotable *sent, echo *e, daruma_aren
 {
     unquoted r = {.body = body, .nameless = body};
     quote *q = arena_take(a, sizeof *q, _Alignof(quote));
-    word *words = arena_take(a, (QUOTE_WORDS_MAX + QUOTE_RESTS_MAX) * sizeof *words, _Alignof(word));
+    quote_word *words = arena_take(a, (QUOTE_WORDS_MAX + QUOTE_RESTS_MAX) * sizeof *words, _Alignof(quote_word));
     if (!q || !words)
         return r;
     *q = (quote){.body = body, .words = words, .said = 1, .wire = UINT32_MAX / 2};

@@ -1,4 +1,4 @@
-/* reader.h - unwrap.c and loose.c share it: one body being read. */
+/* reader.h - one body being read: its members and JSON (reader.c), text (unwrap.c), what is nearly JSON (loose.c). */
 #ifndef JUDGE_READER_H
 #define JUDGE_READER_H
 #include "engine/judge/unwrap.h"
@@ -47,6 +47,11 @@ bool reader_is_status(int64_t n);      /* 400 to 599 */
 /* What was found, at a level of nesting. */
 void reader_code(reader *r, daruma_str code, int level, bool is_type); /* a code is shown rather than a type */
 void reader_member(reader *r, enum role role, daruma_str text, int level);
+void reader_text(reader *r, daruma_str text, int level); /* words for people */
+
+void reader_value(reader *r, daruma_str value, int level); /* of JSON */
+void reader_string(reader *r, daruma_str text, int level); /* what one of its strings holds */
+void reader_any(reader *r, daruma_str text, int level);    /* unwrap.c: whatever it is */
 
 /* loose.c: reads `"key": value`, `'key': value` and `key: "value"` wherever they stand. True when there was any. */
 bool reader_loose(reader *r, daruma_str t, int level);

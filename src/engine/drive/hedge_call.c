@@ -1,16 +1,16 @@
-/* rival.c - a second call beside one that is silent for longer than usual. It is read apart, and hands over what it has
- * when its first content comes, or when the first call fails: from there on it is the attempt. Where the client has a
- * part of the answer already, it is asked to go on with that.
+/* hedge_call.c - a second call beside one that is silent for longer than usual. It is read apart, and hands over what
+ * it has when its first content comes, or when the first call fails: from there on it is the attempt. Where the client
+ * has a part of the answer already, it is asked to go on with that.
  *
  *     attempt  ---- silent ----------+------------- cancelled
- *     rival            starts -------+--- content: takes over, relay.c goes on with it
+ *     hedge            starts -------+--- content: takes over, relay.c goes on with it
  */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "engine/drive/relay.h"
 
-struct rival {
+struct hedge_call {
     session *x;
     drive_call call;
     int target;
@@ -33,7 +33,7 @@ struct rival {
     bool calls;      /* it calls a tool, too */
 };
 
-static void rival_free(rival *r)
+static void hedge_call_free(hedge_call *r)
 {
     const drive_rooms *rooms = r->x->v->rooms;
     session_cancel(&r->call);
@@ -44,17 +44,17 @@ static void rival_free(rival *r)
 
 void hedge_cancel(session *x)
 {
-    rival *r = x->rival;
+    hedge_call *r = x->hedge;
     if (!r)
         return;
-    x->rival = NULL;
+    x->hedge = NULL;
     if (x->kase.beside.out)
         daruma_case_hedge_ended(&x->kase, NULL, session_now(x));
-    rival_free(r);
+    hedge_call_free(r);
 }
 
 /* It failed; the first call goes on. */
-static void rival_failed(rival *r, daruma_evidence *ev)
+static void hedge_call_failed(hedge_call *r, daruma_evidence *ev)
 {
     session *x = r->x;
     daruma_moment at = session_now(x);
@@ -72,7 +72,7 @@ static void rival_failed(rival *r, daruma_evidence *ev)
     session_asked(x, ev);
     daruma_failure f = daruma_classify(ev, at, &scratch);
     f = daruma_judge(x->kase.policy, ev, &f);
-    x->rival = NULL;
+    x->hedge = NULL;
     x->v->counts.kinds[f.kind]++;
     daruma_event e = DARUMA_EVENT_INIT;
     e.failure = &f;
@@ -86,15 +86,15 @@ static void rival_failed(rival *r, daruma_evidence *ev)
     bool turns = session_api_turns(x, r->target, r->p, &f); /* then it is not what it was asked that is wrong */
     daruma_case_hedge_ended(&x->kase, turns ? NULL : &f, at);
     driver_wake(x->v);
-    rival_free(r);
+    hedge_call_free(r);
     x->v->rooms->close(&scratch);
 }
 
 /* The attempt is now this call: what has come of it is read again by those who relay. */
-static void adopt(session *x, rival *r)
+static void adopt(session *x, hedge_call *r)
 {
     uint32_t attempts = x->kase.attempts;
-    x->rival = NULL;
+    x->hedge = NULL;
     session_cancel(&x->call);
     if (r->goes_on) {
         session_mend_goes_on(x, &r->onward);
@@ -127,10 +127,10 @@ static void adopt(session *x, rival *r)
         relay_ops.end(&x->call);
     else if (same && x->call.handle && !r->head.status)
         hedge_look(x);
-    rival_free(r);
+    hedge_call_free(r);
 }
 
-static void tell_hedged(session *x, const rival *r)
+static void tell_hedged(session *x, const hedge_call *r)
 {
     daruma_event e = DARUMA_EVENT_INIT;
     daruma_remedy how = {.remedy = DARUMA_REMEDY_HEDGE, .act = DARUMA_SEND, .target = r->target};
@@ -145,7 +145,7 @@ static void tell_hedged(session *x, const rival *r)
 
 bool hedge_takes_over(session *x, const daruma_failure *f)
 {
-    rival *r = x->rival;
+    hedge_call *r = x->hedge;
     if (!r)
         return false;
     daruma_case_hedge_takes_over(&x->kase, f, session_now(x));
@@ -157,7 +157,7 @@ bool hedge_takes_over(session *x, const daruma_failure *f)
 }
 
 /* Its content is here, or was waited for a shorter while; that of the first call is not. */
-static void rival_takes_over(rival *r)
+static void hedge_call_takes_over(hedge_call *r)
 {
     session *x = r->x;
     daruma_moment at = session_now(x);
@@ -184,7 +184,7 @@ static void rival_takes_over(rival *r)
 
 static void on_head(drive_call *c, const drive_head *h)
 {
-    rival *r = c->owner;
+    hedge_call *r = c->owner;
     r->head = *h;
     r->head.headers = relay_fields(h, &r->arena, &r->head.nheaders);
     r->stream = str_istarts(drive_field(h, S("content-type")), S("text/event-stream"));
@@ -193,14 +193,14 @@ static void on_head(drive_call *c, const drive_head *h)
     r->refused = h->status >= 300;
 }
 
-static void was_refused(rival *r)
+static void was_refused(hedge_call *r)
 {
     daruma_evidence ev = {.phase = DARUMA_AT_ANSWER, .status = r->head.status, .body = buf_str(&r->held)};
-    rival_failed(r, &ev);
+    hedge_call_failed(r, &ev);
 }
 
 /* What it says cannot be joined to what the client has. Nobody is ended for that: the first call may speak again. */
-static void cannot_join(rival *r)
+static void cannot_join(hedge_call *r)
 {
     session *x = r->x;
     x->unjoined = true;
@@ -208,7 +208,7 @@ static void cannot_join(rival *r)
 }
 
 /* Does it go on where the client's part of the answer ends? Only then it takes over. */
-static join_verdict joins(rival *r, bool whole)
+static join_verdict joins(hedge_call *r, bool whole)
 {
     daruma_str said = talk_said(r->x);
     if (!said.n || (whole && !r->text.n && r->calls)) /* all that there was to say is said */
@@ -218,7 +218,7 @@ static join_verdict joins(rival *r, bool whole)
 }
 
 /* Reads one event of what is to be joined. False: it is over. */
-static bool read_rest(rival *r, const sse_event *e)
+static bool read_rest(hedge_call *r, const sse_event *e)
 {
     turn_delta few[TURN_DELTAS_FEW];
     daruma_arena room;
@@ -237,14 +237,14 @@ static bool read_rest(rival *r, const sse_event *e)
     if (v == JOIN_MORE)
         return true;
     if (v == JOIN_AT)
-        rival_takes_over(r);
+        hedge_call_takes_over(r);
     else
         cannot_join(r);
     return false;
 }
 
 /* Looks at what is new in its stream. False: it is over. */
-static bool read_events(rival *r, daruma_arena *large)
+static bool read_events(hedge_call *r, daruma_arena *large)
 {
     char small[2048];
     for (;;) {
@@ -260,19 +260,19 @@ static bool read_events(rival *r, daruma_arena *large)
                                   .status = r->head.status,
                                   .flaw = r->view.error ? DARUMA_FLAW_ERROR_EVENT : DARUMA_FLAW_BROKEN,
                                   .body = r->view.error ? r->view.error_body : buf_str(&r->held)};
-            rival_failed(r, &ev);
+            hedge_call_failed(r, &ev);
             return false;
         }
         if (r->goes_on && !read_rest(r, &e))
             return false;
         if (r->view.content && !r->goes_on) {
-            rival_takes_over(r);
+            hedge_call_takes_over(r);
             return false;
         }
     }
 }
 
-static bool read_stream(rival *r)
+static bool read_stream(hedge_call *r)
 {
     const drive_rooms *rooms = r->x->v->rooms; /* `r` may be over behind this */
     daruma_arena large = {0};
@@ -283,7 +283,7 @@ static bool read_stream(rival *r)
 
 static void on_body(drive_call *c, daruma_str bytes)
 {
-    rival *r = c->owner;
+    hedge_call *r = c->owner;
     if (r->refused) {
         buf_put(&r->held, str_sub(bytes, 0, CLASSIFY_BODY_BYTES_MAX - r->held.n));
         if (r->held.n >= CLASSIFY_BODY_BYTES_MAX)
@@ -301,12 +301,12 @@ static void on_body(drive_call *c, daruma_str bytes)
     if (r->held.n > most && r->goes_on)
         cannot_join(r);
     else if (r->held.n > most) /* so much is content */
-        rival_takes_over(r);
+        hedge_call_takes_over(r);
 }
 
 static void on_end(drive_call *c)
 {
-    rival *r = c->owner;
+    hedge_call *r = c->owner;
     r->ended = true;
     if (r->refused) {
         was_refused(r);
@@ -315,7 +315,7 @@ static void on_end(drive_call *c)
     daruma_flaw flaw = DARUMA_FLAW_EMPTY;
     if (r->goes_on && r->head.status && (!r->stream || r->view.done || r->view.finished)) {
         if (r->stream && joins(r, true) == JOIN_AT)
-            rival_takes_over(r);
+            hedge_call_takes_over(r);
         else
             cannot_join(r);
         return;
@@ -323,31 +323,31 @@ static void on_end(drive_call *c)
     if (!r->stream && r->head.status)
         flaw = r->p->check(buf_str(&r->held), &r->arena).flaw;
     if (flaw == DARUMA_FLAW_NONE) {
-        rival_takes_over(r);
+        hedge_call_takes_over(r);
         return;
     }
     daruma_evidence ev = {.phase = DARUMA_AT_ANSWER, .status = r->head.status, .flaw = flaw, .body = buf_str(&r->held)};
-    rival_failed(r, &ev);
+    hedge_call_failed(r, &ev);
 }
 
 static void on_fail(drive_call *c, daruma_net net, daruma_phase phase)
 {
-    rival *r = c->owner;
+    hedge_call *r = c->owner;
     r->call.handle = NULL;
     if (r->refused) { /* its status is known, and what came of its words */
         was_refused(r);
         return;
     }
     daruma_evidence ev = {.phase = phase, .net = net};
-    rival_failed(r, &ev);
+    hedge_call_failed(r, &ev);
 }
 
-static const drive_call_ops rival_ops = {.head = on_head, .body = on_body, .end = on_end, .fail = on_fail};
+static const drive_call_ops hedge_call_ops = {.head = on_head, .body = on_body, .end = on_end, .fail = on_fail};
 
 /* ---- beginning ---- */
 
 /* Composes for another target without touching the attempt under way. */
-static bool compose(session *x, rival *r, drive_request *ret)
+static bool compose(session *x, hedge_call *r, drive_request *ret)
 {
     const dialect *p = x->p;
     daruma_str body = x->body;
@@ -383,35 +383,35 @@ static bool begin(session *x, int target)
     if (x->v->host->key(x->user, &x->targets[target], &renewable) != DRIVE_KEY_READY || session_stay(x, target) ||
         x->kase.spoiled[target])
         return false;
-    rival *r = x->v->rooms->take(sizeof *r);
+    hedge_call *r = x->v->rooms->take(sizeof *r);
     if (!r)
         return false;
-    *r = (rival){
-        .x = x, .target = target, .call = {.ops = &rival_ops, .x = x, .owner = r}, .started = session_now(x).now};
+    *r = (hedge_call){
+        .x = x, .target = target, .call = {.ops = &hedge_call_ops, .x = x, .owner = r}, .started = session_now(x).now};
     x->v->rooms->open(&r->arena, HEAD_BYTES_USUAL, ANSWER_ARENA_BYTES_MAX);
     x->v->rooms->open(&r->request, HEAD_BYTES_USUAL, ANSWER_ARENA_BYTES_MAX);
     r->held = r->text = buf_in(&r->arena);
     r->in = (turn_reader){.sequence = -1};
     if (!compose(x, r, &q)) {
         x->kase.spoiled[target] |= !r->goes_on && x->unconverted != x->edition;
-        rival_free(r);
+        hedge_call_free(r);
         return false;
     }
     q.fresh = true;
-    rival *was = x->rival; /* silent, too */
-    x->rival = NULL;
+    hedge_call *was = x->hedge; /* silent, too */
+    x->hedge = NULL;
     if (was)
-        rival_free(was);
+        hedge_call_free(was);
     daruma_case_hedge(&x->kase, target, session_now(x));
     bool full = x->arena->full;
     drive_sent sent = x->v->host->send(x->user, &r->call, &q);
     x->arena->full = full; /* as in compose() */
     if (sent != DRIVE_SENT) {
         daruma_case_hedge_ended(&x->kase, NULL, session_now(x));
-        rival_free(r);
+        hedge_call_free(r);
         return false;
     }
-    x->rival = r;
+    x->hedge = r;
     x->v->counts.calls++;
     x->v->counts.hedges++;
     x->v->counts.remedies[DARUMA_REMEDY_HEDGE]++;
