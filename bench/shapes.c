@@ -740,6 +740,38 @@ static bool act_many(int what, size_t bytes, daruma_arena *a, bool make, daruma_
     return v.verdict != ARGS_UNKNOWN_TOOL; /* what is too much to mend is told to the model */
 }
 
+/* ---- an error, of any length ---- */
+
+static const struct {
+    const char *name, *item; /* said again and again; # is a number */
+} errors[] = {
+    {"words", "the model # is overloaded, please try again. "},
+    {"addresses", "dial tcp [::1]:#: connect: connection refused; "},
+    {"statuses", "HTTP 503 [#] (429) "},
+    {"quotes", "'input #' is no \\\"value\\\", "},
+    {"brackets", "[#["},
+    {"asked", "http://h/#: [50a] "},
+    {"open", "http://h/#: [50a"},
+    {"braces", "{\\\"error\\\":{#"},
+    {"frames", "  File \\\"/srv/a#.py\\\", line 3, in call\\n    raise Error\\n"},
+    {"tags", "<p class=a#>try<br>"},
+    {"names", "requests.exceptions.Error#: "},
+    {"escapes", "\\u0027\\\\u#"},
+};
+
+static bool act_error(size_t which, size_t bytes, daruma_arena *a, bool make, daruma_evidence *ev)
+{
+    if (!make)
+        return daruma_classify(ev, (daruma_moment){.now = 1}, a).kind < DARUMA_KINDS;
+    daruma_buf b = buf_in(a);
+    BUF_LIT(&b, "{\"error\":{\"message\":\"");
+    for (unsigned i = 0; b.n < bytes; i++)
+        put_item(&b, errors[which].item, i);
+    BUF_LIT(&b, "] \",\"type\":\"error\"}}");
+    *ev = (daruma_evidence){.phase = DARUMA_AT_ANSWER, .status = 500, .body = buf_str(&b)};
+    return !b.full;
+}
+
 daruma_str shape_body(daruma_str name, daruma_str wire, size_t bytes, daruma_arena *a)
 {
     for (size_t s = 0; s < COUNT(shapes); s++)
@@ -761,7 +793,7 @@ bool rows_each(bool (*f)(const row *x, void *user), void *user)
     bool good = true;
     for (size_t s = 0; s < COUNT(shapes); s++)
         for (int w = 0; w < WIRES; w++) {
-            row x = {.shape = &shapes[s], .wire = w, .many = -1};
+            row x = {.shape = &shapes[s], .wire = w, .many = -1, .error = -1};
             for (x.to = 0; shapes[s].of[w].item && x.to < WIRES; x.to++) {
                 snprintf(x.name, sizeof x.name, "%s %s>%s", shapes[s].name, wire_names[w], wire_names[x.to]);
                 good &= x.to == w || f(&x, user);
@@ -773,8 +805,13 @@ bool rows_each(bool (*f)(const row *x, void *user), void *user)
             }
         }
     for (int m = 0; m < MANYS; m++) {
-        row x = {.many = m, .to = -1};
+        row x = {.many = m, .to = -1, .error = -1};
         snprintf(x.name, sizeof x.name, "call %s", many_names[m]);
+        good &= f(&x, user);
+    }
+    for (size_t e = 0; e < COUNT(errors); e++) {
+        row x = {.many = -1, .to = -1, .error = (int)e};
+        snprintf(x.name, sizeof x.name, "error %s", errors[e].name);
         good &= f(&x, user);
     }
     return good;
@@ -790,6 +827,12 @@ bool row_do(const row *x, size_t bytes, daruma_arena *a, int64_t (*clock)(void),
             return false;
         from = clock();
         good = act_many(x->many, bytes, a, false, &schema, &args);
+    } else if (x->error >= 0) {
+        daruma_evidence ev;
+        if (!act_error((size_t)x->error, bytes, a, true, &ev))
+            return false;
+        from = clock();
+        good = act_error((size_t)x->error, bytes, a, false, &ev);
     } else {
         run r = {.from = wires[x->wire], .to = x->to < 0 ? NULL : wires[x->to], .a = a};
         r.body = body_of(x->shape, x->wire, bytes, a);

@@ -10,7 +10,7 @@ typedef struct shape shape;
 typedef struct row {
     char name[80];
     const shape *shape;
-    int wire, to, act, many;
+    int wire, to, act, many, error;
 } row;
 
 /* A request of that shape ("loop") and dialect ("chat"), of so many bytes; empty: there is none. */

@@ -159,6 +159,7 @@
 #define WHOLE_BYTES_USUAL          3000 /* the same with an answer of one piece, and its own fields */
 #define CALL_BYTES_USUAL           160  /* beside a request's head: names and target, 119 */
 #define HASHED_BYTES_MAX           240  /* of a text that a conversation is known by; XXH3 is cheapest up to here */
+#define REQUEST_KNOWN_BYTES        (64u << 10) /* at each end, that a client's own retry is known by: 30 us */
 
 #define EXCHANGES_KEPT             256    /* used exchanges kept for the next requests */
 #define CLIENT_ROOM_MS_MAX         1000   /* of the client's own timeout, left for our answer to arrive */

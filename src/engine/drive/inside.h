@@ -254,7 +254,7 @@ static inline daruma_ms sooner_of(daruma_ms a, daruma_ms b) /* -1 is never */
 
 void session_known(session *x);                  /* what is known of it was done to it: it goes on */
 void session_steered(session *x);                /* what its agent needs was done to it, too */
-uint64_t session_request_hash(const session *x); /* same client, same body */
+uint64_t session_request_hash(const session *x); /* same client, same body, as far as its ends tell */
 uint64_t session_session(const session *x);      /* one client's conversation with one model */
 uint64_t session_counted(const session *x);      /* one client's requests on the lane at hand */
 
