@@ -411,7 +411,7 @@ static void read_object(reader *r, daruma_str object, int level)
                 read_fields(r, v, level + 1);
             if (role == IS_NEST || role == IS_MESSAGE || role == IS_CODE || role == IS_TYPE)
                 reader_value(r, v, level + 1);
-            else if (role == IS_PARAM)
+            else if (role == IS_PARAM || (role == IS_PATH && json_is_array(v)))
                 read_path(r, v);
             else if (role == IS_CHOICES)
                 read_choices(r, v, level);
