@@ -748,12 +748,12 @@ static const struct {
     {"words", "the model # is overloaded, please try again. "},
     {"addresses", "dial tcp [::1]:#: connect: connection refused; "},
     {"statuses", "HTTP 503 [#] (429) "},
-    {"quotes", "'input #' is no \\\"value\\\", "},
+    {"quotes", "'input #' is no \"value\", "},
     {"brackets", "[#["},
-    {"asked", "http://h/#: [50a] "},
+    {"asked", "http://h/#: [503] "}, /* within a quotation */
     {"open", "http://h/#: [50a"},
-    {"braces", "{\\\"error\\\":{#"},
-    {"frames", "  File \\\"/srv/a#.py\\\", line 3, in call\\n    raise Error\\n"},
+    {"braces", "{\"error\":{#"},
+    {"frames", "  File \"/srv/a#.py\", line 3, in call\n    raise Error\n"},
     {"tags", "<p class=a#>try<br>"},
     {"names", "requests.exceptions.Error#: "},
     {"escapes", "\\u0027\\\\u#"},
@@ -764,10 +764,10 @@ static bool act_error(size_t which, size_t bytes, daruma_arena *a, bool make, da
     if (!make)
         return daruma_classify(ev, (daruma_moment){.now = 1}, a).kind < DARUMA_KINDS;
     daruma_buf b = buf_in(a);
-    BUF_LIT(&b, "{\"error\":{\"message\":\"");
+    BUF_LIT(&b, "said \"");
     for (unsigned i = 0; b.n < bytes; i++)
         put_item(&b, errors[which].item, i);
-    BUF_LIT(&b, "] \",\"type\":\"error\"}}");
+    BUF_LIT(&b, "] ");
     *ev = (daruma_evidence){.phase = DARUMA_AT_ANSWER, .status = 500, .body = buf_str(&b)};
     return !b.full;
 }
