@@ -45,8 +45,9 @@ static bool grows_straight(const row *x, void *user)
     tally *t = user;
     used last = {0}, now = {0};
     bool fast = false;
+    int doublings_max = x->error < 0 ? DOUBLINGS_MAX : DOUBLINGS_MIN; /* an error's end is behind all its bounds */
     t->rows++;
-    for (int i = 0; i <= DOUBLINGS_MIN || (fast && i <= DOUBLINGS_MAX); i++) {
+    for (int i = 0; i <= DOUBLINGS_MIN || (fast && i <= doublings_max); i++) {
         daruma_arena a = arena_over(t->room, room_bytes);
         last = now;
         if (!row_do(x, (size_t)FROM_BYTES << i, &a, steps_now, &now.steps))
