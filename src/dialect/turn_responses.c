@@ -245,13 +245,8 @@ void responses_put_head(daruma_buf *out, daruma_str id, int64_t created, daruma_
                  "\"output\":[");
 }
 
-void responses_put_tail(daruma_buf *out, const turn_usage *u)
+void responses_put_usage(daruma_buf *out, const turn_usage *u)
 {
-    BUF_LIT(out, "],\"usage\":");
-    if (!u) {
-        BUF_LIT(out, "null}");
-        return;
-    }
     BUF_LIT(out, "{\"input_tokens\":");
     buf_int(out, tokens_said(u->input));
     BUF_LIT(out, ",\"input_tokens_details\":{\"cached_tokens\":");
@@ -264,7 +259,7 @@ void responses_put_tail(daruma_buf *out, const turn_usage *u)
     buf_int(out, tokens_said(u->thinking));
     BUF_LIT(out, "},\"total_tokens\":");
     buf_int(out, add_sat(tokens_said(u->input), tokens_said(u->output)));
-    BUF_LIT(out, "}}");
+    buf_putc(out, '}');
 }
 
 const char *responses_reason(turn_finish finish)
@@ -299,7 +294,9 @@ void responses_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
         put_part_new(out, p, x->id, i + 1);
         any = true;
     }
-    responses_put_tail(out, &t->usage);
+    BUF_LIT(out, "],\"usage\":");
+    responses_put_usage(out, &t->usage);
+    buf_putc(out, '}');
 }
 
 /* ---- reading a stream ---- */
@@ -453,8 +450,11 @@ static void read_end(turn_deltas *l, turn_reader *r, const event_view *v, daruma
     daruma_str status = str_from(v->type, sizeof "response." - 1);
     daruma_str reason = json_text(json_get(json_get(v->response, S("incomplete_details")), S("reason")), a);
     daruma_str usage = json_get(v->response, S("usage"));
-    if (json_is_object(usage))
-        delta_add(l, DELTA_USAGE)->usage = turn_responses_read_usage(usage);
+    if (json_is_object(usage)) {
+        turn_delta *u = delta_add(l, DELTA_USAGE);
+        u->usage = turn_responses_read_usage(usage);
+        u->text = usage;
+    }
     turn_delta *d = delta_add(l, DELTA_FINISH);
     d->finish_raw = reason.n ? reason : status;
     d->finish = finish_of_status(status, reason, r->calls > 0);
