@@ -73,7 +73,7 @@ static void read_item(turn *t, daruma_str item, daruma_arena *a)
     if (kind == PART_TEXT) {
         daruma_str part;
         for (json_iter it = json_open(json_get(item, S("content"))); json_next(&it, NULL, &part);)
-            t->refused |= json_is_string(json_get(part, S("refusal")));
+            t->refused |= value_is(json_get(part, S("type")), S("refusal"));
         p->text = joined(json_get(item, S("content")), (daruma_str){0}, &p->value, a);
     } else if (kind == PART_THINKING) {
         daruma_str summary = json_get(item, S("summary"));
@@ -164,12 +164,15 @@ void responses_put_item(daruma_buf *out, const responses_item *i)
 }
 
 /* A part as an item; with the id of the item it was read from, else a made-up one. */
-static void put_part_new(daruma_buf *out, const convo_part *p, uint64_t made, uint64_t nth)
+static void put_part_new(daruma_buf *out, const convo_part *p, bool refused, uint64_t made, uint64_t nth)
 {
     char room[64], spare[64];
     daruma_buf id = buf_over(room, sizeof room), call = buf_over(spare, sizeof spare);
     daruma_str old = value_raw(json_get(p->raw, S("id")));
-    delta_kind kind = p->kind == PART_CALL ? DELTA_CALL : p->kind == PART_THINKING ? DELTA_THINKING : DELTA_TEXT;
+    delta_kind kind = p->kind == PART_CALL       ? DELTA_CALL
+                      : p->kind == PART_THINKING ? DELTA_THINKING
+                      : refused                  ? DELTA_REFUSAL
+                                                 : DELTA_TEXT;
     put_made_id(&id,
                 kind == DELTA_CALL       ? p->custom ? "ctc_" : "fc_"
                 : kind == DELTA_THINKING ? "rs_"
@@ -207,7 +210,7 @@ static void put_item(daruma_buf *out, const convo_part *p)
     if (p->raw.n && p->value.n && (!call || (holes[1].span.n && holes[2].span.n)))
         put_filled(out, p->raw, holes, 3, fill_item, p);
     else
-        put_part_new(out, p, p->text.n ? XXH3_64bits(p->text.p, p->text.n) : 0, 1);
+        put_part_new(out, p, false, p->text.n ? XXH3_64bits(p->text.p, p->text.n) : 0, 1);
 }
 
 static void turn_responses_fill(daruma_buf *out, int what, daruma_str span, const void *user)
@@ -291,7 +294,7 @@ void responses_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
             continue;
         if (any)
             buf_putc(out, ',');
-        put_part_new(out, p, x->id, i + 1);
+        put_part_new(out, p, t->refused, x->id, i + 1);
         any = true;
     }
     BUF_LIT(out, "],\"usage\":");
