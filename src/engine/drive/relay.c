@@ -130,11 +130,18 @@ daruma_evidence relay_evidence(const session *x, daruma_phase phase)
         .phase = phase, .status = x->status, .body = body, .headers = x->headers, .nheaders = x->nheaders};
 }
 
+daruma_flaw relay_flaw(const session *x, daruma_flaw flaw)
+{
+    bool silent = x->mode != ANSWER_WHOLE && flaw != DARUMA_FLAW_NONE && !x->view.began;
+    bool unread = flaw == DARUMA_FLAW_BROKEN || silent;
+    return unread && relay_is_coded(x->headers, x->nheaders) ? DARUMA_FLAW_ENCODED : flaw;
+}
+
 void relay_fail(session *x, daruma_flaw flaw, daruma_str body)
 {
     daruma_evidence ev = relay_evidence(x, x->streaming ? DARUMA_AT_STREAM : DARUMA_AT_ANSWER);
     daruma_str finish = str_of(x->view.finish);
-    ev.flaw = flaw;
+    ev.flaw = relay_flaw(x, flaw);
     ev.body = body;
     ev.finish = finish;
     session_failed(x, &ev);
