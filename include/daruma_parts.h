@@ -118,6 +118,7 @@ typedef enum daruma_flaw {
     DARUMA_FLAW_CUT,         /* it ended without its terminal marker */
     DARUMA_FLAW_SILENT,      /* connected, but nothing but pings */
     DARUMA_FLAW_FILTERED,    /* its stop reason says that a content filter withheld it, or that it is a refusal */
+    DARUMA_FLAW_ENCODED,     /* nothing of it can be read, as its content-encoding says: it comes the same again */
 } daruma_flaw;
 
 typedef struct daruma_header {

@@ -92,6 +92,7 @@ static void read_file(const char *path)
                                           : str_eq(flaw, S("cut"))      ? DARUMA_FLAW_CUT
                                           : str_eq(flaw, S("silent"))   ? DARUMA_FLAW_SILENT
                                           : str_eq(flaw, S("filtered")) ? DARUMA_FLAW_FILTERED
+                                          : str_eq(flaw, S("encoded"))  ? DARUMA_FLAW_ENCODED
                                                                         : DARUMA_FLAW_NONE,
                                   .took = -1};
         for (int n = 0; n < DARUMA_NETS; n++)

@@ -34,6 +34,7 @@ static daruma_flaw flaw_of(daruma_str name)
            : str_eq(name, S("cut"))      ? DARUMA_FLAW_CUT
            : str_eq(name, S("silent"))   ? DARUMA_FLAW_SILENT
            : str_eq(name, S("filtered")) ? DARUMA_FLAW_FILTERED
+           : str_eq(name, S("encoded"))  ? DARUMA_FLAW_ENCODED
                                          : DARUMA_FLAW_NONE;
 }
 

@@ -202,6 +202,17 @@ static void say_usage(turn_deltas *l, daruma_str usage)
         delta_add(l, DELTA_USAGE)->usage = turn_anthropic_read_usage(usage);
 }
 
+/* Newer answers say at the end all of what they said at the start, and what their server's tools did. */
+static void say_last_usage(turn_deltas *l, daruma_str usage)
+{
+    if (!json_is_object(usage))
+        return;
+    turn_delta *d = delta_add(l, DELTA_USAGE);
+    d->usage = turn_anthropic_read_usage(usage);
+    if (json_get(usage, S("input_tokens")).n)
+        d->text = usage;
+}
+
 static void read_start(turn_deltas *l, turn_reader *r, daruma_str message, daruma_arena *a)
 {
     if (r->began)
@@ -332,7 +343,7 @@ turn_deltas anthropic_read_delta(turn_reader *r, const sse_event *e, turn_delta 
             d->finish = finish_of(finishes, NFINISHES, reason);
             r->finished = true;
         }
-        say_usage(&l, v.usage);
+        say_last_usage(&l, v.usage);
     } else if (str_eq(type, S("message_stop"))) {
         delta_add(&l, DELTA_END);
         r->ended = true;
@@ -425,7 +436,7 @@ static void turn_anthropic_write_end(turn_writer *w, daruma_buf *out)
         BUF_LIT(out, ",\"delta\":{\"stop_reason\":");
         buf_json(out, finish_word(finishes, NFINISHES, writer_ends(w)));
         BUF_LIT(out, ",\"stop_sequence\":null},\"usage\":");
-        put_usage(out, &w->usage);
+        writer_put_usage(w, put_usage, out);
         event_end(out);
     }
     event_open(out, "message_stop");

@@ -156,7 +156,7 @@ static void turn_chat_read_message(turn *t, daruma_str message, daruma_arena *a)
     else
         read_string(t, PART_TEXT, s.content, a);
     read_string(t, PART_TEXT, s.refusal, a);
-    t->refused |= json_is_string(s.refusal);
+    t->refused |= json_is_string(s.refusal) && value_given(s.refusal);
     for (json_iter it = json_open(s.calls); json_next(&it, NULL, &call);) {
         daruma_str function = json_get(call, S("function"));
         convo_part *p = answer_part(t, a, function.n ? PART_CALL : PART_OTHER, call);
@@ -341,12 +341,19 @@ static void put_new(const turn *t, const write_ctx *x, daruma_buf *out)
     BUF_LIT(out, ",\"model\":");
     buf_json(out, t->model.n ? t->model : x->model);
     BUF_LIT(out, ",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":");
-    put_texts(out, t, PART_TEXT);
+    if (t->refused)
+        BUF_LIT(out, "null");
+    else
+        put_texts(out, t, PART_TEXT);
     if (answer_says(t, PART_THINKING)) {
         BUF_LIT(out, ",\"reasoning_content\":");
         put_texts(out, t, PART_THINKING);
     }
-    BUF_LIT(out, ",\"refusal\":null");
+    BUF_LIT(out, ",\"refusal\":");
+    if (t->refused)
+        put_texts(out, t, PART_TEXT);
+    else
+        BUF_LIT(out, "null");
     put_calls(out, t, x->functions);
     BUF_LIT(out, "},\"logprobs\":null,\"finish_reason\":");
     turn_finish finish = t->finish == FINISH_STOP && answer_has_calls(t) ? FINISH_CALLS : t->finish;

@@ -149,14 +149,6 @@ static void write_arguments(turn_writer *w, const turn_delta *d, daruma_buf *out
     put_args_delta(w, nth, d->custom, d->text, out);
 }
 
-static void put_usage(const turn_writer *w, daruma_buf *out)
-{
-    if (w->usage_raw.n)
-        buf_put(out, buf_str(&w->usage_raw));
-    else
-        chat_put_usage(out, &w->usage);
-}
-
 static void turn_chat_write_end(turn_writer *w, daruma_buf *out)
 {
     bool usage = w->usage.input >= 0 || w->usage.output >= 0;
@@ -169,14 +161,14 @@ static void turn_chat_write_end(turn_writer *w, daruma_buf *out)
         BUF_LIT(out, "}]");
         if (usage && !w->usage_asked) {
             BUF_LIT(out, ",\"usage\":");
-            put_usage(w, out);
+            writer_put_usage(w, chat_put_usage, out);
         }
         BUF_LIT(out, "}\n\n");
     }
     if (usage && w->usage_asked) {
         chunk(w, out);
         BUF_LIT(out, "],\"usage\":");
-        put_usage(w, out);
+        writer_put_usage(w, chat_put_usage, out);
         BUF_LIT(out, "}\n\n");
     }
     BUF_LIT(out, "data: [DONE]\n\n");
@@ -212,16 +204,13 @@ void chat_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
     case DELTA_CALL_END:
         close_call(w, d->index + w->call_shift, out);
         break;
-    case DELTA_USAGE:
-        w->usage_raw.n = 0;
-        writer_keep(w, &w->usage_raw, d->text);
-        break;
     case DELTA_END:
         turn_chat_write_end(w, out);
         break;
     case DELTA_START:
     case DELTA_SIGNATURE:
     case DELTA_FINISH:
+    case DELTA_USAGE:
     case DELTA_BLOCK:
     case DELTA_OTHER:
         break;

@@ -369,12 +369,8 @@ static void turn_gemini_fill(daruma_buf *out, int what, daruma_str span, const v
         buf_put(out, span);
 }
 
-static void put_tail(daruma_buf *out, const turn_usage *usage, daruma_str model, daruma_str id)
+static void put_tail(daruma_buf *out, daruma_str model, daruma_str id)
 {
-    if (usage) {
-        BUF_LIT(out, ",\"usageMetadata\":");
-        put_usage(out, usage);
-    }
     BUF_LIT(out, ",\"modelVersion\":");
     buf_json(out, model);
     BUF_LIT(out, ",\"responseId\":");
@@ -404,7 +400,9 @@ static void put_new(const turn *t, const write_ctx *x, daruma_buf *out)
     BUF_LIT(out, "],\"role\":\"model\"},\"finishReason\":");
     buf_json(out, finish_word(finishes, NFINISHES, t->finish));
     BUF_LIT(out, ",\"index\":0}]");
-    put_tail(out, &t->usage, t->model.n ? t->model : x->model, t->id.n ? t->id : buf_str(&id));
+    BUF_LIT(out, ",\"usageMetadata\":");
+    put_usage(out, &t->usage);
+    put_tail(out, t->model.n ? t->model : x->model, t->id.n ? t->id : buf_str(&id));
 }
 
 /* Can what was edited stand in the places that it came from? */
@@ -461,7 +459,11 @@ static void chunk_end(turn_writer *w, turn_finish finish, bool usage, daruma_buf
         buf_json(out, finish_word(finishes, NFINISHES, finish));
     }
     BUF_LIT(out, ",\"index\":0}]");
-    put_tail(out, usage ? &w->usage : NULL, str_of(w->r.model), turn_id(&w->r));
+    if (usage) {
+        BUF_LIT(out, ",\"usageMetadata\":");
+        writer_put_usage(w, put_usage, out);
+    }
+    put_tail(out, str_of(w->r.model), turn_id(&w->r));
     BUF_LIT(out, "\n\n");
 }
 

@@ -117,7 +117,10 @@ turn_deltas gemini_read_delta(turn_reader *r, const sse_event *e, turn_delta *fe
         d->finish = finish;
         r->finished = true;
     }
-    if (json_is_object(v.usage))
-        delta_add(&l, DELTA_USAGE)->usage = gemini_read_usage(v.usage);
+    if (json_is_object(v.usage)) {
+        turn_delta *d = delta_add(&l, DELTA_USAGE);
+        d->usage = gemini_read_usage(v.usage);
+        d->text = v.usage;
+    }
     return l;
 }

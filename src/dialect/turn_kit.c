@@ -304,6 +304,14 @@ void writer_keep(turn_writer *w, daruma_buf *b, daruma_str s)
     buf_put(b, s);
 }
 
+void writer_put_usage(const turn_writer *w, void (*put)(daruma_buf *out, const turn_usage *u), daruma_buf *out)
+{
+    if (w->usage_raw.n)
+        buf_put(out, w->usage_raw);
+    else
+        put(out, &w->usage);
+}
+
 void writer_finish(turn_writer *w, const turn_delta *d)
 {
     if (d->kind == DELTA_USAGE || d->kind == DELTA_START) {

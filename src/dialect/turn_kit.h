@@ -82,6 +82,8 @@ static inline int64_t tokens_said(int64_t n)
 void usage_merge(turn_usage *into, const turn_usage *more); /* what `more` says replaces */
 /* Keeps `s` in a buffer of the writer, which grows where w->text does. */
 void writer_keep(turn_writer *w, daruma_buf *b, daruma_str s);
+/* The usage at the end: as its provider wrote it, else made by `put`. */
+void writer_put_usage(const turn_writer *w, void (*put)(daruma_buf *out, const turn_usage *u), daruma_buf *out);
 /* Common to all wires: remembers finish and usage. */
 void writer_finish(turn_writer *w, const turn_delta *d);
 /* False when the stream has begun. Else it begins here, with the id and model of `start` (may be NULL), or with an id

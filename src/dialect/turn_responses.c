@@ -73,7 +73,7 @@ static void read_item(turn *t, daruma_str item, daruma_arena *a)
     if (kind == PART_TEXT) {
         daruma_str part;
         for (json_iter it = json_open(json_get(item, S("content"))); json_next(&it, NULL, &part);)
-            t->refused |= json_is_string(json_get(part, S("refusal")));
+            t->refused |= value_is(json_get(part, S("type")), S("refusal"));
         p->text = joined(json_get(item, S("content")), (daruma_str){0}, &p->value, a);
     } else if (kind == PART_THINKING) {
         daruma_str summary = json_get(item, S("summary"));
@@ -164,12 +164,15 @@ void responses_put_item(daruma_buf *out, const responses_item *i)
 }
 
 /* A part as an item; with the id of the item it was read from, else a made-up one. */
-static void put_part_new(daruma_buf *out, const convo_part *p, uint64_t made, uint64_t nth)
+static void put_part_new(daruma_buf *out, const convo_part *p, bool refused, uint64_t made, uint64_t nth)
 {
     char room[64], spare[64];
     daruma_buf id = buf_over(room, sizeof room), call = buf_over(spare, sizeof spare);
     daruma_str old = value_raw(json_get(p->raw, S("id")));
-    delta_kind kind = p->kind == PART_CALL ? DELTA_CALL : p->kind == PART_THINKING ? DELTA_THINKING : DELTA_TEXT;
+    delta_kind kind = p->kind == PART_CALL       ? DELTA_CALL
+                      : p->kind == PART_THINKING ? DELTA_THINKING
+                      : refused                  ? DELTA_REFUSAL
+                                                 : DELTA_TEXT;
     put_made_id(&id,
                 kind == DELTA_CALL       ? p->custom ? "ctc_" : "fc_"
                 : kind == DELTA_THINKING ? "rs_"
@@ -195,7 +198,7 @@ static void put_item(daruma_buf *out, const convo_part *p)
     if (p->raw.n && p->value.n && (!call || (holes[1].span.n && holes[2].span.n)))
         put_filled(out, p->raw, holes, 3, fill_part, p);
     else
-        put_part_new(out, p, p->text.n ? XXH3_64bits(p->text.p, p->text.n) : 0, 1);
+        put_part_new(out, p, false, p->text.n ? XXH3_64bits(p->text.p, p->text.n) : 0, 1);
 }
 
 static void turn_responses_fill(daruma_buf *out, int what, daruma_str span, const void *user)
@@ -233,13 +236,8 @@ void responses_put_head(daruma_buf *out, daruma_str id, int64_t created, daruma_
                  "\"output\":[");
 }
 
-void responses_put_tail(daruma_buf *out, const turn_usage *u)
+void responses_put_usage(daruma_buf *out, const turn_usage *u)
 {
-    BUF_LIT(out, "],\"usage\":");
-    if (!u) {
-        BUF_LIT(out, "null}");
-        return;
-    }
     BUF_LIT(out, "{\"input_tokens\":");
     buf_int(out, tokens_said(u->input));
     BUF_LIT(out, ",\"input_tokens_details\":{\"cached_tokens\":");
@@ -252,7 +250,7 @@ void responses_put_tail(daruma_buf *out, const turn_usage *u)
     buf_int(out, tokens_said(u->thinking));
     BUF_LIT(out, "},\"total_tokens\":");
     buf_int(out, add_sat(tokens_said(u->input), tokens_said(u->output)));
-    BUF_LIT(out, "}}");
+    buf_putc(out, '}');
 }
 
 const char *responses_reason(turn_finish finish)
@@ -284,10 +282,12 @@ void responses_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
             continue;
         if (any)
             buf_putc(out, ',');
-        put_part_new(out, p, x->id, i + 1);
+        put_part_new(out, p, t->refused, x->id, i + 1);
         any = true;
     }
-    responses_put_tail(out, &t->usage);
+    BUF_LIT(out, "],\"usage\":");
+    responses_put_usage(out, &t->usage);
+    buf_putc(out, '}');
 }
 
 /* ---- reading a stream ---- */
@@ -440,8 +440,11 @@ static void read_end(turn_deltas *l, turn_reader *r, const event_view *v, daruma
     daruma_str status = str_from(v->type, sizeof "response." - 1);
     daruma_str reason = json_text(json_get(json_get(v->response, S("incomplete_details")), S("reason")), a);
     daruma_str usage = json_get(v->response, S("usage"));
-    if (json_is_object(usage))
-        delta_add(l, DELTA_USAGE)->usage = turn_responses_read_usage(usage);
+    if (json_is_object(usage)) {
+        turn_delta *u = delta_add(l, DELTA_USAGE);
+        u->usage = turn_responses_read_usage(usage);
+        u->text = usage;
+    }
     turn_delta *d = delta_add(l, DELTA_FINISH);
     d->finish_raw = reason.n ? reason : status;
     d->finish = finish_of_status(status, reason, r->calls > 0);

@@ -36,7 +36,12 @@ static void response_event(turn_writer *w, const char *type, const char *status,
     BUF_LIT(out, ",\"response\":");
     responses_put_head(out, turn_id(&w->r), w->r.created, str_of(w->r.model), status, reason);
     buf_put(out, buf_str(&w->items));
-    responses_put_tail(out, end ? &w->usage : NULL);
+    BUF_LIT(out, "],\"usage\":");
+    if (end)
+        writer_put_usage(w, responses_put_usage, out);
+    else
+        BUF_LIT(out, "null");
+    buf_putc(out, '}');
     event_end(out);
 }
 

@@ -47,7 +47,7 @@ typedef enum delta_kind {
     DELTA_ARGUMENTS, /* text: a piece of the arguments of call `index` */
     DELTA_CALL_END,  /* call `index` is whole, where the wire says so */
     DELTA_FINISH,    /* finish, finish_raw */
-    DELTA_USAGE,     /* usage; Chat: text, the object as it stands there, which may say more (`cost`) */
+    DELTA_USAGE,     /* usage; text: the object of all of the answer as it stands there, which may say more (`cost`) */
     DELTA_END,       /* the terminal marker */
     DELTA_BLOCK,     /* text: a block, item or part of the dialect, whole, as JSON; none closes the one that is open */
     DELTA_OTHER,     /* anything else that matters to somebody: only its raw bytes can go on */
@@ -130,7 +130,8 @@ typedef struct turn_writer {
                            output_text.done, response.completed). Grows in its arena; its arena serves those below, too */
     daruma_buf held;  /* thinking or arguments of the open block: closing events repeat them, Gemini sends them whole */
     daruma_buf items; /* Responses: finished output items, for response.completed: JSON with commas */
-    daruma_buf usage_raw; /* Chat: the usage of the same wire as its provider wrote it; empty: it is made of `usage` */
+    daruma_str
+        usage_raw; /* the usage at the end, as its provider wrote it on the same wire; empty: it is made of `usage` */
     daruma_buf call_id, call_name;      /* of the open call */
     bool custom;                        /* Responses: that is one of a custom tool */
     int call_shift;                     /* number of a call here less its number where it came from */

@@ -145,10 +145,11 @@ every((name, d, w) => {
 });
 
 // What refuses is no broken answer, where the wire tells the two apart.
-for (const [name, answer] of Object.entries({
+const refuses = {
   openai: (res) => json(res, 200, { id: "c", object: "chat.completion", created: 1, model: "m-own", choices: [{ index: 0, message: { role: "assistant", content: null, refusal: "I must not." }, finish_reason: "stop" }], usage: { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 } }),
   responses: (res) => json(res, 200, { id: "resp_1", object: "response", created_at: 1, status: "completed", model: "m-own", error: null, incomplete_details: null, output: [{ id: "msg_1", type: "message", status: "completed", role: "assistant", content: [{ type: "refusal", refusal: "I must not." }] }], usage: { input_tokens: 5, output_tokens: 5, total_tokens: 10 } }),
-}))
+};
+for (const [name, answer] of Object.entries(refuses))
   holds(`heal ${name}: a refusal is no broken JSON`, {
     async run(pair) {
       pair.own.answer = (q, res) => answer(res);
@@ -157,3 +158,24 @@ for (const [name, answer] of Object.entries({
       assert.equal(pair.own.seen.length, 1);
     },
   });
+
+// Clients look there before they parse what they asked for as JSON.
+holds("heal: a refusal is one in the other API as well, whole and streamed", {
+  config: (c) => c.models.push({ name: "own-r", targets: ["own-responses/m-own"] }),
+  async run(pair) {
+    const asks = (name, stream, model) => question(pair, dialects[name], { ...wants(dialects[name], wires[name]), model, stream });
+    for (const stream of [false, true]) {
+      pair.own.answer = (q, res) => refuses.responses(res);
+      const chat = await asks("openai", stream, "own-r");
+      assert.match(chat.text, /"refusal":"I must not\."/);
+      assert.equal(chat.said || null, null, chat.text);
+      pair.own.answer = (q, res) => (/responses/.test(q.url) ? json(res, 404, { error: { message: "Not Found" } }) : refuses.openai(res));
+      const responses = await asks("responses", stream, "m-own");
+      assert.match(responses.text, /\{"type":"refusal","refusal":"I must not\."\}/);
+      assert.doesNotMatch(responses.text, /"type":"output_text"/);
+    }
+    // Some servers write the word into each answer.
+    pair.own.answer = (q, res) => (/responses/.test(q.url) ? json(res, 404, { error: { message: "Not Found" } }) : json(res, 200, { id: "c", object: "chat.completion", created: 1, model: "m-own", choices: [{ index: 0, message: { role: "assistant", content: '{"a":1}', refusal: "" }, finish_reason: "stop" }] }));
+    for (const stream of [false, true]) assert.equal((await question(pair, dialects.responses, { model: "m-own", stream })).said, '{"a":1}');
+  },
+});

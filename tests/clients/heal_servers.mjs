@@ -383,9 +383,12 @@ for (const [coding, how] of [["br", brotliCompressSync], ["zstd", (s) => Buffer.
         assert.match(r.json.error.message, said);
       }
       sends(200, { id: "msg_1", type: "message", role: "assistant", model: "c-own", content: [{ type: "text", text: "fine" }], stop_reason: "end_turn", usage: { input_tokens: 5, output_tokens: 5 } });
-      assert.match((await question(pair, dialects.openai, { model: "m-own" })).json.error.message, said);
-      sends(200, "event: ping\ndata: {}\n\n", "text/event-stream");
-      assert.match((await question(pair, dialects.openai, { model: "m-own", stream: true })).json.error.message, said);
+      for (const stream of [false, true]) {
+        if (stream) sends(200, "event: ping\ndata: {}\n\n", "text/event-stream");
+        pair.own.seen = [];
+        assert.match((await question(pair, dialects.openai, { model: "m-own", stream })).json.error.message, said);
+        assert.equal(pair.own.seen.length, 1, "it comes the same again");
+      }
       // Some say so of what is as it was asked for: it is read, and written anew without that word.
       pair.own.answer = (q, res) => res.writeHead(200, { "content-type": "application/json", "content-encoding": coding }).end(JSON.stringify({ id: "msg_1", type: "message", role: "assistant", model: "c-own", content: [{ type: "text", text: "fine" }], stop_reason: "end_turn", usage: { input_tokens: 5, output_tokens: 5 } }));
       const plain = await question(pair, dialects.openai, { model: "m-own" });

@@ -255,3 +255,27 @@ for (const [what, more] of [["more fields than are taken", () => fields(1100)], 
       assert.ok(Date.now() - began < 2000);
     },
   });
+
+// An object of JSON says itself where it ends: what is missing behind it is of the framing, or blank.
+for (const [what, more, framed] of [
+  ["before its announced length", (n) => `content-length: ${n + 2}`, (s) => s],
+  ["before the last chunk", () => "transfer-encoding: chunked", (s) => `${Buffer.byteLength(s).toString(16)}\r\n${s}\r\n`],
+])
+  holds(`harm: a plain answer that is whole goes out although the connection dies ${what}; one that is not is asked for again`, {
+    async run(pair) {
+      for (const [name, d] of Object.entries(dialects).filter(([n]) => good[n]))
+        for (const how of ["end", "resetAndDestroy"]) {
+          const cut = (lost) => (q, res, socket) => {
+            const body = JSON.stringify(good[name]), sent = body.slice(0, body.length - (q.n === 1 ? lost : 0));
+            socket.write(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${more(Buffer.byteLength(body))}\r\n\r\n${framed(sent)}`, () => setTimeout(() => socket[how](), 30));
+          };
+          for (const lost of [0, 1]) {
+            pair.own.seen = [];
+            pair.own.answer = cut(lost);
+            const r = await question(pair, d, { model: d.own });
+            assert.deepEqual([r.status, r.said, r.outcome, pair.own.seen.length, r.cut], [200, "fine", lost ? "recovered" : "ok", 1 + lost, false], `${name} ${how} ${lost}: ${r.text}`);
+            assert.equal(r.text, JSON.stringify(good[name]));
+          }
+        }
+    },
+  });

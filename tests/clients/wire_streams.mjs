@@ -381,3 +381,33 @@ for (const asked of [true, false])
       assert.deepEqual(r.text.split("\n").filter((l) => /"usage":\{/.test(l)).map((l) => JSON.parse(l.slice(6)).usage), [said], r.text);
     },
   });
+
+const usages = {
+  anthropic: {
+    said: { input_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 7, server_tool_use: { web_search_requests: 2 } },
+    end: (usage) => event({ type: "content_block_stop", index: 0 }) + event({ type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null }, usage }) + event({ type: "message_stop" }),
+    usage: (e) => e.json?.type === "message_delta" && e.json.usage,
+  },
+  responses: {
+    said: { input_tokens: 5, input_tokens_details: { cached_tokens: 1 }, output_tokens: 7, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: 12, cost: 0.0021 },
+    end: (usage) => event({ type: "response.completed", response: { id: "r", status: "completed", output: [{ type: "message", role: "assistant", content: [{ type: "output_text", text: "nine ten eleven twelve." }] }], usage } }),
+    usage: (e) => e.json?.response?.usage,
+  },
+  gemini: {
+    said: { promptTokenCount: 5, candidatesTokenCount: 7, totalTokenCount: 12, promptTokensDetails: [{ modality: "TEXT", tokenCount: 5 }], trafficType: "PROVISIONED_THROUGHPUT" },
+    end: (usageMetadata) => `data: ${JSON.stringify({ candidates: [{ content: { parts: [{ text: "" }], role: "model" }, finishReason: "STOP", index: 0 }], usageMetadata })}\n\n`,
+    usage: (e) => e.json?.candidates?.[0]?.finishReason && e.json.usageMetadata,
+  },
+};
+for (const [name, { said, end, usage }] of Object.entries(usages))
+  holds(`${name}: the usage of a stream that was gone on with is its provider's, with all that it says`, {
+    config: (c) => (c.models.find((m) => m.name === "m-own").targets = ["own-responses/m-own"]),
+    async run(pair) {
+      const p = parts[name], d = dialects[name];
+      pair.own.answer = (q, res) => (q.n === 1 ? (open(res).write(p.opening + p.content("One two three four five six seven eight nine ten ")), setTimeout(() => res.destroy(), 30)) : open(res).end(p.opening + p.content("nine ten eleven twelve.") + end(said)));
+      const r = await question(pair, d, { model: d.own, stream: true });
+      assert.match(r.said, /^One two three .* ten eleven twelve\.$/);
+      assert.equal(pair.own.seen.length, 2);
+      assert.deepEqual(r.events.map(usage).filter(Boolean), [said], r.text);
+    },
+  });

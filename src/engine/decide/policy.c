@@ -183,7 +183,7 @@ static const daruma_rung standard[] = {
     /* What came may have been forwarded but for the broken part, which was held back. */
     R(MALFORMED_OUTPUT,   ASK_AGAIN,           2,     ASK,                                   NOW),
     R(MALFORMED_OUTPUT,   RESUME,              2,     GO_ON,                                 NOW),
-    R(MALFORMED_OUTPUT,   RETRY,               2,     RESEND | TRIES | SAFE,                 NOW),
+    R(MALFORMED_OUTPUT,   RETRY,               2,     RESEND | TRIES | PASSES | SAFE,        NOW),
     R(MALFORMED_OUTPUT,   SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                 NOW),
     R(MALFORMED_OUTPUT,   SWITCH_KEY,          EACH,  RESEND | KEY | PASSES | SAFE | OUTAGE, NOW),
     R(MALFORMED_OUTPUT,   WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE | OUTAGE, GROW), /* words that are wrong are no outage */

@@ -11,6 +11,7 @@
 #include "engine/drive/relay.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "engine/judge/hints.h"
 
@@ -130,11 +131,18 @@ daruma_evidence relay_evidence(const session *x, daruma_phase phase)
         .phase = phase, .status = x->status, .body = body, .headers = x->headers, .nheaders = x->nheaders};
 }
 
+daruma_flaw relay_flaw(const session *x, daruma_flaw flaw)
+{
+    bool silent = x->mode != ANSWER_WHOLE && flaw != DARUMA_FLAW_NONE && !x->view.began;
+    bool unread = flaw == DARUMA_FLAW_BROKEN || silent;
+    return unread && relay_is_coded(x->headers, x->nheaders) ? DARUMA_FLAW_ENCODED : flaw;
+}
+
 void relay_fail(session *x, daruma_flaw flaw, daruma_str body)
 {
     daruma_evidence ev = relay_evidence(x, x->streaming ? DARUMA_AT_STREAM : DARUMA_AT_ANSWER);
     daruma_str finish = str_of(x->view.finish);
-    ev.flaw = flaw;
+    ev.flaw = relay_flaw(x, flaw);
     ev.body = body;
     ev.finish = finish;
     session_failed(x, &ev);
@@ -429,12 +437,25 @@ static void on_again(drive_call *c, daruma_net net)
     session_resent(x);
 }
 
+/* The connection died. True: nothing of the answer was missing, and it is ended. An object of JSON says where it ends.
+ */
+static bool whole_broke(session *x)
+{
+    daruma_str held = buf_str(&x->held), value;
+    if (!json_whole(held, &value) || !json_is_object(value))
+        return false;
+    whole_ended(x);
+    return true;
+}
+
 static void on_fail(drive_call *c, daruma_net net, daruma_phase phase)
 {
     session *x = c->x;
     x->call.handle = NULL;
     if ((x->mode == ANSWER_HELD || x->mode == ANSWER_RELAYED) && stream_broke(x))
         return; /* the answer was whole; only the connection died after it */
+    if (x->mode == ANSWER_WHOLE && whole_broke(x))
+        return;
     if (x->mode == ANSWER_ERROR || x->mode == ANSWER_REFUSED)
         pass_hide(x);
     if (x->mode == ANSWER_REFUSED) { /* a status came: it says more than the broken rest of its body */

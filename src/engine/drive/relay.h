@@ -38,6 +38,8 @@ void relay_piece(session *x);
 /* Coded though nobody asked for it: nobody here can read it. */
 enum { CODING_SHOWN_BYTES = 40 }; /* of the name of an encoding, in words of ours */
 bool relay_is_coded(const daruma_header *h, size_t n);
+/* `flaw`, or that the answer is coded, which explains it where nothing of it could be read. */
+daruma_flaw relay_flaw(const session *x, daruma_flaw flaw);
 
 /* ---- stream.c ---- */
 

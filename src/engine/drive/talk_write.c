@@ -111,8 +111,9 @@ static void put_end(talk *t, daruma_buf *out)
     if (t->from != t->to)
         d.finish_raw = (daruma_str){0};
     put_delta(t, &d, out);
-    d = (turn_delta){.kind = DELTA_USAGE, .index = -1, .text = buf_str(&t->usage_raw), .usage = t->usage};
+    d = (turn_delta){.kind = DELTA_USAGE, .index = -1, .usage = t->usage};
     put_delta(t, &d, out);
+    t->out->usage_raw = buf_str(&t->usage_raw);
     d = (turn_delta){.kind = DELTA_END, .index = -1, .usage = TURN_USAGE_NONE};
     put_delta(t, &d, out);
 }

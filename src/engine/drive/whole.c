@@ -234,7 +234,7 @@ static void settle(session *x, whole *w)
     x->view.done = v->flaw == DARUMA_FLAW_NONE || v->flaw == DARUMA_FLAW_EMPTY;
     if (is_flawed(x, w)) {
         daruma_evidence ev = relay_evidence(x, DARUMA_AT_ANSWER);
-        ev.flaw = v->flaw;
+        ev.flaw = relay_flaw(x, v->flaw);
         ev.finish = v->finish;
         if (v->flaw == DARUMA_FLAW_EMPTY && relay_chose_silence(x, v->finish, v->output_tokens))
             keep_given(x, w);

@@ -196,6 +196,8 @@ static void add_facts(seen *v, const daruma_evidence *ev, const said *s, char nu
         seen_add(v, AT_SHAPE, S("refusal"));
     if (ev->flaw == DARUMA_FLAW_SILENT)
         seen_add(v, AT_SHAPE, S("silent"));
+    if (ev->flaw == DARUMA_FLAW_ENCODED)
+        seen_add(v, AT_SHAPE, S("encoded"));
     for (size_t i = 0; i < s->ncodes; i++)
         add_code(v, s->codes[i], a);
     seen_add(v, AT_FINISH, lower(str_trim(ev->finish.n ? ev->finish : s->finish), a));
