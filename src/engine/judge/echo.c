@@ -16,7 +16,8 @@
 /* Words are looked for by their runs (quote.c). */
 static bool is_word_role(enum role role)
 {
-    return role == IS_NOTHING || role == IS_MESSAGE || role == IS_TITLE || role == IS_NEST || role == IS_CHOICES;
+    return role == IS_NOTHING || role == IS_MESSAGE || role == IS_TITLE || role == IS_NEST || role == IS_CHOICES ||
+           role == IS_PATH;
 }
 
 static echo_member *find(echo *e, enum role role, daruma_str text)

@@ -229,7 +229,7 @@ daruma_str reader_straight(reader *r, daruma_str t)
 
 daruma_str reader_finish(daruma_str t)
 {
-    static const daruma_str before[] = {LIT("FinishR"), LIT("finish_r"), LIT("stopR"), LIT("stop_r")};
+    static const daruma_str before[] = {LIT("inishR"), LIT("inish_r"), LIT("topR"), LIT("top_r")};
     for (size_t at = 0, hit; (hit = str_find(str_from(t, at), S("eason"))) != STR_NONE;) {
         daruma_str head = str_sub(t, 0, at + hit);
         size_t from = head.n + 5, end;

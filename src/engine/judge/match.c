@@ -409,8 +409,10 @@ static bool gives_way(uint16_t vague, uint16_t row, uint64_t means)
     daruma_kind k = (daruma_kind)phrase_all[row - 1].kind;
     if (phrase_all[vague - 1].kind != DARUMA_MALFORMED_OUTPUT)
         return row < vague;
-    return means & ~SENTENCE_BARE &&
-           ((names_it(row) && k != DARUMA_ORPHAN_TOOL_CALL) || k == DARUMA_SERVER_ERROR || k == DARUMA_PERMISSION);
+    if (k == DARUMA_ORPHAN_TOOL_CALL)
+        return false;
+    return row < vague ||
+           (means & ~SENTENCE_BARE && (names_it(row) || k == DARUMA_SERVER_ERROR || k == DARUMA_PERMISSION));
 }
 
 /* True of what the request holds, for that is what such a status is about. A function that failed was called, and is

@@ -47,22 +47,15 @@ static bool may_arrive(const seen *e, const seen *before)
            rule_has(e->means, DARUMA_TOOL_READS) && rule_has(e->says, WORDS_EMPTY) && !rule_has(e->says, WORDS_ABSENT);
 }
 
-/* What time it is: that another time is told is no news to who asks for nothing else. */
-static bool same_but_later(const seen *a, const seen *b)
-{
-    return a->call == b->call && a->masked == b->masked && rule_has(a->means, WORDS_CLOCK) &&
-           !rule_has(a->flags | b->flags, SEEN_FAILED);
-}
-
 bool rule_repeat(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o;
     uint32_t at = 0, n = 0, first = e->step;
     bool notes = (e->flags & SEEN_NOTE) != 0, fresh = may_be_fresh(e);
     uint32_t needed = fresh && e->patience < TIMES_LIKELY ? TIMES_LIKELY : e->patience;
-    if (((e->flags & SEEN_RUN) || rule_has(e->means, WORDS_CLOCK)) && needed < TIMES_RUNS)
+    if ((e->flags & SEEN_RUN) && needed < TIMES_RUNS)
         needed = TIMES_RUNS;
-    while ((o = next_call(s, &at, notes)) && (same_pair(o, e) || (fresh && same_fresh(o, e)) || same_but_later(o, e))) {
+    while ((o = next_call(s, &at, notes)) && (same_pair(o, e) || (fresh && same_fresh(o, e)))) {
         first = o->step;
         n++;
     }

@@ -24,7 +24,6 @@ enum words_call {
     WORDS_DEALS = 1 << 24,   /* gives another one each time: the next of a queue, a new key */
     WORDS_OPENS = 1 << 25,   /* goes where the next thing is done: a start page, a database */
     WORDS_AGAIN = 1 << 26,   /* shows once more what is there */
-    WORDS_CLOCK = 1 << 27,   /* tells what time it is */
 };
 
 /* What the words of a result say. */

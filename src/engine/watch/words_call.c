@@ -29,7 +29,6 @@
 #define W_DEALS    WORDS_DEALS
 #define W_OPENS    WORDS_OPENS
 #define W_AGAIN    WORDS_AGAIN
-#define W_CLOCK    WORDS_CLOCK
 
 // clang-format off
 /* Words of names of tools; sorted. */
@@ -54,7 +53,7 @@ static const words_row tool_rows[] = {
     {"catalog", T_READS | W_WEAK}, {"catalogue", T_READS | W_WEAK}, {"cd", W_OPENS}, {"cerca", T_READS | W_SEEKS},
     {"chance", T_READS | W_WEAK | W_RANDOM}, {"change", T_WRITES}, {"channel", T_ACTS | W_INPUT | W_WEAK},
     {"charge", T_ACTS | W_ONCE}, {"check", T_READS}, {"checkout", T_WRITES}, {"chmod", T_WRITES}, {"claim", W_DEALS},
-    {"classify", T_READS}, {"clear", T_WRITES}, {"click", T_ACTS | W_MOVES}, {"clock", T_READS | W_WEAK | W_MOVES | W_CLOCK},
+    {"classify", T_READS}, {"clear", T_WRITES}, {"click", T_ACTS | W_MOVES}, {"clock", T_READS | W_WEAK | W_MOVES},
     {"clone", T_ACTS}, {"close", T_WRITES | W_WEAK}, {"cmd", W_SHELL}, {"code", W_SHELL},
     {"coin", T_READS | W_WEAK | W_RANDOM}, {"command", W_SHELL}, {"commands", W_SHELL},
     {"comment", T_ACTS | W_WEAK | W_ONCE}, {"commit", T_ACTS}, {"compact", T_COMPACTS}, {"compaction", T_COMPACTS},
@@ -65,7 +64,7 @@ static const words_row tool_rows[] = {
     {"context", W_HISTORY}, {"control", T_ACTS | W_INPUT | W_WEAK}, {"conversation", W_HISTORY}, {"convert", T_READS},
     {"copy", T_WRITES | W_WEAK}, {"count", T_READS}, {"coupon", W_DEALS}, {"cp", T_WRITES}, {"crawl", T_READS},
     {"create", T_ACTS | W_ONCE}, {"credit", T_ACTS | W_WEAK}, {"database", W_SHELL},
-    {"datetime", T_READS | W_WEAK | W_MOVES | W_CLOCK}, {"db", W_SHELL},
+    {"datetime", T_READS | W_WEAK | W_MOVES}, {"db", W_SHELL},
     {"deactivate", T_WRITES}, {"deal", T_READS | W_WEAK | W_RANDOM}, {"dealer", T_READS | W_WEAK | W_RANDOM},
     {"debit", T_ACTS | W_WEAK}, {"decrease", T_WRITES}, {"decrement", T_ACTS | W_INPUT},
     {"definition", T_READS | W_WEAK}, {"delay", T_WAITS | W_PAUSES}, {"delegate", T_ACTS}, {"delete", T_WRITES},
@@ -181,7 +180,7 @@ static const words_row tool_rows[] = {
     {"terminate", T_ACTS}, {"test", T_READS | W_WEAK}, {"tests", T_READS | W_WEAK}, {"text", T_ACTS | W_WEAK},
     {"thermostat", T_READS | W_WEAK | W_MOVES}, {"think", T_NOTES}, {"thought", T_NOTES}, {"thoughts", T_NOTES},
     {"throughput", W_MEASURES}, {"tick", T_ACTS | W_INPUT}, {"ticket", T_ACTS | W_WEAK},
-    {"time", T_READS | W_WEAK | W_MOVES | W_CLOCK}, {"timeit", W_MEASURES}, {"timing", W_MEASURES}, {"todo", T_NOTES},
+    {"time", T_READS | W_WEAK | W_MOVES}, {"timeit", W_MEASURES}, {"timing", W_MEASURES}, {"todo", T_NOTES},
     {"todos", T_NOTES}, {"toggle", T_WRITES | W_WEAK | W_INPUT}, {"token", W_DEALS},
     {"toss", T_READS | W_WEAK | W_RANDOM}, {"touch", T_WRITES}, {"track", T_READS | W_WEAK | W_ASKS},
     {"tracking", T_READS | W_WEAK | W_ASKS}, {"trade", T_ACTS | W_WEAK}, {"transcript", W_HISTORY},

@@ -522,7 +522,7 @@ unsigned words_of_result(daruma_str result, bool failed)
     }
     if ((got & WORDS_ENDED) && other_state(&w))
         got &= ~(unsigned)WORDS_ENDED;
-    if ((got & WORDS_DEAD) && !(alive & WORDS_ALIVE))
+    if (((got & WORDS_DEAD) || failed) && !(alive & WORDS_ALIVE))
         got &= ~(unsigned)(WORDS_ALIVE | WORDS_STANDS);
     if (!failed && !(head & WORDS_MISUSED))
         got &= ~(unsigned)WORDS_MISUSED;

@@ -176,7 +176,7 @@ static const words_row result_rows[] = {
     {"no longer exists", W_ABSENT}, {"no match", W_EMPTY | W_SAME}, {"no matches", W_EMPTY | W_SAME},
     {"no matching", W_ABSENT}, {"no message", W_ALIVE}, {"no messages", W_ALIVE},
     {"no modifications", W_EMPTY | W_SAME}, {"no new", W_ALIVE}, {"no occurrences", W_EMPTY | W_SAME},
-    {"no output", W_EMPTY}, {"no permission", W_REFUSED}, {"no permitido", W_REFUSED},
+    {"no output", W_ALIVE}, {"no permission", W_REFUSED}, {"no permitido", W_REFUSED},
     {"no problems", W_EMPTY | W_ACK}, {"no process", W_ABSENT}, {"no records", W_EMPTY},
     {"no replacement", W_EMPTY | W_SAME}, {"no replacements", W_EMPTY | W_SAME}, {"no response", W_UNCLEAR | W_RETRY},
     {"no response yet", W_ALIVE}, {"no results", W_EMPTY}, {"no results for", W_ABSENT}, {"no route", W_RETRY},
