@@ -285,11 +285,37 @@ static void addresses_that_are_nobodys_or_our_own_are_not_public(void **state)
 static void an_address_is_ones_own_however_it_is_written(void **state)
 {
     (void)state;
-    static const char *const own[] = {"localhost",  "a.localhost",     "127.0.0.1",  "127.1",          "2130706433",
-                                      "0x7f000001", "0177.0.0.1",      "2852039166", "0xa9.254.43518", "10.1",
-                                      "::1",        "::ffff:10.0.0.1", "fe80::1"};
-    static const char *const others[] = {
-        "example.org", "8.8.8.8", "134744072", "2606:4700::1111", "localhost.example.org", "127.0.0.1.example.org"};
+    static const char *const own[] = {"localhost",
+                                      "a.localhost",
+                                      "127.0.0.1",
+                                      "127.1",
+                                      "2130706433",
+                                      "0x7f000001",
+                                      "0177.0.0.1",
+                                      "2852039166",
+                                      "0xa9.254.43518",
+                                      "10.1",
+                                      "::1",
+                                      "::ffff:10.0.0.1",
+                                      "fe80::1",
+                                      "fe80::1%25eth0",
+                                      "::1%25lo",
+                                      "::ffff:169.254.169.254%25x",
+                                      "localhost.",
+                                      "127.0.0.1.",
+                                      "169.254.169.254.",
+                                      "%31%32%37.0.0.1",
+                                      "fe80::1%",
+                                      "%3a%3a1"};
+    static const char *const others[] = {"example.org",
+                                         "8.8.8.8",
+                                         "134744072",
+                                         "2606:4700::1111",
+                                         "2606:4700::1111%25eth0",
+                                         "localhost.example.org",
+                                         "127.0.0.1.example.org",
+                                         "example.org.",
+                                         "8.8.8.8."};
     for (size_t i = 0; i < COUNT(own); i++)
         if (!host_is_own(str_of(own[i])))
             fail_msg("%s is own", own[i]);
