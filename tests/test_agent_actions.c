@@ -121,9 +121,44 @@ static void any_text_may_come(void **state)
     }
 }
 
+/* Names that models see: one each, and none longer than providers take. */
+static void no_two_tools_have_one_name_on_the_wire(void **state)
+{
+    (void)state;
+    static agent a;
+    static agent_tool tools[160];
+    static char names[128][80], seen[COUNT(tools)][80];
+    static const char *const some[] = {
+        "srvs.get.item", "srvs.get_item", "srvs.get_item_2", "srvs:get:item", "srvs.get_item_4", "one", "one_2"};
+    size_t n = 0;
+    for (size_t i = 0; i < COUNT(some); i++)
+        tools[n++].about.name = str_of(some[i]);
+    for (size_t i = 0; i < COUNT(names); i++) { /* 64 bytes long, and the same but for dots in their last six */
+        memset(names[i], 'x', 64);
+        for (size_t bit = 0; bit < 7; bit++)
+            names[i][57 + bit] = i >> bit & 1 ? '.' : '_';
+        tools[n++].about.name = (daruma_str){names[i], 64};
+    }
+    a.s.tools = tools;
+    a.s.ntools = n;
+    for (size_t i = 0; i < n; i++) {
+        daruma_arena in = room();
+        daruma_str wire = traj_wire_name(&a, tools[i].about.name, &in);
+        assert_in_range(wire.n, 1, TOOL_NAME_BYTES_MAX);
+        snprintf(seen[i], sizeof seen[i], STR_FMT, STR_ARG(wire));
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(seen[k], seen[i]) == 0)
+                fail_msg("two tools are called %s", seen[i]);
+    }
+    assert_string_equal(seen[0], "srvs_get_item");
+    assert_string_equal(seen[2], "srvs_get_item_2");
+    assert_string_equal(seen[6], "one_2");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_two_tools_have_one_name_on_the_wire),
         cmocka_unit_test(what_is_meant_is_found),
         cmocka_unit_test(answers_that_can_be_used),
         cmocka_unit_test(missing_values_are_taken_out_of_what_was_said),

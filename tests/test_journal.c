@@ -401,7 +401,7 @@ static void a_run_under_way_is_nobody_elses(void **state)
     assert_non_null(other);
     assert_true(busy);
     journal_close(other);
-    assert_true(journal_asked_again(j, x.call, at(20))); /* who reads takes nothing away */
+    assert_true(journal_asked_again(j, x.call, NULL, at(20))); /* who reads takes nothing away */
     journal_close(j);
     crew_close(a);
     other = journal_read(folder, S("busy"), &busy, why);

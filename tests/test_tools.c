@@ -6,8 +6,13 @@
 #include "run/agents.h"
 #include "tools/files.h"
 #include "tools/web.h"
+#include "sys/beneath.h"
 #include "sys/child.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -285,17 +290,148 @@ static void addresses_that_are_nobodys_or_our_own_are_not_public(void **state)
 static void an_address_is_ones_own_however_it_is_written(void **state)
 {
     (void)state;
-    static const char *const own[] = {"localhost",  "a.localhost",     "127.0.0.1",  "127.1",          "2130706433",
-                                      "0x7f000001", "0177.0.0.1",      "2852039166", "0xa9.254.43518", "10.1",
-                                      "::1",        "::ffff:10.0.0.1", "fe80::1"};
-    static const char *const others[] = {
-        "example.org", "8.8.8.8", "134744072", "2606:4700::1111", "localhost.example.org", "127.0.0.1.example.org"};
+    static const char *const own[] = {"localhost",
+                                      "a.localhost",
+                                      "127.0.0.1",
+                                      "127.1",
+                                      "2130706433",
+                                      "0x7f000001",
+                                      "0177.0.0.1",
+                                      "2852039166",
+                                      "0xa9.254.43518",
+                                      "10.1",
+                                      "::1",
+                                      "::ffff:10.0.0.1",
+                                      "fe80::1",
+                                      "fe80::1%25eth0",
+                                      "::1%25lo",
+                                      "::ffff:169.254.169.254%25x",
+                                      "localhost.",
+                                      "127.0.0.1.",
+                                      "169.254.169.254.",
+                                      "%31%32%37.0.0.1",
+                                      "fe80::1%",
+                                      "%3a%3a1"};
+    static const char *const others[] = {"example.org",
+                                         "8.8.8.8",
+                                         "134744072",
+                                         "2606:4700::1111",
+                                         "2606:4700::1111%25eth0",
+                                         "localhost.example.org",
+                                         "127.0.0.1.example.org",
+                                         "example.org.",
+                                         "8.8.8.8."};
     for (size_t i = 0; i < COUNT(own); i++)
         if (!host_is_own(str_of(own[i])))
             fail_msg("%s is own", own[i]);
     for (size_t i = 0; i < COUNT(others); i++)
         if (host_is_own(str_of(others[i])))
             fail_msg("%s is not own", others[i]);
+}
+
+/* ---- files ---- */
+
+static int new_root(char folder[64])
+{
+    snprintf(folder, 64, "/tmp/daruma-files-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    int root = files_root(folder);
+    assert_true(root >= 0);
+    return root;
+}
+
+static size_t names_in(int root, daruma_arena *a, char **names, size_t max)
+{
+    int fd = beneath_folder(root, S("."));
+    size_t n = beneath_names(fd, a, names, max);
+    close(fd);
+    return n;
+}
+
+static void remove_root(int root, const char *folder)
+{
+    static char mem[16 << 10];
+    daruma_arena a = arena_over(mem, sizeof mem);
+    char *names[16];
+    for (size_t n = names_in(root, &a, names, COUNT(names)); n-- > 0;)
+        unlinkat(root, names[n], 0);
+    close(root);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+typedef struct writer {
+    int root;
+    char letter;
+    int wrong; /* it was told that the file is written, and it is not what was written */
+} writer;
+
+static void write_often(void *user)
+{
+    writer *w = user;
+    char path[2] = {w->letter}, text[3000];
+    memset(text, w->letter, sizeof text);
+    for (int i = 0; i < 200; i++) {
+        char mem[512 << 10];
+        daruma_arena a = arena_over(mem, sizeof mem);
+        size_t n = 1000 + (size_t)i;
+        daruma_str is;
+        bool well = beneath_write(w->root, str_of(path), (daruma_str){text, n}) &&
+                    beneath_read(w->root, str_of(path), sizeof text, &a, &is) && is.n == n && !memcmp(is.p, text, n);
+        w->wrong += !well;
+    }
+}
+
+static void two_writers_in_one_folder_do_not_share_a_file(void **state)
+{
+    (void)state;
+    char folder[64], mem[4096];
+    int root = new_root(folder);
+    int fd = openat(root, ".daruma-new", O_WRONLY | O_CREAT | O_EXCL, 0600); /* the user's own */
+    assert_int_equal(write(fd, "mine", 4), 4);
+    close(fd);
+    writer w[] = {{.root = root, .letter = 'a'}, {.root = root, .letter = 'b'}};
+    uv_thread_t threads[COUNT(w)];
+    for (size_t i = 0; i < COUNT(w); i++)
+        assert_int_equal(uv_thread_create(&threads[i], write_often, &w[i]), 0);
+    for (size_t i = 0; i < COUNT(w); i++)
+        uv_thread_join(&threads[i]);
+    assert_int_equal(w[0].wrong + w[1].wrong, 0);
+    daruma_arena a = arena_over(mem, sizeof mem);
+    char *names[16];
+    assert_int_equal(names_in(root, &a, names, COUNT(names)), 3);
+    assert_string_equal(names[0], ".daruma-new");
+    remove_root(root, folder);
+}
+
+static void a_file_that_may_not_grow_is_a_full_disk_and_stays_as_it_was(void **state)
+{
+    (void)state;
+    static char text[64 << 10], mem[512 << 10];
+    char folder[64], little_mem[4096];
+    int root = new_root(folder);
+    struct rlimit was, little;
+    memset(text, 'x', sizeof text);
+    assert_true(beneath_write(root, S("a"), S("old")));
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &was);
+    little = was;
+    little.rlim_cur = 32 << 10;
+    setrlimit(RLIMIT_FSIZE, &little);
+    bool well = beneath_write(root, S("a"), (daruma_str){text, sizeof text});
+    int error = errno;
+    setrlimit(RLIMIT_FSIZE, &was);
+    assert_false(well);
+    assert_int_equal(error, ENOSPC);
+    daruma_arena a = arena_over(mem, sizeof mem);
+    daruma_str is;
+    assert_false(beneath_read(root, S("a"), 2, &a, &is));
+    assert_int_equal(errno, EFBIG);
+    daruma_arena none = arena_over(little_mem, sizeof little_mem);
+    assert_false(beneath_read(root, S("a"), 100, &none, &is)); /* no room for a piece */
+    assert_int_equal(errno, ENOMEM);
+    char *names[16];
+    assert_int_equal(names_in(root, &a, names, COUNT(names)), 1);
+    remove_root(root, folder);
 }
 
 static void no_credential_is_in_the_environment_of_a_child(void **state)
@@ -355,6 +491,8 @@ int main(void)
         cmocka_unit_test(addresses_that_are_nobodys_or_our_own_are_not_public),
         cmocka_unit_test(the_document_has_the_options_of_agents_as_they_are_printed),
         cmocka_unit_test(an_address_is_ones_own_however_it_is_written),
+        cmocka_unit_test(two_writers_in_one_folder_do_not_share_a_file),
+        cmocka_unit_test(a_file_that_may_not_grow_is_a_full_disk_and_stays_as_it_was),
         cmocka_unit_test(no_credential_is_in_the_environment_of_a_child),
     };
     return cmocka_run_group_tests(tests, begin, end);

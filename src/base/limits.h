@@ -488,6 +488,7 @@
 #define FILE_BYTES_MAX          (4u << 20)  /* of a file that is read whole; its result is cut before */
 #define FILE_SEARCH_BYTES_MAX   (1u << 20)  /* of a file that is searched; larger ones are no sources */
 #define FILE_PIECE_BYTES        (64u << 10) /* read at a time */
+#define FILES_FRESH_TRIES       100         /* names of a new file until one is free */
 #define FILES_NAMES_MAX         2000        /* names of one folder that are looked at */
 #define FILES_SEEN_MAX          50000       /* files and folders of one search */
 #define FILES_HITS_MAX          200         /* lines that one search prints */

@@ -189,12 +189,16 @@ static bool has_model(const void *user, daruma_str provider, daruma_str model, c
     return false;
 }
 
-bool agents_of_config(daruma_str text, const char *file, const config *c, daruma_arena *a, agents *ret,
-                      conf_mistakes *m)
+bool agents_of_config(daruma_str text, const char *file, const config *c, const char *const *servers, daruma_arena *a,
+                      agents *ret, conf_mistakes *m)
 {
     const known_models known = {c, a};
-    const agents_world w = {
-        .others = config_key_name, .has_model = c ? has_model : NULL, .user = &known, .env = agents_env, .file = file};
+    const agents_world w = {.others = config_key_name,
+                            .has_model = c ? has_model : NULL,
+                            .user = &known,
+                            .servers = servers,
+                            .env = agents_env,
+                            .file = file};
     return agents_read(text, &w, a, ret, m);
 }
 
@@ -354,7 +358,7 @@ static bool read_config(const agents_asked *q, daruma_arena *a, config *c, agent
         return false;
     }
     m.file = q->config;
-    if (config_read(text, agents_env, NULL, a, c, &m) && agents_of_config(text, q->config, c, a, g, &m))
+    if (config_read(text, agents_env, NULL, a, c, &m) && agents_of_config(text, q->config, c, q->servers, a, g, &m))
         return true;
     daruma_buf b = buf_in(a);
     m.file = q->config;

@@ -19,7 +19,7 @@ typedef struct agents_asked {
 bool agents_ready(const agents_asked *q, daruma_arena *a, run_settings *s, const char **ret_base);
 
 /* Reads what a configuration says about agents. `c` is what the gateway read of it; NULL: models are not
- * looked at. */
-bool agents_of_config(daruma_str text, const char *file, const config *c, daruma_arena *a, agents *ret,
-                      conf_mistakes *m);
+ * looked at. `servers`: as in agents_asked; NULL: not known. */
+bool agents_of_config(daruma_str text, const char *file, const config *c, const char *const *servers, daruma_arena *a,
+                      agents *ret, conf_mistakes *m);
 #endif

@@ -109,7 +109,7 @@ static config_verdict check_agents(daruma_str text, const char *file, const conf
                                    daruma_arena *a, conf_mistakes *m)
 {
     static conf_mistakes of_agents;
-    if (agents_of_config(text, file, v == CONFIG_FINE ? c : NULL, a, g, &of_agents))
+    if (agents_of_config(text, file, v == CONFIG_FINE ? c : NULL, NULL, a, g, &of_agents))
         return v;
     if (v == CONFIG_FINE)
         *m = (conf_mistakes){.file = of_agents.file};

@@ -179,20 +179,6 @@ bool mcp_write_result(daruma_str result, daruma_arena *a, daruma_buf *out)
     return !json_is_true(json_get(result, S("isError")));
 }
 
-bool mcp_write_checked(daruma_str result, daruma_str schema, daruma_arena *a, daruma_buf *out, bool *ret_fits)
-{
-    daruma_str structured = json_get(result, S("structuredContent"));
-    daruma_buf why = buf_in(a), said = buf_in(a);
-    bool well = mcp_write_result(result, a, &said);
-    *ret_fits = !schema.n || !structured.n || daruma_schema_fits(schema, structured, &why);
-    if (well && !*ret_fits)
-        BUF_SAY(out,
-                "the tool returned data that did not validate: ", str_sub(buf_str(&why), 0, FAILURE_TEXT_BYTES_MAX),
-                "\nWhat it returned:\n");
-    buf_put(out, buf_str(&said));
-    return well;
-}
-
 void mcp_write_error(const rpc_message *r, daruma_buf *out)
 {
     daruma_str says = json_is_string(r->message) ? r->message : S("\"the server says nothing about it\"");

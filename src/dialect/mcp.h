@@ -46,8 +46,6 @@ void mcp_write_answer(const rpc_message *asked, daruma_buf *out);
 bool mcp_read_tool(daruma_str server, daruma_str json, daruma_arena *a, daruma_tool *ret, daruma_str *ret_own_name);
 /* The content of a result as text; what is none is said in brackets. Returns false when the tool says it failed. */
 bool mcp_write_result(daruma_str result, daruma_arena *a, daruma_buf *out);
-/* The same, behind what is wrong with its structured content where that does not fit `schema`; empty: there is none. */
-bool mcp_write_checked(daruma_str result, daruma_str schema, daruma_arena *a, daruma_buf *out, bool *ret_fits);
 /* An ERROR as the object that a model reads. */
 void mcp_write_error(const rpc_message *r, daruma_buf *out);
 #endif

@@ -57,6 +57,12 @@ bool host_is_own(daruma_str host)
     struct sockaddr_in four = {.sin_family = AF_INET};
     struct sockaddr_in6 six = {.sin6_family = AF_INET6};
     char z[64];
+    if (host.n && host.p[host.n - 1] == '.') /* "localhost." is the same host */
+        host.n--;
+    daruma_str rest = host, bare = str_cut(&rest, '%');
+    if (bare.n < host.n && str_findch(bare, ':') == STR_NONE) /* percent-encoded: a proxy may read it as any host */
+        return true;
+    host = bare; /* the zone of an IPv6 address (RFC 6874) says by which interface it is reached */
     if (host_is_localhost(host))
         return true;
     snprintf(z, sizeof z, STR_FMT, STR_ARG(str_sub(host, 0, sizeof z - 1)));

@@ -172,63 +172,99 @@ static size_t agent_of(const agents *g, daruma_str name)
     return i;
 }
 
-static bool has_server(const agents *g, daruma_str name)
+static bool begins(daruma_str name, daruma_str pattern)
 {
-    for (size_t i = 0; i < g->nmcp; i++)
-        if (str_eq(g->mcp[i].name, name))
+    return str_starts(name, str_sub(pattern, 0, pattern.n - 1));
+}
+
+/* The next server that is known, of the file or of the command line; false behind the last. */
+static bool next_server(const agents *g, const agents_world *w, size_t *i, daruma_str *ret)
+{
+    size_t at = (*i)++;
+    daruma_str rest = {0};
+    if (at >= g->nmcp && w->servers && w->servers[at - g->nmcp])
+        rest = str_of(w->servers[at - g->nmcp]);
+    *ret = at < g->nmcp ? g->mcp[at].name : str_trim(str_cut(&rest, '='));
+    return at < g->nmcp || ret->n;
+}
+
+static bool has_server(const agents *g, const agents_world *w, daruma_str name)
+{
+    daruma_str server;
+    for (size_t i = 0; next_server(g, w, &i, &server);)
+        if (str_eq(server, name))
             return true;
     return false;
 }
 
-/* Which tools a server has is not known before it is up. */
-static bool may_be_tool(const agents *g, daruma_str name)
+/* True if a tool or an agent has that name, or begins so where it ends with `*`. Which tools a server has is not known
+ * before it is up. */
+static bool is_there(const agents *g, const agents_world *w, daruma_str name)
 {
-    daruma_str rest = name, first = str_cut(&rest, '.');
-    bool many = name.p[name.n - 1] == '*';
+    daruma_str rest = name, first = str_cut(&rest, '.'), server;
+    bool many = name.p[name.n - 1] == '*', dotted = first.n < name.n;
     for (size_t i = 0; i < COUNT(builtin); i++)
-        if (str_eq(name, str_of(builtin[i])) || (many && str_starts(str_of(builtin[i]), str_sub(name, 0, name.n - 1))))
+        if (str_eq(name, str_of(builtin[i])) || (many && begins(str_of(builtin[i]), name)))
             return true;
-    return has_server(g, first) && rest.n;
+    for (size_t i = 0; i < g->nlist; i++)
+        if (str_eq(name, g->list[i].name) || (many && begins(g->list[i].name, name)))
+            return true;
+    for (size_t i = 0; next_server(g, w, &i, &server);)
+        if (dotted ? rest.n && str_eq(server, first) : many && begins(server, name))
+            return true;
+    return false;
 }
 
-/* A name that nothing has: what is there instead. `later`: it may be a tool of a server that the command line names. */
-static void check_name(conf *r, const agents *g, daruma_str name, bool server, bool later, const char *path)
+/* True if a server that is not known may have it: one of another command line. */
+static bool may_be_elsewhere(daruma_str name)
 {
-    if (server ? has_server(g, name) : may_be_tool(g, name) || agent_of(g, name) < g->nlist)
-        return;
+    daruma_str rest = name, first = str_cut(&rest, '.');
+    for (size_t i = 0; i < COUNT(builtin) && first.n < name.n; i++)
+        if (str_starts(str_of(builtin[i]), str_sub(name, 0, first.n + 1)))
+            return false;
+    return first.n < name.n ? first.n && rest.n : name.p[name.n - 1] == '*';
+}
+
+/* A name that nothing has: what is there instead. */
+static void say_unknown(conf *r, const agents *g, daruma_str name, bool server, const char *path)
+{
     conf_near near = conf_near_to(conf_word(r, name));
+    daruma_str known;
     for (size_t n = 0; n < COUNT(builtin) && !server; n++)
         conf_near_try(&near, str_of(builtin[n]));
     for (size_t n = 0; n < g->nlist && !server; n++)
         conf_near_try(&near, g->list[n].name);
-    for (size_t n = 0; n < g->nmcp && server; n++)
-        conf_near_try(&near, g->mcp[n].name);
-    if (later && !near.to.best.n && str_findch(name, '.') != STR_NONE)
-        return;
+    for (size_t n = 0; server && next_server(g, r->user, &n, &known);)
+        conf_near_try(&near, known);
     conf_go(r, path);
     conf_unknown(r, server ? "server" : "tool or agent", &near);
 }
 
 static void check_names(conf *r, const agents *g, size_t i)
 {
+    const agents_world *w = r->user;
     const agents_agent *x = &g->list[i];
     char path[60];
     for (size_t k = 0; k < x->ntools; k++) {
         snprintf(path, sizeof path, "agents[%zu].tools[%zu]", i, k);
-        check_name(r, g, x->tools[k], false, false, path);
+        if (!is_there(g, w, x->tools[k]) && (w->servers || !may_be_elsewhere(x->tools[k])))
+            say_unknown(r, g, x->tools[k], false, path);
     }
     for (size_t k = 0; k < x->nmcp; k++) {
         snprintf(path, sizeof path, "agents[%zu].mcp[%zu]", i, k);
-        check_name(r, g, x->mcp[k], true, false, path);
+        if (!has_server(g, w, x->mcp[k]))
+            say_unknown(r, g, x->mcp[k], true, path);
     }
 }
 
-/* What is said about a tool has to be about one: where its name is misspelt nobody would be asked. */
+/* What is said about a tool has to be about one: where its name is misspelt nobody would be asked. A server that this
+ * run does not have may be one of another run. */
 static void check_tool(conf *r, const agents *g, size_t i)
 {
     char path[60];
     snprintf(path, sizeof path, "tools[%zu].name", i);
-    check_name(r, g, g->tools[i].name, false, true, path);
+    if (!is_there(g, r->user, g->tools[i].name) && !may_be_elsewhere(g->tools[i].name))
+        say_unknown(r, g, g->tools[i].name, false, path);
 }
 
 static void check_model(conf *r, const agents *g, size_t i)

@@ -39,8 +39,9 @@ typedef struct agents_world {
     /* Is there such a model (`provider` may be empty)? Feeds those that there are when not. */
     bool (*has_model)(const void *user, daruma_str provider, daruma_str model, conf_near *near);
     const void *user;
-    conf_env env;     /* of ${NAME}; NULL: none */
-    const char *file; /* for messages; may be NULL */
+    const char *const *servers; /* of the command line, "NAME=...", NULL behind the last; NULL: not known */
+    conf_env env;               /* of ${NAME}; NULL: none */
+    const char *file;           /* for messages; may be NULL */
 } agents_world;
 
 /* Reads them. Everything lives in `a`. False: *m says why. */

@@ -188,9 +188,15 @@ static void close_parts(run *r)
 static void end_run(run *r)
 {
     agent_result result = crew_result_of(r->a);
+    bool asks = r->session || r->sent; /* the question is put again when the run goes on, and has its calls then */
     r->finished = true;
+    if (asks) {
+        r->below.asked = r->asked;
+        r->below.asked_more = 0;
+        host_end_session(r, &r->below.asked_more);
+    }
     drop_what_is_out(r);
-    result.spent.calls += r->below.calls;
+    result.spent.calls += r->below.calls + (asks ? r->below.asked_more : 0);
     result.spent.waited = add_sat(result.spent.waited, r->below.waited);
     record_end(r, &result);
     r->s->done(&result, r->recovered, r->s->user);
@@ -382,6 +388,17 @@ static void say_begun(run *r, const char *event, const char *fate)
     host_say(r, buf_str(&b));
 }
 
+/* A question is put again: calls that went out for it count. Where it was broken off without a word that is one for
+ * each time. */
+static void count_before(run *r, const resumed *p)
+{
+    run_below *b = &r->below;
+    r->before = b->asked == p->act.call ? b->asked_more + 1 : p->was.started;
+    b->asked = p->act.call;
+    b->asked_more = r->before; /* with the one that goes out now */
+    r->recorded = *b;
+}
+
 /* The act that was out when the journal ended: a question is put again, and a call that does no harm twice; of any
  * other call the agent hears that nobody knows what came of it. */
 static void go_on_again(run *r)
@@ -393,8 +410,9 @@ static void go_on_again(run *r)
     resume_fate fate = calls ? resume_tool(p, &now) : RESUME_AGAIN;
     say_begun(r, "run_resumed", calls ? resume_fate_words(fate) : NULL);
     if (fate == RESUME_AGAIN) {
-        r->below.calls += p->act.what == AGENT_DO_MODEL; /* that went out then: the agent knows of one */
-        if (!journal_asked_again(r->journal, p->act.call, host_tick(r)))
+        if (!calls)
+            count_before(r, p);
+        if (!journal_asked_again(r->journal, p->act.call, calls ? NULL : &r->below, host_tick(r)))
             host_lose_journal(r);
         if (crew_result_of(r->a).outcome == DARUMA_OUTCOME_PENDING && !carry_out(r, &p->act)) {
             host_rearm(r);

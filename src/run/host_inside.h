@@ -36,9 +36,10 @@ typedef struct run {
     host_call *calls;
     uint32_t asked;        /* the agent's number of that question */
     daruma_str asked_body; /* as it was asked; lives until its outcome is handed in */
-    uint32_t sent;         /* calls that went out for it */
+    uint32_t before;       /* calls that went out for the question that is put next, when it was put before */
+    uint32_t sent;         /* calls that went out for it, those included */
     uint32_t recovered;    /* questions that were answered behind a failure */
-    run_below below;       /* what sessions did beside the call that was asked for */
+    run_below below;       /* what sessions did that no agent has heard of */
     run_below recorded;    /* ... as the journal has it */
     daruma_ms rests;       /* since when the session that is open has no call out; -1 it has one, or there is none */
     int status;            /* of its answer */

@@ -214,11 +214,14 @@ static void say_signed(run *r, daruma_str event)
 void host_end_session(run *r, uint32_t *ret_more)
 {
     host_end_calls(r);
+    *(ret_more ? ret_more : &r->below.calls) += r->sent > 1 ? r->sent - 1 : 0;
+    r->sent = 0;
     if (!r->session)
         return;
     rest(r, false);
-    *(ret_more ? ret_more : &r->below.calls) += r->sent > 1 ? r->sent - 1 : 0;
-    bool more = r->below.calls != r->recorded.calls || r->below.waited != r->recorded.waited;
+    const run_below *now = &r->below, *was = &r->recorded;
+    bool more = now->calls != was->calls || now->waited != was->waited || now->asked != was->asked ||
+                now->asked_more != was->asked_more;
     if (more && !journal_spent(r->journal, &r->below))
         host_lose_journal(r);
     r->recorded = r->below;
@@ -343,20 +346,21 @@ void host_ask(run *r, const agent_act *x)
     r->asked_model = arena_copy(&r->room, x->model);
     r->streams = is_streamed(r, x);
     r->answer = streamed_begin(crew_who(r->a)->as.d, &r->room);
-    agent_act own = *x; /* calls that nobody heard of count, too */
-    if (own.calls)
-        own.calls = own.calls > r->below.calls ? own.calls - r->below.calls : 1;
+    r->sent = r->before;
+    r->before = 0;
+    agent_act own = *x; /* the first call is in its limit, and so are those that went out before a resume */
+    bool none_left = own.calls && r->sent >= own.calls;
+    own.calls -= own.calls && !none_left ? r->sent : 0;
     staff_options(crew_who(r->a), &own, r->streams, &b);
     daruma_str body = r->asked_body = as_stream(r, x);
     r->asked = x->call;
-    r->sent = 0;
     r->status = r->head = 0;
     r->net = DARUMA_NET_NONE;
     r->over = r->broken = false;
     host_tick(r);
-    r->session = b.full || !body.n ? NULL
-                                   : daruma_session_open(r->known, staff_recovery(crew_who(r->a)), b.p, b.n, body.p,
-                                                         body.n, why, sizeof why);
+    r->session = b.full || !body.n || none_left ? NULL
+                                                : daruma_session_open(r->known, staff_recovery(crew_who(r->a)), b.p,
+                                                                      b.n, body.p, body.n, why, sizeof why);
     r->body = buf_in(&r->room);
     if (r->session) {
         host_pump(r);

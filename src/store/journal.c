@@ -69,10 +69,12 @@ run_below journal_below(journal *j)
 {
     char room[128];
     daruma_arena a = arena_over(room, sizeof room);
-    int64_t calls = 0, waited = 0;
+    int64_t calls = 0, waited = 0, asked = 0, more = 0;
     str_int(journal_text(j, "more_calls", &a), &calls);
     str_int(journal_text(j, "more_waited", &a), &waited);
-    return (run_below){(uint32_t)calls, waited};
+    str_int(journal_text(j, "asked", &a), &asked);
+    str_int(journal_text(j, "asked_more", &a), &more);
+    return (run_below){(uint32_t)calls, waited, (uint32_t)asked, (uint32_t)more};
 }
 
 journal_state journal_state_of(journal *j)

@@ -64,13 +64,17 @@ journal_state journal_state_of(journal *j);
 
 /* The agent asked for `x`, and it goes out when this returns. `look` may be NULL. */
 bool journal_asked(journal *j, const agent_act *x, const journal_look *look, daruma_moment at);
-/* It goes out once more, by itself, behind a resume. */
-bool journal_asked_again(journal *j, uint32_t call, daruma_moment at);
 /* What the sessions below the agents have done in all, so far. */
 typedef struct run_below {
-    uint32_t calls;   /* of models that agents did not hear of: what they were made for was dropped */
+    uint32_t calls;   /* of models that agents never hear of: what they were made for was dropped */
     daruma_ms waited; /* with no call out */
+    uint32_t asked;   /* the question that is out, or was put again last ... */
+    uint32_t
+        asked_more; /* ... and calls that went out for it beside the first: its agent hears of them with the answer */
 } run_below;
+/* It goes out once more, by itself, behind a resume. `below`: a question, with the call that goes out now; else NULL.
+ */
+bool journal_asked_again(journal *j, uint32_t call, const run_below *below, daruma_moment at);
 bool journal_spent(journal *j, const run_below *below);
 run_below journal_below(journal *j);
 /* What the agent is told when this returns. */
@@ -83,7 +87,7 @@ bool journal_not_answered(journal *j, uint32_t call);
 /* The run ended; `result` is a JSON object, or empty. */
 bool journal_ended(journal *j, journal_state s, daruma_str result, daruma_moment at);
 /* A run that is over because its model failed may ask again: the failures at its end are taken out of the record, and
- * the question is out. False: it did not end so, or it could not be written. */
+ * the question is out; their calls are `asked_more` of it. False: it did not end so, or it could not be written. */
 bool journal_retracted(journal *j);
 /* It goes on: it is open again. */
 bool journal_reopened(journal *j);

@@ -37,6 +37,8 @@
     X(FAILED_FROM, "SELECT n,call FROM input WHERE kind='failed' AND n>(SELECT max(n) FROM input WHERE NOT"            \
                    " (kind IN ('failed','clock') OR (kind='answered' AND"                                              \
                    " call IN (SELECT call FROM act WHERE purpose='analysis')))) ORDER BY n LIMIT 1")                   \
+    /* Calls of models that the end of a record tells of. */                                                           \
+    X(CALLS_FROM, "SELECT sum(more + (call IN (SELECT call FROM act WHERE what='model'))) FROM input WHERE n>=?")      \
     X(CUT_INPUTS, "DELETE FROM input WHERE n>=?")                                                                      \
     X(CUT_ACTS, "DELETE FROM act WHERE call>?")                                                                        \
     X(NOT_ANSWERED, "UPDATE act SET finished=NULL, outcome='interrupted' WHERE call=?")                                \

@@ -83,12 +83,18 @@ bool journal_asked(journal *j, const agent_act *x, const journal_look *look, dar
     return db_begin(j, j->dear) && db_commit(j, mark_delivered(j, at.now) && insert_act(j, x, look ? look : &none, at));
 }
 
-bool journal_asked_again(journal *j, uint32_t call, daruma_moment at)
+static bool set_asked(journal *j, int64_t call, int64_t more)
+{
+    return db_set_int(j, "asked", call) && db_set_int(j, "asked_more", more);
+}
+
+bool journal_asked_again(journal *j, uint32_t call, const run_below *below, daruma_moment at)
 {
     if (!j)
         return true;
     j->dear = true;
-    return db_begin(j, true) && db_commit(j, DB(j, DO_AGAIN, at.now, call));
+    return db_begin(j, true) &&
+           db_commit(j, DB(j, DO_AGAIN, at.now, call) && (!below || set_asked(j, below->asked, below->asked_more)));
 }
 
 /* What an input is worth: whoever changes a byte of it is found out. */
@@ -155,7 +161,8 @@ bool journal_told(journal *j, const crew_input *in)
 bool journal_spent(journal *j, const run_below *below)
 {
     return !j || (db_begin(j, false) && db_commit(j, db_set_int(j, "more_calls", below->calls) &&
-                                                         db_set_int(j, "more_waited", below->waited)));
+                                                         db_set_int(j, "more_waited", below->waited) &&
+                                                         set_asked(j, below->asked, below->asked_more)));
 }
 
 bool journal_not_answered(journal *j, uint32_t call)
@@ -180,10 +187,13 @@ bool journal_retracted(journal *j)
     sqlite3_stmt *s = db_row(j, DO_FAILED_FROM, (buf_part){0});
     int64_t n = s ? sqlite3_column_int64(s, 0) : 0, call = s ? sqlite3_column_int64(s, 1) : 0;
     sqlite3_reset(s);
-    if (!n || !db_begin(j, true))
+    s = n ? db_row(j, DO_CALLS_FROM, buf_part_number(n)) : NULL;
+    int64_t calls = s ? sqlite3_column_int64(s, 0) : 0;
+    sqlite3_reset(s);
+    if (!calls || !db_begin(j, true))
         return false;
-    bool well = db_commit(j, DB(j, DO_CUT_INPUTS, n) && DB(j, DO_CUT_ACTS, call) && DB(j, DO_UNFINISHED, call) &&
-                                 db_set_state(j, JOURNAL_OPEN));
+    bool well = db_commit(j, DB(j, DO_CUT_INPUTS, n) && set_asked(j, call, calls - 1) && DB(j, DO_CUT_ACTS, call) &&
+                                 DB(j, DO_UNFINISHED, call) && db_set_state(j, JOURNAL_OPEN));
     j->ninputs = well ? n - 1 : j->ninputs;
     return well;
 }

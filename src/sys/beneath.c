@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -37,6 +38,15 @@ static int why_no_folder(int at, const char *name, int error)
     return link ? ELOOP : error;
 }
 
+/* Makes a folder whose name is on the disk, as far as the file system can say so. */
+static bool make_folder(int at, const char *name)
+{
+    if (mkdirat(at, name, 0777) != 0)
+        return false;
+    fsync(at);
+    return true;
+}
+
 /* Opens the folder that holds the last name of a path, and tells that name; "." when the path is the root. -1 and
  * errno. `make`: folders that are missing are made. */
 static int open_parent(int root, daruma_str path, char name[FILES_NAME_BYTES_MAX + 1], bool make)
@@ -49,7 +59,7 @@ static int open_parent(int root, daruma_str path, char name[FILES_NAME_BYTES_MAX
     bool more = !bad && next_name(&rest, name, &bad);
     while (more && !bad && at >= 0 && next_name(&rest, next, &bad) && !bad) {
         int below = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (below < 0 && errno == ENOENT && make && mkdirat(at, name, 0777) == 0)
+        if (below < 0 && errno == ENOENT && make && (make_folder(at, name) || errno == EEXIST))
             below = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         int error = why_no_folder(at, name, errno);
         close(at);
@@ -88,6 +98,10 @@ bool beneath_read_open(int fd, size_t most, daruma_arena *a, daruma_str *ret)
         ssize_t n = room ? read(fd, room, FILE_PIECE_BYTES) : -1;
         if (n < 0 && room && errno == EINTR)
             continue;
+        if (!room)
+            errno = ENOMEM;
+        else if (n >= 0 && b.n + (size_t)n > most)
+            errno = EFBIG;
         if (n < 0 || b.n + (size_t)n > most)
             return false;
         b.n += (size_t)n;
@@ -111,8 +125,9 @@ bool beneath_read(int root, daruma_str path, size_t most, daruma_arena *a, darum
     if (fd < 0)
         return false;
     bool well = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && beneath_read_open(fd, most, a, ret);
+    error = S_ISDIR(st.st_mode) ? EISDIR : S_ISREG(st.st_mode) ? errno : EFBIG;
     close(fd);
-    errno = S_ISDIR(st.st_mode) ? EISDIR : EFBIG;
+    errno = error;
     return well;
 }
 
@@ -159,32 +174,49 @@ static bool write_all(int fd, daruma_str s)
     return fsync(fd) == 0;
 }
 
+/* Makes a file that nobody else has, and tells its name. Other writers may be at work in the same folder, and a file
+ * of such a name may be the user's. -1 and errno. */
+static int open_fresh(int at, mode_t mode, char name[FILES_NAME_BYTES_MAX + 1])
+{
+    static atomic_uint number;
+    int fd = -1;
+    for (int i = 0; i < FILES_FRESH_TRIES && fd < 0 && (i == 0 || errno == EEXIST); i++) {
+        snprintf(name, FILES_NAME_BYTES_MAX + 1, ".daruma-new-%ld-%u", (long)getpid(), atomic_fetch_add(&number, 1));
+        fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    }
+    return fd;
+}
+
+/* Why a write failed. A file or an account that may not grow has no space left; EFBIG is of files that are read. */
+static int why_not_written(int error)
+{
+    return error == EFBIG || error == EDQUOT ? ENOSPC : error;
+}
+
 bool beneath_write(int root, daruma_str path, daruma_str content)
 {
-    static const char fresh[] = ".daruma-new";
-    char name[FILES_NAME_BYTES_MAX + 1];
+    char name[FILES_NAME_BYTES_MAX + 1], fresh[FILES_NAME_BYTES_MAX + 1];
     int at = open_parent(root, path, name, true);
     struct stat st;
     if (at < 0)
         return false;
     bool there = fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
     int error = !there ? 0 : S_ISLNK(st.st_mode) ? ELOOP : S_ISREG(st.st_mode) ? 0 : EISDIR;
-    if (!error) {
-        unlinkat(at, fresh, 0);
-        int fd =
-            openat(at, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, there ? st.st_mode & 0777 : 0666);
-        bool well = fd >= 0 && write_all(fd, content);
+    int fd = error ? -1 : open_fresh(at, there ? st.st_mode & 0777 : 0666, fresh);
+    if (fd >= 0) {
+        bool well = write_all(fd, content);
         error = well ? 0 : errno;
-        if (fd >= 0)
-            close(fd);
+        close(fd);
         if (well && renameat(at, fresh, at, name) != 0)
             error = errno;
         if (error)
             unlinkat(at, fresh, 0);
         else
             fsync(at); /* that it has this name now; file systems that cannot say so have written it all the same */
+    } else if (!error) {
+        error = errno;
     }
     close(at);
-    errno = error;
+    errno = why_not_written(error);
     return error == 0;
 }

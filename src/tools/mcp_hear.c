@@ -103,10 +103,26 @@ static void greeted(mcp *m, daruma_str result)
     list_tools(m, (daruma_str){0});
 }
 
+/* Writes a result, behind what is wrong with its structured content where that does not fit `schema`; empty: there is
+ * none. Returns false when the tool says it failed. */
+static bool write_checked(daruma_str result, daruma_str schema, daruma_arena *a, daruma_buf *out, bool *ret_fits)
+{
+    daruma_str structured = json_get(result, S("structuredContent"));
+    daruma_buf why = buf_in(a), said = buf_in(a);
+    bool well = mcp_write_result(result, a, &said);
+    *ret_fits = !schema.n || !structured.n || daruma_schema_fits(schema, structured, &why);
+    if (well && !*ret_fits)
+        BUF_SAY(out,
+                "the tool returned data that did not validate: ", str_sub(buf_str(&why), 0, FAILURE_TEXT_BYTES_MAX),
+                "\nWhat it returned:\n");
+    buf_put(out, buf_str(&said));
+    return well;
+}
+
 static void take_result(mcp *m, mcp_call *k, daruma_str result)
 {
     const mcp_tool *t = k->c->own;
-    bool fits, well = mcp_write_checked(result, t->output, &k->c->room, &k->c->out, &fits);
+    bool fits, well = write_checked(result, t->output, &k->c->room, &k->c->out, &fits);
     bool acted = well && !fits && !(k->c->about->about.traits & DARUMA_TOOL_READS);
     mcp_end_call(m, k, well && fits, acted);
 }

@@ -249,6 +249,16 @@ holds("mistakes are told with their place, by check and by run; circles of agent
       assert.equal(ran.status, 2);
       assert.match(ran.stderr, /\d+:\d+: /);
     }
+    // What a server has that only another command line names is not known; names may be the beginning of several.
+    const tools = ["jira.search", "db.read", "git.list", "git*", "jira.*", "ma*", "fs*", "*"];
+    const said = `tools: [${tools.map((t) => `{ name: "${t}", ask: true }`).join(", ")}]\n`;
+    const agent = (names) => `agents:\n  - { name: main, model: best, tools: [${names.map((t) => `"${t}"`).join(", ")}] }\n`;
+    const mcp = "mcp:\n  - { name: github, command: /nowhere/server }\n";
+    for (const text of [said + agent(["fs.*"]), mcp + said, mcp + agent(["git*", "github.*", "jira.*"])]) assert.equal(check(text).status, 0, text + check(text).stderr);
+    for (const name of ["fs.raed", "shell.rnu", "http.g*x*", "mian"]) assert.equal(check(`tools:\n  - { name: "${name}" }\n` + agent(["fs.*"])).status, 2, name);
+    const withServer = (text, ...more) => (check(text), spawnSync(daruma, ["run", "--config", file, ...more, "--mcp", "jira=/nowhere/server", "--no-journal", "x"], { encoding: "utf8", env: { HOME: root } }).stderr);
+    assert.doesNotMatch(withServer(said + agent(["jira.search"])), /unknown tool/);
+    assert.match(withServer(said + agent(["jria.search"])), /unknown tool or agent `jria\.search`/);
     assert.equal(check(family).status, 0);
     const go = (...args) => spawnSync(daruma, ["run", ...args], { encoding: "utf8", env: { HOME: root } });
     for (const [args, says] of [

@@ -148,6 +148,60 @@ holds("a run that was killed goes on with the question that was out; list and ex
   }, { hold: (n, i) => (i === 3 ? new Promise((ok) => (gate.open = ok)) : null) });
 });
 
+// Calls that went out before a resume are in its limits, whoever ended the run and however often.
+const limited = async (f, { calls, answer }) => {
+  const dir = mkdtempSync(join(tmpdir(), "daruma-limited-")), file = join(dir, "c.yaml"), asked = [];
+  const server = createServer((req, res) => {
+    req.resume();
+    req.on("end", () => answer(res, asked.push(1)));
+  });
+  await new Promise((ok) => server.listen(0, "127.0.0.1", ok));
+  writeFileSync(file, `providers:\n  - { name: p, dialect: openai, url: "http://127.0.0.1:${server.address().port}/v1", keys: [{ value: kkkkkkkkkkkk }] }\nagents:\n  - { name: main, model: p/m, limits: { calls: ${calls} } }\n`);
+  const go = (...args) => {
+    const child = spawn(daruma, ["run", "--state", join(dir, "state"), "--json", ...args], { cwd: dir, env: {}, stdio: ["ignore", "pipe", "pipe"] });
+    let out = "";
+    child.stdout.on("data", (d) => (out += d));
+    return { child, over: new Promise((ok) => child.on("close", () => ok(out.split("\n").filter((l) => l.startsWith('{"event":"result"')).map((l) => JSON.parse(l))[0]))) };
+  };
+  try {
+    await f({ asked, first: () => go("--config", file, "the task"), resume: () => go("--resume", "last") });
+  } finally {
+    server.closeAllConnections();
+    server.close();
+    rmSync(dir, { recursive: true });
+  }
+};
+const busy = (res) => res.writeHead(503, { "content-type": "application/json" }).end('{"error":{"message":"overloaded","type":"server_error"}}');
+
+holds("a limit of calls holds however often a run is resumed, and is what it ends with", () =>
+  limited(async (s) => {
+    for (let i = 0; i < 4; i++) {
+      const { limit, calls } = await (i ? s.resume() : s.first()).over;
+      assert.deepEqual([i, limit, calls, s.asked.length], [i, "calls", 3, 3]);
+    }
+  }, { calls: 3, answer: busy }));
+
+holds("calls of a question that was broken off are told and limited with it, killed or interrupted", () =>
+  limited(async (s) => {
+    for (const [i, signal] of ["SIGKILL", "SIGKILL", "SIGINT", "SIGKILL", "SIGINT"].entries()) {
+      const r = i ? s.resume() : s.first();
+      await until(() => s.asked.length === i + 1, `question ${i + 1}`);
+      r.child.kill(signal);
+      const end = await r.over;
+      if (signal === "SIGINT") assert.equal(end.calls, i + 1);
+    }
+    const { limit, calls } = await s.resume().over; // it has one call left
+    assert.deepEqual([limit, calls, s.asked.length], ["calls", 6, 6]);
+  }, { calls: 6, answer: (res, n) => n > 5 && busy(res) }));
+
+holds("a run that failed for good tells the calls of all that was asked", () =>
+  limited(async (s) => {
+    for (let i = 0; i < 3; i++) {
+      const { calls } = await (i ? s.resume() : s.first()).over;
+      assert.deepEqual([calls, s.asked.length], [2 * i + 2, 2 * i + 2]);
+    }
+  }, { calls: 100, answer: (res, n) => n % 2 ? busy(res) : res.writeHead(401, { "content-type": "application/json" }).end('{"error":{"message":"Incorrect API key provided","type":"invalid_request_error","code":"invalid_api_key"}}') }));
+
 holds("an interrupt is no end: the run goes on", () =>
   scene([read, "all done"], async (s) => {
     const r = s.run();

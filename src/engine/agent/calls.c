@@ -6,12 +6,18 @@
 
 /* ---- what a call came to ---- */
 
+/* What is said of a run that ends with that circle, before which one it is. */
+static const char *circle_means(const agent *a, daruma_circle c)
+{
+    const char *words = a->policy->circle_words[c];
+    return words ? words : "The task is not finished: the agent went in circles. ";
+}
+
 /* The run ends with what there is. */
 static void calls_stop(agent *a, const daruma_verdict *v, const daruma_step *step)
 {
     daruma_buf text = buf_in(&a->scratch);
-    const char *words = a->policy->circle_words[v->circle];
-    buf_putz(&text, words ? words : "The task is not finished: the agent went in circles. ");
+    buf_putz(&text, circle_means(a, v->circle));
     daruma_verdict_say(v, step, &text);
     flow_stop(a, &text);
 }
@@ -70,6 +76,7 @@ static void count_step(agent *a, agent_step *s, const daruma_step *step)
     daruma_verdict_say(&v, step, &said);
     a->circle = flow_text(a, buf_str(&said));
     a->wants_way |= r == DARUMA_REMEDY_STRATEGY;
+    a->circle_means = circle_means(a, v.circle);
     if (r == DARUMA_REMEDY_FORCE_FINISH)
         a->last = LAST_LOOP;
 }

@@ -124,6 +124,7 @@ struct agent {
     daruma_tries tries;
     daruma_strategy strategy; /* the newest one, in `texts` */
     daruma_str circle;        /* what it keeps doing, in words; empty: nothing */
+    const char *circle_means; /* what is said before it when it ends the run; set with LAST_LOOP */
     bool wants_way, asks_way; /* another way is due; a person is asked about one */
     convo_rename *renames;    /* tools that have another name on the wire */
     size_t nrenames;

@@ -322,7 +322,7 @@ void think_answered(agent *a, daruma_str body)
     think_stepped(a);
     if (calls && a->last == LAST_LOOP) { /* it was asked for an answer, with no tool to call */
         daruma_buf why = buf_in(&a->scratch);
-        BUF_SAY(&why, "The task is not finished: the agent went in circles. ", a->circle);
+        BUF_SAY(&why, a->circle_means, a->circle);
         flow_stop(a, &why);
     } else if (calls && a->last) {
         flow_limit(a, last_limit(a));

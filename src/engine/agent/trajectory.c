@@ -85,19 +85,47 @@ static bool same_on_wire(daruma_str x, daruma_str y)
     return x.n == y.n && i == x.n;
 }
 
+enum { NUMBER_BYTES = sizeof "_99999" - 1, STEM_BYTES = TOOL_NAME_BYTES_MAX - NUMBER_BYTES };
+
+/* True if a number behind one of them could make it the other one with a number: both are cut to make room for it. */
+static bool same_stem(daruma_str x, daruma_str y)
+{
+    return same_on_wire(str_sub(x, 0, STEM_BYTES), str_sub(y, 0, STEM_BYTES));
+}
+
+/* True if that is how models see a tool without a number. */
+static bool is_plain_name(const agent *a, daruma_str wire)
+{
+    size_t i = 0;
+    while (i < a->s.ntools && !same_on_wire(a->s.tools[i].about.name, wire))
+        i++;
+    return i < a->s.ntools;
+}
+
 /* The name of a tool as models see it: OpenAI and Anthropic take no '.' and no ':', and no name twice. Of tools that
- * would have the same, those behind the first get a number. */
+ * would have the same, those behind the first get a number. Tools whose names begin alike count in steps as long as
+ * there are such tools, each from a place of its own: no two come to the same number. */
 daruma_str traj_wire_name(const agent *a, daruma_str name, daruma_arena *room)
 {
     daruma_buf b = buf_in(room);
-    size_t before = 0;
-    buf_room(&b, name.n + sizeof "_100");
+    size_t before = 0, place = 1, alike = 0, at = 0;
+    buf_room(&b, name.n + NUMBER_BYTES);
     for (size_t i = 0; i < name.n; i++)
         buf_putc(&b, wire_letter(name.p[i]));
-    for (size_t i = 0; i < a->s.ntools && !str_eq(a->s.tools[i].about.name, name); i++)
-        before += same_on_wire(a->s.tools[i].about.name, name);
-    if (before && router_tool(a, name))
-        BUF_SAY(&b, "_", before + 1);
+    while (at < a->s.ntools && !str_eq(a->s.tools[at].about.name, name))
+        before += same_on_wire(a->s.tools[at++].about.name, name);
+    if (!before || at == a->s.ntools)
+        return b.full ? name : buf_str(&b);
+    for (size_t i = 0; i < a->s.ntools; i++) {
+        bool is = same_stem(a->s.tools[i].about.name, name);
+        alike += is;
+        place += is && i < at;
+    }
+    do {
+        b.n = name.n < STEM_BYTES ? name.n : STEM_BYTES;
+        BUF_SAY(&b, "_", place);
+        place += alike;
+    } while (!b.full && is_plain_name(a, buf_str(&b)));
     return b.full ? name : buf_str(&b);
 }
 
