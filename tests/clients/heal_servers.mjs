@@ -391,9 +391,11 @@ for (const [coding, how] of [["br", brotliCompressSync], ["zstd", (s) => Buffer.
         assert.equal(pair.own.seen.length, 1, "it comes the same again");
       }
       // Some say so of what is as it was asked for: it is read, and written anew without that word.
-      pair.own.answer = (q, res) => res.writeHead(200, { "content-type": "application/json", "content-encoding": coding }).end(JSON.stringify({ id: "msg_1", type: "message", role: "assistant", model: "c-own", content: [{ type: "text", text: "fine" }], stop_reason: "end_turn", usage: { input_tokens: 5, output_tokens: 5 } }));
-      const plain = await question(pair, dialects.openai, { model: "m-own" });
-      assert.deepEqual([plain.said, plain.headers["content-encoding"]], ["fine", undefined]);
+      for (const twice of [coding, [coding, coding]]) {
+        pair.own.answer = (q, res) => res.writeHead(200, { "content-type": "application/json", "content-encoding": twice }).end(JSON.stringify({ id: "msg_1", type: "message", role: "assistant", model: "c-own", content: [{ type: "text", text: "fine" }], stop_reason: "end_turn", usage: { input_tokens: 5, output_tokens: 5 } }));
+        const plain = await question(pair, dialects.openai, { model: "m-own" });
+        assert.deepEqual([plain.said, plain.headers["content-encoding"]], ["fine", undefined]);
+      }
     },
   });
 

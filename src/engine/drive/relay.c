@@ -46,11 +46,11 @@ daruma_outcome relay_outcome(const session *x)
 /* The body is encoded no more. */
 static void drop_coding(session *x)
 {
+    size_t n = 0;
     for (size_t i = 0; i < x->nheaders; i++)
-        if (str_ieq(x->headers[i].name, S("content-encoding"))) {
-            x->headers[i] = x->headers[--x->nheaders];
-            return;
-        }
+        if (!str_ieq(x->headers[i].name, S("content-encoding")))
+            x->headers[n++] = x->headers[i];
+    x->nheaders = n;
 }
 
 void relay_head(session *x, int64_t length)
