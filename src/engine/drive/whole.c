@@ -362,11 +362,16 @@ void whole_ended(session *x)
     whole_read(x, DARUMA_NET_NONE, DARUMA_AT_ANSWER);
 }
 
+bool whole_is_closed(daruma_str body)
+{
+    body = str_trim(body);
+    bool closed = body.n && (body.p[body.n - 1] == '}' || body.p[body.n - 1] == ']'); /* most are cut elsewhere */
+    return closed && json_valid(body);
+}
+
 bool whole_broke(session *x, daruma_net net, daruma_phase phase)
 {
-    daruma_str held = str_trim(buf_str(&x->held));
-    bool closed = held.n && (held.p[held.n - 1] == '}' || held.p[held.n - 1] == ']'); /* most are cut elsewhere */
-    if (!is_folded(x) && (!closed || !json_valid(held)))
+    if (!is_folded(x) && !whole_is_closed(buf_str(&x->held)))
         return false;
     whole_read(x, net, phase);
     return true;
