@@ -452,7 +452,7 @@ static void write_whole(turn_writer *w, daruma_str block, daruma_buf *out)
     block_open(&w->r, w->r.blocks, DELTA_OTHER);
     block_event(out, "content_block_start", w->r.open);
     BUF_LIT(out, ",\"content_block\":");
-    buf_put(out, block);
+    put_one_line(out, block);
     event_end(out);
     close_block(w, out);
 }

@@ -565,7 +565,7 @@ void gemini_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
         if (!d->text.n)
             break;
         chunk(out);
-        buf_put(out, d->text);
+        put_one_line(out, d->text);
         chunk_end(w, FINISH_NONE, false, out);
         break;
     }

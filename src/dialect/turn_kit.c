@@ -211,6 +211,15 @@ void fill_part(daruma_buf *out, int what, daruma_str span, const void *part)
                                                : p->text);
 }
 
+void put_one_line(daruma_buf *out, daruma_str json)
+{
+    size_t begun = out->n;
+    buf_put(out, json);
+    for (size_t i = begun; i < out->n; i++)
+        if (out->p[i] == '\n' || out->p[i] == '\r')
+            out->p[i] = ' ';
+}
+
 /* What is no JSON object cannot stand where one must: it is kept as a text in one. */
 void put_args(daruma_buf *out, daruma_str text)
 {
@@ -218,7 +227,7 @@ void put_args(daruma_buf *out, daruma_str text)
     if (!str_trim(text).n) {
         BUF_LIT(out, "{}");
     } else if (json_whole(text, &value) && json_is_object(value)) {
-        buf_put(out, value);
+        put_one_line(out, value);
     } else {
         BUF_LIT(out, "{\"arguments\":");
         buf_json(out, text);
@@ -307,7 +316,7 @@ void writer_keep(turn_writer *w, daruma_buf *b, daruma_str s)
 void writer_put_usage(const turn_writer *w, void (*put)(daruma_buf *out, const turn_usage *u), daruma_buf *out)
 {
     if (w->usage_raw.n)
-        buf_put(out, w->usage_raw);
+        put_one_line(out, w->usage_raw);
     else
         put(out, &w->usage);
 }

@@ -51,6 +51,8 @@ void put_texts(daruma_buf *out, const turn *t, part_kind kind);
 /* The same of those that are new or stand at `at_raw`. */
 void put_texts_of(daruma_buf *out, const turn *t, part_kind kind, const char *at_raw);
 bool answer_says(const turn *t, part_kind kind);
+/* Valid JSON as it came, on one line, as an event of a stream needs it: its line breaks stand between tokens only. */
+void put_one_line(daruma_buf *out, daruma_str json);
 /* The arguments of a call: an object, whatever the model wrote. */
 void put_args(daruma_buf *out, daruma_str text);
 daruma_str arguments_text(daruma_str text); /* "{}" when there are none */

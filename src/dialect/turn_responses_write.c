@@ -35,7 +35,7 @@ static void response_event(turn_writer *w, const char *type, const char *status,
     event(w, type, out);
     BUF_LIT(out, ",\"response\":");
     responses_put_head(out, turn_id(&w->r), w->r.created, str_of(w->r.model), status, reason);
-    buf_put(out, buf_str(&w->items));
+    put_one_line(out, buf_str(&w->items));
     BUF_LIT(out, "],\"usage\":");
     if (end)
         writer_put_usage(w, responses_put_usage, out);
@@ -199,7 +199,7 @@ static void item_whole(turn_writer *w, const char *type, daruma_str item, daruma
     BUF_LIT(out, ",\"output_index\":");
     buf_int(out, w->r.open);
     BUF_LIT(out, ",\"item\":");
-    buf_put(out, item);
+    put_one_line(out, item);
     event_end(out);
 }
 

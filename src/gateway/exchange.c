@@ -308,6 +308,8 @@ static const daruma_target *on_targets(void *user, daruma_str model, uint64_t co
         *n = x->passing->ntargets;
         return wishes_targets(h, x->passing->targets, n, x->c->arena);
     }
+    if (counts_unknown(x))
+        return NULL;
     int provider = config_provider_of_path(&x->s->cfg, head_dialect(h));
     if (provider >= 0 && x->s->cfg.providers[provider].spread)
         who.share = exchange_share(x, 0);

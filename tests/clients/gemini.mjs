@@ -61,6 +61,18 @@ for (const name of ["openai", "anthropic", "responses"])
     },
   });
 
+holds("gemini: one JSON array that is whole goes out although its connection dies behind it", {
+  config: (c) => c.models.push({ name: "m-bridged", targets: ["own-gemini/g-own"] }),
+  async run(pair) {
+    const part = (text, more = {}) => ({ candidates: [{ content: { role: "model", parts: [{ text }] }, index: 0, ...more }] }), all = JSON.stringify([part("se"), part("ven", { finishReason: "STOP" })]);
+    pair.own.answer = (q, res) => (res.writeHead(200, { "content-type": "application/json", "content-length": all.length + 1 }).write(all), setTimeout(() => res.socket?.resetAndDestroy(), 30));
+    const own = await post(pair, "/v1beta/models/g-own:streamGenerateContent");
+    assert.equal(own.text, all);
+    const r = await question(pair, dialects.openai, { model: "m-bridged", stream: true });
+    assert.deepEqual([r.said, r.outcome, pair.own.seen.length], ["seven", "ok", 2], r.text);
+  },
+});
+
 const array = "/v1beta/models/g-single:streamGenerateContent";
 for (const [what, line] of Object.entries({ "a server error": "{ times: 1, kind: server_error }", "a rate limit": "{ times: 1, kind: rate_limit }", "truncated JSON": "{ times: 1, truncated_json: true }", "a cut": "{ times: 1, cut: { after_bytes: 20 } }" }))
   holds(`gemini: a stream as one JSON array recovers from ${what}`, {

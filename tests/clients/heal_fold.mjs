@@ -48,6 +48,20 @@ for (const name of ["openai", "anthropic", "responses"]) {
       },
     });
 
+  holds(`${name}: a stream that nobody asked for goes out whole although its connection dies behind it; one that lacks its end is a failure of the network`, {
+    async run(pair) {
+      const dies = (res) => setTimeout(() => res.socket?.resetAndDestroy(), 30);
+      for (const [lost, calls, outcome] of [[0, 1, "ok"], [1, 2, "recovered"]]) {
+        pair.own.seen = [];
+        pair.own.answer = (q, res) => dies(sse(res, ...all().slice(0, q.n === 1 ? 4 - lost : 4)));
+        const r = await ask(pair);
+        whole(r);
+        assert.deepEqual([r.said, pair.own.seen.length, r.outcome], ["it is 42", calls, outcome], r.text);
+      }
+      assert.deepEqual([...new Set(pair.events().map((e) => e.kind).filter(Boolean))], ["network"]);
+    },
+  });
+
   holds(`${name}: a stream that nobody asked for and that has a damaged event is asked for again`, {
     async run(pair) {
       const damaged = w.piece("and some of it").replace(/\}\n\n$/, "\n\n");

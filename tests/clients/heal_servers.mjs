@@ -1,6 +1,7 @@
 // Servers that copy OpenAI's API and take less of it than their clients send. Their words are real ones, the source stands
 // beside each. The first request is mended after one refusal; where the server never takes it, the next one costs none.
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { dialects, question } from "./net.mjs";
 import { holds, once } from "./wire.mjs";
@@ -390,8 +391,32 @@ for (const [coding, how] of [["br", brotliCompressSync], ["zstd", (s) => Buffer.
         assert.equal(pair.own.seen.length, 1, "it comes the same again");
       }
       // Some say so of what is as it was asked for: it is read, and written anew without that word.
-      pair.own.answer = (q, res) => res.writeHead(200, { "content-type": "application/json", "content-encoding": coding }).end(JSON.stringify({ id: "msg_1", type: "message", role: "assistant", model: "c-own", content: [{ type: "text", text: "fine" }], stop_reason: "end_turn", usage: { input_tokens: 5, output_tokens: 5 } }));
-      const plain = await question(pair, dialects.openai, { model: "m-own" });
-      assert.deepEqual([plain.said, plain.headers["content-encoding"]], ["fine", undefined]);
+      for (const twice of [coding, [coding, coding]]) {
+        pair.own.answer = (q, res) => res.writeHead(200, { "content-type": "application/json", "content-encoding": twice }).end(JSON.stringify({ id: "msg_1", type: "message", role: "assistant", model: "c-own", content: [{ type: "text", text: "fine" }], stop_reason: "end_turn", usage: { input_tokens: 5, output_tokens: 5 } }));
+        const plain = await question(pair, dialects.openai, { model: "m-own" });
+        assert.deepEqual([plain.said, plain.headers["content-encoding"]], ["fine", undefined]);
+      }
     },
   });
+
+// As long as STREAM_HELD_BYTES_MAX, 256 KiB, and longer: what cannot be read is no answer, however much of it comes.
+holds("a stream that comes as gzip and must be read is refused from its first bytes, however long it is", {
+  limit: 60000,
+  config: (c) => ((c.recovery.max_attempts = 3), (c.recovery.hedge = "off"), Object.assign(c.timeouts, { first_byte: "60s", idle: "60s", total: "60s" }), (c.recovery.on_failure = "error"), (c.models.find((m) => m.name === "m-own").targets = ["own-claude/c-own"])),
+  async run(pair) {
+    const text = () => Array.from({ length: 3000 }, () => `data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", choices: [{ index: 0, delta: { content: randomBytes(150).toString("base64") } }] })}\n\n`).join("");
+    const events = text() + "data: [DONE]\n\n", coded = gzipSync(events);
+    assert.ok(coded.length > 256 << 10, `${coded.length} bytes`);
+    pair.own.answer = (q, res) => res.writeHead(200, { "content-type": "text/event-stream", "content-encoding": "gzip" }).end(coded);
+    const r = await question(pair, dialects.openai, { model: "m-own", stream: true });
+    assert.match(r.json?.error.message ?? r.text.slice(0, 300), /could not be read: it is encoded as "gzip"/);
+    assert.equal(pair.own.seen.length, 1, "it comes the same again");
+    // Behind a heartbeat even the wire's own cannot pass as it is: its head would say so.
+    pair.own.seen = [];
+    pair.own.answer = (q, res) => setTimeout(() => res.writeHead(200, { "content-type": "text/event-stream", "content-encoding": "gzip" }).end(coded), 11500);
+    const late = await question(pair, a, { model: a.own, stream: true });
+    assert.ok(!late.text.includes("\ufffd"), "no raw bytes");
+    assert.match(late.text, /could not be read: it is encoded as \\?"gzip/);
+    assert.equal(pair.own.seen.length, 1);
+  },
+});

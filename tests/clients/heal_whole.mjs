@@ -49,6 +49,23 @@ every((name, d, w) => {
   });
 });
 
+// What has no kind of its own goes out as it stands, and each event is one line.
+const printed = {
+  anthropic: [{ id: "msg_1", type: "message", role: "assistant", model: "c-own", content: [{ type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "x\n" } }, { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [] }, { type: "text", text: "it is 42" }], stop_reason: "end_turn", stop_sequence: null, usage: { input_tokens: 1, output_tokens: 1 } }, (r) => r.events.filter((e) => e.json?.type === "content_block_start").map((e) => e.json.content_block), (o) => o.content.slice(0, 2).concat({ type: "text", text: "" })],
+  responses: [{ id: "resp_1", object: "response", status: "completed", model: "m-own", output: [{ type: "web_search_call", id: "ws_1", status: "completed", action: { type: "search", query: "x\n" } }, { type: "message", id: "msg_1", status: "completed", role: "assistant", content: [{ type: "output_text", text: "it is 42", annotations: [] }] }], usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 } }, (r) => r.events.find((e) => e.json?.type === "response.completed").json.response.output.slice(0, 1), (o) => o.output.slice(0, 1)],
+  gemini: [{ candidates: [{ content: { role: "model", parts: [{ executableCode: { language: "PYTHON", code: "x\n" } }, { text: "it is 42" }] }, finishReason: "STOP", index: 0 }], usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 } }, (r) => r.events.flatMap((e) => e.json.candidates[0].content.parts).filter((p) => p.executableCode), (o) => o.candidates[0].content.parts.slice(0, 1)],
+};
+for (const [name, [answer, blocks, of]] of Object.entries(printed))
+  holds(`${name}: a whole answer on many lines, with what the provider did, goes out as a stream whose every event is one line`, {
+    async run(pair) {
+      pair.own.answer = (q, res) => res.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer, null, 1));
+      const d = dialects[name], r = await question(pair, d, { model: d.own, stream: true });
+      assert.equal(r.said, "it is 42", r.text);
+      assert.ok(!r.text.split(/\r?\n/).some((l) => l && !/^(data|event|id|retry)?:/.test(l)), r.text);
+      assert.deepEqual(blocks(r), of(answer), r.text);
+    },
+  });
+
 // Words of OpenAI, of Amazon Bedrock behind gateways, of vLLM's and others' servers.
 const refusals = {
   "an organization that is not verified": { message: "Your organization must be verified to stream this model. Please go to: https://platform.openai.com/settings/organization/general and click on Verify Organization. If you just verified, it can take up to 15 minutes for access to propagate.", type: "invalid_request_error", param: "stream", code: "unsupported_value" },
@@ -190,5 +207,15 @@ holds("between two dialects a model that refuses streams is asked for a whole an
     assert.equal(r.said, "it is 42", r.text);
     assert.deepEqual(parsed(wires.anthropic.calls(r)).map(([, n, a]) => [n, a]), [["look", { city: "Oslo" }]], r.text);
     assert.equal(pair.own.seen.length, 2);
+  },
+});
+
+holds("gemini: arguments on many lines, from another dialect, are one line of a stream", {
+  config: (c) => (c.models.find((m) => m.name === "g-own").targets = ["own/m-own"]),
+  async run(pair) {
+    const d = dialects.gemini;
+    pair.own.answer = (q, res) => wires.openai.answer(res, "it is 42", [["call_9", "look", '{\n  "city":\r\n "Oslo"\n}']]);
+    const r = await question(pair, d, { model: d.own, stream: true, more: { tools: wires.gemini.tools(object) } });
+    assert.deepEqual(parsed(wires.gemini.calls(r)).map(([, n, a]) => [n, a]), [["look", { city: "Oslo" }]], r.text);
   },
 });

@@ -117,6 +117,18 @@ every((name, d, w) => {
         },
       });
 
+    if (!stream)
+      holds(`${how}: a second answer that is whole takes over although its connection dies behind it`, {
+        config: two(name, name),
+        async run(pair) {
+          const longer = (res) => ({ writeHead: (status, h) => ({ end: (text) => (res.writeHead(status, { ...h, "content-length": Buffer.byteLength(text) + 2 }).write(text), setTimeout(() => res.socket.resetAndDestroy(), 30)) }) });
+          await silent(pair, d, w, stream, { first: (q, res) => setTimeout(() => answer(w, q, res), 3000), second: (q, res) => answer(w, q, longer(res)) });
+          const r = await question(pair, d, { model: d.own, stream });
+          assert.deepEqual([r.status, r.said, remedies(r)], [200, words, "hedge"], r.text);
+          assert.match(r.headers["x-daruma-target"], /\/second$/);
+        },
+      });
+
     // What its events say of it is looked at when the scenario is over.
     holds(`${how}: a second call that is refused in words with its credentials tells them to nobody`, {
       config: two(name, name),

@@ -144,6 +144,16 @@ holds("passing: a count of tokens that no provider could say is estimated, and n
     const bare = estimated(await post(pair, "/v1beta/models/gemini-9:countTokens", { contents }, {}, google), "totalTokens");
     assert.ok(bare > 2400 && bare < 3500, bare);
     assert.ok(estimated(await post(pair, "/v1beta/models/gemini-9:countTokens", { generateContentRequest: { model: "models/gemini-9", contents, systemInstruction: { parts: [{ text }] } } }, {}, google), "totalTokens") > 1.8 * bare);
+    assert.ok(estimated(await post(pair, "/v1beta/models/gemini-9:countTokens", { generate_content_request: { model: "models/gemini-9", contents, system_instruction: { parts: [{ text }] } } }, {}, google), "totalTokens") > 1.8 * bare);
+    // Nobody here knows how long a history or a file is that lives on the server.
+    for (const [path, body, d] of [
+      ["/v1/responses/input_tokens", { model: "r-x", input: "go on", previous_response_id: "resp_1" }],
+      ["/v1/responses/input_tokens", { model: "r-x", input: "go on", conversation: "conv_1" }],
+      ["/v1/messages/count_tokens", { model: "claude-x", messages: [{ role: "user", content: [{ type: "document", source: { type: "file", file_id: "file_1" } }] }] }, A],
+    ]) {
+      const r = await post(pair, path, body, {}, d);
+      assert.deepEqual([r.status, r.headers["x-daruma-estimated"]], [404, undefined], r.text);
+    }
     const input = estimated(await post(pair, "/v1/responses/input_tokens", { model: "r-x", input: text }), "input_tokens");
     assert.ok(input > 2400 && input < 3500, input);
     assert.deepEqual([pair.own.seen.length, (await pair.report()).calls], [0, 0]);
@@ -151,11 +161,11 @@ holds("passing: a count of tokens that no provider could say is estimated, and n
     await pair.again((c) => ((c.providers = c.providers.filter((p) => p.name === "own")), (c.models = [])));
     estimated(await post(pair, "/v1/messages/count_tokens", { model: "claude-y", messages: [{ role: "user", content: text }] }, {}, A), "input_tokens");
     assert.equal(pair.own.seen.length, 0);
-    // What is no request, or is too large to be read here, goes where it went.
+    // What is no request, or is too large to be read here, goes to nobody who does not know the path.
     for (const body of ["{", { model: "claude-y", messages: [{ role: "user", content: "x".repeat(3 << 20) }] }]) {
-      pair.own.answer = (q, res) => send(res, 404, { error: { message: "Unknown request URL", type: "invalid_request_error" } });
       const r = await post(pair, "/v1/messages/count_tokens", body, {}, A);
-      assert.deepEqual([r.status, r.headers["x-daruma-estimated"]], [404, undefined], r.text);
+      assert.deepEqual([r.status, r.headers["x-daruma-estimated"], pair.own.seen.length], [404, undefined, 0], r.text);
+      assert.match(r.json.error.message, /^No provider in daruma's configuration speaks the dialect of this path/);
     }
   },
 });

@@ -399,15 +399,30 @@ const usages = {
     usage: (e) => e.json?.candidates?.[0]?.finishReason && e.json.usageMetadata,
   },
 };
+// An event of several `data:` lines has line breaks in its JSON, between tokens.
+const spread = (s) => s.replace(/^data: (\{.*\})$/gm, (line, o) => JSON.stringify(JSON.parse(o), null, 1).replace(/^/gm, "data: "));
 for (const [name, { said, end, usage }] of Object.entries(usages))
   holds(`${name}: the usage of a stream that was gone on with is its provider's, with all that it says`, {
     config: (c) => (c.models.find((m) => m.name === "m-own").targets = ["own-responses/m-own"]),
     async run(pair) {
       const p = parts[name], d = dialects[name];
-      pair.own.answer = (q, res) => (q.n === 1 ? (open(res).write(p.opening + p.content("One two three four five six seven eight nine ten ")), setTimeout(() => res.destroy(), 30)) : open(res).end(p.opening + p.content("nine ten eleven twelve.") + end(said)));
-      const r = await question(pair, d, { model: d.own, stream: true });
-      assert.match(r.said, /^One two three .* ten eleven twelve\.$/);
-      assert.equal(pair.own.seen.length, 2);
-      assert.deepEqual(r.events.map(usage).filter(Boolean), [said], r.text);
+      for (const shape of [(s) => s, spread]) {
+        pair.own.seen = [];
+        pair.own.answer = (q, res) => (q.n === 1 ? (open(res).write(p.opening + p.content("One two three four five six seven eight nine ten ")), setTimeout(() => res.destroy(), 30)) : open(res).end(p.opening + p.content("nine ten eleven twelve.") + shape(end(said))));
+        const r = await question(pair, d, { model: d.own, stream: true });
+        assert.match(r.said, /^One two three .* ten eleven twelve\.$/);
+        assert.equal(pair.own.seen.length, 2);
+        assert.deepEqual(r.events.map(usage).filter(Boolean), [said], r.text);
+      }
     },
   });
+
+holds("anthropic: of two usages in a stream that was gone on with the newer one counts, though it says less", {
+  async run(pair) {
+    const p = parts.anthropic, d = dialects.anthropic, usage = (o, delta = {}) => event({ type: "message_delta", delta, usage: o });
+    pair.own.answer = (q, res) => (q.n === 1 ? (open(res).write(p.opening + p.content("One two three four five six seven eight nine ten ")), setTimeout(() => res.destroy(), 30)) : open(res).end(p.opening + p.content("nine ten eleven twelve.") + usage({ input_tokens: 10, output_tokens: 2 }) + event({ type: "content_block_stop", index: 0 }) + usage({ output_tokens: 55 }, { stop_reason: "end_turn" }) + p.end));
+    const r = await question(pair, d, { model: d.own, stream: true });
+    const said = r.events.filter((e) => e.json?.type === "message_delta").map((e) => [e.json.usage.input_tokens, e.json.usage.output_tokens]);
+    assert.deepEqual(said, [[10, 55]], r.text);
+  },
+});

@@ -338,6 +338,11 @@ static void on_fail(drive_call *c, daruma_net net, daruma_phase phase)
         was_refused(r);
         return;
     }
+    bool all = r->stream ? r->goes_on && (r->view.done || r->view.finished) : whole_is_closed(buf_str(&r->held));
+    if (all) { /* only the connection died behind it */
+        on_end(c);
+        return;
+    }
     daruma_evidence ev = {.phase = phase, .net = net};
     hedge_call_failed(r, &ev);
 }

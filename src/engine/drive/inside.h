@@ -425,6 +425,11 @@ bool answer_test_done(session *x, const answer_test *k, const turn *t);
 
 /* All of it is there, in x->held: it is judged, mended, written for the client and handed on. */
 void whole_ended(session *x);
+/* True if the body is an object or an array of JSON that is closed: nothing of it is missing. */
+bool whole_is_closed(daruma_str body);
+/* whole_ended() of one whose connection died. False: JSON that is not closed, which is not read further. A stream that
+ * was to be put together is judged by how the connection died if it lacks its end. */
+bool whole_broke(session *x, daruma_net net, daruma_phase phase);
 
 /* ---- mending.c, mending_work.c: carrying out remedies on the conversation ---- */
 

@@ -11,7 +11,6 @@
 #include "engine/drive/relay.h"
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/json.h"
 #include "base/limits.h"
 #include "engine/judge/hints.h"
 
@@ -47,11 +46,11 @@ daruma_outcome relay_outcome(const session *x)
 /* The body is encoded no more. */
 static void drop_coding(session *x)
 {
+    size_t n = 0;
     for (size_t i = 0; i < x->nheaders; i++)
-        if (str_ieq(x->headers[i].name, S("content-encoding"))) {
-            x->headers[i] = x->headers[--x->nheaders];
-            return;
-        }
+        if (!str_ieq(x->headers[i].name, S("content-encoding")))
+            x->headers[n++] = x->headers[i];
+    x->nheaders = n;
 }
 
 void relay_head(session *x, int64_t length)
@@ -437,24 +436,13 @@ static void on_again(drive_call *c, daruma_net net)
     session_resent(x);
 }
 
-/* The connection died. True: nothing of the answer was missing, and it is ended. An object of JSON says where it ends.
- */
-static bool whole_broke(session *x)
-{
-    daruma_str held = buf_str(&x->held), value;
-    if (!json_whole(held, &value) || !json_is_object(value))
-        return false;
-    whole_ended(x);
-    return true;
-}
-
 static void on_fail(drive_call *c, daruma_net net, daruma_phase phase)
 {
     session *x = c->x;
     x->call.handle = NULL;
     if ((x->mode == ANSWER_HELD || x->mode == ANSWER_RELAYED) && stream_broke(x))
         return; /* the answer was whole; only the connection died after it */
-    if (x->mode == ANSWER_WHOLE && whole_broke(x))
+    if (x->mode == ANSWER_WHOLE && whole_broke(x, net, phase))
         return;
     if (x->mode == ANSWER_ERROR || x->mode == ANSWER_REFUSED)
         pass_hide(x);

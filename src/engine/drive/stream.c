@@ -113,6 +113,14 @@ static bool ends_a_line(daruma_str bytes)
     return str_findch(bytes, '\n') != STR_NONE || str_findch(bytes, '\r') != STR_NONE;
 }
 
+/* True if what came is encoded and cannot be read: it does not begin as events do, or it is longer than is held. */
+static bool is_encoded(const session *x)
+{
+    daruma_str held = str_trim(buf_str(&x->held));
+    bool odd = (held.n && !relay_begins_stream(held)) || held.n > STREAM_HELD_BYTES_MAX;
+    return odd && !x->view.began && relay_is_coded(x->headers, x->nheaders);
+}
+
 /* Reads what is new in a held stream. False: the attempt is over, and perhaps the session. */
 static bool read_events(session *x, daruma_arena *large)
 {
@@ -135,6 +143,10 @@ static bool read_events(session *x, daruma_arena *large)
         }
         if (x->view.content)
             return commit(x);
+    }
+    if (is_encoded(x)) {
+        relay_fail(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
+        return false;
     }
     return x->held.n <= STREAM_HELD_BYTES_MAX || commit(x);
 }

@@ -244,7 +244,7 @@ static void note(session *x, const turn_delta *d)
             t->usage.written = d->usage.written;
         if (d->usage.thinking >= 0)
             t->usage.thinking = d->usage.thinking;
-        if (t->mode != TALK_PLAIN && t->from == t->to && d->text.n) { /* the newest is that of all */
+        if (t->mode != TALK_PLAIN && t->from == t->to) { /* the newest is that of all */
             t->usage_raw.n = 0;
             buf_put(&t->usage_raw, d->text);
         }

@@ -22,6 +22,8 @@ typedef struct whole {
     bool calls;                /* its calls are looked at */
     bool streams, usage_asked; /* the client asked for a stream, which it becomes */
     bool folds;                /* it is a stream, and the client asked for none */
+    daruma_net net;            /* how its connection died, unless it ended ... */
+    daruma_phase phase;        /* ... and when */
     /* made */
     daruma_arena room;
     answer_view view;
@@ -227,6 +229,11 @@ static void settle(session *x, whole *w)
         deliver(x, w);
         return;
     }
+    if (w->folds && w->flaw == DARUMA_FLAW_CUT && w->net) {
+        daruma_evidence ev = {.phase = w->phase, .net = w->net, .headers = x->headers, .nheaders = x->nheaders};
+        session_failed(x, &ev);
+        return;
+    }
     if (w->folds && w->flaw != DARUMA_FLAW_NONE && !w->read) {
         relay_fail(x, w->flaw, arena_copy(x->arena, w->error));
         return;
@@ -308,7 +315,12 @@ static bool becomes_stream(const session *x)
     return x->streaming && !array && !x->went_on && !x->forwarded && !talk_reached(x) && x->scan.choices <= 1;
 }
 
-void whole_ended(session *x)
+static bool is_folded(const session *x)
+{
+    return relay_wants_whole(x) && relay_begins_stream(str_trim(buf_str(&x->held)));
+}
+
+static void whole_read(session *x, daruma_net net, daruma_phase phase)
 {
     const moved_request *m = x->p != x->d ? x->moved : NULL;
     whole w = {
@@ -323,7 +335,9 @@ void whole_ended(session *x)
         .ctx = {.model = x->scan.model, .id = x->kase.id, .wall = session_now(x).wall, .functions = x->scan.functions},
         .calls = answer_checks_calls(x),
         .streams = becomes_stream(x),
-        .folds = relay_wants_whole(x) && relay_begins_stream(str_trim(buf_str(&x->held))),
+        .folds = is_folded(x),
+        .net = net,
+        .phase = phase,
         .usage_asked = x->scan.usage_asked,
         .test = {.rooms = x->v->rooms,
                  .strings = x->p == x->d && x->p == &dialect_openai,
@@ -341,4 +355,24 @@ void whole_ended(session *x)
     } else if (!whole_beside(x, &w, bytes)) {
         relay_fail(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
     }
+}
+
+void whole_ended(session *x)
+{
+    whole_read(x, DARUMA_NET_NONE, DARUMA_AT_ANSWER);
+}
+
+bool whole_is_closed(daruma_str body)
+{
+    body = str_trim(body);
+    bool closed = body.n && (body.p[body.n - 1] == '}' || body.p[body.n - 1] == ']'); /* most are cut elsewhere */
+    return closed && json_valid(body);
+}
+
+bool whole_broke(session *x, daruma_net net, daruma_phase phase)
+{
+    if (!is_folded(x) && !whole_is_closed(buf_str(&x->held)))
+        return false;
+    whole_read(x, net, phase);
+    return true;
 }

@@ -42,23 +42,39 @@ static bool is_served(const exchange *x, size_t row)
     return n > 0;
 }
 
-/* Gemini's whole request may stand in a member. */
-static daruma_str counted(daruma_str body)
+daruma_str counts_request(daruma_str body)
 {
     daruma_str whole = json_get(body, S("generateContentRequest"));
-    return json_is_object(whole) ? whole : body;
+    whole = whole.n ? whole : json_get(body, S("generate_content_request"));
+    return json_is_object(whole) ? whole : (daruma_str){0};
+}
+
+/* The row of this count; COUNT(counts) if the request is none. */
+static size_t row_of(const exchange *x)
+{
+    size_t row = 0;
+    while (row < COUNT(counts) && !str_ends(x->c->head.path, counts[row].end))
+        row++;
+    return str_eq(x->c->head.method, S("POST")) ? row : COUNT(counts);
+}
+
+bool counts_unknown(const exchange *x)
+{
+    size_t row = row_of(x);
+    return row < COUNT(counts) && !has_counter(x, row);
 }
 
 bool counts_answer(const exchange *x)
 {
     call *c = x->c;
-    size_t row = 0;
+    size_t row = row_of(x);
     convo of;
-    while (row < COUNT(counts) && !str_ends(c->head.path, counts[row].end))
-        row++;
-    if (row == COUNT(counts) || !str_eq(c->head.method, S("POST")) || c->body.n > LOOP_BYTES_MAX ||
-        has_counter(x, row) || !is_served(x, row) ||
-        counts[row].d->read(counted(c->body), c->arena, &of) != DARUMA_OK || of.full)
+    if (row == COUNT(counts) || c->body.n > LOOP_BYTES_MAX || has_counter(x, row) || !is_served(x, row))
+        return false;
+    daruma_str whole = counts_request(c->body);
+    if (counts[row].d->read(whole.n ? whole : c->body, c->arena, &of) != DARUMA_OK || of.full)
+        return false;
+    if (of.remote) /* what lives on the server, a history or a file, has tokens that are not seen here */
         return false;
     daruma_header h[] = {{S("content-type"), S("application/json")},
                          {S("x-daruma-outcome"), str_of(daruma_outcome_name(DARUMA_OUTCOME_DEGRADED))},

@@ -100,8 +100,8 @@ static bool models_of_gemini(passing *p, daruma_str body)
     bool fits = true;
     while (fits && json_next(&it, NULL, &value))
         fits = models_of_object(p, value);
-    daruma_str counted = json_get(body, S("generateContentRequest"));
-    if (fits && json_is_object(counted))
+    daruma_str counted = counts_request(body);
+    if (fits && counted.n)
         fits = models_of_object(p, counted);
     return fits;
 }
