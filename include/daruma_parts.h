@@ -316,6 +316,7 @@ typedef struct daruma_breaker {
 typedef struct daruma_permit {
     uint16_t epoch;
     bool ok;         /* closed, or it is the probe */
+    bool told;       /* its call has counted as a failure while it goes on: a second one of it counts no more */
     bool probe;      /* it is the one probe of a half-open breaker ... */
     daruma_ms until; /* ... that others wait for so long: a later one may follow it */
     daruma_ms asked; /* when the call went out */

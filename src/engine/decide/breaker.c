@@ -190,6 +190,8 @@ daruma_permit daruma_breaker_ask(daruma_breaker *b, daruma_ms now)
 
 void daruma_breaker_tell(daruma_breaker *b, daruma_permit p, bool good, uint64_t witness, daruma_ms now)
 {
+    if (p.told && !good)
+        return;
     if (p.epoch != b->epoch) {
         tell_old(b, p, good, witness);
         return;
