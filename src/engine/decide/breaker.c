@@ -233,6 +233,7 @@ bool breaker_learn(daruma_breaker *b, const daruma_breaker *got, daruma_ms now)
     daruma_ms mine = later(b->well_at, b->bad_at), theirs = later(got->well_at, got->bad_at);
     if (theirs > mine) {
         b->row = got->row;
+        b->row_from = got->bad_at; /* later than its own: what went out before says nothing */
         b->rows = got->rows;
         b->trips = got->trips;
         b->agreed = got->agreed;
