@@ -873,6 +873,8 @@ DARUMA_API void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failur
 
 /* The client left, or the attempt says nothing about health. */
 DARUMA_API void daruma_case_drop(daruma_case *c, daruma_moment at);
+/* The host could not send the newest call, that of the admission or the one beside it: it ends, and counts as none. */
+DARUMA_API void daruma_case_unsent(daruma_case *c, daruma_moment at);
 /* The case ended with this outcome; later calls change nothing. */
 DARUMA_API void daruma_case_close(daruma_case *c, daruma_outcome o, daruma_moment at);
 /* How long until some target of the case may be called again: what to say in Retry-After.

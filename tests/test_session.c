@@ -244,6 +244,18 @@ static void a_request_that_comes_again_has_its_calls_anew(void **state)
     daruma_memory_free(m);
 }
 
+static void a_call_that_cannot_go_out_is_none(void **state)
+{
+    (void)state;
+    static const char own[] = "{\"dialect\":\"openai-responses\",\"max_calls\":1,\"targets\":["
+                              "{\"name\":\"other\",\"provider\":\"p\",\"account\":\"a\",\"dialect\":\"anthropic\"},"
+                              "{\"name\":\"same\",\"provider\":\"p\",\"account\":\"a\"}]}";
+    seen o = begin(daruma_memory_new(), own, "{\"model\":\"m\",\"input\":\"hello\",\"previous_response_id\":\"r1\"}");
+    assert_string_equal(o.did, "send same");
+    assert_int_equal(daruma_session_attempts(o.s), 1);
+    end(&o);
+}
+
 static void an_outage_of_everybody_is_waited_for(void **state)
 {
     (void)state;
@@ -778,6 +790,7 @@ int main(void)
         cmocka_unit_test(who_is_limited_is_left_for_another),
         cmocka_unit_test(no_more_calls_go_out_than_may),
         cmocka_unit_test(a_request_that_comes_again_has_its_calls_anew),
+        cmocka_unit_test(a_call_that_cannot_go_out_is_none),
         cmocka_unit_test(an_outage_of_everybody_is_waited_for),
         cmocka_unit_test(behind_a_part_of_an_answer_stands_an_error_and_no_message_of_ours),
         cmocka_unit_test(a_secret_that_a_provider_repeats_is_taken_out),

@@ -365,6 +365,18 @@ void daruma_case_drop(daruma_case *c, daruma_moment at)
     c->out = false;
 }
 
+void daruma_case_unsent(daruma_case *c, daruma_moment at)
+{
+    if (c->outcome != DARUMA_OUTCOME_PENDING)
+        return;
+    if (c->beside.out)
+        daruma_case_hedge_ended(c, NULL, at);
+    else
+        daruma_case_drop(c, at);
+    c->attempts--;
+    c->left = false; /* nobody waited for its answer */
+}
+
 void daruma_case_close(daruma_case *c, daruma_outcome o, daruma_moment at)
 {
     check(o != DARUMA_OUTCOME_PENDING);
