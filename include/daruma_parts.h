@@ -767,7 +767,7 @@ typedef struct daruma_case {
     daruma_ms since;      /* first failure, or first wait for somebody to become well; -1 none */
     uint32_t attempts;    /* calls made in all */
     uint32_t asides;      /* (set) ... and those that the host made on the side, for its conversation */
-    uint32_t calls_max;   /* (set) no call goes out behind so many of both; 0 after open: no such limit */
+    uint32_t calls_max;   /* (set) none is admitted behind so many of both; 0 after open: no such limit */
     int target;           /* where the current or last attempt went, -1 none yet */
     int want;             /* where the next one shall go, -1 any */
     daruma_ms not_before; /* the next one goes out no earlier ... */
@@ -819,7 +819,8 @@ typedef struct daruma_admission {
  * how it ended with exactly one of _next, _done or _drop. */
 DARUMA_API daruma_admission daruma_case_admit(daruma_case *c, daruma_moment at);
 /* The attempt that is out was sent once more by the host itself, because its connection had been closed before it was
- * received. It counts as a call and as RETRY_FRESH; it says nothing about the target. */
+ * received. It counts as a call and as RETRY_FRESH; it says nothing about the target. A host that sets `calls_max` and
+ * sends so asks that limit itself: no admission stands before such a call. */
 DARUMA_API void daruma_case_resent(daruma_case *c);
 /* The attempt failed: the next thing to try. Updates health. May be asked again for the same
  * failure before an admit: then the remedy it gave is taken as unfit and it climbs on. Every
