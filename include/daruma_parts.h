@@ -94,13 +94,13 @@ typedef enum daruma_phase {
     X(TLS, "tls", "the TLS handshake failed")                                                                          \
     X(CERTIFICATE, "certificate", "the server's certificate could not be verified")                                    \
     X(PROTOCOL, "protocol", "the answer was not valid HTTP")                                                           \
-    X(HEAD, "head_too_large", "the head of the answer has more than 1,024 fields or 64 KiB, which daruma takes")       \
     X(PROXY, "proxy", "the proxy refused to connect")                                                                  \
     X(CONNECT_TIMEOUT, "connect_timeout", "no connection was made in time")                                            \
     X(FIRST_BYTE_TIMEOUT, "first_byte_timeout", "the answer did not begin in time")                                    \
     X(IDLE_TIMEOUT, "idle_timeout", "the answer fell silent")                                                          \
     X(TOTAL_TIMEOUT, "total_timeout", "the answer took longer than it may in all")                                     \
-    X(LOCAL, "local", "this machine had no descriptor, memory or port left for it")
+    X(LOCAL, "local", "this machine had no descriptor, memory or port left for it")                                    \
+    X(HEAD, "head_too_large", "the head of the answer has more than 1,024 fields or 64 KiB, which daruma takes")
 
 typedef enum daruma_net {
 #define X(sym, ...) DARUMA_NET_##sym,
