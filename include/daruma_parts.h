@@ -94,13 +94,13 @@ typedef enum daruma_phase {
     X(TLS, "tls", "the TLS handshake failed")                                                                          \
     X(CERTIFICATE, "certificate", "the server's certificate could not be verified")                                    \
     X(PROTOCOL, "protocol", "the answer was not valid HTTP")                                                           \
-    X(HEAD, "head_too_large", "the head of the answer has more than 1,024 fields or 64 KiB, which daruma takes")       \
     X(PROXY, "proxy", "the proxy refused to connect")                                                                  \
     X(CONNECT_TIMEOUT, "connect_timeout", "no connection was made in time")                                            \
     X(FIRST_BYTE_TIMEOUT, "first_byte_timeout", "the answer did not begin in time")                                    \
     X(IDLE_TIMEOUT, "idle_timeout", "the answer fell silent")                                                          \
     X(TOTAL_TIMEOUT, "total_timeout", "the answer took longer than it may in all")                                     \
-    X(LOCAL, "local", "this machine had no descriptor, memory or port left for it")
+    X(LOCAL, "local", "this machine had no descriptor, memory or port left for it")                                    \
+    X(HEAD, "head_too_large", "the head of the answer has more than 1,024 fields or 64 KiB, which daruma takes")
 
 typedef enum daruma_net {
 #define X(sym, ...) DARUMA_NET_##sym,
@@ -316,6 +316,7 @@ typedef struct daruma_breaker {
 typedef struct daruma_permit {
     uint16_t epoch;
     bool ok;         /* closed, or it is the probe */
+    bool told;       /* its call has counted as a failure while it goes on: a second one of it counts no more */
     bool probe;      /* it is the one probe of a half-open breaker ... */
     daruma_ms until; /* ... that others wait for so long: a later one may follow it */
     daruma_ms asked; /* when the call went out */
@@ -766,7 +767,7 @@ typedef struct daruma_case {
     daruma_ms since;      /* first failure, or first wait for somebody to become well; -1 none */
     uint32_t attempts;    /* calls made in all */
     uint32_t asides;      /* (set) ... and those that the host made on the side, for its conversation */
-    uint32_t calls_max;   /* (set) no call goes out behind so many of both; 0 after open: no such limit */
+    uint32_t calls_max;   /* (set) none is admitted behind so many of both; 0 after open: no such limit */
     int target;           /* where the current or last attempt went, -1 none yet */
     int want;             /* where the next one shall go, -1 any */
     daruma_ms not_before; /* the next one goes out no earlier ... */
@@ -818,7 +819,8 @@ typedef struct daruma_admission {
  * how it ended with exactly one of _next, _done or _drop. */
 DARUMA_API daruma_admission daruma_case_admit(daruma_case *c, daruma_moment at);
 /* The attempt that is out was sent once more by the host itself, because its connection had been closed before it was
- * received. It counts as a call and as RETRY_FRESH; it says nothing about the target. */
+ * received. It counts as a call and as RETRY_FRESH; it says nothing about the target. A host that sets `calls_max` and
+ * sends so asks that limit itself: no admission stands before such a call. */
 DARUMA_API void daruma_case_resent(daruma_case *c);
 /* The attempt failed: the next thing to try. Updates health. May be asked again for the same
  * failure before an admit: then the remedy it gave is taken as unfit and it climbs on. Every
@@ -872,6 +874,8 @@ DARUMA_API void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failur
 
 /* The client left, or the attempt says nothing about health. */
 DARUMA_API void daruma_case_drop(daruma_case *c, daruma_moment at);
+/* The host could not send the newest call, that of the admission or the one beside it: it ends, and counts as none. */
+DARUMA_API void daruma_case_unsent(daruma_case *c, daruma_moment at);
 /* The case ended with this outcome; later calls change nothing. */
 DARUMA_API void daruma_case_close(daruma_case *c, daruma_outcome o, daruma_moment at);
 /* How long until some target of the case may be called again: what to say in Retry-After.

@@ -1376,6 +1376,31 @@ static void who_is_short_of_time_asks_another_place_while_the_first_was_asked_ju
     assert_true(daruma_case_admit(&c[2], at(10002)).wait > 0);
 }
 
+/* A place that only has to slow down has no breaker that is open. */
+static void a_place_that_rests_is_not_asked_by_all_at_once_who_are_short_of_time(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "m", "a", "k")};
+    daruma_health *w = a_health();
+    int went[2] = {0};
+    for (int i = 0; i < 2; i++)
+        succeeds(w, &p, &t[i], 1000);
+    for (daruma_ms now = 1001; now < 9000; now += daruma_health_look(w, &t[1], now).in)
+        fails(w, &p, &t[1], failure(DARUMA_RATE_LIMIT, 429), now);
+    assert_true(daruma_health_look(w, &t[1], 10000).in > 5000);
+    for (int n = 0; n < 20; n++)
+        fails(w, &p, &t[0], failure(DARUMA_SERVER_ERROR, 500), 9000 + n);
+    for (int i = 0; i < 20; i++) {
+        daruma_case c;
+        daruma_case_open(&c, w, &p, t, 2, -1, 19000, of_another(9100));
+        if (daruma_case_admit(&c, at(10000 + i)).wait == 0)
+            went[c.target]++;
+    }
+    assert_int_equal(went[0], 1);
+    assert_int_equal(went[1], 1);
+}
+
 static void answers_that_one_restart_cut_go_on_at_once(void **state)
 {
     (void)state;
@@ -1571,6 +1596,7 @@ int main(void)
         cmocka_unit_test(what_is_down_for_long_is_asked_less_often_by_those_who_are_short_of_time),
         cmocka_unit_test(who_is_short_of_time_asks_another_place_while_the_first_was_asked_just_now),
         cmocka_unit_test(answers_that_one_restart_cut_go_on_at_once),
+        cmocka_unit_test(a_place_that_rests_is_not_asked_by_all_at_once_who_are_short_of_time),
         cmocka_unit_test(nobody_waits_for_a_breaker_while_another_provider_is_well),
         cmocka_unit_test(who_waits_goes_when_somebody_else_found_it_well),
         cmocka_unit_test(keys_share_the_tries_of_what_is_sick),

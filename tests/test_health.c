@@ -377,6 +377,25 @@ static void failures_that_were_out_when_it_opened_count_in_its_row(void **state)
     }
 }
 
+/* When a place is asked again is counted from calls that speak of it as it is, not from those that hang since before.
+ */
+static void calls_that_were_out_when_it_opened_put_no_question_off(void **state)
+{
+    (void)state;
+    daruma_breaker b = {0}, was;
+    daruma_permit out[3];
+    for (int i = 0; i < 3; i++)
+        out[i] = daruma_breaker_ask(&b, 0);
+    for (int i = 0; i < 2; i++)
+        daruma_breaker_tell(&b, out[i], false, (uint64_t)i + 1, 10);
+    was = b;
+    daruma_breaker_tell(&b, out[2], false, 3, 29000);
+    assert_int_equal(b.row, was.row + 1);
+    assert_int_equal(b.bad_at, was.bad_at);
+    assert_int_equal(b.asked_at, was.asked_at);
+    assert_int_equal(daruma_breaker_opens_in(&b, 10 + REST_MS_MAX), 0);
+}
+
 static void an_answer_of_an_older_epoch_opens_and_closes_nothing(void **state)
 {
     (void)state;
@@ -908,6 +927,7 @@ int main(void)
         cmocka_unit_test(rests_double_up_to_half_a_minute),
         cmocka_unit_test(a_relapse_opens_it_at_once_and_time_forgives),
         cmocka_unit_test(failures_that_were_out_when_it_opened_count_in_its_row),
+        cmocka_unit_test(calls_that_were_out_when_it_opened_put_no_question_off),
         cmocka_unit_test(an_answer_of_an_older_epoch_opens_and_closes_nothing),
         cmocka_unit_test(what_several_must_agree_on_opens_only_when_they_do),
         cmocka_unit_test(a_breaker_survives_a_clock_that_jumps),

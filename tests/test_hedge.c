@@ -593,6 +593,28 @@ static void what_a_sick_place_costs_is_counted(void **state)
     assert_int_equal(other.sick + other.probes + other.waits, 0);
 }
 
+/* One call that is silent and then fails is one failure of the row, and opens nothing by itself. */
+static void a_silent_call_that_fails_in_the_end_has_failed_once(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_failure down = failure(DARUMA_SERVER_ERROR, 500);
+    for (int others = 0; others < 2; others++) { /* of which two open it behind the silence */
+        daruma_health *w = a_health();
+        takes(w, &p, &t, 1000);
+        daruma_case c = silent(w, &p, &t, 1, 100000);
+        daruma_case_silence(&c, at(100000 + HEDGE_NOTED_TIMES * 2000));
+        assert_true(c.late);
+        for (int i = 1; others && i < BREAKER_DOWN_ROW - 1; i++)
+            fails(w, &p, &t, down, 110000);
+        daruma_case_next(&c, &down, 0, at(110000));
+        daruma_condition h = daruma_health_look(w, &t, 110000);
+        assert_int_equal(h.well, !others);
+        assert_int_equal(h.alone_in, 0); /* one less than makes it seem down */
+    }
+}
+
 static void a_silence_far_beyond_the_usual_counts_as_a_failure_once(void **state)
 {
     (void)state;
@@ -837,6 +859,7 @@ int main(void)
         cmocka_unit_test(several_that_are_overdue_at_once_need_no_budget),
         cmocka_unit_test(several_silent_calls_to_a_model_that_nobody_knows_need_no_budget_and_get_no_third),
         cmocka_unit_test(what_a_sick_place_costs_is_counted),
+        cmocka_unit_test(a_silent_call_that_fails_in_the_end_has_failed_once),
         cmocka_unit_test(a_silence_far_beyond_the_usual_counts_as_a_failure_once),
         cmocka_unit_test(where_nobody_else_is_well_a_second_call_finds_out_whether_it_is_back),
         cmocka_unit_test(the_first_goes_on_when_the_second_fails_or_is_not_needed),

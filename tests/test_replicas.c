@@ -1,6 +1,7 @@
 /* What replicas tell each other of what is sick: lines of health_share() are learned by health_learn(). */
 #include "decide_kit.h"
 #include "engine/decide/health.h"
+#include "engine/decide/place.h"
 
 enum { REPLICAS = 3 };
 
@@ -64,6 +65,22 @@ static void what_was_seen_before_ends_no_rest(void **state)
         assert_in_range(daruma_health_look(i ? b : a, &t, 9200).named_in, 59000, 60000);
 }
 
+/* A row of failures that another one saw ends with a call that went out after them, as its own does. */
+static void a_call_from_before_ends_no_row_of_another(void **state)
+{
+    (void)state;
+    for (int later = 0; later < 2; later++) {
+        daruma_breaker theirs = {0}, ours = {0};
+        daruma_permit out = daruma_breaker_ask(&ours, later ? 1500 : 500);
+        for (int i = 0; i < BREAKER_DOWN_ROW; i++)
+            daruma_breaker_tell(&theirs, daruma_breaker_ask(&theirs, 1000), false, (uint64_t)i + 1, 1100);
+        assert_false(breaker_learn(&ours, &theirs, 1600));
+        daruma_breaker_tell(&ours, out, true, 0, 1700);
+        assert_true(ours.open_until != 0);
+        assert_int_equal(ours.row, later ? 0 : theirs.row);
+    }
+}
+
 static void one_replica_probes_for_all(void **state)
 {
     (void)state;
@@ -125,6 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rest_and_its_end_are_known_elsewhere_and_not_told_back),
         cmocka_unit_test(what_was_seen_before_ends_no_rest),
+        cmocka_unit_test(a_call_from_before_ends_no_row_of_another),
         cmocka_unit_test(one_replica_probes_for_all),
         cmocka_unit_test(nothing_that_is_said_makes_a_place_sick_for_ever),
     };

@@ -225,6 +225,37 @@ static void no_more_calls_go_out_than_may(void **state)
     }
 }
 
+/* The request comes again by itself: it has as many calls as any other. */
+static void a_request_that_comes_again_has_its_calls_anew(void **state)
+{
+    (void)state;
+    static const char ways[][32] = {"{\"max_calls\":1,", "{\"max_calls\":1,\"retry\":true,"};
+    daruma_memory *m = daruma_memory_new();
+    for (int again = 0; again < 4; again++) {
+        char own[1024];
+        snprintf(own, sizeof own, "%s%s", ways[again > 0], options + 1);
+        seen o = begin(m, own, request);
+        assert_int_equal(strncmp(o.did, "send ", 5), 0);
+        says(&o, 503, "content-type: application/json\r\n", "{\"error\":{\"message\":\"no\"}}");
+        assert_true(o.over);
+        daruma_session_free(o.s);
+        free(o.bytes);
+    }
+    daruma_memory_free(m);
+}
+
+static void a_call_that_cannot_go_out_is_none(void **state)
+{
+    (void)state;
+    static const char own[] = "{\"dialect\":\"openai-responses\",\"max_calls\":1,\"targets\":["
+                              "{\"name\":\"other\",\"provider\":\"p\",\"account\":\"a\",\"dialect\":\"anthropic\"},"
+                              "{\"name\":\"same\",\"provider\":\"p\",\"account\":\"a\"}]}";
+    seen o = begin(daruma_memory_new(), own, "{\"model\":\"m\",\"input\":\"hello\",\"previous_response_id\":\"r1\"}");
+    assert_string_equal(o.did, "send same");
+    assert_int_equal(daruma_session_attempts(o.s), 1);
+    end(&o);
+}
+
 static void an_outage_of_everybody_is_waited_for(void **state)
 {
     (void)state;
@@ -758,6 +789,8 @@ int main(void)
         cmocka_unit_test(the_body_goes_out_with_the_name_of_the_target),
         cmocka_unit_test(who_is_limited_is_left_for_another),
         cmocka_unit_test(no_more_calls_go_out_than_may),
+        cmocka_unit_test(a_request_that_comes_again_has_its_calls_anew),
+        cmocka_unit_test(a_call_that_cannot_go_out_is_none),
         cmocka_unit_test(an_outage_of_everybody_is_waited_for),
         cmocka_unit_test(behind_a_part_of_an_answer_stands_an_error_and_no_message_of_ours),
         cmocka_unit_test(a_secret_that_a_provider_repeats_is_taken_out),

@@ -66,7 +66,14 @@ static void count(daruma_breaker *b, bool good, daruma_ms now)
     b->bad += !good;
 }
 
-/* One more failure of the row. */
+/* One more failure of the row, which has begun. */
+static void lengthen_row(daruma_breaker *b, uint64_t witness)
+{
+    b->agreed |= witness == 0 || witness != b->witness;
+    b->row += b->row < UINT32_MAX;
+}
+
+/* A failure that speaks of now. */
 static void note_failure(daruma_breaker *b, daruma_ms asked, uint64_t witness, daruma_ms now)
 {
     if (b->row == 0 || asked > b->asked_at)
@@ -78,8 +85,7 @@ static void note_failure(daruma_breaker *b, daruma_ms asked, uint64_t witness, d
         if (b->well_at == 0) /* nothing was ever good here */
             b->well_at = now;
     }
-    b->agreed |= witness == 0 || witness != b->witness;
-    b->row += b->row < UINT32_MAX;
+    lengthen_row(b, witness);
     b->bad_at = now;
 }
 
@@ -90,14 +96,14 @@ static void end_row(daruma_breaker *b)
     b->row = 0;
 }
 
-/* A call that was out when it opened has ended. A success ends the row if the call went out after the first that
- * failed: what went out sooner speaks of the time before. */
-static void tell_old(daruma_breaker *b, daruma_permit p, bool good, uint64_t witness, daruma_ms now)
+/* A call that was out when it opened has ended, perhaps long after: its failure puts no question off. A success ends
+ * the row if the call went out after the first that failed: what went out sooner speaks of the time before. */
+static void tell_old(daruma_breaker *b, daruma_permit p, bool good, uint64_t witness)
 {
     if (!b->open_until || b->row == 0 || (uint16_t)(p.epoch + 1) != b->epoch)
         return;
     if (!good)
-        note_failure(b, p.asked, witness, now);
+        lengthen_row(b, witness);
     else if (p.asked >= b->row_from)
         end_row(b);
 }
@@ -184,8 +190,10 @@ daruma_permit daruma_breaker_ask(daruma_breaker *b, daruma_ms now)
 
 void daruma_breaker_tell(daruma_breaker *b, daruma_permit p, bool good, uint64_t witness, daruma_ms now)
 {
+    if (p.told && !good)
+        return;
     if (p.epoch != b->epoch) {
-        tell_old(b, p, good, witness, now);
+        tell_old(b, p, good, witness);
         return;
     }
     count(b, good, now);
@@ -225,6 +233,7 @@ bool breaker_learn(daruma_breaker *b, const daruma_breaker *got, daruma_ms now)
     daruma_ms mine = later(b->well_at, b->bad_at), theirs = later(got->well_at, got->bad_at);
     if (theirs > mine) {
         b->row = got->row;
+        b->row_from = got->bad_at; /* later than its own: what went out before says nothing */
         b->rows = got->rows;
         b->trips = got->trips;
         b->agreed = got->agreed;

@@ -121,12 +121,13 @@ static bool is_in_vain(const daruma_case *c, int i, daruma_ms named, daruma_ms n
 }
 
 /* The target that finds out before its time whether it is back: `first`, which is asked soonest, or another one while
- * that was asked just now. -1: each was. */
+ * that was asked just now. -1: each was. One that only rests has no breaker which says so: nobody follows at once. */
 static int hurried(const daruma_case *c, int first, daruma_ms most, daruma_ms now)
 {
     for (int n = -1; n < choice_count(c); n++) {
         int i = n < 0 ? first : n;
-        bool of_use = i == first || (c->attempts ? choice_tries_left(c, i, c->last) : !c->spoiled[i]);
+        bool tries = c->attempts ? choice_tries_left(c, i, c->last) : !c->spoiled[i];
+        bool of_use = i == first || (tries && health_may_ask(c->health, &c->targets[i], now));
         if (of_use && choice_look(c, i, now).named_in == 0 && waits_spare(c, i, now) >= 0 &&
             health_may_hurry(c->health, &c->targets[i], most, now))
             return i;
@@ -362,6 +363,18 @@ void daruma_case_drop(daruma_case *c, daruma_moment at)
     if (c->beside.out)
         daruma_case_hedge_ended(c, NULL, at);
     c->out = false;
+}
+
+void daruma_case_unsent(daruma_case *c, daruma_moment at)
+{
+    if (c->outcome != DARUMA_OUTCOME_PENDING)
+        return;
+    if (c->beside.out)
+        daruma_case_hedge_ended(c, NULL, at);
+    else
+        daruma_case_drop(c, at);
+    c->attempts--;
+    c->left = false; /* nobody waited for its answer */
 }
 
 void daruma_case_close(daruma_case *c, daruma_outcome o, daruma_moment at)

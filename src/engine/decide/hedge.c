@@ -142,6 +142,7 @@ static void note(daruma_case *c, daruma_ms now)
     c->late = true;
     health_silent(c->health, &c->targets[c->target], c->permits, c->id, now);
     c->permits[0].probe = c->permits[3].probe = false; /* what it was to find out is found out */
+    c->permits[0].told = c->permits[3].told = true;
 }
 
 /* Nobody else is well. A second call to the same place finds out whether it is back, when the first may never be

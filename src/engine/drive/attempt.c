@@ -57,7 +57,7 @@ static void cannot_move(session *x, int target, daruma_moment at)
     e.reason = large ? S("this request is too large to be written for a provider that speaks another dialect")
                      : S("this request holds what only its own provider understands");
     session_event(x, &e);
-    daruma_case_drop(&x->kase, at);
+    daruma_case_unsent(&x->kase, at);
     x->kase.spoiled[target] = 1;
     x->kase.want = -1;
     session_attempt(x);
@@ -228,7 +228,7 @@ void session_attempt(session *x)
         return;
     }
     if (session_stay(x, a.target)) {
-        daruma_case_drop(&x->kase, at);
+        daruma_case_unsent(&x->kase, at);
         session_attempt(x);
         return;
     }

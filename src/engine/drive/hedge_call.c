@@ -412,7 +412,7 @@ static bool begin(session *x, int target)
     drive_sent sent = x->v->host->send(x->user, &r->call, &q);
     x->arena->full = full; /* as in compose() */
     if (sent != DRIVE_SENT) {
-        daruma_case_hedge_ended(&x->kase, NULL, session_now(x));
+        daruma_case_unsent(&x->kase, session_now(x));
         hedge_call_free(r);
         return false;
     }

@@ -56,9 +56,9 @@ static void begin_case(session *x, const session_request *q, size_t ntargets)
             prefer = (int)i;
     daruma_case_open(&x->kase, x->v->health, x->o->policy, x->targets, ntargets, prefer,
                      deadline_of(x, q->waits, x->started), at);
-    x->kase.calls_max = x->o->calls;
     if (q->again)
         continue_case(x, at.now);
+    x->kase.calls_max = x->o->calls ? x->kase.attempts + x->o->calls : 0; /* the calls before were another request's */
     x->kase.can_mend = x->d && !x->opaque && x->scan.ok && x->kase.policy->enabled && x->kase.policy->mend.enabled;
     x->kase.plain = !x->streaming;
     x->home = x->kase.want > 0 && x->kase.want < DARUMA_CASE_TRIED ? (size_t)x->kase.want : 0;
