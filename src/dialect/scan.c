@@ -13,7 +13,9 @@ static const char *space_end(const char *p, const char *end)
 
 json_iter whole_open(daruma_str body)
 {
-    const char *end = body.p + body.n, *p = body.n ? space_end(body.p, end) : end;
+    if (!body.n)
+        return (json_iter){.bad = true};
+    const char *end = body.p + body.n, *p = space_end(body.p, end);
     if (p == end || *p != '{')
         return (json_iter){.bad = true};
     return json_open((daruma_str){p, (size_t)(end - p)});

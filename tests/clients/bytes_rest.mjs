@@ -133,6 +133,7 @@ const elsewhere = {
   "one message of a cloud's stream, room for an event of SSE_EVENT_BYTES_MAX in base64: a larger one is no message, as test_event_stream.c holds": "EVENT_STREAM_BYTES_MAX",
   "one piece of what is spoken in TLS, as the scenarios `lock:` hold": "SERVER_PLAIN_BYTES",
   "a rate, and too slow is answered with 408": "BODY_BYTES_PER_MS_MIN",
+  "the ends of a request that the client's own retry is known by; the request goes out as it is": "REQUEST_KNOWN_BYTES",
   "files and commands of this machine, read before anybody connects": "CONFIG_BYTES_MAX CONFIG_TOKEN_BYTES_MAX CONFIG_MEMORY_BYTES_MAX CONFIG_PROCESS_BYTES_MAX",
   "the public library, which the gateway does not use": "LIB_OPTIONS_BYTES_MAX LIB_STATUS_BYTES_MAX LIB_SNAPSHOT_BYTES_MAX LIB_SLOW_BYTES",
   "names that a refusal quotes are looked for so far; the request goes out as it is": "NAMES_LOOKED_BYTES_MAX",
