@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { ask, pathOf, question } from "./net.mjs";
 import { holds } from "./wire.mjs";
-import { body, both, every, json, sse, streams } from "./wires.mjs";
+import { body, both, every, json, sse, streams, target, wires } from "./wires.mjs";
 import { sleep } from "./pair.mjs";
 
 const object = { type: "object", properties: { days: { type: "integer" } }, required: ["days"] };
@@ -38,6 +38,24 @@ every((name, d, w) => {
       else assert.ok(r.status >= 400, r.text);
     },
   });
+
+  for (const [other, v] of Object.entries(wires)) {
+    if (other === name) continue;
+    for (const stream of [false, true])
+      holds(`heal ${name}${stream ? " stream" : ""}: an answer of ${other} that stays empty goes out as an empty one`, {
+        config(c) {
+          delete c.recovery.max_attempts;
+          c.models.find((m) => m.name === d.own).targets = [target[other], ...(name === "responses" && other === "openai" ? ["own-responses/spare"] : [])]; // else it is given Responses
+        },
+        async run(pair) {
+          pair.own.answer = (q, res) => (/responses/.test(q.url) ? silence.responses(wires.responses, q, res) : silence[other](v, q, res));
+          const r = await question(pair, d, { stream, model: d.own });
+          assert.deepEqual([r.status, r.said ?? "", r.outcome], [200, "", "degraded"], r.text);
+          assert.ok(!stream || (d.ended(r.events) && !d.failed(r.events)), r.text);
+          assert.ok(pair.own.seen.length > 1 && pair.own.seen.length <= 4, `${pair.own.seen.length} calls`);
+        },
+      });
+  }
 
   both(name, "an answer that is empty twice is asked for again", {
     config: (c) => delete c.recovery.max_attempts,

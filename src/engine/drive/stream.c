@@ -356,6 +356,27 @@ void stream_bytes(session *x, daruma_str bytes)
         read_held(x);
 }
 
+/* An empty answer, as the client would have it: it goes out if no other comes. */
+static void keep_silence(session *x)
+{
+    daruma_arena room = {0};
+    daruma_buf out = buf_in(&room);
+    stream_view v = {0};
+    turn t;
+    write_ctx w = {.model = x->scan.model, .id = x->kase.id, .wall = session_now(x).wall};
+    if (x->p == x->d) {
+        relay_keep_given(x, buf_str(&x->held));
+    } else if (x->v->rooms->open(&room, 0, ANSWER_ARENA_BYTES_MAX)) {
+        if (dialect_fold_stream(x->p, buf_str(&x->held), &v, &t, &room)) {
+            dialect_carry_answer(&t, x->d, &w, &room);
+            t.model = w.model;
+            if (dialect_stream_answer(&t, x->d, &w, x->scan.usage_asked, &out, &room))
+                relay_keep_given(x, buf_str(&out));
+        }
+        x->v->rooms->close(&room);
+    }
+}
+
 void stream_ended(session *x)
 {
     if (!last_held(x))
@@ -377,8 +398,8 @@ void stream_ended(session *x)
     if (x->mode == ANSWER_HELD) {
         bool empty = ended || !x->view.began;
         bool chose = x->view.finished && relay_chose_silence(x, str_of(x->view.finish), x->view.output_tokens);
-        if (chose && x->p == x->d && !x->array)
-            relay_keep_given(x, buf_str(&x->held));
+        if (chose && !x->array)
+            keep_silence(x);
         relay_fail(x, empty ? DARUMA_FLAW_EMPTY : DARUMA_FLAW_CUT, buf_str(&x->held));
         return;
     }
