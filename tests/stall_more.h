@@ -21,6 +21,10 @@ static const stall_case stall_work_more[] = {
     {"many orders, all delivered", 0, "12* get_order {\"id\":{n}} => {\"status\":\"delivered\"}"},
     {"a session that is looked at by typing nothing", 0,
      "9* write_stdin {\"session_id\":3,\"chars\":\"\"} => Wall time 5.0 seconds\\nOutput:"},
+    {"a session that code looks at by typing nothing", 0,
+     "11* exec {\"input\":\"const r = await tools.write_stdin({session_id:7,chars:\\\"\\\"}); text(r.output)\"} => "
+     "Script "
+     "completed\\nWall time 5.0 seconds\\nOutput:\\n"},
     {"a job that is waited for, in Polish", 0, "9* job_status {\"id\":4} => w toku"},
     /* looking closer, without an end to see */
     {"an editor that looks and changes in turn", 0,
@@ -78,6 +82,9 @@ static const stall_case stall_work_more[] = {
     {"a right that comes after a while", 0,
      "! 6* get_bucket {\"name\":\"b\"} => Permission denied: new roles take a minute, try again later\n"
      "get_bucket {\"name\":\"b\"} => 3 objects"},
+    {"a name that is refused, and is free later", 0,
+     "! 6* create_bucket {\"name\":\"b\"} => Invalid name: its last owner gives it back, try again later\n"
+     "create_bucket {\"name\":\"b\"} => created"},
     {"a lock of packages that somebody holds", 0,
      "! 6* bash apt-get install -y jq => E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 812 "
      "(apt)\nbash apt-get install -y jq => Setting up jq"},
@@ -280,6 +287,12 @@ static const stall_case stall_work_more[] = {
 };
 
 static const stall_case stall_loops_more[] = {
+    {"an edit that is refused, to be fixed and tried again", 3,
+     "! 9* edit {\"command\":\"edit 8:9\\ndef f(:\"} => Your edit has new syntax errors. Please understand the fixes "
+     "and "
+     "retry your edit.\\n- E999 SyntaxError: invalid syntax"},
+    {"an argument that is invalid, with the plea to correct it", 3,
+     "! 9* create_chart {\"kind\":\"pie\"} => Invalid kind. Please choose another one and try again."},
     {"one call that fails in words that were heard before", 9,
      "! create_note {\"title\":\"t\"} => author field is required\n"
      "! create_note {\"title\":\"t\"} => missing required parameter: author\n"

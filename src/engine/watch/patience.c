@@ -19,9 +19,10 @@ static unsigned patience_of_failure(unsigned m, unsigned w)
         return TIMES_SURE;
     if (acts && patience_has(w, WORDS_UNCLEAR))
         return TIMES_SURE; /* it may have taken effect each time */
-    bool polite = patience_has(w, WORDS_ABSENT) && !patience_has(w, WORDS_ALIVE | WORDS_LIMITED | WORDS_UNMADE);
+    bool stays_so = patience_has(w, WORDS_ABSENT | WORDS_REFUSED),
+         polite = stays_so && !patience_has(w, WORDS_ALIVE | WORDS_LIMITED | WORDS_UNMADE);
     if (patience_has(w, WORDS_RETRY) && polite && !waits)
-        return TIMES_LIKELY; /* "no such page, please try again" */
+        return TIMES_LIKELY; /* "no such page, please try again", "syntax error, fix it and retry" */
     if (patience_has(w, WORDS_RETRY))
         return waits ? TIMES_WAITS : TIMES_RETRY;
     if (waits && patience_has(w, WORDS_ALIVE) && !patience_has(w, WORDS_OVER))

@@ -40,7 +40,7 @@ enum words_result {
     WORDS_OVERFLOW = 1 << 9, /* does not fit a model's window */
     WORDS_HEARD = 1 << 10,   /* it was looked at: always there */
     WORDS_STANDS = 1 << 11,  /* with ALIVE: it is said of how one thing stands, not in passing */
-    WORDS_LIMITED = 1 << 12, /* with RETRY: it was asked too often */
+    WORDS_LIMITED = 1 << 12, /* with RETRY: it was asked too often, or is to be asked later */
     WORDS_FEW = 1 << 13,     /* at most six words, short ones */
     WORDS_DEAD = 1 << 14,    /* with OVER: it says of one thing that it came to a bad end */
     WORDS_MISUSED = 1 << 15, /* with REFUSED: it complains of the arguments */

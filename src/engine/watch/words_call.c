@@ -489,11 +489,24 @@ static unsigned part_means(daruma_str part)
     return got ? got : WORDS_WEAK;
 }
 
+/* Code that types nothing looks what comes: write_stdin({session_id:3,chars:""}), as code or as the JSON of it. */
+static bool code_types_nothing(daruma_str code)
+{
+    size_t at = str_find(code, S("chars")), quotes = 0;
+    daruma_str rest = at == STR_NONE ? S("") : str_from(code, at + 5);
+    bool given = false;
+    for (; rest.n && str_findch(S("\\\"': ="), rest.p[0]) != STR_NONE; rest = str_from(rest, 1)) {
+        given |= rest.p[0] == ':' || rest.p[0] == '=';
+        quotes += given && (rest.p[0] == '"' || rest.p[0] == '\'');
+    }
+    return quotes == 2;
+}
+
 unsigned words_of_code(daruma_str code)
 {
     code = str_sub(code, 0, COMMAND_BYTES_MAX);
     bool waits = str_find(code, S("sleep(")) != STR_NONE || str_find(code, S("setTimeout(")) != STR_NONE;
-    return waits ? T_WAITS : 0;
+    return waits || code_types_nothing(code) ? T_WAITS : 0;
 }
 
 /* Bytes of the end of a line at `i`, which is "\n" in JSON; 0: there is none. */
