@@ -351,9 +351,9 @@ bool hedge_takes_over(session *x, const daruma_failure *f);
 /* ---- relay.c: answers on their way to the client ---- */
 
 extern const drive_call_ops relay_ops;
-bool relay_progress_late(session *x, daruma_ms now); /* only pings for too long: fails the attempt */
-void relay_forward(session *x, daruma_str bytes);    /* bytes of an answer for the client */
-void stream_closed(session *x);                      /* all of a stream went out, but for what ends it */
+bool relay_progress_late(session *x);             /* only pings for too long, or nothing behind the end */
+void relay_forward(session *x, daruma_str bytes); /* bytes of an answer for the client */
+void stream_closed(session *x);                   /* all of a stream went out, but for what ends it */
 
 /* Adds what was asked to what came of it: its words, quoted, are no evidence. */
 void session_asked(const session *x, daruma_evidence *ev);

@@ -208,7 +208,7 @@ static void heartbeat(session *x, daruma_ms now)
 void session_clock(session *x)
 {
     daruma_ms now = x->v->at.now;
-    if (x->progress_by >= 0 && now >= x->progress_by && relay_progress_late(x, now))
+    if (x->progress_by >= 0 && now >= x->progress_by && relay_progress_late(x))
         return;
     if (x->beat_at >= 0 && now >= x->beat_at)
         heartbeat(x, now);
