@@ -103,6 +103,13 @@ static void resuming_then(session *x, void *data)
     session_mended(x, resumed(x, data) == SESSION_MEND_SEND);
 }
 
+/* Its answer was begun for it with all that arrived, and it ended there. Perhaps nothing but the end was missing: shown
+ * less of it, it says the last words again, and its end can be believed. */
+static bool added_nothing(const session *x)
+{
+    return x->h->past.prefilled && x->view.finished && !x->view.content;
+}
+
 static session_mend_result resume(session *x)
 {
     static const drive_work resumes = {.work = resuming_do, .then = resuming_then, .drop = resuming_drop};
@@ -110,7 +117,7 @@ static session_mend_result resume(session *x)
         return SESSION_MEND_UNFIT;
     if (session_last(x)->failure.kind == DARUMA_MALFORMED_OUTPUT && x->h->past.m.bad)
         return SESSION_MEND_UNFIT; /* what it called was wrong, not cut: it was asked again as often as it may */
-    if (talk_unsure(x))            /* what it was asked was answered with something else */
+    if (talk_unsure(x) || added_nothing(x)) /* what it was asked was answered with something else */
         history_ask_otherwise(&x->h->past);
     resuming *w = x->v->rooms->take(sizeof *w);
     if (!w)
