@@ -116,8 +116,9 @@
 #define HEDGE_LOOK_MS              500   /* health changes meanwhile: a silent call is looked at so often */
 #define HEDGES_EACH_MAX            6     /* second calls of one request: by then somebody would have answered */
 #define HEDGE_PERCENT              3     /* second calls in vain beside a silent one per 100 calls of the last minute */
-#define HEDGE_NOTED_TIMES          3     /* as long silent as is usual, and the model counts as failing */
-#define HEDGE_KNOCK_TIMES          10    /* ... and where nobody else is well a second call asks whether it is back */
+#define ANSWER_OVER_MS             3000 /* of silence behind the last event of an answer whose connection stays open */
+#define HEDGE_NOTED_TIMES          3    /* as long silent as is usual, and the model counts as failing */
+#define HEDGE_KNOCK_TIMES          10   /* ... and where nobody else is well a second call asks whether it is back */
 #define HEDGE_KNOCK_MS             5000 /* ... no sooner and no more often than this */
 #define HEDGE_KNOCK_DIV            4    /* ... or when this part of the time of the client is over */
 #define HEDGE_KNOCKS_MAX           10   /* in the time of a client */

@@ -177,6 +177,23 @@ every((name, d, w) => {
     },
   });
 
+  // Shown all of its answer as begun it has nothing to add; asked in words it says the last ones again.
+  holds(`heal ${name}: a stream that is cut behind its last word is ended`, {
+    async run(pair) {
+      pair.own.answer = (q, res) => {
+        const sent = JSON.stringify(w.messages(body(q)));
+        let told = 0;
+        while (told < text.length && sent.includes(text.slice(0, told + 1))) told++;
+        const from = /What arrived ends with/.test(sent) ? told - 40 : told;
+        sse(res, w.opening(), from < text.length ? w.piece(text.slice(from)) : "", q.n === 1 ? "" : w.closing()).end();
+      };
+      const r = await question(pair, d, { model: d.own, stream: true });
+      assert.equal(r.said, text, r.text);
+      assert.ok(d.ended(r.events) && !d.failed(r.events), r.text);
+      assert.ok(pair.own.seen.length <= 3);
+    },
+  });
+
   for (const [other, v] of Object.entries(wires)) {
     if (other === name) continue;
     holds(`heal ${name}: an answer that is cut goes on at a provider that speaks ${other}`, {

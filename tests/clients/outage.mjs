@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { ask, count, dialects, pathOf, question, until } from "./net.mjs";
 import { sleep } from "./pair.mjs";
 import { holds, oneKey } from "./wire.mjs";
-import { every, json, own, sse, streams, target, wires } from "./wires.mjs";
+import { body, every, json, own, sse, streams, target, wires } from "./wires.mjs";
 
 const words = "the quick brown fox";
 const remedies = (r) => r.headers["x-daruma-remedies"] ?? "";
@@ -271,6 +271,34 @@ every((name, d, w) => {
           assert.deepEqual([ends.first, pair.own.seen.length], [0, 2]);
         },
       });
+
+    // Its first second call adds nothing: that is an empty answer, or all that was missing was the end.
+    if (stream)
+      for (const [where, cut] of [["its last word", Infinity], ["some words", 58]])
+        holds(`${how}: a stream that stands still behind ${where} is gone on with although a second call adds nothing`, {
+          config: two(name, name),
+          limit: 30000,
+          async run(pair) {
+            const text = "The quick brown fox jumps over the lazy dog and runs away into the deep dark wood.";
+            let asked = 0;
+            const ends = await silent(pair, d, w, stream, {
+              first: (q, res) => sse(res, w.opening(), w.piece(text.slice(0, cut))),
+              second: (q, res) => {
+                const sent = JSON.stringify(w.messages(body(q)));
+                let told = 0;
+                while (told < text.length && sent.includes(text.slice(0, told + 1))) told++;
+                const rest = text.slice(/What arrived ends with/.test(sent) ? told - 40 : told);
+                if (++asked === 1 || !rest) sse(res, w.opening(), w.closing()).end();
+                else answer(w, q, res, rest);
+              },
+            });
+            const r = await question(pair, d, { model: d.own, stream });
+            assert.deepEqual([r.status, r.said], [200, text], r.text);
+            assert.ok(d.ended(r.events) && !d.failed(r.events), r.text);
+            await until("the first call is cancelled", () => ends.first === 1);
+            assert.equal(asked, 2);
+          },
+        });
 
     holds(`${how}: a second answer of a megabyte arrives whole`, {
       config: two(name, name),

@@ -41,6 +41,13 @@ const parts = {
     ping: ": keep-alive\n\n",
   },
 };
+// The same as whole answers.
+const wholes = {
+  openai: { id: "x", object: "chat.completion", choices: [{ index: 0, message: { role: "assistant", content: "ab" }, finish_reason: "stop" }] },
+  anthropic: { id: "m", type: "message", role: "assistant", content: [{ type: "text", text: "ab" }], stop_reason: "end_turn", usage: { input_tokens: 1, output_tokens: 1 } },
+  responses: { id: "r", object: "response", status: "completed", output: [{ type: "message", role: "assistant", content: [{ type: "output_text", text: "ab" }] }] },
+  gemini: { candidates: [{ content: { parts: [{ text: "ab" }], role: "model" }, finishReason: "STOP", index: 0 }] },
+};
 const whole = (p) => p.opening + p.content("a") + p.content("b") + p.finish + p.end;
 const open = (res) => res.writeHead(200, { "content-type": "text/event-stream" });
 
@@ -69,6 +76,32 @@ Object.entries(dialects).forEach(([name, d]) => {
         assert.equal(r.text, whole(p), what);
         assert.equal(pair.own.seen.length, 2, what);
       }
+    },
+  });
+
+  // Nobody waits for ever for a connection to end whose answer is here. What comes a little later is still waited for.
+  holds(`${name}: an answer is over behind its end although its connection stays open, as a stream and as a whole`, {
+    limit: 25000,
+    config: (c) => (c.timeouts = { connect: "5s" }),
+    async run(pair) {
+      const one = { gemini: p.end.replace('"text":""', '"text":"ab"'), responses: p.end }[name], long = { "content-length": 100000 };
+      const ways = {
+        "chunks without a last one": [true, whole(p), {}],
+        "more bytes promised": [true, whole(p), long],
+        ...(one && { "one event": [true, one, {}] }),
+        "a whole answer": [false, JSON.stringify(wholes[name]), long],
+      };
+      pair.own.answer = (q, res) => {
+        const [stream, text, more] = ways[Object.keys(ways).find((what) => q.body.includes(what))];
+        res.writeHead(200, { "content-type": stream ? "text/event-stream" : "application/json", ...more }).write(text);
+      };
+      await Promise.all(Object.entries(ways).map(async ([what, [stream, text]]) => {
+        const began = performance.now(), r = await Promise.race([question(pair, d, { model: d.own, stream, text: what }), sleep(15000)]);
+        assert.ok(r, `${what} did not end`);
+        assert.deepEqual([r.status, r.outcome, r.text], [200, "ok", text], what);
+        assert.ok(performance.now() - began > 2000, what);
+      }));
+      assert.equal(pair.own.seen.length, Object.keys(ways).length);
     },
   });
 

@@ -199,11 +199,20 @@ static void was_refused(hedge_call *r)
     hedge_call_failed(r, &ev);
 }
 
-/* What it says cannot be joined to what the client has. Nobody is ended for that: the first call may speak again. */
+static bool says_nothing(const hedge_call *r)
+{
+    return r->stream && !r->text.n && !r->calls;
+}
+
+/* What it says cannot be joined to what the client has. Nobody is ended for that: the first call may speak again. One
+ * that adds nothing to an answer that was begun for it may be right: the next one is asked in words. */
 static void cannot_join(hedge_call *r)
 {
     session *x = r->x;
-    x->unjoined = true;
+    if (says_nothing(r))
+        session_mend_otherwise(x);
+    else
+        x->unjoined = true;
     hedge_cancel(x);
 }
 
@@ -313,7 +322,10 @@ static void on_end(drive_call *c)
         return;
     }
     daruma_flaw flaw = DARUMA_FLAW_EMPTY;
-    if (r->goes_on && r->head.status && (!r->stream || r->view.done || r->view.finished)) {
+    bool over = r->goes_on && r->head.status && (!r->stream || r->view.done || r->view.finished);
+    if (over && says_nothing(r) && r->onward.onward.how != GOING_PREFILLED)
+        over = false; /* it failed, as it would alone */
+    if (over) {
         if (r->stream && joins(r, true) == JOIN_AT)
             hedge_call_takes_over(r);
         else

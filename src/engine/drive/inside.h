@@ -351,9 +351,9 @@ bool hedge_takes_over(session *x, const daruma_failure *f);
 /* ---- relay.c: answers on their way to the client ---- */
 
 extern const drive_call_ops relay_ops;
-bool relay_progress_late(session *x, daruma_ms now); /* only pings for too long: fails the attempt */
-void relay_forward(session *x, daruma_str bytes);    /* bytes of an answer for the client */
-void stream_closed(session *x);                      /* all of a stream went out, but for what ends it */
+bool relay_progress_late(session *x);             /* only pings for too long, or nothing behind the end */
+void relay_forward(session *x, daruma_str bytes); /* bytes of an answer for the client */
+void stream_closed(session *x);                   /* all of a stream went out, but for what ends it */
 
 /* Adds what was asked to what came of it: its words, quoted, are no evidence. */
 void session_asked(const session *x, daruma_evidence *ev);
@@ -448,6 +448,7 @@ typedef struct session_mend_onward {
 /* Writes it for target `to`, in words whose answer shows whether it goes on, and changes nothing yet. False: this
  * answer cannot be gone on with. */
 bool session_mend_go_on(session *x, int to, session_mend_onward *ret);
+void session_mend_otherwise(session *x); /* whoever is asked to go on next is asked in other words */
 void session_mend_goes_on(session *x, const session_mend_onward *o); /* it is what is sent, and its answer is joined */
 void session_mend_use(session *x, daruma_str body,
                       const request_scan *scan); /* from here on this is what is sent; one of x->texts */

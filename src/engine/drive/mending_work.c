@@ -70,6 +70,11 @@ bool session_mend_go_on(session *x, int to, session_mend_onward *ret)
     return w.good;
 }
 
+void session_mend_otherwise(session *x)
+{
+    history_ask_otherwise(&x->h->past);
+}
+
 void session_mend_goes_on(session *x, const session_mend_onward *o)
 {
     history_goes_on(&x->h->past, &o->onward);
@@ -103,6 +108,13 @@ static void resuming_then(session *x, void *data)
     session_mended(x, resumed(x, data) == SESSION_MEND_SEND);
 }
 
+/* Its answer was begun for it with all that arrived, and it ended there. Perhaps nothing but the end was missing: shown
+ * less of it, it says the last words again, and its end can be believed. */
+static bool added_nothing(const session *x)
+{
+    return x->h->past.prefilled && x->view.finished && !x->view.content;
+}
+
 static session_mend_result resume(session *x)
 {
     static const drive_work resumes = {.work = resuming_do, .then = resuming_then, .drop = resuming_drop};
@@ -110,8 +122,8 @@ static session_mend_result resume(session *x)
         return SESSION_MEND_UNFIT;
     if (session_last(x)->failure.kind == DARUMA_MALFORMED_OUTPUT && x->h->past.m.bad)
         return SESSION_MEND_UNFIT; /* what it called was wrong, not cut: it was asked again as often as it may */
-    if (talk_unsure(x))            /* what it was asked was answered with something else */
-        history_ask_otherwise(&x->h->past);
+    if (talk_unsure(x) || added_nothing(x)) /* what it was asked was answered with something else */
+        session_mend_otherwise(x);
     resuming *w = x->v->rooms->take(sizeof *w);
     if (!w)
         return SESSION_MEND_UNFIT;

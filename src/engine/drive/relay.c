@@ -154,7 +154,15 @@ static daruma_ms progress_limit(const session *x)
     return limit > 0 ? limit : -1;
 }
 
-bool relay_progress_late(session *x, daruma_ms now)
+/* All of the answer is here, and only its connection does not end: nothing more is waited for. */
+static bool is_over(const session *x)
+{
+    if (x->mode == ANSWER_WHOLE)
+        return whole_is_closed(buf_str(&x->held));
+    return x->view.done && (x->mode == ANSWER_HELD || x->mode == ANSWER_RELAYED);
+}
+
+bool relay_progress_late(session *x)
 {
     if (x->mode == ANSWER_ERROR) { /* its status came long ago */
         daruma_evidence status = relay_evidence(x, DARUMA_AT_ANSWER);
@@ -162,7 +170,16 @@ bool relay_progress_late(session *x, daruma_ms now)
         return true;
     }
     if (x->paused) { /* it is the client who is slow */
-        x->progress_by = add_sat(now, progress_limit(x));
+        relay_progress(x);
+        return false;
+    }
+    if (is_over(x)) {
+        session_cancel(&x->call);
+        relay_ops.end(&x->call);
+        return true;
+    }
+    if (x->mode == ANSWER_WHOLE) { /* it only looked like the end */
+        x->progress_by = -1;
         return false;
     }
     daruma_evidence ev = relay_evidence(x, DARUMA_AT_STREAM);
@@ -174,8 +191,14 @@ bool relay_progress_late(session *x, daruma_ms now)
 
 void relay_progress(session *x)
 {
-    daruma_ms limit = progress_limit(x);
+    daruma_ms limit = x->view.done || x->mode == ANSWER_WHOLE ? ANSWER_OVER_MS : progress_limit(x);
     x->progress_by = limit < 0 ? -1 : add_sat(session_now(x).now, limit);
+}
+
+void relay_over(session *x)
+{
+    relay_progress(x);
+    session_timer(x);
 }
 
 void relay_piece(session *x)
@@ -331,6 +354,13 @@ static void begin_whole(session *x)
     daruma_case_begun(&x->kase, at);
 }
 
+/* May JSON end here? */
+static bool ends_a_value(daruma_str bytes)
+{
+    bytes = str_trim(bytes);
+    return str_ends(bytes, S("}")) || str_ends(bytes, S("]"));
+}
+
 static void on_body(drive_call *c, daruma_str bytes)
 {
     session *x = c->x;
@@ -350,8 +380,11 @@ static void on_body(drive_call *c, daruma_str bytes)
             daruma_case_piece(&x->kase, session_now(x).now);
         if (!x->kase.headed)
             pass_blanks(x, bytes);
-        if (hold_whole(x, bytes))
+        if (hold_whole(x, bytes)) {
+            if (ends_a_value(bytes))
+                relay_over(x);
             break;
+        }
         if ((x->head_out && !x->blank) ||
             x->p != x->d) { /* a stream has begun and this is none, or it must be written anew */
             relay_fail(x, DARUMA_FLAW_BROKEN, (daruma_str){0});

@@ -32,6 +32,9 @@ bool relay_chose_silence(session *x, daruma_str finish, int64_t output_tokens);
 void relay_progress(session *x);
 daruma_outcome relay_outcome(const session *x); /* were it delivered now */
 
+/* The end of an answer came: behind a while it is over, whether its connection ends or not. */
+void relay_over(session *x);
+
 /* Another piece of a stream that is handed on came. */
 void relay_piece(session *x);
 

@@ -208,7 +208,7 @@ static void heartbeat(session *x, daruma_ms now)
 void session_clock(session *x)
 {
     daruma_ms now = x->v->at.now;
-    if (x->progress_by >= 0 && now >= x->progress_by && relay_progress_late(x, now))
+    if (x->progress_by >= 0 && now >= x->progress_by && relay_progress_late(x))
         return;
     if (x->beat_at >= 0 && now >= x->beat_at)
         heartbeat(x, now);
@@ -277,10 +277,12 @@ void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive
     account_remember(x, (daruma_str){0});
     if (x->scan.conversation && x->kase.ntargets > 1)
         memory_session_set(x->v->mem, session_session(x), t->key_id);
-    if (o == DARUMA_OUTCOME_RECOVERED && x->kase.attempts > 1) { /* else nothing failed, something was mended */
+    bool failed = session_last(x)->ntried; /* a call beside this one may have, which is told as any other */
+    bool recovered = o == DARUMA_OUTCOME_RECOVERED && x->kase.attempts > 1; /* else something was mended */
+    if (recovered || (failed && o == DARUMA_OUTCOME_OK)) {
         daruma_event e = DARUMA_EVENT_INIT;
-        e.failure = &session_last(x)->failure;
-        e.outcome = DARUMA_OUTCOME_RECOVERED;
+        e.failure = session_last(x)->failure.kind ? &session_last(x)->failure : NULL;
+        e.outcome = o;
         e.attempts = x->kase.attempts;
         e.took = at.now - x->started;
         e.input_tokens = input_tokens > 0 ? input_tokens : -1;

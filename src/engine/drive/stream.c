@@ -148,6 +148,8 @@ static bool read_events(session *x, daruma_arena *large)
         relay_fail(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
         return false;
     }
+    if (x->view.done)
+        relay_over(x);
     return x->held.n <= STREAM_HELD_BYTES_MAX || commit(x);
 }
 
@@ -233,6 +235,8 @@ static bool relay(session *x, daruma_str bytes)
         relay_fail(x, DARUMA_FLAW_CUT, (daruma_str){0});
     } else {
         keep_tail(x, rest);
+        if (x->view.done)
+            relay_over(x);
         if (!x->held.full)
             return true;
         daruma_evidence ev = relay_evidence(x, DARUMA_AT_STREAM);
