@@ -227,6 +227,25 @@ holds("gemini: other methods pass through, go to Google's provider, and are sent
   },
 });
 
+// Google names these stop reasons itself: nothing passes by waiting, and the model is well for everybody else.
+holds("gemini: calls that stay broken are no outage: the client need not wait for the end of patience, and others do not wait", {
+  config: (c) => (delete c.recovery.max_attempts, (c.recovery.kinds = {}), (c.recovery.patience = "4s"), (c.recovery.on_failure = "error")),
+  async run(pair) {
+    for (const [i, finishReason] of ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_FUNCTION_CALL"].entries()) {
+      const bad = { candidates: [{ content: {}, finishReason, index: 0 }], usageMetadata: { promptTokenCount: 9, totalTokenCount: 9 } }, stream = i % 2 === 1;
+      pair.own.seen = [];
+      pair.own.answer = (q, res) => (stream ? res.writeHead(200, { "content-type": "text/event-stream" }).end(`data: ${JSON.stringify(bad)}\r\n\r\n`) : send(res, 200, bad));
+      const r = await question(pair, d, { model: d.own, text: `say ${finishReason} ${i}`, stream });
+      assert.deepEqual([r.status, r.headers["x-daruma-remedies"]], [502, "retry,explain"], r.text);
+      assert.equal(pair.own.seen.length, 3);
+    }
+    pair.own.seen = [];
+    pair.own.answer = (q, res) => send(res, 200, good.gemini);
+    const next = await question(pair, d, { model: d.own, text: "say another" });
+    assert.deepEqual([next.said, next.outcome, pair.own.seen.length], ["fine", "ok", 1]);
+  },
+});
+
 // The base URL of this provider ends with /v1beta, and Google has uploads beside that.
 holds("gemini: the SDK uploads a file, piece by piece, and asks in another version of the API", {
   config: (c) => (c.providers = c.providers.filter((p) => p.name.startsWith("own"))) && (c.models = []),

@@ -144,6 +144,8 @@ void relay_fail(session *x, daruma_flaw flaw, daruma_str body)
     ev.flaw = relay_flaw(x, flaw);
     ev.body = body;
     ev.finish = finish;
+    if (x->view.spoilt)
+        daruma_case_answered(&x->kase, session_now(x)); /* the model is well, its words were wrong */
     session_failed(x, &ev);
 }
 
