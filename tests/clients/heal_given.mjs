@@ -18,13 +18,14 @@ every((name, d, w) => {
   both(name, "an answer that stays empty goes out as it came, after a few calls and without a wait", {
     config: (c) => delete c.recovery.max_attempts,
     async run(pair, askOne) {
-      pair.own.answer = (q, res) => silence[name](w, q, res);
+      pair.own.answer = (q, res) => (res.setHeader("x-request-id", `req-${q.n}`), silence[name](w, q, res));
       const began = Date.now(), r = await askOne({ model: d.own });
       assert.deepEqual([r.status, r.said ?? ""], [200, ""], r.text);
       assert.ok(!r.events || (d.ended(r.events) && !d.failed(r.events)), r.text);
       assert.ok(pair.own.seen.length > 1 && pair.own.seen.length <= 3, `${pair.own.seen.length} calls`);
       assert.ok(Date.now() - began < 2000, `it took ${Date.now() - began} ms`);
       assert.equal(r.outcome, "degraded", r.text);
+      assert.equal(r.headers["x-request-id"], `req-${pair.own.seen.length}`);
       assert.ok(name !== "gemini" || !r.events || !/^:/m.test(r.text), r.text); // Google's SDK reads no comments
     },
   });

@@ -72,6 +72,7 @@ void relay_keep_given(session *x, daruma_str bytes)
         return;
     l->given = arena_copy(x->arena, bytes);
     l->given_by = x->kase.target;
+    l->given_at = x->kase.attempts;
 }
 
 bool relay_chose_silence(session *x, daruma_str finish, int64_t output_tokens)
