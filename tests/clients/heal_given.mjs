@@ -30,6 +30,19 @@ every((name, d, w) => {
     },
   });
 
+  // Streams of Chat Completions count tokens only when they are asked to, and some servers never do.
+  if (name === "openai")
+    both(name, "an answer that stays empty and counts no tokens goes out as it came, without a wait", {
+      config: (c) => (delete c.recovery.max_attempts, (c.recovery.kinds = {}), (c.recovery.patience = "4s")),
+      async run(pair, askOne) {
+        const answer = { id: "chatcmpl-1", object: "chat.completion", created: 1, model: "m-own", choices: [{ index: 0, message: { role: "assistant", content: "" }, finish_reason: "stop" }] };
+        pair.own.answer = (q, res) => (streams(q) ? sse(res, w.opening(), w.chunk({}, "stop"), "data: [DONE]\n\n").end() : json(res, 200, answer));
+        const r = await askOne({ model: d.own });
+        assert.deepEqual([r.status, r.said ?? "", r.outcome, r.headers["x-daruma-remedies"]], [200, "", "degraded", "retry,keep_partial"], r.text);
+        assert.equal(pair.own.seen.length, 3);
+      },
+    });
+
   holds(`heal ${name} stream: a whole answer that is empty where a stream was asked for goes out as what was asked for, or as an error`, {
     config: (c) => delete c.recovery.max_attempts,
     async run(pair) {

@@ -75,10 +75,10 @@ void relay_keep_given(session *x, daruma_str bytes)
     l->given_at = x->kase.attempts;
 }
 
-bool relay_chose_silence(session *x, daruma_str finish, int64_t output_tokens)
+bool relay_chose_silence(session *x, daruma_str finish, bool counted, int64_t output_tokens)
 {
     bool chose = x->p->finish(finish) == FINISH_STOP;
-    if (chose && output_tokens > 0)
+    if (chose && (output_tokens > 0 || !counted))
         daruma_case_answered(&x->kase, session_now(x));
     return chose;
 }
