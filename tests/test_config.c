@@ -765,6 +765,39 @@ static void v1_stands_once_in_an_upstream_path(void **state)
     }
 }
 
+static void googles_versions_and_uploads_stand_where_google_has_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *prefix, *path, *want;
+    } rows[] = {
+        {"/v1beta", "/upload/v1beta/files", "/upload/v1beta/files"},
+        {"/v1beta", "/upload/v1beta/files?upload_id=a/v1/b", "/upload/v1beta/files?upload_id=a/v1/b"},
+        {"/v1beta", "/upload/v1/files", "/upload/v1beta/files"},
+        {"/v1beta", "/upload/v1alpha/files", "/upload/v1alpha/files"},
+        {"/v1beta", "/download/v1beta/files/f:download?alt=media", "/download/v1beta/files/f:download?alt=media"},
+        {"/google/v1beta", "/upload/v1beta/files", "/google/upload/v1beta/files"},
+        {"/v1beta", "/v1alpha/auth_tokens", "/v1alpha/auth_tokens"},
+        {"/v1beta", "/v1alpha/models/g:generateContent", "/v1alpha/models/g:generateContent"},
+        {"/v1beta", "/v1/models", "/v1beta/models"},
+        {"/v1beta", "/v1beta/models", "/v1beta/models"},
+        {"/v1beta", "/models", "/v1beta/models"},
+        {"/v1beta", "/upload", "/v1beta/upload"},
+        {"/v1beta", "/upload/files", "/v1beta/upload/files"},
+        {"", "/upload/v1beta/files", "/upload/v1beta/files"},
+        {"/google", "/upload/v1beta/files", "/google/upload/v1beta/files"},
+        {"/v1beta/openai", "/upload/v1beta/files", "/v1beta/openai/upload/v1beta/files"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_arena a = arena_over(memory, sizeof memory);
+        config_provider p = {.to.prefix = str_of(rows[i].prefix), .dialect = &dialect_gemini};
+        assert_str(config_upstream_path(&p, str_of(rows[i].path), &a), rows[i].want);
+    }
+    daruma_arena a = arena_over(memory, sizeof memory);
+    config_provider other = {.to.prefix = S("/v1"), .dialect = &dialect_openai};
+    assert_str(config_upstream_path(&other, S("/v1alpha/x"), &a), "/v1/v1alpha/x");
+}
+
 /* ---- the table itself ---------------------------------------------------------------------------- */
 
 static void the_document_has_the_table_as_it_is_printed(void **state)
@@ -941,6 +974,7 @@ int main(void)
         cmocka_unit_test(traces_go_where_the_file_says),
         cmocka_unit_test(the_clients_key_is_meant_for_one_host),
         cmocka_unit_test(v1_stands_once_in_an_upstream_path),
+        cmocka_unit_test(googles_versions_and_uploads_stand_where_google_has_them),
         cmocka_unit_test(the_document_has_the_table_as_it_is_printed),
         cmocka_unit_test(a_provider_at_our_own_address_is_seen),
         cmocka_unit_test(a_cloud_is_known_by_its_url_or_by_name),

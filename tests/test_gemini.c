@@ -145,6 +145,8 @@ static void answers_are_checked(void **state)
         {CANDIDATE(HI, "\"MAX_TOKENS\""), DARUMA_FLAW_NONE, "MAX_TOKENS"},
         {"{\"candidates\":[{\"finishReason\":\"MAX_TOKENS\"}]}", DARUMA_FLAW_NONE, "MAX_TOKENS"},
         {"{\"candidates\":[{\"finishReason\":\"SAFETY\",\"index\":0}]}", DARUMA_FLAW_NONE, "SAFETY"},
+        {"{\"candidates\":[{\"content\":{},\"finishReason\":\"NO_IMAGE\"}]}", DARUMA_FLAW_NONE, "NO_IMAGE"},
+        {"{\"candidates\":[{\"content\":{},\"finishReason\":\"IMAGE_OTHER\"}]}", DARUMA_FLAW_NONE, "IMAGE_OTHER"},
         {"{\"promptFeedback\":{\"blockReason\":\"PROHIBITED_CONTENT\"},\"modelVersion\":\"m\"}", DARUMA_FLAW_NONE,
          "PROHIBITED_CONTENT"},
         {"{\"candidates\":[],\"promptFeedback\":{\"blockReason\":\"SAFETY\"}}", DARUMA_FLAW_NONE, "SAFETY"},

@@ -46,6 +46,7 @@ typedef struct answer_view {
     daruma_str finish;                   /* stop reason as sent */
     bool text, calls;                    /* has text, has tool calls */
     bool effects;                        /* the provider did something for it that must not be done twice */
+    bool spoilt;                         /* a stop reason that says that the model called in a broken way */
     int64_t input_tokens, output_tokens; /* usage, -1 not said */
 } answer_view;
 

@@ -35,6 +35,8 @@ static const struct { daruma_str reason; reason_means means; } reasons[] = {
     {LIT("IMAGE_SAFETY"),              REASON_TOLD},
     {LIT("IMAGE_PROHIBITED_CONTENT"),  REASON_TOLD},
     {LIT("IMAGE_RECITATION"),          REASON_TOLD},
+    {LIT("IMAGE_OTHER"),               REASON_TOLD},
+    {LIT("NO_IMAGE"),                  REASON_TOLD},
     {LIT("MALFORMED_FUNCTION_CALL"),   REASON_BROKEN},
     {LIT("MALFORMED_RESPONSE"),        REASON_BROKEN},
     {LIT("UNEXPECTED_TOOL_CALL"),      REASON_BROKEN},
@@ -253,11 +255,12 @@ static answer_view gemini_check_answer(daruma_str body, daruma_arena *scratch)
                      .input_tokens = a.in,
                      .output_tokens = a.out};
     reason_means means = meaning(a.finish);
+    v.spoilt = means == REASON_BROKEN;
     if (!whole)
         v.flaw = DARUMA_FLAW_BROKEN;
     else if (a.error)
         v.flaw = DARUMA_FLAW_ERROR_EVENT;
-    else if (a.odd || means == REASON_BROKEN || !(a.known || nothing))
+    else if (a.odd || v.spoilt || !(a.known || nothing))
         v.flaw = DARUMA_FLAW_BROKEN;
     else if (!a.text && !a.calls && !a.other && means != REASON_TOLD && !a.blocked.n)
         v.flaw = DARUMA_FLAW_EMPTY;

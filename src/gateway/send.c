@@ -191,6 +191,13 @@ static daruma_ms shorter(daruma_ms limit, daruma_ms left)
     return left < 0 ? limit : limit && limit < left ? limit : left;
 }
 
+/* Such a request says the length of its body although it has none (RFC 9110, 8.6): Google answers 411 without it. */
+static bool has_body(const call *c)
+{
+    daruma_str m = c->head.method;
+    return c->body.n > 0 || c->head.length > 0 || str_eq(m, S("POST")) || str_eq(m, S("PUT")) || str_eq(m, S("PATCH"));
+}
+
 drive_sent exchange_send(void *user, drive_call *c, const drive_request *r)
 {
     exchange *x = user;
@@ -204,7 +211,7 @@ drive_sent exchange_send(void *user, drive_call *c, const drive_request *r)
     fetch_request q = {.to = &p->to,
                        .method = x->c->head.method,
                        .target = target_path(x, p, r),
-                       .has_body = x->c->body.n > 0 || x->c->head.length > 0 || r->d,
+                       .has_body = has_body(x->c) || r->d,
                        .fresh = r->fresh,
                        .clocks = x->s->cfg.clocks};
     memcpy(q.body, r->body, sizeof q.body);

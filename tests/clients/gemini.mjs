@@ -1,5 +1,6 @@
 // What is Gemini's alone: a key in the query, a stream as one JSON array, methods behind a colon.
 import assert from "node:assert/strict";
+import { GoogleGenAI } from "@google/genai";
 import { ask, dialects, question, SECRETS } from "./net.mjs";
 import { fault, good, holds, once, send } from "./wire.mjs";
 
@@ -223,6 +224,46 @@ holds("gemini: other methods pass through, go to Google's provider, and are sent
         if (method === "POST") assert.equal(q.body.toString(), '{"x" : 1}');
       }
     }
+  },
+});
+
+// Google names these stop reasons itself: nothing passes by waiting, and the model is well for everybody else.
+holds("gemini: calls that stay broken are no outage: the client need not wait for the end of patience, and others do not wait", {
+  config: (c) => (delete c.recovery.max_attempts, (c.recovery.kinds = {}), (c.recovery.patience = "4s"), (c.recovery.on_failure = "error")),
+  async run(pair) {
+    for (const [i, finishReason] of ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_FUNCTION_CALL"].entries()) {
+      const bad = { candidates: [{ content: {}, finishReason, index: 0 }], usageMetadata: { promptTokenCount: 9, totalTokenCount: 9 } }, stream = i % 2 === 1;
+      pair.own.seen = [];
+      pair.own.answer = (q, res) => (stream ? res.writeHead(200, { "content-type": "text/event-stream" }).end(`data: ${JSON.stringify(bad)}\r\n\r\n`) : send(res, 200, bad));
+      const r = await question(pair, d, { model: d.own, text: `say ${finishReason} ${i}`, stream });
+      assert.deepEqual([r.status, r.headers["x-daruma-remedies"]], [502, "retry,explain"], r.text);
+      assert.equal(pair.own.seen.length, 3);
+    }
+    pair.own.seen = [];
+    pair.own.answer = (q, res) => send(res, 200, good.gemini);
+    const next = await question(pair, d, { model: d.own, text: "say another" });
+    assert.deepEqual([next.said, next.outcome, pair.own.seen.length], ["fine", "ok", 1]);
+  },
+});
+
+// The base URL of this provider ends with /v1beta, and Google has uploads beside that.
+holds("gemini: the SDK uploads a file, piece by piece, and asks in another version of the API", {
+  config: (c) => (c.providers = c.providers.filter((p) => p.name.startsWith("own"))) && (c.models = []),
+  async run(pair) {
+    const bytes = Buffer.from(Array.from({ length: (8 << 20) + 5 }, (_, i) => (i * 37) & 255)), got = [];
+    pair.own.answer = (q, res) => {
+      const command = q.headers["x-goog-upload-command"], status = /finalize/.test(command) ? "final" : "active";
+      if (command === "start") return res.writeHead(200, { "x-goog-upload-url": "https://google.example/upload/v1beta/files?upload_id=U&upload_protocol=resumable", "x-goog-upload-status": status }).end();
+      if (command) got.push(q.body);
+      send(res, 200, command ? { file: { name: "files/f" } } : { name: "auth_tokens/t" }, { "x-goog-upload-status": status });
+    };
+    const sdk = (apiVersion) => new GoogleGenAI({ apiKey: "sk-client", apiVersion, httpOptions: { baseUrl: pair.base } });
+    const file = await sdk("v1beta").files.upload({ file: new Blob([bytes]), config: { mimeType: "text/plain" } });
+    assert.equal(file.name, "files/f");
+    assert.ok(Buffer.concat(got).equals(bytes));
+    assert.equal((await sdk("v1alpha").authTokens.create({ config: { uses: 1 } })).name, "auth_tokens/t");
+    const part = "/upload/v1beta/files?upload_id=U&upload_protocol=resumable";
+    assert.deepEqual(own(pair), ["/upload/v1beta/files", part, part, "/v1alpha/auth_tokens"]);
   },
 });
 

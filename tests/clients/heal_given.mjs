@@ -18,16 +18,30 @@ every((name, d, w) => {
   both(name, "an answer that stays empty goes out as it came, after a few calls and without a wait", {
     config: (c) => delete c.recovery.max_attempts,
     async run(pair, askOne) {
-      pair.own.answer = (q, res) => silence[name](w, q, res);
+      pair.own.answer = (q, res) => (res.setHeader("x-request-id", `req-${q.n}`), silence[name](w, q, res));
       const began = Date.now(), r = await askOne({ model: d.own });
       assert.deepEqual([r.status, r.said ?? ""], [200, ""], r.text);
       assert.ok(!r.events || (d.ended(r.events) && !d.failed(r.events)), r.text);
       assert.ok(pair.own.seen.length > 1 && pair.own.seen.length <= 3, `${pair.own.seen.length} calls`);
       assert.ok(Date.now() - began < 2000, `it took ${Date.now() - began} ms`);
       assert.equal(r.outcome, "degraded", r.text);
+      assert.equal(r.headers["x-request-id"], `req-${pair.own.seen.length}`);
       assert.ok(name !== "gemini" || !r.events || !/^:/m.test(r.text), r.text); // Google's SDK reads no comments
     },
   });
+
+  // Streams of Chat Completions count tokens only when they are asked to, and some servers never do.
+  if (name === "openai")
+    both(name, "an answer that stays empty and counts no tokens goes out as it came, without a wait", {
+      config: (c) => (delete c.recovery.max_attempts, (c.recovery.kinds = {}), (c.recovery.patience = "4s")),
+      async run(pair, askOne) {
+        const answer = { id: "chatcmpl-1", object: "chat.completion", created: 1, model: "m-own", choices: [{ index: 0, message: { role: "assistant", content: "" }, finish_reason: "stop" }] };
+        pair.own.answer = (q, res) => (streams(q) ? sse(res, w.opening(), w.chunk({}, "stop"), "data: [DONE]\n\n").end() : json(res, 200, answer));
+        const r = await askOne({ model: d.own });
+        assert.deepEqual([r.status, r.said ?? "", r.outcome, r.headers["x-daruma-remedies"]], [200, "", "degraded", "retry,keep_partial"], r.text);
+        assert.equal(pair.own.seen.length, 3);
+      },
+    });
 
   holds(`heal ${name} stream: a whole answer that is empty where a stream was asked for goes out as what was asked for, or as an error`, {
     config: (c) => delete c.recovery.max_attempts,

@@ -49,6 +49,19 @@ holds("any path and method passes through, byte for byte, both ways", {
   },
 });
 
+holds("a request that has no body says so where its method could have one: Google answers 411 without it", {
+  config: ownFirst,
+  async run(pair) {
+    pair.own.answer = (q, res) => send(res, ["GET", "DELETE"].includes(q.method) || q.headers["content-length"] === "0" ? 200 : 411, {});
+    const framings = [{ "content-length": "0" }, { "transfer-encoding": "chunked" }];
+    for (const [method, path] of [["POST", "/v1/batches/b/cancel"], ["POST", "/v1beta/batches/b:cancel"], ["PUT", "/v1/vector_stores/v"], ["PATCH", "/v1/assistants/a"]])
+      for (const headers of framings) assert.equal((await ask(pair, path, { method, headers })).status, 200, method + path);
+    pair.own.seen = [];
+    for (const method of ["GET", "DELETE"]) assert.equal((await ask(pair, "/v1/files/f", { method })).status, 200);
+    assert.deepEqual(pair.own.seen.map((q) => q.headers["content-length"]), [undefined, undefined]);
+  },
+});
+
 holds("a WebSocket is refused at once, so that its client asks over HTTP; other upgrades are none", {
   config: ownFirst,
   async run(pair) {

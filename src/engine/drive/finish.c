@@ -93,7 +93,7 @@ static void put_advice(session *x, daruma_header *h, size_t *n)
     h[(*n)++] = (daruma_header){S("retry-after"), buf_str(&b)};
 }
 
-/* Fields of the provider's error that still hold for the client. */
+/* Fields of the last call's answer that still hold for the client. */
 static size_t kept_headers(session *x, daruma_header *out)
 {
     /* `location`: SDKs go there, and some of them take their key along. */
@@ -130,17 +130,18 @@ daruma_str session_listed(session *x, daruma_str body)
     return b.full ? body : buf_str(&b);
 }
 
-static void answer(session *x, int status, daruma_str type, daruma_str body, daruma_outcome o)
+/* `theirs`: it is what the last call brought. */
+static void answer(session *x, int status, daruma_str type, daruma_str body, daruma_outcome o, bool theirs)
 {
-    daruma_header *theirs = ARENA_NEW(x->arena, daruma_header, session_last(x)->nheaders + 3);
+    daruma_header *fields = ARENA_NEW(x->arena, daruma_header, session_last(x)->nheaders + 3);
     size_t n = 0;
-    if (theirs) {
-        n = status >= 400 ? kept_headers(x, theirs) : 0;
-        theirs[n++] = (daruma_header){S("content-type"), type};
+    if (fields) {
+        n = theirs ? kept_headers(x, fields) : 0;
+        fields[n++] = (daruma_header){S("content-type"), type};
     }
-    if (theirs && status >= 400)
-        put_advice(x, theirs, &n);
-    session_head(x, status, theirs, n, o, (int64_t)body.n);
+    if (fields && status >= 400)
+        put_advice(x, fields, &n);
+    session_head(x, status, fields, n, o, (int64_t)body.n);
     session_write(x, body);
 }
 
@@ -167,12 +168,12 @@ static bool has_begun(const session *x)
     return x->head_out && !x->blank;
 }
 
-/* An answer of ours, whole or as a stream. */
-static void put_answer(session *x, daruma_str body, daruma_outcome o)
+/* An answer of ours, or the provider's (`theirs`), whole or as a stream. */
+static void put_answer(session *x, daruma_str body, daruma_outcome o, bool theirs)
 {
     body = session_listed(x, body);
     if (!has_begun(x) && !x->blank) {
-        answer(x, 200, x->streaming ? S("text/event-stream; charset=utf-8") : S("application/json"), body, o);
+        answer(x, 200, x->streaming ? S("text/event-stream; charset=utf-8") : S("application/json"), body, o, theirs);
         return;
     }
     session_write(x, body);
@@ -295,7 +296,7 @@ static ended put_cut(session *x, const ending *e)
     if (out.full)
         return ENDED_NOT;
     session_did(x, e->did);
-    put_answer(x, buf_str(&out), e->outcome);
+    put_answer(x, buf_str(&out), e->outcome, false);
     return ENDED_WELL;
 }
 
@@ -313,7 +314,7 @@ static ended put_given(session *x, const ending *e)
         return ENDED_NOT;
     session_did(x, e->did);
     x->kase.target = session_last(x)->given_by;
-    put_answer(x, given, e->outcome);
+    put_answer(x, given, e->outcome, session_last(x)->given_at == x->kase.attempts);
     account_remember(x, given);
     return ENDED_WELL;
 }
@@ -354,7 +355,7 @@ static ended put_words(session *x, const ending *e, daruma_str words)
         x->d->write_message_stream(&out, &w, words);
     else
         x->d->write_message(&out, &w, words);
-    put_answer(x, buf_str(&out), e->outcome);
+    put_answer(x, buf_str(&out), e->outcome, false);
     return ended_whole(x);
 }
 
@@ -410,7 +411,7 @@ static ended put_error(session *x, const ending *e)
             d->write_error(&out, &f, status, error_message(x, note), note);
         session_did(x, e->did);
     }
-    answer(x, status, S("application/json"), session_listed(x, buf_str(&out)), e->outcome);
+    answer(x, status, S("application/json"), session_listed(x, buf_str(&out)), e->outcome, true);
     return ended_whole(x);
 }
 

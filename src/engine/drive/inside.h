@@ -61,11 +61,12 @@ typedef struct last_failure {
     size_t nheaders;
     daruma_tried *tried; /* how each target failed last, in the order in which they first did */
     size_t ntried;
-    refusal *refusal; /* NULL: no target in reserve was asked */
-    turn *cut;        /* what was said before the newest call that the output cap cut; NULL: none was */
-    uint32_t cut_by;  /* ... the call of this number */
-    daruma_str given; /* an answer that came whole and was found wrong, as it would have gone out; empty: none */
-    int given_by;     /* ... by this target */
+    refusal *refusal;  /* NULL: no target in reserve was asked */
+    turn *cut;         /* what was said before the newest call that the output cap cut; NULL: none was */
+    uint32_t cut_by;   /* ... the call of this number */
+    daruma_str given;  /* an answer that came whole and was found wrong, as it would have gone out; empty: none */
+    int given_by;      /* ... by this target */
+    uint32_t given_at; /* ... to the call of this number */
 } last_failure;
 
 struct session {

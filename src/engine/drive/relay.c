@@ -72,12 +72,13 @@ void relay_keep_given(session *x, daruma_str bytes)
         return;
     l->given = arena_copy(x->arena, bytes);
     l->given_by = x->kase.target;
+    l->given_at = x->kase.attempts;
 }
 
-bool relay_chose_silence(session *x, daruma_str finish, int64_t output_tokens)
+bool relay_chose_silence(session *x, daruma_str finish, bool counted, int64_t output_tokens)
 {
     bool chose = x->p->finish(finish) == FINISH_STOP;
-    if (chose && output_tokens > 0)
+    if (chose && (output_tokens > 0 || !counted))
         daruma_case_answered(&x->kase, session_now(x));
     return chose;
 }
@@ -144,6 +145,8 @@ void relay_fail(session *x, daruma_flaw flaw, daruma_str body)
     ev.flaw = relay_flaw(x, flaw);
     ev.body = body;
     ev.finish = finish;
+    if (x->view.spoilt)
+        daruma_case_answered(&x->kase, session_now(x)); /* the model is well, its words were wrong */
     session_failed(x, &ev);
 }
 

@@ -25,9 +25,9 @@ daruma_evidence relay_evidence(const session *x, daruma_phase phase);
 void relay_fail(session *x, daruma_flaw flaw, daruma_str body);
 /* An answer that is empty, or wrong, goes out if nothing better comes. Long ones are not kept. */
 void relay_keep_given(session *x, daruma_str bytes);
-/* An empty answer of which the model says that it is one. Where it counts what it said it is no outage: nobody waits.
- */
-bool relay_chose_silence(session *x, daruma_str finish, int64_t output_tokens);
+/* An empty answer of which the model says that it is one. It is no outage, for which one would wait, unless its tokens
+ * are counted (`counted`: some are) and there were none: streams of Chat Completions count them only when asked to. */
+bool relay_chose_silence(session *x, daruma_str finish, bool counted, int64_t output_tokens);
 /* Something came that is no ping. The timer looks later how long ago. */
 void relay_progress(session *x);
 daruma_outcome relay_outcome(const session *x); /* were it delivered now */

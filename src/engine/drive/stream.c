@@ -401,7 +401,8 @@ void stream_ended(session *x)
         return;
     if (x->mode == ANSWER_HELD) {
         bool empty = ended || !x->view.began;
-        bool chose = x->view.finished && relay_chose_silence(x, str_of(x->view.finish), x->view.output_tokens);
+        bool chose = x->view.finished &&
+                     relay_chose_silence(x, str_of(x->view.finish), x->view.input_tokens > 0, x->view.output_tokens);
         if (chose && !x->array)
             keep_silence(x);
         relay_fail(x, empty ? DARUMA_FLAW_EMPTY : DARUMA_FLAW_CUT, buf_str(&x->held));

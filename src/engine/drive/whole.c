@@ -254,7 +254,9 @@ static void settle(session *x, whole *w)
         daruma_evidence ev = relay_evidence(x, DARUMA_AT_ANSWER);
         ev.flaw = relay_flaw(x, v->flaw);
         ev.finish = v->finish;
-        if (v->flaw == DARUMA_FLAW_EMPTY && relay_chose_silence(x, v->finish, v->output_tokens))
+        if (v->spoilt)
+            daruma_case_answered(&x->kase, session_now(x)); /* the model is well, its words were wrong */
+        if (v->flaw == DARUMA_FLAW_EMPTY && relay_chose_silence(x, v->finish, v->input_tokens >= 0, v->output_tokens))
             keep_given(x, w);
         session_failed(x, &ev);
         return;

@@ -263,11 +263,38 @@ static bool has_version(daruma_str path)
     return false;
 }
 
+/* Google has several versions side by side, and `upload` and `download` before them. What a client's path says of that
+ * stands in the place of the version that ends the base URL; but "v1", which may stand for any. Empty: there is
+ * neither. */
+static daruma_str google_path(daruma_str prefix, daruma_str path, daruma_arena *a)
+{
+    daruma_str ours = {0}, lead = {0}, rest = str_from(path, 1), version = str_cut(&rest, '/');
+    for (daruma_str left = prefix; left.n;)
+        ours = str_cut(&left, '/');
+    if (str_eq(version, S("upload")) || str_eq(version, S("download"))) {
+        lead = version;
+        version = str_cut(&rest, '/');
+    }
+    bool any = str_eq(version, S("v1")) || str_eq(version, ours);
+    if (!url_is_version(ours) || !url_is_version(version) || (any && !lead.n))
+        return (daruma_str){0};
+    daruma_buf out = buf_in(a);
+    buf_put(&out, str_sub(prefix, 0, prefix.n - ours.n));
+    buf_put(&out, lead);
+    buf_putz(&out, lead.n ? "/" : "");
+    buf_put(&out, any ? ours : version);
+    buf_put(&out, str_from(path, (size_t)(version.p - path.p) + version.n));
+    return buf_str(&out);
+}
+
 daruma_str config_upstream_path(const config_provider *p, daruma_str path, daruma_arena *a)
 {
     daruma_str prefix = p->to.prefix;
     if (!path.n || path.p[0] != '/')
         return path; /* "*" of OPTIONS has no prefix */
+    daruma_str google = p->dialect == &dialect_gemini ? google_path(prefix, path, a) : (daruma_str){0};
+    if (google.n)
+        return google;
     daruma_str rest = str_from(path, 1), whole = rest;
     size_t query = str_findch(rest, '?');
     rest = str_sub(rest, 0, query == STR_NONE ? rest.n : query);

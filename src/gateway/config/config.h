@@ -156,7 +156,8 @@ bool config_read(daruma_str text, conf_env env, void *user, daruma_arena *a, con
 
 /* The request target for a provider: its prefix and the path (query included) a client sent, so that "/v1" stands in
  * it once. A prefix with a version segment ("/v1", "/api/v4", "/v1beta/openai") replaces the path's own "/v1"; without
- * a prefix a path that has no version gets "/v1". Lives in `a` or borrows `path`. */
+ * a prefix a path that has no version gets "/v1". A version that ends a prefix of Google's gives way to another one
+ * that the path says, and stands behind its "upload" or "download". Lives in `a` or borrows `path`. */
 daruma_str config_upstream_path(const config_provider *p, daruma_str path, daruma_arena *a);
 /* The entry of `models` for a name: its own, else the first whose form it has. NULL: there is none. */
 const config_model *config_model_of(const config *c, daruma_str asked);
