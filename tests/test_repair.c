@@ -508,6 +508,48 @@ static void calls_are_held_against_their_tools(void **state)
     }
 }
 
+/* Writes `form` with `name` for each '@', and so many blanks for each '~'. */
+static daruma_str filled(const char *form, const char *name, size_t blanks, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    for (; *form; form++)
+        if (*form == '@')
+            buf_putz(&b, name);
+        else if (*form == '~')
+            for (size_t i = 0; i < blanks; i++)
+                buf_putc(&b, ' ');
+        else
+            buf_putc(&b, *form);
+    return buf_str(&b);
+}
+
+/* Python, PHP and .NET write the letters of other languages as escapes where nobody tells them not to. */
+static void a_name_is_the_same_however_it_is_spelt(void **state)
+{
+    (void)state;
+    static const char *const spelt[] = {"\xc3\xbc"
+                                        "ber",
+                                        "\\u00fcber", "\\u00FC\\u0062er"};
+    static const char *const forms[][2] = {
+        {"{\"type\":\"object\",\"properties\":{~\"@\":{\"type\":\"integer\"}},\"required\":[~\"@\"]}", "{~\"@\":7}"},
+        {"{\"properties\":{~\"@\":{\"type\":\"integer\"}},\"additionalProperties\":false}", "{~\"@\":7}"},
+        {"{\"properties\":{\"all\":{\"enum\":[{\"@\":7}]}}}", "{\"all\":{~\"@\": 7}}"},
+    };
+    for (size_t i = 0; i < COUNT(spelt); i++)
+        for (size_t k = 0; k < COUNT(spelt); k++)
+            for (size_t f = 0; f < 2 * COUNT(forms); f++) {
+                daruma_arena a = fresh();
+                size_t blanks = f < COUNT(forms) ? 0 : LOOKUP_BYTES_MIN; /* what is longer is not looked through */
+                const char *const *form = forms[f % COUNT(forms)];
+                convo_tool t = {.name = S("t"), .schema = filled(form[0], spelt[i], blanks, &a)};
+                convo c = {.tools = &t, .ntools = 1};
+                daruma_str args = filled(form[1], spelt[k], blanks, &a);
+                args_check got = mend_args(&c, S("t"), args, false, &a);
+                if (got.verdict != ARGS_GOOD)
+                    fail_msg("%s, %s: " STR_FMT, spelt[i], spelt[k], STR_ARG(got.why));
+            }
+}
+
 static void the_model_is_told_what_and_where(void **state)
 {
     (void)state;
@@ -668,6 +710,7 @@ int main(void)
         cmocka_unit_test(values_are_held_against_schemas),
         cmocka_unit_test(numbers_and_characters_are_counted_as_they_are),
         cmocka_unit_test(calls_are_held_against_their_tools),
+        cmocka_unit_test(a_name_is_the_same_however_it_is_spelt),
         cmocka_unit_test(the_model_is_told_what_and_where),
         cmocka_unit_test(what_was_cut_by_its_length_is_never_repaired),
         cmocka_unit_test(answers_are_held_against_their_schema),

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import OpenAI from "openai";
 import { dialects, question } from "./net.mjs";
 import { holds } from "./wire.mjs";
-import { body, json, object, parsed, reply, wires } from "./wires.mjs";
+import { body, every, json, object, parsed, reply, wires } from "./wires.mjs";
 
 const long = `mcp__a_server_with_a_name_that_is_long__and_a_tool_with_one_as_well_${"x".repeat(20)}`;
 const wished = ["git.look", "git/look", "fs read", `${long}_one`, `${long}_two`, "plain"];
@@ -158,4 +158,23 @@ holds("names that are doubled are not renamed", {
     assert.equal(r.said, "fine", r.text);
     assert.deepEqual(body(pair.own.seen.at(-1)).tools.map((t) => t.name), ["a.b"]);
   },
+});
+
+// Python, PHP and .NET write letters of other languages as escapes where nobody tells them not to; models write them as they are.
+const spelt = (o) => JSON.stringify(o).replace(/[^\x00-\x7f]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+const place = { type: "object", properties: { straße: { type: "string" }, 番地: { type: "integer" } }, required: ["straße", "番地"], additionalProperties: false };
+every((name, d, w) => {
+  for (const stream of [false, true])
+    holds(`heal ${name}${stream ? " stream" : ""}: names of arguments that the request spells with escapes are the ones that the model calls`, {
+      async run(pair) {
+        const meant = { straße: "Königsallee", 番地: 7 };
+        pair.own.answer = (q, res) => reply(w, q, res, "", [["call_1", "look", meant]]);
+        const asked = spelt(d.body(d.own, "go", { ...(stream && { stream }), tools: w.tools(place) }));
+        assert.match(asked, /stra\\u00dfe/);
+        const r = await question(pair, d, { model: d.own, stream, body: asked });
+        assert.deepEqual(parsed(w.calls(r)), [["call_1", "look", meant]], r.text);
+        assert.equal(pair.own.seen.length, 1, "a call that was right was asked for again");
+        assert.equal(r.outcome, "ok");
+      },
+    });
 });

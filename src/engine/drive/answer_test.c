@@ -96,6 +96,7 @@ static void test_calls(answer_test *k, turn *t, daruma_arena *a)
                 }
                 continue;
             }
+            readable &= json_whole(args, &whole) && json_is_object(whole); /* as it came, beside one that is bad */
             p->name = c.name;
             p->text = c.verdict == ARGS_REPAIRED ? c.fixed : args;
             p->ready = p->edited = t->message.edited = true;

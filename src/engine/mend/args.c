@@ -198,7 +198,7 @@ static bool lacks_nothing(daruma_str root, daruma_str value, size_t missing, dar
                 return false;
         for (json_iter it = json_open(v); json_next(&it, &key, &last);)
             ;
-        schema = json_get(properties, key);
+        schema = lookup_get(&(lookup){.of = properties}, key);
         v = last;
     }
     return true;

@@ -174,12 +174,6 @@ typedef struct sieve {
     size_t dropped;
 } sieve;
 
-/* The name of a member as it is meant, of its bytes between two quotes. */
-static daruma_str name_of(daruma_str key, daruma_arena *a)
-{
-    return str_findch(key, '\\') == STR_NONE ? key : json_text((daruma_str){key.p - 1, key.n + 2}, a);
-}
-
 static void put_known(sieve *k, daruma_str schema, daruma_str value)
 {
     schema = schema_follow(k->root, schema);
@@ -193,7 +187,7 @@ static void put_known(sieve *k, daruma_str schema, daruma_str value)
     k->depth++;
     buf_putc(k->out, value.p[0]);
     for (json_iter it = json_open(value); json_next(&it, &key, &v);) {
-        daruma_str s = object ? lookup_get(&properties, name_of(key, k->a)) : items;
+        daruma_str s = object ? lookup_get(&properties, key) : items;
         if (lists && !s.n) {
             k->dropped++;
             continue;

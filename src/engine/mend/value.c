@@ -101,14 +101,25 @@ bool lookup_scans(const lookup *l)
     return !l->a || l->of.n < LOOKUP_BYTES_MIN;
 }
 
-/* Names are entered as json_get compares them, those of a list as they are spelt. */
+enum { NAME_BYTES_MAX = 512 }; /* of a name with escapes: a longer one is compared as it is spelt */
+
+/* The name that stands raw between two quotes, in `room` where it has escapes; one that does not fit stays raw. */
+static daruma_str name_of(daruma_str raw, daruma_arena room)
+{
+    if (str_findch(raw, '\\') == STR_NONE)
+        return raw;
+    daruma_str name = json_text((daruma_str){raw.p - 1, raw.n + 2}, &room);
+    return room.full ? raw : name;
+}
+
+/* Names are entered as they are meant: Python, PHP and .NET write \u00fc where others write the letter. */
 static void lookup_make(lookup *l)
 {
     daruma_str key, value;
     map_put(&l->at, l->a, (daruma_str){0}); /* it was made, if there is nothing else in it */
     for (json_iter it = json_open(l->of); json_next(&it, &key, &value);) {
         if (!json_is_object(l->of))
-            key = json_is_string(value) ? str_sub(value, 1, value.n - 2) : (daruma_str){0};
+            key = json_text(value, l->a);
         else if (str_findch(key, '\\') != STR_NONE)
             key = json_text((daruma_str){key.p - 1, key.n + 2}, l->a);
         uint64_t *at = map_put(&l->at, l->a, key);
@@ -125,9 +136,10 @@ static uint64_t lookup_at(lookup *l, daruma_str name)
     return at ? *at : 0;
 }
 
-daruma_str lookup_get(lookup *l, daruma_str name)
+daruma_str lookup_get(lookup *l, daruma_str raw)
 {
-    daruma_str value = {0};
+    char room[NAME_BYTES_MAX];
+    daruma_str value = {0}, name = name_of(raw, arena_over(room, sizeof room));
     if (lookup_scans(l) || !json_is_object(l->of))
         return json_get(l->of, name);
     uint64_t at = lookup_at(l, name);
@@ -138,11 +150,12 @@ daruma_str lookup_get(lookup *l, daruma_str name)
 
 bool lookup_has(lookup *l, daruma_str raw)
 {
-    daruma_str one;
+    char room[NAME_BYTES_MAX];
+    daruma_str one, name = name_of(raw, arena_over(room, sizeof room));
     if (!lookup_scans(l) && json_is_array(l->of))
-        return lookup_at(l, raw) > 0;
+        return lookup_at(l, name) > 0;
     for (json_iter it = json_open(l->of); json_next(&it, NULL, &one);)
-        if (json_is_string(one) && str_eq(str_sub(one, 1, one.n - 2), raw))
+        if (json_is_string(one) && json_raw_eq(str_sub(one, 1, one.n - 2), name))
             return true;
     return false;
 }
@@ -198,7 +211,7 @@ static bool same(daruma_str a, daruma_str b, int depth)
         return false;
     while (json_next(&x, &key, &v)) {
         if (json_is_object(a))
-            w = json_get(b, key);
+            w = lookup_get(&(lookup){.of = b}, key);
         else
             json_next(&y, NULL, &w);
         if (!same(v, w, depth + 1))

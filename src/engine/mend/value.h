@@ -21,9 +21,10 @@ typedef struct lookup {
     daruma_arena *a;
     str_map at; /* name -> 1 + where its value stands in `of` */
 } lookup;
-daruma_str lookup_get(lookup *l, daruma_str name); /* as json_get */
-bool lookup_has(lookup *l, daruma_str raw);        /* is a string of the list spelt so, between its quotes? */
-bool lookup_scans(const lookup *l);                /* every question costs a walk through all of it */
+/* `raw`: a name between its quotes, as json_next() gives it. How it is spelt does not matter. */
+daruma_str lookup_get(lookup *l, daruma_str raw); /* as json_get */
+bool lookup_has(lookup *l, daruma_str raw);       /* is it a string of the list? */
+bool lookup_scans(const lookup *l);               /* every question costs a walk through all of it */
 
 /* The schema that "$ref" of `schema` stands for, within `root`: "#", "#/$defs/Name", ...; empty when it leads nowhere.
  */
