@@ -703,6 +703,33 @@ static void what_somebody_said_is_heard_behind_what_carried_it(void **state)
     }
 }
 
+/* A status says what somebody answered, and a broken connection behind it only that he did not go on. */
+static void a_status_says_more_than_that_the_connection_broke(void **state)
+{
+    static const struct {
+        const char *body;
+        daruma_tool_kind kind;
+        bool retryable;
+    } rows[] = {
+        {"error: RPC failed; HTTP 403 curl 22 The requested URL returned error: 403\nfatal: the remote end hung up",
+         DARUMA_TOOL_PERMISSION_KIND, false},
+        {"error: RPC failed; HTTP 429 curl 22 The requested URL returned error: 429\nfatal: the remote end hung up",
+         DARUMA_TOOL_RATE_LIMIT_KIND, true},
+        {"error: RPC failed; HTTP 503 curl 22 The requested URL returned error: 503\nfatal: the remote end hung up",
+         DARUMA_TOOL_NETWORK_KIND, true},
+        {"fatal: the remote end hung up unexpectedly", DARUMA_TOOL_NETWORK_KIND, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_arena a;
+        daruma_evidence ev = {.provider = S("git"), .body = str_of(rows[i].body)};
+        daruma_failure f = judge(&ev, &a);
+        assert_int_equal(f.kind, DARUMA_TOOL_ERROR);
+        assert_int_equal(f.tool_kind, rows[i].kind);
+        assert_int_equal(f.retryable, rows[i].retryable);
+    }
+}
+
 static void what_is_quoted_is_not_taken_apart(void **state)
 {
     static const char *const quotes[] = {"rpc error: code = ResourceExhausted desc = slower",
@@ -822,6 +849,7 @@ int main(void)
         cmocka_unit_test(what_an_error_is_wrapped_in_is_taken_apart),
         cmocka_unit_test(what_is_quoted_is_not_taken_apart),
         cmocka_unit_test(what_somebody_said_is_heard_behind_what_carried_it),
+        cmocka_unit_test(a_status_says_more_than_that_the_connection_broke),
         cmocka_unit_test(a_class_says_less_than_a_known_sentence_and_more_than_a_vague_one),
         cmocka_unit_test(a_code_is_shown_rather_than_a_type_or_a_status),
     };
