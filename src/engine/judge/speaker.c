@@ -1,6 +1,7 @@
 /* speaker.c - who spoke: a provider of models, or a tool. Only what tools are called, what carries their results and
  * words that only they use make it a tool: a name that nobody knows is no evidence of one. */
 #include "engine/judge/speaker.h"
+#include "base/limits.h"
 #include "base/str.h"
 
 /* Does a word of the hint begin with a family of model providers, gateways, servers or agents? They stand by
@@ -151,7 +152,7 @@ phrase_for speaker_of(const daruma_evidence *ev, daruma_str body, const said *s,
     bool http = ev->status || s->status; /* agents speak JSON-RPC, too, and put HTTP's failures into it */
     if (ev->phase == DARUMA_AT_TOOL || is_tool_name(ev->provider, model) || (s->shape & SAID_RPC && !http))
         return FOR_TOOL;
-    v->guessed = (!ev->status && match_tools(v)) ||
-                 (!model && !speaker_has_word(ev->provider, makers, COUNT(makers)) && is_tool_address(asked(body)));
+    v->guessed = (!ev->status && match_tools(v)) || (!model && !speaker_has_word(ev->provider, makers, COUNT(makers)) &&
+                                                     is_tool_address(asked(str_sub(body, 0, CLASSIFY_BODY_BYTES_MAX))));
     return v->guessed ? FOR_TOOL : FOR_MODEL;
 }
