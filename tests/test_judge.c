@@ -166,6 +166,7 @@ static void a_name_that_nobody_knows_makes_no_tool(void **state)
         {0, "Tool lookup returned: no such file", DARUMA_TOOL_ERROR},
         {429, "429 Client Error: Too Many Requests for url: https://api.example.org/v2/quotes?id=8", DARUMA_TOOL_ERROR},
         {0, "Get \"https://search.example.com/index/plums\": connection refused", DARUMA_TOOL_ERROR},
+        {0, "Get https://images.example.com:5000/index/: dial tcp: i/o timeout", DARUMA_TOOL_ERROR},
         {0, "Post \"https://gw.example.com/v1/chat/completions\": EOF", DARUMA_NETWORK},
         {0, "Post \"https://gw.example.com/v1\": EOF", DARUMA_NETWORK},
         {429, "429 Client Error: Too Many Requests for url: http://10.0.0.8:9000/quotes", DARUMA_RATE_LIMIT},
@@ -667,6 +668,7 @@ static void what_somebody_said_is_heard_behind_what_carried_it(void **state)
         {500, "stream error: 500 {\"error\":{\"type\":\"api_error\",\"message\":\"Internal server error\"}}",
          DARUMA_SERVER_ERROR},
         {0, "streaming error: connection reset by peer", DARUMA_NETWORK},
+        {0, "APIError: stream request failed: 404 page not found", DARUMA_MODEL_NOT_FOUND},
         /* lines of code, and names in it */
         {0,
          "  File \"/app/a.py\", line 8, in ask\n    field = load(missing_param)\n  File \"/app/b.py\", line 9, in "

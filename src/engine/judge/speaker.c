@@ -134,11 +134,11 @@ static bool is_tool_address(daruma_str address)
                                            LIT("embed"),   LIT("response"), LIT("model"),   LIT("infer"),
                                            LIT("predict"), LIT("invoc"),    LIT("llm")};
     static const daruma_str pieces[] = {LIT("ai"), LIT("ml"), LIT("localhost"), LIT("internal"), LIT("local")};
-    daruma_str rest = address, host = str_cut(&rest, '/');
-    bool model = is_model_provider(address) || speaker_has_word(host, pieces, COUNT(pieces));
+    daruma_str rest = address, host = str_cut(&rest, '/'), name = str_cut(&host, ':');
+    bool model = is_model_provider(address) || speaker_has_word(name, pieces, COUNT(pieces));
     for (size_t i = 0; i < COUNT(of_models); i++)
         model |= str_ifind(address, of_models[i]) != STR_NONE;
-    bool named = host.n && ch_alpha(host.p[host.n - 1]) && str_findch(host, '.') != STR_NONE;
+    bool named = name.n && ch_alpha(name.p[name.n - 1]) && str_findch(name, '.') != STR_NONE;
     bool base = !rest.n || str_ends(rest, S("v1")) || str_ends(rest, S("v1/"));
     return named && !base && (!model || is_tool_name(address, true));
 }

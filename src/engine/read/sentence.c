@@ -121,10 +121,10 @@ static bool is_path(daruma_str t, size_t i)
     return false;
 }
 
-/* Before the first white space or quote behind i: words of an address say nothing. */
+/* Before the first white space behind i, or the quote that ends a lead there: words of an address say nothing. */
 static size_t skip_url(daruma_str t, size_t i)
 {
-    while (i + 1 < t.n && t.p[i + 1] != ' ' && t.p[i + 1] != '"')
+    while (i + 1 < t.n && t.p[i + 1] != ' ' && !str_starts(str_from(t, i + 1), S("\": ")))
         i++;
     return i;
 }
