@@ -164,6 +164,13 @@ static void a_name_that_nobody_knows_makes_no_tool(void **state)
         {504, "<html><head><title>504 Gateway Time-out</title></head></html>", DARUMA_TIMEOUT},
         {0, "error sending request for url (https://models.example/v1)", DARUMA_NETWORK},
         {0, "Tool lookup returned: no such file", DARUMA_TOOL_ERROR},
+        {429, "429 Client Error: Too Many Requests for url: https://api.example.org/v2/quotes?id=8", DARUMA_TOOL_ERROR},
+        {0, "Get \"https://search.example.com/index/plums\": connection refused", DARUMA_TOOL_ERROR},
+        {0, "Get https://images.example.com:5000/index/: dial tcp: i/o timeout", DARUMA_TOOL_ERROR},
+        {0, "Post \"https://gw.example.com/v1/chat/completions\": EOF", DARUMA_NETWORK},
+        {0, "Post \"https://gw.example.com/v1\": EOF", DARUMA_NETWORK},
+        {429, "429 Client Error: Too Many Requests for url: http://10.0.0.8:9000/quotes", DARUMA_RATE_LIMIT},
+        {429, "Too Many Requests, see https://help.example.com/limits/quotes", DARUMA_RATE_LIMIT},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -636,6 +643,101 @@ static void what_an_error_is_wrapped_in_is_taken_apart(void **state)
     }
 }
 
+/* What somebody said stands innermost, whatever is printed around it; what carried it and the code it went through say
+ * nothing. */
+static void what_somebody_said_is_heard_behind_what_carried_it(void **state)
+{
+    static const struct {
+        int status;
+        const char *body;
+        daruma_kind kind;
+    } rows[] = {
+        /* a log whose quotes nobody escaped */
+        {0, "level=error turn=9 error=\"400 {\"error\":{\"message\":\"image exceeds 5 MB maximum\"}}\" text=\"\"",
+         DARUMA_REQUEST_TOO_LARGE},
+        {0, "level=error turn=9 error=\"model \"plum-2\" does not exist\" took=8ms", DARUMA_MODEL_NOT_FOUND},
+        /* gRPC, as C++ prints it */
+        {0,
+         "debug_error_string = \"UNKNOWN:Error received from peer ipv4:192.0.2.8:443 {created_time:\"2026-11-20\", "
+         "grpc_status:9, grpc_message:\"User location is not supported\"}\"",
+         DARUMA_PERMISSION},
+        {0, "UNKNOWN:Error received from peer  {grpc_message:\"API key expired\", grpc_status:3}", DARUMA_AUTH},
+        /* who answered was reached */
+        {0, "streaming error: POST \"https://models.example/v1/messages\": 500 Internal Server Error",
+         DARUMA_SERVER_ERROR},
+        {500, "stream error: 500 {\"error\":{\"type\":\"api_error\",\"message\":\"Internal server error\"}}",
+         DARUMA_SERVER_ERROR},
+        {0, "streaming error: connection reset by peer", DARUMA_NETWORK},
+        {0, "APIError: stream request failed: 404 page not found", DARUMA_MODEL_NOT_FOUND},
+        /* lines of code, and names in it */
+        {0,
+         "  File \"/app/a.py\", line 8, in ask\n    field = load(missing_param)\n  File \"/app/b.py\", line 9, in "
+         "load\n"
+         "    raise JSONDecodeError(\"Expecting value\", s, 0)",
+         DARUMA_MALFORMED_OUTPUT},
+        {0,
+         "/app/a.js:8\n        throw new Error('permission denied')\n        ^\n\nRateLimitError: Slow down\n    at "
+         "ask "
+         "(/app/a.js:8:15)",
+         DARUMA_RATE_LIMIT},
+        {400, "OpenAiBackend process(): error, status code: 400, message: ", DARUMA_UNKNOWN},
+        /* the column and the clock that every line begins with */
+        {0,
+         "gw-1  | request failed: 400, {\ngw-1  |   \"error\": {\ngw-1  |     \"message\": \"The model is "
+         "overloaded\"\n"
+         "gw-1  |   }\ngw-1  | }",
+         DARUMA_OVERLOADED},
+        {0,
+         "2026-11-20T06:25:57.737Z web.1: /app/a.js:8\n2026-11-20T06:25:57.738Z web.1:   reject(denied)\n"
+         "2026-11-20T06:25:57.739Z web.1:   ^\n2026-11-20T06:25:57.740Z web.1: RateLimitError: Slow down",
+         DARUMA_RATE_LIMIT},
+        /* a map, as protobuf prints it */
+        {429,
+         "429 Quota exceeded for requests per minute. [metadata {\n  key: \"quota_limit_value\"\n  value: \"0\"\n}\n]",
+         DARUMA_QUOTA},
+        {429,
+         "429 Quota exceeded for requests per minute. [metadata {\n  key: \"quota_limit_value\"\n  value: \"60\"\n}\n]",
+         DARUMA_RATE_LIMIT},
+        /* the name of a file */
+        {0, "Details: [Errno 2] No such file or directory: 'plums.json'", DARUMA_TOOL_ERROR},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_arena a;
+        daruma_evidence ev = {.provider = S("quux"), .status = rows[i].status, .body = str_of(rows[i].body)};
+        daruma_failure f = judge(&ev, &a);
+        if (f.kind != rows[i].kind)
+            fail_msg("%s by %s: %s", daruma_kind_name(f.kind), daruma_rule_name(f.rule), rows[i].body);
+    }
+}
+
+/* A status says what somebody answered, and a broken connection behind it only that he did not go on. */
+static void a_status_says_more_than_that_the_connection_broke(void **state)
+{
+    static const struct {
+        const char *body;
+        daruma_tool_kind kind;
+        bool retryable;
+    } rows[] = {
+        {"error: RPC failed; HTTP 403 curl 22 The requested URL returned error: 403\nfatal: the remote end hung up",
+         DARUMA_TOOL_PERMISSION_KIND, false},
+        {"error: RPC failed; HTTP 429 curl 22 The requested URL returned error: 429\nfatal: the remote end hung up",
+         DARUMA_TOOL_RATE_LIMIT_KIND, true},
+        {"error: RPC failed; HTTP 503 curl 22 The requested URL returned error: 503\nfatal: the remote end hung up",
+         DARUMA_TOOL_NETWORK_KIND, true},
+        {"fatal: the remote end hung up unexpectedly", DARUMA_TOOL_NETWORK_KIND, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_arena a;
+        daruma_evidence ev = {.provider = S("git"), .body = str_of(rows[i].body)};
+        daruma_failure f = judge(&ev, &a);
+        assert_int_equal(f.kind, DARUMA_TOOL_ERROR);
+        assert_int_equal(f.tool_kind, rows[i].kind);
+        assert_int_equal(f.retryable, rows[i].retryable);
+    }
+}
+
 static void what_is_quoted_is_not_taken_apart(void **state)
 {
     static const char *const quotes[] = {"rpc error: code = ResourceExhausted desc = slower",
@@ -754,6 +856,8 @@ int main(void)
         cmocka_unit_test(several_guesses_are_no_evidence),
         cmocka_unit_test(what_an_error_is_wrapped_in_is_taken_apart),
         cmocka_unit_test(what_is_quoted_is_not_taken_apart),
+        cmocka_unit_test(what_somebody_said_is_heard_behind_what_carried_it),
+        cmocka_unit_test(a_status_says_more_than_that_the_connection_broke),
         cmocka_unit_test(a_class_says_less_than_a_known_sentence_and_more_than_a_vague_one),
         cmocka_unit_test(a_code_is_shown_rather_than_a_type_or_a_status),
     };

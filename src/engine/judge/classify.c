@@ -242,6 +242,22 @@ static uint8_t sure_of(const phrase *p, const seen *v)
     return p->kind == DARUMA_UNKNOWN ? 10 : percent[p->where];
 }
 
+/* What a status says of a tool whose connection broke: somebody answered and refused it before. */
+static void apply_refusal(daruma_failure *f, int status)
+{
+    static const struct {
+        int status;
+        daruma_tool_kind kind;
+    } refusals[] = {{400, DARUMA_TOOL_VALIDATION_KIND}, {401, DARUMA_TOOL_AUTH_KIND},
+                    {403, DARUMA_TOOL_PERMISSION_KIND}, {404, DARUMA_TOOL_NOT_FOUND_KIND},
+                    {413, DARUMA_TOOL_VALIDATION_KIND}, {429, DARUMA_TOOL_RATE_LIMIT_KIND}};
+    for (size_t i = 0; f->tool_kind == DARUMA_TOOL_NETWORK_KIND && i < COUNT(refusals); i++)
+        if (refusals[i].status == status) {
+            f->tool_kind = refusals[i].kind;
+            f->retryable = status == 429;
+        }
+}
+
 static void decide(daruma_failure *f, seen *v, uint16_t rule)
 {
     const phrase row = match_row(rule), *p = rule ? &row : NULL;
@@ -256,6 +272,7 @@ static void decide(daruma_failure *f, seen *v, uint16_t rule)
         f->retryable = p->retry == RETRY_YES;
     if (p)
         apply_sum(f, v, p->sum);
+    apply_refusal(f, v->status);
     if (f->kind == DARUMA_TOOL_ERROR || f->kind == DARUMA_CANCELLED)
         return;
     bool model = p && (p->only == FOR_MODEL || kind_rows[f->kind].of_models);
@@ -416,7 +433,7 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, ech
         buf_put(&b, s.param);
         seen_text(&v, lower(buf_str(&b), a));
     }
-    v.tool = speaker_of(ev, &s, &v);
+    v.tool = speaker_of(ev, body, &s, &v);
     add_facts(&v, ev, &s, number, a);
     daruma_str lone = s.ntexts ? lone_code(str_trim(s.texts[0])) : (daruma_str){0};
     add_code(&v, lone, a);

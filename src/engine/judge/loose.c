@@ -30,7 +30,7 @@ daruma_str reader_unescape(reader *r, daruma_str raw)
     return (daruma_str){out, n};
 }
 
-/* Where the value that `quote` opened ends: at a quote with , } ] ) or nothing behind it. */
+/* Where the value that `quote` opened ends: at a quote with , } ] ), the end of a line or nothing behind it. */
 static size_t loose_end(daruma_str t, size_t at, char quote)
 {
     for (size_t i = at; i < t.n; i++) {
@@ -43,7 +43,7 @@ static size_t loose_end(daruma_str t, size_t at, char quote)
         size_t next = i + 1;
         while (next < t.n && (ch_space(t.p[next]) || t.p[next] == '\\'))
             next++;
-        if (next >= t.n || memchr(",}])\"'", t.p[next], 6))
+        if (next >= t.n || t.p[i + 1] == '\n' || memchr(",}])\"'", t.p[next], 6))
             return i;
     }
     return t.n;
@@ -82,8 +82,10 @@ daruma_str reader_key(daruma_str t, size_t i, size_t *ret_value)
     size_t v = colon + 1;
     while (v < t.n && (quoted ? ch_space(t.p[v]) : t.p[v] == ' ')) /* a terminal may have wrapped it */
         v++;
-    if (v >= t.n || (!quoted && (v == colon + 1 || (t.p[v] != '"' && t.p[v] != '\'' && !ch_digit(t.p[v])))))
+    if (v >= t.n || (!quoted && t.p[v] != '"' && t.p[v] != '\'' && !ch_digit(t.p[v])))
         return (daruma_str){0};
+    if (!quoted && v == colon + 1 && (!before || t.p[before - 1] == '\n'))
+        return (daruma_str){0}; /* "error:400" is text, {grpc_status:3} an object as C++ prints it */
     *ret_value = v;
     return str_sub(t, from, end - from);
 }
@@ -93,6 +95,7 @@ bool reader_loose(reader *r, daruma_str t, int level)
 {
     bool any = false;
     int deep = level;
+    enum role named = IS_NOTHING; /* of what `key: "quota_limit_value" value: "0"` holds, as protobuf prints a map */
     for (size_t i = 0; i < t.n && r->values < UNWRAP_VALUES_MAX; i++) {
         char q = t.p[i];
         size_t v;
@@ -112,6 +115,8 @@ bool reader_loose(reader *r, daruma_str t, int level)
                 continue;
             }
             size_t stop = loose_end(t, v + 1, t.p[v]);
+            role = str_eq(key, S("value")) ? named : role;
+            named = str_eq(key, S("key")) ? reader_role(str_sub(t, v + 1, stop - v - 1)) : IS_NOTHING;
             if (role != IS_NOTHING) {
                 reader_member(r, role, reader_unescape(r, str_sub(t, v + 1, stop - v - 1)), deep);
                 any |= role == IS_MESSAGE || role == IS_CODE || role == IS_TYPE || role == IS_NEST || role == IS_FINISH;
@@ -172,7 +177,9 @@ daruma_str reader_logged(daruma_str t)
             hit += names[i].n - 1;
     if (hit == STR_NONE && memchr(t.p, '\n', t.n) && (hit = str_find(t, line)) != STR_NONE)
         hit += line.n - 1;
-    return hit != STR_NONE && json_skip(t, hit, &v) != STR_NONE ? v : (daruma_str){0};
+    size_t end = hit != STR_NONE ? json_skip(t, hit, &v) : STR_NONE;
+    bool inside = end < t.n && (ch_word(t.p[end]) || t.p[end] == '\\'); /* a quote within that nobody escaped */
+    return end != STR_NONE && !inside ? v : (daruma_str){0};
 }
 
 /* ---- pages, and what programs print ----------------------------------------------------- */
@@ -265,6 +272,22 @@ static bool is_class(daruma_str w)
     return false;
 }
 
+/* True if the name of a status stands behind its number: "429 Too Many Requests" is said of nothing else. */
+static bool is_status_line(int64_t status, daruma_str behind)
+{
+    static const struct {
+        int status;
+        daruma_str name;
+    } names[] = {{400, LIT(" Bad Request")},     {401, LIT(" Unauthorized")},  {403, LIT(" Forbidden")},
+                 {404, LIT(" Not Found")},       {422, LIT(" Unprocessable")}, {429, LIT(" Too Many Requests")},
+                 {500, LIT(" Internal Server")}, {502, LIT(" Bad Gateway")},   {503, LIT(" Service Unavailable")},
+                 {504, LIT(" Gateway Time")}};
+    for (size_t i = 0; i < COUNT(names); i++)
+        if (names[i].status == status)
+            return str_istarts(behind, names[i].name);
+    return false;
+}
+
 /* Class names and status numbers of the text around a message, or of a bare message. Only the
  * beginning counts: further on a number is anything. */
 void reader_prefix(reader *r, daruma_str t, bool is_all)
@@ -308,8 +331,7 @@ void reader_prefix(reader *r, daruma_str t, bool is_all)
                 b--;
             daruma_str before = str_sub(t, 0, b);
             bool told = b == 0 && (!is_all || end == t.n || t.p[end] == ' ' || t.p[end] == ':' || t.p[end] == '-');
-            if (!told && before.n && before.n < 11 && is_class(before))
-                told = true;
+            told |= is_status_line(n, str_from(t, end)) || (before.n && before.n < 11 && is_class(before));
             for (size_t k = 0; !told && k < COUNT(says_status); k++) {
                 daruma_str s = says_status[k];
                 told = before.n >= s.n && str_ieq(str_from(before, before.n - s.n), s);

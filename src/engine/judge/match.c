@@ -341,6 +341,13 @@ static bool only_failed(uint64_t means)
     return means & SENTENCE_FAILED && !(means & SENTENCE_WRONG & ~SENTENCE_FAILED & ~SENTENCE_MISSING);
 }
 
+/* True if a lead only names the way on which somebody answered: "streaming error: 500 Internal Server Error". */
+static bool only_carried(uint64_t means, int status)
+{
+    uint64_t wrong = SENTENCE_BROKEN | (SENTENCE_WRONG & ~SENTENCE_FAILED);
+    return status && means & SENTENCE_WIRE && !(means & wrong);
+}
+
 /* Codes for "something is wrong with it" leave the rest to the text: what names the failure does not. */
 static bool names_it(uint16_t row)
 {
@@ -363,13 +370,16 @@ static bool names_it(uint16_t row)
  * the rest is about ("max_tokens: too large"). */
 static uint16_t first_of_clause(const seen *s, const uint64_t *parts, size_t n, uint16_t row, uint64_t *ret_means)
 {
+    if (n > 1 && !(parts[0] & ~(SEEN_LEAD | SENTENCE_LABEL))) /* "APIError: " is no part of it */
+        return first_of_clause(s, parts + 1, n - 1, row, ret_means);
     uint64_t all = all_of(parts, n), means = 0;
     bool sent = parts[0] & SENTENCE_JSON && parts[0] & SENTENCE_SENT; /* "Failed to parse the request body as JSON: " */
     uint16_t rest = n > 1 ? first_of_clause(s, parts + 1, n - 1, row, &means) : 0;
     if (sent && rest && phrase_all[rest - 1].kind == DARUMA_MALFORMED_OUTPUT)
         rest = 0; /* what was sent is no answer */
-    if (is_sense(rest) && means & ~SENTENCE_BARE && only_failed(parts[0]) &&
-        (names_it(rest) || !(parts[0] & SENTENCE_BROKEN))) {
+    bool named = is_sense(rest) && means & ~SENTENCE_BARE && only_failed(parts[0]) &&
+                 (names_it(rest) || !(parts[0] & SENTENCE_BROKEN));
+    if (named || (is_sense(rest) && only_carried(parts[0], s->status))) {
         *ret_means = means;
         return rest;
     }
@@ -529,8 +539,9 @@ uint16_t match_first(seen *s)
     bool said = is_of_words(row) && !says_little(row);
     if (s->ntexts > 1 && !(said && names_it(row))) {
         uint16_t whole = first_of_texts(s, s->ntexts, code);
-        bool broken = whole && phrase_all[whole - 1].kind == DARUMA_SERVER_ERROR;
-        if (!said || !broken) /* "502 Bad Gateway: " says no more than that it failed */
+        daruma_kind k = whole ? (daruma_kind)phrase_all[whole - 1].kind : DARUMA_UNKNOWN;
+        bool reached = s->status && k == DARUMA_NETWORK && is_sense(whole); /* somebody answered */
+        if (!said || !(k == DARUMA_SERVER_ERROR || reached)) /* "502 Bad Gateway: " says no more than that it failed */
             row = whole;
         s->coded &= row == whole;
     }

@@ -87,8 +87,12 @@ uint32_t quote_take_char(daruma_str s, size_t *i)
         uint32_t u = e == 'u' ? hex4(s, *i + 1) : 0;
         if (e != 'u' || u == UINT32_MAX)
             return 0;
+        if (deep && !(u < 0x80 && is_control((char)u))) { /* "a\\\u0043" is a\C: a backslash, then a letter */
+            --*i;
+            return 0;
+        }
         *i += 5;
-        if (deep && u < 0x80 && is_control((char)u))
+        if (deep)
             return 0;
         if (u == '\\' && *i < s.n && is_control(s.p[*i]))
             ++*i;

@@ -85,6 +85,7 @@ static const struct {
     K("resettime", IS_RESET),
     K("quotaid", IS_QUOTA),
     K("quotavalue", IS_LIMIT),
+    K("quotalimitvalue", IS_LIMIT),
     K("nctx", IS_LIMIT),
     K("nprompttokens", IS_USED),
     K("finishreason", IS_FINISH),

@@ -215,10 +215,24 @@ static daruma_str behind_frames(daruma_str t)
 /* Only marks under a line of code. */
 static bool is_underline(daruma_str t)
 {
-    for (size_t i = 0; i < t.n; i++)
+    bool any = false;
+    for (size_t i = 0; i < t.n; i++) {
+        any |= t.p[i] == '^';
         if (t.p[i] != '^' && t.p[i] != '~')
             return false;
-    return t.n > 0;
+    }
+    return any;
+}
+
+/* What a line of code makes and throws, which names the failure where nothing stands behind the stack: "raise
+ * X("...")". */
+static daruma_str thrown(daruma_str code)
+{
+    static const daruma_str verbs[] = {LIT("raise "), LIT("throw new ")};
+    for (size_t i = 0; i < COUNT(verbs); i++)
+        if (str_starts(code, verbs[i]) && str_findch(first_word(str_from(code, verbs[i].n)), '(') != STR_NONE)
+            return str_from(code, verbs[i].n);
+    return (daruma_str){0};
 }
 
 /* U+2500 to U+259F: the lines and blocks that terminals draw boxes and logos of. */
@@ -250,15 +264,38 @@ static daruma_str without_drawing(daruma_str text, daruma_arena *a)
     return str_trim((daruma_str){out, n});
 }
 
+/* What all lines begin with, up to a bar: "web-1  | ", as those who run programs put their names before what these say.
+ */
+static size_t column_of(daruma_str text)
+{
+    daruma_str rest = text, first = str_cut(&rest, '\n');
+    size_t n = rest.n ? first.n : 0;
+    while (rest.n && n) {
+        daruma_str line = str_cut(&rest, '\n');
+        size_t same = 0;
+        while (same < n && same < line.n && line.p[same] == first.p[same])
+            same++;
+        n = same;
+    }
+    while (n && first.p[n - 1] != '|')
+        n--;
+    return n;
+}
+
 /* The text without frames and without the heads of its lines. */
 static daruma_str without_frames(daruma_str text, daruma_arena *a)
 {
     char *out = arena_take(a, text.n + 1, 1);
-    size_t n = 0, code = STR_NONE; /* lines that are indented further are code of a frame */
+    size_t column = column_of(text), n = 0, last = 0;
+    size_t code = STR_NONE; /* lines that are indented further are code of a frame */
+    daruma_str threw = {0};
     if (!out)
         return text;
     for (daruma_str rest = text; rest.n;) {
-        daruma_str line = str_cut(&rest, '\n'), t = str_trim(line);
+        daruma_str line = str_cut(&rest, '\n');
+        line = str_from(line, column);
+        line = str_from(line, head_of(line));
+        daruma_str t = str_trim(line);
         size_t indent = indent_of(line);
         if (is_last(t))
             break;
@@ -269,19 +306,23 @@ static daruma_str without_frames(daruma_str text, daruma_arena *a)
             code = !seam && t.p[0] == 'F' ? indent : code;
             continue;
         }
-        if (code != STR_NONE && t.n && indent > code)
+        if (code != STR_NONE && t.n && indent > code) {
+            threw = thrown(t).n ? thrown(t) : threw;
             continue;
+        }
+        if (is_underline(t) && code == STR_NONE)
+            n = last; /* what it stands under is code, too */
         if (is_underline(t) || is_header(t))
             continue;
+        last = n;
         code = t.n ? STR_NONE : code;
-        line = str_from(line, head_of(line));
         if (n && line.n)
             out[n++] = '\n';
         for (size_t i = 0; i < line.n; i++)
             out[n++] = line.p[i];
     }
     daruma_str left = str_trim((daruma_str){out, n});
-    return left.n ? left : text;
+    return left.n ? left : threw.n ? threw : text;
 }
 
 /* ---- tails that point elsewhere --------------------------------------------------------------------- */

@@ -21,6 +21,11 @@ typedef struct sentence_word {
 #define LEAD_BYTES_MAX 120
 #define LEAD_WORDS_MIN 4 /* "Tool execution failed: " says who failed */
 
+static bool is_letter(char c)
+{
+    return c != '_' && char_is(c, CHAR_LOWER);
+}
+
 static bool is_letter_at(daruma_str t, size_t i)
 {
     return i < t.n && t.p[i] >= 'a' && t.p[i] <= 'z';
@@ -116,10 +121,10 @@ static bool is_path(daruma_str t, size_t i)
     return false;
 }
 
-/* Before the first white space behind i: words of an address say nothing. */
+/* Before the first white space behind i, or the quote that ends a lead there: words of an address say nothing. */
 static size_t skip_url(daruma_str t, size_t i)
 {
-    while (i + 1 < t.n && t.p[i + 1] != ' ')
+    while (i + 1 < t.n && t.p[i + 1] != ' ' && !str_starts(str_from(t, i + 1), S("\": ")))
         i++;
     return i;
 }
@@ -134,6 +139,17 @@ static bool is_index(daruma_str t, size_t i)
     while (n < t.n && ch_digit(t.p[n]))
         n++;
     return n > i + 1 && n < t.n && t.p[n] == (t.p[i] == '[' ? ']' : '.') && (t.p[i] == '[' || is_letter_at(t, n + 1));
+}
+
+/* Where the name of a file ends whose kind has the name of a form: "tools.json" complains of no JSON. */
+static size_t extension_end(daruma_str t, size_t i)
+{
+    static const daruma_str kinds[] = {LIT(".json"), LIT(".yaml"), LIT(".yml"), LIT(".xml")};
+    daruma_str rest = str_from(t, i);
+    for (size_t k = 0; i && char_is(t.p[i - 1], CHAR_LOWER) && k < COUNT(kinds); k++)
+        if (str_starts(rest, kinds[k]) && (rest.n == kinds[k].n || !char_is(rest.p[kinds[k].n], CHAR_LOWER)))
+            return i + kinds[k].n;
+    return i;
 }
 
 static size_t skip_indexed(daruma_str t, size_t i)
@@ -171,6 +187,11 @@ void sentence_open(sentence *s, daruma_str text, bool is_code)
         else if (c == '\'' && i && i + 1 < text.n && char_is(text.p[i - 1], CHAR_LOWER) &&
                  char_is(text.p[i + 1], CHAR_LOWER))
             continue; /* "doesn't" */
+        else if (c == '(' && i + 1 < text.n && text.p[i + 1] == ')')
+            while (n > 1 && is_letter(s->words[n - 1])) /* "process()" is a name of code */
+                n--;
+        else if (c == '.' && extension_end(text, i) > i)
+            i = extension_end(text, i) - 1;
         else if (c == ':' && i + 2 < text.n && text.p[i + 1] == '/' && text.p[i + 2] == '/')
             i = skip_url(text, i);
         else if (ends_clause(text, i))
@@ -193,11 +214,6 @@ void sentence_open(sentence *s, daruma_str text, bool is_code)
     s->words[n] = '.';
     s->n = n + 1;
     s->at = 0;
-}
-
-static bool is_letter(char c)
-{
-    return c != '_' && char_is(c, CHAR_LOWER);
 }
 
 static uint32_t head_of(const char *p)
