@@ -188,7 +188,7 @@ static daruma_str write_answer(run *r, daruma_str text, bool stream)
     const dialect *d = r->s->dialect;
     daruma_buf out = buf_in(r->w.a);
     write_ctx ctx = {.model = S("m"), .id = 7, .wall = WALL_BEGIN};
-    (stream ? d->write_message_stream : d->write_message)(&out, &ctx, text);
+    dialect_say(text, d, &ctx, stream, true, &out, r->w.a);
     return buf_str(&out);
 }
 

@@ -138,7 +138,7 @@ static const dialect *on_ask(void *user, drive_call *c, const daruma_target *t, 
     const dialect *d = session_dialect_of(s->x, t);
     daruma_str model = t->model.n ? t->model : session_model(s->x), body, path;
     daruma_buf b = buf_in(&s->arena);
-    dialect_write_ask(d, model, q, &b);
+    dialect_write_ask(d, model, q, &b, &s->arena);
     body = buf_str(&b);
     path = dialect_path(d, model, false, &s->arena);
     if (b.full || s->arena.full)
