@@ -494,23 +494,14 @@ size_t watch_lessons(session *x, const daruma_situation *s, daruma_lesson *out, 
 void driver_watch_status(const driver *v, daruma_buf *out)
 {
     const watch *w = v->watch;
-    bool first = true;
-    buf_printf(out, "\"watch\":{\"agents\":%u,\"steps\":%llu,\"escalations\":%llu,\"forgotten\":%llu,\"circles\":{",
-               w ? w->n : 0, w ? (unsigned long long)w->steps : 0ULL, w ? (unsigned long long)w->escalations : 0ULL,
-               w ? (unsigned long long)w->forgotten : 0ULL);
+    BUF_LIT(out, "\"watch\":{");
+    BUF_MEMBERS(out, "agents", w ? w->n : 0, "steps", w ? w->steps : 0, "escalations", w ? w->escalations : 0,
+                "forgotten", w ? w->forgotten : 0);
+    BUF_LIT(out, ",\"circles\":{");
     for (int c = 1; w && c < DARUMA_CIRCLES; c++)
-        if (w->circles[c]) {
-            buf_printf(out, "%s\"%s\":%llu", first ? "" : ",", daruma_circle_name((daruma_circle)c),
-                       (unsigned long long)w->circles[c]);
-            first = false;
-        }
+        BUF_MEMBERS(out, daruma_circle_name((daruma_circle)c), BUF_IF(w->circles[c], w->circles[c]));
     BUF_LIT(out, "},\"tool_failures\":{");
-    first = true;
     for (int k = 1; w && k < DARUMA_TOOL_KINDS; k++)
-        if (w->failures[k]) {
-            buf_printf(out, "%s\"%s\":%llu", first ? "" : ",", daruma_tool_kind_name((daruma_tool_kind)k),
-                       (unsigned long long)w->failures[k]);
-            first = false;
-        }
+        BUF_MEMBERS(out, daruma_tool_kind_name((daruma_tool_kind)k), BUF_IF(w->failures[k], w->failures[k]));
     BUF_LIT(out, "}},");
 }
