@@ -214,6 +214,12 @@ static daruma_admission admit(session *x, daruma_moment at)
     return daruma_case_admit(&x->kase, at);
 }
 
+drive_key session_key(session *x, int target, bool *ret_renewable)
+{
+    *ret_renewable = false;
+    return x->v->host->key ? x->v->host->key(x->user, &x->targets[target], ret_renewable) : DRIVE_KEY_READY;
+}
+
 void session_attempt(session *x)
 {
     session_loosen(x, NULL);
@@ -232,14 +238,13 @@ void session_attempt(session *x)
         session_attempt(x);
         return;
     }
-    const daruma_target *t = &x->targets[a.target];
     bool renewable;
-    drive_key k = x->v->host->key(x->user, t, &renewable);
+    drive_key k = session_key(x, a.target, &renewable);
     x->kase.can_refresh = renewable;
     if (k == DRIVE_KEY_ABSENT) {
         x->refreshing = true;
         session_timer(x); /* heartbeats go on while it is fetched */
-        x->v->host->key_fetch(x->user, t, false);
+        x->v->host->key_fetch(x->user, &x->targets[a.target], false);
         return;
     }
     send_to(x, a.target);
@@ -248,7 +253,7 @@ void session_attempt(session *x)
 static bool has_key(session *x)
 {
     bool renewable;
-    return x->v->host->key(x->user, &x->targets[x->kase.target], &renewable) == DRIVE_KEY_READY;
+    return session_key(x, x->kase.target, &renewable) == DRIVE_KEY_READY;
 }
 
 /* There is no key. Nobody is called without one: it would be refused, in words that help nobody. */

@@ -385,8 +385,7 @@ static bool begin(session *x, int target)
 {
     bool renewable;
     drive_request q;
-    if (x->v->host->key(x->user, &x->targets[target], &renewable) != DRIVE_KEY_READY || session_stay(x, target) ||
-        x->kase.spoiled[target])
+    if (session_key(x, target, &renewable) != DRIVE_KEY_READY || session_stay(x, target) || x->kase.spoiled[target])
         return false;
     hedge_call *r = x->v->rooms->take(sizeof *r);
     if (!r)

@@ -89,7 +89,7 @@ static void forward(session *x, daruma_str bytes)
     x->forwarded += bytes.n;
     if (x->beat_at >= 0)
         x->beat_at = session_now(x).now + HEARTBEAT_EVERY_MS; /* this is one */
-    if (!session_write(x, bytes) && x->call.handle) {
+    if (!session_write(x, bytes) && x->call.handle && x->v->host->pause) {
         x->paused = true;
         x->v->host->pause(x->call.handle);
     }
