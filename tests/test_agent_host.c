@@ -95,17 +95,7 @@ static bool on_child(void *user, daruma_str name, agent_setup *ret)
     return str_eq(name, S("reader"));
 }
 
-static void *take(size_t n)
-{
-    return calloc(1, n);
-}
-
-static const drive_rooms rooms = {.open = sys_arena_init,
-                                  .close = sys_arena_done,
-                                  .widen = sys_arena_widen,
-                                  .bytes = sys_arena_bytes,
-                                  .take = take,
-                                  .give = free};
+static const drive_rooms rooms = SYS_ROOMS;
 static const wire_ops wires = {on_call, on_ask, targets_of, on_tell, on_step};
 static const sim_agent_ops ops = {.tool = on_tool, .person = on_person, .event = on_event, .child = on_child};
 static const agent_tool tools[] = {

@@ -472,17 +472,7 @@ static const daruma_target *targets_of(void *user, daruma_str model, size_t *n, 
 static const wire_ops run_wire_ops = {
     .call = on_call, .ask = on_ask, .targets = targets_of, .tell = on_tell, .step = on_step};
 
-static void *run_take(size_t n)
-{
-    return calloc(1, n);
-}
-
-const drive_rooms run_rooms = {.open = sys_arena_init,
-                               .close = sys_arena_done,
-                               .widen = sys_arena_widen,
-                               .bytes = sys_arena_bytes,
-                               .take = run_take,
-                               .give = free};
+const drive_rooms run_rooms = SYS_ROOMS;
 
 /* ---- one request ---- */
 

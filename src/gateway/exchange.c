@@ -19,17 +19,7 @@
 
 /* ---- memory ---- */
 
-static void *take(size_t n)
-{
-    return calloc(1, n);
-}
-
-const drive_rooms exchange_rooms = {.open = sys_arena_init,
-                                    .close = sys_arena_done,
-                                    .widen = sys_arena_widen,
-                                    .bytes = sys_arena_bytes,
-                                    .take = take,
-                                    .give = free};
+const drive_rooms exchange_rooms = SYS_ROOMS;
 
 /* A fresh exchange, its session behind it; NULL without memory. */
 static exchange *exchange_take(gateway *g)

@@ -6,17 +6,7 @@
 #include "sys/arena.h"
 #include <stdlib.h>
 
-static void *take(size_t n)
-{
-    return calloc(1, n);
-}
-
-static const drive_rooms lib_rooms = {.open = sys_arena_init,
-                                      .close = sys_arena_done,
-                                      .widen = sys_arena_widen,
-                                      .bytes = sys_arena_bytes,
-                                      .take = take,
-                                      .give = free};
+static const drive_rooms lib_rooms = SYS_ROOMS;
 
 const char *daruma_version(void)
 {
