@@ -1,4 +1,5 @@
 /* attempt.c - one call to a provider: may it go out, where to, with which key, body and clocks. */
+#include "model/kinds.h"
 #include "base/buf.h"
 #include "engine/drive/inside.h"
 
@@ -178,13 +179,9 @@ static void nobody_well(session *x, daruma_admission a, daruma_moment at)
             session_no_memory(x);
             return;
         }
-        l->failure = (daruma_failure){.kind = kind,
-                                      .severity = daruma_kind_severity(kind),
-                                      .retryable = daruma_kind_passes(kind),
-                                      .limit = -1,
-                                      .used = -1,
-                                      .requested = -1,
-                                      .wait = asked ? -1 : daruma_case_again_in(&x->kase, NULL, at.now)};
+        l->failure = kind_failure(kind, 0);
+        l->failure.retryable = daruma_kind_passes(kind);
+        l->failure.wait = asked ? -1 : daruma_case_again_in(&x->kase, NULL, at.now);
         l->failure.ours = asked;
         if (asked)
             l->failure.message = why_not(x);

@@ -9,6 +9,7 @@
  *                  +-- 4xx -------> ANSWER_REFUSED  collect, take credentials out, deliver
  */
 #include "engine/drive/relay.h"
+#include "model/kinds.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -425,14 +426,9 @@ static void on_again(drive_call *c, daruma_net net)
     last_failure *l = session_last_new(x);
     if (!l)
         return;
-    l->failure = (daruma_failure){.kind = DARUMA_NETWORK,
-                                  .severity = daruma_kind_severity(DARUMA_NETWORK),
-                                  .retryable = true,
-                                  .net = net,
-                                  .wait = -1,
-                                  .limit = -1,
-                                  .used = -1,
-                                  .requested = -1};
+    l->failure = kind_failure(DARUMA_NETWORK, 0);
+    l->failure.retryable = true;
+    l->failure.net = net;
     session_resent(x);
 }
 

@@ -4,6 +4,7 @@
  *   request -- newest messages --> agent -- new steps --> stall, tracker --> verdict --> guide: what to do
  *                                    ^                                                     |
  *                                    +---- counters stay with the agent ----   steer.c does it */
+#include "model/kinds.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -137,16 +138,11 @@ static daruma_str schema_of(session *x, daruma_str tool)
 
 static void tell_failure(session *x, const daruma_tool_failure *f)
 {
-    daruma_failure told = {.kind = DARUMA_TOOL_ERROR,
-                           .tool_kind = f->kind,
-                           .severity = daruma_kind_severity(DARUMA_TOOL_ERROR),
-                           .retryable = f->retryable,
-                           .wait = -1,
-                           .limit = -1,
-                           .used = -1,
-                           .requested = -1,
-                           .message = f->message};
+    daruma_failure told = kind_failure(DARUMA_TOOL_ERROR, 0);
     daruma_event e = DARUMA_EVENT_INIT;
+    told.tool_kind = f->kind;
+    told.retryable = f->retryable;
+    told.message = f->message;
     e.name = "tool_failed";
     e.failure = &told;
     e.tool = f->tool;
