@@ -115,7 +115,7 @@ static bool once(const dialect *d, daruma_str body, char *mem, size_t n, int64_t
     if (d->read(body, &a, &c) != DARUMA_OK)
         return false;
     t[1] = now_ns();
-    bool broken = mend_pairs_broken(&c);
+    mend_report pairs = mend_pairs(&c, MEND_SYNTHESISE);
     int64_t tokens = convo_tokens(&c);
     t[2] = now_ns();
     mend_report r = mend_mask(&c, tokens / 2, NULL);
@@ -125,7 +125,7 @@ static bool once(const dialect *d, daruma_str body, char *mem, size_t n, int64_t
     for (int i = 0; i < STEPS; i++)
         took[i] = t[i + 1] - t[i];
     *ret_bytes = out.n;
-    return !broken && !c.full && !out.full && r.tokens_after <= tokens / 2 && mend_did(&r);
+    return !mend_did(&pairs) && !c.full && !out.full && r.tokens_after <= tokens / 2 && mend_did(&r);
 }
 
 static bool measure(const dialect *d)

@@ -408,10 +408,7 @@ static bool act_convert(run *r)
 
 static bool act_pairs(run *r)
 {
-    bool broken = mend_pairs_broken(&r->c);
-    mend_report rep = mend_pairs(&r->c, MEND_SYNTHESISE);
-    (void)rep;
-    (void)broken;
+    mend_pairs(&r->c, MEND_SYNTHESISE);
     return written(r, r->from, &r->c);
 }
 

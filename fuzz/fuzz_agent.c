@@ -8,6 +8,7 @@
 #include "engine/mend/mend.h"
 #include "engine/seeds/seeds.h"
 #include "sys/arena.h"
+#include "../tests/pairs_kit.h"
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -56,7 +57,7 @@ static void check_request(const dialect *d, daruma_str body)
     if (!sys_arena_init(&room, ROOM_BYTES, 4096 * ROOM_BYTES))
         return;
     check(d->read(body, &room, &c) == DARUMA_OK);
-    check(!mend_pairs_broken(&c));
+    check(!kit_pairs_broken(&c));
     sys_arena_done(&room);
 }
 

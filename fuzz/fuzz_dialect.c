@@ -87,7 +87,7 @@ static void as_text(const dialect *d, daruma_str text, daruma_arena *a)
     write_ctx x = {.model = text, .id = text.n};
     daruma_failure f = {.kind = (daruma_kind)(text.n % DARUMA_KINDS), .subject = text};
     daruma_buf b = buf_in(a), c = buf_in(a);
-    d->write_message(&b, &x, text);
+    dialect_say(text, d, &x, false, false, &b, a);
     d->write_error(&c, &f, (int)(text.n % 600), text, text);
     if (b.full || c.full)
         return;
@@ -95,7 +95,7 @@ static void as_text(const dialect *d, daruma_str text, daruma_arena *a)
     check((d->check)(buf_str(&b), a).flaw == (text.n ? DARUMA_FLAW_NONE : DARUMA_FLAW_EMPTY));
     check((d->check)(buf_str(&c), a).flaw == DARUMA_FLAW_ERROR_EVENT);
     b = buf_in(a);
-    d->write_message_stream(&b, &x, text);
+    dialect_say(text, d, &x, true, false, &b, a);
     daruma_str rest = buf_str(&b);
     stream_view v = {0};
     sse_event e;
@@ -112,7 +112,7 @@ static void as_question(const dialect *d, daruma_str text, daruma_arena *a)
                          .temperature_milli = (int32_t)(text.n % 5)};
     daruma_buf b = buf_in(a);
     convo c;
-    dialect_write_ask(d, text, &q, &b);
+    dialect_write_ask(d, text, &q, &b, a);
     check(b.full || json_valid(buf_str(&b)));
     check(b.full || d->read(buf_str(&b), a, &c) == DARUMA_OK || a->full);
     daruma_str path = dialect_path(d, text, text.n % 2, a);

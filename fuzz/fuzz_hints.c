@@ -1,5 +1,6 @@
 /* fuzz_hints - lines "name: value" are headers, what follows an empty line is the body. */
 #include "daruma_parts.h"
+#include "base/arena.h"
 #include "base/str.h"
 #include "engine/judge/hints.h"
 #include "exact.h"
@@ -21,9 +22,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         headers[ev.nheaders++] = (daruma_header){exact(&x, name), exact(&x, value)};
     }
     ev.body = rest;
-    for (int clock = 0; clock < 2; clock++)
-        if (daruma_advice(&ev, (daruma_moment){.wall = clock * INT64_C(1767225600)}) < -1)
+    static char room[1 << 20];
+    for (int clock = 0; clock < 2; clock++) {
+        daruma_arena a = arena_over(room, sizeof room);
+        if (daruma_classify(&ev, (daruma_moment){.wall = clock * INT64_C(1767225600)}, &a).wait < -1)
             abort();
+    }
     daruma_left left;
     for (int clock = 0; clock < 2; clock++)
         if (hints_left(headers, ev.nheaders, (daruma_moment){.wall = clock * INT64_C(1767225600)}, &left))

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "dialect/dialect.h"
 #include "exact.h"
+#include "../tests/pairs_kit.h"
 
 static char room[96 << 20], known_room[1 << 20];
 
@@ -139,7 +140,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (d->read(body, &a, &c) != DARUMA_OK)
         return 0;
     check(str_eq(written(d, &c), body));
-    bool broken = mend_pairs_broken(&c), proper = calls_are_calls(&c);
+    bool broken = kit_pairs_broken(&c), proper = calls_are_calls(&c);
     mend_report r = mend_pairs(&c, prune ? MEND_PRUNE : MEND_SYNTHESISE);
     daruma_str out = written(d, &c);
     if (c.full || !out.n)
@@ -152,7 +153,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool text = true; /* ids that are no UTF-8 do not survive being written anew; no provider takes such a body */
     for (size_t i = 0; i < body.n; i++)
         text &= (unsigned char)body.p[i] < 0x80;
-    check(!text || !proper || !mend_pairs_broken(&again));
+    check(!text || !proper || !kit_pairs_broken(&again));
 
     mend_messages(&again, said.n ? &f : NULL, NULL, NULL);
     if (data[0] & 64)
@@ -164,7 +165,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (a.full)
         return 0;
     proper &= calls_are_calls(&c);
-    broken = mend_pairs_broken(&c);
+    broken = kit_pairs_broken(&c);
     r = shortened(&c, how, said, out.n);
     daruma_str shrunk = written(d, &c);
     if (c.full || a.full || !shrunk.n)
@@ -176,7 +177,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check(d->read(shrunk, &a, &again) == DARUMA_OK || a.full);
     if (a.full)
         return 0;
-    check(broken || !text || !proper || !mend_pairs_broken(&again));
+    check(broken || !text || !proper || !kit_pairs_broken(&again));
     if (how == KNOWN)
         come_again(d, out, &c, plainly, &a);
     return 0;

@@ -253,10 +253,6 @@ typedef struct daruma_failure {
  * the request. Text lives in `a`. Pure. */
 DARUMA_API daruma_failure daruma_classify(const daruma_evidence *ev, daruma_moment at, daruma_arena *a);
 
-/* The provider's advice how long to wait, from headers, body and text; of several
- * the one of the exhausted dimension. -1 none. Pure. */
-DARUMA_API daruma_ms daruma_advice(const daruma_evidence *ev, daruma_moment at);
-
 /* The name of a rule ("openai.code.context_length_exceeded"); "" for 0. Static. */
 DARUMA_API const char *daruma_rule_name(uint16_t rule);
 
@@ -707,11 +703,11 @@ typedef struct daruma_left {
 } daruma_left;
 
 /* What went out to a target up to a call. */
-typedef struct daruma_paced {
+typedef struct daruma_call_pace {
     uint64_t upto[DARUMA_LIMITS]; /* requests, tokens: all in all, the call included */
     int64_t tokens;               /* of the call */
     bool spent[DARUMA_LIMITS];    /* the call went out although its provider had stated that too little was left */
-} daruma_paced;
+} daruma_call_pace;
 
 /* A second call that is out beside a silent one. */
 typedef struct daruma_beside {
@@ -720,7 +716,7 @@ typedef struct daruma_beside {
     bool headed; /* the head of its answer came */
     daruma_permit permits[DARUMA_PERMITS];
     daruma_ms sent_at;
-    daruma_paced paced;
+    daruma_call_pace paced;
 } daruma_beside;
 
 /* One request on its way to an answer. Yours to place; all fields are readable, only
@@ -733,47 +729,47 @@ typedef struct daruma_case {
     size_t nreserve; /* targets behind these that are in reserve; 0 once they are asked: then they are among them */
     daruma_ms opened, deadline; /* deadline: -1 none */
     uint64_t id;
-    bool safe_twice;      /* (set) sending it again does no harm; true after open */
-    bool done_once;       /* (set) what was sent may have been done, and must not be done twice: nothing
-                             is sent again; false after open */
-    bool can_refresh;     /* (set) the host can fetch credentials anew; false after open */
-    bool other_api;       /* (set) the failure says that the target has not the API it was asked in, and may have the
-                             other: nothing else is wrong with it; false after open */
-    bool can_mend;        /* (set) the host can mend the conversation; false after open */
-    bool enforced;        /* (set) calls of the answer may be refused (LOOP); false after open */
-    bool plain;           /* (set) the answer comes in one piece; false after open: a stream */
-    int64_t tokens;       /* (set) of the request, as estimated; 0 after open: no limit of tokens holds it up */
-    bool paid;            /* the remedy given last took a retry out of the budget */
-    uint8_t shrinks;      /* times the conversation was shortened for this request */
-    bool out;             /* an attempt is in the world right now */
-    bool answered;        /* ... whose target did what a target has to do: see daruma_case_answered */
-    bool useless;         /* ... and what it brought was of no use */
-    bool noted;           /* ... and its silence was noted as a failure */
-    bool overdue;         /* ... or, earlier, counted among its model's that are */
-    bool late;            /* ... or was before its content came: it is no success any more */
-    bool headed;          /* ... and its head came, with a status that is no error */
-    bool begun;           /* ... and content of its stream */
-    bool goes_on;         /* (set) ... which another call could go on with; false with every attempt */
-    daruma_ms piece_at;   /* when the newest piece of that came ... */
-    daruma_ms gap;        /* ... and the longest time between two of them */
-    daruma_ms sent_at;    /* when it went out */
-    daruma_paced paced;   /* what has gone out to its target, it included */
-    daruma_beside beside; /* the call beside it */
-    uint8_t hedges;       /* such calls in all, but for those that failed and made the next one wait */
-    uint8_t hedges_bad;   /* such calls that failed: the next one waits the longer */
-    daruma_ms hedge_at;   /* a place that was asked already is not asked beside again before */
-    bool hung_up;         /* it was silent for long, and then its connection was closed: that says nothing of now */
-    bool left;            /* it was dropped after it had been silent for a while: the client left */
-    daruma_ms since;      /* first failure, or first wait for somebody to become well; -1 none */
-    uint32_t attempts;    /* calls made in all */
-    uint32_t asides;      /* (set) ... and those that the host made on the side, for its conversation */
-    uint32_t calls_max;   /* (set) none is admitted behind so many of both; 0 after open: no such limit */
-    int target;           /* where the current or last attempt went, -1 none yet */
-    int want;             /* where the next one shall go, -1 any */
-    daruma_ms not_before; /* the next one goes out no earlier ... */
-    daruma_ms due;        /* ... but from here on, if what is sick becomes well before its time */
-    uint16_t rung;        /* 1 + the row of a remedy that was given but not yet admitted; 0 none */
-    uint8_t round;        /* of climbing: what can be done now, later, at the end */
+    bool safe_twice;        /* (set) sending it again does no harm; true after open */
+    bool done_once;         /* (set) what was sent may have been done, and must not be done twice: nothing
+                               is sent again; false after open */
+    bool can_refresh;       /* (set) the host can fetch credentials anew; false after open */
+    bool other_api;         /* (set) the failure says that the target has not the API it was asked in, and may have the
+                               other: nothing else is wrong with it; false after open */
+    bool can_mend;          /* (set) the host can mend the conversation; false after open */
+    bool enforced;          /* (set) calls of the answer may be refused (LOOP); false after open */
+    bool plain;             /* (set) the answer comes in one piece; false after open: a stream */
+    int64_t tokens;         /* (set) of the request, as estimated; 0 after open: no limit of tokens holds it up */
+    bool paid;              /* the remedy given last took a retry out of the budget */
+    uint8_t shrinks;        /* times the conversation was shortened for this request */
+    bool out;               /* an attempt is in the world right now */
+    bool answered;          /* ... whose target did what a target has to do: see daruma_case_answered */
+    bool useless;           /* ... and what it brought was of no use */
+    bool noted;             /* ... and its silence was noted as a failure */
+    bool overdue;           /* ... or, earlier, counted among its model's that are */
+    bool late;              /* ... or was before its content came: it is no success any more */
+    bool headed;            /* ... and its head came, with a status that is no error */
+    bool begun;             /* ... and content of its stream */
+    bool goes_on;           /* (set) ... which another call could go on with; false with every attempt */
+    daruma_ms piece_at;     /* when the newest piece of that came ... */
+    daruma_ms gap;          /* ... and the longest time between two of them */
+    daruma_ms sent_at;      /* when it went out */
+    daruma_call_pace paced; /* what has gone out to its target, it included */
+    daruma_beside beside;   /* the call beside it */
+    uint8_t hedges;         /* such calls in all, but for those that failed and made the next one wait */
+    uint8_t hedges_bad;     /* such calls that failed: the next one waits the longer */
+    daruma_ms hedge_at;     /* a place that was asked already is not asked beside again before */
+    bool hung_up;           /* it was silent for long, and then its connection was closed: that says nothing of now */
+    bool left;              /* it was dropped after it had been silent for a while: the client left */
+    daruma_ms since;        /* first failure, or first wait for somebody to become well; -1 none */
+    uint32_t attempts;      /* calls made in all */
+    uint32_t asides;        /* (set) ... and those that the host made on the side, for its conversation */
+    uint32_t calls_max;     /* (set) none is admitted behind so many of both; 0 after open: no such limit */
+    int target;             /* where the current or last attempt went, -1 none yet */
+    int want;               /* where the next one shall go, -1 any */
+    daruma_ms not_before;   /* the next one goes out no earlier ... */
+    daruma_ms due;          /* ... but from here on, if what is sick becomes well before its time */
+    uint16_t rung;          /* 1 + the row of a remedy that was given but not yet admitted; 0 none */
+    uint8_t round;          /* of climbing: what can be done now, later, at the end */
     daruma_permit permits[DARUMA_PERMITS]; /* of the current attempt: model, provider, rested place, lane */
     uint8_t used[DARUMA_CASE_RUNGS];       /* times each rung was climbed */
     uint8_t calls[DARUMA_CASE_TRIED];      /* calls to each target */

@@ -12,17 +12,7 @@
 #include "sys/arena.h"
 #include <stdlib.h>
 
-static void *kit_take(size_t n)
-{
-    return calloc(1, n);
-}
-
-static const drive_rooms kit_rooms = {.open = sys_arena_init,
-                                      .close = sys_arena_done,
-                                      .widen = sys_arena_widen,
-                                      .bytes = sys_arena_bytes,
-                                      .take = kit_take,
-                                      .give = free};
+static const drive_rooms kit_rooms = SYS_ROOMS;
 
 static char kit_bytes[8 << 20];
 static daruma_arena kit_room; /* answers, and what is read of requests */

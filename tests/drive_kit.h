@@ -5,7 +5,7 @@
 #include "test.h"
 #include "base/arena.h"
 #include "base/buf.h"
-#include "engine/drive/plain.h"
+#include "engine/drive/drive.h"
 #include "sys/sys.h"
 #include <stdlib.h>
 
@@ -266,14 +266,6 @@ static const daruma_target *host_targets(void *user, daruma_str model, uint64_t 
     return o->targets;
 }
 
-static void host_no_key(void *user, const daruma_target *t, bool anew)
-{
-    (void)user;
-    (void)t;
-    (void)anew;
-    fail_msg("no key has to be fetched here");
-}
-
 static uint64_t host_tenant(void *user)
 {
     (void)user;
@@ -302,15 +294,8 @@ static void host_timer(void *user, daruma_ms when)
     o->timer = when;
 }
 
-static void host_work_left(void *user, drive_remains *r)
-{
-    (void)user;
-    drive_remains_close(&drv, r);
-}
-
 static const drive_host host = {.head = host_head,
                                 .write = host_write,
-                                .body_dropped = plain_body_dropped,
                                 .over = host_over,
                                 .send = host_send,
                                 .ask = host_ask,
@@ -319,21 +304,12 @@ static const drive_host host = {.head = host_head,
                                 .resume = host_resume,
                                 .hand_over = host_hand_over,
                                 .limit = host_limit,
-                                .is_sent = plain_is_sent,
                                 .place = host_place,
                                 .targets = host_targets,
-                                .key = plain_key,
-                                .key_fetch = host_no_key,
-                                .key_forget = plain_key_noted,
-                                .key_worked = plain_key_noted,
-                                .key_trouble = plain_key_trouble,
-                                .redact = plain_redact,
                                 .tenant = host_tenant,
                                 .tell = host_tell,
                                 .holds = host_holds,
-                                .timer = host_timer,
-                                .work = plain_work,
-                                .work_left = host_work_left};
+                                .timer = host_timer};
 
 /* ---- time ---- */
 

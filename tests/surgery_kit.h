@@ -5,6 +5,7 @@
 #include "test.h"
 #include "engine/mend/remedy.h"
 #include "mend_kit.h"
+#include "pairs_kit.h"
 #include <stdlib.h>
 
 enum { KEPT_MAX = 256, BENCH_BYTES = 24 << 20 };
@@ -292,7 +293,7 @@ static inline void bench_begin(bench *x, kit_wire w, uint64_t seed)
     if (wrong || no.status)
         bench_shout(x, wrong ? wrong : arena_copy(&x->a, no.message).p, x->in, x->sent);
     x->base = bench_read(x, x->sent);
-    if (mend_pairs_broken(&x->base))
+    if (kit_pairs_broken(&x->base))
         bench_shout(x, "read again its pairs are broken", x->in, x->sent);
     bench_keep_all(x);
 }

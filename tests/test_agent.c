@@ -1,5 +1,6 @@
 /* The agent as a machine: what it asks for next, and what becomes of each outcome. */
 #include "agent_kit.h"
+#include "pairs_kit.h"
 #include "engine/agent/inside.h"
 
 #define WAY(kind, tool, parameters, confidence)                                                                        \
@@ -227,8 +228,7 @@ static void a_failure_that_was_overcome_is_hidden(void **state)
     agent_act x = kit_model();
     assert_lacks(x.body, "the till is locked");
     assert_has(x.body, "worked later");
-    size_t n;
-    const agent_step *steps = agent_steps(kit_agent, &n);
+    const agent_step *steps = kit_agent->steps;
     assert_has(steps[0].observation, "the till is locked"); /* the record keeps it */
     kit_close();
 }
@@ -383,8 +383,7 @@ static void agents_work_for_agents(void **state)
     child = (agent_result){.outcome = DARUMA_OUTCOME_OK, .end = AGENT_END_ANSWER, .text = S("the answer is 5")};
     agent_delegated(kit_agent, x.call, S("helper"), &child, at(7));
     assert_has(kit_model().body, "the answer is 5");
-    size_t n;
-    const agent_step *steps = agent_steps(kit_agent, &n);
+    const agent_step *steps = kit_agent->steps;
     assert_true(json_valid(steps[0].observation));
     assert_str(json_text(json_get(steps[0].observation, S("error_class")), &kit_room), "auth");
     kit_close();
@@ -499,7 +498,7 @@ static void beyond_its_window_a_run_is_flat(void **state)
         if (i % 100 == 0) {
             convo c;
             assert_int_equal(dialect_openai.read(body, &kit_room, &c), DARUMA_OK);
-            assert_false(mend_pairs_broken(&c));
+            assert_false(kit_pairs_broken(&c));
         }
     }
     assert_true(kit_told("steps_left_out"));
@@ -594,7 +593,7 @@ static void check_request(const dialect *d, agent_act x)
     convo c = {0};
     assert_true(json_valid(x.body));
     assert_int_equal(d->read(x.body, &kit_room, &c), DARUMA_OK);
-    if (mend_pairs_broken(&c))
+    if (kit_pairs_broken(&c))
         fail_msg("%s: " STR_FMT, d->name, STR_ARG(x.body));
 }
 

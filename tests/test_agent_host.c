@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
+#include "engine/agent/inside.h"
 #include "engine/seeds/seeds.h"
 #include "sim/agent_host.h"
 #include "sys/arena.h"
@@ -94,17 +95,7 @@ static bool on_child(void *user, daruma_str name, agent_setup *ret)
     return str_eq(name, S("reader"));
 }
 
-static void *take(size_t n)
-{
-    return calloc(1, n);
-}
-
-static const drive_rooms rooms = {.open = sys_arena_init,
-                                  .close = sys_arena_done,
-                                  .widen = sys_arena_widen,
-                                  .bytes = sys_arena_bytes,
-                                  .take = take,
-                                  .give = free};
+static const drive_rooms rooms = SYS_ROOMS;
 static const wire_ops wires = {on_call, on_ask, targets_of, on_tell, on_step};
 static const sim_agent_ops ops = {.tool = on_tool, .person = on_person, .event = on_event, .child = on_child};
 static const agent_tool tools[] = {
@@ -218,8 +209,7 @@ static void an_agent_works_for_another(void **state)
     agent_result r = agent_result_of(o->a);
     assert_int_equal(r.end, AGENT_END_ANSWER);
     assert_int_equal(r.spent.calls, 4);
-    size_t n;
-    assert_str(agent_steps(o->a, &n)[0].observation, "hello stands there");
+    assert_str(o->a->steps[0].observation, "hello stands there");
     done(o);
 }
 

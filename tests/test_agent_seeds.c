@@ -1,6 +1,7 @@
 /* What the seeds do in an agent, by the ids of spec scenarios (O-T13, P-T4, ...), and where daruma's own policy does
  * better. */
 #include "agent_kit.h"
+#include "engine/agent/inside.h"
 #include "engine/seeds/seeds.h"
 
 /* ---- Osprey ---- */
@@ -502,8 +503,7 @@ static void long_results_are_summarised_and_the_step_repeated(void **state)
     assert_lacks(x.body, "xxxxxxxx");
     assert_has(x.body, "_compressed");
     assert_has(x.body, "short");
-    size_t n;
-    const agent_step *steps = agent_steps(kit_agent, &n);
+    const agent_step *steps = kit_agent->steps;
     assert_int_equal(steps[0].observation.n, 3000); /* the record is whole (P-F18) */
     assert_true(steps[0].compressed && !steps[2].compressed);
     assert_true(kit_told("trajectory_compressed"));

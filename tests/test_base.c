@@ -5,6 +5,7 @@
 #include "base/date.h"
 #include "base/buf.h"
 #include "base/arena.h"
+#include "base/base64.h"
 #include "base/map.h"
 #include "engine/watch/same_bits.h"
 #include <stdlib.h>
@@ -253,6 +254,29 @@ static void a_buffer_says_pieces_by_their_type(void **state)
     BUF_MEMBERS(&b, "b", 1);
     BUF_MEMBERS(&b, "c", 2);
     assert_str(buf_str(&b), "{\"b\":1,\"c\":2");
+}
+
+static void base64_is_read_as_json_has_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *is; /* NULL: it is none */
+    } rows[] = {
+        {"", ""},        {"YQ==", "a"},      {"YWI", "ab"},   {"YWJj", "abc"},
+        {"Pz8/", "???"}, {"Pz8\\/", "???"},  {"Pz8_", "???"}, {"YWJj\\nZGVm", "abcdef"},
+        {"YW Jj", NULL}, {"YQ==YQ==", NULL}, {"a,b", NULL},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char room[16];
+        daruma_buf b = buf_over(room, sizeof room);
+        assert_int_equal(base64_put(&b, str_of(rows[i].text)), rows[i].is != NULL);
+        assert_str(buf_str(&b), rows[i].is ? rows[i].is : "");
+    }
+    char text[4001] = {0}, room[4096];
+    for (size_t i = 0; i < 4000; i++)
+        text[i] = "YWJj"[i % 4];
+    daruma_buf b = buf_over(room, sizeof room);
+    assert_true(base64_put(&b, str_of(text)) && b.n == 3000 && !memcmp(b.p + 2997, "abc", 3));
 }
 
 static void a_buffer_writes_json_strings(void **state)
@@ -539,6 +563,7 @@ int main(void)
         cmocka_unit_test(broken_json_is_refused_and_every_prefix_too),
         cmocka_unit_test(a_text_is_found_wherever_it_stands),
         cmocka_unit_test(a_buffer_says_pieces_by_their_type),
+        cmocka_unit_test(base64_is_read_as_json_has_it),
         cmocka_unit_test(a_buffer_writes_json_strings),
         cmocka_unit_test(bits_say_what_bytes_say),
         cmocka_unit_test(bits_of_the_longest_text_are_all_there),

@@ -369,7 +369,6 @@ static void the_sample_means_what_it_says(void **state)
     assert_int_equal(c.connections_max, 8192);
     assert_str(c.https_proxy, "http://u:pw@proxy:3128");
     assert_str(c.no_proxy, "localhost,.corp");
-    assert_false(c.zero);
 }
 
 static void a_summary_shows_no_secret(void **state)
@@ -573,7 +572,6 @@ static void without_a_file_the_two_providers_are_there(void **state)
     config c;
     conf_mistakes e;
     assert_true(config_read((daruma_str){0}, no_env, NULL, &a, &c, &e));
-    assert_true(c.zero);
     assert_str(c.providers[0].name, "anthropic");
     assert_str(c.providers[0].to.host, "api.anthropic.com");
     assert_true(c.providers[1].to.tls);

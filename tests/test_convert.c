@@ -722,7 +722,7 @@ static void a_question_of_our_own_is_a_request(void **state)
         daruma_buf b = buf_in(&a);
         daruma_question q = {
             .system = S("You \"sum\" up."), .user = S("text\n"), .max_tokens = 300, .temperature_milli = 200};
-        dialect_write_ask(all[k], S("m\"x"), &q, &b);
+        dialect_write_ask(all[k], S("m\"x"), &q, &b, &a);
         convo c = read_request(all[k], buf_str(&b), &a);
         assert_str(said(&c, &a), "S You \"sum\" up.\nU text\n\n");
         assert_int_equal(c.set.max_output, 300);

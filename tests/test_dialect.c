@@ -663,7 +663,7 @@ static void a_message_is_a_good_answer_and_a_whole_stream(void **state)
     {
         daruma_arena a = arena_over(mem, sizeof mem);
         daruma_buf b = buf_in(&a);
-        d->write_message(&b, &x, S("One \"line\"\nand more"));
+        dialect_say(S("One \"line\"\nand more"), d, &x, false, false, &b, &a);
         answer_view v = (d->check)(buf_str(&b), &a);
         assert_true(json_valid(buf_str(&b)));
         assert_true(v.flaw == DARUMA_FLAW_NONE && v.text && !v.calls);
@@ -672,7 +672,7 @@ static void a_message_is_a_good_answer_and_a_whole_stream(void **state)
         assert_str(json_text(json_get(buf_str(&b), S("model")), &a), "m \"1\"");
 
         b = buf_in(&a);
-        d->write_message_stream(&b, &x, S("One \"line\"\nand more"));
+        dialect_say(S("One \"line\"\nand more"), d, &x, true, false, &b, &a);
         daruma_str rest = buf_str(&b);
         sse_event e;
         stream_view s = {0};
@@ -812,7 +812,7 @@ static void what_is_written_in_the_models_place_is_known_again(void **state)
     {
         daruma_arena a = arena_over(mem, sizeof mem);
         daruma_buf b = buf_in(&a), body = buf_in(&a), out = buf_in(&a);
-        d->write_message(&b, &x, text);
+        dialect_say(text, d, &x, false, false, &b, &a);
         daruma_str message = json_path(buf_str(&b), where[i_]);
         buf_putz(&body, i_ == 1 ? "{\"input\":[" : "{\"messages\":[");
         if (i_ == 2) { /* clients send role and content of it back */

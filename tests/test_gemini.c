@@ -363,7 +363,7 @@ static void a_message_is_a_good_answer_and_a_whole_stream(void **state)
     daruma_arena a = arena_over(mem, sizeof mem);
     write_ctx x = {.model = S("m \"1\""), .id = 7, .wall = 1767225600};
     daruma_buf b = buf_in(&a);
-    g->write_message(&b, &x, S("One \"line\"\nand more"));
+    dialect_say(S("One \"line\"\nand more"), g, &x, false, false, &b, &a);
     assert_str(buf_str(&b), "{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"One \\\"line\\\"\\nand more\"}],"
                             "\"role\":\"model\"},\"finishReason\":\"STOP\",\"index\":0}],\"usageMetadata\":{"
                             "\"promptTokenCount\":0,\"candidatesTokenCount\":0,\"totalTokenCount\":0},"
@@ -371,12 +371,12 @@ static void a_message_is_a_good_answer_and_a_whole_stream(void **state)
     answer_view v = (g->check)(buf_str(&b), &a);
     assert_true(v.flaw == DARUMA_FLAW_NONE && v.text && !v.calls);
     b = buf_in(&a);
-    g->write_message_stream(&b, &x, S("One \"line\"\nand more"));
+    dialect_say(S("One \"line\"\nand more"), g, &x, true, false, &b, &a);
     daruma_str rest = buf_str(&b);
     sse_event e;
     stream_view s = {0};
-    assert_true(sse_next(&rest, &e, &a));
-    g->watch(&s, &e, &a);
+    while (sse_next(&rest, &e, &a))
+        g->watch(&s, &e, &a);
     assert_int_equal(rest.n, 0);
     assert_true(s.began && s.content && s.finished && s.done);
 }

@@ -153,9 +153,9 @@ static void second_calls_of_several_requests_do_not_all_go_to_one_that_is_silent
     daruma_case_hedge_ended(&c[0], NULL, at(HEDGE_UNKNOWN_MS + HEDGE_LOOK_MS)); /* the first was answered */
     assert_hedges(&c[1], HEDGE_UNKNOWN_MS + HEDGE_LOOK_MS, 1);
     daruma_case_hedge(&c[1], 1, at(HEDGE_UNKNOWN_MS + HEDGE_LOOK_MS));
-    assert_true(health_is_tried(w, &t[1], 2 * HEDGE_UNKNOWN_MS));
+    assert_true(health_second_is_out(w, &t[1], 2 * HEDGE_UNKNOWN_MS));
     daruma_case_hedge_headed(&c[1], at(2 * HEDGE_UNKNOWN_MS)); /* the second is well */
-    assert_false(health_is_tried(w, &t[1], 3 * HEDGE_UNKNOWN_MS));
+    assert_false(health_second_is_out(w, &t[1], 3 * HEDGE_UNKNOWN_MS));
 }
 
 static void a_call_from_before_its_place_failed_has_its_time(void **state)

@@ -36,17 +36,7 @@ static int end(void **state)
 
 /* ---- a world that answers each act, the same one always in the same way ---- */
 
-static void *take(size_t n)
-{
-    return calloc(1, n);
-}
-
-static const drive_rooms rooms = {.open = sys_arena_init,
-                                  .close = sys_arena_done,
-                                  .widen = sys_arena_widen,
-                                  .bytes = sys_arena_bytes,
-                                  .take = take,
-                                  .give = free};
+static const drive_rooms rooms = SYS_ROOMS;
 
 static const agent_tool tools[] = {
     {.about = {LIT("fs.read"), LIT("reads a file"),

@@ -1,6 +1,7 @@
 #include "test.h"
 #include "engine/mend/mend.h"
 #include "mend_kit.h"
+#include "pairs_kit.h"
 #include "base/arena.h"
 #include <stdlib.h>
 
@@ -48,7 +49,7 @@ static size_t count_of(daruma_str s, const char *z)
 static daruma_str mended(const dialect *d, const char *body, mend_orphans how, mend_report *r, daruma_arena *a)
 {
     convo c = read_as(d, str_of(body), a);
-    bool broken = mend_pairs_broken(&c);
+    bool broken = kit_pairs_broken(&c);
     *r = mend_pairs(&c, how);
     assert_int_equal(broken, mend_did(r));
     return written(d, &c);
@@ -725,7 +726,7 @@ static void one_history(kit_wire w, uint64_t seed)
     convo c = read_as(d, in, &a), was = c;
     if (!str_eq(written(d, &c), in))
         shout(w, "unedited it is written otherwise", seed, in, written(d, &c));
-    bool broken = mend_pairs_broken(&c);
+    bool broken = kit_pairs_broken(&c);
     const char *wrong = kit_check(w, in);
     if (wrong && !broken)
         shout(w, wrong, seed, in, in);

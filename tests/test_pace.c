@@ -140,7 +140,7 @@ static void what_is_forgotten_counts_no_calls(void **state)
     daruma_target t = target("p", "m", "a", "k");
     succeeds(w, &p, &t, 0);
     daruma_left l = {.left = {5, -1}, .reset = {3000}};
-    daruma_paced call = {.upto = {700}};
+    daruma_call_pace call = {.upto = {700}};
     health_told_left(w, &t, &l, &call, 0, 10); /* the place of that call is another one now */
     assert_int_equal(waits(w, &p, &t, 20), 0);
 }

@@ -247,10 +247,6 @@ static void lessons_are_kept_by_lane_and_the_oldest_goes(void **state)
     mend_lessons_learn(t, 1, &l);
     assert_int_equal(mend_lessons_list(t, 1, out, 4), 1);
     assert_int_equal(mend_lessons_list(t, 2, out, 4), 0);
-    convo c = read_with(&dialect_openai, "{\"model\":\"m\",\"temperature\":1," HI "}", &a);
-    assert_int_equal(mend_lessons_apply(t, 2, &c).patches, 0);
-    assert_int_equal(mend_lessons_apply(t, 1, &c).patches, 1);
-    assert_str(written(&dialect_openai, &c, &a), "{\"model\":\"m\"," HI "}");
     for (int i = 0; i < 8; i++) {
         snprintf(l.path, sizeof l.path, "p%d", i);
         mend_lessons_learn(t, 2, &l);

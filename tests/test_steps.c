@@ -1,5 +1,6 @@
 #include "convo_kit.h"
 #include "engine/mend/mend.h"
+#include "pairs_kit.h"
 #include "engine/watch/errors.h"
 #include "engine/watch/partial.h"
 #include "engine/watch/steps.h"
@@ -338,7 +339,7 @@ static void failed_results_are_shown_compactly_and_resolved_ones_hidden(void **s
     assert_int_equal(blocks, p->watch.shown_max);
     assert_true(str_find(out, S("was reached later")) != STR_NONE);
     assert_true(str_find(out, S("node_modules")) == STR_NONE);
-    assert_false(mend_pairs_broken(&c));
+    assert_false(kit_pairs_broken(&c));
     assert_int_equal(watch_compact_errors(&c, p), 0); /* twice is as once */
 }
 

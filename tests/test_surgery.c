@@ -177,12 +177,13 @@ static void a_parameter_gives_way(bench *x)
         bench_shout(x, "the parameter is still wrong", x->sent, out);
     convo again = bench_copy(x);
     uint64_t who = x->seed * KIT_WIRES + (uint64_t)x->w;
+    mend_lesson learned[1];
+    mend_report r = {0};
     mend_lessons_learn(lessons, who, &m.lesson);
-    mend_report r = mend_lessons_apply(lessons, who, &again);
-    if (!mend_did(&r) || !str_eq(bench_write(x, &again), out))
+    if (mend_lessons_list(lessons, who, learned, 1) != 1 || !mend_lesson_apply(&again, &learned[0], &r) ||
+        !str_eq(bench_write(x, &again), out))
         bench_shout(x, "learned, it does something else", out, bench_write(x, &again));
-    r = mend_lessons_apply(lessons, who, &again);
-    if (mend_did(&r) || !str_eq(bench_write(x, &again), out))
+    if (mend_lesson_apply(&again, &learned[0], &r) || !str_eq(bench_write(x, &again), out))
         bench_shout(x, "a lesson applied twice", out, bench_write(x, &again));
 }
 
@@ -468,7 +469,7 @@ static void it_moves_to_another_wire(bench *x)
     if (!str_eq(buf_str(&second), out))
         bench_shout(x, "written twice it differs", out, buf_str(&second));
     convo again = {0};
-    if (d->read(out, &x->a, &again) != DARUMA_OK || mend_pairs_broken(&again))
+    if (d->read(out, &x->a, &again) != DARUMA_OK || kit_pairs_broken(&again))
         bench_shout(x, "on the other wire it is broken", x->sent, out);
     r = mend_messages(&again, NULL, NULL, NULL);
     if (mend_did(&r))

@@ -7,17 +7,7 @@
 
 enum { TRIALS = 5 * TRIAL_CLASSES };
 
-static void *take(size_t n)
-{
-    return calloc(1, n);
-}
-
-static const drive_rooms rooms = {.open = sys_arena_init,
-                                  .close = sys_arena_done,
-                                  .widen = sys_arena_widen,
-                                  .bytes = sys_arena_bytes,
-                                  .take = take,
-                                  .give = free};
+static const drive_rooms rooms = SYS_ROOMS;
 
 static trial_outcome run_one(const seed_stack *stack, uint64_t seed, uint64_t k)
 {

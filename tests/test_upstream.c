@@ -201,7 +201,7 @@ static void a_connection_is_used_again(void **state)
     peer p = {.fd = -1};
     for (int i = 0; i < 3; i++) {
         go(&n, &g, "GET", NULL, long_clocks);
-        assert_int_equal(fetch_was_reused(g.f), i > 0);
+        assert_int_equal(upstream_open(n.u), 1);
         if (i == 0)
             p = peer_accept(n.listener);
         until(heard(&p, "\r\n\r\n"));
@@ -245,8 +245,8 @@ static void a_stale_connection_costs_nothing(void **state)
         until(heard(&p, "\r\n\r\n"));
         peer_say(&p, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
         until(g.ends == 1);
-        go(&n, &g, "POST", "{}", long_clocks); /* the loop has not seen yet that it closes */
-        assert_true(fetch_was_reused(g.f));
+        go(&n, &g, "POST", "{}", long_clocks);   /* the loop has not seen yet that it closes */
+        assert_int_equal(upstream_open(n.u), 1); /* the pooled one */
         if (hard)
             peer_reset(&p);
         else
@@ -327,7 +327,7 @@ static void a_request_is_not_sent_again_when_it_was_received_long_ago(void **sta
     peer_say(&p, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
     until(g.ends == 1);
     go(&n, &g, "POST", "{}", long_clocks);
-    assert_true(fetch_was_reused(g.f));
+    assert_int_equal(upstream_open(n.u), 1); /* the pooled one */
     until(heard(&p, "{}"));
     pump_ms(2 * POOL_AGAIN_MS_MAX); /* however slow connecting was on this machine */
     close(p.fd);

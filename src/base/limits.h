@@ -220,7 +220,6 @@
 #define CONVO_PART_TOKENS          8    /* brackets and names around what we write from fields */
 #define CONVO_IMAGE_TOKENS         1600 /* Anthropic: width * height / 750 of at most 1568 px; OpenAI high detail: 1445 */
 #define CONVO_DOCUMENT_TOKENS      4800 /* a PDF or a recording: three pages at Anthropic's 1,500 to 3,000 a page */
-#define CONVO_OUTPUT_TOKENS        8192 /* Anthropic asks for a cap: where a client of another wire names none */
 
 #define REPAIR_BYTES_MAX                                                                                               \
     (1u << 20)                     /* of broken JSON that is repaired; a tool call with a file in it has some 100 KiB */

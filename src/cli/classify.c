@@ -250,16 +250,9 @@ int cli_classify(int argc, char **argv)
     ev.provider = str_of(provider);
     daruma_arena a;
     daruma_str all;
-    char why[256];
-    int result = 1;
-    if (!sys_arena_init(&a, 1 << 16, CLASSIFY_INPUT_BYTES_MAX * (size_t)2)) {
-        fputs("daruma classify: no memory\n", stderr);
+    if (!cli_read(argv[0], file, CLASSIFY_INPUT_BYTES_MAX, CLASSIFY_INPUT_BYTES_MAX * (size_t)2, &a, &all))
         return 1;
-    }
-    if (sys_read_file(file, CLASSIFY_INPUT_BYTES_MAX, &a, &all, why))
-        result = judge(cli_unmarked(all), jsonl, rule, &ev, headers);
-    else
-        fprintf(stderr, "daruma classify: %s\n", why);
+    int result = judge(all, jsonl, rule, &ev, headers);
     sys_arena_done(&a);
     return result;
 }

@@ -74,6 +74,9 @@ const char *cli_newest_session(const char *command);
 /* The one file that may stand at argv[at], "-" when none does, or NULL after an error was told (exit 2). */
 const char *cli_one_file(int argc, char **argv, int at);
 
+/* Opens *a, of `most` bytes, and reads the file into it without its byte order mark. False: it was told why not. */
+bool cli_read(const char *command, const char *path, size_t file_most, size_t most, daruma_arena *a, daruma_str *ret);
+
 /* Tells why a request could not be read as one of that dialect: nothing there, no JSON (and where it breaks), another
  * dialect. Returns 0 for DARUMA_OK, else 2. */
 int cli_unread(const char *command, daruma_status s, const struct dialect *d, daruma_str body, daruma_arena *a);

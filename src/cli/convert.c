@@ -138,17 +138,11 @@ int cli_convert(int argc, char **argv)
         return 2;
     daruma_arena a;
     daruma_str body;
-    char why[256];
     int code = 1;
-    if (!sys_arena_init(&a, 1 << 16, CONVERT_MEMORY_BYTES)) {
-        fprintf(stderr, "daruma convert: no memory\n");
+    if (!cli_read(argv[0], path, BODY_BYTES_MAX, CONVERT_MEMORY_BYTES, &a, &body))
         return 1;
-    }
-    if (!sys_read_file(path, BODY_BYTES_MAX, &a, &body, why)) {
-        fprintf(stderr, "daruma convert: %s\n", why);
-    } else if ((from = cli_settle_dialect("convert", "--from", from, cli_unmarked(body), answer))) {
+    if ((from = cli_settle_dialect("convert", "--from", from, body, answer))) {
         daruma_buf out = buf_in(&a);
-        body = cli_unmarked(body);
         code =
             answer ? convert_answer(from, to, model, body, &out, &a) : convert_request(from, to, model, body, &out, &a);
         if (!out.full && (code == 0 || answer))

@@ -97,16 +97,10 @@ int cli_mend(int argc, char **argv)
         return 2;
     daruma_arena a;
     daruma_str body;
-    char why[256];
-    int code = 2;
-    if (!sys_arena_init(&a, 1 << 16, MEND_MEMORY_BYTES)) {
-        fprintf(stderr, "daruma mend: no memory\n");
-        return 1;
-    }
-    if (!sys_read_file(path, BODY_BYTES_MAX, &a, &body, why))
-        fprintf(stderr, "daruma mend: %s\n", why);
-    else if ((d = cli_settle_dialect("mend", "--dialect", d, cli_unmarked(body), false)))
-        code = mend_body(d, cli_unmarked(body), prune, target, &a);
+    if (!cli_read(argv[0], path, BODY_BYTES_MAX, MEND_MEMORY_BYTES, &a, &body))
+        return 2;
+    d = cli_settle_dialect("mend", "--dialect", d, body, false);
+    int code = d ? mend_body(d, body, prune, target, &a) : 2;
     sys_arena_done(&a);
     return code;
 }

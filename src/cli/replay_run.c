@@ -188,7 +188,7 @@ static daruma_str write_answer(run *r, daruma_str text, bool stream)
     const dialect *d = r->s->dialect;
     daruma_buf out = buf_in(r->w.a);
     write_ctx ctx = {.model = S("m"), .id = 7, .wall = WALL_BEGIN};
-    (stream ? d->write_message_stream : d->write_message)(&out, &ctx, text);
+    dialect_say(text, d, &ctx, stream, true, &out, r->w.a);
     return buf_str(&out);
 }
 
@@ -472,17 +472,7 @@ static const daruma_target *targets_of(void *user, daruma_str model, size_t *n, 
 static const wire_ops run_wire_ops = {
     .call = on_call, .ask = on_ask, .targets = targets_of, .tell = on_tell, .step = on_step};
 
-static void *run_take(size_t n)
-{
-    return calloc(1, n);
-}
-
-const drive_rooms run_rooms = {.open = sys_arena_init,
-                               .close = sys_arena_done,
-                               .widen = sys_arena_widen,
-                               .bytes = sys_arena_bytes,
-                               .take = run_take,
-                               .give = free};
+const drive_rooms run_rooms = SYS_ROOMS;
 
 /* ---- one request ---- */
 

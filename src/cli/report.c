@@ -412,28 +412,21 @@ static void put_text(daruma_buf *b, const report *r, const char *file)
 
 static void json_tokens(daruma_buf *b, const tokens *t)
 {
-    buf_printf(b, ",\"input_tokens\":%llu,\"output_tokens\":%llu", (unsigned long long)t->input,
-               (unsigned long long)t->output);
+    BUF_MEMBERS(b, "input_tokens", t->input, "output_tokens", t->output);
     if (!t->priced)
         return;
     BUF_LIT(b, ",\"cost\":");
     event_put_cost(b, t->cost);
 }
 
-static void json_kinds(daruma_buf *b, const uint64_t kinds[DARUMA_KINDS])
+static void json_kinds(daruma_buf *b, const char *name, const uint64_t kinds[DARUMA_KINDS])
 {
     place order[DARUMA_KINDS];
     size_t n = in_order(kinds, DARUMA_KINDS, order);
-    BUF_LIT(b, "{");
+    BUF_SAY(b, ",", buf_quoted(str_of(name)), ":{");
     for (size_t i = 0; i < n; i++)
-        buf_printf(b, "%s\"%s\":%llu", i ? "," : "", daruma_kind_name((daruma_kind)order[i].at),
-                   (unsigned long long)order[i].n);
+        BUF_MEMBERS(b, daruma_kind_name((daruma_kind)order[i].at), order[i].n);
     BUF_LIT(b, "}");
-}
-
-static void json_text_of(daruma_buf *b, const char *before, const char *text)
-{
-    BUF_SAY(b, before, buf_quoted(str_of(text)));
 }
 
 static void json_lists(daruma_buf *b, const report *r)
@@ -443,30 +436,25 @@ static void json_lists(daruma_buf *b, const report *r)
     BUF_LIT(b, ",\"targets\":[");
     for (size_t i = 0; i < n; i++) {
         const target_row *t = &r->targets[order[i].at];
-        json_text_of(b, i ? ",{\"target\":" : "{\"target\":", t->name);
-        buf_printf(b, ",\"failed\":%llu,\"failed_ms\":%lld,\"kinds\":", (unsigned long long)t->failed,
-                   (long long)t->ms);
-        json_kinds(b, t->kinds);
+        buf_putz(b, i ? ",{" : "{");
+        BUF_MEMBERS(b, "target", t->name, "failed", t->failed, "failed_ms", t->ms);
+        json_kinds(b, "kinds", t->kinds);
         BUF_LIT(b, "}");
     }
     BUF_LIT(b, "],\"look\":[");
     n = look_in_order(r, order);
     for (size_t i = 0; i < n; i++) {
         const lost_row *l = &r->look[order[i].at];
-        json_text_of(b, i ? ",{\"case\":" : "{\"case\":", l->id);
-        json_text_of(b, ",\"ts\":", l->ts);
-        json_text_of(b, ",\"kind\":", daruma_kind_name((daruma_kind)order[i].at));
-        json_text_of(b, ",\"target\":", l->target);
-        json_text_of(b, ",\"outcome\":", l->outcome);
-        buf_printf(b, ",\"like_it\":%llu,\"calls\":%lld,\"took_ms\":%lld}", (unsigned long long)l->n,
-                   (long long)l->calls, (long long)l->took);
+        buf_putz(b, i ? "," : "");
+        BUF_OBJECT(b, "case", l->id, "ts", l->ts, "kind", daruma_kind_name((daruma_kind)order[i].at), "target",
+                   l->target, "outcome", l->outcome, "like_it", l->n, "calls", l->calls, "took_ms", l->took);
     }
     BUF_LIT(b, "],\"clients\":[");
     for (size_t i = 0; i < r->nclients + (r->clients[CLIENTS_KEPT].requests > 0); i++) {
-        json_text_of(b,
-                     i ? ",{\"client\":" : "{\"client\":", strcmp(r->clients[i].name, "-") ? r->clients[i].name : "");
-        buf_printf(b, ",\"requests\":%llu", (unsigned long long)r->clients[i].requests);
-        json_tokens(b, &r->clients[i].used);
+        const client_row *c = &r->clients[i];
+        buf_putz(b, i ? ",{" : "{");
+        BUF_MEMBERS(b, "client", strcmp(c->name, "-") ? c->name : "", "requests", c->requests);
+        json_tokens(b, &c->used);
         BUF_LIT(b, "}");
     }
     BUF_LIT(b, "]}\n");
@@ -474,28 +462,25 @@ static void json_lists(daruma_buf *b, const report *r)
 
 static void put_json(daruma_buf *b, const report *r)
 {
-    json_text_of(b, "{\"from\":", r->first);
-    json_text_of(b, ",\"to\":", r->last);
-    buf_printf(b, ",\"events\":%llu,\"lost\":%llu,\"unreadable\":%llu,\"outcomes\":{", (unsigned long long)r->events,
-               (unsigned long long)r->lost, (unsigned long long)r->unreadable);
-    for (size_t o = 0, told = 0; o < OUTCOMES; o++)
-        if (r->outcomes[o])
-            buf_printf(b, "%s\"%s\":%llu", told++ ? "," : "", daruma_outcome_name((daruma_outcome)o),
-                       (unsigned long long)r->outcomes[o]);
-    BUF_LIT(b, "},\"failures\":");
-    json_kinds(b, r->kinds);
-    buf_printf(b, ",\"saved\":{\"requests\":%llu", (unsigned long long)r->outcomes[DARUMA_OUTCOME_RECOVERED]);
+    buf_putc(b, '{');
+    BUF_MEMBERS(b, "from", r->first, "to", r->last, "events", r->events, "lost", r->lost, "unreadable", r->unreadable);
+    BUF_LIT(b, ",\"outcomes\":{");
+    for (size_t o = 0; o < OUTCOMES; o++)
+        BUF_MEMBERS(b, daruma_outcome_name((daruma_outcome)o), BUF_IF(r->outcomes[o], r->outcomes[o]));
+    BUF_LIT(b, "}");
+    json_kinds(b, "failures", r->kinds);
+    BUF_LIT(b, ",\"saved\":{");
+    BUF_MEMBERS(b, "requests", r->outcomes[DARUMA_OUTCOME_RECOVERED]);
     json_tokens(b, &r->of_saved);
-    BUF_LIT(b, ",\"kinds\":");
-    json_kinds(b, r->saved);
-    buf_printf(b, "},\"wasted\":{\"calls\":%llu,\"call_ms\":%lld,\"waited_ms\":%lld", (unsigned long long)r->failed,
-               (long long)r->failed_ms, (long long)r->waited_ms);
+    json_kinds(b, "kinds", r->saved);
+    BUF_LIT(b, "},\"wasted\":{");
+    BUF_MEMBERS(b, "calls", r->failed, "call_ms", r->failed_ms, "waited_ms", r->waited_ms);
     json_tokens(b, &r->of_wasted);
-    buf_printf(b, "},\"requests\":%llu,\"remedies\":{", (unsigned long long)r->requests);
-    for (size_t i = 0, told = 0; i < DARUMA_REMEDIES; i++)
-        if (r->remedies[i])
-            buf_printf(b, "%s\"%s\":%llu", told++ ? "," : "", daruma_remedy_name((daruma_remedy_kind)i),
-                       (unsigned long long)r->remedies[i]);
+    BUF_LIT(b, "}");
+    BUF_MEMBERS(b, "requests", r->requests);
+    BUF_LIT(b, ",\"remedies\":{");
+    for (size_t i = 0; i < DARUMA_REMEDIES; i++)
+        BUF_MEMBERS(b, daruma_remedy_name((daruma_remedy_kind)i), BUF_IF(r->remedies[i], r->remedies[i]));
     BUF_LIT(b, "}");
     json_lists(b, r);
 }

@@ -532,16 +532,9 @@ int cli_review(int argc, char **argv)
         return 2;
     daruma_arena a;
     daruma_str text;
-    char why[256];
-    int code = 2;
-    if (!sys_arena_init(&a, 1 << 20, MEMORY_BYTES)) {
-        fprintf(stderr, "daruma review: no memory\n");
+    if (!cli_read(argv[0], path, BODY_BYTES_MAX, MEMORY_BYTES, &a, &text))
         return 2;
-    }
-    if (sys_read_file(path, BODY_BYTES_MAX, &a, &text, why))
-        code = review_text(text, path, d, json, &a);
-    else
-        fprintf(stderr, "daruma review: %s\n", why);
+    int code = review_text(text, path, d, json, &a);
     sys_arena_done(&a);
     return code;
 }

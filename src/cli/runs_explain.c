@@ -21,7 +21,7 @@ typedef struct story {
     unsigned started;
     /* in all */
     uint32_t models, tools, lost, questions;
-    uint32_t model_failures, more_calls, more_tools;
+    uint32_t more_calls, more_tools;
     daruma_ms waited; /* because something failed */
 } story;
 
@@ -141,7 +141,6 @@ static void tell_outcome(story *t, const journal_line *l)
         tell_answer(t, l);
         break;
     case CREW_FAILED:
-        t->model_failures++;
         printf("The model was asked (" STR_FMT ") and there was no answer", STR_ARG(t->purpose));
         if (l->in.code)
             printf(", status %d", l->in.code);

@@ -396,7 +396,6 @@ static bool read_lines(reading *r)
 bool transcript_read(daruma_str text, const char *file, const dialect *d, daruma_arena *a, transcript *ret,
                      char why[512])
 {
-    text = cli_unmarked(text);
     reading r = {.text = text, .file = file, .d = d, .a = a, .t = ret, .why = why};
     daruma_str whole = str_trim(text), first = whole, v;
     *ret = (transcript){0};

@@ -5,6 +5,8 @@
 #include "cli/cli.h"
 #include "cli/shape.h"
 #include "dialect/dialect.h"
+#include "sys/arena.h"
+#include "sys/sys.h"
 
 static const dialect *const known[] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic, &dialect_gemini};
 
@@ -84,4 +86,18 @@ const dialect *cli_settle_dialect(const char *command, const char *option, const
         return NULL;
     fprintf(stderr, "daruma %s: nothing in it says which dialect it is in: say %s\n", command, option);
     return NULL;
+}
+
+bool cli_read(const char *command, const char *path, size_t file_most, size_t most, daruma_arena *a, daruma_str *ret)
+{
+    char why[256] = "no memory";
+    bool room = sys_arena_init(a, 1 << 16, most), read = room && sys_read_file(path, file_most, a, ret, why);
+    if (read) {
+        *ret = cli_unmarked(*ret);
+        return true;
+    }
+    if (room)
+        sys_arena_done(a);
+    fprintf(stderr, "daruma %s: %s\n", command, why);
+    return false;
 }

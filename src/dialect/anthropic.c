@@ -181,48 +181,6 @@ static void anthropic_write_stream_error(daruma_buf *out, const daruma_failure *
     BUF_LIT(out, "\n\n");
 }
 
-#define NO_USAGE                                                                                                       \
-    "\"usage\":{\"input_tokens\":0,\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":0,\"output_tokens\":" \
-    "0}"
-
-/* A message up to its content, which comes as JSON, and what follows it. */
-static void message(daruma_buf *out, const write_ctx *x, const daruma_str *text, const char *stop)
-{
-    BUF_LIT(out, "{\"id\":\"msg_daruma");
-    buf_hex64(out, x->id);
-    BUF_LIT(out, "\",\"type\":\"message\",\"role\":\"assistant\",\"model\":");
-    buf_json(out, x->model);
-    BUF_LIT(out, ",\"content\":[");
-    if (text) {
-        BUF_LIT(out, "{\"type\":\"text\",\"text\":");
-        buf_json(out, *text);
-        buf_putc(out, '}');
-    }
-    BUF_LIT(out, "],\"stop_reason\":");
-    put_cstr(out, stop);
-    BUF_LIT(out, ",\"stop_sequence\":null," NO_USAGE "}");
-}
-
-static void anthropic_write_message(daruma_buf *out, const write_ctx *x, daruma_str text)
-{
-    message(out, x, &text, "end_turn");
-}
-
-static void anthropic_write_message_stream(daruma_buf *out, const write_ctx *x, daruma_str text)
-{
-    BUF_LIT(out, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":");
-    message(out, x, NULL, NULL);
-    BUF_LIT(out, "}\n\nevent: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,"
-                 "\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n"
-                 "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,"
-                 "\"delta\":{\"type\":\"text_delta\",\"text\":");
-    buf_json(out, text);
-    BUF_LIT(out, "}}\n\nevent: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n"
-                 "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\","
-                 "\"stop_sequence\":null}," NO_USAGE "}\n\n"
-                 "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n");
-}
-
 const dialect dialect_anthropic = {
     .name = "anthropic",
     .provider = LIT("anthropic"),
@@ -243,8 +201,6 @@ const dialect dialect_anthropic = {
     .is_error = anthropic_is_error,
     .write_error = anthropic_write_error,
     .write_stream_error = anthropic_write_stream_error,
-    .write_message = anthropic_write_message,
-    .write_message_stream = anthropic_write_message_stream,
     .quirks = ANTHROPIC_QUIRKS,
     .read = anthropic_read,
     .write = anthropic_write,

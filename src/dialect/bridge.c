@@ -226,87 +226,45 @@ bool dialect_stream_answer(const turn *t, const dialect *to, const write_ctx *x,
     return !w.broken && !out->full && !a->full;
 }
 
+bool dialect_say(daruma_str text, const dialect *to, const write_ctx *x, bool stream, bool usage_asked, daruma_buf *out,
+                 daruma_arena *a)
+{
+    convo_part part = {.kind = PART_TEXT, .ready = true, .text = text};
+    turn t = {.finish = FINISH_STOP,
+              .usage = TURN_USAGE_NONE,
+              .message = {.role = CONVO_ASSISTANT, .parts = &part, .nparts = 1}};
+    if (stream)
+        return dialect_stream_answer(&t, to, x, usage_asked, out, a);
+    to->write_answer(&t, x, out);
+    return !out->full;
+}
+
 /* ---- questions of our own ---- */
 
-static void put_said(daruma_buf *out, const char *before, daruma_str text, const char *behind)
+void dialect_write_ask(const dialect *d, daruma_str model, const daruma_question *q, daruma_buf *out, daruma_arena *a)
 {
-    buf_putz(out, before);
-    buf_json(out, text);
-    buf_putz(out, behind);
-}
-
-static void put_model(daruma_buf *out, daruma_str model)
-{
-    put_said(out, "{\"model\":", model, ",");
-}
-
-/* The settings of a question, each with a comma before it. */
-static void put_settings(daruma_buf *out, const char *cap, const daruma_question *q)
-{
-    if (q->max_tokens > 0) {
-        put_said(out, ",", str_of(cap), ":");
-        buf_int(out, q->max_tokens);
-    }
+    char digits[32];
+    daruma_buf temperature = buf_over(digits, sizeof digits);
+    convo_part words[] = {{.kind = PART_TEXT, .ready = true, .text = q->system},
+                          {.kind = PART_TEXT, .ready = true, .text = q->user}};
+    bool apart = d->quirks & WIRE_SYSTEM_APART;
+    convo_message said[] = {{.role = CONVO_SYSTEM, .apart = apart, .parts = &words[0], .nparts = 1},
+                            {.role = CONVO_USER, .parts = &words[1], .nparts = 1}};
+    size_t first = q->system.n ? 0 : 1;
     if (q->temperature_milli > 0)
-        buf_printf(out, ",\"temperature\":%d.%03d", (int)(q->temperature_milli / 1000),
-                   (int)(q->temperature_milli % 1000));
-}
-
-static void ask_chat(daruma_buf *out, daruma_str model, const daruma_question *q)
-{
-    put_model(out, model);
-    BUF_LIT(out, "\"messages\":[");
-    if (q->system.n)
-        put_said(out, "{\"role\":\"system\",\"content\":", q->system, "},");
-    put_said(out, "{\"role\":\"user\",\"content\":", q->user, "}]");
-    put_settings(out, "max_completion_tokens", q);
-}
-
-static void ask_anthropic(daruma_buf *out, daruma_str model, const daruma_question *q)
-{
-    daruma_question capped = *q; /* there it has to be said */
-    if (capped.max_tokens <= 0)
-        capped.max_tokens = ANTHROPIC_MAX_TOKENS;
-    put_model(out, model);
-    if (q->system.n)
-        put_said(out, "\"system\":", q->system, ",");
-    put_said(out, "\"messages\":[{\"role\":\"user\",\"content\":", q->user, "}]");
-    put_settings(out, "max_tokens", &capped);
-}
-
-static void ask_responses(daruma_buf *out, daruma_str model, const daruma_question *q)
-{
-    put_model(out, model);
-    if (q->system.n)
-        put_said(out, "\"instructions\":", q->system, ",");
-    put_said(out, "\"input\":[{\"role\":\"user\",\"content\":", q->user, "}],\"store\":false");
-    put_settings(out, "max_output_tokens", q);
-}
-
-static void ask_gemini(daruma_buf *out, const daruma_question *q)
-{
-    buf_putc(out, '{');
-    if (q->system.n)
-        put_said(out, "\"systemInstruction\":{\"parts\":[{\"text\":", q->system, "}]},");
-    put_said(out, "\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":", q->user, "}]}]");
-    if (q->max_tokens > 0 || q->temperature_milli > 0) {
-        BUF_LIT(out, ",\"generationConfig\":{\"candidateCount\":1");
-        put_settings(out, "maxOutputTokens", q);
-        buf_putc(out, '}');
-    }
-}
-
-void dialect_write_ask(const dialect *d, daruma_str model, const daruma_question *q, daruma_buf *out)
-{
-    if (d == &dialect_anthropic)
-        ask_anthropic(out, model, q);
-    else if (d == &dialect_openai_responses)
-        ask_responses(out, model, q);
-    else if (d == &dialect_gemini)
-        ask_gemini(out, q);
-    else
-        ask_chat(out, model, q);
-    buf_putc(out, '}');
+        buf_printf(&temperature, "%d.%03d", (int)(q->temperature_milli / 1000), (int)(q->temperature_milli % 1000));
+    convo c = {.quirks = d->quirks,
+               .arena = a,
+               .messages = said + first,
+               .nmessages = 2 - first,
+               .set = {.model = model,
+                       .stream = -1,
+                       .max_output = q->max_tokens > 0 ? q->max_tokens : -1,
+                       .temperature = buf_str(&temperature),
+                       .parallel = -1,
+                       .thinking = -1,
+                       .thinking_budget = -1}};
+    d->write(&c, out);
 }
 
 daruma_str dialect_path(const dialect *d, daruma_str model, bool stream, daruma_arena *a)

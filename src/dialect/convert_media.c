@@ -1,6 +1,7 @@
 /* convert_media.c - images, sound and documents of one dialect as another takes them. */
 #include "dialect/convert.h"
 #include "base/arena.h"
+#include "base/base64.h"
 
 static bool is_image(const convo_part *p)
 {

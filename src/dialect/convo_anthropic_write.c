@@ -562,7 +562,7 @@ static void put_output(const convo *c, daruma_buf *out)
 static void convo_anthropic_compose(const convo *c, daruma_buf *out)
 {
     const convo_settings *s = &c->set;
-    int64_t max_output = s->max_output > 0 ? s->max_output : CONVO_OUTPUT_TOKENS;
+    int64_t max_output = s->max_output > 0 ? s->max_output : ANTHROPIC_MAX_TOKENS;
     buf_putc(out, '{');
     put_text(out, "model", s->model);
     put_int(out, "max_tokens", max_output);

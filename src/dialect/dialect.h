@@ -120,9 +120,6 @@ typedef struct dialect {
      * events are numbered and name their answer; NULL: nothing. */
     void (*write_stream_error)(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
                                daruma_str note, const turn_reader *r);
-    /* A whole assistant message with that text and zero usage; as a body, or as a complete stream. */
-    void (*write_message)(daruma_buf *out, const write_ctx *x, daruma_str text);
-    void (*write_message_stream)(daruma_buf *out, const write_ctx *x, daruma_str text);
 
     /* The whole request as a conversation, and back. Unedited: the same bytes. EINPUT: not a request of this dialect;
      * EFULL, EDEEP. Everything it does not know is kept. */
@@ -250,6 +247,9 @@ bool bridge_end(stream_bridge *b, daruma_buf *out);
  * no model. False: it cannot be written, or no stream can say all of it. */
 bool dialect_stream_answer(const turn *t, const dialect *to, const write_ctx *x, bool usage_asked, daruma_buf *out,
                            daruma_arena *a);
+/* An answer of ours: that text and zero usage, whole or as the stream that was asked for. False: no memory. */
+bool dialect_say(daruma_str text, const dialect *to, const write_ctx *x, bool stream, bool usage_asked, daruma_buf *out,
+                 daruma_arena *a);
 
 /* ---- mend_stream.c: a stream that was held goes out as it came but for what was mended ---- */
 
@@ -286,7 +286,7 @@ void dialect_fold_event(dialect_fold *f, const sse_event *e, daruma_arena *scrat
 /* False: it could not be read, or there is no memory. `*ret_all`: no answer of ours lacks what was said. */
 bool dialect_fold_end(dialect_fold *f, turn *ret, bool *ret_all);
 /* A plain question of our own as a request: for summaries and the like. */
-void dialect_write_ask(const dialect *d, daruma_str model, const daruma_question *q, daruma_buf *out);
+void dialect_write_ask(const dialect *d, daruma_str model, const daruma_question *q, daruma_buf *out, daruma_arena *a);
 /* The path to ask `d` at, behind the provider's base ("/v1/chat/completions"); Gemini's names the model. In `a`. */
 daruma_str dialect_path(const dialect *d, daruma_str model, bool stream, daruma_arena *a);
 #endif

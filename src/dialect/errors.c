@@ -56,32 +56,22 @@ void event_end(daruma_buf *out)
 
 void error_note(daruma_buf *out, const daruma_failure *f, daruma_str note)
 {
-    BUF_LIT(out, ",\"daruma\":{\"kind\":");
-    put_cstr(out, daruma_kind_name(f->kind));
-    if (note.n) {
-        BUF_LIT(out, ",\"explanation\":");
-        buf_json(out, note);
-    }
-    buf_putc(out, '}');
+    BUF_LIT(out, ",\"daruma\":");
+    BUF_OBJECT(out, "kind", daruma_kind_name(f->kind), "explanation", buf_any(note));
 }
 
 void error_object(daruma_buf *out, const daruma_failure *f, int status, daruma_str message, daruma_str note)
 {
     kind_wire w = error_words_of(f->kind, status);
     bool before = str_eq(f->code, S(CODE_BEFORE_LOST)); /* clients act on it */
-    BUF_LIT(out, "{\"message\":");
-    buf_json(out, message);
-    BUF_LIT(out, ",\"type\":");
-    put_cstr(out, w.type);
-    BUF_LIT(out, ",\"param\":");
-    if (before)
-        BUF_LIT(out, "\"previous_response_id\"");
-    else if (f->kind == DARUMA_INVALID_PARAMETER && f->subject.n)
-        buf_json(out, f->subject);
-    else
-        BUF_LIT(out, "null");
-    BUF_LIT(out, ",\"code\":");
-    put_cstr(out, before ? CODE_BEFORE_LOST : w.code);
+    const char *code = before ? CODE_BEFORE_LOST : w.code;
+    buf_part null = buf_raw(S("null")), param = before ? buf_quoted(S("previous_response_id"))
+                                                : f->kind == DARUMA_INVALID_PARAMETER && f->subject.n
+                                                    ? buf_quoted(f->subject)
+                                                    : null;
+    buf_putc(out, '{');
+    BUF_MEMBERS(out, "message", message, "type", w.type, "param", param, "code",
+                code ? buf_quoted(str_of(code)) : null);
     error_note(out, f, note);
     buf_putc(out, '}');
 }

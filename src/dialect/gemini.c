@@ -348,25 +348,6 @@ static void gemini_write_stream_error(daruma_buf *out, const daruma_failure *f, 
     BUF_LIT(out, "\n\n");
 }
 
-static void gemini_write_message(daruma_buf *out, const write_ctx *x, daruma_str text)
-{
-    BUF_LIT(out, "{\"candidates\":[{\"content\":{\"parts\":[{\"text\":");
-    buf_json(out, text);
-    BUF_LIT(out, "}],\"role\":\"model\"},\"finishReason\":\"STOP\",\"index\":0}],\"usageMetadata\":{"
-                 "\"promptTokenCount\":0,\"candidatesTokenCount\":0,\"totalTokenCount\":0},\"modelVersion\":");
-    buf_json(out, x->model);
-    BUF_LIT(out, ",\"responseId\":\"daruma");
-    buf_hex64(out, x->id);
-    BUF_LIT(out, "\"}");
-}
-
-static void gemini_write_message_stream(daruma_buf *out, const write_ctx *x, daruma_str text)
-{
-    BUF_LIT(out, "data: ");
-    gemini_write_message(out, x, text);
-    BUF_LIT(out, "\n\n");
-}
-
 /* No comment as a heartbeat: @google/generative-ai fails on everything in a stream that is not data. An event without
  * candidates is passed over by every SDK. */
 const dialect dialect_gemini = {
@@ -386,8 +367,6 @@ const dialect dialect_gemini = {
     .is_error = gemini_is_error,
     .write_error = gemini_write_error,
     .write_stream_error = gemini_write_stream_error,
-    .write_message = gemini_write_message,
-    .write_message_stream = gemini_write_message_stream,
     .read_answer = gemini_read_answer,
     .write_answer = gemini_write_answer,
     .finish = gemini_finish_of,

@@ -216,56 +216,6 @@ static void chat_write_stream_error(daruma_buf *out, const daruma_failure *f, in
     BUF_LIT(out, "\n\n");
 }
 
-static void head(daruma_buf *out, const write_ctx *x, const char *object)
-{
-    BUF_LIT(out, "{\"id\":\"chatcmpl-daruma");
-    buf_hex64(out, x->id);
-    BUF_LIT(out, "\",\"object\":");
-    put_cstr(out, object);
-    BUF_LIT(out, ",\"created\":");
-    buf_int(out, x->wall);
-    BUF_LIT(out, ",\"model\":");
-    buf_json(out, x->model);
-}
-
-#define NO_USAGE "\"usage\":{\"prompt_tokens\":0,\"completion_tokens\":0,\"total_tokens\":0}"
-
-static void chat_write_message(daruma_buf *out, const write_ctx *x, daruma_str text)
-{
-    head(out, x, "chat.completion");
-    BUF_LIT(out, ",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":");
-    buf_json(out, text);
-    BUF_LIT(out, ",\"refusal\":null},\"logprobs\":null,\"finish_reason\":\"stop\"}]," NO_USAGE "}");
-}
-
-/* One chunk: `delta` is JSON; `rest` stands behind the choices. */
-static void chunk(daruma_buf *out, const write_ctx *x, daruma_str delta, const char *finish, daruma_str rest)
-{
-    BUF_LIT(out, "data: ");
-    head(out, x, "chat.completion.chunk");
-    BUF_LIT(out, ",\"choices\":[{\"index\":0,\"delta\":");
-    buf_put(out, delta);
-    BUF_LIT(out, ",\"logprobs\":null,\"finish_reason\":");
-    put_cstr(out, finish);
-    BUF_LIT(out, "}]");
-    buf_put(out, rest);
-    BUF_LIT(out, "}\n\n");
-}
-
-/* Usage comes with the last choice, not in a chunk without choices: a client that did not ask for
- * usage may read choices[0] of every chunk. */
-static void chat_write_message_stream(daruma_buf *out, const write_ctx *x, daruma_str text)
-{
-    chunk(out, x, S("{\"role\":\"assistant\",\"content\":\"\",\"refusal\":null}"), NULL, (daruma_str){0});
-    BUF_LIT(out, "data: ");
-    head(out, x, "chat.completion.chunk");
-    BUF_LIT(out, ",\"choices\":[{\"index\":0,\"delta\":{\"content\":");
-    buf_json(out, text);
-    BUF_LIT(out, "},\"logprobs\":null,\"finish_reason\":null}]}\n\n");
-    chunk(out, x, S("{}"), "stop", S("," NO_USAGE));
-    BUF_LIT(out, "data: [DONE]\n\n");
-}
-
 const dialect dialect_openai = {
     .name = "openai",
     .provider = LIT("openai"),
@@ -287,8 +237,6 @@ const dialect dialect_openai = {
     .is_error = chat_is_error,
     .write_error = chat_write_error,
     .write_stream_error = chat_write_stream_error,
-    .write_message = chat_write_message,
-    .write_message_stream = chat_write_message_stream,
     .read_answer = chat_read_answer,
     .write_answer = chat_write_answer,
     .finish = chat_finish_of,

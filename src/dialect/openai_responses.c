@@ -3,6 +3,7 @@
 #include "dialect/parts.h"
 #include "dialect/shapes.h"
 #include "dialect/turn_kit.h"
+#include "dialect/turn_responses.h"
 
 // clang-format off
 static const scan_key keys[] = {
@@ -242,127 +243,12 @@ static void responses_write_error(daruma_buf *out, const daruma_failure *f, int 
     dialect_openai.write_error(out, f, status, message, note);
 }
 
-#define NO_USAGE                                                                                                       \
-    "{\"input_tokens\":0,\"input_tokens_details\":{\"cached_tokens\":0,\"cache_write_tokens\":0},\"output_tokens\":0," \
-    "\"output_tokens_details\":{\"reasoning_tokens\":0},\"total_tokens\":0}"
-
-static void put_part(daruma_buf *out, daruma_str text)
-{
-    BUF_LIT(out, "{\"type\":\"output_text\",\"text\":");
-    buf_json(out, text);
-    BUF_LIT(out, ",\"annotations\":[],\"logprobs\":[]}");
-}
-
-static void put_item_id(daruma_buf *out, const write_ctx *x)
-{
-    BUF_LIT(out, "\"msg_daruma");
-    buf_hex64(out, x->id);
-    buf_putc(out, '"');
-}
-
-/* The one output item; without text while it is in progress. */
-static void put_item(daruma_buf *out, const write_ctx *x, const daruma_str *text)
-{
-    BUF_LIT(out, "{\"id\":");
-    put_item_id(out, x);
-    BUF_LIT(out, ",\"type\":\"message\",\"status\":");
-    put_cstr(out, text ? "completed" : "in_progress");
-    BUF_LIT(out, ",\"role\":\"assistant\",\"content\":[");
-    if (text)
-        put_part(out, *text);
-    BUF_LIT(out, "]}");
-}
-
-/* A response object up to its error, which is JSON, its output and its usage. Without `id` it gets one of ours. */
-static void put_response_head(daruma_buf *out, const write_ctx *x, daruma_str id, const char *status)
-{
-    BUF_LIT(out, "{\"id\":");
-    put_id(out, id, "resp_", x->id, 0);
-    BUF_LIT(out, ",\"object\":\"response\",\"created_at\":");
-    buf_int(out, x->wall);
-    BUF_LIT(out, ",\"status\":");
-    put_cstr(out, status);
-    BUF_LIT(out, ",\"model\":");
-    buf_json(out, x->model);
-    BUF_LIT(out, ",\"incomplete_details\":null,\"instructions\":null,\"max_output_tokens\":null,\"metadata\":{},"
-                 "\"parallel_tool_calls\":true,\"previous_response_id\":null,\"reasoning\":null,\"store\":false,"
-                 "\"temperature\":null,\"text\":{\"format\":{\"type\":\"text\"}},\"tool_choice\":\"auto\","
-                 "\"tools\":[],\"top_p\":null,\"truncation\":\"disabled\"");
-}
-
-static void put_response(daruma_buf *out, const write_ctx *x, const daruma_str *text)
-{
-    put_response_head(out, x, S(""), text ? "completed" : "in_progress");
-    BUF_LIT(out, ",\"error\":null,\"output\":[");
-    if (text)
-        put_item(out, x, text);
-    BUF_LIT(out, "],\"usage\":");
-    buf_put(out, text ? S(NO_USAGE) : S("null"));
-    buf_putc(out, '}');
-}
-
-static void responses_write_message(daruma_buf *out, const write_ctx *x, daruma_str text)
-{
-    put_response(out, x, &text);
-}
-
 /* An event up to its own members. */
 static void event(daruma_buf *out, const char *type, int64_t nth)
 {
     event_open(out, type);
     BUF_LIT(out, ",\"sequence_number\":");
     buf_int(out, nth);
-}
-
-static void response_event(daruma_buf *out, const write_ctx *x, const char *type, int nth, const daruma_str *text)
-{
-    event(out, type, nth);
-    BUF_LIT(out, ",\"response\":");
-    put_response(out, x, text);
-    event_end(out);
-}
-
-static void item_event(daruma_buf *out, const write_ctx *x, const char *type, int nth, const daruma_str *text)
-{
-    event(out, type, nth);
-    BUF_LIT(out, ",\"output_index\":0,\"item\":");
-    put_item(out, x, text);
-    event_end(out);
-}
-
-static void part_event(daruma_buf *out, const write_ctx *x, const char *type, int nth)
-{
-    event(out, type, nth);
-    BUF_LIT(out, ",\"item_id\":");
-    put_item_id(out, x);
-    BUF_LIT(out, ",\"output_index\":0,\"content_index\":0");
-}
-
-static void responses_write_message_stream(daruma_buf *out, const write_ctx *x, daruma_str text)
-{
-    response_event(out, x, "response.created", 0, NULL);
-    response_event(out, x, "response.in_progress", 1, NULL);
-    item_event(out, x, "response.output_item.added", 2, NULL);
-
-    part_event(out, x, "response.content_part.added", 3);
-    BUF_LIT(out, ",\"part\":");
-    put_part(out, (daruma_str){0});
-    event_end(out);
-    part_event(out, x, "response.output_text.delta", 4);
-    BUF_LIT(out, ",\"logprobs\":[],\"delta\":");
-    buf_json(out, text);
-    event_end(out);
-    part_event(out, x, "response.output_text.done", 5);
-    BUF_LIT(out, ",\"logprobs\":[],\"text\":");
-    buf_json(out, text);
-    event_end(out);
-    part_event(out, x, "response.content_part.done", 6);
-    BUF_LIT(out, ",\"part\":");
-    put_part(out, text);
-    event_end(out);
-
-    item_event(out, x, "response.output_item.done", 7, &text);
-    response_event(out, x, "response.completed", 8, &text);
 }
 
 /* Two events, as OpenAI does it: SDKs throw on `error`, codex and agents read `response.failed`. The
@@ -384,14 +270,15 @@ static void responses_write_stream_error(daruma_buf *out, const daruma_failure *
 
     event(out, "response.failed", next + 1);
     BUF_LIT(out, ",\"response\":");
-    put_response_head(out, &(write_ctx){.model = begun ? str_of(r->model) : S(""), .wall = begun ? r->created : 0},
-                      begun ? turn_id(r) : S(""), "failed");
-    BUF_LIT(out, ",\"error\":{\"code\":");
+    responses_put_head(out, begun ? turn_id(r) : S("resp_daruma0000000000000000"), begun ? r->created : 0, "failed");
+    BUF_LIT(out, "{\"code\":");
     put_cstr(out, w.code ? w.code : w.type);
     BUF_LIT(out, ",\"message\":");
     buf_json(out, message);
     error_note(out, f, note);
-    BUF_LIT(out, "},\"output\":[],\"usage\":null}");
+    buf_putc(out, '}');
+    responses_put_settings(out, begun ? str_of(r->model) : S(""), NULL);
+    BUF_LIT(out, "],\"usage\":null}");
     event_end(out);
 }
 
@@ -413,8 +300,6 @@ const dialect dialect_openai_responses = {
     .is_error = responses_is_error,
     .write_error = responses_write_error,
     .write_stream_error = responses_write_stream_error,
-    .write_message = responses_write_message,
-    .write_message_stream = responses_write_message_stream,
     .quirks = RESPONSES_QUIRKS,
     .read = responses_read,
     .write = responses_write,

@@ -54,11 +54,6 @@ typedef struct hosted {
  * user message. */
 request_scan scan_request(daruma_str body, const scan_key *keys, size_t n, const hosted *h, uint32_t *newest);
 
-/* ---- base64.c ---- */
-
-/* Appends what the content of a JSON string says that is base64. False: it is none. */
-bool base64_put(daruma_buf *out, daruma_str text);
-
 /* ---- hosted.c ---- */
 
 extern const hosted hosted_chat, hosted_responses, hosted_anthropic, hosted_gemini;

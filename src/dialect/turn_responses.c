@@ -211,8 +211,7 @@ static void turn_responses_fill(daruma_buf *out, int what, daruma_str span, cons
         buf_put(out, span);
 }
 
-void responses_put_head(daruma_buf *out, daruma_str id, int64_t created, daruma_str model, const char *status,
-                        const char *reason)
+void responses_put_head(daruma_buf *out, daruma_str id, int64_t created, const char *status)
 {
     BUF_LIT(out, "{\"id\":");
     buf_json(out, id);
@@ -220,7 +219,12 @@ void responses_put_head(daruma_buf *out, daruma_str id, int64_t created, daruma_
     buf_int(out, created);
     BUF_LIT(out, ",\"status\":");
     put_cstr(out, status);
-    BUF_LIT(out, ",\"background\":false,\"error\":null,\"incomplete_details\":");
+    BUF_LIT(out, ",\"background\":false,\"error\":");
+}
+
+void responses_put_settings(daruma_buf *out, daruma_str model, const char *reason)
+{
+    BUF_LIT(out, ",\"incomplete_details\":");
     if (reason) {
         BUF_LIT(out, "{\"reason\":");
         put_cstr(out, reason);
@@ -271,11 +275,12 @@ void responses_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
     const char *reason = responses_reason(t->finish);
     bool any = false;
     put_made_id(&id, "resp_", x->id, 0);
-    responses_put_head(out, t->id.n ? t->id : buf_str(&id), x->wall, t->model.n ? t->model : x->model,
+    responses_put_head(out, t->id.n ? t->id : buf_str(&id), x->wall,
                        reason                      ? "incomplete"
                        : t->finish == FINISH_ERROR ? "failed"
-                                                   : "completed",
-                       reason);
+                                                   : "completed");
+    BUF_LIT(out, "null");
+    responses_put_settings(out, t->model.n ? t->model : x->model, reason);
     for (size_t i = 0; i < t->message.nparts; i++) {
         const convo_part *p = &t->message.parts[i];
         if (p->dropped || p->kind == PART_OTHER || p->kind == PART_MEDIA || (p->kind == PART_TEXT && !p->text.n))

@@ -34,7 +34,9 @@ static void response_event(turn_writer *w, const char *type, const char *status,
 {
     event(w, type, out);
     BUF_LIT(out, ",\"response\":");
-    responses_put_head(out, turn_id(&w->r), w->r.created, str_of(w->r.model), status, reason);
+    responses_put_head(out, turn_id(&w->r), w->r.created, status);
+    BUF_LIT(out, "null");
+    responses_put_settings(out, str_of(w->r.model), reason);
     put_one_line(out, buf_str(&w->items));
     BUF_LIT(out, "],\"usage\":");
     if (end)

@@ -3,6 +3,7 @@
  *   call (client) ---- exchange_begin, _gone, _drained ----> session_open, _gone, _drained
  *                 <--- head, write, over ------------------ exchange_host
  */
+#include "model/kinds.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/date.h"
@@ -19,17 +20,7 @@
 
 /* ---- memory ---- */
 
-static void *take(size_t n)
-{
-    return calloc(1, n);
-}
-
-const drive_rooms exchange_rooms = {.open = sys_arena_init,
-                                    .close = sys_arena_done,
-                                    .widen = sys_arena_widen,
-                                    .bytes = sys_arena_bytes,
-                                    .take = take,
-                                    .give = free};
+const drive_rooms exchange_rooms = SYS_ROOMS;
 
 /* A fresh exchange, its session behind it; NULL without memory. */
 static exchange *exchange_take(gateway *g)
@@ -447,19 +438,12 @@ static void read_fields(const http_head *h, session_request *q)
 /* This very program sent the request, and gets it as an error that it acts on. */
 static const daruma_failure *came_back(daruma_failure *f)
 {
-    *f = (daruma_failure){
-        .kind = DARUMA_NETWORK,
-        .severity = daruma_kind_severity(DARUMA_NETWORK),
-        .code = S("loop_detected"),
-        .ours = true,
-        .status = 508,
-        .wait = -1,
-        .limit = -1,
-        .used = -1,
-        .requested = -1,
-        .message = S("This request came back to the daruma that sent it. The address of a provider leads back to it, "
-                     "perhaps through a proxy or another gateway. Set the `url` of that provider to the provider's own "
-                     "address.")};
+    *f = kind_failure(DARUMA_NETWORK, 508);
+    f->code = S("loop_detected");
+    f->ours = true;
+    f->message = S("This request came back to the daruma that sent it. The address of a provider leads back to it, "
+                   "perhaps through a proxy or another gateway. Set the `url` of that provider to the provider's own "
+                   "address.");
     return f;
 }
 

@@ -2,6 +2,7 @@
  * repeat its key ("Incorrect API key provided: ..."). daruma_redact() guesses what looks like a secret; what was sent
  * is known, so it is removed before the judge, the client or an event sees the text. */
 #include "base/arena.h"
+#include "base/base64.h"
 #include "base/buf.h"
 #include "engine/tell/redact.h"
 #include "gateway/inside.h"
@@ -47,38 +48,16 @@ static daruma_str secret_of(daruma_str value)
     return space == STR_NONE ? value : str_trim(str_from(value, space));
 }
 
-/* What `coded` says, which is base64, in `room`; empty: it is none, or too long. */
-static daruma_str decoded(daruma_str coded, char room[BASIC_BYTES_MAX])
-{
-    uint32_t bits = 0;
-    size_t n = 0, signs = 0;
-    for (size_t i = 0; i < coded.n && coded.p[i] != '='; i++, signs++) {
-        char c = coded.p[i];
-        int six = c >= 'A' && c <= 'Z'   ? c - 'A'
-                  : c >= 'a' && c <= 'z' ? c - 'a' + 26
-                  : ch_digit(c)          ? c - '0' + 52
-                  : c == '+' || c == '-' ? 62
-                  : c == '/' || c == '_' ? 63
-                                         : -1;
-        if (six < 0 || n == BASIC_BYTES_MAX)
-            return (daruma_str){0};
-        bits = bits << 6 | (uint32_t)six;
-        if (signs % 4)
-            room[n++] = (char)(bits >> (6 - 2 * (signs % 4)) & 0xff);
-    }
-    return (daruma_str){room, n};
-}
-
 /* "Basic ..." is a name and a password, which a provider may say as well. */
 static void hide_basic(hiding *h, daruma_str value)
 {
     char room[BASIC_BYTES_MAX];
     if (!str_istarts(value, S("basic ")))
         return;
-    daruma_str both = decoded(secret_of(value), room);
-    size_t colon = str_findch(both, ':');
+    daruma_buf both = buf_over(room, sizeof room);
+    size_t colon = base64_put(&both, secret_of(value)) && !both.full ? str_findch(buf_str(&both), ':') : STR_NONE;
     if (colon != STR_NONE)
-        redact_known(&h->r, str_from(both, colon + 1));
+        redact_known(&h->r, str_from(buf_str(&both), colon + 1));
 }
 
 /* Of a call: its key, and the fields that the provider's configuration adds, whatever they are called (who

@@ -282,7 +282,7 @@ const dialect *exchange_ask(void *user, drive_call *c, const daruma_target *t, c
     daruma_buf body = buf_in(x->c->arena);
     if (!whom(x, t, &a))
         return NULL;
-    dialect_write_ask(a.d, a.model, q, &body);
+    dialect_write_ask(a.d, a.model, q, &body, x->c->arena);
     fetch_request r = {.to = &a.provider->to,
                        .method = S("POST"),
                        .target = question_path(&a, x->c->arena),

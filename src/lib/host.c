@@ -2,7 +2,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
-#include "engine/drive/plain.h"
 #include "engine/tell/redact.h"
 #include "lib/inside.h"
 #include <stdlib.h>
@@ -138,7 +137,7 @@ static const dialect *on_ask(void *user, drive_call *c, const daruma_target *t, 
     const dialect *d = session_dialect_of(s->x, t);
     daruma_str model = t->model.n ? t->model : session_model(s->x), body, path;
     daruma_buf b = buf_in(&s->arena);
-    dialect_write_ask(d, model, q, &b);
+    dialect_write_ask(d, model, q, &b, &s->arena);
     body = buf_str(&b);
     path = dialect_path(d, model, false, &s->arena);
     if (b.full || s->arena.full)
@@ -250,15 +249,8 @@ static void on_timer(void *user, daruma_ms at)
     s->timer = at;
 }
 
-static void on_work_left(void *user, drive_remains *r)
-{
-    daruma_session *s = user;
-    drive_remains_close(&s->m->drive, r);
-}
-
 const drive_host lib_host = {.head = on_head,
                              .write = on_write,
-                             .body_dropped = plain_body_dropped,
                              .over = on_over,
                              .send = on_send,
                              .ask = on_ask,
@@ -267,18 +259,9 @@ const drive_host lib_host = {.head = on_head,
                              .resume = resume_call,
                              .hand_over = hand_over,
                              .limit = limit_call,
-                             .is_sent = plain_is_sent,
                              .place = on_place,
                              .targets = on_targets,
-                             .key = plain_key, /* keys are the program's */
-                             .key_fetch = plain_key_fetch,
-                             .key_forget = plain_key_noted,
-                             .key_worked = plain_key_noted,
-                             .key_trouble = plain_key_trouble,
                              .redact = on_redact,
                              .tenant = on_tenant,
                              .tell = on_tell,
-                             .holds = plain_holds,
-                             .timer = on_timer,
-                             .work = plain_work,
-                             .work_left = on_work_left};
+                             .timer = on_timer}; /* keys are the program's */

@@ -6,17 +6,7 @@
 #include "sys/arena.h"
 #include <stdlib.h>
 
-static void *take(size_t n)
-{
-    return calloc(1, n);
-}
-
-static const drive_rooms lib_rooms = {.open = sys_arena_init,
-                                      .close = sys_arena_done,
-                                      .widen = sys_arena_widen,
-                                      .bytes = sys_arena_bytes,
-                                      .take = take,
-                                      .give = free};
+static const drive_rooms lib_rooms = SYS_ROOMS;
 
 const char *daruma_version(void)
 {
@@ -72,18 +62,11 @@ daruma_session *daruma_memory_ready(const daruma_memory *m)
 
 static void put_counts(const drive_counts *n, daruma_buf *out)
 {
-    const struct {
-        const char *name;
-        uint64_t n;
-    } rows[] = {{"requests", n->requests},   {"ok", n->ok},
-                {"recovered", n->recovered}, {"degraded", n->degraded},
-                {"explained", n->explained}, {"failed", n->failed},
-                {"cancelled", n->cancelled}, {"calls", n->calls},
-                {"hedges", n->hedges},       {"side_calls", n->side_calls},
-                {"waited_ms", n->waited_ms}, {"wasted_ms", n->wasted_ms}};
-    for (size_t i = 0; i < COUNT(rows); i++)
-        buf_printf(out, "%s\"%s\":%llu", i ? "," : "{\"counts\":{", rows[i].name, (unsigned long long)rows[i].n);
-    BUF_LIT(out, "},");
+    BUF_LIT(out, "{\"counts\":");
+    BUF_OBJECT(out, "requests", n->requests, "ok", n->ok, "recovered", n->recovered, "degraded", n->degraded,
+               "explained", n->explained, "failed", n->failed, "cancelled", n->cancelled, "calls", n->calls, "hedges",
+               n->hedges, "side_calls", n->side_calls, "waited_ms", n->waited_ms, "wasted_ms", n->wasted_ms);
+    buf_putc(out, ',');
 }
 
 static void put_places(const daruma_memory *m, daruma_buf *out)
@@ -94,10 +77,12 @@ static void put_places(const daruma_memory *m, daruma_buf *out)
     BUF_LIT(out, "\"places\":[");
     for (size_t i = 0; i < n && i < SHOWN; i++) {
         const daruma_place *p = &places[i];
-        buf_printf(out, "%s{\"id\":\"", i ? "," : "");
+        buf_putz(out, i ? ",{\"id\":\"" : "{\"id\":\"");
         buf_hex64(out, p->id);
-        buf_printf(out, "\",\"scope\":\"%s\",\"why\":\"%s\",\"breaker\":\"%s\",\"cool_in_ms\":%lld}",
-                   daruma_scope_name(p->scope), daruma_kind_name(p->why), p->breaker, (long long)p->cool_in);
+        buf_putc(out, '"');
+        BUF_MEMBERS(out, "scope", daruma_scope_name(p->scope), "why", daruma_kind_name(p->why), "breaker", p->breaker,
+                    "cool_in_ms", p->cool_in);
+        buf_putc(out, '}');
     }
     BUF_LIT(out, "],");
 }

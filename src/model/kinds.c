@@ -71,3 +71,14 @@ bool daruma_kind_passes(daruma_kind k)
 {
     return kind_rows[k].passes;
 }
+
+daruma_failure kind_failure(daruma_kind k, int status)
+{
+    return (daruma_failure){.kind = k,
+                            .severity = kind_rows[k].severity,
+                            .status = status,
+                            .wait = -1,
+                            .limit = -1,
+                            .used = -1,
+                            .requested = -1};
+}

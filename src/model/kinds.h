@@ -70,4 +70,7 @@ typedef struct kind_row {
 } kind_row;
 
 extern const kind_row kind_rows[DARUMA_KINDS];
+
+/* A failure of that kind, of which no more is known than its status; 0: not even that. */
+daruma_failure kind_failure(daruma_kind k, int status);
 #endif

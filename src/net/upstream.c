@@ -538,8 +538,3 @@ void *fetch_user(const fetch *f)
 {
     return f->user;
 }
-
-bool fetch_was_reused(const fetch *f)
-{
-    return f->reused;
-}

@@ -74,5 +74,4 @@ void fetch_total(fetch *f, daruma_ms total); /* its total clock from here on, si
 void fetch_cancel(fetch *f);                 /* closes its connection; no callback any more */
 bool fetch_is_sent(const fetch *f);          /* the whole request went out: what it borrowed is not read any more */
 void *fetch_user(const fetch *f);            /* who hears of it */
-bool fetch_was_reused(const fetch *f);       /* went out on a pooled connection */
 #endif

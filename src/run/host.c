@@ -359,19 +359,9 @@ static void close_all(run *r)
     sys_arena_done(&r->memory);
 }
 
-static void *take(size_t n)
-{
-    return calloc(1, n);
-}
-
 static bool open_agent(run *r, daruma_str task, daruma_moment at)
 {
-    static const drive_rooms rooms = {.open = sys_arena_init,
-                                      .close = sys_arena_done,
-                                      .widen = sys_arena_widen,
-                                      .bytes = sys_arena_bytes,
-                                      .take = take,
-                                      .give = free};
+    static const drive_rooms rooms = SYS_ROOMS;
     size_t n;
     const crew_member *members = staff_members(r->staff, &n);
     r->a = crew_open(members, n, &rooms, task, at);

@@ -3,7 +3,6 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "engine/drive/plain.h"
 
 enum { WALL_BEGIN = 1767225600, PLACES = 256 };
 
@@ -192,38 +191,21 @@ static void on_timer(void *user, daruma_ms at)
     ((wire *)user)->timer = at;
 }
 
-static void on_work_left(void *user, drive_remains *remains)
-{
-    drive_remains_close(&((wire *)user)->v, remains);
-}
-
 static const drive_host wire_host = {.head = on_head,
                                      .write = on_write,
-                                     .body_dropped = plain_body_dropped,
                                      .over = on_over,
                                      .send = on_send,
                                      .ask = on_ask,
                                      .cancel = on_cancel,
-                                     .pause = plain_pause,
-                                     .resume = plain_pause,
                                      .hand_over = on_hand_over,
-                                     .limit = plain_limit,
-                                     .is_sent = plain_is_sent,
                                      .place = place_of,
                                      .targets = targets_of,
                                      .key = key_of,
                                      .key_fetch = key_fetch,
-                                     .key_forget = plain_key_noted,
-                                     .key_worked = plain_key_noted,
-                                     .key_trouble = plain_key_trouble,
-                                     .redact = plain_redact,
                                      .tenant = tenant_of,
-                                     .holds = plain_holds,
                                      .tell = on_tell,
                                      .step = on_step,
-                                     .timer = on_timer,
-                                     .work = plain_work,
-                                     .work_left = on_work_left};
+                                     .timer = on_timer};
 
 daruma_str wire_says(const dialect *d, daruma_str text, const wire_tool_call *calls, size_t ncalls, daruma_arena *a)
 {

@@ -1,6 +1,7 @@
 /* world.c - how a world is made from its class and a seed, and what a call in it meets. */
 #include "sim/class.h"
 #include "sim/dice.h"
+#include "model/kinds.h"
 #include "base/check.h"
 #include "base/str.h"
 
@@ -493,14 +494,10 @@ daruma_failure sim_failure(const sim_fate *f, bool sent)
                        : f->ill == SIM_CUT                                ? DARUMA_NETWORK
                                                                           : DARUMA_TIMEOUT;
     bool again = daruma_kind_passes(kind) || f->ill == SIM_EMPTY || f->ill == SIM_CUT || f->ill == SIM_STALL;
-    return (daruma_failure){.kind = kind,
-                            .severity = daruma_kind_severity(kind),
-                            .retryable = again,
-                            .sure = ills[f->ill].sure,
-                            .status = ills[f->ill].status,
-                            .net = ills[f->ill].net,
-                            .wait = f->wait,
-                            .limit = -1,
-                            .used = -1,
-                            .requested = -1};
+    daruma_failure ret = kind_failure(kind, ills[f->ill].status);
+    ret.retryable = again;
+    ret.sure = ills[f->ill].sure;
+    ret.net = ills[f->ill].net;
+    ret.wait = f->wait;
+    return ret;
 }

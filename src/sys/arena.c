@@ -80,3 +80,8 @@ size_t sys_arena_bytes(const daruma_arena *a)
     const account *all = a->host;
     return all ? all->taken : 0;
 }
+
+void *sys_take(size_t n)
+{
+    return calloc(1, n);
+}

@@ -2,6 +2,7 @@
 #ifndef SYS_ARENA_H
 #define SYS_ARENA_H
 #include "daruma_parts.h"
+#include <stdlib.h>
 
 /* An arena on malloc: a first block of about `first_bytes`, more blocks as it grows, never more than
  * `limit_bytes` in all. False without memory. End it with sys_arena_done(), which may be called twice. */
@@ -9,4 +10,11 @@ bool sys_arena_init(daruma_arena *a, size_t first_bytes, size_t limit_bytes);
 void sys_arena_done(daruma_arena *a);
 void sys_arena_widen(daruma_arena *a, size_t limit_bytes); /* it may take so much from here on */
 size_t sys_arena_bytes(const daruma_arena *a);             /* taken from malloc so far */
+void *sys_take(size_t n);                                  /* zeroed, for free(); NULL without memory */
+/* The drive_rooms (engine/drive/room.h) of these. */
+#define SYS_ROOMS                                                                                                      \
+    {                                                                                                                  \
+        .open = sys_arena_init, .close = sys_arena_done, .widen = sys_arena_widen, .bytes = sys_arena_bytes,           \
+        .take = sys_take, .give = free                                                                                 \
+    }
 #endif

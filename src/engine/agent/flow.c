@@ -220,7 +220,7 @@ void flow_ask_model(agent *a, agent_purpose purpose, daruma_str model, daruma_st
 void flow_ask(agent *a, agent_purpose purpose, daruma_str model, const daruma_question *q, daruma_ms total)
 {
     daruma_buf b = buf_in(&a->scratch);
-    dialect_write_ask(a->s.d, model, q, &b);
+    dialect_write_ask(a->s.d, model, q, &b, &a->scratch);
     if (b.full)
         a->scratch.full = true;
     flow_ask_model(a, purpose, model, buf_str(&b), total);

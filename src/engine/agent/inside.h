@@ -69,6 +69,32 @@ typedef struct agent_gone {
     daruma_str words; /* the model's newest among them, in `texts` */
 } agent_gone;
 
+typedef enum agent_step_kind {
+    AGENT_STEP_CALL,  /* a call of a tool and what came of it */
+    AGENT_STEP_WORDS, /* the model spoke without a call */
+    AGENT_STEP_NOTE,  /* words of ours to the model */
+} agent_step_kind;
+
+typedef struct agent_step {
+    agent_step_kind kind;
+    uint32_t turn;      /* answers of the model so far: calls of one answer share it */
+    uint32_t plan_step; /* 1 + index of the step of the plan that it belongs to; 0 none */
+    daruma_str thought; /* what the model said before its calls, at the first of them; WORDS, NOTE: the text */
+    daruma_str id, tool, args;
+    daruma_str instead;         /* other arguments that it was called with: a path was completed; empty: `args` */
+    daruma_str note;            /* ... which the model is told so; empty: none */
+    daruma_str observation;     /* as the tool gave it: kept (P-F18) */
+    daruma_str llm_observation; /* as the model sees it */
+    daruma_str error;           /* what failed, on one line; empty: nothing */
+    uint32_t attempts;          /* times it was called: survives whatever happens between */
+    uint32_t tracked;           /* its number in the count of failures, from 1; 0 none */
+    daruma_tool_kind tool_kind;
+    bool done, failed, lost;
+    bool asked;      /* a person allowed it */
+    bool compressed; /* llm_observation is a summary, or was cut */
+    bool looked;     /* steps that left looked at something behind it */
+} agent_step;
+
 struct agent {
     agent_setup s;
     const agent_policy *policy;

@@ -5,12 +5,6 @@
 #include "engine/mend/mend.h"
 #include <xxhash.h>
 
-const agent_step *agent_steps(const agent *a, size_t *ret_n)
-{
-    *ret_n = a->nsteps;
-    return a->steps;
-}
-
 agent_step *traj_add(agent *a, agent_step_kind kind)
 {
     size_t size = sizeof *a->steps;

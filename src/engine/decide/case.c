@@ -96,7 +96,7 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
     for (int i = 0; i < to && c->policy->health; i++)
         health_passed(c->health, &c->targets[i]);
     health_enter(c->health, &c->targets[to], c->permits, now);
-    c->paced = health_paced(c->health, &c->targets[to], c->tokens, now);
+    c->paced = health_pace_takes(c->health, &c->targets[to], c->tokens, now);
     c->out = true;
     c->left = c->hung_up = false;
     c->answered = c->useless = c->headed = c->noted = c->overdue = c->late = c->begun = c->goes_on = false;

@@ -374,7 +374,7 @@ int choice_beside(const daruma_case *c, daruma_ms now)
             continue;
         bool same = c->targets[i].model_id == c->targets[c->target].model_id;
         uint32_t silent = silent_there(c, i, in_a_hurry) + c->calls[i] + (same ? c->begun ? DARUMA_CASE_TRIED : 1 : 0) +
-                          (health_is_tried(c->health, &c->targets[i], now) ? 2 : 0);
+                          (health_second_is_out(c->health, &c->targets[i], now) ? 2 : 0);
         if (best < 0 || silent < least) {
             best = i;
             least = silent;

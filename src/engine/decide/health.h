@@ -42,13 +42,13 @@ daruma_ms health_heard(const daruma_health *w, const daruma_target *t, bool plai
 bool health_may_knock(const daruma_health *w, const daruma_target *t, daruma_ms silent, daruma_ms most, daruma_ms now);
 void health_knocked(daruma_health *w, const daruma_target *t, daruma_ms now);
 /* A second call goes out beside one to `t` that is silent; `knocks`: to `t` itself. */
-void health_hedged(daruma_health *w, const daruma_target *t, bool knocks);
+void health_second_counted(daruma_health *w, const daruma_target *t, bool knocks);
 /* A second call goes out to `t`. */
-void health_beside(daruma_health *w, const daruma_target *t, daruma_ms now);
+void health_second_out(daruma_health *w, const daruma_target *t, daruma_ms now);
 /* That one is over, answered or not: it is no open question any more. */
-void health_not_needed(daruma_health *w, const daruma_target *t);
+void health_second_over(daruma_health *w, const daruma_target *t);
 /* Is a second call to `t` out for a while, of another request perhaps, and nothing was heard since? */
-bool health_is_tried(const daruma_health *w, const daruma_target *t, daruma_ms now);
+bool health_second_is_out(const daruma_health *w, const daruma_target *t, daruma_ms now);
 /* A request waits for that part of `t`. */
 void health_awaited(daruma_health *w, const daruma_target *t, daruma_scope who);
 /* A call to `t` gets silent for longer than is usual. */
@@ -87,13 +87,13 @@ bool health_hangs(const daruma_health *w, const daruma_target *t, daruma_ms sent
 /* So long too little is left at `t` for a request of so many tokens, as far as that is believed; 0: there is enough. */
 daruma_ms health_spent_in(const daruma_health *w, const daruma_target *t, int64_t tokens, daruma_ms now);
 /* A call of so many tokens goes out to `t`: counts it, and returns what has gone out there, it included. */
-daruma_paced health_paced(daruma_health *w, const daruma_target *t, int64_t tokens, daruma_ms now);
+daruma_call_pace health_pace_takes(daruma_health *w, const daruma_target *t, int64_t tokens, daruma_ms now);
 /* The answer to that call states what is left. */
-void health_told_left(daruma_health *w, const daruma_target *t, const daruma_left *told, const daruma_paced *call,
+void health_told_left(daruma_health *w, const daruma_target *t, const daruma_left *told, const daruma_call_pace *call,
                       daruma_ms sent_at, daruma_ms now);
 /* How it went with a call that went out although too little was left. */
 typedef enum pace_shown { PACE_NOTHING, PACE_ANSWERED, PACE_REFUSED } pace_shown;
-void health_pace_shown(daruma_health *w, const daruma_target *t, daruma_paced *call, pace_shown how, daruma_ms now);
+void health_pace_shown(daruma_health *w, const daruma_target *t, daruma_call_pace *call, pace_shown how, daruma_ms now);
 /* Does a limit of tokens hold up who asks `t`, when too little is left? */
 bool health_counts_tokens(const daruma_health *w, const daruma_target *t, daruma_ms now);
 

@@ -233,7 +233,7 @@ void daruma_case_hedge(daruma_case *c, int target, daruma_moment at)
     if (c->beside.out) {
         silent_call n = look_at(c, true, at.now);
         bool slow = n.own < 0 && (n.headed || c->plain); /* nothing speaks against it but that it takes long */
-        health_beside(c->health, &c->targets[c->beside.target], c->beside.sent_at);
+        health_second_out(c->health, &c->targets[c->beside.target], c->beside.sent_at);
         daruma_case_hedge_ended(c, slow ? NULL : &silent_failure, at);
     }
     bool knocks = target == c->target && health_heard(c->health, &c->targets[target], c->plain) <= c->sent_at;
@@ -241,12 +241,12 @@ void daruma_case_hedge(daruma_case *c, int target, daruma_moment at)
         health_knocked(c->health, &c->targets[target], at.now);
     else
         daruma_budget_take(health_hedges(c->health, &c->targets[c->target]), at.now);
-    health_hedged(c->health, &c->targets[c->target], target == c->target);
+    health_second_counted(c->health, &c->targets[c->target], target == c->target);
     c->beside = (daruma_beside){.out = true, .target = target, .sent_at = at.now};
     c->overdue = false;
-    health_beside(c->health, &c->targets[target], at.now);
+    health_second_out(c->health, &c->targets[target], at.now);
     health_enter(c->health, &c->targets[target], c->beside.permits, at.now);
-    c->beside.paced = health_paced(c->health, &c->targets[target], c->tokens, at.now);
+    c->beside.paced = health_pace_takes(c->health, &c->targets[target], c->tokens, at.now);
     c->attempts++;
     c->hedges += !knocks; /* which come ever more seldom */
     if (c->calls[target] < UINT8_MAX)
@@ -267,7 +267,7 @@ void daruma_case_hedge_ended(daruma_case *c, const daruma_failure *f, daruma_mom
     c->beside.out = false;
     health_pace_shown(c->health, t, &c->beside.paced, f && f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : PACE_NOTHING,
                       at.now);
-    health_not_needed(c->health, t);
+    health_second_over(c->health, t);
     if (!f) {
         health_drop(c->health, t, c->beside.permits, at.now);
         return;

@@ -68,10 +68,10 @@ daruma_ms health_spent_in(const daruma_health *w, const daruma_target *t, int64_
     return longest;
 }
 
-daruma_paced health_paced(daruma_health *w, const daruma_target *t, int64_t tokens, daruma_ms now)
+daruma_call_pace health_pace_takes(daruma_health *w, const daruma_target *t, int64_t tokens, daruma_ms now)
 {
     place *p = place_for(w, t, LANE);
-    daruma_paced call = {.tokens = tokens};
+    daruma_call_pace call = {.tokens = tokens};
     for (int i = 0; i < DARUMA_LIMITS; i++) {
         pace *o = &p->pace[i];
         int64_t need = need_of(i, tokens);
@@ -99,7 +99,7 @@ static void told_left(pace *o, daruma_limit l, const daruma_left *told, uint64_t
     o->until = o->ms ? add_sat(now, o->ms) : 0;
 }
 
-void health_told_left(daruma_health *w, const daruma_target *t, const daruma_left *told, const daruma_paced *call,
+void health_told_left(daruma_health *w, const daruma_target *t, const daruma_left *told, const daruma_call_pace *call,
                       daruma_ms sent_at, daruma_ms now)
 {
     place *p = place_for(w, t, LANE);
@@ -113,7 +113,7 @@ void health_told_left(daruma_health *w, const daruma_target *t, const daruma_lef
     }
 }
 
-void health_pace_shown(daruma_health *w, const daruma_target *t, daruma_paced *call, pace_shown how, daruma_ms now)
+void health_pace_shown(daruma_health *w, const daruma_target *t, daruma_call_pace *call, pace_shown how, daruma_ms now)
 {
     for (int i = 0; i < DARUMA_LIMITS; i++) {
         if (!call->spent[i])

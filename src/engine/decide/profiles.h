@@ -6,4 +6,7 @@
 /* The variant "doc" of a profile stands before its "code". */
 extern const daruma_policy seed_profiles[];
 extern const size_t nseed_profiles;
+
+/* Cuts the first "NAME[:VARIANT]" off a list, which may have brackets. */
+daruma_str profile_next(daruma_str *rest, daruma_str *variant);
 #endif

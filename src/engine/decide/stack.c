@@ -3,26 +3,32 @@
  * failure that three quick tries did not mend is not tried quickly again behind each slow one.
  *
  *     swarm,ruby-llm      server_error: 3 times quickly (0.1, 0.2, 0.4 s), 3 times slowly (15 s)  */
+#include "engine/decide/profiles.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
 
-/* Cuts the next "NAME[/VARIANT]" off. */
-static const daruma_policy *next_layer(daruma_str *rest)
+daruma_str profile_next(daruma_str *rest, daruma_str *variant)
 {
-    daruma_str one = str_trim(str_cut(rest, ',')), variant = {0};
+    daruma_str one = str_trim(str_cut(rest, ','));
     if (str_starts(one, S("[")))
         one = str_from(one, 1);
     if (str_ends(one, S("]")))
         one.n--;
-    daruma_str name = one = str_trim(one);
+    one = str_trim(one);
+    *variant = (daruma_str){0};
     for (size_t i = 0; i < one.n; i++)
         if (one.p[i] == '/' || one.p[i] == ':' || one.p[i] == ' ') {
-            name = str_sub(one, 0, i);
-            variant = str_trim(str_from(one, i + 1));
-            break;
+            *variant = str_trim(str_from(one, i + 1));
+            return str_sub(one, 0, i);
         }
+    return one;
+}
+
+static const daruma_policy *next_layer(daruma_str *rest)
+{
+    daruma_str variant, name = profile_next(rest, &variant);
     return daruma_policy_variant(name, variant);
 }
 

@@ -70,7 +70,7 @@ bool health_may_knock(const daruma_health *w, const daruma_target *t, daruma_ms 
     return !p || !p->knocked_at || ms_since(p->knocked_at, now) >= later(BREAKER_OPEN_MS, quiet);
 }
 
-void health_beside(daruma_health *w, const daruma_target *t, daruma_ms now)
+void health_second_out(daruma_health *w, const daruma_target *t, daruma_ms now)
 {
     place *p = place_for(w, t, MODEL);
     if (!p->beside)
@@ -78,20 +78,20 @@ void health_beside(daruma_health *w, const daruma_target *t, daruma_ms now)
     p->beside += p->beside < UINT32_MAX;
 }
 
-void health_not_needed(daruma_health *w, const daruma_target *t)
+void health_second_over(daruma_health *w, const daruma_target *t)
 {
     place *p = place_for(w, t, MODEL);
     p->beside -= p->beside > 0;
 }
 
-bool health_is_tried(const daruma_health *w, const daruma_target *t, daruma_ms now)
+bool health_second_is_out(const daruma_health *w, const daruma_target *t, daruma_ms now)
 {
     const place *p = place_look(w, t, MODEL);
     daruma_ms since = p ? ms_since(p->beside_at, now) : 0;
     return p && p->beside && since >= HEDGE_LOOK_MS && since < REST_MS_MAX;
 }
 
-void health_hedged(daruma_health *w, const daruma_target *t, bool knocks)
+void health_second_counted(daruma_health *w, const daruma_target *t, bool knocks)
 {
     daruma_tally *n = &place_for(w, t, MODEL)->tally;
     ++*(knocks ? &n->knocks : &n->hedges);

@@ -1,4 +1,5 @@
 /* attempt.c - one call to a provider: may it go out, where to, with which key, body and clocks. */
+#include "model/kinds.h"
 #include "base/buf.h"
 #include "engine/drive/inside.h"
 
@@ -178,13 +179,9 @@ static void nobody_well(session *x, daruma_admission a, daruma_moment at)
             session_no_memory(x);
             return;
         }
-        l->failure = (daruma_failure){.kind = kind,
-                                      .severity = daruma_kind_severity(kind),
-                                      .retryable = daruma_kind_passes(kind),
-                                      .limit = -1,
-                                      .used = -1,
-                                      .requested = -1,
-                                      .wait = asked ? -1 : daruma_case_again_in(&x->kase, NULL, at.now)};
+        l->failure = kind_failure(kind, 0);
+        l->failure.retryable = daruma_kind_passes(kind);
+        l->failure.wait = asked ? -1 : daruma_case_again_in(&x->kase, NULL, at.now);
         l->failure.ours = asked;
         if (asked)
             l->failure.message = why_not(x);
@@ -214,6 +211,12 @@ static daruma_admission admit(session *x, daruma_moment at)
     return daruma_case_admit(&x->kase, at);
 }
 
+drive_key session_key(session *x, int target, bool *ret_renewable)
+{
+    *ret_renewable = false;
+    return x->v->host->key ? x->v->host->key(x->user, &x->targets[target], ret_renewable) : DRIVE_KEY_READY;
+}
+
 void session_attempt(session *x)
 {
     session_loosen(x, NULL);
@@ -232,14 +235,13 @@ void session_attempt(session *x)
         session_attempt(x);
         return;
     }
-    const daruma_target *t = &x->targets[a.target];
     bool renewable;
-    drive_key k = x->v->host->key(x->user, t, &renewable);
+    drive_key k = session_key(x, a.target, &renewable);
     x->kase.can_refresh = renewable;
     if (k == DRIVE_KEY_ABSENT) {
         x->refreshing = true;
         session_timer(x); /* heartbeats go on while it is fetched */
-        x->v->host->key_fetch(x->user, t, false);
+        x->v->host->key_fetch(x->user, &x->targets[a.target], false);
         return;
     }
     send_to(x, a.target);
@@ -248,7 +250,7 @@ void session_attempt(session *x)
 static bool has_key(session *x)
 {
     bool renewable;
-    return x->v->host->key(x->user, &x->targets[x->kase.target], &renewable) == DRIVE_KEY_READY;
+    return session_key(x, x->kase.target, &renewable) == DRIVE_KEY_READY;
 }
 
 /* There is no key. Nobody is called without one: it would be refused, in words that help nobody. */

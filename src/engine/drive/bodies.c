@@ -1,11 +1,18 @@
 /* bodies.c - the requests that were written anew for one session, and which of them somebody still needs. */
 #include "engine/drive/mending.h"
 
+/* Tells the host that so many bytes more, or less, are held. */
+static void tell_held(session *x, int64_t bytes)
+{
+    if (x->v->host->holds)
+        x->v->host->holds(x->user, bytes);
+}
+
 daruma_str session_own(session *x, drive_text *t)
 {
     if (!t)
         return (daruma_str){0};
-    x->v->host->holds(x->user, (int64_t)t->bytes.n);
+    tell_held(x, (int64_t)t->bytes.n);
     t->next = x->texts;
     x->texts = t;
     return t->bytes;
@@ -31,7 +38,7 @@ void session_sweep(session *x)
             continue;
         }
         *at = t->next;
-        x->v->host->holds(x->user, -(int64_t)t->bytes.n);
+        tell_held(x, -(int64_t)t->bytes.n);
         t->next = NULL;
         drive_texts_close(x->v->rooms, t);
     }
@@ -41,7 +48,7 @@ drive_text *session_disown(session *x)
 {
     drive_text *list = x->texts;
     for (const drive_text *t = list; t; t = t->next)
-        x->v->host->holds(x->user, -(int64_t)t->bytes.n);
+        tell_held(x, -(int64_t)t->bytes.n);
     x->texts = NULL;
     return list;
 }

@@ -176,7 +176,7 @@ typedef struct drive_host {
     void (*head)(void *user, const drive_answer *a);
     bool (*write)(void *user,
                   daruma_str bytes);  /* false: the reader is slow; session_drained() tells when it goes on */
-    void (*body_dropped)(void *user); /* the bytes of the client's request are not needed any more */
+    void (*body_dropped)(void *user); /* the bytes of the client's request are not needed any more; may be NULL */
     /* The session is over, everything of it was given back. The host ends the answer. The struct itself is not used
      * again before the host's own code returns to its loop. */
     void (*over)(void *user, drive_end how);
@@ -186,24 +186,26 @@ typedef struct drive_host {
      * be asked now. */
     const dialect *(*ask)(void *user, drive_call *c, const daruma_target *t, const daruma_question *q, daruma_ms total);
     void (*cancel)(void *handle);
-    void (*pause)(void *handle);
+    void (*pause)(void *handle); /* with resume() may be NULL: the reader is never slow */
     void (*resume)(void *handle);
     void (*hand_over)(void *handle, drive_call *to); /* from here on another struct stands for the call */
-    void (*limit)(void *handle, daruma_ms total);    /* its total time from its beginning; 0: none */
-    bool (*is_sent)(void *handle);                   /* nothing of the request is read any more */
+    void (*limit)(void *handle, daruma_ms total);    /* its total time from its beginning; 0: none. May be NULL */
+    bool (*is_sent)(void *handle); /* nothing of the request is read any more; NULL: as soon as it is out */
     /* targets and keys */
     drive_place (*place)(void *user, const daruma_target *t);
     /* The targets of a model, in the order of preference, and what is done about agents that use it. `conversation`: a
      * hash that its requests share, 0 unknown. */
     const daruma_target *(*targets)(void *user, daruma_str model, uint64_t conversation, size_t *n,
                                     daruma_watch_mode *watch);
+    /* Is there a key? NULL: it is at hand, and so may the rest of these be. */
     drive_key (*key)(void *user, const daruma_target *t, bool *ret_renewable);
     /* Fetches the key of a target; session_key_here() follows. `anew`: the provider refused the one at hand. */
     void (*key_fetch)(void *user, const daruma_target *t, bool anew);
     void (*key_forget)(void *user, const daruma_target *t); /* the session does not wait any more */
     void (*key_worked)(void *user, const daruma_target *t);
     daruma_str (*key_trouble)(void *user, const daruma_target *t, daruma_arena *a); /* why there is none, as JSON */
-    /* Takes the credentials that a call to `t` (NULL: nobody) was made with, and all of the host's, out of a text. */
+    /* Takes the credentials that a call to `t` (NULL: nobody) was made with, and all of the host's, out of a text. May
+     * be NULL. */
     daruma_str (*redact)(void *user, const daruma_target *t, daruma_str secret, daruma_str text);
     uint64_t (*tenant)(void *user); /* whose request it is; never 0 */
     /* What the client said beside its body, "name: value" a line: its fields and its query, without credentials. A
@@ -212,12 +214,14 @@ typedef struct drive_host {
     /* all else */
     /* Appends what bytes were before they were compressed, at most `max`. False: it cannot. May be NULL. */
     bool (*unpack)(daruma_str coding, daruma_str bytes, daruma_buf *out, size_t max);
-    void (*holds)(void *user, int64_t bytes); /* so many bytes more (less: below 0) are held of what was written anew */
+    /* So many bytes more (less: below 0) are held of what was written anew. May be NULL. */
+    void (*holds)(void *user, int64_t bytes);
     void (*tell)(void *user, daruma_event *e);       /* the driver filled it in */
     void (*step)(void *user, const drive_step *s);   /* hears of each step; may be NULL */
     void (*done)(void *user, const drive_result *r); /* hears what became of the request, before over(); may be NULL */
     void (*timer)(void *user, daruma_ms at);         /* session_clock() then; -1: no more */
-    /* Does work at once and returns true, or begins it beside the loop and returns false. */
+    /* Does work at once and returns true, or begins it beside the loop and returns false. NULL, with the next one: all
+     * is done at once. */
     bool (*work)(void *user, size_t bytes, const drive_work *kind, void *data);
     void (*work_left)(void *user, drive_remains *r); /* the work under way is nobody's any more; takes *r */
 } drive_host;

@@ -39,24 +39,11 @@ void driver_learned_status(const driver *v, daruma_buf *b)
     for (size_t i = 0; i < LANES_MAX; i++) {
         if (!memory_lane_at(v->mem, i, v->at.now, &m))
             continue;
-        buf_putz(b, first ? "{\"provider\":" : ",{\"provider\":");
-        buf_json(b, m.provider);
-        BUF_LIT(b, ",\"model\":");
-        buf_json(b, m.model);
-        BUF_LIT(b, ",\"account\":");
-        buf_json(b, m.account);
-        if (m.window > 0)
-            buf_printf(b, ",\"window\":%lld", (long long)m.window);
-        if (m.format)
-            buf_printf(b, ",\"response_format\":\"%s\"", formats[m.format]);
-        if (m.no_prefill)
-            BUF_LIT(b, ",\"prefill\":false");
-        if (m.api)
-            buf_printf(b, ",\"api\":\"%s\"", m.api == API_CHAT ? dialect_openai.name : dialect_openai_responses.name);
-        if (m.betas.n) {
-            BUF_LIT(b, ",\"betas_refused\":");
-            buf_json(b, m.betas);
-        }
+        const char *api = m.api == API_CHAT ? dialect_openai.name : dialect_openai_responses.name;
+        buf_putz(b, first ? "{" : ",{");
+        BUF_MEMBERS(b, "provider", m.provider, "model", m.model, "account", m.account, "window",
+                    BUF_IF(m.window > 0, m.window), "response_format", BUF_IF(m.format, formats[m.format]), "prefill",
+                    BUF_IF(m.no_prefill, (bool)false), "api", BUF_IF(m.api, api), "betas_refused", buf_any(m.betas));
         if (m.habits) {
             const char *name;
             BUF_LIT(b, ",\"messages\":[");

@@ -351,10 +351,7 @@ static ended put_words(session *x, const ending *e, daruma_str words)
     daruma_buf out = buf_in(x->arena);
     write_ctx w = writes_as(x);
     session_did(x, e->did);
-    if (x->streaming || has_begun(x))
-        x->d->write_message_stream(&out, &w, words);
-    else
-        x->d->write_message(&out, &w, words);
+    dialect_say(words, x->d, &w, x->streaming || has_begun(x), x->scan.usage_asked, &out, x->arena);
     put_answer(x, buf_str(&out), e->outcome, false);
     return ended_whole(x);
 }

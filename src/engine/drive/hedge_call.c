@@ -5,6 +5,7 @@
  *     attempt  ---- silent ----------+------------- cancelled
  *     hedge            starts -------+--- content: takes over, relay.c goes on with it
  */
+#include "model/kinds.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -166,14 +167,9 @@ static void hedge_call_takes_over(hedge_call *r)
         session_no_memory(x);
         return;
     }
-    l->failure = (daruma_failure){.kind = DARUMA_TIMEOUT,
-                                  .severity = daruma_kind_severity(DARUMA_TIMEOUT),
-                                  .retryable = true,
-                                  .net = r->goes_on ? DARUMA_NET_IDLE_TIMEOUT : DARUMA_NET_FIRST_BYTE_TIMEOUT,
-                                  .wait = -1,
-                                  .limit = -1,
-                                  .used = -1,
-                                  .requested = -1};
+    l->failure = kind_failure(DARUMA_TIMEOUT, 0);
+    l->failure.retryable = true;
+    l->failure.net = r->goes_on ? DARUMA_NET_IDLE_TIMEOUT : DARUMA_NET_FIRST_BYTE_TIMEOUT;
     x->v->counts.wasted_ms += (uint64_t)(at.now - x->attempt_started);
     x->v->counts.kinds[DARUMA_TIMEOUT]++;
     session_tried(x, x->kase.target, &l->failure);
@@ -397,8 +393,7 @@ static bool begin(session *x, int target)
 {
     bool renewable;
     drive_request q;
-    if (x->v->host->key(x->user, &x->targets[target], &renewable) != DRIVE_KEY_READY || session_stay(x, target) ||
-        x->kase.spoiled[target])
+    if (session_key(x, target, &renewable) != DRIVE_KEY_READY || session_stay(x, target) || x->kase.spoiled[target])
         return false;
     hedge_call *r = x->v->rooms->take(sizeof *r);
     if (!r)

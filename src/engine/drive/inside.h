@@ -273,6 +273,8 @@ daruma_str session_answer_id(session *x); /* empty: it has none, or not where id
 /* Files, containers and the like that the request names live with one account. They are looked for when another one
  * comes into question, not before. True: `target` (-1: none yet) is not of that account, and nobody else is left. */
 bool session_stay(session *x, int target);
+/* Is the key of that target at hand? `ret_renewable`: it can be fetched anew. */
+drive_key session_key(session *x, int target, bool *ret_renewable);
 /* Encrypted reasoning is of use to one account alone, and none without it. When that account rests for long, or `f`
  * (NULL: nothing failed yet) shows that it is of no use, the reasoning is left out and the other accounts may be asked.
  */

@@ -1,5 +1,6 @@
 /* open.c - a request comes in: which provider and targets are meant, how long there is, whether it is a new case or
  * the client's own retry of an old one. */
+#include "model/kinds.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -133,15 +134,9 @@ static void choose_targets(session *x, const session_request *q, uint32_t *newes
     x->targets = x->v->host->targets(x->user, x->scan.model, x->scan.conversation, &ntargets, &mode);
     x->watch_mode = (uint8_t)mode;
     if (!ntargets) {
-        daruma_failure f = {.kind = DARUMA_MODEL_NOT_FOUND,
-                            .status = 404,
-                            .wait = -1,
-                            .limit = -1,
-                            .used = -1,
-                            .requested = -1,
-                            .severity = daruma_kind_severity(DARUMA_MODEL_NOT_FOUND),
-                            .message = q->no_target,
-                            .ours = true};
+        daruma_failure f = kind_failure(DARUMA_MODEL_NOT_FOUND, 404);
+        f.message = q->no_target;
+        f.ours = true;
         refuse(x, &f);
         return;
     }

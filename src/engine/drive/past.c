@@ -84,21 +84,13 @@ static daruma_str items_of(const turn *t, daruma_str items, daruma_arena *scratc
             put_raw(&b, p->raw);
         if (p->kind != PART_CALL || p->dropped)
             continue;
-        buf_putz(&b, b.n ? ",{\"type\":\"function_call\",\"call_id\":" : "{\"type\":\"function_call\",\"call_id\":");
-        buf_json(&b, p->id);
-        BUF_LIT(&b, ",\"name\":");
-        buf_json(&b, p->name);
-        BUF_LIT(&b, ",\"arguments\":");
-        buf_json(&b, convo_text(&owner, p));
-        buf_putc(&b, '}');
+        buf_putz(&b, b.n ? "," : "");
+        BUF_OBJECT(&b, "type", "function_call", "call_id", p->id, "name", p->name, "arguments", convo_text(&owner, p));
     }
     for (json_iter it = json_open(items); json_next(&it, NULL, &item);)
         put_raw(&b, item);
-    if (!b.n && words.n) {
-        BUF_LIT(&b, "{\"role\":\"assistant\",\"content\":");
-        buf_json(&b, buf_str(&words));
-        buf_putc(&b, '}');
-    }
+    if (!b.n && words.n)
+        BUF_OBJECT(&b, "role", "assistant", "content", buf_str(&words));
     return b.full || words.full ? (daruma_str){0} : buf_str(&b);
 }
 

@@ -425,12 +425,8 @@ void driver_lessons_status(const driver *v, uint64_t lane, daruma_buf *out)
     size_t n = v->mended ? mend_lessons_list(v->mended->lessons, lane, l, LESSONS_SHOWN) : 0;
     buf_putc(out, '[');
     for (size_t i = 0; i < n && i < LESSONS_SHOWN; i++) {
-        buf_printf(out, "%s{\"do\":\"%s\",\"path\":", i ? "," : "", ops[l[i].op]);
-        buf_json(out, str_of(l[i].path));
-        if (l[i].op != PATCH_DROP) {
-            BUF_LIT(out, ",\"value\":");
-            buf_json(out, str_of(l[i].value));
-        }
+        buf_putz(out, i ? ",{" : "{");
+        BUF_MEMBERS(out, "do", ops[l[i].op], "path", l[i].path, "value", BUF_IF(l[i].op != PATCH_DROP, l[i].value));
         BUF_LIT(out, ",\"case\":\"");
         buf_hex64(out, l[i].by);
         buf_printf(out, "\",\"ago_ms\":%lld,\"applied\":%u}", (long long)(v->at.now - l[i].at), l[i].applied);

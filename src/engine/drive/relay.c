@@ -9,6 +9,7 @@
  *                  +-- 4xx -------> ANSWER_REFUSED  collect, take credentials out, deliver
  */
 #include "engine/drive/relay.h"
+#include "model/kinds.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -90,7 +91,7 @@ static void forward(session *x, daruma_str bytes)
     x->forwarded += bytes.n;
     if (x->beat_at >= 0)
         x->beat_at = session_now(x).now + HEARTBEAT_EVERY_MS; /* this is one */
-    if (!session_write(x, bytes) && x->call.handle) {
+    if (!session_write(x, bytes) && x->call.handle && x->v->host->pause) {
         x->paused = true;
         x->v->host->pause(x->call.handle);
     }
@@ -461,14 +462,9 @@ static void on_again(drive_call *c, daruma_net net)
     last_failure *l = session_last_new(x);
     if (!l)
         return;
-    l->failure = (daruma_failure){.kind = DARUMA_NETWORK,
-                                  .severity = daruma_kind_severity(DARUMA_NETWORK),
-                                  .retryable = true,
-                                  .net = net,
-                                  .wait = -1,
-                                  .limit = -1,
-                                  .used = -1,
-                                  .requested = -1};
+    l->failure = kind_failure(DARUMA_NETWORK, 0);
+    l->failure.retryable = true;
+    l->failure.net = net;
     session_resent(x);
 }
 

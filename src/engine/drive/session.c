@@ -89,7 +89,10 @@ static void give_back(session *x)
 
 bool session_work(session *x, size_t bytes, const drive_work *kind, void *data)
 {
-    x->working = !x->v->host->work(x->user, bytes, kind, data);
+    if (!x->v->host->work)
+        kind->work(data);
+    else
+        x->working = !x->v->host->work(x->user, bytes, kind, data);
     x->v->counts.jobs += x->working;
     return !x->working;
 }
@@ -136,7 +139,9 @@ daruma_str session_redact_sent(session *x, daruma_str text)
 daruma_str session_redact_sent_of(session *x, int target, daruma_str secret, daruma_str text)
 {
     bool known = target >= 0 && (size_t)target < x->kase.ntargets;
-    return text.n ? x->v->host->redact(x->user, known ? &x->targets[target] : NULL, secret, text) : text;
+    if (!text.n || !x->v->host->redact)
+        return text;
+    return x->v->host->redact(x->user, known ? &x->targets[target] : NULL, secret, text);
 }
 
 uint64_t session_tenant(session *x)
@@ -273,7 +278,8 @@ void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive
     session_api_worked(x);
     betas_worked(x);
     watch_answered(x);
-    x->v->host->key_worked(x->user, t);
+    if (x->v->host->key_worked)
+        x->v->host->key_worked(x->user, t);
     account_remember(x, (daruma_str){0});
     if (x->scan.conversation && x->kase.ntargets > 1)
         memory_session_set(x->v->mem, session_session(x), t->key_id);
@@ -574,7 +580,7 @@ void session_gone(session *x)
         session_done(x, x->view.input_tokens, x->view.output_tokens, DRIVE_GONE);
         return;
     }
-    if (x->refreshing)
+    if (x->refreshing && x->v->host->key_forget)
         x->v->host->key_forget(x->user, &x->targets[x->kase.target]);
     if (x->kase.out)
         daruma_case_drop(&x->kase, at);

@@ -21,9 +21,11 @@ static bool talks(const session *x)
 static void drop_request(session *x)
 {
     bool needed = x->kase.can_mend && x->asked.n <= RESUME_BODY_BYTES_MAX;
-    if (needed || x->h || (x->call.handle && !x->v->host->is_sent(x->call.handle)))
+    const drive_host *host = x->v->host;
+    if (needed || x->h || (x->call.handle && host->is_sent && !host->is_sent(x->call.handle)))
         return;
-    x->v->host->body_dropped(x->user);
+    if (host->body_dropped)
+        host->body_dropped(x->user);
     x->asked = (daruma_str){0};
     x->body = (daruma_str){0};
     x->scan.model_raw = x->scan.messages = x->scan.tools_raw = x->scan.format_raw = (daruma_str){0};
@@ -75,7 +77,7 @@ static bool commit(session *x)
     hedge_cancel(x);
     /* The client's deadline was for its beginning: nobody hangs up on a stream that comes, or on the rest of one. */
     x->kase.deadline = x->o->total ? add_sat(x->started, x->o->total) : -1;
-    if (x->call.handle)
+    if (x->call.handle && x->v->host->limit)
         x->v->host->limit(x->call.handle, x->o->total);
     daruma_case_begun(&x->kase, session_now(x));
     driver_wake(x->v);

@@ -4,6 +4,7 @@
  *   request -- newest messages --> agent -- new steps --> stall, tracker --> verdict --> guide: what to do
  *                                    ^                                                     |
  *                                    +---- counters stay with the agent ----   steer.c does it */
+#include "model/kinds.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -137,16 +138,11 @@ static daruma_str schema_of(session *x, daruma_str tool)
 
 static void tell_failure(session *x, const daruma_tool_failure *f)
 {
-    daruma_failure told = {.kind = DARUMA_TOOL_ERROR,
-                           .tool_kind = f->kind,
-                           .severity = daruma_kind_severity(DARUMA_TOOL_ERROR),
-                           .retryable = f->retryable,
-                           .wait = -1,
-                           .limit = -1,
-                           .used = -1,
-                           .requested = -1,
-                           .message = f->message};
+    daruma_failure told = kind_failure(DARUMA_TOOL_ERROR, 0);
     daruma_event e = DARUMA_EVENT_INIT;
+    told.tool_kind = f->kind;
+    told.retryable = f->retryable;
+    told.message = f->message;
     e.name = "tool_failed";
     e.failure = &told;
     e.tool = f->tool;
@@ -494,23 +490,14 @@ size_t watch_lessons(session *x, const daruma_situation *s, daruma_lesson *out, 
 void driver_watch_status(const driver *v, daruma_buf *out)
 {
     const watch *w = v->watch;
-    bool first = true;
-    buf_printf(out, "\"watch\":{\"agents\":%u,\"steps\":%llu,\"escalations\":%llu,\"forgotten\":%llu,\"circles\":{",
-               w ? w->n : 0, w ? (unsigned long long)w->steps : 0ULL, w ? (unsigned long long)w->escalations : 0ULL,
-               w ? (unsigned long long)w->forgotten : 0ULL);
+    BUF_LIT(out, "\"watch\":{");
+    BUF_MEMBERS(out, "agents", w ? w->n : 0, "steps", w ? w->steps : 0, "escalations", w ? w->escalations : 0,
+                "forgotten", w ? w->forgotten : 0);
+    BUF_LIT(out, ",\"circles\":{");
     for (int c = 1; w && c < DARUMA_CIRCLES; c++)
-        if (w->circles[c]) {
-            buf_printf(out, "%s\"%s\":%llu", first ? "" : ",", daruma_circle_name((daruma_circle)c),
-                       (unsigned long long)w->circles[c]);
-            first = false;
-        }
+        BUF_MEMBERS(out, daruma_circle_name((daruma_circle)c), BUF_IF(w->circles[c], w->circles[c]));
     BUF_LIT(out, "},\"tool_failures\":{");
-    first = true;
     for (int k = 1; w && k < DARUMA_TOOL_KINDS; k++)
-        if (w->failures[k]) {
-            buf_printf(out, "%s\"%s\":%llu", first ? "" : ",", daruma_tool_kind_name((daruma_tool_kind)k),
-                       (unsigned long long)w->failures[k]);
-            first = false;
-        }
+        BUF_MEMBERS(out, daruma_tool_kind_name((daruma_tool_kind)k), BUF_IF(w->failures[k], w->failures[k]));
     BUF_LIT(out, "}},");
 }

@@ -183,22 +183,3 @@ daruma_ms hints_wait(const daruma_evidence *ev, const said *s, const daruma_str 
         return ms;
     return sane(hints_until(s->reset_wall, at));
 }
-
-daruma_ms daruma_advice(const daruma_evidence *ev, daruma_moment at)
-{
-    char mem[16 << 10];
-    daruma_arena a = arena_over(mem, sizeof mem);
-    said s = unwrap(ev->body, NULL, &a);
-    daruma_str texts[SAID_TEXTS];
-    size_t n = 0;
-    for (size_t i = 0; i < s.ntexts; i++) {
-        daruma_str t = str_sub(s.texts[i], 0, CLASSIFY_MESSAGE_BYTES_MAX / 4);
-        char *low = arena_take(&a, t.n, 1);
-        if (!low)
-            break;
-        for (size_t k = 0; k < t.n; k++)
-            low[k] = ch_lower(t.p[k]);
-        texts[n++] = (daruma_str){low, t.n};
-    }
-    return hints_wait(ev, &s, texts, n, at);
-}

@@ -12,6 +12,7 @@
 #include "engine/judge/reader.h"
 #include "engine/judge/strings.h"
 #include "base/arena.h"
+#include "base/base64.h"
 #include "base/limits.h"
 #include "base/str.h"
 
@@ -313,7 +314,7 @@ static void meet_encoded(quote *q, daruma_str text)
     char room[BASE64_ROOM_BYTES];
     size_t i = 0, n = 0;
     for (text = quote_encoded(text); i < text.n;) {
-        n += quote_decode(text, &i, room + n, sizeof room - n);
+        n += base64_read(text, &i, room + n, sizeof room - n);
         size_t end = n;
         while (i < text.n && end && !ch_space(room[end - 1])) /* no word is cut where it can be helped */
             end--;

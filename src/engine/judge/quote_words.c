@@ -2,6 +2,7 @@
  * and texts that are base64 of words. */
 #include "engine/judge/quote_words.h"
 #include "engine/judge/strings.h"
+#include "base/base64.h"
 #include "base/str.h"
 
 #define ENTITY_BYTES_MAX  8  /* the longest one that pages use, without '&' and ';' */
@@ -137,38 +138,6 @@ bool quote_next_word(daruma_str s, size_t *i, quote_word *ret)
 
 /* ---- base64 --------------------------------------------------------------------- */
 
-/* The six bits of a character of either alphabet (RFC 4648); -1: it has none. */
-static int bits_of(char c)
-{
-    if (ch_alpha(c))
-        return c >= 'a' ? c - 'a' + 26 : c - 'A';
-    return ch_digit(c) ? c - '0' + 52 : c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
-}
-
-size_t quote_decode(daruma_str text, size_t *i, char *out, size_t room)
-{
-    uint32_t all = 0;
-    size_t n = 0, have = 0;
-    while (*i < text.n && n + 3 <= room) {
-        int b = bits_of(text.p[*i]);
-        *i += b < 0 && text.p[*i] == '\\' ? 2 : 1;
-        if (b < 0)
-            continue;
-        all = all << 6 | (uint32_t)b;
-        if (++have < 4)
-            continue;
-        for (int k = 2; k >= 0; k--)
-            out[n++] = (char)(all >> 8 * k);
-        have = 0;
-    }
-    if (have > 1 && *i >= text.n) { /* the last bytes, and no '=' needed */
-        all <<= 6 * (4 - have);
-        for (size_t k = 0; k + 1 < have; k++)
-            out[n++] = (char)(all >> 8 * (2 - k));
-    }
-    return n;
-}
-
 static bool is_text(const char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -186,9 +155,9 @@ daruma_str quote_encoded(daruma_str text)
     text = comma == STR_NONE ? text : str_from(text, comma + 1);
     size_t look = BASE64_LOOK_BYTES / 3 * 4;
     for (size_t k = 0; k < text.n && k < look; k++)
-        if (bits_of(text.p[k]) < 0 && text.p[k] != '=')
+        if (base64_bits(text.p[k]) < 0 && text.p[k] != '=')
             return (daruma_str){0};
-    if (text.n < BASE64_BYTES_MIN || !is_text(out, quote_decode(str_sub(text, 0, look), &i, out, sizeof out)))
+    if (text.n < BASE64_BYTES_MIN || !is_text(out, base64_read(str_sub(text, 0, look), &i, out, sizeof out)))
         return (daruma_str){0};
     return text;
 }

@@ -22,8 +22,6 @@ static inline bool quote_is_alnum(char c)
 uint32_t quote_take_char(daruma_str s, size_t *i);
 /* The next word of `s` from `*i` on. False: there is none. */
 bool quote_next_word(daruma_str s, size_t *i, quote_word *ret);
-/* Decodes from `*i` on until `room` is full or the text ends; lines may be broken. Returns the bytes. */
-size_t quote_decode(daruma_str text, size_t *i, char *out, size_t room);
 /* The base64 of a text, perhaps in an address ("data:text/plain;base64,..."); empty: it is none, or of no words. */
 daruma_str quote_encoded(daruma_str text);
 #endif

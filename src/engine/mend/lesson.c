@@ -384,16 +384,26 @@ mend_lessons *mend_lessons_new(daruma_arena *a, uint32_t lanes)
 }
 
 /* The places where lessons of that lane may stand: `ways` of them. */
-static size_t set_of(const mend_lessons *t, uint64_t lane)
+static entry *set_of(mend_lessons *t, uint64_t lane)
 {
-    return (size_t)(lane % t->sets) * t->ways;
+    return &t->e[t->sets ? (size_t)(lane % t->sets) * t->ways : 0];
+}
+
+/* The next lesson of the lane behind `e`; NULL behind the last one. The first: `e` is NULL. */
+static entry *lesson_next(const mend_lessons *t, uint64_t lane, const entry *e)
+{
+    entry *set = set_of((mend_lessons *)(uintptr_t)t, lane);
+    for (size_t i = e ? (size_t)(e + 1 - set) : 0; i < t->ways; i++)
+        if (set[i].lane == lane)
+            return &set[i];
+    return NULL;
 }
 
 void mend_lessons_learn(mend_lessons *t, uint64_t lane, const mend_lesson *l)
 {
     if (!t->sets)
         return;
-    entry *set = &t->e[set_of(t, lane)], *at = set;
+    entry *set = set_of(t, lane), *at = set;
     for (uint32_t i = 0; i < t->ways; i++) {
         if (set[i].lane == lane && !strcmp(set[i].lesson.path, l->path)) {
             at = &set[i]; /* a later word on the same parameter */
@@ -405,58 +415,38 @@ void mend_lessons_learn(mend_lessons *t, uint64_t lane, const mend_lesson *l)
     *at = (entry){lane, ++t->clock, *l};
 }
 
-mend_report mend_lessons_apply(mend_lessons *t, uint64_t lane, convo *c)
-{
-    mend_report rep = {0};
-    entry *set = t->sets ? &t->e[set_of(t, lane)] : t->e;
-    for (uint32_t i = 0; t->sets && i < t->ways; i++)
-        if (set[i].lane == lane && mend_lesson_apply(c, &set[i].lesson, &rep))
-            set[i].lesson.applied++;
-    return rep;
-}
-
 void mend_lessons_counted(mend_lessons *t, uint64_t lane, const mend_lesson *l)
 {
-    entry *set = t->sets ? &t->e[set_of(t, lane)] : t->e;
-    for (uint32_t i = 0; t->sets && i < t->ways; i++) {
-        mend_lesson *mine = &set[i].lesson;
-        mine->applied += set[i].lane == lane && mine->op == l->op && strcmp(mine->path, l->path) == 0 &&
-                         strcmp(mine->value, l->value) == 0;
-    }
+    for (entry *e = NULL; (e = lesson_next(t, lane, e));)
+        e->lesson.applied +=
+            e->lesson.op == l->op && strcmp(e->lesson.path, l->path) == 0 && strcmp(e->lesson.value, l->value) == 0;
 }
 
 size_t mend_lessons_forget(mend_lessons *t, uint64_t lane, const daruma_failure *f, mend_lesson *ret)
 {
     size_t n = 0;
-    entry *set = t->sets ? &t->e[set_of(t, lane)] : t->e;
-    for (uint32_t i = 0; t->sets && i < t->ways; i++)
-        if (set[i].lane == lane && set[i].lesson.applied && mend_lesson_hurts(&set[i].lesson, f)) {
+    for (entry *e = NULL; (e = lesson_next(t, lane, e));)
+        if (e->lesson.applied && mend_lesson_hurts(&e->lesson, f)) {
             if (!n++)
-                *ret = set[i].lesson;
-            set[i] = (entry){0};
+                *ret = e->lesson;
+            *e = (entry){0};
         }
     return n;
 }
 
 void mend_lessons_expire(mend_lessons *t, uint64_t lane, daruma_ms now)
 {
-    entry *set = t->sets ? &t->e[set_of(t, lane)] : t->e;
-    for (uint32_t i = 0; t->sets && i < t->ways; i++)
-        if (set[i].lane == lane && strcmp(set[i].lesson.path, "stream") == 0 &&
-            now - set[i].lesson.at >= HABITS_LAST_MS)
-            set[i] = (entry){0};
+    for (entry *e = NULL; (e = lesson_next(t, lane, e));)
+        if (strcmp(e->lesson.path, "stream") == 0 && now - e->lesson.at >= HABITS_LAST_MS)
+            *e = (entry){0};
 }
 
 size_t mend_lessons_list(const mend_lessons *t, uint64_t lane, mend_lesson *out, size_t max)
 {
     size_t n = 0;
-    const entry *set = t->sets ? &t->e[set_of(t, lane)] : t->e;
-    for (uint32_t i = 0; t->sets && i < t->ways; i++)
-        if (set[i].lane == lane) {
-            if (n < max)
-                out[n] = set[i].lesson;
-            n++;
-        }
+    for (const entry *e = NULL; (e = lesson_next(t, lane, e)); n++)
+        if (n < max)
+            out[n] = e->lesson;
     return n;
 }
 
@@ -489,10 +479,8 @@ bool mend_lessons_load(mend_lessons *t, daruma_str line, daruma_ms now, daruma_m
     entry got = {0};
     if (!record_read(&table, line, &got, now, aged) || !got.lane || !got.lesson.path[0] || got.lesson.op > PATCH_RENAME)
         return false;
-    const entry *set = t->sets ? &t->e[set_of(t, got.lane)] : t->e;
-    for (uint32_t i = 0; t->sets && i < t->ways; i++)
-        if (set[i].lane == got.lane && strcmp(set[i].lesson.path, got.lesson.path) == 0 &&
-            add_sat(set[i].lesson.at, REPLICA_SLACK_MS) >= got.lesson.at)
+    for (const entry *e = NULL; (e = lesson_next(t, got.lane, e));)
+        if (strcmp(e->lesson.path, got.lesson.path) == 0 && add_sat(e->lesson.at, REPLICA_SLACK_MS) >= got.lesson.at)
             return true; /* what is known here is newer, or the same */
     mend_lessons_learn(t, got.lane, &got.lesson);
     return true;

@@ -54,8 +54,6 @@ typedef enum mend_orphans { MEND_SYNTHESISE, MEND_PRUNE } mend_orphans;
 /* SYNTHESISE: neutral results; PRUNE: orphaned calls are removed, text of their message stays (S-F12). Results without
  * call go, or become text where they say something (as part of the user's turn). Also displaced and doubled ones. */
 mend_report mend_pairs(convo *c, mend_orphans how);
-/* Is there anything that mend_pairs would do? */
-bool mend_pairs_broken(const convo *c);
 /* Where a provider found an item twice: the second of those that have an id and are the same byte for byte goes. */
 void mend_double_items(convo *c, const daruma_failure *f, mend_report *rep);
 /* Swarm's reminder (S-F13) for calls that MEND_PRUNE removed from `before`; empty when none. In c's arena. */
@@ -296,7 +294,6 @@ typedef struct mend_lessons mend_lessons;
 size_t mend_lessons_bytes(uint32_t lanes);
 mend_lessons *mend_lessons_new(daruma_arena *a, uint32_t lanes);
 void mend_lessons_learn(mend_lessons *t, uint64_t lane, const mend_lesson *l);
-mend_report mend_lessons_apply(mend_lessons *t, uint64_t lane, convo *c);
 /* One of its lessons, as mend_lessons_list() gave it, was done to a request and changed it. */
 void mend_lessons_counted(mend_lessons *t, uint64_t lane, const mend_lesson *l);
 /* Forgets each lesson of the lane that `f` shows to hurt; how many, `ret` says which was the first. */

@@ -358,10 +358,3 @@ mend_report mend_pairs(convo *c, mend_orphans how)
     c->full |= c->arena->full;
     return ret;
 }
-
-bool mend_pairs_broken(const convo *c)
-{
-    pairs_plan p;
-    convo look = *c;
-    return !c->full && pairs_plan_make(&p, &look, MEND_SYNTHESISE) && p.wrong;
-}

@@ -1,6 +1,7 @@
 /* stack.c - profiles one above the other: what the agent does itself is the first one's, and what becomes of its calls
  * is that of the layers below it. */
 #include "engine/seeds/seeds.h"
+#include "engine/decide/profiles.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
@@ -23,24 +24,6 @@ static bool wrong(daruma_buf *why, const char *what, daruma_str name)
     return false;
 }
 
-/* Cuts "NAME[:VARIANT]" off, as it may stand in a list with brackets. */
-static daruma_str next_name(daruma_str *rest, daruma_str *variant)
-{
-    daruma_str one = str_trim(str_cut(rest, ','));
-    if (str_starts(one, S("[")))
-        one = str_from(one, 1);
-    if (str_ends(one, S("]")))
-        one.n--;
-    one = str_trim(one);
-    *variant = (daruma_str){0};
-    for (size_t i = 0; i < one.n; i++)
-        if (one.p[i] == '/' || one.p[i] == ':' || one.p[i] == ' ') {
-            *variant = str_trim(str_from(one, i + 1));
-            return str_sub(one, 0, i);
-        }
-    return one;
-}
-
 static bool has_calls(daruma_str name, daruma_str variant)
 {
     return daruma_policy_variant(name, variant) != NULL;
@@ -52,7 +35,7 @@ bool seed_stack_read(daruma_str names, daruma_arena *a, seed_stack *ret, daruma_
     const daruma_policy *judge = NULL, *calls = NULL;
     daruma_str below = {0}; /* what the sessions do: all layers, but for one that does it in the agent */
     for (daruma_str rest = names, variant; rest.n;) {
-        daruma_str at = rest, name = next_name(&rest, &variant);
+        daruma_str at = rest, name = profile_next(&rest, &variant);
         const agent_policy *own = seed_agent(name, variant);
         if (!own && !has_calls(name, variant))
             return wrong(why, "there is no profile", name);

@@ -20,20 +20,15 @@ static void name(daruma_buf *out, const char *field)
 /* Words of ours: they hold no secret. Empty ones are left out. */
 static void put_word(daruma_buf *out, const char *field, const char *word)
 {
-    if (!*word)
-        return;
-    name(out, field);
-    buf_json(out, str_of(word));
+    BUF_MEMBERS(out, field, buf_any(str_of(word)));
 }
 
 static void put_clean(daruma_buf *out, const char *field, daruma_str text, size_t max)
 {
     char room[WORDS_ROOM_BYTES];
     daruma_arena a = arena_over(room, sizeof room);
-    if (!text.n)
-        return;
-    name(out, field);
-    buf_json(out, words_clean(text, max, &a));
+    if (text.n)
+        BUF_MEMBERS(out, field, words_clean(text, max, &a));
 }
 
 /* Text of others. Empty ones are left out. */
@@ -45,10 +40,7 @@ static void put_text(daruma_buf *out, const char *field, daruma_str text)
 /* -1 is unknown and left out. */
 static void put_number(daruma_buf *out, const char *field, int64_t v)
 {
-    if (v < 0)
-        return;
-    name(out, field);
-    buf_int(out, v);
+    BUF_MEMBERS(out, field, BUF_IF(v >= 0, v));
 }
 
 static void write_failure(const daruma_failure *f, daruma_buf *out)
@@ -62,8 +54,7 @@ static void write_failure(const daruma_failure *f, daruma_buf *out)
     }
     put_word(out, "tool_kind", daruma_tool_kind_name(f->tool_kind));
     put_word(out, "severity", daruma_severity_name(f->severity));
-    name(out, "retryable");
-    buf_putz(out, f->retryable ? "true" : "false");
+    BUF_MEMBERS(out, "retryable", f->retryable);
     put_number(out, "status", f->status > 0 ? f->status : -1);
     put_word(out, "net", f->net != DARUMA_NET_NONE ? daruma_net_name(f->net) : "");
     put_text(out, "code", f->code);
@@ -108,10 +99,7 @@ static void write_trace(daruma_str field, daruma_buf *out)
     trace_parent p;
     if (!trace_parent_read(field, &p))
         return;
-    name(out, "trace_id");
-    buf_json(out, p.trace);
-    name(out, "span_id");
-    buf_json(out, p.span);
+    BUF_MEMBERS(out, "trace_id", p.trace, "span_id", p.span);
 }
 
 /* What joins the line to others' logs. */
@@ -141,12 +129,10 @@ static void write_tried(const daruma_event *e, daruma_buf *out)
     for (size_t i = 0; i < e->ntried; i++) {
         const daruma_tried *t = &e->tried[i];
         daruma_buf target = buf_over(text, sizeof text);
-        buf_put(&target, str_sub(t->target->provider, 0, JOIN_ID_MAX / 2));
-        buf_putc(&target, '/');
-        buf_put(&target, str_sub(t->target->model, 0, JOIN_ID_MAX));
+        BUF_SAY(&target, str_sub(t->target->provider, 0, JOIN_ID_MAX / 2), "/",
+                str_sub(t->target->model, 0, JOIN_ID_MAX));
         buf_putz(out, i ? ",{" : "[{");
-        BUF_LIT(out, "\"kind\":");
-        buf_json(out, str_of(daruma_kind_name(t->kind)));
+        put_word(out, "kind", daruma_kind_name(t->kind));
         put_clean(out, "target", buf_str(&target), sizeof text);
         put_clean(out, "key", t->target->key, JOIN_ID_MAX);
         put_word(out, "net", t->net != DARUMA_NET_NONE ? daruma_net_name(t->net) : "");
@@ -159,8 +145,8 @@ static void write_tried(const daruma_event *e, daruma_buf *out)
 
 void daruma_event_write(const daruma_event *e, daruma_buf *out)
 {
-    BUF_LIT(out, "{\"event\":");
-    buf_json(out, str_of(e->name));
+    buf_putc(out, '{');
+    BUF_MEMBERS(out, "event", e->name);
     if (e->at.wall > 0) {
         char ts[21];
         date_write(e->at.wall, ts);

@@ -207,7 +207,7 @@ static bool read_text(daruma_str text, reading *d, daruma_arena *a, config *ret,
                             .user = d,
                             .redact = daruma_redact,
                             .settle = settle};
-    *ret = (config){.zero = text.p == NULL};
+    *ret = (config){0};
     return conf_read(text, &host, ret, a, m);
 }
 

@@ -129,7 +129,6 @@ typedef struct config {
     daruma_str https_proxy, http_proxy, no_proxy; /* from the file, else the environment */
     daruma_str ca_file;
     daruma_str cert_file, key_file; /* what daruma shows its clients; empty: no TLS is spoken to them */
-    bool zero;                      /* no file: providers are the built-in ones */
 } config;
 
 /* Where a configuration comes from. */

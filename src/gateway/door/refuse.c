@@ -1,5 +1,6 @@
 /* refuse.c - answers a request that daruma itself refuses before it becomes an exchange: no provider sees it, no case
  * is opened. It is counted by its reason, and told in an event, so that who is attacked or misconfigured sees it. */
+#include "model/kinds.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "gateway/inside.h"
@@ -76,12 +77,8 @@ void call_words(const http_head *h, int status, const char *words, daruma_buf *o
     char text[400];
     daruma_buf b = buf_over(text, sizeof text);
     bool large = status == 413;
-    daruma_failure f = {.kind = large ? DARUMA_REQUEST_TOO_LARGE : DARUMA_OVERLOADED,
-                        .status = status,
-                        .wait = large ? -1 : 1000,
-                        .limit = -1,
-                        .used = -1,
-                        .requested = -1};
+    daruma_failure f = kind_failure(large ? DARUMA_REQUEST_TOO_LARGE : DARUMA_OVERLOADED, status);
+    f.wait = large ? -1 : 1000;
     if (large && h->length > 0)
         buf_printf(&b, "The body of this request has %lld bytes, and ", (long long)h->length);
     else if (large)
@@ -100,8 +97,9 @@ void call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind,
 {
     char seconds[24];
     const dialect *d = dialect_of_path(c->head.path);
-    daruma_failure f = {.kind = kind, .status = status, .wait = wait, .limit = -1, .used = -1, .requested = -1};
+    daruma_failure f = kind_failure(kind, status);
     daruma_buf s = buf_over(seconds, sizeof seconds);
+    f.wait = wait;
     buf_int(&s, (wait + 999) / 1000);
     daruma_header h[] = {{S("content-type"), S("application/json")},
                          wait < 0 ? (daruma_header){S("x-should-retry"), S("false")}

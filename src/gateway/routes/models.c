@@ -12,6 +12,7 @@
 #include "gateway/keep/keep.h"
 #include "gateway/routes/routes.h"
 #include "gateway/see/see.h"
+#include "model/kinds.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -130,14 +131,10 @@ static int status_of(const list *l)
 
 static void put_nothing(daruma_buf *out, const list *l, int status, daruma_str whom)
 {
-    daruma_failure f = {.kind = status == 401   ? DARUMA_AUTH
-                                : status == 429 ? DARUMA_RATE_LIMIT
-                                                : DARUMA_SERVER_ERROR,
-                        .status = status,
-                        .wait = -1,
-                        .limit = -1,
-                        .used = -1,
-                        .requested = -1};
+    daruma_failure f = kind_failure(status == 401   ? DARUMA_AUTH
+                                    : status == 429 ? DARUMA_RATE_LIMIT
+                                                    : DARUMA_SERVER_ERROR,
+                                    status);
     daruma_buf words = buf_in(l->x.c->arena);
     BUF_LIT(&words, "No provider gave a list of its models: ");
     buf_put(&words, whom);

@@ -44,25 +44,17 @@ void models_put(daruma_buf *out, const models_shape *as, daruma_str name, const 
     daruma_buf whole = buf_in(a);
     buf_put(&whole, as->folder);
     buf_put(&whole, name);
-    BUF_LIT(out, "{\"");
-    buf_put(out, as->id);
-    BUF_LIT(out, "\":");
-    buf_json(out, buf_str(&whole));
-    if (as->d == &dialect_openai) {
-        BUF_LIT(out, ",\"object\":\"model\",\"created\":0,\"owned_by\":\"daruma\"}");
-    } else if (as->d == &dialect_anthropic) {
-        BUF_LIT(out, ",\"type\":\"model\",\"display_name\":");
-        buf_json(out, name);
-        BUF_LIT(out, ",\"created_at\":\"1970-01-01T00:00:00Z\"}"); /* as Anthropic says where it does not know */
-    } else {
-        BUF_LIT(out, ",\"displayName\":");
-        buf_json(out, name);
-        if (m && m->window > 0)
-            buf_printf(out, ",\"inputTokenLimit\":%lld", (long long)m->window);
-        if (m && m->max_output > 0)
-            buf_printf(out, ",\"outputTokenLimit\":%lld", (long long)m->max_output);
-        BUF_LIT(out, ",\"supportedGenerationMethods\":[\"generateContent\",\"streamGenerateContent\"]}");
-    }
+    buf_putc(out, '{');
+    BUF_MEMBERS(out, as->id, buf_str(&whole));
+    if (as->d == &dialect_openai)
+        BUF_MEMBERS(out, "object", "model", "created", 0, "owned_by", "daruma");
+    else if (as->d == &dialect_anthropic) /* which says so where it does not know when */
+        BUF_MEMBERS(out, "type", "model", "display_name", name, "created_at", "1970-01-01T00:00:00Z");
+    else
+        BUF_MEMBERS(out, "displayName", name, "inputTokenLimit", BUF_IF(m && m->window > 0, m->window),
+                    "outputTokenLimit", BUF_IF(m && m->max_output > 0, m->max_output), "supportedGenerationMethods",
+                    buf_raw(S("[\"generateContent\",\"streamGenerateContent\"]")));
+    buf_putc(out, '}');
     out->full |= whole.full;
 }
 
@@ -172,12 +164,8 @@ void models_list_put(daruma_buf *out, const models_list *e, daruma_str query, da
 {
     size_t from, to;
     page_of(e, query, a, &from, &to);
-    BUF_LIT(out, "{");
-    if (e->as->d == &dialect_openai)
-        BUF_LIT(out, "\"object\":\"list\",");
-    BUF_LIT(out, "\"");
-    buf_put(out, e->as->list);
-    BUF_LIT(out, "\":[");
+    buf_putz(out, e->as->d == &dialect_openai ? "{\"object\":\"list\"," : "{");
+    BUF_SAY(out, buf_quoted(e->as->list), ":[");
     for (size_t i = from; i < to; i++) {
         buf_putz(out, i > from ? "," : "");
         if (e->at[i].raw.n)
@@ -186,18 +174,12 @@ void models_list_put(daruma_buf *out, const models_list *e, daruma_str query, da
             models_put(out, e->as, e->at[i].name, e->at[i].model, a);
     }
     BUF_LIT(out, "]");
-    if (e->as->d == &dialect_anthropic) {
-        BUF_LIT(out, ",\"first_id\":");
-        if (to > from)
-            buf_json(out, e->at[from].name);
-        buf_putz(out, to > from ? ",\"last_id\":" : "null,\"last_id\":null");
-        if (to > from)
-            buf_json(out, e->at[to - 1].name);
-        bool back = query_value(query, e->as->before, a).n > 0;
-        buf_printf(out, ",\"has_more\":%s", (back ? from > 0 : to < e->n) ? "true" : "false");
-    } else if (e->as->d == &dialect_gemini && to < e->n && to > from) {
-        BUF_LIT(out, ",\"nextPageToken\":");
-        buf_json(out, e->at[to - 1].name);
-    }
+    bool some = to > from, back = query_value(query, e->as->before, a).n > 0, more = back ? from > 0 : to < e->n;
+    buf_part first = some ? buf_quoted(e->at[from].name) : buf_raw(S("null")),
+             last = some ? buf_quoted(e->at[to - 1].name) : buf_raw(S("null"));
+    if (e->as->d == &dialect_anthropic)
+        BUF_MEMBERS(out, "first_id", first, "last_id", last, "has_more", more);
+    else if (e->as->d == &dialect_gemini && to < e->n && some)
+        BUF_MEMBERS(out, "nextPageToken", last);
     BUF_LIT(out, "}\n");
 }

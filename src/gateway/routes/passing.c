@@ -1,6 +1,7 @@
 /* passing.c - the model of a request that only passes through: embeddings, images, audio, moderations, counts of
  * tokens. Its targets are those of a conversation with that model, but for targets of other dialects: nothing is
  * converted. */
+#include "model/kinds.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -188,14 +189,9 @@ const daruma_failure *passing_refused(const passing *p, daruma_arena *a)
                "This request names its model in more than %d places, which is what daruma reads. Send fewer items in "
                "one request.",
                PASSING_NAMES_MAX);
-    *f = (daruma_failure){.kind = DARUMA_REQUEST_TOO_LARGE,
-                          .severity = daruma_kind_severity(DARUMA_REQUEST_TOO_LARGE),
-                          .status = 413,
-                          .wait = -1,
-                          .limit = PASSING_NAMES_MAX,
-                          .used = -1,
-                          .requested = -1,
-                          .message = buf_str(&b)};
+    *f = kind_failure(DARUMA_REQUEST_TOO_LARGE, 413);
+    f->limit = PASSING_NAMES_MAX;
+    f->message = buf_str(&b);
     return f;
 }
 

@@ -20,20 +20,11 @@ static const daruma_failure *refused(daruma_str name, const char *expects, darum
     daruma_buf b = buf_in(a);
     if (!f)
         return NULL;
-    BUF_LIT(&b, "The header ");
-    buf_put(&b, name);
-    BUF_LIT(&b, " has a value that daruma does not know. Set it to ");
-    buf_putz(&b, expects);
-    BUF_LIT(&b, ", or leave it out.");
-    *f = (daruma_failure){.kind = DARUMA_INVALID_PARAMETER,
-                          .severity = daruma_kind_severity(DARUMA_INVALID_PARAMETER),
-                          .status = 400,
-                          .wait = -1,
-                          .limit = -1,
-                          .used = -1,
-                          .requested = -1,
-                          .subject = name,
-                          .message = buf_str(&b)};
+    BUF_SAY(&b, "The header ", name, " has a value that daruma does not know. Set it to ", expects,
+            ", or leave it out.");
+    *f = kind_failure(DARUMA_INVALID_PARAMETER, 400);
+    f->subject = name;
+    f->message = buf_str(&b);
     return f;
 }
 

@@ -10,28 +10,6 @@
 
 enum { PLACES_SHOWN_MAX = 256 };
 
-static void put_count(daruma_buf *b, const char *name, uint64_t v)
-{
-    buf_json(b, str_of(name));
-    buf_printf(b, ":%llu,", (unsigned long long)v);
-}
-
-static void put_word(daruma_buf *b, const char *name, const char *words)
-{
-    buf_json(b, str_of(name));
-    buf_putc(b, ':');
-    buf_json(b, str_of(words));
-    buf_putc(b, ',');
-}
-
-/* Takes the comma after the last member away again. */
-static void close_object(daruma_buf *b)
-{
-    if (b->n && b->p[b->n - 1] == ',')
-        b->n--;
-    BUF_LIT(b, "},");
-}
-
 static const char *kind_name(int k)
 {
     return daruma_kind_name((daruma_kind)k);
@@ -45,42 +23,27 @@ static const char *remedy_name(int r)
 /* An object of those of `n` counts that are not 0. */
 static void put_some(daruma_buf *b, const char *name, const uint64_t *counts, int n, const char *name_of(int))
 {
-    buf_json(b, str_of(name));
-    BUF_LIT(b, ":{");
+    BUF_SAY(b, "\"", name, "\":{");
     for (int i = 0; i < n; i++)
         if (counts[i])
-            put_count(b, name_of(i), counts[i]);
-    close_object(b);
+            BUF_MEMBERS(b, name_of(i), counts[i]);
+    BUF_LIT(b, "},");
 }
 
 static void put_counts(daruma_buf *b, const drive_counts *n)
 {
-    BUF_LIT(b, "\"requests\":{");
-    put_count(b, "all", n->requests);
-    put_count(b, "ok", n->ok);
-    put_count(b, "recovered", n->recovered);
-    put_count(b, "degraded", n->degraded);
-    put_count(b, "explained", n->explained);
-    put_count(b, "failed", n->failed);
-    put_count(b, "cancelled", n->cancelled);
-    put_count(b, "passed_on", n->passed);
-    put_count(b, "unchecked", n->unchecked);
-    close_object(b);
-    BUF_LIT(b, "\"calls\":{");
-    put_count(b, "all", n->calls);
     uint64_t bad = 0;
     for (int k = 0; k < DARUMA_KINDS; k++)
         bad += n->kinds[k];
-    put_count(b, "failed", bad);
-    put_count(b, "on_the_side", n->side_calls);
-    put_count(b, "beside_the_loop", n->jobs);
-    put_count(b, "hedges", n->hedges);
-    put_count(b, "hedges_won", n->hedges_won);
-    put_count(b, "wasted_ms", n->wasted_ms);
-    put_count(b, "waited_ms", n->waited_ms);
-    buf_printf(b, "\"error_rate\":%llu.%03llu,", n->calls ? (unsigned long long)(bad / n->calls) : 0ULL,
+    BUF_LIT(b, "\"requests\":");
+    BUF_OBJECT(b, "all", n->requests, "ok", n->ok, "recovered", n->recovered, "degraded", n->degraded, "explained",
+               n->explained, "failed", n->failed, "cancelled", n->cancelled, "passed_on", n->passed, "unchecked",
+               n->unchecked);
+    BUF_LIT(b, ",\"calls\":{");
+    BUF_MEMBERS(b, "all", n->calls, "failed", bad, "on_the_side", n->side_calls, "beside_the_loop", n->jobs, "hedges",
+                n->hedges, "hedges_won", n->hedges_won, "wasted_ms", n->wasted_ms, "waited_ms", n->waited_ms);
+    buf_printf(b, ",\"error_rate\":%llu.%03llu},", n->calls ? (unsigned long long)(bad / n->calls) : 0ULL,
                n->calls ? (unsigned long long)(bad % n->calls * 1000 / n->calls) : 0ULL);
-    close_object(b);
     put_some(b, "failures", n->kinds, DARUMA_KINDS, kind_name);
     put_some(b, "saved", n->saved, DARUMA_KINDS, kind_name); /* requests recovered, by what went wrong last */
     put_some(b, "remedies", n->remedies, DARUMA_REMEDIES, remedy_name);
@@ -89,27 +52,17 @@ static void put_counts(daruma_buf *b, const drive_counts *n)
 static void put_target(daruma_buf *b, const gateway *g, const daruma_target *t, daruma_ms now)
 {
     daruma_condition h = daruma_health_look(g->drive.health, t, now);
-    BUF_LIT(b, "{\"provider\":");
-    buf_json(b, t->provider);
-    BUF_LIT(b, ",\"model\":");
-    buf_json(b, t->model);
-    BUF_LIT(b, ",\"account\":");
-    buf_json(b, t->account);
-    BUF_LIT(b, ",\"key\":");
-    buf_json(b, t->key);
-    if (t->reserve)
-        BUF_LIT(b, ",\"reserve\":true");
-    buf_printf(b, ",\"well\":%s", h.well ? "true" : "false");
-    if (!h.well)
-        buf_printf(b, ",\"why\":\"%s\",\"who\":\"%s\",\"well_in_ms\":%lld", daruma_kind_name(h.why),
-                   daruma_scope_name(h.who), (long long)h.in);
     int64_t window = t->window > 0 ? t->window : driver_window(&g->drive, t->lane_id);
-    if (window > 0)
-        buf_printf(b, ",\"window\":%lld", (long long)window);
+    buf_putc(b, '{');
+    BUF_MEMBERS(b, "provider", t->provider, "model", t->model, "account", t->account, "key", t->key, "reserve",
+                BUF_IF(t->reserve, t->reserve), "well", h.well);
+    if (!h.well)
+        BUF_MEMBERS(b, "why", daruma_kind_name(h.why), "who", daruma_scope_name(h.who), "well_in_ms", h.in);
+    BUF_MEMBERS(b, "window", BUF_IF(window > 0, window));
     BUF_LIT(b, ",\"learned\":");
     driver_lessons_status(&g->drive, t->lane_id, b);
-    buf_printf(b, ",\"retries_left\":%lld},",
-               (long long)daruma_budget_left(daruma_health_budget(g->drive.health, t, now), now));
+    BUF_MEMBERS(b, "retries_left", daruma_budget_left(daruma_health_budget(g->drive.health, t, now), now));
+    buf_putc(b, '}');
 }
 
 static void put_targets(daruma_buf *b, const gateway *g, daruma_ms now)
@@ -117,25 +70,16 @@ static void put_targets(daruma_buf *b, const gateway *g, daruma_ms now)
     const setup *s = g->now;
     BUF_LIT(b, "\"targets\":{");
     for (size_t r = 0; r < s->nroutes; r++) {
+        buf_putz(b, r ? "," : "");
         buf_json(b, s->routes[r].model);
         BUF_LIT(b, ":[");
-        for (size_t t = 0; t < s->routes[r].ntargets; t++)
+        for (size_t t = 0; t < s->routes[r].ntargets; t++) {
+            buf_putz(b, t ? "," : "");
             put_target(b, g, &s->routes[r].targets[t], now);
-        if (s->routes[r].ntargets)
-            b->n--;
-        BUF_LIT(b, "],");
+        }
+        buf_putc(b, ']');
     }
-    close_object(b);
-}
-
-static void put_pair(daruma_buf *b, daruma_str x, daruma_str y)
-{
-    char text[512];
-    daruma_buf name = buf_over(text, sizeof text);
-    buf_put(&name, x);
-    buf_putc(&name, '/');
-    buf_put(&name, y);
-    buf_json(b, buf_str(&name));
+    BUF_LIT(b, "},");
 }
 
 /* What a place is called, if it belongs to a configured target; the clients' own keys have no names. */
@@ -144,22 +88,14 @@ static void put_place_name(daruma_buf *b, const setup *s, uint64_t id)
     for (size_t r = 0; r < s->nroutes; r++)
         for (size_t i = 0; i < s->routes[r].ntargets; i++) {
             const daruma_target *t = &s->routes[r].targets[i];
+            char text[512];
+            daruma_buf name = buf_over(text, sizeof text);
             if (id != t->provider_id && id != t->account_id && id != t->key_id && id != t->model_id && id != t->lane_id)
                 continue;
-            BUF_LIT(b, "\"name\":");
-            if (id == t->provider_id)
-                buf_json(b, t->provider);
-            else if (id == t->account_id)
-                put_pair(b, t->provider, t->account);
-            else if (id == t->key_id)
-                put_pair(b, t->provider, t->key);
-            else
-                put_pair(b, t->provider, t->model);
-            if (id == t->lane_id) {
-                BUF_LIT(b, ",\"account\":");
-                buf_json(b, t->account);
-            }
-            buf_putc(b, ',');
+            buf_put(&name, t->provider);
+            if (id != t->provider_id)
+                BUF_SAY(&name, "/", id == t->account_id ? t->account : id == t->key_id ? t->key : t->model);
+            BUF_MEMBERS(b, "name", buf_str(&name), "account", BUF_IF(id == t->lane_id, t->account));
             return;
         }
 }
@@ -169,14 +105,9 @@ static void put_providers(daruma_buf *b, const config *c)
     BUF_LIT(b, "\"providers\":[");
     for (size_t i = 0; i < c->nproviders; i++) {
         const config_provider *p = &c->providers[i];
-        BUF_LIT(b, "{\"name\":");
-        buf_json(b, p->name);
-        buf_printf(b, ",\"dialect\":\"%s\",\"at\":", p->dialect->name);
-        buf_json(b, p->to.authority);
-        buf_printf(b, ",\"keys\":%zu},", p->nkeys);
+        buf_putz(b, i ? "," : "");
+        BUF_OBJECT(b, "name", p->name, "dialect", p->dialect->name, "at", p->to.authority, "keys", p->nkeys);
     }
-    if (c->nproviders)
-        b->n--;
     BUF_LIT(b, "],");
 }
 
@@ -184,37 +115,31 @@ static void put_places(daruma_buf *b, const gateway *g, daruma_ms now)
 {
     daruma_place places[PLACES_SHOWN_MAX];
     size_t all = daruma_health_list(g->drive.health, now, places, PLACES_SHOWN_MAX);
-    size_t shown = all < PLACES_SHOWN_MAX ? all : PLACES_SHOWN_MAX;
     buf_printf(b, "\"places_watched\":%zu,\"places\":[", all);
-    for (size_t i = 0; i < shown; i++) {
+    for (size_t i = 0; i < all && i < PLACES_SHOWN_MAX; i++) {
         const daruma_place *p = &places[i];
-        BUF_LIT(b, "{\"id\":\"");
-        buf_hex64(b, p->id);
-        BUF_LIT(b, "\",");
-        put_place_name(b, g->now, p->id);
-        buf_printf(b, "\"who\":\"%s\",", daruma_scope_name(p->scope));
-        if (p->cool_in || p->bad) /* of what was always well there is nothing to tell */
-            buf_printf(b, "\"why\":\"%s\",", daruma_kind_name(p->why));
         const daruma_tally *n = &p->tally;
-        buf_printf(b, "\"breaker\":\"%s\",\"cool_in_ms\":%lld,\"calls\":%u,\"bad\":%u,", p->breaker,
-                   (long long)p->cool_in, p->calls, p->bad);
-        buf_printf(b, "\"sick_calls\":%u,\"probes\":%u,\"hedges\":%u,\"knocks\":%u,\"waits\":%u},", n->sick, n->probes,
-                   n->hedges, n->knocks, n->waits);
+        bool ill = p->cool_in || p->bad; /* of what was always well there is nothing to tell */
+        buf_putz(b, i ? ",{\"id\":\"" : "{\"id\":\"");
+        buf_hex64(b, p->id);
+        buf_putc(b, '"');
+        put_place_name(b, g->now, p->id);
+        BUF_MEMBERS(b, "who", daruma_scope_name(p->scope), "why", BUF_IF(ill, daruma_kind_name(p->why)), "breaker",
+                    p->breaker, "cool_in_ms", p->cool_in, "calls", p->calls, "bad", p->bad, "sick_calls", n->sick,
+                    "probes", n->probes, "hedges", n->hedges, "knocks", n->knocks, "waits", n->waits);
+        buf_putc(b, '}');
     }
-    if (shown)
-        b->n--;
     BUF_LIT(b, "],");
 }
 
 static void put_status(gateway *g, daruma_buf *b)
 {
     daruma_ms now = gateway_now(g).now;
-    buf_printf(b,
-               "{\"version\":\"" DARUMA_VERSION
-               "\",\"uptime_ms\":%lld,\"profile\":\"%s\",\"active\":%u,\"connections\":%u,"
-               "\"upstream_connections\":%u,\"sessions\":%zu,",
-               (long long)(now - g->started), g->now->cfg.policy.profile, g->active, server_connections(g->srv),
-               upstream_open(g->now->up), driver_sessions(&g->drive));
+    buf_putc(b, '{');
+    BUF_MEMBERS(b, "version", DARUMA_VERSION, "uptime_ms", now - g->started, "profile", g->now->cfg.policy.profile,
+                "active", g->active, "connections", server_connections(g->srv), "upstream_connections",
+                upstream_open(g->now->up), "sessions", driver_sessions(&g->drive));
+    buf_putc(b, ',');
     put_counts(b, &g->drive.counts);
     turns_status(g->turns, b);
     refusals_status(g, b);
@@ -275,10 +200,8 @@ static bool answers_probe(gateway *g, call *c)
     size_t well, all = count_targets(g, &well);
     bool ready = !g->draining && (!all || well);
     daruma_buf b = buf_in(c->arena);
-    buf_printf(&b,
-               "{\"name\":\"daruma\",\"version\":\"" DARUMA_VERSION "\",\"ready\":%s,\"targets\":%zu,"
-               "\"well\":%zu}\n",
-               ready ? "true" : "false", all, well);
+    BUF_OBJECT(&b, "name", "daruma", "version", DARUMA_VERSION, "ready", ready, "targets", all, "well", well);
+    buf_putc(&b, '\n');
     c->user = NULL;
     answer(c, !ready && str_eq(c->head.path, S("/ready")) ? 503 : 200, S("application/json"), buf_str(&b));
     return true;
@@ -306,12 +229,11 @@ static void put_words(daruma_buf *b)
 {
     BUF_LIT(b, "<script type=\"application/json\" id=\"words\">{");
     for (int k = 0; k < DARUMA_KINDS; k++)
-        put_word(b, daruma_kind_name((daruma_kind)k), daruma_kind_words((daruma_kind)k));
+        BUF_MEMBERS(b, daruma_kind_name((daruma_kind)k), daruma_kind_words((daruma_kind)k));
     for (int r = 1; r < DARUMA_REMEDIES; r++)
-        put_word(b, daruma_remedy_name((daruma_remedy_kind)r), daruma_remedy_words((daruma_remedy_kind)r));
+        BUF_MEMBERS(b, daruma_remedy_name((daruma_remedy_kind)r), daruma_remedy_words((daruma_remedy_kind)r));
     for (int n = 1; n < DARUMA_NETS; n++)
-        put_word(b, daruma_net_name((daruma_net)n), daruma_net_words((daruma_net)n));
-    b->n--;
+        BUF_MEMBERS(b, daruma_net_name((daruma_net)n), daruma_net_words((daruma_net)n));
     BUF_LIT(b, "}</script>\n");
 }
 

@@ -38,32 +38,22 @@ static const char *provider_name(const dialect *d)
 
 /* ---- attributes ---- */
 
-static void begin_value(daruma_buf *b, const char *key)
+/* One attribute; `value` is its value as JSON. */
+static void put_value(daruma_buf *b, const char *key, const char *type, buf_part value)
 {
-    if (b->n && b->p[b->n - 1] == '}')
-        buf_putc(b, ',');
-    BUF_LIT(b, "{\"key\":\"");
-    buf_putz(b, key);
-    BUF_LIT(b, "\",\"value\":{");
+    BUF_SAY(b, b->n && b->p[b->n - 1] == '}' ? "," : "", "{\"key\":\"", key, "\",\"value\":{\"", type, "\":", value,
+            "}}");
 }
 
 static void put_text(daruma_buf *b, const char *key, daruma_str text)
 {
-    if (!text.n)
-        return;
-    begin_value(b, key);
-    BUF_LIT(b, "\"stringValue\":");
-    buf_json(b, text);
-    BUF_LIT(b, "}}");
+    if (text.n)
+        put_value(b, key, "stringValue", buf_quoted(text));
 }
 
-/* A word of ours, in which nothing needs an escape. */
 static void put_word(daruma_buf *b, const char *key, const char *word)
 {
-    begin_value(b, key);
-    BUF_LIT(b, "\"stringValue\":\"");
-    buf_putz(b, word);
-    BUF_LIT(b, "\"}}");
+    put_text(b, key, str_of(word));
 }
 
 /* A text of a client's or a provider's, fit to be shown. It lives in `a` or borrows. */
@@ -74,20 +64,17 @@ static daruma_str clean(daruma_str text, daruma_arena *a)
 
 static void put_number(daruma_buf *b, const char *key, int64_t v)
 {
-    if (v < 0)
-        return;
-    begin_value(b, key);
-    BUF_LIT(b, "\"intValue\":\"");
-    buf_int(b, v);
-    BUF_LIT(b, "\"}}");
+    char digits[24];
+    daruma_buf text = buf_over(digits, sizeof digits);
+    buf_int(&text, v);
+    if (v >= 0)
+        put_value(b, key, "intValue", buf_quoted(buf_str(&text)));
 }
 
 static void put_flag(daruma_buf *b, const char *key, bool v)
 {
-    if (!v)
-        return;
-    begin_value(b, key);
-    BUF_LIT(b, "\"boolValue\":true}}");
+    if (v)
+        put_value(b, key, "boolValue", buf_raw(S("true")));
 }
 
 /* ---- a span ---- */
@@ -101,44 +88,29 @@ static void put_name(daruma_buf *b, daruma_str operation, daruma_str model, daru
         buf_putc(&name, ' ');
         buf_put(&name, model);
     }
-    BUF_LIT(b, ",\"name\":");
-    buf_json(b, buf_str(&name));
+    BUF_MEMBERS(b, "name", buf_str(&name));
 }
 
 static void begin_span(daruma_buf *b, const trace *t, uint64_t id, daruma_str parent)
 {
-    BUF_LIT(b, "{\"traceId\":\"");
-    buf_put(b, str_of(t->id));
-    BUF_LIT(b, "\",\"spanId\":\"");
+    BUF_SAY(b, "{\"traceId\":\"", t->id, "\",\"spanId\":\"");
     buf_hex64(b, id);
     BUF_LIT(b, "\"");
-    if (parent.n) {
-        BUF_LIT(b, ",\"parentSpanId\":\"");
-        buf_put(b, parent);
-        BUF_LIT(b, "\"");
-    }
+    BUF_MEMBERS(b, "parentSpanId", buf_any(parent));
 }
 
 static void put_times(daruma_buf *b, int kind, int64_t began_ns, int64_t ended_ns)
 {
     if (ended_ns < began_ns)
         ended_ns = began_ns; /* the clock was set back */
-    BUF_LIT(b, ",\"kind\":");
-    buf_int(b, kind);
-    BUF_LIT(b, ",\"startTimeUnixNano\":\"");
-    buf_int(b, began_ns);
-    BUF_LIT(b, "\",\"endTimeUnixNano\":\"");
-    buf_int(b, ended_ns);
-    BUF_LIT(b, "\",\"attributes\":[");
+    BUF_SAY(b, ",\"kind\":", kind, ",\"startTimeUnixNano\":\"", began_ns, "\",\"endTimeUnixNano\":\"", ended_ns,
+            "\",\"attributes\":[");
 }
 
 static void end_span(daruma_buf *b, bool failed)
 {
     BUF_LIT(b, "],\"status\":{");
-    if (failed) {
-        BUF_LIT(b, "\"code\":");
-        buf_int(b, STATUS_ERROR);
-    }
+    BUF_MEMBERS(b, "code", BUF_IF(failed, STATUS_ERROR));
     BUF_LIT(b, "}}");
 }
 

@@ -23,38 +23,20 @@ void usage_free(log_file *f)
     free(f);
 }
 
-static void put_name(daruma_buf *b, const char *name)
-{
-    BUF_LIT(b, ",\"");
-    buf_putz(b, name);
-    BUF_LIT(b, "\":");
-}
-
 static void put_text(daruma_buf *b, const char *name, daruma_str text)
 {
     char room[JOIN_ID_MAX * 16];
     daruma_arena a = arena_over(room, sizeof room);
     if (!text.n)
         return;
-    put_name(b, name);
-    buf_json(b, str_sub(daruma_redact(str_sub(text, 0, JOIN_ID_MAX * 4), &a), 0, JOIN_ID_MAX * 2));
-}
-
-static void put_number(daruma_buf *b, const char *name, int64_t v)
-{
-    if (v < 0)
-        return;
-    put_name(b, name);
-    buf_int(b, v);
+    BUF_MEMBERS(b, name, str_sub(daruma_redact(str_sub(text, 0, JOIN_ID_MAX * 4), &a), 0, JOIN_ID_MAX * 2));
 }
 
 static void put_target(daruma_buf *b, const daruma_target *t)
 {
     char text[JOIN_ID_MAX * 4];
     daruma_buf name = buf_over(text, sizeof text);
-    buf_put(&name, t->provider);
-    buf_putz(&name, t->model.n ? "/" : "");
-    buf_put(&name, str_sub(t->model, 0, JOIN_ID_MAX * 2));
+    BUF_SAY(&name, t->provider, t->model.n ? "/" : "", str_sub(t->model, 0, JOIN_ID_MAX * 2));
     put_text(b, "target", buf_str(&name));
 }
 
@@ -67,24 +49,19 @@ void usage_put(const exchange *x, const drive_result *r, int64_t cost)
         return;
     daruma_moment at = gateway_now(x->g);
     date_write(at.wall, ts);
-    BUF_LIT(&b, "{\"ts\":\"");
-    buf_putz(&b, ts);
-    BUF_LIT(&b, "\",\"case\":\"");
+    BUF_SAY(&b, "{\"ts\":\"", ts, "\",\"case\":\"");
     buf_hex64(&b, r->case_id);
     BUF_LIT(&b, "\"");
     put_text(&b, "client", client ? client->name : (daruma_str){0});
     put_text(&b, "asked", r->model);
     if (r->target)
         put_target(&b, r->target);
-    put_number(&b, "input_tokens", r->input_tokens);
-    put_number(&b, "output_tokens", r->output_tokens);
+    BUF_MEMBERS(&b, "input_tokens", BUF_IF(r->input_tokens >= 0, r->input_tokens), "output_tokens",
+                BUF_IF(r->output_tokens >= 0, r->output_tokens));
     if (cost >= 0)
         buf_printf(&b, ",\"cost\":%lld.%09lld", (long long)(cost / 1000000000), (long long)(cost % 1000000000));
-    put_number(&b, "status", x->status ? x->status : -1);
-    put_name(&b, "outcome");
-    buf_json(&b, str_of(daruma_outcome_name(r->outcome)));
-    put_number(&b, "calls", r->attempts);
-    put_number(&b, "ms", r->took);
+    BUF_MEMBERS(&b, "status", BUF_IF(x->status > 0, x->status), "outcome", daruma_outcome_name(r->outcome), "calls",
+                r->attempts, "ms", BUF_IF(r->took >= 0, r->took));
     BUF_LIT(&b, "}\n");
     if (!b.full)
         log_file_put(x->g->usage, buf_str(&b), at.wall);
