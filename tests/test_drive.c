@@ -18,10 +18,7 @@ static daruma_str answer_of(const drive_request *r)
     daruma_str text = {o->text, o->ntext}, begun = begun_answer(r);
     if (begun.n && str_starts(text, begun))
         text = str_from(text, begun.n);
-    if (r->stream)
-        r->p->write_message_stream(&b, &ctx, text);
-    else
-        r->p->write_message(&b, &ctx, text);
+    dialect_say(text, r->p, &ctx, r->stream, true, &b, o->a);
     return buf_str(&b);
 }
 
