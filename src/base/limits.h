@@ -114,9 +114,9 @@
 #define HEDGE_PAUSE_MS             1000  /* a shorter usual pause counts as this: they differ by what is written */
 #define HEDGE_DEAD_MS              60000 /* calls that hung at a place that is well again are of one outage within this */
 #define HEDGE_LOOK_MS              500   /* health changes meanwhile: a silent call is looked at so often */
-#define HEDGES_EACH_MAX            6     /* second calls of one request: by then somebody would have answered */
-#define HEDGE_PERCENT              3     /* second calls in vain beside a silent one per 100 calls of the last minute */
-#define ANSWER_OVER_MS             3000 /* of silence behind the last event of an answer whose connection stays open */
+#define HEDGES_EACH_MAX            6    /* second calls of one request; then one a minute, if its stream stands still */
+#define HEDGE_PERCENT              3    /* second calls in vain beside a silent one per 100 calls of the last minute */
+#define ANSWER_OVER_MS             3000 /* of silence behind the end of an answer: then it is over */
 #define HEDGE_NOTED_TIMES          3    /* as long silent as is usual, and the model counts as failing */
 #define HEDGE_KNOCK_TIMES          10   /* ... and where nobody else is well a second call asks whether it is back */
 #define HEDGE_KNOCK_MS             5000 /* ... no sooner and no more often than this */
