@@ -124,7 +124,7 @@ static bool is_path(daruma_str t, size_t i)
 /* Before the first white space behind i, or the quote that ends a lead there: words of an address say nothing. */
 static size_t skip_url(daruma_str t, size_t i)
 {
-    while (i + 1 < t.n && t.p[i + 1] != ' ' && !str_starts(str_from(t, i + 1), S("\": ")))
+    while (i + 1 < t.n && t.p[i + 1] != ' ' && !(t.p[i + 1] == '"' && str_starts(str_from(t, i + 2), S(": "))))
         i++;
     return i;
 }
@@ -181,6 +181,7 @@ void sentence_open(sentence *s, daruma_str text, bool is_code)
     memset(s->seams, 0, sizeof s->seams);
     for (size_t i = 0; i < text.n; i++) {
         char c = text.p[i], last = s->words[n - 1];
+        size_t end;
         const char *says;
         if ((char_is(c, CHAR_LOWER) && c != '_') || (foreign(c) && !is_foreign_stop(text, i) && !is_dash(text, i)))
             s->words[n++] = c;
@@ -190,8 +191,8 @@ void sentence_open(sentence *s, daruma_str text, bool is_code)
         else if (c == '(' && i + 1 < text.n && text.p[i + 1] == ')')
             while (n > 1 && is_letter(s->words[n - 1])) /* "process()" is a name of code */
                 n--;
-        else if (c == '.' && extension_end(text, i) > i)
-            i = extension_end(text, i) - 1;
+        else if (c == '.' && (end = extension_end(text, i)) > i)
+            i = end - 1;
         else if (c == ':' && i + 2 < text.n && text.p[i + 1] == '/' && text.p[i + 2] == '/')
             i = skip_url(text, i);
         else if (ends_clause(text, i))
