@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "engine/mend/value.h"
 
-enum { CALLS_USUAL = 250, BESIDE_MAX = 3, ARGS_BYTES = 4096 };
+enum { CALLS_USUAL = 80, BESIDE_MAX = 3, ARGS_BYTES = 4096 };
 
 /* ---- arguments ---- */
 

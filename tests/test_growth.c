@@ -173,8 +173,10 @@ static void a_message_is_known_again_in_bounded_steps(void **state)
     assert_true(more < many * 6); /* ten times the bytes: those behind the bound are only hashed */
 }
 
-/* Steps of mending `body` for a refusal whose message is so often `word`, numbered or not. */
-static int64_t steps_of_refusal(daruma_str body, const char *word, bool numbered, size_t n, daruma_arena *a)
+/* Steps of mending `body` for a refusal whose message is so often `word`, numbered or not, and whose field names
+ * `subject`. */
+static int64_t steps_of_refusal(daruma_str body, const char *word, bool numbered, size_t n, daruma_str subject,
+                                daruma_arena *a)
 {
     convo c;
     mend_lesson l;
@@ -185,7 +187,8 @@ static int64_t steps_of_refusal(daruma_str body, const char *word, bool numbered
             buf_printf(&message, "%s%zu' ", word, i);
         else
             buf_putz(&message, word);
-    daruma_failure f = {.kind = DARUMA_INVALID_PARAMETER, .status = 400, .message = buf_str(&message)};
+    daruma_failure f = {
+        .kind = DARUMA_INVALID_PARAMETER, .status = 400, .message = buf_str(&message), .subject = subject};
     assert_int_equal(dialect_openai.read(body, a, &c), DARUMA_OK);
     int64_t from = steps_now();
     assert_false(mend_parameter(&c, &f, &l, &rep));
@@ -200,9 +203,12 @@ static void a_refusal_of_many_names_is_looked_up_in_bounded_steps(void **state)
     assert_true(room != MAP_FAILED);
     daruma_arena a = arena_over(room, room_bytes);
     daruma_str body = shape_body(S("parts"), S("chat"), 256 << 10, &a);
-    int64_t few = steps_of_refusal(body, "'zebra", true, 20, &a),
-            many = steps_of_refusal(body, "'zebra", true, 400, &a);
+    int64_t few = steps_of_refusal(body, "'zebra", true, 20, S(""), &a),
+            many = steps_of_refusal(body, "'zebra", true, 400, S(""), &a);
     assert_true(many < few * 2);
+    few = steps_of_refusal(body, "zebra ", false, 1, S("zebra"), &a);
+    many = steps_of_refusal(body, "'zebra' ", false, 1, S("zebra"), &a);
+    assert_true(many * 4 < few * 5); /* what a field names and the message repeats is looked for once */
     daruma_buf settings = buf_in(&a), nearly = buf_in(&a);
     BUF_LIT(&settings, "{\"messages\":[]");
     BUF_LIT(&nearly, "{\"messages\":[]");
@@ -212,11 +218,11 @@ static void a_refusal_of_many_names_is_looked_up_in_bounded_steps(void **state)
         buf_printf(&nearly, ",\"%090dx%d\":1", 0, i);
     BUF_LIT(&settings, "}");
     BUF_LIT(&nearly, "}");
-    few = steps_of_refusal(buf_str(&settings), "zebra", true, 40, &a);
-    many = steps_of_refusal(buf_str(&settings), "zebra", true, 400, &a);
+    few = steps_of_refusal(buf_str(&settings), "zebra", true, 40, S(""), &a);
+    many = steps_of_refusal(buf_str(&settings), "zebra", true, 400, S(""), &a);
     assert_true(many < few * 2);
-    few = steps_of_refusal(buf_str(&nearly), "1 ", false, 2000, &a);
-    many = steps_of_refusal(buf_str(&nearly), "0 ", false, 2000, &a);
+    few = steps_of_refusal(buf_str(&nearly), "1 ", false, 2000, S(""), &a);
+    many = steps_of_refusal(buf_str(&nearly), "0 ", false, 2000, S(""), &a);
     munmap(room, room_bytes);
     assert_true(many < few * 2);
 }

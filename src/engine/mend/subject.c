@@ -232,11 +232,15 @@ bool parameter_named(const convo *c, daruma_str name, place *ret)
         return false; /* it said where, and it is not there */
     if (search(body, s.step[s.n - 1], top, (daruma_str){0}, 0, ret) && may_change(place_path(ret)) && !is_gone(c, ret))
         return true;
+    daruma_str key, value, list[COUNT(lists)] = {0};
+    for (json_iter it = json_open(body); json_is_object(body) && json_next(&it, &key, &value);) /* once through it */
+        for (size_t i = 0; i < COUNT(lists); i++)
+            if (json_raw_eq(key, str_of(lists[i])))
+                list[i] = value;
     for (size_t i = 0; i < COUNT(lists); i++) {
-        daruma_str list = json_get(body, str_of(lists[i]));
         place at = {0};
-        if (json_is_array(list) && place_push(&at, str_of(lists[i])) &&
-            search_lists(list, s.step[s.n - 1], at, 0, ret) && may_change(place_path(ret)))
+        if (json_is_array(list[i]) && place_push(&at, str_of(lists[i])) &&
+            search_lists(list[i], s.step[s.n - 1], at, 0, ret) && may_change(place_path(ret)))
             return true;
     }
     return false;
@@ -410,8 +414,8 @@ bool parameter_find_within(const convo *c, const daruma_failure *f, size_t bytes
     size_t colon = str_find(m, S(": ")), space = str_findch(m, ' ');
     if (colon != STR_NONE && colon < space && parameter_named(c, str_sub(m, 0, colon), ret))
         return true;
-    for (at = 0; next_quoted(m, &at, &word);)
-        if (word.n <= 128 && pays(&bytes, cost) && parameter_named(c, word, ret))
+    for (at = 0; next_quoted(m, &at, &word);) /* the subject was looked for */
+        if (word.n <= 128 && !str_eq(word, f->subject) && pays(&bytes, cost) && parameter_named(c, word, ret))
             return true;
     for (size_t i = 0; i < COUNT(before_name); i++) {
         at = str_ifind(m, str_of(before_name[i]));
