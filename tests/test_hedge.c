@@ -775,30 +775,6 @@ static void when_both_are_silent_a_third_is_asked_but_not_for_ever(void **state)
     assert_int_equal(c.target, 0);
 }
 
-static void a_stream_that_stands_still_is_asked_about_once_a_minute_behind_so_many(void **state)
-{
-    (void)state;
-    daruma_policy p = calm();
-    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l"), target("r", "o", "c", "j")};
-    daruma_case c = silent(a_health(), &p, t, 3, 0);
-    daruma_ms last = 0;
-    int hedges = 0;
-    daruma_case_headed(&c, at(100));
-    daruma_case_begun(&c, at(200));
-    c.goes_on = true;
-    for (daruma_ms now = 300; now < 600000; now += 100) {
-        daruma_silence s = daruma_case_silence(&c, at(now));
-        if (s.act != DARUMA_SILENCE_HEDGE)
-            continue;
-        hedges++;
-        assert_true(hedges <= HEDGES_EACH_MAX || now - last >= HEDGE_BEGUN_MS);
-        last = now;
-        daruma_case_hedge(&c, s.target, at(now));
-    }
-    assert_true(hedges > HEDGES_EACH_MAX);
-    daruma_case_close(&c, DARUMA_OUTCOME_CANCELLED_, at(600000));
-}
-
 static void an_end_ends_both_calls_and_leaves_no_probe_behind(void **state)
 {
     (void)state;
@@ -891,7 +867,6 @@ int main(void)
         cmocka_unit_test(who_is_only_slower_is_not_blamed_and_has_more_time),
         cmocka_unit_test(who_took_over_and_fails_climbs_on),
         cmocka_unit_test(when_both_are_silent_a_third_is_asked_but_not_for_ever),
-        cmocka_unit_test(a_stream_that_stands_still_is_asked_about_once_a_minute_behind_so_many),
         cmocka_unit_test(an_end_ends_both_calls_and_leaves_no_probe_behind),
         cmocka_unit_test(the_head_of_the_second_call_is_learned_from),
         cmocka_unit_test(a_clock_that_goes_back_hedges_nothing),

@@ -114,8 +114,8 @@
 #define HEDGE_PAUSE_MS             1000  /* a shorter usual pause counts as this: they differ by what is written */
 #define HEDGE_DEAD_MS              60000 /* calls that hung at a place that is well again are of one outage within this */
 #define HEDGE_LOOK_MS              500   /* health changes meanwhile: a silent call is looked at so often */
-#define HEDGES_EACH_MAX            6    /* second calls of one request; then one a minute, if its stream stands still */
-#define HEDGE_PERCENT              3    /* second calls in vain beside a silent one per 100 calls of the last minute */
+#define HEDGES_EACH_MAX            6     /* second calls of one request: by then somebody would have answered */
+#define HEDGE_PERCENT              3     /* second calls in vain beside a silent one per 100 calls of the last minute */
 #define ANSWER_OVER_MS             3000 /* of silence behind the end of an answer: then it is over */
 #define HEDGE_NOTED_TIMES          3    /* as long silent as is usual, and the model counts as failing */
 #define HEDGE_KNOCK_TIMES          10   /* ... and where nobody else is well a second call asks whether it is back */
@@ -220,6 +220,9 @@
 #define CONVO_PART_TOKENS          8    /* brackets and names around what we write from fields */
 #define CONVO_IMAGE_TOKENS         1600 /* Anthropic: width * height / 750 of at most 1568 px; OpenAI high detail: 1445 */
 #define CONVO_DOCUMENT_TOKENS      4800 /* a PDF or a recording: three pages at Anthropic's 1,500 to 3,000 a page */
+#define HEDGES_EACH_MAX            6    /* second calls of one request: by then somebody would have answered */
+#define HEDGE_PERCENT              3    /* second calls in vain beside a silent one per 100 calls of the last minute */
+#define ANSWER_OVER_MS             3000 /* of silence behind the end of an answer: then it is over */
 
 #define REPAIR_BYTES_MAX                                                                                               \
     (1u << 20)                     /* of broken JSON that is repaired; a tool call with a file in it has some 100 KiB */

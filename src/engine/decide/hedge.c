@@ -172,7 +172,7 @@ static bool may_hedge(const daruma_case *c, daruma_ms now)
     bool on = c->policy->health && c->policy->hedge && c->policy->enabled;
     bool silent = c->outcome == DARUMA_OUTCOME_PENDING && c->out && c->safe_twice && !c->done_once;
     bool body = c->begun ? !c->goes_on && !c->plain : c->answered; /* it is on its way */
-    return on && silent && !body && choice_calls_left(c) > 0 && (c->hedges < HEDGES_EACH_MAX || c->begun) &&
+    return on && silent && !body && choice_calls_left(c) > 0 && c->hedges < HEDGES_EACH_MAX &&
            (c->deadline < 0 || now < c->deadline);
 }
 
@@ -188,10 +188,6 @@ daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
     }
     silent_call first = look_at(c, false, at.now), n = c->beside.out ? look_at(c, true, at.now) : first;
     note(c, at.now);
-    if (c->hedges >= HEDGES_EACH_MAX && n.silent < HEDGE_BEGUN_MS) { /* it broke off, and who was sick may be back */
-        s.look_in = HEDGE_BEGUN_MS - n.silent;
-        return s;
-    }
     int other = choice_beside(c, at.now);
     daruma_ms most = allowed(c, &n, other, at.now);
     if (!c->overdue && !n.headed && !n.begun &&
@@ -252,7 +248,7 @@ void daruma_case_hedge(daruma_case *c, int target, daruma_moment at)
     health_enter(c->health, &c->targets[target], c->beside.permits, at.now);
     c->beside.paced = health_pace_takes(c->health, &c->targets[target], c->tokens, at.now);
     c->attempts++;
-    c->hedges += !knocks && c->hedges < UINT8_MAX; /* knocks come ever more seldom */
+    c->hedges += !knocks; /* which come ever more seldom */
     if (c->calls[target] < UINT8_MAX)
         c->calls[target]++;
 }

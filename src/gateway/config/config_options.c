@@ -554,7 +554,7 @@ static const conf_option recovery_rows[] = {
     {"patience", CONF_DURATION, AT(config, policy.patience), .min = 0, .max = 24 * HOUR, .says = "the profile's", .word = "none", .word_is = -1,
      .help = "So long a request waits in all for what passes by itself (a provider that is down, busy or limited), from its first failure on and never beyond the client's own deadline. `none`: only the ladder ends it."},
     {"hedge", CONF_ENUM, AT(config, hedge), .fallback = "auto", .words = "auto off",
-     .help = "A call that is silent for longer than is usual for its model, while another target is well: `auto` asks that one beside it, the first that brings content is the answer and the other is cancelled. Those that were in vain are 3 % of all calls at most, but for those beside a call that is known to go nowhere; six for one request, and from then on one a minute where its stream stands still."},
+     .help = "A call that is silent for longer than is usual for its model, while another target is well: `auto` asks that one beside it, the first that brings content is the answer and the other is cancelled. Those that were in vain are 3 % of all calls at most, but for those beside a call that is known to go nowhere; six for one request."},
     {"mend", CONF_BOOL, AT(config, policy.mend.enabled), .says = "`true`", .help = "`false`: nothing is mended in requests and answers; what fails is sent again, or elsewhere."},
     {"side_calls", CONF_BOOL, AT(config, policy.mend.side_calls), .says = "`true`",
      .help = "Whether a model may be asked on the side: for summaries of large tool output and of long conversations, and for an explanation of what cannot be mended."},
