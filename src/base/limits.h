@@ -220,9 +220,6 @@
 #define CONVO_PART_TOKENS          8    /* brackets and names around what we write from fields */
 #define CONVO_IMAGE_TOKENS         1600 /* Anthropic: width * height / 750 of at most 1568 px; OpenAI high detail: 1445 */
 #define CONVO_DOCUMENT_TOKENS      4800 /* a PDF or a recording: three pages at Anthropic's 1,500 to 3,000 a page */
-#define HEDGES_EACH_MAX            6    /* second calls of one request: by then somebody would have answered */
-#define HEDGE_PERCENT              3    /* second calls in vain beside a silent one per 100 calls of the last minute */
-#define ANSWER_OVER_MS             3000 /* of silence behind the end of an answer: then it is over */
 
 #define REPAIR_BYTES_MAX                                                                                               \
     (1u << 20)                     /* of broken JSON that is repaired; a tool call with a file in it has some 100 KiB */
