@@ -82,6 +82,10 @@ static const stall_case stall_work_more[] = {
     {"a right that comes after a while", 0,
      "! 6* get_bucket {\"name\":\"b\"} => Permission denied: new roles take a minute, try again later\n"
      "get_bucket {\"name\":\"b\"} => 3 objects"},
+    {"a new role that is not known everywhere yet", 0,
+     "! 6* assume_role {\"arn\":\"r\"} => AccessDenied: role cannot be assumed. Newly created roles may take a few "
+     "seconds; "
+     "please try again.\nassume_role {\"arn\":\"r\"} => token"},
     {"a name that is refused, and is free later", 0,
      "! 6* create_bucket {\"name\":\"b\"} => Invalid name: its last owner gives it back, try again later\n"
      "create_bucket {\"name\":\"b\"} => created"},

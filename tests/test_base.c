@@ -264,7 +264,8 @@ static void base64_is_read_as_json_has_it(void **state)
     } rows[] = {
         {"", ""},        {"YQ==", "a"},      {"YWI", "ab"},   {"YWJj", "abc"},
         {"Pz8/", "???"}, {"Pz8\\/", "???"},  {"Pz8_", "???"}, {"YWJj\\nZGVm", "abcdef"},
-        {"YW Jj", NULL}, {"YQ==YQ==", NULL}, {"a,b", NULL},
+        {"YW Jj", NULL}, {"YQ==YQ==", NULL}, {"a,b", NULL},   {"YW\r\nJj\n", "abc"},
+        {"YQ==\n", "a"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         char room[16];

@@ -672,11 +672,13 @@ static void a_message_is_a_good_answer_and_a_whole_stream(void **state)
         assert_str(json_text(json_get(buf_str(&b), S("model")), &a), "m \"1\"");
 
         b = buf_in(&a);
-        dialect_say(S("One \"line\"\nand more"), d, &x, true, false, &b, &a);
+        dialect_say(S("One \"line\"\nand more"), d, &x, true, true, &b, &a);
         daruma_str rest = buf_str(&b);
         sse_event e;
         stream_view s = {0};
-        while (sse_next(&rest, &e, &a)) {
+        int events = 0;
+        assert_true(str_find(rest, S("\"usage")) != STR_NONE);
+        for (; sse_next(&rest, &e, &a); events++) {
             assert_true(json_valid(e.data) || str_eq(e.data, S("[DONE]")));
             if (e.event.n)
                 assert_true(str_eq(e.event, json_text(json_get(e.data, S("type")), &a)));
@@ -686,6 +688,7 @@ static void a_message_is_a_good_answer_and_a_whole_stream(void **state)
         assert_int_equal(rest.n, 0);
         assert_true(s.began && s.content && s.finished && s.done);
         assert_false(s.broken || s.error);
+        assert_true(d->ends_streams || events == 1); /* each would be a turn of its own */
     }
 }
 

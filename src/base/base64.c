@@ -9,6 +9,12 @@ int base64_bits(char c)
     return ch_digit(c) ? c - '0' + 52 : c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
 }
 
+/* Many encoders break their text into lines. */
+static bool is_line_end(char c)
+{
+    return c == '\n' || c == '\r';
+}
+
 /* Bytes of the text at `i` that are no base64: 0 none, 1 one of them or the '\' of "\/", 2 the escape of a line's end.
  */
 static size_t passed_over(daruma_str text, size_t i)
@@ -46,10 +52,10 @@ size_t base64_read(daruma_str text, size_t *i, char *out, size_t room)
 bool base64_put(daruma_buf *out, daruma_str text)
 {
     char room[768];
-    while (text.n && text.p[text.n - 1] == '=')
+    while (text.n && (text.p[text.n - 1] == '=' || is_line_end(text.p[text.n - 1])))
         text.n--;
     for (size_t i = 0, skip; i < text.n; i += skip ? skip : 1)
-        if ((skip = passed_over(text, i)) && text.p[i] != '\\')
+        if ((skip = passed_over(text, i)) && text.p[i] != '\\' && !is_line_end(text.p[i]))
             return false;
     for (size_t i = 0; i < text.n;)
         buf_put(out, (daruma_str){room, base64_read(text, &i, room, sizeof room)});

@@ -194,6 +194,7 @@ const dialect dialect_anthropic = {
     .choice_none = LIT("{\"type\":\"none\"}"),
     .heartbeat = LIT("event: ping\ndata: {\"type\": \"ping\"}\n\n"),
     .comments = true,
+    .ends_streams = true,
     .terminal = LIT("event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"),
     .scan = anthropic_scan,
     .check = anthropic_check_answer,

@@ -231,11 +231,12 @@ bool dialect_say(daruma_str text, const dialect *to, const write_ctx *x, bool st
 {
     convo_part part = {.kind = PART_TEXT, .ready = true, .text = text};
     turn t = {.finish = FINISH_STOP,
-              .usage = TURN_USAGE_NONE,
-              .message = {.role = CONVO_ASSISTANT, .parts = &part, .nparts = 1}};
-    if (stream)
+              .message = {.role = CONVO_ASSISTANT, .parts = &part, .nparts = 1}}; /* which took no tokens */
+    if (stream && to->ends_streams)
         return dialect_stream_answer(&t, to, x, usage_asked, out, a);
+    buf_putz(out, stream ? "data: " : ""); /* one event is all of it: a client keeps each as a turn of its own */
     to->write_answer(&t, x, out);
+    buf_putz(out, stream ? "\n\n" : "");
     return !out->full;
 }
 

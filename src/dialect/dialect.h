@@ -90,13 +90,14 @@ typedef struct write_ctx {
 #define CODE_BEFORE_LOST "previous_response_not_found"
 
 typedef struct dialect {
-    const char *name;                         /* "openai", "openai-responses", "anthropic", "gemini" */
-    daruma_str provider;                      /* whose words its errors usually are: a hint for the judge */
-    const char *key_header;                   /* "authorization", "x-api-key", "x-goog-api-key" */
-    const char *key_prefix;                   /* "Bearer " or "" */
-    daruma_header version;                    /* a field that each request of it has; empty: none */
-    daruma_str heartbeat;                     /* what keeps a waiting stream open: an SSE comment, or a ping event */
-    bool comments;                            /* its clients take comments in a stream */
+    const char *name;       /* "openai", "openai-responses", "anthropic", "gemini" */
+    daruma_str provider;    /* whose words its errors usually are: a hint for the judge */
+    const char *key_header; /* "authorization", "x-api-key", "x-goog-api-key" */
+    const char *key_prefix; /* "Bearer " or "" */
+    daruma_header version;  /* a field that each request of it has; empty: none */
+    daruma_str heartbeat;   /* what keeps a waiting stream open: an SSE comment, or a ping event */
+    bool comments;          /* its clients take comments in a stream */
+    bool ends_streams; /* its streams have a terminal marker; else a stop reason is the end only with the connection */
     daruma_str terminal;                      /* the terminal marker as an event; empty where it cannot be made up */
     daruma_str messages;                      /* the member of a request that holds its messages */
     daruma_str remote_marks[3];               /* names of members, with quotes, that may say what lives on the server

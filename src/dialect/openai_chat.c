@@ -230,6 +230,7 @@ const dialect dialect_openai = {
     .older_choice_path = LIT("function_call"),
     .heartbeat = LIT(": daruma is waiting\n\n"),
     .comments = true,
+    .ends_streams = true,
     .terminal = LIT("data: [DONE]\n\n"),
     .scan = chat_scan,
     .check = chat_check_answer,

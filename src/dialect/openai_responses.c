@@ -294,6 +294,7 @@ const dialect dialect_openai_responses = {
     .choice_none = LIT("\"none\""),
     .heartbeat = LIT(": daruma is waiting\n\n"),
     .comments = true,
+    .ends_streams = true,
     .scan = responses_scan,
     .check = responses_check_answer,
     .watch = responses_watch,

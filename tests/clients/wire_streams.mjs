@@ -6,6 +6,7 @@ import net from "node:net";
 import { dialects, question, until } from "./net.mjs";
 import { sleep } from "./pair.mjs";
 import { fault, holds, oneKey, once, unmended } from "./wire.mjs";
+import { object, wires } from "./wires.mjs";
 
 const chunk = (delta, finish = null) => `data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
 const event = (o) => `event: ${o.type}\ndata: ${JSON.stringify(o)}\n\n`;
@@ -84,11 +85,10 @@ Object.entries(dialects).forEach(([name, d]) => {
     limit: 25000,
     config: (c) => (c.timeouts = { connect: "5s" }),
     async run(pair) {
-      const one = { gemini: p.end.replace('"text":""', '"text":"ab"'), responses: p.end }[name], long = { "content-length": 100000 };
+      const long = { "content-length": 100000 };
       const ways = {
-        "chunks without a last one": [true, whole(p), {}],
-        "more bytes promised": [true, whole(p), long],
-        ...(one && { "one event": [true, one, {}] }),
+        ...(name !== "gemini" && { "chunks without a last one": [true, whole(p), {}], "more bytes promised": [true, whole(p), long] }), // Google's streams have no marker
+        ...(name === "responses" && { "one event": [true, p.end, {}] }),
         "a whole answer": [false, JSON.stringify(wholes[name]), long],
       };
       pair.own.answer = (q, res) => {
@@ -104,6 +104,43 @@ Object.entries(dialects).forEach(([name, d]) => {
       assert.equal(pair.own.seen.length, Object.keys(ways).length);
     },
   });
+
+  // Google, and who translates for it, sends a stop reason with each event, or before the words while the model reasons.
+  if (name === "gemini")
+    holds("gemini: a stop reason is no end as long as the connection is open, and words behind it are not lost", {
+      limit: 25000,
+      config: (c) => (c.timeouts = { connect: "5s" }),
+      async run(pair) {
+        const stop = (text) => p.end.replace('"text":""', `"text":"${text}"`);
+        const ways = { "on each event": [stop("a"), stop("b")], "before the words": [stop("").repeat(2), stop("ab")] };
+        pair.own.answer = async (q, res) => {
+          const [first, rest] = ways[Object.keys(ways).find((what) => q.body.includes(what))];
+          open(res).write(first);
+          await sleep(4000);
+          res.end(rest);
+        };
+        await Promise.all(Object.entries(ways).map(async ([what, texts]) => {
+          const r = await question(pair, d, { model: d.own, stream: true, text: what });
+          assert.deepEqual([r.status, r.outcome, r.text], [200, "ok", texts.join("")], what);
+        }));
+      },
+    });
+
+  if (name !== "gemini")
+    holds(`${name}: pings behind the end of a stream keep nobody waiting for its call`, {
+      limit: 25000,
+      config: (c) => (c.timeouts = { connect: "5s" }),
+      async run(pair) {
+        pair.own.answer = async (q, res) => {
+          open(res).write(wires[name].opening() + wires[name].called(0, "call_1", "look", '{"city": "Oslo"}') + wires[name].closingCalls());
+          for (let i = 0; i < 12 && !res.destroyed; i++) await sleep(1000), res.write(": ping\n\n");
+          res.end();
+        };
+        const began = performance.now(), r = await question(pair, d, { model: d.own, stream: true, more: { tools: wires[name].tools(object) } });
+        assert.deepEqual([r.status, r.outcome, wires[name].calls(r).length], [200, "ok", 1], r.text);
+        assert.ok(performance.now() - began < 8000, `it took ${performance.now() - began} ms`);
+      },
+    });
 
   // All that the client needs is there: it is not asked for, paid for and waited for again.
   holds(`${name}: a stream whose last event is whole but for its blank line is an answer, also when the connection dies there`, {

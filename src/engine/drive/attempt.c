@@ -256,8 +256,10 @@ static bool has_key(session *x)
 /* There is no key. Nobody is called without one: it would be refused, in words that help nobody. */
 static void no_key(session *x)
 {
-    daruma_str why = x->v->host->key_trouble(x->user, &x->targets[x->kase.target], x->arena);
-    daruma_evidence ev = {.phase = DARUMA_AT_CONNECT, .status = 401, .body = why};
+    const drive_host *host = x->v->host;
+    daruma_evidence ev = {.phase = DARUMA_AT_CONNECT, .status = 401};
+    if (host->key_trouble)
+        ev.body = host->key_trouble(x->user, &x->targets[x->kase.target], x->arena);
     x->attempt_started = session_now(x).now;
     x->sent = true;              /* as far as anybody can tell */
     x->kase.can_refresh = false; /* it was fetched just now */

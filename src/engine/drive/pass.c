@@ -73,6 +73,7 @@ void pass_unread(session *x)
     relay_forward(x, buf_str(&x->held));
     session_scratch_reset(x);
     x->mode = ANSWER_PASSED;
+    x->progress_by = -1;
 }
 
 /* In place of the fields that say what the body is. */

@@ -158,12 +158,17 @@ static daruma_ms progress_limit(const session *x)
     return limit > 0 ? limit : -1;
 }
 
+bool relay_ended(const session *x)
+{
+    return x->view.done && x->p && x->p->ends_streams;
+}
+
 /* All of the answer is here, and only its connection does not end: nothing more is waited for. */
 static bool is_over(const session *x)
 {
     if (x->mode == ANSWER_WHOLE)
         return whole_is_closed(buf_str(&x->held));
-    return x->view.done && (x->mode == ANSWER_HELD || x->mode == ANSWER_RELAYED);
+    return relay_ended(x) && (x->mode == ANSWER_HELD || x->mode == ANSWER_RELAYED);
 }
 
 bool relay_progress_late(session *x)
@@ -195,7 +200,7 @@ bool relay_progress_late(session *x)
 
 void relay_progress(session *x)
 {
-    daruma_ms limit = x->view.done || x->mode == ANSWER_WHOLE ? ANSWER_OVER_MS : progress_limit(x);
+    daruma_ms limit = relay_ended(x) || x->mode == ANSWER_WHOLE ? ANSWER_OVER_MS : progress_limit(x);
     x->progress_by = limit < 0 ? -1 : add_sat(session_now(x).now, limit);
 }
 

@@ -599,8 +599,11 @@ void session_gone(session *x)
 
 void session_drained(session *x)
 {
-    if (x->paused && x->call.handle) {
-        x->paused = false;
+    bool paused = x->paused;
+    x->paused = false; /* whatever call it was that waited for the reader */
+    if (paused && x->call.handle) {
+        if (x->progress_by >= 0)
+            relay_progress(x);
         x->v->host->resume(x->call.handle);
     }
 }

@@ -127,6 +127,7 @@ static bool is_encoded(const session *x)
 static bool read_events(session *x, daruma_arena *large)
 {
     char small[2048];
+    bool over = relay_ended(x);
     for (;;) {
         daruma_arena scratch = arena_over(small, sizeof small);
         daruma_str rest = str_from(buf_str(&x->held), x->parsed);
@@ -150,7 +151,7 @@ static bool read_events(session *x, daruma_arena *large)
         relay_fail(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
         return false;
     }
-    if (x->view.done)
+    if (!over && relay_ended(x))
         relay_over(x);
     return x->held.n <= STREAM_HELD_BYTES_MAX || commit(x);
 }
@@ -203,7 +204,7 @@ static bool relay(session *x, daruma_str bytes)
         bytes = buf_str(&x->held);
     }
     daruma_str rest = bytes, from = bytes;
-    bool broken = false, spoilt = false;
+    bool broken = false, spoilt = false, over = relay_ended(x);
     for (;;) {
         daruma_arena scratch = arena_over(small, sizeof small);
         daruma_str here = rest;
@@ -237,7 +238,7 @@ static bool relay(session *x, daruma_str bytes)
         relay_fail(x, DARUMA_FLAW_CUT, (daruma_str){0});
     } else {
         keep_tail(x, rest);
-        if (x->view.done)
+        if (!over && relay_ended(x)) /* pings behind it are no piece */
             relay_over(x);
         if (!x->held.full)
             return true;

@@ -19,7 +19,7 @@ static unsigned patience_of_failure(unsigned m, unsigned w)
         return TIMES_SURE;
     if (acts && patience_has(w, WORDS_UNCLEAR))
         return TIMES_SURE; /* it may have taken effect each time */
-    bool stays_so = patience_has(w, WORDS_ABSENT | WORDS_REFUSED),
+    bool stays_so = patience_has(w, WORDS_ABSENT) || (patience_has(w, WORDS_REFUSED) && patience_has(w, WORDS_PLEA)),
          polite = stays_so && !patience_has(w, WORDS_ALIVE | WORDS_LIMITED | WORDS_UNMADE);
     if (patience_has(w, WORDS_RETRY) && polite && !waits)
         return TIMES_LIKELY; /* "no such page, please try again", "syntax error, fix it and retry" */

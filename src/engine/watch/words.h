@@ -40,7 +40,7 @@ enum words_result {
     WORDS_OVERFLOW = 1 << 9, /* does not fit a model's window */
     WORDS_HEARD = 1 << 10,   /* it was looked at: always there */
     WORDS_STANDS = 1 << 11,  /* with ALIVE: it is said of how one thing stands, not in passing */
-    WORDS_LIMITED = 1 << 12, /* with RETRY: it was asked too often, or is to be asked later */
+    WORDS_LIMITED = 1 << 12, /* with RETRY: it was asked too often */
     WORDS_FEW = 1 << 13,     /* at most six words, short ones */
     WORDS_DEAD = 1 << 14,    /* with OVER: it says of one thing that it came to a bad end */
     WORDS_MISUSED = 1 << 15, /* with REFUSED: it complains of the arguments */
@@ -49,6 +49,7 @@ enum words_result {
     WORDS_TELLS = 1 << 18,   /* with ACK: and how things stand since, "Pressed left. State: (11,7)" */
     WORDS_DENIED = 1 << 19,  /* with REFUSED: only another user may; whatever else is said, waiting does not help */
     WORDS_UNMADE = 1 << 20,  /* no connection was made: it had no effect */
+    WORDS_PLEA = 1 << 21,    /* with REFUSED: the call is to be mended first */
 };
 
 /* Bits of daruma_trait and words_call. */

@@ -492,14 +492,21 @@ static unsigned part_means(daruma_str part)
 /* Code that types nothing looks what comes: write_stdin({session_id:3,chars:""}), as code or as the JSON of it. */
 static bool code_types_nothing(daruma_str code)
 {
-    size_t at = str_find(code, S("chars")), quotes = 0;
+    size_t at = str_find(code, S("chars"));
     daruma_str rest = at == STR_NONE ? S("") : str_from(code, at + 5);
+    char quotes[2] = {0};
     bool given = false;
-    for (; rest.n && str_findch(S("\\\"': ="), rest.p[0]) != STR_NONE; rest = str_from(rest, 1)) {
-        given |= rest.p[0] == ':' || rest.p[0] == '=';
-        quotes += given && (rest.p[0] == '"' || rest.p[0] == '\'');
+    size_t n = 0;
+    for (; rest.n && n < 2 && str_findch(S("\\\"': ="), rest.p[0]) != STR_NONE; rest = str_from(rest, 1)) {
+        char c = rest.p[0];
+        given |= c == ':' || c == '=';
+        if (n && c != '\\' && c != quotes[0])
+            return false; /* something is typed */
+        if (given && (c == '"' || c == '\''))
+            quotes[n++] = c;
     }
-    return quotes == 2;
+    bool ends = rest.n && str_findch(S(",})"), rest.p[0]) != STR_NONE;
+    return n == 2 && ends && str_find(code, S("session")) != STR_NONE;
 }
 
 unsigned words_of_code(daruma_str code)

@@ -18,6 +18,7 @@
 #define W_MISUSED  (WORDS_MISUSED | WORDS_REFUSED)
 #define W_SAME     WORDS_SAME
 #define W_DENIED   (WORDS_DENIED | WORDS_REFUSED)
+#define W_PLEA     WORDS_PLEA
 #define W_UNMADE   (WORDS_UNMADE | WORDS_RETRY)
 
 // clang-format off
@@ -39,7 +40,7 @@ static const words_row result_rows[] = {
     {"access denied", W_REFUSED}, {"accès refusé", W_REFUSED}, {"achevé", W_OVER | W_ACK},
     {"achevée", W_OVER | W_ACK}, {"ack", W_ACK}, {"acknowledged", W_ACK}, {"acquire lock", W_RETRY},
     {"acquire the lock", W_RETRY}, {"activated", W_ACK}, {"activating", W_ALIVE}, {"active", W_ALIVE},
-    {"added", W_ACK}, {"address already in", W_REFUSED}, {"advanced", W_ACK}, {"afgerond", W_OVER | W_ACK}, {"afgewezen", W_OVER}, {"agregado", W_ACK},
+    {"added", W_ACK}, {"address already in", W_REFUSED}, {"adjust", W_PLEA}, {"advanced", W_ACK}, {"afgerond", W_OVER | W_ACK}, {"afgewezen", W_OVER}, {"agregado", W_ACK},
     {"aguardando", W_ALIVE}, {"ahead", W_ALIVE}, {"ajouté", W_ACK}, {"aktualisiert", W_ACK}, {"allocating", W_ALIVE},
     {"already up to date", W_EMPTY | W_SAME}, {"analyzing", W_ALIVE}, {"angelegt", W_ACK},
     {"annullata", W_OVER | W_ACK}, {"annullato", W_OVER | W_ACK}, {"annulleret", W_OVER | W_ACK},
@@ -63,7 +64,7 @@ static const words_row result_rows[] = {
     {"cancelado", W_OVER | W_ACK}, {"canceled", W_OVER | W_ACK}, {"cancelled", W_OVER | W_ACK},
     {"cannot be found", W_ABSENT}, {"cannot find", W_ABSENT}, {"cannot parse", W_REFUSED},
     {"capacity", W_RETRY | W_LIMITED}, {"cerrada", W_OVER | W_ACK}, {"cerrado", W_OVER | W_ACK}, {"changed", W_ACK},
-    {"charged", W_ACK}, {"charging", W_ALIVE}, {"chiuso", W_OVER | W_ACK}, {"clean", W_ACK}, {"cleared", W_ACK},
+    {"charged", W_ACK}, {"charging", W_ALIVE}, {"chiuso", W_OVER | W_ACK}, {"choose another", W_PLEA}, {"clean", W_ACK}, {"cleared", W_ACK},
     {"clicked", W_ACK}, {"closed", W_OVER | W_ACK}, {"clôturé", W_OVER | W_ACK}, {"cold start", W_RETRY},
     {"collecting", W_ALIVE}, {"committed", W_ACK}, {"compiling", W_ALIVE}, {"completada", W_OVER | W_ACK},
     {"completado", W_OVER | W_ACK}, {"completata", W_OVER | W_ACK}, {"completato", W_OVER | W_ACK},
@@ -76,7 +77,7 @@ static const words_row result_rows[] = {
     {"context length", W_OVERFLOW}, {"context limit", W_OVERFLOW}, {"context overflow", W_OVERFLOW},
     {"context window", W_OVERFLOW}, {"context_length_exceeded", W_OVERFLOW}, {"converging", W_ALIVE},
     {"cooking", W_ALIVE}, {"cooling", W_ALIVE}, {"copied", W_ACK}, {"copying", W_ALIVE},
-    {"could not connect", W_RETRY}, {"could not find", W_ABSENT | W_EMPTY}, {"could not parse", W_REFUSED},
+    {"correct", W_PLEA}, {"could not connect", W_RETRY}, {"could not find", W_ABSENT | W_EMPTY}, {"could not parse", W_REFUSED},
     {"could not resolve", W_ABSENT}, {"couldn't connect", W_RETRY}, {"couldn't find", W_ABSENT}, {"crashed", W_OVER},
     {"crashloopbackoff", W_OVER}, {"creado", W_ACK}, {"created", W_ACK}, {"creating", W_ALIVE}, {"creato", W_ACK},
     {"criado", W_ACK}, {"créé", W_ACK}, {"daily limit", W_REFUSED}, {"deactivated", W_ACK}, {"dead", W_OVER},
@@ -114,7 +115,7 @@ static const words_row result_rows[] = {
     {"fehlschlag", W_OVER}, {"fehlt", W_ABSENT}, {"ferdig", W_OVER | W_ACK}, {"fermenting", W_ALIVE},
     {"fermé", W_OVER | W_ACK}, {"fertig", W_OVER | W_ACK}, {"filled", W_OVER | W_ACK}, {"finalised", W_OVER | W_ACK},
     {"finalizada", W_OVER | W_ACK}, {"finalizado", W_OVER | W_ACK}, {"finalized", W_OVER | W_ACK}, {"fine", W_ACK},
-    {"finished", W_OVER | W_ACK}, {"fixed", W_ACK}, {"focused", W_ACK}, {"forbidden", W_REFUSED},
+    {"finished", W_OVER | W_ACK}, {"fix", W_PLEA}, {"fixed", W_ACK}, {"fixes", W_PLEA}, {"focused", W_ACK}, {"forbidden", W_REFUSED},
     {"formatted", W_ACK}, {"found 0", W_EMPTY}, {"fulfilled", W_OVER | W_ACK}, {"fullført", W_OVER | W_ACK},
     {"färdig", W_OVER | W_ACK}, {"færdig", W_OVER | W_ACK}, {"gateway timeout", W_RETRY | W_UNCLEAR},
     {"geannuleerd", W_OVER | W_ACK}, {"gebucht", W_ACK}, {"geen", W_EMPTY}, {"geen wijzigingen", W_EMPTY | W_SAME},
@@ -226,9 +227,8 @@ static const words_row result_rows[] = {
     {"replaced", W_ACK}, {"replicating", W_ALIVE}, {"replied", W_ACK}, {"required argument", W_MISUSED},
     {"required parameter", W_MISUSED}, {"reserviert", W_ACK}, {"reset", W_ACK}, {"resolved", W_OVER | W_ACK},
     {"resource busy", W_RETRY}, {"response lost", W_UNCLEAR}, {"restarting", W_ALIVE}, {"restored", W_ACK},
-    {"resumed", W_ACK}, {"retired", W_OVER | W_ACK}, {"retry", W_RETRY}, {"retry after", W_RETRY | W_LIMITED},
-    {"retry in", W_RETRY | W_LIMITED}, {"retry later", W_RETRY | W_LIMITED},
-    {"retry this command", 0}, {"retry with", 0}, {"retrying", W_RETRY}, {"returned 0", W_EMPTY}, {"revoked", W_OVER},
+    {"resumed", W_ACK}, {"retired", W_OVER | W_ACK}, {"retry", W_RETRY}, {"retry after", W_RETRY},
+    {"retry editing", W_RETRY | W_PLEA}, {"retry this command", 0}, {"retry with", 0}, {"retry your edit", W_RETRY | W_PLEA}, {"retrying", W_RETRY}, {"returned 0", W_EMPTY}, {"revoked", W_OVER},
     {"rien", W_EMPTY}, {"rifiutata", W_OVER}, {"rifiutato", W_OVER}, {"rimborsato", W_OVER | W_ACK},
     {"ringing", W_ALIVE}, {"roger", W_ACK}, {"rolling", W_ALIVE}, {"rotated", W_ACK}, {"running", W_ALIVE},
     {"saiu para", W_ALIVE}, {"salvato", W_ACK}, {"salvo", W_ACK}, {"saved", W_ACK}, {"saved to", W_ACK},
@@ -255,8 +255,8 @@ static const words_row result_rows[] = {
     {"token limit", W_OVERFLOW}, {"too large", W_REFUSED}, {"too long", W_REFUSED},
     {"too many requests", W_RETRY | W_LIMITED}, {"too many tokens", W_OVERFLOW}, {"traceback", W_REFUSED},
     {"training", W_ALIVE}, {"transcoding", W_ALIVE}, {"transferred", W_ACK}, {"transferring", W_ALIVE},
-    {"true", W_ACK}, {"try again", W_RETRY}, {"try again in", W_RETRY | W_LIMITED},
-    {"try again later", W_RETRY | W_LIMITED}, {"turned", W_ACK}, {"typed", W_ACK}, {"typeerror", W_MISUSED},
+    {"true", W_ACK}, {"try again", W_RETRY},
+    {"turned", W_ACK}, {"typed", W_ACK}, {"typeerror", W_MISUSED},
     {"typing", W_ALIVE}, {"udløbet", W_OVER}, {"ukończono", W_OVER | W_ACK}, {"unable to find", W_ABSENT | W_EMPTY},
     {"unauthenticated", W_REFUSED}, {"unauthorised", W_REFUSED}, {"unauthorized", W_REFUSED},
     {"unavailable", W_RETRY | W_ABSENT}, {"unbekannt", W_ABSENT}, {"unbekannte", W_ABSENT}, {"unbekannter", W_ABSENT},
