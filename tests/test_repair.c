@@ -527,9 +527,7 @@ static daruma_str filled(const char *form, const char *name, size_t blanks, daru
 static void a_name_is_the_same_however_it_is_spelt(void **state)
 {
     (void)state;
-    static const char *const spelt[] = {"\xc3\xbc"
-                                        "ber",
-                                        "\\u00fcber", "\\u00FC\\u0062er"};
+    static const char *const spelt[] = {"\303\274ber", "\\u00fcber", "\\u00FC\\u0062er"};
     static const char *const forms[][2] = {
         {"{\"type\":\"object\",\"properties\":{~\"@\":{\"type\":\"integer\"}},\"required\":[~\"@\"]}", "{~\"@\":7}"},
         {"{\"properties\":{~\"@\":{\"type\":\"integer\"}},\"additionalProperties\":false}", "{~\"@\":7}"},
