@@ -328,6 +328,22 @@ every((name, d, w) => {
       },
     });
 
+    if (!stream)
+      holds(`${how}: an empty answer goes out in the end without the fields of the call that took over from it`, {
+        config: two(name, name),
+        async run(pair) {
+          const says = (res, id) => res.setHeader("x-request-id", id);
+          await silent(pair, d, w, stream, {
+            first: (q, res) => setTimeout(() => w.answer(says(res, "first"), ""), 800),
+            second: (q, res) => setTimeout(() => w.refuse(says(res, "second"), "Something is wrong with this request"), 1200),
+          });
+          const r = await question(pair, d, { model: d.own });
+          assert.deepEqual([r.status, r.said ?? "", r.outcome, remedies(r)], [200, "", "degraded", "hedge,keep_partial"], r.text);
+          assert.notEqual(r.headers["x-request-id"], "second");
+          assert.equal(pair.own.seen.length, 2);
+        },
+      });
+
     holds(`${how}: where both calls fail it is asked again`, {
       config: two(name, name),
       async run(pair) {

@@ -150,6 +150,7 @@ bool hedge_takes_over(session *x, const daruma_failure *f)
     if (!r)
         return false;
     daruma_case_hedge_takes_over(&x->kase, f, session_now(x));
+    x->last->given_at = x->last->cut_by = 0; /* what the first call said: this one has no number of its own */
     x->v->counts.hedges_won++;
     driver_wake(x->v);
     tell_hedged(x, r);
