@@ -311,7 +311,8 @@ static void keep_failure(session *x, last_failure *l, const daruma_evidence *ev)
     for (size_t i = 0; i < l->nheaders; i++)
         l->headers[i] =
             (daruma_header){arena_copy(a, ev->headers[i].name), arena_copy(a, session_redact_field(x, ev->headers[i]))};
-    x->theirs = session_their_id(l->headers, l->nheaders);
+    if (x->mode != ANSWER_RELAYED) /* of a stream that goes out it was kept, its fields are gone */
+        x->theirs = session_their_id(l->headers, l->nheaders);
 }
 
 /* A path that is not ours to repeat may still be repeated when nothing can have happened yet. */
