@@ -81,12 +81,16 @@ void relay_keep_given(session *x, daruma_str bytes)
     l->given_at = x->kase.attempts;
 }
 
+bool relay_is_silence(const dialect *p, daruma_str finish, bool counted, int64_t output_tokens)
+{
+    return p->finish(finish) == FINISH_STOP && (output_tokens > 0 || !counted);
+}
+
 bool relay_chose_silence(session *x, daruma_str finish, bool counted, int64_t output_tokens)
 {
-    bool chose = x->p->finish(finish) == FINISH_STOP;
-    if (chose && (output_tokens > 0 || !counted))
+    if (relay_is_silence(x->p, finish, counted, output_tokens))
         daruma_case_answered(&x->kase, session_now(x));
-    return chose;
+    return x->p->finish(finish) == FINISH_STOP;
 }
 
 static void forward(session *x, daruma_str bytes)
