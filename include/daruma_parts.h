@@ -713,7 +713,8 @@ typedef struct daruma_call_pace {
 typedef struct daruma_beside {
     bool out;
     int target;
-    bool headed; /* the head of its answer came */
+    bool headed;   /* the head of its answer came */
+    bool answered; /* (set) its target did what a target has to do, though what it brought is of no use */
     daruma_permit permits[DARUMA_PERMITS];
     daruma_ms sent_at;
     daruma_call_pace paced;

@@ -791,6 +791,17 @@ static void googles_versions_and_uploads_stand_where_google_has_them(void **stat
         config_provider p = {.to.prefix = str_of(rows[i].prefix), .dialect = &dialect_gemini};
         assert_str(config_upstream_path(&p, str_of(rows[i].path), &a), rows[i].want);
     }
+    static const struct {
+        const char *prefix, *want;
+    } own[] = {{"", "/v1beta/models/g:generateContent"},
+               {"/google", "/google/v1beta/models/g:generateContent"},
+               {"/v1alpha", "/v1alpha/models/g:generateContent"},
+               {"/google/v1", "/google/v1/models/g:generateContent"}};
+    for (size_t i = 0; i < COUNT(own); i++) {
+        daruma_arena a = arena_over(memory, sizeof memory);
+        config_provider p = {.to.prefix = str_of(own[i].prefix), .dialect = &dialect_gemini};
+        assert_str(config_own_path(&p, S("/v1beta/models/g:generateContent"), &a), own[i].want);
+    }
     daruma_arena a = arena_over(memory, sizeof memory);
     config_provider other = {.to.prefix = S("/v1"), .dialect = &dialect_openai};
     assert_str(config_upstream_path(&other, S("/v1alpha/x"), &a), "/v1/v1alpha/x");

@@ -341,6 +341,25 @@ static void a_second_call_that_fails_is_not_followed_at_once(void **state)
     }
 }
 
+static void a_second_call_of_no_use_says_nothing_of_a_model_that_answered(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    for (int answered = 0; answered < 2; answered++) {
+        daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+        daruma_health *w = a_health();
+        takes(w, &p, &t[0], 1000);
+        daruma_case c = silent(w, &p, t, 2, 10000);
+        assert_hedges(&c, 11600, 1);
+        daruma_case_hedge(&c, 1, at(11600));
+        c.beside.answered = answered;
+        daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
+        daruma_case_hedge_ended(&c, &f, at(11700));
+        assert_int_equal(model_of(w, &t[1], 11700).bad, !answered);
+        assert_waits(&c, 11701); /* nor is it asked again at once */
+    }
+}
+
 static void who_was_slower_than_the_one_beside_it_says_nothing_of_its_provider(void **state)
 {
     (void)state;
@@ -846,6 +865,7 @@ int main(void)
         cmocka_unit_test(who_has_half_of_his_time_left_needs_no_budget_and_another_model),
         cmocka_unit_test(of_two_that_are_silent_the_second_is_not_waited_for_thrice_when_nobody_knows_it),
         cmocka_unit_test(a_second_call_that_fails_is_not_followed_at_once),
+        cmocka_unit_test(a_second_call_of_no_use_says_nothing_of_a_model_that_answered),
         cmocka_unit_test(a_short_time_is_shared_among_those_who_are_left_but_not_in_too_small_parts),
         cmocka_unit_test(of_two_that_are_silent_the_first_goes_on_however_late_it_is),
         cmocka_unit_test(who_was_slower_than_the_one_beside_it_says_nothing_of_its_provider),

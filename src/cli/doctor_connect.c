@@ -205,7 +205,7 @@ static bool ask_once(findings *f, upstream *up, const config_provider *p, const 
     daruma_str path = p->dialect == &dialect_gemini ? S("/v1beta/models") : S("/v1/models");
     fetch_request q = {.to = &p->to,
                        .method = S("GET"),
-                       .target = config_upstream_path(p, path, f->a),
+                       .target = config_own_path(p, path, f->a),
                        .headers = h,
                        .nheaders = n,
                        .fresh = true,

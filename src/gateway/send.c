@@ -175,7 +175,7 @@ static daruma_str target_path(exchange *x, const config_provider *p, const drive
     } else if (x->passing && model.n) {
         path = passing_path(x->passing, path, model, x->c->arena);
     }
-    path = config_upstream_path(p, path, x->c->arena);
+    path = moved || renamed ? config_own_path(p, path, x->c->arena) : config_upstream_path(p, path, x->c->arena);
     if (!query.n)
         return path;
     daruma_buf b = buf_in(x->c->arena);
@@ -271,7 +271,7 @@ static daruma_str question_path(const asked *of, daruma_arena *a)
 {
     if (of->provider->cloud)
         return cloud_path(of->provider, of->model, false, a);
-    return config_upstream_path(of->provider, dialect_path(of->d, of->model, false, a), a);
+    return config_own_path(of->provider, dialect_path(of->d, of->model, false, a), a);
 }
 
 const dialect *exchange_ask(void *user, drive_call *c, const daruma_target *t, const daruma_question *q,

@@ -267,6 +267,21 @@ holds("gemini: the SDK uploads a file, piece by piece, and asks in another versi
   },
 });
 
+// The path that daruma writes is nobody's word against that.
+holds("gemini: a conversation that was translated goes to the version that ends the base URL", {
+  config: (c) => {
+    const p = c.providers.find((one) => one.name === "own-gemini");
+    p.url = p.url.replace(/v1beta$/, "v1alpha");
+    c.models.find((m) => m.name === dialects.openai.own).targets = ["own-gemini/g-new"];
+  },
+  async run(pair) {
+    pair.own.answer = (q, res) => send(res, 200, good.gemini);
+    const r = await question(pair, dialects.openai, { model: dialects.openai.own });
+    assert.equal(r.said, "fine", r.text);
+    assert.deepEqual(own(pair), ["/v1alpha/models/g-new:generateContent"]);
+  },
+});
+
 holds("gemini: without a configuration, one key in the query is refused and another is not", {
   zero: true,
   chaos: fault("{ key: sk-poor, kind: auth }"),

@@ -95,7 +95,8 @@ every((name, d, w) => {
       assert.match(pair.own.seen[1].body.toString(), /city/);
       assert.deepEqual([r.outcome, r.headers["x-daruma-remedies"]], ["degraded", "ask_again"], "it is no recovery");
       assert.equal((await pair.status()).requests.degraded, 1);
-      assert.deepEqual(pair.events().map((e) => e.event).filter((e) => /unfit|success/.test(e)), ["answer_unfit"]);
+      assert.deepEqual(pair.events().map((e) => e.event).filter((e) => /unfit|success|recovery_failed/.test(e)), ["answer_unfit", "error_recovery_failed"]);
+      assert.equal(pair.events().at(-1).outcome, "degraded", "its case is closed");
     },
   });
 

@@ -87,12 +87,15 @@ every((name, d, w) => {
       async run(pair) {
         const call = (id, o) => [id, "look", w.toolArgs(o)];
         const text = (o) => (typeof w.toolArgs(o) === "string" ? w.toolArgs(o) : JSON.stringify(o));
-        pair.own.answer = (q, res) => (streams(q) ? sse(res, w.opening(), w.called(0, "call_1", "look", text({ days: 2 })), w.called(1, "call_2", "look", text({ days: "many" })), w.closingCalls()).end() : w.answer(res, "", [call("call_1", { days: 2 }), call("call_2", { days: "many" })]));
+        pair.own.answer = (q, res) => (res.setHeader("x-request-id", `req-${q.n}`), streams(q) ? sse(res, w.opening(), w.called(0, "call_1", "look", text({ days: 2 })), w.called(1, "call_2", "look", text({ days: "many" })), w.closingCalls()).end() : w.answer(res, "", [call("call_1", { days: 2 }), call("call_2", { days: "many" })]));
         const began = Date.now(), r = await question(pair, d, { stream, model: d.own, more: { tools: w.tools(object) } });
         assert.deepEqual(w.calls(r).map(([, , args]) => JSON.parse(args)), [{ days: 2 }, { days: "many" }], r.text);
         assert.ok(pair.own.seen.length > 2 && pair.own.seen.length <= 5, `${pair.own.seen.length} calls`);
         assert.ok(Date.now() - began < 3000, `it took ${Date.now() - began} ms`);
         assert.equal(stream ? /outcome=degraded/.test(r.text) === (name !== "gemini") : r.outcome === "degraded", true, r.text);
+        assert.equal(r.headers["x-request-id"], `req-${stream ? 1 : pair.own.seen.length}`); // of a stream its head brings them
+        const failed = pair.events().filter((e) => e.event === "llm_request_failed");
+        assert.deepEqual(failed.map((e) => e.provider_request_id), failed.map((_, i) => `req-${i + 1}`));
       },
     });
 

@@ -117,6 +117,23 @@ every((name, d, w) => {
         },
       });
 
+    const broken = { candidates: [{ content: { role: "model" }, finishReason: "MALFORMED_FUNCTION_CALL", index: 0 }] };
+    for (const [what, second] of Object.entries({
+      "is empty on purpose": (q, res) => (stream ? sse(res, w.opening(), w.closing().replace('"usageMetadata":{', '"usageMetadata":{"candidatesTokenCount":2,')).end() : w.answer(res, "")),
+      ...(name === "gemini" && { "calls in a broken way": (q, res) => (stream ? sse(res, `data: ${JSON.stringify(broken)}\n\n`).end() : json(res, 200, broken)) }),
+    }))
+      holds(`${how}: a second answer that ${what} says nothing of its model`, {
+        config: two(name, name),
+        async run(pair) {
+          await silent(pair, d, w, stream, { first: (q, res) => setTimeout(() => answer(w, q, res), 1500), second });
+          const r = await question(pair, d, { model: d.own, stream });
+          assert.deepEqual([r.status, r.said], [200, words], r.text);
+          assert.ok(pair.own.seen.some((q) => asks(q, "second")), "nobody was asked beside it");
+          const places = (await pair.status()).places.filter((p) => p.why === "malformed_output" || (p.bad && /second/.test(p.name)));
+          assert.deepEqual(places, []); // the first was slow
+        },
+      });
+
     if (!stream)
       holds(`${how}: a second answer that is whole takes over although its connection dies behind it`, {
         config: two(name, name),
@@ -328,6 +345,22 @@ every((name, d, w) => {
       },
     });
 
+    if (!stream)
+      holds(`${how}: an empty answer goes out in the end without the fields of the call that took over from it`, {
+        config: two(name, name),
+        async run(pair) {
+          const says = (res, id) => res.setHeader("x-request-id", id);
+          await silent(pair, d, w, stream, {
+            first: (q, res) => setTimeout(() => w.answer(says(res, "first"), ""), 800),
+            second: (q, res) => setTimeout(() => w.refuse(says(res, "second"), "Something is wrong with this request"), 1200),
+          });
+          const r = await question(pair, d, { model: d.own });
+          assert.deepEqual([r.status, r.said ?? "", r.outcome, remedies(r)], [200, "", "degraded", "hedge,keep_partial"], r.text);
+          assert.notEqual(r.headers["x-request-id"], "second");
+          assert.equal(pair.own.seen.length, 2);
+        },
+      });
+
     holds(`${how}: where both calls fail it is asked again`, {
       config: two(name, name),
       async run(pair) {
@@ -403,6 +436,20 @@ every((name, d, w) => {
       },
     });
   }
+});
+
+holds("outage openai stream: where a second call thinks for longer than it is held, no further one is paid for", {
+  config: two("openai", "openai"),
+  limit: 20000,
+  async run(pair) {
+    const d = dialects.openai, w = wires.openai;
+    await silent(pair, d, w, true, {
+      first: (q, res) => (sse(res, w.opening(), w.piece("the quick brown ")), setTimeout(() => res.end(w.piece("fox") + w.closing()), 8000)),
+      second: (q, res) => sse(res, w.opening(), ...Array.from({ length: 20 }, () => w.chunk({ reasoning_content: "hm ".repeat(8000) }))),
+    });
+    const r = await question(pair, d, { model: d.own, stream: true });
+    assert.deepEqual([r.status, r.said, pair.own.seen.length], [200, words, 2], r.text);
+  },
 });
 
 // Thinking cannot be gone on with, and most streams of models that think begin with it.

@@ -125,6 +125,17 @@ holds("passing: a form names its model in a field, of which everything else arri
   },
 });
 
+holds("passing: a case that ends with a refusal which is passed on is closed", {
+  config: (c) => c.providers.unshift(...c.providers.splice(c.providers.findIndex((p) => p.name === "own"), 1)),
+  async run(pair) {
+    pair.own.answer = (q, res) => (q.n === 1 ? send(res, 503, { error: { message: "busy" } }) : send(res, 404, { error: { message: "No such file" } }));
+    const r = await ask(pair, "/v1/files/file-1", { headers: dialects.openai.headers });
+    assert.deepEqual([r.status, r.headers["x-daruma-outcome"], pair.own.seen.length], [404, "failed", 2], r.text);
+    const end = pair.events().at(-1);
+    assert.deepEqual([end.event, end.outcome, end.kind, end.attempts], ["error_recovery_failed", "failed", "overloaded", 2], pair.eventsText());
+  },
+});
+
 const estimated = (r, member) => {
   assert.deepEqual([r.status, r.headers["x-daruma-estimated"], r.outcome], [200, "tokens", "degraded"], r.text);
   return r.json[member];

@@ -272,11 +272,15 @@ void daruma_case_hedge_ended(daruma_case *c, const daruma_failure *f, daruma_mom
         health_drop(c->health, t, c->beside.permits, at.now);
         return;
     }
-    health_bad(c->health, t, c->beside.permits, f, c->id, c->beside.sent_at, &c->policy->kinds[f->kind].backoff, at);
+    if (c->beside.answered)
+        health_drop(c->health, t, c->beside.permits, at.now);
+    else
+        health_bad(c->health, t, c->beside.permits, f, c->id, c->beside.sent_at, &c->policy->kinds[f->kind].backoff,
+                   at);
     c->hedges_bad += f != &silent_failure && c->hedges_bad < UINT8_MAX;
     daruma_ms wait = daruma_backoff_delay(&c->policy->kinds[f->kind].backoff, c->hedges_bad, at.dice);
     if (f != &silent_failure && wait > 0) { /* nobody waited for it, and the next one is not sent at once */
-        c->hedges -= c->hedges > 0;
+        c->hedges -= c->hedges > 0 && !c->beside.answered; /* one that answered is paid for */
         c->hedge_at = add_sat(at.now, wait);
     }
     choice_blame(c, c->beside.target, f->kind);

@@ -150,6 +150,7 @@ bool hedge_takes_over(session *x, const daruma_failure *f)
     if (!r)
         return false;
     daruma_case_hedge_takes_over(&x->kase, f, session_now(x));
+    x->last->given_at = x->last->cut_by = 0; /* what the first call said: this one has no number of its own */
     x->v->counts.hedges_won++;
     driver_wake(x->v);
     tell_hedged(x, r);
@@ -195,21 +196,12 @@ static void was_refused(hedge_call *r)
     hedge_call_failed(r, &ev);
 }
 
-static bool says_nothing(const hedge_call *r)
-{
-    return r->stream && !r->text.n && !r->calls;
-}
-
-/* What it says cannot be joined to what the client has. Nobody is ended for that: the first call may speak again. One
- * that adds nothing to an answer that was begun for it may be right: the next one is asked in words. */
+/* What it says cannot be joined to what the client has, nor could that of the next one. Nobody is ended for that: the
+ * first call may speak again. */
 static void cannot_join(hedge_call *r)
 {
-    session *x = r->x;
-    if (says_nothing(r))
-        session_mend_otherwise(x);
-    else
-        x->unjoined = true;
-    hedge_cancel(x);
+    r->x->unjoined = true;
+    hedge_cancel(r->x);
 }
 
 /* Does it go on where the client's part of the answer ends? Only then it takes over. */
@@ -261,6 +253,7 @@ static bool read_events(hedge_call *r, daruma_arena *large)
         r->parsed = r->held.n - rest.n;
         r->p->watch(&r->view, &e, &r->arena);
         if (r->view.error || r->view.broken) {
+            r->x->kase.beside.answered = r->view.spoilt;
             daruma_evidence ev = {.phase = DARUMA_AT_STREAM,
                                   .status = r->head.status,
                                   .flaw = r->view.error ? DARUMA_FLAW_ERROR_EVENT : DARUMA_FLAW_BROKEN,
@@ -309,6 +302,18 @@ static void on_body(drive_call *c, daruma_str bytes)
         hedge_call_takes_over(r);
 }
 
+/* What its answer is at its end. A stream of which something came has taken over. */
+static answer_view view_at_end(hedge_call *r)
+{
+    const stream_view *v = &r->view;
+    if (!r->stream && r->head.status)
+        return r->p->check(buf_str(&r->held), &r->arena);
+    return (answer_view){.flaw = DARUMA_FLAW_EMPTY,
+                         .finish = v->finished ? str_of(v->finish) : (daruma_str){0},
+                         .input_tokens = v->input_tokens > 0 ? v->input_tokens : -1,
+                         .output_tokens = v->output_tokens};
+}
+
 static void on_end(drive_call *c)
 {
     hedge_call *r = c->owner;
@@ -317,24 +322,23 @@ static void on_end(drive_call *c)
         was_refused(r);
         return;
     }
-    daruma_flaw flaw = DARUMA_FLAW_EMPTY;
-    bool over = r->goes_on && r->head.status && (!r->stream || r->view.done || r->view.finished);
-    if (over && says_nothing(r) && r->onward.onward.how != GOING_PREFILLED)
-        over = false; /* it failed, as it would alone */
-    if (over) {
+    bool ended = r->view.done || r->view.finished, adds = r->text.n || r->calls; /* else it failed, as it would alone */
+    if (r->goes_on && r->head.status && (!r->stream || (ended && adds))) {
         if (r->stream && joins(r, true) == JOIN_AT)
             hedge_call_takes_over(r);
         else
             cannot_join(r);
         return;
     }
-    if (!r->stream && r->head.status)
-        flaw = r->p->check(buf_str(&r->held), &r->arena).flaw;
-    if (flaw == DARUMA_FLAW_NONE) {
+    answer_view v = view_at_end(r);
+    if (v.flaw == DARUMA_FLAW_NONE) {
         hedge_call_takes_over(r);
         return;
     }
-    daruma_evidence ev = {.phase = DARUMA_AT_ANSWER, .status = r->head.status, .flaw = flaw, .body = buf_str(&r->held)};
+    bool silent = v.flaw == DARUMA_FLAW_EMPTY && relay_is_silence(r->p, v.finish, v.input_tokens >= 0, v.output_tokens);
+    r->x->kase.beside.answered = silent || v.spoilt; /* the model is well, its words were wrong */
+    daruma_evidence ev = {
+        .phase = DARUMA_AT_ANSWER, .status = r->head.status, .flaw = v.flaw, .body = buf_str(&r->held)};
     hedge_call_failed(r, &ev);
 }
 

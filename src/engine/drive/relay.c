@@ -66,6 +66,11 @@ void relay_head(session *x, int64_t length)
     x->beat_at = -1;
 }
 
+void relay_keep_id(session *x)
+{
+    x->theirs = arena_copy(x->arena, session_redact_sent(x, session_their_id(x->headers, x->nheaders)));
+}
+
 void relay_keep_given(session *x, daruma_str bytes)
 {
     last_failure *l = bytes.n && bytes.n <= GIVEN_BYTES_MAX && x->kase.can_mend ? session_last_new(x) : NULL;
@@ -76,12 +81,16 @@ void relay_keep_given(session *x, daruma_str bytes)
     l->given_at = x->kase.attempts;
 }
 
+bool relay_is_silence(const dialect *p, daruma_str finish, bool counted, int64_t output_tokens)
+{
+    return p->finish(finish) == FINISH_STOP && (output_tokens > 0 || !counted);
+}
+
 bool relay_chose_silence(session *x, daruma_str finish, bool counted, int64_t output_tokens)
 {
-    bool chose = x->p->finish(finish) == FINISH_STOP;
-    if (chose && (output_tokens > 0 || !counted))
+    if (relay_is_silence(x->p, finish, counted, output_tokens))
         daruma_case_answered(&x->kase, session_now(x));
-    return chose;
+    return x->p->finish(finish) == FINISH_STOP;
 }
 
 static void forward(session *x, daruma_str bytes)
@@ -247,7 +256,7 @@ static void on_head(drive_call *c, const drive_head *h)
     x->status = h->status;
     x->headers = relay_fields(h, &x->scratch, &x->nheaders);
     if (session_last(x)->failure.kind || x->recovering) /* events will tell of this call */
-        x->theirs = arena_copy(x->arena, session_redact_sent(x, session_their_id(x->headers, x->nheaders)));
+        relay_keep_id(x);
     daruma_left left;
     if (hints_left(h->headers, h->nheaders, x->v->at, &left))
         daruma_case_told_left(&x->kase, &left, x->v->at.now);

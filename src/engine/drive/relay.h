@@ -23,10 +23,14 @@ void relay_head(session *x, int64_t length);
 daruma_evidence relay_evidence(const session *x, daruma_phase phase);
 /* The attempt is over: its answer is not what it should be, which `body` shows. */
 void relay_fail(session *x, daruma_flaw flaw, daruma_str body);
+/* Keeps the provider's id of this call, for events. */
+void relay_keep_id(session *x);
 /* An answer that is empty, or wrong, goes out if nothing better comes. Long ones are not kept. */
 void relay_keep_given(session *x, daruma_str bytes);
-/* An empty answer of which the model says that it is one. It is no outage, for which one would wait, unless its tokens
- * are counted (`counted`: some are) and there were none: streams of Chat Completions count them only when asked to. */
+/* True if an empty answer is no outage: the model says that it is one. Not if its tokens are counted (`counted`: some
+ * are) and there were none; streams of Chat Completions count them only when asked to. */
+bool relay_is_silence(const dialect *p, daruma_str finish, bool counted, int64_t output_tokens);
+/* An empty answer of which the model says that it is one. What is no outage is not waited for. */
 bool relay_chose_silence(session *x, daruma_str finish, bool counted, int64_t output_tokens);
 /* Something came that is no ping. The timer looks later how long ago. */
 void relay_progress(session *x);

@@ -266,6 +266,28 @@ void session_end(session *x, daruma_outcome o, drive_end how)
 
 /* ---- how it went ---- */
 
+/* Tells how a case ended in which a call failed, be it one beside the answer, or in which something was mended and sent
+ * again. */
+static void tell_done(session *x, daruma_outcome o, int64_t input_tokens, int64_t output_tokens)
+{
+    bool failed = session_last(x)->ntried || x->recovering,
+         less = o != DARUMA_OUTCOME_OK && o != DARUMA_OUTCOME_RECOVERED;
+    bool recovered = o == DARUMA_OUTCOME_RECOVERED && x->kase.attempts > 1; /* else something was mended */
+    daruma_event e = DARUMA_EVENT_INIT;
+    if (!recovered && (!failed || o == DARUMA_OUTCOME_RECOVERED))
+        return;
+    e.failure = session_last(x)->failure.kind ? &session_last(x)->failure : NULL;
+    e.outcome = o;
+    e.attempts = x->kase.attempts;
+    e.took = x->v->at.now - x->started;
+    e.input_tokens = input_tokens > 0 ? input_tokens : -1;
+    e.output_tokens = output_tokens > 0 ? output_tokens : -1;
+    if (less)
+        e.reason = o == DARUMA_OUTCOME_FAILED ? S("the provider refused it in the end: its words are passed on")
+                                              : S("the model was asked again in vain: its answer goes out as it came");
+    session_tell(x, less ? DARUMA_WHEN_GIVEN_UP : DARUMA_WHEN_RECOVERED, &e);
+}
+
 void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive_end how)
 {
     daruma_moment at = session_now(x);
@@ -283,18 +305,7 @@ void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive
     account_remember(x, (daruma_str){0});
     if (x->scan.conversation && x->kase.ntargets > 1)
         memory_session_set(x->v->mem, session_session(x), t->key_id);
-    bool failed = session_last(x)->ntried; /* a call beside this one may have, which is told as any other */
-    bool recovered = o == DARUMA_OUTCOME_RECOVERED && x->kase.attempts > 1; /* else something was mended */
-    if (recovered || (failed && o == DARUMA_OUTCOME_OK)) {
-        daruma_event e = DARUMA_EVENT_INIT;
-        e.failure = session_last(x)->failure.kind ? &session_last(x)->failure : NULL;
-        e.outcome = o;
-        e.attempts = x->kase.attempts;
-        e.took = at.now - x->started;
-        e.input_tokens = input_tokens > 0 ? input_tokens : -1;
-        e.output_tokens = output_tokens > 0 ? output_tokens : -1;
-        session_tell(x, DARUMA_WHEN_RECOVERED, &e);
-    }
+    tell_done(x, o, input_tokens, output_tokens);
     x->view.input_tokens = input_tokens;
     x->view.output_tokens = output_tokens;
     session_end(x, o, how);
@@ -311,7 +322,8 @@ static void keep_failure(session *x, last_failure *l, const daruma_evidence *ev)
     for (size_t i = 0; i < l->nheaders; i++)
         l->headers[i] =
             (daruma_header){arena_copy(a, ev->headers[i].name), arena_copy(a, session_redact_field(x, ev->headers[i]))};
-    x->theirs = session_their_id(l->headers, l->nheaders);
+    if (x->mode != ANSWER_RELAYED) /* of a stream that goes out it was kept, its fields are gone */
+        x->theirs = session_their_id(l->headers, l->nheaders);
 }
 
 /* A path that is not ours to repeat may still be repeated when nothing can have happened yet. */

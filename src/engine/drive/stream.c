@@ -82,6 +82,7 @@ static bool commit(session *x)
     daruma_case_begun(&x->kase, session_now(x));
     driver_wake(x->v);
     relay_head(x, -1);
+    relay_keep_id(x);
     daruma_ms took = x->v->at.now - x->started;
     x->first_ms = took < 1 ? 1 : took < UINT32_MAX ? (uint32_t)took : UINT32_MAX;
     x->beat_at = x->streaming ? add_sat(session_now(x).now, HEARTBEAT_EVERY_MS) : -1;

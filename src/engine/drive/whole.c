@@ -204,7 +204,8 @@ static void keep_given(session *x, const whole *w)
 /* Its calls, or its words, are what is wrong, whatever it says of its end. */
 static void whole_refuse(session *x, daruma_flaw flaw)
 {
-    daruma_evidence ev = {.phase = DARUMA_AT_ANSWER, .status = x->status, .flaw = flaw};
+    daruma_evidence ev = {
+        .phase = DARUMA_AT_ANSWER, .status = x->status, .flaw = flaw, .headers = x->headers, .nheaders = x->nheaders};
     daruma_case_answered(&x->kase, session_now(x)); /* wrong words are no matter of health */
     session_failed(x, &ev);
 }

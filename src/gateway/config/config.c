@@ -316,6 +316,14 @@ daruma_str config_upstream_path(const config_provider *p, daruma_str path, darum
     return buf_str(&out);
 }
 
+daruma_str config_own_path(const config_provider *p, daruma_str path, daruma_arena *a)
+{
+    daruma_str rest = str_from(path, 1);
+    if (has_version(p->to.prefix) && url_is_version(str_cut(&rest, '/')))
+        path = str_from(path, (size_t)(rest.p - path.p) - 1);
+    return config_upstream_path(p, path, a);
+}
+
 /* The first provider that speaks `d`, whatever it is when that is NULL. */
 static int first_of(const config *c, const dialect *d, bool clouds)
 {

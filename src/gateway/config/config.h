@@ -158,6 +158,8 @@ bool config_read(daruma_str text, conf_env env, void *user, daruma_arena *a, con
  * a prefix a path that has no version gets "/v1". A version that ends a prefix of Google's gives way to another one
  * that the path says, and stands behind its "upload" or "download". Lives in `a` or borrows `path`. */
 daruma_str config_upstream_path(const config_provider *p, daruma_str path, daruma_arena *a);
+/* The same of a path that daruma made: a version of the prefix stands in the place of its own. */
+daruma_str config_own_path(const config_provider *p, daruma_str path, daruma_arena *a);
 /* The entry of `models` for a name: its own, else the first whose form it has. NULL: there is none. */
 const config_model *config_model_of(const config *c, daruma_str asked);
 /* The provider for a request whose model no `models` entry names: the first that speaks `d`; providers of "openai" are

@@ -335,7 +335,8 @@ static daruma_str leg_path(leg *g)
 {
     const list *l = g->all;
     daruma_arena *a = l->x.c->arena;
-    daruma_str path = config_upstream_path(g->p, g->as == l->as ? l->x.c->head.path : g->as->path, a);
+    daruma_str path =
+        g->as == l->as ? config_upstream_path(g->p, l->x.c->head.path, a) : config_own_path(g->p, g->as->path, a);
     daruma_str query = g->as->all.n || g->as != l->as ? g->as->all : exchange_query(&g->x, g->p);
     daruma_buf b = buf_in(a);
     buf_put(&b, path);
