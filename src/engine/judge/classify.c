@@ -433,7 +433,7 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, ech
         buf_put(&b, s.param);
         seen_text(&v, lower(buf_str(&b), a));
     }
-    v.tool = speaker_of(ev, body, &s, &v);
+    v.tool = speaker_of(ev, &s, &v);
     add_facts(&v, ev, &s, number, a);
     daruma_str lone = s.ntexts ? lone_code(str_trim(s.texts[0])) : (daruma_str){0};
     add_code(&v, lone, a);
