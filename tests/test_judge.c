@@ -736,6 +736,8 @@ static void a_status_says_more_than_that_the_connection_broke(void **state)
          DARUMA_TOOL_NETWORK_KIND, true},
         {"fatal: the remote end hung up unexpectedly", DARUMA_TOOL_NETWORK_KIND, true},
     };
+    static const char *const carried =
+        "{\"error\":{\"message\":\"ssh: connect to host x port 22: Connection refused\"}}";
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a;
@@ -744,6 +746,34 @@ static void a_status_says_more_than_that_the_connection_broke(void **state)
         assert_int_equal(f.kind, DARUMA_TOOL_ERROR);
         assert_int_equal(f.tool_kind, rows[i].kind);
         assert_int_equal(f.retryable, rows[i].retryable);
+    }
+    daruma_arena a; /* the status is of who carried it, unless that is the tool */
+    daruma_evidence ev = {.provider = S("quux"), .status = 400, .body = str_of(carried)};
+    assert_int_equal(judge(&ev, &a).tool_kind, DARUMA_TOOL_NETWORK_KIND);
+    ev.provider = S("git");
+    assert_int_equal(judge(&ev, &a).tool_kind, DARUMA_TOOL_VALIDATION_KIND);
+}
+
+/* A value of the request may say anything, cut short or not. */
+static void a_status_that_is_quoted_is_none_of_the_answer(void **state)
+{
+    static const char *const rows[] = {
+        "Invalid 'user': string '500 Internal Server Error' too long",
+        "Invalid 'user': string '500 Internal Server Err...' too long",
+        "Invalid 'user': string 'fix 503 Service Unavailable' too long",
+        "Invalid parameter: stop = \"500 Internal Server Error\"",
+        "'500 Internal Server Error' is too long",
+    };
+    static const char *const request = "{\"user\":\"500 Internal Server Error and more\"}";
+    (void)state;
+    for (size_t i = 0; i < 2 * COUNT(rows); i++) {
+        daruma_arena a;
+        daruma_evidence ev = {.provider = S("quux"), .status = 400, .body = str_of(rows[i / 2])};
+        ev.request = i % 2 ? str_of(request) : S("");
+        ev.model_call = i % 2;
+        daruma_failure f = judge(&ev, &a);
+        if (f.kind != DARUMA_INVALID_PARAMETER || f.retryable)
+            fail_msg("%s by %s: %s", daruma_kind_name(f.kind), daruma_rule_name(f.rule), rows[i / 2]);
     }
 }
 
@@ -864,6 +894,7 @@ int main(void)
         cmocka_unit_test(what_the_words_around_it_deny_is_not_said),
         cmocka_unit_test(several_guesses_are_no_evidence),
         cmocka_unit_test(what_an_error_is_wrapped_in_is_taken_apart),
+        cmocka_unit_test(a_status_that_is_quoted_is_none_of_the_answer),
         cmocka_unit_test(what_is_quoted_is_not_taken_apart),
         cmocka_unit_test(what_somebody_said_is_heard_behind_what_carried_it),
         cmocka_unit_test(a_status_says_more_than_that_the_connection_broke),
