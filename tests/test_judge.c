@@ -698,8 +698,16 @@ static void what_somebody_said_is_heard_behind_what_carried_it(void **state)
          DARUMA_OVERLOADED},
         {0,
          "2026-11-20T06:25:57.737Z web.1: /app/a.js:8\n2026-11-20T06:25:57.738Z web.1:   reject(denied)\n"
-         "2026-11-20T06:25:57.739Z web.1:   ^\n2026-11-20T06:25:57.740Z web.1: RateLimitError: Slow down",
+         "2026-11-20T06:25:57.739Z web.1:   ^\n2026-11-20T06:25:57.740Z web.1: \n2026-11-20T06:25:57.741Z web.1: "
+         "RateLimitError: Slow down",
          DARUMA_RATE_LIMIT},
+        /* marks under what was said */
+        {0, "Request failed\nInvalid API key: sk-x\n   ^", DARUMA_AUTH},
+        {0, "Model call failed:\n  prompt is too long: 9 tokens > 8 maximum\n  ^^^^^^", DARUMA_CONTEXT_LENGTH},
+        {0, "Invalid API key: sk-x\n   ^\n\n", DARUMA_AUTH},
+        /* a name of code may be all that says what failed */
+        {0, "authenticate() failed", DARUMA_AUTH},
+        {0, "model() not found", DARUMA_MODEL_NOT_FOUND},
         /* a map, as protobuf prints it */
         {429,
          "429 Quota exceeded for requests per minute. [metadata {\n  key: \"quota_limit_value\"\n  value: \"0\"\n}\n]",
