@@ -227,10 +227,22 @@ static void a_refusal_of_many_names_is_looked_up_in_bounded_steps(void **state)
     assert_true(many < few * 2);
 }
 
-/* ---- texts that are redacted ---- */
+/* ---- texts that are redacted, and judged ---- */
 
-/* Steps of redacting a text of so many bytes: `a` and `b` in turn, or first one and then the other. */
-static int64_t steps_of_redaction(const char *a, const char *b, bool in_turn, size_t bytes, char *room)
+typedef void text_work(daruma_str text, daruma_arena *a);
+
+static void work_redact(daruma_str text, daruma_arena *a)
+{
+    daruma_redact(text, a);
+}
+
+static void work_judge(daruma_str text, daruma_arena *a)
+{
+    daruma_classify(&(daruma_evidence){.body = text, .took = -1}, (daruma_moment){.wall = 1800000000}, a);
+}
+
+/* Steps of the work on a text of so many bytes: `a` and `b` in turn, or first one and then the other. */
+static int64_t steps_of_text(text_work *work, const char *a, const char *b, bool in_turn, size_t bytes, char *room)
 {
     daruma_arena arena = arena_over(room, room_bytes);
     daruma_buf text = buf_in(&arena);
@@ -244,26 +256,26 @@ static int64_t steps_of_redaction(const char *a, const char *b, bool in_turn, si
         buf_putz(&text, b);
     daruma_str all = buf_str(&text);
     int64_t from = steps_now();
-    daruma_redact(all, &arena);
+    work(all, &arena);
     return steps_now() - from;
 }
 
 /* Providers, tools and models write what is redacted, and each of these is where something may begin, go on or end. */
-static void a_text_is_redacted_in_steps_that_grow_with_it(void **state)
+static void check_growth_of(text_work *work)
 {
-    static const char *const pieces[] = {
-        "sk-", "eyJ", "token=", "cookie: ", "password", "bearer ",  "a-", "a*", "***", "..",          "./",       "://",
-        "@a.", "\\",  "\"",     "'",        "    ",     "key\": '", "A",  "x",  "\n",  "-----BEGIN ", "-----END "};
+    static const char *const pieces[] = {"sk-",         "eyJ",       "token=", "cookie: ", "password", "bearer ", "a-",
+                                         "a*",          "***",       "..",     "./",       "://",      "@a.",     "\\",
+                                         "\"",          "'",         "    ",   "key\": '", "A",        "x",       "\n",
+                                         "-----BEGIN ", "-----END ", "^\n",    "(): ",     "\n\n"};
     enum { BYTES = 8 << 10, SPARE_STEPS = 2000 };
-    (void)state;
     char *room = mmap(NULL, room_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     assert_true(room != MAP_FAILED);
     size_t bad = 0;
     for (size_t i = 0; i < COUNT(pieces); i++)
         for (size_t j = 0; j < COUNT(pieces); j++)
             for (int in_turn = 0; in_turn < 2; in_turn++) {
-                int64_t one = steps_of_redaction(pieces[i], pieces[j], in_turn, BYTES, room),
-                        two = steps_of_redaction(pieces[i], pieces[j], in_turn, 2 * BYTES, room);
+                int64_t one = steps_of_text(work, pieces[i], pieces[j], in_turn, BYTES, room),
+                        two = steps_of_text(work, pieces[i], pieces[j], in_turn, 2 * BYTES, room);
                 if (two * 1000 <= one * MOST_MILLI + SPARE_STEPS * 1000)
                     continue;
                 bad++;
@@ -272,6 +284,18 @@ static void a_text_is_redacted_in_steps_that_grow_with_it(void **state)
             }
     munmap(room, room_bytes);
     assert_int_equal(bad, 0);
+}
+
+static void a_text_is_redacted_in_steps_that_grow_with_it(void **state)
+{
+    (void)state;
+    check_growth_of(work_redact);
+}
+
+static void a_text_is_judged_in_steps_that_grow_with_it(void **state)
+{
+    (void)state;
+    check_growth_of(work_judge);
 }
 
 /* A known secret, and a text that almost says it in base64 everywhere. */
@@ -342,6 +366,7 @@ int main(void)
         cmocka_unit_test(a_message_is_known_again_in_bounded_steps),
         cmocka_unit_test(a_refusal_of_many_names_is_looked_up_in_bounded_steps),
         cmocka_unit_test(a_text_is_redacted_in_steps_that_grow_with_it),
+        cmocka_unit_test(a_text_is_judged_in_steps_that_grow_with_it),
         cmocka_unit_test(a_known_key_is_taken_out_in_steps_that_grow_with_the_text),
         cmocka_unit_test(a_request_is_converted_and_mended_in_little_memory),
         cmocka_unit_test(nothing_grows_with_the_square),

@@ -164,13 +164,14 @@ static void a_name_that_nobody_knows_makes_no_tool(void **state)
         {504, "<html><head><title>504 Gateway Time-out</title></head></html>", DARUMA_TIMEOUT},
         {0, "error sending request for url (https://models.example/v1)", DARUMA_NETWORK},
         {0, "Tool lookup returned: no such file", DARUMA_TOOL_ERROR},
-        {429, "429 Client Error: Too Many Requests for url: https://api.example.org/v2/quotes?id=8", DARUMA_TOOL_ERROR},
-        {0, "Get \"https://search.example.com/index/plums\": connection refused", DARUMA_TOOL_ERROR},
-        {0, "Get https://images.example.com:5000/index/: dial tcp: i/o timeout", DARUMA_TOOL_ERROR},
+        /* an address says nothing: gateways of models stand under any */
+        {429, "429 Client Error: Too Many Requests for url: https://api.example.org/v2/quotes?id=8", DARUMA_RATE_LIMIT},
+        {429,
+         "{\"error\":{\"code\":429,\"message\":\"Quota exceeded for requests per minute\",\"details\":[{\"url\":"
+         "\"https://cloud.example.com/docs/quotas/help\"}]}}",
+         DARUMA_RATE_LIMIT},
+        {0, "Get \"https://gw.example.com/route/plums\": connection refused", DARUMA_NETWORK},
         {0, "Post \"https://gw.example.com/v1/chat/completions\": EOF", DARUMA_NETWORK},
-        {0, "Post \"https://gw.example.com/v1\": EOF", DARUMA_NETWORK},
-        {429, "429 Client Error: Too Many Requests for url: http://10.0.0.8:9000/quotes", DARUMA_RATE_LIMIT},
-        {429, "Too Many Requests, see https://help.example.com/limits/quotes", DARUMA_RATE_LIMIT},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -697,8 +698,16 @@ static void what_somebody_said_is_heard_behind_what_carried_it(void **state)
          DARUMA_OVERLOADED},
         {0,
          "2026-11-20T06:25:57.737Z web.1: /app/a.js:8\n2026-11-20T06:25:57.738Z web.1:   reject(denied)\n"
-         "2026-11-20T06:25:57.739Z web.1:   ^\n2026-11-20T06:25:57.740Z web.1: RateLimitError: Slow down",
+         "2026-11-20T06:25:57.739Z web.1:   ^\n2026-11-20T06:25:57.740Z web.1: \n2026-11-20T06:25:57.741Z web.1: "
+         "RateLimitError: Slow down",
          DARUMA_RATE_LIMIT},
+        /* marks under what was said */
+        {0, "Request failed\nInvalid API key: sk-x\n   ^", DARUMA_AUTH},
+        {0, "Model call failed:\n  prompt is too long: 9 tokens > 8 maximum\n  ^^^^^^", DARUMA_CONTEXT_LENGTH},
+        {0, "Invalid API key: sk-x\n   ^\n\n", DARUMA_AUTH},
+        /* a name of code may be all that says what failed */
+        {0, "authenticate() failed", DARUMA_AUTH},
+        {0, "model() not found", DARUMA_MODEL_NOT_FOUND},
         /* a map, as protobuf prints it */
         {429,
          "429 Quota exceeded for requests per minute. [metadata {\n  key: \"quota_limit_value\"\n  value: \"0\"\n}\n]",
@@ -735,6 +744,8 @@ static void a_status_says_more_than_that_the_connection_broke(void **state)
          DARUMA_TOOL_NETWORK_KIND, true},
         {"fatal: the remote end hung up unexpectedly", DARUMA_TOOL_NETWORK_KIND, true},
     };
+    static const char *const carried =
+        "{\"error\":{\"message\":\"ssh: connect to host x port 22: Connection refused\"}}";
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a;
@@ -743,6 +754,34 @@ static void a_status_says_more_than_that_the_connection_broke(void **state)
         assert_int_equal(f.kind, DARUMA_TOOL_ERROR);
         assert_int_equal(f.tool_kind, rows[i].kind);
         assert_int_equal(f.retryable, rows[i].retryable);
+    }
+    daruma_arena a; /* the status is of who carried it, unless that is the tool */
+    daruma_evidence ev = {.provider = S("quux"), .status = 400, .body = str_of(carried)};
+    assert_int_equal(judge(&ev, &a).tool_kind, DARUMA_TOOL_NETWORK_KIND);
+    ev.provider = S("git");
+    assert_int_equal(judge(&ev, &a).tool_kind, DARUMA_TOOL_VALIDATION_KIND);
+}
+
+/* A value of the request may say anything, cut short or not. */
+static void a_status_that_is_quoted_is_none_of_the_answer(void **state)
+{
+    static const char *const rows[] = {
+        "Invalid 'user': string '500 Internal Server Error' too long",
+        "Invalid 'user': string '500 Internal Server Err...' too long",
+        "Invalid 'user': string 'fix 503 Service Unavailable' too long",
+        "Invalid parameter: stop = \"500 Internal Server Error\"",
+        "'500 Internal Server Error' is too long",
+    };
+    static const char *const request = "{\"user\":\"500 Internal Server Error and more\"}";
+    (void)state;
+    for (size_t i = 0; i < 2 * COUNT(rows); i++) {
+        daruma_arena a;
+        daruma_evidence ev = {.provider = S("quux"), .status = 400, .body = str_of(rows[i / 2])};
+        ev.request = i % 2 ? str_of(request) : S("");
+        ev.model_call = i % 2;
+        daruma_failure f = judge(&ev, &a);
+        if (f.kind != DARUMA_INVALID_PARAMETER || f.retryable)
+            fail_msg("%s by %s: %s", daruma_kind_name(f.kind), daruma_rule_name(f.rule), rows[i / 2]);
     }
 }
 
@@ -863,6 +902,7 @@ int main(void)
         cmocka_unit_test(what_the_words_around_it_deny_is_not_said),
         cmocka_unit_test(several_guesses_are_no_evidence),
         cmocka_unit_test(what_an_error_is_wrapped_in_is_taken_apart),
+        cmocka_unit_test(a_status_that_is_quoted_is_none_of_the_answer),
         cmocka_unit_test(what_is_quoted_is_not_taken_apart),
         cmocka_unit_test(what_somebody_said_is_heard_behind_what_carried_it),
         cmocka_unit_test(a_status_says_more_than_that_the_connection_broke),

@@ -535,13 +535,17 @@ static void a_name_is_the_same_however_it_is_spelt(void **state)
     };
     for (size_t i = 0; i < COUNT(spelt); i++)
         for (size_t k = 0; k < COUNT(spelt); k++)
-            for (size_t f = 0; f < 2 * COUNT(forms); f++) {
+            for (size_t f = 0; f < 4 * COUNT(forms); f++) {
                 daruma_arena a = fresh();
-                size_t blanks = f < COUNT(forms) ? 0 : LOOKUP_BYTES_MIN; /* what is longer is not looked through */
+                size_t blanks = f / COUNT(forms) % 2 ? LOOKUP_BYTES_MIN : 0; /* what is longer is not looked through */
+                char names[2][1024];
+                int behind = f < 2 * COUNT(forms) || f % COUNT(forms) == 2 ? 0 : 600; /* long where there is an arena */
+                snprintf(names[0], sizeof names[0], "%s%*s", spelt[i], behind, "");
+                snprintf(names[1], sizeof names[1], "%s%*s", spelt[k], behind, "");
                 const char *const *form = forms[f % COUNT(forms)];
-                convo_tool t = {.name = S("t"), .schema = filled(form[0], spelt[i], blanks, &a)};
+                convo_tool t = {.name = S("t"), .schema = filled(form[0], names[0], blanks, &a)};
                 convo c = {.tools = &t, .ntools = 1};
-                daruma_str args = filled(form[1], spelt[k], blanks, &a);
+                daruma_str args = filled(form[1], names[1], blanks, &a);
                 args_check got = mend_args(&c, S("t"), args, false, &a);
                 if (got.verdict != ARGS_GOOD)
                     fail_msg("%s, %s: " STR_FMT, spelt[i], spelt[k], STR_ARG(got.why));

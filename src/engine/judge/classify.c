@@ -272,7 +272,8 @@ static void decide(daruma_failure *f, seen *v, uint16_t rule)
         f->retryable = p->retry == RETRY_YES;
     if (p)
         apply_sum(f, v, p->sum);
-    apply_refusal(f, v->status);
+    if (v->answered)
+        apply_refusal(f, v->status);
     if (f->kind == DARUMA_TOOL_ERROR || f->kind == DARUMA_CANCELLED)
         return;
     bool model = p && (p->only == FOR_MODEL || kind_rows[f->kind].of_models);
@@ -416,9 +417,11 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, ech
     if (name.n)
         s.codes[s.ncodes++] = s.code = name;
     daruma_failure f = {.status = ev->status, .net = ev->net, .wait = -1, .limit = -1, .used = -1, .requested = -1};
+    /* a line may stand in what was sent, and then HTTP knows better */
+    bool sent = s.how == SAID_IN_LINE && ev->status >= 400 && ev->status < 500;
     seen v = {.provider = ev->provider,
               .model_call = ev->model_call,
-              .status = s.status && ev->status < 600 ? s.status : ev->status};
+              .status = s.status && ev->status < 600 && !sent ? s.status : ev->status};
     char number[4];
     daruma_str message = {0};
     for (size_t i = 0; i < s.ntexts; i++) {
@@ -433,7 +436,8 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, ech
         buf_put(&b, s.param);
         seen_text(&v, lower(buf_str(&b), a));
     }
-    v.tool = speaker_of(ev, body, &s, &v);
+    v.tool = speaker_of(ev, &s, &v);
+    v.answered = (v.tool == FOR_TOOL && !v.guessed) || (s.how != SAID_IN_FIELD && v.status == s.status);
     add_facts(&v, ev, &s, number, a);
     daruma_str lone = s.ntexts ? lone_code(str_trim(s.texts[0])) : (daruma_str){0};
     add_code(&v, lone, a);

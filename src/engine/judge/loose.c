@@ -330,14 +330,17 @@ void reader_prefix(reader *r, daruma_str t, bool is_all)
             while (b && (memchr(" :=([\"'/-", t.p[b - 1], 9)))
                 b--;
             daruma_str before = str_sub(t, 0, b);
-            bool told = b == 0 && (!is_all || end == t.n || t.p[end] == ' ' || t.p[end] == ':' || t.p[end] == '-');
-            told |= is_status_line(n, str_from(t, end)) || (before.n && before.n < 11 && is_class(before));
+            bool quoted = i && char_is(t.p[i - 1], CHAR_QUOTE); /* it may be a value of the request */
+            bool told =
+                b == 0 && !quoted && (!is_all || end == t.n || t.p[end] == ' ' || t.p[end] == ':' || t.p[end] == '-');
+            told |= before.n && before.n < 11 && is_class(before);
             for (size_t k = 0; !told && k < COUNT(says_status); k++) {
                 daruma_str s = says_status[k];
                 told = before.n >= s.n && str_ieq(str_from(before, before.n - s.n), s);
             }
-            if (told || (i && t.p[i - 1] == '(' && end < t.n && t.p[end] == ')'))
-                r->s->status = (int)n;
+            told |= i && t.p[i - 1] == '(' && end < t.n && t.p[end] == ')';
+            if (told || (!quoted && is_status_line(n, str_from(t, end))))
+                reader_status(r, n, told ? SAID_NAMED : SAID_IN_LINE);
         }
         i = end;
     }

@@ -149,6 +149,12 @@ bool reader_is_status(int64_t n)
     return n >= 400 && n <= 599;
 }
 
+void reader_status(reader *r, int64_t status, said_how how)
+{
+    r->s->status = (int)status;
+    r->s->how = how;
+}
+
 void reader_code(reader *r, daruma_str code, int level, bool is_type)
 {
     said *s = r->s;
@@ -164,7 +170,7 @@ void reader_code(reader *r, daruma_str code, int level, bool is_type)
         code = str_sub(code, 0, colon);
     int64_t n;
     if (str_int(code, &n) && reader_is_status(n)) {
-        s->status = (int)n;
+        reader_status(r, n, SAID_IN_FIELD);
         is_type = true; /* says no more than a type does */
     }
     int rank = 2 * level + !is_type;
@@ -239,7 +245,7 @@ void reader_member(reader *r, enum role role, daruma_str text, int level)
         break;
     case IS_STATUS:
         if (str_int(text, &n) && reader_is_status(n))
-            r->s->status = (int)n;
+            reader_status(r, n, SAID_IN_FIELD);
         else
             reader_code(r, text, level, false);
         break;

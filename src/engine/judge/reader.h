@@ -43,6 +43,7 @@ typedef struct reader {
 
 enum role reader_role(daruma_str key); /* of the member with this name */
 bool reader_is_status(int64_t n);      /* 400 to 599 */
+void reader_status(reader *r, int64_t status, said_how how);
 
 /* What was found, at a level of nesting. */
 void reader_code(reader *r, daruma_str code, int level, bool is_type); /* a code is shown rather than a type */

@@ -1,7 +1,6 @@
 /* speaker.c - who spoke: a provider of models, or a tool. Only what tools are called, what carries their results and
  * words that only they use make it a tool: a name that nobody knows is no evidence of one. */
 #include "engine/judge/speaker.h"
-#include "base/limits.h"
 #include "base/str.h"
 
 /* Does a word of the hint begin with a family of model providers, gateways, servers or agents? They stand by
@@ -101,58 +100,14 @@ static bool is_tool_name(daruma_str provider, bool model)
            (!model && speaker_has_word(provider, of_others, COUNT(of_others)));
 }
 
-/* The address that was asked, without "https://", as clients of HTTP name it: "403 Client Error: Forbidden for url:
- * https://...", `Get "https://...": EOF`. A link that only helps is none; empty: none is named. */
-static daruma_str asked(daruma_str body)
-{
-    static const daruma_str before[] = {LIT("url"),        LIT("URL"),    LIT("fetching"), LIT("fetching from"),
-                                        LIT("request to"), LIT("Get"),    LIT("GET"),      LIT("Post"),
-                                        LIT("POST"),       LIT("Put"),    LIT("PUT"),      LIT("HEAD"),
-                                        LIT("Delete"),     LIT("DELETE"), LIT("PATCH")};
-    for (size_t at = 0, hit; (hit = str_find(str_from(body, at), S("://"))) != STR_NONE;) {
-        size_t from = at + hit, end = at = from + 3;
-        while (from && ch_alpha(body.p[from - 1]))
-            from--;
-        while (from && memchr(" :=\"'\\(", body.p[from - 1], 7))
-            from--;
-        while (end < body.n && (unsigned char)body.p[end] > ' ' && !memchr("\"'\\)>,", body.p[end], 6))
-            end++;
-        for (size_t i = 0; i < COUNT(before); i++) {
-            size_t first = from - before[i].n;
-            if (str_ends(str_sub(body, 0, from), before[i]) && (!first || !ch_word(body.p[first - 1])))
-                return str_sub(body, at, end - at);
-        }
-    }
-    return (daruma_str){0};
-}
-
-/* True if no model can stand at an address that was asked. A host without a public name may be anything, and so may one
- * that is named without a path, or with the path that clients of models put their own behind. */
-static bool is_tool_address(daruma_str address)
-{
-    static const daruma_str of_models[] = {LIT("complet"), LIT("chat"),     LIT("generat"), LIT("message"),
-                                           LIT("embed"),   LIT("response"), LIT("model"),   LIT("infer"),
-                                           LIT("predict"), LIT("invoc"),    LIT("llm")};
-    static const daruma_str pieces[] = {LIT("ai"), LIT("ml"), LIT("localhost"), LIT("internal"), LIT("local")};
-    daruma_str rest = address, host = str_cut(&rest, '/'), name = str_cut(&host, ':');
-    bool model = is_model_provider(address) || speaker_has_word(name, pieces, COUNT(pieces));
-    for (size_t i = 0; i < COUNT(of_models); i++)
-        model |= str_ifind(address, of_models[i]) != STR_NONE;
-    bool named = name.n && ch_alpha(name.p[name.n - 1]) && str_findch(name, '.') != STR_NONE;
-    bool base = !rest.n || str_ends(rest, S("v1")) || str_ends(rest, S("v1/"));
-    return named && !base && (!model || is_tool_name(address, true));
-}
-
-phrase_for speaker_of(const daruma_evidence *ev, daruma_str body, const said *s, seen *v)
+phrase_for speaker_of(const daruma_evidence *ev, const said *s, seen *v)
 {
     if (ev->model_call)
         return FOR_MODEL;
-    static const daruma_str makers[] = {LIT("ai"), LIT("ml"), LIT("llm")};
     bool model = is_model_provider(ev->provider);
     bool http = ev->status || s->status; /* agents speak JSON-RPC, too, and put HTTP's failures into it */
     if (ev->phase == DARUMA_AT_TOOL || is_tool_name(ev->provider, model) || (s->shape & SAID_RPC && !http))
         return FOR_TOOL;
-    v->guessed = (!ev->status && match_tools(v)) || (!model && !speaker_has_word(ev->provider, makers, COUNT(makers)) &&
-                                                     is_tool_address(asked(str_sub(body, 0, CLASSIFY_BODY_BYTES_MAX))));
+    v->guessed = !ev->status && match_tools(v);
     return v->guessed ? FOR_TOOL : FOR_MODEL;
 }

@@ -77,7 +77,7 @@ static bool read_bracketed(reader *r, daruma_str t, int level)
         if (!str_int(str_sub(t, from, 3), &status) || !reader_is_status(status) || (end > 3 && t.p[from + 3] != ' ') ||
             quoted)
             continue;
-        r->s->status = (int)status;
+        reader_status(r, status, SAID_NAMED);
         read_before(r, t, from - 1, level - 1);
         reader_string(r, str_from(t, from + end + 2), level);
         return true;

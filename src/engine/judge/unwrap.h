@@ -27,6 +27,13 @@ enum said_shape {
     SAID_CONTENT = 1 << 15,    /* that answer has text or a tool call */
 };
 
+/* How the status was told. */
+typedef enum said_how {
+    SAID_IN_FIELD, /* by a member of a structure */
+    SAID_NAMED,    /* "HTTP 403", "status code: 403" */
+    SAID_IN_LINE,  /* by its own name alone: "... 403 Forbidden" */
+} said_how;
+
 typedef struct said {
     daruma_str texts[SAID_TEXTS]; /* [0] is the innermost message */
     size_t ntexts;
@@ -37,6 +44,7 @@ typedef struct said {
     daruma_str finish;              /* stop reason of an answer */
     unsigned shape;                 /* bits of said_shape */
     int status;                     /* HTTP status the body speaks of, 0 none */
+    said_how how;                   /* that status was told */
     daruma_ms wait;                 /* a retry field of the body, -1 none */
     int64_t reset_wall;             /* a reset field of the body, unix milliseconds, -1 none */
     int64_t limit, used, requested; /* number fields of the body, -1 none */

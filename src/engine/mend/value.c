@@ -101,15 +101,15 @@ bool lookup_scans(const lookup *l)
     return !l->a || l->of.n < LOOKUP_BYTES_MIN;
 }
 
-enum { NAME_BYTES_MAX = 512 }; /* of a name with escapes: a longer one is compared as it is spelt */
+enum { NAME_BYTES_MAX = 512 }; /* of a name with escapes: a longer one needs an arena; without one it fits nothing */
 
-/* The name that stands raw between two quotes, in `room` where it has escapes; one that does not fit stays raw. */
-static daruma_str name_of(daruma_str raw, daruma_arena room)
+/* The name that stands raw between two quotes, in `room` where it has escapes, and in `a` where it does not fit. */
+static daruma_str name_of(daruma_str raw, daruma_arena room, daruma_arena *a)
 {
     if (str_findch(raw, '\\') == STR_NONE)
         return raw;
-    daruma_str name = json_text((daruma_str){raw.p - 1, raw.n + 2}, &room);
-    return room.full ? raw : name;
+    daruma_str whole = {raw.p - 1, raw.n + 2}, name = json_text(whole, &room);
+    return !room.full ? name : a ? json_text(whole, a) : raw;
 }
 
 /* Names are entered as they are meant: Python, PHP and .NET write \u00fc where others write the letter. */
@@ -139,7 +139,7 @@ static uint64_t lookup_at(lookup *l, daruma_str name)
 daruma_str lookup_get(lookup *l, daruma_str raw)
 {
     char room[NAME_BYTES_MAX];
-    daruma_str value = {0}, name = name_of(raw, arena_over(room, sizeof room));
+    daruma_str value = {0}, name = name_of(raw, arena_over(room, sizeof room), l->a);
     if (lookup_scans(l) || !json_is_object(l->of))
         return json_get(l->of, name);
     uint64_t at = lookup_at(l, name);
@@ -151,7 +151,7 @@ daruma_str lookup_get(lookup *l, daruma_str raw)
 bool lookup_has(lookup *l, daruma_str raw)
 {
     char room[NAME_BYTES_MAX];
-    daruma_str one, name = name_of(raw, arena_over(room, sizeof room));
+    daruma_str one, name = name_of(raw, arena_over(room, sizeof room), l->a);
     if (!lookup_scans(l) && json_is_array(l->of))
         return lookup_at(l, name) > 0;
     for (json_iter it = json_open(l->of); json_next(&it, NULL, &one);)

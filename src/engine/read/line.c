@@ -224,6 +224,17 @@ static bool is_underline(daruma_str t)
     return any;
 }
 
+/* True if what stands behind a line is an empty one and then more, as where Node shows the code that failed. */
+static bool has_paragraph(daruma_str behind, size_t column)
+{
+    daruma_str next = str_from(str_cut(&behind, '\n'), column);
+    if (str_trim(str_from(next, head_of(next))).n)
+        return false;
+    while (behind.n && ch_space(behind.p[0]))
+        behind = str_from(behind, 1);
+    return behind.n > 0;
+}
+
 /* What a line of code makes and throws, which names the failure where nothing stands behind the stack: "raise
  * X("...")". */
 static daruma_str thrown(daruma_str code)
@@ -310,7 +321,7 @@ static daruma_str without_frames(daruma_str text, daruma_arena *a)
             threw = thrown(t).n ? thrown(t) : threw;
             continue;
         }
-        if (is_underline(t) && code == STR_NONE)
+        if (is_underline(t) && code == STR_NONE && has_paragraph(rest, column))
             n = last; /* what it stands under is code, too */
         if (is_underline(t) || is_header(t))
             continue;

@@ -188,8 +188,8 @@ void sentence_open(sentence *s, daruma_str text, bool is_code)
         else if (c == '\'' && i && i + 1 < text.n && char_is(text.p[i - 1], CHAR_LOWER) &&
                  char_is(text.p[i + 1], CHAR_LOWER))
             continue; /* "doesn't" */
-        else if (c == '(' && i + 1 < text.n && text.p[i + 1] == ')')
-            while (n > 1 && is_letter(s->words[n - 1])) /* "process()" is a name of code */
+        else if (str_starts(str_from(text, i), S("(): ")))
+            while (n > 1 && is_letter(s->words[n - 1])) /* "process(): " says where in the code */
                 n--;
         else if (c == '.' && (end = extension_end(text, i)) > i)
             i = end - 1;
