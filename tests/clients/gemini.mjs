@@ -229,7 +229,7 @@ holds("gemini: other methods pass through, go to Google's provider, and are sent
 
 // Google names these stop reasons itself: nothing passes by waiting, and the model is well for everybody else.
 holds("gemini: calls that stay broken are no outage: the client need not wait for the end of patience, and others do not wait", {
-  config: (c) => (delete c.recovery.max_attempts, (c.recovery.kinds = {}), (c.recovery.patience = "4s"), (c.recovery.on_failure = "error")),
+  config: (c) => (delete c.recovery.max_attempts, (c.recovery.kinds = {}), (c.recovery.patience = "4s"), (c.recovery.on_failure = "error"), (c.recovery.hedge = "off")),
   async run(pair) {
     for (const [i, finishReason] of ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_FUNCTION_CALL"].entries()) {
       const bad = { candidates: [{ content: {}, finishReason, index: 0 }], usageMetadata: { promptTokenCount: 9, totalTokenCount: 9 } }, stream = i % 2 === 1;
