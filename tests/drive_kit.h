@@ -429,6 +429,25 @@ static daruma_str begun_answer(const drive_request *r)
 static const dialect *const all_dialects[] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic,
                                               &dialect_gemini};
 
+/* A new world: what a well provider answers, and some targets, of which `percent` speak as the client does. */
+static void world_begin(world *o, daruma_str (*says)(const drive_request *r), const dialect *d, uint32_t percent)
+{
+    static const char *const names[] = {"alpha", "beta", "gamma", "delta"};
+    *o = (world){.a = o->a, .says = says, .timer = -1, .leaves = -1, .drains = -1, .waits = -1};
+    o->ntargets = 1 + roll(TARGETS);
+    for (size_t i = 0; i < o->ntargets; i++) {
+        o->speaks[i] = chance(percent) ? d : all_dialects[roll(4)];
+        o->targets[i] = (daruma_target){.provider = str_of(names[i]),
+                                        .model = S("m"),
+                                        .key = S("k"),
+                                        .account = S("a"),
+                                        .window = -1,
+                                        .max_output = -1,
+                                        .host = (int)i};
+        daruma_target_seal(&o->targets[i]);
+    }
+}
+
 /* A number from the environment; `usual` when it is not there. */
 static uint64_t setting(const char *name, uint64_t usual)
 {

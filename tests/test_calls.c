@@ -718,20 +718,7 @@ static daruma_str request_of(const dialect *d, bool stream, known k, daruma_aren
 
 static void set_calls_world(world *o, const dialect *d)
 {
-    static const char *const names[] = {"alpha", "beta", "gamma", "delta"};
-    *o = (world){.a = o->a, .says = answer_of, .timer = -1, .leaves = -1, .drains = -1, .waits = -1};
-    o->ntargets = 1 + roll(TARGETS);
-    for (size_t i = 0; i < o->ntargets; i++) {
-        o->speaks[i] = chance(60) ? d : all_dialects[roll(4)];
-        o->targets[i] = (daruma_target){.provider = str_of(names[i]),
-                                        .model = S("m"),
-                                        .key = S("k"),
-                                        .account = S("a"),
-                                        .window = -1,
-                                        .max_output = -1,
-                                        .host = (int)i};
-        daruma_target_seal(&o->targets[i]);
-    }
+    world_begin(o, answer_of, d, 60);
     if (chance(40))
         o->ntext = (size_t)snprintf(o->text, TEXT_BYTES, "Let me look %u.", roll(1000));
     o->often = chance(50) ? CUT : (fate)roll(FATES);

@@ -42,20 +42,7 @@ static daruma_str request_of(const dialect *d, bool stream, daruma_arena *a)
 
 static void set_world(world *o, const dialect *d)
 {
-    static const char *const names[] = {"alpha", "beta", "gamma", "delta"};
-    *o = (world){.a = o->a, .says = answer_of, .timer = -1, .leaves = -1, .drains = -1, .waits = -1};
-    o->ntargets = 1 + roll(TARGETS);
-    for (size_t i = 0; i < o->ntargets; i++) {
-        o->speaks[i] = chance(70) ? d : all_dialects[roll(4)];
-        o->targets[i] = (daruma_target){.provider = str_of(names[i]),
-                                        .model = S("m"),
-                                        .key = S("k"),
-                                        .account = S("a"),
-                                        .window = -1,
-                                        .max_output = -1,
-                                        .host = (int)i};
-        daruma_target_seal(&o->targets[i]);
-    }
+    world_begin(o, answer_of, d, 70);
     for (uint32_t n = roll(60); n--;)
         o->ntext +=
             (size_t)snprintf(o->text + o->ntext, TEXT_BYTES - o->ntext, "%sword%u", o->ntext ? " " : "", roll(1000));

@@ -451,7 +451,6 @@ typedef struct session_mend_onward {
 /* Writes it for target `to`, in words whose answer shows whether it goes on, and changes nothing yet. False: this
  * answer cannot be gone on with. */
 bool session_mend_go_on(session *x, int to, session_mend_onward *ret);
-void session_mend_otherwise(session *x); /* whoever is asked to go on next is asked in other words */
 void session_mend_goes_on(session *x, const session_mend_onward *o); /* it is what is sent, and its answer is joined */
 void session_mend_use(session *x, daruma_str body,
                       const request_scan *scan); /* from here on this is what is sent; one of x->texts */

@@ -70,11 +70,6 @@ bool session_mend_go_on(session *x, int to, session_mend_onward *ret)
     return w.good;
 }
 
-void session_mend_otherwise(session *x)
-{
-    history_ask_otherwise(&x->h->past);
-}
-
 void session_mend_goes_on(session *x, const session_mend_onward *o)
 {
     history_goes_on(&x->h->past, &o->onward);
@@ -123,7 +118,7 @@ static session_mend_result resume(session *x)
     if (session_last(x)->failure.kind == DARUMA_MALFORMED_OUTPUT && x->h->past.m.bad)
         return SESSION_MEND_UNFIT; /* what it called was wrong, not cut: it was asked again as often as it may */
     if (talk_unsure(x) || added_nothing(x)) /* what it was asked was answered with something else */
-        session_mend_otherwise(x);
+        history_ask_otherwise(&x->h->past);
     resuming *w = x->v->rooms->take(sizeof *w);
     if (!w)
         return SESSION_MEND_UNFIT;
