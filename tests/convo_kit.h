@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "dialect/dialect.h"
-#include "dialect/shapes.h"
+#include "dialect/kit/shapes.h"
 #include "model/convo.h"
 
 /* Memory of one test; begin each with kit_begin(). */

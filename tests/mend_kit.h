@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "dialect/dialect.h"
-#include "dialect/shapes.h"
+#include "dialect/kit/shapes.h"
 
 /* ---- is every call answered, once, where its provider wants it? Empty: yes ---- */
 

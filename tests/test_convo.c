@@ -1,6 +1,6 @@
 /* test_convo.c - requests as conversations: what was read goes out as it came, edits change what they name. */
 #include "convo_kit.h"
-#include "dialect/convo_write.h"
+#include "dialect/kit/convo_kit.h"
 
 static const char chat[] =
     "{ \"model\" : \"gpt-5\",\"messages\":[ {\"role\":\"system\",\"content\":\"Be brief.\"} ,\n"

@@ -1,5 +1,5 @@
 /* dialect.c - which dialects there are, and which path speaks which. */
-#include "dialect/parts.h"
+#include "dialect/kit/parts.h"
 
 // clang-format off
 /* The end of a path. `anywhere`: whatever stands before it; else only a version ("/v1") or at most

@@ -1,6 +1,6 @@
 /* event_stream.c - takes the messages of a stream of Amazon's and says them as server-sent events. */
 #include "dialect/event_stream.h"
-#include "dialect/parts.h"
+#include "dialect/kit/parts.h"
 #include "base/base64.h"
 
 enum {

@@ -2,7 +2,7 @@
  * servers that stream whatever is asked.
  *
  *     event -- watch, read_delta --> parts of a turn */
-#include "dialect/turn_kit.h"
+#include "dialect/kit/turn_kit.h"
 #include "base/arena.h"
 
 /* A part of the answer, and its text so far. */

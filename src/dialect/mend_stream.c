@@ -5,7 +5,7 @@
  *
  * What a wire says piece by piece stands whole in the first piece, and the others are empty. Responses says it up to
  * four times more when it is whole. */
-#include "dialect/turn_gemini.h"
+#include "dialect/gemini/gemini.h"
 #include "base/arena.h"
 
 /* What is put in the place of a value. */

@@ -1,6 +1,6 @@
 /* notice.c - what daruma wrote itself: beside a provider's error, and in the model's place. The
  * latter is taken out of later requests, so that no model takes it for its own words. */
-#include "dialect/parts.h"
+#include "dialect/kit/parts.h"
 #include <xxhash.h>
 
 bool dialect_add_note(daruma_buf *out, daruma_str body, daruma_str note)

@@ -1,4 +1,4 @@
-/* convo.c - looking into a conversation and editing it. What the wires make of it stands in dialect/convo_*.c. */
+/* convo.c - looking into a conversation and editing it. What the wires make of it stands in the folders of dialect/. */
 #include "model/convo.h"
 #include "base/arena.h"
 #include "base/buf.h"

@@ -188,7 +188,7 @@ typedef struct convo {
     bool remote;      /* names what lives on the server, here or in a part: see above */
     bool before;      /* ... and its history begins there: what is here goes on from it */
     bool full;        /* memory ran out while editing: do not use it */
-    str_map *calls;   /* while it is written: calls by id, once one was asked for (convo_write.h) */
+    str_map *calls;   /* while it is written: calls by id, once one was asked for (convo_kit.h) */
 } convo;
 
 /* What daruma_parts.h calls a conversation: one that knows how it is written. */

@@ -1,0 +1,39 @@
+/* chat.h - what the files of Chat Completions share. */
+#ifndef DIALECT_CHAT_H
+#define DIALECT_CHAT_H
+#include "dialect/kit/convo_kit.h"
+#include "dialect/kit/shapes.h"
+#include "dialect/kit/turn_kit.h"
+
+/* ---- requests ---- */
+
+/* Members of a message that are parts, or say what they are. */
+enum {
+    M_ROLE,
+    M_CONTENT,
+    M_CALLS,
+    M_FUNCTION_CALL,
+    M_ID,
+    M_NAME,
+    M_REFUSAL,
+    M_AUDIO,
+    M_THOUGHT,   /* DeepSeek and others */
+    M_REASONING, /* OpenRouter, and its pieces: */
+    M_DETAILS,
+    M_N
+};
+void chat_message_fields(daruma_str message, field f[M_N]);
+
+/* ---- settings.c ---- */
+
+/* A writer of a member: the response format. */
+bool chat_put_format(const convo *c, daruma_str old, daruma_buf *out);
+/* All members of a new body but its model and its messages. */
+void chat_put_settings(const convo *c, daruma_buf *out);
+
+/* ---- answers ---- */
+
+/* As OpenAI says it; `functions`: in the older spelling. */
+daruma_str chat_finish_word(turn_finish finish, bool functions);
+void chat_put_usage(daruma_buf *out, const turn_usage *u);
+#endif

@@ -1,0 +1,218 @@
+/* stream.c - streams of OpenAI Chat Completions: chunks, and [DONE]. The calls of an answer may come mixed;
+ * all else is said as it comes. */
+#include "dialect/chat/chat.h"
+
+static void chunk(turn_writer *w, daruma_buf *out)
+{
+    BUF_LIT(out, "data: {\"id\":");
+    buf_json(out, turn_id(&w->r));
+    BUF_LIT(out, ",\"object\":\"chat.completion.chunk\",\"created\":");
+    buf_int(out, w->r.created);
+    BUF_LIT(out, ",\"model\":");
+    buf_json(out, str_of(w->r.model));
+    BUF_LIT(out, ",\"choices\":[");
+}
+
+static void chunk_delta(turn_writer *w, daruma_buf *out)
+{
+    chunk(w, out);
+    BUF_LIT(out, "{\"index\":0,\"delta\":{");
+}
+
+static void chunk_end(daruma_buf *out)
+{
+    BUF_LIT(out, "},\"logprobs\":null,\"finish_reason\":null}]}\n\n");
+}
+
+static void begin(turn_writer *w, const turn_delta *d, daruma_buf *out)
+{
+    if (!writer_begin(w, d, "chatcmpl-"))
+        return;
+    if (!w->r.created)
+        w->r.created = w->wall;
+    chunk_delta(w, out);
+    BUF_LIT(out, "\"role\":\"assistant\",\"content\":\"\",\"refusal\":null");
+    chunk_end(out);
+}
+
+/* The older spelling has one call: what would be another one is not said. */
+static void put_function(turn_writer *w, int nth, daruma_str name, daruma_str arguments, daruma_buf *out)
+{
+    if (nth > 0)
+        return;
+    chunk_delta(w, out);
+    BUF_LIT(out, "\"function_call\":{");
+    if (name.n) {
+        BUF_LIT(out, "\"name\":");
+        buf_json(out, name);
+        buf_putc(out, ',');
+    }
+    BUF_LIT(out, "\"arguments\":");
+    buf_json(out, arguments);
+    buf_putc(out, '}');
+    chunk_end(out);
+}
+
+static int index_of(const turn_writer *w, int nth)
+{
+    return w->r.call_block[nth % TURN_CALLS_MAX];
+}
+
+static void put_args_delta(turn_writer *w, int nth, bool custom, daruma_str text, daruma_buf *out)
+{
+    int at = index_of(w, nth);
+    if (w->functions) {
+        put_function(w, nth, (daruma_str){0}, text, out);
+        return;
+    }
+    chunk_delta(w, out);
+    BUF_LIT(out, "\"tool_calls\":[{\"index\":");
+    buf_int(out, at);
+    buf_putz(out, custom ? ",\"custom\":{\"input\":" : ",\"function\":{\"arguments\":");
+    buf_json(out, text);
+    BUF_LIT(out, "}}]");
+    chunk_end(out);
+}
+
+static bool is_mute(const turn_writer *w, int nth)
+{
+    return w->mute[nth % TURN_CALLS_MAX / 64] >> nth % 64 & 1;
+}
+
+static void set_mute(turn_writer *w, int nth, bool mute)
+{
+    uint64_t bit = (uint64_t)1 << nth % 64, *word = &w->mute[nth % TURN_CALLS_MAX / 64];
+    *word = mute ? *word | bit : *word & ~bit;
+}
+
+/* A call without arguments: clients parse what they get, and an empty text is no JSON. */
+static void close_call(turn_writer *w, int nth, daruma_buf *out)
+{
+    if (nth < call_oldest(&w->r) || nth >= w->r.calls || !is_mute(w, nth))
+        return;
+    set_mute(w, nth, false);
+    if (index_of(w, nth) == w->r.open)
+        w->r.open_bytes += 2;
+    put_args_delta(w, nth, false, S("{}"), out);
+}
+
+static void write_speech(turn_writer *w, const turn_delta *d, const char *member, daruma_buf *out)
+{
+    if (!d->text.n)
+        return;
+    if (w->r.open_kind != d->kind)
+        block_open(&w->r, -1, d->kind);
+    w->r.open_bytes += (int64_t)d->text.n;
+    chunk_delta(w, out);
+    put_cstr(out, member);
+    buf_putc(out, ':');
+    buf_json(out, d->text);
+    chunk_end(out);
+}
+
+static void chat_write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
+{
+    close_call(w, w->r.calls - TURN_CALLS_MAX, out); /* it is not told apart from here on */
+    int at = w->r.blocks, nth = call_begin(&w->r, at);
+    set_mute(w, nth, !d->custom);
+    w->call_shift = nth - d->index;
+    block_open(&w->r, at, DELTA_CALL);
+    KEEP(w->r.item, d->id);
+    if (w->functions) {
+        put_function(w, nth, d->name, (daruma_str){0}, out);
+        return;
+    }
+    chunk_delta(w, out);
+    BUF_LIT(out, "\"tool_calls\":[{\"index\":");
+    buf_int(out, at);
+    BUF_LIT(out, ",\"id\":");
+    put_id(out, d->id, "call_", w->made, (uint64_t)nth + 1);
+    buf_putz(out, d->custom ? ",\"type\":\"custom\",\"custom\":{\"name\":"
+                            : ",\"type\":\"function\",\"function\":{\"name\":");
+    buf_json(out, d->name);
+    buf_putz(out, d->custom ? ",\"input\":\"\"}}]" : ",\"arguments\":\"\"}}]");
+    chunk_end(out);
+}
+
+static void write_arguments(turn_writer *w, const turn_delta *d, daruma_buf *out)
+{
+    int nth = d->index + w->call_shift;
+    if (!d->text.n)
+        return;
+    if (nth < call_oldest(&w->r) || nth >= w->r.calls) {
+        w->broken = true;
+        return;
+    }
+    set_mute(w, nth, false);
+    if (index_of(w, nth) == w->r.open)
+        w->r.open_bytes += (int64_t)d->text.n;
+    put_args_delta(w, nth, d->custom, d->text, out);
+}
+
+static void chat_write_end(turn_writer *w, daruma_buf *out)
+{
+    bool usage = w->usage.input >= 0 || w->usage.output >= 0;
+    for (int i = call_oldest(&w->r); i < w->r.calls; i++)
+        close_call(w, i, out);
+    if (!w->r.finished) {
+        chunk(w, out);
+        BUF_LIT(out, "{\"index\":0,\"delta\":{},\"logprobs\":null,\"finish_reason\":");
+        buf_json(out, chat_finish_word(writer_ends(w), w->functions));
+        BUF_LIT(out, "}]");
+        if (usage && !w->usage_asked) {
+            BUF_LIT(out, ",\"usage\":");
+            writer_put_usage(w, chat_put_usage, out);
+        }
+        BUF_LIT(out, "}\n\n");
+    }
+    if (usage && w->usage_asked) {
+        chunk(w, out);
+        BUF_LIT(out, "],\"usage\":");
+        writer_put_usage(w, chat_put_usage, out);
+        BUF_LIT(out, "}\n\n");
+    }
+    BUF_LIT(out, "data: [DONE]\n\n");
+    w->r.finished = w->r.ended = true;
+}
+
+void chat_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
+{
+    turn_reader *r = &w->r;
+    if (r->ended)
+        return;
+    begin(w, d->kind == DELTA_START ? d : NULL, out);
+    if (r->open_kind == DELTA_CALL && r->open >= 0 && r->open_bytes == 0 && r->calls) /* begun before our time, too */
+        set_mute(w, r->calls - 1, true);
+    writer_finish(w, d);
+    switch (d->kind) {
+    case DELTA_TEXT:
+        writer_keep(w, &w->text, d->text);
+        write_speech(w, d, "content", out);
+        break;
+    case DELTA_THINKING:
+        write_speech(w, d, "reasoning_content", out);
+        break;
+    case DELTA_REFUSAL:
+        write_speech(w, d, "refusal", out);
+        break;
+    case DELTA_CALL:
+        chat_write_call(w, d, out);
+        break;
+    case DELTA_ARGUMENTS:
+        write_arguments(w, d, out);
+        break;
+    case DELTA_CALL_END:
+        close_call(w, d->index + w->call_shift, out);
+        break;
+    case DELTA_END:
+        chat_write_end(w, out);
+        break;
+    case DELTA_START:
+    case DELTA_SIGNATURE:
+    case DELTA_FINISH:
+    case DELTA_USAGE:
+    case DELTA_BLOCK:
+    case DELTA_OTHER:
+        break;
+    }
+}

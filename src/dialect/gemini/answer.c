@@ -1,0 +1,572 @@
+/* answer.c - answers of generateContent and streamGenerateContent: https://ai.google.dev/api/generate-content.
+ * A stream is whole responses one after the other; calls come whole, unless their arguments are asked for in pieces. It
+ * has no terminal marker, so that DELTA_END is never read: it is over when it ends behind a stop reason. */
+#include "dialect/gemini/gemini.h"
+#include "base/arena.h"
+
+// clang-format off
+static const finish_name finishes[] = {
+    {LIT("STOP"),                      FINISH_STOP},
+    {LIT("STOP"),                      FINISH_CALLS},
+    {LIT("MAX_TOKENS"),                FINISH_LENGTH},
+    {LIT("MAX_TOKENS"),                FINISH_WINDOW},
+    {LIT("SAFETY"),                    FINISH_FILTER},
+    {LIT("STOP"),                      FINISH_PAUSE},
+    {LIT("MALFORMED_RESPONSE"),        FINISH_ERROR},
+    {LIT("RECITATION"),                FINISH_FILTER},
+    {LIT("LANGUAGE"),                  FINISH_FILTER},
+    {LIT("BLOCKLIST"),                 FINISH_FILTER},
+    {LIT("PROHIBITED_CONTENT"),        FINISH_FILTER},
+    {LIT("SPII"),                      FINISH_FILTER},
+    {LIT("MODEL_ARMOR"),               FINISH_FILTER},
+    {LIT("IMAGE_SAFETY"),              FINISH_FILTER},
+    {LIT("IMAGE_PROHIBITED_CONTENT"),  FINISH_FILTER},
+    {LIT("IMAGE_RECITATION"),          FINISH_FILTER},
+    {LIT("MALFORMED_FUNCTION_CALL"),   FINISH_ERROR},
+    {LIT("UNEXPECTED_TOOL_CALL"),      FINISH_ERROR},
+    {LIT("TOO_MANY_TOOL_CALLS"),       FINISH_ERROR},
+    {LIT("MISSING_THOUGHT_SIGNATURE"), FINISH_ERROR},
+};
+// clang-format on
+#define NFINISHES COUNT(finishes)
+
+turn_finish gemini_finish_of(daruma_str raw)
+{
+    return finish_of(finishes, NFINISHES, raw);
+}
+
+/* Thoughts are counted beside the candidates, and what Google's own tools read beside the prompt. */
+turn_usage gemini_read_usage(daruma_str usage)
+{
+    turn_usage u = TURN_USAGE_NONE;
+    daruma_str key, value;
+    int64_t tools = -1;
+    for (json_iter it = json_open(usage); json_next(&it, &key, &value);) {
+        int64_t *count = key_is(key, S("promptTokenCount"))          ? &u.input
+                         : key_is(key, S("candidatesTokenCount"))    ? &u.output
+                         : key_is(key, S("cachedContentTokenCount")) ? &u.cached
+                         : key_is(key, S("thoughtsTokenCount"))      ? &u.thinking
+                         : key_is(key, S("toolUsePromptTokenCount")) ? &tools
+                                                                     : NULL;
+        int64_t n = count ? json_int(value, -1) : -1;
+        if (n >= 0)
+            *count = n;
+    }
+    if (u.input >= 0)
+        u.input = add_sat(u.input, tokens_said(tools));
+    if (u.output >= 0 || u.thinking >= 0)
+        u.output = add_sat(tokens_said(u.output), tokens_said(u.thinking));
+    return u;
+}
+
+static void put_usage(daruma_buf *out, const turn_usage *u)
+{
+    int64_t output = tokens_said(u->output), thinking = tokens_said(u->thinking);
+    BUF_LIT(out, "{\"promptTokenCount\":");
+    buf_int(out, tokens_said(u->input));
+    BUF_LIT(out, ",\"candidatesTokenCount\":");
+    buf_int(out, output > thinking ? output - thinking : 0);
+    BUF_LIT(out, ",\"totalTokenCount\":");
+    buf_int(out, add_sat(tokens_said(u->input), output));
+    if (u->cached > 0) {
+        BUF_LIT(out, ",\"cachedContentTokenCount\":");
+        buf_int(out, u->cached);
+    }
+    if (thinking) {
+        BUF_LIT(out, ",\"thoughtsTokenCount\":");
+        buf_int(out, thinking);
+    }
+    buf_putc(out, '}');
+}
+
+/* The first candidate of those that are asked for. False: there is none. */
+static bool read_candidate(turn_reader *r, daruma_str candidate, daruma_arena *a, gemini_response *v)
+{
+    daruma_str key, value, content = {0}, finish = {0};
+    int64_t index = 0;
+    for (json_iter it = json_open(candidate); json_next(&it, &key, &value);)
+        if (key_is(key, S("content")))
+            content = value;
+        else if (key_is(key, S("finishReason")))
+            finish = value;
+        else if (key_is(key, S("index")))
+            index = json_int(value, 0);
+    int choice = index > 0 && index < CHOICES_MAX ? (int)index + 1 : 1;
+    r->choice = r->choice ? r->choice : choice;
+    if (choice != r->choice)
+        return false;
+    v->parts = json_get(content, S("parts"));
+    v->finish = json_text(finish, a);
+    return true;
+}
+
+bool gemini_read_response(turn_reader *r, daruma_str response, daruma_arena *a, gemini_response *ret)
+{
+    daruma_str key, value, candidates = {0}, feedback = {0}, candidate;
+    json_iter w = whole_open(response);
+    *ret = (gemini_response){0};
+    while (json_next(&w, &key, &value))
+        if (key_is(key, S("candidates")))
+            candidates = value;
+        else if (key_is(key, S("usageMetadata")))
+            ret->usage = value;
+        else if (key_is(key, S("modelVersion")))
+            ret->model = json_text(value, a);
+        else if (key_is(key, S("responseId")))
+            ret->id = json_text(value, a);
+        else if (key_is(key, S("promptFeedback")))
+            feedback = value;
+        else
+            ret->error |= key_is(key, S("error"));
+    if (!whole_ok(&w))
+        return false;
+    for (json_iter it = json_open(candidates); json_next(&it, NULL, &candidate);)
+        if (read_candidate(r, candidate, a, ret))
+            break;
+    daruma_str reason = json_get(feedback, S("blockReason"));
+    ret->blocked = reason.n > 0;
+    if (!ret->finish.n)
+        ret->finish = json_text(reason, a);
+    return true;
+}
+
+turn_finish gemini_finish_means(daruma_str reason, bool calls)
+{
+    turn_finish f = finish_of(finishes, NFINISHES, reason);
+    return f == FINISH_STOP && calls ? FINISH_CALLS : f;
+}
+
+/* ---- whole ---- */
+
+/* An answer that is read: one response, or all those of a stream as one array, whose pieces are put together. */
+typedef struct gathering {
+    turn *t;
+    turn_reader r;
+    bool joins;      /* it is an array: text goes on with the text before it ... */
+    daruma_buf text; /* ... or the arguments of the call that is open with those before them */
+    daruma_arena *a;
+} gathering;
+
+static convo_part *newest_part(const gathering *g)
+{
+    convo_message *m = &g->t->message;
+    return m->nparts ? &m->parts[m->nparts - 1] : NULL;
+}
+
+static void show_args(gathering *g)
+{
+    convo_part *p = newest_part(g);
+    p->value = p->text = buf_str(&g->text);
+}
+
+static void close_call(gathering *g)
+{
+    if (!gemini_in_call(&g->r))
+        return;
+    gemini_close_pieces(&g->r, &g->text);
+    show_args(g);
+}
+
+/* Something else ends it; the middle of a string is no end. */
+static void cut_off(gathering *g)
+{
+    g->r.lost |= gemini_in_call(&g->r) && g->r.in_piece;
+    close_call(g);
+}
+
+static void read_call(gathering *g, daruma_str part, daruma_str call)
+{
+    gemini_call is = gemini_call_of(call);
+    if (is == GEMINI_CALL_GOES_ON && !gemini_in_call(&g->r))
+        return;
+    if (is != GEMINI_CALL_GOES_ON) {
+        cut_off(g);
+        convo_part *p = answer_part(g->t, g->a, PART_CALL, part);
+        if (!p)
+            return;
+        p->id = json_text(json_get(call, S("id")), g->a);
+        p->name = json_text(json_get(call, S("name")), g->a);
+        p->value = p->text = json_get(call, S("args"));
+    }
+    daruma_str signature = json_text(json_get(part, S("thoughtSignature")), g->a);
+    if (signature.n) {
+        newest_part(g)->signature = signature;
+        newest_part(g)->sealed = true;
+    }
+    if (is == GEMINI_CALL_WHOLE)
+        return;
+    if (is == GEMINI_CALL_BEGINS) {
+        gemini_begin_pieces(&g->r, call_begin(&g->r, g->r.calls));
+        g->text = buf_in(g->a);
+    }
+    if (gemini_put_piece(&g->r, call, &g->text, g->a))
+        close_call(g);
+    else
+        show_args(g);
+}
+
+static void read_part(gathering *g, daruma_str part)
+{
+    daruma_str text = json_get(part, S("text")), call = json_get(part, S("functionCall"));
+    daruma_str signature = json_text(json_get(part, S("thoughtSignature")), g->a);
+    bool thought = json_is_true(json_get(part, S("thought")));
+    part_kind kind = json_is_string(text) ? (thought ? PART_THINKING : PART_TEXT) : PART_OTHER;
+    convo_part *before = newest_part(g);
+    if (call.n) {
+        read_call(g, part, call);
+        return;
+    }
+    if (value_given(text) || kind == PART_OTHER)
+        cut_off(g);
+    if (gemini_in_call(&g->r) || (g->joins && kind != PART_OTHER && !value_given(text) && !signature.n && before))
+        return; /* a response that only ends the stream */
+    if (g->joins && before && before->kind == kind && kind != PART_OTHER && !before->signature.n) {
+        buf_put(&g->text, json_text(text, g->a));
+        before->text = buf_str(&g->text);
+        before->signature = signature;
+        before->sealed = signature.n > 0 && kind != PART_TEXT;
+        return;
+    }
+    convo_part *p = answer_part(g->t, g->a, kind, part);
+    if (!p)
+        return;
+    p->signature = signature;
+    p->sealed = signature.n > 0 && kind != PART_TEXT;
+    p->value = text;
+    p->text = json_text(text, g->a);
+    if (!g->joins)
+        return;
+    g->text = buf_in(g->a);
+    buf_put(&g->text, p->text);
+}
+
+static void read_whole(gathering *g, daruma_str response)
+{
+    turn *t = g->t;
+    gemini_response v;
+    daruma_str part;
+    gemini_read_response(&g->r, response, g->a, &v);
+    for (json_iter it = json_open(v.parts); json_next(&it, NULL, &part);)
+        read_part(g, part);
+    if (v.id.n)
+        t->id = v.id;
+    if (v.model.n)
+        t->model = v.model;
+    if (v.finish.n)
+        t->finish_raw = v.finish;
+    turn_usage u = gemini_read_usage(v.usage);
+    usage_merge(&t->usage, &u);
+}
+
+/* Why it ended; a prompt that was blocked has no candidates, whatever the reason is called. */
+static turn_finish finish_read(const turn *t, daruma_str whole)
+{
+    daruma_str blocked = json_get(json_get(whole, S("promptFeedback")), S("blockReason"));
+    if (json_is_object(whole) && value_given(blocked) && !json_count(json_get(whole, S("candidates"))))
+        return FINISH_FILTER;
+    return gemini_finish_means(t->finish_raw, answer_has_calls(t));
+}
+
+/* Also all responses of a stream as one array, which is what comes without alt=sse. */
+daruma_status gemini_read_answer(daruma_str body, daruma_arena *a, turn *ret)
+{
+    daruma_str whole, response;
+    turn t = {.body = body, .usage = TURN_USAGE_NONE, .message.role = CONVO_ASSISTANT};
+    gathering g = {.t = &t, .r = {.keep = a, .open = -1}, .a = a};
+    daruma_status status = answer_body(body);
+    if (status != DARUMA_OK && !json_whole(body, &whole))
+        return status;
+    whole = str_trim(body);
+    if (json_is_array(whole)) {
+        g.joins = true;
+        for (json_iter it = json_open(whole); json_next(&it, NULL, &response);)
+            read_whole(&g, response);
+    } else if (json_get(whole, S("candidates")).n || json_get(whole, S("promptFeedback")).n) {
+        read_whole(&g, whole);
+    } else {
+        return DARUMA_EINPUT;
+    }
+    t.message.raw = whole;
+    t.finish = finish_read(&t, whole);
+    if (!gemini_ends_short(t.finish)) /* else the call was cut */
+        cut_off(&g);
+    if (g.r.lost)
+        return DARUMA_EINPUT;
+    if (a->full || g.text.full)
+        return DARUMA_EFULL;
+    *ret = t;
+    return DARUMA_OK;
+}
+
+static void put_signature(daruma_buf *out, daruma_str signature)
+{
+    if (!signature.n)
+        return;
+    BUF_LIT(out, ",\"thoughtSignature\":");
+    buf_json(out, signature);
+}
+
+void gemini_put_call(daruma_buf *out, daruma_str id, daruma_str name, daruma_str arguments, daruma_str signature)
+{
+    BUF_LIT(out, "{\"functionCall\":{");
+    if (id.n) {
+        BUF_LIT(out, "\"id\":");
+        buf_json(out, id);
+        buf_putc(out, ',');
+    }
+    BUF_LIT(out, "\"name\":");
+    buf_json(out, name);
+    BUF_LIT(out, ",\"args\":");
+    put_args(out, arguments);
+    buf_putc(out, '}');
+    put_signature(out, signature);
+    buf_putc(out, '}');
+}
+
+static void gemini_put_text(daruma_buf *out, daruma_str text, bool thought, daruma_str signature)
+{
+    BUF_LIT(out, "{\"text\":");
+    buf_json(out, text);
+    if (thought)
+        BUF_LIT(out, ",\"thought\":true");
+    put_signature(out, signature);
+    buf_putc(out, '}');
+}
+
+static void put_part_new(daruma_buf *out, const convo_part *p)
+{
+    if (p->kind == PART_CALL)
+        gemini_put_call(out, p->id, p->name, p->text, p->signature);
+    else
+        gemini_put_text(out, p->text, p->kind == PART_THINKING, p->signature);
+}
+
+enum { HOLE_PARTS = HOLE_OWN, HOLE_FINISH };
+
+static void put_part(daruma_buf *out, const convo_part *p)
+{
+    daruma_str call = json_get(p->raw, S("functionCall"));
+    hole holes[] = {{json_get(call, S("id")), HOLE_ID},
+                    {json_get(call, S("name")), HOLE_NAME},
+                    {json_get(call, S("args")), HOLE_INPUT}};
+    if (p->kind == PART_CALL && holes[1].span.n && holes[2].span.n && (holes[0].span.n || !p->id.n))
+        put_filled(out, p->raw, holes, 3, fill_part, p);
+    else if (p->kind != PART_CALL && p->raw.n && p->value.n)
+        put_filled(out, p->raw, &(hole){p->value, HOLE_TEXT}, 1, fill_part, p);
+    else
+        put_part_new(out, p);
+}
+
+static void gemini_fill(daruma_buf *out, int what, daruma_str span, const void *user)
+{
+    const turn *t = user;
+    bool calls = t->finish == FINISH_CALLS;
+    if (what == HOLE_PARTS && answer_edited(t))
+        put_elements(out, span, t, NULL, put_part);
+    else if (what == HOLE_FINISH && t->finish != gemini_finish_means(t->finish_raw, calls))
+        buf_json(out, finish_word(finishes, NFINISHES, t->finish));
+    else
+        buf_put(out, span);
+}
+
+static void put_tail(daruma_buf *out, daruma_str model, daruma_str id)
+{
+    BUF_LIT(out, ",\"modelVersion\":");
+    buf_json(out, model);
+    BUF_LIT(out, ",\"responseId\":");
+    buf_json(out, id);
+    buf_putc(out, '}');
+}
+
+static void put_new(const turn *t, const write_ctx *x, daruma_buf *out)
+{
+    char room[64];
+    daruma_buf id = buf_over(room, sizeof room);
+    bool any = false;
+    put_made_id(&id, "", x->id, 0);
+    BUF_LIT(out, "{\"candidates\":[{\"content\":{\"parts\":[");
+    for (size_t i = 0; i < t->message.nparts; i++) {
+        const convo_part *p = &t->message.parts[i];
+        if (p->dropped || p->kind == PART_MEDIA || (p->kind == PART_OTHER && !p->raw.n))
+            continue;
+        if (any)
+            buf_putc(out, ',');
+        if (p->kind == PART_OTHER)
+            buf_put(out, p->raw);
+        else
+            put_part_new(out, p);
+        any = true;
+    }
+    BUF_LIT(out, "],\"role\":\"model\"},\"finishReason\":");
+    buf_json(out, finish_word(finishes, NFINISHES, t->finish));
+    BUF_LIT(out, ",\"index\":0}]");
+    BUF_LIT(out, ",\"usageMetadata\":");
+    put_usage(out, &t->usage);
+    put_tail(out, t->model.n ? t->model : x->model, t->id.n ? t->id : buf_str(&id));
+}
+
+/* Can what was edited stand in the places that it came from? */
+static bool has_places(const turn *t)
+{
+    for (size_t i = 0; i < t->message.nparts; i++)
+        if (t->message.parts[i].dropped || !t->message.parts[i].raw.n)
+            return false;
+    return true;
+}
+
+void gemini_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
+{
+    daruma_str whole = str_trim(t->body), candidate = {0};
+    bool ended = t->finish == finish_read(t, whole), edited = answer_edited(t) || !ended;
+    if (t->body.n && !edited) {
+        buf_put(out, t->body);
+        return;
+    }
+    if (ended && json_is_array(whole) && out->arena && has_places(t)) {
+        size_t begun = out->n;
+        if (dialect_mend_array(&dialect_gemini, t, out, out->arena) || out->full)
+            return;
+        out->n = begun;
+    }
+    json_iter it = json_open(json_get(whole, S("candidates")));
+    daruma_str parts = {0};
+    if (json_is_object(whole) && json_next(&it, NULL, &candidate))
+        parts = json_get(json_get(candidate, S("content")), S("parts"));
+    if (json_is_array(parts)) {
+        hole holes[] = {{parts, HOLE_PARTS}, {json_get(candidate, S("finishReason")), HOLE_FINISH}};
+        put_filled(out, t->body, holes, 2, gemini_fill, t);
+        return;
+    }
+    if (json_is_array(whole))
+        buf_putc(out, '[');
+    put_new(t, x, out);
+    if (json_is_array(whole))
+        buf_putc(out, ']');
+}
+
+/* ---- writing a stream ---- */
+
+static void chunk(daruma_buf *out)
+{
+    BUF_LIT(out, "data: {\"candidates\":[{\"content\":{\"parts\":[");
+}
+
+static void chunk_end(turn_writer *w, turn_finish finish, bool usage, daruma_buf *out)
+{
+    BUF_LIT(out, "],\"role\":\"model\"}");
+    if (finish != FINISH_NONE) {
+        BUF_LIT(out, ",\"finishReason\":");
+        buf_json(out, finish_word(finishes, NFINISHES, finish));
+    }
+    BUF_LIT(out, ",\"index\":0}]");
+    if (usage) {
+        BUF_LIT(out, ",\"usageMetadata\":");
+        writer_put_usage(w, put_usage, out);
+    }
+    put_tail(out, str_of(w->r.model), turn_id(&w->r));
+    BUF_LIT(out, "\n\n");
+}
+
+static void write_text(turn_writer *w, daruma_str text, bool thought, daruma_str signature, daruma_buf *out)
+{
+    if (!text.n && !signature.n)
+        return;
+    chunk(out);
+    gemini_put_text(out, text, thought, signature);
+    chunk_end(w, FINISH_NONE, false, out);
+}
+
+/* The call that was collected. One whose arguments were cut cannot be written here: it never came, if the answer was
+ * cut by its length, else the stream is broken. */
+static void flush_call(turn_writer *w, daruma_buf *out)
+{
+    daruma_str held = buf_str(&w->held);
+    if (w->r.open_kind != DELTA_CALL)
+        return;
+    w->r.open_kind = DELTA_OTHER;
+    w->r.open = -1;
+    if (str_trim(held).n && !(json_valid(held) && json_is_object(str_trim(held)))) {
+        w->broken |= w->finish != FINISH_LENGTH && w->finish != FINISH_WINDOW;
+        return;
+    }
+    chunk(out);
+    gemini_put_call(out, buf_str(&w->call_id), buf_str(&w->call_name), held, buf_str(&w->items));
+    chunk_end(w, FINISH_NONE, false, out);
+}
+
+static void gemini_write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
+{
+    flush_call(w, out);
+    int nth = call_begin(&w->r, w->r.calls);
+    w->call_shift = nth - d->index;
+    block_open(&w->r, nth, DELTA_CALL);
+    w->held.n = w->items.n = w->call_id.n = w->call_name.n = 0;
+    writer_keep(w, &w->call_id, d->id);
+    writer_keep(w, &w->call_name, d->name);
+}
+
+static void gemini_write_end(turn_writer *w, daruma_buf *out)
+{
+    flush_call(w, out);
+    if (!w->r.finished && !w->broken) {
+        chunk(out);
+        BUF_LIT(out, "{\"text\":\"\"}");
+        chunk_end(w, w->finish ? w->finish : FINISH_STOP, true, out);
+    }
+    w->r.finished = w->r.ended = true;
+}
+
+void gemini_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
+{
+    if (w->r.ended)
+        return;
+    writer_begin(w, d->kind == DELTA_START ? d : NULL, ""); /* nothing to say yet: every response names itself */
+    writer_finish(w, d);
+    switch (d->kind) {
+    case DELTA_TEXT:
+    case DELTA_REFUSAL:
+        flush_call(w, out);
+        writer_keep(w, &w->text, d->text);
+        write_text(w, d->text, false, (daruma_str){0}, out);
+        break;
+    case DELTA_THINKING:
+        flush_call(w, out);
+        write_text(w, d->text, true, (daruma_str){0}, out);
+        break;
+    case DELTA_SIGNATURE:
+        if (writer_in_call(w, d))
+            writer_keep(w, &w->items, d->text);
+        else if (d->index < 0)
+            write_text(w, (daruma_str){0}, false, d->text, out);
+        break;
+    case DELTA_CALL:
+        gemini_write_call(w, d, out);
+        break;
+    case DELTA_ARGUMENTS:
+        if (writer_in_call(w, d))
+            writer_keep(w, &w->held, d->text);
+        else
+            w->broken |= d->text.n > 0;
+        break;
+    case DELTA_CALL_END:
+        if (writer_in_call(w, d))
+            flush_call(w, out);
+        break;
+    case DELTA_END:
+        gemini_write_end(w, out);
+        break;
+    case DELTA_START:
+    case DELTA_FINISH:
+    case DELTA_USAGE:
+    case DELTA_OTHER:
+        break;
+    case DELTA_BLOCK:
+        flush_call(w, out);
+        if (!d->text.n)
+            break;
+        chunk(out);
+        put_one_line(out, d->text);
+        chunk_end(w, FINISH_NONE, false, out);
+        break;
+    }
+}
