@@ -1,6 +1,5 @@
 /* answer.c - answers of OpenAI Chat Completions: https://platform.openai.com/docs/api-reference/chat/object and
- * .../chat-streaming. Others add reasoning_content (DeepSeek, vLLM) or reasoning (OpenRouter) and leave much out. The
- * writer of streams is stream.c. */
+ * .../chat-streaming. Others add reasoning_content (DeepSeek, vLLM) or reasoning (OpenRouter) and leave much out. */
 #include "dialect/chat/chat.h"
 
 // clang-format off
@@ -36,7 +35,7 @@ daruma_str chat_finish_word(turn_finish finish, bool functions)
     return finish_word(finishes, NFINISHES, finish);
 }
 
-static turn_usage chat_read_usage(daruma_str usage)
+turn_usage chat_read_usage(daruma_str usage)
 {
     turn_usage u = TURN_USAGE_NONE;
     usage_read(usage, S("prompt_tokens"), S("completion_tokens"), &u.input, &u.output);
@@ -68,16 +67,9 @@ void chat_put_usage(daruma_buf *out, const turn_usage *u)
     BUF_LIT(out, "}}");
 }
 
-/* The members of a message or a delta that speak. */
-typedef struct speech {
-    daruma_str content, thinking, refusal, calls, call;
-    bool media; /* sound or images: no delta says them */
-    bool bound; /* OpenRouter: its thinking has a signed form beside the words */
-} speech;
-
-static speech read_speech(daruma_str message)
+chat_speech chat_read_speech(daruma_str message)
 {
-    speech s = {0};
+    chat_speech s = {0};
     daruma_str key, value, reasoning = {0};
     for (json_iter it = json_open(message); json_next(&it, &key, &value);)
         if (key_is(key, S("content")))
@@ -101,8 +93,7 @@ static speech read_speech(daruma_str message)
     return s;
 }
 
-/* The choice that counts: the one with index 0, or the first without. */
-static daruma_str first_choice(daruma_str choices)
+daruma_str chat_first_choice(daruma_str choices)
 {
     daruma_str choice;
     for (json_iter it = json_open(choices); json_next(&it, NULL, &choice);)
@@ -148,7 +139,7 @@ static void read_function(convo_part *p, daruma_str function, daruma_arena *a)
 
 static void chat_answer_read_message(turn *t, daruma_str message, daruma_arena *a)
 {
-    speech s = read_speech(message);
+    chat_speech s = chat_read_speech(message);
     daruma_str call;
     read_string(t, PART_THINKING, s.thinking, a);
     if (json_is_array(s.content))
@@ -178,7 +169,7 @@ daruma_status chat_read_answer(daruma_str body, daruma_arena *a, turn *ret)
     if (status != DARUMA_OK)
         return status;
     whole = str_trim(body);
-    daruma_str choice = first_choice(json_get(whole, S("choices")));
+    daruma_str choice = chat_first_choice(json_get(whole, S("choices")));
     t.message.raw = json_get(choice, S("message"));
     if (!json_is_object(t.message.raw))
         return DARUMA_EINPUT;
@@ -295,7 +286,7 @@ static void chat_fill(daruma_buf *out, int what, daruma_str span, const void *us
 }
 
 /* Is there a new part for which the answer that was read has no place? */
-static bool lacks_place(const turn *t, const speech *s)
+static bool lacks_place(const turn *t, const chat_speech *s)
 {
     for (size_t i = 0; i < t->message.nparts; i++) {
         const convo_part *p = &t->message.parts[i];
@@ -369,8 +360,8 @@ void chat_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
         buf_put(out, t->body);
         return;
     }
-    daruma_str choice = first_choice(json_get(str_trim(t->body), S("choices")));
-    speech s = read_speech(t->message.raw);
+    daruma_str choice = chat_first_choice(json_get(str_trim(t->body), S("choices")));
+    chat_speech s = chat_read_speech(t->message.raw);
     if (!t->body.n || lacks_place(t, &s)) {
         put_new(t, x, out);
         return;
@@ -382,153 +373,4 @@ void chat_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
                     {json_is_object(s.call) ? s.call : (daruma_str){0}, HOLE_CALL},
                     {json_get(choice, S("finish_reason")), HOLE_FINISH}};
     put_filled(out, t->body, holes, COUNT(holes), chat_fill, t);
-}
-
-/* ---- reading a stream ---- */
-
-static void chat_say(turn_deltas *l, turn_reader *r, delta_kind kind, daruma_str value, daruma_arena *a)
-{
-    daruma_str text = json_text(value, a);
-    if (!text.n)
-        return;
-    if (r->open_kind != kind || r->open != -1)
-        block_open(r, -1, kind);
-    turn_delta *d = delta_text(l, kind, -1, text);
-    if (d)
-        d->text_at = value;
-    r->open_bytes += (int64_t)text.n;
-}
-
-static void read_piece_deltas(turn_deltas *l, turn_reader *r, daruma_str content, daruma_arena *a)
-{
-    daruma_str piece, inner;
-    for (json_iter it = json_open(content); json_next(&it, NULL, &piece);) {
-        chat_say(l, r, DELTA_TEXT, json_get(piece, S("text")), a);
-        for (json_iter in = json_open(json_get(piece, S("thinking"))); json_next(&in, NULL, &inner);)
-            chat_say(l, r, DELTA_THINKING, json_get(inner, S("text")), a);
-    }
-}
-
-/* A piece of a call. A call begins with an index that is new, or with another id at an index that is not: some
- * servers give every call the index 0, others none. */
-static void read_call_delta(turn_deltas *l, turn_reader *r, daruma_str entry, daruma_arena *a)
-{
-    daruma_str function = json_get(entry, S("function")), own = json_get(entry, S("custom"));
-    bool custom = json_is_object(own);
-    if (!function.n)
-        function = custom ? own : entry;
-    daruma_str id = json_text(json_get(entry, S("id")), a), name_at = json_get(function, S("name"));
-    daruma_str name = json_text(name_at, a);
-    daruma_str arguments = json_get(function, custom ? S("input") : S("arguments"));
-    int64_t said = json_int(json_get(entry, S("index")), -1);
-    int at = said >= 0 && said < INT16_MAX ? (int)said : id.n && !reader_is_item(r, id) ? r->blocks : r->blocks - 1;
-    int nth = at < 0 ? -1 : call_told(r, at);
-    if (r->lost)
-        return;
-    if (nth >= 0 && id.n && name.n && !reader_is_item(r, id) && nth == r->calls - 1) {
-        nth = -1; /* of two with one index the newer one is meant from here on */
-    }
-    if (nth < 0) {
-        nth = call_begin(r, at < 0 ? at = r->blocks : at);
-        block_open(r, at, DELTA_CALL);
-        reader_item(r, id);
-        turn_delta *d = delta_add(l, DELTA_CALL);
-        d->index = nth;
-        d->id = id;
-        d->name = name;
-        d->name_at = name_at;
-        d->text_at = arguments;
-        d->custom = custom;
-    }
-    daruma_str text = json_is_object(arguments) ? arguments : json_text(arguments, a);
-    if (text.n && r->open == at)
-        r->open_bytes += (int64_t)text.n;
-    turn_delta *piece = delta_text(l, DELTA_ARGUMENTS, nth, text);
-    if (piece) {
-        piece->custom = custom;
-        piece->text_at = arguments;
-    }
-}
-
-static void chat_read_choice_deltas(turn_deltas *l, turn_reader *r, daruma_str choice, daruma_arena *a)
-{
-    daruma_str key, value, delta = {0}, message = {0}, finish = {0}, entry;
-    for (json_iter it = json_open(choice); json_next(&it, &key, &value);)
-        if (key_is(key, S("delta")))
-            delta = value;
-        else if (key_is(key, S("message")))
-            message = value;
-        else if (key_is(key, S("finish_reason")))
-            finish = value;
-    speech s = read_speech(delta.n ? delta : message);
-    if (s.media)
-        delta_add(l, DELTA_OTHER)->text = delta.n ? delta : message;
-    size_t before = l->n;
-    chat_say(l, r, DELTA_THINKING, s.thinking, a);
-    if (s.bound && l->n > before)
-        l->p[before].bound = true;
-    if (json_is_array(s.content))
-        read_piece_deltas(l, r, s.content, a);
-    else
-        chat_say(l, r, DELTA_TEXT, s.content, a);
-    chat_say(l, r, DELTA_REFUSAL, s.refusal, a);
-    for (json_iter it = json_open(s.calls); json_next(&it, NULL, &entry);)
-        read_call_delta(l, r, entry, a);
-    if (json_is_object(s.call))
-        read_call_delta(l, r, s.call, a);
-    daruma_str reason = json_text(finish, a);
-    if (!reason.n || r->finished)
-        return;
-    turn_delta *d = delta_add(l, DELTA_FINISH);
-    d->finish_raw = reason;
-    d->finish = finish_of(finishes, NFINISHES, reason);
-    if (d->finish == FINISH_STOP && r->calls)
-        d->finish = FINISH_CALLS;
-    r->finished = true;
-}
-
-turn_deltas chat_read_delta(turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a)
-{
-    turn_deltas l = {.p = few, .cap = TURN_DELTAS_FEW, .arena = a};
-    daruma_str key, value, choices = {0}, usage = {0}, id = {0}, model = {0}, created = {0};
-    if (r->ended || !e->data.n)
-        return (turn_deltas){0};
-    if (str_eq(str_trim(e->data), S("[DONE]"))) {
-        delta_add(&l, DELTA_END);
-        r->ended = true;
-        return l;
-    }
-    json_iter it = whole_open(e->data);
-    while (json_next(&it, &key, &value))
-        if (key_is(key, S("choices")))
-            choices = value;
-        else if (key_is(key, S("usage")))
-            usage = value;
-        else if (key_is(key, S("id")))
-            id = value;
-        else if (key_is(key, S("model")))
-            model = value;
-        else if (key_is(key, S("created")))
-            created = value;
-    if (!whole_ok(&it))
-        return (turn_deltas){0};
-    daruma_str choice = first_choice(choices);
-    if (!r->began && (choice.n || json_is_object(usage))) {
-        turn_delta *d = delta_add(&l, DELTA_START);
-        d->id = json_text(id, a);
-        d->model = json_text(model, a);
-        reader_id(r, d->id);
-        KEEP(r->model, d->model);
-        r->created = json_int(created, 0);
-        block_open(r, -1, DELTA_OTHER);
-        r->began = true;
-    }
-    if (choice.n)
-        chat_read_choice_deltas(&l, r, choice, a);
-    if (json_is_object(usage)) {
-        turn_delta *d = delta_add(&l, DELTA_USAGE);
-        d->usage = chat_read_usage(usage);
-        d->text = usage;
-    }
-    return l;
 }

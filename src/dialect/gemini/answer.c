@@ -22,6 +22,8 @@ static const finish_name finishes[] = {
     {LIT("IMAGE_SAFETY"),              FINISH_FILTER},
     {LIT("IMAGE_PROHIBITED_CONTENT"),  FINISH_FILTER},
     {LIT("IMAGE_RECITATION"),          FINISH_FILTER},
+    {LIT("IMAGE_OTHER"),               FINISH_FILTER},
+    {LIT("NO_IMAGE"),                  FINISH_FILTER},
     {LIT("MALFORMED_FUNCTION_CALL"),   FINISH_ERROR},
     {LIT("UNEXPECTED_TOOL_CALL"),      FINISH_ERROR},
     {LIT("TOO_MANY_TOOL_CALLS"),       FINISH_ERROR},
@@ -33,6 +35,11 @@ static const finish_name finishes[] = {
 turn_finish gemini_finish_of(daruma_str raw)
 {
     return finish_of(finishes, NFINISHES, raw);
+}
+
+daruma_str gemini_finish_word(turn_finish finish)
+{
+    return finish_word(finishes, NFINISHES, finish);
 }
 
 /* Thoughts are counted beside the candidates, and what Google's own tools read beside the prompt. */
@@ -59,7 +66,7 @@ turn_usage gemini_read_usage(daruma_str usage)
     return u;
 }
 
-static void put_usage(daruma_buf *out, const turn_usage *u)
+void gemini_put_usage(daruma_buf *out, const turn_usage *u)
 {
     int64_t output = tokens_said(u->output), thinking = tokens_said(u->thinking);
     BUF_LIT(out, "{\"promptTokenCount\":");
@@ -132,7 +139,7 @@ bool gemini_read_response(turn_reader *r, daruma_str response, daruma_arena *a, 
 
 turn_finish gemini_finish_means(daruma_str reason, bool calls)
 {
-    turn_finish f = finish_of(finishes, NFINISHES, reason);
+    turn_finish f = gemini_finish_of(reason);
     return f == FINISH_STOP && calls ? FINISH_CALLS : f;
 }
 
@@ -323,7 +330,7 @@ void gemini_put_call(daruma_buf *out, daruma_str id, daruma_str name, daruma_str
     buf_putc(out, '}');
 }
 
-static void gemini_put_text(daruma_buf *out, daruma_str text, bool thought, daruma_str signature)
+void gemini_put_text(daruma_buf *out, daruma_str text, bool thought, daruma_str signature)
 {
     BUF_LIT(out, "{\"text\":");
     buf_json(out, text);
@@ -364,12 +371,12 @@ static void gemini_fill(daruma_buf *out, int what, daruma_str span, const void *
     if (what == HOLE_PARTS && answer_edited(t))
         put_elements(out, span, t, NULL, put_part);
     else if (what == HOLE_FINISH && t->finish != gemini_finish_means(t->finish_raw, calls))
-        buf_json(out, finish_word(finishes, NFINISHES, t->finish));
+        buf_json(out, gemini_finish_word(t->finish));
     else
         buf_put(out, span);
 }
 
-static void put_tail(daruma_buf *out, daruma_str model, daruma_str id)
+void gemini_put_tail(daruma_buf *out, daruma_str model, daruma_str id)
 {
     BUF_LIT(out, ",\"modelVersion\":");
     buf_json(out, model);
@@ -398,11 +405,11 @@ static void put_new(const turn *t, const write_ctx *x, daruma_buf *out)
         any = true;
     }
     BUF_LIT(out, "],\"role\":\"model\"},\"finishReason\":");
-    buf_json(out, finish_word(finishes, NFINISHES, t->finish));
+    buf_json(out, gemini_finish_word(t->finish));
     BUF_LIT(out, ",\"index\":0}]");
     BUF_LIT(out, ",\"usageMetadata\":");
-    put_usage(out, &t->usage);
-    put_tail(out, t->model.n ? t->model : x->model, t->id.n ? t->id : buf_str(&id));
+    gemini_put_usage(out, &t->usage);
+    gemini_put_tail(out, t->model.n ? t->model : x->model, t->id.n ? t->id : buf_str(&id));
 }
 
 /* Can what was edited stand in the places that it came from? */
@@ -442,131 +449,4 @@ void gemini_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
     put_new(t, x, out);
     if (json_is_array(whole))
         buf_putc(out, ']');
-}
-
-/* ---- writing a stream ---- */
-
-static void chunk(daruma_buf *out)
-{
-    BUF_LIT(out, "data: {\"candidates\":[{\"content\":{\"parts\":[");
-}
-
-static void chunk_end(turn_writer *w, turn_finish finish, bool usage, daruma_buf *out)
-{
-    BUF_LIT(out, "],\"role\":\"model\"}");
-    if (finish != FINISH_NONE) {
-        BUF_LIT(out, ",\"finishReason\":");
-        buf_json(out, finish_word(finishes, NFINISHES, finish));
-    }
-    BUF_LIT(out, ",\"index\":0}]");
-    if (usage) {
-        BUF_LIT(out, ",\"usageMetadata\":");
-        writer_put_usage(w, put_usage, out);
-    }
-    put_tail(out, str_of(w->r.model), turn_id(&w->r));
-    BUF_LIT(out, "\n\n");
-}
-
-static void write_text(turn_writer *w, daruma_str text, bool thought, daruma_str signature, daruma_buf *out)
-{
-    if (!text.n && !signature.n)
-        return;
-    chunk(out);
-    gemini_put_text(out, text, thought, signature);
-    chunk_end(w, FINISH_NONE, false, out);
-}
-
-/* The call that was collected. One whose arguments were cut cannot be written here: it never came, if the answer was
- * cut by its length, else the stream is broken. */
-static void flush_call(turn_writer *w, daruma_buf *out)
-{
-    daruma_str held = buf_str(&w->held);
-    if (w->r.open_kind != DELTA_CALL)
-        return;
-    w->r.open_kind = DELTA_OTHER;
-    w->r.open = -1;
-    if (str_trim(held).n && !(json_valid(held) && json_is_object(str_trim(held)))) {
-        w->broken |= w->finish != FINISH_LENGTH && w->finish != FINISH_WINDOW;
-        return;
-    }
-    chunk(out);
-    gemini_put_call(out, buf_str(&w->call_id), buf_str(&w->call_name), held, buf_str(&w->items));
-    chunk_end(w, FINISH_NONE, false, out);
-}
-
-static void gemini_write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
-{
-    flush_call(w, out);
-    int nth = call_begin(&w->r, w->r.calls);
-    w->call_shift = nth - d->index;
-    block_open(&w->r, nth, DELTA_CALL);
-    w->held.n = w->items.n = w->call_id.n = w->call_name.n = 0;
-    writer_keep(w, &w->call_id, d->id);
-    writer_keep(w, &w->call_name, d->name);
-}
-
-static void gemini_write_end(turn_writer *w, daruma_buf *out)
-{
-    flush_call(w, out);
-    if (!w->r.finished && !w->broken) {
-        chunk(out);
-        BUF_LIT(out, "{\"text\":\"\"}");
-        chunk_end(w, w->finish ? w->finish : FINISH_STOP, true, out);
-    }
-    w->r.finished = w->r.ended = true;
-}
-
-void gemini_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
-{
-    if (w->r.ended)
-        return;
-    writer_begin(w, d->kind == DELTA_START ? d : NULL, ""); /* nothing to say yet: every response names itself */
-    writer_finish(w, d);
-    switch (d->kind) {
-    case DELTA_TEXT:
-    case DELTA_REFUSAL:
-        flush_call(w, out);
-        writer_keep(w, &w->text, d->text);
-        write_text(w, d->text, false, (daruma_str){0}, out);
-        break;
-    case DELTA_THINKING:
-        flush_call(w, out);
-        write_text(w, d->text, true, (daruma_str){0}, out);
-        break;
-    case DELTA_SIGNATURE:
-        if (writer_in_call(w, d))
-            writer_keep(w, &w->items, d->text);
-        else if (d->index < 0)
-            write_text(w, (daruma_str){0}, false, d->text, out);
-        break;
-    case DELTA_CALL:
-        gemini_write_call(w, d, out);
-        break;
-    case DELTA_ARGUMENTS:
-        if (writer_in_call(w, d))
-            writer_keep(w, &w->held, d->text);
-        else
-            w->broken |= d->text.n > 0;
-        break;
-    case DELTA_CALL_END:
-        if (writer_in_call(w, d))
-            flush_call(w, out);
-        break;
-    case DELTA_END:
-        gemini_write_end(w, out);
-        break;
-    case DELTA_START:
-    case DELTA_FINISH:
-    case DELTA_USAGE:
-    case DELTA_OTHER:
-        break;
-    case DELTA_BLOCK:
-        flush_call(w, out);
-        if (!d->text.n)
-            break;
-        chunk(out);
-        put_one_line(out, d->text);
-        chunk_end(w, FINISH_NONE, false, out);
-        break;
-    }
 }

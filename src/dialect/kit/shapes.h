@@ -16,6 +16,8 @@ enum {
 
 daruma_status chat_read(daruma_str body, daruma_arena *a, convo *ret);
 void chat_write(const convo *c, daruma_buf *out);
+answer_view chat_check_answer(daruma_str body, daruma_arena *scratch);
+void chat_watch(stream_view *v, const sse_event *e, daruma_arena *scratch);
 daruma_status chat_read_answer(daruma_str body, daruma_arena *a, turn *ret);
 turn_finish chat_finish_of(daruma_str raw);
 void chat_write_answer(const turn *t, const write_ctx *x, daruma_buf *out);
@@ -27,21 +29,18 @@ daruma_status anthropic_read(daruma_str body, daruma_arena *a, convo *ret);
  * blocks. `*all`: it is nothing but these words. In `a`. */
 daruma_str anthropic_words(daruma_str block, bool *all, daruma_arena *a);
 void anthropic_write(const convo *c, daruma_buf *out);
+answer_view anthropic_check_answer(daruma_str body, daruma_arena *scratch);
+void anthropic_watch(stream_view *v, const sse_event *e, daruma_arena *scratch);
 daruma_status anthropic_read_answer(daruma_str body, daruma_arena *a, turn *ret);
 turn_finish anthropic_finish_of(daruma_str raw);
 void anthropic_write_answer(const turn *t, const write_ctx *x, daruma_buf *out);
-/* The members of an event that matter, whatever its type. */
-typedef struct anthropic_event {
-    daruma_str type, message, block, delta, usage;
-    int64_t index; /* -1: it says none */
-    bool error;
-} anthropic_event;
-bool anthropic_read_event(const sse_event *e, anthropic_event *ret); /* false: it is broken */
 turn_deltas anthropic_read_delta(turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a);
 void anthropic_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out);
 
 daruma_status responses_read(daruma_str body, daruma_arena *a, convo *ret);
 void responses_write(const convo *c, daruma_buf *out);
+answer_view responses_check_answer(daruma_str body, daruma_arena *scratch);
+void responses_watch(stream_view *v, const sse_event *e, daruma_arena *scratch);
 daruma_status responses_read_answer(daruma_str body, daruma_arena *a, turn *ret);
 turn_finish responses_finish_of(daruma_str raw);
 void responses_write_answer(const turn *t, const write_ctx *x, daruma_buf *out);
@@ -51,6 +50,8 @@ void responses_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
 bool gemini_is_uploaded(daruma_str uri); /* a file that only its project can read, no address of the web */
 daruma_status gemini_read(daruma_str body, daruma_arena *a, convo *ret);
 void gemini_write(const convo *c, daruma_buf *out);
+answer_view gemini_check_answer(daruma_str body, daruma_arena *scratch);
+void gemini_watch(stream_view *v, const sse_event *e, daruma_arena *scratch);
 daruma_status gemini_read_answer(daruma_str body, daruma_arena *a, turn *ret);
 turn_finish gemini_finish_of(daruma_str raw);
 void gemini_write_answer(const turn *t, const write_ctx *x, daruma_buf *out);

@@ -1,0 +1,313 @@
+/* stream.c - streams of Anthropic Messages: https://docs.anthropic.com/en/api/messages-streaming. A row of content
+ * blocks, one open at a time. */
+#include "dialect/anthropic/anthropic.h"
+
+/* ---- reading a stream ---- */
+
+static void say_usage(turn_deltas *l, daruma_str usage)
+{
+    if (json_is_object(usage))
+        delta_add(l, DELTA_USAGE)->usage = anthropic_read_usage(usage);
+}
+
+/* Newer answers say at the end all of what they said at the start, and what their server's tools did. */
+static void say_last_usage(turn_deltas *l, daruma_str usage)
+{
+    if (!json_is_object(usage))
+        return;
+    turn_delta *d = delta_add(l, DELTA_USAGE);
+    d->usage = anthropic_read_usage(usage);
+    if (json_get(usage, S("input_tokens")).n)
+        d->text = usage;
+}
+
+static void read_start(turn_deltas *l, turn_reader *r, daruma_str message, daruma_arena *a)
+{
+    if (r->began)
+        return;
+    turn_delta *d = delta_add(l, DELTA_START);
+    d->id = json_text(json_get(message, S("id")), a);
+    d->model = json_text(json_get(message, S("model")), a);
+    reader_id(r, d->id);
+    KEEP(r->model, d->model);
+    d->usage = anthropic_read_usage(json_get(message, S("usage"))); /* for who writes the start of a message */
+    block_open(r, -1, DELTA_OTHER);
+    r->began = true;
+    say_usage(l, json_get(message, S("usage")));
+}
+
+/* `at`: where it stands, a string, or arguments that are whole. */
+static void anthropic_say(turn_deltas *l, turn_reader *r, delta_kind kind, int index, daruma_str at, daruma_arena *a)
+{
+    bool whole = kind == DELTA_ARGUMENTS && (json_is_object(at) || json_is_array(at));
+    daruma_str text = whole ? at : json_text(at, a);
+    turn_delta *d = delta_text(l, kind, index, text);
+    if (!d)
+        return;
+    d->text_at = at;
+    r->open_bytes += (int64_t)text.n;
+}
+
+static void read_block_start(turn_deltas *l, turn_reader *r, int at, daruma_str block, daruma_arena *a)
+{
+    daruma_str type = value_raw(json_get(block, S("type"))), input = json_get(block, S("input"));
+    if (str_eq(type, S("text"))) {
+        block_open(r, at, DELTA_TEXT);
+        anthropic_say(l, r, DELTA_TEXT, -1, json_get(block, S("text")), a);
+    } else if (str_eq(type, S("thinking"))) {
+        block_open(r, at, DELTA_THINKING);
+        anthropic_say(l, r, DELTA_THINKING, -1, json_get(block, S("thinking")), a);
+    } else if (str_eq(type, S("tool_use"))) {
+        block_open(r, at, DELTA_CALL);
+        turn_delta *d = delta_add(l, DELTA_CALL);
+        d->index = call_begin(r, at);
+        d->id = json_text(json_get(block, S("id")), a);
+        d->name_at = json_get(block, S("name"));
+        d->name = json_text(d->name_at, a);
+        if (value_given(input)) /* some servers give it whole at once */
+            anthropic_say(l, r, DELTA_ARGUMENTS, r->calls - 1, input, a);
+    } else {
+        block_open(r, at, DELTA_OTHER);
+        delta_add(l, DELTA_OTHER)->text = block;
+    }
+}
+
+static void read_block_delta(turn_deltas *l, turn_reader *r, int at, daruma_str delta, daruma_arena *a)
+{
+    daruma_str key, value, type = {0}, text = {0}, thinking = {0}, signature = {0}, json = {0};
+    for (json_iter it = json_open(delta); json_next(&it, &key, &value);)
+        if (key_is(key, S("type")))
+            type = value_raw(value);
+        else if (key_is(key, S("text")))
+            text = value;
+        else if (key_is(key, S("thinking")))
+            thinking = value;
+        else if (key_is(key, S("signature")))
+            signature = value;
+        else if (key_is(key, S("partial_json")))
+            json = value;
+    if (str_eq(type, S("text_delta")))
+        anthropic_say(l, r, DELTA_TEXT, -1, text, a);
+    else if (str_eq(type, S("thinking_delta")))
+        anthropic_say(l, r, DELTA_THINKING, -1, thinking, a);
+    else if (str_eq(type, S("signature_delta")))
+        delta_text(l, DELTA_SIGNATURE, -1, json_text(signature, a));
+    else if (!str_eq(type, S("input_json_delta")))
+        delta_add(l, DELTA_OTHER)->text = delta;
+    else if (call_told(r, at) >= 0)
+        anthropic_say(l, r, DELTA_ARGUMENTS, call_find(r, at), json, a);
+}
+
+bool anthropic_read_event(const sse_event *e, anthropic_event *ret)
+{
+    daruma_str key, value;
+    json_iter w = whole_open(e->data);
+    *ret = (anthropic_event){.type = e->event, .index = -1};
+    while (json_next(&w, &key, &value))
+        if (key_is(key, S("type")))
+            ret->type = value_raw(value);
+        else if (key_is(key, S("index")))
+            ret->index = json_int(value, -1);
+        else if (key_is(key, S("delta")))
+            ret->delta = value;
+        else if (key_is(key, S("content_block")))
+            ret->block = value;
+        else if (key_is(key, S("message")))
+            ret->message = value;
+        else if (key_is(key, S("usage")))
+            ret->usage = value;
+        else
+            ret->error |= is_error_shape(key, value);
+    return whole_ok(&w);
+}
+
+turn_deltas anthropic_read_delta(turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a)
+{
+    turn_deltas l = {.p = few, .cap = TURN_DELTAS_FEW, .arena = a};
+    anthropic_event v;
+    if (r->ended || !anthropic_read_event(e, &v))
+        return (turn_deltas){0};
+    daruma_str type = v.type.n ? v.type : e->event;
+    bool placed = v.index >= 0 && v.index < INT16_MAX;
+    int at = placed ? (int)v.index : r->open < 0 ? 0 : r->open;
+    r->lost |= v.index >= INT16_MAX;
+    if (str_eq(type, S("message_start"))) {
+        read_start(&l, r, v.message, a);
+    } else if (str_eq(type, S("content_block_start"))) {
+        read_block_start(&l, r, at, v.block, a);
+    } else if (str_eq(type, S("content_block_delta"))) {
+        read_block_delta(&l, r, at, v.delta, a);
+    } else if (str_eq(type, S("content_block_stop"))) {
+        if (call_find(r, at) >= 0)
+            delta_add(&l, DELTA_CALL_END)->index = call_find(r, at);
+        r->open = -1;
+        r->open_kind = DELTA_OTHER;
+    } else if (str_eq(type, S("message_delta"))) {
+        daruma_str reason = json_text(json_get(v.delta, S("stop_reason")), a);
+        if (reason.n) {
+            turn_delta *d = delta_add(&l, DELTA_FINISH);
+            d->finish_raw = reason;
+            d->finish = anthropic_finish_of(reason);
+            r->finished = true;
+        }
+        say_last_usage(&l, v.usage);
+    } else if (str_eq(type, S("message_stop"))) {
+        delta_add(&l, DELTA_END);
+        r->ended = true;
+    }
+    return l;
+}
+
+/* ---- writing a stream ---- */
+
+static void block_event(daruma_buf *out, const char *type, int at)
+{
+    event_open(out, type);
+    BUF_LIT(out, ",\"index\":");
+    buf_int(out, at);
+}
+
+static void begin(turn_writer *w, const turn_delta *d, daruma_buf *out)
+{
+    if (!writer_begin(w, d, "msg_"))
+        return;
+    event_open(out, "message_start");
+    BUF_LIT(out, ",\"message\":");
+    anthropic_put_head(out, turn_id(&w->r), w->made, str_of(w->r.model));
+    BUF_LIT(out, "],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":");
+    anthropic_put_usage(out, &w->usage);
+    buf_putc(out, '}');
+    event_end(out);
+}
+
+static void close_block(turn_writer *w, daruma_buf *out)
+{
+    if (w->r.open < 0)
+        return;
+    block_event(out, "content_block_stop", w->r.open);
+    event_end(out);
+    w->r.open = -1;
+    w->r.open_kind = DELTA_OTHER;
+}
+
+static void put_delta(turn_writer *w, const char *type, const char *member, daruma_str text, daruma_buf *out)
+{
+    w->r.open_bytes += (int64_t)text.n;
+    block_event(out, "content_block_delta", w->r.open);
+    BUF_LIT(out, ",\"delta\":{\"type\":");
+    put_cstr(out, type);
+    buf_putc(out, ',');
+    put_cstr(out, member);
+    buf_putc(out, ':');
+    buf_json(out, text);
+    buf_putc(out, '}');
+    event_end(out);
+}
+
+static void write_speech(turn_writer *w, delta_kind kind, daruma_str text, daruma_buf *out)
+{
+    bool thinking = kind == DELTA_THINKING;
+    if (!text.n)
+        return;
+    if (w->r.open < 0 || w->r.open_kind != kind) {
+        close_block(w, out);
+        block_open(&w->r, w->r.blocks, kind);
+        block_event(out, "content_block_start", w->r.open);
+        buf_putz(out, thinking ? ",\"content_block\":{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"\"}"
+                               : ",\"content_block\":{\"type\":\"text\",\"text\":\"\"}");
+        event_end(out);
+    }
+    put_delta(w, thinking ? "thinking_delta" : "text_delta", thinking ? "thinking" : "text", text, out);
+}
+
+static void anthropic_write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
+{
+    close_block(w, out);
+    int at = w->r.blocks, nth = call_begin(&w->r, at);
+    w->call_shift = nth - d->index;
+    block_open(&w->r, at, DELTA_CALL);
+    block_event(out, "content_block_start", at);
+    BUF_LIT(out, ",\"content_block\":{\"type\":\"tool_use\",\"id\":");
+    put_id(out, d->id, "toolu_", w->made, (uint64_t)nth + 1);
+    BUF_LIT(out, ",\"name\":");
+    buf_json(out, d->name);
+    BUF_LIT(out, ",\"input\":{}}");
+    event_end(out);
+}
+
+static void anthropic_write_end(turn_writer *w, daruma_buf *out)
+{
+    close_block(w, out);
+    if (!w->r.finished) {
+        event_open(out, "message_delta");
+        BUF_LIT(out, ",\"delta\":{\"stop_reason\":");
+        buf_json(out, anthropic_finish_word(writer_ends(w)));
+        BUF_LIT(out, ",\"stop_sequence\":null},\"usage\":");
+        writer_put_usage(w, anthropic_put_usage, out);
+        event_end(out);
+    }
+    event_open(out, "message_stop");
+    event_end(out);
+    w->r.finished = w->r.ended = true;
+}
+
+static void write_whole(turn_writer *w, daruma_str block, daruma_buf *out)
+{
+    close_block(w, out);
+    if (!block.n)
+        return;
+    block_open(&w->r, w->r.blocks, DELTA_OTHER);
+    block_event(out, "content_block_start", w->r.open);
+    BUF_LIT(out, ",\"content_block\":");
+    put_one_line(out, block);
+    event_end(out);
+    close_block(w, out);
+}
+
+void anthropic_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
+{
+    if (w->r.ended)
+        return;
+    writer_finish(w, d);
+    if (d->kind == DELTA_USAGE && !w->r.began)
+        return; /* it stands in message_start */
+    begin(w, d->kind == DELTA_START ? d : NULL, out);
+    switch (d->kind) {
+    case DELTA_TEXT:
+    case DELTA_REFUSAL: /* here, a refusal is text and a stop reason */
+        writer_keep(w, &w->text, d->text);
+        write_speech(w, DELTA_TEXT, d->text, out);
+        break;
+    case DELTA_THINKING:
+        write_speech(w, DELTA_THINKING, d->text, out);
+        break;
+    case DELTA_SIGNATURE:
+        if (w->r.open >= 0 && w->r.open_kind == DELTA_THINKING && d->text.n)
+            put_delta(w, "signature_delta", "signature", d->text, out);
+        break;
+    case DELTA_CALL:
+        anthropic_write_call(w, d, out);
+        break;
+    case DELTA_ARGUMENTS:
+        if (d->text.n && writer_in_call(w, d))
+            put_delta(w, "input_json_delta", "partial_json", d->text, out);
+        else if (d->text.n)
+            w->broken = true;
+        break;
+    case DELTA_CALL_END:
+        if (writer_in_call(w, d))
+            close_block(w, out);
+        break;
+    case DELTA_END:
+        anthropic_write_end(w, out);
+        break;
+    case DELTA_BLOCK:
+        write_whole(w, d->text, out);
+        break;
+    case DELTA_START:
+    case DELTA_FINISH:
+    case DELTA_USAGE:
+    case DELTA_OTHER:
+        break;
+    }
+}
