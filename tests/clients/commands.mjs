@@ -200,11 +200,20 @@ holds("check warns in words", async () => {
   assert.doesNotMatch(check(provider).out, /warning/);
 });
 
+holds("check shows where models that nobody named go, where what is known is kept, and that a proxy or a token is in between", async ({ dir }) => {
+  const text = `${provider}default: [ "main/*", main/small ]\nadmin: { token: 93f0b6e2517c4d8a }\nstate: ${dir}\nstore: redis://u:geheim@127.0.0.1:7000/1\nproxy: { http_proxy: "http://u:geheim@proxy:3128", https_proxy: "" }\n`;
+  const r = check(text);
+  assert.equal(r.code, 0, r.err);
+  for (const line of [/^  default    main\/\*, then main\/small$/m, /^  admin      with a token$/m, /^  store      127\.0\.0\.1:7000$/m, /^  proxy      for http providers$/m]) assert.match(r.out, line);
+  assert.ok(r.out.includes(`  state      ${dir}\n`));
+  assert.doesNotMatch(r.out, /geheim/);
+});
+
 // What is wrong with a file, and a piece of what is said. All limits are met at limit + 1.
 const many = (n, f) => Array.from({ length: n }, (_, i) => f(i)).join(", ");
 const name = (i, more = "") => `{ name: n${i}, dialect: openai, url: "http://h${i}"${more} }`;
 const refused = (dir) => [
-  ["listen: [", /not valid YAML/], ["- a\n", /expected options/], ["a: 1\n---\nb: 2\n", /a second document/], [`# ${"x".repeat(1 << 20)}\n`, /the file is too long/],
+  ["listen: [", /not valid YAML/], ["providers: [ { name: main, keys: [${KEY_1}] } ]\n", /not valid YAML: .*`\$\{NAME\}` in quotes/], [`${provider}models: [ { name: a, targets: [main/a] }, { name: a, targets: [main/b] } ]\n`, /models\[1\]\.name: another model has the name "a"/], ["- a\n", /expected options/], ["a: 1\n---\nb: 2\n", /a second document/], [`# ${"x".repeat(1 << 20)}\n`, /the file is too long/],
   [`${provider}tls: { ca_file: /no/such.pem }\n`, /tls\.ca_file: \/no\/such\.pem: .*No such file/], [`${provider}tls: { ca_file: ${daruma} }\n`, /tls\.ca_file: .*no certificate/], [`${provider}tls: { ca_file: ${dir} }\n`, /tls\.ca_file/],
   [`${provider}events: { file: ${dir} }\n`, /events\.file: .*directory/], [`${provider}events: { file: /no/such/x.jsonl }\n`, /events\.file: .*No such file/], [`${provider}events: { file: ${dir}/new/ }\n`, /events\.file: .*directory/],
   [`${provider}events: { file: ${dir}/dangling }\n`, /events\.file: .*No such file/], [`${provider}events: { file: ${dir}/round }\n`, /events\.file: .*symbolic links/], [`${provider}events: { file: ${dir}/${"x".repeat(300)} }\n`, /events\.file: .*too long/],
@@ -420,10 +429,14 @@ wired("monitors may ask with HEAD; other methods are told what there is", {
 wired("a reload says what has to wait for the next start", {
   async run(pair) {
     const g = pair.gateway();
-    pair.write((c) => ((c.listen = "127.0.0.1:4999"), (c.watch = "off")));
-    for (let i = 1; i <= 2; i++) {
-      g.kill("SIGHUP");
-      await until("the word", () => g.said.split("hold from the next start on").length > i);
+    let told = 0;
+    for (const change of [(c) => ((c.listen = "127.0.0.1:4999"), (c.watch = "off")), (c) => (c.store = "redis://127.0.0.1:1"), (c) => (c.state = pair.dir)]) {
+      pair.write(change);
+      for (let i = 1; i <= 2; i++) {
+        g.kill("SIGHUP");
+        await until("the word", () => g.said.split("holds from the next start on").length > told + 1);
+        told++;
+      }
     }
     assert.equal((await question(pair, dialects.openai)).status, 200);
   },
