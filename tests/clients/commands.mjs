@@ -263,7 +263,7 @@ holds("an address that is in use is a warning to check, since that may be the da
   assert.equal(r.code, 0, r.err);
   assert.match(r.out, /^warning: listen: something listens on 127\.0\.0\.1 port \d+; unless that is the daruma that this file is for, serve cannot$/m);
   assert.equal(served.code, 2);
-  assert.match(served.err, /^daruma serve: cannot listen on 127\.0\.0\.1 port \d+: address already in use$/m);
+  assert.match(served.err, /^daruma serve: cannot listen on 127\.0\.0\.1 port \d+: address already in use; `ss -ltnp` shows what has it$/m);
   assert.doesNotMatch(check(`listen: 127.0.0.1:${other.address()?.port ?? 0}\n${provider}`).out, /warning/);
 });
 
