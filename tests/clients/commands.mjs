@@ -456,6 +456,20 @@ wired("explain finds a case by the digits that a line on the terminal shows", {
   },
 });
 
+wired("explain says of each call which key it used and what was wrong on the wire, what was changed in the request, and how long it took", {
+  chaos: "models: { m-single: { unsupported: [temperature] } }\nfaults:\n  - { times: 1, kind: rate_limit }\n  - { times: 1, kind: reset }\n",
+  async run(pair) {
+    const r = await question(pair, dialects.openai, { model: "m-single", more: { temperature: 1 } });
+    await until("its end", () => pair.eventsText().includes("error_recovery_success"));
+    const { out } = run(["explain", "--events", pair.eventsFile, r.headers["x-daruma-case"]]);
+    assert.match(out, /call 1 to main\/m-single \(key1\) failed: the provider asked to slow down/);
+    assert.match(out, /so daruma used another key: main\/m-single \(key2\)/);
+    assert.match(out, /call 2 to main\/m-single \(key2\) failed: the connection failed: the connection was reset/);
+    assert.match(out, /temperature was left out/);
+    assert.match(out, /it worked: main\/m-single \(key\d\) answered, \d[^,]* after the request came/);
+  },
+});
+
 /* ---- the documents ---- */
 
 // Their examples of configurations and scripts, with the page and the line they stand in. What is a part only (it
