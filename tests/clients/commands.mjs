@@ -160,6 +160,12 @@ holds("a pasted HTTP answer is read with its head", async () => {
     assert.match(run(["classify"], text).out, /^message +.*HTTP\/1\.1/m, text); // no head: all of it is the message
 });
 
+holds("a limit that is used up by others is told with what they use: 400 is not more than 30000", async () => {
+  const told = (used, asked) => run(["explain", "--status", "429"], `Rate limit reached for m in organization o on tokens per min (TPM): Limit 30000, Used ${used}, Requested ${asked}. Please try again in 20s.`).out;
+  assert.match(told(29700, 400), /\(HTTP 429, 400 beside 29700 in use where 30000 are allowed\)/);
+  assert.match(told(29700, 31000), /\(HTTP 429, 31000 where 30000 are allowed\)/);
+});
+
 holds("colours are for terminals that want them", async () => {
   for (const more of [{}, { NO_COLOR: "1" }]) assert.doesNotMatch(spawnSync(daruma, ["demo", "--chaos", "--listen", "x"], { encoding: "utf8", env: { ...env, ...more } }).stdout, /\x1b/);
   if (spawnSync("script", ["--version"]).status !== 0) return; // a terminal, where there is a way to have one
@@ -178,6 +184,7 @@ holds("demo shows each failure twice: a bare client gets none of the answers, da
   const bare = out.match(/^ {2}a bare client .*$/gm), through = out.match(/^ {2}through daruma .*$/gm);
   assert.deepEqual([bare.length, through.length], [9, 9], out);
   assert.ok(bare.every((l) => !l.endsWith("rise eight")), out);
+  for (const l of bare.filter((l) => l.startsWith("  a bare client  200 "))) assert.match(l, / ms, (but no whole answer|then the connection .*): /); // else it looks fine
   assert.equal(through.filter((l) => l.startsWith("  through daruma 200 ") && l.endsWith(": fall seven times, rise eight")).length, 8, out);
   assert.match(through[8], /^ {2}through daruma 500 .*failed.*second provider/);
   assert.match(out, /^A bare client got an answer to 0 of 9 requests; through daruma 8 were answered\.$/m);

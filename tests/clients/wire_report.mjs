@@ -59,6 +59,7 @@ holds("report: what failed, what it cost and saved, and the cases to look at com
     for (const [args, n] of [[["--outcome", "failed"], 1], [["--kind", "rate_limit"], 1], [["--target", "own/*"], 2], [["--target", "x/*"], 0], [["--since", "1d"], 2]])
       assert.equal((await run(["cases", ...args, pair.eventsFile])).out.split("\n").length - 1, n, args.join(" "));
     assert.match((await run(["cases", "--kind", "rate_limi", pair.eventsFile])).err, /did you mean rate_limit\?/);
+    assert.match((await run(["cases", "--outcome", "zzzzzz", pair.eventsFile])).err, /none of that name; take one of open, ok, recovered, degraded, /);
 
     const metrics = (await ask(pair, "/metrics")).text;
     assert.match(metrics, /^daruma_cost_total 0\.00900000[0-9]$/m);

@@ -113,7 +113,10 @@ static void put_details(daruma_buf *out, const daruma_failure *f)
     }
     int64_t asked = f->requested >= 0 ? f->requested : f->used;
     if (f->limit > 0 && asked > 0) {
-        buf_printf(out, "%s%lld where %lld are allowed", sep, (long long)asked, (long long)f->limit);
+        buf_printf(out, "%s%lld", sep, (long long)asked);
+        if (asked <= f->limit && f->used > 0 && f->requested >= 0) /* alone it would fit */
+            buf_printf(out, " beside %lld in use", (long long)f->used);
+        buf_printf(out, " where %lld are allowed", (long long)f->limit);
         sep = ", ";
     }
     if (sep[0] == ',')
