@@ -118,14 +118,17 @@ static void tell_event(daruma_str line, size_t *calls, daruma_arena *a)
             BUF_SAY(&b, "; the provider said: ", message);
         }
     } else if (str_eq(name, S("llm_retry_attempt"))) {
-        BUF_SAY(&b, "so daruma ", remedy_words(json_text(json_get(line, S("remedy")), a)));
+        daruma_str remedy = json_text(json_get(line, S("remedy")), a);
+        BUF_SAY(&b, "so daruma ", remedy_words(remedy));
         int64_t delay = json_int(json_get(line, S("delay_ms")), 0);
         if (delay > 0) {
             BUF_LIT(&b, " after ");
             buf_duration(&b, delay);
         }
-        BUF_LIT(&b, ": ");
-        put_target(line, &b, a);
+        if (str_starts(remedy, S("switch"))) { /* behind a wait another one may be well */
+            BUF_LIT(&b, ": ");
+            put_target(line, &b, a);
+        }
     } else if (str_eq(name, S("error_recovery_success"))) {
         BUF_LIT(&b, "it worked: ");
         put_target(line, &b, a);
