@@ -73,20 +73,28 @@ static void put_target(daruma_str line, daruma_buf *b, daruma_arena *a)
         BUF_SAY(b, " (", key, ")");
 }
 
-/* Any other event: what was done, else its name; before and after; and what else there is to say. */
+/* Any other event: what was done, else its name with the tool and the remedy; before and after; what else there is to
+ * say. */
 static void put_other(daruma_str line, daruma_str name, daruma_buf *b, daruma_arena *a)
 {
     daruma_str what = json_text(json_get(line, S("what")), a), reason = json_text(json_get(line, S("reason")), a);
     daruma_str from = json_text(json_get(line, S("from")), a), to = json_text(json_get(line, S("to")), a);
     int64_t was = json_int(json_get(line, S("original_size_chars")), -1);
     int64_t is = json_int(json_get(line, S("compressed_size_chars")), -1);
+    daruma_str tool = json_text(json_get(line, S("tool")), a), remedy = json_text(json_get(line, S("remedy")), a);
     for (size_t i = 0; i < name.n && !what.n; i++)
         buf_putc(b, name.p[i] == '_' ? ' ' : name.p[i]);
+    if (!what.n && tool.n)
+        BUF_SAY(b, " (", tool, ")");
+    if (!what.n && remedy.n)
+        BUF_SAY(b, ": daruma ", remedy_words(remedy));
     buf_put(b, what);
     if (from.n && to.n)
         BUF_SAY(b, "; before: ", from, "; after: ", to);
     if (was >= 0 && is >= 0)
         buf_printf(b, "; before: %lld characters; after: %lld", (long long)was, (long long)is);
+    if (str_eq(name, S("tool_failed"))) /* of others it is the provider's, and said already */
+        reason = json_text(json_get(line, S("message")), a);
     if (reason.n)
         BUF_SAY(b, ": ", reason);
 }

@@ -477,6 +477,14 @@ wired("explain says of each call which key it used and what was wrong on the wir
   },
 });
 
+holds("explain says of a circle which tool failed and how, and what the model was told", async ({ dir }) => {
+  const file = join(dir, "circle.jsonl"), of = { ts: "2026-01-31T12:00:00Z", case: "00000000000000c1", tool: "read_file" };
+  writeFileSync(file, [{ event: "tool_failed", ...of, kind: "tool_error", message: "no such file: a.txt" }, { event: "nudge", ...of, remedy: "notice", level: 1 }].map((e) => `${JSON.stringify(e)}\n`).join(""));
+  const { out } = run(["explain", "--events", file, of.case]);
+  assert.match(out, /tool failed \(read_file\): no such file: a\.txt$/m);
+  assert.match(out, /nudge \(read_file\): daruma told the model what it keeps doing$/m);
+});
+
 /* ---- the documents ---- */
 
 // Their examples of configurations and scripts, with the page and the line they stand in. What is a part only (it
