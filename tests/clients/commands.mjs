@@ -220,7 +220,7 @@ holds("check shows where models that nobody named go, where what is known is kep
 const many = (n, f) => Array.from({ length: n }, (_, i) => f(i)).join(", ");
 const name = (i, more = "") => `{ name: n${i}, dialect: openai, url: "http://h${i}"${more} }`;
 const refused = (dir) => [
-  ["listen: [", /not valid YAML/], ["providers: [ { name: main, keys: [${KEY_1}] } ]\n", /not valid YAML: .*`\$\{NAME\}` in quotes/], [`${provider}models: [ { name: a, targets: [main/a] }, { name: a, targets: [main/b] } ]\n`, /models\[1\]\.name: another model has the name "a"/], ["- a\n", /expected options/], ["a: 1\n---\nb: 2\n", /a second document/], [`# ${"x".repeat(1 << 20)}\n`, /the file is too long/],
+  ["listen: [", /not valid YAML/], ["providers: [ { name: main, keys: [${KEY_1}] } ]\n", /not valid YAML: .*`\$\{NAME\}` stand in quotes/], [`${provider}models: [ { name: a, targets: [main/a] }, { name: a, targets: [main/b] } ]\n`, /models\[1\]\.name: another model has the name "a"/], ["- a\n", /expected options/], ["a: 1\n---\nb: 2\n", /a second document/], [`# ${"x".repeat(1 << 20)}\n`, /the file is too long/],
   [`${provider}tls: { ca_file: /no/such.pem }\n`, /tls\.ca_file: \/no\/such\.pem: .*No such file/], [`${provider}tls: { ca_file: ${daruma} }\n`, /tls\.ca_file: .*no certificate/], [`${provider}tls: { ca_file: ${dir} }\n`, /tls\.ca_file/],
   [`${provider}events: { file: ${dir} }\n`, /events\.file: .*directory/], [`${provider}events: { file: /no/such/x.jsonl }\n`, /events\.file: .*No such file/], [`${provider}events: { file: ${dir}/new/ }\n`, /events\.file: .*directory/],
   [`${provider}events: { file: ${dir}/dangling }\n`, /events\.file: .*No such file/], [`${provider}events: { file: ${dir}/round }\n`, /events\.file: .*symbolic links/], [`${provider}events: { file: ${dir}/${"x".repeat(300)} }\n`, /events\.file: .*too long/],
@@ -294,6 +294,8 @@ recovery:
   const people = check(text).err.split("\n");
   assert.equal(people.filter((l) => l.startsWith("-:")).length, 12);
   assert.deepEqual(people.slice(9, 12), ["-:3:59: providers[0].keys[0]: the environment variable NOPE is not set; set it before starting daruma, or write $${ for a literal ${", '    - { name: main, dialect: opnai, url: "http://h", keys: ["${NOPE}", "${NOPE}"] }', `${" ".repeat(60)}^`]);
+  const far = JSON.parse(run(["check", "--json", "-"], `${provider}tokens: [a]\n`).out); // it may be `models`, or no list of anything
+  assert.deepEqual(far.errors.map((e) => e.message), ["unknown key `tokens`"]);
   const lots = check(`${provider}passthrough: [ ${many(40, (i) => `x${i}`)} ]\n`);
   assert.equal(lots.err.split("\n").filter((l) => l.startsWith("-:")).length, 32);
   assert.match(lots.err, /\nand 8 more\n$/);
