@@ -109,7 +109,8 @@ static bool one_agent(const agents_asked *q, daruma_arena *a, run_agent *g, cons
     *ret_base = place.base.p;
     if (!q->model || !place.base.n) {
         fprintf(stderr, "daruma run: %s\n",
-                q->model ? "where is the model? --base-url URL" : "which model? --model NAME, or --config FILE");
+                q->model ? "where is the model? --base-url URL, or a variable like OPENAI_BASE_URL"
+                         : "which model? --model NAME, or --config FILE");
         return false;
     }
     if (!place.key.n)

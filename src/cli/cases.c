@@ -189,6 +189,8 @@ static bool is_known(const char *option, const char *word, const char *(*name)(i
     fprintf(stderr, "daruma cases: %s %s: there is none of that name", option, word);
     if (near.best.n)
         fprintf(stderr, "; did you mean " STR_FMT "?", STR_ARG(near.best));
+    for (int i = 0; !near.best.n && i < n; i++)
+        fprintf(stderr, "%s%s", i ? ", " : "; take one of ", name(i));
     fputc('\n', stderr);
     return false;
 }

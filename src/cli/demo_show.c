@@ -109,6 +109,8 @@ static void report(demo_show *s, const char *broke)
                STR_ARG(s->attempts));
     if (broke)
         printf(", then %s", broke);
+    else if (s->status == 200 && !good)
+        fputs(", but no whole answer", stdout);
     fputs(": ", stdout);
     print_text(text, s->through ? SHOW_ROOM_BYTES : SHOW_TEXT_BYTES);
     fputs("\n", stdout);

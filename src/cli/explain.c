@@ -56,12 +56,54 @@ static daruma_str remedy_words(daruma_str name)
     return name;
 }
 
+/* ": the connection was refused", for the name of what was wrong on the wire; nothing for any other. */
+static void put_net(daruma_str name, daruma_buf *b)
+{
+    for (int n = DARUMA_NET_NONE + 1; n < DARUMA_NETS; n++)
+        if (str_eq(name, str_of(daruma_net_name((daruma_net)n))))
+            BUF_SAY(b, ": ", daruma_net_words((daruma_net)n));
+}
+
+/* "main/gpt-5 (key1)" of an event. */
+static void put_target(daruma_str line, daruma_buf *b, daruma_arena *a)
+{
+    daruma_str model = json_text(json_get(line, S("model")), a), key = json_text(json_get(line, S("key")), a);
+    BUF_SAY(b, json_text(json_get(line, S("provider")), a), model.n ? "/" : "", model);
+    if (key.n)
+        BUF_SAY(b, " (", key, ")");
+}
+
+/* Any other event: what was done, else its name with the tool and the remedy; before and after; what else there is to
+ * say. */
+static void put_other(daruma_str line, daruma_str name, daruma_buf *b, daruma_arena *a)
+{
+    daruma_str what = json_text(json_get(line, S("what")), a), reason = json_text(json_get(line, S("reason")), a);
+    daruma_str from = json_text(json_get(line, S("from")), a), to = json_text(json_get(line, S("to")), a);
+    int64_t was = json_int(json_get(line, S("original_size_chars")), -1);
+    int64_t is = json_int(json_get(line, S("compressed_size_chars")), -1);
+    daruma_str tool = json_text(json_get(line, S("tool")), a), remedy = json_text(json_get(line, S("remedy")), a);
+    for (size_t i = 0; i < name.n && !what.n; i++)
+        buf_putc(b, name.p[i] == '_' ? ' ' : name.p[i]);
+    if (!what.n && tool.n)
+        BUF_SAY(b, " (", tool, ")");
+    if (!what.n && remedy.n)
+        BUF_SAY(b, ": daruma ", remedy_words(remedy));
+    buf_put(b, what);
+    if (from.n && to.n)
+        BUF_SAY(b, "; before: ", from, "; after: ", to);
+    if (was >= 0 && is >= 0)
+        buf_printf(b, "; before: %lld characters; after: %lld", (long long)was, (long long)is);
+    if (str_eq(name, S("tool_failed"))) /* of others it is the provider's, and said already */
+        reason = json_text(json_get(line, S("message")), a);
+    if (reason.n)
+        BUF_SAY(b, ": ", reason);
+}
+
 /* The words of one event line; empty for events that say nothing to people. */
 static void tell_event(daruma_str line, size_t *calls, daruma_arena *a)
 {
     daruma_str name = json_text(json_get(line, S("event")), a), ts = json_text(json_get(line, S("ts")), a);
     daruma_str kind = json_text(json_get(line, S("kind")), a), message = json_text(json_get(line, S("message")), a);
-    daruma_str provider = json_text(json_get(line, S("provider")), a), model = json_text(json_get(line, S("model")), a);
     bool known;
     daruma_kind k = daruma_kind_parse(kind, &known);
     daruma_buf b = buf_in(a);
@@ -70,7 +112,9 @@ static void tell_event(daruma_str line, size_t *calls, daruma_arena *a)
     buf_printf(&b, "%.*s  ", (int)(ts.n > 40 ? 40 : ts.n), ts.p ? ts.p : "");
     if (str_eq(name, S("llm_request_failed"))) {
         buf_printf(&b, "call %zu to ", ++*calls);
-        BUF_SAY(&b, provider, "/", model, " failed: ", daruma_kind_words(k));
+        put_target(line, &b, a);
+        BUF_SAY(&b, " failed: ", daruma_kind_words(k));
+        put_net(json_text(json_get(line, S("net")), a), &b);
         int64_t status = json_int(json_get(line, S("status")), 0);
         if (status)
             buf_printf(&b, " (%s, status %lld)", daruma_kind_name(k), (long long)status);
@@ -82,22 +126,27 @@ static void tell_event(daruma_str line, size_t *calls, daruma_arena *a)
             BUF_SAY(&b, "; the provider said: ", message);
         }
     } else if (str_eq(name, S("llm_retry_attempt"))) {
-        BUF_SAY(&b, "so daruma ", remedy_words(json_text(json_get(line, S("remedy")), a)));
+        daruma_str remedy = json_text(json_get(line, S("remedy")), a);
+        BUF_SAY(&b, "so daruma ", remedy_words(remedy));
         int64_t delay = json_int(json_get(line, S("delay_ms")), 0);
         if (delay > 0) {
             BUF_LIT(&b, " after ");
             buf_duration(&b, delay);
         }
+        if (str_starts(remedy, S("switch"))) { /* behind a wait another one may be well */
+            BUF_LIT(&b, ": ");
+            put_target(line, &b, a);
+        }
     } else if (str_eq(name, S("error_recovery_success"))) {
-        BUF_LIT(&b, "it worked: the client got its answer and saw nothing of this");
+        BUF_LIT(&b, "it worked: ");
+        put_target(line, &b, a);
+        BUF_LIT(&b, " answered, ");
+        buf_duration(&b, json_int(json_get(line, S("took_ms")), 0));
+        BUF_LIT(&b, " after the request came; the client saw nothing of this");
     } else if (str_eq(name, S("error_recovery_failed"))) {
         BUF_LIT(&b, "nothing more to try: the client was told");
     } else {
-        buf_put(&b, name);
-        daruma_str reason = json_text(json_get(line, S("reason")), a);
-        if (reason.n) {
-            BUF_SAY(&b, ": ", reason);
-        }
+        put_other(line, name, &b, a);
     }
     buf_putc(&b, '\n');
     cli_put_page(stdout, buf_str(&b));

@@ -295,7 +295,8 @@ static void put_failures(daruma_buf *b, const report *r)
         BUF_LIT(b, "\nWhat failed: calls to providers, and requests that were answered behind it\n");
     for (size_t i = 0; i < n; i++) {
         daruma_kind k = (daruma_kind)order[i].at;
-        buf_printf(b, "  %-20s %8llu calls", daruma_kind_name(k), (unsigned long long)order[i].n);
+        buf_printf(b, "  %-20s %8llu call%s", daruma_kind_name(k), (unsigned long long)order[i].n,
+                   order[i].n == 1 ? " " : "s");
         if (r->saved[k])
             buf_printf(b, "  %8llu answered", (unsigned long long)r->saved[k]);
         if (r->look[k].n)

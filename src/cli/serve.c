@@ -84,7 +84,8 @@ static void on_hup(uv_signal_t *h, int signum)
     if (gateway_reload(s->g, &waits, &why)) {
         why.n = dated;
         buf_printf(&why, "the configuration was read again%s",
-                   waits ? "; `listen` and `limits` hold from the next start on" : "");
+                   waits ? "; what it changes of `listen`, `limits`, `state` and `store` holds from the next start on"
+                         : "");
     }
     why.n = str_trim(buf_str(&why)).n;
     BUF_LIT(&why, "\n");

@@ -119,8 +119,10 @@ static bool is_elsewhere(const char *path, const conf_option *o, const conf_opti
     return it;
 }
 
+enum { SLIP_LETTERS_MAX = 2 }; /* what is further from a name may mean another one, or none */
+
 /* Tells a key that is not known; `thing` NULL: it is no row's, else none of the free names. Returns the name that it is
- * taken for, empty when none is near. */
+ * taken for, empty when none is so near that its value can be read as that one's. */
 static daruma_str unknown_key(conf *r, const conf_shape *s, const char *thing, daruma_str key)
 {
     conf_near near = conf_near_to(key);
@@ -140,7 +142,7 @@ static daruma_str unknown_key(conf *r, const conf_shape *s, const char *thing, d
     else
         conf_unknown(r, thing ? thing : "key", &near);
     r->shown = 0;
-    return near.to.best;
+    return near.to.distance <= SLIP_LETTERS_MAX ? near.to.best : (daruma_str){0};
 }
 
 /* A key is one text, and stands once. */

@@ -127,8 +127,10 @@ static bool wrong_yaml(conf *r, const yaml_parser_t *p)
     daruma_str line = tree_line(r->text, r->line);
     if (str_findch(str_sub(line, 0, tree_offset(line, mark.column) + 1), '\t') != STR_NONE)
         return conf_wrong(r, "YAML does not allow a tab here\nindent with spaces");
-    return conf_wrong(r, "not valid YAML: %s%s%s%s\ncheck the indentation, quotes and brackets", problem,
-                      p->context ? " (" : "", p->context ? p->context : "", p->context ? ")" : "");
+    return conf_wrong(r,
+                      "not valid YAML: %s%s%s%s\ncheck the indentation, brackets and quotes; values with `*`, `: ` or "
+                      "`${NAME}` stand in quotes",
+                      problem, p->context ? " (" : "", p->context ? p->context : "", p->context ? ")" : "");
 }
 
 static bool load_one(conf *r, yaml_parser_t *p, yaml_document_t *doc)

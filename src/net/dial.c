@@ -146,6 +146,8 @@ static void no_address_left(wire *w)
     for (size_t i = 0; i < COUNT(meanings); i++)
         if (meanings[i].error == w->dial->error)
             net = meanings[i].net;
+    if (o->proxy && net != DARUMA_NET_LOCAL) /* nobody should look for this at the provider */
+        net = DARUMA_NET_PROXY;
     o->at_until = 0; /* perhaps it has moved */
     wire_fail_later(w, net, uv_strerror(w->dial->error));
 }
@@ -231,10 +233,12 @@ static void on_resolved(uv_getaddrinfo_t *req, int status, struct addrinfo *foun
         } else if (status == 0 && found) {
             wire_broken(w, DARUMA_NET_UNREACHABLE, UPSTREAM_NOT_PUBLIC);
         } else {
-            snprintf(u->why, sizeof u->why, "%.150s: %s", o->host, uv_strerror(status));
+            daruma_str host = o->proxy ? o->proxy->host : str_of(o->host);
+            snprintf(u->why, sizeof u->why, "%.*s: %s", (int)(host.n < 150 ? host.n : 150), host.p,
+                     uv_strerror(status));
             bool ours =
                 status == UV_EAI_MEMORY || sys_out_of_descriptors(); /* what fails for that calls itself anything */
-            wire_broken(w, ours ? DARUMA_NET_LOCAL : DARUMA_NET_DNS, u->why);
+            wire_broken(w, ours ? DARUMA_NET_LOCAL : o->proxy ? DARUMA_NET_PROXY : DARUMA_NET_DNS, u->why);
         }
     }
     if (status == 0)

@@ -440,7 +440,11 @@ static int address_of(const char *host, int port, struct sockaddr_storage *at)
 
 static void cannot(char why[256], const char *host, int port, int e)
 {
-    snprintf(why, 256, "cannot listen on %.100s port %d: %s", host, port, uv_strerror(e));
+    const char *step = e == UV_EADDRINUSE      ? "; `ss -ltnp` shows what has it"
+                       : e == UV_EADDRNOTAVAIL ? "; no network card of this machine has it"
+                       : e == UV_EACCES        ? "; ports below 1024 are root's, take a higher one"
+                                               : "";
+    snprintf(why, 256, "cannot listen on %.100s port %d: %s%s", host, port, uv_strerror(e), step);
 }
 
 bool server_can_listen(const char *host, int port, bool *taken, char why[256])

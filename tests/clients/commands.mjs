@@ -160,6 +160,12 @@ holds("a pasted HTTP answer is read with its head", async () => {
     assert.match(run(["classify"], text).out, /^message +.*HTTP\/1\.1/m, text); // no head: all of it is the message
 });
 
+holds("a limit that is used up by others is told with what they use: 400 is not more than 30000", async () => {
+  const told = (used, asked) => run(["explain", "--status", "429"], `Rate limit reached for m in organization o on tokens per min (TPM): Limit 30000, Used ${used}, Requested ${asked}. Please try again in 20s.`).out;
+  assert.match(told(29700, 400), /\(HTTP 429, 400 beside 29700 in use where 30000 are allowed\)/);
+  assert.match(told(29700, 31000), /\(HTTP 429, 31000 where 30000 are allowed\)/);
+});
+
 holds("colours are for terminals that want them", async () => {
   for (const more of [{}, { NO_COLOR: "1" }]) assert.doesNotMatch(spawnSync(daruma, ["demo", "--chaos", "--listen", "x"], { encoding: "utf8", env: { ...env, ...more } }).stdout, /\x1b/);
   if (spawnSync("script", ["--version"]).status !== 0) return; // a terminal, where there is a way to have one
@@ -178,6 +184,7 @@ holds("demo shows each failure twice: a bare client gets none of the answers, da
   const bare = out.match(/^ {2}a bare client .*$/gm), through = out.match(/^ {2}through daruma .*$/gm);
   assert.deepEqual([bare.length, through.length], [9, 9], out);
   assert.ok(bare.every((l) => !l.endsWith("rise eight")), out);
+  for (const l of bare.filter((l) => l.startsWith("  a bare client  200 "))) assert.match(l, / ms, (but no whole answer|then the connection .*): /); // else it looks fine
   assert.equal(through.filter((l) => l.startsWith("  through daruma 200 ") && l.endsWith(": fall seven times, rise eight")).length, 8, out);
   assert.match(through[8], /^ {2}through daruma 500 .*failed.*second provider/);
   assert.match(out, /^A bare client got an answer to 0 of 9 requests; through daruma 8 were answered\.$/m);
@@ -200,13 +207,22 @@ holds("check warns in words", async () => {
   assert.doesNotMatch(check(provider).out, /warning/);
 });
 
+holds("check shows where models that nobody named go, where what is known is kept, and that a proxy or a token is in between", async ({ dir }) => {
+  const text = `${provider}default: [ "main/*", main/small ]\nadmin: { token: 93f0b6e2517c4d8a }\nstate: ${dir}\nstore: redis://u:geheim@127.0.0.1:7000/1\nproxy: { http_proxy: "http://u:geheim@proxy:3128", https_proxy: "" }\n`;
+  const r = check(text);
+  assert.equal(r.code, 0, r.err);
+  for (const line of [/^  default    main\/\*, then main\/small$/m, /^  admin      with a token$/m, /^  store      127\.0\.0\.1:7000$/m, /^  proxy      for http providers$/m]) assert.match(r.out, line);
+  assert.ok(r.out.includes(`  state      ${dir}\n`));
+  assert.doesNotMatch(r.out, /geheim/);
+});
+
 // What is wrong with a file, and a piece of what is said. All limits are met at limit + 1.
 const many = (n, f) => Array.from({ length: n }, (_, i) => f(i)).join(", ");
 const name = (i, more = "") => `{ name: n${i}, dialect: openai, url: "http://h${i}"${more} }`;
 const refused = (dir) => [
-  ["listen: [", /not valid YAML/], ["- a\n", /expected options/], ["a: 1\n---\nb: 2\n", /a second document/], [`# ${"x".repeat(1 << 20)}\n`, /the file is too long/],
+  ["listen: [", /not valid YAML/], ["providers: [ { name: main, keys: [${KEY_1}] } ]\n", /not valid YAML: .*`\$\{NAME\}` stand in quotes/], [`${provider}models: [ { name: a, targets: [main/a] }, { name: a, targets: [main/b] } ]\n`, /models\[1\]\.name: another model has the name "a"/], ["- a\n", /expected options/], ["a: 1\n---\nb: 2\n", /a second document/], [`# ${"x".repeat(1 << 20)}\n`, /the file is too long/],
   [`${provider}tls: { ca_file: /no/such.pem }\n`, /tls\.ca_file: \/no\/such\.pem: .*No such file/], [`${provider}tls: { ca_file: ${daruma} }\n`, /tls\.ca_file: .*no certificate/], [`${provider}tls: { ca_file: ${dir} }\n`, /tls\.ca_file/],
-  [`${provider}events: { file: ${dir} }\n`, /events\.file: .*directory/], [`${provider}events: { file: /no/such/x.jsonl }\n`, /events\.file: .*No such file/], [`${provider}events: { file: ${dir}/new/ }\n`, /events\.file: .*directory/],
+  [`${provider}events: { file: ${dir} }\n`, /events\.file: .*directory/], [`${provider}events: { file: /no/such/x.jsonl }\n`, /events\.file: .*No such file or directory; make the folder that it is in/], [`${provider}events: { file: ${dir}/new/ }\n`, /events\.file: .*directory/],
   [`${provider}events: { file: ${dir}/dangling }\n`, /events\.file: .*No such file/], [`${provider}events: { file: ${dir}/round }\n`, /events\.file: .*symbolic links/], [`${provider}events: { file: ${dir}/${"x".repeat(300)} }\n`, /events\.file: .*too long/],
   [`${provider}events: { file: ${"/x".repeat(2049)} }\n`, /longer than 4096 bytes/], [`${provider}events: { file: "${"/x".repeat(2048)}" }\n`, /too long/],
   [`${provider}events: { file: "\${NOT_THERE}" }\n`, /NOT_THERE is not set/], [`${provider}proxy: { https_proxy: "https://proxy:1" }\n`, /proxy\.https_proxy: .*without TLS/], [`${provider}proxy: { http_proxy: "ftp://proxy" }\n`, /proxy\.http_proxy/],
@@ -254,7 +270,7 @@ holds("an address that is in use is a warning to check, since that may be the da
   assert.equal(r.code, 0, r.err);
   assert.match(r.out, /^warning: listen: something listens on 127\.0\.0\.1 port \d+; unless that is the daruma that this file is for, serve cannot$/m);
   assert.equal(served.code, 2);
-  assert.match(served.err, /^daruma serve: cannot listen on 127\.0\.0\.1 port \d+: address already in use$/m);
+  assert.match(served.err, /^daruma serve: cannot listen on 127\.0\.0\.1 port \d+: address already in use; `ss -ltnp` shows what has it$/m);
   assert.doesNotMatch(check(`listen: 127.0.0.1:${other.address()?.port ?? 0}\n${provider}`).out, /warning/);
 });
 
@@ -278,6 +294,8 @@ recovery:
   const people = check(text).err.split("\n");
   assert.equal(people.filter((l) => l.startsWith("-:")).length, 12);
   assert.deepEqual(people.slice(9, 12), ["-:3:59: providers[0].keys[0]: the environment variable NOPE is not set; set it before starting daruma, or write $${ for a literal ${", '    - { name: main, dialect: opnai, url: "http://h", keys: ["${NOPE}", "${NOPE}"] }', `${" ".repeat(60)}^`]);
+  const far = JSON.parse(run(["check", "--json", "-"], `${provider}tokens: [a]\n`).out); // it may be `models`, or no list of anything
+  assert.deepEqual(far.errors.map((e) => e.message), ["unknown key `tokens`"]);
   const lots = check(`${provider}passthrough: [ ${many(40, (i) => `x${i}`)} ]\n`);
   assert.equal(lots.err.split("\n").filter((l) => l.startsWith("-:")).length, 32);
   assert.match(lots.err, /\nand 8 more\n$/);
@@ -420,10 +438,14 @@ wired("monitors may ask with HEAD; other methods are told what there is", {
 wired("a reload says what has to wait for the next start", {
   async run(pair) {
     const g = pair.gateway();
-    pair.write((c) => ((c.listen = "127.0.0.1:4999"), (c.watch = "off")));
-    for (let i = 1; i <= 2; i++) {
-      g.kill("SIGHUP");
-      await until("the word", () => g.said.split("hold from the next start on").length > i);
+    let told = 0;
+    for (const change of [(c) => ((c.listen = "127.0.0.1:4999"), (c.watch = "off")), (c) => (c.store = "redis://127.0.0.1:1"), (c) => (c.state = pair.dir)]) {
+      pair.write(change);
+      for (let i = 1; i <= 2; i++) {
+        g.kill("SIGHUP");
+        await until("the word", () => g.said.split("holds from the next start on").length > told + 1);
+        told++;
+      }
     }
     assert.equal((await question(pair, dialects.openai)).status, 200);
   },
@@ -441,6 +463,28 @@ wired("explain finds a case by the digits that a line on the terminal shows", {
     assert.equal(none.code, 1);
     assert.match(none.err, /no case/);
   },
+});
+
+wired("explain says of each call which key it used and what was wrong on the wire, what was changed in the request, and how long it took", {
+  chaos: "models: { m-single: { unsupported: [temperature] } }\nfaults:\n  - { times: 1, kind: rate_limit }\n  - { times: 1, kind: reset }\n",
+  async run(pair) {
+    const r = await question(pair, dialects.openai, { model: "m-single", more: { temperature: 1 } });
+    await until("its end", () => pair.eventsText().includes("error_recovery_success"));
+    const { out } = run(["explain", "--events", pair.eventsFile, r.headers["x-daruma-case"]]);
+    assert.match(out, /call 1 to main\/m-single \(key1\) failed: the provider asked to slow down/);
+    assert.match(out, /so daruma used another key: main\/m-single \(key2\)/);
+    assert.match(out, /call 2 to main\/m-single \(key2\) failed: the connection failed: the connection was reset/);
+    assert.match(out, /temperature was left out/);
+    assert.match(out, /it worked: main\/m-single \(key\d\) answered, \d[^,]* after the request came/);
+  },
+});
+
+holds("explain says of a circle which tool failed and how, and what the model was told", async ({ dir }) => {
+  const file = join(dir, "circle.jsonl"), of = { ts: "2026-01-31T12:00:00Z", case: "00000000000000c1", tool: "read_file" };
+  writeFileSync(file, [{ event: "tool_failed", ...of, kind: "tool_error", message: "no such file: a.txt" }, { event: "nudge", ...of, remedy: "notice", level: 1 }].map((e) => `${JSON.stringify(e)}\n`).join(""));
+  const { out } = run(["explain", "--events", file, of.case]);
+  assert.match(out, /tool failed \(read_file\): no such file: a\.txt$/m);
+  assert.match(out, /nudge \(read_file\): daruma told the model what it keeps doing$/m);
 });
 
 /* ---- the documents ---- */

@@ -263,7 +263,7 @@ holds("what it is asked wrongly it says", {
     for (const [args, says] of [
       [[], /what is the task/],
       [["x"], /which model/],
-      [["--model", "m", "x"], /where is the model/],
+      [["--model", "m", "x"], /where is the model\? --base-url URL, or a variable like OPENAI_BASE_URL/],
       [["--model", "m", "--base-url", "http://127.0.0.1:1", "--root", "/nowhere", "x"], /cannot be opened/],
       [["--model", "m", "--base-url", "nonsense", "x"], /no address/],
       [["--model", "m", "--steps", "no", "x"], /wants a number/],

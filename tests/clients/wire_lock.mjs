@@ -187,6 +187,8 @@ holds("lock: a client that asks too often gets 429 and a time, and others go on"
     await sleep(2100);
     assert.equal((await as(one)).status, 200, `after ${Date.now() - began} ms`);
     assert.ok((await pair.status()).refused.rate >= 1);
+    const told = pair.events().find((e) => e.event === "request_refused");
+    assert.deepEqual([told.client, told.reason], ["me", "a client that asks too often (me): /v1/chat/completions"]); // which one of many
   },
 });
 

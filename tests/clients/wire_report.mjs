@@ -59,6 +59,7 @@ holds("report: what failed, what it cost and saved, and the cases to look at com
     for (const [args, n] of [[["--outcome", "failed"], 1], [["--kind", "rate_limit"], 1], [["--target", "own/*"], 2], [["--target", "x/*"], 0], [["--since", "1d"], 2]])
       assert.equal((await run(["cases", ...args, pair.eventsFile])).out.split("\n").length - 1, n, args.join(" "));
     assert.match((await run(["cases", "--kind", "rate_limi", pair.eventsFile])).err, /did you mean rate_limit\?/);
+    assert.match((await run(["cases", "--outcome", "zzzzzz", pair.eventsFile])).err, /none of that name; take one of open, ok, recovered, degraded, /);
 
     const metrics = (await ask(pair, "/metrics")).text;
     assert.match(metrics, /^daruma_cost_total 0\.00900000[0-9]$/m);
@@ -174,6 +175,8 @@ holds("doctor: each thing has a line with its remedy, keys are never shown, and 
     const quiet = await doctor({ providers: [{ ...base.providers[0], keys: ["sk-one-0123456789"] }] });
     assert.deepEqual([quiet.code, quiet.ok, pair.own.seen.length], [0, true, 0]);
     assert.match((await doctor({ listen: `127.0.0.1:${pair.port}` })).of("port"), /^warning: something listens on .* -> fine if a daruma runs already/);
+    const behind = await doctor({ proxy: { http_proxy: "http://127.0.0.1:9", no_proxy: "" }, providers: [{ ...base.providers[0], url: "http://provider.example", keys: ["sk-one-0123456789"] }] }, "--connect");
+    assert.match(behind.of("provider own"), /^wrong: the proxy refused to connect -> check `proxy`/);
     assert.match((await doctor({ events: {} })).of("events"), /^warning: they go to no file/);
     assert.match((await doctor({ limits: { connections: 1000000 } })).of("open files"), /^(ok|warning)/);
     assert.match((await doctor({ limits: { memory: "512GiB" } })).of("memory"), /^warning: requests may take 524288 MiB/);

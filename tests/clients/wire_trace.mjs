@@ -338,7 +338,8 @@ for (const [what, silent] of Object.entries({ "is silent": true, "is away": fals
       g.kill("SIGTERM");
       await gone;
       const took = Date.now() - began;
-
+      if (!silent) assert.match(g.said, /took no spans to the end; \d+ were lost/);
+      assert.doesNotMatch(g.said, /takes spans again/);
       assert.ok(took < 8000 && g.exitCode === 0, `${took} ms, ${g.exitCode ?? g.signalCode}`);
     },
   });

@@ -63,6 +63,12 @@ static bool names_nothing(const daruma_failure *f)
     return f->kind == DARUMA_INVALID_PARAMETER && !f->subject.n;
 }
 
+/* Did daruma itself refuse a parameter? Its message says what to set. */
+static bool refused_here(const daruma_failure *f)
+{
+    return f->kind == DARUMA_INVALID_PARAMETER && f->ours;
+}
+
 /* Is the model there, but nobody at this router serves it with what the request asks for (tools, images, a policy)? */
 static bool lacks_endpoints(const daruma_failure *f)
 {
@@ -86,9 +92,9 @@ static void put_what(daruma_buf *out, const daruma_failure *f, const daruma_case
         put_clean(out, c->targets[c->target].provider, NAME_BYTES_MAX);
     }
     BUF_LIT(out, " failed: ");
-    buf_putz(out, names_nothing(f)     ? "the request is not accepted"
-                  : lacks_endpoints(f) ? "nobody there serves the model with what this request asks for"
-                                       : words);
+    buf_putz(out, names_nothing(f) || refused_here(f) ? "the request is not accepted"
+                  : lacks_endpoints(f)                ? "nobody there serves the model with what this request asks for"
+                                                      : words);
     if (f->net != DARUMA_NET_NONE) {
         BUF_LIT(out, ": ");
         buf_putz(out, daruma_net_words(f->net));
@@ -113,7 +119,10 @@ static void put_details(daruma_buf *out, const daruma_failure *f)
     }
     int64_t asked = f->requested >= 0 ? f->requested : f->used;
     if (f->limit > 0 && asked > 0) {
-        buf_printf(out, "%s%lld where %lld are allowed", sep, (long long)asked, (long long)f->limit);
+        buf_printf(out, "%s%lld", sep, (long long)asked);
+        if (asked <= f->limit && f->used > 0 && f->requested >= 0) /* alone it would fit */
+            buf_printf(out, " beside %lld in use", (long long)f->used);
+        buf_printf(out, " where %lld are allowed", (long long)f->limit);
         sep = ", ";
     }
     if (sep[0] == ',')
@@ -267,6 +276,8 @@ static void put_step(daruma_buf *out, const daruma_failure *f)
         BUF_LIT(out, " Check the provider's address in the configuration: it says that it has moved.");
         return;
     }
+    if (refused_here(f))
+        return;
     if (names_nothing(f)) {
         BUF_LIT(
             out,

@@ -37,6 +37,25 @@ static void settle_clocks(config *c)
     c->plain_first_byte = plain > 0 ? plain : 0;
 }
 
+static bool is_store(const store_place *a, const store_place *b)
+{
+    return str_eq(a->host, b->host) && a->port == b->port && str_eq(a->user, b->user) &&
+           str_eq(a->password, b->password) && a->database == b->database;
+}
+
+/* What is known, and where it is shared, was opened at the start. As below. */
+static bool keep_places(conf *r, config *c, const config *was)
+{
+    bool other = !str_eq(was->state, c->state) || !is_store(&was->store, &c->store);
+    c->state = arena_copy(r->a, was->state);
+    c->store = was->store;
+    c->store.host = arena_copy(r->a, was->store.host);
+    c->store.user = arena_copy(r->a, was->store.user);
+    c->store.password = arena_copy(r->a, was->store.password);
+    c->store.channel = arena_copy(r->a, was->store.channel);
+    return other;
+}
+
 /* The socket and its limits were made at the start and stay in force. True when the file says something else now, which
  * then waits for the next start. */
 static bool keep_socket(conf *r, config *c, const config *was, bool listen_given)
@@ -185,7 +204,7 @@ static void settle(conf *r, void *root)
     if (c->events_stderr == CONFIG_STDERR_AUTO)
         c->events_stderr = isatty(STDERR_FILENO);
     if (d->from && d->from->running)
-        d->waits = keep_socket(r, c, d->from->running, d->from->listen != NULL);
+        d->waits = keep_socket(r, c, d->from->running, d->from->listen != NULL) | keep_places(r, c, d->from->running);
     else if (d->from && d->from->listen)
         listen_given(r, c, d->from->listen);
     c->on_loopback = host_is_loopback(c->listen.host);

@@ -113,7 +113,7 @@ static void look_at_log(conf *r, daruma_str file, const char *key)
     snprintf(path, sizeof path, STR_FMT, STR_ARG(file));
     conf_go(r, key);
     if (error)
-        conf_wrong(r, "%.200s: %s", path, strerror(error));
+        conf_wrong(r, "%.200s: %s%s", path, strerror(error), error == ENOENT ? "\nmake the folder that it is in" : "");
 }
 
 void config_outside(conf *r, config *c, bool listens)

@@ -213,11 +213,12 @@ static void model_fits(conf *r, void *base, void *item, size_t index)
 {
     const config_model *m = item;
     (void)base, (void)index;
-    conf_step(r, "on_content_filter");
+    size_t mark = conf_step(r, "on_content_filter");
     star_fits(r, m, &m->on_filter);
     if (m->ntargets && m->on_filter.model.n && m->targets[0].provider == m->on_filter.provider &&
         str_eq(m->targets[0].model, m->on_filter.model))
         conf_wrong(r, "this is the model's first target, which refused\nname another one");
+    conf_back(r, mark);
 }
 
 static void target_fits(conf *r, void *base, void *item, size_t index)

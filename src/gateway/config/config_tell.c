@@ -43,6 +43,8 @@ static void put_listen(const config *c, daruma_buf *out)
     BUF_LIT(out, "  listen     ");
     buf_printf(out, "%s" STR_FMT "%s:%d%s\n", six ? "[" : "", STR_ARG(c->listen.host), six ? "]" : "", c->listen.port,
                c->cert_file.n ? ", TLS" : "");
+    if (c->admin.value.n || c->admin.file.n)
+        BUF_LIT(out, "  admin      with a token\n");
     for (size_t i = 0; i < c->nclients; i++) {
         BUF_LIT(out, "  client     ");
         buf_put(out, c->clients[i].name);
@@ -78,18 +80,20 @@ static void put_provider(const config_provider *p, daruma_buf *out)
     buf_putz(out, p->nkeys ? ")\n" : "\n");
 }
 
+static void put_targets(const config *c, const config_target *t, size_t n, const char *what, daruma_buf *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        BUF_SAY(out, i ? S(", then ") : str_of(what), c->providers[t[i].provider].name, "/", t[i].model);
+        if (t[i].weight)
+            buf_printf(out, " (weight %u)", t[i].weight);
+    }
+}
+
 static void put_model(const config *c, const config_model *m, daruma_buf *out)
 {
     BUF_LIT(out, "  model      ");
     buf_put(out, m->name);
-    for (size_t i = 0; i < m->ntargets; i++) {
-        buf_putz(out, i ? ", then " : ": ");
-        buf_put(out, c->providers[m->targets[i].provider].name);
-        BUF_LIT(out, "/");
-        buf_put(out, m->targets[i].model);
-        if (m->targets[i].weight)
-            buf_printf(out, " (weight %u)", m->targets[i].weight);
-    }
+    put_targets(c, m->targets, m->ntargets, ": ", out);
     if (m->nreserve) {
         BUF_LIT(out, "; on a content filter ");
         buf_put(out, c->providers[m->on_filter.provider].name);
@@ -129,6 +133,14 @@ void config_summary(const config *c, daruma_buf *out)
         put_provider(&c->providers[i], out);
     for (size_t i = 0; i < c->nmodels; i++)
         put_model(c, &c->models[i], out);
+    put_targets(c, c->others, c->nothers, "  default    ", out);
+    buf_putz(out, c->nothers ? "\n" : "");
+    if (c->https_proxy.n ||
+        c->http_proxy.n) /* a variable of the environment may have set it; its URL may hold a password */
+        buf_printf(out, "  proxy      for %s providers\n",
+                   !c->http_proxy.n    ? "https"
+                   : !c->https_proxy.n ? "http"
+                                       : "http and https");
     put_clock(out, "  timeouts   connect", c->clocks.connect);
     put_clock(out, ", first byte", c->clocks.first_byte);
     if (c->plain_first_byte != c->clocks.first_byte)
@@ -154,6 +166,12 @@ void config_summary(const config *c, daruma_buf *out)
     }
     if (c->nprices)
         buf_printf(out, "\n  prices     %zu", c->nprices);
+    if (c->state.n)
+        BUF_SAY(out, "\n  state      ", c->state);
+    if (c->store.host.n) {
+        BUF_SAY(out, "\n  store      ", c->store.host);
+        buf_printf(out, ":%d", c->store.port);
+    }
     BUF_LIT(out, "\n");
 }
 

@@ -44,7 +44,12 @@ static void refuse_tell(gateway *g, const call *c, refusal why)
         n->untold++;
         return;
     }
+    const config_client *k = why == REFUSED_MODEL || why == REFUSED_RATE ? lock_client(&g->now->cfg, &c->head) : NULL;
     buf_putz(&b, refusals[why].what);
+    if (k) {
+        e.client = k->name;
+        BUF_SAY(&b, " (", k->name, ")");
+    }
     BUF_LIT(&b, ": ");
     buf_put(&b, said(c, why));
     if (n->untold)

@@ -24,6 +24,7 @@ static const daruma_failure *refused(daruma_str name, const char *expects, darum
             ", or leave it out.");
     *f = kind_failure(DARUMA_INVALID_PARAMETER, 400);
     f->subject = name;
+    f->ours = true;
     f->message = buf_str(&b);
     return f;
 }

@@ -268,8 +268,14 @@ static void flush_over(exporter *e)
     void (*done)(void *user) = e->flushed;
     e->flushed = NULL;
     lose_all(e);
-    if (e->told)
-        went_well(e);
+    if (e->told) { /* and it is so still */
+        char text[120];
+        daruma_buf b = buf_over(text, sizeof text - 1);
+        buf_printf(&b, "took no spans to the end; %llu %s lost", (unsigned long long)e->gap,
+                   e->gap == 1 ? "was" : "were");
+        text[b.n] = 0;
+        say(e, text);
+    }
     done(e->flushed_user);
 }
 
