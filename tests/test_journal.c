@@ -531,7 +531,7 @@ static void a_look_says_what_a_write_and_an_edit_leave(void **state)
         daruma_arena a = arena_over(bytes, sizeof bytes);
         daruma_buf out = buf_in(&a);
         assert_int_equal(before != after, rows[i].changes);
-        files_call(root, str_of(rows[i].tool), str_of(rows[i].args), &never, &a, &out);
+        files_call(&(files_place){.root = root}, str_of(rows[i].tool), str_of(rows[i].args), &never, &a, &out);
         assert_true(look(root, rows[i].tool, rows[i].args, &then) == after);
         if (rows[i].changes) { /* the result of the call, for who finds it done */
             daruma_buf told = buf_in(&a);
