@@ -199,6 +199,48 @@ holds(
 );
 
 holds(
+  "what `recovery` says of shortening holds for an agent that names no profile",
+  `
+      - { call: fs_read, arguments: { path: "a.txt" } }
+      - { text: "It tracks." }
+`,
+  async (pair, root) => {
+    writeFileSync(join(root, "a.txt"), "it tracks progress\n".repeat(400));
+    const file = join(root, "d.yaml");
+    const go = async (recovery) => {
+      await fetch(`${pair.chaos}/chaos/reset`, { method: "POST" });
+      writeFileSync(
+        file,
+        `providers:\n  - { name: main, dialect: openai, url: "${pair.chaos}/v1", keys: [{ value: sk-x }] }\n` +
+          `recovery: { profile: penguiflow${recovery} }\nagents:\n  - { name: a, model: main/m-agent }\n`,
+      );
+      return run(pair, null, root, ["--config", file]).over;
+    };
+    const off = await go(", enabled: false");
+    assert.notEqual(off.code, 0, off.out);
+    assert.equal(named(off.lines, "trajectory_compressed").length, 0, off.out);
+    assert.equal(off.result.calls, 2);
+    const on = await go("");
+    assert.equal(on.code, 0, on.out);
+    assert.equal(named(on.lines, "trajectory_compressed").length, 1);
+  },
+  "faults:\n  - { model: m-agent, skip: 1, times: 1, kind: context_length, asks: turn }\n",
+);
+
+holds(
+  "a call that the network broke off has a message, too (S-F7)",
+  `
+      - { text: "It tracks." }
+`,
+  async (pair, root) => {
+    const r = await run(pair, "openai", root, ["--profile", "swarm,ruby-llm"]).over;
+    const [first] = named(r.lines, "llm_retry_attempt");
+    assert.match(first.error_message, /connection/, r.out);
+  },
+  "faults:\n  - { model: m-agent, times: 1, kind: reset }\n",
+);
+
+holds(
   "calls that a session repeats, and its waits, count in the result, behind a resume too",
   `
       - { text: "It tracks." }
