@@ -333,7 +333,8 @@ static void the_report_says_what_is_known(void **state)
     t = report_text(&r, AGENT_REPORT_DOC);
     assert_has(t, "**Error Type:** TOOL_ERROR");
     assert_has(t, "**Error Message:** no key");
-    assert_has(t, "```json\n{\"technical_details\"");
+    assert_has(t, "```json\n{\n  \"technical_details\": \"Missing 'api_key'\",\n  \"suggestions\": [\n    \"Check "
+                  "configuration\",");
     t = report_text(&(agent_report){.took = -1}, AGENT_REPORT_CODE); /* O-T2: nothing is known */
     assert_has(t, "Unknown task");
     assert_has(t, "Unknown operation");
