@@ -294,7 +294,7 @@ void traj_result(agent *a, agent_step *s, daruma_str result, bool failed, daruma
 void traj_shorten(agent *a); /* begins to, or says that it does not help */
 void traj_shorten_next(agent *a);
 void traj_shortened(agent *a, daruma_str summary);    /* empty: the summariser failed */
-void traj_partial(const agent *a, daruma_buf *out);   /* what there is, for people */
+void traj_partial(agent *a, daruma_buf *out);         /* what there is, for people */
 void traj_put(const agent *a, convo *c, size_t from); /* steps from there on; c->full without memory */
 /* Of all that the model sees of the first steps, and of the tools: it changes when any of it does. */
 uint64_t traj_mark(const agent *a, size_t nsteps, daruma_arena *room);

@@ -99,6 +99,15 @@ static bool rule_fits(const agent_rule *r, daruma_str text)
     return !r->words.n || str_ifind(text, r->words) != STR_NONE;
 }
 
+/* The kind of failures of tools that has a name; UNKNOWN: there is none. */
+static daruma_tool_kind tool_kind_of(daruma_str name)
+{
+    for (int k = 1; k < DARUMA_TOOL_KINDS; k++)
+        if (str_eq(name, str_of(daruma_tool_kind_name((daruma_tool_kind)k))))
+            return (daruma_tool_kind)k;
+    return DARUMA_TOOL_UNKNOWN_KIND;
+}
+
 agent_failure router_judge_tool(agent *a, const agent_tool *t, const daruma_step *step)
 {
     daruma_tool_failure f = daruma_tool_judge(step, a->recovery, &a->scratch);
@@ -111,8 +120,10 @@ agent_failure router_judge_tool(agent *a, const agent_tool *t, const daruma_step
                        .message = f.message,
                        .advice = -1};
     daruma_str said = t && t->delegates ? json_get(step->result, S("message")) : (daruma_str){0};
-    if (json_is_string(said)) /* the record of an agent */
+    if (json_is_string(said)) { /* the record of an agent, which says what its failure is */
         r.message = json_text(said, &a->scratch);
+        r.tool_kind = tool_kind_of(json_text(json_get(step->result, S("error_class")), &a->scratch));
+    }
     for (size_t i = 0; t && i < t->nrules; i++) {
         const agent_rule *row = &t->rules[i];
         if (!rule_fits(row, step->result))
