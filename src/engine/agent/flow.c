@@ -261,7 +261,6 @@ agent *agent_open(const agent_setup *s, const drive_rooms *rooms, daruma_str tas
     a->policy = s->policy ? s->policy : &agent_policy_default;
     a->recovery = s->recovery ? s->recovery : daruma_policy_find(S("default"));
     a->result.limit = AGENT_LIMIT_NONE;
-    a->estimate = -1;
     if (!rooms->open(&a->keep, 16 << 10, AGENT_BYTES_MAX) || !rooms->open(&a->texts, 16 << 10, AGENT_BYTES_MAX) ||
         !rooms->open(&a->scratch, 16 << 10, AGENT_SCRATCH_BYTES_MAX)) {
         agent_close(a);

@@ -170,7 +170,7 @@ struct agent {
     daruma_str said;                             /* what it said when it was told to report */
     uint32_t lean;                               /* steps in a row that took few tokens */
     int64_t used_before;                         /* tokens before the step at hand */
-    int16_t estimate;                            /* of the progress, per mille; -1 none */
+    daruma_str estimate;                         /* of the progress, as the model said it; empty: none */
     char last_words[AGENT_LAST_WORDS_BYTES_MAX]; /* of a run without memory for its report */
     bool circle_ends;                            /* the run ends behind the strategy at hand */
     bool out_of_patience;                        /* a limit of failures is reached */
