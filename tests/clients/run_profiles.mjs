@@ -166,6 +166,21 @@ holds(
   },
 );
 
+holds(
+  "default lets a model look for a file under several names",
+  "\n" +
+    ["README.md", "Makefile", "package.json"].map((p) => `      - { call: fs_read, arguments: { path: ${p} } }\n`).join("") +
+    `      - { call: fs_read, arguments: { path: a.txt } }
+      - { text: "It tracks." }
+`,
+  async (pair, root) => {
+    const r = await run(pair, "openai", root, ["--profile", "default"]).over;
+    assert.equal(r.code, 0, r.out);
+    assert.equal(r.result.text, "It tracks.");
+    assert.equal(named(r.lines, "tool_failed").length, 3);
+  },
+);
+
 // ---- SwarmSDK ----
 
 holds(

@@ -312,13 +312,14 @@ void error_node_enter(agent *a)
     LOG(a, "error_node", "kind", daruma_kind_name(a->failure.kind), "severity",
         daruma_severity_name(a->failure.severity), "operation", a->failure.operation, "message", a->failure.message);
     a->phase = PHASE_ANALYSE;
-    if (!who.n || (!any && str_eq(who, a->s.model))) {
+    daruma_ms left = limits_time_left(a);
+    if (!who.n || (!any && str_eq(who, a->s.model)) || limits_time_over(a)) {
         error_node_leave(a, (daruma_str){0}, false);
         return;
     }
     agent_report r = report_of(a, &a->scratch);
     daruma_question q = agent_report_ask(&r, a->s.tools, a->s.ntools, &a->scratch);
-    flow_ask(a, AGENT_FOR_ANALYSIS, who, &q, AGENT_ANALYSIS_MS);
+    flow_ask(a, AGENT_FOR_ANALYSIS, who, &q, left >= 0 && left < AGENT_ANALYSIS_MS ? left : AGENT_ANALYSIS_MS);
 }
 
 void error_node_leave(agent *a, daruma_str answer, bool answered)

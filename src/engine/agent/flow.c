@@ -450,7 +450,7 @@ void agent_clock(agent *a, daruma_moment at)
         begin(a, at);
         a->out = OUT_NONE;
         flow_step(a);
-    } else if (a->phase == PHASE_ANALYSE && at.now - a->sent >= AGENT_ANALYSIS_MS) {
+    } else if (a->phase == PHASE_ANALYSE && at.now - a->sent >= a->act.total) {
         begin(a, at);
         a->out = OUT_NONE;
         error_node_leave(a, (daruma_str){0}, false);
