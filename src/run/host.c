@@ -403,9 +403,10 @@ static void go_on_again(run *r)
     resume_fate fate = calls ? resume_tool(p, &now) : RESUME_AGAIN;
     say_begun(r, "run_resumed", calls ? resume_fate_words(fate) : NULL);
     if (fate == RESUME_AGAIN) {
-        if (!calls)
+        bool asks = p->act.what == AGENT_DO_MODEL;
+        if (asks)
             count_before(r, p);
-        if (!journal_asked_again(r->journal, p->act.call, calls ? NULL : &r->below, host_tick(r)))
+        if (!journal_asked_again(r->journal, p->act.call, asks ? &r->below : NULL, host_tick(r)))
             host_lose_journal(r);
         if (crew_result_of(r->a).outcome == DARUMA_OUTCOME_PENDING && !carry_out(r, &p->act)) {
             host_rearm(r);

@@ -122,6 +122,24 @@ holds("what a killed write left beside its file is gone when the run goes on, an
   }),
 );
 
+holds("a question to a person that is put again is no call of a model", () =>
+  scene([{ call: "fs_write", args: { path: "a.txt", content: "x" } }, "all done"], async (s) => {
+    const file = join(s.dir, "answer"), put = `${file}.question`;
+    const first = s.go([...s.base, "--state", s.state, "--approve", file, "--json", "the task"]);
+    await until(() => existsSync(put), "the question");
+    first.child.kill("SIGKILL");
+    await first.over;
+    rmSync(put);
+    const on = s.resume(["--approve", file]);
+    await until(() => existsSync(put), "the question again");
+    writeFileSync(file, "allow");
+    const r = await on.over;
+    assert.equal(r.code, 0, r.out + r.err);
+    assert.equal(s.asked.length, 2);
+    assert.equal(r.result.calls, 2, r.out);
+  }),
+);
+
 const most = (samples, key) => Math.max(...samples.map((s) => s[key]));
 holds("memory is flat over 1,200 steps, from where the model's window is full", async () => {
   const { samples } = await long(1200, [], { window: 16000 }), early = samples.filter((s) => s.step >= 240 && s.step <= 360), late = samples.filter((s) => s.step > 360);
