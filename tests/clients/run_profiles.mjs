@@ -1,8 +1,10 @@
 // Profiles of the seeds in `daruma run`, over sockets: what their case files show in virtual time a live agent does, too.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { daruma } from "./pair.mjs";
 import { model, run } from "./run_agent.mjs";
 import { wire } from "./wire.mjs";
 
@@ -287,12 +289,16 @@ holds(
       - { text: '{"strategy":"parameter-adjustment","reasoning":"use the full path","action":{"toolName":"fs.read","parameters":{"path":"a.txt"}},"expectedOutcome":"text","confidence":0.85}' }
 `,
   async (pair, root) => {
-    const r = await run(pair, "openai", root, ["--profile", "adaptive:doc"]).over;
+    const state = ["--state", join(root, "state")];
+    const r = await run(pair, "openai", root, ["--profile", "adaptive:doc", ...state]).over;
     assert.equal(r.result.reason, "loop_detected", r.out);
     assert.match(r.result.text, /Loop detected: .*was called 3 times/);
     assert.equal(named(r.lines, "loop_detected")[0].times, 3);
     const way = named(r.lines, "recovery_strategy_generated")[0];
     assert.deepEqual([way.strategy, way.fate], ["parameter-adjustment", "log"]);
+    assert.deepEqual([way.tool, JSON.parse(way.parameters), way.expected], ["fs.read", { path: "a.txt" }, "text"]);
+    assert.match(spawnSync(daruma, ["explain", "last", ...state], { encoding: "utf8" }).stdout, /Another way was found: parameter-adjustment, fs\.read, log/);
+    assert.match((await bodies(pair)).at(-1), /- `fs.read` with [^]*Analysis:\\nLoop detected: `fs.read` with/);
   },
 );
 

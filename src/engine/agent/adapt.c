@@ -154,9 +154,9 @@ static void propose(agent *a, const daruma_strategy *p)
         fate = DARUMA_FATE_LOG;
     keep_strategy(a, p);
     daruma_tries_note(&a->tries, p);
-    LOG(a, "recovery_strategy_generated", "strategy", p->name, "reasoning", p->reasoning, "tool", p->tool,
-        "confidence_permille", p->confidence, "mode", modes[a->policy->strategies], "fate",
-        daruma_strategy_fate_name(fate));
+    LOG(a, "recovery_strategy_generated", "strategy", p->name, "reasoning", p->reasoning, "tool", p->tool, "parameters",
+        buf_any(p->parameters), "message", buf_any(p->message), "expected", buf_any(p->expected), "confidence_permille",
+        p->confidence, "mode", modes[a->policy->strategies], "fate", daruma_strategy_fate_name(fate));
     a->phase = PHASE_THINK;
     if (a->circle_ends) {
         daruma_buf text = buf_in(&a->scratch);
