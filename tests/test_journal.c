@@ -148,7 +148,7 @@ static crew_input outcome(const world *w, const agent_act *x, daruma_buf *b)
         if (in.code)
             buf_printf(b, "the text of it, %u", (unsigned)(dice >> 16 & 0xff));
         else if (!in.lost)
-            buf_printf(b, "%s: it failed", dice >> 5 & 1 ? "FILE_NOT_FOUND" : "TIMEOUT: timed out");
+            buf_printf(b, "%s: it failed", dice >> 5 & 1 ? "PERMISSION_DENIED" : "TIMEOUT: timed out");
         break;
     case AGENT_DO_ASK:
         in.kind = CREW_PERSON;
