@@ -333,7 +333,8 @@ static void the_report_says_what_is_known(void **state)
     t = report_text(&r, AGENT_REPORT_DOC);
     assert_has(t, "**Error Type:** TOOL_ERROR");
     assert_has(t, "**Error Message:** no key");
-    assert_has(t, "```json\n{\"technical_details\"");
+    assert_has(t, "```json\n{\n  \"technical_details\": \"Missing 'api_key'\",\n  \"suggestions\": [\n    \"Check "
+                  "configuration\",");
     t = report_text(&(agent_report){.took = -1}, AGENT_REPORT_CODE); /* O-T2: nothing is known */
     assert_has(t, "Unknown task");
     assert_has(t, "Unknown operation");
@@ -376,6 +377,29 @@ static size_t little; /* bytes that an agent has for what lasts */
 static bool open_little(daruma_arena *a, size_t first, size_t limit)
 {
     return sys_arena_init(a, first, limit == AGENT_BYTES_MAX ? little : limit);
+}
+
+static void the_analysis_takes_no_more_than_the_run_has_left(void **state)
+{
+    (void)state;
+    static const daruma_ms limits[] = {8000, 100000};
+    for (size_t i = 0; i < COUNT(limits); i++) {
+        agent_setup s = osprey("osprey", "doc", AGENT_PLANNED, NULL);
+        s.limits.time = limits[i];
+        kit_open(&s, "Fetch data");
+        plan_until_tool();
+        kit_gives("fs.read", "Error: broken", 0);
+        agent_act x = kit_model();
+        daruma_ms left = limits[i] - kit_now, most = left < 30000 ? left : 30000;
+        assert_int_equal(x.purpose, AGENT_FOR_ANALYSIS);
+        assert_int_equal(x.total, most);
+        agent_clock(kit_agent, at(kit_now + most - 1));
+        assert_int_equal(agent_result_of(kit_agent).outcome, DARUMA_OUTCOME_PENDING);
+        agent_clock(kit_agent, at(kit_now + most));
+        agent_result r = kit_end(DARUMA_OUTCOME_EXPLAINED, AGENT_END_ERROR);
+        assert_has(r.text, "structured report above");
+        kit_close();
+    }
 }
 
 /* However little memory there is, the words tell what failed: the report, or the text in its place (O-F33). */
@@ -562,6 +586,7 @@ int main(void)
         cmocka_unit_test(steps_of_a_plan_see_their_own_work_and_their_inputs),
         cmocka_unit_test(the_report_says_what_is_known),
         cmocka_unit_test(the_analysis_and_the_last_text),
+        cmocka_unit_test(the_analysis_takes_no_more_than_the_run_has_left),
         cmocka_unit_test(the_error_node_takes_anything),
         cmocka_unit_test(without_memory_the_error_node_still_says_what_failed),
         cmocka_unit_test(long_results_are_summarised_and_the_step_repeated),

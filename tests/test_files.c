@@ -67,7 +67,7 @@ static bool call(const char *tool, const char *args)
     sys_arena_done(&room);
     sys_arena_init(&room, 4096, 64 << 20);
     out = buf_in(&room);
-    return files_call(root, str_of(tool), str_of(args), &never, &room, &out);
+    return files_call(&(files_place){.root = root}, str_of(tool), str_of(args), &never, &room, &out);
 }
 
 #define assert_says(z)                                                                                                 \

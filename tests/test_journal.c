@@ -148,7 +148,7 @@ static crew_input outcome(const world *w, const agent_act *x, daruma_buf *b)
         if (in.code)
             buf_printf(b, "the text of it, %u", (unsigned)(dice >> 16 & 0xff));
         else if (!in.lost)
-            buf_printf(b, "%s: it failed", dice >> 5 & 1 ? "FILE_NOT_FOUND" : "TIMEOUT: timed out");
+            buf_printf(b, "%s: it failed", dice >> 5 & 1 ? "PERMISSION_DENIED" : "TIMEOUT: timed out");
         break;
     case AGENT_DO_ASK:
         in.kind = CREW_PERSON;
@@ -531,7 +531,7 @@ static void a_look_says_what_a_write_and_an_edit_leave(void **state)
         daruma_arena a = arena_over(bytes, sizeof bytes);
         daruma_buf out = buf_in(&a);
         assert_int_equal(before != after, rows[i].changes);
-        files_call(root, str_of(rows[i].tool), str_of(rows[i].args), &never, &a, &out);
+        files_call(&(files_place){.root = root}, str_of(rows[i].tool), str_of(rows[i].args), &never, &a, &out);
         assert_true(look(root, rows[i].tool, rows[i].args, &then) == after);
         if (rows[i].changes) { /* the result of the call, for who finds it done */
             daruma_buf told = buf_in(&a);

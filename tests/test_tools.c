@@ -147,7 +147,8 @@ static void a_long_search_in_files_is_cancelled(void **state)
     }
     int root = files_root(folder);
     assert_true(root >= 0);
-    assert_true(files_add(all, &root));
+    files_place place = {.root = root};
+    assert_true(files_add(all, &place));
     call("fs.read", "{\"path\":\"none\"}");
     wait_for_it();
     assert_int_equal(heard.ok, 0);
@@ -350,13 +351,10 @@ static size_t names_in(int root, daruma_arena *a, char **names, size_t max)
 
 static void remove_root(int root, const char *folder)
 {
-    static char mem[16 << 10];
-    daruma_arena a = arena_over(mem, sizeof mem);
-    char *names[16];
-    for (size_t n = names_in(root, &a, names, COUNT(names)); n-- > 0;)
-        unlinkat(root, names[n], 0);
+    char command[100];
     close(root);
-    assert_int_equal(rmdir(folder), 0);
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    assert_int_equal(system(command), 0);
 }
 
 typedef struct writer {
@@ -375,7 +373,7 @@ static void write_often(void *user)
         daruma_arena a = arena_over(mem, sizeof mem);
         size_t n = 1000 + (size_t)i;
         daruma_str is;
-        bool well = beneath_write(w->root, str_of(path), (daruma_str){text, n}) &&
+        bool well = beneath_write(w->root, str_of(path), (daruma_str){text, n}, (daruma_str){0}) &&
                     beneath_read(w->root, str_of(path), sizeof text, &a, &is) && is.n == n && !memcmp(is.p, text, n);
         w->wrong += !well;
     }
@@ -403,6 +401,82 @@ static void two_writers_in_one_folder_do_not_share_a_file(void **state)
     remove_root(root, folder);
 }
 
+static void what_a_killed_writer_left_goes_and_nothing_else(void **state)
+{
+    (void)state;
+    static const char *const files[] = {
+        "sub/.daruma-new-one-0", "sub/.daruma-new-one-17", "sub/.daruma-new-one-1-2", "sub/.daruma-new-two-0",
+        "sub/.daruma-new-one-x", "sub/.daruma-new-one-",   "sub/.daruma-new",         ".daruma-new-one-3",
+    };
+    static const char *const stay[] = {".daruma-new",
+                                       ".daruma-new-one-",
+                                       ".daruma-new-one-1-2",
+                                       ".daruma-new-one-9",
+                                       ".daruma-new-one-x",
+                                       ".daruma-new-two-0",
+                                       "a"};
+    char folder[64], mem[8192];
+    int root = new_root(folder);
+    assert_int_equal(mkdirat(root, "sub", 0777), 0);
+    for (size_t i = 0; i < COUNT(files); i++)
+        close(openat(root, files[i], O_WRONLY | O_CREAT | O_EXCL, 0600));
+    assert_int_equal(mkdirat(root, "sub/.daruma-new-one-9", 0777), 0);
+    assert_true(beneath_write(root, S("sub/a"), S("x"), S("one"))); /* that one is taken: the next name is tried */
+    beneath_clear(root, S("sub/a"), S("one"));
+    beneath_clear(root, S("none/a"), S("one"));
+    beneath_clear(root, S("../a"), S("one"));
+    daruma_arena a = arena_over(mem, sizeof mem);
+    char *names[16];
+    int sub = beneath_folder(root, S("sub"));
+    assert_int_equal(names_in(sub, &a, names, COUNT(names)), COUNT(stay));
+    for (size_t i = 0; i < COUNT(stay); i++)
+        assert_string_equal(names[i], stay[i]);
+    close(sub);
+    assert_int_equal(faccessat(root, ".daruma-new-one-3", F_OK, 0), 0); /* another folder's */
+    remove_root(root, folder);
+}
+
+/* What was synced, in order: "file" or the number of names in a folder. The program's own fsync() takes the library's
+ * place. */
+static struct {
+    int n;
+    bool folder[16];
+    int names[16];
+} synced;
+
+int fsync(int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) == 0 && synced.n < (int)COUNT(synced.names)) {
+        char mem[4096], *names[16];
+        daruma_arena a = arena_over(mem, sizeof mem);
+        synced.folder[synced.n] = S_ISDIR(st.st_mode);
+        synced.names[synced.n] = S_ISDIR(st.st_mode) ? (int)names_in(fd, &a, names, COUNT(names)) : (int)st.st_size;
+        synced.n++;
+    }
+    return 0;
+}
+
+static void a_write_is_synced_with_its_folder_and_those_that_were_made(void **state)
+{
+    (void)state;
+    char folder[64];
+    int root = new_root(folder);
+    synced.n = 0;
+    assert_true(beneath_write(root, S("x/y/a"), S("four"), (daruma_str){0}));
+    assert_int_equal(synced.n, 4);
+    assert_true(synced.folder[0] && synced.names[0] == 1);  /* x, in the root */
+    assert_true(synced.folder[1] && synced.names[1] == 1);  /* y, in x */
+    assert_true(!synced.folder[2] && synced.names[2] == 4); /* what was written, before it has its name ... */
+    assert_true(synced.folder[3] && synced.names[3] == 1);  /* ... and the name */
+    synced.n = 0;
+    assert_true(beneath_write(root, S("x/y/a"), S("five5"), (daruma_str){0}));
+    assert_int_equal(synced.n, 2);
+    assert_true(!synced.folder[0] && synced.names[0] == 5);
+    assert_true(synced.folder[1] && synced.names[1] == 1);
+    remove_root(root, folder);
+}
+
 static void a_file_that_may_not_grow_is_a_full_disk_and_stays_as_it_was(void **state)
 {
     (void)state;
@@ -411,13 +485,13 @@ static void a_file_that_may_not_grow_is_a_full_disk_and_stays_as_it_was(void **s
     int root = new_root(folder);
     struct rlimit was, little;
     memset(text, 'x', sizeof text);
-    assert_true(beneath_write(root, S("a"), S("old")));
+    assert_true(beneath_write(root, S("a"), S("old"), (daruma_str){0}));
     signal(SIGXFSZ, SIG_IGN);
     getrlimit(RLIMIT_FSIZE, &was);
     little = was;
     little.rlim_cur = 32 << 10;
     setrlimit(RLIMIT_FSIZE, &little);
-    bool well = beneath_write(root, S("a"), (daruma_str){text, sizeof text});
+    bool well = beneath_write(root, S("a"), (daruma_str){text, sizeof text}, (daruma_str){0});
     int error = errno;
     setrlimit(RLIMIT_FSIZE, &was);
     assert_false(well);
@@ -492,6 +566,8 @@ int main(void)
         cmocka_unit_test(the_document_has_the_options_of_agents_as_they_are_printed),
         cmocka_unit_test(an_address_is_ones_own_however_it_is_written),
         cmocka_unit_test(two_writers_in_one_folder_do_not_share_a_file),
+        cmocka_unit_test(what_a_killed_writer_left_goes_and_nothing_else),
+        cmocka_unit_test(a_write_is_synced_with_its_folder_and_those_that_were_made),
         cmocka_unit_test(a_file_that_may_not_grow_is_a_full_disk_and_stays_as_it_was),
         cmocka_unit_test(no_credential_is_in_the_environment_of_a_child),
     };

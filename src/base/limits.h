@@ -453,34 +453,35 @@
 #define AGENT_OBSERVATION_BYTES_MAX    (64u << 10)  /* of one result; files and pages beyond it are read in parts */
 #define AGENT_ANSWER_BYTES_MAX         (256u << 10) /* of what the model says in one answer */
 #define AGENT_METADATA_BYTES_MAX       4096         /* of one failure; the model reads all of it */
-#define AGENT_METADATA_ITEMS_MAX       32           /* members of it, and elements of its lists */
-#define AGENT_ANALYSIS_TOKENS          500          /* output cap of the explanation of a failure */
-#define AGENT_ANALYSIS_MS              30000        /* and its deadline: the report is ready without it */
-#define AGENT_ANALYSIS_BYTES_MAX       4000         /* of it that are shown */
-#define AGENT_ORIGINAL_ERROR_BYTES_MAX 1000         /* of a provider's words in `_recovery` (P-F12) */
-#define AGENT_LAST_WORDS_BYTES_MAX     2048         /* of what is said in place of a report: two messages, and ours */
-#define AGENT_REPORT_STEPS_MAX         32           /* steps of each list in a report */
-#define AGENT_PARTIAL_RESULTS          5            /* results that a run which ends early tells */
-#define AGENT_TIME_OVER_MS             50           /* clocks that shall end together may be so far apart */
-#define AGENT_WAIT_MS_MAX              60000        /* a longer wait is not waited: the failure is told */
-#define AGENT_VERDICTS_MAX             256          /* calls that a person decided about */
-#define AGENT_PLAN_STEPS_MAX           32           /* of one plan; longer ones are refused */
-#define AGENT_PLAN_INPUTS_MAX          16           /* of one step of it */
-#define AGENT_PLAN_TOKENS              2000         /* output cap of a plan */
-#define AGENT_CLASSES_TOKENS           500          /* output cap of a choice of tools */
-#define AGENT_OUTPUT_BYTES_MAX         8000         /* of one step's output that later steps read */
-#define AGENT_LINEAGE_MAX              8            /* agents that work for each other; deeper is a mistake */
-#define AGENT_PATH_BYTES_MIN           3            /* of a path that is completed: shorter ones are words */
-#define AGENT_PATH_BYTES_MAX           1024         /* of it, as systems have it a few times over */
-#define AGENT_PATH_RESULTS             64           /* newest results that are searched for it */
-#define AGENT_LONG_TEXT_BYTES_MIN      20           /* of the only argument of a finish that is taken for its answer */
-#define AGENT_ACTIONS_MAX              10           /* in one answer that is written as JSON; more are not looked at */
-#define AGENT_FILL_FIELDS_MAX          16           /* missing arguments of one call that are told and asked for */
-#define AGENT_SALVAGE_BYTES_MAX        1000         /* of what cannot be read that becomes the answer (P-F34) */
-#define AGENT_LEAN_TOKENS              500          /* a step that takes fewer brings little (K-F24) */
-#define AGENT_LEAN_STEPS               3            /* of them in a row: the agent is told */
-#define AGENT_ESTIMATE_TOKENS          500          /* output cap of an estimate of progress (K-F7) */
-#define SEED_MESSAGE_BYTES_MAX         500          /* of a provider's words in events under a seed's names (P-F6) */
+#define AGENT_METADATA_DEPTH_MAX       16    /* brackets in each other that a report puts on lines of their own */
+#define AGENT_METADATA_ITEMS_MAX       32    /* members of it, and elements of its lists */
+#define AGENT_ANALYSIS_TOKENS          500   /* output cap of the explanation of a failure */
+#define AGENT_ANALYSIS_MS              30000 /* and its deadline: the report is ready without it */
+#define AGENT_ANALYSIS_BYTES_MAX       4000  /* of it that are shown */
+#define AGENT_ORIGINAL_ERROR_BYTES_MAX 1000  /* of a provider's words in `_recovery` (P-F12) */
+#define AGENT_LAST_WORDS_BYTES_MAX     2048  /* of what is said in place of a report: two messages, and ours */
+#define AGENT_REPORT_STEPS_MAX         32    /* steps of each list in a report */
+#define AGENT_PARTIAL_RESULTS          5     /* results that a run which ends early tells */
+#define AGENT_TIME_OVER_MS             50    /* clocks that shall end together may be so far apart */
+#define AGENT_WAIT_MS_MAX              60000 /* a longer wait is not waited: the failure is told */
+#define AGENT_VERDICTS_MAX             256   /* calls that a person decided about */
+#define AGENT_PLAN_STEPS_MAX           32    /* of one plan; longer ones are refused */
+#define AGENT_PLAN_INPUTS_MAX          16    /* of one step of it */
+#define AGENT_PLAN_TOKENS              2000  /* output cap of a plan */
+#define AGENT_CLASSES_TOKENS           500   /* output cap of a choice of tools */
+#define AGENT_OUTPUT_BYTES_MAX         8000  /* of one step's output that later steps read */
+#define AGENT_LINEAGE_MAX              8     /* agents that work for each other; deeper is a mistake */
+#define AGENT_PATH_BYTES_MIN           3     /* of a path that is completed: shorter ones are words */
+#define AGENT_PATH_BYTES_MAX           1024  /* of it, as systems have it a few times over */
+#define AGENT_PATH_RESULTS             64    /* newest results that are searched for it */
+#define AGENT_LONG_TEXT_BYTES_MIN      20    /* of the only argument of a finish that is taken for its answer */
+#define AGENT_ACTIONS_MAX              10    /* in one answer that is written as JSON; more are not looked at */
+#define AGENT_FILL_FIELDS_MAX          16    /* missing arguments of one call that are told and asked for */
+#define AGENT_SALVAGE_BYTES_MAX        1000  /* of what cannot be read that becomes the answer (P-F34) */
+#define AGENT_LEAN_TOKENS              500   /* a step that takes fewer brings little (K-F24) */
+#define AGENT_LEAN_STEPS               3     /* of them in a row: the agent is told */
+#define AGENT_ESTIMATE_TOKENS          500   /* output cap of an estimate of progress (K-F7) */
+#define SEED_MESSAGE_BYTES_MAX         500   /* of a provider's words in events under a seed's names (P-F6) */
 #define AGENT_WALL_MAX                 253402300800 /* unix seconds: the year 10000 */
 
 /* ---- daruma run ---- */
@@ -488,6 +489,7 @@
 #define FILE_BYTES_MAX          (4u << 20)  /* of a file that is read whole; its result is cut before */
 #define FILE_SEARCH_BYTES_MAX   (1u << 20)  /* of a file that is searched; larger ones are no sources */
 #define FILE_PIECE_BYTES        (64u << 10) /* read at a time */
+#define FILES_WRITER_BYTES_MAX  100         /* of whoever writes, in the name of a new file */
 #define FILES_FRESH_TRIES       100         /* names of a new file until one is free */
 #define FILES_NAMES_MAX         2000        /* names of one folder that are looked at */
 #define FILES_SEEN_MAX          50000       /* files and folders of one search */

@@ -62,21 +62,21 @@ static bool read_server(const char *text, daruma_arena *a, mcp_setup *ret)
 }
 
 /* NAME[:VARIANT][,NAME...]; what is found lives in `a`. With it comes its way to work, unless `mode` is said (an
- * agents_mode), and what `recovery` sets otherwise than its own profile has it; NULL: there is none. False: that was
- * told. */
+ * agents_mode), and what `recovery` sets otherwise than its own profile has it; NULL: there is none. Without a name:
+ * `default` with those settings, whose calls stay as they are. False: that was told. */
 static bool profile(const char *name, uint32_t mode, const daruma_policy *said, daruma_arena *a, run_agent *g)
 {
     char words[160];
     daruma_buf why = buf_over(words, sizeof words);
-    seed_stack *stack = name ? ARENA_NEW(a, seed_stack, 1) : NULL;
-    if (!name)
-        return true;
-    if (stack && seed_stack_read(str_of(name), a, stack, &why)) {
+    seed_stack *stack = ARENA_NEW(a, seed_stack, 1);
+    if (stack && seed_stack_read(name ? str_of(name) : S("default"), a, stack, &why)) {
         const daruma_policy *usual =
             said ? daruma_policy_variant(str_of(said->profile), str_of(said->variant ? said->variant : "")) : NULL;
         if (usual)
             seed_stack_set(stack, said, usual);
         g->policy = &stack->agent;
+        if (!name)
+            return true;
         g->mode = mode == AGENTS_MODE_USUAL ? stack->agent.mode : g->mode;
         g->judge = stack->judge;
         g->recovery = &stack->calls;
@@ -130,7 +130,7 @@ static bool lay_over(const agents_asked *q, uint32_t mode, const daruma_policy *
         g->limits.tokens = q->tokens;
     if (q->seconds)
         g->limits.time = mul_sat(q->seconds, 1000);
-    if (!profile(q->profile, mode, said, a, g))
+    if (q->profile && !profile(q->profile, mode, said, a, g))
         return false;
     if (q->plan || q->no_plan)
         g->mode = q->plan ? AGENT_PLANNED : AGENT_REACTIVE;
@@ -344,7 +344,7 @@ static bool make_agent(const config *c, const agents_agent *x, daruma_arena *a, 
     g->limits.price_output = mul_sat(x->limits.price_output, 1000);
     return g->recovery && find_model(c, x->provider, x->model, a, &g->model) &&
            find_model(c, x->provider, x->second, a, &g->second) &&
-           (!x->profile.n || profile(x->profile.p, x->mode, &c->policy, a, g));
+           profile(x->profile.n ? x->profile.p : NULL, x->mode, &c->policy, a, g);
 }
 
 /* ---- all of it ---- */
@@ -414,7 +414,7 @@ bool agents_ready(const agents_asked *q, daruma_arena *a, run_settings *s, const
 {
     run_agent probe;
     *ret_base = NULL;
-    if (!profile(q->profile, AGENTS_MODE_USUAL, NULL, a, &probe))
+    if (q->profile && !profile(q->profile, AGENTS_MODE_USUAL, NULL, a, &probe))
         return false;
     if (q->plan && q->no_plan) {
         fprintf(stderr, "daruma run: --plan or --no-plan, not both\n");

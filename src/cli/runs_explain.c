@@ -207,7 +207,7 @@ static void tell_event(story *t, const journal_line *l)
         {LIT("planner_repair_attempt"), "  so the model is asked to correct its answer", {"error_summary"}},
         {LIT("loop_detected"), "  It goes in circles: the model is told", {"circle"}},
         {LIT("stuck_nudge"), "  It brings nothing new: the model is told", {0}},
-        {LIT("recovery_strategy_generated"), "  Another way was found", {"action", "fate"}},
+        {LIT("recovery_strategy_generated"), "  Another way was found", {"strategy", "tool", "fate"}},
         {LIT("degraded_answer"), "  The answer is a part of one", {"reason"}},
         {LIT("budget_exhausted"), "  A limit was reached", {"which"}},
         {LIT("escalated"), "  A person has to look at it", {"reason"}},

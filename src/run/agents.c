@@ -164,17 +164,20 @@ static const conf_shape root_shape = {.of = CONF_ROWS(root_rows), .like = "`agen
 static const char *const builtin[] = {"fs.list", "fs.read",  "fs.search", "fs.write",
                                       "fs.edit", "http.get", "shell.run"};
 
-static size_t agent_of(const agents *g, daruma_str name)
+static bool is_pattern(daruma_str name)
 {
-    size_t i = 0;
-    while (i < g->nlist && !str_eq(g->list[i].name, name))
-        i++;
-    return i;
+    return name.p[name.n - 1] == '*';
 }
 
 static bool begins(daruma_str name, daruma_str pattern)
 {
     return str_starts(name, str_sub(pattern, 0, pattern.n - 1));
+}
+
+/* True if that is the name, or the beginning of it with a `*` behind it. */
+static bool fits(daruma_str pattern, daruma_str name)
+{
+    return str_eq(name, pattern) || (is_pattern(pattern) && begins(name, pattern));
 }
 
 /* The next server that is known, of the file or of the command line; false behind the last. */
@@ -202,12 +205,12 @@ static bool has_server(const agents *g, const agents_world *w, daruma_str name)
 static bool is_there(const agents *g, const agents_world *w, daruma_str name)
 {
     daruma_str rest = name, first = str_cut(&rest, '.'), server;
-    bool many = name.p[name.n - 1] == '*', dotted = first.n < name.n;
+    bool many = is_pattern(name), dotted = first.n < name.n;
     for (size_t i = 0; i < COUNT(builtin); i++)
-        if (str_eq(name, str_of(builtin[i])) || (many && begins(str_of(builtin[i]), name)))
+        if (fits(name, str_of(builtin[i])))
             return true;
     for (size_t i = 0; i < g->nlist; i++)
-        if (str_eq(name, g->list[i].name) || (many && begins(g->list[i].name, name)))
+        if (fits(name, g->list[i].name))
             return true;
     for (size_t i = 0; next_server(g, w, &i, &server);)
         if (dotted ? rest.n && str_eq(server, first) : many && begins(server, name))
@@ -222,7 +225,7 @@ static bool may_be_elsewhere(daruma_str name)
     for (size_t i = 0; i < COUNT(builtin) && first.n < name.n; i++)
         if (str_starts(str_of(builtin[i]), str_sub(name, 0, first.n + 1)))
             return false;
-    return first.n < name.n ? first.n && rest.n : name.p[name.n - 1] == '*';
+    return first.n < name.n ? first.n && rest.n : is_pattern(name);
 }
 
 /* A name that nothing has: what is there instead. */
@@ -294,10 +297,10 @@ static void check_circle(conf *r, const agents *g, size_t i, bool *on_way, bool 
     char path[60];
     const agents_agent *x = &g->list[i];
     on_way[i] = true;
-    for (size_t k = 0; k < x->ntools; k++) {
-        size_t to = agent_of(g, x->tools[k]);
-        if (to == g->nlist || done[to])
-            continue;
+    for (size_t n = 0; n < x->ntools * g->nlist; n++) {
+        size_t k = n / g->nlist, to = n % g->nlist;
+        if (!fits(x->tools[k], g->list[to].name) || (to == i && is_pattern(x->tools[k])) || done[to])
+            continue; /* of those that a pattern names no agent gets itself */
         if (!on_way[to]) {
             check_circle(r, g, to, on_way, done); /* at most AGENTS_MAX deep */
             continue;

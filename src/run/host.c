@@ -1,7 +1,6 @@
 /* host.c - the loop of `daruma run`: what agents ask for is done, what came of it is handed in. Questions to
  * models are in host_session.c. One thing is out at a time. */
 #include "run/host_inside.h"
-#include "tools/files.h"
 #include "tools/web.h"
 #include "sys/sys.h"
 #include <errno.h>
@@ -95,7 +94,7 @@ static journal_look look_at(run *r, const agent_act *x)
     daruma_arena room;
     if (x->what != AGENT_DO_TOOL || !r->journal || !sys_arena_init(&room, 64 << 10, RUN_TOOL_BYTES_MAX))
         return look;
-    look.known = files_look(r->root, x->tool, x->args, &room, &look.before, &look.after);
+    look.known = files_look(r->files.root, x->tool, x->args, &room, &look.before, &look.after);
     sys_arena_done(&room);
     return look;
 }
@@ -320,8 +319,8 @@ static void on_signal(uv_signal_t *s, int number)
 static bool open_all(run *r, char why[256])
 {
     upstream_settings us = {.https_proxy = sys_env("https_proxy"), .no_proxy = sys_env("no_proxy")};
-    r->root = files_root(r->s->root);
-    if (r->root < 0) {
+    r->files.root = files_root(r->s->root);
+    if (r->files.root < 0) {
         snprintf(why, 256, "the root %.100s cannot be opened: %.100s", r->s->root, strerror(errno));
         return false;
     }
@@ -338,7 +337,7 @@ static bool open_all(run *r, char why[256])
     person.event = r->s->event;
     person.user = r->s->user;
     r->person = approve_new(&r->loop, r->up, &person, why);
-    if (!r->person || !r->tools || !files_add(r->tools, &r->root) || !web_add(r->tools, &r->web) ||
+    if (!r->person || !r->tools || !files_add(r->tools, &r->files) || !web_add(r->tools, &r->web) ||
         (r->s->shell && !shell_add(r->tools, &r->shell)))
         return false;
     if (r->s->nmcp)
@@ -351,8 +350,8 @@ static bool open_all(run *r, char why[256])
 
 static void close_all(run *r)
 {
-    if (r->root >= 0)
-        close(r->root);
+    if (r->files.root >= 0)
+        close(r->files.root);
     crew_close(r->a);
     daruma_memory_free(r->known);
     sys_arena_done(&r->room);
@@ -395,14 +394,19 @@ static void go_on_again(run *r)
 {
     resumed *p = &r->past;
     daruma_arena room;
-    journal_look now = look_at(r, &p->act);
     bool calls = p->act.what == AGENT_DO_TOOL;
+    if (calls && sys_arena_init(&room, 16 << 10, RUN_TOOL_BYTES_MAX)) {
+        files_clear(&r->files, p->act.tool, p->act.args, &room);
+        sys_arena_done(&room);
+    }
+    journal_look now = look_at(r, &p->act);
     resume_fate fate = calls ? resume_tool(p, &now) : RESUME_AGAIN;
     say_begun(r, "run_resumed", calls ? resume_fate_words(fate) : NULL);
     if (fate == RESUME_AGAIN) {
-        if (!calls)
+        bool asks = p->act.what == AGENT_DO_MODEL;
+        if (asks)
             count_before(r, p);
-        if (!journal_asked_again(r->journal, p->act.call, calls ? NULL : &r->below, host_tick(r)))
+        if (!journal_asked_again(r->journal, p->act.call, asks ? &r->below : NULL, host_tick(r)))
             host_lose_journal(r);
         if (crew_result_of(r->a).outcome == DARUMA_OUTCOME_PENDING && !carry_out(r, &p->act)) {
             host_rearm(r);
@@ -471,7 +475,7 @@ static bool begin(run *r, daruma_str task, char why[256])
 
 bool run_task(const run_settings *s, daruma_str task, char why[256])
 {
-    run r = {.s = s, .until = -1, .rests = -1, .root = -1, .journal = s->journal};
+    run r = {.s = s, .until = -1, .rests = -1, .files = {.root = -1, .writer = s->id}, .journal = s->journal};
     snprintf(why, 256, "there is no memory for it");
     uv_loop_init(&r.loop);
     sys_ignore_sigpipe();

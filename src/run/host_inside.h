@@ -5,6 +5,7 @@
 #include "run/approve.h"
 #include "store/journal.h"
 #include "run/resume.h"
+#include "tools/files.h"
 #include "tools/shell.h"
 #include "run/staff.h"
 #include "dialect/streamed.h"
@@ -61,7 +62,7 @@ typedef struct run {
     mcp_servers *servers; /* NULL: there are none */
     tool_call *tool;      /* that is out; NULL: none */
     uint32_t called;      /* the agent's number of that call */
-    int root;
+    files_place files;
     journal *journal; /* NULL: none is kept, or not any more */
     daruma_ms shift;  /* from the system's clock to the run's, which stands still while nobody runs it */
     approve *person;

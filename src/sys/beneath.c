@@ -174,14 +174,25 @@ static bool write_all(int fd, daruma_str s)
     return fsync(fd) == 0;
 }
 
+/* The beginning of the names of what a writer is writing. */
+static void fresh_begin(daruma_str writer, char name[FILES_NAME_BYTES_MAX + 1])
+{
+    writer = str_sub(writer, 0, FILES_WRITER_BYTES_MAX);
+    snprintf(name, FILES_NAME_BYTES_MAX + 1, ".daruma-new-" STR_FMT "-", STR_ARG(writer));
+}
+
 /* Makes a file that nobody else has, and tells its name. Other writers may be at work in the same folder, and a file
  * of such a name may be the user's. -1 and errno. */
-static int open_fresh(int at, mode_t mode, char name[FILES_NAME_BYTES_MAX + 1])
+static int open_fresh(int at, mode_t mode, daruma_str writer, char name[FILES_NAME_BYTES_MAX + 1])
 {
     static atomic_uint number;
+    char own[FILES_WRITER_BYTES_MAX];
     int fd = -1;
+    snprintf(own, sizeof own, "%ld", (long)getpid());
+    fresh_begin(writer.n ? writer : str_of(own), name);
+    size_t n = strlen(name);
     for (int i = 0; i < FILES_FRESH_TRIES && fd < 0 && (i == 0 || errno == EEXIST); i++) {
-        snprintf(name, FILES_NAME_BYTES_MAX + 1, ".daruma-new-%ld-%u", (long)getpid(), atomic_fetch_add(&number, 1));
+        snprintf(name + n, FILES_NAME_BYTES_MAX + 1 - n, "%u", atomic_fetch_add(&number, 1));
         fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     }
     return fd;
@@ -193,7 +204,7 @@ static int why_not_written(int error)
     return error == EFBIG || error == EDQUOT ? ENOSPC : error;
 }
 
-bool beneath_write(int root, daruma_str path, daruma_str content)
+bool beneath_write(int root, daruma_str path, daruma_str content, daruma_str writer)
 {
     char name[FILES_NAME_BYTES_MAX + 1], fresh[FILES_NAME_BYTES_MAX + 1];
     int at = open_parent(root, path, name, true);
@@ -202,7 +213,7 @@ bool beneath_write(int root, daruma_str path, daruma_str content)
         return false;
     bool there = fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
     int error = !there ? 0 : S_ISLNK(st.st_mode) ? ELOOP : S_ISREG(st.st_mode) ? 0 : EISDIR;
-    int fd = error ? -1 : open_fresh(at, there ? st.st_mode & 0777 : 0666, fresh);
+    int fd = error ? -1 : open_fresh(at, there ? st.st_mode & 0777 : 0666, writer, fresh);
     if (fd >= 0) {
         bool well = write_all(fd, content);
         error = well ? 0 : errno;
@@ -219,4 +230,27 @@ bool beneath_write(int root, daruma_str path, daruma_str content)
     close(at);
     errno = why_not_written(error);
     return error == 0;
+}
+
+void beneath_clear(int root, daruma_str path, daruma_str writer)
+{
+    char name[FILES_NAME_BYTES_MAX + 1];
+    struct stat st;
+    int64_t number;
+    int at = open_parent(root, path, name, false);
+    DIR *d = at >= 0 ? fdopendir(at) : NULL;
+    if (!d) {
+        if (at >= 0)
+            close(at);
+        return;
+    }
+    fresh_begin(writer, name);
+    daruma_str begin = str_of(name);
+    for (struct dirent *e; (e = readdir(d));) {
+        daruma_str is = str_of(e->d_name);
+        if (str_starts(is, begin) && str_int(str_from(is, begin.n), &number) &&
+            fstatat(at, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+            unlinkat(at, e->d_name, 0);
+    }
+    closedir(d);
 }

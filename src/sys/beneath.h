@@ -12,9 +12,12 @@ int beneath_folder(int root, daruma_str path);
 bool beneath_read(int root, daruma_str path, size_t most, daruma_arena *a, daruma_str *ret);
 /* Writes a whole file, whose folders are made: the new one takes the place of the old one in one step, so that nobody
  * sees half of it, and is on the disk when this returns, with the folders that were made. It is written under a fresh
- * name (".daruma-new-PID-N") in the same folder first: several may write there at a time. False and errno: ENOSPC there
- * is no space, or no more is allowed. */
-bool beneath_write(int root, daruma_str path, daruma_str content);
+ * name (".daruma-new-WRITER-N") in the same folder first: several may write there at a time, and no two of them at once
+ * have the name `writer`; empty: this process. False and errno: ENOSPC there is no space, or no more is allowed. */
+bool beneath_write(int root, daruma_str path, daruma_str content, daruma_str writer);
+/* Removes what writes of a file left in its folder that ended in the middle: those of `writer`, which is not at work.
+ */
+void beneath_clear(int root, daruma_str path, daruma_str writer);
 
 /* The names in an open folder, at most `max`, in order; in `a`. */
 size_t beneath_names(int fd, daruma_arena *a, char **names, size_t max);

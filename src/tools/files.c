@@ -20,6 +20,7 @@ enum { PRINT_TEXT = 1, PRINT_ERROR }; /* what a fingerprint is of: a file's text
 /* What a call works with. */
 typedef struct files {
     int root;
+    daruma_str writer;
     daruma_str args;
     daruma_arena *a;
     daruma_buf *out;
@@ -206,7 +207,7 @@ static void say_written(daruma_buf *out, daruma_str content)
 static bool do_write(files *f)
 {
     daruma_str path = arg(f, S("path")), content = arg(f, S("content"));
-    if (!beneath_write(f->root, path, content))
+    if (!beneath_write(f->root, path, content, f->writer))
         return fail_errno(f, path, errno);
     say_written(f->out, content);
     return true;
@@ -234,7 +235,7 @@ static bool do_edit(files *f)
     put_edited(&b, text, at, was, is);
     if (b.full)
         return false;
-    if (!beneath_write(f->root, path, buf_str(&b)))
+    if (!beneath_write(f->root, path, buf_str(&b), f->writer))
         return fail_errno(f, path, errno);
     BUF_LIT(f->out, EDITED);
     return true;
@@ -247,6 +248,11 @@ static uint64_t print_of(daruma_str s, uint64_t seed)
     return XXH3_64bits_withSeed(s.p ? s.p : "", s.n, seed);
 }
 
+static bool changes(daruma_str tool)
+{
+    return str_eq(tool, S("fs.write")) || str_eq(tool, S("fs.edit"));
+}
+
 bool files_look(int root, daruma_str tool, daruma_str args, daruma_arena *scratch, uint64_t *ret_now,
                 uint64_t *ret_after)
 {
@@ -254,7 +260,7 @@ bool files_look(int root, daruma_str tool, daruma_str args, daruma_arena *scratc
     files f = {.root = root, .args = args, .a = scratch, .out = &out};
     daruma_str text = {0}, was = arg(&f, S("old")), is = arg(&f, S("new"));
     bool writes = str_eq(tool, S("fs.write"));
-    if (!writes && !str_eq(tool, S("fs.edit")))
+    if (!changes(tool))
         return false;
     bool read = read_path(&f, arg(&f, S("path")), &text);
     daruma_str code = buf_str(&out);
@@ -270,6 +276,12 @@ bool files_look(int root, daruma_str tool, daruma_str args, daruma_arena *scratc
         }
     }
     return !scratch->full;
+}
+
+void files_clear(const files_place *p, daruma_str tool, daruma_str args, daruma_arena *scratch)
+{
+    if (changes(tool))
+        beneath_clear(p->root, json_text(json_get(args, S("path")), scratch), p->writer);
 }
 
 void files_done(daruma_str tool, daruma_str args, daruma_arena *scratch, daruma_buf *out)
@@ -312,10 +324,10 @@ static const struct {
      do_edit},
 };
 
-bool files_call(int root, daruma_str tool, daruma_str args, const atomic_bool *stop, daruma_arena *scratch,
+bool files_call(const files_place *p, daruma_str tool, daruma_str args, const atomic_bool *stop, daruma_arena *scratch,
                 daruma_buf *out)
 {
-    files f = {.root = root, .args = args, .a = scratch, .out = out, .stop = stop};
+    files f = {.root = p->root, .writer = p->writer, .args = args, .a = scratch, .out = out, .stop = stop};
     for (size_t i = 0; i < COUNT(works); i++)
         if (str_eq(works[i].tool.about.name, tool))
             return works[i].run(&f);
@@ -334,7 +346,7 @@ static void in_thread(uv_work_t *work)
 {
     files_work *w = work->data;
     tool_call *c = w->c;
-    w->well = files_call(*(int *)c->own, c->about->about.name, c->args, &c->stopped, &c->room, &c->out);
+    w->well = files_call(c->own, c->about->about.name, c->args, &c->stopped, &c->room, &c->out);
 }
 
 static void behind_thread(uv_work_t *work, int status)
@@ -361,11 +373,11 @@ static void stop(tool_call *c)
     uv_cancel((uv_req_t *)&w->work); /* when it has not begun; a search looks at c->stopped */
 }
 
-bool files_add(toolset *t, int *root)
+bool files_add(toolset *t, files_place *p)
 {
     static const tool_source source = {.start = start, .stop = stop};
     for (size_t i = 0; i < COUNT(works); i++)
-        if (!toolset_add(t, &works[i].tool, &source, root))
+        if (!toolset_add(t, &works[i].tool, &source, p))
             return false;
     return true;
 }

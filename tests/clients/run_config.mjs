@@ -231,6 +231,7 @@ holds("mistakes are told with their place, by check and by run; circles of agent
       ["tools:\n  - { name: http.gett, ask: true }\n", /bad\.yaml:7:\d+: tools\[0\]\.name: unknown tool or agent `http\.gett`; did you mean `http\.get`/],
       ["agents:\n  - { name: a, model: best, tools: [b] }\n  - { name: b, model: best, tools: [c] }\n  - { name: c, model: best, tools: [a] }\n", /agents\[2\]\.tools\[0\]: circular delegation: `c` works for `a` already/],
       ["agents:\n  - { name: a, model: best, tools: [a] }\n", /circular delegation/],
+      ["agents:\n  - { name: a, model: best, tools: [\"*\"] }\n  - { name: b, model: best, tools: [fs.*, \"*\"] }\n", /agents\[1\]\.tools\[1\]: circular delegation: `b` works for `a` already/],
       ["agents:\n  - { name: a, model: best }\n  - { name: a, model: best }\n", /agents\[1\]\.name/],
       ["agents:\n  - { name: a.b, model: best }\n", /has no dot/],
       ["agents:\n  - { name: a, model: best, profile: nobody }\n", /expected a profile of an agent/],
@@ -260,6 +261,7 @@ holds("mistakes are told with their place, by check and by run; circles of agent
     assert.doesNotMatch(withServer(said + agent(["jira.search"])), /unknown tool/);
     assert.match(withServer(said + agent(["jria.search"])), /unknown tool or agent `jria\.search`/);
     assert.equal(check(family).status, 0);
+    assert.equal(check("agents:\n  - { name: a, model: best, tools: [\"*\"] }\n  - { name: b, model: best, tools: [\"b*\", fs.*] }\n").status, 0, "a pattern gives no agent itself");
     const go = (...args) => spawnSync(daruma, ["run", ...args], { encoding: "utf8", env: { HOME: root } });
     for (const [args, says] of [
       [["--config", "/nowhere.yaml", "x"], /nowhere\.yaml/],

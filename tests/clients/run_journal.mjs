@@ -98,6 +98,48 @@ holds("killed 40 times at random moments, no finished step is lost and no effect
   assert.ok(tally.kills >= 40 && tally.tasks > 1, JSON.stringify(tally));
 }, 180000);
 
+const unfinished = (dir) => readdirSync(dir).filter((f) => f.startsWith(".daruma-new-"));
+holds("what a killed write left beside its file is gone when the run goes on, and nothing else", () =>
+  scene([{ call: "fs_write", args: { path: "sub/large.txt", content: "x".repeat(6 << 20) } }, "all done"], async (s) => {
+    const sub = join(s.root, "sub");
+    for (let tries = 0; ; tries++) {
+      assert.ok(tries < 40, "no write was caught at work");
+      rmSync(s.state, { recursive: true, force: true });
+      rmSync(sub, { recursive: true, force: true });
+      mkdirSync(sub);
+      const first = s.run();
+      while (!unfinished(sub).length && !existsSync(join(sub, "large.txt")) && first.child.exitCode === null) await new Promise(setImmediate);
+      first.child.kill("SIGKILL");
+      await first.over;
+      if (unfinished(sub).length) break;
+    }
+    writeFileSync(join(sub, ".daruma-new-20261126-180212-3f9a-0"), "another run's");
+    const on = await s.resume(["--yes"]).over;
+    assert.equal(on.code, 0, on.out + on.err);
+    assert.equal(on.lines.find((l) => l.event === "run_resumed").fate, "again");
+    assert.deepEqual(readdirSync(sub).sort(), [".daruma-new-20261126-180212-3f9a-0", "large.txt"]);
+    assert.equal(statSync(join(sub, "large.txt")).size, 6 << 20);
+  }),
+);
+
+holds("a question to a person that is put again is no call of a model", () =>
+  scene([{ call: "fs_write", args: { path: "a.txt", content: "x" } }, "all done"], async (s) => {
+    const file = join(s.dir, "answer"), put = `${file}.question`;
+    const first = s.go([...s.base, "--state", s.state, "--approve", file, "--json", "the task"]);
+    await until(() => existsSync(put), "the question");
+    first.child.kill("SIGKILL");
+    await first.over;
+    rmSync(put);
+    const on = s.resume(["--approve", file]);
+    await until(() => existsSync(put), "the question again");
+    writeFileSync(file, "allow");
+    const r = await on.over;
+    assert.equal(r.code, 0, r.out + r.err);
+    assert.equal(s.asked.length, 2);
+    assert.equal(r.result.calls, 2, r.out);
+  }),
+);
+
 const most = (samples, key) => Math.max(...samples.map((s) => s[key]));
 holds("memory is flat over 1,200 steps, from where the model's window is full", async () => {
   const { samples } = await long(1200, [], { window: 16000 }), early = samples.filter((s) => s.step >= 240 && s.step <= 360), late = samples.filter((s) => s.step > 360);

@@ -1,8 +1,10 @@
 // Profiles of the seeds in `daruma run`, over sockets: what their case files show in virtual time a live agent does, too.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { daruma } from "./pair.mjs";
 import { model, run } from "./run_agent.mjs";
 import { wire } from "./wire.mjs";
 
@@ -166,6 +168,21 @@ holds(
   },
 );
 
+holds(
+  "default lets a model look for a file under several names",
+  "\n" +
+    ["README.md", "Makefile", "package.json"].map((p) => `      - { call: fs_read, arguments: { path: ${p} } }\n`).join("") +
+    `      - { call: fs_read, arguments: { path: a.txt } }
+      - { text: "It tracks." }
+`,
+  async (pair, root) => {
+    const r = await run(pair, "openai", root, ["--profile", "default"]).over;
+    assert.equal(r.code, 0, r.out);
+    assert.equal(r.result.text, "It tracks.");
+    assert.equal(named(r.lines, "tool_failed").length, 3);
+  },
+);
+
 // ---- SwarmSDK ----
 
 holds(
@@ -196,6 +213,48 @@ holds(
     assert.equal(lead.parent_swarm_id, undefined);
   },
   "faults:\n  - { model: m-other, kind: auth }\n",
+);
+
+holds(
+  "what `recovery` says of shortening holds for an agent that names no profile",
+  `
+      - { call: fs_read, arguments: { path: "a.txt" } }
+      - { text: "It tracks." }
+`,
+  async (pair, root) => {
+    writeFileSync(join(root, "a.txt"), "it tracks progress\n".repeat(400));
+    const file = join(root, "d.yaml");
+    const go = async (recovery) => {
+      await fetch(`${pair.chaos}/chaos/reset`, { method: "POST" });
+      writeFileSync(
+        file,
+        `providers:\n  - { name: main, dialect: openai, url: "${pair.chaos}/v1", keys: [{ value: sk-x }] }\n` +
+          `recovery: { profile: penguiflow${recovery} }\nagents:\n  - { name: a, model: main/m-agent }\n`,
+      );
+      return run(pair, null, root, ["--config", file]).over;
+    };
+    const off = await go(", enabled: false");
+    assert.notEqual(off.code, 0, off.out);
+    assert.equal(named(off.lines, "trajectory_compressed").length, 0, off.out);
+    assert.equal(off.result.calls, 2);
+    const on = await go("");
+    assert.equal(on.code, 0, on.out);
+    assert.equal(named(on.lines, "trajectory_compressed").length, 1);
+  },
+  "faults:\n  - { model: m-agent, skip: 1, times: 1, kind: context_length, asks: turn }\n",
+);
+
+holds(
+  "a call that the network broke off has a message, too (S-F7)",
+  `
+      - { text: "It tracks." }
+`,
+  async (pair, root) => {
+    const r = await run(pair, "openai", root, ["--profile", "swarm,ruby-llm"]).over;
+    const [first] = named(r.lines, "llm_retry_attempt");
+    assert.match(first.error_message, /connection/, r.out);
+  },
+  "faults:\n  - { model: m-agent, times: 1, kind: reset }\n",
 );
 
 holds(
@@ -230,12 +289,16 @@ holds(
       - { text: '{"strategy":"parameter-adjustment","reasoning":"use the full path","action":{"toolName":"fs.read","parameters":{"path":"a.txt"}},"expectedOutcome":"text","confidence":0.85}' }
 `,
   async (pair, root) => {
-    const r = await run(pair, "openai", root, ["--profile", "adaptive:doc"]).over;
+    const state = ["--state", join(root, "state")];
+    const r = await run(pair, "openai", root, ["--profile", "adaptive:doc", ...state]).over;
     assert.equal(r.result.reason, "loop_detected", r.out);
     assert.match(r.result.text, /Loop detected: .*was called 3 times/);
     assert.equal(named(r.lines, "loop_detected")[0].times, 3);
     const way = named(r.lines, "recovery_strategy_generated")[0];
     assert.deepEqual([way.strategy, way.fate], ["parameter-adjustment", "log"]);
+    assert.deepEqual([way.tool, JSON.parse(way.parameters), way.expected], ["fs.read", { path: "a.txt" }, "text"]);
+    assert.match(spawnSync(daruma, ["explain", "last", ...state], { encoding: "utf8" }).stdout, /Another way was found: parameter-adjustment, fs\.read, log/);
+    assert.match((await bodies(pair)).at(-1), /- `fs.read` with [^]*Analysis:\\nLoop detected: `fs.read` with/);
   },
 );
 

@@ -99,6 +99,12 @@ static void put_blockers(daruma_buf *b, const daruma_situation *s, bool list)
         buf_putz(b, list ? "\n(None)" : "None");
 }
 
+static void put_analysis(daruma_buf *b, const daruma_situation *s)
+{
+    buf_putz(b, s->circle.n ? "Loop detected: " : ""); /* K-F7 */
+    put_line(b, s->circle.n ? s->circle : s->analysis, SITUATION_TEXT_CHARS_MAX);
+}
+
 typedef struct names {
     const daruma_situation *s;
     const daruma_adapt_policy *how;
@@ -131,7 +137,7 @@ static bool put_named(daruma_buf *b, daruma_str name, names n)
     else if (str_eq(name, S("facts")))
         BUF_LIT(b, "\n(None yet)");
     else if (str_eq(name, S("analysis")))
-        put_line(b, s->analysis, SITUATION_TEXT_CHARS_MAX);
+        put_analysis(b, s);
     else if (str_eq(name, S("action")))
         put_line(b, did ? s->last->tool : S("none"), SITUATION_TEXT_CHARS_MAX);
     else if (str_eq(name, S("outcome")))

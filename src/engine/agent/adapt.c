@@ -62,7 +62,7 @@ static about *situation(agent *a)
     if (!q)
         return NULL;
     q->is = (daruma_situation){.goal = a->task,
-                               .progress = a->estimate,
+                               .progress = daruma_progress_read(a->estimate, &a->scratch).progress,
                                .stuck = true,
                                .steps = a->spent.steps,
                                .circle = a->circle,
@@ -154,9 +154,9 @@ static void propose(agent *a, const daruma_strategy *p)
         fate = DARUMA_FATE_LOG;
     keep_strategy(a, p);
     daruma_tries_note(&a->tries, p);
-    LOG(a, "recovery_strategy_generated", "strategy", p->name, "reasoning", p->reasoning, "tool", p->tool,
-        "confidence_permille", p->confidence, "mode", modes[a->policy->strategies], "fate",
-        daruma_strategy_fate_name(fate));
+    LOG(a, "recovery_strategy_generated", "strategy", p->name, "reasoning", p->reasoning, "tool", p->tool, "parameters",
+        buf_any(p->parameters), "message", buf_any(p->message), "expected", buf_any(p->expected), "confidence_permille",
+        p->confidence, "mode", modes[a->policy->strategies], "fate", daruma_strategy_fate_name(fate));
     a->phase = PHASE_THINK;
     if (a->circle_ends) {
         daruma_buf text = buf_in(&a->scratch);
@@ -181,9 +181,23 @@ static void propose(agent *a, const daruma_strategy *p)
 
 /* ---- when it is due ---- */
 
+/* What a model said of its progress is why it is stuck, and what is in its way. */
+static void take_estimate(agent *a, about *q)
+{
+    daruma_estimate e = daruma_progress_read(a->estimate, &a->scratch);
+    if (e.progress < 0)
+        return;
+    q->is.analysis = e.reasoning;
+    q->is.milestone = e.milestone;
+    q->is.blockers = e.blockers;
+    q->is.nblockers = e.nblockers;
+}
+
 void adapt_ask(agent *a)
 {
     about *q = situation(a);
+    if (q)
+        take_estimate(a, q);
     a->wants_way = false;
     daruma_question ask = q ? daruma_strategy_ask(&q->is, &a->tries, a->recovery, &a->scratch) : (daruma_question){0};
     if (!q) {
@@ -213,6 +227,8 @@ void adapt_answered(agent *a, daruma_str text)
 void adapt_estimate(agent *a)
 {
     about *q = situation(a);
+    if (q)
+        q->is.stuck = false; /* that is the question */
     daruma_question ask = q ? daruma_progress_ask(&q->is, &a->scratch) : (daruma_question){0};
     a->phase = PHASE_THINK;
     if (!ask.user.n || limits_reached(a, true, false))
@@ -226,13 +242,13 @@ void adapt_estimated(agent *a, daruma_str text)
     daruma_estimate e = daruma_progress_read(text, &a->scratch);
     bool stuck = daruma_progress_estimate(&a->progress, a->recovery, e.progress);
     LOG(a, "progress_estimated", "progress_permille", e.progress, "stuck", (int)stuck);
-    a->estimate = e.progress;
+    if (e.progress >= 0) /* else the one before holds */
+        a->estimate = flow_text(a, flow_line(text, AGENT_OUTPUT_BYTES_MAX));
     about *q = situation(a);
     a->phase = PHASE_THINK;
     if (!q || !stuck)
         return;
-    q->is.blockers = e.blockers;
-    q->is.nblockers = e.nblockers;
+    take_estimate(a, q);
     if (daruma_strategy_due(&q->is, a->recovery))
         a->phase = PHASE_ADAPT;
 }

@@ -22,19 +22,34 @@ agent_limits agent_limits_left(const agent *a, daruma_moment at)
     return r;
 }
 
+/* What an end is called that is none of a failure's: there is a part of an answer. 0: it is one. */
+static daruma_kind end_kind(agent_end e)
+{
+    static const daruma_kind kinds[] = {[AGENT_END_LIMIT] = DARUMA_BUDGET,
+                                        [AGENT_END_NO_PATH] = DARUMA_BUDGET,
+                                        [AGENT_END_LOOP] = DARUMA_LOOP,
+                                        [AGENT_END_CANCELLED] = DARUMA_CANCELLED};
+    return kinds[e];
+}
+
 static void delegation_record(daruma_str child, const agent_result *r, daruma_buf *out)
 {
     const agent_failure *f = &r->failure;
-    const char *class = f->label ? f->label : daruma_kind_name(f->kind);
-    bool failed = r->end == AGENT_END_ERROR || r->end == AGENT_END_FATAL || r->end == AGENT_END_GRACEFUL ||
-                  r->end == AGENT_END_ESCALATED;
-    bool partly = r->end == AGENT_END_LIMIT || r->end == AGENT_END_LOOP;
-    BUF_OBJECT(out, "error", (bool)true, "agent", child, "status", daruma_outcome_name(r->outcome), "reason",
-               agent_end_name(r->end), "limit", BUF_IF(r->limit, agent_limit_name(r->limit)), "error_class",
-               BUF_IF(failed, class), "severity", BUF_IF(failed, daruma_severity_name(f->severity)), "failed_operation",
-               BUF_IF(failed, f->operation), "message", BUF_IF(failed, flow_line(f->message, FAILURE_TEXT_BYTES_MAX)),
-               "metadata", BUF_IF(failed && json_valid(f->metadata), buf_raw(f->metadata)), "partial",
-               BUF_IF(partly, flow_line(r->text, AGENT_OUTPUT_BYTES_MAX)));
+    daruma_kind kind = end_kind(r->end);
+    bool failed = kind == 0, asks = r->end == AGENT_END_ESCALATED;
+    const char *class = kind ? daruma_kind_name(kind) : f->label ? f->label : daruma_kind_name(f->kind);
+    daruma_str message = r->limit ? str_of(agent_limit_words(r->limit))
+                         : kind   ? str_of(daruma_kind_words(kind))
+                                  : f->message;
+    BUF_LIT(out, "{");
+    BUF_MEMBERS(out, "error", (bool)true, "agent", child, "status", daruma_outcome_name(r->outcome), "reason",
+                agent_end_name(r->end), "limit", BUF_IF(r->limit, agent_limit_name(r->limit)), "error_class", class,
+                "severity", BUF_IF(failed, daruma_severity_name(f->severity)), "failed_operation",
+                BUF_IF(failed, f->operation), "message", flow_line(message, FAILURE_TEXT_BYTES_MAX));
+    BUF_MEMBERS(out, "why", BUF_IF(asks, r->reason), "error_history", BUF_IF(asks, buf_raw(r->history)), "metadata",
+                BUF_IF(failed && json_valid(f->metadata), buf_raw(f->metadata)), "partial",
+                BUF_IF(kind, flow_line(r->text, AGENT_OUTPUT_BYTES_MAX)));
+    BUF_LIT(out, "}");
 }
 
 void agent_delegated(agent *a, uint32_t call, daruma_str child, const agent_result *r, daruma_moment at)

@@ -121,6 +121,40 @@ static void put_steps(const daruma_str *steps, size_t n, const char *title, daru
         buf_printf(out, "\n   \xe2\x80\xa2 and %zu more", n - AGENT_REPORT_STEPS_MAX);
 }
 
+static void put_summary(const agent_report *r, daruma_buf *out)
+{
+    if (!r->nsucceeded && !r->nfailed)
+        return;
+    BUF_LIT(out, "\n**Execution Summary:**");
+    put_steps(r->succeeded, r->nsucceeded, "\xe2\x9c\x85 **Completed successfully:**", out);
+    put_steps(r->failed, r->nfailed, "\xe2\x9d\x8c **Failed steps:**", out);
+}
+
+/* A JSON value with a member or an item a line. */
+static void put_indented(daruma_buf *out, daruma_str v, int depth)
+{
+    bool object = json_is_object(v), any = false;
+    json_iter it = json_open(v);
+    daruma_str key, item;
+    if ((!object && !json_is_array(v)) || depth == AGENT_METADATA_DEPTH_MAX) {
+        put_plain(out, v, AGENT_METADATA_BYTES_MAX, true);
+        return;
+    }
+    buf_putc(out, object ? '{' : '[');
+    for (; json_next(&it, &key, &item); any = true) {
+        buf_printf(out, "%s\n%*s", any ? "," : "", 2 * depth + 2, "");
+        if (object) {
+            buf_putc(out, '"');
+            put_plain(out, key, AGENT_METADATA_BYTES_MAX, true);
+            BUF_LIT(out, "\": ");
+        }
+        put_indented(out, item, depth + 1);
+    }
+    if (any)
+        buf_printf(out, "\n%*s", 2 * depth, "");
+    buf_putc(out, object ? '}' : ']');
+}
+
 void agent_report_write(const agent_report *r, agent_report_form form, daruma_buf *out)
 {
     const agent_failure *f = &r->failure;
@@ -144,15 +178,12 @@ void agent_report_write(const agent_report *r, agent_report_form form, daruma_bu
         agent_failure_write(f, out);
     } else if (json_valid(f->metadata)) {
         BUF_LIT(out, "\n**Error Metadata:**\n```json\n");
-        put_plain(out, f->metadata, AGENT_METADATA_BYTES_MAX, true);
+        put_indented(out, str_trim(f->metadata), 0);
         BUF_LIT(out, "\n```");
     }
     put_stats(r, out);
-    if (form == AGENT_REPORT_CODE && (r->nsucceeded || r->nfailed)) {
-        BUF_LIT(out, "\n**Execution Summary:**");
-        put_steps(r->succeeded, r->nsucceeded, "\xe2\x9c\x85 **Completed successfully:**", out);
-        put_steps(r->failed, r->nfailed, "\xe2\x9d\x8c **Failed steps:**", out);
-    }
+    if (form == AGENT_REPORT_CODE)
+        put_summary(r, out);
 }
 
 daruma_question agent_report_ask(const agent_report *r, const agent_tool *tools, size_t ntools, daruma_arena *a)
@@ -174,6 +205,8 @@ daruma_question agent_report_ask(const agent_report *r, const agent_tool *tools,
     put_plain(&b, r->failure.operation.n ? r->failure.operation : S("Unknown"), TRACKED_NAME_BYTES_MAX, false);
     BUF_LIT(&b, "\n");
     agent_failure_write(&r->failure, &b);
+    put_stats(r, &b);
+    put_summary(r, &b);
     return (daruma_question){
         .system = S("You explain failures of an assistant to its users. Say in 2-3 sentences why the operation failed "
                     "and what the user can do, not what happened step by step: the report says that. Stay under 100 "
@@ -279,13 +312,14 @@ void error_node_enter(agent *a)
     LOG(a, "error_node", "kind", daruma_kind_name(a->failure.kind), "severity",
         daruma_severity_name(a->failure.severity), "operation", a->failure.operation, "message", a->failure.message);
     a->phase = PHASE_ANALYSE;
-    if (!who.n || (!any && str_eq(who, a->s.model))) {
+    daruma_ms left = limits_time_left(a);
+    if (!who.n || (!any && str_eq(who, a->s.model)) || limits_time_over(a)) {
         error_node_leave(a, (daruma_str){0}, false);
         return;
     }
     agent_report r = report_of(a, &a->scratch);
     daruma_question q = agent_report_ask(&r, a->s.tools, a->s.ntools, &a->scratch);
-    flow_ask(a, AGENT_FOR_ANALYSIS, who, &q, AGENT_ANALYSIS_MS);
+    flow_ask(a, AGENT_FOR_ANALYSIS, who, &q, left >= 0 && left < AGENT_ANALYSIS_MS ? left : AGENT_ANALYSIS_MS);
 }
 
 void error_node_leave(agent *a, daruma_str answer, bool answered)

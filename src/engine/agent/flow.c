@@ -261,7 +261,6 @@ agent *agent_open(const agent_setup *s, const drive_rooms *rooms, daruma_str tas
     a->policy = s->policy ? s->policy : &agent_policy_default;
     a->recovery = s->recovery ? s->recovery : daruma_policy_find(S("default"));
     a->result.limit = AGENT_LIMIT_NONE;
-    a->estimate = -1;
     if (!rooms->open(&a->keep, 16 << 10, AGENT_BYTES_MAX) || !rooms->open(&a->texts, 16 << 10, AGENT_BYTES_MAX) ||
         !rooms->open(&a->scratch, 16 << 10, AGENT_SCRATCH_BYTES_MAX)) {
         agent_close(a);
@@ -451,7 +450,7 @@ void agent_clock(agent *a, daruma_moment at)
         begin(a, at);
         a->out = OUT_NONE;
         flow_step(a);
-    } else if (a->phase == PHASE_ANALYSE && at.now - a->sent >= AGENT_ANALYSIS_MS) {
+    } else if (a->phase == PHASE_ANALYSE && at.now - a->sent >= a->act.total) {
         begin(a, at);
         a->out = OUT_NONE;
         error_node_leave(a, (daruma_str){0}, false);

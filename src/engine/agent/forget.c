@@ -110,6 +110,7 @@ static void move_texts(agent *a)
                                  &a->correction,
                                  &a->said,
                                  &a->circle,
+                                 &a->estimate,
                                  &a->gone.words,
                                  &way->name,
                                  &way->reasoning,

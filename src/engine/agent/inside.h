@@ -170,7 +170,7 @@ struct agent {
     daruma_str said;                             /* what it said when it was told to report */
     uint32_t lean;                               /* steps in a row that took few tokens */
     int64_t used_before;                         /* tokens before the step at hand */
-    int16_t estimate;                            /* of the progress, per mille; -1 none */
+    daruma_str estimate;                         /* of the progress, as the model said it; empty: none */
     char last_words[AGENT_LAST_WORDS_BYTES_MAX]; /* of a run without memory for its report */
     bool circle_ends;                            /* the run ends behind the strategy at hand */
     bool out_of_patience;                        /* a limit of failures is reached */
@@ -294,7 +294,7 @@ void traj_result(agent *a, agent_step *s, daruma_str result, bool failed, daruma
 void traj_shorten(agent *a); /* begins to, or says that it does not help */
 void traj_shorten_next(agent *a);
 void traj_shortened(agent *a, daruma_str summary);    /* empty: the summariser failed */
-void traj_partial(const agent *a, daruma_buf *out);   /* what there is, for people */
+void traj_partial(agent *a, daruma_buf *out);         /* what there is, for people */
 void traj_put(const agent *a, convo *c, size_t from); /* steps from there on; c->full without memory */
 /* Of all that the model sees of the first steps, and of the tools: it changes when any of it does. */
 uint64_t traj_mark(const agent *a, size_t nsteps, daruma_arena *room);

@@ -99,6 +99,15 @@ static bool rule_fits(const agent_rule *r, daruma_str text)
     return !r->words.n || str_ifind(text, r->words) != STR_NONE;
 }
 
+/* The kind of failures of tools that has a name; UNKNOWN: there is none. */
+static daruma_tool_kind tool_kind_of(daruma_str name)
+{
+    for (int k = 1; k < DARUMA_TOOL_KINDS; k++)
+        if (str_eq(name, str_of(daruma_tool_kind_name((daruma_tool_kind)k))))
+            return (daruma_tool_kind)k;
+    return DARUMA_TOOL_UNKNOWN_KIND;
+}
+
 agent_failure router_judge_tool(agent *a, const agent_tool *t, const daruma_step *step)
 {
     daruma_tool_failure f = daruma_tool_judge(step, a->recovery, &a->scratch);
@@ -111,8 +120,10 @@ agent_failure router_judge_tool(agent *a, const agent_tool *t, const daruma_step
                        .message = f.message,
                        .advice = -1};
     daruma_str said = t && t->delegates ? json_get(step->result, S("message")) : (daruma_str){0};
-    if (json_is_string(said)) /* the record of an agent */
+    if (json_is_string(said)) { /* the record of an agent, which says what its failure is */
         r.message = json_text(said, &a->scratch);
+        r.tool_kind = tool_kind_of(json_text(json_get(step->result, S("error_class")), &a->scratch));
+    }
     for (size_t i = 0; t && i < t->nrules; i++) {
         const agent_rule *row = &t->rules[i];
         if (!rule_fits(row, step->result))
@@ -140,6 +151,11 @@ void router_keep(agent *a, const agent_failure *f)
     k.user_message = flow_text(a, flow_line(f->user_message, FAILURE_TEXT_BYTES_MAX));
     k.metadata = json_valid(f->metadata) && f->metadata.n <= AGENT_METADATA_BYTES_MAX ? flow_text(a, f->metadata)
                                                                                       : (daruma_str){0};
+    if (!k.said && !k.metadata.n && a->policy->tool_unsaid == DARUMA_CRITICAL) { /* as Osprey judges what nobody did */
+        daruma_buf details = buf_in(&a->texts);
+        BUF_OBJECT(&details, "technical_details", k.message);
+        k.metadata = details.full ? (daruma_str){0} : buf_str(&details);
+    }
     a->failure = k;
     a->spent.failures++;
 }

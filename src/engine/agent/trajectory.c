@@ -452,7 +452,15 @@ void traj_shortened(agent *a, daruma_str summary)
 
 /* ---- what there is when a run ends early ---- */
 
-void traj_partial(const agent *a, daruma_buf *out)
+/* What a step gave: of an agent that did not come to its end the part of it. */
+static daruma_str given_by(agent *a, const agent_step *s)
+{
+    if (s->kind != AGENT_STEP_CALL || !s->done)
+        return (daruma_str){0};
+    return str_trim(s->failed ? json_text(json_get(s->observation, S("partial")), &a->scratch) : s->observation);
+}
+
+void traj_partial(agent *a, daruma_buf *out)
 {
     size_t shown = 0;
     for (size_t i = a->nsteps; i-- > 0;)
@@ -471,11 +479,12 @@ void traj_partial(const agent *a, daruma_buf *out)
     }
     for (size_t i = a->nsteps; i-- > 0 && shown < AGENT_PARTIAL_RESULTS;) {
         const agent_step *s = &a->steps[i];
-        if (s->kind != AGENT_STEP_CALL || !s->done || s->failed || !str_trim(s->observation).n)
+        daruma_str given = given_by(a, s);
+        if (!given.n)
             continue;
         if (!shown++)
             BUF_LIT(out, "\n\nWhat the tools gave so far, newest first:");
-        BUF_SAY(out, "\n- ", s->tool, ": ", flow_line(str_trim(s->observation), PARTIAL_RESULT_BYTES_MAX));
+        BUF_SAY(out, "\n- ", s->tool, ": ", flow_line(given, PARTIAL_RESULT_BYTES_MAX));
     }
     if (!shown)
         BUF_LIT(out, "\n\nNo tool gave anything so far.");

@@ -49,7 +49,9 @@ static void write_failure(const daruma_failure *f, daruma_buf *out)
     put_word(out, "error_type", f->type ? f->type : "");
     put_word(out, "error_class", f->label ? f->label : "");
     if (f->type) { /* as the seed's own events have it (P-F6, S-F6) */
-        put_text(out, "error_message", str_sub(f->message, 0, SEED_MESSAGE_BYTES_MAX));
+        daruma_str said =
+            f->message.n ? f->message : str_of(f->net ? daruma_net_words(f->net) : daruma_kind_words(f->kind));
+        put_text(out, "error_message", str_sub(said, 0, SEED_MESSAGE_BYTES_MAX));
         put_number(out, "status_code", f->status > 0 ? f->status : -1);
     }
     put_word(out, "tool_kind", daruma_tool_kind_name(f->tool_kind));

@@ -1,7 +1,7 @@
 /* tracker.c - counts what fails, forgets what worked out, and says when a person should look.
  *
- *     row    failures in a row with one signature: same tool, kind and message but for numbers and names
- *     tool   failures of one tool without a success between
+ *     row    failures in a row with one signature: same tool, kind and message but for numbers and names; not of
+ * different things that are not there, as of who looks for one tool   failures of one tool without a success between
  *     total  failures in all; a success gives one back, or all that it resolved, so a long run with a few goes on
  *
  * What ends a row: its goal is reached (toolfail.h says when); or, when the failures were about different goals, the
@@ -60,6 +60,7 @@ struct daruma_tracker {
     uint32_t forgotten; /* failures that were not resolved when they had to go */
     uint32_t in_row, of_tool;
     bool stopped; /* a limit was reached */
+    bool apart;   /* the newest row is of several things that are not there: only their tool counts them */
     uint16_t nreason, nkept, ntext;
     row rows[TRACKED_ROWS_MAX], tools[TRACKED_ROWS_MAX];
     kept kept[TRACKED_FAILURES_MAX]; /* oldest first */
@@ -196,6 +197,7 @@ static void count_failure(daruma_tracker *t, uint64_t key, const toolfail *f, co
     r->tool = tool->tool = of_tool;
     t->total = more(t->total);
     t->in_row = r->count;
+    t->apart = r->mixed && !t->by_tool && f->f.kind == DARUMA_TOOL_NOT_FOUND_KIND;
     t->of_tool = tool->count;
 }
 
@@ -299,7 +301,7 @@ static void say_reason(daruma_tracker *t, daruma_str key, const daruma_tool_fail
     if (t->by_tool) {
         BUF_LIT(&b, "Too many errors with ");
         buf_put(&b, cut(key, TRACKED_NAME_BYTES_MAX));
-    } else if (t->same_max && t->in_row >= t->same_max) {
+    } else if (t->same_max && !t->apart && t->in_row >= t->same_max) {
         buf_put(&b, tool);
         buf_printf(&b, " failed %u times in a row in the same way", t->in_row);
     } else if (t->tool_max && t->of_tool >= t->tool_max) {
@@ -319,7 +321,7 @@ static void say_reason(daruma_tracker *t, daruma_str key, const daruma_tool_fail
 /* What may pass by itself may fail `patience` times as often; but not in all. */
 static bool is_over(const daruma_tracker *t, uint32_t patience)
 {
-    return (t->same_max && t->in_row >= (uint64_t)t->same_max * patience) ||
+    return (t->same_max && !t->apart && t->in_row >= (uint64_t)t->same_max * patience) ||
            (t->tool_max && t->of_tool >= (uint64_t)t->tool_max * patience) ||
            (t->total_max && t->total >= t->total_max);
 }
