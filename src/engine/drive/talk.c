@@ -450,6 +450,18 @@ daruma_str talk_items(const session *x, daruma_arena *a)
     return b.full ? (daruma_str){0} : buf_str(&b);
 }
 
+daruma_str talk_written(session *x)
+{
+    const talk *t = x->t;
+    if (!t || !t->writing || t->to != &dialect_openai_responses)
+        return (daruma_str){0};
+    daruma_buf b = buf_in(x->arena);
+    buf_putc(&b, '[');
+    buf_put(&b, buf_str(&t->out->items));
+    buf_putc(&b, ']');
+    return b.full ? (daruma_str){0} : buf_str(&b);
+}
+
 bool talk_was_cut(const session *x)
 {
     return x->t && x->t->begun && !x->t->lost && !x->t->settled && !x->t->bound;

@@ -189,6 +189,8 @@ static void deliver(session *x, const whole *w)
     session_write(x, body);
     if (w->streams)
         stream_last_words(x);
+    else if (w->from != w->to)
+        past_put_items(x, json_get(w->out, S("output")));
     session_done(x, w->view.input_tokens, w->view.output_tokens, DRIVE_END);
 }
 
