@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { scenarios } from "./scenarios.mjs";
 import { sdks } from "./sdks.mjs";
-import { json, sse, wires } from "./wires.mjs";
+import { data, json, sse, wires } from "./wires.mjs";
 
 // Loaded once, before any scenario: that takes a second, and the loop is everybody's.
 let loaded;
@@ -26,7 +26,7 @@ async function all(parts) {
 
 const langchain = {
   openai: (l, url) => new l.ChatOpenAI({ model: openai.models.main, apiKey: "sk-client", maxRetries: 0, configuration: { baseURL: `${url}/v1` } }),
-  anthropic: (l, url) => new l.ChatAnthropic({ model: anthropic.models.main, apiKey: "sk-client", maxRetries: 0, anthropicApiUrl: url }),
+  anthropic: (l, url, model = anthropic.models.main) => new l.ChatAnthropic({ model, apiKey: "sk-client", maxRetries: 0, anthropicApiUrl: url }),
 };
 const vercel = {
   responses: (l, url, model = openai.models.main) => l.createOpenAI({ apiKey: "sk-client", baseURL: `${url}/v1` })(model),
@@ -126,3 +126,20 @@ for (const [how, ask] of [
       assert.deepEqual(saw().input.map((i) => said(i.content)), ["one", first, "two", second, "three"]);
     },
   });
+
+// Gemini says in each event how much it has written so far, from the first one on.
+scenarios.push({
+  name: "frameworks: langchain anthropic, stream: what another dialect's model wrote is counted once",
+  prepare: libraries,
+  chaos: "faults: []\n",
+  config: (c) => c.models.push({ name: "c-two", targets: ["own-gemini/g-own"] }),
+  async run(pair) {
+    const l = await libraries();
+    const part = (text, more) => data({ candidates: [{ content: { role: "model", parts: [{ text }] }, index: 0, ...more }], usageMetadata: { promptTokenCount: 11, candidatesTokenCount: 7, thoughtsTokenCount: 500, totalTokenCount: 518 } });
+    pair.own.answer = (q, res) => sse(res, part("fall "), part("seven", { finishReason: "STOP" })).end();
+    let whole;
+    for await (const c of await langchain.anthropic(l, pair.base, "c-two").stream(SAY)) whole = whole ? whole.concat(c) : c;
+    assert.equal(whole.text, "fall seven");
+    assert.equal(whole.usage_metadata.output_tokens, 507);
+  },
+});
