@@ -87,6 +87,7 @@ static inline bool key_is(daruma_str raw, daruma_str name)
 bool key_camel(daruma_str raw, daruma_str camel);
 bool value_is(daruma_str value, daruma_str text);     /* a string value that says `text` */
 bool value_given(daruma_str value);                   /* a string, array or object that is not empty */
+bool responses_in_namespace(daruma_str item);         /* Responses: a call of a function within a namespace of tools? */
 daruma_str value_raw(daruma_str value);               /* a string value without its quotes, escapes kept; else empty */
 int64_t usage_get(daruma_str usage, daruma_str name); /* a count >= 0, or -1 */
 /* The first tokens of `names` that a usage object says; 0 and up are written, else untouched. */

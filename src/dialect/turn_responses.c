@@ -60,13 +60,20 @@ static daruma_str joined(daruma_str parts, daruma_str between, daruma_str *only,
     return n > 1 ? buf_str(&b) : first;
 }
 
+/* A call of a function of its own. One within a namespace is the client's to read, as calls of other kinds: its name
+ * alone does not say which function it calls, and it stays as it came. */
+static bool calls_function(daruma_str type, daruma_str item)
+{
+    return str_eq(type, S("function_call")) && !responses_in_namespace(item);
+}
+
 static void read_item(turn *t, daruma_str item, daruma_arena *a)
 {
     daruma_str type = value_raw(json_get(item, S("type")));
-    part_kind kind = str_eq(type, S("message"))         ? PART_TEXT
-                     : str_eq(type, S("function_call")) ? PART_CALL
-                     : str_eq(type, S("reasoning"))     ? PART_THINKING
-                                                        : PART_OTHER;
+    part_kind kind = str_eq(type, S("message"))     ? PART_TEXT
+                     : calls_function(type, item)   ? PART_CALL
+                     : str_eq(type, S("reasoning")) ? PART_THINKING
+                                                    : PART_OTHER;
     convo_part *p = answer_part(t, a, kind, item);
     if (!p)
         return;
@@ -360,7 +367,7 @@ static void read_item_added(turn_deltas *l, turn_reader *r, int at, daruma_str i
     reader_item(r, json_text(json_get(item, S("id")), a));
     r->stage = STAGE_ITEM;
     r->part = 0;
-    if (str_eq(type, S("function_call"))) {
+    if (calls_function(type, item)) {
         block_open(r, at, DELTA_CALL);
         turn_delta *d = delta_add(l, DELTA_CALL);
         d->index = call_begin(r, at);

@@ -132,8 +132,8 @@ static void collect_block(session *x, const sse_event *e)
     talk *t = x->t;
     bool again = (t->mode == TALK_REASK || t->mode == TALK_JOIN) && x->p == x->d;
     daruma_str item = again ? dialect_done_item(x->d, e) : (daruma_str){0}, type = json_get(item, S("type"));
-    bool apart =
-        str_eq(type, S("\"function_call\"")) || str_eq(type, S("\"message\"")) || str_eq(type, S("\"reasoning\""));
+    bool apart = (str_eq(type, S("\"function_call\"")) && !dialect_client_call(item)) ||
+                 str_eq(type, S("\"message\"")) || str_eq(type, S("\"reasoning\""));
     held_call *c = item.n && !apart ? collect(t) : NULL;
     if (c)
         c->block = arena_copy(&t->arena, item);
