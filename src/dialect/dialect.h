@@ -16,9 +16,10 @@ typedef struct request_scan {
     daruma_str model_raw; /* the model's value with its quotes; empty when there is none */
     daruma_str model;     /* without, escapes kept: PHP writes "a\/b"; json_text(model_raw) is the name */
     bool stream;
-    bool tools;     /* offers at least one tool */
-    bool functions; /* ... in Chat's older spelling alone: who writes so reads no calls but those of that spelling */
-    bool schema;    /* asks for a response format (JSON) */
+    bool tools;      /* offers at least one tool */
+    bool functions;  /* ... in Chat's older spelling alone: who writes so reads no calls but those of that spelling */
+    bool more_tools; /* Responses: offers some among its messages */
+    bool schema;     /* asks for a response format (JSON) */
     /* what lives on the server; the words are those of convo.h */
     bool remote; /* names something that one account has; of files within messages, only Gemini's are looked for */
     uint64_t remote_id; /* hash of its id, 0 none */

@@ -185,6 +185,7 @@ typedef struct convo {
     size_t npatches, patch_cap;
     str_map patch_at; /* path -> 1 + its newest patch; in the upper half 1 + its newest renaming */
     bool edited;      /* anything was edited: else write gives `body` */
+    bool more_tools;  /* tools are declared elsewhere as well: a name that is not here may be one of theirs */
     bool remote;      /* names what lives on the server, here or in a part: see above */
     bool before;      /* ... and its history begins there: what is here goes on from it */
     bool full;        /* memory ran out while editing: do not use it */

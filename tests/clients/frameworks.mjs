@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { scenarios } from "./scenarios.mjs";
 import { sdks } from "./sdks.mjs";
+import { data, json, sse, wires } from "./wires.mjs";
 
 // Loaded once, before any scenario: that takes a second, and the loop is everybody's.
 let loaded;
@@ -25,10 +26,10 @@ async function all(parts) {
 
 const langchain = {
   openai: (l, url) => new l.ChatOpenAI({ model: openai.models.main, apiKey: "sk-client", maxRetries: 0, configuration: { baseURL: `${url}/v1` } }),
-  anthropic: (l, url) => new l.ChatAnthropic({ model: anthropic.models.main, apiKey: "sk-client", maxRetries: 0, anthropicApiUrl: url }),
+  anthropic: (l, url, model = anthropic.models.main) => new l.ChatAnthropic({ model, apiKey: "sk-client", maxRetries: 0, anthropicApiUrl: url }),
 };
 const vercel = {
-  responses: (l, url) => l.createOpenAI({ apiKey: "sk-client", baseURL: `${url}/v1` })(openai.models.main),
+  responses: (l, url, model = openai.models.main) => l.createOpenAI({ apiKey: "sk-client", baseURL: `${url}/v1` })(model),
   chat: (l, url) => l.createOpenAI({ apiKey: "sk-client", baseURL: `${url}/v1` }).chat(openai.models.main),
   anthropic: (l, url) => l.createAnthropic({ apiKey: "sk-client", baseURL: `${url}/v1` })(anthropic.models.main),
 };
@@ -84,5 +85,61 @@ scenarios.push({
     const l = await libraries();
     const r = await runner(l, pair.base, false).run(agent(l, { tools: [l.tool(look)] }), "call look");
     assert.match(r.finalOutput, /seen/);
+  },
+});
+
+// It refers to the words of an answer by the id of their item. No provider has an answer that another dialect gave.
+for (const [how, ask] of [
+  ["whole", (l, model, messages) => l.generateText({ model, messages, maxRetries: 0 })],
+  ["stream", async (l, model, messages) => {
+    const r = l.streamText({ model, messages, maxRetries: 0 });
+    return { text: await all(r.textStream), response: await r.response };
+  }],
+])
+  scenarios.push({
+    name: `frameworks: ai sdk responses, ${how}: a conversation goes on behind an answer of another dialect, there and back`,
+    prepare: libraries,
+    chaos: "faults: []\n",
+    config: (c) => c.models.push({ name: "m-two", targets: ["own-responses/m-own", "own-claude/c-own"] }),
+    async run(pair) {
+      const l = await libraries(), model = vercel.responses(l, pair.base, "m-two"), messages = [];
+      const { anthropic: claude, responses } = wires;
+      let sick = responses;
+      const saw = () => JSON.parse(pair.own.seen.at(-1).body);
+      pair.own.answer = (q, res) => {
+        const text = `words ${q.n}`, wire = q.url === claude.path ? claude : responses;
+        if (wire === sick) json(res, 500, { error: { message: "The server had an error", type: "server_error" } });
+        else if (how === "whole") wire.answer(res, text);
+        else sse(res, wire.opening(), wire.piece(text), wire.closing()).end();
+      };
+      const turn = async (content) => {
+        messages.push({ role: "user", content });
+        const r = await ask(l, model, messages);
+        messages.push(...r.response.messages);
+        return r.text;
+      };
+      const first = await turn("one"), second = await turn("two");
+      const said = (content) => [content].flat().map((p) => p.text ?? p).join("");
+      assert.deepEqual(saw().messages.map((m) => said(m.content)), ["one", first, "two"]);
+      sick = claude;
+      await turn("three");
+      assert.deepEqual(saw().input.map((i) => said(i.content)), ["one", first, "two", second, "three"]);
+    },
+  });
+
+// Gemini says in each event how much it has written so far, from the first one on.
+scenarios.push({
+  name: "frameworks: langchain anthropic, stream: what another dialect's model wrote is counted once",
+  prepare: libraries,
+  chaos: "faults: []\n",
+  config: (c) => c.models.push({ name: "c-two", targets: ["own-gemini/g-own"] }),
+  async run(pair) {
+    const l = await libraries();
+    const part = (text, more) => data({ candidates: [{ content: { role: "model", parts: [{ text }] }, index: 0, ...more }], usageMetadata: { promptTokenCount: 11, candidatesTokenCount: 7, thoughtsTokenCount: 500, totalTokenCount: 518 } });
+    pair.own.answer = (q, res) => sse(res, part("fall "), part("seven", { finishReason: "STOP" })).end();
+    let whole;
+    for await (const c of await langchain.anthropic(l, pair.base, "c-two").stream(SAY)) whole = whole ? whole.concat(c) : c;
+    assert.equal(whole.text, "fall seven");
+    assert.equal(whole.usage_metadata.output_tokens, 507);
   },
 });

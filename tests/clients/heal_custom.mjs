@@ -177,3 +177,50 @@ for (const stream of [false, true])
       }
     },
   });
+
+// Functions of Responses that are not among `tools` by themselves: those of a namespace, whose calls name it, and those
+// that a search or the developer adds among the messages. Who cannot see such a tool does not say that there is none.
+{
+  const w = wires.responses, d = dialects.responses;
+  const within = (text) => text.replaceAll('"name":"look"', '"name":"look","namespace":"geo"');
+  const [look] = w.tools({ type: "object", properties: { place: { type: "string" } }, required: ["place"] });
+  const [other] = w.tools(object), space = { type: "namespace", name: "geo", description: "places", tools: [look] };
+  const user = { role: "user", content: "go" };
+  const searched = [user, { type: "tool_search_call", id: "tsc_1", call_id: null, execution: "server", status: "completed", arguments: {} }, { type: "tool_search_output", id: "tso_1", call_id: null, execution: "server", status: "completed", tools: [look] }];
+  const run = { ...other, name: "run" };
+  const offers = {
+    "of a namespace": [{ tools: [other, space], input: [user] }, within],
+    "that a search found": [{ tools: [run, { type: "tool_search" }], input: searched }, (t) => t],
+    "that the developer added": [{ tools: [run], input: [user, { type: "additional_tools", role: "developer", tools: [look] }] }, (t) => t],
+  };
+  for (const [what, [more, said]] of Object.entries(offers))
+    for (const stream of [false, true])
+      holds(`heal responses${stream ? " stream" : ""}: a call of a function ${what} goes out byte for byte`, {
+        async run(pair) {
+          let sent;
+          pair.own.answer = (q, res) => {
+            if (stream) sse(res, (sent = said(w.opening() + w.piece("so") + w.called(0, "call_1", "look", '{"place":"Oslo"}') + w.closingCalls()))).end();
+            else w.answer({ writeHead: (...head) => (res.writeHead(...head), { end: (text) => res.end((sent = said(text))) }) }, "so", [["call_1", "look", '{"place":"Oslo"}']]);
+          };
+          const r = await question(pair, d, { model: d.own, stream, more });
+          assert.equal(r.text, sent);
+          assert.equal(r.outcome, "ok");
+          assert.equal(pair.own.seen.length, 1);
+        },
+      });
+
+  holds("heal responses stream: a call within a namespace keeps it behind a seam", {
+    async run(pair) {
+      const text = "the quick brown fox jumps over the lazy dog and runs", args = '{"place":"Oslo"}';
+      pair.own.answer = (q, res, socket) => {
+        if (q.n === 1) return sse(res, w.opening(), w.piece(text.slice(0, 30))), setTimeout(() => socket.destroy(), 30);
+        sse(res, within(w.opening() + w.piece(text.slice(10)) + w.called(0, "call_1", "look", args) + w.closingCalls())).end();
+      };
+      const r = await question(pair, d, { model: d.own, stream: true, more: { tools: [other, space] } });
+      assert.equal(r.said, text, r.text);
+      const items = r.events.filter((e) => e.json?.type === "response.output_item.done").map((e) => e.json.item);
+      assert.deepEqual(items.filter((i) => i.type === "function_call").map((i) => [i.namespace, i.name, i.arguments]), [["geo", "look", args]], r.text);
+      assert.ok(d.ended(r.events) && !d.failed(r.events), r.text);
+    },
+  });
+}

@@ -2,9 +2,24 @@
 import assert from "node:assert/strict";
 import { dialects, question } from "./net.mjs";
 import { holds } from "./wire.mjs";
-import { body, every, json, object, paired, parsed, sse, target, whole, wires } from "./wires.mjs";
+import { body, data, every, json, object, paired, parsed, sse, target, whole, wires } from "./wires.mjs";
 
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+// Gemini alone checks the signature of its call.
+every((name, d, w) => {
+  for (const stream of name === "gemini" ? [] : [false, true])
+    holds(`heal ${name}${stream ? " stream" : ""}: a call that Gemini signed is mended like any other`, {
+      config: (c) => (c.models.find((x) => x.name === d.own).targets = [target.gemini]),
+      async run(pair) {
+        const call = { functionCall: { name: "look", args: { city: "Oslo", days: "3" } }, thoughtSignature: "b2xk" };
+        const answer = { candidates: [{ content: { role: "model", parts: [call] }, finishReason: "STOP" }], usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1 } };
+        pair.own.answer = (q, res) => (stream ? sse(res, data(answer)).end() : json(res, 200, answer));
+        const r = await question(pair, d, { model: d.own, more: { tools: w.tools(object) }, stream });
+        assert.deepEqual(parsed(w.calls(r)).map(([, n, a]) => [n, a]), [["look", { city: "Oslo", days: 3 }]], r.text);
+      },
+    });
+});
 
 every((name, d, w) => {
   for (const [other, v] of Object.entries(wires)) {

@@ -175,7 +175,9 @@ static void begin(turn_writer *w, const turn_delta *d, daruma_buf *out)
     BUF_LIT(out, ",\"message\":");
     anthropic_put_head(out, turn_id(&w->r), w->made, str_of(w->r.model));
     BUF_LIT(out, "],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":");
-    anthropic_put_usage(out, &w->usage);
+    turn_usage before = w->usage;
+    before.output = 0; /* message_delta says all of it, and LangChain adds the two */
+    anthropic_put_usage(out, &before);
     buf_putc(out, '}');
     event_end(out);
 }

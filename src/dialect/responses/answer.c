@@ -59,13 +59,18 @@ daruma_str responses_texts(daruma_str parts, daruma_str between, daruma_str *onl
     return n > 1 ? buf_str(&b) : first;
 }
 
+bool responses_calls_function(daruma_str type, daruma_str item)
+{
+    return str_eq(type, S("function_call")) && !responses_in_namespace(item);
+}
+
 static void read_item(turn *t, daruma_str item, daruma_arena *a)
 {
     daruma_str type = value_raw(json_get(item, S("type")));
-    part_kind kind = str_eq(type, S("message"))         ? PART_TEXT
-                     : str_eq(type, S("function_call")) ? PART_CALL
-                     : str_eq(type, S("reasoning"))     ? PART_THINKING
-                                                        : PART_OTHER;
+    part_kind kind = str_eq(type, S("message"))             ? PART_TEXT
+                     : responses_calls_function(type, item) ? PART_CALL
+                     : str_eq(type, S("reasoning"))         ? PART_THINKING
+                                                            : PART_OTHER;
     convo_part *p = answer_part(t, a, kind, item);
     if (!p)
         return;

@@ -78,10 +78,17 @@ void responses_read_shells(convo *c)
                 read_shell(c, &c->messages[i].parts[k]);
 }
 
+bool responses_in_namespace(daruma_str item)
+{
+    daruma_str space = json_get(item, S("namespace"));
+    return json_is_string(space) && space.n > 2;
+}
+
 bool dialect_client_call(daruma_str item)
 {
     daruma_str type = value_raw(json_get(item, S("type")));
-    bool runs = str_eq(type, S("custom_tool_call"));
+    bool runs =
+        str_eq(type, S("custom_tool_call")) || (str_eq(type, S("function_call")) && responses_in_namespace(item));
     for (size_t i = 0; i < COUNT(shells); i++)
         runs |= str_eq(type, shells[i].type);
     return runs;
@@ -324,6 +331,7 @@ static void read_tool(convo *c, daruma_str raw, size_t i, size_t of)
     fields_of(raw, FIELDS(f));
     bool function = value_is(f[TYPE].value, S("function"));
     t->hosted = !function && !value_is(f[TYPE].value, S("custom"));
+    c->more_tools |= value_is(f[TYPE].value, S("namespace")) || value_is(f[TYPE].value, S("tool_search"));
     if (t->hosted) {
         c->remote |= value_given(f[STORES].value) || (json_is_string(f[CONTAINER].value) && f[CONTAINER].value.n > 2);
         return;

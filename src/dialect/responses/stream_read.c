@@ -66,7 +66,7 @@ static void read_item_added(turn_deltas *l, turn_reader *r, int at, daruma_str i
     reader_item(r, json_text(json_get(item, S("id")), a));
     r->stage = STAGE_ITEM;
     r->part = 0;
-    if (str_eq(type, S("function_call"))) {
+    if (responses_calls_function(type, item)) {
         block_open(r, at, DELTA_CALL);
         turn_delta *d = delta_add(l, DELTA_CALL);
         d->index = call_begin(r, at);

@@ -20,28 +20,27 @@ static const scan_key keys[] = {
 // clang-format on
 
 /* Items that only the account they came from can read: references, and reasoning, whose content is
- * kept by the server or encrypted for the organisation. */
-static bool names_server_items(daruma_str input)
+ * kept by the server or encrypted for the organisation. And tools that are added on the way. */
+static void scan_items(request_scan *r)
 {
     daruma_str item, key, value;
-    if (!json_is_array(input))
-        return false;
-    json_iter it = json_open(input), m;
+    if (!json_is_array(r->messages))
+        return;
+    json_iter it = json_open(r->messages), m;
     for (it.quick = true; json_next(&it, NULL, &item);)
         for (m = json_open(item), m.quick = true; json_next(&m, &key, &value);)
             if (key_is(key, S("type"))) {
-                if (value_is(value, S("item_reference")) || value_is(value, S("reasoning")))
-                    return true;
+                r->remote |= value_is(value, S("item_reference")) || value_is(value, S("reasoning"));
+                r->more_tools |= value_is(value, S("additional_tools")) || value_is(value, S("tool_search_output"));
                 break;
             }
-    return false;
 }
 
 static request_scan responses_scan(daruma_str body, uint32_t *newest)
 {
     request_scan r = scan_request(body, keys, COUNT(keys), &hosted_responses, newest);
-    if (r.ok && !r.remote)
-        r.remote = names_server_items(r.messages);
+    if (r.ok)
+        scan_items(&r);
     return r;
 }
 

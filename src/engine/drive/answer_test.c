@@ -206,8 +206,10 @@ bool answer_format_read(const dialect *d, daruma_str raw, daruma_arena *a, convo
 void answer_test_do(answer_test *k, turn *t, daruma_arena *a)
 {
     convo *own = k->unread.n ? ARENA_NEW(a, convo, 1) : NULL;
-    if (own && answer_tools_read(k->d, k->unread, a, own))
+    if (own && answer_tools_read(k->d, k->unread, a, own)) {
+        own->more_tools |= k->more_tools;
         k->tools = own;
+    }
     if (k->tools)
         test_calls(k, t, a);
     if (k->format && !k->bad)

@@ -11,6 +11,7 @@ typedef struct answer_test {
     const convo *format;      /* NULL: it was not asked for as JSON ... */
     const dialect *d;         /* ... unless they have to be read first, in this dialect ... */
     daruma_str unread;        /* ... these tools; empty: none ... */
+    bool more_tools;          /* ... beside which others are declared ... */
     daruma_str unread_format; /* ... and this format; empty: none ... */
     const drive_rooms *rooms; /* ... in a room of these */
     size_t most;              /* bytes of schemas that calls are held against */

@@ -398,8 +398,9 @@ bool talk_was_cut(const session *x);  /* there is something that another attempt
 bool talk_thinks(const session *x);   /* the newest that it said is thinking */
 turn talk_turn(session *x);           /* what of it was kept: its text, as far as the client has it, and its calls */
 daruma_str talk_items(const session *x, daruma_arena *a); /* Responses: its finished items, a JSON list */
-daruma_str talk_id(const session *x);                     /* id of the answer under way, as the client has it ... */
-daruma_str talk_their_id(const session *x);               /* ... and its provider */
+daruma_str talk_written(session *x);  /* Responses: the items of a stream that daruma wrote, a JSON list; else empty */
+daruma_str talk_id(const session *x); /* id of the answer under way, as the client has it ... */
+daruma_str talk_their_id(const session *x); /* ... and its provider */
 /* How far the stream is that the client has; NULL: it has none, or nobody read it. */
 const turn_reader *talk_reached(const session *x);
 daruma_str talk_said(const session *x); /* the text that the client has */
@@ -534,6 +535,13 @@ bool watch_load(driver *v, daruma_str line);      /* false: it is no such line, 
  * the newest verdict and what is to be done about it stand in x->steer. */
 bool watch_request(session *x, const uint32_t *newest);
 void watch_answered(session *x); /* the answer was delivered whole */
+
+/* ---- past.c: what the provider keeps ---- */
+
+/* Remembers the items of an answer that daruma wrote in Responses, a JSON list, by their ids. */
+void past_put_items(session *x, daruma_str items);
+/* The request with those items in the place of references to them; NULL: there are none. */
+drive_text *past_unfold(session *x);
 
 /* ---- steer.c: setting an agent right ---- */
 

@@ -94,6 +94,7 @@ const convo *session_mend_tools(session *x)
         h->tools_read = true;
         if (!answer_tools_read(x->d, raw, x->arena, &h->tools))
             h->tools.ntools = 0;
+        h->tools.more_tools |= x->scan.more_tools;
     }
     return h->tools.ntools ? &h->tools : NULL;
 }
@@ -113,6 +114,7 @@ void session_mend_test_calls(session *x, answer_test *ret)
     }
     ret->d = x->d;
     ret->unread = raw;
+    ret->more_tools = x->scan.more_tools;
 }
 
 void session_mend_test_format(session *x, answer_test *ret)

@@ -163,6 +163,12 @@ static void take_look(session *x, look *l)
         x->scan.stream = q->path_stream;
         x->array = q->path_array;
     }
+    drive_text *unfolded = past_unfold(x);
+    if (unfolded) {
+        x->body = session_own(x, unfolded);
+        x->edition = ++x->editions;
+        x->scan = x->d->scan(x->body, l->newest);
+    }
     if (x->scan.model_raw.n) /* the name is needed longer than the body */
         x->scan.model = arena_copy(x->arena, json_text(x->scan.model_raw, x->arena));
     choose_targets(x, q, l->newest);

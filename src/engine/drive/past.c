@@ -1,6 +1,8 @@
 /* past.c - histories that the provider keeps. A request that goes on from a stored answer brings the results of calls
- * that stand in that answer and nowhere in the request, so what answers called is remembered by their ids. The oldest
- * make room. */
+ * that stand in that answer and nowhere in the request, so what answers called is remembered by their ids. A client of
+ * Responses that refers to items of an answer which daruma wrote refers to what no provider has, so those items are
+ * remembered by their ids as well, and put in the place of the references. The oldest make room. */
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -19,7 +21,7 @@ struct past {
     size_t bytes;
 };
 
-enum { KEYED_STORED = 3 };
+enum { KEYED_STORED = 3, KEYED_ITEM = 5 };
 
 uint64_t past_before(session *x)
 {
@@ -94,9 +96,8 @@ static daruma_str items_of(const turn *t, daruma_str items, daruma_arena *scratc
     return b.full || words.full ? (daruma_str){0} : buf_str(&b);
 }
 
-void past_put(watch *w, uint64_t key, const turn *t, daruma_str of_stream, daruma_arena *scratch)
+static void keep(watch *w, uint64_t key, daruma_str items)
 {
-    daruma_str items = items_of(t, of_stream, scratch);
     if (!key || !items.n || items.n > STORED_ANSWER_BYTES_MAX ||
         (!w->past && !(w->past = w->rooms->take(sizeof *w->past))))
         return;
@@ -113,6 +114,56 @@ void past_put(watch *w, uint64_t key, const turn *t, daruma_str of_stream, darum
     s->keys[s->newest % STORED_ANSWERS_MAX] = key;
     s->kept[s->newest++ % STORED_ANSWERS_MAX] = (kept){.items = copy, .n = items.n};
     s->bytes += items.n;
+}
+
+void past_put(watch *w, uint64_t key, const turn *t, daruma_str of_stream, daruma_arena *scratch)
+{
+    keep(w, key, items_of(t, of_stream, scratch));
+}
+
+/* ---- items that daruma wrote ---- */
+
+static uint64_t item_key(session *x, daruma_str item)
+{
+    daruma_str id = json_get(item, S("id")); /* as it is written: nobody spells it otherwise */
+    return json_is_string(id) ? keyed(session_tenant(x), KEYED_ITEM, XXH3_64bits(id.p, id.n), 0) : 0;
+}
+
+void past_put_items(session *x, daruma_str items)
+{
+    daruma_str item;
+    watch *w = x->d == &dialect_openai_responses && !x->scan.unstored ? watch_of(x->v) : NULL;
+    for (json_iter it = json_open(items); w && json_next(&it, NULL, &item);)
+        if (!str_eq(json_get(item, S("type")), S("\"reasoning\""))) /* its provider alone reads what it thought */
+            keep(w, item_key(x, item), item);
+}
+
+drive_text *past_unfold(session *x)
+{
+    const watch *w = x->v->watch;
+    drive_text *made = NULL;
+    daruma_str item;
+    daruma_arena room;
+    if (x->d != &dialect_openai_responses || !x->scan.remote || !w || !w->past || x->body.n > LOOP_BYTES_MAX ||
+        !x->v->rooms->open(&room, x->body.n, MEND_ARENA_BYTES_MAX))
+        return NULL;
+    daruma_buf out = buf_in(&room);
+    size_t from = 0;
+    for (json_iter it = json_open(x->scan.messages); json_next(&it, NULL, &item);) {
+        bool refers = str_eq(json_get(item, S("type")), S("\"item_reference\""));
+        daruma_str said = refers ? past_calls(w, item_key(x, item)) : (daruma_str){0};
+        if (!said.n)
+            continue;
+        size_t at = (size_t)(item.p - x->body.p);
+        buf_put(&out, str_sub(x->body, from, at - from));
+        buf_put(&out, said);
+        from = at + item.n;
+    }
+    buf_put(&out, str_from(x->body, from));
+    if (from && !out.full)
+        made = drive_text_new(x->v->rooms, buf_str(&out));
+    x->v->rooms->close(&room);
+    return made;
 }
 
 void past_free(const drive_rooms *rooms, past *s)

@@ -132,8 +132,8 @@ static void collect_block(session *x, const sse_event *e)
     talk *t = x->t;
     bool again = (t->mode == TALK_REASK || t->mode == TALK_JOIN) && x->p == x->d;
     daruma_str item = again ? dialect_done_item(x->d, e) : (daruma_str){0}, type = json_get(item, S("type"));
-    bool apart =
-        str_eq(type, S("\"function_call\"")) || str_eq(type, S("\"message\"")) || str_eq(type, S("\"reasoning\""));
+    bool apart = (str_eq(type, S("\"function_call\"")) && !dialect_client_call(item)) ||
+                 str_eq(type, S("\"message\"")) || str_eq(type, S("\"reasoning\""));
     held_call *c = item.n && !apart ? collect(t) : NULL;
     if (c)
         c->block = arena_copy(&t->arena, item);
@@ -446,6 +446,18 @@ daruma_str talk_items(const session *x, daruma_arena *a)
             buf_putc(&b, ',');
         buf_put(&b, item);
     }
+    buf_putc(&b, ']');
+    return b.full ? (daruma_str){0} : buf_str(&b);
+}
+
+daruma_str talk_written(session *x)
+{
+    const talk *t = x->t;
+    if (!t || !t->writing || t->to != &dialect_openai_responses)
+        return (daruma_str){0};
+    daruma_buf b = buf_in(x->arena);
+    buf_putc(&b, '[');
+    buf_put(&b, buf_str(&t->out->items));
     buf_putc(&b, ']');
     return b.full ? (daruma_str){0} : buf_str(&b);
 }

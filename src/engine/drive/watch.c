@@ -30,7 +30,7 @@ void watch_free(const drive_rooms *rooms, watch *w)
 }
 
 /* The table of agents; NULL: there is no memory. */
-static watch *watch_of(driver *v)
+watch *watch_of(driver *v)
 {
     if (!v->watch && (v->watch = v->rooms->take(sizeof *v->watch)))
         v->watch->rooms = v->rooms;
@@ -444,6 +444,7 @@ void watch_answered(session *x)
     }
     if (reads_answer(x) && watch_of(x->v))
         keep_answer(x);
+    past_put_items(x, talk_written(x));
 }
 
 daruma_tries *watch_tries(session *x)

@@ -92,4 +92,6 @@ daruma_str past_calls(const watch *w, uint64_t key);
 /* `of_stream`: the items of a streamed answer, a JSON list; empty: it came whole. */
 void past_put(watch *w, uint64_t key, const turn *t, daruma_str of_stream, daruma_arena *scratch);
 void past_free(const drive_rooms *rooms, past *s);
+
+watch *watch_of(driver *v); /* made when it is first needed; NULL: there is no memory */
 #endif

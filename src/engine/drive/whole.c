@@ -44,6 +44,7 @@ static void make_plain(whole *w)
         if (p->kind != PART_CALL)
             continue;
         p->text = answer_args(w->from, w->t.finish, text);
+        p->sealed &= w->from == w->to; /* nobody elsewhere checks its signature */
         p->wrapped = convo_was_custom(w->renames, w->nrenames, p->name);
         p->name = convo_name_was(w->own, w->nown, convo_name_was(w->renames, w->nrenames, p->name));
     }
@@ -189,6 +190,8 @@ static void deliver(session *x, const whole *w)
     session_write(x, body);
     if (w->streams)
         stream_last_words(x);
+    else if (w->from != w->to)
+        past_put_items(x, json_get(w->out, S("output")));
     session_done(x, w->view.input_tokens, w->view.output_tokens, DRIVE_END);
 }
 

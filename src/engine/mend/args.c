@@ -317,9 +317,9 @@ args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut,
     args_check good = {.verdict = ARGS_GOOD, .name = name};
     convo_tool none = {.name = name};
     daruma_str value = {0};
-    if (!t && c->ntools && !(t = tool_like(c, name)))
+    if (!t && c->ntools && !c->more_tools && !(t = tool_like(c, name)))
         return args_wrong(ARGS_UNKNOWN_TOOL, name, why_unknown(c, name, a));
-    t = t ? t : &none; /* a request whose tools live elsewhere: only its JSON can be judged */
+    t = t ? t : &none; /* a tool that is declared elsewhere: only its JSON can be judged */
     if (!str_eq(t->name, name)) {
         good.verdict = ARGS_REPAIRED;
         good.name = t->name;

@@ -1,7 +1,8 @@
 /* tracker.c - counts what fails, forgets what worked out, and says when a person should look.
  *
  *     row    failures in a row with one signature: same tool, kind and message but for numbers and names; not of
- * different things that are not there, as of who looks for one tool   failures of one tool without a success between
+ *            different things that are not there, as of who looks for one
+ *     tool   failures of one tool without a success between
  *     total  failures in all; a success gives one back, or all that it resolved, so a long run with a few goes on
  *
  * What ends a row: its goal is reached (toolfail.h says when); or, when the failures were about different goals, the
