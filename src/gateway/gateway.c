@@ -37,11 +37,12 @@ static void on_request(call *c, void *user)
         exchange_begin(g, c, d);
 }
 
-/* Who shows no token of a client is refused: before a body of his takes memory, and a connection for as long. */
+/* Pages of other sites and whoever shows no token of a client are refused: before a body of theirs takes memory, and a
+ * connection for as long. */
 static bool wants_body(const http_head *h, void *user)
 {
-    const gateway *g = user;
-    return !g->now->cfg.nclients || lock_client(&g->now->cfg, h);
+    const config *cfg = &((const gateway *)user)->now->cfg;
+    return guard_welcomes(cfg, h) && (!cfg->nclients || lock_client(cfg, h));
 }
 
 static void on_gone(call *c, void *user)

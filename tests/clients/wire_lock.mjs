@@ -70,7 +70,7 @@ holds("lock: the body of a stranger is not waited for: it is refused at once, an
         s.write(`${begin}{`);
         return t;
       });
-      await until("all are refused", () => list.every((t) => /\r\n\r\n.*no token of theirs/s.test(t.got)), 3000);
+      await until("all are refused", () => list.every((t) => /\r\n\r\n.*no token of theirs/s.test(t.got)), 15000);
       for (const t of list) assert.match(t.got, /^HTTP\/1.1 401 .*connection: close/is);
       list.forEach((t) => t.s.destroy());
     }
