@@ -536,9 +536,12 @@ static void limits_are_told_to_the_client(void **state)
         peer_done(&p);
         until(server_connections(rows[i].at->s) == 0);
     }
-    peer first = peer_connect(patient.port), second = peer_connect(patient.port);
+    peer first = peer_connect(patient.port);
+    peer_say(&first, HEAD("POST", "/x") "Content-Length: 2\r\nExpect: 100-continue\r\n\r\n");
+    until(heard(&first, "HTTP/1.1 100 ")); /* it is at work: nobody takes its place */
+    peer second = peer_connect(patient.port);
     until(heard(&second, "HTTP/1.1 503 "));
-    peer_say(&first, HEAD("GET", "/x") "\r\n");
+    peer_say(&first, "ab");
     until(heard(&first, "HTTP/1.1 200 "));
     peer_done(&first);
     peer_done(&second);

@@ -242,11 +242,13 @@ static void join(exchange *x, daruma_event *e)
     e->client = client ? client->name : (daruma_str){0};
     if (e->input_tokens >= 0 || e->output_tokens >= 0)
         e->cost = config_cost(&x->s->cfg, e->target, e->input_tokens, e->output_tokens);
-    e->request_id = exchange_redact(x, NULL, (daruma_str){0}, first_field(h, ids, COUNT(ids)));
     e->traceparent = x->trace ? str_of(x->trace->field) : http_header(h, S("traceparent"));
     if (!e->session.n)
         e->session = first_field(h, sessions, COUNT(sessions));
-    e->session = exchange_redact(x, NULL, (daruma_str){0}, e->session);
+    daruma_str said[] = {first_field(h, ids, COUNT(ids)), e->session};
+    exchange_redact(x, NULL, (daruma_str){0}, said, COUNT(said));
+    e->request_id = said[0];
+    e->session = said[1];
 }
 
 static void on_tell(void *user, daruma_event *e)

@@ -37,6 +37,14 @@ static void on_request(call *c, void *user)
         exchange_begin(g, c, d);
 }
 
+/* Pages of other sites and whoever shows no token of a client are refused: before a body of theirs takes memory, and a
+ * connection for as long. */
+static bool wants_body(const http_head *h, void *user)
+{
+    const config *cfg = &((const gateway *)user)->now->cfg;
+    return guard_welcomes(cfg, h) && (!cfg->nclients || lock_client(cfg, h));
+}
+
 static void on_gone(call *c, void *user)
 {
     gateway *g = user;
@@ -53,7 +61,8 @@ static void on_drained(call *c, void *user)
         ((exchange *)c->user)->ops->drained(c->user);
 }
 
-static const server_ops ops = {.request = on_request, .gone = on_gone, .drained = on_drained, .refusal = call_words};
+static const server_ops ops = {
+    .request = on_request, .wants_body = wants_body, .gone = on_gone, .drained = on_drained, .refusal = call_words};
 
 static bool open_events(gateway *g, const config *cfg, daruma_buf *why)
 {

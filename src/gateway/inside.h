@@ -185,7 +185,7 @@ void jobs_free(jobs *all); /* the gateway is over; jobs may still be under way *
 
 /* ---- redact_sent.c: credentials in the words of others ---- */
 
-daruma_str exchange_redact(void *user, const daruma_target *t, daruma_str secret, daruma_str text);
+void exchange_redact(void *user, const daruma_target *t, daruma_str secret, daruma_str *texts, size_t n);
 
 /* ---- head.c: header fields, both ways ---- */
 

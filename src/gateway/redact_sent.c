@@ -9,7 +9,7 @@
 #include "gateway/keep/keep.h"
 
 enum {
-    SECRETS_MAX = 64,     /* of a client, each looked for in the whole text; ours all are */
+    SECRETS_MAX = 64,     /* of a client; ours are all looked for */
     ENCODED_MAX = 8,      /* ... and of these what they are in base64 and in digits */
     BASIC_BYTES_MAX = 512 /* of a name and a password */
 };
@@ -35,10 +35,9 @@ typedef struct hiding {
 
 static void hide_theirs(hiding *h, daruma_str secret)
 {
-    h->r.as_it_is = h->theirs >= ENCODED_MAX;
-    if (h->theirs++ < SECRETS_MAX)
-        redact_known(&h->r, secret);
-    h->r.as_it_is = false;
+    size_t n = h->theirs++;
+    if (n < SECRETS_MAX)
+        redact_add(&h->r, secret, n < ENCODED_MAX);
 }
 
 /* "Bearer ..." */
@@ -57,19 +56,19 @@ static void hide_basic(hiding *h, daruma_str value)
     daruma_buf both = buf_over(room, sizeof room);
     size_t colon = base64_put(&both, secret_of(value)) && !both.full ? str_findch(buf_str(&both), ':') : STR_NONE;
     if (colon != STR_NONE)
-        redact_known(&h->r, str_from(buf_str(&both), colon + 1));
+        redact_add(&h->r, arena_copy(h->r.arena, str_from(buf_str(&both), colon + 1)), true);
 }
 
 /* Of a call: its key, and the fields that the provider's configuration adds, whatever they are called (who
  * writes them there is promised that nobody sees them). */
 static void hide_own(hiding *h, const exchange *x, const daruma_target *t, daruma_str secret)
 {
-    redact_known(&h->r, secret);
+    redact_add(&h->r, secret, true);
     if (!t)
         return;
     const config_provider *p = exchange_provider(x, t);
     for (size_t i = 0; i < p->nheaders; i++) {
-        redact_known(&h->r, secret_of(p->headers[i].value));
+        redact_add(&h->r, secret_of(p->headers[i].value), true);
         hide_basic(h, p->headers[i].value);
     }
 }
@@ -80,7 +79,7 @@ static void hide_keys(hiding *h, const setup *s)
     for (size_t p = 0; p < s->cfg.nproviders; p++)
         for (size_t k = 0; k < s->cfg.providers[p].nkeys; k++) {
             const key_state *key = &s->keys[p][k];
-            redact_known(&h->r, key->secret ? (daruma_str){key->secret, key->secret_n} : key->key->value);
+            redact_add(&h->r, key->secret ? (daruma_str){key->secret, key->secret_n} : key->key->value, true);
         }
 }
 
@@ -103,13 +102,16 @@ static void hide_clients(hiding *h, const http_head *head)
     }
 }
 
-daruma_str exchange_redact(void *user, const daruma_target *t, daruma_str secret, daruma_str text)
+void exchange_redact(void *user, const daruma_target *t, daruma_str secret, daruma_str *texts, size_t n)
 {
     exchange *x = user;
-    hiding h = {.r = {.text = text, .arena = x->c->arena}};
+    hiding h = {.r = {.arena = x->c->arena}};
+    for (size_t i = 0; i < n; i++)
+        h.r.longest = texts[i].n > h.r.longest ? texts[i].n : h.r.longest;
     hide_own(&h, x, t, secret);
-    if (text.n <= CLASSIFY_BODY_BYTES_MAX) /* what is longer passes through, and nobody judges it */
+    if (h.r.longest <= CLASSIFY_BODY_BYTES_MAX) /* what is longer passes through, and nobody judges it */
         hide_keys(&h, x->s);
     hide_clients(&h, &x->c->head);
-    return h.r.text;
+    for (size_t i = 0; i < n; i++)
+        texts[i] = redact_known(&h.r, texts[i]);
 }

@@ -213,15 +213,16 @@ static const daruma_target *on_targets(void *user, daruma_str model, uint64_t co
     return s->o.list;
 }
 
-static daruma_str on_redact(void *user, const daruma_target *t, daruma_str secret, daruma_str text)
+static void on_redact(void *user, const daruma_target *t, daruma_str secret, daruma_str *texts, size_t n)
 {
     daruma_session *s = user;
-    redaction r = {.text = text, .arena = &s->arena, .sure = true};
+    redaction r = {.longest = SIZE_MAX, .arena = &s->arena, .sure = true};
     (void)t;
     (void)secret;
     for (size_t i = 0; i < s->o.nsecrets; i++)
-        redact_known(&r, s->o.secrets[i]);
-    return r.text;
+        redact_add(&r, s->o.secrets[i], true);
+    for (size_t i = 0; i < n; i++)
+        texts[i] = redact_known(&r, texts[i]);
 }
 
 static uint64_t on_tenant(void *user)

@@ -384,6 +384,20 @@ static void turn_away(server *s)
     }
 }
 
+/* More than allowed: who has asked for nothing for the longest time makes room, then whoever's head is the slowest.
+ * False: all others are at work. */
+static bool make_room(server *s, const conn *newest)
+{
+    conn *idle = s->waiting[FOR_REQUEST].first, *slow = s->waiting[FOR_HEAD].first;
+    if (idle != newest)
+        conn_close(idle);
+    else if (slow && (daruma_ms)uv_now(s->loop) - slow->since >= HEAD_CROWDED_MS_MAX)
+        ran_out(slow);
+    else
+        return false;
+    return true;
+}
+
 static void on_connection(uv_stream_t *listener, int status)
 {
     server *s = listener->data;
@@ -415,7 +429,7 @@ static void on_connection(uv_stream_t *listener, int status)
     }
     uv_tcp_nodelay(&c->tcp, 1);
     conn_wait_for(c, FOR_REQUEST);
-    if (s->open > s->limits.connections)
+    if (s->open > s->limits.connections && !make_room(s, c))
         conn_refuse(c, &(http_fault){503, "too many connections"});
 }
 

@@ -33,6 +33,9 @@ typedef struct server_ops {
     void (*drained)(call *c, void *user);
     /* A client has connected; false: its connection is reset at once. NULL: everybody is welcome. */
     bool (*admit)(void *user);
+    /* Is the body of that request waited for? False: request() has to refuse it without one, and the connection ends
+     * behind the answer. NULL: every body is. */
+    bool (*wants_body)(const http_head *h, void *user);
     /* A request is refused here for its size (413) or for want of memory (503): appends the body of the answer, JSON in
      * the words of the client's API. NULL: a form that most SDKs read. */
     void (*refusal)(const http_head *h, int status, const char *words, daruma_buf *out, void *user);

@@ -156,6 +156,12 @@ static bool begin_body(conn *c, daruma_str in, http_fault *fault)
     return true;
 }
 
+static bool wants_body(conn *c)
+{
+    const server *s = c->server;
+    return !c->call.head.length || !s->ops.wants_body || s->ops.wants_body(&c->call.head, s->user);
+}
+
 /* A head must be whole so long after its first byte, however often bytes come. */
 static void wait_for_head(conn *c)
 {
@@ -193,6 +199,11 @@ static bool take_head(conn *c, daruma_str *in)
     c->blank = false;
     c->call.id = ++c->server->calls;
     c->keep = c->call.head.keep_alive && !c->server->draining;
+    if (!wants_body(c)) {
+        c->keep = false;
+        hand_over(c);
+        return true;
+    }
     if (!begin_body(c, *in, &fault)) {
         conn_refuse(c, &fault);
         return true;

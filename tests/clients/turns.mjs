@@ -163,6 +163,20 @@ for (const [what, filler] of [
     },
   });
 
+// Credentials of the client whose beginning the error says everywhere: the search for one costs no more than its length.
+holds("an error of 240 KiB that nearly says the client's long keys everywhere holds nobody up", {
+  limit: 120000,
+  config: alone("openai"),
+  async run(pair) {
+    const more = Object.fromEntries(Array.from({ length: 6 }, (_, i) => [`x-${i}-token`, many("A", 2500) + i]));
+    pair.own.answer = (q, res) => wires.openai.refuse(res, many("A", 240 << 10));
+    const headers = { "content-type": "application/json", ...more };
+    const r = await ask(pair, "/v1/chat/completions", { method: "POST", headers, body: JSON.stringify({ model: "m", messages: [{ role: "user", content: "hi" }] }) });
+    assert.equal(r.status, 400, r.text.slice(0, 300));
+    await quick(pair, "long keys");
+  },
+});
+
 holds("an error that repeats 51 KB of the request without a space holds nobody up, and is known as a quote", {
   limit: 120000,
   config: alone("openai"),

@@ -73,6 +73,17 @@ holds("door: where daruma listens for other machines, every name is answered", {
 
 /* ---- paths ---- */
 
+holds("door: the body of a page of another site, or for another host, is not waited for", {
+  async run(pair) {
+    for (const [fields, words] of [["host: localhost\r\norigin: https://evil.example", /pages of other sites/], ["host: evil.example", /evil\.example/]]) {
+      const got = await raw(pair, `POST /v1/chat/completions HTTP/1.1\r\n${fields}\r\ncontent-type: text/plain\r\ncontent-length: 60000000\r\n\r\n{`, 1000);
+      assert.match(got, /^HTTP\/1.1 403 .*connection: close/is);
+      assert.match(got, words);
+    }
+    assert.equal(pair.own.seen.length, 0);
+  },
+});
+
 holds("door: a path that could leave the provider's base URL is refused, and no provider sees it", {
   config: (c) => (ownFirst(c), (c.passthrough = ["/"])),
   async run(pair) {

@@ -212,10 +212,35 @@ holds("a page of another site that shows no origin reaches no provider", {
   },
 });
 
-holds("no more clients than allowed; one that leaves makes room", {
+const connected = (pair) => new Promise((ok) => { const s = net.connect(pair.port, "127.0.0.1", () => ok(s)); s.on("error", () => {}).on("close", () => (s.left = true)); s.resume(); });
+
+for (const [what, first, wait] of [
+  ["that ask for nothing", "", 100],
+  ["that were answered", "GET /daruma/health HTTP/1.1\r\nhost: localhost\r\n\r\n", 100],
+  ["whose head does not come to its end", "GET /dar", 1500],
+])
+  holds(`as many clients as allowed, ${what}, keep no other out: the one that has waited longest leaves`, {
+    config: (c) => (c.limits = { connections: 4 }),
+    async run(pair) {
+      const held = [];
+      for (let i = 0; i < 4; i++) {
+        const s = await connected(pair);
+        s.write(first);
+        held.push(s);
+        await sleep(20);
+      }
+      await sleep(wait);
+      assert.match(await raw(pair, "GET /daruma/health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n", 300), /^HTTP\/1.1 200/);
+      assert.deepEqual(held.map((s) => !!s.left), [true, false, false, false]);
+      held.forEach((s) => s.destroy());
+    },
+  });
+
+holds("no more clients than allowed that are at work; one that leaves makes room", {
   config: (c) => (c.limits = { connections: 4 }),
   async run(pair) {
-    const held = await Promise.all(Array.from({ length: 4 }, () => new Promise((ok) => { const s = net.connect(pair.port, "127.0.0.1", () => ok(s)); s.on("error", () => {}); s.resume(); })));
+    const held = await Promise.all(Array.from({ length: 4 }, () => connected(pair)));
+    held.forEach((s) => s.write("POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n{"));
     await sleep(100);
     const one = await raw(pair, "GET /daruma/health HTTP/1.1\r\nhost: localhost\r\n\r\n", 300);
     assert.doesNotMatch(one, /^HTTP\/1.1 200/);

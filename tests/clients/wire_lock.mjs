@@ -7,7 +7,7 @@ import https from "node:https";
 import net from "node:net";
 import tls from "node:tls";
 import { join } from "node:path";
-import { ask, dialects, pathOf, question } from "./net.mjs";
+import { ask, dialects, pathOf, question, until } from "./net.mjs";
 import { daruma, sleep } from "./pair.mjs";
 import { each, good, holds, send } from "./wire.mjs";
 
@@ -57,6 +57,30 @@ each((name, d) =>
     },
   }),
 );
+
+holds("lock: the body of a stranger is not waited for: it is refused at once, and takes nobody's place or memory", {
+  admin: boss,
+  config: (c) => (locked(me)(c), (c.limits = { connections: 4, memory: "2MiB" })),
+  async run(pair) {
+    const d = dialects.openai, head = (n) => `POST ${d.path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer nobody\r\n${n}\r\n\r\n`;
+    for (const begin of [head("content-length: 60000000"), head("transfer-encoding: chunked") + "5\r\n"]) {
+      const list = Array.from({ length: 4 }, () => {
+        const s = net.connect(pair.port, "127.0.0.1"), t = { s, got: "" };
+        s.on("data", (b) => (t.got += b)).on("error", () => {});
+        s.write(`${begin}{`);
+        return t;
+      });
+      await until("all are refused", () => list.every((t) => /\r\n\r\n.*no token of theirs/s.test(t.got)), 15000);
+      for (const t of list) assert.match(t.got, /^HTTP\/1.1 401 .*connection: close/is);
+      list.forEach((t) => t.s.destroy());
+    }
+    const r = await ask(pair, d.path, { method: "POST", headers: keyed(d, "nobody"), body: "x".repeat(3 << 20) });
+    assert.equal(r.status, 401, r.text);
+    assert.equal(await calls(pair), 0);
+    assert.equal((await pair.status()).refused.token, 9);
+    assert.equal((await question(pair, d, { headers: keyed(d, one) })).status, 200);
+  },
+});
 
 holds("lock: a client whose key goes to the provider shows its token beside it, and a token in the query goes nowhere", {
   admin: boss,

@@ -204,9 +204,9 @@ typedef struct drive_host {
     void (*key_forget)(void *user, const daruma_target *t); /* the session does not wait any more */
     void (*key_worked)(void *user, const daruma_target *t);
     daruma_str (*key_trouble)(void *user, const daruma_target *t, daruma_arena *a); /* why there is none, as JSON */
-    /* Takes the credentials that a call to `t` (NULL: nobody) was made with, and all of the host's, out of a text. May
-     * be NULL. */
-    daruma_str (*redact)(void *user, const daruma_target *t, daruma_str secret, daruma_str text);
+    /* Takes the credentials that a call to `t` (NULL: nobody) was made with, and all of the host's, out of `n` texts:
+     * what has none of them stays where it is, and without memory it is empty. May be NULL. */
+    void (*redact)(void *user, const daruma_target *t, daruma_str secret, daruma_str *texts, size_t n);
     uint64_t (*tenant)(void *user); /* whose request it is; never 0 */
     /* What the client said beside its body, "name: value" a line: its fields and its query, without credentials. A
      * provider may quote that as well. May be NULL. */

@@ -366,6 +366,8 @@ void session_asked(const session *x, daruma_evidence *ev);
 /* What a provider says, without the credentials that the attempt was made with, and all that the host has; `text`
  * itself when there are none in it, empty without memory. */
 daruma_str session_redact_sent(session *x, daruma_str text);
+/* The same of the values of fields. */
+void session_redact_sent_fields(session *x, daruma_header *fields, size_t n);
 /* The same of what another call of this request brought, which went to `target` with the key `secret`. */
 daruma_str session_redact_sent_of(session *x, int target, daruma_str secret, daruma_str text);
 
@@ -373,7 +375,7 @@ daruma_str session_redact_sent_of(session *x, int target, daruma_str secret, dar
 
 /* A body or an event that says what is wrong, as the client may have it: JSON stays JSON. Empty without memory. */
 daruma_str session_redact(session *x, daruma_str text);
-daruma_str session_redact_field(session *x, daruma_header h); /* the value of a field beside it */
+void session_redact_fields(session *x, daruma_header *fields, size_t n); /* the values of the fields beside it */
 
 /* ---- talk.c: streamed answers, read as they pass ---- */
 

@@ -16,9 +16,10 @@ static int64_t announced(const session *x, const drive_head *h)
 /* An address to go on to may be signed, which is no credential of anybody's. */
 static void redact_headers(session *x, int status)
 {
-    for (size_t i = 0; i < x->nheaders; i++)
-        x->headers[i].value =
-            status < 400 ? session_redact_sent(x, x->headers[i].value) : session_redact_field(x, x->headers[i]);
+    if (status < 400)
+        session_redact_sent_fields(x, x->headers, x->nheaders);
+    else
+        session_redact_fields(x, x->headers, x->nheaders);
 }
 
 /* What passes through and says no. */

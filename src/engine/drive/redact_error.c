@@ -127,8 +127,10 @@ daruma_str session_redact(session *x, daruma_str text)
 }
 
 /* A cookie is a credential, but the one that this client is to come back with. */
-daruma_str session_redact_field(session *x, daruma_header h)
+void session_redact_fields(session *x, daruma_header *fields, size_t n)
 {
-    daruma_str value = session_redact_sent(x, h.value);
-    return str_ieq(h.name, S("set-cookie")) || !is_text(value) ? value : redact_credentials(value, x->arena);
+    session_redact_sent_fields(x, fields, n);
+    for (size_t i = 0; i < n; i++)
+        if (!str_ieq(fields[i].name, S("set-cookie")) && is_text(fields[i].value))
+            fields[i].value = redact_credentials(fields[i].value, x->arena);
 }

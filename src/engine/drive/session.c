@@ -131,6 +131,11 @@ void session_cancel(drive_call *c)
         c->x->v->host->cancel(handle);
 }
 
+static const daruma_target *target_of(const session *x, int i)
+{
+    return i >= 0 && (size_t)i < x->kase.ntargets ? &x->targets[i] : NULL;
+}
+
 daruma_str session_redact_sent(session *x, daruma_str text)
 {
     return session_redact_sent_of(x, x->kase.target, x->call.secret, text);
@@ -138,10 +143,22 @@ daruma_str session_redact_sent(session *x, daruma_str text)
 
 daruma_str session_redact_sent_of(session *x, int target, daruma_str secret, daruma_str text)
 {
-    bool known = target >= 0 && (size_t)target < x->kase.ntargets;
-    if (!text.n || !x->v->host->redact)
-        return text;
-    return x->v->host->redact(x->user, known ? &x->targets[target] : NULL, secret, text);
+    if (text.n && x->v->host->redact)
+        x->v->host->redact(x->user, target_of(x, target), secret, &text, 1);
+    return text;
+}
+
+void session_redact_sent_fields(session *x, daruma_header *fields, size_t n)
+{
+    daruma_str *values = ARENA_NEW(x->arena, daruma_str, n);
+    if (!n || !x->v->host->redact)
+        return;
+    for (size_t i = 0; values && i < n; i++)
+        values[i] = fields[i].value;
+    if (values)
+        x->v->host->redact(x->user, target_of(x, x->kase.target), x->call.secret, values, n);
+    for (size_t i = 0; i < n; i++)
+        fields[i].value = values ? values[i] : (daruma_str){0};
 }
 
 uint64_t session_tenant(session *x)
@@ -320,8 +337,8 @@ static void keep_failure(session *x, last_failure *l, const daruma_evidence *ev)
     l->headers = ev->nheaders ? ARENA_NEW(a, daruma_header, ev->nheaders) : NULL;
     l->nheaders = l->headers ? ev->nheaders : 0;
     for (size_t i = 0; i < l->nheaders; i++)
-        l->headers[i] =
-            (daruma_header){arena_copy(a, ev->headers[i].name), arena_copy(a, session_redact_field(x, ev->headers[i]))};
+        l->headers[i] = (daruma_header){arena_copy(a, ev->headers[i].name), arena_copy(a, ev->headers[i].value)};
+    session_redact_fields(x, l->headers, l->nheaders);
     if (x->mode != ANSWER_RELAYED) /* of a stream that goes out it was kept, its fields are gone */
         x->theirs = session_their_id(l->headers, l->nheaders);
 }

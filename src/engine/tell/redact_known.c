@@ -78,6 +78,12 @@ static size_t read_one(daruma_str t, size_t run, int *is)
     return used;
 }
 
+/* A text as it reads without the escapes of JSON, URLs and HTML, or as who reads base64 and digits reads it. */
+typedef struct redact_reading {
+    daruma_str plain;
+    const uint32_t *at; /* where each byte of it, and its end, stands in the text; NULL: in the same place */
+} redact_reading;
+
 static redact_reading read_plain(daruma_str text, daruma_arena *a)
 {
     char *plain = arena_take(a, text.n, 1);
@@ -149,46 +155,126 @@ static redact_reading read_packed(daruma_str text, daruma_arena *a)
     return (redact_reading){{signs, n}, at};
 }
 
-/* A secret as it is looked for: its first signs, and what the others are. */
-typedef struct form {
-    daruma_str secret;
-    char head[64];
-    size_t nhead, n;  /* signs in head, and in all */
-    int offset;       /* base64: bytes of a group of three before it; -1: hexadecimal digits ... */
-    bool upper;       /* ... with A to F */
-    bool first, last; /* a sign before and one behind holds bits of it, too */
-} form;
+/* How a secret is written where it is looked for. */
+typedef enum form_code {
+    FORM_PLAIN,
+    FORM_BASE64, /* with no, one or two bytes of a group of three before it */
+    FORM_BASE64_ONE,
+    FORM_BASE64_TWO,
+    FORM_DIGITS, /* hexadecimal, a to f or A to F */
+    FORM_DIGITS_UPPER,
+    FORM_CODES
+} form_code;
 
-static char sign_of(const form *f, size_t i)
+enum {
+    HEAD_SIGNS = 64,    /* whoever shows so many signs of a secret shows it, and as much as follows of it */
+    WINDOW_SIGNS = 4,   /* by which it is found */
+    REDACT_PLACES = 512 /* windows are sorted into so many */
+};
+
+typedef struct redact_form {
+    struct redact_form *next; /* whose window is sorted into the same place */
+    daruma_str secret;
+    form_code code;
+    size_t n, nhead;       /* signs in all, and those that must stand there ... */
+    char head[HEAD_SIGNS]; /* ... and which these are */
+    bool first, last;      /* a sign before and one behind holds bits of it, too */
+    size_t at;             /* where its window stands in the head */
+    uint32_t window;       /* the signs there */
+    size_t done;           /* the search that goes on: up to here it was found */
+} redact_form;
+
+/* Forms by their windows: a text is gone through once for all of them. */
+struct redact_index {
+    redact_form *at[REDACT_PLACES];
+};
+
+static char sign_of(const redact_form *f, size_t i)
 {
     static const char sixty_four[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const unsigned char *s = (const unsigned char *)f->secret.p;
-    if (f->offset < 0)
-        return (f->upper ? "0123456789ABCDEF" : "0123456789abcdef")[i % 2 ? s[i / 2] & 15 : s[i / 2] >> 4];
-    size_t from = 8 * (size_t)f->offset, bit = 6 * ((from + 5) / 6 + i) - from;
+    if (f->code == FORM_PLAIN)
+        return f->secret.p[i];
+    if (f->code >= FORM_DIGITS)
+        return (f->code == FORM_DIGITS ? "0123456789abcdef"
+                                       : "0123456789ABCDEF")[i % 2 ? s[i / 2] & 15 : s[i / 2] >> 4];
+    size_t from = 8 * (size_t)(f->code - FORM_BASE64), bit = 6 * ((from + 5) / 6 + i) - from;
     unsigned two = (unsigned)s[bit / 8] << 8 | (bit / 8 + 1 < f->secret.n ? s[bit / 8 + 1] : 0);
     return sixty_four[two >> (10 - bit % 8) & 63];
 }
 
-static form form_of(daruma_str secret, int offset, bool upper)
+static uint32_t window_at(const char *p)
 {
-    form f = {.secret = secret, .offset = offset, .upper = upper, .n = 2 * secret.n};
-    if (offset >= 0) { /* its bits begin within a sign where something stands before it, and end likewise */
-        size_t from = 8 * (size_t)offset, to = from + 8 * secret.n;
-        f.first = from % 6;
-        f.last = to % 6;
-        f.n = to / 6 - (from + 5) / 6;
-    }
-    f.nhead = f.n < sizeof f.head ? f.n : sizeof f.head;
-    for (size_t i = 0; i < f.nhead; i++)
-        f.head[i] = sign_of(&f, i);
+    uint32_t w;
+    memcpy(&w, p, sizeof w);
+    return w;
+}
+
+static size_t place_of(uint32_t window)
+{
+    return window * 0x9E3779B1u >> 23; /* REDACT_PLACES of them */
+}
+_Static_assert(REDACT_PLACES == 1 << (32 - 23) && WINDOW_SIGNS == sizeof(uint32_t), "what place_of() takes and gives");
+
+static bool has_window(const struct redact_index *in, uint32_t window)
+{
+    const redact_form *f = in->at[place_of(window)];
+    while (f && f->window != window)
+        f = f->next;
     return f;
 }
 
-/* How many of its signs stand there, whose head does: a part of a secret is none that may be shown. */
-static size_t form_length(const form *f, daruma_str signs, size_t at)
+/* The form is found by a window that no other form has, where there is one: the keys of one provider begin alike. */
+static void choose_window(redact_form *f, const struct redact_index *to)
+{
+    for (size_t i = 0; i < f->nhead; i++)
+        f->head[i] = sign_of(f, i);
+    f->at = f->nhead - WINDOW_SIGNS;
+    while (f->at > 0 && has_window(to, window_at(f->head + f->at)))
+        f->at--;
+    f->window = window_at(f->head + f->at);
+}
+
+static void add_form(redaction *r, struct redact_index **to, daruma_str secret, form_code code)
+{
+    redact_form f = {.secret = secret, .code = code, .n = code == FORM_PLAIN ? secret.n : 2 * secret.n};
+    if (code != FORM_PLAIN && code < FORM_DIGITS) { /* its bits may begin and end within a sign */
+        size_t from = 8 * (size_t)(code - FORM_BASE64), end = from + 8 * secret.n;
+        f.first = from % 6;
+        f.last = end % 6;
+        f.n = end / 6 - (from + 5) / 6;
+    }
+    f.nhead = f.n < HEAD_SIGNS ? f.n : HEAD_SIGNS;
+    if (r->longest < f.nhead)
+        return;
+    if (!*to)
+        *to = ARENA_NEW(r->arena, struct redact_index, 1);
+    redact_form *kept = ARENA_NEW(r->arena, redact_form, 1);
+    if (!*to || !kept) {
+        r->full = true;
+        return;
+    }
+    choose_window(&f, *to);
+    f.next = (*to)->at[place_of(f.window)];
+    (*to)->at[place_of(f.window)] = kept;
+    *kept = f;
+}
+
+void redact_add(redaction *r, daruma_str secret, bool encoded)
+{
+    if (r->sure ? secret.n < REDACT_BYTES_MIN : !is_secret(secret))
+        return;
+    add_form(r, &r->plain, secret, FORM_PLAIN);
+    for (int code = FORM_BASE64; encoded && code < FORM_CODES; code++)
+        add_form(r, &r->encoded, secret, (form_code)code);
+}
+
+/* How many signs of the form stand there, if its head does; else 0. */
+static size_t form_length(const redact_form *f, daruma_str signs, size_t at)
 {
     size_t n = f->nhead;
+    if (!str_starts(str_from(signs, at), (daruma_str){f->head, n}))
+        return 0;
     while (n < f->n && at + n < signs.n && signs.p[at + n] == sign_of(f, n))
         n++;
     return n;
@@ -199,85 +285,97 @@ static bool is_sign(daruma_str signs, size_t at)
     return at < signs.n && (ch_alpha(signs.p[at]) || ch_digit(signs.p[at]) || signs.p[at] == '+' || signs.p[at] == '/');
 }
 
-/* The text without the secret in this form; the text itself when it is not there. */
-static daruma_str without_form(daruma_str text, redact_reading r, const form *f, daruma_arena *a)
+/* A text that is written without some of its parts. They come in the order of their windows, so that one may begin
+ * before the part at hand, but only when it reaches into it. */
+typedef struct taking {
+    daruma_str text;
+    daruma_buf out;
+    size_t done;     /* so much of the text is written or left out */
+    size_t from, to; /* the part at hand; none when both are 0 */
+} taking;
+
+static void take_part(taking *t)
 {
-    daruma_buf out = buf_in(a);
-    daruma_str head = {f->head, f->nhead};
-    size_t done = 0, found;
-    for (size_t i = 0; (found = str_find(str_from(r.plain, i), head)) != STR_NONE;) {
-        i += found;
-        size_t from = i - (f->first && i > 0 && is_sign(r.plain, i - 1)), to = i + form_length(f, r.plain, i);
-        to += f->last && is_sign(r.plain, to);
-        if (r.at[from] >= done) {
-            buf_put(&out, str_sub(text, done, r.at[from] - done));
-            BUF_LIT(&out, "[redacted]");
-        }
-        int is;
-        done = r.at[to - 1] + read_sign(str_from(text, r.at[to - 1]), &is);
-        i = to;
+    if (t->to > t->done) {
+        size_t from = t->from > t->done ? t->from : t->done;
+        buf_put(&t->out, str_sub(t->text, t->done, from - t->done));
+        BUF_LIT(&t->out, "[redacted]");
+        t->done = t->to;
     }
-    if (!done)
+}
+
+static void add_part(taking *t, size_t from, size_t to)
+{
+    if (from >= t->to) {
+        take_part(t);
+        t->from = from;
+        t->to = to;
+        return;
+    }
+    t->from = from < t->from ? from : t->from;
+    t->to = to > t->to ? to : t->to;
+}
+
+/* The part of the text that shows the form at `i` of what was read of it. */
+static void add_found(taking *t, redact_reading r, const redact_form *f, size_t i, size_t n)
+{
+    size_t from = i - (f->first && i > 0 && is_sign(r.plain, i - 1)), to = i + n;
+    if (f->code == FORM_PLAIN) {
+        add_part(t, r.at ? r.at[from] : from, r.at ? r.at[to] : to);
+        return;
+    }
+    int is;
+    to += f->last && is_sign(r.plain, to);
+    add_part(t, r.at[from], r.at[to - 1] + read_sign(str_from(t->text, r.at[to - 1]), &is));
+}
+
+/* The text without what reads as a form of the index; the text itself when there is none. */
+static daruma_str without(daruma_str text, redact_reading r, struct redact_index *in, daruma_arena *a)
+{
+    taking t = {.text = text, .out = buf_in(a)};
+    for (size_t p = 0; p < REDACT_PLACES; p++)
+        for (redact_form *f = in->at[p]; f; f = f->next)
+            f->done = 0;
+    for (size_t w = 0; w + WINDOW_SIGNS <= r.plain.n; w++) {
+        uint32_t window = window_at(r.plain.p + w);
+        for (redact_form *f = in->at[place_of(window)]; f; f = f->next) {
+            if (f->window != window || w < f->done + f->at)
+                continue;
+            size_t i = w - f->at, n = form_length(f, r.plain, i);
+            if (!n)
+                continue;
+            f->done = i + n;
+            add_found(&t, r, f, i, n);
+        }
+    }
+    take_part(&t);
+    if (!t.done)
         return text;
-    buf_put(&out, str_from(text, done));
-    return out.full ? (daruma_str){0} : buf_str(&out);
+    buf_put(&t.out, str_from(text, t.done));
+    return t.out.full ? (daruma_str){0} : buf_str(&t.out);
 }
 
-/* Takes the secret out where it is encoded. */
-static void redact_encoded(redaction *r, daruma_str secret)
+static bool has_escapes(daruma_str t)
 {
-    enum { FORMS = 5 };
-    for (int i = 0; i < FORMS; i++) {
-        form f = form_of(secret, i < 3 ? i : -1, i == 4);
-        if (r->text.n < f.nhead || r->text.n > CLASSIFY_BODY_BYTES_MAX)
-            continue;
-        if (r->text.p != r->packed_of.p || r->text.n != r->packed_of.n) {
-            r->packed = read_packed(r->text, r->arena);
-            r->packed_of = r->text;
-        }
-        if (!r->packed.plain.p) { /* without memory nothing is shown */
-            r->text = (daruma_str){0};
-            return;
-        }
-        r->text = without_form(r->text, r->packed, &f, r->arena);
-    }
+    return str_findch(t, '\\') != STR_NONE || str_findch(t, '%') != STR_NONE || str_find(t, S("&#")) != STR_NONE;
 }
 
-/* The text without what reads as the secret; the text itself when it is not there. */
-static daruma_str without(daruma_str text, redact_reading r, daruma_str secret, daruma_arena *a)
+/* The same of what is read out of a text; without memory nothing is shown. */
+static daruma_str without_read(daruma_str text, redact_reading r, struct redact_index *in, daruma_arena *a)
 {
-    daruma_buf out = buf_in(a);
-    size_t from = 0, found;
-    for (size_t i = 0; (found = str_find(str_from(r.plain, i), secret)) != STR_NONE; i += secret.n) {
-        i += found;
-        buf_put(&out, str_sub(text, from, (r.at ? r.at[i] : i) - from));
-        BUF_LIT(&out, "[redacted]");
-        from = r.at ? r.at[i + secret.n] : i + secret.n;
-    }
-    if (!from)
-        return text;
-    buf_put(&out, str_from(text, from));
-    return out.full ? (daruma_str){0} : buf_str(&out);
+    return r.plain.p ? without(text, r, in, a) : (daruma_str){0};
 }
 
-void redact_known(redaction *r, daruma_str secret)
+daruma_str redact_known(const redaction *r, daruma_str text)
 {
-    if (r->sure ? secret.n < REDACT_BYTES_MIN : !is_secret(secret))
-        return;
-    r->text = without(r->text, (redact_reading){.plain = r->text}, secret, r->arena);
-    if (!r->as_it_is)
-        redact_encoded(r, secret);
-    bool escapes = str_findch(r->text, '\\') != STR_NONE || str_findch(r->text, '%') != STR_NONE ||
-                   str_find(r->text, S("&#")) != STR_NONE;
-    if (!escapes || r->text.n > CLASSIFY_BODY_BYTES_MAX)
-        return;
-    if (r->text.p != r->read.p || r->text.n != r->read.n) {
-        r->plain = read_plain(r->text, r->arena);
-        r->read = r->text;
-    }
-    if (!r->plain.plain.p) { /* without memory nothing is shown */
-        r->text = (daruma_str){0};
-        return;
-    }
-    r->text = without(r->text, r->plain, secret, r->arena);
+    daruma_arena *a = r->arena;
+    if (r->full)
+        return (daruma_str){0};
+    if (r->plain)
+        text = without(text, (redact_reading){.plain = text}, r->plain, a);
+    if (r->encoded && text.n && text.n <= CLASSIFY_BODY_BYTES_MAX)
+        text = without_read(text, read_packed(text, a), r->encoded, a);
+    if (r->plain && text.n && text.n <= CLASSIFY_BODY_BYTES_MAX && has_escapes(text))
+        text = without_read(text, read_plain(text, a), r->plain, a);
+    return text;
 }

@@ -66,22 +66,35 @@ static void refuse_host(gateway *g, call *c, daruma_str host)
     call_refuse(g, c, REFUSED_HOST, 403, DARUMA_PERMISSION, -1, buf_str(&b));
 }
 
+static bool is_of_a_page(const config *c, const http_head *h)
+{
+    daruma_str origin = http_header(h, S("origin"));
+    return origin.n ? is_foreign(c, origin) : is_cross_site(h);
+}
+
+/* Only HTTP/1.0 may name no host, which no browser speaks. */
+static bool is_for_another_host(const config *c, const http_head *h)
+{
+    return h->host.n && !is_ours(c, h->host);
+}
+
+/* Whoever opened it to a network has other guards, and other names. */
+bool guard_welcomes(const config *c, const http_head *h)
+{
+    return !c->on_loopback || (!is_of_a_page(c, h) && !is_for_another_host(c, h));
+}
+
 bool guard_refuses(gateway *g, call *c)
 {
     const config *cfg = &g->now->cfg;
-    if (!cfg->on_loopback)
-        return false; /* whoever opened it to a network has other guards, and other names */
-    daruma_str origin = http_header(&c->head, S("origin")), host = c->head.host;
-    if (origin.n ? is_foreign(cfg, origin) : is_cross_site(&c->head)) {
+    if (guard_welcomes(cfg, &c->head))
+        return false;
+    if (is_of_a_page(cfg, &c->head))
         call_refuse(g, c, REFUSED_ORIGIN, 403, DARUMA_PERMISSION, -1,
                     S("daruma listens on this machine alone and does not answer pages of other sites. Programs that "
                       "are no browser send no Origin. To allow the pages of a site, name its host in daruma's "
                       "configuration, under `hosts`."));
-        return true;
-    }
-    if (host.n && !is_ours(cfg, host)) { /* only HTTP/1.0 may have none, which no browser speaks */
-        refuse_host(g, c, host);
-        return true;
-    }
-    return false;
+    else
+        refuse_host(g, c, c->head.host);
+    return true;
 }
