@@ -246,7 +246,8 @@ static void print_senses(void)
            (unsigned long long)bits_of("request.size"));
     printf("#define SENTENCE_OF_FORM 0x%llxu\n",
            (unsigned long long)bits_of("json.answer.param.bad.empty.failed.internal.server.wire.broken.away.later.label"));
-    printf("#define SENTENCE_MISSING 0x%llxu\n", (unsigned long long)bits_of("missing"));
+    printf("#define SENTENCE_MISSING 0x%llxu\n#define SENTENCE_DENIED 0x%llxu\n",
+           (unsigned long long)bits_of("missing"), (unsigned long long)bits_of("denied"));
     printf("#define SENTENCE_TOKEN 0x%llxu\n", (unsigned long long)bits_of("token"));
     printf("#define SENTENCE_WIRE 0x%llxu\n#define SENTENCE_LABEL 0x%llxu\n", (unsigned long long)bits_of("wire"),
            (unsigned long long)bits_of("label"));

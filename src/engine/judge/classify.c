@@ -106,22 +106,34 @@ static bool is_upper(char c)
     return c >= 'A' && c <= 'Z';
 }
 
+/* True if a word of a name in mixed case begins at p[i], behind another. */
+static bool begins_word(daruma_str name, size_t i)
+{
+    return i && is_upper(name.p[i]) && ch_alpha(name.p[i - 1]) && !is_upper(name.p[i - 1]);
+}
+
+/* "TesseractNotFoundError" as "tesseract not found error", where `joint` is a space. */
+static daruma_str spelt_out(daruma_str name, char joint, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    for (size_t i = 0; i < name.n; i++) {
+        if (begins_word(name, i))
+            buf_putc(&b, joint);
+        buf_putc(&b, name.p[i] == '-' ? joint : ch_lower(name.p[i]));
+    }
+    return buf_str(&b);
+}
+
 /* "RateLimitExceeded" and "permission-denied" as "rate_limit_exceeded" and "permission_denied": one spelling for
  * what is the same code. Empty when it is spelled so already, or is a class: those say less than their text. */
 static daruma_str in_words(daruma_str code, daruma_arena *a)
 {
     bool other = false;
     for (size_t i = 1; i < code.n; i++)
-        other |= code.p[i] == '-' || (is_upper(code.p[i]) && ch_alpha(code.p[i - 1]) && !is_upper(code.p[i - 1]));
+        other |= code.p[i] == '-' || begins_word(code, i);
     if (!other || str_ends(code, S("Error")) || str_ends(code, S("Exception")))
         return (daruma_str){0};
-    daruma_buf b = buf_in(a);
-    for (size_t i = 0; i < code.n; i++) {
-        if (i && is_upper(code.p[i]) && ch_alpha(code.p[i - 1]) && !is_upper(code.p[i - 1]))
-            buf_putc(&b, '_');
-        buf_putc(&b, code.p[i] == '-' ? '_' : ch_lower(code.p[i]));
-    }
-    return buf_str(&b);
+    return spelt_out(code, '_', a);
 }
 
 /* A message of one word is a code: "Error: error.NoResponseContent". Empty when it is not. */
@@ -147,18 +159,6 @@ static void add_code(seen *v, daruma_str code, daruma_arena *a)
 {
     seen_add(v, AT_CODE, lower(code, a));
     seen_add(v, AT_CODE, in_words(code, a));
-}
-
-/* "TesseractNotFoundError" as "tesseract not found error". */
-static daruma_str spelt_out(daruma_str name, daruma_arena *a)
-{
-    daruma_buf b = buf_in(a);
-    for (size_t i = 0; i < name.n; i++) {
-        if (i && is_upper(name.p[i]) && ch_alpha(name.p[i - 1]) && !is_upper(name.p[i - 1]))
-            buf_putc(&b, ' ');
-        buf_putc(&b, ch_lower(name.p[i]));
-    }
-    return buf_str(&b);
 }
 
 static void add_facts(seen *v, const daruma_evidence *ev, const said *s, char number[4], daruma_arena *a)
@@ -361,7 +361,7 @@ static void read_classes(daruma_failure *f, seen *v, const said *s, daruma_arena
     if ((f->kind != DARUMA_TOOL_ERROR && f->kind != DARUMA_UNKNOWN) || f->rule || !s->ncodes)
         return;
     for (size_t i = 0; i < s->ncodes; i++)
-        seen_text(v, spelt_out(s->codes[i], a));
+        seen_text(v, spelt_out(s->codes[i], ' ', a));
     decide(f, v, match_first(v));
 }
 

@@ -127,10 +127,12 @@ static bool says_why(int status)
            status == 451 || (status > 502 && status < 530);
 }
 
-/* True if words that mean an outage are heard beside such a status: what refuses a key or a country is not busy. */
+/* True if words that mean an outage are heard beside such a status: what refuses a key or a country is not busy, and
+ * what refuses a call was reached. */
 static bool may_be_out(daruma_kind k, int status)
 {
-    return (status != 401 && status != 451) || (k != DARUMA_SERVER_ERROR && kind_rows[k].statuses != STATUS_OUTAGE);
+    return (status != 401 && status != 451 && (status != 403 || k != DARUMA_NETWORK)) ||
+           (k != DARUMA_SERVER_ERROR && kind_rows[k].statuses != STATUS_OUTAGE);
 }
 
 /* True if the row wants no other status than this one. Weak words beside a 5xx may be those of a
@@ -412,6 +414,13 @@ static bool is_of_form(uint64_t means)
     return means & SENTENCE_FORMED && means & SENTENCE_MISFORMED && !(means & ~SENTENCE_OF_FORM);
 }
 
+/* True if a clause only says that something is wrong somewhere, or that a parameter was refused. */
+static bool is_bare(uint16_t row, uint64_t means)
+{
+    bool of_param = phrase_all[row - 1].kind == DARUMA_INVALID_PARAMETER;
+    return !(means & ~(SENTENCE_BARE | (of_param ? SENTENCE_DENIED : 0)));
+}
+
 /* True if a complaint of the form of an answer, `vague`, says less than another clause that fits `row`: that the
  * service is away, say. Where an answer came, its history was taken. */
 static bool gives_way(uint16_t vague, uint16_t row, uint64_t means)
@@ -452,7 +461,7 @@ static uint16_t first_by_sentence(seen *s, uint16_t row)
                 continue;
             all |= clause;
             if (is_sense(first) && (!vague || gives_way(vague, first, means))) {
-                if (means & ~SENTENCE_BARE && !is_of_form(means))
+                if (!is_bare(first, means) && !is_of_form(means))
                     return first; /* else something is wrong somewhere: less than what any other clause says */
                 vague = first;
             }

@@ -145,12 +145,31 @@ static bool read_embedded(reader *r, daruma_str t, int level)
     return false;
 }
 
+/* An object whose braces a printer replaced, "***'error': ***'message': ...", or cut off. Two of its members stand
+ * there, or one that the text begins with. */
+static bool read_members(reader *r, daruma_str t, int level)
+{
+    size_t first = t.n, members = char_is(t.p[0], CHAR_QUOTE), texts = r->s->ntexts, value;
+    for (size_t i = 0; i < t.n && members < 2; i++) {
+        enum role role = char_is(t.p[i], CHAR_QUOTE) ? reader_role(reader_key(t, i, &value)) : IS_NOTHING;
+        if (role != IS_MESSAGE && role != IS_CODE && role != IS_TYPE && role != IS_NEST)
+            continue;
+        first = first < i ? first : i;
+        members++;
+    }
+    if (members < 2 || !reader_loose(r, str_from(t, first), level + 1) || r->s->ntexts == texts)
+        return false;
+    read_before(r, t, first, level - 1);
+    return true;
+}
+
 /* ---- pages and streams -------------------------------------------------------------------- */
 
 static bool is_html(daruma_str t)
 {
-    static const daruma_str starts[] = {LIT("<!doctype"), LIT("<html"), LIT("<head"), LIT("<body"), LIT("<center>"),
-                                        LIT("<title"),    LIT("<h1"),   LIT("<?xml"), LIT("<!--")};
+    static const daruma_str starts[] = {LIT("<!doctype"), LIT("<html"),  LIT("<head"), LIT("<body"),
+                                        LIT("<center>"),  LIT("<title"), LIT("<h1"),   LIT("<?xml"),
+                                        LIT("<!--"),      LIT("</"),     LIT("<div")};
     for (size_t i = 0; t.p[0] == '<' && i < COUNT(starts); i++)
         if (str_istarts(t, starts[i]))
             return true;
@@ -236,9 +255,6 @@ void reader_any(reader *r, daruma_str t, int level)
         t = line_strip(t, r->a);
         t = str_from(t, sentence_lead(t));
     }
-    size_t value;
-    if (t.p[0] == '"' && reader_key(t, 0, &value).n && reader_loose(r, t, level))
-        return;
     if (t.p[0] == '{' || t.p[0] == '[') {
         daruma_str v, rest = t;
         size_t end = json_skip(rest, 0, &v);
@@ -278,7 +294,7 @@ void reader_any(reader *r, daruma_str t, int level)
     } else if (is_sse(t)) {
         read_sse(r, t, level);
     } else if (!read_embedded_page(r, t, level) && !read_grpc(r, t, level) && !read_bracketed(r, t, level) &&
-               !read_embedded(r, t, level)) {
+               !read_embedded(r, t, level) && !read_members(r, t, level)) {
         reader_prefix(r, t, true);
         reader_text(r, t, level);
     }

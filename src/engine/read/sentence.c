@@ -36,10 +36,17 @@ static bool foreign(char c)
     return (unsigned char)c >= 0x80;
 }
 
-/* The ideographic full stop, U+3002. */
-static bool is_foreign_stop(daruma_str t, size_t i)
+/* What the mark at t[i] ends, where it is none of ASCII: '.' a clause, ':' a lead; 0: nothing. A dash does so between
+ * spaces. */
+static char foreign_mark(daruma_str t, size_t i)
 {
-    return i + 2 < t.n && memcmp(t.p + i, "\xe3\x80\x82", 3) == 0;
+    daruma_str mark = str_sub(t, i, 3);
+    if (!foreign(t.p[i]) || mark.n < 3)
+        return 0;
+    if (str_eq(mark, S("\uff1a")))
+        return ':';
+    bool apart = i && i + 3 < t.n && t.p[i - 1] == ' ' && t.p[i + 3] == ' ';
+    return str_find(apart ? S("\u2013\u2014") : S("\u3002\uff01\uff1b\uff1f"), mark) != STR_NONE ? '.' : 0;
 }
 
 /* True if the comma at t[i] stands between two texts of a list, of which the second is no name: ('No JSON', "We are
@@ -54,17 +61,10 @@ static bool begins_text(daruma_str t, size_t i)
     return spaces > 1;
 }
 
-/* A dash between spaces, U+2013 or U+2014. */
-static bool is_dash(daruma_str t, size_t i)
-{
-    return i && i + 3 < t.n && t.p[i - 1] == ' ' && t.p[i + 3] == ' ' && memcmp(t.p + i, "\xe2\x80", 2) == 0 &&
-           ((unsigned char)t.p[i + 2] == 0x93 || (unsigned char)t.p[i + 2] == 0x94);
-}
-
 static bool ends_clause(daruma_str t, size_t i)
 {
     char c = t.p[i];
-    if (is_foreign_stop(t, i) || is_dash(t, i))
+    if (foreign_mark(t, i) == '.')
         return true;
     if (c == ';' || c == '!' || c == '?' || c == '|')
         return true;
@@ -183,7 +183,11 @@ void sentence_open(sentence *s, daruma_str text, bool is_code)
         char c = text.p[i], last = s->words[n - 1];
         size_t end;
         const char *says;
-        if ((char_is(c, CHAR_LOWER) && c != '_') || (foreign(c) && !is_foreign_stop(text, i) && !is_dash(text, i)))
+        char mark = foreign_mark(text, i);
+        if (mark) {
+            s->words[n++] = mark;
+            i += 2;
+        } else if ((char_is(c, CHAR_LOWER) && c != '_') || foreign(c))
             s->words[n++] = c;
         else if (c == '\'' && i && i + 1 < text.n && char_is(text.p[i - 1], CHAR_LOWER) &&
                  char_is(text.p[i + 1], CHAR_LOWER))
