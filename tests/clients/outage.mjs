@@ -533,3 +533,41 @@ holds("outage gemini: who wants one JSON array gets that of the second call", {
     assert.deepEqual([r.status, d.text(JSON.parse(r.text)[0]), remedies(r)], [200, words, "hedge"], r.text);
   },
 });
+
+/* ---- the clocks of clients ---- */
+
+// One target, and no clocks of our own.
+const alone = (name) => (c) => {
+  c.models.find((m) => m.name === dialects[name].own).targets = [target[name]];
+  c.timeouts = { connect: "2s", first_byte: "none", idle: "none" };
+  oneKey(c);
+};
+
+every((name, d, w) => {
+  holds(`outage ${name}: the clock of an SDK is for the head, and ends no answer behind it`, {
+    config: alone(name),
+    async run(pair) {
+      const late = (res, then) => setTimeout(then, 15000 - (Date.now() - began)).unref();
+      const began = Date.now();
+      pair.own.answer = (q, res) => {
+        if (!streams(q)) { // a plain one, with white space ahead
+          res.writeHead(200, { "content-type": "application/json" });
+          const blanks = setInterval(() => res.write("\n"), 500);
+          res.on("close", () => clearInterval(blanks));
+          res.writeHead = () => (clearInterval(blanks), res); // it is out
+          return late(res, () => w.answer(res, words));
+        }
+        sse(res, w.opening());
+        late(res, () => res.end(words.match(/.{1,7}/gs).map((t) => w.piece(t)).join("") + w.closing()));
+      };
+      const [thinks, blank, own] = await Promise.all([
+        question(pair, d, { model: d.own, stream: true, headers: { "x-stainless-timeout": "13" } }),
+        question(pair, d, { model: d.own, headers: { "x-stainless-timeout": "13" } }),
+        question(pair, d, { model: d.own, stream: true, headers: { "x-daruma-deadline": "12s" } }),
+      ]);
+      for (const r of [thinks, blank]) assert.deepEqual([r.status, r.said, r.outcome], [200, words, "pending"], r.text);
+      assert.ok(d.ended(thinks.events) && !d.failed(thinks.events), thinks.text);
+      assert.ok(d.failed(own.events) && own.took < 14500, `it took ${own.took} ms: ${own.text}`); // that was for the answer
+    },
+  });
+});
