@@ -570,4 +570,26 @@ every((name, d, w) => {
       assert.ok(d.failed(own.events) && own.took < 14500, `it took ${own.took} ms: ${own.text}`); // that was for the answer
     },
   });
+
+  holds(`outage ${name}: where a provider only says that it has moved, another one is asked first`, {
+    config: two(name, name),
+    async run(pair) {
+      pair.own.answer = (q, res) => (asks(q, "second") ? answer(w, q, res) : res.writeHead(302, { location: "https://status.example.com/" }).end());
+      for (let i = 0; i < 12; i++) assert.equal((await question(pair, d, { model: d.own, text: `say ${i}` })).said, words);
+      const there = pair.own.seen.filter((q) => asks(q, "first")).length;
+      assert.ok(there <= 4, `${there} of 12 asked the place that has moved`);
+    },
+  });
+
+  holds(`outage ${name}: who has only a place that has moved is told so at once`, {
+    config: (c) => (alone(name)(c), (c.recovery.on_failure = "error")),
+    async run(pair) {
+      pair.own.answer = (q, res) => res.writeHead(302, { location: "https://status.example.com/" }).end();
+      for (let i = 0; i < 10; i++) {
+        const r = await question(pair, d, { model: d.own, text: `say ${i}` });
+        assert.deepEqual([r.status, r.outcome, remedies(r)], [502, "failed", "explain"], r.text);
+        assert.equal(pair.own.seen.length, i + 1);
+      }
+    },
+  });
 });
