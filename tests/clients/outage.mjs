@@ -592,4 +592,32 @@ every((name, d, w) => {
       }
     },
   });
+
+  for (const status of [429, 503])
+    holds(`outage ${name}: a wait that a ${status} names and that does not hold is found out by one call now and then`, {
+      config: (c) => (alone(name)(c), (c.recovery.on_failure = "error")),
+      async run(pair) {
+        let limited = false;
+        pair.own.answer = (q, res) => {
+          if (!limited) return answer(w, q, res);
+          res.setHeader("retry-after", "300");
+          json(res, status, { error: { message: status === 429 ? "Rate limit reached" : "Service unavailable" } });
+        };
+        const next = (i) => question(pair, d, { model: d.own, text: `say ${i}` });
+        assert.equal((await next(0)).said, words);
+        limited = true;
+        const told = await next(1);
+        assert.deepEqual([told.status, told.headers["retry-after"]], [status, "300"], told.text);
+        limited = false;
+        const before = pair.own.seen.length;
+        let r, asked = 0;
+        for (const began = Date.now(); Date.now() - began < 10000; await sleep(20)) {
+          asked++;
+          if ((r = await next(2)).status === 200) break;
+        }
+        assert.equal(r.said, words, r.text);
+        assert.equal(pair.own.seen.length, before + 1, `${asked} requests`); // the others were refused without a call
+        assert.equal((await next(3)).said, words);
+      },
+    });
 });
