@@ -29,9 +29,9 @@ typedef enum kind_rest {
 typedef enum kind_blame {
     BLAME_NEVER,
     BLAME_ALWAYS,
-    BLAME_UNLESS_LOCKED,  /* but for a lock (409, 423), which is of one request */
-    BLAME_UNLESS_REFUSED, /* with a status from 500 on or from 300 to 399, or when the wire failed */
-    BLAME_IF_RETRYABLE,   /* only when the same request may succeed later */
+    BLAME_UNLESS_LOCKED, /* but for a lock (409, 423), which is of one request */
+    BLAME_IF_5XX_OR_NET, /* only with a status from 500 on, or when the wire failed */
+    BLAME_IF_RETRYABLE,  /* only when the same request may succeed later */
 } kind_blame;
 
 /* What an error is called on the wire; NULL: the status decides. */

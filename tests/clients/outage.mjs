@@ -571,27 +571,20 @@ every((name, d, w) => {
     },
   });
 
-  holds(`outage ${name}: where a provider only says that it has moved, another one is asked first`, {
-    config: two(name, name),
-    async run(pair) {
-      pair.own.answer = (q, res) => (asks(q, "second") ? answer(w, q, res) : res.writeHead(302, { location: "https://status.example.com/" }).end());
-      for (let i = 0; i < 12; i++) assert.equal((await question(pair, d, { model: d.own, text: `say ${i}` })).said, words);
-      const there = pair.own.seen.filter((q) => asks(q, "first")).length;
-      assert.ok(there <= 4, `${there} of 12 asked the place that has moved`);
-    },
-  });
-
-  holds(`outage ${name}: who has only a place that has moved is told so at once`, {
-    config: (c) => (alone(name)(c), (c.recovery.on_failure = "error")),
-    async run(pair) {
-      pair.own.answer = (q, res) => res.writeHead(302, { location: "https://status.example.com/" }).end();
-      for (let i = 0; i < 10; i++) {
-        const r = await question(pair, d, { model: d.own, text: `say ${i}` });
-        assert.deepEqual([r.status, r.outcome, remedies(r)], [502, "failed", "explain"], r.text);
-        assert.equal(pair.own.seen.length, i + 1);
-      }
-    },
-  });
+  for (const [what, refuses] of Object.entries({
+    "a redirect": (res) => res.writeHead(302, { location: "https://status.example.com/" }).end(),
+    "a page of a proxy": (res) => res.writeHead(400, { "content-type": "text/html" }).end("<html><h1>400 Bad Request</h1>nginx</html>"),
+    "words that nobody knows": (res) => json(res, 418, { error: { message: "Upstream pool is detached" } }),
+  }))
+    holds(`outage ${name}: where one place has only ${what} for all, the other one is asked first`, {
+      config: two(name, name),
+      async run(pair) {
+        pair.own.answer = (q, res) => (asks(q, "second") ? answer(w, q, res) : refuses(res));
+        for (let i = 0; i < 12; i++) assert.equal((await question(pair, d, { model: d.own, text: `say ${i}` })).said, words);
+        const there = pair.own.seen.filter((q) => asks(q, "first")).length;
+        assert.ok(there <= 4, `${there} of 12 calls went there`);
+      },
+    });
 
   for (const status of [429, 503])
     holds(`outage ${name}: a wait that a ${status} names and that does not hold is found out by one call now and then`, {

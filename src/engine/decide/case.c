@@ -350,6 +350,10 @@ void daruma_case_done(daruma_case *c, daruma_moment at)
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);
     else
         is_well(c, at);
+    bool unexplained = c->last == DARUMA_UNKNOWN && !c->hedges_bad && c->policy->health;
+    for (int i = 0; unexplained && i < choice_count(c); i++)
+        if (c->faults[i] && c->targets[i].lane_id != c->targets[c->target].lane_id)
+            health_alone_refused(c->health, &c->targets[i], c->id, at.now);
     if (c->begun)
         health_paused(c->health, &c->targets[c->target], c->plain, c->gap);
     if (c->beside.out)

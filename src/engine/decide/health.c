@@ -98,7 +98,7 @@ daruma_condition daruma_health_look(const daruma_health *w, const daruma_target 
             h.named_in = later(h.named_in, cooled);
         if (p->named || daruma_kind_passes(p->why)) /* what does not pass is not waited for: it is asked */
             h.alone_in = later(h.alone_in, later(cooled, probed_in(p, now)));
-        if (p->why != DARUMA_UNKNOWN && (part != PROVIDER || !is_hearsay(w, t, p))) /* nobody knows that it passes */
+        if (part != PROVIDER || !is_hearsay(w, t, p))
             h.alone_in = later(h.alone_in, daruma_breaker_alone_in(&p->breaker, now));
     }
     h.well = h.in == 0;
@@ -366,8 +366,8 @@ static verdict of_model(const daruma_failure *f)
         return BAD;
     case BLAME_UNLESS_LOCKED: /* a lock (409, 423) is of one request */
         return f->status == 409 || f->status == 423 ? NOTHING : BAD;
-    case BLAME_UNLESS_REFUSED: /* a 4xx, and an error in a 200, may be of one request */
-        return f->status >= 500 || f->status / 100 == 3 || f->net != DARUMA_NET_NONE ? BAD : NOTHING;
+    case BLAME_IF_5XX_OR_NET:
+        return f->status >= 500 || f->net != DARUMA_NET_NONE ? BAD : NOTHING;
     case BLAME_IF_RETRYABLE: /* nothing came, or nothing that can be read; what is only wrong is no matter of health */
         return f->retryable ? BAD : NOTHING;
     }
@@ -397,6 +397,13 @@ void health_silent(daruma_health *w, const daruma_target *t, const daruma_permit
     tell(w, t, MODEL, permits[0], BAD, t->lane_id, now);
     blame(w, t, LANE, BAD, DARUMA_TIMEOUT, now);
     blame(w, t, MODEL, BAD, DARUMA_TIMEOUT, now);
+}
+
+void health_alone_refused(daruma_health *w, const daruma_target *t, uint64_t witness, daruma_ms now)
+{
+    place *p = place_for(w, t, LANE);
+    tell(w, t, LANE, (daruma_permit){.epoch = p->breaker.epoch, .asked = now}, BAD, witness, now);
+    blame(w, t, LANE, BAD, DARUMA_UNKNOWN, now);
 }
 
 void health_bad(daruma_health *w, const daruma_target *t, const daruma_permit permits[DARUMA_PERMITS],
