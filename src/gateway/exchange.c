@@ -432,6 +432,7 @@ static void read_fields(const http_head *h, session_request *q)
     q->opaque = encoding.n && !str_ieq(encoding, S("identity"));
     if (date_milli(http_header(h, S("x-stainless-timeout")), &milli))
         q->waits = milli;
+    q->until_head = q->waits > 0;
     q->again = str_int(http_header(h, S("x-stainless-retry-count")), &count) && count != 0;
     q->agent = http_header(h, S("x-daruma-session"));
     q->betas = http_header(h, S(BETA_FIELD));

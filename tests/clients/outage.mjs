@@ -533,3 +533,84 @@ holds("outage gemini: who wants one JSON array gets that of the second call", {
     assert.deepEqual([r.status, d.text(JSON.parse(r.text)[0]), remedies(r)], [200, words, "hedge"], r.text);
   },
 });
+
+/* ---- the clocks of clients ---- */
+
+// One target, and no clocks of our own.
+const alone = (name) => (c) => {
+  c.models.find((m) => m.name === dialects[name].own).targets = [target[name]];
+  c.timeouts = { connect: "2s", first_byte: "none", idle: "none" };
+  oneKey(c);
+};
+
+every((name, d, w) => {
+  holds(`outage ${name}: the clock of an SDK is for the head, and ends no answer behind it`, {
+    config: alone(name),
+    async run(pair) {
+      const late = (res, then) => setTimeout(then, 15000 - (Date.now() - began)).unref();
+      const began = Date.now();
+      pair.own.answer = (q, res) => {
+        if (!streams(q)) { // a plain one, with white space ahead
+          res.writeHead(200, { "content-type": "application/json" });
+          const blanks = setInterval(() => res.write("\n"), 500);
+          res.on("close", () => clearInterval(blanks));
+          res.writeHead = () => (clearInterval(blanks), res); // it is out
+          return late(res, () => w.answer(res, words));
+        }
+        sse(res, w.opening());
+        late(res, () => res.end(words.match(/.{1,7}/gs).map((t) => w.piece(t)).join("") + w.closing()));
+      };
+      const [thinks, blank, own] = await Promise.all([
+        question(pair, d, { model: d.own, stream: true, headers: { "x-stainless-timeout": "13" } }),
+        question(pair, d, { model: d.own, headers: { "x-stainless-timeout": "13" } }),
+        question(pair, d, { model: d.own, stream: true, headers: { "x-daruma-deadline": "12s" } }),
+      ]);
+      for (const r of [thinks, blank]) assert.deepEqual([r.status, r.said, r.outcome], [200, words, "pending"], r.text);
+      assert.ok(d.ended(thinks.events) && !d.failed(thinks.events), thinks.text);
+      assert.ok(d.failed(own.events) && own.took < 14500, `it took ${own.took} ms: ${own.text}`); // that was for the answer
+    },
+  });
+
+  for (const [what, refuses] of Object.entries({
+    "a redirect": (res) => res.writeHead(302, { location: "https://status.example.com/" }).end(),
+    "a page of a proxy": (res) => res.writeHead(400, { "content-type": "text/html" }).end("<html><h1>400 Bad Request</h1>nginx</html>"),
+    "words that nobody knows": (res) => json(res, 418, { error: { message: "Upstream pool is detached" } }),
+  }))
+    holds(`outage ${name}: where one place has only ${what} for all, the other one is asked first`, {
+      config: two(name, name),
+      async run(pair) {
+        pair.own.answer = (q, res) => (asks(q, "second") ? answer(w, q, res) : refuses(res));
+        for (let i = 0; i < 12; i++) assert.equal((await question(pair, d, { model: d.own, text: `say ${i}` })).said, words);
+        const there = pair.own.seen.filter((q) => asks(q, "first")).length;
+        assert.ok(there <= 4, `${there} of 12 calls went there`);
+      },
+    });
+
+  for (const status of [429, 503])
+    holds(`outage ${name}: a wait that a ${status} names and that does not hold is found out by one call now and then`, {
+      config: (c) => (alone(name)(c), (c.recovery.on_failure = "error")),
+      async run(pair) {
+        let limited = false;
+        pair.own.answer = (q, res) => {
+          if (!limited) return answer(w, q, res);
+          res.setHeader("retry-after", "300");
+          json(res, status, { error: { message: status === 429 ? "Rate limit reached" : "Service unavailable" } });
+        };
+        const next = (i) => question(pair, d, { model: d.own, text: `say ${i}` });
+        assert.equal((await next(0)).said, words);
+        limited = true;
+        const told = await next(1);
+        assert.deepEqual([told.status, told.headers["retry-after"]], [status, "300"], told.text);
+        limited = false;
+        const before = pair.own.seen.length;
+        let r, asked = 0;
+        for (const began = Date.now(); Date.now() - began < 10000; await sleep(20)) {
+          asked++;
+          if ((r = await next(2)).status === 200) break;
+        }
+        assert.equal(r.said, words, r.text);
+        assert.equal(pair.own.seen.length, before + 1, `${asked} requests`); // the others were refused without a call
+        assert.equal((await next(3)).said, words);
+      },
+    });
+});

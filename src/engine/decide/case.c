@@ -174,6 +174,13 @@ static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
         waits_hold(c, ALONE_LOOK_MS, 0, at.now);
         return (daruma_admission){.act = DARUMA_SEND, .wait = ALONE_LOOK_MS, .target = first, .why = back.why};
     }
+    if (!fits && last < 0 && first >= 0 && back.named_in > 0 && daruma_kind_passes(back.why) && !c->attempts &&
+        health_may_doubt(c->health, &c->targets[first], at.now)) {
+        daruma_admission sent = go(c, first, at.now); /* it would fail without a call, and what others were told may
+                                                         hold no more */
+        c->permits[2].probe = true;
+        return sent;
+    }
     if (!fits)
         return last >= 0 ? go(c, last, at.now) : refuse(c, first >= 0 ? back.why : DARUMA_UNKNOWN);
     daruma_ms apart = waits_apart(c, first, wait, &c->policy->kinds[back.why].backoff, at);
@@ -343,6 +350,10 @@ void daruma_case_done(daruma_case *c, daruma_moment at)
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);
     else
         is_well(c, at);
+    bool unexplained = c->last == DARUMA_UNKNOWN && !c->hedges_bad && c->policy->health;
+    for (int i = 0; unexplained && i < choice_count(c); i++)
+        if (c->faults[i] && c->targets[i].lane_id != c->targets[c->target].lane_id)
+            health_alone_refused(c->health, &c->targets[i], c->id, at.now);
     if (c->begun)
         health_paused(c->health, &c->targets[c->target], c->plain, c->gap);
     if (c->beside.out)

@@ -174,6 +174,14 @@ bool health_may_ask(const daruma_health *w, const daruma_target *t, daruma_ms no
     return !p || ms_since(p->breaker.sent_at, now) >= ALONE_MS_MIN;
 }
 
+bool health_may_doubt(const daruma_health *w, const daruma_target *t, daruma_ms now)
+{
+    const place *p = place_look(w, t, LANE);
+    daruma_ms every = p && p->breaker.well_at ? ms_since(p->breaker.well_at, p->breaker.sent_at) / 2 : REST_MS_MAX;
+    every = every > ALONE_MS_MIN ? every : ALONE_MS_MIN;
+    return p && ms_since(p->breaker.sent_at, now) >= (every < REST_MS_MAX ? every : REST_MS_MAX);
+}
+
 void health_passed(daruma_health *w, const daruma_target *t)
 {
     for (int part = LANE; part <= PROVIDER; part++) {
@@ -246,8 +254,9 @@ static void tell(daruma_health *w, const daruma_target *t, int part, daruma_perm
 
 #define NEVER_GOOD INT64_MIN
 
-/* The success of a call that went out at `good_from` ends what its parts have been resting for since before, but no
- * wait that the provider named. Else the probe is over and nobody knows. */
+/* The success of a call that went out at `good_from` ends what its parts have been resting for since before; a wait
+ * that the provider named only where the call was to find out whether it holds. Else the probe is over and nobody
+ * knows. */
 static void end_probes(daruma_health *w, const daruma_target *t, const daruma_permit permits[DARUMA_PERMITS],
                        daruma_ms good_from, daruma_ms now)
 {
@@ -256,7 +265,7 @@ static void end_probes(daruma_health *w, const daruma_target *t, const daruma_pe
         if (!p)
             continue;
         bool well = good_from > p->cool_from; /* a call from before the one that was refused says nothing of it */
-        if ((well && !p->named) || (good_from != NEVER_GOOD && cool_in(p, now) == 0))
+        if ((well && (!p->named || permits[2].probe)) || (good_from != NEVER_GOOD && cool_in(p, now) == 0))
             cure(w, p);
         else if (p->probe_until && permits[2].probe) {
             p->probe_until = 0; /* rested still: the next call probes */
@@ -388,6 +397,13 @@ void health_silent(daruma_health *w, const daruma_target *t, const daruma_permit
     tell(w, t, MODEL, permits[0], BAD, t->lane_id, now);
     blame(w, t, LANE, BAD, DARUMA_TIMEOUT, now);
     blame(w, t, MODEL, BAD, DARUMA_TIMEOUT, now);
+}
+
+void health_alone_refused(daruma_health *w, const daruma_target *t, uint64_t witness, daruma_ms now)
+{
+    place *p = place_for(w, t, LANE);
+    tell(w, t, LANE, (daruma_permit){.epoch = p->breaker.epoch, .asked = now}, BAD, witness, now);
+    blame(w, t, LANE, BAD, DARUMA_UNKNOWN, now);
 }
 
 void health_bad(daruma_health *w, const daruma_target *t, const daruma_permit permits[DARUMA_PERMITS],

@@ -334,6 +334,7 @@ typedef struct session_request {
         passing_model;     /* of a request that only passes through: the model that its targets are of; may be empty */
     uint64_t credential;   /* a hash of what the client showed */
     daruma_ms waits;       /* so long the client waits, -1 not said */
+    bool until_head;       /* ... for a head, as SDKs do; else for the beginning of the answer */
     daruma_str betas;      /* what it says in anthropic-beta; may be empty */
     daruma_str agent;      /* the client's name for its agent: "NAME" or "NAME; continued"; may be empty */
     const dialect *speaks; /* the dialect of errors where `d` is NULL */

@@ -54,6 +54,13 @@ void hedge_cancel(session *x)
     hedge_call_free(r);
 }
 
+void hedge_limit(session *x, daruma_ms until)
+{
+    hedge_call *r = x->hedge;
+    if (r && r->call.handle && x->v->host->limit)
+        x->v->host->limit(r->call.handle, until - r->started);
+}
+
 /* It failed; the first call goes on. */
 static void hedge_call_failed(hedge_call *r, daruma_evidence *ev)
 {

@@ -114,6 +114,7 @@ struct session {
     daruma_ms look_at;     /* when it is looked at whether the attempt is silent for too long, -1 not */
     unsigned beats;        /* heartbeats since the provider's last bytes */
     bool streaming;        /* the client wants a stream */
+    bool until_head;       /* its time is only that to the head of an answer */
     bool array;            /* ... as one JSON array: Gemini's without alt=sse */
     bool paused;
     bool pending;      /* a heartbeat was the first that the client had: how it ends stands in a comment behind it */
@@ -238,6 +239,9 @@ void session_timer(session *x);                /* arms it for the earliest of th
 void session_end(session *x, daruma_outcome o, drive_end how);
 /* Hands a head, or bytes, to the client. Nothing where it has left. */
 void session_head(session *x, int status, const daruma_header *h, size_t n, daruma_outcome o, int64_t length);
+/* The head of an answer that is not known yet. The clock of an SDK is satisfied by it: what remains of the client's
+ * time is what SDKs give when nobody says how long. */
+void session_pending_head(session *x, int status, const daruma_header *h, size_t n);
 bool session_write(session *x, daruma_str bytes); /* false: the reader is slow */
 void session_cancel(drive_call *c);               /* ends a call, if it is out */
 /* Does work at once, and returns true; or it goes on beside the loop, kind->then() is called, and nothing else may be
@@ -348,6 +352,7 @@ void session_sweep(session *x);                    /* gives back those that nobo
 void hedge_look(session *x);
 /* The attempt has brought content, or is over: the second call is not needed. */
 void hedge_cancel(session *x);
+void hedge_limit(session *x, daruma_ms until); /* ... may be out so long */
 /* The attempt failed so: the second call takes its place. False: there is none. */
 bool hedge_takes_over(session *x, const daruma_failure *f);
 

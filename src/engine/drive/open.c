@@ -57,6 +57,7 @@ static void begin_case(session *x, const session_request *q, size_t ntargets)
             prefer = (int)i;
     daruma_case_open(&x->kase, x->v->health, x->o->policy, x->targets, ntargets, prefer,
                      deadline_of(x, q->waits, x->started), at);
+    x->until_head = q->until_head;
     if (q->again)
         continue_case(x, at.now);
     x->kase.calls_max = x->o->calls ? x->kase.attempts + x->o->calls : 0; /* the calls before were another request's */

@@ -359,7 +359,7 @@ static void pass_blanks(session *x, daruma_str bytes)
     if (x->streaming || (!x->blank && (early || x->head_out)))
         return;
     if (!x->blank) {
-        session_head(x, x->status, x->headers, x->nheaders, DARUMA_OUTCOME_PENDING, -1);
+        session_pending_head(x, x->status, x->headers, x->nheaders);
         x->blank = true;
     }
     session_write(x, bytes);

@@ -210,6 +210,18 @@ void driver_wake(driver *v)
     }
 }
 
+void session_pending_head(session *x, int status, const daruma_header *h, size_t n)
+{
+    session_head(x, status, h, n, DARUMA_OUTCOME_PENDING, -1);
+    daruma_ms until = add_sat(x->started, x->o->total ? x->o->total : CLIENT_HEAD_MS);
+    if (!x->until_head || x->kase.deadline < 0 || x->kase.deadline >= until)
+        return;
+    x->kase.deadline = until;
+    if (x->call.handle && x->v->host->limit)
+        x->v->host->limit(x->call.handle, until - x->attempt_started);
+    hedge_limit(x, until);
+}
+
 /* A streaming client that waits hears from us, and so does every box between us that cuts silent
  * connections. From here on the status is 200, whatever comes. An answer that has begun and of which nothing comes any
  * more is not kept open for ever: its client's own clock ends it. */
@@ -221,7 +233,7 @@ static void heartbeat(session *x, daruma_ms now)
     if (!x->head_out) {
         daruma_header stream[] = {{S("content-type"), S("text/event-stream; charset=utf-8")},
                                   {S("cache-control"), S("no-cache")}};
-        session_head(x, 200, stream, 2, DARUMA_OUTCOME_PENDING, -1);
+        session_pending_head(x, 200, stream, 2);
         x->pending = true;
     }
     session_write(x, x->d->heartbeat);

@@ -112,8 +112,10 @@ void wishes_read(const http_head *h, session_request *q, daruma_arena *a)
     }
     if (!read_deadline(h, &waits))
         q->refused = refused(deadline_name, "a duration like 20s", a);
-    else if (waits > 0)
+    else if (waits > 0) {
         q->waits = waits;
+        q->until_head = false;
+    }
 }
 
 /* Is the target one that is meant: "provider/model", or "provider" for all of that one? */
