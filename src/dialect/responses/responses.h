@@ -40,7 +40,7 @@ void responses_put_head(daruma_buf *out, daruma_str id, int64_t created, const c
 void responses_put_settings(daruma_buf *out, daruma_str model, const char *reason);
 void responses_put_usage(daruma_buf *out, const turn_usage *u);
 const char *responses_reason(turn_finish finish); /* why it is incomplete; NULL when it is not */
-bool responses_in_namespace(daruma_str item); /* is it a call of a function within a namespace of tools? */
+bool responses_in_namespace(daruma_str item);     /* is it a call of a function within a namespace of tools? */
 /* A call of a function of its own. One within a namespace is the client's to read, as calls of other kinds: its name
  * alone does not say which function it calls, and it stays as it came. */
 bool responses_calls_function(daruma_str type, daruma_str item);

@@ -203,9 +203,10 @@ static void settle(conf *r, void *root)
     c->policy.hedge &= c->hedge == HEDGE_AUTO;
     if (c->events_stderr == CONFIG_STDERR_AUTO)
         c->events_stderr = isatty(STDERR_FILENO);
-    if (d->from && d->from->running)
-        d->waits = keep_socket(r, c, d->from->running, d->from->listen != NULL) | keep_places(r, c, d->from->running);
-    else if (d->from && d->from->listen)
+    if (d->from && d->from->running) {
+        bool other = keep_socket(r, c, d->from->running, d->from->listen != NULL);
+        d->waits = keep_places(r, c, d->from->running) || other;
+    } else if (d->from && d->from->listen)
         listen_given(r, c, d->from->listen);
     c->on_loopback = host_is_loopback(c->listen.host);
     if (!d->from)
