@@ -223,6 +223,16 @@ static const stall_case stall_loops_real[] = {
      "o see weather history. You can select a range of dates in the results on the next page.\\n\\nLocatio"
      "n:\\nHouston, TX\\n\\nDate:\\nDecember ▼ 29 ▼ 2024 ▼\\n\\nView \\n\\nOur Apps       PWS Network     "
      " Terms of Use\\n<Image>"},
+    /* kalom60/TASK-86, sessions/bugfix-4.json */
+    {"a module that is there already is fetched again and again", 3,
+     "Bash go get github.com/joho/godotenv@latest 2>&1 => go: added github.com/joho/godotenv v1.5.1\n"
+     "Bash go get github.com/joho/godotenv@latest 2>&1 => (Bash completed with no output)\n"
+     "Bash go get github.com/joho/godotenv@latest 2>&1 => (Bash completed with no output)\n"
+     "Bash go get github.com/joho/godotenv@latest 2>&1 => (Bash completed with no output)\n"
+     "Bash go get github.com/joho/godotenv@latest 2>&1 => (Bash completed with no output)\n"
+     "Bash go get github.com/joho/godotenv@latest 2>&1 => (Bash completed with no output)\n"
+     "Bash go get github.com/joho/godotenv@latest 2>&1 => (Bash completed with no output)\n"
+     "Bash go get github.com/joho/godotenv@latest 2>&1 => (Bash completed with no output)"},
 };
 
 static const stall_case stall_work_real[] = {
