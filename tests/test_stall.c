@@ -6,6 +6,7 @@
 #include "stall_kit.h"
 #include "stall_more.h"
 #include "stall_noise.h"
+#include "stall_real.h"
 #include "../src/engine/watch/words_call.c"
 #include "../src/engine/watch/words_result.c"
 
@@ -56,6 +57,13 @@ static void circles_are_seen_through_noise(void **state)
     (void)state;
     check_cases(stall_loops_noise, COUNT(stall_loops_noise));
     check_cases(stall_work_noise, COUNT(stall_work_noise));
+}
+
+static void circles_that_others_published_are_seen_in_time(void **state)
+{
+    (void)state;
+    check_cases(stall_loops_real, COUNT(stall_loops_real));
+    check_cases(stall_work_real, COUNT(stall_work_real));
 }
 
 /* How many of these speak. */
@@ -599,7 +607,7 @@ static void no_room_is_told(void **state)
     daruma_arena a = arena_over(mem, sizeof mem);
     (void)state;
     assert_null(daruma_stall_new(&a));
-    assert_true(daruma_stall_bytes() <= 14336);
+    assert_true(daruma_stall_bytes() <= 20480);
 }
 
 int main(void)
@@ -610,6 +618,7 @@ int main(void)
         cmocka_unit_test(circles_are_seen_in_time),
         cmocka_unit_test(circles_that_look_like_work_are_seen_in_time),
         cmocka_unit_test(circles_are_seen_through_noise),
+        cmocka_unit_test(circles_that_others_published_are_seen_in_time),
         cmocka_unit_test(what_means_nothing_makes_no_difference),
         cmocka_unit_test(circles_have_their_names),
         cmocka_unit_test(failures_are_told_from_answers),

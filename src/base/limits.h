@@ -386,6 +386,7 @@
 #define SAME_TOLD_MIN             2    /* words of an answer beside what changes by itself; with less, that was it */
 #define VERDICT_TEXT_BYTES_MAX    240  /* of arguments, and of a result, in what is said of a circle */
 #define VERDICT_TOOL_BYTES_MAX    80   /* of the name of a tool there */
+#define WATCH_TOLD_PAIRS          2048 /* pairs of words an agent is known to have read: some ten long results */
 #define STALL_WINDOW              32 /* calls an agent is remembered by: two laps of six, others between; a power of two */
 
 #define PARTIAL_RESULTS_MAX       4   /* different results that a stopped run is told to have found */

@@ -92,8 +92,9 @@ unsigned patience_of(const seen *e)
         n = TIMES_LIKELY;
     if (!failed && (e->flags & SEEN_MOVED) && !little && n < TIMES_MAYBE && !patience_has(e->says, WORDS_OVER))
         n = TIMES_MAYBE;
-    else if (!failed && (e->flags & SEEN_MOVED) && n > TIMES_SURE && n < TIMES_ASKS)
-        n += 2; /* what moved before may move again */
+    else if (!failed && (e->flags & SEEN_MOVED) && !patience_has(e->says, WORDS_ACK) && n > TIMES_SURE &&
+             n < TIMES_ASKS)
+        n += 2; /* what moved before may move again, "done" says of nothing how it stands */
     else if (!failed && (e->flags & SEEN_MOVED) && n == TIMES_SURE && !patience_has(e->says, WORDS_OVER))
         n += 2;
     return n;

@@ -163,7 +163,7 @@ static bool is_even(const seen *const *list, uint32_t n)
 {
     bool even = true;
     for (uint32_t i = 1; i < n; i++)
-        even &= same_count(list[i]->args) == same_count(list[0]->args);
+        even &= list[i]->arg_words == list[0]->arg_words;
     return even;
 }
 
@@ -394,6 +394,57 @@ static bool adds_in_vain(const seen *o, const seen *newer)
     return o->result == newer->result && nothing_new(o->args, newer->args) && o->arg_words < newer->arg_words;
 }
 
+/* True if a question in other words, or a change that is refused, may be answered by what was told before. Where
+ * nothing was refused, it asks somebody: what looks, waits or presses a key may hear little new for long. */
+static bool may_hear_little(const seen *e, bool refused)
+{
+    unsigned moving =
+        DARUMA_TOOL_WRITES | WORDS_ASKS | WORDS_INPUT | WORDS_RANDOM | WORDS_DEALS | WORDS_MEASURES | WORDS_SHELL;
+    enum { WORDS_OF_A_QUESTION = 8 };
+    if (!(e->flags & SEEN_LITTLE) || refused)
+        return (e->flags & SEEN_LITTLE) != 0;
+    return !rule_has(e->says, WORDS_EMPTY | WORDS_ABSENT | WORDS_ACK) && !rule_has(e->means, moving) &&
+           e->arg_words >= WORDS_OF_A_QUESTION;
+}
+
+/* Each answer of a tool begins alike and tells hardly anything that was not told before: the edit is refused in
+ * whatever words it comes, the helper does again what it did. */
+bool rule_little_news(const daruma_stall *s, daruma_verdict *v)
+{
+    enum { TIMES = 4 };
+    const seen *e = window_at(s, 0), *o, *told = NULL, *list[LIST_MAX];
+    uint32_t at = 0, n = 0, all = 0, first = e->step;
+    bool again = false, refused = rule_has(e->says, WORDS_REFUSED);
+    if (!may_hear_little(e, refused))
+        return false;
+    while ((o = next_call(s, &at, false)) && o->hard == e->hard && o->pauses == e->pauses && n + 1 < LIST_MAX) {
+        if (refused && o->epoch != e->epoch)
+            break;
+        all++;
+        if (o->tool != e->tool || o->opens != e->opens)
+            continue;
+        if (n && (n + 1) * 100 / all < 40)
+            break;
+        again |= n && (refused ? same_pair(o, e) : o->call == e->call);
+        first = o->step;
+        if (n && !(o->flags & SEEN_LITTLE))
+            told = o;
+        else
+            list[n++] = o;
+    }
+    if (told) /* it told first what the others say again */
+        list[n++] = told;
+    uint32_t needed = refused && !again ? TIMES + 1 : TIMES;
+    if (n < needed || (!refused && !again && !is_reworded(list, n)))
+        return false;
+    v->circle = DARUMA_CIRCLE_STAGNATION;
+    v->times = n;
+    v->sure = sure_of(n, needed, 70);
+    v->first = first;
+    v->about = e->tool ^ e->opens;
+    return true;
+}
+
 /* Longer and longer, of the same words, and no new word comes back. */
 bool rule_growing(const daruma_stall *s, daruma_verdict *v)
 {
@@ -406,7 +457,8 @@ bool rule_growing(const daruma_stall *s, daruma_verdict *v)
          writes = effects && rule_has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_NOTES);
     if (effects && rule_has(e->means, WORDS_INPUT))
         return false;
-    if (writes && (!(e->flags & SEEN_ECHO) || e->says)) /* a text that is written gets longer, and is saved */
+    if (writes && (!(e->flags & SEEN_ECHO) ||
+                   (e->says && !(e->flags & SEEN_LITTLE)))) /* a text that is written gets longer, and is saved */
         return false;
     /* Then, and where "sent" says nothing new, no word may come but those that were there. */
     bool copies = effects && (writes || !e->says || rule_has(e->says, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT));

@@ -3,7 +3,8 @@
 #define WATCH_SAME_H
 #include "daruma_parts.h"
 
-struct noise; /* engine/watch/noise.h */
+struct noise;      /* engine/watch/noise.h */
+struct told_pairs; /* engine/watch/told.h */
 
 #define SAME_BAG  4  /* words of 64 bits: a set of words, of each one bit */
 #define SAME_ECHO 24 /* words of the arguments that are known again in the result */
@@ -32,13 +33,15 @@ typedef struct same_call {
 } same_call;
 
 typedef struct same_result {
-    uint64_t result; /* identity without what is volatile, never 0 */
-    uint64_t plain;  /* ... with it */
-    uint64_t masked; /* ... without any number, nor words of the arguments */
-    uint64_t fresh;  /* as `result`, without words that look drawn by lot */
-    uint64_t timed;  /* as `fresh`, without numbers that have a unit of time */
-    uint64_t last;   /* of a failure, as `masked`, the line that says what went wrong; else `masked` */
-    uint64_t line;   /* that line byte for byte, where words of the arguments stand in it; else 0 */
+    uint64_t result;      /* identity without what is volatile, never 0 */
+    uint64_t plain;       /* ... with it */
+    uint64_t masked;      /* ... without any number, nor words of the arguments */
+    uint64_t fresh;       /* as `result`, without words that look drawn by lot */
+    uint64_t timed;       /* as `fresh`, without numbers that have a unit of time */
+    uint64_t last;        /* of a failure, as `masked`, the line that says what went wrong; else `masked` */
+    uint64_t line;        /* that line byte for byte, where words of the arguments stand in it; else 0 */
+    uint64_t opens;       /* its first line, or as much of it as says what it is about, byte for byte */
+    uint32_t pairs, news; /* words side by side; of them those that were not told before */
     uint64_t words[SAME_BAG];
     bool echoes; /* words of the arguments stand in it */
     bool varies; /* something in it changes by itself, and is not in `result` */
@@ -57,8 +60,9 @@ same_bytes same_of_bytes(const daruma_step *step, uint64_t tool);
 /* Pure. Reads long strings only as far as SAME_STRING_BYTES_MAX word by word, the rest as bytes. `known`: members that
  * are noise are left out; NULL: none. */
 same_call same_of_call(daruma_str tool, daruma_str args, const struct noise *known);
-/* `bytes` of the same result; NULL: not at hand. */
-same_result same_of_result(daruma_str result, bool failed, const same_call *call, const same_bytes *bytes);
+/* `bytes` of the same result; NULL: not at hand. What it tells goes into `told`; NULL: nobody asks for news. */
+same_result same_of_result(daruma_str result, bool failed, const same_call *call, const same_bytes *bytes,
+                           struct told_pairs *told);
 
 uint64_t same_of_name(daruma_str tool);            /* of its name alone, byte for byte; never 0 */
 unsigned same_count(const uint64_t bag[SAME_BAG]); /* bits that are set */

@@ -13,12 +13,13 @@
 #include "engine/watch/same_hash.h"
 #include "engine/watch/same_lines.h"
 #include "engine/watch/same_number.h"
+#include "engine/watch/told.h"
 #include "engine/watch/words.h"
 #include <xxhash.h>
 
 #define INLINE static inline __attribute__((always_inline)) /* what is done for each word */
 
-enum { NAMES_KEPT = 8, JSON_DEPTH = 6 };
+enum { NAMES_KEPT = 8, JSON_DEPTH = 6, NEWS_KEPT = 512, OPENS_BYTES = 160 };
 
 /* What an object of JSON stands in, while its members are read: {"a":1,"b":2} is {"b":2,"a":1}. */
 typedef struct json_level {
@@ -39,11 +40,11 @@ typedef struct scan {
     uint64_t tokens;       /* what looks drawn by lot */
     uint64_t masked;       /* as `stays`, without any number, nor words of the arguments */
     uint64_t words[SAME_BAG];
-    uint64_t echo[SAME_BAG]; /* a bit for each word of the arguments */
-    uint64_t signs;          /* what stood between the word before and this place */
-    size_t token_end;        /* behind the newest of those, 0 none */
-    uint32_t left_out, told; /* how much is noise; words that tell something */
-    uint32_t said;           /* words that may tell nothing, but are no tokens */
+    uint64_t echo[SAME_BAG];  /* a bit for each word of the arguments */
+    uint64_t signs;           /* what stood between the word before and this place */
+    size_t token_end;         /* behind the newest of those, 0 none */
+    uint32_t left_out, tells; /* how much is noise; words that tell something */
+    uint32_t said;            /* words that may tell nothing, but are no tokens */
     bool echoes;
     bool unmasked;         /* `masked` is to keep words of the arguments */
     const same_bits *bits; /* of `s` */
@@ -51,6 +52,10 @@ typedef struct scan {
     uint32_t depth;        /* levels that are open, more than JSON_DEPTH of them unknown */
     json_level levels[JSON_DEPTH];
     uint64_t known_as; /* hash of `before` */
+    told_pairs *told;  /* NULL: nobody asks for news */
+    uint64_t beside;   /* the word before, or the number that may be news */
+    uint32_t pairs, news;
+    uint64_t *new_pairs; /* the first NEWS_KEPT of them */
     struct {
         uint64_t name;
         unsigned means;  /* bits of words_name */
@@ -99,6 +104,23 @@ INLINE void keep(scan *x, uint64_t w, uint64_t masked)
 INLINE void add_to(const scan *x, uint64_t *chain, uint64_t w)
 {
     *chain = x->json ? *chain + end(w) : mix(*chain, w);
+}
+
+/* One more word, or a number that may be news. It is none where it was told beside the one before it, or is quoted from
+ * the arguments. */
+INLINE void tell(scan *x, uint64_t w)
+{
+    if (!x->told)
+        return;
+    uint64_t pair = mix(x->beside, w);
+    bool quoted = x->call && (x->call->words[(w >> 6) % SAME_BAG] >> (w & 63) & 1);
+    x->beside = w;
+    x->pairs++;
+    if (quoted || told_has(x->told, pair))
+        return;
+    if (x->news < NEWS_KEPT)
+        x->new_pairs[x->news] = pair;
+    x->news++;
 }
 
 static void leave_out(scan *x, uint64_t w)
@@ -310,6 +332,7 @@ INLINE size_t scan_word(scan *x, size_t i, size_t n)
     uint64_t known = known_by(h.folded);
     bool echo = is_echo(x, known), tells = true;
     bag_put(x->words, known);
+    tell(x, known);
     x->echoes |= echo;
     echo &= !x->unmasked;
     if (x->token_end && x->token_end + 1 == i && x->s.p[i - 1] == '-') /* "api-6d4b8c7f9d-x2x9q" */
@@ -320,25 +343,11 @@ INLINE size_t scan_word(scan *x, size_t i, size_t n)
         leave_out(x, h.plain);
     else
         keep(x, h.plain, echo ? '@' : h.plain);
-    x->told += tells && x->told < TOLD_ENOUGH && !is_hollow(word);
+    x->tells += tells && x->tells < TOLD_ENOUGH && !is_hollow(word);
     x->said += tells;
     x->before = word;
     x->known_as = h.plain;
     return n;
-}
-
-/* Of "2026-071" in a failure each part may stand in the arguments. */
-static bool echoes_part(const scan *x, daruma_str number)
-{
-    for (size_t i = 0; i < number.n;) {
-        size_t from = i;
-        while (i < number.n && ch_digit(number.p[i]))
-            i++;
-        if (i > from && is_echo(x, known_by(word_hash(number.p + from, i - from, FOLD_CASE))))
-            return true;
-        i += i < number.n;
-    }
-    return false;
 }
 
 static size_t scan_number(scan *x, size_t i)
@@ -360,7 +369,7 @@ static size_t scan_number(scan *x, size_t i)
     word_hashes h = word_hash_both(rest.p, n, rest.n);
     uint64_t w = h.plain;
     bag_put(x->words, known_by(w));
-    x->echoes |= is_echo(x, known_by(h.folded)) || (x->failed && echoes_part(x, str_sub(rest, 0, n)));
+    x->echoes |= is_echo(x, known_by(h.folded));
     if (x->failed && (unit || is_moment(str_sub(rest, 0, n)))) { /* how long it took, and when, is no news */
         keep(x, '#', '#');
         return n;
@@ -381,8 +390,9 @@ static size_t scan_number(scan *x, size_t i)
         add_to(x, &x->times, in_parts ? word_hash(rest.p, n, 0) : w);
     } else {
         keep(x, w, '#');
+        tell(x, w);
     }
-    x->told++;
+    x->tells++;
     return n;
 }
 
@@ -518,12 +528,12 @@ static void scan_text(scan *x)
         size_t gap = name_ends(s, i);
         bool closes = gap && s.p[i] == '"';
         if (gap && (means_before(x) & NAME_VOLATILE) && i + gap < s.n && s.p[i + gap] != '\n') {
-            x->told -= x->told > 0;
+            x->tells -= x->tells > 0;
             x->quoted &= !closes;
             i += gap;
             i += volatile_value(x, i);
         } else if (gap) {
-            x->told -= x->told > 0;                                        /* a name tells nothing by itself */
+            x->tells -= x->tells > 0;                                      /* a name tells nothing by itself */
             if ((x->names[x->known_as % NAMES_KEPT].means & NAME_SEEKS)) { /* means_before() has looked it up */
                 size_t asked = question_at(x, i + gap);
                 x->quoted &= !closes;
@@ -571,9 +581,14 @@ static scan scan_of(daruma_str text, bool failed, const same_call *call)
     return x;
 }
 
-same_result same_of_result(daruma_str result, bool failed, const same_call *call, const same_bytes *bytes)
+same_result same_of_result(daruma_str result, bool failed, const same_call *call, const same_bytes *bytes,
+                           told_pairs *told)
 {
     scan x = scan_of(without_envelope(str_trim(result)), failed, call);
+    daruma_str opens = str_sub(x.s, 0, OPENS_BYTES);
+    uint64_t new_pairs[NEWS_KEPT];
+    x.told = told;
+    x.new_pairs = new_pairs;
     daruma_str line = failed ? line_of_failure(x.s) : (daruma_str){0};
     size_t most = failed ? SAME_FAILURE_BYTES_MAX : SAME_ANSWER_BYTES_MAX;
     bool json = x.s.n && x.s.p[0] == '{';
@@ -589,19 +604,24 @@ same_result same_of_result(daruma_str result, bool failed, const same_call *call
     scan_text(&x);
     keep(&x, 0, 0);
     /* What is left when the volatile is gone must still be an answer: else the volatile was it. */
-    bool told = failed || x.told >= (json ? 1 : SAME_TOLD_MIN);
-    bool said = told || (!json && x.said >= SAME_TOLD_MIN);
+    bool enough = failed || x.tells >= (json ? 1 : SAME_TOLD_MIN);
+    bool said = enough || (!json && x.said >= SAME_TOLD_MIN);
     uint64_t timed = end(x.stays), fresh = end(mix(x.stays, x.times)), result_is = end(mix(fresh, x.tokens)),
              plain = end(mix(result_is, x.noise));
-    result_is = x.left_out && !told ? plain : result_is;
+    result_is = x.left_out && !enough ? plain : result_is;
     same_result r = {.result = result_is,
                      .plain = plain,
                      .masked = end(x.masked),
-                     .timed = told ? timed : result_is,
+                     .timed = enough ? timed : result_is,
                      .fresh = said ? fresh : result_is,
                      .last = end(x.masked),
                      .echoes = x.echoes,
-                     .varies = x.left_out > 0};
+                     .varies = x.left_out > 0,
+                     .opens = hash_of(str_sub(opens, 0, str_findch(opens, '\n'))),
+                     .pairs = x.pairs,
+                     .news = x.news};
+    for (uint32_t i = 0; told && i < x.news && i < NEWS_KEPT; i++)
+        told_put(told, x.new_pairs[i]);
     memcpy(r.words, x.words, sizeof r.words);
     if (line.n) {
         scan l = scan_of(line, true, call);
@@ -616,5 +636,5 @@ same_result same_of_result(daruma_str result, bool failed, const same_call *call
 
 uint64_t daruma_result_hash(daruma_str result, bool failed)
 {
-    return same_of_result(result, failed, NULL, NULL).result;
+    return same_of_result(result, failed, NULL, NULL, NULL).result;
 }

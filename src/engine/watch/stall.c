@@ -172,11 +172,19 @@ static bool says_little(const seen *e)
     return !(e->flags & SEEN_FAILED) && (e->says & (WORDS_EMPTY | WORDS_ACK | WORDS_SHORT));
 }
 
+/* True if at most one in `share` of the words of a long result is new. */
+static bool tells_little(const seen *e, uint32_t share)
+{
+    enum { LONG = 10 };
+    return e->pairs >= LONG && e->news * share <= e->pairs;
+}
+
 /* Did this call change something that others may look at? 2 surely, 1 maybe. */
 static int change_of(const daruma_stall *s, seen *e, const relation *r, const daruma_step *step)
 {
     unsigned m = e->means;
-    if ((e->flags & SEEN_FAILED) || r->known || is_in_vain(s, e, step))
+    bool refused = (e->flags & SEEN_LITTLE) && (e->says & WORDS_REFUSED); /* as before: nothing was done */
+    if ((e->flags & SEEN_FAILED) || refused || r->known || is_in_vain(s, e, step))
         return 0;
     /* An editor may tell of each edit in the same words; a world says so of what cannot be done. */
     bool edits = (m & WORDS_SHELL) || (e->tool_means & DARUMA_TOOL_WRITES);
@@ -230,11 +238,12 @@ static uint32_t times_before(const daruma_stall *s, const seen *e)
     return n;
 }
 
+enum { PATIENT = TIMES_MAYBE + 2 }; /* who waits for longer hears the same for long */
+
 /* Does it tell at length what it told before, and nothing surely changed meanwhile, nor did time pass? Who waits hears
  * the same for long. */
 static bool is_told_again(const daruma_stall *s, const seen *e, const relation *r)
 {
-    enum { PATIENT = TIMES_MAYBE + 2 };
     return r->twin && r->twin->hard == s->hard && r->twin->pauses == (uint16_t)s->pauses && e->patience <= PATIENT &&
            !says_little(e) && !(e->flags & SEEN_NOTE);
 }
@@ -268,11 +277,16 @@ static relation take_in(daruma_stall *s, seen *e, const daruma_step *step)
         e->flags |= SEEN_NOTE;
     if (r.moved)
         e->flags |= SEEN_MOVED;
-    if (r.known || r.told || r.fresh || (e->flags & SEEN_FAILED) ||
+    enum { SHARE = 4, REFUSED_SHARE = 12 }; /* of a refusal that names another thing, one word is news */
+    bool little = tells_little(e, SHARE) && window_alike(s, s->opens_tags, e->opens);
+    if (r.known || r.told || r.fresh || little || (e->flags & SEEN_FAILED) ||
         (r.moved && (e->means & (DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_ONCE))))
         say_words(s, e, step, r.twin);
     if (r.fresh && !words_state(step->result))
         e->flags |= SEEN_FRESH;
+    if (little && e->patience <= PATIENT && !(e->flags & SEEN_NOTE) &&
+        (!(e->says & WORDS_REFUSED) || tells_little(e, REFUSED_SHARE)))
+        e->flags |= SEEN_LITTLE;
     e->red = is_run_again(s, e, &r) ? facts_red(step->result) : 0;
     int change = change_of(s, e, &r, step);
     weigh_news(s, e, &r, change);
@@ -305,7 +319,7 @@ static daruma_verdict see_words(daruma_stall *s, daruma_str text)
 {
     enum { TURNS = 3 }; /* a b a b a */
     daruma_verdict v = {.step = s->steps, .period = 1};
-    same_result w = same_of_result(text, false, NULL, NULL);
+    same_result w = same_of_result(text, false, NULL, NULL, NULL);
     bool same = s->said && w.result == s->said_hash;
     bool near = s->said && same_count(w.words) >= 8 && alike_percent(w.words, s->said_words) >= 60;
     s->said++;
@@ -359,8 +373,8 @@ static daruma_verdict see_compaction(daruma_stall *s)
 /* ---- the steps ------------------------------------------------------------------------------------ */
 
 static bool (*const rules[])(const daruma_stall *, daruma_verdict *) = {
-    rule_resent,  rule_repeat,     rule_cycle,       rule_same_failure,
-    rule_growing, rule_stagnation, rule_interleaved, rule_no_progress,
+    rule_resent,     rule_repeat,      rule_cycle,       rule_same_failure, rule_growing,
+    rule_stagnation, rule_interleaved, rule_little_news, rule_no_progress,
 };
 
 /* The same circle may be seen by one rule first and by another later, or turn out to be wider than it looked. As long
@@ -392,10 +406,12 @@ static uint64_t identity_of(const same_call *c, uint64_t tool, unsigned means, b
 }
 
 /* A call and its result, read. */
-static void stall_read_call(const daruma_step *step, bool failed, const same_call *c, const same_bytes *bytes,
-                            uint64_t tool, unsigned name, unsigned means, seen *ret)
+static void stall_read_call(daruma_stall *s, const daruma_step *step, bool failed, const same_call *c,
+                            const same_bytes *bytes, uint64_t tool, unsigned name, unsigned means, seen *ret)
 {
-    same_result r = same_of_result(step->result, failed, c, bytes);
+    bool looks =
+        (means & (DARUMA_TOOL_READS | DARUMA_TOOL_NOTES | DARUMA_TOOL_WAITS)) != 0; /* nobody asks for its news */
+    same_result r = same_of_result(step->result, failed, c, bytes, looks ? NULL : &s->told);
     *ret = (seen){
         .call = identity_of(c, tool, means, failed),
         .exact = c->call,
@@ -408,6 +424,9 @@ static void stall_read_call(const daruma_step *step, bool failed, const same_cal
         .timed = r.timed,
         .last = r.last,
         .line = r.line,
+        .opens = r.opens,
+        .pairs = r.pairs,
+        .news = r.news,
         .tool = tool,
         .tool_means = name,
         .result = r.result,
@@ -421,8 +440,8 @@ static void stall_read_call(const daruma_step *step, bool failed, const same_cal
     memcpy(ret->args, c->words, sizeof ret->args);
     memcpy(ret->words, r.words, sizeof ret->words);
     bool runs = (means & WORDS_SHELL) && !failed && step->result.n && step->result.p[0] != '{';
-    bool looks = runs && (means & DARUMA_TOOL_READS) && !(means & (WORDS_WEAK | DARUMA_TOOL_WAITS));
-    if (looks && r.varies) { /* "22 passed in 0.31s" */
+    if (runs && (means & DARUMA_TOOL_READS) && !(means & (WORDS_WEAK | DARUMA_TOOL_WAITS)) &&
+        r.varies) { /* "22 passed in 0.31s" */
         ret->flags |= SEEN_RUN;
         runs = false;
     }
@@ -454,6 +473,7 @@ static void read_again(const seen *o, const same_bytes *bytes, seen *ret)
         ret->means &= ~(unsigned)WORDS_INPUT;
     ret->flags &= SEEN_FAILED | SEEN_LOST | SEEN_ECHO | SEEN_RUN;
     ret->says = ret->patience = 0;
+    ret->news = 0;
 }
 
 static void keep_call(daruma_stall *s, const seen *e, bool again)
@@ -463,6 +483,7 @@ static void keep_call(daruma_stall *s, const seen *e, bool again)
     s->byte_tags[at] = (uint16_t)e->bytes;
     s->call_tags[at] = (uint16_t)e->call;
     s->result_tags[at] = (uint16_t)e->result;
+    s->opens_tags[at] = (uint16_t)e->opens;
     s->notes = e->flags & SEEN_NOTE ? s->notes | bit : s->notes & ~bit;
     if (!(e->flags & SEEN_NOTE))
         count_laps(s, again);
@@ -471,7 +492,7 @@ static void keep_call(daruma_stall *s, const seen *e, bool again)
 /* Of a success like none before, whatever it is, no rule but one has anything to compare. */
 static bool ask_rules(const daruma_stall *s, const seen *e, const relation *r, daruma_verdict *v)
 {
-    if (r->unlike && !(e->flags & SEEN_FAILED))
+    if (r->unlike && !(e->flags & (SEEN_FAILED | SEEN_LITTLE)))
         return rule_growing(s, v);
     for (size_t i = 0; i < COUNT(rules); i++)
         if (rules[i](s, v))
@@ -521,12 +542,12 @@ static void look_inside(const daruma_stall *s, const daruma_step *step, const no
 }
 
 /* A result whose text is not the one that came back. */
-static void read_inner(const daruma_step *step, const same_call *c, const inner *x, uint64_t tool, unsigned name,
-                       unsigned means, seen *ret)
+static void read_inner(daruma_stall *s, const daruma_step *step, const same_call *c, const inner *x, uint64_t tool,
+                       unsigned name, unsigned means, seen *ret)
 {
     bool failed = daruma_step_failed(step) || facts_wall(x->step.result) ||
                   (x->step.result.n != step->result.n && daruma_step_failed(&x->step));
-    stall_read_call(&x->step, failed, c, &x->bytes, tool, name, means, ret);
+    stall_read_call(s, &x->step, failed, c, &x->bytes, tool, name, means, ret);
     if (!x->others)
         return;
     ret->result = mix_in(ret->result, x->others);
@@ -577,7 +598,7 @@ static daruma_verdict see_tool(daruma_stall *s, const daruma_step *step)
     if (known)
         read_again(known, &x.bytes, &e);
     else
-        read_inner(step, &c, &x, tool, name, means, &e);
+        read_inner(s, step, &c, &x, tool, name, means, &e);
     e.sketch = view.sketch;
     e.given = given;
     window_learn_idle_args(s, &e);

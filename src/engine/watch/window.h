@@ -3,21 +3,23 @@
 #define WATCH_WINDOW_H
 #include "engine/watch/noise.h"
 #include "engine/watch/same.h"
+#include "engine/watch/told.h"
 #include "base/limits.h"
 #include "base/scan.h"
 
 enum seen_flag {
     SEEN_FAILED = 1 << 0,
-    SEEN_NOTE = 1 << 1,   /* thoughts and plans: they stand between calls, and are none */
-    SEEN_NEW = 1 << 2,    /* it told something new */
-    SEEN_LOST = 1 << 3,   /* its result was lost */
-    SEEN_MOVED = 1 << 4,  /* the same call gave another result before */
-    SEEN_ECHO = 1 << 5,   /* words of its arguments stand in its result */
-    SEEN_AGED = 1 << 6,   /* its result was there, with other numbers, and says that something is dead */
-    SEEN_INPUT = 1 << 7,  /* WORDS_INPUT was learned with `says`, it does not follow from the call alone */
-    SEEN_RUN = 1 << 9,    /* a program that only looks wrote it, and what changes by itself is left out */
-    SEEN_FRESH = 1 << 8,  /* its result was there but for words drawn by lot, and tells of no state that goes on */
-    SEEN_STALE = 1 << 10, /* it told at length what it had told before, and nothing had surely changed */
+    SEEN_NOTE = 1 << 1,    /* thoughts and plans: they stand between calls, and are none */
+    SEEN_NEW = 1 << 2,     /* it told something new */
+    SEEN_LOST = 1 << 3,    /* its result was lost */
+    SEEN_MOVED = 1 << 4,   /* the same call gave another result before */
+    SEEN_ECHO = 1 << 5,    /* words of its arguments stand in its result */
+    SEEN_AGED = 1 << 6,    /* its result was there, with other numbers, and says that something is dead */
+    SEEN_INPUT = 1 << 7,   /* WORDS_INPUT was learned with `says`, it does not follow from the call alone */
+    SEEN_RUN = 1 << 9,     /* a program that only looks wrote it, and what changes by itself is left out */
+    SEEN_FRESH = 1 << 8,   /* its result was there but for words drawn by lot, and tells of no state that goes on */
+    SEEN_LITTLE = 1 << 11, /* it is long, and hardly a word of it was not told before */
+    SEEN_STALE = 1 << 10,  /* it told at length what it had told before, and nothing had surely changed */
 };
 
 /* A call that was made. */
@@ -26,7 +28,8 @@ typedef struct seen {
     uint64_t exact; /* what it is known by to who asks */
     uint64_t bytes; /* the step byte for byte, as same_bytes has it */
     uint64_t text;  /* of its result byte for byte, as same_bytes has it; of that which `says` was read from */
-    uint64_t shape, place, tool, result, plain, masked, fresh, timed, last, line;
+    uint64_t shape, place, tool, result, plain, masked, fresh, timed, last, line, opens;
+    uint32_t pairs, news;                     /* of words of its result, as same_result has them */
     int64_t at;                               /* where it looks, as same_call has it */
     uint64_t args[SAME_BAG], words[SAME_BAG]; /* of arguments and result */
     uint32_t step;
@@ -66,11 +69,12 @@ struct daruma_stall {
     uint64_t about;            /* of the circle that was spoken of last */
     uint32_t spoke;            /* step of it, 0 none */
     /* calls, at their number modulo STALL_WINDOW; what they are looked for by stands apart, close together */
-    uint16_t byte_tags[STALL_WINDOW], call_tags[STALL_WINDOW],
-        result_tags[STALL_WINDOW];       /* low bits of `bytes`, `call`, `result` */
+    uint16_t byte_tags[STALL_WINDOW], call_tags[STALL_WINDOW], result_tags[STALL_WINDOW],
+        opens_tags[STALL_WINDOW];        /* low bits of `bytes`, `call`, `result`, `opens` */
     uint8_t laps[DARUMA_PERIOD_MAX + 1]; /* so many of the newest are each as the one that many calls before */
     uint32_t notes;                      /* bits of those that are notes */
     noise noise;                         /* what was found to be noise in results */
+    told_pairs told;                     /* what results said */
     seen window[STALL_WINDOW];
 };
 
@@ -112,6 +116,7 @@ bool rule_cycle(const daruma_stall *s, daruma_verdict *v);
 bool rule_interleaved(const daruma_stall *s, daruma_verdict *v);
 bool rule_same_failure(const daruma_stall *s, daruma_verdict *v);
 bool rule_stagnation(const daruma_stall *s, daruma_verdict *v);
+bool rule_little_news(const daruma_stall *s, daruma_verdict *v);
 bool rule_growing(const daruma_stall *s, daruma_verdict *v);
 bool rule_no_progress(const daruma_stall *s, daruma_verdict *v);
 
