@@ -220,6 +220,9 @@ static void a_stream_ends_with_its_reason(void **state)
     stream_view v = watched(DATA("{\"usageMetadata\":{\"promptTokenCount\":5}}"));
     assert_true(v.began);
     assert_false(v.content || v.done || v.finished || v.broken || v.ping);
+    /* what Google's own tools read is none of the request's */
+    v = watched(DATA("{\"usageMetadata\":{\"promptTokenCount\":5,\"toolUsePromptTokenCount\":40000}}"));
+    assert_int_equal(v.input_tokens, 5);
     v = watched(DATA(CANDIDATE(HI, "null")));
     assert_true(v.began && v.content);
     assert_false(v.done || v.finished || v.error || v.told);

@@ -1,4 +1,5 @@
-/* Answers and streams as the providers' documentation shows them; see turn_*.c and bridge.c. */
+/* Answers and streams as the providers' documentation shows them; see answer.c and stream.c of each dialect, and
+ * bridge.c. */
 #include "test.h"
 #include "dialect/dialect.h"
 #include "base/arena.h"
@@ -954,6 +955,10 @@ static void assert_mended(const dialect *d, const char *stream, const char *expe
     assert_memory_equal(out.p, stream, out.n);
 }
 
+#define SPACE           "{\"type\":\"function_call\",\"id\":\"f0\",\"namespace\":\"geo\",\"name\":\"find\",\"arguments\":\"{}\"}"
+#define OWN(name, args) "{\"type\":\"function_call\",\"id\":\"f1\",\"name\":\"" name "\",\"arguments\":\"" args "\"}"
+#define AT_X            "{\\\"at\\\":\\\"x\\\"}"
+
 static void calls_that_were_mended_are_put_into_the_stream_they_came_in(void **state)
 {
     (void)state;
@@ -1000,6 +1005,20 @@ static void calls_that_were_mended_are_put_into_the_stream_they_came_in(void **s
         "{\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"args\":\"{}\",\"name\":\"look\"}}]}}]}\n\n",
         "data: {\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"args\":{\"at\":\"x\"},"
         "\"name\":\"look\"}}]}}]}\n\n");
+    /* Responses says all of it again at the end, beside a call within a namespace, which is none of ours */
+    assert_mended(&dialect_openai_responses,
+                  "data: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":" SPACE "}\n\n"
+                  "data: {\"type\":\"response.output_item.done\",\"output_index\":0,\"item\":" SPACE "}\n\n"
+                  "data: {\"type\":\"response.output_item.done\",\"output_index\":1,\"item\":" OWN(
+                      "Look", "{}") "}\n\n"
+                                    "data: {\"type\":\"response.completed\",\"response\":{\"output\":[" SPACE
+                                    "," OWN("Look", "{}") "]}}\n\n",
+                  "data: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":" SPACE "}\n\n"
+                  "data: {\"type\":\"response.output_item.done\",\"output_index\":0,\"item\":" SPACE "}\n\n"
+                  "data: {\"type\":\"response.output_item.done\",\"output_index\":1,\"item\":" OWN(
+                      "look", AT_X) "}\n\n"
+                                    "data: {\"type\":\"response.completed\",\"response\":{\"output\":[" SPACE
+                                    "," OWN("look", AT_X) "]}}\n\n");
 }
 
 /* ---- calls of Gemini that come in pieces ---- */

@@ -18,7 +18,7 @@ typedef struct request_scan {
     bool stream;
     bool tools;      /* offers at least one tool */
     bool functions;  /* ... in Chat's older spelling alone: who writes so reads no calls but those of that spelling */
-    bool more_tools; /* Responses: offers some among its messages */
+    bool more_tools; /* Responses: others may be offered among its messages, or what went before */
     bool schema;     /* asks for a response format (JSON) */
     /* what lives on the server; the words are those of convo.h */
     bool remote; /* names something that one account has; of files within messages, only Gemini's are looked for */

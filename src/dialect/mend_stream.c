@@ -6,6 +6,7 @@
  * What a wire says piece by piece stands whole in the first piece, and the others are empty. Responses says it up to
  * four times more when it is whole. */
 #include "dialect/gemini/gemini.h"
+#include "dialect/responses/responses.h"
 #include "base/arena.h"
 
 /* What is put in the place of a value. */
@@ -115,6 +116,11 @@ static void place_call_again(mending_stream *m, daruma_str call, int nth)
     add_place(m, json_get(call, S("arguments")), (size_t)nth, PLACE_ARGS);
 }
 
+static bool is_call(daruma_str item)
+{
+    return responses_calls_function(value_raw(json_get(item, S("type"))), item);
+}
+
 /* An item that is said whole; `nth`: of a call. */
 static void place_item(mending_stream *m, daruma_str item, int64_t at, int nth)
 {
@@ -123,7 +129,7 @@ static void place_item(mending_stream *m, daruma_str item, int64_t at, int nth)
     if (is_type(item, S("message")))
         for (json_iter it = json_open(json_get(item, S("content"))); json_next(&it, NULL, &part); i++)
             place_words_again(m, json_get(part, S("text")), at, i);
-    if (is_type(item, S("function_call")))
+    if (is_call(item))
         place_call_again(m, item, nth);
 }
 
@@ -141,7 +147,7 @@ static bool place_again(mending_stream *m, daruma_str data)
         at = 0;
         for (json_iter it = json_open(output); json_next(&it, NULL, &item); at++) {
             place_item(m, item, at, nth);
-            nth += is_type(item, S("function_call"));
+            nth += is_call(item);
         }
         return true;
     }

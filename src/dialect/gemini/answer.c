@@ -22,8 +22,6 @@ static const finish_name finishes[] = {
     {LIT("IMAGE_SAFETY"),              FINISH_FILTER},
     {LIT("IMAGE_PROHIBITED_CONTENT"),  FINISH_FILTER},
     {LIT("IMAGE_RECITATION"),          FINISH_FILTER},
-    {LIT("IMAGE_OTHER"),               FINISH_FILTER},
-    {LIT("NO_IMAGE"),                  FINISH_FILTER},
     {LIT("MALFORMED_FUNCTION_CALL"),   FINISH_ERROR},
     {LIT("UNEXPECTED_TOOL_CALL"),      FINISH_ERROR},
     {LIT("TOO_MANY_TOOL_CALLS"),       FINISH_ERROR},

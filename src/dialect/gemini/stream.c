@@ -1,4 +1,4 @@
-/* stream.c - the events of streamGenerateContent: what each says. */
+/* stream.c - the events of streamGenerateContent: what each says, and how they are written. */
 #include "dialect/gemini/gemini.h"
 
 /* What comes of the call whose arguments come in pieces; `part`: the piece, empty when something else closes it. */

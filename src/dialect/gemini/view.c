@@ -8,7 +8,10 @@ typedef enum reason_means { REASON_DONE, REASON_TOLD, REASON_BROKEN } reason_mea
 static reason_means meaning(daruma_str reason)
 {
     turn_finish f = gemini_finish_of(reason);
-    return f == FINISH_ERROR ? REASON_BROKEN : f == FINISH_LENGTH || f == FINISH_FILTER ? REASON_TOLD : REASON_DONE;
+    bool no_image = str_eq(reason, S("NO_IMAGE")) || str_eq(reason, S("IMAGE_OTHER"));
+    return f == FINISH_ERROR                                      ? REASON_BROKEN
+           : f == FINISH_LENGTH || f == FINISH_FILTER || no_image ? REASON_TOLD
+                                                                  : REASON_DONE;
 }
 
 /* What a response says, or all the responses of a stream that came as one array. */
@@ -114,9 +117,9 @@ static void pass_members(answer_parts *a, json_iter *it)
         } else if (!json_pass(it, &value)) {
             return;
         } else if (key_camel(key, S("usageMetadata"))) {
-            turn_usage u = gemini_read_usage(value);
-            a->in = u.input >= 0 ? u.input : a->in;
-            a->out = u.output >= 0 ? u.output : a->out;
+            int64_t asked = usage_get(value, S("promptTokenCount")), said = gemini_read_usage(value).output;
+            a->in = asked >= 0 ? asked : a->in; /* what Google's tools read beside it is none of the request's */
+            a->out = said >= 0 ? said : a->out;
             a->known = true;
         } else if (key_camel(key, S("promptFeedback"))) {
             daruma_str reason = json_get(value, S("blockReason"));

@@ -1,5 +1,5 @@
 /* convo_kit.h - what the readers and writers of whole conversations share: finding members, walking an object or a
- * list and replacing some of it, carrying patches out, composing JSON. Only files of this folder include it.
+ * list and replacing some of it, carrying patches out, composing JSON. Only files of src/dialect include it.
  *
  *     { "role":"user" ,  "content":"old" }        splice_next: key and value of each member, in turn
  *       ^--- keep ---^   ^--key--^ put ^          splice_keep: as it was; splice_key: its name, the caller puts a

@@ -1,5 +1,5 @@
 /* parts.h - what the dialects share: the scan of a request, small questions about values, and
- * the words of an error or an event. Only files of this folder include it. */
+ * the words of an error or an event. Only files of src/dialect include it. */
 #ifndef DIALECT_KIT_PARTS_H
 #define DIALECT_KIT_PARTS_H
 #include "dialect/dialect.h"

@@ -1,5 +1,5 @@
 /* turn_kit.h - what the readers and writers of answers share: deltas, parts, and putting something else in the
- * place of a value while all around it stays. Only files of this folder include it. */
+ * place of a value while all around it stays. Only files of src/dialect include it. */
 #ifndef DIALECT_KIT_TURN_KIT_H
 #define DIALECT_KIT_TURN_KIT_H
 #include "dialect/kit/parts.h"

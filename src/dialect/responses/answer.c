@@ -1,6 +1,5 @@
-/* answer.c - whole answers of OpenAI Responses and what their streams say:
- * https://platform.openai.com/docs/api-reference/responses/object and .../responses-streaming. The writer of streams is
- * stream_write.c. */
+/* answer.c - whole answers of OpenAI Responses:
+ * https://platform.openai.com/docs/api-reference/responses/object. */
 #include "dialect/responses/responses.h"
 #include <xxhash.h>
 

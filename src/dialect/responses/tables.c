@@ -30,8 +30,10 @@ static void scan_items(request_scan *r)
     for (it.quick = true; json_next(&it, NULL, &item);)
         for (m = json_open(item), m.quick = true; json_next(&m, &key, &value);)
             if (key_is(key, S("type"))) {
-                r->remote |= value_is(value, S("item_reference")) || value_is(value, S("reasoning"));
-                r->more_tools |= value_is(value, S("additional_tools")) || value_is(value, S("tool_search_output"));
+                bool refers = value_is(value, S("item_reference"));
+                r->remote |= refers || value_is(value, S("reasoning"));
+                r->more_tools |=
+                    refers || value_is(value, S("additional_tools")) || value_is(value, S("tool_search_output"));
                 break;
             }
 }
@@ -39,6 +41,7 @@ static void scan_items(request_scan *r)
 static request_scan responses_scan(daruma_str body, uint32_t *newest)
 {
     request_scan r = scan_request(body, keys, COUNT(keys), &hosted_responses, newest);
+    r.more_tools = r.before != 0; /* what went before may have added some */
     if (r.ok)
         scan_items(&r);
     return r;

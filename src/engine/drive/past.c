@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "engine/drive/relay.h"
 #include "engine/drive/watch.h"
 #include <xxhash.h>
 
@@ -129,13 +130,33 @@ static uint64_t item_key(session *x, daruma_str item)
     return json_is_string(id) ? keyed(session_tenant(x), KEYED_ITEM, XXH3_64bits(id.p, id.n), 0) : 0;
 }
 
+static void put_item(session *x, daruma_str item)
+{
+    bool thought = str_eq(json_get(item, S("type")), S("\"reasoning\"")); /* its provider alone reads that */
+    watch *w = x->d == &dialect_openai_responses && !x->scan.unstored && !thought ? watch_of(x->v) : NULL;
+    if (w)
+        keep(w, item_key(x, item), item);
+}
+
 void past_put_items(session *x, daruma_str items)
 {
     daruma_str item;
-    watch *w = x->d == &dialect_openai_responses && !x->scan.unstored ? watch_of(x->v) : NULL;
-    for (json_iter it = json_open(items); w && json_next(&it, NULL, &item);)
-        if (!str_eq(json_get(item, S("type")), S("\"reasoning\""))) /* its provider alone reads what it thought */
-            keep(w, item_key(x, item), item);
+    for (json_iter it = json_open(items); json_next(&it, NULL, &item);)
+        put_item(x, item);
+}
+
+void past_put_events(session *x, daruma_str events)
+{
+    char small[4096];
+    daruma_arena large = {0};
+    sse_event e;
+    for (;;) {
+        daruma_arena scratch = arena_over(small, sizeof small);
+        if (!stream_next(x->v->rooms, &events, &e, &scratch, &large))
+            break;
+        put_item(x, dialect_done_item(x->d, &e));
+    }
+    x->v->rooms->close(&large);
 }
 
 drive_text *past_unfold(session *x)
@@ -145,11 +166,12 @@ drive_text *past_unfold(session *x)
     daruma_str item;
     daruma_arena room;
     if (x->d != &dialect_openai_responses || !x->scan.remote || !w || !w->past || x->body.n > LOOP_BYTES_MAX ||
-        !x->v->rooms->open(&room, x->body.n, MEND_ARENA_BYTES_MAX))
+        !x->v->rooms->open(&room, 0, MEND_ARENA_BYTES_MAX))
         return NULL;
     daruma_buf out = buf_in(&room);
     size_t from = 0;
-    for (json_iter it = json_open(x->scan.messages); json_next(&it, NULL, &item);) {
+    json_iter it = json_open(x->scan.messages);
+    for (it.quick = true; out.n <= LOOP_BYTES_MAX && json_next(&it, NULL, &item);) {
         bool refers = str_eq(json_get(item, S("type")), S("\"item_reference\""));
         daruma_str said = refers ? past_calls(w, item_key(x, item)) : (daruma_str){0};
         if (!said.n)
@@ -159,8 +181,9 @@ drive_text *past_unfold(session *x)
         buf_put(&out, said);
         from = at + item.n;
     }
-    buf_put(&out, str_from(x->body, from));
-    if (from && !out.full)
+    if (from)
+        buf_put(&out, str_from(x->body, from));
+    if (from && !out.full && out.n <= LOOP_BYTES_MAX)
         made = drive_text_new(x->v->rooms, buf_str(&out));
     x->v->rooms->close(&room);
     return made;

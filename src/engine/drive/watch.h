@@ -82,6 +82,10 @@ agent *agent_of_chain(watch *w, uint64_t chain, agent_keys **keys);
 uint64_t keyed(uint64_t tenant, uint64_t a, uint64_t b, uint64_t c); /* never 0 */
 void agents_free(watch *w);
 
+/* ---- watch.c ---- */
+
+watch *watch_of(driver *v); /* made when it is first needed; NULL: there is no memory */
+
 /* ---- past.c ---- */
 
 /* By what the next request names this answer; 0: by nothing. */
@@ -92,6 +96,4 @@ daruma_str past_calls(const watch *w, uint64_t key);
 /* `of_stream`: the items of a streamed answer, a JSON list; empty: it came whole. */
 void past_put(watch *w, uint64_t key, const turn *t, daruma_str of_stream, daruma_arena *scratch);
 void past_free(const drive_rooms *rooms, past *s);
-
-watch *watch_of(driver *v); /* made when it is first needed; NULL: there is no memory */
 #endif

@@ -188,10 +188,12 @@ static void deliver(session *x, const whole *w)
     }
     relay_head(x, w->streams ? -1 : (int64_t)body.n);
     session_write(x, body);
-    if (w->streams)
-        stream_last_words(x);
+    if (w->streams && w->from != w->to)
+        past_put_events(x, w->out);
     else if (w->from != w->to)
         past_put_items(x, json_get(w->out, S("output")));
+    if (w->streams)
+        stream_last_words(x);
     session_done(x, w->view.input_tokens, w->view.output_tokens, DRIVE_END);
 }
 
