@@ -455,7 +455,8 @@ void traj_shortened(agent *a, daruma_str summary)
 /* What a step gave: of an agent that did not come to its end the part of it. */
 static daruma_str given_by(agent *a, const agent_step *s)
 {
-    if (s->kind != AGENT_STEP_CALL || !s->done)
+    const agent_tool *t = router_tool(a, s->tool);
+    if (s->kind != AGENT_STEP_CALL || !s->done || (s->failed && !(t && t->delegates)))
         return (daruma_str){0};
     return str_trim(s->failed ? json_text(json_get(s->observation, S("partial")), &a->scratch) : s->observation);
 }
