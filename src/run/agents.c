@@ -169,17 +169,6 @@ static bool is_pattern(daruma_str name)
     return name.p[name.n - 1] == '*';
 }
 
-static bool begins(daruma_str name, daruma_str pattern)
-{
-    return str_starts(name, str_sub(pattern, 0, pattern.n - 1));
-}
-
-/* True if that is the name, or the beginning of it with a `*` behind it. */
-static bool fits(daruma_str pattern, daruma_str name)
-{
-    return str_eq(name, pattern) || (is_pattern(pattern) && begins(name, pattern));
-}
-
 /* The next server that is known, of the file or of the command line; false behind the last. */
 static bool next_server(const agents *g, const agents_world *w, size_t *i, daruma_str *ret)
 {
@@ -200,20 +189,20 @@ static bool has_server(const agents *g, const agents_world *w, daruma_str name)
     return false;
 }
 
-/* True if a tool or an agent has that name, or begins so where it ends with `*`. Which tools a server has is not known
- * before it is up. */
-static bool is_there(const agents *g, const agents_world *w, daruma_str name)
+/* True if a tool or an agent has that name, or begins so where it ends with `*`: then the agent `self` is none of them,
+ * whose pattern it is. Which tools a server has is not known before it is up. */
+static bool is_there(const agents *g, const agents_world *w, daruma_str name, const agents_agent *self)
 {
     daruma_str rest = name, first = str_cut(&rest, '.'), server;
     bool many = is_pattern(name), dotted = first.n < name.n;
     for (size_t i = 0; i < COUNT(builtin); i++)
-        if (fits(name, str_of(builtin[i])))
+        if (run_name_fits(name, str_of(builtin[i])))
             return true;
     for (size_t i = 0; i < g->nlist; i++)
-        if (fits(name, g->list[i].name))
+        if (run_name_fits(name, g->list[i].name) && !(many && &g->list[i] == self))
             return true;
     for (size_t i = 0; next_server(g, w, &i, &server);)
-        if (dotted ? rest.n && str_eq(server, first) : many && begins(server, name))
+        if (dotted ? rest.n && str_eq(server, first) : many && run_name_fits(name, server))
             return true;
     return false;
 }
@@ -228,15 +217,17 @@ static bool may_be_elsewhere(daruma_str name)
     return first.n < name.n ? first.n && rest.n : is_pattern(name);
 }
 
-/* A name that nothing has: what is there instead. */
-static void say_unknown(conf *r, const agents *g, daruma_str name, bool server, const char *path)
+/* A name that nothing has: what is there instead, for the agent `self`, or all of them. */
+static void say_unknown(conf *r, const agents *g, daruma_str name, bool server, const agents_agent *self,
+                        const char *path)
 {
     conf_near near = conf_near_to(conf_word(r, name));
     daruma_str known;
     for (size_t n = 0; n < COUNT(builtin) && !server; n++)
         conf_near_try(&near, str_of(builtin[n]));
     for (size_t n = 0; n < g->nlist && !server; n++)
-        conf_near_try(&near, g->list[n].name);
+        if (&g->list[n] != self)
+            conf_near_try(&near, g->list[n].name);
     for (size_t n = 0; server && next_server(g, r->user, &n, &known);)
         conf_near_try(&near, known);
     conf_go(r, path);
@@ -250,13 +241,13 @@ static void check_names(conf *r, const agents *g, size_t i)
     char path[60];
     for (size_t k = 0; k < x->ntools; k++) {
         snprintf(path, sizeof path, "agents[%zu].tools[%zu]", i, k);
-        if (!is_there(g, w, x->tools[k]) && (w->servers || !may_be_elsewhere(x->tools[k])))
-            say_unknown(r, g, x->tools[k], false, path);
+        if (!is_there(g, w, x->tools[k], x) && (w->servers || !may_be_elsewhere(x->tools[k])))
+            say_unknown(r, g, x->tools[k], false, x, path);
     }
     for (size_t k = 0; k < x->nmcp; k++) {
         snprintf(path, sizeof path, "agents[%zu].mcp[%zu]", i, k);
         if (!has_server(g, w, x->mcp[k]))
-            say_unknown(r, g, x->mcp[k], true, path);
+            say_unknown(r, g, x->mcp[k], true, x, path);
     }
 }
 
@@ -266,8 +257,8 @@ static void check_tool(conf *r, const agents *g, size_t i)
 {
     char path[60];
     snprintf(path, sizeof path, "tools[%zu].name", i);
-    if (!is_there(g, r->user, g->tools[i].name) && !may_be_elsewhere(g->tools[i].name))
-        say_unknown(r, g, g->tools[i].name, false, path);
+    if (!is_there(g, r->user, g->tools[i].name, NULL) && !may_be_elsewhere(g->tools[i].name))
+        say_unknown(r, g, g->tools[i].name, false, NULL, path);
 }
 
 static void check_model(conf *r, const agents *g, size_t i)
@@ -299,7 +290,7 @@ static void check_circle(conf *r, const agents *g, size_t i, bool *on_way, bool 
     on_way[i] = true;
     for (size_t n = 0; n < x->ntools * g->nlist; n++) {
         size_t k = n / g->nlist, to = n % g->nlist;
-        if (!fits(x->tools[k], g->list[to].name) || (to == i && is_pattern(x->tools[k])) || done[to])
+        if (!run_name_fits(x->tools[k], g->list[to].name) || (to == i && is_pattern(x->tools[k])) || done[to])
             continue; /* of those that a pattern names no agent gets itself */
         if (!on_way[to]) {
             check_circle(r, g, to, on_way, done); /* at most AGENTS_MAX deep */

@@ -31,6 +31,8 @@ typedef struct run_names {
     size_t n;
     bool said; /* else as usual */
 } run_names;
+/* True if that is the name, or the beginning of it with a `*` behind it. */
+bool run_name_fits(daruma_str pattern, daruma_str name);
 
 typedef struct run_agent {
     daruma_str name;

@@ -21,8 +21,7 @@ struct staff {
 
 /* ---- tools ---- */
 
-/* Is it the name, or does it begin with what stands before a `*`? */
-static bool fits(daruma_str pattern, daruma_str name)
+bool run_name_fits(daruma_str pattern, daruma_str name)
 {
     if (pattern.n && pattern.p[pattern.n - 1] == '*')
         return str_starts(name, str_sub(pattern, 0, pattern.n - 1));
@@ -32,7 +31,7 @@ static bool fits(daruma_str pattern, daruma_str name)
 static bool listed(const run_names *names, daruma_str name)
 {
     for (size_t i = 0; i < names->n; i++)
-        if (fits(names->list[i], name))
+        if (run_name_fits(names->list[i], name))
             return true;
     return false;
 }
@@ -63,7 +62,7 @@ static bool may_call(const run_settings *s, const run_agent *who, daruma_str too
 static const run_tool *said_of(const run_settings *s, daruma_str tool)
 {
     for (size_t i = 0; i < s->ntools; i++)
-        if (fits(s->tools[i].name, tool))
+        if (run_name_fits(s->tools[i].name, tool))
             return &s->tools[i];
     return NULL;
 }
@@ -101,20 +100,19 @@ void staff_refresh(staff *s)
 }
 
 /* Each name that was said has to be that of a tool, or of an agent. */
-static bool all_there(const staff *s, const staff_agent *g, char why[256])
+static bool all_there(const staff_agent *g, char why[256])
 {
     const run_names *names = &g->who->tools;
     for (size_t i = 0; i < names->n; i++) {
         bool there = false;
         for (size_t k = 0; k < g->ntools; k++)
-            there |= fits(names->list[i], g->tools[k].about.name);
+            there |= run_name_fits(names->list[i], g->tools[k].about.name);
         if (!there) {
             snprintf(why, 256, "agent `%.60s`: there is no tool and no agent `%.60s`", g->who->name.p,
                      names->list[i].p);
             return false;
         }
     }
-    (void)s;
     return true;
 }
 
@@ -133,7 +131,7 @@ static bool hand_out(staff *s, staff_agent *g, daruma_arena *a, char why[256])
         if (g->who->tools.said && other != g->who && listed(&g->who->tools, other->name))
             g->tools[g->ntools++] = told(s->s, crew_tool(other->name, other->says));
     }
-    if (!all_there(s, g, why))
+    if (!all_there(g, why))
         return false;
     if (g->policy.reports && g->who->mode == AGENT_REACTIVE)
         g->tools[g->ntools++] = agent_report_tool;

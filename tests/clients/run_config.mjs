@@ -261,7 +261,12 @@ holds("mistakes are told with their place, by check and by run; circles of agent
     assert.doesNotMatch(withServer(said + agent(["jira.search"])), /unknown tool/);
     assert.match(withServer(said + agent(["jria.search"])), /unknown tool or agent `jria\.search`/);
     assert.equal(check(family).status, 0);
-    assert.equal(check("agents:\n  - { name: a, model: best, tools: [\"*\"] }\n  - { name: b, model: best, tools: [\"b*\", fs.*] }\n").status, 0, "a pattern gives no agent itself");
+    // A pattern gives no agent itself: `b*` is a server of another command line, or another agent.
+    const itself = "agents:\n  - { name: a, model: best, tools: [\"*\"] }\n  - { name: b, model: best, tools: [\"b*\", fs.*] }\n";
+    assert.equal(check(itself).status, 0);
+    assert.match(withServer(itself), /bad\.yaml:8:\d+: agents\[1\]\.tools\[0\]: unknown tool or agent `b\*`/);
+    assert.doesNotMatch(withServer(itself), /did you mean `b`/);
+    assert.doesNotMatch(withServer(itself + "  - { name: best, model: best, tools: [fs.*] }\n"), /unknown tool|there is no tool/);
     const go = (...args) => spawnSync(daruma, ["run", ...args], { encoding: "utf8", env: { HOME: root } });
     for (const [args, says] of [
       [["--config", "/nowhere.yaml", "x"], /nowhere\.yaml/],

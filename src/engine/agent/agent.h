@@ -106,6 +106,7 @@ typedef struct agent_policy {
     agent_route_row routes[AGENT_MODES][AGENT_SEVERITIES];
     bool tools_to_model;         /* a tool's failure whose severity nobody said: the model sees it first */
     daruma_severity tool_unsaid; /* else: its severity */
+    bool details;                /* a failure that nobody judged has its message as metadata, `technical_details` */
     bool repeats_safe_tools;     /* what may pass and does no harm twice is repeated without asking the model */
     agent_retry retry;           /* of models, planner and classifier */
     agent_retry tool_retry;      /* of tools without a policy of their own */

@@ -46,7 +46,7 @@ static void delegation_record(daruma_str child, const agent_result *r, daruma_bu
                 agent_end_name(r->end), "limit", BUF_IF(r->limit, agent_limit_name(r->limit)), "error_class", class,
                 "severity", BUF_IF(failed, daruma_severity_name(f->severity)), "failed_operation",
                 BUF_IF(failed, f->operation), "message", flow_line(message, FAILURE_TEXT_BYTES_MAX));
-    BUF_MEMBERS(out, "why", BUF_IF(asks, r->reason), "error_history", BUF_IF(asks, buf_raw(r->history)), "metadata",
+    BUF_MEMBERS(out, "why", BUF_IF(asks, r->reason), "metadata",
                 BUF_IF(failed && json_valid(f->metadata), buf_raw(f->metadata)), "partial",
                 BUF_IF(kind, flow_line(r->text, AGENT_OUTPUT_BYTES_MAX)));
     BUF_LIT(out, "}");

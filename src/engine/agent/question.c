@@ -15,16 +15,6 @@ static void keep_renames(agent *a, const convo *c)
     }
 }
 
-static void say_last(convo *c, daruma_str text)
-{
-    convo_message *m = convo_add_message(c, CONVO_USER, (daruma_str){0});
-    convo_part *p = m ? convo_add_part(c, m, PART_TEXT, (daruma_str){0}) : NULL;
-    if (!p)
-        return;
-    p->ready = true;
-    p->text = text;
-}
-
 /* Says what is the same in every dialect; false without memory. */
 static bool write_convo(agent *a, convo *c, daruma_buf *out)
 {
@@ -44,7 +34,7 @@ bool question_anew(agent *a, daruma_buf *out)
         return false;
     if (a->last) {
         c.set.choice = c.ntools ? CHOICE_NONE : CHOICE_UNSAID;
-        say_last(&c,
+        traj_say(&c, CONVO_USER,
                  S("This is the last step: no tool can be called any more. Answer now with what you have found, and "
                    "say plainly what is missing."));
     }
@@ -59,16 +49,10 @@ bool question_anew(agent *a, daruma_buf *out)
  * not to be told apart. */
 static daruma_str new_messages(agent *a)
 {
-    convo c = {.arena = &a->scratch,
-               .set = {.model = a->s.model,
-                       .stream = -1,
-                       .max_output = -1,
-                       .parallel = -1,
-                       .thinking = -1,
-                       .thinking_budget = -1}};
+    convo c = traj_convo(a, &a->scratch);
     daruma_buf out = buf_in(&a->scratch);
     daruma_str first, second;
-    say_last(&c, S("x"));
+    traj_say(&c, CONVO_USER, S("x"));
     traj_tools(a, &c); /* names are said as they are with the tools in view */
     traj_put(a, &c, a->written.nsteps);
     if (!write_convo(a, &c, &out))
@@ -81,12 +65,17 @@ static daruma_str new_messages(agent *a)
     return (daruma_str){second.p, (size_t)(end - second.p)};
 }
 
+/* True if the question is the conversation alone, which only grows. */
+static bool is_plain(const agent *a)
+{
+    return !a->last && !a->report_forced && !a->correction.n && !a->policy->actions && a->s.mode == AGENT_REACTIVE;
+}
+
 /* True if the next question is the last one and new messages at its end. */
 static bool only_grows(const agent *a)
 {
     const agent_written *w = &a->written;
-    if (!w->p || a->nsteps <= w->nsteps || a->last || a->report_forced || a->correction.n || a->policy->actions ||
-        a->s.mode != AGENT_REACTIVE)
+    if (!w->p || a->nsteps <= w->nsteps || !is_plain(a))
         return false;
     return a->steps[w->nsteps].kind != AGENT_STEP_NOTE; /* the model's own words come between: no two messages join */
 }
@@ -103,8 +92,7 @@ static void keep(agent *a, daruma_str body)
     agent_written *w = &a->written;
     request_scan scan = a->s.d->scan(body, NULL);
     w->n = 0;
-    if (!scan.ok || !json_is_array(scan.messages) || a->last || a->report_forced || a->correction.n ||
-        a->policy->actions || a->s.mode != AGENT_REACTIVE || !has_room(a, body.n)) {
+    if (!scan.ok || !json_is_array(scan.messages) || !is_plain(a) || !has_room(a, body.n)) {
         question_close(a);
         return;
     }

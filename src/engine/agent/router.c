@@ -151,7 +151,7 @@ void router_keep(agent *a, const agent_failure *f)
     k.user_message = flow_text(a, flow_line(f->user_message, FAILURE_TEXT_BYTES_MAX));
     k.metadata = json_valid(f->metadata) && f->metadata.n <= AGENT_METADATA_BYTES_MAX ? flow_text(a, f->metadata)
                                                                                       : (daruma_str){0};
-    if (!k.said && !k.metadata.n && a->policy->tool_unsaid == DARUMA_CRITICAL) { /* as Osprey judges what nobody did */
+    if (!k.said && !k.metadata.n && a->policy->details) {
         daruma_buf details = buf_in(&a->texts);
         BUF_OBJECT(&details, "technical_details", k.message);
         k.metadata = details.full ? (daruma_str){0} : buf_str(&details);

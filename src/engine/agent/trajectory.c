@@ -137,7 +137,7 @@ static void put_part(convo *c, convo_message *m, part_kind kind, daruma_str text
     }
 }
 
-static void put_text(convo *c, convo_role role, daruma_str text)
+void traj_say(convo *c, convo_role role, daruma_str text)
 {
     put_part(c, convo_add_message(c, role, (daruma_str){0}), PART_TEXT, text, NULL);
 }
@@ -167,7 +167,7 @@ static void put_actions(const agent *a, convo *c, convo_message *m, size_t from,
         else
             BUF_OBJECT(&b, "observation",
                        json_valid(seen) ? buf_raw(seen) : buf_quoted(s->done ? seen : S(MEND_UNKNOWN_RESULT)));
-        put_text(c, CONVO_USER, buf_str(&b));
+        traj_say(c, CONVO_USER, buf_str(&b));
     }
 }
 
@@ -266,7 +266,7 @@ void traj_put(const agent *a, convo *c, size_t from)
         } else if (s->kind == AGENT_STEP_CALL) {
             i = put_turn(a, c, i, &t);
         } else {
-            put_text(c, s->kind == AGENT_STEP_WORDS ? CONVO_ASSISTANT : CONVO_USER, s->thought);
+            traj_say(c, s->kind == AGENT_STEP_WORDS ? CONVO_ASSISTANT : CONVO_USER, s->thought);
             i++;
         }
     }
@@ -305,16 +305,21 @@ uint64_t traj_mark(const agent *a, size_t nsteps, daruma_arena *room)
     return h;
 }
 
+convo traj_convo(const agent *a, daruma_arena *room)
+{
+    return (convo){.arena = room,
+                   .set = {.model = a->s.model,
+                           .stream = -1,
+                           .max_output = a->s.max_output > 0 ? a->s.max_output : -1,
+                           .parallel = -1,
+                           .thinking = -1,
+                           .thinking_budget = -1}};
+}
+
 bool agent_view(const agent *a, daruma_arena *room, convo *ret)
 {
-    convo c = {.arena = room,
-               .set = {.model = a->s.model,
-                       .stream = -1,
-                       .max_output = a->s.max_output > 0 ? a->s.max_output : -1,
-                       .parallel = -1,
-                       .thinking = -1,
-                       .thinking_budget = -1}};
-    put_text(&c, CONVO_SYSTEM, a->s.instructions.n ? a->s.instructions : S(AGENT_INSTRUCTIONS));
+    convo c = traj_convo(a, room);
+    traj_say(&c, CONVO_SYSTEM, a->s.instructions.n ? a->s.instructions : S(AGENT_INSTRUCTIONS));
     daruma_buf task = buf_in(room);
     if (a->s.mode == AGENT_PLANNED)
         plan_context(a, &task);
@@ -322,8 +327,8 @@ bool agent_view(const agent *a, daruma_arena *room, convo *ret)
         buf_put(&task, a->task);
     forget_say(a, room, &task);
     if (a->correction.n)
-        put_text(&c, CONVO_SYSTEM, a->correction); /* before the first message that is none of ours (P-F31) */
-    put_text(&c, CONVO_USER, task.n ? buf_str(&task) : a->task);
+        traj_say(&c, CONVO_SYSTEM, a->correction); /* before the first message that is none of ours (P-F31) */
+    traj_say(&c, CONVO_USER, task.n ? buf_str(&task) : a->task);
     if (a->policy->actions)
         put_catalogue(a, &c);
     else
@@ -455,7 +460,8 @@ void traj_shortened(agent *a, daruma_str summary)
 /* What a step gave: of an agent that did not come to its end the part of it. */
 static daruma_str given_by(agent *a, const agent_step *s)
 {
-    if (s->kind != AGENT_STEP_CALL || !s->done)
+    const agent_tool *t = router_tool(a, s->tool);
+    if (s->kind != AGENT_STEP_CALL || !s->done || (s->failed && !(t && t->delegates)))
         return (daruma_str){0};
     return str_trim(s->failed ? json_text(json_get(s->observation, S("partial")), &a->scratch) : s->observation);
 }

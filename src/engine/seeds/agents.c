@@ -33,8 +33,8 @@
 
 /* What stands in the code of an osprey capability is a row of its tool: nobody classifies for it. */
 #define OSPREY_COMMON                                                                                                  \
-    .raises = true, .tool_unsaid = DARUMA_CRITICAL, .replans = 1, .reclassifications = 1, .counts_steps = true,        \
-    .asks_failed = true, .moves_max = 100
+    .raises = true, .tool_unsaid = DARUMA_CRITICAL, .details = true, .replans = 1, .reclassifications = 1,             \
+    .counts_steps = true, .asks_failed = true, .moves_max = 100
 
 /* A seed that tries nothing again: whatever a tool says its model reads (S-F17). */
 #define PLAIN                                                                                                          \
