@@ -107,7 +107,7 @@ static bool is_upper(char c)
 }
 
 /* True if a word of a name in mixed case begins at p[i], behind another. */
-static bool begins_word(daruma_str name, size_t i)
+static bool code_begins_word(daruma_str name, size_t i)
 {
     return i && is_upper(name.p[i]) && ch_alpha(name.p[i - 1]) && !is_upper(name.p[i - 1]);
 }
@@ -117,7 +117,7 @@ static daruma_str spelt_out(daruma_str name, char joint, daruma_arena *a)
 {
     daruma_buf b = buf_in(a);
     for (size_t i = 0; i < name.n; i++) {
-        if (begins_word(name, i))
+        if (code_begins_word(name, i))
             buf_putc(&b, joint);
         buf_putc(&b, name.p[i] == '-' ? joint : ch_lower(name.p[i]));
     }
@@ -130,7 +130,7 @@ static daruma_str in_words(daruma_str code, daruma_arena *a)
 {
     bool other = false;
     for (size_t i = 1; i < code.n; i++)
-        other |= code.p[i] == '-' || begins_word(code, i);
+        other |= code.p[i] == '-' || code_begins_word(code, i);
     if (!other || str_ends(code, S("Error")) || str_ends(code, S("Exception")))
         return (daruma_str){0};
     return spelt_out(code, '_', a);

@@ -145,19 +145,22 @@ static bool read_embedded(reader *r, daruma_str t, int level)
     return false;
 }
 
-/* An object whose braces a printer replaced, "***'error': ***'message': ...", or cut off. Two of its members stand
- * there, or one that the text begins with. */
-static bool read_members(reader *r, daruma_str t, int level)
+/* An object whose braces a printer replaced: "***'error': ***'message': ...", ("type":"error","message":"..."). What
+ * replaced the first stands directly before a member, and two that say what failed behind it in the same line: members
+ * without it are lines of a file that a tool shows. */
+static bool embedded_members(reader *r, daruma_str t, int level)
 {
-    size_t first = t.n, members = char_is(t.p[0], CHAR_QUOTE), texts = r->s->ntexts, value;
-    for (size_t i = 0; i < t.n && members < 2; i++) {
-        enum role role = char_is(t.p[i], CHAR_QUOTE) ? reader_role(reader_key(t, i, &value)) : IS_NOTHING;
-        if (role != IS_MESSAGE && role != IS_CODE && role != IS_TYPE && role != IS_NEST)
-            continue;
-        first = first < i ? first : i;
-        members++;
+    size_t first = t.n, members = 0, value;
+    for (size_t i = 1; i < t.n && members < 2; i++) {
+        if (t.p[i] == '\n')
+            first = t.n, members = 0;
+        daruma_str key = char_is(t.p[i], CHAR_QUOTE) ? reader_key(t, i, &value) : (daruma_str){0};
+        if (key.n && first == t.n && (t.p[i - 1] == '*' || t.p[i - 1] == '('))
+            first = i;
+        enum role role = key.n && first < t.n ? reader_role(key) : IS_NOTHING;
+        members += role == IS_MESSAGE || role == IS_CODE || role == IS_TYPE || role == IS_NEST;
     }
-    if (members < 2 || !reader_loose(r, str_from(t, first), level + 1) || r->s->ntexts == texts)
+    if (members < 2 || !reader_loose(r, str_from(t, first), level + 1))
         return false;
     read_before(r, t, first, level - 1);
     return true;
@@ -167,11 +170,12 @@ static bool read_members(reader *r, daruma_str t, int level)
 
 static bool is_html(daruma_str t)
 {
-    static const daruma_str starts[] = {LIT("<!doctype"), LIT("<html"),  LIT("<head"), LIT("<body"),
-                                        LIT("<center>"),  LIT("<title"), LIT("<h1"),   LIT("<?xml"),
-                                        LIT("<!--"),      LIT("</"),     LIT("<div")};
+    static const daruma_str starts[] = {LIT("!doctype"), LIT("html"),  LIT("head"), LIT("body"),
+                                        LIT("center>"),  LIT("title"), LIT("h1"),   LIT("h2"),
+                                        LIT("h3"),       LIT("?xml"),  LIT("!--"),  LIT("div")};
+    daruma_str tag = str_from(t, str_starts(t, S("</")) ? 2 : 1); /* the beginning of the page may be cut off */
     for (size_t i = 0; t.p[0] == '<' && i < COUNT(starts); i++)
-        if (str_istarts(t, starts[i]))
+        if (str_istarts(tag, starts[i]))
             return true;
     return false;
 }
@@ -255,6 +259,9 @@ void reader_any(reader *r, daruma_str t, int level)
         t = line_strip(t, r->a);
         t = str_from(t, sentence_lead(t));
     }
+    size_t value;
+    if (t.p[0] == '"' && reader_key(t, 0, &value).n && reader_loose(r, t, level))
+        return;
     if (t.p[0] == '{' || t.p[0] == '[') {
         daruma_str v, rest = t;
         size_t end = json_skip(rest, 0, &v);
@@ -294,7 +301,7 @@ void reader_any(reader *r, daruma_str t, int level)
     } else if (is_sse(t)) {
         read_sse(r, t, level);
     } else if (!read_embedded_page(r, t, level) && !read_grpc(r, t, level) && !read_bracketed(r, t, level) &&
-               !read_embedded(r, t, level) && !read_members(r, t, level)) {
+               !read_embedded(r, t, level) && !embedded_members(r, t, level)) {
         reader_prefix(r, t, true);
         reader_text(r, t, level);
     }

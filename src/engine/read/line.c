@@ -149,7 +149,8 @@ static bool is_frame(daruma_str t, size_t indent)
         return true;
     if (str_starts(t, S("... ")) && str_ends(t, S(" more")))
         return true;
-    if (indent && str_starts(t, S("at ")) && (str_ends(t, S(")")) || str_ends(t, S("]")))) /* "... ~[app.jar:1.2]" */
+    bool of_jar = str_ends(t, S("]")) && (str_find(t, S(") [")) != STR_NONE || str_find(t, S(") ~[")) != STR_NONE);
+    if (indent && str_starts(t, S("at ")) && (str_ends(t, S(")")) || of_jar)) /* "at a.b(B.java:7) ~[app.jar:1.2]" */
         return true;
     bool at = str_starts(t, S("at ")), path = t.n && (t.p[0] == '/' || str_starts(t, S("node:")));
     return (at || path) && ends_in_place(t);

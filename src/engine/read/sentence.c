@@ -40,13 +40,18 @@ static bool foreign(char c)
  * spaces. */
 static char foreign_mark(daruma_str t, size_t i)
 {
-    daruma_str mark = str_sub(t, i, 3);
-    if (!foreign(t.p[i]) || mark.n < 3)
-        return 0;
-    if (str_eq(mark, S("\uff1a")))
-        return ':';
+    static const struct {
+        daruma_str mark; /* a whole character: two of its bytes may be the end of another one */
+        char ends;
+        bool apart;
+    } marks[] = {{LIT("\u3002"), '.', false}, {LIT("\uff01"), '.', false}, {LIT("\uff1b"), '.', false},
+                 {LIT("\uff1f"), '.', false}, {LIT("\uff1a"), ':', false}, {LIT("\u2013"), '.', true},
+                 {LIT("\u2014"), '.', true}};
     bool apart = i && i + 3 < t.n && t.p[i - 1] == ' ' && t.p[i + 3] == ' ';
-    return str_find(apart ? S("\u2013\u2014") : S("\u3002\uff01\uff1b\uff1f"), mark) != STR_NONE ? '.' : 0;
+    for (size_t k = 0; foreign(t.p[i]) && k < COUNT(marks); k++)
+        if ((apart || !marks[k].apart) && str_starts(str_from(t, i), marks[k].mark))
+            return marks[k].ends;
+    return 0;
 }
 
 /* True if the comma at t[i] stands between two texts of a list, of which the second is no name: ('No JSON', "We are
