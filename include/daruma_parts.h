@@ -782,7 +782,9 @@ typedef struct daruma_case {
     uint8_t ndid;                          /* how many */
     daruma_ms waited;                      /* sum of waits */
     daruma_kind last;                      /* kind of the last failure */
-    daruma_outcome outcome;                /* PENDING until it ends */
+    int odd;                /* 1 + the target that refused last for a reason that nobody explained, 0 none ... */
+    daruma_ms odd_at;       /* ... and when that call went out */
+    daruma_outcome outcome; /* PENDING until it ends */
 } daruma_case;
 
 /* Opens a case. `targets` (1 to DARUMA_CASE_TRIED count, more are ignored), `prefer` is

@@ -457,6 +457,75 @@ static void a_refused_parameter_is_mended_up_to_eight_times_then_the_model_expla
     assert_remedy(daruma_case_next(&d, &odd, 0, at(0)), EXPLAIN, 0, 0); /* off is off */
 }
 
+/* Case `c` is refused by target 0 with `f`; the next one is asked. */
+static void goes_on(daruma_case *c, daruma_health *w, const daruma_policy *p, const daruma_target *t, size_t n,
+                    const daruma_failure *f, daruma_ms now)
+{
+    daruma_case_open(c, w, p, t, n, -1, -1, of_another(now));
+    assert_int_equal(out(c, now), 0);
+    daruma_case_next(c, f, 0, at(now));
+    assert_int_equal(out(c, now), 1);
+}
+
+static void a_place_that_refuses_without_a_reason_what_others_answer_is_asked_last_and_holds_up_nobody(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    daruma_failure odd = failure(DARUMA_UNKNOWN, 418);
+    daruma_case c[8];
+    for (int i = 0; i < 8; i++)
+        goes_on(&c[i], w, &p, t, 2, &odd, 1000);
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(daruma_health_look(w, &t[0], 1000).well, i < 2); /* one may be of the request */
+        daruma_case_begun(&c[i], at(1000));                               /* its stream may take minutes */
+    }
+    for (int i = 0; i < 8; i++)
+        daruma_case_done(&c[i], at(1100));
+    assert_false(daruma_health_look(w, &t[0], 1100).well);
+    assert_int_equal(daruma_health_look(w, &t[0], 1100).alone_in, 0);
+    succeeds(w, &p, &t[0], 1200);
+    assert_true(daruma_health_look(w, &t[0], 1200).well);
+}
+
+static void a_refusal_without_a_reason_counts_once_and_only_where_it_was(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    p.kinds[DARUMA_SERVER_ERROR].max_attempts = 1; /* at each place */
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l"), target("r", "o", "c", "j")};
+    daruma_failure odd = failure(DARUMA_UNKNOWN, 302), sick = failure(DARUMA_SERVER_ERROR, 503);
+    for (int odd_first = 0; odd_first < 2; odd_first++) {
+        daruma_health *w = a_health();
+        for (int i = 0; i < 2; i++) {
+            daruma_case c;
+            goes_on(&c, w, &p, t, 3, odd_first ? &odd : &sick, 1000 + i);
+            daruma_case_next(&c, odd_first ? &sick : &odd, 0, at(1000 + i));
+            assert_int_equal(out(&c, 1000 + i), 2);
+            daruma_case_done(&c, at(1000 + i));
+            assert_int_equal(daruma_health_look(w, &t[0], 1000 + i).well, i == 0);
+            assert_int_equal(daruma_health_look(w, &t[1], 1000 + i).well, i == 0);
+        }
+    }
+}
+
+static void a_refusal_without_a_reason_from_before_a_success_says_nothing(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    daruma_failure odd = failure(DARUMA_UNKNOWN, 302);
+    daruma_case c[3];
+    for (int i = 0; i < 3; i++)
+        goes_on(&c[i], w, &p, t, 2, &odd, 1000);
+    succeeds(w, &p, &t[0], 5000);
+    for (int i = 0; i < 3; i++)
+        daruma_case_done(&c[i], at(60000));
+    assert_true(daruma_health_look(w, &t[0], 60000).well);
+}
+
 static void a_broken_stream_goes_on_here_then_elsewhere_then_what_came_is_kept(void **state)
 {
     (void)state;
@@ -1555,6 +1624,9 @@ int main(void)
         cmocka_unit_test(what_is_above_the_limit_becomes_smaller_and_rests_nobody),
         cmocka_unit_test(what_may_not_be_mended_moves_or_ends),
         cmocka_unit_test(a_refused_parameter_is_mended_up_to_eight_times_then_the_model_explains),
+        cmocka_unit_test(a_place_that_refuses_without_a_reason_what_others_answer_is_asked_last_and_holds_up_nobody),
+        cmocka_unit_test(a_refusal_without_a_reason_counts_once_and_only_where_it_was),
+        cmocka_unit_test(a_refusal_without_a_reason_from_before_a_success_says_nothing),
         cmocka_unit_test(a_broken_stream_goes_on_here_then_elsewhere_then_what_came_is_kept),
         cmocka_unit_test(what_was_begun_goes_on_however_often_it_was_tried_before),
         cmocka_unit_test(what_must_not_happen_twice_is_repeated_only_after_a_refusal),

@@ -164,7 +164,7 @@
 #define REQUEST_KNOWN_BYTES        (64u << 10) /* at each end, that a client's own retry is known by: 30 us */
 
 #define EXCHANGES_KEPT             256    /* used exchanges kept for the next requests */
-#define CLIENT_HEAD_MS             600000 /* as SDKs wait unasked: so long whose SDK waited for a head only is kept */
+#define CLIENT_HEAD_MS             600000 /* from its start, once the SDK has its head: SDKs wait so by default */
 #define CLIENT_ROOM_MS_MAX         1000   /* of the client's own timeout, left for our answer to arrive */
 #define CASES_MAX                  1024   /* failed cases kept so that a client's own retry continues them */
 #define CASE_MS_MAX                120000 /* and for how long; SDKs retry within seconds */

@@ -321,8 +321,19 @@ void daruma_case_headed(daruma_case *c, daruma_moment at)
     health_took(c->health, &c->targets[c->target], HEALTH_HEAD, c->plain, c->sent_at, at.now);
 }
 
+/* Another target answers the request that one refused without a reason: it was not the request. */
+static void tell_odd(daruma_case *c, daruma_moment at)
+{
+    if (c->odd && c->policy->health && c->targets[c->odd - 1].lane_id != c->targets[c->target].lane_id)
+        health_alone_refused(c->health, &c->targets[c->odd - 1], c->id, c->odd_at,
+                             &c->policy->kinds[DARUMA_UNKNOWN].backoff, at);
+    c->odd = 0;
+}
+
 void daruma_case_begun(daruma_case *c, daruma_moment at)
 {
+    if (c->out && !c->plain)
+        tell_odd(c, at);
     if (c->out)
         health_took(c->health, &c->targets[c->target], HEALTH_CONTENT, c->plain, c->sent_at, at.now);
     c->begun = c->out;
@@ -350,10 +361,7 @@ void daruma_case_done(daruma_case *c, daruma_moment at)
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);
     else
         is_well(c, at);
-    bool unexplained = c->last == DARUMA_UNKNOWN && !c->hedges_bad && c->policy->health;
-    for (int i = 0; unexplained && i < choice_count(c); i++)
-        if (c->faults[i] && c->targets[i].lane_id != c->targets[c->target].lane_id)
-            health_alone_refused(c->health, &c->targets[i], c->id, at.now);
+    tell_odd(c, at);
     if (c->begun)
         health_paused(c->health, &c->targets[c->target], c->plain, c->gap);
     if (c->beside.out)

@@ -399,11 +399,21 @@ void health_silent(daruma_health *w, const daruma_target *t, const daruma_permit
     blame(w, t, MODEL, BAD, DARUMA_TIMEOUT, now);
 }
 
-void health_alone_refused(daruma_health *w, const daruma_target *t, uint64_t witness, daruma_ms now)
+void health_alone_refused(daruma_health *w, const daruma_target *t, uint64_t witness, daruma_ms sent_at,
+                          const daruma_backoff *b, daruma_moment at)
 {
     place *p = place_for(w, t, LANE);
-    tell(w, t, LANE, (daruma_permit){.epoch = p->breaker.epoch, .asked = now}, BAD, witness, now);
-    blame(w, t, LANE, BAD, DARUMA_UNKNOWN, now);
+    bool answered = p->breaker.row == 0 && p->breaker.well_at > sent_at; /* others were, since then */
+    bool alone = !p->witness || p->witness == witness;
+    if (answered || cool_in(p, at.now) > 0 || (p->strikes && sent_at < p->struck_at))
+        return;
+    if (!p->witness)
+        p->witness = witness;
+    if (alone && !p->cool_ms)
+        return; /* it may not suit that request only */
+    p->strikes += p->strikes < UINT32_MAX;
+    p->struck_at = at.now;
+    cool(w, p, DARUMA_UNKNOWN, rest_ms(REST_SLOWS, p->strikes, b, at.dice), false, sent_at, at.now);
 }
 
 void health_bad(daruma_health *w, const daruma_target *t, const daruma_permit permits[DARUMA_PERMITS],

@@ -77,10 +77,13 @@ bool health_is_probed(const daruma_health *w, const daruma_target *t, daruma_ms 
 bool health_named_since(const daruma_health *w, const daruma_target *t, daruma_ms sent_at, daruma_ms now);
 /* Was no call to `t` made just now? Twice a second somebody may find out. */
 bool health_may_ask(const daruma_health *w, const daruma_target *t, daruma_ms now);
-/* `t` failed for a reason that nobody explained, and another target answered the same request: it was not the request.
- */
-void health_alone_refused(daruma_health *w, const daruma_target *t, uint64_t witness, daruma_ms now);
-/* Was no call to `t` made for half as long as it had not answered then (30 s at most, and where it never did)? Then
+/* The call that went out to `t` at `sent_at` was refused for a reason that nobody explained, and another target answers
+ * the same request. When a second case saw that, `t` rests for a while, longer each time: it is asked last, and who has
+ * nobody else does not wait. */
+void health_alone_refused(daruma_health *w, const daruma_target *t, uint64_t witness, daruma_ms sent_at,
+                          const daruma_backoff *b, daruma_moment at);
+/* Was no call to `t` made for half as long as it had not answered then (30 s at most, and where it never did nor failed
+ * but by a limit; where it only failed otherwise, that counts from its first failure)? Then
  * somebody may find out whether a wait that its provider named still holds. */
 bool health_may_doubt(const daruma_health *w, const daruma_target *t, daruma_ms now);
 /* A call that went out to `t` then was silent while a second one to the same place, which went out at `back_at`, was

@@ -191,8 +191,10 @@ static daruma_remedy take(daruma_case *c, size_t r, int to, daruma_ms wait, daru
         c->spoiled[to] = 0; /* until the new ones are refused too */
     if (g->needs & DARUMA_NEED_SHRINK)
         case_count(&c->shrinks);
-    if (g->needs & DARUMA_NEED_MEND)
+    if (g->needs & DARUMA_NEED_MEND) { /* another request goes out */
         choice_widen(c);
+        c->odd = 0;
+    }
     if (g->needs & DARUMA_NEED_RESERVE)
         choice_open_reserve(c);
     waits_hold(c, wait, own, now);
@@ -292,6 +294,16 @@ static void note_bad(daruma_case *c, int target, const daruma_permit permits[DAR
                    at);
 }
 
+/* Keeps in mind that the target refused without a reason; any other failure of it says that it does more than that. */
+static void note_odd(daruma_case *c, const daruma_failure *f)
+{
+    bool odd = f->kind == DARUMA_UNKNOWN && f->status >= 300 && f->status < 500 && f->net == DARUMA_NET_NONE;
+    if (odd || c->odd == c->target + 1)
+        c->odd = odd ? c->target + 1 : 0;
+    if (odd)
+        c->odd_at = c->sent_at;
+}
+
 void ladder_show_pace(daruma_case *c, pace_shown how, daruma_ms now)
 {
     health_pace_shown(c->health, &c->targets[c->target], &c->paced, how, now);
@@ -329,6 +341,7 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
         c->out = false;
         c->last = f->kind;
         choice_blame(c, c->target, f->kind);
+        note_odd(c, f);
         c->round = SOON;
     } else {
         r = c->rung;

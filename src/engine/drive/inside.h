@@ -114,8 +114,8 @@ struct session {
     daruma_ms look_at;     /* when it is looked at whether the attempt is silent for too long, -1 not */
     unsigned beats;        /* heartbeats since the provider's last bytes */
     bool streaming;        /* the client wants a stream */
-    bool until_head;       /* its time is only that to the head of an answer */
     bool array;            /* ... as one JSON array: Gemini's without alt=sse */
+    bool until_head;       /* the client's time is only that to the head of an answer */
     bool paused;
     bool pending;      /* a heartbeat was the first that the client had: how it ends stands in a comment behind it */
     bool media;        /* the request holds pictures or sounds: its bytes say nothing of its tokens */
@@ -352,7 +352,7 @@ void session_sweep(session *x);                    /* gives back those that nobo
 void hedge_look(session *x);
 /* The attempt has brought content, or is over: the second call is not needed. */
 void hedge_cancel(session *x);
-void hedge_limit(session *x, daruma_ms until); /* ... may be out so long */
+void hedge_limit(session *x, daruma_ms until); /* the second call may be out until that moment */
 /* The attempt failed so: the second call takes its place. False: there is none. */
 bool hedge_takes_over(session *x, const daruma_failure *f);
 
