@@ -94,7 +94,7 @@ typedef enum daruma_phase {
     X(TLS, "tls", "the TLS handshake failed")                                                                          \
     X(CERTIFICATE, "certificate", "the server's certificate could not be verified")                                    \
     X(PROTOCOL, "protocol", "the answer was not valid HTTP")                                                           \
-    X(PROXY, "proxy", "the proxy refused to connect")                                                                  \
+    X(PROXY, "proxy", "the proxy could not be reached or refused to connect")                                          \
     X(CONNECT_TIMEOUT, "connect_timeout", "no connection was made in time")                                            \
     X(FIRST_BYTE_TIMEOUT, "first_byte_timeout", "the answer did not begin in time")                                    \
     X(IDLE_TIMEOUT, "idle_timeout", "the answer fell silent")                                                          \

@@ -37,6 +37,10 @@ static void on_request(call *c, void *user)
         call_write(c, S("abc"));
         call_abort(c);
     } else {
+        if (str_eq(c->head.path, S("/free"))) {
+            call_head(t->held, 200, NULL, 0, 0);
+            call_end(t->held);
+        }
         call_head(c, str_eq(c->head.path, S("/204")) ? 204 : 200, (daruma_header[]){{S("x-path"), c->head.path}}, 1,
                   str_eq(c->head.path, S("/204")) ? 0 : (int64_t)c->body.n);
         call_write(c, c->body);
@@ -684,6 +688,126 @@ static void a_thousand_requests_leave_nothing_behind(void **state)
     server_close(t.s);
 }
 
+/* ---- more clients than allowed ---- */
+
+static void expect_answer(peer *p)
+{
+    until(heard(p, "\r\n\r\n"));
+    assert_true(heard(p, "HTTP/1.1 200 "));
+}
+
+static void who_is_refused_takes_nobodys_place(void **state)
+{
+    (void)state;
+    site t;
+    peer bad[3];
+    site_start(&t, (server_limits){.body_bytes = 10, .connections = 2});
+    peer good = peer_connect(t.port);
+    peer_say(&good, HEAD("GET", "/x") "\r\n");
+    expect_answer(&good);
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        bad[i] = peer_connect(t.port);
+        peer_say(&bad[i], "nonsense\r\n\r\n");
+        until(heard(&bad[i], "HTTP/1.1 400 "));
+    }
+    peer next = peer_connect(t.port);
+    peer_say(&next, HEAD("GET", "/x") "\r\n");
+    expect_answer(&next);
+    assert_false(heard_end(&good));
+    for (size_t i = 0; i < COUNT(bad); i++)
+        peer_done(&bad[i]);
+    peer_done(&good);
+    peer_done(&next);
+    server_close(t.s);
+}
+
+static void who_took_its_answer_late_is_idle_then(void **state)
+{
+    (void)state;
+    enum { BYTES = 8 << 20 }; /* more than the sockets take */
+    site t;
+    site_start(&t, (server_limits){.body_bytes = BYTES, .connections = 1});
+    char *body = calloc(1, BYTES);
+    peer slow = peer_connect(t.port);
+    peer_say(&slow, HEAD("POST", "/x") "Content-Length: 8388608\r\n\r\n");
+    peer_say_n(&slow, body, BYTES);
+    until(t.requests == 1);
+    pump_ms(2);
+    until((peer_hear(&slow), slow.n > BYTES));
+    peer next = peer_connect(t.port);
+    peer_say(&next, HEAD("GET", "/y") "\r\n");
+    expect_answer(&next);
+    until(heard_end(&slow));
+    free(body);
+    peer_done(&slow);
+    peer_done(&next);
+    server_close(t.s);
+}
+
+/* While one asks, the one that waited for it has an answer, and its next request is here: it does not idle. */
+static void whose_next_request_has_come_makes_no_room(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, (server_limits){.body_bytes = 10, .connections = 2});
+    peer one = peer_connect(t.port), two = peer_connect(t.port);
+    peer_say(&one, HEAD("GET", "/hold") "\r\n" HEAD("GET", "/next") "\r\n");
+    until(t.held && server_connections(t.s) == 2);
+    static const char free_it[] = HEAD("GET", "/free") "\r\n";
+    assert_int_equal(send(two.fd, free_it, sizeof free_it - 1, MSG_NOSIGNAL), sizeof free_it - 1);
+    peer three = peer_connect(t.port); /* the server hears of both in one turn of its loop */
+    until(heard(&one, "x-path: /next"));
+    expect_answer(&two);
+    peer_say(&three, HEAD("GET", "/x") "\r\n");
+    expect_answer(&three);
+    peer_done(&one);
+    peer_done(&two);
+    peer_done(&three);
+    server_close(t.s);
+}
+
+/* ---- who is refused without a body ---- */
+
+static bool wants_none(const http_head *h, void *user)
+{
+    (void)h, (void)user;
+    return false;
+}
+
+static void a_body_that_nobody_wants_is_thrown_away_to_its_end(void **state)
+{
+    (void)state;
+    enum { BYTES = 2 * LINGER_BYTES_MAX, PIECE = 64 << 10, DRIPS_MS = LINGER_MS + 600 };
+    static char piece[PIECE];
+    char why[256];
+    site t = {0};
+    server_ops ops = {.request = on_request, .gone = on_gone, .drained = on_drained, .wants_body = wants_none};
+    server_limits limits = {.body_bytes = BYTES, .connections = 4};
+    t.s = server_listen(loop, "127.0.0.1", 0, &limits, &ops, &t, why);
+    assert_non_null(t.s);
+    t.port = server_port(t.s);
+    static const char head[] = HEAD("POST", "/x") "Content-Length: 16777216\r\n\r\n";
+    peer large = peer_connect(t.port), slow = peer_connect(t.port);
+    peer_say(&large, head);
+    peer_say(&slow, head);
+    until(t.requests == 2);
+    for (int i = 0; i < BYTES / PIECE - 1; i++)
+        peer_say_n(&large, piece, PIECE);
+    for (daruma_ms end = sys_moment().now + DRIPS_MS; sys_moment().now < end; pump_ms(20))
+        peer_say(&slow, "a");
+    peer *both[] = {&large, &slow};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(send(both[i]->fd, "a", 1, MSG_NOSIGNAL), 1); /* it is not cut */
+        expect_answer(both[i]);
+        until(heard_end(both[i]));
+        pump_ms(5);
+        peer_hear(both[i]);
+        assert_false(both[i]->reset);
+        peer_done(both[i]);
+    }
+    server_close(t.s);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, kit_setup, kit_teardown)
@@ -712,6 +836,10 @@ int main(void)
         T(draining_waits_for_a_request_in_part_and_then_refuses_it),
         T(running_out_of_descriptors_is_survived),
         T(a_thousand_requests_leave_nothing_behind),
+        T(who_is_refused_takes_nobodys_place),
+        T(who_took_its_answer_late_is_idle_then),
+        T(whose_next_request_has_come_makes_no_room),
+        T(a_body_that_nobody_wants_is_thrown_away_to_its_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

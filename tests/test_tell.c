@@ -484,7 +484,7 @@ static void a_known_key_is_taken_out_of_base64_and_digits_wherever_it_stands(voi
         BUF_LIT(&text, "No: ");
         buf_put(&text, shown);
         BUF_LIT(&text, " was sent");
-        redaction r = {.longest = text.n, .arena = &a};
+        redaction r = {.longest = text.n, .arena = &a, .index = &a};
         redact_add(&r, (daruma_str){bytes + before, key}, true);
         daruma_str clean = redact_known(&r, buf_str(&text));
         assert_true(str_find(clean, S("[redacted]")) != STR_NONE);
@@ -513,7 +513,7 @@ static void what_is_no_known_key_stays(void **state)
 {
     daruma_arena a = arena_over(memory, sizeof memory);
     daruma_str text = S("aGVsbG8gd29ybGQsIHRoaXMgaXMgbm8ga2V5 68656c6c6f20776f726c64 \\n %zz &#x;");
-    redaction r = {.longest = text.n, .arena = &a};
+    redaction r = {.longest = text.n, .arena = &a, .index = &a};
     (void)state;
     redact_add(&r, S("sk-another-key-4711"), true);
     redact_add(&r, S("hello"), true); /* too short to be one */
@@ -523,9 +523,68 @@ static void what_is_no_known_key_stays(void **state)
     assert_true(str_starts(redact_known(&r, text), S("[redacted] 68656c6c6f20776f726c64")));
 }
 
+/* As hostile fields may be. The one that the text says most of is taken out. */
+static void of_secrets_that_begin_alike_the_longest_is_taken_out(void **state)
+{
+#define ALIKE "Aaaaaaa1Aaaaaaa1Aaaaaaa1Aaaaaaa1Aaaaaaa1Aaaaaaa1Aaaaaaa1Aaaaaaa1"
+    static const daruma_str secrets[] = {LIT(ALIKE "B11"),  LIT(ALIKE "B2yz"), LIT(ALIKE "B"),  LIT(ALIKE "B2"),
+                                         LIT(ALIKE "B2yx"), LIT(ALIKE "C"),    LIT(ALIKE "B11")};
+    static const struct {
+        daruma_str said, left;
+    } rows[] = {
+        {LIT(ALIKE "B2yz!"), LIT("!")}, {LIT(ALIKE "B2yx!"), LIT("!")},
+        {LIT(ALIKE "B2y!"), LIT("!")},  {LIT(ALIKE "B2x!"), LIT("x!")},
+        {LIT(ALIKE "B11!"), LIT("!")},  {LIT(ALIKE "C1!"), LIT("1!")},
+        {LIT(ALIKE "D!"), LIT("D!")},   {LIT(ALIKE "B2yz1!"), LIT("1!")},
+        {LIT(ALIKE), LIT("")},          {LIT(ALIKE "B3" ALIKE "C2"), LIT("3[redacted]2")},
+    };
+    (void)state;
+    for (size_t turn = 0; turn < COUNT(secrets); turn++)
+        for (size_t i = 0; i < COUNT(rows); i++) {
+            daruma_arena a = arena_over(memory, sizeof memory);
+            redaction r = {.longest = SIZE_MAX, .arena = &a, .index = &a};
+            for (size_t k = 0; k < COUNT(secrets); k++)
+                redact_add(&r, secrets[(turn + k) % COUNT(secrets)], true);
+            daruma_str clean = redact_known(&r, rows[i].said);
+            assert_true(str_starts(clean, S("[redacted]")));
+            assert_str(str_from(clean, 10), rows[i].left.p);
+        }
+}
+
+/* What is kept for the time of a call: a stream has an id of its provider, and many keys that it could name. */
+static void looking_for_secrets_keeps_nothing(void **state)
+{
+    static char room[64 << 10];
+    daruma_arena a = arena_over(memory, sizeof memory), index = arena_over(room, sizeof room);
+    redaction r = {.longest = SIZE_MAX, .arena = &a, .index = &index};
+    const char *at = a.beg;
+    (void)state;
+    redact_add(&r, S("sk-own-key-0123456789"), true);
+    daruma_str id = S("7d1f4b1e-8a5c-4c0e-9f35-2f7b6f1f\\u0030");
+    assert_ptr_equal(redact_known(&r, id).p, id.p);
+    assert_ptr_equal(a.beg, at);
+    assert_str(redact_known(&r, S("sk-own-key-0123456789?")), "[redacted]?");
+    assert_true(a.beg > at && a.beg < at + 256);
+}
+
+/* Rather nothing than a secret that there was no memory to look for. */
+static void without_memory_to_look_for_a_secret_nothing_is_shown(void **state)
+{
+    char room[100];
+    daruma_arena a = arena_over(memory, sizeof memory), index = arena_over(room, sizeof room);
+    redaction r = {.longest = SIZE_MAX, .arena = &a, .index = &index};
+    (void)state;
+    assert_str(redact_known(&r, S("hello")), "hello");
+    redact_add(&r, S("sk-own-key-0123456789"), true);
+    assert_int_equal(redact_known(&r, S("hello")).n, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_secrets_that_begin_alike_the_longest_is_taken_out),
+        cmocka_unit_test(looking_for_secrets_keeps_nothing),
+        cmocka_unit_test(without_memory_to_look_for_a_secret_nothing_is_shown),
         cmocka_unit_test(an_event_is_one_line_of_json_with_all_it_knows),
         cmocka_unit_test(an_event_joins_to_the_logs_of_both_sides),
         cmocka_unit_test(what_is_no_traceparent_gives_no_trace),

@@ -581,6 +581,21 @@ static void a_refused_tunnel_is_the_proxys_fault(void **state)
     net_stop(&n);
 }
 
+static void a_proxy_whose_name_is_too_long_is_at_fault(void **state)
+{
+    (void)state;
+    net n;
+    char proxy[400];
+    snprintf(proxy, sizeof proxy, "%0300d.example:3128", 7);
+    net_start(&n, (upstream_settings){.https_proxy = str_of(proxy)});
+    url_parse(S("https://provider.example"), &n.a, &n.to, NULL);
+    got g = {0};
+    go(&n, &g, "GET", NULL, long_clocks);
+    until(g.fails);
+    assert_int_equal(g.net, DARUMA_NET_PROXY);
+    net_stop(&n);
+}
+
 static void no_proxy_is_read_as_curl_reads_it(void **state)
 {
     (void)state;
@@ -779,6 +794,7 @@ int main(void)
         T(a_cancelled_fetch_is_silent),
         T(a_plain_request_goes_through_the_proxy),
         T(a_refused_tunnel_is_the_proxys_fault),
+        T(a_proxy_whose_name_is_too_long_is_at_fault),
         T(no_proxy_is_read_as_curl_reads_it),
         T(urls_are_taken_apart),
         T(localhost_is_this_machine),

@@ -33,7 +33,7 @@
 
 #define CONNECTIONS_MAX            8192  /* open client connections, default of `limits.connections` */
 #define HEAD_MS_MAX                10000 /* from the first byte of a head to its last */
-#define HEAD_CROWDED_MS_MAX        1000  /* ... while there are no more connections: heads come in one or two packets */
+#define HEAD_CROWDED_MS_MAX        1000  /* ... while all connections are taken: heads come in one or two packets */
 #define BODY_IDLE_MS_MAX           30000 /* silence within a request body */
 #define BODY_MS_MAX                60000 /* a whole request body may take so long ... */
 #define BODY_BYTES_PER_MS_MIN      4     /* ... and a millisecond more for so many bytes of it that came */
@@ -52,11 +52,12 @@
 #define READER_CROWDED_MS_MAX      30000  /* ... for so long, while the gateway stops or answers fill their room */
 #define READERS_BYTES_MAX          (256u << 20) /* that room: of all answers together that wait for their clients */
 #define DRAIN_REQUEST_MS_MAX       5000 /* a request that is not whole so long after the order to stop is refused */
-#define LINGER_MS                  2000 /* a refused client may go on sending so long and still read why */
-#define LINGER_BYTES_MAX           (8u << 20)   /* and so much */
+#define LINGER_MS                  2000 /* of silence: who is refused reads why behind all that it sends */
+#define LINGER_BYTES_MAX           (8u << 20)   /* of what it sends, if it announced no longer body */
 #define SERVER_PLAIN_BYTES         (16u << 10)  /* read out of TLS, or put into it, at a time: one record */
 #define AHEAD_BYTES_MAX            (64u << 10)  /* pipelined requests that wait in memory; then reading pauses */
 #define CALL_ARENA_BYTES_MAX       (256u << 20) /* memory of one call, its body apart: a 64 MiB body edited twice */
+#define REDACT_INDEX_BYTES_USUAL   (12u << 10)  /* to look for a few credentials: two indices, and their forms */
 #define DNS_CACHE_MS               30000        /* addresses of one origin; failures are not kept */
 #define DNS_ADDRESSES_MAX          8            /* tried one after the other for one name */
 

@@ -37,9 +37,9 @@ static void on_request(call *c, void *user)
         exchange_begin(g, c, d);
 }
 
-/* Pages of other sites and whoever shows no token of a client are refused: before a body of theirs takes memory, and a
- * connection for as long. */
-static bool wants_body(const http_head *h, void *user)
+/* True if the request's body is to be read. Those that guard_refuses() and lock_refuses() turn away are refused without
+ * it: it would take memory, and hold a connection. */
+static bool on_wants_body(const http_head *h, void *user)
 {
     const config *cfg = &((const gateway *)user)->now->cfg;
     return guard_welcomes(cfg, h) && (!cfg->nclients || lock_client(cfg, h));
@@ -62,7 +62,7 @@ static void on_drained(call *c, void *user)
 }
 
 static const server_ops ops = {
-    .request = on_request, .wants_body = wants_body, .gone = on_gone, .drained = on_drained, .refusal = call_words};
+    .request = on_request, .wants_body = on_wants_body, .gone = on_gone, .drained = on_drained, .refusal = call_words};
 
 static bool open_events(gateway *g, const config *cfg, daruma_buf *why)
 {

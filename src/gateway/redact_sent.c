@@ -4,14 +4,15 @@
 #include "base/arena.h"
 #include "base/base64.h"
 #include "base/buf.h"
+#include "base/limits.h"
 #include "engine/tell/redact.h"
 #include "gateway/inside.h"
 #include "gateway/keep/keep.h"
+#include "sys/arena.h"
 
 enum {
-    SECRETS_MAX = 64,     /* of a client; ours are all looked for */
-    ENCODED_MAX = 8,      /* ... and of these what they are in base64 and in digits */
-    BASIC_BYTES_MAX = 512 /* of a name and a password */
+    SECRETS_MAX = 64, /* of a client; ours are all looked for */
+    ENCODED_MAX = 8   /* ... and of these what they are in base64 and in digits */
 };
 
 /* Does this line hold a secret, as far as its name and form tell? */
@@ -50,13 +51,12 @@ static daruma_str secret_of(daruma_str value)
 /* "Basic ..." is a name and a password, which a provider may say as well. */
 static void hide_basic(hiding *h, daruma_str value)
 {
-    char room[BASIC_BYTES_MAX];
-    if (!str_istarts(value, S("basic ")))
+    daruma_buf both = buf_in(h->r.index);
+    if (!str_istarts(value, S("basic ")) || !base64_put(&both, secret_of(value)))
         return;
-    daruma_buf both = buf_over(room, sizeof room);
-    size_t colon = base64_put(&both, secret_of(value)) && !both.full ? str_findch(buf_str(&both), ':') : STR_NONE;
+    size_t colon = str_findch(buf_str(&both), ':');
     if (colon != STR_NONE)
-        redact_add(&h->r, arena_copy(h->r.arena, str_from(buf_str(&both), colon + 1)), true);
+        redact_add(&h->r, str_from(buf_str(&both), colon + 1), true);
 }
 
 /* Of a call: its key, and the fields that the provider's configuration adds, whatever they are called (who
@@ -105,13 +105,18 @@ static void hide_clients(hiding *h, const http_head *head)
 void exchange_redact(void *user, const daruma_target *t, daruma_str secret, daruma_str *texts, size_t n)
 {
     exchange *x = user;
-    hiding h = {.r = {.arena = x->c->arena}};
+    daruma_arena index;
+    hiding h = {.r = {.arena = x->c->arena, .index = &index}};
     for (size_t i = 0; i < n; i++)
         h.r.longest = texts[i].n > h.r.longest ? texts[i].n : h.r.longest;
+    if (h.r.longest < REDACT_BYTES_MIN)
+        return;
+    sys_arena_init(&index, REDACT_INDEX_BYTES_USUAL, CALL_ARENA_BYTES_MAX); /* without memory it is full */
     hide_own(&h, x, t, secret);
     if (h.r.longest <= CLASSIFY_BODY_BYTES_MAX) /* what is longer passes through, and nobody judges it */
         hide_keys(&h, x->s);
     hide_clients(&h, &x->c->head);
     for (size_t i = 0; i < n; i++)
         texts[i] = redact_known(&h.r, texts[i]);
+    sys_arena_done(&index);
 }

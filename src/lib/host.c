@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "engine/tell/redact.h"
 #include "lib/inside.h"
+#include "sys/arena.h"
 #include <stdlib.h>
 #include <xxhash.h>
 
@@ -216,13 +217,18 @@ static const daruma_target *on_targets(void *user, daruma_str model, uint64_t co
 static void on_redact(void *user, const daruma_target *t, daruma_str secret, daruma_str *texts, size_t n)
 {
     daruma_session *s = user;
-    redaction r = {.longest = SIZE_MAX, .arena = &s->arena, .sure = true};
+    daruma_arena index;
+    redaction r = {.longest = SIZE_MAX, .arena = &s->arena, .index = &index, .sure = true};
     (void)t;
     (void)secret;
+    if (!s->o.nsecrets)
+        return;
+    sys_arena_init(&index, REDACT_INDEX_BYTES_USUAL, CALL_ARENA_BYTES_MAX); /* without memory it is full */
     for (size_t i = 0; i < s->o.nsecrets; i++)
         redact_add(&r, s->o.secrets[i], true);
     for (size_t i = 0; i < n; i++)
         texts[i] = redact_known(&r, texts[i]);
+    sys_arena_done(&index);
 }
 
 static uint64_t on_tenant(void *user)

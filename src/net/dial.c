@@ -278,7 +278,7 @@ static void resolve(wire *w)
         return;
     }
     if (host.n >= sizeof name) {
-        wire_fail_later(w, DARUMA_NET_DNS, "the host name is too long");
+        wire_fail_later(w, o->proxy ? DARUMA_NET_PROXY : DARUMA_NET_DNS, "the host name is too long");
         return;
     }
     snprintf(name, sizeof name, STR_FMT, STR_ARG(host));

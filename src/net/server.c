@@ -201,6 +201,7 @@ static void on_closed(uv_handle_t *h)
     tls_free(c->tls);
     free(c);
     s->open--;
+    s->parting--;
     if (s->draining && s->open == 0 && s->drained) {
         void (*done)(void *) = s->drained;
         s->drained = NULL;
@@ -213,6 +214,7 @@ void conn_leave(conn *c, bool reset)
 {
     if (c->state == CLOSING)
         return;
+    c->server->parting += c->state != LINGERING;
     c->state = CLOSING;
     conn_wait_for(c, FOR_NOTHING);
     if (!reset || uv_tcp_close_reset(&c->tcp, on_closed) != 0)
@@ -234,12 +236,23 @@ static void on_shutdown(uv_shutdown_t *req, int status)
         conn_wait_for(c, FOR_CLOSE);
 }
 
+/* How much a client may send that is thrown away: a body of a length that would be taken is. */
+static size_t linger_bytes(const conn *c)
+{
+    uint64_t announced = c->call.head.length > 0 ? (uint64_t)c->call.head.length : 0;
+    size_t body = announced < c->server->limits.body_bytes ? (size_t)announced : c->server->limits.body_bytes;
+    return body > LINGER_BYTES_MAX ? body : LINGER_BYTES_MAX;
+}
+
 void conn_linger(conn *c)
 {
     uv_shutdown_t *req = malloc(sizeof *req);
+    c->linger_left = linger_bytes(c);
+    c->body_since = (daruma_ms)uv_now(c->server->loop);
     conn_free_request(c);
     conn_secure_end(c);
     c->state = LINGERING;
+    c->server->parting++;
     if (!req || uv_shutdown(req, (uv_stream_t *)&c->tcp, on_shutdown) != 0) {
         free(req);
         conn_close(c);
@@ -279,8 +292,11 @@ static void on_written(uv_write_t *req, int status)
         c->blocked = false;
         conn_wait_for(c, c->reading ? FOR_NOTHING : FOR_RESET);
         c->server->ops.drained(&c->call, c->server->user);
-    } else if (c->state == IN_HEAD && (c->rest.n || !c->reading) && c->tcp.write_queue_size == 0) {
-        conn_later(c); /* requests that came ahead, or the client's last word */
+    } else if (c->state == IN_HEAD && c->tcp.write_queue_size == 0) {
+        if (c->waits == FOR_READER)
+            conn_wait_for(c, FOR_REQUEST);
+        if (c->rest.n || !c->reading)
+            conn_later(c); /* requests that came ahead, or the client's last word */
     }
 }
 
@@ -364,11 +380,20 @@ void conn_later(conn *c)
 
 /* ---- accepting ---- */
 
+/* Who has asked for nothing for the longest time. */
+static conn *find_idle(const server *s)
+{
+    conn *c = s->waiting[FOR_REQUEST].first;
+    while (c && c->rest.n) /* the next request has come */
+        c = c->wait_next;
+    return c;
+}
+
 /* No descriptor is left, and libuv has none to turn clients away with: another thread took its own in the moment that
  * it was free. It calls again and again until accept() gets one, so one is freed here, and stays free until then. */
 static void turn_away(server *s)
 {
-    conn *idle = s->waiting[FOR_REQUEST].first;
+    conn *parting = s->waiting[FOR_CLOSE].first, *idle = parting ? parting : find_idle(s);
     uv_os_fd_t listener;
     int fd;
     if (s->spare >= 0) {
@@ -384,12 +409,17 @@ static void turn_away(server *s)
     }
 }
 
-/* More than allowed: who has asked for nothing for the longest time makes room, then whoever's head is the slowest.
- * False: all others are at work. */
+/* Where there are more than allowed: who lingers makes room, then who has asked for nothing for the longest time, then
+ * whoever's head is the slowest. False: all others are at work. */
 static bool make_room(server *s, const conn *newest)
 {
-    conn *idle = s->waiting[FOR_REQUEST].first, *slow = s->waiting[FOR_HEAD].first;
-    if (idle != newest)
+    conn *parting = s->waiting[FOR_CLOSE].first, *idle = find_idle(s), *slow = s->waiting[FOR_HEAD].first;
+    if (s->open <= s->limits.connections)
+        return true;
+    if (s->open - s->parting <= s->limits.connections) {
+        if (parting)
+            conn_close(parting);
+    } else if (idle != newest)
         conn_close(idle);
     else if (slow && (daruma_ms)uv_now(s->loop) - slow->since >= HEAD_CROWDED_MS_MAX)
         ran_out(slow);
@@ -429,7 +459,7 @@ static void on_connection(uv_stream_t *listener, int status)
     }
     uv_tcp_nodelay(&c->tcp, 1);
     conn_wait_for(c, FOR_REQUEST);
-    if (s->open > s->limits.connections && !make_room(s, c))
+    if (!make_room(s, c))
         conn_refuse(c, &(http_fault){503, "too many connections"});
 }
 

@@ -33,8 +33,8 @@ typedef struct server_ops {
     void (*drained)(call *c, void *user);
     /* A client has connected; false: its connection is reset at once. NULL: everybody is welcome. */
     bool (*admit)(void *user);
-    /* Is the body of that request waited for? False: request() has to refuse it without one, and the connection ends
-     * behind the answer. NULL: every body is. */
+    /* True if the body of that request is to be read. False: request() is called without it and has to refuse, and the
+     * connection ends behind the answer. Asked only where a body is announced. NULL: every body is read. */
     bool (*wants_body)(const http_head *h, void *user);
     /* A request is refused here for its size (413) or for want of memory (503): appends the body of the answer, JSON in
      * the words of the client's API. NULL: a form that most SDKs read. */

@@ -39,7 +39,7 @@ struct conn {
     conn *wait_next, *wait_prev; /* its queue */
     conn *later_next;            /* those to be looked after before the loop sleeps */
     daruma_ms since;             /* when it began to wait */
-    daruma_ms body_since;        /* when its body began to come */
+    daruma_ms body_since;        /* when its body began to come, or what is thrown away */
     daruma_arena arena;          /* of the call */
     http_rest rest;              /* a head in part, or requests that came ahead */
     http_scan scan;
@@ -50,7 +50,7 @@ struct conn {
     int64_t answer_left; /* body bytes of the answer still to come; -1 chunked, or until close */
     uint64_t put;        /* bytes written to the client, those that wait included */
     uint64_t taken;      /* of them, those that were gone when its reading was last looked at */
-    uint32_t lingered;   /* bytes thrown away */
+    size_t linger_left;  /* bytes that may still be thrown away */
     uint8_t state;       /* conn_state */
     uint8_t waits;       /* conn_wait */
     bool greeted;        /* bytes came */
@@ -91,7 +91,8 @@ struct server {
     int spare;             /* descriptor, given up for a moment to turn clients away when no other is left; -1 none */
     size_t bytes;          /* of request bodies, all connections together */
     uint32_t open;
-    uint8_t handles; /* of its own, not closed yet */
+    uint32_t parting; /* of them: they linger, or are closed and not gone yet; they hold no place */
+    uint8_t handles;  /* of its own, not closed yet */
     bool draining, closing;
     bool head_used;        /* an answer's head stands in `head` */
     char head[2 << 10];    /* of the answer that is begun; few are longer */

@@ -156,7 +156,7 @@ static bool begin_body(conn *c, daruma_str in, http_fault *fault)
     return true;
 }
 
-static bool wants_body(conn *c)
+static bool conn_wants_body(conn *c)
 {
     const server *s = c->server;
     return !c->call.head.length || !s->ops.wants_body || s->ops.wants_body(&c->call.head, s->user);
@@ -199,7 +199,7 @@ static bool take_head(conn *c, daruma_str *in)
     c->blank = false;
     c->call.id = ++c->server->calls;
     c->keep = c->call.head.keep_alive && !c->server->draining;
-    if (!wants_body(c)) {
+    if (!conn_wants_body(c)) {
         c->keep = false;
         hand_over(c);
         return true;
@@ -220,10 +220,14 @@ static bool take_head(conn *c, daruma_str *in)
 
 static void throw_away(conn *c, daruma_str *in)
 {
-    c->lingered = in->n > LINGER_BYTES_MAX - c->lingered ? LINGER_BYTES_MAX : c->lingered + (uint32_t)in->n;
+    server *s = c->server;
+    bool crowded = s->draining || s->open > s->limits.connections;
+    c->linger_left -= in->n < c->linger_left ? in->n : c->linger_left;
     in->n = 0;
-    if (c->lingered == LINGER_BYTES_MAX)
+    if (!c->linger_left)
         conn_close(c);
+    else if (c->waits == FOR_CLOSE && !crowded && (daruma_ms)uv_now(s->loop) - c->body_since < s->limits.body_ms)
+        conn_wait_for(c, FOR_CLOSE);
 }
 
 static void pause_reading(conn *c)

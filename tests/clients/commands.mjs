@@ -212,6 +212,7 @@ holds("check shows where models that nobody named go, where what is known is kep
   const r = check(text);
   assert.equal(r.code, 0, r.err);
   for (const line of [/^  default    main\/\*, then main\/small$/m, /^  admin      with a token$/m, /^  store      127\.0\.0\.1:7000$/m, /^  proxy      for http providers$/m]) assert.match(r.out, line);
+  assert.match(check(`${provider}store: "redis://[::1]:7000"\n`).out, /^  store      \[::1\]:7000$/m);
   assert.ok(r.out.includes(`  state      ${dir}\n`));
   assert.doesNotMatch(r.out, /geheim/);
 });
@@ -447,6 +448,9 @@ wired("a reload says what has to wait for the next start", {
         told++;
       }
     }
+    pair.write((c) => (c.state = `${pair.dir}/nowhere`));
+    g.kill("SIGHUP"); // the next start would refuse it
+    await until("the word", () => /stays as it was: .*state: .*nowhere: No such file/.test(g.said));
     assert.equal((await question(pair, dialects.openai)).status, 200);
   },
 });

@@ -212,12 +212,13 @@ holds("a page of another site that shows no origin reaches no provider", {
   },
 });
 
-const connected = (pair) => new Promise((ok) => { const s = net.connect(pair.port, "127.0.0.1", () => ok(s)); s.on("error", () => {}).on("close", () => (s.left = true)); s.resume(); });
+const connected = (pair) => new Promise((ok) => { const s = net.connect(pair.port, "127.0.0.1", () => ok(s)); s.got = ""; s.on("error", () => {}).on("close", () => (s.left = true)).on("data", (d) => (s.got += d)); });
+const health = "GET /daruma/health HTTP/1.1\r\nhost: localhost\r\n", answered = async (pair) => /^HTTP\/1.1 200/.test(await raw(pair, `${health}connection: close\r\n\r\n`, 5000));
 
-for (const [what, first, wait] of [
-  ["that ask for nothing", "", 100],
-  ["that were answered", "GET /daruma/health HTTP/1.1\r\nhost: localhost\r\n\r\n", 100],
-  ["whose head does not come to its end", "GET /dar", 1500],
+for (const [what, first] of [
+  ["that ask for nothing", ""],
+  ["that were answered", `${health}\r\n`],
+  ["whose head does not come to its end", `${health}\r\nGET /dar`],
 ])
   holds(`as many clients as allowed, ${what}, keep no other out: the one that has waited longest leaves`, {
     config: (c) => (c.limits = { connections: 4 }),
@@ -227,10 +228,10 @@ for (const [what, first, wait] of [
         const s = await connected(pair);
         s.write(first);
         held.push(s);
-        await sleep(20);
+        await until("it has its answer", () => !first || s.got);
       }
-      await sleep(wait);
-      assert.match(await raw(pair, "GET /daruma/health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n", 300), /^HTTP\/1.1 200/);
+      await until("there is room", () => answered(pair)); // for a head as soon as it is slow
+      await until("the first has left", () => held[0].left);
       assert.deepEqual(held.map((s) => !!s.left), [true, false, false, false]);
       held.forEach((s) => s.destroy());
     },
@@ -240,12 +241,11 @@ holds("no more clients than allowed that are at work; one that leaves makes room
   config: (c) => (c.limits = { connections: 4 }),
   async run(pair) {
     const held = await Promise.all(Array.from({ length: 4 }, () => connected(pair)));
-    held.forEach((s) => s.write("POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n{"));
-    await sleep(100);
-    const one = await raw(pair, "GET /daruma/health HTTP/1.1\r\nhost: localhost\r\n\r\n", 300);
-    assert.doesNotMatch(one, /^HTTP\/1.1 200/);
+    held.forEach((s) => s.write("POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-length: 9\r\n\r\n"));
+    await until("their bodies are waited for", () => held.every((s) => s.got.startsWith("HTTP/1.1 100 ")));
+    assert.match(await raw(pair, `${health}\r\n`, 5000), /^HTTP\/1.1 503/);
     held.forEach((s) => s.destroy());
-    await until("there is room", async () => /^HTTP\/1.1 200/.test(await raw(pair, "GET /daruma/health HTTP/1.1\r\nhost: localhost\r\n\r\n", 100)));
+    await until("there is room", () => answered(pair));
   },
 });
 

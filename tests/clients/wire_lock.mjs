@@ -62,23 +62,38 @@ holds("lock: the body of a stranger is not waited for: it is refused at once, an
   admin: boss,
   config: (c) => (locked(me)(c), (c.limits = { connections: 4, memory: "2MiB" })),
   async run(pair) {
-    const d = dialects.openai, head = (n) => `POST ${d.path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer nobody\r\n${n}\r\n\r\n`;
+    const d = dialects.openai, head = (n) => `POST ${d.path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer nobody\r\n${n}\r\n\r\n`, open = [];
     for (const begin of [head("content-length: 60000000"), head("transfer-encoding: chunked") + "5\r\n"]) {
       const list = Array.from({ length: 4 }, () => {
         const s = net.connect(pair.port, "127.0.0.1"), t = { s, got: "" };
         s.on("data", (b) => (t.got += b)).on("error", () => {});
         s.write(`${begin}{`);
+        open.push(s);
         return t;
       });
       await until("all are refused", () => list.every((t) => /\r\n\r\n.*no token of theirs/s.test(t.got)), 15000);
       for (const t of list) assert.match(t.got, /^HTTP\/1.1 401 .*connection: close/is);
-      list.forEach((t) => t.s.destroy());
     }
+    assert.equal((await question(pair, d, { headers: keyed(d, one) })).status, 200); // beside those that are still there
+    open.forEach((s) => s.destroy());
     const r = await ask(pair, d.path, { method: "POST", headers: keyed(d, "nobody"), body: "x".repeat(3 << 20) });
     assert.equal(r.status, 401, r.text);
-    assert.equal(await calls(pair), 0);
+    assert.equal(await calls(pair), 1);
     assert.equal((await pair.status()).refused.token, 9);
-    assert.equal((await question(pair, d, { headers: keyed(d, one) })).status, 200);
+  },
+});
+
+holds("lock: a stranger with a large body reads why it is refused: the connection is not cut while it sends", {
+  admin: boss,
+  config: locked(me),
+  async run(pair) {
+    const d = dialects.openai, n = 20 << 20, s = net.connect({ port: pair.port, host: "127.0.0.1", allowHalfOpen: true });
+    let got = "";
+    s.on("data", (b) => (got += b)).on("error", () => {});
+    s.end(`POST ${d.path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer nobody\r\ncontent-length: ${n}\r\n\r\n${"x".repeat(n)}`);
+    const cut = await new Promise((ok) => s.on("close", ok));
+    assert.match(got, /^HTTP\/1.1 401 .*no token of theirs/s);
+    assert.equal(cut, false);
   },
 });
 
@@ -213,6 +228,16 @@ holds("lock: a client that asks too often gets 429 and a time, and others go on"
     assert.ok((await pair.status()).refused.rate >= 1);
     const told = pair.events().find((e) => e.event === "request_refused");
     assert.deepEqual([told.client, told.reason], ["me", "a client that asks too often (me): /v1/chat/completions"]); // which one of many
+  },
+});
+
+holds("lock: what is refused for its form is told with the client whose token it shows", {
+  admin: boss,
+  config: locked(me),
+  async run(pair) {
+    for (const headers of [{ authorization: `Bearer ${one}` }, {}]) assert.equal((await ask(pair, "/v1/models/..%2fx", { headers })).status, 400);
+    const told = pair.events().find((e) => e.event === "request_refused");
+    assert.deepEqual([told.client, told.reason], ["me", "a path that could leave the provider's base URL (me): /v1/models/..%2fx"]);
   },
 });
 

@@ -176,7 +176,7 @@ holds("doctor: each thing has a line with its remedy, keys are never shown, and 
     assert.deepEqual([quiet.code, quiet.ok, pair.own.seen.length], [0, true, 0]);
     assert.match((await doctor({ listen: `127.0.0.1:${pair.port}` })).of("port"), /^warning: something listens on .* -> fine if a daruma runs already/);
     const behind = await doctor({ proxy: { http_proxy: "http://127.0.0.1:9", no_proxy: "" }, providers: [{ ...base.providers[0], url: "http://provider.example", keys: ["sk-one-0123456789"] }] }, "--connect");
-    assert.match(behind.of("provider own"), /^wrong: the proxy refused to connect -> check `proxy`/);
+    assert.match(behind.of("provider own"), /^wrong: the proxy could not be reached or refused to connect -> check `proxy`/);
     assert.match((await doctor({ events: {} })).of("events"), /^warning: they go to no file/);
     assert.match((await doctor({ limits: { connections: 1000000 } })).of("open files"), /^(ok|warning)/);
     assert.match((await doctor({ limits: { memory: "512GiB" } })).of("memory"), /^warning: requests may take 524288 MiB/);

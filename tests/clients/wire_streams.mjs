@@ -496,3 +496,36 @@ holds("anthropic: of two usages in a stream that was gone on with the newer one 
     assert.deepEqual(said, [[10, 55]], r.text);
   },
 });
+
+/* ---- memory ---- */
+
+const isSanitized = (pair) => /libasan|libclang_rt/.test(readFileSync(`/proc/${pair.gateway().pid}/maps`, "utf8")); // their memory is not the gateway's
+
+holds("the id that a provider gives a request is looked through for keys, and a stream holds no memory for that", {
+  limit: 60000,
+  config: (c) => (oneKey(c), (c.recovery.hedge = "off"), Object.assign(c.timeouts, { connect: "60s", first_byte: "60s", idle: "60s", total: "60s" })),
+  async run(pair) {
+    const many = 100, open = [], d = dialects.openai, rss = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pair.gateway().pid}/status`, "utf8"))[1]);
+    pair.own.answer = (q, res) => {
+      const id = JSON.parse(q.body).user;
+      res.writeHead(200, { "content-type": "text/event-stream", ...(id ? { "x-request-id": id } : {}) });
+      res.write(parts.openai.opening + parts.openai.content("a"));
+    };
+    const begin = async (id) => {
+      const before = rss(), body = JSON.stringify({ ...d.body(d.own, "say a"), stream: true, user: id });
+      const list = await Promise.all(Array.from({ length: many }, () => new Promise((ok) => {
+        const s = net.connect(pair.port, "127.0.0.1", () => s.write(`POST ${d.path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer sk-client\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`));
+        s.got = "";
+        s.on("error", () => {}).on("data", (b) => /"content":"a"/.test((s.got += b)) && ok(s));
+      })));
+      open.push(...list);
+      return (rss() - before) / many;
+    };
+    await begin(""); // what it has at the first time of so many
+    const without = await begin(""), with_ = await begin("7d1f4b1e-8a5c-4c0e-9f35-2f7b6f1f9a3b");
+    assert.ok(open.at(-1).got.includes("7d1f4b1e"), open.at(-1).got);
+    open.forEach((s) => s.destroy());
+    console.log(`# a stream takes ${without.toFixed(1)} KB, and ${with_.toFixed(1)} KB with an id`);
+    assert.ok(isSanitized(pair) || with_ < without + 4, `${with_} KB, and ${without} KB`);
+  },
+});

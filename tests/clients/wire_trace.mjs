@@ -317,7 +317,7 @@ traced("what is left is sent when daruma stops", {
   async run(pair, c) {
     await many(pair, 20);
     pair.ended = true;
-    const g = pair.gateway(), gone = new Promise((ok) => g.once("exit", ok)), began = Date.now();
+    const g = pair.gateway(), gone = new Promise((ok) => g.once("close", ok)), began = Date.now();
     g.kill("SIGTERM");
     await gone;
     assert.ok(Date.now() - began < 2500);
@@ -334,7 +334,7 @@ for (const [what, silent] of Object.entries({ "is silent": true, "is away": fals
       await many(pair, 20);
       await sleep(1500);
       pair.ended = true;
-      const g = pair.gateway(), gone = new Promise((ok) => g.once("exit", ok)), began = Date.now();
+      const g = pair.gateway(), gone = new Promise((ok) => g.once("close", ok)), began = Date.now();
       g.kill("SIGTERM");
       await gone;
       const took = Date.now() - began;

@@ -12,9 +12,9 @@ enum { REDACT_BYTES_MIN = 6 }; /* of a credential: what is shorter is a word, "E
 /* Credentials that are taken out of texts, all at once. */
 typedef struct redaction {
     size_t longest;      /* (set) bytes of the longest text: what is shown by more is in none */
-    daruma_arena *arena; /* (set) for what is made */
+    daruma_arena *arena; /* (set) for texts that are written anew: all that stays */
+    daruma_arena *index; /* (set) for what is made on the way; once it is full nothing is shown */
     bool sure;           /* (set) what is added is a credential, also where it looks like a word */
-    bool full;           /* the arena is */
     struct redact_index *plain, *encoded;
 } redaction;
 

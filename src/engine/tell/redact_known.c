@@ -176,12 +176,15 @@ typedef struct redact_form {
     struct redact_form *next; /* whose window is sorted into the same place */
     daruma_str secret;
     form_code code;
-    size_t n, nhead;       /* signs in all, and those that must stand there ... */
-    char head[HEAD_SIGNS]; /* ... and which these are */
-    bool first, last;      /* a sign before and one behind holds bits of it, too */
-    size_t at;             /* where its window stands in the head */
-    uint32_t window;       /* the signs there */
-    size_t done;           /* the search that goes on: up to here it was found */
+    size_t n, nhead;                    /* signs in all, and those that must stand there ... */
+    char head[HEAD_SIGNS];              /* ... and which these are */
+    struct redact_form *under, *beside; /* those that begin with the same head, and the next under the same one */
+    size_t shared;                      /* signs that both it and the one that it is under begin with; its head's */
+    char sign;                          /* its own one behind these */
+    bool first, last;                   /* a sign before and one behind holds bits of it, too */
+    size_t at;                          /* where its window stands in the head */
+    uint32_t window;                    /* the signs there */
+    size_t done;                        /* the search that goes on: up to here it was found */
 } redact_form;
 
 /* Forms by their windows: a text is gone through once for all of them. */
@@ -216,23 +219,55 @@ static size_t place_of(uint32_t window)
 }
 _Static_assert(REDACT_PLACES == 1 << (32 - 23) && WINDOW_SIGNS == sizeof(uint32_t), "what place_of() takes and gives");
 
-static bool has_window(const struct redact_index *in, uint32_t window)
+static bool same_head(const redact_form *f, const redact_form *g)
 {
-    const redact_form *f = in->at[place_of(window)];
-    while (f && f->window != window)
-        f = f->next;
-    return f;
+    return f->code == g->code && f->nhead == g->nhead && memcmp(f->head, g->head, f->nhead) == 0;
 }
 
-/* The form is found by a window that no other form has, where there is one: the keys of one provider begin alike. */
-static void choose_window(redact_form *f, const struct redact_index *to)
+/* The form is found by a window that no other form has, where there is one: the keys of one provider begin alike.
+ * Returns the form whose head is the same, if there is one: it took the first window that was free, and those before
+ * are taken. */
+static redact_form *choose_window(redact_form *f, const struct redact_index *to)
 {
     for (size_t i = 0; i < f->nhead; i++)
         f->head[i] = sign_of(f, i);
-    f->at = f->nhead - WINDOW_SIGNS;
-    while (f->at > 0 && has_window(to, window_at(f->head + f->at)))
-        f->at--;
-    f->window = window_at(f->head + f->at);
+    for (f->at = f->nhead - WINDOW_SIGNS;; f->at--) {
+        bool taken = false;
+        f->window = window_at(f->head + f->at);
+        for (redact_form *g = to->at[place_of(f->window)]; g; g = g->next) {
+            taken |= g->window == f->window;
+            if (g->window == f->window && same_head(f, g))
+                return g;
+        }
+        if (!taken || f->at == 0)
+            return NULL;
+    }
+}
+
+/* Forms of one head are a tree: each is under the one that it begins like for the longest, and is looked at only where
+ * the text leaves that one.
+ *
+ *     AAAAB...  <- AAAAC... (4 shared)  <- AAAACD... (5 shared)
+ *               <- AAB...   (2 shared)                             */
+static void add_under(redact_form *top, redact_form *f)
+{
+    for (redact_form *next = top; next;) {
+        top = next;
+        size_t n = top->shared;
+        while (n < f->n && n < top->n && sign_of(f, n) == sign_of(top, n))
+            n++;
+        f->shared = n;
+        for (next = n < f->n ? top->under : NULL; next; next = next->beside)
+            if (next->sign == sign_of(f, n) && next->shared == n)
+                break;
+    }
+    if (f->shared == f->n) { /* another begins with all of it */
+        top->last |= f->last;
+        return;
+    }
+    f->sign = sign_of(f, f->shared);
+    f->beside = top->under;
+    top->under = f;
 }
 
 static void add_form(redaction *r, struct redact_index **to, daruma_str secret, form_code code)
@@ -244,20 +279,22 @@ static void add_form(redaction *r, struct redact_index **to, daruma_str secret, 
         f.last = end % 6;
         f.n = end / 6 - (from + 5) / 6;
     }
-    f.nhead = f.n < HEAD_SIGNS ? f.n : HEAD_SIGNS;
+    f.nhead = f.shared = f.n < HEAD_SIGNS ? f.n : HEAD_SIGNS;
     if (r->longest < f.nhead)
         return;
     if (!*to)
-        *to = ARENA_NEW(r->arena, struct redact_index, 1);
-    redact_form *kept = ARENA_NEW(r->arena, redact_form, 1);
-    if (!*to || !kept) {
-        r->full = true;
+        *to = ARENA_NEW(r->index, struct redact_index, 1);
+    redact_form *kept = ARENA_NEW(r->index, redact_form, 1);
+    if (!*to || !kept)
+        return;
+    redact_form *top = choose_window(&f, *to);
+    *kept = f;
+    if (top) {
+        add_under(top, kept);
         return;
     }
-    choose_window(&f, *to);
-    f.next = (*to)->at[place_of(f.window)];
+    kept->next = (*to)->at[place_of(f.window)];
     (*to)->at[place_of(f.window)] = kept;
-    *kept = f;
 }
 
 void redact_add(redaction *r, daruma_str secret, bool encoded)
@@ -269,14 +306,21 @@ void redact_add(redaction *r, daruma_str secret, bool encoded)
         add_form(r, &r->encoded, secret, (form_code)code);
 }
 
-/* How many signs of the form stand there, if its head does; else 0. */
-static size_t form_length(const redact_form *f, daruma_str signs, size_t at)
+/* How many signs of the form, or of one under it, stand there, if its head does; else 0. *ret: the one that says most.
+ */
+static size_t form_length(const redact_form *f, daruma_str signs, size_t at, const redact_form **ret)
 {
     size_t n = f->nhead;
     if (!str_starts(str_from(signs, at), (daruma_str){f->head, n}))
         return 0;
-    while (n < f->n && at + n < signs.n && signs.p[at + n] == sign_of(f, n))
-        n++;
+    for (const redact_form *next = f; next;) {
+        *ret = next;
+        while (n < next->n && at + n < signs.n && signs.p[at + n] == sign_of(next, n))
+            n++;
+        for (next = at + n < signs.n ? next->under : NULL; next; next = next->beside)
+            if (next->sign == signs.p[at + n] && next->shared == n)
+                break;
+    }
     return n;
 }
 
@@ -341,11 +385,12 @@ static daruma_str without(daruma_str text, redact_reading r, struct redact_index
         for (redact_form *f = in->at[place_of(window)]; f; f = f->next) {
             if (f->window != window || w < f->done + f->at)
                 continue;
-            size_t i = w - f->at, n = form_length(f, r.plain, i);
+            const redact_form *says;
+            size_t i = w - f->at, n = form_length(f, r.plain, i, &says);
             if (!n)
                 continue;
             f->done = i + n;
-            add_found(&t, r, f, i, n);
+            add_found(&t, r, says, i, n);
         }
     }
     take_part(&t);
@@ -368,14 +413,14 @@ static daruma_str without_read(daruma_str text, redact_reading r, struct redact_
 
 daruma_str redact_known(const redaction *r, daruma_str text)
 {
-    daruma_arena *a = r->arena;
-    if (r->full)
+    daruma_arena *a = r->arena, *index = r->index;
+    if (index->full)
         return (daruma_str){0};
     if (r->plain)
         text = without(text, (redact_reading){.plain = text}, r->plain, a);
     if (r->encoded && text.n && text.n <= CLASSIFY_BODY_BYTES_MAX)
-        text = without_read(text, read_packed(text, a), r->encoded, a);
+        text = without_read(text, read_packed(text, index), r->encoded, a);
     if (r->plain && text.n && text.n <= CLASSIFY_BODY_BYTES_MAX && has_escapes(text))
-        text = without_read(text, read_plain(text, a), r->plain, a);
+        text = without_read(text, read_plain(text, index), r->plain, a);
     return text;
 }

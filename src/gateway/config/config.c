@@ -204,8 +204,7 @@ static void settle(conf *r, void *root)
     if (c->events_stderr == CONFIG_STDERR_AUTO)
         c->events_stderr = isatty(STDERR_FILENO);
     if (d->from && d->from->running) {
-        bool other = keep_socket(r, c, d->from->running, d->from->listen != NULL);
-        d->waits = keep_places(r, c, d->from->running) || other;
+        d->waits = keep_socket(r, c, d->from->running, d->from->listen != NULL);
     } else if (d->from && d->from->listen)
         listen_given(r, c, d->from->listen);
     c->on_loopback = host_is_loopback(c->listen.host);
@@ -215,6 +214,8 @@ static void settle(conf *r, void *root)
     no_provider_is_self(r, c);
     size_fits(r, c);
     config_outside(r, c, !d->from->running && !d->from->held);
+    if (d->from->running) /* behind: what the next start would refuse is refused now */
+        d->waits |= keep_places(r, c, d->from->running);
 }
 
 static bool read_text(daruma_str text, reading *d, daruma_arena *a, config *ret, conf_mistakes *m)

@@ -37,12 +37,17 @@ static void put_names(const char *what, const daruma_str *names, size_t n, darum
         BUF_LIT(out, "\n");
 }
 
+static void put_address(daruma_str host, int port, daruma_buf *out)
+{
+    bool six = str_findch(host, ':') != STR_NONE;
+    buf_printf(out, "%s" STR_FMT "%s:%d", six ? "[" : "", STR_ARG(host), six ? "]" : "", port);
+}
+
 static void put_listen(const config *c, daruma_buf *out)
 {
-    bool six = str_findch(c->listen.host, ':') != STR_NONE;
     BUF_LIT(out, "  listen     ");
-    buf_printf(out, "%s" STR_FMT "%s:%d%s\n", six ? "[" : "", STR_ARG(c->listen.host), six ? "]" : "", c->listen.port,
-               c->cert_file.n ? ", TLS" : "");
+    put_address(c->listen.host, c->listen.port, out);
+    buf_putz(out, c->cert_file.n ? ", TLS\n" : "\n");
     if (c->admin.value.n || c->admin.file.n)
         BUF_LIT(out, "  admin      with a token\n");
     for (size_t i = 0; i < c->nclients; i++) {
@@ -169,8 +174,8 @@ void config_summary(const config *c, daruma_buf *out)
     if (c->state.n)
         BUF_SAY(out, "\n  state      ", c->state);
     if (c->store.host.n) {
-        BUF_SAY(out, "\n  store      ", c->store.host);
-        buf_printf(out, ":%d", c->store.port);
+        BUF_LIT(out, "\n  store      ");
+        put_address(c->store.host, c->store.port, out);
     }
     BUF_LIT(out, "\n");
 }

@@ -37,7 +37,8 @@ bool tenant_key_made(gateway *g);
 /* Refuses, on a gateway that listens on the loopback, pages of other sites (Origin, Sec-Fetch-Site) and requests for
  * another host's name (Host). False: the request is neither. */
 bool guard_refuses(gateway *g, call *c);
-bool guard_welcomes(const config *c, const http_head *h); /* would it not? */
+/* True if guard_refuses() would let the request pass. */
+bool guard_welcomes(const config *c, const http_head *h);
 
 /* ---- paths.c ---- */
 

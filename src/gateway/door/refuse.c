@@ -44,7 +44,7 @@ static void refuse_tell(gateway *g, const call *c, refusal why)
         n->untold++;
         return;
     }
-    const config_client *k = why == REFUSED_MODEL || why == REFUSED_RATE ? lock_client(&g->now->cfg, &c->head) : NULL;
+    const config_client *k = lock_client(&g->now->cfg, &c->head);
     buf_putz(&b, refusals[why].what);
     if (k) {
         e.client = k->name;
