@@ -744,6 +744,28 @@ static void who_took_its_answer_late_is_idle_then(void **state)
     server_close(t.s);
 }
 
+static void who_does_not_read_its_last_answer_holds_its_place(void **state)
+{
+    (void)state;
+    enum { BYTES = 8 << 20 };
+    site t;
+    site_start(&t, (server_limits){.body_bytes = BYTES, .connections = 1});
+    char *body = calloc(1, BYTES);
+    peer slow = peer_connect(t.port);
+    peer_say(&slow, HEAD("POST", "/x") "Connection: close\r\nContent-Length: 8388608\r\n\r\n");
+    peer_say_n(&slow, body, BYTES);
+    until(t.requests == 1);
+    pump_ms(2);
+    peer next = peer_connect(t.port);
+    until(heard(&next, "HTTP/1.1 503 "));
+    until((peer_hear(&slow), slow.n > BYTES));
+    until(heard_end(&slow));
+    free(body);
+    peer_done(&slow);
+    peer_done(&next);
+    server_close(t.s);
+}
+
 /* While one asks, the one that waited for it has an answer, and its next request is here: it does not idle. */
 static void whose_next_request_has_come_makes_no_room(void **state)
 {
@@ -838,6 +860,7 @@ int main(void)
         T(a_thousand_requests_leave_nothing_behind),
         T(who_is_refused_takes_nobodys_place),
         T(who_took_its_answer_late_is_idle_then),
+        T(who_does_not_read_its_last_answer_holds_its_place),
         T(whose_next_request_has_come_makes_no_room),
         T(a_body_that_nobody_wants_is_thrown_away_to_its_end),
     };

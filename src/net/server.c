@@ -210,11 +210,17 @@ static void on_closed(uv_handle_t *h)
     free_server(s);
 }
 
+static void part(conn *c)
+{
+    c->server->parting += !c->parts;
+    c->parts = true;
+}
+
 void conn_leave(conn *c, bool reset)
 {
     if (c->state == CLOSING)
         return;
-    c->server->parting += c->state != LINGERING;
+    part(c);
     c->state = CLOSING;
     conn_wait_for(c, FOR_NOTHING);
     if (!reset || uv_tcp_close_reset(&c->tcp, on_closed) != 0)
@@ -232,11 +238,13 @@ static void on_shutdown(uv_shutdown_t *req, int status)
     free(req);
     if (status < 0)
         conn_close(c);
-    else if (c->state == LINGERING)
+    else if (c->state == LINGERING) {
+        part(c);
         conn_wait_for(c, FOR_CLOSE);
+    }
 }
 
-/* How much a client may send that is thrown away: a body of a length that would be taken is. */
+/* How much a client may send that is thrown away: a body of the length it named, but no more than would be taken. */
 static size_t linger_bytes(const conn *c)
 {
     uint64_t announced = c->call.head.length > 0 ? (uint64_t)c->call.head.length : 0;
@@ -252,7 +260,6 @@ void conn_linger(conn *c)
     conn_free_request(c);
     conn_secure_end(c);
     c->state = LINGERING;
-    c->server->parting++;
     if (!req || uv_shutdown(req, (uv_stream_t *)&c->tcp, on_shutdown) != 0) {
         free(req);
         conn_close(c);

@@ -64,6 +64,7 @@ struct conn {
     bool keep;           /* the connection after this answer */
     bool chunked;        /* the answer is */
     bool raw;            /* its bytes come from call_raw() */
+    bool parts;          /* it has its answer and only lingers, or is closed: it holds no place */
     bool bodyless;       /* HEAD, 204, 304: body bytes of the answer are not sent */
 };
 
@@ -91,7 +92,7 @@ struct server {
     int spare;             /* descriptor, given up for a moment to turn clients away when no other is left; -1 none */
     size_t bytes;          /* of request bodies, all connections together */
     uint32_t open;
-    uint32_t parting; /* of them: they linger, or are closed and not gone yet; they hold no place */
+    uint32_t parting; /* of them: `parts` */
     uint8_t handles;  /* of its own, not closed yet */
     bool draining, closing;
     bool head_used;        /* an answer's head stands in `head` */

@@ -27,11 +27,17 @@ static void allow_body(conn *c)
     conn_write(c, &go, 1);
 }
 
-/* More of the body is to come. Silence is not all that is too slow: a byte now and then is as good as none. */
-static void wait_for_body(conn *c)
+/* Silence is not all that is too slow: a byte now and then is as good as none. */
+static bool is_slow(const conn *c)
 {
     daruma_ms took = (daruma_ms)uv_now(c->server->loop) - c->body_since;
-    if (took > c->server->limits.body_ms + (daruma_ms)(c->nbody / BODY_BYTES_PER_MS_MIN))
+    return took > c->server->limits.body_ms + (daruma_ms)(c->nbody / BODY_BYTES_PER_MS_MIN);
+}
+
+/* More of the body is to come. */
+static void wait_for_body(conn *c)
+{
+    if (is_slow(c))
         conn_refuse(c, &(http_fault){408, "the body came too slowly"});
     else
         conn_wait_for(c, FOR_BODY);
@@ -223,10 +229,11 @@ static void throw_away(conn *c, daruma_str *in)
     server *s = c->server;
     bool crowded = s->draining || s->open > s->limits.connections;
     c->linger_left -= in->n < c->linger_left ? in->n : c->linger_left;
+    c->body_since += (daruma_ms)(in->n / BODY_BYTES_PER_MS_MIN); /* as a body that is wanted */
     in->n = 0;
     if (!c->linger_left)
         conn_close(c);
-    else if (c->waits == FOR_CLOSE && !crowded && (daruma_ms)uv_now(s->loop) - c->body_since < s->limits.body_ms)
+    else if (c->waits == FOR_CLOSE && !crowded && !is_slow(c))
         conn_wait_for(c, FOR_CLOSE);
 }
 

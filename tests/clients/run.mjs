@@ -112,7 +112,7 @@ async function work(n) {
       const obituary = pair.obituary();
       if (obituary) problem ??= new Error("a program died");
       const why = problem && `${problem.stack ?? problem}\n${obituary}`.replace(/^/gm, "# ");
-      dead ||= / chaos .* died:/.test(obituary);
+      dead ||= / chaos .* died \(/.test(obituary);
       if (problem && !obituary && !s.again && late.length < LATE_MAX) {
         late.push({ ...s, alone: true, again: true }); // on a busy machine it may have been too slow: nothing died
         console.log(`# ${s.name}: failed${s.alone ? "" : " beside others"}, and is run again alone (${Date.now() - began} ms)\n${why}`);

@@ -130,19 +130,24 @@ static uint64_t item_key(session *x, daruma_str item)
     return json_is_string(id) ? keyed(session_tenant(x), KEYED_ITEM, XXH3_64bits(id.p, id.n), 0) : 0;
 }
 
-static void put_item(session *x, daruma_str item)
+/* The table that its client's items are kept in; NULL: nobody refers to them. */
+static watch *kept_in(session *x)
 {
-    bool thought = str_eq(json_get(item, S("type")), S("\"reasoning\"")); /* its provider alone reads that */
-    watch *w = x->d == &dialect_openai_responses && !x->scan.unstored && !thought ? watch_of(x->v) : NULL;
-    if (w)
+    return x->d == &dialect_openai_responses && !x->scan.unstored ? watch_of(x->v) : NULL;
+}
+
+static void put_item(watch *w, session *x, daruma_str item)
+{
+    if (!str_eq(json_get(item, S("type")), S("\"reasoning\""))) /* its provider alone reads what it thought */
         keep(w, item_key(x, item), item);
 }
 
 void past_put_items(session *x, daruma_str items)
 {
     daruma_str item;
-    for (json_iter it = json_open(items); json_next(&it, NULL, &item);)
-        put_item(x, item);
+    watch *w = items.n ? kept_in(x) : NULL;
+    for (json_iter it = json_open(items); w && json_next(&it, NULL, &item);)
+        put_item(w, x, item);
 }
 
 void past_put_events(session *x, daruma_str events)
@@ -150,11 +155,12 @@ void past_put_events(session *x, daruma_str events)
     char small[4096];
     daruma_arena large = {0};
     sse_event e;
-    for (;;) {
+    watch *w = kept_in(x);
+    while (w) {
         daruma_arena scratch = arena_over(small, sizeof small);
         if (!stream_next(x->v->rooms, &events, &e, &scratch, &large))
             break;
-        put_item(x, dialect_done_item(x->d, &e));
+        put_item(w, x, dialect_done_item(x->d, &e));
     }
     x->v->rooms->close(&large);
 }
