@@ -402,8 +402,8 @@ holds("daruma explain: a case of the event file, and an error on stdin, in plain
     const id = lost.headers["x-daruma-case"];
     const r = await run(["explain", id, "--events", pair.eventsFile]);
     assert.equal(r.code, 0, r.err);
-    assert.match(r.out, /call 1 to main\/m-single failed/);
-    assert.match(r.out, /call 2 to main\/m-single failed/);
+    assert.match(r.out, /call 1 to main\/m-single \(key1\) failed/);
+    assert.match(r.out, /call 2 to main\/m-single \(key2\) failed/);
     assert.match(r.out, /, the provider's request req_[0-9a-f]+/);
     assert.match(r.out, /credit|quota|billing/i);
     assert.doesNotMatch(r.out, /[{}]|sk-/);

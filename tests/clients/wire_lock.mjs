@@ -350,8 +350,8 @@ holds("lock: clients are spoken to in TLS, whole, large, slow, in pieces and man
       const r = await say(JSON.stringify(d.body(d.own, text)), { slow });
       assert.equal(r.status, 200);
       assert.equal(sum(JSON.parse(r.bytes).choices[0].message.content), sum(reply), `an answer of ${answered}`);
-      const got = JSON.parse(pair.own.seen.at(-1).body).messages.at(-1).content;
-      assert.equal(sum(got), sum(text), `a request of ${sent}`);
+      const got = pair.own.seen.map((q) => sum(JSON.parse(q.body).messages.at(-1).content)); // a call beside a slow one may be the last
+      assert.ok(got.includes(sum(text)), `a request of ${sent}`);
     }
     pair.own.answer = (q, res) => {
       res.writeHead(200, { "content-type": "text/event-stream" });
