@@ -420,11 +420,12 @@ holds(`effects: of ${SOAK} broken answers with hosted tools none is done twice, 
         const d = dialects[name], r = await question(pair, d, { model: `soak-${name}`, stream, more: tool.more, text: `say #${n}#` });
         const where = `${n}: ${name}, ${stream ? "stream" : "whole"}, event ${plan.cut} of ${size}, ${plan.way}\n${r.status} ${r.text}`;
         assert.ok((done.get(String(n)) ?? 0) <= 1, `done ${done.get(String(n))} times: ${where}`);
-        const ended = r.events && d.ended(r.events) && !d.failed(r.events) && !/outcome=explained/.test(r.text) && r.outcome !== "explained";
+        const explained = /outcome=explained|\[daruma\] The model could not answer/.test(r.text) || r.outcome === "explained"; // behind a heartbeat Gemini's clients have it from the text alone
+        const ended = r.events && d.ended(r.events) && !d.failed(r.events) && !explained;
         const whole = ["openai", "anthropic"].includes(name) ? size - 1 : size;
         if (ended) assert.ok(plan.cut >= whole, `a cut answer is whole: ${where}`);
-        else assert.ok(told(r) || r.status >= 400, `nobody is told: ${where}`);
-        sums[ended ? "whole" : /outcome=degraded/.test(r.text) ? "degraded" : r.outcome === "explained" || /outcome=explained/.test(r.text) ? "explained" : "failed"]++;
+        else assert.ok(explained || told(r) || r.status >= 400, `nobody is told: ${where}`);
+        sums[ended ? "whole" : /outcome=degraded/.test(r.text) ? "degraded" : explained ? "explained" : "failed"]++;
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, one));
