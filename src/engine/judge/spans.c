@@ -111,21 +111,29 @@ static size_t path_end(daruma_str s, size_t from)
     return names > 1 && i < s.n && s.p[i] == ')' ? i : 0;
 }
 
-static bool begins_sentence(daruma_str s, size_t at)
-{
-    return !at || (at > 1 && s.p[at - 1] == ' ' && memchr(".!?)]", s.p[at - 2], 5));
-}
-
-/* Where a sentence begins with a word for a guess: "Possibly a wrong key or no credit"; STR_NONE: none does. */
-static size_t hedge_at(daruma_str s)
+static bool is_hedge(daruma_str s)
 {
     static const daruma_str hedges[] = {LIT("possibl"), LIT("perhaps "),       LIT("maybe "),       LIT("probabl"),
                                         LIT("likely "), LIT("it is possible"), LIT("you may have ")};
-    for (size_t at = 0; at < s.n; at++)
-        for (size_t i = 0; begins_sentence(s, at) && i < COUNT(hedges); i++)
-            if (str_istarts(str_from(s, at), hedges[i]))
-                return at;
-    return STR_NONE;
+    for (size_t i = 0; i < COUNT(hedges); i++)
+        if (str_istarts(s, hedges[i]))
+            return true;
+    return false;
+}
+
+/* Where the first sentence that begins with a word for a guess does so: "Possibly a wrong key or no credit"; STR_NONE:
+ * none does. */
+static size_t hedge_at(daruma_str s)
+{
+    static const char ends[] = {'.', '!', '?', ')', ']'};
+    size_t first = is_hedge(s) ? 0 : STR_NONE;
+    for (size_t i = 0; first && i < COUNT(ends); i++)
+        for (size_t at = 0, n; (n = str_findch(str_from(s, at), ends[i])) != STR_NONE;) {
+            at += n + 1;
+            if (at < s.n && s.p[at] == ' ' && at + 1 < first && is_hedge(str_from(s, at + 1)))
+                first = at + 1;
+        }
+    return first;
 }
 
 /* Where somebody begins to guess: "This might be due to: ..."; STR_NONE: nobody does. */
