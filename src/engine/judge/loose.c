@@ -8,6 +8,8 @@
 #include "base/limits.h"
 #include "base/str.h"
 
+#define UPSTREAM_BYTES_MAX 32 /* between the word and the status */
+
 /* ---- what only resembles JSON -------------------------------------------------------- */
 
 /* Backslash escapes away: what a Python repr or a twice quoted string carries. */
@@ -288,15 +290,23 @@ static bool is_status_line(int64_t status, daruma_str behind)
     return false;
 }
 
+/* True if a status that may pass is said of who stands behind a proxy: "Upstream returned 429". It is why the proxy's
+ * own is what it is. What refuses the proxy's key, not ours, says nothing of us. */
+static bool is_upstream(int64_t status, daruma_str before)
+{
+    before = str_from(before, before.n > UPSTREAM_BYTES_MAX ? before.n - UPSTREAM_BYTES_MAX : 0);
+    return (status == 429 || status >= 500) && str_ifind(before, S("upstream")) != STR_NONE;
+}
+
 /* Class names and status numbers of the text around a message, or of a bare message. Only the
  * beginning counts: further on a number is anything. */
 void reader_prefix(reader *r, daruma_str t, bool is_all)
 {
     static const daruma_str says_status[] = {
-        LIT("error code"), LIT("status code"), LIT("statuscode"), LIT("status_code"), LIT("status"),
-        LIT("http"),       LIT("http/1.1"),    LIT("code"),       LIT("http error"),  LIT("api error"),
-        LIT("error"),      LIT("returned"),    LIT("response"),   LIT("with status"), LIT("api"),
-        LIT("http/2"),     LIT("success"),     LIT("got"),        LIT("received"),
+        LIT("error code"), LIT("status code"),    LIT("statuscode"), LIT("status_code"), LIT("status"),
+        LIT("http"),       LIT("http/1.1"),       LIT("code"),       LIT("http error"),  LIT("api error"),
+        LIT("error"),      LIT("returned"),       LIT("response"),   LIT("with status"), LIT("api"),
+        LIT("http/2"),     LIT("responded with"), LIT("success"),    LIT("got"),         LIT("received"),
     };
     t = str_sub(t, 0, 300);
     for (size_t i = 0; i < t.n;) {
@@ -325,7 +335,8 @@ void reader_prefix(reader *r, daruma_str t, bool is_all)
             reader_code(r, w, 0, false);
         } else if (i == 0 && str_ends(w, S("_error"))) { /* "invalid_request_error: ..." */
             reader_code(r, w, 0, true);
-        } else if (w.n == 3 && str_int(w, &n) && reader_is_status(n) && !r->s->status) {
+        } else if (w.n == 3 && str_int(w, &n) && reader_is_status(n) &&
+                   (!r->s->status || is_upstream(n, str_sub(t, 0, i)))) {
             size_t b = i;
             while (b && (memchr(" :=([\"'/-", t.p[b - 1], 9)))
                 b--;

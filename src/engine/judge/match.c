@@ -337,10 +337,12 @@ static uint64_t all_of(const uint64_t *parts, size_t n)
 }
 
 /* True if a lead only says that something failed, whatever it was: "Error while calling the model: ", "failed to
- * generate a response: ". */
+ * generate a response: ". A file that could not be changed and a machine without memory are the failure itself: behind
+ * them stand details. */
 static bool only_failed(uint64_t means)
 {
-    return means & SENTENCE_FAILED && !(means & SENTENCE_WRONG & ~SENTENCE_FAILED & ~SENTENCE_MISSING);
+    bool itself = means & SENTENCE_EDIT || (means & SENTENCE_DEVICE) == SENTENCE_DEVICE;
+    return means & SENTENCE_FAILED && !itself && !(means & SENTENCE_WRONG & ~SENTENCE_FAILED & ~SENTENCE_MISSING);
 }
 
 /* True if a lead only names the way on which somebody answered: "streaming error: 500 Internal Server Error". */

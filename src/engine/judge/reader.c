@@ -371,10 +371,11 @@ static bool is_error(daruma_str object)
     bool any = false;
     for (size_t i = 0; i < COUNT(named); i++)
         any |= json_get(object, named[i]).n > 0;
-    return any && json_is_string(json_get(object, S("message")));
+    daruma_str error = json_get(object, S("error"));
+    return json_is_object(error) || json_is_string(error) || (any && json_is_string(json_get(object, S("message"))));
 }
 
-/* {"output":[{"code":400,"message":"..."}]}: an error that stands where no name says so. */
+/* {"output":[{"code":400,"message":"..."}]}, {"task":{"error":...}}: an error that stands where no name says so. */
 static void read_within(reader *r, daruma_str object, int level)
 {
     daruma_str v, item;

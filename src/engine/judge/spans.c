@@ -5,7 +5,8 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-#define SPAN_SPACES 2 /* words in quotes with more spaces are no name */
+#define SPAN_SPACES     2  /* words in quotes with more spaces are no name */
+#define SPAN_NAME_BYTES 64 /* a longer one in a list is no name of a schema */
 
 static daruma_str word_before(daruma_str s, size_t *at)
 {
@@ -46,7 +47,9 @@ static size_t name_end(daruma_str s, size_t from)
 {
     static const daruma_str tools[] = {LIT("tool"), LIT("function")};
     size_t at = from, end = from, seams = 0;
-    if (!from || s.p[from - 1] != ' ' || !is_any(word_before(s, &at), tools, COUNT(tools)))
+    if (from < 2 || s.p[from - 1] != ' ' || !memchr("lLnN: ", s.p[from - 2], 6)) /* as both words end: most do not */
+        return 0;
+    if (!is_any(word_before(s, &at), tools, COUNT(tools)))
         return 0;
     for (; end < s.n && (char_is(s.p[end], CHAR_WORD) || s.p[end] == '-'); end++)
         seams += s.p[end] == '_' || s.p[end] == '-';
@@ -92,12 +95,53 @@ static size_t span_end(daruma_str s, size_t from)
     return 0;
 }
 
+/* The end of a list of names in brackets that begins at `from`, which says where in a schema something stands: "In
+ * context=('properties', 'answer')"; 0: none does. */
+static size_t path_end(daruma_str s, size_t from)
+{
+    size_t names = 0, i = from + 1;
+    while (i < s.n && char_is(s.p[i], CHAR_QUOTE)) {
+        size_t n = str_findch(str_sub(s, i + 1, SPAN_NAME_BYTES), s.p[i]);
+        if (n == STR_NONE || str_findch(str_sub(s, i + 1, n), ' ') != STR_NONE)
+            return 0;
+        names++;
+        i += n + 2;
+        i += str_starts(str_from(s, i), S(", ")) ? 2 : 0;
+    }
+    return names > 1 && i < s.n && s.p[i] == ')' ? i : 0;
+}
+
+static bool is_hedge(daruma_str s)
+{
+    static const daruma_str hedges[] = {LIT("possibl"), LIT("perhaps "),       LIT("maybe "),       LIT("probabl"),
+                                        LIT("likely "), LIT("it is possible"), LIT("you may have ")};
+    for (size_t i = 0; i < COUNT(hedges); i++)
+        if (str_istarts(s, hedges[i]))
+            return true;
+    return false;
+}
+
+/* Where the first sentence that begins with a word for a guess does so: "Possibly a wrong key or no credit"; STR_NONE:
+ * none does. */
+static size_t hedge_at(daruma_str s)
+{
+    static const char ends[] = {'.', '!', '?', ')', ']'};
+    size_t first = is_hedge(s) ? 0 : STR_NONE;
+    for (size_t i = 0; first && i < COUNT(ends); i++)
+        for (size_t at = 0, n; (n = str_findch(str_from(s, at), ends[i])) != STR_NONE;) {
+            at += n + 1;
+            if (at < s.n && s.p[at] == ' ' && at + 1 < first && is_hedge(str_from(s, at + 1)))
+                first = at + 1;
+        }
+    return first;
+}
+
 /* Where somebody begins to guess: "This might be due to: ..."; STR_NONE: nobody does. */
 static size_t guess_at(daruma_str s)
 {
     static const daruma_str guesses[] = {LIT("might be due to"),   LIT("may be due to"),   LIT("could be due to"),
                                          LIT("usually indicates"), LIT("possible causes"), LIT("possible reasons")};
-    size_t first = STR_NONE;
+    size_t first = hedge_at(s);
     for (size_t i = 0; i < COUNT(guesses); i++) {
         size_t at = str_ifind(s, guesses[i]);
         if (at < first)
@@ -120,10 +164,16 @@ static size_t guess_end(daruma_str s, size_t at, bool *ret_any)
     return at;
 }
 
+/* Is more than one thing named anywhere? Mostly not, and then nobody need look for guesses. */
+static bool names_several(daruma_str s)
+{
+    return str_find(s, S(" or ")) != STR_NONE || str_find(s, S("* ")) != STR_NONE || str_find(s, S("- ")) != STR_NONE;
+}
+
 /* `line` without several guesses at what is wrong: of these at most one is true. A single one is the best there is. */
 static daruma_str without_guesses(daruma_str line, daruma_arena *a)
 {
-    size_t at = guess_at(line);
+    size_t at = names_several(line) ? guess_at(line) : STR_NONE;
     bool several = false;
     size_t end = at == STR_NONE ? at : guess_end(line, at, &several);
     char *out = several ? arena_take(a, line.n, 1) : NULL;
@@ -140,7 +190,10 @@ daruma_str spans_strip(daruma_str line, daruma_arena *a)
     char *out = NULL;
     size_t n = 0;
     for (size_t i = 0; i < line.n; i++) {
-        size_t quoted = span_end(line, i), end = quoted ? quoted : name_end(line, i);
+        size_t quoted = span_end(line, i), path = line.p[i] == '(' ? path_end(line, i) : 0,
+               end = quoted ? quoted
+                     : path ? path
+                            : name_end(line, i);
         if (end && !out) {
             out = arena_take(a, line.n, 1);
             if (!out)
