@@ -295,16 +295,24 @@ static long long count(daruma_str result, daruma_str field)
     return (long long)json_int(json_get(result, field), 0);
 }
 
-static void tell_cost(const story *t)
+/* Of a run that ended its result knows what was done of what was meant to be. */
+static void tell_cost(const story *t, daruma_str result)
 {
+    uint32_t more_calls = t->more_calls;
+    daruma_ms waited = t->waited;
+    if (result.n) {
+        long long calls = count(result, S("calls"));
+        more_calls = calls > t->models ? (uint32_t)(calls - t->models) : 0;
+        waited = count(result, S("waited_ms"));
+    }
     printf("Recoveries cost ");
-    if (!t->more_calls && !t->more_tools && t->waited <= 0) {
+    if (!more_calls && !t->more_tools && waited <= 0) {
         printf("nothing.\n");
         return;
     }
-    printf("%u more call%s of the model, %u thing%s done again, and ", t->more_calls, t->more_calls == 1 ? "" : "s",
+    printf("%u more call%s of the model, %u thing%s done again, and ", more_calls, more_calls == 1 ? "" : "s",
            t->more_tools, t->more_tools == 1 ? "" : "s");
-    put_span(t->waited);
+    put_span(waited);
     printf(" of waiting.\n");
 }
 
@@ -319,10 +327,15 @@ static void tell_end(journal *j, daruma_str id, bool busy, const story *t, darum
     daruma_str result = journal_text(j, "result", a);
     bool broken = str_ends(id, S(".broken"));
     if (t->out) {
-        printf("             Under way: ");
-        put_short(t->name.n ? t->name : t->act, RUN_SHOWN_BYTES);
-        putchar(' ');
-        put_short(t->args, RUN_SHOWN_BYTES / 2);
+        bool asks = str_eq(t->act, S("ask"));
+        printf("             Under way: %s", asks ? "a question to a person" : "");
+        if (str_eq(t->act, S("model")))
+            printf("a question to the model ");
+        put_short(asks ? (daruma_str){0} : t->name.n ? t->name : t->act, RUN_SHOWN_BYTES);
+        if (t->args.n) {
+            printf(asks ? ": " : " ");
+            put_short(t->args, RUN_SHOWN_BYTES / 2);
+        }
         printf(t->started > 1 ? " (for the %u. time)\n" : "\n", t->started);
     }
     putchar('\n');
@@ -344,7 +357,7 @@ static void tell_end(journal *j, daruma_str id, bool busy, const story *t, darum
                "provider.\n",
                count(result, S("failures")), count(result, S("recoveries")), count(result, S("recovered_calls")));
     }
-    tell_cost(t);
+    tell_cost(t, s == JOURNAL_OPEN || broken ? (daruma_str){0} : result);
     if (!busy && !broken && (s == JOURNAL_OPEN || s == JOURNAL_INTERRUPTED))
         printf("It goes on with: daruma run --resume " STR_FMT "\n", STR_ARG(id));
     if (!busy && s == JOURNAL_ESCALATED)

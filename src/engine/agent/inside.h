@@ -300,8 +300,8 @@ void traj_partial(agent *a, daruma_buf *out);              /* what there is, for
 convo traj_convo(const agent *a, daruma_arena *room);      /* for its model, without a message */
 void traj_say(convo *c, convo_role role, daruma_str text); /* a message of words; c->full without memory */
 void traj_put(const agent *a, convo *c, size_t from);      /* steps from there on; c->full without memory */
-/* Of all that the model sees of the first `nsteps` steps, and of the tools: it changes when any of it does. `before`: the
- * mark of the tools and the first `from` steps, which are not looked at again; 0: there is none. */
+/* Of all that the model sees of the first `nsteps` steps, and of the tools: it changes when any of it does. `before`:
+ * the mark of the tools and the first `from` steps, which are not looked at again; 0: there is none. */
 uint64_t traj_mark(const agent *a, uint64_t before, size_t from, size_t nsteps, daruma_arena *room);
 void traj_tools(const agent *a, convo *c); /* c->full without memory */
 daruma_str traj_wire_name(const agent *a, daruma_str name, daruma_arena *room);
