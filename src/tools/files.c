@@ -82,6 +82,9 @@ static bool do_read(files *f)
     int64_t from = json_int(json_get(f->args, S("line")), 1), lines = json_int(json_get(f->args, S("lines")), -1);
     if (!read_path(f, path, &text))
         return false;
+    if (text.n && memchr(text.p, 0, text.n))
+        return fail(f, "NOT_A_TEXT", path, "holds bytes that are no text",
+                    "do without it, or read the source that it is made from");
     int64_t number = 1;
     daruma_str rest = text;
     for (; number < from && rest.n; number++)
@@ -130,14 +133,17 @@ typedef struct hunt {
     files *f;
     daruma_str text;
     size_t hits, seen;
-    char *bytes; /* room for one file */
+    size_t unread; /* files that are too large, or cannot be opened */
+    char *bytes;   /* room for one file */
 } hunt;
 
 static void look_into(hunt *h, int fd, daruma_str path)
 {
     daruma_arena room = arena_over(h->bytes, HUNT_BYTES);
     daruma_str text, all;
-    if (!beneath_read_open(fd, FILE_SEARCH_BYTES_MAX, &room, &all) || memchr(all.p ? all.p : "", 0, all.n))
+    bool read = beneath_read_open(fd, FILE_SEARCH_BYTES_MAX, &room, &all);
+    h->unread += !read;
+    if (!read || memchr(all.p ? all.p : "", 0, all.n))
         return;
     for (int64_t line = 1; all.n && h->hits < FILES_HITS_MAX; line++) {
         text = str_cut(&all, '\n');
@@ -165,8 +171,10 @@ static void hunt_folder(hunt *h, int fd, daruma_str path, int depth)
         if (fstatat(fd, names[i], &st, AT_SYMLINK_NOFOLLOW) != 0 || (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)))
             continue;
         int in = openat(fd, names[i], O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (in < 0)
+        if (in < 0) {
+            h->unread++;
             continue;
+        }
         if (!S_ISDIR(st.st_mode))
             look_into(h, in, buf_str(&b));
         else if (depth > 0 && names[i][0] != '.')
@@ -192,6 +200,12 @@ static bool do_search(files *f)
     close(fd);
     if (!h.hits)
         BUF_LIT(f->out, "(nothing was found)");
+    if (h.unread)
+        BUF_SAY(f->out, h.hits ? "" : "\n", "(not looked into: ", h.unread,
+                " files that are too large or cannot be opened)\n");
+    if (h.seen > FILES_SEEN_MAX)
+        BUF_SAY(f->out, h.hits ? "" : "\n", "(there are more than ", FILES_SEEN_MAX,
+                " files: look below a folder of them)\n");
     if (h.hits == FILES_HITS_MAX)
         BUF_LIT(f->out, "(there is more: look for something rarer)\n");
     return true;
