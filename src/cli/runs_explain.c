@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "cli/runs.h"
 #include "dialect/dialect.h"
+#include "run/approve.h"
 #include "sys/arena.h"
 
 /* What is told of a run, and what was counted on the way. */
@@ -119,7 +120,7 @@ static void tell_tool(story *t, const journal_line *l)
     put_short(t->args, RUN_SHOWN_BYTES / 2);
     if (l->in.lost) {
         t->lost++;
-        printf(": it was under way when the run stopped; nobody knows what came of it, and the model was told so");
+        printf(": it was broken off, and nobody knows what came of it");
         return;
     }
     printf(l->in.code == 0 ? " failed after " : " worked in ");
@@ -156,6 +157,10 @@ static void tell_outcome(story *t, const journal_line *l)
         break;
     case CREW_PERSON:
         put_short(t->args, RUN_SHOWN_BYTES);
+        if (str_eq(l->in.text, S(APPROVE_YES))) {
+            printf(" Nobody was asked: " APPROVE_YES " allows it");
+            break;
+        }
         printf(" A person was asked: %s", replies[l->in.code & 3]);
         if (l->in.text.n) {
             printf(", and said: ");

@@ -294,7 +294,8 @@ holds("a command that was under way is not run again: the model is told that nob
     assert.equal(r.code, 0, r.out + r.err);
     assert.equal(r.lines.find((l) => l.event === "run_resumed").fate, "lost");
     assert.equal(readFileSync(join(s.root, "count"), "utf8"), "x\n");
-    assert.match(s.explain().stdout, /nobody knows what came of it/);
+    assert.match(s.explain().stdout, /Nobody was asked: --yes allows it[^]*nobody knows what came of it/);
+    assert.doesNotMatch(s.explain().stdout, /A person was asked/);
   }));
 
 holds("a run that was escalated goes on with what a person says", () =>
