@@ -66,7 +66,10 @@ static daruma_str notice(session *x, const char *more)
     daruma_buf b = buf_in(x->arena);
     daruma_guide_notice(&s->guide, &s->verdict, &last, &b);
     b.n -= b.n > 0; /* the closing bracket */
+    size_t before = b.n;
     strategy_say(x, &b);
+    if (b.n == before && !x->kase.policy->watch.detectors)
+        strategy_lesson(x, &b);
     if (*more) {
         buf_putc(&b, ' ');
         buf_putz(&b, more);
