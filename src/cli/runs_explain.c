@@ -332,15 +332,14 @@ static void tell_end(journal *j, daruma_str id, bool busy, const story *t, darum
     daruma_str result = journal_text(j, "result", a);
     bool broken = str_ends(id, S(".broken"));
     if (t->out) {
-        bool asks = str_eq(t->act, S("ask"));
-        printf("             Under way: %s", asks ? "a question to a person" : "");
+        printf("             Under way: ");
+        put_short(t->name.n ? t->name : t->act, RUN_SHOWN_BYTES);
+        putchar(' ');
+        put_short(t->args, RUN_SHOWN_BYTES / 2);
         if (str_eq(t->act, S("model")))
-            printf("a question to the model ");
-        put_short(asks ? (daruma_str){0} : t->name.n ? t->name : t->act, RUN_SHOWN_BYTES);
-        if (t->args.n) {
-            printf(asks ? ": " : " ");
-            put_short(t->args, RUN_SHOWN_BYTES / 2);
-        }
+            printf("(a question to the model)");
+        else if (str_eq(t->act, S("ask")))
+            printf(" (a question to a person)");
         printf(t->started > 1 ? " (for the %u. time)\n" : "\n", t->started);
     }
     putchar('\n');
