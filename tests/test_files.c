@@ -97,6 +97,12 @@ static void files_are_read_listed_and_searched(void **state)
     assert_str(buf_str(&out), "src/a.c:2: two\n");
     assert_true(call("fs.search", "{\"text\":\"three\",\"path\":\"./src/\"}"));
     assert_str(buf_str(&out), "src/a.c:3: three\n");
+    assert_true(call("fs.search", "{\"text\":\"three\",\"path\":\"./src/a.c\"}"));
+    assert_str(buf_str(&out), "src/a.c:3: three\n");
+    assert_false(call("fs.search", "{\"text\":\"three\",\"path\":\"src/a.c/x\"}"));
+    assert_says("NOT_A_DIRECTORY");
+    assert_false(call("fs.search", "{\"text\":\"root\",\"path\":\"away\"}"));
+    assert_says("PATH_DENIED");
     assert_true(call("fs.search", "{\"text\":\"a secret\"}"));
     assert_says("nothing was found");
     assert_false(call("fs.fly", "{}"));

@@ -137,13 +137,10 @@ typedef struct hunt {
     char *bytes;   /* room for one file */
 } hunt;
 
-static void look_into(hunt *h, int fd, daruma_str path)
+static void look_through(hunt *h, daruma_str all, daruma_str path)
 {
-    daruma_arena room = arena_over(h->bytes, HUNT_BYTES);
-    daruma_str text, all;
-    bool read = beneath_read_open(fd, FILE_SEARCH_BYTES_MAX, &room, &all);
-    h->unread += !read;
-    if (!read || memchr(all.p ? all.p : "", 0, all.n))
+    daruma_str text;
+    if (memchr(all.p ? all.p : "", 0, all.n)) /* no text */
         return;
     for (int64_t line = 1; all.n && h->hits < FILES_HITS_MAX; line++) {
         text = str_cut(&all, '\n');
@@ -152,6 +149,16 @@ static void look_into(hunt *h, int fd, daruma_str path)
         h->hits++;
         BUF_SAY(h->f->out, path, ":", line, ": ", str_trim(str_sub(text, 0, FILES_LINE_BYTES_MAX)), "\n");
     }
+}
+
+static void look_into(hunt *h, int fd, daruma_str path)
+{
+    daruma_arena room = arena_over(h->bytes, HUNT_BYTES);
+    daruma_str all;
+    if (beneath_read_open(fd, FILE_SEARCH_BYTES_MAX, &room, &all))
+        look_through(h, all, path);
+    else
+        h->unread++;
 }
 
 /* Goes through a folder and all below it. */
@@ -189,15 +196,22 @@ static bool do_search(files *f)
     hunt h = {.f = f, .text = arg(f, S("text")), .bytes = arena_raw(f->a, HUNT_BYTES, 1)};
     if (!h.text.n)
         return fail(f, "MISSING_INPUT", h.text, "`text` is empty", "say what to look for");
+    daruma_str one = {0};
     int fd = h.bytes ? beneath_folder(f->root, path) : -1;
-    if (fd < 0)
+    if (fd < 0 && (!h.bytes || errno != ENOTDIR))
         return h.bytes && fail_errno(f, path, errno);
+    if (fd < 0 && !read_path(f, path, &one)) /* else it is a file */
+        return false;
     while (path.n && path.p[path.n - 1] == '/')
         path.n--;
     if (str_starts(path, S("./")))
         path = str_from(path, 2);
-    hunt_folder(&h, fd, str_eq(path, S(".")) ? (daruma_str){0} : path, FILES_DEPTH_MAX);
-    close(fd);
+    if (fd < 0) {
+        look_through(&h, one, path);
+    } else {
+        hunt_folder(&h, fd, str_eq(path, S(".")) ? (daruma_str){0} : path, FILES_DEPTH_MAX);
+        close(fd);
+    }
     if (!h.hits)
         BUF_LIT(f->out, "(nothing was found)");
     if (h.unread)
