@@ -354,7 +354,7 @@ static void agents_work_for_agents(void **state)
     s.ntools = 3;
     s.lineage = lineage;
     s.nlineage = 1;
-    s.limits = (agent_limits){.calls = 20, .tokens = 1000};
+    s.limits = (agent_limits){.steps = 9, .calls = 20, .tokens = 1000};
     kit_open(&s, "Do it");
     kit_calls("boss", "{\"path\":\"x\"}"); /* who waits for this one */
     assert_has(kit_model().body, "circular delegation");
@@ -366,14 +366,16 @@ static void agents_work_for_agents(void **state)
     assert_true(x.about->delegates);
     agent_limits left = agent_limits_left(kit_agent, at(5));
     assert_int_equal(left.calls, 19);
+    assert_int_equal(left.steps, 7); /* one stays for the answer */
     assert_int_equal(left.tokens, 890);
     agent_result child = {
         .outcome = DARUMA_OUTCOME_EXPLAINED,
         .end = AGENT_END_ERROR,
         .text = S("I am sorry, says the child"),
         .failure = {.kind = DARUMA_AUTH, .severity = DARUMA_CRITICAL, .operation = S("big"), .message = S("bad key")},
-        .spent = {.calls = 4, .input_tokens = 300}};
+        .spent = {.steps = 3, .calls = 4, .input_tokens = 300}};
     agent_delegated(kit_agent, x.call, S("helper"), &child, at(6));
+    assert_int_equal(agent_limits_left(kit_agent, at(6)).steps, 4);
     x = kit_model();
     assert_has(x.body, "bad key");
     assert_lacks(x.body, "I am sorry"); /* a failure is no answer */

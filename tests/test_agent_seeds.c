@@ -237,6 +237,13 @@ static void plans_are_checked_before_they_run(void **state)
                                &p, &why),
                      AGENT_PLAN_INPUT);
     assert_has(buf_str(&why), "later");
+    assert_int_equal(read_plan("[{\"key\":\"a\",\"tool\":\"fs.read\",\"objective\":\"x\"},"
+                               "{\"key\":\"b\",\"tool\":\"fs.read\",\"objective\":\"y\",\"inputs\":\"a\"}]",
+                               &p, &why),
+                     AGENT_PLAN_UNREAD); /* a text is no list: the step would run without its input */
+    assert_has(buf_str(&why), "the inputs of step \"b\"");
+    assert_int_equal(read_plan("[{\"tool\":\"fs.read\",\"objective\":\"x\",\"inputs\":null}]", &p, &why),
+                     AGENT_PLAN_GOOD);
     assert_int_equal(read_plan("I would first read it", &p, &why), AGENT_PLAN_UNREAD);
     assert_int_equal(read_plan("", &p, &why), AGENT_PLAN_UNREAD);
 }

@@ -97,9 +97,29 @@ static void files_are_read_listed_and_searched(void **state)
     assert_str(buf_str(&out), "src/a.c:2: two\n");
     assert_true(call("fs.search", "{\"text\":\"three\",\"path\":\"./src/\"}"));
     assert_str(buf_str(&out), "src/a.c:3: three\n");
+    assert_true(call("fs.search", "{\"text\":\"three\",\"path\":\"./src/a.c\"}"));
+    assert_str(buf_str(&out), "src/a.c:3: three\n");
+    assert_false(call("fs.search", "{\"text\":\"three\",\"path\":\"src/a.c/x\"}"));
+    assert_says("NOT_A_DIRECTORY");
+    assert_false(call("fs.search", "{\"text\":\"root\",\"path\":\"away\"}"));
+    assert_says("PATH_DENIED");
     assert_true(call("fs.search", "{\"text\":\"a secret\"}"));
     assert_says("nothing was found");
     assert_false(call("fs.fly", "{}"));
+}
+
+static void what_is_no_text_is_not_read_and_what_was_not_searched_is_said(void **state)
+{
+    (void)state;
+    char whole[200];
+    snprintf(whole, sizeof whole, "%s/in/large.txt", folder);
+    put("in/large.txt", "needle");
+    assert_int_equal(truncate(whole, FILE_SEARCH_BYTES_MAX + 1), 0); /* with NULs behind the word */
+    assert_false(call("fs.read", "{\"path\":\"large.txt\"}"));
+    assert_says("NOT_A_TEXT");
+    assert_true(call("fs.search", "{\"text\":\"needle\"}"));
+    assert_says("(nothing was found)\n(not looked into: 1 file");
+    assert_int_equal(unlink(whole), 0);
 }
 
 static void files_are_written_and_edited(void **state)
@@ -161,6 +181,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_read_listed_and_searched),
+        cmocka_unit_test(what_is_no_text_is_not_read_and_what_was_not_searched_is_said),
         cmocka_unit_test(files_are_written_and_edited),
         cmocka_unit_test(nothing_leads_out_of_the_root),
     };

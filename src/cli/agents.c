@@ -190,12 +190,45 @@ static bool has_model(const void *user, daruma_str provider, daruma_str model, c
     return false;
 }
 
+/* What tokens of one target cost, where that is more than is known so far. */
+static bool price_of(const config *c, daruma_str provider, daruma_str model, agent_limits *most)
+{
+    const daruma_target t = {.provider = provider, .model = model};
+    enum { MILLION = 1000000 }; /* tokens; billionths of money become millionths */
+    int64_t in = config_cost(c, &t, MILLION, 0) / 1000, out = config_cost(c, &t, 0, MILLION) / 1000;
+    most->price_input = in > most->price_input ? in : most->price_input;
+    most->price_output = out > most->price_output ? out : most->price_output;
+    return in > 0 || out > 0;
+}
+
+/* What tokens of a model cost at the dearest of its places, as `prices` say. False: they say nothing. */
+static bool dearest(const config *c, daruma_str provider, daruma_str model, agent_limits *most)
+{
+    const config_model *m = provider.n ? NULL : model_of(c, model);
+    bool known = false;
+    if (!m) {
+        daruma_str before = provider.n ? provider : str_cut(&model, '/');
+        return price_of(c, before, model, most);
+    }
+    for (size_t i = 0; i < m->ntargets; i++)
+        known |= price_of(c, c->providers[m->targets[i].provider].name, m->targets[i].model, most);
+    return known;
+}
+
+static bool has_price(const void *user, daruma_str provider, daruma_str model)
+{
+    const known_models *known = user;
+    agent_limits most = {0};
+    return dearest(known->c, provider, model, &most);
+}
+
 bool agents_of_config(daruma_str text, const char *file, const config *c, const char *const *servers, daruma_arena *a,
                       agents *ret, conf_mistakes *m)
 {
     const known_models known = {c, a};
     const agents_world w = {.others = config_key_name,
                             .has_model = c ? has_model : NULL,
+                            .has_price = c ? has_price : NULL,
                             .user = &known,
                             .servers = servers,
                             .env = agents_env,
@@ -342,6 +375,11 @@ static bool make_agent(const config *c, const agents_agent *x, daruma_arena *a, 
     g->limits.money = mul_sat(x->limits.money, 1000); /* to millionths */
     g->limits.price_input = mul_sat(x->limits.price_input, 1000);
     g->limits.price_output = mul_sat(x->limits.price_output, 1000);
+    if (!g->limits.price_input && !g->limits.price_output) {
+        dearest(c, x->provider, x->model, &g->limits);
+        if (x->second.n)
+            dearest(c, x->provider, x->second, &g->limits);
+    }
     return g->recovery && find_model(c, x->provider, x->model, a, &g->model) &&
            find_model(c, x->provider, x->second, a, &g->second) &&
            profile(x->profile.n ? x->profile.p : NULL, x->mode, &c->policy, a, g);

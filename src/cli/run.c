@@ -312,7 +312,7 @@ int cli_run(int argc, char **argv)
         {"--profile", "NAME[,NAME]", &q.profile, NULL,
          "what is done about failures, as NAME[:VARIANT], the layers below it behind; else default"},
         {"--steps", "N", &steps, NULL, "answers of the model at most; else 50"},
-        {"--tokens", "N", &tokens, NULL, "tokens at most, both ways; else no limit"},
+        {"--tokens", "N", &tokens, NULL, "the call that reaches so many tokens, both ways, is the last; else no limit"},
         {"--seconds", "N", &seconds, NULL, "so long it may take; else 1800"},
         {"--shell", NULL, NULL, &s.shell, "it may run commands of the shell (shell.run)"},
         {"--mcp", "NAME=COMMAND...", servers, NULL, "an MCP server whose tools it has, too; may be given again"},

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "cli/runs.h"
 #include "dialect/dialect.h"
+#include "run/approve.h"
 #include "sys/arena.h"
 
 /* What is told of a run, and what was counted on the way. */
@@ -119,7 +120,7 @@ static void tell_tool(story *t, const journal_line *l)
     put_short(t->args, RUN_SHOWN_BYTES / 2);
     if (l->in.lost) {
         t->lost++;
-        printf(": it was under way when the run stopped; nobody knows what came of it, and the model was told so");
+        printf(": it was broken off, and nobody knows what came of it");
         return;
     }
     printf(l->in.code == 0 ? " failed after " : " worked in ");
@@ -156,6 +157,10 @@ static void tell_outcome(story *t, const journal_line *l)
         break;
     case CREW_PERSON:
         put_short(t->args, RUN_SHOWN_BYTES);
+        if (str_eq(l->in.text, S(APPROVE_YES))) {
+            printf(" Nobody was asked: " APPROVE_YES " allows it");
+            break;
+        }
         printf(" A person was asked: %s", replies[l->in.code & 3]);
         if (l->in.text.n) {
             printf(", and said: ");
@@ -295,16 +300,24 @@ static long long count(daruma_str result, daruma_str field)
     return (long long)json_int(json_get(result, field), 0);
 }
 
-static void tell_cost(const story *t)
+/* Of a run that ended its result knows what was done of what was meant to be. */
+static void tell_cost(const story *t, daruma_str result)
 {
+    uint32_t more_calls = t->more_calls;
+    daruma_ms waited = t->waited;
+    if (result.n) {
+        long long calls = count(result, S("calls"));
+        more_calls = calls > t->models ? (uint32_t)(calls - t->models) : 0;
+        waited = count(result, S("waited_ms"));
+    }
     printf("Recoveries cost ");
-    if (!t->more_calls && !t->more_tools && t->waited <= 0) {
+    if (!more_calls && !t->more_tools && waited <= 0) {
         printf("nothing.\n");
         return;
     }
-    printf("%u more call%s of the model, %u thing%s done again, and ", t->more_calls, t->more_calls == 1 ? "" : "s",
+    printf("%u more call%s of the model, %u thing%s done again, and ", more_calls, more_calls == 1 ? "" : "s",
            t->more_tools, t->more_tools == 1 ? "" : "s");
-    put_span(t->waited);
+    put_span(waited);
     printf(" of waiting.\n");
 }
 
@@ -323,6 +336,10 @@ static void tell_end(journal *j, daruma_str id, bool busy, const story *t, darum
         put_short(t->name.n ? t->name : t->act, RUN_SHOWN_BYTES);
         putchar(' ');
         put_short(t->args, RUN_SHOWN_BYTES / 2);
+        if (str_eq(t->act, S("model")))
+            printf("(a question to the model)");
+        else if (str_eq(t->act, S("ask")))
+            printf(" (a question to a person)");
         printf(t->started > 1 ? " (for the %u. time)\n" : "\n", t->started);
     }
     putchar('\n');
@@ -344,7 +361,7 @@ static void tell_end(journal *j, daruma_str id, bool busy, const story *t, darum
                "provider.\n",
                count(result, S("failures")), count(result, S("recoveries")), count(result, S("recovered_calls")));
     }
-    tell_cost(t);
+    tell_cost(t, s == JOURNAL_OPEN || broken ? (daruma_str){0} : result);
     if (!busy && !broken && (s == JOURNAL_OPEN || s == JOURNAL_INTERRUPTED))
         printf("It goes on with: daruma run --resume " STR_FMT "\n", STR_ARG(id));
     if (!busy && s == JOURNAL_ESCALATED)

@@ -8,10 +8,17 @@ static bool is_word(daruma_do what)
     return what >= DARUMA_DO_SEND && what <= DARUMA_DO_LIMIT;
 }
 
+/* True if that is the whole request as it came in, which the session keeps: it need not be there twice. */
+static bool is_request(const daruma_session *s, daruma_str t)
+{
+    return t.n && t.p == s->body && t.n == s->body_bytes;
+}
+
 act *acts_add(daruma_session *s, const act *like, const daruma_str *pieces, size_t npieces)
 {
+    bool whole = npieces && is_request(s, pieces[0]); /* nothing is behind it then */
     size_t n = sizeof(act);
-    for (size_t i = 0; i < npieces; i++)
+    for (size_t i = 0; !whole && i < npieces; i++)
         n += pieces[i].n;
     for (int i = 0; i < ACT_TEXTS; i++)
         n += like->text[i].n + 1;
@@ -28,7 +35,7 @@ act *acts_add(daruma_session *s, const act *like, const daruma_str *pieces, size
         if (from.n)
             memcpy(to, from.p, from.n);
         to += from.n;
-        for (size_t k = 0; i == ACT_BYTES && k < npieces; k++) {
+        for (size_t k = 0; i == ACT_BYTES && !whole && k < npieces; k++) {
             if (pieces[k].n)
                 memcpy(to, pieces[k].p, pieces[k].n);
             to += pieces[k].n;
@@ -36,6 +43,8 @@ act *acts_add(daruma_session *s, const act *like, const daruma_str *pieces, size
         }
         *to++ = 0;
     }
+    if (whole)
+        a->text[ACT_BYTES] = pieces[0];
     act_line *l = is_word(a->what) ? &s->words : &s->answer;
     a->next = NULL;
     *(l->last ? &l->last->next : &l->first) = a;

@@ -55,7 +55,7 @@ typedef struct act {
     int64_t call;
     int64_t total_ms; /* -1 no limit */
     int status;
-    daruma_str text[ACT_TEXTS]; /* behind the struct, each with a NUL that does not count */
+    daruma_str text[ACT_TEXTS]; /* behind the struct, each with a NUL that does not count; BYTES may be the request's */
 } act;
 
 typedef struct act_line {
@@ -77,7 +77,8 @@ struct daruma_session {
     daruma_memory *m;
     session *x; /* behind this struct */
     daruma_arena arena;
-    char *body; /* of the request */
+    char *body; /* of the request, with a NUL behind it */
+    size_t body_bytes;
     daruma_policy policy;
     lib_options o;
     drive_options options;

@@ -31,6 +31,8 @@ static daruma_session *session_new(daruma_memory *m, const char *body, size_t bo
     }
     if (body_bytes)
         memcpy(s->body, body, body_bytes);
+    s->body[body_bytes] = 0;
+    s->body_bytes = body_bytes;
     s->x = (session *)(void *)((char *)s + own);
     s->m = m;
     s->timer = -1;

@@ -115,11 +115,11 @@ static const conf_option limits_rows[] = {
     {"steps", CONF_INTEGER, AT(agents_agent, limits.steps), .min = 1, .max = AGENT_STEPS_MAX, .fallback = "50", .help = "Answers of its model that do something."},
     {"calls", CONF_INTEGER, AT(agents_agent, limits.calls), .min = 1, .max = 1000000, .says = "none", .help = "Calls of models, those on the side and those that were repeated included."},
     {"tools", CONF_INTEGER, AT(agents_agent, limits.tools), .min = 1, .max = 1000000, .says = "none", .help = "Calls of tools, repetitions included."},
-    {"tokens", CONF_INTEGER, AT(agents_agent, limits.tokens), .min = 1, .max = INT64_C(1) << 50, .says = "none", .help = "Input and output."},
+    {"tokens", CONF_INTEGER, AT(agents_agent, limits.tokens), .min = 1, .max = INT64_C(1) << 50, .says = "none", .help = "Input and output. The call that reaches them is the last."},
     {"time", CONF_DURATION, AT(agents_agent, limits.time), .min = SECOND, .max = 1000 * HOUR, .fallback = "30m", .help = "In all."},
-    {"money", CONF_FRACTION, AT(agents_agent, limits.money), .min = 1, .max = INT64_C(1) << 40, .says = "none", .help = "In the currency of the prices."},
-    {"price_input", CONF_FRACTION, AT(agents_agent, limits.price_input), .min = 0, .max = INT64_C(1) << 40, .says = "0", .help = "For a million tokens that its model reads."},
-    {"price_output", CONF_FRACTION, AT(agents_agent, limits.price_output), .min = 0, .max = INT64_C(1) << 40, .says = "0", .help = "For a million tokens that it writes."},
+    {"money", CONF_FRACTION, AT(agents_agent, limits.money), .min = 1, .max = INT64_C(1) << 40, .says = "none", .help = "In the currency of the prices. The call that reaches it is the last."},
+    {"price_input", CONF_FRACTION, AT(agents_agent, limits.price_input), .min = 0, .max = INT64_C(1) << 40, .says = "as `prices` say", .help = "For a million tokens that its model reads."},
+    {"price_output", CONF_FRACTION, AT(agents_agent, limits.price_output), .min = 0, .max = INT64_C(1) << 40, .says = "as `prices` say", .help = "For a million tokens that it writes."},
 };
 static const conf_shape limits_shape = {.of = CONF_ROWS(limits_rows)};
 
@@ -282,6 +282,23 @@ static void check_model(conf *r, const agents *g, size_t i)
     }
 }
 
+/* A limit of money that no price ever brings nearer would hold nothing up. */
+static void check_money(conf *r, const agents *g, size_t i)
+{
+    const agents_world *w = r->user;
+    const agents_agent *x = &g->list[i];
+    char path[60];
+    if (!x->limits.money || x->limits.price_input || x->limits.price_output || !w->has_price ||
+        w->has_price(w->user, x->provider, x->model))
+        return;
+    snprintf(path, sizeof path, "agents[%zu].limits.money", i);
+    conf_go(r, path);
+    conf_wrong(r,
+               "nothing says what tokens of " STR_FMT " cost: money would never run out\ngive it a row in `prices`, or "
+               "`price_input` and `price_output` beside `money`",
+               STR_ARG(conf_word(r, x->model)));
+}
+
 /* An agent that works for itself, through others or not, would never end. Tells the call that closes the circle. */
 static void check_circle(conf *r, const agents *g, size_t i, bool *on_way, bool *done)
 {
@@ -329,6 +346,7 @@ static void settle(conf *r, void *root)
     for (size_t i = 0; i < g->nlist; i++) {
         check_names(r, g, i);
         check_model(r, g, i);
+        check_money(r, g, i);
         if (!done[i])
             check_circle(r, g, i, on_way, done);
     }

@@ -38,7 +38,9 @@ typedef struct agents_world {
     const char *(*others)(size_t i); /* keys of the file that are somebody else's; NULL behind the last */
     /* Is there such a model (`provider` may be empty)? Feeds those that there are when not. */
     bool (*has_model)(const void *user, daruma_str provider, daruma_str model, conf_near *near);
-    const void *user;
+    /* Does the file say what that model's tokens cost? */
+    bool (*has_price)(const void *user, daruma_str provider, daruma_str model);
+    const void *user;           /* of both */
     const char *const *servers; /* of the command line, "NAME=...", NULL behind the last; NULL: not known */
     conf_env env;               /* of ${NAME}; NULL: none */
     const char *file;           /* for messages; may be NULL */

@@ -301,7 +301,7 @@ static void post(approve *p)
 static void on_expiry(uv_timer_t *t)
 {
     approve *p = t->data;
-    answered(p, p->reply, (daruma_str){0});
+    answered(p, p->reply, p->reply == AGENT_ALLOWED ? S(APPROVE_YES) : (daruma_str){0});
 }
 
 static void write_json(approve *p, const agent_act *x)

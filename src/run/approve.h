@@ -7,6 +7,9 @@
 
 typedef struct approve approve;
 
+/* What is said in the place of a person where nobody has to be asked. */
+#define APPROVE_YES "--yes"
+
 typedef struct approve_settings {
     const char *way;                            /* NULL: the terminal; "http://...", "https://..."; else a file */
     daruma_ms within;                           /* an answer that is not there by then is none; 0: no limit */

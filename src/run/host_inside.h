@@ -45,6 +45,7 @@ typedef struct run {
     daruma_ms rests;       /* since when the session that is open has no call out; -1 it has one, or there is none */
     int status;            /* of its answer */
     int head;              /* status that the provider gave last, 0 none ... */
+    bool explained;        /* ... and it says that the text of its answer is not the model's ... */
     daruma_net net;        /* ... how the newest call ended without an answer; NONE: it did not ... */
     daruma_phase phase;    /* ... and where */
     daruma_arena room;

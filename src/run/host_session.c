@@ -31,6 +31,14 @@ static host_call *call_of(run *r, int64_t number)
     return NULL;
 }
 
+/* True if a gateway of ours says that what stands in the place of the model's answer is none. */
+static bool is_explained(const http_head *h)
+{
+    daruma_str outcome = http_header(h, S("x-daruma-outcome"));
+    return h->status == 200 && (str_eq(outcome, str_of(daruma_outcome_name(DARUMA_OUTCOME_EXPLAINED))) ||
+                                str_eq(outcome, str_of(daruma_outcome_name(DARUMA_OUTCOME_FAILED))));
+}
+
 static void on_head(fetch *f, const http_head *h, void *user)
 {
     host_call *c = user;
@@ -39,6 +47,7 @@ static void on_head(fetch *f, const http_head *h, void *user)
     for (size_t i = 0; i < h->nheaders; i++)
         BUF_SAY(&b, h->headers[i].name, ": ", h->headers[i].value, "\r\n");
     c->r->head = h->status;
+    c->r->explained = is_explained(h);
     c->r->net = DARUMA_NET_NONE;
     host_tick(c->r);
     daruma_call_head(c->r->session, c->number, h->status, b.p, b.n);
@@ -194,7 +203,7 @@ static void take_bytes(run *r, daruma_str bytes)
     daruma_str text = streamed_take(&r->answer, bytes, &scratch);
     sys_arena_done(&scratch);
     r->body.n = 0;
-    if (!text.n)
+    if (!text.n || r->explained)
         return;
     r->s->text(text, r->follows, r->s->user);
     r->follows = RUN_TEXT_MORE;
@@ -302,6 +311,20 @@ static void take_error(const run *r, crew_input *in)
     in->phase = r->head ? DARUMA_AT_ANSWER : r->phase;
 }
 
+/* What a gateway of ours says in the place of an answer, as the error that it is. */
+static crew_input explained(run *r, crew_input in)
+{
+    turn said = {.usage = TURN_USAGE_NONE};
+    daruma_buf b = buf_in(&r->room);
+    bool read = crew_who(r->a)->as.d->read_answer(in.text, &r->room, &said) == DARUMA_OK && said.message.nparts;
+    daruma_str words = read ? convo_part_text(&(convo){.arena = &r->room}, &said.message.parts[0]) : (daruma_str){0};
+    BUF_LIT(&b, "{\"error\":{");
+    BUF_MEMBERS(&b, "message", words);
+    BUF_LIT(&b, "}}");
+    return (crew_input){
+        .kind = CREW_FAILED, .call = in.call, .phase = DARUMA_AT_ANSWER, .code = r->status, .text = buf_str(&b)};
+}
+
 crew_input host_answer(run *r)
 {
     crew_input in = {.kind = CREW_ANSWERED, .call = r->asked, .text = buf_str(&r->body)};
@@ -315,6 +338,8 @@ crew_input host_answer(run *r)
     } else if (cut || (r->streams && !in.text.n)) {
         in = (crew_input){.kind = CREW_FAILED, .call = r->asked, .phase = DARUMA_AT_ANSWER, .net = DARUMA_NET_CUT};
     }
+    if (in.kind == CREW_ANSWERED && r->explained)
+        in = explained(r, in);
     if (r->answer.spoke)
         r->follows = told || in.kind == CREW_FAILED ? RUN_TEXT_AGAIN : RUN_TEXT_NEW;
     return in;
@@ -355,6 +380,7 @@ void host_ask(run *r, const agent_act *x)
     daruma_str body = r->asked_body = as_stream(r, x);
     r->asked = x->call;
     r->status = r->head = 0;
+    r->explained = false;
     r->net = DARUMA_NET_NONE;
     r->over = r->broken = false;
     host_tick(r);

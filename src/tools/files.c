@@ -82,6 +82,9 @@ static bool do_read(files *f)
     int64_t from = json_int(json_get(f->args, S("line")), 1), lines = json_int(json_get(f->args, S("lines")), -1);
     if (!read_path(f, path, &text))
         return false;
+    if (text.n && memchr(text.p, 0, text.n))
+        return fail(f, "NOT_A_TEXT", path, "holds bytes that are no text",
+                    "do without it, or read the source that it is made from");
     int64_t number = 1;
     daruma_str rest = text;
     for (; number < from && rest.n; number++)
@@ -130,14 +133,14 @@ typedef struct hunt {
     files *f;
     daruma_str text;
     size_t hits, seen;
-    char *bytes; /* room for one file */
+    size_t unread; /* files that are too large, or cannot be opened */
+    char *bytes;   /* room for one file */
 } hunt;
 
-static void look_into(hunt *h, int fd, daruma_str path)
+static void look_through(hunt *h, daruma_str all, daruma_str path)
 {
-    daruma_arena room = arena_over(h->bytes, HUNT_BYTES);
-    daruma_str text, all;
-    if (!beneath_read_open(fd, FILE_SEARCH_BYTES_MAX, &room, &all) || memchr(all.p ? all.p : "", 0, all.n))
+    daruma_str text;
+    if (memchr(all.p ? all.p : "", 0, all.n)) /* no text */
         return;
     for (int64_t line = 1; all.n && h->hits < FILES_HITS_MAX; line++) {
         text = str_cut(&all, '\n');
@@ -146,6 +149,16 @@ static void look_into(hunt *h, int fd, daruma_str path)
         h->hits++;
         BUF_SAY(h->f->out, path, ":", line, ": ", str_trim(str_sub(text, 0, FILES_LINE_BYTES_MAX)), "\n");
     }
+}
+
+static void look_into(hunt *h, int fd, daruma_str path)
+{
+    daruma_arena room = arena_over(h->bytes, HUNT_BYTES);
+    daruma_str all;
+    if (beneath_read_open(fd, FILE_SEARCH_BYTES_MAX, &room, &all))
+        look_through(h, all, path);
+    else
+        h->unread++;
 }
 
 /* Goes through a folder and all below it. */
@@ -165,8 +178,10 @@ static void hunt_folder(hunt *h, int fd, daruma_str path, int depth)
         if (fstatat(fd, names[i], &st, AT_SYMLINK_NOFOLLOW) != 0 || (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)))
             continue;
         int in = openat(fd, names[i], O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (in < 0)
+        if (in < 0) {
+            h->unread++;
             continue;
+        }
         if (!S_ISDIR(st.st_mode))
             look_into(h, in, buf_str(&b));
         else if (depth > 0 && names[i][0] != '.')
@@ -181,17 +196,30 @@ static bool do_search(files *f)
     hunt h = {.f = f, .text = arg(f, S("text")), .bytes = arena_raw(f->a, HUNT_BYTES, 1)};
     if (!h.text.n)
         return fail(f, "MISSING_INPUT", h.text, "`text` is empty", "say what to look for");
+    daruma_str one = {0};
     int fd = h.bytes ? beneath_folder(f->root, path) : -1;
-    if (fd < 0)
+    if (fd < 0 && (!h.bytes || errno != ENOTDIR))
         return h.bytes && fail_errno(f, path, errno);
+    if (fd < 0 && !read_path(f, path, &one)) /* else it is a file */
+        return false;
     while (path.n && path.p[path.n - 1] == '/')
         path.n--;
     if (str_starts(path, S("./")))
         path = str_from(path, 2);
-    hunt_folder(&h, fd, str_eq(path, S(".")) ? (daruma_str){0} : path, FILES_DEPTH_MAX);
-    close(fd);
+    if (fd < 0) {
+        look_through(&h, one, path);
+    } else {
+        hunt_folder(&h, fd, str_eq(path, S(".")) ? (daruma_str){0} : path, FILES_DEPTH_MAX);
+        close(fd);
+    }
     if (!h.hits)
         BUF_LIT(f->out, "(nothing was found)");
+    if (h.unread)
+        BUF_SAY(f->out, h.hits ? "" : "\n", "(not looked into: ", h.unread,
+                " files that are too large or cannot be opened)\n");
+    if (h.seen > FILES_SEEN_MAX)
+        BUF_SAY(f->out, h.hits ? "" : "\n", "(there are more than ", FILES_SEEN_MAX,
+                " files: look below a folder of them)\n");
     if (h.hits == FILES_HITS_MAX)
         BUF_LIT(f->out, "(there is more: look for something rarer)\n");
     return true;

@@ -146,6 +146,31 @@ holds("a provider that is down for good ends with a report, a limit with what th
   },
 });
 
+// A gateway that answers in the model's place says so in its head: what it says is no answer of the task.
+for (const dialect of ["openai", "anthropic", "gemini"])
+  holds(`${dialect}: through a gateway a task is done; the gateway's own words in the place of an answer are a failure`, {
+    config: (c) => (c.recovery = { on_failure: "message" }),
+    chaos: model(answers(), "faults:\n  - { model: m-agent, times: 1, kind: server_error }\n"),
+    async run(pair) {
+      const root = project(), gateway = { ...pair, chaos: pair.base };
+      try {
+        const done = await run(gateway, dialect, root, ["--yes"]).over;
+        assert.equal(done.code, 0, done.out + done.err);
+        assert.equal(passes(root), true);
+        for (const more of [[], ["--stream"]]) {
+          await fetch(`${pair.chaos}/chaos/script`, { method: "POST", body: model(answers(), "faults:\n  - { model: m-agent, kind: auth }\n") });
+          const down = await run(gateway, dialect, root, ["--yes", ...more]).over;
+          assert.equal(down.code, 1, down.out + down.err);
+          assert.match(down.result.text, /ERROR REPORT[^]*The model could not answer/);
+          assert.ok(down.lines.some((l) => l.event === "error_node" && l.kind === "auth"), down.out);
+          assert.ok(!down.events.includes("answer_text"), "the gateway's words were told as an answer");
+        }
+      } finally {
+        rmSync(root, { recursive: true });
+      }
+    },
+  });
+
 holds("an interrupt ends it at once, and says what there is", {
   chaos: model(answers(), "faults:\n  - { model: m-agent, skip: 1, kind: timeout }\n"),
   async run(pair) {

@@ -104,9 +104,38 @@ holds("an agent works for another; its answer is the result, its failure a recor
     assert.match(JSON.stringify(helper[0].messages), /You write\.[^]*write a\.txt/);
     assert.match(JSON.stringify(lead[1].messages.at(-1)), /a\.txt is written/);
     const record = lead[2].messages.filter((m) => m.role === "tool").at(-1).content;
-    assert.match(typeof record === "string" ? record : record[0].text, /"error":true,"agent":"helper"[^]*"error_class":"auth"/);
+    assert.match(typeof record === "string" ? record : record[0].text, /"error":true,"agent":"helper","message":"[^"]*key[^]*"error_class":"auth"/);
     assert.ok(r.lines.some((l) => l.agent === "helper" && l.swarm_id === "lead/helper" && l.parent_swarm_id === "lead"));
     assert.equal(r.result.tools, 3, "what the helper spent is the lead's");
+  },
+});
+
+holds("money ends a run by the prices of the file, at the dearest place of its model; where nothing says a price, that is a mistake", {
+  async run(pair, root) {
+    const agents = "agents:\n  - { name: lead, model: best, tools: [fs.*], limits: { money: 1.5 } }\n";
+    const models = { "m-lead": [{ call: "fs_list", arguments: {}, times: 9 }, { text: "never" }], "m-spare": [{ text: "never" }] };
+    const r = await go(pair, root, `prices: [{ model: "main/*", input: 1, output: 1 }, { model: m-spare, input: 1000, output: 2000 }]\n${agents}`, models);
+    assert.equal(r.code, 3, r.out + r.err);
+    assert.equal(r.result.limit, "money");
+    assert.ok(r.result.money >= 1.5 && r.result.money < 4, `${r.result.money} is told`);
+    assert.match(r.result.text, /money set aside is spent/);
+    const none = await run(pair, null, root, ["--config", join(root, "none.yaml")].map((w) => (writeFileSync(join(root, "none.yaml"), providers(pair) + agents), w))).over;
+    assert.equal(none.code, 2);
+    assert.match(none.err, /agents\[0\]\.limits\.money: nothing says what tokens of best cost/);
+  },
+});
+
+holds("steps, calls and tools of a helper are the lead's, who has a step left to answer", {
+  async run(pair, root) {
+    for (const limit of ["steps", "calls", "tools"]) {
+      const r = await go(pair, root, `agents:\n  - { name: lead, model: best, tools: [helper], limits: { ${limit}: 6 } }\n  - { name: helper, model: main/m-helper, tools: [fs.read] }\n`, {
+        "m-lead": [{ call: "helper", arguments: { task: "read" } }, { text: "what there is" }],
+        "m-helper": [{ call: "fs_read", arguments: { path: "daruma.yaml", lines: "{n}" }, times: 30 }, { text: "never" }],
+      });
+      assert.equal(r.result.limit, limit);
+      assert.ok(r.result[limit] <= 6, `${limit}: ${r.result[limit]} are told`);
+      if (limit === "steps") assert.equal(r.result.text, "what there is");
+    }
   },
 });
 

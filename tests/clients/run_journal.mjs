@@ -169,7 +169,7 @@ holds("a run that was killed goes on with the question that was out; list and ex
     first.child.kill("SIGKILL");
     await first.over;
     assert.match(list(), / stopped +the task/);
-    assert.match(s.explain().stdout, /Under way: m[^]*It is stopped without a word: it can go on[^]*--resume/);
+    assert.match(s.explain().stdout, /Under way: m \(a question to the model\)[^]*It is stopped without a word: it can go on[^]*--resume/);
     gate.open();
     const r = await s.go(["--resume", id, "--state", s.state, "--yes", "--json"]).over;
     assert.equal(r.code, 0, r.out + r.err);
@@ -294,7 +294,8 @@ holds("a command that was under way is not run again: the model is told that nob
     assert.equal(r.code, 0, r.out + r.err);
     assert.equal(r.lines.find((l) => l.event === "run_resumed").fate, "lost");
     assert.equal(readFileSync(join(s.root, "count"), "utf8"), "x\n");
-    assert.match(s.explain().stdout, /nobody knows what came of it/);
+    assert.match(s.explain().stdout, /Nobody was asked: --yes allows it[^]*nobody knows what came of it/);
+    assert.doesNotMatch(s.explain().stdout, /A person was asked/);
   }));
 
 holds("a run that was escalated goes on with what a person says", () =>
@@ -354,7 +355,7 @@ for (const [typed, code, log, says] of [
       assert.equal(s.log(), log);
       if (says) assert.match(JSON.parse(s.asked.at(-1).text).messages.at(-1).content, says);
       else {
-        assert.match(s.explain().stdout, /Under way: fs\.edit[^]*interrupted: it can go on/);
+        assert.match(s.explain().stdout, /Under way: fs\.edit [^]*\(a question to a person\)[^]*interrupted: it can go on/);
         const on = await s.resume(["--yes"]).over; // the question was not answered: it is put again
         assert.equal(on.code, 0, on.err);
         assert.equal(s.log(), "BEGIN\nedit-1\nEND\n");

@@ -65,3 +65,45 @@ holds("failed results go through as they came, when nobody says otherwise", {
     assert.equal(body, sent);
   },
 });
+
+for (const [name, d] of Object.entries(dialects))
+  holds(`a notice about a path that is not found names the one that tools have printed: ${name}`, {
+    limit: 60000,
+    config: (c) => (config("full")(c), (c.watch = "guide")),
+    run: async (pair) => {
+      const model = `${d.letter}-errors`, read = { call: "read", arguments: { path: "progress-tracker.ts" } };
+      for (const [printed, path] of [["src/executor/progress-tracker.ts:50: class Tracker", "src/executor/progress-tracker.ts"], ["src/a/progress-tracker.ts:1\nsrc/b/progress-tracker.ts:1", ""]]) {
+        await script(pair, { [model]: { answers: [{ call: "search", arguments: { text: "Tracker" } }], loop: { lap: [read], until: { text: "take it if that is the one" }, then: [{ text: "It is there." }] } } });
+        const tools = { search: () => printed, read: () => "!Error: ENOENT: no such file or directory, open 'progress-tracker.ts'" };
+        const r = await runAgent({ base: pair.base }, d, { model, task: `Read the tracker: ${printed.length}`, tools, steps: 8 });
+        const last = await bodyOf(pair, (await requests(pair)).at(-1).number);
+        assert.ok(pair.events().some((e) => e.event === "nudge"), last);
+        assert.equal(last.includes("A tool printed the path `"), path !== "");
+        if (path) assert.ok(last.includes(`A tool printed the path \`${path}\`: take it if that is the one.]`), last);
+        assert.equal(r.text === "It is there.", path !== "");
+      }
+    },
+  });
+
+for (const [name, d] of Object.entries(dialects))
+  holds(`a notice about a failure says what helped the same client against it before: ${name}`, {
+    limit: 60000,
+    config: (c) => (config("full")(c), (c.watch = "guide")),
+    run: async (pair) => {
+      const model = `${d.letter}-errors`, wrong = { call: "query", arguments: { table: "orders" } }, right = { call: "query", arguments: { table: "shop.orders" } };
+      const tools = { query: ({ table }) => (table === "shop.orders" ? "7 rows" : `!Error: the relation '${table}' does not exist`) };
+      const agent = (task, key) => runAgent({ base: pair.base, key }, d, { model, task, tools, steps: 8 });
+      for (let i = 0; i < 3; i++) {
+        await script(pair, { [model]: { answers: [wrong, right, { text: "7" }] } });
+        await agent(`Count the orders of day ${i}.`, "sk-client-a");
+      }
+      for (const [key, helped] of [["sk-client-a", true], ["sk-client-b", false]]) {
+        await script(pair, { [model]: { loop: { lap: [wrong], until: { text: "it helped before to call" }, then: [{ text: "It helps again." }] } } });
+        const r = await agent(`Count them all for ${key}.`, key);
+        const last = await bodyOf(pair, (await requests(pair)).at(-1).number);
+        assert.ok(pair.events().some((e) => e.event === "nudge"), last);
+        assert.equal(r.text === "It helps again.", helped, last);
+        assert.equal(last.includes("shop.orders"), helped, last);
+      }
+    },
+  });

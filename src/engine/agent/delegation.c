@@ -14,6 +14,7 @@ agent_limits agent_limits_left(const agent *a, daruma_moment at)
     const agent_limits *l = &a->s.limits;
     const agent_spent *u = &a->spent;
     agent_limits r = *l;
+    r.steps = (uint32_t)rest(l->steps, (int64_t)u->steps + 1); /* one stays for the answer */
     r.calls = (uint32_t)rest(l->calls, u->calls);
     r.tools = (uint32_t)rest(l->tools, u->tools);
     r.tokens = rest(l->tokens, add_sat(u->input_tokens, u->output_tokens));
@@ -42,10 +43,10 @@ static void delegation_record(daruma_str child, const agent_result *r, daruma_bu
                          : kind   ? str_of(daruma_kind_words(kind))
                                   : f->message;
     BUF_LIT(out, "{");
-    BUF_MEMBERS(out, "error", (bool)true, "agent", child, "status", daruma_outcome_name(r->outcome), "reason",
-                agent_end_name(r->end), "limit", BUF_IF(r->limit, agent_limit_name(r->limit)), "error_class", class,
-                "severity", BUF_IF(failed, daruma_severity_name(f->severity)), "failed_operation",
-                BUF_IF(failed, f->operation), "message", flow_line(message, FAILURE_TEXT_BYTES_MAX));
+    BUF_MEMBERS(out, "error", (bool)true, "agent", child, "message", flow_line(message, FAILURE_TEXT_BYTES_MAX),
+                "status", daruma_outcome_name(r->outcome), "reason", agent_end_name(r->end), "limit",
+                BUF_IF(r->limit, agent_limit_name(r->limit)), "error_class", class, "severity",
+                BUF_IF(failed, daruma_severity_name(f->severity)), "failed_operation", BUF_IF(failed, f->operation));
     BUF_MEMBERS(out, "why", BUF_IF(asks, r->reason), "metadata",
                 BUF_IF(failed && json_valid(f->metadata), buf_raw(f->metadata)), "partial",
                 BUF_IF(kind, flow_line(r->text, AGENT_OUTPUT_BYTES_MAX)));
@@ -58,6 +59,7 @@ void agent_delegated(agent *a, uint32_t call, daruma_str child, const agent_resu
     agent_spent *u = &a->spent;
     if (a->phase == PHASE_OVER || a->out != OUT_TOOL || a->act.call != call)
         return;
+    u->steps += r->spent.steps;
     u->calls += r->spent.calls;
     u->tools += r->spent.tools;
     u->input_tokens = add_sat(u->input_tokens, r->spent.input_tokens);

@@ -207,7 +207,6 @@ void flow_ask_model(agent *a, agent_purpose purpose, daruma_str model, daruma_st
     LOG(a, "model_asked", "purpose", agent_purpose_name(purpose), "model", model, "tokens",
         a->spent.input_tokens + a->spent.output_tokens);
     a->spent.calls++;
-    a->asked_tokens = text_tokens(body);
     flow_out(a, OUT_MODEL,
              (agent_act){.what = AGENT_DO_MODEL,
                          .purpose = purpose,
@@ -223,6 +222,7 @@ void flow_ask(agent *a, agent_purpose purpose, daruma_str model, const daruma_qu
     dialect_write_ask(a->s.d, model, q, &b, &a->scratch);
     if (b.full)
         a->scratch.full = true;
+    a->asked_tokens = text_tokens(buf_str(&b));
     flow_ask_model(a, purpose, model, buf_str(&b), total);
 }
 /* ---- going on ---- */

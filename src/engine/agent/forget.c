@@ -130,10 +130,10 @@ static void move_texts(agent *a)
     a->texts = to;
 }
 
-bool forget_old(agent *a, daruma_str question)
+bool forget_old(agent *a)
 {
     int64_t most = a->s.window / 4 * 3, was = (int64_t)a->nsteps;
-    if (most <= 0 || text_tokens(question) <= most)
+    if (most <= 0 || a->asked_tokens <= most)
         return false;
     a->nsteps = take_off(a, first_kept(a));
     int64_t gone = was - (int64_t)a->nsteps;

@@ -193,6 +193,7 @@ daruma_str flow_text(agent *a, daruma_str s); /* in `texts` */
 bool flow_grow(agent *a, void **p, size_t used, size_t *cap, size_t want);
 daruma_str flow_line(daruma_str s, size_t most); /* its first `most` bytes, between two characters */
 
+/* `asked_tokens` are its body's. */
 void flow_ask_model(agent *a, agent_purpose purpose, daruma_str model, daruma_str body, daruma_ms total);
 
 /* ---- question.c ---- */
@@ -206,8 +207,9 @@ void question_close(agent *a);
 
 /* ---- forget.c ---- */
 
-/* True if the question was too large for the window, and old steps left the conversation: it is to be written again. */
-bool forget_old(agent *a, daruma_str question);
+/* True if the question, of `asked_tokens`, was too large for the window, and old steps left the conversation: it is to
+ * be written again. */
+bool forget_old(agent *a);
 void forget_say(const agent *a, daruma_arena *room, daruma_buf *out); /* what the model is told of them */
 
 /* ---- think.c ---- */
@@ -298,8 +300,9 @@ void traj_partial(agent *a, daruma_buf *out);              /* what there is, for
 convo traj_convo(const agent *a, daruma_arena *room);      /* for its model, without a message */
 void traj_say(convo *c, convo_role role, daruma_str text); /* a message of words; c->full without memory */
 void traj_put(const agent *a, convo *c, size_t from);      /* steps from there on; c->full without memory */
-/* Of all that the model sees of the first steps, and of the tools: it changes when any of it does. */
-uint64_t traj_mark(const agent *a, size_t nsteps, daruma_arena *room);
+/* Of all that the model sees of the first `nsteps` steps, and of the tools: it changes when any of it does. `before`:
+ * the mark of the tools and the first `from` steps, which are not looked at again; 0: there is none. */
+uint64_t traj_mark(const agent *a, uint64_t before, size_t from, size_t nsteps, daruma_arena *room);
 void traj_tools(const agent *a, convo *c); /* c->full without memory */
 daruma_str traj_wire_name(const agent *a, daruma_str name, daruma_arena *room);
 

@@ -100,16 +100,19 @@ void limits_usage(agent *a, const turn_usage *u, daruma_str said)
 void agent_result_json(const agent_result *r, uint32_t recovered, daruma_buf *out)
 {
     const agent_spent *s = &r->spent;
+    char room[32];
+    daruma_buf money = buf_over(room, sizeof room);
+    buf_printf(&money, "%lld.%06lld", (long long)(s->money / 1000000), (long long)(s->money % 1000000));
     bool asks = r->end == AGENT_END_ESCALATED;
     BUF_LIT(out, "{");
     BUF_MEMBERS(out, "event", "result", "status", daruma_outcome_name(r->outcome), "reason", agent_end_name(r->end),
                 "limit", agent_limit_name(r->limit), "steps", s->steps, "calls", s->calls, "tools", s->tools,
                 "input_tokens", s->input_tokens, "output_tokens", s->output_tokens, "failures", s->failures,
                 "recoveries", s->recoveries, "recovered_calls", recovered);
-    BUF_MEMBERS(out, "validation_failures_count", BUF_IF(s->unread, s->unread), "repair_attempts",
-                BUF_IF(s->repairs, s->repairs), "salvage_used", BUF_IF(s->salvaged, s->salvaged), "waited_ms",
-                s->waited, "took_ms", s->time, "_recovery", buf_raw(r->recovery), "last_error",
-                BUF_IF(asks, r->last_error), "error_history",
+    BUF_MEMBERS(out, "money", BUF_IF(s->money, buf_raw(buf_str(&money))), "validation_failures_count",
+                BUF_IF(s->unread, s->unread), "repair_attempts", BUF_IF(s->repairs, s->repairs), "salvage_used",
+                BUF_IF(s->salvaged, s->salvaged), "waited_ms", s->waited, "took_ms", s->time, "_recovery",
+                buf_raw(r->recovery), "last_error", BUF_IF(asks, r->last_error), "error_history",
                 BUF_IF(asks, buf_raw(r->history.n ? r->history : S("[]"))), "why", buf_any(r->reason), "text", r->text);
     BUF_LIT(out, "}");
 }

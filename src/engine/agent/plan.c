@@ -24,12 +24,18 @@ static bool earlier_key(const agent_plan *p, daruma_str key)
 }
 
 /* "inputs": {"name": "key of a step", ...} or ["key", ...]. */
-static bool read_inputs(daruma_str inputs, const agent_plan *p, daruma_arena *a, agent_plan_step *s, daruma_buf *why)
+static agent_plan_verdict read_inputs(daruma_str inputs, const agent_plan *p, daruma_arena *a, agent_plan_step *s,
+                                      daruma_buf *why)
 {
     json_iter it = json_open(inputs);
     daruma_str key, value;
-    if (!json_is_object(inputs) && !json_is_array(inputs))
-        return true;
+    bool list = json_is_object(inputs) || json_is_array(inputs);
+    if (!inputs.n || str_eq(inputs, S("null")))
+        return AGENT_PLAN_GOOD;
+    if (!list || json_count(inputs) > AGENT_PLAN_INPUTS_MAX) {
+        BUF_SAY(why, "the inputs of step \"", s->key, "\" are ", list ? "too many" : "no object of names and keys");
+        return AGENT_PLAN_UNREAD;
+    }
     s->inputs = ARENA_NEW(a, agent_input, AGENT_PLAN_INPUTS_MAX);
     while (s->inputs && s->ninputs < AGENT_PLAN_INPUTS_MAX && json_next(&it, &key, &value)) {
         daruma_str from = flow_line(str_trim(json_text(value, a)), TRACKED_NAME_BYTES_MAX);
@@ -40,11 +46,11 @@ static bool read_inputs(daruma_str inputs, const agent_plan *p, daruma_arena *a,
                 BUF_SAY(why, " ", p->steps[i].key);
             if (!p->n)
                 BUF_LIT(why, " none");
-            return false;
+            return AGENT_PLAN_INPUT;
         }
         s->inputs[s->ninputs++] = (agent_input){.name = json_is_object(inputs) ? key : from, .from = from};
     }
-    return true;
+    return AGENT_PLAN_GOOD;
 }
 
 static agent_plan_verdict read_step(daruma_str v, const agent_tool *tools, size_t ntools, const bool *usable,
@@ -73,10 +79,10 @@ static agent_plan_verdict read_step(daruma_str v, const agent_tool *tools, size_
         buf_printf(&b, "step%zu", p->n + 1);
         s.key = buf_str(&b);
     }
-    if (!read_inputs(json_get(v, S("inputs")), p, a, &s, why))
-        return AGENT_PLAN_INPUT;
-    p->steps[p->n++] = s;
-    return AGENT_PLAN_GOOD;
+    agent_plan_verdict inputs = read_inputs(json_get(v, S("inputs")), p, a, &s, why);
+    if (inputs == AGENT_PLAN_GOOD)
+        p->steps[p->n++] = s;
+    return inputs;
 }
 
 /* The JSON within an answer: as it stands, or mended. */

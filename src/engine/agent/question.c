@@ -100,13 +100,13 @@ static void keep(agent *a, daruma_str body)
     w->n = body.n;
     w->end = (size_t)(scan.messages.p + scan.messages.n - 1 - body.p);
     w->nsteps = a->nsteps;
-    w->mark = traj_mark(a, a->nsteps, &a->scratch);
+    w->mark = traj_mark(a, 0, 0, a->nsteps, &a->scratch);
 }
 
 static bool append(agent *a)
 {
     agent_written *w = &a->written;
-    if (!only_grows(a) || traj_mark(a, w->nsteps, &a->scratch) != w->mark)
+    if (!only_grows(a) || traj_mark(a, 0, 0, w->nsteps, &a->scratch) != w->mark)
         return false;
     daruma_str more = new_messages(a);
     if (!more.n || !has_room(a, w->n + more.n + 1))
@@ -116,8 +116,8 @@ static bool append(agent *a)
     memcpy(w->p + w->end + 1, more.p, more.n);
     w->end += 1 + more.n;
     w->n += 1 + more.n;
+    w->mark = traj_mark(a, w->mark, w->nsteps, a->nsteps, &a->scratch);
     w->nsteps = a->nsteps;
-    w->mark = traj_mark(a, a->nsteps, &a->scratch);
     return true;
 }
 

@@ -25,6 +25,15 @@ static void begin_progress(agent *a)
     a->wants_way |= level > 1 && a->policy->strategies;
 }
 
+/* Writes the question and counts its tokens. False without memory. */
+static bool write_question(agent *a, daruma_str *ret)
+{
+    if (!question_write(a, ret))
+        return false;
+    a->asked_tokens = text_tokens(*ret);
+    return true;
+}
+
 void think_ask(agent *a)
 {
     agent_limit l = limits_reached(a, true, false);
@@ -41,7 +50,7 @@ void think_ask(agent *a)
     }
     if (a->last == LAST_NOT && !a->policy->ends_hard && !report_name(a).n && limits_last_call(a))
         a->last = LAST_LIMIT;
-    if (!question_write(a, &body) || (forget_old(a, body) && !question_write(a, &body))) {
+    if (!write_question(a, &body) || (forget_old(a) && !write_question(a, &body))) {
         flow_limit(a, AGENT_LIMIT_MEMORY);
         return;
     }

@@ -283,17 +283,17 @@ static uint64_t mixed_text(uint64_t h, daruma_str s)
     return mixed(mixed(h, (uint64_t)(uintptr_t)s.p), s.n);
 }
 
-uint64_t traj_mark(const agent *a, size_t nsteps, daruma_arena *room)
+uint64_t traj_mark(const agent *a, uint64_t before, size_t from, size_t nsteps, daruma_arena *room)
 {
     tracked t;
-    uint64_t h = nsteps;
+    uint64_t h = before;
     take_tracked(a, &t);
-    for (size_t i = 0; i < a->s.ntools; i++) {
+    for (size_t i = 0; !before && i < a->s.ntools; i++) {
         const agent_tool *tool = &a->s.tools[i];
         h = mixed_text(mixed_text(mixed_text(h, tool->about.name), tool->about.description), tool->about.schema);
         h = mixed(h, tool->forbidden);
     }
-    for (size_t i = 0; i < nsteps; i++) {
+    for (size_t i = from; i < nsteps; i++) {
         const agent_step *s = &a->steps[i];
         daruma_str seen = s->kind == AGENT_STEP_CALL ? result_seen(a, s, &t, room) : (daruma_str){0};
         h = mixed_text(mixed_text(h, s->thought), s->args);

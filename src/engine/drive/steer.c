@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "engine/watch/errors.h"
 #include "engine/watch/partial.h"
+#include "engine/watch/paths.h"
 
 static void steer_tell(session *x, const char *name)
 {
@@ -29,11 +30,33 @@ static void steer_tell(session *x, const char *name)
 
 /* ---- on the request ---- */
 
+/* The arguments of the newest call, when it did not find what it named; empty: it did, or what a seed says holds. */
+static daruma_str args_not_found(session *x)
+{
+    daruma_step last = watch_last_step(&x->steer->last);
+    const daruma_policy *p = x->kase.policy;
+    if (p->watch.detectors || !daruma_step_failed(&last))
+        return (daruma_str){0};
+    bool gone = daruma_tool_judge(&last, p, x->arena).kind == DARUMA_TOOL_NOT_FOUND_KIND;
+    return gone ? arena_copy(x->arena, last.args) : (daruma_str){0};
+}
+
+/* A notice, which ends in a bracket, and the path that tools have printed for the one that was not found. */
+static daruma_str with_path(convo *c, daruma_str says, daruma_str args)
+{
+    daruma_str path = args.n ? paths_printed(c, args) : (daruma_str){0};
+    daruma_buf b = buf_in(c->arena);
+    if (!path.n)
+        return says;
+    BUF_SAY(&b, str_sub(says, 0, says.n - 1), " A tool printed the path `", path, "`: take it if that is the one.]");
+    return b.full ? says : buf_str(&b);
+}
+
 static bool add_notice(session *x, daruma_str text)
 {
     session_mending *h = x->h;
     mend_report rep = {0};
-    return mend_notice(&h->past.m.c, text, &rep) && session_mend_write(x);
+    return mend_notice(&h->past.m.c, with_path(&h->past.m.c, text, args_not_found(x)), &rep) && session_mend_write(x);
 }
 
 static daruma_str notice(session *x, const char *more)
@@ -43,7 +66,10 @@ static daruma_str notice(session *x, const char *more)
     daruma_buf b = buf_in(x->arena);
     daruma_guide_notice(&s->guide, &s->verdict, &last, &b);
     b.n -= b.n > 0; /* the closing bracket */
+    size_t before = b.n;
     strategy_say(x, &b);
+    if (b.n == before && !x->kase.policy->watch.detectors)
+        strategy_lesson(x, &b);
     if (*more) {
         buf_putc(&b, ' ');
         buf_putz(&b, more);
@@ -64,6 +90,7 @@ typedef struct steering {
     const daruma_policy *policy;
     daruma_str body;
     daruma_str says; /* to the model; empty: nothing */
+    daruma_str gone; /* arguments of a call that did not find what it named; empty: none */
     bool compacts;   /* failed results of tools are shown compactly */
     bool forbids;    /* the model may call nothing */
     /* came of it */
@@ -83,7 +110,7 @@ static void steering_do(void *data)
     if (w->compacts)
         w->compacted = watch_compact_errors(&past->m.c, w->policy);
     if (w->says.n)
-        w->said = mend_notice(&past->m.c, w->says, &rep);
+        w->said = mend_notice(&past->m.c, with_path(&past->m.c, w->says, w->gone), &rep);
     if (w->said && w->forbids)
         forbid_calls(past);
     if (w->said || w->compacted)
@@ -175,6 +202,7 @@ bool steer_request(session *x)
     *w = (steering){.past = &x->h->past, .policy = x->kase.policy, .body = x->body, .compacts = x->compacts};
     if (x->circles) {
         w->says = steer_words(x);
+        w->gone = args_not_found(x);
         w->forbids = x->steer->no_calls && x->scan.tools; /* where there are none, forbidding them is refused */
     }
     if ((w->says.n || w->compacts) && !session_work(x, x->body.n, &steers, w)) {

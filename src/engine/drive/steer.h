@@ -40,4 +40,5 @@ size_t watch_lessons(session *x, const daruma_situation *s, daruma_lesson *out, 
 bool strategy_begin(session *x);
 void strategy_answer(session *x, daruma_str text);    /* empty: it failed */
 void strategy_say(const session *x, daruma_buf *out); /* for the model, when it may be done; else nothing */
+void strategy_lesson(session *x, daruma_buf *out);    /* for the model: what helped this client before; else nothing */
 #endif

@@ -127,6 +127,19 @@ bool strategy_begin(session *x)
     return false;
 }
 
+void strategy_lesson(session *x, daruma_buf *out)
+{
+    daruma_tool_failure failures[TOOL_FAILURES_SHOWN];
+    daruma_lesson best;
+    daruma_situation is = {.failures = failures};
+    is.nfailures = watch_failures(x, failures, TOOL_FAILURES_SHOWN);
+    if (!watch_lessons(x, &is, &best, 1) || best.score < STRATEGY_LEARNED_MIN || !best.tool[0] || !best.parameters[0] ||
+        best.kind == DARUMA_STRATEGY_RETRY)
+        return;
+    BUF_SAY(out, " Against this failure it helped before to call `", best.tool, "` with other arguments, as `",
+            best.parameters, "` then.");
+}
+
 void strategy_answer(session *x, daruma_str text)
 {
     steer *s = x->steer;
