@@ -97,6 +97,7 @@ typedef struct turn_reader {
     int gone;                           /* one behind the highest wire index that is no longer in there */
     int64_t sequence;                   /* Responses: newest sequence_number, -1 none */
     char item[40];                      /* Responses: id of the open item; Chat: id of the newest call */
+    char phase[24];                     /* Responses: of the open message ("commentary", "final_answer") */
     int part;                           /* Responses: content or summary index of the open part */
     turn_stage stage;                   /* Responses: how far the open item is */
     int64_t open_bytes;                 /* of text, thinking or arguments in the open block so far */
