@@ -740,6 +740,18 @@ static void v1_stands_once_in_an_upstream_path(void **state)
         {"/v1", "/v10/models", "/v1/v10/models"},
         {"/api/v1", "/v1/chat/completions", "/api/v1/chat/completions"},
         {"/api/paas/v4", "/v1/chat/completions", "/api/paas/v4/chat/completions"},
+        {"/api/paas/v4", "/api/paas/v4/chat/completions", "/api/paas/v4/chat/completions"},
+        {"/openai/v1", "/openai/v1/chat/completions", "/openai/v1/chat/completions"},
+        {"/v1", "/openai/v1/chat/completions", "/v1/chat/completions"},
+        {"/v1", "/openai/v1/chat/completions?x=/v1/", "/v1/chat/completions?x=/v1/"},
+        {"/api/paas/v4", "/openai/v1/chat/completions", "/api/paas/v4/chat/completions"},
+        {"/v1", "/chat/completions?x=/v1/", "/v1/chat/completions?x=/v1/"},
+        {"/v1", "/openai/deployments/d/chat/completions", "/v1/openai/deployments/d/chat/completions"},
+        {"", "/openai/v1/chat/completions", "/openai/v1/chat/completions"},
+        {"", "/openai/deployments/d/chat/completions?api-version=1",
+         "/openai/deployments/d/chat/completions?api-version=1"},
+        {"/openai/v1", "/openai/v1", "/openai/v1/openai/v1"},
+        {"/openai/v1", "/openai/v10/models", "/openai/v1/openai/v10/models"},
         {"/v1beta/openai", "/v1/chat/completions", "/v1beta/openai/chat/completions"},
         {"/v1beta/openai", "/chat/completions", "/v1beta/openai/chat/completions"},
         {"", "/v1/messages", "/v1/messages"},
@@ -755,6 +767,7 @@ static void v1_stands_once_in_an_upstream_path(void **state)
         {"/openai/deployments/x", "/chat/completions?api-version=1",
          "/openai/deployments/x/chat/completions?api-version=1"},
         {"/vx", "/v1/messages", "/vx/v1/messages"},
+        {"/vx", "/vx/v1/messages", "/vx/v1/messages"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a = arena_over(memory, sizeof memory);

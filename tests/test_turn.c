@@ -567,8 +567,7 @@ static void streams_are_written_as_the_providers_write_them(void **state)
     is_written(&dialect_openai,
                SAYS("{\"role\":\"assistant\",\"content\":\"\",\"refusal\":null}") SAYS("{\"content\":\"a\"}")
                    SAYS("{\"tool_calls\":[{\"index\":0,\"id\":\"c\",\"type\":\"function\",\"function\":{\"name\":\"f\","
-                        "\"arguments\":\"\"}}]}")
-                       SAYS("{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{}\"}}]}") HEAD
+                        "\"arguments\":\"{}\"}}]}") HEAD
                "{\"index\":0,\"delta\":{},\"logprobs\":null,\"finish_reason\":\"tool_calls\"}],\"usage\":{"
                "\"prompt_tokens\":5,\"completion_tokens\":6,\"total_tokens\":11,\"prompt_tokens_details\":{"
                "\"cached_tokens\":0},\"completion_tokens_details\":{\"reasoning_tokens\":0}}}\n\ndata: [DONE]\n\n");

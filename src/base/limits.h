@@ -34,6 +34,7 @@
 #define CONNECTIONS_MAX            8192  /* open client connections, default of `limits.connections` */
 #define HEAD_MS_MAX                10000 /* from the first byte of a head to its last */
 #define HEAD_CROWDED_MS_MAX        1000  /* ... while all connections are taken: heads come in one or two packets */
+#define GREETING_CROWDED_MS_MAX    100   /* likewise, from accept to the first byte: clients connect to ask */
 #define BODY_IDLE_MS_MAX           30000 /* silence within a request body */
 #define BODY_MS_MAX                60000 /* a whole request body may take so long ... */
 #define BODY_BYTES_PER_MS_MIN      4     /* ... and a millisecond more for so many bytes of it that came */

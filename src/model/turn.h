@@ -97,6 +97,7 @@ typedef struct turn_reader {
     int gone;                           /* one behind the highest wire index that is no longer in there */
     int64_t sequence;                   /* Responses: newest sequence_number, -1 none */
     char item[40];                      /* Responses: id of the open item; Chat: id of the newest call */
+    char phase[24];                     /* Responses: of the open message ("commentary", "final_answer") */
     int part;                           /* Responses: content or summary index of the open part */
     turn_stage stage;                   /* Responses: how far the open item is */
     int64_t open_bytes;                 /* of text, thinking or arguments in the open block so far */
@@ -136,6 +137,7 @@ typedef struct turn_writer {
     bool custom;                        /* Responses: that is one of a custom tool */
     int call_shift;                     /* number of a call here less its number where it came from */
     uint64_t mute[TURN_CALLS_MAX / 64]; /* Chat: bits of the newest calls begun here that have no arguments yet */
+    size_t call_end;                    /* Chat: bytes of the buffer when the newest call was begun in it */
     bool usage_asked; /* Chat: usage is a chunk of its own behind the last choice (stream_options.include_usage); else
                          it stands with the finish reason */
     bool functions;   /* Chat: calls are written in the older spelling (function_call), which has one of them */

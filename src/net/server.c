@@ -387,13 +387,15 @@ void conn_later(conn *c)
 
 /* ---- accepting ---- */
 
-/* Who has asked for nothing for the longest time. */
+/* Who has asked for nothing for the longest time. NULL also where that is one who has just come: of a burst many are
+ * accepted before the first of them is read. */
 static conn *find_idle(const server *s)
 {
     conn *c = s->waiting[FOR_REQUEST].first;
     while (c && c->rest.n) /* the next request has come */
         c = c->wait_next;
-    return c;
+    bool came = c && !c->put && (daruma_ms)uv_now(s->loop) - c->since < GREETING_CROWDED_MS_MAX;
+    return came ? NULL : c;
 }
 
 /* No descriptor is left, and libuv has none to turn clients away with: another thread took its own in the moment that
@@ -426,7 +428,7 @@ static bool make_room(server *s, const conn *newest)
     if (s->open - s->parting <= s->limits.connections) {
         if (parting)
             conn_close(parting);
-    } else if (idle != newest)
+    } else if (idle && idle != newest)
         conn_close(idle);
     else if (slow && (daruma_ms)uv_now(s->loop) - slow->since >= HEAD_CROWDED_MS_MAX)
         ran_out(slow);

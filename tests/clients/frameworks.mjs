@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { scenarios } from "./scenarios.mjs";
 import { sdks } from "./sdks.mjs";
-import { data, json, sse, wires } from "./wires.mjs";
+import { data, json, sse, target, wires } from "./wires.mjs";
 
 // Loaded once, before any scenario: that takes a second, and the loop is everybody's.
 let loaded;
@@ -143,3 +143,19 @@ scenarios.push({
     assert.equal(whole.usage_metadata.output_tokens, 507);
   },
 });
+
+// Mistral's SDK and the AI SDK's provider for xAI refuse a stream in which a piece of a call has no name or arguments.
+for (const [name, wire] of Object.entries(wires).filter(([n]) => n !== "openai"))
+  scenarios.push({
+    name: `frameworks: a stream of Chat from ${name} has each call whole in one event, for the SDKs of Mistral and xAI`,
+    chaos: "faults: []\n",
+    config: (c) => c.models.push({ name: "m-other", targets: [target[name]] }),
+    async run(pair) {
+      const calls = [["call_a", "look", '{"place":"Bergen"}'], ["call_b", "look", "{}"]];
+      pair.own.answer = (q, res) => sse(res, wire.opening(), ...calls.map(([id, n, args], i) => wire.called(i, id, n, args)), wire.closingCalls()).end();
+      const tools = [{ type: "function", function: { name: "look", parameters: { type: "object", properties: { place: { type: "string" } } } } }];
+      const r = await fetch(`${pair.base}/v1/chat/completions`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ model: "m-other", stream: true, messages: [{ role: "user", content: "look" }], tools }) });
+      const said = [...(await r.text()).matchAll(/^data: (\{.*)$/gm)].flatMap((m) => JSON.parse(m[1]).choices[0]?.delta.tool_calls ?? []);
+      assert.deepEqual(said.map((c) => [c.index, c.id, c.type, c.function]), calls.map(([id, n, args], i) => [i, id, "function", { name: n, arguments: args }]));
+    },
+  });

@@ -236,3 +236,31 @@ holds("who goes on from an answer that a provider with Chat alone cannot keep is
     assert.equal(pair.own.seen.length, asked);
   },
 });
+
+// Clients send the phase back: without it a model takes what it said on the way for its final answer.
+holds("heal responses: a message that is joined keeps its phase", {
+  config: (c) => c.models.push({ name: "r-own", targets: ["own-responses/m-own"] }),
+  async run(pair) {
+    const message = (phase, text, status) => ({ id: `msg_${phase}`, type: "message", status, role: "assistant", phase, content: text ? [{ type: "output_text", text, annotations: [], logprobs: [] }] : [] });
+    const whole = "I look at the file first, and then I write down what is to be done with it.", half = whole.slice(0, 50);
+    const stream = (res, phase, text, cut) => {
+      let n = 0;
+      const ev = (type, o) => `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: n++, ...o })}\n\n`, at = { item_id: `msg_${phase}`, output_index: 0, content_index: 0 };
+      const response = (status, output) => ({ id: "resp_1", object: "response", created_at: 1, status, model: "m-own", output });
+      res.writeHead(200, { "content-type": "text/event-stream" });
+      res.write(ev("response.created", { response: response("in_progress", []) }) + ev("response.output_item.added", { output_index: 0, item: message(phase, "", "in_progress") }) + ev("response.content_part.added", { ...at, part: { type: "output_text", text: "", annotations: [], logprobs: [] } }) + ev("response.output_text.delta", { ...at, delta: text, logprobs: [] }));
+      if (cut) setTimeout(() => res.socket.destroy(), 50);
+      else res.end(ev("response.output_text.done", { ...at, text, logprobs: [] }) + ev("response.output_item.done", { output_index: 0, item: message(phase, text, "completed") }) + ev("response.completed", { response: response("completed", [message(phase, text, "completed")]) }));
+    };
+    pair.own.answer = (q, res) => (q.n === 1 ? stream(res, "commentary", half, true) : stream(res, "final_answer", whole.slice(20)));
+    const client = new OpenAI({ apiKey: "sk-client", baseURL: `${pair.base}/v1`, maxRetries: 0 });
+    const done = [];
+    let last;
+    for await (const e of await client.responses.create({ model: "r-own", input: "look", stream: true })) {
+      if (e.type === "response.output_item.done") done.push(e.item);
+      if (e.type === "response.completed") last = e.response;
+    }
+    assert.equal(pair.own.seen.length, 2);
+    for (const list of [done, last.output]) assert.deepEqual(list.map((i) => [i.phase, i.content[0].text]), [["commentary", whole]]);
+  },
+});

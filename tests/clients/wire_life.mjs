@@ -249,6 +249,24 @@ holds("no more clients than allowed that are at work; one that leaves makes room
   },
 });
 
+// The gateway stands still while they connect, so that it accepts all of them before it reads from one.
+holds("of a burst of more clients than allowed each has an answer or a refusal", {
+  config: (c) => (c.limits = { connections: 8 }),
+  async run(pair) {
+    const burst = 24, d = dialects.openai, body = JSON.stringify(d.body("m-own", "say x"));
+    pair.own.answer = (q, res) => setTimeout(() => send(res, 200, good.openai), 300);
+    pair.gateway().kill("SIGSTOP");
+    const all = await Promise.all(Array.from({ length: burst }, () => connected(pair)));
+    all.forEach((s) => s.write(`POST ${d.path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`));
+    await sleep(50);
+    pair.gateway().kill("SIGCONT");
+    await until("all have gone", () => all.every((s) => s.left));
+    const told = all.map((s) => s.got.slice(9, 12));
+    assert.deepEqual(told.filter((status) => status !== "200" && status !== "503"), []);
+    assert.ok(told.filter((status) => status === "200").length >= 7, `${told}`); // who asked whether it is there may hold a place
+  },
+});
+
 holds("a head that does not come to its end is not waited for", {
   async run(pair) {
     const s = net.connect(pair.port, "127.0.0.1"), began = Date.now();

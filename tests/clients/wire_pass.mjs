@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { ask, count, dialects, pathOf, question, raw, until } from "./net.mjs";
 import { sleep } from "./pair.mjs";
-import { wires } from "./wires.mjs";
+import { json, wires } from "./wires.mjs";
 import { each, fault, good, holds, once, oneKey, send, unmended } from "./wire.mjs";
 
 // The test's own provider alone: what is nobody's dialect goes to the first one.
@@ -474,5 +474,34 @@ holds("addresses of clouds (doc/clouds.md) get the path and the key that they wa
         ["/openai/v1/chat/completions", "Bearer sk-bedrock", undefined, "openai.gpt-oss-120b-1:0"],
       ],
     );
+  },
+});
+
+// Groq's SDK says "/openai" before "/v1", Azure's the deployment.
+holds("a base path that the client's SDK says itself stands once, or gives way to that of the provider who answers", {
+  async run(pair) {
+    const { answer } = wires.openai, base = pair.base.replace(/:\d+$/, "");
+    const at = (path) => `${base}:${pair.own.port}${path}`;
+    await pair.again((c) => {
+      c.providers.unshift(
+        { name: "groq", dialect: "openai", url: at("/openai/v1"), keys: ["sk-groq"] },
+        { name: "host", dialect: "openai", url: at(""), keys: ["sk-host"] },
+      );
+      c.models = [{ name: "m-groq", targets: ["groq/m-one", "own/m-two"] }, { name: "m-host", targets: ["host/m-three"] }];
+    });
+    pair.own.answer = (q, res) => (q.headers.authorization === "Bearer sk-groq" && pair.own.seen.length > 1 ? json(res, 404, { error: { message: "The model `m-one` does not exist", type: "invalid_request_error", code: "model_not_found" } }) : answer(res, "seven eight"));
+    const ask = async (model, path) => {
+      const r = await fetch(pair.base + path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ model, messages: [{ role: "user", content: "x" }] }) });
+      assert.equal(r.status, 200, await r.text());
+    };
+    for (const model of ["m-groq", "m-groq", "m-host"]) await ask(model, "/openai/v1/chat/completions");
+    await ask("m-host", "/openai/deployments/d/chat/completions?api-version=1");
+    assert.deepEqual(pair.own.seen.map((q) => [q.url, JSON.parse(q.body).model]), [
+      ["/openai/v1/chat/completions", "m-one"],
+      ["/openai/v1/chat/completions", "m-one"],
+      ["/v1/chat/completions", "m-two"],
+      ["/openai/v1/chat/completions", "m-three"],
+      ["/openai/deployments/d/chat/completions?api-version=1", "m-three"],
+    ]);
   },
 });

@@ -170,9 +170,11 @@ static void chunk_delta(turn_writer *w, daruma_buf *out)
     BUF_LIT(out, "{\"index\":0,\"delta\":{");
 }
 
+#define CHUNK_END "},\"logprobs\":null,\"finish_reason\":null}]}\n\n"
+
 static void chunk_end(daruma_buf *out)
 {
-    BUF_LIT(out, "},\"logprobs\":null,\"finish_reason\":null}]}\n\n");
+    BUF_LIT(out, CHUNK_END);
 }
 
 static void begin(turn_writer *w, const turn_delta *d, daruma_buf *out)
@@ -209,11 +211,29 @@ static int index_of(const turn_writer *w, int nth)
     return w->r.call_block[nth % TURN_CALLS_MAX];
 }
 
+/* Takes the end off the chunk that began call `nth`, up to its empty arguments, if that is the last thing in `out`. */
+static bool reopen_call(const turn_writer *w, int nth, daruma_buf *out)
+{
+    daruma_str end = S("\"\"}}]" CHUNK_END);
+    if (nth != w->r.calls - 1 || out->n != w->call_end || !str_ends(buf_str(out), end))
+        return false;
+    out->n -= end.n;
+    return true;
+}
+
+/* What stands beside the beginning of its call goes into that chunk: Mistral's SDK and xAI's provider of the AI SDK
+ * refuse a call without a name in any chunk. */
 static void put_args_delta(turn_writer *w, int nth, bool custom, daruma_str text, daruma_buf *out)
 {
     int at = index_of(w, nth);
     if (w->functions) {
         put_function(w, nth, (daruma_str){0}, text, out);
+        return;
+    }
+    if (reopen_call(w, nth, out)) {
+        buf_json(out, text);
+        BUF_LIT(out, "}}]");
+        chunk_end(out);
         return;
     }
     chunk_delta(w, out);
@@ -283,6 +303,7 @@ static void chat_write_call(turn_writer *w, const turn_delta *d, daruma_buf *out
     buf_json(out, d->name);
     buf_putz(out, d->custom ? ",\"input\":\"\"}}]" : ",\"arguments\":\"\"}}]");
     chunk_end(out);
+    w->call_end = out->n;
 }
 
 static void write_arguments(turn_writer *w, const turn_delta *d, daruma_buf *out)

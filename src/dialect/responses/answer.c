@@ -159,6 +159,10 @@ void responses_put_item(daruma_buf *out, const responses_item *i)
     default:
         BUF_LIT(out, ",\"type\":\"message\",\"status\":");
         put_cstr(out, status);
+        if (i->phase.n) {
+            BUF_LIT(out, ",\"phase\":");
+            buf_json(out, i->phase);
+        }
         BUF_LIT(out, ",\"role\":\"assistant\",\"content\":[");
         if (i->done)
             responses_put_text_part(out, i->kind == DELTA_REFUSAL, i->text);

@@ -30,7 +30,8 @@ typedef struct responses_item {
     bool done;
     bool custom; /* CALL: of a custom tool */
     daruma_str id, call_id, name, signature;
-    daruma_str text; /* text, summary or arguments */
+    daruma_str phase; /* TEXT, REFUSAL: of the message; empty: none */
+    daruma_str text;  /* text, summary or arguments */
 } responses_item;
 
 void responses_put_item(daruma_buf *out, const responses_item *i);

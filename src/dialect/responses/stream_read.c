@@ -64,6 +64,8 @@ static void read_item_added(turn_deltas *l, turn_reader *r, int at, daruma_str i
 {
     daruma_str type = value_raw(json_get(item, S("type")));
     reader_item(r, json_text(json_get(item, S("id")), a));
+    daruma_str phase = json_text(json_get(item, S("phase")), a);
+    KEEP(r->phase, phase.n < sizeof r->phase ? phase : (daruma_str){0});
     r->stage = STAGE_ITEM;
     r->part = 0;
     if (responses_calls_function(type, item)) {

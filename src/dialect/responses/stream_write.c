@@ -70,6 +70,7 @@ static responses_item open_item(const turn_writer *w)
                         .id = turn_item(r),
                         .call_id = buf_str(&w->call_id),
                         .name = buf_str(&w->call_name),
+                        .phase = str_of(r->phase),
                         .text = buf_str(&w->held)};
     if (r->open_kind == DELTA_TEXT || r->open_kind == DELTA_REFUSAL)
         i.text = r->open_bytes < (int64_t)said.n ? str_from(said, said.n - (size_t)r->open_bytes) : said;
@@ -171,6 +172,7 @@ static void new_item(turn_writer *w, delta_kind kind, const turn_delta *call, da
                 w->made, (uint64_t)r->blocks);
     r->item[id.n] = 0;
     r->long_item = (daruma_str){0};
+    r->phase[0] = 0;
     r->stage = STAGE_ITEM;
     r->part = 0;
     w->held.n = w->call_id.n = w->call_name.n = 0;

@@ -308,6 +308,30 @@ static daruma_str google_path(daruma_str prefix, daruma_str path, daruma_arena *
     return buf_str(&out);
 }
 
+/* True if the client says the base path itself, as SDKs of other hosts do ("/openai/v1/..." of Groq's). */
+static bool says_prefix(daruma_str prefix, daruma_str path)
+{
+    return prefix.n && path.n > prefix.n && str_starts(path, prefix) && path.p[prefix.n] == '/';
+}
+
+/* Bytes of a base path up to "/v1" that is another host's, before the words of a dialect. 0: there is none. */
+static size_t other_base(daruma_str path)
+{
+    size_t version = dialect_of_path(path) ? str_find(path, S("/v1/")) : STR_NONE;
+    return version == STR_NONE ? 0 : version + sizeof "/v1" - 1;
+}
+
+/* True for the path of a dialect, without a query, that begins with a word of its API: "/chat/completions", and not
+ * "/v1/chat/completions" or "/openai/deployments/d/chat/completions". */
+static bool lacks_version(daruma_str path)
+{
+    static const daruma_str words[] = {LIT("/chat/completions"), LIT("/messages"), LIT("/responses")};
+    for (size_t i = 0; i < COUNT(words); i++)
+        if (str_eq(path, words[i]))
+            return true;
+    return dialect_of_path(path) == &dialect_gemini && !has_version(path);
+}
+
 daruma_str config_upstream_path(const config_provider *p, daruma_str path, daruma_arena *a)
 {
     daruma_str prefix = p->to.prefix;
@@ -316,20 +340,21 @@ daruma_str config_upstream_path(const config_provider *p, daruma_str path, darum
     daruma_str google = p->dialect == &dialect_gemini ? google_path(prefix, path, a) : (daruma_str){0};
     if (google.n)
         return google;
+    if (says_prefix(prefix, path))
+        return path;
     daruma_str rest = str_from(path, 1), whole = rest;
     size_t query = str_findch(rest, '?');
     rest = str_sub(rest, 0, query == STR_NONE ? rest.n : query);
-    daruma_str first = str_cut(&rest, '/');
+    daruma_str first = str_cut(&rest, '/'), bare = str_sub(path, 0, query == STR_NONE ? path.n : query + 1);
     daruma_buf out = buf_in(a);
     buf_room(&out, prefix.n + path.n + sizeof "/v1");
     buf_put(&out, prefix);
     if (str_ends(prefix, S("/v1")) || has_version(prefix)) {
         bool said = str_eq(first, S("v1")) || (url_is_version(first) && str_ends(prefix, first));
-        buf_put(&out, said ? str_from(whole, first.n) : path);
+        buf_put(&out, said ? str_from(whole, first.n) : str_from(path, other_base(bare)));
         return buf_str(&out);
     }
-    if (!prefix.n &&
-        (url_is_version(first) || !dialect_of_path(str_sub(path, 0, query == STR_NONE ? path.n : query + 1))))
+    if (!prefix.n && !lacks_version(bare))
         return path; /* others' paths are not ours to complete */
     if (!prefix.n)
         BUF_LIT(&out, "/v1");
