@@ -230,7 +230,7 @@ static void mend_event(mending_stream *m, const sse_event *e, daruma_buf *out)
 {
     turn_delta few[TURN_DELTAS_FEW];
     daruma_str data;
-    turn_deltas said = m->d->read_delta(&m->r, e, few, m->a);
+    turn_deltas said = dialect_read_delta(m->d, &m->r, e, few, m->a);
     bool whole = json_whole(e->data, &data);
     m->nholes = 0;
     m->lost |= said.full;

@@ -27,6 +27,21 @@ typedef struct turn_usage {
     int64_t thinking;      /* of the output */
 } turn_usage;
 
+/* What `more` says replaces. */
+static inline void usage_merge(turn_usage *into, const turn_usage *more)
+{
+    if (more->input >= 0)
+        into->input = more->input;
+    if (more->output >= 0)
+        into->output = more->output;
+    if (more->cached >= 0)
+        into->cached = more->cached;
+    if (more->written >= 0)
+        into->written = more->written;
+    if (more->thinking >= 0)
+        into->thinking = more->thinking;
+}
+
 typedef struct turn {
     daruma_str body; /* what was read; empty: ours or another dialect's */
     daruma_str id, model;

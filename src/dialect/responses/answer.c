@@ -94,23 +94,16 @@ static void read_item(turn *t, daruma_str item, daruma_arena *a)
 
 daruma_status responses_read_answer(daruma_str body, daruma_arena *a, turn *ret)
 {
-    daruma_str whole, item;
-    turn t = {.body = body, .message.role = CONVO_ASSISTANT};
-    daruma_status ok = answer_body(body);
-    if (ok != DARUMA_OK)
-        return ok;
-    whole = str_trim(body);
-    daruma_str output = json_get(whole, S("output"));
-    if (!json_is_array(output))
-        return DARUMA_EINPUT;
-    t.message.raw = whole;
-    t.id = json_text(json_get(whole, S("id")), a);
-    t.model = json_text(json_get(whole, S("model")), a);
-    t.usage = responses_read_usage(json_get(whole, S("usage")));
-    for (json_iter it = json_open(output); json_next(&it, NULL, &item);)
+    dialect_said s;
+    daruma_str item;
+    turn t;
+    daruma_status ok = answer_open(&dialect_openai_responses, body, &s, &t, a);
+    if (ok != DARUMA_OK || !json_is_array(s.parts))
+        return ok != DARUMA_OK ? ok : DARUMA_EINPUT;
+    t.usage = responses_read_usage(s.usage);
+    for (json_iter it = json_open(s.parts); json_next(&it, NULL, &item);)
         read_item(&t, item, a);
-    daruma_str status = json_text(json_get(whole, S("status")), a);
-    daruma_str reason = json_text(json_get(json_get(whole, S("incomplete_details")), S("reason")), a);
+    daruma_str status = json_text(s.status, a), reason = t.finish_raw;
     t.finish_raw = reason.n ? reason : status;
     t.finish = responses_finish_of_status(status, reason, answer_has_calls(&t));
     if (a->full)

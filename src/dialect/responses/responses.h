@@ -48,12 +48,4 @@ turn_finish responses_finish_of_status(daruma_str status, daruma_str reason, boo
 turn_usage responses_read_usage(daruma_str usage);
 /* The texts of content or summary parts, joined; `*only` is the one text value when there is one. */
 daruma_str responses_texts(daruma_str parts, daruma_str between, daruma_str *only, daruma_arena *a);
-/* The members of an event that matter, whatever its type. */
-typedef struct responses_event {
-    daruma_str type, response, item, part, text;
-    int64_t at, part_at, sequence;
-    bool said;  /* it has words, arguments, code or a piece of an image */
-    bool error; /* ... or an error */
-} responses_event;
-bool responses_read_event(const sse_event *e, responses_event *v); /* false: it is broken */
 #endif

@@ -58,7 +58,9 @@ static void deliver(session *x, daruma_str events)
         sse_event e;
         if (!stream_next(x->v->rooms, &rest, &e, &scratch, &large))
             break;
-        if (talk_event(x, &e, &scratch))
+        dialect_said said;
+        dialect_read_event(x->p, &e, &said);
+        if (talk_event(x, &e, &said, &scratch))
             continue;
         relay_forward(x, str_sub(from, 0, from.n - here.n));
         from = rest;
@@ -136,7 +138,7 @@ static bool read_events(session *x, daruma_arena *large)
         if (!stream_next(x->v->rooms, &rest, &e, &scratch, large))
             break;
         x->parsed = x->held.n - rest.n;
-        x->p->watch(&x->view, &e, &x->scratch);
+        dialect_watch(x->p, &x->view, &e);
         if (x->view.error) {
             relay_fail(x, DARUMA_FLAW_ERROR_EVENT, x->view.error_body);
             return false;
@@ -212,7 +214,9 @@ static bool relay(session *x, daruma_str bytes)
         sse_event e;
         if (!stream_next(x->v->rooms, &rest, &e, &scratch, &large))
             break;
-        x->p->watch(&x->view, &e, &scratch);
+        dialect_said said;
+        dialect_read_event(x->p, &e, &said);
+        dialect_watch_said(&x->view, &said);
         if (!x->view.ping)
             relay_piece(x);
         broken = x->view.broken && !json_valid(e.data);
@@ -224,7 +228,7 @@ static bool relay(session *x, daruma_str bytes)
             rest = here;
             break;
         }
-        if (x->t && !talk_event(x, &e, &scratch)) {
+        if (x->t && !talk_event(x, &e, &said, &scratch)) {
             relay_forward(x, str_sub(from, 0, from.n - here.n));
             from = rest;
         }
@@ -267,7 +271,9 @@ static daruma_flaw read_last(session *x, daruma_arena *large)
     daruma_str rest = buf_str(&x->held);
     if (!stream_next(x->v->rooms, &rest, &e, &scratch, large) || !is_whole(&e))
         return DARUMA_FLAW_NONE;
-    x->p->watch(&x->view, &e, &scratch);
+    dialect_said said;
+    dialect_read_event(x->p, &e, &said);
+    dialect_watch_said(&x->view, &said);
     if (is_spoilt(x))
         return DARUMA_FLAW_BROKEN;
     if (x->view.error) {
@@ -276,7 +282,7 @@ static daruma_flaw read_last(session *x, daruma_arena *large)
         return DARUMA_FLAW_ERROR_EVENT;
     }
     bool broken = x->view.broken && !json_valid(e.data);
-    if (!broken && (!x->t || talk_event(x, &e, &scratch)))
+    if (!broken && (!x->t || talk_event(x, &e, &said, &scratch)))
         relay_forward(x, e.raw);
     return DARUMA_FLAW_NONE;
 }
@@ -330,7 +336,7 @@ static bool tail_ends(session *x, daruma_arena *large)
     daruma_str rest = str_from(buf_str(&x->held), from);
     bool ends = !x->held.full && stream_next(x->v->rooms, &rest, &e, &scratch, large) && is_whole(&e);
     if (ends)
-        x->p->watch(&v, &e, &scratch);
+        dialect_watch(x->p, &v, &e);
     x->held.n = held;
     return ends && is_over(x, &v) && !v.error && !v.broken;
 }
