@@ -330,6 +330,8 @@ typedef struct stream_mend {
     size_t ncalls;
     const daruma_str *text;
 } stream_mend;
+/* What was edited in an answer. False: there is no memory. */
+bool dialect_take_edits(const turn *t, stream_mend *ret, daruma_arena *a);
 /* Writes `events`, in which the first call of the answer stands, as they came but for what was mended: its first piece
  * has all of it, the others are empty. `at`: what was read before. Ids, usage, text between calls, members that nobody
  * knows: nothing else changes. False: `a` or `out` is full. */

@@ -19,11 +19,6 @@ turn_finish anthropic_finish_of(daruma_str raw)
     return finish_of(&anthropic_finishes, raw);
 }
 
-daruma_str anthropic_finish_word(turn_finish finish)
-{
-    return finish_word(&anthropic_finishes, finish);
-}
-
 turn_usage anthropic_read_usage(daruma_str usage)
 {
     turn_usage u = TURN_USAGE_NONE;
@@ -147,7 +142,7 @@ static void anthropic_fill(daruma_buf *out, int what, daruma_str span, const voi
     if (what == HOLE_CONTENT && answer_edited(t))
         put_elements(out, span, t, NULL, put_block);
     else if (what == HOLE_FINISH && t->finish != anthropic_finish_of(t->finish_raw))
-        buf_json(out, anthropic_finish_word(t->finish));
+        buf_json(out, finish_word(&anthropic_finishes, t->finish));
     else
         buf_put(out, span);
 }
@@ -183,7 +178,7 @@ void anthropic_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
     }
     turn_finish finish = t->finish == FINISH_STOP && answer_has_calls(t) ? FINISH_CALLS : t->finish;
     BUF_LIT(out, "],\"stop_reason\":");
-    buf_json(out, anthropic_finish_word(finish));
+    buf_json(out, finish_word(&anthropic_finishes, finish));
     BUF_LIT(out, ",\"stop_sequence\":null,\"usage\":");
     anthropic_put_usage(out, &t->usage);
     buf_putc(out, '}');

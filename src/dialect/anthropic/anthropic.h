@@ -4,7 +4,6 @@
 #include "dialect/kit/shapes.h"
 #include "dialect/kit/turn_kit.h"
 
-daruma_str anthropic_finish_word(turn_finish finish);
 /* What was read from and written to the cache stands beside input_tokens; it counts here. */
 turn_usage anthropic_read_usage(daruma_str usage);
 void anthropic_put_usage(daruma_buf *out, const turn_usage *u);

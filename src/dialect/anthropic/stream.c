@@ -207,7 +207,7 @@ static void anthropic_write_end(turn_writer *w, daruma_buf *out)
     if (!w->r.finished) {
         event_open(out, "message_delta");
         BUF_LIT(out, ",\"delta\":{\"stop_reason\":");
-        buf_json(out, anthropic_finish_word(writer_ends(w)));
+        buf_json(out, finish_word(&anthropic_finishes, writer_ends(w)));
         BUF_LIT(out, ",\"stop_sequence\":null},\"usage\":");
         writer_put_usage(w, anthropic_put_usage, out);
         event_end(out);

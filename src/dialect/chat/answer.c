@@ -264,11 +264,8 @@ static void put_calls(daruma_buf *out, const turn *t, bool older)
         if (p->kind != PART_CALL || p->dropped)
             continue;
         if (older) {
-            BUF_LIT(out, ",\"function_call\":{\"name\":");
-            buf_json(out, p->name);
-            BUF_LIT(out, ",\"arguments\":");
-            buf_json(out, arguments_text(p->text));
-            buf_putc(out, '}');
+            BUF_LIT(out, ",\"function_call\":");
+            put_function(out, p);
             return;
         }
         buf_putz(out, any ? "," : ",\"tool_calls\":[");

@@ -37,11 +37,6 @@ turn_finish gemini_finish_of(daruma_str raw)
     return finish_of(&gemini_finishes, raw);
 }
 
-daruma_str gemini_finish_word(turn_finish finish)
-{
-    return finish_word(&gemini_finishes, finish);
-}
-
 /* Thoughts are counted beside the candidates, and what Google's own tools read beside the prompt. */
 turn_usage gemini_read_usage(daruma_str usage)
 {
@@ -340,7 +335,7 @@ static void gemini_fill(daruma_buf *out, int what, daruma_str span, const void *
     if (what == HOLE_PARTS && answer_edited(t))
         put_elements(out, span, t, NULL, put_part);
     else if (what == HOLE_FINISH && t->finish != gemini_finish_means(t->finish_raw, calls))
-        buf_json(out, gemini_finish_word(t->finish));
+        buf_json(out, finish_word(&gemini_finishes, t->finish));
     else
         buf_put(out, span);
 }
@@ -374,7 +369,7 @@ static void put_new(const turn *t, const write_ctx *x, daruma_buf *out)
         any = true;
     }
     BUF_LIT(out, "],\"role\":\"model\"},\"finishReason\":");
-    buf_json(out, gemini_finish_word(t->finish));
+    buf_json(out, finish_word(&gemini_finishes, t->finish));
     BUF_LIT(out, ",\"index\":0}]");
     BUF_LIT(out, ",\"usageMetadata\":");
     gemini_put_usage(out, &t->usage);

@@ -69,7 +69,6 @@ bool gemini_put_piece(turn_reader *r, daruma_str call, daruma_buf *out, daruma_a
 void gemini_close_pieces(turn_reader *r, daruma_buf *out);
 /* A whole call as a part; `id`: as JSON, empty: none. */
 void gemini_put_call(daruma_buf *out, daruma_str id, daruma_str name, daruma_str arguments, daruma_str signature);
-daruma_str gemini_finish_word(turn_finish finish);
 void gemini_put_usage(daruma_buf *out, const turn_usage *u);
 void gemini_put_text(daruma_buf *out, daruma_str text, bool thought, daruma_str signature); /* as a part */
 void gemini_put_tail(daruma_buf *out, daruma_str model, daruma_str id);                     /* the end of a response */

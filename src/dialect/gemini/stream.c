@@ -119,7 +119,7 @@ static void chunk_end(turn_writer *w, turn_finish finish, bool usage, daruma_buf
     BUF_LIT(out, "],\"role\":\"model\"}");
     if (finish != FINISH_NONE) {
         BUF_LIT(out, ",\"finishReason\":");
-        buf_json(out, gemini_finish_word(finish));
+        buf_json(out, finish_word(&gemini_finishes, finish));
     }
     BUF_LIT(out, ",\"index\":0}]");
     if (usage) {

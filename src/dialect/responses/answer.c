@@ -160,6 +160,12 @@ void responses_put_item(daruma_buf *out, const responses_item *i)
     buf_putc(out, '}');
 }
 
+void responses_put_id(daruma_buf *out, delta_kind kind, bool custom, uint64_t made, uint64_t nth)
+{
+    const char *prefix = kind == DELTA_CALL ? custom ? "ctc_" : "fc_" : kind == DELTA_THINKING ? "rs_" : "msg_";
+    put_made_id(out, prefix, made, nth);
+}
+
 /* A part as an item; with the id of the item it was read from, else a made-up one. */
 static void put_part_new(daruma_buf *out, const convo_part *p, bool refused, uint64_t made, uint64_t nth)
 {
@@ -170,11 +176,7 @@ static void put_part_new(daruma_buf *out, const convo_part *p, bool refused, uin
                       : p->kind == PART_THINKING ? DELTA_THINKING
                       : refused                  ? DELTA_REFUSAL
                                                  : DELTA_TEXT;
-    put_made_id(&id,
-                kind == DELTA_CALL       ? p->custom ? "ctc_" : "fc_"
-                : kind == DELTA_THINKING ? "rs_"
-                                         : "msg_",
-                made, nth);
+    responses_put_id(&id, kind, p->custom, made, nth);
     put_made_id(&call, "call_", made, nth);
     responses_put_item(out, &(responses_item){.kind = kind,
                                               .done = true,

@@ -33,6 +33,8 @@ typedef struct responses_item {
     daruma_str text; /* text, summary or arguments */
 } responses_item;
 
+/* A made-up id of an item. */
+void responses_put_id(daruma_buf *out, delta_kind kind, bool custom, uint64_t made, uint64_t nth);
 void responses_put_item(daruma_buf *out, const responses_item *i);
 void responses_put_text_part(daruma_buf *out, bool refusal, daruma_str text);
 /* A response object up to the value of its error, from there to the opening bracket of its output, and its usage. */

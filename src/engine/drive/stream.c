@@ -261,15 +261,28 @@ static bool is_whole(const sse_event *e)
     return e->data.n && (!json || str_eq(e->data, S("[DONE]")) || json_valid(e->data));
 }
 
+/* Adds the blank line that the last event lacks, if it is whole otherwise. False: there is none, and nothing is added.
+ */
+static bool close_last(session *x, sse_event *e, daruma_arena *scratch, daruma_arena *large)
+{
+    size_t held = x->held.n, from = x->mode == ANSWER_HELD ? x->parsed : 0;
+    if (held == from)
+        return false;
+    BUF_LIT(&x->held, "\n\n");
+    daruma_str rest = str_from(buf_str(&x->held), from);
+    if (!x->held.full && stream_next(x->v->rooms, &rest, e, scratch, large) && is_whole(e))
+        return true;
+    x->held.n = held;
+    return false;
+}
+
 /* A last event that lacks its blank line goes out if it is whole otherwise. What it says is wrong with the answer. */
 static daruma_flaw read_last(session *x, daruma_arena *large)
 {
     char small[4096];
     daruma_arena scratch = arena_over(small, sizeof small);
     sse_event e;
-    BUF_LIT(&x->held, "\n\n");
-    daruma_str rest = buf_str(&x->held);
-    if (!stream_next(x->v->rooms, &rest, &e, &scratch, large) || !is_whole(&e))
+    if (!close_last(x, &e, &scratch, large))
         return DARUMA_FLAW_NONE;
     dialect_said said;
     dialect_read_event(x->p, &e, &said);
@@ -290,7 +303,7 @@ static daruma_flaw read_last(session *x, daruma_arena *large)
 static daruma_flaw last_event(session *x)
 {
     daruma_arena large = {0};
-    daruma_flaw flaw = x->held.n ? read_last(x, &large) : DARUMA_FLAW_NONE;
+    daruma_flaw flaw = read_last(x, &large);
     x->v->rooms->close(&large);
     return flaw;
 }
@@ -300,18 +313,10 @@ static bool last_held(session *x)
 {
     char small[2048];
     daruma_arena scratch = arena_over(small, sizeof small), large = {0};
-    size_t held = x->held.n;
     sse_event e;
-    if (x->mode != ANSWER_HELD || held == x->parsed)
-        return true;
-    BUF_LIT(&x->held, "\n\n");
-    daruma_str rest = str_from(buf_str(&x->held), x->parsed);
-    bool whole = !x->held.full && stream_next(x->v->rooms, &rest, &e, &scratch, &large) && is_whole(&e);
+    bool whole = x->mode == ANSWER_HELD && close_last(x, &e, &scratch, &large);
     x->v->rooms->close(&large);
-    if (whole)
-        return read_held(x);
-    x->held.n = held;
-    return true;
+    return !whole || read_held(x);
 }
 
 /* True if nothing is missing behind what `v` saw. A stop reason before all content may be the beginning of a cut
@@ -327,18 +332,13 @@ static bool tail_ends(session *x, daruma_arena *large)
 {
     char small[2048];
     daruma_arena scratch = arena_over(small, sizeof small);
-    size_t held = x->held.n, from = x->mode == ANSWER_HELD ? x->parsed : 0;
     stream_view v = x->view;
     sse_event e;
-    if (held == from)
+    if (!close_last(x, &e, &scratch, large))
         return false;
-    BUF_LIT(&x->held, "\n\n");
-    daruma_str rest = str_from(buf_str(&x->held), from);
-    bool ends = !x->held.full && stream_next(x->v->rooms, &rest, &e, &scratch, large) && is_whole(&e);
-    if (ends)
-        dialect_watch(x->p, &v, &e);
-    x->held.n = held;
-    return ends && is_over(x, &v) && !v.error && !v.broken;
+    dialect_watch(x->p, &v, &e);
+    x->held.n -= 2; /* the blank line */
+    return is_over(x, &v) && !v.error && !v.broken;
 }
 
 bool stream_broke(session *x)
