@@ -1,7 +1,8 @@
 /* turn.h - one answer of a model, whatever the wire: whole (turn) or as it streams (turn_delta).
  *
  *     whole:  body  -- dialect.read_answer --> turn -- edits --> dialect.write_answer --> body
- *     stream: event -- dialect.read_delta  --> deltas ---------> dialect.write_delta  --> events
+ *     stream: event -- dialect.read_event --> what it says -- dialect.read_delta --> deltas
+ *                                                             deltas -- dialect.write_delta --> events
  */
 #ifndef MODEL_TURN_H
 #define MODEL_TURN_H
