@@ -90,22 +90,24 @@ void anthropic_read_event(daruma_str data, dialect_said *ret)
         else
             ret->error |= is_error_shape(key, value);
     ret->object = whole_ok(&it);
-    ret->error |= str_eq(ret->type, S("error"));
-    ret->ping = str_eq(ret->type, S("ping"));
-    ret->known = str_starts(ret->type, S("message_")) || str_starts(ret->type, S("content_block_"));
-    if (str_eq(ret->type, S("message_start"))) {
-        for (in = json_open(ret->answer); json_next(&in, &key, &value);)
-            take_member(ret, key, value);
-    } else if (str_eq(ret->type, S("content_block_start"))) {
-        take_block(ret, ret->item);
-    } else if (str_eq(ret->type, S("content_block_delta"))) {
+    ret->known = true;
+    if (str_eq(ret->type, S("content_block_delta"))) {
         for (in = json_open(ret->piece); json_next(&in, &key, &value);)
             ret->other |= !key_is(key, S("type")) && value_given(value);
+    } else if (str_eq(ret->type, S("content_block_start"))) {
+        take_block(ret, ret->item);
+    } else if (str_eq(ret->type, S("message_start"))) {
+        for (in = json_open(ret->answer); json_next(&in, &key, &value);)
+            take_member(ret, key, value);
     } else if (str_eq(ret->type, S("message_delta"))) {
         ret->finish_at = json_get(ret->piece, S("stop_reason"));
         take_finish(ret);
         take_usage(ret, ret->usage);
     } else if (str_eq(ret->type, S("message_stop"))) {
         ret->over = true;
+    } else {
+        ret->known = false;
+        ret->ping = str_eq(ret->type, S("ping"));
+        ret->error |= str_eq(ret->type, S("error"));
     }
 }

@@ -144,17 +144,20 @@ static void pass_response(dialect_said *s, json_iter *it)
 /* What it all means. A blocked prompt ends an answer as a stop reason does. */
 static void settle(dialect_said *s)
 {
+    s->counted = s->closes = true;
+    s->spoilt = gemini_finish_of(s->finish) == FINISH_ERROR;
+    s->told = finish_told(&gemini_finishes, s->finish);
+    if (!s->answer.n)
+        return;
     daruma_str reason = json_get(s->answer, S("blockReason"));
     if (!reason.n)
         reason = json_get(s->answer, S("block_reason"));
     s->blocked = value_raw(reason).n > 0;
-    s->spoilt = gemini_finish_of(s->finish) == FINISH_ERROR;
-    s->told = s->blocked || finish_told(&gemini_finishes, s->finish);
+    s->told |= s->blocked;
     if (!s->finish.n)
         s->finish = value_raw(reason);
     if (!s->finish_at.n)
         s->finish_at = reason;
-    s->counted = s->closes = true;
 }
 
 /* An event without anything is what our heartbeat looks like. */

@@ -119,7 +119,7 @@ void block_open(turn_reader *r, int at, delta_kind kind)
 
 static const finish_name *finish_row(const finish_table *t, daruma_str said)
 {
-    for (size_t i = 0; i < t->n; i++)
+    for (size_t i = 0; said.n && i < t->n; i++)
         if (str_eq(said, t->rows[i].name))
             return &t->rows[i];
     return NULL;
@@ -133,7 +133,7 @@ turn_finish finish_of(const finish_table *t, daruma_str said)
 
 bool finish_told(const finish_table *t, daruma_str said)
 {
-    const finish_name *row = said.n ? finish_row(t, said) : NULL;
+    const finish_name *row = finish_row(t, said);
     return row && row->told;
 }
 
