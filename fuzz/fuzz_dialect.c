@@ -38,7 +38,7 @@ static void as_request(const dialect *d, daruma_str body, bool valid, daruma_are
 
 static void as_answer(const dialect *d, daruma_str body, bool valid, daruma_arena *a)
 {
-    answer_view v = (d->check)(body, a);
+    answer_view v = dialect_check(d, body);
     check(within(v.finish, body));
     check(valid || v.flaw == DARUMA_FLAW_BROKEN);
     check(!d->is_error(body) || v.flaw == DARUMA_FLAW_ERROR_EVENT);
@@ -55,7 +55,7 @@ static void as_stream(const dialect *d, daruma_str bytes, daruma_arena *a)
         exact_pieces x = {0};
         e.event = exact(&x, e.event);
         e.data = exact(&x, e.data);
-        d->watch(&v, &e, a);
+        dialect_watch(d, &v, &e);
         exact_end(&x);
         check(memchr(v.finish, 0, sizeof v.finish));
         check(v.input_tokens >= 0 && v.output_tokens >= 0);
@@ -78,7 +78,7 @@ static void as_streamed(const dialect *from, const dialect *to, daruma_str body,
     stream_view v = {0};
     sse_event e;
     while (sse_next(&rest, &e, a))
-        to->watch(&v, &e, a);
+        dialect_watch(to, &v, &e);
     check(a->full || (v.done && !v.broken && !v.error && rest.n == 0));
 }
 
@@ -92,15 +92,15 @@ static void as_text(const dialect *d, daruma_str text, daruma_arena *a)
     if (b.full || c.full)
         return;
     check(json_valid(buf_str(&b)) && json_valid(buf_str(&c)));
-    check((d->check)(buf_str(&b), a).flaw == (text.n ? DARUMA_FLAW_NONE : DARUMA_FLAW_EMPTY));
-    check((d->check)(buf_str(&c), a).flaw == DARUMA_FLAW_ERROR_EVENT);
+    check(dialect_check(d, buf_str(&b)).flaw == (text.n ? DARUMA_FLAW_NONE : DARUMA_FLAW_EMPTY));
+    check(dialect_check(d, buf_str(&c)).flaw == DARUMA_FLAW_ERROR_EVENT);
     b = buf_in(a);
     dialect_say(text, d, &x, true, false, &b, a);
     daruma_str rest = buf_str(&b);
     stream_view v = {0};
     sse_event e;
     while (sse_next(&rest, &e, a))
-        d->watch(&v, &e, a);
+        dialect_watch(d, &v, &e);
     check(b.full || (v.done && v.finished && !v.broken && !v.error && rest.n == 0));
 }
 

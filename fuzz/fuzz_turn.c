@@ -54,7 +54,7 @@ static void as_stream(const dialect *from, const dialect *to, daruma_str bytes, 
     stream_view v = {0};
     sse_event e;
     while (sse_next(&once, &e, &a)) {
-        to->watch(&v, &e, &a);
+        dialect_watch(to, &v, &e);
         check(!v.error);
         check(!v.broken || to == &dialect_gemini); /* Gemini's reasons for a broken answer are ours to pass on */
     }
@@ -105,12 +105,14 @@ static void goes_on(const dialect *d, daruma_str bytes)
     daruma_buf out = buf_in(&a);
     sse_event e;
     while (sse_next(&bytes, &e, &a)) {
-        daruma_str item = dialect_done_item(d, &e); /* the end says them again */
+        dialect_said event;
+        dialect_read_event(d, &e, &event);
+        daruma_str item = dialect_done_item(&event); /* the end says them again */
         if (item.n && w.items.n)
             buf_putc(&w.items, ',');
         buf_put(&w.items, item);
         turn_delta few[TURN_DELTAS_FEW];
-        turn_deltas said = d->read_delta(&w.r, &e, few, &a);
+        turn_deltas said = d->read_delta(&w.r, &event, few, &a);
         for (size_t i = 0; i < said.n; i++)
             if (said.p[i].kind == DELTA_TEXT)
                 buf_put(&w.text, said.p[i].text);
@@ -131,7 +133,7 @@ static void goes_on(const dialect *d, daruma_str bytes)
     stream_view v = {0};
     daruma_str rest = buf_str(&out);
     while (sse_next(&rest, &e, &a)) {
-        d->watch(&v, &e, &a);
+        dialect_watch(d, &v, &e);
         check(!v.broken && !v.error);
     }
     check(rest.n == 0);
@@ -167,7 +169,7 @@ static bool read_calls(const dialect *d, daruma_str bytes, call_mend *calls, siz
     *n = 0;
     while (sse_next(&bytes, &e, a)) {
         turn_delta few[TURN_DELTAS_FEW];
-        turn_deltas said = d->read_delta(&r, &e, few, a);
+        turn_deltas said = dialect_read_delta(d, &r, &e, few, a);
         for (size_t i = 0; i < said.n; i++) {
             const turn_delta *p = &said.p[i];
             if (p->kind == DELTA_CALL && (*n == CALLS_MENDED || p->index != (int)*n))

@@ -591,8 +591,8 @@ static heard hear(const dialect *d, bool stream, daruma_str got, daruma_arena *a
     h.read = true;
     for (daruma_str rest = got; sse_next(&rest, &e, a);) {
         turn_delta few[TURN_DELTAS_FEW];
-        d->watch(&view, &e, a);
-        turn_deltas said = d->read_delta(&in, &e, few, a);
+        dialect_watch(d, &view, &e);
+        turn_deltas said = dialect_read_delta(d, &in, &e, few, a);
         for (size_t i = 0; i < said.n; i++) {
             const turn_delta *one = &said.p[i];
             if (one->kind == DELTA_TEXT)

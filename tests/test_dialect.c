@@ -225,8 +225,7 @@ typedef struct answer_row {
 static void judged(const dialect *d, const answer_row *rows, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        daruma_arena a = arena_over(mem, sizeof mem);
-        answer_view v = d->check(str_of(rows[i].body), &a);
+        answer_view v = dialect_check(d, str_of(rows[i].body));
         if (v.flaw != rows[i].flaw || !str_eq(v.finish, str_of(rows[i].finish)))
             fail_msg("%s: flaw %d, finish " STR_FMT ": %s", d->name, (int)v.flaw, STR_ARG(v.finish), rows[i].body);
     }
@@ -272,11 +271,10 @@ static void chat_answers_are_checked(void **state)
         {"{\"detail\":\"Not Found\"}", DARUMA_FLAW_BROKEN, ""},
     };
     JUDGED(&dialect_openai, rows);
-    daruma_arena a = arena_over(mem, sizeof mem);
-    answer_view v = dialect_openai.check(S("\n\n{\"choices\":[{\"message\":{\"content\":\"x\",\"tool_calls\":[{}]},"
-                                           "\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":12,"
-                                           "\"completion_tokens\":3}}\n"),
-                                         &a);
+    answer_view v =
+        dialect_check(&dialect_openai, S("\n\n{\"choices\":[{\"message\":{\"content\":\"x\",\"tool_calls\":[{}]},"
+                                         "\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":12,"
+                                         "\"completion_tokens\":3}}\n"));
     assert_true(v.text && v.calls && v.flaw == DARUMA_FLAW_NONE);
     assert_int_equal(v.input_tokens, 12);
     assert_int_equal(v.output_tokens, 3);
@@ -310,16 +308,13 @@ static void anthropic_answers_are_checked(void **state)
     for (size_t i = 0; i < COUNT(rows); i++)
         if (rows[i].flaw != DARUMA_FLAW_BROKEN)
             judged(&dialect_anthropic, rows + i, 1);
-        else {
-            daruma_arena a = arena_over(mem, sizeof mem);
-            assert_int_equal(dialect_anthropic.check(str_of(rows[i].body), &a).flaw, DARUMA_FLAW_BROKEN);
-        }
-    daruma_arena a = arena_over(mem, sizeof mem);
-    answer_view v = dialect_anthropic.check(
+        else
+            assert_int_equal(dialect_check(&dialect_anthropic, str_of(rows[i].body)).flaw, DARUMA_FLAW_BROKEN);
+    answer_view v = dialect_check(
+        &dialect_anthropic,
         S("{\"content\":[{\"type\":\"text\",\"text\":\"x\"}],\"stop_reason\":\"end_turn\",\"usage\":{\"input_tokens\":"
           "5,"
-          "\"cache_read_input_tokens\":100,\"cache_creation_input_tokens\":null,\"output_tokens\":7}}"),
-        &a);
+          "\"cache_read_input_tokens\":100,\"cache_creation_input_tokens\":null,\"output_tokens\":7}}"));
     assert_int_equal(v.input_tokens, 105);
     assert_int_equal(v.output_tokens, 7);
 }
@@ -360,7 +355,7 @@ static stream_view watched(const dialect *d, const char *stream)
     daruma_str rest = str_of(stream);
     sse_event e;
     while (sse_next(&rest, &e, &a))
-        d->watch(&v, &e, &a);
+        dialect_watch(d, &v, &e);
     assert_int_equal(rest.n, 0);
     return v;
 }
@@ -574,7 +569,7 @@ static void a_made_up_terminal_is_a_terminal(void **state)
         daruma_str rest = d->terminal;
         sse_event e;
         while (sse_next(&rest, &e, &a))
-            d->watch(&v, &e, &a);
+            dialect_watch(d, &v, &e);
         assert_int_equal(v.done, d->terminal.n > 0);
         assert_false(v.content || v.broken || v.error || rest.n);
     }
@@ -606,7 +601,7 @@ static void every_error_is_read_by_its_own_dialect(void **state)
             assert_true(json_is_string(json_get(error, S("type"))));
             assert_str(json_text(json_path(error, "daruma.kind"), &a), daruma_kind_name(f.kind));
             assert_str(json_text(json_path(error, "daruma.explanation"), &a), "We tried.");
-            assert_int_equal((d->check)(body, &a).flaw, DARUMA_FLAW_ERROR_EVENT);
+            assert_int_equal(dialect_check(d, body).flaw, DARUMA_FLAW_ERROR_EVENT);
 
             b = buf_in(&a);
             d->write_stream_error(&b, &f, 0, S("no"), S(""), NULL);
@@ -616,7 +611,7 @@ static void every_error_is_read_by_its_own_dialect(void **state)
             stream_view v = {0};
             while (sse_next(&rest, &e, &a)) {
                 assert_true(json_valid(e.data));
-                d->watch(&v, &e, &a);
+                dialect_watch(d, &v, &e);
                 assert_true(v.error);
             }
             assert_int_equal(rest.n, 0);
@@ -664,7 +659,7 @@ static void a_message_is_a_good_answer_and_a_whole_stream(void **state)
         daruma_arena a = arena_over(mem, sizeof mem);
         daruma_buf b = buf_in(&a);
         dialect_say(S("One \"line\"\nand more"), d, &x, false, false, &b, &a);
-        answer_view v = (d->check)(buf_str(&b), &a);
+        answer_view v = dialect_check(d, buf_str(&b));
         assert_true(json_valid(buf_str(&b)));
         assert_true(v.flaw == DARUMA_FLAW_NONE && v.text && !v.calls);
         assert_int_equal(v.input_tokens, 0);
@@ -683,7 +678,7 @@ static void a_message_is_a_good_answer_and_a_whole_stream(void **state)
             if (e.event.n)
                 assert_true(str_eq(e.event, json_text(json_get(e.data, S("type")), &a)));
             assert_false(s.done); /* nothing stands behind the end */
-            d->watch(&s, &e, &a);
+            dialect_watch(d, &s, &e);
         }
         assert_int_equal(rest.n, 0);
         assert_true(s.began && s.content && s.finished && s.done);

@@ -77,8 +77,8 @@ static bool read_text(const dialect *d, bool stream, daruma_str got, daruma_aren
     sse_event e;
     for (daruma_str rest = got; sse_next(&rest, &e, a);) {
         turn_delta few[TURN_DELTAS_FEW];
-        d->watch(&view, &e, a);
-        turn_deltas said = d->read_delta(&in, &e, few, a);
+        dialect_watch(d, &view, &e);
+        turn_deltas said = dialect_read_delta(d, &in, &e, few, a);
         for (size_t i = 0; i < said.n; i++)
             if (said.p[i].kind == DELTA_TEXT)
                 buf_put(text, said.p[i].text);

@@ -182,8 +182,7 @@ static void answers_are_checked(void **state)
         {"[1]", DARUMA_FLAW_BROKEN, ""},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        daruma_arena a = arena_over(mem, sizeof mem);
-        answer_view v = (g->check)(str_of(rows[i].body), &a);
+        answer_view v = dialect_check(g, str_of(rows[i].body));
         if (v.flaw != rows[i].flaw || !str_eq(v.finish, str_of(rows[i].finish)))
             fail_msg("flaw %d, finish " STR_FMT ": %s", (int)v.flaw, STR_ARG(v.finish), rows[i].body);
     }
@@ -192,12 +191,11 @@ static void answers_are_checked(void **state)
 static void thinking_counts_as_output(void **state)
 {
     (void)state;
-    daruma_arena a = arena_over(mem, sizeof mem);
-    answer_view v = (g->check)(S(CANDIDATE(HI, "\"STOP\"")), &a);
+    answer_view v = dialect_check(g, S(CANDIDATE(HI, "\"STOP\"")));
     assert_true(v.text && !v.calls);
     assert_int_equal(v.input_tokens, 10);
     assert_int_equal(v.output_tokens, 7);
-    v = (g->check)(S("{\"candidates\":[]}"), &a);
+    v = dialect_check(g, S("{\"candidates\":[]}"));
     assert_int_equal(v.input_tokens, -1);
     assert_int_equal(v.output_tokens, -1);
 }
@@ -209,7 +207,7 @@ static stream_view watched(const char *bytes)
     daruma_str rest = str_of(bytes);
     sse_event e;
     while (sse_next(&rest, &e, &a))
-        g->watch(&v, &e, &a);
+        dialect_watch(g, &v, &e);
     return v;
 }
 #define DATA(json) "data: " json "\n\n"
@@ -256,7 +254,7 @@ static void errors_and_pings_in_a_stream_are_seen(void **state)
                         "\"UNAVAILABLE\"}}\r\n\r\n");
     sse_event e;
     assert_true(sse_next(&rest, &e, &a));
-    g->watch(&v, &e, &a);
+    dialect_watch(g, &v, &e);
     assert_true(v.error);
     assert_str(v.error_body, error);
     assert_true(watched(DATA("{\"candidates\":")).broken);
@@ -266,7 +264,7 @@ static void errors_and_pings_in_a_stream_are_seen(void **state)
     rest = g->heartbeat;
     assert_true(sse_next(&rest, &e, &a));
     assert_int_equal(rest.n, 0);
-    g->watch(&v, &e, &a);
+    dialect_watch(g, &v, &e);
     assert_true(v.ping);
     assert_false(v.began || v.content || v.done || v.broken || v.error);
 }
@@ -288,7 +286,7 @@ static void every_error_is_read_by_its_clients(void **state)
         assert_true(json_is_string(json_get(error, S("status"))));
         assert_int_equal(json_get(error, S("details")).n, 0);
         assert_str(json_text(json_path(error, "daruma.kind"), &a), daruma_kind_name(f.kind));
-        assert_int_equal((g->check)(body, &a).flaw, DARUMA_FLAW_ERROR_EVENT);
+        assert_int_equal(dialect_check(g, body).flaw, DARUMA_FLAW_ERROR_EVENT);
 
         b = buf_in(&a);
         g->write_stream_error(&b, &f, 0, S("no"), S(""), NULL);
@@ -297,7 +295,7 @@ static void every_error_is_read_by_its_clients(void **state)
         stream_view v = {0};
         assert_true(sse_next(&rest, &e, &a));
         assert_int_equal(rest.n, 0);
-        g->watch(&v, &e, &a);
+        dialect_watch(g, &v, &e);
         assert_true(v.error);
         assert_false(v.broken || v.content || v.done);
         int64_t code = json_int(json_path(e.data, "error.code"), 0);
@@ -371,7 +369,7 @@ static void a_message_is_a_good_answer_and_a_whole_stream(void **state)
                             "\"role\":\"model\"},\"finishReason\":\"STOP\",\"index\":0}],\"usageMetadata\":{"
                             "\"promptTokenCount\":0,\"candidatesTokenCount\":0,\"totalTokenCount\":0},"
                             "\"modelVersion\":\"m \\\"1\\\"\",\"responseId\":\"daruma0000000000000007\"}");
-    answer_view v = (g->check)(buf_str(&b), &a);
+    answer_view v = dialect_check(g, buf_str(&b));
     assert_true(v.flaw == DARUMA_FLAW_NONE && v.text && !v.calls);
     b = buf_in(&a);
     dialect_say(S("One \"line\"\nand more"), g, &x, true, false, &b, &a);
@@ -379,7 +377,7 @@ static void a_message_is_a_good_answer_and_a_whole_stream(void **state)
     sse_event e;
     stream_view s = {0};
     while (sse_next(&rest, &e, &a))
-        g->watch(&s, &e, &a);
+        dialect_watch(g, &s, &e);
     assert_int_equal(rest.n, 0);
     assert_true(s.began && s.content && s.finished && s.done);
 }

@@ -75,7 +75,7 @@ static stream_view watched(const dialect *d, uint32_t choices, const char *strea
     daruma_str rest = str_of(stream);
     sse_event e;
     while (sse_next(&rest, &e, &a))
-        d->watch(&v, &e, &a);
+        dialect_watch(d, &v, &e);
     assert_int_equal(rest.n, 0);
     return v;
 }
@@ -148,8 +148,7 @@ static void a_whole_answer_shows_it_too(void **state)
         {CHAT, "{\"choices\":[{\"message\":{\"content\":\"x\",\"executed_tools\":[{}]},\"finish_reason\":\"stop\"}]}"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        daruma_arena a = arena_over(mem, sizeof mem);
-        if (!rows[i].d->check(str_of(rows[i].body), &a).effects)
+        if (!dialect_check(rows[i].d, str_of(rows[i].body)).effects)
             fail_msg("%s", rows[i].body);
     }
 }

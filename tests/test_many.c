@@ -14,7 +14,7 @@ static int count(const dialect *d, daruma_str bytes, turn_reader *r, daruma_aren
     sse_event e;
     int calls = 0, given = 0;
     while (sse_next(&bytes, &e, a)) {
-        turn_deltas said = d->read_delta(r, &e, few, a);
+        turn_deltas said = dialect_read_delta(d, r, &e, few, a);
         assert_false(said.full);
         for (size_t i = 0; i < said.n; i++) {
             const turn_delta *one = &said.p[i];

@@ -79,7 +79,7 @@ static void an_error_event_is_kept_as_the_body_of_an_error(void **state)
                       S("event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":"
                         "\"Overloaded\"}}\n\n"),
                       3, &a, &text);
-    assert_int_equal(dialect_anthropic.check(s.error, &a).flaw, DARUMA_FLAW_ERROR_EVENT);
+    assert_int_equal(dialect_check(&dialect_anthropic, s.error).flaw, DARUMA_FLAW_ERROR_EVENT);
     assert_int_equal(text.n, 0);
 }
 

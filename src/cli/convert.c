@@ -83,7 +83,7 @@ static int convert_stream(const dialect *from, const dialect *to, daruma_str bod
     bool any = false;
     bridge_begin(&b, from, to, x, a);
     for (; sse_next(&body, &e, a); any = true) {
-        from->watch(&v, &e, a);
+        dialect_watch(from, &v, &e);
         bridge_event(&b, &e, out, a);
     }
     if (out->full || a->full)

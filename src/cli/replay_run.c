@@ -236,7 +236,7 @@ static void read_stream(run *r, daruma_str bytes, daruma_buf *out)
     turn_delta few[TURN_DELTAS_FEW];
     sse_event e;
     while (sse_next(&bytes, &e, r->w.a)) {
-        turn_deltas said = r->s->dialect->read_delta(&in, &e, few, r->w.a);
+        turn_deltas said = dialect_read_delta(r->s->dialect, &in, &e, few, r->w.a);
         for (size_t i = 0; i < said.n; i++) {
             const turn_delta *d = &said.p[i];
             if (d->kind == DELTA_CALL)

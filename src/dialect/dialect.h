@@ -78,6 +78,57 @@ typedef struct stream_view {
     int64_t input_tokens, output_tokens; /* 0 not said */
 } stream_view;
 
+/* Chat's message, or what a chunk adds to it: its members as they stand there. */
+typedef struct said_message {
+    daruma_str raw; /* all of it; empty: there is none */
+    daruma_str content, thinking, refusal, tool_calls, function_call;
+    daruma_str finish_at; /* the stop reason beside it */
+    bool counts;          /* it is of the answer with index 0, or of the first without */
+    bool delta;           /* what a chunk adds */
+    bool media;           /* has sound or images, which no delta says */
+    bool bound;           /* its thinking has a signed form beside its words (OpenRouter) */
+} said_message;
+
+/* What one event of a stream, or a whole answer, says: found in one walk of it. Watchers (dialect_watch, dialect_check)
+ * ask what it is, readers (read_delta, read_answer) where it stands. Values are raw JSON in the bytes that were read;
+ * empty: there is none. */
+typedef struct dialect_said {
+    /* what it is */
+    bool object;                         /* one whole JSON object: else nothing stands below */
+    bool broken;                         /* neither that nor anything else that the dialect sends */
+    bool odd;                            /* an answer whose parts are not what they must be */
+    bool known;                          /* only the dialect's own events say this: the stream has begun */
+    bool ping;                           /* says nothing: no progress */
+    bool error;                          /* an error, or it ends in one; error_body */
+    bool over;                           /* the terminal marker */
+    bool text, calls, thought;           /* says text, calls, thinking ... */
+    bool other;                          /* ... or media, code and what it gave, ... */
+    bool effects;                        /* the provider did, or began, what must not be done twice */
+    bool told;                           /* its stop reason explains an answer without content: it is no flaw */
+    bool spoilt;                         /* ... or says that the model called in a broken way */
+    bool blocked;                        /* Gemini: the prompt was; `finish` says why */
+    bool counted;                        /* Chat, Gemini: its answers are told apart by their index, see `set` */
+    bool closes;                         /* Gemini: there is no terminal marker, stop reasons are the end */
+    daruma_str error_body;               /* the error as the body of an answer */
+    daruma_str finish;                   /* the first stop reason, without quotes, escapes kept */
+    choice_set set;                      /* the answers it has, and which of them end */
+    size_t nchoices;                     /* ... and how many */
+    int64_t input_tokens, output_tokens; /* usage, -1 not said */
+    /* where it stands; of several answers in the one that counts */
+    daruma_str type;                      /* Messages, Responses: of the event */
+    daruma_str id, model, created, usage; /* of the answer */
+    daruma_str answer;                    /* Messages, Responses: of an event, the answer as it is so far;
+                                             Gemini: what it says of the prompt */
+    daruma_str parts;                     /* of an answer: its blocks, items, or parts; Gemini: the candidates */
+    daruma_str item;                      /* Messages, Responses: one of them; Gemini: the parts of the first one */
+    daruma_str piece;                     /* Messages: the delta; Responses: the part of an item */
+    daruma_str words;                     /* Responses: the text, arguments or refusal of an event */
+    daruma_str finish_at, status;         /* the stop reason; Responses: how far the answer is */
+    int64_t at, part_at, sequence; /* index of the block, item or (Gemini) candidate, of its part, of the event; -1 not
+                                      said (part_at: 0) */
+    said_message message;          /* Chat */
+} dialect_said;
+
 /* What an answer of our own (explanation) and an error need to know. */
 typedef struct write_ctx {
     daruma_str model; /* as the client asked */
@@ -111,8 +162,9 @@ typedef struct dialect {
     /* `newest` (may be NULL) takes where the newest SCAN_NEWEST messages begin in `messages`: message i at i %
      * SCAN_NEWEST. */
     request_scan (*scan)(daruma_str body, uint32_t *newest);
-    answer_view (*check)(daruma_str body, daruma_arena *scratch);
-    void (*watch)(stream_view *v, const sse_event *e, daruma_arena *scratch);
+    /* Walks the JSON of an event, or a whole answer. `ret`: nothing said yet but, of an event, its name as `type`. */
+    void (*read_event)(daruma_str data, dialect_said *ret);
+    void (*read_whole)(daruma_str body, dialect_said *ret);
     /* Is this body an error as the clients of this dialect read it ({"error":{...}})? */
     bool (*is_error)(daruma_str body);
     /* An error body. `message` as clients show it; `note` (may be empty) is daruma's explanation, put
@@ -134,7 +186,7 @@ typedef struct dialect {
     /* What a stop reason means, as answer_view and stream_view have it. */
     turn_finish (*finish)(daruma_str raw);
     /* What an event says. Up to TURN_DELTAS_FEW of it stand in `few`, more in `a`; strings live in the event or `a`. */
-    turn_deltas (*read_delta)(turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a);
+    turn_deltas (*read_delta)(turn_reader *r, const dialect_said *e, turn_delta *few, daruma_arena *a);
     /* The events that say it, if any; see turn_writer. */
     void (*write_delta)(turn_writer *w, const turn_delta *d, daruma_buf *out);
 } dialect;
@@ -155,6 +207,16 @@ daruma_str dialect_choice_path(const dialect *d, daruma_str body);
  * ":streamGenerateContent?alt=sse"; without alt=sse it is one JSON array, to be treated as a whole answer. False, and
  * nothing written, for paths of other dialects. */
 bool dialect_path_model(daruma_str path, daruma_str *model, bool *stream);
+
+/* What an event says. `ret` points into it. */
+void dialect_read_event(const dialect *d, const sse_event *e, dialect_said *ret);
+/* What a stream is, with one more event. */
+void dialect_watch_said(stream_view *v, const dialect_said *said);
+/* For those who only watch, or only read the deltas of an event. */
+void dialect_watch(const dialect *d, stream_view *v, const sse_event *e);
+turn_deltas dialect_read_delta(const dialect *d, turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a);
+/* What a whole answer with status 200 is. */
+answer_view dialect_check(const dialect *d, daruma_str body);
 
 /* Puts daruma's note into a provider's own error body: {"error":{...,"daruma":{...}}}; everything
  * else verbatim. False when the body has no such place. */
@@ -221,7 +283,7 @@ daruma_status dialect_convert_answer(const dialect *from, const dialect *to, dar
                                      daruma_buf *out, daruma_arena *a);
 /* Responses says everything once more at the end of a stream: the finished output item that an event hands over, as it
  * came, for turn_writer.items; empty: none. A slice of the event. */
-daruma_str dialect_done_item(const dialect *d, const sse_event *e);
+daruma_str dialect_done_item(const dialect_said *e);
 /* An item of a Responses answer that the client carries out and that is no function's: a custom tool, a shell, a patch.
  */
 bool dialect_client_call(daruma_str item);
@@ -239,7 +301,7 @@ typedef struct stream_bridge {
 /* `keep` is where the writer's memory grows; x: model (when the stream names none), id, wall. Then set w.usage_asked
  * for a Chat client that asked for usage (stream_options.include_usage), and w.functions for one that offers those. */
 void bridge_begin(stream_bridge *b, const dialect *from, const dialect *to, const write_ctx *x, daruma_arena *keep);
-/* Writes what an event becomes, if anything. Errors in the stream are none of it: ask from->watch(). */
+/* Writes what an event becomes, if anything. Errors in the stream are none of it: ask dialect_watch(). */
 void bridge_event(stream_bridge *b, const sse_event *e, daruma_buf *out, daruma_arena *a);
 /* The stream of `from` ended: writes what is still to be said. False: it is not whole (no stop reason came, or nothing
  * can be written), the client must not take it for an end. */
@@ -268,6 +330,8 @@ typedef struct stream_mend {
     size_t ncalls;
     const daruma_str *text;
 } stream_mend;
+/* What was edited in an answer. False: there is no memory. */
+bool dialect_take_edits(const turn *t, stream_mend *ret, daruma_arena *a);
 /* Writes `events`, in which the first call of the answer stands, as they came but for what was mended: its first piece
  * has all of it, the others are empty. `at`: what was read before. Ids, usage, text between calls, members that nobody
  * knows: nothing else changes. False: `a` or `out` is full. */
@@ -284,7 +348,7 @@ bool dialect_fold_stream(const dialect *d, daruma_str events, stream_view *view,
 typedef struct dialect_fold dialect_fold;
 dialect_fold *dialect_fold_begin(const dialect *d, daruma_arena *a);
 /* What the event adds to the answer's words is put to `text`, unless that is NULL. */
-void dialect_fold_event(dialect_fold *f, const sse_event *e, daruma_arena *scratch, daruma_buf *text);
+void dialect_fold_event(dialect_fold *f, const dialect_said *e, daruma_arena *scratch, daruma_buf *text);
 /* False: it could not be read, or there is no memory. `*ret_all`: no answer of ours lacks what was said. */
 bool dialect_fold_end(dialect_fold *f, turn *ret, bool *ret_all);
 /* A plain question of our own as a request: for summaries and the like. */

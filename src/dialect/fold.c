@@ -1,7 +1,7 @@
 /* fold.c - a stream put together as the whole answer that was asked for: of models that do nothing but stream, and of
  * servers that stream whatever is asked.
  *
- *     event -- watch, read_delta --> parts of a turn */
+ *     event -- read_event --> said -- watch, read_delta --> parts of a turn */
 #include "dialect/kit/turn_kit.h"
 #include "base/arena.h"
 
@@ -113,7 +113,7 @@ static void fold_delta(folding *f, const turn_delta *d)
     }
 }
 
-void dialect_fold_event(folding *f, const sse_event *e, daruma_arena *scratch, daruma_buf *text)
+void dialect_fold_event(folding *f, const dialect_said *e, daruma_arena *scratch, daruma_buf *text)
 {
     turn_delta few[TURN_DELTAS_FEW];
     turn_deltas said = f->d->read_delta(&f->r, e, few, scratch);
@@ -123,13 +123,10 @@ void dialect_fold_event(folding *f, const sse_event *e, daruma_arena *scratch, d
         if (text && (said.p[i].kind == DELTA_TEXT || said.p[i].kind == DELTA_REFUSAL))
             buf_put(text, said.p[i].text);
     }
-    daruma_str data, response;
-    if (f->d != &dialect_openai_responses || !f->r.ended || !json_whole(e->data, &data))
+    if (f->d != &dialect_openai_responses || !f->r.ended || !json_is_array(e->parts))
         return;
-    response = json_get(data, S("response"));
-    daruma_str output = json_get(response, S("output")); /* of Codex's backend it is empty: the events have its items */
-    if (json_is_array(output) && (json_count(output) || !f->n))
-        f->whole = f->stays ? response : arena_copy(f->a, response);
+    if (value_given(e->parts) || !f->n) /* of Codex's backend it is empty: the events have its items */
+        f->whole = f->stays ? e->answer : arena_copy(f->a, e->answer);
 }
 
 static void put_parts(folding *f)
@@ -192,14 +189,16 @@ bool dialect_fold_stream(const dialect *d, daruma_str events, stream_view *view,
     f->stays = true;
     events = with_blank_line(events, a);
     while (sse_next(&events, &e, a) && !view->error) {
-        d->watch(view, &e, a);
+        dialect_said said;
+        dialect_read_event(d, &e, &said);
+        dialect_watch_said(view, &said);
         if (view->broken && !json_valid(e.data)) { /* what it said is missing */
             view->finished = false;
             return false;
         }
         view->broken = false; /* what is only unknown to us says nothing */
         if (!view->error)
-            dialect_fold_event(f, &e, a, NULL);
+            dialect_fold_event(f, &said, a, NULL);
     }
     bool all;
     return !view->error && view->finished && !a->full && dialect_fold_end(f, ret, &all) && all;

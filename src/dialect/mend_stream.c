@@ -84,12 +84,12 @@ static void place_call(mending_stream *m, const turn_delta *d, bool again)
     }
 }
 
-/* `data`: of the event; Responses says there which text it is. */
-static void place_words(mending_stream *m, const turn_delta *d, daruma_str data)
+/* Responses says which text it is. */
+static void place_words(mending_stream *m, const turn_delta *d, const dialect_said *e)
 {
     if (!m->spoke) {
-        m->item_at = json_int(json_get(data, S("output_index")), 0);
-        m->words_at = json_int(json_get(data, S("content_index")), 0);
+        m->item_at = e->at < 0 ? 0 : e->at;
+        m->words_at = e->part_at;
     }
     m->spoke |= add_place(m, d->text_at, 0, m->spoke ? PLACE_NOTHING : PLACE_WORDS);
 }
@@ -134,33 +134,30 @@ static void place_item(mending_stream *m, daruma_str item, int64_t at, int nth)
 }
 
 /* True: the event says again what was said. */
-static bool place_again(mending_stream *m, daruma_str data)
+static bool place_again(mending_stream *m, const dialect_said *e, daruma_str data)
 {
-    daruma_str type = value_raw(json_get(data, S("type"))), item;
-    daruma_str output = json_get(json_get(data, S("response")), S("output"));
-    int64_t at = json_int(json_get(data, S("output_index")), -1),
-            words_at = json_int(json_get(data, S("content_index")), 0);
+    daruma_str item;
+    int64_t at = 0;
     int nth = 0;
     if (m->d != &dialect_openai_responses)
         return false;
-    if (json_is_array(output)) {
-        at = 0;
-        for (json_iter it = json_open(output); json_next(&it, NULL, &item); at++) {
+    if (json_is_array(e->parts)) {
+        for (json_iter it = json_open(e->parts); json_next(&it, NULL, &item); at++) {
             place_item(m, item, at, nth);
             nth += is_call(item);
         }
         return true;
     }
-    nth = call_find(&m->r, (int)at);
-    if (str_eq(type, S("response.output_text.done")))
-        place_words_again(m, json_get(data, S("text")), at, words_at);
-    else if (str_eq(type, S("response.content_part.done")))
-        place_words_again(m, json_get(json_get(data, S("part")), S("text")), at, words_at);
-    else if (str_eq(type, S("response.function_call_arguments.done")))
-        place_call_again(m, data, nth);
-    else if (str_eq(type, S("response.output_item.done")))
-        place_item(m, json_get(data, S("item")), at, nth);
-    return str_ends(type, S(".done"));
+    nth = call_find(&m->r, (int)e->at);
+    if (str_eq(e->type, S("response.output_text.done")))
+        place_words_again(m, e->words, e->at, e->part_at);
+    else if (str_eq(e->type, S("response.content_part.done")))
+        place_words_again(m, json_get(e->piece, S("text")), e->at, e->part_at);
+    else if (str_eq(e->type, S("response.function_call_arguments.done")))
+        place_call_again(m, str_trim(data), nth);
+    else if (str_eq(e->type, S("response.output_item.done")))
+        place_item(m, e->item, e->at, nth);
+    return str_ends(e->type, S(".done"));
 }
 
 /* ---- writing ---- */
@@ -229,15 +226,15 @@ static void put_lines(mending_stream *m, const sse_event *e, daruma_buf *out)
 static void mend_event(mending_stream *m, const sse_event *e, daruma_buf *out)
 {
     turn_delta few[TURN_DELTAS_FEW];
-    daruma_str data;
-    turn_deltas said = m->d->read_delta(&m->r, e, few, m->a);
-    bool whole = json_whole(e->data, &data);
+    dialect_said event;
+    dialect_read_event(m->d, e, &event);
+    turn_deltas said = m->d->read_delta(&m->r, &event, few, m->a);
     m->nholes = 0;
     m->lost |= said.full;
-    for (size_t i = 0; whole && m->what->text && i < said.n; i++)
+    for (size_t i = 0; m->what->text && i < said.n; i++)
         if (said.p[i].kind == DELTA_TEXT)
-            place_words(m, &said.p[i], data);
-    bool again = whole && place_again(m, data);
+            place_words(m, &said.p[i], &event);
+    bool again = event.object && place_again(m, &event, e->data);
     for (size_t i = 0; i < said.n; i++)
         place_call(m, &said.p[i], again);
     bool slice = e->data.p >= e->raw.p && e->data.p + e->data.n <= e->raw.p + e->raw.n;
@@ -261,8 +258,7 @@ bool dialect_mend_stream(const dialect *d, const turn_reader *at, daruma_str eve
     return !m.lost && !a->full && !out->full;
 }
 
-/* What was edited in an answer. False: there is no memory. */
-static bool take_edits(const turn *t, stream_mend *ret, daruma_arena *a)
+bool dialect_take_edits(const turn *t, stream_mend *ret, daruma_arena *a)
 {
     ret->calls = ARENA_NEW(a, call_mend, t->message.nparts + 1);
     for (size_t i = 0; ret->calls && i < t->message.nparts; i++) {
@@ -281,7 +277,7 @@ bool dialect_mend_array(const dialect *d, const turn *t, daruma_buf *out, daruma
     mending_stream m = {.d = d, .r = {.sequence = -1, .keep = a}, .what = &what, .a = a};
     const char *at = t->body.p;
     daruma_str response;
-    if (!take_edits(t, &what, a))
+    if (!dialect_take_edits(t, &what, a))
         return false;
     for (json_iter it = json_open(str_trim(t->body)); json_next(&it, NULL, &response);) {
         sse_event e = {.raw = response, .data = response};

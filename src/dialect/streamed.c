@@ -20,10 +20,12 @@ daruma_str streamed_take(streamed *s, daruma_str bytes, daruma_arena *scratch)
     if (s->full)
         return (daruma_str){0};
     while (sse_next(&rest, &e, scratch)) {
-        s->d->watch(&s->view, &e, scratch);
+        dialect_said said;
+        dialect_read_event(s->d, &e, &said);
+        dialect_watch_said(&s->view, &said);
         if (s->view.error && !s->error.n)
             s->error = arena_copy(s->room, s->view.error_body);
-        dialect_fold_event(s->fold, &e, scratch, &s->said);
+        dialect_fold_event(s->fold, &said, scratch, &s->said);
     }
     if (rest.n < s->rest.n) {
         memmove(s->rest.p, rest.p, rest.n);

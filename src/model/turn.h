@@ -1,7 +1,8 @@
 /* turn.h - one answer of a model, whatever the wire: whole (turn) or as it streams (turn_delta).
  *
  *     whole:  body  -- dialect.read_answer --> turn -- edits --> dialect.write_answer --> body
- *     stream: event -- dialect.read_delta  --> deltas ---------> dialect.write_delta  --> events
+ *     stream: event -- dialect.read_event --> what it says -- dialect.read_delta --> deltas
+ *                                                             deltas -- dialect.write_delta --> events
  */
 #ifndef MODEL_TURN_H
 #define MODEL_TURN_H
@@ -26,6 +27,21 @@ typedef struct turn_usage {
     int64_t written;       /* written to the cache; `input` counts them as well */
     int64_t thinking;      /* of the output */
 } turn_usage;
+
+/* What `more` says replaces. */
+static inline void usage_merge(turn_usage *into, const turn_usage *more)
+{
+    if (more->input >= 0)
+        into->input = more->input;
+    if (more->output >= 0)
+        into->output = more->output;
+    if (more->cached >= 0)
+        into->cached = more->cached;
+    if (more->written >= 0)
+        into->written = more->written;
+    if (more->thinking >= 0)
+        into->thinking = more->thinking;
+}
 
 typedef struct turn {
     daruma_str body; /* what was read; empty: ours or another dialect's */

@@ -2,26 +2,21 @@
 #include "dialect/anthropic/anthropic.h"
 
 // clang-format off
-static const finish_name finishes[] = {
-    {LIT("end_turn"),                      FINISH_STOP},
-    {LIT("tool_use"),                      FINISH_CALLS},
-    {LIT("max_tokens"),                    FINISH_LENGTH},
-    {LIT("model_context_window_exceeded"), FINISH_WINDOW},
-    {LIT("refusal"),                       FINISH_FILTER},
-    {LIT("pause_turn"),                    FINISH_PAUSE},
-    {LIT("stop_sequence"),                 FINISH_STOP},
+static const finish_name rows[] = {
+    {LIT("end_turn"),                      FINISH_STOP,   false},
+    {LIT("tool_use"),                      FINISH_CALLS,  false},
+    {LIT("max_tokens"),                    FINISH_LENGTH, true},
+    {LIT("model_context_window_exceeded"), FINISH_WINDOW, true},
+    {LIT("refusal"),                       FINISH_FILTER, true},
+    {LIT("pause_turn"),                    FINISH_PAUSE,  true},
+    {LIT("stop_sequence"),                 FINISH_STOP,   true},
 };
 // clang-format on
-#define NFINISHES COUNT(finishes)
+const finish_table anthropic_finishes = {rows, COUNT(rows)};
 
 turn_finish anthropic_finish_of(daruma_str raw)
 {
-    return finish_of(finishes, NFINISHES, raw);
-}
-
-daruma_str anthropic_finish_word(turn_finish finish)
-{
-    return finish_word(finishes, NFINISHES, finish);
+    return finish_of(&anthropic_finishes, raw);
 }
 
 turn_usage anthropic_read_usage(daruma_str usage)
@@ -80,22 +75,14 @@ static void read_block(turn *t, daruma_str block, daruma_arena *a)
 
 daruma_status anthropic_read_answer(daruma_str body, daruma_arena *a, turn *ret)
 {
-    daruma_str whole, block;
-    turn t = {.body = body, .usage = TURN_USAGE_NONE, .message.role = CONVO_ASSISTANT};
-    daruma_status status = answer_body(body);
-    if (status != DARUMA_OK)
-        return status;
-    whole = str_trim(body);
-    daruma_str content = json_get(whole, S("content"));
-    if (!json_is_array(content))
-        return DARUMA_EINPUT;
-    t.message.raw = whole;
-    t.id = json_text(json_get(whole, S("id")), a);
-    t.model = json_text(json_get(whole, S("model")), a);
-    t.finish_raw = json_text(json_get(whole, S("stop_reason")), a);
-    t.finish = anthropic_finish_of(t.finish_raw);
-    t.usage = anthropic_read_usage(json_get(whole, S("usage")));
-    for (json_iter it = json_open(content); json_next(&it, NULL, &block);)
+    dialect_said s;
+    daruma_str block;
+    turn t;
+    daruma_status status = answer_open(&dialect_anthropic, body, &s, &t, a);
+    if (status != DARUMA_OK || !json_is_array(s.parts))
+        return status != DARUMA_OK ? status : DARUMA_EINPUT;
+    t.usage = anthropic_read_usage(s.usage);
+    for (json_iter it = json_open(s.parts); json_next(&it, NULL, &block);)
         read_block(&t, block, a);
     if (a->full)
         return DARUMA_EFULL;
@@ -155,7 +142,7 @@ static void anthropic_fill(daruma_buf *out, int what, daruma_str span, const voi
     if (what == HOLE_CONTENT && answer_edited(t))
         put_elements(out, span, t, NULL, put_block);
     else if (what == HOLE_FINISH && t->finish != anthropic_finish_of(t->finish_raw))
-        buf_json(out, anthropic_finish_word(t->finish));
+        buf_json(out, finish_word(&anthropic_finishes, t->finish));
     else
         buf_put(out, span);
 }
@@ -191,7 +178,7 @@ void anthropic_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
     }
     turn_finish finish = t->finish == FINISH_STOP && answer_has_calls(t) ? FINISH_CALLS : t->finish;
     BUF_LIT(out, "],\"stop_reason\":");
-    buf_json(out, anthropic_finish_word(finish));
+    buf_json(out, finish_word(&anthropic_finishes, finish));
     BUF_LIT(out, ",\"stop_sequence\":null,\"usage\":");
     anthropic_put_usage(out, &t->usage);
     buf_putc(out, '}');

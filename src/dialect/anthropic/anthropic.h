@@ -4,17 +4,9 @@
 #include "dialect/kit/shapes.h"
 #include "dialect/kit/turn_kit.h"
 
-daruma_str anthropic_finish_word(turn_finish finish);
 /* What was read from and written to the cache stands beside input_tokens; it counts here. */
 turn_usage anthropic_read_usage(daruma_str usage);
 void anthropic_put_usage(daruma_buf *out, const turn_usage *u);
 /* A message up to the opening bracket of its content. */
 void anthropic_put_head(daruma_buf *out, daruma_str id, uint64_t made, daruma_str model);
-/* The members of an event that matter, whatever its type. */
-typedef struct anthropic_event {
-    daruma_str type, message, block, delta, usage;
-    int64_t index; /* -1: it says none */
-    bool error;
-} anthropic_event;
-bool anthropic_read_event(const sse_event *e, anthropic_event *ret); /* false: it is broken */
 #endif

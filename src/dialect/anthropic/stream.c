@@ -4,12 +4,6 @@
 
 /* ---- reading a stream ---- */
 
-static void say_usage(turn_deltas *l, daruma_str usage)
-{
-    if (json_is_object(usage))
-        delta_add(l, DELTA_USAGE)->usage = anthropic_read_usage(usage);
-}
-
 /* Newer answers say at the end all of what they said at the start, and what their server's tools did. */
 static void say_last_usage(turn_deltas *l, daruma_str usage)
 {
@@ -21,19 +15,14 @@ static void say_last_usage(turn_deltas *l, daruma_str usage)
         d->text = usage;
 }
 
-static void read_start(turn_deltas *l, turn_reader *r, daruma_str message, daruma_arena *a)
+static void read_start(turn_deltas *l, turn_reader *r, const dialect_said *e, daruma_arena *a)
 {
-    if (r->began)
+    turn_delta *d = reader_start(l, r, e, a);
+    if (!d)
         return;
-    turn_delta *d = delta_add(l, DELTA_START);
-    d->id = json_text(json_get(message, S("id")), a);
-    d->model = json_text(json_get(message, S("model")), a);
-    reader_id(r, d->id);
-    KEEP(r->model, d->model);
-    d->usage = anthropic_read_usage(json_get(message, S("usage"))); /* for who writes the start of a message */
-    block_open(r, -1, DELTA_OTHER);
-    r->began = true;
-    say_usage(l, json_get(message, S("usage")));
+    d->usage = anthropic_read_usage(e->usage); /* for who writes the start of a message */
+    if (json_is_object(e->usage))
+        delta_add(l, DELTA_USAGE)->usage = anthropic_read_usage(e->usage);
 }
 
 /* `at`: where it stands, a string, or arguments that are whole. */
@@ -98,60 +87,35 @@ static void read_block_delta(turn_deltas *l, turn_reader *r, int at, daruma_str 
         anthropic_say(l, r, DELTA_ARGUMENTS, call_find(r, at), json, a);
 }
 
-bool anthropic_read_event(const sse_event *e, anthropic_event *ret)
-{
-    daruma_str key, value;
-    json_iter w = whole_open(e->data);
-    *ret = (anthropic_event){.type = e->event, .index = -1};
-    while (json_next(&w, &key, &value))
-        if (key_is(key, S("type")))
-            ret->type = value_raw(value);
-        else if (key_is(key, S("index")))
-            ret->index = json_int(value, -1);
-        else if (key_is(key, S("delta")))
-            ret->delta = value;
-        else if (key_is(key, S("content_block")))
-            ret->block = value;
-        else if (key_is(key, S("message")))
-            ret->message = value;
-        else if (key_is(key, S("usage")))
-            ret->usage = value;
-        else
-            ret->error |= is_error_shape(key, value);
-    return whole_ok(&w);
-}
-
-turn_deltas anthropic_read_delta(turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a)
+turn_deltas anthropic_read_delta(turn_reader *r, const dialect_said *e, turn_delta *few, daruma_arena *a)
 {
     turn_deltas l = {.p = few, .cap = TURN_DELTAS_FEW, .arena = a};
-    anthropic_event v;
-    if (r->ended || !anthropic_read_event(e, &v))
+    if (r->ended || !e->object)
         return (turn_deltas){0};
-    daruma_str type = v.type.n ? v.type : e->event;
-    bool placed = v.index >= 0 && v.index < INT16_MAX;
-    int at = placed ? (int)v.index : r->open < 0 ? 0 : r->open;
-    r->lost |= v.index >= INT16_MAX;
-    if (str_eq(type, S("message_start"))) {
-        read_start(&l, r, v.message, a);
-    } else if (str_eq(type, S("content_block_start"))) {
-        read_block_start(&l, r, at, v.block, a);
-    } else if (str_eq(type, S("content_block_delta"))) {
-        read_block_delta(&l, r, at, v.delta, a);
-    } else if (str_eq(type, S("content_block_stop"))) {
+    bool placed = e->at >= 0 && e->at < INT16_MAX;
+    int at = placed ? (int)e->at : r->open < 0 ? 0 : r->open;
+    r->lost |= e->at >= INT16_MAX;
+    if (str_eq(e->type, S("message_start"))) {
+        read_start(&l, r, e, a);
+    } else if (str_eq(e->type, S("content_block_start"))) {
+        read_block_start(&l, r, at, e->item, a);
+    } else if (str_eq(e->type, S("content_block_delta"))) {
+        read_block_delta(&l, r, at, e->piece, a);
+    } else if (str_eq(e->type, S("content_block_stop"))) {
         if (call_find(r, at) >= 0)
             delta_add(&l, DELTA_CALL_END)->index = call_find(r, at);
         r->open = -1;
         r->open_kind = DELTA_OTHER;
-    } else if (str_eq(type, S("message_delta"))) {
-        daruma_str reason = json_text(json_get(v.delta, S("stop_reason")), a);
+    } else if (str_eq(e->type, S("message_delta"))) {
+        daruma_str reason = json_text(e->finish_at, a);
         if (reason.n) {
             turn_delta *d = delta_add(&l, DELTA_FINISH);
             d->finish_raw = reason;
             d->finish = anthropic_finish_of(reason);
             r->finished = true;
         }
-        say_last_usage(&l, v.usage);
-    } else if (str_eq(type, S("message_stop"))) {
+        say_last_usage(&l, e->usage);
+    } else if (str_eq(e->type, S("message_stop"))) {
         delta_add(&l, DELTA_END);
         r->ended = true;
     }
@@ -243,7 +207,7 @@ static void anthropic_write_end(turn_writer *w, daruma_buf *out)
     if (!w->r.finished) {
         event_open(out, "message_delta");
         BUF_LIT(out, ",\"delta\":{\"stop_reason\":");
-        buf_json(out, anthropic_finish_word(writer_ends(w)));
+        buf_json(out, finish_word(&anthropic_finishes, writer_ends(w)));
         BUF_LIT(out, ",\"stop_sequence\":null},\"usage\":");
         writer_put_usage(w, anthropic_put_usage, out);
         event_end(out);

@@ -4,35 +4,35 @@
 
 // clang-format off
 /* The first of each is OpenAI's own; the others are what compatible servers say. */
-static const finish_name finishes[] = {
-    {LIT("stop"),                         FINISH_STOP},
-    {LIT("tool_calls"),                   FINISH_CALLS},
-    {LIT("length"),                       FINISH_LENGTH},
-    {LIT("length"),                       FINISH_WINDOW},
-    {LIT("content_filter"),               FINISH_FILTER},
-    {LIT("stop"),                         FINISH_PAUSE},
-    {LIT("error"),                        FINISH_ERROR},
-    {LIT("function_call"),                FINISH_CALLS},  /* the older spelling */
-    {LIT("max_tokens"),                   FINISH_LENGTH},
-    {LIT("model_length"),                 FINISH_WINDOW}, /* Mistral */
-    {LIT("sensitive"),                    FINISH_FILTER}, /* Zhipu */
-    {LIT("network_error"),                FINISH_ERROR},  /* Zhipu */
-    {LIT("insufficient_system_resource"), FINISH_ERROR},  /* DeepSeek */
-    {LIT("abort"),                        FINISH_ERROR},  /* SGLang */
+static const finish_name rows[] = {
+    {LIT("stop"),                         FINISH_STOP,   false},
+    {LIT("tool_calls"),                   FINISH_CALLS,  false},
+    {LIT("length"),                       FINISH_LENGTH, true},
+    {LIT("length"),                       FINISH_WINDOW, true},
+    {LIT("content_filter"),               FINISH_FILTER, true},
+    {LIT("stop"),                         FINISH_PAUSE,  false},
+    {LIT("error"),                        FINISH_ERROR,  false},
+    {LIT("function_call"),                FINISH_CALLS,  false},  /* the older spelling */
+    {LIT("max_tokens"),                   FINISH_LENGTH, false},
+    {LIT("model_length"),                 FINISH_WINDOW, false}, /* Mistral */
+    {LIT("sensitive"),                    FINISH_FILTER, false}, /* Zhipu */
+    {LIT("network_error"),                FINISH_ERROR,  false},  /* Zhipu */
+    {LIT("insufficient_system_resource"), FINISH_ERROR,  false},  /* DeepSeek */
+    {LIT("abort"),                        FINISH_ERROR,  false},  /* SGLang */
 };
 // clang-format on
-#define NFINISHES COUNT(finishes)
+const finish_table chat_finishes = {rows, COUNT(rows)};
 
 turn_finish chat_finish_of(daruma_str raw)
 {
-    return finish_of(finishes, NFINISHES, raw);
+    return finish_of(&chat_finishes, raw);
 }
 
 daruma_str chat_finish_word(turn_finish finish, bool functions)
 {
     if (functions && finish == FINISH_CALLS)
         return S("function_call");
-    return finish_word(finishes, NFINISHES, finish);
+    return finish_word(&chat_finishes, finish);
 }
 
 turn_usage chat_read_usage(daruma_str usage)
@@ -65,41 +65,6 @@ void chat_put_usage(daruma_buf *out, const turn_usage *u)
     BUF_LIT(out, "},\"completion_tokens_details\":{\"reasoning_tokens\":");
     buf_int(out, tokens_said(u->thinking));
     BUF_LIT(out, "}}");
-}
-
-chat_speech chat_read_speech(daruma_str message)
-{
-    chat_speech s = {0};
-    daruma_str key, value, reasoning = {0};
-    for (json_iter it = json_open(message); json_next(&it, &key, &value);)
-        if (key_is(key, S("content")))
-            s.content = value;
-        else if (key_is(key, S("reasoning_content")))
-            s.thinking = value;
-        else if (key_is(key, S("reasoning")))
-            reasoning = value;
-        else if (key_is(key, S("refusal")))
-            s.refusal = value;
-        else if (key_is(key, S("tool_calls")))
-            s.calls = value;
-        else if (key_is(key, S("function_call")))
-            s.call = value;
-        else if (key_is(key, S("reasoning_details")))
-            s.bound = json_count(value) > 0;
-        else if (key_is(key, S("audio")) || key_is(key, S("images")))
-            s.media |= json_is_object(value) || json_is_array(value);
-    if (!value_given(s.thinking)) /* some servers send both, alike */
-        s.thinking = reasoning;
-    return s;
-}
-
-daruma_str chat_first_choice(daruma_str choices)
-{
-    daruma_str choice;
-    for (json_iter it = json_open(choices); json_next(&it, NULL, &choice);)
-        if (json_int(json_get(choice, S("index")), 0) == 0)
-            return choice;
-    return (daruma_str){0};
 }
 
 /* ---- whole ---- */
@@ -137,18 +102,17 @@ static void read_function(convo_part *p, daruma_str function, daruma_arena *a)
     p->text = json_is_object(p->value) ? p->value : json_text(p->value, a);
 }
 
-static void chat_answer_read_message(turn *t, daruma_str message, daruma_arena *a)
+static void read_message(turn *t, const said_message *m, daruma_arena *a)
 {
-    chat_speech s = chat_read_speech(message);
     daruma_str call;
-    read_string(t, PART_THINKING, s.thinking, a);
-    if (json_is_array(s.content))
-        read_pieces(t, s.content, a);
+    read_string(t, PART_THINKING, m->thinking, a);
+    if (json_is_array(m->content))
+        read_pieces(t, m->content, a);
     else
-        read_string(t, PART_TEXT, s.content, a);
-    read_string(t, PART_TEXT, s.refusal, a);
-    t->refused |= json_is_string(s.refusal) && value_given(s.refusal);
-    for (json_iter it = json_open(s.calls); json_next(&it, NULL, &call);) {
+        read_string(t, PART_TEXT, m->content, a);
+    read_string(t, PART_TEXT, m->refusal, a);
+    t->refused = json_is_string(m->refusal) && value_given(m->refusal);
+    for (json_iter it = json_open(m->tool_calls); json_next(&it, NULL, &call);) {
         daruma_str function = json_get(call, S("function"));
         convo_part *p = answer_part(t, a, function.n ? PART_CALL : PART_OTHER, call);
         if (!p)
@@ -156,29 +120,21 @@ static void chat_answer_read_message(turn *t, daruma_str message, daruma_arena *
         p->id = json_text(json_get(call, S("id")), a);
         read_function(p, function, a);
     }
-    convo_part *p = json_is_object(s.call) ? answer_part(t, a, PART_CALL, s.call) : NULL;
+    convo_part *p = json_is_object(m->function_call) ? answer_part(t, a, PART_CALL, m->function_call) : NULL;
     if (p)
-        read_function(p, s.call, a);
+        read_function(p, m->function_call, a);
 }
 
 daruma_status chat_read_answer(daruma_str body, daruma_arena *a, turn *ret)
 {
-    daruma_str whole;
-    turn t = {.body = body, .usage = TURN_USAGE_NONE, .message.role = CONVO_ASSISTANT};
-    daruma_status status = answer_body(body);
-    if (status != DARUMA_OK)
-        return status;
-    whole = str_trim(body);
-    daruma_str choice = chat_first_choice(json_get(whole, S("choices")));
-    t.message.raw = json_get(choice, S("message"));
-    if (!json_is_object(t.message.raw))
-        return DARUMA_EINPUT;
-    t.id = json_text(json_get(whole, S("id")), a);
-    t.model = json_text(json_get(whole, S("model")), a);
-    t.finish_raw = json_text(json_get(choice, S("finish_reason")), a);
-    t.finish = finish_of(finishes, NFINISHES, t.finish_raw);
-    t.usage = chat_read_usage(json_get(whole, S("usage")));
-    chat_answer_read_message(&t, t.message.raw, a);
+    dialect_said s;
+    turn t;
+    daruma_status status = answer_open(&dialect_openai, body, &s, &t, a);
+    if (status != DARUMA_OK || s.message.delta || !s.message.raw.n)
+        return status != DARUMA_OK ? status : DARUMA_EINPUT;
+    t.message.raw = s.message.raw;
+    t.usage = chat_read_usage(s.usage);
+    read_message(&t, &s.message, a);
     if (t.finish == FINISH_STOP && answer_has_calls(&t))
         t.finish = FINISH_CALLS;
     if (a->full)
@@ -273,7 +229,7 @@ static void chat_fill(daruma_buf *out, int what, daruma_str span, const void *us
         put_elements(out, span, t, is_call, chat_answer_put_call);
     } else if (what == HOLE_CALL && p && p->edited && !p->dropped) {
         chat_answer_put_call(out, p);
-    } else if (what == HOLE_FINISH && t->finish != finish_of(finishes, NFINISHES, t->finish_raw) &&
+    } else if (what == HOLE_FINISH && t->finish != finish_of(&chat_finishes, t->finish_raw) &&
                !(t->finish == FINISH_CALLS && str_eq(t->finish_raw, S("stop")))) {
         buf_json(out, chat_finish_word(t->finish, false));
     } else if (p && p->dropped) {
@@ -286,13 +242,13 @@ static void chat_fill(daruma_buf *out, int what, daruma_str span, const void *us
 }
 
 /* Is there a new part for which the answer that was read has no place? */
-static bool lacks_place(const turn *t, const chat_speech *s)
+static bool lacks_place(const turn *t, const said_message *m)
 {
     for (size_t i = 0; i < t->message.nparts; i++) {
         const convo_part *p = &t->message.parts[i];
         if (p->raw.n || p->dropped)
             continue;
-        if ((p->kind == PART_CALL && !json_is_array(s->calls)) || (p->kind == PART_TEXT && !s->content.n) ||
+        if ((p->kind == PART_CALL && !json_is_array(m->tool_calls)) || (p->kind == PART_TEXT && !m->content.n) ||
             p->kind == PART_THINKING)
             return true;
     }
@@ -308,11 +264,8 @@ static void put_calls(daruma_buf *out, const turn *t, bool older)
         if (p->kind != PART_CALL || p->dropped)
             continue;
         if (older) {
-            BUF_LIT(out, ",\"function_call\":{\"name\":");
-            buf_json(out, p->name);
-            BUF_LIT(out, ",\"arguments\":");
-            buf_json(out, arguments_text(p->text));
-            buf_putc(out, '}');
+            BUF_LIT(out, ",\"function_call\":");
+            put_function(out, p);
             return;
         }
         buf_putz(out, any ? "," : ",\"tool_calls\":[");
@@ -360,17 +313,18 @@ void chat_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
         buf_put(out, t->body);
         return;
     }
-    daruma_str choice = chat_first_choice(json_get(str_trim(t->body), S("choices")));
-    chat_speech s = chat_read_speech(t->message.raw);
-    if (!t->body.n || lacks_place(t, &s)) {
+    dialect_said s = {0};
+    const said_message *m = &s.message;
+    chat_read_whole(t->body, &s);
+    if (!t->body.n || lacks_place(t, m)) {
         put_new(t, x, out);
         return;
     }
-    hole holes[] = {{s.content, HOLE_CONTENT},
-                    {s.thinking, HOLE_THINKING},
-                    {s.refusal, HOLE_REFUSAL},
-                    {json_is_array(s.calls) ? s.calls : (daruma_str){0}, HOLE_CALLS},
-                    {json_is_object(s.call) ? s.call : (daruma_str){0}, HOLE_CALL},
-                    {json_get(choice, S("finish_reason")), HOLE_FINISH}};
+    hole holes[] = {{m->content, HOLE_CONTENT},
+                    {m->thinking, HOLE_THINKING},
+                    {m->refusal, HOLE_REFUSAL},
+                    {json_is_array(m->tool_calls) ? m->tool_calls : (daruma_str){0}, HOLE_CALLS},
+                    {json_is_object(m->function_call) ? m->function_call : (daruma_str){0}, HOLE_CALL},
+                    {m->finish_at, HOLE_FINISH}};
     put_filled(out, t->body, holes, COUNT(holes), chat_fill, t);
 }

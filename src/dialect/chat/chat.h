@@ -37,12 +37,4 @@ void chat_put_settings(const convo *c, daruma_buf *out);
 daruma_str chat_finish_word(turn_finish finish, bool functions);
 turn_usage chat_read_usage(daruma_str usage);
 void chat_put_usage(daruma_buf *out, const turn_usage *u);
-/* The members of a message or a delta that speak. */
-typedef struct chat_speech {
-    daruma_str content, thinking, refusal, calls, call;
-    bool media; /* sound or images: no delta says them */
-    bool bound; /* OpenRouter: its thinking has a signed form beside the words */
-} chat_speech;
-chat_speech chat_read_speech(daruma_str message);
-daruma_str chat_first_choice(daruma_str choices); /* the one that counts: with index 0, or the first without */
 #endif

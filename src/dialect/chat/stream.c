@@ -68,33 +68,25 @@ static void read_call_delta(turn_deltas *l, turn_reader *r, daruma_str entry, da
     }
 }
 
-static void chat_read_choice_deltas(turn_deltas *l, turn_reader *r, daruma_str choice, daruma_arena *a)
+static void read_message_deltas(turn_deltas *l, turn_reader *r, const said_message *m, daruma_arena *a)
 {
-    daruma_str key, value, delta = {0}, message = {0}, finish = {0}, entry;
-    for (json_iter it = json_open(choice); json_next(&it, &key, &value);)
-        if (key_is(key, S("delta")))
-            delta = value;
-        else if (key_is(key, S("message")))
-            message = value;
-        else if (key_is(key, S("finish_reason")))
-            finish = value;
-    chat_speech s = chat_read_speech(delta.n ? delta : message);
-    if (s.media)
-        delta_add(l, DELTA_OTHER)->text = delta.n ? delta : message;
+    daruma_str entry;
+    if (m->media)
+        delta_add(l, DELTA_OTHER)->text = m->raw;
     size_t before = l->n;
-    chat_say(l, r, DELTA_THINKING, s.thinking, a);
-    if (s.bound && l->n > before)
+    chat_say(l, r, DELTA_THINKING, m->thinking, a);
+    if (m->bound && l->n > before)
         l->p[before].bound = true;
-    if (json_is_array(s.content))
-        read_piece_deltas(l, r, s.content, a);
+    if (json_is_array(m->content))
+        read_piece_deltas(l, r, m->content, a);
     else
-        chat_say(l, r, DELTA_TEXT, s.content, a);
-    chat_say(l, r, DELTA_REFUSAL, s.refusal, a);
-    for (json_iter it = json_open(s.calls); json_next(&it, NULL, &entry);)
+        chat_say(l, r, DELTA_TEXT, m->content, a);
+    chat_say(l, r, DELTA_REFUSAL, m->refusal, a);
+    for (json_iter it = json_open(m->tool_calls); json_next(&it, NULL, &entry);)
         read_call_delta(l, r, entry, a);
-    if (json_is_object(s.call))
-        read_call_delta(l, r, s.call, a);
-    daruma_str reason = json_text(finish, a);
+    if (json_is_object(m->function_call))
+        read_call_delta(l, r, m->function_call, a);
+    daruma_str reason = json_text(m->finish_at, a);
     if (!reason.n || r->finished)
         return;
     turn_delta *d = delta_add(l, DELTA_FINISH);
@@ -105,48 +97,24 @@ static void chat_read_choice_deltas(turn_deltas *l, turn_reader *r, daruma_str c
     r->finished = true;
 }
 
-turn_deltas chat_read_delta(turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a)
+turn_deltas chat_read_delta(turn_reader *r, const dialect_said *e, turn_delta *few, daruma_arena *a)
 {
     turn_deltas l = {.p = few, .cap = TURN_DELTAS_FEW, .arena = a};
-    daruma_str key, value, choices = {0}, usage = {0}, id = {0}, model = {0}, created = {0};
-    if (r->ended || !e->data.n)
+    if (r->ended || (!e->object && !e->over))
         return (turn_deltas){0};
-    if (str_eq(str_trim(e->data), S("[DONE]"))) {
+    if (e->over) {
         delta_add(&l, DELTA_END);
         r->ended = true;
         return l;
     }
-    json_iter it = whole_open(e->data);
-    while (json_next(&it, &key, &value))
-        if (key_is(key, S("choices")))
-            choices = value;
-        else if (key_is(key, S("usage")))
-            usage = value;
-        else if (key_is(key, S("id")))
-            id = value;
-        else if (key_is(key, S("model")))
-            model = value;
-        else if (key_is(key, S("created")))
-            created = value;
-    if (!whole_ok(&it))
-        return (turn_deltas){0};
-    daruma_str choice = chat_first_choice(choices);
-    if (!r->began && (choice.n || json_is_object(usage))) {
-        turn_delta *d = delta_add(&l, DELTA_START);
-        d->id = json_text(id, a);
-        d->model = json_text(model, a);
-        reader_id(r, d->id);
-        KEEP(r->model, d->model);
-        r->created = json_int(created, 0);
-        block_open(r, -1, DELTA_OTHER);
-        r->began = true;
-    }
-    if (choice.n)
-        chat_read_choice_deltas(&l, r, choice, a);
-    if (json_is_object(usage)) {
+    if (e->message.counts || json_is_object(e->usage))
+        reader_start(&l, r, e, a);
+    if (e->message.counts)
+        read_message_deltas(&l, r, &e->message, a);
+    if (json_is_object(e->usage)) {
         turn_delta *d = delta_add(&l, DELTA_USAGE);
-        d->usage = chat_read_usage(usage);
-        d->text = usage;
+        d->usage = chat_read_usage(e->usage);
+        d->text = e->usage;
     }
     return l;
 }

@@ -1,17 +1,6 @@
-/* view.c - what an answer of OpenAI Chat Completions is, whole or event by event, without keeping any of it. */
+/* view.c - what an answer of OpenAI Chat Completions says, whole or chunk by chunk: message and delta have the same
+ * members. Each byte is walked once. */
 #include "dialect/chat/chat.h"
-
-/* What the choices of an answer or of an event hold; message and delta have the same members. */
-typedef struct choices_view {
-    bool given, null;          /* it is an array; or null */
-    bool odd;                  /* one has neither message nor delta nor error */
-    bool text, calls, thought; /* one has */
-    bool effects;              /* one has what the server did and must not do twice */
-    bool error;                /* OpenRouter: the provider failed in the middle */
-    daruma_str finish;         /* the first stop reason, without quotes */
-    choice_set set;
-    size_t n;
-} choices_view;
 
 /* Some servers say which of the calls were theirs: https://docs.x.ai/docs/guides/tools/overview. */
 static bool has_effects(daruma_str calls)
@@ -23,151 +12,127 @@ static bool has_effects(daruma_str calls)
     return false;
 }
 
-static void pass_message(choices_view *c, json_iter *it)
+/* What a message says, of whichever answer, and (`m`) where. */
+static void pass_message(dialect_said *s, json_iter *it, said_message *m)
 {
-    daruma_str key, value;
-    json_iter m = json_enter(it);
-    while (json_next(&m, &key, &value)) {
-        if (!value_given(value))
-            continue;
-        if (key_is(key, S("content")) || key_is(key, S("refusal")) || key_is(key, S("audio")) ||
-            key_is(key, S("images")))
-            c->text = true;
-        else if (key_is(key, S("executed_tools"))) /* Groq: https://console.groq.com/docs/compound */
-            c->text = c->effects = true;
-        else if (key_is(key, S("tool_calls")) || key_is(key, S("function_call"))) {
-            c->calls = true;
-            c->effects |= has_effects(value);
-        } else if (key_is(key, S("reasoning_content")) || key_is(key, S("reasoning")) ||
-                   key_is(key, S("reasoning_details")))
-            c->thought = true;
+    daruma_str key, value, reasoning = {0};
+    json_iter in = json_enter(it);
+    while (json_next(&in, &key, &value)) {
+        bool given = value_given(value);
+        if (key_is(key, S("content"))) {
+            m->content = value;
+            s->text |= given;
+        } else if (key_is(key, S("refusal"))) {
+            m->refusal = value;
+            s->text |= given;
+        } else if (key_is(key, S("tool_calls"))) {
+            m->tool_calls = value;
+            s->calls |= given;
+            s->effects |= given && has_effects(value);
+        } else if (key_is(key, S("function_call"))) {
+            m->function_call = value;
+            s->calls |= given;
+        } else if (key_is(key, S("reasoning_content"))) {
+            m->thinking = value;
+            s->thought |= given;
+        } else if (key_is(key, S("reasoning"))) {
+            reasoning = value;
+            s->thought |= given;
+        } else if (key_is(key, S("reasoning_details"))) {
+            m->bound = !json_is_string(value) && given;
+            s->thought |= given;
+        } else if (key_is(key, S("audio")) || key_is(key, S("images"))) {
+            m->media |= json_is_object(value) || json_is_array(value);
+            s->text |= given;
+        } else if (key_is(key, S("executed_tools"))) { /* Groq: https://console.groq.com/docs/compound */
+            s->text |= given;
+            s->effects |= given;
+        }
     }
-    json_leave(it, &m, NULL);
+    if (!value_given(m->thinking)) /* some servers send both, alike */
+        m->thinking = reasoning;
+    json_leave(it, &in, &m->raw);
 }
 
-static void pass_choice(choices_view *c, json_iter *it)
+/* The one that counts is that with index 0, or the first without. */
+static void pass_choice(dialect_said *s, json_iter *it)
 {
-    daruma_str key, value, finish = {0}, index = {0};
-    bool shape = false, error = false;
+    daruma_str key, value, index = {0};
+    said_message m = {.counts = true};
+    bool error = false;
     json_iter choice = json_enter(it);
     while (json_step(&choice, &key))
         if ((key_is(key, S("message")) || key_is(key, S("delta"))) && *choice.p == '{') {
-            pass_message(c, &choice);
-            shape = true;
+            m.delta |= key_is(key, S("delta"));
+            pass_message(s, &choice, &m);
         } else if (!json_pass(&choice, &value)) {
             break;
         } else if (key_is(key, S("finish_reason"))) {
-            finish = value_raw(value);
+            m.finish_at = value;
         } else if (key_is(key, S("index"))) {
             index = value;
-        } else if (key_is(key, S("error"))) {
+        } else if (key_is(key, S("error"))) { /* OpenRouter: the provider failed in the middle */
             error = value_given(value);
         }
     json_leave(it, &choice, NULL);
+    daruma_str finish = value_raw(m.finish_at);
     error |= str_eq(finish, S("error"));
-    choice_add(&c->set, index, c->n++, finish.n > 0);
-    c->odd |= !shape && !error;
-    c->error |= error;
-    if (!c->finish.n)
-        c->finish = finish;
+    choice_add(s, index, finish.n > 0);
+    s->odd |= !m.raw.n && !error;
+    s->error |= error;
+    if (!s->finish.n)
+        s->finish = finish;
+    if (!s->message.counts && json_int(index, 0) == 0)
+        s->message = m;
 }
 
-/* Passes the choices, each byte once. */
-static choices_view pass_choices(json_iter *it)
+static void pass_choices(dialect_said *s, json_iter *it)
 {
-    choices_view c = {.given = *it->p == '['};
-    daruma_str value;
-    if (!c.given) {
-        c.null = json_pass(it, &value) && json_is_null(value);
-        return c;
+    if (*it->p != '[') {
+        s->odd |= json_pass(it, &s->parts) && !json_is_null(s->parts);
+        return;
     }
     json_iter list = json_enter(it);
     while (json_step(&list, NULL))
         if (*list.p == '{')
-            pass_choice(&c, &list);
+            pass_choice(s, &list);
         else
-            c.odd |= json_pass(&list, NULL);
-    json_leave(it, &list, NULL);
-    return c;
+            s->odd |= json_pass(&list, NULL);
+    json_leave(it, &list, &s->parts);
 }
 
-/* Stop reasons for which no text is an honest answer: asking again gives the same. */
-static bool may_be_empty(daruma_str finish)
+void chat_read_event(daruma_str data, dialect_said *ret)
 {
-    return str_eq(finish, S("length")) || str_eq(finish, S("content_filter"));
-}
-
-static daruma_flaw flaw_of(const choices_view *c)
-{
-    if (c->null)
-        return DARUMA_FLAW_EMPTY;
-    if (!c->given || c->odd)
-        return DARUMA_FLAW_BROKEN;
-    if (c->error)
-        return DARUMA_FLAW_ERROR_EVENT;
-    return c->text || c->calls || may_be_empty(c->finish) ? DARUMA_FLAW_NONE : DARUMA_FLAW_EMPTY;
-}
-
-answer_view chat_check_answer(daruma_str body, daruma_arena *scratch)
-{
-    answer_view a = {.input_tokens = -1, .output_tokens = -1};
-    choices_view choices = {0};
     daruma_str key, value;
-    bool error = false;
-    json_iter it = whole_open(body);
-    (void)scratch;
-    while (json_step(&it, &key))
-        if (key_is(key, S("choices")))
-            choices = pass_choices(&it);
-        else if (!json_pass(&it, &value))
-            break;
-        else if (key_is(key, S("usage")))
-            usage_read(value, S("prompt_tokens"), S("completion_tokens"), &a.input_tokens, &a.output_tokens);
-        else
-            error |= is_error_shape(key, value);
-    a.finish = choices.finish;
-    a.text = choices.text;
-    a.calls = choices.calls;
-    a.effects = choices.effects;
-    a.flaw = !whole_ok(&it) ? DARUMA_FLAW_BROKEN : error ? DARUMA_FLAW_ERROR_EVENT : flaw_of(&choices);
-    return a;
-}
-
-void chat_watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
-{
-    choices_view choices = {0};
-    daruma_str key, value;
-    bool error = false, known = false;
-    (void)scratch;
-    if (watch_plain(v, e)) {
-        v->broken |= v->done && choices_uneven(v); /* somebody between ended it who did not see that it was cut */
-        v->done &= !v->broken;
-        return;
-    }
-    json_iter it = whole_open(e->data);
+    json_iter it = whole_open(data);
     while (json_step(&it, &key))
         if (key_is(key, S("choices"))) {
-            choices = pass_choices(&it);
-            known = true;
+            pass_choices(ret, &it);
+            ret->known = true;
         } else if (!json_pass(&it, &value)) {
             break;
         } else if (key_is(key, S("usage"))) {
-            usage_read(value, S("prompt_tokens"), S("completion_tokens"), &v->input_tokens, &v->output_tokens);
-            known = true;
+            usage_read(value, S("prompt_tokens"), S("completion_tokens"), &ret->input_tokens, &ret->output_tokens);
+            ret->usage = value;
+            ret->known = true;
+        } else if (key_is(key, S("id"))) {
+            ret->id = value;
+        } else if (key_is(key, S("model"))) {
+            ret->model = value;
+        } else if (key_is(key, S("created"))) {
+            ret->created = value;
         } else {
-            error |= is_error_shape(key, value);
+            ret->error |= is_error_shape(key, value);
         }
-    if (!whole_ok(&it)) {
-        v->broken = true;
-        return;
-    }
-    v->began |= known;
-    v->ping = !known && !error;
-    v->content |= choices.text || choices.calls || choices.thought;
-    v->effects |= choices.effects;
-    if (error || choices.error)
-        watch_error(v, e->data);
-    v->told |= may_be_empty(choices.finish);
-    watch_finish(v, choices.finish);
-    watch_choices(v, &choices.set);
+    ret->object = whole_ok(&it);
+    ret->ping = !ret->known && !ret->error;
+    ret->told = finish_told(&chat_finishes, ret->finish);
+    ret->counted = true;
+    ret->finish_at = ret->message.finish_at;
+}
+
+void chat_read_whole(daruma_str body, dialect_said *ret)
+{
+    chat_read_event(body, ret);
+    ret->odd |= !ret->parts.n;
 }

@@ -70,14 +70,10 @@ daruma_status dialect_convert_answer(const dialect *from, const dialect *to, dar
 
 /* ---- in flight ---- */
 
-daruma_str dialect_done_item(const dialect *d, const sse_event *e)
+daruma_str dialect_done_item(const dialect_said *e)
 {
-    daruma_str type = S("response.output_item.done"), whole;
-    if (d != &dialect_openai_responses || (e->event.n && !str_eq(e->event, type)) || !json_whole(e->data, &whole) ||
-        !value_is(json_get(whole, S("type")), type))
-        return (daruma_str){0};
-    daruma_str item = json_get(whole, S("item"));
-    return json_is_object(item) ? item : (daruma_str){0};
+    bool done = e->object && str_eq(e->type, S("response.output_item.done"));
+    return done && json_is_object(e->item) ? e->item : (daruma_str){0};
 }
 
 void bridge_begin(stream_bridge *b, const dialect *from, const dialect *to, const write_ctx *x, daruma_arena *keep)
@@ -106,7 +102,7 @@ static void bridge_write_call(stream_bridge *b, const turn_delta *d, daruma_buf 
 void bridge_event(stream_bridge *b, const sse_event *e, daruma_buf *out, daruma_arena *a)
 {
     turn_delta few[TURN_DELTAS_FEW];
-    turn_deltas said = b->from->read_delta(&b->r, e, few, a);
+    turn_deltas said = dialect_read_delta(b->from, &b->r, e, few, a);
     b->w.broken |= b->r.lost || said.full;
     for (size_t i = 0; i < said.n; i++)
         if (said.p[i].kind == DELTA_USAGE) /* the beginning may have to say it */

@@ -5,39 +5,36 @@
 #include "base/arena.h"
 
 // clang-format off
-static const finish_name finishes[] = {
-    {LIT("STOP"),                      FINISH_STOP},
-    {LIT("STOP"),                      FINISH_CALLS},
-    {LIT("MAX_TOKENS"),                FINISH_LENGTH},
-    {LIT("MAX_TOKENS"),                FINISH_WINDOW},
-    {LIT("SAFETY"),                    FINISH_FILTER},
-    {LIT("STOP"),                      FINISH_PAUSE},
-    {LIT("MALFORMED_RESPONSE"),        FINISH_ERROR},
-    {LIT("RECITATION"),                FINISH_FILTER},
-    {LIT("LANGUAGE"),                  FINISH_FILTER},
-    {LIT("BLOCKLIST"),                 FINISH_FILTER},
-    {LIT("PROHIBITED_CONTENT"),        FINISH_FILTER},
-    {LIT("SPII"),                      FINISH_FILTER},
-    {LIT("MODEL_ARMOR"),               FINISH_FILTER},
-    {LIT("IMAGE_SAFETY"),              FINISH_FILTER},
-    {LIT("IMAGE_PROHIBITED_CONTENT"),  FINISH_FILTER},
-    {LIT("IMAGE_RECITATION"),          FINISH_FILTER},
-    {LIT("MALFORMED_FUNCTION_CALL"),   FINISH_ERROR},
-    {LIT("UNEXPECTED_TOOL_CALL"),      FINISH_ERROR},
-    {LIT("TOO_MANY_TOOL_CALLS"),       FINISH_ERROR},
-    {LIT("MISSING_THOUGHT_SIGNATURE"), FINISH_ERROR},
+static const finish_name rows[] = {
+    {LIT("STOP"),                      FINISH_STOP,   false},
+    {LIT("STOP"),                      FINISH_CALLS,  false},
+    {LIT("MAX_TOKENS"),                FINISH_LENGTH, true},
+    {LIT("MAX_TOKENS"),                FINISH_WINDOW, true},
+    {LIT("SAFETY"),                    FINISH_FILTER, true},
+    {LIT("STOP"),                      FINISH_PAUSE,  false},
+    {LIT("MALFORMED_RESPONSE"),        FINISH_ERROR,  false},
+    {LIT("RECITATION"),                FINISH_FILTER, true},
+    {LIT("LANGUAGE"),                  FINISH_FILTER, true},
+    {LIT("BLOCKLIST"),                 FINISH_FILTER, true},
+    {LIT("PROHIBITED_CONTENT"),        FINISH_FILTER, true},
+    {LIT("SPII"),                      FINISH_FILTER, true},
+    {LIT("MODEL_ARMOR"),               FINISH_FILTER, true},
+    {LIT("IMAGE_SAFETY"),              FINISH_FILTER, true},
+    {LIT("IMAGE_PROHIBITED_CONTENT"),  FINISH_FILTER, true},
+    {LIT("IMAGE_RECITATION"),          FINISH_FILTER, true},
+    {LIT("MALFORMED_FUNCTION_CALL"),   FINISH_ERROR,  false},
+    {LIT("UNEXPECTED_TOOL_CALL"),      FINISH_ERROR,  false},
+    {LIT("TOO_MANY_TOOL_CALLS"),       FINISH_ERROR,  false},
+    {LIT("MISSING_THOUGHT_SIGNATURE"), FINISH_ERROR,  false},
+    {LIT("NO_IMAGE"),                  FINISH_STOP,   true},
+    {LIT("IMAGE_OTHER"),               FINISH_STOP,   true},
 };
 // clang-format on
-#define NFINISHES COUNT(finishes)
+const finish_table gemini_finishes = {rows, COUNT(rows)};
 
 turn_finish gemini_finish_of(daruma_str raw)
 {
-    return finish_of(finishes, NFINISHES, raw);
-}
-
-daruma_str gemini_finish_word(turn_finish finish)
-{
-    return finish_word(finishes, NFINISHES, finish);
+    return finish_of(&gemini_finishes, raw);
 }
 
 /* Thoughts are counted beside the candidates, and what Google's own tools read beside the prompt. */
@@ -84,55 +81,26 @@ void gemini_put_usage(daruma_buf *out, const turn_usage *u)
     buf_putc(out, '}');
 }
 
-/* The first candidate of those that are asked for. False: there is none. */
-static bool read_candidate(turn_reader *r, daruma_str candidate, daruma_arena *a, gemini_response *v)
+static int choice_of(const dialect_said *s)
 {
-    daruma_str key, value, content = {0}, finish = {0};
-    int64_t index = 0;
-    for (json_iter it = json_open(candidate); json_next(&it, &key, &value);)
-        if (key_is(key, S("content")))
-            content = value;
-        else if (key_is(key, S("finishReason")))
-            finish = value;
-        else if (key_is(key, S("index")))
-            index = json_int(value, 0);
-    int choice = index > 0 && index < CHOICES_MAX ? (int)index + 1 : 1;
-    r->choice = r->choice ? r->choice : choice;
-    if (choice != r->choice)
-        return false;
-    v->parts = json_get(content, S("parts"));
-    v->finish = json_text(finish, a);
-    return true;
+    return s->at > 0 && s->at < CHOICES_MAX ? (int)s->at + 1 : 1;
 }
 
-bool gemini_read_response(turn_reader *r, daruma_str response, daruma_arena *a, gemini_response *ret)
+daruma_str gemini_chosen(turn_reader *r, const dialect_said *s, daruma_str *ret_finish)
 {
-    daruma_str key, value, candidates = {0}, feedback = {0}, candidate;
-    json_iter w = whole_open(response);
-    *ret = (gemini_response){0};
-    while (json_next(&w, &key, &value))
-        if (key_is(key, S("candidates")))
-            candidates = value;
-        else if (key_is(key, S("usageMetadata")))
-            ret->usage = value;
-        else if (key_is(key, S("modelVersion")))
-            ret->model = json_text(value, a);
-        else if (key_is(key, S("responseId")))
-            ret->id = json_text(value, a);
-        else if (key_is(key, S("promptFeedback")))
-            feedback = value;
-        else
-            ret->error |= key_is(key, S("error"));
-    if (!whole_ok(&w))
-        return false;
-    for (json_iter it = json_open(candidates); json_next(&it, NULL, &candidate);)
-        if (read_candidate(r, candidate, a, ret))
+    daruma_str candidate;
+    dialect_said one = *s;
+    json_iter it = json_open(s->parts);
+    if (s->nchoices && !r->choice)
+        r->choice = choice_of(s);
+    while (s->nchoices && choice_of(&one) != r->choice) {
+        one = (dialect_said){0};
+        if (!json_next(&it, NULL, &candidate))
             break;
-    daruma_str reason = json_get(feedback, S("blockReason"));
-    ret->blocked = reason.n > 0;
-    if (!ret->finish.n)
-        ret->finish = json_text(reason, a);
-    return true;
+        gemini_read_candidate(candidate, &one);
+    }
+    *ret_finish = one.finish_at;
+    return one.item;
 }
 
 turn_finish gemini_finish_means(daruma_str reason, bool calls)
@@ -179,7 +147,7 @@ static void cut_off(gathering *g)
     close_call(g);
 }
 
-static void read_call(gathering *g, daruma_str part, daruma_str call)
+static void read_call(gathering *g, daruma_str part, daruma_str call, daruma_str signature)
 {
     gemini_call is = gemini_call_of(call);
     if (is == GEMINI_CALL_GOES_ON && !gemini_in_call(&g->r))
@@ -193,7 +161,6 @@ static void read_call(gathering *g, daruma_str part, daruma_str call)
         p->name = json_text(json_get(call, S("name")), g->a);
         p->value = p->text = json_get(call, S("args"));
     }
-    daruma_str signature = json_text(json_get(part, S("thoughtSignature")), g->a);
     if (signature.n) {
         newest_part(g)->signature = signature;
         newest_part(g)->sealed = true;
@@ -212,13 +179,13 @@ static void read_call(gathering *g, daruma_str part, daruma_str call)
 
 static void read_part(gathering *g, daruma_str part)
 {
-    daruma_str text = json_get(part, S("text")), call = json_get(part, S("functionCall"));
-    daruma_str signature = json_text(json_get(part, S("thoughtSignature")), g->a);
-    bool thought = json_is_true(json_get(part, S("thought")));
-    part_kind kind = json_is_string(text) ? (thought ? PART_THINKING : PART_TEXT) : PART_OTHER;
+    json_iter it = json_open(part);
+    gemini_part said = gemini_read_part(&it);
+    daruma_str text = said.text, signature = json_text(said.signature, g->a);
+    part_kind kind = json_is_string(text) ? (said.thought ? PART_THINKING : PART_TEXT) : PART_OTHER;
     convo_part *before = newest_part(g);
-    if (call.n) {
-        read_call(g, part, call);
+    if (json_is_object(said.call)) {
+        read_call(g, part, said.call, signature);
         return;
     }
     if (value_given(text) || kind == PART_OTHER)
@@ -245,21 +212,19 @@ static void read_part(gathering *g, daruma_str part)
     buf_put(&g->text, p->text);
 }
 
-static void read_whole(gathering *g, daruma_str response)
+static void read_response(gathering *g, const dialect_said *s)
 {
     turn *t = g->t;
-    gemini_response v;
-    daruma_str part;
-    gemini_read_response(&g->r, response, g->a, &v);
-    for (json_iter it = json_open(v.parts); json_next(&it, NULL, &part);)
+    daruma_str part, finish, parts = gemini_chosen(&g->r, s, &finish);
+    for (json_iter it = json_open(parts); json_next(&it, NULL, &part);)
         read_part(g, part);
-    if (v.id.n)
-        t->id = v.id;
-    if (v.model.n)
-        t->model = v.model;
-    if (v.finish.n)
-        t->finish_raw = v.finish;
-    turn_usage u = gemini_read_usage(v.usage);
+    if (json_is_string(s->id))
+        t->id = json_text(s->id, g->a);
+    if (json_is_string(s->model))
+        t->model = json_text(s->model, g->a);
+    if (finish.n)
+        t->finish_raw = json_text(finish, g->a);
+    turn_usage u = gemini_read_usage(s->usage);
     usage_merge(&t->usage, &u);
 }
 
@@ -275,22 +240,23 @@ static turn_finish finish_read(const turn *t, daruma_str whole)
 /* Also all responses of a stream as one array, which is what comes without alt=sse. */
 daruma_status gemini_read_answer(daruma_str body, daruma_arena *a, turn *ret)
 {
-    daruma_str whole, response;
+    daruma_str whole = str_trim(body), response;
     turn t = {.body = body, .usage = TURN_USAGE_NONE, .message.role = CONVO_ASSISTANT};
     gathering g = {.t = &t, .r = {.keep = a, .open = -1}, .a = a};
-    daruma_status status = answer_body(body);
-    if (status != DARUMA_OK && !json_whole(body, &whole))
-        return status;
-    whole = str_trim(body);
-    if (json_is_array(whole)) {
-        g.joins = true;
-        for (json_iter it = json_open(whole); json_next(&it, NULL, &response);)
-            read_whole(&g, response);
-    } else if (json_get(whole, S("candidates")).n || json_get(whole, S("promptFeedback")).n) {
-        read_whole(&g, whole);
-    } else {
+    dialect_said s = {0};
+    gemini_read_whole(body, &s);
+    if (!s.object)
+        return answer_status(body);
+    if (!json_is_array(whole) && !s.parts.n && !s.answer.n)
         return DARUMA_EINPUT;
+    g.joins = json_is_array(whole);
+    for (json_iter it = json_open(whole); g.joins && json_next(&it, NULL, &response);) {
+        s = (dialect_said){0};
+        gemini_read_event(response, &s);
+        read_response(&g, &s);
     }
+    if (!g.joins)
+        read_response(&g, &s);
     t.message.raw = whole;
     t.finish = finish_read(&t, whole);
     if (!gemini_ends_short(t.finish)) /* else the call was cut */
@@ -369,7 +335,7 @@ static void gemini_fill(daruma_buf *out, int what, daruma_str span, const void *
     if (what == HOLE_PARTS && answer_edited(t))
         put_elements(out, span, t, NULL, put_part);
     else if (what == HOLE_FINISH && t->finish != gemini_finish_means(t->finish_raw, calls))
-        buf_json(out, gemini_finish_word(t->finish));
+        buf_json(out, finish_word(&gemini_finishes, t->finish));
     else
         buf_put(out, span);
 }
@@ -403,7 +369,7 @@ static void put_new(const turn *t, const write_ctx *x, daruma_buf *out)
         any = true;
     }
     BUF_LIT(out, "],\"role\":\"model\"},\"finishReason\":");
-    buf_json(out, gemini_finish_word(t->finish));
+    buf_json(out, finish_word(&gemini_finishes, t->finish));
     BUF_LIT(out, ",\"index\":0}]");
     BUF_LIT(out, ",\"usageMetadata\":");
     gemini_put_usage(out, &t->usage);

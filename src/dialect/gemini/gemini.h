@@ -28,14 +28,17 @@ void gemini_put_settings(const convo *c, daruma_buf *out);
 
 /* ---- answers: what a response says, calls whose arguments are streamed ---- */
 
-/* What a response says of one candidate: the first that came in the stream. */
-typedef struct gemini_response {
-    daruma_str id, model, parts, finish, usage;
-    bool blocked; /* the prompt was: `finish` says why */
-    bool error;   /* it is an error */
-} gemini_response;
-/* False: it is broken, or no object. */
-bool gemini_read_response(turn_reader *r, daruma_str response, daruma_arena *a, gemini_response *ret);
+/* The members of a part that matter. */
+typedef struct gemini_part {
+    daruma_str text, call, signature;
+    bool thought, other; /* other: media, code and what it gave, ... */
+    bool effects;        /* ... which must not be done twice */
+} gemini_part;
+gemini_part gemini_read_part(json_iter *it); /* to the end of the part that `it` walks */
+/* A candidate alone: its `item` are the parts. */
+void gemini_read_candidate(daruma_str candidate, dialect_said *ret);
+/* The parts of the candidate that is read, and why it ends: the first that came in the stream. */
+daruma_str gemini_chosen(turn_reader *r, const dialect_said *s, daruma_str *ret_finish);
 turn_usage gemini_read_usage(daruma_str usage);
 /* A prompt that is blocked for OTHER says so as its reason; a candidate that ends for OTHER may be whole. */
 turn_finish gemini_finish_means(daruma_str reason, bool calls);
@@ -66,7 +69,6 @@ bool gemini_put_piece(turn_reader *r, daruma_str call, daruma_buf *out, daruma_a
 void gemini_close_pieces(turn_reader *r, daruma_buf *out);
 /* A whole call as a part; `id`: as JSON, empty: none. */
 void gemini_put_call(daruma_buf *out, daruma_str id, daruma_str name, daruma_str arguments, daruma_str signature);
-daruma_str gemini_finish_word(turn_finish finish);
 void gemini_put_usage(daruma_buf *out, const turn_usage *u);
 void gemini_put_text(daruma_buf *out, daruma_str text, bool thought, daruma_str signature); /* as a part */
 void gemini_put_tail(daruma_buf *out, daruma_str model, daruma_str id);                     /* the end of a response */

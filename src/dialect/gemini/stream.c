@@ -62,65 +62,47 @@ static void read_call_deltas(turn_deltas *l, turn_reader *r, daruma_str part, da
 
 static void read_part_deltas(turn_deltas *l, turn_reader *r, daruma_str part, daruma_arena *a)
 {
-    daruma_str key, value, text_at = {0}, call = {0}, signed_by = {0};
-    bool thought = false;
-    for (json_iter it = json_open(part); json_next(&it, &key, &value);)
-        if (key_is(key, S("text")))
-            text_at = value;
-        else if (key_is(key, S("functionCall")))
-            call = value;
-        else if (key_is(key, S("thoughtSignature")))
-            signed_by = value;
-        else if (key_is(key, S("thought")))
-            thought = json_is_true(value);
-    daruma_str text = json_text(text_at, a), signature = json_text(signed_by, a);
-    if (json_is_object(call)) {
-        read_call_deltas(l, r, part, call, signature, a);
+    json_iter it = json_open(part);
+    gemini_part p = gemini_read_part(&it);
+    daruma_str text = json_text(p.text, a), signature = json_text(p.signature, a);
+    if (json_is_object(p.call)) {
+        read_call_deltas(l, r, part, p.call, signature, a);
         return;
     }
-    if (text.n || !text_at.n)
+    if (text.n || !p.text.n)
         close_call_deltas(l, r, a);
-    if (text.n) {
-        turn_delta *d = delta_text(l, thought ? DELTA_THINKING : DELTA_TEXT, -1, text);
-        if (d)
-            d->text_at = text_at;
-    } else if (!signature.n && !text_at.n) {
+    if (text.n)
+        delta_text(l, p.thought ? DELTA_THINKING : DELTA_TEXT, -1, text)->text_at = p.text;
+    else if (!signature.n && !p.text.n)
         delta_add(l, DELTA_OTHER)->text = part;
-    }
     delta_text(l, DELTA_SIGNATURE, -1, signature);
 }
 
-turn_deltas gemini_read_delta(turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a)
+turn_deltas gemini_read_delta(turn_reader *r, const dialect_said *e, turn_delta *few, daruma_arena *a)
 {
     turn_deltas l = {.p = few, .cap = TURN_DELTAS_FEW, .arena = a};
-    gemini_response v;
-    daruma_str part;
-    if (r->ended || !gemini_read_response(r, e->data, a, &v) || v.error)
+    daruma_str part, finish, parts;
+    if (r->ended || !e->object || e->error)
         return (turn_deltas){0};
-    if (!r->began && (v.parts.n || v.finish.n || v.usage.n)) {
-        turn_delta *d = delta_add(&l, DELTA_START);
-        d->id = v.id;
-        d->model = v.model;
-        reader_id(r, v.id);
-        KEEP(r->model, v.model);
-        block_open(r, -1, DELTA_OTHER);
-        r->began = true;
-    }
-    for (json_iter it = json_open(v.parts); json_next(&it, NULL, &part);)
+    parts = gemini_chosen(r, e, &finish);
+    finish = json_text(finish, a);
+    if (parts.n || finish.n || e->usage.n)
+        reader_start(&l, r, e, a);
+    for (json_iter it = json_open(parts); json_next(&it, NULL, &part);)
         read_part_deltas(&l, r, part, a);
-    if (v.finish.n && !r->finished) {
-        turn_finish finish = v.blocked ? FINISH_FILTER : gemini_finish_means(v.finish, r->calls > 0);
-        if (!gemini_ends_short(finish)) /* else its call was cut */
+    if (finish.n && !r->finished) {
+        turn_finish means = e->blocked ? FINISH_FILTER : gemini_finish_means(finish, r->calls > 0);
+        if (!gemini_ends_short(means)) /* else its call was cut */
             close_call_deltas(&l, r, a);
         turn_delta *d = delta_add(&l, DELTA_FINISH);
-        d->finish_raw = v.finish;
-        d->finish = finish;
+        d->finish_raw = finish;
+        d->finish = means;
         r->finished = true;
     }
-    if (json_is_object(v.usage)) {
+    if (json_is_object(e->usage)) {
         turn_delta *d = delta_add(&l, DELTA_USAGE);
-        d->usage = gemini_read_usage(v.usage);
-        d->text = v.usage;
+        d->usage = gemini_read_usage(e->usage);
+        d->text = e->usage;
     }
     return l;
 }
@@ -137,7 +119,7 @@ static void chunk_end(turn_writer *w, turn_finish finish, bool usage, daruma_buf
     BUF_LIT(out, "],\"role\":\"model\"}");
     if (finish != FINISH_NONE) {
         BUF_LIT(out, ",\"finishReason\":");
-        buf_json(out, gemini_finish_word(finish));
+        buf_json(out, finish_word(&gemini_finishes, finish));
     }
     BUF_LIT(out, ",\"index\":0}]");
     if (usage) {

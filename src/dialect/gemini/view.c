@@ -1,55 +1,49 @@
-/* view.c - what an answer of Gemini is, whole or event by event, without keeping any of it. */
+/* view.c - what an answer of Gemini says: one response, all the responses of a stream as one array, or one event. Each
+ * byte is walked once; only the members of the parts are read again, by those who want more than flags. */
 #include "dialect/gemini/gemini.h"
 
-/* DONE: the model was done. TOLD: no text is an honest answer, asking again gives the same. BROKEN: the model wrote
- * something that Google could not read. */
-typedef enum reason_means { REASON_DONE, REASON_TOLD, REASON_BROKEN } reason_means;
-
-static reason_means meaning(daruma_str reason)
+gemini_part gemini_read_part(json_iter *it)
 {
-    turn_finish f = gemini_finish_of(reason);
-    bool no_image = str_eq(reason, S("NO_IMAGE")) || str_eq(reason, S("IMAGE_OTHER"));
-    return f == FINISH_ERROR                                      ? REASON_BROKEN
-           : f == FINISH_LENGTH || f == FINISH_FILTER || no_image ? REASON_TOLD
-                                                                  : REASON_DONE;
-}
-
-/* What a response says, or all the responses of a stream that came as one array. */
-typedef struct answer_parts {
-    bool known;                       /* has a member that only responses have */
-    bool odd;                         /* candidates that are none */
-    bool text, calls, thought, other; /* other: media, code and what it gave */
-    bool effects;                     /* ... what must not be done twice */
-    bool error;
-    daruma_str finish;  /* of the first candidate, without quotes */
-    daruma_str blocked; /* why the prompt was refused */
-    choice_set set;
-    size_t n;        /* candidates so far */
-    int64_t in, out; /* tokens, -1 not said */
-} answer_parts;
-
-static void pass_part(answer_parts *a, json_iter *it)
-{
+    gemini_part p = {0};
     daruma_str key, value;
-    bool text = false, thought = false;
-    json_iter part = json_enter(it);
-    while (json_next(&part, &key, &value))
-        if (key_is(key, S("text")))
-            text = value_given(value);
-        else if (key_is(key, S("thought")))
-            thought = json_is_true(value);
-        else if (key_camel(key, S("functionCall")))
-            a->calls |= value_given(value);
-        else if (json_is_object(value) && !key_camel(key, S("videoMetadata")) && !key_camel(key, S("partMetadata"))) {
-            a->other = true; /* inlineData, executableCode, codeExecutionResult, ... */
-            a->effects |= hosted_part(key, value);
+    while (json_next(it, &key, &value))
+        if (key_is(key, S("text"))) {
+            p.text = value;
+        } else if (key_is(key, S("thought"))) {
+            p.thought = json_is_true(value);
+        } else if (key_camel(key, S("functionCall"))) {
+            p.call = value;
+        } else if (key_camel(key, S("thoughtSignature"))) {
+            p.signature = value;
+        } else if (json_is_object(value) && !key_camel(key, S("videoMetadata")) && !key_camel(key, S("partMetadata"))) {
+            p.other = true; /* inlineData, executableCode, codeExecutionResult, ... */
+            p.effects |= hosted_part(key, value);
         }
-    json_leave(it, &part, NULL);
-    a->text |= text && !thought;
-    a->thought |= text && thought;
+    return p;
 }
 
-static void pass_content(answer_parts *a, json_iter *it)
+static void pass_parts(dialect_said *s, json_iter *it, daruma_str *ret)
+{
+    json_iter parts = json_enter(it);
+    while (json_step(&parts, NULL)) {
+        if (*parts.p != '{') {
+            json_pass(&parts, NULL);
+            continue;
+        }
+        json_iter part = json_enter(&parts);
+        gemini_part p = gemini_read_part(&part);
+        bool text = value_given(p.text);
+        json_leave(&parts, &part, NULL);
+        s->text |= text && !p.thought;
+        s->thought |= text && p.thought;
+        s->calls |= value_given(p.call);
+        s->other |= p.other;
+        s->effects |= p.effects;
+    }
+    json_leave(it, &parts, ret);
+}
+
+static void pass_content(dialect_said *s, json_iter *it, daruma_str *ret)
 {
     daruma_str key;
     if (*it->p != '{') {
@@ -58,160 +52,144 @@ static void pass_content(answer_parts *a, json_iter *it)
     }
     json_iter content = json_enter(it);
     while (json_step(&content, &key))
-        if (key_is(key, S("parts")) && *content.p == '[') {
-            json_iter parts = json_enter(&content);
-            while (json_step(&parts, NULL))
-                if (*parts.p == '{')
-                    pass_part(a, &parts);
-                else
-                    json_pass(&parts, NULL);
-            json_leave(&content, &parts, NULL);
-        } else {
+        if (key_is(key, S("parts")) && *content.p == '[')
+            pass_parts(s, &content, ret);
+        else
             json_pass(&content, NULL);
-        }
     json_leave(it, &content, NULL);
 }
 
-static void pass_candidate(answer_parts *a, json_iter *it)
+/* The one that counts is the first. */
+static void pass_candidate(dialect_said *s, json_iter *it)
 {
-    daruma_str key, value, finish = {0}, index = {0};
+    daruma_str key, value, parts = {0}, finish_at = {0}, index = {0};
     json_iter candidate = json_enter(it);
     while (json_step(&candidate, &key))
         if (key_is(key, S("content")))
-            pass_content(a, &candidate);
+            pass_content(s, &candidate, &parts);
         else if (!json_pass(&candidate, &value))
             break;
         else if (key_camel(key, S("finishReason")))
-            finish = str_eq(value_raw(value), S("FINISH_REASON_UNSPECIFIED")) ? (daruma_str){0} : value_raw(value);
+            finish_at = value_is(value, S("FINISH_REASON_UNSPECIFIED")) ? (daruma_str){0} : value;
         else if (key_is(key, S("index")))
             index = value;
     json_leave(it, &candidate, NULL);
-    choice_add(&a->set, index, a->n++, finish.n > 0);
-    if (!a->finish.n)
-        a->finish = finish;
+    daruma_str finish = value_raw(finish_at);
+    if (!s->nchoices) {
+        s->item = parts;
+        s->finish_at = finish_at;
+        s->at = json_int(index, 0);
+    }
+    choice_add(s, index, finish.n > 0);
+    if (!s->finish.n)
+        s->finish = finish;
 }
 
-static void pass_candidates(answer_parts *a, json_iter *it)
+static void pass_candidates(dialect_said *s, json_iter *it)
 {
-    daruma_str value;
     if (*it->p != '[') {
-        a->odd |= json_pass(it, &value) && !json_is_null(value);
+        s->odd |= json_pass(it, &s->parts) && !json_is_null(s->parts);
         return;
     }
     json_iter list = json_enter(it);
     while (json_step(&list, NULL))
         if (*list.p == '{')
-            pass_candidate(a, &list);
+            pass_candidate(s, &list);
         else
-            a->odd |= json_pass(&list, NULL);
-    json_leave(it, &list, NULL);
+            s->odd |= json_pass(&list, NULL);
+    json_leave(it, &list, &s->parts);
 }
 
-static void pass_members(answer_parts *a, json_iter *it)
+void gemini_read_candidate(daruma_str candidate, dialect_said *ret)
+{
+    json_iter it = {.p = candidate.p, .end = candidate.p + candidate.n}; /* stands at it */
+    *ret = (dialect_said){0};
+    if (json_is_object(candidate))
+        pass_candidate(ret, &it);
+}
+
+/* Of Google's tools that what they read beside the prompt is none of the request's. */
+static void take_usage(dialect_said *s, daruma_str usage)
+{
+    int64_t asked = usage_get(usage, S("promptTokenCount")), said = gemini_read_usage(usage).output;
+    s->input_tokens = asked >= 0 ? asked : s->input_tokens;
+    s->output_tokens = said >= 0 ? said : s->output_tokens;
+    s->usage = usage;
+}
+
+static void pass_response(dialect_said *s, json_iter *it)
 {
     daruma_str key, value;
-    while (json_step(it, &key))
-        if (key_is(key, S("candidates"))) {
-            pass_candidates(a, it);
-            a->known = true;
-        } else if (!json_pass(it, &value)) {
+    while (json_step(it, &key)) {
+        bool known = true;
+        if (key_is(key, S("candidates")))
+            pass_candidates(s, it);
+        else if (!json_pass(it, &value))
             return;
-        } else if (key_camel(key, S("usageMetadata"))) {
-            int64_t asked = usage_get(value, S("promptTokenCount")), said = gemini_read_usage(value).output;
-            a->in = asked >= 0 ? asked : a->in; /* what Google's tools read beside it is none of the request's */
-            a->out = said >= 0 ? said : a->out;
-            a->known = true;
-        } else if (key_camel(key, S("promptFeedback"))) {
-            daruma_str reason = json_get(value, S("blockReason"));
-            a->blocked = value_raw(reason.n ? reason : json_get(value, S("block_reason")));
-            a->known = true;
-        } else if (key_camel(key, S("modelVersion")) || key_camel(key, S("responseId"))) {
-            a->known = true;
-        } else {
-            a->error |= is_error_shape(key, value);
-        }
+        else if (key_camel(key, S("usageMetadata")))
+            take_usage(s, value);
+        else if (key_camel(key, S("promptFeedback")))
+            s->answer = value;
+        else if (key_camel(key, S("modelVersion")))
+            s->model = value;
+        else if (key_camel(key, S("responseId")))
+            s->id = value;
+        else
+            known = false;
+        s->known |= known;
+        s->error |= !known && is_error_shape(key, value);
+    }
 }
 
-/* Reads a whole body: one response, or the array of them that streamGenerateContent gives without alt=sse. False when
- * it is neither, or broken. */
-static bool read_body(answer_parts *a, daruma_str body)
+/* What it all means. A blocked prompt ends an answer as a stop reason does. */
+static void settle(dialect_said *s)
+{
+    s->counted = s->closes = true;
+    s->spoilt = gemini_finish_of(s->finish) == FINISH_ERROR;
+    s->told = finish_told(&gemini_finishes, s->finish);
+    if (!s->answer.n)
+        return;
+    daruma_str reason = json_get(s->answer, S("blockReason"));
+    if (!reason.n)
+        reason = json_get(s->answer, S("block_reason"));
+    s->blocked = value_raw(reason).n > 0;
+    s->told |= s->blocked;
+    if (!s->finish.n)
+        s->finish = value_raw(reason);
+    if (!s->finish_at.n)
+        s->finish_at = reason;
+}
+
+/* An event without anything is what our heartbeat looks like. */
+void gemini_read_event(daruma_str data, dialect_said *ret)
+{
+    json_iter it = whole_open(data);
+    pass_response(ret, &it);
+    ret->object = whole_ok(&it);
+    settle(ret);
+    bool content = ret->text || ret->calls || ret->thought || ret->other;
+    ret->ping = !content && !ret->finish.n && ret->input_tokens < 0;
+    ret->known = !ret->ping;
+}
+
+/* One response, or the array of them that streamGenerateContent gives without alt=sse. */
+void gemini_read_whole(daruma_str body, dialect_said *ret)
 {
     body = str_trim(body);
     json_iter it = json_open(body);
     if (json_is_object(body)) {
-        pass_members(a, &it);
-    } else if (json_is_array(body)) {
-        while (json_step(&it, NULL)) {
-            if (*it.p != '{') {
-                a->odd |= json_pass(&it, NULL);
-                continue;
-            }
-            json_iter response = json_enter(&it);
-            pass_members(a, &response);
-            json_leave(&it, &response, NULL);
+        pass_response(ret, &it);
+        ret->odd |= !ret->known && !str_eq(body, S("{}"));
+    }
+    while (json_is_array(body) && json_step(&it, NULL)) {
+        if (*it.p != '{') {
+            ret->odd |= json_pass(&it, NULL);
+            continue;
         }
-        a->known = true; /* also when empty: nothing came */
+        json_iter response = json_enter(&it);
+        pass_response(ret, &response);
+        json_leave(&it, &response, NULL);
     }
-    return !it.bad && it.p == it.end;
-}
-
-answer_view gemini_check_answer(daruma_str body, daruma_arena *scratch)
-{
-    answer_parts a = {.in = -1, .out = -1};
-    (void)scratch;
-    bool whole = read_body(&a, body), nothing = str_eq(str_trim(body), S("{}"));
-    answer_view v = {.finish = a.finish.n ? a.finish : a.blocked,
-                     .text = a.text,
-                     .calls = a.calls,
-                     .effects = a.effects,
-                     .input_tokens = a.in,
-                     .output_tokens = a.out};
-    reason_means means = meaning(a.finish);
-    v.spoilt = means == REASON_BROKEN;
-    if (!whole)
-        v.flaw = DARUMA_FLAW_BROKEN;
-    else if (a.error)
-        v.flaw = DARUMA_FLAW_ERROR_EVENT;
-    else if (a.odd || v.spoilt || !(a.known || nothing))
-        v.flaw = DARUMA_FLAW_BROKEN;
-    else if (!a.text && !a.calls && !a.other && means != REASON_TOLD && !a.blocked.n)
-        v.flaw = DARUMA_FLAW_EMPTY;
-    return v;
-}
-
-/* A blocked prompt ends the stream as a finishReason does. An event without anything is what our heartbeat looks like.
- */
-void gemini_watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
-{
-    answer_parts a = {.in = -1, .out = -1};
-    (void)scratch;
-    if (watch_plain(v, e))
-        return;
-    json_iter it = whole_open(e->data);
-    pass_members(&a, &it);
-    if (!whole_ok(&it)) {
-        v->broken = true;
-        return;
-    }
-    v->effects |= a.effects;
-    if (a.error) {
-        watch_error(v, e->data);
-        return;
-    }
-    daruma_str finish = a.finish.n ? a.finish : a.blocked;
-    bool content = a.text || a.calls || a.thought || a.other;
-    v->ping = !content && !finish.n && a.in < 0;
-    v->began |= !v->ping;
-    v->content |= content;
-    v->spoilt = meaning(a.finish) == REASON_BROKEN;
-    v->broken = a.odd || v->spoilt;
-    v->told |= a.blocked.n > 0 || meaning(a.finish) == REASON_TOLD;
-    watch_finish(v, finish);
-    watch_choices(v, &a.set);
-    v->finished |= a.blocked.n > 0;
-    v->done |= v->finished;
-    if (a.in >= 0)
-        v->input_tokens = a.in;
-    if (a.out >= 0)
-        v->output_tokens = a.out;
+    ret->object = !it.bad && it.p == it.end;
+    settle(ret);
 }

@@ -89,22 +89,14 @@ bool value_is(daruma_str value, daruma_str text);     /* a string value that say
 bool value_given(daruma_str value);                   /* a string, array or object that is not empty */
 daruma_str value_raw(daruma_str value);               /* a string value without its quotes, escapes kept; else empty */
 int64_t usage_get(daruma_str usage, daruma_str name); /* a count >= 0, or -1 */
-/* The first tokens of `names` that a usage object says; 0 and up are written, else untouched. */
+/* The first tokens called so that a usage object says; 0 and up are written, else untouched. */
 void usage_read(daruma_str usage, daruma_str in, daruma_str out, int64_t *ret_in, int64_t *ret_out);
 
 /* An error inside an answer: {"error":{...}}, or vLLM's and Mistral's {"object":"error",...}. */
 bool is_error_shape(daruma_str key, daruma_str value);
 
-/* For watch(). */
-bool watch_plain(stream_view *v, const sse_event *e); /* comments, [DONE], errors as fields: true when that was all */
-void watch_error(stream_view *v, daruma_str body);
-void watch_finish(stream_view *v, daruma_str raw);
-/* Adds an answer to a set: `index` as its value stands there, `nth` where it stands in the list. */
-void choice_add(choice_set *set, daruma_str index, size_t nth, bool over);
-/* Behind an event: what it had is added, and `finished` is true when each answer has ended. */
-void watch_choices(stream_view *v, const choice_set *more);
-/* True if some of several answers have ended and others have not. */
-bool choices_uneven(const stream_view *v);
+/* Adds an answer to those that are said: `index` as its value stands there. */
+void choice_add(dialect_said *s, daruma_str index, bool over);
 
 /* The words of an error on the wire, from the row of its kind, else from its status. They are names that the providers
  * use themselves: clients act on them (codex on server_is_overloaded and context_length_exceeded, SDKs on

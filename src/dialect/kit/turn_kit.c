@@ -69,6 +69,21 @@ bool reader_is_item(const turn_reader *r, daruma_str id)
     return strcmp(cut, r->item) == 0;
 }
 
+turn_delta *reader_start(turn_deltas *l, turn_reader *r, const dialect_said *e, daruma_arena *a)
+{
+    if (r->began)
+        return NULL;
+    turn_delta *d = delta_add(l, DELTA_START);
+    d->id = json_text(e->id, a);
+    d->model = json_text(e->model, a);
+    reader_id(r, d->id);
+    KEEP(r->model, d->model);
+    r->created = json_int(e->created, 0);
+    block_open(r, -1, DELTA_OTHER);
+    r->began = true;
+    return d;
+}
+
 int call_begin(turn_reader *r, int at)
 {
     int16_t *slot = &r->call_block[r->calls % TURN_CALLS_MAX];
@@ -102,25 +117,52 @@ void block_open(turn_reader *r, int at, delta_kind kind)
         r->blocks = at + 1;
 }
 
-turn_finish finish_of(const finish_name *names, size_t n, daruma_str said)
+static const finish_name *finish_row(const finish_table *t, daruma_str said)
 {
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(said, names[i].name))
-            return names[i].finish;
-    return said.n ? FINISH_STOP : FINISH_NONE;
+    for (size_t i = 0; said.n && i < t->n; i++)
+        if (str_eq(said, t->rows[i].name))
+            return &t->rows[i];
+    return NULL;
 }
 
-daruma_str finish_word(const finish_name *names, size_t n, turn_finish finish)
+turn_finish finish_of(const finish_table *t, daruma_str said)
 {
-    for (size_t i = 0; i < n; i++)
-        if (names[i].finish == finish)
-            return names[i].name;
-    return names[0].name;
+    const finish_name *row = finish_row(t, said);
+    return row ? row->finish : said.n ? FINISH_STOP : FINISH_NONE;
 }
 
-daruma_status answer_body(daruma_str body)
+bool finish_told(const finish_table *t, daruma_str said)
 {
-    return fields_of_body(body, NULL, 0);
+    const finish_name *row = finish_row(t, said);
+    return row && row->told;
+}
+
+daruma_str finish_word(const finish_table *t, turn_finish finish)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (t->rows[i].finish == finish)
+            return t->rows[i].name;
+    return t->rows[0].name;
+}
+
+daruma_status answer_status(daruma_str body)
+{
+    daruma_status status = fields_of_body(body, NULL, 0);
+    return status == DARUMA_OK ? DARUMA_EINPUT : status;
+}
+
+daruma_status answer_open(const dialect *d, daruma_str body, dialect_said *s, turn *ret, daruma_arena *a)
+{
+    *s = (dialect_said){0};
+    d->read_whole(body, s);
+    if (!s->object)
+        return answer_status(body);
+    *ret = (turn){.body = body, .message = {.role = CONVO_ASSISTANT, .raw = str_trim(body)}};
+    ret->id = json_text(s->id, a);
+    ret->model = json_text(s->model, a);
+    ret->finish_raw = json_text(s->finish_at, a);
+    ret->finish = d->finish(ret->finish_raw);
+    return DARUMA_OK;
 }
 
 convo_part *answer_part(turn *t, daruma_arena *a, part_kind kind, daruma_str raw)
@@ -290,20 +332,6 @@ void put_elements(daruma_buf *out, daruma_str array, const turn *t, bool (*mine)
         buf_put(out, (daruma_str){at, (size_t)(array.p + array.n - at)});
     else
         buf_putc(out, ']');
-}
-
-void usage_merge(turn_usage *into, const turn_usage *more)
-{
-    if (more->input >= 0)
-        into->input = more->input;
-    if (more->output >= 0)
-        into->output = more->output;
-    if (more->cached >= 0)
-        into->cached = more->cached;
-    if (more->written >= 0)
-        into->written = more->written;
-    if (more->thinking >= 0)
-        into->thinking = more->thinking;
 }
 
 void writer_keep(turn_writer *w, daruma_buf *b, daruma_str s)

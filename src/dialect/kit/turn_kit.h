@@ -17,6 +17,9 @@ void reader_id(turn_reader *r, daruma_str id);            /* the answer has that
 void reader_item(turn_reader *r, daruma_str id);          /* its newest item, or (Chat) call */
 bool reader_is_item(const turn_reader *r, daruma_str id); /* has that one this id? */
 
+/* The answer begins with this event, if none did: NULL when one did. */
+turn_delta *reader_start(turn_deltas *l, turn_reader *r, const dialect_said *e, daruma_arena *a);
+
 /* The next call of a stream stands at wire index `at`: its number. The newest TURN_CALLS_MAX are told apart. */
 int call_begin(turn_reader *r, int at);
 int call_find(const turn_reader *r, int at); /* newest one with that wire index; -1 */
@@ -34,14 +37,23 @@ void block_open(turn_reader *r, int at, delta_kind kind);
 typedef struct finish_name {
     daruma_str name;
     turn_finish finish;
+    bool told; /* it explains an answer without content: asking again gives the same */
 } finish_name;
-turn_finish finish_of(const finish_name *names, size_t n, daruma_str said); /* unknown ones: STOP; empty: NONE */
-daruma_str finish_word(const finish_name *names, size_t n, turn_finish finish);
+typedef struct finish_table {
+    const finish_name *rows;
+    size_t n;
+} finish_table;
+turn_finish finish_of(const finish_table *t, daruma_str said); /* unknown ones: STOP; empty: NONE */
+bool finish_told(const finish_table *t, daruma_str said);
+daruma_str finish_word(const finish_table *t, turn_finish finish);
+extern const finish_table chat_finishes, anthropic_finishes, gemini_finishes;
 
 /* ---- whole answers ---- */
 
-/* EINPUT when it is not one JSON object, EDEEP when it is nested too deep. */
-daruma_status answer_body(daruma_str body);
+daruma_status answer_status(daruma_str body); /* what is wrong with a body that is no answer: EINPUT, EDEEP */
+/* Reads a body up to its parts and its usage. EINPUT when it is not one JSON object, EDEEP when it is nested too deep.
+ */
+daruma_status answer_open(const dialect *d, daruma_str body, dialect_said *s, turn *ret, daruma_arena *a);
 /* Room for one more part of the answer; NULL without memory. */
 convo_part *answer_part(turn *t, daruma_arena *a, part_kind kind, daruma_str raw);
 bool answer_has_calls(const turn *t);
@@ -81,7 +93,6 @@ static inline int64_t tokens_said(int64_t n)
 {
     return n > 0 ? n : 0;
 }
-void usage_merge(turn_usage *into, const turn_usage *more); /* what `more` says replaces */
 /* Keeps `s` in a buffer of the writer, which grows where w->text does. */
 void writer_keep(turn_writer *w, daruma_buf *b, daruma_str s);
 /* The usage at the end: as its provider wrote it, else made by `put`. */

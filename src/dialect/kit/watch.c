@@ -1,4 +1,5 @@
-/* watch.c - what the streams of all dialects have in common, and how usage is read. */
+/* watch.c - what the answers of all dialects have in common: an event, or a whole answer, is walked once by its
+ * dialect, and what was found says what the answer is. */
 #include "dialect/kit/parts.h"
 
 int64_t usage_get(daruma_str usage, daruma_str name)
@@ -30,49 +31,12 @@ bool is_error_shape(daruma_str key, daruma_str value)
     return key_is(key, S("object")) && value_is(value, S("error"));
 }
 
-void watch_error(stream_view *v, daruma_str body)
-{
-    v->error = true;
-    v->error_body = body;
-}
-
-void watch_finish(stream_view *v, daruma_str raw)
-{
-    if (!raw.n)
-        return;
-    size_t n = raw.n < sizeof v->finish ? raw.n : sizeof v->finish - 1;
-    memcpy(v->finish, raw.p, n);
-    v->finish[n] = 0;
-    v->finished = true;
-}
-
-bool watch_plain(stream_view *v, const sse_event *e)
-{
-    v->ping = false;
-    if (e->data.n == 0) {
-        /* llama.cpp before its change 16486 sent errors as a field of that name. */
-        if (str_starts(e->raw, S("error:")))
-            watch_error(v, str_trim(str_from(e->raw, 6)));
-        else
-            v->ping = true;
-        return true;
-    }
-    if (str_eq(str_trim(e->data), S("[DONE]"))) {
-        v->began = v->done = true;
-        return true;
-    }
-    if (str_eq(e->event, S("error"))) {
-        watch_error(v, e->data);
-        return true;
-    }
-    return false;
-}
-
 /* ---- several answers in one stream ---- */
 
-void choice_add(choice_set *set, daruma_str index, size_t nth, bool over)
+void choice_add(dialect_said *s, daruma_str index, bool over)
 {
-    int64_t at = json_int(index, (int64_t)nth);
+    choice_set *set = &s->set;
+    int64_t at = json_int(index, (int64_t)s->nchoices++);
     if (at < 0 || at >= CHOICES_MAX) {
         set->beyond = true;
         return;
@@ -96,7 +60,8 @@ static uint32_t count_choices(const stream_view *v, bool *over)
     return seen;
 }
 
-void watch_choices(stream_view *v, const choice_set *more)
+/* What an event had is added, and `finished` is true when each answer has ended. */
+static void watch_choices(stream_view *v, const choice_set *more)
 {
     bool over;
     for (size_t i = 0; i < CHOICES_MAX / 64; i++) {
@@ -109,7 +74,8 @@ void watch_choices(stream_view *v, const choice_set *more)
     v->finished = seen > 0 && over;
 }
 
-bool choices_uneven(const stream_view *v)
+/* True if some of several answers have ended and others have not. */
+static bool choices_uneven(const stream_view *v)
 {
     bool any = false, open = false;
     for (size_t i = 0; i < CHOICES_MAX / 64; i++) {
@@ -117,4 +83,108 @@ bool choices_uneven(const stream_view *v)
         open |= v->set.seen[i] != v->set.over[i];
     }
     return v->many && any && open;
+}
+
+/* ---- events ---- */
+
+static void said_begin(dialect_said *s, daruma_str type)
+{
+    *s = (dialect_said){.type = type, .at = -1, .sequence = -1, .input_tokens = -1, .output_tokens = -1};
+}
+
+void dialect_read_event(const dialect *d, const sse_event *e, dialect_said *ret)
+{
+    said_begin(ret, e->event);
+    ret->error_body = e->data;
+    if (e->data.n == 0) {
+        /* llama.cpp before its change 16486 sent errors as a field of that name. */
+        ret->error = str_starts(e->raw, S("error:"));
+        ret->ping = !ret->error;
+        ret->error_body = str_trim(str_from(e->raw, ret->error ? 6 : 0));
+    } else if (str_eq(str_trim(e->data), S("[DONE]"))) {
+        ret->known = ret->over = true;
+    } else if (str_eq(e->event, S("error"))) {
+        ret->error = true;
+    } else {
+        d->read_event(e->data, ret);
+        ret->broken = !ret->object;
+        ret->ping &= ret->object;
+    }
+}
+
+static void watch_finish(stream_view *v, daruma_str raw)
+{
+    if (!raw.n)
+        return;
+    size_t n = raw.n < sizeof v->finish ? raw.n : sizeof v->finish - 1;
+    memcpy(v->finish, raw.p, n);
+    v->finish[n] = 0;
+    v->finished = true;
+}
+
+void dialect_watch_said(stream_view *v, const dialect_said *said)
+{
+    v->ping = said->ping;
+    v->broken |= said->broken;
+    if (said->broken)
+        return;
+    v->error |= said->error;
+    if (said->error)
+        v->error_body = said->error_body;
+    v->effects |= said->effects;
+    v->began |= said->known;
+    v->content |= said->text || said->calls || said->thought || said->other;
+    v->told |= said->told;
+    v->input_tokens = said->input_tokens >= 0 ? said->input_tokens : v->input_tokens;
+    v->output_tokens = said->output_tokens >= 0 ? said->output_tokens : v->output_tokens;
+    watch_finish(v, said->finish);
+    if (said->counted)
+        watch_choices(v, &said->set);
+    v->finished |= said->blocked;
+    v->spoilt = said->spoilt;
+    v->broken |= said->spoilt || (said->odd && said->closes);
+    v->done |= said->over || (said->closes && v->finished);
+    if (said->over && choices_uneven(v)) { /* somebody between ended it who did not see that it was cut */
+        v->broken = true;
+        v->done = false;
+    }
+}
+
+void dialect_watch(const dialect *d, stream_view *v, const sse_event *e)
+{
+    dialect_said said;
+    dialect_read_event(d, e, &said);
+    dialect_watch_said(v, &said);
+}
+
+turn_deltas dialect_read_delta(const dialect *d, turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a)
+{
+    dialect_said said;
+    dialect_read_event(d, e, &said);
+    return d->read_delta(r, &said, few, a);
+}
+
+/* ---- whole answers ---- */
+
+answer_view dialect_check(const dialect *d, daruma_str body)
+{
+    dialect_said s;
+    said_begin(&s, (daruma_str){0});
+    d->read_whole(body, &s);
+    answer_view v = {.finish = s.finish,
+                     .text = s.text,
+                     .calls = s.calls,
+                     .effects = s.effects,
+                     .spoilt = s.spoilt,
+                     .input_tokens = s.input_tokens,
+                     .output_tokens = s.output_tokens};
+    if (!s.object)
+        v.flaw = DARUMA_FLAW_BROKEN;
+    else if (s.error)
+        v.flaw = DARUMA_FLAW_ERROR_EVENT;
+    else if (s.odd || s.spoilt)
+        v.flaw = DARUMA_FLAW_BROKEN;
+    else if (!s.text && !s.calls && !s.other && !s.told)
+        v.flaw = DARUMA_FLAW_EMPTY;
+    return v;
 }

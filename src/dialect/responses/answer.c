@@ -94,23 +94,16 @@ static void read_item(turn *t, daruma_str item, daruma_arena *a)
 
 daruma_status responses_read_answer(daruma_str body, daruma_arena *a, turn *ret)
 {
-    daruma_str whole, item;
-    turn t = {.body = body, .message.role = CONVO_ASSISTANT};
-    daruma_status ok = answer_body(body);
-    if (ok != DARUMA_OK)
-        return ok;
-    whole = str_trim(body);
-    daruma_str output = json_get(whole, S("output"));
-    if (!json_is_array(output))
-        return DARUMA_EINPUT;
-    t.message.raw = whole;
-    t.id = json_text(json_get(whole, S("id")), a);
-    t.model = json_text(json_get(whole, S("model")), a);
-    t.usage = responses_read_usage(json_get(whole, S("usage")));
-    for (json_iter it = json_open(output); json_next(&it, NULL, &item);)
+    dialect_said s;
+    daruma_str item;
+    turn t;
+    daruma_status ok = answer_open(&dialect_openai_responses, body, &s, &t, a);
+    if (ok != DARUMA_OK || !json_is_array(s.parts))
+        return ok != DARUMA_OK ? ok : DARUMA_EINPUT;
+    t.usage = responses_read_usage(s.usage);
+    for (json_iter it = json_open(s.parts); json_next(&it, NULL, &item);)
         read_item(&t, item, a);
-    daruma_str status = json_text(json_get(whole, S("status")), a);
-    daruma_str reason = json_text(json_get(json_get(whole, S("incomplete_details")), S("reason")), a);
+    daruma_str status = json_text(s.status, a), reason = t.finish_raw;
     t.finish_raw = reason.n ? reason : status;
     t.finish = responses_finish_of_status(status, reason, answer_has_calls(&t));
     if (a->full)
@@ -171,6 +164,12 @@ void responses_put_item(daruma_buf *out, const responses_item *i)
     buf_putc(out, '}');
 }
 
+void responses_put_id(daruma_buf *out, delta_kind kind, bool custom, uint64_t made, uint64_t nth)
+{
+    const char *prefix = kind == DELTA_CALL ? custom ? "ctc_" : "fc_" : kind == DELTA_THINKING ? "rs_" : "msg_";
+    put_made_id(out, prefix, made, nth);
+}
+
 /* A part as an item; with the id of the item it was read from, else a made-up one. */
 static void put_part_new(daruma_buf *out, const convo_part *p, bool refused, uint64_t made, uint64_t nth)
 {
@@ -181,11 +180,7 @@ static void put_part_new(daruma_buf *out, const convo_part *p, bool refused, uin
                       : p->kind == PART_THINKING ? DELTA_THINKING
                       : refused                  ? DELTA_REFUSAL
                                                  : DELTA_TEXT;
-    put_made_id(&id,
-                kind == DELTA_CALL       ? p->custom ? "ctc_" : "fc_"
-                : kind == DELTA_THINKING ? "rs_"
-                                         : "msg_",
-                made, nth);
+    responses_put_id(&id, kind, p->custom, made, nth);
     put_made_id(&call, "call_", made, nth);
     responses_put_item(out, &(responses_item){.kind = kind,
                                               .done = true,

@@ -34,6 +34,8 @@ typedef struct responses_item {
     daruma_str text;  /* text, summary or arguments */
 } responses_item;
 
+/* A made-up id of an item. */
+void responses_put_id(daruma_buf *out, delta_kind kind, bool custom, uint64_t made, uint64_t nth);
 void responses_put_item(daruma_buf *out, const responses_item *i);
 void responses_put_text_part(daruma_buf *out, bool refusal, daruma_str text);
 /* A response object up to the value of its error, from there to the opening bracket of its output, and its usage. */
@@ -49,12 +51,4 @@ turn_finish responses_finish_of_status(daruma_str status, daruma_str reason, boo
 turn_usage responses_read_usage(daruma_str usage);
 /* The texts of content or summary parts, joined; `*only` is the one text value when there is one. */
 daruma_str responses_texts(daruma_str parts, daruma_str between, daruma_str *only, daruma_arena *a);
-/* The members of an event that matter, whatever its type. */
-typedef struct responses_event {
-    daruma_str type, response, item, part, text;
-    int64_t at, part_at, sequence;
-    bool said;  /* it has words, arguments, code or a piece of an image */
-    bool error; /* ... or an error */
-} responses_event;
-bool responses_read_event(const sse_event *e, responses_event *v); /* false: it is broken */
 #endif

@@ -164,12 +164,7 @@ static void new_item(turn_writer *w, delta_kind kind, const turn_delta *call, da
     daruma_buf id = buf_over(r->item, sizeof r->item - 1);
     block_open(r, r->blocks, kind);
     w->custom = call && call->custom;
-    put_made_id(&id,
-                w->custom                ? "ctc_"
-                : kind == DELTA_CALL     ? "fc_"
-                : kind == DELTA_THINKING ? "rs_"
-                                         : "msg_",
-                w->made, (uint64_t)r->blocks);
+    responses_put_id(&id, kind, w->custom, w->made, (uint64_t)r->blocks);
     r->item[id.n] = 0;
     r->long_item = (daruma_str){0};
     r->phase[0] = 0;

@@ -148,7 +148,7 @@ static daruma_str words_of(const convo_message *m, daruma_arena *room)
 bool think_text(agent *a, daruma_str body, daruma_str *ret)
 {
     turn t = {.usage = TURN_USAGE_NONE};
-    answer_view v = a->s.d->check(body, &a->scratch);
+    answer_view v = dialect_check(a->s.d, body);
     if ((v.flaw != DARUMA_FLAW_NONE && v.flaw != DARUMA_FLAW_EMPTY) ||
         a->s.d->read_answer(body, &a->scratch, &t) != DARUMA_OK)
         return false;
@@ -301,7 +301,7 @@ static void take_calls(agent *a, const turn *t, daruma_str text)
 void think_answered(agent *a, daruma_str body)
 {
     turn t = {.usage = TURN_USAGE_NONE};
-    answer_view v = a->s.d->check(body, &a->scratch);
+    answer_view v = dialect_check(a->s.d, body);
     if (v.flaw == DARUMA_FLAW_ERROR_EVENT) {
         agent_failure f = no_use(a, v.flaw, body);
         think_failed(a, &f);

@@ -222,7 +222,7 @@ static join_verdict joins(hedge_call *r, bool whole)
 }
 
 /* Reads one event of what is to be joined. False: it is over. */
-static bool read_rest(hedge_call *r, const sse_event *e)
+static bool read_rest(hedge_call *r, const dialect_said *e)
 {
     turn_delta few[TURN_DELTAS_FEW];
     daruma_arena room;
@@ -258,7 +258,9 @@ static bool read_events(hedge_call *r, daruma_arena *large)
         if (!stream_next(r->x->v->rooms, &rest, &e, &scratch, large))
             return true;
         r->parsed = r->held.n - rest.n;
-        r->p->watch(&r->view, &e, &r->arena);
+        dialect_said said;
+        dialect_read_event(r->p, &e, &said);
+        dialect_watch_said(&r->view, &said);
         if (r->view.error || r->view.broken) {
             r->x->kase.beside.answered = r->view.spoilt;
             daruma_evidence ev = {.phase = DARUMA_AT_STREAM,
@@ -268,7 +270,7 @@ static bool read_events(hedge_call *r, daruma_arena *large)
             hedge_call_failed(r, &ev);
             return false;
         }
-        if (r->goes_on && !read_rest(r, &e))
+        if (r->goes_on && !read_rest(r, &said))
             return false;
         if (r->view.content && !r->goes_on) {
             hedge_call_takes_over(r);
@@ -314,7 +316,7 @@ static answer_view view_at_end(hedge_call *r)
 {
     const stream_view *v = &r->view;
     if (!r->stream && r->head.status)
-        return r->p->check(buf_str(&r->held), &r->arena);
+        return dialect_check(r->p, buf_str(&r->held));
     return (answer_view){.flaw = DARUMA_FLAW_EMPTY,
                          .finish = v->finished ? str_of(v->finish) : (daruma_str){0},
                          .input_tokens = v->input_tokens > 0 ? v->input_tokens : -1,

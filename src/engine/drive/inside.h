@@ -387,8 +387,8 @@ void session_redact_fields(session *x, daruma_header *fields, size_t n); /* the 
 void talk_free(const drive_rooms *rooms, talk *t);
 /* A new attempt's stream begins, or the first: what passes is read from here on. False without memory. */
 bool talk_begin(session *x);
-/* One event that the provider sent. True: its bytes go out as they are; else talk took it. */
-bool talk_event(session *x, const sse_event *e, daruma_arena *scratch);
+/* One event that the provider sent, and what it says. True: its bytes go out as they are; else talk took it. */
+bool talk_event(session *x, const sse_event *e, const dialect_said *event, daruma_arena *scratch);
 /* The stream ended whole: what is held of it is checked, and goes out. */
 typedef enum talk_over {
     TALK_ALL_OUT, /* all of it did */

@@ -160,7 +160,9 @@ void past_put_events(session *x, daruma_str events)
         daruma_arena scratch = arena_over(small, sizeof small);
         if (!stream_next(x->v->rooms, &events, &e, &scratch, &large))
             break;
-        put_item(w, x, dialect_done_item(x->d, &e));
+        dialect_said said;
+        dialect_read_event(x->d, &e, &said);
+        put_item(w, x, dialect_done_item(&said));
     }
     x->v->rooms->close(&large);
 }

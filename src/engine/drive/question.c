@@ -39,7 +39,7 @@ static daruma_str text_of(session *x, side *s)
 {
     turn t;
     daruma_buf text = buf_in(x->arena);
-    if (s->status != 200 || s->d->check(buf_str(&s->got), &s->arena).flaw != DARUMA_FLAW_NONE ||
+    if (s->status != 200 || dialect_check(s->d, buf_str(&s->got)).flaw != DARUMA_FLAW_NONE ||
         s->d->read_answer(buf_str(&s->got), &s->arena, &t) != DARUMA_OK || t.finish == FINISH_LENGTH)
         return (daruma_str){0};
     convo owner = {.arena = &s->arena};

@@ -58,7 +58,9 @@ static void deliver(session *x, daruma_str events)
         sse_event e;
         if (!stream_next(x->v->rooms, &rest, &e, &scratch, &large))
             break;
-        if (talk_event(x, &e, &scratch))
+        dialect_said said;
+        dialect_read_event(x->p, &e, &said);
+        if (talk_event(x, &e, &said, &scratch))
             continue;
         relay_forward(x, str_sub(from, 0, from.n - here.n));
         from = rest;
@@ -136,7 +138,7 @@ static bool read_events(session *x, daruma_arena *large)
         if (!stream_next(x->v->rooms, &rest, &e, &scratch, large))
             break;
         x->parsed = x->held.n - rest.n;
-        x->p->watch(&x->view, &e, &x->scratch);
+        dialect_watch(x->p, &x->view, &e);
         if (x->view.error) {
             relay_fail(x, DARUMA_FLAW_ERROR_EVENT, x->view.error_body);
             return false;
@@ -212,7 +214,9 @@ static bool relay(session *x, daruma_str bytes)
         sse_event e;
         if (!stream_next(x->v->rooms, &rest, &e, &scratch, &large))
             break;
-        x->p->watch(&x->view, &e, &scratch);
+        dialect_said said;
+        dialect_read_event(x->p, &e, &said);
+        dialect_watch_said(&x->view, &said);
         if (!x->view.ping)
             relay_piece(x);
         broken = x->view.broken && !json_valid(e.data);
@@ -224,7 +228,7 @@ static bool relay(session *x, daruma_str bytes)
             rest = here;
             break;
         }
-        if (x->t && !talk_event(x, &e, &scratch)) {
+        if (x->t && !talk_event(x, &e, &said, &scratch)) {
             relay_forward(x, str_sub(from, 0, from.n - here.n));
             from = rest;
         }
@@ -257,17 +261,32 @@ static bool is_whole(const sse_event *e)
     return e->data.n && (!json || str_eq(e->data, S("[DONE]")) || json_valid(e->data));
 }
 
+/* Adds the blank line that the last event lacks, if it is whole otherwise. False: there is none, and nothing is added.
+ */
+static bool close_last(session *x, sse_event *e, daruma_arena *scratch, daruma_arena *large)
+{
+    size_t held = x->held.n, from = x->mode == ANSWER_HELD ? x->parsed : 0;
+    if (held == from)
+        return false;
+    BUF_LIT(&x->held, "\n\n");
+    daruma_str rest = str_from(buf_str(&x->held), from);
+    if (!x->held.full && stream_next(x->v->rooms, &rest, e, scratch, large) && is_whole(e))
+        return true;
+    x->held.n = held;
+    return false;
+}
+
 /* A last event that lacks its blank line goes out if it is whole otherwise. What it says is wrong with the answer. */
 static daruma_flaw read_last(session *x, daruma_arena *large)
 {
     char small[4096];
     daruma_arena scratch = arena_over(small, sizeof small);
     sse_event e;
-    BUF_LIT(&x->held, "\n\n");
-    daruma_str rest = buf_str(&x->held);
-    if (!stream_next(x->v->rooms, &rest, &e, &scratch, large) || !is_whole(&e))
+    if (!close_last(x, &e, &scratch, large))
         return DARUMA_FLAW_NONE;
-    x->p->watch(&x->view, &e, &scratch);
+    dialect_said said;
+    dialect_read_event(x->p, &e, &said);
+    dialect_watch_said(&x->view, &said);
     if (is_spoilt(x))
         return DARUMA_FLAW_BROKEN;
     if (x->view.error) {
@@ -276,7 +295,7 @@ static daruma_flaw read_last(session *x, daruma_arena *large)
         return DARUMA_FLAW_ERROR_EVENT;
     }
     bool broken = x->view.broken && !json_valid(e.data);
-    if (!broken && (!x->t || talk_event(x, &e, &scratch)))
+    if (!broken && (!x->t || talk_event(x, &e, &said, &scratch)))
         relay_forward(x, e.raw);
     return DARUMA_FLAW_NONE;
 }
@@ -284,7 +303,7 @@ static daruma_flaw read_last(session *x, daruma_arena *large)
 static daruma_flaw last_event(session *x)
 {
     daruma_arena large = {0};
-    daruma_flaw flaw = x->held.n ? read_last(x, &large) : DARUMA_FLAW_NONE;
+    daruma_flaw flaw = read_last(x, &large);
     x->v->rooms->close(&large);
     return flaw;
 }
@@ -294,18 +313,10 @@ static bool last_held(session *x)
 {
     char small[2048];
     daruma_arena scratch = arena_over(small, sizeof small), large = {0};
-    size_t held = x->held.n;
     sse_event e;
-    if (x->mode != ANSWER_HELD || held == x->parsed)
-        return true;
-    BUF_LIT(&x->held, "\n\n");
-    daruma_str rest = str_from(buf_str(&x->held), x->parsed);
-    bool whole = !x->held.full && stream_next(x->v->rooms, &rest, &e, &scratch, &large) && is_whole(&e);
+    bool whole = x->mode == ANSWER_HELD && close_last(x, &e, &scratch, &large);
     x->v->rooms->close(&large);
-    if (whole)
-        return read_held(x);
-    x->held.n = held;
-    return true;
+    return !whole || read_held(x);
 }
 
 /* True if nothing is missing behind what `v` saw. A stop reason before all content may be the beginning of a cut
@@ -321,18 +332,13 @@ static bool tail_ends(session *x, daruma_arena *large)
 {
     char small[2048];
     daruma_arena scratch = arena_over(small, sizeof small);
-    size_t held = x->held.n, from = x->mode == ANSWER_HELD ? x->parsed : 0;
     stream_view v = x->view;
     sse_event e;
-    if (held == from)
+    if (!close_last(x, &e, &scratch, large))
         return false;
-    BUF_LIT(&x->held, "\n\n");
-    daruma_str rest = str_from(buf_str(&x->held), from);
-    bool ends = !x->held.full && stream_next(x->v->rooms, &rest, &e, &scratch, large) && is_whole(&e);
-    if (ends)
-        x->p->watch(&v, &e, &scratch);
-    x->held.n = held;
-    return ends && is_over(x, &v) && !v.error && !v.broken;
+    dialect_watch(x->p, &v, &e);
+    x->held.n -= 2; /* the blank line */
+    return is_over(x, &v) && !v.error && !v.broken;
 }
 
 bool stream_broke(session *x)

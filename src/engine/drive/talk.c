@@ -81,10 +81,10 @@ bool talk_is_plain(const session *x)
 }
 
 /* An item is over with the event that hands it over whole, its thinking too. */
-static void keep_item(session *x, const sse_event *e)
+static void keep_item(session *x, const dialect_said *e)
 {
     talk *t = x->t;
-    daruma_str item = t->lost ? (daruma_str){0} : dialect_done_item(x->d, e);
+    daruma_str item = t->lost ? (daruma_str){0} : dialect_done_item(e);
     if (!item.n)
         return;
     t->thinking = t->bound = false;
@@ -127,11 +127,11 @@ static void collect_call(session *x, const turn_delta *d)
 
 /* What another attempt's answer has that is neither text nor a function's call, as it came: calls of other kinds, and
  * what the provider did. Its thinking is not the client's. */
-static void collect_block(session *x, const sse_event *e)
+static void collect_block(session *x, const dialect_said *e)
 {
     talk *t = x->t;
     bool again = (t->mode == TALK_REASK || t->mode == TALK_JOIN) && x->p == x->d;
-    daruma_str item = again ? dialect_done_item(x->d, e) : (daruma_str){0}, type = json_get(item, S("type"));
+    daruma_str item = again ? dialect_done_item(e) : (daruma_str){0}, type = json_get(item, S("type"));
     bool apart = (str_eq(type, S("\"function_call\"")) && !dialect_client_call(item)) ||
                  str_eq(type, S("\"message\"")) || str_eq(type, S("\"reasoning\""));
     held_call *c = item.n && !apart ? collect(t) : NULL;
@@ -234,16 +234,7 @@ static void note(session *x, const turn_delta *d)
         t->finish_raw = arena_copy(&t->arena, d->finish_raw);
         break;
     case DELTA_USAGE:
-        if (d->usage.input >= 0)
-            t->usage.input = d->usage.input;
-        if (d->usage.output >= 0)
-            t->usage.output = d->usage.output;
-        if (d->usage.cached >= 0)
-            t->usage.cached = d->usage.cached;
-        if (d->usage.written >= 0)
-            t->usage.written = d->usage.written;
-        if (d->usage.thinking >= 0)
-            t->usage.thinking = d->usage.thinking;
+        usage_merge(&t->usage, &d->usage);
         if (t->mode != TALK_PLAIN && t->from == t->to) { /* the newest is that of all */
             t->usage_raw.n = 0;
             buf_put(&t->usage_raw, d->text);
@@ -360,9 +351,11 @@ static bool ends_joining(const turn_delta *d)
     return d->kind == DELTA_OTHER && (dialect_client_call(d->text) || dialect_is_media(d->text));
 }
 
-static bool pass_plain(session *x, const sse_event *e, const turn_delta *d, size_t n, const turn_reader *before)
+static bool pass_plain(session *x, daruma_str raw, const dialect_said *e, turn_deltas said, const turn_reader *before)
 {
     talk *t = x->t;
+    const turn_delta *d = said.p;
+    size_t n = said.n;
     bool calls = false, stray = false;
     for (size_t i = 0; i < n; i++) {
         calls |= d[i].kind == DELTA_CALL;
@@ -376,7 +369,7 @@ static bool pass_plain(session *x, const sse_event *e, const turn_delta *d, size
             if (d[i].kind == DELTA_TEXT)
                 buf_put(&t->fresh, d[i].text);
         if (!t->arena.full)
-            buf_put(&t->hold, e->raw);
+            buf_put(&t->hold, raw);
         if (!t->arena.full)
             return false;
         give_up_hold(x);
@@ -391,7 +384,7 @@ static bool pass_plain(session *x, const sse_event *e, const turn_delta *d, size
     return true;
 }
 
-bool talk_event(session *x, const sse_event *e, daruma_arena *scratch)
+bool talk_event(session *x, const sse_event *e, const dialect_said *event, daruma_arena *scratch)
 {
     talk *t = x->t;
     turn_delta few[TURN_DELTAS_FEW];
@@ -409,7 +402,7 @@ bool talk_event(session *x, const sse_event *e, daruma_arena *scratch)
     t->room = big ? &large : scratch;
     if (!t->holding)
         before = t->in;
-    turn_deltas said = x->p->read_delta(&t->in, e, few, t->room);
+    turn_deltas said = x->p->read_delta(&t->in, event, few, t->room);
     const turn_delta *d = said.p;
     size_t n = said.n;
     bool all = !t->in.lost && !said.full;
@@ -417,12 +410,12 @@ bool talk_event(session *x, const sse_event *e, daruma_arena *scratch)
         read_in_part(x);
     for (size_t i = 0; i < n; i++)
         note(x, &d[i]);
-    collect_block(x, e);
+    collect_block(x, event);
     bool again = t->mode == TALK_JOIN || t->mode == TALK_REASK; /* what the provider did cannot be written anew */
     if ((!all && t->mode != TALK_PLAIN) || (again && x->view.effects) || x->view.many) {
         raw = talk_gives_up(x);
     } else if (t->mode == TALK_PLAIN) {
-        raw = pass_plain(x, e, d, n, &before);
+        raw = pass_plain(x, e->raw, event, said, &before);
     } else {
         raw = false;
         for (size_t i = 0; i < n && rewrite(x, &d[i]); i++)
@@ -441,7 +434,9 @@ daruma_str talk_items(const session *x, daruma_arena *a)
     buf_putc(&b, '[');
     buf_put(&b, buf_str(&t->items));
     while (t->mode == TALK_PLAIN && sse_next(&rest, &e, a)) { /* from the first function's call on they were held */
-        daruma_str item = dialect_done_item(x->d, &e);
+        dialect_said said;
+        dialect_read_event(x->d, &e, &said);
+        daruma_str item = dialect_done_item(&said);
         if (item.n && b.n > 1)
             buf_putc(&b, ',');
         buf_put(&b, item);

@@ -67,17 +67,11 @@ typedef struct ending {
 /* What was held, with its calls and its text as they were mended. */
 static bool mend_held(ending *e)
 {
-    const convo_message *m = &e->got.message;
     daruma_arena scratch = {0};
-    stream_mend what = {.calls = ARENA_NEW(&e->room, call_mend, m->nparts + 1),
-                        .text = e->words.edited ? &e->words.text : NULL};
-    for (size_t i = 0; what.calls && i < m->nparts; i++) {
-        const convo_part *p = &m->parts[i];
-        if (p->kind == PART_CALL)
-            what.calls[what.ncalls++] = (call_mend){.name = p->name, .args = p->text, .edited = p->edited};
-    }
-    bool made = what.calls && e->rooms->open(&scratch, 0, ANSWER_ARENA_BYTES_MAX) &&
-                dialect_mend_stream(e->t->from, e->t->at_hold, buf_str(&e->t->hold), &what, &e->out, &scratch);
+    stream_mend what = {0};
+    bool made = dialect_take_edits(&e->got, &what, &e->room) && e->rooms->open(&scratch, 0, ANSWER_ARENA_BYTES_MAX);
+    what.text = e->words.edited ? &e->words.text : NULL;
+    made = made && dialect_mend_stream(e->t->from, e->t->at_hold, buf_str(&e->t->hold), &what, &e->out, &scratch);
     e->rooms->close(&scratch);
     return made;
 }

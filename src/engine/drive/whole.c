@@ -134,7 +134,7 @@ static void do_whole(void *data)
         return;
     if (same && w->nown) /* of each of several answers, too */
         name_back(w);
-    w->view = w->from->check(w->body, &w->room);
+    w->view = dialect_check(w->from, w->body);
     w->flaw = w->view.flaw;
     w->test.only = w->view.effects;
     if (!w->view.calls) {
