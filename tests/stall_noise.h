@@ -65,7 +65,6 @@ static const stall_case stall_loops_noise[] = {
      "answered\"}"},
     {"a page that is at its end", 3,
      "7* scroll {\"dy\":600} => {\"ok\":true,\"scroll_y\":4212,\"at_bottom\":true,\"screenshot\":\"shot_{h}.png\"}"},
-    {"clicks beside it", 5, "8* left_click {\"x\":51{i},\"y\":300} => clicked; screen unchanged"},
     {"a service that is restarted, and never comes up", 5,
      "6*(\nbash kubectl rollout restart deploy/api => deployment.apps/api restarted\n"
      "bash kubectl get pods => api-{h}-x{i}k2z   0/1   CrashLoopBackOff   3 ({n}s ago)   7{i}s\n)"},
@@ -80,10 +79,6 @@ static const stall_case stall_loops_noise[] = {
      "read_file {\"path\":\"C:\\\\repo\\\\.\\\\old\\\\..\\\\src\\\\App.cs\"} => class App and what is in it"},
     {"a picture of the same screen, taken anew", 3,
      "6* screenshot {} => {\"path\":\"/tmp/scr-{u}.png\",\"windows\":[\"Mail - 3 drafts\"],\"taken_at\":{t}}"},
-    {"one sum, however it is spaced", 3,
-     "calc {\"expression\":\"12*37+4\"} => four and forty, and four hundred\n"
-     "calc {\"expression\":\"12 * 37 + 4\"} => four and forty, and four hundred\n"
-     "calc {\"expression\":\"12*37 +4\"} => four and forty, and four hundred"},
     {"agents that hand each other on, each for another reason", 7,
      "6*(\nhand_to_a {\"reason\":\"it is {w}\"} => handed on to the one called a\n"
      "hand_to_b {\"reason\":\"not {w}\"} => handed on to the one called b\n"

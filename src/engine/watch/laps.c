@@ -31,25 +31,6 @@ static const seen *call_ago(const daruma_stall *s, uint32_t back)
     return e;
 }
 
-/* Sent or made once more, and all that is new about it is a number of its own. */
-static bool same_sent(const seen *a, const seen *b)
-{
-    return a->call == b->call && a->masked == b->masked && rule_has(a->means, WORDS_ONCE) &&
-           !rule_has(a->means, WORDS_WEAK | WORDS_RANDOM | WORDS_DEALS) &&
-           !rule_has(a->flags | b->flags, SEEN_FAILED) &&
-           (rule_has(a->says, WORDS_ACK) || rule_has(a->flags, SEEN_ECHO) || rule_has(a->names, NAME_PROSE));
-}
-
-/* A change, and the one before took it back: it is made of the same words. */
-static bool is_turned(const seen *const *calls, uint32_t p)
-{
-    const seen *a = calls[0], *back = calls[1], *b = calls[p];
-    return p == 2 && a->call == b->call && a->masked == b->masked && a->call != back->call && a->tool == back->tool &&
-           rule_has(a->means, DARUMA_TOOL_WRITES) && !rule_has(a->means, WORDS_WEAK) &&
-           !rule_has(a->flags | b->flags | back->flags, SEEN_FAILED) && same_count(a->args) > 2 &&
-           memcmp(a->args, back->args, sizeof a->args) == 0;
-}
-
 void count_laps(daruma_stall *s, bool again)
 {
     const seen *calls[DARUMA_PERIOD_MAX + 1];
@@ -60,8 +41,7 @@ void count_laps(daruma_stall *s, bool again)
     uint32_t n = newest_calls(s, calls, DARUMA_PERIOD_MAX + 1);
     for (uint32_t p = 2; p <= DARUMA_PERIOD_MAX; p++) {
         bool same = p < n && (same_pair(calls[0], calls[p]) || same_fresh(calls[0], calls[p]) ||
-                              (p >= LONG && same_timed(calls[0], calls[p])) || same_sent(calls[0], calls[p]) ||
-                              is_turned(calls, p));
+                              (p >= LONG && same_timed(calls[0], calls[p])));
         s->laps[p] = same ? (uint8_t)(s->laps[p] + (s->laps[p] < STALL_WINDOW)) : 0;
     }
 }
@@ -101,29 +81,6 @@ static daruma_circle circle_of_lap(const seen *const *calls, uint32_t p)
     return writes >= 2 ? DARUMA_CIRCLE_EDIT_REVERT : DARUMA_CIRCLE_CYCLE;
 }
 
-/* Two or three thoughts in turn, and nothing between them. */
-static bool thoughts_in_turn(const daruma_stall *s, daruma_verdict *v)
-{
-    enum { MOST = 3 };
-    for (uint32_t p = 2; p <= MOST; p++) {
-        uint32_t m = 0;
-        while (m + p < window_count(s) && rule_has(window_at(s, m)->flags & window_at(s, m + p)->flags, SEEN_NOTE) &&
-               same_pair(window_at(s, m), window_at(s, m + p)))
-            m++;
-        if (m < p + 1 || same_pair(window_at(s, 0), window_at(s, 1)))
-            continue;
-        v->circle = DARUMA_CIRCLE_CYCLE;
-        v->period = p;
-        v->times = (m + p) / p;
-        v->sure = sure_of(v->times, 2, 80);
-        v->first = window_at(s, m + p - 1)->step;
-        for (uint32_t i = p; i-- > 0;)
-            v->about += blame(v, window_at(s, i)->exact);
-        return true;
-    }
-    return false;
-}
-
 /* Two or three programs in turn, and no result is what it was: how long each takes may be what is asked. */
 static bool compares_runs(const seen *const *calls, uint32_t n, uint32_t p)
 {
@@ -140,7 +97,7 @@ bool rule_cycle(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *calls[DARUMA_PERIOD_MAX + 1], *e = window_at(s, 0);
     if (e->flags & SEEN_NOTE)
-        return thoughts_in_turn(s, v);
+        return false;
     uint32_t total = window_count(s) - (uint32_t)__builtin_popcount(s->notes);
     bool known = !(e->flags & SEEN_NEW);
     if (total < 2)

@@ -186,20 +186,6 @@ static bool is_paraphrase(const seen *const *list, uint32_t n, bool core)
     return all && shared * 100 / all >= 30;
 }
 
-/* One name in wider and narrower words, "*.prod.yml", "prod*", "x.prod.yml": most have all words of another, or none
- * but those. Names of one list with those of another are not so. */
-static bool is_reshuffled(const seen *const *list, uint32_t n)
-{
-    uint32_t stale = 0;
-    for (uint32_t i = 0; i + 1 < n; i++) {
-        bool known = false;
-        for (uint32_t k = i + 1; k < n && !known; k++)
-            known = nothing_new(list[i]->args, list[k]->args) || nothing_new(list[k]->args, list[i]->args);
-        stale += known;
-    }
-    return !is_even(list, n) && stale * 3 >= 2 * (n - 1);
-}
-
 /* The same with words that come and go: no name after the other of a list. */
 static bool is_reworded(const seen *const *list, uint32_t n)
 {
@@ -214,22 +200,11 @@ static bool is_rephrased(const seen *e, const seen *const *list, uint32_t n)
          little = rule_has(e->says, WORDS_EMPTY | WORDS_SHORT);
     /* A command is no question, but one to a database is, where it finds nothing. */
     bool shell = rule_has(e->means, WORDS_SHELL);
-    if (!shell && seeks && rule_has(e->says, WORDS_EMPTY) && !rule_has(e->names, NAME_PROSE | NAME_PAGE) &&
-        is_reshuffled(list, n))
-        return true;
     bool asks = shell ? seeks && rule_has(e->names, NAME_QUERY | NAME_COMMAND) && rule_has(e->says, WORDS_EMPTY)
                       : rule_has(e->names, NAME_PROSE);
     if (!asks || rule_has(e->says, WORDS_ACK) || (little && !seeks))
         return false;
     return is_paraphrase(list, n, little || !seeks);
-}
-
-/* Whatever is asked, it tells the same at length: that is no answer to each. */
-static bool is_one_answer(const seen *e)
-{
-    bool seeks = rule_has(e->means, WORDS_SEEKS) || rule_has(e->names, NAME_SEEKS);
-    return seeks && rule_has(e->names, NAME_PROSE) && !rule_has(e->means, WORDS_SHELL) &&
-           !rule_has(e->says, WORDS_EMPTY | WORDS_ABSENT | WORDS_SHORT | WORDS_ACK | WORDS_FEW);
 }
 
 /* "404 Not Found" of one thing after another says something of each of them; "sh: npm: not found" does not. */
@@ -306,43 +281,14 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
     return true;
 }
 
-/* One number that says where to look creeps on, or it is clicked here and there, and the answer stays. */
-static bool pokes_on(const daruma_stall *s, daruma_verdict *v)
-{
-    const seen *e = window_at(s, 0), *o, *newer = e;
-    uint32_t at = 1, n = 1;
-    bool clicks = rule_has(e->means, DARUMA_TOOL_ACTS) && rule_has(e->means, WORDS_INPUT | WORDS_MOVES) &&
-                  rule_has(e->says, WORDS_SAME);
-    bool creeps = rule_has(e->names, NAME_PAGE) && !rule_has(e->names, NAME_SINCE) && !rule_has(e->says, WORDS_ACK);
-    uint32_t needed = clicks ? 5 : 6;
-    while ((clicks || creeps) && (o = next_call(s, &at, false)) && o->result == e->result) {
-        bool by_one = newer->at != o->at && (uint64_t)newer->at - (uint64_t)o->at + 1 <= 2;
-        if (clicks ? o->shape != e->shape : o->place != e->place || !by_one)
-            break;
-        newer = o;
-        n++;
-    }
-    if (n < needed)
-        return false;
-    v->circle = DARUMA_CIRCLE_STAGNATION;
-    v->times = n;
-    v->sure = sure_of(n, needed, 70);
-    v->first = newer->step;
-    v->about = e->tool ^ e->result;
-    return true;
-}
-
 bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o, *list[LIST_MAX];
     uint32_t at = 0, n = 0, all = 0, calls = 0, shapes = 0, places = 0, first = e->step;
     unsigned acts = rule_has(e->means, WORDS_WEAK) ? 0 : DARUMA_TOOL_ACTS; /* a helper that is asked does nothing yet */
     unsigned effects = DARUMA_TOOL_WRITES | DARUMA_TOOL_NOTES | DARUMA_TOOL_WAITS | acts;
-    if ((e->flags & (SEEN_FAILED | SEEN_NOTE)) || !e->says || rule_has(e->means, WORDS_RANDOM | WORDS_ASKS))
-        return false;
-    if (pokes_on(s, v))
-        return true;
-    if (rule_has(e->means, WORDS_INPUT))
+    if ((e->flags & (SEEN_FAILED | SEEN_NOTE)) || !e->says ||
+        rule_has(e->means, WORDS_RANDOM | WORDS_ASKS | WORDS_INPUT))
         return false;
     bool little = rule_has(e->says, WORDS_EMPTY | WORDS_SHORT | WORDS_ACK | WORDS_FEW);
     bool runs = rule_has(e->means, WORDS_SHELL) && !rule_has(e->means, DARUMA_TOOL_READS);
@@ -366,7 +312,7 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
     if (n < 5 || calls < 3)
         return false;
     bool creeps = shapes == n && places == n && rule_has(e->names, NAME_PAGE) && !rule_has(e->names, NAME_SINCE),
-         rephrased = shapes < n && (is_rephrased(e, list, n) || is_one_answer(e));
+         rephrased = shapes < n && is_rephrased(e, list, n);
     if (creeps && rule_has(e->says, WORDS_ACK) && rule_has(e->says, WORDS_FEW | WORDS_SHORT))
         return false;
     if (little && !creeps && !rephrased)
@@ -386,12 +332,6 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
     v->first = first;
     v->about = e->tool ^ e->result;
     return true;
-}
-
-/* All that was asked before and one thing more, and the whole answer stays: what was added is not what it hangs on. */
-static bool adds_in_vain(const seen *o, const seen *newer)
-{
-    return o->result == newer->result && nothing_new(o->args, newer->args) && o->arg_words < newer->arg_words;
 }
 
 /* True if a question in other words, or a change that is refused, may be answered by what was told before. Where
@@ -462,12 +402,9 @@ bool rule_growing(const daruma_stall *s, daruma_verdict *v)
         return false;
     /* Then, and where "sent" says nothing new, no word may come but those that were there. */
     bool copies = effects && (writes || !e->says || rule_has(e->says, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT));
-    bool looks = !effects && rule_has(e->means, DARUMA_TOOL_READS) && e->says && !(e->flags & SEEN_FAILED) &&
-                 !rule_has(e->says, WORDS_ACK | WORDS_FEW | WORDS_ALIVE) &&
-                 !rule_has(e->means, WORDS_ASKS | DARUMA_TOOL_WAITS | WORDS_RANDOM);
     while ((o = next_call(s, &at, notes)) && o->tool == e->tool && o->arg_bytes < newer->arg_bytes &&
-           (nothing_new(newer->args, o->args) || (looks && adds_in_vain(o, newer))) &&
-           nothing_new(newer->words, o->words) && same_count(o->args) < FULL && same_count(o->words) < FULL &&
+           nothing_new(newer->args, o->args) && nothing_new(newer->words, o->words) && same_count(o->args) < FULL &&
+           same_count(o->words) < FULL &&
            (!copies || (nothing_new(o->args, newer->args) && o->arg_words < newer->arg_words))) {
         newer = o;
         n++;
