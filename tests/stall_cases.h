@@ -429,7 +429,6 @@ static const stall_case stall_loops[] = {
     {"a session that expired", 3, "9* check_status {\"session\":\"s\"} => session expired"},
     {"a job that failed, with naps", 6,
      "8*(\nsleep {\"ms\":5000} => slept\nbuild_status {\"n\":4} => build 4: FAILED\n)"},
-    {"a job that failed, ever longer ago", 4, "9* job_status {\"id\":1} => {\"state\":\"failed\",\"minutes_ago\":{n}}"},
     {"a condition that cannot be read, with naps", 3,
      "! 9* bash sleep 10; jq .x[ a.json => jq: error: syntax error, unexpected end of file"},
     {"money is sent again", 3, "! 9* transfer_funds {\"to\":\"X\",\"eur\":50} => gateway timed out, outcome unknown"},
@@ -583,9 +582,6 @@ static const stall_case stall_loops[] = {
      "9* poll_kiln {\"every\":\"x\"} => Invalid type: expected integer, received string"},
     {"a process that has ended is given more and more time", 3,
      "9* read_process {\"pid\":7,\"timeout_ms\":{n}000} => Process exited with code 0. No new output."},
-    {"a dead pump, other pages between", 5,
-     "8*(\npump_status {\"id\":7} => pump 7 is dead (checked {n} min ago)\nread_manual {\"page\":{n}} => about {w} and "
-     "{n}\n)"},
     {"a dead link, two other pages between, the clock moves", 7,
      "8*(\n! run_export {\"id\":7} => [10:0{i}:11] export of {n} rows broke off: disk quota\n"
      "read_manual {\"page\":{n}} => about {w} and {n}\nread_manual {\"page\":\"b{n}\"} => more of {w} and {n}\n)"},
@@ -610,11 +606,6 @@ static const stall_case stall_loops[] = {
      "studio\n"
      "delegate {\"task\":\"Paint it. Please. Please. Please. Please. Please.\"} => I am sorry, there is no brush in "
      "this studio"},
-    {"the same words in another order, whatever the argument is called", 3,
-     "library_search {\"title\":\"old maps of norway\"} => 1 hit: Atlas of the northern seas\n"
-     "library_search {\"title\":\"norway old maps of\"} => 1 hit: Atlas of the northern seas\n"
-     "library_search {\"title\":\"maps of old norway\"} => 1 hit: Atlas of the northern seas\n"
-     "library_search {\"title\":\"of norway maps old\"} => 1 hit: Atlas of the northern seas"},
     {"the same quote", 3, "9* get_quote {\"s\":\"ACME\"} => {\"price\":101.5,\"venue\":\"XETRA\",\"cur\":\"EUR\"}"},
 };
 #endif

@@ -350,9 +350,6 @@ static const stall_case stall_loops_more[] = {
      "9* open_url {\"url\":\"https://flange.example/{w}\"} => Just a moment...\\nVerify you are human by completing "
      "the "
      "action below.\\nRay ID: {h}"},
-    {"left and right between two places", 7,
-     "9*(\npress_key {\"key\":\"left\"} => Pressed left. State: (11,7)\n"
-     "press_key {\"key\":\"right\"} => Pressed right. State: (12,7)\n)"},
     {"one row looked for in many ways of a database", 6,
      "sql_query {\"query\":\"SELECT * FROM s WHERE email = 'ute.k@post.example'\"} => (0 rows)\n"
      "sql_query {\"query\":\"SELECT * FROM s WHERE lower(email) = 'ute.k@post.example'\"} => (0 rows)\n"
@@ -374,7 +371,6 @@ static const stall_case stall_loops_more[] = {
     {"a licence that has run out", 3, "9* check_licence {\"k\":4} => expired"},
     {"a check that ended, and when", 3,
      "9* check_run {\"id\":4} => {\"id\":4,\"completed_at\":\"2026-03-01T10:00:00Z\",\"outcome\":\"neutral\"}"},
-    {"a job that is at a hundred", 3, "9* job_progress {\"id\":4} => {\"id\":4,\"progress\":\"100%\"}"},
     {"a run that failed, found by a reader", 3, "9* get_run {\"id\":4} => {\"run\":4,\"conclusion\":\"failure\"}"},
     /* fresh parts of failures */
     {"a compiler in a directory of its own", 3,
@@ -398,19 +394,9 @@ static const stall_case stall_loops_more[] = {
     /* fresh parts of answers */
     {"a form is opened again", 3,
      "8* open_form {\"id\":\"signup\"} => Sign up: name, mail, password. <input name=csrf value={h}>"},
-    {"a page is loaded again", 3, "9* browser_reload {} => Checkout: address, payment. token {k}"},
-    {"two desks hand a case to each other", 5,
-     "8*(\nhandoff {\"to\":\"billing\",\"case\":4} => billing has it now (ref {h})\n"
-     "handoff {\"to\":\"support\",\"case\":4} => support has it now (ref {h})\n)"},
-    {"work is put away and taken out", 5,
-     "8*(\ngit {\"args\":\"stash\"} => Saved working directory on main\n"
-     "git {\"args\":\"stash pop\"} => On branch main, modified a.py. Dropped {h}{h}\n)"},
     {"the same remark again", 3,
      "8* issue_add_comment {\"no\":4,\"body\":\"I will look into this.\"} => "
      "{\"id\":23067{n}1,\"url\":\"https://x.example/4#c-23067{n}1\"}"},
-    {"three in turn with tickets of their own", 7,
-     "6*(\na_get {} => alpha stands there {h}\nb_get {} => beta stands there {h}\nc_get {} => gamma stands there "
-     "{h}\n)"},
     /* volatile arguments */
     {"headers of a trace", 3,
      "9* http_get "
@@ -418,8 +404,6 @@ static const stall_case stall_loops_more[] = {
      "=> a page that says the same"},
     {"a key against doubles", 3,
      "! 9* pay_out {\"to\":\"a\",\"options\":{\"idempotency-key\":\"{u}\"}} => account a is closed for payouts"},
-    {"a rendering under another name each time", 3,
-     "! 9* render {\"scene\":\"a\",\"output\":\"/out/r_2026-03-01T08-1{i}-22.png\"} => Error: no light"},
     {"a plot under a name of its own each time", 3,
      "! 9* plot {\"data\":\"a.csv\",\"out_file\":\"plot-{h}.svg\"} => KeyError: 'price'"},
     /* spelling */
@@ -481,8 +465,6 @@ static const stall_case stall_loops_more[] = {
      "\xe7\xac\xac\xe4\xb8\x89\xe9\xa1\xb5\xef\xbc\x9a\xe8\xbf\x90\xe8\xb4\xb9\xe8\xaf\xb4\xe6\x98\x8e\xef\xbc\x8c\xe5"
      "\x85\xa8\xe5\x9b\xbd\xe5\x8c\x85\xe9\x82\xae\xef\xbc\x8c\xe5\x8f\xa6\xe8\xa1\x8c\xe9\x80\x9a\xe7\x9f\xa5\xe9\x99"
      "\xa4\xe5\xa4\x96"},
-    {"a query that finds nothing, between pages that tell much", 6,
-     "8*(\nsearch_wiki {\"q\":\"travel form\"} => no results\nread_wiki {\"page\":\"p{n}\"} => about {w} and {n}\n)"},
     /* one thing in other words */
     {"a check between looks with an editor", 3,
      "8*(\n! bash npx eslint src => a.ts 1:7 error 'a' is never used\n"
@@ -502,12 +484,6 @@ static const stall_case stall_loops_more[] = {
      "! apply_patch {\"input\":\"<<EOF *** start\"} => Invalid patch: the first line must be '*** Begin Patch'\n"
      "! apply_patch {\"input\":\"diff --git a b\"} => Invalid patch: the first line must be '*** Begin Patch'\n"
      "! apply_patch {\"input\":\"*** must begin\"} => Invalid patch: the first line must be '*** Begin Patch'"},
-    {"a patch that does not fit, and the line is about a timeout", 4,
-     "8*(\n! apply_patch {\"input\":\"-let timeout = 10;\"} => verification failed: Failed to find expected lines in "
-     "a.rs: let timeout = 10;\nbash sed -n 1,9p a.rs => let timeout = 5;\\nClient::builder().build()\n)"},
-    {"a range that creeps on beyond the end", 5,
-     "! 9* read_file {\"path\":\"plan.md\",\"offset\":{n}0,\"limit\":70} => Error: Line offset {n}0 exceeds file "
-     "length (3 lines)"},
     {"one question in other words, repeated before the same hits", 6,
      "code_search {\"query\":\"where is the limit of uploads set\"} => Query: where is the limit of uploads "
      "set\\nResults:\\nFile path: worker/send.py\\nLines: 10-31\\nFile path: api/routes.py\\nLines: 88-97\\nend of "
@@ -576,9 +552,6 @@ static const stall_case stall_loops_more[] = {
      "list_dir {\"p\":\".\"} => a.c b.c and doc\nread_file {\"p\":\"doc\"} => a guide to it all\ngit_status {} => "
      "nothing to "
      "commit on main"},
-    {"a script that says what to do if something is running", 3,
-     "6* bash cat /etc/cron.daily/x => #!/bin/sh\\n\\n# Skip if systemd is running.\\nif [ -d /run/systemd/system ]; "
-     "then\\n  exit 0\\nfi\\n\\n/usr/libexec/x/x-db-backup"},
     {"four in turn", 9,
      "5*(\na_get {} => aaa aa a1\nb_get {} => bbb bb b1\nc_get {} => ccc cc c1\nd_get {} => ddd dd d1\n)"},
     /* walks through what was seen, and one thing guessed in other words */
@@ -642,11 +615,6 @@ static const stall_case stall_loops_more[] = {
      "found in file.\nread_file {\"path\":\"a.py\"} => def f(a):\\n    return a\n)"},
     {"against a wall, and the door is to the left", 3,
      "7* act {\"action\":\"go forward\"} => a wall 1 step forward\\na wall 1 step left"},
-    {"a file that is unchanged since it was read, searches between", 10,
-     "read_file {\"path\":\"a.ts\"} => const a = 1; const b = 2; export { a, b };\n"
-     "6*(\nread_file {\"path\":\"a.ts\"} => File unchanged since last read. What was read before is still current, "
-     "refer "
-     "to that.\ngrep {\"pattern\":\"{w}\"} => src/{w}.ts:{n}: a line with {w} in it\n)"},
     {"a page that is not there, and a plea to try again", 4,
      "! 5* search {\"entity\":\"Anna Berg], search[Otto Berg\"} => Could not find that page, please try again."},
     {"a script that fails and prints nothing", 4, "! 6* node_exec {\"script\":\"node render.js\"} => (no output)"},

@@ -28,11 +28,6 @@ static const stall_case stall_loops_noise[] = {
     {"members of an answer in any order", 3,
      "3*(\nget_plan {\"id\":1} => {\"plan\":\"basic\",\"seats\":[\"ada\",\"bob\"],\"took_ms\":{n}}\n"
      "get_plan {\"id\":1} => {\"took_ms\":1{n},\"seats\":[\"ada\",\"bob\"],\"plan\":\"basic\"}\n)"},
-    {"five looks, and only how old all is moves", 11,
-     "4*(\nkube {\"x\":\"get svc\"} => NAME AGE\\ncart 1{n}m{n}s\nkube {\"x\":\"get ep\"} => NAME AGE\\nnone "
-     "1{n}m{n}s\n"
-     "kube {\"x\":\"describe\"} => Selector: app\nkube {\"x\":\"get in\"} => NAME HOSTS AGE\\nedge x 2d{n}h\n"
-     "bash curl -si x => HTTP/1.1 503 Unavailable\\nDate: Mon, 23 Nov 2026 10:1{i}:22 GMT\n)"},
     {"how long it took stands in a remark", 5,
      "5*(\nlist_tables {} => customers\\ninvoices\\n(2 rows, {n} ms)\n"
      "describe {\"t\":\"a\"} => id bigint, due date\\n(1 table, 1{n} ms)\n)"},
@@ -55,19 +50,11 @@ static const stall_case stall_loops_noise[] = {
      "from orders\n"
      "! query {\"sql\":\"select * from orders\"} => ERROR: relation \"orders\" does not exist\\nLINE 1: select * from "
      "orders"},
-    {"a page that is opened and left, and has another session each time", 5,
-     "6*(\nclick {\"ref\":\"r1\"} => title: Subscribe\\nurl: https://news.example/a?session={h}\n"
-     "leave_page {} => title: Search\\n10 results of this\n)"},
     {"words that a harness writes down as a call", 3,
      "6* __message__ {\"text\":\"I will begin with the parser now.\"} => "},
     {"a number of its own behind a word", 3,
      "! 6* request_approval {\"of\":\"a\"} => {\"id\":\"apr_{h}\",\"status\":\"expired\",\"message\":\"No one "
      "answered\"}"},
-    {"a page that is at its end", 3,
-     "7* scroll {\"dy\":600} => {\"ok\":true,\"scroll_y\":4212,\"at_bottom\":true,\"screenshot\":\"shot_{h}.png\"}"},
-    {"a service that is restarted, and never comes up", 5,
-     "6*(\nbash kubectl rollout restart deploy/api => deployment.apps/api restarted\n"
-     "bash kubectl get pods => api-{h}-x{i}k2z   0/1   CrashLoopBackOff   3 ({n}s ago)   7{i}s\n)"},
     {"a harness that counts below the answer", 3,
      "6* read_file {\"p\":\"a.md\"} => # A\\nabout this and that\\n[this is call {n}; 5{i} calls left]"},
     {"a harness that reminds below the answer", 3,
@@ -83,13 +70,8 @@ static const stall_case stall_loops_noise[] = {
      "6*(\nhand_to_a {\"reason\":\"it is {w}\"} => handed on to the one called a\n"
      "hand_to_b {\"reason\":\"not {w}\"} => handed on to the one called b\n"
      "hand_to_c {\"reason\":\"so {w}\"} => handed on to the one called c\n)"},
-    {"a helper that finds nothing, at another price each time", 3,
-     "7* agent {\"p\":\"why\"} => I looked and did not see the cause. (agent {h}, {n} tokens, 4{n}.1s)"},
     {"tests that pass, and a look at what is changed", 5,
      "7*(\nbash npm test => Tests: 14 passed\\nTook 1.{n} s\nbash git status --short =>  M a.py\n)"},
-    {"a page that was scrolled to its end", 6,
-     "3* scroll_page {\"d\":1} => {\"y\":{n},\"at_bottom\":false}\n7* scroll_page {\"d\":1} => "
-     "{\"y\":24,\"at_bottom\":true}"},
     {"a run of which only the clock moves", 3,
      "6* train {\"lr\":0.1,\"seed\":7} => {\"loss\":0.4312,\"acc\":0.91,\"wall_time_s\":{n}}"},
 };

@@ -5,13 +5,6 @@
 
 enum { LONG = 4 }; /* so many calls that come again in order are no measurement */
 
-/* The same but for times that it took. */
-static bool same_timed(const seen *a, const seen *b)
-{
-    return a->call == b->call && a->timed == b->timed &&
-           !rule_has(a->means, WORDS_MEASURES | WORDS_RANDOM | WORDS_ASKS | DARUMA_TOOL_WAITS);
-}
-
 /* The newest `most` calls that are no notes; fewer where there are fewer. */
 static uint32_t newest_calls(const daruma_stall *s, const seen **calls, uint32_t most)
 {
@@ -40,8 +33,7 @@ void count_laps(daruma_stall *s, bool again)
     }
     uint32_t n = newest_calls(s, calls, DARUMA_PERIOD_MAX + 1);
     for (uint32_t p = 2; p <= DARUMA_PERIOD_MAX; p++) {
-        bool same = p < n && (same_pair(calls[0], calls[p]) || same_fresh(calls[0], calls[p]) ||
-                              (p >= LONG && same_timed(calls[0], calls[p])));
+        bool same = p < n && same_pair(calls[0], calls[p]);
         s->laps[p] = same ? (uint8_t)(s->laps[p] + (s->laps[p] < STALL_WINDOW)) : 0;
     }
 }
@@ -54,7 +46,7 @@ static uint32_t patience_of_lap(const seen *const *calls, uint32_t p)
     for (uint32_t i = 0; i < p; i++) {
         uint32_t patience = calls[i]->patience;
         bool failed = rule_has(calls[i]->flags, SEEN_FAILED);
-        dead |= failed || rule_has(calls[i]->says, WORDS_DEAD | WORDS_ENDED);
+        dead |= failed || rule_has(calls[i]->says, WORDS_DEAD);
         others |= failed && (rule_has(calls[i]->says, WORDS_REFUSED | WORDS_ABSENT) ||
                              !rule_has(calls[i]->says, WORDS_RETRY | WORDS_ALIVE));
         if (rule_has(calls[i]->means, WORDS_INPUT) && rule_has(calls[i]->says, WORDS_ACK | WORDS_EMPTY))
@@ -103,7 +95,7 @@ bool rule_cycle(const daruma_stall *s, daruma_verdict *v)
     if (total < 2)
         return false;
     uint32_t compared = 0, newest = newest_calls(s, calls, DARUMA_PERIOD_MAX + 1);
-    if (same_pair(calls[0], calls[1]) || same_fresh(calls[0], calls[1])) /* in a row it is no cycle */
+    if (same_pair(calls[0], calls[1])) /* in a row it is no cycle */
         return false;
     for (uint32_t p = 2; p <= DARUMA_PERIOD_MAX && p < total; p++) {
         uint32_t m = s->laps[p] < total - p ? s->laps[p] : total - p, worst;

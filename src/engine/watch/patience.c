@@ -52,8 +52,6 @@ static unsigned patience_of_success(unsigned m, unsigned w)
         return TIMES_WAITS;
     if (asks)
         return TIMES_ASKS;
-    if (patience_has(m, WORDS_INPUT) && patience_has(w, WORDS_TELLS))
-        return TIMES_MAYBE;
     bool whole = patience_has(m, DARUMA_TOOL_READS) && !patience_has(w, WORDS_EMPTY | WORDS_SHORT | WORDS_FEW);
     if (patience_has(m, WORDS_RANDOM) && whole) /* a sample that is the same to the last word was not drawn anew */
         return TIMES_MAYBE;
@@ -65,31 +63,11 @@ static unsigned patience_of_success(unsigned m, unsigned w)
     return patience_has(w, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT) ? TIMES_LIKELY : TIMES_SURE;
 }
 
-/* It looks at one thing, and hears that this is at its end. Where nobody knows what a call does, it must have moved. */
-static bool is_at_its_end(const seen *e)
-{
-    unsigned acts = patience_has(e->means, WORDS_WEAK) ? 0 : DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS;
-    if (!patience_has(e->says, WORDS_ENDED) || patience_has(e->says, WORDS_ALIVE | WORDS_RETRY) ||
-        patience_has(e->means, acts))
-        return false;
-    if (patience_has(e->means, WORDS_INPUT | WORDS_RANDOM | WORDS_MEASURES | WORDS_MOVES | WORDS_DEALS))
-        return false;
-    return patience_has(e->means, DARUMA_TOOL_READS | DARUMA_TOOL_WAITS | WORDS_ASKS) || (e->flags & SEEN_MOVED);
-}
-
 unsigned patience_of(const seen *e)
 {
     bool failed = (e->flags & SEEN_FAILED) != 0;
     unsigned n = failed ? patience_of_failure(e->means, e->says) : patience_of_success(e->means, e->says);
-    if (!failed && is_at_its_end(e))
-        return e->flags & SEEN_AGED ? TIMES_LIKELY : TIMES_SURE;
-    if (!failed && (e->flags & SEEN_AGED)) /* only a count of how long it has been dead moves */
-        return TIMES_LIKELY;
-    if (!failed && patience_has(e->means, WORDS_INPUT) && patience_has(e->says, WORDS_TELLS))
-        return n;
     bool little = patience_has(e->says, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT);
-    if ((e->flags & SEEN_AGED) && n < TIMES_LIKELY)
-        n = TIMES_LIKELY;
     if (!failed && (e->flags & SEEN_MOVED) && !little && n < TIMES_MAYBE && !patience_has(e->says, WORDS_OVER))
         n = TIMES_MAYBE;
     else if (!failed && (e->flags & SEEN_MOVED) && !patience_has(e->says, WORDS_ACK) && n > TIMES_SURE &&

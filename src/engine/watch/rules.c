@@ -24,20 +24,6 @@ static uint64_t about_lap(const daruma_stall *s)
 
 /* ---- the same call with the same result ----------------------------------------------------------- */
 
-/* A form with another token each time is the same form. */
-static bool may_be_fresh(const seen *e)
-{
-    bool shell = rule_has(e->means, WORDS_SHELL), acts = rule_has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS);
-    if (!(e->flags & SEEN_FRESH) || shell || rule_has(e->means, DARUMA_TOOL_NOTES))
-        return false;
-    bool told = !rule_has(e->says, WORDS_ACK | WORDS_SHORT | WORDS_FEW | WORDS_ALIVE);
-    if (rule_has(e->means, DARUMA_TOOL_ACTS) && rule_has(e->means, WORDS_WEAK) &&
-        !rule_has(e->means, WORDS_ONCE | WORDS_RANDOM) && told)
-        return true; /* a helper that was asked, and says at length what it said before */
-    return rule_has(e->means, WORDS_AGAIN) ||
-           (rule_has(e->means, DARUMA_TOOL_READS) && (!acts || rule_has(e->means, WORDS_WEAK)));
-}
-
 /* "Code sent", and nothing in the list yet: what was set going may take a while to be seen. */
 static bool may_arrive(const seen *e, const seen *before)
 {
@@ -51,11 +37,11 @@ bool rule_repeat(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o;
     uint32_t at = 0, n = 0, first = e->step;
-    bool notes = (e->flags & SEEN_NOTE) != 0, fresh = may_be_fresh(e);
-    uint32_t needed = fresh && e->patience < TIMES_LIKELY ? TIMES_LIKELY : e->patience;
+    bool notes = (e->flags & SEEN_NOTE) != 0;
+    uint32_t needed = e->patience;
     if ((e->flags & SEEN_RUN) && needed < TIMES_RUNS)
         needed = TIMES_RUNS;
-    while ((o = next_call(s, &at, notes)) && (same_pair(o, e) || (fresh && same_fresh(o, e)))) {
+    while ((o = next_call(s, &at, notes)) && same_pair(o, e)) {
         first = o->step;
         n++;
     }
@@ -117,21 +103,13 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
         needed = TIMES_LIKELY;
     if (n < needed || !total)
         return false;
-    /* Dead, or it says at length that there is no need to look: "unchanged since you read it". */
-    bool needless = rule_has(e->means, DARUMA_TOOL_READS) && rule_has(e->says, WORDS_SAME) &&
-                    !rule_has(e->says, WORDS_EMPTY | WORDS_SHORT | WORDS_FEW) &&
-                    !rule_has(e->means, WORDS_ASKS | WORDS_MOVES | DARUMA_TOOL_WAITS);
-    bool stands = failed || needless || rule_has(e->says, WORDS_DEAD);
-    /* There is nothing to read again in an answer that is empty. */
-    bool in_vain = !failed && rule_has(e->means, WORDS_SEEKS) && rule_has(e->says, WORDS_EMPTY | WORDS_ABSENT) &&
-                   !rule_has(e->says, WORDS_ALIVE) && !maybe && n >= TIMES_LIKELY &&
-                   !rule_has(e->means, WORDS_ASKS | WORDS_MOVES | DARUMA_TOOL_WAITS);
+    bool stands = failed || rule_has(e->says, WORDS_DEAD);
     bool says_little =
         !stands && (rule_has(e->says, WORDS_ACK | WORDS_EMPTY) || !rule_has(e->means, DARUMA_TOOL_READS));
     bool compacted = oldest->compactions + 1u < e->compactions;
     uint32_t share = known * 100 / total;
     unsigned most = rule_has(e->means, WORDS_OPENS) ? 80 : 70; /* of those between, known ones */
-    if (!(stands && share >= 30) && !in_vain && !compacted && share < (says_little || moves ? 80 : most))
+    if (!(stands && share >= 30) && !compacted && share < (says_little || moves ? 80 : most))
         return false;
     v->circle = compacted                                          ? DARUMA_CIRCLE_COMPACTION
                 : ends_poll(e)                                     ? DARUMA_CIRCLE_DEAD_POLL
@@ -210,8 +188,6 @@ static bool is_rephrased(const seen *e, const seen *const *list, uint32_t n)
 /* "404 Not Found" of one thing after another says something of each of them; "sh: npm: not found" does not. */
 static bool is_of_each(const seen *e, bool alike)
 {
-    if (rule_has(e->names, NAME_OUT))
-        return false;
     bool echo = (e->flags & SEEN_ECHO) != 0, absent = rule_has(e->says, WORDS_ABSENT | WORDS_EMPTY);
     if (rule_has(e->means, DARUMA_TOOL_WRITES | WORDS_MOVES | WORDS_INPUT) && !rule_has(e->means, WORDS_WEAK))
         return false;
@@ -224,10 +200,8 @@ static bool is_of_each(const seen *e, bool alike)
 bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
 {
     enum { WORDLESS = 3 };
-    const seen *e = window_at(s, 0), *o, *newer = e, *list[LIST_MAX];
-    uint64_t gap = 0; /* between one place to look at and the next */
-    bool even = true;
-    uint32_t at = 0, n = 0, exact = 0, plain = 0, lines = 0, tools = 0, calls = 0, places = 0, all = 0;
+    const seen *e = window_at(s, 0), *o, *list[LIST_MAX];
+    uint32_t at = 0, n = 0, exact = 0, plain = 0, lines = 0, tools = 0, calls = 0, all = 0;
     uint32_t first = e->step;
     if (!(e->flags & SEEN_FAILED) || (e->flags & SEEN_NOTE) || e->patience > TIMES_RETRY)
         return false;
@@ -247,11 +221,6 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
             list[n] = o;
         n++;
         calls += !twice;
-        uint64_t moved = n > 1 ? (uint64_t)newer->at - (uint64_t)o->at : 0;
-        gap = n == 2 ? moved : gap;
-        even &= n == 1 || (moved == gap && gap != 0);
-        newer = o;
-        places += o->place == e->place;
         exact += o->result == e->result;
         plain += o->plain == e->plain;
         lines += o->line && o->line == e->line;
@@ -262,14 +231,11 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
     uint32_t needed = same && !tools ? 5 : 6;
     if (rule_has(e->says, WORDS_RETRY) && needed < 7) /* other calls are no retries, but what is down may come up */
         needed = 7;
-    /* Of one thing, and only where to look in it moves on, step by step: that is no list of things. */
-    bool creeps = even && places == n && rule_has(e->means, DARUMA_TOOL_READS) && rule_has(e->names, NAME_PAGE) &&
-                  !rule_has(e->names, NAME_SINCE) && !rule_has(e->says, WORDS_ALIVE | WORDS_RETRY);
     bool of_one = lines >= needed || (lines == n && plain < n); /* each time it names the same thing */
     if (n < needed || calls < 3)
         return false;
     if (rule_has(e->says, WORDS_LIMITED) ||
-        (!creeps && !of_one && is_of_each(e, plain == n) && !is_reworded(list, n < LIST_MAX ? n : LIST_MAX)))
+        (!of_one && is_of_each(e, plain == n) && !is_reworded(list, n < LIST_MAX ? n : LIST_MAX)))
         needed = (e->flags & SEEN_ECHO) && rule_has(e->says, WORDS_ABSENT) ? TIMES_EACH : TIMES_RETRY;
     if (n < needed)
         return false;

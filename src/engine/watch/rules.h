@@ -42,11 +42,4 @@ static inline uint64_t blame(daruma_verdict *v, uint64_t call)
     return v->calls[v->ncalls++] = call;
 }
 
-/* The same but for words drawn by lot. */
-static inline bool same_fresh(const seen *a, const seen *b)
-{
-    return a->call == b->call && a->fresh == b->fresh && !rule_has(a->flags | b->flags, SEEN_FAILED) &&
-           !rule_has(a->means, WORDS_ASKS | DARUMA_TOOL_WAITS);
-}
-
 #endif

@@ -36,15 +36,11 @@ typedef struct scan {
     bool named;            /* `before` names what comes now: "pid=", "\"pid\":" */
     uint64_t stays;        /* what always counts; of a failure in any order */
     uint64_t noise;        /* what never does */
-    uint64_t times;        /* how long it took */
-    uint64_t tokens;       /* what looks drawn by lot */
     uint64_t masked;       /* as `stays`, without any number, nor words of the arguments */
     uint64_t words[SAME_BAG];
     uint64_t echo[SAME_BAG];  /* a bit for each word of the arguments */
     uint64_t signs;           /* what stood between the word before and this place */
-    size_t token_end;         /* behind the newest of those, 0 none */
     uint32_t left_out, tells; /* how much is noise; words that tell something */
-    uint32_t said;            /* words that may tell nothing, but are no tokens */
     bool echoes;
     bool unmasked;         /* `masked` is to keep words of the arguments */
     const same_bits *bits; /* of `s` */
@@ -219,29 +215,6 @@ INLINE bool is_echo(const scan *x, uint64_t known)
     return false;
 }
 
-/* Words that tell nothing beside a time: "done in 3 s". */
-static bool is_hollow(daruma_str word)
-{
-    enum { LONGEST = 10 };
-    static const daruma_str rows[LONGEST + 1] = {/* words of so many letters, one behind the other */
-                                                 [2] = LIT("okin"),
-                                                 [3] = LIT("sys"),
-                                                 [4] = LIT("truedonerealusernullnonetooktime"),
-                                                 [5] = LIT("falsetotal"),
-                                                 [6] = LIT("statusresult"),
-                                                 [7] = LIT("success"),
-                                                 [8] = LIT("finishedcomplete"),
-                                                 [9] = LIT("completed"),
-                                                 [LONGEST] = LIT("successful")};
-    if (word.n > LONGEST)
-        return false;
-    daruma_str row = rows[word.n];
-    for (size_t i = 0; i < row.n; i += word.n)
-        if (ch_lower(word.p[0]) == row.p[i] && str_ieq(word, str_sub(row, i, word.n)))
-            return true;
-    return false;
-}
-
 /* How often letters and digits, or small letters and capitals, take turns. */
 static unsigned turns_of(daruma_str word, bool capitals)
 {
@@ -280,30 +253,16 @@ static bool is_temporary(const scan *x, daruma_str word, size_t i)
     return below && i > 0 && memchr("/\\.-", x->s.p[i - 1], 4);
 }
 
-/* "req_3f2a91bc": behind a word and a stroke below, one that looks drawn by lot. Of a success it has letters, too: a
- * date is none. */
-static bool ends_in_token(daruma_str word, bool failed)
-{
-    size_t at = word.n, letters = 0;
-    while (at > 0 && word.p[at - 1] != '_')
-        letters += ch_alpha(word.p[--at]);
-    daruma_str tail = str_from(word, at);
-    return at > 1 && (letters || failed) && is_token(tail, is_hex(tail), failed);
-}
-
 /* A word with digits in it, `w`. Returns whether it tells something. */
 static bool scan_mixed(scan *x, size_t i, daruma_str word, uint64_t w, bool echo)
 {
     const char *p = word.p;
     bool address = word.n > 4 && p[0] == '0' && ch_lower(p[1]) == 'x', hex = is_hex(word);
     bool id = (hex || address) && word.n >= 6, token = !address && is_token(word, hex, x->failed);
-    token |= !address && !token && ends_in_token(word, x->failed);
     if (address || (x->failed && (id || token || is_temporary(x, word, i)))) {
         leave_out(x, w);
     } else if (token && !(means_before(x) & NAME_DIGEST)) {
-        keep(x, '#', echo ? '@' : '#');
-        add_to(x, &x->tokens, w);
-        x->token_end = i + word.n;
+        keep(x, w, echo ? '@' : '#');
     } else if (x->failed) {
         /* "line12": the number is left out, the word stays */
         uint64_t h = 37;
@@ -317,14 +276,6 @@ static bool scan_mixed(scan *x, size_t i, daruma_str word, uint64_t w, bool echo
     return !address && !token;
 }
 
-/* What hangs on a word that is drawn by lot, is as well. */
-static bool scan_joined(scan *x, uint64_t w)
-{
-    keep(x, '#', '#');
-    add_to(x, &x->tokens, w);
-    return false;
-}
-
 INLINE size_t scan_word(scan *x, size_t i, size_t n)
 {
     daruma_str word = {x->s.p + i, n};
@@ -335,16 +286,13 @@ INLINE size_t scan_word(scan *x, size_t i, size_t n)
     tell(x, known);
     x->echoes |= echo;
     echo &= !x->unmasked;
-    if (x->token_end && x->token_end + 1 == i && x->s.p[i - 1] == '-') /* "api-6d4b8c7f9d-x2x9q" */
-        tells = scan_joined(x, h.plain);
-    else if (bits_any(x->bits->digit, i, n))
+    if (bits_any(x->bits->digit, i, n))
         tells = scan_mixed(x, i, word, h.plain, echo);
     else if (x->failed && is_temporary(x, word, i))
         leave_out(x, h.plain);
     else
         keep(x, h.plain, echo ? '@' : h.plain);
-    x->tells += tells && x->tells < TOLD_ENOUGH && !is_hollow(word);
-    x->said += tells;
+    x->tells += tells && x->tells < TOLD_ENOUGH;
     x->before = word;
     x->known_as = h.plain;
     return n;
@@ -358,7 +306,7 @@ static size_t scan_number(scan *x, size_t i)
         leave_out(x, word_hash(rest.p, uuid, 0));
         return uuid;
     }
-    size_t unit = x->token_end && x->token_end + 1 == i ? 0 : unit_at(str_from(rest, n));
+    size_t unit = unit_at(str_from(rest, n));
     if (n < rest.n && ch_word(rest.p[n]) && !unit) { /* "0x7f", "99e0", "3rd" */
         if (!memchr(rest.p, ':', n))
             return scan_word(x, i, bits_in_row(x->bits->word, i));
@@ -386,8 +334,7 @@ static size_t scan_number(scan *x, size_t i)
     if (unit || is_clock(str_sub(rest, 0, n))) {
         bool in_parts = bits_any(x->bits->digit, i + n, unit);
         n += in_parts ? unit : 0; /* "12m31s" */
-        keep(x, '#', '#');
-        add_to(x, &x->times, in_parts ? word_hash(rest.p, n, 0) : w);
+        keep(x, in_parts ? word_hash(rest.p, n, 0) : w, '#');
     } else {
         keep(x, w, '#');
         tell(x, w);
@@ -605,15 +552,11 @@ same_result same_of_result(daruma_str result, bool failed, const same_call *call
     keep(&x, 0, 0);
     /* What is left when the volatile is gone must still be an answer: else the volatile was it. */
     bool enough = failed || x.tells >= (json ? 1 : SAME_TOLD_MIN);
-    bool said = enough || (!json && x.said >= SAME_TOLD_MIN);
-    uint64_t timed = end(x.stays), fresh = end(mix(x.stays, x.times)), result_is = end(mix(fresh, x.tokens)),
-             plain = end(mix(result_is, x.noise));
+    uint64_t result_is = end(x.stays), plain = end(mix(result_is, x.noise));
     result_is = x.left_out && !enough ? plain : result_is;
     same_result r = {.result = result_is,
                      .plain = plain,
                      .masked = end(x.masked),
-                     .timed = enough ? timed : result_is,
-                     .fresh = said ? fresh : result_is,
                      .last = end(x.masked),
                      .echoes = x.echoes,
                      .varies = x.left_out > 0,

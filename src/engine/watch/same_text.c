@@ -35,7 +35,6 @@ void text_learn(same_call *c, daruma_str word)
         bag_characters(c, word);
     else
         bag_put(c->words, h);
-    c->sum += end(h);
     c->length++;
     if ((word.n >= 3 || ch_digit(word.p[0])) && c->necho < SAME_ECHO)
         c->echo[c->necho++] = (uint32_t)h;

@@ -23,7 +23,6 @@ enum words_call {
     WORDS_SEEKS = 1 << 23,   /* looks for what words say; their order makes no difference */
     WORDS_DEALS = 1 << 24,   /* gives another one each time: the next of a queue, a new key */
     WORDS_OPENS = 1 << 25,   /* goes where the next thing is done: a start page, a database */
-    WORDS_AGAIN = 1 << 26,   /* shows once more what is there */
 };
 
 /* What the words of a result say. */
@@ -44,9 +43,7 @@ enum words_result {
     WORDS_FEW = 1 << 13,     /* at most six words, short ones */
     WORDS_DEAD = 1 << 14,    /* with OVER: it says of one thing that it came to a bad end */
     WORDS_MISUSED = 1 << 15, /* with REFUSED: it complains of the arguments */
-    WORDS_ENDED = 1 << 16,   /* with OVER: it says of one thing that it came to its end, well or not */
     WORDS_SAME = 1 << 17,    /* nothing was changed */
-    WORDS_TELLS = 1 << 18,   /* with ACK: and how things stand since, "Pressed left. State: (11,7)" */
     WORDS_DENIED = 1 << 19,  /* with REFUSED: only another user may; whatever else is said, waiting does not help */
     WORDS_UNMADE = 1 << 20,  /* no connection was made: it had no effect */
     WORDS_PLEA = 1 << 21,    /* with REFUSED: the call is to be mended first */
@@ -62,8 +59,6 @@ unsigned words_of_command(daruma_str command);
 unsigned words_of_code(daruma_str code);
 /* Bits of words_result. Looks at the beginning and the end. */
 unsigned words_of_result(daruma_str result, bool failed);
-/* Does a member of it, or a word before a sign, name a state that may move? {"phase":...}, "Status: ..." */
-bool words_state(daruma_str result);
 
 /* What the name of an argument, or of a member of a result, is about. Spelt in any way. */
 enum words_name {
@@ -86,8 +81,6 @@ enum words_name {
     NAME_SEEKS = 1 << 16,    /* with QUERY: it can be nothing else */
     NAME_PROSE = 1 << 17,    /* never of a name: the value is words with blanks between */
     NAME_DIGEST = 1 << 18,   /* of a result: stands for all of something, and changes with it */
-    NAME_ENDS = 1 << 19,     /* of a result: when it came to its end */
-    NAME_OUT = 1 << 20,      /* where to put what is made */
 };
 unsigned words_of_name(daruma_str name);
 #endif

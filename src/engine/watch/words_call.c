@@ -28,7 +28,6 @@
 #define W_SEEKS    WORDS_SEEKS
 #define W_DEALS    WORDS_DEALS
 #define W_OPENS    WORDS_OPENS
-#define W_AGAIN    WORDS_AGAIN
 
 // clang-format off
 /* Words of names of tools; sorted. */
@@ -104,8 +103,8 @@ static const words_row tool_rows[] = {
     {"ready", T_READS | W_WEAK | W_ASKS}, {"reason", T_NOTES}, {"reasoning", T_NOTES}, {"reboot", T_ACTS},
     {"recall", T_READS | W_SEEKS}, {"recommend", T_READS | W_WEAK}, {"record", T_ACTS | W_WEAK}, {"refactor", T_WRITES},
     {"references", T_READS | W_WEAK}, {"reflect", T_NOTES}, {"reflection", T_NOTES},
-    {"refresh", T_ACTS | W_WEAK | W_AGAIN}, {"refund", T_ACTS | W_ONCE}, {"register", T_ACTS | W_ONCE},
-    {"reject", T_ACTS}, {"release", T_ACTS | W_WEAK}, {"reload", T_ACTS | W_AGAIN}, {"remember", T_NOTES},
+    {"refresh", T_ACTS | W_WEAK}, {"refund", T_ACTS | W_ONCE}, {"register", T_ACTS | W_ONCE},
+    {"reject", T_ACTS}, {"release", T_ACTS | W_WEAK}, {"reload", T_ACTS}, {"remember", T_NOTES},
     {"remove", T_WRITES}, {"rename", T_WRITES}, {"repl", W_SHELL}, {"replace", T_WRITES}, {"reply", T_ACTS | W_ONCE},
     {"repo", W_STILL}, {"repository", W_STILL}, {"request", T_ACTS | W_WEAK}, {"rerun", T_ACTS}, {"resend", T_ACTS},
     {"reserve", T_ACTS | W_ONCE}, {"reset", T_ACTS}, {"resolve", T_READS}, {"respond", T_ACTS | W_WEAK},
@@ -266,24 +265,8 @@ static unsigned words_in(daruma_str name)
     return have;
 }
 
-/* "__message__": what a harness writes down of its model's words, as if it were a tool. */
-static bool is_speech(daruma_str name)
-{
-    static const daruma_str rows[] = {LIT("message"),  LIT("text"),   LIT("reply"),
-                                      LIT("response"), LIT("answer"), LIT("output")};
-    if (name.n < 5 || !str_starts(name, S("__")) || !str_eq(str_from(name, name.n - 2), S("__")))
-        return false;
-    daruma_str word = str_sub(name, 2, name.n - 4);
-    for (size_t i = 0; i < COUNT(rows); i++)
-        if (str_ieq(word, rows[i]))
-            return true;
-    return false;
-}
-
 unsigned words_of_tool(daruma_str name)
 {
-    if (is_speech(name))
-        return W_SPEAKS;
     size_t server = str_find(name, S("__")); /* mcp__server__tool: the server's name says nothing */
     if (str_starts(name, S("mcp__")) && server != STR_NONE) {
         size_t tool = str_find(str_from(name, 5), S("__"));
@@ -457,16 +440,8 @@ static size_t line_end(daruma_str s, size_t i)
     return s.p[i] == '\n' ? 1 : s.p[i] == '\\' && i + 1 < s.n && s.p[i + 1] == 'n' ? 2 : 0;
 }
 
-/* "<<EOF" at `i`: the lines behind this one are given to a program. */
-static bool gives_lines(daruma_str s, size_t i)
-{
-    daruma_str at = str_sub(str_from(s, i), 0, 3);
-    return str_starts(at, S("<<")) && at.n > 2 && at.p[2] != '<' && !ch_digit(at.p[2]) && (!i || s.p[i - 1] != '<');
-}
-
-/* The next part of a command line, up to what stands between two commands; *i is behind that. A comment is no part,
- * and lines that are given to a program are no commands (*given: they follow). */
-static daruma_str next_part(daruma_str s, size_t *i, bool *given)
+/* The next part of a command line, up to what stands between two commands; *i is behind that. A comment is no part. */
+static daruma_str next_part(daruma_str s, size_t *i)
 {
     size_t from = *i, n = 0;
     char quote = 0;
@@ -478,23 +453,22 @@ static daruma_str next_part(daruma_str s, size_t *i, bool *given)
         n = !quote ? line_end(s, *i) : 0;
         if (n || (!quote && !comment && (c == ';' || c == '|' || (c == '&' && (*i == 0 || s.p[*i - 1] != '>')))))
             break;
-        *given |= !quote && !comment && gives_lines(s, *i);
         if (quote ? c == quote : !comment && (c == '\'' || c == '"'))
             quote = quote ? 0 : c;
         *i += c == '\\' && *i + 1 < s.n && s.p[*i + 1] == '\\';
     }
     daruma_str part = comment ? (daruma_str){0} : str_sub(s, from, *i - from);
-    *i = *given && n ? s.n + 1 : *i + (n ? n : 1);
+    *i += n ? n : 1;
     return part;
 }
 
 unsigned words_of_command(daruma_str command)
 {
     unsigned got = 0;
-    bool reads = false, unknown = false, given = false;
+    bool reads = false, unknown = false;
     command = str_sub(command, 0, COMMAND_BYTES_MAX);
     for (size_t i = 0; i <= command.n;) {
-        unsigned part = part_means(next_part(command, &i, &given));
+        unsigned part = part_means(next_part(command, &i));
         reads |= (part & T_READS) != 0;
         unknown |= (part & WORDS_WEAK) != 0;
         got |= part & ~(unsigned)(T_READS | WORDS_WEAK);

@@ -25,8 +25,6 @@
 #define N_WHEN     NAME_WHEN
 #define N_SINCE    NAME_SINCE
 #define N_DIGEST   NAME_DIGEST
-#define N_ENDS     NAME_ENDS
-#define N_OUT      NAME_OUT
 
 // clang-format off
 /* Names, without '_' and '-'; sorted. */
@@ -35,24 +33,24 @@ static const words_row name_rows[] = {
     {"asof", N_WHEN}, {"attempt", N_NONCE}, {"bash", N_COMMAND}, {"before", N_SINCE}, {"begin", N_PAGE},
     {"block", N_WAIT | N_DIGEST}, {"blockhash", N_DIGEST}, {"blocking", N_WAIT}, {"branch", N_DIGEST},
     {"bytes", N_PAGE}, {"cachebuster", N_NONCE}, {"cachekey", N_NONCE}, {"callid", N_NONCE | N_VOLATILE},
-    {"cancelledat", N_ENDS}, {"capturedat", N_VOLATILE}, {"cb", N_NONCE}, {"checked", N_WHEN},
+    {"capturedat", N_VOLATILE}, {"cb", N_NONCE}, {"checked", N_WHEN},
     {"checkedat", N_VOLATILE}, {"checksum", N_DIGEST}, {"chunk", N_PAGE}, {"cli", N_COMMAND},
-    {"clientrequestid", N_NONCE}, {"clienttime", N_TIME}, {"closedat", N_ENDS}, {"cmd", N_COMMAND | N_SPACED},
+    {"clientrequestid", N_NONCE}, {"clienttime", N_TIME}, {"cmd", N_COMMAND | N_SPACED},
     {"code", N_COMMAND}, {"command", N_COMMAND | N_SPACED}, {"commandline", N_COMMAND | N_SPACED},
     {"commands", N_COMMAND}, {"commentary", N_REASON}, {"commit", N_DIGEST}, {"commithash", N_DIGEST},
-    {"commitid", N_DIGEST}, {"completed", N_UNIT}, {"completedat", N_VOLATILE | N_ENDS}, {"completiontime", N_ENDS},
+    {"commitid", N_DIGEST}, {"completed", N_UNIT}, {"completedat", N_VOLATILE},
     {"conclusion", N_STATE}, {"condition", N_STATE}, {"correlationid", N_NONCE | N_VOLATILE}, {"count", N_PAGE},
     {"cputime", N_VOLATILE}, {"csrf", N_NONCE | N_VOLATILE}, {"csrftoken", N_NONCE | N_VOLATILE},
     {"currenttime", N_TIME | N_VOLATILE}, {"cursor", N_PAGE}, {"cwd", N_SPACED}, {"date", N_TIME | N_VOLATILE | N_WHEN},
     {"datetime", N_TIME | N_VOLATILE}, {"deadline", N_LIMIT}, {"delay", N_WAIT}, {"depth", N_PAGE},
-    {"description", N_TITLE}, {"dest", N_OUT}, {"destination", N_OUT}, {"digest", N_DIGEST}, {"dir", N_SPACED},
+    {"description", N_TITLE}, {"digest", N_DIGEST}, {"dir", N_SPACED},
     {"directory", N_SPACED}, {"distance", N_PAGE}, {"done", N_UNIT}, {"duration", N_LIMIT | N_VOLATILE | N_UNIT},
-    {"elapsed", N_VOLATILE | N_UNIT}, {"elapsedtime", N_VOLATILE}, {"end", N_PAGE}, {"enddate", N_ENDS},
-    {"endedat", N_VOLATILE | N_ENDS}, {"endindex", N_PAGE}, {"endline", N_PAGE}, {"endtime", N_VOLATILE | N_ENDS},
+    {"elapsed", N_VOLATILE | N_UNIT}, {"elapsedtime", N_VOLATILE}, {"end", N_PAGE},
+    {"endedat", N_VOLATILE}, {"endindex", N_PAGE}, {"endline", N_PAGE}, {"endtime", N_VOLATILE},
     {"etag", N_VOLATILE}, {"event", N_ACTION}, {"every", N_WAIT}, {"executed", N_UNIT}, {"executiontime", N_VOLATILE},
     {"expiresin", N_VOLATILE}, {"explanation", N_REASON}, {"expression", N_COMMAND}, {"fetched", N_WHEN},
     {"fetchedat", N_VOLATILE}, {"file", N_SPACED}, {"filename", N_SPACED}, {"filepath", N_SPACED},
-    {"fingerprint", N_DIGEST}, {"finished", N_UNIT}, {"finishedat", N_VOLATILE | N_ENDS}, {"finishtime", N_ENDS},
+    {"fingerprint", N_DIGEST}, {"finished", N_UNIT}, {"finishedat", N_VOLATILE},
     {"first", N_PAGE}, {"from", N_PAGE | N_SINCE}, {"fromline", N_PAGE}, {"function", N_ACTION}, {"generated", N_WHEN},
     {"generatedat", N_VOLATILE}, {"goal", N_REASON | N_SPACED}, {"hash", N_DIGEST}, {"head", N_PAGE | N_DIGEST},
     {"health", N_STATE}, {"height", N_PAGE}, {"hold", N_WAIT}, {"idempotencykey", N_NONCE}, {"in", N_UNIT},
@@ -61,14 +59,14 @@ static const words_row name_rows[] = {
     {"keywords", N_QUERY | N_SPACED | N_SEEKS}, {"label", N_TITLE}, {"last", N_PAGE}, {"lastchecked", N_SINCE},
     {"lasted", N_UNIT}, {"lastfetched", N_VOLATILE}, {"lastseen", N_SINCE}, {"latency", N_VOLATILE}, {"length", N_PAGE},
     {"level", N_PAGE}, {"limit", N_PAGE}, {"line", N_PAGE}, {"lineend", N_PAGE}, {"linerange", N_PAGE},
-    {"lines", N_PAGE}, {"linestart", N_PAGE}, {"loadtime", N_VOLATILE}, {"logfile", N_OUT}, {"max", N_PAGE},
+    {"lines", N_PAGE}, {"linestart", N_PAGE}, {"loadtime", N_VOLATILE}, {"max", N_PAGE},
     {"maxresults", N_PAGE}, {"maxseconds", N_LIMIT}, {"maxwait", N_WAIT}, {"md5", N_DIGEST}, {"message", N_SPACED},
     {"messageid", N_NONCE | N_VOLATILE}, {"method", N_ACTION}, {"millis", N_LIMIT}, {"minutes", N_LIMIT},
     {"modifiedsince", N_SINCE}, {"ms", N_LIMIT | N_VOLATILE}, {"name", N_TITLE}, {"newerthan", N_SINCE},
     {"nocache", N_NONCE}, {"nonce", N_NONCE | N_VOLATILE}, {"now", N_TIME | N_VOLATILE | N_WHEN}, {"numlines", N_PAGE},
-    {"numresults", N_PAGE}, {"offset", N_PAGE}, {"op", N_ACTION}, {"operation", N_ACTION}, {"out", N_OUT},
-    {"outcome", N_STATE}, {"outdir", N_OUT}, {"outfile", N_OUT}, {"outpath", N_OUT}, {"output", N_OUT},
-    {"outputdir", N_OUT}, {"outputfile", N_OUT}, {"outputpath", N_OUT}, {"page", N_PAGE}, {"pageindex", N_PAGE},
+    {"numresults", N_PAGE}, {"offset", N_PAGE}, {"op", N_ACTION}, {"operation", N_ACTION},
+    {"outcome", N_STATE},
+    {"page", N_PAGE}, {"pageindex", N_PAGE},
     {"pageno", N_PAGE}, {"pagenum", N_PAGE}, {"pagenumber", N_PAGE}, {"pagesize", N_PAGE}, {"parent", N_DIGEST},
     {"path", N_SPACED}, {"pattern", N_SPACED}, {"percent", N_STATE}, {"percentage", N_STATE}, {"perpage", N_PAGE},
     {"pgid", N_VOLATILE}, {"phase", N_STATE}, {"pid", N_VOLATILE}, {"pollinterval", N_WAIT}, {"pos", N_PAGE},
@@ -254,18 +252,6 @@ static bool is_status(const text_words *w, size_t i)
     return i <= 2 || (w->at[i - 1].n == 1 && i > 2 && str_ieq(w->at[i - 2], S("1"))); /* HTTP/1.1 503 */
 }
 
-/* "if systemd is running", "when the job is active": nobody says that it is. */
-static bool is_supposed(const text_words *w, size_t i)
-{
-    static const char *const supposed[] = {"if",   "unless", "whether", "when", "whenever",
-                                           "once", "until",  "while",   NULL};
-    for (size_t back = 2; back <= i && back <= 5; back++)
-        for (int k = 0; supposed[k]; k++)
-            if (str_ieq(w->at[i - back], str_of(supposed[k])))
-                return true;
-    return false;
-}
-
 /* "status: running", "still running", "pending": not "the running shoes of ...". */
 static bool stands(const text_words *w, size_t i, daruma_str text)
 {
@@ -290,7 +276,7 @@ static bool stands(const text_words *w, size_t i, daruma_str text)
         return w->n <= 8;
     for (int k = 0; i && before[k]; k++)
         if (str_ieq(w->at[i - 1], str_of(before[k])))
-            return !is_supposed(w, i);
+            return true;
     return i && (words_of_name(w->at[i - 1]) & NAME_STATE);
 }
 
@@ -320,42 +306,6 @@ static unsigned denied(const text_words *w, size_t i, unsigned means)
     if (no || str_ieq(w->at[i], S("null")) || str_ieq(w->at[i], S("none")))
         return no && (means & WORDS_ACK) && !str_istarts(w->at[i - 1], S("succ")) ? WORDS_ALIVE | WORDS_STANDS : 0;
     return means;
-}
-
-/* "order 4711 expired", {"state":"merged"}, "Zugestellt": said of one thing, and no count: "14 completed". */
-static bool is_ended(const text_words *w, size_t i, unsigned means, daruma_str text)
-{
-    enum { NAMES_DIGITS = 4 }; /* a number of so many digits is a name */
-    if (!(means & WORDS_OVER))
-        return false;
-    if (i && (words_of_name(w->at[i - 1]) & NAME_STATE))
-        return true;
-    bool counts = i && ch_digit(w->at[i - 1].p[0]) && w->at[i - 1].n < NAMES_DIGITS && i != 2;
-    return text.p[0] != '{' && text.p[0] != '[' && i < EMPTY_AT_MAX && w->n <= BEGINS_WORDS_MAX && !counts;
-}
-
-/* {"completed_at":"2026-...", {"progress":100}. */
-static bool tells_end(const text_words *w, size_t i)
-{
-    daruma_str word = w->at[i], next = i + 1 < w->n ? w->at[i + 1] : (daruma_str){0};
-    static const daruma_str full[] = {LIT("progress"), LIT("percent"), LIT("percentage"), LIT("completion"),
-                                      LIT("pct")};
-    if (next.n == 3 && str_eq(next, S("100")))
-        for (size_t k = 0; k < COUNT(full); k++)
-            if (str_ieq(word, full[k]))
-                return true;
-    return next.n >= 4 && ch_digit(next.p[0]) && word.n > 5 && (words_of_name(word) & NAME_ENDS);
-}
-
-/* Is something else told of, that may not be at its end? */
-static bool other_state(const text_words *w)
-{
-    size_t used;
-    for (size_t i = 0; i + 1 < w->n; i++)
-        if ((words_of_name(w->at[i]) & NAME_STATE) && !(phrase_at(w, i + 1, &used) & WORDS_OVER) &&
-            !(phrase_at(w, i, &used) & WORDS_OVER) && !ch_digit(w->at[i + 1].p[0]))
-            return true;
-    return false;
 }
 
 /* JSON without a value that says anything: "[]", {"items":[],"total":0}. Or nothing at all. */
@@ -391,34 +341,6 @@ static bool says_nothing(daruma_str text)
     return true;
 }
 
-/* "State: (11,7)": a sign behind the name of a state, and no word that says how it came out. */
-static bool tells_state(const text_words *w, size_t i, daruma_str text)
-{
-    size_t used, end = (size_t)(w->at[i].p - text.p) + w->at[i].n;
-    return i > 0 && end < text.n && text.p[end] == ':' && text.p[0] != '{' && (words_of_name(w->at[i]) & NAME_STATE) &&
-           i + 1 < w->n && !phrase_at(w, i + 1, &used);
-}
-
-/* {"scroll_y":4212,"at_bottom":true}: where a page stands. */
-static bool tells_place(const text_words *w, size_t i)
-{
-    static const daruma_str rows[] = {LIT("atbottom"), LIT("atend"), LIT("atedge"), LIT("attop")};
-    daruma_str word = w->at[i], next = i + 1 < w->n ? w->at[i + 1] : (daruma_str){0};
-    if (!next.n || !(ch_digit(next.p[0]) || str_ieq(next, S("true")) || str_ieq(next, S("false"))))
-        return false;
-    bool place = (str_istarts(word, S("scroll")) && word.n > 6) || str_istarts(word, S("at_"));
-    for (size_t k = 0; k < COUNT(rows) && !place; k++)
-        place = str_ieq(word, rows[k]);
-    return place;
-}
-
-/* "let timeout = 5": a line of code that has a name, not what happened. */
-static bool is_assigned(daruma_str word, daruma_str text)
-{
-    daruma_str rest = str_from(text, (size_t)(word.p - text.p) + word.n);
-    return str_starts(rest, S(" = ")) || str_starts(rest, S(" := "));
-}
-
 /* {"content":[{"type":"text","text":"..."}]}: what is in the envelope, where that is one text. */
 static daruma_str unwrapped(daruma_str result)
 {
@@ -447,8 +369,6 @@ unsigned words_of_result(daruma_str result, bool failed)
         means = denied(&w, i + used, means);
         if (ch_digit(w.at[i].p[0]) && !is_status(&w, i))
             means &= WORDS_EMPTY;
-        if ((means & WORDS_RETRY) && used == 1 && is_assigned(w.at[i], result))
-            means = 0;
         if (!means && is_doing(&w, i))
             means = WORDS_ALIVE;
         if (!means && is_done(w.at[i], result))
@@ -457,54 +377,25 @@ unsigned words_of_result(daruma_str result, bool failed)
             means |= WORDS_STANDS;
         if (is_dead(&w, i, means, result))
             means |= WORDS_DEAD;
-        if (is_ended(&w, i, means, result))
-            means |= WORDS_ENDED;
-        if (tells_end(&w, i))
-            means |= WORDS_OVER | WORDS_ENDED;
-        if (((got & WORDS_ACK) && !means && tells_state(&w, i, result)) || tells_place(&w, i))
-            means |= WORDS_TELLS;
         if (!str_ieq(w.at[i], S("no")))
             alive |= means;
         got |= means;
         if (i < EMPTY_AT_MAX)
             head |= means;
     }
-    if ((got & WORDS_ENDED) && other_state(&w))
-        got &= ~(unsigned)WORDS_ENDED;
     if (((got & WORDS_DEAD) || failed) && !(alive & WORDS_ALIVE))
         got &= ~(unsigned)(WORDS_ALIVE | WORDS_STANDS);
     if (!failed && !(head & WORDS_MISUSED))
         got &= ~(unsigned)WORDS_MISUSED;
     if (w.n > ACK_WORDS_MAX || failed)
-        got &= ~(unsigned)(WORDS_ACK | WORDS_TELLS);
+        got &= ~(unsigned)WORDS_ACK;
     if (w.n > EMPTY_WORDS_MAX || !(head & WORDS_EMPTY))
         got &= ~(unsigned)WORDS_EMPTY;
     if (w.n > STATE_WORDS_MAX)
-        got &= ~(unsigned)(WORDS_ALIVE | WORDS_OVER | WORDS_DEAD | WORDS_ENDED);
+        got &= ~(unsigned)(WORDS_ALIVE | WORDS_OVER | WORDS_DEAD);
     if (w.n <= FEW_WORDS_MAX && result.n <= FEW_BYTES_MAX)
         got |= WORDS_FEW;
     if (result.n <= (w.n <= 1 ? FEW_BYTES_MAX : SHORT_BYTES_MAX))
         got |= WORDS_SHORT;
     return got;
-}
-
-bool words_state(daruma_str result)
-{
-    enum { NAMES_MAX = 24 };
-    result = str_sub(result, 0, HEAD_BYTES);
-    size_t names = 0;
-    for (size_t i = 0; i < result.n && names < NAMES_MAX; i++) {
-        if (result.p[i] != ':' && result.p[i] != '=')
-            continue;
-        size_t end = i;
-        while (end > 0 && (result.p[end - 1] == '"' || result.p[end - 1] == ' '))
-            end--;
-        size_t from = end;
-        while (from > 0 && in_word(result.p[from - 1]))
-            from--;
-        names++;
-        if (words_of_name(str_sub(result, from, end - from)) & NAME_STATE)
-            return true;
-    }
-    return false;
 }
