@@ -25,9 +25,6 @@ static const stall_case stall_work_noise[] = {
 };
 
 static const stall_case stall_loops_noise[] = {
-    {"members of an answer in any order", 3,
-     "3*(\nget_plan {\"id\":1} => {\"plan\":\"basic\",\"seats\":[\"ada\",\"bob\"],\"took_ms\":{n}}\n"
-     "get_plan {\"id\":1} => {\"took_ms\":1{n},\"seats\":[\"ada\",\"bob\"],\"plan\":\"basic\"}\n)"},
     {"how long it took stands in a remark", 5,
      "5*(\nlist_tables {} => customers\\ninvoices\\n(2 rows, {n} ms)\n"
      "describe {\"t\":\"a\"} => id bigint, due date\\n(1 table, 1{n} ms)\n)"},
@@ -60,10 +57,6 @@ static const stall_case stall_loops_noise[] = {
     {"a harness that reminds below the answer", 3,
      "6* read_file {\"p\":\"a.md\"} => # A\\nabout this and that\\n<system-reminder>\\n{w} is not "
      "done\\n</system-reminder>"},
-    {"strokes of either kind", 3,
-     "read_file {\"path\":\"C:\\\\repo\\\\src\\\\App.cs\"} => class App and what is in it\n"
-     "read_file {\"path\":\"c:/repo/src/App.cs\"} => class App and what is in it\n"
-     "read_file {\"path\":\"C:\\\\repo\\\\.\\\\old\\\\..\\\\src\\\\App.cs\"} => class App and what is in it"},
     {"a picture of the same screen, taken anew", 3,
      "6* screenshot {} => {\"path\":\"/tmp/scr-{u}.png\",\"windows\":[\"Mail - 3 drafts\"],\"taken_at\":{t}}"},
     {"agents that hand each other on, each for another reason", 7,

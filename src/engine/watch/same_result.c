@@ -19,14 +19,7 @@
 
 #define INLINE static inline __attribute__((always_inline)) /* what is done for each word */
 
-enum { NAMES_KEPT = 8, JSON_DEPTH = 6, NEWS_KEPT = 512, OPENS_BYTES = 160 };
-
-/* What an object of JSON stands in, while its members are read: {"a":1,"b":2} is {"b":2,"a":1}. */
-typedef struct json_level {
-    uint64_t stays, masked;         /* before it */
-    uint64_t sum_stays, sum_masked; /* of its members, in any order */
-    bool object;                    /* no array: there the order counts */
-} json_level;
+enum { NAMES_KEPT = 8, NEWS_KEPT = 512, OPENS_BYTES = 160 };
 
 typedef struct scan {
     daruma_str s;
@@ -34,7 +27,8 @@ typedef struct scan {
     const same_call *call; /* NULL: unknown */
     daruma_str before;     /* the word before this place */
     bool named;            /* `before` names what comes now: "pid=", "\"pid\":" */
-    uint64_t stays;        /* what always counts; of a failure in any order */
+    uint64_t stays;        /* what always counts of this line; of a failure in any order */
+    uint64_t lines;        /* the same of the lines before, in any order: not every program sorts what it finds */
     uint64_t noise;        /* what never does */
     uint64_t masked;       /* as `stays`, without any number, nor words of the arguments */
     uint64_t words[SAME_BAG];
@@ -44,12 +38,9 @@ typedef struct scan {
     bool echoes;
     bool unmasked;         /* `masked` is to keep words of the arguments */
     const same_bits *bits; /* of `s` */
-    bool json, quoted;     /* it is an object of JSON, and what comes is within quotes */
-    uint32_t depth;        /* levels that are open, more than JSON_DEPTH of them unknown */
-    json_level levels[JSON_DEPTH];
-    uint64_t known_as; /* hash of `before` */
-    told_pairs *told;  /* NULL: nobody asks for news */
-    uint64_t beside;   /* the word before, or the number that may be news */
+    uint64_t known_as;     /* hash of `before` */
+    told_pairs *told;      /* NULL: nobody asks for news */
+    uint64_t beside;       /* the word before, or the number that may be news */
     uint32_t pairs, news;
     uint64_t *new_pairs; /* the first NEWS_KEPT of them */
     struct {
@@ -96,12 +87,6 @@ INLINE void keep(scan *x, uint64_t w, uint64_t masked)
     x->masked = mix(x->masked, masked ^ signs);
 }
 
-/* What may be left out is a chain as well, but for JSON, where it may come in any order. */
-INLINE void add_to(const scan *x, uint64_t *chain, uint64_t w)
-{
-    *chain = x->json ? *chain + end(w) : mix(*chain, w);
-}
-
 /* One more word, or a number that may be news. It is none where it was told beside the one before it, or is quoted from
  * the arguments. */
 INLINE void tell(scan *x, uint64_t w)
@@ -122,7 +107,7 @@ INLINE void tell(scan *x, uint64_t w)
 static void leave_out(scan *x, uint64_t w)
 {
     keep(x, '#', '#');
-    add_to(x, &x->noise, w);
+    x->noise = mix(x->noise, w);
     x->left_out++;
 }
 
@@ -269,7 +254,7 @@ static bool scan_mixed(scan *x, size_t i, daruma_str word, uint64_t w, bool echo
         for (size_t k = 0; k < word.n; k++)
             h = ch_digit(p[k]) ? h : mix(h, (unsigned char)p[k]);
         keep(x, h, echo ? '@' : '#');
-        add_to(x, &x->noise, w);
+        x->noise = mix(x->noise, w);
     } else {
         keep(x, w, echo ? '@' : '#');
     }
@@ -361,84 +346,12 @@ INLINE size_t name_ends(daruma_str s, size_t i)
     return k - i;
 }
 
-/* Beside the question, is there an answer? "{"query":"x","hits":[]}" only says of each that it is not there. */
-static bool is_answered(daruma_str rest)
+static void end_line(scan *x)
 {
-    enum { SHORTEST = 80 };
-    bool list = str_find(rest, S("[{")) != STR_NONE || str_find(rest, S("[\"")) != STR_NONE;
-    return rest.n >= SHORTEST && (rest.p[0] != '"' || list);
-}
-
-/* "Query: where is it set", {"query":"where is it set"}: an answer that repeats what was asked, and then tells more.
- * Returns the bytes of the question. */
-static __attribute__((noinline, cold)) size_t question_at(scan *x, size_t i)
-{
-    enum { SHORTEST = 3 };
-    daruma_str rest = str_from(x->s, i), asked = x->call ? x->call->text : (daruma_str){0};
-    size_t quote = rest.n && rest.p[0] == '"';
-    if (asked.n < SHORTEST || !str_starts(str_from(rest, quote), asked))
-        return 0;
-    size_t n = quote + asked.n;
-    if ((n < rest.n && ch_word(rest.p[n])) || !is_answered(str_from(rest, asked.n + quote)))
-        return 0;
-    x->echoes = true;
-    keep(x, '@', '@');
-    return n;
-}
-
-/* The member that ends here is one of its object, wherever it stands. */
-static void end_member(scan *x, json_level *l)
-{
-    uint64_t signs = take_signs(x);
-    l->sum_stays += end(x->stays ^ signs);
-    l->sum_masked += end(x->masked ^ signs);
-    x->stays = x->masked = SAME_K1;
-}
-
-static void open_level(scan *x, bool object)
-{
-    json_level *l = &x->levels[x->depth - 1];
-    *l = (json_level){.object = object};
-    if (!object)
+    if (x->failed)
         return;
-    uint64_t signs = take_signs(x);
-    l->stays = mix(x->stays, signs);
-    l->masked = mix(x->masked, signs);
-    x->stays = x->masked = SAME_K1;
-}
-
-static void close_level(scan *x, json_level *l)
-{
-    x->depth--;
-    if (!l || !l->object)
-        return;
-    end_member(x, l);
-    x->stays = mix(l->stays, end(l->sum_stays));
-    x->masked = mix(l->masked, end(l->sum_masked));
-}
-
-/* A sign of JSON at `i`, that is no part of a word. What holds an object together is in its levels, and no sign. */
-static __attribute__((noinline)) void json_sign(scan *x, size_t i)
-{
-    char c = x->s.p[i];
-    json_level *l = x->depth && x->depth <= JSON_DEPTH ? &x->levels[x->depth - 1] : NULL;
-    bool escaped = i > 0 && x->s.p[i - 1] == '\\' && !(i > 1 && x->s.p[i - 2] == '\\');
-    if (c == '"' && !escaped)
-        x->quoted = !x->quoted;
-    if (!x->quoted && c == ',' && l && l->object) {
-        end_member(x, l);
-    } else if (!x->quoted && (c == '}' || c == ']') && x->depth) {
-        if (c == ']')
-            x->signs = x->signs * 131 + (unsigned char)c;
-        close_level(x, l);
-    } else if (!x->quoted && (c == '{' || c == '[')) {
-        if (c == '[')
-            x->signs = x->signs * 131 + (unsigned char)c;
-        if (x->depth++ < JSON_DEPTH)
-            open_level(x, c == '{');
-    } else {
-        x->signs = x->signs * 131 + (unsigned char)c;
-    }
+    x->lines += end(x->stays ^ take_signs(x));
+    x->stays = SAME_K1;
 }
 
 static void scan_text(scan *x)
@@ -450,14 +363,13 @@ static void scan_text(scan *x)
     for (size_t i = 0; i < s.n;) {
         char c = s.p[i];
         if (ch_space(c)) {
+            if (c == '\n')
+                end_line(x);
             i++;
             continue;
         }
         if (!(bits_from(bits.word, i) & 1)) {
-            if (x->json)
-                json_sign(x, i);
-            else
-                x->signs = x->signs * 131 + (unsigned char)c;
+            x->signs = x->signs * 131 + (unsigned char)c;
             i++;
             continue;
         }
@@ -473,20 +385,12 @@ static void scan_text(scan *x)
         }
         i += scan_word(x, i, n);
         size_t gap = name_ends(s, i);
-        bool closes = gap && s.p[i] == '"';
         if (gap && (means_before(x) & NAME_VOLATILE) && i + gap < s.n && s.p[i + gap] != '\n') {
             x->tells -= x->tells > 0;
-            x->quoted &= !closes;
             i += gap;
             i += volatile_value(x, i);
         } else if (gap) {
-            x->tells -= x->tells > 0;                                      /* a name tells nothing by itself */
-            if ((x->names[x->known_as % NAMES_KEPT].means & NAME_SEEKS)) { /* means_before() has looked it up */
-                size_t asked = question_at(x, i + gap);
-                x->quoted &= !closes;
-                x->quoted |= asked && s.p[i + gap] == '"';
-                i += gap + asked;
-            }
+            x->tells -= x->tells > 0; /* a name tells nothing by itself */
         }
     }
     x->bits = NULL;
@@ -539,7 +443,6 @@ same_result same_of_result(daruma_str result, bool failed, const same_call *call
     daruma_str line = failed ? line_of_failure(x.s) : (daruma_str){0};
     size_t most = failed ? SAME_FAILURE_BYTES_MAX : SAME_ANSWER_BYTES_MAX;
     bool json = x.s.n && x.s.p[0] == '{';
-    x.json = !failed && x.s.n <= most && (json || str_starts(x.s, S("[{")));
     if (x.s.n > most) {
         daruma_str tail = str_from(x.s, x.s.n - most / 2);
         uint64_t middle = failed ? 0 : bytes ? bytes->middle : hash_of(between(x.s, most)); /* of a report, its ends */
@@ -549,10 +452,11 @@ same_result same_of_result(daruma_str result, bool failed, const same_call *call
         x.s = tail;
     }
     scan_text(&x);
+    end_line(&x);
     keep(&x, 0, 0);
     /* What is left when the volatile is gone must still be an answer: else the volatile was it. */
     bool enough = failed || x.tells >= (json ? 1 : SAME_TOLD_MIN);
-    uint64_t result_is = end(x.stays), plain = end(mix(result_is, x.noise));
+    uint64_t result_is = end(mix(x.stays, x.lines)), plain = end(mix(result_is, x.noise));
     result_is = x.left_out && !enough ? plain : result_is;
     same_result r = {.result = result_is,
                      .plain = plain,

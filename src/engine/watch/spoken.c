@@ -303,64 +303,6 @@ static bool has_trace(daruma_str text)
     return false;
 }
 
-/* Words of a summary of tests, of a build, of a lint run. */
-static bool is_bad_word(daruma_str w)
-{
-    static const daruma_str rows[] = {LIT("failed"), LIT("failures"), LIT("failure"), LIT("failing"),
-                                      LIT("errors"), LIT("error"),    LIT("fail")};
-    for (size_t i = 0; i < COUNT(rows); i++)
-        if (str_ieq(w, rows[i]))
-            return true;
-    return false;
-}
-
-static bool is_other_word(daruma_str w)
-{
-    static const daruma_str rows[] = {LIT("passed"),     LIT("passing"),  LIT("pass"),    LIT("ok"),
-                                      LIT("total"),      LIT("tests"),    LIT("skipped"), LIT("skip"),
-                                      LIT("run"),        LIT("ignored"),  LIT("pending"), LIT("examples"),
-                                      LIT("assertions"), LIT("warnings"), LIT("warn")};
-    for (size_t i = 0; i < COUNT(rows); i++)
-        if (str_ieq(w, rows[i]))
-            return true;
-    return false;
-}
-
-/* "1 failed, 2 passed in 0.11s", "PASS=0 ERROR=1 TOTAL=1", "Tests run: 9, Failures: 2", "FAILED (errors=1)": a line
- * that counts what went wrong, beside something else that it counts or how long it took. A hash of its counts; 0: no
- * such line. */
-static uint32_t counts_failures(daruma_str line)
-{
-    daruma_str before = {0}, word;
-    bool bad = false, other = str_starts(line, S("FAILED (")), named = false; /* the word before names what comes */
-    int64_t n = -1;                                                           /* the number before */
-    uint32_t h = 1;
-    for (size_t i = 0; i < line.n;) {
-        size_t from = i;
-        while (i < line.n && (ch_alpha(line.p[i]) || ch_digit(line.p[i])))
-            i++;
-        if (i == from) {
-            named = before.n && (line.p[i] == '=' || line.p[i] == ':' || (named && line.p[i] == ' '));
-            n = line.p[i] == ' ' ? n : -1;
-            i++;
-            continue;
-        }
-        word = str_sub(line, from, i - from);
-        bool number = ch_digit(word.p[0]) && str_int(word, &n);
-        daruma_str what = number ? before : word;
-        if ((number ? named : true) && n >= 0 && (is_bad_word(what) || is_other_word(what))) {
-            bad |= n > 0 && is_bad_word(what);
-            other |= is_other_word(what);
-            h = h * 31 + (uint32_t)n * 7 + (uint32_t)what.n;
-        }
-        other |= number && before.n == 2 && str_ieq(before, S("in")); /* how long it took */
-        n = number && !(named && from > 0 && line.p[from - 1] == '=') ? n : -1;
-        named = false;
-        before = word;
-    }
-    return bad && other ? h | 1 : 0;
-}
-
 /* A hash of a line, but for times that it took. */
 static uint32_t line_hash(daruma_str line)
 {
@@ -379,23 +321,32 @@ static uint32_t line_hash(daruma_str line)
     return h | 1;
 }
 
-/* "a.c:3:5: error: expected ';'", "error[E0308]: ...", "FAIL pkg", "BUILD FAILED": a compiler or a runner of tests says
- * what is wrong, and counts nothing. */
+/* "0 failed", "no errors", "errors=0", "Failures: 0": the word at `from`, up to `to`, of which there are none. */
+static bool counts_none(daruma_str line, size_t from, size_t to)
+{
+    daruma_str before = str_trim(str_sub(line, 0, from));
+    size_t at = before.n;
+    while (at > 0 && ch_word(before.p[at - 1]))
+        at--;
+    daruma_str word = str_from(before, at);
+    while (to < line.n && memchr(":= ", line.p[to], 3))
+        to++;
+    return str_eq(word, S("0")) || str_ieq(word, S("no")) || str_ieq(word, S("without")) ||
+           (to < line.n && line.p[to] == '0');
+}
+
+/* "1 failed, 2 passed", "FAILED (errors=1)", "a.c:3:5: error: ...", "FAIL pkg": a line that tells of a failure. */
 static bool tells_of_failure(daruma_str line)
 {
-    static const daruma_str within[] = {LIT(": error:"),       LIT(": error TS"),         LIT(" error TS"),
-                                        LIT(": fatal error:"), LIT("make: *** ["),        LIT("BUILD FAILED"),
-                                        LIT("Build failed"),   LIT("Compilation failed"), LIT("Test failed"),
-                                        LIT("tests failed"),   LIT("AssertionError")};
-    static const daruma_str at_first[] = {LIT("error["),   LIT("error:"), LIT("FAIL "),   LIT("FAIL\t"),
-                                          LIT("--- FAIL"), LIT("FAILED"), LIT("not ok "), LIT("FAILURE:")};
-    for (size_t i = 0; i < COUNT(at_first); i++)
-        if (str_starts(line, at_first[i]))
-            return true;
-    for (size_t i = 0; i < COUNT(within); i++)
-        if (str_find(line, within[i]) != STR_NONE)
-            return true;
-    return false;
+    static const daruma_str words[] = {LIT("failed"), LIT("failures"), LIT("failure"), LIT("failing"),
+                                       LIT("errors"), LIT("error"),    LIT("fail"),    LIT("not ok")};
+    for (size_t k = 0; k < COUNT(words); k++)
+        for (size_t at = 0, n; (n = str_ifind(str_from(line, at), words[k])) != STR_NONE; at += words[k].n) {
+            at += n;
+            if ((!at || !ch_word(line.p[at - 1])) && !counts_none(line, at, at + words[k].n))
+                return true;
+        }
+    return str_find(line, S("AssertionError")) != STR_NONE;
 }
 
 uint32_t facts_red(daruma_str text)
@@ -407,9 +358,8 @@ uint32_t facts_red(daruma_str text)
         daruma_str line = last_line(tail);
         if (!line.n)
             return 0;
-        uint32_t counts = counts_failures(line);
-        if (counts || tells_of_failure(line))
-            return counts ? counts : line_hash(line);
+        if (tells_of_failure(line))
+            return line_hash(line);
         tail = str_trim(str_sub(tail, 0, (size_t)(line.p - tail.p)));
     }
     return 0;
