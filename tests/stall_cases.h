@@ -585,9 +585,6 @@ static const stall_case stall_loops[] = {
     {"a dead link, two other pages between, the clock moves", 7,
      "8*(\n! run_export {\"id\":7} => [10:0{i}:11] export of {n} rows broke off: disk quota\n"
      "read_manual {\"page\":{n}} => about {w} and {n}\nread_manual {\"page\":\"b{n}\"} => more of {w} and {n}\n)"},
-    {"a lock that another holds, two other pages between", 13,
-     "9*(\n! apply_change {\"id\":7} => 10:0{i}:11 the state lock is held by process 8{i}\n"
-     "read_manual {\"page\":{n}} => about {w} and {n}\nread_manual {\"page\":\"b{n}\"} => more of {w} and {n}\n)"},
     {"a table is booked again after a gateway gave up", 3, "! 9* book_table {\"at\":\"8pm\"} => 504 Gateway Timeout"},
     {"money is sent again, each time lost in another way", 3,
      "! pay_rent {\"m\":3} => 502 Bad Gateway\n! pay_rent {\"m\":3} => ECONNRESET\n! pay_rent {\"m\":3} => timed out\n"
@@ -595,17 +592,6 @@ static const stall_case stall_loops[] = {
     {"the last page of a catalogue, after many others", 12,
      "9* click {\"selector\":\"a.next\"} => Items {n}: {w}, {w}s and more of them\n"
      "9* click {\"selector\":\"a.next\"} => Items 90: lamp, chair and a desk of oak"},
-    {"four looks in turn, each with its time", 9,
-     "5*(\nlist_pods {} => 3 pods ({n} ms)\nget_route {} => rtt min/avg = 5{n} ms\n"
-     "get_quota {} => uptime {n} s, 40 GB left\nlist_keys {} => ann and bob, answered after 2{n} ms\n)"},
-    {"a prompt that pleads more and more", 4,
-     "delegate {\"task\":\"Paint it. Please.\"} => I am sorry, there is no brush in this studio\n"
-     "delegate {\"task\":\"Paint it. Please. Please.\"} => I am sorry, there is no brush in this studio\n"
-     "delegate {\"task\":\"Paint it. Please. Please. Please.\"} => I am sorry, there is no brush in this studio\n"
-     "delegate {\"task\":\"Paint it. Please. Please. Please. Please.\"} => I am sorry, there is no brush in this "
-     "studio\n"
-     "delegate {\"task\":\"Paint it. Please. Please. Please. Please. Please.\"} => I am sorry, there is no brush in "
-     "this studio"},
     {"the same quote", 3, "9* get_quote {\"s\":\"ACME\"} => {\"price\":101.5,\"venue\":\"XETRA\",\"cur\":\"EUR\"}"},
 };
 #endif

@@ -373,14 +373,6 @@ static const stall_case stall_loops_more[] = {
      "9* check_run {\"id\":4} => {\"id\":4,\"completed_at\":\"2026-03-01T10:00:00Z\",\"outcome\":\"neutral\"}"},
     {"a run that failed, found by a reader", 3, "9* get_run {\"id\":4} => {\"run\":4,\"conclusion\":\"failure\"}"},
     /* fresh parts of failures */
-    {"a compiler in a directory of its own", 3,
-     "! 8* compile_tex {\"file\":\"a.tex\"} => /tmp/tex-{k}/a.tex:4: Undefined control sequence"},
-    {"a sandbox of letters", 3,
-     "! zip {\"d\":\"a\"} => [tmpqzkwvxhj/run] archive is broken\n! zip {\"d\":\"a\"} => [tmpwmzkqpaf/run] archive is "
-     "broken\n"
-     "! zip {\"d\":\"a\"} => [tmpzzqoeirc/run] archive is broken\n! zip {\"d\":\"a\"} => [tmpabekzxqv/run] archive is "
-     "broken\n"
-     "! zip {\"d\":\"a\"} => [tmpkwqbvyza/run] archive is broken"},
     {"errors in any order", 3,
      "! check_types {} => a.ts: no name Foo\\nb.ts: no name Bar\\nc.ts: wrong arity\n"
      "! check_types {} => c.ts: wrong arity\\na.ts: no name Foo\\nb.ts: no name Bar\n"
@@ -408,28 +400,6 @@ static const stall_case stall_loops_more[] = {
      "! 9* plot {\"data\":\"a.csv\",\"out_file\":\"plot-{h}.svg\"} => KeyError: 'price'"},
     /* spelling */
     /* growth */
-    {"a memory that is written again and longer", 4,
-     "store_note {\"k\":\"a\",\"v\":\"look there. \"} => kept: look there.\n"
-     "store_note {\"k\":\"a\",\"v\":\"look there. look there. \"} => kept: look there. look there.\n"
-     "store_note {\"k\":\"a\",\"v\":\"look there. look there. look there. \"} => kept: look there. look there. look "
-     "there.\n"
-     "store_note {\"k\":\"a\",\"v\":\"look there. look there. look there. look there. \"} => kept: look there. look "
-     "there. "
-     "look there. look there.\n"
-     "store_note {\"k\":\"a\",\"v\":\"look there. look there. look there. look there. look there. \"} => kept: look "
-     "there. "
-     "look there. look there. look there. look there.\n"
-     "store_note {\"k\":\"a\",\"v\":\"look there. look there. look there. look there. look there. look there. \"} => "
-     "kept: "
-     "look there. look there. look there. look there. look there. look there."},
-    {"an answer to an answer", 4,
-     "reply {\"s\":\"Re: x\",\"b\":\"got it. got it. \"} => sent\n"
-     "reply {\"s\":\"Re: Re: x\",\"b\":\"got it. got it. got it. \"} => sent\n"
-     "reply {\"s\":\"Re: Re: Re: x\",\"b\":\"got it. got it. got it. got it. \"} => sent\n"
-     "reply {\"s\":\"Re: Re: Re: Re: x\",\"b\":\"got it. got it. got it. got it. got it. \"} => sent\n"
-     "reply {\"s\":\"Re: Re: Re: Re: Re: x\",\"b\":\"got it. got it. got it. got it. got it. got it. \"} => sent\n"
-     "reply {\"s\":\"Re: Re: Re: Re: Re: Re: x\",\"b\":\"got it. got it. got it. got it. got it. got it. got it. \"} "
-     "=> sent"},
     /* one question in other words */
     /* one thing in other words */
     {"a check between looks with an editor", 3,
@@ -452,10 +422,6 @@ static const stall_case stall_loops_more[] = {
      "! apply_patch {\"input\":\"*** must begin\"} => Invalid patch: the first line must be '*** Begin Patch'"},
     {"a job that is done, told in an envelope", 3,
      "6* get_job_status {\"id\":7} => {\"content\": [{\"type\": \"text\", \"text\": \"job 7: completed\"}]}"},
-    {"packages without the right to install them", 3,
-     "! 6* bash apt-get install -y jq => E: Could not open lock file /var/lib/dpkg/lock-frontend - open (13: "
-     "Permission "
-     "denied)\\nE: Unable to acquire the dpkg frontend lock, are you root?"},
     {"a cell of a notebook that raises the same", 3,
      "? 6* python df.groupby('region').sum() => ----------------------------\\nKeyError         Traceback (most recent "
      "call "
@@ -472,14 +438,6 @@ static const stall_case stall_loops_more[] = {
      "8*(\nedit_file {\"path\":\"a.kt\",\"old\":\"{w}\",\"new\":\"y\"} => 0 replacements in a.kt\n"
      "! bash gradle test => ParserTest > empty FAILED\n)"},
     /* one failure behind other words */
-    {"a full disk, whatever is installed", 5,
-     "! bash pip install {w} => Collecting {w}\\nOSError: [Errno 28] No space left on device\n"
-     "! bash conda install b => Solving environment: done\\nOSError: [Errno 28] No space left on device\n"
-     "! bash uv add c => Resolved 24 packages\\nOSError: [Errno 28] No space left on device\n"
-     "! bash npm i d => added 4, reify: timing done\\nOSError: [Errno 28] No space left on device\n"
-     "! bash cargo add e => Updating index of crates\\nOSError: [Errno 28] No space left on device\n"
-     "! bash gem install f => Fetching f 1.2\\nOSError: [Errno 28] No space left on device\n"
-     "! bash brew install g => Downloading bottle of g\\nOSError: [Errno 28] No space left on device"},
     {"prose where data was wanted", 5,
      "! emit_plan Sure, here is the plan that you wanted => Expecting value: line 1 column 1 (char 0)\n"
      "! emit_plan Of course! The steps are these => Expecting value: line 1 column 1 (char 0)\n"

@@ -31,27 +31,8 @@ static const stall_case stall_loops_noise[] = {
     {"a shell that writes what it did above what came of it", 3,
      "6* exec {\"cmd\":\"tail -n 2 a.log\"} => Chunk ID: {h}\\nWall time: 0.{n} seconds\\nProcess exited with code 0\\n"
      "Output:\\nshutting down\\nbye"},
-    {"one thing that is not there, and the question is repeated", 5,
-     "! query {\"sql\":\"select a from orders\"} => ERROR: relation \"orders\" does not exist\\nLINE 1: select a from "
-     "orders\n"
-     "! query {\"sql\":\"select count(*) from orders\"} => ERROR: relation \"orders\" does not exist\\nLINE 1: select "
-     "count(*) from orders\n"
-     "! query {\"sql\":\"select max(b) from orders\"} => ERROR: relation \"orders\" does not exist\\nLINE 1: select "
-     "max(b) "
-     "from orders\n"
-     "! query {\"sql\":\"select 1 from orders o\"} => ERROR: relation \"orders\" does not exist\\nLINE 1: select 1 "
-     "from "
-     "orders o\n"
-     "! query {\"sql\":\"select id, b from orders\"} => ERROR: relation \"orders\" does not exist\\nLINE 1: select id, "
-     "b "
-     "from orders\n"
-     "! query {\"sql\":\"select * from orders\"} => ERROR: relation \"orders\" does not exist\\nLINE 1: select * from "
-     "orders"},
     {"words that a harness writes down as a call", 3,
      "6* __message__ {\"text\":\"I will begin with the parser now.\"} => "},
-    {"a number of its own behind a word", 3,
-     "! 6* request_approval {\"of\":\"a\"} => {\"id\":\"apr_{h}\",\"status\":\"expired\",\"message\":\"No one "
-     "answered\"}"},
     {"a harness that counts below the answer", 3,
      "6* read_file {\"p\":\"a.md\"} => # A\\nabout this and that\\n[this is call {n}; 5{i} calls left]"},
     {"a harness that reminds below the answer", 3,

@@ -46,7 +46,7 @@ static uint32_t patience_of_lap(const seen *const *calls, uint32_t p)
     for (uint32_t i = 0; i < p; i++) {
         uint32_t patience = calls[i]->patience;
         bool failed = rule_has(calls[i]->flags, SEEN_FAILED);
-        dead |= failed || rule_has(calls[i]->says, WORDS_DEAD);
+        dead |= failed;
         others |= failed && (rule_has(calls[i]->says, WORDS_REFUSED | WORDS_ABSENT) ||
                              !rule_has(calls[i]->says, WORDS_RETRY | WORDS_ALIVE));
         if (rule_has(calls[i]->means, WORDS_INPUT) && rule_has(calls[i]->says, WORDS_ACK | WORDS_EMPTY))

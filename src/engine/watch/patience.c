@@ -14,9 +14,6 @@ static unsigned patience_of_failure(unsigned m, unsigned w)
     bool acts = patience_has(m, DARUMA_TOOL_ACTS) && !patience_has(m, WORDS_WEAK);
     if (patience_has(w, WORDS_OVERFLOW | WORDS_MISUSED)) /* "invalid argument: timeout" */
         return TIMES_SURE;
-    if (patience_has(w, WORDS_DENIED) && !waits &&
-        !patience_has(w, WORDS_LIMITED)) /* "could not open lock file ..., are you root?" */
-        return TIMES_SURE;
     if (acts && patience_has(w, WORDS_UNCLEAR))
         return TIMES_SURE; /* it may have taken effect each time */
     bool stays_so = patience_has(w, WORDS_ABSENT) || (patience_has(w, WORDS_REFUSED) && patience_has(w, WORDS_PLEA)),

@@ -92,24 +92,16 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
     if (total && alone && !other)
         return false;
     uint32_t needed = e->patience <= TIMES_LIKELY ? TIMES_SURE : e->patience;
-    if (failed && !alone && rule_has(e->says, WORDS_RETRY) &&
-        needed > TIMES_MAYBE) /* who looks elsewhere does not wait for it */
-        needed = TIMES_MAYBE;
-    else if (!failed && rule_has(e->says, WORDS_DEAD))
-        needed = TIMES_SURE;
-    else if (!failed && rule_has(e->says, WORDS_RETRY) && needed < TIMES_MAYBE) /* who holds a lock may let it go */
-        needed = TIMES_MAYBE;
     if (maybe && needed < TIMES_LIKELY)
         needed = TIMES_LIKELY;
     if (n < needed || !total)
         return false;
-    bool stands = failed || rule_has(e->says, WORDS_DEAD);
+    bool stands = failed;
     bool says_little =
         !stands && (rule_has(e->says, WORDS_ACK | WORDS_EMPTY) || !rule_has(e->means, DARUMA_TOOL_READS));
     bool compacted = oldest->compactions + 1u < e->compactions;
     uint32_t share = known * 100 / total;
-    unsigned most = rule_has(e->means, WORDS_OPENS) ? 80 : 70; /* of those between, known ones */
-    if (!(stands && share >= 30) && !compacted && share < (says_little || moves ? 80 : most))
+    if (!(stands && share >= 30) && !compacted && share < (says_little || moves ? 80 : 70))
         return false;
     v->circle = compacted                                          ? DARUMA_CIRCLE_COMPACTION
                 : ends_poll(e)                                     ? DARUMA_CIRCLE_DEAD_POLL
@@ -201,7 +193,7 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
 {
     enum { WORDLESS = 3 };
     const seen *e = window_at(s, 0), *o, *list[LIST_MAX];
-    uint32_t at = 0, n = 0, exact = 0, plain = 0, lines = 0, tools = 0, calls = 0, all = 0;
+    uint32_t at = 0, n = 0, exact = 0, plain = 0, tools = 0, calls = 0, all = 0;
     uint32_t first = e->step;
     if (!(e->flags & SEEN_FAILED) || (e->flags & SEEN_NOTE) || e->patience > TIMES_RETRY)
         return false;
@@ -209,7 +201,7 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
         return false; /* a look that ends with a status and says nothing else found nothing: that is an answer */
     while ((o = next_call(s, &at, false)) && o->hard == e->hard) {
         all++;
-        bool alike = o->masked == e->masked || o->last == e->last || o->result == e->result;
+        bool alike = o->masked == e->masked || o->result == e->result;
         if (!(o->flags & SEEN_FAILED) || !alike)
             continue;
         if (n && (n + 1) * 100 / all < 40)
@@ -223,19 +215,17 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
         calls += !twice;
         exact += o->result == e->result;
         plain += o->plain == e->plain;
-        lines += o->line && o->line == e->line;
         tools += o->tool != e->tool;
         first = o->step;
     }
-    bool same = exact == n || lines == n;
+    bool same = exact == n;
     uint32_t needed = same && !tools ? 5 : 6;
     if (rule_has(e->says, WORDS_RETRY) && needed < 7) /* other calls are no retries, but what is down may come up */
         needed = 7;
-    bool of_one = lines >= needed || (lines == n && plain < n); /* each time it names the same thing */
     if (n < needed || calls < 3)
         return false;
     if (rule_has(e->says, WORDS_LIMITED) ||
-        (!of_one && is_of_each(e, plain == n) && !is_reworded(list, n < LIST_MAX ? n : LIST_MAX)))
+        (is_of_each(e, plain == n) && !is_reworded(list, n < LIST_MAX ? n : LIST_MAX)))
         needed = (e->flags & SEEN_ECHO) && rule_has(e->says, WORDS_ABSENT) ? TIMES_EACH : TIMES_RETRY;
     if (n < needed)
         return false;
@@ -279,8 +269,6 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
         return false;
     bool creeps = shapes == n && places == n && rule_has(e->names, NAME_PAGE) && !rule_has(e->names, NAME_SINCE),
          rephrased = shapes < n && is_rephrased(e, list, n);
-    if (creeps && rule_has(e->says, WORDS_ACK) && rule_has(e->says, WORDS_FEW | WORDS_SHORT))
-        return false;
     if (little && !creeps && !rephrased)
         return false;
     if (rule_has(e->says, WORDS_ALIVE) && !creeps && !rephrased)
@@ -304,8 +292,7 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
  * nothing was refused, it asks somebody: what looks, waits or presses a key may hear little new for long. */
 static bool may_hear_little(const seen *e, bool refused)
 {
-    unsigned moving =
-        DARUMA_TOOL_WRITES | WORDS_ASKS | WORDS_INPUT | WORDS_RANDOM | WORDS_DEALS | WORDS_MEASURES | WORDS_SHELL;
+    unsigned moving = DARUMA_TOOL_WRITES | WORDS_ASKS | WORDS_INPUT | WORDS_RANDOM | WORDS_SHELL;
     enum { WORDS_OF_A_QUESTION = 8 };
     if (!(e->flags & SEEN_LITTLE) || refused)
         return (e->flags & SEEN_LITTLE) != 0;
@@ -351,27 +338,19 @@ bool rule_little_news(const daruma_stall *s, daruma_verdict *v)
     return true;
 }
 
-/* Longer and longer, of the same words, and no new word comes back. */
+/* Longer and longer, of the same words, and no new word comes back. What has an effect may grow: a text that is written
+ * gets longer, and is saved. */
 bool rule_growing(const daruma_stall *s, daruma_verdict *v)
 {
     enum { NEEDED = 5, FULL = SAME_BAG * 64 * 5 / 8 };
     const seen *e = window_at(s, 0), *o, *newer = e;
     uint32_t at = 1, n = 1;
-    bool effects = rule_has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | DARUMA_TOOL_NOTES) &&
-                   !rule_has(e->means, WORDS_WEAK);
-    bool notes = (e->flags & SEEN_NOTE) != 0,
-         writes = effects && rule_has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_NOTES);
-    if (effects && rule_has(e->means, WORDS_INPUT))
+    if (rule_has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | DARUMA_TOOL_NOTES) &&
+        !rule_has(e->means, WORDS_WEAK))
         return false;
-    if (writes && (!(e->flags & SEEN_ECHO) ||
-                   (e->says && !(e->flags & SEEN_LITTLE)))) /* a text that is written gets longer, and is saved */
-        return false;
-    /* Then, and where "sent" says nothing new, no word may come but those that were there. */
-    bool copies = effects && (writes || !e->says || rule_has(e->says, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT));
-    while ((o = next_call(s, &at, notes)) && o->tool == e->tool && o->arg_bytes < newer->arg_bytes &&
-           nothing_new(newer->args, o->args) && nothing_new(newer->words, o->words) && same_count(o->args) < FULL &&
-           same_count(o->words) < FULL &&
-           (!copies || (nothing_new(o->args, newer->args) && o->arg_words < newer->arg_words))) {
+    while ((o = next_call(s, &at, (e->flags & SEEN_NOTE) != 0)) && o->tool == e->tool &&
+           o->arg_bytes < newer->arg_bytes && nothing_new(newer->args, o->args) &&
+           nothing_new(newer->words, o->words) && same_count(o->args) < FULL && same_count(o->words) < FULL) {
         newer = o;
         n++;
     }
@@ -390,8 +369,7 @@ static bool is_doubled(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o;
     uint32_t at = 0, n = 0, first = e->step;
-    if (!rule_has(e->means, WORDS_ONCE) || rule_has(e->means, WORDS_WEAK | WORDS_RANDOM | WORDS_DEALS) ||
-        (e->flags & SEEN_FAILED))
+    if (!rule_has(e->means, WORDS_ONCE) || rule_has(e->means, WORDS_WEAK | WORDS_RANDOM) || (e->flags & SEEN_FAILED))
         return false;
     if (!rule_has(e->says, WORDS_ACK) && !(e->flags & SEEN_ECHO) &&
         !rule_has(e->names, NAME_PROSE)) /* what is new each time, was worth the call; but not to say it once more */
@@ -498,25 +476,5 @@ static bool is_stale(const daruma_stall *s, daruma_verdict *v)
 
 bool rule_no_progress(const daruma_stall *s, daruma_verdict *v)
 {
-    enum { STUBBORN = 10 };
-    const seen *e = window_at(s, 0), *o;
-    uint32_t at = 0, n = 0, first = e->step;
-    if (e->flags & SEEN_NOTE)
-        return false;
-    if (is_stubborn(s, v) || is_stale(s, v))
-        return true;
-    while ((e->flags & SEEN_FAILED) && (o = next_call(s, &at, false)))
-        if (same_pair(o, e) &&
-            (o->epoch == e->epoch || o->plain == e->plain)) { /* after a change, a count that moves */
-            first = o->step;
-            n++;
-        }
-    if (n < STUBBORN || n < e->patience)
-        return false;
-    v->circle = DARUMA_CIRCLE_NO_PROGRESS;
-    v->times = n;
-    v->sure = 60;
-    v->first = first;
-    v->about = UINT64_C(0x69646c6521);
-    return true;
+    return !(window_at(s, 0)->flags & SEEN_NOTE) && (is_stubborn(s, v) || is_stale(s, v));
 }

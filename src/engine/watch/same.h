@@ -33,8 +33,6 @@ typedef struct same_result {
     uint64_t result;      /* identity without what is volatile, never 0 */
     uint64_t plain;       /* ... with it */
     uint64_t masked;      /* ... without any number, nor words of the arguments */
-    uint64_t last;        /* of a failure, as `masked`, the line that says what went wrong; else `masked` */
-    uint64_t line;        /* that line byte for byte, where words of the arguments stand in it; else 0 */
     uint64_t opens;       /* its first line, or as much of it as says what it is about, byte for byte */
     uint32_t pairs, news; /* words side by side; of them those that were not told before */
     uint64_t words[SAME_BAG];

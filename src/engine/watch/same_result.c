@@ -36,7 +36,6 @@ typedef struct scan {
     uint64_t signs;           /* what stood between the word before and this place */
     uint32_t left_out, tells; /* how much is noise; words that tell something */
     bool echoes;
-    bool unmasked;         /* `masked` is to keep words of the arguments */
     const same_bits *bits; /* of `s` */
     uint64_t known_as;     /* hash of `before` */
     told_pairs *told;      /* NULL: nobody asks for news */
@@ -146,42 +145,13 @@ static unsigned means_before(scan *x)
     return x->names[at].means;
 }
 
-/* Within brackets that were opened a little before. */
-static bool is_remark(daruma_str s, size_t from)
+/* Numbers that change by themselves, in a success: how long something took, and the number of a process. `unit`: bytes
+ * of one behind it. */
+static size_t volatile_number(scan *x, size_t n, size_t unit)
 {
-    enum { LONGEST = 48 };
-    for (size_t k = from; k > 0 && from - k < LONGEST; k--) {
-        char c = s.p[k - 1];
-        if (c == '(' || c == '[')
-            return true;
-        if (c == ')' || c == ']' || c == '\n')
-            return false;
-    }
-    return false;
-}
-
-/* "(0.12s)", "[12 ms]", "(3 rows, 12 ms)": how long it took, said last in a remark. */
-static bool is_aside(daruma_str s, size_t from, size_t behind)
-{
-    char close = behind < s.n ? s.p[behind] : 0;
-    return (close == ')' || close == ']') && is_remark(s, from);
-}
-
-/* Numbers that changes by themselves, in a success: after "took", in "(0.12s)", after "pid", after "fetched at".
- * `unit`: bytes of one behind it. */
-static size_t volatile_number(scan *x, size_t i, size_t n, size_t unit)
-{
-    bool moment = n >= 8, process = x->before.n == 3 && str_ieq(x->before, S("pid"));
-    if (!unit && str_starts(str_from(x->s, i + n), S(" tokens")) && is_remark(x->s, i)) /* what its model took */
-        return n;
-    if (!unit && !moment)
-        return process ? n : 0;
-    if (unit && is_aside(x->s, i, i + n + unit))
-        return n + unit;
-    unsigned before = means_before(x);
-    if (unit && (before & (NAME_UNIT | NAME_VOLATILE)))
-        return n + unit;
-    return moment && (before & NAME_WHEN) ? n : 0;
+    if (!unit)
+        return x->before.n == 3 && str_ieq(x->before, S("pid")) ? n : 0;
+    return means_before(x) & (NAME_UNIT | NAME_VOLATILE) ? n + unit : 0;
 }
 
 /* Of a word that is known: what it is looked for by. */
@@ -200,54 +170,13 @@ INLINE bool is_echo(const scan *x, uint64_t known)
     return false;
 }
 
-/* How often letters and digits, or small letters and capitals, take turns. */
-static unsigned turns_of(daruma_str word, bool capitals)
-{
-    unsigned turns = 0, before = 0;
-    for (size_t i = 0; i < word.n; i++) {
-        char c = word.p[i];
-        unsigned now = ch_digit(c) ? 1 : !ch_alpha(c) ? 0 : capitals && ch_lower(c) != c ? 2 : 3;
-        turns += before && now && now != before;
-        before = now ? now : before;
-    }
-    return turns;
-}
-
-/* "3f2a91bc", "b4s3k9dq", "aB3xQ9kz": a word with digits that looks drawn by lot. "x86_64" and "line12" do not. `hex`:
- * it has digits of base 16 alone. */
-static bool is_token(daruma_str word, bool hex, bool failed)
-{
-    enum { HEX = 7, MIXED = 7, CAPITALS = 8, FAILED = 6 };
-    if (word.n < (failed ? FAILED : HEX))
-        return false;
-    if (hex && word.n >= HEX)
-        for (size_t i = 0; i < word.n; i++)
-            if (!ch_digit(word.p[i]))
-                return true;
-    return (word.n >= MIXED && turns_of(word, false) >= 3) || (word.n >= CAPITALS && turns_of(word, true) >= 4) ||
-           (failed && turns_of(word, true) >= 3);
-}
-
-/* A directory or file of this run alone: "tmpx7f3k_q", "/tmp/build", "tmp.aB3xQ9kz". */
-static bool is_temporary(const scan *x, daruma_str word, size_t i)
-{
-    enum { OWN = 8 };
-    if (word.n >= OWN && str_istarts(word, S("tmp")))
-        return true;
-    bool below = str_ieq(x->before, S("tmp")) || str_ieq(x->before, S("temp"));
-    return below && i > 0 && memchr("/\\.-", x->s.p[i - 1], 4);
-}
-
 /* A word with digits in it, `w`. Returns whether it tells something. */
-static bool scan_mixed(scan *x, size_t i, daruma_str word, uint64_t w, bool echo)
+static bool scan_mixed(scan *x, daruma_str word, uint64_t w, bool echo)
 {
     const char *p = word.p;
-    bool address = word.n > 4 && p[0] == '0' && ch_lower(p[1]) == 'x', hex = is_hex(word);
-    bool id = (hex || address) && word.n >= 6, token = !address && is_token(word, hex, x->failed);
-    if (address || (x->failed && (id || token || is_temporary(x, word, i)))) {
+    bool address = word.n > 4 && p[0] == '0' && ch_lower(p[1]) == 'x', id = word.n >= 6 && is_hex(word);
+    if (address || (x->failed && id)) {
         leave_out(x, w);
-    } else if (token && !(means_before(x) & NAME_DIGEST)) {
-        keep(x, w, echo ? '@' : '#');
     } else if (x->failed) {
         /* "line12": the number is left out, the word stays */
         uint64_t h = 37;
@@ -258,7 +187,7 @@ static bool scan_mixed(scan *x, size_t i, daruma_str word, uint64_t w, bool echo
     } else {
         keep(x, w, echo ? '@' : '#');
     }
-    return !address && !token;
+    return !address;
 }
 
 INLINE size_t scan_word(scan *x, size_t i, size_t n)
@@ -270,11 +199,8 @@ INLINE size_t scan_word(scan *x, size_t i, size_t n)
     bag_put(x->words, known);
     tell(x, known);
     x->echoes |= echo;
-    echo &= !x->unmasked;
     if (bits_any(x->bits->digit, i, n))
-        tells = scan_mixed(x, i, word, h.plain, echo);
-    else if (x->failed && is_temporary(x, word, i))
-        leave_out(x, h.plain);
+        tells = scan_mixed(x, word, h.plain, echo);
     else
         keep(x, h.plain, echo ? '@' : h.plain);
     x->tells += tells && x->tells < TOLD_ENOUGH;
@@ -311,7 +237,7 @@ static size_t scan_number(scan *x, size_t i)
         leave_out(x, w);
         return n;
     }
-    size_t more = volatile_number(x, i, n, unit);
+    size_t more = volatile_number(x, n, unit);
     if (more) {
         leave_out(x, word_hash(rest.p, more, 0));
         return more;
@@ -440,7 +366,6 @@ same_result same_of_result(daruma_str result, bool failed, const same_call *call
     uint64_t new_pairs[NEWS_KEPT];
     x.told = told;
     x.new_pairs = new_pairs;
-    daruma_str line = failed ? line_of_failure(x.s) : (daruma_str){0};
     size_t most = failed ? SAME_FAILURE_BYTES_MAX : SAME_ANSWER_BYTES_MAX;
     bool json = x.s.n && x.s.p[0] == '{';
     if (x.s.n > most) {
@@ -461,7 +386,6 @@ same_result same_of_result(daruma_str result, bool failed, const same_call *call
     same_result r = {.result = result_is,
                      .plain = plain,
                      .masked = end(x.masked),
-                     .last = end(x.masked),
                      .echoes = x.echoes,
                      .varies = x.left_out > 0,
                      .opens = hash_of(str_sub(opens, 0, str_findch(opens, '\n'))),
@@ -470,14 +394,6 @@ same_result same_of_result(daruma_str result, bool failed, const same_call *call
     for (uint32_t i = 0; told && i < x.news && i < NEWS_KEPT; i++)
         told_put(told, x.new_pairs[i]);
     memcpy(r.words, x.words, sizeof r.words);
-    if (line.n) {
-        scan l = scan_of(line, true, call);
-        l.unmasked = true;
-        scan_text(&l);
-        keep(&l, 0, 0);
-        r.line = l.echoes ? hash_of(line) : 0;
-        r.last = end(l.masked);
-    }
     return r;
 }
 

@@ -11,7 +11,7 @@
 #include "engine/watch/words.h"
 
 enum {
-    MOVES = DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_MOVES | WORDS_MEASURES | WORDS_RANDOM | WORDS_DEALS | WORDS_INPUT,
+    MOVES = DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_MOVES | WORDS_RANDOM | WORDS_INPUT,
     TRAITS = 0x7f,
     CLASS = DARUMA_TOOL_READS | DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | DARUMA_TOOL_NOTES
 };
@@ -390,8 +390,6 @@ static void stall_read_call(daruma_stall *s, const daruma_step *step, bool faile
         .text = bytes->text,
         .shape = c->shape,
         .place = c->place,
-        .last = r.last,
-        .line = r.line,
         .opens = r.opens,
         .pairs = r.pairs,
         .news = r.news,
@@ -413,7 +411,7 @@ static void stall_read_call(daruma_stall *s, const daruma_step *step, bool faile
         ret->flags |= SEEN_RUN;
         runs = false;
     }
-    if ((means & (WORDS_MEASURES | WORDS_RANDOM)) || runs)
+    if ((means & WORDS_RANDOM) || runs)
         ret->result = failed ? ret->result : ret->plain; /* here what changes by itself may be the answer */
 }
 
@@ -548,8 +546,6 @@ static daruma_verdict see_tool(daruma_stall *s, const daruma_step *step)
         s->stale = 0;
         return (daruma_verdict){.step = s->steps, .period = 1};
     }
-    if (means & WORDS_SPEAKS)
-        return see_words(s, step->result.n > step->args.n ? step->result : step->args);
     noise_look(without_envelope(str_trim(step->result)), &c, &view);
     view.sketch.step = s->steps;
     window_learn_noise(s, &view.sketch, c.call, tool);

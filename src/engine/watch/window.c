@@ -59,8 +59,6 @@ void window_unite(daruma_stall *s, const seen *e)
         o->result = e->result;
         o->plain = e->plain;
         o->masked = e->masked;
-        o->last = e->last;
-        o->line = e->line;
         o->says = 0;
         s->result_tags[at] = (uint16_t)e->result;
     }

@@ -22,37 +22,35 @@
 #define N_VOLATILE NAME_VOLATILE
 #define N_STATE    NAME_STATE
 #define N_UNIT     NAME_UNIT
-#define N_WHEN     NAME_WHEN
 #define N_SINCE    NAME_SINCE
-#define N_DIGEST   NAME_DIGEST
 
 // clang-format off
 /* Names, without '_' and '-'; sorted. */
 static const words_row name_rows[] = {
     {"_", N_TIME}, {"act", N_ACTION}, {"action", N_ACTION}, {"after", N_UNIT | N_SINCE}, {"age", N_VOLATILE},
-    {"asof", N_WHEN}, {"attempt", N_NONCE}, {"bash", N_COMMAND}, {"before", N_SINCE}, {"begin", N_PAGE},
-    {"block", N_WAIT | N_DIGEST}, {"blockhash", N_DIGEST}, {"blocking", N_WAIT}, {"branch", N_DIGEST},
+    {"attempt", N_NONCE}, {"bash", N_COMMAND}, {"before", N_SINCE}, {"begin", N_PAGE},
+    {"block", N_WAIT}, {"blocking", N_WAIT},
     {"bytes", N_PAGE}, {"cachebuster", N_NONCE}, {"cachekey", N_NONCE}, {"callid", N_NONCE | N_VOLATILE},
-    {"capturedat", N_VOLATILE}, {"cb", N_NONCE}, {"checked", N_WHEN},
-    {"checkedat", N_VOLATILE}, {"checksum", N_DIGEST}, {"chunk", N_PAGE}, {"cli", N_COMMAND},
+    {"capturedat", N_VOLATILE}, {"cb", N_NONCE},
+    {"checkedat", N_VOLATILE}, {"chunk", N_PAGE}, {"cli", N_COMMAND},
     {"clientrequestid", N_NONCE}, {"clienttime", N_TIME}, {"cmd", N_COMMAND | N_SPACED},
     {"code", N_COMMAND}, {"command", N_COMMAND | N_SPACED}, {"commandline", N_COMMAND | N_SPACED},
-    {"commands", N_COMMAND}, {"commentary", N_REASON}, {"commit", N_DIGEST}, {"commithash", N_DIGEST},
-    {"commitid", N_DIGEST}, {"completed", N_UNIT}, {"completedat", N_VOLATILE},
+    {"commands", N_COMMAND}, {"commentary", N_REASON},
+    {"completed", N_UNIT}, {"completedat", N_VOLATILE},
     {"conclusion", N_STATE}, {"condition", N_STATE}, {"correlationid", N_NONCE | N_VOLATILE}, {"count", N_PAGE},
     {"cputime", N_VOLATILE}, {"csrf", N_NONCE | N_VOLATILE}, {"csrftoken", N_NONCE | N_VOLATILE},
-    {"currenttime", N_TIME | N_VOLATILE}, {"cursor", N_PAGE}, {"cwd", N_SPACED}, {"date", N_TIME | N_VOLATILE | N_WHEN},
+    {"currenttime", N_TIME | N_VOLATILE}, {"cursor", N_PAGE}, {"cwd", N_SPACED}, {"date", N_TIME | N_VOLATILE},
     {"datetime", N_TIME | N_VOLATILE}, {"deadline", N_LIMIT}, {"delay", N_WAIT}, {"depth", N_PAGE},
-    {"description", N_TITLE}, {"digest", N_DIGEST}, {"dir", N_SPACED},
+    {"description", N_TITLE}, {"dir", N_SPACED},
     {"directory", N_SPACED}, {"distance", N_PAGE}, {"done", N_UNIT}, {"duration", N_LIMIT | N_VOLATILE | N_UNIT},
     {"elapsed", N_VOLATILE | N_UNIT}, {"elapsedtime", N_VOLATILE}, {"end", N_PAGE},
     {"endedat", N_VOLATILE}, {"endindex", N_PAGE}, {"endline", N_PAGE}, {"endtime", N_VOLATILE},
     {"etag", N_VOLATILE}, {"event", N_ACTION}, {"every", N_WAIT}, {"executed", N_UNIT}, {"executiontime", N_VOLATILE},
-    {"expiresin", N_VOLATILE}, {"explanation", N_REASON}, {"expression", N_COMMAND}, {"fetched", N_WHEN},
+    {"expiresin", N_VOLATILE}, {"explanation", N_REASON}, {"expression", N_COMMAND},
     {"fetchedat", N_VOLATILE}, {"file", N_SPACED}, {"filename", N_SPACED}, {"filepath", N_SPACED},
-    {"fingerprint", N_DIGEST}, {"finished", N_UNIT}, {"finishedat", N_VOLATILE},
-    {"first", N_PAGE}, {"from", N_PAGE | N_SINCE}, {"fromline", N_PAGE}, {"function", N_ACTION}, {"generated", N_WHEN},
-    {"generatedat", N_VOLATILE}, {"goal", N_REASON | N_SPACED}, {"hash", N_DIGEST}, {"head", N_PAGE | N_DIGEST},
+    {"finished", N_UNIT}, {"finishedat", N_VOLATILE},
+    {"first", N_PAGE}, {"from", N_PAGE | N_SINCE}, {"fromline", N_PAGE}, {"function", N_ACTION},
+    {"generatedat", N_VOLATILE}, {"goal", N_REASON | N_SPACED}, {"head", N_PAGE},
     {"health", N_STATE}, {"height", N_PAGE}, {"hold", N_WAIT}, {"idempotencykey", N_NONCE}, {"in", N_UNIT},
     {"input", N_COMMAND}, {"intent", N_REASON}, {"interval", N_WAIT}, {"invocationid", N_NONCE | N_VOLATILE},
     {"jobstatus", N_STATE}, {"jti", N_NONCE}, {"justification", N_REASON}, {"keyword", N_QUERY | N_SEEKS},
@@ -60,43 +58,43 @@ static const words_row name_rows[] = {
     {"lasted", N_UNIT}, {"lastfetched", N_VOLATILE}, {"lastseen", N_SINCE}, {"latency", N_VOLATILE}, {"length", N_PAGE},
     {"level", N_PAGE}, {"limit", N_PAGE}, {"line", N_PAGE}, {"lineend", N_PAGE}, {"linerange", N_PAGE},
     {"lines", N_PAGE}, {"linestart", N_PAGE}, {"loadtime", N_VOLATILE}, {"max", N_PAGE},
-    {"maxresults", N_PAGE}, {"maxseconds", N_LIMIT}, {"maxwait", N_WAIT}, {"md5", N_DIGEST}, {"message", N_SPACED},
+    {"maxresults", N_PAGE}, {"maxseconds", N_LIMIT}, {"maxwait", N_WAIT}, {"message", N_SPACED},
     {"messageid", N_NONCE | N_VOLATILE}, {"method", N_ACTION}, {"millis", N_LIMIT}, {"minutes", N_LIMIT},
     {"modifiedsince", N_SINCE}, {"ms", N_LIMIT | N_VOLATILE}, {"name", N_TITLE}, {"newerthan", N_SINCE},
-    {"nocache", N_NONCE}, {"nonce", N_NONCE | N_VOLATILE}, {"now", N_TIME | N_VOLATILE | N_WHEN}, {"numlines", N_PAGE},
+    {"nocache", N_NONCE}, {"nonce", N_NONCE | N_VOLATILE}, {"now", N_TIME | N_VOLATILE}, {"numlines", N_PAGE},
     {"numresults", N_PAGE}, {"offset", N_PAGE}, {"op", N_ACTION}, {"operation", N_ACTION},
     {"outcome", N_STATE},
     {"page", N_PAGE}, {"pageindex", N_PAGE},
-    {"pageno", N_PAGE}, {"pagenum", N_PAGE}, {"pagenumber", N_PAGE}, {"pagesize", N_PAGE}, {"parent", N_DIGEST},
+    {"pageno", N_PAGE}, {"pagenum", N_PAGE}, {"pagenumber", N_PAGE}, {"pagesize", N_PAGE},
     {"path", N_SPACED}, {"pattern", N_SPACED}, {"percent", N_STATE}, {"percentage", N_STATE}, {"perpage", N_PAGE},
     {"pgid", N_VOLATILE}, {"phase", N_STATE}, {"pid", N_VOLATILE}, {"pollinterval", N_WAIT}, {"pos", N_PAGE},
     {"position", N_PAGE}, {"ppid", N_VOLATILE}, {"processingtime", N_VOLATILE}, {"program", N_COMMAND},
     {"progress", N_STATE}, {"prompt", N_SPACED}, {"purpose", N_REASON}, {"q", N_QUERY | N_SPACED | N_SEEKS},
     {"queriedat", N_VOLATILE}, {"query", N_QUERY | N_SPACED | N_SEEKS}, {"queryid", N_VOLATILE},
     {"querytime", N_VOLATILE}, {"question", N_QUERY | N_SPACED | N_SEEKS}, {"ran", N_UNIT}, {"random", N_NONCE},
-    {"range", N_PAGE}, {"rationale", N_REASON}, {"reason", N_REASON}, {"reasoning", N_REASON}, {"refreshed", N_WHEN},
+    {"range", N_PAGE}, {"rationale", N_REASON}, {"reason", N_REASON}, {"reasoning", N_REASON},
     {"regex", N_SPACED}, {"reqid", N_NONCE | N_VOLATILE}, {"requestid", N_NONCE | N_VOLATILE},
     {"requesttime", N_TIME | N_VOLATILE}, {"requesttoken", N_NONCE | N_VOLATILE}, {"responseid", N_VOLATILE},
-    {"responsetime", N_VOLATILE}, {"result", N_STATE}, {"retrieved", N_WHEN}, {"retrievedat", N_VOLATILE},
-    {"retrycount", N_NONCE}, {"rev", N_DIGEST}, {"revision", N_DIGEST}, {"roundtrip", N_VOLATILE | N_UNIT},
+    {"responsetime", N_VOLATILE}, {"result", N_STATE}, {"retrievedat", N_VOLATILE},
+    {"retrycount", N_NONCE}, {"roundtrip", N_VOLATILE | N_UNIT},
     {"rtt", N_VOLATILE | N_UNIT}, {"runid", N_NONCE | N_VOLATILE}, {"runstatus", N_STATE},
     {"runtime", N_VOLATILE | N_UNIT}, {"salt", N_NONCE}, {"screenshot", N_VOLATILE}, {"script", N_COMMAND},
     {"search", N_QUERY | N_SPACED | N_SEEKS}, {"searchquery", N_QUERY | N_SEEKS}, {"searchterm", N_QUERY | N_SEEKS},
     {"searchterms", N_QUERY | N_SEEKS}, {"seconds", N_LIMIT | N_VOLATILE | N_UNIT}, {"servertime", N_VOLATILE},
-    {"sha", N_DIGEST}, {"sha1", N_DIGEST}, {"sha256", N_DIGEST}, {"shell", N_COMMAND | N_SPACED}, {"since", N_SINCE},
-    {"sincetime", N_SINCE}, {"size", N_PAGE}, {"skip", N_PAGE}, {"sleep", N_WAIT}, {"snapshot", N_WHEN},
+    {"shell", N_COMMAND | N_SPACED}, {"since", N_SINCE},
+    {"sincetime", N_SINCE}, {"size", N_PAGE}, {"skip", N_PAGE}, {"sleep", N_WAIT},
     {"source", N_COMMAND}, {"spanid", N_NONCE | N_VOLATILE}, {"sql", N_COMMAND | N_SPACED}, {"stage", N_STATE},
     {"start", N_PAGE}, {"started", N_VOLATILE}, {"startedat", N_VOLATILE}, {"startindex", N_PAGE},
     {"startline", N_PAGE}, {"starttime", N_VOLATILE}, {"state", N_STATE}, {"statement", N_COMMAND | N_SPACED},
     {"status", N_STATE}, {"step", N_STATE}, {"subcommand", N_ACTION}, {"summary", N_TITLE}, {"t", N_TIME},
     {"tail", N_PAGE}, {"takenat", N_VOLATILE}, {"task", N_SPACED}, {"terms", N_QUERY | N_SEEKS}, {"text", N_QUERY},
     {"thought", N_REASON}, {"thoughts", N_REASON}, {"tid", N_VOLATILE}, {"time", N_TIME | N_UNIT}, {"timeout", N_LIMIT},
-    {"timestamp", N_TIME | N_VOLATILE | N_WHEN}, {"timetaken", N_VOLATILE}, {"title", N_TITLE}, {"to", N_PAGE},
+    {"timestamp", N_TIME | N_VOLATILE}, {"timetaken", N_VOLATILE}, {"title", N_TITLE}, {"to", N_PAGE},
     {"toline", N_PAGE}, {"took", N_VOLATILE | N_UNIT}, {"toolcallid", N_NONCE}, {"top", N_PAGE}, {"topic", N_QUERY},
     {"totalduration", N_VOLATILE}, {"totaltime", N_VOLATILE}, {"traceid", N_NONCE | N_VOLATILE},
-    {"traceparent", N_NONCE}, {"tree", N_DIGEST}, {"ts", N_TIME | N_VOLATILE}, {"until", N_SINCE}, {"up", N_UNIT},
-    {"updated", N_WHEN}, {"updatedsince", N_SINCE}, {"uptime", N_VOLATILE}, {"uri", N_SPACED}, {"url", N_SPACED},
-    {"v", N_TIME}, {"verb", N_ACTION}, {"version", N_DIGEST}, {"viewrange", N_PAGE}, {"wait", N_WAIT},
+    {"traceparent", N_NONCE}, {"ts", N_TIME | N_VOLATILE}, {"until", N_SINCE}, {"up", N_UNIT},
+    {"updatedsince", N_SINCE}, {"uptime", N_VOLATILE}, {"uri", N_SPACED}, {"url", N_SPACED},
+    {"v", N_TIME}, {"verb", N_ACTION}, {"viewrange", N_PAGE}, {"wait", N_WAIT},
     {"waitfor", N_WAIT}, {"walltime", N_VOLATILE}, {"why", N_REASON}, {"width", N_PAGE}, {"within", N_UNIT},
     {"yield", N_WAIT}, {"yieldtime", N_WAIT}, {"zoom", N_PAGE},
 };
@@ -280,23 +278,6 @@ static bool stands(const text_words *w, size_t i, daruma_str text)
     return i && (words_of_name(w->at[i - 1]) & NAME_STATE);
 }
 
-/* "job 7 is FAILED", "session expired 5 s ago", {"state":"dead"}: said of one thing, and no count: "14 failed". */
-static bool is_dead(const text_words *w, size_t i, unsigned means, daruma_str text)
-{
-    if (!(means & WORDS_OVER) || ((means & WORDS_ACK) && !str_istarts(w->at[i], S("cancel"))))
-        return false;
-    if (str_ieq(w->at[i], S("crashloopbackoff"))) /* wherever a table has it */
-        return true;
-    if (i && (words_of_name(w->at[i - 1]) & NAME_STATE))
-        return true;
-    if (text.p[0] == '{' || i >= EMPTY_AT_MAX || w->n > BEGINS_WORDS_MAX || (i && ch_digit(w->at[i - 1].p[0])))
-        return false;
-    bool counts = i + 1 < w->n && ch_digit(w->at[i + 1].p[0]);
-    for (size_t k = i + 1; k < w->n && counts; k++)
-        counts = !str_ieq(w->at[k], S("ago"));
-    return !counts;
-}
-
 /* {"done":false}: it is not at its end. {"error":null}: there is none. */
 static unsigned denied(const text_words *w, size_t i, unsigned means)
 {
@@ -375,15 +356,13 @@ unsigned words_of_result(daruma_str result, bool failed)
             means = WORDS_ACK;
         if ((means & WORDS_ALIVE) && stands(&w, i, result))
             means |= WORDS_STANDS;
-        if (is_dead(&w, i, means, result))
-            means |= WORDS_DEAD;
         if (!str_ieq(w.at[i], S("no")))
             alive |= means;
         got |= means;
         if (i < EMPTY_AT_MAX)
             head |= means;
     }
-    if (((got & WORDS_DEAD) || failed) && !(alive & WORDS_ALIVE))
+    if (failed && !(alive & WORDS_ALIVE))
         got &= ~(unsigned)(WORDS_ALIVE | WORDS_STANDS);
     if (!failed && !(head & WORDS_MISUSED))
         got &= ~(unsigned)WORDS_MISUSED;
@@ -392,7 +371,7 @@ unsigned words_of_result(daruma_str result, bool failed)
     if (w.n > EMPTY_WORDS_MAX || !(head & WORDS_EMPTY))
         got &= ~(unsigned)WORDS_EMPTY;
     if (w.n > STATE_WORDS_MAX)
-        got &= ~(unsigned)(WORDS_ALIVE | WORDS_OVER | WORDS_DEAD);
+        got &= ~(unsigned)(WORDS_ALIVE | WORDS_OVER);
     if (w.n <= FEW_WORDS_MAX && result.n <= FEW_BYTES_MAX)
         got |= WORDS_FEW;
     if (result.n <= (w.n <= 1 ? FEW_BYTES_MAX : SHORT_BYTES_MAX))

@@ -17,7 +17,6 @@
 #define W_LIMITED  WORDS_LIMITED
 #define W_MISUSED  (WORDS_MISUSED | WORDS_REFUSED)
 #define W_SAME     WORDS_SAME
-#define W_DENIED   (WORDS_DENIED | WORDS_REFUSED)
 #define W_PLEA     WORDS_PLEA
 #define W_UNMADE   (WORDS_UNMADE | WORDS_RETRY)
 
@@ -38,7 +37,7 @@ static const words_row result_rows[] = {
     {"active", W_ALIVE}, {"address already in", W_REFUSED}, {"adjust", W_PLEA},
     {"already up to date", W_EMPTY | W_SAME}, {"another git process", W_RETRY}, {"another instance", W_RETRY},
     {"another operation", W_RETRY}, {"another process", W_RETRY}, {"archived", W_OVER | W_ACK},
-    {"are you root", W_DENIED}, {"argument error", W_MISUSED}, {"argumenterror", W_MISUSED},
+    {"are you root", W_REFUSED}, {"argument error", W_MISUSED}, {"argumenterror", W_MISUSED},
     {"assertion failed", W_REFUSED}, {"assertionerror", W_REFUSED}, {"attributeerror", W_REFUSED},
     {"authentication failed", W_REFUSED}, {"awaiting", W_ALIVE}, {"backing off", W_RETRY}, {"backoff", W_ALIVE},
     {"bad argument", W_MISUSED}, {"bad gateway", W_RETRY | W_UNCLEAR}, {"bad request", W_REFUSED},
@@ -90,7 +89,7 @@ static const words_row result_rows[] = {
     {"maximum context", W_OVERFLOW}, {"may have", W_UNCLEAR}, {"merged", W_OVER | W_ACK}, {"migrating", W_ALIVE},
     {"missing", W_ABSENT}, {"missing argument", W_MISUSED}, {"missing parameter", W_MISUSED},
     {"missing required", W_MISUSED}, {"modulenotfounderror", W_REFUSED}, {"must be a", W_MISUSED},
-    {"must be an", W_MISUSED}, {"must be root", W_DENIED}, {"nameerror", W_REFUSED}, {"nan", W_EMPTY},
+    {"must be an", W_MISUSED}, {"must be root", W_REFUSED}, {"nameerror", W_REFUSED}, {"nan", W_EMPTY},
     {"network is unreachable", W_RETRY}, {"never", W_EMPTY}, {"nil", W_EMPTY}, {"no", W_EMPTY},
     {"no change", W_ALIVE | W_SAME}, {"no changes", W_ALIVE | W_SAME}, {"no data", W_EMPTY},
     {"no edits", W_EMPTY | W_SAME}, {"no entries", W_EMPTY}, {"no error", W_EMPTY | W_ACK},
