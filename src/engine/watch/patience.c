@@ -12,7 +12,7 @@ static unsigned patience_of_failure(unsigned m, unsigned w)
 {
     bool waits = patience_has(m, DARUMA_TOOL_WAITS | WORDS_PAUSES | WORDS_ASKS);
     bool acts = patience_has(m, DARUMA_TOOL_ACTS) && !patience_has(m, WORDS_WEAK);
-    if (patience_has(w, WORDS_OVERFLOW | WORDS_MISUSED)) /* "invalid argument: timeout" */
+    if (patience_has(w, WORDS_MISUSED)) /* "invalid argument: timeout" */
         return TIMES_SURE;
     if (acts && patience_has(w, WORDS_UNCLEAR))
         return TIMES_SURE; /* it may have taken effect each time */

@@ -267,7 +267,7 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
     }
     if (n < 5 || calls < 3)
         return false;
-    bool creeps = shapes == n && places == n && rule_has(e->names, NAME_PAGE) && !rule_has(e->names, NAME_SINCE),
+    bool creeps = shapes == n && places == n && rule_has(e->names, NAME_PAGE) && !rule_has(e->names, NAME_MOMENT),
          rephrased = shapes < n && is_rephrased(e, list, n);
     if (little && !creeps && !rephrased)
         return false;
@@ -474,7 +474,27 @@ static bool is_stale(const daruma_stall *s, daruma_verdict *v)
     return true;
 }
 
+/* One failure ten times, whatever was done between. After a change it counts where no number in it moved. */
+static bool is_hopeless(const daruma_stall *s, daruma_verdict *v)
+{
+    enum { TIMES = 10 };
+    const seen *e = window_at(s, 0), *o;
+    uint32_t at = 0, n = 0;
+    while ((e->flags & SEEN_FAILED) && (o = next_call(s, &at, false)))
+        if (same_pair(o, e) && (o->epoch == e->epoch || o->plain == e->plain)) {
+            v->first = o->step;
+            n++;
+        }
+    if (n < TIMES || n < e->patience)
+        return false;
+    v->circle = DARUMA_CIRCLE_NO_PROGRESS;
+    v->times = n;
+    v->sure = 60;
+    v->about = UINT64_C(0x69646c6521);
+    return true;
+}
+
 bool rule_no_progress(const daruma_stall *s, daruma_verdict *v)
 {
-    return !(window_at(s, 0)->flags & SEEN_NOTE) && (is_stubborn(s, v) || is_stale(s, v));
+    return !(window_at(s, 0)->flags & SEEN_NOTE) && (is_stubborn(s, v) || is_stale(s, v) || is_hopeless(s, v));
 }

@@ -90,7 +90,7 @@ static daruma_str command_of(daruma_str v)
 static void notice_member(same_call *c, unsigned name, daruma_str v, int depth)
 {
     bool none = str_eq(v, S("0")) || str_eq(v, S("false")) || json_is_null(v);
-    c->names |= name | (text_is_moment(json_is_string(v) ? string_inside(v) : v) ? NAME_SINCE : 0u);
+    c->names |= name | (text_is_moment(json_is_string(v) ? string_inside(v) : v) ? NAME_MOMENT : 0u);
     c->objects += depth == 0 && !(name & (NAME_WAIT | NAME_LIMIT | NAME_REASON));
     if ((name & NAME_WAIT) && !none)
         c->waits = true;

@@ -274,7 +274,7 @@ pair text_hash(same_call *c, daruma_str s, unsigned name)
         c->names |= NAME_PROSE;
     if ((name & NAME_QUERY) && is_loose(s))
         return hash_loose(c, s);
-    if (name & (NAME_SPACED | NAME_COMMAND))
+    if (name & NAME_COMMAND)
         return text_spaced(c, s, true);
     bool gaps = false;
     for (size_t i = 0; i < s.n && !gaps; i++)

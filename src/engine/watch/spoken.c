@@ -5,67 +5,26 @@
 #include "base/str.h"
 
 /* What a text begins with that is one failure and nothing else; lower case. */
+// clang-format off
 static const char *const begins[] = {
-    "error:",
-    "error executing",
-    "error calling",
-    "error while",
-    "error running",
-    "error reading",
-    "error writing",
-    "[error]",
-    "fatal:",
-    "fatal error",
-    "failed to ",
-    "failure:",
-    "exception:",
-    "unhandled exception",
-    "uncaught ",
-    "traceback (most ",
-    "panic:",
-    "thread 'main' pan",
-    "command failed",
-    "command exited with",
-    "process exited",
-    "mcp error",
-    "npm err",
-    "api error",
-    "tool execution failed",
-    "permission denied",
-    "access denied",
-    "request failed",
-    "internal error",
-    "<tool_use_error>",
-    "<error>",
-    "timed out",
-    "timeout:",
-    "connection refused",
-    "segmentation fault",
-    "exception in thread",
-    "unauthorized",
-    "forbidden",
-    "bad request",
-    "no such file or directory",
-    "unexpected error",
-    "an error occurred",
-    "an exception occ",
-    "invalid arguments",
-    "invalid argument",
-    "inputvalidationerror",
-    "unknown tool",
-    "tool not found",
-    "\xe2\x9d\x8c",
+    "error:", "error executing", "error calling", "error while", "error running", "error reading", "error writing",
+    "[error]", "fatal:", "fatal error", "failed to ", "failure:", "exception:", "unhandled exception", "uncaught ",
+    "traceback (most ", "panic:", "thread 'main' pan", "command failed", "command exited with", "process exited",
+    "mcp error", "npm err", "api error", "tool execution failed", "permission denied", "access denied",
+    "request failed", "internal error", "<tool_use_error>", "<error>", "timed out", "timeout:", "connection refused",
+    "segmentation fault", "exception in thread", "unauthorized", "forbidden", "bad request",
+    "no such file or directory", "unexpected error", "an error occurred", "an exception occ", "invalid arguments",
+    "invalid argument", "inputvalidationerror", "unknown tool", "tool not found", "\xe2\x9d\x8c",
 };
+// clang-format on
 
 /* Behind an exit code that is not 0: "Exit code 1", "(exit status 2)", "[exit code: 1]". Each has the word. */
-static const char *const exits[] = {"exit code",
-                                    "exit status",
-                                    "exited with code",
-                                    "exited with status",
-                                    "returned non-zero exit status",
-                                    "exited with error code",
-                                    "(exit",
-                                    "[exit"};
+// clang-format off
+static const char *const exits[] = {
+    "exit code", "exit status", "exited with code", "exited with status", "returned non-zero exit status",
+    "exited with error code", "(exit", "[exit",
+};
+// clang-format on
 
 /* Nothing but what closes a line. */
 static bool ends_so(daruma_str rest)
@@ -197,16 +156,13 @@ static bool begins_so(daruma_str text)
 /* "cat: x.txt: No such file or directory": one line of a program about its own failure. */
 static bool is_complaint(daruma_str line)
 {
-    static const char *const ends[] = {"no such file or directory",
-                                       "permission denied",
-                                       "command not found",
-                                       "not found",
-                                       "is a directory",
-                                       "not a directory",
-                                       "connection refused",
-                                       "operation not permitted",
-                                       "unrecognized option",
-                                       "operation timed out"};
+    // clang-format off
+    static const char *const ends[] = {
+        "no such file or directory", "permission denied", "command not found", "not found", "is a directory",
+        "not a directory", "connection refused", "operation not permitted", "unrecognized option",
+        "operation timed out",
+    };
+    // clang-format on
     if (line.n > TOOL_COMPLAINT_BYTES_MAX || str_find(line, S(": ")) == STR_NONE)
         return false;
     for (size_t i = 0; i < COUNT(ends); i++) {

@@ -32,7 +32,6 @@ enum words_result {
     WORDS_REFUSED = 1 << 6,  /* may not, or was asked wrongly: it will not pass by itself */
     WORDS_UNCLEAR = 1 << 7,  /* whether it took effect is unknown */
     WORDS_SHORT = 1 << 8,    /* a word or a number */
-    WORDS_OVERFLOW = 1 << 9, /* does not fit a model's window */
     WORDS_HEARD = 1 << 10,   /* it was looked at: always there */
     WORDS_STANDS = 1 << 11,  /* with ALIVE: it is said of how one thing stands, not in passing */
     WORDS_LIMITED = 1 << 12, /* with RETRY: it was asked too often */
@@ -62,7 +61,6 @@ enum words_name {
     NAME_TITLE = 1 << 3,     /* the same, beside a command */
     NAME_COMMAND = 1 << 4,   /* a command, code */
     NAME_QUERY = 1 << 5,     /* words to look for, in any order */
-    NAME_SPACED = 1 << 6,    /* spacing makes no difference */
     NAME_PAGE = 1 << 7,      /* where to go on in something long */
     NAME_WAIT = 1 << 8,      /* how long to wait */
     NAME_LIMIT = 1 << 9,     /* how long it may take; waiting only where nothing else is done */
@@ -70,7 +68,7 @@ enum words_name {
     NAME_VOLATILE = 1 << 11, /* of a result: changes by itself */
     NAME_STATE = 1 << 12,    /* of a result: how it stands */
     NAME_UNIT = 1 << 13,     /* a word before a duration that nobody asked for */
-    NAME_SINCE = 1 << 15,    /* a moment to look from */
+    NAME_MOMENT = 1 << 15,   /* never of a name: the value is a date or a time */
     NAME_SEEKS = 1 << 16,    /* with QUERY: it can be nothing else */
     NAME_PROSE = 1 << 17,    /* never of a name: the value is words with blanks between */
 };

@@ -5,20 +5,19 @@
 #include "engine/watch/words.h"
 #include "engine/watch/words_find.h"
 
-#define W_EMPTY    WORDS_EMPTY
-#define W_ACK      WORDS_ACK
-#define W_ALIVE    WORDS_ALIVE
-#define W_OVER     WORDS_OVER
-#define W_RETRY    WORDS_RETRY
-#define W_ABSENT   WORDS_ABSENT
-#define W_REFUSED  WORDS_REFUSED
-#define W_UNCLEAR  WORDS_UNCLEAR
-#define W_OVERFLOW WORDS_OVERFLOW
-#define W_LIMITED  WORDS_LIMITED
-#define W_MISUSED  (WORDS_MISUSED | WORDS_REFUSED)
-#define W_SAME     WORDS_SAME
-#define W_PLEA     WORDS_PLEA
-#define W_UNMADE   (WORDS_UNMADE | WORDS_RETRY)
+#define W_EMPTY   WORDS_EMPTY
+#define W_ACK     WORDS_ACK
+#define W_ALIVE   WORDS_ALIVE
+#define W_OVER    WORDS_OVER
+#define W_RETRY   WORDS_RETRY
+#define W_ABSENT  WORDS_ABSENT
+#define W_REFUSED WORDS_REFUSED
+#define W_UNCLEAR WORDS_UNCLEAR
+#define W_LIMITED WORDS_LIMITED
+#define W_MISUSED (WORDS_MISUSED | WORDS_REFUSED)
+#define W_SAME    WORDS_SAME
+#define W_PLEA    WORDS_PLEA
+#define W_UNMADE  (WORDS_UNMADE | WORDS_RETRY)
 
 // clang-format off
 static const words_row result_rows[] = {
@@ -48,49 +47,47 @@ static const words_row result_rows[] = {
     {"complete", W_OVER | W_ACK}, {"completed", W_OVER | W_ACK}, {"connect failed", W_RETRY}, {"connecting", W_ALIVE},
     {"connection closed", W_RETRY | W_UNCLEAR}, {"connection lost", W_UNCLEAR | W_RETRY},
     {"connection refused", W_UNMADE}, {"connection reset", W_RETRY | W_UNCLEAR}, {"containercreating", W_ALIVE},
-    {"context length", W_OVERFLOW}, {"context limit", W_OVERFLOW}, {"context overflow", W_OVERFLOW},
-    {"context window", W_OVERFLOW}, {"context_length_exceeded", W_OVERFLOW}, {"correct", W_PLEA},
-    {"could not connect", W_RETRY}, {"could not find", W_ABSENT | W_EMPTY}, {"could not parse", W_REFUSED},
-    {"could not resolve", W_ABSENT}, {"couldn't connect", W_RETRY}, {"couldn't find", W_ABSENT}, {"crashed", W_OVER},
-    {"crashloopbackoff", W_OVER}, {"creating", W_ALIVE}, {"dead", W_OVER}, {"deadline exceeded", W_UNCLEAR | W_RETRY},
-    {"deadlock", W_RETRY}, {"declined", W_OVER}, {"deleted", W_OVER | W_ACK}, {"delivered", W_OVER | W_ACK},
-    {"denied", W_REFUSED | W_OVER}, {"deploying", W_ALIVE}, {"destroyed", W_OVER}, {"did not match", W_EMPTY | W_SAME},
-    {"disabled", W_REFUSED | W_ACK}, {"dispatched", W_ALIVE | W_ACK}, {"does not exist", W_ABSENT},
-    {"doesn't exist", W_ABSENT}, {"done", W_OVER | W_ACK}, {"downloading", W_ALIVE}, {"eacces", W_REFUSED},
-    {"eaddrinuse", W_REFUSED}, {"eagain", W_RETRY}, {"eai_again", W_RETRY}, {"ebusy", W_RETRY},
-    {"econnrefused", W_UNMADE}, {"econnreset", W_RETRY | W_UNCLEAR}, {"einval", W_REFUSED},
-    {"em processamento", W_ALIVE}, {"empty", W_EMPTY}, {"en route", W_ALIVE}, {"ended", W_OVER}, {"enoent", W_ABSENT},
-    {"eperm", W_REFUSED}, {"error", W_OVER}, {"errored", W_OVER}, {"esrch", W_ABSENT}, {"estimated", W_ALIVE},
-    {"eta", W_ALIVE}, {"etimedout", W_RETRY | W_UNCLEAR}, {"exceeds the context", W_OVERFLOW}, {"exists", W_ACK},
-    {"exited", W_OVER}, {"expected a", W_REFUSED}, {"expected an", W_REFUSED}, {"expected array", W_MISUSED},
-    {"expected boolean", W_MISUSED}, {"expected int", W_MISUSED}, {"expected integer", W_MISUSED},
-    {"expected number", W_MISUSED}, {"expected object", W_MISUSED}, {"expected string", W_MISUSED},
-    {"expected type", W_MISUSED}, {"expecting value", W_REFUSED}, {"expired", W_OVER}, {"failed", W_OVER},
-    {"failed assertion", W_REFUSED}, {"failed to connect", W_RETRY}, {"failed to parse", W_REFUSED},
-    {"failure", W_OVER}, {"false", W_EMPTY}, {"finalised", W_OVER | W_ACK}, {"finalized", W_OVER | W_ACK},
-    {"fine", W_ACK}, {"finished", W_OVER | W_ACK}, {"fix", W_PLEA}, {"fixes", W_PLEA}, {"forbidden", W_REFUSED},
-    {"found 0", W_EMPTY}, {"gateway timeout", W_RETRY | W_UNCLEAR}, {"generating", W_ALIVE}, {"get lock", W_RETRY},
-    {"gone", W_OVER}, {"good", W_ACK}, {"hang up", W_UNCLEAR}, {"has ended", W_OVER}, {"healthy", W_ACK},
-    {"held by", W_RETRY}, {"importerror", W_REFUSED}, {"in progress", W_ALIVE}, {"in queue", W_ALIVE},
-    {"in review", W_ALIVE}, {"in transit", W_ALIVE}, {"in use", W_RETRY}, {"in_progress", W_ALIVE},
-    {"incomplete", W_ALIVE}, {"indexerror", W_REFUSED}, {"indexing", W_ALIVE}, {"initialising", W_ALIVE},
-    {"initializing", W_ALIVE}, {"inprogress", W_ALIVE}, {"input is too long", W_OVERFLOW}, {"installing", W_ALIVE},
-    {"insufficient", W_REFUSED}, {"insufficient funds", W_REFUSED}, {"insufficient_quota", W_REFUSED},
-    {"invalid", W_REFUSED}, {"invalid argument", W_MISUSED}, {"invalid arguments", W_MISUSED},
-    {"invalid duration", W_MISUSED}, {"invalid input", W_MISUSED}, {"invalid int", W_MISUSED},
-    {"invalid integer", W_MISUSED}, {"invalid interval", W_MISUSED}, {"invalid number", W_MISUSED},
-    {"invalid parameter", W_MISUSED}, {"invalid parameters", W_MISUSED}, {"invalid params", W_MISUSED},
-    {"invalid timeout", W_MISUSED}, {"invalid type", W_MISUSED}, {"invalid value", W_MISUSED},
-    {"invalid_request", W_REFUSED}, {"is busy", W_RETRY}, {"is empty", W_ALIVE}, {"is locked", W_RETRY},
-    {"is required", W_REFUSED}, {"is starting", W_RETRY}, {"jsondecodeerror", W_REFUSED}, {"keyerror", W_REFUSED},
-    {"killed", W_OVER}, {"left", W_ALIVE}, {"loading", W_ALIVE}, {"lock file", W_RETRY}, {"lock is held", W_RETRY},
-    {"lock timeout", W_RETRY}, {"lock wait", W_RETRY}, {"locked", W_RETRY}, {"login failed", W_REFUSED},
-    {"lost", W_OVER}, {"lost connection", W_UNCLEAR}, {"made no changes", W_EMPTY | W_SAME}, {"malformed", W_REFUSED},
-    {"maximum context", W_OVERFLOW}, {"may have", W_UNCLEAR}, {"merged", W_OVER | W_ACK}, {"migrating", W_ALIVE},
-    {"missing", W_ABSENT}, {"missing argument", W_MISUSED}, {"missing parameter", W_MISUSED},
-    {"missing required", W_MISUSED}, {"modulenotfounderror", W_REFUSED}, {"must be a", W_MISUSED},
-    {"must be an", W_MISUSED}, {"must be root", W_REFUSED}, {"nameerror", W_REFUSED}, {"nan", W_EMPTY},
-    {"network is unreachable", W_RETRY}, {"never", W_EMPTY}, {"nil", W_EMPTY}, {"no", W_EMPTY},
+    {"correct", W_PLEA}, {"could not connect", W_RETRY}, {"could not find", W_ABSENT | W_EMPTY},
+    {"could not parse", W_REFUSED}, {"could not resolve", W_ABSENT}, {"couldn't connect", W_RETRY},
+    {"couldn't find", W_ABSENT}, {"crashed", W_OVER}, {"crashloopbackoff", W_OVER}, {"creating", W_ALIVE},
+    {"dead", W_OVER}, {"deadline exceeded", W_UNCLEAR | W_RETRY}, {"deadlock", W_RETRY}, {"declined", W_OVER},
+    {"deleted", W_OVER | W_ACK}, {"delivered", W_OVER | W_ACK}, {"denied", W_REFUSED | W_OVER}, {"deploying", W_ALIVE},
+    {"destroyed", W_OVER}, {"did not match", W_EMPTY | W_SAME}, {"disabled", W_REFUSED | W_ACK},
+    {"dispatched", W_ALIVE | W_ACK}, {"does not exist", W_ABSENT}, {"doesn't exist", W_ABSENT},
+    {"done", W_OVER | W_ACK}, {"downloading", W_ALIVE}, {"eacces", W_REFUSED}, {"eaddrinuse", W_REFUSED},
+    {"eagain", W_RETRY}, {"eai_again", W_RETRY}, {"ebusy", W_RETRY}, {"econnrefused", W_UNMADE},
+    {"econnreset", W_RETRY | W_UNCLEAR}, {"einval", W_REFUSED}, {"em processamento", W_ALIVE}, {"empty", W_EMPTY},
+    {"en route", W_ALIVE}, {"ended", W_OVER}, {"enoent", W_ABSENT}, {"eperm", W_REFUSED}, {"error", W_OVER},
+    {"errored", W_OVER}, {"esrch", W_ABSENT}, {"estimated", W_ALIVE}, {"eta", W_ALIVE},
+    {"etimedout", W_RETRY | W_UNCLEAR}, {"exists", W_ACK}, {"exited", W_OVER}, {"expected a", W_REFUSED},
+    {"expected an", W_REFUSED}, {"expected array", W_MISUSED}, {"expected boolean", W_MISUSED},
+    {"expected int", W_MISUSED}, {"expected integer", W_MISUSED}, {"expected number", W_MISUSED},
+    {"expected object", W_MISUSED}, {"expected string", W_MISUSED}, {"expected type", W_MISUSED},
+    {"expecting value", W_REFUSED}, {"expired", W_OVER}, {"failed", W_OVER}, {"failed assertion", W_REFUSED},
+    {"failed to connect", W_RETRY}, {"failed to parse", W_REFUSED}, {"failure", W_OVER}, {"false", W_EMPTY},
+    {"finalised", W_OVER | W_ACK}, {"finalized", W_OVER | W_ACK}, {"fine", W_ACK}, {"finished", W_OVER | W_ACK},
+    {"fix", W_PLEA}, {"fixes", W_PLEA}, {"forbidden", W_REFUSED}, {"found 0", W_EMPTY},
+    {"gateway timeout", W_RETRY | W_UNCLEAR}, {"generating", W_ALIVE}, {"get lock", W_RETRY}, {"gone", W_OVER},
+    {"good", W_ACK}, {"hang up", W_UNCLEAR}, {"has ended", W_OVER}, {"healthy", W_ACK}, {"held by", W_RETRY},
+    {"importerror", W_REFUSED}, {"in progress", W_ALIVE}, {"in queue", W_ALIVE}, {"in review", W_ALIVE},
+    {"in transit", W_ALIVE}, {"in use", W_RETRY}, {"in_progress", W_ALIVE}, {"incomplete", W_ALIVE},
+    {"indexerror", W_REFUSED}, {"indexing", W_ALIVE}, {"initialising", W_ALIVE}, {"initializing", W_ALIVE},
+    {"inprogress", W_ALIVE}, {"installing", W_ALIVE}, {"insufficient", W_REFUSED}, {"insufficient funds", W_REFUSED},
+    {"insufficient_quota", W_REFUSED}, {"invalid", W_REFUSED}, {"invalid argument", W_MISUSED},
+    {"invalid arguments", W_MISUSED}, {"invalid duration", W_MISUSED}, {"invalid input", W_MISUSED},
+    {"invalid int", W_MISUSED}, {"invalid integer", W_MISUSED}, {"invalid interval", W_MISUSED},
+    {"invalid number", W_MISUSED}, {"invalid parameter", W_MISUSED}, {"invalid parameters", W_MISUSED},
+    {"invalid params", W_MISUSED}, {"invalid timeout", W_MISUSED}, {"invalid type", W_MISUSED},
+    {"invalid value", W_MISUSED}, {"invalid_request", W_REFUSED}, {"is busy", W_RETRY}, {"is empty", W_ALIVE},
+    {"is locked", W_RETRY}, {"is required", W_REFUSED}, {"is starting", W_RETRY}, {"jsondecodeerror", W_REFUSED},
+    {"keyerror", W_REFUSED}, {"killed", W_OVER}, {"left", W_ALIVE}, {"loading", W_ALIVE}, {"lock file", W_RETRY},
+    {"lock is held", W_RETRY}, {"lock timeout", W_RETRY}, {"lock wait", W_RETRY}, {"locked", W_RETRY},
+    {"login failed", W_REFUSED}, {"lost", W_OVER}, {"lost connection", W_UNCLEAR},
+    {"made no changes", W_EMPTY | W_SAME}, {"malformed", W_REFUSED}, {"may have", W_UNCLEAR},
+    {"merged", W_OVER | W_ACK}, {"migrating", W_ALIVE}, {"missing", W_ABSENT}, {"missing argument", W_MISUSED},
+    {"missing parameter", W_MISUSED}, {"missing required", W_MISUSED}, {"modulenotfounderror", W_REFUSED},
+    {"must be a", W_MISUSED}, {"must be an", W_MISUSED}, {"must be root", W_REFUSED}, {"nameerror", W_REFUSED},
+    {"nan", W_EMPTY}, {"network is unreachable", W_RETRY}, {"never", W_EMPTY}, {"nil", W_EMPTY}, {"no", W_EMPTY},
     {"no change", W_ALIVE | W_SAME}, {"no changes", W_ALIVE | W_SAME}, {"no data", W_EMPTY},
     {"no edits", W_EMPTY | W_SAME}, {"no entries", W_EMPTY}, {"no error", W_EMPTY | W_ACK},
     {"no errors", W_EMPTY | W_ACK}, {"no event", W_ALIVE}, {"no events", W_ALIVE}, {"no hits", W_EMPTY},
@@ -121,9 +118,9 @@ static const words_row result_rows[] = {
     {"packet loss", W_RETRY | W_ABSENT}, {"paid", W_ACK}, {"parse", W_REFUSED}, {"parse error", W_REFUSED},
     {"partial", W_ALIVE}, {"partially", W_ALIVE}, {"pass", W_ACK}, {"pending", W_ALIVE}, {"percent", W_ALIVE},
     {"permission denied", W_REFUSED}, {"please wait", W_ALIVE}, {"position", W_ALIVE}, {"preparing", W_ALIVE},
-    {"processing", W_ALIVE}, {"prohibited", W_REFUSED}, {"prompt is too long", W_OVERFLOW}, {"provisioning", W_ALIVE},
-    {"queued", W_ALIVE | W_ACK}, {"quota", W_REFUSED}, {"rate limit", W_RETRY | W_LIMITED},
-    {"rate limited", W_RETRY | W_LIMITED}, {"rate-limited", W_RETRY | W_LIMITED}, {"rate_limit", W_RETRY | W_LIMITED},
+    {"processing", W_ALIVE}, {"prohibited", W_REFUSED}, {"provisioning", W_ALIVE}, {"queued", W_ALIVE | W_ACK},
+    {"quota", W_REFUSED}, {"rate limit", W_RETRY | W_LIMITED}, {"rate limited", W_RETRY | W_LIMITED},
+    {"rate-limited", W_RETRY | W_LIMITED}, {"rate_limit", W_RETRY | W_LIMITED},
     {"rate_limit_exceeded", W_RETRY | W_LIMITED}, {"ratelimit", W_RETRY | W_LIMITED},
     {"ratelimited", W_RETRY | W_LIMITED}, {"read-only", W_REFUSED}, {"readonly", W_REFUSED}, {"ready", W_ACK},
     {"refunded", W_OVER}, {"rejected", W_OVER}, {"remaining", W_ALIVE}, {"rendering", W_ALIVE},
@@ -141,22 +138,21 @@ static const words_row result_rows[] = {
     {"syntaxerror", W_REFUSED}, {"temporarily", W_RETRY}, {"terminal", W_OVER}, {"terminated", W_OVER},
     {"throttled", W_RETRY | W_LIMITED}, {"throttling", W_RETRY | W_LIMITED}, {"time out", W_UNCLEAR},
     {"timed out", W_UNCLEAR | W_RETRY}, {"timed_out", W_OVER | W_RETRY}, {"timedout", W_OVER | W_RETRY},
-    {"timeout", W_UNCLEAR | W_RETRY}, {"token limit", W_OVERFLOW}, {"too large", W_REFUSED}, {"too long", W_REFUSED},
-    {"too many requests", W_RETRY | W_LIMITED}, {"too many tokens", W_OVERFLOW}, {"traceback", W_REFUSED},
-    {"training", W_ALIVE}, {"true", W_ACK}, {"try again", W_RETRY}, {"typeerror", W_MISUSED},
-    {"unable to find", W_ABSENT | W_EMPTY}, {"unauthenticated", W_REFUSED}, {"unauthorised", W_REFUSED},
-    {"unauthorized", W_REFUSED}, {"unavailable", W_RETRY | W_ABSENT}, {"unchanged", W_ALIVE | W_SAME},
-    {"unconfirmed", W_ALIVE}, {"undefined", W_ABSENT | W_EMPTY}, {"under review", W_ALIVE}, {"undone", W_ACK},
-    {"unexpected", W_REFUSED}, {"unexpected argument", W_MISUSED}, {"unexpected keyword", W_MISUSED},
-    {"unexpected token", W_REFUSED}, {"unknown", W_ABSENT}, {"unknown argument", W_MISUSED},
-    {"unknown flag", W_REFUSED}, {"unknown option", W_REFUSED}, {"unknown outcome", W_UNCLEAR},
-    {"unknown parameter", W_MISUSED}, {"unreachable", W_RETRY}, {"unrecognized", W_ABSENT},
-    {"unrecognized option", W_REFUSED}, {"unsubscribed", W_OVER | W_ACK}, {"unsupported", W_REFUSED},
-    {"up to date", W_ACK}, {"up-to-date", W_ACK}, {"updating", W_ALIVE}, {"uploading", W_ALIVE},
-    {"validation error", W_MISUSED}, {"validation failed", W_MISUSED}, {"validationerror", W_MISUSED},
-    {"valueerror", W_MISUSED}, {"verifying", W_ALIVE}, {"waiting", W_ALIVE}, {"warming", W_ALIVE},
-    {"warming up", W_RETRY}, {"working", W_ALIVE}, {"written", W_ACK}, {"wrote", W_ACK}, {"yes", W_ACK},
-    {"yet", W_ALIVE},
+    {"timeout", W_UNCLEAR | W_RETRY}, {"too large", W_REFUSED}, {"too long", W_REFUSED},
+    {"too many requests", W_RETRY | W_LIMITED}, {"traceback", W_REFUSED}, {"training", W_ALIVE}, {"true", W_ACK},
+    {"try again", W_RETRY}, {"typeerror", W_MISUSED}, {"unable to find", W_ABSENT | W_EMPTY},
+    {"unauthenticated", W_REFUSED}, {"unauthorised", W_REFUSED}, {"unauthorized", W_REFUSED},
+    {"unavailable", W_RETRY | W_ABSENT}, {"unchanged", W_ALIVE | W_SAME}, {"unconfirmed", W_ALIVE},
+    {"undefined", W_ABSENT | W_EMPTY}, {"under review", W_ALIVE}, {"undone", W_ACK}, {"unexpected", W_REFUSED},
+    {"unexpected argument", W_MISUSED}, {"unexpected keyword", W_MISUSED}, {"unexpected token", W_REFUSED},
+    {"unknown", W_ABSENT}, {"unknown argument", W_MISUSED}, {"unknown flag", W_REFUSED}, {"unknown option", W_REFUSED},
+    {"unknown outcome", W_UNCLEAR}, {"unknown parameter", W_MISUSED}, {"unreachable", W_RETRY},
+    {"unrecognized", W_ABSENT}, {"unrecognized option", W_REFUSED}, {"unsubscribed", W_OVER | W_ACK},
+    {"unsupported", W_REFUSED}, {"up to date", W_ACK}, {"up-to-date", W_ACK}, {"updating", W_ALIVE},
+    {"uploading", W_ALIVE}, {"validation error", W_MISUSED}, {"validation failed", W_MISUSED},
+    {"validationerror", W_MISUSED}, {"valueerror", W_MISUSED}, {"verifying", W_ALIVE}, {"waiting", W_ALIVE},
+    {"warming", W_ALIVE}, {"warming up", W_RETRY}, {"working", W_ALIVE}, {"written", W_ACK}, {"wrote", W_ACK},
+    {"yes", W_ACK}, {"yet", W_ALIVE},
 };
 // clang-format on
 #endif
