@@ -526,5 +526,8 @@ static const stall_case stall_loops_more[] = {
      "! 5* search {\"entity\":\"Anna Berg], search[Otto Berg\"} => Could not find that page, please try again."},
     {"a script that fails and prints nothing", 4, "! 6* node_exec {\"script\":\"node render.js\"} => (no output)"},
     {"a process that has said nothing yet", 0, "14* bash_output {\"id\":\"b1\"} => (no output)"},
+    {"a script that says what to do if something is running", 3,
+     "6* bash cat /etc/cron.daily/x => #!/bin/sh\\n\\n# Skip if systemd is running.\\nif [ -d /run/systemd/system ]; "
+     "then\\n  exit 0\\nfi\\n\\n/usr/libexec/x/x-db-backup"},
 };
 #endif

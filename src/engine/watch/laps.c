@@ -38,27 +38,21 @@ void count_laps(daruma_stall *s, bool again)
     }
 }
 
-/* That of the most patient of its calls. Keys that were pressed are judged by what is looked at between. */
+/* That of the most patient of its calls. Keys that were pressed are judged by what is looked at between; who waits
+ * between two laps may see what he waits for come. */
 static uint32_t patience_of_lap(const seen *const *calls, uint32_t p)
 {
-    uint32_t worst = 0, keys = 0, retries = 0;
-    bool others = false, dead = false;
+    uint32_t worst = 0, keys = 0;
+    bool failed = false;
     for (uint32_t i = 0; i < p; i++) {
         uint32_t patience = calls[i]->patience;
-        bool failed = rule_has(calls[i]->flags, SEEN_FAILED);
-        dead |= failed;
-        others |= failed && (rule_has(calls[i]->says, WORDS_REFUSED | WORDS_ABSENT) ||
-                             !rule_has(calls[i]->says, WORDS_RETRY | WORDS_ALIVE));
+        failed |= rule_has(calls[i]->flags, SEEN_FAILED);
         if (rule_has(calls[i]->means, WORDS_INPUT) && rule_has(calls[i]->says, WORDS_ACK | WORDS_EMPTY))
             keys = patience;
-        else if (failed && rule_has(calls[i]->says, WORDS_RETRY))
-            retries = patience > retries ? patience : retries;
         else if (patience > worst)
             worst = patience;
     }
-    if (retries > worst) /* who tries meanwhile what cannot work does not wait for it */
-        worst = others && retries > TIMES_MAYBE ? TIMES_MAYBE : retries;
-    if (calls[0]->pauses != calls[p]->pauses && !dead && worst < TIMES_ASKS) /* what is waited for may come */
+    if (calls[0]->pauses != calls[p]->pauses && !failed && worst < TIMES_ASKS)
         worst = TIMES_ASKS;
     return worst ? worst : keys;
 }

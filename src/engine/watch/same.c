@@ -189,7 +189,6 @@ same_call same_of_call(daruma_str tool, daruma_str args, const struct noise *kno
     c.shape = end(mix(h.shape, t));
     c.kept = end(mix(json_is_object(v) ? c.kept : h.exact, t));
     c.place = end(mix(json_is_object(v) ? c.place : h.exact, t));
-    c.nwords = same_count(c.words);
     return c;
 }
 

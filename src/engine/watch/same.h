@@ -16,7 +16,6 @@ typedef struct same_call {
     uint64_t kept;  /* the same, however long it is to wait */
     uint64_t place; /* the same, wherever its NAME_PAGE numbers are */
     uint64_t words[SAME_BAG];
-    uint32_t nwords; /* distinct bits in `words` */
     uint32_t length; /* words in all */
     uint32_t echo[SAME_ECHO];
     uint32_t necho;

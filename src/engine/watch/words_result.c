@@ -232,6 +232,18 @@ static bool is_status(const text_words *w, size_t i)
     return i <= 2 || (w->at[i - 1].n == 1 && i > 2 && str_ieq(w->at[i - 2], S("1"))); /* HTTP/1.1 503 */
 }
 
+/* "if systemd is running", "when the job is active": nobody says that it is. */
+static bool is_supposed(const text_words *w, size_t i)
+{
+    static const daruma_str words[] = {LIT("if"),   LIT("unless"), LIT("whether"), LIT("when"),
+                                       LIT("once"), LIT("until"),  LIT("while")};
+    for (size_t back = 2; back <= i && back <= 5; back++)
+        for (size_t k = 0; k < COUNT(words); k++)
+            if (str_ieq(w->at[i - back], words[k]))
+                return true;
+    return false;
+}
+
 /* "status: running", "still running", "pending": not "the running shoes of ...". */
 static bool stands(const text_words *w, size_t i, daruma_str text)
 {
@@ -256,7 +268,7 @@ static bool stands(const text_words *w, size_t i, daruma_str text)
         return w->n <= 8;
     for (int k = 0; i && before[k]; k++)
         if (str_ieq(w->at[i - 1], str_of(before[k])))
-            return true;
+            return !is_supposed(w, i);
     return i && (words_of_name(w->at[i - 1]) & NAME_STATE);
 }
 
