@@ -96,12 +96,11 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
         needed = TIMES_LIKELY;
     if (n < needed || !total)
         return false;
-    bool stands = failed;
     bool says_little =
-        !stands && (rule_has(e->says, WORDS_ACK | WORDS_EMPTY) || !rule_has(e->means, DARUMA_TOOL_READS));
+        !failed && (rule_has(e->says, WORDS_ACK | WORDS_EMPTY) || !rule_has(e->means, DARUMA_TOOL_READS));
     bool compacted = oldest->compactions + 1u < e->compactions;
     uint32_t share = known * 100 / total;
-    if (!(stands && share >= 30) && !compacted && share < (says_little || moves ? 80 : 70))
+    if (!(failed && share >= 30) && !compacted && share < (says_little || moves ? 80 : 70))
         return false;
     v->circle = compacted                                          ? DARUMA_CIRCLE_COMPACTION
                 : ends_poll(e)                                     ? DARUMA_CIRCLE_DEAD_POLL
@@ -126,6 +125,34 @@ static bool nothing_new(const uint64_t now[SAME_BAG], const uint64_t before[SAME
     for (int k = 0; k < SAME_BAG; k++)
         more |= now[k] & ~before[k];
     return more == 0;
+}
+
+/* Calls that are like the newest one, it first. */
+typedef struct likes {
+    const seen *list[STALL_WINDOW];
+    uint32_t n, calls; /* how many, and how many calls they are that differ */
+} likes;
+
+/* Gathers up to `most` of them back to the last sure change, as long as they are `share` percent of all: what is
+ * further back is another matter. */
+static likes gather(const daruma_stall *s, bool (*like)(const seen *e, const seen *o), uint32_t share, uint32_t most)
+{
+    const seen *e = window_at(s, 0), *o;
+    likes l = {.n = 0};
+    uint32_t at = 0, all = 0;
+    while ((o = next_call(s, &at, false)) && o->hard == e->hard && l.n < most) {
+        all++;
+        if (!like(e, o))
+            continue;
+        if (l.n && (l.n + 1) * 100 / all < share)
+            break;
+        bool twice = false;
+        for (uint32_t i = 0; i < l.n; i++)
+            twice |= l.list[i]->call == o->call;
+        l.list[l.n++] = o;
+        l.calls += !twice;
+    }
+    return l;
 }
 
 /* All of as many words: names put together, member by member. */
@@ -189,58 +216,45 @@ static bool is_of_each(const seen *e, bool alike)
     return absent && (down || (!echo && same_count(e->words) <= 5));
 }
 
+static bool fails_alike(const seen *e, const seen *o)
+{
+    return (o->flags & SEEN_FAILED) && (o->masked == e->masked || o->result == e->result);
+}
+
 bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
 {
     enum { WORDLESS = 3 };
-    const seen *e = window_at(s, 0), *o, *list[LIST_MAX];
-    uint32_t at = 0, n = 0, exact = 0, plain = 0, tools = 0, calls = 0, all = 0;
-    uint32_t first = e->step;
+    const seen *e = window_at(s, 0);
     if (!(e->flags & SEEN_FAILED) || (e->flags & SEEN_NOTE) || e->patience > TIMES_RETRY)
         return false;
     if (rule_has(e->means, WORDS_SHELL) && rule_has(e->means, DARUMA_TOOL_READS) && same_count(e->words) <= WORDLESS)
         return false; /* a look that ends with a status and says nothing else found nothing: that is an answer */
-    while ((o = next_call(s, &at, false)) && o->hard == e->hard) {
-        all++;
-        bool alike = o->masked == e->masked || o->result == e->result;
-        if (!(o->flags & SEEN_FAILED) || !alike)
-            continue;
-        if (n && (n + 1) * 100 / all < 40)
-            break; /* what is further back is another matter */
-        bool twice = false;
-        for (uint32_t i = 0; i < n && i < LIST_MAX; i++)
-            twice |= list[i]->call == o->call;
-        if (n < LIST_MAX)
-            list[n] = o;
-        n++;
-        calls += !twice;
-        exact += o->result == e->result;
-        plain += o->plain == e->plain;
-        tools += o->tool != e->tool;
-        first = o->step;
+    likes l = gather(s, fails_alike, 40, STALL_WINDOW);
+    bool same = true, plain = true, tools = false;
+    for (uint32_t i = 0; i < l.n; i++) {
+        same &= l.list[i]->result == e->result;
+        plain &= l.list[i]->plain == e->plain;
+        tools |= l.list[i]->tool != e->tool;
     }
-    bool same = exact == n;
-    uint32_t needed = same && !tools ? 5 : 6;
-    if (rule_has(e->says, WORDS_RETRY) && needed < 7) /* other calls are no retries, but what is down may come up */
+    uint32_t n = l.n, needed = same && !tools ? 5 : 6;
+    if (rule_has(e->says, WORDS_RETRY)) /* other calls are no retries, but what is down may come up */
         needed = 7;
-    if (n < needed || calls < 3)
+    if (n < needed || l.calls < 3)
         return false;
-    if (rule_has(e->says, WORDS_LIMITED) ||
-        (is_of_each(e, plain == n) && !is_reworded(list, n < LIST_MAX ? n : LIST_MAX)))
+    if (rule_has(e->says, WORDS_LIMITED) || (is_of_each(e, plain) && !is_reworded(l.list, n < LIST_MAX ? n : LIST_MAX)))
         needed = (e->flags & SEEN_ECHO) && rule_has(e->says, WORDS_ABSENT) ? TIMES_EACH : TIMES_RETRY;
-    if (n < needed)
-        return false;
-    v->circle = DARUMA_CIRCLE_SAME_FAILURE;
-    v->times = n;
-    v->sure = sure_of(n, needed, same ? 80 : 70);
-    v->first = first;
-    v->about = e->masked ^ e->tool;
-    return true;
+    return n >= needed && speak(v, DARUMA_CIRCLE_SAME_FAILURE, n, sure_of(n, needed, same ? 80 : 70),
+                                l.list[n - 1]->step, e->masked ^ e->tool);
+}
+
+static bool answers_alike(const seen *e, const seen *o)
+{
+    return o->tool == e->tool && o->result == e->result;
 }
 
 bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
 {
-    const seen *e = window_at(s, 0), *o, *list[LIST_MAX];
-    uint32_t at = 0, n = 0, all = 0, calls = 0, shapes = 0, places = 0, first = e->step;
+    const seen *e = window_at(s, 0);
     unsigned acts = rule_has(e->means, WORDS_WEAK) ? 0 : DARUMA_TOOL_ACTS; /* a helper that is asked does nothing yet */
     unsigned effects = DARUMA_TOOL_WRITES | DARUMA_TOOL_NOTES | DARUMA_TOOL_WAITS | acts;
     if ((e->flags & (SEEN_FAILED | SEEN_NOTE)) || !e->says ||
@@ -250,42 +264,25 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
     bool runs = rule_has(e->means, WORDS_SHELL) && !rule_has(e->means, DARUMA_TOOL_READS);
     if (rule_has(e->means, effects | WORDS_CHANGES) || (runs && little)) /* what did as it should says nothing */
         return false;
-    while ((o = next_call(s, &at, false)) && o->hard == e->hard && n < LIST_MAX) {
-        all++;
-        if (o->tool != e->tool || o->result != e->result)
-            continue;
-        if (n && (n + 1) * 100 / all < 50)
-            break;
-        bool twice = false;
-        for (uint32_t i = 0; i < n; i++)
-            twice |= list[i]->call == o->call;
-        list[n++] = o;
-        calls += !twice;
-        shapes += o->shape == e->shape;
-        places += o->place == e->place;
-        first = o->step;
+    likes l = gather(s, answers_alike, 50, LIST_MAX);
+    uint32_t n = l.n, shapes = 0, places = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        shapes += l.list[i]->shape == e->shape;
+        places += l.list[i]->place == e->place;
     }
-    if (n < 5 || calls < 3)
+    if (n < 5 || l.calls < 3)
         return false;
     bool creeps = shapes == n && places == n && rule_has(e->names, NAME_PAGE) && !rule_has(e->names, NAME_MOMENT),
-         rephrased = shapes < n && is_rephrased(e, list, n);
-    if (little && !creeps && !rephrased)
-        return false;
-    if (rule_has(e->says, WORDS_ALIVE) && !creeps && !rephrased)
+         rephrased = shapes < n && is_rephrased(e, l.list, n);
+    if ((little || rule_has(e->says, WORDS_ALIVE)) && !creeps && !rephrased)
         return false;
     /* Members of a batch, each with words of its own or all put together of the same ones: of each the same may be
      * true. */
-    if (!creeps && !rephrased && ((runs && is_even(list, n)) || (calls == n && !is_paraphrase(list, n, false))))
+    if (!creeps && !rephrased && ((runs && is_even(l.list, n)) || (l.calls == n && !is_paraphrase(l.list, n, false))))
         return false;
-    uint32_t needed = creeps || rephrased ? 6 : is_reworded(list, n) ? 7 : LIST_MAX;
-    if (n < needed)
-        return false;
-    v->circle = DARUMA_CIRCLE_STAGNATION;
-    v->times = n;
-    v->sure = sure_of(n, needed, little ? 60 : 75);
-    v->first = first;
-    v->about = e->tool ^ e->result;
-    return true;
+    uint32_t needed = creeps || rephrased ? 6 : is_reworded(l.list, n) ? 7 : LIST_MAX;
+    return n >= needed && speak(v, DARUMA_CIRCLE_STAGNATION, n, sure_of(n, needed, little ? 60 : 75),
+                                l.list[n - 1]->step, e->tool ^ e->result);
 }
 
 /* True if a question in other words, or a change that is refused, may be answered by what was told before. Where
@@ -330,12 +327,7 @@ bool rule_little_news(const daruma_stall *s, daruma_verdict *v)
     uint32_t needed = refused && !again ? TIMES + 1 : TIMES;
     if (n < needed || (!refused && !again && !is_reworded(list, n)))
         return false;
-    v->circle = DARUMA_CIRCLE_STAGNATION;
-    v->times = n;
-    v->sure = sure_of(n, needed, 70);
-    v->first = first;
-    v->about = e->tool ^ e->opens;
-    return true;
+    return speak(v, DARUMA_CIRCLE_STAGNATION, n, sure_of(n, needed, 70), first, e->tool ^ e->opens);
 }
 
 /* Longer and longer, of the same words, and no new word comes back. What has an effect may grow: a text that is written
@@ -356,12 +348,7 @@ bool rule_growing(const daruma_stall *s, daruma_verdict *v)
     }
     if (n < NEEDED)
         return false;
-    v->circle = DARUMA_CIRCLE_GROWING;
-    v->times = n;
-    v->sure = sure_of(n, NEEDED, 75);
-    v->first = newer->step;
-    v->about = e->tool ^ UINT64_C(0x67726f77);
-    return true;
+    return speak(v, DARUMA_CIRCLE_GROWING, n, sure_of(n, NEEDED, 75), newer->step, e->tool ^ UINT64_C(0x67726f77));
 }
 
 /* The same thing is sent or made again and again; that each has a number of its own makes it no better. */
@@ -380,13 +367,8 @@ static bool is_doubled(const daruma_stall *s, daruma_verdict *v)
     }
     if (n < TIMES_LIKELY)
         return false;
-    v->circle = DARUMA_CIRCLE_RESENT;
-    v->times = n;
-    v->sure = sure_of(n, TIMES_LIKELY, 70);
-    v->first = first;
-    v->about = e->call;
     blame(v, e->exact);
-    return true;
+    return speak(v, DARUMA_CIRCLE_RESENT, n, sure_of(n, TIMES_LIKELY, 70), first, e->call);
 }
 
 /* A call with effects whose outcome is unknown is not made again without looking first. */
@@ -407,13 +389,8 @@ bool rule_resent(const daruma_stall *s, daruma_verdict *v)
     }
     if (n < 2 || (!lost && n < TIMES_SURE))
         return is_doubled(s, v);
-    v->circle = DARUMA_CIRCLE_RESENT;
-    v->times = n;
-    v->sure = sure_of(n, 2, 60);
-    v->first = first;
-    v->about = e->call;
     blame(v, e->exact);
-    return true;
+    return speak(v, DARUMA_CIRCLE_RESENT, n, sure_of(n, 2, 60), first, e->call);
 }
 
 /* Did the run fail as that one did, to the last number that is no time? */
@@ -450,13 +427,8 @@ static bool is_stubborn(const daruma_stall *s, daruma_verdict *v)
     n += oldest->red != 0; /* there was one before it */
     if (n < TIMES)
         return false;
-    v->circle = DARUMA_CIRCLE_NO_PROGRESS;
     v->period = 2; /* it, and a change */
-    v->times = n;
-    v->sure = sure_of(n, TIMES, 65);
-    v->first = oldest->step;
-    v->about = e->call ^ UINT64_C(0x726564);
-    return true;
+    return speak(v, DARUMA_CIRCLE_NO_PROGRESS, n, sure_of(n, TIMES, 65), oldest->step, e->call ^ UINT64_C(0x726564));
 }
 
 /* Little but what was seen before, and this at least for the third time: walks through the same rooms, files that are
@@ -466,12 +438,8 @@ static bool is_stale(const daruma_stall *s, daruma_verdict *v)
     enum { STALE = 5 };
     if (!(window_at(s, 0)->flags & SEEN_STALE) || s->stale < STALE)
         return false;
-    v->circle = DARUMA_CIRCLE_NO_PROGRESS;
-    v->times = s->stale;
-    v->sure = sure_of(s->stale, STALE, 60);
-    v->first = s->stale_at;
-    v->about = UINT64_C(0x69646c6521);
-    return true;
+    return speak(v, DARUMA_CIRCLE_NO_PROGRESS, s->stale, sure_of(s->stale, STALE, 60), s->stale_at,
+                 UINT64_C(0x69646c6521));
 }
 
 /* One failure ten times, whatever was done between. After a change it counts where no number in it moved. */
@@ -479,19 +447,15 @@ static bool is_hopeless(const daruma_stall *s, daruma_verdict *v)
 {
     enum { TIMES = 10 };
     const seen *e = window_at(s, 0), *o;
-    uint32_t at = 0, n = 0;
+    uint32_t at = 0, n = 0, first = e->step;
     while ((e->flags & SEEN_FAILED) && (o = next_call(s, &at, false)))
         if (same_pair(o, e) && (o->epoch == e->epoch || o->plain == e->plain)) {
-            v->first = o->step;
+            first = o->step;
             n++;
         }
     if (n < TIMES || n < e->patience)
         return false;
-    v->circle = DARUMA_CIRCLE_NO_PROGRESS;
-    v->times = n;
-    v->sure = 60;
-    v->about = UINT64_C(0x69646c6521);
-    return true;
+    return speak(v, DARUMA_CIRCLE_NO_PROGRESS, n, 60, first, UINT64_C(0x69646c6521));
 }
 
 bool rule_no_progress(const daruma_stall *s, daruma_verdict *v)

@@ -42,4 +42,15 @@ static inline uint64_t blame(daruma_verdict *v, uint64_t call)
     return v->calls[v->ncalls++] = call;
 }
 
+/* Sets the verdict. True, so that a rule ends with it. */
+static inline bool speak(daruma_verdict *v, daruma_circle circle, uint32_t times, uint8_t sure, uint32_t first,
+                         uint64_t about)
+{
+    v->circle = circle;
+    v->times = times;
+    v->sure = sure;
+    v->first = first;
+    v->about = about;
+    return true;
+}
 #endif
