@@ -89,13 +89,13 @@ typedef struct stall_change {
 } stall_change;
 
 static const stall_change stall_changes[] = {
-    {"nothing", NULL, NULL, false, 179, 0},
-    {"names of tools that say nothing", NULL, NULL, true, 151, 22},
+    {"nothing", NULL, NULL, false, 178, 0},
+    {"names of tools that say nothing", NULL, NULL, true, 150, 22},
     {"a short request id", "{r} (request id: req_{h})", NULL, false, 131, 0},
-    {"a UUID", "{r} [{u}]", NULL, false, 163, 0},
+    {"a UUID", "{r} [{u}]", NULL, false, 162, 0},
     {"how long it took, in brackets", "{r}\n(took {s}s)", NULL, false, 162, 0},
     {"how long it took, on a line", "{r}\nelapsed: {m} ms", NULL, false, 165, 7},
-    {"a time stamp before it", "[2026-11-23 {c}] {r}", NULL, false, 155, 0},
+    {"a time stamp before it", "[2026-11-23 {c}] {r}", NULL, false, 154, 0},
     {"an envelope with a counter", "{\"ok\": {o}, \"seq\": {i}, \"content\": {j}}", NULL, false, 138, 0},
     {"a counter deep in an envelope", "{\"data\":{\"out\":{j}},\"meta\":{\"no\":{i},\"host\":\"a\"}}", NULL, false, 150,
      0},
@@ -103,15 +103,15 @@ static const stall_change stall_changes[] = {
      0},
     {"a count of calls", "{r}\n(call #{i} of this session)", NULL, false, 141, 0},
     {"a footer of pages", "{r}\n--- step {i}, {b} tokens left ---", NULL, false, 122, 0},
-    {"a line before it", "Observation {i}:\n{r}", NULL, false, 162, 0},
-    {"a mark before it", "#{i} {r}", NULL, false, 88, 4},
+    {"a line before it", "Observation {i}:\n{r}", NULL, false, 161, 0},
+    {"a mark before it", "#{i} {r}", NULL, false, 87, 4},
     {"tags around it", "<result id=\"{k}\">\n{r}\n</result>", NULL, false, 148, 2},
     {"a line above, and one below", "--- call {k} ---\n{r}\n--- end of call {i} ---", NULL, false, 144, 0},
     {"letters drawn by lot", "{r}\ntrace={l}", NULL, false, 78, 0},
     {"another temporary file", "{r}\n[full output saved to /tmp/out-{k}/log.txt]", NULL, false, 128, 0},
-    {"a budget and a clock", "{r}\n[budget: {b} tokens left, {c}]", NULL, false, 177, 0},
-    {"something drawn by lot in the arguments", NULL, "\"tag\":\"{h}{k}\"", false, 104, 3},
-    {"a counter in the arguments", NULL, "\"nr\":{i}", false, 104, 3},
+    {"a budget and a clock", "{r}\n[budget: {b} tokens left, {c}]", NULL, false, 176, 0},
+    {"something drawn by lot in the arguments", NULL, "\"tag\":\"{h}{k}\"", false, 103, 3},
+    {"a counter in the arguments", NULL, "\"nr\":{i}", false, 103, 3},
 };
 
 /* The change that kit_see() makes; NULL: none. */

@@ -427,9 +427,6 @@ static const stall_case stall_loops_more[] = {
      "call "
      "last)\\nCell In[{n}], line 1\\nFile frame.py:9183, in groupby(self=<DataFrame object at "
      "0x7f3ded614f{n}>)\\nKeyError: 'region'"},
-    {"tests that cannot be collected, and the tool does not say so", 3,
-     "? 6* bash python -m pytest t.py => Using --randomly-seed={t}\\nImportError while loading conftest 'c.py'.\\nE   "
-     "ImportError: No module named '_build'\\nE   tmp: /tmp/pytest-of-root/pytest-{n}/popen\\nno tests ran in 0.{n}s"},
     /* changes that change nothing */
     {"edits that replace nothing", 6,
      "8*(\nreplace_text {\"f\":\"a.kt\",\"from\":\"x{i}\",\"to\":\"x{i}\"} => no changes made\n"

@@ -232,14 +232,6 @@ static bool is_cell_trace(daruma_str first, daruma_str text)
     return dashes >= RULE && dashes == first.n && str_ends(first_line(text), S("Traceback (most recent call last)"));
 }
 
-/* "=== no tests ran in 0.12s ===": to a runner of tests that is a failure. */
-static bool ran_nothing(daruma_str last)
-{
-    while (last.n && (last.p[0] == '=' || last.p[0] == ' '))
-        last = str_from(last, 1);
-    return str_starts(last, S("no tests ran in "));
-}
-
 /* "TypeError: ..." and behind it a frame of a stack, "    at foo (...)". */
 static bool has_trace(daruma_str text)
 {
@@ -350,7 +342,7 @@ void facts_plain(facts *f, daruma_str text)
     facts_add_code(f, facts_leading(first));
     /* A long text that begins so is a document about errors, unless it is a trace. */
     bool trace = str_istarts(text, S("traceback (most ")) || is_cell_trace(first, text);
-    f->failed |= is_cell_trace(first, text) || ran_nothing(last);
+    f->failed |= is_cell_trace(first, text);
     if (trace || text.n <= TOOL_COMPLAINTS_BYTES_MAX)
         f->failed |= f->ncodes || begins_so(first) || facts_wall(first);
     if (first.n == text.n)
