@@ -204,7 +204,6 @@ static const stall_case stall_work[] = {
      "go {\"d\":\"n\"} => wall\ngo {\"d\":\"e\"} => corridor\ngo {\"d\":\"n\"} => wall\n"
      "go {\"d\":\"e\"} => corridor 2\ngo {\"d\":\"n\"} => door\ngo {\"d\":\"n\"} => hall"},
     {"zooming", 0, "6* zoom_in {} => level {i}"},
-    {"volume", 0, "7* volume_up {} => ok"},
     {"undo several times", 0, "6* undo {} => undone"},
     {"random names", 0, "4* random_name {} => Kim\nrandom_name {} => Lee\n2* random_name {} => Kim"},
     {"a lottery", 0, "6* draw_card {} => {w} of spades"},
@@ -242,7 +241,6 @@ static const stall_case stall_work[] = {
      "use_context {\"name\":\"test\"} => switched\nlist_pods {\"n\":{i}} => pods of test, round {i}\n)"},
     {"a house keeps its temperature", 0, "6*(\nset_valve {\"open\":{n}} => ok\nget_flow {} => 4.{n} l/min\n)"},
     {"a dialogue", 0, "6*(\nsay What about {w}?\nlookup {\"w\":\"{w}\"} => about {w}: {n}\n)"},
-    {"a heartbeat", 0, "9* heartbeat {} => ok"},
     {"health of a service, on a schedule", 0, "8* health_check {\"svc\":\"api\"} => {\"status\":\"healthy\"}"},
     {"a document is approved by many", 0, "7* request_review {\"from\":\"{w}\"} => review requested"},
     {"the weather of cities", 0, "7* get_weather {\"city\":\"{w}\"} => {\"temp\":{n},\"sky\":\"clear\"}"},
@@ -431,7 +429,6 @@ static const stall_case stall_loops[] = {
     {"a session that expired", 3, "9* check_status {\"session\":\"s\"} => session expired"},
     {"a job that failed, with naps", 6,
      "8*(\nsleep {\"ms\":5000} => slept\nbuild_status {\"n\":4} => build 4: FAILED\n)"},
-    {"a job that failed, ever longer ago", 4, "9* job_status {\"id\":1} => {\"state\":\"failed\",\"minutes_ago\":{n}}"},
     {"a condition that cannot be read, with naps", 3,
      "! 9* bash sleep 10; jq .x[ a.json => jq: error: syntax error, unexpected end of file"},
     {"money is sent again", 3, "! 9* transfer_funds {\"to\":\"X\",\"eur\":50} => gateway timed out, outcome unknown"},
@@ -532,8 +529,6 @@ static const stall_case stall_loops[] = {
      "kb_search {\"q\":\"lost token vpn\"} => Article 12: VPN basics and more\n"
      "kb_search {\"q\":\"vpn reset lost\"} => Article 12: VPN basics and more\n"
      "kb_search {\"q\":\"how to reset vpn\"} => Article 12: VPN basics and more"},
-    {"the radius is widened, the answer stays", 5,
-     "9* find_shops {\"lat\":1,\"lon\":2,\"radius\":{n}} => 1 shop: Corner Store, closed on Sunday"},
     {"the depth creeps", 5, "9* list_tree {\"path\":\"src\",\"depth\":{n}} => src: a.c b.c and nothing below"},
     {"the offset creeps past the end", 5, "9* read_log {\"offset\":{n}00} => "},
     {"the cursor of an empty list", 5, "9* list_messages {\"skip\":{n}0} => []"},
@@ -587,14 +582,8 @@ static const stall_case stall_loops[] = {
      "9* poll_kiln {\"every\":\"x\"} => Invalid type: expected integer, received string"},
     {"a process that has ended is given more and more time", 3,
      "9* read_process {\"pid\":7,\"timeout_ms\":{n}000} => Process exited with code 0. No new output."},
-    {"a dead pump, other pages between", 5,
-     "8*(\npump_status {\"id\":7} => pump 7 is dead (checked {n} min ago)\nread_manual {\"page\":{n}} => about {w} and "
-     "{n}\n)"},
     {"a dead link, two other pages between, the clock moves", 7,
      "8*(\n! run_export {\"id\":7} => [10:0{i}:11] export of {n} rows broke off: disk quota\n"
-     "read_manual {\"page\":{n}} => about {w} and {n}\nread_manual {\"page\":\"b{n}\"} => more of {w} and {n}\n)"},
-    {"a lock that another holds, two other pages between", 13,
-     "9*(\n! apply_change {\"id\":7} => 10:0{i}:11 the state lock is held by process 8{i}\n"
      "read_manual {\"page\":{n}} => about {w} and {n}\nread_manual {\"page\":\"b{n}\"} => more of {w} and {n}\n)"},
     {"a table is booked again after a gateway gave up", 3, "! 9* book_table {\"at\":\"8pm\"} => 504 Gateway Timeout"},
     {"money is sent again, each time lost in another way", 3,
@@ -603,24 +592,6 @@ static const stall_case stall_loops[] = {
     {"the last page of a catalogue, after many others", 12,
      "9* click {\"selector\":\"a.next\"} => Items {n}: {w}, {w}s and more of them\n"
      "9* click {\"selector\":\"a.next\"} => Items 90: lamp, chair and a desk of oak"},
-    {"four looks in turn, each with its time", 9,
-     "5*(\nlist_pods {} => 3 pods ({n} ms)\nget_route {} => rtt min/avg = 5{n} ms\n"
-     "get_quota {} => uptime {n} s, 40 GB left\nlist_keys {} => ann and bob, answered after 2{n} ms\n)"},
-    {"a prompt that pleads more and more", 4,
-     "delegate {\"task\":\"Paint it. Please.\"} => I am sorry, there is no brush in this studio\n"
-     "delegate {\"task\":\"Paint it. Please. Please.\"} => I am sorry, there is no brush in this studio\n"
-     "delegate {\"task\":\"Paint it. Please. Please. Please.\"} => I am sorry, there is no brush in this studio\n"
-     "delegate {\"task\":\"Paint it. Please. Please. Please. Please.\"} => I am sorry, there is no brush in this "
-     "studio\n"
-     "delegate {\"task\":\"Paint it. Please. Please. Please. Please. Please.\"} => I am sorry, there is no brush in "
-     "this studio"},
-    {"the same words in another order, whatever the argument is called", 3,
-     "library_search {\"title\":\"old maps of norway\"} => 1 hit: Atlas of the northern seas\n"
-     "library_search {\"title\":\"norway old maps of\"} => 1 hit: Atlas of the northern seas\n"
-     "library_search {\"title\":\"maps of old norway\"} => 1 hit: Atlas of the northern seas\n"
-     "library_search {\"title\":\"of norway maps old\"} => 1 hit: Atlas of the northern seas"},
-    {"a zoom that changes nothing", 5, "9* set_zoom {\"map\":\"m\",\"level\":{i}} => extent unchanged: 10,20,30,40"},
-    {"a tile that is empty at each level", 5, "9* map_tile {\"x\":4,\"z\":{i}} => nothing at this place"},
     {"the same quote", 3, "9* get_quote {\"s\":\"ACME\"} => {\"price\":101.5,\"venue\":\"XETRA\",\"cur\":\"EUR\"}"},
 };
 #endif

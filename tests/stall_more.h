@@ -98,7 +98,6 @@ static const stall_case stall_work_more[] = {
     {"samples of a table, others each time", 0,
      "9* sample_rows {\"table\":\"orders\",\"n\":2} => [[{n},\"2026-02-01\",\"{w}\"],[{i},\"2026-02-02\",\"paid by "
      "card\"]]"},
-    {"a coin, and it falls the same way", 0, "6* toss_coin {\"times\":1} => heads"},
     {"cells of a notebook that fail in other ways", 0,
      "? python a.mean() => ----------------------------\\nNameError         Traceback (most recent call last)\\nCell "
      "In[1], "
@@ -110,7 +109,6 @@ static const stall_case stall_work_more[] = {
      "? python a = df['d'].mean() => 4.5"},
     /* what is fresh each time and wanted */
     {"passwords for many", 0, "9* generate_password {\"length\":16} => {\"password\":\"{k}\",\"length\":16}"},
-    {"vouchers of one worth", 0, "9* create_voucher {\"value\":10} => {\"code\":\"{k}\",\"value\":10,\"cur\":\"EUR\"}"},
     {"machines of one size", 0, "6* start_vm {\"size\":\"s\"} => {\"id\":\"vm-{h}\",\"zone\":\"a\",\"size\":\"s\"}"},
     {"jobs out of a queue, alike but for their ids", 0,
      "8* receive_job {\"queue\":\"thumbs\"} => {\"job\":\"{h}\",\"type\":\"resize\",\"width\":200}"},
@@ -156,7 +154,6 @@ static const stall_case stall_work_more[] = {
      "! 18* get_invoice {\"id\":\"INV-2026-{n}\"} => invoice INV-2026-{n} not found"},
     {"records that are not there, each named, as answers", 0,
      "18* lookup_part {\"no\":\"{n}-{i}\"} => {\"error\":null,\"part\":\"{n}-{i}\",\"found\":false}"},
-    {"customers that are unknown, in German", 0, "! 18* kunde_holen {\"nr\":{n}} => Kunde {n} nicht gefunden"},
     {"a lock is waited for while looking", 0,
      "! 8* bash apt-get install jq => E: Could not get lock /var/lib/dpkg/lock-frontend"},
     {"errors come in another order, and fewer", 0,
@@ -353,21 +350,6 @@ static const stall_case stall_loops_more[] = {
      "9* open_url {\"url\":\"https://flange.example/{w}\"} => Just a moment...\\nVerify you are human by completing "
      "the "
      "action below.\\nRay ID: {h}"},
-    {"searches in other words, told how long each took", 6,
-     "9* paper_search {\"q\":\"tardigrade drying trehalose {w}\"} => {\"time_s\":0.{n},\"total\":2,\"data\":[\"Sugars "
-     "in "
-     "drying water bears\",\"A tardigrade gene atlas\"]}"},
-    {"an edit and its reverse, each a commit of its own", 5,
-     "6*(\nreplace_in_file {\"path\":\"v.yaml\",\"find\":\"replicas: 2\",\"replace\":\"replicas: 4\"} => "
-     "{\"commit\":\"{h}\",\"changed\":1}\n"
-     "replace_in_file {\"path\":\"v.yaml\",\"find\":\"replicas: 4\",\"replace\":\"replicas: 2\"} => "
-     "{\"commit\":\"{h}\",\"changed\":1}\n)"},
-    {"two who ask each other the same", 5,
-     "6*(\nmention {\"agent\":\"dev\",\"text\":\"Ready for review.\"} => {\"comment_id\":{n}}\n"
-     "mention {\"agent\":\"qa\",\"text\":\"Please confirm it is ready.\"} => {\"comment_id\":{n}}\n)"},
-    {"left and right between two places", 7,
-     "9*(\npress_key {\"key\":\"left\"} => Pressed left. State: (11,7)\n"
-     "press_key {\"key\":\"right\"} => Pressed right. State: (12,7)\n)"},
     {"one row looked for in many ways of a database", 6,
      "sql_query {\"query\":\"SELECT * FROM s WHERE email = 'ute.k@post.example'\"} => (0 rows)\n"
      "sql_query {\"query\":\"SELECT * FROM s WHERE lower(email) = 'ute.k@post.example'\"} => (0 rows)\n"
@@ -389,24 +371,8 @@ static const stall_case stall_loops_more[] = {
     {"a licence that has run out", 3, "9* check_licence {\"k\":4} => expired"},
     {"a check that ended, and when", 3,
      "9* check_run {\"id\":4} => {\"id\":4,\"completed_at\":\"2026-03-01T10:00:00Z\",\"outcome\":\"neutral\"}"},
-    {"a parcel in German", 3, "9* sendung_status {\"nr\":4} => Zugestellt"},
-    {"a parcel in French", 3, "9* status_colis {\"no\":4} => {\"no\":4,\"statut\":\"Livr\xc3\xa9\"}"},
-    {"a parcel in Spanish", 3, "9* tracking {\"no\":4} => estado: entregado"},
-    {"an order in Italian", 3, "9* order_status {\"no\":4} => ordine annullato"},
-    {"an order in Japanese", 3, "9* order_status {\"no\":4} => \xe9\x85\x8d\xe9\x81\x94\xe5\xae\x8c\xe4\xba\x86"},
-    {"an order in Russian", 3,
-     "9* order_status {\"no\":4} => \xd0\x94\xd0\xbe\xd1\x81\xd1\x82\xd0\xb0\xd0\xb2\xd0\xbb\xd0\xb5\xd0\xbd"},
-    {"a job that is at a hundred", 3, "9* job_progress {\"id\":4} => {\"id\":4,\"progress\":\"100%\"}"},
     {"a run that failed, found by a reader", 3, "9* get_run {\"id\":4} => {\"run\":4,\"conclusion\":\"failure\"}"},
     /* fresh parts of failures */
-    {"a compiler in a directory of its own", 3,
-     "! 8* compile_tex {\"file\":\"a.tex\"} => /tmp/tex-{k}/a.tex:4: Undefined control sequence"},
-    {"a sandbox of letters", 3,
-     "! zip {\"d\":\"a\"} => [tmpqzkwvxhj/run] archive is broken\n! zip {\"d\":\"a\"} => [tmpwmzkqpaf/run] archive is "
-     "broken\n"
-     "! zip {\"d\":\"a\"} => [tmpzzqoeirc/run] archive is broken\n! zip {\"d\":\"a\"} => [tmpabekzxqv/run] archive is "
-     "broken\n"
-     "! zip {\"d\":\"a\"} => [tmpkwqbvyza/run] archive is broken"},
     {"errors in any order", 3,
      "! check_types {} => a.ts: no name Foo\\nb.ts: no name Bar\\nc.ts: wrong arity\n"
      "! check_types {} => c.ts: wrong arity\\na.ts: no name Foo\\nb.ts: no name Bar\n"
@@ -420,111 +386,21 @@ static const stall_case stall_loops_more[] = {
     /* fresh parts of answers */
     {"a form is opened again", 3,
      "8* open_form {\"id\":\"signup\"} => Sign up: name, mail, password. <input name=csrf value={h}>"},
-    {"a page is loaded again", 3, "9* browser_reload {} => Checkout: address, payment. token {k}"},
-    {"two desks hand a case to each other", 5,
-     "8*(\nhandoff {\"to\":\"billing\",\"case\":4} => billing has it now (ref {h})\n"
-     "handoff {\"to\":\"support\",\"case\":4} => support has it now (ref {h})\n)"},
-    {"work is put away and taken out", 5,
-     "8*(\ngit {\"args\":\"stash\"} => Saved working directory on main\n"
-     "git {\"args\":\"stash pop\"} => On branch main, modified a.py. Dropped {h}{h}\n)"},
     {"the same remark again", 3,
      "8* issue_add_comment {\"no\":4,\"body\":\"I will look into this.\"} => "
      "{\"id\":23067{n}1,\"url\":\"https://x.example/4#c-23067{n}1\"}"},
-    {"three in turn with tickets of their own", 7,
-     "6*(\na_get {} => alpha stands there {h}\nb_get {} => beta stands there {h}\nc_get {} => gamma stands there "
-     "{h}\n)"},
     /* volatile arguments */
     {"headers of a trace", 3,
      "9* http_get "
      "{\"url\":\"https://a.example/x\",\"headers\":{\"Accept\":\"json\",\"traceparent\":\"00-{h}{h}-{h}-01\"}} "
      "=> a page that says the same"},
-    {"a trace in a command", 3,
-     "9* bash curl -s -H 'X-Request-Id: {u}' https://a.example/x => a page that says the same"},
     {"a key against doubles", 3,
      "! 9* pay_out {\"to\":\"a\",\"options\":{\"idempotency-key\":\"{u}\"}} => account a is closed for payouts"},
-    {"a rendering under another name each time", 3,
-     "! 9* render {\"scene\":\"a\",\"output\":\"/out/r_2026-03-01T08-1{i}-22.png\"} => Error: no light"},
     {"a plot under a name of its own each time", 3,
      "! 9* plot {\"data\":\"a.csv\",\"out_file\":\"plot-{h}.svg\"} => KeyError: 'price'"},
     /* spelling */
-    {"a statement in other letters", 3,
-     "run_sql {\"sql\":\"SELECT a, count(*) FROM t GROUP BY a\"} => x has 4 and y has 9, in all 13\n"
-     "run_sql {\"sql\":\"select a, count(*) from t group by a;\"} => x has 4 and y has 9, in all 13\n"
-     "run_sql {\"sql\":\"SELECT a , COUNT( * ) FROM t GROUP BY a ;\"} => x has 4 and y has 9, in all 13\n"
-     "run_sql {\"sql\":\"Select a,Count(*) From t Group By a\"} => x has 4 and y has 9, in all 13"},
     /* growth */
-    {"a memory that is written again and longer", 4,
-     "store_note {\"k\":\"a\",\"v\":\"look there. \"} => kept: look there.\n"
-     "store_note {\"k\":\"a\",\"v\":\"look there. look there. \"} => kept: look there. look there.\n"
-     "store_note {\"k\":\"a\",\"v\":\"look there. look there. look there. \"} => kept: look there. look there. look "
-     "there.\n"
-     "store_note {\"k\":\"a\",\"v\":\"look there. look there. look there. look there. \"} => kept: look there. look "
-     "there. "
-     "look there. look there.\n"
-     "store_note {\"k\":\"a\",\"v\":\"look there. look there. look there. look there. look there. \"} => kept: look "
-     "there. "
-     "look there. look there. look there. look there.\n"
-     "store_note {\"k\":\"a\",\"v\":\"look there. look there. look there. look there. look there. look there. \"} => "
-     "kept: "
-     "look there. look there. look there. look there. look there. look there."},
-    {"an answer to an answer", 4,
-     "reply {\"s\":\"Re: x\",\"b\":\"got it. got it. \"} => sent\n"
-     "reply {\"s\":\"Re: Re: x\",\"b\":\"got it. got it. got it. \"} => sent\n"
-     "reply {\"s\":\"Re: Re: Re: x\",\"b\":\"got it. got it. got it. got it. \"} => sent\n"
-     "reply {\"s\":\"Re: Re: Re: Re: x\",\"b\":\"got it. got it. got it. got it. got it. \"} => sent\n"
-     "reply {\"s\":\"Re: Re: Re: Re: Re: x\",\"b\":\"got it. got it. got it. got it. got it. got it. \"} => sent\n"
-     "reply {\"s\":\"Re: Re: Re: Re: Re: Re: x\",\"b\":\"got it. got it. got it. got it. got it. got it. got it. \"} "
-     "=> sent"},
     /* one question in other words */
-    {"one question in German", 5,
-     "doc_search {\"query\":\"R\xc3\xbc"
-     "ckgabe Frist\"} => AGB, Seite 3: Lieferung und Versandkosten im Inland\n"
-     "doc_search {\"query\":\"R\xc3\xbc"
-     "ckgabefrist Tage\"} => AGB, Seite 3: Lieferung und Versandkosten im Inland\n"
-     "doc_search {\"query\":\"Wie lange zur\xc3\xbc"
-     "ckgeben\"} => AGB, Seite 3: Lieferung und Versandkosten im Inland\n"
-     "doc_search {\"query\":\"Widerruf Zeitraum\"} => AGB, Seite 3: Lieferung und Versandkosten im Inland\n"
-     "doc_search {\"query\":\"Umtausch bis wann\"} => AGB, Seite 3: Lieferung und Versandkosten im Inland\n"
-     "doc_search {\"query\":\"Retoure Fristen Kunden\"} => AGB, Seite 3: Lieferung und Versandkosten im Inland\n"
-     "doc_search {\"query\":\"Ware zur\xc3\xbc"
-     "ck wie viele Tage\"} => AGB, Seite 3: Lieferung und Versandkosten im Inland"},
-    {"one question in Chinese", 5,
-     "kb_search {\"query\":\"\xe9\x80\x80\xe8\xb4\xa7\xe6\x9c\x9f\xe9\x99\x90\"} => "
-     "\xe7\xac\xac\xe4\xb8\x89\xe9\xa1\xb5\xef\xbc\x9a\xe8\xbf\x90\xe8\xb4\xb9\xe8\xaf\xb4\xe6\x98\x8e\xef\xbc\x8c\xe5"
-     "\x85\xa8\xe5\x9b\xbd\xe5\x8c\x85\xe9\x82\xae\xef\xbc\x8c\xe5\x8f\xa6\xe8\xa1\x8c\xe9\x80\x9a\xe7\x9f\xa5\xe9\x99"
-     "\xa4\xe5\xa4\x96\n"
-     "kb_search {\"query\":\"\xe9\x80\x80\xe8\xb4\xa7\xe5\xa4\x9a\xe4\xb9\x85\"} => "
-     "\xe7\xac\xac\xe4\xb8\x89\xe9\xa1\xb5\xef\xbc\x9a\xe8\xbf\x90\xe8\xb4\xb9\xe8\xaf\xb4\xe6\x98\x8e\xef\xbc\x8c\xe5"
-     "\x85\xa8\xe5\x9b\xbd\xe5\x8c\x85\xe9\x82\xae\xef\xbc\x8c\xe5\x8f\xa6\xe8\xa1\x8c\xe9\x80\x9a\xe7\x9f\xa5\xe9\x99"
-     "\xa4\xe5\xa4\x96\n"
-     "kb_search {\"query\":\"\xe5\xa4\x9a\xe4\xb9\x85\xe5\x8f\xaf\xe4\xbb\xa5\xe9\x80\x80\xe8\xb4\xa7\"} => "
-     "\xe7\xac\xac\xe4\xb8\x89\xe9\xa1\xb5\xef\xbc\x9a\xe8\xbf\x90\xe8\xb4\xb9\xe8\xaf\xb4\xe6\x98\x8e\xef\xbc\x8c\xe5"
-     "\x85\xa8\xe5\x9b\xbd\xe5\x8c\x85\xe9\x82\xae\xef\xbc\x8c\xe5\x8f\xa6\xe8\xa1\x8c\xe9\x80\x9a\xe7\x9f\xa5\xe9\x99"
-     "\xa4\xe5\xa4\x96\n"
-     "kb_search {\"query\":\"\xe9\x80\x80\xe6\xac\xbe\xe6\x9c\x9f\xe9\x99\x90\"} => "
-     "\xe7\xac\xac\xe4\xb8\x89\xe9\xa1\xb5\xef\xbc\x9a\xe8\xbf\x90\xe8\xb4\xb9\xe8\xaf\xb4\xe6\x98\x8e\xef\xbc\x8c\xe5"
-     "\x85\xa8\xe5\x9b\xbd\xe5\x8c\x85\xe9\x82\xae\xef\xbc\x8c\xe5\x8f\xa6\xe8\xa1\x8c\xe9\x80\x9a\xe7\x9f\xa5\xe9\x99"
-     "\xa4\xe5\xa4\x96\n"
-     "kb_search {\"query\":\"\xe9\x80\x80\xe8\xb4\xa7\xe5\xa4\xa9\xe6\x95\xb0\"} => "
-     "\xe7\xac\xac\xe4\xb8\x89\xe9\xa1\xb5\xef\xbc\x9a\xe8\xbf\x90\xe8\xb4\xb9\xe8\xaf\xb4\xe6\x98\x8e\xef\xbc\x8c\xe5"
-     "\x85\xa8\xe5\x9b\xbd\xe5\x8c\x85\xe9\x82\xae\xef\xbc\x8c\xe5\x8f\xa6\xe8\xa1\x8c\xe9\x80\x9a\xe7\x9f\xa5\xe9\x99"
-     "\xa4\xe5\xa4\x96\n"
-     "kb_search {\"query\":\"\xe9\x80\x80\xe8\xb4\xa7\xe6\x97\xb6\xe9\x97\xb4\"} => "
-     "\xe7\xac\xac\xe4\xb8\x89\xe9\xa1\xb5\xef\xbc\x9a\xe8\xbf\x90\xe8\xb4\xb9\xe8\xaf\xb4\xe6\x98\x8e\xef\xbc\x8c\xe5"
-     "\x85\xa8\xe5\x9b\xbd\xe5\x8c\x85\xe9\x82\xae\xef\xbc\x8c\xe5\x8f\xa6\xe8\xa1\x8c\xe9\x80\x9a\xe7\x9f\xa5\xe9\x99"
-     "\xa4\xe5\xa4\x96\n"
-     "kb_search {\"query\":\"\xe5\x87\xa0\xe5\xa4\xa9\xe5\x86\x85\xe9\x80\x80\xe8\xb4\xa7\"} => "
-     "\xe7\xac\xac\xe4\xb8\x89\xe9\xa1\xb5\xef\xbc\x9a\xe8\xbf\x90\xe8\xb4\xb9\xe8\xaf\xb4\xe6\x98\x8e\xef\xbc\x8c\xe5"
-     "\x85\xa8\xe5\x9b\xbd\xe5\x8c\x85\xe9\x82\xae\xef\xbc\x8c\xe5\x8f\xa6\xe8\xa1\x8c\xe9\x80\x9a\xe7\x9f\xa5\xe9\x99"
-     "\xa4\xe5\xa4\x96"},
-    {"two thoughts in turn", 5,
-     "8*(\nthink {\"thought\":\"I should ask the user.\"} => ok\nthink {\"thought\":\"No, I should look first.\"} => "
-     "ok\n)"},
-    {"a query that finds nothing, between pages that tell much", 6,
-     "8*(\nsearch_wiki {\"q\":\"travel form\"} => no results\nread_wiki {\"page\":\"p{n}\"} => about {w} and {n}\n)"},
-    {"a search that finds nothing, in Spanish", 6,
-     "8*(\nbuscar_docs {\"query\":\"hoja de gastos\"} => Sin resultados\nread_page {\"page\":\"p{n}\"} => sobre {w} y "
-     "{n}\n)"},
     /* one thing in other words */
     {"a check between looks with an editor", 3,
      "8*(\n! bash npx eslint src => a.ts 1:7 error 'a' is never used\n"
@@ -544,59 +420,13 @@ static const stall_case stall_loops_more[] = {
      "! apply_patch {\"input\":\"<<EOF *** start\"} => Invalid patch: the first line must be '*** Begin Patch'\n"
      "! apply_patch {\"input\":\"diff --git a b\"} => Invalid patch: the first line must be '*** Begin Patch'\n"
      "! apply_patch {\"input\":\"*** must begin\"} => Invalid patch: the first line must be '*** Begin Patch'"},
-    {"a patch that does not fit, and the line is about a timeout", 4,
-     "8*(\n! apply_patch {\"input\":\"-let timeout = 10;\"} => verification failed: Failed to find expected lines in "
-     "a.rs: let timeout = 10;\nbash sed -n 1,9p a.rs => let timeout = 5;\\nClient::builder().build()\n)"},
-    {"a range that creeps on beyond the end", 5,
-     "! 9* read_file {\"path\":\"plan.md\",\"offset\":{n}0,\"limit\":70} => Error: Line offset {n}0 exceeds file "
-     "length (3 lines)"},
-    {"the same two hits, whatever is left out", 5,
-     "bash rg -n tok => a.ts:14: export const tok = null; b.ts:3: export { tok } from a\n"
-     "bash rg -n tok -g !c1 => a.ts:14: export const tok = null; b.ts:3: export { tok } from a\n"
-     "bash rg -n tok -g !c1 -g !d2 => a.ts:14: export const tok = null; b.ts:3: export { tok } from a\n"
-     "bash rg -n tok -g !c1 -g !d2 -g !e3 => a.ts:14: export const tok = null; b.ts:3: export { tok } from a\n"
-     "bash rg -n tok -g !c1 -g !d2 -g !e3 -g !f4 => a.ts:14: export const tok = null; b.ts:3: export { tok } from a\n"
-     "bash rg -n tok -g !c1 -g !d2 -g !e3 -g !f4 -g !h5 => a.ts:14: export const tok = null; b.ts:3: export { tok } "
-     "from a"},
-    {"one question in other words, repeated before the same hits", 6,
-     "code_search {\"query\":\"where is the limit of uploads set\"} => Query: where is the limit of uploads "
-     "set\\nResults:\\nFile path: worker/send.py\\nLines: 10-31\\nFile path: api/routes.py\\nLines: 88-97\\nend of "
-     "list\n"
-     "code_search {\"query\":\"uploads limit\"} => Query: uploads limit\\nResults:\\nFile path: "
-     "worker/send.py\\nLines: "
-     "10-31\\nFile path: api/routes.py\\nLines: 88-97\\nend of list\n"
-     "code_search {\"query\":\"maximum number of uploads\"} => Query: maximum number of uploads\\nResults:\\nFile "
-     "path: "
-     "worker/send.py\\nLines: 10-31\\nFile path: api/routes.py\\nLines: 88-97\\nend of list\n"
-     "code_search {\"query\":\"settings of the uploads limit\"} => Query: settings of the uploads "
-     "limit\\nResults:\\nFile "
-     "path: worker/send.py\\nLines: 10-31\\nFile path: api/routes.py\\nLines: 88-97\\nend of list\n"
-     "code_search {\"query\":\"how many uploads\"} => Query: how many uploads\\nResults:\\nFile path: "
-     "worker/send.py\\nLines: 10-31\\nFile path: api/routes.py\\nLines: 88-97\\nend of list\n"
-     "code_search {\"query\":\"uploads max constant\"} => Query: uploads max constant\\nResults:\\nFile path: "
-     "worker/send.py\\nLines: 10-31\\nFile path: api/routes.py\\nLines: 88-97\\nend of list"},
-    {"a file that is not there, under its name in any order", 6,
-     "glob {\"pattern\":\"**/settings.prod.yml\"} => No files found\n"
-     "glob {\"pattern\":\"**/prod.settings.yml\"} => No files found\n"
-     "glob {\"pattern\":\"**/settings.prod.*\"} => No files found\n"
-     "glob {\"pattern\":\"conf/**/settings.prod.yml\"} => No files found\n"
-     "glob {\"pattern\":\"**/settings-prod*\"} => No files found\n"
-     "glob {\"pattern\":\"conf/**/*settings*\"} => No files found\n"
-     "glob {\"pattern\":\"**/*prod*yml\"} => No files found"},
     {"a job that is done, told in an envelope", 3,
      "6* get_job_status {\"id\":7} => {\"content\": [{\"type\": \"text\", \"text\": \"job 7: completed\"}]}"},
-    {"packages without the right to install them", 3,
-     "! 6* bash apt-get install -y jq => E: Could not open lock file /var/lib/dpkg/lock-frontend - open (13: "
-     "Permission "
-     "denied)\\nE: Unable to acquire the dpkg frontend lock, are you root?"},
     {"a cell of a notebook that raises the same", 3,
      "? 6* python df.groupby('region').sum() => ----------------------------\\nKeyError         Traceback (most recent "
      "call "
      "last)\\nCell In[{n}], line 1\\nFile frame.py:9183, in groupby(self=<DataFrame object at "
      "0x7f3ded614f{n}>)\\nKeyError: 'region'"},
-    {"tests that cannot be collected, and the tool does not say so", 3,
-     "? 6* bash python -m pytest t.py => Using --randomly-seed={t}\\nImportError while loading conftest 'c.py'.\\nE   "
-     "ImportError: No module named '_build'\\nE   tmp: /tmp/pytest-of-root/pytest-{n}/popen\\nno tests ran in 0.{n}s"},
     /* changes that change nothing */
     {"edits that replace nothing", 6,
      "8*(\nreplace_text {\"f\":\"a.kt\",\"from\":\"x{i}\",\"to\":\"x{i}\"} => no changes made\n"
@@ -605,14 +435,6 @@ static const stall_case stall_loops_more[] = {
      "8*(\nedit_file {\"path\":\"a.kt\",\"old\":\"{w}\",\"new\":\"y\"} => 0 replacements in a.kt\n"
      "! bash gradle test => ParserTest > empty FAILED\n)"},
     /* one failure behind other words */
-    {"a full disk, whatever is installed", 5,
-     "! bash pip install {w} => Collecting {w}\\nOSError: [Errno 28] No space left on device\n"
-     "! bash conda install b => Solving environment: done\\nOSError: [Errno 28] No space left on device\n"
-     "! bash uv add c => Resolved 24 packages\\nOSError: [Errno 28] No space left on device\n"
-     "! bash npm i d => added 4, reify: timing done\\nOSError: [Errno 28] No space left on device\n"
-     "! bash cargo add e => Updating index of crates\\nOSError: [Errno 28] No space left on device\n"
-     "! bash gem install f => Fetching f 1.2\\nOSError: [Errno 28] No space left on device\n"
-     "! bash brew install g => Downloading bottle of g\\nOSError: [Errno 28] No space left on device"},
     {"prose where data was wanted", 5,
      "! emit_plan Sure, here is the plan that you wanted => Expecting value: line 1 column 1 (char 0)\n"
      "! emit_plan Of course! The steps are these => Expecting value: line 1 column 1 (char 0)\n"
@@ -621,9 +443,6 @@ static const stall_case stall_loops_more[] = {
      "! emit_plan Certainly. One, two and three => Expecting value: line 1 column 1 (char 0)\n"
      "! emit_plan Here you are, as JSON, hopefully => Expecting value: line 1 column 1 (char 0)\n"
      "! emit_plan My answer stands as before => Expecting value: line 1 column 1 (char 0)"},
-    {"a plan behind a lock that nobody can open", 5,
-     "8*(\n! apply_plan {\"n\":1} => Error acquiring the state lock\n! unlock_state {\"id\":\"q\"} => no lock of that "
-     "id\n)"},
     {"looks in any order", 7,
      "list_dir {\"p\":\".\"} => a.c b.c and doc\ngit_status {} => nothing to commit on main\nread_file {\"p\":\"doc\"} "
      "=> a "
@@ -637,22 +456,8 @@ static const stall_case stall_loops_more[] = {
      "list_dir {\"p\":\".\"} => a.c b.c and doc\nread_file {\"p\":\"doc\"} => a guide to it all\ngit_status {} => "
      "nothing to "
      "commit on main"},
-    {"a script that says what to do if something is running", 3,
-     "6* bash cat /etc/cron.daily/x => #!/bin/sh\\n\\n# Skip if systemd is running.\\nif [ -d /run/systemd/system ]; "
-     "then\\n  exit 0\\nfi\\n\\n/usr/libexec/x/x-db-backup"},
     {"four in turn", 9,
      "5*(\na_get {} => aaa aa a1\nb_get {} => bbb bb b1\nc_get {} => ccc cc c1\nd_get {} => ddd dd d1\n)"},
-    {"commands of a console that nobody knows", 7,
-     "console9 {\"tx\":\"cat /etc/a.conf\"} => channel=149 mode=g\n! console9 {\"tx\":\"/etc/init.d/a restart\"} => a: "
-     "failed, no "
-     "such channel\n"
-     "console9 {\"tx\":\"date\"} => Thu Jan 1\nconsole9 {\"tx\":\"cat /etc/a.conf\"} => channel=149 mode=g\n"
-     "! console9 {\"tx\":\"/etc/init.d/a restart\"} => a: failed, no such channel\nconsole9 {\"tx\":\"free\"} => 6121 "
-     "free\n"
-     "console9 {\"tx\":\"cat /etc/a.conf\"} => channel=149 mode=g\n"
-     "! console9 {\"tx\":\"/etc/init.d/a restart\"} => a: failed, no such channel\n"
-     "console9 {\"tx\":\"cat /etc/a.conf\"} => channel=149 mode=g\n"
-     "! console9 {\"tx\":\"/etc/init.d/a restart\"} => a: failed, no such channel"},
     /* walks through what was seen, and one thing guessed in other words */
     {"the same rooms again, in no order, and vain tries between", 14,
      "act {\"action\":\"look\"} => -= Cellar =-\\nA cellar with an oven in it. Stairs lead up, and a door north.\n"
@@ -712,35 +517,14 @@ static const stall_case stall_loops_more[] = {
     {"edits that are refused, and a file that is read between", 9,
      "6*(\n! edit_file {\"path\":\"a.py\",\"old\":\"return {w} + {n}\",\"new\":\"return 0\"} => String to replace not "
      "found in file.\nread_file {\"path\":\"a.py\"} => def f(a):\\n    return a\n)"},
-    {"a query that grows by one more guess, and finds nothing", 6,
-     "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%amber%'\"} => (0 rows)\n"
-     "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%amber%' OR name LIKE '%cedar%'\"} => (0 rows)\n"
-     "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%amber%' OR name LIKE '%cedar%' OR name LIKE '%delta%'\"} "
-     "=> (0 rows)\n"
-     "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%amber%' OR name LIKE '%cedar%' OR name LIKE '%delta%' OR "
-     "name LIKE '%ember%'\"} => (0 rows)\n"
-     "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%cedar%' OR name LIKE '%delta%' OR name LIKE '%ember%' OR "
-     "name LIKE '%fjord%'\"} => (0 rows)\n"
-     "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%amber%' OR name LIKE '%cedar%' OR name LIKE '%delta%' OR "
-     "name LIKE '%ember%' OR name LIKE '%fjord%' OR name LIKE '%kelp%'\"} => (0 rows)\n"
-     "run_query {\"sql\":\"SELECT id FROM t WHERE name LIKE '%kelp%' OR name LIKE '%amber%'\"} => (0 rows)"},
     {"against a wall, and the door is to the left", 3,
      "7* act {\"action\":\"go forward\"} => a wall 1 step forward\\na wall 1 step left"},
-    {"a file that is unchanged since it was read, searches between", 10,
-     "read_file {\"path\":\"a.ts\"} => const a = 1; const b = 2; export { a, b };\n"
-     "6*(\nread_file {\"path\":\"a.ts\"} => File unchanged since last read. What was read before is still current, "
-     "refer "
-     "to that.\ngrep {\"pattern\":\"{w}\"} => src/{w}.ts:{n}: a line with {w} in it\n)"},
-    {"a search that leaves out more each time, and finds nothing", 5,
-     "bash find / -name foo -not -path '*/proc/*' => \n"
-     "bash find / -name foo -not -path '*/proc/*' -not -path '*/sys/*' => \n"
-     "bash find / -name foo -not -path '*/proc/*' -not -path '*/sys/*' -not -path '*/dev/*' => \n"
-     "bash find / -name foo -not -path '*/proc/*' -not -path '*/sys/*' -not -path '*/dev/*' -not -path '*/run/*' => \n"
-     "bash find / -name foo -not -path '*/proc/*' -not -path '*/sys/*' -not -path '*/dev/*' -not -path '*/run/*' -not "
-     "-path '*/tmp/*' => "},
     {"a page that is not there, and a plea to try again", 4,
      "! 5* search {\"entity\":\"Anna Berg], search[Otto Berg\"} => Could not find that page, please try again."},
     {"a script that fails and prints nothing", 4, "! 6* node_exec {\"script\":\"node render.js\"} => (no output)"},
     {"a process that has said nothing yet", 0, "14* bash_output {\"id\":\"b1\"} => (no output)"},
+    {"a script that says what to do if something is running", 3,
+     "6* bash cat /etc/cron.daily/x => #!/bin/sh\\n\\n# Skip if systemd is running.\\nif [ -d /run/systemd/system ]; "
+     "then\\n  exit 0\\nfi\\n\\n/usr/libexec/x/x-db-backup"},
 };
 #endif

@@ -25,76 +25,27 @@ static const stall_case stall_work_noise[] = {
 };
 
 static const stall_case stall_loops_noise[] = {
-    {"members of an answer in any order", 3,
-     "3*(\nget_plan {\"id\":1} => {\"plan\":\"basic\",\"seats\":[\"ada\",\"bob\"],\"took_ms\":{n}}\n"
-     "get_plan {\"id\":1} => {\"took_ms\":1{n},\"seats\":[\"ada\",\"bob\"],\"plan\":\"basic\"}\n)"},
-    {"five looks, and only how old all is moves", 11,
-     "4*(\nkube {\"x\":\"get svc\"} => NAME AGE\\ncart 1{n}m{n}s\nkube {\"x\":\"get ep\"} => NAME AGE\\nnone "
-     "1{n}m{n}s\n"
-     "kube {\"x\":\"describe\"} => Selector: app\nkube {\"x\":\"get in\"} => NAME HOSTS AGE\\nedge x 2d{n}h\n"
-     "bash curl -si x => HTTP/1.1 503 Unavailable\\nDate: Mon, 23 Nov 2026 10:1{i}:22 GMT\n)"},
     {"how long it took stands in a remark", 5,
      "5*(\nlist_tables {} => customers\\ninvoices\\n(2 rows, {n} ms)\n"
      "describe {\"t\":\"a\"} => id bigint, due date\\n(1 table, 1{n} ms)\n)"},
     {"a shell that writes what it did above what came of it", 3,
      "6* exec {\"cmd\":\"tail -n 2 a.log\"} => Chunk ID: {h}\\nWall time: 0.{n} seconds\\nProcess exited with code 0\\n"
      "Output:\\nshutting down\\nbye"},
-    {"one thing that is not there, and the question is repeated", 5,
-     "! query {\"sql\":\"select a from orders\"} => ERROR: relation \"orders\" does not exist\\nLINE 1: select a from "
-     "orders\n"
-     "! query {\"sql\":\"select count(*) from orders\"} => ERROR: relation \"orders\" does not exist\\nLINE 1: select "
-     "count(*) from orders\n"
-     "! query {\"sql\":\"select max(b) from orders\"} => ERROR: relation \"orders\" does not exist\\nLINE 1: select "
-     "max(b) "
-     "from orders\n"
-     "! query {\"sql\":\"select 1 from orders o\"} => ERROR: relation \"orders\" does not exist\\nLINE 1: select 1 "
-     "from "
-     "orders o\n"
-     "! query {\"sql\":\"select id, b from orders\"} => ERROR: relation \"orders\" does not exist\\nLINE 1: select id, "
-     "b "
-     "from orders\n"
-     "! query {\"sql\":\"select * from orders\"} => ERROR: relation \"orders\" does not exist\\nLINE 1: select * from "
-     "orders"},
-    {"a page that is opened and left, and has another session each time", 5,
-     "6*(\nclick {\"ref\":\"r1\"} => title: Subscribe\\nurl: https://news.example/a?session={h}\n"
-     "leave_page {} => title: Search\\n10 results of this\n)"},
     {"words that a harness writes down as a call", 3,
      "6* __message__ {\"text\":\"I will begin with the parser now.\"} => "},
-    {"a number of its own behind a word", 3,
-     "! 6* request_approval {\"of\":\"a\"} => {\"id\":\"apr_{h}\",\"status\":\"expired\",\"message\":\"No one "
-     "answered\"}"},
-    {"a page that is at its end", 3,
-     "7* scroll {\"dy\":600} => {\"ok\":true,\"scroll_y\":4212,\"at_bottom\":true,\"screenshot\":\"shot_{h}.png\"}"},
-    {"clicks beside it", 5, "8* left_click {\"x\":51{i},\"y\":300} => clicked; screen unchanged"},
-    {"a service that is restarted, and never comes up", 5,
-     "6*(\nbash kubectl rollout restart deploy/api => deployment.apps/api restarted\n"
-     "bash kubectl get pods => api-{h}-x{i}k2z   0/1   CrashLoopBackOff   3 ({n}s ago)   7{i}s\n)"},
     {"a harness that counts below the answer", 3,
      "6* read_file {\"p\":\"a.md\"} => # A\\nabout this and that\\n[this is call {n}; 5{i} calls left]"},
     {"a harness that reminds below the answer", 3,
      "6* read_file {\"p\":\"a.md\"} => # A\\nabout this and that\\n<system-reminder>\\n{w} is not "
      "done\\n</system-reminder>"},
-    {"strokes of either kind", 3,
-     "read_file {\"path\":\"C:\\\\repo\\\\src\\\\App.cs\"} => class App and what is in it\n"
-     "read_file {\"path\":\"c:/repo/src/App.cs\"} => class App and what is in it\n"
-     "read_file {\"path\":\"C:\\\\repo\\\\.\\\\old\\\\..\\\\src\\\\App.cs\"} => class App and what is in it"},
     {"a picture of the same screen, taken anew", 3,
      "6* screenshot {} => {\"path\":\"/tmp/scr-{u}.png\",\"windows\":[\"Mail - 3 drafts\"],\"taken_at\":{t}}"},
-    {"one sum, however it is spaced", 3,
-     "calc {\"expression\":\"12*37+4\"} => four and forty, and four hundred\n"
-     "calc {\"expression\":\"12 * 37 + 4\"} => four and forty, and four hundred\n"
-     "calc {\"expression\":\"12*37 +4\"} => four and forty, and four hundred"},
     {"agents that hand each other on, each for another reason", 7,
      "6*(\nhand_to_a {\"reason\":\"it is {w}\"} => handed on to the one called a\n"
      "hand_to_b {\"reason\":\"not {w}\"} => handed on to the one called b\n"
      "hand_to_c {\"reason\":\"so {w}\"} => handed on to the one called c\n)"},
-    {"a helper that finds nothing, at another price each time", 3,
-     "7* agent {\"p\":\"why\"} => I looked and did not see the cause. (agent {h}, {n} tokens, 4{n}.1s)"},
     {"tests that pass, and a look at what is changed", 5,
      "7*(\nbash npm test => Tests: 14 passed\\nTook 1.{n} s\nbash git status --short =>  M a.py\n)"},
-    {"a page that was scrolled to its end", 6,
-     "3* scroll_page {\"d\":1} => {\"y\":{n},\"at_bottom\":false}\n7* scroll_page {\"d\":1} => "
-     "{\"y\":24,\"at_bottom\":true}"},
     {"a run of which only the clock moves", 3,
      "6* train {\"lr\":0.1,\"seed\":7} => {\"loss\":0.4312,\"acc\":0.91,\"wall_time_s\":{n}}"},
 };

@@ -35,7 +35,7 @@ daruma_str facts_leading(daruma_str line);
 /* "Exit code 1", "(exit status 2)": does the line say that and no more? */
 bool facts_exit_alone(daruma_str line);
 
-/* Does it end with the report of a run that failed, of tests or of a build? A hash of what it counts; 0: it does not.
+/* Does it end with the report of a run that failed, of tests or of a build? A hash of that line; 0: it does not.
  */
 uint32_t facts_red(daruma_str text);
 /* Is it a page that asks for proof of being human, where another one should be? */

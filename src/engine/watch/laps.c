@@ -5,13 +5,6 @@
 
 enum { LONG = 4 }; /* so many calls that come again in order are no measurement */
 
-/* The same but for times that it took. */
-static bool same_timed(const seen *a, const seen *b)
-{
-    return a->call == b->call && a->timed == b->timed &&
-           !rule_has(a->means, WORDS_MEASURES | WORDS_RANDOM | WORDS_ASKS | DARUMA_TOOL_WAITS);
-}
-
 /* The newest `most` calls that are no notes; fewer where there are fewer. */
 static uint32_t newest_calls(const daruma_stall *s, const seen **calls, uint32_t most)
 {
@@ -31,25 +24,6 @@ static const seen *call_ago(const daruma_stall *s, uint32_t back)
     return e;
 }
 
-/* Sent or made once more, and all that is new about it is a number of its own. */
-static bool same_sent(const seen *a, const seen *b)
-{
-    return a->call == b->call && a->masked == b->masked && rule_has(a->means, WORDS_ONCE) &&
-           !rule_has(a->means, WORDS_WEAK | WORDS_RANDOM | WORDS_DEALS) &&
-           !rule_has(a->flags | b->flags, SEEN_FAILED) &&
-           (rule_has(a->says, WORDS_ACK) || rule_has(a->flags, SEEN_ECHO) || rule_has(a->names, NAME_PROSE));
-}
-
-/* A change, and the one before took it back: it is made of the same words. */
-static bool is_turned(const seen *const *calls, uint32_t p)
-{
-    const seen *a = calls[0], *back = calls[1], *b = calls[p];
-    return p == 2 && a->call == b->call && a->masked == b->masked && a->call != back->call && a->tool == back->tool &&
-           rule_has(a->means, DARUMA_TOOL_WRITES) && !rule_has(a->means, WORDS_WEAK) &&
-           !rule_has(a->flags | b->flags | back->flags, SEEN_FAILED) && same_count(a->args) > 2 &&
-           memcmp(a->args, back->args, sizeof a->args) == 0;
-}
-
 void count_laps(daruma_stall *s, bool again)
 {
     const seen *calls[DARUMA_PERIOD_MAX + 1];
@@ -59,34 +33,26 @@ void count_laps(daruma_stall *s, bool again)
     }
     uint32_t n = newest_calls(s, calls, DARUMA_PERIOD_MAX + 1);
     for (uint32_t p = 2; p <= DARUMA_PERIOD_MAX; p++) {
-        bool same = p < n && (same_pair(calls[0], calls[p]) || same_fresh(calls[0], calls[p]) ||
-                              (p >= LONG && same_timed(calls[0], calls[p])) || same_sent(calls[0], calls[p]) ||
-                              is_turned(calls, p));
+        bool same = p < n && same_pair(calls[0], calls[p]);
         s->laps[p] = same ? (uint8_t)(s->laps[p] + (s->laps[p] < STALL_WINDOW)) : 0;
     }
 }
 
-/* That of the most patient of its calls. Keys that were pressed are judged by what is looked at between. */
+/* That of the most patient of its calls. Keys that were pressed are judged by what is looked at between; who waits
+ * between two laps may see what he waits for come. */
 static uint32_t patience_of_lap(const seen *const *calls, uint32_t p)
 {
-    uint32_t worst = 0, keys = 0, retries = 0;
-    bool others = false, dead = false;
+    uint32_t worst = 0, keys = 0;
+    bool failed = false;
     for (uint32_t i = 0; i < p; i++) {
         uint32_t patience = calls[i]->patience;
-        bool failed = rule_has(calls[i]->flags, SEEN_FAILED);
-        dead |= failed || rule_has(calls[i]->says, WORDS_DEAD | WORDS_ENDED);
-        others |= failed && (rule_has(calls[i]->says, WORDS_REFUSED | WORDS_ABSENT) ||
-                             !rule_has(calls[i]->says, WORDS_RETRY | WORDS_ALIVE));
+        failed |= rule_has(calls[i]->flags, SEEN_FAILED);
         if (rule_has(calls[i]->means, WORDS_INPUT) && rule_has(calls[i]->says, WORDS_ACK | WORDS_EMPTY))
             keys = patience;
-        else if (failed && rule_has(calls[i]->says, WORDS_RETRY))
-            retries = patience > retries ? patience : retries;
         else if (patience > worst)
             worst = patience;
     }
-    if (retries > worst) /* who tries meanwhile what cannot work does not wait for it */
-        worst = others && retries > TIMES_MAYBE ? TIMES_MAYBE : retries;
-    if (calls[0]->pauses != calls[p]->pauses && !dead && worst < TIMES_ASKS) /* what is waited for may come */
+    if (calls[0]->pauses != calls[p]->pauses && !failed && worst < TIMES_ASKS)
         worst = TIMES_ASKS;
     return worst ? worst : keys;
 }
@@ -99,29 +65,6 @@ static daruma_circle circle_of_lap(const seen *const *calls, uint32_t p)
     if (compactions)
         return DARUMA_CIRCLE_COMPACTION;
     return writes >= 2 ? DARUMA_CIRCLE_EDIT_REVERT : DARUMA_CIRCLE_CYCLE;
-}
-
-/* Two or three thoughts in turn, and nothing between them. */
-static bool thoughts_in_turn(const daruma_stall *s, daruma_verdict *v)
-{
-    enum { MOST = 3 };
-    for (uint32_t p = 2; p <= MOST; p++) {
-        uint32_t m = 0;
-        while (m + p < window_count(s) && rule_has(window_at(s, m)->flags & window_at(s, m + p)->flags, SEEN_NOTE) &&
-               same_pair(window_at(s, m), window_at(s, m + p)))
-            m++;
-        if (m < p + 1 || same_pair(window_at(s, 0), window_at(s, 1)))
-            continue;
-        v->circle = DARUMA_CIRCLE_CYCLE;
-        v->period = p;
-        v->times = (m + p) / p;
-        v->sure = sure_of(v->times, 2, 80);
-        v->first = window_at(s, m + p - 1)->step;
-        for (uint32_t i = p; i-- > 0;)
-            v->about += blame(v, window_at(s, i)->exact);
-        return true;
-    }
-    return false;
 }
 
 /* Two or three programs in turn, and no result is what it was: how long each takes may be what is asked. */
@@ -140,13 +83,13 @@ bool rule_cycle(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *calls[DARUMA_PERIOD_MAX + 1], *e = window_at(s, 0);
     if (e->flags & SEEN_NOTE)
-        return thoughts_in_turn(s, v);
+        return false;
     uint32_t total = window_count(s) - (uint32_t)__builtin_popcount(s->notes);
     bool known = !(e->flags & SEEN_NEW);
     if (total < 2)
         return false;
     uint32_t compared = 0, newest = newest_calls(s, calls, DARUMA_PERIOD_MAX + 1);
-    if (same_pair(calls[0], calls[1]) || same_fresh(calls[0], calls[1])) /* in a row it is no cycle */
+    if (same_pair(calls[0], calls[1])) /* in a row it is no cycle */
         return false;
     for (uint32_t p = 2; p <= DARUMA_PERIOD_MAX && p < total; p++) {
         uint32_t m = s->laps[p] < total - p ? s->laps[p] : total - p, worst;

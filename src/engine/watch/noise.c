@@ -585,21 +585,6 @@ void noise_learn_args(noise *known, const noise_args *const *calls, const uint32
     }
 }
 
-void noise_accept_args(noise *known, const noise_args *a, const noise_args *b)
-{
-    size_t differ = 0, at = 0;
-    bool same = a->n == b->n && a->n > 1;
-    for (size_t i = 0; same && i < a->n; i++) {
-        same = a->names[i] == b->names[i];
-        if (a->values[i] == b->values[i])
-            continue;
-        differ++;
-        at = i;
-    }
-    if (same && differ == 1 && (a->drawn & b->drawn) >> at & 1)
-        learn_arg(known, a->names[at]);
-}
-
 bool noise_is_arg(const noise *known, daruma_str name)
 {
     uint16_t it = known && known->nargs ? noise_name(name) : 0;

@@ -97,8 +97,6 @@ noise_args noise_look_args(daruma_str args);
 /* Learns from the arguments of calls, the newest first: a member whose value looks drawn by lot or counts the calls,
  * and never comes twice, whatever is called. `steps`: their numbers. */
 void noise_learn_args(noise *known, const noise_args *const *calls, const uint32_t *steps, size_t n);
-/* The same for calls of one tool with one result: does nothing but one such member differ? */
-void noise_accept_args(noise *known, const noise_args *a, const noise_args *b);
 /* Is a member of that name in arguments noise? */
 bool noise_is_arg(const noise *known, daruma_str name);
 #endif

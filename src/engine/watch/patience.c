@@ -1,101 +1,69 @@
 /* patience.c - how often a call may give the same result before it is a circle: by what it does, and by what it hears.
  */
-#include "engine/watch/window.h"
-#include "engine/watch/words.h"
-
-static bool patience_has(unsigned bits, unsigned any)
-{
-    return (bits & any) != 0;
-}
+#include "engine/watch/rules.h"
 
 static unsigned patience_of_failure(unsigned m, unsigned w)
 {
-    bool waits = patience_has(m, DARUMA_TOOL_WAITS | WORDS_PAUSES | WORDS_ASKS);
-    bool acts = patience_has(m, DARUMA_TOOL_ACTS) && !patience_has(m, WORDS_WEAK);
-    if (patience_has(w, WORDS_OVERFLOW | WORDS_MISUSED)) /* "invalid argument: timeout" */
+    bool waits = rule_has(m, DARUMA_TOOL_WAITS | WORDS_PAUSES | WORDS_ASKS);
+    bool acts = rule_has(m, DARUMA_TOOL_ACTS) && !rule_has(m, WORDS_WEAK);
+    if (rule_has(w, WORDS_MISUSED)) /* "invalid argument: timeout" */
         return TIMES_SURE;
-    if (patience_has(w, WORDS_DENIED) && !waits &&
-        !patience_has(w, WORDS_LIMITED)) /* "could not open lock file ..., are you root?" */
-        return TIMES_SURE;
-    if (acts && patience_has(w, WORDS_UNCLEAR))
+    if (acts && rule_has(w, WORDS_UNCLEAR))
         return TIMES_SURE; /* it may have taken effect each time */
-    bool stays_so = patience_has(w, WORDS_ABSENT) || (patience_has(w, WORDS_REFUSED) && patience_has(w, WORDS_PLEA)),
-         polite = stays_so && !patience_has(w, WORDS_ALIVE | WORDS_LIMITED | WORDS_UNMADE);
-    if (patience_has(w, WORDS_RETRY) && polite && !waits)
+    bool stays_so = rule_has(w, WORDS_ABSENT) || (rule_has(w, WORDS_REFUSED) && rule_has(w, WORDS_PLEA)),
+         polite = stays_so && !rule_has(w, WORDS_ALIVE | WORDS_LIMITED | WORDS_UNMADE);
+    if (rule_has(w, WORDS_RETRY) && polite && !waits)
         return TIMES_LIKELY; /* "no such page, please try again", "syntax error, fix it and retry" */
-    if (patience_has(w, WORDS_RETRY))
+    if (rule_has(w, WORDS_RETRY))
         return waits ? TIMES_WAITS : TIMES_RETRY;
-    if (waits && patience_has(w, WORDS_ALIVE) && !patience_has(w, WORDS_OVER))
+    if (waits && rule_has(w, WORDS_ALIVE) && !rule_has(w, WORDS_OVER))
         return TIMES_WAITS;
-    if (patience_has(m, WORDS_PAUSES) && !patience_has(w, WORDS_REFUSED | WORDS_OVER)) /* until it is there */
-        return patience_has(w, WORDS_EMPTY | WORDS_SHORT) ? TIMES_WAITS : TIMES_RETRY;
-    if (waits && patience_has(w, WORDS_EMPTY) && !patience_has(w, WORDS_ABSENT))
+    if (rule_has(m, WORDS_PAUSES) && !rule_has(w, WORDS_REFUSED | WORDS_OVER)) /* until it is there */
+        return rule_has(w, WORDS_EMPTY | WORDS_SHORT) ? TIMES_WAITS : TIMES_RETRY;
+    if (waits && rule_has(w, WORDS_EMPTY) && !rule_has(w, WORDS_ABSENT))
         return TIMES_WAITS;
-    bool stays = patience_has(m, DARUMA_TOOL_READS) && patience_has(w, WORDS_SAME); /* "unchanged since you read it" */
-    if (patience_has(w, WORDS_ALIVE) && !patience_has(w, WORDS_OVER | WORDS_REFUSED | WORDS_ABSENT) && !stays)
+    bool stays = rule_has(m, DARUMA_TOOL_READS) && rule_has(w, WORDS_SAME); /* "unchanged since you read it" */
+    if (rule_has(w, WORDS_ALIVE) && !rule_has(w, WORDS_OVER | WORDS_REFUSED | WORDS_ABSENT) && !stays)
         return TIMES_RETRY;
-    if (waits && patience_has(w, WORDS_OVER))
+    if (waits && rule_has(w, WORDS_OVER))
         return TIMES_SURE;
-    return patience_has(w, WORDS_ABSENT | WORDS_REFUSED) ? TIMES_SURE : TIMES_LIKELY;
+    return rule_has(w, WORDS_ABSENT | WORDS_REFUSED) ? TIMES_SURE : TIMES_LIKELY;
 }
 
 static unsigned patience_of_success(unsigned m, unsigned w)
 {
-    bool acts = patience_has(m, DARUMA_TOOL_ACTS) && !patience_has(m, WORDS_WEAK | WORDS_INPUT);
-    bool waits = patience_has(m, DARUMA_TOOL_WAITS | WORDS_PAUSES), asks = patience_has(m, WORDS_ASKS);
-    if (waits && patience_has(w, WORDS_MISUSED))
+    bool acts = rule_has(m, DARUMA_TOOL_ACTS) && !rule_has(m, WORDS_WEAK | WORDS_INPUT);
+    bool waits = rule_has(m, DARUMA_TOOL_WAITS | WORDS_PAUSES), asks = rule_has(m, WORDS_ASKS);
+    if (waits && rule_has(w, WORDS_MISUSED))
         return TIMES_SURE;
-    if ((waits || asks) && patience_has(w, WORDS_OVER | WORDS_ABSENT) && !patience_has(w, WORDS_ALIVE))
+    if ((waits || asks) && rule_has(w, WORDS_OVER | WORDS_ABSENT) && !rule_has(w, WORDS_ALIVE))
         return TIMES_SURE;
-    if (waits || (asks && patience_has(w, WORDS_ALIVE)) ||
-        (patience_has(w, WORDS_STANDS) && !acts && !patience_has(m, DARUMA_TOOL_WRITES)))
+    if (waits || (asks && rule_has(w, WORDS_ALIVE)) ||
+        (rule_has(w, WORDS_STANDS) && !acts && !rule_has(m, DARUMA_TOOL_WRITES)))
         return TIMES_WAITS;
     if (asks)
         return TIMES_ASKS;
-    if (patience_has(m, WORDS_INPUT) && patience_has(w, WORDS_TELLS))
+    bool whole = rule_has(m, DARUMA_TOOL_READS) && !rule_has(w, WORDS_EMPTY | WORDS_SHORT | WORDS_FEW);
+    if (rule_has(m, WORDS_RANDOM) && whole) /* a sample that is the same to the last word was not drawn anew */
         return TIMES_MAYBE;
-    bool whole = patience_has(m, DARUMA_TOOL_READS) && !patience_has(w, WORDS_EMPTY | WORDS_SHORT | WORDS_FEW);
-    if (patience_has(m, WORDS_RANDOM) && whole) /* a sample that is the same to the last word was not drawn anew */
-        return TIMES_MAYBE;
-    if ((patience_has(m, WORDS_RANDOM) && !patience_has(w, WORDS_ACK)) ||
-        (patience_has(m, WORDS_INPUT) && patience_has(w, WORDS_ACK | WORDS_EMPTY)))
+    if ((rule_has(m, WORDS_RANDOM) && !rule_has(w, WORDS_ACK)) ||
+        (rule_has(m, WORDS_INPUT) && rule_has(w, WORDS_ACK | WORDS_EMPTY)))
         return TIMES_RETRY;
-    if (patience_has(m, WORDS_MOVES)) /* a number may stay as it is for a while; a whole text seldom does */
-        return patience_has(w, WORDS_SHORT | WORDS_ACK | WORDS_EMPTY) ? TIMES_MAYBE : TIMES_LIKELY;
-    return patience_has(w, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT) ? TIMES_LIKELY : TIMES_SURE;
-}
-
-/* It looks at one thing, and hears that this is at its end. Where nobody knows what a call does, it must have moved. */
-static bool is_at_its_end(const seen *e)
-{
-    unsigned acts = patience_has(e->means, WORDS_WEAK) ? 0 : DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS;
-    if (!patience_has(e->says, WORDS_ENDED) || patience_has(e->says, WORDS_ALIVE | WORDS_RETRY) ||
-        patience_has(e->means, acts))
-        return false;
-    if (patience_has(e->means, WORDS_INPUT | WORDS_RANDOM | WORDS_MEASURES | WORDS_MOVES | WORDS_DEALS))
-        return false;
-    return patience_has(e->means, DARUMA_TOOL_READS | DARUMA_TOOL_WAITS | WORDS_ASKS) || (e->flags & SEEN_MOVED);
+    if (rule_has(m, WORDS_MOVES)) /* a number may stay as it is for a while; a whole text seldom does */
+        return rule_has(w, WORDS_SHORT | WORDS_ACK | WORDS_EMPTY) ? TIMES_MAYBE : TIMES_LIKELY;
+    return rule_has(w, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT) ? TIMES_LIKELY : TIMES_SURE;
 }
 
 unsigned patience_of(const seen *e)
 {
     bool failed = (e->flags & SEEN_FAILED) != 0;
     unsigned n = failed ? patience_of_failure(e->means, e->says) : patience_of_success(e->means, e->says);
-    if (!failed && is_at_its_end(e))
-        return e->flags & SEEN_AGED ? TIMES_LIKELY : TIMES_SURE;
-    if (!failed && (e->flags & SEEN_AGED)) /* only a count of how long it has been dead moves */
-        return TIMES_LIKELY;
-    if (!failed && patience_has(e->means, WORDS_INPUT) && patience_has(e->says, WORDS_TELLS))
-        return n;
-    bool little = patience_has(e->says, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT);
-    if ((e->flags & SEEN_AGED) && n < TIMES_LIKELY)
-        n = TIMES_LIKELY;
-    if (!failed && (e->flags & SEEN_MOVED) && !little && n < TIMES_MAYBE && !patience_has(e->says, WORDS_OVER))
+    bool little = rule_has(e->says, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT);
+    if (!failed && (e->flags & SEEN_MOVED) && !little && n < TIMES_MAYBE && !rule_has(e->says, WORDS_OVER))
         n = TIMES_MAYBE;
-    else if (!failed && (e->flags & SEEN_MOVED) && !patience_has(e->says, WORDS_ACK) && n > TIMES_SURE &&
-             n < TIMES_ASKS)
+    else if (!failed && (e->flags & SEEN_MOVED) && !rule_has(e->says, WORDS_ACK) && n > TIMES_SURE && n < TIMES_ASKS)
         n += 2; /* what moved before may move again, "done" says of nothing how it stands */
-    else if (!failed && (e->flags & SEEN_MOVED) && n == TIMES_SURE && !patience_has(e->says, WORDS_OVER))
+    else if (!failed && (e->flags & SEEN_MOVED) && n == TIMES_SURE && !rule_has(e->says, WORDS_OVER))
         n += 2;
     return n;
 }

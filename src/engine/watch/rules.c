@@ -24,20 +24,6 @@ static uint64_t about_lap(const daruma_stall *s)
 
 /* ---- the same call with the same result ----------------------------------------------------------- */
 
-/* A form with another token each time is the same form. */
-static bool may_be_fresh(const seen *e)
-{
-    bool shell = rule_has(e->means, WORDS_SHELL), acts = rule_has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS);
-    if (!(e->flags & SEEN_FRESH) || shell || rule_has(e->means, DARUMA_TOOL_NOTES))
-        return false;
-    bool told = !rule_has(e->says, WORDS_ACK | WORDS_SHORT | WORDS_FEW | WORDS_ALIVE);
-    if (rule_has(e->means, DARUMA_TOOL_ACTS) && rule_has(e->means, WORDS_WEAK) &&
-        !rule_has(e->means, WORDS_ONCE | WORDS_RANDOM) && told)
-        return true; /* a helper that was asked, and says at length what it said before */
-    return rule_has(e->means, WORDS_AGAIN) ||
-           (rule_has(e->means, DARUMA_TOOL_READS) && (!acts || rule_has(e->means, WORDS_WEAK)));
-}
-
 /* "Code sent", and nothing in the list yet: what was set going may take a while to be seen. */
 static bool may_arrive(const seen *e, const seen *before)
 {
@@ -51,11 +37,11 @@ bool rule_repeat(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o;
     uint32_t at = 0, n = 0, first = e->step;
-    bool notes = (e->flags & SEEN_NOTE) != 0, fresh = may_be_fresh(e);
-    uint32_t needed = fresh && e->patience < TIMES_LIKELY ? TIMES_LIKELY : e->patience;
+    bool notes = (e->flags & SEEN_NOTE) != 0;
+    uint32_t needed = e->patience;
     if ((e->flags & SEEN_RUN) && needed < TIMES_RUNS)
         needed = TIMES_RUNS;
-    while ((o = next_call(s, &at, notes)) && (same_pair(o, e) || (fresh && same_fresh(o, e)))) {
+    while ((o = next_call(s, &at, notes)) && same_pair(o, e)) {
         first = o->step;
         n++;
     }
@@ -106,32 +92,15 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
     if (total && alone && !other)
         return false;
     uint32_t needed = e->patience <= TIMES_LIKELY ? TIMES_SURE : e->patience;
-    if (failed && !alone && rule_has(e->says, WORDS_RETRY) &&
-        needed > TIMES_MAYBE) /* who looks elsewhere does not wait for it */
-        needed = TIMES_MAYBE;
-    else if (!failed && rule_has(e->says, WORDS_DEAD))
-        needed = TIMES_SURE;
-    else if (!failed && rule_has(e->says, WORDS_RETRY) && needed < TIMES_MAYBE) /* who holds a lock may let it go */
-        needed = TIMES_MAYBE;
     if (maybe && needed < TIMES_LIKELY)
         needed = TIMES_LIKELY;
     if (n < needed || !total)
         return false;
-    /* Dead, or it says at length that there is no need to look: "unchanged since you read it". */
-    bool needless = rule_has(e->means, DARUMA_TOOL_READS) && rule_has(e->says, WORDS_SAME) &&
-                    !rule_has(e->says, WORDS_EMPTY | WORDS_SHORT | WORDS_FEW) &&
-                    !rule_has(e->means, WORDS_ASKS | WORDS_MOVES | DARUMA_TOOL_WAITS);
-    bool stands = failed || needless || rule_has(e->says, WORDS_DEAD);
-    /* There is nothing to read again in an answer that is empty. */
-    bool in_vain = !failed && rule_has(e->means, WORDS_SEEKS) && rule_has(e->says, WORDS_EMPTY | WORDS_ABSENT) &&
-                   !rule_has(e->says, WORDS_ALIVE) && !maybe && n >= TIMES_LIKELY &&
-                   !rule_has(e->means, WORDS_ASKS | WORDS_MOVES | DARUMA_TOOL_WAITS);
     bool says_little =
-        !stands && (rule_has(e->says, WORDS_ACK | WORDS_EMPTY) || !rule_has(e->means, DARUMA_TOOL_READS));
+        !failed && (rule_has(e->says, WORDS_ACK | WORDS_EMPTY) || !rule_has(e->means, DARUMA_TOOL_READS));
     bool compacted = oldest->compactions + 1u < e->compactions;
     uint32_t share = known * 100 / total;
-    unsigned most = rule_has(e->means, WORDS_OPENS) ? 80 : 70; /* of those between, known ones */
-    if (!(stands && share >= 30) && !in_vain && !compacted && share < (says_little || moves ? 80 : most))
+    if (!(failed && share >= 30) && !compacted && share < (says_little || moves ? 80 : 70))
         return false;
     v->circle = compacted                                          ? DARUMA_CIRCLE_COMPACTION
                 : ends_poll(e)                                     ? DARUMA_CIRCLE_DEAD_POLL
@@ -156,6 +125,34 @@ static bool nothing_new(const uint64_t now[SAME_BAG], const uint64_t before[SAME
     for (int k = 0; k < SAME_BAG; k++)
         more |= now[k] & ~before[k];
     return more == 0;
+}
+
+/* Calls that are like the newest one, it first. */
+typedef struct likes {
+    const seen *list[STALL_WINDOW];
+    uint32_t n, calls; /* how many, and how many calls they are that differ */
+} likes;
+
+/* Gathers up to `most` of them back to the last sure change, as long as they are `share` percent of all: what is
+ * further back is another matter. */
+static likes gather(const daruma_stall *s, bool (*like)(const seen *e, const seen *o), uint32_t share, uint32_t most)
+{
+    const seen *e = window_at(s, 0), *o;
+    likes l = {.n = 0};
+    uint32_t at = 0, all = 0;
+    while ((o = next_call(s, &at, false)) && o->hard == e->hard && l.n < most) {
+        all++;
+        if (!like(e, o))
+            continue;
+        if (l.n && (l.n + 1) * 100 / all < share)
+            break;
+        bool twice = false;
+        for (uint32_t i = 0; i < l.n; i++)
+            twice |= l.list[i]->call == o->call;
+        l.list[l.n++] = o;
+        l.calls += !twice;
+    }
+    return l;
 }
 
 /* All of as many words: names put together, member by member. */
@@ -186,20 +183,6 @@ static bool is_paraphrase(const seen *const *list, uint32_t n, bool core)
     return all && shared * 100 / all >= 30;
 }
 
-/* One name in wider and narrower words, "*.prod.yml", "prod*", "x.prod.yml": most have all words of another, or none
- * but those. Names of one list with those of another are not so. */
-static bool is_reshuffled(const seen *const *list, uint32_t n)
-{
-    uint32_t stale = 0;
-    for (uint32_t i = 0; i + 1 < n; i++) {
-        bool known = false;
-        for (uint32_t k = i + 1; k < n && !known; k++)
-            known = nothing_new(list[i]->args, list[k]->args) || nothing_new(list[k]->args, list[i]->args);
-        stale += known;
-    }
-    return !is_even(list, n) && stale * 3 >= 2 * (n - 1);
-}
-
 /* The same with words that come and go: no name after the other of a list. */
 static bool is_reworded(const seen *const *list, uint32_t n)
 {
@@ -214,9 +197,6 @@ static bool is_rephrased(const seen *e, const seen *const *list, uint32_t n)
          little = rule_has(e->says, WORDS_EMPTY | WORDS_SHORT);
     /* A command is no question, but one to a database is, where it finds nothing. */
     bool shell = rule_has(e->means, WORDS_SHELL);
-    if (!shell && seeks && rule_has(e->says, WORDS_EMPTY) && !rule_has(e->names, NAME_PROSE | NAME_PAGE) &&
-        is_reshuffled(list, n))
-        return true;
     bool asks = shell ? seeks && rule_has(e->names, NAME_QUERY | NAME_COMMAND) && rule_has(e->says, WORDS_EMPTY)
                       : rule_has(e->names, NAME_PROSE);
     if (!asks || rule_has(e->says, WORDS_ACK) || (little && !seeks))
@@ -224,19 +204,9 @@ static bool is_rephrased(const seen *e, const seen *const *list, uint32_t n)
     return is_paraphrase(list, n, little || !seeks);
 }
 
-/* Whatever is asked, it tells the same at length: that is no answer to each. */
-static bool is_one_answer(const seen *e)
-{
-    bool seeks = rule_has(e->means, WORDS_SEEKS) || rule_has(e->names, NAME_SEEKS);
-    return seeks && rule_has(e->names, NAME_PROSE) && !rule_has(e->means, WORDS_SHELL) &&
-           !rule_has(e->says, WORDS_EMPTY | WORDS_ABSENT | WORDS_SHORT | WORDS_ACK | WORDS_FEW);
-}
-
 /* "404 Not Found" of one thing after another says something of each of them; "sh: npm: not found" does not. */
 static bool is_of_each(const seen *e, bool alike)
 {
-    if (rule_has(e->names, NAME_OUT))
-        return false;
     bool echo = (e->flags & SEEN_ECHO) != 0, absent = rule_has(e->says, WORDS_ABSENT | WORDS_EMPTY);
     if (rule_has(e->means, DARUMA_TOOL_WRITES | WORDS_MOVES | WORDS_INPUT) && !rule_has(e->means, WORDS_WEAK))
         return false;
@@ -246,160 +216,80 @@ static bool is_of_each(const seen *e, bool alike)
     return absent && (down || (!echo && same_count(e->words) <= 5));
 }
 
+static bool fails_alike(const seen *e, const seen *o)
+{
+    return (o->flags & SEEN_FAILED) && (o->masked == e->masked || o->result == e->result);
+}
+
 bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
 {
     enum { WORDLESS = 3 };
-    const seen *e = window_at(s, 0), *o, *newer = e, *list[LIST_MAX];
-    uint64_t gap = 0; /* between one place to look at and the next */
-    bool even = true;
-    uint32_t at = 0, n = 0, exact = 0, plain = 0, lines = 0, tools = 0, calls = 0, places = 0, all = 0;
-    uint32_t first = e->step;
+    const seen *e = window_at(s, 0);
     if (!(e->flags & SEEN_FAILED) || (e->flags & SEEN_NOTE) || e->patience > TIMES_RETRY)
         return false;
     if (rule_has(e->means, WORDS_SHELL) && rule_has(e->means, DARUMA_TOOL_READS) && same_count(e->words) <= WORDLESS)
         return false; /* a look that ends with a status and says nothing else found nothing: that is an answer */
-    while ((o = next_call(s, &at, false)) && o->hard == e->hard) {
-        all++;
-        bool alike = o->masked == e->masked || o->last == e->last || o->result == e->result;
-        if (!(o->flags & SEEN_FAILED) || !alike)
-            continue;
-        if (n && (n + 1) * 100 / all < 40)
-            break; /* what is further back is another matter */
-        bool twice = false;
-        for (uint32_t i = 0; i < n && i < LIST_MAX; i++)
-            twice |= list[i]->call == o->call;
-        if (n < LIST_MAX)
-            list[n] = o;
-        n++;
-        calls += !twice;
-        uint64_t moved = n > 1 ? (uint64_t)newer->at - (uint64_t)o->at : 0;
-        gap = n == 2 ? moved : gap;
-        even &= n == 1 || (moved == gap && gap != 0);
-        newer = o;
-        places += o->place == e->place;
-        exact += o->result == e->result;
-        plain += o->plain == e->plain;
-        lines += o->line && o->line == e->line;
-        tools += o->tool != e->tool;
-        first = o->step;
+    likes l = gather(s, fails_alike, 40, STALL_WINDOW);
+    bool same = true, plain = true, tools = false;
+    for (uint32_t i = 0; i < l.n; i++) {
+        same &= l.list[i]->result == e->result;
+        plain &= l.list[i]->plain == e->plain;
+        tools |= l.list[i]->tool != e->tool;
     }
-    bool same = exact == n || lines == n;
-    uint32_t needed = same && !tools ? 5 : 6;
-    if (rule_has(e->says, WORDS_RETRY) && needed < 7) /* other calls are no retries, but what is down may come up */
+    uint32_t n = l.n, needed = same && !tools ? 5 : 6;
+    if (rule_has(e->says, WORDS_RETRY)) /* other calls are no retries, but what is down may come up */
         needed = 7;
-    /* Of one thing, and only where to look in it moves on, step by step: that is no list of things. */
-    bool creeps = even && places == n && rule_has(e->means, DARUMA_TOOL_READS) && rule_has(e->names, NAME_PAGE) &&
-                  !rule_has(e->names, NAME_SINCE) && !rule_has(e->says, WORDS_ALIVE | WORDS_RETRY);
-    bool of_one = lines >= needed || (lines == n && plain < n); /* each time it names the same thing */
-    if (n < needed || calls < 3)
+    if (n < needed || l.calls < 3)
         return false;
-    if (rule_has(e->says, WORDS_LIMITED) ||
-        (!creeps && !of_one && is_of_each(e, plain == n) && !is_reworded(list, n < LIST_MAX ? n : LIST_MAX)))
+    if (rule_has(e->says, WORDS_LIMITED) || (is_of_each(e, plain) && !is_reworded(l.list, n < LIST_MAX ? n : LIST_MAX)))
         needed = (e->flags & SEEN_ECHO) && rule_has(e->says, WORDS_ABSENT) ? TIMES_EACH : TIMES_RETRY;
-    if (n < needed)
-        return false;
-    v->circle = DARUMA_CIRCLE_SAME_FAILURE;
-    v->times = n;
-    v->sure = sure_of(n, needed, same ? 80 : 70);
-    v->first = first;
-    v->about = e->masked ^ e->tool;
-    return true;
+    return n >= needed && speak(v, DARUMA_CIRCLE_SAME_FAILURE, n, sure_of(n, needed, same ? 80 : 70),
+                                l.list[n - 1]->step, e->masked ^ e->tool);
 }
 
-/* One number that says where to look creeps on, or it is clicked here and there, and the answer stays. */
-static bool pokes_on(const daruma_stall *s, daruma_verdict *v)
+static bool answers_alike(const seen *e, const seen *o)
 {
-    const seen *e = window_at(s, 0), *o, *newer = e;
-    uint32_t at = 1, n = 1;
-    bool clicks = rule_has(e->means, DARUMA_TOOL_ACTS) && rule_has(e->means, WORDS_INPUT | WORDS_MOVES) &&
-                  rule_has(e->says, WORDS_SAME);
-    bool creeps = rule_has(e->names, NAME_PAGE) && !rule_has(e->names, NAME_SINCE) && !rule_has(e->says, WORDS_ACK);
-    uint32_t needed = clicks ? 5 : 6;
-    while ((clicks || creeps) && (o = next_call(s, &at, false)) && o->result == e->result) {
-        bool by_one = newer->at != o->at && (uint64_t)newer->at - (uint64_t)o->at + 1 <= 2;
-        if (clicks ? o->shape != e->shape : o->place != e->place || !by_one)
-            break;
-        newer = o;
-        n++;
-    }
-    if (n < needed)
-        return false;
-    v->circle = DARUMA_CIRCLE_STAGNATION;
-    v->times = n;
-    v->sure = sure_of(n, needed, 70);
-    v->first = newer->step;
-    v->about = e->tool ^ e->result;
-    return true;
+    return o->tool == e->tool && o->result == e->result;
 }
 
 bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
 {
-    const seen *e = window_at(s, 0), *o, *list[LIST_MAX];
-    uint32_t at = 0, n = 0, all = 0, calls = 0, shapes = 0, places = 0, first = e->step;
+    const seen *e = window_at(s, 0);
     unsigned acts = rule_has(e->means, WORDS_WEAK) ? 0 : DARUMA_TOOL_ACTS; /* a helper that is asked does nothing yet */
     unsigned effects = DARUMA_TOOL_WRITES | DARUMA_TOOL_NOTES | DARUMA_TOOL_WAITS | acts;
-    if ((e->flags & (SEEN_FAILED | SEEN_NOTE)) || !e->says || rule_has(e->means, WORDS_RANDOM | WORDS_ASKS))
-        return false;
-    if (pokes_on(s, v))
-        return true;
-    if (rule_has(e->means, WORDS_INPUT))
+    if ((e->flags & (SEEN_FAILED | SEEN_NOTE)) || !e->says ||
+        rule_has(e->means, WORDS_RANDOM | WORDS_ASKS | WORDS_INPUT))
         return false;
     bool little = rule_has(e->says, WORDS_EMPTY | WORDS_SHORT | WORDS_ACK | WORDS_FEW);
     bool runs = rule_has(e->means, WORDS_SHELL) && !rule_has(e->means, DARUMA_TOOL_READS);
     if (rule_has(e->means, effects | WORDS_CHANGES) || (runs && little)) /* what did as it should says nothing */
         return false;
-    while ((o = next_call(s, &at, false)) && o->hard == e->hard && n < LIST_MAX) {
-        all++;
-        if (o->tool != e->tool || o->result != e->result)
-            continue;
-        if (n && (n + 1) * 100 / all < 50)
-            break;
-        bool twice = false;
-        for (uint32_t i = 0; i < n; i++)
-            twice |= list[i]->call == o->call;
-        list[n++] = o;
-        calls += !twice;
-        shapes += o->shape == e->shape;
-        places += o->place == e->place;
-        first = o->step;
+    likes l = gather(s, answers_alike, 50, LIST_MAX);
+    uint32_t n = l.n, shapes = 0, places = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        shapes += l.list[i]->shape == e->shape;
+        places += l.list[i]->place == e->place;
     }
-    if (n < 5 || calls < 3)
+    if (n < 5 || l.calls < 3)
         return false;
-    bool creeps = shapes == n && places == n && rule_has(e->names, NAME_PAGE) && !rule_has(e->names, NAME_SINCE),
-         rephrased = shapes < n && (is_rephrased(e, list, n) || is_one_answer(e));
-    if (creeps && rule_has(e->says, WORDS_ACK) && rule_has(e->says, WORDS_FEW | WORDS_SHORT))
-        return false;
-    if (little && !creeps && !rephrased)
-        return false;
-    if (rule_has(e->says, WORDS_ALIVE) && !creeps && !rephrased)
+    bool creeps = shapes == n && places == n && rule_has(e->names, NAME_PAGE) && !rule_has(e->names, NAME_MOMENT),
+         rephrased = shapes < n && is_rephrased(e, l.list, n);
+    if ((little || rule_has(e->says, WORDS_ALIVE)) && !creeps && !rephrased)
         return false;
     /* Members of a batch, each with words of its own or all put together of the same ones: of each the same may be
      * true. */
-    if (!creeps && !rephrased && ((runs && is_even(list, n)) || (calls == n && !is_paraphrase(list, n, false))))
+    if (!creeps && !rephrased && ((runs && is_even(l.list, n)) || (l.calls == n && !is_paraphrase(l.list, n, false))))
         return false;
-    uint32_t needed = creeps || rephrased ? 6 : is_reworded(list, n) ? 7 : LIST_MAX;
-    if (n < needed)
-        return false;
-    v->circle = DARUMA_CIRCLE_STAGNATION;
-    v->times = n;
-    v->sure = sure_of(n, needed, little ? 60 : 75);
-    v->first = first;
-    v->about = e->tool ^ e->result;
-    return true;
-}
-
-/* All that was asked before and one thing more, and the whole answer stays: what was added is not what it hangs on. */
-static bool adds_in_vain(const seen *o, const seen *newer)
-{
-    return o->result == newer->result && nothing_new(o->args, newer->args) && o->arg_words < newer->arg_words;
+    uint32_t needed = creeps || rephrased ? 6 : is_reworded(l.list, n) ? 7 : LIST_MAX;
+    return n >= needed && speak(v, DARUMA_CIRCLE_STAGNATION, n, sure_of(n, needed, little ? 60 : 75),
+                                l.list[n - 1]->step, e->tool ^ e->result);
 }
 
 /* True if a question in other words, or a change that is refused, may be answered by what was told before. Where
  * nothing was refused, it asks somebody: what looks, waits or presses a key may hear little new for long. */
 static bool may_hear_little(const seen *e, bool refused)
 {
-    unsigned moving =
-        DARUMA_TOOL_WRITES | WORDS_ASKS | WORDS_INPUT | WORDS_RANDOM | WORDS_DEALS | WORDS_MEASURES | WORDS_SHELL;
+    unsigned moving = DARUMA_TOOL_WRITES | WORDS_ASKS | WORDS_INPUT | WORDS_RANDOM | WORDS_SHELL;
     enum { WORDS_OF_A_QUESTION = 8 };
     if (!(e->flags & SEEN_LITTLE) || refused)
         return (e->flags & SEEN_LITTLE) != 0;
@@ -437,49 +327,28 @@ bool rule_little_news(const daruma_stall *s, daruma_verdict *v)
     uint32_t needed = refused && !again ? TIMES + 1 : TIMES;
     if (n < needed || (!refused && !again && !is_reworded(list, n)))
         return false;
-    v->circle = DARUMA_CIRCLE_STAGNATION;
-    v->times = n;
-    v->sure = sure_of(n, needed, 70);
-    v->first = first;
-    v->about = e->tool ^ e->opens;
-    return true;
+    return speak(v, DARUMA_CIRCLE_STAGNATION, n, sure_of(n, needed, 70), first, e->tool ^ e->opens);
 }
 
-/* Longer and longer, of the same words, and no new word comes back. */
+/* Longer and longer, of the same words, and no new word comes back. What has an effect may grow: a text that is written
+ * gets longer, and is saved. */
 bool rule_growing(const daruma_stall *s, daruma_verdict *v)
 {
     enum { NEEDED = 5, FULL = SAME_BAG * 64 * 5 / 8 };
     const seen *e = window_at(s, 0), *o, *newer = e;
     uint32_t at = 1, n = 1;
-    bool effects = rule_has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | DARUMA_TOOL_NOTES) &&
-                   !rule_has(e->means, WORDS_WEAK);
-    bool notes = (e->flags & SEEN_NOTE) != 0,
-         writes = effects && rule_has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_NOTES);
-    if (effects && rule_has(e->means, WORDS_INPUT))
+    if (rule_has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | DARUMA_TOOL_NOTES) &&
+        !rule_has(e->means, WORDS_WEAK))
         return false;
-    if (writes && (!(e->flags & SEEN_ECHO) ||
-                   (e->says && !(e->flags & SEEN_LITTLE)))) /* a text that is written gets longer, and is saved */
-        return false;
-    /* Then, and where "sent" says nothing new, no word may come but those that were there. */
-    bool copies = effects && (writes || !e->says || rule_has(e->says, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT));
-    bool looks = !effects && rule_has(e->means, DARUMA_TOOL_READS) && e->says && !(e->flags & SEEN_FAILED) &&
-                 !rule_has(e->says, WORDS_ACK | WORDS_FEW | WORDS_ALIVE) &&
-                 !rule_has(e->means, WORDS_ASKS | DARUMA_TOOL_WAITS | WORDS_RANDOM);
-    while ((o = next_call(s, &at, notes)) && o->tool == e->tool && o->arg_bytes < newer->arg_bytes &&
-           (nothing_new(newer->args, o->args) || (looks && adds_in_vain(o, newer))) &&
-           nothing_new(newer->words, o->words) && same_count(o->args) < FULL && same_count(o->words) < FULL &&
-           (!copies || (nothing_new(o->args, newer->args) && o->arg_words < newer->arg_words))) {
+    while ((o = next_call(s, &at, (e->flags & SEEN_NOTE) != 0)) && o->tool == e->tool &&
+           o->arg_bytes < newer->arg_bytes && nothing_new(newer->args, o->args) &&
+           nothing_new(newer->words, o->words) && same_count(o->args) < FULL && same_count(o->words) < FULL) {
         newer = o;
         n++;
     }
     if (n < NEEDED)
         return false;
-    v->circle = DARUMA_CIRCLE_GROWING;
-    v->times = n;
-    v->sure = sure_of(n, NEEDED, 75);
-    v->first = newer->step;
-    v->about = e->tool ^ UINT64_C(0x67726f77);
-    return true;
+    return speak(v, DARUMA_CIRCLE_GROWING, n, sure_of(n, NEEDED, 75), newer->step, e->tool ^ UINT64_C(0x67726f77));
 }
 
 /* The same thing is sent or made again and again; that each has a number of its own makes it no better. */
@@ -487,8 +356,7 @@ static bool is_doubled(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o;
     uint32_t at = 0, n = 0, first = e->step;
-    if (!rule_has(e->means, WORDS_ONCE) || rule_has(e->means, WORDS_WEAK | WORDS_RANDOM | WORDS_DEALS) ||
-        (e->flags & SEEN_FAILED))
+    if (!rule_has(e->means, WORDS_ONCE) || rule_has(e->means, WORDS_WEAK | WORDS_RANDOM) || (e->flags & SEEN_FAILED))
         return false;
     if (!rule_has(e->says, WORDS_ACK) && !(e->flags & SEEN_ECHO) &&
         !rule_has(e->names, NAME_PROSE)) /* what is new each time, was worth the call; but not to say it once more */
@@ -499,13 +367,8 @@ static bool is_doubled(const daruma_stall *s, daruma_verdict *v)
     }
     if (n < TIMES_LIKELY)
         return false;
-    v->circle = DARUMA_CIRCLE_RESENT;
-    v->times = n;
-    v->sure = sure_of(n, TIMES_LIKELY, 70);
-    v->first = first;
-    v->about = e->call;
     blame(v, e->exact);
-    return true;
+    return speak(v, DARUMA_CIRCLE_RESENT, n, sure_of(n, TIMES_LIKELY, 70), first, e->call);
 }
 
 /* A call with effects whose outcome is unknown is not made again without looking first. */
@@ -526,13 +389,8 @@ bool rule_resent(const daruma_stall *s, daruma_verdict *v)
     }
     if (n < 2 || (!lost && n < TIMES_SURE))
         return is_doubled(s, v);
-    v->circle = DARUMA_CIRCLE_RESENT;
-    v->times = n;
-    v->sure = sure_of(n, 2, 60);
-    v->first = first;
-    v->about = e->call;
     blame(v, e->exact);
-    return true;
+    return speak(v, DARUMA_CIRCLE_RESENT, n, sure_of(n, 2, 60), first, e->call);
 }
 
 /* Did the run fail as that one did, to the last number that is no time? */
@@ -569,13 +427,8 @@ static bool is_stubborn(const daruma_stall *s, daruma_verdict *v)
     n += oldest->red != 0; /* there was one before it */
     if (n < TIMES)
         return false;
-    v->circle = DARUMA_CIRCLE_NO_PROGRESS;
     v->period = 2; /* it, and a change */
-    v->times = n;
-    v->sure = sure_of(n, TIMES, 65);
-    v->first = oldest->step;
-    v->about = e->call ^ UINT64_C(0x726564);
-    return true;
+    return speak(v, DARUMA_CIRCLE_NO_PROGRESS, n, sure_of(n, TIMES, 65), oldest->step, e->call ^ UINT64_C(0x726564));
 }
 
 /* Little but what was seen before, and this at least for the third time: walks through the same rooms, files that are
@@ -585,35 +438,27 @@ static bool is_stale(const daruma_stall *s, daruma_verdict *v)
     enum { STALE = 5 };
     if (!(window_at(s, 0)->flags & SEEN_STALE) || s->stale < STALE)
         return false;
-    v->circle = DARUMA_CIRCLE_NO_PROGRESS;
-    v->times = s->stale;
-    v->sure = sure_of(s->stale, STALE, 60);
-    v->first = s->stale_at;
-    v->about = UINT64_C(0x69646c6521);
-    return true;
+    return speak(v, DARUMA_CIRCLE_NO_PROGRESS, s->stale, sure_of(s->stale, STALE, 60), s->stale_at,
+                 UINT64_C(0x69646c6521));
+}
+
+/* One failure ten times, whatever was done between. After a change it counts where no number in it moved. */
+static bool is_hopeless(const daruma_stall *s, daruma_verdict *v)
+{
+    enum { TIMES = 10 };
+    const seen *e = window_at(s, 0), *o;
+    uint32_t at = 0, n = 0, first = e->step;
+    while ((e->flags & SEEN_FAILED) && (o = next_call(s, &at, false)))
+        if (same_pair(o, e) && (o->epoch == e->epoch || o->plain == e->plain)) {
+            first = o->step;
+            n++;
+        }
+    if (n < TIMES || n < e->patience)
+        return false;
+    return speak(v, DARUMA_CIRCLE_NO_PROGRESS, n, 60, first, UINT64_C(0x69646c6521));
 }
 
 bool rule_no_progress(const daruma_stall *s, daruma_verdict *v)
 {
-    enum { STUBBORN = 10 };
-    const seen *e = window_at(s, 0), *o;
-    uint32_t at = 0, n = 0, first = e->step;
-    if (e->flags & SEEN_NOTE)
-        return false;
-    if (is_stubborn(s, v) || is_stale(s, v))
-        return true;
-    while ((e->flags & SEEN_FAILED) && (o = next_call(s, &at, false)))
-        if (same_pair(o, e) &&
-            (o->epoch == e->epoch || o->plain == e->plain)) { /* after a change, a count that moves */
-            first = o->step;
-            n++;
-        }
-    if (n < STUBBORN || n < e->patience)
-        return false;
-    v->circle = DARUMA_CIRCLE_NO_PROGRESS;
-    v->times = n;
-    v->sure = 60;
-    v->first = first;
-    v->about = UINT64_C(0x69646c6521);
-    return true;
+    return !(window_at(s, 0)->flags & SEEN_NOTE) && (is_stubborn(s, v) || is_stale(s, v) || is_hopeless(s, v));
 }

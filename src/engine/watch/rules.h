@@ -42,11 +42,15 @@ static inline uint64_t blame(daruma_verdict *v, uint64_t call)
     return v->calls[v->ncalls++] = call;
 }
 
-/* The same but for words drawn by lot. */
-static inline bool same_fresh(const seen *a, const seen *b)
+/* Sets the verdict. True, so that a rule ends with it. */
+static inline bool speak(daruma_verdict *v, daruma_circle circle, uint32_t times, uint8_t sure, uint32_t first,
+                         uint64_t about)
 {
-    return a->call == b->call && a->fresh == b->fresh && !rule_has(a->flags | b->flags, SEEN_FAILED) &&
-           !rule_has(a->means, WORDS_ASKS | DARUMA_TOOL_WAITS);
+    v->circle = circle;
+    v->times = times;
+    v->sure = sure;
+    v->first = first;
+    v->about = about;
+    return true;
 }
-
 #endif

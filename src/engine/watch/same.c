@@ -90,8 +90,7 @@ static daruma_str command_of(daruma_str v)
 static void notice_member(same_call *c, unsigned name, daruma_str v, int depth)
 {
     bool none = str_eq(v, S("0")) || str_eq(v, S("false")) || json_is_null(v);
-    c->names |=
-        (name & ~(unsigned)NAME_OUT) | (text_is_moment(json_is_string(v) ? string_inside(v) : v) ? NAME_SINCE : 0u);
+    c->names |= name | (text_is_moment(json_is_string(v) ? string_inside(v) : v) ? NAME_MOMENT : 0u);
     c->objects += depth == 0 && !(name & (NAME_WAIT | NAME_LIMIT | NAME_REASON));
     if ((name & NAME_WAIT) && !none)
         c->waits = true;
@@ -103,25 +102,7 @@ static void notice_member(same_call *c, unsigned name, daruma_str v, int depth)
         c->action = string_inside(v);
 }
 
-/* Where something is put is another place each time when its name bears a moment or was drawn by lot. */
-static bool is_own_place(unsigned name, daruma_str v)
-{
-    enum { DIGITS = 6 };
-    size_t digits = 0, hex = 0;
-    if (!(name & NAME_OUT))
-        return false;
-    for (size_t i = 0; i < v.n; i++) {
-        bool digit = ch_digit(v.p[i]), letter = v.p[i] >= 'a' && v.p[i] <= 'f',
-             joint = memchr("-_T:", v.p[i], 4) != NULL;
-        digits = digit ? digits + 1 : joint ? digits : 0;
-        hex = digit || letter ? hex + 1 : 0;
-        if (digits > DIGITS || hex > DIGITS)
-            return true;
-    }
-    return false;
-}
-
-/* What a member adds to a call, where it neither says how long to wait nor where to look on, nor where to put it. */
+/* What a member adds to a call, where it neither says how long to wait nor where to look on. */
 static void leave_member(same_call *c, daruma_str key, unsigned name, daruma_str v, uint64_t hash)
 {
     daruma_str plain = json_is_string(v) ? string_inside(v) : v;
@@ -130,14 +111,8 @@ static void leave_member(same_call *c, daruma_str key, unsigned name, daruma_str
         (name & NAME_WAIT) || ((name & NAME_LIMIT) && (str_istarts(key, S("timeout")) || str_istarts(key, S("max"))));
     if (!(number && lasts))
         c->kept += hash;
-    if (number && (name & NAME_PAGE))
-        c->at = (int64_t)((uint64_t)c->at + (uint64_t)json_int(plain, 0));
-    else
+    if (!(number && (name & NAME_PAGE)))
         c->place += hash;
-    if (is_own_place(name, plain))
-        c->names |= NAME_OUT;
-    else
-        c->made += hash;
 }
 
 /* Who types nothing looks what comes: {"session_id":3,"chars":""}. */
@@ -214,8 +189,6 @@ same_call same_of_call(daruma_str tool, daruma_str args, const struct noise *kno
     c.shape = end(mix(h.shape, t));
     c.kept = end(mix(json_is_object(v) ? c.kept : h.exact, t));
     c.place = end(mix(json_is_object(v) ? c.place : h.exact, t));
-    c.made = end(mix(json_is_object(v) ? c.made : h.exact, t));
-    c.nwords = same_count(c.words);
     return c;
 }
 

@@ -15,20 +15,16 @@ typedef struct same_call {
     uint64_t shape; /* the same, whatever the numbers in it */
     uint64_t kept;  /* the same, however long it is to wait */
     uint64_t place; /* the same, wherever its NAME_PAGE numbers are */
-    uint64_t made;  /* the same, wherever it is to be put, if that is another place each time */
-    uint64_t sum;   /* of its words, in any order */
-    int64_t at;     /* the sum of those numbers, wrapped: how many beside where changes no difference */
     uint64_t words[SAME_BAG];
-    uint32_t nwords; /* distinct bits in `words` */
     uint32_t length; /* words in all */
     uint32_t echo[SAME_ECHO];
     uint32_t necho;
-    unsigned names;     /* bits of words_name of all its arguments; of NAME_OUT, whether `made` differs from `call` */
-    uint32_t objects;   /* members that say neither how long nor why */
-    bool waits;         /* an argument says how long to wait */
-    daruma_str command; /* what a shell is to do; empty: no argument says so. Borrowed */
-    daruma_str action;  /* {"action":"poll"}; borrowed */
-    daruma_str text;    /* the first member that is a string; borrowed */
+    unsigned names;            /* bits of words_name of all its arguments */
+    uint32_t objects;          /* members that say neither how long nor why */
+    bool waits;                /* an argument says how long to wait */
+    daruma_str command;        /* what a shell is to do; empty: no argument says so. Borrowed */
+    daruma_str action;         /* {"action":"poll"}; borrowed */
+    daruma_str text;           /* the first member that is a string; borrowed */
     const struct noise *known; /* what is left out, while it is read; NULL: nothing */
 } same_call;
 
@@ -36,10 +32,6 @@ typedef struct same_result {
     uint64_t result;      /* identity without what is volatile, never 0 */
     uint64_t plain;       /* ... with it */
     uint64_t masked;      /* ... without any number, nor words of the arguments */
-    uint64_t fresh;       /* as `result`, without words that look drawn by lot */
-    uint64_t timed;       /* as `fresh`, without numbers that have a unit of time */
-    uint64_t last;        /* of a failure, as `masked`, the line that says what went wrong; else `masked` */
-    uint64_t line;        /* that line byte for byte, where words of the arguments stand in it; else 0 */
     uint64_t opens;       /* its first line, or as much of it as says what it is about, byte for byte */
     uint32_t pairs, news; /* words side by side; of them those that were not told before */
     uint64_t words[SAME_BAG];

@@ -1,65 +1,7 @@
-/* same_lines.c - which lines of a result count by themselves: of a failure the one that says what went wrong, of what a
- * shell hands on those that the program wrote. */
+/* same_lines.c - a result without what is around it: what a shell writes above what the program wrote, and what a
+ * harness writes below the answer. */
 #include "engine/watch/same_lines.h"
 #include "base/str.h"
-
-/* What is said of a process that ended, whatever was in its way. */
-static bool is_general(daruma_str line)
-{
-    static const daruma_str rows[] = {
-        LIT("*** ["),          LIT("exit code"),       LIT("exit status"),      LIT("error generated"),
-        LIT("aborting due"),   LIT("complete log"),    LIT("debug log"),        LIT("non-zero"),
-        LIT("command failed"), LIT("build failed"),    LIT("tests failed"),     LIT("test failed"),
-        LIT("see above"),      LIT("errors occurred"), LIT("errors generated"), LIT("error occurred"),
-        LIT("for more info"),  LIT("full log"),        LIT("see the"),          LIT("try --help"),
-        LIT("terminated"),
-    };
-    for (size_t i = 0; i < COUNT(rows); i++)
-        if (str_ifind(line, rows[i]) != STR_NONE)
-            return true;
-    return false;
-}
-
-static bool says_error(daruma_str text)
-{
-    static const daruma_str marks[] = {LIT("error"),  LIT("exception"), LIT("fatal"),
-                                       LIT("denied"), LIT("errno"),     LIT("cannot")};
-    for (size_t i = 0; i < COUNT(marks); i++)
-        if (str_ifind(text, marks[i]) != STR_NONE)
-            return true;
-    return false;
-}
-
-/* The first line of a failure, where it says what went wrong and others follow; else nothing. */
-static daruma_str first_words(daruma_str text)
-{
-    enum { SHORTEST = 20, LONGEST = 400 };
-    size_t ends = str_findch(text, '\n');
-    daruma_str line = str_trim(str_sub(text, 0, ends == STR_NONE ? 0 : ends));
-    bool told = line.n >= SHORTEST && line.n <= LONGEST && line.p[0] != '{';
-    return told && says_error(line) && !is_general(line) ? line : (daruma_str){0};
-}
-
-/* The last line of a failure, where it alone says what went wrong, whatever was done before; else nothing. */
-static daruma_str last_words(daruma_str text)
-{
-    enum { SHORTEST = 20, LONGEST = 400, BEFORE = 2000 };
-    bool inside = text.n && (text.p[0] == '{' || text.p[0] == '"'); /* there "\\n" is a line break */
-    size_t from = text.n;
-    while (from > 0 && text.p[from - 1] != '\n' &&
-           !(inside && from > 1 && text.p[from - 1] == 'n' && text.p[from - 2] == '\\'))
-        from--;
-    daruma_str line = str_trim(str_from(text, from)), before = str_sub(text, 0, from);
-    if (from == 0 || from > BEFORE || line.n < SHORTEST || line.n > LONGEST)
-        return (daruma_str){0};
-    return says_error(line) && !says_error(before) && !is_general(line) ? line : (daruma_str){0};
-}
-
-daruma_str line_of_failure(daruma_str text)
-{
-    daruma_str last = last_words(text);
-    return last.n ? last : first_words(text);
-}
 
 static bool has_any(daruma_str text, const daruma_str *words, size_t n)
 {

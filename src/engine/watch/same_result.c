@@ -19,14 +19,7 @@
 
 #define INLINE static inline __attribute__((always_inline)) /* what is done for each word */
 
-enum { NAMES_KEPT = 8, JSON_DEPTH = 6, NEWS_KEPT = 512, OPENS_BYTES = 160 };
-
-/* What an object of JSON stands in, while its members are read: {"a":1,"b":2} is {"b":2,"a":1}. */
-typedef struct json_level {
-    uint64_t stays, masked;         /* before it */
-    uint64_t sum_stays, sum_masked; /* of its members, in any order */
-    bool object;                    /* no array: there the order counts */
-} json_level;
+enum { NAMES_KEPT = 8, NEWS_KEPT = 512, OPENS_BYTES = 160 };
 
 typedef struct scan {
     daruma_str s;
@@ -34,26 +27,19 @@ typedef struct scan {
     const same_call *call; /* NULL: unknown */
     daruma_str before;     /* the word before this place */
     bool named;            /* `before` names what comes now: "pid=", "\"pid\":" */
-    uint64_t stays;        /* what always counts; of a failure in any order */
+    uint64_t stays;        /* what always counts of this line; of a failure in any order */
+    uint64_t lines;        /* the same of the lines before, in any order: not every program sorts what it finds */
     uint64_t noise;        /* what never does */
-    uint64_t times;        /* how long it took */
-    uint64_t tokens;       /* what looks drawn by lot */
     uint64_t masked;       /* as `stays`, without any number, nor words of the arguments */
     uint64_t words[SAME_BAG];
     uint64_t echo[SAME_BAG];  /* a bit for each word of the arguments */
     uint64_t signs;           /* what stood between the word before and this place */
-    size_t token_end;         /* behind the newest of those, 0 none */
     uint32_t left_out, tells; /* how much is noise; words that tell something */
-    uint32_t said;            /* words that may tell nothing, but are no tokens */
     bool echoes;
-    bool unmasked;         /* `masked` is to keep words of the arguments */
     const same_bits *bits; /* of `s` */
-    bool json, quoted;     /* it is an object of JSON, and what comes is within quotes */
-    uint32_t depth;        /* levels that are open, more than JSON_DEPTH of them unknown */
-    json_level levels[JSON_DEPTH];
-    uint64_t known_as; /* hash of `before` */
-    told_pairs *told;  /* NULL: nobody asks for news */
-    uint64_t beside;   /* the word before, or the number that may be news */
+    uint64_t known_as;     /* hash of `before` */
+    told_pairs *told;      /* NULL: nobody asks for news */
+    uint64_t beside;       /* the word before, or the number that may be news */
     uint32_t pairs, news;
     uint64_t *new_pairs; /* the first NEWS_KEPT of them */
     struct {
@@ -100,12 +86,6 @@ INLINE void keep(scan *x, uint64_t w, uint64_t masked)
     x->masked = mix(x->masked, masked ^ signs);
 }
 
-/* What may be left out is a chain as well, but for JSON, where it may come in any order. */
-INLINE void add_to(const scan *x, uint64_t *chain, uint64_t w)
-{
-    *chain = x->json ? *chain + end(w) : mix(*chain, w);
-}
-
 /* One more word, or a number that may be news. It is none where it was told beside the one before it, or is quoted from
  * the arguments. */
 INLINE void tell(scan *x, uint64_t w)
@@ -126,7 +106,7 @@ INLINE void tell(scan *x, uint64_t w)
 static void leave_out(scan *x, uint64_t w)
 {
     keep(x, '#', '#');
-    add_to(x, &x->noise, w);
+    x->noise = mix(x->noise, w);
     x->left_out++;
 }
 
@@ -165,42 +145,13 @@ static unsigned means_before(scan *x)
     return x->names[at].means;
 }
 
-/* Within brackets that were opened a little before. */
-static bool is_remark(daruma_str s, size_t from)
+/* Numbers that change by themselves, in a success: how long something took, and the number of a process. `unit`: bytes
+ * of one behind it. */
+static size_t volatile_number(scan *x, size_t n, size_t unit)
 {
-    enum { LONGEST = 48 };
-    for (size_t k = from; k > 0 && from - k < LONGEST; k--) {
-        char c = s.p[k - 1];
-        if (c == '(' || c == '[')
-            return true;
-        if (c == ')' || c == ']' || c == '\n')
-            return false;
-    }
-    return false;
-}
-
-/* "(0.12s)", "[12 ms]", "(3 rows, 12 ms)": how long it took, said last in a remark. */
-static bool is_aside(daruma_str s, size_t from, size_t behind)
-{
-    char close = behind < s.n ? s.p[behind] : 0;
-    return (close == ')' || close == ']') && is_remark(s, from);
-}
-
-/* Numbers that changes by themselves, in a success: after "took", in "(0.12s)", after "pid", after "fetched at".
- * `unit`: bytes of one behind it. */
-static size_t volatile_number(scan *x, size_t i, size_t n, size_t unit)
-{
-    bool moment = n >= 8, process = x->before.n == 3 && str_ieq(x->before, S("pid"));
-    if (!unit && str_starts(str_from(x->s, i + n), S(" tokens")) && is_remark(x->s, i)) /* what its model took */
-        return n;
-    if (!unit && !moment)
-        return process ? n : 0;
-    if (unit && is_aside(x->s, i, i + n + unit))
-        return n + unit;
-    unsigned before = means_before(x);
-    if (unit && (before & (NAME_UNIT | NAME_VOLATILE)))
-        return n + unit;
-    return moment && (before & NAME_WHEN) ? n : 0;
+    if (!unit)
+        return x->before.n == 3 && str_ieq(x->before, S("pid")) ? n : 0;
+    return means_before(x) & (NAME_UNIT | NAME_VOLATILE) ? n + unit : 0;
 }
 
 /* Of a word that is known: what it is looked for by. */
@@ -219,110 +170,24 @@ INLINE bool is_echo(const scan *x, uint64_t known)
     return false;
 }
 
-/* Words that tell nothing beside a time: "done in 3 s". */
-static bool is_hollow(daruma_str word)
-{
-    enum { LONGEST = 10 };
-    static const daruma_str rows[LONGEST + 1] = {/* words of so many letters, one behind the other */
-                                                 [2] = LIT("okin"),
-                                                 [3] = LIT("sys"),
-                                                 [4] = LIT("truedonerealusernullnonetooktime"),
-                                                 [5] = LIT("falsetotal"),
-                                                 [6] = LIT("statusresult"),
-                                                 [7] = LIT("success"),
-                                                 [8] = LIT("finishedcomplete"),
-                                                 [9] = LIT("completed"),
-                                                 [LONGEST] = LIT("successful")};
-    if (word.n > LONGEST)
-        return false;
-    daruma_str row = rows[word.n];
-    for (size_t i = 0; i < row.n; i += word.n)
-        if (ch_lower(word.p[0]) == row.p[i] && str_ieq(word, str_sub(row, i, word.n)))
-            return true;
-    return false;
-}
-
-/* How often letters and digits, or small letters and capitals, take turns. */
-static unsigned turns_of(daruma_str word, bool capitals)
-{
-    unsigned turns = 0, before = 0;
-    for (size_t i = 0; i < word.n; i++) {
-        char c = word.p[i];
-        unsigned now = ch_digit(c) ? 1 : !ch_alpha(c) ? 0 : capitals && ch_lower(c) != c ? 2 : 3;
-        turns += before && now && now != before;
-        before = now ? now : before;
-    }
-    return turns;
-}
-
-/* "3f2a91bc", "b4s3k9dq", "aB3xQ9kz": a word with digits that looks drawn by lot. "x86_64" and "line12" do not. `hex`:
- * it has digits of base 16 alone. */
-static bool is_token(daruma_str word, bool hex, bool failed)
-{
-    enum { HEX = 7, MIXED = 7, CAPITALS = 8, FAILED = 6 };
-    if (word.n < (failed ? FAILED : HEX))
-        return false;
-    if (hex && word.n >= HEX)
-        for (size_t i = 0; i < word.n; i++)
-            if (!ch_digit(word.p[i]))
-                return true;
-    return (word.n >= MIXED && turns_of(word, false) >= 3) || (word.n >= CAPITALS && turns_of(word, true) >= 4) ||
-           (failed && turns_of(word, true) >= 3);
-}
-
-/* A directory or file of this run alone: "tmpx7f3k_q", "/tmp/build", "tmp.aB3xQ9kz". */
-static bool is_temporary(const scan *x, daruma_str word, size_t i)
-{
-    enum { OWN = 8 };
-    if (word.n >= OWN && str_istarts(word, S("tmp")))
-        return true;
-    bool below = str_ieq(x->before, S("tmp")) || str_ieq(x->before, S("temp"));
-    return below && i > 0 && memchr("/\\.-", x->s.p[i - 1], 4);
-}
-
-/* "req_3f2a91bc": behind a word and a stroke below, one that looks drawn by lot. Of a success it has letters, too: a
- * date is none. */
-static bool ends_in_token(daruma_str word, bool failed)
-{
-    size_t at = word.n, letters = 0;
-    while (at > 0 && word.p[at - 1] != '_')
-        letters += ch_alpha(word.p[--at]);
-    daruma_str tail = str_from(word, at);
-    return at > 1 && (letters || failed) && is_token(tail, is_hex(tail), failed);
-}
-
 /* A word with digits in it, `w`. Returns whether it tells something. */
-static bool scan_mixed(scan *x, size_t i, daruma_str word, uint64_t w, bool echo)
+static bool scan_mixed(scan *x, daruma_str word, uint64_t w, bool echo)
 {
     const char *p = word.p;
-    bool address = word.n > 4 && p[0] == '0' && ch_lower(p[1]) == 'x', hex = is_hex(word);
-    bool id = (hex || address) && word.n >= 6, token = !address && is_token(word, hex, x->failed);
-    token |= !address && !token && ends_in_token(word, x->failed);
-    if (address || (x->failed && (id || token || is_temporary(x, word, i)))) {
+    bool address = word.n > 4 && p[0] == '0' && ch_lower(p[1]) == 'x', id = word.n >= 6 && is_hex(word);
+    if (address || (x->failed && id)) {
         leave_out(x, w);
-    } else if (token && !(means_before(x) & NAME_DIGEST)) {
-        keep(x, '#', echo ? '@' : '#');
-        add_to(x, &x->tokens, w);
-        x->token_end = i + word.n;
     } else if (x->failed) {
         /* "line12": the number is left out, the word stays */
         uint64_t h = 37;
         for (size_t k = 0; k < word.n; k++)
             h = ch_digit(p[k]) ? h : mix(h, (unsigned char)p[k]);
         keep(x, h, echo ? '@' : '#');
-        add_to(x, &x->noise, w);
+        x->noise = mix(x->noise, w);
     } else {
         keep(x, w, echo ? '@' : '#');
     }
-    return !address && !token;
-}
-
-/* What hangs on a word that is drawn by lot, is as well. */
-static bool scan_joined(scan *x, uint64_t w)
-{
-    keep(x, '#', '#');
-    add_to(x, &x->tokens, w);
-    return false;
+    return !address;
 }
 
 INLINE size_t scan_word(scan *x, size_t i, size_t n)
@@ -334,17 +199,11 @@ INLINE size_t scan_word(scan *x, size_t i, size_t n)
     bag_put(x->words, known);
     tell(x, known);
     x->echoes |= echo;
-    echo &= !x->unmasked;
-    if (x->token_end && x->token_end + 1 == i && x->s.p[i - 1] == '-') /* "api-6d4b8c7f9d-x2x9q" */
-        tells = scan_joined(x, h.plain);
-    else if (bits_any(x->bits->digit, i, n))
-        tells = scan_mixed(x, i, word, h.plain, echo);
-    else if (x->failed && is_temporary(x, word, i))
-        leave_out(x, h.plain);
+    if (bits_any(x->bits->digit, i, n))
+        tells = scan_mixed(x, word, h.plain, echo);
     else
         keep(x, h.plain, echo ? '@' : h.plain);
-    x->tells += tells && x->tells < TOLD_ENOUGH && !is_hollow(word);
-    x->said += tells;
+    x->tells += tells && x->tells < TOLD_ENOUGH;
     x->before = word;
     x->known_as = h.plain;
     return n;
@@ -358,7 +217,7 @@ static size_t scan_number(scan *x, size_t i)
         leave_out(x, word_hash(rest.p, uuid, 0));
         return uuid;
     }
-    size_t unit = x->token_end && x->token_end + 1 == i ? 0 : unit_at(str_from(rest, n));
+    size_t unit = unit_at(str_from(rest, n));
     if (n < rest.n && ch_word(rest.p[n]) && !unit) { /* "0x7f", "99e0", "3rd" */
         if (!memchr(rest.p, ':', n))
             return scan_word(x, i, bits_in_row(x->bits->word, i));
@@ -378,7 +237,7 @@ static size_t scan_number(scan *x, size_t i)
         leave_out(x, w);
         return n;
     }
-    size_t more = volatile_number(x, i, n, unit);
+    size_t more = volatile_number(x, n, unit);
     if (more) {
         leave_out(x, word_hash(rest.p, more, 0));
         return more;
@@ -386,8 +245,7 @@ static size_t scan_number(scan *x, size_t i)
     if (unit || is_clock(str_sub(rest, 0, n))) {
         bool in_parts = bits_any(x->bits->digit, i + n, unit);
         n += in_parts ? unit : 0; /* "12m31s" */
-        keep(x, '#', '#');
-        add_to(x, &x->times, in_parts ? word_hash(rest.p, n, 0) : w);
+        keep(x, in_parts ? word_hash(rest.p, n, 0) : w, '#');
     } else {
         keep(x, w, '#');
         tell(x, w);
@@ -414,84 +272,12 @@ INLINE size_t name_ends(daruma_str s, size_t i)
     return k - i;
 }
 
-/* Beside the question, is there an answer? "{"query":"x","hits":[]}" only says of each that it is not there. */
-static bool is_answered(daruma_str rest)
+static void end_line(scan *x)
 {
-    enum { SHORTEST = 80 };
-    bool list = str_find(rest, S("[{")) != STR_NONE || str_find(rest, S("[\"")) != STR_NONE;
-    return rest.n >= SHORTEST && (rest.p[0] != '"' || list);
-}
-
-/* "Query: where is it set", {"query":"where is it set"}: an answer that repeats what was asked, and then tells more.
- * Returns the bytes of the question. */
-static __attribute__((noinline, cold)) size_t question_at(scan *x, size_t i)
-{
-    enum { SHORTEST = 3 };
-    daruma_str rest = str_from(x->s, i), asked = x->call ? x->call->text : (daruma_str){0};
-    size_t quote = rest.n && rest.p[0] == '"';
-    if (asked.n < SHORTEST || !str_starts(str_from(rest, quote), asked))
-        return 0;
-    size_t n = quote + asked.n;
-    if ((n < rest.n && ch_word(rest.p[n])) || !is_answered(str_from(rest, asked.n + quote)))
-        return 0;
-    x->echoes = true;
-    keep(x, '@', '@');
-    return n;
-}
-
-/* The member that ends here is one of its object, wherever it stands. */
-static void end_member(scan *x, json_level *l)
-{
-    uint64_t signs = take_signs(x);
-    l->sum_stays += end(x->stays ^ signs);
-    l->sum_masked += end(x->masked ^ signs);
-    x->stays = x->masked = SAME_K1;
-}
-
-static void open_level(scan *x, bool object)
-{
-    json_level *l = &x->levels[x->depth - 1];
-    *l = (json_level){.object = object};
-    if (!object)
+    if (x->failed)
         return;
-    uint64_t signs = take_signs(x);
-    l->stays = mix(x->stays, signs);
-    l->masked = mix(x->masked, signs);
-    x->stays = x->masked = SAME_K1;
-}
-
-static void close_level(scan *x, json_level *l)
-{
-    x->depth--;
-    if (!l || !l->object)
-        return;
-    end_member(x, l);
-    x->stays = mix(l->stays, end(l->sum_stays));
-    x->masked = mix(l->masked, end(l->sum_masked));
-}
-
-/* A sign of JSON at `i`, that is no part of a word. What holds an object together is in its levels, and no sign. */
-static __attribute__((noinline)) void json_sign(scan *x, size_t i)
-{
-    char c = x->s.p[i];
-    json_level *l = x->depth && x->depth <= JSON_DEPTH ? &x->levels[x->depth - 1] : NULL;
-    bool escaped = i > 0 && x->s.p[i - 1] == '\\' && !(i > 1 && x->s.p[i - 2] == '\\');
-    if (c == '"' && !escaped)
-        x->quoted = !x->quoted;
-    if (!x->quoted && c == ',' && l && l->object) {
-        end_member(x, l);
-    } else if (!x->quoted && (c == '}' || c == ']') && x->depth) {
-        if (c == ']')
-            x->signs = x->signs * 131 + (unsigned char)c;
-        close_level(x, l);
-    } else if (!x->quoted && (c == '{' || c == '[')) {
-        if (c == '[')
-            x->signs = x->signs * 131 + (unsigned char)c;
-        if (x->depth++ < JSON_DEPTH)
-            open_level(x, c == '{');
-    } else {
-        x->signs = x->signs * 131 + (unsigned char)c;
-    }
+    x->lines += end(x->stays ^ take_signs(x));
+    x->stays = SAME_K1;
 }
 
 static void scan_text(scan *x)
@@ -503,14 +289,13 @@ static void scan_text(scan *x)
     for (size_t i = 0; i < s.n;) {
         char c = s.p[i];
         if (ch_space(c)) {
+            if (c == '\n')
+                end_line(x);
             i++;
             continue;
         }
         if (!(bits_from(bits.word, i) & 1)) {
-            if (x->json)
-                json_sign(x, i);
-            else
-                x->signs = x->signs * 131 + (unsigned char)c;
+            x->signs = x->signs * 131 + (unsigned char)c;
             i++;
             continue;
         }
@@ -526,20 +311,12 @@ static void scan_text(scan *x)
         }
         i += scan_word(x, i, n);
         size_t gap = name_ends(s, i);
-        bool closes = gap && s.p[i] == '"';
         if (gap && (means_before(x) & NAME_VOLATILE) && i + gap < s.n && s.p[i + gap] != '\n') {
             x->tells -= x->tells > 0;
-            x->quoted &= !closes;
             i += gap;
             i += volatile_value(x, i);
         } else if (gap) {
-            x->tells -= x->tells > 0;                                      /* a name tells nothing by itself */
-            if ((x->names[x->known_as % NAMES_KEPT].means & NAME_SEEKS)) { /* means_before() has looked it up */
-                size_t asked = question_at(x, i + gap);
-                x->quoted &= !closes;
-                x->quoted |= asked && s.p[i + gap] == '"';
-                i += gap + asked;
-            }
+            x->tells -= x->tells > 0; /* a name tells nothing by itself */
         }
     }
     x->bits = NULL;
@@ -589,10 +366,8 @@ same_result same_of_result(daruma_str result, bool failed, const same_call *call
     uint64_t new_pairs[NEWS_KEPT];
     x.told = told;
     x.new_pairs = new_pairs;
-    daruma_str line = failed ? line_of_failure(x.s) : (daruma_str){0};
     size_t most = failed ? SAME_FAILURE_BYTES_MAX : SAME_ANSWER_BYTES_MAX;
     bool json = x.s.n && x.s.p[0] == '{';
-    x.json = !failed && x.s.n <= most && (json || str_starts(x.s, S("[{")));
     if (x.s.n > most) {
         daruma_str tail = str_from(x.s, x.s.n - most / 2);
         uint64_t middle = failed ? 0 : bytes ? bytes->middle : hash_of(between(x.s, most)); /* of a report, its ends */
@@ -602,19 +377,15 @@ same_result same_of_result(daruma_str result, bool failed, const same_call *call
         x.s = tail;
     }
     scan_text(&x);
+    end_line(&x);
     keep(&x, 0, 0);
     /* What is left when the volatile is gone must still be an answer: else the volatile was it. */
     bool enough = failed || x.tells >= (json ? 1 : SAME_TOLD_MIN);
-    bool said = enough || (!json && x.said >= SAME_TOLD_MIN);
-    uint64_t timed = end(x.stays), fresh = end(mix(x.stays, x.times)), result_is = end(mix(fresh, x.tokens)),
-             plain = end(mix(result_is, x.noise));
+    uint64_t result_is = end(mix(x.stays, x.lines)), plain = end(mix(result_is, x.noise));
     result_is = x.left_out && !enough ? plain : result_is;
     same_result r = {.result = result_is,
                      .plain = plain,
                      .masked = end(x.masked),
-                     .timed = enough ? timed : result_is,
-                     .fresh = said ? fresh : result_is,
-                     .last = end(x.masked),
                      .echoes = x.echoes,
                      .varies = x.left_out > 0,
                      .opens = hash_of(str_sub(opens, 0, str_findch(opens, '\n'))),
@@ -623,14 +394,6 @@ same_result same_of_result(daruma_str result, bool failed, const same_call *call
     for (uint32_t i = 0; told && i < x.news && i < NEWS_KEPT; i++)
         told_put(told, x.new_pairs[i]);
     memcpy(r.words, x.words, sizeof r.words);
-    if (line.n) {
-        scan l = scan_of(line, true, call);
-        l.unmasked = true;
-        scan_text(&l);
-        keep(&l, 0, 0);
-        r.line = l.echoes ? hash_of(line) : 0;
-        r.last = end(l.masked);
-    }
     return r;
 }
 

@@ -8,22 +8,7 @@
 #include "engine/watch/words.h"
 #include <xxhash.h>
 
-enum { PARTS_MAX = 24, PROSE_UNSPACED = 12 /* bytes */ };
-
-/* Scripts without blanks between words: there each character counts as one. */
-static bool is_unspaced(daruma_str word)
-{
-    return (unsigned char)word.p[0] >= 0xe3 && (unsigned char)word.p[0] < 0xf0 && word.n >= 3;
-}
-
-static void bag_characters(same_call *c, daruma_str word)
-{
-    for (size_t from = 0, i = 1; i <= word.n; i++)
-        if (i == word.n || ((unsigned char)word.p[i] & 0xc0) != 0x80) {
-            bag_put(c->words, end(word_hash(word.p + from, i - from, 0)));
-            from = i;
-        }
-}
+enum { PARTS_MAX = 24 };
 
 void text_learn(same_call *c, daruma_str word)
 {
@@ -31,11 +16,7 @@ void text_learn(same_call *c, daruma_str word)
         return;
     uint64_t h = word_hash(word.p, word.n, FOLD_CASE);
     h ^= h >> 32;
-    if (is_unspaced(word))
-        bag_characters(c, word);
-    else
-        bag_put(c->words, h);
-    c->sum += end(h);
+    bag_put(c->words, h);
     c->length++;
     if ((word.n >= 3 || ch_digit(word.p[0])) && c->necho < SAME_ECHO)
         c->echo[c->necho++] = (uint32_t)h;
@@ -65,29 +46,14 @@ static pair hash_words(same_call *c, daruma_str s, pair h)
     return h;
 }
 
-static bool is_drive(daruma_str path) /* "C:\\x" */
-{
-    return path.n > 2 && ch_alpha(path.p[0]) && path.p[1] == ':' && (path.p[2] == '\\' || path.p[2] == '/');
-}
-
-/* `both`: the other stroke separates, too. */
-static size_t next_stroke(daruma_str path, bool both)
-{
-    for (size_t i = 0; i < path.n; i++)
-        if (path.p[i] == '/' || (both && path.p[i] == '\\'))
-            return i;
-    return STR_NONE;
-}
-
 /* "./a//b/../c/" as "a/c". */
 static pair hash_path(same_call *c, daruma_str path)
 {
-    bool drive = is_drive(path), both = drive || str_find(path, S("\\\\")) != STR_NONE; /* as JSON has one */
     pair parts[PARTS_MAX], h = pair_of(path.n && path.p[0] == '/' ? 7 : 3);
     size_t n = 0, up = 0;
     daruma_str rest = path;
     for (bool more = true; more;) {
-        size_t slash = next_stroke(rest, both);
+        size_t slash = str_findch(rest, '/');
         daruma_str part = str_sub(rest, 0, slash == STR_NONE ? rest.n : slash);
         more = slash != STR_NONE;
         rest = str_from(rest, part.n + more);
@@ -104,9 +70,7 @@ static pair hash_path(same_call *c, daruma_str path)
             pair_mix(&h, parts[0]);
             memmove(parts, parts + 1, (--n) * sizeof *parts);
         }
-        parts[n] = drive ? pair_of((unsigned char)ch_lower(path.p[0])) : hash_words(c, part, pair_of(11));
-        n++;
-        drive = false;
+        parts[n++] = hash_words(c, part, pair_of(11));
     }
     pair_mix(&h, pair_of(up));
     for (size_t i = 0; i < n; i++)
@@ -196,8 +160,6 @@ static bool is_prose(daruma_str s)
     size_t blanks = 0;
     for (size_t i = 1; i + 1 < s.n; i++)
         blanks += s.p[i] == ' ' && s.p[i - 1] != ' ';
-    if (!blanks && s.n >= PROSE_UNSPACED && is_unspaced(s))
-        return is_loose(s);
     return blanks > 0 && is_loose(s);
 }
 
@@ -220,24 +182,6 @@ static pair hash_loose(same_call *c, daruma_str s)
     return sum;
 }
 
-/* "X-Request-Id:" or "--request-id" in a command: what follows makes calls differ and nothing else. */
-static bool names_nonce(daruma_str chunk)
-{
-    daruma_str name = unquoted(chunk);
-    bool option = str_starts(name, S("--")), header = name.n > 1 && name.p[name.n - 1] == ':';
-    if (!option && !header)
-        return false;
-    name = option ? str_from(name, 2) : str_sub(name, 0, name.n - 1);
-    return (words_of_name(name) & NAME_NONCE) != 0;
-}
-
-/* "--request-id=7f3a": the name alone. */
-static daruma_str without_nonce(daruma_str chunk)
-{
-    size_t eq = str_starts(chunk, S("--")) ? str_findch(chunk, '=') : STR_NONE;
-    return eq != STR_NONE && names_nonce(str_sub(chunk, 0, eq)) ? str_sub(chunk, 0, eq) : chunk;
-}
-
 /* Bytes of white space at `i`, which JSON may have escaped; 0 none. */
 static size_t gap_at(daruma_str s, size_t i, bool json)
 {
@@ -249,7 +193,6 @@ static size_t gap_at(daruma_str s, size_t i, bool json)
 pair text_spaced(same_call *c, daruma_str s, bool json)
 {
     pair h = pair_of(17);
-    bool nonce = false;
     for (size_t i = 0, gap; i < s.n;) {
         if ((gap = gap_at(s, i, json)) != 0) {
             i += gap;
@@ -258,77 +201,7 @@ pair text_spaced(same_call *c, daruma_str s, bool json)
         size_t from = i;
         while (i < s.n && !gap_at(s, i, json))
             i += json && s.p[i] == '\\' && i + 1 < s.n ? 2 : 1; /* an escaped stroke is one, whatever follows it */
-        daruma_str chunk = str_sub(s, from, i - from);
-        if (!nonce)
-            pair_mix(&h, hash_chunk(c, without_nonce(chunk)));
-        nonce = !nonce && names_nonce(chunk);
-    }
-    return h;
-}
-
-/* A statement of SQL, by how it begins and what must follow. */
-static bool is_sql(daruma_str s)
-{
-    static const struct {
-        daruma_str begins, follows;
-    } rows[] = {
-        {LIT("select "), LIT("from")},  {LIT("with "), LIT("select")},  {LIT("insert "), LIT("into")},
-        {LIT("update "), LIT("set ")},  {LIT("delete "), LIT("from")},  {LIT("explain "), LIT("select")},
-        {LIT("create "), LIT("table")}, {LIT("create "), LIT("index")}, {LIT("create "), LIT("view")},
-        {LIT("alter "), LIT("table")},  {LIT("drop "), LIT("table")},   {LIT("merge "), LIT("into")},
-    };
-    enum { SHORTEST = 12, NEAR = 2000 };
-    s = str_sub(str_trim(s), 0, NEAR);
-    for (size_t i = 0; s.n >= SHORTEST && i < COUNT(rows); i++)
-        if (ch_lower(s.p[0]) == rows[i].begins.p[0] && str_istarts(s, rows[i].begins) &&
-            str_ifind(s, rows[i].follows) != STR_NONE)
-            return true;
-    return false;
-}
-
-/* Behind a remark, "-- why" or or between strokes and stars; `i` where there is none. */
-static size_t behind_remark(daruma_str s, size_t i)
-{
-    daruma_str rest = str_from(s, i);
-    size_t ends = STR_NONE;
-    if (str_starts(rest, S("/*")) && (ends = str_find(rest, S("*/"))) != STR_NONE)
-        return i + ends + 2;
-    if (!str_starts(rest, S("--")))
-        return i;
-    ends = str_findch(rest, '\n');
-    if (ends == STR_NONE)
-        ends = str_find(rest, S("\\n"));
-    return ends == STR_NONE ? s.n : i + ends;
-}
-
-/* Neither spacing, nor capitals, nor remarks, nor what ends it makes a difference; what is quoted is kept. */
-static pair hash_sql(same_call *c, daruma_str s)
-{
-    pair h = pair_of(41);
-    s = str_trim(s);
-    while (s.n && (s.p[s.n - 1] == ';' || ch_space(s.p[s.n - 1])))
-        s.n--;
-    for (size_t i = 0; i < s.n;) {
-        size_t from = i;
-        bool escape = s.p[i] == '\\' && i + 1 < s.n;
-        if (ch_space(s.p[i]) || (escape && memchr("nrt", s.p[i + 1], 3))) {
-            i += escape ? 2 : 1;
-        } else if ((i = behind_remark(s, from)) > from) {
-            continue;
-        } else if (s.p[i] == '\'') {
-            size_t close = str_findch(str_from(s, i + 1), '\'');
-            i = close == STR_NONE ? s.n : i + close + 2;
-            h = hash_words(c, str_sub(s, from, i - from), h);
-        } else if (ch_word(s.p[i])) {
-            while (i < s.n && ch_word(s.p[i]))
-                i++;
-            daruma_str word = str_sub(s, from, i - from);
-            uint64_t w = word_hash(word.p, word.n, FOLD_CASE);
-            text_learn(c, word);
-            pair_mix(&h, (pair){w, ch_digit(word.p[0]) ? '#' : w});
-        } else {
-            pair_mix(&h, pair_of((unsigned char)s.p[i++]));
-        }
+        pair_mix(&h, hash_chunk(c, str_sub(s, from, i - from)));
     }
     return h;
 }
@@ -388,19 +261,6 @@ bool text_number(daruma_str s, pair *ret)
     return true;
 }
 
-/* "12 * 37 + 4": numbers and signs, and one of them reckons. */
-static bool is_formula(daruma_str s)
-{
-    bool digits = false, reckons = false;
-    for (size_t i = 0; i < s.n; i++) {
-        digits |= ch_digit(s.p[i]);
-        reckons |= s.p[i] == '*' || s.p[i] == '+' || s.p[i] == '^';
-        if (!ch_digit(s.p[i]) && !ch_space(s.p[i]) && !memchr("*+^-/%().,=", s.p[i], 11))
-            return false;
-    }
-    return digits && reckons;
-}
-
 pair text_hash(same_call *c, daruma_str s, unsigned name)
 {
     pair number;
@@ -410,15 +270,11 @@ pair text_hash(same_call *c, daruma_str s, unsigned name)
         text_learn(c, s);
         return number;
     }
-    if ((name & (NAME_COMMAND | NAME_QUERY)) && is_sql(s))
-        return hash_sql(c, s);
-    if (is_formula(s))
-        return hash_words(c, s, pair_of(43));
     if (is_prose(s))
         c->names |= NAME_PROSE;
     if ((name & NAME_QUERY) && is_loose(s))
         return hash_loose(c, s);
-    if (name & (NAME_SPACED | NAME_COMMAND))
+    if (name & NAME_COMMAND)
         return text_spaced(c, s, true);
     bool gaps = false;
     for (size_t i = 0; i < s.n && !gaps; i++)

@@ -5,67 +5,26 @@
 #include "base/str.h"
 
 /* What a text begins with that is one failure and nothing else; lower case. */
+// clang-format off
 static const char *const begins[] = {
-    "error:",
-    "error executing",
-    "error calling",
-    "error while",
-    "error running",
-    "error reading",
-    "error writing",
-    "[error]",
-    "fatal:",
-    "fatal error",
-    "failed to ",
-    "failure:",
-    "exception:",
-    "unhandled exception",
-    "uncaught ",
-    "traceback (most ",
-    "panic:",
-    "thread 'main' pan",
-    "command failed",
-    "command exited with",
-    "process exited",
-    "mcp error",
-    "npm err",
-    "api error",
-    "tool execution failed",
-    "permission denied",
-    "access denied",
-    "request failed",
-    "internal error",
-    "<tool_use_error>",
-    "<error>",
-    "timed out",
-    "timeout:",
-    "connection refused",
-    "segmentation fault",
-    "exception in thread",
-    "unauthorized",
-    "forbidden",
-    "bad request",
-    "no such file or directory",
-    "unexpected error",
-    "an error occurred",
-    "an exception occ",
-    "invalid arguments",
-    "invalid argument",
-    "inputvalidationerror",
-    "unknown tool",
-    "tool not found",
-    "\xe2\x9d\x8c",
+    "error:", "error executing", "error calling", "error while", "error running", "error reading", "error writing",
+    "[error]", "fatal:", "fatal error", "failed to ", "failure:", "exception:", "unhandled exception", "uncaught ",
+    "traceback (most ", "panic:", "thread 'main' pan", "command failed", "command exited with", "process exited",
+    "mcp error", "npm err", "api error", "tool execution failed", "permission denied", "access denied",
+    "request failed", "internal error", "<tool_use_error>", "<error>", "timed out", "timeout:", "connection refused",
+    "segmentation fault", "exception in thread", "unauthorized", "forbidden", "bad request",
+    "no such file or directory", "unexpected error", "an error occurred", "an exception occ", "invalid arguments",
+    "invalid argument", "inputvalidationerror", "unknown tool", "tool not found", "\xe2\x9d\x8c",
 };
+// clang-format on
 
 /* Behind an exit code that is not 0: "Exit code 1", "(exit status 2)", "[exit code: 1]". Each has the word. */
-static const char *const exits[] = {"exit code",
-                                    "exit status",
-                                    "exited with code",
-                                    "exited with status",
-                                    "returned non-zero exit status",
-                                    "exited with error code",
-                                    "(exit",
-                                    "[exit"};
+// clang-format off
+static const char *const exits[] = {
+    "exit code", "exit status", "exited with code", "exited with status", "returned non-zero exit status",
+    "exited with error code", "(exit", "[exit",
+};
+// clang-format on
 
 /* Nothing but what closes a line. */
 static bool ends_so(daruma_str rest)
@@ -197,16 +156,13 @@ static bool begins_so(daruma_str text)
 /* "cat: x.txt: No such file or directory": one line of a program about its own failure. */
 static bool is_complaint(daruma_str line)
 {
-    static const char *const ends[] = {"no such file or directory",
-                                       "permission denied",
-                                       "command not found",
-                                       "not found",
-                                       "is a directory",
-                                       "not a directory",
-                                       "connection refused",
-                                       "operation not permitted",
-                                       "unrecognized option",
-                                       "operation timed out"};
+    // clang-format off
+    static const char *const ends[] = {
+        "no such file or directory", "permission denied", "command not found", "not found", "is a directory",
+        "not a directory", "connection refused", "operation not permitted", "unrecognized option",
+        "operation timed out",
+    };
+    // clang-format on
     if (line.n > TOOL_COMPLAINT_BYTES_MAX || str_find(line, S(": ")) == STR_NONE)
         return false;
     for (size_t i = 0; i < COUNT(ends); i++) {
@@ -276,14 +232,6 @@ static bool is_cell_trace(daruma_str first, daruma_str text)
     return dashes >= RULE && dashes == first.n && str_ends(first_line(text), S("Traceback (most recent call last)"));
 }
 
-/* "=== no tests ran in 0.12s ===": to a runner of tests that is a failure. */
-static bool ran_nothing(daruma_str last)
-{
-    while (last.n && (last.p[0] == '=' || last.p[0] == ' '))
-        last = str_from(last, 1);
-    return str_starts(last, S("no tests ran in "));
-}
-
 /* "TypeError: ..." and behind it a frame of a stack, "    at foo (...)". */
 static bool has_trace(daruma_str text)
 {
@@ -301,64 +249,6 @@ static bool has_trace(daruma_str text)
         before = raw;
     }
     return false;
-}
-
-/* Words of a summary of tests, of a build, of a lint run. */
-static bool is_bad_word(daruma_str w)
-{
-    static const daruma_str rows[] = {LIT("failed"), LIT("failures"), LIT("failure"), LIT("failing"),
-                                      LIT("errors"), LIT("error"),    LIT("fail")};
-    for (size_t i = 0; i < COUNT(rows); i++)
-        if (str_ieq(w, rows[i]))
-            return true;
-    return false;
-}
-
-static bool is_other_word(daruma_str w)
-{
-    static const daruma_str rows[] = {LIT("passed"),     LIT("passing"),  LIT("pass"),    LIT("ok"),
-                                      LIT("total"),      LIT("tests"),    LIT("skipped"), LIT("skip"),
-                                      LIT("run"),        LIT("ignored"),  LIT("pending"), LIT("examples"),
-                                      LIT("assertions"), LIT("warnings"), LIT("warn")};
-    for (size_t i = 0; i < COUNT(rows); i++)
-        if (str_ieq(w, rows[i]))
-            return true;
-    return false;
-}
-
-/* "1 failed, 2 passed in 0.11s", "PASS=0 ERROR=1 TOTAL=1", "Tests run: 9, Failures: 2", "FAILED (errors=1)": a line
- * that counts what went wrong, beside something else that it counts or how long it took. A hash of its counts; 0: no
- * such line. */
-static uint32_t counts_failures(daruma_str line)
-{
-    daruma_str before = {0}, word;
-    bool bad = false, other = str_starts(line, S("FAILED (")), named = false; /* the word before names what comes */
-    int64_t n = -1;                                                           /* the number before */
-    uint32_t h = 1;
-    for (size_t i = 0; i < line.n;) {
-        size_t from = i;
-        while (i < line.n && (ch_alpha(line.p[i]) || ch_digit(line.p[i])))
-            i++;
-        if (i == from) {
-            named = before.n && (line.p[i] == '=' || line.p[i] == ':' || (named && line.p[i] == ' '));
-            n = line.p[i] == ' ' ? n : -1;
-            i++;
-            continue;
-        }
-        word = str_sub(line, from, i - from);
-        bool number = ch_digit(word.p[0]) && str_int(word, &n);
-        daruma_str what = number ? before : word;
-        if ((number ? named : true) && n >= 0 && (is_bad_word(what) || is_other_word(what))) {
-            bad |= n > 0 && is_bad_word(what);
-            other |= is_other_word(what);
-            h = h * 31 + (uint32_t)n * 7 + (uint32_t)what.n;
-        }
-        other |= number && before.n == 2 && str_ieq(before, S("in")); /* how long it took */
-        n = number && !(named && from > 0 && line.p[from - 1] == '=') ? n : -1;
-        named = false;
-        before = word;
-    }
-    return bad && other ? h | 1 : 0;
 }
 
 /* A hash of a line, but for times that it took. */
@@ -379,23 +269,32 @@ static uint32_t line_hash(daruma_str line)
     return h | 1;
 }
 
-/* "a.c:3:5: error: expected ';'", "error[E0308]: ...", "FAIL pkg", "BUILD FAILED": a compiler or a runner of tests says
- * what is wrong, and counts nothing. */
+/* "0 failed", "no errors", "errors=0", "Failures: 0": the word at `from`, up to `to`, of which there are none. */
+static bool counts_none(daruma_str line, size_t from, size_t to)
+{
+    daruma_str before = str_trim(str_sub(line, 0, from));
+    size_t at = before.n;
+    while (at > 0 && ch_word(before.p[at - 1]))
+        at--;
+    daruma_str word = str_from(before, at);
+    while (to < line.n && memchr(":= ", line.p[to], 3))
+        to++;
+    return str_eq(word, S("0")) || str_ieq(word, S("no")) || str_ieq(word, S("without")) ||
+           (to < line.n && line.p[to] == '0');
+}
+
+/* "1 failed, 2 passed", "FAILED (errors=1)", "a.c:3:5: error: ...", "FAIL pkg": a line that tells of a failure. */
 static bool tells_of_failure(daruma_str line)
 {
-    static const daruma_str within[] = {LIT(": error:"),       LIT(": error TS"),         LIT(" error TS"),
-                                        LIT(": fatal error:"), LIT("make: *** ["),        LIT("BUILD FAILED"),
-                                        LIT("Build failed"),   LIT("Compilation failed"), LIT("Test failed"),
-                                        LIT("tests failed"),   LIT("AssertionError")};
-    static const daruma_str at_first[] = {LIT("error["),   LIT("error:"), LIT("FAIL "),   LIT("FAIL\t"),
-                                          LIT("--- FAIL"), LIT("FAILED"), LIT("not ok "), LIT("FAILURE:")};
-    for (size_t i = 0; i < COUNT(at_first); i++)
-        if (str_starts(line, at_first[i]))
-            return true;
-    for (size_t i = 0; i < COUNT(within); i++)
-        if (str_find(line, within[i]) != STR_NONE)
-            return true;
-    return false;
+    static const daruma_str words[] = {LIT("failed"), LIT("failures"), LIT("failure"), LIT("failing"),
+                                       LIT("errors"), LIT("error"),    LIT("fail"),    LIT("not ok")};
+    for (size_t k = 0; k < COUNT(words); k++)
+        for (size_t at = 0, n; (n = str_ifind(str_from(line, at), words[k])) != STR_NONE; at += words[k].n) {
+            at += n;
+            if ((!at || !ch_word(line.p[at - 1])) && !counts_none(line, at, at + words[k].n))
+                return true;
+        }
+    return str_find(line, S("AssertionError")) != STR_NONE;
 }
 
 uint32_t facts_red(daruma_str text)
@@ -407,9 +306,8 @@ uint32_t facts_red(daruma_str text)
         daruma_str line = last_line(tail);
         if (!line.n)
             return 0;
-        uint32_t counts = counts_failures(line);
-        if (counts || tells_of_failure(line))
-            return counts ? counts : line_hash(line);
+        if (tells_of_failure(line))
+            return line_hash(line);
         tail = str_trim(str_sub(tail, 0, (size_t)(line.p - tail.p)));
     }
     return 0;
@@ -444,7 +342,7 @@ void facts_plain(facts *f, daruma_str text)
     facts_add_code(f, facts_leading(first));
     /* A long text that begins so is a document about errors, unless it is a trace. */
     bool trace = str_istarts(text, S("traceback (most ")) || is_cell_trace(first, text);
-    f->failed |= is_cell_trace(first, text) || ran_nothing(last);
+    f->failed |= is_cell_trace(first, text);
     if (trace || text.n <= TOOL_COMPLAINTS_BYTES_MAX)
         f->failed |= f->ncodes || begins_so(first) || facts_wall(first);
     if (first.n == text.n)

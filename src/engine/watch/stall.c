@@ -11,7 +11,7 @@
 #include "engine/watch/words.h"
 
 enum {
-    MOVES = DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_MOVES | WORDS_MEASURES | WORDS_RANDOM | WORDS_DEALS | WORDS_INPUT,
+    MOVES = DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_MOVES | WORDS_RANDOM | WORDS_INPUT,
     TRAITS = 0x7f,
     CLASS = DARUMA_TOOL_READS | DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | DARUMA_TOOL_NOTES
 };
@@ -105,7 +105,6 @@ typedef struct relation {
     bool known;       /* the same call with the same result was there */
     bool known_here;  /* ... since the state changed last */
     bool moved;       /* the same call gave something else */
-    bool fresh;       /* ... that differed in words drawn by lot alone */
     bool told;        /* that result was there, from whatever call */
     bool again;       /* that call may have been made before */
     bool unlike;      /* neither call nor result was there */
@@ -134,9 +133,7 @@ static relation relate(const daruma_stall *s, const seen *e)
             r.twin = o;
         r.known |= result;
         r.known_here |= result && o->epoch == s->epoch;
-        bool fresh = !result && o->fresh == e->fresh && !((o->flags | e->flags) & SEEN_FAILED);
-        r.fresh |= fresh;
-        r.moved |= !result && !fresh;
+        r.moved |= !result;
         if (!result && !r.near && o->masked == e->masked)
             r.near = o;
         if (r.known_here)
@@ -265,25 +262,15 @@ static void weigh_news(daruma_stall *s, seen *e, const relation *r, int change)
 static relation take_in(daruma_stall *s, seen *e, const daruma_step *step)
 {
     relation r = relate(s, e);
-    if (!r.known && r.near && !(e->flags & SEEN_FAILED)) { /* what is dead stays so, however long ago it died */
-        say_words(s, e, step, NULL);
-        if (e->says & WORDS_DEAD) {
-            e->flags |= SEEN_AGED;
-            e->result = r.near->result;
-            r = relate(s, e);
-        }
-    }
     if (e->means & DARUMA_TOOL_NOTES)
         e->flags |= SEEN_NOTE;
     if (r.moved)
         e->flags |= SEEN_MOVED;
     enum { SHARE = 4, REFUSED_SHARE = 12 }; /* of a refusal that names another thing, one word is news */
     bool little = tells_little(e, SHARE) && window_alike(s, s->opens_tags, e->opens);
-    if (r.known || r.told || r.fresh || little || (e->flags & SEEN_FAILED) ||
+    if (r.known || r.told || little || (e->flags & SEEN_FAILED) ||
         (r.moved && (e->means & (DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_ONCE))))
         say_words(s, e, step, r.twin);
-    if (r.fresh && !words_state(step->result))
-        e->flags |= SEEN_FRESH;
     if (little && e->patience <= PATIENT && !(e->flags & SEEN_NOTE) &&
         (!(e->says & WORDS_REFUSED) || tells_little(e, REFUSED_SHARE)))
         e->flags |= SEEN_LITTLE;
@@ -317,7 +304,6 @@ static unsigned alike_percent(const uint64_t a[SAME_BAG], const uint64_t b[SAME_
 
 static daruma_verdict see_words(daruma_stall *s, daruma_str text)
 {
-    enum { TURNS = 3 }; /* a b a b a */
     daruma_verdict v = {.step = s->steps, .period = 1};
     same_result w = same_of_result(text, false, NULL, NULL, NULL);
     bool same = s->said && w.result == s->said_hash;
@@ -329,18 +315,10 @@ static daruma_verdict see_words(daruma_stall *s, daruma_str text)
         s->alike = 1;
         s->said_at = s->steps;
     }
-    bool turns = s->said > 2 && !same && w.result == s->said_before;
-    s->said_turns = turns ? s->said_turns + 1 : 0;
-    s->said_before = s->said_hash;
     s->said_hash = w.result;
     memcpy(s->said_words, w.words, sizeof w.words);
-    bool in_turn = s->said_turns >= TURNS;
-    if (!in_turn && (s->alike < 3 || (!same && s->alike < 4)))
+    if (s->alike < 3 || (!same && s->alike < 4))
         return v;
-    if (in_turn && s->alike < 3) {
-        s->alike = s->said_turns + 2;
-        s->said_at = s->steps - s->said_turns - 1;
-    }
     v.circle = DARUMA_CIRCLE_MONOLOGUE;
     v.sure = (uint8_t)(s->alike > 5 ? 95 : 70 + 5 * (s->alike - 3));
     v.times = s->alike;
@@ -359,12 +337,11 @@ static daruma_verdict see_compaction(daruma_stall *s)
     s->compactions++;
     memmove(s->compacted_at + 1, s->compacted_at, sizeof s->compacted_at - sizeof *s->compacted_at);
     s->compacted_at[0] = s->steps;
-    bool crowded = s->compactions >= 4 && s->steps - s->compacted_at[3] <= 7; /* hardly a step between */
-    if (s->idle_compactions < 3 && !crowded)
+    if (s->idle_compactions < 3)
         return v;
     v.circle = DARUMA_CIRCLE_COMPACTION;
-    v.sure = s->idle_compactions >= 3 ? 90 : 70;
-    v.times = s->idle_compactions >= 3 ? s->idle_compactions : 4;
+    v.sure = 90;
+    v.times = s->idle_compactions;
     v.first = s->compacted_at[2];
     v.about = UINT64_C(0x636f6d7061637421);
     return v;
@@ -389,16 +366,10 @@ static void keep_about(daruma_stall *s, daruma_verdict *v)
     s->spoke = v->step;
 }
 
-/* What a call is compared by: how long it waits makes it no other one, nor does the order of words to look for. */
-static uint64_t identity_of(const same_call *c, uint64_t tool, unsigned means, bool failed)
+/* What a call is compared by: how long it waits makes it no other one. */
+static uint64_t identity_of(const same_call *c, unsigned means)
 {
     unsigned effects = DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS;
-    if (failed && (c->names & NAME_OUT)) /* what is not made is not put anywhere */
-        return c->made;
-    if ((means & WORDS_SEEKS) && !(means & (effects | WORDS_SHELL)) && (c->names & NAME_PROSE)) {
-        uint64_t h = (tool ^ c->length ^ c->sum) * UINT64_C(0x9e3779b97f4a7c15);
-        return h ^ h >> 29;
-    }
     if (((means & WORDS_SHELL) && c->command.n) ||
         ((means & effects) && !(means & (DARUMA_TOOL_WAITS | WORDS_ASKS | DARUMA_TOOL_READS))))
         return c->call;
@@ -413,17 +384,12 @@ static void stall_read_call(daruma_stall *s, const daruma_step *step, bool faile
         (means & (DARUMA_TOOL_READS | DARUMA_TOOL_NOTES | DARUMA_TOOL_WAITS)) != 0; /* nobody asks for its news */
     same_result r = same_of_result(step->result, failed, c, bytes, looks ? NULL : &s->told);
     *ret = (seen){
-        .call = identity_of(c, tool, means, failed),
+        .call = identity_of(c, means),
         .exact = c->call,
         .bytes = bytes->step,
         .text = bytes->text,
         .shape = c->shape,
         .place = c->place,
-        .at = c->at,
-        .fresh = r.fresh,
-        .timed = r.timed,
-        .last = r.last,
-        .line = r.line,
         .opens = r.opens,
         .pairs = r.pairs,
         .news = r.news,
@@ -445,11 +411,8 @@ static void stall_read_call(daruma_stall *s, const daruma_step *step, bool faile
         ret->flags |= SEEN_RUN;
         runs = false;
     }
-    if ((means & (WORDS_MEASURES | WORDS_RANDOM)) || runs)
+    if ((means & WORDS_RANDOM) || runs)
         ret->result = failed ? ret->result : ret->plain; /* here what changes by itself may be the answer */
-    bool moves = (means & WORDS_MOVES) && !(means & DARUMA_TOOL_ACTS); /* what a click led to is no sensor */
-    if (moves || (means & (WORDS_MEASURES | WORDS_RANDOM | WORDS_DEALS | WORDS_INPUT)))
-        ret->fresh = ret->plain;
 }
 
 /* A call that was the same byte for byte, and so was its result; NULL: none that was kept as it was read. */
@@ -458,7 +421,7 @@ static const seen *find_bytes(const daruma_stall *s, uint64_t bytes)
     uint32_t alike = window_alike(s, s->byte_tags, bytes);
     for (; alike; alike &= alike - 1) {
         const seen *o = window_at(s, 31 - (uint32_t)__builtin_ctz(alike));
-        if (o->bytes == bytes && !(o->flags & SEEN_AGED))
+        if (o->bytes == bytes)
             return o;
     }
     return NULL;
@@ -552,8 +515,6 @@ static void read_inner(daruma_stall *s, const daruma_step *step, const same_call
         return;
     ret->result = mix_in(ret->result, x->others);
     ret->plain = mix_in(ret->plain, x->others);
-    ret->fresh = mix_in(ret->fresh, x->others);
-    ret->timed = mix_in(ret->timed, x->others);
 }
 
 static daruma_verdict see_tool(daruma_stall *s, const daruma_step *step)
@@ -585,8 +546,6 @@ static daruma_verdict see_tool(daruma_stall *s, const daruma_step *step)
         s->stale = 0;
         return (daruma_verdict){.step = s->steps, .period = 1};
     }
-    if (means & WORDS_SPEAKS)
-        return see_words(s, step->result.n > step->args.n ? step->result : step->args);
     noise_look(without_envelope(str_trim(step->result)), &c, &view);
     view.sketch.step = s->steps;
     window_learn_noise(s, &view.sketch, c.call, tool);
@@ -601,7 +560,6 @@ static daruma_verdict see_tool(daruma_stall *s, const daruma_step *step)
         read_inner(s, step, &c, &x, tool, name, means, &e);
     e.sketch = view.sketch;
     e.given = given;
-    window_learn_idle_args(s, &e);
     window_unite(s, &e);
     return see_call(s, &x.step, &e);
 }

@@ -45,19 +45,6 @@ void window_learn_args(daruma_stall *s, const noise_args *given, uint64_t tool)
         noise_learn_args(&s->noise, calls, steps, n);
 }
 
-void window_learn_idle_args(daruma_stall *s, const seen *e)
-{
-    enum { TIMES = 2, WORDS = 4 };
-    noise_difference d;
-    for (uint32_t i = 0; i < TIMES; i++) {
-        const seen *o = i < window_count(s) ? window_at(s, i) : NULL;
-        if (!o || o->tool != e->tool || o->exact == e->exact || e->sketch.words < WORDS || (e->flags & SEEN_ECHO) ||
-            noise_compare(&s->noise, &o->sketch, &e->sketch, &d) != NOISE_SAME)
-            return;
-    }
-    noise_accept_args(&s->noise, &e->given, &window_at(s, 0)->given);
-}
-
 void window_unite(daruma_stall *s, const seen *e)
 {
     uint32_t alike = window_alike(s, s->call_tags, e->call);
@@ -72,10 +59,6 @@ void window_unite(daruma_stall *s, const seen *e)
         o->result = e->result;
         o->plain = e->plain;
         o->masked = e->masked;
-        o->fresh = e->fresh;
-        o->timed = e->timed;
-        o->last = e->last;
-        o->line = e->line;
         o->says = 0;
         s->result_tags[at] = (uint16_t)e->result;
     }

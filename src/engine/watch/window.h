@@ -14,10 +14,8 @@ enum seen_flag {
     SEEN_LOST = 1 << 3,    /* its result was lost */
     SEEN_MOVED = 1 << 4,   /* the same call gave another result before */
     SEEN_ECHO = 1 << 5,    /* words of its arguments stand in its result */
-    SEEN_AGED = 1 << 6,    /* its result was there, with other numbers, and says that something is dead */
     SEEN_INPUT = 1 << 7,   /* WORDS_INPUT was learned with `says`, it does not follow from the call alone */
     SEEN_RUN = 1 << 9,     /* a program that only looks wrote it, and what changes by itself is left out */
-    SEEN_FRESH = 1 << 8,   /* its result was there but for words drawn by lot, and tells of no state that goes on */
     SEEN_LITTLE = 1 << 11, /* it is long, and hardly a word of it was not told before */
     SEEN_STALE = 1 << 10,  /* it told at length what it had told before, and nothing had surely changed */
 };
@@ -28,9 +26,8 @@ typedef struct seen {
     uint64_t exact; /* what it is known by to who asks */
     uint64_t bytes; /* the step byte for byte, as same_bytes has it */
     uint64_t text;  /* of its result byte for byte, as same_bytes has it; of that which `says` was read from */
-    uint64_t shape, place, tool, result, plain, masked, fresh, timed, last, line, opens;
+    uint64_t shape, place, tool, result, plain, masked, opens;
     uint32_t pairs, news;                     /* of words of its result, as same_result has them */
-    int64_t at;                               /* where it looks, as same_call has it */
     uint64_t args[SAME_BAG], words[SAME_BAG]; /* of arguments and result */
     uint32_t step;
     uint32_t
@@ -54,17 +51,16 @@ struct daruma_stall {
     uint32_t calls; /* of them calls */
     uint32_t epoch, hard;
     uint32_t stale; /* calls since the last news, sure change or pause that told at length what they had told before */
-    uint32_t stale_at;               /*   step of the first of those */
-    uint32_t said;                   /* in a row, without a call */
-    uint32_t alike;                  /*   of them alike, the newest with them */
-    uint32_t said_at;                /*   step of the first of those */
-    uint64_t said_hash, said_before; /* the newest, and the one before it */
-    uint32_t said_turns;             /* in a row, each as the one before the last */
+    uint32_t stale_at;  /*   step of the first of those */
+    uint32_t said;      /* in a row, without a call */
+    uint32_t alike;     /*   of them alike, the newest with them */
+    uint32_t said_at;   /*   step of the first of those */
+    uint64_t said_hash; /* the newest */
     uint64_t said_words[SAME_BAG];
     uint32_t pauses;           /* in all */
     uint32_t compactions;      /* in all */
     uint32_t idle_compactions; /* in a row, after which nothing new came */
-    uint32_t compacted_at[4];  /* steps of the newest, newest first */
+    uint32_t compacted_at[3];  /* steps of the newest, newest first */
     bool fresh;                /* something new came since the last one */
     uint64_t about;            /* of the circle that was spoken of last */
     uint32_t spoke;            /* step of it, 0 none */
@@ -124,9 +120,6 @@ bool rule_no_progress(const daruma_stall *s, daruma_verdict *v);
 void window_learn_noise(daruma_stall *s, const noise_sketch *newest, uint64_t call, uint64_t tool);
 /* Looks for it in arguments of at least two tools. */
 void window_learn_args(daruma_stall *s, const noise_args *given, uint64_t tool);
-/* The same where the newest calls of one tool were given something else each time that looks drawn by lot, and got the
- * very same at length. */
-void window_learn_idle_args(daruma_stall *s, const seen *e);
 /* A result that differs from that of an earlier call in noise alone becomes the same result. */
 void window_unite(daruma_stall *s, const seen *e);
 /* The same where the newest calls are this one, each with a result that differs a little from all others, always at the

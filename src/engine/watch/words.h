@@ -5,25 +5,20 @@
 
 /* What the words of a call say, beside the bits of daruma_trait. */
 enum words_call {
-    WORDS_PAUSES = 1 << 8,    /* does nothing but let time pass */
-    WORDS_ASKS = 1 << 9,      /* asks how something is getting on; weaker than DARUMA_TOOL_WAITS */
-    WORDS_RANDOM = 1 << 10,   /* answers by chance */
-    WORDS_INPUT = 1 << 11,    /* a key, a click, one step on: doing it often is how it is used */
-    WORDS_SHELL = 1 << 12,    /* runs what its arguments say */
-    WORDS_MOVES = 1 << 13,    /* may stand for something that moves by itself: a sensor, a screen, a log */
-    WORDS_SPEAKS = 1 << 14,   /* no tool, words of the model */
-    WORDS_MEASURES = 1 << 15, /* what it takes is what it tells: benchmarks */
-    WORDS_WEAK = 1 << 16,     /* could be a noun as well */
-    WORDS_SHORTEN = 1 << 17,  /* with HISTORY: compaction */
+    WORDS_PAUSES = 1 << 8,   /* does nothing but let time pass */
+    WORDS_ASKS = 1 << 9,     /* asks how something is getting on; weaker than DARUMA_TOOL_WAITS */
+    WORDS_RANDOM = 1 << 10,  /* another answer each time, and all are wanted: by chance, by measuring, the next one */
+    WORDS_INPUT = 1 << 11,   /* a key, a click, one step on: doing it often is how it is used */
+    WORDS_SHELL = 1 << 12,   /* runs what its arguments say */
+    WORDS_MOVES = 1 << 13,   /* may stand for something that moves by itself: a sensor, a screen, a log */
+    WORDS_WEAK = 1 << 16,    /* could be a noun as well */
+    WORDS_SHORTEN = 1 << 17, /* with HISTORY: compaction */
     WORDS_HISTORY = 1 << 18,
     WORDS_STILL = 1 << 19,   /* what it asks after does not go on by itself */
     WORDS_CHANGES = 1 << 20, /* a command that may change something, or nothing is known of it */
     WORDS_ONCE = 1 << 21,    /* sends, pays, makes: who means it once does it once */
     WORDS_KEYS = 1 << 22,    /* keys and what is typed: input, whatever verb stands before it */
     WORDS_SEEKS = 1 << 23,   /* looks for what words say; their order makes no difference */
-    WORDS_DEALS = 1 << 24,   /* gives another one each time: the next of a queue, a new key */
-    WORDS_OPENS = 1 << 25,   /* goes where the next thing is done: a start page, a database */
-    WORDS_AGAIN = 1 << 26,   /* shows once more what is there */
 };
 
 /* What the words of a result say. */
@@ -37,17 +32,12 @@ enum words_result {
     WORDS_REFUSED = 1 << 6,  /* may not, or was asked wrongly: it will not pass by itself */
     WORDS_UNCLEAR = 1 << 7,  /* whether it took effect is unknown */
     WORDS_SHORT = 1 << 8,    /* a word or a number */
-    WORDS_OVERFLOW = 1 << 9, /* does not fit a model's window */
     WORDS_HEARD = 1 << 10,   /* it was looked at: always there */
     WORDS_STANDS = 1 << 11,  /* with ALIVE: it is said of how one thing stands, not in passing */
     WORDS_LIMITED = 1 << 12, /* with RETRY: it was asked too often */
     WORDS_FEW = 1 << 13,     /* at most six words, short ones */
-    WORDS_DEAD = 1 << 14,    /* with OVER: it says of one thing that it came to a bad end */
     WORDS_MISUSED = 1 << 15, /* with REFUSED: it complains of the arguments */
-    WORDS_ENDED = 1 << 16,   /* with OVER: it says of one thing that it came to its end, well or not */
     WORDS_SAME = 1 << 17,    /* nothing was changed */
-    WORDS_TELLS = 1 << 18,   /* with ACK: and how things stand since, "Pressed left. State: (11,7)" */
-    WORDS_DENIED = 1 << 19,  /* with REFUSED: only another user may; whatever else is said, waiting does not help */
     WORDS_UNMADE = 1 << 20,  /* no connection was made: it had no effect */
     WORDS_PLEA = 1 << 21,    /* with REFUSED: the call is to be mended first */
 };
@@ -62,8 +52,6 @@ unsigned words_of_command(daruma_str command);
 unsigned words_of_code(daruma_str code);
 /* Bits of words_result. Looks at the beginning and the end. */
 unsigned words_of_result(daruma_str result, bool failed);
-/* Does a member of it, or a word before a sign, name a state that may move? {"phase":...}, "Status: ..." */
-bool words_state(daruma_str result);
 
 /* What the name of an argument, or of a member of a result, is about. Spelt in any way. */
 enum words_name {
@@ -73,7 +61,6 @@ enum words_name {
     NAME_TITLE = 1 << 3,     /* the same, beside a command */
     NAME_COMMAND = 1 << 4,   /* a command, code */
     NAME_QUERY = 1 << 5,     /* words to look for, in any order */
-    NAME_SPACED = 1 << 6,    /* spacing makes no difference */
     NAME_PAGE = 1 << 7,      /* where to go on in something long */
     NAME_WAIT = 1 << 8,      /* how long to wait */
     NAME_LIMIT = 1 << 9,     /* how long it may take; waiting only where nothing else is done */
@@ -81,13 +68,9 @@ enum words_name {
     NAME_VOLATILE = 1 << 11, /* of a result: changes by itself */
     NAME_STATE = 1 << 12,    /* of a result: how it stands */
     NAME_UNIT = 1 << 13,     /* a word before a duration that nobody asked for */
-    NAME_WHEN = 1 << 14,     /* a word before a moment that nobody asked for */
-    NAME_SINCE = 1 << 15,    /* a moment to look from */
+    NAME_MOMENT = 1 << 15,   /* never of a name: the value is a date or a time */
     NAME_SEEKS = 1 << 16,    /* with QUERY: it can be nothing else */
     NAME_PROSE = 1 << 17,    /* never of a name: the value is words with blanks between */
-    NAME_DIGEST = 1 << 18,   /* of a result: stands for all of something, and changes with it */
-    NAME_ENDS = 1 << 19,     /* of a result: when it came to its end */
-    NAME_OUT = 1 << 20,      /* where to put what is made */
 };
 unsigned words_of_name(daruma_str name);
 #endif

@@ -19,38 +19,11 @@ static inline uint64_t words_load(const char *p)
     return __builtin_bswap64(w);
 }
 
-/* Two bytes of a character of Latin or Cyrillic, made small. Capitals of the extended Latin block stand at even numbers
- * in some stretches and at odd ones in others. */
-static inline void words_lower_pair(unsigned char *a, unsigned char *b)
-{
-    bool odd = (*a == 0xc4 && *b >= 0xb9) || (*a == 0xc5 && ((*b >= 0x81 && *b <= 0x88) || *b >= 0xb9));
-    if (*a == 0xc3 && *b <= 0x9e) {
-        *b += 0x20;
-    } else if (*a == 0xd0 && *b >= 0x90 && *b <= 0x9f) {
-        *b += 0x20;
-    } else if (*a == 0xd0 && *b >= 0xa0 && *b <= 0xaf) {
-        *a = 0xd1;
-        *b -= 0x20;
-    } else if (*a == 0xd0 && *b == 0x81) {
-        *a = 0xd1;
-        *b = 0x91;
-    } else if ((*a == 0xc4 || *a == 0xc5) && (*b & 1) == odd && *b != 0xbf && *b != 0xb0 && *b != 0xb8) {
-        *b += 1;
-    }
-}
-
 /* Lower case. Returns the bytes, as many as given. */
 static inline size_t words_lower(daruma_str word, char *to)
 {
-    for (size_t i = 0; i < word.n; i++) {
+    for (size_t i = 0; i < word.n; i++)
         to[i] = ch_lower(word.p[i]);
-        unsigned char lead = i ? (unsigned char)to[i - 1] : 0, c = (unsigned char)to[i];
-        if (lead < 0xc3 || lead > 0xd0 || c >= 0xc0 || c < 0x80)
-            continue;
-        words_lower_pair(&lead, &c);
-        to[i - 1] = (char)lead;
-        to[i] = (char)c;
-    }
     return word.n;
 }
 

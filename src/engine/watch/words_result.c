@@ -14,7 +14,6 @@
 #define N_TITLE    NAME_TITLE
 #define N_COMMAND  NAME_COMMAND
 #define N_QUERY    NAME_QUERY
-#define N_SPACED   NAME_SPACED
 #define N_PAGE     NAME_PAGE
 #define N_WAIT     NAME_WAIT
 #define N_LIMIT    NAME_LIMIT
@@ -22,134 +21,64 @@
 #define N_VOLATILE NAME_VOLATILE
 #define N_STATE    NAME_STATE
 #define N_UNIT     NAME_UNIT
-#define N_WHEN     NAME_WHEN
-#define N_SINCE    NAME_SINCE
-#define N_DIGEST   NAME_DIGEST
-#define N_ENDS     NAME_ENDS
-#define N_OUT      NAME_OUT
 
 // clang-format off
 /* Names, without '_' and '-'; sorted. */
 static const words_row name_rows[] = {
-    {"_", N_TIME}, {"accessed", N_WHEN}, {"act", N_ACTION}, {"action", N_ACTION}, {"actiontype", N_ACTION},
-    {"after", N_UNIT | N_SINCE}, {"age", N_VOLATILE}, {"ageminutes", N_VOLATILE}, {"agems", N_VOLATILE},
-    {"ageseconds", N_VOLATILE}, {"anfrage", N_QUERY | N_SPACED | N_SEEKS}, {"asked", N_WHEN}, {"asof", N_WHEN},
-    {"attempt", N_NONCE}, {"attemptid", N_NONCE | N_VOLATILE}, {"attemptuuid", N_NONCE},
-    {"authenticitytoken", N_NONCE | N_VOLATILE}, {"bash", N_COMMAND}, {"before", N_SINCE}, {"begin", N_PAGE},
-    {"block", N_WAIT | N_DIGEST}, {"blockhash", N_DIGEST}, {"blocking", N_WAIT}, {"blockuntil", N_WAIT},
-    {"branch", N_DIGEST}, {"busca", N_QUERY | N_SPACED | N_SEEKS}, {"bytes", N_PAGE}, {"bytesrange", N_PAGE},
-    {"cacheage", N_VOLATILE}, {"cachebust", N_NONCE}, {"cachebuster", N_NONCE}, {"cachekey", N_NONCE},
-    {"calledat", N_TIME}, {"callid", N_NONCE | N_VOLATILE}, {"canceledat", N_ENDS}, {"cancelledat", N_ENDS},
-    {"captured", N_WHEN}, {"capturedat", N_VOLATILE}, {"cb", N_NONCE}, {"checked", N_WHEN}, {"checkedat", N_VOLATILE},
-    {"checksum", N_DIGEST}, {"chunk", N_PAGE}, {"chunkindex", N_PAGE}, {"cli", N_COMMAND},
-    {"clientmutationid", N_NONCE}, {"clientoperationid", N_NONCE}, {"clientrequestid", N_NONCE},
-    {"clienttime", N_TIME}, {"clienttoken", N_NONCE}, {"closedat", N_ENDS}, {"cmd", N_COMMAND | N_SPACED},
-    {"cmdname", N_ACTION}, {"code", N_COMMAND}, {"command", N_COMMAND | N_SPACED},
-    {"commandline", N_COMMAND | N_SPACED}, {"commands", N_COMMAND}, {"commentary", N_REASON}, {"commit", N_DIGEST},
-    {"commithash", N_DIGEST}, {"commitid", N_DIGEST}, {"completed", N_UNIT}, {"completedat", N_VOLATILE | N_ENDS},
-    {"completiontime", N_ENDS}, {"conclusion", N_STATE}, {"condition", N_STATE},
-    {"consulta", N_QUERY | N_SPACED | N_SEEKS}, {"correlationid", N_NONCE | N_VOLATILE}, {"count", N_PAGE},
-    {"cputime", N_VOLATILE}, {"crawled", N_WHEN}, {"csrf", N_NONCE | N_VOLATILE}, {"csrftoken", N_NONCE | N_VOLATILE},
-    {"currenttime", N_TIME | N_VOLATILE}, {"cursor", N_PAGE}, {"cwd", N_SPACED},
-    {"date", N_TIME | N_VOLATILE | N_WHEN}, {"datecompleted", N_ENDS}, {"datetime", N_TIME | N_VOLATILE},
-    {"deadline", N_LIMIT}, {"dedupe", N_NONCE}, {"dedupekey", N_NONCE}, {"dedupid", N_NONCE}, {"dedupkey", N_NONCE},
-    {"deduplicationid", N_NONCE}, {"delay", N_WAIT}, {"delayms", N_WAIT}, {"delayseconds", N_WAIT},
-    {"deliveredat", N_ENDS}, {"depth", N_PAGE}, {"description", N_TITLE}, {"dest", N_OUT}, {"destination", N_OUT},
-    {"digest", N_DIGEST}, {"dir", N_SPACED}, {"directory", N_SPACED}, {"distance", N_PAGE}, {"done", N_UNIT},
-    {"duration", N_LIMIT | N_VOLATILE | N_UNIT}, {"durationms", N_VOLATILE}, {"durationns", N_VOLATILE},
-    {"durations", N_VOLATILE}, {"durationsec", N_VOLATILE}, {"durationseconds", N_VOLATILE}, {"durum", N_STATE},
-    {"elapsed", N_VOLATILE | N_UNIT}, {"elapsedms", N_VOLATILE}, {"elapsedseconds", N_VOLATILE},
-    {"elapsedtime", N_VOLATILE}, {"end", N_PAGE}, {"enddate", N_ENDS}, {"endedat", N_VOLATILE | N_ENDS},
-    {"endindex", N_PAGE}, {"endline", N_PAGE}, {"endtime", N_VOLATILE | N_ENDS}, {"endts", N_VOLATILE},
-    {"estado", N_STATE}, {"etag", N_VOLATILE}, {"event", N_ACTION}, {"every", N_WAIT}, {"everyseconds", N_WAIT},
-    {"executed", N_UNIT}, {"executioncount", N_VOLATILE}, {"executionid", N_VOLATILE}, {"executiontime", N_VOLATILE},
-    {"executiontimems", N_VOLATILE}, {"expiredat", N_ENDS}, {"expiresin", N_VOLATILE}, {"explanation", N_REASON},
-    {"expression", N_COMMAND}, {"failedat", N_ENDS}, {"fetched", N_WHEN}, {"fetchedat", N_VOLATILE},
-    {"file", N_SPACED}, {"filename", N_SPACED}, {"filepath", N_SPACED}, {"fingerprint", N_DIGEST},
-    {"finished", N_UNIT}, {"finishedat", N_VOLATILE | N_ENDS}, {"finishtime", N_ENDS}, {"first", N_PAGE},
-    {"formtoken", N_NONCE | N_VOLATILE}, {"frage", N_QUERY | N_SPACED | N_SEEKS}, {"frameid", N_VOLATILE},
-    {"from", N_PAGE | N_SINCE}, {"fromline", N_PAGE}, {"function", N_ACTION}, {"generated", N_WHEN},
-    {"generatedat", N_VOLATILE}, {"goal", N_REASON | N_SPACED}, {"hash", N_DIGEST}, {"head", N_PAGE | N_DIGEST},
-    {"health", N_STATE}, {"height", N_PAGE}, {"hold", N_WAIT}, {"holdms", N_WAIT}, {"idempotency", N_NONCE},
-    {"idempotencykey", N_NONCE}, {"idempotencytoken", N_NONCE}, {"in", N_UNIT}, {"input", N_COMMAND},
-    {"intent", N_REASON}, {"intentname", N_ACTION}, {"internalmonologue", N_REASON}, {"interval", N_WAIT},
-    {"intervalms", N_WAIT}, {"invocationid", N_NONCE | N_VOLATILE}, {"issuedat", N_TIME}, {"jobstate", N_STATE},
-    {"jobstatus", N_STATE}, {"jti", N_NONCE}, {"justification", N_REASON}, {"k", N_PAGE},
-    {"keyword", N_QUERY | N_SEEKS}, {"keywords", N_QUERY | N_SPACED | N_SEEKS}, {"label", N_TITLE}, {"last", N_PAGE},
-    {"lastchecked", N_SINCE}, {"lasted", N_UNIT}, {"lastfetched", N_VOLATILE}, {"lastseen", N_SINCE},
-    {"latency", N_VOLATILE}, {"latencyms", N_VOLATILE}, {"length", N_PAGE}, {"level", N_PAGE}, {"limit", N_PAGE},
-    {"line", N_PAGE}, {"lineend", N_PAGE}, {"linerange", N_PAGE}, {"lines", N_PAGE}, {"linestart", N_PAGE},
-    {"loadedat", N_VOLATILE}, {"loadtime", N_VOLATILE}, {"loadtimems", N_VOLATILE}, {"logfile", N_OUT},
-    {"logid", N_VOLATILE}, {"longpoll", N_WAIT}, {"max", N_PAGE}, {"maxresults", N_PAGE}, {"maxseconds", N_LIMIT},
-    {"maxwait", N_WAIT}, {"maxwaitms", N_WAIT}, {"md5", N_DIGEST}, {"measuredat", N_VOLATILE}, {"mergedat", N_ENDS},
-    {"mergestate", N_STATE}, {"message", N_SPACED}, {"messagededuplicationid", N_NONCE},
-    {"messageid", N_NONCE | N_VOLATILE}, {"method", N_ACTION}, {"millis", N_LIMIT}, {"minutes", N_LIMIT},
-    {"modifiedsince", N_SINCE}, {"ms", N_LIMIT | N_VOLATILE}, {"name", N_TITLE}, {"newerthan", N_SINCE},
-    {"nocache", N_NONCE}, {"nonce", N_NONCE | N_VOLATILE}, {"now", N_TIME | N_VOLATILE | N_WHEN},
-    {"numlines", N_PAGE}, {"numresults", N_PAGE}, {"observationid", N_VOLATILE}, {"observedat", N_VOLATILE},
-    {"offset", N_PAGE}, {"op", N_ACTION}, {"operation", N_ACTION}, {"operationtype", N_ACTION},
-    {"orderstate", N_STATE}, {"orderstatus", N_STATE}, {"out", N_OUT}, {"outcome", N_STATE}, {"outdir", N_OUT},
-    {"outfile", N_OUT}, {"outname", N_OUT}, {"outpath", N_OUT}, {"output", N_OUT}, {"outputdir", N_OUT},
-    {"outputfile", N_OUT}, {"outputname", N_OUT}, {"outputpath", N_OUT}, {"page", N_PAGE}, {"pageindex", N_PAGE},
-    {"pageno", N_PAGE}, {"pagenum", N_PAGE}, {"pagenumber", N_PAGE}, {"pagesize", N_PAGE}, {"parent", N_DIGEST},
-    {"path", N_SPACED}, {"pattern", N_SPACED}, {"percent", N_STATE}, {"percentage", N_STATE}, {"perpage", N_PAGE},
-    {"pgid", N_VOLATILE}, {"phase", N_STATE}, {"phrase", N_QUERY}, {"pid", N_VOLATILE}, {"polledat", N_VOLATILE},
-    {"pollevery", N_WAIT}, {"pollinterval", N_WAIT}, {"pollintervalms", N_WAIT}, {"pos", N_PAGE},
-    {"position", N_PAGE}, {"ppid", N_VOLATILE}, {"preamble", N_REASON}, {"pregunta", N_QUERY | N_SPACED | N_SEEKS},
-    {"printed", N_WHEN}, {"processingtime", N_VOLATILE}, {"processingtimems", N_VOLATILE}, {"program", N_COMMAND},
-    {"progress", N_STATE}, {"prompt", N_SPACED}, {"purpose", N_REASON}, {"q", N_QUERY | N_SPACED | N_SEEKS},
-    {"queried", N_WHEN}, {"queriedat", N_VOLATILE}, {"query", N_QUERY | N_SPACED | N_SEEKS}, {"queryid", N_VOLATILE},
-    {"queryms", N_VOLATILE}, {"querytime", N_VOLATILE}, {"querytimems", N_VOLATILE},
-    {"question", N_QUERY | N_SPACED | N_SEEKS}, {"radius", N_PAGE}, {"ran", N_UNIT}, {"rand", N_NONCE},
-    {"random", N_NONCE}, {"randomid", N_NONCE}, {"range", N_PAGE}, {"rationale", N_REASON}, {"reason", N_REASON},
-    {"reasoning", N_REASON}, {"refreshed", N_WHEN}, {"refundedat", N_ENDS}, {"regex", N_SPACED}, {"rendered", N_WHEN},
-    {"renderedat", N_VOLATILE}, {"reqid", N_NONCE | N_VOLATILE}, {"requested", N_WHEN}, {"requestedat", N_TIME},
-    {"requestid", N_NONCE | N_VOLATILE}, {"requestkey", N_NONCE}, {"requestnonce", N_NONCE},
-    {"requesttime", N_TIME | N_VOLATILE}, {"requesttoken", N_NONCE | N_VOLATILE}, {"requestuuid", N_NONCE},
-    {"requête", N_QUERY | N_SPACED | N_SEEKS}, {"resolvedat", N_ENDS}, {"responseid", N_VOLATILE},
-    {"responsetime", N_VOLATILE}, {"responsetimems", N_VOLATILE}, {"result", N_STATE}, {"retrieved", N_WHEN},
-    {"retrievedat", N_VOLATILE}, {"retrycount", N_NONCE}, {"rev", N_DIGEST}, {"revision", N_DIGEST}, {"rnd", N_NONCE},
-    {"roundtrip", N_VOLATILE | N_UNIT}, {"rtt", N_VOLATILE | N_UNIT}, {"runid", N_NONCE | N_VOLATILE},
-    {"runstatus", N_STATE}, {"runtime", N_VOLATILE | N_UNIT}, {"runtimems", N_VOLATILE}, {"salt", N_NONCE},
-    {"saveas", N_OUT}, {"savepath", N_OUT}, {"saveto", N_OUT}, {"scale", N_PAGE}, {"screenshot", N_VOLATILE},
-    {"screenshotfile", N_VOLATILE}, {"screenshotid", N_VOLATILE}, {"screenshotpath", N_VOLATILE},
-    {"screenshoturl", N_VOLATILE}, {"script", N_COMMAND}, {"search", N_QUERY | N_SPACED | N_SEEKS},
-    {"searchquery", N_QUERY | N_SEEKS}, {"searchterm", N_QUERY | N_SEEKS}, {"searchterms", N_QUERY | N_SEEKS},
-    {"seconds", N_LIMIT | N_VOLATILE | N_UNIT}, {"sentat", N_TIME}, {"served", N_WHEN}, {"servedat", N_VOLATILE},
-    {"servertime", N_VOLATILE}, {"sessionuptime", N_VOLATILE}, {"settledat", N_ENDS}, {"sha", N_DIGEST},
-    {"sha1", N_DIGEST}, {"sha256", N_DIGEST}, {"shell", N_COMMAND | N_SPACED}, {"since", N_SINCE},
-    {"sincetime", N_SINCE}, {"sincets", N_SINCE}, {"situação", N_STATE}, {"size", N_PAGE}, {"skip", N_PAGE},
-    {"sleep", N_WAIT}, {"sleepms", N_WAIT}, {"sleepseconds", N_WAIT}, {"snapshot", N_WHEN},
-    {"snapshotid", N_VOLATILE}, {"source", N_COMMAND}, {"spanid", N_NONCE | N_VOLATILE},
-    {"sql", N_COMMAND | N_SPACED}, {"stage", N_STATE}, {"stan", N_STATE}, {"start", N_PAGE}, {"started", N_VOLATILE},
-    {"startedat", N_VOLATILE}, {"startindex", N_PAGE}, {"startline", N_PAGE}, {"starttime", N_VOLATILE},
-    {"startts", N_VOLATILE}, {"state", N_STATE}, {"statement", N_COMMAND | N_SPACED}, {"stato", N_STATE},
-    {"status", N_STATE}, {"statut", N_STATE}, {"stav", N_STATE}, {"step", N_STATE}, {"stoppedat", N_ENDS},
-    {"subcommand", N_ACTION}, {"suchbegriff", N_QUERY | N_SPACED | N_SEEKS}, {"summary", N_TITLE}, {"t", N_TIME},
-    {"tail", N_PAGE}, {"takenat", N_VOLATILE}, {"targetfile", N_OUT}, {"targetpath", N_OUT}, {"task", N_SPACED},
-    {"terminatedat", N_ENDS}, {"terms", N_QUERY | N_SEEKS}, {"text", N_QUERY}, {"thought", N_REASON},
-    {"thoughts", N_REASON}, {"tid", N_VOLATILE}, {"tila", N_STATE}, {"time", N_TIME | N_UNIT}, {"timems", N_VOLATILE},
-    {"timeout", N_LIMIT}, {"timeoutms", N_LIMIT}, {"timeouts", N_LIMIT}, {"timeoutsec", N_LIMIT},
-    {"timeoutseconds", N_LIMIT}, {"timestamp", N_TIME | N_VOLATILE | N_WHEN}, {"timetaken", N_VOLATILE},
-    {"title", N_TITLE}, {"to", N_PAGE}, {"toline", N_PAGE}, {"took", N_VOLATILE | N_UNIT}, {"tookms", N_VOLATILE},
-    {"toolaction", N_REASON}, {"toolcallid", N_NONCE}, {"toolsummary", N_REASON}, {"top", N_PAGE}, {"topic", N_QUERY},
-    {"totalduration", N_VOLATILE}, {"totaltime", N_VOLATILE}, {"totaltimems", N_VOLATILE},
-    {"traceid", N_NONCE | N_VOLATILE}, {"traceparent", N_NONCE}, {"tracestate", N_NONCE}, {"tree", N_DIGEST},
-    {"tryno", N_NONCE}, {"ts", N_TIME | N_VOLATILE}, {"uniqueid", N_NONCE}, {"until", N_SINCE}, {"up", N_UNIT},
-    {"updated", N_WHEN}, {"updatedsince", N_SINCE}, {"uptime", N_VOLATILE}, {"uptimems", N_VOLATILE},
-    {"uptimes", N_VOLATILE}, {"uri", N_SPACED}, {"url", N_SPACED}, {"v", N_TIME}, {"ver", N_TIME}, {"verb", N_ACTION},
-    {"version", N_DIGEST}, {"viewrange", N_PAGE}, {"viewstate", N_NONCE | N_VOLATILE}, {"wait", N_WAIT},
-    {"waitfor", N_WAIT}, {"waitforcompletion", N_WAIT}, {"waitms", N_WAIT}, {"waits", N_WAIT},
-    {"waitseconds", N_WAIT}, {"waittime", N_WAIT}, {"waituntil", N_WAIT}, {"walltime", N_VOLATILE},
-    {"walltimems", N_VOLATILE}, {"why", N_REASON}, {"width", N_PAGE}, {"within", N_UNIT}, {"xamzntraceid", N_NONCE},
-    {"xb3spanid", N_NONCE}, {"xb3traceid", N_NONCE}, {"xcacheid", N_NONCE}, {"xclientrequestid", N_NONCE},
-    {"xcloudtracecontext", N_NONCE}, {"xcorrelationid", N_NONCE}, {"xcsrftoken", N_NONCE | N_VOLATILE},
-    {"xidempotencykey", N_NONCE}, {"xnonce", N_NONCE}, {"xrequestid", N_NONCE | N_VOLATILE},
-    {"xrequestnonce", N_NONCE}, {"xsrf", N_NONCE | N_VOLATILE}, {"xsrftoken", N_NONCE | N_VOLATILE},
-    {"xtrace", N_NONCE}, {"xtraceid", N_NONCE}, {"yield", N_WAIT}, {"yieldms", N_WAIT}, {"yieldseconds", N_WAIT},
-    {"yieldtime", N_WAIT}, {"yieldtimems", N_WAIT}, {"z", N_PAGE}, {"zapytanie", N_QUERY | N_SPACED | N_SEEKS},
-    {"zoekterm", N_QUERY | N_SPACED | N_SEEKS}, {"zoom", N_PAGE}, {"zoomlevel", N_PAGE}, {"zustand", N_STATE},
-    {"статус", N_STATE}, {"状态", N_STATE}, {"状態", N_STATE},
+    {"_", N_TIME}, {"act", N_ACTION}, {"action", N_ACTION}, {"after", N_UNIT}, {"age", N_VOLATILE},
+    {"attempt", N_NONCE}, {"bash", N_COMMAND}, {"begin", N_PAGE}, {"block", N_WAIT}, {"blocking", N_WAIT},
+    {"bytes", N_PAGE}, {"cachebuster", N_NONCE}, {"cachekey", N_NONCE}, {"callid", N_NONCE | N_VOLATILE},
+    {"capturedat", N_VOLATILE}, {"cb", N_NONCE}, {"checkedat", N_VOLATILE}, {"chunk", N_PAGE}, {"cli", N_COMMAND},
+    {"clientrequestid", N_NONCE}, {"clienttime", N_TIME}, {"cmd", N_COMMAND}, {"code", N_COMMAND},
+    {"command", N_COMMAND}, {"commandline", N_COMMAND}, {"commands", N_COMMAND}, {"commentary", N_REASON},
+    {"completed", N_UNIT}, {"completedat", N_VOLATILE}, {"conclusion", N_STATE}, {"condition", N_STATE},
+    {"correlationid", N_NONCE | N_VOLATILE}, {"count", N_PAGE}, {"cputime", N_VOLATILE}, {"csrf", N_NONCE | N_VOLATILE},
+    {"csrftoken", N_NONCE | N_VOLATILE}, {"currenttime", N_TIME | N_VOLATILE}, {"cursor", N_PAGE},
+    {"date", N_TIME | N_VOLATILE}, {"datetime", N_TIME | N_VOLATILE}, {"deadline", N_LIMIT}, {"delay", N_WAIT},
+    {"depth", N_PAGE}, {"description", N_TITLE}, {"distance", N_PAGE}, {"done", N_UNIT},
+    {"duration", N_LIMIT | N_VOLATILE | N_UNIT}, {"elapsed", N_VOLATILE | N_UNIT}, {"elapsedtime", N_VOLATILE},
+    {"end", N_PAGE}, {"endedat", N_VOLATILE}, {"endindex", N_PAGE}, {"endline", N_PAGE}, {"endtime", N_VOLATILE},
+    {"etag", N_VOLATILE}, {"event", N_ACTION}, {"every", N_WAIT}, {"executed", N_UNIT}, {"executiontime", N_VOLATILE},
+    {"expiresin", N_VOLATILE}, {"explanation", N_REASON}, {"expression", N_COMMAND}, {"fetchedat", N_VOLATILE},
+    {"finished", N_UNIT}, {"finishedat", N_VOLATILE}, {"first", N_PAGE}, {"from", N_PAGE}, {"fromline", N_PAGE},
+    {"function", N_ACTION}, {"generatedat", N_VOLATILE}, {"goal", N_REASON}, {"head", N_PAGE}, {"health", N_STATE},
+    {"height", N_PAGE}, {"hold", N_WAIT}, {"idempotencykey", N_NONCE}, {"in", N_UNIT}, {"input", N_COMMAND},
+    {"intent", N_REASON}, {"interval", N_WAIT}, {"invocationid", N_NONCE | N_VOLATILE}, {"jobstatus", N_STATE},
+    {"jti", N_NONCE}, {"justification", N_REASON}, {"keyword", N_QUERY | N_SEEKS}, {"keywords", N_QUERY | N_SEEKS},
+    {"label", N_TITLE}, {"last", N_PAGE}, {"lasted", N_UNIT}, {"lastfetched", N_VOLATILE}, {"latency", N_VOLATILE},
+    {"length", N_PAGE}, {"level", N_PAGE}, {"limit", N_PAGE}, {"line", N_PAGE}, {"lineend", N_PAGE},
+    {"linerange", N_PAGE}, {"lines", N_PAGE}, {"linestart", N_PAGE}, {"loadtime", N_VOLATILE}, {"max", N_PAGE},
+    {"maxresults", N_PAGE}, {"maxseconds", N_LIMIT}, {"maxwait", N_WAIT}, {"messageid", N_NONCE | N_VOLATILE},
+    {"method", N_ACTION}, {"millis", N_LIMIT}, {"minutes", N_LIMIT}, {"ms", N_LIMIT | N_VOLATILE}, {"name", N_TITLE},
+    {"nocache", N_NONCE}, {"nonce", N_NONCE | N_VOLATILE}, {"now", N_TIME | N_VOLATILE}, {"numlines", N_PAGE},
+    {"numresults", N_PAGE}, {"offset", N_PAGE}, {"op", N_ACTION}, {"operation", N_ACTION}, {"outcome", N_STATE},
+    {"page", N_PAGE}, {"pageindex", N_PAGE}, {"pageno", N_PAGE}, {"pagenum", N_PAGE}, {"pagenumber", N_PAGE},
+    {"pagesize", N_PAGE}, {"percent", N_STATE}, {"percentage", N_STATE}, {"perpage", N_PAGE}, {"pgid", N_VOLATILE},
+    {"phase", N_STATE}, {"pid", N_VOLATILE}, {"pollinterval", N_WAIT}, {"pos", N_PAGE}, {"position", N_PAGE},
+    {"ppid", N_VOLATILE}, {"processingtime", N_VOLATILE}, {"program", N_COMMAND}, {"progress", N_STATE},
+    {"purpose", N_REASON}, {"q", N_QUERY | N_SEEKS}, {"queriedat", N_VOLATILE}, {"query", N_QUERY | N_SEEKS},
+    {"queryid", N_VOLATILE}, {"querytime", N_VOLATILE}, {"question", N_QUERY | N_SEEKS}, {"ran", N_UNIT},
+    {"random", N_NONCE}, {"range", N_PAGE}, {"rationale", N_REASON}, {"reason", N_REASON}, {"reasoning", N_REASON},
+    {"reqid", N_NONCE | N_VOLATILE}, {"requestid", N_NONCE | N_VOLATILE}, {"requesttime", N_TIME | N_VOLATILE},
+    {"requesttoken", N_NONCE | N_VOLATILE}, {"responseid", N_VOLATILE}, {"responsetime", N_VOLATILE},
+    {"result", N_STATE}, {"retrievedat", N_VOLATILE}, {"retrycount", N_NONCE}, {"roundtrip", N_VOLATILE | N_UNIT},
+    {"rtt", N_VOLATILE | N_UNIT}, {"runid", N_NONCE | N_VOLATILE}, {"runstatus", N_STATE},
+    {"runtime", N_VOLATILE | N_UNIT}, {"salt", N_NONCE}, {"screenshot", N_VOLATILE}, {"script", N_COMMAND},
+    {"search", N_QUERY | N_SEEKS}, {"searchquery", N_QUERY | N_SEEKS}, {"searchterm", N_QUERY | N_SEEKS},
+    {"searchterms", N_QUERY | N_SEEKS}, {"seconds", N_LIMIT | N_VOLATILE | N_UNIT}, {"servertime", N_VOLATILE},
+    {"shell", N_COMMAND}, {"size", N_PAGE}, {"skip", N_PAGE}, {"sleep", N_WAIT}, {"source", N_COMMAND},
+    {"spanid", N_NONCE | N_VOLATILE}, {"sql", N_COMMAND}, {"stage", N_STATE}, {"start", N_PAGE},
+    {"started", N_VOLATILE}, {"startedat", N_VOLATILE}, {"startindex", N_PAGE}, {"startline", N_PAGE},
+    {"starttime", N_VOLATILE}, {"state", N_STATE}, {"statement", N_COMMAND}, {"status", N_STATE}, {"step", N_STATE},
+    {"subcommand", N_ACTION}, {"summary", N_TITLE}, {"t", N_TIME}, {"tail", N_PAGE}, {"takenat", N_VOLATILE},
+    {"terms", N_QUERY | N_SEEKS}, {"text", N_QUERY}, {"thought", N_REASON}, {"thoughts", N_REASON}, {"tid", N_VOLATILE},
+    {"time", N_TIME | N_UNIT}, {"timeout", N_LIMIT}, {"timestamp", N_TIME | N_VOLATILE}, {"timetaken", N_VOLATILE},
+    {"title", N_TITLE}, {"to", N_PAGE}, {"toline", N_PAGE}, {"took", N_VOLATILE | N_UNIT}, {"toolcallid", N_NONCE},
+    {"top", N_PAGE}, {"topic", N_QUERY}, {"totalduration", N_VOLATILE}, {"totaltime", N_VOLATILE},
+    {"traceid", N_NONCE | N_VOLATILE}, {"traceparent", N_NONCE}, {"ts", N_TIME | N_VOLATILE}, {"up", N_UNIT},
+    {"uptime", N_VOLATILE}, {"v", N_TIME}, {"verb", N_ACTION}, {"viewrange", N_PAGE}, {"wait", N_WAIT},
+    {"waitfor", N_WAIT}, {"walltime", N_VOLATILE}, {"why", N_REASON}, {"width", N_PAGE}, {"within", N_UNIT},
+    {"yield", N_WAIT}, {"yieldtime", N_WAIT}, {"zoom", N_PAGE},
 };
 // clang-format on
 
@@ -169,26 +98,23 @@ enum {
     BEGINS_WORDS_MAX = 12, /* who begins with "pending" says no more than that */
 };
 
-/* "time_s", "elapsed_sec": a name of a time, and its unit. */
-static bool is_timed(daruma_str name)
+/* "time_s", "elapsedSec", "timeoutMs": the name of a time or a wait, and its unit. `key`: in lower case, without signs;
+ * a bare "s" is a unit behind a sign alone. Returns the bytes of the name; 0: it is no such one. */
+static size_t name_without_unit(daruma_str name, daruma_str key)
 {
-    static const char *const units[] = {"s", "sec", "secs", "seconds", "ms", "us", "ns", "min", "minutes", NULL};
-    size_t at = name.n;
-    while (at > 0 && name.p[at - 1] != '_')
-        at--;
-    if (at < 2 || --at > WORDS_ROW_BYTES / 2)
-        return false;
-    for (int i = 0; units[i]; i++)
-        if (str_ieq(str_from(name, at + 1), str_of(units[i])))
-            return (words_of_name(str_sub(name, 0, at)) & (N_TIME | N_UNIT | N_VOLATILE)) != 0;
-    return false;
+    static const daruma_str units[] = {LIT("seconds"), LIT("minutes"), LIT("secs"), LIT("sec"), LIT("min"),
+                                       LIT("ms"),      LIT("us"),      LIT("ns"),   LIT("s")};
+    for (size_t i = 0; i < COUNT(units); i++)
+        if (key.n > units[i].n + 1 && str_ends(key, units[i]) &&
+            (units[i].n > 1 || name.p[name.n - 2] == '_' || name.p[name.n - 2] == '-'))
+            return key.n - units[i].n;
+    return 0;
 }
 
 unsigned words_of_name(daruma_str name)
 {
     char key[WORDS_ROW_BYTES] = {0};
     size_t n = 0;
-    unsigned char any = 0; /* bits of its bytes */
     for (size_t i = 0; i < name.n; i++) {
         char c = name.p[i];
         if (c == '_' || c == '-' || c == ' ')
@@ -196,14 +122,16 @@ unsigned words_of_name(daruma_str name)
         if (n == sizeof key - 1)
             return 0;
         key[n++] = ch_lower(c);
-        any |= (unsigned char)c;
     }
     if (!n)
         return words_find(ROWS(name_rows), name);
-    if (any & 0x80)
-        words_lower((daruma_str){key, n}, key);
     unsigned means = words_row_of(ROWS(name_rows), key);
-    return means || n == name.n || !is_timed(name) ? means : N_VOLATILE;
+    size_t bare = means ? 0 : name_without_unit(name, (daruma_str){key, n});
+    if (!bare)
+        return means;
+    memset(key + bare, 0, sizeof key - bare);
+    means = words_row_of(ROWS(name_rows), key);
+    return (means & (N_WAIT | N_LIMIT)) | (means & (N_TIME | N_UNIT | N_VOLATILE) ? N_VOLATILE : 0u);
 }
 
 typedef struct text_words {
@@ -243,19 +171,6 @@ static size_t join(const text_words *w, size_t i, char line[2 * WORDS_ROW_BYTES]
     return n;
 }
 
-static bool is_unspaced(daruma_str word)
-{
-    return (unsigned char)word.p[0] >= 0xe3 && (unsigned char)word.p[0] < 0xf0;
-}
-
-static unsigned part_at(daruma_str word)
-{
-    for (size_t i = 0; i < COUNT(part_rows); i++)
-        if (str_find(word, str_of(part_rows[i].words)) != STR_NONE)
-            return part_rows[i].means;
-    return 0;
-}
-
 /* The meaning of the words at `i`; `*used` is how many they are. The rows that begin with a word follow each other. */
 static unsigned phrase_at(const text_words *w, size_t i, size_t *used)
 {
@@ -263,8 +178,6 @@ static unsigned phrase_at(const text_words *w, size_t i, size_t *used)
     size_t n = COUNT(result_rows), word = w->at[i].n, longest = 0, joined = 0;
     unsigned means = 0;
     *used = 1;
-    if (is_unspaced(w->at[i]))
-        return part_at(w->at[i]);
     if (!words_key(w->at[i], key))
         return 0;
     uint64_t first = word < sizeof first ? ~(UINT64_MAX >> 8 * word) : UINT64_MAX; /* its first bytes */
@@ -289,12 +202,24 @@ static unsigned phrase_at(const text_words *w, size_t i, size_t *used)
     return means;
 }
 
-/* {"status":"...ing"}: whatever it does, it is at it. */
+/* "status: reindexing", "is being baked": said of how a thing stands, a word that ends so tells that it goes on. */
 static bool is_doing(const text_words *w, size_t i)
 {
+    static const daruma_str before[] = {LIT("is"), LIT("are"), LIT("still"), LIT("currently"), LIT("now")};
     if (w->at[i].n <= 4 || !str_ends(w->at[i], S("ing")))
         return false;
+    for (size_t k = 0; i && k < COUNT(before); k++)
+        if (str_ieq(w->at[i - 1], before[k]))
+            return true;
     return i == 0 ? w->n <= 2 : (words_of_name(w->at[i - 1]) & NAME_STATE) != 0;
+}
+
+/* "clicked", "File uploaded": a short answer with such a word says that it was done; "elapsed: 3 s" only names. */
+static bool is_done(daruma_str word, daruma_str text)
+{
+    daruma_str rest = str_from(text, (size_t)(word.p - text.p) + word.n);
+    bool names = rest.n && (rest.p[0] == ':' || rest.p[0] == '=' || rest.p[0] == '"');
+    return word.n > 4 && str_ends(word, S("ed")) && !str_ends(word, S("eed")) && !names;
 }
 
 /* A number is one of HTTP at the beginning of a text, or behind a word that says so. */
@@ -310,11 +235,11 @@ static bool is_status(const text_words *w, size_t i)
 /* "if systemd is running", "when the job is active": nobody says that it is. */
 static bool is_supposed(const text_words *w, size_t i)
 {
-    static const char *const supposed[] = {"if",   "unless", "whether", "when", "whenever",
-                                           "once", "until",  "while",   NULL};
+    static const daruma_str words[] = {LIT("if"),   LIT("unless"), LIT("whether"), LIT("when"),
+                                       LIT("once"), LIT("until"),  LIT("while")};
     for (size_t back = 2; back <= i && back <= 5; back++)
-        for (int k = 0; supposed[k]; k++)
-            if (str_ieq(w->at[i - back], str_of(supposed[k])))
+        for (size_t k = 0; k < COUNT(words); k++)
+            if (str_ieq(w->at[i - back], words[k]))
                 return true;
     return false;
 }
@@ -347,23 +272,6 @@ static bool stands(const text_words *w, size_t i, daruma_str text)
     return i && (words_of_name(w->at[i - 1]) & NAME_STATE);
 }
 
-/* "job 7 is FAILED", "session expired 5 s ago", {"state":"dead"}: said of one thing, and no count: "14 failed". */
-static bool is_dead(const text_words *w, size_t i, unsigned means, daruma_str text)
-{
-    if (!(means & WORDS_OVER) || ((means & WORDS_ACK) && !str_istarts(w->at[i], S("cancel"))))
-        return false;
-    if (str_ieq(w->at[i], S("crashloopbackoff"))) /* wherever a table has it */
-        return true;
-    if (i && (words_of_name(w->at[i - 1]) & NAME_STATE))
-        return true;
-    if (text.p[0] == '{' || i >= EMPTY_AT_MAX || w->n > BEGINS_WORDS_MAX || (i && ch_digit(w->at[i - 1].p[0])))
-        return false;
-    bool counts = i + 1 < w->n && ch_digit(w->at[i + 1].p[0]);
-    for (size_t k = i + 1; k < w->n && counts; k++)
-        counts = !str_ieq(w->at[k], S("ago"));
-    return !counts;
-}
-
 /* {"done":false}: it is not at its end. {"error":null}: there is none. */
 static unsigned denied(const text_words *w, size_t i, unsigned means)
 {
@@ -373,42 +281,6 @@ static unsigned denied(const text_words *w, size_t i, unsigned means)
     if (no || str_ieq(w->at[i], S("null")) || str_ieq(w->at[i], S("none")))
         return no && (means & WORDS_ACK) && !str_istarts(w->at[i - 1], S("succ")) ? WORDS_ALIVE | WORDS_STANDS : 0;
     return means;
-}
-
-/* "order 4711 expired", {"state":"merged"}, "Zugestellt": said of one thing, and no count: "14 completed". */
-static bool is_ended(const text_words *w, size_t i, unsigned means, daruma_str text)
-{
-    enum { NAMES_DIGITS = 4 }; /* a number of so many digits is a name */
-    if (!(means & WORDS_OVER))
-        return false;
-    if (i && (words_of_name(w->at[i - 1]) & NAME_STATE))
-        return true;
-    bool counts = i && ch_digit(w->at[i - 1].p[0]) && w->at[i - 1].n < NAMES_DIGITS && i != 2;
-    return text.p[0] != '{' && text.p[0] != '[' && i < EMPTY_AT_MAX && w->n <= BEGINS_WORDS_MAX && !counts;
-}
-
-/* {"completed_at":"2026-...", {"progress":100}. */
-static bool tells_end(const text_words *w, size_t i)
-{
-    daruma_str word = w->at[i], next = i + 1 < w->n ? w->at[i + 1] : (daruma_str){0};
-    static const daruma_str full[] = {LIT("progress"), LIT("percent"), LIT("percentage"), LIT("completion"),
-                                      LIT("pct")};
-    if (next.n == 3 && str_eq(next, S("100")))
-        for (size_t k = 0; k < COUNT(full); k++)
-            if (str_ieq(word, full[k]))
-                return true;
-    return next.n >= 4 && ch_digit(next.p[0]) && word.n > 5 && (words_of_name(word) & NAME_ENDS);
-}
-
-/* Is something else told of, that may not be at its end? */
-static bool other_state(const text_words *w)
-{
-    size_t used;
-    for (size_t i = 0; i + 1 < w->n; i++)
-        if ((words_of_name(w->at[i]) & NAME_STATE) && !(phrase_at(w, i + 1, &used) & WORDS_OVER) &&
-            !(phrase_at(w, i, &used) & WORDS_OVER) && !ch_digit(w->at[i + 1].p[0]))
-            return true;
-    return false;
 }
 
 /* JSON without a value that says anything: "[]", {"items":[],"total":0}. Or nothing at all. */
@@ -444,34 +316,6 @@ static bool says_nothing(daruma_str text)
     return true;
 }
 
-/* "State: (11,7)": a sign behind the name of a state, and no word that says how it came out. */
-static bool tells_state(const text_words *w, size_t i, daruma_str text)
-{
-    size_t used, end = (size_t)(w->at[i].p - text.p) + w->at[i].n;
-    return i > 0 && end < text.n && text.p[end] == ':' && text.p[0] != '{' && (words_of_name(w->at[i]) & NAME_STATE) &&
-           i + 1 < w->n && !phrase_at(w, i + 1, &used);
-}
-
-/* {"scroll_y":4212,"at_bottom":true}: where a page stands. */
-static bool tells_place(const text_words *w, size_t i)
-{
-    static const daruma_str rows[] = {LIT("atbottom"), LIT("atend"), LIT("atedge"), LIT("attop")};
-    daruma_str word = w->at[i], next = i + 1 < w->n ? w->at[i + 1] : (daruma_str){0};
-    if (!next.n || !(ch_digit(next.p[0]) || str_ieq(next, S("true")) || str_ieq(next, S("false"))))
-        return false;
-    bool place = (str_istarts(word, S("scroll")) && word.n > 6) || str_istarts(word, S("at_"));
-    for (size_t k = 0; k < COUNT(rows) && !place; k++)
-        place = str_ieq(word, rows[k]);
-    return place;
-}
-
-/* "let timeout = 5": a line of code that has a name, not what happened. */
-static bool is_assigned(daruma_str word, daruma_str text)
-{
-    daruma_str rest = str_from(text, (size_t)(word.p - text.p) + word.n);
-    return str_starts(rest, S(" = ")) || str_starts(rest, S(" := "));
-}
-
 /* {"content":[{"type":"text","text":"..."}]}: what is in the envelope, where that is one text. */
 static daruma_str unwrapped(daruma_str result)
 {
@@ -500,62 +344,31 @@ unsigned words_of_result(daruma_str result, bool failed)
         means = denied(&w, i + used, means);
         if (ch_digit(w.at[i].p[0]) && !is_status(&w, i))
             means &= WORDS_EMPTY;
-        if ((means & WORDS_RETRY) && used == 1 && is_assigned(w.at[i], result))
-            means = 0;
         if (!means && is_doing(&w, i))
             means = WORDS_ALIVE;
+        if (!means && is_done(w.at[i], result))
+            means = WORDS_ACK;
         if ((means & WORDS_ALIVE) && stands(&w, i, result))
             means |= WORDS_STANDS;
-        if (is_dead(&w, i, means, result))
-            means |= WORDS_DEAD;
-        if (is_ended(&w, i, means, result))
-            means |= WORDS_ENDED;
-        if (tells_end(&w, i))
-            means |= WORDS_OVER | WORDS_ENDED;
-        if (((got & WORDS_ACK) && !means && tells_state(&w, i, result)) || tells_place(&w, i))
-            means |= WORDS_TELLS;
         if (!str_ieq(w.at[i], S("no")))
             alive |= means;
         got |= means;
         if (i < EMPTY_AT_MAX)
             head |= means;
     }
-    if ((got & WORDS_ENDED) && other_state(&w))
-        got &= ~(unsigned)WORDS_ENDED;
-    if (((got & WORDS_DEAD) || failed) && !(alive & WORDS_ALIVE))
+    if (failed && !(alive & WORDS_ALIVE))
         got &= ~(unsigned)(WORDS_ALIVE | WORDS_STANDS);
     if (!failed && !(head & WORDS_MISUSED))
         got &= ~(unsigned)WORDS_MISUSED;
     if (w.n > ACK_WORDS_MAX || failed)
-        got &= ~(unsigned)(WORDS_ACK | WORDS_TELLS);
+        got &= ~(unsigned)WORDS_ACK;
     if (w.n > EMPTY_WORDS_MAX || !(head & WORDS_EMPTY))
         got &= ~(unsigned)WORDS_EMPTY;
     if (w.n > STATE_WORDS_MAX)
-        got &= ~(unsigned)(WORDS_ALIVE | WORDS_OVER | WORDS_DEAD | WORDS_ENDED);
+        got &= ~(unsigned)(WORDS_ALIVE | WORDS_OVER);
     if (w.n <= FEW_WORDS_MAX && result.n <= FEW_BYTES_MAX)
         got |= WORDS_FEW;
     if (result.n <= (w.n <= 1 ? FEW_BYTES_MAX : SHORT_BYTES_MAX))
         got |= WORDS_SHORT;
     return got;
-}
-
-bool words_state(daruma_str result)
-{
-    enum { NAMES_MAX = 24 };
-    result = str_sub(result, 0, HEAD_BYTES);
-    size_t names = 0;
-    for (size_t i = 0; i < result.n && names < NAMES_MAX; i++) {
-        if (result.p[i] != ':' && result.p[i] != '=')
-            continue;
-        size_t end = i;
-        while (end > 0 && (result.p[end - 1] == '"' || result.p[end - 1] == ' '))
-            end--;
-        size_t from = end;
-        while (from > 0 && in_word(result.p[from - 1]))
-            from--;
-        names++;
-        if (words_of_name(str_sub(result, from, end - from)) & NAME_STATE)
-            return true;
-    }
-    return false;
 }
