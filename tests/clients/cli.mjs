@@ -30,6 +30,10 @@ holds("control characters of others never reach the terminal", () => {
   assert.match(broken.err, /this is no JSON: \?\]0;owned/);
 });
 
+holds("health names the address that it asked, with or without a slash at its end", () => {
+  for (const at of ["http://127.0.0.1:1", "http://127.0.0.1:1/"]) assert.match(run(["health", at]).err, /^daruma health: http:\/\/127\.0\.0\.1:1\/health: /);
+});
+
 for (const [name, request] of Object.entries(lost)) {
   holds(`mend and convert find the dialect themselves, and refuse what is of another: ${name}`, () => {
     const said = run(["mend", "--dialect", name], request);
