@@ -332,6 +332,7 @@ holds("review reads the session files of Claude Code and Codex, also while they 
     assert.deepEqual(sums(r), [1, "exact_repeat", 5, "not_found", 6]);
     assert.deepEqual(sums(looked(text + text.trim().split("\n").at(-1).slice(0, 40))), sums(r), "the last line is half there");
   }
+  for (const [text, name] of [[claude([]), "anthropic"], [codex([]), "openai-responses"]]) assert.equal(looked(text).dialect, name, "it has words alone");
   const aside = claude(around, { isSidechain: true }), both = claude(around.slice(0, 2)) + aside;
   assert.equal(looked(both).circles.length, 0);
   assert.match(review(both).out, /Not looked at: \d+ messages of agents that this one called/);

@@ -66,6 +66,11 @@ holds("report: what failed, what it cost and saved, and the cases to look at com
     assert.match(metrics, /^daruma_cost_saved_total 0\.00450000[0-9]$/m);
     assert.match(metrics, /^daruma_cost_wasted_total 0\.000000000$/m);
     assert.match(metrics, /^daruma_tokens_saved_total\{gen_ai_token_type="output"\} 200$/m);
+
+    const here = await say("say here", { headers: { ...headers, "x-daruma-targets": "nobody/m" } });
+    assert.equal(here.status, 404);
+    const told = await until("it is told", () => pair.events().some((e) => e.case === here.headers["x-daruma-case"]) && run(["report", pair.eventsFile]));
+    assert.match(told.out, new RegExp(`${here.headers["x-daruma-case"]}  model_not_found .*  refused here, nothing was sent\n`));
   },
 });
 
