@@ -183,6 +183,7 @@ holds("doctor: each thing has a line with its remedy, keys are never shown, and 
     const behind = await doctor({ proxy: { http_proxy: "http://127.0.0.1:9", no_proxy: "" }, providers: [{ ...base.providers[0], url: "http://provider.example", keys: ["sk-one-0123456789"] }] }, "--connect");
     assert.match(behind.of("provider own"), /^wrong: the proxy could not be reached or refused to connect -> check `proxy`/);
     assert.match((await doctor({ events: {} })).of("events"), /^warning: they go to no file/);
+    assert.match((await run(["doctor", "/no/such.yaml"])).out, /^wrong +configuration: \/no\/such\.yaml: No such file/);
     assert.match((await doctor({ limits: { connections: 1000000 } })).of("open files"), /^(ok|warning)/);
     assert.match((await doctor({ limits: { memory: "512GiB" } })).of("memory"), /^warning: requests may take 524288 MiB/);
     const bad = await doctor({ nonsense: 1, timeouts: { connect: "soon" } });
