@@ -212,7 +212,7 @@ static void say_call(chaos *k, const call *c, const ask *q, const plan *p, const
     else
         buf_int(&b, p->a.status);
     BUF_SAY(&b, " ", p->name);
-    if (f)
+    if (f && f->line)
         buf_printf(&b, ", line %d of the script", f->line);
     chaos_say(k, &b);
 }
