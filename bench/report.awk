@@ -127,6 +127,7 @@ END {
     if ("daruma" in version) {
         print "\ngoals for daruma"
         goal("CPU per request x nginx, 2 KB", got["daruma", "cpu_2kb_x_nginx"], 1.0, 2)
+        goal("the same with all of it on", got["full", "cpu_2kb_x_nginx"], 1.0, 2)
         goal("CPU per request x nginx, 200 KB", got["daruma", "cpu_200kb_x_nginx"], 0.9, 2)
         goal("KB per plain stream, its request apart", got["daruma", "kb_per_stream_less_request"], 6, 2)
         goal("idle private memory, KB", got["daruma", "idle_private_kb"], 4096, 0)

@@ -469,7 +469,7 @@ static void a_report_never_holds_a_key(void **state)
     hear(&r, fd, 2000, &h);
     close(fd);
     control(&r, "GET", "/chaos/report", "", &h);
-    assert_true(holds(&h, "\"keys\":{\"...-key\":1,\"key1\":1}"));
+    assert_true(holds(&h, "\"keys\":{\"another key\":1,\"key1\":1}"));
     rig_down(&r);
 }
 

@@ -540,6 +540,29 @@ static void a_message_carries_no_secret(void **state)
     assert_str(judge(&ev, &a).message, "bad key [redacted] for you");
 }
 
+static void a_message_is_not_cut_where_an_address_stands_in_its_sentence(void **state)
+{
+    (void)state;
+    daruma_arena a;
+    static const struct {
+        daruma_str said, shown; /* shown: as it was said, when empty */
+    } texts[] = {
+        {LIT("Incorrect API key provided: xxx. You can find your API key at https://example.org/account/api-keys."),
+         {0}},
+        {LIT("Key limit exceeded (total limit). Manage it using https://example.org/settings/keys"), {0}},
+        {LIT("Please go to: https://example.org/settings and verify"), {0}},
+        {LIT("Rate limit reached. Learn more: https://example.org/limits"), LIT("Rate limit reached.")},
+        {LIT("Rate limit reached (see https://example.org/limits)"), LIT("Rate limit reached")},
+        {LIT("Rate limit reached, see https://example.org/limits"), LIT("Rate limit reached,")},
+    };
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        daruma_evidence ev = {.status = 400, .body = texts[i].said};
+        daruma_str shown = texts[i].shown.n ? texts[i].shown : texts[i].said;
+        daruma_str got = judge(&ev, &a).message;
+        assert_true(str_eq(got, shown));
+    }
+}
+
 static void a_failure_outlives_what_was_judged(void **state)
 {
     (void)state;
@@ -898,6 +921,7 @@ int main(void)
         cmocka_unit_test(secrets_go_and_words_stay),
         cmocka_unit_test(credentials_go_and_addresses_stay),
         cmocka_unit_test(a_message_carries_no_secret),
+        cmocka_unit_test(a_message_is_not_cut_where_an_address_stands_in_its_sentence),
         cmocka_unit_test(a_failure_outlives_what_was_judged),
         cmocka_unit_test(what_the_words_around_it_deny_is_not_said),
         cmocka_unit_test(several_guesses_are_no_evidence),

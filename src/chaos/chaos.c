@@ -66,17 +66,11 @@ static script_model *model_of(const script *s, daruma_str name)
     return NULL;
 }
 
-/* What reports call a key: never the key itself. */
-static daruma_str key_label(const script *s, daruma_str key, daruma_arena *a)
+/* What lines and reports call a key: the name that the script gives it. Of any other nothing is told. */
+static daruma_str key_label(const script *s, daruma_str key)
 {
     const script_key *known = key_of(s, key);
-    if (known)
-        return known->name;
-    daruma_buf b = buf_in(a);
-    if (key.n)
-        BUF_LIT(&b, "...");
-    buf_put(&b, key.n == 0 ? S("none") : key.n >= 8 ? str_from(key, key.n - 4) : S(""));
-    return buf_str(&b);
+    return known ? known->name : key.n ? S("another key") : S("no key");
 }
 
 /* ---- which fault ----------------------------------------------------------------------------------------- */
@@ -210,7 +204,7 @@ static void say_call(chaos *k, const call *c, const ask *q, const plan *p, const
     if (!k->settings.say)
         return;
     daruma_buf b = buf_in(a);
-    daruma_str label = key_label(k->script, q->key, a);
+    daruma_str label = key_label(k->script, q->key);
     buf_printf(&b, "#%llu ", (unsigned long long)k->number);
     BUF_SAY(&b, c->head.method, " ", c->head.path, " ", q->model, q->stream ? " (stream, " : " (", label, "): ");
     if (p->no_head)
@@ -218,7 +212,7 @@ static void say_call(chaos *k, const call *c, const ask *q, const plan *p, const
     else
         buf_int(&b, p->a.status);
     BUF_SAY(&b, " ", p->name);
-    if (f)
+    if (f && f->line)
         buf_printf(&b, ", line %d of the script", f->line);
     chaos_say(k, &b);
 }
@@ -240,7 +234,7 @@ static void count_call(chaos *k, const ask *q, const plan *p, const fault *f, da
         buf_int(&status, p->a.status);
     tally_add(&r->statuses, buf_str(&status));
     tally_add(&r->paths, q->path);
-    tally_add(&r->keys, key_label(k->script, q->key, a));
+    tally_add(&r->keys, key_label(k->script, q->key));
     if (q->model.n)
         tally_add(&r->models, q->model);
     if (f)
@@ -290,7 +284,7 @@ static void answer_call(chaos *k, call *c, ask *q)
         .chaos = k, .script = script_hold(k->script), .number = k->number, .began = now_of(k), .model = q->model};
     plan p = make_plan(k, q, &f, &l->good, c->arena);
     count_call(k, q, &p, f, c->arena);
-    keep_add(k->keep, (size_t)k->script->keep, k->number, q, key_label(k->script, q->key, c->arena), c->body,
+    keep_add(k->keep, (size_t)k->script->keep, k->number, q, key_label(k->script, q->key), c->body,
              p.no_head ? 0 : p.a.status);
     say_call(k, c, q, &p, f, c->arena);
     c->user = l;

@@ -74,7 +74,7 @@ typedef struct fault {
     daruma_ms hold;                                      /* `for` */
     daruma_ms every, delay;
     bool in_band; /* the error comes inside a 200 */
-    int line;     /* in the script */
+    int line;     /* in the script; 0: it was made of options */
     /* what came of it */
     int64_t met, hit; /* calls that fit; calls that it was done to */
 } fault;

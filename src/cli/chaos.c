@@ -220,6 +220,8 @@ static script *load(const arguments *a, daruma_arena *memory)
         m.at[i].line = 0;
         m.at[i].excerpt[0] = 0;
     }
+    for (size_t i = 0; s && !a->script && i < s->nfaults; i++)
+        s->faults[i].line = 0;
     conf_mistakes_say(&m, &told);
     if (!s)
         fprintf(stderr, "%s" STR_FMT, a->script ? "" : "daruma chaos: ", STR_ARG(buf_str(&told)));

@@ -70,6 +70,8 @@ static int ask(daruma_str at, bool ours, daruma_str path, const char *ca_file, d
     char why[256];
     const char *wrong = NULL;
     asked got = {0};
+    while (at.n && at.p[at.n - 1] == '/')
+        at.n--;
     if (!url_parse(at, a, &to, &wrong)) {
         fprintf(stderr, "daruma health: %s: " STR_FMT "\n", wrong, STR_ARG(at));
         return 2;

@@ -8,7 +8,7 @@ static const cli_command commands[] = {
     {"serve", cli_serve, "the gateway: point any agent or SDK at it"},
     {"run", cli_run, "an agent that finishes a task over your files, whatever its provider does"},
     {"with", cli_with, "run one command behind a gateway of its own: daruma with -- COMMAND..."},
-    {"demo", cli_demo, "gateway and faulty provider together, with commands to try"},
+    {"demo", cli_demo, "a request through each failure, without daruma and through it; what ./run shows"},
     {"chaos", cli_chaos, "a provider that misbehaves on purpose, for your tests"},
     {"check", cli_check, "read a configuration and say whether it is fine"},
     {"policy", cli_policy, "print what is done about each kind of failure"},

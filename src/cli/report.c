@@ -355,9 +355,10 @@ static void put_look(daruma_buf *b, const report *r, const char *file)
     BUF_LIT(b, "\nCases to look at: the newest of each kind that ended without an answer\n");
     for (size_t i = 0; i < n && i < LOOK_SHOWN; i++) {
         const lost_row *l = &r->look[order[i].at];
-        buf_printf(b, "  %s  %-18s %6llu  %.10s %.8s  %s, %s", l->id, daruma_kind_name((daruma_kind)order[i].at),
-                   (unsigned long long)l->n, l->ts, l->ts[0] ? l->ts + 11 : "", l->target, l->outcome);
-        if (l->calls >= 0)
+        buf_printf(b, "  %s  %-18s %6llu  %.10s %.8s  %s%s%s", l->id, daruma_kind_name((daruma_kind)order[i].at),
+                   (unsigned long long)l->n, l->ts, l->ts[0] ? l->ts + 11 : "", l->target, l->target[0] ? ", " : "",
+                   l->calls ? l->outcome : "refused here, nothing was sent");
+        if (l->calls > 0)
             buf_printf(b, " after %lld call%s", (long long)l->calls, l->calls == 1 ? "" : "s");
         buf_putc(b, '\n');
     }

@@ -354,6 +354,8 @@ static bool read_lines(reading *r)
                 all = SHAPE_SESSION;
                 r->t->asides += l == LINE_ASIDE;
                 if (l == LINE_MESSAGE && is_conversation(said)) {
+                    if (!r->d) /* Codex keeps items of Responses, Claude Code messages of Anthropic's */
+                        r->d = transcript_has(v, "payload") ? &dialect_openai_responses : &dialect_anthropic;
                     buf_putc(&messages, messages.n ? ',' : '[');
                     buf_put(&messages, said);
                 }

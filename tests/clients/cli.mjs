@@ -30,6 +30,10 @@ holds("control characters of others never reach the terminal", () => {
   assert.match(broken.err, /this is no JSON: \?\]0;owned/);
 });
 
+holds("health names the address that it asked, with or without a slash at its end", () => {
+  for (const at of ["http://127.0.0.1:1", "http://127.0.0.1:1/"]) assert.match(run(["health", at]).err, /^daruma health: http:\/\/127\.0\.0\.1:1\/health: /);
+});
+
 for (const [name, request] of Object.entries(lost)) {
   holds(`mend and convert find the dialect themselves, and refuse what is of another: ${name}`, () => {
     const said = run(["mend", "--dialect", name], request);
@@ -328,6 +332,7 @@ holds("review reads the session files of Claude Code and Codex, also while they 
     assert.deepEqual(sums(r), [1, "exact_repeat", 5, "not_found", 6]);
     assert.deepEqual(sums(looked(text + text.trim().split("\n").at(-1).slice(0, 40))), sums(r), "the last line is half there");
   }
+  for (const [text, name] of [[claude([]), "anthropic"], [codex([]), "openai-responses"]]) assert.equal(looked(text).dialect, name, "it has words alone");
   const aside = claude(around, { isSidechain: true }), both = claude(around.slice(0, 2)) + aside;
   assert.equal(looked(both).circles.length, 0);
   assert.match(review(both).out, /Not looked at: \d+ messages of agents that this one called/);

@@ -66,6 +66,11 @@ holds("report: what failed, what it cost and saved, and the cases to look at com
     assert.match(metrics, /^daruma_cost_saved_total 0\.00450000[0-9]$/m);
     assert.match(metrics, /^daruma_cost_wasted_total 0\.000000000$/m);
     assert.match(metrics, /^daruma_tokens_saved_total\{gen_ai_token_type="output"\} 200$/m);
+
+    const here = await say("say here", { headers: { ...headers, "x-daruma-targets": "nobody/m" } });
+    assert.equal(here.status, 404);
+    const told = await until("it is told", () => pair.events().some((e) => e.case === here.headers["x-daruma-case"]) && run(["report", pair.eventsFile]));
+    assert.match(told.out, new RegExp(`${here.headers["x-daruma-case"]}  model_not_found .*  refused here, nothing was sent\n`));
   },
 });
 
@@ -178,6 +183,7 @@ holds("doctor: each thing has a line with its remedy, keys are never shown, and 
     const behind = await doctor({ proxy: { http_proxy: "http://127.0.0.1:9", no_proxy: "" }, providers: [{ ...base.providers[0], url: "http://provider.example", keys: ["sk-one-0123456789"] }] }, "--connect");
     assert.match(behind.of("provider own"), /^wrong: the proxy could not be reached or refused to connect -> check `proxy`/);
     assert.match((await doctor({ events: {} })).of("events"), /^warning: they go to no file/);
+    assert.match((await run(["doctor", "/no/such.yaml"])).out, /^wrong +configuration: \/no\/such\.yaml: No such file/);
     assert.match((await doctor({ limits: { connections: 1000000 } })).of("open files"), /^(ok|warning)/);
     assert.match((await doctor({ limits: { memory: "512GiB" } })).of("memory"), /^warning: requests may take 524288 MiB/);
     const bad = await doctor({ nonsense: 1, timeouts: { connect: "soon" } });

@@ -395,12 +395,20 @@ static bool ends_more(daruma_str w)
     return char_is(w.p[w.n - 1], CHAR_QUOTE);
 }
 
+/* True if a tail that begins at `from` leaves whole sentences before it: "..., see URL". Else it would be cut out of
+ * one, and what is left would not be one: "You can find your API key at URL". */
+static bool is_apart(daruma_str t, size_t from)
+{
+    daruma_str before = str_trim(str_sub(t, 0, from));
+    return !before.n || memchr(".,;!?)]-|", before.p[before.n - 1], 9) || char_is(before.p[before.n - 1], CHAR_QUOTE);
+}
+
 /* Where the tail of `t` begins: the last words of it when they hold an address or an id and else only what points
  * there; t.n when there is none. */
 static size_t tail_of(daruma_str t)
 {
     size_t at = t.n, end = t.n, tail = t.n;
-    bool told = false, token = false;
+    bool told = false, token = false, address = false;
     while (end && t.n - end < TAIL_BYTES) {
         while (end && ch_space(t.p[end - 1]))
             end--;
@@ -411,16 +419,18 @@ static size_t tail_of(daruma_str t)
         if (!w.n || (at < t.n && ends_more(w) && !is_address(w)))
             break;
         token |= is_token(w);
+        address |= is_address(w);
         bool names = is_address(w) || (token && is_id(w));
         if (!names && !points(w) && !is_token(w) && !is_id(w) && bare(w).n)
             break;
         told |= names;
         at = end = from;
-        if (memchr("([", w.p[0], 2) || (w.p[0] >= 'A' && w.p[0] <= 'Z' && points(w))) { /* where it begins */
-            tail = told ? at : tail;
+        /* where it begins */
+        bool first = memchr("([", w.p[0], 2) || (w.p[0] >= 'A' && w.p[0] <= 'Z' && points(w));
+        if (told && (first || !address || is_apart(t, at)))
+            tail = at;
+        if (first)
             break;
-        }
-        tail = told ? at : tail;
     }
     return tail;
 }
