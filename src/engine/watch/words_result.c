@@ -202,6 +202,18 @@ static unsigned phrase_at(const text_words *w, size_t i, size_t *used)
     return means;
 }
 
+/* "if systemd is running", "when the job is active": nobody says that it is. */
+static bool is_supposed(const text_words *w, size_t i)
+{
+    static const daruma_str words[] = {LIT("if"),   LIT("unless"), LIT("whether"), LIT("when"),
+                                       LIT("once"), LIT("until"),  LIT("while")};
+    for (size_t back = 2; back <= i && back <= 5; back++)
+        for (size_t k = 0; k < COUNT(words); k++)
+            if (str_ieq(w->at[i - back], words[k]))
+                return true;
+    return false;
+}
+
 /* "status: reindexing", "is being baked": said of how a thing stands, a word that ends so tells that it goes on. */
 static bool is_doing(const text_words *w, size_t i)
 {
@@ -210,7 +222,7 @@ static bool is_doing(const text_words *w, size_t i)
         return false;
     for (size_t k = 0; i && k < COUNT(before); k++)
         if (str_ieq(w->at[i - 1], before[k]))
-            return true;
+            return w->n <= STATE_WORDS_MAX && !is_supposed(w, i); /* a long text has such words anywhere */
     return i == 0 ? w->n <= 2 : (words_of_name(w->at[i - 1]) & NAME_STATE) != 0;
 }
 
@@ -230,18 +242,6 @@ static bool is_status(const text_words *w, size_t i)
         if (str_ieq(w->at[i - 1], str_of(before[k])))
             return true;
     return i <= 2 || (w->at[i - 1].n == 1 && i > 2 && str_ieq(w->at[i - 2], S("1"))); /* HTTP/1.1 503 */
-}
-
-/* "if systemd is running", "when the job is active": nobody says that it is. */
-static bool is_supposed(const text_words *w, size_t i)
-{
-    static const daruma_str words[] = {LIT("if"),   LIT("unless"), LIT("whether"), LIT("when"),
-                                       LIT("once"), LIT("until"),  LIT("while")};
-    for (size_t back = 2; back <= i && back <= 5; back++)
-        for (size_t k = 0; k < COUNT(words); k++)
-            if (str_ieq(w->at[i - back], words[k]))
-                return true;
-    return false;
 }
 
 /* "status: running", "still running", "pending": not "the running shoes of ...". */
