@@ -387,15 +387,19 @@ void conn_later(conn *c)
 
 /* ---- accepting ---- */
 
-/* Who has asked for nothing for the longest time. NULL also where that is one who has just come: of a burst many are
- * accepted before the first of them is read. */
+/* Who has asked for nothing for the longest time. */
 static conn *find_idle(const server *s)
 {
     conn *c = s->waiting[FOR_REQUEST].first;
     while (c && c->rest.n) /* the next request has come */
         c = c->wait_next;
-    bool came = c && !c->put && (daruma_ms)uv_now(s->loop) - c->since < GREETING_CROWDED_MS_MAX;
-    return came ? NULL : c;
+    return c;
+}
+
+/* True if it was accepted just now: of a burst many are, before the first of them is read. */
+static bool has_just_come(const server *s, const conn *c)
+{
+    return !c->put && (daruma_ms)uv_now(s->loop) - c->since < GREETING_CROWDED_MS_MAX;
 }
 
 /* No descriptor is left, and libuv has none to turn clients away with: another thread took its own in the moment that
@@ -428,7 +432,7 @@ static bool make_room(server *s, const conn *newest)
     if (s->open - s->parting <= s->limits.connections) {
         if (parting)
             conn_close(parting);
-    } else if (idle && idle != newest)
+    } else if (idle && idle != newest && !has_just_come(s, idle))
         conn_close(idle);
     else if (slow && (daruma_ms)uv_now(s->loop) - slow->since >= HEAD_CROWDED_MS_MAX)
         ran_out(slow);
