@@ -3,14 +3,14 @@
  * lowered is a schema, and lowering it again changes nothing. The input, a line each: the schema, its keyword that a
  * provider does not take, the name of the tool; the rest are the arguments.
  */
-#include "engine/mend/args.h"
-#include "engine/mend/value.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "engine/mend/answer/args.h"
+#include "engine/mend/value.h"
 #include "exact.h"
 #include "whole.h"
 

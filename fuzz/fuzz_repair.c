@@ -4,8 +4,8 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "engine/mend/answer/repair.h"
 #include "engine/mend/mend.h"
-#include "engine/mend/repair.h"
 #include "engine/mend/value.h"
 #include "whole.h"
 

@@ -1,6 +1,6 @@
 /* The record of a run as a file: whatever the bytes, they are refused with a reason, or what is said of the run keeps
  * its bounds, is the same each time, and is told as JSON and as a page. The first byte chooses the dialect, if one. */
-#include "../src/cli/review.c"
+#include "../src/cli/review/review.c"
 #include "base/arena.h"
 #include "base/check.h"
 

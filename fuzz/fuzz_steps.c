@@ -9,8 +9,8 @@
 #include "dialect/dialect.h"
 #include "engine/mend/mend.h"
 #include "engine/watch/errors.h"
-#include "engine/watch/partial.h"
 #include "engine/watch/steps.h"
+#include "engine/watch/words/partial.h"
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

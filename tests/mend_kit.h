@@ -5,7 +5,7 @@
 #include "history_wires.h"
 #define FORMAT_TEXT   CHAOS_FORMAT_TEXT /* the faulty provider has words of its own, and knows nothing of the model's */
 #define FORMAT_SCHEMA CHAOS_FORMAT_SCHEMA
-#include "chaos/validate.h"
+#include "chaos/oracle/validate.h"
 #undef FORMAT_TEXT
 #undef FORMAT_SCHEMA
 #include "base/arena.h"

@@ -2,7 +2,7 @@
  * out. */
 #ifndef PAIRS_KIT_H
 #define PAIRS_KIT_H
-#include "engine/mend/pairs_plan.h"
+#include "engine/mend/pairs/pairs_plan.h"
 
 static inline bool kit_pairs_broken(const convo *c)
 {

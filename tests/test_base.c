@@ -1,13 +1,13 @@
-#include "test.h"
-#include "base/json.h"
-#include "base/scan.h"
-#include "base/str.h"
-#include "base/date.h"
-#include "base/buf.h"
 #include "base/arena.h"
 #include "base/base64.h"
+#include "base/buf.h"
+#include "base/date.h"
+#include "base/json.h"
 #include "base/map.h"
-#include "engine/watch/same_bits.h"
+#include "base/scan.h"
+#include "base/str.h"
+#include "engine/watch/same/same_bits.h"
+#include "test.h"
 #include <stdlib.h>
 
 static void a_star_stands_for_anything(void **state)

@@ -1,14 +1,14 @@
 /* Runs every scenario of tests/cases through `daruma replay`, which reports in TAP itself. First
  * the ways in which a scenario file can be wrong. */
-#include "test.h"
 #include "../src/cli/options.c"
-#include "../src/cli/replay.c"
-#include "../src/cli/replay_adapt.c"
-#include "../src/cli/replay_agent.c"
-#include "../src/cli/replay_agent_read.c"
-#include "../src/cli/replay_read.c"
-#include "../src/cli/replay_run.c"
-#include "../src/cli/replay_steps.c"
+#include "../src/cli/replay/replay.c"
+#include "../src/cli/replay/replay_adapt.c"
+#include "../src/cli/replay/replay_agent.c"
+#include "../src/cli/replay/replay_agent_read.c"
+#include "../src/cli/replay/replay_read.c"
+#include "../src/cli/replay/replay_run.c"
+#include "../src/cli/replay/replay_steps.c"
+#include "test.h"
 
 #include <glob.h>
 

@@ -2,7 +2,7 @@
  * dialects, faults at every point, answers cut at every byte, slow readers, clients that leave, clocks that jump. What
  * must always hold is looked at in each. */
 #include "drive_kit.h"
-#include "engine/drive/text.h"
+#include "engine/drive/request/text.h"
 
 enum { SESSIONS = 20000 };
 enum { ROOM_SCARCE = 8192 }; /* where memory of a request runs out, it has less than this */

@@ -1,8 +1,8 @@
 /* A run looked at when it is over, and the files it is read from. */
-#include "test.h"
 #include "../src/cli/place.c"
+#include "../src/cli/review/transcript.c"
 #include "../src/cli/shape.c"
-#include "../src/cli/transcript.c"
+#include "test.h"
 #include <stdlib.h>
 
 enum { MEMORY = 8 << 20, SCRATCH = 1 << 20, RUNS = 60, STEPS = 80 };

@@ -1,14 +1,14 @@
 /* What sees agents that go in circles. */
-#include "test.h"
-#include "engine/watch/window.h"
+#include "../src/engine/watch/words/words_call.c"
+#include "../src/engine/watch/words/words_result.c"
+#include "engine/watch/same/window.h"
 #include "stall_cases.h"
 #include "stall_change.h"
 #include "stall_kit.h"
 #include "stall_more.h"
 #include "stall_noise.h"
 #include "stall_real.h"
-#include "../src/engine/watch/words_call.c"
-#include "../src/engine/watch/words_result.c"
+#include "test.h"
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 

@@ -1,9 +1,9 @@
 #include "convo_kit.h"
 #include "engine/mend/mend.h"
-#include "pairs_kit.h"
 #include "engine/watch/errors.h"
-#include "engine/watch/partial.h"
 #include "engine/watch/steps.h"
+#include "engine/watch/words/partial.h"
+#include "pairs_kit.h"
 #include <stdlib.h>
 #include <time.h>
 

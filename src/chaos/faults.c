@@ -1,9 +1,9 @@
-#include "chaos/faults.h"
-#include "chaos/speak.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "chaos/faults.h"
+#include "chaos/speak/speak.h"
 
 // clang-format off
 const fault_kind fault_kinds[] = {

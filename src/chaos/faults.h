@@ -3,7 +3,7 @@
 #ifndef CHAOS_FAULTS_H
 #define CHAOS_FAULTS_H
 #include "chaos/answer.h"
-#include "chaos/validate.h"
+#include "chaos/oracle/validate.h"
 
 /* What a kind does. */
 typedef enum fault_effect {

@@ -1,7 +1,7 @@
 /* rules.h - what the rules of the four wires share: names of places, sets of ids. */
 #ifndef CHAOS_RULES_H
 #define CHAOS_RULES_H
-#include "chaos/validate.h"
+#include "chaos/oracle/validate.h"
 
 #define INVALID      "invalid_request_error"
 #define BAD_ARGUMENT "INVALID_ARGUMENT"

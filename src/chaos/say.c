@@ -1,9 +1,9 @@
 /* say.c - what the model says: what the script gives it to say, else a function of the request alone. */
-#include "chaos/validate.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "chaos/oracle/validate.h"
 
 enum {
     SUMMARY_HEAD_BYTES = 160, /* of what is summarised, kept as it stands */

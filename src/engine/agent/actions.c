@@ -1,7 +1,13 @@
 /* actions.c - models that answer with an action written as JSON, {"thought", "next_node", "args"}, instead of calling
  * tools: what is meant is found in what they write, the first action that can be done is done, and what cannot be read
  * is asked for again (PenguiFlow's protocol, P-F31 to P-F36). */
-#include "engine/agent/inside.h"
+#include "engine/agent/actions.h"
+#include "engine/agent/args.h"
+#include "engine/agent/calls.h"
+#include "engine/agent/flow.h"
+#include "engine/agent/router.h"
+#include "engine/agent/think.h"
+#include "engine/agent/trajectory.h"
 #include "engine/mend/mend.h"
 
 /* ---- finding JSON in a text ---- */
@@ -288,11 +294,11 @@ void actions_answered(agent *a, daruma_str text)
         daruma_str said = actions_answer(x->args, &a->scratch);
         if (!said.n)
             tell_discarded(a, x->args);
-        if (said.n || a->finish_repaired) {
+        if (said.n || a->args.repaired) {
             think_said(a, flow_text(a, said.n ? said : stand_in(x, &a->scratch)));
             return;
         }
-        a->said = flow_keep(a, stand_in(x, &a->scratch));
+        a->reporting.said = flow_keep(a, stand_in(x, &a->scratch));
         a->phase = PHASE_FINISH;
         return;
     }

@@ -2,7 +2,13 @@
  * what becomes of the answer. A strategy is told in an event whatever happens to it; it is done when it is sure enough
  * and was checked, asked about when it is less sure, and handed to a person when only a person can help. What daruma
  * itself guesses without a model is never a reason to stop. */
-#include "engine/agent/inside.h"
+#include "engine/agent/adapt.h"
+#include "engine/agent/error_node.h"
+#include "engine/agent/flow.h"
+#include "engine/agent/limits.h"
+#include "engine/agent/plan.h"
+#include "engine/agent/router.h"
+#include "engine/agent/trajectory.h"
 
 /* What a question is about, with room for what it points to. */
 typedef struct about {
@@ -14,7 +20,7 @@ typedef struct about {
 
 static void take_failures(const agent *a, about *q)
 {
-    size_t n = daruma_tracker_list(a->tracker, q->failures, TRACKED_FAILURES_MAX);
+    size_t n = daruma_tracker_list(a->loop.tracker, q->failures, TRACKED_FAILURES_MAX);
     n = n < TRACKED_FAILURES_MAX ? n : TRACKED_FAILURES_MAX;
     for (size_t i = 0; i < n; i++)
         if (!q->failures[i].resolved) {
@@ -62,10 +68,10 @@ static about *situation(agent *a)
     if (!q)
         return NULL;
     q->is = (daruma_situation){.goal = a->task,
-                               .progress = daruma_progress_read(a->estimate, &a->scratch).progress,
+                               .progress = daruma_progress_read(a->loop.estimate, &a->scratch).progress,
                                .stuck = true,
                                .steps = a->spent.steps,
-                               .circle = a->circle,
+                               .circle = a->loop.circle,
                                .fits = daruma_schema_fits};
     take_failures(a, q);
     take_steps(a, q);
@@ -77,33 +83,33 @@ static about *situation(agent *a)
 
 static void keep_strategy(agent *a, const daruma_strategy *p)
 {
-    a->strategy = *p;
-    a->strategy.name = flow_text(a, p->name);
-    a->strategy.reasoning = flow_text(a, flow_line(p->reasoning, FAILURE_TEXT_BYTES_MAX));
-    a->strategy.tool = flow_text(a, p->tool);
-    a->strategy.parameters = flow_text(a, p->parameters);
-    a->strategy.message = flow_text(a, flow_line(p->message, FAILURE_TEXT_BYTES_MAX));
-    a->strategy.expected = (daruma_str){0};
+    a->loop.strategy = *p;
+    a->loop.strategy.name = flow_text(a, p->name);
+    a->loop.strategy.reasoning = flow_text(a, flow_line(p->reasoning, FAILURE_TEXT_BYTES_MAX));
+    a->loop.strategy.tool = flow_text(a, p->tool);
+    a->loop.strategy.parameters = flow_text(a, p->parameters);
+    a->loop.strategy.message = flow_text(a, flow_line(p->message, FAILURE_TEXT_BYTES_MAX));
+    a->loop.strategy.expected = (daruma_str){0};
 }
 
 static void say(agent *a, const char *how)
 {
     daruma_buf b = buf_in(&a->scratch);
     buf_putz(&b, how);
-    if (a->strategy.tool.n) {
-        BUF_SAY(&b, " Call ", traj_wire_name(a, a->strategy.tool, &a->scratch));
-        if (a->strategy.parameters.n)
-            BUF_SAY(&b, " with ", a->strategy.parameters);
+    if (a->loop.strategy.tool.n) {
+        BUF_SAY(&b, " Call ", traj_wire_name(a, a->loop.strategy.tool, &a->scratch));
+        if (a->loop.strategy.parameters.n)
+            BUF_SAY(&b, " with ", a->loop.strategy.parameters);
         buf_putc(&b, '.');
     }
-    BUF_SAY(&b, " ", a->strategy.reasoning);
+    BUF_SAY(&b, " ", a->loop.strategy.reasoning);
     flow_note(a, buf_str(&b));
 }
 
 /* Does it: the call is made as if the model had asked for it, behind a note that says so. */
 void adapt_do(agent *a)
 {
-    const daruma_strategy *p = &a->strategy;
+    const daruma_strategy *p = &a->loop.strategy;
     a->notice = (daruma_str){0}; /* what it was to be told is dealt with */
     a->phase = PHASE_THINK;
     if (p->kind == DARUMA_STRATEGY_ESCALATE) {
@@ -137,11 +143,11 @@ void adapt_do(agent *a)
 static void ask_person(agent *a)
 {
     daruma_buf b = buf_in(&a->scratch);
-    BUF_SAY(&b, "The agent cannot go on. May it try this: ", a->strategy.name);
-    if (a->strategy.tool.n)
-        BUF_SAY(&b, ", ", a->strategy.tool, " ", flow_line(a->strategy.parameters, FAILURE_TEXT_BYTES_MAX));
-    BUF_SAY(&b, "? ", a->strategy.reasoning);
-    a->asks_way = true;
+    BUF_SAY(&b, "The agent cannot go on. May it try this: ", a->loop.strategy.name);
+    if (a->loop.strategy.tool.n)
+        BUF_SAY(&b, ", ", a->loop.strategy.tool, " ", flow_line(a->loop.strategy.parameters, FAILURE_TEXT_BYTES_MAX));
+    BUF_SAY(&b, "? ", a->loop.strategy.reasoning);
+    a->loop.asks_way = true;
     flow_out(a, OUT_PERSON, (agent_act){.what = AGENT_DO_ASK, .text = buf_str(&b)});
 }
 
@@ -153,14 +159,14 @@ static void propose(agent *a, const daruma_strategy *p)
     if (p->source == DARUMA_FROM_HEURISTIC && fate != DARUMA_FATE_DO)
         fate = DARUMA_FATE_LOG;
     keep_strategy(a, p);
-    daruma_tries_note(&a->tries, p);
+    daruma_tries_note(&a->loop.tries, p);
     LOG(a, "recovery_strategy_generated", "strategy", p->name, "reasoning", p->reasoning, "tool", p->tool, "parameters",
         buf_any(p->parameters), "message", buf_any(p->message), "expected", buf_any(p->expected), "confidence_permille",
         p->confidence, "mode", modes[a->policy->strategies], "fate", daruma_strategy_fate_name(fate));
     a->phase = PHASE_THINK;
-    if (a->circle_ends) {
+    if (a->loop.ends) {
         daruma_buf text = buf_in(&a->scratch);
-        BUF_SAY(&text, "Loop detected: ", a->circle);
+        BUF_SAY(&text, "Loop detected: ", a->loop.circle);
         flow_stop(a, &text);
         return;
     }
@@ -184,7 +190,7 @@ static void propose(agent *a, const daruma_strategy *p)
 /* What a model said of its progress is why it is stuck, and what is in its way. */
 static void take_estimate(agent *a, about *q)
 {
-    daruma_estimate e = daruma_progress_read(a->estimate, &a->scratch);
+    daruma_estimate e = daruma_progress_read(a->loop.estimate, &a->scratch);
     if (e.progress < 0)
         return;
     q->is.analysis = e.reasoning;
@@ -198,12 +204,13 @@ void adapt_ask(agent *a)
     about *q = situation(a);
     if (q)
         take_estimate(a, q);
-    a->wants_way = false;
-    daruma_question ask = q ? daruma_strategy_ask(&q->is, &a->tries, a->recovery, &a->scratch) : (daruma_question){0};
+    a->loop.wants_way = false;
+    daruma_question ask =
+        q ? daruma_strategy_ask(&q->is, &a->loop.tries, a->recovery, &a->scratch) : (daruma_question){0};
     if (!q) {
         a->phase = PHASE_THINK;
     } else if (!ask.user.n || limits_reached(a, true, false) || limits_last_call(a)) {
-        daruma_strategy p = daruma_strategy_guess(&q->is, &a->tries, a->recovery, &a->scratch);
+        daruma_strategy p = daruma_strategy_guess(&q->is, &a->loop.tries, a->recovery, &a->scratch);
         propose(a, &p);
     } else {
         flow_ask(a, AGENT_FOR_STRATEGY, a->s.second.n ? a->s.second : a->s.model, &ask, limits_time_left(a));
@@ -218,7 +225,7 @@ void adapt_answered(agent *a, daruma_str text)
         a->phase = PHASE_THINK;
         return;
     }
-    daruma_strategy p = daruma_strategy_read(text, &q->is, &a->tries, a->recovery, &a->scratch, NULL);
+    daruma_strategy p = daruma_strategy_read(text, &q->is, &a->loop.tries, a->recovery, &a->scratch, NULL);
     propose(a, &p);
 }
 
@@ -240,10 +247,10 @@ void adapt_estimate(agent *a)
 void adapt_estimated(agent *a, daruma_str text)
 {
     daruma_estimate e = daruma_progress_read(text, &a->scratch);
-    bool stuck = daruma_progress_estimate(&a->progress, a->recovery, e.progress);
+    bool stuck = daruma_progress_estimate(&a->loop.progress, a->recovery, e.progress);
     LOG(a, "progress_estimated", "progress_permille", e.progress, "stuck", (int)stuck);
     if (e.progress >= 0) /* else the one before holds */
-        a->estimate = flow_text(a, flow_line(text, AGENT_OUTPUT_BYTES_MAX));
+        a->loop.estimate = flow_text(a, flow_line(text, AGENT_OUTPUT_BYTES_MAX));
     about *q = situation(a);
     a->phase = PHASE_THINK;
     if (!q || !stuck)

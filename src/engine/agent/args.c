@@ -1,7 +1,14 @@
 /* args.c - arguments that do not do: fields that are missing are asked for, one small question a tool; what fails again
  * and again ends in an apology (P-F38 to P-F42). Only what lacks or only pretends a value counts, not a wrong type
  * (P-W12). */
-#include "engine/agent/inside.h"
+#include "engine/agent/actions.h"
+#include "engine/agent/args.h"
+#include "engine/agent/calls.h"
+#include "engine/agent/flow.h"
+#include "engine/agent/limits.h"
+#include "engine/agent/router.h"
+#include "engine/agent/think.h"
+#include "engine/agent/trajectory.h"
 #include "engine/mend/mend.h"
 
 /* ---- looking ---- */
@@ -70,13 +77,13 @@ static args_count *count_of(agent *a, daruma_str tool)
 {
     for (size_t i = 0; i < a->s.ntools; i++)
         if (str_eq(a->s.tools[i].about.name, tool))
-            return &a->arg_counts[i];
-    return &a->arg_counts[a->s.ntools];
+            return &a->args.counts[i];
+    return &a->args.counts[a->s.ntools];
 }
 
 void args_worked(agent *a, daruma_str tool)
 {
-    a->arg_failures = 0;
+    a->args.failures = 0;
     *count_of(a, tool) = (args_count){.filled = count_of(a, tool)->filled};
 }
 
@@ -94,7 +101,7 @@ static daruma_str fields_of(agent *a, const args_bad *bad)
 static void tell(agent *a, const agent_step *s, const char *name, const args_bad *bad, const args_count *n)
 {
     LOG(a, name, "tool", s->tool, "error_summary", bad->why, "autofilled_fields", fields_of(a, bad), "placeholders",
-        bad->placeholder, "consecutive_arg_failures", a->arg_failures, "of_tool", n->in_row);
+        bad->placeholder, "consecutive_arg_failures", a->args.failures, "of_tool", n->in_row);
 }
 
 /* Behind the fill, or without one: the model reads it, or it was once too often. */
@@ -104,8 +111,8 @@ static void refuse(agent *a, agent_step *s, const args_bad *bad)
     uint32_t most = a->policy->arg_failures_max;
     n->rejected += bad->nmissing > 0;
     if (n->rejected >= 2 || (most && n->in_row >= most)) {
-        a->apology = n->rejected >= 2 ? "autofill_rejection" : "consecutive_arg_failures";
-        a->fill = (size_t)(s - a->steps);
+        a->args.apology = n->rejected >= 2 ? "autofill_rejection" : "consecutive_arg_failures";
+        a->args.fill = (size_t)(s - a->steps);
         a->phase = PHASE_APOLOGY;
         traj_result(a, s, bad->why, true, (daruma_str){0});
         router_keep(a, &(agent_failure){.kind = DARUMA_TOOL_ARGUMENTS,
@@ -128,7 +135,7 @@ void args_reject(agent *a, agent_step *s, const args_bad *bad)
     bool fills = a->policy->fills_args && !a->policy->mute && bad->nmissing && !bad->complex && !bad->placeholder.n &&
                  !n->filled;
     if (!fills) {
-        a->arg_failures++;
+        a->args.failures++;
         n->in_row++;
     }
     tell(a, s, "planner_args_suspect", bad, n);
@@ -136,7 +143,7 @@ void args_reject(agent *a, agent_step *s, const args_bad *bad)
         tell(a, s, "planner_args_invalid", bad, n);
     if (fills) {
         n->filled = true;
-        a->fill = (size_t)(s - a->steps);
+        a->args.fill = (size_t)(s - a->steps);
         a->phase = PHASE_FILL;
         return;
     }
@@ -147,7 +154,7 @@ void args_reject(agent *a, agent_step *s, const args_bad *bad)
 
 void args_ask(agent *a)
 {
-    agent_step *s = &a->steps[a->fill];
+    agent_step *s = &a->steps[a->args.fill];
     const agent_tool *t = router_tool(a, s->tool);
     args_bad bad;
     daruma_buf b = buf_in(&a->scratch);
@@ -212,7 +219,7 @@ daruma_str args_merge(daruma_str args, daruma_str text, const args_bad *bad, siz
 
 void args_answered(agent *a, daruma_str text)
 {
-    agent_step *s = &a->steps[a->fill];
+    agent_step *s = &a->steps[a->args.fill];
     args_bad bad, still;
     size_t filled = 0;
     args_look(a, router_tool(a, s->tool), s->args, &bad);
@@ -231,7 +238,7 @@ void args_answered(agent *a, daruma_str text)
         return;
     if (some)
         bad = still;
-    a->arg_failures++;
+    a->args.failures++;
     count_of(a, s->tool)->in_row++;
     tell(a, s, "planner_args_invalid", &bad, count_of(a, s->tool));
     refuse(a, s, &bad);
@@ -245,7 +252,7 @@ void args_ask_words(agent *a)
     bool sorry = a->phase == PHASE_APOLOGY;
     daruma_buf b = buf_in(&a->scratch);
     if (sorry)
-        LOG(a, "graceful_failure_attempt", "tool", a->steps[a->fill].tool, "failure_reason", a->apology);
+        LOG(a, "graceful_failure_attempt", "tool", a->steps[a->args.fill].tool, "failure_reason", a->args.apology);
     else
         LOG(a, "finish_repair_attempt");
     BUF_SAY(&b, "TASK:\n", flow_line(a->task, AGENT_OUTPUT_BYTES_MAX));
@@ -261,11 +268,11 @@ void args_ask_words(agent *a)
 
 static void put_reason(agent *a, daruma_buf *meta, bool apologised)
 {
-    const agent_step *s = &a->steps[a->fill];
+    const agent_step *s = &a->steps[a->args.fill];
     args_bad bad;
     const agent_tool *t = router_tool(a, s->tool);
     BUF_SAY(meta, apologised ? "{\"graceful_failure\":true" : "{\"requires_followup\":true",
-            ",\"failure_reason\":", buf_quoted(str_of(a->apology)), ",\"tool\":", buf_quoted(s->tool));
+            ",\"failure_reason\":", buf_quoted(str_of(a->args.apology)), ",\"tool\":", buf_quoted(s->tool));
     if (!apologised && t && !args_look(a, t, s->args, &bad)) {
         BUF_SAY(meta, ",\"last_error\":", buf_quoted(bad.why), ",\"missing_fields\":[");
         for (size_t i = 0; i < bad.nmissing; i++)
@@ -285,11 +292,11 @@ void args_words_answered(agent *a, daruma_str text)
         : said.n        ? "finish_repair_success"
                         : "finish_repair_failure",
         said.n ? "answer_len" : "raw_len", (int64_t)(said.n ? said.n : text.n));
-    a->finish_repaired = true;
+    a->args.repaired = true;
     a->phase = PHASE_THINK;
     if (!sorry) {
-        said = said.n ? said : a->said;
-        a->said = (daruma_str){0};
+        said = said.n ? said : a->reporting.said;
+        a->reporting.said = (daruma_str){0};
         think_said(a, said);
         return;
     }

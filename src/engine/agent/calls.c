@@ -1,6 +1,16 @@
 /* calls.c - the calls of one answer, carried out one after the other: who is asked before, what each came to, whether
  * it failed, and whether the agent goes in circles. */
-#include "engine/agent/inside.h"
+#include "engine/agent/actions.h"
+#include "engine/agent/args.h"
+#include "engine/agent/calls.h"
+#include "engine/agent/error_node.h"
+#include "engine/agent/flow.h"
+#include "engine/agent/limits.h"
+#include "engine/agent/paths.h"
+#include "engine/agent/report.h"
+#include "engine/agent/router.h"
+#include "engine/agent/think.h"
+#include "engine/agent/trajectory.h"
 #include "engine/mend/mend.h"
 #include "engine/watch/toolfail.h"
 
@@ -37,31 +47,31 @@ static void end_circle(agent *a, const daruma_verdict *v, const daruma_step *ste
         return;
     }
     daruma_verdict_say(v, step, &said);
-    a->circle = flow_text(a, buf_str(&said));
-    a->wants_way = a->circle_ends = true;
+    a->loop.circle = flow_text(a, buf_str(&said));
+    a->loop.wants_way = a->loop.ends = true;
 }
 
 /* Counts a step, and looks whether the agent goes in circles. */
 static void count_step(agent *a, agent_step *s, const daruma_step *step)
 {
-    s->tracked = ++a->tracked;
-    bool patient = daruma_tracker_see(a->tracker, (daruma_str){0}, step, a->at, &a->scratch);
+    s->tracked = ++a->loop.tracked;
+    bool patient = daruma_tracker_see(a->loop.tracker, (daruma_str){0}, step, a->at, &a->scratch);
     a->out_of_patience |= !patient && (a->policy->compact || a->policy->escalates);
     if (!a->policy->watched)
         return;
     bool own = a->recovery->watch.detectors != NULL;
     daruma_verdict v =
-        own ? daruma_detector_see(&a->detector, a->recovery, step, NULL) : daruma_stall_see(a->stall, step);
-    bool new = daruma_progress_see(&a->progress, a->recovery, step);
+        own ? daruma_detector_see(&a->loop.detector, a->recovery, step, NULL) : daruma_stall_see(a->loop.stall, step);
+    bool new = daruma_progress_see(&a->loop.progress, a->recovery, step);
     if (new)
-        daruma_tries_worked(&a->tries, a->recovery, step->tool);
+        daruma_tries_worked(&a->loop.tries, a->recovery, step->tool);
     if (a->policy->loops_end) {
         if (v.circle)
             end_circle(a, &v, step);
         return;
     }
     uint32_t have = a->policy->strategies ? DARUMA_NEED_SIDE : 0;
-    daruma_remedy_kind r = daruma_guide_next(&a->guide, a->recovery, &v, DARUMA_WATCH_ENFORCE, have);
+    daruma_remedy_kind r = daruma_guide_next(&a->loop.guide, a->recovery, &v, DARUMA_WATCH_ENFORCE, have);
     if (r == DARUMA_REMEDY_NONE)
         return;
     daruma_buf said = buf_in(&a->scratch);
@@ -70,13 +80,13 @@ static void count_step(agent *a, agent_step *s, const daruma_step *step)
         calls_stop(a, &v, step);
         return;
     }
-    daruma_guide_notice(&a->guide, &v, step, &said);
+    daruma_guide_notice(&a->loop.guide, &v, step, &said);
     a->notice = flow_text(a, buf_str(&said));
     said.n = 0;
     daruma_verdict_say(&v, step, &said);
-    a->circle = flow_text(a, buf_str(&said));
-    a->wants_way |= r == DARUMA_REMEDY_STRATEGY;
-    a->circle_means = circle_means(a, v.circle);
+    a->loop.circle = flow_text(a, buf_str(&said));
+    a->loop.wants_way |= r == DARUMA_REMEDY_STRATEGY;
+    a->loop.means = circle_means(a, v.circle);
     if (r == DARUMA_REMEDY_FORCE_FINISH)
         a->last = LAST_LOOP;
 }
@@ -353,9 +363,9 @@ void calls_step(agent *a)
     while (a->next < a->nsteps && (a->steps[a->next].kind != AGENT_STEP_CALL || a->steps[a->next].done))
         a->next++;
     if (a->out_of_patience) {
-        daruma_escalation e = daruma_tracker_escalation(a->tracker);
+        daruma_escalation e = daruma_tracker_escalation(a->loop.tracker);
         if (a->s.mode == AGENT_PLANNED && a->spent.replans < a->policy->replans) {
-            daruma_tracker_resume(a->tracker);
+            daruma_tracker_resume(a->loop.tracker);
             a->out_of_patience = false;
             router_planner(a);
         } else if (a->policy->escalates) {
@@ -366,7 +376,7 @@ void calls_step(agent *a)
         return;
     }
     if (a->next >= a->nsteps) {
-        a->phase = a->wants_way ? PHASE_ADAPT : a->policy->estimates ? PHASE_ESTIMATE : PHASE_THINK;
+        a->phase = a->loop.wants_way ? PHASE_ADAPT : a->policy->estimates ? PHASE_ESTIMATE : PHASE_THINK;
         return;
     }
     agent_step *s = &a->steps[a->next];

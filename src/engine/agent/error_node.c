@@ -1,8 +1,12 @@
 /* error_node.c - ends a run that cannot go on with words: a report of what is known, an analysis by a model that is not
  * the one that failed, and fixed texts where there is no such model. Nothing here can fail: whatever is unknown is said
  * to be unknown, and what does not fit is left out. */
-#include "engine/agent/inside.h"
 #include "base/date.h"
+#include "engine/agent/error_node.h"
+#include "engine/agent/flow.h"
+#include "engine/agent/limits.h"
+#include "engine/agent/router.h"
+#include "engine/agent/trajectory.h"
 #include "engine/watch/toolfail.h"
 
 /* What a text of others may do in a report: nothing but be read, on as many lines as `lines` says. */
@@ -267,8 +271,8 @@ static void gather(const agent *a, agent_report *r, daruma_arena *room)
         daruma_buf b = buf_in(room);
         number++;
         buf_printf(&b, "Step %zu: ", by_step && s->plan_step ? (size_t)s->plan_step : number);
-        if (s->plan_step && s->plan_step <= a->plan.n)
-            buf_put(&b, flow_line(a->plan.steps[s->plan_step - 1].objective, SITUATION_TEXT_CHARS_MAX));
+        if (s->plan_step && s->plan_step <= a->planning.plan.n)
+            buf_put(&b, flow_line(a->planning.plan.steps[s->plan_step - 1].objective, SITUATION_TEXT_CHARS_MAX));
         else
             buf_put(&b, s->tool);
         if (s->failed || !s->done)
@@ -288,7 +292,7 @@ static agent_report report_of(const agent *a, daruma_arena *room)
                       .failure = a->failure,
                       .task = a->task,
                       .tool = a->failure.of_model ? (daruma_str){0} : a->failure.operation,
-                      .operations = a->policy->counts_steps ? (int64_t)a->plan_at + 1
+                      .operations = a->policy->counts_steps ? (int64_t)a->planning.at + 1
                                     : a->spent.tools        ? a->spent.tools
                                                             : a->spent.calls,
                       .retries = a->failure.of_model ? a->attempts : 0,
@@ -393,7 +397,7 @@ void error_escalate(agent *a, daruma_str reason)
 {
     daruma_buf history = buf_in(&a->keep), text = buf_in(&a->keep), one = buf_in(&a->scratch);
     daruma_tool_failure all[TRACKED_FAILURES_MAX];
-    size_t n = daruma_tracker_list(a->tracker, all, TRACKED_FAILURES_MAX);
+    size_t n = daruma_tracker_list(a->loop.tracker, all, TRACKED_FAILURES_MAX);
     for (size_t i = 0; i < n && i < TRACKED_FAILURES_MAX; i++) { /* all of them, the last one too (E-F6) */
         one.n = 0;
         toolfail_write(&all[i], DARUMA_VIEW_COMPACT, 1, a->recovery->watch.escapes, &one);

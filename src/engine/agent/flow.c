@@ -5,7 +5,17 @@
  *     either    a context that is too long: SHORTEN --> THINK;  what cannot go on: ANALYSE --> report
  *
  * One thing is out at a time. flow_step() goes on until something is out, or the run is over. */
-#include "engine/agent/inside.h"
+#include "engine/agent/adapt.h"
+#include "engine/agent/args.h"
+#include "engine/agent/calls.h"
+#include "engine/agent/error_node.h"
+#include "engine/agent/flow.h"
+#include "engine/agent/limits.h"
+#include "engine/agent/plan.h"
+#include "engine/agent/question.h"
+#include "engine/agent/router.h"
+#include "engine/agent/think.h"
+#include "engine/agent/trajectory.h"
 
 /* ---- texts ---- */
 
@@ -267,14 +277,14 @@ agent *agent_open(const agent_setup *s, const drive_rooms *rooms, daruma_str tas
         return NULL;
     }
     a->task = flow_keep(a, task);
-    a->tracker = daruma_tracker_new(&a->keep, a->recovery);
-    a->stall = daruma_stall_new(&a->keep);
-    a->usable = ARENA_NEW(&a->keep, bool, s->ntools + 1);
+    a->loop.tracker = daruma_tracker_new(&a->keep, a->recovery);
+    a->loop.stall = daruma_stall_new(&a->keep);
+    a->planning.usable = ARENA_NEW(&a->keep, bool, s->ntools + 1);
     a->renames = ARENA_NEW(&a->keep, convo_rename, s->ntools + 1);
-    a->arg_counts = ARENA_NEW(&a->keep, args_count, s->ntools + 1);
+    a->args.counts = ARENA_NEW(&a->keep, args_count, s->ntools + 1);
     a->gone.calls = ARENA_NEW(&a->keep, struct agent_gone_calls, s->ntools + 1);
     a->verdicts = ARENA_NEW(&a->keep, uint64_t, AGENT_VERDICTS_MAX);
-    if (a->keep.full || !a->tracker || !a->stall) {
+    if (a->keep.full || !a->loop.tracker || !a->loop.stall) {
         agent_close(a);
         return NULL;
     }
@@ -403,8 +413,8 @@ void agent_person(agent *a, uint32_t call, agent_reply r, daruma_str text, darum
         return;
     begin(a, at);
     a->out = OUT_NONE;
-    if (a->asks_way) {
-        a->asks_way = false;
+    if (a->loop.asks_way) {
+        a->loop.asks_way = false;
         if (r == AGENT_ALLOWED)
             adapt_do(a);
         else if (r == AGENT_INTERRUPTED)
@@ -477,9 +487,9 @@ bool agent_resume(agent *a, daruma_str guidance, daruma_moment at)
     if (a->phase != PHASE_OVER || a->result.end != AGENT_END_ESCALATED)
         return false;
     begin(a, at);
-    daruma_tracker_resume(a->tracker);
+    daruma_tracker_resume(a->loop.tracker);
     a->out_of_patience = false;
-    a->guide = (daruma_guide){0};
+    a->loop.guide = (daruma_guide){0};
     a->result = (agent_result){0};
     a->attempts = 0;
     a->phase = PHASE_TOOLS;
@@ -487,7 +497,8 @@ bool agent_resume(agent *a, daruma_str guidance, daruma_moment at)
     LOG(a, "resumed", "guidance", guidance);
     if (guidance.n) {
         a->notice = flow_text(a, guidance);
-        a->tries = (daruma_tries){0}; /* with their words what was tried before may work, and they may be asked again */
+        a->loop.tries =
+            (daruma_tries){0}; /* with their words what was tried before may work, and they may be asked again */
     }
     flow_step(a);
     return true;

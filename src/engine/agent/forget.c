@@ -5,7 +5,12 @@
  * Many steps leave at once, so that the beginning of the request stays the same for long: providers keep it, and so do
  * we. What remains of them: how often each tool was called, the model's newest words, and each call whose effect nobody
  * knows. The journal has all of them. */
-#include "engine/agent/inside.h"
+#include "engine/agent/calls.h"
+#include "engine/agent/flow.h"
+#include "engine/agent/forget.h"
+#include "engine/agent/question.h"
+#include "engine/agent/router.h"
+#include "engine/agent/trajectory.h"
 #include "engine/mend/mend.h"
 
 static bool same_turn(const agent_step *a, const agent_step *b)
@@ -69,13 +74,13 @@ static size_t take_off(agent *a, size_t from)
             continue;
         }
         open -= opened;
-        before += i < a->plan_from;
+        before += i < a->planning.from;
         for (size_t k = 0; k < n && calls_looks(a, s); k++)
             a->steps[k].looked |= !str_eq(a->steps[k].tool, s->tool);
-        if (i >= a->plan_from)
+        if (i >= a->planning.from)
             count_gone(a, s);
     }
-    a->plan_from -= before;
+    a->planning.from -= before;
     return n;
 }
 
@@ -100,23 +105,12 @@ static void move_step(daruma_arena *to, agent_step *s)
 /* What is in use of the texts, into memory of its own. */
 static void move_texts(agent *a)
 {
-    daruma_strategy *way = &a->strategy;
-    daruma_str *const texts[] = {&a->failure.operation,
-                                 &a->failure.message,
-                                 &a->failure.user_message,
-                                 &a->failure.metadata,
-                                 &a->notice,
-                                 &a->complaint,
-                                 &a->correction,
-                                 &a->said,
-                                 &a->circle,
-                                 &a->estimate,
-                                 &a->gone.words,
-                                 &way->name,
-                                 &way->reasoning,
-                                 &way->tool,
-                                 &way->parameters,
-                                 &way->message};
+    daruma_strategy *way = &a->loop.strategy;
+    daruma_str *const texts[] = {
+        &a->failure.operation,  &a->failure.message, &a->failure.user_message, &a->failure.metadata, &a->notice,
+        &a->planning.complaint, &a->correction,      &a->reporting.said,       &a->loop.circle,      &a->loop.estimate,
+        &a->gone.words,         &way->name,          &way->reasoning,          &way->tool,           &way->parameters,
+        &way->message};
     daruma_arena to;
     if (!a->rooms->open(&to, 64 << 10, AGENT_BYTES_MAX)) {
         a->keep.full = true;

@@ -1,6 +1,10 @@
 /* plan.c - the planned way: tools that can serve are chosen, a plan is made of them and checked before it runs, its
  * steps are carried out one after the other, each by a model that sees its own step and the outputs that it needs. */
-#include "engine/agent/inside.h"
+#include "engine/agent/flow.h"
+#include "engine/agent/limits.h"
+#include "engine/agent/plan.h"
+#include "engine/agent/router.h"
+#include "engine/agent/think.h"
 #include "engine/mend/mend.h"
 
 /* ---- reading and checking ---- */
@@ -132,7 +136,7 @@ agent_plan_verdict agent_plan_read(daruma_str answer, const agent_tool *tools, s
 static void put_tools(const agent *a, daruma_buf *b, bool all)
 {
     for (size_t i = 0; i < a->s.ntools; i++) {
-        if (!all && !a->usable[i])
+        if (!all && !a->planning.usable[i])
             continue;
         BUF_SAY(b, "- ", a->s.tools[i].about.name, ": ",
                 flow_line(a->s.tools[i].about.description, STRATEGY_SCHEMA_BYTES_MAX), "\n");
@@ -141,9 +145,9 @@ static void put_tools(const agent *a, daruma_buf *b, bool all)
 
 static void put_complaint(const agent *a, daruma_buf *b)
 {
-    if (!a->complaint.n)
+    if (!a->planning.complaint.n)
         return;
-    BUF_SAY(b, "\nYour last answer could not be used: ", a->complaint, ".\n");
+    BUF_SAY(b, "\nYour last answer could not be used: ", a->planning.complaint, ".\n");
 }
 
 /* What made another plan, or another choice, necessary; and what was learned on the way. */
@@ -152,9 +156,9 @@ static void put_context(const agent *a, const char *title, daruma_buf *b)
     buf_printf(b, "\n%s\n", title);
     agent_failure_write(&a->failure, b);
     buf_putc(b, '\n');
-    for (size_t i = 0; a->outputs && i < a->plan.n && i < a->plan_at; i++)
-        BUF_SAY(b, "\nAlready done: ", a->plan.steps[i].objective,
-                "\nIts output: ", flow_line(a->outputs[i], PARTIAL_WORDS_BYTES_MAX), "\n");
+    for (size_t i = 0; a->planning.outputs && i < a->planning.plan.n && i < a->planning.at; i++)
+        BUF_SAY(b, "\nAlready done: ", a->planning.plan.steps[i].objective,
+                "\nIts output: ", flow_line(a->planning.outputs[i], PARTIAL_WORDS_BYTES_MAX), "\n");
 }
 
 /* What both questions say: the task, the tools, what failed before (`context`; NULL: nothing did), and what was wrong
@@ -169,7 +173,7 @@ static bool put_question(agent *a, uint32_t *asked, uint32_t round, bool all_too
     if (*asked != round) {
         *asked = round;
         a->repairs = 0;
-        a->complaint = (daruma_str){0};
+        a->planning.complaint = (daruma_str){0};
     }
     BUF_SAY(b, "TASK:\n", flow_line(a->task, AGENT_OUTPUT_BYTES_MAX), "\n\nTOOLS:\n");
     put_tools(a, b, all_tools);
@@ -185,7 +189,7 @@ void plan_ask_classes(agent *a)
     uint32_t again = a->spent.reclassifications;
     const char *context = again ? "PREVIOUS FAILURE: other tools are needed." : NULL;
     daruma_buf b = buf_in(&a->scratch);
-    if (!put_question(a, &a->classifications, again + 1, true, context, &b))
+    if (!put_question(a, &a->planning.classifications, again + 1, true, context, &b))
         return;
     daruma_question q = {.system = S("Say which of the tools can serve the task. Answer with JSON only: {\"tools\": "
                                      "[\"name\", ...]}, with an empty list when none is needed."),
@@ -198,7 +202,7 @@ void plan_ask(agent *a)
 {
     uint32_t again = a->spent.replans + a->spent.reclassifications;
     daruma_buf b = buf_in(&a->scratch);
-    if (!put_question(a, &a->plans, again + 1, false, a->spent.replans ? "REPLANNING CONTEXT" : NULL, &b))
+    if (!put_question(a, &a->planning.plans, again + 1, false, a->spent.replans ? "REPLANNING CONTEXT" : NULL, &b))
         return;
     daruma_question q = {
         .system = S("Make a plan for the task. Answer with JSON only: {\"steps\": [{\"key\": \"name of its output\", "
@@ -218,7 +222,7 @@ static bool once_more(agent *a, daruma_str why)
     if (a->repairs >= a->policy->repairs)
         return false;
     a->repairs++;
-    a->complaint = flow_text(a, flow_line(why, FAILURE_TEXT_BYTES_MAX));
+    a->planning.complaint = flow_text(a, flow_line(why, FAILURE_TEXT_BYTES_MAX));
     return true;
 }
 
@@ -231,11 +235,11 @@ static void classes_answered(agent *a, daruma_str text)
         return;
     /* Who cannot be understood chooses all: the plan is checked all the same. */
     for (size_t i = 0; i < a->s.ntools; i++)
-        a->usable[i] = !read;
+        a->planning.usable[i] = !read;
     while (read && json_next(&it, NULL, &item)) {
         daruma_str name = json_text(item, &a->scratch);
         for (size_t i = 0; i < a->s.ntools; i++)
-            a->usable[i] |= str_eq(a->s.tools[i].about.name, name);
+            a->planning.usable[i] |= str_eq(a->s.tools[i].about.name, name);
     }
     if (a->recovering)
         think_recovered(a, "retry");
@@ -259,8 +263,8 @@ static void plan_invalid(agent *a, agent_plan_verdict v, daruma_str why)
 static void keep_plan(agent *a, const agent_plan *p)
 {
     agent_plan_step *steps = ARENA_NEW(&a->keep, agent_plan_step, p->n);
-    a->outputs = ARENA_NEW(&a->keep, daruma_str, p->n);
-    if (!steps || !a->outputs)
+    a->planning.outputs = ARENA_NEW(&a->keep, daruma_str, p->n);
+    if (!steps || !a->planning.outputs)
         return;
     for (size_t i = 0; i < p->n; i++) {
         const agent_plan_step *from = &p->steps[i];
@@ -273,14 +277,15 @@ static void keep_plan(agent *a, const agent_plan *p)
             steps[i].inputs[steps[i].ninputs++] =
                 (agent_input){flow_keep(a, from->inputs[k].name), flow_keep(a, from->inputs[k].from)};
     }
-    a->plan = (agent_plan){steps, p->n};
+    a->planning.plan = (agent_plan){steps, p->n};
 }
 
 static void plan_begin_step(agent *a)
 {
-    const agent_plan_step *s = &a->plan.steps[a->plan_at];
-    LOG(a, "plan_step", "number", (int64_t)a->plan_at + 1, "of", a->plan.n, "tool", s->tool, "objective", s->objective);
-    a->plan_from = a->nsteps;
+    const agent_plan_step *s = &a->planning.plan.steps[a->planning.at];
+    LOG(a, "plan_step", "number", (int64_t)a->planning.at + 1, "of", a->planning.plan.n, "tool", s->tool, "objective",
+        s->objective);
+    a->planning.from = a->nsteps;
     a->gone = (agent_gone){.calls = a->gone.calls};
     for (size_t i = 0; i <= a->s.ntools; i++)
         a->gone.calls[i] = (struct agent_gone_calls){0};
@@ -296,7 +301,7 @@ void plan_answered(agent *a, daruma_str text)
         classes_answered(a, text);
         return;
     }
-    agent_plan_verdict v = agent_plan_read(text, a->s.tools, a->s.ntools, a->usable, &a->scratch, &p, &why);
+    agent_plan_verdict v = agent_plan_read(text, a->s.tools, a->s.ntools, a->planning.usable, &a->scratch, &p, &why);
     if (v == AGENT_PLAN_UNREAD && once_more(a, why.n ? buf_str(&why) : S("it is no plan")))
         return;
     if (v != AGENT_PLAN_GOOD) {
@@ -309,18 +314,18 @@ void plan_answered(agent *a, daruma_str text)
     else if (anew)
         a->spent.recoveries++; /* the failure of a tool: whether this plan works is still to be seen */
     keep_plan(a, &p);
-    a->made++;
-    LOG(a, "plan_made", "steps", a->plan.n);
-    a->plan_at = 0;
+    a->planning.made++;
+    LOG(a, "plan_made", "steps", a->planning.plan.n);
+    a->planning.at = 0;
     if (!a->keep.full)
         plan_begin_step(a);
 }
 
 void plan_step_done(agent *a, daruma_str output)
 {
-    a->outputs[a->plan_at] = flow_keep(a, flow_line(output, AGENT_OUTPUT_BYTES_MAX));
-    if (a->plan_at + 1 < a->plan.n) {
-        a->plan_at++;
+    a->planning.outputs[a->planning.at] = flow_keep(a, flow_line(output, AGENT_OUTPUT_BYTES_MAX));
+    if (a->planning.at + 1 < a->planning.plan.n) {
+        a->planning.at++;
         plan_begin_step(a);
         return;
     }
@@ -329,18 +334,18 @@ void plan_step_done(agent *a, daruma_str output)
 
 void plan_context(const agent *a, daruma_buf *out)
 {
-    const agent_plan_step *s = a->plan_at < a->plan.n ? &a->plan.steps[a->plan_at] : NULL;
+    const agent_plan_step *s = a->planning.at < a->planning.plan.n ? &a->planning.plan.steps[a->planning.at] : NULL;
     BUF_SAY(out, "The whole task, of which you do one step now:\n", a->task);
     if (!s)
         return;
-    BUF_SAY(out, "\n\nYour step, ", a->plan_at + 1, " of ", a->plan.n, ": ", s->objective);
+    BUF_SAY(out, "\n\nYour step, ", a->planning.at + 1, " of ", a->planning.plan.n, ": ", s->objective);
     if (s->expected.n)
         BUF_SAY(out, "\nWhat shall come of it: ", s->expected);
     for (size_t i = 0; i < s->ninputs; i++)
-        for (size_t k = 0; k < a->plan_at; k++) {
-            if (!str_eq(a->plan.steps[k].key, s->inputs[i].from))
+        for (size_t k = 0; k < a->planning.at; k++) {
+            if (!str_eq(a->planning.plan.steps[k].key, s->inputs[i].from))
                 continue;
-            BUF_SAY(out, "\n\nInput ", s->inputs[i].name, ":\n", a->outputs[k]);
+            BUF_SAY(out, "\n\nInput ", s->inputs[i].name, ":\n", a->planning.outputs[k]);
         }
     buf_putz(out, s->tool.n ? "\n\nCall the tool as often as the step needs it, then say what came out of it."
                             : "\n\nAnswer now.");
@@ -348,6 +353,6 @@ void plan_context(const agent *a, daruma_buf *out)
 
 bool plan_offers(const agent *a, size_t tool)
 {
-    return a->plan_at < a->plan.n && a->plan.steps[a->plan_at].tool.n &&
-           str_eq(a->plan.steps[a->plan_at].tool, a->s.tools[tool].about.name);
+    return a->planning.at < a->planning.plan.n && a->planning.plan.steps[a->planning.at].tool.n &&
+           str_eq(a->planning.plan.steps[a->planning.at].tool, a->s.tools[tool].about.name);
 }

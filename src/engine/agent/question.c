@@ -1,6 +1,9 @@
 /* question.c - the question to the model for the next step, as a request in its dialect. What was written for the last
  * one is kept, and what is new is put at its end, unless anything before that changed. */
-#include "engine/agent/inside.h"
+#include "engine/agent/flow.h"
+#include "engine/agent/question.h"
+#include "engine/agent/report.h"
+#include "engine/agent/trajectory.h"
 
 /* Names of tools that the wire does not take are others there: they are known again by this list. */
 static void keep_renames(agent *a, const convo *c)
@@ -38,7 +41,7 @@ bool question_anew(agent *a, daruma_buf *out)
                  S("This is the last step: no tool can be called any more. Answer now with what you have found, and "
                    "say plainly what is missing."));
     }
-    if (a->report_forced) {
+    if (a->reporting.forced) {
         c.set.choice = CHOICE_ONE;
         c.set.choice_name = traj_wire_name(a, report_name(a), &a->scratch);
     }
@@ -68,7 +71,7 @@ static daruma_str new_messages(agent *a)
 /* True if the question is the conversation alone, which only grows. */
 static bool is_plain(const agent *a)
 {
-    return !a->last && !a->report_forced && !a->correction.n && !a->policy->actions && a->s.mode == AGENT_REACTIVE;
+    return !a->last && !a->reporting.forced && !a->correction.n && !a->policy->actions && a->s.mode == AGENT_REACTIVE;
 }
 
 /* True if the next question is the last one and new messages at its end. */

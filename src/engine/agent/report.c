@@ -1,7 +1,12 @@
 /* report.c - agents that end by calling a tool of their own, the report, and are told when they should (K-F18 to
  * K-F24): by a nudge when they speak instead, before the last step, when nothing new comes, and as their tokens run
  * out. */
-#include "engine/agent/inside.h"
+#include "engine/agent/actions.h"
+#include "engine/agent/calls.h"
+#include "engine/agent/flow.h"
+#include "engine/agent/limits.h"
+#include "engine/agent/report.h"
+#include "engine/agent/trajectory.h"
 
 const agent_tool agent_report_tool = {
     .about = {.name = LIT("report"),
@@ -52,12 +57,12 @@ void report_made(agent *a, const agent_step *s)
 /* It spoke and called nothing. True: it is asked once more, for the report. */
 bool report_missing(agent *a, daruma_str text)
 {
-    if (!report_tool(a) || a->report_nudged)
+    if (!report_tool(a) || a->reporting.nudged)
         return false;
     daruma_buf said = buf_in(&a->scratch);
     LOG(a, "report_nudge");
-    a->report_nudged = true;
-    a->said = flow_text(a, text);
+    a->reporting.nudged = true;
+    a->reporting.said = flow_text(a, text);
     BUF_SAY(&said, "To end you must call the report tool, ", traj_wire_name(a, report_name(a), &a->scratch),
             ", with your answer.");
     a->correction = flow_text(a, buf_str(&said));
@@ -76,16 +81,16 @@ static void watch_tokens(agent *a)
 {
     int64_t limit = a->s.limits.tokens, used = add_sat(a->spent.input_tokens, a->spent.output_tokens);
     uint32_t soft = a->policy->soft_permille;
-    if (limit > 0 && soft && !a->soft_told && mul_sat(used, 1000) >= mul_sat(limit, soft)) {
+    if (limit > 0 && soft && !a->reporting.soft_told && mul_sat(used, 1000) >= mul_sat(limit, soft)) {
         daruma_buf text = buf_in(&a->scratch);
-        a->soft_told = true;
+        a->reporting.soft_told = true;
         buf_printf(&text, "TOKEN BUDGET: %lld%% consumed. Come to an end.", (long long)(mul_sat(used, 100) / limit));
         nudge(a, "soft_warning", buf_str(&text));
     }
-    bool lean = a->spent.steps > 0 && used - a->used_before < AGENT_LEAN_TOKENS;
-    a->lean = lean ? a->lean + 1 : 0;
-    a->used_before = used;
-    if (limit > 0 && soft && a->lean == AGENT_LEAN_STEPS)
+    bool lean = a->spent.steps > 0 && used - a->reporting.used_before < AGENT_LEAN_TOKENS;
+    a->reporting.lean = lean ? a->reporting.lean + 1 : 0;
+    a->reporting.used_before = used;
+    if (limit > 0 && soft && a->reporting.lean == AGENT_LEAN_STEPS)
         nudge(a, "diminishing_returns",
               S("The last steps brought little. Report what you have, or change the approach."));
 }
@@ -95,9 +100,9 @@ void report_begin(agent *a)
 {
     if (!report_tool(a) || a->attempts)
         return;
-    if (limits_last_call(a) && !a->final_told) {
+    if (limits_last_call(a) && !a->reporting.final_told) {
         LOG(a, "last_iteration_nudge");
-        a->final_told = a->report_forced = true;
+        a->reporting.final_told = a->reporting.forced = true;
         a->correction = S("FINAL ITERATION: call the report tool now, with what you have.");
     }
     watch_tokens(a);

@@ -1,6 +1,9 @@
 /* router.c - judges failures of models and tools, and decides by severity where they go: once more, to the model, to
  * the planner, to the classifier, to the error node, or out. Ways and budgets are rows of the policy. */
-#include "engine/agent/inside.h"
+#include "engine/agent/error_node.h"
+#include "engine/agent/flow.h"
+#include "engine/agent/limits.h"
+#include "engine/agent/router.h"
 
 /* The default does not end a run for what a model can work around: a tool's failure goes to the model first, and only
  * what tools or hosts call critical goes to the error node. */
@@ -246,7 +249,7 @@ static void tell_route(agent *a, const char *name, uint32_t count, uint32_t most
 
 static bool replan(agent *a)
 {
-    uint32_t used = !a->policy->counts_plans ? a->spent.replans : a->made ? a->made - 1 : 0;
+    uint32_t used = !a->policy->counts_plans ? a->spent.replans : a->planning.made ? a->planning.made - 1 : 0;
     if (a->s.mode != AGENT_PLANNED || used >= a->policy->replans)
         return false;
     a->spent.replans++; /* with the attempt, not with its success: it ends whatever the planner does */

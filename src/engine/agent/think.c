@@ -1,5 +1,16 @@
 /* think.c - the question to the model for the next step, and its answer: words, calls, or nothing that can be used. */
-#include "engine/agent/inside.h"
+#include "engine/agent/actions.h"
+#include "engine/agent/calls.h"
+#include "engine/agent/error_node.h"
+#include "engine/agent/flow.h"
+#include "engine/agent/forget.h"
+#include "engine/agent/limits.h"
+#include "engine/agent/plan.h"
+#include "engine/agent/question.h"
+#include "engine/agent/report.h"
+#include "engine/agent/router.h"
+#include "engine/agent/think.h"
+#include "engine/agent/trajectory.h"
 #include "engine/mend/mend.h"
 
 /* ---- the question ---- */
@@ -9,20 +20,20 @@ static void begin_progress(agent *a)
 {
     if (a->attempts)
         return;
-    a->report_forced = false;
+    a->reporting.forced = false;
     if (!a->policy->watched)
         return;
-    unsigned level = daruma_progress_begin(&a->progress, a->recovery);
+    unsigned level = daruma_progress_begin(&a->loop.progress, a->recovery);
     if (!level)
         return;
     daruma_buf said = buf_in(&a->scratch);
     LOG(a, "stuck_nudge", "level", level);
     if (!a->notice.n) {
-        daruma_progress_notice(&a->progress, level, &said);
+        daruma_progress_notice(&a->loop.progress, level, &said);
         a->notice = flow_text(a, buf_str(&said));
     }
-    a->report_forced = level > 2 && report_name(a).n;
-    a->wants_way |= level > 1 && a->policy->strategies;
+    a->reporting.forced = level > 2 && report_name(a).n;
+    a->loop.wants_way |= level > 1 && a->policy->strategies;
 }
 
 /* Writes the question and counts its tokens. False without memory. */
@@ -75,10 +86,10 @@ void think_failed(agent *a, const agent_failure *f)
     router_keep(a, f);
     a->failure_took = a->at.now - a->sent;
     LOG(a, "error_recovery_attempt", "error_type", router_type(f), "error_message", a->failure.message,
-        "compress_attempt", a->shortened);
-    if (a->said.n && a->phase == PHASE_THINK) { /* asking for the report failed: what it said is the answer */
-        daruma_str said = a->said;
-        a->said = (daruma_str){0};
+        "compress_attempt", a->shorten.times);
+    if (a->reporting.said.n && a->phase == PHASE_THINK) { /* asking for the report failed: what it said is the answer */
+        daruma_str said = a->reporting.said;
+        a->reporting.said = (daruma_str){0};
         answered(a, said, false);
         return;
     }
@@ -254,12 +265,12 @@ void think_stepped(agent *a)
     a->spent.steps++;
     a->attempts = 0;
     a->correction = (daruma_str){0};
-    a->said = (daruma_str){0}; /* it went on from there */
+    a->reporting.said = (daruma_str){0}; /* it went on from there */
     if (a->recovering)
-        think_recovered(a, a->shortened ? "compress" : a->repairs ? "repair" : "retry");
+        think_recovered(a, a->shorten.times ? "compress" : a->repairs ? "repair" : "retry");
     a->repairs = 0;
     if (a->policy->compressions_of_step)
-        a->shortened = 0;
+        a->shorten.times = 0;
 }
 
 static size_t count_calls(const turn *t)
@@ -331,7 +342,7 @@ void think_answered(agent *a, daruma_str body)
     think_stepped(a);
     if (calls && a->last == LAST_LOOP) { /* it was asked for an answer, with no tool to call */
         daruma_buf why = buf_in(&a->scratch);
-        BUF_SAY(&why, a->circle_means, a->circle);
+        BUF_SAY(&why, a->loop.means, a->loop.circle);
         flow_stop(a, &why);
     } else if (calls && a->last) {
         flow_limit(a, last_limit(a));

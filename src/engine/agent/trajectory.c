@@ -1,7 +1,14 @@
 /* trajectory.c - what was done, and how the model sees it. Two texts of each result: `observation` is kept as it came,
  * `llm_observation` is what the model reads, which may be shortened. The view is made anew for each call, so that a
  * call without its result, or a result without its call, cannot be in it. */
-#include "engine/agent/inside.h"
+#include "engine/agent/actions.h"
+#include "engine/agent/error_node.h"
+#include "engine/agent/flow.h"
+#include "engine/agent/forget.h"
+#include "engine/agent/limits.h"
+#include "engine/agent/plan.h"
+#include "engine/agent/router.h"
+#include "engine/agent/trajectory.h"
 #include "engine/mend/mend.h"
 #include <xxhash.h>
 
@@ -14,8 +21,9 @@ agent_step *traj_add(agent *a, agent_step_kind kind)
         return NULL;
     }
     agent_step *s = &a->steps[a->nsteps++];
-    *s = (agent_step){
-        .kind = kind, .turn = a->turn, .plan_step = a->plan.n && a->phase != PHASE_PLAN ? (uint32_t)a->plan_at + 1 : 0};
+    *s = (agent_step){.kind = kind,
+                      .turn = a->turn,
+                      .plan_step = a->planning.plan.n && a->phase != PHASE_PLAN ? (uint32_t)a->planning.at + 1 : 0};
     return s;
 }
 
@@ -63,7 +71,8 @@ static daruma_str failure_seen(const agent_step *s, const daruma_tool_failure *k
 
 static bool belongs(const agent *a, const agent_step *s)
 {
-    return a->s.mode == AGENT_REACTIVE || (s->plan_step == a->plan_at + 1 && (size_t)(s - a->steps) >= a->plan_from);
+    return a->s.mode == AGENT_REACTIVE ||
+           (s->plan_step == a->planning.at + 1 && (size_t)(s - a->steps) >= a->planning.from);
 }
 
 static char wire_letter(char c)
@@ -179,7 +188,7 @@ typedef struct tracked {
 
 static void take_tracked(const agent *a, tracked *t)
 {
-    t->n = a->tracker ? daruma_tracker_list(a->tracker, t->list, TRACKED_FAILURES_MAX) : 0;
+    t->n = a->loop.tracker ? daruma_tracker_list(a->loop.tracker, t->list, TRACKED_FAILURES_MAX) : 0;
     t->n = t->n < TRACKED_FAILURES_MAX ? t->n : TRACKED_FAILURES_MAX;
 }
 
@@ -393,18 +402,18 @@ static void give_up(agent *a, const char *why)
 void traj_shorten_next(agent *a)
 {
     mend_large large;
-    while (a->shorten_at < a->nsteps && !is_long(a, &a->steps[a->shorten_at], &large))
-        a->shorten_at++;
-    if (a->shorten_at < a->nsteps && limits_reached(a, true, false) == AGENT_LIMIT_NONE) {
+    while (a->shorten.at < a->nsteps && !is_long(a, &a->steps[a->shorten.at], &large))
+        a->shorten.at++;
+    if (a->shorten.at < a->nsteps && limits_reached(a, true, false) == AGENT_LIMIT_NONE) {
         convo c;
-        alone(a, &a->steps[a->shorten_at], &c);
+        alone(a, &a->steps[a->shorten.at], &c);
         daruma_question q = {.system = mend_summary_system(),
                              .user = mend_summary_prompt(&c, large, style(a)),
                              .max_tokens = SUMMARY_TOKENS};
         flow_ask(a, AGENT_FOR_SUMMARY, a->s.second.n ? a->s.second : a->s.model, &q, limits_time_left(a));
         return;
     }
-    for (size_t i = 0; !a->compressed && a->policy->masks && i < a->nsteps; i++) {
+    for (size_t i = 0; !a->shorten.done && a->policy->masks && i < a->nsteps; i++) {
         agent_step *s = &a->steps[i];
         const mend_mask_rules bare = MEND_MASK_BARE;
         if (s->kind != AGENT_STEP_CALL || !s->done || s->compressed || !belongs(a, s))
@@ -414,35 +423,35 @@ void traj_shorten_next(agent *a)
             continue;
         s->llm_observation = masked;
         s->compressed = true;
-        a->compressed++;
+        a->shorten.done++;
     }
     a->phase = PHASE_THINK;
-    if (!a->compressed) { /* nothing is large: the same would fail again */
+    if (!a->shorten.done) { /* nothing is large: the same would fail again */
         give_up(a, a->policy->hides_success ? NULL : "compression_ineffective");
         return;
     }
     a->spent.compressions++;
-    LOG(a, "trajectory_compressed", "attempt", a->shortened, "reason", "context_length", "steps_compressed",
-        a->compressed, "original_size_chars", a->size_before, "compressed_size_chars", traj_chars(a));
+    LOG(a, "trajectory_compressed", "attempt", a->shorten.times, "reason", "context_length", "steps_compressed",
+        a->shorten.done, "original_size_chars", a->shorten.before, "compressed_size_chars", traj_chars(a));
     a->recovering = true;
 }
 
 void traj_shorten(agent *a)
 {
-    if (a->shortened >= a->policy->compressions || a->policy->mute) {
+    if (a->shorten.times >= a->policy->compressions || a->policy->mute) {
         give_up(a, a->policy->mute ? "compression_failed" : "max_compress_retries_exceeded");
         return;
     }
-    a->shortened++;
-    a->compressed = 0;
-    a->shorten_at = 0;
-    a->size_before = traj_chars(a);
+    a->shorten.times++;
+    a->shorten.done = 0;
+    a->shorten.at = 0;
+    a->shorten.before = traj_chars(a);
     a->phase = PHASE_SHORTEN;
 }
 
 void traj_shortened(agent *a, daruma_str summary)
 {
-    agent_step *s = &a->steps[a->shorten_at++];
+    agent_step *s = &a->steps[a->shorten.at++];
     mend_large large;
     mend_report rep = {0};
     convo c;
@@ -452,7 +461,7 @@ void traj_shortened(agent *a, daruma_str summary)
         return;
     s->llm_observation = flow_text(a, convo_part_text(&c, &c.messages[large.message].parts[large.part]));
     s->compressed = true;
-    a->compressed++;
+    a->shorten.done++;
 }
 
 /* ---- what there is when a run ends early ---- */

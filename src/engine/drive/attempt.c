@@ -1,7 +1,17 @@
 /* attempt.c - one call to a provider: may it go out, where to, with which key, body and clocks. */
-#include "model/kinds.h"
 #include "base/buf.h"
-#include "engine/drive/inside.h"
+#include "engine/drive/answer/relay.h"
+#include "engine/drive/attempt.h"
+#include "engine/drive/finish.h"
+#include "engine/drive/hedge_call.h"
+#include "engine/drive/memory/memory.h"
+#include "engine/drive/mend/mending.h"
+#include "engine/drive/request/account.h"
+#include "engine/drive/request/adapt.h"
+#include "engine/drive/request/apis.h"
+#include "engine/drive/request/betas.h"
+#include "engine/drive/request/bodies.h"
+#include "model/kinds.h"
 
 drive_place session_place(const session *x, int target)
 {
@@ -11,13 +21,13 @@ drive_place session_place(const session *x, int target)
 /* The body in pieces, with the target's model in place of the one asked for. */
 static void body_pieces(session *x, int target, daruma_str out[4])
 {
-    daruma_str model = x->targets[target].model, raw = x->scan.model_raw, body = x->body;
-    if (x->variant.n && x->variant_for == target && x->variant_of == x->edition) {
-        body = x->variant;
-        raw = x->variant_model;
+    daruma_str model = x->targets[target].model, raw = x->out.scan.model_raw, body = x->out.body;
+    if (x->variant.body.n && x->variant.target == target && x->variant.edition == x->out.edition) {
+        body = x->variant.body;
+        raw = x->variant.model;
     }
     out[0] = body;
-    if (!x->d || x->opaque || !raw.n || !model.n || str_eq(model, x->scan.model) ||
+    if (!x->d || x->opaque || !raw.n || !model.n || str_eq(model, x->out.scan.model) ||
         session_place(x, target).model_apart)
         return;
     daruma_buf name = buf_in(x->arena);
@@ -67,12 +77,12 @@ static void cannot_move(session *x, int target, daruma_moment at)
 /* A model that refuses streams is asked for none, and has the time of a whole answer. Gemini's paths say it. */
 static bool asks_stream(const session *x, int target)
 {
-    bool variant = x->variant.n && x->variant_for == target && x->variant_of == x->edition;
-    if (!x->streaming || !x->d || !x->p->asks_stream.n)
-        return x->streaming;
+    bool variant = x->variant.body.n && x->variant.target == target && x->variant.edition == x->out.edition;
+    if (!x->client.streaming || !x->d || !x->p->asks_stream.n)
+        return x->client.streaming;
     if (x->p != x->d)
         return !x->moved || !x->moved->whole;
-    return variant ? !x->variant_whole : !x->asks_whole;
+    return variant ? !x->variant.whole : !x->out.asks_whole;
 }
 
 bool session_compose(session *x, int target, daruma_arena *a, drive_request *ret)
@@ -81,14 +91,14 @@ bool session_compose(session *x, int target, daruma_arena *a, drive_request *ret
     *ret = (drive_request){.t = &x->targets[target],
                            .d = x->d,
                            .p = x->p,
-                           .model = x->scan.model,
+                           .model = x->out.scan.model,
                            .without = betas_without(x, target),
                            .stream = asks_stream(x, target),
-                           .array = x->array,
+                           .array = x->client.array,
                            /* What must not be sent twice is not sent where a closed connection may leave that open;
                             * and a probe is one call. */
-                           .fresh = x->kase.attempts > 1 || !x->safe || x->scan.effects || x->kase.permits[0].probe ||
-                                    x->kase.permits[1].probe || x->kase.permits[3].probe,
+                           .fresh = x->kase.attempts > 1 || !x->safe || x->out.scan.effects ||
+                                    x->kase.permits[0].probe || x->kase.permits[1].probe || x->kase.permits[3].probe,
                            .total = time_left(x),
                            .a = a};
     if (x->p == x->d)
@@ -100,7 +110,7 @@ bool session_compose(session *x, int target, daruma_arena *a, drive_request *ret
 
 stream_view session_view(const session *x)
 {
-    return (stream_view){.choices = x->p == x->d ? x->scan.choices : 0}; /* which no conversion carries over */
+    return (stream_view){.choices = x->p == x->d ? x->out.scan.choices : 0}; /* which no conversion carries over */
 }
 
 static void send_now(session *x, int target)
@@ -114,20 +124,21 @@ static void send_now(session *x, int target)
     }
     session_sweep(x);
     session_scratch_reset(x);
-    x->v->rooms->open(&x->scratch, x->streaming ? HEAD_BYTES_USUAL : WHOLE_BYTES_USUAL, ANSWER_ARENA_BYTES_MAX);
-    x->held = buf_in(&x->scratch);
-    if (!session_compose(x, target, &x->scratch, &r) && !x->arena->full) {
+    x->v->rooms->open(&x->answer.scratch, x->client.streaming ? HEAD_BYTES_USUAL : WHOLE_BYTES_USUAL,
+                      ANSWER_ARENA_BYTES_MAX);
+    x->answer.held = buf_in(&x->answer.scratch);
+    if (!session_compose(x, target, &x->answer.scratch, &r) && !x->arena->full) {
         cannot_move(x, target, at);
         return;
     }
     betas_sent(x, target);
-    x->view = session_view(x);
-    x->mode = ANSWER_NONE;
-    x->cut = false;
-    x->unchecked = NULL;
-    x->failed_event = (daruma_str){0};
-    x->status = 0;
-    x->attempt_started = at.now;
+    x->answer.view = session_view(x);
+    x->answer.mode = ANSWER_NONE;
+    x->answer.cut = false;
+    x->answer.unchecked = NULL;
+    x->answer.failed_event = (daruma_str){0};
+    x->answer.status = 0;
+    x->answer.started = at.now;
     x->call.ops = &relay_ops;
     x->call.x = x;
     drive_sent sent = x->arena->full ? DRIVE_NO_MEMORY : x->v->host->send(x->user, &x->call, &r);
@@ -159,7 +170,7 @@ static daruma_str why_not(const session *x)
     if (x->moved && x->moved->too_large)
         return S("This request is too large to be written for another dialect, and every target of its model that may "
                  "be called speaks another one.");
-    if (x->scan.before)
+    if (x->out.scan.before)
         return S("This request goes on from an answer or a conversation that a provider keeps, and every target of its "
                  "model that may be called keeps none: send the whole conversation in `input`.");
     return S("This request holds what only its own provider understands, and every target of its model that may be "
@@ -185,7 +196,7 @@ static void nobody_well(session *x, daruma_admission a, daruma_moment at)
         l->failure.ours = asked;
         if (asked)
             l->failure.message = why_not(x);
-        if (asked && !large && x->scan.before && !x->scan.conversing)
+        if (asked && !large && x->out.scan.before && !x->out.scan.conversing)
             l->failure.code = S(CODE_BEFORE_LOST);
         l->body = (daruma_str){0};
     }
@@ -198,16 +209,16 @@ static bool has_media(const session *x)
     static const daruma_str marks[] = {LIT("base64"), LIT("\"inline"), LIT("_audio\"")};
     bool found = false;
     for (size_t i = 0; i < COUNT(marks) && !found; i++)
-        found = str_find(x->body, marks[i]) != STR_NONE;
+        found = str_find(x->out.body, marks[i]) != STR_NONE;
     return found;
 }
 
 static daruma_admission admit(session *x, daruma_moment at)
 {
-    int64_t rate = memory_rate(x->v->mem, x->targets[x->home].lane_id ^ x->credential);
-    if (!x->media && daruma_case_counts_tokens(&x->kase, at.now))
-        x->media = has_media(x);
-    x->kase.tokens = x->media || !x->d ? 0 : mul_sat((int64_t)x->body.n, 1000) / rate;
+    int64_t rate = memory_rate(x->v->mem, x->targets[x->home.target].lane_id ^ x->client.credential);
+    if (!x->out.media && daruma_case_counts_tokens(&x->kase, at.now))
+        x->out.media = has_media(x);
+    x->kase.tokens = x->out.media || !x->d ? 0 : mul_sat((int64_t)x->out.body.n, 1000) / rate;
     return daruma_case_admit(&x->kase, at);
 }
 
@@ -260,7 +271,7 @@ static void no_key(session *x)
     daruma_evidence ev = {.phase = DARUMA_AT_CONNECT, .status = 401};
     if (host->key_trouble)
         ev.body = host->key_trouble(x->user, &x->targets[x->kase.target], x->arena);
-    x->attempt_started = session_now(x).now;
+    x->answer.started = session_now(x).now;
     x->sent = true;              /* as far as anybody can tell */
     x->kase.can_refresh = false; /* it was fetched just now */
     session_failed(x, &ev);

@@ -368,4 +368,5 @@ const char *session_unchecked(const session *x);              /* why nobody read
 const daruma_target *session_target(const session *x);        /* NULL: none was chosen */
 /* How long to wait before it makes sense to ask again; -1: never, or nobody knows. */
 daruma_ms session_again_in(const session *x);
+
 #endif

@@ -1,6 +1,10 @@
 /* driver.c - what the sessions of one host share, and what is told of a session. */
 #include "base/buf.h"
-#include "engine/drive/inside.h"
+#include "engine/drive/agents/steer.h"
+#include "engine/drive/agents/watch.h"
+#include "engine/drive/memory/memory.h"
+#include "engine/drive/mend/recall.h"
+#include "engine/drive/request/apis.h"
 
 bool driver_begin(driver *v)
 {
@@ -70,7 +74,7 @@ const dialect *session_dialect_of(const session *x, const daruma_target *t)
 
 daruma_str session_model(const session *x)
 {
-    return x->scan.model;
+    return x->out.scan.model;
 }
 
 uint64_t session_case(const session *x)
@@ -101,7 +105,7 @@ void session_say_remedies(const session *x, daruma_buf *b)
 
 const char *session_unchecked(const session *x)
 {
-    return x->unchecked;
+    return x->answer.unchecked;
 }
 
 daruma_str session_say_watch(const session *x)

@@ -2,7 +2,7 @@
  * sends, code that it runs), answers that are made in the background, and what grows with each answer (a conversation
  * at OpenAI). Whether it was begun is known only where the provider says so, or refuses the request. Where nobody
  * knows, it counts as done: the client is told, and decides. */
-#include "engine/drive/inside.h"
+#include "engine/drive/effects.h"
 
 /* Has the model that is asked tools of its own? */
 static bool acts_unasked(const session *x)
@@ -12,7 +12,7 @@ static bool acts_unasked(const session *x)
 
 bool effects_possible(const session *x)
 {
-    return x->scan.effects || x->view.effects || acts_unasked(x);
+    return x->out.scan.effects || x->answer.view.effects || acts_unasked(x);
 }
 
 /* Statuses below 500 that do not say that nothing was done: the request or its answer was lost on the way, or a server
@@ -29,7 +29,7 @@ static bool was_refused(const session *x, const daruma_evidence *ev)
 {
     if (ev->status < 500)
         return !is_unclear(ev->status);
-    bool full = ev->status == 503 || ev->status == 529 || (ev->status == 500 && x->streaming);
+    bool full = ev->status == 503 || ev->status == 529 || (ev->status == 500 && x->client.streaming);
     return full && x->d->is_error(ev->body);
 }
 
@@ -41,16 +41,19 @@ static bool is_announced(const session *x)
 
 bool effects_done(const session *x, const daruma_evidence *ev)
 {
-    if (x->view.effects)
+    if (x->answer.view.effects)
         return true;
-    bool asked = x->scan.effects && x->p == x->d; /* what was carried over to another dialect lost its hosted tools */
+    bool asked =
+        x->out.scan.effects && x->p == x->d; /* what was carried over to another dialect lost its hosted tools */
     if (!asked && !acts_unasked(x))
         return false;
     if (ev->phase == DARUMA_AT_CONNECT || ev->phase == DARUMA_AT_SEND)
         return false; /* the provider does not have all of it */
     if (ev->status >= 300)
         return !was_refused(x, ev);
-    bool told = x->view.done || x->view.finished || ev->flaw == DARUMA_FLAW_ERROR_EVENT; /* nothing was left out */
-    bool added = x->scan.adds && ev->flaw != DARUMA_FLAW_ERROR_EVENT; /* when the answer is complete, broken or not */
-    return x->scan.behind || added || !told || !is_announced(x);
+    bool told = x->answer.view.done || x->answer.view.finished ||
+                ev->flaw == DARUMA_FLAW_ERROR_EVENT; /* nothing was left out */
+    bool added =
+        x->out.scan.adds && ev->flaw != DARUMA_FLAW_ERROR_EVENT; /* when the answer is complete, broken or not */
+    return x->out.scan.behind || added || !told || !is_announced(x);
 }

@@ -1,7 +1,7 @@
 /* events.c - what a session tells its host: events, with what joins them to other logs, and what became of the request.
  */
 #include "base/arena.h"
-#include "engine/drive/inside.h"
+#include "engine/drive/open.h"
 
 daruma_str session_their_id(const daruma_header *h, size_t n)
 {
@@ -21,11 +21,11 @@ void session_event(session *x, daruma_event *e)
     if (!e->target && x->kase.target >= 0 && (size_t)x->kase.target < x->kase.ntargets)
         e->target = &x->targets[x->kase.target];
     if (!e->provider_request_id.n)
-        e->provider_request_id = x->theirs;
-    e->asked = x->scan.model;
-    daruma_str name = x->named;
+        e->provider_request_id = x->answer.theirs;
+    e->asked = x->out.scan.model;
+    daruma_str name = x->agent.named;
     e->session = str_trim(str_cut(&name, ';'));
-    if (x->scan.conversation && x->targets)
+    if (x->out.scan.conversation && x->targets)
         e->conversation = session_session(x);
     x->v->host->tell(x->user, e);
 }
@@ -66,18 +66,18 @@ void session_say_tried(const session *x, daruma_buf *out)
 
 void session_tell_result(session *x, daruma_outcome o)
 {
-    const stream_view *v = &x->view;
+    const stream_view *v = &x->answer.view;
     int at = x->kase.target;
     drive_result r = {.target = at >= 0 && x->targets ? &x->targets[at] : NULL,
-                      .model = x->scan.model,
+                      .model = x->out.scan.model,
                       .case_id = x->kase.id,
                       .attempts = x->kase.attempts,
                       .outcome = o,
-                      .took = x->v->at.now - x->started,
-                      .first = x->first_ms ? (daruma_ms)x->first_ms : -1,
+                      .took = x->v->at.now - x->opened,
+                      .first = x->client.first_ms ? (daruma_ms)x->client.first_ms : -1,
                       .input_tokens = v->input_tokens > 0 ? v->input_tokens : -1,
                       .output_tokens = v->output_tokens > 0 ? v->output_tokens : -1,
-                      .stream = x->streaming,
+                      .stream = x->client.streaming,
                       .passed = !x->d};
     if (x->v->host->done)
         x->v->host->done(x->user, &r);

@@ -1,15 +1,21 @@
 /* finish.c - when nothing helped: the provider's own error, or a readable message in the model's
  * place, in the client's dialect, with honest advice whether and when to come again. */
-#include "model/kinds.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
-#include "engine/drive/relay.h"
+#include "engine/drive/agents/steer.h"
+#include "engine/drive/answer/relay.h"
+#include "engine/drive/answer/talk.h"
+#include "engine/drive/finish.h"
+#include "engine/drive/memory/memory.h"
+#include "engine/drive/open.h"
+#include "engine/drive/request/account.h"
+#include "model/kinds.h"
 
 static bool as_message(const session *x)
 {
     daruma_remedy_kind r = session_last(x)->remedy.remedy;
-    if (!x->d || !x->scan.ok)
+    if (!x->d || !x->out.scan.ok)
         return false;
     if (x->kase.policy->answers && x->kase.policy->enabled &&
         (r == DARUMA_REMEDY_EXPLAIN || r == DARUMA_REMEDY_APOLOGISE))
@@ -22,9 +28,9 @@ static bool as_message(const session *x)
     case DRIVE_FORM_AUTO:
         break;
     }
-    if (x->scan.keeps || x->scan.remote)
+    if (x->out.scan.keeps || x->out.scan.remote)
         return false; /* its client would go on from an answer that the server does not have */
-    return !kind_rows[session_last(x)->failure.kind].clients_act && x->scan.tools && !x->scan.schema;
+    return !kind_rows[session_last(x)->failure.kind].clients_act && x->out.scan.tools && !x->out.scan.schema;
 }
 
 static int status_of(const daruma_failure *f)
@@ -114,14 +120,14 @@ static size_t kept_headers(session *x, daruma_header *out)
 /* What passes through does so with its errors too. */
 static void pass_error(session *x)
 {
-    session_head(x, x->status, session_last(x)->headers, session_last(x)->nheaders, DARUMA_OUTCOME_FAILED,
-                 x->cut ? -1 : (int64_t)session_last(x)->body.n);
+    session_head(x, x->answer.status, session_last(x)->headers, session_last(x)->nheaders, DARUMA_OUTCOME_FAILED,
+                 x->answer.cut ? -1 : (int64_t)session_last(x)->body.n);
     session_write(x, session_last(x)->body);
 }
 
 daruma_str session_listed(session *x, daruma_str body)
 {
-    if (!x->array || str_starts(str_trim(body), S("[")))
+    if (!x->client.array || str_starts(str_trim(body), S("[")))
         return body;
     daruma_buf b = buf_in(x->arena);
     buf_putc(&b, '[');
@@ -159,21 +165,22 @@ static daruma_str marked(session *x, const char *notice, daruma_str words)
 static write_ctx writes_as(session *x)
 {
     return (write_ctx){
-        .model = x->scan.model, .id = x->kase.id, .wall = session_now(x).wall, .functions = x->scan.functions};
+        .model = x->out.scan.model, .id = x->kase.id, .wall = session_now(x).wall, .functions = x->out.scan.functions};
 }
 
 /* The client has a head, by a heartbeat or by an attempt of which all was held. */
 static bool has_begun(const session *x)
 {
-    return x->head_out && !x->blank;
+    return x->client.head_out && !x->client.blank;
 }
 
 /* An answer of ours, or the provider's (`theirs`), whole or as a stream. */
 static void put_answer(session *x, daruma_str body, daruma_outcome o, bool theirs)
 {
     body = session_listed(x, body);
-    if (!has_begun(x) && !x->blank) {
-        answer(x, 200, x->streaming ? S("text/event-stream; charset=utf-8") : S("application/json"), body, o, theirs);
+    if (!has_begun(x) && !x->client.blank) {
+        answer(x, 200, x->client.streaming ? S("text/event-stream; charset=utf-8") : S("application/json"), body, o,
+               theirs);
         return;
     }
     session_write(x, body);
@@ -208,10 +215,10 @@ static daruma_str error_message(session *x, daruma_str note)
 static daruma_str thread_code(const session *x, daruma_str body)
 {
     const daruma_failure *f = &session_last(x)->failure;
-    if (!x->scan.keeps || str_find(body, S("\"thread_")) != STR_NONE)
+    if (!x->out.scan.keeps || str_find(body, S("\"thread_")) != STR_NONE)
         return (daruma_str){0};
     bool elsewhere = f->kind == DARUMA_INVALID_MESSAGE && !x->sent; /* nobody who may be asked has it */
-    if (x->scan.remote && (f->kind == DARUMA_ORPHAN_TOOL_CALL || elsewhere))
+    if (x->out.scan.remote && (f->kind == DARUMA_ORPHAN_TOOL_CALL || elsewhere))
         return S("thread_not_found");
     bool named = str_find(f->message, S("thread")) != STR_NONE || str_eq(f->subject, S("thread"));
     return f->kind == DARUMA_INVALID_PARAMETER && named ? S("thread_unsupported_request") : (daruma_str){0};
@@ -231,7 +238,7 @@ static void take_refusal(session *x)
     l->body = r->body;
     l->headers = r->headers;
     l->nheaders = r->nheaders;
-    x->theirs = r->theirs;
+    x->answer.theirs = r->theirs;
     x->p = r->p;
     x->kase.target = r->target;
 }
@@ -269,7 +276,7 @@ static ended ended_whole(const session *x)
 /* Else its client would go on from an answer that the server does not have. */
 static bool may_write_cut(const session *x)
 {
-    return !x->scan.keeps && !x->scan.remote;
+    return !x->out.scan.keeps && !x->out.scan.remote;
 }
 
 /* The answer that the output cap cut within a call, without that call: behind what went out of it, or whole, as one
@@ -277,7 +284,7 @@ static bool may_write_cut(const session *x)
 static ended put_cut(session *x, const ending *e)
 {
     const turn *cut = session_last(x)->cut;
-    bool begun = x->forwarded > 0, newest = session_last(x)->cut_by == x->kase.attempts;
+    bool begun = x->client.forwarded > 0, newest = session_last(x)->cut_by == x->kase.attempts;
     if (!cut || !x->d || (begun ? !newest : !may_write_cut(x)))
         return ENDED_NOT;
     if (begun) {
@@ -289,9 +296,9 @@ static ended put_cut(session *x, const ending *e)
     }
     daruma_buf out = buf_in(x->arena);
     write_ctx w = writes_as(x);
-    if (!x->streaming && !has_begun(x))
+    if (!x->client.streaming && !has_begun(x))
         x->d->write_answer(cut, &w, &out);
-    else if (!dialect_stream_answer(cut, x->d, &w, x->scan.usage_asked, &out, x->arena))
+    else if (!dialect_stream_answer(cut, x->d, &w, x->out.scan.usage_asked, &out, x->arena))
         return ENDED_NOT;
     if (out.full)
         return ENDED_NOT;
@@ -304,13 +311,13 @@ static ended put_cut(session *x, const ending *e)
 static ended put_given(session *x, const ending *e)
 {
     daruma_str given = session_last(x)->given;
-    if (x->t && x->mode == ANSWER_RELAYED && talk_give(x)) {
+    if (x->t && x->answer.mode == ANSWER_RELAYED && talk_give(x)) {
         session_did(x, e->did);
         account_remember(x, (daruma_str){0});
         finish_comment(x, e->outcome, false);
         return ENDED_WELL;
     }
-    if (!given.n || x->forwarded)
+    if (!given.n || x->client.forwarded)
         return ENDED_NOT;
     session_did(x, e->did);
     x->kase.target = session_last(x)->given_by;
@@ -323,7 +330,7 @@ static ended put_given(session *x, const ending *e)
 static ended put_nothing(session *x, const ending *e)
 {
     (void)e;
-    return x->mode == ANSWER_PASSED || !x->d ? ENDED_CUT : ENDED_NOT;
+    return x->answer.mode == ANSWER_PASSED || !x->d ? ENDED_CUT : ENDED_NOT;
 }
 
 static void put_error_event(session *x, const dialect *d, const daruma_failure *f, const ending *e)
@@ -338,8 +345,8 @@ static void put_error_event(session *x, const dialect *d, const daruma_failure *
 /* Behind a part of an answer, the provider's own error event in its own stream, or one of ours. */
 static ended put_interrupted(session *x, const ending *e)
 {
-    if (x->failed_event.n && (!x->t || talk_is_plain(x)))
-        session_write(x, x->failed_event);
+    if (x->answer.failed_event.n && (!x->t || talk_is_plain(x)))
+        session_write(x, x->answer.failed_event);
     else
         put_error_event(x, x->d, &session_last(x)->failure, e);
     finish_comment(x, e->outcome, true);
@@ -351,7 +358,7 @@ static ended put_words(session *x, const ending *e, daruma_str words)
     daruma_buf out = buf_in(x->arena);
     write_ctx w = writes_as(x);
     session_did(x, e->did);
-    dialect_say(words, x->d, &w, x->streaming || has_begun(x), x->scan.usage_asked, &out, x->arena);
+    dialect_say(words, x->d, &w, x->client.streaming || has_begun(x), x->out.scan.usage_asked, &out, x->arena);
     put_answer(x, buf_str(&out), e->outcome, false);
     return ended_whole(x);
 }
@@ -366,7 +373,7 @@ static ended put_message(session *x, const ending *e)
 static ended put_stopped(session *x, const ending *e)
 {
     daruma_str words = marked(x, DIALECT_STOPPED, e->words);
-    if (!x->forwarded)
+    if (!x->client.forwarded)
         return put_words(x, e, words);
     if (!talk_close(x, words, FINISH_STOP))
         return ENDED_NOT;
@@ -383,15 +390,15 @@ static ended put_error(session *x, const ending *e)
     daruma_buf out = buf_in(x->arena);
     daruma_failure f = session_last(x)->failure;
     daruma_str thread = thread_code(x, theirs);
-    if (x->blank)
+    if (x->client.blank)
         return ENDED_CUT; /* an error whose status cannot be said any more is a connection that ends */
-    if (session_passes(x) && x->status >= 400) {
+    if (session_passes(x) && x->answer.status >= 400) {
         pass_error(x);
-        return x->cut ? ENDED_CUT : ended_whole(x); /* its client must not take a part for the whole */
+        return x->answer.cut ? ENDED_CUT : ended_whole(x); /* its client must not take a part for the whole */
     }
     if (thread.n)
         f.code = thread;
-    if (x->head_out) {
+    if (x->client.head_out) {
         put_error_event(x, d, &f, e);
         finish_comment(x, e->outcome, true);
         return ended_whole(x);
@@ -452,7 +459,7 @@ static void announce(session *x, const ending *as)
     if (!stopped && x->kase.attempts > 1)
         session_tell(x, DARUMA_WHEN_EXHAUSTED, &e);
     e.outcome = as->outcome;
-    e.took = session_now(x).now - x->started;
+    e.took = session_now(x).now - x->opened;
     if (stopped) {
         e.name = "agent_stopped";
         e.reason = as->words;
@@ -479,7 +486,7 @@ static bool end_as(session *x, ending_kind kind, daruma_str words)
     ended how = e.put(x, &e);
     if (how == ENDED_NOT)
         return false;
-    x->beat_at = x->progress_by = x->act_at = -1;
+    x->due.beat_at = x->due.progress_by = x->due.act_at = -1;
     announce(x, &e);
     session_end(x, e.outcome, how == ENDED_CUT ? DRIVE_BREAK : DRIVE_END);
     return true;

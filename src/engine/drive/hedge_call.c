@@ -5,11 +5,22 @@
  *     attempt  ---- silent ----------+------------- cancelled
  *     hedge            starts -------+--- content: takes over, relay.c goes on with it
  */
-#include "model/kinds.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
-#include "engine/drive/relay.h"
+#include "engine/drive/answer/redact_error.h"
+#include "engine/drive/answer/relay.h"
+#include "engine/drive/answer/stream.h"
+#include "engine/drive/answer/talk.h"
+#include "engine/drive/answer/whole.h"
+#include "engine/drive/attempt.h"
+#include "engine/drive/effects.h"
+#include "engine/drive/hedge_call.h"
+#include "engine/drive/mend/mending.h"
+#include "engine/drive/request/account.h"
+#include "engine/drive/request/adapt.h"
+#include "engine/drive/request/apis.h"
+#include "model/kinds.h"
 
 struct hedge_call {
     session *x;
@@ -45,10 +56,10 @@ static void hedge_call_free(hedge_call *r)
 
 void hedge_cancel(session *x)
 {
-    hedge_call *r = x->hedge;
+    hedge_call *r = x->hedge.call;
     if (!r)
         return;
-    x->hedge = NULL;
+    x->hedge.call = NULL;
     if (x->kase.beside.out)
         daruma_case_hedge_ended(&x->kase, NULL, session_now(x));
     hedge_call_free(r);
@@ -56,7 +67,7 @@ void hedge_cancel(session *x)
 
 void hedge_limit(session *x, daruma_ms until)
 {
-    hedge_call *r = x->hedge;
+    hedge_call *r = x->hedge.call;
     if (r && r->call.handle && x->v->host->limit)
         x->v->host->limit(r->call.handle, until - r->started);
 }
@@ -80,7 +91,7 @@ static void hedge_call_failed(hedge_call *r, daruma_evidence *ev)
     session_asked(x, ev);
     daruma_failure f = daruma_classify(ev, at, &scratch);
     f = daruma_judge(x->kase.policy, ev, &f);
-    x->hedge = NULL;
+    x->hedge.call = NULL;
     x->v->counts.kinds[f.kind]++;
     daruma_event e = DARUMA_EVENT_INIT;
     e.failure = &f;
@@ -102,24 +113,24 @@ static void hedge_call_failed(hedge_call *r, daruma_evidence *ev)
 static void adopt(session *x, hedge_call *r)
 {
     uint32_t attempts = x->kase.attempts;
-    x->hedge = NULL;
+    x->hedge.call = NULL;
     session_cancel(&x->call);
     if (r->goes_on) {
         session_mend_goes_on(x, &r->onward);
-        x->went_on = true;
+        x->hedge.went_on = true;
     }
     session_scratch_reset(x);
-    x->scratch = r->request; /* the call may still be sending from it */
+    x->answer.scratch = r->request; /* the call may still be sending from it */
     r->request = (daruma_arena){0};
-    x->held = buf_in(&x->scratch);
-    x->mode = ANSWER_NONE;
-    x->status = 0;
-    x->failed_event = (daruma_str){0};
+    x->answer.held = buf_in(&x->answer.scratch);
+    x->answer.mode = ANSWER_NONE;
+    x->answer.status = 0;
+    x->answer.failed_event = (daruma_str){0};
     x->p = r->p;
-    x->view = session_view(x);
+    x->answer.view = session_view(x);
     x->moved = r->moved;
-    x->attempt_started = r->started;
-    x->progress_by = x->look_at = -1;
+    x->answer.started = r->started;
+    x->due.progress_by = x->due.look_at = -1;
     x->call = r->call;
     x->call.ops = &relay_ops;
     r->call.handle = NULL;
@@ -130,7 +141,7 @@ static void adopt(session *x, hedge_call *r)
     if (r->held.n)
         relay_ops.body(&x->call, buf_str(&r->held));
     /* What was handed on may have ended the request, or have been found wanting. */
-    bool same = x->here && x->kase.out && x->kase.attempts == attempts;
+    bool same = x->client.here && x->kase.out && x->kase.attempts == attempts;
     if (r->ended && same)
         relay_ops.end(&x->call);
     else if (same && x->call.handle && !r->head.status)
@@ -147,13 +158,13 @@ static void tell_hedged(session *x, const hedge_call *r)
     e.remedy = &how;
     e.target = &x->targets[r->target];
     e.attempts = x->kase.attempts;
-    e.took = session_now(x).now - x->attempt_started;
+    e.took = session_now(x).now - x->answer.started;
     session_event(x, &e);
 }
 
 bool hedge_takes_over(session *x, const daruma_failure *f)
 {
-    hedge_call *r = x->hedge;
+    hedge_call *r = x->hedge.call;
     if (!r)
         return false;
     daruma_case_hedge_takes_over(&x->kase, f, session_now(x));
@@ -178,7 +189,7 @@ static void hedge_call_takes_over(hedge_call *r)
     l->failure = kind_failure(DARUMA_TIMEOUT, 0);
     l->failure.retryable = true;
     l->failure.net = r->goes_on ? DARUMA_NET_IDLE_TIMEOUT : DARUMA_NET_FIRST_BYTE_TIMEOUT;
-    x->v->counts.wasted_ms += (uint64_t)(at.now - x->attempt_started);
+    x->v->counts.wasted_ms += (uint64_t)(at.now - x->answer.started);
     x->v->counts.kinds[DARUMA_TIMEOUT]++;
     session_tried(x, x->kase.target, &l->failure);
     hedge_takes_over(x, NULL);
@@ -207,7 +218,7 @@ static void was_refused(hedge_call *r)
  * first call may speak again. */
 static void cannot_join(hedge_call *r)
 {
-    r->x->unjoined = true;
+    r->x->hedge.unjoined = true;
     hedge_cancel(r->x);
 }
 
@@ -297,7 +308,7 @@ static void on_body(drive_call *c, daruma_str bytes)
             was_refused(r);
         return;
     }
-    if (!r->stream && r->x->streaming && !r->held.n && relay_begins_stream(bytes)) {
+    if (!r->stream && r->x->client.streaming && !r->held.n && relay_begins_stream(bytes)) {
         r->stream = true;
         daruma_case_hedge_headed(&r->x->kase, session_now(r->x));
     }
@@ -376,10 +387,10 @@ static const drive_call_ops hedge_call_ops = {.head = on_head, .body = on_body, 
 static bool compose(session *x, hedge_call *r, drive_request *ret)
 {
     const dialect *p = x->p;
-    daruma_str body = x->body;
-    request_scan scan = x->scan;
+    daruma_str body = x->out.body;
+    request_scan scan = x->out.scan;
     moved_request *moved = x->moved;
-    uint32_t edition = x->edition;
+    uint32_t edition = x->out.edition;
     bool full = x->arena->full, ok = true;
     r->goes_on = x->kase.begun && !x->kase.plain;
     if (r->goes_on)
@@ -388,15 +399,15 @@ static bool compose(session *x, hedge_call *r, drive_request *ret)
         session_mend_use(x, r->onward.body, &r->onward.onward.scan);
     ok = ok && session_convert_now(x, r->target) && session_compose(x, r->target, &r->request, ret) &&
          !x->arena->full && !r->request.full;
-    x->arena->full = full;            /* that there is no memory for a second call does not concern the first */
-    x->unjoined |= r->goes_on && !ok; /* nor will it be the next time: it is not read again and again */
+    x->arena->full = full;                  /* that there is no memory for a second call does not concern the first */
+    x->hedge.unjoined |= r->goes_on && !ok; /* nor will it be the next time: it is not read again and again */
     r->p = x->p;
     r->view = session_view(x);
     r->moved = x->moved;
     x->p = p;
-    x->body = body;
-    x->edition = edition;
-    x->scan = scan;
+    x->out.body = body;
+    x->out.edition = edition;
+    x->out.scan = scan;
     x->moved = moved;
     return ok;
 }
@@ -418,13 +429,13 @@ static bool begin(session *x, int target)
     r->held = r->text = buf_in(&r->arena);
     r->in = (turn_reader){.sequence = -1};
     if (!compose(x, r, &q)) {
-        x->kase.spoiled[target] |= !r->goes_on && x->unconverted != x->edition;
+        x->kase.spoiled[target] |= !r->goes_on && x->out.unconverted != x->out.edition;
         hedge_call_free(r);
         return false;
     }
     q.fresh = true;
-    hedge_call *was = x->hedge; /* silent, too */
-    x->hedge = NULL;
+    hedge_call *was = x->hedge.call; /* silent, too */
+    x->hedge.call = NULL;
     if (was)
         hedge_call_free(was);
     daruma_case_hedge(&x->kase, target, session_now(x));
@@ -436,7 +447,7 @@ static bool begin(session *x, int target)
         hedge_call_free(r);
         return false;
     }
-    x->hedge = r;
+    x->hedge.call = r;
     x->v->counts.calls++;
     x->v->counts.hedges++;
     x->v->counts.remedies[DARUMA_REMEDY_HEDGE]++;
@@ -446,32 +457,33 @@ static bool begin(session *x, int target)
 /* Is there anything to wait for yet? */
 static bool is_silent(const session *x)
 {
-    bool none = (!x->forwarded || x->went_on) && /* the rest of an answer is waited for like its beginning */
-                (x->mode == ANSWER_NONE || x->mode == ANSWER_HELD || x->mode == ANSWER_WHOLE);
+    bool none =
+        (!x->client.forwarded || x->hedge.went_on) && /* the rest of an answer is waited for like its beginning */
+        (x->answer.mode == ANSWER_NONE || x->answer.mode == ANSWER_HELD || x->answer.mode == ANSWER_WHOLE);
     return x->call.handle && x->safe && !effects_possible(x) && !session_passes(x) && (none || x->kase.goes_on);
 }
 
 /* The client has a part of the answer, and another call may go on with such an answer. */
 static bool is_part(const session *x)
 {
-    return !x->unjoined && x->mode == ANSWER_RELAYED && !x->view.done && !x->view.finished && x->kase.can_mend &&
-           x->call.handle;
+    return !x->hedge.unjoined && x->answer.mode == ANSWER_RELAYED && !x->answer.view.done && !x->answer.view.finished &&
+           x->kase.can_mend && x->call.handle;
 }
 
 /* ... and with what is there now: unless it is thinking, or the client is who is slow. */
 static bool goes_on(const session *x)
 {
-    return is_part(x) && !x->paused && talk_was_cut(x) && !talk_thinks(x) && !talk_unsure(x);
+    return is_part(x) && !x->client.paused && talk_was_cut(x) && !talk_thinks(x) && !talk_unsure(x);
 }
 
 void hedge_look(session *x)
 {
     daruma_moment at = session_now(x);
-    x->look_at = -1;
+    x->due.look_at = -1;
     x->kase.goes_on = goes_on(x);
     if (!is_silent(x)) {
         if (is_part(x) && x->kase.ntargets > 1)
-            x->look_at = add_sat(at.now, HEDGE_NOTED_TIMES * HEDGE_PAUSE_MS);
+            x->due.look_at = add_sat(at.now, HEDGE_NOTED_TIMES * HEDGE_PAUSE_MS);
         session_timer(x);
         return;
     }
@@ -479,6 +491,6 @@ void hedge_look(session *x)
     if (s.act == DARUMA_SILENCE_HEDGE)
         s.look_in = begin(x, s.target) ? HEDGE_MS_MIN : HEDGE_LOOK_MS;
     if (s.look_in >= 0)
-        x->look_at = add_sat(at.now, s.look_in);
+        x->due.look_at = add_sat(at.now, s.look_in);
     session_timer(x);
 }

@@ -1,10 +1,18 @@
 /* open.c - a request comes in: which provider and targets are meant, how long there is, whether it is a new case or
  * the client's own retry of an old one. */
-#include "model/kinds.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "engine/drive/mending.h"
+#include "engine/drive/agents/past.h"
+#include "engine/drive/agents/steer.h"
+#include "engine/drive/agents/watch.h"
+#include "engine/drive/attempt.h"
+#include "engine/drive/finish.h"
+#include "engine/drive/memory/memory.h"
+#include "engine/drive/open.h"
+#include "engine/drive/request/account.h"
+#include "engine/drive/request/bodies.h"
+#include "model/kinds.h"
 #include <xxhash.h>
 
 /* Returns the deadline: our own total, or earlier what the client's SDK says it waits for (with room to answer before
@@ -23,7 +31,7 @@ static daruma_ms deadline_of(const session *x, daruma_ms waits, daruma_ms now)
 uint64_t session_request_hash(const session *x)
 {
     daruma_str begin = str_sub(x->asked, 0, REQUEST_KNOWN_BYTES), end = str_from(x->asked, x->asked.n - begin.n);
-    uint64_t hash = XXH3_64bits_withSeed(begin.p, begin.n, x->credential ^ x->asked.n);
+    uint64_t hash = XXH3_64bits_withSeed(begin.p, begin.n, x->client.credential ^ x->asked.n);
     return XXH3_64bits_withSeed(end.p, end.n, hash);
 }
 
@@ -38,35 +46,35 @@ static void continue_case(session *x, daruma_ms now)
 
 uint64_t session_counted(const session *x)
 {
-    return x->targets[x->kase.target].lane_id ^ x->credential;
+    return x->targets[x->kase.target].lane_id ^ x->client.credential;
 }
 
 /* A conversation of one client with one model: its prompt cache lives with one key. */
 uint64_t session_session(const session *x)
 {
-    return x->scan.conversation ^ x->credential ^ x->targets[0].model_id;
+    return x->out.scan.conversation ^ x->client.credential ^ x->targets[0].model_id;
 }
 
 static void begin_case(session *x, const session_request *q, size_t ntargets)
 {
     daruma_moment at = session_now(x);
     int prefer = -1;
-    uint64_t key = x->scan.conversation ? memory_session(x->v->mem, session_session(x)) : 0;
+    uint64_t key = x->out.scan.conversation ? memory_session(x->v->mem, session_session(x)) : 0;
     for (size_t i = 0; key && i < ntargets && prefer < 0; i++)
         if (x->targets[i].key_id == key && x->targets[i].model_id == x->targets[0].model_id)
             prefer = (int)i;
     daruma_case_open(&x->kase, x->v->health, x->o->policy, x->targets, ntargets, prefer,
-                     deadline_of(x, q->waits, x->started), at);
-    x->until_head = q->until_head;
+                     deadline_of(x, q->waits, x->opened), at);
+    x->client.until_head = q->until_head;
     if (q->again)
         continue_case(x, at.now);
     x->kase.calls_max = x->o->calls ? x->kase.attempts + x->o->calls : 0; /* the calls before were another request's */
-    x->kase.can_mend = x->d && !x->opaque && x->scan.ok && x->kase.policy->enabled && x->kase.policy->mend.enabled;
-    x->kase.plain = !x->streaming;
-    x->home = x->kase.want > 0 && x->kase.want < DARUMA_CASE_TRIED ? (size_t)x->kase.want : 0;
+    x->kase.can_mend = x->d && !x->opaque && x->out.scan.ok && x->kase.policy->enabled && x->kase.policy->mend.enabled;
+    x->kase.plain = !x->client.streaming;
+    x->home.target = x->kase.want > 0 && x->kase.want < DARUMA_CASE_TRIED ? (size_t)x->kase.want : 0;
     account_pin(x);
-    if (x->streaming)
-        x->beat_at = at.now + HEARTBEAT_FIRST_MS;
+    if (x->client.streaming)
+        x->due.beat_at = at.now + HEARTBEAT_FIRST_MS;
 }
 
 /* What is found in a request when it comes in, on any thread. */
@@ -130,10 +138,10 @@ static void choose_targets(session *x, const session_request *q, uint32_t *newes
 {
     size_t ntargets = 0;
     daruma_watch_mode mode = DARUMA_WATCH_OFF;
-    x->streaming = x->d && x->scan.ok && x->scan.stream;
+    x->client.streaming = x->d && x->out.scan.ok && x->out.scan.stream;
     x->safe = (x->d && !x->opaque) || q->safe;
-    x->targets = x->v->host->targets(x->user, x->scan.model, x->scan.conversation, &ntargets, &mode);
-    x->watch_mode = (uint8_t)mode;
+    x->targets = x->v->host->targets(x->user, x->out.scan.model, x->out.scan.conversation, &ntargets, &mode);
+    x->agent.watch = (uint8_t)mode;
     if (!ntargets) {
         daruma_failure f = kind_failure(DARUMA_MODEL_NOT_FOUND, 404);
         f.message = q->no_target;
@@ -143,7 +151,7 @@ static void choose_targets(session *x, const session_request *q, uint32_t *newes
     }
     begin_case(x, q, ntargets);
     account_name_stored(x, newest);
-    x->circles = watch_request(x, newest); /* as the client sent it */
+    x->agent.circles = watch_request(x, newest); /* as the client sent it */
     if (session_mend_known(x))
         session_known(x);
     else
@@ -155,23 +163,23 @@ static void take_look(session *x, look *l)
 {
     const session_request *q = l->q;
     if (l->stripped) {
-        x->body = session_own(x, l->stripped);
-        x->edition = ++x->editions;
+        x->out.body = session_own(x, l->stripped);
+        x->out.edition = ++x->out.editions;
     }
-    x->scan = l->scan;
+    x->out.scan = l->scan;
     if (q->path_names) {
-        x->scan.model = q->path_model;
-        x->scan.stream = q->path_stream;
-        x->array = q->path_array;
+        x->out.scan.model = q->path_model;
+        x->out.scan.stream = q->path_stream;
+        x->client.array = q->path_array;
     }
     drive_text *unfolded = past_unfold(x);
     if (unfolded) {
-        x->body = session_own(x, unfolded);
-        x->edition = ++x->editions;
-        x->scan = x->d->scan(x->body, l->newest);
+        x->out.body = session_own(x, unfolded);
+        x->out.edition = ++x->out.editions;
+        x->out.scan = x->d->scan(x->out.body, l->newest);
     }
-    if (x->scan.model_raw.n) /* the name is needed longer than the body */
-        x->scan.model = arena_copy(x->arena, json_text(x->scan.model_raw, x->arena));
+    if (x->out.scan.model_raw.n) /* the name is needed longer than the body */
+        x->out.scan.model = arena_copy(x->arena, json_text(x->out.scan.model_raw, x->arena));
     choose_targets(x, q, l->newest);
 }
 
@@ -208,7 +216,7 @@ static bool look_beside(session *x, const look *first)
     if (l->notices) /* the loop may write others meanwhile */
         l->notices = l->notices_own = memory_notices_copy(x->v->mem);
     no_case(x);
-    if (session_work(x, x->body.n, &looks, l))
+    if (session_work(x, x->out.body.n, &looks, l))
         look_then(x, l);
     return true;
 }
@@ -220,28 +228,28 @@ void session_open(session *x, driver *v, void *user, const session_request *q)
                    .o = q->options,
                    .arena = q->arena,
                    .asked = q->body,
-                   .body = q->body,
-                   .here = true,
-                   .head_only = q->head_only,
+                   .out.body = q->body,
+                   .client.here = true,
+                   .client.head_only = q->head_only,
                    .speaks = q->d ? q->d : q->speaks,
-                   .named = q->agent,
-                   .betas = q->betas,
-                   .credential = q->credential,
+                   .agent.named = q->agent,
+                   .betas.asked = q->betas,
+                   .client.credential = q->credential,
                    .opaque = q->opaque,
                    .d = q->d,
                    .p = q->d,
-                   .act_at = -1,
-                   .beat_at = -1,
-                   .progress_by = -1,
-                   .look_at = -1,
-                   .started = v->at.now};
-    x->edition = ++x->editions;
+                   .due.act_at = -1,
+                   .due.beat_at = -1,
+                   .due.progress_by = -1,
+                   .due.look_at = -1,
+                   .opened = v->at.now};
+    x->out.edition = ++x->out.editions;
     if (q->refused) {
         refuse(x, q->refused);
         return;
     }
     if (!x->d)
-        x->scan.model = q->passing_model;
+        x->out.scan.model = q->passing_model;
     if (!x->d || x->opaque) {
         choose_targets(x, q, NULL);
         return;
@@ -253,7 +261,7 @@ void session_open(session *x, driver *v, void *user, const session_request *q)
     l.q = q;
     l.notices = memory_notices(v->mem);
     l.notices_own = NULL;
-    if (x->body.n >= LOOK_BYTES_MAX && look_beside(x, &l))
+    if (x->out.body.n >= LOOK_BYTES_MAX && look_beside(x, &l))
         return;
     look_at(&l);
     take_look(x, &l);
@@ -261,7 +269,7 @@ void session_open(session *x, driver *v, void *user, const session_request *q)
 
 void session_known(session *x)
 {
-    if (!(x->circles || x->compacts) || steer_request(x))
+    if (!(x->agent.circles || x->agent.compacts) || steer_request(x))
         session_steered(x);
 }
 

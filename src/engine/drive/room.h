@@ -18,4 +18,5 @@ typedef struct drive_rooms {
     void *(*take)(size_t n);
     void (*give)(void *p); /* gives them back; NULL is allowed */
 } drive_rooms;
+
 #endif

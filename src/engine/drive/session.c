@@ -9,9 +9,22 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/check.h"
-#include "engine/drive/inside.h"
-#include "engine/drive/mending.h"
-#include "engine/drive/relay.h"
+#include "engine/drive/agents/watch.h"
+#include "engine/drive/answer/redact_error.h"
+#include "engine/drive/answer/relay.h"
+#include "engine/drive/answer/talk.h"
+#include "engine/drive/attempt.h"
+#include "engine/drive/effects.h"
+#include "engine/drive/finish.h"
+#include "engine/drive/hedge_call.h"
+#include "engine/drive/memory/memory.h"
+#include "engine/drive/mend/mending.h"
+#include "engine/drive/open.h"
+#include "engine/drive/request/account.h"
+#include "engine/drive/request/adapt.h"
+#include "engine/drive/request/apis.h"
+#include "engine/drive/request/betas.h"
+#include "engine/drive/request/bodies.h"
 #include <string.h>
 
 /* ---- taking and giving back ---- */
@@ -46,11 +59,11 @@ last_failure *session_last_new(session *x)
 
 void session_scratch_reset(session *x)
 {
-    x->v->rooms->close(&x->scratch);
-    x->held = (daruma_buf){0};
-    x->parsed = 0;
-    x->headers = NULL;
-    x->nheaders = 0;
+    x->v->rooms->close(&x->answer.scratch);
+    x->answer.held = (daruma_buf){0};
+    x->answer.parsed = 0;
+    x->answer.headers = NULL;
+    x->answer.nheaders = 0;
 }
 
 static void waits_no_more(session *x);
@@ -60,11 +73,11 @@ static void leave_work(session *x)
 {
     if (!x->working)
         return;
-    drive_remains r = {.texts = session_disown(x), .mending = x->h, .stream = x->t, .scratch = x->scratch};
+    drive_remains r = {.texts = session_disown(x), .mending = x->h, .stream = x->t, .scratch = x->answer.scratch};
     x->working = false;
     x->h = NULL;
     x->t = NULL;
-    x->scratch = (daruma_arena){0};
+    x->answer.scratch = (daruma_arena){0};
     x->v->host->work_left(x->user, &r);
 }
 
@@ -107,20 +120,20 @@ void session_worked(session *x, const drive_work *kind, void *data)
 
 void session_head(session *x, int status, const daruma_header *h, size_t n, daruma_outcome o, int64_t length)
 {
-    bool scratch = x->scratch.host && !x->scratch.full; /* the host keeps nothing of it */
+    bool scratch = x->answer.scratch.host && !x->answer.scratch.full; /* the host keeps nothing of it */
     drive_answer a = {.status = status,
                       .headers = h,
                       .nheaders = n,
                       .outcome = o,
                       .length = length,
-                      .a = scratch ? &x->scratch : x->arena};
-    x->head_out = true;
+                      .a = scratch ? &x->answer.scratch : x->arena};
+    x->client.head_out = true;
     x->v->host->head(x->user, &a);
 }
 
 bool session_write(session *x, daruma_str bytes)
 {
-    return !x->here || x->v->host->write(x->user, bytes);
+    return !x->client.here || x->v->host->write(x->user, bytes);
 }
 
 void session_cancel(drive_call *c)
@@ -131,56 +144,27 @@ void session_cancel(drive_call *c)
         c->x->v->host->cancel(handle);
 }
 
-static const daruma_target *target_of(const session *x, int i)
-{
-    return i >= 0 && (size_t)i < x->kase.ntargets ? &x->targets[i] : NULL;
-}
-
-daruma_str session_redact_sent(session *x, daruma_str text)
-{
-    return session_redact_sent_of(x, x->kase.target, x->call.secret, text);
-}
-
-daruma_str session_redact_sent_of(session *x, int target, daruma_str secret, daruma_str text)
-{
-    if (text.n && x->v->host->redact)
-        x->v->host->redact(x->user, target_of(x, target), secret, &text, 1);
-    return text;
-}
-
-void session_redact_sent_fields(session *x, daruma_header *fields, size_t n)
-{
-    daruma_str *values = ARENA_NEW(x->arena, daruma_str, n);
-    if (!n || !x->v->host->redact)
-        return;
-    for (size_t i = 0; values && i < n; i++)
-        values[i] = fields[i].value;
-    if (values)
-        x->v->host->redact(x->user, target_of(x, x->kase.target), x->call.secret, values, n);
-    for (size_t i = 0; i < n; i++)
-        fields[i].value = values ? values[i] : (daruma_str){0};
-}
-
 uint64_t session_tenant(session *x)
 {
-    if (!x->tenant)
-        x->tenant = x->v->host->tenant(x->user);
-    return x->tenant;
+    if (!x->client.tenant)
+        x->client.tenant = x->v->host->tenant(x->user);
+    return x->client.tenant;
 }
 
 /* ---- clocks ---- */
 
 void session_timer(session *x)
 {
-    x->v->host->timer(x->user, sooner_of(sooner_of(x->act_at, x->beat_at), sooner_of(x->progress_by, x->look_at)));
+    x->v->host->timer(
+        x->user, sooner_of(sooner_of(x->due.act_at, x->due.beat_at), sooner_of(x->due.progress_by, x->due.look_at)));
 }
 
 void session_wait(session *x, daruma_ms wait)
 {
-    x->act_at = add_sat(session_now(x).now, wait);
-    if (!x->patient) {
-        x->patient = true;
-        x->next_patient = x->v->patient;
+    x->due.act_at = add_sat(session_now(x).now, wait);
+    if (!x->due.patient) {
+        x->due.patient = true;
+        x->due.next = x->v->patient;
         x->v->patient = x;
     }
     session_timer(x);
@@ -189,12 +173,12 @@ void session_wait(session *x, daruma_ms wait)
 static void waits_no_more(session *x)
 {
     session **link = &x->v->patient;
-    if (!x->patient)
+    if (!x->due.patient)
         return;
     while (*link != x)
-        link = &(*link)->next_patient;
-    *link = x->next_patient;
-    x->patient = false;
+        link = &(*link)->due.next;
+    *link = x->due.next;
+    x->due.patient = false;
 }
 
 /* Each asks from its own timer: nobody is called in the midst of what somebody else does. */
@@ -204,8 +188,8 @@ void driver_wake(driver *v)
     if (healed == v->healed)
         return;
     v->healed = healed;
-    for (session *x = v->patient; x; x = x->next_patient) {
-        x->act_at = v->at.now;
+    for (session *x = v->patient; x; x = x->due.next) {
+        x->due.act_at = v->at.now;
         session_timer(x);
     }
 }
@@ -213,12 +197,12 @@ void driver_wake(driver *v)
 void session_pending_head(session *x, int status, const daruma_header *h, size_t n)
 {
     session_head(x, status, h, n, DARUMA_OUTCOME_PENDING, -1);
-    daruma_ms until = add_sat(x->started, x->o->total ? x->o->total : CLIENT_HEAD_MS);
-    if (!x->until_head || x->kase.deadline < 0 || x->kase.deadline >= until)
+    daruma_ms until = add_sat(x->opened, x->o->total ? x->o->total : CLIENT_HEAD_MS);
+    if (!x->client.until_head || x->kase.deadline < 0 || x->kase.deadline >= until)
         return;
     x->kase.deadline = until;
     if (x->call.handle && x->v->host->limit)
-        x->v->host->limit(x->call.handle, until - x->attempt_started);
+        x->v->host->limit(x->call.handle, until - x->answer.started);
     hedge_limit(x, until);
 }
 
@@ -227,14 +211,14 @@ void session_pending_head(session *x, int status, const daruma_header *h, size_t
  * more is not kept open for ever: its client's own clock ends it. */
 static void heartbeat(session *x, daruma_ms now)
 {
-    x->beat_at = now + HEARTBEAT_EVERY_MS;
-    if (x->mode == ANSWER_RELAYED && x->beats++ >= HEARTBEATS_SILENT_MAX)
+    x->due.beat_at = now + HEARTBEAT_EVERY_MS;
+    if (x->answer.mode == ANSWER_RELAYED && x->due.beats++ >= HEARTBEATS_SILENT_MAX)
         return;
-    if (!x->head_out) {
+    if (!x->client.head_out) {
         daruma_header stream[] = {{S("content-type"), S("text/event-stream; charset=utf-8")},
                                   {S("cache-control"), S("no-cache")}};
         session_pending_head(x, 200, stream, 2);
-        x->pending = true;
+        x->client.pending = true;
     }
     session_write(x, x->d->heartbeat);
 }
@@ -242,16 +226,16 @@ static void heartbeat(session *x, daruma_ms now)
 void session_clock(session *x)
 {
     daruma_ms now = x->v->at.now;
-    if (x->progress_by >= 0 && now >= x->progress_by && relay_progress_late(x))
+    if (x->due.progress_by >= 0 && now >= x->due.progress_by && relay_progress_late(x))
         return;
-    if (x->beat_at >= 0 && now >= x->beat_at)
+    if (x->due.beat_at >= 0 && now >= x->due.beat_at)
         heartbeat(x, now);
-    if (x->look_at >= 0 && now >= x->look_at) {
+    if (x->due.look_at >= 0 && now >= x->due.look_at) {
         hedge_look(x); /* arms the timer */
         return;
     }
-    if (x->act_at >= 0 && now >= x->act_at) {
-        x->act_at = -1;
+    if (x->due.act_at >= 0 && now >= x->due.act_at) {
+        x->due.act_at = -1;
         waits_no_more(x);
         session_attempt(x);
         return;
@@ -287,7 +271,7 @@ void session_end(session *x, daruma_outcome o, drive_end how)
     }
     if (o == DARUMA_OUTCOME_RECOVERED && x->kase.attempts > 1) /* else nothing failed, something was mended */
         n->saved[x->kase.last]++;
-    x->here = false;
+    x->client.here = false;
     session_tell_result(x, o);
     give_back(x);
     x->v->host->over(x->user, how);
@@ -308,7 +292,7 @@ static void tell_done(session *x, daruma_outcome o, int64_t input_tokens, int64_
     e.failure = session_last(x)->failure.kind ? &session_last(x)->failure : NULL;
     e.outcome = o;
     e.attempts = x->kase.attempts;
-    e.took = x->v->at.now - x->started;
+    e.took = x->v->at.now - x->opened;
     e.input_tokens = input_tokens > 0 ? input_tokens : -1;
     e.output_tokens = output_tokens > 0 ? output_tokens : -1;
     if (less)
@@ -332,11 +316,11 @@ void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive
     if (x->v->host->key_worked)
         x->v->host->key_worked(x->user, t);
     account_remember(x, (daruma_str){0});
-    if (x->scan.conversation && x->kase.ntargets > 1)
+    if (x->out.scan.conversation && x->kase.ntargets > 1)
         memory_session_set(x->v->mem, session_session(x), t->key_id);
     tell_done(x, o, input_tokens, output_tokens);
-    x->view.input_tokens = input_tokens;
-    x->view.output_tokens = output_tokens;
+    x->answer.view.input_tokens = input_tokens;
+    x->answer.view.output_tokens = output_tokens;
     session_end(x, o, how);
 }
 
@@ -351,8 +335,8 @@ static void keep_failure(session *x, last_failure *l, const daruma_evidence *ev)
     for (size_t i = 0; i < l->nheaders; i++)
         l->headers[i] = (daruma_header){arena_copy(a, ev->headers[i].name), arena_copy(a, ev->headers[i].value)};
     session_redact_fields(x, l->headers, l->nheaders);
-    if (x->mode != ANSWER_RELAYED) /* of a stream that goes out it was kept, its fields are gone */
-        x->theirs = session_their_id(l->headers, l->nheaders);
+    if (x->answer.mode != ANSWER_RELAYED) /* of a stream that goes out it was kept, its fields are gone */
+        x->answer.theirs = session_their_id(l->headers, l->nheaders);
 }
 
 /* A path that is not ours to repeat may still be repeated when nothing can have happened yet. */
@@ -404,7 +388,7 @@ void session_resent(session *x)
     n->calls++;
     failed.failure = &l->failure;
     failed.attempt = x->kase.attempts;
-    failed.took = session_now(x).now - x->attempt_started;
+    failed.took = session_now(x).now - x->answer.started;
     session_tell(x, DARUMA_WHEN_FAILED, &failed);
     l->remedy = (daruma_remedy){.remedy = DARUMA_REMEDY_RETRY_FRESH, .act = DARUMA_SEND, .target = x->kase.target};
     session_tell_begin(x);
@@ -446,7 +430,7 @@ static void obey(session *x, daruma_remedy r)
 
 size_t session_gone_out(const session *x)
 {
-    return x->forwarded ? x->forwarded : x->mode == ANSWER_PASSED;
+    return x->client.forwarded ? x->client.forwarded : x->answer.mode == ANSWER_PASSED;
 }
 
 static void settle(session *x)
@@ -474,7 +458,7 @@ static void keep_refusal(session *x)
     if (l->refusal)
         *l->refusal = (refusal){.failure = l->failure,
                                 .body = l->body,
-                                .theirs = x->theirs,
+                                .theirs = x->answer.theirs,
                                 .headers = l->headers,
                                 .nheaders = l->nheaders,
                                 .p = x->p,
@@ -527,10 +511,10 @@ void session_asked(const session *x, daruma_evidence *ev)
 {
     if (x->v->host->beside)
         ev->beside = x->v->host->beside(x->user, x->arena);
-    if (!x->d || x->opaque || !x->body.n)
+    if (!x->d || x->opaque || !x->out.body.n)
         return;
     ev->request = x->asked;
-    ev->model = x->scan.model;
+    ev->model = x->out.scan.model;
 }
 
 void session_failed(session *x, const daruma_evidence *ev)
@@ -539,14 +523,14 @@ void session_failed(session *x, const daruma_evidence *ev)
     daruma_evidence seen = *ev;
     void *out = x->call.handle;
     x->call.handle = NULL; /* it is cancelled when its bytes are not needed any more */
-    x->progress_by = x->look_at = -1;
-    if (x->view.effects && x->mode == ANSWER_RELAYED && x->t)
+    x->due.progress_by = x->due.look_at = -1;
+    if (x->answer.view.effects && x->answer.mode == ANSWER_RELAYED && x->t)
         talk_let_go(x);
-    if (x->streaming && x->head_out && x->beat_at < 0)
-        x->beat_at = at.now + HEARTBEAT_EVERY_MS; /* the client hears from us until it goes on */
-    seen.took = at.now - x->attempt_started;
+    if (x->client.streaming && x->client.head_out && x->due.beat_at < 0)
+        x->due.beat_at = at.now + HEARTBEAT_EVERY_MS; /* the client hears from us until it goes on */
+    seen.took = at.now - x->answer.started;
     seen.forwarded = session_gone_out(x);
-    x->went_on |= seen.forwarded > 0;
+    x->hedge.went_on |= seen.forwarded > 0;
     seen.provider = S("");
     seen.model_call = true;
     if (x->d)
@@ -574,8 +558,8 @@ void session_failed(session *x, const daruma_evidence *ev)
     drive_step judged = {.what = DRIVE_JUDGED,
                          .failure = f,
                          .target = &x->targets[x->kase.target],
-                         .input_tokens = x->view.input_tokens > 0 ? x->view.input_tokens : -1,
-                         .output_tokens = x->view.output_tokens > 0 ? x->view.output_tokens : -1};
+                         .input_tokens = x->answer.view.input_tokens > 0 ? x->answer.view.input_tokens : -1,
+                         .output_tokens = x->answer.view.output_tokens > 0 ? x->answer.view.output_tokens : -1};
     session_step(x, &judged);
     if (out)
         x->v->host->cancel(out);
@@ -594,7 +578,8 @@ void session_failed(session *x, const daruma_evidence *ev)
         hedge_cancel(x);
     if (hedge_takes_over(x, f))
         return;
-    if (x->t && x->mode == ANSWER_RELAYED && talk_unsure(x)) /* it answered; that nobody can join it is our trouble */
+    if (x->t && x->answer.mode == ANSWER_RELAYED &&
+        talk_unsure(x)) /* it answered; that nobody can join it is our trouble */
         daruma_case_answered(&x->kase, at);
     session_stay(x, -1);
     session_loosen(x, f);
@@ -608,8 +593,8 @@ void session_failed(session *x, const daruma_evidence *ev)
  * its end has failed: no call is out then. */
 static bool has_read_all(const session *x)
 {
-    bool ends = x->kase.out && x->mode == ANSWER_RELAYED && x->view.done;
-    return ends && !x->paused && !x->working && !(x->t && talk_unsure(x));
+    bool ends = x->kase.out && x->answer.mode == ANSWER_RELAYED && x->answer.view.done;
+    return ends && !x->client.paused && !x->working && !(x->t && talk_unsure(x));
 }
 
 void session_gone(session *x)
@@ -618,7 +603,7 @@ void session_gone(session *x)
     session_cancel(&x->call);
     hedge_cancel(x);
     if (has_read_all(x)) {
-        session_done(x, x->view.input_tokens, x->view.output_tokens, DRIVE_GONE);
+        session_done(x, x->answer.view.input_tokens, x->answer.view.output_tokens, DRIVE_GONE);
         return;
     }
     if (x->refreshing && x->v->host->key_forget)
@@ -631,7 +616,7 @@ void session_gone(session *x)
         e.name = "request_cancelled";
         e.outcome = DARUMA_OUTCOME_CANCELLED_;
         e.attempts = x->kase.attempts;
-        e.took = at.now - x->started;
+        e.took = at.now - x->opened;
         e.reason = S("the client left");
         session_event(x, &e);
     }
@@ -640,10 +625,10 @@ void session_gone(session *x)
 
 void session_drained(session *x)
 {
-    bool paused = x->paused;
-    x->paused = false; /* whatever call it was that waited for the reader */
+    bool paused = x->client.paused;
+    x->client.paused = false; /* whatever call it was that waited for the reader */
     if (paused && x->call.handle) {
-        if (x->progress_by >= 0)
+        if (x->due.progress_by >= 0)
             relay_progress(x);
         x->v->host->resume(x->call.handle);
     }

@@ -1,7 +1,7 @@
 /* changes.c - what a step does to the world. */
 #include "engine/watch/changes.h"
-#include "engine/watch/same.h"
-#include "engine/watch/words.h"
+#include "engine/watch/same/same.h"
+#include "engine/watch/words/words.h"
 
 bool step_is_shell(const daruma_step *step)
 {

@@ -1,12 +1,12 @@
 /* hint.c - a tool often says what to do about its failure: in a member that is named so, in a line that begins so, or
  * as "did you mean ...?". A model that is shown failures shortly needs these words more than any other. */
-#include "engine/watch/hint.h"
-#include "engine/watch/line.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "engine/watch/hint.h"
+#include "engine/watch/same/line.h"
 
 /* Names of members and beginnings of lines, in small letters; '_', '-', white space and case make no difference. */
 static const daruma_str names[] = {

@@ -1,8 +1,8 @@
 /* rules.h - what the rules have in common. */
 #ifndef WATCH_RULES_H
 #define WATCH_RULES_H
-#include "engine/watch/window.h"
-#include "engine/watch/words.h"
+#include "engine/watch/same/window.h"
+#include "engine/watch/words/words.h"
 
 static inline bool rule_has(unsigned bits, unsigned any)
 {

@@ -6,9 +6,9 @@
 #include "base/check.h"
 #include "base/str.h"
 #include "engine/watch/facts.h"
-#include "engine/watch/same_lines.h"
-#include "engine/watch/window.h"
-#include "engine/watch/words.h"
+#include "engine/watch/same/same_lines.h"
+#include "engine/watch/same/window.h"
+#include "engine/watch/words/words.h"
 
 enum {
     MOVES = DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_MOVES | WORDS_RANDOM | WORDS_INPUT,

@@ -5,7 +5,7 @@
 #ifndef WATCH_TOLD_H
 #define WATCH_TOLD_H
 #include "base/limits.h"
-#include "engine/watch/same_hash.h"
+#include "engine/watch/same/same_hash.h"
 
 enum { TOLD_ROW = 8 };
 

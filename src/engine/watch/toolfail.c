@@ -6,15 +6,15 @@
  *                              +--------> kind <----- classify -+
  *
  * A name or number that means one thing decides before any word does; a number that many failures share, last. */
-#include "engine/watch/toolfail.h"
-#include "engine/watch/words.h"
-#include "engine/watch/facts.h"
-#include "engine/watch/hint.h"
-#include "engine/watch/line.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "engine/watch/facts.h"
+#include "engine/watch/hint.h"
+#include "engine/watch/same/line.h"
+#include "engine/watch/toolfail.h"
+#include "engine/watch/words/words.h"
 #include <xxhash.h>
 
 enum {

@@ -1,0 +1,206 @@
+/* past.c - histories that the provider keeps. A request that goes on from a stored answer brings the results of calls
+ * that stand in that answer and nowhere in the request, so what answers called is remembered by their ids. A client of
+ * Responses that refers to items of an answer which daruma wrote refers to what no provider has, so those items are
+ * remembered by their ids as well, and put in the place of the references. The oldest make room. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "engine/drive/agents/agents.h"
+#include "engine/drive/agents/watch.h"
+#include "engine/drive/answer/stream.h"
+#include <xxhash.h>
+
+typedef struct kept {
+    char *items;
+    size_t n;
+} kept;
+
+struct past {
+    uint64_t keys[STORED_ANSWERS_MAX]; /* apart: they are looked through */
+    kept kept[STORED_ANSWERS_MAX];
+    uint32_t newest, oldest; /* counted on; at their number modulo STORED_ANSWERS_MAX */
+    size_t bytes;
+};
+
+enum { KEYED_STORED = 3, KEYED_ITEM = 5 };
+
+uint64_t past_before(session *x)
+{
+    return x->d == &dialect_openai_responses && x->out.scan.before
+               ? keyed(session_tenant(x), KEYED_STORED, x->out.scan.before, 0)
+               : 0;
+}
+
+uint64_t past_key(session *x, daruma_str id)
+{
+    if (x->out.scan.conversing)
+        return past_before(x);
+    return id.n ? keyed(session_tenant(x), KEYED_STORED, XXH3_64bits(id.p, id.n), 0) : 0;
+}
+
+/* Its place; STORED_ANSWERS_MAX: it is not there. */
+static uint32_t past_find(const past *s, uint64_t key)
+{
+    for (uint32_t i = s->newest; i != s->oldest; i--)
+        if (s->keys[(i - 1) % STORED_ANSWERS_MAX] == key)
+            return (i - 1) % STORED_ANSWERS_MAX;
+    return STORED_ANSWERS_MAX;
+}
+
+daruma_str past_calls(const watch *w, uint64_t key)
+{
+    const past *s = w->past;
+    uint32_t at = s && key ? past_find(s, key) : STORED_ANSWERS_MAX;
+    return at < STORED_ANSWERS_MAX ? (daruma_str){s->kept[at].items, s->kept[at].n} : (daruma_str){0};
+}
+
+static void forget_oldest(const drive_rooms *rooms, past *s)
+{
+    kept *k = &s->kept[s->oldest++ % STORED_ANSWERS_MAX];
+    s->bytes -= k->n;
+    rooms->give(k->items);
+    *k = (kept){0};
+}
+
+/* Custom tools and shells: as they came. */
+static void put_raw(daruma_buf *b, daruma_str item)
+{
+    if (!dialect_client_call(item))
+        return;
+    if (b->n)
+        buf_putc(b, ',');
+    buf_put(b, item);
+}
+
+/* Calls; or, where nothing was called, the words, since an agent may go in circles with words alone. `items`: those of
+ * a stream, as they came. */
+static daruma_str items_of(const turn *t, daruma_str items, daruma_arena *scratch)
+{
+    daruma_str item;
+    convo owner = {.arena = scratch};
+    daruma_buf b = buf_in(scratch), words = buf_in(scratch);
+    for (size_t i = 0; i < t->message.nparts; i++) {
+        convo_part *p = &t->message.parts[i];
+        if (p->kind == PART_TEXT)
+            buf_put(&words, convo_text(&owner, p));
+        if (p->kind == PART_OTHER)
+            put_raw(&b, p->raw);
+        if (p->kind != PART_CALL || p->dropped)
+            continue;
+        buf_putz(&b, b.n ? "," : "");
+        BUF_OBJECT(&b, "type", "function_call", "call_id", p->id, "name", p->name, "arguments", convo_text(&owner, p));
+    }
+    for (json_iter it = json_open(items); json_next(&it, NULL, &item);)
+        put_raw(&b, item);
+    if (!b.n && words.n)
+        BUF_OBJECT(&b, "role", "assistant", "content", buf_str(&words));
+    return b.full || words.full ? (daruma_str){0} : buf_str(&b);
+}
+
+static void keep(watch *w, uint64_t key, daruma_str items)
+{
+    if (!key || !items.n || items.n > STORED_ANSWER_BYTES_MAX ||
+        (!w->past && !(w->past = w->rooms->take(sizeof *w->past))))
+        return;
+    past *s = w->past;
+    uint32_t at = past_find(s, key);
+    if (at < STORED_ANSWERS_MAX) /* a conversation: only its newest answer waits for results */
+        s->keys[at] = 0;
+    while (s->newest - s->oldest == STORED_ANSWERS_MAX || s->bytes + items.n > STORED_BYTES_MAX)
+        forget_oldest(w->rooms, s);
+    char *copy = w->rooms->take(items.n);
+    if (!copy)
+        return;
+    memcpy(copy, items.p, items.n);
+    s->keys[s->newest % STORED_ANSWERS_MAX] = key;
+    s->kept[s->newest++ % STORED_ANSWERS_MAX] = (kept){.items = copy, .n = items.n};
+    s->bytes += items.n;
+}
+
+void past_put(watch *w, uint64_t key, const turn *t, daruma_str of_stream, daruma_arena *scratch)
+{
+    keep(w, key, items_of(t, of_stream, scratch));
+}
+
+/* ---- items that daruma wrote ---- */
+
+static uint64_t item_key(session *x, daruma_str item)
+{
+    daruma_str id = json_get(item, S("id")); /* as it is written: nobody spells it otherwise */
+    return json_is_string(id) ? keyed(session_tenant(x), KEYED_ITEM, XXH3_64bits(id.p, id.n), 0) : 0;
+}
+
+/* The table that its client's items are kept in; NULL: nobody refers to them. */
+static watch *kept_in(session *x)
+{
+    return x->d == &dialect_openai_responses && !x->out.scan.unstored ? watch_of(x->v) : NULL;
+}
+
+static void put_item(watch *w, session *x, daruma_str item)
+{
+    if (!str_eq(json_get(item, S("type")), S("\"reasoning\""))) /* its provider alone reads what it thought */
+        keep(w, item_key(x, item), item);
+}
+
+void past_put_items(session *x, daruma_str items)
+{
+    daruma_str item;
+    watch *w = items.n ? kept_in(x) : NULL;
+    for (json_iter it = json_open(items); w && json_next(&it, NULL, &item);)
+        put_item(w, x, item);
+}
+
+void past_put_events(session *x, daruma_str events)
+{
+    char small[4096];
+    daruma_arena large = {0};
+    sse_event e;
+    watch *w = kept_in(x);
+    while (w) {
+        daruma_arena scratch = arena_over(small, sizeof small);
+        if (!stream_next(x->v->rooms, &events, &e, &scratch, &large))
+            break;
+        dialect_said said;
+        dialect_read_event(x->d, &e, &said);
+        put_item(w, x, dialect_done_item(&said));
+    }
+    x->v->rooms->close(&large);
+}
+
+drive_text *past_unfold(session *x)
+{
+    const watch *w = x->v->watch;
+    drive_text *made = NULL;
+    daruma_str item;
+    daruma_arena room;
+    if (x->d != &dialect_openai_responses || !x->out.scan.remote || !w || !w->past || x->out.body.n > LOOP_BYTES_MAX ||
+        !x->v->rooms->open(&room, 0, MEND_ARENA_BYTES_MAX))
+        return NULL;
+    daruma_buf out = buf_in(&room);
+    size_t from = 0;
+    json_iter it = json_open(x->out.scan.messages);
+    for (it.quick = true; out.n <= LOOP_BYTES_MAX && json_next(&it, NULL, &item);) {
+        bool refers = str_eq(json_get(item, S("type")), S("\"item_reference\""));
+        daruma_str said = refers ? past_calls(w, item_key(x, item)) : (daruma_str){0};
+        if (!said.n)
+            continue;
+        size_t at = (size_t)(item.p - x->out.body.p);
+        buf_put(&out, str_sub(x->out.body, from, at - from));
+        buf_put(&out, said);
+        from = at + item.n;
+    }
+    if (from)
+        buf_put(&out, str_from(x->out.body, from));
+    if (from && !out.full && out.n <= LOOP_BYTES_MAX)
+        made = drive_text_new(x->v->rooms, buf_str(&out));
+    x->v->rooms->close(&room);
+    return made;
+}
+
+void past_free(const drive_rooms *rooms, past *s)
+{
+    while (s && s->oldest != s->newest)
+        forget_oldest(rooms, s);
+    rooms->give(s);
+}

@@ -1,0 +1,53 @@
+/* relay.h - answers on their way to the client: told apart, and handed on. */
+#ifndef ENGINE_DRIVE_ANSWER_RELAY_H
+#define ENGINE_DRIVE_ANSWER_RELAY_H
+#include "engine/drive/session.h"
+
+extern const drive_call_ops relay_ops;
+bool relay_progress_late(session *x);             /* only pings for too long, or nothing behind the end */
+void relay_forward(session *x, daruma_str bytes); /* bytes of an answer for the client */
+
+/* The fields of `h` in memory of `a`, with room for one more, and their number. They must stand in one piece, as they
+ * were read: they are copied in one, and stand in one piece again. NULL without memory. */
+daruma_header *relay_fields(const drive_head *h, daruma_arena *a, size_t *ret_n);
+/* True if an answer that begins so is a stream. Some servers send theirs under another type, or none, and SDKs do not
+ * look at it. */
+bool relay_begins_stream(daruma_str bytes);
+void relay_as_stream(session *x); /* what is kept of its fields says so from here on */
+void relay_as_whole(session *x);  /* the same of a stream that is put together */
+/* True if the client asked for a whole answer, so that a stream is to be put together. */
+bool relay_wants_whole(const session *x);
+/* The provider's status and fields go to the client, unless a head went out before. `length`: -1 not known. */
+void relay_head(session *x, int64_t length);
+/* What the attempt showed so far: status, fields, what is held. Its strings live as long as the attempt. */
+daruma_evidence relay_evidence(const session *x, daruma_phase phase);
+/* The attempt is over: its answer is not what it should be, which `body` shows. */
+void relay_fail(session *x, daruma_flaw flaw, daruma_str body);
+/* Keeps the provider's id of this call, for events. */
+void relay_keep_id(session *x);
+/* An answer that is empty, or wrong, goes out if nothing better comes. Long ones are not kept. */
+void relay_keep_given(session *x, daruma_str bytes);
+/* True if an empty answer is no outage: the model says that it is one. Not if its tokens are counted (`counted`: some
+ * are) and there were none; streams of Chat Completions count them only when asked to. */
+bool relay_is_silence(const dialect *p, daruma_str finish, bool counted, int64_t output_tokens);
+/* An empty answer of which the model says that it is one. What is no outage is not waited for. */
+bool relay_chose_silence(session *x, daruma_str finish, bool counted, int64_t output_tokens);
+/* Something came that is no ping. The timer looks later how long ago. */
+void relay_progress(session *x);
+daruma_outcome relay_outcome(const session *x); /* were it delivered now */
+
+/* The terminal marker of a stream came. */
+bool relay_ended(const session *x);
+/* The end of an answer came: behind a while it is over, whether its connection ends or not. */
+void relay_over(session *x);
+
+/* Another piece of a stream that is handed on came. */
+void relay_piece(session *x);
+
+/* Coded though nobody asked for it: nobody here can read it. */
+enum { CODING_SHOWN_BYTES = 40 }; /* of the name of an encoding, in words of ours */
+bool relay_is_coded(const daruma_header *h, size_t n);
+/* `flaw`, or that the answer is coded, which explains it where nothing of it could be read. */
+daruma_flaw relay_flaw(const session *x, daruma_flaw flaw);
+
+#endif

@@ -1,0 +1,502 @@
+/* talk.c - streamed answers, read as they pass. Text goes on as it comes; tool calls are held until they are whole and
+ * known to be good, since half a call or a broken one is of no use to anybody; so is text that was asked for as JSON
+ * and does not begin so. What the client has is remembered, so that another attempt can go on where this one broke off.
+ *
+ *   PLAIN   the provider's bytes go out as they are
+ *   BRIDGE  the provider speaks another dialect: every event is written anew
+ *   JOIN    an earlier attempt broke off: what repeats it is left out, the rest is written as its continuation
+ *   REASK   an earlier attempt called tools in a broken way: everything is held until it is known to be good */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "engine/drive/answer/answer.h"
+#include "engine/drive/answer/relay.h"
+#include "engine/drive/answer/talk_inside.h"
+#include "engine/drive/request/adapt.h"
+
+/* In memory of its own: thousands of streams stand open at once, and most of them need no more than this. */
+static talk *talk_new(const drive_rooms *rooms)
+{
+    daruma_arena own;
+    talk *t = rooms->open(&own, sizeof(talk) + TALK_SAID_BYTES_USUAL, TALK_BYTES_MAX) ? ARENA_NEW(&own, talk, 1) : NULL;
+    if (!t) {
+        rooms->close(&own);
+        return NULL;
+    }
+    t->arena = own;
+    t->said = t->items = t->hold = t->fresh = t->usage_raw = buf_in(&t->arena);
+    return t;
+}
+
+void talk_free(const drive_rooms *rooms, talk *t)
+{
+    if (!t)
+        return;
+    daruma_arena own = t->arena; /* it lies in itself */
+    rooms->close(&own);
+}
+
+bool talk_begin(session *x)
+{
+    bool goes_on = x->t && x->t->begun; /* by another attempt */
+    if (!x->t && !(x->t = talk_new(x->v->rooms)))
+        return false;
+    talk *t = x->t;
+    t->from = x->p;
+    t->to = x->d;
+    t->made = x->kase.id;
+    t->wall = session_now(x).wall;
+    t->usage_asked = x->out.scan.usage_asked;
+    t->functions = x->out.scan.functions;
+    if (!goes_on) { /* whatever an attempt before was about to write, nobody has it */
+        t->out = NULL;
+        t->writing = false;
+        t->items.n = 0;
+    }
+    if (goes_on && !talk_writer(t))
+        return false;
+    t->mode = goes_on ? t->next : x->p == x->d ? TALK_PLAIN : TALK_BRIDGE;
+    t->next = TALK_REASK;
+    if (t->going == GOING_PREFILLED && !(x->p->quirks & WIRE_PREFILL)) /* it went elsewhere after all */
+        t->going = GOING_ANCHORED;
+    t->in = (turn_reader){.sequence = -1, .keep = &t->arena};
+    t->holding = t->thinking = t->bound = t->joined = t->unsure = t->given = false;
+    t->at_hold = NULL;
+    t->seam = NULL;
+    t->hold.n = t->fresh.n = 0;
+    t->calls = t->last = NULL;
+    t->finish = FINISH_NONE;
+    t->finish_raw = (daruma_str){0};
+    t->usage = TURN_USAGE_NONE;
+    t->usage_raw.n = 0;
+    return t->mode == TALK_PLAIN || talk_writer(t);
+}
+
+bool talk_unsure(const session *x)
+{
+    return x->t->unsure;
+}
+
+bool talk_is_plain(const session *x)
+{
+    return x->t->mode == TALK_PLAIN && !x->t->writing;
+}
+
+/* An item is over with the event that hands it over whole, its thinking too. */
+static void keep_item(session *x, const dialect_said *e)
+{
+    talk *t = x->t;
+    daruma_str item = t->lost ? (daruma_str){0} : dialect_done_item(e);
+    if (!item.n)
+        return;
+    t->thinking = t->bound = false;
+    if (t->items.n)
+        BUF_LIT(&t->items, ",");
+    if (t->items.n + item.n <= SSE_EVENT_BYTES_MAX)
+        buf_put(&t->items, item);
+    else
+        t->lost = true;
+    t->lost |= t->items.full;
+}
+
+/* ---- reading ---- */
+
+static held_call *collect(talk *t)
+{
+    held_call *c = ARENA_NEW(&t->arena, held_call, 1);
+    if (!c)
+        return NULL;
+    c->args = buf_in(&t->arena);
+    c->before = t->last;
+    c->index = t->last ? t->last->index : -1;
+    *(t->last ? &t->last->next : &t->calls) = c;
+    t->last = c;
+    return c;
+}
+
+static void collect_call(session *x, const turn_delta *d)
+{
+    talk *t = x->t;
+    held_call *c = collect(t);
+    if (!c)
+        return;
+    c->id = arena_copy(&t->arena, x->p == x->d ? d->id : dialect_call_id(x->d, d->id, t->room));
+    c->name = arena_copy(&t->arena, session_tool_name(x, d->name));
+    c->custom = d->custom;
+    c->wrapped = session_tool_custom(x, d->name);
+    c->index++;
+}
+
+/* What another attempt's answer has that is neither text nor a function's call, as it came: calls of other kinds, and
+ * what the provider did. Its thinking is not the client's. */
+static void collect_block(session *x, const dialect_said *e)
+{
+    talk *t = x->t;
+    bool again = (t->mode == TALK_REASK || t->mode == TALK_JOIN) && x->p == x->d;
+    daruma_str item = again ? dialect_done_item(e) : (daruma_str){0}, type = json_get(item, S("type"));
+    bool apart = (str_eq(type, S("\"function_call\"")) && !dialect_client_call(item)) ||
+                 str_eq(type, S("\"message\"")) || str_eq(type, S("\"reasoning\""));
+    held_call *c = item.n && !apart ? collect(t) : NULL;
+    if (c)
+        c->block = arena_copy(&t->arena, item);
+}
+
+/* Text behind a call waits with it: the client gets both in the order in which they came. */
+static void collect_words(talk *t, daruma_str text)
+{
+    held_call *c = t->last->words ? t->last : collect(t);
+    if (!c)
+        return;
+    c->words = true;
+    buf_put(&c->args, text);
+}
+
+/* From the end: only the newest TURN_CALLS_MAX are told apart. */
+static held_call *call_at(talk *t, int index)
+{
+    held_call *c = t->last;
+    while (c && (c->block.n || c->words || c->index > index))
+        c = c->before;
+    return c && c->index == index ? c : NULL;
+}
+
+/* Text of a continuation: goes on once it is clear where. False: it cannot be joined. */
+bool talk_join(session *x, bool whole)
+{
+    talk *t = x->t;
+    if (!t->seam) {
+        t->seam = ARENA_NEW(&t->arena, join_seam, 1);
+        if (!t->seam)
+            return false;
+        *t->seam = join_begin(buf_str(&t->said), t->going);
+    }
+    join_result r = join_next(t->seam, buf_str(&t->fresh), whole);
+    if (r.verdict == JOIN_MORE && !whole)
+        return true;
+    if (r.verdict != JOIN_AT)
+        return false;
+    daruma_str rest = str_from(buf_str(&t->fresh), r.skip);
+    t->joined = true;
+    daruma_buf fresh = t->fresh; /* said grows while it is written */
+    t->fresh = (daruma_buf){.arena = fresh.arena};
+    talk_write_text(x, rest);
+    return true;
+}
+
+bool talk_gives_up(session *x)
+{
+    x->t->unsure = true;
+    return false;
+}
+
+/* Words that shall be JSON, and begin as something else: a fence, a sentence. While there is only white space, nobody
+ * can say. */
+static bool strays(const session *x, daruma_str text)
+{
+    const talk *t = x->t;
+    text = str_trim(text);
+    if (!text.n || t->lost || !answer_checks_format(x) || str_trim(buf_str(&t->said)).n)
+        return false;
+    return text.p[0] != '{' && text.p[0] != '[';
+}
+
+/* What every mode keeps of a delta. */
+static void note(session *x, const turn_delta *d)
+{
+    talk *t = x->t;
+    held_call *c;
+    switch (d->kind) {
+    case DELTA_THINKING: /* it has none of a continuation, and between dialects no more than words */
+        t->thinking = true;
+        t->bound |= t->mode == TALK_PLAIN && (d->bound || !dialect_takes_thinking(t->to));
+        break;
+    case DELTA_SIGNATURE:
+        c = d->index >= 0 ? call_at(t, d->index) : NULL;
+        if (c)
+            c->signature = arena_copy(&t->arena, d->text);
+        t->thinking = t->bound = false;
+        break;
+    case DELTA_TEXT:
+    case DELTA_REFUSAL:
+        t->thinking = t->bound = false;
+        break;
+    case DELTA_CALL:
+        t->thinking = t->bound = false;
+        collect_call(x, d);
+        break;
+    case DELTA_ARGUMENTS:
+        c = call_at(t, d->index);
+        if (!c)
+            break;
+        buf_put(&c->args, d->text);
+        c->object |= json_is_object(d->text_at);
+        break;
+    case DELTA_FINISH:
+        t->finish = d->finish;
+        t->finish_raw = arena_copy(&t->arena, d->finish_raw);
+        break;
+    case DELTA_USAGE:
+        usage_merge(&t->usage, &d->usage);
+        if (t->mode != TALK_PLAIN && t->from == t->to) { /* the newest is that of all */
+            t->usage_raw.n = 0;
+            buf_put(&t->usage_raw, d->text);
+        }
+        break;
+    case DELTA_START:
+    case DELTA_CALL_END:
+    case DELTA_END:
+    case DELTA_BLOCK:
+    case DELTA_OTHER:
+        break;
+    }
+}
+
+/* One delta of a stream that is written anew. False: the attempt failed. */
+static bool rewrite(session *x, const turn_delta *d)
+{
+    talk *t = x->t;
+    switch (d->kind) {
+    case DELTA_START:
+        if (t->mode == TALK_BRIDGE) {
+            turn_delta start = *d;
+            start.model = x->out.scan.model;
+            start.usage = t->usage;
+            if (start.usage.input < 0 && x->moved && x->d == &dialect_anthropic) /* which alone says it here */
+                start.usage.input = x->moved->tokens;
+            talk_write_delta(x, &start);
+        }
+        return true;
+    case DELTA_TEXT:
+        if (t->mode == TALK_BRIDGE && t->calls) {
+            collect_words(t, d->text);
+            return true;
+        }
+        if (t->joined || (t->mode == TALK_BRIDGE && !t->fresh.n && !strays(x, d->text))) {
+            talk_write_text(x, d->text);
+            return true;
+        }
+        if (t->fresh.n + d->text.n > TALK_SAID_BYTES_MAX && t->mode == TALK_BRIDGE) { /* unchecked, as it came */
+            talk_write_text(x, buf_str(&t->fresh));
+            talk_write_text(x, d->text);
+            t->fresh.n = 0;
+            return true;
+        }
+        if (t->fresh.n + d->text.n > TALK_SAID_BYTES_MAX)
+            return talk_gives_up(x);
+        buf_put(&t->fresh, d->text);
+        return t->mode != TALK_JOIN || talk_join(x, false) || talk_gives_up(x);
+    case DELTA_REFUSAL:
+        if (t->mode == TALK_BRIDGE)
+            talk_write_delta(x, d);
+        return t->mode == TALK_BRIDGE || talk_gives_up(x);
+    case DELTA_THINKING: /* of a continuation: the client has its thinking already */
+        if (t->mode == TALK_BRIDGE && dialect_takes_thinking(t->to))
+            talk_write_delta(x, d);
+        return true;
+    case DELTA_OTHER: /* what our stream cannot say must not be missing from one that ends as if it were whole */
+        return t->mode == TALK_BRIDGE || !dialect_is_media(d->text) || talk_gives_up(x);
+    case DELTA_SIGNATURE: /* another provider's signature is worth nothing */
+    case DELTA_CALL:
+    case DELTA_ARGUMENTS:
+    case DELTA_CALL_END:
+    case DELTA_FINISH:
+    case DELTA_USAGE:
+    case DELTA_END:
+    case DELTA_BLOCK:
+        return true; /* with the end */
+    }
+    return true;
+}
+
+/* From the first call on the provider's events wait for the end; heartbeats keep the client's connection open. */
+static bool begin_hold(session *x, const turn_reader *before)
+{
+    talk *t = x->t;
+    t->at_hold = ARENA_NEW(&t->arena, turn_reader, 1);
+    if (!t->at_hold)
+        return false;
+    *t->at_hold = *before;
+    t->holding = true;
+    return true;
+}
+
+/* Longer than can be held: it goes out unchecked, as it came. */
+static void give_up_hold(session *x)
+{
+    talk *t = x->t;
+    relay_forward(x, buf_str(&t->hold));
+    t->holding = false;
+    t->at_hold = NULL;
+    t->begun = t->lost = true;
+    t->calls = t->last = NULL;
+}
+
+void talk_let_go(session *x)
+{
+    if (x->t->mode == TALK_PLAIN && x->t->holding && !x->t->writing)
+        give_up_hold(x);
+}
+
+/* There is more in the answer than is told apart. As it came it may go out, but it cannot be written anew. */
+static void read_in_part(session *x)
+{
+    talk *t = x->t;
+    if (t->holding)
+        give_up_hold(x);
+    t->lost = true;
+}
+
+/* The client has something that another attempt would say again, or could not go on with: a call that it carries out,
+ * sound, an image. */
+static bool ends_joining(const turn_delta *d)
+{
+    return d->kind == DELTA_OTHER && (dialect_client_call(d->text) || dialect_is_media(d->text));
+}
+
+static bool pass_plain(session *x, daruma_str raw, const dialect_said *e, turn_deltas said, const turn_reader *before)
+{
+    talk *t = x->t;
+    const turn_delta *d = said.p;
+    size_t n = said.n;
+    bool calls = false, stray = false;
+    for (size_t i = 0; i < n; i++) {
+        calls |= d[i].kind == DELTA_CALL;
+        stray |= d[i].kind == DELTA_TEXT && strays(x, d[i].text);
+    }
+    if (((calls && answer_checks_calls(x)) || stray) && !t->holding && !t->lost)
+        begin_hold(x, before);
+    t->lost |= calls && !t->holding; /* a call that is out must not come again */
+    if (t->holding) {
+        for (size_t i = 0; i < n; i++)
+            if (d[i].kind == DELTA_TEXT)
+                buf_put(&t->fresh, d[i].text);
+        if (!t->arena.full)
+            buf_put(&t->hold, raw);
+        if (!t->arena.full)
+            return false;
+        give_up_hold(x);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (d[i].kind == DELTA_TEXT)
+            talk_say(t, d[i].text);
+        t->settled |= ends_joining(&d[i]);
+    }
+    keep_item(x, e);
+    t->begun = true;
+    return true;
+}
+
+bool talk_event(session *x, const sse_event *e, const dialect_said *event, daruma_arena *scratch)
+{
+    talk *t = x->t;
+    turn_delta few[TURN_DELTAS_FEW];
+    turn_reader before = {0};
+    daruma_arena large = {0};
+    if (x->answer.view.many && t->mode == TALK_PLAIN) { /* several answers: neither joined nor mended */
+        read_in_part(x);
+        t->begun = true;
+        return true;
+    }
+    bool big = (size_t)(scratch->end - scratch->beg) < 2 * e->raw.n || t->mode != TALK_PLAIN;
+    bool raw = true;
+    if (big && !x->v->rooms->open(&large, 0, SSE_EVENT_BYTES_MAX * 8))
+        return t->mode == TALK_PLAIN ? !t->holding || talk_gives_up(x) : talk_gives_up(x);
+    t->room = big ? &large : scratch;
+    if (!t->holding)
+        before = t->in;
+    turn_deltas said = x->p->read_delta(&t->in, event, few, t->room);
+    const turn_delta *d = said.p;
+    size_t n = said.n;
+    bool all = !t->in.lost && !said.full;
+    if (!all)
+        read_in_part(x);
+    for (size_t i = 0; i < n; i++)
+        note(x, &d[i]);
+    collect_block(x, event);
+    bool again = t->mode == TALK_JOIN || t->mode == TALK_REASK; /* what the provider did cannot be written anew */
+    if ((!all && t->mode != TALK_PLAIN) || (again && x->answer.view.effects) || x->answer.view.many) {
+        raw = talk_gives_up(x);
+    } else if (t->mode == TALK_PLAIN) {
+        raw = pass_plain(x, e->raw, event, said, &before);
+    } else {
+        raw = false;
+        for (size_t i = 0; i < n && rewrite(x, &d[i]); i++)
+            ;
+    }
+    x->v->rooms->close(&large);
+    return raw;
+}
+
+daruma_str talk_items(const session *x, daruma_arena *a)
+{
+    const talk *t = x->t;
+    daruma_buf b = buf_in(a);
+    daruma_str rest = t->hold.n <= STORED_READ_BYTES_MAX ? buf_str(&t->hold) : (daruma_str){0};
+    sse_event e;
+    buf_putc(&b, '[');
+    buf_put(&b, buf_str(&t->items));
+    while (t->mode == TALK_PLAIN && sse_next(&rest, &e, a)) { /* from the first function's call on they were held */
+        dialect_said said;
+        dialect_read_event(x->d, &e, &said);
+        daruma_str item = dialect_done_item(&said);
+        if (item.n && b.n > 1)
+            buf_putc(&b, ',');
+        buf_put(&b, item);
+    }
+    buf_putc(&b, ']');
+    return b.full ? (daruma_str){0} : buf_str(&b);
+}
+
+daruma_str talk_written(session *x)
+{
+    const talk *t = x->t;
+    if (!t || !t->writing || t->to != &dialect_openai_responses)
+        return (daruma_str){0};
+    daruma_buf b = buf_in(x->arena);
+    buf_putc(&b, '[');
+    buf_put(&b, buf_str(&t->out->items));
+    buf_putc(&b, ']');
+    return b.full ? (daruma_str){0} : buf_str(&b);
+}
+
+bool talk_was_cut(const session *x)
+{
+    return x->t && x->t->begun && !x->t->lost && !x->t->settled && !x->t->bound;
+}
+
+bool talk_thinks(const session *x)
+{
+    return x->t && x->t->thinking;
+}
+
+daruma_str talk_id(const session *x)
+{
+    const talk *t = x->t;
+    return turn_id(t->writing ? &t->out->r : &t->in);
+}
+
+daruma_str talk_their_id(const session *x)
+{
+    return turn_id(&x->t->in);
+}
+
+const turn_reader *talk_reached(const session *x)
+{
+    const talk *t = x->t;
+    if (!t || !t->begun)
+        return NULL;
+    return t->writing ? &t->out->r : t->holding ? t->at_hold : &t->in;
+}
+
+daruma_str talk_said(const session *x)
+{
+    return x->t ? buf_str(&x->t->said) : (daruma_str){0};
+}
+
+void talk_join_next(session *x, mend_going how)
+{
+    x->t->next = x->t->said.n ? TALK_JOIN : TALK_REASK;
+    x->t->going = how;
+    x->t->unsure = false; /* of the attempt before */
+}

@@ -1,0 +1,261 @@
+/* talk_end.c - the end of a streamed answer: what was held of it is held against the tools and the format of its
+ * request, mended and written, or the attempt failed. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "engine/drive/answer/answer.h"
+#include "engine/drive/answer/relay.h"
+#include "engine/drive/answer/stream.h"
+#include "engine/drive/answer/talk_inside.h"
+#include "engine/drive/hedge_call.h"
+#include "engine/drive/mend/mending.h"
+
+/* The answer as it was collected. */
+turn talk_turn(session *x)
+{
+    talk *t = x->t;
+    daruma_arena *a = x->arena;
+    turn r = {.finish = t->finish, .finish_raw = t->finish_raw, .usage = t->usage};
+    size_t n = 1;
+    bool object = x->p == &dialect_gemini; /* its arguments are none that are written piece by piece */
+    for (held_call *c = t->calls; c; c = c->next)
+        n++;
+    r.message.role = CONVO_ASSISTANT;
+    r.message.parts = ARENA_NEW(a, convo_part, n);
+    if (!r.message.parts)
+        return r;
+    daruma_str text = t->mode == TALK_REASK ? buf_str(&t->fresh) : buf_str(&t->said);
+    if (text.n)
+        r.message.parts[r.message.nparts++] = (convo_part){.kind = PART_TEXT, .ready = true, .text = text};
+    for (held_call *c = t->calls; c; c = c->next)
+        r.message.parts[r.message.nparts++] =
+            (convo_part){.kind = c->words     ? PART_TEXT
+                                 : c->block.n ? PART_OTHER
+                                              : PART_CALL,
+                         .ready = true,
+                         .custom = c->custom,
+                         .wrapped = c->wrapped,
+                         .raw = c->block,
+                         .sealed = c->signature.n > 0 && t->from == t->to, /* nobody elsewhere checks it */
+                         .id = c->id,
+                         .name = c->name,
+                         .signature = c->signature,
+                         .value = object || c->object ? buf_str(&c->args) : (daruma_str){0},
+                         .text = c->words ? buf_str(&c->args) : answer_args(x->p, t->finish, buf_str(&c->args))};
+    return r;
+}
+
+/* What the client has cannot be ended as if it were whole. */
+static bool fail_cut(session *x)
+{
+    daruma_evidence ev = {.phase = DARUMA_AT_STREAM, .status = x->answer.status, .flaw = DARUMA_FLAW_CUT};
+    session_failed(x, &ev);
+    return false;
+}
+
+/* The end of a stream: what is held of it is checked, mended and written, all of it perhaps on another thread. */
+typedef struct ending {
+    const drive_rooms *rooms;
+    talk *t;
+    turn got;          /* what was collected */
+    bool calls, text;  /* what is checked: its calls, or its text, which shall be JSON */
+    convo_part words;  /* that text ... */
+    turn said;         /* ... alone */
+    answer_test test;  /* what it is held against, and what came of that */
+    daruma_arena room; /* of what is made */
+    bool as_it_came;   /* what was held goes out as it is */
+    daruma_buf out;    /* else this ... */
+    bool whole;        /* ... which is all of the rest */
+} ending;
+
+/* What was held, with its calls and its text as they were mended. */
+static bool mend_held(ending *e)
+{
+    daruma_arena scratch = {0};
+    stream_mend what = {0};
+    bool made = dialect_take_edits(&e->got, &what, &e->room) && e->rooms->open(&scratch, 0, ANSWER_ARENA_BYTES_MAX);
+    what.text = e->words.edited ? &e->words.text : NULL;
+    made = made && dialect_mend_stream(e->t->from, e->t->at_hold, buf_str(&e->t->hold), &what, &e->out, &scratch);
+    e->rooms->close(&scratch);
+    return made;
+}
+
+static void do_ending(void *data)
+{
+    ending *e = data;
+    talk *t = e->t;
+    if (e->calls || e->text)
+        answer_test_do(&e->test, e->calls ? &e->got : &e->said, &e->room);
+    if (e->test.bad)
+        return;
+    for (size_t i = 0; i < e->got.message.nparts; i++)
+        convo_unwrap(&e->got.message.parts[i], &e->room);
+    bool held = t->mode == TALK_PLAIN;
+    e->as_it_came = held && !e->got.message.edited && !e->words.edited;
+    if (e->as_it_came)
+        return;
+    if (e->words.edited && !held) {
+        t->fresh = buf_in(&t->arena);
+        buf_put(&t->fresh, e->words.text);
+    }
+    e->whole = held ? mend_held(e) : talk_writer(t) && talk_put_rest(t, &e->got, &e->out);
+}
+
+static bool fail_calls(session *x)
+{
+    daruma_evidence ev = {.phase = DARUMA_AT_STREAM, .status = x->answer.status, .flaw = DARUMA_FLAW_BROKEN};
+    daruma_case_answered(&x->kase, session_now(x)); /* wrong words are no matter of health */
+    session_failed(x, &ev);
+    return false;
+}
+
+bool talk_give(session *x)
+{
+    talk *t = x->t;
+    daruma_arena room;
+    if (!t->given || t->lost || !x->v->rooms->open(&room, 0, ANSWER_ARENA_BYTES_MAX))
+        return false;
+    turn got = talk_turn(x);
+    for (size_t i = 0; i < got.message.nparts; i++)
+        convo_unwrap(&got.message.parts[i], &room);
+    daruma_buf out = buf_in(&room);
+    bool plain = t->mode == TALK_PLAIN && t->hold.n, all = plain;
+    t->room = &room;
+    if (!plain)
+        all = talk_writer(t) && talk_put_rest(t, &got, &out) && !out.full;
+    if (all)
+        relay_forward(x, plain ? buf_str(&t->hold) : buf_str(&out));
+    t->given = false;
+    x->v->rooms->close(&room);
+    return all;
+}
+
+/* What came of it. False: the attempt failed. */
+static bool settle(session *x, const ending *e)
+{
+    talk *t = x->t;
+    if ((e->calls || e->text) && !answer_test_done(x, &e->test, e->calls ? &e->got : &e->said)) {
+        t->given = e->test.readable;
+        return fail_calls(x);
+    }
+    if (e->as_it_came) {
+        relay_forward(x, buf_str(&t->hold));
+        return true;
+    }
+    if (!e->out.full && (e->whole || t->mode != TALK_PLAIN))
+        relay_forward(x, buf_str(&e->out));
+    t->hold.n = 0; /* who asks for the items of the answer reads them as they went out */
+    if (t->mode == TALK_PLAIN)
+        buf_put(&t->hold, buf_str(&e->out));
+    if (t->hold.full)
+        t->hold.n = 0;
+    return e->whole || fail_cut(x);
+}
+
+static void drop_ending(void *data)
+{
+    ending *e = data;
+    const drive_rooms *rooms = e->rooms;
+    rooms->close(&e->room);
+    rooms->give(e);
+}
+
+static void then_end(session *x, void *data)
+{
+    ending *e = data;
+    bool all = settle(x, e); /* the session may be over */
+    drop_ending(e);
+    if (all)
+        stream_closed(x);
+}
+
+/* Text that is held because it shall be JSON. */
+static bool holds_text(const session *x)
+{
+    const talk *t = x->t;
+    return t->mode != TALK_JOIN && !t->calls && t->fresh.n && answer_checks_format(x) && !str_trim(buf_str(&t->said)).n;
+}
+
+/* Bytes that are to be checked and written. */
+static size_t rest_bytes(const talk *t)
+{
+    enum { BESIDE_BYTES = 256 }; /* what is written of a call beside its arguments */
+    size_t n = t->fresh.n;
+    for (const held_call *c = t->calls; c; c = c->next)
+        n += c->args.n + BESIDE_BYTES;
+    return n;
+}
+
+static ending *begin_ending(session *x)
+{
+    talk *t = x->t;
+    const drive_rooms *rooms = x->v->rooms;
+    ending *e = rooms->take(sizeof *e);
+    /* closing events of Responses say all of the text four times */
+    if (!e || !rooms->open(&e->room, 0, ANSWER_ARENA_BYTES_MAX)) {
+        rooms->give(e);
+        return NULL;
+    }
+    e->rooms = rooms;
+    e->t = t;
+    e->out = buf_in(&e->room);
+    e->got = talk_turn(x);
+    e->calls = t->calls && answer_checks_calls(x);
+    e->text = holds_text(x);
+    e->words = (convo_part){.kind = PART_TEXT, .ready = true, .text = buf_str(&t->fresh)};
+    e->said = (turn){
+        .finish = t->finish, .usage = t->usage, .message = {.role = CONVO_ASSISTANT, .parts = &e->words, .nparts = 1}};
+    e->test = (answer_test){.rooms = x->v->rooms,
+                            .only = x->answer.view.effects,
+                            .strings = x->p == x->d && x->p == &dialect_openai,
+                            .was_unfit = session_mend_was_unfit(x) != UNFIT_NEVER};
+    if (e->text)
+        session_mend_test_format(x, &e->test);
+    if (e->calls)
+        session_mend_test_calls(x, &e->test);
+    return e;
+}
+
+talk_over talk_end(session *x)
+{
+    static const drive_work endings = {.work = do_ending, .then = then_end, .drop = drop_ending, .brief = true};
+    talk *t = x->t;
+    bool wordless = !t->fresh.n && t->calls; /* it had said all that there was to say */
+    daruma_arena room;
+    if (t->mode == TALK_PLAIN && !t->holding)
+        return TALK_ALL_OUT;
+    x->v->rooms->open(&room, 0, ANSWER_ARENA_BYTES_MAX);
+    t->room = &room;
+    bool joined = t->mode != TALK_JOIN || t->joined || wordless || talk_join(x, true);
+    x->v->rooms->close(&room);
+    if (!joined) {
+        talk_gives_up(x);
+        fail_cut(x);
+        return TALK_FAILED;
+    }
+    if (t->mode != TALK_PLAIN && t->arena.full) { /* not all of it is here */
+        t->lost = true;
+        fail_cut(x);
+        return TALK_FAILED;
+    }
+    ending *e = begin_ending(x);
+    if (!e || (e->calls && answer_refused(x, &e->got, &e->room))) {
+        if (e)
+            drop_ending(e);
+        fail_calls(x);
+        return TALK_FAILED;
+    }
+    size_t bytes = rest_bytes(t) + (e->test.unread.n || e->test.unread_format.n ? JOB_BYTES_MIN : 0);
+    if (bytes >= JOB_BYTES_MIN) {
+        hedge_cancel(x); /* this attempt is the answer */
+        e->test.most = CALLS_CHECKED_BYTES_MAX;
+    }
+    if (!session_work(x, bytes, &endings, e)) {
+        x->due.progress_by = x->due.look_at = -1;
+        session_timer(x); /* heartbeats go on */
+        return TALK_WAITS;
+    }
+    bool all = settle(x, e);
+    drop_ending(e);
+    return all ? TALK_ALL_OUT : TALK_FAILED;
+}

@@ -1,0 +1,66 @@
+/* talk_inside.h - what talk.c, which reads a streamed answer, talk_write.c, which writes the client's, and talk_end.c,
+ * which checks what was held, share. */
+#ifndef ENGINE_DRIVE_ANSWER_TALK_INSIDE_H
+#define ENGINE_DRIVE_ANSWER_TALK_INSIDE_H
+#include "engine/drive/answer/talk.h"
+
+typedef enum talk_mode { TALK_PLAIN, TALK_BRIDGE, TALK_JOIN, TALK_REASK } talk_mode;
+
+typedef struct held_call {
+    daruma_str id, name, signature;
+    daruma_buf args;
+    daruma_str
+        block; /* REASK, JOIN: an item of Responses that is no function's call and stands among them; else empty */
+    bool custom, wrapped;
+    bool words;  /* BRIDGE: no call, but text that came behind one: `args` */
+    bool object; /* its arguments came as an object */
+    int index;   /* among the calls of the answer; of a block that of the call before it */
+    struct held_call *next, *before;
+} held_call;
+
+struct talk {
+    daruma_arena arena;       /* of all that is kept of the stream, this included */
+    const dialect *from, *to; /* of the provider, and of the client */
+    talk_mode mode, next;     /* of this attempt, and of one that goes on where it broke off */
+    bool begun;               /* the client has a head and some of an answer */
+    bool lost;                /* more was said than is kept: nothing can be joined to it */
+    bool settled;             /* the client has what another answer would repeat, or could not go on with */
+    bool writing;             /* out is the client's stream; else in is */
+    bool holding;             /* a call began, or words that shall be JSON: what follows is held */
+    bool thinking;            /* the newest content was thinking that no signature has closed */
+    bool bound; /* ... and the client has it, in a form that it hands back to who made it: half of it is refused */
+    bool joined, unsure;
+    bool given;         /* all of it is here, and was found wrong: it goes out if nothing better comes */
+    mend_going going;   /* how the attempt was asked to go on */
+    join_seam *seam;    /* JOIN: made with its first text */
+    daruma_arena *room; /* memory for the event at hand */
+    turn_reader in;
+    turn_writer *out;     /* made when it is needed, with these: */
+    uint64_t made;        /* seed of made-up ids */
+    int64_t wall;         /* unix seconds */
+    bool usage_asked;     /* usage is a chunk of its own */
+    bool functions;       /* calls are written in Chat's older spelling */
+    turn_reader *at_hold; /* in, as it was before the first call */
+    daruma_buf said;      /* text the client has */
+    daruma_buf items;     /* Responses: finished items it has, as they came; the end of the stream says them again */
+    daruma_buf hold;      /* PLAIN: raw events from the first call on */
+    daruma_buf fresh;     /* JOIN: text not joined yet; REASK: all text; PLAIN, BRIDGE: text that is held */
+    held_call *calls, *last;
+    turn_finish finish;
+    daruma_str finish_raw;
+    turn_usage usage;
+    daruma_buf usage_raw; /* ... as its provider wrote it, where the client's dialect says it so; empty: it does not */
+};
+
+/* Text of a continuation: goes on once it is clear where; `whole`: no more comes. False: it cannot be joined. */
+bool talk_join(session *x, bool whole);
+bool talk_gives_up(session *x);          /* this attempt's words are of no use, another's may be. False, always */
+turn_writer *talk_writer(talk *t);       /* the client's stream is written by us from here on; NULL: no memory */
+void talk_say(talk *t, daruma_str text); /* the client has it now */
+void talk_write_delta(session *x, const turn_delta *d);
+void talk_write_text(session *x, daruma_str text);
+/* Writes what was held, the calls of `got` and the end behind what `out` holds, on any thread. False: not all of it
+ * could be written. */
+bool talk_put_rest(talk *t, const turn *got, daruma_buf *out);
+
+#endif

@@ -1,0 +1,162 @@
+/* talk_write.c - the client's stream, where it is written by us: of another dialect, behind a seam, or asked for again.
+ */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "engine/drive/answer/relay.h"
+#include "engine/drive/answer/talk_inside.h"
+
+turn_writer *talk_writer(talk *t)
+{
+    if (t->out)
+        return t->out;
+    t->out = ARENA_NEW(&t->arena, turn_writer, 1);
+    if (!t->out)
+        return NULL;
+    t->out->usage = TURN_USAGE_NONE;
+    t->out->wall = t->wall;
+    t->out->made = t->made;
+    t->out->text = buf_in(&t->arena);
+    t->out->usage_asked = t->usage_asked;
+    t->out->functions = t->functions;
+    if (t->begun && !t->writing) { /* it goes on with what was passed on */
+        t->out->r = t->at_hold ? *t->at_hold : t->in;
+        buf_put(&t->out->text, buf_str(&t->said));
+        t->out->items = t->items;
+    }
+    t->writing = true;
+    return t->out;
+}
+
+void talk_say(talk *t, daruma_str text)
+{
+    if (t->lost || !text.n)
+        return;
+    if (t->said.n + text.n > TALK_SAID_BYTES_MAX) {
+        t->lost = true;
+        t->said = (daruma_buf){.arena = t->said.arena};
+        return;
+    }
+    buf_put(&t->said, text);
+    t->lost = t->said.full;
+}
+
+/* What of a delta the client reads, behind what `out` holds. */
+static void put_delta(talk *t, const turn_delta *d, daruma_buf *out)
+{
+    if (d->kind == DELTA_TEXT)
+        talk_say(t, d->text);
+    t->to->write_delta(t->out, d, out);
+    if (out->full)
+        t->lost = t->unsure = true; /* the client must not take what follows for all of it */
+    t->begun = true;
+}
+
+static void put_text(talk *t, daruma_str text, daruma_buf *out)
+{
+    turn_delta d = {.kind = DELTA_TEXT, .index = -1, .text = text, .usage = TURN_USAGE_NONE};
+    if (text.n)
+        put_delta(t, &d, out);
+}
+
+void talk_write_delta(session *x, const turn_delta *d)
+{
+    daruma_buf out = buf_in(x->t->room);
+    put_delta(x->t, d, &out);
+    if (!out.full)
+        relay_forward(x, buf_str(&out));
+}
+
+void talk_write_text(session *x, daruma_str text)
+{
+    turn_delta d = {.kind = DELTA_TEXT, .index = -1, .text = text, .usage = TURN_USAGE_NONE};
+    if (text.n)
+        talk_write_delta(x, &d);
+}
+
+static void put_calls(talk *t, const turn *got, daruma_buf *out)
+{
+    int index = 0;
+    for (size_t i = 0; i < got->message.nparts; i++) {
+        const convo_part *p = &got->message.parts[i];
+        turn_delta d = {.kind = DELTA_BLOCK, .index = -1, .text = p->raw, .usage = TURN_USAGE_NONE};
+        if (p->kind == PART_OTHER)
+            put_delta(t, &d, out);
+        if (p->kind == PART_TEXT && index) /* what was said before the first call is out */
+            put_text(t, p->text, out);
+        if (p->kind != PART_CALL)
+            continue;
+        d = (turn_delta){.kind = DELTA_CALL,
+                         .index = index,
+                         .custom = p->custom,
+                         .id = p->id,
+                         .name = p->name,
+                         .usage = TURN_USAGE_NONE};
+        put_delta(t, &d, out);
+        d.kind = DELTA_ARGUMENTS;
+        d.text = p->text;
+        put_delta(t, &d, out);
+        d = (turn_delta){.kind = DELTA_SIGNATURE, .index = index, .text = p->signature, .usage = TURN_USAGE_NONE};
+        if (p->signature.n && t->from == t->to) /* another provider's is worth nothing */
+            put_delta(t, &d, out);
+        d = (turn_delta){.kind = DELTA_CALL_END, .index = index, .usage = TURN_USAGE_NONE};
+        put_delta(t, &d, out);
+        index++;
+    }
+}
+
+static void put_end(talk *t, daruma_buf *out)
+{
+    turn_delta d = {
+        .kind = DELTA_FINISH, .index = -1, .finish = t->finish, .finish_raw = t->finish_raw, .usage = TURN_USAGE_NONE};
+    if (t->from != t->to)
+        d.finish_raw = (daruma_str){0};
+    put_delta(t, &d, out);
+    d = (turn_delta){.kind = DELTA_USAGE, .index = -1, .usage = t->usage};
+    put_delta(t, &d, out);
+    t->out->usage_raw = buf_str(&t->usage_raw);
+    d = (turn_delta){.kind = DELTA_END, .index = -1, .usage = TURN_USAGE_NONE};
+    put_delta(t, &d, out);
+}
+
+/* All of an answer that was asked for again, but for what the client has. */
+static void put_again(talk *t, daruma_buf *out)
+{
+    join_result r = join_find(buf_str(&t->said), buf_str(&t->fresh), true, GOING_ANCHORED);
+    put_text(t, str_from(buf_str(&t->fresh), r.verdict == JOIN_AT ? r.skip : 0), out);
+}
+
+bool talk_put_rest(talk *t, const turn *got, daruma_buf *out)
+{
+    if (t->mode == TALK_BRIDGE)
+        put_text(t, buf_str(&t->fresh), out);
+    if (t->mode == TALK_REASK && (!t->said.n || !t->calls))
+        put_again(t, out);
+    put_calls(t, got, out);
+    if (!t->out->broken && !t->unsure && !t->arena.full) {
+        put_end(t, out);
+        if (!t->unsure)
+            return true;
+    }
+    t->lost = true; /* not all of it could be written */
+    return false;
+}
+
+bool talk_close(session *x, daruma_str words, turn_finish how)
+{
+    talk *t = x->t;
+    if (!t || !t->begun || t->lost || !talk_writer(t))
+        return false;
+    t->room = x->arena;
+    t->calls = t->last = NULL;
+    t->hold.n = 0;
+    if (t->said.n && words.n)
+        talk_write_text(x, S("\n\n"));
+    talk_write_text(x, words);
+    t->finish = how;
+    t->finish_raw = (daruma_str){0};
+    daruma_buf out = buf_in(t->room);
+    put_end(t, &out);
+    relay_forward(x, buf_str(&out));
+    return !t->lost && !t->out->broken;
+}

@@ -1,0 +1,16 @@
+/* attempt.h - one call to a provider. */
+#ifndef ENGINE_DRIVE_ATTEMPT_H
+#define ENGINE_DRIVE_ATTEMPT_H
+#include "engine/drive/session.h"
+
+void session_attempt(session *x); /* asks the engine and sends, waits or ends */
+void session_fitted(session *x);  /* what session_mend_fits() waited for is over: it goes out */
+drive_place session_place(const session *x, int target);
+
+stream_view session_view(const session *x); /* of the call at hand, before anything of its stream came */
+
+/* What goes out to that target; x->p and x->moved are those of that call from here on. False: the request cannot be
+ * carried over to its dialect. */
+bool session_compose(session *x, int target, daruma_arena *a, drive_request *ret);
+
+#endif

@@ -1,0 +1,359 @@
+/* memory.c - bounded tables of what was seen: which key a conversation used, which cases failed lately, which
+ * messages daruma wrote. Each is a table of fixed size in which a new entry takes the place of the one
+ * touched longest ago among the few places its hash may stand in. */
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/record.h"
+#include "engine/drive/memory/memory_rows.h"
+
+enum { WAYS = 4 };
+
+memory *memory_new(const drive_rooms *rooms)
+{
+    memory *m = rooms->take(sizeof *m);
+    if (m)
+        m->rooms = rooms;
+    return m;
+}
+
+void memory_free(memory *m)
+{
+    if (!m)
+        return;
+    void (*give)(void *p) = m->rooms->give;
+    give(m->sessions);
+    give(m->cases);
+    give(m->notices);
+    give(m->lanes);
+    give(m->counts);
+    give(m->owners);
+    give(m->renamed);
+    give(m);
+}
+
+static seen *seen_find(memory *m, uint64_t conversation, bool make)
+{
+    if (!m->sessions && (!make || !(m->sessions = m->rooms->take(SESSIONS_MAX * sizeof *m->sessions))))
+        return NULL;
+    seen *set = &m->sessions[conversation % (SESSIONS_MAX / WAYS) * WAYS], *oldest = set;
+    for (int i = 0; i < WAYS; i++) {
+        if (set[i].touched && set[i].conversation == conversation)
+            return &set[i];
+        if (set[i].touched < oldest->touched)
+            oldest = &set[i];
+    }
+    if (!make)
+        return NULL;
+    m->nsessions += oldest->touched == 0;
+    *oldest = (seen){.conversation = conversation};
+    return oldest;
+}
+
+uint64_t memory_session(memory *m, uint64_t conversation)
+{
+    seen *s = seen_find(m, conversation, false);
+    if (!s)
+        return 0;
+    s->touched = ++m->clock;
+    return s->key_id;
+}
+
+void memory_session_set(memory *m, uint64_t conversation, uint64_t key_id)
+{
+    seen *s = seen_find(m, conversation, true);
+    if (!s)
+        return;
+    s->key_id = key_id;
+    s->touched = ++m->clock;
+}
+
+uint32_t memory_stuck(memory *m, uint64_t conversation)
+{
+    const seen *s = seen_find(m, conversation, false);
+    return s ? s->stuck : 0;
+}
+
+void memory_stuck_set(memory *m, uint64_t conversation, uint32_t times)
+{
+    seen *s = seen_find(m, conversation, times > 0);
+    if (!s)
+        return;
+    s->stuck = times;
+    s->touched = ++m->clock;
+}
+
+size_t memory_sessions(const memory *m)
+{
+    return m->nsessions;
+}
+
+bool memory_case_take(memory *m, uint64_t request, daruma_ms now, daruma_case *ret)
+{
+    for (size_t i = 0; m->cases && i < CASES_MAX; i++) {
+        kept_case *k = &m->cases[i];
+        if (!k->full || k->request != request)
+            continue;
+        k->full = false;
+        if (now - k->at > CASE_MS_MAX)
+            return false;
+        *ret = k->c;
+        return true;
+    }
+    return false;
+}
+
+void memory_case_put(memory *m, uint64_t request, daruma_ms now, const daruma_case *c)
+{
+    if (!m->cases && !(m->cases = m->rooms->take(CASES_MAX * sizeof *m->cases)))
+        return;
+    m->cases[m->next_case++ % CASES_MAX] = (kept_case){.request = request, .at = now, .c = *c, .full = true};
+}
+
+void memory_notice_put(memory *m, uint64_t hash)
+{
+    if (!m->notices && !(m->notices = m->rooms->take(NOTICES_MAX * sizeof *m->notices)))
+        return;
+    m->notices[hash % NOTICES_MAX] = hash;
+}
+
+const uint64_t *memory_notices(const memory *m)
+{
+    return m->notices;
+}
+
+uint64_t *memory_notices_copy(const memory *m)
+{
+    size_t bytes = NOTICES_MAX * sizeof *m->notices;
+    uint64_t *copy = m->notices ? m->rooms->take(bytes) : NULL;
+    if (copy)
+        memcpy(copy, m->notices, bytes);
+    return copy;
+}
+
+bool memory_notice_known(uint64_t hash, const void *notices)
+{
+    return ((const uint64_t *)notices)[hash % NOTICES_MAX] == hash;
+}
+
+/* ---- how requests are counted ---- */
+
+static count_fact *count_of(const memory *m, uint64_t whose)
+{
+    count_fact *f = m->counts ? &m->counts[whose % COUNTS_MAX] : NULL;
+    return f && f->whose == whose ? f : NULL;
+}
+
+static count_fact *count_make(memory *m, uint64_t whose)
+{
+    if (!m->counts && !(m->counts = m->rooms->take(COUNTS_MAX * sizeof *m->counts)))
+        return NULL;
+    count_fact *f = &m->counts[whose % COUNTS_MAX];
+    if (f->whose != whose)
+        *f = (count_fact){.whose = whose};
+    return f;
+}
+
+int64_t memory_rate(const memory *m, uint64_t whose)
+{
+    const count_fact *f = count_of(m, whose);
+    return f && f->rate ? f->rate : REQUEST_RATE;
+}
+
+void memory_rate_put(memory *m, uint64_t whose, size_t bytes, int64_t tokens)
+{
+    int64_t rate = tokens >= RATE_TOKENS_MIN ? mul_sat((int64_t)bytes, 1000) / tokens : 0;
+    count_fact *f = rate >= RATE_MIN && rate <= RATE_MAX ? count_make(m, whose) : NULL;
+    if (f)
+        f->rate = rate;
+}
+
+int64_t memory_scale(const memory *m, uint64_t whose)
+{
+    const count_fact *f = count_of(m, whose);
+    return f ? f->scale : 0;
+}
+
+void memory_scale_put(memory *m, uint64_t whose, int64_t estimate, int64_t tokens)
+{
+    int64_t scale = tokens >= RATE_TOKENS_MIN && estimate > 0 ? mul_sat(tokens, 1000) / estimate : 0;
+    count_fact *f = scale >= SCALE_MIN && scale <= SCALE_MAX ? count_make(m, whose) : NULL;
+    if (f)
+        f->scale = scale;
+}
+
+/* ---- who made stored answers ---- */
+
+uint64_t memory_owner(const memory *m, uint64_t answer)
+{
+    const owner *o = m->owners ? &m->owners[answer % OWNERS_MAX] : NULL;
+    return o && o->answer == answer ? o->key_id : 0;
+}
+
+void memory_owner_put(memory *m, uint64_t answer, uint64_t key_id)
+{
+    if (m->owners || (m->owners = m->rooms->take(OWNERS_MAX * sizeof *m->owners)))
+        m->owners[answer % OWNERS_MAX] = (owner){answer, key_id};
+}
+
+daruma_str memory_renamed(const memory *m, uint64_t answer)
+{
+    const renamed *r = m->renamed ? &m->renamed[answer % RENAMED_MAX] : NULL;
+    return r && r->answer == answer ? str_of(r->id) : (daruma_str){0};
+}
+
+void memory_renamed_put(memory *m, uint64_t answer, daruma_str id)
+{
+    if (!answer || id.n >= RENAMED_ID_BYTES_MAX ||
+        (!m->renamed && !(m->renamed = m->rooms->take(RENAMED_MAX * sizeof *m->renamed))))
+        return;
+    renamed *r = &m->renamed[answer % RENAMED_MAX];
+    *r = (renamed){.answer = answer};
+    memcpy(r->id, id.p, id.n);
+}
+
+/* ---- a snapshot ---- */
+
+// clang-format off
+static const record_member seen_members[] = {
+    RECORD_MEMBER(RECORD_ID,    seen, "id", conversation),
+    RECORD_MEMBER(RECORD_ID,    seen, "key", key_id),
+    RECORD_MEMBER(RECORD_COUNT, seen, "touched", touched),
+    RECORD_MEMBER(RECORD_WHOLE, seen, "stuck", stuck),
+};
+static const record_member lane_members[] = {
+    RECORD_MEMBER(RECORD_ID,     lane_fact, "id", lane),
+    RECORD_MEMBER(RECORD_SIGNED, lane_fact, "window", window),
+    RECORD_MEMBER(RECORD_WHOLE,  lane_fact, "taken", taken),
+    RECORD_MEMBER(RECORD_FLAG,   lane_fact, "no_prefill", no_prefill),
+    RECORD_MEMBER(RECORD_WHOLE,  lane_fact, "format", format),
+    RECORD_MEMBER(RECORD_WHOLE,  lane_fact, "api", api),
+    RECORD_MEMBER(RECORD_TIME,   lane_fact, "api_at", api_at),
+    RECORD_MEMBER(RECORD_WHOLE,  lane_fact, "habits", habits),
+    RECORD_MEMBER(RECORD_TIME,   lane_fact, "habits_at", habits_at),
+    RECORD_MEMBER(RECORD_TEXT,   lane_fact, "betas", betas),
+    RECORD_MEMBER(RECORD_TEXT,   lane_fact, "provider", provider),
+    RECORD_MEMBER(RECORD_TEXT,   lane_fact, "account", account),
+    RECORD_MEMBER(RECORD_TEXT,   lane_fact, "model", name),
+    RECORD_MEMBER(RECORD_ID,     lane_fact, "case", by),
+    RECORD_MEMBER(RECORD_TIME,   lane_fact, "at", at),
+};
+static const record_member count_members[] = {
+    RECORD_MEMBER(RECORD_ID,    count_fact, "id", whose),
+    RECORD_MEMBER(RECORD_WHOLE, count_fact, "rate", rate),
+    RECORD_MEMBER(RECORD_WHOLE, count_fact, "scale", scale),
+};
+static const record_member owner_members[] = {
+    RECORD_MEMBER(RECORD_ID, owner, "id", answer),
+    RECORD_MEMBER(RECORD_ID, owner, "key", key_id),
+};
+static const record_member renamed_members[] = {
+    RECORD_MEMBER(RECORD_ID,   renamed, "id", answer),
+    RECORD_MEMBER(RECORD_TEXT, renamed, "as", id),
+};
+// clang-format on
+static const record_member notice_member = {.name = "id", .bytes = sizeof(uint64_t), .type = RECORD_ID};
+static const record_table seens = {"conversation", seen_members, COUNT(seen_members)},
+                          lanes = {"lane", lane_members, COUNT(lane_members)},
+                          counts = {"count", count_members, COUNT(count_members)},
+                          owners = {"stored", owner_members, COUNT(owner_members)},
+                          renames = {"renamed", renamed_members, COUNT(renamed_members)},
+                          notices = {"notice", &notice_member, 1};
+
+void memory_save(const memory *m, daruma_ms now, daruma_buf *out)
+{
+    const struct {
+        const record_table *table;
+        const void *rows;
+        size_t n, bytes;
+        size_t id; /* where a row has the id that is 0 where the row is empty */
+    } all[] = {
+        {&seens, m->sessions, SESSIONS_MAX, sizeof(seen), offsetof(seen, conversation)},
+        {&lanes, m->lanes, LANES_MAX, sizeof(lane_fact), offsetof(lane_fact, lane)},
+        {&counts, m->counts, COUNTS_MAX, sizeof(count_fact), offsetof(count_fact, whose)},
+        {&owners, m->owners, OWNERS_MAX, sizeof(owner), offsetof(owner, answer)},
+        {&renames, m->renamed, RENAMED_MAX, sizeof(renamed), offsetof(renamed, answer)},
+        {&notices, m->notices, NOTICES_MAX, sizeof(uint64_t), 0},
+    };
+    for (size_t i = 0; i < COUNT(all); i++)
+        for (size_t j = 0; all[i].rows && j < all[i].n; j++) {
+            const char *row = (const char *)all[i].rows + j * all[i].bytes;
+            uint64_t id;
+            memcpy(&id, row + all[i].id, sizeof id);
+            if (!id)
+                continue;
+            record_write(out, all[i].table, row, now);
+            BUF_LIT(out, "}\n");
+        }
+}
+
+static bool load_seen(memory *m, const seen *got)
+{
+    seen *s = got->touched ? seen_find(m, got->conversation, true) : NULL;
+    if (!s)
+        return false;
+    *s = *got;
+    m->clock = got->touched > m->clock ? got->touched : m->clock;
+    return true;
+}
+
+static bool load_lane(memory *m, const lane_fact *got)
+{
+    bool fine = got->lane && got->format <= FORMAT_SCHEMA && got->api <= API_RESPONSES && got->window >= -1;
+    lane_fact *f = fine ? memory_lane_make(m, got->lane) : NULL;
+    if (!f)
+        return false;
+    if (f->at && add_sat(f->at, REPLICA_SLACK_MS) >= got->at) /* what is known here is newer, or the same */
+        return true;
+    *f = *got;
+    f->window = got->window ? got->window : -1;
+    return true;
+}
+
+static bool load_count(memory *m, const count_fact *got)
+{
+    bool rate = !got->rate || (got->rate >= RATE_MIN && got->rate <= RATE_MAX);
+    bool scale = !got->scale || (got->scale >= SCALE_MIN && got->scale <= SCALE_MAX);
+    count_fact *f = got->whose && rate && scale ? count_make(m, got->whose) : NULL;
+    if (f)
+        *f = *got;
+    return f != NULL;
+}
+
+bool memory_load(memory *m, daruma_str line, daruma_ms now, daruma_ms aged)
+{
+    daruma_str what = record_name(line);
+    union {
+        seen seen;
+        lane_fact lane;
+        count_fact count;
+        owner owner;
+        renamed renamed;
+        uint64_t notice;
+    } got = {0};
+    memset(&got, 0, sizeof got);
+    if (str_eq(what, str_of(seens.what)))
+        return record_read(&seens, line, &got, now, aged) && load_seen(m, &got.seen);
+    if (str_eq(what, str_of(lanes.what)))
+        return record_read(&lanes, line, &got, now, aged) && load_lane(m, &got.lane);
+    if (str_eq(what, str_of(counts.what)))
+        return record_read(&counts, line, &got, now, aged) && load_count(m, &got.count);
+    if (str_eq(what, str_of(owners.what))) {
+        bool fine = record_read(&owners, line, &got, now, aged) && got.owner.answer;
+        if (fine)
+            memory_owner_put(m, got.owner.answer, got.owner.key_id);
+        return fine;
+    }
+    if (str_eq(what, str_of(renames.what))) {
+        bool fine = record_read(&renames, line, &got, now, aged) && got.renamed.answer && got.renamed.id[0];
+        if (fine)
+            memory_renamed_put(m, got.renamed.answer, str_of(got.renamed.id));
+        return fine;
+    }
+    if (str_eq(what, str_of(notices.what))) {
+        bool fine = record_read(&notices, line, &got, now, aged) && got.notice;
+        if (fine)
+            memory_notice_put(m, got.notice);
+        return fine;
+    }
+    return false;
+}

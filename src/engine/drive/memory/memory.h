@@ -1,0 +1,87 @@
+/* memory.h - what is remembered between requests: bounded tables of what was seen (memory.c), and what is known of
+ * lanes (memory_lanes.c). */
+#ifndef ENGINE_DRIVE_MEMORY_MEMORY_H
+#define ENGINE_DRIVE_MEMORY_MEMORY_H
+#include "engine/drive/drive.h"
+#include "model/convo.h"
+
+typedef struct memory memory;
+memory *memory_new(const drive_rooms *rooms);
+void memory_free(memory *m);
+/* Which key a conversation used last; 0 unknown. The one used longest ago is forgotten first. */
+uint64_t memory_session(memory *m, uint64_t conversation);
+void memory_session_set(memory *m, uint64_t conversation, uint64_t key_id);
+size_t memory_sessions(const memory *m);
+/* How many requests of a conversation in a row stayed too long although they were shortened. */
+uint32_t memory_stuck(memory *m, uint64_t conversation);
+void memory_stuck_set(memory *m, uint64_t conversation, uint32_t times);
+/* A case that failed, so that the client's own retry continues it. */
+bool memory_case_take(memory *m, uint64_t request, daruma_ms now, daruma_case *ret);
+void memory_case_put(memory *m, uint64_t request, daruma_ms now, const daruma_case *c);
+/* Hashes of the messages daruma wrote. */
+void memory_notice_put(memory *m, uint64_t hash);
+const uint64_t *memory_notices(const memory *m); /* all of them; NULL: there was none yet */
+uint64_t *memory_notices_copy(const memory *m);  /* taken from the host; NULL likewise, or without memory */
+bool memory_notice_known(uint64_t hash, const void *notices);
+/* Which account made a stored answer (previous_response_id): its key; 0 unknown. */
+uint64_t memory_owner(const memory *m, uint64_t answer);
+void memory_owner_put(memory *m, uint64_t answer, uint64_t key_id);
+/* The id under which the provider has it, where the client has another: a stream that another answer went on with. */
+daruma_str memory_renamed(const memory *m, uint64_t answer);        /* borrowed until the next one; empty: the same */
+void memory_renamed_put(memory *m, uint64_t answer, daruma_str id); /* longer ones are not kept */
+/* Appends a line for all that is remembered but cases: they are over when a client's retry could come. */
+void memory_save(const memory *m, daruma_ms now, daruma_buf *out);
+/* Remembers what such a line says, written `aged` ms ago. False: it is no such line, and nothing changed. */
+bool memory_load(memory *m, daruma_str line, daruma_ms now, daruma_ms aged);
+/* How many bytes of a request are counted there as 1,000 tokens, as the newest long request of that client was counted
+ * (`whose`: session_counted()). Counts of short ones and of what is no text (images) say nothing and are not taken. */
+int64_t memory_rate(const memory *m, uint64_t whose);
+void memory_rate_put(memory *m, uint64_t whose, size_t bytes, int64_t tokens);
+/* Tokens to 1,000 of our estimate of a request that was read; 0 unknown. */
+int64_t memory_scale(const memory *m, uint64_t whose);
+void memory_scale_put(memory *m, uint64_t whose, int64_t estimate, int64_t tokens);
+
+/* ---- memory_lanes.c ---- */
+
+/* What is known of a lane, that is of an account's way to a model (daruma_target.lane_id): its context window, learned
+ * from what it refused; -1 unknown. Whoever else is refused at another account learns it there. False: it took longer
+ * requests than that. */
+int64_t memory_window(const memory *m, uint64_t lane);
+bool memory_window_put(memory *m, uint64_t lane, int64_t tokens);
+/* It took a request of so many tokens. True: so the window that was learned is wrong, and forgotten. */
+bool memory_taken(memory *m, uint64_t lane, int64_t tokens);
+/* Whether it goes on from a begun answer (prefill): it is taken to until it said no. */
+bool memory_prefills(const memory *m, uint64_t lane);
+void memory_prefill_refused(memory *m, uint64_t lane);
+/* What it never takes in messages, for mend_habits(): known for HABITS_LAST_MS. */
+uint32_t memory_habits(const memory *m, uint64_t lane, daruma_ms now);
+void memory_habits_learn(memory *m, uint64_t lane, uint32_t habits, daruma_ms now);
+void memory_habits_forget(memory *m, uint64_t lane, uint32_t habits, daruma_ms now);
+/* Words of anthropic-beta that it refuses, as drive_request has them; borrowed until the next is learned. */
+daruma_str memory_betas(const memory *m, uint64_t lane);
+void memory_betas_put(memory *m, uint64_t lane, daruma_str words); /* shorter than BETAS_BYTES_MAX */
+/* The one of OpenAI's two APIs that it has alone, as far as is known. */
+typedef enum memory_apis { API_ANY, API_CHAT, API_RESPONSES } memory_apis;
+memory_apis memory_api(const memory *m, uint64_t lane, daruma_ms now); /* for API_LASTS_MS */
+void memory_api_put(memory *m, uint64_t lane, memory_apis has, daruma_ms now);
+/* The most of a response format that it is known to take: a schema, but for HABITS_LAST_MS after it refused one. */
+convo_format memory_format(const memory *m, uint64_t lane, daruma_ms now);
+void memory_format_put(memory *m, uint64_t lane, convo_format most, daruma_ms now);
+/* What was learned of a lane, for the status page: the first thing brings its name, each says which case taught it. */
+typedef struct memory_lane {
+    uint64_t id;
+    daruma_str provider, account, model; /* live as long as nothing else is learned */
+    int64_t window;                      /* -1 unknown */
+    convo_format format;                 /* the best response format that it takes; FORMAT_UNSAID: none was refused */
+    bool no_prefill;
+    memory_apis api;
+    uint32_t habits;
+    daruma_str betas;
+    uint64_t by; /* the case that taught the last of it, and when */
+    daruma_ms at;
+} memory_lane;
+void memory_learned(memory *m, const daruma_target *t, uint64_t by, daruma_ms at);
+bool memory_lane_at(const memory *m, size_t index, daruma_ms now,
+                    memory_lane *ret); /* false: nothing there; up to LANES_MAX */
+
+#endif

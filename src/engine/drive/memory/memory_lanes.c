@@ -1,0 +1,184 @@
+/* memory_lanes.c - what is known of lanes: windows, formats, habits, APIs. Each is believed for as long as its kind of
+ * knowledge holds. */
+#include "engine/drive/memory/memory_rows.h"
+#include <stdio.h>
+
+static lane_fact *fact_at(const memory *m, uint64_t lane)
+{
+    return &m->lanes[lane % LANES_MAX];
+}
+
+/* NULL: nothing is known. */
+static const lane_fact *fact_of(const memory *m, uint64_t lane)
+{
+    return m->lanes && fact_at(m, lane)->lane == lane ? fact_at(m, lane) : NULL;
+}
+
+lane_fact *memory_lane_make(memory *m, uint64_t lane)
+{
+    if (!m->lanes && !(m->lanes = m->rooms->take(LANES_MAX * sizeof *m->lanes)))
+        return NULL;
+    lane_fact *f = fact_at(m, lane);
+    if (f->lane != lane)
+        *f = (lane_fact){.lane = lane, .window = -1};
+    return f;
+}
+
+int64_t memory_window(const memory *m, uint64_t lane)
+{
+    const lane_fact *f = fact_of(m, lane);
+    return f ? f->window : -1;
+}
+
+bool memory_window_put(memory *m, uint64_t lane, int64_t tokens)
+{
+    lane_fact *f = memory_lane_make(m, lane);
+    if (!f || tokens < f->taken)
+        return false;
+    f->window = tokens;
+    return true;
+}
+
+bool memory_taken(memory *m, uint64_t lane, int64_t tokens)
+{
+    lane_fact *f = tokens >= RATE_TOKENS_MIN ? memory_lane_make(m, lane) : NULL;
+    bool wrong = f && f->window > 0 && tokens > f->window;
+    if (f && tokens > f->taken)
+        f->taken = tokens;
+    if (wrong)
+        f->window = -1;
+    return wrong;
+}
+
+bool memory_prefills(const memory *m, uint64_t lane)
+{
+    const lane_fact *f = fact_of(m, lane);
+    return !f || !f->no_prefill;
+}
+
+void memory_prefill_refused(memory *m, uint64_t lane)
+{
+    lane_fact *f = memory_lane_make(m, lane);
+    if (f)
+        f->no_prefill = true;
+}
+
+/* Are its habits and its format known still? */
+static bool is_fresh(const lane_fact *f, daruma_ms now)
+{
+    return now - f->habits_at < HABITS_LAST_MS;
+}
+
+/* What is over goes before something is learned beside it. */
+static lane_fact *fact_fresh(memory *m, uint64_t lane, daruma_ms now)
+{
+    lane_fact *f = memory_lane_make(m, lane);
+    if (f && (!is_fresh(f, now) || (!f->habits && !f->format))) {
+        f->habits = 0;
+        f->format = FORMAT_UNSAID;
+        f->habits_at = now;
+    }
+    return f;
+}
+
+convo_format memory_format(const memory *m, uint64_t lane, daruma_ms now)
+{
+    const lane_fact *f = fact_of(m, lane);
+    return f && f->format && is_fresh(f, now) ? f->format : FORMAT_SCHEMA;
+}
+
+void memory_format_put(memory *m, uint64_t lane, convo_format most, daruma_ms now)
+{
+    lane_fact *f = fact_fresh(m, lane, now);
+    if (f)
+        f->format = most;
+}
+
+uint32_t memory_habits(const memory *m, uint64_t lane, daruma_ms now)
+{
+    const lane_fact *f = fact_of(m, lane);
+    return f && is_fresh(f, now) ? f->habits : 0;
+}
+
+void memory_habits_learn(memory *m, uint64_t lane, uint32_t habits, daruma_ms now)
+{
+    lane_fact *f = fact_fresh(m, lane, now);
+    if (f)
+        f->habits |= habits;
+}
+
+void memory_habits_forget(memory *m, uint64_t lane, uint32_t habits, daruma_ms now)
+{
+    lane_fact *f = memory_lane_make(m, lane);
+    if (!f)
+        return;
+    f->habits &= ~habits;
+    f->at = now; /* others hear of it */
+}
+
+daruma_str memory_betas(const memory *m, uint64_t lane)
+{
+    const lane_fact *f = fact_of(m, lane);
+    return f ? str_of(f->betas) : (daruma_str){0};
+}
+
+void memory_betas_put(memory *m, uint64_t lane, daruma_str words)
+{
+    lane_fact *f = words.n < BETAS_BYTES_MAX ? memory_lane_make(m, lane) : NULL;
+    if (f)
+        snprintf(f->betas, sizeof f->betas, STR_FMT, STR_ARG(words));
+}
+
+static memory_apis api_of(const lane_fact *f, daruma_ms now)
+{
+    return now - f->api_at < API_LASTS_MS ? f->api : API_ANY;
+}
+
+memory_apis memory_api(const memory *m, uint64_t lane, daruma_ms now)
+{
+    const lane_fact *f = fact_of(m, lane);
+    return f ? api_of(f, now) : API_ANY;
+}
+
+void memory_api_put(memory *m, uint64_t lane, memory_apis has, daruma_ms now)
+{
+    lane_fact *f = memory_lane_make(m, lane);
+    if (!f)
+        return;
+    f->api = has;
+    f->api_at = now;
+}
+
+void memory_learned(memory *m, const daruma_target *t, uint64_t by, daruma_ms at)
+{
+    lane_fact *f = memory_lane_make(m, t->lane_id);
+    if (!f)
+        return;
+    f->by = by;
+    f->at = at;
+    if (f->name[0])
+        return;
+    snprintf(f->provider, sizeof f->provider, STR_FMT, STR_ARG(t->provider));
+    snprintf(f->account, sizeof f->account, STR_FMT, STR_ARG(t->account));
+    snprintf(f->name, sizeof f->name, STR_FMT, STR_ARG(t->model));
+}
+
+bool memory_lane_at(const memory *m, size_t index, daruma_ms now, memory_lane *ret)
+{
+    const lane_fact *f = m->lanes && index < LANES_MAX ? &m->lanes[index] : NULL;
+    if (!f || !f->name[0])
+        return false;
+    *ret = (memory_lane){.id = f->lane,
+                         .provider = str_of(f->provider),
+                         .account = str_of(f->account),
+                         .model = str_of(f->name),
+                         .window = f->window,
+                         .format = is_fresh(f, now) ? f->format : FORMAT_UNSAID,
+                         .no_prefill = f->no_prefill,
+                         .api = api_of(f, now),
+                         .habits = is_fresh(f, now) ? f->habits : 0,
+                         .betas = str_of(f->betas),
+                         .by = f->by,
+                         .at = f->at};
+    return true;
+}

@@ -1,0 +1,585 @@
+/* messages.c - messages that a provider does not take. What its words name is mended where they name it; without words,
+ * what is surely wrong on the wire. wrong.c reads the words. */
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "engine/mend/history.h"
+#include "engine/mend/request/wrong.h"
+
+/* Ours, in the place of what had to go. */
+#define SAY_NO_OUTPUT "[no output]"
+#define SAY_BEGIN     "[What was said before this is not here.]"
+#define SAY_CONTINUE  "Go on from exactly where your last message ends. Do not repeat any of it."
+#define SAY_JSON      "Answer in JSON."
+/* In the place of thinking that is lost. DeepSeek's models take no empty one. */
+#define NO_THINKING " "
+/* What Google documents for calls that come from elsewhere: https://ai.google.dev/gemini-api/docs/thought-signatures */
+#define NO_SIGNATURE "skip_thought_signature_validator"
+
+static bool wire(const convo *c, uint32_t quirk)
+{
+    return (c->quirks & quirk) != 0;
+}
+
+static bool blank(convo *c, convo_part *p)
+{
+    return str_trim(convo_text(c, p)).n == 0;
+}
+
+/* ---- nothing said ---- */
+
+/* Has an answer of the model anything that can stand alone? Thinking can not, but at Gemini. */
+static bool hollow(const convo *c, const convo_message *m)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->nparts; i++)
+        n += !m->parts[i].dropped &&
+             (m->parts[i].kind != PART_THINKING || m->role != CONVO_ASSISTANT || wire(c, WIRE_NO_IDS | WIRE_FLAT));
+    return n == 0;
+}
+
+/* A message without anything goes, unless the user has to say something there. `before` and `next`: its neighbours. */
+static void mend_hollow(mending *x, size_t i, size_t before, size_t next)
+{
+    convo *c = x->c;
+    convo_message *m = &c->messages[i];
+    bool between = before != STR_NONE && c->messages[before].role == CONVO_ASSISTANT &&
+                   (next >= c->nmessages || c->messages[next].role == CONVO_ASSISTANT);
+    bool first = before == STR_NONE || c->messages[before].role == CONVO_SYSTEM;
+    x->empty++;
+    if (m->role != CONVO_USER || !(between || first)) {
+        convo_drop_message(c, m);
+        return;
+    }
+    convo_part *p = convo_insert_part(c, m, m->nparts, PART_TEXT);
+    if (p)
+        history_text(c, m, p, S(HISTORY_NOTHING));
+}
+
+static void mend_empty_result(mending *x, convo_message *m, convo_part *p, bool here)
+{
+    size_t left = 0, gone = 0;
+    for (size_t i = 0; i < p->nparts; i++) {
+        bool empty = !p->parts[i].dropped && p->parts[i].kind == PART_TEXT && blank(x->c, &p->parts[i]);
+        left += !p->parts[i].dropped && !empty;
+        gone += empty;
+    }
+    bool nothing = p->nparts ? gone && !left : here && blank(x->c, p);
+    if (nothing) {
+        convo_set_text(x->c, m, p, S(SAY_NO_OUTPUT));
+    } else if (gone) {
+        for (size_t i = 0; i < p->nparts; i++)
+            if (!p->parts[i].dropped && p->parts[i].kind == PART_TEXT && blank(x->c, &p->parts[i]))
+                convo_drop_part(x->c, m, &p->parts[i]);
+    }
+    x->empty += nothing || gone;
+}
+
+static void mend_empty(mending *x)
+{
+    convo *c = x->c;
+    bool texts = x->named || wire(c, WIRE_NO_EMPTY);
+    size_t before = STR_NONE; /* the newest that stayed */
+    for (size_t i = 0, next = 0; i < c->nmessages && !c->full; i++) {
+        convo_message *m = &c->messages[i];
+        bool here = x->named && (x->at.message == STR_NONE || x->at.message == i);
+        size_t others = 0;
+        next = next > i ? next : history_next(c, i);
+        if (!history_on(m))
+            continue;
+        for (size_t j = 0; j < m->nparts; j++)
+            others += !m->parts[j].dropped && (m->parts[j].kind != PART_TEXT || !blank(c, &m->parts[j]));
+        for (size_t j = 0; j < m->nparts && texts; j++) {
+            convo_part *p = &m->parts[j];
+            if (p->dropped)
+                continue;
+            if (p->kind == PART_RESULT)
+                mend_empty_result(x, m, p, here);
+            if (p->kind != PART_TEXT || !blank(c, p) || (m->apart && !others && !x->named))
+                continue;
+            p->dropped = true; /* the message goes below, if it has to */
+            m->edited = c->edited = true;
+            x->empty += others > 0 || m->apart;
+        }
+        if (!m->apart && hollow(c, m) && m->role != CONVO_SYSTEM && m->role != CONVO_TOOL)
+            mend_hollow(x, i, before, next);
+        else if ((!m->apart || x->named) && m->nparts && !history_parts(m))
+            convo_drop_message(c, m);
+        if (history_on(m) && !m->apart)
+            before = i;
+    }
+}
+
+/* ---- who speaks when ---- */
+
+static void mend_first(mending *x)
+{
+    convo *c = x->c;
+    size_t i = 0;
+    while (i < c->nmessages && (!history_on(&c->messages[i]) || c->messages[i].role == CONVO_SYSTEM))
+        i++;
+    if (i < c->nmessages && c->messages[i].role != CONVO_ASSISTANT)
+        return;
+    history_say(c, i, i < c->nmessages ? S(SAY_BEGIN) : S(HISTORY_GO_ON));
+    x->order++;
+}
+
+static bool calls(const convo_message *m)
+{
+    for (size_t i = 0; i < m->nparts; i++)
+        if (m->parts[i].kind == PART_CALL && !m->parts[i].dropped)
+            return true;
+    return false;
+}
+
+/* A last message of the model becomes a part of the history like any other. */
+static void mend_last(mending *x)
+{
+    convo *c = x->c;
+    for (size_t i = c->nmessages; (i = history_before(c, i)) != STR_NONE;) {
+        convo_message *m = &c->messages[i];
+        bool said = false;
+        if (m->role != CONVO_ASSISTANT || calls(m))
+            return;
+        x->order++;
+        for (size_t j = 0; j < m->nparts; j++)
+            said |= !m->parts[j].dropped && m->parts[j].kind != PART_THINKING &&
+                    (m->parts[j].kind != PART_TEXT || !blank(c, &m->parts[j]));
+        if (said) {
+            history_say(c, c->nmessages, S(SAY_CONTINUE));
+            return;
+        }
+        convo_drop_message(c, m);
+    }
+}
+
+static void mend_trailing(mending *x)
+{
+    convo *c = x->c;
+    size_t i = history_before(c, c->nmessages);
+    if (i == STR_NONE || c->messages[i].role != CONVO_ASSISTANT)
+        return;
+    convo_message *m = &c->messages[i];
+    size_t j = m->nparts;
+    while (j && m->parts[j - 1].dropped)
+        j--;
+    if (!j || m->parts[j - 1].kind != PART_TEXT)
+        return;
+    daruma_str text = convo_text(c, &m->parts[j - 1]), cut = text;
+    while (cut.n && ch_space(cut.p[cut.n - 1]))
+        cut.n--;
+    if (cut.n == text.n)
+        return;
+    x->order++;
+    if (cut.n)
+        convo_set_text(c, m, &m->parts[j - 1], cut);
+    else
+        convo_drop_part(c, m, &m->parts[j - 1]);
+}
+
+/* The texts of a message become the last ones of another; NULL: there was no memory for that one. */
+static void say_in(mending *x, convo_message *to, convo_message *from)
+{
+    convo *c = x->c;
+    for (size_t j = 0; to && j < from->nparts; j++) {
+        bool text = from->parts[j].kind == PART_TEXT && !from->parts[j].dropped;
+        convo_part *p = text ? convo_insert_part(c, to, to->nparts, PART_TEXT) : NULL;
+        if (p)
+            convo_set_text(c, to, p, convo_text(c, &from->parts[j]));
+    }
+    convo_drop_message(c, from);
+    x->roles++;
+}
+
+/* "developer" is called system where nobody knows it. */
+static void mend_developer(mending *x)
+{
+    convo *c = x->c;
+    for (size_t i = 0; i < c->nmessages; i++) {
+        convo_message *m = &c->messages[i];
+        if (!history_on(m) || m->apart || m->role != CONVO_SYSTEM || !str_eq(convo_wire_role(m), S("developer")))
+            continue;
+        convo_set_wire_role(c, m, S("system"));
+        m->edited = c->edited = true;
+        x->roles++;
+    }
+}
+
+/* Where there may be no system prompt that stands apart: what it says, the user says first. */
+static void mend_prompt(mending *x)
+{
+    convo *c = x->c;
+    for (size_t i = 0; i < c->nmessages; i++)
+        if (history_on(&c->messages[i]) && c->messages[i].apart) {
+            convo_message *to = convo_insert_message(c, i + 1, CONVO_USER);
+            say_in(x, to, &c->messages[i]);
+        }
+}
+
+/* The user says it, or it belongs to the prompt that stands apart. */
+static void no_system(mending *x, convo_message *m, bool begun)
+{
+    if (!begun && wire(x->c, WIRE_SYSTEM_APART)) {
+        m->apart = true;
+        m->raw = (daruma_str){0};
+    } else {
+        m->role = CONVO_USER;
+    }
+    m->wire_role = NULL;
+    m->edited = x->c->edited = true;
+    x->roles++;
+}
+
+/* System messages that are not taken at all, or behind the first, of which those at the beginning become a part. */
+static void mend_system(mending *x)
+{
+    convo *c = x->c;
+    convo_message *first = NULL;
+    bool begun = false;
+    if (x->did & WRONG_DEVELOPER) /* which was meant */
+        return;
+    for (size_t i = 0; i < c->nmessages && !c->full; i++) {
+        convo_message *m = &c->messages[i];
+        if (!history_on(m) || m->apart)
+            continue;
+        if (m->role != CONVO_SYSTEM)
+            begun = true;
+        else if (x->wrong & WRONG_SYSTEM || begun)
+            no_system(x, m, begun);
+        else if (first)
+            say_in(x, first, m);
+        else
+            first = m;
+    }
+}
+
+/* A role by another wire's name ("assistant" for "model") gets the one it has here. */
+static void mend_role_names(mending *x)
+{
+    convo *c = x->c;
+    for (size_t i = 0; i < c->nmessages; i++) {
+        convo_message *m = &c->messages[i];
+        if (!history_on(m) || m->apart || !m->wire_role)
+            continue;
+        m->wire_role = NULL;
+        m->edited = c->edited = true;
+        x->roles++;
+    }
+}
+
+/* Between results and the user's next words the model says something. */
+static void mend_silence(mending *x)
+{
+    convo *c = x->c;
+    history_inserts said = {0};
+    for (size_t i = 0, next; i < c->nmessages && !c->full; i = next) {
+        next = history_next(c, i);
+        if (!history_on(&c->messages[i]) || c->messages[i].role != CONVO_TOOL || next >= c->nmessages ||
+            c->messages[next].role != CONVO_USER)
+            continue;
+        history_insert_later(c, &said, next, CONVO_ASSISTANT, S(HISTORY_NOTHING));
+        x->order++;
+    }
+    history_insert(c, &said);
+}
+
+/* ---- thinking ---- */
+
+static bool drop_thinking_of(convo *c, convo_message *m)
+{
+    bool did = false;
+    for (size_t j = 0; j < m->nparts; j++) {
+        convo_part *p = &m->parts[j];
+        if (p->dropped)
+            continue;
+        if (p->kind == PART_THINKING) {
+            p->dropped = true;
+            did = true;
+        } else if (p->sealed) {
+            if (p->kind != PART_RESULT)
+                p->signature = (daruma_str){0};
+            p->sealed = false;
+            p->edited = true;
+            did = true;
+        }
+    }
+    if (!did)
+        return false;
+    m->edited = c->edited = true;
+    if (!history_parts(m))
+        convo_drop_message(c, m);
+    return true;
+}
+
+/* What said nothing but its thinking is gone: where turns are taken its neighbours become one. */
+mend_report mend_drop_thinking(convo *c, bool all)
+{
+    mend_report r = {0};
+    size_t end = all ? c->nmessages : convo_loop_begin(c);
+    bool gone = false;
+    for (size_t i = 0; i < end && i < c->nmessages && !c->full; i++)
+        if (history_on(&c->messages[i]) && drop_thinking_of(c, &c->messages[i])) {
+            r.messages_mended++;
+            gone |= !history_on(&c->messages[i]);
+        }
+    if (gone && wire(c, WIRE_ALTERNATE))
+        history_merge(c);
+    history_tell(&r, r.messages_mended, "message goes without its thinking", "messages go without their thinking");
+    return r;
+}
+
+static void thinking_off(mending *x)
+{
+    const convo_settings *s = &x->c->set;
+    if (s->thinking == 0)
+        return;
+    convo_patch_add(x->c, PATCH_SET, S("thinking"), S("{\"type\":\"disabled\"}"));
+    x->c->set.thinking = 0;
+    x->thinking++;
+}
+
+/* Calls from elsewhere in the loop in progress say that they have no signature. */
+static void sign_calls(mending *x)
+{
+    convo *c = x->c;
+    for (size_t i = convo_loop_begin(c); i < c->nmessages; i++) {
+        convo_message *m = &c->messages[i];
+        for (size_t j = 0; j < m->nparts && history_on(m); j++) {
+            convo_part *p = &m->parts[j];
+            if (p->kind != PART_CALL || p->dropped)
+                continue;
+            if (!p->signature.n) {
+                p->signature = S(NO_SIGNATURE);
+                p->sealed = p->edited = m->edited = c->edited = true;
+                x->thinking++;
+            }
+            break; /* the first of parallel calls carries it */
+        }
+    }
+}
+
+static bool is_chat(const convo *c)
+{
+    return !wire(c, WIRE_RESULTS_IN_USER | WIRE_FLAT | WIRE_NO_IDS);
+}
+
+/* Answers say that they were thought about: those that called tools have to, and to the others it does no harm. */
+static void put_thinking(mending *x)
+{
+    convo *c = x->c;
+    if (!is_chat(c))
+        return;
+    for (size_t i = 0; i < c->nmessages && !c->full; i++) {
+        convo_message *m = &c->messages[i];
+        bool thought = m->role != CONVO_ASSISTANT || !history_on(m);
+        for (size_t j = 0; j < m->nparts; j++)
+            thought |= m->parts[j].kind == PART_THINKING && !m->parts[j].dropped && convo_text(c, &m->parts[j]).n;
+        convo_part *p = thought ? NULL : convo_insert_part(c, m, 0, PART_THINKING);
+        if (!p)
+            continue;
+        convo_set_text(c, m, p, S(NO_THINKING));
+        x->thoughts++;
+    }
+}
+
+/* All of it, and with it what a request needs that has none in its loop. */
+static void drop_all_thinking(mending *x)
+{
+    convo *c = x->c;
+    mend_report r = mend_drop_thinking(c, true);
+    x->thinking += r.messages_mended;
+    if (!r.messages_mended)
+        return;
+    if (wire(c, WIRE_NO_IDS))
+        sign_calls(x);
+    else if (wire(c, WIRE_RESULTS_IN_USER) && c->set.thinking == 1)
+        thinking_off(x); /* with thinking on, the loop's answers would have to begin with it */
+}
+
+bool mend_strange_thinking(convo *c)
+{
+    mending x = {.c = c, .at = WRONG_ANYWHERE};
+    drop_all_thinking(&x);
+    return x.thinking > 0;
+}
+
+/* Thinking of turns that are over goes first; that of the loop in progress only when it is what is meant. */
+static void mend_seal(mending *x)
+{
+    convo *c = x->c;
+    size_t loop = convo_loop_begin(c);
+    bool inside = x->at.message != STR_NONE && x->at.message >= loop;
+    mend_report r = {0};
+    if (!inside)
+        r = mend_drop_thinking(c, false);
+    x->thinking += r.messages_mended;
+    if (r.messages_mended)
+        return;
+    drop_all_thinking(x);
+}
+
+static uint32_t done(const mending *x)
+{
+    return x->empty + x->merged + x->order + x->thinking + x->media + x->blocks + x->ids + x->names + x->arguments +
+           x->roles + x->flat + x->items + x->pieces + x->thoughts;
+}
+
+/* ---- content that is not there ---- */
+
+/* Answers that only call tools get a content: `text`. */
+static void put_content(mending *x, daruma_str text)
+{
+    convo *c = x->c;
+    for (size_t i = 0; i < c->nmessages && !c->full; i++) {
+        convo_message *m = &c->messages[i];
+        daruma_str content = json_get(m->raw, S("content"));
+        bool none = !content.n || json_is_null(content) || (text.n && str_eq(content, S("\"\"")));
+        size_t at = 0;
+        if (!history_on(m) || m->role != CONVO_ASSISTANT || !calls(m) || !none || !json_is_object(m->raw))
+            continue;
+        while (at < m->nparts && m->parts[at].kind == PART_THINKING)
+            at++;
+        convo_part *p = convo_insert_part(c, m, at, PART_TEXT);
+        if (!p)
+            continue;
+        convo_set_text(c, m, p, text);
+        x->flat++;
+    }
+}
+
+void mending_content(mending *x, bool alone)
+{
+    uint32_t before = done(x);
+    bool bare = x->wrong & WRONG_BARE && alone;
+    if (!is_chat(x->c) || (!bare && !(x->wrong & WRONG_NULL)))
+        return;
+    put_content(x, bare ? S(HISTORY_NOTHING) : S(""));
+    if (done(x) > before)
+        x->did |= bare ? WRONG_BARE : WRONG_NULL;
+}
+
+static void say_json(mending *x)
+{
+    if (x->c->set.format != FORMAT_JSON)
+        return;
+    mend_say_first(x->c, S(SAY_JSON));
+    x->order++;
+}
+
+/* ---- all of it ---- */
+
+void mending_named(mending *x)
+{
+    static const struct {
+        uint32_t bits;
+        void (*mend)(mending *x);
+    } known[] = {
+        {WRONG_ITEM, mending_items},
+        {WRONG_PROMPT, mend_prompt},
+        {WRONG_DEVELOPER, mend_developer},
+        {WRONG_SYSTEM | WRONG_LATER, mend_system},
+        {WRONG_SEAL, mend_seal},
+        {WRONG_UNTHOUGHT, thinking_off},
+        {WRONG_UNSIGNED, sign_calls},
+        {WRONG_MEDIA, mending_media},
+        {WRONG_BLOCK, mending_blocks},
+        {WRONG_LIST, mending_list},
+        {WRONG_NAME, mending_names},
+        {WRONG_ARGUMENTS, mending_arguments},
+        {WRONG_ROLE, mend_role_names},
+        {WRONG_PIECE, mending_pieces},
+        {WRONG_SILENT, mend_silence},
+        {WRONG_TEXTS, mending_texts},
+        {WRONG_NINE, mending_nine},
+        {WRONG_REASONED, put_thinking},
+        {WRONG_JSON, say_json},
+    };
+    for (size_t i = 0; i < COUNT(known); i++) {
+        uint32_t before = done(x);
+        if (x->wrong & known[i].bits)
+            known[i].mend(x);
+        if (done(x) > before)
+            x->did |= x->wrong & known[i].bits;
+    }
+    if (x->wrong & WRONG_THINKING)
+        x->thinking += mend_drop_thinking(x->c, true).messages_mended;
+    if (x->wrong & WRONG_ID)
+        mending_ids(x, MEND_NAME_BYTES_MAX, true);
+    if (!done(x) && x->at.part != STR_NONE)
+        mending_blocks(x);
+}
+
+/* In an order in which none undoes what another did. */
+static void mend_wire(mending *x)
+{
+    convo *c = x->c;
+    bool messages = wire(c, WIRE_RESULTS_IN_USER) && !wire(c, WIRE_NO_IDS);
+    if (messages)
+        mending_ids(x, MEND_ID_BYTES_MAX, true);
+    if (wire(c, WIRE_FLAT))
+        mending_ids(x, MEND_NAME_BYTES_MAX, false);
+    if (x->wrong & WRONG_TRAILING || (wire(c, WIRE_PREFILL) && wire(c, WIRE_NO_EMPTY)))
+        mend_trailing(x);
+    x->named = (x->wrong & WRONG_EMPTY) != 0;
+    if (!wire(c, WIRE_FLAT) || x->named)
+        mend_empty(x);
+    if (x->wrong & WRONG_TURNS || wire(c, WIRE_ALTERNATE))
+        x->merged += history_merge(c);
+    if (x->merged)
+        x->did |= x->wrong & WRONG_TURNS;
+    if (x->wrong & WRONG_FIRST || wire(c, WIRE_USER_FIRST))
+        mend_first(x);
+    if (x->wrong & WRONG_LAST)
+        mend_last(x);
+}
+
+mend_report mend_arguments(convo *c)
+{
+    mending x = {.c = c, .at = WRONG_ANYWHERE};
+    mend_report r = {0};
+    mending_arguments(&x);
+    r.messages_mended = x.arguments;
+    history_tell(&r, x.arguments, "tool call got readable arguments", "tool calls got readable arguments");
+    return r;
+}
+
+mend_report mending_told(const mending *x)
+{
+    mend_report r = {.messages_mended = done(x)};
+    history_tell(&r, x->empty, "empty message or text was mended", "empty messages or texts were mended");
+    history_tell(&r, x->merged, "message was joined with its neighbour", "messages were joined with their neighbours");
+    history_tell(&r, x->order, "message was put right at the beginning or end", "messages were put right at the ends");
+    history_tell(&r, x->thinking, "piece of thinking was left out", "pieces of thinking were left out");
+    history_tell(&r, x->thoughts, "answer got thinking in the place of what was lost",
+                 "answers got thinking in the place of what was lost");
+    history_tell(&r, x->media, "file or image was left out", "files or images were left out");
+    history_tell(&r, x->blocks, "unknown piece of content was left out", "unknown pieces of content were left out");
+    history_tell(&r, x->ids, "tool call got another id", "tool calls got other ids");
+    history_tell(&r, x->names, "name was changed", "names were changed");
+    history_tell(&r, x->arguments, "tool call got readable arguments", "tool calls got readable arguments");
+    history_tell(&r, x->roles, "message got another role", "messages got other roles");
+    history_tell(&r, x->flat, "message became plain text", "messages became plain text");
+    history_tell(&r, x->pieces, "text got the type of its role", "texts got the type of their role");
+    history_tell(&r, x->items, "item was sent without its id", "items were sent without their ids");
+    return r;
+}
+
+mend_report mend_messages(convo *c, const daruma_failure *f, const mend_sent *sent, uint32_t *habits)
+{
+    mending x = {.c = c, .f = f, .at = WRONG_ANYWHERE};
+    if (c->full)
+        return (mend_report){0};
+    if (f) {
+        x.wrong = wrong_of(f, c->arena);
+        x.at = wrong_at(c, f, sent);
+        if (sent && sent->elsewhere && x.at.message == STR_NONE && wrong_is_placed(f))
+            x.wrong &= ~(uint32_t)WRONG_MEDIA; /* one of them is meant, and nobody knows which */
+        mending_named(&x);
+    }
+    mend_wire(&x);
+    mending_content(&x, !done(&x));
+    c->full |= c->arena->full;
+    if (habits)
+        *habits = f ? x.did & wrong_lasts(f, c->arena) : 0;
+    return mending_told(&x);
+}

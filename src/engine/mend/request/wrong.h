@@ -1,0 +1,94 @@
+/* wrong.h - what a provider's message about a message means: which of the known mends, and where; and those mends that
+ * look at the content of messages, whoever speaks. */
+#ifndef ENGINE_MEND_REQUEST_WRONG_H
+#define ENGINE_MEND_REQUEST_WRONG_H
+#include "engine/mend/mend.h"
+
+/* What can be wrong with messages, and so what is done. */
+enum wrong_bit {
+    WRONG_EMPTY = 1 << 0,      /* content without anything in it */
+    WRONG_TURNS = 1 << 1,      /* neighbours of one role */
+    WRONG_FIRST = 1 << 2,      /* the user does not speak first */
+    WRONG_LAST = 1 << 3,       /* the model has the last word (prefill) */
+    WRONG_TRAILING = 1 << 4,   /* and it ends with white space */
+    WRONG_SEAL = 1 << 5,       /* a signature or encrypted thinking is not accepted */
+    WRONG_UNTHOUGHT = 1 << 6,  /* thinking is on, and the newest answer of the model has none */
+    WRONG_UNSIGNED = 1 << 7,   /* a call lacks its signature (Gemini) */
+    WRONG_THINKING = 1 << 8,   /* no thinking may be sent at all */
+    WRONG_MEDIA = 1 << 9,      /* images and the like */
+    WRONG_BLOCK = 1 << 10,     /* a kind of content nobody there knows */
+    WRONG_ID = 1 << 11,        /* the id of a call */
+    WRONG_NAME = 1 << 12,      /* the name of a tool in a call */
+    WRONG_ARGUMENTS = 1 << 13, /* the arguments of a call */
+    WRONG_DEVELOPER = 1 << 14, /* the role "developer" */
+    WRONG_SYSTEM = 1 << 15,    /* system messages */
+    WRONG_LIST = 1 << 16,      /* content has to be a string */
+    WRONG_ITEM = 1 << 17,      /* an item named by its id (Responses) */
+    WRONG_ROLE = 1 << 18,      /* the name of a role */
+    WRONG_PIECE = 1 << 19,     /* text of the type that another role has (Responses) */
+    WRONG_SILENT = 1 << 20,    /* the user speaks before the model said something to results (Mistral) */
+    WRONG_PROMPT = 1 << 21,    /* a system prompt that stands apart: there may be none (Gemma at Google) */
+    WRONG_LATER = 1 << 22,     /* system messages behind the beginning */
+    WRONG_TEXTS = 1 << 23,     /* content that is a list of texts has to be a string */
+    WRONG_NINE = 1 << 24,      /* ids of calls are nine letters or digits (Mistral) */
+    WRONG_REASONED = 1 << 25,  /* answers that call tools need the thinking before them, and it is lost (DeepSeek) */
+    WRONG_NULL = 1 << 26,      /* an answer that only calls tools needs a content */
+    WRONG_JSON = 1 << 27,      /* who asks for JSON has to say so in words, too (OpenAI) */
+    WRONG_BARE = 1 << 28,      /* an answer that only calls tools has to say something, too */
+    WRONG_TOOLS = MEND_PLAIN_TOOL_NAMES, /* names of tools that have more than letters, digits, _ and -, or are long */
+};
+
+/* What a model never takes, whatever is asked: the habits that mend_habits() knows. In snapshots: their bits stay. */
+#define WRONG_ALWAYS                                                                                                   \
+    (WRONG_DEVELOPER | WRONG_SYSTEM | WRONG_LATER | WRONG_PROMPT | WRONG_TEXTS | WRONG_NINE | WRONG_REASONED |         \
+     WRONG_NULL | WRONG_BARE | WRONG_TURNS | WRONG_TOOLS)
+
+typedef struct wrong_place {
+    size_t message, part; /* index into the convo; STR_NONE not said */
+    size_t inner;         /* of a result's parts; likewise */
+} wrong_place;
+#define WRONG_ANYWHERE ((wrong_place){STR_NONE, STR_NONE, STR_NONE})
+
+/* Of the words of a failure; 0 when they say nothing that is known. */
+uint32_t wrong_of(const daruma_failure *f, daruma_arena *a);
+/* Of WRONG_ALWAYS: what the provider's own words say of any request, and not of this one. */
+uint32_t wrong_lasts(const daruma_failure *f, daruma_arena *a);
+/* Where: "messages.3.content.0", "input[39].call_id", "contents[2].parts[1]", in the subject or the message. `sent`
+ * (may be NULL) as for mend_messages(): of what stands elsewhere images and files alone are found. */
+wrong_place wrong_at(const convo *c, const daruma_failure *f, const mend_sent *sent);
+/* Does it name such a place? */
+bool wrong_is_placed(const daruma_failure *f);
+/* The n-th (from 0) word in quotes of a text; empty when there is none. */
+daruma_str wrong_quoted(daruma_str text, size_t n);
+
+/* ---- one run of mend_messages ---- */
+
+typedef struct mending {
+    convo *c;
+    const daruma_failure *f; /* NULL: what is surely wrong */
+    wrong_place at;
+    uint32_t wrong;
+    bool named;   /* the provider says that it is so, not only the wire */
+    uint32_t did; /* of `wrong`: something was done about it */
+    uint32_t empty, merged, order, thinking, media, blocks, ids, names, arguments, roles, flat, items, pieces, thoughts;
+} mending;
+
+/* messages.c */
+void mending_named(mending *x); /* what x->wrong says */
+/* Answers that only call tools get a content. Behind all that may leave out a text; `alone`: nothing else was done, so
+ * it is what is meant by empty. */
+void mending_content(mending *x, bool alone);
+mend_report mending_told(const mending *x); /* what was done, in numbers and words */
+
+/* messages_content.c; each counts what it did. */
+void mending_media(mending *x);  /* images and files that are not taken */
+void mending_blocks(mending *x); /* content of an unknown kind that is named */
+void mending_list(mending *x);   /* content becomes one string */
+void mending_texts(mending *x);  /* content of nothing but texts becomes one string */
+void mending_nine(mending *x);   /* ids of calls as Mistral takes them */
+void mending_ids(mending *x, size_t longest, bool pattern);
+void mending_names(mending *x);
+void mending_arguments(mending *x); /* that are no JSON object */
+void mending_items(mending *x);     /* items of the Responses wire that the server does not have */
+void mending_pieces(mending *x);    /* texts of the Responses wire whose type is another role's */
+#endif

@@ -1,0 +1,63 @@
+/* same_lines.c - a result without what is around it: what a shell writes above what the program wrote, and what a
+ * harness writes below the answer. */
+#include "base/str.h"
+#include "engine/watch/same/same_lines.h"
+
+static bool has_any(daruma_str text, const daruma_str *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_ifind(text, words[i]) != STR_NONE)
+            return true;
+    return false;
+}
+
+/* "[call 3 of read_file, 57 calls left]": what a harness counts, on a line of its own. */
+static bool is_count(daruma_str line)
+{
+    enum { LONGEST = 200 };
+    static const daruma_str words[] = {LIT(" call"), LIT("calls "), LIT("token"), LIT("budget"), LIT("context")};
+    bool digits = false;
+    if (line.n < 4 || line.n > LONGEST || (line.p[0] != '[' && line.p[0] != '(' && line.p[0] != '<'))
+        return false;
+    for (size_t i = 0; i < line.n; i++)
+        digits |= ch_digit(line.p[i]);
+    return digits && has_any(line, words, COUNT(words));
+}
+
+/* What is left above what the harness wrote below the answer: a reminder, or how often it was asked. */
+static daruma_str without_footer(daruma_str text)
+{
+    static const daruma_str opens[] = {LIT("<system-reminder>"), LIT("<system_reminder>"), LIT("<system_warning>")},
+                            closes[] = {LIT("</system-reminder>"), LIT("</system_reminder>"), LIT("</system_warning>")};
+    char last = text.n ? text.p[text.n - 1] : 0;
+    if (last != ']' && last != ')' && last != '>')
+        return text;
+    for (size_t i = 0; last == '>' && i < 3; i++) {
+        size_t at = str_ends(text, closes[i]) ? str_find(text, opens[i]) : STR_NONE;
+        if (at != STR_NONE && at > 0)
+            return str_trim(str_sub(text, 0, at));
+    }
+    size_t from = text.n;
+    while (from > 0 && text.p[from - 1] != '\n')
+        from--;
+    return from > 0 && is_count(str_from(text, from)) ? str_trim(str_sub(text, 0, from)) : text;
+}
+
+/* Lines that each name something, and how it ended is one of them, down to "Output:". */
+static daruma_str without_header(daruma_str text)
+{
+    enum { LONGEST = 240 };
+    if (!text.n || (text.p[0] != 'C' && text.p[0] != 'W' && text.p[0] != 'E')) /* Chunk, Wall, Exit */
+        return text;
+    daruma_str head = str_sub(text, 0, LONGEST);
+    size_t at = str_find(head, S("\nOutput:\n"));
+    if (at == STR_NONE || str_find(head, S("Wall time: ")) > at ||
+        str_ifind(str_sub(head, 0, at), S("exit")) == STR_NONE)
+        return text;
+    return str_trim(str_from(text, at + 9));
+}
+
+daruma_str without_envelope(daruma_str text)
+{
+    return without_footer(without_header(text));
+}

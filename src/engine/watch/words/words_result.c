@@ -1,0 +1,374 @@
+/* words_result.c - what results say of the world behind them, and what names of arguments and of members of results
+ * are about. */
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "engine/watch/words/words.h"
+#include "engine/watch/words/words_find.h"
+#include "engine/watch/words/words_said.h"
+
+#define N_NONCE    NAME_NONCE
+#define N_SEEKS    NAME_SEEKS
+#define N_TIME     NAME_TIME
+#define N_REASON   NAME_REASON
+#define N_TITLE    NAME_TITLE
+#define N_COMMAND  NAME_COMMAND
+#define N_QUERY    NAME_QUERY
+#define N_PAGE     NAME_PAGE
+#define N_WAIT     NAME_WAIT
+#define N_LIMIT    NAME_LIMIT
+#define N_ACTION   NAME_ACTION
+#define N_VOLATILE NAME_VOLATILE
+#define N_STATE    NAME_STATE
+#define N_UNIT     NAME_UNIT
+
+// clang-format off
+/* Names, without '_' and '-'; sorted. */
+static const words_row name_rows[] = {
+    {"_", N_TIME}, {"act", N_ACTION}, {"action", N_ACTION}, {"after", N_UNIT}, {"age", N_VOLATILE},
+    {"attempt", N_NONCE}, {"bash", N_COMMAND}, {"begin", N_PAGE}, {"block", N_WAIT}, {"blocking", N_WAIT},
+    {"bytes", N_PAGE}, {"cachebuster", N_NONCE}, {"cachekey", N_NONCE}, {"callid", N_NONCE | N_VOLATILE},
+    {"capturedat", N_VOLATILE}, {"cb", N_NONCE}, {"checkedat", N_VOLATILE}, {"chunk", N_PAGE}, {"cli", N_COMMAND},
+    {"clientrequestid", N_NONCE}, {"clienttime", N_TIME}, {"cmd", N_COMMAND}, {"code", N_COMMAND},
+    {"command", N_COMMAND}, {"commandline", N_COMMAND}, {"commands", N_COMMAND}, {"commentary", N_REASON},
+    {"completed", N_UNIT}, {"completedat", N_VOLATILE}, {"conclusion", N_STATE}, {"condition", N_STATE},
+    {"correlationid", N_NONCE | N_VOLATILE}, {"count", N_PAGE}, {"cputime", N_VOLATILE}, {"csrf", N_NONCE | N_VOLATILE},
+    {"csrftoken", N_NONCE | N_VOLATILE}, {"currenttime", N_TIME | N_VOLATILE}, {"cursor", N_PAGE},
+    {"date", N_TIME | N_VOLATILE}, {"datetime", N_TIME | N_VOLATILE}, {"deadline", N_LIMIT}, {"delay", N_WAIT},
+    {"depth", N_PAGE}, {"description", N_TITLE}, {"distance", N_PAGE}, {"done", N_UNIT},
+    {"duration", N_LIMIT | N_VOLATILE | N_UNIT}, {"elapsed", N_VOLATILE | N_UNIT}, {"elapsedtime", N_VOLATILE},
+    {"end", N_PAGE}, {"endedat", N_VOLATILE}, {"endindex", N_PAGE}, {"endline", N_PAGE}, {"endtime", N_VOLATILE},
+    {"etag", N_VOLATILE}, {"event", N_ACTION}, {"every", N_WAIT}, {"executed", N_UNIT}, {"executiontime", N_VOLATILE},
+    {"expiresin", N_VOLATILE}, {"explanation", N_REASON}, {"expression", N_COMMAND}, {"fetchedat", N_VOLATILE},
+    {"finished", N_UNIT}, {"finishedat", N_VOLATILE}, {"first", N_PAGE}, {"from", N_PAGE}, {"fromline", N_PAGE},
+    {"function", N_ACTION}, {"generatedat", N_VOLATILE}, {"goal", N_REASON}, {"head", N_PAGE}, {"health", N_STATE},
+    {"height", N_PAGE}, {"hold", N_WAIT}, {"idempotencykey", N_NONCE}, {"in", N_UNIT}, {"input", N_COMMAND},
+    {"intent", N_REASON}, {"interval", N_WAIT}, {"invocationid", N_NONCE | N_VOLATILE}, {"jobstatus", N_STATE},
+    {"jti", N_NONCE}, {"justification", N_REASON}, {"keyword", N_QUERY | N_SEEKS}, {"keywords", N_QUERY | N_SEEKS},
+    {"label", N_TITLE}, {"last", N_PAGE}, {"lasted", N_UNIT}, {"lastfetched", N_VOLATILE}, {"latency", N_VOLATILE},
+    {"length", N_PAGE}, {"level", N_PAGE}, {"limit", N_PAGE}, {"line", N_PAGE}, {"lineend", N_PAGE},
+    {"linerange", N_PAGE}, {"lines", N_PAGE}, {"linestart", N_PAGE}, {"loadtime", N_VOLATILE}, {"max", N_PAGE},
+    {"maxresults", N_PAGE}, {"maxseconds", N_LIMIT}, {"maxwait", N_WAIT}, {"messageid", N_NONCE | N_VOLATILE},
+    {"method", N_ACTION}, {"millis", N_LIMIT}, {"minutes", N_LIMIT}, {"ms", N_LIMIT | N_VOLATILE}, {"name", N_TITLE},
+    {"nocache", N_NONCE}, {"nonce", N_NONCE | N_VOLATILE}, {"now", N_TIME | N_VOLATILE}, {"numlines", N_PAGE},
+    {"numresults", N_PAGE}, {"offset", N_PAGE}, {"op", N_ACTION}, {"operation", N_ACTION}, {"outcome", N_STATE},
+    {"page", N_PAGE}, {"pageindex", N_PAGE}, {"pageno", N_PAGE}, {"pagenum", N_PAGE}, {"pagenumber", N_PAGE},
+    {"pagesize", N_PAGE}, {"percent", N_STATE}, {"percentage", N_STATE}, {"perpage", N_PAGE}, {"pgid", N_VOLATILE},
+    {"phase", N_STATE}, {"pid", N_VOLATILE}, {"pollinterval", N_WAIT}, {"pos", N_PAGE}, {"position", N_PAGE},
+    {"ppid", N_VOLATILE}, {"processingtime", N_VOLATILE}, {"program", N_COMMAND}, {"progress", N_STATE},
+    {"purpose", N_REASON}, {"q", N_QUERY | N_SEEKS}, {"queriedat", N_VOLATILE}, {"query", N_QUERY | N_SEEKS},
+    {"queryid", N_VOLATILE}, {"querytime", N_VOLATILE}, {"question", N_QUERY | N_SEEKS}, {"ran", N_UNIT},
+    {"random", N_NONCE}, {"range", N_PAGE}, {"rationale", N_REASON}, {"reason", N_REASON}, {"reasoning", N_REASON},
+    {"reqid", N_NONCE | N_VOLATILE}, {"requestid", N_NONCE | N_VOLATILE}, {"requesttime", N_TIME | N_VOLATILE},
+    {"requesttoken", N_NONCE | N_VOLATILE}, {"responseid", N_VOLATILE}, {"responsetime", N_VOLATILE},
+    {"result", N_STATE}, {"retrievedat", N_VOLATILE}, {"retrycount", N_NONCE}, {"roundtrip", N_VOLATILE | N_UNIT},
+    {"rtt", N_VOLATILE | N_UNIT}, {"runid", N_NONCE | N_VOLATILE}, {"runstatus", N_STATE},
+    {"runtime", N_VOLATILE | N_UNIT}, {"salt", N_NONCE}, {"screenshot", N_VOLATILE}, {"script", N_COMMAND},
+    {"search", N_QUERY | N_SEEKS}, {"searchquery", N_QUERY | N_SEEKS}, {"searchterm", N_QUERY | N_SEEKS},
+    {"searchterms", N_QUERY | N_SEEKS}, {"seconds", N_LIMIT | N_VOLATILE | N_UNIT}, {"servertime", N_VOLATILE},
+    {"shell", N_COMMAND}, {"size", N_PAGE}, {"skip", N_PAGE}, {"sleep", N_WAIT}, {"source", N_COMMAND},
+    {"spanid", N_NONCE | N_VOLATILE}, {"sql", N_COMMAND}, {"stage", N_STATE}, {"start", N_PAGE},
+    {"started", N_VOLATILE}, {"startedat", N_VOLATILE}, {"startindex", N_PAGE}, {"startline", N_PAGE},
+    {"starttime", N_VOLATILE}, {"state", N_STATE}, {"statement", N_COMMAND}, {"status", N_STATE}, {"step", N_STATE},
+    {"subcommand", N_ACTION}, {"summary", N_TITLE}, {"t", N_TIME}, {"tail", N_PAGE}, {"takenat", N_VOLATILE},
+    {"terms", N_QUERY | N_SEEKS}, {"text", N_QUERY}, {"thought", N_REASON}, {"thoughts", N_REASON}, {"tid", N_VOLATILE},
+    {"time", N_TIME | N_UNIT}, {"timeout", N_LIMIT}, {"timestamp", N_TIME | N_VOLATILE}, {"timetaken", N_VOLATILE},
+    {"title", N_TITLE}, {"to", N_PAGE}, {"toline", N_PAGE}, {"took", N_VOLATILE | N_UNIT}, {"toolcallid", N_NONCE},
+    {"top", N_PAGE}, {"topic", N_QUERY}, {"totalduration", N_VOLATILE}, {"totaltime", N_VOLATILE},
+    {"traceid", N_NONCE | N_VOLATILE}, {"traceparent", N_NONCE}, {"ts", N_TIME | N_VOLATILE}, {"up", N_UNIT},
+    {"uptime", N_VOLATILE}, {"v", N_TIME}, {"verb", N_ACTION}, {"viewrange", N_PAGE}, {"wait", N_WAIT},
+    {"waitfor", N_WAIT}, {"walltime", N_VOLATILE}, {"why", N_REASON}, {"width", N_PAGE}, {"within", N_UNIT},
+    {"yield", N_WAIT}, {"yieldtime", N_WAIT}, {"zoom", N_PAGE},
+};
+// clang-format on
+
+#define ROWS(rows) rows, COUNT(rows)
+
+enum {
+    HEAD_BYTES = 600, /* of a result are looked at, */
+    TAIL_BYTES = 200, /*   and of its end */
+    TEXT_WORDS_MAX = 128,
+    ACK_WORDS_MAX = 10, /* who tells more than that does not only say that it was done */
+    EMPTY_AT_MAX = 4,   /* "no" further behind says no for something else */
+    EMPTY_WORDS_MAX = 18,
+    STATE_WORDS_MAX = 40, /* a longer text is not about how one thing stands */
+    SHORT_BYTES_MAX = 24,
+    FEW_WORDS_MAX = 6,
+    FEW_BYTES_MAX = 40,    /* where there are no blanks between words */
+    BEGINS_WORDS_MAX = 12, /* who begins with "pending" says no more than that */
+};
+
+/* "time_s", "elapsedSec", "timeoutMs": the name of a time or a wait, and its unit. `key`: in lower case, without signs;
+ * a bare "s" is a unit behind a sign alone. Returns the bytes of the name; 0: it is no such one. */
+static size_t name_without_unit(daruma_str name, daruma_str key)
+{
+    static const daruma_str units[] = {LIT("seconds"), LIT("minutes"), LIT("secs"), LIT("sec"), LIT("min"),
+                                       LIT("ms"),      LIT("us"),      LIT("ns"),   LIT("s")};
+    for (size_t i = 0; i < COUNT(units); i++)
+        if (key.n > units[i].n + 1 && str_ends(key, units[i]) &&
+            (units[i].n > 1 || name.p[name.n - 2] == '_' || name.p[name.n - 2] == '-'))
+            return key.n - units[i].n;
+    return 0;
+}
+
+unsigned words_of_name(daruma_str name)
+{
+    char key[WORDS_ROW_BYTES] = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.p[i];
+        if (c == '_' || c == '-' || c == ' ')
+            continue;
+        if (n == sizeof key - 1)
+            return 0;
+        key[n++] = ch_lower(c);
+    }
+    if (!n)
+        return words_find(ROWS(name_rows), name);
+    unsigned means = words_row_of(ROWS(name_rows), key);
+    size_t bare = means ? 0 : name_without_unit(name, (daruma_str){key, n});
+    if (!bare)
+        return means;
+    memset(key + bare, 0, sizeof key - bare);
+    means = words_row_of(ROWS(name_rows), key);
+    return (means & (N_WAIT | N_LIMIT)) | (means & (N_TIME | N_UNIT | N_VOLATILE) ? N_VOLATILE : 0u);
+}
+
+typedef struct text_words {
+    daruma_str at[TEXT_WORDS_MAX];
+    size_t n;
+} text_words;
+
+static bool in_word(char c)
+{
+    return ch_word(c) || c == '\'' || c == '-';
+}
+
+static void split(daruma_str text, text_words *w)
+{
+    for (size_t i = 0; i < text.n && w->n < TEXT_WORDS_MAX;) {
+        size_t from = i;
+        if (!ch_word(text.p[i])) {
+            i++;
+            continue;
+        }
+        while (i < text.n && in_word(text.p[i]))
+            i++;
+        w->at[w->n++] = str_sub(text, from, i - from);
+    }
+}
+
+/* Words from `i` on, single spaces between them. */
+static size_t join(const text_words *w, size_t i, char line[2 * WORDS_ROW_BYTES])
+{
+    size_t n = 0;
+    for (size_t k = i; k < i + 3 && k < w->n && n + w->at[k].n + 1 < 2 * WORDS_ROW_BYTES; k++) {
+        if (n)
+            line[n++] = ' ';
+        n += words_lower(w->at[k], line + n);
+    }
+    line[n] = 0;
+    return n;
+}
+
+/* The meaning of the words at `i`; `*used` is how many they are. The rows that begin with a word follow each other. */
+static unsigned phrase_at(const text_words *w, size_t i, size_t *used)
+{
+    char key[WORDS_ROW_BYTES], line[2 * WORDS_ROW_BYTES];
+    size_t n = COUNT(result_rows), word = w->at[i].n, longest = 0, joined = 0;
+    unsigned means = 0;
+    *used = 1;
+    if (!words_key(w->at[i], key))
+        return 0;
+    uint64_t first = word < sizeof first ? ~(UINT64_MAX >> 8 * word) : UINT64_MAX; /* its first bytes */
+    for (size_t at = words_from(ROWS(result_rows), key); at < n; at++) {
+        const char *row = result_rows[at].words;
+        if ((words_load(row) ^ words_load(key)) & first)
+            break; /* of most words the row before which they would stand */
+        if (word > sizeof first && memcmp(row, key, word) != 0)
+            break;
+        if (row[word] && row[word] != ' ')
+            continue;
+        if (!joined)
+            joined = join(w, i, line);
+        size_t len = strlen(row);
+        if (len <= longest || len > joined || memcmp(row, line, len) != 0 || (line[len] && line[len] != ' '))
+            continue;
+        longest = len;
+        means = result_rows[at].means;
+    }
+    for (size_t b = 0; b < longest; b++)
+        *used += line[b] == ' ';
+    return means;
+}
+
+/* "if systemd is running", "when the job is active": nobody says that it is. */
+static bool is_supposed(const text_words *w, size_t i)
+{
+    static const daruma_str words[] = {LIT("if"),   LIT("unless"), LIT("whether"), LIT("when"),
+                                       LIT("once"), LIT("until"),  LIT("while")};
+    for (size_t back = 2; back <= i && back <= 5; back++)
+        for (size_t k = 0; k < COUNT(words); k++)
+            if (str_ieq(w->at[i - back], words[k]))
+                return true;
+    return false;
+}
+
+/* "status: reindexing", "is being baked": said of how a thing stands, a word that ends so tells that it goes on. */
+static bool is_doing(const text_words *w, size_t i)
+{
+    static const daruma_str before[] = {LIT("is"), LIT("are"), LIT("still"), LIT("currently"), LIT("now")};
+    if (w->at[i].n <= 4 || !str_ends(w->at[i], S("ing")))
+        return false;
+    for (size_t k = 0; i && k < COUNT(before); k++)
+        if (str_ieq(w->at[i - 1], before[k]))
+            return w->n <= STATE_WORDS_MAX && !is_supposed(w, i); /* a long text has such words anywhere */
+    return i == 0 ? w->n <= 2 : (words_of_name(w->at[i - 1]) & NAME_STATE) != 0;
+}
+
+/* "clicked", "File uploaded": a short answer with such a word says that it was done; "elapsed: 3 s" only names. */
+static bool is_done(daruma_str word, daruma_str text)
+{
+    daruma_str rest = str_from(text, (size_t)(word.p - text.p) + word.n);
+    bool names = rest.n && (rest.p[0] == ':' || rest.p[0] == '=' || rest.p[0] == '"');
+    return word.n > 4 && str_ends(word, S("ed")) && !str_ends(word, S("eed")) && !names;
+}
+
+/* A number is one of HTTP at the beginning of a text, or behind a word that says so. */
+static bool is_status(const text_words *w, size_t i)
+{
+    static const char *const before[] = {"http", "status", "code", "error", "statuscode", "returned", "got", NULL};
+    for (int k = 0; i > 2 && before[k]; k++)
+        if (str_ieq(w->at[i - 1], str_of(before[k])))
+            return true;
+    return i <= 2 || (w->at[i - 1].n == 1 && i > 2 && str_ieq(w->at[i - 2], S("1"))); /* HTTP/1.1 503 */
+}
+
+/* "status: running", "still running", "pending": not "the running shoes of ...". */
+static bool stands(const text_words *w, size_t i, daruma_str text)
+{
+    static const char *const before[] = {"is", "are", "still", "currently", "now", "not", "job", "task", NULL};
+    static const char *const lasting[] = {"active",  "started",    "accepted", "submitted",
+                                          "shipped", "dispatched", "partial",  NULL}; /* states a thing may stay in */
+    size_t words = 0, at = (size_t)(w->at[i].p - text.p);
+    for (int k = 0; lasting[k]; k++)
+        if (str_ieq(w->at[i], str_of(lasting[k])))
+            return false;
+    if (i == 0 && text.p[0] != '{' && w->n <= BEGINS_WORDS_MAX)
+        return true;
+    while (at > 0 && text.p[at - 1] == ' ')
+        at--;
+    if (i && at > 0 && text.p[at - 1] == ':' && w->n <= BEGINS_WORDS_MAX) /* "test: running" */
+        return true;
+    for (size_t k = 0; k < w->n; k++)
+        words += !ch_digit(w->at[k].p[0]);
+    if (words <= 3 && text.p[0] != '{')
+        return true;
+    if (str_ieq(w->at[i], S("still")) || str_ieq(w->at[i], S("not")))
+        return w->n <= 8;
+    for (int k = 0; i && before[k]; k++)
+        if (str_ieq(w->at[i - 1], str_of(before[k])))
+            return !is_supposed(w, i);
+    return i && (words_of_name(w->at[i - 1]) & NAME_STATE);
+}
+
+/* {"done":false}: it is not at its end. {"error":null}: there is none. */
+static unsigned denied(const text_words *w, size_t i, unsigned means)
+{
+    if (!(means & WORDS_OVER) || i >= w->n)
+        return means;
+    bool no = str_ieq(w->at[i], S("false"));
+    if (no || str_ieq(w->at[i], S("null")) || str_ieq(w->at[i], S("none")))
+        return no && (means & WORDS_ACK) && !str_istarts(w->at[i - 1], S("succ")) ? WORDS_ALIVE | WORDS_STANDS : 0;
+    return means;
+}
+
+/* JSON without a value that says anything: "[]", {"items":[],"total":0}. Or nothing at all. */
+static bool says_nothing(daruma_str text)
+{
+    bool key = false;
+    if (text.n > HEAD_BYTES || str_eq(text, S("000"))) /* curl's word for a server that does not answer */
+        return false;
+    for (size_t i = 0; i < text.n; i++) {
+        char c = text.p[i];
+        if (c == '"' && text.p[0] == '{') {
+            size_t end = str_findch(str_from(text, i + 1), '"');
+            if (end == STR_NONE)
+                return false;
+            i += end + 1;
+            key = i + 1 < text.n &&
+                  (text.p[i + 1] == ':' || (text.p[i + 1] == ' ' && i + 2 < text.n && text.p[i + 2] == ':'));
+            if (!key && end > 0)
+                return false;
+        } else if (ch_alpha(c)) {
+            daruma_str rest = str_from(text, i);
+            static const daruma_str nothing[] = {LIT("null"), LIT("false"), LIT("None"), LIT("nil")};
+            size_t k = 0;
+            while (k < 4 && !str_starts(rest, nothing[k]))
+                k++;
+            if (k == 4 || (rest.n > nothing[k].n && ch_word(rest.p[nothing[k].n])))
+                return false;
+            i += nothing[k].n - 1;
+        } else if (ch_digit(c) ? c != '0' : (unsigned char)c >= 0x80) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* {"content":[{"type":"text","text":"..."}]}: what is in the envelope, where that is one text. */
+static daruma_str unwrapped(daruma_str result)
+{
+    daruma_str part = {0}, more;
+    if (!str_starts(result, S("{\"content\"")) || result.n > SAME_ANSWER_BYTES_MAX)
+        return result;
+    json_iter it = json_open(json_get(result, S("content")));
+    if (!json_next(&it, NULL, &part) || json_next(&it, NULL, &more))
+        return result;
+    daruma_str text = json_get(part, S("text"));
+    return json_is_string(text) ? str_trim(str_sub(text, 1, text.n - 2)) : result;
+}
+
+unsigned words_of_result(daruma_str result, bool failed)
+{
+    text_words w = {.n = 0};
+    unsigned got = WORDS_HEARD, head = 0, alive = 0; /* `alive`: said by more than "no new output" */
+    result = unwrapped(str_trim(result));
+    if (says_nothing(result))
+        return WORDS_EMPTY | WORDS_SHORT | WORDS_HEARD;
+    split(str_sub(result, 0, HEAD_BYTES), &w);
+    if (result.n > HEAD_BYTES)
+        split(str_from(result, result.n - TAIL_BYTES), &w);
+    for (size_t i = 0, used; i < w.n; i += used) {
+        unsigned means = phrase_at(&w, i, &used);
+        means = denied(&w, i + used, means);
+        if (ch_digit(w.at[i].p[0]) && !is_status(&w, i))
+            means &= WORDS_EMPTY;
+        if (!means && is_doing(&w, i))
+            means = WORDS_ALIVE;
+        if (!means && is_done(w.at[i], result))
+            means = WORDS_ACK;
+        if ((means & WORDS_ALIVE) && stands(&w, i, result))
+            means |= WORDS_STANDS;
+        if (!str_ieq(w.at[i], S("no")))
+            alive |= means;
+        got |= means;
+        if (i < EMPTY_AT_MAX)
+            head |= means;
+    }
+    if (failed && !(alive & WORDS_ALIVE))
+        got &= ~(unsigned)(WORDS_ALIVE | WORDS_STANDS);
+    if (!failed && !(head & WORDS_MISUSED))
+        got &= ~(unsigned)WORDS_MISUSED;
+    if (w.n > ACK_WORDS_MAX || failed)
+        got &= ~(unsigned)WORDS_ACK;
+    if (w.n > EMPTY_WORDS_MAX || !(head & WORDS_EMPTY))
+        got &= ~(unsigned)WORDS_EMPTY;
+    if (w.n > STATE_WORDS_MAX)
+        got &= ~(unsigned)(WORDS_ALIVE | WORDS_OVER);
+    if (w.n <= FEW_WORDS_MAX && result.n <= FEW_BYTES_MAX)
+        got |= WORDS_FEW;
+    if (result.n <= (w.n <= 1 ? FEW_BYTES_MAX : SHORT_BYTES_MAX))
+        got |= WORDS_SHORT;
+    return got;
+}
