@@ -30,6 +30,9 @@ bool run_told(run *r, int line, const char *what, daruma_str about);
 daruma_buf *run_line(run *r, const char *word);
 /* On one line; twenty and more of one character as {{24 x}}. */
 void run_put_short(daruma_str body, daruma_buf *log);
+/* What drive_host has for them: an event, or a step, becomes a line of the log; `user` is the run. */
+void run_tells(void *user, daruma_event *e);
+void run_steps(void *user, const drive_step *step);
 /* What the scene says that a call of a tool gives, with the text of its result, and logs it. NULL after it was told
  * that it does not say. */
 const replay_step *run_tool(run *r, daruma_str tool, daruma_str args, daruma_str *ret_text);
