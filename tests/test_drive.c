@@ -241,9 +241,87 @@ static void a_text_is_written_into_the_memory_that_it_keeps(void **state)
     room_close(&a);
 }
 
+/* ---- work beside the loop ---- */
+
+static const drive_work *waiting; /* for its turn */
+static void *waiting_data;
+
+static bool work_waits(void *user, size_t bytes, const drive_work *kind, void *data)
+{
+    (void)user;
+    (void)bytes;
+    waiting = kind;
+    waiting_data = data;
+    return false;
+}
+
+static void work_is_dropped(void *user, drive_remains *r)
+{
+    (void)user;
+    waiting->drop(waiting_data);
+    waiting = NULL;
+    drive_remains_close(&drv, r);
+}
+
+/* What earlier calls leave on the stack, where nobody sets it. */
+static void dirty_stack(void)
+{
+    volatile char room[1 << 16];
+    for (size_t i = 0; i < sizeof room; i++)
+        room[i] = 0x5a;
+}
+
+/* The client leaves before anybody looked at its large request. */
+static void work_that_never_began_is_dropped(void **state)
+{
+    (void)state;
+    drive_host waits = host;
+    waits.work = work_waits;
+    waits.work_left = work_is_dropped;
+    session *x = calloc(1, session_bytes());
+    size_t bytes = daruma_health_bytes(PLACES);
+    void *memory = malloc(bytes);
+    daruma_arena health = arena_over(memory, bytes), a;
+    drv = (driver){.host = &waits, .rooms = &rooms, .health = daruma_health_new(&health, PLACES)};
+    at_time(1000);
+    assert_true(driver_begin(&drv));
+    assert_true(sys_arena_init(&a, 4096, 64 << 20));
+    world here = {.a = &a};
+    w = &here;
+    world_begin(w, NULL, &dialect_openai, 100);
+    w->x = x;
+    w->got = buf_in(&a);
+    daruma_buf body = buf_in(&a);
+    BUF_LIT(&body, "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"");
+    for (size_t i = 0; i < LOOK_BYTES_MAX; i++)
+        buf_putc(&body, 'x');
+    BUF_LIT(&body, "\"}]}");
+    drive_options o = {.policy = daruma_policy_find(S("default"))};
+    session_request q = {.d = &dialect_openai,
+                         .body = buf_str(&body),
+                         .arena = &a,
+                         .options = &o,
+                         .credential = 1,
+                         .waits = -1,
+                         .speaks = &dialect_openai,
+                         .no_target = S("no target")};
+    dirty_stack();
+    session_open(x, &drv, w, &q);
+    assert_non_null(waiting);
+    session_gone(x);
+    assert_null(waiting);
+    assert_int_equal(w->overs, 1);
+    driver_end(&drv);
+    sys_arena_done(&a);
+    assert_int_equal(arenas, 0);
+    free(x);
+    free(memory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_text_is_written_into_the_memory_that_it_keeps),
+                                       cmocka_unit_test(work_that_never_began_is_dropped),
                                        cmocka_unit_test(random_sessions_keep_what_must_hold)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -261,6 +261,7 @@ void session_open(session *x, driver *v, void *user, const session_request *q)
     l.q = q;
     l.notices = memory_notices(v->mem);
     l.notices_own = NULL;
+    l.stripped = NULL; /* it may be dropped before anybody looked */
     if (x->out.body.n >= LOOK_BYTES_MAX && look_beside(x, &l))
         return;
     look_at(&l);
