@@ -115,14 +115,11 @@ static const char *comparison_at(daruma_str t, size_t i)
     return less ? "at_most_" : equal ? "at_least_" : "exceeds_";
 }
 
-/* A path of a file or an address without its host: "/v1/chat/completions", "projects/81/locations/global", or
- * "/messages" behind a space. */
+/* A path of a file or an address without its host: "/v1/chat/completions", "projects/81/locations/global". */
 static bool is_path(daruma_str t, size_t i)
 {
     if (t.p[i] != '/')
         return false;
-    if (i && t.p[i - 1] == ' ' && is_letter_at(t, i + 1))
-        return true;
     for (i++; i < t.n && t.p[i] != ' '; i++)
         if (t.p[i] == '/')
             return true;
