@@ -143,6 +143,8 @@ static bool takes_status(const phrase *p, int status)
         return status < 500;
     if (p->status == STATUS_GOOD)
         return status < 400;
+    if (p->status == STATUS_UNREFUSED)
+        return status < 400 || status >= 500;
     if (p->status == STATUS_SILENT)
         return !says_why(status);
     if (p->status == STATUS_OF_KIND)

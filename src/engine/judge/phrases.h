@@ -28,6 +28,7 @@ enum {
     STATUS_REFUSED,     /* below 500 */
     STATUS_SILENT,      /* one that leaves it to the body to say what happened */
     STATUS_GOOD = 6,    /* below 400, or none: whoever reads the answer says it */
+    STATUS_UNREFUSED,   /* none of 4xx, which are of the request */
 };
 
 enum phrase_retry { RETRY_BY_KIND, RETRY_YES, RETRY_NO };

@@ -113,27 +113,27 @@ static size_t path_end(daruma_str s, size_t from)
 
 static bool is_hedge(daruma_str s)
 {
-    static const daruma_str hedges[] = {LIT("possibl"), LIT("perhaps "),       LIT("maybe "),       LIT("probabl"),
-                                        LIT("likely "), LIT("it is possible"), LIT("you may have ")};
+    static const daruma_str hedges[] = {LIT("possibl"), LIT("perhaps "), LIT("maybe "),
+                                        LIT("probabl"), LIT("likely "),  LIT("it is possible")};
     for (size_t i = 0; i < COUNT(hedges); i++)
         if (str_istarts(s, hedges[i]))
             return true;
     return false;
 }
 
-/* Where the first sentence that begins with a word for a guess does so: "Possibly a wrong key or no credit"; STR_NONE:
- * none does. */
+/* Where the first sentence that begins with a word for a guess does so behind another one that says something: "It
+ * timed out. Possibly a wrong key or no credit"; STR_NONE: none does. */
 static size_t hedge_at(daruma_str s)
 {
     static const char ends[] = {'.', '!', '?', ')', ']'};
-    size_t first = is_hedge(s) ? 0 : STR_NONE;
-    for (size_t i = 0; first && i < COUNT(ends); i++)
+    size_t first = STR_NONE;
+    for (size_t i = 0; i < COUNT(ends); i++)
         for (size_t at = 0, n; (n = str_findch(str_from(s, at), ends[i])) != STR_NONE;) {
             at += n + 1;
             if (at < s.n && s.p[at] == ' ' && at + 1 < first && is_hedge(str_from(s, at + 1)))
                 first = at + 1;
         }
-    return first;
+    return first != STR_NONE && sentence_says(str_sub(s, 0, first)) ? first : STR_NONE;
 }
 
 /* Where somebody begins to guess: "This might be due to: ..."; STR_NONE: nobody does. */
@@ -150,13 +150,23 @@ static size_t guess_at(daruma_str s)
     return first;
 }
 
+/* True if a point of a list stands at `at`. A dash behind a word is one of a sentence. */
+static bool is_point(daruma_str s, size_t at)
+{
+    if (at + 1 >= s.n || s.p[at + 1] != ' ' || s.p[at] != '-')
+        return str_starts(str_from(s, at), S("* "));
+    while (at && s.p[at - 1] == ' ')
+        at--;
+    return !at || s.p[at - 1] == ':' || s.p[at - 1] == '.';
+}
+
 /* The end of the sentence, or of the list of them, that begins at `at`. `any`: it names more than one thing. */
 static size_t guess_end(daruma_str s, size_t at, bool *ret_any)
 {
     bool points = false;
     for (; at < s.n; at++) {
         daruma_str rest = str_from(s, at);
-        points |= str_starts(rest, S("* ")) || str_starts(rest, S("- "));
+        points |= is_point(s, at);
         *ret_any |= points || str_starts(rest, S(" or "));
         if (str_starts(rest, S(". ")) && !str_starts(rest, S(". *")) && !str_starts(rest, S(". -")))
             return at + 2;
