@@ -5,6 +5,7 @@
 #include "../src/cli/replay/replay_adapt.c"
 #include "../src/cli/replay/replay_agent.c"
 #include "../src/cli/replay/replay_agent_read.c"
+#include "../src/cli/replay/replay_log.c"
 #include "../src/cli/replay/replay_read.c"
 #include "../src/cli/replay/replay_run.c"
 #include "../src/cli/replay/replay_steps.c"
