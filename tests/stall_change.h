@@ -104,7 +104,7 @@ static const stall_change stall_changes[] = {
     {"a count of calls", "{r}\n(call #{i} of this session)", NULL, false, 141, 0},
     {"a footer of pages", "{r}\n--- step {i}, {b} tokens left ---", NULL, false, 122, 0},
     {"a line before it", "Observation {i}:\n{r}", NULL, false, 161, 0},
-    {"a mark before it", "#{i} {r}", NULL, false, 87, 4},
+    {"a mark before it", "#{i} {r}", NULL, false, 85, 4},
     {"tags around it", "<result id=\"{k}\">\n{r}\n</result>", NULL, false, 148, 2},
     {"a line above, and one below", "--- call {k} ---\n{r}\n--- end of call {i} ---", NULL, false, 144, 0},
     {"letters drawn by lot", "{r}\ntrace={l}", NULL, false, 78, 0},

@@ -285,9 +285,46 @@ static const stall_case stall_work_more[] = {
     {"searches that end with a status, for they find nothing", 0,
      "! 9* bash {\"command\":\"cat src/a.py | grep -n 'def {w}'\"} => "
      "<returncode>1</returncode>\\n<output>\\n</output>"},
+    /* a run that passes after each change is none that fails: words of failures stand in names, and count none */
+    {"a green Maven after each change", 0,
+     "9*(\nedit_file {\"path\":\"A.java\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash mvn test => [INFO] Tests run: 9, Failures: 0, Errors: 0, Skipped: 0\\n[INFO] BUILD SUCCESS\n)"},
+    {"a green dotnet after each change", 0,
+     "9*(\nedit_file {\"path\":\"A.cs\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash dotnet test => Passed!  - Failed:     0, Passed:    12, Skipped:     0, Total:    12\n)"},
+    {"a green jest after each change", 0,
+     "9*(\nedit_file {\"path\":\"a.js\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash npm test => PASS src/a.test.js\\n  ✓ returns the error message\\n  ✓ gives up after 3 failures\\n"
+     "Tests: 12 passed, 12 total\n)"},
+    {"a green cargo after each change", 0,
+     "9*(\nedit_file {\"path\":\"a.rs\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash cargo test => test errors::tests::display ... ok\\ntest result: ok. 12 passed; 0 failed; 0 ignored\n)"},
+    {"a green ctest after each change", 0,
+     "9*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash ctest => 100% tests passed, 0 tests failed out of 12\n)"},
+    {"a green make that compiles errors.c after each change", 0,
+     "9*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash make => cc -Werror -c errors.c -o errors.o\\ncc -o app errors.o main.o\n)"},
+    {"a report without an error after each change", 0,
+     "9*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "run_check {} => {\"error\": null, \"failures\": [], \"ok\": true}\n)"},
+    {"the error that clang sums up moves with each change", 0,
+     "9*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash make => a.c:{n}:5: error: expected ';' after expression\\n1 error generated.\n)"},
+    {"the error that cargo sums up moves with each change", 0,
+     "9*(\nedit_file {\"path\":\"a.rs\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash cargo build => error[E0308]: mismatched types\\n --> src/a.rs:{n}:5\\n\\nerror: could not compile `app` due "
+     "to "
+     "1 previous error\n)"},
 };
 
 static const stall_case stall_loops_more[] = {
+    {"changes between the same error that clang sums up", 12,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash make => a.c:41:5: error: expected ';' after expression\\n1 error generated.\n)"},
+    {"changes between the same error of a compiler with codes", 12,
+     "8*(\nedit_file {\"path\":\"a.ts\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash npx tsc => a.ts(4,1): error TS2304: Cannot find name 'foo'.\n)"},
     {"an edit that is refused, to be fixed and tried again", 3,
      "! 9* edit {\"command\":\"edit 8:9\\ndef f(:\"} => Your edit has new syntax errors. Please understand the fixes "
      "and "
