@@ -285,6 +285,27 @@ static const stall_case stall_work_more[] = {
     {"searches that end with a status, for they find nothing", 0,
      "! 9* bash {\"command\":\"cat src/a.py | grep -n 'def {w}'\"} => "
      "<returncode>1</returncode>\\n<output>\\n</output>"},
+    /* the order of lines is what was done */
+    {"a map on which one walks down", 0,
+     "game_step {\"action\":\"south\"} => |...@...|\\n|.......|\\n|.......|\\n|.......|\\nDlvl:1 HP:12\n"
+     "game_step {\"action\":\"south\"} => |.......|\\n|...@...|\\n|.......|\\n|.......|\\nDlvl:1 HP:12\n"
+     "game_step {\"action\":\"south\"} => |.......|\\n|.......|\\n|...@...|\\n|.......|\\nDlvl:1 HP:12\n"
+     "game_step {\"action\":\"south\"} => |.......|\\n|.......|\\n|.......|\\n|...@...|\\nDlvl:1 HP:12"},
+    {"a map that is read after each step", 0,
+     "walk {\"d\":\"S\"} => You walk on.\nread_map {} => |...@...|\\n|.......|\\n|.......|\\n|.......|\\nDlvl:1\n"
+     "walk {\"d\":\"S\"} => You walk on.\nread_map {} => |.......|\\n|...@...|\\n|.......|\\n|.......|\\nDlvl:1\n"
+     "walk {\"d\":\"S\"} => You walk on.\nread_map {} => |.......|\\n|.......|\\n|...@...|\\n|.......|\\nDlvl:1\n"
+     "walk {\"d\":\"S\"} => You walk on.\nread_map {} => |.......|\\n|.......|\\n|.......|\\n|...@...|\\nDlvl:1"},
+    {"a task that is moved up step by step", 0,
+     "move_task_up {\"id\":4} => Buy milk today\\nCall Ann back\\nPay the bill\\nWrite report soon\n"
+     "move_task_up {\"id\":4} => Buy milk today\\nCall Ann back\\nWrite report soon\\nPay the bill\n"
+     "move_task_up {\"id\":4} => Buy milk today\\nWrite report soon\\nCall Ann back\\nPay the bill\n"
+     "move_task_up {\"id\":4} => Write report soon\\nBuy milk today\\nCall Ann back\\nPay the bill"},
+    {"a sort that is watched step by step", 0,
+     "sort_step {\"list\":\"main\"} => delta\\ncedar\\nbasalt\\namber\n"
+     "sort_step {\"list\":\"main\"} => cedar\\ndelta\\nbasalt\\namber\n"
+     "sort_step {\"list\":\"main\"} => cedar\\nbasalt\\ndelta\\namber\n"
+     "sort_step {\"list\":\"main\"} => cedar\\nbasalt\\namber\\ndelta"},
     /* a run that passes after each change is none that fails: words of failures stand in names, and count none */
     {"a green Maven after each change", 0,
      "9*(\nedit_file {\"path\":\"A.java\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
@@ -319,6 +340,8 @@ static const stall_case stall_work_more[] = {
 };
 
 static const stall_case stall_loops_more[] = {
+    {"a search that finds the same in another order", 4,
+     "4*(\nbash find . -name '*.c' => ./a.c\\n./b.c\\n./d.c\nbash find . -name '*.c' => ./d.c\\n./a.c\\n./b.c\n)"},
     {"changes between the same error that clang sums up", 12,
      "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
      "bash make => a.c:41:5: error: expected ';' after expression\\n1 error generated.\n)"},

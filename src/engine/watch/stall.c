@@ -411,8 +411,12 @@ static void stall_read_call(daruma_stall *s, const daruma_step *step, bool faile
         ret->flags |= SEEN_RUN;
         runs = false;
     }
-    if ((means & WORDS_RANDOM) || runs)
-        ret->result = failed ? ret->result : ret->plain; /* here what changes by itself may be the answer */
+    /* What looks may find the same in another order; elsewhere the order is what it did. */
+    bool finds = (means & DARUMA_TOOL_READS) && !(means & (WORDS_MOVES | WORDS_RANDOM)) && !(runs && r.varies);
+    if (!failed && finds)
+        ret->result = r.list;
+    else if (!failed && ((means & WORDS_RANDOM) || runs))
+        ret->result = r.plain; /* here what changes by itself may be the answer */
 }
 
 /* A call that was the same byte for byte, and so was its result; NULL: none that was kept as it was read. */
