@@ -285,6 +285,13 @@ static const stall_case stall_work_more[] = {
     {"searches that end with a status, for they find nothing", 0,
      "! 9* bash {\"command\":\"cat src/a.py | grep -n 'def {w}'\"} => "
      "<returncode>1</returncode>\\n<output>\\n</output>"},
+    /* how a thing stands, in a word that nobody listed */
+    {"a job that goes on, in German", 0, "9* get_job {\"id\":7} => {\"id\":7,\"status\":\"läuft\"}"},
+    {"a job that goes on, in French", 0, "9* get_job {\"id\":7} => {\"id\":7,\"status\":\"en cours\"}"},
+    {"a job that goes on, in Spanish", 0, "9* fetch_report {\"id\":7} => Status: procesando"},
+    {"a job that goes on, in Chinese", 0, "9* get_job {\"id\":7} => {\"id\":7,\"state\":\"处理中\"}"},
+    {"an order that is on hold", 0, "9* get_order {\"id\":7} => {\"id\":7,\"status\":\"on hold\"}"},
+    {"an index that is being made", 0, "9* fetch_index {\"id\":7} => Index 7 is reindexing"},
     /* the order of lines is what was done */
     {"a map on which one walks down", 0,
      "game_step {\"action\":\"south\"} => |...@...|\\n|.......|\\n|.......|\\n|.......|\\nDlvl:1 HP:12\n"
@@ -340,6 +347,16 @@ static const stall_case stall_work_more[] = {
 };
 
 static const stall_case stall_loops_more[] = {
+    {"a fact about what somebody is doing", 3,
+     "6* lookup_company {\"n\":\"X\"} => X Ltd is operating in Berlin since 1990"},
+    {"facts that are asked in turn", 5,
+     "6*(\nget_fact {\"id\":\"x\"} => X is operating in Berlin\nget_fact {\"id\":\"y\"} => Y is trading in Rome\n)"},
+    {"the weather, and it does not change", 12, "14* get_forecast {\"city\":\"Rome\"} => It is raining"},
+    {"a build that is failing", 3, "6* check_build {\"id\":7} => The build is failing for the branch main."},
+    {"a failure that says who does it", 4,
+     "! 8* do_it {\"id\":\"x\"} => Error: another element is intercepting the click"},
+    {"a job whose word nobody knows, and it stays", 12,
+     "14* get_job {\"id\":7} => {\"id\":7,\"status\":\"archiviert\"}"},
     {"a search that finds the same in another order", 4,
      "4*(\nbash find . -name '*.c' => ./a.c\\n./b.c\\n./d.c\nbash find . -name '*.c' => ./d.c\\n./a.c\\n./b.c\n)"},
     {"changes between the same error that clang sums up", 12,
