@@ -90,7 +90,7 @@ typedef struct stall_change {
 
 static const stall_change stall_changes[] = {
     {"nothing", NULL, NULL, false, 178, 0},
-    {"names of tools that say nothing", NULL, NULL, true, 150, 22},
+    {"names of tools that say nothing", NULL, NULL, true, 150, 25},
     {"a short request id", "{r} (request id: req_{h})", NULL, false, 131, 0},
     {"a UUID", "{r} [{u}]", NULL, false, 162, 0},
     {"how long it took, in brackets", "{r}\n(took {s}s)", NULL, false, 162, 0},

@@ -292,6 +292,12 @@ static const stall_case stall_work_more[] = {
     {"a job that goes on, in Chinese", 0, "9* get_job {\"id\":7} => {\"id\":7,\"state\":\"处理中\"}"},
     {"an order that is on hold", 0, "9* get_order {\"id\":7} => {\"id\":7,\"status\":\"on hold\"}"},
     {"an index that is being made", 0, "9* fetch_index {\"id\":7} => Index 7 is reindexing"},
+    /* chance, and what is measured */
+    {"a coin is flipped", 0, "4* flip_coin {} => It is heads this time for you"},
+    {"a latency is measured", 0,
+     "6* measure_latency {\"host\":\"a\"} => the round trip to host a took {n} ms on average"},
+    {"a query is timed", 0,
+     "6* timeit {\"fn\":\"sort\"} => sort of list ran 5 times, took {n} ms in the main thread of app"},
     /* the order of lines is what was done */
     {"a map on which one walks down", 0,
      "game_step {\"action\":\"south\"} => |...@...|\\n|.......|\\n|.......|\\n|.......|\\nDlvl:1 HP:12\n"
