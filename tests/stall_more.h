@@ -298,6 +298,8 @@ static const stall_case stall_work_more[] = {
      "6* measure_latency {\"host\":\"a\"} => the round trip to host a took {n} ms on average"},
     {"a query is timed", 0,
      "6* timeit {\"fn\":\"sort\"} => sort of list ran 5 times, took {n} ms in the main thread of app"},
+    {"a list that is scrolled", 0, "3* scroll {\"dir\":\"down\"} => Page scrolled (300 px)"},
+    {"a row that is moved three times", 0, "3* move_row {\"id\":4} => 1 row moved in the table"},
     /* the order of lines is what was done */
     {"a map on which one walks down", 0,
      "game_step {\"action\":\"south\"} => |...@...|\\n|.......|\\n|.......|\\n|.......|\\nDlvl:1 HP:12\n"
@@ -353,6 +355,9 @@ static const stall_case stall_work_more[] = {
 };
 
 static const stall_case stall_loops_more[] = {
+    {"a scroll that another element takes", 3, "6* scroll {\"dir\":\"down\"} => Scroll intercepted by another element"},
+    {"a wheel that is not implemented", 4, "6* scroll {\"dir\":\"down\"} => Not implemented"},
+    {"a door that is blocked", 3, "6* push_door {\"id\":4} => The door is blocked"},
     {"a fact about what somebody is doing", 3,
      "6* lookup_company {\"n\":\"X\"} => X Ltd is operating in Berlin since 1990"},
     {"facts that are asked in turn", 5,

@@ -257,12 +257,23 @@ static unsigned how_it_does(const text_words *w, size_t i, daruma_str text)
     return ends && w->n <= BEGINS_WORDS_MAX ? WORDS_STATED : 0;
 }
 
-/* "clicked", "File uploaded": a short answer with such a word says that it was done; "elapsed: 3 s" only names. */
-static bool is_done(daruma_str word, daruma_str text)
+/* "clicked", "File uploaded", "Text replaced (3 kB)": a short answer that begins or ends with such a word says that it
+ * was done. "Click intercepted by ..." tells more, "not implemented" and "is blocked" something else; "elapsed: 3 s"
+ * names. */
+static bool is_done(const text_words *w, size_t i, daruma_str text)
 {
-    daruma_str rest = str_from(text, (size_t)(word.p - text.p) + word.n);
-    bool names = rest.n && (rest.p[0] == ':' || rest.p[0] == '=' || rest.p[0] == '"');
-    return word.n > 4 && str_ends(word, S("ed")) && !str_ends(word, S("eed")) && !names;
+    static const daruma_str other[] = {LIT("not"), LIT("no"), LIT("never"), LIT("nothing"), LIT("is"), LIT("are")};
+    const bool inside = i && !ch_digit(w->at[0].p[0]);
+    const daruma_str word = w->at[i], rest = str_trim(str_from(text, (size_t)(word.p - text.p) + word.n));
+    if (word.n <= 4 || !str_ends(word, S("ed")) || str_ends(word, S("eed")))
+        return false;
+    if (rest.n && (rest.p[0] == ':' || rest.p[0] == '=' || rest.p[0] == '"' || (inside && ch_alpha(rest.p[0]))))
+        return false;
+    for (size_t back = 1; back <= i && back <= 3; back++)
+        for (size_t k = 0; k < COUNT(other); k++)
+            if (str_ieq(w->at[i - back], other[k]))
+                return false;
+    return true;
 }
 
 /* A number is one of HTTP at the beginning of a text, or behind a word that says so. */
@@ -379,7 +390,7 @@ unsigned words_of_result(daruma_str result, bool failed)
             means |= WORDS_STANDS;
         if (!means && !failed && is_doing(&w, i))
             means = WORDS_ALIVE | how_it_does(&w, i, result);
-        if (!means && is_done(w.at[i], result))
+        if (!means && is_done(&w, i, result))
             means = WORDS_ACK;
         if (!means && is_stated(&w, i))
             means = WORDS_STATED;
