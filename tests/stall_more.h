@@ -300,6 +300,14 @@ static const stall_case stall_work_more[] = {
      "6* timeit {\"fn\":\"sort\"} => sort of list ran 5 times, took {n} ms in the main thread of app"},
     {"a list that is scrolled", 0, "3* scroll {\"dir\":\"down\"} => Page scrolled (300 px)"},
     {"a row that is moved three times", 0, "3* move_row {\"id\":4} => 1 row moved in the table"},
+    {"a heater is switched on and off", 0,
+     "6*(\nset_heater {\"on\":true} => set, now at {n} C\nset_heater {\"on\":false} => set, now at {n}1 C\n)"},
+    {"thoughts between which something is read", 0,
+     "6*(\nthink {\"thought\":\"I should read on\"} => ok\nread_file {\"path\":\"{w}\"} => text of {w}\n)"},
+    {"lists of what is to do, some as before", 0,
+     "todo_write {\"todos\":[\"a\",\"b\"]} => saved\ntodo_write {\"todos\":[\"a\"]} => saved\n"
+     "todo_write {\"todos\":[\"a\",\"b\"]} => saved\ntodo_write {\"todos\":[\"c\"]} => saved\n"
+     "todo_write {\"todos\":[\"a\",\"b\"]} => saved"},
     /* the order of lines is what was done */
     {"a map on which one walks down", 0,
      "game_step {\"action\":\"south\"} => |...@...|\\n|.......|\\n|.......|\\n|.......|\\nDlvl:1 HP:12\n"
@@ -355,6 +363,9 @@ static const stall_case stall_work_more[] = {
 };
 
 static const stall_case stall_loops_more[] = {
+    {"two thoughts in turn", 7,
+     "6*(\nthink {\"thought\":\"I should read a\"} => ok\nthink {\"thought\":\"I should ask b\"} => ok\n)"},
+    {"two sayings in turn", 5, "4*(\nsay I will now read the file.\nsay Let me check the folder first.\n)"},
     {"a scroll that another element takes", 3, "6* scroll {\"dir\":\"down\"} => Scroll intercepted by another element"},
     {"a wheel that is not implemented", 4, "6* scroll {\"dir\":\"down\"} => Not implemented"},
     {"a door that is blocked", 3, "6* push_door {\"id\":4} => The door is blocked"},
