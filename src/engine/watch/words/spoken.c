@@ -279,8 +279,8 @@ typedef struct red_word {
 static bool is_whole(const red_word *w)
 {
     const daruma_str s = w->line;
-    bool led = w->from > 0 && (ch_word(s.p[w->from - 1]) || memchr("/\\-.=", s.p[w->from - 1], 6));
-    bool joined = w->to + 1 < s.n && memchr("/\\-.", s.p[w->to], 5) && ch_word(s.p[w->to + 1]);
+    bool led = w->from > 0 && (ch_word(s.p[w->from - 1]) || memchr("/\\-.=", s.p[w->from - 1], 5));
+    bool joined = w->to + 1 < s.n && memchr("/\\-.", s.p[w->to], 4) && ch_word(s.p[w->to + 1]);
     return !led && !joined && (w->to == s.n || !ch_word(s.p[w->to]));
 }
 
