@@ -285,9 +285,108 @@ static const stall_case stall_work_more[] = {
     {"searches that end with a status, for they find nothing", 0,
      "! 9* bash {\"command\":\"cat src/a.py | grep -n 'def {w}'\"} => "
      "<returncode>1</returncode>\\n<output>\\n</output>"},
+    /* how a thing stands, in a word that nobody listed */
+    {"a job that goes on, in German", 0, "9* get_job {\"id\":7} => {\"id\":7,\"status\":\"läuft\"}"},
+    {"a job that goes on, in French", 0, "9* get_job {\"id\":7} => {\"id\":7,\"status\":\"en cours\"}"},
+    {"a job that goes on, in Spanish", 0, "9* fetch_report {\"id\":7} => Status: procesando"},
+    {"a job that goes on, in Chinese", 0, "9* get_job {\"id\":7} => {\"id\":7,\"state\":\"处理中\"}"},
+    {"an order that is on hold", 0, "9* get_order {\"id\":7} => {\"id\":7,\"status\":\"on hold\"}"},
+    {"an index that is being made", 0, "9* fetch_index {\"id\":7} => Index 7 is reindexing"},
+    /* chance, and what is measured */
+    {"a coin is flipped", 0, "4* flip_coin {} => It is heads this time for you"},
+    {"a latency is measured", 0,
+     "6* measure_latency {\"host\":\"a\"} => the round trip to host a took {n} ms on average"},
+    {"a query is timed", 0,
+     "6* timeit {\"fn\":\"sort\"} => sort of list ran 5 times, took {n} ms in the main thread of app"},
+    {"a list that is scrolled", 0, "3* scroll {\"dir\":\"down\"} => Page scrolled (300 px)"},
+    {"a row that is moved three times", 0, "3* move_row {\"id\":4} => 1 row moved in the table"},
+    {"a heater is switched on and off", 0,
+     "6*(\nset_heater {\"on\":true} => set, now at {n} C\nset_heater {\"on\":false} => set, now at {n}1 C\n)"},
+    {"thoughts between which something is read", 0,
+     "6*(\nthink {\"thought\":\"I should read on\"} => ok\nread_file {\"path\":\"{w}\"} => text of {w}\n)"},
+    {"lists of what is to do, some as before", 0,
+     "todo_write {\"todos\":[\"a\",\"b\"]} => saved\ntodo_write {\"todos\":[\"a\"]} => saved\n"
+     "todo_write {\"todos\":[\"a\",\"b\"]} => saved\ntodo_write {\"todos\":[\"c\"]} => saved\n"
+     "todo_write {\"todos\":[\"a\",\"b\"]} => saved"},
+    /* the order of lines is what was done */
+    {"a map on which one walks down", 0,
+     "game_step {\"action\":\"south\"} => |...@...|\\n|.......|\\n|.......|\\n|.......|\\nDlvl:1 HP:12\n"
+     "game_step {\"action\":\"south\"} => |.......|\\n|...@...|\\n|.......|\\n|.......|\\nDlvl:1 HP:12\n"
+     "game_step {\"action\":\"south\"} => |.......|\\n|.......|\\n|...@...|\\n|.......|\\nDlvl:1 HP:12\n"
+     "game_step {\"action\":\"south\"} => |.......|\\n|.......|\\n|.......|\\n|...@...|\\nDlvl:1 HP:12"},
+    {"a map that is read after each step", 0,
+     "walk {\"d\":\"S\"} => You walk on.\nread_map {} => |...@...|\\n|.......|\\n|.......|\\n|.......|\\nDlvl:1\n"
+     "walk {\"d\":\"S\"} => You walk on.\nread_map {} => |.......|\\n|...@...|\\n|.......|\\n|.......|\\nDlvl:1\n"
+     "walk {\"d\":\"S\"} => You walk on.\nread_map {} => |.......|\\n|.......|\\n|...@...|\\n|.......|\\nDlvl:1\n"
+     "walk {\"d\":\"S\"} => You walk on.\nread_map {} => |.......|\\n|.......|\\n|.......|\\n|...@...|\\nDlvl:1"},
+    {"a task that is moved up step by step", 0,
+     "move_task_up {\"id\":4} => Buy milk today\\nCall Ann back\\nPay the bill\\nWrite report soon\n"
+     "move_task_up {\"id\":4} => Buy milk today\\nCall Ann back\\nWrite report soon\\nPay the bill\n"
+     "move_task_up {\"id\":4} => Buy milk today\\nWrite report soon\\nCall Ann back\\nPay the bill\n"
+     "move_task_up {\"id\":4} => Write report soon\\nBuy milk today\\nCall Ann back\\nPay the bill"},
+    {"a sort that is watched step by step", 0,
+     "sort_step {\"list\":\"main\"} => delta\\ncedar\\nbasalt\\namber\n"
+     "sort_step {\"list\":\"main\"} => cedar\\ndelta\\nbasalt\\namber\n"
+     "sort_step {\"list\":\"main\"} => cedar\\nbasalt\\ndelta\\namber\n"
+     "sort_step {\"list\":\"main\"} => cedar\\nbasalt\\namber\\ndelta"},
+    /* a run that passes after each change is none that fails: words of failures stand in names, and count none */
+    {"a green Maven after each change", 0,
+     "9*(\nedit_file {\"path\":\"A.java\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash mvn test => [INFO] Tests run: 9, Failures: 0, Errors: 0, Skipped: 0\\n[INFO] BUILD SUCCESS\n)"},
+    {"a green dotnet after each change", 0,
+     "9*(\nedit_file {\"path\":\"A.cs\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash dotnet test => Passed!  - Failed:     0, Passed:    12, Skipped:     0, Total:    12\n)"},
+    {"a green jest after each change", 0,
+     "9*(\nedit_file {\"path\":\"a.js\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash npm test => PASS src/a.test.js\\n  ✓ returns the error message\\n  ✓ gives up after 3 failures\\n"
+     "Tests: 12 passed, 12 total\n)"},
+    {"a green cargo after each change", 0,
+     "9*(\nedit_file {\"path\":\"a.rs\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash cargo test => test errors::tests::display ... ok\\ntest result: ok. 12 passed; 0 failed; 0 ignored\n)"},
+    {"a green ctest after each change", 0,
+     "9*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash ctest => 100% tests passed, 0 tests failed out of 12\n)"},
+    {"a green make that compiles errors.c after each change", 0,
+     "9*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash make => cc -Werror -c errors.c -o errors.o\\ncc -o app errors.o main.o\n)"},
+    {"a report without an error after each change", 0,
+     "9*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "run_check {} => {\"error\": null, \"failures\": [], \"ok\": true}\n)"},
+    {"the error that clang sums up moves with each change", 0,
+     "9*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash make => a.c:{n}:5: error: expected ';' after expression\\n1 error generated.\n)"},
+    {"the error that cargo sums up moves with each change", 0,
+     "9*(\nedit_file {\"path\":\"a.rs\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash cargo build => error[E0308]: mismatched types\\n --> src/a.rs:{n}:5\\n\\nerror: could not compile `app` due "
+     "to "
+     "1 previous error\n)"},
 };
 
 static const stall_case stall_loops_more[] = {
+    {"two thoughts in turn", 7,
+     "6*(\nthink {\"thought\":\"I should read a\"} => ok\nthink {\"thought\":\"I should ask b\"} => ok\n)"},
+    {"two sayings in turn", 5, "4*(\nsay I will now read the file.\nsay Let me check the folder first.\n)"},
+    {"a scroll that another element takes", 3, "6* scroll {\"dir\":\"down\"} => Scroll intercepted by another element"},
+    {"a wheel that is not implemented", 4, "6* scroll {\"dir\":\"down\"} => Not implemented"},
+    {"a door that is blocked", 3, "6* push_door {\"id\":4} => The door is blocked"},
+    {"a fact about what somebody is doing", 3,
+     "6* lookup_company {\"n\":\"X\"} => X Ltd is operating in Berlin since 1990"},
+    {"facts that are asked in turn", 5,
+     "6*(\nget_fact {\"id\":\"x\"} => X is operating in Berlin\nget_fact {\"id\":\"y\"} => Y is trading in Rome\n)"},
+    {"the weather, and it does not change", 12, "14* get_forecast {\"city\":\"Rome\"} => It is raining"},
+    {"a build that is failing", 3, "6* check_build {\"id\":7} => The build is failing for the branch main."},
+    {"a failure that says who does it", 4,
+     "! 8* do_it {\"id\":\"x\"} => Error: another element is intercepting the click"},
+    {"a job whose word nobody knows, and it stays", 12,
+     "14* get_job {\"id\":7} => {\"id\":7,\"status\":\"archiviert\"}"},
+    {"a search that finds the same in another order", 4,
+     "4*(\nbash find . -name '*.c' => ./a.c\\n./b.c\\n./d.c\nbash find . -name '*.c' => ./d.c\\n./a.c\\n./b.c\n)"},
+    {"changes between the same error that clang sums up", 12,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash make => a.c:41:5: error: expected ';' after expression\\n1 error generated.\n)"},
+    {"changes between the same error of a compiler with codes", 12,
+     "8*(\nedit_file {\"path\":\"a.ts\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash npx tsc => a.ts(4,1): error TS2304: Cannot find name 'foo'.\n)"},
     {"an edit that is refused, to be fixed and tried again", 3,
      "! 9* edit {\"command\":\"edit 8:9\\ndef f(:\"} => Your edit has new syntax errors. Please understand the fixes "
      "and "

@@ -236,6 +236,8 @@ static const stall_case stall_loops_real[] = {
 };
 
 static const stall_case stall_work_real[] = {
+    {"words are looked for that stand nowhere, and a shell says how it ended", 0,
+     "! 8* shell_command {\"command\":\"grep -rn {w} src\"} => Exit code: 1\\nWall time: {i}.8 seconds\\nOutput:"},
     {"each file is reviewed for each thing, and all is well", 0,
      "reviewer Please review the file src/a.py for problems of style and report back in detail what you se"
      "e => The review is complete.\\n\\nI have read the whole of src/a.py with style in mind. Everything t"

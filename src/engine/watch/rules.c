@@ -33,6 +33,12 @@ static bool may_arrive(const seen *e, const seen *before)
            rule_has(e->means, DARUMA_TOOL_READS) && rule_has(e->says, WORDS_EMPTY) && !rule_has(e->says, WORDS_ABSENT);
 }
 
+/* A thought that was had before: two of them in turn are as good as one. */
+static bool is_old_note(const seen *o)
+{
+    return (o->flags & SEEN_NOTE) && !(o->flags & SEEN_NEW);
+}
+
 bool rule_repeat(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o;
@@ -41,13 +47,16 @@ bool rule_repeat(const daruma_stall *s, daruma_verdict *v)
     uint32_t needed = e->patience;
     if ((e->flags & SEEN_RUN) && needed < TIMES_RUNS)
         needed = TIMES_RUNS;
-    while ((o = next_call(s, &at, notes)) && same_pair(o, e)) {
-        first = o->step;
-        n++;
+    bool between = false;
+    while ((o = next_call(s, &at, notes)) && (same_pair(o, e) || (notes && is_old_note(o)))) {
+        bool same = same_pair(o, e);
+        between |= !same;
+        first = same ? o->step : first;
+        n += same;
     }
     if (n < TIMES_SURE || n < needed || (n < TIMES_ASKS && may_arrive(e, o)))
         return false;
-    v->circle = ends_poll(e) ? DARUMA_CIRCLE_DEAD_POLL : DARUMA_CIRCLE_REPEAT;
+    v->circle = ends_poll(e) ? DARUMA_CIRCLE_DEAD_POLL : between ? DARUMA_CIRCLE_INTERLEAVED : DARUMA_CIRCLE_REPEAT;
     if (e->compactions > 1 && window_at(s, at > n ? n - 1 : 0)->compactions + 1u < e->compactions)
         v->circle = DARUMA_CIRCLE_COMPACTION;
     v->sure = sure_of(n, e->patience, 80);

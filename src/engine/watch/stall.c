@@ -307,14 +307,16 @@ static daruma_verdict see_words(daruma_stall *s, daruma_str text)
     daruma_verdict v = {.step = s->steps, .period = 1};
     same_result w = same_of_result(text, false, NULL, NULL, NULL);
     bool same = s->said && w.result == s->said_hash;
+    bool turn = s->said > 1 && w.result == s->said_before; /* two sayings in turn */
     bool near = s->said && same_count(w.words) >= 8 && alike_percent(w.words, s->said_words) >= 60;
     s->said++;
-    if (same || near) {
+    if (same || near || turn) {
         s->alike++;
     } else {
         s->alike = 1;
         s->said_at = s->steps;
     }
+    s->said_before = s->said_hash;
     s->said_hash = w.result;
     memcpy(s->said_words, w.words, sizeof w.words);
     if (s->alike < 3 || (!same && s->alike < 4))
@@ -411,8 +413,12 @@ static void stall_read_call(daruma_stall *s, const daruma_step *step, bool faile
         ret->flags |= SEEN_RUN;
         runs = false;
     }
-    if ((means & WORDS_RANDOM) || runs)
-        ret->result = failed ? ret->result : ret->plain; /* here what changes by itself may be the answer */
+    /* What looks may find the same in another order; elsewhere the order is what it did. */
+    bool finds = (means & DARUMA_TOOL_READS) && !(means & (WORDS_MOVES | WORDS_RANDOM)) && !(runs && r.varies);
+    if (!failed && finds)
+        ret->result = r.list;
+    else if (!failed && ((means & WORDS_RANDOM) || runs))
+        ret->result = r.plain; /* here what changes by itself may be the answer */
 }
 
 /* A call that was the same byte for byte, and so was its result; NULL: none that was kept as it was read. */

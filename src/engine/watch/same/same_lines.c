@@ -51,10 +51,12 @@ static daruma_str without_header(daruma_str text)
         return text;
     daruma_str head = str_sub(text, 0, LONGEST);
     size_t at = str_find(head, S("\nOutput:\n"));
+    if (at == STR_NONE && str_ends(head, S("\nOutput:"))) /* and nothing below it */
+        at = head.n - 8;
     if (at == STR_NONE || str_find(head, S("Wall time: ")) > at ||
         str_ifind(str_sub(head, 0, at), S("exit")) == STR_NONE)
         return text;
-    return str_trim(str_from(text, at + 9));
+    return str_trim(str_from(text, at + 8));
 }
 
 daruma_str without_envelope(daruma_str text)

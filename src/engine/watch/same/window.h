@@ -51,11 +51,11 @@ struct daruma_stall {
     uint32_t calls; /* of them calls */
     uint32_t epoch, hard;
     uint32_t stale; /* calls since the last news, sure change or pause that told at length what they had told before */
-    uint32_t stale_at;  /*   step of the first of those */
-    uint32_t said;      /* in a row, without a call */
-    uint32_t alike;     /*   of them alike, the newest with them */
-    uint32_t said_at;   /*   step of the first of those */
-    uint64_t said_hash; /* the newest */
+    uint32_t stale_at;               /*   step of the first of those */
+    uint32_t said;                   /* in a row, without a call */
+    uint32_t alike;                  /*   of them alike, the newest with them */
+    uint32_t said_at;                /*   step of the first of those */
+    uint64_t said_hash, said_before; /* the newest, and the one before it */
     uint64_t said_words[SAME_BAG];
     uint32_t pauses;           /* in all */
     uint32_t compactions;      /* in all */

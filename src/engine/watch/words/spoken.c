@@ -269,29 +269,113 @@ static uint32_t line_hash(daruma_str line)
     return h | 1;
 }
 
-/* "0 failed", "no errors", "errors=0", "Failures: 0": the word at `from`, up to `to`, of which there are none. */
-static bool counts_none(daruma_str line, size_t from, size_t to)
+/* A word of a line, from..to, and what stands beside it. */
+typedef struct red_word {
+    daruma_str line;
+    size_t from, to;
+} red_word;
+
+/* Not a part of a name: "errors.c", "a/errors", "error-page". */
+static bool is_whole(const red_word *w)
 {
-    daruma_str before = str_trim(str_sub(line, 0, from));
-    size_t at = before.n;
-    while (at > 0 && ch_word(before.p[at - 1]))
-        at--;
-    daruma_str word = str_from(before, at);
-    while (to < line.n && memchr(":= ", line.p[to], 3))
-        to++;
-    return str_eq(word, S("0")) || str_ieq(word, S("no")) || str_ieq(word, S("without")) ||
-           (to < line.n && line.p[to] == '0');
+    const daruma_str s = w->line;
+    bool led = w->from > 0 && (ch_word(s.p[w->from - 1]) || memchr("/\\-.=", s.p[w->from - 1], 5));
+    bool joined = w->to + 1 < s.n && memchr("/\\-.", s.p[w->to], 4) && ch_word(s.p[w->to + 1]);
+    return !led && !joined && (w->to == s.n || !ch_word(s.p[w->to]));
 }
 
-/* "1 failed, 2 passed", "FAILED (errors=1)", "a.c:3:5: error: ...", "FAIL pkg": a line that tells of a failure. */
+/* The word that ends at `*at`, blanks between; `*at` goes to its beginning. Empty: something else stands there. */
+static daruma_str word_before(daruma_str line, size_t *at)
+{
+    size_t to = *at;
+    while (to > 0 && line.p[to - 1] == ' ')
+        to--;
+    size_t from = to;
+    while (from > 0 && ch_word(line.p[from - 1]))
+        from--;
+    *at = from;
+    return str_sub(line, from, to - from);
+}
+
+/* How many a text counts: -1 none, 1 some, 0 it does not count. */
+static int counted(daruma_str s)
+{
+    static const daruma_str none[] = {LIT("no"),    LIT("none"), LIT("null"), LIT("false"), LIT("without"),
+                                      LIT("never"), LIT("[]"),   LIT("{}"),   LIT("\"\"")};
+    int64_t n = 0;
+    size_t used = str_scan_int(s, &n);
+    if (used && s.p[0] != '-')
+        return n == 0 ? -1 : used < s.n && (s.p[used] == '%' || s.p[used] == '.') && used + 1 < s.n ? 0 : 1;
+    for (size_t i = 0; i < COUNT(none); i++)
+        if (str_istarts(s, none[i]) && (s.n == none[i].n || !ch_word(s.p[none[i].n])))
+            return -1;
+    return 0;
+}
+
+/* "2 failed", "0 tests failed", "errors=1", "Failures: 0", "Error 1": as counted(). */
+static int count_beside(const red_word *w)
+{
+    size_t at = w->from, to = w->to;
+    bool named = to < w->line.n && memchr("\":=", w->line.p[to], 3);
+    while (to < w->line.n && memchr("\":= ", w->line.p[to], 4))
+        to++;
+    int behind = counted(str_from(w->line, to)), n = named ? behind : 0;
+    n = n ? n : counted(word_before(w->line, &at));
+    n = n ? n : counted(word_before(w->line, &at));
+    return n ? n : behind;
+}
+
+/* No letter stands in it: signs, a number, a time. */
+static bool is_bare(daruma_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (ch_word(s.p[i]) && !ch_digit(s.p[i]))
+            return false;
+    return true;
+}
+
+/* "error: ...", "a.c:3:5: error[E1]: ...", "x.ts(3,1): error TS2304: ...", "FAIL pkg", "BUILD FAILED". */
+static bool is_heading(const red_word *w)
+{
+    const daruma_str s = w->line, before = str_sub(s, 0, w->from), behind = str_from(s, w->to);
+    bool capitals = true, leads = is_bare(before);
+    for (size_t i = w->from; i < w->to; i++)
+        capitals &= ch_lower(s.p[i]) != s.p[i] || s.p[i] == ' ';
+    if (capitals && (leads || is_bare(behind)))
+        return true;
+    size_t code = 1;
+    while (code < behind.n && ch_word(behind.p[code]))
+        code++;
+    bool coded =
+        behind.n && behind.p[0] == ' ' && code < behind.n && behind.p[code] == ':' && ch_digit(behind.p[code - 1]);
+    return (leads || str_ends(before, S(": "))) && behind.n && (coded || memchr(":[(", behind.p[0], 3));
+}
+
+/* "ok 3 - three failures", "PASS a.test.js", "✓ shows 2 errors", "a::fails_on_0 PASSED": of a test that passed. */
+static bool tells_of_pass(daruma_str line)
+{
+    static const daruma_str first[] = {LIT("ok "), LIT("PASS"), LIT("\xe2\x9c\x93"), LIT("\xe2\x9c\x94"),
+                                       LIT("\xe2\x88\x9a")};
+    for (size_t i = 0; i < COUNT(first); i++)
+        if (str_starts(line, first[i]))
+            return true;
+    return str_ends(line, S(" ok")) || str_ends(line, S(" PASSED"));
+}
+
+/* "1 failed, 2 passed", "FAILED (errors=1)", "a.c:3:5: error: ...", "FAIL pkg": a line that tells of a failure. It
+ * counts some, or is headed so: a word alone may stand in the name of a file or of a test. */
 static bool tells_of_failure(daruma_str line)
 {
     static const daruma_str words[] = {LIT("failed"), LIT("failures"), LIT("failure"), LIT("failing"),
                                        LIT("errors"), LIT("error"),    LIT("fail"),    LIT("not ok")};
+    if (tells_of_pass(line))
+        return false;
     for (size_t k = 0; k < COUNT(words); k++)
         for (size_t at = 0, n; (n = str_ifind(str_from(line, at), words[k])) != STR_NONE; at += words[k].n) {
             at += n;
-            if ((!at || !ch_word(line.p[at - 1])) && !counts_none(line, at, at + words[k].n))
+            red_word w = {line, at, at + words[k].n};
+            int count = is_whole(&w) ? count_beside(&w) : -1;
+            if (count > 0 || (count == 0 && is_heading(&w)))
                 return true;
         }
     return str_find(line, S("AssertionError")) != STR_NONE;
@@ -300,17 +384,18 @@ static bool tells_of_failure(daruma_str line)
 uint32_t facts_red(daruma_str text)
 {
     enum { LINES = 6, BYTES = 600 };
+    uint32_t all = 1, red = 0; /* of the lines so far; of those from the first that tells of a failure on */
     text = str_trim(text);
     daruma_str tail = text.n > BYTES ? str_from(text, text.n - BYTES) : text;
     for (int i = 0; i < LINES && tail.n; i++) {
         daruma_str line = last_line(tail);
         if (!line.n)
-            return 0;
-        if (tells_of_failure(line))
-            return line_hash(line);
+            break;
+        all = (all * 31 + line_hash(line)) | 1;
+        red = tells_of_failure(line) ? all : red;
         tail = str_trim(str_sub(tail, 0, (size_t)(line.p - tail.p)));
     }
-    return 0;
+    return red;
 }
 
 /* A page that stands where the one that was asked for should be. */

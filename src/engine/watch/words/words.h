@@ -32,6 +32,7 @@ enum words_result {
     WORDS_REFUSED = 1 << 6,  /* may not, or was asked wrongly: it will not pass by itself */
     WORDS_UNCLEAR = 1 << 7,  /* whether it took effect is unknown */
     WORDS_SHORT = 1 << 8,    /* a word or a number */
+    WORDS_STATED = 1 << 9,   /* how one thing stands, in a word that nobody knows: of any language */
     WORDS_HEARD = 1 << 10,   /* it was looked at: always there */
     WORDS_STANDS = 1 << 11,  /* with ALIVE: it is said of how one thing stands, not in passing */
     WORDS_LIMITED = 1 << 12, /* with RETRY: it was asked too often */

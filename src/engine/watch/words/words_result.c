@@ -31,7 +31,7 @@ static const words_row name_rows[] = {
     {"capturedat", N_VOLATILE}, {"cb", N_NONCE}, {"checkedat", N_VOLATILE}, {"chunk", N_PAGE}, {"cli", N_COMMAND},
     {"clientrequestid", N_NONCE}, {"clienttime", N_TIME}, {"cmd", N_COMMAND}, {"code", N_COMMAND},
     {"command", N_COMMAND}, {"commandline", N_COMMAND}, {"commands", N_COMMAND}, {"commentary", N_REASON},
-    {"completed", N_UNIT}, {"completedat", N_VOLATILE}, {"conclusion", N_STATE}, {"condition", N_STATE},
+    {"completed", N_UNIT}, {"completedat", N_VOLATILE}, {"condition", N_STATE},
     {"correlationid", N_NONCE | N_VOLATILE}, {"count", N_PAGE}, {"cputime", N_VOLATILE}, {"csrf", N_NONCE | N_VOLATILE},
     {"csrftoken", N_NONCE | N_VOLATILE}, {"currenttime", N_TIME | N_VOLATILE}, {"cursor", N_PAGE},
     {"date", N_TIME | N_VOLATILE}, {"datetime", N_TIME | N_VOLATILE}, {"deadline", N_LIMIT}, {"delay", N_WAIT},
@@ -51,7 +51,7 @@ static const words_row name_rows[] = {
     {"maxresults", N_PAGE}, {"maxseconds", N_LIMIT}, {"maxwait", N_WAIT}, {"messageid", N_NONCE | N_VOLATILE},
     {"method", N_ACTION}, {"millis", N_LIMIT}, {"minutes", N_LIMIT}, {"ms", N_LIMIT | N_VOLATILE}, {"name", N_TITLE},
     {"nocache", N_NONCE}, {"nonce", N_NONCE | N_VOLATILE}, {"now", N_TIME | N_VOLATILE}, {"numlines", N_PAGE},
-    {"numresults", N_PAGE}, {"offset", N_PAGE}, {"op", N_ACTION}, {"operation", N_ACTION}, {"outcome", N_STATE},
+    {"numresults", N_PAGE}, {"offset", N_PAGE}, {"op", N_ACTION}, {"operation", N_ACTION}, 
     {"page", N_PAGE}, {"pageindex", N_PAGE}, {"pageno", N_PAGE}, {"pagenum", N_PAGE}, {"pagenumber", N_PAGE},
     {"pagesize", N_PAGE}, {"percent", N_STATE}, {"percentage", N_STATE}, {"perpage", N_PAGE}, {"pgid", N_VOLATILE},
     {"phase", N_STATE}, {"pid", N_VOLATILE}, {"pollinterval", N_WAIT}, {"pos", N_PAGE}, {"position", N_PAGE},
@@ -61,7 +61,7 @@ static const words_row name_rows[] = {
     {"random", N_NONCE}, {"range", N_PAGE}, {"rationale", N_REASON}, {"reason", N_REASON}, {"reasoning", N_REASON},
     {"reqid", N_NONCE | N_VOLATILE}, {"requestid", N_NONCE | N_VOLATILE}, {"requesttime", N_TIME | N_VOLATILE},
     {"requesttoken", N_NONCE | N_VOLATILE}, {"responseid", N_VOLATILE}, {"responsetime", N_VOLATILE},
-    {"result", N_STATE}, {"retrievedat", N_VOLATILE}, {"retrycount", N_NONCE}, {"roundtrip", N_VOLATILE | N_UNIT},
+    {"retrievedat", N_VOLATILE}, {"retrycount", N_NONCE}, {"roundtrip", N_VOLATILE | N_UNIT},
     {"rtt", N_VOLATILE | N_UNIT}, {"runid", N_NONCE | N_VOLATILE}, {"runstatus", N_STATE},
     {"runtime", N_VOLATILE | N_UNIT}, {"salt", N_NONCE}, {"screenshot", N_VOLATILE}, {"script", N_COMMAND},
     {"search", N_QUERY | N_SEEKS}, {"searchquery", N_QUERY | N_SEEKS}, {"searchterm", N_QUERY | N_SEEKS},
@@ -214,24 +214,66 @@ static bool is_supposed(const text_words *w, size_t i)
     return false;
 }
 
+/* "status: X", {"state":"X"}: the word before names how a thing stands. */
+static bool is_state(const text_words *w, size_t i)
+{
+    return i && (words_of_name(w->at[i - 1]) & NAME_STATE) != 0;
+}
+
 /* "status: reindexing", "is being baked": said of how a thing stands, a word that ends so tells that it goes on. */
 static bool is_doing(const text_words *w, size_t i)
 {
-    static const daruma_str before[] = {LIT("is"), LIT("are"), LIT("still"), LIT("currently"), LIT("now")};
+    static const daruma_str before[] = {LIT("is"), LIT("are"), LIT("still"), LIT("currently"), LIT("now")},
+                            bad[] = {LIT("failing"), LIT("crashing"), LIT("blocking")};
     if (w->at[i].n <= 4 || !str_ends(w->at[i], S("ing")))
         return false;
+    for (size_t k = 0; k < COUNT(bad); k++)
+        if (str_ieq(w->at[i], bad[k]))
+            return false;
     for (size_t k = 0; i && k < COUNT(before); k++)
         if (str_ieq(w->at[i - 1], before[k]))
             return w->n <= STATE_WORDS_MAX && !is_supposed(w, i); /* a long text has such words anywhere */
-    return i == 0 ? w->n <= 2 : (words_of_name(w->at[i - 1]) & NAME_STATE) != 0;
+    return i == 0 ? w->n <= 2 : is_state(w, i);
 }
 
-/* "clicked", "File uploaded": a short answer with such a word says that it was done; "elapsed: 3 s" only names. */
-static bool is_done(daruma_str word, daruma_str text)
+/* {"status":"X"} in a short text: how one thing stands, told in a word that nobody knows. */
+static bool is_stated(const text_words *w, size_t i)
 {
-    daruma_str rest = str_from(text, (size_t)(word.p - text.p) + word.n);
-    bool names = rest.n && (rest.p[0] == ':' || rest.p[0] == '=' || rest.p[0] == '"');
-    return word.n > 4 && str_ends(word, S("ed")) && !str_ends(word, S("eed")) && !names;
+    if (w->n > BEGINS_WORDS_MAX || !is_state(w, i))
+        return false;
+    const char *from = w->at[i - 1].p + w->at[i - 1].n;
+    size_t gap = (size_t)(w->at[i].p - from);
+    return memchr(from, ':', gap) || memchr(from, '=', gap);
+}
+
+/* With ALIVE, of a word that is_doing(): "Job 7 is reindexing" and no more tells how one thing stands, "Ann is living
+ * in Rome" is a fact. */
+static unsigned how_it_does(const text_words *w, size_t i, daruma_str text)
+{
+    if (i == 0 || is_state(w, i))
+        return WORDS_STANDS;
+    daruma_str rest = str_from(text, (size_t)(w->at[i].p - text.p) + w->at[i].n);
+    bool ends = !rest.n || rest.p[0] == '\n' || str_eq(rest, S("."));
+    return ends && w->n <= BEGINS_WORDS_MAX ? WORDS_STATED : 0;
+}
+
+/* "clicked", "File uploaded", "Text replaced (3 kB)": a short answer that begins or ends with such a word says that it
+ * was done. "Click intercepted by ..." tells more, "not implemented" and "is blocked" something else; "elapsed: 3 s"
+ * names. */
+static bool is_done(const text_words *w, size_t i, daruma_str text)
+{
+    static const daruma_str other[] = {LIT("not"), LIT("no"), LIT("never"), LIT("nothing"), LIT("is"), LIT("are")};
+    const bool inside = i && !ch_digit(w->at[0].p[0]);
+    const daruma_str word = w->at[i], rest = str_trim(str_from(text, (size_t)(word.p - text.p) + word.n));
+    if (word.n <= 4 || !str_ends(word, S("ed")) || str_ends(word, S("eed")))
+        return false;
+    if (rest.n && (rest.p[0] == ':' || rest.p[0] == '=' || rest.p[0] == '"' || (inside && ch_alpha(rest.p[0]))))
+        return false;
+    for (size_t back = 1; back <= i && back <= 3; back++)
+        for (size_t k = 0; k < COUNT(other); k++)
+            if (str_ieq(w->at[i - back], other[k]))
+                return false;
+    return true;
 }
 
 /* A number is one of HTTP at the beginning of a text, or behind a word that says so. */
@@ -269,7 +311,7 @@ static bool stands(const text_words *w, size_t i, daruma_str text)
     for (int k = 0; i && before[k]; k++)
         if (str_ieq(w->at[i - 1], str_of(before[k])))
             return !is_supposed(w, i);
-    return i && (words_of_name(w->at[i - 1]) & NAME_STATE);
+    return is_state(w, i);
 }
 
 /* {"done":false}: it is not at its end. {"error":null}: there is none. */
@@ -344,12 +386,14 @@ unsigned words_of_result(daruma_str result, bool failed)
         means = denied(&w, i + used, means);
         if (ch_digit(w.at[i].p[0]) && !is_status(&w, i))
             means &= WORDS_EMPTY;
-        if (!means && is_doing(&w, i))
-            means = WORDS_ALIVE;
-        if (!means && is_done(w.at[i], result))
-            means = WORDS_ACK;
         if ((means & WORDS_ALIVE) && stands(&w, i, result))
             means |= WORDS_STANDS;
+        if (!means && !failed && is_doing(&w, i))
+            means = WORDS_ALIVE | how_it_does(&w, i, result);
+        if (!means && is_done(&w, i, result))
+            means = WORDS_ACK;
+        if (!means && is_stated(&w, i))
+            means = WORDS_STATED;
         if (!str_ieq(w.at[i], S("no")))
             alive |= means;
         got |= means;
