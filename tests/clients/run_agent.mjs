@@ -171,6 +171,26 @@ for (const dialect of ["openai", "anthropic", "gemini"])
     },
   });
 
+// A stream that waits too long for its answer has its head already: then only the words say whose they are.
+for (const dialect of ["openai", "openai-responses", "anthropic", "gemini"])
+  holds(`${dialect}: a gateway's words are a failure also behind a head that went out before`, {
+    config: (c) => (c.recovery = { on_failure: "message" }),
+    chaos: model(answers(), "faults:\n  - { model: m-agent, kind: auth, delay: 11s }\n"),
+    async run(pair) {
+      const root = project(), gateway = { ...pair, chaos: pair.base };
+      try {
+        for (const more of [[], ["--stream"]]) {
+          const down = await run(gateway, dialect, root, ["--yes", ...more]).over;
+          assert.equal(down.code, 1, down.out + down.err);
+          assert.match(down.result.text, /ERROR REPORT[^]*The model could not answer/);
+          assert.ok(!down.events.includes("answer_text"), "the gateway's words were told as an answer");
+        }
+      } finally {
+        rmSync(root, { recursive: true });
+      }
+    },
+  });
+
 holds("an interrupt ends it at once, and says what there is", {
   chaos: model(answers(), "faults:\n  - { model: m-agent, skip: 1, kind: timeout }\n"),
   async run(pair) {
