@@ -139,6 +139,20 @@ holds("steps, calls and tools of a helper are the lead's, who has a step left to
   },
 });
 
+holds("a lead that calls two helpers in one answer has a step left to answer, too", {
+  async run(pair, root) {
+    const call = { call: "helper", arguments: { task: "read" } };
+    const r = await go(pair, root, `agents:\n  - { name: lead, model: best, tools: [helper], limits: { steps: 6 } }\n  - { name: helper, model: main/m-helper, tools: [fs.read] }\n`, {
+      "m-lead": [{ calls: [call, call] }, { text: "what there is" }],
+      "m-helper": [{ call: "fs_read", arguments: { path: "daruma.yaml", lines: "{n}" }, times: 30 }, { text: "never" }],
+    });
+    assert.ok(r.result.steps <= 6, `${r.result.steps} are told`);
+    assert.equal(r.result.text, "what there is", r.out);
+    const said = r.bodies.filter((b) => b.model === "m-lead").at(-1).messages.filter((m) => m.role === "tool").map((m) => JSON.parse(m.content));
+    assert.deepEqual(said.map((m) => [m.agent, m.limit]), [["helper", "steps"], ["helper", "steps"]]);
+  },
+});
+
 holds("a helper whose own time is over is a record, and what it had out is nobody's any more: a command, or a question to its model", {
   async run(pair, root) {
     const timed = family.replace("fs.write, fs.read", "shell.run], limits: { time: 1s }, mcp: [").replace("\"fs.write\"", "shell.run").replace("[fs.read, helper]", "[fs.read, helper, shell.run]");
