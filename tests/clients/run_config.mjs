@@ -125,6 +125,22 @@ holds("money ends a run by the prices of the file, at the dearest place of its m
   },
 });
 
+holds("each price that an agent does not name is the file's; a model that costs nothing has a price", {
+  async run(pair, root) {
+    const prices = (of) => `prices: [{ model: m-lead, input: 0, output: ${of} }, { model: m-spare, input: 0, output: 0 }, { model: m-helper, input: 0, output: 0 }]\n`;
+    const one = await go(pair, root, `${prices(1000)}agents:\n  - { name: lead, model: best, tools: [fs.*], limits: { price_input: 1 } }\n`, { "m-lead": [{ text: "done" }] });
+    assert.ok(one.result.money > one.result.output_tokens * 0.001 - 0.000001, one.out);
+    const free = await go(pair, root, `${prices(0)}agents:\n  - { name: lead, model: best, tools: [fs.*], limits: { money: 1.5 } }\n`, { "m-lead": [{ text: "done" }] });
+    assert.deepEqual([free.code, free.result?.money], [0, undefined], free.err);
+    const agents = "agents:\n  - { name: lead, model: best, tools: [helper] }\n  - { name: helper, model: main/m-helper, tools: [fs.*] }\n";
+    const models = { "m-lead": [{ call: "helper", arguments: { task: "look" } }, { text: "done" }], "m-helper": [{ text: "seen ".repeat(2000) }] };
+    const helped = await go(pair, root, prices(1000) + agents, models);
+    assert.ok(helped.result.money > 0 && helped.result.money < 1, `${helped.result.money}: the helper is free`);
+    const second = await go(pair, root, `${prices(0)}agents:\n  - { name: lead, model: main/m-helper, second: main/m-dear, tools: [fs.*] }\n`.replace("prices: [", "prices: [{ model: m-dear, input: 1000, output: 1000 }, "), { "m-helper": [{ text: "done" }], "m-dear": [{ text: "never" }] });
+    assert.equal(second.result.money, undefined, second.out);
+  },
+});
+
 holds("steps, calls and tools of a helper are the lead's, who has a step left to answer", {
   async run(pair, root) {
     for (const limit of ["steps", "calls", "tools"]) {

@@ -195,6 +195,7 @@ typedef struct agent_limits {
     int64_t tokens;                    /* input and output */
     int64_t money;                     /* millionths */
     int64_t price_input, price_output; /* millionths of money for a million tokens */
+    bool priced;                       /* they are known, 0 included: else they are those of whom it works for */
     daruma_ms time;
 } agent_limits;
 

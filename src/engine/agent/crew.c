@@ -52,7 +52,7 @@ static agent_limits limits_within(const agent_limits *own, const agent_limits *l
     l.tokens = less(own->tokens, left->tokens);
     l.money = less(own->money, left->money);
     l.time = less(own->time, left->time);
-    if (!l.price_input && !l.price_output) {
+    if (!l.priced && !l.price_input && !l.price_output) {
         l.price_input = left->price_input;
         l.price_output = left->price_output;
     }
