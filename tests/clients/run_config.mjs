@@ -184,6 +184,20 @@ holds("a helper whose own time is over is a record, and what it had out is nobod
   },
 });
 
+holds("what a helper spent is told also when it is interrupted at its work", {
+  async run(pair, root) {
+    const file = join(root, "daruma.yaml");
+    writeFileSync(file, `${providers(pair)}${family.replace("fs.write, fs.read", "shell.run").replace("\"fs.write\"", "shell.run")}`);
+    await script(pair, `keep: 200\nmodels:\n  m-lead:\n    answers: [{ call: helper, arguments: { task: sleep } }]\n  m-helper:\n    answers: [{ call: shell_run, arguments: { command: "echo one >>effects; exec sleep 30" } }]\nfaults: []\n`);
+    const r = run(pair, null, root, ["--config", file]);
+    while (!lines(root, "effects").length) await new Promise((ok) => setTimeout(ok, 20));
+    r.child.kill("SIGINT");
+    const end = await r.over;
+    assert.equal(end.code, 130, end.out + end.err);
+    assert.deepEqual([end.result.steps, end.result.calls, end.result.tools], [2, 2, 2], end.out); // the call of the helper is one
+  },
+});
+
 holds("a run with agents that work for each other goes on after kill -9, and does nothing twice", {
   async run(pair, root) {
     const file = join(root, "daruma.yaml");
