@@ -326,11 +326,14 @@ static void take_error(const run *r, crew_input *in)
     in->phase = r->head ? DARUMA_AT_ANSWER : r->phase;
 }
 
-/* The words of an answer that a gateway of ours wrote in the model's place; empty: it is the model's. */
+/* The words of an answer that a gateway of ours wrote in the model's place; empty: it is the model's, or the session
+ * wrote it here because the agent's profile takes an error for an answer. */
 static daruma_str gateway_words(run *r, daruma_str body)
 {
     turn said = {.usage = TURN_USAGE_NONE};
-    if (str_find(body, S(DIALECT_MARK)) == STR_NONE || /* no writer of JSON escapes any of its characters */
+    const char *own = r->session ? daruma_session_outcome(r->session) : "";
+    if (strcmp(own, daruma_outcome_name(DARUMA_OUTCOME_EXPLAINED)) == 0 ||
+        str_find(body, S(DIALECT_MARK)) == STR_NONE || /* no writer of JSON escapes any of its characters */
         crew_who(r->a)->as.d->read_answer(body, &r->room, &said) != DARUMA_OK || !said.message.nparts)
         return (daruma_str){0};
     daruma_str words = convo_part_text(&(convo){.arena = &r->room}, &said.message.parts[0]);

@@ -295,6 +295,9 @@ holds("a seed's profile does what its seed does, and a layer below it what that 
       assert.equal(swarm.code, 0, swarm.out); // the error passes for an answer (S-F3)
       assert.match(swarm.result.text, /UnauthorizedError/);
       await script("  - { model: m-agent, times: 1, kind: auth }\n");
+      const streamed = await run(pair, "openai", root, ["--profile", "swarm", "--stream"]).over;
+      assert.equal(streamed.lines.filter((l) => l.event === "answer_text").map((l) => l.text).join(""), streamed.result.text, "it is told, too");
+      await script("  - { model: m-agent, times: 1, kind: auth }\n");
       assert.equal((await run(pair, "openai", root, []).over).code, 1, "default says that it failed");
     } finally {
       rmSync(root, { recursive: true });
