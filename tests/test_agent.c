@@ -373,8 +373,10 @@ static void agents_work_for_agents(void **state)
         .end = AGENT_END_ERROR,
         .text = S("I am sorry, says the child"),
         .failure = {.kind = DARUMA_AUTH, .severity = DARUMA_CRITICAL, .operation = S("big"), .message = S("bad key")},
-        .spent = {.steps = 3, .calls = 4, .input_tokens = 300}};
+        .spent = {.steps = 3, .calls = 4, .input_tokens = 300, .waited = 70}};
     agent_delegated(kit_agent, x.call, S("helper"), &child, at(6));
+    assert_int_equal(kit_agent->spent.waited, 70);
+    assert_true(agent_may_delegate(kit_agent));
     assert_int_equal(agent_limits_left(kit_agent, at(6)).steps, 4);
     x = kit_model();
     assert_has(x.body, "bad key");

@@ -244,6 +244,8 @@ static void plans_are_checked_before_they_run(void **state)
     assert_has(buf_str(&why), "the inputs of step \"b\"");
     assert_int_equal(read_plan("[{\"tool\":\"fs.read\",\"objective\":\"x\",\"inputs\":null}]", &p, &why),
                      AGENT_PLAN_GOOD);
+    assert_int_equal(read_plan("[{\"tool\":\"fs.read\",\"objective\":\"x\",\"inputs\":\"\"}]", &p, &why),
+                     AGENT_PLAN_GOOD);
     assert_int_equal(read_plan("I would first read it", &p, &why), AGENT_PLAN_UNREAD);
     assert_int_equal(read_plan("", &p, &why), AGENT_PLAN_UNREAD);
 }

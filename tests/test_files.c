@@ -122,6 +122,44 @@ static void what_is_no_text_is_not_read_and_what_was_not_searched_is_said(void *
     assert_int_equal(unlink(whole), 0);
 }
 
+static void put_bytes(const char *path, const char *bytes, size_t n, off_t size)
+{
+    char whole[200];
+    snprintf(whole, sizeof whole, "%s/%s", folder, path);
+    FILE *f = fopen(whole, "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, n, f), n);
+    fclose(f);
+    assert_int_equal(truncate(whole, size), 0);
+}
+
+static void one_file_that_is_no_text_says_so_and_its_lines_of_text_are_read(void **state)
+{
+    (void)state;
+    static const char log[] = "one\ntwo\n\0\nfour\n", wide[] = "\xff\xfeo\0n\0e\0";
+    put_bytes("in/crash.log", log, sizeof log - 1, sizeof log - 1);
+    assert_true(call("fs.read", "{\"path\":\"crash.log\",\"lines\":2}"));
+    assert_says("one\ntwo\n");
+    assert_true(call("fs.read", "{\"path\":\"crash.log\",\"line\":4}"));
+    assert_says("four\n");
+    assert_false(call("fs.read", "{\"path\":\"crash.log\",\"line\":2}"));
+    assert_says("NOT_A_TEXT");
+    assert_false(call("fs.search", "{\"text\":\"two\",\"path\":\"crash.log\"}"));
+    assert_says("NOT_A_TEXT");
+    assert_true(call("fs.search", "{\"text\":\"two\",\"path\":\".\"}"));
+    assert_says("src/a.c:2: two\n(not looked into: 1 file");
+    put_bytes("in/crash.log", wide, sizeof wide - 1, sizeof wide - 1);
+    assert_false(call("fs.read", "{\"path\":\"crash.log\"}"));
+    assert_says("NOT_A_TEXT: `crash.log` is UTF-16");
+    put_bytes("in/crash.log", "needle", 6, FILE_BYTES_MAX + 1);
+    assert_false(call("fs.search", "{\"text\":\"needle\",\"path\":\"crash.log\"}"));
+    assert_says("FILE_TOO_LARGE");
+    assert_true(str_find(buf_str(&out), S("fs.search")) == STR_NONE); /* that is what it did */
+    char whole[200];
+    snprintf(whole, sizeof whole, "%s/in/crash.log", folder);
+    assert_int_equal(unlink(whole), 0);
+}
+
 static void files_are_written_and_edited(void **state)
 {
     (void)state;
@@ -182,6 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_read_listed_and_searched),
         cmocka_unit_test(what_is_no_text_is_not_read_and_what_was_not_searched_is_said),
+        cmocka_unit_test(one_file_that_is_no_text_says_so_and_its_lines_of_text_are_read),
         cmocka_unit_test(files_are_written_and_edited),
         cmocka_unit_test(nothing_leads_out_of_the_root),
     };

@@ -190,15 +190,19 @@ static bool has_model(const void *user, daruma_str provider, daruma_str model, c
     return false;
 }
 
-/* What tokens of one target cost, where that is more than is known so far. */
+/* What tokens of one target cost, where that is more than is known so far. False: no row of `prices` is about it. */
 static bool price_of(const config *c, daruma_str provider, daruma_str model, agent_limits *most)
 {
     const daruma_target t = {.provider = provider, .model = model};
     enum { MILLION = 1000000 }; /* tokens; billionths of money become millionths */
-    int64_t in = config_cost(c, &t, MILLION, 0) / 1000, out = config_cost(c, &t, 0, MILLION) / 1000;
+    int64_t in = config_cost(c, &t, MILLION, 0), out = config_cost(c, &t, 0, MILLION);
+    if (in < 0 || out < 0)
+        return false;
+    in /= 1000;
+    out /= 1000;
     most->price_input = in > most->price_input ? in : most->price_input;
     most->price_output = out > most->price_output ? out : most->price_output;
-    return in > 0 || out > 0;
+    return true;
 }
 
 /* What tokens of a model cost at the dearest of its places, as `prices` say. False: they say nothing. */
@@ -375,11 +379,10 @@ static bool make_agent(const config *c, const agents_agent *x, daruma_arena *a, 
     g->limits.money = mul_sat(x->limits.money, 1000); /* to millionths */
     g->limits.price_input = mul_sat(x->limits.price_input, 1000);
     g->limits.price_output = mul_sat(x->limits.price_output, 1000);
-    if (!g->limits.price_input && !g->limits.price_output) {
-        dearest(c, x->provider, x->model, &g->limits);
-        if (x->second.n)
-            dearest(c, x->provider, x->second, &g->limits);
-    }
+    agent_limits most = {0};
+    g->limits.priced = dearest(c, x->provider, x->model, &most) || g->limits.price_input || g->limits.price_output;
+    g->limits.price_input = g->limits.price_input ? g->limits.price_input : most.price_input;
+    g->limits.price_output = g->limits.price_output ? g->limits.price_output : most.price_output;
     return g->recovery && find_model(c, x->provider, x->model, a, &g->model) &&
            find_model(c, x->provider, x->second, a, &g->second) &&
            profile(x->profile.n ? x->profile.p : NULL, x->mode, &c->policy, a, g);

@@ -48,7 +48,8 @@ static bool look_at_file(findings *f, const config_source *from, config *c)
                 finding_put(f, FINDING_WRONG, about, m.at[i].remedy, "line %d%s%s: %s", m.at[i].line,
                             m.at[i].key[0] ? ", " : "", m.at[i].key, m.at[i].what);
             else /* it names the file, or the variable of the environment */
-                finding_put(f, FINDING_WRONG, S("configuration"), m.at[i].remedy, "%s", m.at[i].what);
+                finding_put(f, FINDING_WRONG, S("configuration"), m.at[i].remedy, "%s%s%s", m.at[i].key,
+                            m.at[i].key[0] ? ": " : "", m.at[i].what);
         if (!m.n)
             finding_put(f, FINDING_WRONG, about, "daruma check says more", "it cannot be read");
         return false;

@@ -348,6 +348,7 @@ static void put_targets(daruma_buf *b, const report *r)
 
 static void put_look(daruma_buf *b, const report *r, const char *file)
 {
+    const char *failed = daruma_outcome_name(DARUMA_OUTCOME_FAILED);
     place order[DARUMA_KINDS];
     size_t n = look_in_order(r, order);
     if (!n)
@@ -357,8 +358,10 @@ static void put_look(daruma_buf *b, const report *r, const char *file)
         const lost_row *l = &r->look[order[i].at];
         buf_printf(b, "  %s  %-18s %6llu  %.10s %.8s  %s%s%s", l->id, daruma_kind_name((daruma_kind)order[i].at),
                    (unsigned long long)l->n, l->ts, l->ts[0] ? l->ts + 11 : "", l->target, l->target[0] ? ", " : "",
-                   l->calls ? l->outcome : "refused here, nothing was sent");
-        if (l->calls > 0)
+                   !l->calls && strcmp(l->outcome, failed) == 0 ? "refused here" : l->outcome);
+        if (l->calls == 0)
+            BUF_LIT(b, ", nothing was sent");
+        else if (l->calls > 0)
             buf_printf(b, " after %lld call%s", (long long)l->calls, l->calls == 1 ? "" : "s");
         buf_putc(b, '\n');
     }

@@ -32,7 +32,6 @@ daruma_str streamed_take(streamed *s, daruma_str bytes, daruma_arena *scratch)
         s->rest.n = rest.n;
     }
     s->full |= scratch->full || s->room->full || s->said.full;
-    s->spoke |= s->said.n > 0;
     return buf_str(&s->said);
 }
 

@@ -11,7 +11,6 @@ typedef struct streamed {
     dialect_fold *fold;
     daruma_buf rest;  /* bytes of an event that is not whole yet */
     daruma_buf said;  /* what the newest bytes added to the text */
-    bool spoke;       /* there is text */
     daruma_str error; /* an error event: its data, as the body of an error; empty: none came */
     bool full;        /* there was no memory for all of it */
 } streamed;

@@ -112,12 +112,12 @@ static const conf_shape tools_shape = {.of = CONF_ROWS(tools_rows), .like = "{ n
     .thing = "tool", .name_at = offsetof(run_tool, name)};
 
 static const conf_option limits_rows[] = {
-    {"steps", CONF_INTEGER, AT(agents_agent, limits.steps), .min = 1, .max = AGENT_STEPS_MAX, .fallback = "50", .help = "Answers of its model that do something."},
+    {"steps", CONF_INTEGER, AT(agents_agent, limits.steps), .min = 1, .max = AGENT_STEPS_MAX, .fallback = "50", .help = "Answers of its model that do something, those of agents that work for it included."},
     {"calls", CONF_INTEGER, AT(agents_agent, limits.calls), .min = 1, .max = 1000000, .says = "none", .help = "Calls of models, those on the side and those that were repeated included."},
     {"tools", CONF_INTEGER, AT(agents_agent, limits.tools), .min = 1, .max = 1000000, .says = "none", .help = "Calls of tools, repetitions included."},
     {"tokens", CONF_INTEGER, AT(agents_agent, limits.tokens), .min = 1, .max = INT64_C(1) << 50, .says = "none", .help = "Input and output. The call that reaches them is the last."},
     {"time", CONF_DURATION, AT(agents_agent, limits.time), .min = SECOND, .max = 1000 * HOUR, .fallback = "30m", .help = "In all."},
-    {"money", CONF_FRACTION, AT(agents_agent, limits.money), .min = 1, .max = INT64_C(1) << 40, .says = "none", .help = "In the currency of the prices. The call that reaches it is the last."},
+    {"money", CONF_FRACTION, AT(agents_agent, limits.money), .min = 1, .max = INT64_C(1) << 40, .says = "none", .help = "In the currency of the prices. Every token counts at the dearest place of `model`: at most so much is spent, unless `second` is dearer. The call that reaches it is the last."},
     {"price_input", CONF_FRACTION, AT(agents_agent, limits.price_input), .min = 0, .max = INT64_C(1) << 40, .says = "as `prices` say", .help = "For a million tokens that its model reads."},
     {"price_output", CONF_FRACTION, AT(agents_agent, limits.price_output), .min = 0, .max = INT64_C(1) << 40, .says = "as `prices` say", .help = "For a million tokens that it writes."},
 };

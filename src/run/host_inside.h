@@ -45,13 +45,14 @@ typedef struct run {
     daruma_ms rests;       /* since when the session that is open has no call out; -1 it has one, or there is none */
     int status;            /* of its answer */
     int head;              /* status that the provider gave last, 0 none ... */
-    bool explained;        /* ... and it says that the text of its answer is not the model's ... */
     daruma_net net;        /* ... how the newest call ended without an answer; NONE: it did not ... */
     daruma_phase phase;    /* ... and where */
     daruma_arena room;
     daruma_buf body;
     bool streams;     /* the answer is asked for as a stream ... */
     streamed answer;  /* ... and read as one, unless the provider sends it whole: then it is in `body` */
+    daruma_buf held;  /* text of it that is not told yet */
+    bool tells;       /* its text is the model's, and is told as it comes */
     run_text follows; /* of the next piece of text */
     bool over;        /* the session is ... */
     bool broken;      /* ... and its answer is not whole */

@@ -31,14 +31,6 @@ static host_call *call_of(run *r, int64_t number)
     return NULL;
 }
 
-/* True if a gateway of ours says that what stands in the place of the model's answer is none. */
-static bool is_explained(const http_head *h)
-{
-    daruma_str outcome = http_header(h, S("x-daruma-outcome"));
-    return h->status == 200 && (str_eq(outcome, str_of(daruma_outcome_name(DARUMA_OUTCOME_EXPLAINED))) ||
-                                str_eq(outcome, str_of(daruma_outcome_name(DARUMA_OUTCOME_FAILED))));
-}
-
 static void on_head(fetch *f, const http_head *h, void *user)
 {
     host_call *c = user;
@@ -47,7 +39,6 @@ static void on_head(fetch *f, const http_head *h, void *user)
     for (size_t i = 0; i < h->nheaders; i++)
         BUF_SAY(&b, h->headers[i].name, ": ", h->headers[i].value, "\r\n");
     c->r->head = h->status;
-    c->r->explained = is_explained(h);
     c->r->net = DARUMA_NET_NONE;
     host_tick(c->r);
     daruma_call_head(c->r->session, c->number, h->status, b.p, b.n);
@@ -178,6 +169,33 @@ void host_end_calls(run *r)
     }
 }
 
+/* True if an answer that says that, or begins so, was written by a gateway of ours in the model's place. Its head need
+ * not say so: it may be out before the gateway gives up. */
+static bool is_explained(daruma_str words)
+{
+    return str_starts(words, S(DIALECT_NOTICE)) || str_starts(words, S(DIALECT_STOPPED));
+}
+
+/* The text of an answer, as far as it can be told now: its beginning is held back while it may become a gateway's. */
+static daruma_str to_tell(run *r, daruma_str piece)
+{
+    if (r->tells)
+        return piece;
+    buf_put(&r->held, piece);
+    daruma_str held = buf_str(&r->held);
+    bool open = str_starts(S(DIALECT_NOTICE), held) || str_starts(S(DIALECT_STOPPED), held);
+    r->tells = held.n && !open && !is_explained(held);
+    return r->tells ? held : (daruma_str){0};
+}
+
+static void tell_text(run *r, daruma_str text)
+{
+    if (!text.n)
+        return;
+    r->s->text(text, r->follows, r->s->user);
+    r->follows = RUN_TEXT_MORE;
+}
+
 /* Bytes of the answer: errors are no streams, and some providers send an answer whole that was asked for as a stream.
  * What it is its first byte says that is no blank. */
 static void take_bytes(run *r, daruma_str bytes)
@@ -203,10 +221,7 @@ static void take_bytes(run *r, daruma_str bytes)
     daruma_str text = streamed_take(&r->answer, bytes, &scratch);
     sys_arena_done(&scratch);
     r->body.n = 0;
-    if (!text.n || r->explained)
-        return;
-    r->s->text(text, r->follows, r->s->user);
-    r->follows = RUN_TEXT_MORE;
+    tell_text(r, to_tell(r, text));
 }
 
 static void say_signed(run *r, daruma_str event)
@@ -311,18 +326,29 @@ static void take_error(const run *r, crew_input *in)
     in->phase = r->head ? DARUMA_AT_ANSWER : r->phase;
 }
 
-/* What a gateway of ours says in the place of an answer, as the error that it is. */
-static crew_input explained(run *r, crew_input in)
+/* The words of an answer that a gateway of ours wrote in the model's place; empty: it is the model's, or the session
+ * wrote it here because the agent's profile takes an error for an answer. */
+static daruma_str gateway_words(run *r, daruma_str body)
 {
     turn said = {.usage = TURN_USAGE_NONE};
+    const char *own = r->session ? daruma_session_outcome(r->session) : "";
+    if (strcmp(own, daruma_outcome_name(DARUMA_OUTCOME_EXPLAINED)) == 0 ||
+        str_find(body, S(DIALECT_MARK)) == STR_NONE || /* no writer of JSON escapes any of its characters */
+        crew_who(r->a)->as.d->read_answer(body, &r->room, &said) != DARUMA_OK || !said.message.nparts)
+        return (daruma_str){0};
+    daruma_str words = convo_part_text(&(convo){.arena = &r->room}, &said.message.parts[0]);
+    return is_explained(words) ? words : (daruma_str){0};
+}
+
+/* ... as the error that they are. */
+static crew_input explained(run *r, daruma_str words)
+{
     daruma_buf b = buf_in(&r->room);
-    bool read = crew_who(r->a)->as.d->read_answer(in.text, &r->room, &said) == DARUMA_OK && said.message.nparts;
-    daruma_str words = read ? convo_part_text(&(convo){.arena = &r->room}, &said.message.parts[0]) : (daruma_str){0};
     BUF_LIT(&b, "{\"error\":{");
     BUF_MEMBERS(&b, "message", words);
     BUF_LIT(&b, "}}");
     return (crew_input){
-        .kind = CREW_FAILED, .call = in.call, .phase = DARUMA_AT_ANSWER, .code = r->status, .text = buf_str(&b)};
+        .kind = CREW_FAILED, .call = r->asked, .phase = DARUMA_AT_ANSWER, .code = r->status, .text = buf_str(&b)};
 }
 
 crew_input host_answer(run *r)
@@ -338,9 +364,12 @@ crew_input host_answer(run *r)
     } else if (cut || (r->streams && !in.text.n)) {
         in = (crew_input){.kind = CREW_FAILED, .call = r->asked, .phase = DARUMA_AT_ANSWER, .net = DARUMA_NET_CUT};
     }
-    if (in.kind == CREW_ANSWERED && r->explained)
-        in = explained(r, in);
-    if (r->answer.spoke)
+    daruma_str words = in.kind == CREW_ANSWERED ? gateway_words(r, in.text) : (daruma_str){0};
+    if (words.n)
+        in = explained(r, words);
+    else if (in.kind == CREW_ANSWERED && r->streams && !r->tells)
+        tell_text(r, buf_str(&r->held)); /* all there is of it */
+    if (r->follows == RUN_TEXT_MORE)
         r->follows = told || in.kind == CREW_FAILED ? RUN_TEXT_AGAIN : RUN_TEXT_NEW;
     return in;
 }
@@ -380,7 +409,7 @@ void host_ask(run *r, const agent_act *x)
     daruma_str body = r->asked_body = as_stream(r, x);
     r->asked = x->call;
     r->status = r->head = 0;
-    r->explained = false;
+    r->tells = false;
     r->net = DARUMA_NET_NONE;
     r->over = r->broken = false;
     host_tick(r);
@@ -388,6 +417,7 @@ void host_ask(run *r, const agent_act *x)
                                                 : daruma_session_open(r->known, staff_recovery(crew_who(r->a)), b.p,
                                                                       b.n, body.p, body.n, why, sizeof why);
     r->body = buf_in(&r->room);
+    r->held = buf_in(&r->room);
     if (r->session) {
         host_pump(r);
         return;

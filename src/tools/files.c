@@ -55,7 +55,7 @@ static bool fail_errno(files *f, daruma_str path, int error)
         {EXDEV, "PATH_DENIED", "leads out of the root, or is no path",
          "use a path below the root, without `..` and without a slash at its beginning"},
         {EFBIG, "FILE_TOO_LARGE", "is larger than can be read, or no plain file",
-         "look for what you need with fs.search"},
+         "use a smaller file, or ask the user for the part of it that matters"},
         {ENOSPC, "DISK_FULL", "could not be written: no space is left", "ask the user to free some space"},
     };
     for (size_t i = 0; i < COUNT(rows); i++)
@@ -76,15 +76,30 @@ static daruma_str arg(const files *f, daruma_str name)
     return json_text(json_get(f->args, name), f->a);
 }
 
+static bool is_utf16(daruma_str all)
+{
+    return str_starts(all, S("\xff\xfe")) || str_starts(all, S("\xfe\xff"));
+}
+
+static bool is_text(daruma_str s)
+{
+    return !is_utf16(s) && (!s.n || !memchr(s.p, 0, s.n));
+}
+
+static bool fail_no_text(files *f, daruma_str path, daruma_str all)
+{
+    if (is_utf16(all))
+        return fail(f, "NOT_A_TEXT", path, "is UTF-16, which is not read", "ask the user for it as UTF-8");
+    return fail(f, "NOT_A_TEXT", path, "holds bytes that are no text",
+                "do without it, or read the source that it is made from");
+}
+
 static bool do_read(files *f)
 {
     daruma_str path = arg(f, S("path")), text;
     int64_t from = json_int(json_get(f->args, S("line")), 1), lines = json_int(json_get(f->args, S("lines")), -1);
     if (!read_path(f, path, &text))
         return false;
-    if (text.n && memchr(text.p, 0, text.n))
-        return fail(f, "NOT_A_TEXT", path, "holds bytes that are no text",
-                    "do without it, or read the source that it is made from");
     int64_t number = 1;
     daruma_str rest = text;
     for (; number < from && rest.n; number++)
@@ -94,7 +109,10 @@ static bool do_read(files *f)
     daruma_str end = rest;
     for (int64_t i = 0; i < lines && end.n; i++)
         str_cut(&end, '\n');
-    buf_put(f->out, lines < 0 ? rest : str_sub(rest, 0, rest.n - end.n));
+    daruma_str shown = lines < 0 ? rest : str_sub(rest, 0, rest.n - end.n);
+    if (is_utf16(text) || !is_text(shown))
+        return fail_no_text(f, path, text);
+    buf_put(f->out, shown);
     if (!f->out->n)
         BUF_LIT(f->out, "(the file is empty)");
     return true;
@@ -133,15 +151,13 @@ typedef struct hunt {
     files *f;
     daruma_str text;
     size_t hits, seen;
-    size_t unread; /* files that are too large, or cannot be opened */
+    size_t unread; /* files that are too large, no text, or cannot be opened */
     char *bytes;   /* room for one file */
 } hunt;
 
 static void look_through(hunt *h, daruma_str all, daruma_str path)
 {
     daruma_str text;
-    if (memchr(all.p ? all.p : "", 0, all.n)) /* no text */
-        return;
     for (int64_t line = 1; all.n && h->hits < FILES_HITS_MAX; line++) {
         text = str_cut(&all, '\n');
         if (str_find(text, h->text) == STR_NONE)
@@ -155,7 +171,7 @@ static void look_into(hunt *h, int fd, daruma_str path)
 {
     daruma_arena room = arena_over(h->bytes, HUNT_BYTES);
     daruma_str all;
-    if (beneath_read_open(fd, FILE_SEARCH_BYTES_MAX, &room, &all))
+    if (beneath_read_open(fd, FILE_SEARCH_BYTES_MAX, &room, &all) && is_text(all))
         look_through(h, all, path);
     else
         h->unread++;
@@ -202,6 +218,8 @@ static bool do_search(files *f)
         return h.bytes && fail_errno(f, path, errno);
     if (fd < 0 && !read_path(f, path, &one)) /* else it is a file */
         return false;
+    if (!is_text(one))
+        return fail_no_text(f, path, one);
     while (path.n && path.p[path.n - 1] == '/')
         path.n--;
     if (str_starts(path, S("./")))
@@ -216,7 +234,7 @@ static bool do_search(files *f)
         BUF_LIT(f->out, "(nothing was found)");
     if (h.unread)
         BUF_SAY(f->out, h.hits ? "" : "\n", "(not looked into: ", h.unread,
-                " files that are too large or cannot be opened)\n");
+                " files that are too large, no text, or cannot be opened)\n");
     if (h.seen > FILES_SEEN_MAX)
         BUF_SAY(f->out, h.hits ? "" : "\n", "(there are more than ", FILES_SEEN_MAX,
                 " files: look below a folder of them)\n");

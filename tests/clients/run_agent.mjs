@@ -171,6 +171,26 @@ for (const dialect of ["openai", "anthropic", "gemini"])
     },
   });
 
+// A stream that waits too long for its answer has its head already: then only the words say whose they are.
+for (const dialect of ["openai", "openai-responses", "anthropic", "gemini"])
+  holds(`${dialect}: a gateway's words are a failure also behind a head that went out before`, {
+    config: (c) => (c.recovery = { on_failure: "message" }),
+    chaos: model(answers(), "faults:\n  - { model: m-agent, kind: auth, delay: 11s }\n"),
+    async run(pair) {
+      const root = project(), gateway = { ...pair, chaos: pair.base };
+      try {
+        for (const more of [[], ["--stream"]]) {
+          const down = await run(gateway, dialect, root, ["--yes", ...more]).over;
+          assert.equal(down.code, 1, down.out + down.err);
+          assert.match(down.result.text, /ERROR REPORT[^]*The model could not answer/);
+          assert.ok(!down.events.includes("answer_text"), "the gateway's words were told as an answer");
+        }
+      } finally {
+        rmSync(root, { recursive: true });
+      }
+    },
+  });
+
 holds("an interrupt ends it at once, and says what there is", {
   chaos: model(answers(), "faults:\n  - { model: m-agent, skip: 1, kind: timeout }\n"),
   async run(pair) {
@@ -274,6 +294,9 @@ holds("a seed's profile does what its seed does, and a layer below it what that 
       const swarm = await run(pair, "openai", root, ["--profile", "swarm"]).over;
       assert.equal(swarm.code, 0, swarm.out); // the error passes for an answer (S-F3)
       assert.match(swarm.result.text, /UnauthorizedError/);
+      await script("  - { model: m-agent, times: 1, kind: auth }\n");
+      const streamed = await run(pair, "openai", root, ["--profile", "swarm", "--stream"]).over;
+      assert.equal(streamed.lines.filter((l) => l.event === "answer_text").map((l) => l.text).join(""), streamed.result.text, "it is told, too");
       await script("  - { model: m-agent, times: 1, kind: auth }\n");
       assert.equal((await run(pair, "openai", root, []).over).code, 1, "default says that it failed");
     } finally {

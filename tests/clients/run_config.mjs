@@ -125,6 +125,22 @@ holds("money ends a run by the prices of the file, at the dearest place of its m
   },
 });
 
+holds("each price that an agent does not name is the file's; a model that costs nothing has a price", {
+  async run(pair, root) {
+    const prices = (of) => `prices: [{ model: m-lead, input: 0, output: ${of} }, { model: m-spare, input: 0, output: 0 }, { model: m-helper, input: 0, output: 0 }]\n`;
+    const one = await go(pair, root, `${prices(1000)}agents:\n  - { name: lead, model: best, tools: [fs.*], limits: { price_input: 1 } }\n`, { "m-lead": [{ text: "done" }] });
+    assert.ok(one.result.money > one.result.output_tokens * 0.001 - 0.000001, one.out);
+    const free = await go(pair, root, `${prices(0)}agents:\n  - { name: lead, model: best, tools: [fs.*], limits: { money: 1.5 } }\n`, { "m-lead": [{ text: "done" }] });
+    assert.deepEqual([free.code, free.result?.money], [0, undefined], free.err);
+    const agents = "agents:\n  - { name: lead, model: best, tools: [helper] }\n  - { name: helper, model: main/m-helper, tools: [fs.*] }\n";
+    const models = { "m-lead": [{ call: "helper", arguments: { task: "look" } }, { text: "done" }], "m-helper": [{ text: "seen ".repeat(2000) }] };
+    const helped = await go(pair, root, prices(1000) + agents, models);
+    assert.ok(helped.result.money > 0 && helped.result.money < 1, `${helped.result.money}: the helper is free`);
+    const second = await go(pair, root, `${prices(0)}agents:\n  - { name: lead, model: main/m-helper, second: main/m-dear, tools: [fs.*] }\n`.replace("prices: [", "prices: [{ model: m-dear, input: 1000, output: 1000 }, "), { "m-helper": [{ text: "done" }], "m-dear": [{ text: "never" }] });
+    assert.equal(second.result.money, undefined, second.out);
+  },
+});
+
 holds("steps, calls and tools of a helper are the lead's, who has a step left to answer", {
   async run(pair, root) {
     for (const limit of ["steps", "calls", "tools"]) {
@@ -136,6 +152,20 @@ holds("steps, calls and tools of a helper are the lead's, who has a step left to
       assert.ok(r.result[limit] <= 6, `${limit}: ${r.result[limit]} are told`);
       if (limit === "steps") assert.equal(r.result.text, "what there is");
     }
+  },
+});
+
+holds("a lead that calls two helpers in one answer has a step left to answer, too", {
+  async run(pair, root) {
+    const call = { call: "helper", arguments: { task: "read" } };
+    const r = await go(pair, root, `agents:\n  - { name: lead, model: best, tools: [helper], limits: { steps: 6 } }\n  - { name: helper, model: main/m-helper, tools: [fs.read] }\n`, {
+      "m-lead": [{ calls: [call, call] }, { text: "what there is" }],
+      "m-helper": [{ call: "fs_read", arguments: { path: "daruma.yaml", lines: "{n}" }, times: 30 }, { text: "never" }],
+    });
+    assert.ok(r.result.steps <= 6, `${r.result.steps} are told`);
+    assert.equal(r.result.text, "what there is", r.out);
+    const said = r.bodies.filter((b) => b.model === "m-lead").at(-1).messages.filter((m) => m.role === "tool").map((m) => JSON.parse(m.content));
+    assert.deepEqual(said.map((m) => [m.agent, m.limit]), [["helper", "steps"], ["helper", "steps"]]);
   },
 });
 
@@ -151,6 +181,20 @@ holds("a helper whose own time is over is a record, and what it had out is nobod
     assert.equal(said.length, 3, said);
     for (const record of [said[0], said[2]]) assert.match(record, /budget_exhausted|"timeout/); // whichever clock was first
     assert.equal(said[1], '"from the lead\\n"');
+  },
+});
+
+holds("what a helper spent is told also when it is interrupted at its work", {
+  async run(pair, root) {
+    const file = join(root, "daruma.yaml");
+    writeFileSync(file, `${providers(pair)}${family.replace("fs.write, fs.read", "shell.run").replace("\"fs.write\"", "shell.run")}`);
+    await script(pair, `keep: 200\nmodels:\n  m-lead:\n    answers: [{ call: helper, arguments: { task: sleep } }]\n  m-helper:\n    answers: [{ call: shell_run, arguments: { command: "echo one >>effects; exec sleep 30" } }]\nfaults: []\n`);
+    const r = run(pair, null, root, ["--config", file]);
+    while (!lines(root, "effects").length) await new Promise((ok) => setTimeout(ok, 20));
+    r.child.kill("SIGINT");
+    const end = await r.over;
+    assert.equal(end.code, 130, end.out + end.err);
+    assert.deepEqual([end.result.steps, end.result.calls, end.result.tools], [2, 2, 2], end.out); // the call of the helper is one
   },
 });
 

@@ -123,6 +123,22 @@ holds("on a terminal the answer and the line that says how far it is do not over
   for (let i = 0; i < 40; i++) assert.equal(times(words, `Sentence ${i} of the answer is here, once.`), 1, r.out);
 });
 
+// The beginning of a text is held back while it may become words of a gateway's.
+for (const text of ["[daruma]", "[daruma] The model is a name of mine.", "["])
+  holds(`an answer that begins as a gateway's words and goes on otherwise is told: ${text}`, script([{ text }], fault("kind: slow, every: 1ms")), async (pair, root) => {
+    const r = await go(pair, "openai", root, ["--stream"]).over;
+    assert.equal(r.code, 0, r.err);
+    assert.equal(r.out, `${text}\n`);
+  });
+
+for (const begins of ["[daruma] The run was stopped. This message was written by daruma, not by the model.", "[daruma] The model could not answer. This message was written by daruma, not by the model."])
+  for (const stream of [false, true])
+    holds(`words of a gateway's are no answer, ${stream ? "in pieces" : "whole"}: ${begins.slice(0, 30)}`, script([{ text: `${begins}\n\nIt was said.` }], fault("kind: slow, every: 1ms")), async (pair, root) => {
+      const r = await go(pair, "openai", root, ["--json", ...(stream ? ["--stream"] : [])]).over;
+      assert.equal(r.code, 1, r.out + r.err);
+      assert.ok(!r.out.includes('"answer_text"'), r.out);
+    });
+
 // A stream was asked for.
 for (const [how, before, kind] of [["a whole answer behind blanks", "\n\n  ", "application/json"], ["a stream behind blanks and comments", "\n\n: waits\n\n", "text/event-stream"]])
   holds(`${how} is read as what it is`, script([]), async (pair, root) => {

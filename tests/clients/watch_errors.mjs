@@ -72,9 +72,13 @@ for (const [name, d] of Object.entries(dialects))
     config: (c) => (config("full")(c), (c.watch = "guide")),
     run: async (pair) => {
       const model = `${d.letter}-errors`, read = { call: "read", arguments: { path: "progress-tracker.ts" } };
-      for (const [printed, path] of [["src/executor/progress-tracker.ts:50: class Tracker", "src/executor/progress-tracker.ts"], ["src/a/progress-tracker.ts:1\nsrc/b/progress-tracker.ts:1", ""]]) {
+      for (const [printed, path, opened = "progress-tracker.ts"] of [
+        ["src/executor/progress-tracker.ts:50: class Tracker", "src/executor/progress-tracker.ts"],
+        ["src/a/progress-tracker.ts:1\nsrc/b/progress-tracker.ts:1", ""],
+        ["nothing was found", "", "work/progress-tracker.ts"], // the error of the call itself names it: that is what is not there
+      ]) {
         await script(pair, { [model]: { answers: [{ call: "search", arguments: { text: "Tracker" } }], loop: { lap: [read], until: { text: "take it if that is the one" }, then: [{ text: "It is there." }] } } });
-        const tools = { search: () => printed, read: () => "!Error: ENOENT: no such file or directory, open 'progress-tracker.ts'" };
+        const tools = { search: () => printed, read: () => "!Error: ENOENT: no such file or directory, open '" + opened + "'" };
         const r = await runAgent({ base: pair.base }, d, { model, task: `Read the tracker: ${printed.length}`, tools, steps: 8 });
         const last = await bodyOf(pair, (await requests(pair)).at(-1).number);
         assert.ok(pair.events().some((e) => e.event === "nudge"), last);
@@ -107,3 +111,26 @@ for (const [name, d] of Object.entries(dialects))
       }
     },
   });
+
+// The newest failure that nobody has overcome is one of another call.
+holds("a notice about a circle of calls that work says nothing of what helped against another failure", {
+  limit: 60000,
+  config: (c) => (config("full")(c), (c.watch = "guide")),
+  run: async (pair) => {
+    const d = dialects.openai, model = `${d.letter}-errors`, wrong = { call: "query", arguments: { table: "orders" } }, right = { call: "query", arguments: { table: "shop.orders", of: "`all`" } }, list = { call: "list", arguments: { of: "tables" } };
+    const tools = { query: ({ table }) => (table === "orders" ? "!Error: the relation 'orders' does not exist" : "7 rows"), list: () => "shop.orders" };
+    const agent = (task) => runAgent({ base: pair.base, key: "sk-client-a" }, d, { model, task, tools, steps: 8 });
+    for (let i = 0; i < 3; i++) {
+      await script(pair, { [model]: { answers: [wrong, right, { text: "7" }] } });
+      await agent(`Count the orders of day ${i}.`);
+    }
+    for (const [circle, helped] of [[list, false], [wrong, true]]) {
+      await script(pair, { [model]: { answers: [wrong], loop: { lap: [circle], until: { text: "daruma" }, then: [{ text: "It was told." }] } } });
+      await agent(`Count them all: ${helped}`);
+      const last = await bodyOf(pair, (await requests(pair)).at(-1).number);
+      assert.ok(pair.events().some((e) => e.event === "nudge"), last);
+      assert.equal(last.includes("it helped before to call"), helped, last);
+      if (helped) assert.ok(last.includes("\\\"of\\\":\\\"'all'\\\"}`"), last);
+    }
+  },
+});

@@ -71,6 +71,10 @@ holds("report: what failed, what it cost and saved, and the cases to look at com
     assert.equal(here.status, 404);
     const told = await until("it is told", () => pair.events().some((e) => e.case === here.headers["x-daruma-case"]) && run(["report", pair.eventsFile]));
     assert.match(told.out, new RegExp(`${here.headers["x-daruma-case"]}  model_not_found .*  refused here, nothing was sent\n`));
+    const kept = await say("say kept", { headers: { ...headers, "x-daruma-targets": "nobody/m", "x-daruma-on-failure": "message" } });
+    assert.equal(kept.outcome, "explained");
+    const explained = await until("it is told", () => pair.events().some((e) => e.case === kept.headers["x-daruma-case"]) && run(["report", pair.eventsFile]));
+    assert.match(explained.out, new RegExp(`${kept.headers["x-daruma-case"]}  model_not_found .*  explained, nothing was sent\n`));
   },
 });
 
@@ -184,6 +188,7 @@ holds("doctor: each thing has a line with its remedy, keys are never shown, and 
     assert.match(behind.of("provider own"), /^wrong: the proxy could not be reached or refused to connect -> check `proxy`/);
     assert.match((await doctor({ events: {} })).of("events"), /^warning: they go to no file/);
     assert.match((await run(["doctor", "/no/such.yaml"])).out, /^wrong +configuration: \/no\/such\.yaml: No such file/);
+    assert.match((await run(["doctor"], { env: { http_proxy: "ftp://proxy" } })).out, /^wrong +configuration: proxy\.http_proxy: expected a URL/);
     assert.match((await doctor({ limits: { connections: 1000000 } })).of("open files"), /^(ok|warning)/);
     assert.match((await doctor({ limits: { memory: "512GiB" } })).of("memory"), /^warning: requests may take 524288 MiB/);
     const bad = await doctor({ nonsense: 1, timeouts: { connect: "soon" } });

@@ -195,6 +195,7 @@ typedef struct agent_limits {
     int64_t tokens;                    /* input and output */
     int64_t money;                     /* millionths */
     int64_t price_input, price_output; /* millionths of money for a million tokens */
+    bool priced;                       /* they are known, 0 included: else they are those of whom it works for */
     daruma_ms time;
 } agent_limits;
 
@@ -396,6 +397,10 @@ agent_plan_verdict agent_plan_read(daruma_str answer, const agent_tool *tools, s
 
 /* What is left for an agent that `a` delegates to: one budget for the tree. */
 agent_limits agent_limits_left(const agent *a, daruma_moment at);
+/* False: the one step that is left is for its own answer. */
+bool agent_may_delegate(const agent *a);
+/* What a child spent is its parent's, too. agent_delegated() does this. */
+void agent_add_spent(agent *a, const agent_spent *more);
 /* The child ended: what it spent is its parent's, its failure a record, never an answer. */
 void agent_delegated(agent *a, uint32_t call, daruma_str child, const agent_result *r, daruma_moment at);
 #endif

@@ -52,7 +52,7 @@ static agent_limits limits_within(const agent_limits *own, const agent_limits *l
     l.tokens = less(own->tokens, left->tokens);
     l.money = less(own->money, left->money);
     l.time = less(own->time, left->time);
-    if (!l.price_input && !l.price_output) {
+    if (!l.priced && !l.price_input && !l.price_output) {
         l.price_input = left->price_input;
         l.price_output = left->price_output;
     }
@@ -95,6 +95,8 @@ static void end_level(crew *c, size_t level)
 /* The act is a call of another one. */
 static void delegate(crew *c, const agent_act *x)
 {
+    static const agent_result no_steps = {
+        .outcome = DARUMA_OUTCOME_DEGRADED, .end = AGENT_END_LIMIT, .limit = AGENT_LIMIT_STEPS};
     const crew_member *who = NULL;
     crew_level *from = top(c);
     agent_limits left = agent_limits_left(from->a, c->at), limits;
@@ -110,6 +112,8 @@ static void delegate(crew *c, const agent_act *x)
     if (!str_trim(task).n)
         agent_tool_done(from->a, call, S("MISSING_INPUT: `task` is empty\nNext step: say what is to be done"), 0, false,
                         c->at);
+    else if (who && !agent_may_delegate(from->a))
+        agent_delegated(from->a, call, who->as.name, &no_steps, c->at);
     else if (!who || c->depth == AGENT_LINEAGE_MAX || !begin(c, c->depth + 1, who, task, &limits))
         agent_tool_done(from->a, call, S("INTERNAL_ERROR: that agent cannot be begun\nNext step: do it yourself"), 0,
                         false, c->at);
@@ -188,8 +192,13 @@ bool crew_tell(crew *c, const crew_input *in)
 void crew_cancel(crew *c, daruma_moment at)
 {
     c->at = at;
-    for (size_t i = 0; i <= c->depth; i++)
+    for (size_t i = c->depth + 1; i-- > 0;) {
+        agent_result r;
         agent_cancel(c->levels[i].a, at);
+        r = agent_result_of(c->levels[i].a);
+        if (i)
+            agent_add_spent(c->levels[i - 1].a, &r.spent);
+    }
 }
 
 agent_result crew_result_of(const crew *c)

@@ -23,6 +23,12 @@ agent_limits agent_limits_left(const agent *a, daruma_moment at)
     return r;
 }
 
+bool agent_may_delegate(const agent *a)
+{
+    uint32_t most = a->s.limits.steps;
+    return !most || a->spent.steps + 1 < most;
+}
+
 /* What an end is called that is none of a failure's: there is a part of an answer. 0: it is one. */
 static daruma_kind end_kind(agent_end e)
 {
@@ -53,23 +59,29 @@ static void delegation_record(daruma_str child, const agent_result *r, daruma_bu
     BUF_LIT(out, "}");
 }
 
+void agent_add_spent(agent *a, const agent_spent *more)
+{
+    agent_spent *u = &a->spent;
+    u->steps += more->steps;
+    u->calls += more->calls;
+    u->tools += more->tools;
+    u->input_tokens = add_sat(u->input_tokens, more->input_tokens);
+    u->output_tokens = add_sat(u->output_tokens, more->output_tokens);
+    u->money = add_sat(u->money, more->money);
+    u->waited = add_sat(u->waited, more->waited);
+    u->failures += more->failures;
+    u->recoveries += more->recoveries;
+    u->unread += more->unread;
+    u->repairs += more->repairs;
+    u->salvaged += more->salvaged;
+}
+
 void agent_delegated(agent *a, uint32_t call, daruma_str child, const agent_result *r, daruma_moment at)
 {
     bool well = r->end == AGENT_END_ANSWER;
-    agent_spent *u = &a->spent;
     if (a->phase == PHASE_OVER || a->out != OUT_TOOL || a->act.call != call)
         return;
-    u->steps += r->spent.steps;
-    u->calls += r->spent.calls;
-    u->tools += r->spent.tools;
-    u->input_tokens = add_sat(u->input_tokens, r->spent.input_tokens);
-    u->output_tokens = add_sat(u->output_tokens, r->spent.output_tokens);
-    u->money = add_sat(u->money, r->spent.money);
-    u->failures += r->spent.failures;
-    u->recoveries += r->spent.recoveries;
-    u->unread += r->spent.unread;
-    u->repairs += r->spent.repairs;
-    u->salvaged += r->spent.salvaged;
+    agent_add_spent(a, &r->spent);
     if (well) {
         agent_tool_done(a, call, r->text, 1, false, at);
         return;

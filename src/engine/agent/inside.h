@@ -97,15 +97,15 @@ typedef struct agent_step {
 
 /* How the task is planned (plan.c). */
 typedef struct agent_planning {
-    bool *usable;             /* PLANNED: by tool: chosen */
-    agent_plan plan;          /* the newest */
-    daruma_str *outputs;      /* by step of the plan */
-    size_t at;                /* the step of the plan at hand */
-    size_t from;              /* first step of the trajectory that belongs to the step at hand */
-    uint32_t plans;           /* times that one was asked for */
-    uint32_t classifications; /* times that tools were chosen */
-    uint32_t made;            /* plans */
-    daruma_str complaint;     /* what was wrong with the plan, or with what was chosen; empty: nothing */
+    bool *usable;           /* PLANNED: by tool: chosen */
+    agent_plan plan;        /* the newest */
+    daruma_str *outputs;    /* by step of the plan */
+    size_t at;              /* the step of the plan at hand */
+    size_t from;            /* first step of the trajectory that belongs to the step at hand */
+    uint32_t plan_round;    /* in which a plan was asked for last: 1, and one more behind each failure; 0 never */
+    uint32_t classes_round; /* in which it was asked last which tools serve; 0 never */
+    uint32_t plans_made;    /* plans that were good */
+    daruma_str complaint;   /* what was wrong with the plan, or with what was chosen; empty: nothing */
 } agent_planning;
 
 /* Whether it goes in circles, and another way (calls.c, adapt.c). */

@@ -34,7 +34,7 @@ static agent_plan_verdict read_inputs(daruma_str inputs, const agent_plan *p, da
     json_iter it = json_open(inputs);
     daruma_str key, value;
     bool list = json_is_object(inputs) || json_is_array(inputs);
-    if (!inputs.n || str_eq(inputs, S("null")))
+    if (!inputs.n || str_eq(inputs, S("null")) || str_eq(inputs, S("\"\"")))
         return AGENT_PLAN_GOOD;
     if (!list || json_count(inputs) > AGENT_PLAN_INPUTS_MAX) {
         BUF_SAY(why, "the inputs of step \"", s->key, "\" are ", list ? "too many" : "no object of names and keys");
@@ -163,15 +163,16 @@ static void put_context(const agent *a, const char *title, daruma_buf *b)
 
 /* What both questions say: the task, the tools, what failed before (`context`; NULL: nothing did), and what was wrong
  * with the answer of the same round. False: a limit is reached. */
-static bool put_question(agent *a, uint32_t *asked, uint32_t round, bool all_tools, const char *context, daruma_buf *b)
+static bool put_question(agent *a, uint32_t *asked_in, uint32_t round, bool all_tools, const char *context,
+                         daruma_buf *b)
 {
     agent_limit l = limits_reached(a, true, false);
     if (l) {
         flow_limit(a, l);
         return false;
     }
-    if (*asked != round) {
-        *asked = round;
+    if (*asked_in != round) {
+        *asked_in = round;
         a->repairs = 0;
         a->planning.complaint = (daruma_str){0};
     }
@@ -189,7 +190,7 @@ void plan_ask_classes(agent *a)
     uint32_t again = a->spent.reclassifications;
     const char *context = again ? "PREVIOUS FAILURE: other tools are needed." : NULL;
     daruma_buf b = buf_in(&a->scratch);
-    if (!put_question(a, &a->planning.classifications, again + 1, true, context, &b))
+    if (!put_question(a, &a->planning.classes_round, again + 1, true, context, &b))
         return;
     daruma_question q = {.system = S("Say which of the tools can serve the task. Answer with JSON only: {\"tools\": "
                                      "[\"name\", ...]}, with an empty list when none is needed."),
@@ -202,7 +203,7 @@ void plan_ask(agent *a)
 {
     uint32_t again = a->spent.replans + a->spent.reclassifications;
     daruma_buf b = buf_in(&a->scratch);
-    if (!put_question(a, &a->planning.plans, again + 1, false, a->spent.replans ? "REPLANNING CONTEXT" : NULL, &b))
+    if (!put_question(a, &a->planning.plan_round, again + 1, false, a->spent.replans ? "REPLANNING CONTEXT" : NULL, &b))
         return;
     daruma_question q = {
         .system = S("Make a plan for the task. Answer with JSON only: {\"steps\": [{\"key\": \"name of its output\", "
@@ -314,7 +315,7 @@ void plan_answered(agent *a, daruma_str text)
     else if (anew)
         a->spent.recoveries++; /* the failure of a tool: whether this plan works is still to be seen */
     keep_plan(a, &p);
-    a->planning.made++;
+    a->planning.plans_made++;
     LOG(a, "plan_made", "steps", a->planning.plan.n);
     a->planning.at = 0;
     if (!a->keep.full)

@@ -249,7 +249,9 @@ static void tell_route(agent *a, const char *name, uint32_t count, uint32_t most
 
 static bool replan(agent *a)
 {
-    uint32_t used = !a->policy->counts_plans ? a->spent.replans : a->planning.made ? a->planning.made - 1 : 0;
+    uint32_t used = !a->policy->counts_plans ? a->spent.replans
+                    : a->planning.plans_made ? a->planning.plans_made - 1
+                                             : 0;
     if (a->s.mode != AGENT_PLANNED || used >= a->policy->replans)
         return false;
     a->spent.replans++; /* with the attempt, not with its success: it ends whatever the planner does */

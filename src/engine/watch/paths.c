@@ -68,10 +68,13 @@ static daruma_str convo_path(convo *c, daruma_str tail)
     for (size_t i = c->nmessages; i-- > 0 && looked < AGENT_PATH_RESULTS;)
         for (size_t k = c->messages[i].nparts; k-- > 0;) {
             const convo_part *p = &c->messages[i].parts[k];
-            if (p->kind != PART_RESULT || p->failed)
+            if (p->kind != PART_RESULT)
+                continue;
+            daruma_step step = {.result = convo_part_text(c, p), .ok = p->failed ? 0 : -1};
+            if (daruma_step_failed(&step)) /* it names what is not there */
                 continue;
             looked++;
-            if (!paths_look(convo_part_text(c, p), tail, &found))
+            if (!paths_look(step.result, tail, &found))
                 return (daruma_str){0};
         }
     return found;

@@ -129,17 +129,43 @@ bool strategy_begin(session *x)
     return false;
 }
 
+/* Between backticks, on one line. What was learned came from a model: it closes nothing that we opened. */
+static void put_quoted(daruma_buf *b, daruma_str text)
+{
+    buf_putc(b, '`');
+    for (size_t i = 0; i < text.n; i++)
+        if (text.p[i] == '<')
+            BUF_LIT(b, "&lt;");
+        else
+            buf_putc(b, (unsigned char)text.p[i] < ' ' ? ' ' : text.p[i] == '`' ? '\'' : text.p[i]);
+    buf_putc(b, '`');
+}
+
+/* What helped against the failure of the newest call. Where the newest call did not fail, the circle is about something
+ * else. */
 void strategy_lesson(session *x, daruma_buf *out)
 {
-    daruma_tool_failure failures[TOOL_FAILURES_SHOWN];
-    daruma_lesson best;
-    daruma_situation is = {.failures = failures};
-    is.nfailures = watch_failures(x, failures, TOOL_FAILURES_SHOWN);
-    if (!watch_lessons(x, &is, &best, 1) || best.score < STRATEGY_LEARNED_MIN || !best.tool[0] || !best.parameters[0] ||
-        best.kind == DARUMA_STRATEGY_RETRY)
+    asked_about q;
+    daruma_strategy p;
+    daruma_tries none = {0}, *tries = watch_tries(x);
+    const convo *tools = session_mend_tools(x);
+    q.last = watch_last_step(&x->steer->last);
+    q.is =
+        (daruma_situation){.last = &q.last, .failures = q.failures, .lessons = q.lessons, .fits = daruma_schema_fits};
+    uint64_t call = daruma_call_hash(q.last.tool, q.last.args);
+    size_t n = q.is.nfailures = watch_failures(x, q.failures, TOOL_FAILURES_SHOWN);
+    if (!tools || !daruma_step_failed(&q.last) || !n || q.failures[n - 1].call != call)
         return;
-    BUF_SAY(out, " Against this failure it helped before to call `", best.tool, "` with other arguments, as `",
-            best.parameters, "` then.");
+    q.is.nlessons = watch_lessons(x, &q.is, q.lessons, DARUMA_LESSONS_SHOWN);
+    take_tools(&q, tools, x->arena);
+    if (!daruma_strategy_learned(&q.is, tries ? tries : &none, x->kase.policy, &p) || !p.checked ||
+        p.kind == DARUMA_STRATEGY_RETRY || daruma_call_hash(p.tool, p.parameters) == call)
+        return;
+    BUF_LIT(out, " Against this failure it helped before to call ");
+    put_quoted(out, p.tool);
+    BUF_LIT(out, " with other arguments, as ");
+    put_quoted(out, p.parameters);
+    BUF_LIT(out, " then.");
 }
 
 void strategy_answer(session *x, daruma_str text)
