@@ -956,6 +956,64 @@ static void assert_mended(const dialect *d, const char *stream, const char *expe
     assert_memory_equal(out.p, stream, out.n);
 }
 
+/* ---- Chat: a choice with a message and a delta ---- */
+
+#define SAYS_ALL                                                                                                       \
+    "\"message\":{\"role\":\"assistant\",\"content\":\"Hi "                                                            \
+    "there\",\"tool_calls\":[{\"index\":0,\"id\":\"c\",\"function\":{"                                                 \
+    "\"name\":\"look\",\"arguments\":\"{}\"}}]}"
+
+/* Perplexity's answers have both, Foundry Local's the delta first: https://docs.perplexity.ai/api-reference */
+static void a_whole_answer_is_its_message_whatever_delta_stands_beside_it(void **state)
+{
+    (void)state;
+    static const char *const rows[] = {
+        "{\"choices\":[{\"index\":0," SAYS_ALL ",\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}",
+        "{\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"Hi\",\"tool_calls\":[]}," SAYS_ALL
+        "}]}",
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_arena a = arena_over(mem, sizeof mem);
+        turn t = read_whole(&dialect_openai, str_of(rows[i]), &a);
+        assert_int_equal(t.message.nparts, 2);
+        assert_str(t.message.parts[0].text, "Hi there");
+        assert_str(t.message.parts[1].name, "look");
+        t.message.parts[0].text = S("Hm");
+        t.message.parts[0].edited = t.message.edited = true;
+        assert_true(str_eq(written(&dialect_openai, &t, &a), replaced(str_of(rows[i]), S("Hi there"), S("Hm"), &a)));
+    }
+    daruma_arena a = arena_over(mem, sizeof mem);
+    turn t;
+    assert_int_equal(dialect_openai.read_answer(S("{\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}"), &a, &t),
+                     DARUMA_EINPUT);
+}
+
+static void a_chunk_is_its_delta_whatever_message_stands_beside_it(void **state)
+{
+    (void)state;
+#define BOTH(choice) "data: {\"choices\":[{\"index\":0," choice "}]}\n\n"
+#define CALLS(name)                                                                                                    \
+    "\"tool_calls\":[{\"index\":0,\"id\":\"c\",\"function\":{\"name\":\"" name "\",\"arguments\":\"{}\"}}]"
+    static const char *const rows[] = {
+        BOTH("\"delta\":{\"content\":\"Hi \"},\"message\":{\"content\":\"Hi \"}")
+            BOTH("\"message\":{\"content\":\"Hi there\"},\"delta\":{\"content\":\"there\"}")
+                BOTH("\"delta\":{" CALLS("look") "}," SAYS_ALL)
+                    BOTH("\"delta\":{}," SAYS_ALL ",\"finish_reason\":\"tool_calls\"") "data: [DONE]\n\n",
+        BOTH("\"finish_reason\":\"tool_calls\"," SAYS_ALL) "data: [DONE]\n\n", /* a message alone */
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_arena a = arena_over(mem, sizeof mem);
+        summary s = summary_of(&dialect_openai, str_of(rows[i]), &a);
+        assert_str(buf_str(&s.text), "Hi there");
+        assert_str(buf_str(&s.calls), "|0 c look {}");
+        assert_int_equal(s.finish, FINISH_CALLS);
+        is_good(&dialect_openai, str_of(rows[i]), &a);
+    }
+    assert_mended(&dialect_openai, BOTH("\"delta\":{" CALLS("Look") "},\"message\":{" CALLS("Look") "}"),
+                  BOTH("\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"c\",\"function\":{\"name\":\"look\","
+                       "\"arguments\":\"{\\\"at\\\":\\\"x\\\"}\"}}]},\"message\":{" CALLS("Look") "}"));
+}
+
 #define SPACE           "{\"type\":\"function_call\",\"id\":\"f0\",\"namespace\":\"geo\",\"name\":\"find\",\"arguments\":\"{}\"}"
 #define OWN(name, args) "{\"type\":\"function_call\",\"id\":\"f1\",\"name\":\"" name "\",\"arguments\":\"" args "\"}"
 #define AT_X            "{\\\"at\\\":\\\"x\\\"}"
@@ -1271,6 +1329,8 @@ int main(void)
         cmocka_unit_test(ids_that_would_be_refused_when_they_come_back_are_made_anew),
         cmocka_unit_test(a_blocked_prompt_is_filtered_in_every_dialect),
         cmocka_unit_test(what_is_no_answer_is_refused),
+        cmocka_unit_test(a_whole_answer_is_its_message_whatever_delta_stands_beside_it),
+        cmocka_unit_test(a_chunk_is_its_delta_whatever_message_stands_beside_it),
         cmocka_unit_test(calls_that_were_mended_are_put_into_the_stream_they_came_in),
         cmocka_unit_test(arguments_that_gemini_streams_are_put_together),
         cmocka_unit_test(pieces_in_no_order_are_not_told),
