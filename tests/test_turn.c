@@ -1253,6 +1253,44 @@ static void gemini_is_read_as_it_is_watched(void **state)
     assert_int_equal(t.usage.input, v.input_tokens);
 }
 
+/* Arguments in pieces, usage and what blocked the prompt, in snake_case. */
+static void gemini_is_read_in_snake_case(void **state)
+{
+    (void)state;
+    static const char *const events[] = {
+        PARTS("{\"function_call\":{\"name\":\"f\",\"will_continue\":true}}", ""),
+        PARTS("{\"function_call\":{\"partial_args\":[{\"json_path\":\"$.a\",\"string_value\":\"x\",\"will_continue\":"
+              "true}],\"will_continue\":true}}",
+              ""),
+        PARTS("{\"function_call\":{\"partial_args\":[{\"json_path\":\"$.a\",\"string_value\":\"y\"},{\"json_path\":"
+              "\"$.b\",\"null_value\":null}]}}",
+              ""),
+        "{\"candidates\":[{\"finish_reason\":\"STOP\"}],\"usage_metadata\":{\"prompt_token_count\":3,"
+        "\"candidates_token_count\":2,\"thoughts_token_count\":5}}",
+        NULL,
+    };
+    assert_pieces(events, "|f {\"a\":\"xy\",\"b\":null}");
+    daruma_arena a = arena_over(mem, sizeof mem);
+    stream_view v = {0};
+    turn t;
+    assert_true(dialect_fold_stream(&dialect_gemini, streamed(events, false, &a), &v, &t, &a));
+    assert_int_equal(v.input_tokens, 3);
+    assert_int_equal(v.output_tokens, 7);
+    assert_int_equal(t.usage.output, 7);
+    t = read_whole(&dialect_gemini, S("{\"prompt_feedback\":{\"block_reason\":\"SAFETY\"}}"), &a);
+    assert_int_equal(t.finish, FINISH_FILTER);
+    t = read_whole(&dialect_gemini,
+                   S("{\"candidates\":[{\"content\":{\"parts\":[{\"function_call\":{\"name\":\"f\",\"args\":{}},\"x\":"
+                     "1}]},\"finish_reason\":\"MAX_TOKENS\"}]}"),
+                   &a);
+    t.message.parts[0].name = S("g");
+    t.message.parts[0].edited = t.message.edited = true;
+    t.finish = FINISH_STOP;
+    assert_str(written(&dialect_gemini, &t, &a),
+               "{\"candidates\":[{\"content\":{\"parts\":[{\"function_call\":{\"name\":\"g\",\"args\":{}},\"x\":1}]},"
+               "\"finish_reason\":\"STOP\"}]}");
+}
+
 /* The answer of two candidates, whose first one calls a tool, as one array. */
 static void an_edited_array_keeps_its_events(void **state)
 {
@@ -1335,6 +1373,7 @@ int main(void)
         cmocka_unit_test(arguments_that_gemini_streams_are_put_together),
         cmocka_unit_test(pieces_in_no_order_are_not_told),
         cmocka_unit_test(gemini_is_read_as_it_is_watched),
+        cmocka_unit_test(gemini_is_read_in_snake_case),
         cmocka_unit_test(an_edited_array_keeps_its_events),
         cmocka_unit_test(small_memory_is_told),
     };

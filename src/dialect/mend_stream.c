@@ -191,7 +191,7 @@ static void fill_place(daruma_buf *out, int what, daruma_str span, const void *u
         put_args(out, call->args);
         return;
     case PLACE_PART:
-        gemini_put_call(out, json_text(json_get(json_get(span, S("functionCall")), S("id")), m->a), call->name,
+        gemini_put_call(out, json_text(json_get(gemini_get(span, S("functionCall")), S("id")), m->a), call->name,
                         call->args, (daruma_str){0});
         return;
     case PLACE_NO_PART:
