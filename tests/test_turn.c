@@ -592,6 +592,28 @@ static void streams_are_written_as_the_providers_write_them(void **state)
                             EVENT("message_stop", ""));
 }
 
+/* A call is begun in one buffer; a piece of its arguments that ends with a quote ends where the call did, in another.
+ */
+static void a_piece_of_a_call_stands_alone_in_another_buffer(void **state)
+{
+    (void)state;
+    for (size_t fill = 0; fill < 512; fill++) {
+        char begun[1024], room[2048], name[64], text[512];
+        turn_writer w = {.usage = TURN_USAGE_NONE};
+        daruma_buf out = buf_over(begun, sizeof begun);
+        memset(name, 'f', sizeof name);
+        memset(text, '1', sizeof text);
+        text[fill] = '"';
+        dialect_openai.write_delta(&w, &(turn_delta){.kind = DELTA_CALL, .id = S("c"), .name = {name, sizeof name}},
+                                   &out);
+        out = buf_over(room, sizeof room);
+        dialect_openai.write_delta(&w, &(turn_delta){.kind = DELTA_ARGUMENTS, .text = {text, fill + 1}}, &out);
+        size_t first = out.n;
+        dialect_openai.write_delta(&w, &(turn_delta){.kind = DELTA_ARGUMENTS, .text = S("2")}, &out);
+        assert_true(str_find(str_from(buf_str(&out), first), S("\"function\":{\"arguments\":\"2\"}}]")) != STR_NONE);
+    }
+}
+
 static void usage_is_a_chunk_of_its_own_when_asked_for(void **state)
 {
     (void)state;
@@ -1356,6 +1378,7 @@ int main(void)
         cmocka_unit_test(what_was_said_is_the_same_everywhere),
         cmocka_unit_test(a_sequence_number_at_the_end_of_its_range_is_gone_on_from),
         cmocka_unit_test(streams_are_written_as_the_providers_write_them),
+        cmocka_unit_test(a_piece_of_a_call_stands_alone_in_another_buffer),
         cmocka_unit_test(usage_is_a_chunk_of_its_own_when_asked_for),
         cmocka_unit_test(what_was_read_from_a_cache_and_written_to_it_is_counted),
         cmocka_unit_test(calls_are_told_apart_however_they_are_numbered),
