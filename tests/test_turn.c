@@ -1102,6 +1102,45 @@ static void calls_that_were_mended_are_put_into_the_stream_they_came_in(void **s
                                     "," OWN("look", AT_X) "]}}\n\n");
 }
 
+/* What stands in the place of "WORDS" and "ARGS" of a stream whose events say no output_index. */
+static daruma_str unplaced(const char *words, const char *args, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+#define TEXT "\"type\":\"message\",\"content\":[{\"type\":\"output_text\",\"text\":\"%s\"}]"
+#define CALL "\"type\":\"function_call\",\"call_id\":\"c\",\"name\":\"look\",\"arguments\":\"%s\""
+    buf_printf(&b,
+               EVENT("response.output_item.added", ",\"item\":{\"type\":\"reasoning\"}")
+                   EVENT("response.output_item.done", ",\"item\":{\"type\":\"reasoning\"}")
+                       EVENT("response.output_item.added", ",\"item\":{\"type\":\"message\"}")
+                           EVENT("response.output_text.delta", ",\"delta\":\"%s\"")
+                               EVENT("response.output_text.done", ",\"text\":\"%s\"")
+                                   EVENT("response.output_item.done", ",\"item\":{" TEXT "}"),
+               words, words, words);
+    buf_printf(&b,
+               EVENT("response.output_item.added", ",\"item\":{" CALL "}")
+                   EVENT("response.function_call_arguments.delta", ",\"delta\":\"%s\"")
+                       EVENT("response.function_call_arguments.done", ",\"arguments\":\"%s\"")
+                           EVENT("response.output_item.done", ",\"item\":{" CALL "}")
+                               EVENT("response.completed", ",\"response\":{\"status\":\"completed\",\"output\":["
+                                                           "{\"type\":\"reasoning\"},{" TEXT "},{" CALL "}]}"),
+               "", args, args, args, words, args);
+    assert_false(b.full);
+    return buf_str(&b);
+}
+
+static void what_was_mended_is_said_again_where_events_name_no_item(void **state)
+{
+    (void)state;
+    daruma_arena a = arena_over(mem, sizeof mem), more = arena_over(more_mem, sizeof more_mem);
+    call_mend call = {.name = S("look"), .args = S("{\"at\":\"x\"}"), .edited = true};
+    daruma_str words = S("Hm"), was = unplaced("Hi", "{'at':'x'}", &a);
+    stream_mend what = {.calls = &call, .ncalls = 1, .text = &words};
+    daruma_buf out = buf_in(&more);
+    const turn_reader start = {.sequence = -1};
+    assert_true(dialect_mend_stream(&dialect_openai_responses, &start, was, &what, &out, &a));
+    assert_true(str_eq(buf_str(&out), unplaced("Hm", AT_X, &a)));
+}
+
 /* ---- calls of Gemini that come in pieces ---- */
 
 #define PARTS(parts, rest) "{\"candidates\":[{\"content\":{\"parts\":[" parts "],\"role\":\"model\"}" rest "}]}"
@@ -1393,6 +1432,7 @@ int main(void)
         cmocka_unit_test(a_whole_answer_is_its_message_whatever_delta_stands_beside_it),
         cmocka_unit_test(a_chunk_is_its_delta_whatever_message_stands_beside_it),
         cmocka_unit_test(calls_that_were_mended_are_put_into_the_stream_they_came_in),
+        cmocka_unit_test(what_was_mended_is_said_again_where_events_name_no_item),
         cmocka_unit_test(arguments_that_gemini_streams_are_put_together),
         cmocka_unit_test(pieces_in_no_order_are_not_told),
         cmocka_unit_test(gemini_is_read_as_it_is_watched),
