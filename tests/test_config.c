@@ -753,6 +753,8 @@ static void v1_stands_once_in_an_upstream_path(void **state)
         {"/openai/v1", "/openai/v1", "/openai/v1/openai/v1"},
         {"/openai/v1", "/openai/v10/models", "/openai/v1/openai/v10/models"},
         {"/v1beta/openai", "/v1/chat/completions", "/v1beta/openai/chat/completions"},
+        {"/v1/a/g", "/anthropic/v1/messages", "/v1/a/g/anthropic/v1/messages"}, /* Cloudflare's */
+        {"/v1/a/g", "/v1/a/g/anthropic/v1/messages", "/v1/a/g/anthropic/v1/messages"},
         {"/v1beta/openai", "/chat/completions", "/v1beta/openai/chat/completions"},
         {"", "/v1/messages", "/v1/messages"},
         {"", "/v1/messages?beta=true", "/v1/messages?beta=true"},
@@ -773,6 +775,28 @@ static void v1_stands_once_in_an_upstream_path(void **state)
         daruma_arena a = arena_over(memory, sizeof memory);
         config_provider p = {.to.prefix = str_of(rows[i].prefix)};
         assert_str(config_upstream_path(&p, str_of(rows[i].path), &a), rows[i].want);
+    }
+}
+
+/* https://developers.cloudflare.com/ai-gateway/usage/providers/anthropic/ */
+static void a_version_within_a_base_of_anthropics_is_the_gateways(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *prefix, *path, *want, *own;
+    } rows[] = {
+        {"/v1/a/g/anthropic", "/v1/messages", "/v1/a/g/anthropic/v1/messages", "/v1/a/g/anthropic/v1/messages"},
+        {"/v1/a/g/anthropic", "/v1/models", "/v1/a/g/anthropic/v1/models", "/v1/a/g/anthropic/v1/models"},
+        {"/v1/a/g/anthropic/v1", "/v1/messages", "/v1/a/g/anthropic/v1/messages", "/v1/a/g/anthropic/v1/messages"},
+        {"/v1/a/g", "/anthropic/v1/messages", "/v1/a/g/anthropic/v1/messages", "/v1/a/g/anthropic/v1/messages"},
+        {"/anthropic", "/v1/messages", "/anthropic/v1/messages", "/anthropic/v1/messages"},
+        {"/v1", "/v1/messages", "/v1/messages", "/v1/messages"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_arena a = arena_over(memory, sizeof memory);
+        config_provider p = {.to.prefix = str_of(rows[i].prefix), .dialect = &dialect_anthropic};
+        assert_str(config_upstream_path(&p, str_of(rows[i].path), &a), rows[i].want);
+        assert_str(config_own_path(&p, str_of(rows[i].path), &a), rows[i].own);
     }
 }
 
@@ -996,6 +1020,7 @@ int main(void)
         cmocka_unit_test(traces_go_where_the_file_says),
         cmocka_unit_test(the_clients_key_is_meant_for_one_host),
         cmocka_unit_test(v1_stands_once_in_an_upstream_path),
+        cmocka_unit_test(a_version_within_a_base_of_anthropics_is_the_gateways),
         cmocka_unit_test(googles_versions_and_uploads_stand_where_google_has_them),
         cmocka_unit_test(the_document_has_the_table_as_it_is_printed),
         cmocka_unit_test(a_provider_at_our_own_address_is_seen),

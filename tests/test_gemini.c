@@ -256,6 +256,7 @@ static void errors_and_pings_in_a_stream_are_seen(void **state)
     assert_true(sse_next(&rest, &e, &a));
     dialect_watch(g, &v, &e);
     assert_true(v.error);
+    assert_false(v.ping || v.began);
     assert_str(v.error_body, error);
     assert_true(watched(DATA("{\"candidates\":")).broken);
     assert_true(watched(DATA("[]")).broken);

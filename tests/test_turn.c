@@ -592,6 +592,28 @@ static void streams_are_written_as_the_providers_write_them(void **state)
                             EVENT("message_stop", ""));
 }
 
+/* A call is begun in one buffer; a piece of its arguments that ends with a quote ends where the call did, in another.
+ */
+static void a_piece_of_a_call_stands_alone_in_another_buffer(void **state)
+{
+    (void)state;
+    for (size_t fill = 0; fill < 512; fill++) {
+        char begun[1024], room[2048], name[64], text[512];
+        turn_writer w = {.usage = TURN_USAGE_NONE};
+        daruma_buf out = buf_over(begun, sizeof begun);
+        memset(name, 'f', sizeof name);
+        memset(text, '1', sizeof text);
+        text[fill] = '"';
+        dialect_openai.write_delta(&w, &(turn_delta){.kind = DELTA_CALL, .id = S("c"), .name = {name, sizeof name}},
+                                   &out);
+        out = buf_over(room, sizeof room);
+        dialect_openai.write_delta(&w, &(turn_delta){.kind = DELTA_ARGUMENTS, .text = {text, fill + 1}}, &out);
+        size_t first = out.n;
+        dialect_openai.write_delta(&w, &(turn_delta){.kind = DELTA_ARGUMENTS, .text = S("2")}, &out);
+        assert_true(str_find(str_from(buf_str(&out), first), S("\"function\":{\"arguments\":\"2\"}}]")) != STR_NONE);
+    }
+}
+
 static void usage_is_a_chunk_of_its_own_when_asked_for(void **state)
 {
     (void)state;
@@ -956,6 +978,64 @@ static void assert_mended(const dialect *d, const char *stream, const char *expe
     assert_memory_equal(out.p, stream, out.n);
 }
 
+/* ---- Chat: a choice with a message and a delta ---- */
+
+#define SAYS_ALL                                                                                                       \
+    "\"message\":{\"role\":\"assistant\",\"content\":\"Hi "                                                            \
+    "there\",\"tool_calls\":[{\"index\":0,\"id\":\"c\",\"function\":{"                                                 \
+    "\"name\":\"look\",\"arguments\":\"{}\"}}]}"
+
+/* Perplexity's answers have both, Foundry Local's the delta first: https://docs.perplexity.ai/api-reference */
+static void a_whole_answer_is_its_message_whatever_delta_stands_beside_it(void **state)
+{
+    (void)state;
+    static const char *const rows[] = {
+        "{\"choices\":[{\"index\":0," SAYS_ALL ",\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}",
+        "{\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"Hi\",\"tool_calls\":[]}," SAYS_ALL
+        "}]}",
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_arena a = arena_over(mem, sizeof mem);
+        turn t = read_whole(&dialect_openai, str_of(rows[i]), &a);
+        assert_int_equal(t.message.nparts, 2);
+        assert_str(t.message.parts[0].text, "Hi there");
+        assert_str(t.message.parts[1].name, "look");
+        t.message.parts[0].text = S("Hm");
+        t.message.parts[0].edited = t.message.edited = true;
+        assert_true(str_eq(written(&dialect_openai, &t, &a), replaced(str_of(rows[i]), S("Hi there"), S("Hm"), &a)));
+    }
+    daruma_arena a = arena_over(mem, sizeof mem);
+    turn t;
+    assert_int_equal(dialect_openai.read_answer(S("{\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}"), &a, &t),
+                     DARUMA_EINPUT);
+}
+
+static void a_chunk_is_its_delta_whatever_message_stands_beside_it(void **state)
+{
+    (void)state;
+#define BOTH(choice) "data: {\"choices\":[{\"index\":0," choice "}]}\n\n"
+#define CALLS(name)                                                                                                    \
+    "\"tool_calls\":[{\"index\":0,\"id\":\"c\",\"function\":{\"name\":\"" name "\",\"arguments\":\"{}\"}}]"
+    static const char *const rows[] = {
+        BOTH("\"delta\":{\"content\":\"Hi \"},\"message\":{\"content\":\"Hi \"}")
+            BOTH("\"message\":{\"content\":\"Hi there\"},\"delta\":{\"content\":\"there\"}")
+                BOTH("\"delta\":{" CALLS("look") "}," SAYS_ALL)
+                    BOTH("\"delta\":{}," SAYS_ALL ",\"finish_reason\":\"tool_calls\"") "data: [DONE]\n\n",
+        BOTH("\"finish_reason\":\"tool_calls\"," SAYS_ALL) "data: [DONE]\n\n", /* a message alone */
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_arena a = arena_over(mem, sizeof mem);
+        summary s = summary_of(&dialect_openai, str_of(rows[i]), &a);
+        assert_str(buf_str(&s.text), "Hi there");
+        assert_str(buf_str(&s.calls), "|0 c look {}");
+        assert_int_equal(s.finish, FINISH_CALLS);
+        is_good(&dialect_openai, str_of(rows[i]), &a);
+    }
+    assert_mended(&dialect_openai, BOTH("\"delta\":{" CALLS("Look") "},\"message\":{" CALLS("Look") "}"),
+                  BOTH("\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"c\",\"function\":{\"name\":\"look\","
+                       "\"arguments\":\"{\\\"at\\\":\\\"x\\\"}\"}}]},\"message\":{" CALLS("Look") "}"));
+}
+
 #define SPACE           "{\"type\":\"function_call\",\"id\":\"f0\",\"namespace\":\"geo\",\"name\":\"find\",\"arguments\":\"{}\"}"
 #define OWN(name, args) "{\"type\":\"function_call\",\"id\":\"f1\",\"name\":\"" name "\",\"arguments\":\"" args "\"}"
 #define AT_X            "{\\\"at\\\":\\\"x\\\"}"
@@ -1020,6 +1100,45 @@ static void calls_that_were_mended_are_put_into_the_stream_they_came_in(void **s
                       "look", AT_X) "}\n\n"
                                     "data: {\"type\":\"response.completed\",\"response\":{\"output\":[" SPACE
                                     "," OWN("look", AT_X) "]}}\n\n");
+}
+
+/* What stands in the place of "WORDS" and "ARGS" of a stream whose events say no output_index. */
+static daruma_str unplaced(const char *words, const char *args, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+#define TEXT "\"type\":\"message\",\"content\":[{\"type\":\"output_text\",\"text\":\"%s\"}]"
+#define CALL "\"type\":\"function_call\",\"call_id\":\"c\",\"name\":\"look\",\"arguments\":\"%s\""
+    buf_printf(&b,
+               EVENT("response.output_item.added", ",\"item\":{\"type\":\"reasoning\"}")
+                   EVENT("response.output_item.done", ",\"item\":{\"type\":\"reasoning\"}")
+                       EVENT("response.output_item.added", ",\"item\":{\"type\":\"message\"}")
+                           EVENT("response.output_text.delta", ",\"delta\":\"%s\"")
+                               EVENT("response.output_text.done", ",\"text\":\"%s\"")
+                                   EVENT("response.output_item.done", ",\"item\":{" TEXT "}"),
+               words, words, words);
+    buf_printf(&b,
+               EVENT("response.output_item.added", ",\"item\":{" CALL "}")
+                   EVENT("response.function_call_arguments.delta", ",\"delta\":\"%s\"")
+                       EVENT("response.function_call_arguments.done", ",\"arguments\":\"%s\"")
+                           EVENT("response.output_item.done", ",\"item\":{" CALL "}")
+                               EVENT("response.completed", ",\"response\":{\"status\":\"completed\",\"output\":["
+                                                           "{\"type\":\"reasoning\"},{" TEXT "},{" CALL "}]}"),
+               "", args, args, args, words, args);
+    assert_false(b.full);
+    return buf_str(&b);
+}
+
+static void what_was_mended_is_said_again_where_events_name_no_item(void **state)
+{
+    (void)state;
+    daruma_arena a = arena_over(mem, sizeof mem), more = arena_over(more_mem, sizeof more_mem);
+    call_mend call = {.name = S("look"), .args = S("{\"at\":\"x\"}"), .edited = true};
+    daruma_str words = S("Hm"), was = unplaced("Hi", "{'at':'x'}", &a);
+    stream_mend what = {.calls = &call, .ncalls = 1, .text = &words};
+    daruma_buf out = buf_in(&more);
+    const turn_reader start = {.sequence = -1};
+    assert_true(dialect_mend_stream(&dialect_openai_responses, &start, was, &what, &out, &a));
+    assert_true(str_eq(buf_str(&out), unplaced("Hm", AT_X, &a)));
 }
 
 /* ---- calls of Gemini that come in pieces ---- */
@@ -1195,6 +1314,44 @@ static void gemini_is_read_as_it_is_watched(void **state)
     assert_int_equal(t.usage.input, v.input_tokens);
 }
 
+/* Arguments in pieces, usage and what blocked the prompt, in snake_case. */
+static void gemini_is_read_in_snake_case(void **state)
+{
+    (void)state;
+    static const char *const events[] = {
+        PARTS("{\"function_call\":{\"name\":\"f\",\"will_continue\":true}}", ""),
+        PARTS("{\"function_call\":{\"partial_args\":[{\"json_path\":\"$.a\",\"string_value\":\"x\",\"will_continue\":"
+              "true}],\"will_continue\":true}}",
+              ""),
+        PARTS("{\"function_call\":{\"partial_args\":[{\"json_path\":\"$.a\",\"string_value\":\"y\"},{\"json_path\":"
+              "\"$.b\",\"null_value\":null}]}}",
+              ""),
+        "{\"candidates\":[{\"finish_reason\":\"STOP\"}],\"usage_metadata\":{\"prompt_token_count\":3,"
+        "\"candidates_token_count\":2,\"thoughts_token_count\":5}}",
+        NULL,
+    };
+    assert_pieces(events, "|f {\"a\":\"xy\",\"b\":null}");
+    daruma_arena a = arena_over(mem, sizeof mem);
+    stream_view v = {0};
+    turn t;
+    assert_true(dialect_fold_stream(&dialect_gemini, streamed(events, false, &a), &v, &t, &a));
+    assert_int_equal(v.input_tokens, 3);
+    assert_int_equal(v.output_tokens, 7);
+    assert_int_equal(t.usage.output, 7);
+    t = read_whole(&dialect_gemini, S("{\"prompt_feedback\":{\"block_reason\":\"SAFETY\"}}"), &a);
+    assert_int_equal(t.finish, FINISH_FILTER);
+    t = read_whole(&dialect_gemini,
+                   S("{\"candidates\":[{\"content\":{\"parts\":[{\"function_call\":{\"name\":\"f\",\"args\":{}},\"x\":"
+                     "1}]},\"finish_reason\":\"MAX_TOKENS\"}]}"),
+                   &a);
+    t.message.parts[0].name = S("g");
+    t.message.parts[0].edited = t.message.edited = true;
+    t.finish = FINISH_STOP;
+    assert_str(written(&dialect_gemini, &t, &a),
+               "{\"candidates\":[{\"content\":{\"parts\":[{\"function_call\":{\"name\":\"g\",\"args\":{}},\"x\":1}]},"
+               "\"finish_reason\":\"STOP\"}]}");
+}
+
 /* The answer of two candidates, whose first one calls a tool, as one array. */
 static void an_edited_array_keeps_its_events(void **state)
 {
@@ -1260,6 +1417,7 @@ int main(void)
         cmocka_unit_test(what_was_said_is_the_same_everywhere),
         cmocka_unit_test(a_sequence_number_at_the_end_of_its_range_is_gone_on_from),
         cmocka_unit_test(streams_are_written_as_the_providers_write_them),
+        cmocka_unit_test(a_piece_of_a_call_stands_alone_in_another_buffer),
         cmocka_unit_test(usage_is_a_chunk_of_its_own_when_asked_for),
         cmocka_unit_test(what_was_read_from_a_cache_and_written_to_it_is_counted),
         cmocka_unit_test(calls_are_told_apart_however_they_are_numbered),
@@ -1271,10 +1429,14 @@ int main(void)
         cmocka_unit_test(ids_that_would_be_refused_when_they_come_back_are_made_anew),
         cmocka_unit_test(a_blocked_prompt_is_filtered_in_every_dialect),
         cmocka_unit_test(what_is_no_answer_is_refused),
+        cmocka_unit_test(a_whole_answer_is_its_message_whatever_delta_stands_beside_it),
+        cmocka_unit_test(a_chunk_is_its_delta_whatever_message_stands_beside_it),
         cmocka_unit_test(calls_that_were_mended_are_put_into_the_stream_they_came_in),
+        cmocka_unit_test(what_was_mended_is_said_again_where_events_name_no_item),
         cmocka_unit_test(arguments_that_gemini_streams_are_put_together),
         cmocka_unit_test(pieces_in_no_order_are_not_told),
         cmocka_unit_test(gemini_is_read_as_it_is_watched),
+        cmocka_unit_test(gemini_is_read_in_snake_case),
         cmocka_unit_test(an_edited_array_keeps_its_events),
         cmocka_unit_test(small_memory_is_told),
     };

@@ -84,7 +84,6 @@ typedef struct said_message {
     daruma_str content, thinking, refusal, tool_calls, function_call;
     daruma_str finish_at; /* the stop reason beside it */
     bool counts;          /* it is of the answer with index 0, or of the first without */
-    bool delta;           /* what a chunk adds */
     bool media;           /* has sound or images, which no delta says */
     bool bound;           /* its thinking has a signed form beside its words (OpenRouter) */
 } said_message;

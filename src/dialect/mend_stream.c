@@ -28,6 +28,7 @@ typedef struct mending_stream {
     const stream_mend *what;
     bool spoke;                /* the text is out ... */
     int64_t item_at, words_at; /* ... Responses: as the text of this item, at this place in it */
+    int64_t at;                /* Responses: the item of the event at hand, as the reader sees it */
     hole *holes;               /* of the event at hand: what = call * PLACE_KINDS + place */
     size_t nholes, cap;
     daruma_arena *a;
@@ -88,7 +89,7 @@ static void place_call(mending_stream *m, const turn_delta *d, bool again)
 static void place_words(mending_stream *m, const turn_delta *d, const dialect_said *e)
 {
     if (!m->spoke) {
-        m->item_at = e->at < 0 ? 0 : e->at;
+        m->item_at = m->at;
         m->words_at = e->part_at;
     }
     m->spoke |= add_place(m, d->text_at, 0, m->spoke ? PLACE_NOTHING : PLACE_WORDS);
@@ -148,15 +149,15 @@ static bool place_again(mending_stream *m, const dialect_said *e, daruma_str dat
         }
         return true;
     }
-    nth = call_find(&m->r, (int)e->at);
+    nth = call_find(&m->r, (int)m->at);
     if (str_eq(e->type, S("response.output_text.done")))
-        place_words_again(m, e->words, e->at, e->part_at);
+        place_words_again(m, e->words, m->at, e->part_at);
     else if (str_eq(e->type, S("response.content_part.done")))
-        place_words_again(m, json_get(e->piece, S("text")), e->at, e->part_at);
+        place_words_again(m, json_get(e->piece, S("text")), m->at, e->part_at);
     else if (str_eq(e->type, S("response.function_call_arguments.done")))
         place_call_again(m, str_trim(data), nth);
     else if (str_eq(e->type, S("response.output_item.done")))
-        place_item(m, e->item, e->at, nth);
+        place_item(m, e->item, m->at, nth);
     return str_ends(e->type, S(".done"));
 }
 
@@ -191,7 +192,7 @@ static void fill_place(daruma_buf *out, int what, daruma_str span, const void *u
         put_args(out, call->args);
         return;
     case PLACE_PART:
-        gemini_put_call(out, json_text(json_get(json_get(span, S("functionCall")), S("id")), m->a), call->name,
+        gemini_put_call(out, json_text(json_get(gemini_get(span, S("functionCall")), S("id")), m->a), call->name,
                         call->args, (daruma_str){0});
         return;
     case PLACE_NO_PART:
@@ -228,6 +229,7 @@ static void mend_event(mending_stream *m, const sse_event *e, daruma_buf *out)
     turn_delta few[TURN_DELTAS_FEW];
     dialect_said event;
     dialect_read_event(m->d, e, &event);
+    m->at = event.at >= 0 ? event.at : m->r.open >= 0 ? m->r.open : m->r.blocks; /* some say no output_index */
     turn_deltas said = m->d->read_delta(&m->r, &event, few, m->a);
     m->nholes = 0;
     m->lost |= said.full;

@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { dialects, question } from "./net.mjs";
 import { holds, once } from "./wire.mjs";
-import { body, json, object, wires } from "./wires.mjs";
+import { body, data, json, object, sse, wires } from "./wires.mjs";
 
 const chat = wires.openai, d = dialects.openai;
 const bad = (message, more = {}) => [400, { error: { message, type: "invalid_request_error", param: null, code: null, ...more } }];
@@ -420,3 +420,38 @@ holds("a stream that comes as gzip and must be read is refused from its first by
     assert.equal(pair.own.seen.length, 1);
   },
 });
+
+// Perplexity, Foundry Local and proxies send a message beside each delta, which has all that was said so far once more: in a
+// whole answer the message counts, in a chunk the delta; so does what is mended of it, here the name.
+const call = [{ index: 0, id: "call_a", type: "function", function: { name: "Look", arguments: '{"a":1}' } }];
+const choice = (o) => ({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "m-own", choices: [{ index: 0, ...o }], usage: { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 } });
+const all = { role: "assistant", content: "Hi there", tool_calls: call };
+const wholes = {
+  "an empty delta behind": { message: all, delta: { role: "assistant", content: "" }, finish_reason: "tool_calls" },
+  "a delta before": { delta: { role: "assistant", content: "Hi", tool_calls: [] }, message: all, finish_reason: "tool_calls" },
+};
+const chunks = [
+  { delta: { role: "assistant", content: "Hi " }, message: { role: "assistant", content: "Hi " }, finish_reason: null },
+  { message: { role: "assistant", content: "Hi there" }, delta: { content: "there" }, finish_reason: null },
+  { delta: { tool_calls: call }, message: all, finish_reason: null },
+  { delta: {}, message: all, finish_reason: "tool_calls" },
+];
+for (const name of ["openai", "anthropic"])
+  holds(`a server that sends a message and a delta is read once: ${name} client`, {
+    config: (c) => (c.models.find((m) => m.name === "c-own").targets = ["own/m-own"]),
+    async run(pair) {
+      const wire = wires[name], of = dialects[name], more = { tools: wire.tools({ type: "object", properties: { a: { type: "integer" } } }) };
+      const same = async (stream, what) => {
+        const r = await question(pair, of, { model: of.own, stream, more });
+        assert.equal(r.said, "Hi there", `${what}: ${r.text}`);
+        assert.deepEqual(wire.calls(r), [["call_a", "look", '{"a":1}']], `${what}: ${r.text}`);
+        assert.equal(r.headers["x-daruma-attempts"] ?? "1", "1", what);
+      };
+      for (const [what, o] of Object.entries(wholes)) {
+        pair.own.answer = (q, res) => json(res, 200, choice(o));
+        await same(false, what);
+      }
+      pair.own.answer = (q, res) => sse(res, ...chunks.map((o) => data(choice(o))), "data: [DONE]\n\n").end();
+      await same(true, "stream");
+    },
+  });

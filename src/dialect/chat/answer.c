@@ -130,7 +130,7 @@ daruma_status chat_read_answer(daruma_str body, daruma_arena *a, turn *ret)
     dialect_said s;
     turn t;
     daruma_status status = answer_open(&dialect_openai, body, &s, &t, a);
-    if (status != DARUMA_OK || s.message.delta || !s.message.raw.n)
+    if (status != DARUMA_OK || !s.message.raw.n)
         return status != DARUMA_OK ? status : DARUMA_EINPUT;
     t.message.raw = s.message.raw;
     t.usage = chat_read_usage(s.usage);

@@ -198,7 +198,9 @@ static void put_args_delta(turn_writer *w, int nth, bool custom, daruma_str text
         put_function(w, nth, (daruma_str){0}, text, out);
         return;
     }
-    if (reopen_call(w, nth, out)) {
+    bool reopened = reopen_call(w, nth, out);
+    w->call_end = 0; /* the next piece may find another buffer of that length */
+    if (reopened) {
         buf_json(out, text);
         BUF_LIT(out, "}}]");
         chunk_end(out);

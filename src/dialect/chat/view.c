@@ -17,6 +17,7 @@ static void pass_message(dialect_said *s, json_iter *it, said_message *m)
 {
     daruma_str key, value, reasoning = {0};
     json_iter in = json_enter(it);
+    *m = (said_message){0};
     while (json_next(&in, &key, &value)) {
         bool given = value_given(value);
         if (key_is(key, S("content"))) {
@@ -54,39 +55,45 @@ static void pass_message(dialect_said *s, json_iter *it, said_message *m)
     json_leave(it, &in, &m->raw);
 }
 
-/* The one that counts is that with index 0, or the first without. */
-static void pass_choice(dialect_said *s, json_iter *it)
+/* The choice that counts is that with index 0, or the first without. Some servers send both objects (Perplexity,
+ * Foundry Local, proxies): of a whole answer the message is meant, of a chunk the delta, beside which the message has
+ * all of it once more. */
+static void pass_choice(dialect_said *s, json_iter *it, bool whole)
 {
-    daruma_str key, value, index = {0};
-    said_message m = {.counts = true};
+    daruma_str key, value, index = {0}, finish_at = {0};
+    said_message message = {0}, delta = {0};
     bool error = false;
     json_iter choice = json_enter(it);
     while (json_step(&choice, &key))
-        if ((key_is(key, S("message")) || key_is(key, S("delta"))) && *choice.p == '{') {
-            m.delta |= key_is(key, S("delta"));
-            pass_message(s, &choice, &m);
+        if (key_is(key, S("message")) && *choice.p == '{') {
+            pass_message(s, &choice, &message);
+        } else if (key_is(key, S("delta")) && *choice.p == '{') {
+            pass_message(s, &choice, &delta);
         } else if (!json_pass(&choice, &value)) {
             break;
         } else if (key_is(key, S("finish_reason"))) {
-            m.finish_at = value;
+            finish_at = value;
         } else if (key_is(key, S("index"))) {
             index = value;
         } else if (key_is(key, S("error"))) { /* OpenRouter: the provider failed in the middle */
             error = value_given(value);
         }
     json_leave(it, &choice, NULL);
-    daruma_str finish = value_raw(m.finish_at);
+    daruma_str finish = value_raw(finish_at);
     error |= str_eq(finish, S("error"));
     choice_add(s, index, finish.n > 0);
-    s->odd |= !m.raw.n && !error;
+    s->odd |= !message.raw.n && !delta.raw.n && !error;
     s->error |= error;
     if (!s->finish.n)
         s->finish = finish;
-    if (!s->message.counts && json_int(index, 0) == 0)
-        s->message = m;
+    if (s->message.counts || json_int(index, 0) != 0)
+        return;
+    s->message = whole || !delta.raw.n ? message : delta;
+    s->message.counts = true;
+    s->message.finish_at = finish_at;
 }
 
-static void pass_choices(dialect_said *s, json_iter *it)
+static void pass_choices(dialect_said *s, json_iter *it, bool whole)
 {
     if (*it->p != '[') {
         s->odd |= json_pass(it, &s->parts) && !json_is_null(s->parts);
@@ -95,19 +102,19 @@ static void pass_choices(dialect_said *s, json_iter *it)
     json_iter list = json_enter(it);
     while (json_step(&list, NULL))
         if (*list.p == '{')
-            pass_choice(s, &list);
+            pass_choice(s, &list, whole);
         else
             s->odd |= json_pass(&list, NULL);
     json_leave(it, &list, &s->parts);
 }
 
-void chat_read_event(daruma_str data, dialect_said *ret)
+static void read_either(daruma_str data, bool whole, dialect_said *ret)
 {
     daruma_str key, value;
     json_iter it = whole_open(data);
     while (json_step(&it, &key))
         if (key_is(key, S("choices"))) {
-            pass_choices(ret, &it);
+            pass_choices(ret, &it, whole);
             ret->known = true;
         } else if (!json_pass(&it, &value)) {
             break;
@@ -131,8 +138,13 @@ void chat_read_event(daruma_str data, dialect_said *ret)
     ret->finish_at = ret->message.finish_at;
 }
 
+void chat_read_event(daruma_str data, dialect_said *ret)
+{
+    read_either(data, false, ret);
+}
+
 void chat_read_whole(daruma_str body, dialect_said *ret)
 {
-    chat_read_event(body, ret);
+    read_either(body, true, ret);
     ret->odd |= !ret->parts.n;
 }

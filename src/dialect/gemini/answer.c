@@ -44,12 +44,12 @@ turn_usage gemini_read_usage(daruma_str usage)
     daruma_str key, value;
     int64_t tools = -1;
     for (json_iter it = json_open(usage); json_next(&it, &key, &value);) {
-        int64_t *count = key_is(key, S("promptTokenCount"))          ? &u.input
-                         : key_is(key, S("candidatesTokenCount"))    ? &u.output
-                         : key_is(key, S("cachedContentTokenCount")) ? &u.cached
-                         : key_is(key, S("thoughtsTokenCount"))      ? &u.thinking
-                         : key_is(key, S("toolUsePromptTokenCount")) ? &tools
-                                                                     : NULL;
+        int64_t *count = key_camel(key, S("promptTokenCount"))          ? &u.input
+                         : key_camel(key, S("candidatesTokenCount"))    ? &u.output
+                         : key_camel(key, S("cachedContentTokenCount")) ? &u.cached
+                         : key_camel(key, S("thoughtsTokenCount"))      ? &u.thinking
+                         : key_camel(key, S("toolUsePromptTokenCount")) ? &tools
+                                                                        : NULL;
         int64_t n = count ? json_int(value, -1) : -1;
         if (n >= 0)
             *count = n;
@@ -231,7 +231,7 @@ static void read_response(gathering *g, const dialect_said *s)
 /* Why it ended; a prompt that was blocked has no candidates, whatever the reason is called. */
 static turn_finish finish_read(const turn *t, daruma_str whole)
 {
-    daruma_str blocked = json_get(json_get(whole, S("promptFeedback")), S("blockReason"));
+    daruma_str blocked = gemini_get(gemini_get(whole, S("promptFeedback")), S("blockReason"));
     if (json_is_object(whole) && value_given(blocked) && !json_count(json_get(whole, S("candidates"))))
         return FINISH_FILTER;
     return gemini_finish_means(t->finish_raw, answer_has_calls(t));
@@ -316,7 +316,7 @@ enum { HOLE_PARTS = HOLE_OWN, HOLE_FINISH };
 
 static void put_part(daruma_buf *out, const convo_part *p)
 {
-    daruma_str call = json_get(p->raw, S("functionCall"));
+    daruma_str call = gemini_get(p->raw, S("functionCall"));
     hole holes[] = {{json_get(call, S("id")), HOLE_ID},
                     {json_get(call, S("name")), HOLE_NAME},
                     {json_get(call, S("args")), HOLE_INPUT}};
@@ -404,7 +404,7 @@ void gemini_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
     if (json_is_object(whole) && json_next(&it, NULL, &candidate))
         parts = json_get(json_get(candidate, S("content")), S("parts"));
     if (json_is_array(parts)) {
-        hole holes[] = {{parts, HOLE_PARTS}, {json_get(candidate, S("finishReason")), HOLE_FINISH}};
+        hole holes[] = {{parts, HOLE_PARTS}, {gemini_get(candidate, S("finishReason")), HOLE_FINISH}};
         put_filled(out, t->body, holes, 2, gemini_fill, t);
         return;
     }

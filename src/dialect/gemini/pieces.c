@@ -24,8 +24,8 @@ typedef struct piece_path {
 gemini_call gemini_call_of(daruma_str call)
 {
     bool named = value_given(json_get(call, S("name"))), args = json_count(json_get(call, S("args"))) > 0;
-    bool pieces = json_is_array(json_get(call, S("partialArgs"))),
-         more = json_is_true(json_get(call, S("willContinue")));
+    bool pieces = json_is_array(gemini_get(call, S("partialArgs"))),
+         more = json_is_true(gemini_get(call, S("willContinue")));
     if (!named)
         return args ? GEMINI_CALL_WHOLE : GEMINI_CALL_GOES_ON;
     return !args && (pieces || more) ? GEMINI_CALL_BEGINS : GEMINI_CALL_WHOLE;
@@ -171,18 +171,20 @@ static daruma_str value_of(daruma_str piece)
 {
     static const daruma_str names[] = {LIT("stringValue"), LIT("numberValue"), LIT("boolValue")};
     for (size_t i = 0; i < COUNT(names); i++) {
-        daruma_str value = json_get(piece, names[i]);
-        if (value.n && !json_is_null(value))
+        daruma_str value = gemini_get(piece, names[i]);
+        if (value.n)
             return value;
     }
-    return json_get(piece, S("nullValue")).n ? S("null") : (daruma_str){0};
+    bool null =
+        json_get(piece, S("nullValue")).n || json_get(piece, S("null_value")).n; /* its value may be null, too */
+    return null ? S("null") : (daruma_str){0};
 }
 
 /* One value, or a piece of a string. False: it cannot be told what it is. */
 static bool put_value(turn_reader *r, daruma_str piece, daruma_buf *out, daruma_arena *a)
 {
-    daruma_str path = json_text(json_get(piece, S("jsonPath")), a), value = value_of(piece);
-    bool more = json_is_true(json_get(piece, S("willContinue")));
+    daruma_str path = json_text(gemini_get(piece, S("jsonPath")), a), value = value_of(piece);
+    bool more = json_is_true(gemini_get(piece, S("willContinue")));
     piece_path old, new;
     if (r->in_piece) {
         if (!str_eq(path, r->path) || (value.n && !json_is_string(value)))
@@ -213,9 +215,9 @@ static bool put_value(turn_reader *r, daruma_str piece, daruma_buf *out, daruma_
 bool gemini_put_piece(turn_reader *r, daruma_str call, daruma_buf *out, daruma_arena *a)
 {
     daruma_str piece;
-    for (json_iter it = json_open(json_get(call, S("partialArgs"))); r->keep && json_next(&it, NULL, &piece);)
+    for (json_iter it = json_open(gemini_get(call, S("partialArgs"))); r->keep && json_next(&it, NULL, &piece);)
         r->lost |= !put_value(r, piece, out, a);
-    return !json_is_true(json_get(call, S("willContinue")));
+    return !json_is_true(gemini_get(call, S("willContinue")));
 }
 
 void gemini_close_pieces(turn_reader *r, daruma_buf *out)

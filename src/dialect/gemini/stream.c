@@ -1,12 +1,13 @@
 /* stream.c - the events of streamGenerateContent: what each says, and how they are written. */
 #include "dialect/gemini/gemini.h"
 
-/* What comes of the call whose arguments come in pieces; `part`: the piece, empty when something else closes it. */
-static void add_piece(turn_deltas *l, turn_reader *r, daruma_str part, daruma_arena *a)
+/* What comes of the call whose arguments come in pieces; `part` has the piece `call`, both empty when something else
+ * closes it. */
+static void add_piece(turn_deltas *l, turn_reader *r, daruma_str part, daruma_str call, daruma_arena *a)
 {
     daruma_buf json = buf_in(a);
     int nth = r->open;
-    bool last = !part.n || gemini_put_piece(r, json_get(part, S("functionCall")), &json, a);
+    bool last = !part.n || gemini_put_piece(r, call, &json, a);
     if (last)
         gemini_close_pieces(r, &json);
     l->full |= json.full;
@@ -26,7 +27,7 @@ static void close_call_deltas(turn_deltas *l, turn_reader *r, daruma_arena *a)
     if (!gemini_in_call(r))
         return;
     r->lost |= r->in_piece; /* the middle of a string is no end */
-    add_piece(l, r, (daruma_str){0}, a);
+    add_piece(l, r, (daruma_str){0}, (daruma_str){0}, a);
 }
 
 static void read_call_deltas(turn_deltas *l, turn_reader *r, daruma_str part, daruma_str call, daruma_str signature,
@@ -37,7 +38,7 @@ static void read_call_deltas(turn_deltas *l, turn_reader *r, daruma_str part, da
         if (!gemini_in_call(r))
             return;
         delta_text(l, DELTA_SIGNATURE, r->open, signature);
-        add_piece(l, r, part, a);
+        add_piece(l, r, part, call, a);
         return;
     }
     close_call_deltas(l, r, a);
@@ -51,7 +52,7 @@ static void read_call_deltas(turn_deltas *l, turn_reader *r, daruma_str part, da
         d->part_at = part;
         delta_text(l, DELTA_SIGNATURE, nth, signature);
         gemini_begin_pieces(r, nth);
-        add_piece(l, r, part, a);
+        add_piece(l, r, part, call, a);
         return;
     }
     d->text_at = json_get(call, S("args"));

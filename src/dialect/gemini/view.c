@@ -111,7 +111,7 @@ void gemini_read_candidate(daruma_str candidate, dialect_said *ret)
 /* Of Google's tools that what they read beside the prompt is none of the request's. */
 static void take_usage(dialect_said *s, daruma_str usage)
 {
-    int64_t asked = usage_get(usage, S("promptTokenCount")), said = gemini_read_usage(usage).output;
+    int64_t asked = json_int(gemini_get(usage, S("promptTokenCount")), -1), said = gemini_read_usage(usage).output;
     s->input_tokens = asked >= 0 ? asked : s->input_tokens;
     s->output_tokens = said >= 0 ? said : s->output_tokens;
     s->usage = usage;
@@ -149,9 +149,7 @@ static void settle(dialect_said *s)
     s->told = finish_told(&gemini_finishes, s->finish);
     if (!s->answer.n)
         return;
-    daruma_str reason = json_get(s->answer, S("blockReason"));
-    if (!reason.n)
-        reason = json_get(s->answer, S("block_reason"));
+    daruma_str reason = gemini_get(s->answer, S("blockReason"));
     s->blocked = value_raw(reason).n > 0;
     s->told |= s->blocked;
     if (!s->finish.n)
@@ -168,8 +166,8 @@ void gemini_read_event(daruma_str data, dialect_said *ret)
     ret->object = whole_ok(&it);
     settle(ret);
     bool content = ret->text || ret->calls || ret->thought || ret->other;
-    ret->ping = !content && !ret->finish.n && ret->input_tokens < 0;
-    ret->known = !ret->ping;
+    ret->known = content || ret->finish.n || ret->input_tokens >= 0;
+    ret->ping = !ret->known && !ret->error;
 }
 
 /* One response, or the array of them that streamGenerateContent gives without alt=sse. */

@@ -284,14 +284,29 @@ static bool has_version(daruma_str path)
     return false;
 }
 
+static daruma_str last_segment(daruma_str path)
+{
+    daruma_str last = {0};
+    while (path.n)
+        last = str_cut(&path, '/');
+    return last;
+}
+
+/* True if the base URL says the version of the API: it ends in one or, as of OpenAI's kind, has one before its end
+ * ("/v1beta/openai"). Anthropic's SDKs add theirs to a base URL without: there it is another's, as in Cloudflare's
+ * "/v1/ACCOUNT/GATEWAY/anthropic". */
+static bool says_version(const config_provider *p)
+{
+    daruma_str prefix = p->to.prefix;
+    return p->dialect == &dialect_anthropic ? url_is_version(last_segment(prefix)) : has_version(prefix);
+}
+
 /* Google has several versions side by side, and `upload` and `download` before them. What a client's path says of that
  * stands in the place of the version that ends the base URL; but "v1", which may stand for any. Empty: there is
  * neither. */
 static daruma_str google_path(daruma_str prefix, daruma_str path, daruma_arena *a)
 {
-    daruma_str ours = {0}, lead = {0}, rest = str_from(path, 1), version = str_cut(&rest, '/');
-    for (daruma_str left = prefix; left.n;)
-        ours = str_cut(&left, '/');
+    daruma_str ours = last_segment(prefix), lead = {0}, rest = str_from(path, 1), version = str_cut(&rest, '/');
     if (str_eq(version, S("upload")) || str_eq(version, S("download"))) {
         lead = version;
         version = str_cut(&rest, '/');
@@ -314,10 +329,13 @@ static bool says_prefix(daruma_str prefix, daruma_str path)
     return prefix.n && path.n > prefix.n && str_starts(path, prefix) && path.p[prefix.n] == '/';
 }
 
-/* Bytes of a base path up to "/v1" that is another host's, before the words of a dialect. 0: there is none. */
-static size_t other_base(daruma_str path)
+/* Bytes of a base path up to "/v1" that is another host's, before the words of a dialect. 0: there is none, or the
+ * prefix does not end in a version, so that what the path says may stand behind it ("/anthropic/v1/messages" behind
+ * Cloudflare's "/v1/ACCOUNT/GATEWAY"). */
+static size_t other_base(daruma_str prefix, daruma_str path)
 {
-    size_t version = dialect_of_path(path) ? str_find(path, S("/v1/")) : STR_NONE;
+    bool ends = url_is_version(last_segment(prefix));
+    size_t version = ends && dialect_of_path(path) ? str_find(path, S("/v1/")) : STR_NONE;
     return version == STR_NONE ? 0 : version + sizeof "/v1" - 1;
 }
 
@@ -349,9 +367,9 @@ daruma_str config_upstream_path(const config_provider *p, daruma_str path, darum
     daruma_buf out = buf_in(a);
     buf_room(&out, prefix.n + path.n + sizeof "/v1");
     buf_put(&out, prefix);
-    if (str_ends(prefix, S("/v1")) || has_version(prefix)) {
+    if (says_version(p)) {
         bool said = str_eq(first, S("v1")) || (url_is_version(first) && str_ends(prefix, first));
-        buf_put(&out, said ? str_from(whole, first.n) : str_from(path, other_base(bare)));
+        buf_put(&out, said ? str_from(whole, first.n) : str_from(path, other_base(prefix, bare)));
         return buf_str(&out);
     }
     if (!prefix.n && !lacks_version(bare))
@@ -365,7 +383,7 @@ daruma_str config_upstream_path(const config_provider *p, daruma_str path, darum
 daruma_str config_own_path(const config_provider *p, daruma_str path, daruma_arena *a)
 {
     daruma_str rest = str_from(path, 1);
-    if (has_version(p->to.prefix) && url_is_version(str_cut(&rest, '/')))
+    if (says_version(p) && url_is_version(str_cut(&rest, '/')))
         path = str_from(path, (size_t)(rest.p - path.p) - 1);
     return config_upstream_path(p, path, a);
 }
