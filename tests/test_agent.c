@@ -1,7 +1,7 @@
 /* The agent as a machine: what it asks for next, and what becomes of each outcome. */
 #include "agent_kit.h"
 #include "pairs_kit.h"
-#include "engine/agent/question.h"
+#include "engine/agent/inside.h"
 
 #define WAY(kind, tool, parameters, confidence)                                                                        \
     "{\"strategy\":\"" kind "\",\"reasoning\":\"because\",\"action\":{\"toolName\":\"" tool                            \

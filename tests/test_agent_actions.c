@@ -1,9 +1,7 @@
 /* What a model means that answers with actions as JSON, and values out of its answers (P-T22, P-T30): the parts, alone.
  */
 #include "test.h"
-#include "engine/agent/actions.h"
-#include "engine/agent/args.h"
-#include "engine/agent/trajectory.h"
+#include "engine/agent/inside.h"
 
 static char bytes[1 << 20];
 

@@ -1,13 +1,7 @@
 /* actions.c - models that answer with an action written as JSON, {"thought", "next_node", "args"}, instead of calling
  * tools: what is meant is found in what they write, the first action that can be done is done, and what cannot be read
  * is asked for again (PenguiFlow's protocol, P-F31 to P-F36). */
-#include "engine/agent/actions.h"
-#include "engine/agent/args.h"
-#include "engine/agent/calls.h"
-#include "engine/agent/flow.h"
-#include "engine/agent/router.h"
-#include "engine/agent/think.h"
-#include "engine/agent/trajectory.h"
+#include "engine/agent/inside.h"
 #include "engine/mend/mend.h"
 
 /* ---- finding JSON in a text ---- */

@@ -2,13 +2,7 @@
  * what becomes of the answer. A strategy is told in an event whatever happens to it; it is done when it is sure enough
  * and was checked, asked about when it is less sure, and handed to a person when only a person can help. What daruma
  * itself guesses without a model is never a reason to stop. */
-#include "engine/agent/adapt.h"
-#include "engine/agent/error_node.h"
-#include "engine/agent/flow.h"
-#include "engine/agent/limits.h"
-#include "engine/agent/plan.h"
-#include "engine/agent/router.h"
-#include "engine/agent/trajectory.h"
+#include "engine/agent/inside.h"
 
 /* What a question is about, with room for what it points to. */
 typedef struct about {

@@ -1,14 +1,7 @@
 /* args.c - arguments that do not do: fields that are missing are asked for, one small question a tool; what fails again
  * and again ends in an apology (P-F38 to P-F42). Only what lacks or only pretends a value counts, not a wrong type
  * (P-W12). */
-#include "engine/agent/actions.h"
-#include "engine/agent/args.h"
-#include "engine/agent/calls.h"
-#include "engine/agent/flow.h"
-#include "engine/agent/limits.h"
-#include "engine/agent/router.h"
-#include "engine/agent/think.h"
-#include "engine/agent/trajectory.h"
+#include "engine/agent/inside.h"
 #include "engine/mend/mend.h"
 
 /* ---- looking ---- */

@@ -1,16 +1,6 @@
 /* calls.c - the calls of one answer, carried out one after the other: who is asked before, what each came to, whether
  * it failed, and whether the agent goes in circles. */
-#include "engine/agent/actions.h"
-#include "engine/agent/args.h"
-#include "engine/agent/calls.h"
-#include "engine/agent/error_node.h"
-#include "engine/agent/flow.h"
-#include "engine/agent/limits.h"
-#include "engine/agent/paths.h"
-#include "engine/agent/report.h"
-#include "engine/agent/router.h"
-#include "engine/agent/think.h"
-#include "engine/agent/trajectory.h"
+#include "engine/agent/inside.h"
 #include "engine/mend/mend.h"
 #include "engine/watch/toolfail.h"
 

@@ -1,6 +1,6 @@
 /* delegation.c - agents that work for agents: one is a tool of another. What the child spends is its parent's, and its
  * failure reaches the parent as a record that says so, never as an answer. */
-#include "engine/agent/flow.h"
+#include "engine/agent/inside.h"
 
 static int64_t rest(int64_t limit, int64_t used)
 {

@@ -2,11 +2,7 @@
  * the one that failed, and fixed texts where there is no such model. Nothing here can fail: whatever is unknown is said
  * to be unknown, and what does not fit is left out. */
 #include "base/date.h"
-#include "engine/agent/error_node.h"
-#include "engine/agent/flow.h"
-#include "engine/agent/limits.h"
-#include "engine/agent/router.h"
-#include "engine/agent/trajectory.h"
+#include "engine/agent/inside.h"
 #include "engine/watch/toolfail.h"
 
 /* What a text of others may do in a report: nothing but be read, on as many lines as `lines` says. */

@@ -5,17 +5,7 @@
  *     either    a context that is too long: SHORTEN --> THINK;  what cannot go on: ANALYSE --> report
  *
  * One thing is out at a time. flow_step() goes on until something is out, or the run is over. */
-#include "engine/agent/adapt.h"
-#include "engine/agent/args.h"
-#include "engine/agent/calls.h"
-#include "engine/agent/error_node.h"
-#include "engine/agent/flow.h"
-#include "engine/agent/limits.h"
-#include "engine/agent/plan.h"
-#include "engine/agent/question.h"
-#include "engine/agent/router.h"
-#include "engine/agent/think.h"
-#include "engine/agent/trajectory.h"
+#include "engine/agent/inside.h"
 
 /* ---- texts ---- */
 

@@ -5,12 +5,7 @@
  * Many steps leave at once, so that the beginning of the request stays the same for long: providers keep it, and so do
  * we. What remains of them: how often each tool was called, the model's newest words, and each call whose effect nobody
  * knows. The journal has all of them. */
-#include "engine/agent/calls.h"
-#include "engine/agent/flow.h"
-#include "engine/agent/forget.h"
-#include "engine/agent/question.h"
-#include "engine/agent/router.h"
-#include "engine/agent/trajectory.h"
+#include "engine/agent/inside.h"
 #include "engine/mend/mend.h"
 
 static bool same_turn(const agent_step *a, const agent_step *b)

@@ -1,4 +1,4 @@
-/* inside.h - the agent's state, which all its files share. */
+/* inside.h - the agent's state, and what its files call of each other. */
 #ifndef ENGINE_AGENT_INSIDE_H
 #define ENGINE_AGENT_INSIDE_H
 #include "engine/agent/agent.h"
@@ -206,8 +206,167 @@ struct agent {
     agent_shorten shorten;
 };
 
+/* ---- flow.c ---- */
+
+void flow_out(agent *a, agent_out out, agent_act act);
+void flow_wait(agent *a, daruma_ms ms);              /* then what was set out before is done again */
+agent_result flow_answer(agent *a, daruma_str text); /* of a task that is done */
+void flow_finish(agent *a, agent_result r);
+void flow_limit(agent *a, agent_limit l);   /* ends with what there is */
+void flow_stop(agent *a, daruma_buf *text); /* the same, for a circle; `text` in `scratch` says which */
+void flow_note(agent *a, daruma_str text);  /* words of ours to the model */
+void flow_ask(agent *a, agent_purpose purpose, daruma_str model, const daruma_question *q, daruma_ms total);
+daruma_str flow_keep(agent *a, daruma_str s); /* for the run */
+daruma_str flow_text(agent *a, daruma_str s); /* in `texts` */
+/* Room for `want` bytes at *p, memory of the rooms that holds *cap, of which `used` stay; it may move. False without
+ * memory. */
+bool flow_grow(agent *a, void **p, size_t used, size_t *cap, size_t want);
+daruma_str flow_line(daruma_str s, size_t most); /* its first `most` bytes, between two characters */
+
+/* `asked_tokens` are its body's. */
+void flow_ask_model(agent *a, agent_purpose purpose, daruma_str model, daruma_str body, daruma_ms total);
+
+/* ---- question.c ---- */
+
+/* The question for the next step, as a request: of `written` and what is new, or written anew. Lives until the next
+ * one. False without memory. */
+bool question_write(agent *a, daruma_str *ret);
+/* The same, always anew, in the scratch arena. */
+bool question_anew(agent *a, daruma_buf *out);
+void question_close(agent *a);
+
+/* ---- forget.c ---- */
+
+/* True if the question, of `asked_tokens`, was too large for the window, and old steps left the conversation: it is to
+ * be written again. */
+bool forget_old(agent *a);
+void forget_say(const agent *a, daruma_arena *room, daruma_buf *out); /* what the model is told of them */
+
+/* ---- think.c ---- */
+
+void think_ask(agent *a);                                    /* for the next step */
+void think_answered(agent *a, daruma_str body);              /* the model answered that */
+void think_failed(agent *a, const agent_failure *f);         /* a model failed */
+void think_recovered(agent *a, const char *how);             /* something worked behind a failure */
+bool think_text(agent *a, daruma_str body, daruma_str *ret); /* of a plain answer; false: there is none */
+
+void think_stepped(agent *a);               /* the model answered with something to do */
+void think_said(agent *a, daruma_str text); /* with words, which lie in `keep` */
+
+/* ---- actions.c ---- */
+
+/* Actions in what a model wrote, those that name a node first; 0: it cannot be read. */
+size_t actions_read(daruma_str text, daruma_arena *a, agent_action *out, size_t max);
+daruma_str actions_answer(daruma_str text, daruma_arena *a);
+bool actions_placeholder(daruma_str s);
+void actions_answered(agent *a, daruma_str text);
+void actions_put_call(const agent_step *s, daruma_buf *out);
+void actions_put_failure(agent *a, const agent_step *s, daruma_str result, daruma_buf *out);
+
+/* ---- args.c ---- */
+
+bool args_look(agent *a, const agent_tool *t, daruma_str args, args_bad *bad); /* true: they do */
+void args_reject(agent *a, agent_step *s, const args_bad *bad);
+void args_worked(agent *a, daruma_str tool);
+void args_ask(agent *a);
+/* `args` with values of the missing fields out of what a model said. */
+daruma_str args_merge(daruma_str args, daruma_str text, const args_bad *bad, size_t *ret_filled, daruma_arena *a);
+void args_answered(agent *a, daruma_str text);
+void args_ask_words(agent *a); /* FINISH, APOLOGY */
+void args_words_answered(agent *a, daruma_str text);
+
+/* ---- report.c ---- */
+
+daruma_str report_name(const agent *a);          /* of the tool; empty: there is none */
+bool report_is(const agent *a, daruma_str tool); /* the one that ends the run */
+void report_begin(agent *a);
+void report_take(agent *a, agent_step *s); /* carries out one that is the agent's own */
+void report_made(agent *a, const agent_step *s);
+bool report_missing(agent *a, daruma_str text);
+
+/* ---- calls.c ---- */
+
+void calls_step(agent *a); /* the next call, or what comes behind the last */
+void calls_ended(agent *a, agent_step *s, daruma_str result, int ok, bool lost);
+void calls_refuse(agent *a, agent_step *s, daruma_str why); /* it is not carried out: that is its result */
+void calls_decide(agent *a, uint64_t call, bool allowed);   /* a person said so */
+bool calls_looks(const agent *a, const agent_step *s);      /* something was looked at with it */
+
 /* Tells an event: its name, then names and values in turn as BUF_MEMBERS takes them; texts are cut. */
 #define LOG(a, ...) log_event((a), (const buf_part[]){BUF_PARTS(__VA_ARGS__)}, BUF_COUNT(__VA_ARGS__))
 void log_event(agent *a, const buf_part *parts, size_t n);
+
+/* ---- limits.c ---- */
+
+agent_limit limits_reached(const agent *a, bool model, bool tool);
+bool limits_last_call(const agent *a); /* the next call of the model is the last one */
+void limits_usage(agent *a, const turn_usage *u, daruma_str said);
+uint32_t limits_calls_left(const agent *a); /* for the question that was counted last, 1 at least; 0: no limit */
+daruma_ms limits_time_left(const agent *a); /* -1: no limit */
+bool limits_time_over(const agent *a);      /* nothing is left of it that a further act could use */
+
+/* ---- router.c ---- */
+
+agent_failure router_judge_model(agent *a, const daruma_evidence *ev, daruma_str operation);
+agent_failure router_judge_tool(agent *a, const agent_tool *t, const daruma_step *step);
+/* A failure of the model at work that nobody has to judge. */
+agent_failure router_own(const agent *a, daruma_kind kind, daruma_severity severity, daruma_str message);
+daruma_str router_type(const agent_failure *f); /* its name in events */
+const agent_tool *router_tool(const agent *a, daruma_str name);
+void router_keep(agent *a, const agent_failure *f); /* a->failure = a copy */
+/* A model, the planner or the classifier failed, or a tool whose severity was said. */
+void router_route(agent *a, agent_step *s);
+bool router_again(agent *a, agent_step *s); /* the same once more; false: it is not to be */
+void router_planner(agent *a);              /* another plan, or the error node */
+
+/* ---- trajectory.c ---- */
+
+agent_step *traj_add(agent *a, agent_step_kind kind); /* NULL without memory */
+void traj_result(agent *a, agent_step *s, daruma_str result, bool failed, daruma_str seen);
+void traj_shorten(agent *a); /* begins to, or says that it does not help */
+void traj_shorten_next(agent *a);
+void traj_shortened(agent *a, daruma_str summary);         /* empty: the summariser failed */
+void traj_partial(agent *a, daruma_buf *out);              /* what there is, for people */
+convo traj_convo(const agent *a, daruma_arena *room);      /* for its model, without a message */
+void traj_say(convo *c, convo_role role, daruma_str text); /* a message of words; c->full without memory */
+void traj_put(const agent *a, convo *c, size_t from);      /* steps from there on; c->full without memory */
+/* Of all that the model sees of the first `nsteps` steps, and of the tools: it changes when any of it does. `before`:
+ * the mark of the tools and the first `from` steps, which are not looked at again; 0: there is none. */
+uint64_t traj_mark(const agent *a, uint64_t before, size_t from, size_t nsteps, daruma_arena *room);
+void traj_tools(const agent *a, convo *c); /* c->full without memory */
+daruma_str traj_wire_name(const agent *a, daruma_str name, daruma_arena *room);
+
+/* ---- error_node.c ---- */
+
+void error_node_enter(agent *a);
+void error_node_leave(agent *a, daruma_str answer, bool answered);
+void error_graceful(agent *a);
+void error_apologised(agent *a, daruma_str text); /* a model was asked for the words; empty: it failed */
+void error_escalate(agent *a, daruma_str reason);
+
+/* ---- paths.c ---- */
+
+/* A path among the arguments that ends exactly one path that tools printed: the arguments with that one. */
+bool paths_complete(agent *a, const agent_step *s, daruma_str *ret_args, daruma_str *ret_from, daruma_str *ret_to);
+
+/* The one path that tools printed with the name of the file that a call did not find; empty: none, or several. */
+daruma_str paths_near(agent *a, const agent_step *s);
+
+/* ---- adapt.c ---- */
+
+void adapt_ask(agent *a);
+void adapt_answered(agent *a, daruma_str text); /* empty: the model failed */
+void adapt_estimate(agent *a);
+void adapt_estimated(agent *a, daruma_str text);
+void adapt_do(agent *a); /* what was proposed last */
+
+/* ---- plan.c ---- */
+
+void plan_ask_classes(agent *a);
+void plan_ask(agent *a);
+void plan_answered(agent *a, daruma_str text);
+void plan_step_done(agent *a, daruma_str output);
+void plan_context(const agent *a, daruma_buf *out); /* what the model is told of its step */
+bool plan_offers(const agent *a, size_t tool);      /* may the model call that tool now? */
 
 #endif

@@ -1,5 +1,5 @@
 /* limits.c - what a run may use, what it has used, and its end in words for programs. */
-#include "engine/agent/limits.h"
+#include "engine/agent/inside.h"
 
 const char *agent_limit_name(agent_limit l)
 {

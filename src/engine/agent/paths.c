@@ -1,6 +1,6 @@
 /* paths.c - a path that was not found, completed from what tools have printed before (engine/watch/paths.h). With two
  * candidates nothing is done. */
-#include "engine/agent/paths.h"
+#include "engine/agent/inside.h"
 #include "engine/watch/paths.h"
 
 /* The one path that ends in `tail` in what tools gave so far, newest first; empty when there is none, or several. */

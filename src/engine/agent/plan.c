@@ -1,10 +1,6 @@
 /* plan.c - the planned way: tools that can serve are chosen, a plan is made of them and checked before it runs, its
  * steps are carried out one after the other, each by a model that sees its own step and the outputs that it needs. */
-#include "engine/agent/flow.h"
-#include "engine/agent/limits.h"
-#include "engine/agent/plan.h"
-#include "engine/agent/router.h"
-#include "engine/agent/think.h"
+#include "engine/agent/inside.h"
 #include "engine/mend/mend.h"
 
 /* ---- reading and checking ---- */

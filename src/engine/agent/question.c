@@ -1,9 +1,6 @@
 /* question.c - the question to the model for the next step, as a request in its dialect. What was written for the last
  * one is kept, and what is new is put at its end, unless anything before that changed. */
-#include "engine/agent/flow.h"
-#include "engine/agent/question.h"
-#include "engine/agent/report.h"
-#include "engine/agent/trajectory.h"
+#include "engine/agent/inside.h"
 
 /* Names of tools that the wire does not take are others there: they are known again by this list. */
 static void keep_renames(agent *a, const convo *c)

@@ -1,12 +1,7 @@
 /* report.c - agents that end by calling a tool of their own, the report, and are told when they should (K-F18 to
  * K-F24): by a nudge when they speak instead, before the last step, when nothing new comes, and as their tokens run
  * out. */
-#include "engine/agent/actions.h"
-#include "engine/agent/calls.h"
-#include "engine/agent/flow.h"
-#include "engine/agent/limits.h"
-#include "engine/agent/report.h"
-#include "engine/agent/trajectory.h"
+#include "engine/agent/inside.h"
 
 const agent_tool agent_report_tool = {
     .about = {.name = LIT("report"),

@@ -1,9 +1,6 @@
 /* router.c - judges failures of models and tools, and decides by severity where they go: once more, to the model, to
  * the planner, to the classifier, to the error node, or out. Ways and budgets are rows of the policy. */
-#include "engine/agent/error_node.h"
-#include "engine/agent/flow.h"
-#include "engine/agent/limits.h"
-#include "engine/agent/router.h"
+#include "engine/agent/inside.h"
 
 /* The default does not end a run for what a model can work around: a tool's failure goes to the model first, and only
  * what tools or hosts call critical goes to the error node. */

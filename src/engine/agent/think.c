@@ -1,16 +1,5 @@
 /* think.c - the question to the model for the next step, and its answer: words, calls, or nothing that can be used. */
-#include "engine/agent/actions.h"
-#include "engine/agent/calls.h"
-#include "engine/agent/error_node.h"
-#include "engine/agent/flow.h"
-#include "engine/agent/forget.h"
-#include "engine/agent/limits.h"
-#include "engine/agent/plan.h"
-#include "engine/agent/question.h"
-#include "engine/agent/report.h"
-#include "engine/agent/router.h"
-#include "engine/agent/think.h"
-#include "engine/agent/trajectory.h"
+#include "engine/agent/inside.h"
 #include "engine/mend/mend.h"
 
 /* ---- the question ---- */

@@ -1,14 +1,7 @@
 /* trajectory.c - what was done, and how the model sees it. Two texts of each result: `observation` is kept as it came,
  * `llm_observation` is what the model reads, which may be shortened. The view is made anew for each call, so that a
  * call without its result, or a result without its call, cannot be in it. */
-#include "engine/agent/actions.h"
-#include "engine/agent/error_node.h"
-#include "engine/agent/flow.h"
-#include "engine/agent/forget.h"
-#include "engine/agent/limits.h"
-#include "engine/agent/plan.h"
-#include "engine/agent/router.h"
-#include "engine/agent/trajectory.h"
+#include "engine/agent/inside.h"
 #include "engine/mend/mend.h"
 #include <xxhash.h>
 
