@@ -778,6 +778,25 @@ static void v1_stands_once_in_an_upstream_path(void **state)
     }
 }
 
+/* A client of another host of the same dialect: what its SDK says before "/v1" is that host's. */
+static void another_hosts_base_path_gives_way_within_a_dialect(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *prefix, *path, *want;
+    } rows[] = {
+        {"/v1beta/openai", "/openai/v1/chat/completions", "/v1beta/openai/chat/completions"},
+        {"/v1beta/openai", "/api/v1/chat/completions", "/v1beta/openai/chat/completions"},
+        {"/v1/a/g/openai", "/openai/v1/chat/completions", "/v1/a/g/openai/chat/completions"},
+        {"/v1/a/g", "/anthropic/v1/messages", "/v1/a/g/anthropic/v1/messages"}, /* another dialect's words */
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_arena a = arena_over(memory, sizeof memory);
+        config_provider p = {.to.prefix = str_of(rows[i].prefix), .dialect = &dialect_openai};
+        assert_str(config_upstream_path(&p, str_of(rows[i].path), &a), rows[i].want);
+    }
+}
+
 /* https://developers.cloudflare.com/ai-gateway/usage/providers/anthropic/ */
 static void a_version_within_a_base_of_anthropics_is_the_gateways(void **state)
 {
@@ -1020,6 +1039,7 @@ int main(void)
         cmocka_unit_test(traces_go_where_the_file_says),
         cmocka_unit_test(the_clients_key_is_meant_for_one_host),
         cmocka_unit_test(v1_stands_once_in_an_upstream_path),
+        cmocka_unit_test(another_hosts_base_path_gives_way_within_a_dialect),
         cmocka_unit_test(a_version_within_a_base_of_anthropics_is_the_gateways),
         cmocka_unit_test(googles_versions_and_uploads_stand_where_google_has_them),
         cmocka_unit_test(the_document_has_the_table_as_it_is_printed),

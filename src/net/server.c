@@ -406,7 +406,9 @@ static bool has_just_come(const server *s, const conn *c)
  * it was free. It calls again and again until accept() gets one, so one is freed here, and stays free until then. */
 static void turn_away(server *s)
 {
-    conn *parting = s->waiting[FOR_CLOSE].first, *idle = parting ? parting : find_idle(s);
+    conn *parting = s->waiting[FOR_CLOSE].first, *any = parting ? parting : find_idle(s);
+    for (any = any ? any : s->all; any && any->state == CLOSING;) /* that one is free already */
+        any = any->next;
     uv_os_fd_t listener;
     int fd;
     if (s->spare >= 0) {
@@ -415,8 +417,8 @@ static void turn_away(server *s)
         uv_fileno((uv_handle_t *)&s->listener, &listener);
         while ((fd = accept(listener, NULL, NULL)) >= 0)
             close(fd);
-    } else if (idle || s->all) {
-        tell_gone(idle ? idle : s->all); /* one request is lost instead of all */
+    } else if (any) {
+        tell_gone(any); /* one request is lost instead of all */
     } else {
         uv_sleep(1); /* the other thread will give back what it took */
     }

@@ -330,12 +330,13 @@ static bool says_prefix(daruma_str prefix, daruma_str path)
 }
 
 /* Bytes of a base path up to "/v1" that is another host's, before the words of a dialect. 0: there is none, or the
- * prefix does not end in a version, so that what the path says may stand behind it ("/anthropic/v1/messages" behind
- * Cloudflare's "/v1/ACCOUNT/GATEWAY"). */
-static size_t other_base(daruma_str prefix, daruma_str path)
+ * prefix does not end in a version and the words are another dialect's, so that what the path says may stand behind it
+ * ("/anthropic/v1/messages" behind Cloudflare's "/v1/ACCOUNT/GATEWAY"). */
+static size_t other_base(const config_provider *p, daruma_str path)
 {
-    bool ends = url_is_version(last_segment(prefix));
-    size_t version = ends && dialect_of_path(path) ? str_find(path, S("/v1/")) : STR_NONE;
+    const dialect *d = dialect_of_path(path);
+    bool gives_way = d && (d == p->dialect || url_is_version(last_segment(p->to.prefix)));
+    size_t version = gives_way ? str_find(path, S("/v1/")) : STR_NONE;
     return version == STR_NONE ? 0 : version + sizeof "/v1" - 1;
 }
 
@@ -369,7 +370,7 @@ daruma_str config_upstream_path(const config_provider *p, daruma_str path, darum
     buf_put(&out, prefix);
     if (says_version(p)) {
         bool said = str_eq(first, S("v1")) || (url_is_version(first) && str_ends(prefix, first));
-        buf_put(&out, said ? str_from(whole, first.n) : str_from(path, other_base(prefix, bare)));
+        buf_put(&out, said ? str_from(whole, first.n) : str_from(path, other_base(p, bare)));
         return buf_str(&out);
     }
     if (!prefix.n && !lacks_version(bare))

@@ -156,9 +156,9 @@ bool config_read(daruma_str text, conf_env env, void *user, daruma_arena *a, con
 /* The request target for a provider: its prefix and the path (query included) a client sent, so that "/v1" stands in
  * it once. A prefix with a version segment ("/v1", "/api/v4", "/v1beta/openai"), of Anthropic's one that ends in it,
  * replaces the path's own "/v1"; without a prefix a path that has no version gets "/v1". A base path that the client
- * says itself ("/openai/v1") is the prefix, or gives way to one that ends in a version. A version that ends a prefix of
- * Google's gives way to another one that the path says, and stands behind its "upload" or "download". Lives in `a` or
- * borrows `path`. */
+ * says itself ("/openai/v1") is the prefix, or gives way to one of its own dialect or that ends in a version. A version
+ * that ends a prefix of Google's gives way to another one that the path says, and stands behind its "upload" or
+ * "download". Lives in `a` or borrows `path`. */
 daruma_str config_upstream_path(const config_provider *p, daruma_str path, daruma_arena *a);
 /* The same of a path that daruma made: a version of the prefix stands in the place of its own. */
 daruma_str config_own_path(const config_provider *p, daruma_str path, daruma_arena *a);
