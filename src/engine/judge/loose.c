@@ -298,6 +298,14 @@ static bool is_upstream(int64_t status, daruma_str before)
     return (status == 429 || status >= 500) && str_ifind(before, S("upstream")) != STR_NONE;
 }
 
+static bool ends_in(daruma_str text, const daruma_str *words, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        if (text.n >= words[k].n && str_ieq(str_from(text, text.n - words[k].n), words[k]))
+            return true;
+    return false;
+}
+
 /* Class names and status numbers of the text around a message, or of a bare message. Only the
  * beginning counts: further on a number is anything. */
 void reader_prefix(reader *r, daruma_str t, bool is_all)
@@ -306,8 +314,9 @@ void reader_prefix(reader *r, daruma_str t, bool is_all)
         LIT("error code"), LIT("status code"),    LIT("statuscode"), LIT("status_code"), LIT("status"),
         LIT("http"),       LIT("http/1.1"),       LIT("code"),       LIT("http error"),  LIT("api error"),
         LIT("error"),      LIT("returned"),       LIT("response"),   LIT("with status"), LIT("api"),
-        LIT("http/2"),     LIT("responded with"), LIT("success"),    LIT("got"),         LIT("received"),
+        LIT("http/2"),     LIT("responded with"), LIT("success"),
     };
+    static const daruma_str may_count[] = {LIT("got"), LIT("received")}; /* "got 512 values" */
     t = str_sub(t, 0, 300);
     for (size_t i = 0; i < t.n;) {
         if (!char_is(t.p[i], CHAR_WORD)) {
@@ -345,12 +354,10 @@ void reader_prefix(reader *r, daruma_str t, bool is_all)
             bool told =
                 b == 0 && !quoted && (!is_all || end == t.n || t.p[end] == ' ' || t.p[end] == ':' || t.p[end] == '-');
             told |= before.n && before.n < 11 && is_class(before);
-            for (size_t k = 0; !told && k < COUNT(says_status); k++) {
-                daruma_str s = says_status[k];
-                told = before.n >= s.n && str_ieq(str_from(before, before.n - s.n), s);
-            }
-            told |= i && t.p[i - 1] == '(' && end < t.n && t.p[end] == ')';
-            if (told || (!quoted && is_status_line(n, str_from(t, end))))
+            told |= ends_in(before, says_status, COUNT(says_status));
+            bool maybe = i && t.p[i - 1] == '(' && end < t.n && t.p[end] == ')'; /* "width (500) must be ..." */
+            maybe |= ends_in(before, may_count, COUNT(may_count));
+            if (told || maybe || (!quoted && is_status_line(n, str_from(t, end))))
                 reader_status(r, n, told ? SAID_NAMED : SAID_IN_LINE);
         }
         i = end;

@@ -121,7 +121,7 @@ static bool is_hedge(daruma_str s)
     return false;
 }
 
-/* Where the first sentence that begins with a word for a guess does so behind another one that says something: "It
+/* Where the first sentence that begins with a word for a guess does so behind another one that says what is wrong: "It
  * timed out. Possibly a wrong key or no credit"; STR_NONE: none does. */
 static size_t hedge_at(daruma_str s)
 {
@@ -133,7 +133,7 @@ static size_t hedge_at(daruma_str s)
             if (at < s.n && s.p[at] == ' ' && at + 1 < first && is_hedge(str_from(s, at + 1)))
                 first = at + 1;
         }
-    return first != STR_NONE && sentence_says(str_sub(s, 0, first)) ? first : STR_NONE;
+    return first != STR_NONE && sentence_names_cause(str_sub(s, 0, first)) ? first : STR_NONE;
 }
 
 /* Where somebody begins to guess: "This might be due to: ..."; STR_NONE: nobody does. */

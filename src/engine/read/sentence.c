@@ -297,7 +297,8 @@ bool sentence_next(sentence *s, uint64_t *ret_means)
     return any || s->at < s->n;
 }
 
-bool sentence_says(daruma_str text)
+/* Has a word of `text` another meaning than those? */
+static bool says_more(daruma_str text, uint64_t than)
 {
     char low[SENTENCE_BYTES_MAX];
     sentence read;
@@ -306,9 +307,19 @@ bool sentence_says(daruma_str text)
     for (size_t i = 0; i < text.n; i++)
         low[i] = ch_lower(text.p[i]);
     for (sentence_open(&read, (daruma_str){low, text.n}, false); sentence_next(&read, &means);)
-        if (means & ~SENTENCE_VAGUE)
+        if (means & ~than)
             return true;
     return false;
+}
+
+bool sentence_says(daruma_str text)
+{
+    return says_more(text, SENTENCE_VAGUE);
+}
+
+bool sentence_names_cause(daruma_str text)
+{
+    return says_more(text, SENTENCE_WHO);
 }
 
 /* Behind the ':' of the first lead of `text`; 0: it has none. */

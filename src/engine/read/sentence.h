@@ -33,4 +33,6 @@ bool sentence_next(sentence *s, uint64_t *ret_means);
 size_t sentence_lead(daruma_str text);
 /* Does a word of `text`, in any case, mean more than that something failed? */
 bool sentence_says(daruma_str text);
+/* ... and more than who failed? "The model call failed" does not say why. */
+bool sentence_names_cause(daruma_str text);
 #endif
