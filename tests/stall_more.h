@@ -324,6 +324,19 @@ static const stall_case stall_work_more[] = {
      "move_task_up {\"id\":4} => Buy milk today\\nCall Ann back\\nWrite report soon\\nPay the bill\n"
      "move_task_up {\"id\":4} => Buy milk today\\nWrite report soon\\nCall Ann back\\nPay the bill\n"
      "move_task_up {\"id\":4} => Write report soon\\nBuy milk today\\nCall Ann back\\nPay the bill"},
+    {"a queue of songs of which the first is skipped", 0,
+     "skip_track {} => Skipped.\nget_queue {} => Naima\\nSo What\\nCaravan\\nFootprints\n"
+     "skip_track {} => Skipped.\nget_queue {} => So What\\nCaravan\\nFootprints\\nNaima\n"
+     "skip_track {} => Skipped.\nget_queue {} => Caravan\\nFootprints\\nNaima\\nSo What\n"
+     "skip_track {} => Skipped.\nget_queue {} => Footprints\\nNaima\\nSo What\\nCaravan"},
+    {"files by the time when they were changed", 0,
+     "bash ls -t out => a.o\\nb.o\\nc.o\\nd.o\nbash ls -t out => b.o\\na.o\\nc.o\\nd.o\n"
+     "bash ls -t out => c.o\\nb.o\\na.o\\nd.o\nbash ls -t out => d.o\\nc.o\\nb.o\\na.o"},
+    {"matches in an order that was asked for", 0,
+     "bash rg -l --sort modified foo => a.c\\nb.c\\nc.c\\nd.c\nbash rg -l --sort modified foo => "
+     "b.c\\na.c\\nc.c\\nd.c\n"
+     "bash rg -l --sort modified foo => c.c\\nb.c\\na.c\\nd.c\nbash rg -l --sort modified foo => "
+     "d.c\\nc.c\\nb.c\\na.c"},
     {"a sort that is watched step by step", 0,
      "sort_step {\"list\":\"main\"} => delta\\ncedar\\nbasalt\\namber\n"
      "sort_step {\"list\":\"main\"} => cedar\\ndelta\\nbasalt\\namber\n"
@@ -381,6 +394,8 @@ static const stall_case stall_loops_more[] = {
      "14* get_job {\"id\":7} => {\"id\":7,\"status\":\"archiviert\"}"},
     {"a search that finds the same in another order", 4,
      "4*(\nbash find . -name '*.c' => ./a.c\\n./b.c\\n./d.c\nbash find . -name '*.c' => ./d.c\\n./a.c\\n./b.c\n)"},
+    {"files that hold a word, in another order", 4,
+     "3*(\nbash rg -l foo => a.c\\nb.c\\nd.c\nbash rg -l foo => d.c\\na.c\\nb.c\n)"},
     {"changes between the same error that clang sums up", 12,
      "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
      "bash make => a.c:41:5: error: expected ';' after expression\\n1 error generated.\n)"},
