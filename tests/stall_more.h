@@ -308,6 +308,27 @@ static const stall_case stall_work_more[] = {
      "todo_write {\"todos\":[\"a\",\"b\"]} => saved\ntodo_write {\"todos\":[\"a\"]} => saved\n"
      "todo_write {\"todos\":[\"a\",\"b\"]} => saved\ntodo_write {\"todos\":[\"c\"]} => saved\n"
      "todo_write {\"todos\":[\"a\",\"b\"]} => saved"},
+    {"changes, and the failures that are expected", 0,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash python -m unittest => Ran 6 tests in 0.004s\\n\\nOK (expected failures=1)\n)"},
+    {"changes, and a check that counts no errors", 0,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash ./check => all was freed\\n==42== ERROR SUMMARY: 0 errors from 0 contexts\n)"},
+    {"changes, and what was wrong is fixed each time", 0,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash ruff check --fix . => checking\\nFound 1 error (1 fixed, 0 remaining).\n)"},
+    {"changes, and a test with an error in its name", 0,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash pytest -v => t.py::test_http[error: 404] PASSED [100%]\\n\\n1 passed in 0.02s\n)"},
+    {"changes, and a page of an error that is as it should be", 0,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash ./check => checking\\nreturns 500 error to the client\n)"},
+    {"changes, and errors that are ignored", 0,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash ./check => 0 failed, 1 error ignored\\nwarning: 2 errors were ignored\n)"},
+    {"changes, and a test that is to be done later", 0,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash prove t => not ok 3 - later # TODO\\nok 4 - x\n)"},
     /* the order of lines is what was done */
     {"a map on which one walks down", 0,
      "game_step {\"action\":\"south\"} => |...@...|\\n|.......|\\n|.......|\\n|.......|\\nDlvl:1 HP:12\n"
@@ -402,6 +423,18 @@ static const stall_case stall_loops_more[] = {
     {"changes between the same error of a compiler with codes", 12,
      "8*(\nedit_file {\"path\":\"a.ts\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
      "bash npx tsc => a.ts(4,1): error TS2304: Cannot find name 'foo'.\n)"},
+    {"changes between builds that fail in some seconds", 12,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash ./gradlew build => > See the compiler output\\n\\nBUILD FAILED in 3s\n)"},
+    {"changes between tests of which only is told that they failed", 12,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash npm test => npm ERR! Test failed.  See above for more details.\n)"},
+    {"changes between bundles that fail", 12,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash npx vite build => x Build failed in 132ms\\nerror during build:\\nfailed to resolve import of foo\n)"},
+    {"changes between lints that fix some", 12,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash ruff check --fix . => Found 5 errors (3 fixed, 2 remaining).\n)"},
     {"an edit that is refused, to be fixed and tried again", 3,
      "! 9* edit {\"command\":\"edit 8:9\\ndef f(:\"} => Your edit has new syntax errors. Please understand the fixes "
      "and "
