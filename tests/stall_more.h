@@ -329,6 +329,8 @@ static const stall_case stall_work_more[] = {
     {"changes, and a test that is to be done later", 0,
      "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
      "bash prove t => not ok 3 - later # TODO\\nok 4 - x\n)"},
+    {"a result that is pending", 0, "9* get_job {\"id\":4} => {\"result\":\"pending\"}"},
+    {"an outcome that is processed", 0, "9* get_job {\"id\":4} => {\"outcome\":\"processing\"}"},
     /* the order of lines is what was done */
     {"a map on which one walks down", 0,
      "game_step {\"action\":\"south\"} => |...@...|\\n|.......|\\n|.......|\\n|.......|\\nDlvl:1 HP:12\n"
@@ -435,6 +437,11 @@ static const stall_case stall_loops_more[] = {
     {"changes between lints that fix some", 12,
      "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
      "bash ruff check --fix . => Found 5 errors (3 fixed, 2 remaining).\n)"},
+    {"where somebody lives", 3, "8* get_record {\"id\":4} => {\"name\":\"Bo\",\"state\":\"CA\"}"},
+    {"a hundred per cent", 3, "8* get_record {\"id\":4} => {\"percent\":100}"},
+    {"two bugs that are open, in turn", 5,
+     "8*(\nget_issue {\"n\":3} => {\"id\":3,\"state\":\"open\",\"title\":\"Bug\"}\n"
+     "get_issue {\"n\":4} => {\"id\":4,\"state\":\"open\",\"title\":\"Bag\"}\n)"},
     {"an edit that is refused, to be fixed and tried again", 3,
      "! 9* edit {\"command\":\"edit 8:9\\ndef f(:\"} => Your edit has new syntax errors. Please understand the fixes "
      "and "
