@@ -308,6 +308,29 @@ static const stall_case stall_work_more[] = {
      "todo_write {\"todos\":[\"a\",\"b\"]} => saved\ntodo_write {\"todos\":[\"a\"]} => saved\n"
      "todo_write {\"todos\":[\"a\",\"b\"]} => saved\ntodo_write {\"todos\":[\"c\"]} => saved\n"
      "todo_write {\"todos\":[\"a\",\"b\"]} => saved"},
+    {"changes, and the failures that are expected", 0,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash python -m unittest => Ran 6 tests in 0.004s\\n\\nOK (expected failures=1)\n)"},
+    {"changes, and a check that counts no errors", 0,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash ./check => all was freed\\n==42== ERROR SUMMARY: 0 errors from 0 contexts\n)"},
+    {"changes, and what was wrong is fixed each time", 0,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash ruff check --fix . => checking\\nFound 1 error (1 fixed, 0 remaining).\n)"},
+    {"changes, and a test with an error in its name", 0,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash pytest -v => t.py::test_http[error: 404] PASSED [100%]\\n\\n1 passed in 0.02s\n)"},
+    {"changes, and a page of an error that is as it should be", 0,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash ./check => checking\\nreturns 500 error to the client\n)"},
+    {"changes, and errors that are ignored", 0,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash ./check => 0 failed, 1 error ignored\\nwarning: 2 errors were ignored\n)"},
+    {"changes, and a test that is to be done later", 0,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash prove t => not ok 3 - later # TODO\\nok 4 - x\n)"},
+    {"a result that is pending", 0, "9* get_job {\"id\":4} => {\"result\":\"pending\"}"},
+    {"an outcome that is processed", 0, "9* get_job {\"id\":4} => {\"outcome\":\"processing\"}"},
     /* the order of lines is what was done */
     {"a map on which one walks down", 0,
      "game_step {\"action\":\"south\"} => |...@...|\\n|.......|\\n|.......|\\n|.......|\\nDlvl:1 HP:12\n"
@@ -324,6 +347,19 @@ static const stall_case stall_work_more[] = {
      "move_task_up {\"id\":4} => Buy milk today\\nCall Ann back\\nWrite report soon\\nPay the bill\n"
      "move_task_up {\"id\":4} => Buy milk today\\nWrite report soon\\nCall Ann back\\nPay the bill\n"
      "move_task_up {\"id\":4} => Write report soon\\nBuy milk today\\nCall Ann back\\nPay the bill"},
+    {"a queue of songs of which the first is skipped", 0,
+     "skip_track {} => Skipped.\nget_queue {} => Naima\\nSo What\\nCaravan\\nFootprints\n"
+     "skip_track {} => Skipped.\nget_queue {} => So What\\nCaravan\\nFootprints\\nNaima\n"
+     "skip_track {} => Skipped.\nget_queue {} => Caravan\\nFootprints\\nNaima\\nSo What\n"
+     "skip_track {} => Skipped.\nget_queue {} => Footprints\\nNaima\\nSo What\\nCaravan"},
+    {"files by the time when they were changed", 0,
+     "bash ls -t out => a.o\\nb.o\\nc.o\\nd.o\nbash ls -t out => b.o\\na.o\\nc.o\\nd.o\n"
+     "bash ls -t out => c.o\\nb.o\\na.o\\nd.o\nbash ls -t out => d.o\\nc.o\\nb.o\\na.o"},
+    {"matches in an order that was asked for", 0,
+     "bash rg -l --sort modified foo => a.c\\nb.c\\nc.c\\nd.c\nbash rg -l --sort modified foo => "
+     "b.c\\na.c\\nc.c\\nd.c\n"
+     "bash rg -l --sort modified foo => c.c\\nb.c\\na.c\\nd.c\nbash rg -l --sort modified foo => "
+     "d.c\\nc.c\\nb.c\\na.c"},
     {"a sort that is watched step by step", 0,
      "sort_step {\"list\":\"main\"} => delta\\ncedar\\nbasalt\\namber\n"
      "sort_step {\"list\":\"main\"} => cedar\\ndelta\\nbasalt\\namber\n"
@@ -381,12 +417,31 @@ static const stall_case stall_loops_more[] = {
      "14* get_job {\"id\":7} => {\"id\":7,\"status\":\"archiviert\"}"},
     {"a search that finds the same in another order", 4,
      "4*(\nbash find . -name '*.c' => ./a.c\\n./b.c\\n./d.c\nbash find . -name '*.c' => ./d.c\\n./a.c\\n./b.c\n)"},
+    {"files that hold a word, in another order", 4,
+     "3*(\nbash rg -l foo => a.c\\nb.c\\nd.c\nbash rg -l foo => d.c\\na.c\\nb.c\n)"},
     {"changes between the same error that clang sums up", 12,
      "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
      "bash make => a.c:41:5: error: expected ';' after expression\\n1 error generated.\n)"},
     {"changes between the same error of a compiler with codes", 12,
      "8*(\nedit_file {\"path\":\"a.ts\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
      "bash npx tsc => a.ts(4,1): error TS2304: Cannot find name 'foo'.\n)"},
+    {"changes between builds that fail in some seconds", 12,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash ./gradlew build => > See the compiler output\\n\\nBUILD FAILED in 3s\n)"},
+    {"changes between tests of which only is told that they failed", 12,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash npm test => npm ERR! Test failed.  See above for more details.\n)"},
+    {"changes between bundles that fail", 12,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash npx vite build => x Build failed in 132ms\\nerror during build:\\nfailed to resolve import of foo\n)"},
+    {"changes between lints that fix some", 12,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{n}\"} => edited\n"
+     "bash ruff check --fix . => Found 5 errors (3 fixed, 2 remaining).\n)"},
+    {"where somebody lives", 3, "8* get_record {\"id\":4} => {\"name\":\"Bo\",\"state\":\"CA\"}"},
+    {"a hundred per cent", 3, "8* get_record {\"id\":4} => {\"percent\":100}"},
+    {"two bugs that are open, in turn", 5,
+     "8*(\nget_issue {\"n\":3} => {\"id\":3,\"state\":\"open\",\"title\":\"Bug\"}\n"
+     "get_issue {\"n\":4} => {\"id\":4,\"state\":\"open\",\"title\":\"Bag\"}\n)"},
     {"an edit that is refused, to be fixed and tried again", 3,
      "! 9* edit {\"command\":\"edit 8:9\\ndef f(:\"} => Your edit has new syntax errors. Please understand the fixes "
      "and "

@@ -66,14 +66,14 @@ static daruma_str convo_path(convo *c, daruma_str tail)
     daruma_str found = {0};
     size_t looked = 0;
     for (size_t i = c->nmessages; i-- > 0 && looked < AGENT_PATH_RESULTS;)
-        for (size_t k = c->messages[i].nparts; k-- > 0;) {
+        for (size_t k = c->messages[i].nparts; k-- > 0 && looked < AGENT_PATH_RESULTS;) {
             const convo_part *p = &c->messages[i].parts[k];
             if (p->kind != PART_RESULT)
                 continue;
+            looked++; /* a failure as well: to know that it is one it is read whole */
             daruma_step step = {.result = convo_part_text(c, p), .ok = p->failed ? 0 : -1};
             if (daruma_step_failed(&step)) /* it names what is not there */
                 continue;
-            looked++;
             if (!paths_look(step.result, tail, &found))
                 return (daruma_str){0};
         }

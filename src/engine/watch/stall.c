@@ -413,8 +413,9 @@ static void stall_read_call(daruma_stall *s, const daruma_step *step, bool faile
         ret->flags |= SEEN_RUN;
         runs = false;
     }
-    /* What looks may find the same in another order; elsewhere the order is what it did. */
-    bool finds = (means & DARUMA_TOOL_READS) && !(means & (WORDS_MOVES | WORDS_RANDOM)) && !(runs && r.varies);
+    /* What is sought may be found in another order; elsewhere the order is the answer: a queue, a board, a log. */
+    bool finds = (means & DARUMA_TOOL_READS) && (means & WORDS_FINDS) && !(means & (WORDS_MOVES | WORDS_RANDOM)) &&
+                 !(runs && r.varies);
     if (!failed && finds)
         ret->result = r.list;
     else if (!failed && ((means & WORDS_RANDOM) || runs))

@@ -300,8 +300,9 @@ static daruma_str word_before(daruma_str line, size_t *at)
 /* How many a text counts: -1 none, 1 some, 0 it does not count. */
 static int counted(daruma_str s)
 {
-    static const daruma_str none[] = {LIT("no"),    LIT("none"), LIT("null"), LIT("false"), LIT("without"),
-                                      LIT("never"), LIT("[]"),   LIT("{}"),   LIT("\"\"")};
+    static const daruma_str none[] = {LIT("no"),      LIT("none"),  LIT("null"), LIT("false"),
+                                      LIT("without"), LIT("never"), LIT("[]"),   LIT("{}"),
+                                      LIT("\"\""),    LIT("n/a"),   LIT("nil"),  LIT("undefined")};
     int64_t n = 0;
     size_t used = str_scan_int(s, &n);
     if (used && s.p[0] != '-')
@@ -309,7 +310,50 @@ static int counted(daruma_str s)
     for (size_t i = 0; i < COUNT(none); i++)
         if (str_istarts(s, none[i]) && (s.n == none[i].n || !ch_word(s.p[none[i].n])))
             return -1;
-    return 0;
+    return str_eq(s, S("-")) ? -1 : 0;
+}
+
+/* "expected failures", "2 errors were ignored": of those that make no run red. */
+static bool is_excused(daruma_str word)
+{
+    static const daruma_str words[] = {LIT("expected"),   LIT("known"),   LIT("fixed"), LIT("ignored"),
+                                       LIT("suppressed"), LIT("skipped"), LIT("flaky"), LIT("recovered")};
+    for (size_t i = 0; i < COUNT(words); i++)
+        if (str_ieq(word, words[i]))
+            return true;
+    return false;
+}
+
+/* "Fixed 3 errors": the word before says so, or one of the two behind, or all `n` are excused in brackets: "1 error (1
+ * fixed". */
+static bool are_excused(const red_word *w, int64_t n)
+{
+    size_t at = w->from;
+    daruma_str rest = str_from(w->line, w->to);
+    int64_t bracketed = 0;
+    daruma_str before = word_before(w->line, &at);
+    if (is_excused(before) || (before.n && ch_digit(before.p[0]) && is_excused(word_before(w->line, &at)) && at == 0))
+        return true;
+    bool open = str_starts(rest, S(" ("));
+    size_t used = open ? str_scan_int(str_from(rest, 2), &bracketed) : 0;
+    if (used && bracketed == n)
+        rest = str_from(rest, 2 + used);
+    for (int i = 0; i < 2 && rest.n > 1 && rest.p[0] == ' ' && ch_alpha(rest.p[1]); i++) {
+        size_t to = 1;
+        while (to < rest.n && ch_word(rest.p[to]))
+            to++;
+        if (is_excused(str_sub(rest, 1, to - 1)))
+            return true;
+        rest = str_from(rest, to);
+    }
+    return false;
+}
+
+/* "500 error", "3 error cases": a number other than 1 before one thing does not count it; "3 error(s)" does. */
+static bool is_of_one(const red_word *w)
+{
+    char last = ch_lower(w->line.p[w->to - 1]);
+    return (last == 'r' || last == 'e') && !str_istarts(str_from(w->line, w->to), S("(s)"));
 }
 
 /* "2 failed", "0 tests failed", "errors=1", "Failures: 0", "Error 1": as counted(). */
@@ -320,9 +364,16 @@ static int count_beside(const red_word *w)
     while (to < w->line.n && memchr("\":= ", w->line.p[to], 4))
         to++;
     int behind = counted(str_from(w->line, to)), n = named ? behind : 0;
-    n = n ? n : counted(word_before(w->line, &at));
-    n = n ? n : counted(word_before(w->line, &at));
-    return n ? n : behind;
+    int64_t many = 0;
+    for (int i = 0; i < 2 && !n; i++) {
+        daruma_str word = word_before(w->line, &at);
+        n = counted(word);
+        str_scan_int(word, &many);
+    }
+    if (n > 0 && many > 1 && is_of_one(w))
+        return 0;
+    n = n ? n : behind;
+    return n > 0 && are_excused(w, many) ? -1 : n;
 }
 
 /* No letter stands in it: signs, a number, a time. */
@@ -334,14 +385,56 @@ static bool is_bare(daruma_str s)
     return true;
 }
 
+static bool in_capitals(daruma_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (ch_lower(s.p[i]) == s.p[i] && s.p[i] != ' ')
+            return false;
+    return s.n > 1;
+}
+
+/* Behind a heading, or one word further on, stands that there are none: "ERROR SUMMARY: 0 errors", "[ERROR] 0". */
+static bool heads_none(daruma_str behind)
+{
+    size_t i = 0;
+    for (int words = 0; i < behind.n && words < 2; words++) {
+        while (i < behind.n && !ch_word(behind.p[i]))
+            i++;
+        size_t from = i;
+        while (i < behind.n && ch_word(behind.p[i]))
+            i++;
+        if (i == from + 1 && behind.p[from] == '0')
+            return i == behind.n || behind.p[i] != '.';
+    }
+    return false;
+}
+
+/* "BUILD FAILED in 3s", "npm ERR! Test failed.", "x Build failed in 132ms": what failed leads, and no reason follows.
+ */
+static bool says_failed(const red_word *w)
+{
+    enum { WORDS = 3 };
+    const daruma_str behind = str_from(w->line, w->to);
+    size_t at = w->from;
+    int words = 0;
+    if (!str_ieq(str_sub(w->line, w->from, w->to - w->from), S("failed")))
+        return false;
+    for (size_t i = 0; i < at; i++)
+        words += ch_word(w->line.p[i]) && !(i && ch_word(w->line.p[i - 1]));
+    bool timed = str_starts(behind, S(" in ")) && behind.n > 4 && ch_digit(behind.p[4]);
+    return words >= 1 && words <= WORDS &&
+           (!behind.n || behind.p[0] == '.' || timed || str_starts(behind, S(" with exit code ")));
+}
+
 /* "error: ...", "a.c:3:5: error[E1]: ...", "x.ts(3,1): error TS2304: ...", "FAIL pkg", "BUILD FAILED". */
 static bool is_heading(const red_word *w)
 {
     const daruma_str s = w->line, before = str_sub(s, 0, w->from), behind = str_from(s, w->to);
-    bool capitals = true, leads = is_bare(before);
-    for (size_t i = w->from; i < w->to; i++)
-        capitals &= ch_lower(s.p[i]) != s.p[i] || s.p[i] == ' ';
-    if (capitals && (leads || is_bare(behind)))
+    size_t at = w->from;
+    bool leads = is_bare(before), capitals = in_capitals(str_sub(s, w->from, w->to - w->from));
+    if (capitals && (leads || is_bare(behind) || in_capitals(word_before(s, &at))))
+        return !heads_none(behind);
+    if (says_failed(w) || (leads && str_istarts(str_from(s, w->from), S("error ")) && s.p[s.n - 1] == ':'))
         return true;
     size_t code = 1;
     while (code < behind.n && ch_word(behind.p[code]))
@@ -351,15 +444,29 @@ static bool is_heading(const red_word *w)
     return (leads || str_ends(before, S(": "))) && behind.n && (coded || memchr(":[(", behind.p[0], 3));
 }
 
-/* "ok 3 - three failures", "PASS a.test.js", "✓ shows 2 errors", "a::fails_on_0 PASSED": of a test that passed. */
+/* The word stands there, and no number before it: "3 passed" counts. */
+static bool passed_at(daruma_str line, size_t at)
+{
+    return at != STR_NONE && at > 0 && !ch_digit(line.p[at - 1]);
+}
+
+/* "ok 3 - three failures", "PASS a.test.js", "✓ shows 2 errors", "a::fails_on_0 PASSED": of a test that passed, or
+ * that need not. "a.spec.ts › shows error: 3" only names one. */
 static bool tells_of_pass(daruma_str line)
 {
+    static const daruma_str anywhere[] = {LIT(" ... ok"), LIT("# TODO"), LIT("# SKIP"), LIT(" \xe2\x80\xba ")};
     static const daruma_str first[] = {LIT("ok "), LIT("PASS"), LIT("\xe2\x9c\x93"), LIT("\xe2\x9c\x94"),
                                        LIT("\xe2\x88\x9a")};
     for (size_t i = 0; i < COUNT(first); i++)
         if (str_starts(line, first[i]))
             return true;
-    return str_ends(line, S(" ok")) || str_ends(line, S(" PASSED"));
+    for (size_t i = 0; i < COUNT(anywhere); i++)
+        if (str_find(line, anywhere[i]) != STR_NONE)
+            return true;
+    if (str_starts(line, S("OK")) && (line.n == 2 || !ch_word(line.p[2])))
+        return true;
+    return str_ends(line, S(" ok")) || str_ends(line, S(": pass")) || passed_at(line, str_find(line, S(" PASSED"))) ||
+           (str_ends(line, S(" passed")) && passed_at(line, line.n - strlen(" passed")));
 }
 
 /* "1 failed, 2 passed", "FAILED (errors=1)", "a.c:3:5: error: ...", "FAIL pkg": a line that tells of a failure. It

@@ -19,6 +19,7 @@ enum words_call {
     WORDS_ONCE = 1 << 21,    /* sends, pays, makes: who means it once does it once */
     WORDS_KEYS = 1 << 22,    /* keys and what is typed: input, whatever verb stands before it */
     WORDS_SEEKS = 1 << 23,   /* looks for what words say; their order makes no difference */
+    WORDS_FINDS = 1 << 24,   /* what it finds comes in whatever order */
 };
 
 /* What the words of a result say. */

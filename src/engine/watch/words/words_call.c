@@ -24,6 +24,7 @@
 #define W_ONCE     WORDS_ONCE
 #define W_KEYS     WORDS_KEYS
 #define W_SEEKS    WORDS_SEEKS
+#define W_FINDS    WORDS_FINDS
 
 // clang-format off
 /* Words of names of tools; sorted. */
@@ -56,9 +57,9 @@ static const words_row tool_rows[] = {
     {"enable", T_WRITES}, {"enqueue", T_ACTS}, {"eta", T_READS | W_WEAK | W_ASKS}, {"evaluate", T_READS | W_MOVES},
     {"examine", T_READS}, {"exec", W_SHELL}, {"execute", T_ACTS | W_WEAK}, {"explain", T_READS},
     {"export", T_ACTS | W_WEAK}, {"extract", T_READS}, {"fetch", T_READS}, {"filter", T_READS},
-    {"find", T_READS | W_SEEKS}, {"flip", W_RANDOM}, {"format", T_WRITES | W_WEAK}, {"forward", T_ACTS | W_INPUT},
-    {"generate", T_ACTS | W_WEAK | W_RANDOM}, {"get", T_READS}, {"git", W_STILL}, {"glob", T_READS | W_SEEKS},
-    {"go", T_ACTS | W_INPUT | W_WEAK}, {"goto", T_READS}, {"grep", T_READS}, {"handoff", T_ACTS},
+    {"find", T_READS | W_SEEKS | W_FINDS}, {"flip", W_RANDOM}, {"format", T_WRITES | W_WEAK}, {"forward", T_ACTS | W_INPUT},
+    {"generate", T_ACTS | W_WEAK | W_RANDOM}, {"get", T_READS}, {"git", W_STILL}, {"glob", T_READS | W_SEEKS | W_FINDS},
+    {"go", T_ACTS | W_INPUT | W_WEAK}, {"goto", T_READS}, {"grep", T_READS | W_FINDS}, {"handoff", T_ACTS},
     {"head", T_READS | W_WEAK}, {"health", T_READS | T_WAITS | W_WEAK}, {"help", T_READS | W_WEAK},
     {"history", T_READS | W_WEAK | W_HISTORY}, {"identify", T_READS}, {"idle", T_WAITS | W_PAUSES},
     {"image", W_RANDOM}, {"images", W_RANDOM}, {"import", T_ACTS}, {"inbox", T_READS | W_WEAK | W_ASKS},
@@ -97,12 +98,12 @@ static const words_row tool_rows[] = {
     {"rename", T_WRITES}, {"repl", W_SHELL}, {"replace", T_WRITES}, {"reply", T_ACTS | W_ONCE}, {"repo", W_STILL},
     {"repository", W_STILL}, {"request", T_ACTS | W_WEAK}, {"rerun", T_ACTS}, {"reserve", T_ACTS | W_ONCE},
     {"reset", T_ACTS}, {"resolve", T_READS}, {"respond", T_ACTS | W_WEAK}, {"restart", T_ACTS}, {"restore", T_ACTS},
-    {"retrieve", T_READS | W_SEEKS}, {"retry", T_ACTS}, {"revert", T_WRITES}, {"rewrite", T_WRITES}, {"rg", T_READS},
+    {"retrieve", T_READS | W_SEEKS}, {"retry", T_ACTS}, {"revert", T_WRITES}, {"rewrite", T_WRITES}, {"rg", T_READS | W_FINDS},
     {"rm", T_WRITES}, {"roll", T_READS | W_WEAK | W_RANDOM}, {"run", T_ACTS | W_WEAK},
     {"sample", T_READS | W_WEAK | W_RANDOM}, {"sandbox", W_RANDOM}, {"save", T_WRITES}, {"scan", T_READS},
     {"schedule", T_ACTS | W_WEAK}, {"scrape", T_READS}, {"scratchpad", T_NOTES},
     {"screen", T_READS | W_WEAK | W_MOVES}, {"screenshot", T_READS | W_WEAK | W_MOVES}, {"script", W_SHELL},
-    {"scroll", T_ACTS | W_INPUT}, {"search", T_READS | W_SEEKS}, {"see", T_READS | W_WEAK}, {"select", T_READS},
+    {"scroll", T_ACTS | W_INPUT}, {"search", T_READS | W_SEEKS | W_FINDS}, {"see", T_READS | W_WEAK}, {"select", T_READS},
     {"send", T_ACTS | W_ONCE}, {"sensor", T_READS | W_WEAK | W_MOVES}, {"set", T_WRITES}, {"sh", W_SHELL},
     {"shell", W_SHELL}, {"show", T_READS | W_WEAK}, {"shrink", W_SHORTEN}, {"shuffle", W_RANDOM}, {"shutdown", T_ACTS},
     {"sleep", T_WAITS | W_PAUSES}, {"sms", T_ACTS | W_WEAK | W_ONCE}, {"snapshot", T_READS | W_WEAK | W_MOVES},
@@ -134,19 +135,19 @@ static const words_row command_rows[] = {
     {"alter", W_CHANGES}, {"awk", T_READS}, {"basename", T_READS}, {"bench", W_RANDOM}, {"cat", T_READS},
     {"cd", T_READS}, {"chmod", W_CHANGES}, {"chown", W_CHANGES}, {"cp", W_CHANGES}, {"create", W_CHANGES},
     {"ctest", T_READS}, {"curl", T_READS}, {"cut", T_READS}, {"date", T_READS}, {"dd", W_CHANGES},
-    {"delete", W_CHANGES}, {"describe", T_READS}, {"df", T_READS}, {"diff", T_READS}, {"dig", T_READS},
-    {"dir", T_READS}, {"dirname", T_READS}, {"drop", W_CHANGES}, {"du", T_READS}, {"echo", T_READS}, {"egrep", T_READS},
+    {"delete", W_CHANGES}, {"describe", T_READS}, {"df", T_READS}, {"diff", T_READS | W_FINDS}, {"dig", T_READS},
+    {"dir", T_READS}, {"dirname", T_READS}, {"drop", W_CHANGES}, {"du", T_READS}, {"echo", T_READS}, {"egrep", T_READS | W_FINDS},
     {"env", T_READS}, {"eslint", T_READS}, {"explain", T_READS}, {"export", T_READS}, {"false", T_READS},
-    {"fd", T_READS}, {"fgrep", T_READS}, {"file", T_READS}, {"find", T_READS}, {"flake8", T_READS}, {"get", T_READS},
+    {"fd", T_READS | W_FINDS}, {"fgrep", T_READS | W_FINDS}, {"file", T_READS}, {"find", T_READS | W_FINDS}, {"flake8", T_READS}, {"get", T_READS},
     {"get-childitem", T_READS}, {"get-content", T_READS}, {"gh api", T_READS}, {"git add", W_CHANGES},
     {"git apply", W_CHANGES}, {"git bisect", W_CHANGES}, {"git blame", T_READS}, {"git branch", T_READS},
     {"git checkout", W_CHANGES}, {"git cherry-pick", W_CHANGES}, {"git clean", W_CHANGES}, {"git clone", W_CHANGES},
-    {"git commit", W_CHANGES}, {"git config", T_READS}, {"git fetch", T_READS}, {"git grep", T_READS},
+    {"git commit", W_CHANGES}, {"git config", T_READS}, {"git fetch", T_READS}, {"git grep", T_READS | W_FINDS},
     {"git init", W_CHANGES}, {"git ls-files", T_READS}, {"git merge", W_CHANGES}, {"git mv", W_CHANGES},
     {"git pull", W_CHANGES}, {"git push", W_CHANGES}, {"git rebase", W_CHANGES}, {"git reflog", T_READS},
     {"git remote", T_READS}, {"git reset", W_CHANGES}, {"git restore", W_CHANGES}, {"git rev-parse", T_READS},
     {"git revert", W_CHANGES}, {"git rm", W_CHANGES}, {"git stash", W_CHANGES}, {"git switch", W_CHANGES},
-    {"git tag", T_READS}, {"go env", T_READS}, {"go vet", T_READS}, {"grant", W_CHANGES}, {"grep", T_READS},
+    {"git tag", T_READS}, {"go env", T_READS}, {"go vet", T_READS}, {"grant", W_CHANGES}, {"grep", T_READS | W_FINDS},
     {"head", T_READS}, {"history", T_READS}, {"hyperfine", W_RANDOM}, {"id", T_READS}, {"insert", W_CHANGES},
     {"install", W_CHANGES}, {"ip", T_READS}, {"jest", T_READS}, {"journalctl", T_READS}, {"jq", T_READS},
     {"kubectl get", T_READS}, {"kubectl rollout status", T_WAITS}, {"kubectl wait", T_WAITS}, {"less", T_READS},
@@ -158,7 +159,7 @@ static const words_row command_rows[] = {
     {"printf", T_READS}, {"ps", T_READS}, {"pwd", T_READS}, {"pylint", T_READS}, {"pyright", T_READS},
     {"pytest", T_READS}, {"python -m pytest", T_READS}, {"python -m unittest", T_READS}, {"python3 -m pytest", T_READS},
     {"python3 -m unittest", T_READS}, {"readlink", T_READS}, {"realpath", T_READS},
-    {"redis-cli ping", T_READS | T_WAITS}, {"replace", W_CHANGES}, {"rg", T_READS}, {"rm", W_CHANGES},
+    {"redis-cli ping", T_READS | T_WAITS}, {"replace", W_CHANGES}, {"rg", T_READS | W_FINDS}, {"rm", W_CHANGES},
     {"rmdir", W_CHANGES}, {"rspec", T_READS}, {"ruff", T_READS}, {"sed -i", W_CHANGES}, {"sed -n", T_READS},
     {"select", T_READS}, {"set", T_READS}, {"sha256sum", T_READS}, {"shasum", T_READS}, {"shellcheck", T_READS},
     {"show", T_READS}, {"sleep", T_WAITS | W_PAUSES}, {"sort", T_READS}, {"ss", T_READS}, {"stat", T_READS},
@@ -456,6 +457,8 @@ unsigned words_of_command(daruma_str command)
         unknown |= (part & WORDS_WEAK) != 0;
         got |= part & ~(unsigned)(T_READS | WORDS_WEAK);
     }
+    if (str_find(command, S("--sort")) != STR_NONE) /* the order was asked for */
+        got &= ~(unsigned)W_FINDS;
     if (unknown && !(got & W_CHANGES))
         return got | W_WEAK;
     return got & W_CHANGES ? got : got | (reads || got ? T_READS : 0);

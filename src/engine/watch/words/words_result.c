@@ -31,7 +31,7 @@ static const words_row name_rows[] = {
     {"capturedat", N_VOLATILE}, {"cb", N_NONCE}, {"checkedat", N_VOLATILE}, {"chunk", N_PAGE}, {"cli", N_COMMAND},
     {"clientrequestid", N_NONCE}, {"clienttime", N_TIME}, {"cmd", N_COMMAND}, {"code", N_COMMAND},
     {"command", N_COMMAND}, {"commandline", N_COMMAND}, {"commands", N_COMMAND}, {"commentary", N_REASON},
-    {"completed", N_UNIT}, {"completedat", N_VOLATILE}, {"condition", N_STATE},
+    {"completed", N_UNIT}, {"completedat", N_VOLATILE}, {"conclusion", N_STATE}, {"condition", N_STATE},
     {"correlationid", N_NONCE | N_VOLATILE}, {"count", N_PAGE}, {"cputime", N_VOLATILE}, {"csrf", N_NONCE | N_VOLATILE},
     {"csrftoken", N_NONCE | N_VOLATILE}, {"currenttime", N_TIME | N_VOLATILE}, {"cursor", N_PAGE},
     {"date", N_TIME | N_VOLATILE}, {"datetime", N_TIME | N_VOLATILE}, {"deadline", N_LIMIT}, {"delay", N_WAIT},
@@ -51,8 +51,8 @@ static const words_row name_rows[] = {
     {"maxresults", N_PAGE}, {"maxseconds", N_LIMIT}, {"maxwait", N_WAIT}, {"messageid", N_NONCE | N_VOLATILE},
     {"method", N_ACTION}, {"millis", N_LIMIT}, {"minutes", N_LIMIT}, {"ms", N_LIMIT | N_VOLATILE}, {"name", N_TITLE},
     {"nocache", N_NONCE}, {"nonce", N_NONCE | N_VOLATILE}, {"now", N_TIME | N_VOLATILE}, {"numlines", N_PAGE},
-    {"numresults", N_PAGE}, {"offset", N_PAGE}, {"op", N_ACTION}, {"operation", N_ACTION}, 
-    {"page", N_PAGE}, {"pageindex", N_PAGE}, {"pageno", N_PAGE}, {"pagenum", N_PAGE}, {"pagenumber", N_PAGE},
+    {"numresults", N_PAGE}, {"offset", N_PAGE}, {"op", N_ACTION}, {"operation", N_ACTION},
+    {"outcome", N_STATE},    {"page", N_PAGE}, {"pageindex", N_PAGE}, {"pageno", N_PAGE}, {"pagenum", N_PAGE}, {"pagenumber", N_PAGE},
     {"pagesize", N_PAGE}, {"percent", N_STATE}, {"percentage", N_STATE}, {"perpage", N_PAGE}, {"pgid", N_VOLATILE},
     {"phase", N_STATE}, {"pid", N_VOLATILE}, {"pollinterval", N_WAIT}, {"pos", N_PAGE}, {"position", N_PAGE},
     {"ppid", N_VOLATILE}, {"processingtime", N_VOLATILE}, {"program", N_COMMAND}, {"progress", N_STATE},
@@ -61,7 +61,7 @@ static const words_row name_rows[] = {
     {"random", N_NONCE}, {"range", N_PAGE}, {"rationale", N_REASON}, {"reason", N_REASON}, {"reasoning", N_REASON},
     {"reqid", N_NONCE | N_VOLATILE}, {"requestid", N_NONCE | N_VOLATILE}, {"requesttime", N_TIME | N_VOLATILE},
     {"requesttoken", N_NONCE | N_VOLATILE}, {"responseid", N_VOLATILE}, {"responsetime", N_VOLATILE},
-    {"retrievedat", N_VOLATILE}, {"retrycount", N_NONCE}, {"roundtrip", N_VOLATILE | N_UNIT},
+    {"result", N_STATE},    {"retrievedat", N_VOLATILE}, {"retrycount", N_NONCE}, {"roundtrip", N_VOLATILE | N_UNIT},
     {"rtt", N_VOLATILE | N_UNIT}, {"runid", N_NONCE | N_VOLATILE}, {"runstatus", N_STATE},
     {"runtime", N_VOLATILE | N_UNIT}, {"salt", N_NONCE}, {"screenshot", N_VOLATILE}, {"script", N_COMMAND},
     {"search", N_QUERY | N_SEEKS}, {"searchquery", N_QUERY | N_SEEKS}, {"searchterm", N_QUERY | N_SEEKS},
@@ -220,6 +220,16 @@ static bool is_state(const text_words *w, size_t i)
     return i && (words_of_name(w->at[i - 1]) & NAME_STATE) != 0;
 }
 
+/* The word before names what came of it: {"result":"pending"} tells how it stands, {"result":"string"} is an answer. */
+static bool is_outcome(const text_words *w, size_t i)
+{
+    static const daruma_str names[] = {LIT("result"), LIT("outcome"), LIT("conclusion")};
+    for (size_t k = 0; i && k < COUNT(names); k++)
+        if (str_ieq(w->at[i - 1], names[k]))
+            return true;
+    return false;
+}
+
 /* "status: reindexing", "is being baked": said of how a thing stands, a word that ends so tells that it goes on. */
 static bool is_doing(const text_words *w, size_t i)
 {
@@ -233,17 +243,45 @@ static bool is_doing(const text_words *w, size_t i)
     for (size_t k = 0; i && k < COUNT(before); k++)
         if (str_ieq(w->at[i - 1], before[k]))
             return w->n <= STATE_WORDS_MAX && !is_supposed(w, i); /* a long text has such words anywhere */
-    return i == 0 ? w->n <= 2 : is_state(w, i);
+    return i == 0 ? w->n <= 2 : is_state(w, i) && !is_outcome(w, i);
 }
 
-/* {"status":"X"} in a short text: how one thing stands, told in a word that nobody knows. */
+/* The word at `i` names the next one: "id: 7", {"id":7}. */
+static bool is_name(const text_words *w, size_t i)
+{
+    if (i + 1 >= w->n || ch_digit(w->at[i].p[0]))
+        return false;
+    const char *from = w->at[i].p + w->at[i].n;
+    size_t gap = (size_t)(w->at[i + 1].p - from);
+    return memchr(from, ':', gap) || memchr(from, '=', gap);
+}
+
+/* An id or a number, or nothing: it says which thing it is, or how far, and no more of it. */
+static bool says_which(daruma_str word)
+{
+    static const daruma_str nothing[] = {LIT("null"), LIT("true"), LIT("false")};
+    for (size_t i = 0; i < word.n; i++)
+        if (ch_digit(word.p[i]))
+            return true;
+    for (size_t i = 0; i < COUNT(nothing); i++)
+        if (str_eq(word, nothing[i]))
+            return true;
+    return false;
+}
+
+/* {"status":"X"} in a short text: how one thing stands, told in a word that nobody knows. Beside it stands at most
+ * which thing it is: {"name":"Bo","state":"CA"} is a record. 100 is the end, 200 a code of HTTP. */
 static bool is_stated(const text_words *w, size_t i)
 {
-    if (w->n > BEGINS_WORDS_MAX || !is_state(w, i))
+    enum { OF_HUNDRED = 2 }; /* digits */
+    if (w->n > BEGINS_WORDS_MAX || !is_state(w, i) || is_outcome(w, i) || !is_name(w, i - 1))
         return false;
-    const char *from = w->at[i - 1].p + w->at[i - 1].n;
-    size_t gap = (size_t)(w->at[i].p - from);
-    return memchr(from, ':', gap) || memchr(from, '=', gap);
+    if (ch_digit(w->at[i].p[0]) && w->at[i].n > OF_HUNDRED)
+        return false;
+    for (size_t k = 0; k < w->n; k++)
+        if (k != i - 1 && is_name(w, k) && !is_name(w, k + 1) && !says_which(w->at[k + 1]))
+            return false;
+    return true;
 }
 
 /* With ALIVE, of a word that is_doing(): "Job 7 is reindexing" and no more tells how one thing stands, "Ann is living
