@@ -71,7 +71,7 @@ static const words_row tool_rows[] = {
     {"load", T_READS | W_WEAK}, {"location", T_READS | W_WEAK | W_MOVES}, {"lock", T_WRITES},
     {"log", T_READS | W_WEAK | W_MOVES}, {"logs", T_READS | W_WEAK | W_MOVES}, {"look", T_READS | W_WEAK},
     {"lookup", T_READS | W_SEEKS}, {"ls", T_READS}, {"mail", T_ACTS | W_WEAK | W_ONCE},
-    {"market", T_READS | W_WEAK | W_MOVES}, {"match", T_READS | W_WEAK}, {"measure", T_READS | W_RANDOM},
+    {"market", T_READS | W_WEAK | W_MOVES}, {"match", T_READS | W_WEAK}, {"measure", T_READS},
     {"memory", T_NOTES | W_WEAK | W_HISTORY}, {"merge", T_ACTS}, {"message", T_ACTS | W_WEAK | W_ONCE},
     {"messages", W_HISTORY}, {"metric", T_READS | W_WEAK | W_MOVES}, {"metrics", T_READS | W_WEAK | W_MOVES},
     {"migrate", T_ACTS}, {"mkdir", T_WRITES}, {"modify", T_WRITES}, {"monitor", T_WAITS},
