@@ -331,6 +331,11 @@ static const stall_case stall_work_more[] = {
      "bash prove t => not ok 3 - later # TODO\\nok 4 - x\n)"},
     {"a result that is pending", 0, "9* get_job {\"id\":4} => {\"result\":\"pending\"}"},
     {"an outcome that is processed", 0, "9* get_job {\"id\":4} => {\"outcome\":\"processing\"}"},
+    {"answers, two of which are the same", 0,
+     "say Yes.\nsay No.\nsay Yes.\nsay Yes.\nsay No.\nsay Yes.\nsay No.\nsay No."},
+    {"a job that is being done", 0, "9* get_job {\"id\":4} => The job is being baked"},
+    {"the state of a task, in a word that nobody knows", 0,
+     "9* get_job {\"id\":4} => {\"id\":4,\"task_state\":\"en marcha\"}"},
     /* the order of lines is what was done */
     {"a map on which one walks down", 0,
      "game_step {\"action\":\"south\"} => |...@...|\\n|.......|\\n|.......|\\n|.......|\\nDlvl:1 HP:12\n"

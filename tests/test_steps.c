@@ -1,6 +1,8 @@
 #include "convo_kit.h"
 #include "engine/mend/mend.h"
+#include "base/limits.h"
 #include "engine/watch/errors.h"
+#include "engine/watch/paths.h"
 #include "engine/watch/steps.h"
 #include "engine/watch/words/partial.h"
 #include "pairs_kit.h"
@@ -360,6 +362,33 @@ static void a_stopped_run_leaves_what_is_known(void **state)
     }
 }
 
+/* A tool printed a path, `failures` calls failed behind it; the path that is found for its name. */
+static daruma_str path_behind(int failures)
+{
+    daruma_buf b = {0};
+    kit_begin();
+    b = buf_in(&kit_arena);
+    BUF_LIT(&b, "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"go\"}");
+    for (int i = 0; i <= failures; i++)
+        buf_printf(&b,
+                   ",{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"c%d\",\"type\":\"function\",\"function\":"
+                   "{\"name\":\"read\",\"arguments\":\"{}\"}}]},"
+                   "{\"role\":\"tool\",\"tool_call_id\":\"c%d\",\"content\":\"%s\"}",
+                   i, i, i ? "Error: no such file" : "src/executor/progress.ts:50: class");
+    BUF_LIT(&b, "]}");
+    convo c = {0};
+    assert_int_equal(dialect_openai.read(buf_str(&b), &kit_arena, &c), DARUMA_OK);
+    return paths_printed(&c, S("{\"path\":\"progress.ts\"}"));
+}
+
+static void a_path_is_looked_for_in_the_newest_results_failed_ones_as_well(void **state)
+{
+    (void)state;
+    assert_true(str_eq(path_behind(1), S("src/executor/progress.ts")));
+    assert_true(str_eq(path_behind(AGENT_PATH_RESULTS - 1), S("src/executor/progress.ts")));
+    assert_int_equal(path_behind(AGENT_PATH_RESULTS).n, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +403,7 @@ int main(void)
         cmocka_unit_test(a_notice_stands_at_the_end_and_before_it_nothing_changes),
         cmocka_unit_test(failed_results_are_shown_compactly_and_resolved_ones_hidden),
         cmocka_unit_test(a_stopped_run_leaves_what_is_known),
+        cmocka_unit_test(a_path_is_looked_for_in_the_newest_results_failed_ones_as_well),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -310,22 +310,19 @@ static daruma_verdict see_words(daruma_stall *s, daruma_str text)
     bool turn = s->said > 1 && w.result == s->said_before; /* two sayings in turn */
     bool near = s->said && same_count(w.words) >= 8 && alike_percent(w.words, s->said_words) >= 60;
     s->said++;
-    if (same || near || turn) {
-        s->alike++;
-    } else {
-        s->alike = 1;
-        s->said_at = s->steps;
-    }
+    s->alike = same || near ? s->alike + 1 : 1;
+    s->turns = turn && !same ? s->turns + 1 : 1; /* "yes", "no", "yes", "yes" are answers */
+    uint32_t times = s->turns > s->alike ? s->turns : s->alike;
     s->said_before = s->said_hash;
     s->said_hash = w.result;
     memcpy(s->said_words, w.words, sizeof w.words);
-    if (s->alike < 3 || (!same && s->alike < 4))
+    if (times < 3 || (!same && times < 4))
         return v;
     v.circle = DARUMA_CIRCLE_MONOLOGUE;
-    v.sure = (uint8_t)(s->alike > 5 ? 95 : 70 + 5 * (s->alike - 3));
-    v.times = s->alike;
-    v.first = s->said_at;
-    v.about = UINT64_C(0x6d6f6e6f6c6f6775) ^ s->said_at;
+    v.sure = (uint8_t)(times > 5 ? 95 : 70 + 5 * (times - 3));
+    v.times = times;
+    v.first = s->steps - times + 1;
+    v.about = UINT64_C(0x6d6f6e6f6c6f6775) ^ v.first;
     return v;
 }
 
@@ -473,7 +470,7 @@ static bool ask_rules(const daruma_stall *s, const seen *e, const relation *r, d
 static daruma_verdict see_call(daruma_stall *s, const daruma_step *step, seen *e)
 {
     daruma_verdict v = {.step = s->steps, .period = 1};
-    s->said = s->alike = 0;
+    s->said = s->alike = s->turns = 0;
     e->step = s->steps;
     relation r = take_in(s, e, step);
     keep_call(s, e, r.again);

@@ -54,7 +54,7 @@ struct daruma_stall {
     uint32_t stale_at;               /*   step of the first of those */
     uint32_t said;                   /* in a row, without a call */
     uint32_t alike;                  /*   of them alike, the newest with them */
-    uint32_t said_at;                /*   step of the first of those */
+    uint32_t turns;                  /*   that took turns, two of them; the newest with them */
     uint64_t said_hash, said_before; /* the newest, and the one before it */
     uint64_t said_words[SAME_BAG];
     uint32_t pauses;           /* in all */

@@ -217,6 +217,11 @@ static bool is_supposed(const text_words *w, size_t i)
 /* "status: X", {"state":"X"}: the word before names how a thing stands. */
 static bool is_state(const text_words *w, size_t i)
 {
+    static const daruma_str last[] = {LIT("_state"),  LIT("_status"), LIT("-state"),
+                                      LIT("-status"), LIT("State"),   LIT("Status")}; /* "task_state" */
+    for (size_t k = 0; i && k < COUNT(last); k++)
+        if (str_ends(w->at[i - 1], last[k]))
+            return true;
     return i && (words_of_name(w->at[i - 1]) & NAME_STATE) != 0;
 }
 
@@ -290,6 +295,7 @@ static unsigned how_it_does(const text_words *w, size_t i, daruma_str text)
 {
     if (i == 0 || is_state(w, i))
         return WORDS_STANDS;
+    i += i + 1 < w->n && str_ieq(w->at[i], S("being")); /* "is being baked" */
     daruma_str rest = str_from(text, (size_t)(w->at[i].p - text.p) + w->at[i].n);
     bool ends = !rest.n || rest.p[0] == '\n' || str_eq(rest, S("."));
     return ends && w->n <= BEGINS_WORDS_MAX ? WORDS_STATED : 0;
