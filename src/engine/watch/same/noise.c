@@ -425,6 +425,8 @@ daruma_str noise_content(const noise *known, const noise_view *v, daruma_str tex
     if (!known->nnames || !k->json)
         return (daruma_str){0};
     daruma_str longest = longest_text(str_trim(text), 0, &texts);
+    if (longest.n <= 2 || texts > 1)
+        return (daruma_str){0};
     uint16_t its = token_of(longest, 0, longest.n);
     for (size_t i = 0; i < k->nmembers; i++) {
         bool varies = noise_has(known, k->names[i]);
@@ -432,7 +434,7 @@ daruma_str noise_content(const noise *known, const noise_view *v, daruma_str tex
         if (!varies && k->values[i] != its)
             sum += end((uint64_t)k->names[i] << 16 | k->values[i]);
     }
-    if (!noisy || longest.n <= 2 || texts > 1)
+    if (!noisy)
         return (daruma_str){0};
     *others = sum;
     return json_text(longest, a);
