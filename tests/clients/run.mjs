@@ -60,7 +60,7 @@ function nearest(word, names) {
   return names.map((n) => [close(n), n]).sort(([a, x], [b, y]) => b - a || x.length - y.length).slice(0, 5).map(([, n]) => n);
 }
 
-const PAIRS = process.argv[2] === "--turns" ? 1 : 4; // scenarios wait four times as long as they compute, but for those
+const PAIRS = process.argv[2] === "--turns" ? 1 : 6; // scenarios wait four times as long as they compute, but for those
 const LATE_MAX = 12; // so many may be run again alone; when more fail it is not for want of time
 const wanted = process.argv.slice(apart.length ? 3 : 2);
 const all = apart.length ? apart : [...wire, ...scenarios]; // the longest first
