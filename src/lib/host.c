@@ -17,10 +17,7 @@ static const lib_target *target_of(const daruma_session *s, const daruma_target 
 
 static void put(daruma_buf *out, daruma_str name, daruma_str value)
 {
-    buf_put(out, name);
-    BUF_LIT(out, ": ");
-    buf_put(out, value);
-    BUF_LIT(out, "\r\n");
+    BUF_SAY(out, name, ": ", value, "\r\n");
 }
 
 static void put_field(daruma_buf *out, const char *name, daruma_str value)

@@ -387,9 +387,7 @@ static void json_circle(page *p, const review_circle *c)
     }
     if (!c->ncalls)
         put_step(b, &c->step, c->last, p->a);
-    BUF_LIT(b, "],\"why\":");
-    buf_json(b, buf_str(&say));
-    buf_putc(b, '}');
+    BUF_SAY(b, "],\"why\":", buf_quoted(buf_str(&say)), "}");
 }
 
 static void json_failure(page *p, const review_failure *f)

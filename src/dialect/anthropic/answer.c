@@ -35,15 +35,9 @@ void anthropic_put_usage(daruma_buf *out, const turn_usage *u)
 {
     int64_t cached = tokens_said(u->cached), written = tokens_said(u->written), input = tokens_said(u->input);
     int64_t beside = add_sat(cached, written);
-    BUF_LIT(out, "{\"input_tokens\":");
-    buf_int(out, input > beside ? input - beside : 0);
-    BUF_LIT(out, ",\"cache_creation_input_tokens\":");
-    buf_int(out, written);
-    BUF_LIT(out, ",\"cache_read_input_tokens\":");
-    buf_int(out, cached);
-    BUF_LIT(out, ",\"output_tokens\":");
-    buf_int(out, tokens_said(u->output));
-    buf_putc(out, '}');
+    BUF_SAY(out, "{\"input_tokens\":", input > beside ? input - beside : 0,
+            ",\"cache_creation_input_tokens\":", written, ",\"cache_read_input_tokens\":", cached,
+            ",\"output_tokens\":", tokens_said(u->output), "}");
 }
 
 /* ---- what an answer says ---- */
@@ -213,20 +207,14 @@ static bool writable(const convo_part *p)
 static void put_block_new(daruma_buf *out, const convo_part *p)
 {
     if (p->kind == PART_CALL) {
-        BUF_LIT(out, "{\"type\":\"tool_use\",\"id\":");
-        buf_json(out, p->id);
-        BUF_LIT(out, ",\"name\":");
-        buf_json(out, p->name);
-        BUF_LIT(out, ",\"input\":");
+        BUF_SAY(out, "{\"type\":\"tool_use\",\"id\":", buf_quoted(p->id), ",\"name\":", buf_quoted(p->name),
+                ",\"input\":");
         put_args(out, p->text);
     } else if (p->kind == PART_THINKING) {
-        BUF_LIT(out, "{\"type\":\"thinking\",\"thinking\":");
-        buf_json(out, p->text);
-        BUF_LIT(out, ",\"signature\":");
-        buf_json(out, p->signature);
+        BUF_SAY(out, "{\"type\":\"thinking\",\"thinking\":", buf_quoted(p->text),
+                ",\"signature\":", buf_quoted(p->signature));
     } else {
-        BUF_LIT(out, "{\"type\":\"text\",\"text\":");
-        buf_json(out, p->text);
+        BUF_SAY(out, "{\"type\":\"text\",\"text\":", buf_quoted(p->text));
     }
     buf_putc(out, '}');
 }
@@ -265,9 +253,7 @@ void anthropic_put_head(daruma_buf *out, daruma_str id, uint64_t made, daruma_st
 {
     BUF_LIT(out, "{\"id\":");
     put_id(out, id, "msg_", made, 0);
-    BUF_LIT(out, ",\"type\":\"message\",\"role\":\"assistant\",\"model\":");
-    buf_json(out, model);
-    BUF_LIT(out, ",\"content\":[");
+    BUF_SAY(out, ",\"type\":\"message\",\"role\":\"assistant\",\"model\":", buf_quoted(model), ",\"content\":[");
 }
 
 void anthropic_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
@@ -291,9 +277,8 @@ void anthropic_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
         any = true;
     }
     turn_finish finish = t->finish == FINISH_STOP && answer_has_calls(t) ? FINISH_CALLS : t->finish;
-    BUF_LIT(out, "],\"stop_reason\":");
-    buf_json(out, finish_word(&anthropic_finishes, finish));
-    BUF_LIT(out, ",\"stop_sequence\":null,\"usage\":");
+    BUF_SAY(out, "],\"stop_reason\":", buf_quoted(finish_word(&anthropic_finishes, finish)),
+            ",\"stop_sequence\":null,\"usage\":");
     anthropic_put_usage(out, &t->usage);
     buf_putc(out, '}');
 }

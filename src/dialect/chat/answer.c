@@ -52,21 +52,13 @@ turn_usage chat_read_usage(daruma_str usage)
 
 void chat_put_usage(daruma_buf *out, const turn_usage *u)
 {
-    BUF_LIT(out, "{\"prompt_tokens\":");
-    buf_int(out, tokens_said(u->input));
-    BUF_LIT(out, ",\"completion_tokens\":");
-    buf_int(out, tokens_said(u->output));
-    BUF_LIT(out, ",\"total_tokens\":");
-    buf_int(out, add_sat(tokens_said(u->input), tokens_said(u->output)));
-    BUF_LIT(out, ",\"prompt_tokens_details\":{\"cached_tokens\":");
-    buf_int(out, tokens_said(u->cached));
+    BUF_SAY(out, "{\"prompt_tokens\":", tokens_said(u->input), ",\"completion_tokens\":", tokens_said(u->output),
+            ",\"total_tokens\":", add_sat(tokens_said(u->input), tokens_said(u->output)),
+            ",\"prompt_tokens_details\":{\"cached_tokens\":", tokens_said(u->cached));
     if (u->written > 0) {
-        BUF_LIT(out, ",\"cache_write_tokens\":");
-        buf_int(out, u->written);
+        BUF_SAY(out, ",\"cache_write_tokens\":", u->written);
     }
-    BUF_LIT(out, "},\"completion_tokens_details\":{\"reasoning_tokens\":");
-    buf_int(out, tokens_said(u->thinking));
-    BUF_LIT(out, "}}");
+    BUF_SAY(out, "},\"completion_tokens_details\":{\"reasoning_tokens\":", tokens_said(u->thinking), "}}");
 }
 
 /* ---- what an answer says ---- */
@@ -296,23 +288,15 @@ daruma_status chat_read_answer(daruma_str body, daruma_arena *a, turn *ret)
 
 static void put_function(daruma_buf *out, const convo_part *p)
 {
-    BUF_LIT(out, "{\"name\":");
-    buf_json(out, p->name);
-    BUF_LIT(out, ",\"arguments\":");
-    buf_json(out, arguments_text(p->text));
-    buf_putc(out, '}');
+    BUF_SAY(out, "{\"name\":", buf_quoted(p->name), ",\"arguments\":", buf_quoted(arguments_text(p->text)), "}");
 }
 
 static void put_call_new(daruma_buf *out, const convo_part *p)
 {
-    BUF_LIT(out, "{\"id\":");
-    buf_json(out, p->id);
+    BUF_SAY(out, "{\"id\":", buf_quoted(p->id));
     if (p->custom) {
-        BUF_LIT(out, ",\"type\":\"custom\",\"custom\":{\"name\":");
-        buf_json(out, p->name);
-        BUF_LIT(out, ",\"input\":");
-        buf_json(out, p->text);
-        buf_putc(out, '}');
+        BUF_SAY(out, ",\"type\":\"custom\",\"custom\":{\"name\":", buf_quoted(p->name),
+                ",\"input\":", buf_quoted(p->text), "}");
     } else {
         BUF_LIT(out, ",\"type\":\"function\",\"function\":");
         put_function(out, p);
@@ -348,9 +332,7 @@ static bool is_piece(const convo_part *p)
 
 static void put_piece(daruma_buf *out, const convo_part *p)
 {
-    BUF_LIT(out, "{\"type\":\"text\",\"text\":");
-    buf_json(out, p->text);
-    buf_putc(out, '}');
+    BUF_SAY(out, "{\"type\":\"text\",\"text\":", buf_quoted(p->text), "}");
 }
 
 /* The part that stands at `span`, if it was read from there. */
@@ -431,11 +413,9 @@ static void put_new(const turn *t, const write_ctx *x, daruma_buf *out)
 {
     BUF_LIT(out, "{\"id\":");
     put_id(out, t->id, "chatcmpl-", x->id, 0);
-    BUF_LIT(out, ",\"object\":\"chat.completion\",\"created\":");
-    buf_int(out, x->wall);
-    BUF_LIT(out, ",\"model\":");
-    buf_json(out, t->model.n ? t->model : x->model);
-    BUF_LIT(out, ",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":");
+    BUF_SAY(out, ",\"object\":\"chat.completion\",\"created\":", x->wall,
+            ",\"model\":", buf_quoted(t->model.n ? t->model : x->model),
+            ",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":");
     if (t->refused)
         BUF_LIT(out, "null");
     else
@@ -452,8 +432,7 @@ static void put_new(const turn *t, const write_ctx *x, daruma_buf *out)
     put_calls(out, t, x->functions);
     BUF_LIT(out, "},\"logprobs\":null,\"finish_reason\":");
     turn_finish finish = t->finish == FINISH_STOP && answer_has_calls(t) ? FINISH_CALLS : t->finish;
-    buf_json(out, chat_finish_word(finish, x->functions));
-    BUF_LIT(out, "}],\"usage\":");
+    BUF_SAY(out, buf_quoted(chat_finish_word(finish, x->functions)), "}],\"usage\":");
     chat_put_usage(out, &t->usage);
     buf_putc(out, '}');
 }

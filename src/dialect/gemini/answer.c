@@ -33,19 +33,14 @@ turn_usage gemini_read_usage(daruma_str usage)
 void gemini_put_usage(daruma_buf *out, const turn_usage *u)
 {
     int64_t output = tokens_said(u->output), thinking = tokens_said(u->thinking);
-    BUF_LIT(out, "{\"promptTokenCount\":");
-    buf_int(out, tokens_said(u->input));
-    BUF_LIT(out, ",\"candidatesTokenCount\":");
-    buf_int(out, output > thinking ? output - thinking : 0);
-    BUF_LIT(out, ",\"totalTokenCount\":");
-    buf_int(out, add_sat(tokens_said(u->input), output));
+    BUF_SAY(out, "{\"promptTokenCount\":", tokens_said(u->input),
+            ",\"candidatesTokenCount\":", output > thinking ? output - thinking : 0,
+            ",\"totalTokenCount\":", add_sat(tokens_said(u->input), output));
     if (u->cached > 0) {
-        BUF_LIT(out, ",\"cachedContentTokenCount\":");
-        buf_int(out, u->cached);
+        BUF_SAY(out, ",\"cachedContentTokenCount\":", u->cached);
     }
     if (thinking) {
-        BUF_LIT(out, ",\"thoughtsTokenCount\":");
-        buf_int(out, thinking);
+        BUF_SAY(out, ",\"thoughtsTokenCount\":", thinking);
     }
     buf_putc(out, '}');
 }
@@ -429,21 +424,16 @@ static void put_signature(daruma_buf *out, daruma_str signature)
 {
     if (!signature.n)
         return;
-    BUF_LIT(out, ",\"thoughtSignature\":");
-    buf_json(out, signature);
+    BUF_SAY(out, ",\"thoughtSignature\":", buf_quoted(signature));
 }
 
 void gemini_put_call(daruma_buf *out, daruma_str id, daruma_str name, daruma_str arguments, daruma_str signature)
 {
     BUF_LIT(out, "{\"functionCall\":{");
     if (id.n) {
-        BUF_LIT(out, "\"id\":");
-        buf_json(out, id);
-        buf_putc(out, ',');
+        BUF_SAY(out, "\"id\":", buf_quoted(id), ",");
     }
-    BUF_LIT(out, "\"name\":");
-    buf_json(out, name);
-    BUF_LIT(out, ",\"args\":");
+    BUF_SAY(out, "\"name\":", buf_quoted(name), ",\"args\":");
     put_args(out, arguments);
     buf_putc(out, '}');
     put_signature(out, signature);
@@ -452,8 +442,7 @@ void gemini_put_call(daruma_buf *out, daruma_str id, daruma_str name, daruma_str
 
 void gemini_put_text(daruma_buf *out, daruma_str text, bool thought, daruma_str signature)
 {
-    BUF_LIT(out, "{\"text\":");
-    buf_json(out, text);
+    BUF_SAY(out, "{\"text\":", buf_quoted(text));
     if (thought)
         BUF_LIT(out, ",\"thought\":true");
     put_signature(out, signature);
@@ -498,11 +487,7 @@ static void gemini_fill(daruma_buf *out, int what, daruma_str span, const void *
 
 void gemini_put_tail(daruma_buf *out, daruma_str model, daruma_str id)
 {
-    BUF_LIT(out, ",\"modelVersion\":");
-    buf_json(out, model);
-    BUF_LIT(out, ",\"responseId\":");
-    buf_json(out, id);
-    buf_putc(out, '}');
+    BUF_SAY(out, ",\"modelVersion\":", buf_quoted(model), ",\"responseId\":", buf_quoted(id), "}");
 }
 
 static void put_new(const turn *t, const write_ctx *x, daruma_buf *out)
@@ -524,10 +509,8 @@ static void put_new(const turn *t, const write_ctx *x, daruma_buf *out)
             put_part_new(out, p);
         any = true;
     }
-    BUF_LIT(out, "],\"role\":\"model\"},\"finishReason\":");
-    buf_json(out, finish_word(&gemini_finishes, t->finish));
-    BUF_LIT(out, ",\"index\":0}]");
-    BUF_LIT(out, ",\"usageMetadata\":");
+    BUF_SAY(out, "],\"role\":\"model\"},\"finishReason\":", buf_quoted(finish_word(&gemini_finishes, t->finish)),
+            ",\"index\":0}],\"usageMetadata\":");
     gemini_put_usage(out, &t->usage);
     gemini_put_tail(out, t->model.n ? t->model : x->model, t->id.n ? t->id : buf_str(&id));
 }

@@ -210,8 +210,7 @@ daruma_str responses_texts(daruma_str parts, daruma_str between, daruma_str *onl
         if (n == 2)
             buf_put(&b, first);
         *only = (daruma_str){0};
-        buf_put(&b, between);
-        buf_put(&b, text);
+        BUF_SAY(&b, between, text);
     }
     return n > 1 ? buf_str(&b) : first;
 }
@@ -272,47 +271,39 @@ daruma_status responses_read_answer(daruma_str body, daruma_arena *a, turn *ret)
 
 void responses_put_text_part(daruma_buf *out, bool refusal, daruma_str text)
 {
-    buf_putz(out, refusal ? "{\"type\":\"refusal\",\"refusal\":" : "{\"type\":\"output_text\",\"text\":");
-    buf_json(out, text);
-    buf_putz(out, refusal ? "}" : ",\"annotations\":[],\"logprobs\":[]}");
+    BUF_SAY(out,
+            refusal ? "{\"type\":\"refusal\",\"refusal\":" : "{\"type\":\"output_text\",\"text\":", buf_quoted(text),
+            refusal ? "}" : ",\"annotations\":[],\"logprobs\":[]}");
 }
 
 void responses_put_item(daruma_buf *out, const responses_item *i)
 {
     const char *status = i->done ? "completed" : "in_progress";
-    BUF_LIT(out, "{\"id\":");
-    buf_json(out, i->id);
+    BUF_SAY(out, "{\"id\":", buf_quoted(i->id));
     switch (i->kind) {
     case DELTA_CALL:
         buf_putz(out,
                  i->custom ? ",\"type\":\"custom_tool_call\",\"status\":" : ",\"type\":\"function_call\",\"status\":");
         put_cstr(out, status);
-        buf_putz(out, i->custom ? ",\"input\":" : ",\"arguments\":");
-        buf_json(out, i->done && !i->custom ? arguments_text(i->text) : i->text);
-        BUF_LIT(out, ",\"call_id\":");
-        buf_json(out, i->call_id);
-        BUF_LIT(out, ",\"name\":");
-        buf_json(out, i->name);
+        BUF_SAY(out, i->custom ? ",\"input\":" : ",\"arguments\":",
+                buf_quoted(i->done && !i->custom ? arguments_text(i->text) : i->text),
+                ",\"call_id\":", buf_quoted(i->call_id), ",\"name\":", buf_quoted(i->name));
         break;
     case DELTA_THINKING:
         BUF_LIT(out, ",\"type\":\"reasoning\",\"summary\":[");
         if (i->text.n) {
-            BUF_LIT(out, "{\"type\":\"summary_text\",\"text\":");
-            buf_json(out, i->text);
-            buf_putc(out, '}');
+            BUF_SAY(out, "{\"type\":\"summary_text\",\"text\":", buf_quoted(i->text), "}");
         }
         buf_putc(out, ']');
         if (i->signature.n) {
-            BUF_LIT(out, ",\"encrypted_content\":");
-            buf_json(out, i->signature);
+            BUF_SAY(out, ",\"encrypted_content\":", buf_quoted(i->signature));
         }
         break;
     default:
         BUF_LIT(out, ",\"type\":\"message\",\"status\":");
         put_cstr(out, status);
         if (i->phase.n) {
-            BUF_LIT(out, ",\"phase\":");
-            buf_json(out, i->phase);
+            BUF_SAY(out, ",\"phase\":", buf_quoted(i->phase));
         }
         BUF_LIT(out, ",\"role\":\"assistant\",\"content\":[");
         if (i->done)
@@ -374,11 +365,7 @@ static void responses_fill(daruma_buf *out, int what, daruma_str span, const voi
 
 void responses_put_head(daruma_buf *out, daruma_str id, int64_t created, const char *status)
 {
-    BUF_LIT(out, "{\"id\":");
-    buf_json(out, id);
-    BUF_LIT(out, ",\"object\":\"response\",\"created_at\":");
-    buf_int(out, created);
-    BUF_LIT(out, ",\"status\":");
+    BUF_SAY(out, "{\"id\":", buf_quoted(id), ",\"object\":\"response\",\"created_at\":", created, ",\"status\":");
     put_cstr(out, status);
     BUF_LIT(out, ",\"background\":false,\"error\":");
 }
@@ -393,29 +380,20 @@ void responses_put_settings(daruma_buf *out, daruma_str model, const char *reaso
     } else {
         BUF_LIT(out, "null");
     }
-    BUF_LIT(out, ",\"instructions\":null,\"max_output_tokens\":null,\"metadata\":{},\"model\":");
-    buf_json(out, model);
-    BUF_LIT(out, ",\"parallel_tool_calls\":true,\"previous_response_id\":null,\"reasoning\":{\"effort\":null,"
-                 "\"summary\":null},\"store\":false,\"temperature\":null,\"text\":{\"format\":{\"type\":\"text\"}},"
-                 "\"tool_choice\":\"auto\",\"tools\":[],\"top_p\":null,\"truncation\":\"disabled\",\"user\":null,"
-                 "\"output\":[");
+    BUF_SAY(out, ",\"instructions\":null,\"max_output_tokens\":null,\"metadata\":{},\"model\":", buf_quoted(model),
+            ",\"parallel_tool_calls\":true,\"previous_response_id\":null,\"reasoning\":{\"effort\":null,"
+            "\"summary\":null},\"store\":false,\"temperature\":null,\"text\":{\"format\":{\"type\":\"text\"}},"
+            "\"tool_choice\":\"auto\",\"tools\":[],\"top_p\":null,\"truncation\":\"disabled\",\"user\":null,"
+            "\"output\":[");
 }
 
 void responses_put_usage(daruma_buf *out, const turn_usage *u)
 {
-    BUF_LIT(out, "{\"input_tokens\":");
-    buf_int(out, tokens_said(u->input));
-    BUF_LIT(out, ",\"input_tokens_details\":{\"cached_tokens\":");
-    buf_int(out, tokens_said(u->cached));
-    BUF_LIT(out, ",\"cache_write_tokens\":");
-    buf_int(out, tokens_said(u->written));
-    BUF_LIT(out, "},\"output_tokens\":");
-    buf_int(out, tokens_said(u->output));
-    BUF_LIT(out, ",\"output_tokens_details\":{\"reasoning_tokens\":");
-    buf_int(out, tokens_said(u->thinking));
-    BUF_LIT(out, "},\"total_tokens\":");
-    buf_int(out, add_sat(tokens_said(u->input), tokens_said(u->output)));
-    buf_putc(out, '}');
+    BUF_SAY(out, "{\"input_tokens\":", tokens_said(u->input),
+            ",\"input_tokens_details\":{\"cached_tokens\":", tokens_said(u->cached),
+            ",\"cache_write_tokens\":", tokens_said(u->written), "},\"output_tokens\":", tokens_said(u->output),
+            ",\"output_tokens_details\":{\"reasoning_tokens\":", tokens_said(u->thinking),
+            "},\"total_tokens\":", add_sat(tokens_said(u->input), tokens_said(u->output)), "}");
 }
 
 const char *responses_reason(turn_finish finish)

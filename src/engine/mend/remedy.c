@@ -174,8 +174,7 @@ static mending_result ask_summaries(mending *m)
         return MENDING_UNFIT;
     for (size_t i = 0; i < take; i++) {
         daruma_buf about = buf_in(m->c.arena);
-        BUF_LIT(&about, "summary of ");
-        buf_put(&about, m->large[i].tool);
+        BUF_SAY(&about, "summary of ", m->large[i].tool);
         m->questions[i] = (mend_question){.system = mend_summary_system(),
                                           .user = mend_summary_prompt(&m->c, m->large[i], style_of(m)),
                                           .about = buf_str(&about)};

@@ -25,8 +25,7 @@ static void show_collector(const void *root, const void *at, daruma_buf *out)
     if (!u->host.n)
         return;
     buf_printf(out, "http%s://", u->tls ? "s" : "");
-    buf_put(out, u->authority);
-    buf_put(out, u->prefix);
+    BUF_SAY(out, u->authority, u->prefix);
 }
 
 // clang-format off

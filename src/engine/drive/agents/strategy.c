@@ -183,11 +183,9 @@ void strategy_say(const session *x, daruma_buf *out)
         return;
     BUF_LIT(out, " A way to go on: ");
     if (p->tool.n) {
-        BUF_LIT(out, "call ");
-        buf_put(out, p->tool);
+        BUF_SAY(out, "call ", p->tool);
         if (p->parameters.n) {
-            BUF_LIT(out, " with ");
-            buf_put(out, str_sub(p->parameters, 0, WATCH_LAST_BYTES));
+            BUF_SAY(out, " with ", str_sub(p->parameters, 0, WATCH_LAST_BYTES));
         }
         BUF_LIT(out, ". ");
     }

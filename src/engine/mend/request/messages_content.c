@@ -288,8 +288,7 @@ void mending_arguments(mending *x)
                 daruma_buf b = buf_in(c->arena);
                 BUF_LIT(&b, "{");
                 if (text.n) {
-                    BUF_LIT(&b, "\"unreadable\":");
-                    buf_json(&b, text);
+                    BUF_SAY(&b, "\"unreadable\":", buf_quoted(text));
                 }
                 BUF_LIT(&b, "}");
                 c->full |= b.full;

@@ -66,11 +66,9 @@ static daruma_str media_note(convo *c, const convo_part *p)
     daruma_buf b = buf_in(c->arena);
     buf_putz(&b, image ? "[image left out: " : "[file left out: ");
     if (p->media_type.n) {
-        buf_put(&b, str_sub(p->media_type, 0, 64));
-        BUF_LIT(&b, ", ");
+        BUF_SAY(&b, str_sub(p->media_type, 0, 64), ", ");
     }
-    buf_int(&b, (int64_t)(p->media.n / 4 * 3));
-    BUF_LIT(&b, " bytes]");
+    BUF_SAY(&b, (int64_t)(p->media.n / 4 * 3), " bytes]");
     c->full |= b.full;
     return buf_str(&b);
 }

@@ -423,8 +423,7 @@ bool mend_output_lesson(const convo *c, const daruma_failure *f, mend_lesson *re
     char room[32];
     daruma_buf b = buf_over(room, sizeof room);
     bool named = f->kind == DARUMA_OUTPUT_LIMIT && n.prompt <= 0 && named_cap(f, -1) > 0;
-    BUF_LIT(&b, "..");
-    buf_int(&b, c->set.max_output);
+    BUF_SAY(&b, "..", c->set.max_output);
     return named && lesson_make(ret, PATCH_SET, c->set.max_output_path, buf_str(&b));
 }
 
