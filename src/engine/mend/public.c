@@ -1,5 +1,6 @@
 /* public.c - the conversation as programs see it that have daruma_parts.h alone. */
-#include "engine/mend/mend.h"
+#include "engine/mend/answer/answer.h"
+#include "engine/mend/value.h"
 #include "engine/mend/remedy.h"
 #include "model/convo.h"
 #include "base/arena.h"

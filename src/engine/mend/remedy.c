@@ -1,5 +1,7 @@
 /* remedy.c - each remedy of the ladders as an act on the conversation: the table, and the few steps of each. */
 #include "engine/mend/remedy.h"
+#include "engine/mend/answer/answer.h"
+#include "engine/mend/pairs/pairs.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"

@@ -18,6 +18,7 @@
 #include "engine/watch/errors.h"
 #include "engine/watch/paths.h"
 #include "engine/watch/words/partial.h"
+#include "engine/mend/answer/answer.h"
 
 static void steer_tell(session *x, const char *name)
 {

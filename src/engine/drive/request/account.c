@@ -9,7 +9,7 @@
 #include "engine/drive/mend/mending.h"
 #include "engine/drive/request/account.h"
 #include "engine/drive/request/bodies.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/request/request.h"
 #include <xxhash.h>
 
 /* Nobody is asked but the account of that target. */

@@ -2,6 +2,8 @@
  * stands before that as its own words, so that it sees what it is asked about. */
 #include "engine/mend/history.h"
 #include "engine/mend/value.h"
+#include "engine/mend/answer/answer.h"
+#include "engine/mend/request/request.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"

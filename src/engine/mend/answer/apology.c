@@ -1,5 +1,5 @@
 /* apology.c - the question to a model that shall tell the user why there is no answer. */
-#include "engine/mend/mend.h"
+#include "engine/mend/answer/answer.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"

@@ -9,6 +9,7 @@
 #include "engine/mend/answer/args.h"
 #include "engine/mend/answer/repair.h"
 #include "engine/mend/value.h"
+#include "engine/mend/answer/answer.h"
 
 /* ---- which tool ---- */
 

@@ -7,7 +7,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "engine/mend/answer/repair.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/answer/answer.h"
 
 /* ---- escapes applied to the whole text ---- */
 

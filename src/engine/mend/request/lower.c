@@ -5,6 +5,7 @@
  *
  * All troublesome keywords go, or the one that a provider named. */
 #include "engine/mend/value.h"
+#include "engine/mend/request/request.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"

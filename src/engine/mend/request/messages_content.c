@@ -7,6 +7,7 @@
 #include "engine/mend/answer/repair.h"
 #include "engine/mend/history.h"
 #include "engine/mend/request/wrong.h"
+#include "engine/mend/shorten/shorten.h"
 #include <xxhash.h>
 
 /* Ours, in the place of what had to go. */

@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/shorten/shorten.h"
 #include "engine/mend/shorten/salient.h"
 #include "engine/mend/shorten/utf8.h"
 

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/shorten/shorten.h"
 #include "engine/mend/shorten/utf8.h"
 
 #define MARK        "[Summary of "

@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "engine/mend/request/lesson.h"
+#include "engine/mend/shorten/shorten.h"
 
 #define NUMBERS_MAX         16                 /* in one message; those about a limit have under ten */
 #define NEAR_BYTES          48                 /* words further from a number are not about it */
