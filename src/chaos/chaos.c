@@ -3,7 +3,6 @@
 #include "chaos/keep.h"
 #include "chaos/play.h"
 #include "chaos/rate.h"
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"

@@ -1,5 +1,4 @@
 /* say.c - what the model says: what the script gives it to say, else a function of the request alone. */
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"

@@ -1,7 +1,6 @@
 /* newest.c - agents send their whole history each time. What of it is new is found from its end: messages are known
  * again by what they say, however they are dressed, and only the new ones are read. */
 #include "dialect/responses/responses.h"
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include <xxhash.h>

@@ -1,5 +1,4 @@
 /* host.c - the host of the driver: what it wants done becomes an act, and the program asks for it. */
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "engine/tell/redact.h"

@@ -1,7 +1,6 @@
 /* trial_world.c - the world of a trial: a task of some goals, the tools that serve it, the provider, and their faults.
  * A fault that lasts begins when its goal is first at hand, so it strikes every profile at the same place. */
 #include "sim/trial_inside.h"
-#include "base/limits.h"
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,7 +1,6 @@
 /* review.c - `daruma review`: a run of an agent that is over, on one page: what went wrong where, what it cost, and
  * what would have helped. */
 #include "base/buf.h"
-#include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "cli/cli.h"

@@ -8,7 +8,6 @@
 #include "dialect/kit/convo_kit.h"
 #include "dialect/kit/shapes.h"
 #include "base/arena.h"
-#include "base/map.h"
 
 /* Media of a result that must stand outside of it. */
 typedef struct stray {

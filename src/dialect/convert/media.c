@@ -1,6 +1,5 @@
 /* media.c - images, sound and documents of one dialect as another takes them. */
 #include "dialect/convert/convert.h"
-#include "base/arena.h"
 #include "base/base64.h"
 
 static bool is_image(const convo_part *p)

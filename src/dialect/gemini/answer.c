@@ -4,7 +4,6 @@
  * other; calls come whole, unless their arguments are asked for in pieces. It has no terminal marker, so that DELTA_END
  * is never read: it is over when it ends behind a stop reason. */
 #include "dialect/gemini/gemini.h"
-#include "base/arena.h"
 
 /* Thoughts are counted beside the candidates, and what Google's own tools read beside the prompt. */
 turn_usage gemini_read_usage(daruma_str usage)

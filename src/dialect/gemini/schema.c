@@ -3,7 +3,6 @@
  *     {"type":"STRING","nullable":true,"maxLength":"64"}  -->  {"type":["string","null"],"maxLength":64}
  */
 #include "dialect/gemini/gemini.h"
-#include "base/arena.h"
 #include "base/map.h"
 
 /* What a member of a schema holds. */

@@ -3,7 +3,6 @@
  * checked (K-W2). */
 #include "engine/advise/answer.h"
 #include "engine/advise/strategy.h"
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"

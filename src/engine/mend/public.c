@@ -5,7 +5,6 @@
 #include "model/convo.h"
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/str.h"
 
 /* The mending of a conversation goes along with it. */
 static mending *mending_of(daruma_convo *c, const daruma_policy *p)

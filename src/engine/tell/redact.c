@@ -5,7 +5,6 @@
  * the time grows with the text, whatever stands in it. */
 #include "engine/tell/redact.h"
 #include "base/arena.h"
-#include "base/limits.h"
 #include "base/buf.h"
 #include "base/str.h"
 

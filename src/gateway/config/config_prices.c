@@ -2,7 +2,6 @@
  * points. */
 #include "gateway/config/config_inside.h"
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/str.h"
 
 enum { MICRO = 1000000, PLACES = 6, PRICE_MAX = 1000000 };

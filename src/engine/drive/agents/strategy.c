@@ -6,7 +6,6 @@
  *         \---------- question.c asks a model -> strategy_answer -> proposal */
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/json.h"
 #include "base/limits.h"
 #include "engine/drive/agents/steer.h"
 #include "engine/drive/agents/strategy.h"

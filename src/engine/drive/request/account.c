@@ -1,6 +1,5 @@
 /* account.c - requests that only one account can answer, since they name what it alone has: stored answers, reasoning
  * that is encrypted for it, files. They go there, and elsewhere only without it. */
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"

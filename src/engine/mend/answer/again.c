@@ -4,7 +4,6 @@
 #include "engine/mend/value.h"
 #include "engine/mend/answer/answer.h"
 #include "engine/mend/request/request.h"
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"

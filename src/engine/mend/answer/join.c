@@ -16,7 +16,6 @@
  *
  * All else is not joined. A word lost or said twice is worse than an answer that says that it broke off. */
 #include "engine/mend/answer/answer.h"
-#include "base/buf.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/str.h"

@@ -3,7 +3,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "engine/mend/request/lesson.h"
 #include "engine/mend/request/said.h"

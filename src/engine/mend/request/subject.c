@@ -1,6 +1,5 @@
 /* subject.c - where a provider's message names something that is in the body: by path, in quotes, behind certain words,
  * or in passing. Names are compared without case, '_' and '-'. */
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"

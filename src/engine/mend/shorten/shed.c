@@ -1,6 +1,5 @@
 /* shed.c - a body that is too large in bytes: old images go first, then large tool output is cut to its head and tail.
  * What was left out is said in its place. The newest turn of the user is touched when nothing else is left. */
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"

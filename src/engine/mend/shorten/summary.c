@@ -1,6 +1,5 @@
 /* summary.c - large observations, each replaced by what a model makes of it (PenguiFlow's way, P-F16 to P-F23). The
  * host asks; here stands what is asked, about which results, and what may take their place. */
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
