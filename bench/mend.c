@@ -2,7 +2,8 @@
  * masking old tool output down to half, writing it. In each dialect, median of many rounds; one table line and one JSON
  * line for each. */
 #include "dialect/dialect.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/pairs/pairs.h"
+#include "engine/mend/shorten/shorten.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"

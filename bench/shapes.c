@@ -1,7 +1,10 @@
 /* bench/shapes - shapes of requests of any size, in four dialects, and what is done with them without I/O. bench_growth
  * takes the time of it, tests/test_growth.c counts its steps. */
 #include "shapes.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/answer/answer.h"
+#include "engine/mend/pairs/pairs.h"
+#include "engine/mend/request/request.h"
+#include "engine/mend/shorten/shorten.h"
 #include "engine/watch/steps.h"
 #include "base/buf.h"
 #include "base/str.h"

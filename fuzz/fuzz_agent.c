@@ -5,7 +5,6 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/str.h"
-#include "engine/mend/mend.h"
 #include "engine/seeds/seeds.h"
 #include "sys/arena.h"
 #include "../tests/pairs_kit.h"

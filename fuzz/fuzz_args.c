@@ -11,6 +11,8 @@
 #include "base/str.h"
 #include "engine/mend/answer/args.h"
 #include "engine/mend/value.h"
+#include "engine/mend/answer/answer.h"
+#include "engine/mend/request/request.h"
 #include "exact.h"
 #include "whole.h"
 

@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "dialect/dialect.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/answer/answer.h"
 #include "exact.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -3,7 +3,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/answer/answer.h"
 #include "exact.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -6,7 +6,9 @@
  *              bits 3-5 the surgery: shed, mask, summaries, compaction, clamp, known compressions of one of them
  *     up to \n the complaint; also what a summariser answers
  *     rest     the request */
-#include "engine/mend/mend.h"
+#include "engine/mend/pairs/pairs.h"
+#include "engine/mend/request/request.h"
+#include "engine/mend/shorten/shorten.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/check.h"

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "engine/mend/answer/repair.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/answer/answer.h"
 #include "engine/mend/value.h"
 #include "whole.h"
 

@@ -7,7 +7,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "dialect/dialect.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/answer/answer.h"
 #include "engine/watch/errors.h"
 #include "engine/watch/steps.h"
 #include "engine/watch/words/partial.h"

@@ -8,7 +8,6 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "engine/agent/agent.h"
-#include "engine/mend/mend.h"
 #include "sys/arena.h"
 #include <stdlib.h>
 

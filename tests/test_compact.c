@@ -1,5 +1,6 @@
 /* test_compact.c - conversations whose older part becomes one message, also where part of it is on the server. */
 #include "shrink_kit.h"
+#include "engine/mend/shorten/shorten.h"
 
 static void check_turns(const convo *c)
 {

@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/answer/answer.h"
 #include "engine/mend/value.h"
 
 static char memory[4 << 20], made[1 << 20];

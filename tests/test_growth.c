@@ -3,7 +3,7 @@
 #include "test.h"
 #include "shapes.h"
 #include "steps.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/request/request.h"
 #include "engine/tell/redact.h"
 #include "dialect/dialect.h"
 #include "base/arena.h"

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "dialect/dialect.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/answer/answer.h"
 #include <stdlib.h>
 
 static char memory[4 << 20];

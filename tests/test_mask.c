@@ -1,5 +1,6 @@
 /* test_mask.c - masks of old tool output, and the words that they keep. */
 #include "engine/mend/shorten/words.h"
+#include "engine/mend/shorten/shorten.h"
 #include "shrink_kit.h"
 
 static void a_mask_keeps_identifiers(void **state)

@@ -1,5 +1,7 @@
 #include "test.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/pairs/pairs.h"
+#include "engine/mend/request/request.h"
+#include "engine/mend/shorten/shorten.h"
 #include "mend_kit.h"
 #include "pairs_kit.h"
 #include "base/arena.h"

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "dialect/dialect.h"
 #include "base/limits.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/request/request.h"
 
 static char memory[8 << 20];
 

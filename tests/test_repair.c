@@ -4,7 +4,9 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "dialect/dialect.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/answer/answer.h"
+#include "engine/mend/request/request.h"
+#include "engine/mend/value.h"
 #include <stdlib.h>
 
 static char memory[4 << 20];

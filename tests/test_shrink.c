@@ -1,6 +1,7 @@
 /* test_shrink.c - conversations that became too long: summaries, known compressions, all of it on random ones. Targets,
  * masks and compaction have files of their own. */
 #include "shrink_kit.h"
+#include "engine/mend/shorten/shorten.h"
 
 /* ---- summary.c ---- */
 

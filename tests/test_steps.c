@@ -1,5 +1,5 @@
 #include "convo_kit.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/answer/answer.h"
 #include "base/limits.h"
 #include "engine/watch/errors.h"
 #include "engine/watch/paths.h"

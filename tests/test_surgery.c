@@ -2,6 +2,9 @@
  * thousand), SURGERY_SEED: this one alone. The faulty provider says what is wrong, the surgery mends that, the provider
  * looks again. */
 #include "surgery_kit.h"
+#include "engine/mend/pairs/pairs.h"
+#include "engine/mend/request/request.h"
+#include "engine/mend/shorten/shorten.h"
 
 static mend_known *known;
 static mend_lessons *lessons;

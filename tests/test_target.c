@@ -1,5 +1,7 @@
 /* test_target.c - how short a conversation has to become, and output caps that are lowered instead. */
 #include "shrink_kit.h"
+#include "engine/mend/request/request.h"
+#include "engine/mend/shorten/shorten.h"
 
 static convo sized(daruma_arena *a, size_t bytes, int64_t max_output)
 {

@@ -1,8 +1,6 @@
 #include "chaos/answer.h"
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 
 void answer_header(answer *x, daruma_str name, daruma_str value)

@@ -3,7 +3,6 @@
 #include "chaos/keep.h"
 #include "chaos/play.h"
 #include "chaos/rate.h"
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
@@ -334,8 +333,7 @@ static int take_script(chaos *k, daruma_str yaml, daruma_buf *b)
         char text[1024];
         daruma_buf first = buf_over(text, sizeof text);
         conf_mistake_say(&m.at[0], &first);
-        BUF_LIT(b, "{\"error\":{\"message\":");
-        buf_json(b, buf_str(&first));
+        BUF_SAY(b, "{\"error\":{\"message\":", buf_quoted(buf_str(&first)));
         buf_printf(b, ",\"line\":%d,\"column\":%d},\"errors\":", m.at[0].line, m.at[0].column);
         conf_mistakes_json(&m, b);
         BUF_LIT(b, "}");

@@ -1,6 +1,4 @@
-#include "base/arena.h"
 #include "base/buf.h"
-#include "base/json.h"
 #include "base/str.h"
 #include "chaos/faults.h"
 #include "chaos/speak/speak.h"

@@ -233,8 +233,7 @@ bool report_judge(const report *r, const script *s, bool plain, daruma_buf *b)
                 buf_printf(b, "; it was %lld", (long long)was);
             buf_putc(b, '\n');
         } else if (!holds) {
-            buf_putz(b, n++ ? ",{\"expected\":" : "{\"expected\":");
-            buf_json(b, s->expects[i].text);
+            BUF_SAY(b, n++ ? ",{\"expected\":" : "{\"expected\":", buf_quoted(s->expects[i].text));
             buf_printf(b, ",\"was\":%lld}", (long long)was);
         }
     }

@@ -1,5 +1,4 @@
 /* say.c - what the model says: what the script gives it to say, else a function of the request alone. */
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -250,20 +249,18 @@ static daruma_str break_arguments(daruma_str args, daruma_str form, daruma_arena
         json_iter it = json_open(args);
         buf_putc(&b, '{');
         while (json_next(&it, &key, &value)) {
-            buf_putz(&b, b.n > 1 ? ",\"" : "\"");
-            BUF_SAY(&b, key, "\":[", value, "]");
+            BUF_SAY(&b, b.n > 1 ? ",\"" : "\"", key, "\":[", value, "]");
         }
         buf_putc(&b, '}');
     } else if (str_eq(form, S("literals"))) { /* as Python writes them */
         json_iter it = json_open(args);
         buf_putc(&b, '{');
         while (json_next(&it, &key, &value)) {
-            buf_putz(&b, b.n > 1 ? ", \"" : "\"");
-            BUF_SAY(&b, key, "\": ");
-            buf_put(&b, str_eq(value, S("true"))    ? S("True")
-                        : str_eq(value, S("false")) ? S("False")
-                        : str_eq(value, S("null"))  ? S("None")
-                                                    : value);
+            BUF_SAY(&b, b.n > 1 ? ", \"" : "\"", key, "\": ",
+                    str_eq(value, S("true"))    ? S("True")
+                    : str_eq(value, S("false")) ? S("False")
+                    : str_eq(value, S("null"))  ? S("None")
+                                                : value);
         }
         buf_putc(&b, '}');
     } else if (str_eq(form, S("length"))) {
@@ -330,8 +327,7 @@ static void think(speech *s, const ask *q, const manner *m, daruma_arena *a)
     daruma_buf b = buf_in(a);
     daruma_str rest = q->said;
     if (m->thinks && q->thinks && !s->thinking.n) {
-        BUF_LIT(&b, "Let me think about what was said: ");
-        buf_put(&b, answer_piece(&rest, 60));
+        BUF_SAY(&b, "Let me think about what was said: ", answer_piece(&rest, 60));
         s->thinking = buf_str(&b);
     }
     if (s->thinking.n)

@@ -302,11 +302,9 @@ static bool add_targets(const config_provider *p, const config_target *from, dar
     for (size_t i = 0; i < keys && *n < DARUMA_CASE_TRIED; i++) {
         run_target *t = &list[(*n)++];
         daruma_buf name = buf_in(a);
-        buf_put(&name, p->name);
-        BUF_SAY(&name, "/", from->model);
+        BUF_SAY(&name, p->name, "/", from->model);
         if (p->nkeys > 1) {
-            buf_putc(&name, '/');
-            buf_put(&name, p->keys[i].name);
+            BUF_SAY(&name, "/", p->keys[i].name);
         }
         *t = (run_target){.name = buf_str(&name),
                           .model = from->model,

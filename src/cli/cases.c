@@ -1,6 +1,5 @@
 /* cases.c - `daruma cases`: the cases of an event file, one a line. Those that are open are kept in a table of fixed
  * size: a file of any length is read in the same memory. */
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
 #include "cli/cli.h"

@@ -45,8 +45,7 @@ static void put_json(config_verdict v, const char *file, const config *c, const 
     conf_mistakes_json(m, out);
     buf_printf(out, ",\"more\":%zu,\"warnings\":[", m->more);
     for (bool first = true; warnings.n; first = false) {
-        buf_putz(out, first ? "" : ",");
-        buf_json(out, str_cut(&warnings, '\n'));
+        BUF_SAY(out, first ? "" : ",", buf_quoted(str_cut(&warnings, '\n')));
     }
     BUF_LIT(out, "]");
     if (v == CONFIG_FINE) {
@@ -63,8 +62,8 @@ static void put_json(config_verdict v, const char *file, const config *c, const 
 static void put_names(const char *thing, size_t n, const void *at, size_t size, daruma_buf *out)
 {
     for (size_t i = 0; i < n; i++) {
-        buf_putz(out, i ? ", " : thing);
-        buf_put(out, *(const daruma_str *)(const void *)((const char *)at + i * size)); /* the first field of each */
+        BUF_SAY(out, i ? ", " : thing,
+                *(const daruma_str *)(const void *)((const char *)at + i * size)); /* the first field of each */
     }
     buf_putz(out, n ? "\n" : "");
 }
@@ -76,9 +75,7 @@ static void put_text(const char *file, const config *c, const agents *g, daruma_
     put_names("  agents     ", g->nlist, g->list, sizeof *g->list, out);
     put_names("  mcp        ", g->nmcp, g->mcp, sizeof *g->mcp, out);
     while (warnings.n) {
-        BUF_LIT(out, "warning: ");
-        buf_put(out, str_cut(&warnings, '\n'));
-        BUF_LIT(out, "\n");
+        BUF_SAY(out, "warning: ", str_cut(&warnings, '\n'), "\n");
     }
 }
 

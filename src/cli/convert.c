@@ -1,7 +1,5 @@
 /* convert.c - `daruma convert`: a request, an answer or a stream of one dialect as one of another. */
-#include "base/arena.h"
 #include "base/buf.h"
-#include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "cli/cli.h"

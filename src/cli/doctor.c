@@ -3,7 +3,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/date.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "cli/cli.h"
 #include "net/tls.h"

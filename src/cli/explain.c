@@ -1,5 +1,4 @@
 /* explain.c - `daruma explain`: an error on stdin, or a case from the event file, in plain words. */
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"

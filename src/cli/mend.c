@@ -1,6 +1,8 @@
 /* mend.c - `daruma mend`: the history of a request put right, and shortened when asked. The request goes to standard
  * output, what was done to standard error, one thing a line. */
-#include "engine/mend/mend.h"
+#include "engine/mend/pairs/pairs.h"
+#include "engine/mend/request/request.h"
+#include "engine/mend/shorten/shorten.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"

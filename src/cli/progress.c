@@ -1,5 +1,4 @@
 #include "cli/progress.h"
-#include "base/arena.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/cli.h"

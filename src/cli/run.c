@@ -1,5 +1,4 @@
 /* run.c - `daruma run TASK`: an agent that finishes its task over the files of one folder. */
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -7,7 +6,6 @@
 #include "cli/progress.h"
 #include "cli/runs.h"
 #include "cli/spoken.h"
-#include "engine/seeds/seeds.h"
 #include "run/host.h"
 #include "sys/child.h"
 #include "sys/sys.h"

@@ -2,7 +2,6 @@
  * nothing. */
 #include "cli/shape.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 
 /* What was seen so far. */

@@ -1,5 +1,4 @@
 #include "cli/spoken.h"
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"

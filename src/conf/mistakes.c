@@ -3,7 +3,6 @@
 #include "conf/conf_inside.h"
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/check.h"
 #include "base/str.h"
 #include <limits.h>
 #include <stdarg.h>

@@ -86,8 +86,7 @@ static void put_number(const conf_option *o, int64_t value, daruma_buf *out)
     }
     for (size_t i = 0; i < COUNT(units); i++) {
         if (units[i].type == o->type && value % units[i].is == 0) {
-            buf_int(out, value / units[i].is);
-            buf_putz(out, units[i].name);
+            BUF_SAY(out, value / units[i].is, units[i].name);
             return;
         }
     }
@@ -98,10 +97,7 @@ static void put_words(const char *words, const char *quote, daruma_buf *out)
 {
     daruma_str rest = str_of(words);
     for (bool first = true; rest.n; first = false) {
-        buf_putz(out, first ? "" : ", ");
-        buf_putz(out, quote);
-        buf_put(out, str_cut(&rest, ' '));
-        buf_putz(out, quote);
+        BUF_SAY(out, first ? "" : ", ", quote, str_cut(&rest, ' '), quote);
     }
 }
 
@@ -153,9 +149,7 @@ static bool put_row(const char *path, const conf_option *o, const conf_option *i
     } else if (o->fallback) {
         buf_printf(out, "`%s`", o->fallback);
     }
-    BUF_LIT(out, " | ");
-    buf_putz(out, o->help);
-    BUF_LIT(out, " |\n");
+    BUF_SAY(out, " | ", o->help, " |\n");
     return false;
 }
 
@@ -221,8 +215,7 @@ static void put_elements(const conf_option *o, const void *root, const void *at,
         const void *item = s->size ? items->at + i * s->size : s->named(NULL, (void *)(uintptr_t)root, NULL, name);
         buf_putz(out, i ? "," : "");
         if (!list) {
-            buf_json(out, name);
-            buf_putc(out, ':');
+            BUF_SAY(out, buf_quoted(name), ":");
         }
         put_shape(s, root, item, out);
     }

@@ -442,8 +442,7 @@ static daruma_str joined(const conf *r, const conf_node *node)
         const conf_node *one = tree_node(r, *i);
         if (!conf_is_single(one) || conf_is_null(one))
             return (daruma_str){0};
-        buf_putz(&b, b.n ? ", " : "");
-        buf_put(&b, conf_text_of(one));
+        BUF_SAY(&b, b.n ? ", " : "", conf_text_of(one));
     }
     return buf_str(&b);
 }

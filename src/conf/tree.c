@@ -1,6 +1,5 @@
 /* tree.c - the file as one YAML document: loading it, looking into it, and finding a place in its text. */
 #include "conf/conf_inside.h"
-#include "base/limits.h"
 #include "base/str.h"
 
 /* ---- lines -------------------------------------------------------------------- */

@@ -300,9 +300,7 @@ void value_json(conf *r, const conf_node *n, daruma_buf *b, int level)
     } else if (n->type == YAML_MAPPING_NODE) {
         buf_putc(b, '{');
         for (yaml_node_pair_t *p = n->data.mapping.pairs.start; p < n->data.mapping.pairs.top; p++) {
-            buf_putz(b, p > n->data.mapping.pairs.start ? "," : "");
-            buf_json(b, conf_text_of(tree_node(r, p->key)));
-            buf_putc(b, ':');
+            BUF_SAY(b, p > n->data.mapping.pairs.start ? "," : "", buf_quoted(conf_text_of(tree_node(r, p->key))), ":");
             value_json(r, tree_node(r, p->value), b, level + 1);
         }
         buf_putc(b, '}');

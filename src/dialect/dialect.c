@@ -106,10 +106,7 @@ daruma_status dialect_read_format(const dialect *d, daruma_str format, daruma_ar
     BUF_LIT(&b, "{\"messages\":[],\"input\":[],\"contents\":[]");
     for (size_t i = 0; i < COUNT(names); i++)
         if (names[i].d == d) {
-            BUF_LIT(&b, ",\"");
-            buf_put(&b, names[i].name);
-            BUF_LIT(&b, "\":");
-            buf_put(&b, format);
+            BUF_SAY(&b, ",\"", names[i].name, "\":", format);
         }
     buf_putc(&b, '}');
     return b.full ? DARUMA_EFULL : d->read(buf_str(&b), a, ret);
@@ -119,8 +116,6 @@ daruma_status dialect_read_format(const dialect *d, daruma_str format, daruma_ar
 daruma_status dialect_read_tools(const dialect *d, daruma_str tools, daruma_arena *a, convo *ret)
 {
     daruma_buf b = buf_in(a);
-    BUF_LIT(&b, "{\"messages\":[],\"input\":[],\"contents\":[],\"tools\":");
-    buf_put(&b, tools);
-    buf_putc(&b, '}');
+    BUF_SAY(&b, "{\"messages\":[],\"input\":[],\"contents\":[],\"tools\":", tools, "}");
     return b.full ? DARUMA_EFULL : d->read(buf_str(&b), a, ret);
 }

@@ -152,8 +152,7 @@ static daruma_str with_blank_line(daruma_str events, daruma_arena *a)
     daruma_buf b = buf_in(a);
     if (str_ends(events, S("\n\n")) || str_ends(events, S("\r\n\r\n")) || str_ends(events, S("\r\r")))
         return events;
-    buf_put(&b, events);
-    BUF_LIT(&b, "\n\n");
+    BUF_SAY(&b, events, "\n\n");
     return b.full ? events : buf_str(&b);
 }
 

@@ -1,7 +1,6 @@
 /* newest.c - agents send their whole history each time. What of it is new is found from its end: messages are known
  * again by what they say, however they are dressed, and only the new ones are read. */
 #include "dialect/responses/responses.h"
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include <xxhash.h>
@@ -146,16 +145,12 @@ daruma_status dialect_read_newest(const dialect *d, const request_scan *s, const
         return DARUMA_EINPUT;
     daruma_str news = alone ? s->messages : str_from(s->messages, newest[i % SCAN_NEWEST]);
     buf_room(&b, news.n + before.n + 64); /* of a large one there is room once */
-    BUF_LIT(&b, "{\"");
-    buf_put(&b, d->messages);
-    BUF_LIT(&b, "\":[");
-    buf_put(&b, before);
+    BUF_SAY(&b, "{\"", d->messages, "\":[", before);
     if (before.n)
         buf_putc(&b, ',');
     if (alone)
         BUF_LIT(&b, "{\"role\":\"user\",\"content\":");
-    buf_put(&b, news);
-    buf_putz(&b, alone ? "}]}" : "}");
+    BUF_SAY(&b, news, alone ? "}]}" : "}");
     if (b.full)
         return DARUMA_EFULL;
     daruma_status did = d->read(buf_str(&b), a, ret);

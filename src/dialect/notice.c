@@ -16,10 +16,7 @@ bool dialect_add_note(daruma_buf *out, daruma_str body, daruma_str note)
     buf_put(out, str_sub(body, 0, at));
     if (value_given(error))
         buf_putc(out, ',');
-    BUF_LIT(out, "\"daruma\":{\"explanation\":");
-    buf_json(out, note);
-    buf_putc(out, '}');
-    buf_put(out, str_from(body, at));
+    BUF_SAY(out, "\"daruma\":{\"explanation\":", buf_quoted(note), "}", str_from(body, at));
     return true;
 }
 

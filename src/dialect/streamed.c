@@ -1,8 +1,6 @@
 #include "dialect/streamed.h"
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/limits.h"
-#include "base/str.h"
 
 streamed streamed_begin(const dialect *d, daruma_arena *room)
 {

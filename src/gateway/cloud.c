@@ -23,8 +23,7 @@ static const struct {
 daruma_str cloud_path(const config_provider *p, daruma_str model, bool stream, daruma_arena *a)
 {
     daruma_buf b = buf_in(a);
-    buf_put(&b, p->to.prefix);
-    buf_put(&b, clouds[p->cloud].folder);
+    BUF_SAY(&b, p->to.prefix, clouds[p->cloud].folder);
     buf_path(&b, model, "-._~@"); /* its slashes and colons end nothing */
     buf_put(&b, stream ? clouds[p->cloud].streamed : clouds[p->cloud].whole);
     return buf_str(&b);
@@ -45,8 +44,7 @@ static void put_betas(daruma_buf *head, daruma_str betas)
         daruma_str word = str_trim(str_cut(&betas, ','));
         if (!word.n)
             continue;
-        buf_put(head, any ? S(",") : S(",\"anthropic_beta\":["));
-        buf_json(head, word);
+        BUF_SAY(head, any ? S(",") : S(",\"anthropic_beta\":["), buf_quoted(word));
         any = true;
     }
     if (any)
@@ -84,8 +82,7 @@ void cloud_body(const config_provider *p, daruma_str betas, daruma_str out[4], d
     if (it.bad) /* the cloud says what is wrong with it */
         return;
     add_piece(pieces, &n, from, body.p + body.n);
-    BUF_LIT(&head, "{\"anthropic_version\":");
-    buf_json(&head, clouds[p->cloud].version);
+    BUF_SAY(&head, "{\"anthropic_version\":", buf_quoted(clouds[p->cloud].version));
     if (p->cloud == CONFIG_BEDROCK)
         put_betas(&head, betas);
     if (first)

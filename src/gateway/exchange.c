@@ -212,8 +212,7 @@ static daruma_str on_key_trouble(void *user, const daruma_target *t, daruma_aren
                 "\"The command that prints the key ");
     buf_put(&b, k->key->name); /* a name of letters, digits and the like */
     BUF_LIT(&b, " of this provider failed: ");
-    buf_putz(&b, k->why[0] ? k->why : "it could not be run");
-    BUF_LIT(&b, ".\"}}");
+    BUF_SAY(&b, k->why[0] ? k->why : "it could not be run", ".\"}}");
     return buf_str(&b);
 }
 
@@ -416,9 +415,7 @@ static bool method_is_safe(daruma_str m)
 static void read_path(call *c, session_request *q)
 {
     daruma_buf whole = buf_in(c->arena);
-    buf_put(&whole, c->head.path);
-    buf_putc(&whole, '?');
-    buf_put(&whole, c->head.query);
+    BUF_SAY(&whole, c->head.path, "?", c->head.query);
     q->path_names = true;
     dialect_path_model(buf_str(&whole), &q->path_model, &q->path_stream);
     q->path_array = !q->path_stream && str_ends(c->head.path, S("streamGenerateContent"));

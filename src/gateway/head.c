@@ -60,8 +60,7 @@ void head_credentials(const http_head *h, daruma_buf *out)
 {
     for (size_t i = 0; i < h->nheaders; i++)
         if (head_is_credential(h->headers[i].name)) {
-            buf_put(out, h->headers[i].value);
-            buf_putc(out, '\n');
+            BUF_SAY(out, h->headers[i].value, "\n");
         }
     buf_put(out, head_query_key(h));
 }
@@ -72,19 +71,13 @@ void head_beside(const http_head *h, daruma_buf *out)
         const daruma_header *f = &h->headers[i];
         if (head_is_credential(f->name) || str_ieq(f->name, S("cookie")))
             continue;
-        buf_put(out, f->name);
-        BUF_LIT(out, ": ");
-        buf_put(out, f->value);
-        buf_putc(out, '\n');
+        BUF_SAY(out, f->name, ": ", f->value, "\n");
     }
     for (daruma_str rest = h->query; rest.n;) {
         daruma_str value = str_cut(&rest, '&'), name = str_cut(&value, '=');
         if (str_eq(name, S("key")))
             continue;
-        buf_put(out, name);
-        BUF_LIT(out, ": ");
-        buf_put(out, value);
-        buf_putc(out, '\n');
+        BUF_SAY(out, name, ": ", value, "\n");
     }
 }
 

@@ -7,7 +7,6 @@
  *             client left  client left: the job keeps the call's memory --> drop() */
 #include "base/limits.h"
 #include "gateway/inside.h"
-#include "sys/sys.h"
 #include <stdlib.h>
 
 struct job {

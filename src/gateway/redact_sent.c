@@ -21,9 +21,7 @@ static bool gives_away(daruma_str name, const char *between, daruma_str value)
     char room[4096];
     daruma_arena a = arena_over(room, sizeof room);
     daruma_buf line = buf_in(&a);
-    buf_put(&line, name);
-    buf_putz(&line, between);
-    buf_put(&line, str_sub(value, 0, 512));
+    BUF_SAY(&line, name, between, str_sub(value, 0, 512));
     daruma_str clean = daruma_redact(buf_str(&line), &a);
     return !line.full && !a.full && !str_eq(clean, buf_str(&line));
 }

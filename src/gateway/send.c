@@ -179,9 +179,7 @@ static daruma_str target_path(exchange *x, const config_provider *p, const drive
     if (!query.n)
         return path;
     daruma_buf b = buf_in(x->c->arena);
-    buf_put(&b, path);
-    buf_putc(&b, '?');
-    buf_put(&b, query);
+    BUF_SAY(&b, path, "?", query);
     return buf_str(&b);
 }
 

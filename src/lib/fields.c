@@ -213,8 +213,7 @@ void fields_print(const field *table, size_t n, const void *base, daruma_buf *ou
         if (table[i].kind == FIELD_OWN && !table[i].print)
             continue;
         buf_putc(out, between);
-        buf_json(out, str_of(table[i].name));
-        buf_putc(out, ':');
+        BUF_SAY(out, buf_quoted(str_of(table[i].name)), ":");
         print_one(&table[i], base, out);
         between = ',';
     }

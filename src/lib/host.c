@@ -1,5 +1,4 @@
 /* host.c - the host of the driver: what it wants done becomes an act, and the program asks for it. */
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "engine/tell/redact.h"
@@ -17,10 +16,7 @@ static const lib_target *target_of(const daruma_session *s, const daruma_target 
 
 static void put(daruma_buf *out, daruma_str name, daruma_str value)
 {
-    buf_put(out, name);
-    BUF_LIT(out, ": ");
-    buf_put(out, value);
-    BUF_LIT(out, "\r\n");
+    BUF_SAY(out, name, ": ", value, "\r\n");
 }
 
 static void put_field(daruma_buf *out, const char *name, daruma_str value)

@@ -1,6 +1,5 @@
 /* options.c - the options of a session, as JSON text. */
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "engine/tell/redact.h"

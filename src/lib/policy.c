@@ -92,8 +92,7 @@ static void print_kinds(const void *base, daruma_buf *out)
     const daruma_policy *p = base;
     for (int k = 0; k < DARUMA_KINDS; k++) {
         buf_putc(out, k ? ',' : '{');
-        buf_json(out, str_of(daruma_kind_name((daruma_kind)k)));
-        buf_putc(out, ':');
+        BUF_SAY(out, buf_quoted(str_of(daruma_kind_name((daruma_kind)k))), ":");
         fields_print(kind_fields, COUNT(kind_fields), &p->kinds[k], out);
     }
     buf_putc(out, '}');
@@ -147,8 +146,7 @@ static void print_needs(const void *base, daruma_buf *out)
         daruma_str name = str_cut(&rest, ' ');
         if (!(r->needs & need_bits[i]))
             continue;
-        buf_putz(out, between);
-        buf_json(out, name);
+        BUF_SAY(out, between, buf_quoted(name));
         between = ",";
     }
     buf_putz(out, *between == '[' ? "[]" : "]");

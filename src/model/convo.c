@@ -255,9 +255,7 @@ bool convo_tool_custom(const convo_tool *t)
 daruma_str convo_wrap(daruma_str words, daruma_arena *a)
 {
     daruma_buf b = buf_in(a);
-    BUF_LIT(&b, "{\"input\":");
-    buf_json(&b, words);
-    buf_putc(&b, '}');
+    BUF_SAY(&b, "{\"input\":", buf_quoted(words), "}");
     return b.full ? S("{}") : buf_done(&b);
 }
 

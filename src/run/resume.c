@@ -1,7 +1,6 @@
 /* resume.c - tells a fresh agent what its journal holds. */
 #include "run/resume.h"
 #include "base/limits.h"
-#include "base/str.h"
 #include "sys/arena.h"
 #include <stdio.h>
 

@@ -6,13 +6,11 @@
  *                 +------- waits, or is woken by health ------+
  *
  * Beside it watches what must always hold: rules.h. */
-#include "sim/class.h"
 #include "sim/dice.h"
 #include "sim/host.h"
 #include "sim/rules.h"
 #include "sim/timers.h"
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/str.h"

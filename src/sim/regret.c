@@ -2,7 +2,6 @@
  * more memory than one. */
 #include "sim/regret.h"
 #include "sim/clairvoyant.h"
-#include "base/str.h"
 
 /* ---- times ------------------------------------------------------------------------- */
 

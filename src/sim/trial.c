@@ -1,7 +1,6 @@
 /* trial.c - runs one trial under one profile, and counts what it took. */
 #include "sim/trial.h"
 #include "sim/trial_inside.h"
-#include "base/limits.h"
 
 enum { SILENCE_MS = 60000, STEPS = 50, MINUTES = 30 }; /* as `daruma run` has them when nothing is said */
 

@@ -52,8 +52,7 @@ static fresh read_fresh(convo *c, daruma_arena *a)
             if (p->kind != PART_TEXT && p->kind != PART_RESULT)
                 continue;
             f.note |= p->kind == PART_TEXT && !str_starts(text, S("{\"observation\""));
-            buf_put(&b, text);
-            buf_putc(&b, '\n');
+            BUF_SAY(&b, text, "\n");
         }
     f.all = buf_str(&b);
     return f;
@@ -263,9 +262,8 @@ static daruma_str says(trial *t, convo *c, daruma_str body, daruma_str text, dar
     daruma_buf b = buf_in(a);
     if (!writes_actions(c, body))
         return wire_says(t->w.d, text, NULL, 0, a);
-    BUF_LIT(&b, "{\"thought\":\"done\",\"next_node\":\"final_response\",\"args\":{\"raw_answer\":");
-    buf_json(&b, text);
-    BUF_LIT(&b, "}}");
+    BUF_SAY(&b, "{\"thought\":\"done\",\"next_node\":\"final_response\",\"args\":{\"raw_answer\":", buf_quoted(text),
+            "}}");
     return wire_says(t->w.d, buf_str(&b), NULL, 0, a);
 }
 

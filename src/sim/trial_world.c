@@ -1,7 +1,6 @@
 /* trial_world.c - the world of a trial: a task of some goals, the tools that serve it, the provider, and their faults.
  * A fault that lasts begins when its goal is first at hand, so it strikes every profile at the same place. */
 #include "sim/trial_inside.h"
-#include "base/limits.h"
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -443,8 +442,7 @@ static daruma_str orphan(const convo *c)
 static bool refuse(daruma_arena *a, wire_answer *ret, int status, const char *type, const char *code, daruma_str words)
 {
     daruma_buf b = buf_in(a);
-    BUF_LIT(&b, "{\"error\":{\"message\":");
-    buf_json(&b, words);
+    BUF_SAY(&b, "{\"error\":{\"message\":", buf_quoted(words));
     buf_printf(&b, ",\"type\":\"%s\",\"param\":null,\"code\":\"%s\"}}", type, code);
     *ret = (wire_answer){.took = 150, .status = status, .body = buf_str(&b)};
     return true;
@@ -510,9 +508,10 @@ bool trial_provider(trial *t, trial_goal *g, daruma_str body, daruma_arena *a, w
     daruma_str alone = t->w.d->read(body, a, &c) == DARUMA_OK ? orphan(&c) : (daruma_str){0};
     if (alone.n) {
         daruma_buf b = buf_in(a);
-        BUF_LIT(&b, "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
-                    "'tool_call_id'. The following tool_call_ids did not have response messages: ");
-        buf_put(&b, alone);
+        BUF_SAY(&b,
+                "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
+                "'tool_call_id'. The following tool_call_ids did not have response messages: ",
+                alone);
         return refuse(a, ret, 400, "invalid_request_error", "invalid_messages", buf_str(&b));
     }
     return false;

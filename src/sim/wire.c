@@ -1,7 +1,6 @@
 #include "sim/wire.h"
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/json.h"
 #include "base/str.h"
 
 enum { WALL_BEGIN = 1767225600, PLACES = 256 };

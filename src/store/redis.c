@@ -6,7 +6,6 @@
  *        +--------------------+-------------+------- error, or silent for too long ----+ */
 #include "store/store.h"
 #include "base/limits.h"
-#include "base/str.h"
 #include <fcntl.h>
 #include <hiredis/async.h>
 #include <stdio.h>

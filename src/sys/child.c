@@ -5,7 +5,6 @@
  * Whatever of its group is left when it has exited is killed: a command leaves nothing running behind. */
 #include "sys/child.h"
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include <signal.h>

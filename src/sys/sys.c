@@ -1,6 +1,5 @@
 #include "sys/sys.h"
 #include "base/arena.h"
-#include "base/check.h"
 #include "base/str.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,5 @@
 /* validate_chat.c - what OpenAI refuses in a Chat Completions request, and in tools of both of its APIs. */
 #include "chaos/rules.h"
-#include "base/arena.h"
 #include "base/json.h"
 #include "base/str.h"
 

@@ -1,6 +1,5 @@
 /* validate_gemini.c - what Google refuses in a generateContent request. */
 #include "chaos/rules.h"
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"

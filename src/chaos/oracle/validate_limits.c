@@ -1,7 +1,6 @@
 /* validate_limits.c - what a model cannot take although it is well formed: parameters, keywords of schemas, response
  * formats, too many tokens. The rules come from the script, the words from the providers. */
 #include "chaos/rules.h"
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"

@@ -1,6 +1,5 @@
 /* validate_messages.c - what Anthropic refuses in a Messages request. */
 #include "chaos/rules.h"
-#include "base/arena.h"
 #include "base/json.h"
 #include "base/str.h"
 

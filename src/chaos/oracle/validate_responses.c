@@ -1,6 +1,5 @@
 /* validate_responses.c - what OpenAI refuses in a Responses request. */
 #include "chaos/rules.h"
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"

@@ -129,9 +129,7 @@ answer answer_models(const ask *q, const daruma_str *names, size_t n, daruma_are
     for (size_t i = 0; i < n; i++) {
         daruma_buf name = buf_in(a);
         BUF_SAY(&name, q->wire == WIRE_GEMINI ? "models/" : "", names[i]);
-        BUF_SAY(b, i ? "," : "", forms[q->wire].item);
-        buf_json(b, buf_str(&name));
-        buf_putz(b, forms[q->wire].behind);
+        BUF_SAY(b, i ? "," : "", forms[q->wire].item, buf_quoted(buf_str(&name)), forms[q->wire].behind);
     }
     buf_putz(b, forms[q->wire].close);
     return answer_json(200, b);

@@ -89,8 +89,7 @@ static void chat_stream_call(stream *x, const ask *q, const speech *s, size_t i)
     for (daruma_str rest = s->arguments[i]; rest.n;) {
         chunk_open(x, q);
         buf_printf(&x->b, "\"tool_calls\":[{\"index\":%zu,\"function\":{\"arguments\":", i);
-        buf_json(&x->b, answer_piece(&rest, speak_piece_bytes(s->arguments[i])));
-        BUF_LIT(&x->b, "}}]");
+        BUF_SAY(&x->b, buf_quoted(answer_piece(&rest, speak_piece_bytes(s->arguments[i]))), "}}]");
         chunk_close(x, ANSWER_ARGUMENTS, NULL);
     }
 }
@@ -104,14 +103,12 @@ static answer chat_stream(const ask *q, const speech *s, daruma_arena *a)
         chunk_close(&x, ANSWER_FRAME, NULL);
         for (daruma_str rest = s->thinking; rest.n;) {
             chunk_open(&x, q);
-            BUF_LIT(&x.b, "\"reasoning_content\":");
-            buf_json(&x.b, answer_piece(&rest, speak_piece_bytes(s->thinking)));
+            BUF_SAY(&x.b, "\"reasoning_content\":", buf_quoted(answer_piece(&rest, speak_piece_bytes(s->thinking))));
             chunk_close(&x, ANSWER_THINKING, NULL);
         }
         for (daruma_str rest = s->text; rest.n;) {
             chunk_open(&x, q);
-            BUF_LIT(&x.b, "\"content\":");
-            buf_json(&x.b, answer_piece(&rest, speak_piece_bytes(s->text)));
+            BUF_SAY(&x.b, "\"content\":", buf_quoted(answer_piece(&rest, speak_piece_bytes(s->text))));
             chunk_close(&x, ANSWER_TEXT, NULL);
         }
         for (size_t i = 0; i < s->ncalls; i++)

@@ -1,7 +1,6 @@
 /* speak_gemini.c - an answer of generateContent and streamGenerateContent:
  * https://ai.google.dev/api/generate-content#v1beta.GenerateContentResponse. A stream is server-sent events, or without
  * alt=sse one JSON array whose elements come as they are made. Calls have no ids, as most models give them. */
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"

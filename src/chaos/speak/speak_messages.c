@@ -45,8 +45,7 @@ static answer messages_body(const ask *q, const speech *s, daruma_arena *a)
         n++;
     }
     if (speak_has_text(s)) {
-        buf_putz(b, n++ ? ",{\"type\":\"text\",\"text\":" : "{\"type\":\"text\",\"text\":");
-        BUF_SAY(b, buf_quoted(s->text), "}");
+        BUF_SAY(b, n++ ? ",{\"type\":\"text\",\"text\":" : "{\"type\":\"text\",\"text\":", buf_quoted(s->text), "}");
     }
     for (size_t i = 0; i < s->ncalls; i++) {
         if (n++)
@@ -70,8 +69,7 @@ static void messages_pieces(stream *x, size_t index, daruma_str text, answer_par
     for (daruma_str rest = text; rest.n;) {
         speak_event(x, "content_block_delta");
         buf_printf(&x->b, ",\"index\":%zu,\"delta\":{\"type\":\"%s\",\"%s\":", index, types[part][0], types[part][1]);
-        buf_json(&x->b, answer_piece(&rest, speak_piece_bytes(text)));
-        BUF_LIT(&x->b, "}}");
+        BUF_SAY(&x->b, buf_quoted(answer_piece(&rest, speak_piece_bytes(text))), "}}");
         stream_piece(x, part);
     }
     if (signature.n) {

@@ -47,9 +47,10 @@ static void response_object(daruma_buf *b, const ask *q, const speech *s, bool w
         buf_printf(b, "\"incomplete_details\":{\"reason\":\"%s\"}", reason);
     else
         BUF_LIT(b, "\"incomplete_details\":null");
-    BUF_LIT(b, ",\"instructions\":null,\"metadata\":{},\"parallel_tool_calls\":true,\"temperature\":1.0,"
-               "\"tool_choice\":\"auto\",\"tools\":[],\"top_p\":1.0,\"model\":");
-    BUF_SAY(b, buf_quoted(q->model), ",\"output\":[");
+    BUF_SAY(b,
+            ",\"instructions\":null,\"metadata\":{},\"parallel_tool_calls\":true,\"temperature\":1.0,"
+            "\"tool_choice\":\"auto\",\"tools\":[],\"top_p\":1.0,\"model\":",
+            buf_quoted(q->model), ",\"output\":[");
     size_t n = 0;
     if (whole && s->thinking.n && ++n)
         item_reasoning(b, q, s);
@@ -118,9 +119,8 @@ static void responses_text(stream *x, const ask *q, const speech *s, size_t at)
     stream_end(x);
     for (daruma_str rest = s->text; rest.n;) {
         item_event(x, "response.output_text.delta", q, "msg_", 0, at);
-        BUF_LIT(&x->b, ",\"content_index\":0,\"logprobs\":[],\"delta\":");
-        buf_json(&x->b, answer_piece(&rest, speak_piece_bytes(s->text)));
-        BUF_LIT(&x->b, "}");
+        BUF_SAY(&x->b, ",\"content_index\":0,\"logprobs\":[],\"delta\":",
+                buf_quoted(answer_piece(&rest, speak_piece_bytes(s->text))), "}");
         stream_piece(x, ANSWER_TEXT);
     }
     item_event(x, "response.output_text.done", q, "msg_", 0, at);
@@ -143,9 +143,7 @@ static void responses_call(stream *x, const ask *q, const speech *s, size_t i, s
     stream_end(x);
     for (daruma_str rest = s->arguments[i]; rest.n;) {
         item_event(x, "response.function_call_arguments.delta", q, "fc_", i, at);
-        BUF_LIT(&x->b, ",\"delta\":");
-        buf_json(&x->b, answer_piece(&rest, speak_piece_bytes(s->arguments[i])));
-        BUF_LIT(&x->b, "}");
+        BUF_SAY(&x->b, ",\"delta\":", buf_quoted(answer_piece(&rest, speak_piece_bytes(s->arguments[i]))), "}");
         stream_piece(x, ANSWER_ARGUMENTS);
     }
     item_event(x, "response.function_call_arguments.done", q, "fc_", i, at);
@@ -169,9 +167,9 @@ static void responses_reasoning(stream *x, const ask *q, const speech *s)
     stream_end(x);
     for (daruma_str rest = s->thinking; rest.n;) {
         item_event(x, "response.reasoning_summary_text.delta", q, "rs_", 0, 0);
-        BUF_LIT(&x->b, ",\"summary_index\":0,\"delta\":");
-        buf_json(&x->b, answer_piece(&rest, speak_piece_bytes(s->thinking)));
-        BUF_LIT(&x->b, "}");
+        BUF_SAY(&x->b,
+                ",\"summary_index\":0,\"delta\":", buf_quoted(answer_piece(&rest, speak_piece_bytes(s->thinking))),
+                "}");
         stream_piece(x, ANSWER_THINKING);
     }
     item_event(x, "response.reasoning_summary_text.done", q, "rs_", 0, 0);

@@ -2,8 +2,6 @@
  * was tried, and learns from the steps that follow. */
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "cli/replay/replay_adapt.h"
 

@@ -208,8 +208,7 @@ static void put_history(run *r, daruma_str list)
         return;
     daruma_buf b = buf_in(&room);
     for (json_iter it = json_open(list); json_next(&it, NULL, &one);) {
-        buf_putz(&b, b.n ? "\n\n" : "");
-        buf_put(&b, json_text(one, &room));
+        BUF_SAY(&b, b.n ? "\n\n" : "", json_text(one, &room));
     }
     put_page(r, "history", buf_str(&b));
     sys_arena_done(&room);

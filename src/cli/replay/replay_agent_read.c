@@ -1,5 +1,4 @@
 /* replay_agent_read.c - reads what scenes say of their agents: the lines of `agent` and of `tools`. */
-#include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/replay/replay.h"

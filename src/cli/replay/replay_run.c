@@ -8,7 +8,6 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "cli/replay/replay_inside.h"
-#include "engine/mend/mend.h"
 #include "sys/sys.h"
 #include <stdio.h>
 #include <stdlib.h>

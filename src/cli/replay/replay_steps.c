@@ -2,8 +2,6 @@
  * ladder as a host would, and writes down each step. doc/cases.md is the format. */
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "cli/replay/replay_adapt.h"
 #include <stdio.h>

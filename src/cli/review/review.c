@@ -1,7 +1,6 @@
 /* review.c - `daruma review`: a run of an agent that is over, on one page: what went wrong where, what it cost, and
  * what would have helped. */
 #include "base/buf.h"
-#include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "cli/cli.h"
@@ -387,9 +386,7 @@ static void json_circle(page *p, const review_circle *c)
     }
     if (!c->ncalls)
         put_step(b, &c->step, c->last, p->a);
-    BUF_LIT(b, "],\"why\":");
-    buf_json(b, buf_str(&say));
-    buf_putc(b, '}');
+    BUF_SAY(b, "],\"why\":", buf_quoted(buf_str(&say)), "}");
 }
 
 static void json_failure(page *p, const review_failure *f)

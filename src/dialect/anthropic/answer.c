@@ -1,4 +1,5 @@
-/* answer.c - answers of Anthropic Messages: https://docs.anthropic.com/en/api/messages. */
+/* answer.c - what an answer of Anthropic Messages says, whole or event by event, and how one is written:
+ * https://docs.anthropic.com/en/api/messages. */
 #include "dialect/anthropic/anthropic.h"
 
 // clang-format off
@@ -34,18 +35,125 @@ void anthropic_put_usage(daruma_buf *out, const turn_usage *u)
 {
     int64_t cached = tokens_said(u->cached), written = tokens_said(u->written), input = tokens_said(u->input);
     int64_t beside = add_sat(cached, written);
-    BUF_LIT(out, "{\"input_tokens\":");
-    buf_int(out, input > beside ? input - beside : 0);
-    BUF_LIT(out, ",\"cache_creation_input_tokens\":");
-    buf_int(out, written);
-    BUF_LIT(out, ",\"cache_read_input_tokens\":");
-    buf_int(out, cached);
-    BUF_LIT(out, ",\"output_tokens\":");
-    buf_int(out, tokens_said(u->output));
-    buf_putc(out, '}');
+    BUF_SAY(out, "{\"input_tokens\":", input > beside ? input - beside : 0,
+            ",\"cache_creation_input_tokens\":", written, ",\"cache_read_input_tokens\":", cached,
+            ",\"output_tokens\":", tokens_said(u->output), "}");
 }
 
-/* ---- whole ---- */
+/* ---- what an answer says ---- */
+
+/* What the usage says, over what was said before. */
+static void take_usage(dialect_said *s, daruma_str usage)
+{
+    turn_usage u = anthropic_read_usage(usage);
+    s->input_tokens = u.input >= 0 ? u.input : s->input_tokens;
+    s->output_tokens = u.output >= 0 ? u.output : s->output_tokens;
+    s->usage = usage;
+}
+
+/* A block says something when a member besides its type does: text, thinking, data. A call says
+ * something by being there. */
+static void take_block(dialect_said *s, daruma_str block)
+{
+    daruma_str key, value, type = {0}, name = {0};
+    bool said = false;
+    for (json_iter it = json_open(block); json_next(&it, &key, &value);)
+        if (key_is(key, S("type")))
+            type = value_raw(value);
+        else if (key_is(key, S("name")))
+            name = value_raw(value);
+        else if (!key_is(key, S("citations")))
+            said |= value_given(value);
+    if (str_eq(type, S("text")))
+        s->text |= said;
+    else if (str_ends(type, S("tool_use")))
+        s->calls = true;
+    else if (str_ends(type, S("thinking")))
+        s->thought |= said;
+    else
+        s->other |= type.n > 0;
+    s->effects |= hosted_block(type, name);
+}
+
+/* The members of a message. */
+static void take_member(dialect_said *s, daruma_str key, daruma_str value)
+{
+    if (key_is(key, S("usage")))
+        take_usage(s, value);
+    else if (key_is(key, S("id")))
+        s->id = value;
+    else if (key_is(key, S("model")))
+        s->model = value;
+    else if (key_is(key, S("content")))
+        s->parts = value;
+    else if (key_is(key, S("stop_reason")))
+        s->finish_at = value;
+}
+
+static void take_finish(dialect_said *s)
+{
+    s->finish = value_raw(s->finish_at);
+    s->told = finish_told(&anthropic_finishes, s->finish);
+}
+
+void anthropic_read_whole(daruma_str body, dialect_said *ret)
+{
+    daruma_str key, value, block;
+    json_iter it = whole_open(body);
+    while (json_next(&it, &key, &value)) {
+        take_member(ret, key, value);
+        ret->error |= is_error_shape(key, value) || (key_is(key, S("type")) && value_is(value, S("error")));
+    }
+    ret->object = whole_ok(&it);
+    for (it = json_open(ret->parts); json_next(&it, NULL, &block);)
+        take_block(ret, block);
+    take_finish(ret);
+    ret->odd = !json_is_array(ret->parts) && !json_is_null(ret->parts);
+}
+
+void anthropic_read_event(daruma_str data, dialect_said *ret)
+{
+    daruma_str key, value;
+    json_iter it = whole_open(data), in;
+    while (json_next(&it, &key, &value))
+        if (key_is(key, S("type")))
+            ret->type = value_raw(value).n ? value_raw(value) : ret->type;
+        else if (key_is(key, S("index")))
+            ret->at = json_int(value, -1);
+        else if (key_is(key, S("delta")))
+            ret->piece = value;
+        else if (key_is(key, S("content_block")))
+            ret->item = value;
+        else if (key_is(key, S("message")))
+            ret->answer = value;
+        else if (key_is(key, S("usage")))
+            ret->usage = value;
+        else
+            ret->error |= is_error_shape(key, value);
+    ret->object = whole_ok(&it);
+    ret->known = true;
+    if (str_eq(ret->type, S("content_block_delta"))) {
+        for (in = json_open(ret->piece); json_next(&in, &key, &value);)
+            ret->other |= !key_is(key, S("type")) && value_given(value);
+    } else if (str_eq(ret->type, S("content_block_start"))) {
+        take_block(ret, ret->item);
+    } else if (str_eq(ret->type, S("message_start"))) {
+        for (in = json_open(ret->answer); json_next(&in, &key, &value);)
+            take_member(ret, key, value);
+    } else if (str_eq(ret->type, S("message_delta"))) {
+        ret->finish_at = json_get(ret->piece, S("stop_reason"));
+        take_finish(ret);
+        take_usage(ret, ret->usage);
+    } else if (str_eq(ret->type, S("message_stop"))) {
+        ret->over = true;
+    } else {
+        ret->known = false;
+        ret->ping = str_eq(ret->type, S("ping"));
+        ret->error |= str_eq(ret->type, S("error"));
+    }
+}
+
+/* ---- a whole answer as a turn, and back ---- */
 
 static void read_block(turn *t, daruma_str block, daruma_arena *a)
 {
@@ -99,20 +207,14 @@ static bool writable(const convo_part *p)
 static void put_block_new(daruma_buf *out, const convo_part *p)
 {
     if (p->kind == PART_CALL) {
-        BUF_LIT(out, "{\"type\":\"tool_use\",\"id\":");
-        buf_json(out, p->id);
-        BUF_LIT(out, ",\"name\":");
-        buf_json(out, p->name);
-        BUF_LIT(out, ",\"input\":");
+        BUF_SAY(out, "{\"type\":\"tool_use\",\"id\":", buf_quoted(p->id), ",\"name\":", buf_quoted(p->name),
+                ",\"input\":");
         put_args(out, p->text);
     } else if (p->kind == PART_THINKING) {
-        BUF_LIT(out, "{\"type\":\"thinking\",\"thinking\":");
-        buf_json(out, p->text);
-        BUF_LIT(out, ",\"signature\":");
-        buf_json(out, p->signature);
+        BUF_SAY(out, "{\"type\":\"thinking\",\"thinking\":", buf_quoted(p->text),
+                ",\"signature\":", buf_quoted(p->signature));
     } else {
-        BUF_LIT(out, "{\"type\":\"text\",\"text\":");
-        buf_json(out, p->text);
+        BUF_SAY(out, "{\"type\":\"text\",\"text\":", buf_quoted(p->text));
     }
     buf_putc(out, '}');
 }
@@ -151,9 +253,7 @@ void anthropic_put_head(daruma_buf *out, daruma_str id, uint64_t made, daruma_st
 {
     BUF_LIT(out, "{\"id\":");
     put_id(out, id, "msg_", made, 0);
-    BUF_LIT(out, ",\"type\":\"message\",\"role\":\"assistant\",\"model\":");
-    buf_json(out, model);
-    BUF_LIT(out, ",\"content\":[");
+    BUF_SAY(out, ",\"type\":\"message\",\"role\":\"assistant\",\"model\":", buf_quoted(model), ",\"content\":[");
 }
 
 void anthropic_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
@@ -177,9 +277,8 @@ void anthropic_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
         any = true;
     }
     turn_finish finish = t->finish == FINISH_STOP && answer_has_calls(t) ? FINISH_CALLS : t->finish;
-    BUF_LIT(out, "],\"stop_reason\":");
-    buf_json(out, finish_word(&anthropic_finishes, finish));
-    BUF_LIT(out, ",\"stop_sequence\":null,\"usage\":");
+    BUF_SAY(out, "],\"stop_reason\":", buf_quoted(finish_word(&anthropic_finishes, finish)),
+            ",\"stop_sequence\":null,\"usage\":");
     anthropic_put_usage(out, &t->usage);
     buf_putc(out, '}');
 }

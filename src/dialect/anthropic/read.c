@@ -2,7 +2,6 @@
  * https://docs.claude.com/en/api/messages. The writer is write.c. */
 #include "dialect/kit/convo_kit.h"
 #include "dialect/kit/shapes.h"
-#include "base/arena.h"
 
 /* ---- blocks ---- */
 

@@ -2,7 +2,6 @@
  * https://platform.openai.com/docs/api-reference/chat/create. Beside it DeepSeek's `reasoning_content`, OpenRouter's
  * `reasoning` and `reasoning_details`, Google's `extra_content` and the older functions. */
 #include "dialect/chat/chat.h"
-#include "base/arena.h"
 
 /* ---- reading: messages ---- */
 

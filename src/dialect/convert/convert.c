@@ -8,7 +8,6 @@
 #include "dialect/kit/convo_kit.h"
 #include "dialect/kit/shapes.h"
 #include "base/arena.h"
-#include "base/map.h"
 
 /* Media of a result that must stand outside of it. */
 typedef struct stray {
@@ -311,9 +310,7 @@ static void carry_strays(conversion *c)
     for (size_t i = 0; i < n; i++) {
         if (c->openai) {
             daruma_buf b = buf_in(c->out->arena);
-            BUF_LIT(&b, "[From the result of tool call ");
-            buf_put(&b, c->strays[i].id);
-            BUF_LIT(&b, ":]");
+            BUF_SAY(&b, "[From the result of tool call ", c->strays[i].id, ":]");
             c->out->full |= b.full;
             lose(c, "media_in_result");
             c->fresh = i == 0;

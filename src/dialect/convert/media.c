@@ -1,6 +1,5 @@
 /* media.c - images, sound and documents of one dialect as another takes them. */
 #include "dialect/convert/convert.h"
-#include "base/arena.h"
 #include "base/base64.h"
 
 static bool is_image(const convo_part *p)
@@ -87,8 +86,7 @@ bool convert_media_text(const convo_part *p, daruma_arena *a, daruma_str *ret)
         return false;
     BUF_LIT(&b, "[Document");
     if (p->about.n) {
-        BUF_LIT(&b, " ");
-        buf_put(&b, p->about);
+        BUF_SAY(&b, " ", p->about);
     }
     BUF_LIT(&b, "]\n");
     if (!base64_put(&b, p->media) || b.full || !is_utf8(buf_str(&b)))
@@ -109,12 +107,13 @@ daruma_str convert_media_about(const dialect *to, const convo_part *p, const cha
 daruma_str convert_media_words(const convo_part *p, daruma_arena *a)
 {
     daruma_buf b = buf_in(a);
-    BUF_LIT(&b, "[");
-    buf_put(&b, is_image(p) ? S("image") : str_istarts(p->media_type, S("audio/")) ? S("audio") : S("document"));
-    BUF_LIT(&b, " that cannot be passed on");
+    BUF_SAY(&b, "[",
+            is_image(p)                               ? S("image")
+            : str_istarts(p->media_type, S("audio/")) ? S("audio")
+                                                      : S("document"),
+            " that cannot be passed on");
     if (p->media_url) {
-        BUF_LIT(&b, ": ");
-        buf_put(&b, p->media);
+        BUF_SAY(&b, ": ", p->media);
     }
     BUF_LIT(&b, "]");
     return b.full ? S("[media]") : buf_str(&b);

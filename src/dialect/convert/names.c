@@ -1,7 +1,6 @@
 /* names.c - what calls and tools are called in another dialect: itself where that takes it, else something made
  * of it, the same each time. */
 #include "dialect/convert/convert.h"
-#include "base/arena.h"
 #include <xxhash.h>
 
 bool convert_id_fits(const dialect *to, daruma_str id)

@@ -88,15 +88,11 @@ static daruma_str custom_schema(daruma_str raw, daruma_arena *a)
         return S(CONVO_INPUT_SCHEMA);
     BUF_LIT(&words, "Text that follows this grammar");
     if (syntax.n) {
-        BUF_LIT(&words, " (");
-        buf_put(&words, syntax);
-        BUF_LIT(&words, ")");
+        BUF_SAY(&words, " (", syntax, ")");
     }
-    BUF_LIT(&words, ":\n");
-    buf_put(&words, definition);
-    BUF_LIT(&b, "{\"type\":\"object\",\"properties\":{\"input\":{\"type\":\"string\",\"description\":");
-    buf_json(&b, buf_str(&words));
-    BUF_LIT(&b, "}},\"required\":[\"input\"]}");
+    BUF_SAY(&words, ":\n", definition);
+    BUF_SAY(&b, "{\"type\":\"object\",\"properties\":{\"input\":{\"type\":\"string\",\"description\":",
+            buf_quoted(buf_str(&words)), "}},\"required\":[\"input\"]}");
     return b.full || words.full ? S(CONVO_INPUT_SCHEMA) : buf_str(&b);
 }
 
@@ -423,10 +419,7 @@ static void convert_openai(const convo *from, convo *out, const dialect *to, dia
         if (!said || value_is(value, S("auto")))
             continue;
         if (openai && rows[i].both) {
-            buf_putc(&b, ',');
-            buf_json(&b, rows[i].name);
-            buf_putc(&b, ':');
-            buf_put(&b, value);
+            BUF_SAY(&b, ",", buf_quoted(rows[i].name), ":", value);
         } else if (rows[i].lost) {
             dialect_lose(lost, rows[i].lost);
         }

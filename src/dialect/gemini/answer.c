@@ -1,41 +1,9 @@
-/* answer.c - answers of generateContent and streamGenerateContent: https://ai.google.dev/api/generate-content.
- * A stream is whole responses one after the other; calls come whole, unless their arguments are asked for in pieces. It
- * has no terminal marker, so that DELTA_END is never read: it is over when it ends behind a stop reason. */
+/* answer.c - what an answer of Gemini says (one response, all the responses of a stream as one array, or one event),
+ * and how a whole one is written: https://ai.google.dev/api/generate-content. Each byte is walked once; only the
+ * members of the parts are read again, by those who want more than flags. A stream is whole responses one after the
+ * other; calls come whole, unless their arguments are asked for in pieces. It has no terminal marker, so that DELTA_END
+ * is never read: it is over when it ends behind a stop reason. */
 #include "dialect/gemini/gemini.h"
-#include "base/arena.h"
-
-// clang-format off
-static const finish_name rows[] = {
-    {LIT("STOP"),                      FINISH_STOP,   false},
-    {LIT("STOP"),                      FINISH_CALLS,  false},
-    {LIT("MAX_TOKENS"),                FINISH_LENGTH, true},
-    {LIT("MAX_TOKENS"),                FINISH_WINDOW, true},
-    {LIT("SAFETY"),                    FINISH_FILTER, true},
-    {LIT("STOP"),                      FINISH_PAUSE,  false},
-    {LIT("MALFORMED_RESPONSE"),        FINISH_ERROR,  false},
-    {LIT("RECITATION"),                FINISH_FILTER, true},
-    {LIT("LANGUAGE"),                  FINISH_FILTER, true},
-    {LIT("BLOCKLIST"),                 FINISH_FILTER, true},
-    {LIT("PROHIBITED_CONTENT"),        FINISH_FILTER, true},
-    {LIT("SPII"),                      FINISH_FILTER, true},
-    {LIT("MODEL_ARMOR"),               FINISH_FILTER, true},
-    {LIT("IMAGE_SAFETY"),              FINISH_FILTER, true},
-    {LIT("IMAGE_PROHIBITED_CONTENT"),  FINISH_FILTER, true},
-    {LIT("IMAGE_RECITATION"),          FINISH_FILTER, true},
-    {LIT("MALFORMED_FUNCTION_CALL"),   FINISH_ERROR,  false},
-    {LIT("UNEXPECTED_TOOL_CALL"),      FINISH_ERROR,  false},
-    {LIT("TOO_MANY_TOOL_CALLS"),       FINISH_ERROR,  false},
-    {LIT("MISSING_THOUGHT_SIGNATURE"), FINISH_ERROR,  false},
-    {LIT("NO_IMAGE"),                  FINISH_STOP,   true},
-    {LIT("IMAGE_OTHER"),               FINISH_STOP,   true},
-};
-// clang-format on
-const finish_table gemini_finishes = {rows, COUNT(rows)};
-
-turn_finish gemini_finish_of(daruma_str raw)
-{
-    return finish_of(&gemini_finishes, raw);
-}
 
 /* Thoughts are counted beside the candidates, and what Google's own tools read beside the prompt. */
 turn_usage gemini_read_usage(daruma_str usage)
@@ -64,21 +32,209 @@ turn_usage gemini_read_usage(daruma_str usage)
 void gemini_put_usage(daruma_buf *out, const turn_usage *u)
 {
     int64_t output = tokens_said(u->output), thinking = tokens_said(u->thinking);
-    BUF_LIT(out, "{\"promptTokenCount\":");
-    buf_int(out, tokens_said(u->input));
-    BUF_LIT(out, ",\"candidatesTokenCount\":");
-    buf_int(out, output > thinking ? output - thinking : 0);
-    BUF_LIT(out, ",\"totalTokenCount\":");
-    buf_int(out, add_sat(tokens_said(u->input), output));
+    BUF_SAY(out, "{\"promptTokenCount\":", tokens_said(u->input),
+            ",\"candidatesTokenCount\":", output > thinking ? output - thinking : 0,
+            ",\"totalTokenCount\":", add_sat(tokens_said(u->input), output));
     if (u->cached > 0) {
-        BUF_LIT(out, ",\"cachedContentTokenCount\":");
-        buf_int(out, u->cached);
+        BUF_SAY(out, ",\"cachedContentTokenCount\":", u->cached);
     }
     if (thinking) {
-        BUF_LIT(out, ",\"thoughtsTokenCount\":");
-        buf_int(out, thinking);
+        BUF_SAY(out, ",\"thoughtsTokenCount\":", thinking);
     }
     buf_putc(out, '}');
+}
+
+/* ---- what an answer says ---- */
+
+gemini_part gemini_read_part(json_iter *it)
+{
+    gemini_part p = {0};
+    daruma_str key, value;
+    while (json_next(it, &key, &value))
+        if (key_is(key, S("text"))) {
+            p.text = value;
+        } else if (key_is(key, S("thought"))) {
+            p.thought = json_is_true(value);
+        } else if (key_camel(key, S("functionCall"))) {
+            p.call = value;
+        } else if (key_camel(key, S("thoughtSignature"))) {
+            p.signature = value;
+        } else if (json_is_object(value) && !key_camel(key, S("videoMetadata")) && !key_camel(key, S("partMetadata"))) {
+            p.other = true; /* inlineData, executableCode, codeExecutionResult, ... */
+            p.effects |= hosted_part(key, value);
+        }
+    return p;
+}
+
+static void pass_parts(dialect_said *s, json_iter *it, daruma_str *ret)
+{
+    json_iter parts = json_enter(it);
+    while (json_step(&parts, NULL)) {
+        if (*parts.p != '{') {
+            json_pass(&parts, NULL);
+            continue;
+        }
+        json_iter part = json_enter(&parts);
+        gemini_part p = gemini_read_part(&part);
+        bool text = value_given(p.text);
+        json_leave(&parts, &part, NULL);
+        s->text |= text && !p.thought;
+        s->thought |= text && p.thought;
+        s->calls |= value_given(p.call);
+        s->other |= p.other;
+        s->effects |= p.effects;
+    }
+    json_leave(it, &parts, ret);
+}
+
+static void pass_content(dialect_said *s, json_iter *it, daruma_str *ret)
+{
+    daruma_str key;
+    if (*it->p != '{') {
+        json_pass(it, NULL);
+        return;
+    }
+    json_iter content = json_enter(it);
+    while (json_step(&content, &key))
+        if (key_is(key, S("parts")) && *content.p == '[')
+            pass_parts(s, &content, ret);
+        else
+            json_pass(&content, NULL);
+    json_leave(it, &content, NULL);
+}
+
+/* The one that counts is the first. */
+static void pass_candidate(dialect_said *s, json_iter *it)
+{
+    daruma_str key, value, parts = {0}, finish_at = {0}, index = {0};
+    json_iter candidate = json_enter(it);
+    while (json_step(&candidate, &key))
+        if (key_is(key, S("content")))
+            pass_content(s, &candidate, &parts);
+        else if (!json_pass(&candidate, &value))
+            break;
+        else if (key_camel(key, S("finishReason")))
+            finish_at = value_is(value, S("FINISH_REASON_UNSPECIFIED")) ? (daruma_str){0} : value;
+        else if (key_is(key, S("index")))
+            index = value;
+    json_leave(it, &candidate, NULL);
+    daruma_str finish = value_raw(finish_at);
+    if (!s->nchoices) {
+        s->item = parts;
+        s->finish_at = finish_at;
+        s->at = json_int(index, 0);
+    }
+    choice_add(s, index, finish.n > 0);
+    if (!s->finish.n)
+        s->finish = finish;
+}
+
+static void pass_candidates(dialect_said *s, json_iter *it)
+{
+    if (*it->p != '[') {
+        s->odd |= json_pass(it, &s->parts) && !json_is_null(s->parts);
+        return;
+    }
+    json_iter list = json_enter(it);
+    while (json_step(&list, NULL))
+        if (*list.p == '{')
+            pass_candidate(s, &list);
+        else
+            s->odd |= json_pass(&list, NULL);
+    json_leave(it, &list, &s->parts);
+}
+
+/* A candidate alone: its `item` are the parts. */
+static void read_candidate(daruma_str candidate, dialect_said *ret)
+{
+    json_iter it = {.p = candidate.p, .end = candidate.p + candidate.n}; /* stands at it */
+    *ret = (dialect_said){0};
+    if (json_is_object(candidate))
+        pass_candidate(ret, &it);
+}
+
+/* Of Google's tools that what they read beside the prompt is none of the request's. */
+static void take_usage(dialect_said *s, daruma_str usage)
+{
+    int64_t asked = json_int(gemini_get(usage, S("promptTokenCount")), -1), said = gemini_read_usage(usage).output;
+    s->input_tokens = asked >= 0 ? asked : s->input_tokens;
+    s->output_tokens = said >= 0 ? said : s->output_tokens;
+    s->usage = usage;
+}
+
+static void pass_response(dialect_said *s, json_iter *it)
+{
+    daruma_str key, value;
+    while (json_step(it, &key)) {
+        bool known = true;
+        if (key_is(key, S("candidates")))
+            pass_candidates(s, it);
+        else if (!json_pass(it, &value))
+            return;
+        else if (key_camel(key, S("usageMetadata")))
+            take_usage(s, value);
+        else if (key_camel(key, S("promptFeedback")))
+            s->answer = value;
+        else if (key_camel(key, S("modelVersion")))
+            s->model = value;
+        else if (key_camel(key, S("responseId")))
+            s->id = value;
+        else
+            known = false;
+        s->known |= known;
+        s->error |= !known && is_error_shape(key, value);
+    }
+}
+
+/* What it all means. A blocked prompt ends an answer as a stop reason does. */
+static void settle(dialect_said *s)
+{
+    s->counted = s->closes = true;
+    s->spoilt = gemini_finish_of(s->finish) == FINISH_ERROR;
+    s->told = finish_told(&gemini_finishes, s->finish);
+    if (!s->answer.n)
+        return;
+    daruma_str reason = gemini_get(s->answer, S("blockReason"));
+    s->blocked = value_raw(reason).n > 0;
+    s->told |= s->blocked;
+    if (!s->finish.n)
+        s->finish = value_raw(reason);
+    if (!s->finish_at.n)
+        s->finish_at = reason;
+}
+
+/* An event without anything is what our heartbeat looks like. */
+void gemini_read_event(daruma_str data, dialect_said *ret)
+{
+    json_iter it = whole_open(data);
+    pass_response(ret, &it);
+    ret->object = whole_ok(&it);
+    settle(ret);
+    bool content = ret->text || ret->calls || ret->thought || ret->other;
+    ret->known = content || ret->finish.n || ret->input_tokens >= 0;
+    ret->ping = !ret->known && !ret->error;
+}
+
+/* One response, or the array of them that streamGenerateContent gives without alt=sse. */
+void gemini_read_whole(daruma_str body, dialect_said *ret)
+{
+    body = str_trim(body);
+    json_iter it = json_open(body);
+    if (json_is_object(body)) {
+        pass_response(ret, &it);
+        ret->odd |= !ret->known && !str_eq(body, S("{}"));
+    }
+    while (json_is_array(body) && json_step(&it, NULL)) {
+        if (*it.p != '{') {
+            ret->odd |= json_pass(&it, NULL);
+            continue;
+        }
+        json_iter response = json_enter(&it);
+        pass_response(ret, &response);
+        json_leave(&it, &response, NULL);
+    }
+    ret->object = !it.bad && it.p == it.end;
+    settle(ret);
 }
 
 static int choice_of(const dialect_said *s)
@@ -97,19 +253,13 @@ daruma_str gemini_chosen(turn_reader *r, const dialect_said *s, daruma_str *ret_
         one = (dialect_said){0};
         if (!json_next(&it, NULL, &candidate))
             break;
-        gemini_read_candidate(candidate, &one);
+        read_candidate(candidate, &one);
     }
     *ret_finish = one.finish_at;
     return one.item;
 }
 
-turn_finish gemini_finish_means(daruma_str reason, bool calls)
-{
-    turn_finish f = gemini_finish_of(reason);
-    return f == FINISH_STOP && calls ? FINISH_CALLS : f;
-}
-
-/* ---- whole ---- */
+/* ---- a whole answer as a turn, and back ---- */
 
 /* An answer that is read: one response, or all those of a stream as one array, whose pieces are put together. */
 typedef struct gathering {
@@ -273,21 +423,16 @@ static void put_signature(daruma_buf *out, daruma_str signature)
 {
     if (!signature.n)
         return;
-    BUF_LIT(out, ",\"thoughtSignature\":");
-    buf_json(out, signature);
+    BUF_SAY(out, ",\"thoughtSignature\":", buf_quoted(signature));
 }
 
 void gemini_put_call(daruma_buf *out, daruma_str id, daruma_str name, daruma_str arguments, daruma_str signature)
 {
     BUF_LIT(out, "{\"functionCall\":{");
     if (id.n) {
-        BUF_LIT(out, "\"id\":");
-        buf_json(out, id);
-        buf_putc(out, ',');
+        BUF_SAY(out, "\"id\":", buf_quoted(id), ",");
     }
-    BUF_LIT(out, "\"name\":");
-    buf_json(out, name);
-    BUF_LIT(out, ",\"args\":");
+    BUF_SAY(out, "\"name\":", buf_quoted(name), ",\"args\":");
     put_args(out, arguments);
     buf_putc(out, '}');
     put_signature(out, signature);
@@ -296,8 +441,7 @@ void gemini_put_call(daruma_buf *out, daruma_str id, daruma_str name, daruma_str
 
 void gemini_put_text(daruma_buf *out, daruma_str text, bool thought, daruma_str signature)
 {
-    BUF_LIT(out, "{\"text\":");
-    buf_json(out, text);
+    BUF_SAY(out, "{\"text\":", buf_quoted(text));
     if (thought)
         BUF_LIT(out, ",\"thought\":true");
     put_signature(out, signature);
@@ -342,11 +486,7 @@ static void gemini_fill(daruma_buf *out, int what, daruma_str span, const void *
 
 void gemini_put_tail(daruma_buf *out, daruma_str model, daruma_str id)
 {
-    BUF_LIT(out, ",\"modelVersion\":");
-    buf_json(out, model);
-    BUF_LIT(out, ",\"responseId\":");
-    buf_json(out, id);
-    buf_putc(out, '}');
+    BUF_SAY(out, ",\"modelVersion\":", buf_quoted(model), ",\"responseId\":", buf_quoted(id), "}");
 }
 
 static void put_new(const turn *t, const write_ctx *x, daruma_buf *out)
@@ -368,10 +508,8 @@ static void put_new(const turn *t, const write_ctx *x, daruma_buf *out)
             put_part_new(out, p);
         any = true;
     }
-    BUF_LIT(out, "],\"role\":\"model\"},\"finishReason\":");
-    buf_json(out, finish_word(&gemini_finishes, t->finish));
-    BUF_LIT(out, ",\"index\":0}]");
-    BUF_LIT(out, ",\"usageMetadata\":");
+    BUF_SAY(out, "],\"role\":\"model\"},\"finishReason\":", buf_quoted(finish_word(&gemini_finishes, t->finish)),
+            ",\"index\":0}],\"usageMetadata\":");
     gemini_put_usage(out, &t->usage);
     gemini_put_tail(out, t->model.n ? t->model : x->model, t->id.n ? t->id : buf_str(&id));
 }

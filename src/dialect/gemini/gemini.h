@@ -35,8 +35,6 @@ typedef struct gemini_part {
     bool effects;        /* ... which must not be done twice */
 } gemini_part;
 gemini_part gemini_read_part(json_iter *it); /* to the end of the part that `it` walks */
-/* A candidate alone: its `item` are the parts. */
-void gemini_read_candidate(daruma_str candidate, dialect_said *ret);
 /* The parts of the candidate that is read, and why it ends: the first that came in the stream. */
 daruma_str gemini_chosen(turn_reader *r, const dialect_said *s, daruma_str *ret_finish);
 turn_usage gemini_read_usage(daruma_str usage);

@@ -308,17 +308,13 @@ static daruma_str schema_path(convo *c, const tool_place *at, daruma_str key)
     daruma_buf b = buf_in(c->arena);
     buf_put(&b, at->tools);
     if (!at->tool_alone) {
-        buf_putc(&b, '.');
-        buf_int(&b, (int64_t)at->tool);
+        BUF_SAY(&b, ".", (int64_t)at->tool);
     }
-    buf_putc(&b, '.');
-    buf_put(&b, at->list);
+    BUF_SAY(&b, ".", at->list);
     if (!at->alone) {
-        buf_putc(&b, '.');
-        buf_int(&b, (int64_t)at->nth);
+        BUF_SAY(&b, ".", (int64_t)at->nth);
     }
-    buf_putc(&b, '.');
-    buf_put(&b, key);
+    BUF_SAY(&b, ".", key);
     c->full |= b.full;
     return b.full ? (daruma_str){0} : buf_done(&b);
 }
@@ -423,11 +419,10 @@ static void read_config(convo *c, gemini_member config)
     convo_settings *s = &c->set;
     gemini_member cap = gemini_named(in, S("maxOutputTokens"));
     daruma_buf path = buf_in(c->arena);
-    buf_put(&path, config.key.n ? config.key : S("generationConfig"));
-    buf_putc(&path, '.');
-    buf_put(&path, cap.key.n                                 ? cap.key
-                   : str_findch(config.key, '_') != STR_NONE ? S("max_output_tokens")
-                                                             : S("maxOutputTokens"));
+    BUF_SAY(&path, config.key.n ? config.key : S("generationConfig"), ".",
+            cap.key.n                                 ? cap.key
+            : str_findch(config.key, '_') != STR_NONE ? S("max_output_tokens")
+                                                      : S("maxOutputTokens"));
     c->full |= path.full;
     s->max_output_path = path.full ? (daruma_str){0} : buf_str(&path);
     int64_t n = json_int(cap.value, -1);

@@ -3,7 +3,6 @@
  *     {"type":"STRING","nullable":true,"maxLength":"64"}  -->  {"type":["string","null"],"maxLength":64}
  */
 #include "dialect/gemini/gemini.h"
-#include "base/arena.h"
 #include "base/map.h"
 
 /* What a member of a schema holds. */
@@ -90,9 +89,7 @@ static void put_raw_key(rewriting *w, daruma_str key, bool *first)
     if (!*first)
         buf_putc(w->out, ',');
     *first = false;
-    buf_putc(w->out, '"');
-    buf_put(w->out, key);
-    BUF_LIT(w->out, "\":");
+    BUF_SAY(w->out, "\"", key, "\":");
 }
 
 /* ---- values ---- */
@@ -121,8 +118,7 @@ static void put_and_null(rewriting *w, daruma_str list, daruma_str null)
         has |= str_eq(one, null);
     }
     if (null.n && !has) {
-        buf_putz(w->out, first ? "" : ",");
-        buf_put(w->out, null);
+        BUF_SAY(w->out, first ? "" : ",", null);
     }
     buf_putc(w->out, ']');
 }
@@ -228,8 +224,7 @@ static void put_ref(rewriting *w, daruma_str ref)
         buf_put(w->out, ref);
         return;
     }
-    BUF_LIT(w->out, "\"#/$defs/");
-    buf_put(w->out, str_from(ref, begin.n));
+    BUF_SAY(w->out, "\"#/$defs/", str_from(ref, begin.n));
 }
 
 /* ---- schemas ---- */
@@ -262,9 +257,7 @@ static void put_member(rewriting *w, const beside *with, member_is is, daruma_st
         buf_put(w->out, plain.n && json_is_number(plain) && json_valid(plain) ? plain : value);
         break;
     case IS_EXAMPLE:
-        buf_putc(w->out, '[');
-        buf_put(w->out, value);
-        buf_putc(w->out, ']');
+        BUF_SAY(w->out, "[", value, "]");
         break;
     case IS_REF:
         put_ref(w, value);

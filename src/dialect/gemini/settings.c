@@ -67,9 +67,7 @@ static void compose_choice(const convo *c, daruma_buf *out)
     put_text(out, "mode", str_of(modes[c->set.choice]));
     if (c->set.choice == CHOICE_ONE) {
         put_key(out, "allowedFunctionNames");
-        buf_putc(out, '[');
-        buf_json(out, c->set.choice_name);
-        buf_putc(out, ']');
+        BUF_SAY(out, "[", buf_quoted(c->set.choice_name), "]");
     }
     BUF_LIT(out, "}}");
 }

@@ -2,8 +2,7 @@
  * https://ai.google.dev/api/generate-content. Model and stream stand in the path: dialect_path_model(). A stream has
  * no terminal marker; it ends with the event that has a finishReason. What is one of many may stand without its array.
  */
-#include "dialect/kit/parts.h"
-#include "dialect/kit/shapes.h"
+#include "dialect/gemini/gemini.h"
 
 // clang-format off
 static const scan_key keys[] = {
@@ -20,6 +19,45 @@ static const scan_key keys[] = {
     {LIT("cached_content"),     SCAN_STATE},
 };
 // clang-format on
+
+// clang-format off
+static const finish_name finishes[] = {
+    {LIT("STOP"),                      FINISH_STOP,   false},
+    {LIT("STOP"),                      FINISH_CALLS,  false},
+    {LIT("MAX_TOKENS"),                FINISH_LENGTH, true},
+    {LIT("MAX_TOKENS"),                FINISH_WINDOW, true},
+    {LIT("SAFETY"),                    FINISH_FILTER, true},
+    {LIT("STOP"),                      FINISH_PAUSE,  false},
+    {LIT("MALFORMED_RESPONSE"),        FINISH_ERROR,  false},
+    {LIT("RECITATION"),                FINISH_FILTER, true},
+    {LIT("LANGUAGE"),                  FINISH_FILTER, true},
+    {LIT("BLOCKLIST"),                 FINISH_FILTER, true},
+    {LIT("PROHIBITED_CONTENT"),        FINISH_FILTER, true},
+    {LIT("SPII"),                      FINISH_FILTER, true},
+    {LIT("MODEL_ARMOR"),               FINISH_FILTER, true},
+    {LIT("IMAGE_SAFETY"),              FINISH_FILTER, true},
+    {LIT("IMAGE_PROHIBITED_CONTENT"),  FINISH_FILTER, true},
+    {LIT("IMAGE_RECITATION"),          FINISH_FILTER, true},
+    {LIT("MALFORMED_FUNCTION_CALL"),   FINISH_ERROR,  false},
+    {LIT("UNEXPECTED_TOOL_CALL"),      FINISH_ERROR,  false},
+    {LIT("TOO_MANY_TOOL_CALLS"),       FINISH_ERROR,  false},
+    {LIT("MISSING_THOUGHT_SIGNATURE"), FINISH_ERROR,  false},
+    {LIT("NO_IMAGE"),                  FINISH_STOP,   true},
+    {LIT("IMAGE_OTHER"),               FINISH_STOP,   true},
+};
+// clang-format on
+const finish_table gemini_finishes = {finishes, COUNT(finishes)};
+
+turn_finish gemini_finish_of(daruma_str raw)
+{
+    return finish_of(&gemini_finishes, raw);
+}
+
+turn_finish gemini_finish_means(daruma_str reason, bool calls)
+{
+    turn_finish f = gemini_finish_of(reason);
+    return f == FINISH_STOP && calls ? FINISH_CALLS : f;
+}
 
 static bool names_upload(daruma_str part)
 {
@@ -76,16 +114,11 @@ static void gemini_write_error(daruma_buf *out, const daruma_failure *f, int sta
                                daruma_str note)
 {
     int code = status >= 400 && status <= 599 ? status : f->status >= 400 && f->status <= 599 ? f->status : 500;
-    BUF_LIT(out, "{\"error\":{\"code\":");
-    buf_int(out, code);
-    BUF_LIT(out, ",\"message\":");
-    buf_json(out, message);
-    BUF_LIT(out, ",\"status\":");
+    BUF_SAY(out, "{\"error\":{\"code\":", code, ",\"message\":", buf_quoted(message), ",\"status\":");
     put_cstr(out, error_words_of(f->kind, code).rpc);
     if (f->retryable && f->wait > 0) {
-        BUF_LIT(out, ",\"details\":[{\"@type\":\"type.googleapis.com/google.rpc.RetryInfo\",\"retryDelay\":\"");
-        buf_int(out, f->wait / 1000 + (f->wait % 1000 > 0));
-        BUF_LIT(out, "s\"}]");
+        BUF_SAY(out, ",\"details\":[{\"@type\":\"type.googleapis.com/google.rpc.RetryInfo\",\"retryDelay\":\"",
+                f->wait / 1000 + (f->wait % 1000 > 0), "s\"}]");
     }
     error_note(out, f, note);
     BUF_LIT(out, "}}");

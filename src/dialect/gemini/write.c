@@ -364,9 +364,7 @@ static size_t compose_turn(const convo *c, size_t first, daruma_buf *out)
 {
     size_t last = first;
     bool first_call = true;
-    BUF_LIT(out, "{\"role\":");
-    buf_json(out, role_word(&c->messages[first]));
-    BUF_LIT(out, ",\"parts\":");
+    BUF_SAY(out, "{\"role\":", buf_quoted(role_word(&c->messages[first])), ",\"parts\":");
     weave w = weave_open(out, (daruma_str){0});
     for (size_t i = first; i < c->nmessages; i++) {
         const convo_message *m = &c->messages[i];

@@ -119,9 +119,7 @@ void media_from_url(convo_part *p, daruma_str url)
 daruma_str path_at(convo *c, const char *before, size_t index, const char *after)
 {
     daruma_buf b = buf_in(c->arena);
-    buf_putz(&b, before);
-    buf_int(&b, (int64_t)index);
-    buf_putz(&b, after);
+    BUF_SAY(&b, before, (int64_t)index, after);
     c->full |= b.full;
     return b.full ? (daruma_str){0} : buf_done(&b);
 }
@@ -221,8 +219,7 @@ void splice_named(splice *s, daruma_str name)
     splice_lead(s);
     if (s->close != '}')
         return;
-    buf_json(s->out, name);
-    buf_putc(s->out, ':');
+    BUF_SAY(s->out, buf_quoted(name), ":");
 }
 
 void splice_add(splice *s, daruma_str name)
@@ -231,8 +228,7 @@ void splice_add(splice *s, daruma_str name)
         buf_putc(s->out, ',');
     if (s->close != '}')
         return;
-    buf_json(s->out, name);
-    buf_putc(s->out, ':');
+    BUF_SAY(s->out, buf_quoted(name), ":");
 }
 
 void splice_close(splice *s)
@@ -338,9 +334,7 @@ void put_item(daruma_buf *out)
 void put_key(daruma_buf *out, const char *key)
 {
     put_item(out);
-    buf_putc(out, '"');
-    buf_putz(out, key);
-    BUF_LIT(out, "\":");
+    BUF_SAY(out, "\"", key, "\":");
 }
 
 void put_open(daruma_buf *out, char bracket)
@@ -442,9 +436,7 @@ void put_stops(daruma_buf *out, const char *key, daruma_str stop)
         return;
     }
     put_key(out, key);
-    buf_putc(out, '[');
-    buf_put(out, stop);
-    buf_putc(out, ']');
+    BUF_SAY(out, "[", stop, "]");
 }
 
 /* True if what was appended from `from` on is one JSON object and nothing else. */
@@ -469,8 +461,6 @@ void put_arguments(const convo *c, const convo_part *p, daruma_buf *out)
     } else if (!text.n || json_is_null(text)) {
         BUF_LIT(out, "{}");
     } else {
-        BUF_LIT(out, "{\"arguments\":");
-        buf_json(out, text);
-        buf_putc(out, '}');
+        BUF_SAY(out, "{\"arguments\":", buf_quoted(text), "}");
     }
 }

@@ -84,9 +84,7 @@ static size_t step_find(patching *x, steps *s, daruma_str name, size_t from)
     know_heads(x, s);
     if (name.n && memchr(name.p, '\\', name.n)) {
         daruma_buf b = buf_in(x->scratch);
-        buf_putc(&b, '"');
-        buf_put(&b, name);
-        buf_putc(&b, '"');
+        BUF_SAY(&b, "\"", name, "\"");
         name = json_text(buf_str(&b), x->scratch);
     }
     const uint64_t *at = map_get(&s->heads, name);

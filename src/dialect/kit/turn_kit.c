@@ -271,9 +271,7 @@ void put_args(daruma_buf *out, daruma_str text)
     } else if (json_whole(text, &value) && json_is_object(value)) {
         put_one_line(out, value);
     } else {
-        BUF_LIT(out, "{\"arguments\":");
-        buf_json(out, text);
-        buf_putc(out, '}');
+        BUF_SAY(out, "{\"arguments\":", buf_quoted(text), "}");
     }
 }
 
@@ -390,8 +388,7 @@ turn_finish writer_ends(const turn_writer *w)
 
 void put_made_id(daruma_buf *out, const char *prefix, uint64_t made, uint64_t nth)
 {
-    buf_putz(out, prefix);
-    BUF_LIT(out, "daruma");
+    BUF_SAY(out, prefix, "daruma");
     buf_hex64(out, made + nth * 0x9e3779b97f4a7c15u); /* steps of the golden ratio never meet */
 }
 

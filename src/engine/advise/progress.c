@@ -99,12 +99,8 @@ void daruma_progress_notice(const daruma_progress *g, unsigned level, daruma_buf
         return;
     }
     level = level > DARUMA_NOTICE_LEVELS ? DARUMA_NOTICE_LEVELS : level;
-    BUF_LIT(out, "[Notice, not from the user: ");
-    buf_putz(out, level == 1 ? "no progress in the last " : "still no progress, for ");
-    buf_int(out, g->idle);
-    BUF_LIT(out, " steps. ");
-    buf_putz(out, advice[level - 1]);
-    buf_putc(out, ']');
+    BUF_SAY(out, "[Notice, not from the user: ", level == 1 ? "no progress in the last " : "still no progress, for ",
+            g->idle, " steps. ", advice[level - 1], "]");
 }
 
 /* ---- estimates ---- */

@@ -1,7 +1,6 @@
 /* strategy.c - when an agent needs help, what is proposed when no model can be asked, and what becomes of a proposal
  * (KB Labs, K-F1 to K-F6 and K-F11). The proposals are rows: the first whose conditions hold and that was not tried. */
 #include "engine/advise/strategy.h"
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"

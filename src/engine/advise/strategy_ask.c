@@ -35,9 +35,7 @@ static void put_failure(daruma_buf *b, const daruma_tool_failure *f)
     BUF_LIT(b, "\n- ");
     put_line(b, f->tool, SITUATION_TEXT_CHARS_MAX);
     if (f->kind != DARUMA_TOOL_NONE_KIND && f->kind != DARUMA_TOOL_UNKNOWN_KIND) {
-        BUF_LIT(b, " (");
-        buf_putz(b, daruma_tool_kind_name(f->kind));
-        BUF_LIT(b, ")");
+        BUF_SAY(b, " (", daruma_tool_kind_name(f->kind), ")");
     }
     BUF_LIT(b, ": ");
     put_line(b, f->message, SITUATION_TEXT_CHARS_MAX);
@@ -231,8 +229,7 @@ static void put_situation(daruma_buf *b, const daruma_situation *s, const daruma
 {
     BUF_LIT(b, "<goal>\n");
     put_line(b, s->goal.n ? s->goal : S("(not told)"), STRATEGY_GOAL_CHARS_MAX);
-    BUF_LIT(b, "\n</goal>\n\nSteps so far: ");
-    buf_int(b, s->steps);
+    BUF_SAY(b, "\n</goal>\n\nSteps so far: ", s->steps);
     if (s->progress >= 0) {
         BUF_LIT(b, ". Progress: ");
         put_percent(b, s->progress);

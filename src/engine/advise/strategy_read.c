@@ -3,7 +3,6 @@
  * checked (K-W2). */
 #include "engine/advise/answer.h"
 #include "engine/advise/strategy.h"
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -51,8 +50,7 @@ static bool strategy_refuse(daruma_buf *why, const char *words, daruma_str about
     if (why) {
         buf_putz(why, words);
         if (about.n) {
-            BUF_LIT(why, ": ");
-            buf_put(why, str_sub(about, 0, SITUATION_TEXT_CHARS_MAX));
+            BUF_SAY(why, ": ", str_sub(about, 0, SITUATION_TEXT_CHARS_MAX));
         }
     }
     return false;

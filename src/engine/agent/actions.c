@@ -2,7 +2,7 @@
  * tools: what is meant is found in what they write, the first action that can be done is done, and what cannot be read
  * is asked for again (PenguiFlow's protocol, P-F31 to P-F36). */
 #include "engine/agent/inside.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/answer/answer.h"
 
 /* ---- finding JSON in a text ---- */
 

@@ -2,7 +2,7 @@
  * and again ends in an apology (P-F38 to P-F42). Only what lacks or only pretends a value counts, not a wrong type
  * (P-W12). */
 #include "engine/agent/inside.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/answer/answer.h"
 
 /* ---- looking ---- */
 

@@ -1,7 +1,7 @@
 /* calls.c - the calls of one answer, carried out one after the other: who is asked before, what each came to, whether
  * it failed, and whether the agent goes in circles. */
 #include "engine/agent/inside.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/pairs/pairs.h"
 #include "engine/watch/toolfail.h"
 
 /* ---- what a call came to ---- */

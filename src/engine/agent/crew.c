@@ -4,7 +4,6 @@
  *     helper:           opened with what is left of the budget ... FINISH, closed
  */
 #include "engine/agent/crew.h"
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"

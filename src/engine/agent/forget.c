@@ -6,7 +6,6 @@
  * we. What remains of them: how often each tool was called, the model's newest words, and each call whose effect nobody
  * knows. The journal has all of them. */
 #include "engine/agent/inside.h"
-#include "engine/mend/mend.h"
 
 static bool same_turn(const agent_step *a, const agent_step *b)
 {

@@ -1,7 +1,7 @@
 /* plan.c - the planned way: tools that can serve are chosen, a plan is made of them and checked before it runs, its
  * steps are carried out one after the other, each by a model that sees its own step and the outputs that it needs. */
 #include "engine/agent/inside.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/answer/answer.h"
 
 /* ---- reading and checking ---- */
 

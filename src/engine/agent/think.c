@@ -1,6 +1,6 @@
 /* think.c - the question to the model for the next step, and its answer: words, calls, or nothing that can be used. */
 #include "engine/agent/inside.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/answer/answer.h"
 
 /* ---- the question ---- */
 

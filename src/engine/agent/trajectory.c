@@ -2,7 +2,8 @@
  * `llm_observation` is what the model reads, which may be shortened. The view is made anew for each call, so that a
  * call without its result, or a result without its call, cannot be in it. */
 #include "engine/agent/inside.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/pairs/pairs.h"
+#include "engine/mend/shorten/shorten.h"
 #include <xxhash.h>
 
 agent_step *traj_add(agent *a, agent_step_kind kind)

@@ -2,7 +2,6 @@
  * Budgets and tallies begin anew, and so do probes: the calls that they were are gone. Between replicas the same lines
  * tell what became sick, well or is being probed. */
 #include "engine/decide/place.h"
-#include "engine/decide/window.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"

@@ -329,8 +329,7 @@ static void print_needs(unsigned of, daruma_buf *out)
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
         if (!(of & needs[i].need))
             continue;
-        buf_putz(out, first ? "" : ", ");
-        buf_putz(out, needs[i].words);
+        BUF_SAY(out, first ? "" : ", ", needs[i].words);
         first = false;
     }
 }
@@ -461,9 +460,7 @@ static void print_rules(const daruma_policy *p, daruma_buf *out)
         print_status(r, out);
         buf_printf(out, " | %s | ", r->was < 0 ? "any" : daruma_kind_name((daruma_kind)r->was));
         for (size_t k = 0; r->words && r->words[k]; k++) {
-            buf_putz(out, k ? ", `" : "`");
-            buf_putz(out, r->words[k]);
-            buf_putz(out, "`");
+            BUF_SAY(out, k ? ", `" : "`", r->words[k], "`");
         }
         buf_printf(out, " | %s | %s |\n", daruma_kind_name(r->kind), r->type ? r->type : "");
     }

@@ -6,7 +6,6 @@
 #include "engine/decide/profiles.h"
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/str.h"
 
 daruma_str profile_next(daruma_str *rest, daruma_str *variant)

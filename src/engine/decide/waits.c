@@ -1,7 +1,6 @@
 /* waits.c - how long a case may wait, and does: within the time of its client, within the patience of its policy, and
  * not in step with all others. */
 #include "engine/decide/waits.h"
-#include "engine/decide/choice.h"
 #include "engine/decide/health.h"
 #include "engine/decide/window.h"
 #include "base/limits.h"

@@ -5,6 +5,7 @@
 #include "engine/drive/memory/memory.h"
 #include "engine/drive/mend/recall.h"
 #include "engine/drive/request/apis.h"
+#include "engine/mend/request/request.h"
 
 bool driver_begin(driver *v)
 {

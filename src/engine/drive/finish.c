@@ -47,9 +47,9 @@ static void say_coded(session *x, daruma_buf *out)
     drive_head h = {.headers = l->headers, .nheaders = l->nheaders};
     if (!relay_is_coded(l->headers, l->nheaders))
         return;
-    BUF_LIT(out, " What the provider sent could not be read: it is encoded as ");
-    buf_json(out, str_sub(drive_field(&h, S("content-encoding")), 0, CODING_SHOWN_BYTES));
-    BUF_LIT(out, ", and daruma asks for answers that are not encoded.");
+    BUF_SAY(out, " What the provider sent could not be read: it is encoded as ",
+            buf_quoted(str_sub(drive_field(&h, S("content-encoding")), 0, CODING_SHOWN_BYTES)),
+            ", and daruma asks for answers that are not encoded.");
 }
 
 static daruma_str explanation(session *x)
@@ -130,9 +130,7 @@ daruma_str session_listed(session *x, daruma_str body)
     if (!x->client.array || str_starts(str_trim(body), S("[")))
         return body;
     daruma_buf b = buf_in(x->arena);
-    buf_putc(&b, '[');
-    buf_put(&b, body);
-    buf_putc(&b, ']');
+    BUF_SAY(&b, "[", body, "]");
     return b.full ? body : buf_str(&b);
 }
 
@@ -155,9 +153,7 @@ static void answer(session *x, int status, daruma_str type, daruma_str body, dar
 static daruma_str marked(session *x, const char *notice, daruma_str words)
 {
     daruma_buf text = buf_in(x->arena);
-    buf_putz(&text, notice);
-    BUF_LIT(&text, "\n\n");
-    buf_put(&text, words);
+    BUF_SAY(&text, notice, "\n\n", words);
     memory_notice_put(x->v->mem, dialect_notice_hash(buf_str(&text)));
     return buf_str(&text);
 }

@@ -20,6 +20,7 @@
 #include "engine/drive/request/account.h"
 #include "engine/drive/request/adapt.h"
 #include "engine/drive/request/apis.h"
+#include "engine/mend/answer/answer.h"
 #include "model/kinds.h"
 
 struct hedge_call {

@@ -7,7 +7,6 @@
  *                 +-- session_failed -> finish.c               explained
  */
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/check.h"
 #include "engine/drive/agents/watch.h"
 #include "engine/drive/answer/redact_error.h"

@@ -204,9 +204,7 @@ static void put_plain(daruma_buf *b, const char *text)
 
 static void put_lesson(daruma_buf *b, const daruma_lesson *l)
 {
-    BUF_LIT(b, "\n- ");
-    buf_putz(b, daruma_strategy_name(l->kind));
-    BUF_LIT(b, ": ");
+    BUF_SAY(b, "\n- ", daruma_strategy_name(l->kind), ": ");
     put_plain(b, l->tool);
     if (l->parameters[0]) {
         buf_putc(b, ' ');
@@ -229,8 +227,7 @@ void daruma_lessons_write(const daruma_lesson *lessons, size_t n, daruma_buf *ou
             break;
         }
     }
-    buf_put(out, buf_str(&b));
-    buf_putz(out, end);
+    BUF_SAY(out, buf_str(&b), end);
 }
 
 /* ---- a snapshot ---- */

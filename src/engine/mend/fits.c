@@ -35,17 +35,13 @@ static bool fits_wrong(judge *j, daruma_str expected, daruma_str value)
         return false;
     BUF_LIT(j->why, "- ");
     if (j->n) {
-        buf_putc(j->why, '`');
-        buf_put(j->why, (daruma_str){j->path, j->n});
-        BUF_LIT(j->why, "`: ");
+        BUF_SAY(j->why, "`", ((daruma_str){j->path, j->n}), "`: ");
     }
-    BUF_LIT(j->why, "expected ");
-    buf_put(j->why, expected);
+    BUF_SAY(j->why, "expected ", expected);
     if (value.n) {
         BUF_LIT(j->why, ", got ");
         if (!json_is_true(value) && !json_is_null(value) && value.p[0] != 'f') {
-            buf_putz(j->why, value_type(value));
-            buf_putc(j->why, ' ');
+            BUF_SAY(j->why, value_type(value), " ");
         }
         daruma_str part = shown(value);
         buf_put(j->why, part);
@@ -60,8 +56,7 @@ static bool wrong_with(judge *j, const char *words, daruma_str what, daruma_str 
 {
     char text[200];
     daruma_buf b = buf_over(text, sizeof text);
-    buf_putz(&b, words);
-    buf_put(&b, str_sub(what, 0, sizeof text - strlen(words)));
+    BUF_SAY(&b, words, str_sub(what, 0, sizeof text - strlen(words)));
     return fits_wrong(j, buf_str(&b), value);
 }
 
@@ -70,9 +65,7 @@ static size_t path_push(judge *j, daruma_str key, int64_t index)
     size_t was = j->n;
     daruma_buf b = {.p = j->path, .n = j->n, .cap = sizeof j->path};
     if (index >= 0) {
-        buf_putc(&b, '[');
-        buf_int(&b, index);
-        buf_putc(&b, ']');
+        BUF_SAY(&b, "[", index, "]");
     } else {
         if (was)
             buf_putc(&b, '.');

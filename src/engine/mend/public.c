@@ -1,10 +1,10 @@
 /* public.c - the conversation as programs see it that have daruma_parts.h alone. */
-#include "engine/mend/mend.h"
+#include "engine/mend/answer/answer.h"
+#include "engine/mend/value.h"
 #include "engine/mend/remedy.h"
 #include "model/convo.h"
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/str.h"
 
 /* The mending of a conversation goes along with it. */
 static mending *mending_of(daruma_convo *c, const daruma_policy *p)

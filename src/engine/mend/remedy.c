@@ -1,5 +1,7 @@
 /* remedy.c - each remedy of the ladders as an act on the conversation: the table, and the few steps of each. */
 #include "engine/mend/remedy.h"
+#include "engine/mend/answer/answer.h"
+#include "engine/mend/pairs/pairs.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -174,8 +176,7 @@ static mending_result ask_summaries(mending *m)
         return MENDING_UNFIT;
     for (size_t i = 0; i < take; i++) {
         daruma_buf about = buf_in(m->c.arena);
-        BUF_LIT(&about, "summary of ");
-        buf_put(&about, m->large[i].tool);
+        BUF_SAY(&about, "summary of ", m->large[i].tool);
         m->questions[i] = (mend_question){.system = mend_summary_system(),
                                           .user = mend_summary_prompt(&m->c, m->large[i], style_of(m)),
                                           .about = buf_str(&about)};

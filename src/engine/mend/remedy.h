@@ -1,5 +1,6 @@
 /* remedy.h - one remedy on one conversation, from beginning to end: what a host calls. The functions it is made of
- * stand in mend.h. A remedy that needs a model says what to ask; the host asks, as it can, and brings the answers.
+ * stand in the headers of the rooms. A remedy that needs a model says what to ask; the host asks, as it can, and brings
+ * the answers.
  *
  *     mending_begin --- DONE: m->c is mended, write it
  *                  \--- UNFIT: nothing to mend that way; the next rung
@@ -9,7 +10,8 @@
  * not fit by our own estimate, until no stage is left: estimates err. */
 #ifndef ENGINE_MEND_REMEDY_H
 #define ENGINE_MEND_REMEDY_H
-#include "engine/mend/mend.h"
+#include "engine/mend/request/request.h"
+#include "engine/mend/shorten/shorten.h"
 
 typedef enum mending_result { MENDING_DONE, MENDING_UNFIT, MENDING_ASKS } mending_result;
 

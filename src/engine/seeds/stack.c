@@ -2,7 +2,6 @@
  * is that of the layers below it. */
 #include "engine/seeds/seeds.h"
 #include "engine/decide/profiles.h"
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
 

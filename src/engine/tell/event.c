@@ -12,9 +12,7 @@
 
 static void name(daruma_buf *out, const char *field)
 {
-    BUF_LIT(out, ",\"");
-    buf_putz(out, field);
-    BUF_LIT(out, "\":");
+    BUF_SAY(out, ",\"", field, "\":");
 }
 
 /* Words of ours: they hold no secret. Empty ones are left out. */
@@ -229,13 +227,11 @@ static void say_target(const daruma_target *t, daruma_buf *out)
 /* `words`: the provider's message too; it is said once, where the failure happened. */
 static void say_failure(const daruma_failure *f, bool words, daruma_buf *out)
 {
-    BUF_LIT(out, "  ");
-    buf_putz(out, daruma_kind_name(f->kind));
+    BUF_SAY(out, "  ", daruma_kind_name(f->kind));
     if (f->status > 0)
         buf_printf(out, " (%d)", f->status);
     if (words && f->net != DARUMA_NET_NONE) {
-        BUF_LIT(out, ": ");
-        buf_putz(out, daruma_net_words(f->net));
+        BUF_SAY(out, ": ", daruma_net_words(f->net));
     }
     if (words && f->message.n) {
         BUF_LIT(out, ": ");
@@ -246,8 +242,7 @@ static void say_failure(const daruma_failure *f, bool words, daruma_buf *out)
 static void say_remedy(const daruma_event *e, daruma_buf *out)
 {
     daruma_ms wait = e->delay >= 0 ? e->delay : e->remedy->wait;
-    BUF_LIT(out, "  -> ");
-    buf_putz(out, daruma_remedy_name(e->remedy->remedy));
+    BUF_SAY(out, "  -> ", daruma_remedy_name(e->remedy->remedy));
     if (wait > 0) {
         BUF_LIT(out, " in ");
         buf_duration(out, wait);
@@ -256,8 +251,7 @@ static void say_remedy(const daruma_event *e, daruma_buf *out)
 
 static void say_end(const daruma_event *e, daruma_buf *out)
 {
-    BUF_LIT(out, "  ");
-    buf_putz(out, daruma_outcome_name(e->outcome));
+    BUF_SAY(out, "  ", daruma_outcome_name(e->outcome));
     if (e->attempts >= 0)
         buf_printf(out, " after %lld call%s", (long long)e->attempts, e->attempts == 1 ? "" : "s");
     if (e->took >= 0) {
@@ -279,8 +273,7 @@ void daruma_event_say(const daruma_event *e, daruma_buf *out)
     if (e->at.wall > 0) {
         char ts[20];
         date_say(e->at.wall, ts);
-        buf_putz(out, ts);
-        BUF_LIT(out, "  ");
+        BUF_SAY(out, ts, "  ");
     }
     if (e->case_id)
         buf_printf(out, "%08llx  ", (unsigned long long)(e->case_id >> 32));

@@ -91,13 +91,12 @@ static void put_what(daruma_buf *out, const daruma_failure *f, const daruma_case
             BUF_LIT(out, " at ");
         put_clean(out, c->targets[c->target].provider, NAME_BYTES_MAX);
     }
-    BUF_LIT(out, " failed: ");
-    buf_putz(out, names_nothing(f) || refused_here(f) ? "the request is not accepted"
-                  : lacks_endpoints(f)                ? "nobody there serves the model with what this request asks for"
-                                                      : words);
+    BUF_SAY(out, " failed: ",
+            names_nothing(f) || refused_here(f) ? "the request is not accepted"
+            : lacks_endpoints(f)                ? "nobody there serves the model with what this request asks for"
+                                                : words);
     if (f->net != DARUMA_NET_NONE) {
-        BUF_LIT(out, ": ");
-        buf_putz(out, daruma_net_words(f->net));
+        BUF_SAY(out, ": ", daruma_net_words(f->net));
     }
 }
 
@@ -235,8 +234,7 @@ static void put_tried(daruma_buf *out, const daruma_failure *f, const daruma_cas
         return;
     }
     if (c->attempts == 1) {
-        BUF_LIT(out, " daruma called once and did not repeat it, ");
-        buf_putz(out, why_once(f, c));
+        BUF_SAY(out, " daruma called once and did not repeat it, ", why_once(f, c));
     } else {
         BUF_LIT(out, " daruma ");
         if (!put_remedies(out, c->remedies))
@@ -310,12 +308,10 @@ static void put_step(daruma_buf *out, const daruma_failure *f)
             BUF_LIT(out, "a minute");
         buf_putz(out, waiting_step(f));
     } else if (kind_rows[f->kind].waits) {
-        BUF_LIT(out, " Trying again will not help by itself");
-        buf_putz(out, waiting_step(f));
+        BUF_SAY(out, " Trying again will not help by itself", waiting_step(f));
     } else {
         const char *own = own_step(f);
-        BUF_LIT(out, " ");
-        buf_putz(out, own ? own : kind_rows[f->kind].advice);
+        BUF_SAY(out, " ", own ? own : kind_rows[f->kind].advice);
         if (f->wait > 0) {
             BUF_LIT(out, "; the provider says that it passes in about ");
             buf_duration(out, f->wait);
@@ -428,8 +424,7 @@ static void put_tried_one(daruma_buf *out, const daruma_tried *t, int keys)
         BUF_LIT(out, "/");
         put_clean(out, t->target->model, NAME_BYTES_MAX);
     }
-    BUF_LIT(out, " ");
-    buf_putz(out, daruma_kind_name(t->kind));
+    BUF_SAY(out, " ", daruma_kind_name(t->kind));
     if (t->status > 0)
         buf_printf(out, " (HTTP %d)", t->status);
     else if (t->net != DARUMA_NET_NONE)

@@ -5,7 +5,6 @@
  * the time grows with the text, whatever stands in it. */
 #include "engine/tell/redact.h"
 #include "base/arena.h"
-#include "base/limits.h"
 #include "base/buf.h"
 #include "base/str.h"
 
@@ -447,8 +446,7 @@ static daruma_str redact(daruma_str text, bool mails, daruma_arena *a)
     sight s = {.t = text};
     daruma_buf out = buf_in(a);
     while (next_secret(&s, at, mails, &from, &to)) {
-        buf_put(&out, str_sub(text, at, from - at));
-        BUF_LIT(&out, "[redacted]");
+        BUF_SAY(&out, str_sub(text, at, from - at), "[redacted]");
         at = to;
     }
     if (!at)

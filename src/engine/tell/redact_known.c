@@ -342,8 +342,7 @@ static void take_part(taking *t)
 {
     if (t->to > t->done) {
         size_t from = t->from > t->done ? t->from : t->done;
-        buf_put(&t->out, str_sub(t->text, t->done, from - t->done));
-        BUF_LIT(&t->out, "[redacted]");
+        BUF_SAY(&t->out, str_sub(t->text, t->done, from - t->done), "[redacted]");
         t->done = t->to;
     }
 }

@@ -315,11 +315,8 @@ static daruma_str google_path(daruma_str prefix, daruma_str path, daruma_arena *
     if (!url_is_version(ours) || !url_is_version(version) || (any && !lead.n))
         return (daruma_str){0};
     daruma_buf out = buf_in(a);
-    buf_put(&out, str_sub(prefix, 0, prefix.n - ours.n));
-    buf_put(&out, lead);
-    buf_putz(&out, lead.n ? "/" : "");
-    buf_put(&out, any ? ours : version);
-    buf_put(&out, str_from(path, (size_t)(version.p - path.p) + version.n));
+    BUF_SAY(&out, str_sub(prefix, 0, prefix.n - ours.n), lead, lead.n ? "/" : "", any ? ours : version,
+            str_from(path, (size_t)(version.p - path.p) + version.n));
     return buf_str(&out);
 }
 
@@ -433,8 +430,7 @@ daruma_header config_key_field(const config_provider *p, daruma_str key, daruma_
     const dialect *d = p->cloud ? &dialect_openai : p->dialect; /* clouds take a bearer token */
     daruma_buf value = buf_in(a);
     if (key.n && buf_room(&value, strlen(d->key_prefix) + key.n)) {
-        buf_putz(&value, d->key_prefix);
-        buf_put(&value, key);
+        BUF_SAY(&value, d->key_prefix, key);
     }
     return (daruma_header){str_of(d->key_header), buf_str(&value)};
 }

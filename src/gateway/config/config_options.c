@@ -30,8 +30,7 @@ static void show_url(const void *root, const void *at, daruma_buf *out)
     const url *u = at;
     (void)root;
     buf_printf(out, "http%s://", u->tls ? "s" : "");
-    buf_put(out, u->authority);
-    buf_put(out, u->prefix);
+    BUF_SAY(out, u->authority, u->prefix);
 }
 
 static bool read_proxy(conf *r, const conf_option *o, daruma_str s, void *at)
@@ -145,9 +144,7 @@ static void show_target(const void *root, const void *at, daruma_buf *out)
     const config_target *t = (const config_target *)(const void *)((const char *)at - offsetof(config_target, model));
     if (!t->model.n)
         return;
-    buf_put(out, c->providers[t->provider].name);
-    BUF_LIT(out, "/");
-    buf_put(out, t->model);
+    BUF_SAY(out, c->providers[t->provider].name, "/", t->model);
 }
 
 /* ---- parts of lists --------------------------------------------------------------------- */

@@ -2,7 +2,6 @@
  * points. */
 #include "gateway/config/config_inside.h"
 #include "base/buf.h"
-#include "base/limits.h"
 #include "base/str.h"
 
 enum { MICRO = 1000000, PLACES = 6, PRICE_MAX = 1000000 };
@@ -86,9 +85,7 @@ static const config_price *price_of(const config *c, daruma_str provider, daruma
 {
     char name[400];
     daruma_buf both = buf_over(name, sizeof name);
-    buf_put(&both, provider);
-    buf_putc(&both, '/');
-    buf_put(&both, str_sub(model, 0, 300));
+    BUF_SAY(&both, provider, "/", str_sub(model, 0, 300));
     for (size_t i = 0; i < c->nprices; i++)
         if (str_glob(c->prices[i].model, model) || str_glob(c->prices[i].model, buf_str(&both)))
             return &c->prices[i];

@@ -30,8 +30,7 @@ static void put_clock(daruma_buf *out, const char *name, daruma_ms ms)
 static void put_names(const char *what, const daruma_str *names, size_t n, daruma_buf *out)
 {
     for (size_t i = 0; i < n; i++) {
-        buf_putz(out, i ? ", " : what);
-        buf_put(out, names[i]);
+        BUF_SAY(out, i ? ", " : what, names[i]);
     }
     if (n)
         BUF_LIT(out, "\n");
@@ -51,8 +50,7 @@ static void put_listen(const config *c, daruma_buf *out)
     if (c->admin.value.n || c->admin.file.n)
         BUF_LIT(out, "  admin      with a token\n");
     for (size_t i = 0; i < c->nclients; i++) {
-        BUF_LIT(out, "  client     ");
-        buf_put(out, c->clients[i].name);
+        BUF_SAY(out, "  client     ", c->clients[i].name);
         put_names(": ", c->clients[i].models, c->clients[i].nmodels, out);
         buf_putz(out, c->clients[i].nmodels ? "" : "\n");
     }
@@ -60,24 +58,19 @@ static void put_listen(const config *c, daruma_buf *out)
 
 static void put_provider(const config_provider *p, daruma_buf *out)
 {
-    BUF_LIT(out, "  provider   ");
-    buf_put(out, p->name);
+    BUF_SAY(out, "  provider   ", p->name);
     const char *cloud = config_cloud_name(p);
     buf_printf(out, ": %s%s%s at http%s://", p->dialect->name, cloud ? " on " : "", cloud ? cloud : "",
                p->to.tls ? "s" : "");
-    buf_put(out, p->to.authority);
-    buf_put(out, p->to.prefix);
-    BUF_LIT(out, ", ");
+    BUF_SAY(out, p->to.authority, p->to.prefix, ", ");
     if (p->nkeys)
         put_many(out, p->nkeys, "key", "keys");
     else
         buf_putz(out, config_has_key(p) ? "a key in its headers" : "the clients' own keys");
     for (size_t i = 0; i < p->nkeys; i++) {
-        buf_putz(out, i ? ", " : " (");
-        buf_put(out, p->keys[i].name);
+        BUF_SAY(out, i ? ", " : " (", p->keys[i].name);
         if (!str_eq(p->keys[i].account, p->keys[i].name)) {
-            BUF_LIT(out, " of ");
-            buf_put(out, p->keys[i].account);
+            BUF_SAY(out, " of ", p->keys[i].account);
         }
         if (p->keys[i].command.n)
             BUF_LIT(out, ", by command");
@@ -96,14 +89,10 @@ static void put_targets(const config *c, const config_target *t, size_t n, const
 
 static void put_model(const config *c, const config_model *m, daruma_buf *out)
 {
-    BUF_LIT(out, "  model      ");
-    buf_put(out, m->name);
+    BUF_SAY(out, "  model      ", m->name);
     put_targets(c, m->targets, m->ntargets, ": ", out);
     if (m->nreserve) {
-        BUF_LIT(out, "; on a content filter ");
-        buf_put(out, c->providers[m->on_filter.provider].name);
-        BUF_LIT(out, "/");
-        buf_put(out, m->on_filter.model);
+        BUF_SAY(out, "; on a content filter ", c->providers[m->on_filter.provider].name, "/", m->on_filter.model);
     }
     if (m->window >= 0)
         buf_printf(out, "; window %lld", (long long)m->window);
@@ -158,16 +147,13 @@ void config_summary(const config *c, daruma_buf *out)
     put_clock(out, ", patience", c->policy.patience < 0 ? 0 : c->policy.patience);
     BUF_LIT(out, "\n");
     put_watch(c, out);
-    BUF_LIT(out, "  events     ");
-    buf_put(out, c->events_file.n ? c->events_file : S("to no file"));
+    BUF_SAY(out, "  events     ", c->events_file.n ? c->events_file : S("to no file"));
     if (c->usage_file.n) {
-        BUF_LIT(out, "\n  usage      ");
-        buf_put(out, c->usage_file);
+        BUF_SAY(out, "\n  usage      ", c->usage_file);
     }
     if (c->traces.host.n) {
         buf_printf(out, "\n  traces     http%s://", c->traces.tls ? "s" : "");
-        buf_put(out, c->traces.authority);
-        buf_put(out, c->traces.prefix);
+        BUF_SAY(out, c->traces.authority, c->traces.prefix);
     }
     if (c->nprices)
         buf_printf(out, "\n  prices     %zu", c->nprices);

@@ -1,7 +1,6 @@
 /* config_traces.c - `traces`: where spans go. */
 #include "gateway/config/config_inside.h"
 #include "base/buf.h"
-#include "base/str.h"
 
 /* As OpenTelemetry's own variables are read: an address without a path gets the one that OTLP has. */
 static bool read_collector(conf *r, const conf_option *o, daruma_str s, void *at)
@@ -25,8 +24,7 @@ static void show_collector(const void *root, const void *at, daruma_buf *out)
     if (!u->host.n)
         return;
     buf_printf(out, "http%s://", u->tls ? "s" : "");
-    buf_put(out, u->authority);
-    buf_put(out, u->prefix);
+    BUF_SAY(out, u->authority, u->prefix);
 }
 
 // clang-format off

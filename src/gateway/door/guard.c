@@ -56,13 +56,13 @@ static bool is_cross_site(const http_head *h)
 static void refuse_host(gateway *g, call *c, daruma_str host)
 {
     daruma_buf b = buf_in(c->arena);
-    BUF_LIT(&b, "daruma listens on this machine alone and answers requests for localhost or a loopback address. This "
-                "one is for \"");
-    buf_put(&b, str_sub(host, 0, NAME_SHOWN_BYTES));
-    BUF_LIT(&b, "\". Set the client's base URL to http://localhost with the port of daruma, or allow the name in "
-                "daruma's configuration: hosts: [\"");
-    buf_put(&b, str_sub(host_of(host), 0, NAME_SHOWN_BYTES));
-    BUF_LIT(&b, "\"]");
+    BUF_SAY(&b,
+            "daruma listens on this machine alone and answers requests for localhost or a loopback address. This "
+            "one is for \"",
+            str_sub(host, 0, NAME_SHOWN_BYTES),
+            "\". Set the client's base URL to http://localhost with the port of daruma, or allow the name in "
+            "daruma's configuration: hosts: [\"",
+            str_sub(host_of(host), 0, NAME_SHOWN_BYTES), "\"]");
     call_refuse(g, c, REFUSED_HOST, 403, DARUMA_PERMISSION, -1, buf_str(&b));
 }
 

@@ -236,18 +236,14 @@ static void refuse_stranger(gateway *g, call *c)
 static void refuse_model(gateway *g, call *c, const config_client *k, daruma_str model)
 {
     daruma_buf b = buf_in(c->arena);
-    BUF_LIT(&b, "The client \"");
-    buf_put(&b, k->name);
+    BUF_SAY(&b, "The client \"", k->name);
     if (model.n) {
-        BUF_LIT(&b, "\" may not ask for the model ");
-        buf_put(&b, str_sub(model, 0, REFUSED_SHOWN_BYTES));
-        BUF_LIT(&b, ". Its models are: ");
+        BUF_SAY(&b, "\" may not ask for the model ", str_sub(model, 0, REFUSED_SHOWN_BYTES), ". Its models are: ");
     } else {
         BUF_LIT(&b, "\" may only send requests that name one of its models, and list models. Its models are: ");
     }
     for (size_t i = 0; i < k->nmodels; i++) {
-        buf_putz(&b, i ? ", " : "");
-        buf_put(&b, k->models[i]);
+        BUF_SAY(&b, i ? ", " : "", k->models[i]);
     }
     BUF_LIT(&b, ". They stand in daruma's configuration under `clients`.");
     call_refuse(g, c, REFUSED_MODEL, 403, DARUMA_PERMISSION, -1, buf_str(&b));
@@ -256,8 +252,7 @@ static void refuse_model(gateway *g, call *c, const config_client *k, daruma_str
 static void refuse_rate(gateway *g, call *c, const config_client *k, daruma_ms wait)
 {
     daruma_buf b = buf_in(c->arena);
-    BUF_LIT(&b, "The client \"");
-    buf_put(&b, k->name);
+    BUF_SAY(&b, "The client \"", k->name);
     buf_printf(&b, "\" may ask %u times a minute (`rate` in daruma's configuration). It may ask again in ", k->rate);
     buf_duration(&b, wait);
     BUF_LIT(&b, ".");

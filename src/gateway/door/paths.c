@@ -207,14 +207,11 @@ bool path_refused_unknown(gateway *g, call *c, const dialect *d)
         return false;
     daruma_buf b = buf_in(c->arena);
     daruma_str shown = str_sub(path, 0, PATH_SHOWN_BYTES);
-    BUF_LIT(&b, "daruma does not know the path ");
-    buf_put(&b, shown);
-    BUF_LIT(&b,
+    BUF_SAY(&b, "daruma does not know the path ", shown,
             " as one of OpenAI's, Anthropic's or Gemini's API, and sends it to no provider. Check the client's base "
             "URL: it ends with /v1 for OpenAI's SDK, and with the port for Anthropic's and Google's. If the provider "
-            "has this path, allow it in daruma's configuration: passthrough: [\"");
-    buf_put(&b, shown);
-    BUF_LIT(&b, "\"]");
+            "has this path, allow it in daruma's configuration: passthrough: [\"",
+            shown, "\"]");
     call_refuse(g, c, REFUSED_UNKNOWN_PATH, 404, DARUMA_UNKNOWN, -1, buf_str(&b));
     return true;
 }

@@ -50,8 +50,7 @@ static void refuse_tell(gateway *g, const call *c, refusal why)
         e.client = k->name;
         BUF_SAY(&b, " (", k->name, ")");
     }
-    BUF_LIT(&b, ": ");
-    buf_put(&b, said(c, why));
+    BUF_SAY(&b, ": ", said(c, why));
     if (n->untold)
         buf_printf(&b, " (%llu more since the last event)", (unsigned long long)n->untold);
     n->untold = 0;

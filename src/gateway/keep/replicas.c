@@ -67,11 +67,7 @@ static void say(replicas *r, daruma_str head, daruma_str lines)
     }
     daruma_buf b = buf_in(&a), id = buf_over(room, sizeof room);
     buf_hex64(&id, r->self);
-    buf_put(&b, buf_str(&id));
-    BUF_LIT(&b, "\n");
-    buf_put(&b, head);
-    BUF_LIT(&b, "\n");
-    buf_put(&b, lines);
+    BUF_SAY(&b, buf_str(&id), "\n", head, "\n", lines);
     if (b.full || !store_say(r->store, buf_str(&b)))
         unsaid(r);
     sys_arena_done(&a);
@@ -174,9 +170,7 @@ static void on_heard(void *user, daruma_str text)
     char quoted[20];
     daruma_str id = str_cut(&text, '\n');
     daruma_buf b = buf_over(quoted, sizeof quoted);
-    buf_putc(&b, '"');
-    buf_put(&b, id);
-    buf_putc(&b, '"');
+    BUF_SAY(&b, "\"", id, "\"");
     if (b.full || !record_id(buf_str(&b), &who) || who == r->self)
         return;
     learn(r, text, false);

@@ -1,7 +1,6 @@
 /* counts.c - how many tokens a request has, where nobody who would serve it can say so: its targets are of other
  * dialects, and have no call for that. Clients plan with the number (Claude Code asks before each turn), so they get
  * our estimate, which errs high, and a field that says what it is. */
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"

@@ -78,8 +78,7 @@ static daruma_str lacking(const list *l, bool stale, bool reasons)
         const leg *g = &l->legs[i];
         if (!g->lack || (g->stale >= 0) != stale)
             continue;
-        buf_putz(&b, b.n ? ", " : "");
-        buf_put(&b, g->p->name);
+        BUF_SAY(&b, b.n ? ", " : "", g->p->name);
         if (reasons && g->status && g->status != 200)
             buf_printf(&b, " (HTTP %d)", g->status);
         else if (reasons)
@@ -136,9 +135,7 @@ static void put_nothing(daruma_buf *out, const list *l, int status, daruma_str w
                                                     : DARUMA_SERVER_ERROR,
                                     status);
     daruma_buf words = buf_in(l->x.c->arena);
-    BUF_LIT(&words, "No provider gave a list of its models: ");
-    buf_put(&words, whom);
-    BUF_LIT(&words, ".");
+    BUF_SAY(&words, "No provider gave a list of its models: ", whom, ".");
     l->as->d->write_error(out, &f, status, buf_str(&words), (daruma_str){0});
     BUF_LIT(out, "\n");
 }
@@ -339,9 +336,7 @@ static daruma_str leg_path(leg *g)
         g->as == l->as ? config_upstream_path(g->p, l->x.c->head.path, a) : config_own_path(g->p, g->as->path, a);
     daruma_str query = g->as->all.n || g->as != l->as ? g->as->all : exchange_query(&g->x, g->p);
     daruma_buf b = buf_in(a);
-    buf_put(&b, path);
-    buf_putz(&b, query.n ? "?" : "");
-    buf_put(&b, query);
+    BUF_SAY(&b, path, query.n ? "?" : "", query);
     return buf_str(&b);
 }
 

@@ -42,8 +42,7 @@ static daruma_str without_folder(const models_shape *as, daruma_str name)
 void models_put(daruma_buf *out, const models_shape *as, daruma_str name, const config_model *m, daruma_arena *a)
 {
     daruma_buf whole = buf_in(a);
-    buf_put(&whole, as->folder);
-    buf_put(&whole, name);
+    BUF_SAY(&whole, as->folder, name);
     buf_putc(out, '{');
     BUF_MEMBERS(out, as->id, buf_str(&whole));
     if (as->d == &dialect_openai)
@@ -164,8 +163,7 @@ void models_list_put(daruma_buf *out, const models_list *e, daruma_str query, da
 {
     size_t from, to;
     page_of(e, query, a, &from, &to);
-    buf_putz(out, e->as->d == &dialect_openai ? "{\"object\":\"list\"," : "{");
-    BUF_SAY(out, buf_quoted(e->as->list), ":[");
+    BUF_SAY(out, e->as->d == &dialect_openai ? "{\"object\":\"list\"," : "{", buf_quoted(e->as->list), ":[");
     for (size_t i = from; i < to; i++) {
         buf_putz(out, i > from ? "," : "");
         if (e->at[i].raw.n)

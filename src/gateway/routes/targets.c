@@ -173,9 +173,7 @@ static daruma_str named(daruma_str form, daruma_str asked, daruma_arena *a)
     daruma_buf b = buf_in(a);
     if (star == STR_NONE)
         return form;
-    buf_put(&b, str_sub(form, 0, star));
-    buf_put(&b, asked);
-    buf_put(&b, str_from(form, star + 1));
+    BUF_SAY(&b, str_sub(form, 0, star), asked, str_from(form, star + 1));
     return buf_str(&b);
 }
 

@@ -70,9 +70,7 @@ static void put_targets(daruma_buf *b, const gateway *g, daruma_ms now)
     const setup *s = g->now;
     BUF_LIT(b, "\"targets\":{");
     for (size_t r = 0; r < s->nroutes; r++) {
-        buf_putz(b, r ? "," : "");
-        buf_json(b, s->routes[r].model);
-        BUF_LIT(b, ":[");
+        BUF_SAY(b, r ? "," : "", buf_quoted(s->routes[r].model), ":[");
         for (size_t t = 0; t < s->routes[r].ntargets; t++) {
             buf_putz(b, t ? "," : "");
             put_target(b, g, &s->routes[r].targets[t], now);

@@ -127,8 +127,7 @@ static bool put_note(log_file *f, int64_t wall)
         return true;
     date_write(wall, ts);
     buf_printf(&b, "%s,\"ts\":\"%s\",\"lost\":%llu,\"reason\":", f->note, ts, (unsigned long long)f->untold);
-    buf_json(&b, str_of(cause(f)));
-    BUF_LIT(&b, "}\n");
+    BUF_SAY(&b, buf_quoted(str_of(cause(f))), "}\n");
     if (!put_line(f, buf_str(&b)))
         return false;
     f->untold = 0;

@@ -186,8 +186,7 @@ drive_text *past_unfold(session *x)
         if (!said.n)
             continue;
         size_t at = (size_t)(item.p - x->out.body.p);
-        buf_put(&out, str_sub(x->out.body, from, at - from));
-        buf_put(&out, said);
+        BUF_SAY(&out, str_sub(x->out.body, from, at - from), said);
         from = at + item.n;
     }
     if (from)

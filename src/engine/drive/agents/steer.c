@@ -18,6 +18,7 @@
 #include "engine/watch/errors.h"
 #include "engine/watch/paths.h"
 #include "engine/watch/words/partial.h"
+#include "engine/mend/answer/answer.h"
 
 static void steer_tell(session *x, const char *name)
 {
@@ -75,8 +76,7 @@ static daruma_str notice(session *x, const char *more)
     if (b.n == before && !x->kase.policy->watch.detectors)
         strategy_lesson(x, &b);
     if (*more) {
-        buf_putc(&b, ' ');
-        buf_putz(&b, more);
+        BUF_SAY(&b, " ", more);
     }
     buf_putc(&b, ']');
     return buf_str(&b);
@@ -291,8 +291,7 @@ static void put_last_result(session *x, uint64_t hash, daruma_buf *out)
     daruma_str result;
     if (!read_history(x, &c) || !watch_newest_result(&c, hash, WATCH_LAST_BYTES, &result))
         return; /* the history was shortened since */
-    BUF_LIT(out, " Its last result was: ");
-    buf_put(out, result);
+    BUF_SAY(out, " Its last result was: ", result);
 }
 
 bool steer_refuses(session *x, daruma_str tool, daruma_str args, daruma_buf *why)
@@ -307,9 +306,7 @@ bool steer_refuses(session *x, daruma_str tool, daruma_str args, daruma_buf *why
     if (!circle && !s->no_calls)
         return false;
     s->refused = true;
-    BUF_LIT(why, "The call of ");
-    buf_put(why, str_sub(tool, 0, 128));
-    BUF_LIT(why, " was refused and not carried out. ");
+    BUF_SAY(why, "The call of ", str_sub(tool, 0, 128), " was refused and not carried out. ");
     if (circle) {
         daruma_step last = watch_last_step(&s->last);
         daruma_verdict_say(&s->verdict, &last, why);
@@ -362,9 +359,7 @@ daruma_str steer_header(const session *x)
     if (!s || s->remedy == DARUMA_REMEDY_NONE)
         return (daruma_str){0};
     daruma_buf b = buf_in(x->arena);
-    buf_putz(&b, daruma_circle_name(s->verdict.circle));
-    BUF_LIT(&b, "; ");
-    buf_putz(&b, daruma_remedy_name(s->remedy));
+    BUF_SAY(&b, daruma_circle_name(s->verdict.circle), "; ", daruma_remedy_name(s->remedy));
     return buf_str(&b);
 }
 

@@ -6,7 +6,6 @@
  *         \---------- question.c asks a model -> strategy_answer -> proposal */
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/json.h"
 #include "base/limits.h"
 #include "engine/drive/agents/steer.h"
 #include "engine/drive/agents/strategy.h"
@@ -183,11 +182,9 @@ void strategy_say(const session *x, daruma_buf *out)
         return;
     BUF_LIT(out, " A way to go on: ");
     if (p->tool.n) {
-        BUF_LIT(out, "call ");
-        buf_put(out, p->tool);
+        BUF_SAY(out, "call ", p->tool);
         if (p->parameters.n) {
-            BUF_LIT(out, " with ");
-            buf_put(out, str_sub(p->parameters, 0, WATCH_LAST_BYTES));
+            BUF_SAY(out, " with ", str_sub(p->parameters, 0, WATCH_LAST_BYTES));
         }
         BUF_LIT(out, ". ");
     }

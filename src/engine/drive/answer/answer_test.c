@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "engine/drive/answer/answer_test.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/answer/answer.h"
 
 enum { FORMAT_ROOM_TIMES = 24 }; /* memory at once for a format of so many bytes; what is not used is never touched */
 

@@ -2,7 +2,7 @@
 #ifndef ENGINE_DRIVE_ANSWER_TALK_H
 #define ENGINE_DRIVE_ANSWER_TALK_H
 #include "engine/drive/session.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/answer/answer.h"
 
 void talk_free(const drive_rooms *rooms, talk *t);
 /* A new attempt's stream begins, or the first: what passes is read from here on. False without memory. */

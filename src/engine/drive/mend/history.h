@@ -15,6 +15,7 @@
 #include "dialect/dialect.h"
 #include "engine/drive/request/facts.h"
 #include "engine/drive/request/text.h"
+#include "engine/mend/answer/answer.h"
 #include "engine/mend/remedy.h"
 
 enum { HISTORY_STEPS_MAX = 4 }; /* remedies that are tried one after the other without a call */

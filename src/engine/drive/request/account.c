@@ -1,6 +1,5 @@
 /* account.c - requests that only one account can answer, since they name what it alone has: stored answers, reasoning
  * that is encrypted for it, files. They go there, and elsewhere only without it. */
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -9,7 +8,7 @@
 #include "engine/drive/mend/mending.h"
 #include "engine/drive/request/account.h"
 #include "engine/drive/request/bodies.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/request/request.h"
 #include <xxhash.h>
 
 /* Nobody is asked but the account of that target. */
@@ -146,9 +145,8 @@ void account_name_stored(session *x, uint32_t *newest)
     if (!named.n || !x->v->rooms->open(&room, x->out.body.n + 2 * RENAMED_ID_BYTES_MAX, MEND_ARENA_BYTES_MAX))
         return;
     daruma_buf out = buf_in(&room);
-    buf_put(&out, str_sub(x->out.body, 0, (size_t)(named.p - x->out.body.p)));
-    buf_json(&out, id);
-    buf_put(&out, str_from(x->out.body, (size_t)(named.p - x->out.body.p) + named.n));
+    BUF_SAY(&out, str_sub(x->out.body, 0, (size_t)(named.p - x->out.body.p)), buf_quoted(id),
+            str_from(x->out.body, (size_t)(named.p - x->out.body.p) + named.n));
     drive_text *made = out.full ? NULL : drive_text_new(x->v->rooms, buf_str(&out));
     x->v->rooms->close(&room);
     if (!made)

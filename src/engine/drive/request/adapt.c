@@ -10,7 +10,7 @@
 #include "engine/drive/request/adapt.h"
 #include "engine/drive/request/apis.h"
 #include "engine/drive/request/bodies.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/request/request.h"
 
 /* One conversion: what it is made from, which nobody changes meanwhile, and what came of it. */
 typedef struct conversion {
@@ -130,11 +130,9 @@ static void tell_losses(session *x, const dialect *to, const dialect_losses *los
 {
     daruma_event e = DARUMA_EVENT_INIT;
     daruma_buf b = buf_in(x->arena);
-    BUF_LIT(&b, "written for a provider that speaks ");
-    buf_putz(&b, to->name);
+    BUF_SAY(&b, "written for a provider that speaks ", to->name);
     for (size_t i = 0; i < lost->n; i++) {
-        buf_putz(&b, i ? ", " : "; left out: ");
-        buf_putz(&b, lost->what[i]);
+        BUF_SAY(&b, i ? ", " : "; left out: ", lost->what[i]);
     }
     e.name = "request_converted";
     e.reason = buf_str(&b);
@@ -350,8 +348,7 @@ static daruma_str with_name_was(daruma_str text, const convo_rename *r, daruma_a
     if (at == STR_NONE)
         return text;
     for (daruma_str rest = text; rest.n; at = str_find(rest, r->is)) {
-        buf_put(&b, str_sub(rest, 0, at == STR_NONE ? rest.n : at));
-        buf_put(&b, at == STR_NONE ? S("") : r->was);
+        BUF_SAY(&b, str_sub(rest, 0, at == STR_NONE ? rest.n : at), at == STR_NONE ? S("") : r->was);
         rest = at == STR_NONE ? S("") : str_from(rest, at + r->is.n);
     }
     return b.full ? text : buf_str(&b);

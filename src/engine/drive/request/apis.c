@@ -5,7 +5,7 @@
 #include "engine/drive/attempt.h"
 #include "engine/drive/memory/memory.h"
 #include "engine/drive/request/apis.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/request/request.h"
 #include "engine/mend/request/said.h"
 
 /* A provider called `openai` takes Responses as well, unless another target is called `openai-responses`: who tells the

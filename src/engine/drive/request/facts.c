@@ -1,5 +1,6 @@
 /* facts.c - see facts.h. */
 #include "engine/drive/request/facts.h"
+#include "engine/mend/request/request.h"
 
 void drive_facts_apply(drive_facts *f, convo *c)
 {

@@ -3,7 +3,7 @@
 #ifndef ENGINE_DRIVE_REQUEST_FACTS_H
 #define ENGINE_DRIVE_REQUEST_FACTS_H
 #include "base/limits.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/request/request.h"
 
 typedef struct drive_facts {
     mend_lesson lessons[LESSONS_APPLIED_MAX]; /* `applied` of each: it changed this request */

@@ -2,7 +2,8 @@
  * stands before that as its own words, so that it sees what it is asked about. */
 #include "engine/mend/history.h"
 #include "engine/mend/value.h"
-#include "base/arena.h"
+#include "engine/mend/answer/answer.h"
+#include "engine/mend/request/request.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
@@ -63,11 +64,8 @@ static daruma_str again_told(convo *c, const turn *bad)
         if (b.n && (text.n || p->kind == PART_CALL))
             BUF_LIT(&b, "\n\n");
         if (p->kind == PART_CALL) {
-            BUF_LIT(&b, "(call of the tool ");
-            buf_put(&b, str_sub(p->name, 0, 128));
-            BUF_LIT(&b, ", not carried out, with the arguments: ");
-            buf_put(&b, text);
-            buf_putz(&b, cut ? " ...)" : ")");
+            BUF_SAY(&b, "(call of the tool ", str_sub(p->name, 0, 128), ", not carried out, with the arguments: ", text,
+                    cut ? " ...)" : ")");
         } else {
             buf_put(&b, text);
         }
@@ -137,9 +135,7 @@ static void ask_with_anchor(convo *c, daruma_str text, daruma_str anchor)
 {
     daruma_buf b = buf_in(c->arena);
     say_as_model(c, text);
-    BUF_LIT(&b, "The connection was lost before your answer was complete. What arrived ends with:\n\n");
-    buf_put(&b, anchor);
-    BUF_LIT(&b,
+    BUF_SAY(&b, "The connection was lost before your answer was complete. What arrived ends with:\n\n", anchor,
             "\n\nGo on exactly there. Begin by repeating these last words unchanged, then write what comes next. No "
             "introduction, no apology, and nothing of what comes before.");
     c->full |= b.full;

@@ -1,5 +1,5 @@
 /* apology.c - the question to a model that shall tell the user why there is no answer. */
-#include "engine/mend/mend.h"
+#include "engine/mend/answer/answer.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
@@ -15,12 +15,9 @@ daruma_str mend_apology_system(void)
 daruma_str mend_apology_prompt(const daruma_failure *f, daruma_arena *a)
 {
     daruma_buf b = buf_in(a);
-    BUF_LIT(&b, "What happened: ");
-    buf_putz(&b, daruma_kind_words(f->kind));
-    BUF_LIT(&b, ".");
+    BUF_SAY(&b, "What happened: ", daruma_kind_words(f->kind), ".");
     if (f->message.n) {
-        BUF_LIT(&b, " The provider said: ");
-        buf_put(&b, str_sub(f->message, 0, FAILURE_TEXT_BYTES_MAX));
+        BUF_SAY(&b, " The provider said: ", str_sub(f->message, 0, FAILURE_TEXT_BYTES_MAX));
     }
     return buf_str(&b);
 }

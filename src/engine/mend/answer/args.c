@@ -9,6 +9,7 @@
 #include "engine/mend/answer/args.h"
 #include "engine/mend/answer/repair.h"
 #include "engine/mend/value.h"
+#include "engine/mend/answer/answer.h"
 
 /* ---- which tool ---- */
 
@@ -134,21 +135,15 @@ static void put_skeleton(daruma_buf *b, daruma_str schema, daruma_str value, dar
         if (!first)
             buf_putc(b, ',');
         first = false;
-        buf_putc(b, '"');
-        buf_put(b, str_sub(key, 0, 64));
-        BUF_LIT(b, "\":");
+        BUF_SAY(b, "\"", str_sub(key, 0, 64), "\":");
         s = schema_follow(root, s);
         daruma_str type = json_get(s, S("type")), list = json_get(s, S("enum"));
         if (given.n && schema_fits_in(root, s, given, NULL, NULL, a)) {
             buf_put(b, given.n <= 80 ? given : S("\"...\""));
         } else if (json_is_array(list)) {
-            BUF_LIT(b, "<one of ");
-            buf_put(b, str_sub(list, 0, 120));
-            buf_putc(b, '>');
+            BUF_SAY(b, "<one of ", str_sub(list, 0, 120), ">");
         } else {
-            buf_putc(b, '<');
-            buf_put(b, json_is_string(type) ? str_sub(type, 1, type.n - 2) : S("value"));
-            buf_putc(b, '>');
+            BUF_SAY(b, "<", json_is_string(type) ? str_sub(type, 1, type.n - 2) : S("value"), ">");
         }
     }
     buf_putc(b, '}');
@@ -169,8 +164,7 @@ static daruma_str why_wrong(const convo_tool *t, daruma_str problems, daruma_str
     if (b.n && b.p[b.n - 1] != '\n' && b.n < b.cap)
         buf_putc(&b, '\n');
     if (shows) {
-        BUF_LIT(&b, "They should look like this: ");
-        buf_put(&b, buf_str(&skeleton));
+        BUF_SAY(&b, "They should look like this: ", buf_str(&skeleton));
     }
     return buf_str(&b);
 }
@@ -305,8 +299,7 @@ static args_check check_value(const convo_tool *t, args_check good, daruma_str v
             args_wrong(ARGS_BROKEN, good.name, why_wrong(t, S("- they end before they are complete"), S("{}"), a)),
             good.steps);
     if (!why.n && !json_is_object(object)) {
-        BUF_LIT(&why, "- expected a JSON object, got ");
-        buf_putz(&why, value_type(object));
+        BUF_SAY(&why, "- expected a JSON object, got ", value_type(object));
     }
     return costing(args_wrong(ARGS_UNFIT, good.name, why_wrong(t, buf_str(&why), object, a)), good.steps);
 }
@@ -370,8 +363,7 @@ static daruma_str why_not_said(daruma_str root, daruma_str problems, daruma_str 
     BUF_LIT(&b, "It must be one JSON value and nothing else, with no words and no fence around it:\n");
     put_cut(&b, problems, shows ? skeleton.n + 60 : 0);
     if (shows) {
-        BUF_LIT(&b, "\nIt should look like this: ");
-        buf_put(&b, buf_str(&skeleton));
+        BUF_SAY(&b, "\nIt should look like this: ", buf_str(&skeleton));
     }
     return buf_str(&b);
 }

@@ -1,7 +1,6 @@
 /* args.h - what the files about tool calls share. */
 #ifndef ENGINE_MEND_ANSWER_ARGS_H
 #define ENGINE_MEND_ANSWER_ARGS_H
-#include "engine/mend/mend.h"
 
 /* `value` as the schema wants it, as far as nothing is lost; empty when memory ran out. It need not fit then. `steps`
  * (may be NULL) grows by the subschemas that were looked at. */

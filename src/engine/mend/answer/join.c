@@ -15,8 +15,7 @@
  *   - it is not itself made of repetitions: how often a model says the same again, nobody can count.
  *
  * All else is not joined. A word lost or said twice is worse than an answer that says that it broke off. */
-#include "engine/mend/mend.h"
-#include "base/buf.h"
+#include "engine/mend/answer/answer.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/str.h"

@@ -2,12 +2,11 @@
  * applied to all of it, and lets repair_read.c read it. What stands behind the value must not look like a part of it.
  */
 #include "base/arena.h"
-#include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "engine/mend/answer/repair.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/answer/answer.h"
 
 /* ---- escapes applied to the whole text ---- */
 

@@ -194,8 +194,7 @@ static bool read_escape(reader *r)
     } else if (c == 'u' && r->in.n - r->at < 6 && hex(r->in, r->at + 2, r->in.n - r->at - 2)) {
         r->at = r->in.n;
     } else if (c == 'x' && hex(r->in, r->at + 2, 2)) {
-        BUF_LIT(&r->out, "\\u00");
-        buf_put(&r->out, str_sub(r->in, r->at + 2, 2));
+        BUF_SAY(&r->out, "\\u00", str_sub(r->in, r->at + 2, 2));
         r->at += 4;
     } else if (c == '\'' || c == '`') {
         buf_putc(&r->out, c);
@@ -403,9 +402,7 @@ static bool read_key(reader *r)
         return read_string(r, true);
     while (name_char(peek(r->in, r->at)) || (r->at > from && peek(r->in, r->at) == '-'))
         r->at++;
-    buf_putc(&r->out, '"');
-    buf_put(&r->out, str_sub(r->in, from, r->at - from));
-    buf_putc(&r->out, '"');
+    BUF_SAY(&r->out, "\"", str_sub(r->in, from, r->at - from), "\"");
     return r->at > from;
 }
 

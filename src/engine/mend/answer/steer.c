@@ -2,6 +2,7 @@
  * keep hitting, and on the next turn it is gone by itself, since clients never saw it. */
 #include "engine/mend/history.h"
 #include "engine/mend/value.h"
+#include "engine/mend/answer/answer.h"
 #include "base/str.h"
 
 bool mend_notice(convo *c, daruma_str text, mend_report *rep)

@@ -45,11 +45,9 @@ static daruma_str spoken(const pairs_plan *p, const knot *r)
     daruma_buf b = buf_in(p->c->arena);
     BUF_LIT(&b, "[Result of a tool call that is no longer in the conversation");
     if (part->name.n) {
-        BUF_LIT(&b, ", ");
-        buf_put(&b, part->name);
+        BUF_SAY(&b, ", ", part->name);
     }
-    BUF_LIT(&b, "]\n");
-    buf_put(&b, convo_text(p->c, plan_part(p, r)));
+    BUF_SAY(&b, "]\n", convo_text(p->c, plan_part(p, r)));
     p->c->full |= b.full;
     return buf_done(&b);
 }

@@ -3,6 +3,7 @@
 #ifndef ENGINE_MEND_PAIRS_PAIRS_PLAN_H
 #define ENGINE_MEND_PAIRS_PAIRS_PLAN_H
 #include "engine/mend/history.h"
+#include "engine/mend/pairs/pairs.h"
 
 typedef enum fate {
     STAYS,

@@ -48,9 +48,7 @@ static void put_ruby(daruma_buf *b, daruma_str v, int depth, daruma_arena *a)
         if (!first)
             BUF_LIT(b, ", ");
         if (object) {
-            buf_putc(b, '"');
-            buf_put(b, key);
-            BUF_LIT(b, "\" => ");
+            BUF_SAY(b, "\"", key, "\" => ");
         }
         put_ruby(b, inner, depth - 1, a);
     }
@@ -70,11 +68,9 @@ static size_t utf8_prefix(daruma_str s, size_t chars)
 static void put_argument(daruma_buf *b, daruma_str key, daruma_str value, daruma_arena *a)
 {
     daruma_str text = json_text(value, a);
-    buf_put(b, key);
-    BUF_LIT(b, ": ");
+    BUF_SAY(b, key, ": ");
     if (json_is_string(value) && utf8_prefix(text, REMINDER_CHARS_MAX) < text.n) {
-        buf_put(b, str_sub(text, 0, utf8_prefix(text, REMINDER_CHARS_MAX - 3)));
-        BUF_LIT(b, "...");
+        BUF_SAY(b, str_sub(text, 0, utf8_prefix(text, REMINDER_CHARS_MAX - 3)), "...");
     } else {
         put_ruby(b, value, REMINDER_DEPTH_MAX, a);
     }
@@ -84,9 +80,7 @@ static void reminder_put_call(daruma_buf *b, convo *c, convo_part *call)
 {
     daruma_str key, value, args;
     bool first = true;
-    BUF_LIT(b, "- ");
-    buf_put(b, call->name);
-    buf_putc(b, '(');
+    BUF_SAY(b, "- ", call->name, "(");
     if (json_whole(convo_text(c, call), &args))
         for (json_iter it = json_open(args); json_is_object(args) && json_next(&it, &key, &value); first = false) {
             if (!first)

@@ -1,6 +1,5 @@
 /* habits.c - what a model never takes in messages, whatever is said in them: known by bits of wrong.h, done to requests
  * ahead, and forgotten where it hurts. */
-#include "base/arena.h"
 #include "base/str.h"
 #include "engine/mend/history.h"
 #include "engine/mend/request/wrong.h"

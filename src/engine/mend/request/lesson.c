@@ -176,8 +176,7 @@ static void tell_settings(convo *c, const mend_lesson *l, daruma_str path, darum
     if (str_eq(path, c->set.max_output_path)) {
         if (l->op == PATCH_RENAME) {
             daruma_buf b = buf_in(c->arena);
-            buf_put(&b, str_sub(path, 0, path.n - name.n));
-            buf_put(&b, value);
+            BUF_SAY(&b, str_sub(path, 0, path.n - name.n), value);
             c->set.max_output_path = buf_str(&b);
         } else {
             c->set.max_output = l->op == PATCH_SET ? json_int(value, c->set.max_output) : -1;
@@ -200,10 +199,7 @@ static daruma_str moved_value(convo *c, daruma_str to, daruma_str value)
         return arena_copy(c->arena, value);
     BUF_LIT(&b, "{\"type\":\"json_schema\"");
     for (json_iter it = json_open(inner); json_next(&it, &key, &v);) {
-        BUF_LIT(&b, ",\"");
-        buf_put(&b, key);
-        BUF_LIT(&b, "\":");
-        buf_put(&b, v);
+        BUF_SAY(&b, ",\"", key, "\":", v);
     }
     buf_putc(&b, '}');
     c->full |= b.full;

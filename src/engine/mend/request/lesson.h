@@ -6,7 +6,7 @@
  *             "=false"  "0..1" (either end may be missing)  "in:low,medium,high"  "len:64"  "count:4" */
 #ifndef ENGINE_MEND_REQUEST_LESSON_H
 #define ENGINE_MEND_REQUEST_LESSON_H
-#include "engine/mend/mend.h"
+#include "engine/mend/request/request.h"
 
 #define LESSON_EMPTY       "[]"                    /* value of a PATCH_DROP */
 #define LESSON_EMPTY_CALLS "messages.*.tool_calls" /* its path, of lists of calls */

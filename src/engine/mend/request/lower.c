@@ -5,6 +5,7 @@
  *
  * All troublesome keywords go, or the one that a provider named. */
 #include "engine/mend/value.h"
+#include "engine/mend/request/request.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -183,9 +184,7 @@ static void put_name(lowering *l, bool *first, daruma_str raw)
     if (!*first)
         buf_putc(&l->out, ',');
     *first = false;
-    buf_putc(&l->out, '"');
-    buf_put(&l->out, raw);
-    BUF_LIT(&l->out, "\":");
+    BUF_SAY(&l->out, "\"", raw, "\":");
 }
 
 static void put_list_of_schemas(lowering *l, daruma_str list)
@@ -253,11 +252,7 @@ static void put_nullable(lowering *l, daruma_str schema)
     size_t at = (size_t)(type.p - node.p);
     l->changed = true;
     l->out.n = from;
-    buf_put(&l->out, str_sub(node, 0, at));
-    buf_putc(&l->out, '[');
-    buf_put(&l->out, type);
-    BUF_LIT(&l->out, ",\"null\"]");
-    buf_put(&l->out, str_from(node, at + type.n));
+    BUF_SAY(&l->out, str_sub(node, 0, at), "[", type, ",\"null\"]", str_from(node, at + type.n));
 }
 
 static void put_properties(lowering *l, view *v)
@@ -293,9 +288,7 @@ static size_t put_required(lowering *l, view *v, bool *first)
                 continue;
             if (!any)
                 put_name(l, first, S("required"));
-            buf_putz(&l->out, any++ ? ",\"" : "[\"");
-            buf_put(&l->out, key);
-            buf_putc(&l->out, '"');
+            BUF_SAY(&l->out, any++ ? ",\"" : "[\"", key, "\"");
         }
     if (any)
         buf_putc(&l->out, ']');
@@ -383,9 +376,7 @@ static void put_keyword(lowering *l, view *v, daruma_str key, daruma_str value, 
         if (said(v, S("enum")).n)
             return;
         put_name(l, first, S("enum"));
-        buf_putc(&l->out, '[');
-        buf_put(&l->out, value);
-        buf_putc(&l->out, ']');
+        BUF_SAY(&l->out, "[", value, "]");
     } else if (str_eq(key, S("enum")) && named(l, S("enum"))) {
         put_texts(l, value, first);
     } else if (str_eq(key, S("items")) && json_is_array(value) && lowers(l, S("items"))) {
@@ -523,8 +514,7 @@ static void write_node(lowering *l, daruma_str schema, bool top)
         put_pair(l, &first, S("type"), S("\"string\""));
         daruma_str words = json_text(said(&v, S("description")), l->a);
         daruma_buf b = buf_in(l->a);
-        buf_put(&b, words);
-        buf_putz(&b, words.n ? " (a JSON object, as text)" : "A JSON object, as text");
+        BUF_SAY(&b, words, words.n ? " (a JSON object, as text)" : "A JSON object, as text");
         put_name(l, &first, S("description"));
         buf_json(&l->out, buf_str(&b));
     } else {

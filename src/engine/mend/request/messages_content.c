@@ -7,6 +7,7 @@
 #include "engine/mend/answer/repair.h"
 #include "engine/mend/history.h"
 #include "engine/mend/request/wrong.h"
+#include "engine/mend/shorten/shorten.h"
 #include <xxhash.h>
 
 /* Ours, in the place of what had to go. */
@@ -288,8 +289,7 @@ void mending_arguments(mending *x)
                 daruma_buf b = buf_in(c->arena);
                 BUF_LIT(&b, "{");
                 if (text.n) {
-                    BUF_LIT(&b, "\"unreadable\":");
-                    buf_json(&b, text);
+                    BUF_SAY(&b, "\"unreadable\":", buf_quoted(text));
                 }
                 BUF_LIT(&b, "}");
                 c->full |= b.full;

@@ -173,9 +173,7 @@ static daruma_str range_of(const convo *c, const daruma_failure *f, const place 
     if (!low.n && !high.n)
         return (daruma_str){0};
     daruma_buf b = buf_in(a);
-    buf_put(&b, low);
-    BUF_LIT(&b, "..");
-    buf_put(&b, high);
+    BUF_SAY(&b, low, "..", high);
     return buf_str(&b);
 }
 
@@ -226,8 +224,7 @@ static daruma_str counted(const char *kind, daruma_str m, daruma_arena *a)
     char room[32];
     daruma_str n = number_behind(m, before, room);
     daruma_buf b = buf_in(a);
-    buf_putz(&b, kind);
-    buf_put(&b, n);
+    BUF_SAY(&b, kind, n);
     return n.n ? buf_str(&b) : (daruma_str){0};
 }
 
@@ -259,8 +256,7 @@ static bool below_another(const convo *c, const daruma_failure *f, mend_lesson *
     int64_t high = json_int(first.value, 0) - 1;
     char room[32];
     daruma_buf b = buf_over(room, sizeof room);
-    BUF_LIT(&b, "..");
-    buf_int(&b, high);
+    BUF_SAY(&b, "..", high);
     if (high < 1024) /* Anthropic's least budget for thinking */
         return drop(c, place_path(&second), l);
     return lesson_make(l, PATCH_SET, place_path(&second), buf_str(&b));

@@ -3,7 +3,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "engine/mend/request/lesson.h"
 #include "engine/mend/request/said.h"
@@ -191,8 +190,7 @@ static daruma_str sibling(convo *c, daruma_str path, const char *name)
     size_t n = path.n;
     while (n && path.p[n - 1] != '.')
         n--;
-    buf_put(&b, str_sub(path, 0, n));
-    buf_putz(&b, name);
+    BUF_SAY(&b, str_sub(path, 0, n), name);
     c->full |= b.full;
     return b.full ? (daruma_str){0} : buf_str(&b);
 }
@@ -266,8 +264,7 @@ bool mend_schema_lesson(const daruma_failure *f, mend_lesson *ret)
     char path[sizeof ret->path];
     daruma_buf b = buf_over(path, sizeof path);
     bool as_such = f && said(f->message, SAID_KEYWORD_NEVER);
-    buf_putz(&b, lesson_path);
-    buf_put(&b, what.keyword);
+    BUF_SAY(&b, lesson_path, what.keyword);
     return as_such && what.keyword.n && !what.strict && !b.full &&
            lesson_make(ret, PATCH_DROP, buf_str(&b), S("lower"));
 }
@@ -355,8 +352,7 @@ bool mend_strange_tools(convo *c, const daruma_failure *f, mend_report *rep)
         if (!is_strange(&c->tools[at], words))
             continue;
         unchoose(c, &c->tools[at]);
-        BUF_LIT(&path, "tools.");
-        buf_int(&path, (int64_t)at);
+        BUF_SAY(&path, "tools.", (int64_t)at);
         c->full |= path.full;
         convo_patch_add(c, PATCH_DROP, buf_str(&path), (daruma_str){0});
     }
@@ -431,10 +427,10 @@ bool mend_format(convo *c, mend_report *rep)
 {
     daruma_buf b = buf_in(c->arena);
     if (c->set.format == FORMAT_SCHEMA) {
-        BUF_LIT(&b,
+        BUF_SAY(&b,
                 "Answer with one JSON value and nothing else, no fence around it. It must be valid against this JSON "
-                "Schema:\n");
-        buf_put(&b, c->set.format_schema);
+                "Schema:\n",
+                c->set.format_schema);
         c->set.format = FORMAT_JSON;
     } else if (c->set.format == FORMAT_JSON) {
         if (!c->set.format_edited) /* else the words are there */

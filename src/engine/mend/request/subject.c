@@ -1,6 +1,5 @@
 /* subject.c - where a provider's message names something that is in the body: by path, in quotes, behind certain words,
  * or in passing. Names are compared without case, '_' and '-'. */
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -164,8 +163,7 @@ static bool search(daruma_str value, daruma_str name, place at, daruma_str paren
         place p = at;
         if (depth == 0 && is_one_of(key, needed))
             continue;
-        buf_put(&b, parent);
-        buf_put(&b, key);
+        BUF_SAY(&b, parent, key);
         if (!place_push(&p, key))
             continue;
         if (name_same(key, name) || (!b.full && name_same(buf_str(&b), name))) {
@@ -368,9 +366,7 @@ static void find_mentioned(daruma_str value, daruma_str m, place at, daruma_str 
         if (!pays(left, m.n * MENTION_COST))
             return;
         size_t where = mention(m, key);
-        buf_put(&b, parent);
-        buf_putc(&b, '_');
-        buf_put(&b, key);
+        BUF_SAY(&b, parent, "_", key);
         if (parent.n && !b.full && mention(m, buf_str(&b)) < where)
             where = mention(m, buf_str(&b));
         if (where < *first) {
@@ -399,8 +395,7 @@ bool parameter_find_within(const convo *c, const daruma_failure *f, size_t bytes
             char path[160];
             daruma_buf b = buf_over(path, sizeof path);
             if (str_starts(str_from(m, at), S(" at ")) && next_quoted(m, &at, &at_word)) {
-                buf_put(&b, at_word);
-                buf_putc(&b, '.');
+                BUF_SAY(&b, at_word, ".");
             }
             buf_put(&b, word);
             return !b.full && parameter_named(c, buf_str(&b), ret);

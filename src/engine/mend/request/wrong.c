@@ -1,5 +1,4 @@
 #include "base/arena.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "engine/mend/request/said.h"
 #include "engine/mend/request/wrong.h"

@@ -2,7 +2,7 @@
  * look at the content of messages, whoever speaks. */
 #ifndef ENGINE_MEND_REQUEST_WRONG_H
 #define ENGINE_MEND_REQUEST_WRONG_H
-#include "engine/mend/mend.h"
+#include "engine/mend/request/request.h"
 
 /* What can be wrong with messages, and so what is done. */
 enum wrong_bit {

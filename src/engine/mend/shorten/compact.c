@@ -277,23 +277,17 @@ static void piece_put(daruma_buf *b, const piece *p)
 {
     if (p->gone)
         return;
-    buf_putc(b, '[');
-    buf_putz(b, p->who);
+    BUF_SAY(b, "[", p->who);
     if (p->name.n) {
-        buf_putc(b, ' ');
-        buf_put(b, p->name);
+        BUF_SAY(b, " ", p->name);
     }
     BUF_LIT(b, "]: ");
     if (p->text.n <= p->cap) {
         buf_put(b, p->text);
     } else {
         size_t head = utf8_floor(p->text, p->cap - p->cap / 3), tail = utf8_floor(p->text, p->text.n - p->cap / 3);
-        buf_put(b, str_sub(p->text, 0, head));
-        BUF_LIT(b, " [... ");
-        buf_int(b, (int64_t)(tail - head));
-        BUF_LIT(b, " bytes ...] ");
-        buf_put(b, p->kept);
-        buf_put(b, str_from(p->text, tail));
+        BUF_SAY(b, str_sub(p->text, 0, head), " [... ", (int64_t)(tail - head), " bytes ...] ", p->kept,
+                str_from(p->text, tail));
     }
     buf_putc(b, '\n');
 }
@@ -405,9 +399,8 @@ daruma_str mend_compact_prompt(convo *c, mend_cut cut, size_t max_bytes)
         }
     }
     if (before.n) {
-        BUF_LIT(&b, "\nThe summary so far, to be brought up to date:\n<summary>\n");
-        buf_put(&b, str_sub(before, 0, utf8_floor(before, max_bytes / 3)));
-        BUF_LIT(&b, "\n</summary>\n");
+        BUF_SAY(&b, "\nThe summary so far, to be brought up to date:\n<summary>\n",
+                str_sub(before, 0, utf8_floor(before, max_bytes / 3)), "\n</summary>\n");
     }
     BUF_LIT(&b, "\nThe part to be summarised:\n<conversation>\n");
     size_t room = max_bytes > b.n + 200 ? max_bytes - b.n - 200 : 0;
@@ -463,8 +456,7 @@ bool compact_put(convo *c, mend_cut cut, daruma_str summary, mend_report *ret)
     if (!said.n || cut.to <= cut.from || cut.to >= c->nmessages)
         return false;
     daruma_buf b = buf_in(c->arena);
-    BUF_LIT(&b, MEND_COMPACT_MARK "\n\n");
-    buf_put(&b, said);
+    BUF_SAY(&b, MEND_COMPACT_MARK "\n\n", said);
     if (b.full) {
         c->full = true;
         return false;

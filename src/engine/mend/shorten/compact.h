@@ -1,7 +1,7 @@
 /* compact.h - what known.c needs of compactions. */
 #ifndef ENGINE_MEND_SHORTEN_COMPACT_H
 #define ENGINE_MEND_SHORTEN_COMPACT_H
-#include "engine/mend/mend.h"
+#include "engine/mend/shorten/shorten.h"
 
 /* May the older part end at messages[to]? It is no middle of a pair or of a turn of the model, and neither the newest
  * turn nor what may not go of the loop in progress lies before it. */

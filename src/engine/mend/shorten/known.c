@@ -388,9 +388,7 @@ void mend_known_save(const mend_known *k, daruma_buf *out)
         if (e->dead)
             continue;
         record_write(out, &table, &row, 0);
-        BUF_LIT(out, ",\"text\":");
-        buf_json(out, (daruma_str){k->texts + e->at, e->n});
-        BUF_LIT(out, "}\n");
+        BUF_SAY(out, ",\"text\":", buf_quoted(((daruma_str){k->texts + e->at, e->n})), "}\n");
     }
 }
 

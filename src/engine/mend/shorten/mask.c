@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/shorten/shorten.h"
 #include "engine/mend/shorten/salient.h"
 #include "engine/mend/shorten/utf8.h"
 
@@ -76,14 +76,8 @@ static daruma_str put_mask(daruma_str head, daruma_str kept, daruma_str tail, ui
     buf_put(&b, head);
     if (!head.n || head.p[head.n - 1] != '\n')
         buf_putc(&b, '\n');
-    BUF_LIT(&b, MARK);
-    buf_int(&b, (int64_t)(all - head.n - tail.n));
-    BUF_LIT(&b, " of ");
-    buf_int(&b, (int64_t)all);
-    BUF_LIT(&b, MARK_TAIL);
-    buf_put(&b, kept);
-    BUF_LIT(&b, MARK_END);
-    buf_put(&b, str_from(tail, tail.n && tail.p[0] == '\n'));
+    BUF_SAY(&b, MARK, (int64_t)(all - head.n - tail.n), " of ", (int64_t)all, MARK_TAIL, kept, MARK_END,
+            str_from(tail, tail.n && tail.p[0] == '\n'));
     if (b.full || b.n + SAVES_MIN > was)
         return (daruma_str){0};
     return buf_done(&b);

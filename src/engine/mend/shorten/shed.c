@@ -1,11 +1,11 @@
 /* shed.c - a body that is too large in bytes: old images go first, then large tool output is cut to its head and tail.
  * What was left out is said in its place. The newest turn of the user is touched when nothing else is left. */
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "engine/mend/history.h"
 #include "engine/mend/shorten/utf8.h"
+#include "engine/mend/shorten/shorten.h"
 
 static size_t part_bytes(const convo *c, const convo_part *p)
 {
@@ -66,11 +66,9 @@ static daruma_str media_note(convo *c, const convo_part *p)
     daruma_buf b = buf_in(c->arena);
     buf_putz(&b, image ? "[image left out: " : "[file left out: ");
     if (p->media_type.n) {
-        buf_put(&b, str_sub(p->media_type, 0, 64));
-        BUF_LIT(&b, ", ");
+        BUF_SAY(&b, str_sub(p->media_type, 0, 64), ", ");
     }
-    buf_int(&b, (int64_t)(p->media.n / 4 * 3));
-    BUF_LIT(&b, " bytes]");
+    BUF_SAY(&b, (int64_t)(p->media.n / 4 * 3), " bytes]");
     c->full |= b.full;
     return buf_str(&b);
 }

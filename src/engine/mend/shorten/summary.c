@@ -1,11 +1,10 @@
 /* summary.c - large observations, each replaced by what a model makes of it (PenguiFlow's way, P-F16 to P-F23). The
  * host asks; here stands what is asked, about which results, and what may take their place. */
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/shorten/shorten.h"
 #include "engine/mend/shorten/utf8.h"
 
 #define MARK        "[Summary of "
@@ -98,22 +97,19 @@ daruma_str mend_summary_prompt(convo *c, mend_large of, mend_summary_style style
     daruma_str text = convo_text(c, &c->messages[of.message].parts[of.part]);
     size_t chars = utf8_chars(text);
     daruma_buf b = buf_in(c->arena);
-    BUF_LIT(&b, "Summarise this tool output in at most " TEXT_OF2(
-                    MEND_SUMMARY_CHARS_MAX) " characters. Preserve key facts, ids and counts.\n\nTool: ");
-    buf_put(&b, of.tool.n ? of.tool : S("unknown_tool"));
-    BUF_LIT(&b, "\nOutput:\n");
+    BUF_SAY(&b,
+            "Summarise this tool output in at most " TEXT_OF2(
+                MEND_SUMMARY_CHARS_MAX) " characters. Preserve key facts, ids and counts.\n\nTool: ",
+            of.tool.n ? of.tool : S("unknown_tool"), "\nOutput:\n");
     if (chars <= SUMMARY_INPUT_CHARS_MAX) {
         buf_put(&b, text);
     } else if (style == MEND_SUMMARY_PENGUIFLOW) {
-        buf_put(&b, str_sub(text, 0, utf8_bytes(text, SUMMARY_INPUT_CHARS_MAX)));
-        BUF_LIT(&b, "\n... [truncated]");
+        BUF_SAY(&b, str_sub(text, 0, utf8_bytes(text, SUMMARY_INPUT_CHARS_MAX)), "\n... [truncated]");
     } else { /* how it came out stands at its end */
         size_t tail = SUMMARY_INPUT_CHARS_MAX / 4;
-        buf_put(&b, str_sub(text, 0, utf8_bytes(text, SUMMARY_INPUT_CHARS_MAX - tail)));
-        BUF_LIT(&b, "\n[... truncated: ");
-        buf_int(&b, (int64_t)(chars - SUMMARY_INPUT_CHARS_MAX));
-        BUF_LIT(&b, " characters are missing here ...]\n");
-        buf_put(&b, str_from(text, utf8_last(text, tail)));
+        BUF_SAY(&b, str_sub(text, 0, utf8_bytes(text, SUMMARY_INPUT_CHARS_MAX - tail)),
+                "\n[... truncated: ", (int64_t)(chars - SUMMARY_INPUT_CHARS_MAX), " characters are missing here ...]\n",
+                str_from(text, utf8_last(text, tail)));
     }
     c->full |= b.full;
     return b.full ? (daruma_str){0} : buf_str(&b);
@@ -122,9 +118,7 @@ daruma_str mend_summary_prompt(convo *c, mend_large of, mend_summary_style style
 /* P-F21: what stands there when the summariser failed. */
 static void fallback(daruma_buf *b, daruma_str text)
 {
-    BUF_LIT(b, UNAVAILABLE);
-    buf_put(b, str_sub(text, 0, utf8_bytes(text, SUMMARY_FALLBACK_CHARS)));
-    BUF_LIT(b, "...");
+    BUF_SAY(b, UNAVAILABLE, str_sub(text, 0, utf8_bytes(text, SUMMARY_FALLBACK_CHARS)), "...");
 }
 
 bool mend_summary_put(convo *c, mend_large of, daruma_str summary, mend_summary_style style, mend_report *ret)
@@ -138,17 +132,12 @@ bool mend_summary_put(convo *c, mend_large of, daruma_str summary, mend_summary_
     if (!said.n) {
         fallback(&words, text);
     } else if (style == MEND_SUMMARY_PLAIN) {
-        BUF_LIT(&words, MARK);
-        buf_int(&words, (int64_t)utf8_chars(text));
-        BUF_LIT(&words, MARK_REST);
-        buf_put(&words, said);
+        BUF_SAY(&words, MARK, (int64_t)utf8_chars(text), MARK_REST, said);
     } else {
         buf_put(&words, summary);
     }
     if (style == MEND_SUMMARY_PENGUIFLOW) {
-        BUF_LIT(&b, "{\"_compressed\": true, \"summary\": ");
-        buf_json(&b, buf_str(&words));
-        buf_putc(&b, '}');
+        BUF_SAY(&b, "{\"_compressed\": true, \"summary\": ", buf_quoted(buf_str(&words)), "}");
     }
     daruma_str put = style == MEND_SUMMARY_PENGUIFLOW ? buf_str(&b) : buf_str(&words);
     if (words.full || b.full) {

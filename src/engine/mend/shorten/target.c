@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "engine/mend/request/lesson.h"
+#include "engine/mend/shorten/shorten.h"
 
 #define NUMBERS_MAX         16                 /* in one message; those about a limit have under ten */
 #define NEAR_BYTES          48                 /* words further from a number are not about it */
@@ -423,8 +424,7 @@ bool mend_output_lesson(const convo *c, const daruma_failure *f, mend_lesson *re
     char room[32];
     daruma_buf b = buf_over(room, sizeof room);
     bool named = f->kind == DARUMA_OUTPUT_LIMIT && n.prompt <= 0 && named_cap(f, -1) > 0;
-    BUF_LIT(&b, "..");
-    buf_int(&b, c->set.max_output);
+    BUF_SAY(&b, "..", c->set.max_output);
     return named && lesson_make(ret, PATCH_SET, c->set.max_output_path, buf_str(&b));
 }
 
