@@ -477,18 +477,34 @@ static void every_byte_is_written_as_alone_wherever_it_stands(void **state)
         char alone[16], one = (char)c;
         daruma_buf a = buf_over(alone, sizeof alone);
         buf_json(&a, (daruma_str){&one, 1});
-        for (size_t at = 0; at < 40; at++) {
-            char text[40], got[64], want[64];
-            daruma_buf b = buf_over(got, sizeof got), w = buf_over(want, sizeof want);
-            memset(text, 'a', sizeof text);
-            text[at] = one;
-            buf_json(&b, (daruma_str){text, sizeof text});
-            buf_putc(&w, '"');
-            for (size_t i = 0; i < sizeof text; i++)
-                buf_put(&w, i == at ? str_sub(buf_str(&a), 1, a.n - 2) : S("a"));
-            buf_putc(&w, '"');
-            assert_true(str_eq(buf_str(&b), buf_str(&w)));
-        }
+        for (size_t n = 1; n <= 40; n++)
+            for (size_t at = 0; at < n; at++) {
+                char text[40], got[64], want[64];
+                daruma_buf b = buf_over(got, sizeof got), w = buf_over(want, sizeof want);
+                memset(text, 'a', n);
+                text[at] = one;
+                buf_json(&b, (daruma_str){text, n});
+                buf_putc(&w, '"');
+                for (size_t i = 0; i < n; i++)
+                    buf_put(&w, i == at ? str_sub(buf_str(&a), 1, a.n - 2) : S("a"));
+                buf_putc(&w, '"');
+                assert_true(str_eq(buf_str(&b), buf_str(&w)));
+            }
+    }
+}
+
+static void numbers_are_written_as_printf_writes_them(void **state)
+{
+    (void)state;
+    uint64_t x = 1;
+    for (int i = 0; i < 20000; i++) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        int64_t v = i < 2100 ? i - 1050 : i == 2100 ? INT64_MIN : i == 2101 ? INT64_MAX : (int64_t)x >> x % 64;
+        char got[32], want[32];
+        daruma_buf b = buf_over(got, sizeof got);
+        buf_int(&b, v);
+        int n = snprintf(want, sizeof want, "%lld", (long long)v);
+        assert_true(str_eq(buf_str(&b), (daruma_str){want, (size_t)n}));
     }
 }
 
@@ -552,6 +568,7 @@ int main(void)
         cmocka_unit_test(what_a_terminal_obeys_is_not_fit_to_be_shown),
         cmocka_unit_test(a_star_stands_for_anything),
         cmocka_unit_test(every_byte_is_written_as_alone_wherever_it_stands),
+        cmocka_unit_test(numbers_are_written_as_printf_writes_them),
         cmocka_unit_test(a_list_grows_where_it_stands_while_it_is_the_newest),
         cmocka_unit_test(a_map_keeps_a_number_for_each_text),
         cmocka_unit_test(a_map_without_room_says_so),

@@ -180,9 +180,115 @@ static void a_file_that_takes_nothing_loses_all_and_goes_on(void **state)
     log_file_close(&f);
 }
 
+/* ---- lines that go out together ---- */
+
+static char held[LOG_HELD_BYTES];
+
+static log_file fresh_held(void)
+{
+    log_file f = fresh();
+    f.held = held;
+    return f;
+}
+
+static void hold(log_file *f, int i, size_t n)
+{
+    char line[8192];
+    int head = snprintf(line, sizeof line, "{\"i\":%d,\"x\":\"", i);
+    memset(line + head, 'x', n);
+    memcpy(line + n - 3, "\"}\n", 3);
+    log_file_hold(f, (daruma_str){line, n}, 1767225600 + i);
+}
+
+/* How many lines begin so in the file by now. */
+static size_t lines_now(const char *begin_)
+{
+    int fd = open(path, O_RDONLY);
+    size_t n = lines(all(fd), begin_);
+    close(fd);
+    return n;
+}
+
+static void held_lines_go_out_when_they_are_flushed_or_full_or_closed(void **state)
+{
+    (void)state;
+    char why[512];
+    log_file f = fresh_held();
+    at_path("held");
+    assert_true(log_file_open(&f, str_of(path), why));
+    for (int i = 0; i < 3; i++)
+        hold(&f, i, 100);
+    assert_int_equal(lines_now("{\"i\":"), 0);
+    log_file_flush(&f);
+    assert_int_equal(lines_now("{\"i\":"), 3);
+    for (int i = 0; i < 4; i++)
+        hold(&f, i, 5000);
+    assert_int_equal(lines_now("{\"i\":"), 6); /* three were all that fit */
+    log_file_close(&f);
+    assert_int_equal(lines_now("{\"i\":"), 7);
+    unlink(path);
+}
+
+static void a_full_disk_takes_the_whole_ones_of_held_lines(void **state)
+{
+    (void)state;
+    char why[512];
+    log_file f = fresh_held();
+    struct rlimit was, small;
+    at_path("held-full");
+    assert_true(log_file_open(&f, str_of(path), why));
+    getrlimit(RLIMIT_FSIZE, &was);
+    small = (struct rlimit){10000, was.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+    for (int i = 0; i < 5; i++)
+        hold(&f, i, 3000); /* three of them fit, and 1,000 bytes of the fourth */
+    log_file_flush(&f);
+    setrlimit(RLIMIT_FSIZE, &was);
+    assert_int_equal(lines_now("{\"i\":"), 3);
+    assert_int_equal(f.lost, 2);
+    hold(&f, 6, 3000);
+    log_file_flush(&f);
+    assert_int_equal(lines_now("{\"i\":6,"), 1);
+    assert_int_equal(f.untold, 0); /* the file says so */
+    log_file_close(&f);
+    unlink(path);
+}
+
+static void held_lines_that_a_pipe_does_not_take_are_counted(void **state)
+{
+    (void)state;
+    char why[512];
+    log_file f = fresh_held();
+    at_path("held-fifo");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_true(log_file_open(&f, str_of(path), why));
+    for (int i = 0; i < 60; i++)
+        hold(&f, i, i ? 5000 : 3900);
+    log_file_flush(&f);
+    assert_true(f.lost > 0 && f.nrest > 0);
+    int fd = open(path, O_RDONLY | O_NONBLOCK);
+    daruma_str before = all(fd);
+    char *whole = malloc(before.n + 20000);
+    memcpy(whole, before.p, before.n);
+    hold(&f, 100, 200);
+    log_file_flush(&f);
+    daruma_str rest = all(fd);
+    memcpy(whole + before.n, rest.p, rest.n);
+    daruma_str got = {whole, before.n + rest.n};
+    assert_int_equal(lines(got, "{\"i\":"), 60 - f.lost + 1);
+    assert_int_equal(lines(got, "{\"event\":\"events_lost\""), 1);
+    free(whole);
+    close(fd);
+    log_file_close(&f);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(held_lines_go_out_when_they_are_flushed_or_full_or_closed),
+        cmocka_unit_test(a_full_disk_takes_the_whole_ones_of_held_lines),
+        cmocka_unit_test(held_lines_that_a_pipe_does_not_take_are_counted),
         cmocka_unit_test(a_pipe_that_nobody_empties_loses_whole_lines_and_says_how_many),
         cmocka_unit_test(a_pipe_that_is_opened_again_gets_the_rest_of_its_line),
         cmocka_unit_test(what_a_full_disk_took_of_a_line_is_taken_back),

@@ -63,11 +63,17 @@ void buf_putz(daruma_buf *b, const char *z)
 
 void buf_int(daruma_buf *b, int64_t v)
 {
+    static const char pairs[] =
+        "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
+        "5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
     char text[20], *end = text + sizeof text, *p = end;
     uint64_t left = v < 0 ? -(uint64_t)v : (uint64_t)v;
-    do
-        *--p = (char)('0' + left % 10);
-    while (left /= 10);
+    for (; left >= 100; left /= 100)
+        memcpy(p -= 2, pairs + left % 100 * 2, 2);
+    if (left >= 10)
+        memcpy(p -= 2, pairs + left * 2, 2);
+    else
+        *--p = (char)('0' + left);
     if (v < 0)
         *--p = '-';
     buf_put(b, (daruma_str){p, (size_t)(end - p)});
@@ -86,10 +92,12 @@ void buf_path(daruma_buf *b, daruma_str name, const char *plain)
 
 void buf_hex64(daruma_buf *b, uint64_t v)
 {
-    char text[16];
+    char *to = buf_room(b, 16);
+    if (!to)
+        return;
     for (int i = 16; i--; v >>= 4)
-        text[i] = "0123456789abcdef"[v & 15];
-    buf_put(b, (daruma_str){text, sizeof text});
+        to[i] = "0123456789abcdef"[v & 15];
+    b->n += 16;
 }
 
 void buf_printf(daruma_buf *b, const char *fmt, ...)
@@ -118,10 +126,34 @@ static size_t behind_plain(daruma_str s, size_t i)
     return i;
 }
 
+static bool is_plain(scan16 v)
+{
+    return !scan_bits(scan_is(v, '"') | scan_is(v, '\\') | scan_range(v, 0, 0x1f) | scan_range(v, 0x7f, 0xff));
+}
+
+/* True if a short text stands in a JSON string as it is: names and words, which most texts are. */
+static bool is_plain_word(daruma_str s)
+{
+    if (s.n > 32 || s.n < 4)
+        return false;
+    if (s.n >= 16)
+        return is_plain(scan_load(s.p)) && is_plain(scan_load(s.p + s.n - sizeof(scan16)));
+    if (s.n >= 8)
+        return is_plain(scan_load_ends(s.p, s.p + s.n));
+    uint32_t a, z;
+    memcpy(&a, s.p, sizeof a);
+    memcpy(&z, s.p + s.n - sizeof z, sizeof z);
+    return is_plain((scan16)(uint32_t __attribute__((vector_size(16)))){a, z, a, z});
+}
+
 void buf_json_run(daruma_buf *b, daruma_str s)
 {
     static const char hex[] = "0123456789abcdef";
     size_t from = 0, i = 0;
+    if (is_plain_word(s)) {
+        buf_put(b, s);
+        return;
+    }
     while (i < s.n) {
         unsigned char c = (unsigned char)s.p[i];
         if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') {

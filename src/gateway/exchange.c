@@ -237,8 +237,7 @@ static void join(exchange *x, daruma_event *e)
     static const daruma_str sessions[] = {LIT("x-session-id"), LIT("session_id"), LIT("session-id"),
                                           LIT("x-claude-code-session-id")};
     const http_head *h = &x->c->head;
-    const config_client *client = lock_client(&x->s->cfg, h);
-    e->client = client ? client->name : (daruma_str){0};
+    e->client = x->client ? x->client->name : (daruma_str){0};
     if (e->input_tokens >= 0 || e->output_tokens >= 0)
         e->cost = config_cost(&x->s->cfg, e->target, e->input_tokens, e->output_tokens);
     e->traceparent = x->trace ? str_of(x->trace->field) : http_header(h, S("traceparent"));
@@ -492,6 +491,7 @@ void exchange_begin(gateway *g, call *c, const dialect *d)
     x->ops = &session_ops;
     x->c = c;
     x->s = setup_hold(g->now);
+    x->client = lock_client(&x->s->cfg, &c->head);
     x->credential = head_credential(g, &c->head, &ours);
     x->d = str_eq(c->head.method, S("POST")) ? d : NULL;
     if (!x->d)

@@ -8,7 +8,6 @@
 #include "gateway/routes/routes.h"
 #include "gateway/see/see.h"
 #include "gateway/see/meter.h"
-#include "gateway/see/log_file.h"
 #include "gateway/see/trace.h"
 #include "sys/sys.h"
 #include <stdio.h>
@@ -68,7 +67,7 @@ static bool open_events(gateway *g, const config *cfg, daruma_buf *why)
 {
     char cause[512];
     bool aloud = g->options.loud || (cfg->events_stderr && !g->options.quiet);
-    if (events_open(g->events, cfg->events_file, aloud, cause) && log_file_open(g->usage, cfg->usage_file, cause))
+    if (events_open(g->events, cfg->events_file, aloud, cause) && usage_open(g->usage, cfg->usage_file, cause))
         return true;
     buf_putz(why, cause);
     return false;
@@ -81,7 +80,7 @@ static bool start(gateway *g, daruma_buf *why)
     size_t bytes = daruma_health_bytes(HEALTH_PLACES);
     g->health_memory = malloc(bytes);
     g->events = events_new();
-    g->usage = usage_new();
+    g->usage = usage_new(g->loop);
     g->exporter = exporter_new(g);
     a = arena_over(g->health_memory, g->health_memory ? bytes : 0);
     g->meter = meter_new();

@@ -39,6 +39,7 @@ typedef struct client_rate client_rate; /* what is left of a client's requests a
 typedef struct trace trace;             /* what is recorded of a request: trace.h */
 typedef struct exporter exporter;       /* who sends it away */
 typedef struct cloud_stream cloud_stream;
+typedef struct usage_log usage_log;
 typedef struct turns turns; /* how long the loop was at work at a time */
 
 /* ---- setup.c: one configuration in force ---- */
@@ -98,8 +99,8 @@ struct gateway {
     jobs *jobs;        /* work under way, and what waits for it */
     turns *turns;
     meter *meter;
-    exporter *exporter;     /* of spans */
-    struct log_file *usage; /* a line for each request that is over */
+    exporter *exporter; /* of spans */
+    usage_log *usage;   /* a line for each request that is over */
     bool draining;
     void (*drained)(void *user);
     void *drained_user;
@@ -125,14 +126,15 @@ struct exchange {
     session *session; /* behind this struct */
     const dialect *d; /* of the path; NULL: nobody's */
     loop_timer clock;
-    daruma_ms due;         /* the session wants to be called then, or later than `clock` rings; -1: never */
-    int status;            /* that went to the client, 0 none yet */
-    uint64_t credential;   /* hash of what the client showed */
-    uint64_t tenant;       /* the same keyed, 0 not asked for yet */
-    trace *trace;          /* NULL: it is not traced */
-    passing *passing;      /* the model of a request that only passes through; NULL: it names none of ours */
-    job *job;              /* work for it is under way beside the loop */
-    cloud_stream *streams; /* answers that may come in Amazon's framing; NULL: none */
+    daruma_ms due;               /* the session wants to be called then, or later than `clock` rings; -1: never */
+    int status;                  /* that went to the client, 0 none yet */
+    const config_client *client; /* whose token the request shows, of `s`; NULL: nobody's */
+    uint64_t credential;         /* hash of what the client showed */
+    uint64_t tenant;             /* the same keyed, 0 not asked for yet */
+    trace *trace;                /* NULL: it is not traced */
+    passing *passing;            /* the model of a request that only passes through; NULL: it names none of ours */
+    job *job;                    /* work for it is under way beside the loop */
+    cloud_stream *streams;       /* answers that may come in Amazon's framing; NULL: none */
     exchange *next_waiting, *next_idle;
     bool over; /* its memory goes when its clock rings */
 };

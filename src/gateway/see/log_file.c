@@ -28,6 +28,7 @@ bool log_file_open(log_file *f, daruma_str path, char why[512])
     struct stat at;
     char *copy = NULL;
     int fd = -1;
+    log_file_flush(f);
     if (path.n) {
         copy = strndup(path.p, path.n);
         fd = copy ? sys_open_log(copy) : -1;
@@ -55,6 +56,7 @@ bool log_file_open(log_file *f, daruma_str path, char why[512])
 
 void log_file_close(log_file *f)
 {
+    log_file_flush(f);
     if (f->fd >= 0 && f->key)
         close(f->fd);
     f->fd = -1;
@@ -175,4 +177,50 @@ bool log_file_put(log_file *f, daruma_str line, int64_t wall)
     f->failing = f->told = false;
     f->gap = 0;
     return true;
+}
+
+/* ---- lines that go out together ---- */
+
+/* Writes whole lines at once. Returns the bytes that are done with: the others go out line by line, so that what is
+ * lost is counted. */
+static size_t put_lines(log_file *f, daruma_str lines)
+{
+    bool plain = f->regular && !f->failing && !f->untold && !f->nrest;
+    ssize_t n = plain ? write(f->fd, lines.p, lines.n) : 0;
+    size_t taken = n > 0 ? (size_t)n : 0, whole = taken;
+    while (whole && lines.p[whole - 1] != '\n')
+        whole--;
+    if (whole == taken || take_back(f, taken - whole))
+        return whole;
+    size_t end = taken + str_findch(str_from(lines, taken), '\n') + 1;
+    if (!keep_rest(f, str_sub(lines, taken, end - taken)))
+        lose(f, f->held_at);
+    return end;
+}
+
+void log_file_flush(log_file *f)
+{
+    daruma_str left = {f->held, f->nheld};
+    f->nheld = 0;
+    if (!left.n || f->fd < 0)
+        return;
+    left = str_from(left, put_lines(f, left));
+    while (left.n) {
+        size_t end = str_findch(left, '\n') + 1;
+        log_file_put(f, str_sub(left, 0, end), f->held_at);
+        left = str_from(left, end);
+    }
+}
+
+void log_file_hold(log_file *f, daruma_str line, int64_t wall)
+{
+    if (f->held && LOG_HELD_BYTES - f->nheld < line.n)
+        log_file_flush(f);
+    if (!f->held || LOG_HELD_BYTES < line.n) {
+        log_file_put(f, line, wall);
+        return;
+    }
+    memcpy(f->held + f->nheld, line.p, line.n);
+    f->nheld += line.n;
+    f->held_at = wall;
 }

@@ -21,6 +21,9 @@ typedef struct log_file {
     uint64_t lost;   /* lines, since it was begun */
     uint64_t untold; /* ... of them those that no note in the file counts */
     uint64_t gap;    /* ... of them since a line was written last */
+    char *held;      /* the caller's, of LOG_HELD_BYTES: lines that wait for log_file_flush(); NULL: none waits ever */
+    size_t nheld;
+    int64_t held_at; /* when the newest of them was put, in seconds since 1970 */
 } log_file;
 
 /* Opens `path` for appending, in place of what was open; empty: nothing is open then. False, nothing is changed, and
@@ -29,4 +32,8 @@ bool log_file_open(log_file *f, daruma_str path, char why[512]);
 void log_file_close(log_file *f); /* counts stay */
 /* Appends a line, its newline at its end. `wall`: now, in seconds since 1970. False: it is lost. */
 bool log_file_put(log_file *f, daruma_str line, int64_t wall);
+/* The same, but the line may wait in `held` until log_file_flush(), and is counted there should it be lost. Opening and
+ * closing flush, too. Not for files that log_file_put() is used with. */
+void log_file_hold(log_file *f, daruma_str line, int64_t wall);
+void log_file_flush(log_file *f);
 #endif

@@ -27,9 +27,10 @@ int64_t turns_longest_ms(const turns *t);
 
 /* ---- usage.c: who used how much ---- */
 
-struct log_file *usage_new(void); /* NULL without memory */
-void usage_free(struct log_file *f);
-/* A line for a request that is over. `cost`: as config_cost() says. */
+usage_log *usage_new(uv_loop_t *loop);                         /* NULL without memory */
+bool usage_open(usage_log *l, daruma_str file, char why[512]); /* as log_file_open() */
+void usage_free(usage_log *l);
+/* A line for a request that is over, which is written before the loop waits again. `cost`: as config_cost() says. */
 void usage_put(const exchange *x, const drive_result *r, int64_t cost);
 
 /* ---- metrics.c ---- */

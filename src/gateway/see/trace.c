@@ -78,18 +78,20 @@ static void put(exchange *x, const daruma_buf *span)
 void trace_done(exchange *x, const drive_result *r)
 {
     char text[SPAN_BYTES_MAX];
+    trace_names names;
     trace *t = x->trace;
     if (!t)
         return;
+    names.asked.clean = names.answered.clean = (daruma_str){0};
     const trace_span *answer = answer_of(t, r);
     daruma_buf b = buf_over(text, sizeof text);
-    trace_write_request(x, r, answer, &b);
+    trace_write_request(x, r, answer, &names, &b);
     put(x, &b);
     for (trace_span *s = t->calls; s; s = s->next) {
         b = buf_over(text, sizeof text);
         if (!s->ended_ns)
             s->ended_ns = sys_wall_ns();
-        trace_write_call(x, r, s, s == answer, &b);
+        trace_write_call(x, r, s, s == answer, &names, &b);
         put(x, &b);
     }
     x->trace = NULL;

@@ -7,6 +7,7 @@
 #ifndef GATEWAY_TRACE_H
 #define GATEWAY_TRACE_H
 #include "engine/tell/trace.h"
+#include "engine/tell/words.h"
 #include "gateway/inside.h"
 
 enum { TRACE_MODEL_BYTES_MAX = 128 }; /* of the name of the model that answered */
@@ -77,9 +78,22 @@ int64_t trace_rejected(daruma_str body);
 
 /* ---- trace_write.c: spans as OTLP writes them in JSON ---- */
 
+/* A name that was made fit to be shown. */
+typedef struct trace_shown {
+    daruma_str name, clean;      /* as it came; as it is shown, in `room`; all zero: none yet */
+    char room[WORDS_ROOM_BYTES]; /* not cleared */
+} trace_shown;
+
+/* Of the models of a request: its spans mostly name the same ones. */
+typedef struct trace_names {
+    trace_shown asked, answered;
+} trace_names;
+
 /* The span of a request, and of one of its calls. `answer`: it is the one that became the answer. */
-void trace_write_request(const exchange *x, const drive_result *r, const trace_span *answer, daruma_buf *out);
-void trace_write_call(const exchange *x, const drive_result *r, const trace_span *s, bool answer, daruma_buf *out);
+void trace_write_request(const exchange *x, const drive_result *r, const trace_span *answer, trace_names *names,
+                         daruma_buf *out);
+void trace_write_call(const exchange *x, const drive_result *r, const trace_span *s, bool answer, trace_names *names,
+                      daruma_buf *out);
 
 /* ---- exporter.c: the way to the collector ---- */
 

@@ -31,100 +31,129 @@ static daruma_str operation_of(const exchange *x)
 }
 
 /* OpenTelemetry's name for whose API a provider speaks. */
-static const char *provider_name(const dialect *d)
+static daruma_str provider_name(const dialect *d)
 {
-    return d == &dialect_anthropic ? "anthropic" : d == &dialect_gemini ? "gcp.gemini" : "openai";
+    return d == &dialect_anthropic ? S("anthropic") : d == &dialect_gemini ? S("gcp.gemini") : S("openai");
 }
 
 /* ---- attributes ---- */
 
-/* One attribute; `value` is its value as JSON. */
-static void put_value(daruma_buf *b, const char *key, const char *type, buf_part value)
+/* A constant text: what it costs is known to the compiler. */
+__attribute__((always_inline)) static inline void put(daruma_buf *b, daruma_str text)
 {
-    BUF_SAY(b, b->n && b->p[b->n - 1] == '}' ? "," : "", "{\"key\":\"", key, "\",\"value\":{\"", type, "\":", value,
-            "}}");
+    char *to = buf_room(b, text.n);
+    if (!to)
+        return;
+    memcpy(to, text.p, text.n);
+    b->n += text.n;
 }
 
-static void put_text(daruma_buf *b, const char *key, daruma_str text)
+/* Behind each attribute stands a comma; end_span() takes the last one away. */
+
+/* One attribute with a text of others; none when it is empty. */
+#define PUT_TEXT(b, key, text) put_value((b), S("{\"key\":\"" key "\",\"value\":{\"stringValue\":\""), (text), false)
+/* One with a word of ours, in which nothing has to be escaped; none when it is empty. */
+#define PUT_WORD(b, key, word) put_value((b), S("{\"key\":\"" key "\",\"value\":{\"stringValue\":\""), (word), true)
+/* One with a number; none when it is below 0. */
+#define PUT_NUMBER(b, key, number) put_number((b), S("{\"key\":\"" key "\",\"value\":{\"intValue\":\""), (number))
+/* One that says that it is so; none when it is not. */
+#define PUT_FLAG(b, key, flag) put_flag((b), S("{\"key\":\"" key "\",\"value\":{\"boolValue\":true}},"), (flag))
+
+__attribute__((always_inline)) static inline void put_value(daruma_buf *b, daruma_str begin, daruma_str text, bool ours)
 {
-    if (text.n)
-        put_value(b, key, "stringValue", buf_quoted(text));
+    if (!text.n)
+        return;
+    put(b, begin);
+    if (ours)
+        buf_put(b, text);
+    else
+        buf_json_run(b, text);
+    put(b, S("\"}},"));
 }
 
-static void put_word(daruma_buf *b, const char *key, const char *word)
+__attribute__((always_inline)) static inline void put_number(daruma_buf *b, daruma_str begin, int64_t v)
 {
-    put_text(b, key, str_of(word));
+    if (v < 0)
+        return;
+    put(b, begin);
+    buf_int(b, v);
+    put(b, S("\"}},"));
 }
 
-/* A text of a client's or a provider's, fit to be shown. It lives in `a` or borrows. */
-static daruma_str clean(daruma_str text, daruma_arena *a)
-{
-    return words_clean(text, JOIN_ID_MAX * 2, a);
-}
-
-static void put_number(daruma_buf *b, const char *key, int64_t v)
-{
-    char digits[24];
-    daruma_buf text = buf_over(digits, sizeof digits);
-    buf_int(&text, v);
-    if (v >= 0)
-        put_value(b, key, "intValue", buf_quoted(buf_str(&text)));
-}
-
-static void put_flag(daruma_buf *b, const char *key, bool v)
+__attribute__((always_inline)) static inline void put_flag(daruma_buf *b, daruma_str whole, bool v)
 {
     if (v)
-        put_value(b, key, "boolValue", buf_raw(S("true")));
+        put(b, whole);
+}
+
+/* A model's name, fit to be shown; most often it is the one that was shown last. */
+static daruma_str shown(trace_shown *last, daruma_str name)
+{
+    if (!last->clean.p || !str_eq(last->name, name)) {
+        daruma_arena a = arena_over(last->room, sizeof last->room);
+        last->name = name;
+        last->clean = words_clean(name, JOIN_ID_MAX * 2, &a);
+    }
+    return last->clean;
 }
 
 /* ---- a span ---- */
 
-static void put_name(daruma_buf *b, daruma_str operation, daruma_str model, daruma_str method)
+static void begin_span(daruma_buf *b, const trace *t, uint64_t id, uint64_t parent)
 {
-    char text[JOIN_ID_MAX * 3];
-    daruma_buf name = buf_over(text, sizeof text);
-    buf_put(&name, operation.n ? operation : str_sub(method, 0, JOIN_ID_MAX));
-    if (model.n && operation.n) {
-        buf_putc(&name, ' ');
-        buf_put(&name, model);
+    put(b, S("{\"traceId\":\""));
+    buf_put(b, (daruma_str){t->id, TRACE_ID_DIGITS});
+    put(b, S("\",\"spanId\":\""));
+    buf_hex64(b, id);
+    if (parent) {
+        put(b, S("\",\"parentSpanId\":\""));
+        buf_hex64(b, parent);
+    } else if (t->parent[0]) {
+        put(b, S("\",\"parentSpanId\":\""));
+        buf_json_run(b, (daruma_str){t->parent, SPAN_ID_DIGITS});
     }
-    BUF_MEMBERS(b, "name", buf_str(&name));
 }
 
-static void begin_span(daruma_buf *b, const trace *t, uint64_t id, daruma_str parent)
+static void put_name(daruma_buf *b, daruma_str operation, daruma_str model, daruma_str method)
 {
-    BUF_SAY(b, "{\"traceId\":\"", t->id, "\",\"spanId\":\"");
-    buf_hex64(b, id);
-    BUF_LIT(b, "\"");
-    BUF_MEMBERS(b, "parentSpanId", buf_any(parent));
+    put(b, S("\",\"name\":\""));
+    buf_json_run(b, operation.n ? operation : str_sub(method, 0, JOIN_ID_MAX));
+    if (model.n && operation.n) {
+        buf_putc(b, ' ');
+        buf_json_run(b, model);
+    }
 }
 
 static void put_times(daruma_buf *b, int kind, int64_t began_ns, int64_t ended_ns)
 {
-    if (ended_ns < began_ns)
-        ended_ns = began_ns; /* the clock was set back */
-    BUF_SAY(b, ",\"kind\":", kind, ",\"startTimeUnixNano\":\"", began_ns, "\",\"endTimeUnixNano\":\"", ended_ns,
-            "\",\"attributes\":[");
+    put(b, S("\",\"kind\":"));
+    buf_int(b, kind);
+    put(b, S(",\"startTimeUnixNano\":\""));
+    buf_int(b, began_ns);
+    put(b, S("\",\"endTimeUnixNano\":\""));
+    buf_int(b, ended_ns < began_ns ? began_ns : ended_ns); /* the clock was set back */
+    put(b, S("\",\"attributes\":["));
 }
 
 static void end_span(daruma_buf *b, bool failed)
 {
-    BUF_LIT(b, "],\"status\":{");
-    BUF_MEMBERS(b, "code", BUF_IF(failed, STATUS_ERROR));
-    BUF_LIT(b, "}}");
+    if (b->n && b->p[b->n - 1] == ',')
+        b->n--;
+    if (failed)
+        BUF_SAY(b, "],\"status\":{\"code\":", (int)STATUS_ERROR, "}}");
+    else
+        put(b, S("],\"status\":{}}"));
 }
 
 static void put_usage(daruma_buf *b, int64_t input_tokens, int64_t output_tokens)
 {
-    put_number(b, "gen_ai.usage.input_tokens", input_tokens);
-    put_number(b, "gen_ai.usage.output_tokens", output_tokens);
+    PUT_NUMBER(b, "gen_ai.usage.input_tokens", input_tokens);
+    PUT_NUMBER(b, "gen_ai.usage.output_tokens", output_tokens);
 }
 
-static void put_answered_by(daruma_buf *b, const trace_span *s)
+static void put_answered_by(daruma_buf *b, const trace_span *s, trace_names *names)
 {
-    char room[WORDS_ROOM_BYTES];
-    daruma_arena a = arena_over(room, sizeof room);
-    put_text(b, "gen_ai.response.model", clean((daruma_str){s->answered_by, s->nmodel}, &a));
+    PUT_TEXT(b, "gen_ai.response.model", shown(&names->answered, (daruma_str){s->answered_by, s->nmodel}));
 }
 
 /* ---- of a request ---- */
@@ -134,46 +163,46 @@ static bool is_answered(daruma_outcome o)
     return o == DARUMA_OUTCOME_OK || o == DARUMA_OUTCOME_RECOVERED || o == DARUMA_OUTCOME_CANCELLED_;
 }
 
-void trace_write_request(const exchange *x, const drive_result *r, const trace_span *answer, daruma_buf *b)
+void trace_write_request(const exchange *x, const drive_result *r, const trace_span *answer, trace_names *names,
+                         daruma_buf *b)
 {
     const trace *t = x->trace;
-    char said[512], room[WORDS_ROOM_BYTES];
-    daruma_arena a = arena_over(room, sizeof room);
-    daruma_str model = clean(r->model, &a), method = x->c->head.method;
+    char said[512];
+    daruma_str model = shown(&names->asked, r->model), method = x->c->head.method, operation = operation_of(x);
     daruma_buf remedies = buf_over(said, sizeof said);
     bool failed = !is_answered(r->outcome);
-    daruma_str operation = operation_of(x);
-    begin_span(b, t, t->span, str_of(t->parent));
+    begin_span(b, t, t->span, 0);
     put_name(b, operation, model, method);
     put_times(b, KIND_SERVER, t->began_ns, sys_wall_ns());
-    put_text(b, "gen_ai.operation.name", operation);
-    put_text(b, "gen_ai.request.model", model);
+    PUT_WORD(b, "gen_ai.operation.name", operation);
+    PUT_TEXT(b, "gen_ai.request.model", model);
     if (answer) {
-        put_word(b, "gen_ai.provider.name", provider_name(answer->provider->dialect));
-        put_answered_by(b, answer);
+        PUT_WORD(b, "gen_ai.provider.name", provider_name(answer->provider->dialect));
+        put_answered_by(b, answer, names);
     }
     put_usage(b, r->input_tokens, r->output_tokens);
-    put_text(b, "http.request.method", method);
-    if (!x->d)
-        put_text(b, "url.path", clean(x->c->head.path, &a));
-    put_number(b, "http.response.status_code", x->status ? x->status : -1);
+    PUT_TEXT(b, "http.request.method", method);
+    if (!x->d) {
+        char room[WORDS_ROOM_BYTES];
+        daruma_arena a = arena_over(room, sizeof room);
+        PUT_TEXT(b, "url.path", words_clean(x->c->head.path, JOIN_ID_MAX * 2, &a));
+    }
+    PUT_NUMBER(b, "http.response.status_code", x->status ? x->status : -1);
     if (failed)
-        put_word(b, "error.type", t->judged ? daruma_kind_name(t->kind) : daruma_outcome_name(r->outcome));
-    char id[16];
-    daruma_buf hex = buf_over(id, sizeof id);
-    buf_hex64(&hex, r->case_id);
-    put_text(b, "daruma.case", buf_str(&hex));
-    const config_client *client = lock_client(&x->s->cfg, &x->c->head);
-    put_text(b, "daruma.client", client ? client->name : (daruma_str){0});
-    put_word(b, "daruma.outcome", daruma_outcome_name(r->outcome));
+        PUT_WORD(b, "error.type", str_of(t->judged ? daruma_kind_name(t->kind) : daruma_outcome_name(r->outcome)));
+    put(b, S("{\"key\":\"daruma.case\",\"value\":{\"stringValue\":\""));
+    buf_hex64(b, r->case_id);
+    put(b, S("\"}},"));
+    PUT_TEXT(b, "daruma.client", x->client ? x->client->name : (daruma_str){0});
+    PUT_WORD(b, "daruma.outcome", str_of(daruma_outcome_name(r->outcome)));
     if (t->judged)
-        put_word(b, "daruma.kind", daruma_kind_name(t->kind));
+        PUT_WORD(b, "daruma.kind", str_of(daruma_kind_name(t->kind)));
     session_say_remedies(x->session, &remedies);
     if (!str_eq(buf_str(&remedies), S("none")))
-        put_text(b, "daruma.remedies", buf_str(&remedies));
-    put_number(b, "daruma.calls", r->attempts);
-    put_flag(b, "daruma.stream", r->stream);
-    put_number(b, "daruma.first_ms", r->first);
+        PUT_TEXT(b, "daruma.remedies", buf_str(&remedies));
+    PUT_NUMBER(b, "daruma.calls", r->attempts);
+    PUT_FLAG(b, "daruma.stream", r->stream);
+    PUT_NUMBER(b, "daruma.first_ms", r->first);
     end_span(b, failed);
 }
 
@@ -194,34 +223,31 @@ static const char *error_of(const trace_span *s, char status[16])
     return status;
 }
 
-void trace_write_call(const exchange *x, const drive_result *r, const trace_span *s, bool answer, daruma_buf *b)
+void trace_write_call(const exchange *x, const drive_result *r, const trace_span *s, bool answer, trace_names *names,
+                      daruma_buf *b)
 {
-    const trace *t = x->trace;
-    char parent[SPAN_ID_DIGITS], status[16], room[WORDS_ROOM_BYTES];
-    daruma_arena a = arena_over(room, sizeof room);
-    daruma_buf hex = buf_over(parent, sizeof parent);
+    char status[16];
     const char *error = error_of(s, status);
-    daruma_str operation = s->target ? operation_of(x) : S("chat"), model = clean(s->model, &a);
-    buf_hex64(&hex, t->span);
-    begin_span(b, t, s->id, buf_str(&hex));
+    daruma_str operation = s->target ? operation_of(x) : S("chat"), model = shown(&names->asked, s->model);
+    begin_span(b, x->trace, s->id, x->trace->span);
     put_name(b, operation, model, s->target ? x->c->head.method : S("POST"));
     put_times(b, KIND_CLIENT, s->began_ns, s->ended_ns);
-    put_text(b, "gen_ai.operation.name", operation);
-    put_word(b, "gen_ai.provider.name", provider_name(s->provider->dialect));
-    put_text(b, "gen_ai.request.model", model);
-    put_answered_by(b, s);
+    PUT_WORD(b, "gen_ai.operation.name", operation);
+    PUT_WORD(b, "gen_ai.provider.name", provider_name(s->provider->dialect));
+    PUT_TEXT(b, "gen_ai.request.model", model);
+    put_answered_by(b, s, names);
     put_usage(b, answer ? r->input_tokens : s->input_tokens, answer ? r->output_tokens : s->output_tokens);
-    put_text(b, "server.address", s->provider->to.host);
-    put_number(b, "server.port", s->provider->to.port);
-    put_number(b, "http.response.status_code", s->status ? s->status : -1);
+    PUT_TEXT(b, "server.address", s->provider->to.host);
+    PUT_NUMBER(b, "server.port", s->provider->to.port);
+    PUT_NUMBER(b, "http.response.status_code", s->status ? s->status : -1);
     if (error)
-        put_word(b, "error.type", error);
-    put_text(b, "daruma.provider", s->provider->name);
-    put_word(b, "daruma.call", !s->target ? "side" : s->hedge ? "hedge" : "attempt");
+        PUT_WORD(b, "error.type", str_of(error));
+    PUT_TEXT(b, "daruma.provider", s->provider->name);
+    PUT_WORD(b, "daruma.call", !s->target ? S("side") : s->hedge ? S("hedge") : S("attempt"));
     if (s->judged)
-        put_word(b, "daruma.kind", daruma_kind_name(s->kind));
+        PUT_WORD(b, "daruma.kind", str_of(daruma_kind_name(s->kind)));
     if (s->remedy)
-        put_word(b, "daruma.remedy", s->remedy);
-    put_flag(b, "daruma.cancelled", s->cancelled);
+        PUT_WORD(b, "daruma.remedy", str_of(s->remedy));
+    PUT_FLAG(b, "daruma.cancelled", s->cancelled);
     end_span(b, error != NULL);
 }

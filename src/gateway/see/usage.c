@@ -1,26 +1,56 @@
 /* usage.c - the usage log: a JSON line for each request that is over. It says who asked whom for how much, and nothing
- * of what was said. */
+ * of what was said. Lines of one turn of the loop go out together, before it waits for the next one: of a process that
+ * is killed those of its last turn are lost. */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/date.h"
+#include "base/limits.h"
 #include "gateway/inside.h"
 #include "gateway/see/see.h"
 #include "gateway/see/log_file.h"
 #include <stdlib.h>
 
-log_file *usage_new(void)
+struct usage_log {
+    log_file file;
+    uv_prepare_t before_wait; /* runs while lines are held */
+    char held[LOG_HELD_BYTES];
+};
+
+usage_log *usage_new(uv_loop_t *loop)
 {
-    log_file *f = calloc(1, sizeof *f);
-    if (f)
-        *f = (log_file){.fd = -1, .aloud = true, .key = "usage.file", .note = "{\"usage\":\"lost\""};
-    return f;
+    usage_log *l = malloc(sizeof *l);
+    if (!l)
+        return NULL;
+    l->file = (log_file){.fd = -1, .aloud = true, .key = "usage.file", .note = "{\"usage\":\"lost\"", .held = l->held};
+    l->before_wait.data = l;
+    uv_prepare_init(loop, &l->before_wait);
+    uv_unref((uv_handle_t *)&l->before_wait);
+    return l;
 }
 
-void usage_free(log_file *f)
+bool usage_open(usage_log *l, daruma_str file, char why[512])
 {
-    if (f)
-        log_file_close(f);
-    free(f);
+    return log_file_open(&l->file, file, why);
+}
+
+static void closed(uv_handle_t *h)
+{
+    free(h->data);
+}
+
+void usage_free(usage_log *l)
+{
+    if (!l)
+        return;
+    log_file_close(&l->file);
+    uv_close((uv_handle_t *)&l->before_wait, closed);
+}
+
+static void before_wait(uv_prepare_t *h)
+{
+    usage_log *l = h->data;
+    log_file_flush(&l->file);
+    uv_prepare_stop(h);
 }
 
 static void put_text(daruma_buf *b, const char *name, daruma_str text)
@@ -42,17 +72,17 @@ static void put_target(daruma_buf *b, const daruma_target *t)
 
 void usage_put(const exchange *x, const drive_result *r, int64_t cost)
 {
-    const config_client *client = lock_client(&x->s->cfg, &x->c->head);
     char line[EVENT_LINE_MAX], ts[21];
     daruma_buf b = buf_over(line, sizeof line);
-    if (x->g->usage->fd < 0)
+    usage_log *l = x->g->usage;
+    if (l->file.fd < 0)
         return;
     daruma_moment at = gateway_now(x->g);
     date_write(at.wall, ts);
     BUF_SAY(&b, "{\"ts\":\"", ts, "\",\"case\":\"");
     buf_hex64(&b, r->case_id);
     BUF_LIT(&b, "\"");
-    put_text(&b, "client", client ? client->name : (daruma_str){0});
+    put_text(&b, "client", x->client ? x->client->name : (daruma_str){0});
     put_text(&b, "asked", r->model);
     if (r->target)
         put_target(&b, r->target);
@@ -63,6 +93,8 @@ void usage_put(const exchange *x, const drive_result *r, int64_t cost)
     BUF_MEMBERS(&b, "status", BUF_IF(x->status > 0, x->status), "outcome", daruma_outcome_name(r->outcome), "calls",
                 r->attempts, "ms", BUF_IF(r->took >= 0, r->took));
     BUF_LIT(&b, "}\n");
-    if (!b.full)
-        log_file_put(x->g->usage, buf_str(&b), at.wall);
+    if (b.full)
+        return;
+    log_file_hold(&l->file, buf_str(&b), at.wall);
+    uv_prepare_start(&l->before_wait, before_wait);
 }
