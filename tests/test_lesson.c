@@ -188,6 +188,22 @@ static void nobody_drives_others_out(void **state)
     }
 }
 
+/* Somebody with many keys takes from himself, not from who has few. */
+static void many_keys_drive_nobody_out(void **state)
+{
+    (void)state;
+    daruma_lessons *l = fresh(PLACES);
+    daruma_strategy x = fix(DARUMA_STRATEGY_RETRY, "t", "");
+    daruma_lesson out[3];
+    daruma_lesson_key his = key(7, "t", 1);
+    daruma_lessons_tell(l, &his, &x, true, NOW);
+    for (uint64_t e = 0; e < 10000; e++) {
+        daruma_lesson_key k = key(100 + e % (PLACES / 2), "t", 1 + e / (PLACES / 2) % 3);
+        daruma_lessons_tell(l, &k, &x, true, NOW + 1 + (int64_t)e);
+    }
+    assert_int_equal(daruma_lessons_find(l, &his, NOW, out, 3), 1);
+}
+
 static void a_table_without_places_learns_nothing(void **state)
 {
     (void)state;
@@ -359,6 +375,7 @@ int main(void)
         cmocka_unit_test(the_best_come_first_and_no_more_than_asked_for),
         cmocka_unit_test(a_full_table_gives_up_what_nobody_used_for_longest),
         cmocka_unit_test(nobody_drives_others_out),
+        cmocka_unit_test(many_keys_drive_nobody_out),
         cmocka_unit_test(a_table_without_places_learns_nothing),
         cmocka_unit_test(what_looks_like_a_secret_is_not_kept),
         cmocka_unit_test(words_have_a_limit_and_cannot_end_their_block),

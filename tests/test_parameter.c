@@ -243,16 +243,33 @@ static void lessons_are_kept_by_lane_and_the_oldest_goes(void **state)
     mend_lessons *t = mend_lessons_new(&own, 2);
     assert_non_null(t);
     mend_lesson l = {.op = PATCH_DROP, .path = "temperature", .value = ""}, out[4];
-    mend_lessons_learn(t, 1, &l);
-    mend_lessons_learn(t, 1, &l);
+    mend_lessons_learn(t, 1, 1, &l);
+    mend_lessons_learn(t, 1, 1, &l);
     assert_int_equal(mend_lessons_list(t, 1, out, 4), 1);
     assert_int_equal(mend_lessons_list(t, 2, out, 4), 0);
     for (int i = 0; i < 8; i++) {
         snprintf(l.path, sizeof l.path, "p%d", i);
-        mend_lessons_learn(t, 2, &l);
+        mend_lessons_learn(t, 2, 1, &l);
     }
     assert_int_equal(mend_lessons_list(t, 1, out, 4), 0);
     assert_int_equal(mend_lessons_list(t, 2, out, 4), 8);
+}
+
+/* What one account's models refuse, however many they are, leaves what another's do. */
+static void a_full_table_gives_up_lessons_of_who_has_the_most(void **state)
+{
+    (void)state;
+    enum { LANES = 64, MANY = 10000 };
+    static char room[64 << 10];
+    daruma_arena own = arena_over(room, sizeof room);
+    mend_lessons *t = mend_lessons_new(&own, LANES);
+    assert_non_null(t);
+    mend_lesson l = {.op = PATCH_DROP, .path = "temperature", .value = ""};
+    mend_lessons_learn(t, 77, 2, &l);
+    for (uint64_t i = 0; i < MANY; i++)
+        mend_lessons_learn(t, 1000 + i, 1, &l);
+    assert_int_equal(mend_lessons_list(t, 77, NULL, 0), 1);
+    assert_int_equal(mend_lessons_list(t, 1000 + MANY - 1, NULL, 0), 1);
 }
 
 static void a_lesson_that_hurts_is_forgotten(void **state)
@@ -291,14 +308,14 @@ static void a_lesson_that_hurts_is_forgotten(void **state)
         mend_lesson first, l = rows[i].l;
         l.applied = 1;
         assert_non_null(t);
-        mend_lessons_learn(t, 7, &l);
-        mend_lessons_learn(t, 8, &l);
+        mend_lessons_learn(t, 7, 1, &l);
+        mend_lessons_learn(t, 8, 1, &l);
         if (mend_lessons_forget(t, 7, &f, &first) != rows[i].hurts)
             fail_msg("row %zu: %s", i, rows[i].message);
         assert_int_equal(mend_lessons_list(t, 7, NULL, 0), !rows[i].hurts);
         assert_int_equal(mend_lessons_list(t, 8, NULL, 0), 1);
         l.applied = 0; /* it did nothing that could have hurt */
-        mend_lessons_learn(t, 7, &l);
+        mend_lessons_learn(t, 7, 1, &l);
         assert_int_equal(mend_lessons_forget(t, 7, &f, &first), 0);
     }
 }
@@ -318,8 +335,8 @@ static void not_streaming_is_known_for_a_day(void **state)
         mend_lessons *t = mend_lessons_new(&a, 4);
         mend_lesson l = rows[i].l;
         assert_non_null(t);
-        mend_lessons_learn(t, 7, &l);
-        mend_lessons_learn(t, 8, &l);
+        mend_lessons_learn(t, 7, 1, &l);
+        mend_lessons_learn(t, 8, 1, &l);
         mend_lessons_expire(t, 7, 1000 + rows[i].after);
         assert_int_equal(mend_lessons_list(t, 7, NULL, 0), rows[i].kept);
         assert_int_equal(mend_lessons_list(t, 8, NULL, 0), 1);
@@ -457,6 +474,7 @@ int main(void)
         cmocka_unit_test(exactly_what_is_named_is_changed),
         cmocka_unit_test(a_lesson_does_no_more_than_it_says),
         cmocka_unit_test(lessons_are_kept_by_lane_and_the_oldest_goes),
+        cmocka_unit_test(a_full_table_gives_up_lessons_of_who_has_the_most),
         cmocka_unit_test(a_lesson_that_hurts_is_forgotten),
         cmocka_unit_test(not_streaming_is_known_for_a_day),
         cmocka_unit_test(the_tool_that_is_named_is_lowered_first),

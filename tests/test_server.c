@@ -2,6 +2,7 @@
 #include "net_kit.h"
 #include "base/arena.h"
 #include "net/http.h"
+#include "net/server_inside.h"
 #include <malloc.h>
 #include <sys/resource.h>
 
@@ -663,6 +664,30 @@ static void running_out_of_descriptors_is_survived(void **state)
         out_of_descriptors(true);
 }
 
+/* The newest connection is closed already, which the loop has not ended yet: to close it again frees nothing. */
+static void without_descriptors_one_at_work_goes_and_not_one_that_is_closing(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    peer working = peer_connect(t.port);
+    peer_say(&working, HEAD("GET", "/hold") "\r\n");
+    until(t.held);
+    peer closing = peer_connect(t.port);
+    until(server_connections(t.s) == 2);
+    close(t.s->spare);
+    t.s->spare = -1;
+    conn_close(t.s->all);
+    assert_int_equal(t.s->all->state, CLOSING);
+    uv_stream_t *listener = (uv_stream_t *)&t.s->listener;
+    listener->connection_cb(listener, UV_EMFILE); /* as libuv tells it where another thread took its reserve */
+    assert_int_equal(t.gone, 1);
+    until(heard_end(&working));
+    peer_done(&working);
+    peer_done(&closing);
+    server_close(t.s);
+}
+
 static void a_thousand_requests_leave_nothing_behind(void **state)
 {
     (void)state;
@@ -857,6 +882,7 @@ int main(void)
         T(draining_lets_calls_end),
         T(draining_waits_for_a_request_in_part_and_then_refuses_it),
         T(running_out_of_descriptors_is_survived),
+        T(without_descriptors_one_at_work_goes_and_not_one_that_is_closing),
         T(a_thousand_requests_leave_nothing_behind),
         T(who_is_refused_takes_nobodys_place),
         T(who_took_its_answer_late_is_idle_then),

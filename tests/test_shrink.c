@@ -258,6 +258,39 @@ static void a_compaction_is_known_by_its_prefix(void **state)
         }
 }
 
+/* Somebody whose tools are often masked leaves what others have, and in the end has all the rest. */
+static void texts_of_one_tenant_push_out_no_others(void **state)
+{
+    (void)state;
+    enum { ROOM = 64 << 10, HERS = 77, HIS = 78, TEXT_BYTES = 600, MANY = 10000 };
+    daruma_arena a = arena();
+    mend_known *k = known_of(ROOM);
+    daruma_str body = rounds_of(true, &a, 8, 4000, false);
+    convo before = read_of(true, body, &a), after = read_of(true, body, &a);
+    mend_report r = mend_mask(&after, convo_tokens(&after) / 2, NULL);
+    assert_true(r.parts_shortened > 1);
+    mend_known_learn(k, HERS, &before, &after);
+    size_t hers = mend_known_count(k).bytes;
+    for (unsigned i = 0; i < MANY; i++) {
+        daruma_arena scratch = a;
+        daruma_buf b = buf_in(&scratch);
+        buf_printf(&b,
+                   "{\"is\":\"" MEND_KNOWN_RECORD
+                   "\",\"id\":\"%016x\",\"id_high\":\"0000000000000001\",\"owner\":%d,\"text\":",
+                   i + 1, HIS);
+        buf_json(&b, letters(&scratch, TEXT_BYTES + i % 7 * 100));
+        buf_putc(&b, '}');
+        assert_true(mend_known_load(k, buf_str(&b), &scratch));
+        assert_true(mend_known_count(k).bytes <= ROOM);
+    }
+    convo c = read_of(true, body, &a);
+    mend_report applied = mend_known_apply(k, HERS, &c);
+    assert_int_equal(applied.parts_shortened, r.parts_shortened);
+    for (size_t i = 0; i < r.parts_shortened; i++)
+        assert_true(str_eq(result_part(&c, i)->text, result_part(&after, i)->text));
+    assert_true(mend_known_count(k).bytes > ROOM - hers - 2 * (TEXT_BYTES + 600));
+}
+
 static void known_texts_stay_within_their_memory(void **state)
 {
     (void)state;
@@ -423,6 +456,7 @@ int main(void)
         cmocka_unit_test(what_was_masked_is_masked_again_at_once),
         cmocka_unit_test(a_tool_called_again_is_seen_in_full_again),
         cmocka_unit_test(a_compaction_is_known_by_its_prefix),
+        cmocka_unit_test(texts_of_one_tenant_push_out_no_others),
         cmocka_unit_test(known_texts_stay_within_their_memory),
         cmocka_unit_test(random_histories_stay_whole),
         cmocka_unit_test(little_memory_is_said_and_nothing_breaks),

@@ -182,7 +182,7 @@ static void a_parameter_gives_way(bench *x)
     uint64_t who = x->seed * KIT_WIRES + (uint64_t)x->w;
     mend_lesson learned[1];
     mend_report r = {0};
-    mend_lessons_learn(lessons, who, &m.lesson);
+    mend_lessons_learn(lessons, who, 1, &m.lesson);
     if (mend_lessons_list(lessons, who, learned, 1) != 1 || !mend_lesson_apply(&again, &learned[0], &r) ||
         !str_eq(bench_write(x, &again), out))
         bench_shout(x, "learned, it does something else", out, bench_write(x, &again));

@@ -338,6 +338,7 @@
 #define COMPACT_ROUNDS_MIN            2    /* newest rounds of a tool loop that stay in any case */
 #define CALL_LOOK_MESSAGES            64 /* before a result that are searched for its call, to tell the name of the tool */
 #define KNOWN_MEAN_BYTES              256 /* of a replacement: decides how many are remembered beside each other */
+#define KNOWN_MOVED_TIMES             16 /* a new text moves so many times its bytes of others that stay: 8 MB take 1 ms */
 #define KNOWN_LOOK_BYTES_MIN          512 /* shorter tool output was never compressed, so it is not looked up */
 
 #define PAIRS_LOOK_BACK               256 /* calls or turns that are looked at to find that of one result */

@@ -18,6 +18,7 @@ enum { ONE = 1000 }; /* of a count, in thousandths */
 
 typedef struct place {
     uint64_t tenant, tool, error; /* of the failure; tool 0: the place is free */
+    uint32_t held;                /* by its tenant, at the newest count; see make_room() */
     uint64_t schema;              /* 0 unknown */
     uint64_t fix;                 /* what was done */
     uint32_t good, bad;           /* times it helped and did not, in thousandths, faded until `lesson.wall` */
@@ -82,6 +83,16 @@ static bool is_about(const place *p, const daruma_lesson_key *k)
     return p->tool && p->tenant == k->tenant && p->tool == hash(k->tool, 1);
 }
 
+/* Each place of the tenant says how many it holds, and `more`. */
+static void count_held(daruma_lessons *l, uint64_t tenant, uint32_t more)
+{
+    for (uint32_t i = 0; i < l->n; i++)
+        more += l->places[i].tool && l->places[i].tenant == tenant;
+    for (uint32_t i = 0; i < l->n; i++)
+        if (l->places[i].tool && l->places[i].tenant == tenant)
+            l->places[i].held = more;
+}
+
 /* The schema is another now: what was learned of the tool before may be wrong. */
 static void forget_outdated(daruma_lessons *l, const daruma_lesson_key *k)
 {
@@ -89,6 +100,7 @@ static void forget_outdated(daruma_lessons *l, const daruma_lesson_key *k)
     for (uint32_t i = 0; i < l->n; i++)
         if (is_about(&l->places[i], k) && !same_schema(&l->places[i], schema))
             l->places[i] = (place){0};
+    count_held(l, k->tenant, 0);
 }
 
 static place *older(place *a, place *b)
@@ -96,26 +108,25 @@ static place *older(place *a, place *b)
     return !a || b->lesson.wall < a->lesson.wall ? b : a;
 }
 
-/* A free place, or one that can be spared; NULL: the table has none at all. */
+/* A free place, or the oldest of the tenant who holds the most, the new one counted; NULL: the table has none at all.
+ */
 static place *make_room(daruma_lessons *l, uint64_t tenant)
 {
-    place *mine = NULL, *oldest = NULL;
-    uint32_t held = 0;
+    place *spare = NULL;
+    for (uint32_t i = 0; i < l->n; i++)
+        if (!l->places[i].tool)
+            return &l->places[i];
+    count_held(l, tenant, 1);
     for (uint32_t i = 0; i < l->n; i++) {
         place *p = &l->places[i];
-        oldest = older(oldest, p);
-        if (!p->tool) {
-            oldest = p;
-            break;
-        }
-        if (p->tenant == tenant) {
-            mine = older(mine, p);
-            held++;
-        }
+        spare = !spare || p->held > spare->held ? p : p->held == spare->held ? older(spare, p) : spare;
     }
-    if (oldest && !oldest->tool)
-        return oldest;
-    return mine && held >= (l->n + 3) / 4 ? mine : oldest;
+    if (spare) {
+        uint64_t whose = spare->tenant;
+        *spare = (place){0};
+        count_held(l, whose, 0);
+    }
+    return spare;
 }
 
 static void keep_text(char *to, size_t room, daruma_str text)
@@ -157,6 +168,7 @@ void daruma_lessons_tell(daruma_lessons *l, const daruma_lesson_key *k, const da
         p->lesson.kind = fix->kind;
         keep_text(p->lesson.tool, sizeof p->lesson.tool, retry ? k->tool : fix->tool);
         keep_text(p->lesson.parameters, sizeof p->lesson.parameters, parameters);
+        count_held(l, k->tenant, 0);
     }
     p->schema = schema_of(k) ? schema_of(k) : p->schema;
     p->good = faded(p->good, p->lesson.wall, wall) + (worked ? ONE : 0);
@@ -274,7 +286,9 @@ bool daruma_lessons_load(daruma_lessons *l, daruma_str line)
             l->places[i].fix == got.fix)
             p = &l->places[i];
     p = !teaches ? NULL : p ? p : make_room(l, got.tenant);
-    if (p)
+    if (p) {
         *p = got;
+        count_held(l, got.tenant, 0);
+    }
     return p != NULL;
 }

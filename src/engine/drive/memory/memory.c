@@ -2,11 +2,10 @@
  * messages daruma wrote. Each is a table of fixed size in which a new entry takes the place of the one
  * touched longest ago among the few places its hash may stand in. */
 #include "base/buf.h"
+#include "base/fair.h"
 #include "base/limits.h"
 #include "base/record.h"
 #include "engine/drive/memory/memory_rows.h"
-
-enum { WAYS = 4 };
 
 memory *memory_new(const drive_rooms *rooms)
 {
@@ -35,8 +34,8 @@ static seen *seen_find(memory *m, uint64_t conversation, bool make)
 {
     if (!m->sessions && (!make || !(m->sessions = m->rooms->take(SESSIONS_MAX * sizeof *m->sessions))))
         return NULL;
-    seen *set = &m->sessions[conversation % (SESSIONS_MAX / WAYS) * WAYS], *oldest = set;
-    for (int i = 0; i < WAYS; i++) {
+    seen *set = &m->sessions[conversation % (SESSIONS_MAX / MEMORY_WAYS) * MEMORY_WAYS], *oldest = set;
+    for (int i = 0; i < MEMORY_WAYS; i++) {
         if (set[i].touched && set[i].conversation == conversation)
             return &set[i];
         if (set[i].touched < oldest->touched)
@@ -183,16 +182,32 @@ void memory_scale_put(memory *m, uint64_t whose, int64_t estimate, int64_t token
 
 /* ---- who made stored answers ---- */
 
-uint64_t memory_owner(const memory *m, uint64_t answer)
+static owner *owners_of(const memory *m, uint64_t answer)
 {
-    const owner *o = m->owners ? &m->owners[answer % OWNERS_MAX] : NULL;
-    return o && o->answer == answer ? o->key_id : 0;
+    return &m->owners[answer % (OWNERS_MAX / MEMORY_WAYS) * MEMORY_WAYS];
 }
 
-void memory_owner_put(memory *m, uint64_t answer, uint64_t key_id)
+uint64_t memory_owner(const memory *m, uint64_t answer)
 {
-    if (m->owners || (m->owners = m->rooms->take(OWNERS_MAX * sizeof *m->owners)))
-        m->owners[answer % OWNERS_MAX] = (owner){answer, key_id};
+    const owner *set = m->owners ? owners_of(m, answer) : NULL;
+    for (size_t i = 0; set && i < MEMORY_WAYS; i++)
+        if (set[i].touched && set[i].answer == answer)
+            return set[i].key_id;
+    return 0;
+}
+
+void memory_owner_put(memory *m, uint64_t answer, uint64_t client, uint64_t key_id)
+{
+    if (!m->owners && !(m->owners = m->rooms->take(OWNERS_MAX * sizeof *m->owners)))
+        return;
+    owner *set = owners_of(m, answer), *o = NULL;
+    fair_place places[MEMORY_WAYS];
+    for (size_t i = 0; i < MEMORY_WAYS && !o; i++) {
+        places[i] = (fair_place){set[i].client, set[i].touched};
+        o = set[i].touched && set[i].answer == answer ? &set[i] : NULL;
+    }
+    o = o ? o : &set[fair_spare(places, MEMORY_WAYS, client)];
+    *o = (owner){answer, key_id, client, ++m->clock};
 }
 
 daruma_str memory_renamed(const memory *m, uint64_t answer)
@@ -222,6 +237,7 @@ static const record_member seen_members[] = {
 };
 static const record_member lane_members[] = {
     RECORD_MEMBER(RECORD_ID,     lane_fact, "id", lane),
+    RECORD_MEMBER(RECORD_ID,     lane_fact, "owner", owner),
     RECORD_MEMBER(RECORD_SIGNED, lane_fact, "window", window),
     RECORD_MEMBER(RECORD_WHOLE,  lane_fact, "taken", taken),
     RECORD_MEMBER(RECORD_FLAG,   lane_fact, "no_prefill", no_prefill),
@@ -245,6 +261,7 @@ static const record_member count_members[] = {
 static const record_member owner_members[] = {
     RECORD_MEMBER(RECORD_ID, owner, "id", answer),
     RECORD_MEMBER(RECORD_ID, owner, "key", key_id),
+    RECORD_MEMBER(RECORD_ID, owner, "client", client),
 };
 static const record_member renamed_members[] = {
     RECORD_MEMBER(RECORD_ID,   renamed, "id", answer),
@@ -299,12 +316,14 @@ static bool load_seen(memory *m, const seen *got)
 static bool load_lane(memory *m, const lane_fact *got)
 {
     bool fine = got->lane && got->format <= FORMAT_SCHEMA && got->api <= API_RESPONSES && got->window >= -1;
-    lane_fact *f = fine ? memory_lane_make(m, got->lane) : NULL;
+    lane_fact *f = fine ? memory_lane_make(m, got->lane, got->owner) : NULL;
     if (!f)
         return false;
     if (f->at && add_sat(f->at, REPLICA_SLACK_MS) >= got->at) /* what is known here is newer, or the same */
         return true;
+    uint32_t touched = f->touched;
     *f = *got;
+    f->touched = touched;
     f->window = got->window ? got->window : -1;
     return true;
 }
@@ -340,7 +359,7 @@ bool memory_load(memory *m, daruma_str line, daruma_ms now, daruma_ms aged)
     if (str_eq(what, str_of(owners.what))) {
         bool fine = record_read(&owners, line, &got, now, aged) && got.owner.answer;
         if (fine)
-            memory_owner_put(m, got.owner.answer, got.owner.key_id);
+            memory_owner_put(m, got.owner.answer, got.owner.client, got.owner.key_id);
         return fine;
     }
     if (str_eq(what, str_of(renames.what))) {

@@ -23,9 +23,10 @@ void memory_notice_put(memory *m, uint64_t hash);
 const uint64_t *memory_notices(const memory *m); /* all of them; NULL: there was none yet */
 uint64_t *memory_notices_copy(const memory *m);  /* taken from the host; NULL likewise, or without memory */
 bool memory_notice_known(uint64_t hash, const void *notices);
-/* Which account made a stored answer (previous_response_id): its key; 0 unknown. */
+/* Which account made a stored answer (previous_response_id): its key; 0 unknown. Answers of the client who has the most
+ * are forgotten first. */
 uint64_t memory_owner(const memory *m, uint64_t answer);
-void memory_owner_put(memory *m, uint64_t answer, uint64_t key_id);
+void memory_owner_put(memory *m, uint64_t answer, uint64_t client, uint64_t key_id);
 /* The id under which the provider has it, where the client has another: a stream that another answer went on with. */
 daruma_str memory_renamed(const memory *m, uint64_t answer);        /* borrowed until the next one; empty: the same */
 void memory_renamed_put(memory *m, uint64_t answer, daruma_str id); /* longer ones are not kept */
@@ -47,26 +48,26 @@ void memory_scale_put(memory *m, uint64_t whose, int64_t estimate, int64_t token
  * from what it refused; -1 unknown. Whoever else is refused at another account learns it there. False: it took longer
  * requests than that. */
 int64_t memory_window(const memory *m, uint64_t lane);
-bool memory_window_put(memory *m, uint64_t lane, int64_t tokens);
+bool memory_window_put(memory *m, const daruma_target *t, int64_t tokens);
 /* It took a request of so many tokens. True: so the window that was learned is wrong, and forgotten. */
-bool memory_taken(memory *m, uint64_t lane, int64_t tokens);
+bool memory_taken(memory *m, const daruma_target *t, int64_t tokens);
 /* Whether it goes on from a begun answer (prefill): it is taken to until it said no. */
 bool memory_prefills(const memory *m, uint64_t lane);
-void memory_prefill_refused(memory *m, uint64_t lane);
+void memory_prefill_refused(memory *m, const daruma_target *t);
 /* What it never takes in messages, for mend_habits(): known for HABITS_LAST_MS. */
 uint32_t memory_habits(const memory *m, uint64_t lane, daruma_ms now);
-void memory_habits_learn(memory *m, uint64_t lane, uint32_t habits, daruma_ms now);
-void memory_habits_forget(memory *m, uint64_t lane, uint32_t habits, daruma_ms now);
+void memory_habits_learn(memory *m, const daruma_target *t, uint32_t habits, daruma_ms now);
+void memory_habits_forget(memory *m, const daruma_target *t, uint32_t habits, daruma_ms now);
 /* Words of anthropic-beta that it refuses, as drive_request has them; borrowed until the next is learned. */
 daruma_str memory_betas(const memory *m, uint64_t lane);
-void memory_betas_put(memory *m, uint64_t lane, daruma_str words); /* shorter than BETAS_BYTES_MAX */
+void memory_betas_put(memory *m, const daruma_target *t, daruma_str words); /* shorter than BETAS_BYTES_MAX */
 /* The one of OpenAI's two APIs that it has alone, as far as is known. */
 typedef enum memory_apis { API_ANY, API_CHAT, API_RESPONSES } memory_apis;
 memory_apis memory_api(const memory *m, uint64_t lane, daruma_ms now); /* for API_LASTS_MS */
-void memory_api_put(memory *m, uint64_t lane, memory_apis has, daruma_ms now);
+void memory_api_put(memory *m, const daruma_target *t, memory_apis has, daruma_ms now);
 /* The most of a response format that it is known to take: a schema, but for HABITS_LAST_MS after it refused one. */
 convo_format memory_format(const memory *m, uint64_t lane, daruma_ms now);
-void memory_format_put(memory *m, uint64_t lane, convo_format most, daruma_ms now);
+void memory_format_put(memory *m, const daruma_target *t, convo_format most, daruma_ms now);
 /* What was learned of a lane, for the status page: the first thing brings its name, each says which case taught it. */
 typedef struct memory_lane {
     uint64_t id;

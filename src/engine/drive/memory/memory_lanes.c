@@ -1,27 +1,43 @@
 /* memory_lanes.c - what is known of lanes: windows, formats, habits, APIs. Each is believed for as long as its kind of
  * knowledge holds. */
+#include "base/fair.h"
 #include "engine/drive/memory/memory_rows.h"
 #include <stdio.h>
 
-static lane_fact *fact_at(const memory *m, uint64_t lane)
+/* The MEMORY_WAYS places where it may stand. */
+static lane_fact *set_of(const memory *m, uint64_t lane)
 {
-    return &m->lanes[lane % LANES_MAX];
+    return &m->lanes[lane % (LANES_MAX / MEMORY_WAYS) * MEMORY_WAYS];
 }
 
 /* NULL: nothing is known. */
-static const lane_fact *fact_of(const memory *m, uint64_t lane)
+static lane_fact *fact_of(const memory *m, uint64_t lane)
 {
-    return m->lanes && fact_at(m, lane)->lane == lane ? fact_at(m, lane) : NULL;
+    for (size_t i = 0; m->lanes && i < MEMORY_WAYS; i++)
+        if (set_of(m, lane)[i].lane == lane)
+            return &set_of(m, lane)[i];
+    return NULL;
 }
 
-lane_fact *memory_lane_make(memory *m, uint64_t lane)
+lane_fact *memory_lane_make(memory *m, uint64_t lane, uint64_t account)
 {
     if (!m->lanes && !(m->lanes = m->rooms->take(LANES_MAX * sizeof *m->lanes)))
         return NULL;
-    lane_fact *f = fact_at(m, lane);
-    if (f->lane != lane)
-        *f = (lane_fact){.lane = lane, .window = -1};
+    lane_fact *f = fact_of(m, lane), *set = set_of(m, lane);
+    fair_place places[MEMORY_WAYS];
+    for (size_t i = 0; i < MEMORY_WAYS; i++)
+        places[i] = (fair_place){set[i].owner, set[i].lane ? set[i].touched : 0};
+    if (!f) {
+        f = &set[fair_spare(places, MEMORY_WAYS, account)];
+        *f = (lane_fact){.lane = lane, .owner = account, .window = -1};
+    }
+    f->touched = ++m->clock;
     return f;
+}
+
+static lane_fact *fact_make(memory *m, const daruma_target *t)
+{
+    return memory_lane_make(m, t->lane_id, t->account_id);
 }
 
 int64_t memory_window(const memory *m, uint64_t lane)
@@ -30,18 +46,18 @@ int64_t memory_window(const memory *m, uint64_t lane)
     return f ? f->window : -1;
 }
 
-bool memory_window_put(memory *m, uint64_t lane, int64_t tokens)
+bool memory_window_put(memory *m, const daruma_target *t, int64_t tokens)
 {
-    lane_fact *f = memory_lane_make(m, lane);
+    lane_fact *f = fact_make(m, t);
     if (!f || tokens < f->taken)
         return false;
     f->window = tokens;
     return true;
 }
 
-bool memory_taken(memory *m, uint64_t lane, int64_t tokens)
+bool memory_taken(memory *m, const daruma_target *t, int64_t tokens)
 {
-    lane_fact *f = tokens >= RATE_TOKENS_MIN ? memory_lane_make(m, lane) : NULL;
+    lane_fact *f = tokens >= RATE_TOKENS_MIN ? fact_make(m, t) : NULL;
     bool wrong = f && f->window > 0 && tokens > f->window;
     if (f && tokens > f->taken)
         f->taken = tokens;
@@ -56,9 +72,9 @@ bool memory_prefills(const memory *m, uint64_t lane)
     return !f || !f->no_prefill;
 }
 
-void memory_prefill_refused(memory *m, uint64_t lane)
+void memory_prefill_refused(memory *m, const daruma_target *t)
 {
-    lane_fact *f = memory_lane_make(m, lane);
+    lane_fact *f = fact_make(m, t);
     if (f)
         f->no_prefill = true;
 }
@@ -70,9 +86,9 @@ static bool is_fresh(const lane_fact *f, daruma_ms now)
 }
 
 /* What is over goes before something is learned beside it. */
-static lane_fact *fact_fresh(memory *m, uint64_t lane, daruma_ms now)
+static lane_fact *fact_fresh(memory *m, const daruma_target *t, daruma_ms now)
 {
-    lane_fact *f = memory_lane_make(m, lane);
+    lane_fact *f = fact_make(m, t);
     if (f && (!is_fresh(f, now) || (!f->habits && !f->format))) {
         f->habits = 0;
         f->format = FORMAT_UNSAID;
@@ -87,9 +103,9 @@ convo_format memory_format(const memory *m, uint64_t lane, daruma_ms now)
     return f && f->format && is_fresh(f, now) ? f->format : FORMAT_SCHEMA;
 }
 
-void memory_format_put(memory *m, uint64_t lane, convo_format most, daruma_ms now)
+void memory_format_put(memory *m, const daruma_target *t, convo_format most, daruma_ms now)
 {
-    lane_fact *f = fact_fresh(m, lane, now);
+    lane_fact *f = fact_fresh(m, t, now);
     if (f)
         f->format = most;
 }
@@ -100,16 +116,16 @@ uint32_t memory_habits(const memory *m, uint64_t lane, daruma_ms now)
     return f && is_fresh(f, now) ? f->habits : 0;
 }
 
-void memory_habits_learn(memory *m, uint64_t lane, uint32_t habits, daruma_ms now)
+void memory_habits_learn(memory *m, const daruma_target *t, uint32_t habits, daruma_ms now)
 {
-    lane_fact *f = fact_fresh(m, lane, now);
+    lane_fact *f = fact_fresh(m, t, now);
     if (f)
         f->habits |= habits;
 }
 
-void memory_habits_forget(memory *m, uint64_t lane, uint32_t habits, daruma_ms now)
+void memory_habits_forget(memory *m, const daruma_target *t, uint32_t habits, daruma_ms now)
 {
-    lane_fact *f = memory_lane_make(m, lane);
+    lane_fact *f = fact_make(m, t);
     if (!f)
         return;
     f->habits &= ~habits;
@@ -122,9 +138,9 @@ daruma_str memory_betas(const memory *m, uint64_t lane)
     return f ? str_of(f->betas) : (daruma_str){0};
 }
 
-void memory_betas_put(memory *m, uint64_t lane, daruma_str words)
+void memory_betas_put(memory *m, const daruma_target *t, daruma_str words)
 {
-    lane_fact *f = words.n < BETAS_BYTES_MAX ? memory_lane_make(m, lane) : NULL;
+    lane_fact *f = words.n < BETAS_BYTES_MAX ? fact_make(m, t) : NULL;
     if (f)
         snprintf(f->betas, sizeof f->betas, STR_FMT, STR_ARG(words));
 }
@@ -140,9 +156,9 @@ memory_apis memory_api(const memory *m, uint64_t lane, daruma_ms now)
     return f ? api_of(f, now) : API_ANY;
 }
 
-void memory_api_put(memory *m, uint64_t lane, memory_apis has, daruma_ms now)
+void memory_api_put(memory *m, const daruma_target *t, memory_apis has, daruma_ms now)
 {
-    lane_fact *f = memory_lane_make(m, lane);
+    lane_fact *f = fact_make(m, t);
     if (!f)
         return;
     f->api = has;
@@ -151,7 +167,7 @@ void memory_api_put(memory *m, uint64_t lane, memory_apis has, daruma_ms now)
 
 void memory_learned(memory *m, const daruma_target *t, uint64_t by, daruma_ms at)
 {
-    lane_fact *f = memory_lane_make(m, t->lane_id);
+    lane_fact *f = fact_make(m, t);
     if (!f)
         return;
     f->by = by;

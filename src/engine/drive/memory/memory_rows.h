@@ -4,6 +4,8 @@
 #include "base/limits.h"
 #include "engine/drive/memory/memory.h"
 
+enum { MEMORY_WAYS = 4 /* places among which an entry stands */ };
+
 typedef struct seen {
     uint64_t conversation, key_id;
     uint32_t touched; /* stamp of the table's own clock; 0 empty */
@@ -19,7 +21,9 @@ typedef struct kept_case {
 
 /* What is known of a lane: an account's way to a model. */
 typedef struct lane_fact {
-    uint64_t lane; /* 0 empty */
+    uint64_t lane;    /* 0 empty */
+    uint64_t owner;   /* its account: base/fair.h */
+    uint32_t touched; /* stamp of the table's own clock */
     int64_t window;
     int64_t taken; /* tokens of the longest request that it took: no window is smaller */
     bool no_prefill;
@@ -44,6 +48,8 @@ typedef struct count_fact {
 
 typedef struct owner {
     uint64_t answer, key_id;
+    uint64_t client;  /* whose answer it is: base/fair.h */
+    uint32_t touched; /* stamp of the table's own clock; 0 empty */
 } owner;
 
 typedef struct renamed {
@@ -65,7 +71,7 @@ struct memory {
     renamed *renamed;   /* likewise */
 };
 
-/* Its fact; what is known of another lane makes room. NULL: there is no memory. */
-lane_fact *memory_lane_make(memory *m, uint64_t lane);
+/* Its fact; what is known of another lane makes room, of the account that has the most. NULL: there is no memory. */
+lane_fact *memory_lane_make(memory *m, uint64_t lane, uint64_t account);
 
 #endif

@@ -278,7 +278,7 @@ void session_mend_reconsider(session *x, daruma_failure *f)
     if (x->h && x->h->past.prefilled && refused &&
         x->client.forwarded) { /* the model does not go on from a begun answer */
         x->h->past.no_prefill = true;
-        memory_prefill_refused(x->v->mem, t->lane_id);
+        memory_prefill_refused(x->v->mem, t);
         memory_learned(x->v->mem, t, x->kase.id, session_now(x).now);
         becomes(f, DARUMA_INTERRUPTED);
     }
@@ -286,7 +286,7 @@ void session_mend_reconsider(session *x, daruma_failure *f)
     if (f->kind != DARUMA_INVALID_PARAMETER && fits && betas_refused(x, f)) /* it is refused for what it asks beside */
         becomes(f, DARUMA_INVALID_PARAMETER);
     bool too_long = f->kind == DARUMA_CONTEXT_LENGTH && f->status != 429;
-    if (too_long && fills(x, f) && !betas_widen(x) && memory_window_put(x->v->mem, t->lane_id, f->limit))
+    if (too_long && fills(x, f) && !betas_widen(x) && memory_window_put(x->v->mem, t, f->limit))
         memory_learned(x->v->mem, t, x->kase.id, session_now(x).now);
     if (too_long && x->p == x->d && f->used > 0 && (f->used > f->limit || f->requested > f->limit))
         memory_rate_put(x->v->mem, session_counted(x), x->out.body.n, f->used);

@@ -182,44 +182,51 @@ bool session_mend_known(session *x)
 
 /* ---- lessons ---- */
 
-/* Who looks at the status reads names, and who taught it. */
-static void tell_origin(session *x, uint64_t lane)
+/* The target whose lane the lessons at hand are about; NULL: it is none of this request's. */
+static const daruma_target *taught_by(const session *x)
 {
     for (size_t i = 0; i < x->kase.ntargets; i++)
-        if (x->targets[i].lane_id == lane) {
-            memory_learned(x->v->mem, &x->targets[i], x->kase.id, session_now(x).now);
-            return;
-        }
+        if (x->targets[i].lane_id == x->h->lesson_lane)
+            return &x->targets[i];
+    return NULL;
+}
+
+/* Who looks at the status reads names, and who taught it. */
+static void tell_origin(session *x, const daruma_target *t)
+{
+    memory_learned(x->v->mem, t, x->kase.id, session_now(x).now);
 }
 
 void mended_learn(session *x)
 {
     const session_mending *h = x->h;
     mended *m = h && h->nlessons ? mended_of(x->v) : NULL;
+    const daruma_target *t = m ? taught_by(x) : NULL;
     bool learns = false;
-    for (size_t i = 0; m && i < h->nlessons; i++) {
+    for (size_t i = 0; t && i < h->nlessons; i++) {
         mend_lesson l = h->lessons[i];
         l.by = x->kase.id;
         l.at = session_now(x).now;
         if (!l.once)
-            mend_lessons_learn(m->lessons, h->lesson_lane, &l);
+            mend_lessons_learn(m->lessons, t->lane_id, t->account_id, &l);
         learns |= !l.once;
     }
     if (learns)
-        tell_origin(x, h->lesson_lane);
+        tell_origin(x, t);
 }
 
 /* It took the request, as it was mended. */
 static void learn_habits(session *x)
 {
     const session_mending *h = x->h;
-    if (!h || (!h->format && !h->habits))
+    const daruma_target *t = h && (h->format || h->habits) ? taught_by(x) : NULL;
+    if (!t)
         return;
     if (h->format)
-        memory_format_put(x->v->mem, h->lesson_lane, h->format, session_now(x).now);
+        memory_format_put(x->v->mem, t, h->format, session_now(x).now);
     if (h->habits)
-        memory_habits_learn(x->v->mem, h->lesson_lane, h->habits, session_now(x).now);
-    tell_origin(x, h->lesson_lane);
+        memory_habits_learn(x->v->mem, t, h->habits, session_now(x).now);
+    tell_origin(x, t);
 }
 
 /* What was learned does not hold, and is told. */
@@ -256,13 +263,13 @@ bool mended_unlearn(session *x)
 
 bool mended_unlearn_habits(session *x)
 {
-    uint64_t lane = x->targets[x->kase.target].lane_id;
-    uint32_t known = memory_habits(x->v->mem, lane, session_now(x).now);
+    const daruma_target *t = &x->targets[x->kase.target];
+    uint32_t known = memory_habits(x->v->mem, t->lane_id, session_now(x).now);
     uint32_t hurt = mend_habits_hurt(known, &session_last(x)->failure);
     const char *name;
     if (!hurt)
         return false;
-    memory_habits_forget(x->v->mem, lane, hurt, session_now(x).now);
+    memory_habits_forget(x->v->mem, t, hurt, session_now(x).now);
     for (size_t i = 0; (name = mend_habit_name(hurt, i)); i++)
         forgot(x, str_of(name), S("the provider refuses what was done to the messages"));
     forget_made(x);
@@ -313,7 +320,7 @@ void session_mend_worked(session *x, int64_t input_tokens)
         mended_learn(x);
         learn_habits(x);
     }
-    if (!betas_widen(x) && memory_taken(x->v->mem, x->targets[x->kase.target].lane_id, input_tokens))
+    if (!betas_widen(x) && memory_taken(x->v->mem, &x->targets[x->kase.target], input_tokens))
         forgot(x, S("context window"), S("a longer request was taken"));
     if (x->p == x->d)
         memory_rate_put(x->v->mem, session_counted(x), x->out.body.n, input_tokens);

@@ -129,7 +129,7 @@ void account_remember(session *x, daruma_str whole)
         return;
     uint64_t answer = XXH3_64bits(id.p, id.n) ^ x->client.credential;
     if (x->kase.ntargets > 1)
-        memory_owner_put(x->v->mem, answer, t->key_id);
+        memory_owner_put(x->v->mem, answer, x->client.credential, t->key_id);
     if (x->p == x->d && theirs.n && !str_eq(id, theirs) && !x->out.scan.unstored)
         memory_renamed_put(x->v->mem, answer, theirs);
 }

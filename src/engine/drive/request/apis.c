@@ -182,7 +182,7 @@ static void turn_to_other(session *x, int target, const daruma_failure *f)
 {
     uint32_t bit = 1u << target;
     if (session_api_known(x, target)) /* it has by now what it had not */
-        memory_api_put(x->v->mem, x->targets[target].lane_id, API_ANY, session_now(x).now);
+        memory_api_put(x->v->mem, &x->targets[target], API_ANY, session_now(x).now);
     else
         x->apis.turned |= bit;
     x->apis.once = is_about_one(f) ? x->apis.once | bit : x->apis.once & ~bit;
@@ -206,6 +206,6 @@ void session_api_worked(session *x)
     const daruma_target *t = &x->targets[x->kase.target];
     if (!has_turned(x, x->kase.target) || x->apis.once & 1u << x->kase.target)
         return;
-    memory_api_put(x->v->mem, t->lane_id, x->p == &dialect_openai ? API_CHAT : API_RESPONSES, session_now(x).now);
+    memory_api_put(x->v->mem, t, x->p == &dialect_openai ? API_CHAT : API_RESPONSES, session_now(x).now);
     memory_learned(x->v->mem, t, x->kase.id, session_now(x).now);
 }

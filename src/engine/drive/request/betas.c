@@ -112,6 +112,6 @@ void betas_worked(session *x)
     const daruma_target *t = &x->targets[x->kase.target];
     if (x->betas.target != x->kase.target + 1 || x->betas.now)
         return;
-    memory_betas_put(x->v->mem, t->lane_id, x->betas.without);
+    memory_betas_put(x->v->mem, t, x->betas.without);
     memory_learned(x->v->mem, t, x->kase.id, session_now(x).now);
 }

@@ -1,5 +1,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/fair.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/record.h"
@@ -348,6 +349,7 @@ enum { LESSON_WAYS = 16 /* places among which a lane's lessons stand */ };
 
 typedef struct entry {
     uint64_t lane;    /* 0: free */
+    uint64_t owner;   /* the lane's account */
     uint32_t learned; /* stamp of the table's own clock */
     mend_lesson lesson;
 } entry;
@@ -395,20 +397,19 @@ static entry *lesson_next(const mend_lessons *t, uint64_t lane, const entry *e)
     return NULL;
 }
 
-void mend_lessons_learn(mend_lessons *t, uint64_t lane, const mend_lesson *l)
+void mend_lessons_learn(mend_lessons *t, uint64_t lane, uint64_t owner, const mend_lesson *l)
 {
     if (!t->sets)
         return;
-    entry *set = set_of(t, lane), *at = set;
-    for (uint32_t i = 0; i < t->ways; i++) {
-        if (set[i].lane == lane && !strcmp(set[i].lesson.path, l->path)) {
+    entry *set = set_of(t, lane), *at = NULL;
+    fair_place places[LESSON_WAYS];
+    for (uint32_t i = 0; i < t->ways && !at; i++) {
+        places[i] = (fair_place){set[i].owner, set[i].lane ? set[i].learned : 0};
+        if (set[i].lane == lane && !strcmp(set[i].lesson.path, l->path))
             at = &set[i]; /* a later word on the same parameter */
-            break;
-        }
-        if (set[i].learned < at->learned)
-            at = &set[i];
     }
-    *at = (entry){lane, ++t->clock, *l};
+    at = at ? at : &set[fair_spare(places, t->ways, owner)];
+    *at = (entry){lane, owner, ++t->clock, *l};
 }
 
 void mend_lessons_counted(mend_lessons *t, uint64_t lane, const mend_lesson *l)
@@ -451,6 +452,7 @@ size_t mend_lessons_list(const mend_lessons *t, uint64_t lane, mend_lesson *out,
 // clang-format off
 static const record_member members[] = {
     RECORD_MEMBER(RECORD_ID,    entry, "id", lane),
+    RECORD_MEMBER(RECORD_ID,    entry, "owner", owner),
     RECORD_MEMBER(RECORD_WHOLE, entry, "op", lesson.op),
     RECORD_MEMBER(RECORD_TEXT,  entry, "path", lesson.path),
     RECORD_MEMBER(RECORD_TEXT,  entry, "value", lesson.value),
@@ -478,6 +480,6 @@ bool mend_lessons_load(mend_lessons *t, daruma_str line, daruma_ms now, daruma_m
     for (const entry *e = NULL; (e = lesson_next(t, got.lane, e));)
         if (strcmp(e->lesson.path, got.lesson.path) == 0 && add_sat(e->lesson.at, REPLICA_SLACK_MS) >= got.lesson.at)
             return true; /* what is known here is newer, or the same */
-    mend_lessons_learn(t, got.lane, &got.lesson);
+    mend_lessons_learn(t, got.lane, got.owner, &got.lesson);
     return true;
 }

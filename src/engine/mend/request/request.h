@@ -82,11 +82,12 @@ bool mend_output_lesson(const convo *c, const daruma_failure *f, mend_lesson *re
 /* Does `f` refuse what `l` did to a request: does it ask for what was left out, or not know the new name? */
 bool mend_lesson_hurts(const mend_lesson *l, const daruma_failure *f);
 /* Fixed-capacity table of lessons. They belong to a lane, that is an account's way to a model (daruma_target.lane_id):
- * what one account was refused says nothing about another. The oldest make room for new ones. */
+ * what one account was refused says nothing about another. In a full table the oldest of the owner who has the most
+ * make room for new ones (base/fair.h). */
 typedef struct mend_lessons mend_lessons;
 size_t mend_lessons_bytes(uint32_t lanes);
 mend_lessons *mend_lessons_new(daruma_arena *a, uint32_t lanes);
-void mend_lessons_learn(mend_lessons *t, uint64_t lane, const mend_lesson *l);
+void mend_lessons_learn(mend_lessons *t, uint64_t lane, uint64_t owner, const mend_lesson *l); /* owner: the account */
 /* One of its lessons, as mend_lessons_list() gave it, was done to a request and changed it. */
 void mend_lessons_counted(mend_lessons *t, uint64_t lane, const mend_lesson *l);
 /* Forgets each lesson of the lane that `f` shows to hurt; how many, `ret` says which was the first. */

@@ -1,5 +1,6 @@
 /* known.c - what was compressed once is compressed the same way when the client sends it again: a table in memory that
- * the host gives, with a ring of texts. The oldest make room for new ones.
+ * the host gives, with a ring of texts. The oldest make room for new ones, but those of who has less than the newcomer:
+ * they are moved behind the newest.
  *
  *     heads[hash] --> entry --> entry          entries: a queue, oldest first
  *                       |                      texts:   |....dead....|oldest ......... newest|..dead..|
@@ -23,8 +24,11 @@ typedef struct entry {
     uint32_t n;        /* bytes of it */
     uint32_t next;     /* in its chain, NONE at the end */
     uint32_t from, to; /* a compaction: messages of the client before it, and before its end; 0, 0: a result */
+    uint16_t owner;    /* owner_of() the tenant */
     bool dead;         /* another one took its place */
 } entry;
+
+enum { OWNERS = 512 }; /* tenants are told apart: two that share a number share what they hold */
 
 struct mend_known {
     entry *entries;
@@ -34,6 +38,8 @@ struct mend_known {
     uint32_t slots, mask;    /* entries there may be; heads - 1 */
     uint32_t first, n, live; /* the queue; entries in it that are not dead */
     size_t bytes;            /* of texts that are not dead */
+    size_t held[OWNERS];     /* of them, of each owner */
+    size_t moves;            /* bytes that may be moved: so the work of a new text has a bound */
     uint64_t looked, hit;
 };
 
@@ -67,8 +73,13 @@ mend_known *mend_known_new(daruma_arena *a, size_t texts_bytes)
     char *texts = arena_take(a, texts_bytes ? texts_bytes : 1, 1);
     if (!k || !entries || !chains || !texts)
         return NULL;
-    *k = (mend_known){
-        .entries = entries, .heads = chains, .texts = texts, .room = texts_bytes, .slots = slots, .mask = heads - 1};
+    *k = (mend_known){.entries = entries,
+                      .heads = chains,
+                      .texts = texts,
+                      .room = texts_bytes,
+                      .slots = slots,
+                      .mask = heads - 1,
+                      .moves = texts_bytes};
     for (uint32_t i = 0; i < heads; i++)
         chains[i] = NONE;
     return k;
@@ -100,6 +111,7 @@ static void unlink_entry(mend_known *k, entry *e)
     e->dead = true;
     k->live--;
     k->bytes -= e->n;
+    k->held[e->owner] -= e->n;
 }
 
 static void forget_oldest(mend_known *k)
@@ -109,7 +121,62 @@ static void forget_oldest(mend_known *k)
     k->n--;
 }
 
-static void store(mend_known *k, XXH128_hash_t key, daruma_str text, uint32_t from, uint32_t to)
+/* Its text stands where the next one goes. */
+static void append(mend_known *k, entry e)
+{
+    uint32_t i = (k->first + k->n) % k->slots, *head = &k->heads[e.key.low64 & k->mask];
+    e.next = *head;
+    k->entries[i] = e;
+    *head = i;
+    k->write += e.n;
+    k->bytes += e.n;
+    k->held[e.owner] += e.n;
+    k->n++;
+    k->live++;
+}
+
+/* The oldest is in the way of `n` bytes of `owner`: it goes, or moves behind the newest if its owner has less. What
+ * stands between the newest and the oldest is free, so nothing is written over that is not moved. */
+static void pass_oldest(mend_known *k, uint16_t owner, size_t n)
+{
+    entry e = k->entries[k->first];
+    size_t costs = e.n + KNOWN_MEAN_BYTES;
+    bool moves = !e.dead && e.owner != owner && k->held[e.owner] < k->held[owner] + n && k->moves >= costs;
+    forget_oldest(k);
+    if (!moves)
+        return;
+    k->moves -= costs;
+    if (e.at < k->write && k->write + e.n > k->room)
+        k->write = 0;
+    memmove(k->texts + k->write, k->texts + e.at, e.n);
+    e.at = k->write;
+    append(k, e);
+}
+
+/* Room for `n` bytes at `write`, and for one entry. What stands between there and the end of the ring is the oldest. */
+static void make_way(mend_known *k, uint16_t owner, size_t n)
+{
+    k->moves += KNOWN_MOVED_TIMES * n;
+    k->moves = k->moves < k->room ? k->moves : k->room;
+    while (k->n) {
+        size_t at = k->entries[k->first].at;
+        bool ends = k->write + n > k->room, meets = at >= k->write && at < k->write + n;
+        if (ends && at < k->write)
+            k->write = 0;
+        else if (ends || meets || k->n == k->slots)
+            pass_oldest(k, owner, n);
+        else
+            return;
+    }
+    k->write = 0;
+}
+
+static uint16_t owner_of(uint64_t tenant)
+{
+    return (uint16_t)(tenant % OWNERS);
+}
+
+static void store(mend_known *k, XXH128_hash_t key, uint16_t owner, daruma_str text, uint32_t from, uint32_t to)
 {
     entry *e = known_find(k, key);
     if (!text.n || text.n > k->room / 4 || text.n > UINT32_MAX)
@@ -118,22 +185,9 @@ static void store(mend_known *k, XXH128_hash_t key, daruma_str text, uint32_t fr
         return;
     if (e)
         unlink_entry(k, e);
-    if (k->write + text.n > k->room) { /* what stands between here and the end of the ring is the oldest */
-        while (k->n && k->entries[k->first].at >= k->write)
-            forget_oldest(k);
-        k->write = 0;
-    }
-    while (k->n &&
-           (k->n == k->slots || (k->entries[k->first].at >= k->write && k->entries[k->first].at < k->write + text.n)))
-        forget_oldest(k);
-    uint32_t i = (k->first + k->n) % k->slots, *head = &k->heads[key.low64 & k->mask];
+    make_way(k, owner, text.n);
     memcpy(k->texts + k->write, text.p, text.n);
-    k->entries[i] = (entry){.key = key, .at = k->write, .n = (uint32_t)text.n, .next = *head, .from = from, .to = to};
-    *head = i;
-    k->write += text.n;
-    k->bytes += text.n;
-    k->n++;
-    k->live++;
+    append(k, (entry){.key = key, .at = k->write, .n = (uint32_t)text.n, .from = from, .to = to, .owner = owner});
 }
 
 /* ---- what things are known by ---- */
@@ -208,7 +262,7 @@ static void learn_results(mend_known *k, uint64_t tenant, const convo *before, c
             const convo_part *old = &was->parts[at++];
             if (p->kind == PART_RESULT && old->kind == PART_RESULT && p->edited && p->ready && !p->dropped &&
                 old->raw.n >= KNOWN_LOOK_BYTES_MIN && p->text.n < old->raw.n)
-                store(k, result_key(tenant, old, i, at - 1), p->text, 0, 0);
+                store(k, result_key(tenant, old, i, at - 1), owner_of(tenant), p->text, 0, 0);
         }
     }
 }
@@ -224,7 +278,7 @@ static void learn_compactions(mend_known *k, uint64_t tenant, const convo *befor
         const convo_message *m = &after->messages[i];
         bool original = m->raw.n && m->role != CONVO_SYSTEM;
         if (text.n && gone && original && !m->dropped) {
-            store(k, key, text, (uint32_t)from, (uint32_t)seen);
+            store(k, key, owner_of(tenant), text, (uint32_t)from, (uint32_t)seen);
             text = (daruma_str){0};
         }
         if (original)
@@ -267,7 +321,7 @@ void mend_known_merge(mend_known *k, const mend_known *more)
     for (uint32_t i = 0; i < more->n; i++) {
         const entry *e = &more->entries[(more->first + i) % more->slots];
         if (!e->dead)
-            store(k, e->key, (daruma_str){more->texts + e->at, e->n}, e->from, e->to);
+            store(k, e->key, e->owner, (daruma_str){more->texts + e->at, e->n}, e->from, e->to);
     }
 }
 
@@ -368,6 +422,7 @@ mend_report mend_known_apply(mend_known *k, uint64_t tenant, convo *c)
 typedef struct kept {
     uint64_t low, high;
     uint32_t from, to;
+    uint16_t owner;
 } kept;
 
 // clang-format off
@@ -376,6 +431,7 @@ static const record_member members[] = {
     RECORD_MEMBER(RECORD_ID,    kept, "id_high", high),
     RECORD_MEMBER(RECORD_WHOLE, kept, "from", from),
     RECORD_MEMBER(RECORD_WHOLE, kept, "to", to),
+    RECORD_MEMBER(RECORD_WHOLE, kept, "owner", owner),
 };
 // clang-format on
 static const record_table table = {MEND_KNOWN_RECORD, members, COUNT(members)};
@@ -384,7 +440,7 @@ void mend_known_save(const mend_known *k, daruma_buf *out)
 {
     for (uint32_t i = 0; i < k->n; i++) {
         const entry *e = &k->entries[(k->first + i) % k->slots];
-        kept row = {e->key.low64, e->key.high64, e->from, e->to};
+        kept row = {e->key.low64, e->key.high64, e->from, e->to, e->owner};
         if (e->dead)
             continue;
         record_write(out, &table, &row, 0);
@@ -396,8 +452,9 @@ bool mend_known_load(mend_known *k, daruma_str line, daruma_arena *a)
 {
     kept got = {0};
     daruma_str text = json_text(json_get(line, S("text")), a);
-    if (!record_read(&table, line, &got, 0, 0) || !text.n || a->full || (got.to && got.from >= got.to))
+    if (!record_read(&table, line, &got, 0, 0) || !text.n || a->full || (got.to && got.from >= got.to) ||
+        got.owner >= OWNERS)
         return false;
-    store(k, (XXH128_hash_t){got.low, got.high}, text, got.from, got.to);
+    store(k, (XXH128_hash_t){got.low, got.high}, got.owner, text, got.from, got.to);
     return true;
 }

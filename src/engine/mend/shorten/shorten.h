@@ -120,7 +120,8 @@ typedef struct mend_known_counts {
     size_t bytes, bytes_max;
 } mend_known_counts;
 size_t mend_known_bytes(size_t texts_bytes);
-/* Needs mend_known_bytes(texts_bytes) in `a`. The oldest entries make room for new ones. */
+/* Needs mend_known_bytes(texts_bytes) in `a`. The oldest entries make room for new ones, of who has no less than the
+ * new one's tenant. */
 mend_known *mend_known_new(daruma_arena *a, size_t texts_bytes);
 /* Remembers for a tenant (a keyed hash that the host makes of the client's credential) what each edited result of
  * `after` was before, and which messages a compaction in it stands for. `before`: the same body as it was read. A

@@ -1,0 +1,30 @@
+/* fair.h - which place of a full table is given up, where several owners share it: whoever holds the most of them gives
+ * the one that it used longest ago. So an owner of few places keeps them, however much another one puts in. */
+#ifndef BASE_FAIR_H
+#define BASE_FAIR_H
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct fair_place {
+    uint64_t owner;
+    uint64_t used; /* a stamp that grows; 0: the place is free */
+} fair_place;
+
+/* Index of the place that `newcomer` may take, of `n` that are few: looks at each pair of them. */
+static inline size_t fair_spare(const fair_place *p, size_t n, uint64_t newcomer)
+{
+    size_t best = 0, best_held = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t held = p[i].owner == newcomer;
+        if (!p[i].used)
+            return i;
+        for (size_t j = 0; j < n; j++)
+            held += p[j].owner == p[i].owner;
+        if (held > best_held || (held == best_held && p[i].used < p[best].used)) {
+            best = i;
+            best_held = held;
+        }
+    }
+    return best;
+}
+#endif
