@@ -166,6 +166,27 @@ static bool embedded_members(reader *r, daruma_str t, int level)
     return true;
 }
 
+static bool holds(daruma_str t, daruma_str what)
+{
+    return str_find(t, what) != STR_NONE;
+}
+
+/* "ChatCompletion(id='c1', choices=[], ...)": an answer as Python prints it. Its form is read, none of its words. */
+static bool read_printed_answer(reader *r, daruma_str t)
+{
+    size_t n = 0;
+    while (n < t.n && ch_word(t.p[n]))
+        n++;
+    if (!n || n == t.n || t.p[n] != '(' || t.p[t.n - 1] != ')' ||
+        !(holds(t, S(" choices=")) || holds(t, S(" output=["))) || holds(t, S(" error={")) ||
+        holds(t, S(" error=\"")) || holds(t, S(" error='")))
+        return false;
+    bool empty = holds(t, S(" choices=[]")) || holds(t, S(" choices=None")) || holds(t, S(" output=[]")) ||
+                 holds(t, S("content=None")) || holds(t, S("content=''"));
+    r->s->shape |= SAID_ANSWER | (empty && !holds(t, S("tool_calls=[")) ? 0 : SAID_CONTENT);
+    return true;
+}
+
 /* ---- pages and streams -------------------------------------------------------------------- */
 
 static bool is_html(daruma_str t)
@@ -300,8 +321,8 @@ void reader_any(reader *r, daruma_str t, int level)
         read_html(r, t, level);
     } else if (is_sse(t)) {
         read_sse(r, t, level);
-    } else if (!read_embedded_page(r, t, level) && !read_grpc(r, t, level) && !read_bracketed(r, t, level) &&
-               !read_embedded(r, t, level) && !embedded_members(r, t, level)) {
+    } else if (!read_printed_answer(r, t) && !read_embedded_page(r, t, level) && !read_grpc(r, t, level) &&
+               !read_bracketed(r, t, level) && !read_embedded(r, t, level) && !embedded_members(r, t, level)) {
         reader_prefix(r, t, true);
         reader_text(r, t, level);
     }
