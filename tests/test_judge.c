@@ -766,6 +766,13 @@ static void what_somebody_said_is_heard_behind_what_carried_it(void **state)
          DARUMA_QUOTA},
         {502, "{\"error\":{\"attempts\":[{\"error\":\"400 Invalid API key\"}],\"message\":\"All providers failed\"}}",
          DARUMA_AUTH},
+        /* a part of an answer before what broke it */
+        {0,
+         "Working: {\"choices\":[{\"delta\":{\"content\":null,\"reasoning_content\":\"no key\"}}]}\n"
+         "{\"error\":{\"message\":\"Slow down\"}}",
+         DARUMA_RATE_LIMIT},
+        {0, "Working: {\"choices\":[{\"delta\":{\"content\":null}}]}\n{\"error\":{\"code\":\"sentinel_block\"}}",
+         DARUMA_UNKNOWN},
         /* a lead that is all that says anything */
         {0, "llama runner process has terminated: exit status 2", DARUMA_SERVER_ERROR},
         /* the name of a file */

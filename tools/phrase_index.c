@@ -254,8 +254,8 @@ static void print_senses(void)
     printf("#define SENTENCE_TOKEN 0x%llxu\n#define SENTENCE_EDIT 0x%llxu\n#define SENTENCE_DEVICE 0x%llxu\n",
            (unsigned long long)bits_of("token"), (unsigned long long)bits_of("edit"),
            (unsigned long long)bits_of("internal.machine"));
-    printf("#define SENTENCE_WIRE 0x%llxu\n#define SENTENCE_LABEL 0x%llxu\n", (unsigned long long)bits_of("wire"),
-           (unsigned long long)bits_of("label"));
+    printf("#define SENTENCE_WIRE 0x%llxu\n#define SENTENCE_OF_LEAD 0x%llxu\n", (unsigned long long)bits_of("wire"),
+           (unsigned long long)bits_of("label.failed"));
     printf("#define SENTENCE_MEANINGS %d\n", nmeanings);
     printf("#define SENTENCE_BAD 0x%llxu\n#define SENTENCE_BROKEN 0x%llxu\n", (unsigned long long)bits_of("bad"),
            (unsigned long long)bits_of("broken"));

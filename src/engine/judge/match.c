@@ -377,7 +377,7 @@ static bool names_it(uint16_t row)
  * the rest is about ("max_tokens: too large"). */
 static uint16_t first_of_clause(const seen *s, const uint64_t *parts, size_t n, uint16_t row, uint64_t *ret_means)
 {
-    if (n > 1 && !(parts[0] & ~(SEEN_LEAD | SENTENCE_LABEL))) /* "APIError: " is no part of it */
+    if (n > 1 && !(parts[0] & ~(SEEN_LEAD | SENTENCE_OF_LEAD))) /* "Error: " is no part of it */
         return first_of_clause(s, parts + 1, n - 1, row, ret_means);
     uint64_t all = all_of(parts, n), means = 0;
     bool sent = parts[0] & SENTENCE_JSON && parts[0] & SENTENCE_SENT; /* "Failed to parse the request body as JSON: " */
