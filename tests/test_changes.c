@@ -65,6 +65,9 @@ static const struct {
     {"item of a list", "  - ", "", AS_IT_IS},
     {"white space", "\r\n  ", "  \r\n", AS_IT_IS},
     {"fence", "```\n", "\n```", AS_IT_IS},
+    {"cut traceback", "conversation/x.py\", line 957, in check_limit\n    raise quota_error from e\n", "", AS_IT_IS},
+    {"rules", "====================\n", "\n--------------------", AS_IT_IS},
+    {"agent's call", "\xe2\x8f\xba Read(page: login, key: invalid)\n  \xe2\x8e\xbf  ", "", AS_IT_IS},
     {"last words", "", "\n\nThe agent stopped here.", AS_IT_IS},
 };
 

@@ -599,6 +599,10 @@ static void several_guesses_are_no_evidence(void **state)
         {"Sorry, that went badly. It could be due to a too long context or an invalid API key.", DARUMA_UNKNOWN},
         {"Sorry, that went badly. It could be due to exceeding the maximum context length.", DARUMA_CONTEXT_LENGTH},
         {"Possible causes: the context is too long, or it is not. Your API key is invalid.", DARUMA_AUTH},
+        /* one guess behind what is known */
+        {"The model does not exist. This may be due to a timeout.", DARUMA_MODEL_NOT_FOUND},
+        {"The request failed. This is likely due to a wrong API key.", DARUMA_AUTH},
+        {"Access denied due to an exhausted quota.", DARUMA_QUOTA},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -738,6 +742,39 @@ static void what_somebody_said_is_heard_behind_what_carried_it(void **state)
         {429,
          "429 Quota exceeded for requests per minute. [metadata {\n  key: \"quota_limit_value\"\n  value: \"60\"\n}\n]",
          DARUMA_RATE_LIMIT},
+        /* a frame whose beginning is cut off, and marks that divide what is printed */
+        {0, "conversation/app.py\", line 7, in send_context\n    raise limit from why\nHalted: a good while",
+         DARUMA_UNKNOWN},
+        {0, "********** Tool Execution **********\nResult:\n-----\nplums are not installed\n-----", DARUMA_TOOL_ERROR},
+        /* what a tool was given, before what it said */
+        {0, "\xe2\x8f\xba Notes(query: context limit exceeded)\n  \xe2\x8e\xbf  Error: Slow down", DARUMA_RATE_LIMIT},
+        /* Python prints that there is no parameter */
+        {400, "{\"error\":{\"message\":\"Invalid model name\",\"param\":\"None\",\"code\":\"400\"}}",
+         DARUMA_MODEL_NOT_FOUND},
+        /* answers, as Python prints them */
+        {0, "Response(id='r1', error=None, output=[], safety_identifier=None, tool_choice='auto', tools=[], limit=1)",
+         DARUMA_MALFORMED_OUTPUT},
+        {0, "Answer(id='c1', choices=[Choice(finish_reason='length', message=Message(content=''))], blocked=None)",
+         DARUMA_OUTPUT_LIMIT},
+        {0, "Answer(id=None, choices=None, error={'message': 'Slow down', 'code': 429})", DARUMA_RATE_LIMIT},
+        {200, "{\"done\":true,\"response\":{\"raiMediaFilteredReasons\":[\"Try rephrasing the prompt.\"]}}",
+         DARUMA_CONTENT_FILTER},
+        /* errors that stand where only their members say so */
+        {0,
+         "{\"id\":\"1\",\"value\":{\"stopReason\":\"Rate Limit\",\"stopReasonMessage\":\"You used up your daily "
+         "allowance\",\"isError\":true}}",
+         DARUMA_QUOTA},
+        {502, "{\"error\":{\"attempts\":[{\"error\":\"400 Invalid API key\"}],\"message\":\"All providers failed\"}}",
+         DARUMA_AUTH},
+        /* a part of an answer before what broke it */
+        {0,
+         "Working: {\"choices\":[{\"delta\":{\"content\":null,\"reasoning_content\":\"no key\"}}]}\n"
+         "{\"error\":{\"message\":\"Slow down\"}}",
+         DARUMA_RATE_LIMIT},
+        {0, "Working: {\"choices\":[{\"delta\":{\"content\":null}}]}\n{\"error\":{\"code\":\"sentinel_block\"}}",
+         DARUMA_UNKNOWN},
+        /* a lead that is all that says anything */
+        {0, "llama runner process has terminated: exit status 2", DARUMA_SERVER_ERROR},
         /* the name of a file */
         {0, "Details: [Errno 2] No such file or directory: 'plums.json'", DARUMA_TOOL_ERROR},
     };

@@ -212,6 +212,8 @@ bool answer_read(daruma_str object, said *s, daruma_arena *a)
         case 'i':
             if (str_eq(key, S("incomplete_details")))
                 why_incomplete = json_get(v, S("reason"));
+            else if (str_eq(key, S("isError")) && json_is_true(v))
+                return false;
             break;
         default:
             break;
@@ -237,6 +239,8 @@ bool answer_read(daruma_str object, said *s, daruma_arena *a)
     look_at_message(message, s, a);
     if (has_words(prompt_reply))
         s->shape |= SAID_CONTENT;
+    if (is_set(json_get(prompt_reply, S("raiMediaFilteredReasons")))) /* Google's videos */
+        s->shape |= SAID_REFUSAL;
     look_at_content(json_is_object(output) ? json_path(output, "message.content") : output, s, a);
     return true;
 }

@@ -181,7 +181,7 @@ static void add_facts(seen *v, const daruma_evidence *ev, const said *s, char nu
     for (size_t i = 0; i < COUNT(shapes); i++)
         if (s->shape & shapes[i].bit)
             seen_add(v, AT_SHAPE, shapes[i].name);
-    bool empty = (s->shape & SAID_ANSWER) && !(s->shape & SAID_CONTENT);
+    bool empty = (s->shape & SAID_ANSWER) && !(s->shape & SAID_CONTENT) && !s->ncodes;
     if (empty || ev->flaw == DARUMA_FLAW_EMPTY)
         seen_add(v, AT_SHAPE, S("empty_answer"));
     bool unfinished =

@@ -131,7 +131,8 @@ static bool says_why(int status)
  * what refuses a call was reached. */
 static bool may_be_out(daruma_kind k, int status)
 {
-    return (status != 401 && status != 451 && (status != 403 || k != DARUMA_NETWORK)) ||
+    bool refused = status == 402 || status == 403 || status == 429;
+    return (status != 401 && status != 451 && (!refused || k != DARUMA_NETWORK)) ||
            (k != DARUMA_SERVER_ERROR && kind_rows[k].statuses != STATUS_OUTAGE);
 }
 
@@ -376,7 +377,7 @@ static bool names_it(uint16_t row)
  * the rest is about ("max_tokens: too large"). */
 static uint16_t first_of_clause(const seen *s, const uint64_t *parts, size_t n, uint16_t row, uint64_t *ret_means)
 {
-    if (n > 1 && !(parts[0] & ~(SEEN_LEAD | SENTENCE_LABEL))) /* "APIError: " is no part of it */
+    if (n > 1 && !(parts[0] & ~(SEEN_LEAD | SENTENCE_OF_LEAD))) /* "Error: " is no part of it */
         return first_of_clause(s, parts + 1, n - 1, row, ret_means);
     uint64_t all = all_of(parts, n), means = 0;
     bool sent = parts[0] & SENTENCE_JSON && parts[0] & SENTENCE_SENT; /* "Failed to parse the request body as JSON: " */
@@ -390,8 +391,14 @@ static uint16_t first_of_clause(const seen *s, const uint64_t *parts, size_t n, 
         return rest;
     }
     uint16_t first = all ? first_sense(s, all, false, row) : row;
-    *ret_means = is_sense(first) ? all : means;
-    return is_sense(first) || !is_sense(rest) ? first : rest;
+    if (!is_sense(first) && is_sense(rest))
+        first = rest;
+    else if (is_sense(first) || n == 1)
+        means = all;
+    else /* what stands behind it are details: "Unrecognized request argument supplied: functions" */
+        first = first_sense(s, means = parts[0] & ~SEEN_LEAD, false, row);
+    *ret_means = means;
+    return first;
 }
 
 /* Nothing that was said, but its status at most. */

@@ -112,6 +112,7 @@ const char *const phrases_of_tools[] = {
     "^fatal: ",
     "npm err",
     "sqlalchemy.exc",
+    "[sql: ",
     "psycopg2",
     "asyncpg",
     "pymysql",

@@ -57,6 +57,7 @@ static const struct {
     K("cause", IS_NEST),
     K("baseresp", IS_NEST),
     K("lasterror", IS_NEST),
+    K("attempts", IS_NEST),
     K("exception", IS_NEST),
     K("response", IS_NEST),
     K("responsebody", IS_NEST),
@@ -259,8 +260,8 @@ void reader_member(reader *r, enum role role, daruma_str text, int level)
     case IS_PARAM:
         if (str_findch(text, ' ') != STR_NONE)
             reader_text(r, text, level); /* some put the sentence there */
-        else if (text.n && text.n < PARAM_BYTES_MAX)
-            r->s->param = text;
+        else if (text.n && text.n < PARAM_BYTES_MAX && !str_ieq(text, S("none")) && !str_ieq(text, S("null")))
+            r->s->param = text; /* Python prints that there is none */
         break;
     case IS_PATH:
         break;
@@ -367,12 +368,14 @@ static void read_fields(reader *r, daruma_str object, int level)
 
 static bool is_error(daruma_str object)
 {
-    static const daruma_str named[] = {LIT("code"), LIT("type"), LIT("status"), LIT("error")};
-    bool any = false;
+    static const daruma_str named[] = {LIT("code"), LIT("type"), LIT("status"), LIT("error"), LIT("isError")};
+    bool any = false, told = false;
     for (size_t i = 0; i < COUNT(named); i++)
         any |= json_get(object, named[i]).n > 0;
-    daruma_str error = json_get(object, S("error"));
-    return json_is_object(error) || json_is_string(error) || (any && json_is_string(json_get(object, S("message"))));
+    daruma_str error = json_get(object, S("error")), key, v;
+    for (json_iter it = json_open(object); any && json_next(&it, &key, &v);)
+        told |= json_is_string(v) && reader_role(key) == IS_MESSAGE;
+    return json_is_object(error) || json_is_string(error) || told;
 }
 
 /* {"output":[{"code":400,"message":"..."}]}, {"task":{"error":...}}: an error that stands where no name says so. */
@@ -409,7 +412,7 @@ static void read_object(reader *r, daruma_str object, int level)
                 words = v;
             continue;
         }
-        if (role == IS_IS_ERROR && json_get(object, S("api_error_status")).n)
+        if (role == IS_IS_ERROR && (json_get(object, S("api_error_status")).n || json_get(object, S("stopReason")).n))
             continue; /* what an agent says of its whole run */
         if (role == IS_IS_ERROR && (json_is_true(v) || json_is_array(json_get(object, S("content"))))) {
             r->s->shape |= SAID_RPC;

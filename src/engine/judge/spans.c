@@ -139,8 +139,9 @@ static size_t hedge_at(daruma_str s)
 /* Where somebody begins to guess: "This might be due to: ..."; STR_NONE: nobody does. */
 static size_t guess_at(daruma_str s)
 {
-    static const daruma_str guesses[] = {LIT("might be due to"),   LIT("may be due to"),   LIT("could be due to"),
-                                         LIT("usually indicates"), LIT("possible causes"), LIT("possible reasons")};
+    static const daruma_str guesses[] = {LIT("might be due to"), LIT("may be due to"),     LIT("could be due to"),
+                                         LIT("likely due to"),   LIT("usually indicates"), LIT("possible causes"),
+                                         LIT("possible reasons")};
     size_t first = hedge_at(s);
     for (size_t i = 0; i < COUNT(guesses); i++) {
         size_t at = str_ifind(s, guesses[i]);
@@ -174,19 +175,22 @@ static size_t guess_end(daruma_str s, size_t at, bool *ret_any)
     return at;
 }
 
-/* Is more than one thing named anywhere? Mostly not, and then nobody need look for guesses. */
-static bool names_several(daruma_str s)
+/* Is more than one thing named anywhere, or a cause? Mostly not, and then nobody need look for guesses. */
+static bool may_guess(daruma_str s)
 {
-    return str_find(s, S(" or ")) != STR_NONE || str_find(s, S("* ")) != STR_NONE || str_find(s, S("- ")) != STR_NONE;
+    return str_find(s, S("due to")) != STR_NONE || str_find(s, S(" or ")) != STR_NONE ||
+           str_find(s, S("* ")) != STR_NONE || str_find(s, S("- ")) != STR_NONE;
 }
 
-/* `line` without several guesses at what is wrong: of these at most one is true. A single one is the best there is. */
+/* `line` without several guesses at what is wrong: of these at most one is true. A single one is the best there is
+ * where nothing before it says what is wrong. */
 static daruma_str without_guesses(daruma_str line, daruma_arena *a)
 {
-    size_t at = names_several(line) ? guess_at(line) : STR_NONE;
+    size_t at = may_guess(line) ? guess_at(line) : STR_NONE;
     bool several = false;
     size_t end = at == STR_NONE ? at : guess_end(line, at, &several);
-    char *out = several ? arena_take(a, line.n, 1) : NULL;
+    char *out =
+        several || (at != STR_NONE && sentence_names_cause(str_sub(line, 0, at))) ? arena_take(a, line.n, 1) : NULL;
     if (!out)
         return line;
     memcpy(out, line.p, at);

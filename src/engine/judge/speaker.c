@@ -73,7 +73,7 @@ static bool is_tool_name(daruma_str provider, bool model)
         LIT("npm"), LIT("docker"), LIT("browser"), LIT("search"), LIT("playwright"), LIT("postgres"), LIT("mysql"),
         LIT("sqlite"), LIT("slack"), LIT("jira"), LIT("notion"), LIT("python"), LIT("node"), LIT("redis"),
         LIT("fetch"), LIT("kubectl"), LIT("pip"), LIT("yarn"), LIT("pnpm"), LIT("cargo"), LIT("gradle"), LIT("edit"),
-        LIT("editor"), LIT("files"), LIT("powershell"), LIT("ssh"), LIT("curl"), LIT("wget"), LIT("webfetch"),
+        LIT("editor"), LIT("patch"), LIT("files"), LIT("powershell"), LIT("ssh"), LIT("curl"), LIT("wget"), LIT("webfetch"),
         LIT("puppeteer"), LIT("selenium"), LIT("chrome"), LIT("mongodb"), LIT("mongo"), LIT("sandbox"),
         LIT("jupyter"), LIT("gitlab"), LIT("linear"), LIT("sentry"), LIT("supabase"), LIT("figma"), LIT("stripe"),
         LIT("twilio"), LIT("hubspot"), LIT("salesforce"), LIT("asana"), LIT("trello"), LIT("discord"),

@@ -15,6 +15,11 @@
 
 /* ---- text -------------------------------------------------------------------------------------- */
 
+static bool holds(daruma_str t, daruma_str what)
+{
+    return str_find(t, what) != STR_NONE;
+}
+
 /* True if the code that was met after `codes` others has a seam, as names of errors have: "no_user_key". */
 static bool names_error(const reader *r, size_t codes)
 {
@@ -103,6 +108,7 @@ static bool read_embedded_page(reader *r, daruma_str t, int level)
 static bool read_embedded(reader *r, daruma_str t, int level)
 {
     int tries = 0;
+    size_t from = 0; /* behind what is an answer's */
     for (size_t i = 0; i < t.n && tries < UNWRAP_BRACES_MAX; i++) {
         size_t brace = str_findch(str_from(t, i), '{');
         if (brace == STR_NONE)
@@ -134,12 +140,15 @@ static bool read_embedded(reader *r, daruma_str t, int level)
             end = t.n;
         }
         size_t enough = codes + !(whole && names_error(r, codes)); /* one type alone may be of anything */
-        if (r->s->ntexts > texts_before || r->s->ncodes > enough || (r->s->shape & SAID_ANSWER)) {
+        /* a part of an answer may come before what broke it */
+        bool answer = r->s->shape & SAID_ANSWER && !holds(str_from(t, end), S("{\"error\""));
+        if (r->s->ntexts > texts_before || r->s->ncodes > enough || answer) {
             if (i && (r->s->ntexts > texts_before || r->s->ncodes > codes))
-                read_before(r, t, i, level - 1);
+                read_before(r, str_from(t, from), i - from, level - 1);
             r->s->behind = str_from(t, end);
             return true;
         }
+        from = r->s->shape & SAID_ANSWER ? end : from;
         i = end - 1;
     }
     return false;
@@ -163,6 +172,22 @@ static bool embedded_members(reader *r, daruma_str t, int level)
     if (members < 2 || !reader_loose(r, str_from(t, first), level + 1))
         return false;
     read_before(r, t, first, level - 1);
+    return true;
+}
+
+/* "ChatCompletion(id='c1', choices=[], ...)": an answer as Python prints it. Its form is read, none of its words. */
+static bool read_printed_answer(reader *r, daruma_str t)
+{
+    size_t n = 0;
+    while (n < t.n && ch_word(t.p[n]))
+        n++;
+    if (!n || n == t.n || t.p[n] != '(' || t.p[t.n - 1] != ')' ||
+        !(holds(t, S(" choices=")) || holds(t, S(" output=["))) || holds(t, S(" error={")) ||
+        holds(t, S(" error=\"")) || holds(t, S(" error='")))
+        return false;
+    bool empty = holds(t, S(" choices=[]")) || holds(t, S(" choices=None")) || holds(t, S(" output=[]")) ||
+                 holds(t, S("content=None")) || holds(t, S("content=''"));
+    r->s->shape |= SAID_ANSWER | (empty && !holds(t, S("tool_calls=[")) ? 0 : SAID_CONTENT);
     return true;
 }
 
@@ -300,8 +325,8 @@ void reader_any(reader *r, daruma_str t, int level)
         read_html(r, t, level);
     } else if (is_sse(t)) {
         read_sse(r, t, level);
-    } else if (!read_embedded_page(r, t, level) && !read_grpc(r, t, level) && !read_bracketed(r, t, level) &&
-               !read_embedded(r, t, level) && !embedded_members(r, t, level)) {
+    } else if (!read_printed_answer(r, t) && !read_embedded_page(r, t, level) && !read_grpc(r, t, level) &&
+               !read_bracketed(r, t, level) && !read_embedded(r, t, level) && !embedded_members(r, t, level)) {
         reader_prefix(r, t, true);
         reader_text(r, t, level);
     }

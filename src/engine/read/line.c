@@ -142,6 +142,19 @@ static bool ends_in_place(daruma_str t)
     return n < t.n && n && t.p[n - 1] == ':';
 }
 
+/* `t` behind what Python prints of a place in code: `", line 8, in step`; empty: it is not printed. */
+static daruma_str behind_place(daruma_str t, bool *ret_any)
+{
+    size_t at = 0;
+    for (size_t hit; (hit = str_find(str_from(t, at), S("\", line "))) != STR_NONE;)
+        at += hit + S("\", line ").n;
+    while (at && at < t.n && (ch_digit(t.p[at]) || t.p[at] == ','))
+        at++;
+    daruma_str rest = str_trim(str_from(t, at));
+    *ret_any = at && str_starts(rest, S("in "));
+    return *ret_any ? str_trim(str_from(rest, 3 + first_word(str_from(rest, 3)).n)) : (daruma_str){0};
+}
+
 /* A line that names a place in code and says nothing. */
 static bool is_frame(daruma_str t, size_t indent)
 {
@@ -199,20 +212,6 @@ static bool is_last(daruma_str t)
     return str_istarts(t, S("stack backtrace:")) || (str_starts(t, S("goroutine ")) && str_ends(t, S("]:")));
 }
 
-/* What stands behind the last frame of a stack that somebody put on one line. */
-static daruma_str behind_frames(daruma_str t)
-{
-    size_t at = 0;
-    for (size_t hit; (hit = str_find(str_from(t, at), S("\", line "))) != STR_NONE;)
-        at += hit + S("\", line ").n;
-    while (at && at < t.n && (ch_digit(t.p[at]) || t.p[at] == ','))
-        at++;
-    daruma_str rest = str_trim(str_from(t, at));
-    if (!at || !str_starts(rest, S("in ")))
-        return (daruma_str){0};
-    return str_trim(str_from(rest, 3 + first_word(str_from(rest, 3)).n));
-}
-
 /* Only marks under a line of code. */
 static bool is_underline(daruma_str t)
 {
@@ -234,6 +233,21 @@ static bool has_paragraph(daruma_str behind, size_t column)
     while (behind.n && ch_space(behind.p[0]))
         behind = str_from(behind, 1);
     return behind.n > 0;
+}
+
+/* `line` without marks that only divide what is printed: "***** Result *****", "-----". */
+static daruma_str without_rules(daruma_str line)
+{
+    enum { RULE_MARKS_MIN = 5 };
+    daruma_str t = str_trim(line);
+    size_t from = 0, to = t.n;
+    while (from < t.n && memchr("*-=#~_", t.p[0], 6) && t.p[from] == t.p[0])
+        from++;
+    if (from < RULE_MARKS_MIN)
+        return line;
+    while (to > from && t.p[to - 1] == t.p[0])
+        to--;
+    return str_trim(str_sub(t, from, to - from));
 }
 
 /* What a line of code makes and throws, which names the failure where nothing stands behind the stack: "raise
@@ -276,6 +290,24 @@ static daruma_str without_drawing(daruma_str text, daruma_arena *a)
     return str_trim((daruma_str){out, n});
 }
 
+/* A tool's result as an agent shows it, without what the tool was given: "⏺ Bash(npm test)\n  ⎿  Error: ..." is
+ * "⏺ Bash Error: ...". */
+static daruma_str without_call(daruma_str text, daruma_arena *a)
+{
+    size_t result = str_find(text, S("\u23bf")), at = 1;
+    while (at < result && result != STR_NONE &&
+           (text.p[at] != '(' || !(ch_word(text.p[at - 1]) || text.p[at - 1] == ')')))
+        at++;
+    char *out = at < result && result != STR_NONE ? arena_take(a, text.n, 1) : NULL;
+    if (!out)
+        return text;
+    daruma_str said = str_from(text, result + 3);
+    memcpy(out, text.p, at);
+    out[at] = '\n';
+    memcpy(out + at + 1, said.p, said.n);
+    return (daruma_str){out, at + 1 + said.n};
+}
+
 /* What all lines begin with, up to a bar: "web-1  | ", as those who run programs put their names before what these say.
  */
 static size_t column_of(daruma_str text)
@@ -311,11 +343,12 @@ static daruma_str without_frames(daruma_str text, daruma_arena *a)
         size_t indent = indent_of(line);
         if (is_last(t))
             break;
-        bool seam = is_seam(t);
-        if (seam && (t = behind_frames(t)).n) {
-            line = t;
-        } else if (seam || is_frame(t, indent)) {
-            code = !seam && t.p[0] == 'F' ? indent : code;
+        bool seam = is_seam(t), place;
+        daruma_str behind = behind_place(t, &place); /* a stack that somebody put on one line */
+        if (seam && behind.n) {
+            line = t = behind;
+        } else if (seam || (place && !behind.n) || is_frame(t, indent)) {
+            code = !seam && (t.p[0] == 'F' || place) ? indent : code;
             continue;
         }
         if (code != STR_NONE && t.n && indent > code) {
@@ -325,6 +358,9 @@ static daruma_str without_frames(daruma_str text, daruma_arena *a)
         if (is_underline(t) && code == STR_NONE && has_paragraph(rest, column))
             n = last; /* what it stands under is code, too */
         if (is_underline(t) || is_header(t))
+            continue;
+        line = without_rules(line);
+        if (t.n && !line.n)
             continue;
         last = n;
         code = t.n ? STR_NONE : code;
@@ -451,7 +487,7 @@ static daruma_str without_tails(daruma_str t)
 
 daruma_str line_strip(daruma_str text, daruma_arena *a)
 {
-    daruma_str t = without_drawing(text, a);
+    daruma_str t = without_call(without_drawing(text, a), a);
     t = memchr(t.p, '\n', t.n) || is_seam(t) ? without_frames(t, a) : str_from(t, head_of(t));
     t = without_tails(t);
     return t.n ? t : text;

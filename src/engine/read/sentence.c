@@ -47,8 +47,10 @@ static char foreign_mark(daruma_str t, size_t i)
     } marks[] = {{LIT("\u3002"), '.', false}, {LIT("\uff01"), '.', false}, {LIT("\uff1b"), '.', false},
                  {LIT("\uff1f"), '.', false}, {LIT("\uff1a"), ':', false}, {LIT("\u2013"), '.', true},
                  {LIT("\u2014"), '.', true}};
+    if (!foreign(t.p[i]))
+        return 0;
     bool apart = i && i + 3 < t.n && t.p[i - 1] == ' ' && t.p[i + 3] == ' ';
-    for (size_t k = 0; foreign(t.p[i]) && k < COUNT(marks); k++)
+    for (size_t k = 0; k < COUNT(marks); k++)
         if ((apart || !marks[k].apart) && str_starts(str_from(t, i), marks[k].mark))
             return marks[k].ends;
     return 0;
@@ -113,6 +115,29 @@ static const char *comparison_at(daruma_str t, size_t i)
     if (number == t.n || !ch_digit(t.p[number]))
         return NULL;
     return less ? "at_most_" : equal ? "at_least_" : "exceeds_";
+}
+
+/* A duration at t[i] that was exceeded, or is the limit: "exceeded 300000ms", "longer than 30 seconds", "the 30 second
+ * limit"; NULL: none begins there. */
+static const char *duration_at(daruma_str t, size_t i)
+{
+    static const daruma_str behind[] = {LIT("exceeded "), LIT("exceeds "), LIT("longer than "), LIT("more than ")};
+    static const daruma_str units[] = {LIT("ms"),     LIT("s"),       LIT("sec"),         LIT("secs"),
+                                       LIT("second"), LIT("seconds"), LIT("milliseconds")};
+    size_t unit = i, end;
+    while (unit < t.n && (ch_digit(t.p[unit]) || t.p[unit] == ',' || t.p[unit] == '.'))
+        unit++;
+    bool told = str_starts(str_from(t, unit), S(" ")) || str_starts(str_from(t, unit), S("-"));
+    unit += told;
+    for (end = unit; end < t.n && is_letter(t.p[end]);)
+        end++;
+    told = str_starts(str_from(t, end), S(" limit"));
+    for (size_t k = 0; k < COUNT(behind); k++)
+        told |= str_ends(str_sub(t, 0, i), behind[k]);
+    for (size_t k = 0; told && k < COUNT(units); k++)
+        if (str_eq(str_sub(t, unit, end - unit), units[k]))
+            return "timeout_";
+    return NULL;
 }
 
 /* A path of a file or an address without its host: "/v1/chat/completions", "projects/81/locations/global". */
@@ -192,7 +217,11 @@ void sentence_open(sentence *s, daruma_str text, bool is_code)
         if (mark) {
             s->words[n++] = mark;
             i += 2;
-        } else if ((char_is(c, CHAR_LOWER) && c != '_') || foreign(c))
+        } else if (c <= '9' && c >= '0' && last == '_' && (says = duration_at(text, i)) &&
+                   n + strlen(says) < sizeof s->words - (text.n - i))
+            while (*says) /* in place of the first digit */
+                s->words[n++] = *says++;
+        else if ((char_is(c, CHAR_LOWER) && c != '_') || foreign(c))
             s->words[n++] = c;
         else if (c == '\'' && i && i + 1 < text.n && char_is(text.p[i - 1], CHAR_LOWER) &&
                  char_is(text.p[i + 1], CHAR_LOWER))
@@ -344,5 +373,5 @@ size_t sentence_lead(daruma_str text)
     for (size_t n; (n = lead_end(str_from(text, at))) && at + n < text.n; at += n)
         if (sentence_says(str_sub(text, at, n)))
             break;
-    return at;
+    return at && sentence_says(str_from(text, at)) ? at : 0;
 }
