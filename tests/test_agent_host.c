@@ -19,7 +19,7 @@ typedef struct turn_of {
 static const turn_of *script;
 static size_t nscript, used, ntools;
 static bool late; /* the tool takes longer than the run may */
-static uint32_t nevents;
+static uint32_t nevents, steps_most = 20;
 static agent_setup child;
 
 static bool on_call(void *user, const drive_request *q, daruma_str body, wire_answer *ret)
@@ -129,7 +129,7 @@ static agent_setup setup(void)
                          .tools = tools,
                          .ntools = COUNT(tools),
                          .policy = p,
-                         .limits = {.steps = 20, .time = 60000}};
+                         .limits = {.steps = steps_most, .time = 60000}};
 }
 
 static world *run(const turn_of *turns, size_t n)
@@ -213,6 +213,21 @@ static void an_agent_works_for_another(void **state)
     done(o);
 }
 
+static void no_agent_works_for_one_that_has_a_step_left_to_answer(void **state)
+{
+    static const turn_of turns[] = {{.tool = "reader", .args = "{\"task\":\"Read a.\"}"}, {.says = "Not read."}};
+    (void)state;
+    steps_most = 2;
+    world *o = run(turns, COUNT(turns));
+    steps_most = 20;
+    assert_non_null(o->a);
+    agent_result r = agent_result_of(o->a);
+    assert_int_equal(r.spent.calls, 2); /* both are its own */
+    assert_str(r.text, "Not read.");
+    assert_true(str_find(o->a->steps[0].observation, S("steps")) != STR_NONE);
+    done(o);
+}
+
 static void a_script_that_ends_stops_the_run(void **state)
 {
     static const turn_of turns[] = {{.tool = "read", .args = "{}"}};
@@ -230,6 +245,7 @@ int main(void)
         cmocka_unit_test(calls_are_recovered_below_the_agent),
         cmocka_unit_test(people_and_tools_take_time),
         cmocka_unit_test(an_agent_works_for_another),
+        cmocka_unit_test(no_agent_works_for_one_that_has_a_step_left_to_answer),
         cmocka_unit_test(a_script_that_ends_stops_the_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -450,22 +450,40 @@ static void high_bytes_are_counted_as_one_by_one(void **state)
 }
 
 /* Blocks of plain text are skipped up to the first byte that is none, and never beyond the end. */
-static void plain_text_ends_where_it_is_none(void **state)
+/* A string ends at its quote, and is broken by what may not stand in it, wherever that is and whatever stands around.
+ */
+static void a_string_is_judged_alike_wherever_its_bytes_stand(void **state)
 {
     (void)state;
-    char p[200];
-    static const char odd[] = {'"', '\\', 0x1f, '\n', 0};
-    for (size_t at = 0; at < sizeof p; at++)
-        for (size_t k = 0; k < COUNT(odd); k++) {
-            memset(p, 'a' + (int)k, sizeof p);
-            p[at] = odd[k];
-            for (size_t n = 0; n <= sizeof p; n += 33) {
-                const char *to = scan_plain_text(p, p + n);
-                assert_true(to >= p && to <= p + n && (size_t)(to - p) <= at);
-                assert_int_equal((to - p) % 32, 0);
-                if (scan_has_avx2())
-                    assert_true((size_t)(to - p) + 32 > (at < n ? at : n));
-            }
+    static const struct {
+        daruma_str text;
+        bool fits;
+    } pieces[] = {
+        {LIT("\\\""), true},     {LIT("\\\\"), true}, {LIT("\\n"), true},      {LIT("\\u12aF"), true},
+        {LIT("\x7f"), true},     {LIT("\xff"), true}, {LIT("\\\\\\\""), true}, {LIT("\\x"), false},
+        {LIT("\\u12g4"), false}, {LIT("\n"), false},  {LIT("\x1f"), false},    {LIT("\0"), false},
+        {LIT("\\u123"), false},
+    };
+    for (size_t k = 0; k < COUNT(pieces) * COUNT(pieces); k++)
+        for (size_t at = 0; at < 120; at++) {
+            char p[200];
+            daruma_buf b = buf_over(p, sizeof p);
+            buf_putc(&b, '"');
+            for (size_t i = 0; i < 120; i++)
+                if (i == at) {
+                    buf_put(&b, pieces[k / COUNT(pieces)].text);
+                    buf_put(&b, pieces[k % COUNT(pieces)].text);
+                } else {
+                    buf_putc(&b, 'z'); /* no digit of an escape */
+                }
+            buf_putc(&b, '"');
+            bool fits = pieces[k / COUNT(pieces)].fits && pieces[k % COUNT(pieces)].fits;
+            size_t end = json_skip(buf_str(&b), 0, NULL);
+            assert_int_equal(end == b.n, fits);
+            buf_put(&b, S(",\"behind\""));
+            assert_int_equal(json_skip(buf_str(&b), 0, NULL), end);
+            if (fits) /* and not before it: every beginning is broken */
+                assert_true(json_skip(str_sub(buf_str(&b), 0, end - 1 - at / 8), 0, NULL) == STR_NONE);
         }
 }
 
@@ -587,7 +605,7 @@ int main(void)
         cmocka_unit_test(bits_of_the_longest_text_are_all_there),
         cmocka_unit_test(bytes_are_the_same_alone_and_many_at_a_time),
         cmocka_unit_test(high_bytes_are_counted_as_one_by_one),
-        cmocka_unit_test(plain_text_ends_where_it_is_none),
+        cmocka_unit_test(a_string_is_judged_alike_wherever_its_bytes_stand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

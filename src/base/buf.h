@@ -21,6 +21,7 @@ daruma_str buf_done(daruma_buf *b);
 #define BUF_LIT(b, lit) buf_put((b), DARUMA_STR(lit))
 
 void buf_put(daruma_buf *b, daruma_str s);
+static inline void buf_constant(daruma_buf *b, daruma_str s); /* the same, faster where `s` is S("...") */
 void buf_putc(daruma_buf *b, char c);
 void buf_putz(daruma_buf *b, const char *z);
 void buf_int(daruma_buf *b, int64_t v);
@@ -39,6 +40,15 @@ char *buf_grow(daruma_buf *b, size_t n); /* buf_room() when there is none yet */
 static inline char *buf_room(daruma_buf *b, size_t n)
 {
     return n <= b->cap - b->n ? b->p + b->n : buf_grow(b, n);
+}
+
+__attribute__((always_inline)) static inline void buf_constant(daruma_buf *b, daruma_str s)
+{
+    char *to = buf_room(b, s.n);
+    if (!to)
+        return;
+    __builtin_memcpy(to, s.p, s.n);
+    b->n += s.n;
 }
 
 /* ---- several pieces in one call, each by its type ---- */

@@ -47,6 +47,28 @@ static inline unsigned odd16(const char *p)
     return scan_bits(scan_is(v, '"') | scan_is(v, '\\') | scan_range(v, 0, 0x1f));
 }
 
+/* The same for the middle of a long string, from `p` on: behind its closing quote, with *closed; or where fewer than 32
+ * bytes are left; NULL when broken. */
+SCAN_AVX2 static const char *skip_blocks_avx2(const char *p, const char *end, bool *closed)
+{
+    while (end - p >= 32) {
+        size_t next = 32;
+        for (uint64_t odd = scan_odd32_avx2(p); odd; odd &= ~(uint64_t)0 << next) {
+            const char *at = p + __builtin_ctzll(odd);
+            *closed = *at == '"';
+            if (*closed)
+                return at + 1;
+            if (!(at = end - at > 1 && *at == '\\' && (at[1] == 'n' || at[1] == '"') ? at + 2 : skip_odd(at, end)))
+                return NULL;
+            next = (size_t)(at - p);
+            if (next >= 32)
+                break;
+        }
+        p += next < 32 ? 32 : next;
+    }
+    return p;
+}
+
 /* Behind the closing quote of the string whose opening quote is at p; NULL when broken. The hot loop of
  * everything here: 16 bytes at a time, and 32 behind the first of them where AVX2 is there. */
 static inline const char *skip_string(const char *p, const char *end)
@@ -55,7 +77,10 @@ static inline const char *skip_string(const char *p, const char *end)
     while (end - p >= 16) {
         unsigned odd = odd16(p);
         if (!odd) {
-            p = scan_plain_text(p + 16, end);
+            bool closed = false;
+            p += 16;
+            if (end - p >= 32 && scan_has_avx2() && (!(p = skip_blocks_avx2(p, end, &closed)) || closed))
+                return p;
             continue;
         }
         p += __builtin_ctz(odd);

@@ -6,7 +6,7 @@
  *     scan16 v = scan_load(p);
  *     unsigned odd = scan_bits(scan_is(v, '"') | scan_is(v, '\\') | scan_range(v, 0, 0x1f));
  *
- * The compiler makes the comparisons of what the processor has (SSE2, NEON, else plain words). The two loops that whole
+ * The compiler makes the comparisons of what the processor has (SSE2, NEON, else plain words). The loops that whole
  * prompts go through take AVX2 where the machine has it. */
 #ifndef BASE_SCAN_H
 #define BASE_SCAN_H
@@ -106,27 +106,20 @@ SCAN_AVX2 static inline uint64_t scan_equal64_avx2(const char *p, char c, char f
 #endif
 }
 
-/* Behind the first blocks of 32 bytes at `p` that hold neither '"' nor '\\' nor a control character. Where there is no
- * AVX2 it skips none. */
-SCAN_AVX2 static inline const char *scan_plain_text_avx2(const char *p, const char *end)
+/* A bit for each of the 32 bytes at `p` that a JSON string cannot simply contain: '"', '\\' or a control character. */
+SCAN_AVX2 static inline uint32_t scan_odd32_avx2(const char *p)
 {
 #if defined(__SSE2__)
-    const __m256i quote = _mm256_set1_epi8('"'), slash = _mm256_set1_epi8('\\'), control = _mm256_set1_epi8(0x1f);
-    for (; end - p >= 32; p += 32) {
-        __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)p);
-        __m256i odd = _mm256_or_si256(_mm256_cmpeq_epi8(v, quote), _mm256_cmpeq_epi8(v, slash));
-        odd = _mm256_or_si256(odd, _mm256_cmpeq_epi8(_mm256_min_epu8(v, control), v));
-        if (!_mm256_testz_si256(odd, odd))
-            break;
-    }
+    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)p), control = _mm256_set1_epi8(0x1f);
+    __m256i odd =
+        _mm256_or_si256(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('"')), _mm256_cmpeq_epi8(v, _mm256_set1_epi8('\\')));
+    return (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(odd, _mm256_cmpeq_epi8(_mm256_min_epu8(v, control), v)));
+#else
+    uint32_t bits = 0;
+    for (int i = 0; i < 32; i++)
+        bits |= (uint32_t)(p[i] == '"' || p[i] == '\\' || (unsigned char)p[i] < 0x20) << i;
+    return bits;
 #endif
-    (void)end;
-    return p;
-}
-
-static inline const char *scan_plain_text(const char *p, const char *end)
-{
-    return scan_has_avx2() ? scan_plain_text_avx2(p, end) : p;
 }
 
 /* A bit for each of the 32 tags that is `tag`. */

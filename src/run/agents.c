@@ -118,8 +118,8 @@ static const conf_option limits_rows[] = {
     {"tokens", CONF_INTEGER, AT(agents_agent, limits.tokens), .min = 1, .max = INT64_C(1) << 50, .says = "none", .help = "Input and output. The call that reaches them is the last."},
     {"time", CONF_DURATION, AT(agents_agent, limits.time), .min = SECOND, .max = 1000 * HOUR, .fallback = "30m", .help = "In all."},
     {"money", CONF_FRACTION, AT(agents_agent, limits.money), .min = 1, .max = INT64_C(1) << 40, .says = "none", .help = "In the currency of the prices. Every token counts at the dearest place of `model`: at most so much is spent, unless `second` is dearer. The call that reaches it is the last."},
-    {"price_input", CONF_FRACTION, AT(agents_agent, limits.price_input), .min = 0, .max = INT64_C(1) << 40, .says = "as `prices` say", .help = "For a million tokens that its model reads."},
-    {"price_output", CONF_FRACTION, AT(agents_agent, limits.price_output), .min = 0, .max = INT64_C(1) << 40, .says = "as `prices` say", .help = "For a million tokens that it writes."},
+    {"price_input", CONF_FRACTION, AT(agents_agent, limits.price_input), .min = 0, .max = INT64_C(1) << 40, .fallback = "usual", .word = "usual", .word_is = -1, .help = "For a million tokens that its model reads; 0: they are free; `usual`: as `prices` say."},
+    {"price_output", CONF_FRACTION, AT(agents_agent, limits.price_output), .min = 0, .max = INT64_C(1) << 40, .fallback = "usual", .word = "usual", .word_is = -1, .help = "For a million tokens that it writes; 0: they are free; `usual`: as `prices` say."},
 };
 static const conf_shape limits_shape = {.of = CONF_ROWS(limits_rows)};
 
@@ -288,7 +288,7 @@ static void check_money(conf *r, const agents *g, size_t i)
     const agents_world *w = r->user;
     const agents_agent *x = &g->list[i];
     char path[60];
-    if (!x->limits.money || x->limits.price_input || x->limits.price_output || !w->has_price ||
+    if (!x->limits.money || x->limits.price_input >= 0 || x->limits.price_output >= 0 || !w->has_price ||
         w->has_price(w->user, x->provider, x->model))
         return;
     snprintf(path, sizeof path, "agents[%zu].limits.money", i);

@@ -75,6 +75,10 @@ static bool delegate(sim_agents *h, agent *a, const agent_act *x, unsigned depth
     daruma_arena room;
     if (depth >= SIM_DEPTH_MAX || !h->ops->child || !h->ops->child(h->user, x->tool, &child))
         return false;
+    if (!agent_may_delegate(a)) {
+        agent_not_delegated(a, x->call, x->tool, h->w->at);
+        return true;
+    }
     if (!h->rooms->open(&room, 4096, AGENT_BYTES_MAX))
         return false;
     child.limits = agent_limits_left(a, h->w->at);

@@ -132,6 +132,10 @@ holds("each price that an agent does not name is the file's; a model that costs 
     assert.ok(one.result.money > one.result.output_tokens * 0.001 - 0.000001, one.out);
     const free = await go(pair, root, `${prices(0)}agents:\n  - { name: lead, model: best, tools: [fs.*], limits: { money: 1.5 } }\n`, { "m-lead": [{ text: "done" }] });
     assert.deepEqual([free.code, free.result?.money], [0, undefined], free.err);
+    const said = await go(pair, root, `${prices(1000)}agents:\n  - { name: lead, model: best, tools: [fs.*], limits: { money: 1.5, price_output: 0 } }\n`, { "m-lead": [{ text: "done" }] });
+    assert.deepEqual([said.code, said.result?.money], [0, undefined], `${said.err}: 0 is a price`);
+    const unpriced = await go(pair, root, "agents:\n  - { name: lead, model: best, tools: [fs.*], limits: { money: 1.5, price_input: 0, price_output: 0 } }\n", { "m-lead": [{ text: "done" }] });
+    assert.deepEqual([unpriced.code, unpriced.result?.money], [0, undefined], unpriced.err);
     const agents = "agents:\n  - { name: lead, model: best, tools: [helper] }\n  - { name: helper, model: main/m-helper, tools: [fs.*] }\n";
     const models = { "m-lead": [{ call: "helper", arguments: { task: "look" } }, { text: "done" }], "m-helper": [{ text: "seen ".repeat(2000) }] };
     const helped = await go(pair, root, prices(1000) + agents, models);

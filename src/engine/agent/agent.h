@@ -399,6 +399,8 @@ agent_plan_verdict agent_plan_read(daruma_str answer, const agent_tool *tools, s
 agent_limits agent_limits_left(const agent *a, daruma_moment at);
 /* False: the one step that is left is for its own answer. */
 bool agent_may_delegate(const agent *a);
+/* Refuses the call of a child for that: no step is left for it. */
+void agent_not_delegated(agent *a, uint32_t call, daruma_str child, daruma_moment at);
 /* What a child spent is its parent's, too. agent_delegated() does this. */
 void agent_add_spent(agent *a, const agent_spent *more);
 /* The child ended: what it spent is its parent's, its failure a record, never an answer. */

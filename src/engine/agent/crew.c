@@ -94,8 +94,6 @@ static void end_level(crew *c, size_t level)
 /* The act is a call of another one. */
 static void delegate(crew *c, const agent_act *x)
 {
-    static const agent_result no_steps = {
-        .outcome = DARUMA_OUTCOME_DEGRADED, .end = AGENT_END_LIMIT, .limit = AGENT_LIMIT_STEPS};
     const crew_member *who = NULL;
     crew_level *from = top(c);
     agent_limits left = agent_limits_left(from->a, c->at), limits;
@@ -112,7 +110,7 @@ static void delegate(crew *c, const agent_act *x)
         agent_tool_done(from->a, call, S("MISSING_INPUT: `task` is empty\nNext step: say what is to be done"), 0, false,
                         c->at);
     else if (who && !agent_may_delegate(from->a))
-        agent_delegated(from->a, call, who->as.name, &no_steps, c->at);
+        agent_not_delegated(from->a, call, who->as.name, c->at);
     else if (!who || c->depth == AGENT_LINEAGE_MAX || !begin(c, c->depth + 1, who, task, &limits))
         agent_tool_done(from->a, call, S("INTERNAL_ERROR: that agent cannot be begun\nNext step: do it yourself"), 0,
                         false, c->at);

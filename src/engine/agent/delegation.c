@@ -90,3 +90,10 @@ void agent_delegated(agent *a, uint32_t call, daruma_str child, const agent_resu
     delegation_record(child, r, &b);
     agent_tool_done(a, call, b.full ? S("{\"error\":true}") : buf_str(&b), 0, false, at);
 }
+
+void agent_not_delegated(agent *a, uint32_t call, daruma_str child, daruma_moment at)
+{
+    static const agent_result no_steps = {
+        .outcome = DARUMA_OUTCOME_DEGRADED, .end = AGENT_END_LIMIT, .limit = AGENT_LIMIT_STEPS};
+    agent_delegated(a, call, child, &no_steps, at);
+}

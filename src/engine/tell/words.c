@@ -29,6 +29,11 @@ daruma_str words_clean(daruma_str text, size_t max, daruma_arena *a)
     size_t n = 0;
     for (size_t i = 0, step; i < shown.n; i += step) {
         bool fit;
+        if (shown.p[i] >= ' ' && shown.p[i] < 0x7f) { /* most are; the others are read as characters */
+            p[n++] = shown.p[i];
+            step = 1;
+            continue;
+        }
         step = str_step(str_from(shown, i), &fit);
         memcpy(p + n, fit ? shown.p + i : " ", fit ? step : 1);
         n += fit ? step : 1;

@@ -76,7 +76,8 @@ typedef struct config_price {
 typedef struct config_client {
     daruma_str name;
     config_token token;
-    daruma_str *models; /* names with '*'; none: every model, and every path */
+    uint64_t token_hash; /* of its value, once the configuration is in force: lock_prepare() */
+    daruma_str *models;  /* names with '*'; none: every model, and every path */
     size_t nmodels;
     uint32_t rate; /* requests a minute, 0 no limit */
 } config_client;

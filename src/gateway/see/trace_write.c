@@ -38,16 +38,6 @@ static daruma_str provider_name(const dialect *d)
 
 /* ---- attributes ---- */
 
-/* A constant text: what it costs is known to the compiler. */
-__attribute__((always_inline)) static inline void put(daruma_buf *b, daruma_str text)
-{
-    char *to = buf_room(b, text.n);
-    if (!to)
-        return;
-    memcpy(to, text.p, text.n);
-    b->n += text.n;
-}
-
 /* Behind each attribute stands a comma; end_span() takes the last one away. */
 
 /* One attribute with a text of others; none when it is empty. */
@@ -63,27 +53,27 @@ __attribute__((always_inline)) static inline void put_value(daruma_buf *b, darum
 {
     if (!text.n)
         return;
-    put(b, begin);
+    buf_constant(b, begin);
     if (ours)
         buf_put(b, text);
     else
         buf_json_run(b, text);
-    put(b, S("\"}},"));
+    buf_constant(b, S("\"}},"));
 }
 
 __attribute__((always_inline)) static inline void put_number(daruma_buf *b, daruma_str begin, int64_t v)
 {
     if (v < 0)
         return;
-    put(b, begin);
+    buf_constant(b, begin);
     buf_int(b, v);
-    put(b, S("\"}},"));
+    buf_constant(b, S("\"}},"));
 }
 
 __attribute__((always_inline)) static inline void put_flag(daruma_buf *b, daruma_str whole, bool v)
 {
     if (v)
-        put(b, whole);
+        buf_constant(b, whole);
 }
 
 /* A model's name, fit to be shown; most often it is the one that was shown last. */
@@ -101,22 +91,22 @@ static daruma_str shown(trace_shown *last, daruma_str name)
 
 static void begin_span(daruma_buf *b, const trace *t, uint64_t id, uint64_t parent)
 {
-    put(b, S("{\"traceId\":\""));
+    buf_constant(b, S("{\"traceId\":\""));
     buf_put(b, (daruma_str){t->id, TRACE_ID_DIGITS});
-    put(b, S("\",\"spanId\":\""));
+    buf_constant(b, S("\",\"spanId\":\""));
     buf_hex64(b, id);
     if (parent) {
-        put(b, S("\",\"parentSpanId\":\""));
+        buf_constant(b, S("\",\"parentSpanId\":\""));
         buf_hex64(b, parent);
     } else if (t->parent[0]) {
-        put(b, S("\",\"parentSpanId\":\""));
+        buf_constant(b, S("\",\"parentSpanId\":\""));
         buf_json_run(b, (daruma_str){t->parent, SPAN_ID_DIGITS});
     }
 }
 
 static void put_name(daruma_buf *b, daruma_str operation, daruma_str model, daruma_str method)
 {
-    put(b, S("\",\"name\":\""));
+    buf_constant(b, S("\",\"name\":\""));
     buf_json_run(b, operation.n ? operation : str_sub(method, 0, JOIN_ID_MAX));
     if (model.n && operation.n) {
         buf_putc(b, ' ');
@@ -126,13 +116,13 @@ static void put_name(daruma_buf *b, daruma_str operation, daruma_str model, daru
 
 static void put_times(daruma_buf *b, int kind, int64_t began_ns, int64_t ended_ns)
 {
-    put(b, S("\",\"kind\":"));
+    buf_constant(b, S("\",\"kind\":"));
     buf_int(b, kind);
-    put(b, S(",\"startTimeUnixNano\":\""));
+    buf_constant(b, S(",\"startTimeUnixNano\":\""));
     buf_int(b, began_ns);
-    put(b, S("\",\"endTimeUnixNano\":\""));
+    buf_constant(b, S("\",\"endTimeUnixNano\":\""));
     buf_int(b, ended_ns < began_ns ? began_ns : ended_ns); /* the clock was set back */
-    put(b, S("\",\"attributes\":["));
+    buf_constant(b, S("\",\"attributes\":["));
 }
 
 static void end_span(daruma_buf *b, bool failed)
@@ -142,7 +132,7 @@ static void end_span(daruma_buf *b, bool failed)
     if (failed)
         BUF_SAY(b, "],\"status\":{\"code\":", (int)STATUS_ERROR, "}}");
     else
-        put(b, S("],\"status\":{}}"));
+        buf_constant(b, S("],\"status\":{}}"));
 }
 
 static void put_usage(daruma_buf *b, int64_t input_tokens, int64_t output_tokens)
@@ -190,9 +180,9 @@ void trace_write_request(const exchange *x, const drive_result *r, const trace_s
     PUT_NUMBER(b, "http.response.status_code", x->status ? x->status : -1);
     if (failed)
         PUT_WORD(b, "error.type", str_of(t->judged ? daruma_kind_name(t->kind) : daruma_outcome_name(r->outcome)));
-    put(b, S("{\"key\":\"daruma.case\",\"value\":{\"stringValue\":\""));
+    buf_constant(b, S("{\"key\":\"daruma.case\",\"value\":{\"stringValue\":\""));
     buf_hex64(b, r->case_id);
-    put(b, S("\"}},"));
+    buf_constant(b, S("\"}},"));
     PUT_TEXT(b, "daruma.client", x->client ? x->client->name : (daruma_str){0});
     PUT_WORD(b, "daruma.outcome", str_of(daruma_outcome_name(r->outcome)));
     if (t->judged)

@@ -53,46 +53,85 @@ static void before_wait(uv_prepare_t *h)
     uv_prepare_stop(h);
 }
 
-static void put_text(daruma_buf *b, const char *name, daruma_str text)
+/* A text of a client's or a provider's, without keys. It lives in `a`. */
+static daruma_str clean(daruma_str text, daruma_arena *a)
+{
+    return str_sub(daruma_redact(str_sub(text, 0, JOIN_ID_MAX * 4), a), 0, JOIN_ID_MAX * 2);
+}
+
+/* The text that `member` begins; none when it is empty. */
+static void put_text(daruma_buf *b, daruma_str member, daruma_str text)
+{
+    if (!text.n)
+        return;
+    buf_put(b, member);
+    buf_json_run(b, text);
+    buf_putc(b, '"');
+}
+
+static void put_number(daruma_buf *b, daruma_str member, int64_t v)
+{
+    buf_put(b, member);
+    buf_int(b, v);
+}
+
+static void put_target(daruma_buf *b, const daruma_target *t, daruma_str asked, daruma_str asked_clean)
 {
     char room[JOIN_ID_MAX * 16];
     daruma_arena a = arena_over(room, sizeof room);
-    if (!text.n)
-        return;
-    BUF_MEMBERS(b, name, str_sub(daruma_redact(str_sub(text, 0, JOIN_ID_MAX * 4), &a), 0, JOIN_ID_MAX * 2));
+    buf_constant(b, S(",\"target\":\""));
+    buf_json_run(b, t->provider);
+    if (t->model.n) {
+        buf_putc(b, '/');
+        buf_json_run(b, str_eq(t->model, asked) ? asked_clean : clean(t->model, &a));
+    }
+    buf_putc(b, '"');
 }
 
-static void put_target(daruma_buf *b, const daruma_target *t)
+/* Billionths, as what they are of. */
+static void put_cost(daruma_buf *b, int64_t cost)
 {
-    char text[JOIN_ID_MAX * 4];
-    daruma_buf name = buf_over(text, sizeof text);
-    BUF_SAY(&name, t->provider, t->model.n ? "/" : "", str_sub(t->model, 0, JOIN_ID_MAX * 2));
-    put_text(b, "target", buf_str(&name));
+    char text[24];
+    daruma_buf part = buf_over(text, sizeof text);
+    buf_int(&part, INT64_C(1000000000) + cost % 1000000000);
+    put_number(b, S(",\"cost\":"), cost / 1000000000);
+    buf_putc(b, '.');
+    buf_put(b, str_from(buf_str(&part), 1));
 }
 
 void usage_put(const exchange *x, const drive_result *r, int64_t cost)
 {
-    char line[EVENT_LINE_MAX], ts[21];
+    char line[EVENT_LINE_MAX], ts[21], room[JOIN_ID_MAX * 16];
+    daruma_arena a = arena_over(room, sizeof room);
     daruma_buf b = buf_over(line, sizeof line);
     usage_log *l = x->g->usage;
     if (l->file.fd < 0)
         return;
     daruma_moment at = gateway_now(x->g);
+    daruma_str asked = clean(r->model, &a);
     date_write(at.wall, ts);
-    BUF_SAY(&b, "{\"ts\":\"", ts, "\",\"case\":\"");
+    buf_constant(&b, S("{\"ts\":\""));
+    buf_put(&b, (daruma_str){ts, sizeof ts - 1});
+    buf_constant(&b, S("\",\"case\":\""));
     buf_hex64(&b, r->case_id);
-    BUF_LIT(&b, "\"");
-    put_text(&b, "client", x->client ? x->client->name : (daruma_str){0});
-    put_text(&b, "asked", r->model);
+    buf_putc(&b, '"');
+    put_text(&b, S(",\"client\":\""), x->client ? x->client->name : (daruma_str){0});
+    put_text(&b, S(",\"asked\":\""), asked);
     if (r->target)
-        put_target(&b, r->target);
-    BUF_MEMBERS(&b, "input_tokens", BUF_IF(r->input_tokens >= 0, r->input_tokens), "output_tokens",
-                BUF_IF(r->output_tokens >= 0, r->output_tokens));
+        put_target(&b, r->target, r->model, asked);
+    if (r->input_tokens >= 0)
+        put_number(&b, S(",\"input_tokens\":"), r->input_tokens);
+    if (r->output_tokens >= 0)
+        put_number(&b, S(",\"output_tokens\":"), r->output_tokens);
     if (cost >= 0)
-        buf_printf(&b, ",\"cost\":%lld.%09lld", (long long)(cost / 1000000000), (long long)(cost % 1000000000));
-    BUF_MEMBERS(&b, "status", BUF_IF(x->status > 0, x->status), "outcome", daruma_outcome_name(r->outcome), "calls",
-                r->attempts, "ms", BUF_IF(r->took >= 0, r->took));
-    BUF_LIT(&b, "}\n");
+        put_cost(&b, cost);
+    if (x->status > 0)
+        put_number(&b, S(",\"status\":"), x->status);
+    put_text(&b, S(",\"outcome\":\""), str_of(daruma_outcome_name(r->outcome)));
+    put_number(&b, S(",\"calls\":"), r->attempts);
+    if (r->took >= 0)
+        put_number(&b, S(",\"ms\":"), r->took);
+    buf_constant(&b, S("}\n"));
     if (b.full)
         return;
     log_file_hold(&l->file, buf_str(&b), at.wall);
