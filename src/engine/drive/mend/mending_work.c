@@ -84,6 +84,8 @@ bool session_mend_go_on(session *x, int to, session_mend_onward *ret)
 void session_mend_goes_on(session *x, const session_mend_onward *o)
 {
     history_goes_on(&x->h->past, &o->onward);
+    if (talk_thought_half(x))
+        mended_half_thought(x);
     talk_join_next(x, o->onward.how);
     session_mend_use(x, o->body, &o->onward.scan);
 }

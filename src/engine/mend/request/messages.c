@@ -379,8 +379,7 @@ void mending_named(mending *x)
 static void mend_wire(mending *x)
 {
     convo *c = x->c;
-    bool messages = wire(c, WIRE_RESULTS_IN_USER) && !wire(c, WIRE_NO_IDS);
-    if (messages)
+    if (wire(c, WIRE_RESULTS_IN_USER) && !wire(c, WIRE_NO_IDS))
         mending_ids(x, MEND_ID_BYTES_MAX, true);
     if (wire(c, WIRE_FLAT))
         mending_ids(x, MEND_NAME_BYTES_MAX, false);

@@ -1,5 +1,6 @@
-/* messages_thinking.c - thinking that a provider does not take: of others, of turns that are over, or where none may be
- * missing. */
+/* messages_thinking.c - thinking that a provider does not take: of others, of turns that are over, half of it, or where
+ * none may be missing. */
+#include "base/json.h"
 #include "engine/mend/history.h"
 #include "engine/mend/request/wrong.h"
 
@@ -13,12 +14,22 @@ static bool on_wire(const convo *c, uint32_t quirk)
     return (c->quirks & quirk) != 0;
 }
 
-static bool drop_thinking_of(convo *c, convo_message *m)
+/* Thinking that nobody can check: it is neither signed, nor known by an id. What is here in full (the `content` of
+ * reasoning in Responses) needs no check. */
+static bool is_half(const convo_part *p)
+{
+    daruma_str content = json_get(p->raw, S("content")), one;
+    json_iter it = json_open(content);
+    return p->kind == PART_THINKING && !p->sealed && !(json_is_array(content) && json_next(&it, NULL, &one));
+}
+
+/* `half`: only such thinking. */
+static bool drop_thinking_of(convo *c, convo_message *m, bool half)
 {
     bool did = false;
     for (size_t j = 0; j < m->nparts; j++) {
         convo_part *p = &m->parts[j];
-        if (p->dropped)
+        if (p->dropped || (half && !is_half(p)))
             continue;
         if (p->kind == PART_THINKING) {
             p->dropped = true;
@@ -39,19 +50,50 @@ static bool drop_thinking_of(convo *c, convo_message *m)
     return true;
 }
 
-/* What said nothing but its thinking is gone: where turns are taken its neighbours become one. */
-mend_report mend_drop_thinking(convo *c, bool all)
+/* Returns of how many messages. What said nothing but its thinking is gone: where turns are taken its neighbours become
+ * one. */
+static uint32_t drop_thinking(convo *c, size_t end, bool half)
 {
-    mend_report r = {0};
-    size_t end = all ? c->nmessages : convo_loop_begin(c);
+    uint32_t n = 0;
     bool gone = false;
     for (size_t i = 0; i < end && i < c->nmessages && !c->full; i++)
-        if (history_on(&c->messages[i]) && drop_thinking_of(c, &c->messages[i])) {
-            r.messages_mended++;
+        if (history_on(&c->messages[i]) && drop_thinking_of(c, &c->messages[i], half)) {
+            n++;
             gone |= !history_on(&c->messages[i]);
         }
     if (gone && on_wire(c, WIRE_ALTERNATE))
         history_merge(c);
+    return n;
+}
+
+static bool is_anthropic(const convo *c)
+{
+    return on_wire(c, WIRE_RESULTS_IN_USER) && !on_wire(c, WIRE_NO_IDS);
+}
+
+/* Who signs nothing of what it thinks takes it back so. */
+static bool signs_thinking(const convo *c)
+{
+    for (size_t i = 0; i < c->nmessages; i++)
+        for (size_t j = 0; j < c->messages[i].nparts; j++)
+            if (c->messages[i].parts[j].kind == PART_THINKING && c->messages[i].parts[j].sealed)
+                return true;
+    return false;
+}
+
+bool mend_half_thinking(convo *c, mend_report *rep)
+{
+    bool checked = on_wire(c, WIRE_FLAT) || (is_anthropic(c) && signs_thinking(c));
+    uint32_t n = checked ? drop_thinking(c, c->nmessages, true) : 0;
+    rep->messages_mended += n;
+    history_tell(rep, n, "message goes without thinking that broke off before its signature",
+                 "messages go without thinking that broke off before its signature");
+    return n > 0;
+}
+
+mend_report mend_drop_thinking(convo *c, bool all)
+{
+    mend_report r = {.messages_mended = drop_thinking(c, all ? c->nmessages : convo_loop_begin(c), false)};
     history_tell(&r, r.messages_mended, "message goes without its thinking", "messages go without their thinking");
     return r;
 }
@@ -126,17 +168,17 @@ bool mend_strange_thinking(convo *c)
     return x.thinking > 0;
 }
 
-/* Thinking of turns that are over goes first; that of the loop in progress only when it is what is meant. */
+/* What lacks its signature goes first, then thinking of turns that are over; that of the loop in progress only when it
+ * is what is meant. */
 void mending_seal(mending *x)
 {
     convo *c = x->c;
     size_t loop = convo_loop_begin(c);
     bool inside = x->at.message != STR_NONE && x->at.message >= loop;
-    mend_report r = {0};
-    if (!inside)
-        r = mend_drop_thinking(c, false);
-    x->thinking += r.messages_mended;
-    if (r.messages_mended)
-        return;
-    drop_all_thinking(x);
+    uint32_t n = is_anthropic(c) ? drop_thinking(c, c->nmessages, true) : 0;
+    if (!n && !inside)
+        n = mend_drop_thinking(c, false).messages_mended;
+    x->thinking += n;
+    if (!n)
+        drop_all_thinking(x);
 }
