@@ -259,6 +259,51 @@ holds("heal think: an answer that is cut within its thinking is made by a provid
   },
 });
 
+// Frameworks keep their own form of what was said; each hands it back with its next question.
+const frameworks = {
+  "the AI SDK": async (pair, ask) => {
+    const { streamText } = await import("ai"), { createAnthropic } = await import("@ai-sdk/anthropic");
+    const model = createAnthropic({ apiKey: "sk-client", baseURL: `${pair.base}/v1` })("c-own"), messages = [];
+    globalThis.AI_SDK_LOG_WARNINGS = false;
+    return ask(async (words) => {
+      messages.push({ role: "user", content: words });
+      const r = streamText({ model, messages, maxRetries: 0, providerOptions: { anthropic: { thinking: { type: "enabled", budgetTokens: 2000 } } } });
+      const said = await r.text;
+      messages.push(...(await r.response).messages);
+      return said;
+    });
+  },
+  LangChain: async (pair, ask) => {
+    const { ChatAnthropic } = await import("@langchain/anthropic");
+    const model = new ChatAnthropic({ model: "c-own", apiKey: "sk-client", maxRetries: 0, maxTokens: 4000, thinking: { type: "enabled", budget_tokens: 2000 }, anthropicApiUrl: pair.base }), messages = [];
+    return ask(async (words) => {
+      let all;
+      messages.push(["user", words]);
+      for await (const c of await model.stream(messages)) all = all ? all.concat(c) : c;
+      messages.push(all);
+      return all.text;
+    });
+  },
+};
+for (const [name, run] of Object.entries(frameworks))
+  holds(`heal think: ${name} has the whole answer of each turn that was cut within its thinking`, {
+    limit: 30000,
+    async run(pair) {
+      const asked = new Map();
+      pair.own.answer = (q, res) => {
+        const b = body(q), no = refusal(b), turn = b.messages.filter((m) => m.role === "assistant").length;
+        if (no) return refuse(res, no);
+        asked.set(turn, (asked.get(turn) ?? 0) + 1);
+        const blocks = [thinking(`${THOUGHT} ${turn}`), text(`${TEXT} ${turn}`)];
+        sse(res, asked.get(turn) === 1 ? within(blocks, 0) : bytes(blocks)).end();
+      };
+      await run(pair, async (say) => {
+        for (let turn = 0; turn < 3; turn++) assert.equal(await say(`turn ${turn}`), `${TEXT} ${turn}`);
+      });
+      assert.equal(pair.own.seen.length, 6, "what is refused was sent");
+    },
+  });
+
 // Each prompt names the byte behind which its first answer is cut.
 const cutOf = (q, say) => Number(q.body.toString().match(/cut at (\d+)\./)?.[1] ?? -1);
 async function everyByte(total, one, lanes = 12) {
