@@ -410,6 +410,53 @@ static void stale_thinking_goes_whole_and_that_of_the_loop_last(void **state)
     assert_true(has(out, "\"thinking\":{\"type\":\"disabled\"}"));
 }
 
+static void thinking_without_its_signature_goes_alone(void **state)
+{
+#define HALF "{\"type\":\"thinking\",\"thinking\":\"h\",\"signature\":\"\"}"
+#define BARE "{\"type\":\"thinking\",\"thinking\":\"b\"}"
+    static const struct {
+        const dialect *d;
+        const char *in, *out; /* NULL: as it came */
+    } rows[] = {
+        {&dialect_anthropic, ANTHROPIC(USER("a") "," SAID(HALF "," THOUGHT("1") "," BARE "," USE("q")) "," DID("q")),
+         ANTHROPIC(USER("a") "," SAID(THOUGHT("1") "," USE("q")) "," DID("q"))},
+        /* a server that signs nothing takes it back so */
+        {&dialect_anthropic, ANTHROPIC(USER("a") "," SAID(HALF "," USE("q")) "," DID("q")), NULL},
+        {&dialect_openai_responses,
+         "{\"store\":false,\"input\":[{\"type\":\"reasoning\",\"summary\":[]},{\"type\":\"reasoning\",\"summary\":[],"
+         "\"encrypted_content\":\"x\"},{\"type\":\"reasoning\",\"summary\":[],\"content\":[{\"type\":\"reasoning_"
+         "text\","
+         "\"text\":\"t\"}]}]}",
+         "{\"store\":false,\"input\":[{\"type\":\"reasoning\",\"summary\":[],"
+         "\"encrypted_content\":\"x\"},{\"type\":\"reasoning\",\"summary\":[],\"content\":[{\"type\":\"reasoning_"
+         "text\","
+         "\"text\":\"t\"}]}]}"},
+        /* one that its server keeps is looked up there */
+        {&dialect_openai_responses, "{\"input\":[{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[]}]}", NULL},
+        {&dialect_openai, "{\"messages\":[{\"role\":\"assistant\",\"content\":\"x\",\"reasoning_content\":\"r\"}]}",
+         NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_arena a = fresh();
+        convo c = read_as(rows[i].d, str_of(rows[i].in), &a);
+        mend_report r = {0};
+        assert_int_equal(mend_half_thinking(&c, &r), rows[i].out != NULL);
+        assert_int_equal(r.messages_mended > 0, rows[i].out != NULL);
+        assert_true(str_eq(written(rows[i].d, &c), str_of(rows[i].out ? rows[i].out : rows[i].in)));
+    }
+    /* a refusal takes it first, wherever it points */
+    daruma_arena a = fresh();
+    mend_report r;
+    daruma_str out =
+        messages_mended(&dialect_anthropic,
+                        ANTHROPIC(USER("a") "," SAID(THOUGHT("1") ",{\"type\":\"text\",\"text\":\"x\"}") "," USER(
+                            "b") "," SAID(HALF "," THOUGHT("2") "," USE("q")) "," DID("q")),
+                        "messages.3.content.0: Invalid `signature` in `thinking` block", "", &r, &a);
+    assert_true(has(out, THOUGHT("1")));
+    assert_true(has(out, "[" THOUGHT("2")));
+}
+
 static void ids_and_names_change_together(void **state)
 {
     (void)state;
@@ -860,6 +907,7 @@ int main(void)
         cmocka_unit_test(neighbours_of_one_role_are_joined_where_turns_are_taken),
         cmocka_unit_test(a_prefill_that_is_not_taken_becomes_history),
         cmocka_unit_test(stale_thinking_goes_whole_and_that_of_the_loop_last),
+        cmocka_unit_test(thinking_without_its_signature_goes_alone),
         cmocka_unit_test(ids_and_names_change_together),
         cmocka_unit_test(what_the_failure_names_is_what_goes),
         cmocka_unit_test(what_a_model_never_takes_is_a_habit),

@@ -149,9 +149,10 @@ typedef struct turn_writer {
     daruma_buf items; /* Responses: finished output items, for response.completed: JSON with commas */
     daruma_str
         usage_raw; /* the usage at the end, as its provider wrote it on the same wire; empty: it is made of `usage` */
-    daruma_buf call_id, call_name;      /* of the open call */
-    bool custom;                        /* Responses: that is one of a custom tool */
-    int call_shift;                     /* number of a call here less its number where it came from */
+    daruma_buf call_id, call_name; /* of the open call */
+    bool custom;                   /* Responses: that is one of a custom tool */
+    bool half;      /* Responses: the open item is reasoning that broke off: it is closed, and no part of the answer */
+    int call_shift; /* number of a call here less its number where it came from */
     uint64_t mute[TURN_CALLS_MAX / 64]; /* Chat: bits of the newest calls begun here that have no arguments yet */
     size_t call_end;                    /* Chat: bytes of the buffer when the newest call was begun in it */
     bool usage_asked; /* Chat: usage is a chunk of its own behind the last choice (stream_options.include_usage); else

@@ -12,6 +12,7 @@ import "./heal_cut.mjs";
 import "./heal_given.mjs";
 import "./heal_format.mjs";
 import "./heal_stream.mjs";
+import "./heal_think.mjs";
 import "./heal_api.mjs";
 import "./heal_custom.mjs";
 import "./heal_fold.mjs";

@@ -194,6 +194,18 @@ every((name, d, w) => {
     },
   });
 
+  // Asked in any way it has nothing to add, and says so by a whole answer without a word.
+  for (const [what, first, ends, calls] of [["its last word", text, true, 2], ["a part of it", `${text.slice(0, -1)} and`, false, 6]])
+    holds(`heal ${name}: a stream that is cut behind ${what}, and to which the model adds nothing, ${ends ? "is ended" : "ends with an error"}`, {
+      async run(pair) {
+        pair.own.answer = (q, res) => sse(res, q.n === 1 ? w.opening() + w.piece(first) : w.opening() + w.closing()).end();
+        const r = await question(pair, d, { model: d.own, stream: true });
+        assert.equal(r.said, first, r.text);
+        assert.deepEqual([d.ended(r.events), d.failed(r.events)].map(Boolean), [ends, !ends], r.text);
+        assert.ok(pair.own.seen.length <= calls, `${pair.own.seen.length} calls`);
+      },
+    });
+
   for (const [other, v] of Object.entries(wires)) {
     if (other === name) continue;
     holds(`heal ${name}: an answer that is cut goes on at a provider that speaks ${other}`, {
@@ -224,17 +236,17 @@ every((name, d, w) => {
     responses: () => w.opening().replace(/event: response.output_item.added[^]*/, "") + named({ type: "response.output_item.added", sequence_number: 2, output_index: 0, item: { id: "rs_1", type: "reasoning", summary: [] } }) + named({ type: "response.reasoning_summary_part.added", sequence_number: 3, item_id: "rs_1", output_index: 0, summary_index: 0, part: { type: "summary_text", text: "" } }) + named({ type: "response.reasoning_summary_text.delta", sequence_number: 4, item_id: "rs_1", output_index: 0, summary_index: 0, delta: "let me think about" }),
     gemini: () => data({ candidates: [{ content: { parts: [{ text: "let me think about", thought: true }], role: "model" }, index: 0 }], modelVersion: "g-own", responseId: "gem-1" }),
   });
-  // Half of what is signed, or known to its provider by an id, would be refused when it comes back.
-  const bound = name === "anthropic" || name === "responses";
-  holds(`heal ${name}: an answer that is cut within its thinking ${bound ? "is kept and ends with an error" : "is made again behind it"}`, {
+  holds(`heal ${name}: an answer that is cut within its thinking is made again behind it`, {
     async run(pair) {
       pair.own.answer = (q, res) => (q.n === 1 ? sse(res, thoughtOf(w)[name]()).end() : sse(res, w.opening(), w.piece("the answer"), w.closing()).end());
       const r = await question(pair, d, { model: d.own, stream: true });
       assert.match(r.text, /let me think about/);
-      assert.ok(bound ? d.failed(r.events) && r.said === "" : r.said === "the answer" && d.ended(r.events) && !d.failed(r.events), r.text);
-      assert.equal(pair.own.seen.length, bound ? 1 : 2);
+      assert.ok(r.said === "the answer" && d.ended(r.events) && !d.failed(r.events), r.text);
+      assert.equal(pair.own.seen.length, 2);
     },
   });
+  // Their clients hand thinking back to a provider that would refuse it.
+  const bound = name === "anthropic" || name === "responses";
   for (const [other, v] of Object.entries(wires)) {
     if (other === name) continue;
     holds(`heal ${name}: an answer that is cut within the thinking of ${other} is made again`, {

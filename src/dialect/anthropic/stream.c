@@ -170,19 +170,26 @@ static void put_delta(turn_writer *w, const char *type, const char *member, daru
     event_end(out);
 }
 
+/* A block of that kind is open. */
+static void open_speech(turn_writer *w, delta_kind kind, daruma_buf *out)
+{
+    if (w->r.open >= 0 && w->r.open_kind == kind)
+        return;
+    close_block(w, out);
+    block_open(&w->r, w->r.blocks, kind);
+    block_event(out, "content_block_start", w->r.open);
+    buf_putz(out, kind == DELTA_THINKING
+                      ? ",\"content_block\":{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"\"}"
+                      : ",\"content_block\":{\"type\":\"text\",\"text\":\"\"}");
+    event_end(out);
+}
+
 static void write_speech(turn_writer *w, delta_kind kind, daruma_str text, daruma_buf *out)
 {
     bool thinking = kind == DELTA_THINKING;
     if (!text.n)
         return;
-    if (w->r.open < 0 || w->r.open_kind != kind) {
-        close_block(w, out);
-        block_open(&w->r, w->r.blocks, kind);
-        block_event(out, "content_block_start", w->r.open);
-        buf_putz(out, thinking ? ",\"content_block\":{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"\"}"
-                               : ",\"content_block\":{\"type\":\"text\",\"text\":\"\"}");
-        event_end(out);
-    }
+    open_speech(w, kind, out);
     put_delta(w, thinking ? "thinking_delta" : "text_delta", thinking ? "thinking" : "text", text, out);
 }
 
@@ -248,8 +255,10 @@ void anthropic_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
         write_speech(w, DELTA_THINKING, d->text, out);
         break;
     case DELTA_SIGNATURE:
-        if (w->r.open >= 0 && w->r.open_kind == DELTA_THINKING && d->text.n)
-            put_delta(w, "signature_delta", "signature", d->text, out);
+        if (d->index >= 0 || !d->text.n)
+            break;                           /* of a call: only Gemini has them */
+        open_speech(w, DELTA_THINKING, out); /* thinking may be signed and not shown */
+        put_delta(w, "signature_delta", "signature", d->text, out);
         break;
     case DELTA_CALL:
         anthropic_write_call(w, d, out);

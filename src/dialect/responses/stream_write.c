@@ -139,7 +139,7 @@ static void close_item(turn_writer *w, daruma_buf *out)
     responses_item i = open_item(w);
     if (i.kind == DELTA_CALL)
         close_arguments(w, &i, out);
-    else
+    else if (!w->half)
         close_part(w, &i, out);
     event(w, "response.output_item.done", out);
     BUF_LIT(out, ",\"output_index\":");
@@ -147,12 +147,13 @@ static void close_item(turn_writer *w, daruma_buf *out)
     BUF_LIT(out, ",\"item\":");
     size_t at = out->n;
     responses_put_item(out, &i);
-    if (!out->full) {
+    if (!out->full && !w->half) {
         if (w->items.n)
             writer_keep(w, &w->items, S(","));
         writer_keep(w, &w->items, (daruma_str){out->p + at, out->n - at});
     }
     event_end(out);
+    w->half = false;
     r->open = -1;
     r->open_kind = DELTA_OTHER;
 }

@@ -4,6 +4,7 @@
  *
  *   PLAIN   the provider's bytes go out as they are
  *   BRIDGE  the provider speaks another dialect: every event is written anew
+ *   ANEW    an earlier attempt broke off before it said anything: this one goes out behind its thinking
  *   JOIN    an earlier attempt broke off: what repeats it is left out, the rest is written as its continuation
  *   REASK   an earlier attempt called tools in a broken way: everything is held until it is known to be good */
 #include "base/arena.h"
@@ -37,6 +38,12 @@ void talk_free(const drive_rooms *rooms, talk *t)
     rooms->close(&own);
 }
 
+/* Anthropic's clients hand thinking back with its signature, and in a tool loop they must. */
+static bool takes_signed(const talk *t)
+{
+    return t->from == t->to && t->to == &dialect_anthropic;
+}
+
 bool talk_begin(session *x)
 {
     bool goes_on = x->t && x->t->begun; /* by another attempt */
@@ -56,10 +63,16 @@ bool talk_begin(session *x)
     }
     if (goes_on && !talk_writer(t))
         return false;
+    if (goes_on)
+        talk_leave_thinking(t);
+    else
+        t->thought = false;
     t->mode = goes_on ? t->next : x->p == x->d ? TALK_PLAIN : TALK_BRIDGE;
     t->next = TALK_REASK;
     if (t->going == GOING_PREFILLED && !(x->p->quirks & WIRE_PREFILL)) /* it went elsewhere after all */
         t->going = GOING_ANCHORED;
+    t->shows_thinking = t->mode == TALK_ANEW && takes_signed(t) && !t->thought;
+    t->shown = -1;
     t->in = (turn_reader){.sequence = -1, .keep = &t->arena};
     t->holding = t->thinking = t->bound = t->joined = t->unsure = t->given = false;
     t->at_hold = NULL;
@@ -128,12 +141,18 @@ static void collect_call(session *x, const turn_delta *d)
     c->index++;
 }
 
+/* Another attempt's answer is written for a client that has a part of one. */
+static bool is_again(const talk *t)
+{
+    return t->mode == TALK_JOIN || t->mode == TALK_REASK || t->mode == TALK_ANEW;
+}
+
 /* What another attempt's answer has that is neither text nor a function's call, as it came: calls of other kinds, and
  * what the provider did. Its thinking is not the client's. */
 static void collect_block(session *x, const dialect_said *e)
 {
     talk *t = x->t;
-    bool again = (t->mode == TALK_REASK || t->mode == TALK_JOIN) && x->p == x->d;
+    bool again = is_again(t) && x->p == x->d;
     daruma_str item = again ? dialect_done_item(e) : (daruma_str){0}, type = json_get(item, S("type"));
     bool apart = (str_eq(type, S("\"function_call\"")) && !dialect_client_call(item)) ||
                  str_eq(type, S("\"message\"")) || str_eq(type, S("\"reasoning\""));
@@ -201,20 +220,26 @@ static bool strays(const session *x, daruma_str text)
     return text.p[0] != '{' && text.p[0] != '[';
 }
 
+static bool is_redacted(const talk *t, daruma_str block)
+{
+    return t->from == &dialect_anthropic && str_eq(json_get(block, S("type")), S("\"redacted_thinking\""));
+}
+
 /* What every mode keeps of a delta. */
 static void note(session *x, const turn_delta *d)
 {
     talk *t = x->t;
     held_call *c;
     switch (d->kind) {
-    case DELTA_THINKING: /* it has none of a continuation, and between dialects no more than words */
+    case DELTA_THINKING:
         t->thinking = true;
-        t->bound |= t->mode == TALK_PLAIN && (d->bound || !dialect_takes_thinking(t->to));
+        t->bound |= t->mode == TALK_PLAIN && d->bound;
         break;
     case DELTA_SIGNATURE:
         c = d->index >= 0 ? call_at(t, d->index) : NULL;
         if (c)
             c->signature = arena_copy(&t->arena, d->text);
+        t->thought |= t->mode == TALK_PLAIN && d->index < 0;
         t->thinking = t->bound = false;
         break;
     case DELTA_TEXT:
@@ -243,13 +268,32 @@ static void note(session *x, const turn_delta *d)
             buf_put(&t->usage_raw, d->text);
         }
         break;
+    case DELTA_OTHER:
+        t->thought |= t->mode == TALK_PLAIN && is_redacted(t, d->text);
+        break;
     case DELTA_START:
     case DELTA_CALL_END:
     case DELTA_END:
     case DELTA_BLOCK:
-    case DELTA_OTHER:
         break;
     }
+}
+
+/* What an answer thinks that is made again, for a client that has no whole thinking. Behind what is held it would stand
+ * before that. */
+static void show_thinking(session *x, const turn_delta *d)
+{
+    talk *t = x->t;
+    turn_delta shown = *d, close = {.kind = DELTA_BLOCK, .index = -1, .usage = TURN_USAGE_NONE};
+    if (!t->shows_thinking || t->calls || t->fresh.n || d->index >= 0)
+        return;
+    if (t->shown != t->in.open) /* two thoughts are two, each with its own signature */
+        talk_write_delta(x, &close);
+    t->shown = t->in.open;
+    if (d->kind == DELTA_OTHER)
+        shown.kind = DELTA_BLOCK;
+    t->thought |= d->kind != DELTA_THINKING;
+    talk_write_delta(x, &shown);
 }
 
 /* One delta of a stream that is written anew. False: the attempt failed. */
@@ -268,15 +312,15 @@ static bool rewrite(session *x, const turn_delta *d)
         }
         return true;
     case DELTA_TEXT:
-        if (t->mode == TALK_BRIDGE && t->calls) {
+        if (talk_flows(t) && t->calls) {
             collect_words(t, d->text);
             return true;
         }
-        if (t->joined || (t->mode == TALK_BRIDGE && !t->fresh.n && !strays(x, d->text))) {
+        if (t->joined || (talk_flows(t) && !t->fresh.n && !strays(x, d->text))) {
             talk_write_text(x, d->text);
             return true;
         }
-        if (t->fresh.n + d->text.n > TALK_SAID_BYTES_MAX && t->mode == TALK_BRIDGE) { /* unchecked, as it came */
+        if (t->fresh.n + d->text.n > TALK_SAID_BYTES_MAX && talk_flows(t)) { /* unchecked, as it came */
             talk_write_text(x, buf_str(&t->fresh));
             talk_write_text(x, d->text);
             t->fresh.n = 0;
@@ -287,16 +331,20 @@ static bool rewrite(session *x, const turn_delta *d)
         buf_put(&t->fresh, d->text);
         return t->mode != TALK_JOIN || talk_join(x, false) || talk_gives_up(x);
     case DELTA_REFUSAL:
-        if (t->mode == TALK_BRIDGE)
+        if (talk_flows(t))
             talk_write_delta(x, d);
-        return t->mode == TALK_BRIDGE || talk_gives_up(x);
+        return talk_flows(t) || talk_gives_up(x);
     case DELTA_THINKING: /* of a continuation: the client has its thinking already */
-        if (t->mode == TALK_BRIDGE && dialect_takes_thinking(t->to))
+    case DELTA_SIGNATURE:
+        if (t->mode == TALK_ANEW)
+            show_thinking(x, d);
+        else if (d->kind == DELTA_THINKING && t->mode == TALK_BRIDGE && dialect_takes_thinking(t->to))
             talk_write_delta(x, d);
         return true;
     case DELTA_OTHER: /* what our stream cannot say must not be missing from one that ends as if it were whole */
+        if (is_redacted(t, d->text))
+            show_thinking(x, d);
         return t->mode == TALK_BRIDGE || !dialect_is_media(d->text) || talk_gives_up(x);
-    case DELTA_SIGNATURE: /* another provider's signature is worth nothing */
     case DELTA_CALL:
     case DELTA_ARGUMENTS:
     case DELTA_CALL_END:
@@ -414,8 +462,8 @@ bool talk_event(session *x, const sse_event *e, const dialect_said *event, darum
     for (size_t i = 0; i < n; i++)
         note(x, &d[i]);
     collect_block(x, event);
-    bool again = t->mode == TALK_JOIN || t->mode == TALK_REASK; /* what the provider did cannot be written anew */
-    if ((!all && t->mode != TALK_PLAIN) || (again && x->answer.view.effects) || x->answer.view.many) {
+    bool acts = is_again(t) && x->answer.view.effects; /* what the provider did cannot be written anew */
+    if ((!all && t->mode != TALK_PLAIN) || acts || x->answer.view.many) {
         raw = talk_gives_up(x);
     } else if (t->mode == TALK_PLAIN) {
         raw = pass_plain(x, e->raw, event, said, &before);
@@ -465,6 +513,12 @@ bool talk_was_cut(const session *x)
     return x->t && x->t->begun && !x->t->lost && !x->t->settled && !x->t->bound;
 }
 
+bool talk_thought_half(const session *x)
+{
+    const turn_reader *r = talk_reached(x);
+    return r && !dialect_takes_thinking(x->d) && r->open >= 0 && r->open_kind == DELTA_THINKING;
+}
+
 bool talk_thinks(const session *x)
 {
     return x->t && x->t->thinking;
@@ -496,7 +550,7 @@ daruma_str talk_said(const session *x)
 
 void talk_join_next(session *x, mend_going how)
 {
-    x->t->next = x->t->said.n ? TALK_JOIN : TALK_REASK;
+    x->t->next = x->t->said.n ? TALK_JOIN : TALK_ANEW;
     x->t->going = how;
     x->t->unsure = false; /* of the attempt before */
 }

@@ -22,8 +22,13 @@ void talk_let_go(session *x);
 bool talk_unsure(const session *x);   /* a continuation that cannot be joined with certainty */
 bool talk_is_plain(const session *x); /* the provider's bytes go out as they are */
 bool talk_was_cut(const session *x);  /* there is something that another attempt could go on from */
-bool talk_thinks(const session *x);   /* the newest that it said is thinking */
-turn talk_turn(session *x);           /* what of it was kept: its text, as far as the client has it, and its calls */
+/* True if an attempt that was to go on and adds nothing says that the client has all of the text: it was shown all that
+ * arrived, and that ends as texts do. `held`: nothing of the attempt went out yet. */
+bool talk_said_all(const session *x, bool held);
+bool talk_thinks(const session *x); /* the newest that it said is thinking */
+/* True if what the client has ends within thinking that goes back to who signs it (Anthropic, Responses). */
+bool talk_thought_half(const session *x);
+turn talk_turn(session *x); /* what of it was kept: its text, as far as the client has it, and its calls */
 daruma_str talk_items(const session *x, daruma_arena *a); /* Responses: its finished items, a JSON list */
 daruma_str talk_written(session *x);  /* Responses: the items of a stream that daruma wrote, a JSON list; else empty */
 daruma_str talk_id(const session *x); /* id of the answer under way, as the client has it ... */

@@ -4,13 +4,13 @@
 #define ENGINE_DRIVE_ANSWER_TALK_INSIDE_H
 #include "engine/drive/answer/talk.h"
 
-typedef enum talk_mode { TALK_PLAIN, TALK_BRIDGE, TALK_JOIN, TALK_REASK } talk_mode;
+typedef enum talk_mode { TALK_PLAIN, TALK_BRIDGE, TALK_ANEW, TALK_JOIN, TALK_REASK } talk_mode;
 
 typedef struct held_call {
     daruma_str id, name, signature;
     daruma_buf args;
-    daruma_str
-        block; /* REASK, JOIN: an item of Responses that is no function's call and stands among them; else empty */
+    daruma_str block; /* REASK, JOIN, ANEW: an item of Responses that is no function's call and stands among them; else
+                         empty */
     bool custom, wrapped;
     bool words;  /* BRIDGE: no call, but text that came behind one: `args` */
     bool object; /* its arguments came as an object */
@@ -28,7 +28,10 @@ struct talk {
     bool writing;             /* out is the client's stream; else in is */
     bool holding;             /* a call began, or words that shall be JSON: what follows is held */
     bool thinking;            /* the newest content was thinking that no signature has closed */
-    bool bound; /* ... and the client has it, in a form that it hands back to who made it: half of it is refused */
+    bool bound;          /* ... and the client has it in Chat's signed form: half of it is refused when it comes back */
+    bool thought;        /* the client has thinking of the answer that is whole: signed, or redacted */
+    bool shows_thinking; /* ANEW: the client gets what this attempt thinks */
+    int shown;           /* ... the block of it that it got last; -1: none yet */
     bool joined, unsure;
     bool given;         /* all of it is here, and was found wrong: it goes out if nothing better comes */
     mend_going going;   /* how the attempt was asked to go on */
@@ -44,7 +47,7 @@ struct talk {
     daruma_buf said;      /* text the client has */
     daruma_buf items;     /* Responses: finished items it has, as they came; the end of the stream says them again */
     daruma_buf hold;      /* PLAIN: raw events from the first call on */
-    daruma_buf fresh;     /* JOIN: text not joined yet; REASK: all text; PLAIN, BRIDGE: text that is held */
+    daruma_buf fresh;     /* JOIN: text not joined yet; REASK: all text; PLAIN, BRIDGE, ANEW: text that is held */
     held_call *calls, *last;
     turn_finish finish;
     daruma_str finish_raw;
@@ -52,9 +55,15 @@ struct talk {
     daruma_buf usage_raw; /* ... as its provider wrote it, where the client's dialect says it so; empty: it does not */
 };
 
+/* True if text goes out as it comes, written anew. */
+static inline bool talk_flows(const talk *t)
+{
+    return t->mode == TALK_BRIDGE || t->mode == TALK_ANEW;
+}
 /* Text of a continuation: goes on once it is clear where; `whole`: no more comes. False: it cannot be joined. */
 bool talk_join(session *x, bool whole);
 bool talk_gives_up(session *x);          /* this attempt's words are of no use, another's may be. False, always */
+void talk_leave_thinking(talk *t);       /* thinking that broke off takes nothing more */
 turn_writer *talk_writer(talk *t);       /* the client's stream is written by us from here on; NULL: no memory */
 void talk_say(talk *t, daruma_str text); /* the client has it now */
 void talk_write_delta(session *x, const turn_delta *d);

@@ -6,6 +6,12 @@
 #include "engine/drive/answer/relay.h"
 #include "engine/drive/answer/talk_inside.h"
 
+void talk_leave_thinking(talk *t)
+{
+    const turn_reader *r = &t->out->r;
+    t->out->half = r->open >= 0 && r->open_kind == DELTA_THINKING;
+}
+
 turn_writer *talk_writer(talk *t)
 {
     if (t->out)
@@ -23,6 +29,7 @@ turn_writer *talk_writer(talk *t)
         t->out->r = t->at_hold ? *t->at_hold : t->in;
         buf_put(&t->out->text, buf_str(&t->said));
         t->out->items = t->items;
+        talk_leave_thinking(t);
     }
     t->writing = true;
     return t->out;
@@ -128,7 +135,7 @@ static void put_again(talk *t, daruma_buf *out)
 
 bool talk_put_rest(talk *t, const turn *got, daruma_buf *out)
 {
-    if (t->mode == TALK_BRIDGE)
+    if (talk_flows(t))
         put_text(t, buf_str(&t->fresh), out);
     if (t->mode == TALK_REASK && (!t->said.n || !t->calls))
         put_again(t, out);

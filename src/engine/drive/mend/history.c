@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "engine/drive/mend/history.h"
+#include "engine/mend/value.h"
 
 void history_begin(history *h, const dialect *d, const drive_rooms *rooms, const daruma_mend_policy *p)
 {
@@ -102,6 +103,7 @@ bool history_onward_make(const history *h, const history_rest_of *q, mend_report
     *ret = (history_onward){.of = of, .how = h->going};
     if (!q->so_far.n) {
         ret->scan = h->d->scan(of, NULL);
+        mend_say(rep, "nothing that the model said had arrived: it is asked once more");
         return true;
     }
     if (!h->rooms->open(&room, MEND_ROOM_BYTES_USUAL, q->read_bytes))

@@ -17,6 +17,7 @@ enum { CONVERSATIONS = 8192 /* a power of two: direct-mapped marks */ };
 typedef struct mark {
     uint64_t conversation; /* 0 empty */
     size_t refused;        /* bytes of the smallest request of it that was too long, where nobody said for what */
+    bool half_thought;     /* its client has thinking that broke off before its signature */
     bool compressed;       /* something of it is among the known compressions */
 } mark;
 
@@ -89,6 +90,20 @@ void mended_refuse(session *x, size_t bytes)
     mark *at = mark_of(mended_of(x->v), x, true);
     if (at && (!at->refused || bytes < at->refused))
         at->refused = bytes;
+}
+
+void mended_half_thought(session *x)
+{
+    mark *at = mark_of(mended_of(x->v), x, true);
+    if (at)
+        at->half_thought = true;
+}
+
+/* Half of what it thought comes back from the client, and is refused. */
+static bool has_half_thought(const session *x, int target)
+{
+    const mark *at = mark_of(x->v->mended, x, false);
+    return at && at->half_thought && session_dialect(x, target) == x->d;
 }
 
 static void tell_known(session *x, const mend_report *done, int target)
@@ -356,7 +371,8 @@ bool mended_knows(const session *x, int target)
     const mended *m = x->v->mended;
     return x->kase.can_mend && x->kase.policy->mend.enabled &&
            ((m && mend_lessons_list(m->lessons, x->targets[target].lane_id, NULL, 0) > 0) ||
-            format_of(x, target) < FORMAT_SCHEMA || memory_habits(x->v->mem, x->targets[target].lane_id, x->v->at.now));
+            format_of(x, target) < FORMAT_SCHEMA || has_half_thought(x, target) ||
+            memory_habits(x->v->mem, x->targets[target].lane_id, x->v->at.now));
 }
 
 void mended_know(const session *x, int target, drive_facts *ret)
@@ -371,6 +387,7 @@ void mended_know(const session *x, int target, drive_facts *ret)
     n = n < LESSONS_APPLIED_MAX ? n : LESSONS_APPLIED_MAX;
     ret->most = knows ? format_of(x, target) : FORMAT_SCHEMA;
     ret->habits = ret->habits_known = knows ? memory_habits(x->v->mem, lane, x->v->at.now) : 0;
+    ret->half_thought = knows && has_half_thought(x, target);
     if (moves && h && h->lesson_lane == lane)
         ret->habits |= h->habits;
     ret->nknown = n;
@@ -381,7 +398,7 @@ void mended_know(const session *x, int target, drive_facts *ret)
 
 void mended_did(session *x, int target, const drive_facts *f)
 {
-    bool known = f->formats || (f->messages && f->habits_known);
+    bool known = f->formats || (f->messages && (f->habits_known || f->half_thought));
     if (f->parameters)
         session_did(x, DARUMA_REMEDY_MEND_PARAMETER);
     if (f->formats)
@@ -453,6 +470,7 @@ static const record_member mark_members[] = {
     RECORD_MEMBER(RECORD_ID,    mark, "id", conversation),
     RECORD_MEMBER(RECORD_WHOLE, mark, "refused", refused),
     RECORD_MEMBER(RECORD_FLAG,  mark, "compressed", compressed),
+    RECORD_MEMBER(RECORD_FLAG,  mark, "half_thought", half_thought),
 };
 // clang-format on
 static const record_table marks = {"mark", mark_members, COUNT(mark_members)};

@@ -10,6 +10,7 @@ typedef struct drive_facts {
     size_t nlessons, nknown;                  /* the first `nknown` are of the lane, the others of this request alone */
     convo_format most;                        /* of a response format; FORMAT_SCHEMA: nothing was refused */
     uint32_t habits, habits_known;            /* for mend_habits(); those of the lane */
+    bool half_thought;                        /* the client has thinking that broke off before its signature */
     /* done */
     mend_report report;
     bool parameters, formats; /* a lesson changed the request; its response format came down */

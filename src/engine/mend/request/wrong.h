@@ -80,6 +80,12 @@ void mending_named(mending *x); /* what x->wrong says */
 void mending_content(mending *x, bool alone);
 mend_report mending_told(const mending *x); /* what was done, in numbers and words */
 
+/* messages_thinking.c; each counts what it did. */
+void mending_seal(mending *x);         /* a signature that is not taken, and what lacks one */
+void mending_thinking_off(mending *x); /* the model is not asked to think */
+void mending_sign_calls(mending *x); /* calls from elsewhere in the loop in progress say that they have no signature */
+void mending_put_thinking(mending *x); /* Chat: answers say that they were thought about */
+
 /* messages_content.c; each counts what it did. */
 void mending_media(mending *x);  /* images and files that are not taken */
 void mending_blocks(mending *x); /* content of an unknown kind that is named */

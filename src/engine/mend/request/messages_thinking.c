@@ -1,0 +1,184 @@
+/* messages_thinking.c - thinking that a provider does not take: of others, of turns that are over, half of it, or where
+ * none may be missing. */
+#include "base/json.h"
+#include "engine/mend/history.h"
+#include "engine/mend/request/wrong.h"
+
+/* In the place of thinking that is lost. DeepSeek's models take no empty one. */
+#define NO_THINKING " "
+/* What Google documents for calls that come from elsewhere: https://ai.google.dev/gemini-api/docs/thought-signatures */
+#define NO_SIGNATURE "skip_thought_signature_validator"
+
+static bool on_wire(const convo *c, uint32_t quirk)
+{
+    return (c->quirks & quirk) != 0;
+}
+
+/* Thinking that nobody can check: it is neither signed, nor known by an id. What is here in full (the `content` of
+ * reasoning in Responses) needs no check. */
+static bool is_half(const convo_part *p)
+{
+    daruma_str content = json_get(p->raw, S("content")), one;
+    json_iter it = json_open(content);
+    return p->kind == PART_THINKING && !p->sealed && !(json_is_array(content) && json_next(&it, NULL, &one));
+}
+
+/* `half`: only such thinking. */
+static bool drop_thinking_of(convo *c, convo_message *m, bool half)
+{
+    bool did = false;
+    for (size_t j = 0; j < m->nparts; j++) {
+        convo_part *p = &m->parts[j];
+        if (p->dropped || (half && !is_half(p)))
+            continue;
+        if (p->kind == PART_THINKING) {
+            p->dropped = true;
+            did = true;
+        } else if (p->sealed) {
+            if (p->kind != PART_RESULT)
+                p->signature = (daruma_str){0};
+            p->sealed = false;
+            p->edited = true;
+            did = true;
+        }
+    }
+    if (!did)
+        return false;
+    m->edited = c->edited = true;
+    if (!history_parts(m))
+        convo_drop_message(c, m);
+    return true;
+}
+
+/* Returns of how many messages. What said nothing but its thinking is gone: where turns are taken its neighbours become
+ * one. */
+static uint32_t drop_thinking(convo *c, size_t end, bool half)
+{
+    uint32_t n = 0;
+    bool gone = false;
+    for (size_t i = 0; i < end && i < c->nmessages && !c->full; i++)
+        if (history_on(&c->messages[i]) && drop_thinking_of(c, &c->messages[i], half)) {
+            n++;
+            gone |= !history_on(&c->messages[i]);
+        }
+    if (gone && on_wire(c, WIRE_ALTERNATE))
+        history_merge(c);
+    return n;
+}
+
+static bool is_anthropic(const convo *c)
+{
+    return on_wire(c, WIRE_RESULTS_IN_USER) && !on_wire(c, WIRE_NO_IDS);
+}
+
+/* Who signs nothing of what it thinks takes it back so. */
+static bool signs_thinking(const convo *c)
+{
+    for (size_t i = 0; i < c->nmessages; i++)
+        for (size_t j = 0; j < c->messages[i].nparts; j++)
+            if (c->messages[i].parts[j].kind == PART_THINKING && c->messages[i].parts[j].sealed)
+                return true;
+    return false;
+}
+
+bool mend_half_thinking(convo *c, mend_report *rep)
+{
+    bool checked = on_wire(c, WIRE_FLAT) || (is_anthropic(c) && signs_thinking(c));
+    uint32_t n = checked ? drop_thinking(c, c->nmessages, true) : 0;
+    rep->messages_mended += n;
+    history_tell(rep, n, "message goes without thinking that broke off before its signature",
+                 "messages go without thinking that broke off before its signature");
+    return n > 0;
+}
+
+mend_report mend_drop_thinking(convo *c, bool all)
+{
+    mend_report r = {.messages_mended = drop_thinking(c, all ? c->nmessages : convo_loop_begin(c), false)};
+    history_tell(&r, r.messages_mended, "message goes without its thinking", "messages go without their thinking");
+    return r;
+}
+
+void mending_thinking_off(mending *x)
+{
+    const convo_settings *s = &x->c->set;
+    if (s->thinking == 0)
+        return;
+    convo_patch_add(x->c, PATCH_SET, S("thinking"), S("{\"type\":\"disabled\"}"));
+    x->c->set.thinking = 0;
+    x->thinking++;
+}
+
+/* Calls from elsewhere in the loop in progress say that they have no signature. */
+void mending_sign_calls(mending *x)
+{
+    convo *c = x->c;
+    for (size_t i = convo_loop_begin(c); i < c->nmessages; i++) {
+        convo_message *m = &c->messages[i];
+        for (size_t j = 0; j < m->nparts && history_on(m); j++) {
+            convo_part *p = &m->parts[j];
+            if (p->kind != PART_CALL || p->dropped)
+                continue;
+            if (!p->signature.n) {
+                p->signature = S(NO_SIGNATURE);
+                p->sealed = p->edited = m->edited = c->edited = true;
+                x->thinking++;
+            }
+            break; /* the first of parallel calls carries it */
+        }
+    }
+}
+
+/* Answers say that they were thought about: those that called tools have to, and to the others it does no harm. */
+void mending_put_thinking(mending *x)
+{
+    convo *c = x->c;
+    if (on_wire(c, WIRE_RESULTS_IN_USER | WIRE_FLAT | WIRE_NO_IDS)) /* only Chat has it in words */
+        return;
+    for (size_t i = 0; i < c->nmessages && !c->full; i++) {
+        convo_message *m = &c->messages[i];
+        bool thought = m->role != CONVO_ASSISTANT || !history_on(m);
+        for (size_t j = 0; j < m->nparts; j++)
+            thought |= m->parts[j].kind == PART_THINKING && !m->parts[j].dropped && convo_text(c, &m->parts[j]).n;
+        convo_part *p = thought ? NULL : convo_insert_part(c, m, 0, PART_THINKING);
+        if (!p)
+            continue;
+        convo_set_text(c, m, p, S(NO_THINKING));
+        x->thoughts++;
+    }
+}
+
+/* All of it, and with it what a request needs that has none in its loop. */
+static void drop_all_thinking(mending *x)
+{
+    convo *c = x->c;
+    mend_report r = mend_drop_thinking(c, true);
+    x->thinking += r.messages_mended;
+    if (!r.messages_mended)
+        return;
+    if (on_wire(c, WIRE_NO_IDS))
+        mending_sign_calls(x);
+    else if (on_wire(c, WIRE_RESULTS_IN_USER) && c->set.thinking == 1)
+        mending_thinking_off(x); /* with thinking on, the loop's answers would have to begin with it */
+}
+
+bool mend_strange_thinking(convo *c)
+{
+    mending x = {.c = c, .at = WRONG_ANYWHERE};
+    drop_all_thinking(&x);
+    return x.thinking > 0;
+}
+
+/* What lacks its signature goes first, then thinking of turns that are over; that of the loop in progress only when it
+ * is what is meant. */
+void mending_seal(mending *x)
+{
+    convo *c = x->c;
+    size_t loop = convo_loop_begin(c);
+    bool inside = x->at.message != STR_NONE && x->at.message >= loop;
+    uint32_t n = is_anthropic(c) ? drop_thinking(c, c->nmessages, true) : 0;
+    if (!n && !inside)
+        n = mend_drop_thinking(c, false).messages_mended;
+    x->thinking += n;
+    if (!n)
+        drop_all_thinking(x);
+}

@@ -1,0 +1,406 @@
+// Streams of models that think, cut within their thinking: Anthropic's is signed, half of it would be refused when the
+// client hands it back, and an SDK does not ask again once a stream has begun. The provider of the test checks what
+// comes back as Anthropic does.
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import Anthropic from "@anthropic-ai/sdk";
+import { GoogleGenAI } from "@google/genai";
+import OpenAI from "openai";
+import { dialects, question } from "./net.mjs";
+import { holds } from "./wire.mjs";
+import { body, data, json, named, object, sse, target, wires } from "./wires.mjs";
+
+const THOUGHT = "The user wants to know about the fox, so I shall say first what it does and then where it goes.";
+const TEXT = "The quick brown fox jumps over the lazy dog and runs away into the deep dark wood.";
+const sign = (thought) => createHash("sha256").update(`signed ${thought}`).digest("base64");
+const thinking = (t, signature = sign(t)) => ({ type: "thinking", thinking: t, signature });
+const text = (t) => ({ type: "text", text: t });
+const call = (id, city = "Oslo") => ({ type: "tool_use", id, name: "look", input: { city } });
+const pieces = (t, n = 3) => Array.from({ length: n }, (_, i) => t.slice(Math.ceil((i * t.length) / n), Math.ceil(((i + 1) * t.length) / n))).filter(Boolean);
+
+// The events of an answer with these blocks.
+const events = (blocks, more = {}) => [
+  { type: "message_start", message: { id: "msg_1", type: "message", role: "assistant", model: "c-own", content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 11, output_tokens: 1 } } },
+  ...blocks.flatMap((b, index) => {
+    const begun = b.type === "thinking" ? { ...b, thinking: "", signature: "" } : b.type === "text" ? text("") : b.type === "tool_use" ? { ...b, input: {} } : b;
+    const deltas = b.type === "thinking" ? [...pieces(b.thinking).map((t) => ({ type: "thinking_delta", thinking: t })), ...(b.signature ? [{ type: "signature_delta", signature: b.signature }] : [])] : b.type === "text" ? pieces(b.text).map((t) => ({ type: "text_delta", text: t })) : b.type === "tool_use" ? pieces(JSON.stringify(b.input)).map((t) => ({ type: "input_json_delta", partial_json: t })) : [];
+    return [{ type: "content_block_start", index, content_block: begun }, ...deltas.map((delta) => ({ type: "content_block_delta", index, delta })), { type: "content_block_stop", index }];
+  }),
+  { type: "message_delta", delta: { stop_reason: blocks.some((b) => b.type === "tool_use") ? "tool_use" : "end_turn", stop_sequence: null, ...more.delta }, usage: { output_tokens: 7 } },
+  { type: "message_stop" },
+];
+const bytes = (blocks) => events(blocks).map(named).join("");
+// As far as a block of that kind, and within it: behind its first delta.
+const within = (blocks, nth) => {
+  const all = events(blocks), at = all.findIndex((e) => e.type === "content_block_delta" && e.index === nth);
+  return all.slice(0, at + 1).map(named).join("");
+};
+const before = (blocks, nth) => bytes(blocks).split(`event: content_block_start\ndata: ${JSON.stringify({ type: "content_block_start", index: nth }).slice(0, -1)}`)[0];
+
+// Anthropic's checks of thinking that comes back. Null: it is taken.
+function refusal(b) {
+  for (const [i, m] of b.messages.entries())
+    for (const [k, part] of (Array.isArray(m.content) ? m.content : []).entries()) {
+      if (part.type === "thinking" && part.signature !== sign(part.thinking)) return `messages.${i}.content.${k}: Invalid \`signature\` in \`thinking\` block`;
+      if (part.type === "redacted_thinking" && part.data !== "sealed") return `messages.${i}.content.${k}: Invalid \`data\` in \`redacted_thinking\` block`;
+    }
+  const loop = b.messages.at(-1).role === "user" && b.messages.at(-1).content.some?.((p) => p.type === "tool_result");
+  const first = loop && b.messages.at(-2).content[0];
+  if (b.thinking?.type === "enabled" && first && !/thinking$/.test(first.type)) return `messages.${b.messages.length - 2}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${first.type}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block (preceeding the lastmost set of \`tool_use\` and \`tool_result\` blocks).`;
+  return null;
+}
+const refuse = (res, message) => json(res, 400, { type: "error", error: { type: "invalid_request_error", message } });
+const ask = (more = {}) => ({ model: "c-own", max_tokens: 4000, thinking: { type: "enabled", budget_tokens: 2000 }, messages: [{ role: "user", content: "go" }], ...more });
+const claude = (pair) => new Anthropic({ apiKey: "sk-client", baseURL: pair.base, maxRetries: 0, timeout: 60000 });
+const told = (b) => JSON.stringify(b.messages).match(/ends with:\\n\\n(.*?)\\n\\nGo on exactly/)?.[1];
+
+// Asks as an SDK does and checks what every client relies on: one message, blocks in order, each closed.
+async function stream(pair, request) {
+  const s = claude(pair).messages.stream(request), seen = [];
+  s.on("streamEvent", (e) => seen.push(e));
+  const m = await s.finalMessage();
+  assert.equal(seen.filter((e) => e.type === "message_start").length, 1, "the message begins twice");
+  assert.deepEqual(seen.filter((e) => e.type === "content_block_start").map((e) => e.index), m.content.map((_, i) => i), "indexes are not in sequence");
+  assert.deepEqual(seen.filter((e) => e.type === "content_block_stop").map((e) => e.index), m.content.map((_, i) => i), "a block is not closed");
+  for (const b of m.content) if (b.type === "thinking" && b.signature) assert.equal(b.signature, sign(b.thinking), "signed thinking was changed");
+  return m;
+}
+const kinds = (m) => m.content.map((b) => (b.type === "thinking" ? (b.signature ? "signed" : "half") : b.type));
+const said = (m) => m.content.filter((b) => b.type === "text").map((b) => b.text).join("");
+
+const ways = { cleanly: (s) => s.end(), "by a reset": (s, res) => setTimeout(() => res.destroy(), 40), "by an error event": (s) => s.end(named({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } })) };
+for (const [how, cut] of Object.entries(ways))
+  holds(`heal think: an answer that is cut ${how} within its thinking is made again behind it`, {
+    async run(pair) {
+      const blocks = [thinking(THOUGHT), text(TEXT)];
+      pair.own.answer = (q, res) => (q.n === 1 ? cut(sse(res, within(blocks, 0)), res) : sse(res, bytes(blocks)).end());
+      const m = await stream(pair, ask());
+      assert.deepEqual(kinds(m), ["half", "signed", "text"]);
+      assert.ok(THOUGHT.startsWith(m.content[0].thinking) && m.content[0].thinking);
+      assert.deepEqual([m.content[1], m.content[2].text, m.stop_reason], [blocks[0], TEXT, "end_turn"]);
+      assert.equal(m.usage.output_tokens, 7);
+      assert.equal(pair.own.seen.length, 2);
+      assert.deepEqual(body(pair.own.seen[1]), body(pair.own.seen[0]), "it is asked the same");
+    },
+  });
+
+holds("heal think: what is said and done of an answer that is made again behind its thinking", {
+  async run(pair) {
+    const d = dialects.anthropic, blocks = [thinking(THOUGHT), text(TEXT)];
+    pair.own.answer = (q, res) => sse(res, q.n === 1 ? within(blocks, 0) : bytes(blocks)).end();
+    const r = await question(pair, d, { model: d.own, stream: true });
+    assert.match(r.events.at(-1).raw, /^: daruma outcome=recovered attempts=2 kind=interrupted remedies=resume case=[0-9a-f]{16}$/);
+    assert.match(pair.eventsText(), /nothing that the model said had arrived: it is asked once more/);
+    const health = (await pair.status()).places.filter((p) => p.who === "model");
+    assert.ok(health.every((p) => p.breaker === "closed"), JSON.stringify(health));
+  },
+});
+
+holds("heal think: text of an answer that is made again goes out as it comes", {
+  async run(pair) {
+    const blocks = [thinking(THOUGHT), text(TEXT)];
+    let heard;
+    const first = new Promise((ok) => (heard = ok));
+    pair.own.answer = async (q, res) => {
+      if (q.n === 1) return sse(res, within(blocks, 0)).end();
+      const half = within(blocks, 1), s = sse(res, half);
+      await first; // the rest is sent when the client has the beginning
+      s.end(bytes(blocks).slice(half.length));
+    };
+    const s = claude(pair).messages.stream(ask());
+    s.on("text", () => heard());
+    assert.equal(said(await s.finalMessage()), TEXT);
+  },
+});
+
+holds("heal think: an answer that is cut twice within its thinking is one answer", {
+  async run(pair) {
+    const blocks = [thinking(THOUGHT), text(TEXT)];
+    pair.own.answer = (q, res) => sse(res, q.n < 3 ? within(blocks, 0) : bytes(blocks)).end();
+    const m = await stream(pair, ask());
+    assert.deepEqual(kinds(m), ["half", "half", "signed", "text"]);
+    assert.equal(said(m), TEXT);
+    assert.equal(pair.own.seen.length, 3);
+  },
+});
+
+// What the first attempt brought, what the second is, and which blocks the client has.
+const A = thinking("first thought"), B = thinking(THOUGHT), B2 = thinking("and one more"), sealed = { type: "redacted_thinking", data: "sealed" };
+const cases = {
+  "behind thinking that is whole": [before([A, text(TEXT)], 1), [B, text(TEXT)], ["signed", "text"]],
+  "behind redacted thinking": [before([sealed, text(TEXT)], 1), [B, text(TEXT)], ["redacted_thinking", "text"]],
+  "within its second thought": [within([A, B, text(TEXT)], 1), [B, text(TEXT)], ["signed", "half", "text"]],
+  "within its thinking, and then thinks in two blocks": [within([A, text(TEXT)], 0), [B, B2, text(TEXT)], ["half", "signed", "signed", "text"]],
+  "within its thinking, and then thinks in a block that is redacted": [within([A, text(TEXT)], 0), [B, sealed, text(TEXT)], ["half", "signed", "redacted_thinking", "text"]],
+  "within its thinking, and then is signed but not shown": [within([A, text(TEXT)], 0), [thinking(""), B2, text(TEXT)], ["half", "signed", "signed", "text"]],
+  "within its thinking, and then does not think": [within([A, text(TEXT)], 0), [text(TEXT)], ["half", "text"]],
+};
+for (const [what, [first, second, has]] of Object.entries(cases))
+  holds(`heal think: an answer that is cut ${what}`, {
+    async run(pair) {
+      pair.own.answer = (q, res) => sse(res, q.n === 1 ? first : bytes(second)).end();
+      const m = await stream(pair, ask());
+      assert.deepEqual(kinds(m), has);
+      assert.equal(said(m), TEXT);
+      assert.equal(pair.own.seen.length, 2);
+    },
+  });
+
+holds("heal think: an answer that is cut within thinking behind its text goes on with its text", {
+  async run(pair) {
+    const whole = [A, text(TEXT.slice(0, 40)), B, text(TEXT.slice(40))];
+    pair.own.answer = (q, res) => {
+      const anchor = told(body(q));
+      sse(res, q.n === 1 ? within(whole, 2) : bytes([B2, text(TEXT.slice(TEXT.indexOf(anchor)))])).end();
+    };
+    const m = await stream(pair, ask());
+    assert.deepEqual(kinds(m), ["signed", "text", "half", "text"]);
+    assert.equal(said(m), TEXT);
+  },
+});
+
+holds("heal think: an answer that is cut behind its last word is ended by one that only thinks", {
+  async run(pair) {
+    pair.own.answer = (q, res) => sse(res, q.n === 1 ? before([A, text(TEXT), text("")], 2) : bytes([B])).end();
+    const m = await stream(pair, ask());
+    assert.deepEqual([kinds(m), said(m), m.stop_reason, pair.own.seen.length], [["signed", "text"], TEXT, "end_turn", 2]);
+  },
+});
+
+// The history goes back as the SDK has it, turn by turn, and each turn is cut.
+holds("heal think: a tool loop goes on with what the client has of answers that were cut within their thinking", {
+  async run(pair) {
+    const messages = [{ role: "user", content: "look at three places" }], calls = [];
+    pair.own.answer = (q, res) => {
+      const b = body(q), no = refusal(b), turn = b.messages.filter((m) => m.role === "assistant").length;
+      calls[turn] = (calls[turn] ?? 0) + 1;
+      if (no) return refuse(res, no);
+      const blocks = [thinking(`${THOUGHT} ${turn}`), turn < 3 ? call(`toolu_${turn}`) : text(TEXT)];
+      return sse(res, calls[turn] === 1 ? within(blocks, 0) : bytes(blocks)).end();
+    };
+    for (let turn = 0; turn < 4; turn++) {
+      const m = await stream(pair, ask({ messages, tools: [{ name: "look", input_schema: object }] }));
+      assert.deepEqual(kinds(m), ["half", "signed", turn < 3 ? "tool_use" : "text"]);
+      if (turn < 3) assert.deepEqual(m.content[2].input, { city: "Oslo" });
+      messages.push({ role: "assistant", content: m.content }, { role: "user", content: m.content.filter((b) => b.type === "tool_use").map((b) => ({ type: "tool_result", tool_use_id: b.id, content: "sunny" })) });
+    }
+    assert.deepEqual(calls, [2, 2, 2, 2], "what is refused was sent");
+    const sent = body(pair.own.seen.at(-1));
+    assert.deepEqual(sent.messages.filter((m) => m.role === "assistant").map((m) => m.content), [0, 1, 2].map((i) => [thinking(`${THOUGHT} ${i}`), call(`toolu_${i}`)]), "what the model said goes back as it was");
+    assert.equal(sent.thinking.type, "enabled");
+    assert.match(pair.eventsText(), /"known_mendings_applied"[^\n]*thinking that broke off before its signature/);
+  },
+});
+
+holds("heal think: a conversation whose answer was cut within its thinking says what was left out of its next request", {
+  async run(pair) {
+    const blocks = [thinking(THOUGHT), text(TEXT)];
+    pair.own.answer = (q, res) => (refusal(body(q)) ? refuse(res, refusal(body(q))) : body(q).stream ? sse(res, q.n === 1 ? within(blocks, 0) : bytes(blocks)).end() : wires.anthropic.answer(res, "fine"));
+    const next = async (first, content) => {
+      const { data: m, response } = await claude(pair).messages.create(ask({ messages: [...first, { role: "assistant", content }, { role: "user", content: "and now?" }] })).withResponse();
+      return [m.content[0].text, ...["remedies", "attempts", "outcome"].map((h) => response.headers.get(`x-daruma-${h}`))];
+    };
+    const m = await stream(pair, ask());
+    assert.deepEqual(await next(ask().messages, m.content), ["fine", "mend_messages", "1", "recovered"]);
+    assert.deepEqual(body(pair.own.seen.at(-1)).messages[1].content, blocks);
+    // A conversation of which nothing is known is sent as it is.
+    assert.deepEqual(await next([{ role: "user", content: "another one" }], blocks), ["fine", "none", "1", "ok"]);
+  },
+});
+
+holds("heal think: where nobody knows that thinking was cut, its refusal costs one call and only what has no signature", {
+  async run(pair) {
+    const d = dialects.anthropic;
+    pair.own.answer = (q, res) => (refusal(body(q)) ? refuse(res, refusal(body(q))) : wires.anthropic.answer(res, "fine"));
+    const loop = [{ role: "user", content: "look" }, { role: "assistant", content: [thinking("The us", ""), thinking(THOUGHT), call("toolu_1")] }, { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_1", content: "sunny" }] }];
+    const r = await question(pair, d, { model: d.own, more: ask({ messages: loop }) });
+    assert.deepEqual([r.status, r.said, r.headers["x-daruma-remedies"]], [200, "fine", "mend_messages"], r.text);
+    const sent = body(pair.own.seen.at(-1));
+    assert.equal(pair.own.seen.length, 2);
+    assert.deepEqual([sent.messages[1].content, sent.thinking.type], [[thinking(THOUGHT), call("toolu_1")], "enabled"]);
+  },
+});
+
+// Servers that speak Anthropic's dialect and sign nothing want their thinking back.
+holds("heal think: thinking of a server that signs none goes back as it was", {
+  async run(pair) {
+    const d = dialects.anthropic, blocks = [thinking(THOUGHT, ""), text(TEXT)];
+    pair.own.answer = (q, res) => (body(q).stream ? sse(res, q.n === 1 ? within(blocks, 0) : bytes(blocks)).end() : wires.anthropic.answer(res, "fine"));
+    const m = await stream(pair, ask());
+    assert.deepEqual(m.content.map((b) => b.thinking ?? b.text), [m.content[0].thinking, THOUGHT, TEXT]);
+    const messages = [...ask().messages, { role: "assistant", content: m.content }, { role: "user", content: "and now?" }];
+    await question(pair, d, { model: d.own, more: { messages } });
+    assert.deepEqual(body(pair.own.seen.at(-1)).messages, messages);
+  },
+});
+
+holds("heal think: where something may have been done that must not be done twice, a cut within thinking is not asked again", {
+  async run(pair) {
+    pair.own.answer = (q, res) => sse(res, within([thinking(THOUGHT), text(TEXT)], 0)).end();
+    await assert.rejects(stream(pair, ask({ tools: [{ type: "code_execution_20250825", name: "code_execution" }] })));
+    assert.equal(pair.own.seen.length, 1);
+  },
+});
+
+holds("heal think: an answer that is cut within its thinking is made by a provider that speaks another dialect", {
+  config: (c) => {
+    c.models.find((x) => x.name === "c-own").targets = [target.anthropic.replace(/\/.*/, "/cut"), target.openai.replace(/\/.*/, "/there")];
+    c.providers.forEach((p) => p.keys.pop());
+  },
+  async run(pair) {
+    const w = wires.openai;
+    pair.own.answer = (q, res) => {
+      if (q.body.includes('"cut"')) return q.n === 1 ? sse(res, within([thinking(THOUGHT), text(TEXT)], 0)).end() : json(res, 529, { type: "error", error: { type: "overloaded_error", message: "Overloaded" } });
+      return sse(res, w.opening(), w.piece(TEXT.slice(0, 20)), w.piece(TEXT.slice(20)), w.closing()).end();
+    };
+    const m = await stream(pair, ask());
+    assert.deepEqual(kinds(m), ["half", "text"]);
+    assert.equal(said(m), TEXT);
+  },
+});
+
+// Frameworks keep their own form of what was said; each hands it back with its next question.
+const frameworks = {
+  "the AI SDK": async (pair, ask) => {
+    const { streamText } = await import("ai"), { createAnthropic } = await import("@ai-sdk/anthropic");
+    const model = createAnthropic({ apiKey: "sk-client", baseURL: `${pair.base}/v1` })("c-own"), messages = [];
+    globalThis.AI_SDK_LOG_WARNINGS = false;
+    return ask(async (words) => {
+      messages.push({ role: "user", content: words });
+      const r = streamText({ model, messages, maxRetries: 0, providerOptions: { anthropic: { thinking: { type: "enabled", budgetTokens: 2000 } } } });
+      const said = await r.text;
+      messages.push(...(await r.response).messages);
+      return said;
+    });
+  },
+  LangChain: async (pair, ask) => {
+    const { ChatAnthropic } = await import("@langchain/anthropic");
+    const model = new ChatAnthropic({ model: "c-own", apiKey: "sk-client", maxRetries: 0, maxTokens: 4000, thinking: { type: "enabled", budget_tokens: 2000 }, anthropicApiUrl: pair.base }), messages = [];
+    return ask(async (words) => {
+      let all;
+      messages.push(["user", words]);
+      for await (const c of await model.stream(messages)) all = all ? all.concat(c) : c;
+      messages.push(all);
+      return all.text;
+    });
+  },
+};
+for (const [name, run] of Object.entries(frameworks))
+  holds(`heal think: ${name} has the whole answer of each turn that was cut within its thinking`, {
+    limit: 30000,
+    async run(pair) {
+      const asked = new Map();
+      pair.own.answer = (q, res) => {
+        const b = body(q), no = refusal(b), turn = b.messages.filter((m) => m.role === "assistant").length;
+        if (no) return refuse(res, no);
+        asked.set(turn, (asked.get(turn) ?? 0) + 1);
+        const blocks = [thinking(`${THOUGHT} ${turn}`), text(`${TEXT} ${turn}`)];
+        sse(res, asked.get(turn) === 1 ? within(blocks, 0) : bytes(blocks)).end();
+      };
+      await run(pair, async (say) => {
+        for (let turn = 0; turn < 3; turn++) assert.equal(await say(`turn ${turn}`), `${TEXT} ${turn}`);
+      });
+      assert.equal(pair.own.seen.length, 6, "what is refused was sent");
+    },
+  });
+
+// Each prompt names the byte behind which its first answer is cut.
+const cutOf = (q, say) => Number(q.body.toString().match(/cut at (\d+)\./)?.[1] ?? -1);
+async function everyByte(total, one, lanes = 12) {
+  let next = 0;
+  await Promise.all(Array.from({ length: lanes }, async () => {
+    while (next < total) await one(next++);
+  }));
+}
+
+holds("heal think: an answer that is cut at any byte arrives whole, nothing of it twice", {
+  limit: 240000,
+  async run(pair) {
+    const blocks = [thinking(THOUGHT), text(TEXT)], all = bytes(blocks), asked = new Map();
+    pair.own.answer = (q, res) => {
+      const at = cutOf(q), b = body(q), n = (asked.get(at) ?? 0) + 1, anchor = told(b);
+      asked.set(at, n);
+      const no = refusal(b);
+      if (no) return refuse(res, no);
+      if (n === 1) return sse(res, all.slice(0, at)).end();
+      if (anchor) return sse(res, bytes([B2, text(TEXT.slice(TEXT.indexOf(anchor)))])).end();
+      const shown = b.messages.at(-2)?.role === "assistant" ? b.messages.at(-2).content : ""; // all but the last words
+      return sse(res, bytes([thinking(THOUGHT), text(TEXT.slice(typeof shown === "string" ? shown.length : shown[0].text.length))])).end();
+    };
+    const counts = { half: 0, made: 0 };
+    await everyByte(all.length, async (at) => {
+      const m = await stream(pair, ask({ messages: [{ role: "user", content: `cut at ${at}.` }] })).catch((e) => assert.fail(`cut at ${at}: ${e}`));
+      const has = kinds(m), halves = m.content.filter((b) => b.type === "thinking" && !b.signature);
+      assert.equal(said(m), TEXT, `cut at ${at}: ${JSON.stringify(m.content)}`);
+      assert.equal(has.filter((k) => k === "signed").length, 1, `cut at ${at}: ${has}`);
+      assert.ok(m.content.some((b) => b.thinking === THOUGHT && b.signature === sign(THOUGHT)), `cut at ${at}`);
+      assert.ok(halves.length <= 1 && halves.every((b) => THOUGHT.startsWith(b.thinking)), `cut at ${at}`);
+      assert.equal(has.at(-1), "text");
+      counts.half += halves.length;
+      counts.made += asked.get(at) > 1;
+    });
+    assert.ok(counts.half > 200 && counts.made > 1000, JSON.stringify(counts));
+  },
+});
+
+/* ---- the others ---- */
+
+holds("heal think gemini: an answer that is cut within its thoughts is made again behind them, at any byte", {
+  limit: 120000,
+  async run(pair) {
+    const chunk = (parts, more = {}) => data({ candidates: [{ content: { parts, role: "model" }, index: 0, ...more }], modelVersion: "g-own", responseId: "gem-1", usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 } });
+    const all = pieces(THOUGHT).map((t) => chunk([{ text: t, thought: true }])).join("") + chunk([{ functionCall: { name: "look", args: { city: "Oslo" } }, thoughtSignature: "c2ln" }], { finishReason: "STOP" });
+    const asked = new Map(), client = new GoogleGenAI({ apiKey: "sk-client", httpOptions: { baseUrl: pair.base } });
+    pair.own.answer = (q, res) => {
+      const at = cutOf(q), n = (asked.get(at) ?? 0) + 1;
+      asked.set(at, n);
+      sse(res, n === 1 ? all.slice(0, at) : all).end();
+    };
+    await everyByte(all.length, async (at) => {
+      const parts = [];
+      for await (const one of await client.models.generateContentStream({ model: "g-own", contents: `cut at ${at}.`, config: { tools: [{ functionDeclarations: [{ name: "look", parametersJsonSchema: object }] }] } })) parts.push(...(one.candidates?.[0]?.content?.parts ?? []));
+      const calls = parts.filter((p) => p.functionCall), thoughts = parts.filter((p) => p.thought).map((p) => p.text).join("");
+      assert.deepEqual(calls.map((p) => [p.functionCall.name, p.functionCall.args, p.thoughtSignature]), [["look", { city: "Oslo" }, "c2ln"]], `cut at ${at}: ${JSON.stringify(parts)}`);
+      assert.ok(THOUGHT.startsWith(thoughts), `cut at ${at}: ${thoughts}`);
+    });
+  },
+});
+
+holds("heal think responses: an answer that is cut within its reasoning is made again, and the half is no part of it", {
+  async run(pair) {
+    const w = wires.responses, d = dialects.responses;
+    const reasoning = named({ type: "response.output_item.added", sequence_number: 2, output_index: 0, item: { id: "rs_1", type: "reasoning", summary: [] } }) + named({ type: "response.reasoning_summary_part.added", sequence_number: 3, item_id: "rs_1", output_index: 0, summary_index: 0, part: { type: "summary_text", text: "" } }) + named({ type: "response.reasoning_summary_text.delta", sequence_number: 4, item_id: "rs_1", output_index: 0, summary_index: 0, delta: "let me think about" });
+    pair.own.answer = (q, res) => (q.n % 2 ? sse(res, w.opening().replace(/event: response.output_item.added[^]*/, "") + reasoning).end() : sse(res, w.opening(), w.piece(TEXT.slice(0, 30)), w.piece(TEXT.slice(30)), w.closing()).end());
+    const s = new OpenAI({ apiKey: "sk-client", baseURL: `${pair.base}/v1`, maxRetries: 0 }).responses.stream({ model: "m-own", input: "go" });
+    const done = await s.finalResponse();
+    assert.deepEqual([done.output_text, done.status, done.output.map((o) => o.type)], [TEXT, "completed", ["message"]]);
+    const r = await question(pair, d, { model: d.own, stream: true }), list = r.events.map((e) => e.json).filter(Boolean);
+    assert.deepEqual(list.map((e) => e.sequence_number), list.map((_, i) => i), "the numbers have a gap");
+    assert.deepEqual(list.filter((e) => e.type === "response.output_item.added").map((e) => [e.output_index, e.item.type]), [[0, "reasoning"], [1, "message"]]);
+    const over = list.filter((e) => e.type === "response.output_item.done");
+    assert.deepEqual(over.map((e) => [e.output_index, e.item.type]), [[0, "reasoning"], [1, "message"]]); // OpenAI's SDK insists on it
+    assert.deepEqual(over[0].item, { id: "rs_1", type: "reasoning", summary: [] });
+    assert.deepEqual(list.at(-1).response.output.map((o) => o.type), ["message"]);
+    assert.equal(pair.own.seen.length, 4);
+  },
+});
+
+// Codex keeps each item that is done, and hands it back without its id: nobody can look it up where nothing is stored.
+holds("heal think responses: half a reasoning item that comes back is left out, whole ones are not", {
+  async run(pair) {
+    const w = wires.responses, client = new OpenAI({ apiKey: "sk-client", baseURL: `${pair.base}/v1`, maxRetries: 0 });
+    const input = [{ role: "user", content: "go" }], whole = { type: "reasoning", summary: [], encrypted_content: "sealed" }, open = { type: "reasoning", summary: [], content: [{ type: "reasoning_text", text: "in plain words" }] };
+    const half = named({ type: "response.output_item.added", sequence_number: 2, output_index: 0, item: { id: "rs_1", type: "reasoning", summary: [] } }) + named({ type: "response.reasoning_summary_text.delta", sequence_number: 3, item_id: "rs_1", output_index: 0, summary_index: 0, delta: "let me" });
+    pair.own.answer = (q, res) => {
+      if (body(q).input.some((i) => i.type === "reasoning" && !i.encrypted_content && !i.content)) return w.refuse(res, "The encrypted content for a reasoning item could not be verified.");
+      return q.n === 1 ? sse(res, w.opening().replace(/event: response.output_item.added[^]*/, "") + half).end() : sse(res, w.opening(), w.piece(TEXT), w.closing()).end();
+    };
+    const kept = [];
+    for await (const e of await client.responses.create({ model: "m-own", input, store: false, stream: true })) if (e.type === "response.output_item.done") kept.push(e.item);
+    assert.deepEqual(kept.map((i) => i.type), ["reasoning", "message"]);
+    const { id, ...item } = kept[0], more = [whole, open, { role: "assistant", content: TEXT }, { role: "user", content: "and now?" }];
+    for await (const e of await client.responses.create({ model: "m-own", input: [...input, item, ...more], store: false, stream: true })) void e;
+    assert.deepEqual(body(pair.own.seen[2]).input, [...input, ...more]);
+    assert.equal(pair.own.seen.length, 3);
+  },
+});
