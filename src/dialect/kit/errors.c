@@ -73,3 +73,15 @@ void error_object(daruma_buf *out, const daruma_failure *f, int status, daruma_s
     error_note(out, f, note);
     buf_putc(out, '}');
 }
+
+bool openai_is_error(daruma_str body)
+{
+    return json_valid(body) && value_given(json_get(json_get(str_trim(body), S("error")), S("message")));
+}
+
+void openai_write_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message, daruma_str note)
+{
+    BUF_LIT(out, "{\"error\":");
+    error_object(out, f, status, message, note);
+    buf_putc(out, '}');
+}

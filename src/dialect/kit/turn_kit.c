@@ -48,7 +48,8 @@ static daruma_str kept_long(const turn_reader *r, size_t cap, daruma_str id)
     return id.n < cap || !r->keep ? (daruma_str){0} : arena_copy(r->keep, id);
 }
 
-void reader_id(turn_reader *r, daruma_str id)
+/* The answer has that id. */
+static void reader_id(turn_reader *r, daruma_str id)
 {
     KEEP(r->id, id);
     r->long_id = kept_long(r, sizeof r->id, id);

@@ -47,17 +47,6 @@ static request_scan responses_scan(daruma_str body, uint32_t *newest)
     return r;
 }
 
-static bool responses_is_error(daruma_str body)
-{
-    return dialect_openai.is_error(body);
-}
-
-static void responses_write_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
-                                  daruma_str note)
-{
-    dialect_openai.write_error(out, f, status, message, note);
-}
-
 /* An event up to its own members. */
 static void event(daruma_buf *out, const char *type, int64_t nth)
 {
@@ -107,8 +96,8 @@ const dialect dialect_openai_responses = {
     .comments = true,
     .ends_streams = true,
     .scan = responses_scan,
-    .is_error = responses_is_error,
-    .write_error = responses_write_error,
+    .is_error = openai_is_error,
+    .write_error = openai_write_error,
     .write_stream_error = responses_write_stream_error,
     .quirks = RESPONSES_QUIRKS,
     SHAPE_ROW(responses),
