@@ -69,10 +69,7 @@ static void take_item(dialect_said *s, daruma_str item)
 static bool may_be_empty(daruma_str status)
 {
     static const daruma_str states[] = {LIT("queued"), LIT("in_progress"), LIT("incomplete"), LIT("cancelled")};
-    for (size_t i = 0; i < COUNT(states); i++)
-        if (str_eq(status, states[i]))
-            return true;
-    return false;
+    return STR_ANY(str_eq, status, states);
 }
 
 static void take_response(dialect_said *s, json_iter *it)

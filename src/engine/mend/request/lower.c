@@ -58,11 +58,9 @@ static bool lowers(const lowering *l, daruma_str key)
 /* What every provider takes. */
 static bool is_plain(daruma_str key)
 {
-    static const char *const plain[] = {"type", "description", "properties", "required", "enum", "items", "nullable"};
-    for (size_t i = 0; i < COUNT(plain); i++)
-        if (str_eq(key, str_of(plain[i])))
-            return true;
-    return false;
+    static const daruma_str plain[] = {LIT("type"), LIT("description"), LIT("properties"), LIT("required"),
+                                       LIT("enum"), LIT("items"),       LIT("nullable")};
+    return STR_ANY(str_eq, key, plain);
 }
 
 static bool lowers_refs(const lowering *l)
