@@ -81,7 +81,9 @@ static void put_raw_key(rewriting *w, daruma_str key, bool *first)
     if (!*first)
         buf_putc(w->out, ',');
     *first = false;
-    BUF_SAY(w->out, "\"", key, "\":");
+    buf_putc(w->out, '"');
+    buf_put(w->out, key);
+    BUF_LIT(w->out, "\":");
 }
 
 /* ---- values ---- */

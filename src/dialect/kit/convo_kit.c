@@ -228,7 +228,8 @@ void splice_add(splice *s, daruma_str name)
         buf_putc(s->out, ',');
     if (s->close != '}')
         return;
-    BUF_SAY(s->out, buf_quoted(name), ":");
+    buf_json(s->out, name);
+    buf_putc(s->out, ':');
 }
 
 void splice_close(splice *s)
@@ -335,7 +336,9 @@ static void put_item(daruma_buf *out)
 void put_key(daruma_buf *out, const char *key)
 {
     put_item(out);
-    BUF_SAY(out, "\"", key, "\":");
+    buf_putc(out, '"');
+    buf_putz(out, key);
+    BUF_LIT(out, "\":");
 }
 
 void put_open(daruma_buf *out, char bracket)

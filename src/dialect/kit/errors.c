@@ -43,7 +43,9 @@ void put_cstr(daruma_buf *out, const char *z)
 
 void event_open(daruma_buf *out, const char *type)
 {
-    BUF_SAY(out, "event: ", type, "\ndata: {\"type\":");
+    BUF_LIT(out, "event: ");
+    buf_putz(out, type);
+    BUF_LIT(out, "\ndata: {\"type\":");
     put_cstr(out, type);
 }
 

@@ -389,7 +389,8 @@ turn_finish writer_ends(const turn_writer *w)
 
 void put_made_id(daruma_buf *out, const char *prefix, uint64_t made, uint64_t nth)
 {
-    BUF_SAY(out, prefix, "daruma");
+    buf_putz(out, prefix);
+    BUF_LIT(out, "daruma");
     buf_hex64(out, made + nth * 0x9e3779b97f4a7c15u); /* steps of the golden ratio never meet */
 }
 

@@ -51,7 +51,8 @@ static request_scan responses_scan(daruma_str body, uint32_t *newest)
 static void event(daruma_buf *out, const char *type, int64_t nth)
 {
     event_open(out, type);
-    BUF_SAY(out, ",\"sequence_number\":", nth);
+    BUF_LIT(out, ",\"sequence_number\":");
+    buf_int(out, nth);
 }
 
 /* Two events, as OpenAI does it: SDKs throw on `error`, codex and agents read `response.failed`. The
@@ -65,7 +66,9 @@ static void responses_write_stream_error(daruma_buf *out, const daruma_failure *
     event(out, "error", next);
     BUF_LIT(out, ",\"code\":");
     put_cstr(out, w.code);
-    BUF_SAY(out, ",\"message\":", buf_quoted(message), ",\"param\":null,\"error\":");
+    BUF_LIT(out, ",\"message\":");
+    buf_json(out, message);
+    BUF_LIT(out, ",\"param\":null,\"error\":");
     error_object(out, f, status, message, note);
     event_end(out);
 
@@ -74,7 +77,8 @@ static void responses_write_stream_error(daruma_buf *out, const daruma_failure *
     responses_put_head(out, begun ? turn_id(r) : S("resp_daruma0000000000000000"), begun ? r->created : 0, "failed");
     BUF_LIT(out, "{\"code\":");
     put_cstr(out, w.code ? w.code : w.type);
-    BUF_SAY(out, ",\"message\":", buf_quoted(message));
+    BUF_LIT(out, ",\"message\":");
+    buf_json(out, message);
     error_note(out, f, note);
     buf_putc(out, '}');
     responses_put_settings(out, begun ? str_of(r->model) : S(""), NULL);
