@@ -792,17 +792,6 @@ typedef struct daruma_case {
 DARUMA_API void daruma_case_open(daruma_case *c, daruma_health *w, const daruma_policy *p, const daruma_target *targets,
                                  size_t ntargets, int prefer, daruma_ms deadline, daruma_moment at);
 
-/* Goes on, just opened, with a case over the same targets that failed: the client repeats a request by itself.
- * What was tried counts as tried. It comes because it was told to: one call to each target that is not out of
- * the question may still show whether that helped. */
-DARUMA_API void daruma_case_resume(daruma_case *c, const daruma_case *was);
-
-/* Goes on from row `rung` of its kind's ladder: those above it count as climbed. For who climbed them before the case
- * was opened. */
-DARUMA_API void daruma_case_skip(daruma_case *c, uint16_t rung);
-
-/* Does somebody among its targets hold up who asks for more tokens than are left? Only then `tokens` matters. */
-DARUMA_API bool daruma_case_counts_tokens(const daruma_case *c, daruma_ms now);
 /* The head of the answer at hand states what is left at its target: when that is too little for a request, others are
  * asked first, and who has nobody else waits. */
 DARUMA_API void daruma_case_told_left(daruma_case *c, const daruma_left *told, daruma_ms now);

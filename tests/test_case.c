@@ -1,6 +1,7 @@
 /* One request on its way to an answer: what is tried, waited for, mended, kept. */
 #include "decide_kit.h"
 #include "engine/decide/health.h"
+#include "engine/decide/case.h"
 
 /* ---- case ---------------------------------------------------------------------- */
 
@@ -209,7 +210,7 @@ static void a_request_that_comes_again_goes_on_where_it_ended(void **state)
 
     now += 1000;
     daruma_case_open(&again, w, &p, &t, 1, -1, -1, at(now));
-    daruma_case_resume(&again, &first);
+    case_resume(&again, &first);
     assert_int_equal(again.id, first.id);
     out(&again, now);
     assert_int_equal(again.attempts, first.attempts + 1);
@@ -1594,7 +1595,7 @@ static void keys_share_the_tries_of_what_is_sick(void **state)
             fail_msg("%s: %u calls, not %u", daruma_kind_name(rows[i].kind), calls, rows[i].calls);
         now += 86400000;
         daruma_case_open(&again, a_health(), &p, t, 8, -1, -1, at(now));
-        daruma_case_resume(&again, &c);
+        case_resume(&again, &c);
         calls_until_the_end(&again, &f, &now);
         if (again.attempts - c.attempts > rows[i].calls)
             fail_msg("%s: %u calls when it comes again", daruma_kind_name(rows[i].kind), again.attempts - c.attempts);

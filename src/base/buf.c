@@ -190,23 +190,19 @@ void buf_json(daruma_buf *b, daruma_str s)
 
 void buf_say(daruma_buf *b, const buf_part *parts, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        switch (parts[i].kind) {
-        case BUF_QUOTED:
-            buf_json(b, parts[i].text);
-            break;
-        case BUF_NUMBER:
-            buf_int(b, parts[i].number);
-            break;
-        case BUF_FLAG:
-            buf_put(b, parts[i].number ? S("true") : S("false"));
-            break;
-        case BUF_TEXT:
-        case BUF_RAW:
-        case BUF_ANY:
-            buf_put(b, parts[i].text);
-            break;
+    for (const buf_part *p = parts, *end = parts + n; p < end; p++) {
+        char *to;
+        if (p->kind == BUF_QUOTED)
+            buf_json(b, p->text);
+        else if (p->kind == BUF_NUMBER)
+            buf_int(b, p->number);
+        else if (p->kind == BUF_FLAG)
+            buf_put(b, p->number ? S("true") : S("false"));
+        else if (p->text.n && (to = buf_room(b, p->text.n))) {
+            memcpy(to, p->text.p, p->text.n);
+            b->n += p->text.n;
         }
+    }
 }
 
 void buf_members(daruma_buf *b, const buf_part *parts, size_t n)

@@ -99,10 +99,27 @@ static inline bool str_ieq(daruma_str a, daruma_str b)
 size_t str_find(daruma_str s, daruma_str what);        /* offset, or STR_NONE */
 size_t str_ifind(daruma_str s, daruma_str what_lower); /* `what_lower` is lower case; STR_NONE */
 size_t str_findch(daruma_str s, char c);               /* STR_NONE */
-daruma_str str_trim(daruma_str s);                     /* white space at both ends */
-daruma_str str_cut(daruma_str *rest, char at);         /* what stands before `at`; rest moves behind it */
-bool str_glob(daruma_str pattern, daruma_str s);       /* is it of that form? '*' stands for anything, also nothing */
-bool str_lists(daruma_str list, daruma_str item);      /* is it one of a list with commas, in any case? */
+static inline bool str_has(daruma_str s, daruma_str what)
+{
+    return str_find(s, what) != STR_NONE;
+}
+static inline bool str_ihas(daruma_str s, daruma_str what_lower)
+{
+    return str_ifind(s, what_lower) != STR_NONE;
+}
+/* True if `s` passes the test with one of a table of texts: STR_ANY(str_starts, line, beginnings). */
+#define STR_ANY(test, s, list) str_any((test), (s), (list), COUNT(list))
+static inline bool str_any(bool (*test)(daruma_str s, daruma_str with), daruma_str s, const daruma_str *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (test(s, list[i]))
+            return true;
+    return false;
+}
+daruma_str str_trim(daruma_str s);                /* white space at both ends */
+daruma_str str_cut(daruma_str *rest, char at);    /* what stands before `at`; rest moves behind it */
+bool str_glob(daruma_str pattern, daruma_str s);  /* is it of that form? '*' stands for anything, also nothing */
+bool str_lists(daruma_str list, daruma_str item); /* is it one of a list with commas, in any case? */
 /* Reads a whole non-negative decimal number; false when it is anything else or overflows. */
 bool str_int(daruma_str s, int64_t *ret);
 /* Reads the digits (commas and underscores between them allowed) at the start; returns bytes used, 0 none. Saturates.

@@ -185,12 +185,10 @@ static void read_results(ask *q, daruma_str content, daruma_arena *a)
 
 static bool asks_to_go_on(daruma_str text)
 {
-    static const char *const words[] = {"continue", "go on",    "carry on",  "connection was lost", "cut off",
-                                        "resume",   "left off", "broke off", "interrupted",         "stopped"};
-    for (size_t i = 0; i < COUNT(words); i++)
-        if (str_ifind(text, str_of(words[i])) != STR_NONE)
-            return true;
-    return false;
+    static const daruma_str words[] = {LIT("continue"),    LIT("go on"),  LIT("carry on"), LIT("connection was lost"),
+                                       LIT("cut off"),     LIT("resume"), LIT("left off"), LIT("broke off"),
+                                       LIT("interrupted"), LIT("stopped")};
+    return STR_ANY(str_ihas, text, words);
 }
 
 static void read_user(ask *q, daruma_str content, daruma_arena *a)

@@ -28,11 +28,9 @@ static int64_t total(const scripted *list, size_t n)
 /* Members that name things: nobody is told anything by them. */
 static bool names_something(daruma_str key)
 {
-    static const char *const names[] = {"role", "type", "id", "name", "call_id", "tool_call_id", "tool_use_id"};
-    for (size_t i = 0; i < COUNT(names); i++)
-        if (json_raw_eq(key, str_of(names[i])))
-            return true;
-    return false;
+    static const daruma_str names[] = {LIT("role"),    LIT("type"),         LIT("id"),         LIT("name"),
+                                       LIT("call_id"), LIT("tool_call_id"), LIT("tool_use_id")};
+    return STR_ANY(json_raw_eq, key, names);
 }
 
 /* Every text that stands in a value, a line each, whatever the dialect calls its members. */

@@ -287,103 +287,121 @@ static bool place(const char *what, const char **path, char absolute[PATH_MAX])
     return true;
 }
 
+/* What the options ask for, and what comes of it. */
+typedef struct wish {
+    const char *root, *steps, *tokens, *seconds;
+    const char *servers[CLI_AGAIN_MAX + 1];
+    agents_asked q;
+    record c;
+    run_settings s;
+    teller t;
+    daruma_arena memory;
+} wish;
+
+/* Opens the journal of the run that goes on, or reads the task of a new one, and whatever it is carried out with.
+ * False: that was told. */
+static bool make_ready(wish *w, runs_options *o, const char *given, daruma_str *ret_task)
+{
+    static char absolute[PATH_MAX], file[PATH_MAX];
+    int64_t nwithin = 0;
+    const char *found = NULL;
+    bool well = w->c.resume ? (w->s.journal = open_record(&w->c, o, ret_task, &w->t, &w->memory)) != NULL
+                            : read_task(given, &w->memory, ret_task);
+    well = well && number("--steps", w->steps, &w->q.steps) && number("--tokens", w->tokens, &w->q.tokens) &&
+           number("--seconds", w->seconds, &w->q.seconds) && number("--approve-within", w->c.within, &nwithin) &&
+           agents_ready(&w->q, &w->memory, &w->s, &found) && place("root", &w->root, absolute) &&
+           place("configuration", &w->q.config, file);
+    w->q.base = found; /* as the journal has it */
+    w->s.person.within = mul_sat(nwithin, 1000);
+    return well && (w->c.resume || new_record(&w->c, o, *ret_task, &w->s.journal, &w->t));
+}
+
+/* Carries the task out. The exit code. */
+static int carry_out(wish *w, daruma_str task)
+{
+    char why[256];
+    w->s.root = w->root;
+    w->s.id = w->t.id;
+    w->s.resume = w->c.resume != NULL;
+    w->s.person.way = w->c.approve;
+    w->s.text = spoken_begin(&w->t.said, w->t.json) ? on_text : NULL;
+    if (w->s.shell || w->s.nmcp)
+        child_env_wipe(); /* commands can read our environment: of keys only our copy stays */
+    bool well = run_task(&w->s, task, why);
+    if (!well) {
+        fprintf(stderr, "daruma run: %s\n", why);
+        w->t.code = 2;
+    }
+    if (well || w->c.resume)
+        journal_close(w->s.journal);
+    else
+        journal_discard(w->s.journal); /* nothing began */
+    spoken_done(&w->t.said);
+    return w->t.code;
+}
+
 int cli_run(int argc, char **argv)
 {
-    const char *root = ".", *steps = NULL, *tokens = NULL, *seconds = NULL;
-    const char *servers[CLI_AGAIN_MAX + 1] = {0};
-    agents_asked q = {.wire = "openai", .second = "", .servers = servers};
-    teller t = {.code = 1, .line = progress_new()};
-    record c = {0};
-    char why[256];
-    run_settings s = {.event = on_event, .person = {.show = on_question}, .done = on_done, .user = &t};
+    wish w = {.root = ".", .q = {.wire = "openai", .second = ""}, .t = {.code = 1, .line = progress_new()}};
+    w.q.servers = w.servers;
+    w.s = (run_settings){.event = on_event, .person = {.show = on_question}, .done = on_done, .user = &w.t};
     const cli_option options[] = {
-        {"--config", "FILE", &q.config, NULL, "agents, their tools and models, as daruma check reads them"},
-        {"--agent", "NAME", &q.agent, NULL, "which of its agents gets the task; else the first"},
-        {"--model", "NAME", &q.model, NULL, "without a file: the model that works"},
-        {"--second", "NAME", &q.second, NULL, "the model that explains when the first one failed"},
-        {"--base-url", "URL", &q.base, NULL, "where it is; else OPENAI_BASE_URL and the like"},
-        {"--dialect", "NAME", &q.wire, NULL, "openai, openai-responses, anthropic or gemini; else openai"},
-        {"--root", "FOLDER", &root, NULL, "the folder that it works in; else this one"},
-        {"--plan", NULL, NULL, &q.plan,
+        {"--config", "FILE", &w.q.config, NULL, "agents, their tools and models, as daruma check reads them"},
+        {"--agent", "NAME", &w.q.agent, NULL, "which of its agents gets the task; else the first"},
+        {"--model", "NAME", &w.q.model, NULL, "without a file: the model that works"},
+        {"--second", "NAME", &w.q.second, NULL, "the model that explains when the first one failed"},
+        {"--base-url", "URL", &w.q.base, NULL, "where it is; else OPENAI_BASE_URL and the like"},
+        {"--dialect", "NAME", &w.q.wire, NULL, "openai, openai-responses, anthropic or gemini; else openai"},
+        {"--root", "FOLDER", &w.root, NULL, "the folder that it works in; else this one"},
+        {"--plan", NULL, NULL, &w.q.plan,
          "make a plan first, and carry out its steps; the profile osprey does so by itself"},
-        {"--no-plan", NULL, NULL, &q.no_plan, "make none, whatever the profile does"},
-        {"--profile", "NAME[,NAME]", &q.profile, NULL,
+        {"--no-plan", NULL, NULL, &w.q.no_plan, "make none, whatever the profile does"},
+        {"--profile", "NAME[,NAME]", &w.q.profile, NULL,
          "what is done about failures, as NAME[:VARIANT], the layers below it behind; else default"},
-        {"--steps", "N", &steps, NULL, "answers of the model at most; else 50"},
-        {"--tokens", "N", &tokens, NULL, "the call that reaches so many tokens, both ways, is the last; else no limit"},
-        {"--seconds", "N", &seconds, NULL, "so long it may take; else 1800"},
-        {"--shell", NULL, NULL, &s.shell, "it may run commands of the shell (shell.run)"},
-        {"--mcp", "NAME=COMMAND...", servers, NULL, "an MCP server whose tools it has, too; may be given again"},
-        {"--allow-local", NULL, NULL, &s.allow_local, "http.get may read this machine and its network"},
-        {"--yes", NULL, NULL, &s.person.yes, "allow every change of files and every command"},
-        {"--approve", "FILE|URL", &c.approve, NULL, "who allows them: FILE.question is answered in FILE, or by POST"},
-        {"--approve-within", "N", &c.within, NULL, "seconds that an answer may take; else no limit"},
-        {"--resume", "ID", &c.resume, NULL, "go on with a run; `last` is the newest one"},
-        {"--state", "DIR", &c.state, NULL, "where runs are recorded; else ~/.local/state/daruma"},
-        {"--no-journal", NULL, NULL, &c.none, "record nothing: the run cannot be resumed"},
-        {"--list", NULL, NULL, &c.list, "list the runs"},
-        {"--stream", NULL, NULL, &t.said.on, "print the answer as it comes, as on a terminal; with --json as events"},
-        {"--json", NULL, NULL, &t.json, "print events and the result as JSON, a line each"},
+        {"--steps", "N", &w.steps, NULL, "answers of the model at most; else 50"},
+        {"--tokens", "N", &w.tokens, NULL,
+         "the call that reaches so many tokens, both ways, is the last; else no limit"},
+        {"--seconds", "N", &w.seconds, NULL, "so long it may take; else 1800"},
+        {"--shell", NULL, NULL, &w.s.shell, "it may run commands of the shell (shell.run)"},
+        {"--mcp", "NAME=COMMAND...", w.servers, NULL, "an MCP server whose tools it has, too; may be given again"},
+        {"--allow-local", NULL, NULL, &w.s.allow_local, "http.get may read this machine and its network"},
+        {"--yes", NULL, NULL, &w.s.person.yes, "allow every change of files and every command"},
+        {"--approve", "FILE|URL", &w.c.approve, NULL, "who allows them: FILE.question is answered in FILE, or by POST"},
+        {"--approve-within", "N", &w.c.within, NULL, "seconds that an answer may take; else no limit"},
+        {"--resume", "ID", &w.c.resume, NULL, "go on with a run; `last` is the newest one"},
+        {"--state", "DIR", &w.c.state, NULL, "where runs are recorded; else ~/.local/state/daruma"},
+        {"--no-journal", NULL, NULL, &w.c.none, "record nothing: the run cannot be resumed"},
+        {"--list", NULL, NULL, &w.c.list, "list the runs"},
+        {"--stream", NULL, NULL, &w.t.said.on, "print the answer as it comes, as on a terminal; with --json as events"},
+        {"--json", NULL, NULL, &w.t.json, "print events and the result as JSON, a line each"},
         {0},
     };
     runs_options before = runs_options_before(options);
     int at = cli_options(argc, argv, options, "run [OPTIONS] TASK\n       daruma run --resume ID [\"WORDS\"]", about);
-    int64_t nwithin = 0;
-    const char *found = NULL;
-    static char absolute[PATH_MAX], file[PATH_MAX];
-    daruma_arena memory;
-    daruma_str words = {0}, task = {0};
+    daruma_str task = {0};
     if (at < 0)
         return at == -2 ? 0 : 2;
-    c.folder = runs_folder(c.state, c.room);
-    if (c.list) {
-        if (c.folder)
-            return cli_no_more(argc, argv, at) ? runs_list(c.folder, t.json) : 2;
+    w.c.folder = runs_folder(w.c.state, w.c.room);
+    if (w.c.list) {
+        if (w.c.folder)
+            return cli_no_more(argc, argv, at) ? runs_list(w.c.folder, w.t.json) : 2;
         fprintf(stderr, "daruma run: where are the journals? --state DIR\n");
         return 2;
     }
-    if (at >= argc && !c.resume) {
+    if (at >= argc && !w.c.resume) {
         fprintf(stderr, "daruma run: what is the task? daruma run \"TASK\", or `-` for standard input\n");
         return 2;
     }
     if (!cli_no_more(argc, argv, at + 1))
         return 2;
-    if (!sys_arena_init(&memory, 4096, RUN_MEMORY_BYTES_MAX))
+    if (!sys_arena_init(&w.memory, 4096, RUN_MEMORY_BYTES_MAX))
         return 1;
-    bool well = c.resume ? (s.journal = open_record(&c, &before, &task, &t, &memory)) != NULL
-                         : read_task(argv[at], &memory, &task);
-    if (c.resume && at < argc)
-        words = str_trim(str_of(argv[at]));
-    well = well && number("--steps", steps, &q.steps) && number("--tokens", tokens, &q.tokens) &&
-           number("--seconds", seconds, &q.seconds) && number("--approve-within", c.within, &nwithin) &&
-           agents_ready(&q, &memory, &s, &found) && place("root", &root, absolute) &&
-           place("configuration", &q.config, file);
-    q.base = found; /* as the journal has it */
-    well = well && (c.resume || new_record(&c, &before, task, &s.journal, &t));
-    if (!well) {
-        journal_close(s.journal);
-        sys_arena_done(&memory);
-        return 2;
-    }
-    s.root = root;
-    s.id = t.id;
-    s.resume = c.resume != NULL;
-    s.guidance = words;
-    s.person.way = c.approve;
-    s.text = spoken_begin(&t.said, t.json) ? on_text : NULL;
-    s.person.within = mul_sat(nwithin, 1000);
-    if (s.shell || s.nmcp)
-        child_env_wipe(); /* commands can read our environment: of keys only our copy stays */
-    well = run_task(&s, task, why);
-    if (!well) {
-        fprintf(stderr, "daruma run: %s\n", why);
-        t.code = 2;
-    }
-    if (well || c.resume)
-        journal_close(s.journal);
-    else
-        journal_discard(s.journal); /* nothing began */
-    spoken_done(&t.said);
-    sys_arena_done(&memory);
-    return t.code;
+    bool well = make_ready(&w, &before, argv[at], &task);
+    if (w.c.resume && at < argc)
+        w.s.guidance = str_trim(str_of(argv[at]));
+    int code = well ? carry_out(&w, task) : 2;
+    if (!well)
+        journal_close(w.s.journal);
+    sys_arena_done(&w.memory);
+    return code;
 }

@@ -1,6 +1,7 @@
 /* answer.c - what an answer of Anthropic Messages says, whole or event by event, and how one is written:
  * https://docs.anthropic.com/en/api/messages. */
 #include "dialect/anthropic/anthropic.h"
+#include "dialect/kit/convo_kit.h"
 
 // clang-format off
 static const finish_name rows[] = {
@@ -157,7 +158,11 @@ void anthropic_read_event(daruma_str data, dialect_said *ret)
 
 static void read_block(turn *t, daruma_str block, daruma_arena *a)
 {
-    daruma_str type = value_raw(json_get(block, S("type")));
+    enum { TYPE, TEXT, THINKING, SIGNATURE, DATA, ID, NAME, INPUT };
+    field f[] = {{.key = LIT("type")}, {.key = LIT("text")}, {.key = LIT("thinking")}, {.key = LIT("signature")},
+                 {.key = LIT("data")}, {.key = LIT("id")},   {.key = LIT("name")},     {.key = LIT("input")}};
+    fields_of(block, FIELDS(f));
+    daruma_str type = value_raw(f[TYPE].value);
     bool thinking = str_eq(type, S("thinking")), redacted = str_eq(type, S("redacted_thinking"));
     part_kind kind = str_eq(type, S("text"))       ? PART_TEXT
                      : str_eq(type, S("tool_use")) ? PART_CALL
@@ -167,17 +172,17 @@ static void read_block(turn *t, daruma_str block, daruma_arena *a)
     if (!p)
         return;
     if (kind == PART_TEXT || thinking) {
-        p->value = json_get(block, thinking ? S("thinking") : S("text"));
+        p->value = f[thinking ? THINKING : TEXT].value;
         p->text = json_text(p->value, a);
     }
     if (kind == PART_THINKING) {
         p->sealed = true;
-        p->signature = json_text(json_get(block, redacted ? S("data") : S("signature")), a);
+        p->signature = json_text(f[redacted ? DATA : SIGNATURE].value, a);
     }
     if (kind == PART_CALL) {
-        p->id = json_text(json_get(block, S("id")), a);
-        p->name = json_text(json_get(block, S("name")), a);
-        p->value = p->text = json_get(block, S("input"));
+        p->id = json_text(f[ID].value, a);
+        p->name = json_text(f[NAME].value, a);
+        p->value = p->text = f[INPUT].value;
     }
 }
 

@@ -5,32 +5,23 @@
 
 /* ---- blocks ---- */
 
-enum {
-    K_TYPE,
-    K_TEXT,
-    K_SOURCE,
-    K_ID,
-    K_NAME,
-    K_INPUT,
-    K_FOR,
-    K_CONTENT,
-    K_ERROR,
-    K_THINKING,
-    K_SIGNATURE,
-    K_DATA,
-    K_FILE,
-    K_N
-};
+#define BLOCK_FIELDS(X)                                                                                                \
+    X(K_TYPE, "type")                                                                                                  \
+    X(K_TEXT, "text")                                                                                                  \
+    X(K_SOURCE, "source")                                                                                              \
+    X(K_ID, "id")                                                                                                      \
+    X(K_NAME, "name")                                                                                                  \
+    X(K_INPUT, "input")                                                                                                \
+    X(K_FOR, "tool_use_id")                                                                                            \
+    X(K_CONTENT, "content")                                                                                            \
+    X(K_ERROR, "is_error")                                                                                             \
+    X(K_THINKING, "thinking")                                                                                          \
+    X(K_SIGNATURE, "signature")                                                                                        \
+    X(K_DATA, "data")                                                                                                  \
+    X(K_FILE, "file_id")
+enum { BLOCK_FIELDS(FIELD_SYMBOL) K_N };
 
-static const field block_names[K_N] = {
-    [K_TYPE] = {.key = LIT("type")},           [K_TEXT] = {.key = LIT("text")},
-    [K_SOURCE] = {.key = LIT("source")},       [K_ID] = {.key = LIT("id")},
-    [K_NAME] = {.key = LIT("name")},           [K_INPUT] = {.key = LIT("input")},
-    [K_FOR] = {.key = LIT("tool_use_id")},     [K_CONTENT] = {.key = LIT("content")},
-    [K_ERROR] = {.key = LIT("is_error")},      [K_THINKING] = {.key = LIT("thinking")},
-    [K_SIGNATURE] = {.key = LIT("signature")}, [K_DATA] = {.key = LIT("data")},
-    [K_FILE] = {.key = LIT("file_id")},
-};
+static const field block_names[K_N] = {BLOCK_FIELDS(FIELD_KEY)};
 
 static void read_text(convo *c, convo_part *p, const field *f)
 {
@@ -296,26 +287,25 @@ static void read_tool(convo *c, daruma_str raw, size_t i, size_t of)
     t->schema_path = path_at(c, "tools.", i, ".input_schema");
 }
 
-enum {
-    B_MESSAGES,
-    B_SYSTEM,
-    B_MODEL,
-    B_STREAM,
-    B_MAX,
-    B_TEMPERATURE,
-    B_TOP_P,
-    B_TOP_K,
-    B_STOP,
-    B_TOOLS,
-    B_CHOICE,
-    B_THINKING,
-    B_OUTPUT,
-    B_FORMAT,
-    B_METADATA,
-    B_CONTAINER,
-    B_THREAD,
-    B_N
-};
+#define BODY_FIELDS(X)                                                                                                 \
+    X(B_MESSAGES, "messages")                                                                                          \
+    X(B_SYSTEM, "system")                                                                                              \
+    X(B_MODEL, "model")                                                                                                \
+    X(B_STREAM, "stream")                                                                                              \
+    X(B_MAX, "max_tokens")                                                                                             \
+    X(B_TEMPERATURE, "temperature")                                                                                    \
+    X(B_TOP_P, "top_p")                                                                                                \
+    X(B_TOP_K, "top_k")                                                                                                \
+    X(B_STOP, "stop_sequences")                                                                                        \
+    X(B_TOOLS, "tools")                                                                                                \
+    X(B_CHOICE, "tool_choice")                                                                                         \
+    X(B_THINKING, "thinking")                                                                                          \
+    X(B_OUTPUT, "output_config")                                                                                       \
+    X(B_FORMAT, "output_format")                                                                                       \
+    X(B_METADATA, "metadata")                                                                                          \
+    X(B_CONTAINER, "container")                                                                                        \
+    X(B_THREAD, "thread")
+enum { BODY_FIELDS(FIELD_SYMBOL) B_N };
 
 static void anthropic_read_choice(convo *c, daruma_str choice)
 {
@@ -375,17 +365,7 @@ static void read_settings(convo *c, const field *f)
 
 daruma_status anthropic_read(daruma_str body, daruma_arena *a, convo *ret)
 {
-    static const field names[B_N] = {
-        [B_MESSAGES] = {.key = LIT("messages")},    [B_SYSTEM] = {.key = LIT("system")},
-        [B_MODEL] = {.key = LIT("model")},          [B_STREAM] = {.key = LIT("stream")},
-        [B_MAX] = {.key = LIT("max_tokens")},       [B_TEMPERATURE] = {.key = LIT("temperature")},
-        [B_TOP_P] = {.key = LIT("top_p")},          [B_TOP_K] = {.key = LIT("top_k")},
-        [B_STOP] = {.key = LIT("stop_sequences")},  [B_TOOLS] = {.key = LIT("tools")},
-        [B_CHOICE] = {.key = LIT("tool_choice")},   [B_THINKING] = {.key = LIT("thinking")},
-        [B_OUTPUT] = {.key = LIT("output_config")}, [B_FORMAT] = {.key = LIT("output_format")},
-        [B_METADATA] = {.key = LIT("metadata")},    [B_CONTAINER] = {.key = LIT("container")},
-        [B_THREAD] = {.key = LIT("thread")},
-    };
+    static const field names[B_N] = {BODY_FIELDS(FIELD_KEY)};
     field f[B_N];
     memcpy(f, names, sizeof names);
     size_t count = 0;

@@ -36,10 +36,12 @@ static void anthropic_write_error(daruma_buf *out, const daruma_failure *f, int 
 {
     BUF_LIT(out, "{\"type\":\"error\",\"error\":{\"type\":");
     put_cstr(out, error_words_of(f->kind, status).messages);
-    BUF_SAY(out, ",\"message\":", buf_quoted(message));
+    BUF_LIT(out, ",\"message\":");
+    buf_json(out, message);
     if (str_starts(f->code, S("thread_"))) { /* clients act on it */
         BUF_LIT(out, ",\"details\":{\"error_code\":");
-        BUF_SAY(out, buf_quoted(f->code), "}");
+        buf_json(out, f->code);
+        buf_putc(out, '}');
     }
     error_note(out, f, note);
     BUF_LIT(out, "}}");

@@ -240,8 +240,10 @@ static void read_string(turn *t, part_kind kind, daruma_str value, daruma_arena 
 /* {"name":...,"arguments":"..."}; some servers send the arguments as an object. */
 static void read_function(convo_part *p, daruma_str function, daruma_arena *a)
 {
-    p->name = json_text(json_get(function, S("name")), a);
-    p->value = json_get(function, S("arguments"));
+    field f[] = {{.key = LIT("name")}, {.key = LIT("arguments")}};
+    fields_of(function, FIELDS(f));
+    p->name = json_text(f[0].value, a);
+    p->value = f[1].value;
     p->text = json_is_object(p->value) ? p->value : json_text(p->value, a);
 }
 
@@ -256,12 +258,13 @@ static void read_message(turn *t, const said_message *m, daruma_arena *a)
     read_string(t, PART_TEXT, m->refusal, a);
     t->refused = json_is_string(m->refusal) && value_given(m->refusal);
     for (json_iter it = json_open(m->tool_calls); json_next(&it, NULL, &call);) {
-        daruma_str function = json_get(call, S("function"));
-        convo_part *p = answer_part(t, a, function.n ? PART_CALL : PART_OTHER, call);
+        field f[] = {{.key = LIT("id")}, {.key = LIT("function")}};
+        fields_of(call, FIELDS(f));
+        convo_part *p = answer_part(t, a, f[1].value.n ? PART_CALL : PART_OTHER, call);
         if (!p)
             return;
-        p->id = json_text(json_get(call, S("id")), a);
-        read_function(p, function, a);
+        p->id = json_text(f[0].value, a);
+        read_function(p, f[1].value, a);
     }
     convo_part *p = json_is_object(m->function_call) ? answer_part(t, a, PART_CALL, m->function_call) : NULL;
     if (p)

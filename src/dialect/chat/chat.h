@@ -7,21 +7,21 @@
 
 /* ---- requests ---- */
 
-/* Members of a message that are parts, or say what they are. */
-enum {
-    M_ROLE,
-    M_CONTENT,
-    M_CALLS,
-    M_FUNCTION_CALL,
-    M_ID,
-    M_NAME,
-    M_REFUSAL,
-    M_AUDIO,
-    M_THOUGHT,   /* DeepSeek and others */
-    M_REASONING, /* OpenRouter, and its pieces: */
-    M_DETAILS,
-    M_N
-};
+/* Members of a message that are parts, or say what they are. reasoning_content is of DeepSeek and others, reasoning of
+ * OpenRouter, and reasoning_details are its pieces. */
+#define CHAT_MESSAGE_FIELDS(X)                                                                                         \
+    X(M_ROLE, "role")                                                                                                  \
+    X(M_CONTENT, "content")                                                                                            \
+    X(M_CALLS, "tool_calls")                                                                                           \
+    X(M_FUNCTION_CALL, "function_call")                                                                                \
+    X(M_ID, "tool_call_id")                                                                                            \
+    X(M_NAME, "name")                                                                                                  \
+    X(M_REFUSAL, "refusal")                                                                                            \
+    X(M_AUDIO, "audio")                                                                                                \
+    X(M_THOUGHT, "reasoning_content")                                                                                  \
+    X(M_REASONING, "reasoning")                                                                                        \
+    X(M_DETAILS, "reasoning_details")
+enum { CHAT_MESSAGE_FIELDS(FIELD_SYMBOL) M_N };
 void chat_message_fields(daruma_str message, field f[M_N]);
 
 /* ---- settings.c ---- */

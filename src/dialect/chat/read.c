@@ -7,19 +7,7 @@
 
 void chat_message_fields(daruma_str message, field f[M_N])
 {
-    static const field names[M_N] = {
-        [M_ROLE] = {.key = LIT("role")},
-        [M_CONTENT] = {.key = LIT("content")},
-        [M_CALLS] = {.key = LIT("tool_calls")},
-        [M_FUNCTION_CALL] = {.key = LIT("function_call")},
-        [M_ID] = {.key = LIT("tool_call_id")},
-        [M_NAME] = {.key = LIT("name")},
-        [M_REFUSAL] = {.key = LIT("refusal")},
-        [M_AUDIO] = {.key = LIT("audio")},
-        [M_THOUGHT] = {.key = LIT("reasoning_content")},
-        [M_REASONING] = {.key = LIT("reasoning")},
-        [M_DETAILS] = {.key = LIT("reasoning_details")},
-    };
+    static const field names[M_N] = {CHAT_MESSAGE_FIELDS(FIELD_KEY)};
     memcpy(f, names, sizeof names);
     fields_of(message, f, M_N);
 }
@@ -309,33 +297,32 @@ static void chat_read_choice(convo *c, daruma_str choice)
         s->choice = CHOICE_ONE;
 }
 
-enum {
-    B_MESSAGES,
-    B_MODEL,
-    B_STREAM,
-    B_MAX,
-    B_MAX_NEW,
-    B_TEMPERATURE,
-    B_TOP_P,
-    B_TOP_K,
-    B_SEED,
-    B_FREQUENCY,
-    B_PRESENCE,
-    B_STOP,
-    B_TOOLS,
-    B_FUNCTIONS,
-    B_CHOICE,
-    B_FUNCTION_CALL,
-    B_PARALLEL,
-    B_FORMAT,
-    B_EFFORT,
-    B_REASONING,
-    B_THINKING,
-    B_ENABLE,
-    B_USER,
-    B_SAFETY,
-    B_N
-};
+#define BODY_FIELDS(X)                                                                                                 \
+    X(B_MESSAGES, "messages")                                                                                          \
+    X(B_MODEL, "model")                                                                                                \
+    X(B_STREAM, "stream")                                                                                              \
+    X(B_MAX, "max_tokens")                                                                                             \
+    X(B_MAX_NEW, "max_completion_tokens")                                                                              \
+    X(B_TEMPERATURE, "temperature")                                                                                    \
+    X(B_TOP_P, "top_p")                                                                                                \
+    X(B_TOP_K, "top_k")                                                                                                \
+    X(B_SEED, "seed")                                                                                                  \
+    X(B_FREQUENCY, "frequency_penalty")                                                                                \
+    X(B_PRESENCE, "presence_penalty")                                                                                  \
+    X(B_STOP, "stop")                                                                                                  \
+    X(B_TOOLS, "tools")                                                                                                \
+    X(B_FUNCTIONS, "functions")                                                                                        \
+    X(B_CHOICE, "tool_choice")                                                                                         \
+    X(B_FUNCTION_CALL, "function_call")                                                                                \
+    X(B_PARALLEL, "parallel_tool_calls")                                                                               \
+    X(B_FORMAT, "response_format")                                                                                     \
+    X(B_EFFORT, "reasoning_effort")                                                                                    \
+    X(B_REASONING, "reasoning")                                                                                        \
+    X(B_THINKING, "thinking")                                                                                          \
+    X(B_ENABLE, "enable_thinking")                                                                                     \
+    X(B_USER, "user")                                                                                                  \
+    X(B_SAFETY, "safety_identifier")
+enum { BODY_FIELDS(FIELD_SYMBOL) B_N };
 
 /* Effort and thinking as OpenAI, OpenRouter ("reasoning"), DeepSeek and Z.ai ("thinking") and Qwen say it. */
 static void read_thinking(convo *c, const field *f)
@@ -385,32 +372,7 @@ static void read_settings(convo *c, const field *f)
 
 daruma_status chat_read(daruma_str body, daruma_arena *a, convo *ret)
 {
-    static const field names[B_N] = {
-        [B_MESSAGES] = {.key = LIT("messages")},
-        [B_MODEL] = {.key = LIT("model")},
-        [B_STREAM] = {.key = LIT("stream")},
-        [B_MAX] = {.key = LIT("max_tokens")},
-        [B_MAX_NEW] = {.key = LIT("max_completion_tokens")},
-        [B_TEMPERATURE] = {.key = LIT("temperature")},
-        [B_TOP_P] = {.key = LIT("top_p")},
-        [B_TOP_K] = {.key = LIT("top_k")},
-        [B_SEED] = {.key = LIT("seed")},
-        [B_FREQUENCY] = {.key = LIT("frequency_penalty")},
-        [B_PRESENCE] = {.key = LIT("presence_penalty")},
-        [B_STOP] = {.key = LIT("stop")},
-        [B_TOOLS] = {.key = LIT("tools")},
-        [B_FUNCTIONS] = {.key = LIT("functions")},
-        [B_CHOICE] = {.key = LIT("tool_choice")},
-        [B_FUNCTION_CALL] = {.key = LIT("function_call")},
-        [B_PARALLEL] = {.key = LIT("parallel_tool_calls")},
-        [B_FORMAT] = {.key = LIT("response_format")},
-        [B_EFFORT] = {.key = LIT("reasoning_effort")},
-        [B_REASONING] = {.key = LIT("reasoning")},
-        [B_THINKING] = {.key = LIT("thinking")},
-        [B_ENABLE] = {.key = LIT("enable_thinking")},
-        [B_USER] = {.key = LIT("user")},
-        [B_SAFETY] = {.key = LIT("safety_identifier")},
-    };
+    static const field names[B_N] = {BODY_FIELDS(FIELD_KEY)};
     field f[B_N];
     memcpy(f, names, sizeof names);
     size_t count = 0;

@@ -23,25 +23,13 @@ static request_scan chat_scan(daruma_str body, uint32_t *newest)
     return scan_request(body, keys, COUNT(keys), &hosted_chat, newest);
 }
 
-static bool chat_is_error(daruma_str body)
-{
-    return json_valid(body) && value_given(json_get(json_get(str_trim(body), S("error")), S("message")));
-}
-
-static void chat_write_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message, daruma_str note)
-{
-    BUF_LIT(out, "{\"error\":");
-    error_object(out, f, status, message, note);
-    buf_putc(out, '}');
-}
-
 /* No [DONE] behind it: clients take that for success. */
 static void chat_write_stream_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
                                     daruma_str note, const turn_reader *r)
 {
     (void)r;
     BUF_LIT(out, "data: ");
-    chat_write_error(out, f, status, message, note);
+    openai_write_error(out, f, status, message, note);
     BUF_LIT(out, "\n\n");
 }
 
@@ -62,8 +50,8 @@ const dialect dialect_openai = {
     .ends_streams = true,
     .terminal = LIT("data: [DONE]\n\n"),
     .scan = chat_scan,
-    .is_error = chat_is_error,
-    .write_error = chat_write_error,
+    .is_error = openai_is_error,
+    .write_error = openai_write_error,
     .write_stream_error = chat_write_stream_error,
     .quirks = CHAT_QUIRKS,
     SHAPE_ROW(chat),

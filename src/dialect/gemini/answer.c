@@ -307,9 +307,11 @@ static void read_call(gathering *g, daruma_str part, daruma_str call, daruma_str
         convo_part *p = answer_part(g->t, g->a, PART_CALL, part);
         if (!p)
             return;
-        p->id = json_text(json_get(call, S("id")), g->a);
-        p->name = json_text(json_get(call, S("name")), g->a);
-        p->value = p->text = json_get(call, S("args"));
+        field f[] = {{.key = LIT("id")}, {.key = LIT("name")}, {.key = LIT("args")}};
+        fields_of(call, FIELDS(f));
+        p->id = json_text(f[0].value, g->a);
+        p->name = json_text(f[1].value, g->a);
+        p->value = p->text = f[2].value;
     }
     if (signature.n) {
         newest_part(g)->signature = signature;
@@ -423,16 +425,21 @@ static void put_signature(daruma_buf *out, daruma_str signature)
 {
     if (!signature.n)
         return;
-    BUF_SAY(out, ",\"thoughtSignature\":", buf_quoted(signature));
+    BUF_LIT(out, ",\"thoughtSignature\":");
+    buf_json(out, signature);
 }
 
 void gemini_put_call(daruma_buf *out, daruma_str id, daruma_str name, daruma_str arguments, daruma_str signature)
 {
     BUF_LIT(out, "{\"functionCall\":{");
     if (id.n) {
-        BUF_SAY(out, "\"id\":", buf_quoted(id), ",");
+        BUF_LIT(out, "\"id\":");
+        buf_json(out, id);
+        buf_putc(out, ',');
     }
-    BUF_SAY(out, "\"name\":", buf_quoted(name), ",\"args\":");
+    BUF_LIT(out, "\"name\":");
+    buf_json(out, name);
+    BUF_LIT(out, ",\"args\":");
     put_args(out, arguments);
     buf_putc(out, '}');
     put_signature(out, signature);
@@ -441,7 +448,8 @@ void gemini_put_call(daruma_buf *out, daruma_str id, daruma_str name, daruma_str
 
 void gemini_put_text(daruma_buf *out, daruma_str text, bool thought, daruma_str signature)
 {
-    BUF_SAY(out, "{\"text\":", buf_quoted(text));
+    BUF_LIT(out, "{\"text\":");
+    buf_json(out, text);
     if (thought)
         BUF_LIT(out, ",\"thought\":true");
     put_signature(out, signature);
@@ -486,7 +494,11 @@ static void gemini_fill(daruma_buf *out, int what, daruma_str span, const void *
 
 void gemini_put_tail(daruma_buf *out, daruma_str model, daruma_str id)
 {
-    BUF_SAY(out, ",\"modelVersion\":", buf_quoted(model), ",\"responseId\":", buf_quoted(id), "}");
+    BUF_LIT(out, ",\"modelVersion\":");
+    buf_json(out, model);
+    BUF_LIT(out, ",\"responseId\":");
+    buf_json(out, id);
+    buf_putc(out, '}');
 }
 
 static void put_new(const turn *t, const write_ctx *x, daruma_buf *out)

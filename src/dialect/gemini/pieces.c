@@ -126,7 +126,8 @@ static void put_name(daruma_buf *out, daruma_str name, daruma_arena *a)
         i += name.p[i] == '\\' && i + 1 < name.n;
         buf_putc(&plain, name.p[i]);
     }
-    BUF_SAY(out, buf_quoted(buf_str(&plain)), ":");
+    buf_json(out, buf_str(&plain));
+    buf_putc(out, ':');
 }
 
 /* Leaves what stands at levels `from` and deeper: the brackets around it. */

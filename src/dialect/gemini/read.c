@@ -308,13 +308,17 @@ static daruma_str schema_path(convo *c, const tool_place *at, daruma_str key)
     daruma_buf b = buf_in(c->arena);
     buf_put(&b, at->tools);
     if (!at->tool_alone) {
-        BUF_SAY(&b, ".", (int64_t)at->tool);
+        buf_putc(&b, '.');
+        buf_int(&b, (int64_t)at->tool);
     }
-    BUF_SAY(&b, ".", at->list);
+    buf_putc(&b, '.');
+    buf_put(&b, at->list);
     if (!at->alone) {
-        BUF_SAY(&b, ".", (int64_t)at->nth);
+        buf_putc(&b, '.');
+        buf_int(&b, (int64_t)at->nth);
     }
-    BUF_SAY(&b, ".", key);
+    buf_putc(&b, '.');
+    buf_put(&b, key);
     c->full |= b.full;
     return b.full ? (daruma_str){0} : buf_done(&b);
 }
@@ -419,10 +423,11 @@ static void read_config(convo *c, gemini_member config)
     convo_settings *s = &c->set;
     gemini_member cap = gemini_named(in, S("maxOutputTokens"));
     daruma_buf path = buf_in(c->arena);
-    BUF_SAY(&path, config.key.n ? config.key : S("generationConfig"), ".",
-            cap.key.n                                 ? cap.key
-            : str_findch(config.key, '_') != STR_NONE ? S("max_output_tokens")
-                                                      : S("maxOutputTokens"));
+    buf_put(&path, config.key.n ? config.key : S("generationConfig"));
+    buf_putc(&path, '.');
+    buf_put(&path, cap.key.n                                 ? cap.key
+                   : str_findch(config.key, '_') != STR_NONE ? S("max_output_tokens")
+                                                             : S("maxOutputTokens"));
     c->full |= path.full;
     s->max_output_path = path.full ? (daruma_str){0} : buf_str(&path);
     int64_t n = json_int(cap.value, -1);

@@ -76,27 +76,21 @@ static size_t row_of(daruma_str key)
     return i;
 }
 
-static bool is_one_of(const daruma_str *list, size_t n, daruma_str value)
-{
-    for (size_t i = 0; i < n; i++)
-        if (value_is(value, list[i]))
-            return true;
-    return false;
-}
-
 static void put_raw_key(rewriting *w, daruma_str key, bool *first)
 {
     if (!*first)
         buf_putc(w->out, ',');
     *first = false;
-    BUF_SAY(w->out, "\"", key, "\":");
+    buf_putc(w->out, '"');
+    buf_put(w->out, key);
+    BUF_LIT(w->out, "\":");
 }
 
 /* ---- values ---- */
 
 static void put_type(rewriting *w, daruma_str type)
 {
-    if (!is_one_of(types, COUNT(types), type)) {
+    if (!STR_ANY(value_is, type, types)) {
         buf_put(w->out, type);
         return;
     }
@@ -140,7 +134,8 @@ static void put_types(rewriting *w, daruma_str type, bool nullable)
 /* Google writes the numbers of an enum as strings. */
 static void put_enum(rewriting *w, daruma_str list, daruma_str type, bool nullable)
 {
-    bool numbers = is_one_of((const daruma_str[]){S("INTEGER"), S("NUMBER"), S("integer"), S("number")}, 4, type);
+    static const daruma_str numeric[] = {LIT("INTEGER"), LIT("NUMBER"), LIT("integer"), LIT("number")};
+    bool numbers = STR_ANY(value_is, type, numeric);
     daruma_str one;
     bool first = true, null = false;
     buf_putc(w->out, '[');
@@ -317,7 +312,7 @@ static bool holds(member_is is, daruma_str value)
 
 static bool is_left_out(member_is is, daruma_str value)
 {
-    return is == IS_NULLABLE || is == IS_ORDER || (is == IS_FORMAT && is_one_of(formats, COUNT(formats), value)) ||
+    return is == IS_NULLABLE || is == IS_ORDER || (is == IS_FORMAT && STR_ANY(value_is, value, formats)) ||
            (is == IS_TYPE && value_is(value, S("TYPE_UNSPECIFIED")));
 }
 
@@ -356,10 +351,7 @@ static bool may_differ(daruma_str schema)
     static const daruma_str marks[] = {LIT("\"nullable\""), LIT("\"format\""), LIT("\"enum\""), LIT("rdering\""),
                                        LIT("\"example\""),  LIT("\"ref\""),    LIT("\"defs\""), LIT("_of\""),
                                        LIT("\"min"),        LIT("\"max"),      LIT("TYPE_"),    LIT("\"additional_")};
-    for (size_t i = 0; i < COUNT(marks); i++)
-        if (str_find(schema, marks[i]) != STR_NONE)
-            return true;
-    return false;
+    return STR_ANY(str_has, schema, marks);
 }
 
 daruma_str gemini_json_schema(convo *c, daruma_str schema)

@@ -114,11 +114,16 @@ static void gemini_write_error(daruma_buf *out, const daruma_failure *f, int sta
                                daruma_str note)
 {
     int code = status >= 400 && status <= 599 ? status : f->status >= 400 && f->status <= 599 ? f->status : 500;
-    BUF_SAY(out, "{\"error\":{\"code\":", code, ",\"message\":", buf_quoted(message), ",\"status\":");
+    BUF_LIT(out, "{\"error\":{\"code\":");
+    buf_int(out, code);
+    BUF_LIT(out, ",\"message\":");
+    buf_json(out, message);
+    BUF_LIT(out, ",\"status\":");
     put_cstr(out, error_words_of(f->kind, code).rpc);
     if (f->retryable && f->wait > 0) {
-        BUF_SAY(out, ",\"details\":[{\"@type\":\"type.googleapis.com/google.rpc.RetryInfo\",\"retryDelay\":\"",
-                f->wait / 1000 + (f->wait % 1000 > 0), "s\"}]");
+        BUF_LIT(out, ",\"details\":[{\"@type\":\"type.googleapis.com/google.rpc.RetryInfo\",\"retryDelay\":\"");
+        buf_int(out, f->wait / 1000 + (f->wait % 1000 > 0));
+        BUF_LIT(out, "s\"}]");
     }
     error_note(out, f, note);
     BUF_LIT(out, "}}");

@@ -228,7 +228,8 @@ void splice_add(splice *s, daruma_str name)
         buf_putc(s->out, ',');
     if (s->close != '}')
         return;
-    BUF_SAY(s->out, buf_quoted(name), ":");
+    buf_json(s->out, name);
+    buf_putc(s->out, ':');
 }
 
 void splice_close(splice *s)
@@ -324,7 +325,8 @@ const convo_part *call_of_id(const convo *c, daruma_str id)
 /* ---- composing ---- */
 
 /* A comma, unless the container was just opened. */
-void put_item(daruma_buf *out)
+/* The comma before an element, if one is needed. */
+static void put_item(daruma_buf *out)
 {
     char last = out->n ? out->p[out->n - 1] : '[';
     if (last != '[' && last != '{' && last != ':')
@@ -334,7 +336,9 @@ void put_item(daruma_buf *out)
 void put_key(daruma_buf *out, const char *key)
 {
     put_item(out);
-    BUF_SAY(out, "\"", key, "\":");
+    buf_putc(out, '"');
+    buf_putz(out, key);
+    BUF_LIT(out, "\":");
 }
 
 void put_open(daruma_buf *out, char bracket)

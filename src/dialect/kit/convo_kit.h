@@ -24,6 +24,9 @@ void field_take(field *f, size_t n, daruma_str key, daruma_str value); /* one me
  * than JSON_DEPTH_MAX. */
 daruma_status fields_of_body(daruma_str body, field *f, size_t n);
 #define FIELDS(f) (f), COUNT(f)
+/* A list of members, X(symbol, key), as their enum and as the fields to begin with. */
+#define FIELD_SYMBOL(symbol, name) symbol,
+#define FIELD_KEY(symbol, name)    [symbol] = {.key = LIT(name)},
 /* The same, and how many elements the list has that f[which] is (0 when it is no list), counted in the same walk:
  * histories are long, and room for all of them is taken at once. */
 daruma_status fields_of_request(daruma_str body, field *f, size_t n, size_t which, size_t *ret_count);
@@ -105,7 +108,6 @@ const convo_part *call_of_id(const convo *c, daruma_str id);
 
 void put_key(daruma_buf *out, const char *key);                   /* ,"key": */
 void put_open(daruma_buf *out, char bracket);                     /* as an element: ,{ */
-void put_item(daruma_buf *out);                                   /* the comma before an element, if one is needed */
 void put_text(daruma_buf *out, const char *key, daruma_str text); /* ,"key":"text" */
 void put_raw(daruma_buf *out, const char *key, daruma_str raw);   /* ,"key":raw; nothing when raw is empty */
 void put_int(daruma_buf *out, const char *key, int64_t n);        /* nothing when n < 0 */

@@ -43,7 +43,9 @@ void put_cstr(daruma_buf *out, const char *z)
 
 void event_open(daruma_buf *out, const char *type)
 {
-    BUF_SAY(out, "event: ", type, "\ndata: {\"type\":");
+    BUF_LIT(out, "event: ");
+    buf_putz(out, type);
+    BUF_LIT(out, "\ndata: {\"type\":");
     put_cstr(out, type);
 }
 
@@ -71,5 +73,17 @@ void error_object(daruma_buf *out, const daruma_failure *f, int status, daruma_s
     BUF_MEMBERS(out, "message", message, "type", w.type, "param", param, "code",
                 code ? buf_quoted(str_of(code)) : null);
     error_note(out, f, note);
+    buf_putc(out, '}');
+}
+
+bool openai_is_error(daruma_str body)
+{
+    return json_valid(body) && value_given(json_get(json_get(str_trim(body), S("error")), S("message")));
+}
+
+void openai_write_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message, daruma_str note)
+{
+    BUF_LIT(out, "{\"error\":");
+    error_object(out, f, status, message, note);
     buf_putc(out, '}');
 }

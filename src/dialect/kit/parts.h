@@ -104,6 +104,9 @@ void choice_add(dialect_said *s, daruma_str index, bool over);
 kind_wire error_words_of(daruma_kind kind, int status);
 /* {"message":...,"type":...,"param":...,"code":...,"daruma":{...}} as OpenAI's two dialects have it. */
 void error_object(daruma_buf *out, const daruma_failure *f, int status, daruma_str message, daruma_str note);
+/* The functions of both dialects' rows: {"error":{...}}. */
+bool openai_is_error(daruma_str body);
+void openai_write_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message, daruma_str note);
 /* ,"daruma":{"kind":...,"explanation":...}; with its comma. */
 void error_note(daruma_buf *out, const daruma_failure *f, daruma_str note);
 void put_cstr(daruma_buf *out, const char *z); /* as a JSON string; NULL is null */

@@ -48,7 +48,8 @@ static daruma_str kept_long(const turn_reader *r, size_t cap, daruma_str id)
     return id.n < cap || !r->keep ? (daruma_str){0} : arena_copy(r->keep, id);
 }
 
-void reader_id(turn_reader *r, daruma_str id)
+/* The answer has that id. */
+static void reader_id(turn_reader *r, daruma_str id)
 {
     KEEP(r->id, id);
     r->long_id = kept_long(r, sizeof r->id, id);
@@ -388,7 +389,8 @@ turn_finish writer_ends(const turn_writer *w)
 
 void put_made_id(daruma_buf *out, const char *prefix, uint64_t made, uint64_t nth)
 {
-    BUF_SAY(out, prefix, "daruma");
+    buf_putz(out, prefix);
+    BUF_LIT(out, "daruma");
     buf_hex64(out, made + nth * 0x9e3779b97f4a7c15u); /* steps of the golden ratio never meet */
 }
 

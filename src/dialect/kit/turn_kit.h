@@ -13,7 +13,6 @@ turn_delta *delta_text(turn_deltas *l, delta_kind kind, int index, daruma_str te
 /* A copy in fixed room with a NUL, cut between characters. */
 void keep_cut(char *to, size_t cap, daruma_str s);
 #define KEEP(field, s) keep_cut((field), sizeof(field), (s))
-void reader_id(turn_reader *r, daruma_str id);            /* the answer has that id */
 void reader_item(turn_reader *r, daruma_str id);          /* its newest item, or (Chat) call */
 bool reader_is_item(const turn_reader *r, daruma_str id); /* has that one this id? */
 

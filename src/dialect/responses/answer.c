@@ -69,10 +69,7 @@ static void take_item(dialect_said *s, daruma_str item)
 static bool may_be_empty(daruma_str status)
 {
     static const daruma_str states[] = {LIT("queued"), LIT("in_progress"), LIT("incomplete"), LIT("cancelled")};
-    for (size_t i = 0; i < COUNT(states); i++)
-        if (str_eq(status, states[i]))
-            return true;
-    return false;
+    return STR_ANY(str_eq, status, states);
 }
 
 static void take_response(dialect_said *s, json_iter *it)
@@ -222,7 +219,12 @@ bool responses_calls_function(daruma_str type, daruma_str item)
 
 static void read_item(turn *t, daruma_str item, daruma_arena *a)
 {
-    daruma_str type = value_raw(json_get(item, S("type")));
+    enum { TYPE, CONTENT, SUMMARY, ENCRYPTED, CALL_ID, NAME, ARGUMENTS };
+    field f[] = {
+        {.key = LIT("type")},    {.key = LIT("content")}, {.key = LIT("summary")},  {.key = LIT("encrypted_content")},
+        {.key = LIT("call_id")}, {.key = LIT("name")},    {.key = LIT("arguments")}};
+    fields_of(item, FIELDS(f));
+    daruma_str type = value_raw(f[TYPE].value);
     part_kind kind = str_eq(type, S("message"))             ? PART_TEXT
                      : responses_calls_function(type, item) ? PART_CALL
                      : str_eq(type, S("reasoning"))         ? PART_THINKING
@@ -232,19 +234,18 @@ static void read_item(turn *t, daruma_str item, daruma_arena *a)
         return;
     if (kind == PART_TEXT) {
         daruma_str part;
-        for (json_iter it = json_open(json_get(item, S("content"))); json_next(&it, NULL, &part);)
+        for (json_iter it = json_open(f[CONTENT].value); json_next(&it, NULL, &part);)
             t->refused |= value_is(json_get(part, S("type")), S("refusal"));
-        p->text = responses_texts(json_get(item, S("content")), (daruma_str){0}, &p->value, a);
+        p->text = responses_texts(f[CONTENT].value, (daruma_str){0}, &p->value, a);
     } else if (kind == PART_THINKING) {
-        daruma_str summary = json_get(item, S("summary"));
-        p->text =
-            responses_texts(json_count(summary) ? summary : json_get(item, S("content")), S("\n\n"), &p->value, a);
-        p->signature = json_text(json_get(item, S("encrypted_content")), a);
+        daruma_str summary = f[SUMMARY].value;
+        p->text = responses_texts(json_count(summary) ? summary : f[CONTENT].value, S("\n\n"), &p->value, a);
+        p->signature = json_text(f[ENCRYPTED].value, a);
         p->sealed = p->remote = true;
     } else if (kind == PART_CALL) {
-        p->id = json_text(json_get(item, S("call_id")), a);
-        p->name = json_text(json_get(item, S("name")), a);
-        p->value = json_get(item, S("arguments"));
+        p->id = json_text(f[CALL_ID].value, a);
+        p->name = json_text(f[NAME].value, a);
+        p->value = f[ARGUMENTS].value;
         p->text = json_text(p->value, a);
     }
 }
@@ -271,39 +272,47 @@ daruma_status responses_read_answer(daruma_str body, daruma_arena *a, turn *ret)
 
 void responses_put_text_part(daruma_buf *out, bool refusal, daruma_str text)
 {
-    BUF_SAY(out,
-            refusal ? "{\"type\":\"refusal\",\"refusal\":" : "{\"type\":\"output_text\",\"text\":", buf_quoted(text),
-            refusal ? "}" : ",\"annotations\":[],\"logprobs\":[]}");
+    buf_putz(out, refusal ? "{\"type\":\"refusal\",\"refusal\":" : "{\"type\":\"output_text\",\"text\":");
+    buf_json(out, text);
+    buf_putz(out, refusal ? "}" : ",\"annotations\":[],\"logprobs\":[]}");
 }
 
 void responses_put_item(daruma_buf *out, const responses_item *i)
 {
     const char *status = i->done ? "completed" : "in_progress";
-    BUF_SAY(out, "{\"id\":", buf_quoted(i->id));
+    BUF_LIT(out, "{\"id\":");
+    buf_json(out, i->id);
     switch (i->kind) {
     case DELTA_CALL:
         buf_putz(out,
                  i->custom ? ",\"type\":\"custom_tool_call\",\"status\":" : ",\"type\":\"function_call\",\"status\":");
         put_cstr(out, status);
-        BUF_SAY(out, i->custom ? ",\"input\":" : ",\"arguments\":",
-                buf_quoted(i->done && !i->custom ? arguments_text(i->text) : i->text),
-                ",\"call_id\":", buf_quoted(i->call_id), ",\"name\":", buf_quoted(i->name));
+        buf_putz(out, i->custom ? ",\"input\":" : ",\"arguments\":");
+        buf_json(out, i->done && !i->custom ? arguments_text(i->text) : i->text);
+        BUF_LIT(out, ",\"call_id\":");
+        buf_json(out, i->call_id);
+        BUF_LIT(out, ",\"name\":");
+        buf_json(out, i->name);
         break;
     case DELTA_THINKING:
         BUF_LIT(out, ",\"type\":\"reasoning\",\"summary\":[");
         if (i->text.n) {
-            BUF_SAY(out, "{\"type\":\"summary_text\",\"text\":", buf_quoted(i->text), "}");
+            BUF_LIT(out, "{\"type\":\"summary_text\",\"text\":");
+            buf_json(out, i->text);
+            buf_putc(out, '}');
         }
         buf_putc(out, ']');
         if (i->signature.n) {
-            BUF_SAY(out, ",\"encrypted_content\":", buf_quoted(i->signature));
+            BUF_LIT(out, ",\"encrypted_content\":");
+            buf_json(out, i->signature);
         }
         break;
     default:
         BUF_LIT(out, ",\"type\":\"message\",\"status\":");
         put_cstr(out, status);
         if (i->phase.n) {
-            BUF_SAY(out, ",\"phase\":", buf_quoted(i->phase));
+            BUF_LIT(out, ",\"phase\":");
+            buf_json(out, i->phase);
         }
         BUF_LIT(out, ",\"role\":\"assistant\",\"content\":[");
         if (i->done)

@@ -164,34 +164,21 @@ static void read_content(convo *c, convo_message *m, daruma_str content)
 
 /* ---- reading: items ---- */
 
-enum {
-    K_TYPE,
-    K_ROLE,
-    K_CONTENT,
-    K_CALL_ID,
-    K_NAME,
-    K_ARGUMENTS,
-    K_INPUT,
-    K_OUTPUT,
-    K_ID,
-    K_SUMMARY,
-    K_ENCRYPTED,
-    K_N
-};
+#define ITEM_FIELDS(X)                                                                                                 \
+    X(K_TYPE, "type")                                                                                                  \
+    X(K_ROLE, "role")                                                                                                  \
+    X(K_CONTENT, "content")                                                                                            \
+    X(K_CALL_ID, "call_id")                                                                                            \
+    X(K_NAME, "name")                                                                                                  \
+    X(K_ARGUMENTS, "arguments")                                                                                        \
+    X(K_INPUT, "input")                                                                                                \
+    X(K_OUTPUT, "output")                                                                                              \
+    X(K_ID, "id")                                                                                                      \
+    X(K_SUMMARY, "summary")                                                                                            \
+    X(K_ENCRYPTED, "encrypted_content")
+enum { ITEM_FIELDS(FIELD_SYMBOL) K_N };
 
-static const field item_names[K_N] = {
-    [K_TYPE] = {.key = LIT("type")},
-    [K_ROLE] = {.key = LIT("role")},
-    [K_CONTENT] = {.key = LIT("content")},
-    [K_CALL_ID] = {.key = LIT("call_id")},
-    [K_NAME] = {.key = LIT("name")},
-    [K_ARGUMENTS] = {.key = LIT("arguments")},
-    [K_INPUT] = {.key = LIT("input")},
-    [K_OUTPUT] = {.key = LIT("output")},
-    [K_ID] = {.key = LIT("id")},
-    [K_SUMMARY] = {.key = LIT("summary")},
-    [K_ENCRYPTED] = {.key = LIT("encrypted_content")},
-};
+static const field item_names[K_N] = {ITEM_FIELDS(FIELD_KEY)};
 
 static convo_role role_of(daruma_str role)
 {
@@ -364,27 +351,26 @@ static void responses_read_choice(convo *c, daruma_str choice)
         s->choice = CHOICE_ONE;
 }
 
-enum {
-    B_INPUT,
-    B_INSTRUCTIONS,
-    B_PREVIOUS,
-    B_CONVERSATION,
-    B_PROMPT,
-    B_MODEL,
-    B_STREAM,
-    B_MAX,
-    B_TEMPERATURE,
-    B_TOP_P,
-    B_TOOLS,
-    B_CHOICE,
-    B_PARALLEL,
-    B_TEXT,
-    B_REASONING,
-    B_USER,
-    B_SAFETY,
-    B_STORE,
-    B_N
-};
+#define BODY_FIELDS(X)                                                                                                 \
+    X(B_INPUT, "input")                                                                                                \
+    X(B_INSTRUCTIONS, "instructions")                                                                                  \
+    X(B_PREVIOUS, "previous_response_id")                                                                              \
+    X(B_CONVERSATION, "conversation")                                                                                  \
+    X(B_PROMPT, "prompt")                                                                                              \
+    X(B_MODEL, "model")                                                                                                \
+    X(B_STREAM, "stream")                                                                                              \
+    X(B_MAX, "max_output_tokens")                                                                                      \
+    X(B_TEMPERATURE, "temperature")                                                                                    \
+    X(B_TOP_P, "top_p")                                                                                                \
+    X(B_TOOLS, "tools")                                                                                                \
+    X(B_CHOICE, "tool_choice")                                                                                         \
+    X(B_PARALLEL, "parallel_tool_calls")                                                                               \
+    X(B_TEXT, "text")                                                                                                  \
+    X(B_REASONING, "reasoning")                                                                                        \
+    X(B_USER, "user")                                                                                                  \
+    X(B_SAFETY, "safety_identifier")                                                                                   \
+    X(B_STORE, "store")
+enum { BODY_FIELDS(FIELD_SYMBOL) B_N };
 
 static void read_settings(convo *c, const field *f)
 {
@@ -419,26 +405,7 @@ static void read_state(convo *c, const field *f)
 
 daruma_status responses_read(daruma_str body, daruma_arena *a, convo *ret)
 {
-    static const field names[B_N] = {
-        [B_INPUT] = {.key = LIT("input")},
-        [B_INSTRUCTIONS] = {.key = LIT("instructions")},
-        [B_PREVIOUS] = {.key = LIT("previous_response_id")},
-        [B_CONVERSATION] = {.key = LIT("conversation")},
-        [B_PROMPT] = {.key = LIT("prompt")},
-        [B_MODEL] = {.key = LIT("model")},
-        [B_STREAM] = {.key = LIT("stream")},
-        [B_MAX] = {.key = LIT("max_output_tokens")},
-        [B_TEMPERATURE] = {.key = LIT("temperature")},
-        [B_TOP_P] = {.key = LIT("top_p")},
-        [B_TOOLS] = {.key = LIT("tools")},
-        [B_CHOICE] = {.key = LIT("tool_choice")},
-        [B_PARALLEL] = {.key = LIT("parallel_tool_calls")},
-        [B_TEXT] = {.key = LIT("text")},
-        [B_REASONING] = {.key = LIT("reasoning")},
-        [B_USER] = {.key = LIT("user")},
-        [B_SAFETY] = {.key = LIT("safety_identifier")},
-        [B_STORE] = {.key = LIT("store")},
-    };
+    static const field names[B_N] = {BODY_FIELDS(FIELD_KEY)};
     field f[B_N];
     memcpy(f, names, sizeof names);
     size_t count = 0;

@@ -47,22 +47,12 @@ static request_scan responses_scan(daruma_str body, uint32_t *newest)
     return r;
 }
 
-static bool responses_is_error(daruma_str body)
-{
-    return dialect_openai.is_error(body);
-}
-
-static void responses_write_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
-                                  daruma_str note)
-{
-    dialect_openai.write_error(out, f, status, message, note);
-}
-
 /* An event up to its own members. */
 static void event(daruma_buf *out, const char *type, int64_t nth)
 {
     event_open(out, type);
-    BUF_SAY(out, ",\"sequence_number\":", nth);
+    BUF_LIT(out, ",\"sequence_number\":");
+    buf_int(out, nth);
 }
 
 /* Two events, as OpenAI does it: SDKs throw on `error`, codex and agents read `response.failed`. The
@@ -76,7 +66,9 @@ static void responses_write_stream_error(daruma_buf *out, const daruma_failure *
     event(out, "error", next);
     BUF_LIT(out, ",\"code\":");
     put_cstr(out, w.code);
-    BUF_SAY(out, ",\"message\":", buf_quoted(message), ",\"param\":null,\"error\":");
+    BUF_LIT(out, ",\"message\":");
+    buf_json(out, message);
+    BUF_LIT(out, ",\"param\":null,\"error\":");
     error_object(out, f, status, message, note);
     event_end(out);
 
@@ -85,7 +77,8 @@ static void responses_write_stream_error(daruma_buf *out, const daruma_failure *
     responses_put_head(out, begun ? turn_id(r) : S("resp_daruma0000000000000000"), begun ? r->created : 0, "failed");
     BUF_LIT(out, "{\"code\":");
     put_cstr(out, w.code ? w.code : w.type);
-    BUF_SAY(out, ",\"message\":", buf_quoted(message));
+    BUF_LIT(out, ",\"message\":");
+    buf_json(out, message);
     error_note(out, f, note);
     buf_putc(out, '}');
     responses_put_settings(out, begun ? str_of(r->model) : S(""), NULL);
@@ -107,8 +100,8 @@ const dialect dialect_openai_responses = {
     .comments = true,
     .ends_streams = true,
     .scan = responses_scan,
-    .is_error = responses_is_error,
-    .write_error = responses_write_error,
+    .is_error = openai_is_error,
+    .write_error = openai_write_error,
     .write_stream_error = responses_write_stream_error,
     .quirks = RESPONSES_QUIRKS,
     SHAPE_ROW(responses),

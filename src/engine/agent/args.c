@@ -10,10 +10,7 @@ static bool is_simple(daruma_str schema, daruma_str field, daruma_arena *a)
 {
     static const daruma_str types[] = {LIT("string"), LIT("integer"), LIT("number"), LIT("boolean")};
     daruma_str type = json_text(json_get(json_get(json_get(schema, S("properties")), field), S("type")), a);
-    for (size_t i = 0; i < COUNT(types); i++)
-        if (str_eq(type, types[i]))
-            return true;
-    return false;
+    return STR_ANY(str_eq, type, types);
 }
 
 /* The path of the first value that only pretends to be one, as "list[0].name". False: there is none. */

@@ -10,6 +10,7 @@
  *
  * admit asks where a call may go; next climbs the ladder of the failure's kind. Both only ever
  * choose targets that are well and that nothing in this case has shown to be of no use. */
+#include "engine/decide/case.h"
 #include "engine/decide/choice.h"
 #include "engine/decide/health.h"
 #include "engine/decide/ladder.h"
@@ -40,7 +41,7 @@ void daruma_case_open(daruma_case *c, daruma_health *w, const daruma_policy *p, 
                        .hedge_at = INT64_MIN};
 }
 
-void daruma_case_resume(daruma_case *c, const daruma_case *was)
+void case_resume(daruma_case *c, const daruma_case *was)
 {
     c->id = was->id;
     c->attempts = was->attempts;
@@ -259,7 +260,7 @@ void daruma_case_told_left(daruma_case *c, const daruma_left *told, daruma_ms no
         health_told_left(c->health, &c->targets[c->target], told, &c->paced, c->sent_at, now);
 }
 
-bool daruma_case_counts_tokens(const daruma_case *c, daruma_ms now)
+bool case_counts_tokens(const daruma_case *c, daruma_ms now)
 {
     bool counts = false;
     for (size_t i = 0; c->policy->health && i < c->ntargets && i < DARUMA_CASE_TRIED; i++)

@@ -3,6 +3,7 @@
 #include "engine/decide/choice.h"
 #include "engine/decide/waits.h"
 #include "engine/decide/window.h"
+#include "engine/decide/case.h"
 #include "base/check.h"
 #include "base/limits.h"
 
@@ -314,7 +315,7 @@ static daruma_remedy no_remedy(const daruma_case *c)
     return (daruma_remedy){.act = DARUMA_STOP, .rung = (uint16_t)c->policy->nrungs, .target = c->target};
 }
 
-void daruma_case_skip(daruma_case *c, uint16_t rung)
+void case_skip(daruma_case *c, uint16_t rung)
 {
     for (size_t r = 0; rung < c->policy->nrungs && r < rung && r < DARUMA_CASE_RUNGS; r++)
         if (c->policy->rungs[r].kind == c->policy->rungs[rung].kind)

@@ -1,4 +1,5 @@
 /* attempt.c - one call to a provider: may it go out, where to, with which key, body and clocks. */
+#include "engine/decide/case.h"
 #include "base/buf.h"
 #include "engine/drive/answer/relay.h"
 #include "engine/drive/attempt.h"
@@ -216,7 +217,7 @@ static bool has_media(const session *x)
 static daruma_admission admit(session *x, daruma_moment at)
 {
     int64_t rate = memory_rate(x->v->mem, x->targets[x->home.target].lane_id ^ x->client.credential);
-    if (!x->out.media && daruma_case_counts_tokens(&x->kase, at.now))
+    if (!x->out.media && case_counts_tokens(&x->kase, at.now))
         x->out.media = has_media(x);
     x->kase.tokens = x->out.media || !x->d ? 0 : mul_sat((int64_t)x->out.body.n, 1000) / rate;
     return daruma_case_admit(&x->kase, at);

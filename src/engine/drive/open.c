@@ -1,5 +1,6 @@
 /* open.c - a request comes in: which provider and targets are meant, how long there is, whether it is a new case or
  * the client's own retry of an old one. */
+#include "engine/decide/case.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -41,7 +42,7 @@ static void continue_case(session *x, daruma_ms now)
     daruma_case was;
     if (!memory_case_take(x->v->mem, session_request_hash(x), now, &was) || was.ntargets != x->kase.ntargets)
         return;
-    daruma_case_resume(&x->kase, &was);
+    case_resume(&x->kase, &was);
 }
 
 uint64_t session_counted(const session *x)

@@ -1,30 +1,25 @@
-/* session.c - the life of one request: what it holds, its clocks, and what is done when an attempt went well, failed,
- * or the client left. The engine judges and decides; here it is obeyed.
+/* session.c - the life of one request: what it holds, its clocks, and what is done when an attempt went well or the
+ * client left. What is done when one failed is in failed.c.
  *
  *   open.c -> attempt.c -> relay.c -> session_done             the answer is out
  *                 ^          |
  *                 |          v
- *                 +-- session_failed -> finish.c               explained
+ *                 +-- failed.c -> finish.c                     explained
  */
 #include "base/arena.h"
-#include "base/check.h"
 #include "engine/drive/agents/watch.h"
-#include "engine/drive/answer/redact_error.h"
 #include "engine/drive/answer/relay.h"
 #include "engine/drive/answer/talk.h"
 #include "engine/drive/attempt.h"
-#include "engine/drive/effects.h"
 #include "engine/drive/finish.h"
 #include "engine/drive/hedge_call.h"
 #include "engine/drive/memory/memory.h"
 #include "engine/drive/mend/mending.h"
 #include "engine/drive/open.h"
 #include "engine/drive/request/account.h"
-#include "engine/drive/request/adapt.h"
 #include "engine/drive/request/apis.h"
 #include "engine/drive/request/betas.h"
 #include "engine/drive/request/bodies.h"
-#include <string.h>
 
 /* ---- taking and giving back ---- */
 
@@ -321,271 +316,6 @@ void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive
     x->answer.view.input_tokens = input_tokens;
     x->answer.view.output_tokens = output_tokens;
     session_end(x, o, how);
-}
-
-/* Keeps what the final answer may need: the provider's own words, in memory of the call. */
-static void keep_failure(session *x, last_failure *l, const daruma_evidence *ev)
-{
-    daruma_arena *a = x->arena;
-    l->body = ev->status >= 400 || ev->flaw == DARUMA_FLAW_ERROR_EVENT ? arena_copy(a, session_redact(x, ev->body))
-                                                                       : (daruma_str){0};
-    l->headers = ev->nheaders ? ARENA_NEW(a, daruma_header, ev->nheaders) : NULL;
-    l->nheaders = l->headers ? ev->nheaders : 0;
-    for (size_t i = 0; i < l->nheaders; i++)
-        l->headers[i] = (daruma_header){arena_copy(a, ev->headers[i].name), arena_copy(a, ev->headers[i].value)};
-    session_redact_fields(x, l->headers, l->nheaders);
-    if (x->answer.mode != ANSWER_RELAYED) /* of a stream that goes out it was kept, its fields are gone */
-        x->answer.theirs = session_their_id(l->headers, l->nheaders);
-}
-
-/* A path that is not ours to repeat may still be repeated when nothing can have happened yet. */
-static bool safe_again(const session *x, const daruma_evidence *ev)
-{
-    return x->safe || ev->phase == DARUMA_AT_CONNECT || ev->status == 429 || ev->status == 401 ||
-           session_lacks_model(x, ev->status);
-}
-
-/* Calls one target may get for the failure at hand. */
-static int64_t tries_of(const session *x)
-{
-    const daruma_policy *p = x->kase.policy;
-    uint32_t n = p->kinds[session_last(x)->failure.kind].max_attempts;
-    return n ? n : p->max_attempts;
-}
-
-void session_did(session *x, daruma_remedy_kind r)
-{
-    x->v->counts.remedies[r]++;
-    daruma_case_did(&x->kase, r);
-}
-
-void session_tell_begin(session *x)
-{
-    daruma_event e = DARUMA_EVENT_INIT;
-    if (x->recovering)
-        return;
-    x->recovering = true;
-    e.failure = &session_last(x)->failure;
-    e.remedy = &session_last(x)->remedy;
-    e.delay = session_last(x)->remedy.wait;
-    session_tell(x, DARUMA_WHEN_BEGIN, &e);
-}
-
-bool session_filtered(const session *x, daruma_str finish)
-{
-    bool matters = x->kase.nreserve || session_last(x)->failure.kind == DARUMA_CONTENT_FILTER;
-    return matters && finish.n && x->p->finish(finish) == FINISH_FILTER;
-}
-
-void session_resent(session *x)
-{
-    drive_counts *n = &x->v->counts;
-    daruma_event failed = DARUMA_EVENT_INIT, again = DARUMA_EVENT_INIT;
-    last_failure *l = x->last;
-    n->kinds[l->failure.kind]++;
-    n->remedies[DARUMA_REMEDY_RETRY_FRESH]++;
-    n->calls++;
-    failed.failure = &l->failure;
-    failed.attempt = x->kase.attempts;
-    failed.took = session_now(x).now - x->answer.started;
-    session_tell(x, DARUMA_WHEN_FAILED, &failed);
-    l->remedy = (daruma_remedy){.remedy = DARUMA_REMEDY_RETRY_FRESH, .act = DARUMA_SEND, .target = x->kase.target};
-    session_tell_begin(x);
-    again.failure = &l->failure;
-    again.remedy = &l->remedy;
-    again.delay = 0;
-    again.attempt = x->kase.attempts + 1;
-    again.max_attempts = tries_of(x);
-    again.target = &x->targets[x->kase.target];
-    session_tell(x, DARUMA_WHEN_AGAIN, &again);
-    daruma_case_resent(&x->kase);
-}
-
-static void obey(session *x, daruma_remedy r)
-{
-    daruma_event e = DARUMA_EVENT_INIT;
-    session_tell_begin(x);
-    x->v->counts.remedies[r.remedy]++;
-    e.failure = &session_last(x)->failure;
-    e.remedy = &r;
-    e.delay = r.wait;
-    e.attempt = x->kase.attempts + 1;
-    e.max_attempts = tries_of(x);
-    if (r.target >= 0)
-        e.target = &x->targets[r.target];
-    session_tell(x, DARUMA_WHEN_AGAIN, &e);
-    if (r.remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS) {
-        x->refreshing = true;
-        daruma_health_refreshed(x->v->health, &x->targets[x->kase.target]);
-        driver_wake(x->v);
-        x->v->host->key_fetch(x->user, &x->targets[x->kase.target], true);
-        return;
-    }
-    if (r.wait == 0)
-        session_attempt(x);
-    else
-        session_wait(x, r.wait);
-}
-
-size_t session_gone_out(const session *x)
-{
-    return x->client.forwarded ? x->client.forwarded : x->answer.mode == ANSWER_PASSED;
-}
-
-static void settle(session *x)
-{
-    switch (session_last(x)->remedy.act) {
-    case DARUMA_SEND:
-        obey(x, session_last(x)->remedy);
-        break;
-    case DARUMA_KEEP:
-    case DARUMA_HOLD:
-    case DARUMA_STOP:
-        if (session_last(x)->remedy.remedy == DARUMA_REMEDY_STOP_PARTIAL && x->steer)
-            finish_partial(x);
-        else
-            session_give_up(x);
-        break;
-    }
-}
-
-/* A target in reserve is asked now. Should it fail as well, its failure is none of what the client asked for. */
-static void keep_refusal(session *x)
-{
-    last_failure *l = x->last;
-    l->refusal = ARENA_NEW(x->arena, refusal, 1);
-    if (l->refusal)
-        *l->refusal = (refusal){.failure = l->failure,
-                                .body = l->body,
-                                .theirs = x->answer.theirs,
-                                .headers = l->headers,
-                                .nheaders = l->nheaders,
-                                .p = x->p,
-                                .target = x->kase.target};
-}
-
-static void choose(session *x)
-{
-    size_t reserve = x->kase.nreserve;
-    check(x->last); /* something failed */
-    x->last->remedy = daruma_case_next(&x->kase, &x->last->failure, session_gone_out(x), session_now(x));
-    if (reserve && !x->kase.nreserve)
-        keep_refusal(x);
-    session_step(x, &(drive_step){.what = DRIVE_CHOSE, .remedy = &x->last->remedy});
-}
-
-static void choose_other(session *x)
-{
-    session_step(x, &(drive_step){.what = DRIVE_UNFIT, .remedy = &session_last(x)->remedy});
-    choose(x);
-}
-
-/* Mends what the remedy says; when it does not fit, the ladder is climbed on. */
-static void carry_out(session *x)
-{
-    while (session_last(x)->remedy.act == DARUMA_SEND && session_mend_is(session_last(x)->remedy.remedy)) {
-        session_mend_result h = session_mend_apply(x, session_last(x)->remedy.remedy);
-        if (h == SESSION_MEND_SEND)
-            break;
-        if (h == SESSION_MEND_WAITS) {
-            session_timer(x); /* heartbeats go on */
-            return;
-        }
-        choose_other(x);
-    }
-    settle(x);
-}
-
-void session_mended(session *x, bool fit)
-{
-    if (fit) {
-        settle(x);
-        return;
-    }
-    choose_other(x);
-    carry_out(x);
-}
-
-void session_asked(const session *x, daruma_evidence *ev)
-{
-    if (x->v->host->beside)
-        ev->beside = x->v->host->beside(x->user, x->arena);
-    if (!x->d || x->opaque || !x->out.body.n)
-        return;
-    ev->request = x->asked;
-    ev->model = x->out.scan.model;
-}
-
-void session_failed(session *x, const daruma_evidence *ev)
-{
-    daruma_moment at = session_now(x);
-    daruma_evidence seen = *ev;
-    void *out = x->call.handle;
-    x->call.handle = NULL; /* it is cancelled when its bytes are not needed any more */
-    x->due.progress_by = x->due.look_at = -1;
-    if (x->answer.view.effects && x->answer.mode == ANSWER_RELAYED && x->t)
-        talk_let_go(x);
-    if (x->client.streaming && x->client.head_out && x->due.beat_at < 0)
-        x->due.beat_at = at.now + HEARTBEAT_EVERY_MS; /* the client hears from us until it goes on */
-    seen.took = at.now - x->answer.started;
-    seen.forwarded = session_gone_out(x);
-    x->hedge.went_on |= seen.forwarded > 0;
-    seen.provider = S("");
-    seen.model_call = true;
-    if (x->d)
-        seen.provider = x->p->provider;
-    seen.body = session_redact_sent(x, seen.body);
-    last_failure *l = session_last_new(x);
-    if (!l) {
-        x->call.handle = out;
-        session_no_memory(x);
-        return;
-    }
-    keep_failure(x, l, &seen);
-    seen.body = str_sub(seen.body, 0, CLASSIFY_BODY_BYTES_MAX);
-    session_asked(x, &seen);
-    daruma_failure *f = &l->failure;
-    *f = daruma_classify(&seen, at, x->arena);
-    *f = daruma_judge(x->kase.policy, &seen, f);
-    bool all = str_eq(f->own, f->message);
-    f->message = session_tool_words(x, f->message);
-    f->own = all ? f->message : session_tool_words(x, f->own);
-    f->subject = session_tool_words(x, f->subject);
-    session_api_look(x, f);
-    session_mend_reconsider(x, f);
-    session_tried(x, x->kase.target, f);
-    drive_step judged = {.what = DRIVE_JUDGED,
-                         .failure = f,
-                         .target = &x->targets[x->kase.target],
-                         .input_tokens = x->answer.view.input_tokens > 0 ? x->answer.view.input_tokens : -1,
-                         .output_tokens = x->answer.view.output_tokens > 0 ? x->answer.view.output_tokens : -1};
-    session_step(x, &judged);
-    if (out)
-        x->v->host->cancel(out);
-    x->v->counts.kinds[f->kind]++;
-    x->v->counts.wasted_ms += (uint64_t)seen.took;
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.failure = f;
-    e.attempt = x->kase.attempts;
-    e.took = seen.took;
-    e.input_tokens = judged.input_tokens;
-    e.output_tokens = judged.output_tokens;
-    session_tell(x, DARUMA_WHEN_FAILED, &e);
-    x->kase.safe_twice = safe_again(x, &seen);
-    x->kase.done_once = !session_passes(x) && effects_done(x, &seen);
-    if (x->kase.done_once)
-        hedge_cancel(x);
-    if (hedge_takes_over(x, f))
-        return;
-    if (x->t && x->answer.mode == ANSWER_RELAYED &&
-        talk_unsure(x)) /* it answered; that nobody can join it is our trouble */
-        daruma_case_answered(&x->kase, at);
-    session_stay(x, -1);
-    session_loosen(x, f);
-    choose(x);
-    driver_wake(x->v);
-    session_scratch_reset(x);
-    carry_out(x);
 }
 
 /* Some clients (Codex) hang up as soon as they have read the event that ends the answer. One that was found wrong at

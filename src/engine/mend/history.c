@@ -4,6 +4,14 @@
 #include "base/limits.h"
 #include "base/str.h"
 
+bool history_calls(const convo_message *m)
+{
+    for (size_t i = 0; i < m->nparts; i++)
+        if (m->parts[i].kind == PART_CALL && !m->parts[i].dropped)
+            return true;
+    return false;
+}
+
 size_t history_parts(const convo_message *m)
 {
     size_t n = 0;

@@ -13,6 +13,7 @@ static inline bool history_on(const convo_message *m)
 {
     return !m->dropped;
 }
+bool history_calls(const convo_message *m);   /* is one of its parts on the wire a call? */
 size_t history_parts(const convo_message *m); /* how many of its parts are on the wire */
 /* Index of the next message behind `at` that is on the wire; nmessages when none. */
 size_t history_next(const convo *c, size_t at);

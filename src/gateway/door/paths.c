@@ -36,14 +36,6 @@ static const daruma_str words[] = {
 };
 // clang-format on
 
-static bool is_in(const daruma_str *list, size_t n, daruma_str word)
-{
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(list[i], word))
-            return true;
-    return false;
-}
-
 /* Undoes the escapes of p[0..n) in place; what is left of n. */
 static size_t undo_escapes(char *p, size_t n)
 {
@@ -168,7 +160,7 @@ daruma_str path_text(daruma_str raw, daruma_arena *a, bool *bad)
 
 bool path_is_lead(daruma_str segment)
 {
-    return url_is_version(segment) || is_in(leads, COUNT(leads), segment);
+    return url_is_version(segment) || STR_ANY(str_eq, segment, leads);
 }
 
 /* True if an API has this path: "/v1/files/f-1/content", "/models", "/v1beta/models/m:countTokens". */
@@ -185,7 +177,7 @@ static bool is_known(daruma_str path)
     for (size_t i = 0; i < verb.n; i++)
         if (!ch_alpha(verb.p[i]))
             return false;
-    return is_in(words, COUNT(words), word);
+    return STR_ANY(str_eq, word, words);
 }
 
 bool path_refused_form(gateway *g, call *c)

@@ -7,6 +7,7 @@
  *             FORCE_FINISH  it may call nothing any more
  *             STOP_PARTIAL  it is not asked: the client gets what is known
  *   answer    refused  ->   the case climbs the ladder of LOOP: BLOCK_CALL, ..., STOP_PARTIAL */
+#include "engine/decide/case.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -179,7 +180,7 @@ static void steered(session *x, steering *w)
     }
     x->kase.enforced = s->armed;
     if (s->armed) /* what the model is refused from here on begins where the agent is */
-        daruma_case_skip(&x->kase, (uint16_t)(s->guide.rung - 1));
+        case_skip(&x->kase, (uint16_t)(s->guide.rung - 1));
     session_did(x, s->remedy);
     steer_tell(x, "nudge");
 }

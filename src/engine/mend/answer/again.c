@@ -15,14 +15,6 @@ static convo_message *newest(convo *c)
     return at == STR_NONE ? NULL : &c->messages[at];
 }
 
-static bool calls(const convo_message *m)
-{
-    for (size_t i = 0; i < m->nparts; i++)
-        if (m->parts[i].kind == PART_CALL && !m->parts[i].dropped)
-            return true;
-    return false;
-}
-
 static void add_text(convo *c, convo_message *m, daruma_str text)
 {
     convo_part *p = m ? convo_insert_part(c, m, m->nparts, PART_TEXT) : NULL;
@@ -38,7 +30,7 @@ static void say_as_model(convo *c, daruma_str text)
 {
     convo_message *m = newest(c);
     bool joins = (c->quirks & (WIRE_PREFILL | WIRE_ALTERNATE)) && !(c->quirks & WIRE_FLAT);
-    if (!m || m->role != CONVO_ASSISTANT || !joins || calls(m))
+    if (!m || m->role != CONVO_ASSISTANT || !joins || history_calls(m))
         m = convo_insert_message(c, c->nmessages, CONVO_ASSISTANT);
     add_text(c, m, text);
 }
@@ -78,7 +70,7 @@ bool mend_ask_again(convo *c, const turn *bad, daruma_str why, mend_report *rep)
 {
     daruma_buf b = buf_in(c->arena);
     daruma_str said = bad ? again_told(c, bad) : (daruma_str){0};
-    bool called = bad && calls(&bad->message);
+    bool called = bad && history_calls(&bad->message);
     if (said.n)
         say_as_model(c, said);
     if (called)

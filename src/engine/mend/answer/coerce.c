@@ -40,7 +40,9 @@ static daruma_str within(coercion *c, daruma_str string, const char *type)
 /* A plain value as a string. */
 static void put_quoted(coercion *c, daruma_str value)
 {
-    BUF_SAY(c->out, "\"", value, "\"");
+    buf_putc(c->out, '"');
+    buf_put(c->out, value);
+    buf_putc(c->out, '"');
 }
 
 /* `value` is of no type that `schema` takes: another spelling of it may be. False: there is none. */
@@ -82,7 +84,9 @@ static void put_object(coercion *c, daruma_str schema, daruma_str value)
         if (!first)
             buf_putc(c->out, ',');
         first = false;
-        BUF_SAY(c->out, "\"", key, "\":");
+        buf_putc(c->out, '"');
+        buf_put(c->out, key);
+        BUF_LIT(c->out, "\":");
         coerce_put(c, s, v);
     }
     buf_putc(c->out, '}');
@@ -192,7 +196,9 @@ static void put_known(sieve *k, daruma_str schema, daruma_str value)
             buf_putc(k->out, ',');
         first = false;
         if (object) {
-            BUF_SAY(k->out, "\"", key, "\":");
+            buf_putc(k->out, '"');
+            buf_put(k->out, key);
+            BUF_LIT(k->out, "\":");
         }
         put_known(k, s, v);
     }

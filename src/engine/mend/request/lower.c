@@ -58,11 +58,9 @@ static bool lowers(const lowering *l, daruma_str key)
 /* What every provider takes. */
 static bool is_plain(daruma_str key)
 {
-    static const char *const plain[] = {"type", "description", "properties", "required", "enum", "items", "nullable"};
-    for (size_t i = 0; i < COUNT(plain); i++)
-        if (str_eq(key, str_of(plain[i])))
-            return true;
-    return false;
+    static const daruma_str plain[] = {LIT("type"), LIT("description"), LIT("properties"), LIT("required"),
+                                       LIT("enum"), LIT("items"),       LIT("nullable")};
+    return STR_ANY(str_eq, key, plain);
 }
 
 static bool lowers_refs(const lowering *l)
@@ -184,7 +182,9 @@ static void put_name(lowering *l, bool *first, daruma_str raw)
     if (!*first)
         buf_putc(&l->out, ',');
     *first = false;
-    BUF_SAY(&l->out, "\"", raw, "\":");
+    buf_putc(&l->out, '"');
+    buf_put(&l->out, raw);
+    BUF_LIT(&l->out, "\":");
 }
 
 static void put_list_of_schemas(lowering *l, daruma_str list)
@@ -252,7 +252,11 @@ static void put_nullable(lowering *l, daruma_str schema)
     size_t at = (size_t)(type.p - node.p);
     l->changed = true;
     l->out.n = from;
-    BUF_SAY(&l->out, str_sub(node, 0, at), "[", type, ",\"null\"]", str_from(node, at + type.n));
+    buf_put(&l->out, str_sub(node, 0, at));
+    buf_putc(&l->out, '[');
+    buf_put(&l->out, type);
+    BUF_LIT(&l->out, ",\"null\"]");
+    buf_put(&l->out, str_from(node, at + type.n));
 }
 
 static void put_properties(lowering *l, view *v)
@@ -288,7 +292,9 @@ static size_t put_required(lowering *l, view *v, bool *first)
                 continue;
             if (!any)
                 put_name(l, first, S("required"));
-            BUF_SAY(&l->out, any++ ? ",\"" : "[\"", key, "\"");
+            buf_putz(&l->out, any++ ? ",\"" : "[\"");
+            buf_put(&l->out, key);
+            buf_putc(&l->out, '"');
         }
     if (any)
         buf_putc(&l->out, ']');
@@ -376,7 +382,9 @@ static void put_keyword(lowering *l, view *v, daruma_str key, daruma_str value, 
         if (said(v, S("enum")).n)
             return;
         put_name(l, first, S("enum"));
-        BUF_SAY(&l->out, "[", value, "]");
+        buf_putc(&l->out, '[');
+        buf_put(&l->out, value);
+        buf_putc(&l->out, ']');
     } else if (str_eq(key, S("enum")) && named(l, S("enum"))) {
         put_texts(l, value, first);
     } else if (str_eq(key, S("items")) && json_is_array(value) && lowers(l, S("items"))) {
@@ -514,7 +522,8 @@ static void write_node(lowering *l, daruma_str schema, bool top)
         put_pair(l, &first, S("type"), S("\"string\""));
         daruma_str words = json_text(said(&v, S("description")), l->a);
         daruma_buf b = buf_in(l->a);
-        BUF_SAY(&b, words, words.n ? " (a JSON object, as text)" : "A JSON object, as text");
+        buf_put(&b, words);
+        buf_putz(&b, words.n ? " (a JSON object, as text)" : "A JSON object, as text");
         put_name(l, &first, S("description"));
         buf_json(&l->out, buf_str(&b));
     } else {

@@ -120,14 +120,6 @@ static void mend_first(mending *x)
     x->order++;
 }
 
-static bool calls(const convo_message *m)
-{
-    for (size_t i = 0; i < m->nparts; i++)
-        if (m->parts[i].kind == PART_CALL && !m->parts[i].dropped)
-            return true;
-    return false;
-}
-
 /* A last message of the model becomes a part of the history like any other. */
 static void mend_last(mending *x)
 {
@@ -135,7 +127,7 @@ static void mend_last(mending *x)
     for (size_t i = c->nmessages; (i = history_before(c, i)) != STR_NONE;) {
         convo_message *m = &c->messages[i];
         bool said = false;
-        if (m->role != CONVO_ASSISTANT || calls(m))
+        if (m->role != CONVO_ASSISTANT || history_calls(m))
             return;
         x->order++;
         for (size_t j = 0; j < m->nparts; j++)
@@ -301,7 +293,7 @@ static void put_content(mending *x, daruma_str text)
         daruma_str content = json_get(m->raw, S("content"));
         bool none = !content.n || json_is_null(content) || (text.n && str_eq(content, S("\"\"")));
         size_t at = 0;
-        if (!history_on(m) || m->role != CONVO_ASSISTANT || !calls(m) || !none || !json_is_object(m->raw))
+        if (!history_on(m) || m->role != CONVO_ASSISTANT || !history_calls(m) || !none || !json_is_object(m->raw))
             continue;
         while (at < m->nparts && m->parts[at].kind == PART_THINKING)
             at++;

@@ -132,21 +132,13 @@ static const struct row {
     // clang-format on
 };
 
-static bool has_any(daruma_str text, const char *const *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (str_find(text, str_of(words[i])) != STR_NONE)
-            return true;
-    return false;
-}
-
 uint32_t wrong_of(const daruma_failure *f, daruma_arena *a)
 {
-    static const char *const first[] = {"beginning",     "only one",      "multiple system",
-                                        "more than one", "single system", "optional system",
-                                        "initial",       "first",         " after "};
-    static const char *const lists[] = {"valid list", "list[", "valid array", "or an array",
-                                        "or array"};       /* that is taken, too */
+    static const daruma_str first[] = {LIT("beginning"),     LIT("only one"),      LIT("multiple system"),
+                                       LIT("more than one"), LIT("single system"), LIT("optional system"),
+                                       LIT("initial"),       LIT("first"),         LIT(" after ")};
+    static const daruma_str lists[] = {LIT("valid list"), LIT("list["), LIT("valid array"), LIT("or an array"),
+                                       LIT("or array")};   /* that is taken, too */
     daruma_str said[] = {f->message, f->code, f->subject}; /* a type that is not known is named by its place alone */
     char *low = arena_take(a, f->message.n + f->code.n + f->subject.n + 3, 1);
     uint32_t bits = 0;
@@ -167,9 +159,9 @@ uint32_t wrong_of(const daruma_failure *f, daruma_arena *a)
         bits &= ~(uint32_t)(WRONG_THINKING | WRONG_UNTHOUGHT); /* they want more of it, not less */
     if (bits & WRONG_NINE)
         bits &= ~(uint32_t)WRONG_ID;
-    if (bits & WRONG_SYSTEM && has_any(text, first, COUNT(first)))
+    if (bits & WRONG_SYSTEM && STR_ANY(str_has, text, first))
         bits = (bits & ~(uint32_t)WRONG_SYSTEM) | WRONG_LATER;
-    if (bits & (WRONG_TEXTS | WRONG_LIST) && has_any(text, lists, COUNT(lists)))
+    if (bits & (WRONG_TEXTS | WRONG_LIST) && STR_ANY(str_has, text, lists))
         bits &= ~(uint32_t)(WRONG_TEXTS | WRONG_LIST);
     if (bits & WRONG_TRAILING)
         bits &= ~(uint32_t)(WRONG_LAST | WRONG_EMPTY);

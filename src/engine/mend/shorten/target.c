@@ -39,31 +39,22 @@ typedef struct counted {
     bool output_named;
 } counted;
 
-static bool has_any(daruma_str lower, const char *const *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (str_find(lower, str_of(words[i])) != STR_NONE)
-            return true;
-    return false;
-}
-#define HAS_ANY(s, words) has_any((s), (words), COUNT(words))
-
-static const char *const prompt_words[] = {"input", "prompt", "message", "text"};
-static const char *const output_words[] = {"output", "completion", "max_tokens", "max_new_tokens", "generat"};
-static const char *const limit_words[] = {"at most", "maximum", "limit",    "up to",     "supports", "exceed",
-                                          "allowed", "window",  "context ", "should be", "only",     "<="};
+static const daruma_str prompt_words[] = {LIT("input"), LIT("prompt"), LIT("message"), LIT("text")};
+static const daruma_str output_words[] = {LIT("output"), LIT("completion"), LIT("max_tokens"), LIT("max_new_tokens"),
+                                          LIT("generat")};
+static const daruma_str limit_words[] = {LIT("at most"),  LIT("maximum"),   LIT("limit"),   LIT("up to"),
+                                         LIT("supports"), LIT("exceed"),    LIT("allowed"), LIT("window"),
+                                         LIT("context "), LIT("should be"), LIT("only"),    LIT("<=")};
 
 /* What stands right behind a number that is the limit: "8000 maximum context length". */
-static const char *const limit_tails[] = {"maximum", "max ", "limit", "context", "allowed", "window"};
+static const daruma_str limit_tails[] = {LIT("maximum"), LIT("max "),    LIT("limit"),
+                                         LIT("context"), LIT("allowed"), LIT("window")};
 
 static bool is_limit(daruma_str tail)
 {
     tail = str_trim(tail);
     tail = str_trim(str_from(tail, str_starts(tail, S("tokens")) ? 6 : str_starts(tail, S("token")) ? 5 : 0));
-    for (size_t i = 0; i < COUNT(limit_tails); i++)
-        if (str_starts(tail, str_of(limit_tails[i])))
-            return true;
-    return false;
+    return STR_ANY(str_starts, tail, limit_tails);
 }
 
 /* Numbers that stand for themselves: not in "gpt-4o", "v2", "0.5" or "2024-08-06". */
@@ -153,11 +144,11 @@ static bool read_sum(daruma_str t, const number *list, size_t n, counted *r)
 }
 
 /* The first of the words behind a number says what it counts: "5711 in the messages, 4000 in the completion". */
-static size_t first_of(daruma_str s, const char *const *words, size_t n)
+static size_t first_of(daruma_str s, const daruma_str *words, size_t n)
 {
     size_t best = STR_NONE;
     for (size_t i = 0; i < n; i++) {
-        size_t at = str_find(s, str_of(words[i]));
+        size_t at = str_find(s, words[i]);
         best = at < best ? at : best;
     }
     return best;
@@ -167,7 +158,7 @@ static void read_words(daruma_str t, const number *list, size_t n, counted *r)
 {
     for (size_t i = 0; i < n; i++) {
         daruma_str lead = before(t, list, i), tail = behind(t, list, n, i);
-        if (HAS_ANY(lead, limit_words) || is_limit(tail)) {
+        if (STR_ANY(str_has, lead, limit_words) || is_limit(tail)) {
             if (r->limit < 0 && str_find(lead, S("requested")) == STR_NONE)
                 r->limit = list[i].n;
             continue;
@@ -220,7 +211,7 @@ static counted target_count(const convo *c, const daruma_failure *f)
         f->kind == DARUMA_CONTEXT_LENGTH || f->kind == DARUMA_OUTPUT_LIMIT || (f->requested > f->limit && f->limit > 0);
     if (!of_tokens)
         return r; /* requests a minute, megabytes, dollars */
-    r.output_named = HAS_ANY(t, output_words);
+    r.output_named = STR_ANY(str_has, t, output_words);
     size_t n = without_error_numbers(t, list, find_numbers(t, list), f->code);
     if (read_sum(t, list, n, &r))
         return r;

@@ -1,0 +1,17 @@
+/* case.h - what a whole session asks of its case beside what daruma_parts.h has for every host. */
+#ifndef ENGINE_DECIDE_CASE_H
+#define ENGINE_DECIDE_CASE_H
+#include "daruma_parts.h"
+
+/* Goes on, just opened, with a case over the same targets that failed: the client repeats a request by itself.
+ * What was tried counts as tried. It comes because it was told to: one call to each target that is not out of
+ * the question may still show whether that helped. */
+void case_resume(daruma_case *c, const daruma_case *was);
+
+/* Goes on from row `rung` of its kind's ladder: those above it count as climbed. For who climbed them before the case
+ * was opened. */
+void case_skip(daruma_case *c, uint16_t rung);
+
+/* Does somebody among its targets hold up who asks for more tokens than are left? Only then `tokens` matters. */
+bool case_counts_tokens(const daruma_case *c, daruma_ms now);
+#endif
