@@ -173,6 +173,33 @@ static void a_message_is_known_again_in_bounded_steps(void **state)
     assert_true(more < many * 6); /* ten times the bytes: those behind the bound are only hashed */
 }
 
+/* Steps of judging a refusal that quotes the end of a request of one long text, or nothing of it. */
+static int64_t steps_of_quote(size_t bytes, bool quotes, char *room)
+{
+    enum { QUOTED_BYTES = 1500 };
+    daruma_arena a = arena_over(room, room_bytes);
+    daruma_str request = shape_body(S("one-text"), S("chat"), bytes, &a);
+    daruma_buf b = buf_in(&a);
+    BUF_LIT(&b, "{\"error\":{\"message\":\"no model: ");
+    buf_put(&b, quotes ? str_from(request, request.n - QUOTED_BYTES - 4) : S("\"}}"));
+    daruma_evidence ev = {.phase = DARUMA_AT_ANSWER, .status = 400, .request = request, .body = buf_str(&b)};
+    int64_t from = steps_now();
+    daruma_classify(&ev, (daruma_moment){.now = 1}, &a);
+    return steps_now() - from;
+}
+
+/* The loop looks for the words of a refusal in the request: bytes that go by and looks at words have one bound. */
+static void a_quote_of_a_long_request_is_looked_for_in_bounded_steps(void **state)
+{
+    (void)state;
+    enum { LONG_BYTES = 5 << 20 };
+    char *room = mmap(NULL, room_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(room != MAP_FAILED);
+    int64_t plain = steps_of_quote(LONG_BYTES, false, room), quoted = steps_of_quote(LONG_BYTES, true, room);
+    munmap(room, room_bytes);
+    assert_true(quoted < plain * 3 / 2);
+}
+
 /* Steps of mending `body` for a refusal whose message is so often `word`, numbered or not, and whose field names
  * `subject`. */
 static int64_t steps_of_refusal(daruma_str body, const char *word, bool numbered, size_t n, daruma_str subject,
@@ -423,6 +450,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_that_somebody_chose_do_not_stand_together),
+        cmocka_unit_test(a_quote_of_a_long_request_is_looked_for_in_bounded_steps),
         cmocka_unit_test(a_message_is_known_again_in_bounded_steps),
         cmocka_unit_test(a_refusal_of_many_names_is_looked_up_in_bounded_steps),
         cmocka_unit_test(a_text_is_redacted_in_steps_that_grow_with_it),
