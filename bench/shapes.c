@@ -45,6 +45,20 @@ struct shape {
 #define DEEP8_END "]]]]]]]]"
 #define DEEP      DEEP8 DEEP8 DEEP8 DEEP8 "#" DEEP8_END DEEP8_END DEEP8_END DEEP8_END
 
+/* Words in turns, each message so many bytes of them. */
+#define SAID(text) ",{\"role\":\"assistant\",\"content\":\"" text "\"},{\"role\":\"user\",\"content\":\"" text "\"}"
+#define SAYS(text)                                                                                                     \
+    {                                                                                                                  \
+        {CHAT_HEAD USER, SAID(text), "]}"}, {RESPONSES_HEAD USER, SAID(text), "]}"},                                   \
+            {ANTHROPIC_HEAD USER, SAID(text), "]}"},                                                                   \
+        {                                                                                                              \
+            GEMINI_HEAD GEMINI_USER,                                                                                   \
+                ",{\"role\":\"model\",\"parts\":[{\"text\":\"" text                                                    \
+                "\"}]},{\"role\":\"user\",\"parts\":[{\"text\":\"" text "\"}]}",                                       \
+                "]}"                                                                                                   \
+        }                                                                                                              \
+    }
+
 static const shape shapes[] = {
     {"loop",
      {{CHAT_HEAD USER,
@@ -149,6 +163,12 @@ static const shape shapes[] = {
       {RESPONSES_HEAD USER, ",{\"role\":\"user\",\"content\":\"hi #\"}", "]}"},
       {ANTHROPIC_HEAD USER, ",{\"role\":\"user\",\"content\":\"hi #\"}", "]}"},
       {GEMINI_HEAD GEMINI_USER, ",{\"role\":\"user\",\"parts\":[{\"text\":\"hi #\"}]}", "]}"}}},
+    {"says-10", SAYS("line # of")},
+    {"says-40", SAYS("the fault of line # is in the next one")},
+    {"says-100",
+     SAYS("the fault of line # is in the next one, which is read before it was written, as the log of it says")},
+    {"says-150", SAYS("the fault of line # is in the next one, which is read before it was written, as the log of it "
+                      "says, and so are all the others that were found since then")},
     {"parts", /* many in one message */
      {{CHAT_HEAD "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"\"}",
        ",{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"text\",\"text\":\"\"}", "]}]}"},

@@ -36,7 +36,9 @@ void *arena_grow(daruma_arena *a, void *list, size_t n, size_t *cap, size_t size
         *cap += more;
         return list;
     }
-    void *fresh = arena_take(a, twice <= SIZE_MAX / 2 / size ? twice * size : SIZE_MAX, _Alignof(max_align_t));
+    size_t align = size & -size; /* a type's alignment divides its size: lists of one thing each leave no gaps */
+    align = align < _Alignof(max_align_t) ? align : _Alignof(max_align_t);
+    void *fresh = arena_take(a, twice <= SIZE_MAX / 2 / size ? twice * size : SIZE_MAX, align);
     if (fresh) {
         if (n)
             memcpy(fresh, list, n * size);

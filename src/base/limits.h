@@ -2,16 +2,17 @@
 #ifndef BASE_LIMITS_H
 #define BASE_LIMITS_H
 
-#define JSON_DEPTH_MAX             512 /* levels; deeper than any API answers, shallow enough for a bit stack */
-#define JSON_UNWRAP_LEVELS_MAX     8   /* JSON inside JSON strings; seen in the wild: 3 */
-#define UNWRAP_DEPTH_MAX           48  /* objects of an error in each other: four a string, and some */
-#define PASTED_LINES_MAX           400 /* typed or chattered before the head of a pasted answer; curl -v has 40 */
-#define CLASSIFY_BODY_BYTES_MAX    (256u << 10) /* an error body beyond this says nothing new */
-#define QUOTE_REQUEST_BYTES_MAX    (6u << 20)   /* of a request, that an error may quote: 20 ms of the one loop */
-#define QUOTE_MARKS_BYTES          256          /* marks that stand further from words are not around them */
-#define QUOTE_LOOKS_MAX            3000000      /* at words of an error that a request may cost: 10 to 30 ms of it */
-#define CLASSIFY_MESSAGE_BYTES_MAX 4096         /* of one message; longer ones echo the prompt */
-#define FAILURE_TEXT_BYTES_MAX     500          /* of a message in an event or an explanation */
+#define JSON_DEPTH_MAX          512          /* levels; deeper than any API answers, shallow enough for a bit stack */
+#define JSON_UNWRAP_LEVELS_MAX  8            /* JSON inside JSON strings; seen in the wild: 3 */
+#define UNWRAP_DEPTH_MAX        48           /* objects of an error in each other: four a string, and some */
+#define PASTED_LINES_MAX        400          /* typed or chattered before the head of a pasted answer; curl -v has 40 */
+#define CLASSIFY_BODY_BYTES_MAX (256u << 10) /* an error body beyond this says nothing new */
+#define QUOTE_REQUEST_BYTES_MAX                                                                                        \
+    (6u << 20) /* of a request, that an error may quote, looks at words counted: 20 ms of the one loop */
+#define QUOTE_MARKS_BYTES          256     /* marks that stand further from words are not around them */
+#define QUOTE_LOOKS_MAX            3000000 /* at words of an error that fields and names may cost: 10 to 30 ms of it */
+#define CLASSIFY_MESSAGE_BYTES_MAX 4096    /* of one message; longer ones echo the prompt */
+#define FAILURE_TEXT_BYTES_MAX     500     /* of a message in an event or an explanation */
 #define JOIN_ID_MAX                128 /* bytes of an id that a client or a provider gave, in an event: UUIDs have 36 */
 #define EVENT_LINE_MAX             16384 /* bytes of one event as a line: some texts of 500, most of them much shorter */
 #define LOG_TOLD_S                 60    /* seconds: it is said again no sooner that a log cannot be written */

@@ -27,7 +27,8 @@ typedef struct conversion {
     size_t at, counted_to; /* message of the source that is carried; there is room for the parts of those before */
     convo_message now;     /* that message: what is made takes its place, and those of the ones before it */
     size_t expected;       /* messages that will be made, more or less */
-    convo_part *place;     /* of the part that is carried: free, as those before it in its message; NULL: it is not */
+    convo_part *place;     /* of the part that is carried: free, as those before it in its run; NULL: it is not */
+    convo_part *run;       /* first part of the messages, up to that one, whose parts follow each other in memory */
     bool fresh;            /* the source's message is new: its first unit begins one, unless the wire wants it merged */
     bool spoken;           /* anything but system prompts was written */
     bool openai, anthropic, gemini;
@@ -110,23 +111,32 @@ static size_t parts_said(const conversion *c, const convo_message *m)
     return n;
 }
 
+/* True if the parts of the source's message behind `i` follow its own in memory. */
+static bool parts_follow(const conversion *c, size_t i)
+{
+    const convo_message *m = i == c->at ? &c->now : &c->src.messages[i];
+    return i + 1 < c->src.nmessages && m->parts && c->src.messages[i + 1].parts == m->parts + m->nparts;
+}
+
 /* Room in a message that begins for the parts of all messages of the source that become this one, counted once. Those
- * of a single one need none: they take its places. */
+ * of a single one need none, nor those that follow each other: they take their places. */
 static void expect_parts(conversion *c, convo_message *m, convo_role role, part_kind kind)
 {
     size_t n = 0, i = c->at;
+    bool follow = true;
     if (m->parts || stands_alone(c, kind) || i < c->counted_to || i >= c->src.nmessages)
         return;
     bool model = c->now.role == CONVO_ASSISTANT;
-    do
+    do {
         n += parts_said(c, i == c->at ? &c->now : &c->src.messages[i]);
-    while (++i < c->src.nmessages && merges(c, role) && (c->src.messages[i].role == CONVO_ASSISTANT) == model);
+        follow &= i == c->at || parts_follow(c, i - 1);
+    } while (++i < c->src.nmessages && merges(c, role) && (c->src.messages[i].role == CONVO_ASSISTANT) == model);
     c->counted_to = i;
-    m->parts = n > 1 && i > c->at + 1 ? ARENA_NEW(c->out->arena, convo_part, n) : NULL;
+    m->parts = n > 1 && i > c->at + 1 && !follow ? ARENA_NEW(c->out->arena, convo_part, n) : NULL;
     m->cap = m->parts ? n : 0;
 }
 
-/* A place in the source's message, which is used no more, behind the parts that the new one has. */
+/* A place in the source's messages, which is used no more, behind the parts that the new one has. */
 static bool takes_place(const conversion *c, const convo_message *m)
 {
     if (!c->place || m->nparts < m->cap)
@@ -134,7 +144,20 @@ static bool takes_place(const conversion *c, const convo_message *m)
     if (!m->nparts)
         return true;
     const convo_part *next = m->parts + m->nparts;
-    return next <= c->place && next > c->now.parts;
+    return next <= c->place && next > c->run;
+}
+
+static convo_part *add_to(conversion *c, convo_message *m, part_kind kind)
+{
+    if (takes_place(c, m)) {
+        m->parts = m->nparts ? m->parts : c->place;
+        m->cap++;
+        c->place = m->parts + m->nparts == c->place ? NULL : c->place;
+    }
+    convo_part *p = convo_add_part(c->out, m, kind, (daruma_str){0});
+    if (p)
+        p->ready = true;
+    return p;
 }
 
 static convo_part *add(conversion *c, convo_role role, part_kind kind)
@@ -142,15 +165,7 @@ static convo_part *add(conversion *c, convo_role role, part_kind kind)
     convo_message *m = message_for(c, role, kind);
     if (m)
         expect_parts(c, m, role, kind);
-    if (m && takes_place(c, m)) {
-        m->parts = m->nparts ? m->parts : c->place;
-        m->cap++;
-        c->place = m->parts + m->nparts == c->place ? NULL : c->place;
-    }
-    convo_part *p = m ? convo_add_part(c->out, m, kind, (daruma_str){0}) : NULL;
-    if (p)
-        p->ready = true;
-    return p;
+    return m ? add_to(c, m, kind) : NULL;
 }
 
 static void add_text(conversion *c, convo_role role, daruma_str text)
@@ -345,11 +360,10 @@ static void carry_system(conversion *c, const convo_part *p)
     }
     if (!m)
         m = add_message(c, CONVO_SYSTEM);
-    convo_part *to = m ? convo_add_part(c->out, m, PART_TEXT, (daruma_str){0}) : NULL;
+    convo_part *to = m ? add_to(c, m, PART_TEXT) : NULL;
     if (!to)
         return;
     m->apart = true;
-    to->ready = true;
     to->text = text;
 }
 
@@ -417,7 +431,9 @@ static void carry_messages(conversion *c)
     expect(c);
     for (; c->at < c->src.nmessages && !c->out->full; c->at++) {
         const convo_message *m = &c->now;
+        bool follows = c->at && c->run && c->now.parts + c->now.nparts == c->src.messages[c->at].parts;
         c->now = c->src.messages[c->at];
+        c->run = follows ? c->run : c->now.parts;
         c->fresh = true;
         for (size_t k = 0; !m->dropped && k < m->nparts; k++) {
             const convo_part p = m->parts[k];

@@ -25,6 +25,7 @@
 #define QUOTE_RESTS_MAX   64   /* strings of an error in which such words are left out */
 #define QUOTE_CHAINS      1024 /* a power of two */
 #define QUOTE_STRING_COST 16   /* bytes that could be read in the time that a string takes, beside its own */
+#define QUOTE_LOOK_COST   6    /* and in the time that a look at a word of the error takes */
 #define QUOTE_PARTS       8    /* texts one after the other that a quote may begin in */
 #define QUOTE_PARTS_WORDS 4    /* so many words of several texts are a quote also without marks */
 #define BASE64_ROOM_BYTES 3072 /* decoded at a time */
@@ -36,8 +37,9 @@ typedef struct quote {
     uint32_t at;         /* number of the newest word of the request */
     uint32_t said, wire; /* the same of what is said, whose texts go on in one another, and of names, which do not */
     uint32_t starts[QUOTE_PARTS], nstarts; /* numbers of the first words of the newest texts */
-    quote_word tail; /* the word that the newest text ended with, with nothing behind it; `to` is 0: there is none */
-    size_t looks;    /* at words of the error, for those of the request */
+    quote_word tail;  /* the word that the newest text ended with, with nothing behind it; `to` is 0: there is none */
+    size_t looks;     /* at words of the error, for those of the request */
+    size_t looks_max; /* so far: what the bytes that went by have left of them */
     bool any, any_name;
 } quote;
 
@@ -84,7 +86,7 @@ static void meet_as(quote *q, uint64_t hash, uint32_t at, uint32_t before)
 {
     for (uint32_t i = q->chains[hash >> 40 & (QUOTE_CHAINS - 1)]; i; i = q->words[i - 1].next) {
         quote_word *w = &q->words[i - 1];
-        if (++q->looks > QUOTE_LOOKS_MAX)
+        if (++q->looks > q->looks_max)
             return;
         if (w->hash != hash)
             continue;
@@ -284,7 +286,7 @@ static void meet_string(quote *q, daruma_str text, daruma_str key, bool is_key)
     quote_word w = {0}, last = {0};
     bool spoken = is_said(key, is_key);
     begin_string(q, spoken);
-    while (quote_next_word(text, &i, &w)) {
+    while (q->looks <= q->looks_max && quote_next_word(text, &i, &w)) {
         if (spoken && !n)
             meet_halves(q, text, &w);
         daruma_str gap = str_sub(text, last.to, w.from - last.to);
@@ -313,7 +315,7 @@ static void meet_encoded(quote *q, daruma_str text)
 {
     char room[BASE64_ROOM_BYTES];
     size_t i = 0, n = 0;
-    for (text = quote_encoded(text); i < text.n;) {
+    for (text = quote_encoded(text); i < text.n && q->looks <= q->looks_max;) {
         n += base64_read(text, &i, room + n, sizeof room - n);
         size_t end = n;
         while (i < text.n && end && !ch_space(room[end - 1])) /* no word is cut where it can be helped */
@@ -393,7 +395,9 @@ static bool meet_request(quote *q, daruma_str request, echo *e)
     judge_text s = {0};
     size_t i = 0;
     for (size_t strings = 0; (q->n || e->n) && judge_string(request, &i, &s); strings++) {
-        if (i + strings * QUOTE_STRING_COST > QUOTE_REQUEST_BYTES_MAX || q->looks > QUOTE_LOOKS_MAX)
+        size_t costs = i + strings * QUOTE_STRING_COST;
+        q->looks_max = costs < QUOTE_REQUEST_BYTES_MAX ? (QUOTE_REQUEST_BYTES_MAX - costs) / QUOTE_LOOK_COST : 0;
+        if (q->looks > q->looks_max)
             return false;
         echo_meet(e, request, &s, i);
         daruma_str text = str_sub(request, s.from, s.n);
@@ -402,7 +406,7 @@ static bool meet_request(quote *q, daruma_str request, echo *e)
         if (q->n && !s.is_key)
             meet_encoded(q, text);
     }
-    return q->looks <= QUOTE_LOOKS_MAX;
+    return q->looks <= q->looks_max;
 }
 
 static void meet_beside(quote *q, daruma_str lines, echo *e)
@@ -424,9 +428,10 @@ unquoted quote_strip(daruma_str body, const quotable *sent, echo *e, daruma_aren
     quote_word *words = arena_take(a, (QUOTE_WORDS_MAX + QUOTE_RESTS_MAX) * sizeof *words, _Alignof(quote_word));
     if (!q || !words)
         return r;
-    *q = (quote){.body = body, .words = words, .said = 1, .wire = UINT32_MAX / 2};
+    *q = (quote){.body = body, .words = words, .looks_max = QUOTE_LOOKS_MAX, .said = 1, .wire = UINT32_MAX / 2};
     read_body(q, body);
     bool whole = meet_request(q, sent->request, e);
+    q->looks_max = QUOTE_LOOKS_MAX;
     meet_string(q, sent->model, (daruma_str){0}, false);
     meet_beside(q, sent->beside, e);
     /* A request that is too long, or one word again and again, in both: what is quoted nobody can say in time. Then it

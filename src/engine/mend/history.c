@@ -108,6 +108,27 @@ static bool one_voice(const convo *c, const convo_message *a, const convo_messag
     return (a->role == CONVO_ASSISTANT) == (b->role == CONVO_ASSISTANT);
 }
 
+/* True if the parts of the messages from `first` to `last` follow each other in memory, as they were read, and those
+ * that stay in the order that join() gives them: then they move together where they are. */
+static bool parts_follow(const convo *c, size_t first, size_t last)
+{
+    const convo_part *next = c->messages[first].parts;
+    bool spoken = false;
+    for (size_t i = first; i <= last; i++) {
+        const convo_message *m = &c->messages[i];
+        if (!next || (m->nparts && m->parts != next))
+            return false;
+        for (size_t j = 0; j < m->nparts && history_on(m); j++) {
+            bool result = m->parts[j].kind == PART_RESULT;
+            if (!m->parts[j].dropped && spoken && result)
+                return false;
+            spoken |= !m->parts[j].dropped && !result;
+        }
+        next += m->nparts;
+    }
+    return true;
+}
+
 /* The messages from `first` to `last` that are on the wire become the first of them. Results stay in front of
  * everything else. */
 static bool join(convo *c, size_t first, size_t last)
@@ -116,16 +137,17 @@ static bool join(convo *c, size_t first, size_t last)
     size_t n = 0, k = 0;
     for (size_t i = first; i <= last; i++)
         n += history_on(&c->messages[i]) ? history_parts(&c->messages[i]) : 0;
-    convo_part *parts = ARENA_NEW(c->arena, convo_part, n + !n);
+    bool there = parts_follow(c, first, last);
+    convo_part *parts = there ? into->parts : ARENA_NEW(c->arena, convo_part, n + !n);
     if (!parts) {
         c->full = true;
         return false;
     }
-    for (int pass = 0; pass < 2; pass++)
+    for (int pass = there ? 1 : 0; pass < 2; pass++)
         for (size_t i = first; i <= last; i++) {
             const convo_message *m = &c->messages[i];
             for (size_t j = 0; j < m->nparts && history_on(m); j++)
-                if (!m->parts[j].dropped && (m->parts[j].kind == PART_RESULT) == (pass == 0))
+                if (!m->parts[j].dropped && (there || (m->parts[j].kind == PART_RESULT) == (pass == 0)))
                     parts[k++] = m->parts[j];
         }
     for (size_t i = first + 1; i <= last; i++) {
