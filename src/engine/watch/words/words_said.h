@@ -128,7 +128,7 @@ static const words_row result_rows[] = {
     {"response lost", W_UNCLEAR}, {"restarting", W_ALIVE}, {"retry", W_RETRY}, {"retry after", W_RETRY},
     {"retry editing", W_RETRY | W_PLEA}, {"retry this command", 0}, {"retry with", 0},
     {"retry your edit", W_RETRY | W_PLEA}, {"retrying", W_RETRY}, {"returned 0", W_EMPTY}, {"revoked", W_OVER},
-    {"running", W_ALIVE}, {"scanning", W_ALIVE}, {"scheduled", W_ALIVE | W_ACK}, {"script completed", W_ACK},
+    {"running", W_ALIVE}, {"same input", W_OVER | W_REFUSED}, {"scanning", W_ALIVE}, {"scheduled", W_ALIVE | W_ACK}, {"script completed", W_ACK},
     {"sent", W_ACK}, {"serialization failure", W_RETRY}, {"service unavailable", W_RETRY}, {"set", W_ACK},
     {"shipped", W_ALIVE}, {"slow down", W_RETRY | W_LIMITED}, {"socket hang", W_UNCLEAR | W_RETRY},
     {"started", W_ALIVE | W_ACK}, {"starting", W_ALIVE}, {"starting up", W_RETRY}, {"state lock", W_RETRY},
