@@ -81,7 +81,7 @@ static const stall_case stall_work_vain[] = {
      "8*(\nbash echo \"=== {w} ===\" => === {w} ===\nwrite_file {\"path\":\"{w}.txt\",\"text\":\"{n}\"} => written\n)"},
     {"a few headings, then the work", 0,
      "4* bash echo \"== {w} ==\" => == {w} ==\n6* read_file {\"path\":\"{w}.py\"} => def {w}(): return {n}"},
-    {"what variables hold", 0, "9* bash echo $VAR_{w} => {n}"},
+    {"what variables hold", 0, "9* bash echo $VAR_{w} => {n}\n9* cmd echo %VAR_{w}% => {n}"},
     {"lines are put into files by echo and printf", 0,
      "8* bash echo \"{w}\" >> out.txt =>\n8* bash printf '{w}' > {w}.txt =>"},
     {"a service is asked by hand until it answers", 0,

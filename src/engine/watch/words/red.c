@@ -10,6 +10,8 @@ typedef enum verdict {
     RED,
 } verdict;
 
+#define SIGNS " _1=0!~%?&@"
+
 /* How a line reads. Small letters stand for both cases, capitals for themselves, a blank for some. The rest are signs:
  *
  *     ^ at first: no letter stands before it      + at first: one to three words do
@@ -153,8 +155,9 @@ static bool in_capitals(daruma_str s)
 static size_t listed(const reading *r, const daruma_str *words, size_t n)
 {
     daruma_str rest = str_from(r->line, r->at);
-    for (size_t i = 0; i < n; i++)
-        if (str_istarts(rest, words[i]) && is_whole(r->line, r->at, r->at + words[i].n))
+    for (size_t i = 0; rest.n && i < n; i++)
+        if (ch_lower(rest.p[0]) == words[i].p[0] && str_istarts(rest, words[i]) &&
+            is_whole(r->line, r->at, r->at + words[i].n))
             return words[i].n;
     return 0;
 }
@@ -251,7 +254,7 @@ static size_t reads_so(daruma_str line, size_t at, size_t letter, const char *f)
         if (*f == '*') {
             size_t left = strlen(f + 1);
             r.at = line.n > r.at + left ? line.n - left : line.n;
-        } else if (strchr(" _1=0!~%?&@", *f)) {
+        } else if (strchr(SIGNS, *f)) {
             size_t n = sign_bytes(&r, *f);
             if (n == STR_NONE)
                 return 0;
@@ -266,12 +269,22 @@ static size_t reads_so(daruma_str line, size_t at, size_t letter, const char *f)
     return ends ? r.at - at : 0;
 }
 
+/* False if no text that begins with `c` reads so. */
+static bool may_begin(const char *f, char c)
+{
+    f += *f == '^' || *f == '+';
+    return *f == '1'            ? ch_digit(c)
+           : !strchr(SIGNS, *f) ? *f == c || *f == ch_lower(c)
+                                : *f == '0' || ch_alpha(c) || *f == ' ';
+}
+
 /* The first form that fits at a place, of those that pass or of the others; NULL: none. `*n` is how far it goes. */
 static const struct form *form_at(daruma_str line, size_t at, size_t letter, bool passes, size_t *n)
 {
     bool inside = at && ch_word(line.p[at]) && ch_word(line.p[at - 1]); /* of a word: no form begins there */
     for (size_t i = 0; i < COUNT(forms) && !inside; i++)
-        if ((forms[i].verdict == PASSES) == passes && (*n = reads_so(line, at, letter, forms[i].reads)) > 0)
+        if ((forms[i].verdict == PASSES) == passes && may_begin(forms[i].reads, line.p[at]) &&
+            (*n = reads_so(line, at, letter, forms[i].reads)) > 0)
             return &forms[i];
     *n = 1;
     return NULL;

@@ -355,16 +355,41 @@ static bool is_filler(daruma_str w) /* what may stand before a command */
     return eq != STR_NONE && eq > 0 && ch_alpha(w.p[0]) && str_findch(str_sub(w, 0, eq), '/') == STR_NONE;
 }
 
-/* A part that writes into a file, or sends something. */
-static bool changes_aside(daruma_str part)
+/* Of a part that writes into a file or sends something CHANGES, of one that is told to wait WAITS. */
+static unsigned options_mean(daruma_str part)
+{
+    static const struct {
+        daruma_str reads;
+        unsigned means;
+    } options[] = {
+        {LIT("-X P"), W_CHANGES},   {LIT("-X D"), W_CHANGES},        {LIT("-d "), W_CHANGES},
+        {LIT("--data"), W_CHANGES}, {LIT("--request P"), W_CHANGES}, {LIT("--watch"), T_WAITS},
+        {LIT("--wait"), T_WAITS},
+    };
+    unsigned got = 0;
+    for (size_t i = 0; i < part.n; i++) {
+        const daruma_str rest = str_from(part, i);
+        bool plain = part.p[i] == '>' && !(rest.n > 1 && rest.p[1] == '&');
+        if (plain && str_find(str_sub(rest, 0, 12), S("/dev/null")) == STR_NONE)
+            got |= W_CHANGES;
+        if (part.p[i] != '-' || i == 0 || part.p[i - 1] != ' ')
+            continue;
+        for (size_t k = 0; k < COUNT(options); k++)
+            if (str_starts(rest, options[k].reads) && !str_starts(rest, S("--watch=false")))
+                got |= options[k].means;
+        if (str_starts(rest, S("-f")) && str_ends(str_sub(part, 0, i), S("tail ")))
+            got |= T_WAITS;
+    }
+    return got;
+}
+
+/* "echo $?", "echo %PATH%", "echo (date)": what it prints does not stand in it. */
+static bool is_expanded(daruma_str part)
 {
     for (size_t i = 0; i < part.n; i++)
-        if (part.p[i] == '>' && !(i + 1 < part.n && part.p[i + 1] == '&') &&
-            str_find(str_sub(part, i, 12), S("/dev/null")) == STR_NONE)
+        if (memchr("$`%(<", part.p[i], 5))
             return true;
-    return str_find(part, S(" -X P")) != STR_NONE || str_find(part, S(" -X D")) != STR_NONE ||
-           str_find(part, S(" -d ")) != STR_NONE || str_find(part, S(" --data")) != STR_NONE ||
-           str_find(part, S("--request P")) != STR_NONE;
+    return false;
 }
 
 static unsigned part_means(daruma_str part)
@@ -383,14 +408,12 @@ static unsigned part_means(daruma_str part)
     if (!word.n || word.p[0] == '#' || str_eq(word, S("done")) || str_eq(word, S("fi")))
         return loop ? T_WAITS : 0;
     unsigned got = row_of(from);
-    if (str_findch(part, '$') != STR_NONE || str_findch(part, '`') != STR_NONE) /* what it prints is not in it */
+    if ((got & W_IDLE) && is_expanded(part))
         got &= ~(unsigned)W_IDLE;
-    if (changes_aside(part))
-        got = (got & ~(unsigned)(T_READS | W_IDLE)) | W_CHANGES;
-    if (str_find(part, S("--watch")) != STR_NONE && str_find(part, S("--watch=false")) == STR_NONE)
-        got |= T_WAITS;
-    if (str_find(part, S("--wait")) != STR_NONE || str_find(part, S("tail -f")) != STR_NONE || loop)
-        got |= T_WAITS;
+    unsigned options = options_mean(part);
+    if (options & W_CHANGES)
+        got &= ~(unsigned)(T_READS | W_IDLE);
+    got |= options | (loop ? T_WAITS : 0);
     return got ? got : WORDS_WEAK;
 }
 
@@ -457,8 +480,8 @@ unsigned words_of_command(daruma_str command)
     for (size_t i = 0; i <= command.n;) {
         daruma_str words = next_part(command, &i);
         unsigned part = part_means(words);
-        bool leads = !str_trim(words).n || str_starts(words, S("cd ")); /* "cd src && true" */
-        idle &= part | (leads ? W_IDLE : 0);
+        if (idle && !(part & W_IDLE) && str_trim(words).n && !str_starts(words, S("cd "))) /* "cd src && true" */
+            idle = 0;
         reads |= (part & T_READS) != 0;
         unknown |= (part & WORDS_WEAK) != 0;
         got |= part & ~(unsigned)(T_READS | WORDS_WEAK);

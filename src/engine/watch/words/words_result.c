@@ -266,8 +266,10 @@ static bool names_many(const text_words *w)
 {
     enum { VALUES = 4, WORDS = 12 };
     size_t names = 0;
-    for (size_t i = 0; w->n >= WORDS && i < w->n && names < VALUES; i++)
-        names += is_name(w, i);
+    for (size_t i = 0; w->n >= WORDS && i + 1 < w->n && names < VALUES; i++) {
+        const char *behind = w->at[i].p + w->at[i].n;
+        names += *behind == ':' || *behind == '=' || (*behind == '"' && behind[1] == ':');
+    }
     return names == VALUES;
 }
 
