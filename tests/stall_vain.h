@@ -64,8 +64,8 @@ static const stall_case stall_work_vain[] = {
      "5*(\n! edit_file {\"path\":\"{w}.py\",\"old\":\"x = 0\",\"new\":\"x = 1\"} => No replacement was performed.\n"
      "read_file {\"path\":\"{w}.py\"} => x  =  {n}\n"
      "edit_file {\"path\":\"{w}.py\",\"old\":\"x  =  {n}\",\"new\":\"x = 1\"} => edited\n)"},
-    {"one edit in each of five files, and one has its text", 0,
-     "! 4* edit_file {\"path\":\"src/{w}.py\",\"old\":\"import six\",\"new\":\"\"} => No replacement was performed.\n"
+    {"one edit in each of ten files, and one has its text", 0,
+     "! 9* edit_file {\"path\":\"src/{w}.py\",\"old\":\"import six\",\"new\":\"\"} => No replacement was performed.\n"
      "edit_file {\"path\":\"src/main.py\",\"old\":\"import six\",\"new\":\"\"} => edited"},
     {"an edit that failed twice works after a formatter ran", 0,
      "! 2* edit_file {\"path\":\"a.py\",\"old\":\"x = 0\",\"new\":\"x = 1\"} => No replacement was performed.\n"

@@ -232,6 +232,18 @@ static bool fails_alike(const seen *e, const seen *o)
     return (o->flags & SEEN_FAILED) && (o->masked == e->masked || o->result == e->result);
 }
 
+/* True if each of them changes nothing in another file: what is replaced stands in few of the files of a batch. */
+static bool is_of_each_file(const seen *e, const seen *const *list, uint32_t n)
+{
+    bool each = rule_has(e->means, DARUMA_TOOL_WRITES) && rule_has(e->says, WORDS_SAME);
+    for (uint32_t i = 0; i < n && each; i++) {
+        each = list[i]->file != 0;
+        for (uint32_t k = 0; k < i; k++)
+            each &= list[i]->file != list[k]->file;
+    }
+    return each;
+}
+
 bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
 {
     enum { WORDLESS = 3 };
@@ -252,6 +264,8 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
         needed = 7;
     if (n < needed || l.calls < 3)
         return false;
+    if (is_of_each_file(e, l.list, n))
+        needed = TIMES_RETRY;
     if (rule_has(e->says, WORDS_LIMITED) || (is_of_each(e, plain) && !is_reworded(l.list, n < LIST_MAX ? n : LIST_MAX)))
         needed = (e->flags & SEEN_ECHO) && rule_has(e->says, WORDS_ABSENT) ? TIMES_EACH : TIMES_RETRY;
     return n >= needed && speak(v, DARUMA_CIRCLE_SAME_FAILURE, n, sure_of(n, needed, same ? 80 : 70),

@@ -397,6 +397,7 @@ static void stall_read_call(daruma_stall *s, const daruma_step *step, bool faile
         .text = bytes->text,
         .shape = c->shape,
         .place = c->place,
+        .file = c->file,
         .opens = r.opens,
         .pairs = r.pairs,
         .news = r.news,
