@@ -8,6 +8,7 @@
 #include "stall_more.h"
 #include "stall_noise.h"
 #include "stall_real.h"
+#include "stall_vain.h"
 #include "test.h"
 
 /* ---- runs ------------------------------------------------------------------------------------ */
@@ -64,6 +65,13 @@ static void circles_that_others_published_are_seen_in_time(void **state)
     (void)state;
     check_cases(stall_loops_real, COUNT(stall_loops_real));
     check_cases(stall_work_real, COUNT(stall_work_real));
+}
+
+static void calls_in_vain_are_seen_in_time(void **state)
+{
+    (void)state;
+    check_cases(stall_loops_vain, COUNT(stall_loops_vain));
+    check_cases(stall_work_vain, COUNT(stall_work_vain));
 }
 
 /* How many of these speak. */
@@ -616,6 +624,7 @@ int main(void)
         cmocka_unit_test(circles_that_look_like_work_are_seen_in_time),
         cmocka_unit_test(circles_are_seen_through_noise),
         cmocka_unit_test(circles_that_others_published_are_seen_in_time),
+        cmocka_unit_test(calls_in_vain_are_seen_in_time),
         cmocka_unit_test(what_means_nothing_makes_no_difference),
         cmocka_unit_test(circles_have_their_names),
         cmocka_unit_test(failures_are_told_from_answers),

@@ -35,6 +35,8 @@ daruma_str facts_leading(daruma_str line);
 /* "Exit code 1", "(exit status 2)": does the line say that and no more? */
 bool facts_exit_alone(daruma_str line);
 
+/* The last line of a text, trimmed; of a very long one its end. */
+daruma_str facts_last_line(daruma_str text);
 /* Does it end with the report of a run that failed, of tests or of a build? A hash of that line; 0: it does not.
  */
 uint32_t facts_red(daruma_str text);

@@ -27,13 +27,16 @@ static unsigned patience_of_failure(unsigned m, unsigned w)
         return TIMES_RETRY;
     if (waits && rule_has(w, WORDS_OVER))
         return TIMES_SURE;
-    return rule_has(w, WORDS_ABSENT | WORDS_REFUSED) ? TIMES_SURE : TIMES_LIKELY;
+    bool in_vain = rule_has(w, WORDS_SAME) && rule_has(m, DARUMA_TOOL_WRITES); /* "no replacement was made" */
+    return in_vain || rule_has(w, WORDS_ABSENT | WORDS_REFUSED) ? TIMES_SURE : TIMES_LIKELY;
 }
 
 static unsigned patience_of_success(unsigned m, unsigned w)
 {
     bool acts = rule_has(m, DARUMA_TOOL_ACTS) && !rule_has(m, WORDS_WEAK | WORDS_INPUT);
     bool waits = rule_has(m, DARUMA_TOOL_WAITS | WORDS_PAUSES), asks = rule_has(m, WORDS_ASKS);
+    if (rule_has(m, WORDS_IDLE) && !waits)
+        return TIMES_SURE;
     if (waits && rule_has(w, WORDS_MISUSED))
         return TIMES_SURE;
     if ((waits || asks) && rule_has(w, WORDS_OVER | WORDS_ABSENT) && !rule_has(w, WORDS_ALIVE))

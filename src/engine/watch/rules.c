@@ -75,10 +75,11 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
     const seen *e = window_at(s, 0), *o, *oldest = e;
     uint32_t at = 0, n = 0, seen_calls = 0, old = 0, known = 0, total = 0;
     bool failed = (e->flags & SEEN_FAILED) != 0, maybe = false, other = false, moves = false;
+    bool passed = false; /* as `maybe`, of calls that none of these may stand before */
     if (e->flags & (SEEN_NEW | SEEN_NOTE))
         return false;
     while ((o = next_call(s, &at, false)) && (failed ? o->hard == e->hard : o->epoch == e->epoch)) {
-        maybe |= o->epoch != e->epoch;
+        passed |= o->epoch != e->epoch;
         seen_calls++;
         old += !(o->flags & SEEN_NEW);
         moves |= o->call != e->call && (o->flags & SEEN_NEW) && (o->flags & SEEN_MOVED); /* the world goes on */
@@ -88,6 +89,7 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
         if (worded && !(failed && (o->flags & SEEN_FAILED) && !(o->flags & SEEN_NEW)))
             break;
         other |= worded;
+        maybe |= passed;
         n++;
         if (o->flags & SEEN_NEW) { /* the first of them: what came before the second does not count */
             oldest = o;
@@ -230,6 +232,18 @@ static bool fails_alike(const seen *e, const seen *o)
     return (o->flags & SEEN_FAILED) && (o->masked == e->masked || o->result == e->result);
 }
 
+/* True if each of them changes nothing in another file: what is replaced stands in few of the files of a batch. */
+static bool is_of_each_file(const seen *e, const seen *const *list, uint32_t n)
+{
+    bool each = rule_has(e->means, DARUMA_TOOL_WRITES) && rule_has(e->says, WORDS_SAME);
+    for (uint32_t i = 0; i < n && each; i++) {
+        each = list[i]->file != 0;
+        for (uint32_t k = 0; k < i; k++)
+            each &= list[i]->file != list[k]->file;
+    }
+    return each;
+}
+
 bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
 {
     enum { WORDLESS = 3 };
@@ -250,6 +264,8 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
         needed = 7;
     if (n < needed || l.calls < 3)
         return false;
+    if (is_of_each_file(e, l.list, n))
+        needed = TIMES_RETRY;
     if (rule_has(e->says, WORDS_LIMITED) || (is_of_each(e, plain) && !is_reworded(l.list, n < LIST_MAX ? n : LIST_MAX)))
         needed = (e->flags & SEEN_ECHO) && rule_has(e->says, WORDS_ABSENT) ? TIMES_EACH : TIMES_RETRY;
     return n >= needed && speak(v, DARUMA_CIRCLE_SAME_FAILURE, n, sure_of(n, needed, same ? 80 : 70),
@@ -467,7 +483,25 @@ static bool is_hopeless(const daruma_stall *s, daruma_verdict *v)
     return speak(v, DARUMA_CIRCLE_NO_PROGRESS, n, 60, first, UINT64_C(0x69646c6521));
 }
 
+/* Commands that do nothing, in ever new words: "true", "echo ok", "echo alive". Not when one is told what does not
+ * stand in it: then something else speaks. */
+static bool is_idle(const daruma_stall *s, daruma_verdict *v)
+{
+    enum { TIMES = 6, MORE_WORDS = 4 };
+    const seen *o;
+    uint32_t at = 0, n = 0, first = 0;
+    while ((o = next_call(s, &at, false)) && rule_has(o->means, WORDS_IDLE) && !rule_has(o->flags, SEEN_FAILED) &&
+           same_count(o->words) <= o->arg_words + MORE_WORDS) {
+        first = o->step;
+        n++;
+    }
+    if (n < TIMES)
+        return false;
+    return speak(v, DARUMA_CIRCLE_NO_PROGRESS, n, sure_of(n, TIMES, 65), first, UINT64_C(0x69646c6521));
+}
+
 bool rule_no_progress(const daruma_stall *s, daruma_verdict *v)
 {
-    return !(window_at(s, 0)->flags & SEEN_NOTE) && (is_stubborn(s, v) || is_stale(s, v) || is_hopeless(s, v));
+    return !(window_at(s, 0)->flags & SEEN_NOTE) &&
+           (is_idle(s, v) || is_stubborn(s, v) || is_stale(s, v) || is_hopeless(s, v));
 }

@@ -237,12 +237,20 @@ static uint32_t times_before(const daruma_stall *s, const seen *e)
 
 enum { PATIENT = TIMES_MAYBE + 2 }; /* who waits for longer hears the same for long */
 
+/* True if the answer to "how does it stand" is a report of many values. Where something is waited for, the answer is
+ * short, or says that it goes on. */
+static bool is_report(const seen *e)
+{
+    unsigned waits = e->means & ~e->tool_means & (DARUMA_TOOL_WAITS | WORDS_PAUSES); /* its arguments say so */
+    return (e->means & WORDS_ASKS) && !waits && !(e->flags & SEEN_FAILED) && (e->says & WORDS_REPORT);
+}
+
 /* Does it tell at length what it told before, and nothing surely changed meanwhile, nor did time pass? Who waits hears
  * the same for long. */
 static bool is_told_again(const daruma_stall *s, const seen *e, const relation *r)
 {
-    return r->twin && r->twin->hard == s->hard && r->twin->pauses == (uint16_t)s->pauses && e->patience <= PATIENT &&
-           !says_little(e) && !(e->flags & SEEN_NOTE);
+    return r->twin && r->twin->hard == s->hard && r->twin->pauses == (uint16_t)s->pauses &&
+           (e->patience <= PATIENT || is_report(e)) && !says_little(e) && !(e->flags & SEEN_NOTE);
 }
 
 /* Who goes back to a place once looks it up; who sees little else than what was seen goes in circles. */
@@ -389,6 +397,7 @@ static void stall_read_call(daruma_stall *s, const daruma_step *step, bool faile
         .text = bytes->text,
         .shape = c->shape,
         .place = c->place,
+        .file = c->file,
         .opens = r.opens,
         .pairs = r.pairs,
         .news = r.news,
@@ -459,7 +468,7 @@ static void keep_call(daruma_stall *s, const seen *e, bool again)
 /* Of a success like none before, whatever it is, no rule but one has anything to compare. */
 static bool ask_rules(const daruma_stall *s, const seen *e, const relation *r, daruma_verdict *v)
 {
-    if (r->unlike && !(e->flags & (SEEN_FAILED | SEEN_LITTLE)))
+    if (r->unlike && !(e->flags & (SEEN_FAILED | SEEN_LITTLE)) && !(e->means & WORDS_IDLE))
         return rule_growing(s, v);
     for (size_t i = 0; i < COUNT(rules); i++)
         if (rules[i](s, v))

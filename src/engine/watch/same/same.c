@@ -87,6 +87,19 @@ static daruma_str command_of(daruma_str v)
     return v;
 }
 
+/* "src/a.py", "a.py": one word with a slash or a dot in it. */
+static bool is_file(daruma_str s)
+{
+    enum { LONGEST = 200 };
+    bool mark = false;
+    for (size_t i = 0; i < s.n && s.n <= LONGEST; i++) {
+        if (s.p[i] == ' ' || s.p[i] == '\\')
+            return false;
+        mark |= s.p[i] == '/' || s.p[i] == '.';
+    }
+    return mark;
+}
+
 static void notice_member(same_call *c, unsigned name, daruma_str v, int depth)
 {
     bool none = str_eq(v, S("0")) || str_eq(v, S("false")) || json_is_null(v);
@@ -98,6 +111,8 @@ static void notice_member(same_call *c, unsigned name, daruma_str v, int depth)
         c->command = command_of(v);
     if (depth == 0 && json_is_string(v) && !c->text.n)
         c->text = string_inside(v);
+    if (depth == 0 && json_is_string(v) && is_file(string_inside(v)))
+        c->file = word_hash(v.p, v.n, 0);
     if (depth == 0 && (name & NAME_ACTION) && !c->action.n)
         c->action = string_inside(v);
 }

@@ -15,6 +15,7 @@ typedef struct same_call {
     uint64_t shape; /* the same, whatever the numbers in it */
     uint64_t kept;  /* the same, however long it is to wait */
     uint64_t place; /* the same, wherever its NAME_PAGE numbers are */
+    uint64_t file;  /* of the last member that is a path, or a name with a dot in it; 0: none */
     uint64_t words[SAME_BAG];
     uint32_t length; /* words in all */
     uint32_t echo[SAME_ECHO];

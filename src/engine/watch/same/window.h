@@ -26,6 +26,7 @@ typedef struct seen {
     uint64_t exact; /* what it is known by to who asks */
     uint64_t bytes; /* the step byte for byte, as same_bytes has it */
     uint64_t text;  /* of its result byte for byte, as same_bytes has it; of that which `says` was read from */
+    uint64_t file;  /* that it is about, as same_call has it */
     uint64_t shape, place, tool, result, plain, masked, opens;
     uint32_t pairs, news;                     /* of words of its result, as same_result has them */
     uint64_t args[SAME_BAG], words[SAME_BAG]; /* of arguments and result */

@@ -20,6 +20,7 @@ enum words_call {
     WORDS_KEYS = 1 << 22,    /* keys and what is typed: input, whatever verb stands before it */
     WORDS_SEEKS = 1 << 23,   /* looks for what words say; their order makes no difference */
     WORDS_FINDS = 1 << 24,   /* what it finds comes in whatever order */
+    WORDS_IDLE = 1 << 25,    /* a command whose answer stands in it: "true", "echo ok" */
 };
 
 /* What the words of a result say. */
@@ -42,6 +43,7 @@ enum words_result {
     WORDS_SAME = 1 << 17,    /* nothing was changed */
     WORDS_UNMADE = 1 << 20,  /* no connection was made: it had no effect */
     WORDS_PLEA = 1 << 21,    /* with REFUSED: the call is to be mended first */
+    WORDS_REPORT = 1 << 22,  /* it names many values, and does not say that the whole goes on */
 };
 
 /* Bits of daruma_trait and words_call. */

@@ -25,6 +25,7 @@
 #define W_KEYS     WORDS_KEYS
 #define W_SEEKS    WORDS_SEEKS
 #define W_FINDS    WORDS_FINDS
+#define W_IDLE     WORDS_IDLE
 
 // clang-format off
 /* Words of names of tools; sorted. */
@@ -60,7 +61,7 @@ static const words_row tool_rows[] = {
     {"find", T_READS | W_SEEKS | W_FINDS}, {"flip", W_RANDOM}, {"format", T_WRITES | W_WEAK}, {"forward", T_ACTS | W_INPUT},
     {"generate", T_ACTS | W_WEAK | W_RANDOM}, {"get", T_READS}, {"git", W_STILL}, {"glob", T_READS | W_SEEKS | W_FINDS},
     {"go", T_ACTS | W_INPUT | W_WEAK}, {"goto", T_READS}, {"grep", T_READS | W_FINDS}, {"handoff", T_ACTS},
-    {"head", T_READS | W_WEAK}, {"health", T_READS | T_WAITS | W_WEAK}, {"help", T_READS | W_WEAK},
+    {"head", T_READS | W_WEAK}, {"health", T_READS | T_WAITS | W_WEAK | W_ASKS}, {"help", T_READS | W_WEAK},
     {"history", T_READS | W_WEAK | W_HISTORY}, {"identify", T_READS}, {"idle", T_WAITS | W_PAUSES},
     {"image", W_RANDOM}, {"images", W_RANDOM}, {"import", T_ACTS}, {"inbox", T_READS | W_WEAK | W_ASKS},
     {"info", T_READS | W_WEAK}, {"input", W_KEYS}, {"insert", T_ACTS}, {"inspect", T_READS}, {"install", T_ACTS},
@@ -132,11 +133,11 @@ static const words_row tool_rows[] = {
 
 /* How commands begin; sorted. Tests and linters only look: what they leave behind is no work. */
 static const words_row command_rows[] = {
-    {"alter", W_CHANGES}, {"awk", T_READS}, {"basename", T_READS}, {"bench", W_RANDOM}, {"cat", T_READS},
+    {":", T_READS | W_IDLE}, {"alter", W_CHANGES}, {"awk", T_READS}, {"basename", T_READS}, {"bench", W_RANDOM}, {"cat", T_READS},
     {"cd", T_READS}, {"chmod", W_CHANGES}, {"chown", W_CHANGES}, {"cp", W_CHANGES}, {"create", W_CHANGES},
     {"ctest", T_READS}, {"curl", T_READS}, {"cut", T_READS}, {"date", T_READS}, {"dd", W_CHANGES},
     {"delete", W_CHANGES}, {"describe", T_READS}, {"df", T_READS}, {"diff", T_READS | W_FINDS}, {"dig", T_READS},
-    {"dir", T_READS}, {"dirname", T_READS}, {"drop", W_CHANGES}, {"du", T_READS}, {"echo", T_READS}, {"egrep", T_READS | W_FINDS},
+    {"dir", T_READS}, {"dirname", T_READS}, {"drop", W_CHANGES}, {"du", T_READS}, {"echo", T_READS | W_IDLE}, {"egrep", T_READS | W_FINDS},
     {"env", T_READS}, {"eslint", T_READS}, {"explain", T_READS}, {"export", T_READS}, {"false", T_READS},
     {"fd", T_READS | W_FINDS}, {"fgrep", T_READS | W_FINDS}, {"file", T_READS}, {"find", T_READS | W_FINDS}, {"flake8", T_READS}, {"get", T_READS},
     {"get-childitem", T_READS}, {"get-content", T_READS}, {"gh api", T_READS}, {"git add", W_CHANGES},
@@ -156,7 +157,7 @@ static const words_row command_rows[] = {
     {"mypy", T_READS}, {"mysqladmin ping", T_READS | T_WAITS}, {"netstat", T_READS}, {"nl", T_READS},
     {"nproc", T_READS}, {"nslookup", T_READS}, {"nvidia-smi", T_READS}, {"patch", W_CHANGES}, {"perf", W_RANDOM},
     {"pg_isready", T_READS | T_WAITS}, {"phpunit", T_READS}, {"ping", T_READS}, {"printenv", T_READS},
-    {"printf", T_READS}, {"ps", T_READS}, {"pwd", T_READS}, {"pylint", T_READS}, {"pyright", T_READS},
+    {"printf", T_READS | W_IDLE}, {"ps", T_READS}, {"pwd", T_READS}, {"pylint", T_READS}, {"pyright", T_READS},
     {"pytest", T_READS}, {"python -m pytest", T_READS}, {"python -m unittest", T_READS}, {"python3 -m pytest", T_READS},
     {"python3 -m unittest", T_READS}, {"readlink", T_READS}, {"realpath", T_READS},
     {"redis-cli ping", T_READS | T_WAITS}, {"replace", W_CHANGES}, {"rg", T_READS | W_FINDS}, {"rm", W_CHANGES},
@@ -164,7 +165,7 @@ static const words_row command_rows[] = {
     {"select", T_READS}, {"set", T_READS}, {"sha256sum", T_READS}, {"shasum", T_READS}, {"shellcheck", T_READS},
     {"show", T_READS}, {"sleep", T_WAITS | W_PAUSES}, {"sort", T_READS}, {"ss", T_READS}, {"stat", T_READS},
     {"systemctl is-active", T_READS | T_WAITS}, {"tail", T_READS}, {"tee", W_CHANGES}, {"test", T_READS},
-    {"time", W_RANDOM}, {"top", T_READS}, {"touch", W_CHANGES}, {"tr", T_READS}, {"tree", T_READS}, {"true", T_READS},
+    {"time", W_RANDOM}, {"top", T_READS}, {"touch", W_CHANGES}, {"tr", T_READS}, {"tree", T_READS}, {"true", T_READS | W_IDLE},
     {"truncate", W_CHANGES}, {"tsc", T_READS}, {"type", T_READS}, {"uname", T_READS}, {"uniq", T_READS},
     {"update", W_CHANGES}, {"uptime", T_READS}, {"vitest", T_READS}, {"wait", T_WAITS | W_PAUSES}, {"watch", T_WAITS},
     {"wc", T_READS}, {"which", T_READS}, {"whoami", T_READS}, {"whois", T_READS}, {"with", T_READS}, {"yq", T_READS},
@@ -354,16 +355,41 @@ static bool is_filler(daruma_str w) /* what may stand before a command */
     return eq != STR_NONE && eq > 0 && ch_alpha(w.p[0]) && str_findch(str_sub(w, 0, eq), '/') == STR_NONE;
 }
 
-/* A part that writes into a file, or sends something. */
-static bool changes_aside(daruma_str part)
+/* Of a part that writes into a file or sends something CHANGES, of one that is told to wait WAITS. */
+static unsigned options_mean(daruma_str part)
+{
+    static const struct {
+        daruma_str reads;
+        unsigned means;
+    } options[] = {
+        {LIT("-X P"), W_CHANGES},   {LIT("-X D"), W_CHANGES},        {LIT("-d "), W_CHANGES},
+        {LIT("--data"), W_CHANGES}, {LIT("--request P"), W_CHANGES}, {LIT("--watch"), T_WAITS},
+        {LIT("--wait"), T_WAITS},
+    };
+    unsigned got = 0;
+    for (size_t i = 0; i < part.n; i++) {
+        const daruma_str rest = str_from(part, i);
+        bool plain = part.p[i] == '>' && !(rest.n > 1 && rest.p[1] == '&');
+        if (plain && str_find(str_sub(rest, 0, 12), S("/dev/null")) == STR_NONE)
+            got |= W_CHANGES;
+        if (part.p[i] != '-' || i == 0 || part.p[i - 1] != ' ')
+            continue;
+        for (size_t k = 0; k < COUNT(options); k++)
+            if (str_starts(rest, options[k].reads) && !str_starts(rest, S("--watch=false")))
+                got |= options[k].means;
+        if (str_starts(rest, S("-f")) && str_ends(str_sub(part, 0, i), S("tail ")))
+            got |= T_WAITS;
+    }
+    return got;
+}
+
+/* "echo $?", "echo %PATH%", "echo (date)": what it prints does not stand in it. */
+static bool is_expanded(daruma_str part)
 {
     for (size_t i = 0; i < part.n; i++)
-        if (part.p[i] == '>' && !(i + 1 < part.n && part.p[i + 1] == '&') &&
-            str_find(str_sub(part, i, 12), S("/dev/null")) == STR_NONE)
+        if (memchr("$`%(<", part.p[i], 5))
             return true;
-    return str_find(part, S(" -X P")) != STR_NONE || str_find(part, S(" -X D")) != STR_NONE ||
-           str_find(part, S(" -d ")) != STR_NONE || str_find(part, S(" --data")) != STR_NONE ||
-           str_find(part, S("--request P")) != STR_NONE;
+    return false;
 }
 
 static unsigned part_means(daruma_str part)
@@ -382,12 +408,12 @@ static unsigned part_means(daruma_str part)
     if (!word.n || word.p[0] == '#' || str_eq(word, S("done")) || str_eq(word, S("fi")))
         return loop ? T_WAITS : 0;
     unsigned got = row_of(from);
-    if (changes_aside(part))
-        got = (got & ~(unsigned)T_READS) | W_CHANGES;
-    if (str_find(part, S("--watch")) != STR_NONE && str_find(part, S("--watch=false")) == STR_NONE)
-        got |= T_WAITS;
-    if (str_find(part, S("--wait")) != STR_NONE || str_find(part, S("tail -f")) != STR_NONE || loop)
-        got |= T_WAITS;
+    if ((got & W_IDLE) && is_expanded(part))
+        got &= ~(unsigned)W_IDLE;
+    unsigned options = options_mean(part);
+    if (options & W_CHANGES)
+        got &= ~(unsigned)(T_READS | W_IDLE);
+    got |= options | (loop ? T_WAITS : 0);
     return got ? got : WORDS_WEAK;
 }
 
@@ -448,17 +474,21 @@ static daruma_str next_part(daruma_str s, size_t *i)
 
 unsigned words_of_command(daruma_str command)
 {
-    unsigned got = 0;
+    unsigned got = 0, idle = W_IDLE;
     bool reads = false, unknown = false;
     command = str_sub(command, 0, COMMAND_BYTES_MAX);
     for (size_t i = 0; i <= command.n;) {
-        unsigned part = part_means(next_part(command, &i));
+        daruma_str words = next_part(command, &i);
+        unsigned part = part_means(words);
+        if (idle && !(part & W_IDLE) && str_trim(words).n && !str_starts(words, S("cd "))) /* "cd src && true" */
+            idle = 0;
         reads |= (part & T_READS) != 0;
         unknown |= (part & WORDS_WEAK) != 0;
         got |= part & ~(unsigned)(T_READS | WORDS_WEAK);
     }
     if (str_find(command, S("--sort")) != STR_NONE) /* the order was asked for */
         got &= ~(unsigned)W_FINDS;
+    got = (got & ~(unsigned)W_IDLE) | (got & idle);
     if (unknown && !(got & W_CHANGES))
         return got | W_WEAK;
     return got & W_CHANGES ? got : got | (reads || got ? T_READS : 0);

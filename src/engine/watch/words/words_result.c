@@ -261,6 +261,18 @@ static bool is_name(const text_words *w, size_t i)
     return memchr(from, ':', gap) || memchr(from, '=', gap);
 }
 
+/* True if it names many values, so that a word like "remaining" is said of one of them in passing. */
+static bool names_many(const text_words *w)
+{
+    enum { VALUES = 4, WORDS = 12 };
+    size_t names = 0;
+    for (size_t i = 0; w->n >= WORDS && i + 1 < w->n && names < VALUES; i++) {
+        const char *behind = w->at[i].p + w->at[i].n;
+        names += *behind == ':' || *behind == '=' || (*behind == '"' && behind[1] == ':');
+    }
+    return names == VALUES;
+}
+
 /* An id or a number, or nothing: it says which thing it is, or how far, and no more of it. */
 static bool says_which(daruma_str word)
 {
@@ -458,5 +470,7 @@ unsigned words_of_result(daruma_str result, bool failed)
         got |= WORDS_FEW;
     if (result.n <= (w.n <= 1 ? FEW_BYTES_MAX : SHORT_BYTES_MAX))
         got |= WORDS_SHORT;
+    if (!failed && !(got & (WORDS_STANDS | WORDS_STATED)) && names_many(&w))
+        got |= WORDS_REPORT;
     return got;
 }
