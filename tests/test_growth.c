@@ -227,6 +227,35 @@ static int64_t steps_of_refusal(daruma_str body, const char *word, bool numbered
     return steps_now() - from;
 }
 
+/* Steps of judging a refusal of which no word stands in the request: no look at a word is counted. */
+static int64_t steps_without_looks(size_t bytes, char *room)
+{
+    daruma_arena a = arena_over(room, room_bytes);
+    daruma_buf b = buf_in(&a);
+    BUF_LIT(&b, "{\"messages\":[{\"role\":\"user\",\"content\":\"");
+    while (b.n < bytes)
+        BUF_LIT(&b, "bbbb ccc ");
+    BUF_LIT(&b, "\"}]}");
+    daruma_evidence ev = {.phase = DARUMA_AT_ANSWER,
+                          .status = 400,
+                          .request = buf_str(&b),
+                          .body = S("{\"error\":{\"message\":\"zqzqx wvwvk\"}}")};
+    int64_t from = steps_now();
+    daruma_classify(&ev, (daruma_moment){.now = 1}, &a);
+    return steps_now() - from;
+}
+
+static void a_request_beyond_the_bound_is_not_read_for_quotes(void **state)
+{
+    (void)state;
+    char *room = mmap(NULL, room_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(room != MAP_FAILED);
+    int64_t within = steps_without_looks(QUOTE_REQUEST_BYTES_MAX - (1u << 20), room),
+            beyond = steps_without_looks(4 * QUOTE_REQUEST_BYTES_MAX, room);
+    munmap(room, room_bytes);
+    assert_true(beyond < within * 3 / 2);
+}
+
 /* A refusal may quote what the client wrote, and each name in it is looked for in the request. */
 static void a_refusal_of_many_names_is_looked_up_in_bounded_steps(void **state)
 {
@@ -456,6 +485,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_that_somebody_chose_do_not_stand_together),
         cmocka_unit_test(a_quote_of_a_long_request_is_looked_for_in_bounded_steps),
+        cmocka_unit_test(a_request_beyond_the_bound_is_not_read_for_quotes),
         cmocka_unit_test(a_message_is_known_again_in_bounded_steps),
         cmocka_unit_test(a_refusal_of_many_names_is_looked_up_in_bounded_steps),
         cmocka_unit_test(a_text_is_redacted_in_steps_that_grow_with_it),

@@ -8,7 +8,7 @@
 #define PASTED_LINES_MAX        400          /* typed or chattered before the head of a pasted answer; curl -v has 40 */
 #define CLASSIFY_BODY_BYTES_MAX (256u << 10) /* an error body beyond this says nothing new */
 #define QUOTE_REQUEST_BYTES_MAX                                                                                        \
-    (6u << 20) /* of a request, that an error may quote, looks at words counted: 20 ms of the one loop */
+    (6u << 20) /* of a request, that an error may quote, looks at words counted: up to 30 ms of the one loop */
 #define QUOTE_MARKS_BYTES          256     /* marks that stand further from words are not around them */
 #define QUOTE_LOOKS_MAX            3000000 /* at words of an error that fields and names may cost: 10 to 30 ms of it */
 #define CLASSIFY_MESSAGE_BYTES_MAX 4096    /* of one message; longer ones echo the prompt */
@@ -338,6 +338,7 @@
 #define COMPACT_SAVES_PERCENT         10   /* less is no progress */
 #define COMPACT_ROUNDS_MIN            2    /* newest rounds of a tool loop that stay in any case */
 #define CALL_LOOK_MESSAGES            64 /* before a result that are searched for its call, to tell the name of the tool */
+#define KNOWN_OWNERS                  512 /* tenants are told apart: two that share a number share what they hold */
 #define KNOWN_MEAN_BYTES              256 /* of a replacement: decides how many are remembered beside each other */
 #define KNOWN_MOVED_TIMES             16 /* a new text moves so many times its bytes of others that stay: 8 MB take 1 ms */
 #define KNOWN_LOOK_BYTES_MIN          512 /* shorter tool output was never compressed, so it is not looked up */

@@ -25,7 +25,8 @@
 #define QUOTE_RESTS_MAX   64   /* strings of an error in which such words are left out */
 #define QUOTE_CHAINS      1024 /* a power of two */
 #define QUOTE_STRING_COST 16   /* bytes that could be read in the time that a string takes, beside its own */
-#define QUOTE_LOOK_COST   6    /* and in the time that a look at a word of the error takes */
+#define QUOTE_LOOK_COST                                                                                                \
+    2 /* the same of a look at a word of the error: QUOTE_LOOKS_MAX of them are as much as the bytes */
 #define QUOTE_PARTS       8    /* texts one after the other that a quote may begin in */
 #define QUOTE_PARTS_WORDS 4    /* so many words of several texts are a quote also without marks */
 #define BASE64_ROOM_BYTES 3072 /* decoded at a time */
@@ -397,7 +398,7 @@ static bool meet_request(quote *q, daruma_str request, echo *e)
     for (size_t strings = 0; (q->n || e->n) && judge_string(request, &i, &s); strings++) {
         size_t costs = i + strings * QUOTE_STRING_COST;
         q->looks_max = costs < QUOTE_REQUEST_BYTES_MAX ? (QUOTE_REQUEST_BYTES_MAX - costs) / QUOTE_LOOK_COST : 0;
-        if (q->looks > q->looks_max)
+        if (costs > QUOTE_REQUEST_BYTES_MAX || q->looks > q->looks_max)
             return false;
         echo_meet(e, request, &s, i);
         daruma_str text = str_sub(request, s.from, s.n);

@@ -28,18 +28,16 @@ typedef struct entry {
     bool dead;         /* another one took its place */
 } entry;
 
-enum { OWNERS = 512 }; /* tenants are told apart: two that share a number share what they hold */
-
 struct mend_known {
     entry *entries;
     uint32_t *heads;
     char *texts;
-    size_t room, write;      /* bytes of the ring, where the next text goes */
-    uint32_t slots, mask;    /* entries there may be; heads - 1 */
-    uint32_t first, n, live; /* the queue; entries in it that are not dead */
-    size_t bytes;            /* of texts that are not dead */
-    size_t held[OWNERS];     /* of them, of each owner */
-    size_t moves;            /* bytes that may be moved: so the work of a new text has a bound */
+    size_t room, write;        /* bytes of the ring, where the next text goes */
+    uint32_t slots, mask;      /* entries there may be; heads - 1 */
+    uint32_t first, n, live;   /* the queue; entries in it that are not dead */
+    size_t bytes;              /* of texts that are not dead */
+    size_t held[KNOWN_OWNERS]; /* of them, of each owner */
+    size_t moves;              /* bytes that may be moved: so the work of a new text has a bound */
     uint64_t looked, hit;
 };
 
@@ -173,7 +171,7 @@ static void make_way(mend_known *k, uint16_t owner, size_t n)
 
 static uint16_t owner_of(uint64_t tenant)
 {
-    return (uint16_t)(tenant % OWNERS);
+    return (uint16_t)(tenant % KNOWN_OWNERS);
 }
 
 static void store(mend_known *k, XXH128_hash_t key, uint16_t owner, daruma_str text, uint32_t from, uint32_t to)
@@ -453,7 +451,7 @@ bool mend_known_load(mend_known *k, daruma_str line, daruma_arena *a)
     kept got = {0};
     daruma_str text = json_text(json_get(line, S("text")), a);
     if (!record_read(&table, line, &got, 0, 0) || !text.n || a->full || (got.to && got.from >= got.to) ||
-        got.owner >= OWNERS)
+        got.owner >= KNOWN_OWNERS)
         return false;
     store(k, (XXH128_hash_t){got.low, got.high}, got.owner, text, got.from, got.to);
     return true;
