@@ -377,7 +377,7 @@ static bool make_agent(const config *c, const agents_agent *x, daruma_arena *a, 
     g->limits.money = mul_sat(x->limits.money, 1000);                 /* to millionths */
     int64_t in = x->limits.price_input, out = x->limits.price_output; /* 0: free; below: not said */
     agent_limits most = {0};
-    g->limits.priced = dearest(c, x->provider, x->model, &most) || in >= 0 || out >= 0;
+    g->limits.priced = dearest(c, x->provider, x->model, &most) || (in >= 0 && out >= 0);
     g->limits.price_input = in >= 0 ? mul_sat(in, 1000) : most.price_input;
     g->limits.price_output = out >= 0 ? mul_sat(out, 1000) : most.price_output;
     return g->recovery && find_model(c, x->provider, x->model, a, &g->model) &&

@@ -288,14 +288,14 @@ static void check_money(conf *r, const agents *g, size_t i)
     const agents_world *w = r->user;
     const agents_agent *x = &g->list[i];
     char path[60];
-    if (!x->limits.money || x->limits.price_input >= 0 || x->limits.price_output >= 0 || !w->has_price ||
+    if (!x->limits.money || (x->limits.price_input >= 0 && x->limits.price_output >= 0) || !w->has_price ||
         w->has_price(w->user, x->provider, x->model))
         return;
     snprintf(path, sizeof path, "agents[%zu].limits.money", i);
     conf_go(r, path);
     conf_wrong(r,
                "nothing says what tokens of " STR_FMT " cost: money would never run out\ngive it a row in `prices`, or "
-               "`price_input` and `price_output` beside `money`",
+               "both `price_input` and `price_output` beside `money`",
                STR_ARG(conf_word(r, x->model)));
 }
 

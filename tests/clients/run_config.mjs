@@ -136,6 +136,8 @@ holds("each price that an agent does not name is the file's; a model that costs 
     assert.deepEqual([said.code, said.result?.money], [0, undefined], `${said.err}: 0 is a price`);
     const unpriced = await go(pair, root, "agents:\n  - { name: lead, model: best, tools: [fs.*], limits: { money: 1.5, price_input: 0, price_output: 0 } }\n", { "m-lead": [{ text: "done" }] });
     assert.deepEqual([unpriced.code, unpriced.result?.money], [0, undefined], unpriced.err);
+    const half = await go(pair, root, "agents:\n  - { name: lead, model: best, tools: [fs.*], limits: { money: 1.5, price_input: 0 } }\n", { "m-lead": [{ text: "done" }] });
+    assert.match(half.err, /money would never run out/, `${half.out}: nothing says what output costs`);
     const agents = "agents:\n  - { name: lead, model: best, tools: [helper] }\n  - { name: helper, model: main/m-helper, tools: [fs.*] }\n";
     const models = { "m-lead": [{ call: "helper", arguments: { task: "look" } }, { text: "done" }], "m-helper": [{ text: "seen ".repeat(2000) }] };
     const helped = await go(pair, root, prices(1000) + agents, models);
