@@ -3,6 +3,7 @@
 #include "../src/cli/review/review.c"
 #include "base/arena.h"
 #include "base/check.h"
+#include "base/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -324,7 +324,6 @@ const convo_part *call_of_id(const convo *c, daruma_str id)
 
 /* ---- composing ---- */
 
-/* A comma, unless the container was just opened. */
 /* The comma before an element, if one is needed. */
 static void put_item(daruma_buf *out)
 {

@@ -321,9 +321,10 @@ static bool load_lane(memory *m, const lane_fact *got)
         return false;
     if (f->at && add_sat(f->at, REPLICA_SLACK_MS) >= got->at) /* what is known here is newer, or the same */
         return true;
-    uint32_t touched = f->touched;
+    uint64_t touched = f->touched, account = f->owner; /* rows of older programs name none */
     *f = *got;
     f->touched = touched;
+    f->owner = account;
     f->window = got->window ? got->window : -1;
     return true;
 }

@@ -31,6 +31,8 @@ lane_fact *memory_lane_make(memory *m, uint64_t lane, uint64_t account)
         f = &set[fair_spare(places, MEMORY_WAYS, account)];
         *f = (lane_fact){.lane = lane, .owner = account, .window = -1};
     }
+    if (account)
+        f->owner = account;
     f->touched = ++m->clock;
     return f;
 }

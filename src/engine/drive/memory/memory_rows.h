@@ -8,7 +8,7 @@ enum { MEMORY_WAYS = 4 /* places among which an entry stands */ };
 
 typedef struct seen {
     uint64_t conversation, key_id;
-    uint32_t touched; /* stamp of the table's own clock; 0 empty */
+    uint64_t touched; /* stamp of the table's own clock; 0 empty */
     uint32_t stuck;   /* requests in a row that were too long, whatever was done about it */
 } seen;
 
@@ -23,7 +23,7 @@ typedef struct kept_case {
 typedef struct lane_fact {
     uint64_t lane;    /* 0 empty */
     uint64_t owner;   /* its account: base/fair.h */
-    uint32_t touched; /* stamp of the table's own clock */
+    uint64_t touched; /* stamp of the table's own clock */
     int64_t window;
     int64_t taken; /* tokens of the longest request that it took: no window is smaller */
     bool no_prefill;
@@ -49,7 +49,7 @@ typedef struct count_fact {
 typedef struct owner {
     uint64_t answer, key_id;
     uint64_t client;  /* whose answer it is: base/fair.h */
-    uint32_t touched; /* stamp of the table's own clock; 0 empty */
+    uint64_t touched; /* stamp of the table's own clock; 0 empty */
 } owner;
 
 typedef struct renamed {
@@ -59,7 +59,7 @@ typedef struct renamed {
 
 struct memory {
     const drive_rooms *rooms;
-    uint32_t clock;
+    uint64_t clock;
     size_t nsessions;
     seen *sessions;   /* made when the first is kept */
     kept_case *cases; /* likewise */
