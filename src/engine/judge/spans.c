@@ -189,8 +189,8 @@ static daruma_str without_guesses(daruma_str line, daruma_arena *a)
     size_t at = may_guess(line) ? guess_at(line) : STR_NONE;
     bool several = false;
     size_t end = at == STR_NONE ? at : guess_end(line, at, &several);
-    char *out =
-        several || (at != STR_NONE && sentence_names_cause(str_sub(line, 0, at))) ? arena_take(a, line.n, 1) : NULL;
+    bool cut = several || (at != STR_NONE && sentence_outdoes_guess(str_sub(line, 0, at)));
+    char *out = cut ? arena_take(a, line.n, 1) : NULL;
     if (!out)
         return line;
     memcpy(out, line.p, at);

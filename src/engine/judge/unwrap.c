@@ -175,19 +175,58 @@ static bool embedded_members(reader *r, daruma_str t, int level)
     return true;
 }
 
-/* "ChatCompletion(id='c1', choices=[], ...)": an answer as Python prints it. Its form is read, none of its words. */
+/* Behind what Python prints in quotes from `at` on. */
+static size_t repr_end(daruma_str t, size_t at)
+{
+    char q = t.p[at++];
+    while (at < t.n && t.p[at] != q)
+        at += t.p[at] == '\\' ? 2 : 1;
+    return at + 1;
+}
+
+/* Does a member of a printed answer whose value `value` begins with say what is wrong? The message of a choice is an
+ * object. `empty`: of an answer that holds nothing. */
+static bool member_speaks(daruma_str key, daruma_str value, bool empty)
+{
+    static const daruma_str silent[] = {LIT("None"), LIT("''"), LIT("\"\""), LIT("{}"), LIT("[]")};
+    if (STR_ANY(str_starts, value, silent))
+        return false;
+    if (str_eq(key, S("error")))
+        return true;
+    enum role role = empty ? reader_role(key) : IS_NOTHING;
+    return role == IS_NEST || role == IS_CODE || (role == IS_MESSAGE && char_is(value.p[0], CHAR_QUOTE));
+}
+
+/* True if a member of an answer that Python prints says what is wrong: "error=ResponseError(...)", "detail='...'". */
+static bool printed_speaks(daruma_str t, bool empty)
+{
+    for (size_t at = 0, from = 0; at + 1 < t.n; at++) {
+        if (char_is(t.p[at], CHAR_QUOTE))
+            at = repr_end(t, at) - 1;
+        else if (t.p[at] == '=' && member_speaks(str_sub(t, from, at - from), str_from(t, at + 1), empty))
+            return true;
+        if (at < t.n && !ch_word(t.p[at]))
+            from = at + 1;
+    }
+    return false;
+}
+
+/* "ChatCompletion(id='c1', choices=[], ...)": an answer as Python prints it. Its form is read, none of its words, where
+ * no member says what is wrong. */
 static bool read_printed_answer(reader *r, daruma_str t)
 {
     size_t n = 0;
     while (n < t.n && ch_word(t.p[n]))
         n++;
     if (!n || n == t.n || t.p[n] != '(' || t.p[t.n - 1] != ')' ||
-        !(holds(t, S(" choices=")) || holds(t, S(" output=["))) || holds(t, S(" error={")) ||
-        holds(t, S(" error=\"")) || holds(t, S(" error='")))
+        !(holds(t, S(" choices=")) || holds(t, S(" output=["))))
         return false;
     bool empty = holds(t, S(" choices=[]")) || holds(t, S(" choices=None")) || holds(t, S(" output=[]")) ||
                  holds(t, S("content=None")) || holds(t, S("content=''"));
-    r->s->shape |= SAID_ANSWER | (empty && !holds(t, S("tool_calls=[")) ? 0 : SAID_CONTENT);
+    empty = empty && !holds(t, S("tool_calls=["));
+    if (printed_speaks(t, empty))
+        return false;
+    r->s->shape |= SAID_ANSWER | (empty ? 0 : SAID_CONTENT);
     return true;
 }
 

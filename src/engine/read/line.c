@@ -155,6 +155,12 @@ static daruma_str behind_place(daruma_str t, bool *ret_any)
     return *ret_any ? str_trim(str_from(rest, 3 + first_word(str_from(rest, 3)).n)) : (daruma_str){0};
 }
 
+/* True if `t` begins with the end of a path whose quote was opened before it: `app/x.py", line 8`. */
+static bool begins_in_path(daruma_str t)
+{
+    return t.n && t.p[0] != '"' && str_ends(first_word(t), S("\","));
+}
+
 /* A line that names a place in code and says nothing. */
 static bool is_frame(daruma_str t, size_t indent)
 {
@@ -295,6 +301,9 @@ static daruma_str without_drawing(daruma_str text, daruma_arena *a)
 static daruma_str without_call(daruma_str text, daruma_arena *a)
 {
     size_t result = str_find(text, S("\u23bf")), at = 1;
+    daruma_str call = str_trim(str_sub(text, 0, result == STR_NONE ? 0 : result));
+    if (!str_ends(call, S(")")) || !(str_starts(text, S("\u23fa")) || str_starts(text, S("\u25cf"))))
+        return text;
     while (at < result && result != STR_NONE &&
            (text.p[at] != '(' || !(ch_word(text.p[at - 1]) || text.p[at - 1] == ')')))
         at++;
@@ -345,9 +354,10 @@ static daruma_str without_frames(daruma_str text, daruma_arena *a)
             break;
         bool seam = is_seam(t), place;
         daruma_str behind = behind_place(t, &place); /* a stack that somebody put on one line */
+        place = place && !behind.n && (begins_in_path(t) || str_starts(t, S("File \"")));
         if (seam && behind.n) {
             line = t = behind;
-        } else if (seam || (place && !behind.n) || is_frame(t, indent)) {
+        } else if (seam || place || is_frame(t, indent)) {
             code = !seam && (t.p[0] == 'F' || place) ? indent : code;
             continue;
         }

@@ -117,11 +117,10 @@ static const char *comparison_at(daruma_str t, size_t i)
     return less ? "at_most_" : equal ? "at_least_" : "exceeds_";
 }
 
-/* A duration at t[i] that was exceeded, or is the limit: "exceeded 300000ms", "longer than 30 seconds", "the 30 second
- * limit"; NULL: none begins there. */
+/* A duration at t[i] that was exceeded, or is the limit: "exceeded 300000ms", "killed after 60s", "the 30 second
+ * limit"; NULL: none begins there. What is to be longer or shorter than one is a value. */
 static const char *duration_at(daruma_str t, size_t i)
 {
-    static const daruma_str behind[] = {LIT("exceeded "), LIT("exceeds "), LIT("longer than "), LIT("more than ")};
     static const daruma_str units[] = {LIT("ms"),     LIT("s"),       LIT("sec"),         LIT("secs"),
                                        LIT("second"), LIT("seconds"), LIT("milliseconds")};
     size_t unit = i, end;
@@ -131,9 +130,9 @@ static const char *duration_at(daruma_str t, size_t i)
     unit += told;
     for (end = unit; end < t.n && is_letter(t.p[end]);)
         end++;
-    told = str_starts(str_from(t, end), S(" limit"));
-    for (size_t k = 0; k < COUNT(behind); k++)
-        told |= str_ends(str_sub(t, 0, i), behind[k]);
+    daruma_str before = str_sub(t, 0, i);
+    told = str_starts(str_from(t, end), S(" limit")) || str_ends(before, S("exceeded ")) ||
+           str_ends(before, S("killed after "));
     for (size_t k = 0; told && k < COUNT(units); k++)
         if (str_eq(str_sub(t, unit, end - unit), units[k]))
             return "timeout_";
@@ -349,6 +348,11 @@ bool sentence_says(daruma_str text)
 bool sentence_names_cause(daruma_str text)
 {
     return says_more(text, SENTENCE_WHO);
+}
+
+bool sentence_outdoes_guess(daruma_str text)
+{
+    return says_more(text, SENTENCE_WHO | SENTENCE_OUTAGE);
 }
 
 /* Behind the ':' of the first lead of `text`; 0: it has none. */

@@ -35,4 +35,8 @@ size_t sentence_lead(daruma_str text);
 bool sentence_says(daruma_str text);
 /* ... and more than who failed? "The model call failed" does not say why. */
 bool sentence_names_cause(daruma_str text);
+
+/* True if `text` says more of what is wrong than one guess behind it: not where only a server or a connection failed.
+ */
+bool sentence_outdoes_guess(daruma_str text);
 #endif
