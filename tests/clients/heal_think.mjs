@@ -159,14 +159,6 @@ holds("heal think: an answer that is cut within thinking behind its text goes on
   },
 });
 
-holds("heal think: an answer that is cut behind its last word is ended by one that only thinks", {
-  async run(pair) {
-    pair.own.answer = (q, res) => sse(res, q.n === 1 ? before([A, text(TEXT), text("")], 2) : bytes([B])).end();
-    const m = await stream(pair, ask());
-    assert.deepEqual([kinds(m), said(m), m.stop_reason, pair.own.seen.length], [["signed", "text"], TEXT, "end_turn", 2]);
-  },
-});
-
 // The history goes back as the SDK has it, turn by turn, and each turn is cut.
 holds("heal think: a tool loop goes on with what the client has of answers that were cut within their thinking", {
   async run(pair) {
