@@ -205,6 +205,8 @@ static void mended_so(session *x)
         session_mend_learns_of(h, x->targets[x->kase.target].lane_id);
         h->habits |= m->habits;
     }
+    if (m->report.halves_dropped)
+        mended_signs(x);
     if (m->doing == DARUMA_REMEDY_LOWER_FORMAT) {
         session_mend_learns_of(h, x->targets[x->kase.target].lane_id);
         h->format = mend_format_lasts(&t->f) ? m->c.set.format : FORMAT_UNSAID;
