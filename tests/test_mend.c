@@ -441,11 +441,36 @@ static void thinking_without_its_signature_goes_alone(void **state)
         daruma_arena a = fresh();
         convo c = read_as(rows[i].d, str_of(rows[i].in), &a);
         mend_report r = {0};
-        assert_int_equal(mend_half_thinking(&c, &r), rows[i].out != NULL);
+        assert_int_equal(mend_half_thinking(&c, false, &r), rows[i].out != NULL);
         assert_int_equal(r.messages_mended > 0, rows[i].out != NULL);
         assert_true(str_eq(written(rows[i].d, &c), str_of(rows[i].out ? rows[i].out : rows[i].in)));
     }
-    /* a refusal takes it first, wherever it points */
+    /* its provider is known to check; what is left of the loop in progress does not begin with thinking */
+#define THINKS "{\"max_tokens\":9,\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":1024},\"messages\":["
+    static const struct {
+        const char *in;
+        bool thinks;
+    } loops[] = {
+        {THINKS USER("a") "," SAID(HALF "," USE("q")) "," DID("q") "]}", false},
+        {THINKS USER("a") "," SAID(HALF "," THOUGHT("1") "," USE("q")) "," DID("q") "]}", true},
+        {THINKS USER("a") "," SAID(HALF
+                                   "," USE("q")) "," DID("q") "," SAID(THOUGHT("1") "," USE("p")) "," DID("p") "]}",
+         true},
+        {THINKS USER("a") "," SAID(HALF "," USE("q")) "," DID("q") "," SAID(
+             "{\"type\":\"text\",\"text\":\"x\"}") "," USER("b") "]}",
+         true},
+    };
+    for (size_t i = 0; i < COUNT(loops); i++) {
+        daruma_arena own = fresh();
+        convo c = read_as(&dialect_anthropic, str_of(loops[i].in), &own);
+        mend_report told = {0};
+        assert_true(mend_half_thinking(&c, true, &told));
+        daruma_str kept = written(&dialect_anthropic, &c);
+        assert_false(has(kept, HALF));
+        assert_int_equal(has(kept, "\"enabled\""), loops[i].thinks);
+        assert_int_equal(has(kept, "\"thinking\":{\"type\":\"disabled\"}"), !loops[i].thinks);
+    }
+    /* a refusal takes it first, wherever it points, and says that it is one */
     daruma_arena a = fresh();
     mend_report r;
     daruma_str out =
@@ -455,6 +480,10 @@ static void thinking_without_its_signature_goes_alone(void **state)
                         "messages.3.content.0: Invalid `signature` in `thinking` block", "", &r, &a);
     assert_true(has(out, THOUGHT("1")));
     assert_true(has(out, "[" THOUGHT("2")));
+    assert_int_equal(r.halves_dropped, 1);
+    out = messages_mended(&dialect_anthropic, THINKS USER("a") "," SAID(HALF "," USE("q")) "," DID("q") "]}",
+                          "messages.1.content.0: Invalid `signature` in `thinking` block", "", &r, &a);
+    assert_true(has(out, "\"thinking\":{\"type\":\"disabled\"}"));
 }
 
 static void ids_and_names_change_together(void **state)

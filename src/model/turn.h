@@ -62,7 +62,7 @@ typedef enum delta_kind {
     DELTA_CALL,      /* a call begins: index, id, name */
     DELTA_ARGUMENTS, /* text: a piece of the arguments of call `index` */
     DELTA_CALL_END,  /* call `index` is whole, where the wire says so */
-    DELTA_FINISH,    /* finish, finish_raw */
+    DELTA_FINISH,    /* finish, finish_raw; text: Messages, the stop sequence that was met */
     DELTA_USAGE,     /* usage; text: the object of all of the answer as it stands there, which may say more (`cost`) */
     DELTA_END,       /* the terminal marker */
     DELTA_BLOCK,     /* text: a block, item or part of the dialect, whole, as JSON; none closes the one that is open */
@@ -73,6 +73,7 @@ typedef struct turn_delta {
     delta_kind kind;
     int index;   /* of the call among the calls of the answer: 0, 1, ...; -1 for what is no call */
     bool custom; /* CALL, ARGUMENTS: of a custom tool of OpenAI's, which takes words and no JSON */
+    bool piece;  /* BLOCK, Messages: the begin of a block that is not told apart, or a delta of the one that is open */
     bool bound;  /* THINKING, Chat: it has a form that goes back to who signed it (reasoning_details) */
     daruma_str id, name, text, model;
     daruma_str name_at, text_at; /* TEXT, CALL, ARGUMENTS: where its name, and its text or arguments, stand in the
@@ -149,8 +150,10 @@ typedef struct turn_writer {
     daruma_buf items; /* Responses: finished output items, for response.completed: JSON with commas */
     daruma_str
         usage_raw; /* the usage at the end, as its provider wrote it on the same wire; empty: it is made of `usage` */
-    daruma_buf call_id, call_name; /* of the open call */
-    bool custom;                   /* Responses: that is one of a custom tool */
+    daruma_str finish_raw, stopped_by; /* Messages: the stop reason at the end, as its provider wrote it on the same
+    wire, and the stop sequence that was met; empty: it is made of `finish` */
+    daruma_buf call_id, call_name;     /* of the open call */
+    bool custom;                       /* Responses: that is one of a custom tool */
     bool half;      /* Responses: the open item is reasoning that broke off: it is closed, and no part of the answer */
     int call_shift; /* number of a call here less its number where it came from */
     uint64_t mute[TURN_CALLS_MAX / 64]; /* Chat: bits of the newest calls begun here that have no arguments yet */

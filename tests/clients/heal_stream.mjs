@@ -194,18 +194,6 @@ every((name, d, w) => {
     },
   });
 
-  // Asked in any way it has nothing to add, and says so by a whole answer without a word.
-  for (const [what, first, ends, calls] of [["its last word", text, true, 2], ["a part of it", `${text.slice(0, -1)} and`, false, 6]])
-    holds(`heal ${name}: a stream that is cut behind ${what}, and to which the model adds nothing, ${ends ? "is ended" : "ends with an error"}`, {
-      async run(pair) {
-        pair.own.answer = (q, res) => sse(res, q.n === 1 ? w.opening() + w.piece(first) : w.opening() + w.closing()).end();
-        const r = await question(pair, d, { model: d.own, stream: true });
-        assert.equal(r.said, first, r.text);
-        assert.deepEqual([d.ended(r.events), d.failed(r.events)].map(Boolean), [ends, !ends], r.text);
-        assert.ok(pair.own.seen.length <= calls, `${pair.own.seen.length} calls`);
-      },
-    });
-
   for (const [other, v] of Object.entries(wires)) {
     if (other === name) continue;
     holds(`heal ${name}: an answer that is cut goes on at a provider that speaks ${other}`, {

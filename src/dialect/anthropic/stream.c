@@ -81,7 +81,7 @@ static void read_block_delta(turn_deltas *l, turn_reader *r, int at, daruma_str 
         anthropic_say(l, r, DELTA_THINKING, -1, thinking, a);
     else if (str_eq(type, S("signature_delta")))
         delta_text(l, DELTA_SIGNATURE, -1, json_text(signature, a));
-    else if (!str_eq(type, S("input_json_delta")))
+    else if (!str_eq(type, S("input_json_delta")) || (r->open >= 0 && r->open_kind == DELTA_OTHER))
         delta_add(l, DELTA_OTHER)->text = delta;
     else if (call_told(r, at) >= 0)
         anthropic_say(l, r, DELTA_ARGUMENTS, call_find(r, at), json, a);
@@ -111,6 +111,7 @@ turn_deltas anthropic_read_delta(turn_reader *r, const dialect_said *e, turn_del
         if (reason.n) {
             turn_delta *d = delta_add(&l, DELTA_FINISH);
             d->finish_raw = reason;
+            d->text = json_text(json_get(e->piece, S("stop_sequence")), a);
             d->finish = anthropic_finish_of(reason);
             r->finished = true;
         }
@@ -213,9 +214,15 @@ static void anthropic_write_end(turn_writer *w, daruma_buf *out)
     close_block(w, out);
     if (!w->r.finished) {
         event_open(out, "message_delta");
+        bool theirs = w->finish_raw.n && anthropic_finish_of(w->finish_raw) == writer_ends(w);
         BUF_LIT(out, ",\"delta\":{\"stop_reason\":");
-        buf_json(out, finish_word(&anthropic_finishes, writer_ends(w)));
-        BUF_LIT(out, ",\"stop_sequence\":null},\"usage\":");
+        buf_json(out, theirs ? w->finish_raw : finish_word(&anthropic_finishes, writer_ends(w)));
+        BUF_LIT(out, ",\"stop_sequence\":");
+        if (theirs && w->stopped_by.n)
+            buf_json(out, w->stopped_by);
+        else
+            BUF_LIT(out, "null");
+        BUF_LIT(out, "},\"usage\":");
         writer_put_usage(w, anthropic_put_usage, out);
         event_end(out);
     }
@@ -235,6 +242,22 @@ static void write_whole(turn_writer *w, daruma_str block, daruma_buf *out)
     put_one_line(out, block);
     event_end(out);
     close_block(w, out);
+}
+
+/* Its kind is not told apart: it stands as it came. */
+static void write_piece(turn_writer *w, daruma_str piece, daruma_buf *out)
+{
+    bool delta = str_ends(value_raw(json_get(piece, S("type"))), S("_delta"));
+    if (delta && w->r.open < 0)
+        open_speech(w, DELTA_TEXT, out); /* citations come ahead of its first word */
+    if (!delta) {
+        close_block(w, out);
+        block_open(&w->r, w->r.blocks, DELTA_OTHER);
+    }
+    block_event(out, delta ? "content_block_delta" : "content_block_start", w->r.open);
+    buf_putz(out, delta ? ",\"delta\":" : ",\"content_block\":");
+    put_one_line(out, piece);
+    event_end(out);
 }
 
 void anthropic_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
@@ -277,7 +300,10 @@ void anthropic_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
         anthropic_write_end(w, out);
         break;
     case DELTA_BLOCK:
-        write_whole(w, d->text, out);
+        if (d->piece)
+            write_piece(w, d->text, out);
+        else
+            write_whole(w, d->text, out);
         break;
     case DELTA_START:
     case DELTA_FINISH:

@@ -227,7 +227,7 @@ static void cannot_join(hedge_call *r)
 static join_verdict joins(hedge_call *r, bool whole)
 {
     daruma_str said = talk_said(r->x);
-    if (!said.n || (whole && !r->text.n && r->calls)) /* all that there was to say is said */
+    if (!str_trim(said).n || (whole && !r->text.n && r->calls)) /* all that there was to say is said */
         return whole ? JOIN_AT : JOIN_MORE;
     join_seam seam = join_begin(said, r->onward.onward.how);
     return join_next(&seam, buf_str(&r->text), whole).verdict;

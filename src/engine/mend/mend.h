@@ -28,6 +28,7 @@ typedef struct mend_report {
     uint32_t results_moved;              /* results put behind their call */
     uint32_t results_dropped;            /* results without call, duplicates: removed */
     uint32_t results_to_text;            /* results without call whose words were kept as text */
+    uint32_t halves_dropped;             /* of these: lost thinking without a signature, where one was refused */
     uint32_t messages_mended;            /* emptied, merged, dropped, given another role, ... */
     uint32_t parts_shortened;            /* tool output masked or summarised, media dropped */
     uint32_t patches;                    /* parameters, schemas */

@@ -10,6 +10,7 @@ void mend_merge(mend_report *into, const mend_report *more)
     into->results_dropped += more->results_dropped;
     into->results_to_text += more->results_to_text;
     into->messages_mended += more->messages_mended;
+    into->halves_dropped += more->halves_dropped;
     into->parts_shortened += more->parts_shortened;
     into->patches += more->patches;
     into->bytes_before += more->bytes_before;

@@ -416,10 +416,7 @@ void stream_ended(session *x)
     }
     bool ended = x->answer.view.done || x->answer.view.finished;
     bool anyhow = ended && !x->kase.policy->enabled && x->p == x->d; /* switched off: without words it passes, too */
-    bool all = x->answer.view.finished && talk_said_all(x, true) &&
-               relay_is_silence(x->p, str_of(x->answer.view.finish), x->answer.view.input_tokens > 0,
-                                x->answer.view.output_tokens);
-    if (x->answer.mode == ANSWER_HELD && (x->answer.view.told || anyhow || all) && !commit(x))
+    if (x->answer.mode == ANSWER_HELD && (x->answer.view.told || anyhow) && !commit(x))
         return;
     if (x->answer.mode == ANSWER_HELD) {
         bool empty = ended || !x->answer.view.began;

@@ -44,6 +44,11 @@ static bool takes_signed(const talk *t)
     return t->from == t->to && t->to == &dialect_anthropic;
 }
 
+static bool in_thinking(const turn_reader *r)
+{
+    return r->open >= 0 && r->open_kind == DELTA_THINKING;
+}
+
 bool talk_begin(session *x)
 {
     bool goes_on = x->t && x->t->begun; /* by another attempt */
@@ -72,7 +77,7 @@ bool talk_begin(session *x)
     if (t->going == GOING_PREFILLED && !(x->p->quirks & WIRE_PREFILL)) /* it went elsewhere after all */
         t->going = GOING_ANCHORED;
     t->shows_thinking = t->mode == TALK_ANEW && takes_signed(t) && !t->thought;
-    t->shown = -1;
+    t->shown = NONE_SHOWN;
     t->in = (turn_reader){.sequence = -1, .keep = &t->arena};
     t->holding = t->thinking = t->bound = t->joined = t->unsure = t->given = false;
     t->at_hold = NULL;
@@ -80,7 +85,7 @@ bool talk_begin(session *x)
     t->hold.n = t->fresh.n = 0;
     t->calls = t->last = NULL;
     t->finish = FINISH_NONE;
-    t->finish_raw = (daruma_str){0};
+    t->finish_raw = t->stopped_by = (daruma_str){0};
     t->usage = TURN_USAGE_NONE;
     t->usage_raw.n = 0;
     return t->mode == TALK_PLAIN || talk_writer(t);
@@ -260,6 +265,7 @@ static void note(session *x, const turn_delta *d)
     case DELTA_FINISH:
         t->finish = d->finish;
         t->finish_raw = arena_copy(&t->arena, d->finish_raw);
+        t->stopped_by = arena_copy(&t->arena, d->text);
         break;
     case DELTA_USAGE:
         usage_merge(&t->usage, &d->usage);
@@ -279,21 +285,58 @@ static void note(session *x, const turn_delta *d)
     }
 }
 
+/* A block of the provider is one of the client's: two thoughts have a signature each, two texts their own citations. */
+static void keep_apart(session *x)
+{
+    talk *t = x->t;
+    turn_delta close = {.kind = DELTA_BLOCK, .index = -1, .usage = TURN_USAGE_NONE};
+    if (t->shown != t->in.open)
+        talk_write_delta(x, &close);
+    t->shown = t->in.open;
+}
+
 /* What an answer thinks that is made again, for a client that has no whole thinking. Behind what is held it would stand
  * before that. */
 static void show_thinking(session *x, const turn_delta *d)
 {
     talk *t = x->t;
-    turn_delta shown = *d, close = {.kind = DELTA_BLOCK, .index = -1, .usage = TURN_USAGE_NONE};
+    turn_delta shown = *d;
     if (!t->shows_thinking || t->calls || t->fresh.n || d->index >= 0)
         return;
-    if (t->shown != t->in.open) /* two thoughts are two, each with its own signature */
-        talk_write_delta(x, &close);
-    t->shown = t->in.open;
+    keep_apart(x);
     if (d->kind == DELTA_OTHER)
         shown.kind = DELTA_BLOCK;
     t->thought |= d->kind != DELTA_THINKING;
     talk_write_delta(x, &shown);
+}
+
+/* What of an answer that is made again is neither text, thinking nor a call: what a server's own tool did, citations.
+ * In Messages it goes out as it came. False: it cannot, since it would stand before what is held. */
+static bool show_other(session *x, const turn_delta *d)
+{
+    talk *t = x->t;
+    turn_delta piece = *d;
+    if (!takes_signed(t) || in_thinking(&t->in)) /* with its thinking */
+        return true;
+    if (t->calls || t->fresh.n)
+        return talk_gives_up(x);
+    keep_apart(x);
+    piece.kind = DELTA_BLOCK;
+    piece.piece = true;
+    talk_write_delta(x, &piece);
+    return true;
+}
+
+/* Text of an answer that is written anew, as it comes. */
+static void flow(session *x, daruma_str text)
+{
+    talk *t = x->t;
+    bool anew = t->mode == TALK_ANEW;
+    while (anew && text.n && ch_space(text.p[0]) && t->said.n && !str_trim(buf_str(&t->said)).n)
+        text = str_from(text, 1); /* the client has the blanks that it begins with */
+    if (anew && takes_signed(t) && text.n)
+        keep_apart(x);
+    talk_write_text(x, text);
 }
 
 /* One delta of a stream that is written anew. False: the attempt failed. */
@@ -317,7 +360,7 @@ static bool rewrite(session *x, const turn_delta *d)
             return true;
         }
         if (t->joined || (talk_flows(t) && !t->fresh.n && !strays(x, d->text))) {
-            talk_write_text(x, d->text);
+            flow(x, d->text);
             return true;
         }
         if (t->fresh.n + d->text.n > TALK_SAID_BYTES_MAX && talk_flows(t)) { /* unchecked, as it came */
@@ -342,9 +385,13 @@ static bool rewrite(session *x, const turn_delta *d)
             talk_write_delta(x, d);
         return true;
     case DELTA_OTHER: /* what our stream cannot say must not be missing from one that ends as if it were whole */
+        if (t->mode == TALK_BRIDGE)
+            return true;
+        if (dialect_is_media(d->text))
+            return talk_gives_up(x);
         if (is_redacted(t, d->text))
             show_thinking(x, d);
-        return t->mode == TALK_BRIDGE || !dialect_is_media(d->text) || talk_gives_up(x);
+        return t->mode != TALK_ANEW || is_redacted(t, d->text) || show_other(x, d);
     case DELTA_CALL:
     case DELTA_ARGUMENTS:
     case DELTA_CALL_END:
@@ -395,11 +442,10 @@ static void read_in_part(session *x)
     t->lost = true;
 }
 
-/* The client has something that another attempt would say again, or could not go on with: a call that it carries out,
- * sound, an image. */
-static bool ends_joining(const turn_delta *d)
+bool talk_settles(const turn_delta *d)
 {
-    return d->kind == DELTA_OTHER && (dialect_client_call(d->text) || dialect_is_media(d->text));
+    return (d->kind == DELTA_REFUSAL && d->text.n) ||
+           (d->kind == DELTA_OTHER && (dialect_client_call(d->text) || dialect_is_media(d->text)));
 }
 
 static bool pass_plain(session *x, daruma_str raw, const dialect_said *e, turn_deltas said, const turn_reader *before)
@@ -428,7 +474,7 @@ static bool pass_plain(session *x, daruma_str raw, const dialect_said *e, turn_d
     for (size_t i = 0; i < n; i++) {
         if (d[i].kind == DELTA_TEXT)
             talk_say(t, d[i].text);
-        t->settled |= ends_joining(&d[i]);
+        t->settled |= talk_settles(&d[i]);
     }
     keep_item(x, e);
     t->begun = true;
@@ -453,6 +499,7 @@ bool talk_event(session *x, const sse_event *e, const dialect_said *event, darum
     t->room = big ? &large : scratch;
     if (!t->holding)
         before = t->in;
+    bool thinks = in_thinking(&t->in);
     turn_deltas said = x->p->read_delta(&t->in, event, few, t->room);
     const turn_delta *d = said.p;
     size_t n = said.n;
@@ -461,6 +508,7 @@ bool talk_event(session *x, const sse_event *e, const dialect_said *event, darum
         read_in_part(x);
     for (size_t i = 0; i < n; i++)
         note(x, &d[i]);
+    t->thought |= t->mode == TALK_PLAIN && thinks && !in_thinking(&t->in); /* some servers sign none */
     collect_block(x, event);
     bool acts = is_again(t) && x->answer.view.effects; /* what the provider did cannot be written anew */
     if ((!all && t->mode != TALK_PLAIN) || acts || x->answer.view.many) {
@@ -516,7 +564,7 @@ bool talk_was_cut(const session *x)
 bool talk_thought_half(const session *x)
 {
     const turn_reader *r = talk_reached(x);
-    return r && !dialect_takes_thinking(x->d) && r->open >= 0 && r->open_kind == DELTA_THINKING;
+    return r && !dialect_takes_thinking(x->d) && in_thinking(r);
 }
 
 bool talk_thinks(const session *x)
@@ -550,7 +598,7 @@ daruma_str talk_said(const session *x)
 
 void talk_join_next(session *x, mend_going how)
 {
-    x->t->next = x->t->said.n ? TALK_JOIN : TALK_ANEW;
+    x->t->next = str_trim(buf_str(&x->t->said)).n ? TALK_JOIN : TALK_ANEW;
     x->t->going = how;
     x->t->unsure = false; /* of the attempt before */
 }

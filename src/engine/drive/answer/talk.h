@@ -22,10 +22,7 @@ void talk_let_go(session *x);
 bool talk_unsure(const session *x);   /* a continuation that cannot be joined with certainty */
 bool talk_is_plain(const session *x); /* the provider's bytes go out as they are */
 bool talk_was_cut(const session *x);  /* there is something that another attempt could go on from */
-/* True if an attempt that was to go on and adds nothing says that the client has all of the text: it was shown all that
- * arrived, and that ends as texts do. `held`: nothing of the attempt went out yet. */
-bool talk_said_all(const session *x, bool held);
-bool talk_thinks(const session *x); /* the newest that it said is thinking */
+bool talk_thinks(const session *x);   /* the newest that it said is thinking */
 /* True if what the client has ends within thinking that goes back to who signs it (Anthropic, Responses). */
 bool talk_thought_half(const session *x);
 turn talk_turn(session *x); /* what of it was kept: its text, as far as the client has it, and its calls */

@@ -2,7 +2,6 @@
  * request, mended and written, or the attempt failed. */
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/json.h"
 #include "base/limits.h"
 #include "engine/drive/answer/answer.h"
 #include "engine/drive/answer/relay.h"
@@ -44,42 +43,6 @@ turn talk_turn(session *x)
                          .value = object || c->object ? buf_str(&c->args) : (daruma_str){0},
                          .text = c->words ? buf_str(&c->args) : answer_args(x->p, t->finish, buf_str(&c->args))};
     return r;
-}
-
-/* Marks at the end of a sentence, a quotation, a list, a table or code. */
-static bool ends_as_text(daruma_str said)
-{
-    static const daruma_str ends[] = {LIT("."),
-                                      LIT("!"),
-                                      LIT("?"),
-                                      LIT(";"),
-                                      LIT(")"),
-                                      LIT("]"),
-                                      LIT("}"),
-                                      LIT("\""),
-                                      LIT("'"),
-                                      LIT("`"),
-                                      LIT("*"),
-                                      LIT("|"),
-                                      LIT("\xe2\x80\x9d"),
-                                      LIT("\xe3\x80\x82"),
-                                      LIT("\xe3\x80\x8d"),
-                                      LIT("\xef\xbc\x81"),
-                                      LIT("\xef\xbc\x9f")};
-    bool any = false;
-    for (size_t i = 0; i < COUNT(ends); i++)
-        any |= str_ends(said, ends[i]);
-    return any;
-}
-
-bool talk_said_all(const session *x, bool held)
-{
-    const talk *t = x->t;
-    daruma_str said = t ? str_trim(buf_str(&t->said)) : (daruma_str){0};
-    if (!said.n || (held ? t->next : t->mode) != TALK_JOIN || t->lost || t->going == GOING_FROM_BEFORE)
-        return false;
-    bool shown = t->going == GOING_PREFILLED || mend_anchor(said, JOIN_TAIL_BYTES).n;
-    return shown && (answer_checks_format(x) ? json_valid(said) : ends_as_text(said));
 }
 
 /* What the client has cannot be ended as if it were whole. */
@@ -257,13 +220,13 @@ talk_over talk_end(session *x)
 {
     static const drive_work endings = {.work = do_ending, .then = then_end, .drop = drop_ending, .brief = true};
     talk *t = x->t;
-    bool all = t->calls || (t->finish == FINISH_STOP && talk_said_all(x, false)); /* there was no more to be said */
+    bool wordless = !t->fresh.n && t->calls; /* it had said all that there was to say */
     daruma_arena room;
     if (t->mode == TALK_PLAIN && !t->holding)
         return TALK_ALL_OUT;
     x->v->rooms->open(&room, 0, ANSWER_ARENA_BYTES_MAX);
     t->room = &room;
-    bool joined = t->mode != TALK_JOIN || t->joined || (!t->fresh.n && all) || talk_join(x, true);
+    bool joined = t->mode != TALK_JOIN || t->joined || wordless || talk_join(x, true);
     x->v->rooms->close(&room);
     if (!joined) {
         talk_gives_up(x);
@@ -292,7 +255,7 @@ talk_over talk_end(session *x)
         session_timer(x); /* heartbeats go on */
         return TALK_WAITS;
     }
-    bool out = settle(x, e);
+    bool all = settle(x, e);
     drop_ending(e);
-    return out ? TALK_ALL_OUT : TALK_FAILED;
+    return all ? TALK_ALL_OUT : TALK_FAILED;
 }

@@ -4,6 +4,8 @@
 #define ENGINE_DRIVE_ANSWER_TALK_INSIDE_H
 #include "engine/drive/answer/talk.h"
 
+enum { NONE_SHOWN = -2 /* -1 is the block of a server that announces none */ };
+
 typedef enum talk_mode { TALK_PLAIN, TALK_BRIDGE, TALK_ANEW, TALK_JOIN, TALK_REASK } talk_mode;
 
 typedef struct held_call {
@@ -29,9 +31,9 @@ struct talk {
     bool holding;             /* a call began, or words that shall be JSON: what follows is held */
     bool thinking;            /* the newest content was thinking that no signature has closed */
     bool bound;          /* ... and the client has it in Chat's signed form: half of it is refused when it comes back */
-    bool thought;        /* the client has thinking of the answer that is whole: signed, or redacted */
+    bool thought;        /* the client has thinking of the answer that is whole: signed, redacted, or closed */
     bool shows_thinking; /* ANEW: the client gets what this attempt thinks */
-    int shown;           /* ... the block of it that it got last; -1: none yet */
+    int shown;           /* ANEW: the block of this attempt that the client got last; NONE_SHOWN */
     bool joined, unsure;
     bool given;         /* all of it is here, and was found wrong: it goes out if nothing better comes */
     mend_going going;   /* how the attempt was asked to go on */
@@ -50,7 +52,7 @@ struct talk {
     daruma_buf fresh;     /* JOIN: text not joined yet; REASK: all text; PLAIN, BRIDGE, ANEW: text that is held */
     held_call *calls, *last;
     turn_finish finish;
-    daruma_str finish_raw;
+    daruma_str finish_raw, stopped_by; /* stopped_by: the stop sequence that was met, where that is said */
     turn_usage usage;
     daruma_buf usage_raw; /* ... as its provider wrote it, where the client's dialect says it so; empty: it does not */
 };
@@ -62,7 +64,10 @@ static inline bool talk_flows(const talk *t)
 }
 /* Text of a continuation: goes on once it is clear where; `whole`: no more comes. False: it cannot be joined. */
 bool talk_join(session *x, bool whole);
-bool talk_gives_up(session *x);          /* this attempt's words are of no use, another's may be. False, always */
+bool talk_gives_up(session *x); /* this attempt's words are of no use, another's may be. False, always */
+/* Does the client with it have something that another attempt would say again, or could not go on with: a refusal, a
+ * call that it carries out, sound, an image? */
+bool talk_settles(const turn_delta *d);
 void talk_leave_thinking(talk *t);       /* thinking that broke off takes nothing more */
 turn_writer *talk_writer(talk *t);       /* the client's stream is written by us from here on; NULL: no memory */
 void talk_say(talk *t, daruma_str text); /* the client has it now */

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "engine/drive/answer/relay.h"
 #include "engine/drive/answer/talk_inside.h"
+#include "engine/drive/mend/recall.h"
 
 void talk_leave_thinking(talk *t)
 {
@@ -53,6 +54,7 @@ static void put_delta(talk *t, const turn_delta *d, daruma_buf *out)
 {
     if (d->kind == DELTA_TEXT)
         talk_say(t, d->text);
+    t->settled |= talk_settles(d);
     t->to->write_delta(t->out, d, out);
     if (out->full)
         t->lost = t->unsure = true; /* the client must not take what follows for all of it */
@@ -117,7 +119,9 @@ static void put_end(talk *t, daruma_buf *out)
     turn_delta d = {
         .kind = DELTA_FINISH, .index = -1, .finish = t->finish, .finish_raw = t->finish_raw, .usage = TURN_USAGE_NONE};
     if (t->from != t->to)
-        d.finish_raw = (daruma_str){0};
+        t->finish_raw = t->stopped_by = d.finish_raw = (daruma_str){0};
+    t->out->finish_raw = t->finish_raw;
+    t->out->stopped_by = t->stopped_by;
     put_delta(t, &d, out);
     d = (turn_delta){.kind = DELTA_USAGE, .index = -1, .usage = t->usage};
     put_delta(t, &d, out);
@@ -154,6 +158,8 @@ bool talk_close(session *x, daruma_str words, turn_finish how)
     talk *t = x->t;
     if (!t || !t->begun || t->lost || !talk_writer(t))
         return false;
+    if (talk_thought_half(x))
+        mended_half_thought(x);
     t->room = x->arena;
     t->calls = t->last = NULL;
     t->hold.n = 0;
@@ -161,7 +167,7 @@ bool talk_close(session *x, daruma_str words, turn_finish how)
         talk_write_text(x, S("\n\n"));
     talk_write_text(x, words);
     t->finish = how;
-    t->finish_raw = (daruma_str){0};
+    t->finish_raw = t->stopped_by = (daruma_str){0};
     daruma_buf out = buf_in(t->room);
     put_end(t, &out);
     relay_forward(x, buf_str(&out));

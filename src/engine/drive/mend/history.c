@@ -101,9 +101,9 @@ bool history_onward_make(const history *h, const history_rest_of *q, mend_report
     daruma_arena room;
     daruma_str of = h->resume_of.n ? h->resume_of : q->body; /* from cut to cut the client has more of the answer */
     *ret = (history_onward){.of = of, .how = h->going};
-    if (!q->so_far.n) {
+    if (!str_trim(q->so_far).n) {
         ret->scan = h->d->scan(of, NULL);
-        mend_say(rep, "nothing that the model said had arrived: it is asked once more");
+        mend_say(rep, "the answer broke off before its first word: it is asked once more");
         return true;
     }
     if (!h->rooms->open(&room, MEND_ROOM_BYTES_USUAL, q->read_bytes))

@@ -116,8 +116,8 @@ static void resuming_then(session *x, void *data)
     session_mended(x, resumed(x, data) == SESSION_MEND_SEND);
 }
 
-/* Its answer was begun for it with all that arrived, which does not end as texts do, and it ended there. Perhaps
- * nothing but the end was missing: shown less of it, it says the last words again, and its end can be believed. */
+/* Its answer was begun for it with all that arrived, and it ended there. Perhaps nothing but the end was missing: shown
+ * less of it, it says the last words again, and its end can be believed. */
 static bool added_nothing(const session *x)
 {
     return x->h->past.prefilled && x->answer.view.finished && !x->answer.view.content;
@@ -205,6 +205,8 @@ static void mended_so(session *x)
         session_mend_learns_of(h, x->targets[x->kase.target].lane_id);
         h->habits |= m->habits;
     }
+    if (m->report.halves_dropped)
+        mended_signs(x);
     if (m->doing == DARUMA_REMEDY_LOWER_FORMAT) {
         session_mend_learns_of(h, x->targets[x->kase.target].lane_id);
         h->format = mend_format_lasts(&t->f) ? m->c.set.format : FORMAT_UNSAID;

@@ -18,6 +18,7 @@ typedef struct mark {
     uint64_t conversation; /* 0 empty */
     size_t refused;        /* bytes of the smallest request of it that was too long, where nobody said for what */
     bool half_thought;     /* its client has thinking that broke off before its signature */
+    bool signs;            /* ... and its provider refused that for its signature */
     bool compressed;       /* something of it is among the known compressions */
 } mark;
 
@@ -97,6 +98,13 @@ void mended_half_thought(session *x)
     mark *at = mark_of(mended_of(x->v), x, true);
     if (at)
         at->half_thought = true;
+}
+
+void mended_signs(session *x)
+{
+    mark *at = mark_of(mended_of(x->v), x, true);
+    if (at)
+        at->half_thought = at->signs = true;
 }
 
 /* Half of what it thought comes back from the client, and is refused. */
@@ -388,6 +396,7 @@ void mended_know(const session *x, int target, drive_facts *ret)
     ret->most = knows ? format_of(x, target) : FORMAT_SCHEMA;
     ret->habits = ret->habits_known = knows ? memory_habits(x->v->mem, lane, x->v->at.now) : 0;
     ret->half_thought = knows && has_half_thought(x, target);
+    ret->signs = ret->half_thought && mark_of(m, x, false)->signs;
     if (moves && h && h->lesson_lane == lane)
         ret->habits |= h->habits;
     ret->nknown = n;
@@ -471,6 +480,7 @@ static const record_member mark_members[] = {
     RECORD_MEMBER(RECORD_WHOLE, mark, "refused", refused),
     RECORD_MEMBER(RECORD_FLAG,  mark, "compressed", compressed),
     RECORD_MEMBER(RECORD_FLAG,  mark, "half_thought", half_thought),
+    RECORD_MEMBER(RECORD_FLAG,  mark, "signs", signs),
 };
 // clang-format on
 static const record_table marks = {"mark", mark_members, COUNT(mark_members)};

@@ -15,6 +15,8 @@ void mended_know(const session *x, int target, drive_facts *ret);
 void mended_did(session *x, int target, const drive_facts *f);
 /* The client has thinking that broke off before it was signed: it is left out of later requests of the conversation. */
 void mended_half_thought(session *x);
+/* The same, and its provider refused it for its signature: it is left out though none of the conversation has one. */
+void mended_signs(session *x);
 /* The provider of another dialect refused a parameter: it is learned, and done when the request is converted again. */
 bool mended_moved_learn(session *x);
 /* The provider refuses what was learned: it is forgotten, and the request is written for it anew. */

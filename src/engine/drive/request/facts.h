@@ -11,6 +11,7 @@ typedef struct drive_facts {
     convo_format most;                        /* of a response format; FORMAT_SCHEMA: nothing was refused */
     uint32_t habits, habits_known;            /* for mend_habits(); those of the lane */
     bool half_thought;                        /* the client has thinking that broke off before its signature */
+    bool signs;                               /* ... and its provider was seen to refuse that */
     /* done */
     mend_report report;
     bool parameters, formats; /* a lesson changed the request; its response format came down */

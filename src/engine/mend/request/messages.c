@@ -402,7 +402,7 @@ mend_report mend_arguments(convo *c)
 
 mend_report mending_told(const mending *x)
 {
-    mend_report r = {.messages_mended = done(x)};
+    mend_report r = {.messages_mended = done(x), .halves_dropped = x->halves};
     history_tell(&r, x->empty, "empty message or text was mended", "empty messages or texts were mended");
     history_tell(&r, x->merged, "message was joined with its neighbour", "messages were joined with their neighbours");
     history_tell(&r, x->order, "message was put right at the beginning or end", "messages were put right at the ends");

@@ -18,9 +18,11 @@ static bool on_wire(const convo *c, uint32_t quirk)
  * reasoning in Responses) needs no check. */
 static bool is_half(const convo_part *p)
 {
+    if (p->kind != PART_THINKING || p->sealed)
+        return false;
     daruma_str content = json_get(p->raw, S("content")), one;
     json_iter it = json_open(content);
-    return p->kind == PART_THINKING && !p->sealed && !(json_is_array(content) && json_next(&it, NULL, &one));
+    return !json_is_array(content) || !json_next(&it, NULL, &one);
 }
 
 /* `half`: only such thinking. */
@@ -81,10 +83,43 @@ static bool signs_thinking(const convo *c)
     return false;
 }
 
-bool mend_half_thinking(convo *c, mend_report *rep)
+static bool thinking_off(convo *c)
 {
-    bool checked = on_wire(c, WIRE_FLAT) || (is_anthropic(c) && signs_thinking(c));
-    uint32_t n = checked ? drop_thinking(c, c->nmessages, true) : 0;
+    if (c->set.thinking == 0)
+        return false;
+    convo_patch_add(c, PATCH_SET, S("thinking"), S("{\"type\":\"disabled\"}"));
+    c->set.thinking = 0;
+    return true;
+}
+
+/* With thinking on, Anthropic's newest answer of a loop has to begin with some. */
+static bool lacks_thinking(const convo *c)
+{
+    size_t i = history_before(c, c->nmessages), loop = convo_loop_begin(c);
+    while (i != STR_NONE && i >= loop && c->messages[i].role != CONVO_ASSISTANT)
+        i = history_before(c, i);
+    if (i == STR_NONE || i < loop || c->set.thinking != 1)
+        return false;
+    const convo_message *m = &c->messages[i];
+    for (size_t j = 0; j < m->nparts; j++)
+        if (!m->parts[j].dropped)
+            return m->parts[j].kind != PART_THINKING;
+    return false;
+}
+
+/* Returns of how many messages. */
+static uint32_t drop_halves(convo *c)
+{
+    uint32_t n = drop_thinking(c, c->nmessages, true);
+    if (n && is_anthropic(c) && lacks_thinking(c))
+        thinking_off(c);
+    return n;
+}
+
+bool mend_half_thinking(convo *c, bool signs, mend_report *rep)
+{
+    bool checked = on_wire(c, WIRE_FLAT) || (is_anthropic(c) && (signs || signs_thinking(c)));
+    uint32_t n = checked ? drop_halves(c) : 0;
     rep->messages_mended += n;
     history_tell(rep, n, "message goes without thinking that broke off before its signature",
                  "messages go without thinking that broke off before its signature");
@@ -100,12 +135,7 @@ mend_report mend_drop_thinking(convo *c, bool all)
 
 void mending_thinking_off(mending *x)
 {
-    const convo_settings *s = &x->c->set;
-    if (s->thinking == 0)
-        return;
-    convo_patch_add(x->c, PATCH_SET, S("thinking"), S("{\"type\":\"disabled\"}"));
-    x->c->set.thinking = 0;
-    x->thinking++;
+    x->thinking += thinking_off(x->c);
 }
 
 /* Calls from elsewhere in the loop in progress say that they have no signature. */
@@ -175,7 +205,8 @@ void mending_seal(mending *x)
     convo *c = x->c;
     size_t loop = convo_loop_begin(c);
     bool inside = x->at.message != STR_NONE && x->at.message >= loop;
-    uint32_t n = is_anthropic(c) ? drop_thinking(c, c->nmessages, true) : 0;
+    uint32_t n = is_anthropic(c) ? drop_halves(c) : 0;
+    x->halves += n;
     if (!n && !inside)
         n = mend_drop_thinking(c, false).messages_mended;
     x->thinking += n;

@@ -24,8 +24,10 @@ bool mend_messages_known(const daruma_failure *f, daruma_arena *a);
  * model gets none). */
 mend_report mend_drop_thinking(convo *c, bool all);
 /* Leaves out thinking that broke off before it was signed, and is refused so: in Messages what has no signature where
- * other thinking of the conversation has one, in Responses what is neither encrypted nor kept. False: there is none. */
-bool mend_half_thinking(convo *c, mend_report *rep);
+ * other thinking of the conversation has one or `signs` says that its provider checks, in Responses what is neither
+ * encrypted nor kept. Where the newest answer of the loop in progress is left without any, the model is not asked to
+ * think. False: there is none. */
+bool mend_half_thinking(convo *c, bool signs, mend_report *rep);
 /* The same for a request that goes to another provider of its dialect: without any thinking, and as one is accepted
  * that has none. False: there was none. */
 bool mend_strange_thinking(convo *c);

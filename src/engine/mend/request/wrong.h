@@ -71,6 +71,7 @@ typedef struct mending {
     bool named;   /* the provider says that it is so, not only the wire */
     uint32_t did; /* of `wrong`: something was done about it */
     uint32_t empty, merged, order, thinking, media, blocks, ids, names, arguments, roles, flat, items, pieces, thoughts;
+    uint32_t halves; /* of `thinking`: a signature was refused, and what had none was left out */
 } mending;
 
 /* messages.c */
