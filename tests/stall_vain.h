@@ -1,17 +1,20 @@
 /* stall_vain.h - calls in vain, most of them as others have published them: edits that change nothing, commands that do
- * nothing, reports that stand still. And work that looks much like it.
+ * nothing. And work that looks much like it: above all, a state that is asked until it is another.
  */
 #ifndef STALL_VAIN_H
 #define STALL_VAIN_H
 #include "stall_cases.h"
 
-#define REACTOR                                                                                                        \
-    "=== REACTOR SYSTEM HEALTH ===\\nCurrent Output: 85.0 TW\\nOriginal Capacity: 250.0 TW\\nOperating at: 34.0% of "  \
-    "original\\nCoolant Status: Primary coolant line breach, secondary manifold damaged\\nFuel Remaining: 300.0 "      \
-    "years at current consumption\\nSystem Status: critical\n"
-#define ENGINES                                                                                                        \
-    "=== ENGINE SYSTEM HEALTH ===\\nPower Draw: 45.0 TW\\nThrust Level: 25.0% of maximum\\nCurrent Acceleration: "     \
-    "0.00115 m/s\\nSystem Status: critical\n"
+#define API(state)                                                                                                     \
+    "service: api\\nversion: 1.4.2\\nregion: eu-west-1\\nreplicas: 3\\nendpoint: http://api:8080\\nhealth: " state "\n"
+#define QUEUE                                                                                                          \
+    "Queue: orders\\nConsumers: none\\nOldest message: invoice\\nDead letters: few\\nOwner: ann\\nPaused: "            \
+    "no\\nRegion: "                                                                                                    \
+    "eu-west\n"
+#define OVEN                                                                                                           \
+    "{\"device\":\"oven\",\"door\":\"closed\",\"light\":\"off\",\"mode\":\"bake\",\"target\":200,\"actual\":180,"      \
+    "\"fan\":\"on\"}\n"
+#define UNTOUCHED "No replacement was performed.\n"
 #define CLUSTER                                                                                                        \
     "Cluster: web\\nNodes: 3 of 3\\nVersion: 1.29.4\\nRegion: eu-west\\nCapacity: 40 cores\\nReleased by: ann\\n"      \
     "Phase: PENDING_APPROVAL\n"
@@ -36,13 +39,6 @@ static const stall_case stall_loops_vain[] = {
      "! bash open /gson/internal/GsonTypes.java => File /gson/internal/GsonTypes.java not found\n"
      "! bash open /gson/internal/$Gson$Types.java => File /gson/internal/.java not found\n"
      "! bash open /gson/internal/GsonTypes.java => File /gson/internal/GsonTypes.java not found"},
-    /* lgonzalez876/AgentEvals, humans_no-super_ceo-reward/deepseek-r1-distill-llama-70b_run_004.md */
-    {"two parts of a ship are looked at in turn, then one again and again", 6,
-     "2*(\nscan_system_health system=Reactor => " REACTOR "scan_system_health system=Engines => " ENGINES ")\n"
-     "6* scan_system_health system=Reactor => " REACTOR},
-    {"how it stands is asked again, and it is a page that stays", 5,
-     "4*(\nget_cluster_status {\"name\":\"web\"} => " CLUSTER "get_system_health {\"unit\":\"engines\"} => " ENGINES
-     ")"},
     /* openai/codex#6970 */
     {"done, and then nothing is done", 4,
      "shell cd /home/g/suite/front && git status --short => (no output)\n"
@@ -51,7 +47,13 @@ static const stall_case stall_loops_vain[] = {
     {"true, and ok, and alive", 3,
      "3* Bash true => (No output)\n4* Bash echo ok => ok\nBash echo \"test-$(whoami)\" => test-steve\n"
      "5* Bash echo alive => alive"},
-    {"nothing is done in ever new words", 5, "9* bash echo \"marker {w}\" => marker {w}"},
+    {"nothing is done in ever new words", 11, "14* bash echo \"marker {w}\" => marker {w}"},
+    {"one file is edited in ever new words with dots in them", 4,
+     "! 9* edit_file {\"path\":\"a.py\",\"old\":\"self.{w}\",\"new\":\"self._{w}\"} => No replacement was performed."},
+    {"one edit each, and TAP says in every round that the same fails", 10,
+     "9*(\nedit_file {\"path\":\"a.js\",\"old\":\"{i}\",\"new\":\"{n}\"} => edited\nbash tap => ok 1\\nnot ok 2\n)"},
+    {"one edit each, and a failure stands before what is ok", 10,
+     "9*(\nedit_file {\"path\":\"a.js\",\"old\":\"{i}\",\"new\":\"{n}\"} => edited\nbash ./t => failed=2 ok=3\n)"},
     /* what CrewAI says to a call that is made again */
     {"the framework says that it was asked before", 3,
      "jira_fetch_ticket {\"ticket_key\":\"SUP-1\"} => {\\n  \"key\": \"SUP-1\",\\n  \"summary\": \"Login issue\"\\n}\n"
@@ -125,5 +127,56 @@ static const stall_case stall_work_vain[] = {
     {"a test is run again after scripts of which nobody knows what they do", 0,
      "3*(\n! bash pytest -q => 1 failed: test_q\nbash python tools/fix_{w}.py => rewrote {n} lines\n)\nbash pytest -q "
      "=> 4 passed"},
+    /* What is asked until it is another. */
+    {"a service is asked until it is healthy, and names its values", 0,
+     "get_health {\"service\":\"api\"} => " API("starting") "11* get_health {\"service\":\"api\"} => " API(
+         "degraded") "get_health {\"service\":\"api\"} => healthy"},
+    {"a queue is asked until somebody reads it", 0, "9* get_queue_status {\"q\":\"orders\"} => " QUEUE},
+    {"two services are asked in turn until both are up", 0,
+     "deploy {\"app\":\"x\"} => deploy of x begun as revision 9\n"
+     "5*(\nget_health {\"service\":\"api\"} => " API("cold") "get_health {\"service\":\"db\"} => " CLUSTER
+                                                             ")\nget_health {\"service\":\"api\"} => healthy"},
+    {"an oven gets hot, and names its door first", 0, "10* get_device_state {\"d\":\"oven\"} => " OVEN},
+    {"a parcel is on its way", 0,
+     "9* track_order {\"id\":9} => Order: 9\\nCarrier: DHL\\nPlaced: Monday\\nPacked: Tuesday\\nLast scan: Leipzig "
+     "hub\\nNext scan: Berlin\\nExpected: Thursday\ntrack_order {\"id\":9} => delivered"},
+    {"PowerShell sleeps between two looks", 0,
+     "8*(\ncheck_health {\"service\":\"api\"} => " API("cold") "powershell Start-Sleep -Seconds 5 =>\n)"},
+    {"cmd waits between two looks", 0,
+     "8*(\ncheck_health {\"service\":\"api\"} => " API("cold") "cmd timeout /t 5 /nobreak =>\n)"},
+    {"cmd waits by pings between two looks", 0,
+     "8*(\ncheck_health {\"service\":\"api\"} => " API("cold") "cmd ping -n 6 127.0.0.1 >nul =>\n)"},
+    /* Commands that wait, however they are written. */
+    {"words of a command that waits", 0,
+     "9* shell {\"command\":[\"ctl\",\"get\",\"--wait\",\"svc\"]} => nothing so far on node seven"},
+    {"a quoted option to wait", 0, "9* shell {\"command\":\"ctl get '--wait' svc\"} => nothing so far on node seven"},
+    {"a log is followed, with its last lines first", 0,
+     "9* shell {\"command\":\"tail -n5 -f x.log\"} => nothing so far on node seven\n"
+     "9* shell {\"command\":[\"tail\",\"-f\",\"y.log\"]} => nothing so far on node eight"},
+    /* Echo that tells something, or is told to somebody else. */
+    {"what a pattern stands for", 0,
+     "8* bash echo {w}/*.py => {w}/a.py {w}/b.py\n8* bash echo ~{w} => /home/{w}\n8* bash echo {w}_[12] => {w}_1 "
+     "{w}_2\n"
+     "8* cmd echo !{w}! => C:/{w}"},
+    {"one container after the other is ready", 0,
+     "9* docker_exec {\"container\":\"{w}\",\"cmd\":\"echo ready\"} => ready"},
+    {"one host after the other is there", 0, "9* ssh {\"host\":\"{w}\",\"command\":\"true\"} =>"},
+    {"headings, and then the report", 0, "7* bash printf '## {w}' => ## {w}\nbash cat report.md => # all"},
+    {"an approval is waited for", 0,
+     "3* bash echo \"Waiting for approval...\" => Waiting for approval...\nask_user {\"q\":\"ok?\"} => yes"},
+    /* Edits of many files. */
+    {"a version in each of many files", 0,
+     "! 9* replace_in_file {\"file\":\"pkgs/{w}/package.json\",\"from\":\"1.2.3\",\"to\":\"1.2.4\"} => " UNTOUCHED
+     "replace_in_file {\"file\":\"pkgs/main/package.json\",\"from\":\"1.2.3\",\"to\":\"1.2.4\"} => edited"},
+    {"files without a dot, or with a blank", 0,
+     "! 9* edit_file {\"file_path\":\"docs {w}\",\"old_string\":\"a\",\"new_string\":\"b\"} => " UNTOUCHED
+     "edit_file {\"file_path\":\"README\",\"old_string\":\"a\",\"new_string\":\"b\"} => edited"},
+    {"two texts in each of a few files", 0,
+     "5*(\n! edit_file {\"path\":\"src/{w}.py\",\"old\":\"import six\",\"new\":\"\"} => " UNTOUCHED
+     "! edit_file {\"path\":\"src/{w}.py\",\"old\":\"six.moves\",\"new\":\"builtins\"} => " UNTOUCHED ")"},
+    /* Runs that are fine. */
+    {"a model is tuned, and says how far off it is", 0,
+     "9*(\nedit_file {\"path\":\"m.py\",\"old\":\"lr={i}\",\"new\":\"lr={n}\"} => edited\nbash python m.py => epoch "
+     "3\\nerror: 0.35\n)"},
 };
 #endif

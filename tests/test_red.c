@@ -23,6 +23,10 @@ static const run_end reds[] = {
     {"mocha", "  2 passing (8ms)\n  1 failing\n\n  1) adds:\n     AssertionError: expected 3 to equal 4"},
     {"node --test", "# tests 3\n# suites 0\n# pass 2\n# fail 1\n# cancelled 0\n# skipped 0"},
     {"TAP", "ok 1 - adds\nnot ok 2 - takes away"},
+    {"TAP without names", "ok 1\nnot ok 2"},
+    {"counts, what is ok at last", "failed=2 ok=3"},
+    {"a version that is none", "error: 1.2.3 is no version"},
+    {"a missing file", "ERROR no such file"},
     {"playwright", "  1 failed\n    [chromium] \xe2\x80\xba a.spec.ts:3:1 \xe2\x80\xba shows it\n  4 passed (3.1s)"},
     {"cypress", "    \xe2\x9c\x96  1 of 2 failed (50%)                     00:04        6        5        1\nTests: 1 "
                 "failed"},
@@ -102,6 +106,13 @@ static const run_end greens[] = {
     {"ansible", "a : ok=3 changed=1 unreachable=0 failed=0 skipped=0 rescued=0 ignored=0"},
     {"dbt", "Done. PASS=3 WARN=0 ERROR=0 SKIP=0 TOTAL=3"},
     {"JSON", "{\"passed\":3,\"failed\":0,\"error\":null}"},
+    {"counts in capitals", "PASSED 12 FAILED 0"},
+    {"counts in capitals, failures first", "FAIL 0 PASS 12"},
+    {"a dash for none", "PASS: 12\nFAIL: -"},
+    {"a measure", "epoch 3\nerror: 0.35"},
+    {"measures", "acc: 1.0\nerrors: 0.0"},
+    {"a share", "fail: 0.0\nerror: 12%"},
+    {"tests at last, all ok", "error cases ok"},
     {"a log", "GET /a 500 error page shown\nwrote 3 error cases to errors.csv"},
 };
 

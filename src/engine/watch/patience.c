@@ -35,8 +35,6 @@ static unsigned patience_of_success(unsigned m, unsigned w)
 {
     bool acts = rule_has(m, DARUMA_TOOL_ACTS) && !rule_has(m, WORDS_WEAK | WORDS_INPUT);
     bool waits = rule_has(m, DARUMA_TOOL_WAITS | WORDS_PAUSES), asks = rule_has(m, WORDS_ASKS);
-    if (rule_has(m, WORDS_IDLE) && !waits)
-        return TIMES_SURE;
     if (waits && rule_has(w, WORDS_MISUSED))
         return TIMES_SURE;
     if ((waits || asks) && rule_has(w, WORDS_OVER | WORDS_ABSENT) && !rule_has(w, WORDS_ALIVE))
@@ -61,6 +59,9 @@ unsigned patience_of(const seen *e)
 {
     bool failed = (e->flags & SEEN_FAILED) != 0;
     unsigned n = failed ? patience_of_failure(e->means, e->says) : patience_of_success(e->means, e->says);
+    bool idle = rule_has(e->means, WORDS_IDLE) && !rule_has(e->means, DARUMA_TOOL_WAITS | WORDS_PAUSES);
+    if (!failed && idle && !(e->flags & SEEN_ECHO)) /* "true": neither an effect nor an answer */
+        n = TIMES_SURE;
     bool little = rule_has(e->says, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT);
     if (!failed && (e->flags & SEEN_MOVED) && !little && n < TIMES_MAYBE && !rule_has(e->says, WORDS_OVER))
         n = TIMES_MAYBE;

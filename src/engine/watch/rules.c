@@ -232,16 +232,20 @@ static bool fails_alike(const seen *e, const seen *o)
     return (o->flags & SEEN_FAILED) && (o->masked == e->masked || o->result == e->result);
 }
 
-/* True if each of them changes nothing in another file: what is replaced stands in few of the files of a batch. */
+/* True if they change nothing in one file after the other: what is replaced stands in few of the files of a batch. Two
+ * texts may be replaced in each. */
 static bool is_of_each_file(const seen *e, const seen *const *list, uint32_t n)
 {
-    bool each = rule_has(e->means, DARUMA_TOOL_WRITES) && rule_has(e->says, WORDS_SAME);
-    for (uint32_t i = 0; i < n && each; i++) {
-        each = list[i]->file != 0;
+    uint32_t files = 0;
+    if (!rule_has(e->means, DARUMA_TOOL_WRITES) || !rule_has(e->says, WORDS_SAME))
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        bool other = list[i]->file != 0;
         for (uint32_t k = 0; k < i; k++)
-            each &= list[i]->file != list[k]->file;
+            other &= list[i]->file != list[k]->file;
+        files += other;
     }
-    return each;
+    return files * 2 >= n;
 }
 
 bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
@@ -483,15 +487,24 @@ static bool is_hopeless(const daruma_stall *s, daruma_verdict *v)
     return speak(v, DARUMA_CIRCLE_NO_PROGRESS, n, 60, first, UINT64_C(0x69646c6521));
 }
 
-/* Commands that do nothing, in ever new words: "true", "echo ok", "echo alive". Not when one is told what does not
- * stand in it: then something else speaks. */
+/* True if another call was answered so. */
+static bool is_known(const daruma_stall *s, const seen *e)
+{
+    bool known = false;
+    for (uint32_t i = 0, n = window_count(s); i < n && !known; i++)
+        known = window_at(s, i) != e && window_at(s, i)->result == e->result;
+    return known;
+}
+
+/* Commands that do nothing, in ever new words: "true", "echo ok", "echo alive". Not when one is told for the first time
+ * what does not stand in it: then something else speaks. */
 static bool is_idle(const daruma_stall *s, daruma_verdict *v)
 {
-    enum { TIMES = 6, MORE_WORDS = 4 };
+    enum { TIMES = 12 };
     const seen *o;
     uint32_t at = 0, n = 0, first = 0;
     while ((o = next_call(s, &at, false)) && rule_has(o->means, WORDS_IDLE) && !rule_has(o->flags, SEEN_FAILED) &&
-           same_count(o->words) <= o->arg_words + MORE_WORDS) {
+           (nothing_new(o->words, o->args) || is_known(s, o))) {
         first = o->step;
         n++;
     }

@@ -64,6 +64,8 @@ static unsigned means_of(const daruma_step *step, const same_call *c, unsigned m
             means &= ~(unsigned)(CLASS | WORDS_WEAK);
         means |= action;
     }
+    if (c->objects > 1) /* "true", and in which container: that looks whether it is there */
+        means &= ~(unsigned)WORDS_IDLE;
     means |= step->traits & TRAITS;
     if (c->waits || words_of_code(command) & DARUMA_TOOL_WAITS)
         means |= DARUMA_TOOL_WAITS;
@@ -237,20 +239,12 @@ static uint32_t times_before(const daruma_stall *s, const seen *e)
 
 enum { PATIENT = TIMES_MAYBE + 2 }; /* who waits for longer hears the same for long */
 
-/* True if the answer to "how does it stand" is a report of many values. Where something is waited for, the answer is
- * short, or says that it goes on. */
-static bool is_report(const seen *e)
-{
-    unsigned waits = e->means & ~e->tool_means & (DARUMA_TOOL_WAITS | WORDS_PAUSES); /* its arguments say so */
-    return (e->means & WORDS_ASKS) && !waits && !(e->flags & SEEN_FAILED) && (e->says & WORDS_REPORT);
-}
-
 /* Does it tell at length what it told before, and nothing surely changed meanwhile, nor did time pass? Who waits hears
  * the same for long. */
 static bool is_told_again(const daruma_stall *s, const seen *e, const relation *r)
 {
-    return r->twin && r->twin->hard == s->hard && r->twin->pauses == (uint16_t)s->pauses &&
-           (e->patience <= PATIENT || is_report(e)) && !says_little(e) && !(e->flags & SEEN_NOTE);
+    return r->twin && r->twin->hard == s->hard && r->twin->pauses == (uint16_t)s->pauses && e->patience <= PATIENT &&
+           !says_little(e) && !(e->flags & SEEN_NOTE);
 }
 
 /* Who goes back to a place once looks it up; who sees little else than what was seen goes in circles. */

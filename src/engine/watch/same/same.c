@@ -100,7 +100,21 @@ static bool is_file(daruma_str s)
     return mark;
 }
 
-static void notice_member(same_call *c, unsigned name, daruma_str v, int depth)
+/* "path", "file_path", "fileName". */
+static bool names_file(daruma_str key)
+{
+    return str_ifind(key, S("path")) != STR_NONE || str_ifind(key, S("file")) != STR_NONE;
+}
+
+static void notice_file(same_call *c, daruma_str key, daruma_str v)
+{
+    bool named = names_file(key);
+    if (!c->file_named && (named || (!c->file && is_file(string_inside(v)))))
+        c->file = word_hash(v.p, v.n, 0);
+    c->file_named |= named;
+}
+
+static void notice_member(same_call *c, daruma_str key, unsigned name, daruma_str v, int depth)
 {
     bool none = str_eq(v, S("0")) || str_eq(v, S("false")) || json_is_null(v);
     c->names |= name | (text_is_moment(json_is_string(v) ? string_inside(v) : v) ? NAME_MOMENT : 0u);
@@ -111,8 +125,8 @@ static void notice_member(same_call *c, unsigned name, daruma_str v, int depth)
         c->command = command_of(v);
     if (depth == 0 && json_is_string(v) && !c->text.n)
         c->text = string_inside(v);
-    if (depth == 0 && json_is_string(v) && is_file(string_inside(v)))
-        c->file = word_hash(v.p, v.n, 0);
+    if (depth == 0 && json_is_string(v))
+        notice_file(c, key, v);
     if (depth == 0 && (name & NAME_ACTION) && !c->action.n)
         c->action = string_inside(v);
 }
@@ -150,7 +164,7 @@ static pair hash_object(same_call *c, daruma_str object, int depth)
         unsigned name = i < MEMBERS_KEPT ? m.first[i] : words_of_name(key);
         if (is_left_out(key, name, m.all, m.n, v) || (depth == 0 && noise_is_arg(c->known, key)))
             continue;
-        notice_member(c, name, v, depth);
+        notice_member(c, key, name, v, depth);
         c->waits |= depth == 0 && types_nothing(key, v);
         pair one = pair_of(word_hash(key.p, key.n, 0));
         pair_mix(&one, hash_value(c, v, name, depth + 1));

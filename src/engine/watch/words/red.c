@@ -10,7 +10,7 @@ typedef enum verdict {
     RED,
 } verdict;
 
-#define SIGNS " _1=0!~%?&@"
+#define SIGNS " _1=0!~%?&@;"
 
 /* How a line reads. Small letters stand for both cases, capitals for themselves, a blank for some. The rest are signs:
  *
@@ -20,6 +20,7 @@ typedef enum verdict {
  *     1 a number other than 0      0 it, or a word for none      = the same number as the one before
  *     ! a word of failure          ~ one in capitals             % a word that excuses one
  *     ? a word                     & one that ends in a digit    @ one in capitals      _ what stands before a value
+ *     ; a number with a point, or a share
  *
  * No word stands beside one that a form begins or ends with. At one place the first form counts, and the line is read
  * on behind it. */
@@ -38,7 +39,7 @@ static const struct form {
     {"# TODO", PASSES},        /* TAP: need not pass */
     {"# SKIP", PASSES},
     {" \xe2\x80\xba ", PASSES}, /* playwright: the name of a test */
-    {" ok$", PASSES},
+    {" ok|", PASSES},
     {": pass$", PASSES},
     {"? PASSED", PASSES}, /* pytest -v, gradle */
     {"] PASSED", PASSES},
@@ -56,6 +57,11 @@ static const struct form {
     {"0 ? !", NONE},    /* "0 tests failed" */
     {": !_0", NONE},
     {"!_0", NONE},     /* "Failures: 0", {"error":null} */
+    {"!_;", NONE},     /* "error: 0.35" measures */
+    {"~ 0|", NONE},    /* "PASSED 12 FAILED 0" */
+    {"~ 0,", NONE},    /* "FAIL 0, PASS 12" */
+    {"~ 0 @", NONE},   /* "FAIL 0 PASS 12" */
+    {"!_-|", NONE},    /* "FAIL: -" */
     {"~] 0", NONE},    /* "[ERROR] 0" */
     {"~ ?: 0", NONE},  /* valgrind: "ERROR SUMMARY: 0 errors" */
     {"1 !", RED},      /* "1 failed, 2 passed", "2 errors generated.", "3 Error(s)" */
@@ -172,6 +178,16 @@ static size_t number_bytes(reading *r)
     return led || more ? 0 : used;
 }
 
+/* A number that measures: "0.35", "12%". */
+static size_t measure_bytes(daruma_str rest)
+{
+    size_t n = 0, points = 0;
+    while (n < rest.n && (ch_digit(rest.p[n]) || (n && rest.p[n] == '.' && n + 1 < rest.n && ch_digit(rest.p[n + 1]))))
+        points += rest.p[n++] == '.';
+    bool share = n < rest.n && rest.p[n] == '%', ends = n == rest.n || !ch_word(rest.p[n]);
+    return n && points <= 1 && (share || (points && ends)) ? n : 0;
+}
+
 /* "500 error" counts no errors; "1 error" and "3 error(s)" do. */
 static bool is_counted(const reading *r, size_t n)
 {
@@ -217,6 +233,9 @@ static size_t sign_bytes(reading *r, char sign)
     case '~':
         n = listed(r, failures, COUNT(failures));
         n = in_capitals(str_sub(rest, 0, n)) ? n : 0;
+        break;
+    case ';':
+        n = measure_bytes(rest);
         break;
     case '%':
         n = listed(r, excuses, COUNT(excuses));

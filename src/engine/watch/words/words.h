@@ -43,7 +43,6 @@ enum words_result {
     WORDS_SAME = 1 << 17,    /* nothing was changed */
     WORDS_UNMADE = 1 << 20,  /* no connection was made: it had no effect */
     WORDS_PLEA = 1 << 21,    /* with REFUSED: the call is to be mended first */
-    WORDS_REPORT = 1 << 22,  /* it names many values, and does not say that the whole goes on */
 };
 
 /* Bits of daruma_trait and words_call. */

@@ -61,7 +61,7 @@ static const words_row tool_rows[] = {
     {"find", T_READS | W_SEEKS | W_FINDS}, {"flip", W_RANDOM}, {"format", T_WRITES | W_WEAK}, {"forward", T_ACTS | W_INPUT},
     {"generate", T_ACTS | W_WEAK | W_RANDOM}, {"get", T_READS}, {"git", W_STILL}, {"glob", T_READS | W_SEEKS | W_FINDS},
     {"go", T_ACTS | W_INPUT | W_WEAK}, {"goto", T_READS}, {"grep", T_READS | W_FINDS}, {"handoff", T_ACTS},
-    {"head", T_READS | W_WEAK}, {"health", T_READS | T_WAITS | W_WEAK | W_ASKS}, {"help", T_READS | W_WEAK},
+    {"head", T_READS | W_WEAK}, {"health", T_READS | T_WAITS | W_WEAK}, {"help", T_READS | W_WEAK},
     {"history", T_READS | W_WEAK | W_HISTORY}, {"identify", T_READS}, {"idle", T_WAITS | W_PAUSES},
     {"image", W_RANDOM}, {"images", W_RANDOM}, {"import", T_ACTS}, {"inbox", T_READS | W_WEAK | W_ASKS},
     {"info", T_READS | W_WEAK}, {"input", W_KEYS}, {"insert", T_ACTS}, {"inspect", T_READS}, {"install", T_ACTS},
@@ -163,7 +163,7 @@ static const words_row command_rows[] = {
     {"redis-cli ping", T_READS | T_WAITS}, {"replace", W_CHANGES}, {"rg", T_READS | W_FINDS}, {"rm", W_CHANGES},
     {"rmdir", W_CHANGES}, {"rspec", T_READS}, {"ruff", T_READS}, {"sed -i", W_CHANGES}, {"sed -n", T_READS},
     {"select", T_READS}, {"set", T_READS}, {"sha256sum", T_READS}, {"shasum", T_READS}, {"shellcheck", T_READS},
-    {"show", T_READS}, {"sleep", T_WAITS | W_PAUSES}, {"sort", T_READS}, {"ss", T_READS}, {"stat", T_READS},
+    {"show", T_READS}, {"sleep", T_WAITS | W_PAUSES}, {"sort", T_READS}, {"ss", T_READS}, {"start-sleep", T_WAITS | W_PAUSES}, {"stat", T_READS},
     {"systemctl is-active", T_READS | T_WAITS}, {"tail", T_READS}, {"tee", W_CHANGES}, {"test", T_READS},
     {"time", W_RANDOM}, {"top", T_READS}, {"touch", W_CHANGES}, {"tr", T_READS}, {"tree", T_READS}, {"true", T_READS | W_IDLE},
     {"truncate", W_CHANGES}, {"tsc", T_READS}, {"type", T_READS}, {"uname", T_READS}, {"uniq", T_READS},
@@ -355,6 +355,23 @@ static bool is_filler(daruma_str w) /* what may stand before a command */
     return eq != STR_NONE && eq > 0 && ch_alpha(w.p[0]) && str_findch(str_sub(w, 0, eq), '/') == STR_NONE;
 }
 
+/* "> /dev/null", ">nul": nobody reads it. */
+static bool goes_nowhere(daruma_str to)
+{
+    daruma_str name = str_trim(str_from(to, 1));
+    return str_find(str_sub(to, 0, 12), S("/dev/null")) != STR_NONE ||
+           (str_istarts(name, S("nul")) && !(name.n > 3 && ch_word(name.p[3])));
+}
+
+/* Commands of Windows that are used to wait: "timeout /t 5", "ping -n 6 127.0.0.1 >nul". */
+static bool is_windows_pause(daruma_str part)
+{
+    daruma_str rest = part, word = part_word(&rest), option = part_word(&rest);
+    size_t to = str_findch(rest, '>');
+    return (str_ieq(word, S("timeout")) && str_istarts(option, S("/t"))) ||
+           (str_ieq(word, S("ping")) && str_eq(option, S("-n")) && to != STR_NONE && goes_nowhere(str_from(rest, to)));
+}
+
 /* Of a part that writes into a file or sends something CHANGES, of one that is told to wait WAITS. */
 static unsigned options_mean(daruma_str part)
 {
@@ -363,31 +380,34 @@ static unsigned options_mean(daruma_str part)
         unsigned means;
     } options[] = {
         {LIT("-X P"), W_CHANGES},   {LIT("-X D"), W_CHANGES},        {LIT("-d "), W_CHANGES},
-        {LIT("--data"), W_CHANGES}, {LIT("--request P"), W_CHANGES}, {LIT("--watch"), T_WAITS},
-        {LIT("--wait"), T_WAITS},
+        {LIT("--data"), W_CHANGES}, {LIT("--request P"), W_CHANGES},
     };
     unsigned got = 0;
     for (size_t i = 0; i < part.n; i++) {
         const daruma_str rest = str_from(part, i);
         bool plain = part.p[i] == '>' && !(rest.n > 1 && rest.p[1] == '&');
-        if (plain && str_find(str_sub(rest, 0, 12), S("/dev/null")) == STR_NONE)
+        if (plain && !goes_nowhere(rest))
             got |= W_CHANGES;
-        if (part.p[i] != '-' || i == 0 || part.p[i - 1] != ' ')
+        if (part.p[i] != '-')
+            continue;
+        if (str_starts(rest, S("--wait")) || (str_starts(rest, S("--watch")) && !str_starts(rest, S("--watch=false"))))
+            got |= T_WAITS; /* wherever it stands: ["ctl","--wait"] */
+        if (i == 0 || !memchr(" \t\"'", part.p[i - 1], 4))
             continue;
         for (size_t k = 0; k < COUNT(options); k++)
-            if (str_starts(rest, options[k].reads) && !str_starts(rest, S("--watch=false")))
+            if (str_starts(rest, options[k].reads))
                 got |= options[k].means;
-        if (str_starts(rest, S("-f")) && str_ends(str_sub(part, 0, i), S("tail ")))
+        if (str_starts(rest, S("-f")) && str_find(str_sub(part, 0, i), S("tail")) != STR_NONE)
             got |= T_WAITS;
     }
     return got;
 }
 
-/* "echo $?", "echo %PATH%", "echo (date)": what it prints does not stand in it. */
+/* "echo $?", "echo %PATH%", "echo (date)", "echo *.py", "echo !VAR!": what it prints does not stand in it. */
 static bool is_expanded(daruma_str part)
 {
     for (size_t i = 0; i < part.n; i++)
-        if (memchr("$`%(<", part.p[i], 5))
+        if (memchr("$`%(<*?[~{", part.p[i], 10) || (part.p[i] == '!' && i + 1 < part.n && ch_word(part.p[i + 1])))
             return true;
     return false;
 }
@@ -396,6 +416,8 @@ static unsigned part_means(daruma_str part)
 {
     daruma_str from = str_trim(part), rest = from, word = part_word(&rest);
     bool loop = str_eq(word, S("while")) || str_eq(word, S("until"));
+    if (is_windows_pause(from))
+        return T_WAITS | W_PAUSES;
     if (str_eq(word, S("timeout"))) {
         word = part_word(&rest);
         from = str_trim(rest);

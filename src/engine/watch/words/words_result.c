@@ -273,6 +273,13 @@ static bool names_many(const text_words *w)
     return names == VALUES;
 }
 
+/* A value that has another name than how it stands, and all that comes late. */
+static bool is_in_passing(const text_words *w, size_t i)
+{
+    bool named = i && is_name(w, i - 1);
+    return (named || i >= EMPTY_AT_MAX) && !is_state(w, i) && !is_outcome(w, i);
+}
+
 /* An id or a number, or nothing: it says which thing it is, or how far, and no more of it. */
 static bool says_which(daruma_str word)
 {
@@ -430,6 +437,7 @@ static daruma_str unwrapped(daruma_str result)
 unsigned words_of_result(daruma_str result, bool failed)
 {
     text_words w = {.n = 0};
+    bool plain = false;                              /* OVER or ABSENT is said at first of no value, or of the state */
     unsigned got = WORDS_HEARD, head = 0, alive = 0; /* `alive`: said by more than "no new output" */
     result = unwrapped(str_trim(result));
     if (says_nothing(result))
@@ -453,6 +461,7 @@ unsigned words_of_result(daruma_str result, bool failed)
         if (!str_ieq(w.at[i], S("no")))
             alive |= means;
         got |= means;
+        plain |= (means & (WORDS_OVER | WORDS_ABSENT)) && !is_in_passing(&w, i);
         if (i < EMPTY_AT_MAX)
             head |= means;
     }
@@ -470,7 +479,7 @@ unsigned words_of_result(daruma_str result, bool failed)
         got |= WORDS_FEW;
     if (result.n <= (w.n <= 1 ? FEW_BYTES_MAX : SHORT_BYTES_MAX))
         got |= WORDS_SHORT;
-    if (!failed && !(got & (WORDS_STANDS | WORDS_STATED)) && names_many(&w))
-        got |= WORDS_REPORT;
+    if (!failed && !plain && (got & (WORDS_OVER | WORDS_ABSENT)) && names_many(&w))
+        got &= ~(unsigned)(WORDS_OVER | WORDS_ABSENT);
     return got;
 }
