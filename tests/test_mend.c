@@ -445,6 +445,7 @@ static void thinking_without_its_signature_goes_alone(void **state)
         assert_int_equal(r.messages_mended > 0, rows[i].out != NULL);
         assert_true(str_eq(written(rows[i].d, &c), str_of(rows[i].out ? rows[i].out : rows[i].in)));
     }
+#define BLANK "{\"type\":\"text\",\"text\":\"\\n\\n\"}"
     /* its provider is known to check; what is left of the loop in progress does not begin with thinking */
 #define THINKS "{\"max_tokens\":9,\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":1024},\"messages\":["
     static const struct {
@@ -459,6 +460,11 @@ static void thinking_without_its_signature_goes_alone(void **state)
         {THINKS USER("a") "," SAID(HALF "," USE("q")) "," DID("q") "," SAID(
              "{\"type\":\"text\",\"text\":\"x\"}") "," USER("b") "]}",
          true},
+        /* white space is no beginning: it is refused, and was said ahead of the half */
+        {THINKS USER("a") "," SAID(BLANK "," HALF "," THOUGHT("1") "," USE("q")) "," DID("q") "]}", true},
+        {THINKS USER("a") "," SAID(HALF "," USE("q")) "," DID("q") "," SAID(
+             BLANK "," THOUGHT("1") "," USE("p")) "," DID("p") "]}",
+         true},
     };
     for (size_t i = 0; i < COUNT(loops); i++) {
         daruma_arena own = fresh();
@@ -467,8 +473,18 @@ static void thinking_without_its_signature_goes_alone(void **state)
         assert_true(mend_half_thinking(&c, true, &told));
         daruma_str kept = written(&dialect_anthropic, &c);
         assert_false(has(kept, HALF));
+        assert_false(has(kept, BLANK "," HALF) || has(kept, "[" BLANK "," THOUGHT("1") "," USE("q")));
         assert_int_equal(has(kept, "\"enabled\""), loops[i].thinks);
         assert_int_equal(has(kept, "\"thinking\":{\"type\":\"disabled\"}"), !loops[i].thinks);
+    }
+    /* where the model chooses whether it thinks, its answers need not begin with it */
+#define CHOOSES "{\"max_tokens\":9,\"thinking\":{\"type\":\"adaptive\"},\"messages\":["
+    for (size_t i = 0; i < 2; i++) {
+        daruma_arena own = fresh();
+        convo c = read_as(&dialect_anthropic, S(CHOOSES USER("a") "," SAID(HALF "," USE("q")) "," DID("q") "]}"), &own);
+        mend_report told = {0};
+        assert_true(i ? mend_strange_thinking(&c) : mend_half_thinking(&c, true, &told));
+        assert_str(written(&dialect_anthropic, &c), CHOOSES USER("a") "," SAID(USE("q")) "," DID("q") "]}");
     }
     /* a refusal takes it first, wherever it points, and says that it is one */
     daruma_arena a = fresh();

@@ -25,6 +25,23 @@ static bool is_half(const convo_part *p)
     return !json_is_array(content) || !json_next(&it, NULL, &one);
 }
 
+static bool is_anthropic(const convo *c)
+{
+    return on_wire(c, WIRE_RESULTS_IN_USER) && !on_wire(c, WIRE_NO_IDS);
+}
+
+static bool is_blank(convo *c, convo_part *p)
+{
+    return p->kind == PART_TEXT && !str_trim(convo_text(c, p)).n;
+}
+
+/* White space that was said ahead of half a thought: Anthropic refuses it, and what follows would not be in front. */
+static void drop_blanks_ahead(convo *c, convo_message *m)
+{
+    for (size_t j = 0; j < m->nparts && (m->parts[j].dropped || is_blank(c, &m->parts[j])); j++)
+        m->parts[j].dropped = true;
+}
+
 /* `half`: only such thinking. */
 static bool drop_thinking_of(convo *c, convo_message *m, bool half)
 {
@@ -47,6 +64,8 @@ static bool drop_thinking_of(convo *c, convo_message *m, bool half)
     if (!did)
         return false;
     m->edited = c->edited = true;
+    if (half && is_anthropic(c))
+        drop_blanks_ahead(c, m);
     if (!history_parts(m))
         convo_drop_message(c, m);
     return true;
@@ -68,11 +87,6 @@ static uint32_t drop_thinking(convo *c, size_t end, bool half)
     return n;
 }
 
-static bool is_anthropic(const convo *c)
-{
-    return on_wire(c, WIRE_RESULTS_IN_USER) && !on_wire(c, WIRE_NO_IDS);
-}
-
 /* Who signs nothing of what it thinks takes it back so. */
 static bool signs_thinking(const convo *c)
 {
@@ -92,17 +106,24 @@ static bool thinking_off(convo *c)
     return true;
 }
 
-/* With thinking on, Anthropic's newest answer of a loop has to begin with some. */
-static bool lacks_thinking(const convo *c)
+/* With thinking on, the loop's answers have to begin with it. Where the model chooses whether it thinks, there is no
+ * budget, and they need not. */
+static bool needs_thinking(const convo *c)
+{
+    return c->set.thinking == 1 && c->set.thinking_budget >= 0;
+}
+
+/* Anthropic's newest answer of a loop has to begin with some. */
+static bool lacks_thinking(convo *c)
 {
     size_t i = history_before(c, c->nmessages), loop = convo_loop_begin(c);
     while (i != STR_NONE && i >= loop && c->messages[i].role != CONVO_ASSISTANT)
         i = history_before(c, i);
-    if (i == STR_NONE || i < loop || c->set.thinking != 1)
+    if (i == STR_NONE || i < loop || !needs_thinking(c))
         return false;
     const convo_message *m = &c->messages[i];
     for (size_t j = 0; j < m->nparts; j++)
-        if (!m->parts[j].dropped)
+        if (!m->parts[j].dropped && !is_blank(c, &m->parts[j]))
             return m->parts[j].kind != PART_THINKING;
     return false;
 }
@@ -187,8 +208,8 @@ static void drop_all_thinking(mending *x)
         return;
     if (on_wire(c, WIRE_NO_IDS))
         mending_sign_calls(x);
-    else if (on_wire(c, WIRE_RESULTS_IN_USER) && c->set.thinking == 1)
-        mending_thinking_off(x); /* with thinking on, the loop's answers would have to begin with it */
+    else if (on_wire(c, WIRE_RESULTS_IN_USER) && needs_thinking(c))
+        mending_thinking_off(x);
 }
 
 bool mend_strange_thinking(convo *c)
