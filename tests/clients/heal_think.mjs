@@ -227,6 +227,16 @@ holds("heal think openai: an answer that is cut behind blank text is made again"
   },
 });
 
+holds("heal think: arguments that follow the beginning of another block are those of their call", {
+  config: (c) => (c.models.find((x) => x.name === "m-own").targets = [target.anthropic]),
+  async run(pair) {
+    const d = dialects.openai, w = wires.openai, [start, open, ...rest] = events([call("toolu_1")]);
+    pair.own.answer = (q, res) => sse(res, [start, open, { type: "content_block_start", index: 1, content_block: { type: "unknown", x: 1 } }, ...rest.slice(0, -2), { type: "content_block_stop", index: 1 }, ...rest.slice(-2)].map(named).join("")).end();
+    const r = await question(pair, d, { model: d.own, stream: true, more: { tools: d.tools } });
+    assert.deepEqual(w.calls(r).map(([id, name, args]) => [id, name, JSON.parse(args)]), [["toolu_1", "look", { city: "Oslo" }]], r.text);
+  },
+});
+
 holds("heal think: thinking of a server that does not announce its blocks is none of the half that the client has", {
   async run(pair) {
     const bare = events([B, text(TEXT)]).filter((e) => !/^content_block_st/.test(e.type)).map(named).join("");

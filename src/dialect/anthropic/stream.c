@@ -75,13 +75,15 @@ static void read_block_delta(turn_deltas *l, turn_reader *r, int at, daruma_str 
             signature = value;
         else if (key_is(key, S("partial_json")))
             json = value;
+    /* of the open block, unless it names a call that is not over: some servers number all their blocks alike */
+    bool of_other = r->open >= 0 && r->open_kind == DELTA_OTHER && (r->open == at || call_find(r, at) < 0);
     if (str_eq(type, S("text_delta")))
         anthropic_say(l, r, DELTA_TEXT, -1, text, a);
     else if (str_eq(type, S("thinking_delta")))
         anthropic_say(l, r, DELTA_THINKING, -1, thinking, a);
     else if (str_eq(type, S("signature_delta")))
         delta_text(l, DELTA_SIGNATURE, -1, json_text(signature, a));
-    else if (!str_eq(type, S("input_json_delta")) || (r->open >= 0 && r->open_kind == DELTA_OTHER))
+    else if (!str_eq(type, S("input_json_delta")) || of_other)
         delta_add(l, DELTA_OTHER)->text = delta;
     else if (call_told(r, at) >= 0)
         anthropic_say(l, r, DELTA_ARGUMENTS, call_find(r, at), json, a);
