@@ -38,17 +38,6 @@ void talk_free(const drive_rooms *rooms, talk *t)
     rooms->close(&own);
 }
 
-/* Anthropic's clients hand thinking back with its signature, and in a tool loop they must. */
-static bool takes_signed(const talk *t)
-{
-    return t->from == t->to && t->to == &dialect_anthropic;
-}
-
-static bool in_thinking(const turn_reader *r)
-{
-    return r->open >= 0 && r->open_kind == DELTA_THINKING;
-}
-
 bool talk_begin(session *x)
 {
     bool goes_on = x->t && x->t->begun; /* by another attempt */
@@ -76,8 +65,10 @@ bool talk_begin(session *x)
     t->next = TALK_REASK;
     if (t->going == GOING_PREFILLED && !(x->p->quirks & WIRE_PREFILL)) /* it went elsewhere after all */
         t->going = GOING_ANCHORED;
-    t->shows_thinking = t->mode == TALK_ANEW && takes_signed(t) && !t->thought;
+    t->shows_thinking = t->mode == TALK_ANEW && talk_takes_signed(t) && !t->thought;
     t->shown = NONE_SHOWN;
+    t->blanks = str_trim(buf_str(&t->said)).n ? 0 : t->said.n;
+    t->passed = 0;
     t->in = (turn_reader){.sequence = -1, .keep = &t->arena};
     t->holding = t->thinking = t->bound = t->joined = t->unsure = t->given = false;
     t->at_hold = NULL;
@@ -225,9 +216,10 @@ static bool strays(const session *x, daruma_str text)
     return text.p[0] != '{' && text.p[0] != '[';
 }
 
-static bool is_redacted(const talk *t, daruma_str block)
+/* The client has the provider's events as they come. */
+static bool goes_out(const talk *t)
 {
-    return t->from == &dialect_anthropic && str_eq(json_get(block, S("type")), S("\"redacted_thinking\""));
+    return t->mode == TALK_PLAIN && !t->holding;
 }
 
 /* What every mode keeps of a delta. */
@@ -244,7 +236,7 @@ static void note(session *x, const turn_delta *d)
         c = d->index >= 0 ? call_at(t, d->index) : NULL;
         if (c)
             c->signature = arena_copy(&t->arena, d->text);
-        t->thought |= t->mode == TALK_PLAIN && d->index < 0;
+        t->thought |= goes_out(t) && d->index < 0;
         t->thinking = t->bound = false;
         break;
     case DELTA_TEXT:
@@ -275,7 +267,7 @@ static void note(session *x, const turn_delta *d)
         }
         break;
     case DELTA_OTHER:
-        t->thought |= t->mode == TALK_PLAIN && is_redacted(t, d->text);
+        t->thought |= goes_out(t) && talk_redacted(t, d->text);
         break;
     case DELTA_START:
     case DELTA_CALL_END:
@@ -283,60 +275,6 @@ static void note(session *x, const turn_delta *d)
     case DELTA_BLOCK:
         break;
     }
-}
-
-/* A block of the provider is one of the client's: two thoughts have a signature each, two texts their own citations. */
-static void keep_apart(session *x)
-{
-    talk *t = x->t;
-    turn_delta close = {.kind = DELTA_BLOCK, .index = -1, .usage = TURN_USAGE_NONE};
-    if (t->shown != t->in.open)
-        talk_write_delta(x, &close);
-    t->shown = t->in.open;
-}
-
-/* What an answer thinks that is made again, for a client that has no whole thinking. Behind what is held it would stand
- * before that. */
-static void show_thinking(session *x, const turn_delta *d)
-{
-    talk *t = x->t;
-    turn_delta shown = *d;
-    if (!t->shows_thinking || t->calls || t->fresh.n || d->index >= 0)
-        return;
-    keep_apart(x);
-    if (d->kind == DELTA_OTHER)
-        shown.kind = DELTA_BLOCK;
-    t->thought |= d->kind != DELTA_THINKING;
-    talk_write_delta(x, &shown);
-}
-
-/* What of an answer that is made again is neither text, thinking nor a call: what a server's own tool did, citations.
- * In Messages it goes out as it came. False: it cannot, since it would stand before what is held. */
-static bool show_other(session *x, const turn_delta *d)
-{
-    talk *t = x->t;
-    turn_delta piece = *d;
-    if (!takes_signed(t) || in_thinking(&t->in)) /* with its thinking */
-        return true;
-    if (t->calls || t->fresh.n)
-        return talk_gives_up(x);
-    keep_apart(x);
-    piece.kind = DELTA_BLOCK;
-    piece.piece = true;
-    talk_write_delta(x, &piece);
-    return true;
-}
-
-/* Text of an answer that is written anew, as it comes. */
-static void flow(session *x, daruma_str text)
-{
-    talk *t = x->t;
-    bool anew = t->mode == TALK_ANEW;
-    while (anew && text.n && ch_space(text.p[0]) && t->said.n && !str_trim(buf_str(&t->said)).n)
-        text = str_from(text, 1); /* the client has the blanks that it begins with */
-    if (anew && takes_signed(t) && text.n)
-        keep_apart(x);
-    talk_write_text(x, text);
 }
 
 /* One delta of a stream that is written anew. False: the attempt failed. */
@@ -360,7 +298,7 @@ static bool rewrite(session *x, const turn_delta *d)
             return true;
         }
         if (t->joined || (talk_flows(t) && !t->fresh.n && !strays(x, d->text))) {
-            flow(x, d->text);
+            talk_show_text(x, d->text);
             return true;
         }
         if (t->fresh.n + d->text.n > TALK_SAID_BYTES_MAX && talk_flows(t)) { /* unchecked, as it came */
@@ -380,7 +318,7 @@ static bool rewrite(session *x, const turn_delta *d)
     case DELTA_THINKING: /* of a continuation: the client has its thinking already */
     case DELTA_SIGNATURE:
         if (t->mode == TALK_ANEW)
-            show_thinking(x, d);
+            talk_show_thinking(x, d);
         else if (d->kind == DELTA_THINKING && t->mode == TALK_BRIDGE && dialect_takes_thinking(t->to))
             talk_write_delta(x, d);
         return true;
@@ -389,9 +327,9 @@ static bool rewrite(session *x, const turn_delta *d)
             return true;
         if (dialect_is_media(d->text))
             return talk_gives_up(x);
-        if (is_redacted(t, d->text))
-            show_thinking(x, d);
-        return t->mode != TALK_ANEW || is_redacted(t, d->text) || show_other(x, d);
+        if (talk_redacted(t, d->text))
+            talk_show_thinking(x, d);
+        return t->mode != TALK_ANEW || talk_redacted(t, d->text) || talk_show_other(x, d);
     case DELTA_CALL:
     case DELTA_ARGUMENTS:
     case DELTA_CALL_END:
@@ -499,16 +437,19 @@ bool talk_event(session *x, const sse_event *e, const dialect_said *event, darum
     t->room = big ? &large : scratch;
     if (!t->holding)
         before = t->in;
-    bool thinks = in_thinking(&t->in);
+    bool thinks = talk_in_thinking(&t->in);
     turn_deltas said = x->p->read_delta(&t->in, event, few, t->room);
     const turn_delta *d = said.p;
     size_t n = said.n;
+    if (t->in.open < 0 && t->shown >= 0)
+        t->shown = OVER_SHOWN;
     bool all = !t->in.lost && !said.full;
     if (!all)
         read_in_part(x);
     for (size_t i = 0; i < n; i++)
         note(x, &d[i]);
-    t->thought |= t->mode == TALK_PLAIN && thinks && !in_thinking(&t->in); /* some servers sign none */
+    t->thought |=
+        (goes_out(t) || talk_shows_thinking(t)) && thinks && !talk_in_thinking(&t->in); /* some servers sign none */
     collect_block(x, event);
     bool acts = is_again(t) && x->answer.view.effects; /* what the provider did cannot be written anew */
     if ((!all && t->mode != TALK_PLAIN) || acts || x->answer.view.many) {
@@ -564,7 +505,7 @@ bool talk_was_cut(const session *x)
 bool talk_thought_half(const session *x)
 {
     const turn_reader *r = talk_reached(x);
-    return r && !dialect_takes_thinking(x->d) && in_thinking(r);
+    return r && !dialect_takes_thinking(x->d) && talk_in_thinking(r);
 }
 
 bool talk_thinks(const session *x)

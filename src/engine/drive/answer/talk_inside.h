@@ -1,10 +1,10 @@
-/* talk_inside.h - what talk.c, which reads a streamed answer, talk_write.c, which writes the client's, and talk_end.c,
- * which checks what was held, share. */
+/* talk_inside.h - what talk.c, which reads a streamed answer, talk_write.c and talk_anew.c, which write the client's,
+ * and talk_end.c, which checks what was held, share. */
 #ifndef ENGINE_DRIVE_ANSWER_TALK_INSIDE_H
 #define ENGINE_DRIVE_ANSWER_TALK_INSIDE_H
 #include "engine/drive/answer/talk.h"
 
-enum { NONE_SHOWN = -2 /* -1 is the block of a server that announces none */ };
+enum { NONE_SHOWN = -2, OVER_SHOWN = -3 /* -1 is the block of a server that announces none */ };
 
 typedef enum talk_mode { TALK_PLAIN, TALK_BRIDGE, TALK_ANEW, TALK_JOIN, TALK_REASK } talk_mode;
 
@@ -14,7 +14,7 @@ typedef struct held_call {
     daruma_str block; /* REASK, JOIN, ANEW: an item of Responses that is no function's call and stands among them; else
                          empty */
     bool custom, wrapped;
-    bool words;  /* BRIDGE: no call, but text that came behind one: `args` */
+    bool words;  /* BRIDGE, ANEW: no call, but text that came behind one, or behind a block: `args` */
     bool object; /* its arguments came as an object */
     int index;   /* among the calls of the answer; of a block that of the call before it */
     struct held_call *next, *before;
@@ -33,7 +33,9 @@ struct talk {
     bool bound;          /* ... and the client has it in Chat's signed form: half of it is refused when it comes back */
     bool thought;        /* the client has thinking of the answer that is whole: signed, redacted, or closed */
     bool shows_thinking; /* ANEW: the client gets what this attempt thinks */
-    int shown;           /* ANEW: the block of this attempt that the client got last; NONE_SHOWN */
+    int shown; /* ANEW: the block of this attempt that the client got last; NONE_SHOWN, or OVER_SHOWN when it is
+                  over: some servers number all their blocks alike */
+    size_t blanks, passed; /* ANEW: white space that is all the client has, bytes, and how much of it came again */
     bool joined, unsure;
     bool given;         /* all of it is here, and was found wrong: it goes out if nothing better comes */
     mend_going going;   /* how the attempt was asked to go on */
@@ -62,6 +64,26 @@ static inline bool talk_flows(const talk *t)
 {
     return t->mode == TALK_BRIDGE || t->mode == TALK_ANEW;
 }
+/* Anthropic's clients hand thinking back with its signature, and in a tool loop they must. */
+static inline bool talk_takes_signed(const talk *t)
+{
+    return t->from == t->to && t->to == &dialect_anthropic;
+}
+
+static inline bool talk_in_thinking(const turn_reader *r)
+{
+    return r->open >= 0 && r->open_kind == DELTA_THINKING;
+}
+bool talk_redacted(const talk *t, daruma_str block); /* the block is thinking that is not shown */
+/* What an answer thinks that is made again goes out now, for a client that has no whole thinking: behind what is held
+ * it would stand before that. */
+bool talk_shows_thinking(const talk *t);
+void talk_show_thinking(session *x, const turn_delta *d);
+/* What of an answer that is made again is neither text, thinking nor a call: what a server's own tool did, citations.
+ * In Messages it goes out as it came. False: it cannot, since it would stand before what is held. */
+bool talk_show_other(session *x, const turn_delta *d);
+/* Text of an answer that is written anew, as it comes. */
+void talk_show_text(session *x, daruma_str text);
 /* Text of a continuation: goes on once it is clear where; `whole`: no more comes. False: it cannot be joined. */
 bool talk_join(session *x, bool whole);
 bool talk_gives_up(session *x); /* this attempt's words are of no use, another's may be. False, always */

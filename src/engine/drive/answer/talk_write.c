@@ -38,6 +38,8 @@ turn_writer *talk_writer(talk *t)
 
 void talk_say(talk *t, daruma_str text)
 {
+    if (text.n)
+        t->blanks = 0; /* what follows is behind it */
     if (t->lost || !text.n)
         return;
     if (t->said.n + text.n > TALK_SAID_BYTES_MAX) {
@@ -86,13 +88,15 @@ void talk_write_text(session *x, daruma_str text)
 static void put_calls(talk *t, const turn *got, daruma_buf *out)
 {
     int index = 0;
+    bool behind = false; /* a call or a block; what was said before them is out */
     for (size_t i = 0; i < got->message.nparts; i++) {
         const convo_part *p = &got->message.parts[i];
         turn_delta d = {.kind = DELTA_BLOCK, .index = -1, .text = p->raw, .usage = TURN_USAGE_NONE};
         if (p->kind == PART_OTHER)
             put_delta(t, &d, out);
-        if (p->kind == PART_TEXT && index) /* what was said before the first call is out */
+        if (p->kind == PART_TEXT && behind)
             put_text(t, p->text, out);
+        behind |= p->kind != PART_TEXT;
         if (p->kind != PART_CALL)
             continue;
         d = (turn_delta){.kind = DELTA_CALL,
