@@ -603,6 +603,9 @@ static void several_guesses_are_no_evidence(void **state)
         {"The model does not exist. This may be due to a timeout.", DARUMA_MODEL_NOT_FOUND},
         {"The request failed. This is likely due to a wrong API key.", DARUMA_AUTH},
         {"Access denied due to an exhausted quota.", DARUMA_QUOTA},
+        {"The API returned an empty response. This may be due to the context window being exceeded.",
+         DARUMA_CONTEXT_LENGTH},
+        {"Empty response. Likely due to max_tokens being too small.", DARUMA_OUTPUT_LIMIT},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -766,6 +769,21 @@ static void what_somebody_said_is_heard_behind_what_carried_it(void **state)
          DARUMA_QUOTA},
         {502, "{\"error\":{\"attempts\":[{\"error\":\"400 Invalid API key\"}],\"message\":\"All providers failed\"}}",
          DARUMA_AUTH},
+        /* of attempts the last one, and only where nothing says why all failed */
+        {0,
+         "{\"error\":{\"attempts\":[{\"error\":\"Request timed out\"},{\"error\":\"Invalid API "
+         "key\"}],\"message\":\"All "
+         "providers failed\"}}",
+         DARUMA_AUTH},
+        {402, "{\"error\":{\"message\":\"Insufficient credits\",\"attempts\":[{\"error\":\"timeout\"}]}}",
+         DARUMA_QUOTA},
+        {404, "{\"error\":{\"message\":\"Model not found\",\"attempts\":[{\"error\":\"fetch failed\"}]}}",
+         DARUMA_MODEL_NOT_FOUND},
+        /* what describes no error */
+        {500, "{\"tools\":[{\"type\":\"function\",\"description\":\"Returns the quota that was used up\"}]}",
+         DARUMA_UNKNOWN},
+        {0, "{\"user\":{\"status\":\"active\",\"description\":\"account suspended in 2020\"}}", DARUMA_UNKNOWN},
+        {0, "{\"output\":[{\"isError\":false,\"description\":\"account suspended\"}]}", DARUMA_UNKNOWN},
         /* a part of an answer before what broke it */
         {0,
          "Working: {\"choices\":[{\"delta\":{\"content\":null,\"reasoning_content\":\"no key\"}}]}\n"

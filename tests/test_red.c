@@ -1,7 +1,10 @@
 /* The ends of runs of tests, builds and linters, as their programs print them. */
 #include "engine/watch/facts.h"
+#include "engine/watch/words/words.h"
 #include "test.h"
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 typedef struct run_end {
     const char *program;
@@ -68,6 +71,12 @@ static const run_end reds[] = {
     {"npm", "npm ERR! Test failed.  See above for more details."},
     {"npm 10", "npm error Lifecycle script `test` failed with error:\nnpm error code 1\nnpm error path /a"},
     {"terraform", "Error: Invalid reference\n\n  on main.tf line 3, in resource \"a\" \"b\":\n   3:   x = y"},
+    {"a share that is too small", "FAIL: 71.2% coverage"},
+    {"another", "error: 12.5% coverage, 80% wanted"},
+    {"a version", "error: 1.5 is not a valid version"},
+    {"a size", "Error: 1.2 GB over quota"},
+    {"counts in capitals, two of failures", "FAIL 0 ERROR 2"},
+    {"the same", "ERROR 0 FAILED 2"},
     {"golangci-lint", "1 issues:\n* errcheck: 1\nmake: *** [lint] Error 1"},
 };
 
@@ -165,6 +174,32 @@ static void every_beginning_of_an_end_is_read(void **state)
     }
 }
 
+/* `text` where no byte behind it can be read. */
+static daruma_str at_the_end(char *room, size_t bytes, const char *begin, char fill, size_t n, const char *end)
+{
+    char *text = room + bytes - n;
+    memset(text, fill, n);
+    for (size_t i = 4; i < n; i += 5)
+        text[i] = ' ';
+    memcpy(text + 500, begin, strlen(begin));
+    memcpy(text + n - strlen(end), end, strlen(end));
+    return (daruma_str){text, n};
+}
+
+/* Beginning and end of a result are read apart: where they meet, nothing is read twice. */
+static void a_result_is_read_within_its_bytes(void **state)
+{
+    (void)state;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *room = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(room != MAP_FAILED);
+    assert_int_equal(mprotect(room + page, page, PROT_NONE), 0);
+    words_of_result(at_the_end(room, page, "closed closed", 'x', 601, "wxyz\""), false);
+    for (size_t n = 600; n <= 810; n++)
+        words_of_result(at_the_end(room, page, "closed ", 'x', n, "wxyz"), false);
+    munmap(room, 2 * page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +207,7 @@ int main(void)
         cmocka_unit_test(green_runs_are_not_taken_for_red),
         cmocka_unit_test(a_run_is_known_again),
         cmocka_unit_test(every_beginning_of_an_end_is_read),
+        cmocka_unit_test(a_result_is_read_within_its_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

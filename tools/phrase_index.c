@@ -212,7 +212,7 @@ static int print_words(void)
     printf("#define SENTENCE_WHO 0x%llxu\n",
            (unsigned long long)bits_of("negates.failed.label.request.internal.without.later.broken.bad.denied.model.answer."
                                        "tool.endpoint.unsupported.context.token.input.message"));
-    printf("#define SENTENCE_OUTAGE 0x%llxu\n", (unsigned long long)bits_of("wire.server.json"));
+    printf("#define SENTENCE_OUTAGE 0x%llxu\n", (unsigned long long)bits_of("wire.server.json.answer.empty"));
     printf("static const sentence_word sentence_words[] = {\n");
     for (int i = 0; i < nstems; i++)
         printf("{0x%llxu, 0x%llxu, {%d, %d, %d, %d}, %zu, %zu, %d},\n", (unsigned long long)stems[i].means,

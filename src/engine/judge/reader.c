@@ -1,5 +1,6 @@
 /* reader.c - what the members of an error object mean, what was found of it, and JSON. */
 #include "engine/judge/echo.h"
+#include "engine/read/sentence.h"
 #include "base/buf.h"
 #include "base/date.h"
 #include "base/json.h"
@@ -57,7 +58,7 @@ static const struct {
     K("cause", IS_NEST),
     K("baseresp", IS_NEST),
     K("lasterror", IS_NEST),
-    K("attempts", IS_NEST),
+    K("attempts", IS_ATTEMPTS),
     K("exception", IS_NEST),
     K("response", IS_NEST),
     K("responsebody", IS_NEST),
@@ -264,6 +265,7 @@ void reader_member(reader *r, enum role role, daruma_str text, int level)
             r->s->param = text; /* Python prints that there is none */
         break;
     case IS_PATH:
+    case IS_ATTEMPTS:
         break;
     case IS_CHOICES:
     case IS_WAIT:
@@ -368,13 +370,13 @@ static void read_fields(reader *r, daruma_str object, int level)
 
 static bool is_error(daruma_str object)
 {
-    static const daruma_str named[] = {LIT("code"), LIT("type"), LIT("status"), LIT("error"), LIT("isError")};
-    bool any = false, told = false;
+    static const daruma_str named[] = {LIT("code"), LIT("type"), LIT("status"), LIT("error")};
+    bool marked = json_is_true(json_get(object, S("isError"))), any = marked, told = false;
     for (size_t i = 0; i < COUNT(named); i++)
         any |= json_get(object, named[i]).n > 0;
     daruma_str error = json_get(object, S("error")), key, v;
     for (json_iter it = json_open(object); any && json_next(&it, &key, &v);)
-        told |= json_is_string(v) && reader_role(key) == IS_MESSAGE;
+        told |= json_is_string(v) && (marked ? reader_role(key) == IS_MESSAGE : str_eq(key, S("message")));
     return json_is_object(error) || json_is_string(error) || told;
 }
 
@@ -394,9 +396,24 @@ static void read_within(reader *r, daruma_str object, int level)
     }
 }
 
+/* Of attempts that failed the last one says why, where no text says it of them all. */
+static void read_attempts(reader *r, daruma_str list, int level)
+{
+    daruma_str item, last = {0};
+    for (size_t i = 0; i < r->s->ntexts; i++)
+        if (sentence_names_cause(r->s->texts[i]))
+            return;
+    for (json_iter it = json_open(list); r->values++ < UNWRAP_VALUES_MAX && json_next(&it, NULL, &item);)
+        last = item;
+    if (json_is_object(last) || json_is_array(last))
+        reader_value(r, last, level + 1);
+    else if (json_is_string(last))
+        reader_string(r, json_text(last, r->a), level + 1);
+}
+
 static void read_object(reader *r, daruma_str object, int level)
 {
-    daruma_str key, v, words = {0};
+    daruma_str key, v, words = {0}, attempts = {0};
     bool log = false; /* of a logger: its error says more than what it was logged as */
     size_t texts = r->s->ntexts;
     json_iter it = json_open(object);
@@ -420,7 +437,9 @@ static void read_object(reader *r, daruma_str object, int level)
         } else if (json_is_object(v) || json_is_array(v)) {
             if (json_is_object(v) && str_eq(key, S("errors")))
                 read_fields(r, v, level + 1);
-            if (role == IS_NEST || role == IS_MESSAGE || role == IS_CODE || role == IS_TYPE)
+            if (role == IS_ATTEMPTS && json_is_array(v))
+                attempts = v;
+            else if (role == IS_NEST || role == IS_MESSAGE || role == IS_CODE || role == IS_TYPE)
                 reader_value(r, v, level + 1);
             else if (role == IS_PARAM || (role == IS_PATH && json_is_array(v)))
                 read_path(r, v);
@@ -432,6 +451,8 @@ static void read_object(reader *r, daruma_str object, int level)
             reader_member(r, role, scalar(r, v), level);
         }
     }
+    if (attempts.n)
+        read_attempts(r, attempts, level + 1);
     if (level > 0 && r->s->ntexts == texts && r->s->ncodes) /* an error whose message has an unheard-of name */
         reader_text(r, json_text(words, r->a), level);
     if (level == 0 && !r->s->ntexts && !r->s->ncodes)

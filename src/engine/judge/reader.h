@@ -6,13 +6,14 @@
 /* What the member of an error object is to us. */
 enum role {
     IS_NOTHING,
-    IS_MESSAGE, /* words for people */
-    IS_TITLE,   /* words for people, less telling than a message */
-    IS_CODE,    /* a name for the failure */
-    IS_TYPE,    /* a name for its sort: many failures have it */
-    IS_STATUS,  /* HTTP status as a number, else a name */
-    IS_NEST,    /* holds another error, or text */
-    IS_CHOICES, /* an answer that holds an error */
+    IS_MESSAGE,  /* words for people */
+    IS_TITLE,    /* words for people, less telling than a message */
+    IS_CODE,     /* a name for the failure */
+    IS_TYPE,     /* a name for its sort: many failures have it */
+    IS_STATUS,   /* HTTP status as a number, else a name */
+    IS_NEST,     /* holds another error, or text */
+    IS_ATTEMPTS, /* errors of attempts; read where nothing else says why all of them failed */
+    IS_CHOICES,  /* an answer that holds an error */
     IS_PARAM,
     IS_PATH, /* a list is one of a parameter, a text of a file */
     IS_WAIT, /* seconds, or a duration */

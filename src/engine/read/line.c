@@ -142,7 +142,8 @@ static bool ends_in_place(daruma_str t)
     return n < t.n && n && t.p[n - 1] == ':';
 }
 
-/* `t` behind what Python prints of a place in code: `", line 8, in step`; empty: it is not printed. */
+/* `t` behind what Python prints of a place in code: `", line 8, in step`; empty: nothing stands there, or, where
+ * `*ret_any` is false, it is not printed. */
 static daruma_str behind_place(daruma_str t, bool *ret_any)
 {
     size_t at = 0;
@@ -297,7 +298,7 @@ static daruma_str without_drawing(daruma_str text, daruma_arena *a)
 }
 
 /* A tool's result as an agent shows it, without what the tool was given: "⏺ Bash(npm test)\n  ⎿  Error: ..." is
- * "⏺ Bash Error: ...". */
+ * "⏺ Bash", a line break, and "Error: ...". */
 static daruma_str without_call(daruma_str text, daruma_arena *a)
 {
     size_t result = str_find(text, S("\u23bf")), at = 1;

@@ -117,6 +117,21 @@ static const char *comparison_at(daruma_str t, size_t i)
     return less ? "at_most_" : equal ? "at_least_" : "exceeds_";
 }
 
+/* True if the clause that ends `before` is about something that is as long as it plays or lives: "The clip exceeded ".
+ */
+static bool is_of_length(daruma_str before)
+{
+    static const daruma_str things[] = {LIT("clip"),   LIT("audio"),     LIT("video"),
+                                        LIT("speech"), LIT("recording"), LIT("ttl")};
+    size_t from = before.n;
+    while (from && !memchr(".;:", before.p[from - 1], 3))
+        from--;
+    for (size_t k = 0; k < COUNT(things); k++)
+        if (str_find(str_from(before, from), things[k]) != STR_NONE)
+            return true;
+    return false;
+}
+
 /* A duration at t[i] that was exceeded, or is the limit: "exceeded 300000ms", "killed after 60s", "the 30 second
  * limit"; NULL: none begins there. What is to be longer or shorter than one is a value. */
 static const char *duration_at(daruma_str t, size_t i)
@@ -133,6 +148,7 @@ static const char *duration_at(daruma_str t, size_t i)
     daruma_str before = str_sub(t, 0, i);
     told = str_starts(str_from(t, end), S(" limit")) || str_ends(before, S("exceeded ")) ||
            str_ends(before, S("killed after "));
+    told = told && !is_of_length(before);
     for (size_t k = 0; told && k < COUNT(units); k++)
         if (str_eq(str_sub(t, unit, end - unit), units[k]))
             return "timeout_";

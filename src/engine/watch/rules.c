@@ -75,7 +75,7 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
     const seen *e = window_at(s, 0), *o, *oldest = e;
     uint32_t at = 0, n = 0, seen_calls = 0, old = 0, known = 0, total = 0;
     bool failed = (e->flags & SEEN_FAILED) != 0, maybe = false, other = false, moves = false;
-    bool passed = false; /* as `maybe`, of calls that none of these may stand before */
+    bool passed = false; /* another epoch was met: a call that is met from now on sets `maybe` */
     if (e->flags & (SEEN_NEW | SEEN_NOTE))
         return false;
     while ((o = next_call(s, &at, false)) && (failed ? o->hard == e->hard : o->epoch == e->epoch)) {

@@ -57,7 +57,8 @@ static const struct form {
     {"0 ? !", NONE},    /* "0 tests failed" */
     {": !_0", NONE},
     {"!_0", NONE},     /* "Failures: 0", {"error":null} */
-    {"!_;", NONE},     /* "error: 0.35" measures */
+    {"!_;$", NONE},    /* "error: 0.35" measures */
+    {"~ 0 ~ 1", RED},  /* "FAIL 0 ERROR 2" */
     {"~ 0|", NONE},    /* "PASSED 12 FAILED 0" */
     {"~ 0,", NONE},    /* "FAIL 0, PASS 12" */
     {"~ 0 @", NONE},   /* "FAIL 0 PASS 12" */

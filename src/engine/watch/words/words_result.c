@@ -437,13 +437,15 @@ static daruma_str unwrapped(daruma_str result)
 unsigned words_of_result(daruma_str result, bool failed)
 {
     text_words w = {.n = 0};
-    bool plain = false;                              /* OVER or ABSENT is said at first of no value, or of the state */
+    bool plain = false; /* OVER or ABSENT is said of the state, or early and of no value that has a name */
     unsigned got = WORDS_HEARD, head = 0, alive = 0; /* `alive`: said by more than "no new output" */
     result = unwrapped(str_trim(result));
     if (says_nothing(result))
         return WORDS_EMPTY | WORDS_SHORT | WORDS_HEARD;
-    split(str_sub(result, 0, HEAD_BYTES), &w);
-    if (result.n > HEAD_BYTES)
+    bool whole =
+        result.n <= HEAD_BYTES + TAIL_BYTES; /* no byte is read twice: a word stands behind the one before it */
+    split(whole ? result : str_sub(result, 0, HEAD_BYTES), &w);
+    if (!whole)
         split(str_from(result, result.n - TAIL_BYTES), &w);
     for (size_t i = 0, used; i < w.n; i += used) {
         unsigned means = phrase_at(&w, i, &used);
