@@ -1,111 +1,51 @@
-/* red.c - whether the end of a text is the report of a run that failed: of tests, of a build, of a linter. One table
- * says how their last lines read. */
+/* red.c - whether the end of a text is the report of a run that failed: of tests, of a build, of a linter. A word of
+ * failure counts by what stands beside it: a number, a sign, or nothing but the beginning of the line.
+ *
+ *     Tests: 3, Failures: 1      a number behind it      a.c:3:5: error: ...     signs around it
+ *     1 failed, 2 passed         a number before it      FAILED a.py::test_b     the line begins with it, in capitals
+ */
 #include "engine/watch/facts.h"
 #include "base/limits.h"
 #include "base/str.h"
 
-typedef enum verdict {
-    PASSES, /* the whole line tells of what passed, whatever stands in it */
-    NONE,   /* these words tell of no failure */
-    RED,
-} verdict;
+enum { TOKENS_MAX = 96 }; /* of a line; what follows tells nothing more */
 
-#define SIGNS " _1=0!~%?&@;"
+typedef enum token_is {
+    END,
+    SIGN,
+    WORD,
+    COUNT_OF, /* a number without a point */
+    MEASURE,  /* "0.35", "12%" */
+    FAILURE,
+    EXCUSE,  /* such failures are none: "expected", "fixed" */
+    NOTHING, /* a word for 0 */
+} token_is;
 
-/* How a line reads. Small letters stand for both cases, capitals for themselves, a blank for some. The rest are signs:
- *
- *     ^ at first: no letter stands before it      + at first: one to three words do
- *     $ at last: no letter stands behind it       | at last: nothing does
- *     * whatever comes before the rest of the form, at the end of the line
- *     1 a number other than 0      0 it, or a word for none      = the same number as the one before
- *     ! a word of failure          ~ one in capitals             % a word that excuses one
- *     ? a word                     & one that ends in a digit    @ one in capitals      _ what stands before a value
- *     ; a number with a point, or a share
- *
- * No word stands beside one that a form begins or ends with. At one place the first form counts, and the line is read
- * on behind it. */
-static const struct form {
-    const char *reads;
-    verdict verdict;
-} forms[] = {
-    {"^ok ", PASSES},  /* TAP: "ok 3 - three failures" */
-    {"^OK", PASSES},   /* unittest, PHPUnit */
-    {"^PASS", PASSES}, /* jest */
-    {"^PASSED", PASSES},
-    {"^\xe2\x9c\x93", PASSES}, /* mocha, vitest */
-    {"^\xe2\x9c\x94", PASSES}, /* node */
-    {"^\xe2\x88\x9a", PASSES}, /* mocha on Windows */
-    {" ... ok", PASSES},       /* cargo, unittest -v */
-    {"# TODO", PASSES},        /* TAP: need not pass */
-    {"# SKIP", PASSES},
-    {" \xe2\x80\xba ", PASSES}, /* playwright: the name of a test */
-    {" ok|", PASSES},
-    {": pass$", PASSES},
-    {"? PASSED", PASSES}, /* pytest -v, gradle */
-    {"] PASSED", PASSES},
-    {") PASSED", PASSES},
-    {"? passed$", PASSES},
-    {"^% 1 !", NONE},   /* "Fixed 3 errors" */
-    {"1 % !", NONE},    /* "1 known failure" */
-    {"1 ! %", NONE},    /* "2 errors ignored" */
-    {"1 ! ? %", NONE},  /* "2 errors were ignored" */
-    {"1 ! (= %", NONE}, /* "1 error (1 fixed, 0 remaining)" */
-    {"% !", NONE},      /* "expected failures=1" */
-    {"0 !_1", RED},     /* "WARN=0 ERROR=1" */
-    {"1 !_0", NONE},    /* "Tests: 3 Failures: 0" */
-    {"0 !", NONE},      /* "0 failed", "no errors" */
-    {"0 ? !", NONE},    /* "0 tests failed" */
-    {": !_0", NONE},
-    {"!_0", NONE},     /* "Failures: 0", {"error":null} */
-    {"!_;$", NONE},    /* "error: 0.35" measures */
-    {"~ 0 ~ 1", RED},  /* "FAIL 0 ERROR 2" */
-    {"~ 0|", NONE},    /* "PASSED 12 FAILED 0" */
-    {"~ 0,", NONE},    /* "FAIL 0, PASS 12" */
-    {"~ 0 @", NONE},   /* "FAIL 0 PASS 12" */
-    {"!_-|", NONE},    /* "FAIL: -" */
-    {"~] 0", NONE},    /* "[ERROR] 0" */
-    {"~ ?: 0", NONE},  /* valgrind: "ERROR SUMMARY: 0 errors" */
-    {"1 !", RED},      /* "1 failed, 2 passed", "2 errors generated.", "3 Error(s)" */
-    {"1 ? !", RED},    /* "2 tests failed" */
-    {"! 1", RED},      /* "# fail 1", "make: *** [all] Error 1" */
-    {"!_1", RED},      /* "Failures: 1", "errors=1" */
-    {"^~", RED},       /* "FAIL pkg", "FAILED (errors=1)", "[ERROR] ..." */
-    {"~$", RED},       /* "a.py::test_a FAILED [ 50%]" */
-    {"@ ~", RED},      /* "BUILD FAILED in 3s" */
-    {"+failed|", RED}, /* "Test failed" */
-    {"+failed.", RED}, /* "npm ERR! Test failed.  See above for more details." */
-    {"+failed in 1", RED},
-    {"+failed with exit code ", RED},
-    {"^error *:", RED}, /* vite: "error during build:" */
-    {"^!:", RED},       /* "error: ..." */
-    {"^![", RED},       /* rustc: "error[E0308]: ..." */
-    {"^!(", RED},
-    {"^! &:", RED}, /* "error TS2304: ..." */
-    {": !:", RED},  /* "a.c:3:5: error: ..." */
-    {": ![", RED},
-    {": !(", RED},
-    {": ! &:", RED}, /* "x.ts(3,1): error TS2304: ..." */
-    {"^npm ERR!", RED},
-    {"^npm error ", RED},
-    {"AssertionError", RED},
-};
+typedef struct token {
+    daruma_str s;
+    token_is is;
+    int64_t count;
+} token;
+
+/* The tokens of a line; END before the first and behind the last. */
+typedef struct red_line {
+    token at[TOKENS_MAX + 6];
+    size_t n;
+} red_line;
 
 // clang-format off
-static const daruma_str failures[] = {
-    LIT("failed"), LIT("failures"), LIT("failure"), LIT("failing"), LIT("errors"), LIT("error"), LIT("fail"), LIT("not ok"),
-}, excuses[] = {
-    LIT("expected"), LIT("known"), LIT("fixed"), LIT("ignored"), LIT("suppressed"), LIT("skipped"), LIT("flaky"), LIT("recovered"),
-}, nothing[] = {
-    LIT("no"), LIT("none"), LIT("null"), LIT("false"), LIT("without"), LIT("never"), LIT("nil"), LIT("undefined"), LIT("n/a"), LIT("[]"), LIT("{}"),
+static const struct {
+    daruma_str word;
+    token_is is;
+} known[] = {
+    {LIT("failed"), FAILURE}, {LIT("failures"), FAILURE}, {LIT("failure"), FAILURE}, {LIT("failing"), FAILURE},
+    {LIT("errors"), FAILURE}, {LIT("error"), FAILURE}, {LIT("fail"), FAILURE}, {LIT("error(s)"), FAILURE},
+    {LIT("expected"), EXCUSE}, {LIT("known"), EXCUSE}, {LIT("fixed"), EXCUSE}, {LIT("ignored"), EXCUSE},
+    {LIT("suppressed"), EXCUSE}, {LIT("skipped"), EXCUSE}, {LIT("flaky"), EXCUSE}, {LIT("recovered"), EXCUSE},
+    {LIT("no"), NOTHING}, {LIT("none"), NOTHING}, {LIT("null"), NOTHING}, {LIT("false"), NOTHING},
+    {LIT("without"), NOTHING}, {LIT("never"), NOTHING}, {LIT("nil"), NOTHING}, {LIT("n/a"), NOTHING},
 };
 // clang-format on
-
-/* A form that is held against a line. */
-typedef struct reading {
-    daruma_str line;
-    size_t at;     /* so far it fits */
-    int64_t count; /* the number before */
-} reading;
 
 /* A hash of a line, but for times that it took. */
 static uint32_t line_hash(daruma_str line)
@@ -125,210 +65,165 @@ static uint32_t line_hash(daruma_str line)
     return h;
 }
 
-/* No letter stands in it: signs, a number, a time. */
-static bool is_bare(daruma_str s)
+/* Bytes of a word with all that belongs to its name: "errors.c", "a/errors", "error-page", "error(s)". */
+static size_t name_bytes(daruma_str s)
 {
-    for (size_t i = 0; i < s.n; i++)
-        if (ch_word(s.p[i]) && !ch_digit(s.p[i]))
+    size_t n = 0;
+    while (n < s.n && (ch_word(s.p[n]) || (n && n + 1 < s.n && memchr("/\\-.", s.p[n], 4) && ch_word(s.p[n + 1]))))
+        n++;
+    return str_istarts(str_from(s, n), S("(s)")) ? n + 3 : n;
+}
+
+/* The number that a word is: 7 counts, 0.35 and 12% measure, 1.2.3 and 3rd are words. */
+static token_is number_is(daruma_str s, bool share, int64_t *count)
+{
+    size_t points = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        if (!ch_digit(s.p[i]) && s.p[i] != '.')
+            return WORD;
+        points += s.p[i] == '.';
+    }
+    str_scan_int(s, count);
+    return points > 1 ? WORD : points || share ? MEASURE : COUNT_OF;
+}
+
+static token token_at(daruma_str rest)
+{
+    token t = {.s = str_sub(rest, 0, name_bytes(rest)), .is = WORD};
+    if (str_istarts(rest, S("not ok")) && t.s.n == 3)
+        return (token){.s = str_sub(rest, 0, 6), .is = FAILURE};
+    if (!t.s.n)
+        return (token){.s = str_sub(rest, 0, 1), .is = SIGN};
+    if (ch_digit(t.s.p[0])) {
+        bool share = t.s.n < rest.n && rest.p[t.s.n] == '%';
+        t.is = number_is(t.s, share, &t.count);
+        t.s.n += share;
+        return t;
+    }
+    for (size_t i = 0; i < COUNT(known) && t.is == WORD; i++)
+        if (str_ieq(t.s, known[i].word))
+            t.is = known[i].is;
+    return t;
+}
+
+static red_line tokens_of(daruma_str line)
+{
+    red_line l = {.n = 3};
+    while (line.n && l.n < TOKENS_MAX + 3) {
+        if (!ch_space(line.p[0]))
+            l.at[l.n++] = token_at(line);
+        line = str_from(line, ch_space(line.p[0]) ? 1 : l.at[l.n - 1].s.n);
+    }
+    return l;
+}
+
+static bool is_sign(const token *t, const char *signs)
+{
+    return t->is == SIGN && t->s.p[0] && strchr(signs, t->s.p[0]);
+}
+
+static bool in_capitals(const token *t)
+{
+    for (size_t i = 0; i < t->s.n; i++)
+        if (ch_lower(t->s.p[i]) == t->s.p[i] && t->s.p[i] != ' ')
+            return false;
+    return t->s.n > 1;
+}
+
+/* True if nothing but signs and numbers stands between these two places. */
+static bool is_bare(const token *from, const token *to)
+{
+    for (; from < to; from++)
+        if (from->is >= WORD && !ch_digit(from->s.p[0]))
             return false;
     return true;
 }
 
-/* True if from..to is no part of a name: "errors.c", "a/errors", "error-page". */
-static bool is_whole(daruma_str s, size_t from, size_t to)
+/* "2 errors were ignored", "Found 3 errors (3 fixed)", "1 known failure". */
+static bool is_excused(const token *t)
 {
-    bool led = from > 0 && (ch_word(s.p[from - 1]) || memchr("/\\-.=", s.p[from - 1], 5));
-    bool joined = to + 1 < s.n && memchr("/\\-.", s.p[to], 4) && ch_word(s.p[to + 1]);
-    return !led && !joined && (to == s.n || !ch_word(s.p[to]));
+    const token *next = t + 1;
+    if (is_sign(next, "("))
+        return next[1].is == COUNT_OF && next[1].count == t[-1].count && next[2].is == EXCUSE;
+    return t[-1].is == EXCUSE || (t[-2].is == EXCUSE && t[-1].is == COUNT_OF) || next->is == EXCUSE ||
+           (next->is == WORD && next[1].is == EXCUSE);
 }
 
-static size_t word_bytes(daruma_str s)
+/* 1: it counts failures, 0: there are none, -1: no number is said of it. "500 error" counts none. */
+static int counts(const red_line *l, const token *t)
 {
-    size_t n = 0;
-    while (n < s.n && ch_word(s.p[n]))
-        n++;
-    return n;
-}
-
-static bool in_capitals(daruma_str s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        if (ch_lower(s.p[i]) == s.p[i] && s.p[i] != ' ')
-            return false;
-    return s.n > 1;
-}
-
-/* Bytes of the word of a list that stands there, whole; 0: none. */
-static size_t listed(const reading *r, const daruma_str *words, size_t n)
-{
-    daruma_str rest = str_from(r->line, r->at);
-    for (size_t i = 0; rest.n && i < n; i++)
-        if (ch_lower(rest.p[0]) == words[i].p[0] && str_istarts(rest, words[i]) &&
-            is_whole(r->line, r->at, r->at + words[i].n))
-            return words[i].n;
-    return 0;
-}
-
-/* A number that counts something: no part of a version, a share or a name. */
-static size_t number_bytes(reading *r)
-{
-    daruma_str rest = str_from(r->line, r->at);
-    size_t used = rest.n && ch_digit(rest.p[0]) ? str_scan_int(rest, &r->count) : 0;
-    bool led = r->at > 0 && (ch_word(r->line.p[r->at - 1]) || memchr("-.", r->line.p[r->at - 1], 2));
-    bool more = used + 1 < rest.n && (rest.p[used] == '%' || rest.p[used] == '.');
-    return led || more ? 0 : used;
-}
-
-/* A number that measures: "0.35", "12%". */
-static size_t measure_bytes(daruma_str rest)
-{
-    size_t n = 0, points = 0;
-    while (n < rest.n && (ch_digit(rest.p[n]) || (n && rest.p[n] == '.' && n + 1 < rest.n && ch_digit(rest.p[n + 1]))))
-        points += rest.p[n++] == '.';
-    bool share = n < rest.n && rest.p[n] == '%', ends = n == rest.n || !ch_word(rest.p[n]);
-    return n && points <= 1 && (share || (points && ends)) ? n : 0;
-}
-
-/* "500 error" counts no errors; "1 error" and "3 error(s)" do. */
-static bool is_counted(const reading *r, size_t n)
-{
-    char last = ch_lower(r->line.p[r->at + n - 1]);
-    return r->count <= 1 || (last != 'r' && last != 'e') || str_istarts(str_from(r->line, r->at + n), S("(s)"));
-}
-
-/* Bytes of what a sign stands for; STR_NONE: it does not fit. */
-static size_t sign_bytes(reading *r, char sign)
-{
-    const daruma_str rest = str_from(r->line, r->at);
-    int64_t before = r->count;
-    size_t n = 0;
-    bool named = false;
-    switch (sign) {
-    case ' ':
-        while (n < rest.n && ch_space(rest.p[n]))
-            n++;
-        break;
-    case '_':
-        while (n < rest.n && memchr("\":= ", rest.p[n], 4)) {
-            named |= rest.p[n] != ' ';
-            n++;
-        }
-        n = named ? n : 0;
-        break;
-    case '1':
-        n = number_bytes(r);
-        n = r->count ? n : 0;
-        break;
-    case '=':
-        n = number_bytes(r);
-        n = r->count == before ? n : 0;
-        break;
-    case '0':
-        n = number_bytes(r);
-        n = n && r->count == 0 ? n : listed(r, nothing, COUNT(nothing));
-        break;
-    case '!':
-        n = listed(r, failures, COUNT(failures));
-        n = n && is_counted(r, n) ? n : 0;
-        break;
-    case '~':
-        n = listed(r, failures, COUNT(failures));
-        n = in_capitals(str_sub(rest, 0, n)) ? n : 0;
-        break;
-    case ';':
-        n = measure_bytes(rest);
-        break;
-    case '%':
-        n = listed(r, excuses, COUNT(excuses));
-        break;
-    default: /* a word */
-        n = rest.n && ch_alpha(rest.p[0]) ? word_bytes(rest) : 0;
-        if (n && ((sign == '&' && !ch_digit(rest.p[n - 1])) || (sign == '@' && !in_capitals(str_sub(rest, 0, n)))))
-            n = 0;
-        break;
-    }
-    return n ? n : STR_NONE;
-}
-
-/* One to three words stand before this place. */
-static bool is_led(daruma_str line, size_t at)
-{
-    size_t words = 0;
-    for (size_t i = 0; i < at; i++)
-        words += ch_word(line.p[i]) && !(i && ch_word(line.p[i - 1]));
-    return words >= 1 && words <= 3;
-}
-
-/* Bytes of the line from `at` on that read so; 0: none do. `letter` is where its first letter stands. */
-static size_t reads_so(daruma_str line, size_t at, size_t letter, const char *f)
-{
-    reading r = {.line = line, .at = at};
-    if ((*f == '^' && at > letter) || (*f == '+' && (ch_lower(line.p[at]) != f[1] || !is_led(line, at))))
+    const token *value = t + 1, *before = t[-1].is == WORD ? t - 2 : t - 1;
+    while (is_sign(value, "\":="))
+        value++;
+    bool named = value > t + 1, last = value + 1 >= l->at + l->n;
+    char end = ch_lower(t->s.p[t->s.n - 1]);
+    if (value->is == COUNT_OF)
+        return value->count != 0;
+    if (named && (value->is == NOTHING || (last && (value->is == MEASURE || is_sign(value, "-")))))
         return 0;
-    f += *f == '^' || *f == '+';
-    for (; *f; f++) {
-        if (*f == '$')
-            return is_bare(str_from(line, r.at)) ? r.at - at : 0;
-        if (*f == '|')
-            return r.at == line.n ? r.at - at : 0;
-        if (*f == '*') {
-            size_t left = strlen(f + 1);
-            r.at = line.n > r.at + left ? line.n - left : line.n;
-        } else if (strchr(SIGNS, *f)) {
-            size_t n = sign_bytes(&r, *f);
-            if (n == STR_NONE)
-                return 0;
-            r.at += n;
-        } else if (r.at < line.n && (line.p[r.at] == *f || ch_lower(line.p[r.at]) == *f)) {
-            r.at++;
-        } else {
-            return 0;
-        }
+    if (before->is == NOTHING)
+        return 0;
+    if (before->is == COUNT_OF && (before->count <= 1 || (end != 'r' && end != 'e')))
+        return before->count != 0;
+    return -1;
+}
+
+/* True if it is the head of the line, by capitals or by the signs around it. */
+static bool is_headed(const red_line *l, const token *t)
+{
+    const token *first = l->at + 3, *end = l->at + l->n, *next = t + 1, *zero = t + 1;
+    bool leads = is_bare(first, t), code = next->is == WORD && ch_digit(next->s.p[next->s.n - 1]);
+    if (in_capitals(t) && (leads || is_bare(next, end) || (t[-1].is == WORD && in_capitals(t - 1)))) {
+        while (zero < end && zero->is != COUNT_OF)
+            zero++;
+        return zero >= end || zero->count != 0;
     }
-    bool ends = !ch_alpha(f[-1]) || r.at == line.n || !ch_word(line.p[r.at]);
-    return ends ? r.at - at : 0;
+    if (t == first + 1 && str_eq(first->s, S("npm")))
+        return true;
+    if (str_ieq(t->s, S("failed")) && t > first && t - first <= 3 && (next >= end || is_sign(next, ".")))
+        return true;
+    return (leads || is_sign(t - 1, ":")) && (is_sign(next + code, code ? ":" : ":[(") || is_sign(end - 1, ":"));
 }
 
-/* False if no text that begins with `c` reads so. */
-static bool may_begin(const char *f, char c)
+/* Tells of what passed, whatever stands in it: tests by name, and what need not pass. */
+static bool is_passed(daruma_str line)
 {
-    f += *f == '^' || *f == '+';
-    return *f == '1'            ? ch_digit(c)
-           : !strchr(SIGNS, *f) ? *f == c || *f == ch_lower(c)
-                                : *f == '0' || ch_alpha(c) || *f == ' ';
+    static const daruma_str begins[] = {LIT("ok "), LIT("OK"), LIT("PASS")},
+                            ends[] = {LIT(" ok"), LIT(" PASSED"), LIT(" passed"), LIT(": pass")},
+                            holds[] = {LIT("] PASSED"),     LIT(") PASSED"),     LIT(" PASSED ["),
+                                       LIT("# TODO"),       LIT("# SKIP"),       LIT(" \xe2\x80\xba "),
+                                       LIT("\xe2\x9c\x93"), LIT("\xe2\x9c\x94"), LIT("\xe2\x88\x9a")};
+    size_t letter = 0;
+    while (letter < line.n && (!ch_word(line.p[letter]) || ch_digit(line.p[letter])))
+        letter++;
+    for (size_t i = 0; i < COUNT(begins); i++)
+        if (str_starts(str_from(line, letter), begins[i]))
+            return true;
+    for (size_t i = 0; i < COUNT(ends); i++)
+        if (str_ends(line, ends[i]) && line.n > ends[i].n && !ch_digit(line.p[line.n - ends[i].n - 1]))
+            return true;
+    for (size_t i = 0; i < COUNT(holds); i++)
+        if (str_find(line, holds[i]) != STR_NONE)
+            return true;
+    return false;
 }
 
-/* The first form that fits at a place, of those that pass or of the others; NULL: none. `*n` is how far it goes. */
-static const struct form *form_at(daruma_str line, size_t at, size_t letter, bool passes, size_t *n)
-{
-    bool inside = at && ch_word(line.p[at]) && ch_word(line.p[at - 1]); /* of a word: no form begins there */
-    for (size_t i = 0; i < COUNT(forms) && !inside; i++)
-        if ((forms[i].verdict == PASSES) == passes && may_begin(forms[i].reads, line.p[at]) &&
-            (*n = reads_so(line, at, letter, forms[i].reads)) > 0)
-            return &forms[i];
-    *n = 1;
-    return NULL;
-}
-
-/* True if a line tells of a failure: it counts some, or is headed so. A word alone may stand in the name of a file or
- * of a test. */
+/* True if a line tells of a failure. A word alone may stand in the name of a file or of a test. */
 static bool tells_of_failure(daruma_str line)
 {
     if (str_ifind(line, S("fail")) == STR_NONE && str_ifind(line, S("error")) == STR_NONE &&
         str_ifind(line, S("not ok")) == STR_NONE)
         return false;
-    size_t n, letter = 0;
-    while (letter < line.n && (!ch_word(line.p[letter]) || ch_digit(line.p[letter])))
-        letter++;
-    for (size_t at = 0; at < line.n; at++)
-        if (form_at(line, at, letter, true, &n))
-            return false;
-    for (size_t at = 0; at < line.n; at += n) {
-        const struct form *f = form_at(line, at, letter, false, &n);
-        if (f && f->verdict == RED)
+    if (is_passed(line))
+        return false;
+    red_line l = tokens_of(line);
+    for (size_t i = 3; i < l.n; i++) {
+        const token *t = &l.at[i];
+        int n = t->is == FAILURE ? counts(&l, t) : 0;
+        if (t->is == FAILURE && !is_excused(t) && (n > 0 || (n < 0 && is_headed(&l, t))))
             return true;
     }
-    return false;
+    return str_find(line, S("AssertionError")) != STR_NONE || str_starts(line, S("npm ERR!"));
 }
 
 uint32_t facts_red(daruma_str text)
