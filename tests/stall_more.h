@@ -21,10 +21,6 @@ static const stall_case stall_work_more[] = {
     {"many orders, all delivered", 0, "12* get_order {\"id\":{n}} => {\"status\":\"delivered\"}"},
     {"a session that is looked at by typing nothing", 0,
      "9* write_stdin {\"session_id\":3,\"chars\":\"\"} => Wall time 5.0 seconds\\nOutput:"},
-    {"a session that code looks at by typing nothing", 0,
-     "11* exec {\"input\":\"const r = await tools.write_stdin({session_id:7,chars:\\\"\\\"}); text(r.output)\"} => "
-     "Script "
-     "completed\\nWall time 5.0 seconds\\nOutput:\\n"},
     {"a job that is waited for, in Polish", 0, "9* job_status {\"id\":4} => w toku"},
     /* looking closer, without an end to see */
     {"an editor that looks and changes in turn", 0,
@@ -404,8 +400,6 @@ static const stall_case stall_work_more[] = {
 };
 
 static const stall_case stall_loops_more[] = {
-    {"two thoughts in turn", 7,
-     "6*(\nthink {\"thought\":\"I should read a\"} => ok\nthink {\"thought\":\"I should ask b\"} => ok\n)"},
     {"two sayings in turn", 5, "4*(\nsay I will now read the file.\nsay Let me check the folder first.\n)"},
     {"a scroll that another element takes", 3, "6* scroll {\"dir\":\"down\"} => Scroll intercepted by another element"},
     {"a wheel that is not implemented", 4, "6* scroll {\"dir\":\"down\"} => Not implemented"},
@@ -528,8 +522,6 @@ static const stall_case stall_loops_more[] = {
      "get_order {\"id\":4} => order 4 open\nget_order {\"id\":4} => order 4 partly filled\n"
      "9* get_order {\"id\":4} => order 4 cancelled"},
     {"a licence that has run out", 3, "9* check_licence {\"k\":4} => expired"},
-    {"a check that ended, and when", 3,
-     "9* check_run {\"id\":4} => {\"id\":4,\"completed_at\":\"2026-03-01T10:00:00Z\",\"outcome\":\"neutral\"}"},
     {"a run that failed, found by a reader", 3, "9* get_run {\"id\":4} => {\"run\":4,\"conclusion\":\"failure\"}"},
     /* fresh parts of failures */
     {"errors in any order", 3,
@@ -682,8 +674,5 @@ static const stall_case stall_loops_more[] = {
      "! 5* search {\"entity\":\"Anna Berg], search[Otto Berg\"} => Could not find that page, please try again."},
     {"a script that fails and prints nothing", 4, "! 6* node_exec {\"script\":\"node render.js\"} => (no output)"},
     {"a process that has said nothing yet", 0, "14* bash_output {\"id\":\"b1\"} => (no output)"},
-    {"a script that says what to do if something is running", 3,
-     "6* bash cat /etc/cron.daily/x => #!/bin/sh\\n\\n# Skip if systemd is running.\\nif [ -d /run/systemd/system ]; "
-     "then\\n  exit 0\\nfi\\n\\n/usr/libexec/x/x-db-backup"},
 };
 #endif

@@ -142,10 +142,6 @@ static const stall_case stall_work_vain[] = {
      "hub\\nNext scan: Berlin\\nExpected: Thursday\ntrack_order {\"id\":9} => delivered"},
     {"PowerShell sleeps between two looks", 0,
      "8*(\ncheck_health {\"service\":\"api\"} => " API("cold") "powershell Start-Sleep -Seconds 5 =>\n)"},
-    {"cmd waits between two looks", 0,
-     "8*(\ncheck_health {\"service\":\"api\"} => " API("cold") "cmd timeout /t 5 /nobreak =>\n)"},
-    {"cmd waits by pings between two looks", 0,
-     "8*(\ncheck_health {\"service\":\"api\"} => " API("cold") "cmd ping -n 6 127.0.0.1 >nul =>\n)"},
     /* Commands that wait, however they are written. */
     {"words of a command that waits", 0,
      "9* shell {\"command\":[\"ctl\",\"get\",\"--wait\",\"svc\"]} => nothing so far on node seven"},

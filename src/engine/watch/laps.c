@@ -3,8 +3,6 @@
 #include "base/str.h"
 #include "engine/watch/rules.h"
 
-enum { LONG = 4 }; /* so many calls that come again in order are no measurement */
-
 /* The newest `most` calls that are no notes; fewer where there are fewer. */
 static uint32_t newest_calls(const daruma_stall *s, const seen **calls, uint32_t most)
 {
@@ -67,18 +65,6 @@ static daruma_circle circle_of_lap(const seen *const *calls, uint32_t p)
     return writes >= 2 ? DARUMA_CIRCLE_EDIT_REVERT : DARUMA_CIRCLE_CYCLE;
 }
 
-/* Two or three programs in turn, and no result is what it was: how long each takes may be what is asked. */
-static bool compares_runs(const seen *const *calls, uint32_t n, uint32_t p)
-{
-    if (p >= LONG || n < 2 * p)
-        return false;
-    for (uint32_t i = 0; i < p; i++)
-        if (!rule_has(calls[i]->means, WORDS_SHELL) || rule_has(calls[i]->flags, SEEN_FAILED) ||
-            calls[i]->plain == calls[i + p]->plain)
-            return false;
-    return true;
-}
-
 bool rule_cycle(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *calls[DARUMA_PERIOD_MAX + 1], *e = window_at(s, 0);
@@ -88,7 +74,7 @@ bool rule_cycle(const daruma_stall *s, daruma_verdict *v)
     bool known = !(e->flags & SEEN_NEW);
     if (total < 2)
         return false;
-    uint32_t compared = 0, newest = newest_calls(s, calls, DARUMA_PERIOD_MAX + 1);
+    newest_calls(s, calls, DARUMA_PERIOD_MAX + 1);
     if (same_pair(calls[0], calls[1])) /* in a row it is no cycle */
         return false;
     for (uint32_t p = 2; p <= DARUMA_PERIOD_MAX && p < total; p++) {
@@ -98,10 +84,6 @@ bool rule_cycle(const daruma_stall *s, daruma_verdict *v)
         if (m == p + 1 && !(known && rule_interleaved(s, &(daruma_verdict){.ncalls = 0}))) /* then it can be told now */
             continue;
         if (!known && same_pair(calls[0], calls[p])) /* something changed meanwhile */
-            continue;
-        if (compares_runs(calls, newest, p))
-            compared = p;
-        if (compared && p % compared == 0)
             continue;
         worst = patience_of_lap(calls, p);
         if (worst > TIMES_MAYBE + 2 && m < p * (worst - 1))

@@ -33,12 +33,6 @@ static bool may_arrive(const seen *e, const seen *before)
            rule_has(e->means, DARUMA_TOOL_READS) && rule_has(e->says, WORDS_EMPTY) && !rule_has(e->says, WORDS_ABSENT);
 }
 
-/* A thought that was had before: two of them in turn are as good as one. */
-static bool is_old_note(const seen *o)
-{
-    return (o->flags & SEEN_NOTE) && !(o->flags & SEEN_NEW);
-}
-
 bool rule_repeat(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o;
@@ -47,16 +41,13 @@ bool rule_repeat(const daruma_stall *s, daruma_verdict *v)
     uint32_t needed = e->patience;
     if ((e->flags & SEEN_RUN) && needed < TIMES_RUNS)
         needed = TIMES_RUNS;
-    bool between = false;
-    while ((o = next_call(s, &at, notes)) && (same_pair(o, e) || (notes && is_old_note(o)))) {
-        bool same = same_pair(o, e);
-        between |= !same;
-        first = same ? o->step : first;
-        n += same;
+    while ((o = next_call(s, &at, notes)) && same_pair(o, e)) {
+        first = o->step;
+        n++;
     }
     if (n < TIMES_SURE || n < needed || (n < TIMES_ASKS && may_arrive(e, o)))
         return false;
-    v->circle = ends_poll(e) ? DARUMA_CIRCLE_DEAD_POLL : between ? DARUMA_CIRCLE_INTERLEAVED : DARUMA_CIRCLE_REPEAT;
+    v->circle = ends_poll(e) ? DARUMA_CIRCLE_DEAD_POLL : DARUMA_CIRCLE_REPEAT;
     if (e->compactions > 1 && window_at(s, at > n ? n - 1 : 0)->compactions + 1u < e->compactions)
         v->circle = DARUMA_CIRCLE_COMPACTION;
     v->sure = sure_of(n, e->patience, 80);
@@ -487,15 +478,6 @@ static bool is_hopeless(const daruma_stall *s, daruma_verdict *v)
     return speak(v, DARUMA_CIRCLE_NO_PROGRESS, n, 60, first, UINT64_C(0x69646c6521));
 }
 
-/* True if another call was answered so. */
-static bool is_known(const daruma_stall *s, const seen *e)
-{
-    bool known = false;
-    for (uint32_t i = 0, n = window_count(s); i < n && !known; i++)
-        known = window_at(s, i) != e && window_at(s, i)->result == e->result;
-    return known;
-}
-
 /* Commands that do nothing, in ever new words: "true", "echo ok", "echo alive". Not when one is told for the first time
  * what does not stand in it: then something else speaks. */
 static bool is_idle(const daruma_stall *s, daruma_verdict *v)
@@ -504,7 +486,7 @@ static bool is_idle(const daruma_stall *s, daruma_verdict *v)
     const seen *o;
     uint32_t at = 0, n = 0, first = 0;
     while ((o = next_call(s, &at, false)) && rule_has(o->means, WORDS_IDLE) && !rule_has(o->flags, SEEN_FAILED) &&
-           (nothing_new(o->words, o->args) || is_known(s, o))) {
+           nothing_new(o->words, o->args)) {
         first = o->step;
         n++;
     }

@@ -69,6 +69,8 @@ static unsigned means_of(const daruma_step *step, const same_call *c, unsigned m
     means |= step->traits & TRAITS;
     if (c->waits || words_of_code(command) & DARUMA_TOOL_WAITS)
         means |= DARUMA_TOOL_WAITS;
+    if ((means & DARUMA_TOOL_ACTS) && (means & WORDS_MOVES)) /* a click on "next" is one step on */
+        means |= words_of_action(str_sub(step->args, 0, 64)) & WORDS_INPUT;
     if ((c->names & NAME_LIMIT) && !(means & (CLASS | WORDS_SHELL)))
         means |= DARUMA_TOOL_WAITS;
     return means;
@@ -90,14 +92,6 @@ static bool is_pause(unsigned means, const same_call *c)
                 (str_istarts(c->action, S("wait")) || (words_of_action(c->action) & WORDS_PAUSES));
     bool waits = word || ((means & DARUMA_TOOL_WAITS) && !c->objects && (c->names & (NAME_LIMIT | NAME_WAIT)));
     return ((means & WORDS_PAUSES) || waits) && !(means & WORDS_SHELL);
-}
-
-/* A pause that was asked for wrongly is none. */
-static bool is_misused(const daruma_step *step)
-{
-    bool failed = step->ok == 0;
-    unsigned says = step->result.n ? words_of_result(step->result, failed) : 0;
-    return (says & WORDS_MISUSED) || (failed && (says & WORDS_REFUSED));
 }
 
 /* ---- what came of it ---------------------------------------------------------------------------- */
@@ -144,25 +138,13 @@ static relation relate(const daruma_stall *s, const seen *e)
     return r;
 }
 
-/* What the same text was found to say, whatever call it answered; 0: it is to be read. */
-static unsigned text_says(const daruma_stall *s, const seen *e)
-{
-    for (uint32_t i = 0, n = window_count(s); i < n; i++) {
-        const seen *o = window_at(s, i);
-        if (o->text == e->text && o->says && !((o->flags ^ e->flags) & SEEN_FAILED))
-            return o->says;
-    }
-    return 0;
-}
-
 /* "0 replacements": was it in vain? A longer answer tells of something. */
-static bool is_in_vain(const daruma_stall *s, seen *e, const daruma_step *step)
+static bool is_in_vain(const seen *e, const daruma_step *step)
 {
     enum { LONGEST = 200 };
     if (!(e->means & (DARUMA_TOOL_WRITES | WORDS_CHANGES)) || step->result.n > LONGEST)
         return false;
-    unsigned says = text_says(s, e);
-    return ((says ? says : words_of_result(step->result, false)) & WORDS_SAME) != 0;
+    return (words_of_result(step->result, false) & WORDS_SAME) != 0;
 }
 
 /* Does it say but a word or two? That may be all there is to hear. */
@@ -179,11 +161,11 @@ static bool tells_little(const seen *e, uint32_t share)
 }
 
 /* Did this call change something that others may look at? 2 surely, 1 maybe. */
-static int change_of(const daruma_stall *s, seen *e, const relation *r, const daruma_step *step)
+static int change_of(const seen *e, const relation *r, const daruma_step *step)
 {
     unsigned m = e->means;
     bool refused = (e->flags & SEEN_LITTLE) && (e->says & WORDS_REFUSED); /* as before: nothing was done */
-    if ((e->flags & SEEN_FAILED) || refused || r->known || is_in_vain(s, e, step))
+    if ((e->flags & SEEN_FAILED) || refused || r->known || is_in_vain(e, step))
         return 0;
     /* An editor may tell of each edit in the same words; a world says so of what cannot be done. */
     bool edits = (m & WORDS_SHELL) || (e->tool_means & DARUMA_TOOL_WRITES);
@@ -194,27 +176,10 @@ static int change_of(const daruma_stall *s, seen *e, const relation *r, const da
     return 1;
 }
 
-static void learn_input(seen *e, unsigned means)
+static void say_words(seen *e, const daruma_step *step, const seen *twin)
 {
-    if (means & ~e->means & WORDS_INPUT) {
-        e->means |= WORDS_INPUT;
-        e->flags |= SEEN_INPUT;
-    }
-}
-
-static void say_words(const daruma_stall *s, seen *e, const daruma_step *step, const seen *twin)
-{
-    if (twin && twin->says) { /* what was said the same way is not read again */
-        learn_input(e, twin->means);
-        e->says = twin->says;
-        e->text = twin->text;
-        e->patience = (uint8_t)patience_of(e);
-        return;
-    }
-    if ((e->means & DARUMA_TOOL_ACTS) && (e->means & WORDS_MOVES)) /* a click on "next" is one step on */
-        learn_input(e, words_of_action(str_sub(step->args, 0, 64)));
-    unsigned says = text_says(s, e);
-    e->says = says ? says : words_of_result(step->result, (e->flags & SEEN_FAILED) != 0);
+    bool read = twin && twin->says; /* what was said the same way is not read again */
+    e->says = read ? twin->says : words_of_result(step->result, (e->flags & SEEN_FAILED) != 0);
     e->patience = (uint8_t)patience_of(e);
 }
 
@@ -272,12 +237,12 @@ static relation take_in(daruma_stall *s, seen *e, const daruma_step *step)
     bool little = tells_little(e, SHARE) && window_alike(s, s->opens_tags, e->opens);
     if (r.known || r.told || little || (e->flags & SEEN_FAILED) ||
         (r.moved && (e->means & (DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_ONCE))))
-        say_words(s, e, step, r.twin);
+        say_words(e, step, r.twin);
     if (little && e->patience <= PATIENT && !(e->flags & SEEN_NOTE) &&
         (!(e->says & WORDS_REFUSED) || tells_little(e, REFUSED_SHARE)))
         e->flags |= SEEN_LITTLE;
     e->red = is_run_again(s, e, &r) ? facts_red(step->result) : 0;
-    int change = change_of(s, e, &r, step);
+    int change = change_of(e, &r, step);
     weigh_news(s, e, &r, change);
     s->hard += change == 2;
     s->epoch += change > 0;
@@ -388,7 +353,6 @@ static void stall_read_call(daruma_stall *s, const daruma_step *step, bool faile
         .call = identity_of(c, means),
         .exact = c->call,
         .bytes = bytes->step,
-        .text = bytes->text,
         .shape = c->shape,
         .place = c->place,
         .file = c->file,
@@ -435,12 +399,9 @@ static const seen *find_bytes(const daruma_stall *s, uint64_t bytes)
 }
 
 /* As it was read before, without what came of it then. */
-static void read_again(const seen *o, const same_bytes *bytes, seen *ret)
+static void read_again(const seen *o, seen *ret)
 {
     *ret = *o;
-    ret->text = bytes->text;
-    if (o->flags & SEEN_INPUT)
-        ret->means &= ~(unsigned)WORDS_INPUT;
     ret->flags &= SEEN_FAILED | SEEN_LOST | SEEN_ECHO | SEEN_RUN;
     ret->says = ret->patience = 0;
     ret->news = 0;
@@ -537,7 +498,7 @@ static daruma_verdict see_tool(daruma_stall *s, const daruma_step *step)
         x.bytes = same_of_bytes(step, tool);
         known = find_bytes(s, x.bytes.step);
         if (known) {
-            read_again(known, &x.bytes, &e);
+            read_again(known, &e);
             return see_call(s, step, &e);
         }
     }
@@ -547,7 +508,7 @@ static daruma_verdict see_tool(daruma_stall *s, const daruma_step *step)
     unsigned name = name_means(s, step->tool, tool), means = means_of(step, &c, name);
     if (means & DARUMA_TOOL_COMPACTS)
         return see_compaction(s);
-    if (is_pause(means, &c) && !is_misused(step)) {
+    if (is_pause(means, &c) && step->ok != 0) {
         s->epoch++; /* the world goes on meanwhile */
         s->pauses++;
         s->stale = 0;
@@ -562,7 +523,7 @@ static daruma_verdict see_tool(daruma_stall *s, const daruma_step *step)
         look_inside(s, step, &view, tool, &x);
     known = noise_known(&s->noise) ? find_bytes(s, x.bytes.step) : NULL;
     if (known)
-        read_again(known, &x.bytes, &e);
+        read_again(known, &e);
     else
         read_inner(s, step, &c, &x, tool, name, means, &e);
     e.sketch = view.sketch;

@@ -15,7 +15,7 @@ typedef struct same_call {
     uint64_t shape; /* the same, whatever the numbers in it */
     uint64_t kept;  /* the same, however long it is to wait */
     uint64_t place; /* the same, wherever its NAME_PAGE numbers are */
-    uint64_t file;  /* of the member that is named as a path, or of the first that reads as one; 0: none */
+    uint64_t file;  /* of the member that is named as a path; 0: none */
     uint64_t words[SAME_BAG];
     uint32_t length; /* words in all */
     uint32_t echo[SAME_ECHO];
@@ -23,7 +23,6 @@ typedef struct same_call {
     unsigned names;            /* bits of words_name of all its arguments */
     uint32_t objects;          /* members that say neither how long nor why */
     bool waits;                /* an argument says how long to wait */
-    bool file_named;           /* the name of the member that is `file` says that it is one */
     daruma_str command;        /* what a shell is to do; empty: no argument says so. Borrowed */
     daruma_str action;         /* {"action":"poll"}; borrowed */
     daruma_str text;           /* the first member that is a string; borrowed */
@@ -45,7 +44,6 @@ typedef struct same_result {
 /* A step byte for byte: what was given before is not read again. */
 typedef struct same_bytes {
     uint64_t step;   /* of all that was given, never 0 */
-    uint64_t text;   /* of the result alone, and whether it is known to have failed, never 0 */
     uint64_t middle; /* of a long result, what same_of_result() needs of what is between its ends */
 } same_bytes;
 

@@ -354,7 +354,7 @@ same_bytes same_of_bytes(const daruma_step *step, uint64_t tool)
     uint64_t all = mix(mix(ends, middle), step->result.n);
     all = mix(mix(all, (size_t)(text.p - step->result.p)), how);
     uint64_t call = mix(mix(tool, hash_of(step->args)), step->traits);
-    return (same_bytes){.step = end(mix(call, all)), .text = end(all), .middle = middle};
+    return (same_bytes){.step = end(mix(call, all)), .middle = middle};
 }
 
 static scan scan_of(daruma_str text, bool failed, const same_call *call)

@@ -14,7 +14,6 @@ enum seen_flag {
     SEEN_LOST = 1 << 3,    /* its result was lost */
     SEEN_MOVED = 1 << 4,   /* the same call gave another result before */
     SEEN_ECHO = 1 << 5,    /* words of its arguments stand in its result */
-    SEEN_INPUT = 1 << 7,   /* WORDS_INPUT was learned with `says`, it does not follow from the call alone */
     SEEN_RUN = 1 << 9,     /* a program that only looks wrote it, and what changes by itself is left out */
     SEEN_LITTLE = 1 << 11, /* it is long, and hardly a word of it was not told before */
     SEEN_STALE = 1 << 10,  /* it told at length what it had told before, and nothing had surely changed */
@@ -25,7 +24,6 @@ typedef struct seen {
     uint64_t call;  /* what it is compared by */
     uint64_t exact; /* what it is known by to who asks */
     uint64_t bytes; /* the step byte for byte, as same_bytes has it */
-    uint64_t text;  /* of its result byte for byte, as same_bytes has it; of that which `says` was read from */
     uint64_t file;  /* that it is about, as same_call has it */
     uint64_t shape, place, tool, result, plain, masked, opens;
     uint32_t pairs, news;                     /* of words of its result, as same_result has them */

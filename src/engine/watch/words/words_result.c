@@ -202,18 +202,6 @@ static unsigned phrase_at(const text_words *w, size_t i, size_t *used)
     return means;
 }
 
-/* "if systemd is running", "when the job is active": nobody says that it is. */
-static bool is_supposed(const text_words *w, size_t i)
-{
-    static const daruma_str words[] = {LIT("if"),   LIT("unless"), LIT("whether"), LIT("when"),
-                                       LIT("once"), LIT("until"),  LIT("while")};
-    for (size_t back = 2; back <= i && back <= 5; back++)
-        for (size_t k = 0; k < COUNT(words); k++)
-            if (str_ieq(w->at[i - back], words[k]))
-                return true;
-    return false;
-}
-
 /* "status: X", {"state":"X"}: the word before names how a thing stands. */
 static bool is_state(const text_words *w, size_t i)
 {
@@ -223,16 +211,6 @@ static bool is_state(const text_words *w, size_t i)
         if (str_ends(w->at[i - 1], last[k]))
             return true;
     return i && (words_of_name(w->at[i - 1]) & NAME_STATE) != 0;
-}
-
-/* The word before names what came of it: {"result":"pending"} tells how it stands, {"result":"string"} is an answer. */
-static bool is_outcome(const text_words *w, size_t i)
-{
-    static const daruma_str names[] = {LIT("result"), LIT("outcome"), LIT("conclusion")};
-    for (size_t k = 0; i && k < COUNT(names); k++)
-        if (str_ieq(w->at[i - 1], names[k]))
-            return true;
-    return false;
 }
 
 /* "status: reindexing", "is being baked": said of how a thing stands, a word that ends so tells that it goes on. */
@@ -247,8 +225,8 @@ static bool is_doing(const text_words *w, size_t i)
             return false;
     for (size_t k = 0; i && k < COUNT(before); k++)
         if (str_ieq(w->at[i - 1], before[k]))
-            return w->n <= STATE_WORDS_MAX && !is_supposed(w, i); /* a long text has such words anywhere */
-    return i == 0 ? w->n <= 2 : is_state(w, i) && !is_outcome(w, i);
+            return w->n <= STATE_WORDS_MAX; /* a long text has such words anywhere */
+    return i == 0 ? w->n <= 2 : is_state(w, i);
 }
 
 /* The word at `i` names the next one: "id: 7", {"id":7}. */
@@ -277,7 +255,7 @@ static bool names_many(const text_words *w)
 static bool is_in_passing(const text_words *w, size_t i)
 {
     bool named = i && is_name(w, i - 1);
-    return (named || i >= EMPTY_AT_MAX) && !is_state(w, i) && !is_outcome(w, i);
+    return (named || i >= EMPTY_AT_MAX) && !is_state(w, i);
 }
 
 /* An id or a number, or nothing: it says which thing it is, or how far, and no more of it. */
@@ -298,7 +276,7 @@ static bool says_which(daruma_str word)
 static bool is_stated(const text_words *w, size_t i)
 {
     enum { OF_HUNDRED = 2 }; /* digits */
-    if (w->n > BEGINS_WORDS_MAX || !is_state(w, i) || is_outcome(w, i) || !is_name(w, i - 1))
+    if (w->n > BEGINS_WORDS_MAX || !is_state(w, i) || !is_name(w, i - 1))
         return false;
     if (ch_digit(w->at[i].p[0]) && w->at[i].n > OF_HUNDRED)
         return false;
@@ -373,7 +351,7 @@ static bool stands(const text_words *w, size_t i, daruma_str text)
         return w->n <= 8;
     for (int k = 0; i && before[k]; k++)
         if (str_ieq(w->at[i - 1], str_of(before[k])))
-            return !is_supposed(w, i);
+            return true;
     return is_state(w, i);
 }
 
