@@ -1,7 +1,6 @@
 /* What sees agents that go in circles. */
-#include "../src/engine/watch/words/words_call.c"
-#include "../src/engine/watch/words/words_result.c"
 #include "engine/watch/same/window.h"
+#include "engine/watch/words/words.h"
 #include "stall_cases.h"
 #include "stall_change.h"
 #include "stall_kit.h"
@@ -343,31 +342,6 @@ static void the_middle_of_a_long_result_counts(void **state)
 
 /* ---- words ------------------------------------------------------------------------------------------ */
 
-static void check_sorted(const words_row *rows, size_t n)
-{
-    for (size_t i = 1; i < n; i++)
-        if (strcmp(rows[i - 1].words, rows[i].words) >= 0)
-            fail_msg("%s stands before %s", rows[i - 1].words, rows[i].words);
-    for (size_t i = 0; i < n; i++) {
-        assert_int_equal(rows[i].words[WORDS_ROW_BYTES - 1], 0);
-        assert_int_equal(words_find(rows, n, str_of(rows[i].words)), rows[i].means);
-        char lower[WORDS_ROW_BYTES];
-        assert_int_equal(words_lower(str_of(rows[i].words), lower), strlen(rows[i].words));
-        assert_memory_equal(lower, rows[i].words, strlen(rows[i].words));
-    }
-    assert_int_equal(words_find(rows, n, S("zzzz")), 0);
-    assert_int_equal(words_find(rows, n, S("")), 0);
-}
-
-static void tables_of_words_are_sorted(void **state)
-{
-    (void)state;
-    check_sorted(ROWS(tool_rows));
-    check_sorted(ROWS(command_rows));
-    check_sorted(ROWS(result_rows));
-    check_sorted(ROWS(name_rows));
-}
-
 static void names_tell_what_a_tool_is(void **state)
 {
     static const struct {
@@ -636,7 +610,6 @@ int main(void)
         cmocka_unit_test(calls_are_the_same_however_they_are_spelt),
         cmocka_unit_test(results_are_the_same_but_for_what_changes_by_itself),
         cmocka_unit_test(the_middle_of_a_long_result_counts),
-        cmocka_unit_test(tables_of_words_are_sorted),
         cmocka_unit_test(names_tell_what_a_tool_is),
         cmocka_unit_test(commands_tell_whether_they_only_look),
         cmocka_unit_test(what_a_host_knows_of_a_tool_counts),

@@ -5,82 +5,7 @@
 #include "base/str.h"
 #include "engine/watch/words/words.h"
 #include "engine/watch/words/words_find.h"
-#include "engine/watch/words/words_said.h"
-
-#define N_NONCE    NAME_NONCE
-#define N_SEEKS    NAME_SEEKS
-#define N_TIME     NAME_TIME
-#define N_REASON   NAME_REASON
-#define N_TITLE    NAME_TITLE
-#define N_COMMAND  NAME_COMMAND
-#define N_QUERY    NAME_QUERY
-#define N_PAGE     NAME_PAGE
-#define N_WAIT     NAME_WAIT
-#define N_LIMIT    NAME_LIMIT
-#define N_ACTION   NAME_ACTION
-#define N_VOLATILE NAME_VOLATILE
-#define N_STATE    NAME_STATE
-#define N_UNIT     NAME_UNIT
-
-// clang-format off
-/* Names, without '_' and '-'; sorted. */
-static const words_row name_rows[] = {
-    {"_", N_TIME}, {"act", N_ACTION}, {"action", N_ACTION}, {"after", N_UNIT}, {"age", N_VOLATILE},
-    {"attempt", N_NONCE}, {"bash", N_COMMAND}, {"begin", N_PAGE}, {"block", N_WAIT}, {"blocking", N_WAIT},
-    {"bytes", N_PAGE}, {"cachebuster", N_NONCE}, {"cachekey", N_NONCE}, {"callid", N_NONCE | N_VOLATILE},
-    {"capturedat", N_VOLATILE}, {"cb", N_NONCE}, {"checkedat", N_VOLATILE}, {"chunk", N_PAGE}, {"cli", N_COMMAND},
-    {"clientrequestid", N_NONCE}, {"clienttime", N_TIME}, {"cmd", N_COMMAND}, {"code", N_COMMAND},
-    {"command", N_COMMAND}, {"commandline", N_COMMAND}, {"commands", N_COMMAND}, {"commentary", N_REASON},
-    {"completed", N_UNIT}, {"completedat", N_VOLATILE}, {"conclusion", N_STATE}, {"condition", N_STATE},
-    {"correlationid", N_NONCE | N_VOLATILE}, {"count", N_PAGE}, {"cputime", N_VOLATILE}, {"csrf", N_NONCE | N_VOLATILE},
-    {"csrftoken", N_NONCE | N_VOLATILE}, {"currenttime", N_TIME | N_VOLATILE}, {"cursor", N_PAGE},
-    {"date", N_TIME | N_VOLATILE}, {"datetime", N_TIME | N_VOLATILE}, {"deadline", N_LIMIT}, {"delay", N_WAIT},
-    {"depth", N_PAGE}, {"description", N_TITLE}, {"distance", N_PAGE}, {"done", N_UNIT},
-    {"duration", N_LIMIT | N_VOLATILE | N_UNIT}, {"elapsed", N_VOLATILE | N_UNIT}, {"elapsedtime", N_VOLATILE},
-    {"end", N_PAGE}, {"endedat", N_VOLATILE}, {"endindex", N_PAGE}, {"endline", N_PAGE}, {"endtime", N_VOLATILE},
-    {"etag", N_VOLATILE}, {"event", N_ACTION}, {"every", N_WAIT}, {"executed", N_UNIT}, {"executiontime", N_VOLATILE},
-    {"expiresin", N_VOLATILE}, {"explanation", N_REASON}, {"expression", N_COMMAND}, {"fetchedat", N_VOLATILE},
-    {"finished", N_UNIT}, {"finishedat", N_VOLATILE}, {"first", N_PAGE}, {"from", N_PAGE}, {"fromline", N_PAGE},
-    {"function", N_ACTION}, {"generatedat", N_VOLATILE}, {"goal", N_REASON}, {"head", N_PAGE}, {"health", N_STATE},
-    {"height", N_PAGE}, {"hold", N_WAIT}, {"idempotencykey", N_NONCE}, {"in", N_UNIT}, {"input", N_COMMAND},
-    {"intent", N_REASON}, {"interval", N_WAIT}, {"invocationid", N_NONCE | N_VOLATILE}, {"jobstatus", N_STATE},
-    {"jti", N_NONCE}, {"justification", N_REASON}, {"keyword", N_QUERY | N_SEEKS}, {"keywords", N_QUERY | N_SEEKS},
-    {"label", N_TITLE}, {"last", N_PAGE}, {"lasted", N_UNIT}, {"lastfetched", N_VOLATILE}, {"latency", N_VOLATILE},
-    {"length", N_PAGE}, {"level", N_PAGE}, {"limit", N_PAGE}, {"line", N_PAGE}, {"lineend", N_PAGE},
-    {"linerange", N_PAGE}, {"lines", N_PAGE}, {"linestart", N_PAGE}, {"loadtime", N_VOLATILE}, {"max", N_PAGE},
-    {"maxresults", N_PAGE}, {"maxseconds", N_LIMIT}, {"maxwait", N_WAIT}, {"messageid", N_NONCE | N_VOLATILE},
-    {"method", N_ACTION}, {"millis", N_LIMIT}, {"minutes", N_LIMIT}, {"ms", N_LIMIT | N_VOLATILE}, {"name", N_TITLE},
-    {"nocache", N_NONCE}, {"nonce", N_NONCE | N_VOLATILE}, {"now", N_TIME | N_VOLATILE}, {"numlines", N_PAGE},
-    {"numresults", N_PAGE}, {"offset", N_PAGE}, {"op", N_ACTION}, {"operation", N_ACTION},
-    {"outcome", N_STATE},    {"page", N_PAGE}, {"pageindex", N_PAGE}, {"pageno", N_PAGE}, {"pagenum", N_PAGE}, {"pagenumber", N_PAGE},
-    {"pagesize", N_PAGE}, {"percent", N_STATE}, {"percentage", N_STATE}, {"perpage", N_PAGE}, {"pgid", N_VOLATILE},
-    {"phase", N_STATE}, {"pid", N_VOLATILE}, {"pollinterval", N_WAIT}, {"pos", N_PAGE}, {"position", N_PAGE},
-    {"ppid", N_VOLATILE}, {"processingtime", N_VOLATILE}, {"program", N_COMMAND}, {"progress", N_STATE},
-    {"purpose", N_REASON}, {"q", N_QUERY | N_SEEKS}, {"queriedat", N_VOLATILE}, {"query", N_QUERY | N_SEEKS},
-    {"queryid", N_VOLATILE}, {"querytime", N_VOLATILE}, {"question", N_QUERY | N_SEEKS}, {"ran", N_UNIT},
-    {"random", N_NONCE}, {"range", N_PAGE}, {"rationale", N_REASON}, {"reason", N_REASON}, {"reasoning", N_REASON},
-    {"reqid", N_NONCE | N_VOLATILE}, {"requestid", N_NONCE | N_VOLATILE}, {"requesttime", N_TIME | N_VOLATILE},
-    {"requesttoken", N_NONCE | N_VOLATILE}, {"responseid", N_VOLATILE}, {"responsetime", N_VOLATILE},
-    {"result", N_STATE},    {"retrievedat", N_VOLATILE}, {"retrycount", N_NONCE}, {"roundtrip", N_VOLATILE | N_UNIT},
-    {"rtt", N_VOLATILE | N_UNIT}, {"runid", N_NONCE | N_VOLATILE}, {"runstatus", N_STATE},
-    {"runtime", N_VOLATILE | N_UNIT}, {"salt", N_NONCE}, {"screenshot", N_VOLATILE}, {"script", N_COMMAND},
-    {"search", N_QUERY | N_SEEKS}, {"searchquery", N_QUERY | N_SEEKS}, {"searchterm", N_QUERY | N_SEEKS},
-    {"searchterms", N_QUERY | N_SEEKS}, {"seconds", N_LIMIT | N_VOLATILE | N_UNIT}, {"servertime", N_VOLATILE},
-    {"shell", N_COMMAND}, {"size", N_PAGE}, {"skip", N_PAGE}, {"sleep", N_WAIT}, {"source", N_COMMAND},
-    {"spanid", N_NONCE | N_VOLATILE}, {"sql", N_COMMAND}, {"stage", N_STATE}, {"start", N_PAGE},
-    {"started", N_VOLATILE}, {"startedat", N_VOLATILE}, {"startindex", N_PAGE}, {"startline", N_PAGE},
-    {"starttime", N_VOLATILE}, {"state", N_STATE}, {"statement", N_COMMAND}, {"status", N_STATE}, {"step", N_STATE},
-    {"subcommand", N_ACTION}, {"summary", N_TITLE}, {"t", N_TIME}, {"tail", N_PAGE}, {"takenat", N_VOLATILE},
-    {"terms", N_QUERY | N_SEEKS}, {"text", N_QUERY}, {"thought", N_REASON}, {"thoughts", N_REASON}, {"tid", N_VOLATILE},
-    {"time", N_TIME | N_UNIT}, {"timeout", N_LIMIT}, {"timestamp", N_TIME | N_VOLATILE}, {"timetaken", N_VOLATILE},
-    {"title", N_TITLE}, {"to", N_PAGE}, {"toline", N_PAGE}, {"took", N_VOLATILE | N_UNIT}, {"toolcallid", N_NONCE},
-    {"top", N_PAGE}, {"topic", N_QUERY}, {"totalduration", N_VOLATILE}, {"totaltime", N_VOLATILE},
-    {"traceid", N_NONCE | N_VOLATILE}, {"traceparent", N_NONCE}, {"ts", N_TIME | N_VOLATILE}, {"up", N_UNIT},
-    {"uptime", N_VOLATILE}, {"v", N_TIME}, {"verb", N_ACTION}, {"viewrange", N_PAGE}, {"wait", N_WAIT},
-    {"waitfor", N_WAIT}, {"walltime", N_VOLATILE}, {"why", N_REASON}, {"width", N_PAGE}, {"within", N_UNIT},
-    {"yield", N_WAIT}, {"yieldtime", N_WAIT}, {"zoom", N_PAGE},
-};
-// clang-format on
+#include "engine/watch/words_result_rows.h"
 
 #define ROWS(rows) rows, COUNT(rows)
 
@@ -131,7 +56,7 @@ unsigned words_of_name(daruma_str name)
         return means;
     memset(key + bare, 0, sizeof key - bare);
     means = words_row_of(ROWS(name_rows), key);
-    return (means & (N_WAIT | N_LIMIT)) | (means & (N_TIME | N_UNIT | N_VOLATILE) ? N_VOLATILE : 0u);
+    return (means & (NAME_WAIT | NAME_LIMIT)) | (means & (NAME_TIME | NAME_UNIT | NAME_VOLATILE) ? NAME_VOLATILE : 0u);
 }
 
 typedef struct text_words {
