@@ -36,23 +36,19 @@ void count_laps(daruma_stall *s, bool again)
     }
 }
 
-/* That of the most patient of its calls. Keys that were pressed are judged by what is looked at between; who waits
- * between two laps may see what he waits for come. */
+/* That of the most patient of its calls. Who waits between two laps may see what he waits for come. */
 static uint32_t patience_of_lap(const seen *const *calls, uint32_t p)
 {
-    uint32_t worst = 0, keys = 0;
+    uint32_t worst = 0;
     bool failed = false;
     for (uint32_t i = 0; i < p; i++) {
         uint32_t patience = calls[i]->patience;
         failed |= rule_has(calls[i]->flags, SEEN_FAILED);
-        if (rule_has(calls[i]->means, WORDS_INPUT) && rule_has(calls[i]->says, WORDS_ACK | WORDS_EMPTY))
-            keys = patience;
-        else if (patience > worst)
-            worst = patience;
+        worst = patience > worst ? patience : worst;
     }
     if (calls[0]->pauses != calls[p]->pauses && !failed && worst < TIMES_ASKS)
         worst = TIMES_ASKS;
-    return worst ? worst : keys;
+    return worst;
 }
 
 static daruma_circle circle_of_lap(const seen *const *calls, uint32_t p)

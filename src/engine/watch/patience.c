@@ -20,8 +20,6 @@ static unsigned patience_of_failure(unsigned m, unsigned w)
         return TIMES_WAITS;
     if (rule_has(m, WORDS_PAUSES) && !rule_has(w, WORDS_REFUSED | WORDS_OVER)) /* until it is there */
         return rule_has(w, WORDS_EMPTY | WORDS_SHORT) ? TIMES_WAITS : TIMES_RETRY;
-    if (waits && rule_has(w, WORDS_EMPTY) && !rule_has(w, WORDS_ABSENT))
-        return TIMES_WAITS;
     bool stays = rule_has(m, DARUMA_TOOL_READS) && rule_has(w, WORDS_SAME); /* "unchanged since you read it" */
     if (rule_has(w, WORDS_ALIVE) && !rule_has(w, WORDS_OVER | WORDS_REFUSED | WORDS_ABSENT) && !stays)
         return TIMES_RETRY;
@@ -67,7 +65,5 @@ unsigned patience_of(const seen *e)
         n = TIMES_MAYBE;
     else if (!failed && (e->flags & SEEN_MOVED) && !rule_has(e->says, WORDS_ACK) && n > TIMES_SURE && n < TIMES_ASKS)
         n += 2; /* what moved before may move again, "done" says of nothing how it stands */
-    else if (!failed && (e->flags & SEEN_MOVED) && n == TIMES_SURE && !rule_has(e->says, WORDS_OVER))
-        n += 2;
     return n;
 }

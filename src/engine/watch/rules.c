@@ -48,8 +48,6 @@ bool rule_repeat(const daruma_stall *s, daruma_verdict *v)
     if (n < TIMES_SURE || n < needed || (n < TIMES_ASKS && may_arrive(e, o)))
         return false;
     v->circle = ends_poll(e) ? DARUMA_CIRCLE_DEAD_POLL : DARUMA_CIRCLE_REPEAT;
-    if (e->compactions > 1 && window_at(s, at > n ? n - 1 : 0)->compactions + 1u < e->compactions)
-        v->circle = DARUMA_CIRCLE_COMPACTION;
     v->sure = sure_of(n, e->patience, 80);
     v->times = n;
     v->first = first;
@@ -65,7 +63,7 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o, *oldest = e;
     uint32_t at = 0, n = 0, seen_calls = 0, old = 0, known = 0, total = 0;
-    bool failed = (e->flags & SEEN_FAILED) != 0, maybe = false, other = false, moves = false;
+    bool failed = (e->flags & SEEN_FAILED) != 0, maybe = false, other = false;
     bool passed = false; /* another epoch was met: a call that is met from now on sets `maybe` */
     if (e->flags & (SEEN_NEW | SEEN_NOTE))
         return false;
@@ -73,7 +71,6 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
         passed |= o->epoch != e->epoch;
         seen_calls++;
         old += !(o->flags & SEEN_NEW);
-        moves |= o->call != e->call && (o->flags & SEEN_NEW) && (o->flags & SEEN_MOVED); /* the world goes on */
         if (o->call != e->call)
             continue;
         bool worded = o->result != e->result; /* the same failure in words that were heard before */
@@ -102,7 +99,7 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
         !failed && (rule_has(e->says, WORDS_ACK | WORDS_EMPTY) || !rule_has(e->means, DARUMA_TOOL_READS));
     bool compacted = oldest->compactions + 1u < e->compactions;
     uint32_t share = known * 100 / total;
-    if (!(failed && share >= 30) && !compacted && share < (says_little || moves ? 80 : 70))
+    if (!(failed && share >= 30) && !compacted && share < (says_little ? 80 : 70))
         return false;
     v->circle = compacted                                          ? DARUMA_CIRCLE_COMPACTION
                 : ends_poll(e)                                     ? DARUMA_CIRCLE_DEAD_POLL
@@ -171,8 +168,6 @@ static bool is_even(const seen *const *list, uint32_t n)
 static bool is_paraphrase(const seen *const *list, uint32_t n, bool core)
 {
     unsigned shared = 0, all = 0;
-    if (core && is_even(list, n))
-        return false;
     for (uint32_t b = 0; b < SAME_BAG * 64; b++) {
         unsigned have = 0, first = list[n - 1]->args[b / 64] >> (b % 64) & 1;
         for (uint32_t i = 0; i < n; i++)

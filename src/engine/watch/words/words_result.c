@@ -1,7 +1,5 @@
 /* words_result.c - what results say of the world behind them, and what names of arguments and of members of results
  * are about. */
-#include "base/json.h"
-#include "base/limits.h"
 #include "base/str.h"
 #include "engine/watch/words/words.h"
 #include "engine/watch/words/words_find.h"
@@ -258,15 +256,11 @@ static bool stands(const text_words *w, size_t i, daruma_str text)
     static const char *const before[] = {"is", "are", "still", "currently", "now", "not", "job", "task", NULL};
     static const char *const lasting[] = {"active",  "started",    "accepted", "submitted",
                                           "shipped", "dispatched", "partial",  NULL}; /* states a thing may stay in */
-    size_t words = 0, at = (size_t)(w->at[i].p - text.p);
+    size_t words = 0;
     for (int k = 0; lasting[k]; k++)
         if (str_ieq(w->at[i], str_of(lasting[k])))
             return false;
     if (i == 0 && text.p[0] != '{' && w->n <= BEGINS_WORDS_MAX)
-        return true;
-    while (at > 0 && text.p[at - 1] == ' ')
-        at--;
-    if (i && at > 0 && text.p[at - 1] == ':' && w->n <= BEGINS_WORDS_MAX) /* "test: running" */
         return true;
     for (size_t k = 0; k < w->n; k++)
         words += !ch_digit(w->at[k].p[0]);
@@ -324,25 +318,12 @@ static bool says_nothing(daruma_str text)
     return true;
 }
 
-/* {"content":[{"type":"text","text":"..."}]}: what is in the envelope, where that is one text. */
-static daruma_str unwrapped(daruma_str result)
-{
-    daruma_str part = {0}, more;
-    if (!str_starts(result, S("{\"content\"")) || result.n > SAME_ANSWER_BYTES_MAX)
-        return result;
-    json_iter it = json_open(json_get(result, S("content")));
-    if (!json_next(&it, NULL, &part) || json_next(&it, NULL, &more))
-        return result;
-    daruma_str text = json_get(part, S("text"));
-    return json_is_string(text) ? str_trim(str_sub(text, 1, text.n - 2)) : result;
-}
-
 unsigned words_of_result(daruma_str result, bool failed)
 {
     text_words w = {.n = 0};
     bool plain = false; /* OVER or ABSENT is said of the state, or early and of no value that has a name */
     unsigned got = WORDS_HEARD, head = 0, alive = 0; /* `alive`: said by more than "no new output" */
-    result = unwrapped(str_trim(result));
+    result = str_trim(result);
     if (says_nothing(result))
         return WORDS_EMPTY | WORDS_SHORT | WORDS_HEARD;
     bool whole =
