@@ -25,6 +25,16 @@ static const stall_case stall_work_noise[] = {
 };
 
 static const stall_case stall_loops_noise[] = {
+    {"a server that has ended is asked after, and how long the asking took", 6,
+     "start_server {\"name\":\"web\"} => {\"ok\":true,\"text\":\"Started behind the others as web\"}\n"
+     "bash_output {\"name\":\"web\",\"timeout_s\":5} => {\"ok\":true,\"status\":\"running\",\"text\":\"it comes up "
+     "soon\"}\n"
+     "bash_output {\"name\":\"web\",\"timeout_s\":5} => {\"ok\":true,\"status\":\"exited\",\"text\":\"Error: the port "
+     "is taken\"}\n"
+     "8* bash_output {\"name\":\"web\",\"timeout_s\":{n}} => "
+     "{\"ok\":true,\"status\":\"exited\",\"text\":\"\",\"elapsed_ms\":{n}}"},
+    {"a state without an end, and the time of each look in a tag of its own", 30,
+     "40* bash_output {\"name\":\"web\"} => <status>running</status>\\n\\n<seen>2026-11-02T05:{n}:08Z</seen>"},
     {"how long it took stands in a remark", 5,
      "5*(\nlist_tables {} => customers\\ninvoices\\n(2 rows, {n} ms)\n"
      "describe {\"t\":\"a\"} => id bigint, due date\\n(1 table, 1{n} ms)\n)"},

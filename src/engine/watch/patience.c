@@ -61,9 +61,11 @@ unsigned patience_of(const seen *e)
     if (!failed && idle && !(e->flags & SEEN_ECHO)) /* "true": neither an effect nor an answer */
         n = TIMES_SURE;
     bool little = rule_has(e->says, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT);
-    if (!failed && (e->flags & SEEN_MOVED) && !little && n < TIMES_MAYBE && !rule_has(e->says, WORDS_OVER))
+    if (failed || !(e->flags & SEEN_MOVED) || rule_has(e->says, WORDS_OVER))
+        return n;
+    if (!little && n < TIMES_MAYBE)
         n = TIMES_MAYBE;
-    else if (!failed && (e->flags & SEEN_MOVED) && !rule_has(e->says, WORDS_ACK) && n > TIMES_SURE && n < TIMES_ASKS)
+    else if (!rule_has(e->says, WORDS_ACK) && n > TIMES_SURE && n < TIMES_ASKS)
         n += 2; /* what moved before may move again, "done" says of nothing how it stands */
     return n;
 }

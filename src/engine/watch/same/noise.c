@@ -250,14 +250,22 @@ static bool is_sign(uint16_t token, const char *signs)
     return token && token < 128 && strchr(signs, token);
 }
 
-/* How many tokens the brackets have, or the line, that a text begins or ends with; 0: all of it, or too many. */
+/* How many tokens the brackets have, or the line, that a text begins or ends with; 0: all of it, or too many. A line
+ * that is one element counts as a whole: "<at>10:02:11</at>". */
 static size_t border_of(const uint16_t *tokens, size_t n, bool tail)
 {
-    bool bracket = n && is_sign(tokens[0], tail ? ")]>" : "([<");
-    for (size_t i = 1; i + 1 < n; i++)
-        if (bracket ? is_sign(tokens[i], tail ? "([<" : ")]>") : tokens[i] == LINE_BREAK)
+    const char *closes = tail ? "([<" : ")]>";
+    bool bracket = n && is_sign(tokens[0], tail ? ")]>" : "([<"), element = n && is_sign(tokens[0], "<>");
+    size_t closed = 0, times = 0;
+    for (size_t i = 1; i + 1 < n; i++) {
+        if (tokens[i] == LINE_BREAK && (!bracket || (element && times == 2)))
             return i + 1;
-    return 0;
+        times += bracket && is_sign(tokens[i], closes);
+        closed = times == 1 && !closed ? i + 1 : closed;
+        if (times > (element ? 2 : 0))
+            break;
+    }
+    return closed;
 }
 
 /* Is it a mere number that is not that of the step, but for how many steps there were before it? */
@@ -336,7 +344,7 @@ static void learn_names(noise *known, const noise_sketch *const *results, size_t
     for (size_t m = 0; m < results[0]->nmembers && known->nnames < NOISE_NAMES; m++) {
         uint16_t v[RESULTS_MAX] = {0}, name = results[0]->names[m];
         size_t i = 0;
-        while (i < n && value_of(results[i], name, &v[i]))
+        while (i < n && value_of(results[i], name, &v[i]) && (v[i] & DIGITS)) /* words are an answer */
             i++;
         if (i == n && all_different(v, n) && !(results[0]->member_echo >> m & 1))
             learn_name(known, name);
