@@ -477,7 +477,7 @@ static bool is_hopeless(const daruma_stall *s, daruma_verdict *v)
  * what does not stand in it: then something else speaks. */
 static bool is_idle(const daruma_stall *s, daruma_verdict *v)
 {
-    enum { TIMES = 12 };
+    enum { TIMES = 8 };
     const seen *o;
     uint32_t at = 0, n = 0, first = 0;
     while ((o = next_call(s, &at, false)) && rule_has(o->means, WORDS_IDLE) && !rule_has(o->flags, SEEN_FAILED) &&
