@@ -48,6 +48,12 @@ static const stall_case stall_loops_vain[] = {
      "3* Bash true => (No output)\n4* Bash echo ok => ok\nBash echo \"test-$(whoami)\" => test-steve\n"
      "5* Bash echo alive => alive"},
     {"nothing is done in ever new words", 8, "14* bash echo \"marker {w}\" => marker {w}"},
+    {"a setting goes to and fro, each start tells of new numbers, and two failures come back", 10,
+     "5*(\nedit_file {\"path\":\"app.yml\",\"old\":\"mode: a\",\"new\":\"mode: b\"} => edited\n"
+     "bash ./restart.sh => stopped 4{n}, started 5{n} in {n} ms\n! bash ./probe.sh => 401: no cookie was sent\n"
+     "edit_file {\"path\":\"app.yml\",\"old\":\"mode: b\",\"new\":\"mode: a\"} => edited\n"
+     "bash ./restart.sh => stopped 6{n}, started 7{n} in {n} ms\n! bash ./probe.sh => blocked: the origin is a "
+     "star\n)"},
     {"a few words that do nothing, and a plan that stays", 8,
      "bash echo idle => idle\nbash true =>\nbash echo ready => ready\nplan {\"steps\":[\"wait\"]} => noted\n"
      "bash echo done => done\nbash true =>\nbash echo waiting => waiting\nbash echo idle => idle\n"
@@ -66,6 +72,16 @@ static const stall_case stall_loops_vain[] = {
 };
 
 static const stall_case stall_work_vain[] = {
+    {"a setting goes to and fro, and each is measured", 0,
+     "4*(\nedit_file {\"path\":\"app.yml\",\"old\":\"mode: a\",\"new\":\"mode: b\"} => edited\n"
+     "bash ./measure.sh => 4{n} requests in a second\n"
+     "edit_file {\"path\":\"app.yml\",\"old\":\"mode: b\",\"new\":\"mode: a\"} => edited\n"
+     "bash ./measure.sh => 5{n} requests in a second\n)"},
+    {"a setting goes to and fro, and what fails is another thing each time", 0,
+     "4*(\nedit_file {\"path\":\"app.yml\",\"old\":\"mode: a\",\"new\":\"mode: b\"} => edited\n"
+     "! bash ./probe.sh => no route to {w} in mode b\n"
+     "edit_file {\"path\":\"app.yml\",\"old\":\"mode: b\",\"new\":\"mode: a\"} => edited\n"
+     "! bash ./probe.sh => {w} is not open in mode a\n)"},
     {"an edit is refused, the file is read, and another edit fits", 0,
      "5*(\n! edit_file {\"path\":\"{w}.py\",\"old\":\"x = 0\",\"new\":\"x = 1\"} => No replacement was performed.\n"
      "read_file {\"path\":\"{w}.py\"} => x  =  {n}\n"

@@ -95,3 +95,42 @@ bool rule_cycle(const daruma_stall *s, daruma_verdict *v)
     }
     return false;
 }
+
+/* Was this failure there before? */
+static bool failed_before(const daruma_stall *s, const seen *e, uint32_t at)
+{
+    const seen *o;
+    while ((o = next_call(s, &at, false)))
+        if (same_pair(o, e))
+            return true;
+    return false;
+}
+
+/* One change and another in turn, whatever is done between: each state was there before, and so was what fails in it.
+ * Without a failure that comes back, two states may be compared. */
+bool rule_flip(const daruma_stall *s, daruma_verdict *v)
+{
+    enum { CHANGES = 4 };
+    const seen *e = window_at(s, 0), *o, *last = e, *before = NULL;
+    uint32_t at = 1, n = 1;
+    bool returned = false;
+    if (!rule_has(e->means, DARUMA_TOOL_WRITES) || !(window_alike(s, s->call_tags, e->call) << 1))
+        return false;
+    while ((o = next_call(s, &at, false))) {
+        bool failed = rule_has(o->flags, SEEN_FAILED);
+        if (failed || !rule_has(o->means, DARUMA_TOOL_WRITES)) {
+            returned |= failed && failed_before(s, o, at);
+            continue;
+        }
+        if (o->call == last->call || (before && !same_pair(o, before)))
+            break;
+        before = last;
+        last = o;
+        n++;
+    }
+    if (n < CHANGES || !returned)
+        return false;
+    v->period = 2;
+    uint64_t about = blame(v, e->exact) + blame(v, (n % 2 ? before : last)->exact);
+    return speak(v, DARUMA_CIRCLE_EDIT_REVERT, n / 2, sure_of(n, CHANGES, 75), last->step, about);
+}
