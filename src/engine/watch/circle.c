@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "engine/watch/same/line.h"
 
 /* ---- in a sentence -------------------------------------------------------------------------------- */
 
@@ -13,9 +14,7 @@ static void put_quoted(daruma_str text, size_t most, daruma_buf *out)
     daruma_arena a = arena_over(mem, sizeof mem);
     daruma_str clean = daruma_redact(str_sub(str_trim(text), 0, 2 * most), &a);
     bool cut = clean.n > most || str_trim(text).n > 2 * most, space = false;
-    size_t n = clean.n > most ? most : clean.n;
-    while (n < clean.n && n && ((unsigned char)clean.p[n] & 0xc0) == 0x80)
-        n--;
+    size_t n = line_within(clean, most).n;
     buf_putc(out, '`');
     for (size_t i = 0; i < n; i++) {
         bool blank = ch_space(clean.p[i]);

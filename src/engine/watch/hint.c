@@ -48,12 +48,7 @@ static void add(reader *r, daruma_str text)
         return;
     if (r->out.n)
         BUF_LIT(&r->out, "; ");
-    if (text.n > room) {
-        text.n = room;
-        while (text.n && ((unsigned char)text.p[text.n] & 0xc0) == 0x80)
-            text.n--;
-    }
-    buf_put(&r->out, text);
+    buf_put(&r->out, line_within(text, room));
 }
 
 /* All that a member with such a name holds. */

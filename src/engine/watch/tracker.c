@@ -17,6 +17,7 @@
  * the failures the oldest that was resolved, else the oldest. */
 #include "engine/watch/toolfail.h"
 #include "engine/watch/changes.h"
+#include "engine/watch/same/line.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/check.h"
@@ -241,20 +242,11 @@ static void make_room(daruma_tracker *t, size_t bytes)
     }
 }
 
-static daruma_str cut(daruma_str s, size_t bytes) /* between characters */
-{
-    if (s.n <= bytes)
-        return s;
-    while (bytes > 0 && ((unsigned char)s.p[bytes] & 0xc0) == 0x80)
-        bytes--;
-    return str_sub(s, 0, bytes);
-}
-
 static kept *tracker_keep(daruma_tracker *t, uint64_t key, const toolfail *f, const goal *g, daruma_str name,
                           int64_t wall)
 {
-    daruma_str tool = cut(name, TRACKED_NAME_BYTES_MAX);
-    daruma_str message = cut(f->f.message, sizeof t->text / 4);
+    daruma_str tool = line_within(name, TRACKED_NAME_BYTES_MAX);
+    daruma_str message = line_within(f->f.message, sizeof t->text / 4);
     make_room(t, tool.n + message.n);
     kept *k = &t->kept[t->nkept++];
     *k = (kept){.key = key,
@@ -298,10 +290,10 @@ static void resolve(daruma_tracker *t, uint64_t key, const goal *g)
 static void say_reason(daruma_tracker *t, daruma_str key, const daruma_tool_failure *f)
 {
     daruma_buf b = {.p = t->reason, .cap = sizeof t->reason};
-    daruma_str tool = cut(f->tool, TRACKED_NAME_BYTES_MAX);
+    daruma_str tool = line_within(f->tool, TRACKED_NAME_BYTES_MAX);
     if (t->by_tool) {
         BUF_LIT(&b, "Too many errors with ");
-        buf_put(&b, cut(key, TRACKED_NAME_BYTES_MAX));
+        buf_put(&b, line_within(key, TRACKED_NAME_BYTES_MAX));
     } else if (t->same_max && !t->apart && t->in_row >= t->same_max) {
         buf_put(&b, tool);
         buf_printf(&b, " failed %u times in a row in the same way", t->in_row);
@@ -314,7 +306,7 @@ static void say_reason(daruma_tracker *t, daruma_str key, const daruma_tool_fail
     }
     if (!t->by_tool && f->message.n) {
         BUF_LIT(&b, ": ");
-        buf_put(&b, cut(f->message, sizeof t->reason - b.n));
+        buf_put(&b, line_within(f->message, sizeof t->reason - b.n));
     }
     t->nreason = (uint16_t)b.n;
 }

@@ -83,6 +83,14 @@ daruma_str line_flat(daruma_str text, daruma_arena *a)
     return str_trim((daruma_str){out, n});
 }
 
+daruma_str line_within(daruma_str s, size_t bytes)
+{
+    size_t n = s.n < bytes ? s.n : bytes;
+    while (n < s.n && n && ((unsigned char)s.p[n] & 0xc0) == 0x80)
+        n--;
+    return str_sub(s, 0, n);
+}
+
 daruma_str line_cut(daruma_str s, size_t chars)
 {
     size_t i = 0;

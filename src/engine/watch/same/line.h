@@ -14,6 +14,8 @@ daruma_str line_flat(daruma_str text, daruma_arena *a);
 /* `text` without lines that are frames of stacks; at most `max` bytes. Lives in `a`. */
 daruma_str line_without_frames(daruma_str text, size_t max, daruma_arena *a);
 
+/* At most so many bytes, whole characters. */
+daruma_str line_within(daruma_str s, size_t bytes);
 /* The first `chars` characters; bytes that are no UTF-8 count as they come. */
 daruma_str line_cut(daruma_str s, size_t chars);
 #endif

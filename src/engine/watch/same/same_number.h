@@ -67,13 +67,4 @@ static inline bool is_moment(daruma_str number)
     }
     return colons >= 2 || (dashes == 2 && number.n >= 10);
 }
-
-/* "10:00:11": when it was told; a date alone may be what was asked for. */
-static inline bool is_clock(daruma_str number)
-{
-    unsigned colons = 0;
-    for (size_t i = 0; i < number.n; i++)
-        colons += number.p[i] == ':';
-    return colons == 2 && number.n >= 8;
-}
 #endif

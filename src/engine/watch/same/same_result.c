@@ -245,7 +245,7 @@ static size_t scan_number(scan *x, size_t i)
         leave_out(x, word_hash(rest.p, more, 0));
         return more;
     }
-    if (unit || is_clock(str_sub(rest, 0, n))) {
+    if (unit) {
         bool in_parts = bits_any(x->bits->digit, i + n, unit);
         n += in_parts ? unit : 0; /* "12m31s" */
         keep(x, in_parts ? word_hash(rest.p, n, 0) : w, '#');

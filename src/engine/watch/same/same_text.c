@@ -123,20 +123,9 @@ static pair hash_url(same_call *c, daruma_str url)
     return h;
 }
 
-static daruma_str unquoted(daruma_str chunk)
-{
-    while (chunk.n && (chunk.p[0] == '\'' || chunk.p[0] == '"' || chunk.p[0] == '`'))
-        chunk = str_from(chunk, 1);
-    while (chunk.n && (chunk.p[chunk.n - 1] == '\'' || chunk.p[chunk.n - 1] == '"' || chunk.p[chunk.n - 1] == '`'))
-        chunk.n--;
-    return chunk;
-}
-
 static pair hash_chunk(same_call *c, daruma_str chunk)
 {
-    size_t colon;
-    chunk = unquoted(chunk);
-    colon = str_find(chunk, S("://"));
+    size_t colon = str_find(chunk, S("://"));
     if (colon != STR_NONE && colon > 0 && colon < 12)
         return hash_url(c, chunk);
     return hash_path(c, chunk);

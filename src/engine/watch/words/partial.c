@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "engine/watch/same/line.h"
 #include "engine/watch/steps.h"
 #include "engine/watch/words/partial.h"
 
@@ -10,27 +11,11 @@ typedef struct found {
     daruma_str tool, text;
 } found;
 
-static daruma_str cut(daruma_str s, size_t most) /* between characters */
-{
-    size_t n = s.n < most ? s.n : most;
-    while (n < s.n && n && ((unsigned char)s.p[n] & 0xc0) == 0x80)
-        n--;
-    return str_sub(s, 0, n);
-}
-
-/* Words on one line, cut between two characters, without secrets. */
+/* Words on one line, without secrets. */
 static void put_words(daruma_str text, size_t most, daruma_arena *a, daruma_buf *out)
 {
-    daruma_str whole = daruma_redact(str_trim(text), a), clean = cut(whole, most);
-    bool space = false;
-    for (size_t i = 0; i < clean.n; i++) {
-        bool blank = ch_space(clean.p[i]);
-        if (!blank)
-            buf_putc(out, clean.p[i]);
-        else if (!space)
-            buf_putc(out, ' ');
-        space = blank;
-    }
+    daruma_str whole = line_flat(daruma_redact(text, a), a), clean = line_within(whole, most);
+    buf_put(out, clean);
     if (clean.n < whole.n)
         BUF_LIT(out, " ...");
 }
@@ -102,7 +87,7 @@ bool watch_newest_result(convo *c, uint64_t call, size_t most, daruma_str *ret)
     for (steps_iter it = {.c = c}; steps_next(&it, &item);) {
         if (item.what != STEPS_STEP || !item.result || daruma_call_hash(item.step.tool, item.step.args) != call)
             continue;
-        *ret = cut(item.step.result, most);
+        *ret = line_within(item.step.result, most);
         known = true;
     }
     return known;
