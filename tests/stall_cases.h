@@ -578,6 +578,8 @@ static const stall_case stall_loops[] = {
     {"dates that nobody takes", 5, "! 9* create_event {\"start\":\"{w} o'clock\"} => Invalid date format"},
     {"a wait that was asked for wrongly", 3,
      "! 9* wait_for_train {\"id\":7,\"timeout\":\"5s\"} => invalid argument: timeout must be an integer"},
+    {"a wait that is refused, and only its words tell that it failed", 3,
+     "? 9* sleep {\"seconds\":\"five\"} => Error: invalid argument: seconds must be a number"},
     {"a process that has ended is given more and more time", 3,
      "9* read_process {\"pid\":7,\"timeout_ms\":{n}000} => Process exited with code 0. No new output."},
     {"a dead link, two other pages between, the clock moves", 7,

@@ -508,7 +508,9 @@ static daruma_verdict see_tool(daruma_stall *s, const daruma_step *step)
     unsigned name = name_means(s, step->tool, tool), means = means_of(step, &c, name);
     if (means & DARUMA_TOOL_COMPACTS)
         return see_compaction(s);
-    if (is_pause(means, &c) && step->ok != 0) {
+    bool pauses =
+        is_pause(means, &c) && !(daruma_step_failed(step) && words_of_result(step->result, true) & WORDS_REFUSED);
+    if (pauses) {   /* one that was asked for wrongly is none */
         s->epoch++; /* the world goes on meanwhile */
         s->pauses++;
         s->stale = 0;

@@ -257,13 +257,11 @@ static size_t border_of(const uint16_t *tokens, size_t n, bool tail)
     const char *closes = tail ? "([<" : ")]>";
     bool bracket = n && is_sign(tokens[0], tail ? ")]>" : "([<"), element = n && is_sign(tokens[0], "<>");
     size_t closed = 0, times = 0;
-    for (size_t i = 1; i + 1 < n; i++) {
+    for (size_t i = 1; i + 1 < n && times <= (element ? 2 : 0); i++) {
         if (tokens[i] == LINE_BREAK && (!bracket || (element && times == 2)))
             return i + 1;
-        times += bracket && is_sign(tokens[i], closes);
-        closed = times == 1 && !closed ? i + 1 : closed;
-        if (times > (element ? 2 : 0))
-            break;
+        if (bracket && is_sign(tokens[i], closes) && times++ == 0)
+            closed = i + 1;
     }
     return closed;
 }
