@@ -174,6 +174,8 @@ static struct stem *stem_of(daruma_str word)
     return s;
 }
 
+/* On a shelf those that begin with the same four bytes stand together, the longer ones first, shorter ones than four
+ * last. */
 static int longer_first(const void *a, const void *b)
 {
     const struct stem *x = a, *y = b;
@@ -181,6 +183,9 @@ static int longer_first(const void *a, const void *b)
     if (shelf != other)
         return shelf - other;
     size_t n = strlen(x->says), m = strlen(y->says);
+    int head = n < 4 || m < 4 ? 0 : memcmp(x->says, y->says, 4);
+    if (head || (n < 4) != (m < 4))
+        return head ? head : n < 4 ? 1 : -1;
     return n != m ? (n < m) - (n > m) : x->whole != y->whole ? y->whole - x->whole : strcmp(x->says, y->says);
 }
 
@@ -202,6 +207,15 @@ static void read_words(void)
     qsort(stems, (size_t)nstems, sizeof *stems, longer_first);
 }
 
+/* How many stems from this one on begin with the same four bytes. */
+static int same_head(int i)
+{
+    int n = 1;
+    while (strlen(stems[i].says) >= 4 && i + n < nstems && strncmp(stems[i].says, stems[i + n].says, 4) == 0)
+        n++;
+    return n;
+}
+
 static int print_words(void)
 {
     printf("/* made by tools/phrase_index.c */\n#define SENTENCE_NEGATES 0x%llxu\n",
@@ -215,9 +229,10 @@ static int print_words(void)
     printf("#define SENTENCE_OUTAGE 0x%llxu\n", (unsigned long long)bits_of("wire.server.json.answer.empty"));
     printf("static const sentence_word sentence_words[] = {\n");
     for (int i = 0; i < nstems; i++)
-        printf("{0x%llxu, 0x%llxu, {%d, %d, %d, %d}, %zu, %zu, %d},\n", (unsigned long long)stems[i].means,
+        printf("{0x%llxu, 0x%llxu, {%d, %d, %d, %d}, %zu, %zu, %d, %d},\n", (unsigned long long)stems[i].means,
                (unsigned long long)stems[i].denied, stems[i].says[0], stems[i].says[1], stems[i].says[2],
-               stems[i].says[2] ? stems[i].says[3] : 0, place_of(stems[i].says), strlen(stems[i].says), stems[i].whole);
+               stems[i].says[2] ? stems[i].says[3] : 0, place_of(stems[i].says), strlen(stems[i].says), same_head(i),
+               stems[i].whole);
     printf("};\n");
     print_text("sentence_text");
     printf("static const uint16_t sentence_shelves[SENTENCE_SHELVES + 1] = {");
@@ -230,10 +245,38 @@ static int print_words(void)
     return 0;
 }
 
+/* Of each meaning the senses that need it and are found by it: of what a sense needs the meaning that the fewest need. */
+static void print_by_meaning(const uint64_t *all, int n)
+{
+    int needed[MEANINGS_MAX] = {0};
+    static uint64_t by[MEANINGS_MAX][(ROW_MAX + 63) / 64];
+    int words = (n + 63) / 64;
+    for (int i = 0; i < n; i++)
+        for (int m = 0; m < nmeanings; m++)
+            needed[m] += all[i] >> m & 1;
+    for (int i = 0; i < n; i++) {
+        int best = -1;
+        for (int m = 0; m < nmeanings; m++)
+            if (all[i] >> m & 1 && (best < 0 || needed[m] < needed[best]))
+                best = m;
+        by[best][i / 64] |= (uint64_t)1 << i % 64;
+    }
+    printf("#define PHRASE_SENSE_WORDS %d\nstatic const uint64_t phrase_by_meaning[%d][%d] = {\n", words, nmeanings,
+           words);
+    for (int m = 0; m < nmeanings; m++) {
+        printf("{");
+        for (int w = 0; w < words; w++)
+            printf("0x%llxu,", (unsigned long long)by[m][w]);
+        printf("},\n");
+    }
+    printf("};\n");
+}
+
 /* The rows that look at meanings, in their order. */
 static void print_senses(void)
 {
-    int tool = -1, first = -1, last = -1, code = 0;
+    int tool = -1, first = -1, last = -1, code = 0, n = 0;
+    static uint64_t all[ROW_MAX];
     while (code < nphrases && phrases[code].where != AT_CODE)
         code++;
     printf("#define SENTENCE_PER 0x%llxu\n#define SENTENCE_PERIOD 0x%llxu\n", (unsigned long long)bits_of("per"),
@@ -268,6 +311,7 @@ static void print_senses(void)
         tool = tool < 0 ? r : tool;
         first = first < 0 && p->only != FOR_TOOL ? r : first;
         last = p->where == AT_SENTENCE ? r : last;
+        all[n++] = bits_of(p->says);
         printf("{%d, %d, 0x%llxu, 0x%llxu, 0x%llxu},\n", r, p->where == AT_MESSAGE,
                (unsigned long long)bits_of(p->says), (unsigned long long)bits_of(p->also),
                (unsigned long long)bits_of(p->unless));
@@ -275,6 +319,7 @@ static void print_senses(void)
     printf("};\n#define PHRASE_SENSE_TOOL %d\n#define PHRASE_SENSE_FIRST %d\n#define PHRASE_SENSE_LAST %d\n", tool,
            first, last);
     printf("#define PHRASE_CODE_FIRST %d\n", code);
+    print_by_meaning(all, n);
 }
 
 /* The rows themselves. */

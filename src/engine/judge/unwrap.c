@@ -160,6 +160,8 @@ static bool read_embedded(reader *r, daruma_str t, int level)
 static bool embedded_members(reader *r, daruma_str t, int level)
 {
     size_t first = t.n, members = 0, value;
+    if (!chars_has(t, "*(") || !chars_has(t, "\"'`"))
+        return false;
     for (size_t i = 1; i < t.n && members < 2; i++) {
         if (t.p[i] == '\n')
             first = t.n, members = 0;

@@ -13,7 +13,8 @@ typedef struct sentence_word {
     char head[4];           /* the first of it, 0 behind its end: settles most */
     uint16_t says;          /* in sentence_text: words joined by '_' */
     uint8_t n;              /* bytes */
-    bool whole;             /* the last word ends there */
+    uint8_t same : 7;       /* entries from this one on that have this head */
+    bool whole : 1;         /* the last word ends there */
 } sentence_word;
 #include "engine/read/sentence_index.h"
 
@@ -226,6 +227,10 @@ void sentence_open(sentence *s, daruma_str text, bool is_code)
     memset(s->seams, 0, sizeof s->seams);
     for (size_t i = 0; i < text.n; i++) {
         char c = text.p[i], last = s->words[n - 1];
+        if (c >= 'a' && c <= 'z') { /* most are */
+            s->words[n++] = c;
+            continue;
+        }
         size_t end;
         const char *says;
         char mark = foreign_mark(text, i);
@@ -277,7 +282,8 @@ static uint32_t head_of(const char *p)
     return head;
 }
 
-/* The entry that fits best at `at`, NULL none. On each shelf the longest stand first. */
+/* The entry that fits best at `at`, NULL none. Of those with one head the longest stand first, and the shortest last on
+ * each shelf. */
 static const sentence_word *word_at(const sentence *s, size_t at)
 {
     const char *p = s->words + at;
@@ -285,10 +291,12 @@ static const sentence_word *word_at(const sentence *s, size_t at)
     if (shelf < 0)
         return NULL;
     uint32_t head = head_of(p);
-    for (size_t i = sentence_shelves[shelf]; i < sentence_shelves[shelf + 1]; i++) {
+    for (size_t i = sentence_shelves[shelf], end = sentence_shelves[shelf + 1]; i < end; i++) {
         const sentence_word *w = &sentence_words[i];
-        if (w->n >= sizeof w->head && head != head_of(w->head))
+        if (w->n >= sizeof w->head && head != head_of(w->head)) {
+            i += w->same - 1u;
             continue;
+        }
         if (w->n < s->n - at && memcmp(p, sentence_text + w->says, w->n) == 0 && (!w->whole || !is_letter(p[w->n])))
             return w;
     }
