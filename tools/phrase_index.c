@@ -109,6 +109,7 @@ static void print_patterns(const char *name, const char *const *says)
 #define MEANINGS_MAX 64
 #define STEMS_MAX    2240
 #define STEM_BYTES   64
+#define HEAD         4 /* bytes of a stem by which it is found */
 
 static const struct {
     const char *meaning, *words;
@@ -174,18 +175,17 @@ static struct stem *stem_of(daruma_str word)
     return s;
 }
 
-/* On a shelf those that begin with the same four bytes stand together, the longer ones first, shorter ones than four
- * last. */
-static int longer_first(const void *a, const void *b)
+/* Stems of four bytes and more by the first four of them, then the shorter ones by their shelf; the longer ones first.
+ */
+static int in_order(const void *a, const void *b)
 {
     const struct stem *x = a, *y = b;
-    int shelf = sentence_shelf(x->says), other = sentence_shelf(y->says);
-    if (shelf != other)
-        return shelf - other;
     size_t n = strlen(x->says), m = strlen(y->says);
-    int head = n < 4 || m < 4 ? 0 : memcmp(x->says, y->says, 4);
-    if (head || (n < 4) != (m < 4))
-        return head ? head : n < 4 ? 1 : -1;
+    if ((n < HEAD) != (m < HEAD))
+        return n < HEAD ? 1 : -1;
+    int order = n < HEAD ? sentence_shelf(x->says) - sentence_shelf(y->says) : memcmp(x->says, y->says, HEAD);
+    if (order)
+        return order;
     return n != m ? (n < m) - (n > m) : x->whole != y->whole ? y->whole - x->whole : strcmp(x->says, y->says);
 }
 
@@ -204,16 +204,29 @@ static void read_words(void)
             *(lists[i].denied ? &s->denied : &s->means) |= bit;
         }
     }
-    qsort(stems, (size_t)nstems, sizeof *stems, longer_first);
+    qsort(stems, (size_t)nstems, sizeof *stems, in_order);
 }
 
-/* How many stems from this one on begin with the same four bytes. */
-static int same_head(int i)
+static bool begins_head(int i)
 {
-    int n = 1;
-    while (strlen(stems[i].says) >= 4 && i + n < nstems && strncmp(stems[i].says, stems[i + n].says, 4) == 0)
-        n++;
-    return n;
+    return strlen(stems[i].says) >= HEAD && (i == 0 || strncmp(stems[i].says, stems[i - 1].says, HEAD) != 0);
+}
+
+/* Where the stems of each head begin, by its hash, counted from 1; 0: a free slot. */
+static void print_heads(void)
+{
+    static int slots[SENTENCE_SLOTS];
+    for (int i = 0; i < nstems; i++) {
+        unsigned at = sentence_slot(stems[i].says);
+        while (begins_head(i) && slots[at % SENTENCE_SLOTS])
+            at++;
+        if (begins_head(i))
+            slots[at % SENTENCE_SLOTS] = i + 1;
+    }
+    printf("static const uint16_t sentence_heads[SENTENCE_SLOTS] = {");
+    for (int i = 0; i < SENTENCE_SLOTS; i++)
+        printf("%d,", slots[i]);
+    printf("};\n");
 }
 
 static int print_words(void)
@@ -229,19 +242,19 @@ static int print_words(void)
     printf("#define SENTENCE_OUTAGE 0x%llxu\n", (unsigned long long)bits_of("wire.server.json.answer.empty"));
     printf("static const sentence_word sentence_words[] = {\n");
     for (int i = 0; i < nstems; i++)
-        printf("{0x%llxu, 0x%llxu, {%d, %d, %d, %d}, %zu, %zu, %d, %d},\n", (unsigned long long)stems[i].means,
+        printf("{0x%llxu, 0x%llxu, {%d, %d, %d, %d}, %zu, %zu, %d},\n", (unsigned long long)stems[i].means,
                (unsigned long long)stems[i].denied, stems[i].says[0], stems[i].says[1], stems[i].says[2],
-               stems[i].says[2] ? stems[i].says[3] : 0, place_of(stems[i].says), strlen(stems[i].says), same_head(i),
-               stems[i].whole);
+               stems[i].says[2] ? stems[i].says[3] : 0, place_of(stems[i].says), strlen(stems[i].says), stems[i].whole);
     printf("};\n");
     print_text("sentence_text");
     printf("static const uint16_t sentence_shelves[SENTENCE_SHELVES + 1] = {");
     for (int shelf = 0, i = 0; shelf <= SENTENCE_SHELVES; shelf++) {
-        while (i < nstems && sentence_shelf(stems[i].says) < shelf)
+        while (i < nstems && (strlen(stems[i].says) >= HEAD || sentence_shelf(stems[i].says) < shelf))
             i++;
         printf("%d,", i);
     }
     printf("};\n");
+    print_heads();
     return 0;
 }
 

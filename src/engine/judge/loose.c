@@ -298,6 +298,17 @@ static bool is_upstream(int64_t status, daruma_str before)
     return (status == 429 || status >= 500) && str_ifind(before, S("upstream")) != STR_NONE;
 }
 
+/* True if the name of a class or of an error may stand there; mostly there is none. */
+static bool may_name(daruma_str t)
+{
+    static const daruma_str within[] = {LIT("rror"), LIT("xception"), LIT("imeout"), LIT("ault"),
+                                        LIT(") when calling")};
+    for (size_t i = 0; i < COUNT(within); i++)
+        if (str_find(t, within[i]) != STR_NONE)
+            return true;
+    return false;
+}
+
 static bool ends_in(daruma_str text, const daruma_str *words, size_t n)
 {
     for (size_t k = 0; k < n; k++)
@@ -318,6 +329,8 @@ void reader_prefix(reader *r, daruma_str t, bool is_all)
     };
     static const daruma_str may_count[] = {LIT("got"), LIT("received")}; /* "got 512 values" */
     t = str_sub(t, 0, 300);
+    if (!chars_digit(t) && !may_name(t))
+        return;
     for (size_t i = 0; i < t.n;) {
         if (!char_is(t.p[i], CHAR_WORD)) {
             i++;

@@ -216,8 +216,9 @@ daruma_str spans_strip(daruma_str line, daruma_arena *a)
 {
     line = without_guesses(line, a); /* one that has nothing else says nothing beside other lines */
     char *out = NULL;
-    size_t n = 0, from = 0;         /* what is not in `out` yet */
-    if (!chars_has(line, "\"'`_-")) /* nothing is quoted or joined */
+    size_t n = 0, from = 0; /* what is not in `out` yet */
+    if (!chars_has(line, "\"'`") &&
+        !(chars_has(line, "_-") && (str_ihas(line, S("tool")) || str_ihas(line, S("function")))))
         return line;
     for (size_t i = 0; i < line.n; i++) {
         size_t end = end_at(line, i);

@@ -18,6 +18,15 @@ static inline bool char_is(char c, int kinds) /* any of the kinds */
     return char_kinds[(unsigned char)c] & kinds;
 }
 
+/* Without branches, so that many bytes are asked at once. */
+static inline bool chars_digit(daruma_str text)
+{
+    unsigned char any = 0;
+    for (size_t i = 0; i < text.n; i++)
+        any |= (unsigned char)(text.p[i] - '0') < 10;
+    return any;
+}
+
 /* True if one of `chars` stands in the text. A search for each, as fast as the processor has it. */
 static inline bool chars_has(daruma_str text, const char *chars)
 {

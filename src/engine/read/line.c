@@ -450,23 +450,14 @@ static bool is_apart(daruma_str t, size_t from)
     return !before.n || memchr(".,;!?)]-|", before.p[before.n - 1], 9) || char_is(before.p[before.n - 1], CHAR_QUOTE);
 }
 
-/* True if there may be an address or an id: one has slashes, the other a digit. Mostly there is none. Without branches,
- * so that many bytes are asked at once. */
-static bool may_point(daruma_str t)
-{
-    unsigned char any = 0;
-    for (size_t i = 0; i < t.n; i++)
-        any |= (unsigned char)(((unsigned char)(t.p[i] - '0') < 10) | (t.p[i] == '/'));
-    return any;
-}
-
 /* Where the tail of `t` begins: the last words of it when they hold an address or an id and else only what points
  * there; t.n when there is none. */
 static size_t tail_of(daruma_str t)
 {
     size_t at = t.n, end = t.n, tail = t.n;
     bool told = false, token = false, address = false;
-    if (!may_point(str_from(t, t.n > TAIL_BYTES ? t.n - TAIL_BYTES : 0)))
+    daruma_str last = str_from(t, t.n > TAIL_BYTES ? t.n - TAIL_BYTES : 0);
+    if (!chars_digit(last) && !chars_has(last, "/")) /* neither an id nor an address */
         return t.n;
     while (end && t.n - end < TAIL_BYTES) {
         while (end && ch_space(t.p[end - 1]))

@@ -13,8 +13,7 @@ typedef struct sentence_word {
     char head[4];           /* the first of it, 0 behind its end: settles most */
     uint16_t says;          /* in sentence_text: words joined by '_' */
     uint8_t n;              /* bytes */
-    uint8_t same : 7;       /* entries from this one on that have this head */
-    bool whole : 1;         /* the last word ends there */
+    bool whole;             /* the last word ends there */
 } sentence_word;
 #include "engine/read/sentence_index.h"
 
@@ -282,24 +281,30 @@ static uint32_t head_of(const char *p)
     return head;
 }
 
-/* The entry that fits best at `at`, NULL none. Of those with one head the longest stand first, and the shortest last on
- * each shelf. */
+static bool fits(const sentence *s, size_t at, const sentence_word *w)
+{
+    const char *p = s->words + at;
+    return w->n < s->n - at && memcmp(p, sentence_text + w->says, w->n) == 0 && (!w->whole || !is_letter(p[w->n]));
+}
+
+/* The entry that fits best at `at`, NULL none. Of those with one head, and of those on one shelf, the longest stand
+ * first. */
 static const sentence_word *word_at(const sentence *s, size_t at)
 {
     const char *p = s->words + at;
     int shelf = sentence_shelf(p);
-    if (shelf < 0)
-        return NULL;
     uint32_t head = head_of(p);
-    for (size_t i = sentence_shelves[shelf], end = sentence_shelves[shelf + 1]; i < end; i++) {
-        const sentence_word *w = &sentence_words[i];
-        if (w->n >= sizeof w->head && head != head_of(w->head)) {
-            i += w->same - 1u;
-            continue;
-        }
-        if (w->n < s->n - at && memcmp(p, sentence_text + w->says, w->n) == 0 && (!w->whole || !is_letter(p[w->n])))
-            return w;
+    for (unsigned slot = sentence_slot(p), i; (i = sentence_heads[slot % SENTENCE_SLOTS]); slot++) {
+        const sentence_word *w = &sentence_words[i - 1];
+        for (; head_of(w->head) == head && w->n >= sizeof w->head; w++)
+            if (fits(s, at, w))
+                return w;
+        if (w != &sentence_words[i - 1])
+            break;
     }
+    for (size_t i = shelf < 0 ? 0 : sentence_shelves[shelf]; shelf >= 0 && i < sentence_shelves[shelf + 1]; i++)
+        if (fits(s, at, &sentence_words[i]))
+            return &sentence_words[i];
     return NULL;
 }
 
