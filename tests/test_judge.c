@@ -884,6 +884,17 @@ static void what_is_quoted_is_not_taken_apart(void **state)
     }
 }
 
+/* Also where no parameter is named. */
+static void words_beside_the_code_of_a_wrong_value_rest_nobody(void **state)
+{
+    daruma_arena a;
+    daruma_evidence ev = {.status = 400,
+                          .body = S("{\"error\":{\"message\":\"Expected a string but got: your api key is invalid\","
+                                    "\"param\":null,\"code\":\"invalid_type\"}}")};
+    (void)state;
+    assert_int_equal(judge(&ev, &a).kind, DARUMA_INVALID_PARAMETER);
+}
+
 static void a_code_is_shown_rather_than_a_type_or_a_status(void **state)
 {
     static const char *const rows[][2] = {
@@ -986,6 +997,7 @@ int main(void)
         cmocka_unit_test(what_somebody_said_is_heard_behind_what_carried_it),
         cmocka_unit_test(a_status_says_more_than_that_the_connection_broke),
         cmocka_unit_test(a_class_says_less_than_a_known_sentence_and_more_than_a_vague_one),
+        cmocka_unit_test(words_beside_the_code_of_a_wrong_value_rest_nobody),
         cmocka_unit_test(a_code_is_shown_rather_than_a_type_or_a_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

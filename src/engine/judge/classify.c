@@ -419,7 +419,8 @@ static bool waits(daruma_kind k)
 /* Judges what `body` says. Of words in quotes only names are heard. */
 static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, echo *e, daruma_moment at, daruma_arena *a)
 {
-    said s = unwrap(body, e, a);
+    said s;
+    unwrap(&s, body, e, a);
     daruma_str name = s.ncodes ? (daruma_str){0} : hints_error_name(ev);
     if (name.n)
         s.codes[s.ncodes++] = s.code = name;

@@ -373,17 +373,16 @@ void reader_any(reader *r, daruma_str t, int level)
     }
 }
 
-said unwrap(daruma_str body, echo *e, daruma_arena *a)
+void unwrap(said *s, daruma_str body, echo *e, daruma_arena *a)
 {
-    said s = {.wait = -1, .reset_wall = -1, .limit = -1, .used = -1, .requested = -1};
-    reader r = {.s = &s, .a = a, .best = -9, .code_rank = -9, .echo = e};
+    *s = (said){.wait = -1, .reset_wall = -1, .limit = -1, .used = -1, .requested = -1};
+    reader r = {.s = s, .a = a, .best = -9, .code_rank = -9, .echo = e};
     body = str_sub(body, 0, CLASSIFY_BODY_BYTES_MAX);
     if (body.n >= 3 && memcmp(body.p, "\xef\xbb\xbf", 3) == 0)
         body = str_from(body, 3);
     reader_any(&r, body, 0);
-    if (!s.finish.n && !s.ncodes) /* an error may name one in passing */
+    if (!s->finish.n && !s->ncodes) /* an error may name one in passing */
         reader_member(&r, IS_FINISH, reader_finish(body), 0);
-    if (!s.ntexts && !s.ncodes && !(s.shape & (SAID_ANSWER | SAID_STREAM | SAID_CUT)))
-        s.shape |= SAID_NOTHING;
-    return s;
+    if (!s->ntexts && !s->ncodes && !(s->shape & (SAID_ANSWER | SAID_STREAM | SAID_CUT)))
+        s->shape |= SAID_NOTHING;
 }

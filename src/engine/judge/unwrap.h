@@ -53,8 +53,9 @@ typedef struct said {
 } said;
 
 struct echo;
-/* Reads `body`. What it makes lives in `a`; slices of `body` are borrowed. `e`: see echo.h; NULL: all is heard. */
-said unwrap(daruma_str body, struct echo *e, daruma_arena *a);
+/* Reads `body` into `s`. What it makes lives in `a`; slices of `body` are borrowed. `e`: see echo.h; NULL: all is
+ * heard. */
+void unwrap(said *s, daruma_str body, struct echo *e, daruma_arena *a);
 /* For answer.c and reader.c only: reads a model's answer or one chunk of it. */
 bool answer_read(daruma_str object, said *s, daruma_arena *a);
 #endif

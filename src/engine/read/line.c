@@ -47,6 +47,8 @@ static bool is_time(daruma_str w)
 {
     size_t digits = 0, joints = 0;
     w = bare(w);
+    if (!w.n || !ch_digit(w.p[0]))
+        return false;
     for (size_t i = 0; i < w.n; i++) {
         if (ch_digit(w.p[i]))
             digits++;
@@ -55,7 +57,7 @@ static bool is_time(daruma_str w)
         else if (!memchr(".,+TtZz", w.p[i], 7))
             return false;
     }
-    return w.n && ch_digit(w.p[0]) && digits >= 4 && joints >= 1 && (joints >= 2 || digits == 4);
+    return digits >= 4 && joints >= 1 && (joints >= 2 || digits == 4);
 }
 
 static bool is_level(daruma_str w)
@@ -103,17 +105,17 @@ static size_t head_of(daruma_str line)
         while (from < line.n && ch_space(line.p[from]))
             from++;
         daruma_str w = first_word(str_from(line, from)), rest = str_from(line, from + w.n);
-        bool month = w.n == 3 && is_month(w, rest), known = timed && (is_tag(w) || is_source(rest));
-        known |= timed && w.n > 2 && str_ends(w, S("]:"));
+        bool time = is_time(w), level = is_level(w), month = w.n == 3 && is_month(w, rest);
+        bool known = timed && (is_tag(w) || is_source(rest) || (w.n > 2 && str_ends(w, S("]:"))));
         int64_t day;
-        if (!w.n || !(month || (i == 1 && str_int(w, &day)) || is_time(w) || (is_level(w) && !levelled) || known))
+        if (!w.n || !(month || (i == 1 && str_int(w, &day)) || time || (level && !levelled) || known))
             break;
-        if (is_level(w) && !timed && !is_time(first_word(str_trim(rest))))
+        if (level && !timed && !is_time(first_word(str_trim(rest))))
             break;
-        if (i == 1 && !timed && !is_time(w))
+        if (i == 1 && !timed && !time)
             break;
-        timed |= month || is_time(w);
-        levelled |= is_level(w);
+        timed |= month || time;
+        levelled |= level;
         at = from + w.n;
     }
     return timed ? at : 0;

@@ -230,6 +230,12 @@ void sentence_open(sentence *s, daruma_str text, bool is_code)
             s->words[n++] = c;
             continue;
         }
+        if (c == ' ') {
+            n += last != '_';
+            s->words[n - 1] = '_';
+            set_seam(s, n - 1, false);
+            continue;
+        }
         size_t end;
         const char *says;
         char mark = foreign_mark(text, i);
