@@ -306,6 +306,7 @@ static void print_senses(void)
            (unsigned long long)bits_of("request.size"));
     printf("#define SENTENCE_OF_FORM 0x%llxu\n",
            (unsigned long long)bits_of("json.answer.param.bad.empty.missing.failed.internal.server.wire.broken.away.later.label"));
+    printf("#define SENTENCE_EMPTY 0x%llxu\n", (unsigned long long)bits_of("empty"));
     printf("#define SENTENCE_MISSING 0x%llxu\n#define SENTENCE_DENIED 0x%llxu\n",
            (unsigned long long)bits_of("missing"), (unsigned long long)bits_of("denied"));
     printf("#define SENTENCE_TOKEN 0x%llxu\n#define SENTENCE_EDIT 0x%llxu\n#define SENTENCE_DEVICE 0x%llxu\n",

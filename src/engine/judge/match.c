@@ -543,6 +543,16 @@ static uint16_t first_of_texts(seen *s, size_t look, uint16_t code)
     return code;
 }
 
+/* True if the innermost text complains of something that no row knows, and its status, `row`, says of what: "400 Bad
+ * Request: suffix is not supported". */
+static bool complains(seen *s, uint16_t row)
+{
+    if (!row || phrase_all[row - 1].where != AT_STATUS)
+        return false;
+    hear(s, 0);
+    return all_of(s->parts + s->heard[0].from, s->heard[0].n) & SENTENCE_WRONG & ~SENTENCE_FAILED & ~SENTENCE_EMPTY;
+}
+
 /* What the innermost text says by itself comes before the words around it. */
 uint16_t match_first(seen *s)
 {
@@ -552,7 +562,8 @@ uint16_t match_first(seen *s)
         uint16_t whole = first_of_texts(s, s->ntexts, code);
         daruma_kind k = whole ? (daruma_kind)phrase_all[whole - 1].kind : DARUMA_UNKNOWN;
         bool reached = s->status && k == DARUMA_NETWORK && is_sense(whole); /* somebody answered */
-        if (!said || !(k == DARUMA_SERVER_ERROR || reached)) /* "502 Bad Gateway: " says no more than that it failed */
+        bool nothing = whole && k == DARUMA_UNKNOWN && complains(s, row);
+        if (!nothing && !(said && (k == DARUMA_SERVER_ERROR || reached))) /* "502 Bad Gateway: " says that it failed */
             row = whole;
         s->coded &= row == whole;
     }

@@ -10,7 +10,7 @@ typedef const char *const names_by_letter[26];
 /* Families of model providers, gateways, servers and agents. */
 static names_by_letter families = {
     ['a' - 'a'] = "anthropic/aws/azure/alibaba/aliyun/ark/ai21/aleph/anyscale/agno/ai-sdk/aider/autogen/aihubmix/aimlapi/antigravity/arcee",
-    ['b' - 'a'] = "bedrock/bigmodel/bailian/baidu/baichuan/baseten/bifrost",
+    ['b' - 'a'] = "bedrock/bigmodel/bailian/baidu/baichuan/baseten/bifrost/browser-use/browser_use",
     ['c' - 'a'] = "claude/cohere/cerebras/copilot/codex/cloudflare/chutes/coreweave/cursor/cline/continue/crew/cherry/clarifai/comfyui/commandcode/command-code",
     ['d' - 'a'] = "deepseek/dashscope/doubao/databricks/deepinfra/dify/deepchat/dspy",
     ['f' - 'a'] = "fireworks/friendli/featherless/flowise/forgecode",

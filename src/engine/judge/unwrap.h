@@ -56,6 +56,8 @@ struct echo;
 /* Reads `body` into `s`. What it makes lives in `a`; slices of `body` are borrowed. `e`: see echo.h; NULL: all is
  * heard. */
 void unwrap(said *s, daruma_str body, struct echo *e, daruma_arena *a);
+/* The status that a message of its name alone tells: "Not Found."; 0: none. */
+int reader_reason(daruma_str message);
 /* For answer.c and reader.c only: reads a model's answer or one chunk of it. */
 bool answer_read(daruma_str object, said *s, daruma_arena *a);
 #endif

@@ -73,7 +73,8 @@ static bool is_tag(daruma_str w)
     bool joint = w.n == 1 && memchr("-|>", w.p[0], 3);
     bool bracketed = w.n > 2 && w.p[0] == '[' && (w.p[w.n - 1] == ']' || w.p[w.n - 1] == ':');
     bool place = w.n > 3 && w.p[w.n - 1] == ']' && w.p[0] != '[' && str_findch(w, ':') != STR_NONE;
-    return joint || bracketed || place;
+    bool module = w.n > 3 && w.p[w.n - 1] == ':' && str_find(w, S("::")) != STR_NONE; /* "goose::agents::truncate:" */
+    return joint || bracketed || place || module;
 }
 
 /* "Nov" of "Nov 23 07:12:31". */

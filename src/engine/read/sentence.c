@@ -75,8 +75,11 @@ static bool ends_clause(daruma_str t, size_t i)
         return true;
     if (c == ';' || c == '!' || c == '?' || c == '|')
         return true;
+    if (c == '#') /* a pointer to what a schema refuses: "#: extraneous key [x] is not permitted #/top_p: ..." */
+        return i + 1 < t.n && (t.p[i + 1] == ':' || t.p[i + 1] == '/');
     if (c == ',')
-        return begins_text(t, i);
+        return begins_text(t, i) ||
+               str_starts(str_from(t, i), S(", you can ")); /* advice says nothing of what is wrong */
     return c == '.' && (i + 1 == t.n || t.p[i + 1] == ' ');
 }
 
