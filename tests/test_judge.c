@@ -678,7 +678,8 @@ static void what_an_error_is_wrapped_in_is_taken_apart(void **state)
          "got: Result(id=4, result={'content': [{'type': 'text', 'text': 'no such file: a.txt'}], 'isError': True})",
          DARUMA_TOOL_ERROR},
         {0,
-         "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"content\":\"timed out\","
+         "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"content\":\"timed "
+         "out\","
          "\"is_error\":true}]}}",
          DARUMA_TOOL_ERROR},
         /* an answer that Python prints behind a lead, but for one that failed */
@@ -927,6 +928,18 @@ static void words_beside_the_code_of_a_wrong_value_rest_nobody(void **state)
     assert_int_equal(judge(&ev, &a).kind, DARUMA_INVALID_PARAMETER);
 }
 
+static void what_a_tool_said_in_a_conversation_is_none_of_a_providers_words(void **state)
+{
+    daruma_arena a;
+    daruma_evidence ev = {.status = 200,
+                          .body = S("{\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"tool_result\","
+                                    "\"content\":\"invalid api key\",\"is_error\":true}]}")};
+    (void)state;
+    assert_int_equal(judge(&ev, &a).kind, DARUMA_TOOL_ERROR);
+    ev.model_call = true;
+    assert_int_equal(judge(&ev, &a).kind, DARUMA_UNKNOWN);
+}
+
 static void a_code_is_shown_rather_than_a_type_or_a_status(void **state)
 {
     static const char *const rows[][2] = {
@@ -1030,6 +1043,7 @@ int main(void)
         cmocka_unit_test(a_status_says_more_than_that_the_connection_broke),
         cmocka_unit_test(a_class_says_less_than_a_known_sentence_and_more_than_a_vague_one),
         cmocka_unit_test(words_beside_the_code_of_a_wrong_value_rest_nobody),
+        cmocka_unit_test(what_a_tool_said_in_a_conversation_is_none_of_a_providers_words),
         cmocka_unit_test(a_code_is_shown_rather_than_a_type_or_a_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

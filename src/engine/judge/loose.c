@@ -93,15 +93,25 @@ daruma_str reader_key(daruma_str t, size_t i, size_t *ret_value)
     return str_sub(t, from, end - from);
 }
 
-/* True if the result of a tool that failed is cut or printed there: `'isError': True`. */
+/* `t` behind the first `name` in it, without the marks before what follows. Empty: it does not stand there. */
+static daruma_str behind_name(daruma_str t, daruma_str name)
+{
+    size_t hit = str_find(t, name);
+    t = hit == STR_NONE ? (daruma_str){0} : str_from(t, hit + name.n);
+    while (t.n && memchr("\"'=: {", t.p[0], 7))
+        t = str_from(t, 1);
+    return t;
+}
+
+/* True if the answer of a server of tools is cut or printed there, or the result in it, and says that the tool failed:
+ * "result={'content': [...], 'isError': True". */
 static bool says_tool_failed(daruma_str t)
 {
-    size_t at = str_find(t, S("isError")), end = at == STR_NONE ? at : at + 8;
-    if (at == STR_NONE)
-        return false;
-    while (end < t.n && memchr(": ", t.p[end], 2))
-        end++;
-    return !str_istarts(str_from(t, end), S("false"));
+    daruma_str result = behind_name(t, S("{")), flag = behind_name(t, S("isError"));
+    if (!str_starts(result, S("content")))
+        result = behind_name(t, S("result"));
+    bool told = str_find(t, S("isError")) != STR_NONE && !str_istarts(flag, S("false"));
+    return told && str_starts(result, S("content"));
 }
 
 /* Reads `"key": value`, `'key': value` and `key: "value"` wherever they stand. True when there was any. */
@@ -309,6 +319,7 @@ static bool is_status_line(int64_t status, daruma_str behind)
 
 int reader_reason(daruma_str t)
 {
+    t = str_istarts(t, S("error: ")) ? str_from(t, 7) : t;
     for (size_t i = 0; i < COUNT(reasons); i++)
         if (str_ieq(str_sub(t, 0, reasons[i].name.n), reasons[i].name) && str_from(t, reasons[i].name.n).n < 2)
             return reasons[i].status;

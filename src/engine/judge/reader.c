@@ -327,7 +327,7 @@ static void read_parts(reader *r, daruma_str list, int level)
     while (r->values++ < UNWRAP_VALUES_MAX && json_next(&it, NULL, &item)) {
         if (!json_is_true(json_get(item, S("is_error"))))
             continue;
-        r->s->shape |= SAID_RPC;
+        r->s->shape |= SAID_RESULT;
         daruma_str content = json_get(item, S("content"));
         if (json_is_string(content))
             reader_string(r, json_text(content, r->a), level + 1);
@@ -444,7 +444,7 @@ static void read_object(reader *r, daruma_str object, int level)
         if (role == IS_NOTHING) {
             if (json_is_string(v) && v.n > words.n && memchr(v.p, ' ', v.n))
                 words = v;
-            if (json_is_array(v) && str_eq(key, S("content")))
+            if (json_is_array(v) && str_eq(key, S("content")) && json_get(object, S("role")).n)
                 read_parts(r, v, level);
             continue;
         }

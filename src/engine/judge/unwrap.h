@@ -25,6 +25,7 @@ enum said_shape {
     SAID_BAD_CALL = 1 << 13,   /* a tool call whose arguments are not JSON */
     SAID_STREAM = 1 << 14,     /* server-sent events */
     SAID_CONTENT = 1 << 15,    /* that answer has text or a tool call */
+    SAID_RESULT = 1 << 16,     /* a message of a conversation holds what a tool that failed said */
 };
 
 /* How the status was told. */
