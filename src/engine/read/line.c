@@ -469,12 +469,13 @@ static size_t tail_of(daruma_str t)
         while (from && !ch_space(t.p[from - 1]))
             from--;
         daruma_str w = str_sub(t, from, end - from);
-        if (!w.n || (at < t.n && ends_more(w) && !is_address(w)))
+        bool leads = is_address(w), id = is_id(w), digits = is_token(w);
+        if (!w.n || (at < t.n && ends_more(w) && !leads))
             break;
-        token |= is_token(w);
-        address |= is_address(w);
-        bool names = is_address(w) || (token && is_id(w));
-        if (!names && !points(w) && !is_token(w) && !is_id(w) && bare(w).n)
+        token |= digits;
+        address |= leads;
+        bool names = leads || (token && id);
+        if (!names && !digits && !id && bare(w).n && !points(w))
             break;
         told |= names;
         at = end = from;
