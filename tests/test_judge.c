@@ -671,6 +671,39 @@ static void what_an_error_is_wrapped_in_is_taken_apart(void **state)
          "of value\n    at Client.request (/app/node_modules/llm/client.js:231:13)\n"
          "    at process.processTicksAndRejections (node:internal/process/task_queues:95:5)",
          DARUMA_MALFORMED_OUTPUT},
+        /* results of tools: cut, printed, in a message of a conversation */
+        {200, "{\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"Error: no such file: a.txt\"}],\"isError\"",
+         DARUMA_TOOL_ERROR},
+        {200,
+         "got: Result(id=4, result={'content': [{'type': 'text', 'text': 'no such file: a.txt'}], 'isError': True})",
+         DARUMA_TOOL_ERROR},
+        {0,
+         "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"content\":\"timed "
+         "out\","
+         "\"is_error\":true}]}}",
+         DARUMA_TOOL_ERROR},
+        /* an answer that Python prints behind a lead, but for one that failed */
+        {200, "12:40 [INFO] got: Completion(id='', choices=[], service_tier=None)", DARUMA_MALFORMED_OUTPUT},
+        {0, "the request failed: Response(status=500, choices=None)", DARUMA_SERVER_ERROR},
+        /* all of an answer in quotes; a request in quotes is none */
+        {422, "Request failed with status 422. Body: \"messages[1]: this role is not known\"", DARUMA_INVALID_MESSAGE},
+        {400, "Invalid body: \"your api key is invalid or was revoked\"", DARUMA_INVALID_PARAMETER},
+        /* a status by its name alone */
+        {0, "{\"detail\":\"Not Found\"}", DARUMA_MODEL_NOT_FOUND},
+        /* modules of Rust before a message */
+        {0, "2026-02-13T18:09:02Z ERROR acme::rate::limit: Error: The prompt is too long", DARUMA_CONTEXT_LENGTH},
+        /* pointers into a schema, and advice */
+        {0,
+         "Malformed input: #: extraneous key [truncate] is not permitted #: extraneous key [prompt] is not permitted",
+         DARUMA_INVALID_PARAMETER},
+        {0, "The prompt is too long, you can shorten it or take a model of a larger size", DARUMA_CONTEXT_LENGTH},
+        /* "400 Bad Request" around words hides nothing */
+        {400, "Completion failed: 400 Bad Request: {\"error\":{\"message\":\"suffix is not supported\"}}",
+         DARUMA_INVALID_PARAMETER},
+        /* why nothing came */
+        {200, "The model returned empty content, finish_reason: length", DARUMA_OUTPUT_LIMIT},
+        {200, "2 validation errors for Plan: steps Field required", DARUMA_MALFORMED_OUTPUT},
+        {0, "1 validation error for Chat: Did not find openai_api_key", DARUMA_AUTH},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -884,6 +917,29 @@ static void what_is_quoted_is_not_taken_apart(void **state)
     }
 }
 
+/* Also where no parameter is named. */
+static void words_beside_the_code_of_a_wrong_value_rest_nobody(void **state)
+{
+    daruma_arena a;
+    daruma_evidence ev = {.status = 400,
+                          .body = S("{\"error\":{\"message\":\"Expected a string but got: your api key is invalid\","
+                                    "\"param\":null,\"code\":\"invalid_type\"}}")};
+    (void)state;
+    assert_int_equal(judge(&ev, &a).kind, DARUMA_INVALID_PARAMETER);
+}
+
+static void what_a_tool_said_in_a_conversation_is_none_of_a_providers_words(void **state)
+{
+    daruma_arena a;
+    daruma_evidence ev = {.status = 200,
+                          .body = S("{\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"tool_result\","
+                                    "\"content\":\"invalid api key\",\"is_error\":true}]}")};
+    (void)state;
+    assert_int_equal(judge(&ev, &a).kind, DARUMA_TOOL_ERROR);
+    ev.model_call = true;
+    assert_int_equal(judge(&ev, &a).kind, DARUMA_UNKNOWN);
+}
+
 static void a_code_is_shown_rather_than_a_type_or_a_status(void **state)
 {
     static const char *const rows[][2] = {
@@ -986,6 +1042,8 @@ int main(void)
         cmocka_unit_test(what_somebody_said_is_heard_behind_what_carried_it),
         cmocka_unit_test(a_status_says_more_than_that_the_connection_broke),
         cmocka_unit_test(a_class_says_less_than_a_known_sentence_and_more_than_a_vague_one),
+        cmocka_unit_test(words_beside_the_code_of_a_wrong_value_rest_nobody),
+        cmocka_unit_test(what_a_tool_said_in_a_conversation_is_none_of_a_providers_words),
         cmocka_unit_test(a_code_is_shown_rather_than_a_type_or_a_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,6 +109,7 @@ static void print_patterns(const char *name, const char *const *says)
 #define MEANINGS_MAX 64
 #define STEMS_MAX    2240
 #define STEM_BYTES   64
+#define HEAD         4 /* bytes of a stem by which it is found */
 
 static const struct {
     const char *meaning, *words;
@@ -174,13 +175,17 @@ static struct stem *stem_of(daruma_str word)
     return s;
 }
 
-static int longer_first(const void *a, const void *b)
+/* Stems of four bytes and more by the first four of them, then the shorter ones by their shelf; the longer ones first.
+ */
+static int in_order(const void *a, const void *b)
 {
     const struct stem *x = a, *y = b;
-    int shelf = sentence_shelf(x->says), other = sentence_shelf(y->says);
-    if (shelf != other)
-        return shelf - other;
     size_t n = strlen(x->says), m = strlen(y->says);
+    if ((n < HEAD) != (m < HEAD))
+        return n < HEAD ? 1 : -1;
+    int order = n < HEAD ? sentence_shelf(x->says) - sentence_shelf(y->says) : memcmp(x->says, y->says, HEAD);
+    if (order)
+        return order;
     return n != m ? (n < m) - (n > m) : x->whole != y->whole ? y->whole - x->whole : strcmp(x->says, y->says);
 }
 
@@ -199,7 +204,29 @@ static void read_words(void)
             *(lists[i].denied ? &s->denied : &s->means) |= bit;
         }
     }
-    qsort(stems, (size_t)nstems, sizeof *stems, longer_first);
+    qsort(stems, (size_t)nstems, sizeof *stems, in_order);
+}
+
+static bool begins_head(int i)
+{
+    return strlen(stems[i].says) >= HEAD && (i == 0 || strncmp(stems[i].says, stems[i - 1].says, HEAD) != 0);
+}
+
+/* Where the stems of each head begin, by its hash, counted from 1; 0: a free slot. */
+static void print_heads(void)
+{
+    static int slots[SENTENCE_SLOTS];
+    for (int i = 0; i < nstems; i++) {
+        unsigned at = sentence_slot(stems[i].says);
+        while (begins_head(i) && slots[at % SENTENCE_SLOTS])
+            at++;
+        if (begins_head(i))
+            slots[at % SENTENCE_SLOTS] = i + 1;
+    }
+    printf("static const uint16_t sentence_heads[SENTENCE_SLOTS] = {");
+    for (int i = 0; i < SENTENCE_SLOTS; i++)
+        printf("%d,", slots[i]);
+    printf("};\n");
 }
 
 static int print_words(void)
@@ -222,18 +249,47 @@ static int print_words(void)
     print_text("sentence_text");
     printf("static const uint16_t sentence_shelves[SENTENCE_SHELVES + 1] = {");
     for (int shelf = 0, i = 0; shelf <= SENTENCE_SHELVES; shelf++) {
-        while (i < nstems && sentence_shelf(stems[i].says) < shelf)
+        while (i < nstems && (strlen(stems[i].says) >= HEAD || sentence_shelf(stems[i].says) < shelf))
             i++;
         printf("%d,", i);
     }
     printf("};\n");
+    print_heads();
     return 0;
+}
+
+/* Of each meaning the senses that need it and are found by it: of what a sense needs the meaning that the fewest need. */
+static void print_by_meaning(const uint64_t *all, int n)
+{
+    int needed[MEANINGS_MAX] = {0};
+    static uint64_t by[MEANINGS_MAX][(ROW_MAX + 63) / 64];
+    int words = (n + 63) / 64;
+    for (int i = 0; i < n; i++)
+        for (int m = 0; m < nmeanings; m++)
+            needed[m] += all[i] >> m & 1;
+    for (int i = 0; i < n; i++) {
+        int best = -1;
+        for (int m = 0; m < nmeanings; m++)
+            if (all[i] >> m & 1 && (best < 0 || needed[m] < needed[best]))
+                best = m;
+        by[best][i / 64] |= (uint64_t)1 << i % 64;
+    }
+    printf("#define PHRASE_SENSE_WORDS %d\nstatic const uint64_t phrase_by_meaning[%d][%d] = {\n", words, nmeanings,
+           words);
+    for (int m = 0; m < nmeanings; m++) {
+        printf("{");
+        for (int w = 0; w < words; w++)
+            printf("0x%llxu,", (unsigned long long)by[m][w]);
+        printf("},\n");
+    }
+    printf("};\n");
 }
 
 /* The rows that look at meanings, in their order. */
 static void print_senses(void)
 {
-    int tool = -1, first = -1, last = -1, code = 0;
+    int tool = -1, first = -1, last = -1, code = 0, n = 0;
+    static uint64_t all[ROW_MAX];
     while (code < nphrases && phrases[code].where != AT_CODE)
         code++;
     printf("#define SENTENCE_PER 0x%llxu\n#define SENTENCE_PERIOD 0x%llxu\n", (unsigned long long)bits_of("per"),
@@ -250,6 +306,7 @@ static void print_senses(void)
            (unsigned long long)bits_of("request.size"));
     printf("#define SENTENCE_OF_FORM 0x%llxu\n",
            (unsigned long long)bits_of("json.answer.param.bad.empty.missing.failed.internal.server.wire.broken.away.later.label"));
+    printf("#define SENTENCE_EMPTY 0x%llxu\n", (unsigned long long)bits_of("empty"));
     printf("#define SENTENCE_MISSING 0x%llxu\n#define SENTENCE_DENIED 0x%llxu\n",
            (unsigned long long)bits_of("missing"), (unsigned long long)bits_of("denied"));
     printf("#define SENTENCE_TOKEN 0x%llxu\n#define SENTENCE_EDIT 0x%llxu\n#define SENTENCE_DEVICE 0x%llxu\n",
@@ -268,6 +325,7 @@ static void print_senses(void)
         tool = tool < 0 ? r : tool;
         first = first < 0 && p->only != FOR_TOOL ? r : first;
         last = p->where == AT_SENTENCE ? r : last;
+        all[n++] = bits_of(p->says);
         printf("{%d, %d, 0x%llxu, 0x%llxu, 0x%llxu},\n", r, p->where == AT_MESSAGE,
                (unsigned long long)bits_of(p->says), (unsigned long long)bits_of(p->also),
                (unsigned long long)bits_of(p->unless));
@@ -275,6 +333,7 @@ static void print_senses(void)
     printf("};\n#define PHRASE_SENSE_TOOL %d\n#define PHRASE_SENSE_FIRST %d\n#define PHRASE_SENSE_LAST %d\n", tool,
            first, last);
     printf("#define PHRASE_CODE_FIRST %d\n", code);
+    print_by_meaning(all, n);
 }
 
 /* The rows themselves. */

@@ -34,14 +34,6 @@ static bool is_flat(daruma_str text)
     return !odd;
 }
 
-static bool has_quote(daruma_str text)
-{
-    unsigned char any = 0;
-    for (size_t i = 0; i < text.n; i++)
-        any |= (text.p[i] == '"') | (text.p[i] == '\'') | (text.p[i] == '`');
-    return any;
-}
-
 /* `text` on one line, at most `max` bytes: white space and control characters become one space,
  * curly quotes straight ones. Borrows when it is so already. */
 static daruma_str flatten(daruma_str text, size_t max, daruma_arena *a)
@@ -84,7 +76,7 @@ static daruma_str lower(daruma_str s, daruma_arena *a)
 /* The parameter, else the first short word in quotes or backticks. */
 static daruma_str subject_of(const said *s, daruma_str message)
 {
-    if (s->param.n || !has_quote(message))
+    if (s->param.n || !chars_has(message, "\"'`"))
         return s->param;
     for (size_t i = 0; i < message.n; i++) {
         char q = message.p[i];
@@ -283,6 +275,21 @@ static void decide(daruma_failure *f, seen *v, uint16_t rule)
     }
 }
 
+/* True if one of the words, between what is no letter or digit, stands in `text`; case is ignored. */
+static bool has_word(daruma_str text, const daruma_str *words, size_t n)
+{
+    size_t from = 0;
+    for (size_t i = 0; i <= text.n; i++) {
+        if (i < text.n && (ch_alpha(text.p[i]) || ch_digit(text.p[i])))
+            continue;
+        for (size_t k = 0; i > from && k < n; k++)
+            if (i - from == words[k].n && str_istarts(str_from(text, from), words[k]))
+                return true;
+        from = i + 1;
+    }
+    return false;
+}
+
 /* Does a code say that a value or a member of the request is wrong: "invalid_value", "string_above_max_length"? Words
  * like "invalid_request_error" are said of everything. */
 static bool blames_value(daruma_str code)
@@ -294,7 +301,7 @@ static bool blames_value(daruma_str code)
                                        LIT("params"), LIT("field"), LIT("property"),  LIT("schema"),     LIT("enum"),
                                        LIT("string"), LIT("array"), LIT("integer"),   LIT("decimal"),    LIT("number"),
                                        LIT("object"), LIT("json")};
-    return speaker_has_word(code, wrong, COUNT(wrong)) && speaker_has_word(code, parts, COUNT(parts));
+    return has_word(code, wrong, COUNT(wrong)) && has_word(code, parts, COUNT(parts));
 }
 
 static bool any_blames_value(const said *s, daruma_arena *a)
@@ -412,7 +419,12 @@ static bool waits(daruma_kind k)
 /* Judges what `body` says. Of words in quotes only names are heard. */
 static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, echo *e, daruma_moment at, daruma_arena *a)
 {
-    said s = unwrap(body, e, a);
+    said s;
+    unwrap(&s, body, e, a);
+    if (ev->model_call && s.shape & SAID_RESULT) /* a tool's words are none of a provider's */
+        s.ntexts = 0;
+    if (!ev->status && !s.status && s.ntexts && (s.status = reader_reason(s.texts[0])))
+        s.how = SAID_IN_LINE;
     daruma_str name = s.ncodes ? (daruma_str){0} : hints_error_name(ev);
     if (name.n)
         s.codes[s.ncodes++] = s.code = name;

@@ -9,5 +9,4 @@ daruma_ms hints_until(int64_t wall_ms, daruma_moment at);
 daruma_ms hints_number_or_moment(daruma_str v, daruma_moment at);
 /* What a text (lower case) says; `limited`: it is about a rate. -1: nothing. */
 daruma_ms hints_spoken(daruma_str text, bool limited, daruma_moment at);
-bool hints_has_digit(daruma_str text); /* half of all texts are done with it */
 #endif

@@ -119,7 +119,7 @@ void hints_numbers(daruma_str t, said *s)
     int64_t *const to[] = {&s->limit, &s->used, &s->requested};
     int best[] = {s->limit >= 0 ? -1 : 99, s->used >= 0 ? -1 : 99, s->requested >= 0 ? -1 : 99};
     int numbers = 0;
-    if (!hints_has_digit(t))
+    if (!chars_digit(t))
         return;
     for (size_t i = 0; i < t.n && numbers < NUMBERS_MAX; i++) {
         while (i < t.n && !char_is(t.p[i], CHAR_DIGIT))

@@ -1,6 +1,7 @@
 /* hints_spoken.c - how long to wait, as a sentence says it: "try again in 20s", "resets 3pm (Europe/Oslo)", "until May
  * 30th, 2026 2:29 PM". */
 #include "engine/judge/hints_inside.h"
+#include "engine/read/chars.h"
 #include "base/date.h"
 #include "base/str.h"
 
@@ -233,15 +234,6 @@ static daruma_ms spoken_wait(daruma_str rest, daruma_moment at)
     return -1;
 }
 
-/* Without branches, so that many bytes are asked at once. */
-bool hints_has_digit(daruma_str t)
-{
-    unsigned char any = 0;
-    for (size_t i = 0; i < t.n; i++)
-        any |= (unsigned char)(t.p[i] - '0') < 10;
-    return any;
-}
-
 /* Which of these words occur, in one pass: they begin with a, r or w, and the second letter
  * settles nearly every place. */
 static unsigned wait_words(daruma_str t)
@@ -270,7 +262,7 @@ static unsigned wait_words(daruma_str t)
 
 daruma_ms hints_spoken(daruma_str t, bool limited, daruma_moment at)
 {
-    unsigned words = hints_has_digit(t) ? wait_words(t) : 0;
+    unsigned words = chars_digit(t) ? wait_words(t) : 0;
     words |= words & RETRY && limited ? RETRYING : 0;
     for (size_t i = 0; words && i < COUNT(leads); i++) {
         if (leads[i].word & ~words)

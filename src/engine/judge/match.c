@@ -78,26 +78,22 @@ static bool any_text(const seen *s, const char *says)
     return false;
 }
 
-bool match_begins(daruma_str text, const char *names)
+bool match_begins(daruma_str text, const char *names, bool whole)
 {
-    while (*names) {
-        size_t i = 0;
-        while (i < text.n && *names && *names != '/' && ch_lower(text.p[i]) == *names)
-            i++, names++;
-        if (!*names || *names == '/')
+    for (size_t n;; names += n + 1) {
+        n = strcspn(names, "/");
+        bool goes_on = whole && n < text.n && (ch_alpha(text.p[n]) || ch_digit(text.p[n]));
+        if (!goes_on && str_istarts(text, (daruma_str){names, n}))
             return true;
-        names = strchr(names, '/');
-        if (!names)
+        if (!names[n])
             return false;
-        names++;
     }
-    return false;
 }
 
-static bool has_fact(const seen *s, const phrase *p)
+static bool has_fact(const seen *s, const phrase_row *p)
 {
     for (size_t i = 0; i < s->nfacts; i++)
-        if (s->facts[i].where == (phrase_where)p->where && str_eq(s->facts[i].says, str_of(p->says)))
+        if (s->facts[i].where == (phrase_where)p->where && str_eq(s->facts[i].says, str_of(text_at(p->says))))
             return true;
     return false;
 }
@@ -138,7 +134,7 @@ static bool may_be_out(daruma_kind k, int status)
 
 /* True if the row wants no other status than this one. Weak words beside a 5xx may be those of a
  * machine that broke. */
-static bool takes_status(const phrase *p, int status)
+static bool takes_status(const phrase_row *p, int status)
 {
     if (p->status == STATUS_REFUSED)
         return status < 500;
@@ -157,13 +153,13 @@ static bool match_fits(const seen *s, uint16_t row)
 {
     if (MATCH_TAKEN(row))
         return false;
-    const phrase of = match_row(row), *p = &of;
+    const phrase_row *p = &phrase_all[row - 1];
     if (!takes_status(p, s->status))
         return false;
     if ((p->only == FOR_MODEL && s->tool == FOR_TOOL && !s->guessed) || (p->only == FOR_TOOL && s->tool != FOR_TOOL) ||
         (s->model_call && p->kind == DARUMA_TOOL_ERROR))
         return false;
-    if (p->who && !match_begins(s->provider, p->who))
+    if (p->who && !match_begins(s->provider, text_at(p->who), false))
         return false;
     if ((p->where == AT_TEXT || p->where >= AT_SENTENCE) && !may_be_out((daruma_kind)p->kind, s->status))
         return false;
@@ -171,9 +167,9 @@ static bool match_fits(const seen *s, uint16_t row)
         return false; /* what is not there was not asked for credentials */
     if (p->where >= AT_SENTENCE)
         return true; /* first_sense() has looked at what it says */
-    if (p->where == AT_TEXT ? !any_text(s, p->says) : !has_fact(s, p))
+    if (p->where == AT_TEXT ? !any_text(s, text_at(p->says)) : !has_fact(s, p))
         return false;
-    return !(p->unless && any_text(s, p->unless)) && (!p->also || any_text(s, p->also));
+    return !(p->unless && any_text(s, text_at(p->unless))) && (!p->also || any_text(s, text_at(p->also)));
 }
 
 /* Marks the rows that stand under it; false: there are none. */
@@ -251,14 +247,19 @@ static uint16_t first_marked(const seen *s)
  * message together. */
 static uint16_t first_sense(const seen *s, uint64_t means, bool whole, uint16_t row)
 {
-    for (size_t i = 0; i < COUNT(phrase_senses); i++) {
-        const phrase_sense *p = &phrase_senses[i];
-        if (row && p->row + 1 > row)
-            return row;
-        if (p->whole == whole && !(p->all & ~means) && !(p->never & means) && (!p->any || p->any & means) &&
-            match_fits(s, (uint16_t)(p->row + 1)))
-            return (uint16_t)(p->row + 1);
-    }
+    uint64_t may[PHRASE_SENSE_WORDS] = {0};
+    for (uint64_t left = means; left; left &= left - 1)
+        for (size_t w = 0; w < PHRASE_SENSE_WORDS; w++)
+            may[w] |= phrase_by_meaning[__builtin_ctzll(left)][w];
+    for (size_t w = 0; w < PHRASE_SENSE_WORDS; w++)
+        for (uint64_t left = may[w]; left; left &= left - 1) {
+            const phrase_sense *p = &phrase_senses[w * WORD_BITS + (size_t)__builtin_ctzll(left)];
+            if (row && p->row + 1 > row)
+                return row;
+            if (p->whole == whole && !(p->all & ~means) && !(p->never & means) && (!p->any || p->any & means) &&
+                match_fits(s, (uint16_t)(p->row + 1)))
+                return (uint16_t)(p->row + 1);
+        }
     return row;
 }
 
@@ -515,16 +516,6 @@ static bool code_decides(const seen *s, uint16_t code, uint16_t row)
     return code && names_it(code) && before && (!row || phrase_all[code - 1].kind != phrase_all[row - 1].kind);
 }
 
-/* True if a code says that there is no such model, and the words that fit `row` say something else than that it is
- * there for others. */
-static bool code_denies_model(uint16_t code, uint16_t row)
-{
-    if (!code || phrase_all[code - 1].kind != DARUMA_MODEL_NOT_FOUND || !is_of_words(row))
-        return false;
-    daruma_kind k = (daruma_kind)phrase_all[row - 1].kind;
-    return k != DARUMA_MODEL_NOT_FOUND && k != DARUMA_PERMISSION;
-}
-
 /* The first row that fits what the first `look` texts and the facts say; `code` is what the words of a code do. */
 static uint16_t first_of_texts(seen *s, size_t look, uint16_t code)
 {
@@ -545,11 +536,21 @@ static uint16_t first_of_texts(seen *s, size_t look, uint16_t code)
     if (!code_decides(s, code, row)) {
         if (!row || row > first)
             row = first_by_sentence(s, row);
-        if (!code_denies_model(code, row) && (!says_little(row) || !code))
+        if (!says_little(row) || !code)
             return row;
     }
     s->coded = true;
     return code;
+}
+
+/* True if the innermost text complains of something that no row knows, and its status, `row`, says of what: "400 Bad
+ * Request: suffix is not supported". */
+static bool complains(seen *s, uint16_t row)
+{
+    if (!row || phrase_all[row - 1].where != AT_STATUS)
+        return false;
+    hear(s, 0);
+    return all_of(s->parts + s->heard[0].from, s->heard[0].n) & SENTENCE_WRONG & ~SENTENCE_FAILED & ~SENTENCE_EMPTY;
 }
 
 /* What the innermost text says by itself comes before the words around it. */
@@ -561,7 +562,8 @@ uint16_t match_first(seen *s)
         uint16_t whole = first_of_texts(s, s->ntexts, code);
         daruma_kind k = whole ? (daruma_kind)phrase_all[whole - 1].kind : DARUMA_UNKNOWN;
         bool reached = s->status && k == DARUMA_NETWORK && is_sense(whole); /* somebody answered */
-        if (!said || !(k == DARUMA_SERVER_ERROR || reached)) /* "502 Bad Gateway: " says no more than that it failed */
+        bool nothing = whole && k == DARUMA_UNKNOWN && complains(s, row);
+        if (!nothing && !(said && (k == DARUMA_SERVER_ERROR || reached))) /* "502 Bad Gateway: " says that it failed */
             row = whole;
         s->coded &= row == whole;
     }

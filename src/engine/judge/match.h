@@ -51,6 +51,6 @@ phrase match_row(uint16_t row);  /* as match_first() numbers them; 0 or too larg
 bool match_tools(const seen *s); /* does a text hold one of phrases_of_tools? */
 bool match_tokens(seen *s);      /* does one speak of tokens? */
 bool match_rates(seen *s);       /* does one name a limit per minute or so, and none per day, week or month? */
-/* Does the text, case ignored, begin with one of the lower-case names in "a/b/c"? */
-bool match_begins(daruma_str text, const char *names);
+/* Does the text, case ignored, begin with one of the lower-case names in "a/b/c"? `whole`: as a whole word. */
+bool match_begins(daruma_str text, const char *names, bool whole);
 #endif

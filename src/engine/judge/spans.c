@@ -8,60 +8,59 @@
 #define SPAN_SPACES     2  /* words in quotes with more spaces are no name */
 #define SPAN_NAME_BYTES 64 /* a longer one in a list is no name of a schema */
 
-static daruma_str word_before(daruma_str s, size_t *at)
+/* Whose words stand behind a word, in quotes or not: "function 'pay_invoice'", "tool named 'x'", "and limit 'Pro
+ * requests per day per user'". */
+enum { NAMES = 1, CHOSEN = 2, TOOLS = 4, LIMITS = 8, ANSWERS = 16 };
+static const struct {
+    daruma_str word;
+    unsigned whose; /* NAMES: the word before it says */
+} words[] = {
+    // clang-format off
+    {LIT("name"), NAMES}, {LIT("named"), NAMES}, {LIT("called"), NAMES}, {LIT("call"), NAMES}, {LIT("for"), NAMES},
+    {LIT("function"), CHOSEN | TOOLS}, {LIT("tool"), CHOSEN | TOOLS},
+    {LIT("user"), CHOSEN}, {LIT("arguments"), CHOSEN}, {LIT("response_format"), CHOSEN},
+    {LIT("limit"), LIMITS}, {LIT("metric"), LIMITS}, {LIT("quota"), LIMITS}, /* the provider's own name for it */
+    {LIT("body"), ANSWERS}, {LIT("response"), ANSWERS}, /* behind a status: all of what was answered */
+    // clang-format on
+};
+
+/* What the word that ends before `*at` says of what stands there; `*at` moves before it. */
+static unsigned whose(daruma_str s, size_t *at)
 {
     while (*at && (s.p[*at - 1] == ' ' || s.p[*at - 1] == ':'))
         --*at;
     size_t end = *at;
     while (*at && char_is(s.p[*at - 1], CHAR_WORD))
         --*at;
-    return str_sub(s, *at, end - *at);
-}
-
-static bool is_any(daruma_str word, const daruma_str *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (str_ieq(word, words[i]))
-            return true;
-    return false;
+    for (size_t i = 0; i < COUNT(words); i++)
+        if (str_ieq(str_sub(s, *at, end - *at), words[i].word))
+            return words[i].whose;
+    return 0;
 }
 
 /* True if what is quoted from `at` to `end` is the name of a function, a tool or a user, whoever has called it so. */
-static bool is_name(daruma_str s, size_t at, size_t end)
+static bool is_chosen(daruma_str s, size_t at, size_t end)
 {
-    static const daruma_str named[] = {LIT("name"), LIT("named"), LIT("called"), LIT("call"), LIT("for")};
-    static const daruma_str owners[] = {LIT("function"), LIT("tool"), LIT("user"), LIT("arguments"),
-                                        LIT("response_format")};
     daruma_str behind = str_from(s, end + 1);
     if (str_istarts(behind, S(" function")) || str_istarts(behind, S(" tool")))
         return true;
-    daruma_str word = word_before(s, &at);
-    if (is_any(word, named, COUNT(named)))
-        word = word_before(s, &at);
-    return is_any(word, owners, COUNT(owners));
+    unsigned who = whose(s, &at);
+    return (who & NAMES ? whose(s, &at) : who) & CHOSEN;
 }
 
 /* The last byte of a tool's name that stands without quotes at `from`: "tool get_call_result_of: ..."; 0: none does. A
  * name of the API has fewer parts, or says itself that it is one. */
 static size_t name_end(daruma_str s, size_t from)
 {
-    static const daruma_str tools[] = {LIT("tool"), LIT("function")};
     size_t at = from, end = from, seams = 0;
-    if (from < 2 || s.p[from - 1] != ' ' || !memchr("lLnN: ", s.p[from - 2], 6)) /* as both words end: most do not */
-        return 0;
-    if (!is_any(word_before(s, &at), tools, COUNT(tools)))
+    if (!memchr("lLnN: ", s.p[from - 2], 6)) /* as both words end: most do not */
         return 0;
     for (; end < s.n && (char_is(s.p[end], CHAR_WORD) || s.p[end] == '-'); end++)
         seams += s.p[end] == '_' || s.p[end] == '-';
+    if (seams < 2 || !(whose(s, &at) & TOOLS))
+        return 0;
     daruma_str name = str_sub(s, from, end - from);
-    return seams > 1 && !str_istarts(name, S("tool_")) && !str_istarts(name, S("function_")) ? end - 1 : 0;
-}
-
-/* True if the provider's own name for a limit is quoted at `at`: "and limit 'Pro requests per day per user'". */
-static bool names_limit(daruma_str s, size_t at)
-{
-    static const daruma_str limits[] = {LIT("limit"), LIT("metric"), LIT("quota")};
-    return is_any(word_before(s, &at), limits, COUNT(limits));
+    return !str_istarts(name, S("tool_")) && !str_istarts(name, S("function_")) ? end - 1 : 0;
 }
 
 /* True if a status ends before `end`: what is quoted behind it is the message, as SDKs print a string. */
@@ -72,25 +71,36 @@ static bool is_status(daruma_str s, size_t end)
     return alone && str_int(str_sub(s, end - 3, 3), &n) && n >= 400 && n <= 599;
 }
 
+/* True if what is quoted at `at` is what came with a status: "... failed with status 422. Body: "..."". */
+static bool is_answer(daruma_str s, size_t at)
+{
+    if (is_status(s, at))
+        return true;
+    if (!(whose(s, &at) & ANSWERS))
+        return false;
+    while (at && memchr(" .,;", s.p[at - 1], 4))
+        at--;
+    return is_status(s, at);
+}
+
 /* The end of what is quoted from `from` on, which is the opening quote; 0: none begins there. What stands behind '=',
  * '(' and ',' is what a log or a program writes so, no quote in a sentence. */
 static size_t span_end(daruma_str s, size_t from)
 {
     char q = s.p[from];
-    if (!char_is(q, CHAR_QUOTE))
-        return 0;
     size_t before = from;
     while (before && s.p[before - 1] == ' ')
         before--;
     bool told = !before || s.p[before - 1] == ':' ||
                 (before < from && (ch_alpha(s.p[before - 1]) || ch_digit(s.p[before - 1])));
-    if (!told || is_status(s, before))
+    if (!told || is_answer(s, before))
         return 0;
     size_t spaces = 0;
     for (size_t i = from + 1; i < s.n; i++) {
         spaces += s.p[i] == ' ';
         if (s.p[i] == q && (i + 1 == s.n || !(ch_alpha(s.p[i + 1]) || ch_digit(s.p[i + 1]))))
-            return (spaces > SPAN_SPACES && !names_limit(s, from)) || (!spaces && is_name(s, from, i)) ? i : 0;
+            return (spaces > SPAN_SPACES && !(whose(s, &before) & LIMITS)) || (!spaces && is_chosen(s, from, i)) ? i
+                                                                                                                 : 0;
     }
     return 0;
 }
@@ -111,43 +121,43 @@ static size_t path_end(daruma_str s, size_t from)
     return names > 1 && i < s.n && s.p[i] == ')' ? i : 0;
 }
 
-static bool is_hedge(daruma_str s)
-{
-    static const daruma_str hedges[] = {LIT("possibl"), LIT("perhaps "), LIT("maybe "),
-                                        LIT("probabl"), LIT("likely "),  LIT("it is possible")};
-    for (size_t i = 0; i < COUNT(hedges); i++)
-        if (str_istarts(s, hedges[i]))
-            return true;
-    return false;
-}
+/* Words of a guess, wherever they stand, or where they begin a sentence. */
+static const struct {
+    daruma_str says;
+    bool begins;
+} guesses[] = {
+    {LIT("might be due to"), false},
+    {LIT("may be due to"), false},
+    {LIT("could be due to"), false},
+    {LIT("likely due to"), false},
+    {LIT("usually indicates"), false},
+    {LIT("possible causes"), false},
+    {LIT("possible reasons"), false},
+    {LIT("possibl"), true},
+    {LIT("perhaps "), true},
+    {LIT("maybe "), true},
+    {LIT("probabl"), true},
+    {LIT("likely "), true},
+    {LIT("it is possible"), true},
+};
 
-/* Where the first sentence that begins with a word for a guess does so behind another one that says what is wrong: "It
- * timed out. Possibly a wrong key or no credit"; STR_NONE: none does. */
-static size_t hedge_at(daruma_str s)
+/* True if a sentence begins at `at`, behind another one that says what is wrong: "It timed out. Possibly a wrong key or
+ * no credit". */
+static bool is_second(daruma_str s, size_t at)
 {
-    static const char ends[] = {'.', '!', '?', ')', ']'};
-    size_t first = STR_NONE;
-    for (size_t i = 0; i < COUNT(ends); i++)
-        for (size_t at = 0, n; (n = str_findch(str_from(s, at), ends[i])) != STR_NONE;) {
-            at += n + 1;
-            if (at < s.n && s.p[at] == ' ' && at + 1 < first && is_hedge(str_from(s, at + 1)))
-                first = at + 1;
-        }
-    return first != STR_NONE && sentence_names_cause(str_sub(s, 0, first)) ? first : STR_NONE;
+    return at > 1 && s.p[at - 1] == ' ' && memchr(".!?)]", s.p[at - 2], 5) && sentence_names_cause(str_sub(s, 0, at));
 }
 
 /* Where somebody begins to guess: "This might be due to: ..."; STR_NONE: nobody does. */
 static size_t guess_at(daruma_str s)
 {
-    static const daruma_str guesses[] = {LIT("might be due to"), LIT("may be due to"),     LIT("could be due to"),
-                                         LIT("likely due to"),   LIT("usually indicates"), LIT("possible causes"),
-                                         LIT("possible reasons")};
-    size_t first = hedge_at(s);
-    for (size_t i = 0; i < COUNT(guesses); i++) {
-        size_t at = str_ifind(s, guesses[i]);
-        if (at < first)
-            first = at;
-    }
+    size_t first = STR_NONE;
+    for (size_t i = 0; i < COUNT(guesses); i++)
+        for (size_t at = 0, n; (n = str_ifind(str_from(s, at), guesses[i].says)) != STR_NONE; at += n + 1)
+            if (!guesses[i].begins || is_second(s, at + n)) {
+                first = at + n < first ? at + n : first;
+                break;
+            }
     return first;
 }
 
@@ -175,11 +185,17 @@ static size_t guess_end(daruma_str s, size_t at, bool *ret_any)
     return at;
 }
 
-/* Is more than one thing named anywhere, or a cause? Mostly not, and then nobody need look for guesses. */
+/* Is more than one thing named anywhere, or a cause? Mostly not, and then nobody need look for guesses. Without
+ * branches, so that many bytes are asked at once. */
 static bool may_guess(daruma_str s)
 {
-    return str_find(s, S("due to")) != STR_NONE || str_find(s, S(" or ")) != STR_NONE ||
-           str_find(s, S("* ")) != STR_NONE || str_find(s, S("- ")) != STR_NONE;
+    unsigned char any = 0;
+    for (size_t i = 2; i < s.n; i++) {
+        char a = s.p[i - 2], b = s.p[i - 1], c = s.p[i];
+        any |= (unsigned char)(((a == ' ') & (b == 'o') & (c == 'r')) | ((a == 'd') & (b == 'u') & (c == 'e')) |
+                               (((b == '*') | (b == '-')) & (c == ' ')));
+    }
+    return any;
 }
 
 /* `line` without several guesses at what is wrong: of these at most one is true. A single one is the best there is
@@ -198,29 +214,37 @@ static daruma_str without_guesses(daruma_str line, daruma_arena *a)
     return (daruma_str){out, line.n - (end - at)};
 }
 
+/* The end of what begins at `at` and is no evidence; 0: nothing does. */
+static size_t end_at(daruma_str line, size_t at)
+{
+    if (char_is(line.p[at], CHAR_QUOTE))
+        return span_end(line, at);
+    if (line.p[at] == '(')
+        return path_end(line, at);
+    return at > 1 && line.p[at - 1] == ' ' ? name_end(line, at) : 0;
+}
+
 daruma_str spans_strip(daruma_str line, daruma_arena *a)
 {
     line = without_guesses(line, a); /* one that has nothing else says nothing beside other lines */
     char *out = NULL;
-    size_t n = 0;
+    size_t n = 0, from = 0; /* what is not in `out` yet */
+    if (!chars_has(line, "\"'`") &&
+        !(chars_has(line, "_-") && (str_ihas(line, S("tool")) || str_ihas(line, S("function")))))
+        return line;
     for (size_t i = 0; i < line.n; i++) {
-        size_t quoted = span_end(line, i), path = line.p[i] == '(' ? path_end(line, i) : 0,
-               end = quoted ? quoted
-                     : path ? path
-                            : name_end(line, i);
-        if (end && !out) {
-            out = arena_take(a, line.n, 1);
-            if (!out)
-                return line;
-            memcpy(out, line.p, i);
-            n = i;
-        }
-        if (out)
-            out[n++] = line.p[i];
-        if (end) {
-            out[n++] = line.p[end];
-            i = end;
-        }
+        size_t end = end_at(line, i);
+        if (!end)
+            continue;
+        if (!out && !(out = arena_take(a, line.n, 1)))
+            return line;
+        memcpy(out + n, line.p + from, i + 1 - from); /* what opens it and what closes it stay */
+        n += i + 1 - from;
+        i = from = end;
     }
-    return out && sentence_says((daruma_str){out, n}) ? (daruma_str){out, n} : line;
+    if (!out)
+        return line;
+    memcpy(out + n, line.p + from, line.n - from);
+    daruma_str left = {out, n + line.n - from};
+    return sentence_says(left) ? left : line;
 }

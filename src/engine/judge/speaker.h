@@ -6,6 +6,4 @@
 
 /* FOR_TOOL or FOR_MODEL. Sets `v->guessed` when only words say that it is a tool. */
 phrase_for speaker_of(const daruma_evidence *ev, const said *s, seen *v);
-/* True if one of the words, between what is no letter or digit, stands in `text`; case is ignored. */
-bool speaker_has_word(daruma_str text, const daruma_str *words, size_t n);
 #endif

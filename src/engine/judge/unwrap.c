@@ -160,6 +160,8 @@ static bool read_embedded(reader *r, daruma_str t, int level)
 static bool embedded_members(reader *r, daruma_str t, int level)
 {
     size_t first = t.n, members = 0, value;
+    if (!chars_has(t, "*(") || !chars_has(t, "\"'`"))
+        return false;
     for (size_t i = 1; i < t.n && members < 2; i++) {
         if (t.p[i] == '\n')
             first = t.n, members = 0;
@@ -194,7 +196,8 @@ static bool member_speaks(daruma_str key, daruma_str value, bool empty)
     if (str_eq(key, S("error")))
         return true;
     enum role role = empty ? reader_role(key) : IS_NOTHING;
-    return role == IS_NEST || role == IS_CODE || (role == IS_MESSAGE && char_is(value.p[0], CHAR_QUOTE));
+    bool status = role == IS_STATUS && (value.p[0] == '4' || value.p[0] == '5');
+    return status || role == IS_NEST || role == IS_CODE || (role == IS_MESSAGE && char_is(value.p[0], CHAR_QUOTE));
 }
 
 /* True if a member of an answer that Python prints says what is wrong: "error=ResponseError(...)", "detail='...'". */
@@ -211,16 +214,22 @@ static bool printed_speaks(daruma_str t, bool empty)
     return false;
 }
 
-/* "ChatCompletion(id='c1', choices=[], ...)": an answer as Python prints it. Its form is read, none of its words, where
- * no member says what is wrong. */
+/* "ChatCompletion(id='c1', choices=[], ...)": an answer as Python prints it, perhaps behind a lead that does not say
+ * what is wrong. Its form is read, none of its words, where no member says what is wrong. */
 static bool read_printed_answer(reader *r, daruma_str t)
 {
-    size_t n = 0;
-    while (n < t.n && ch_word(t.p[n]))
-        n++;
-    if (!n || n == t.n || t.p[n] != '(' || t.p[t.n - 1] != ')' ||
-        !(holds(t, S(" choices=")) || holds(t, S(" output=["))))
+    size_t from = str_find(t, S(" choices=")), output = str_find(t, S(" output=["));
+    from = output < from ? output : from;
+    if (from == STR_NONE || t.p[t.n - 1] != ')')
         return false;
+    while (from && t.p[from] != '(')
+        from--;
+    size_t bracket = from;
+    while (from && ch_word(t.p[from - 1]))
+        from--;
+    if (from == bracket || (from && t.p[from - 1] != ' ') || sentence_outdoes_guess(str_sub(t, 0, from)))
+        return false;
+    t = str_from(t, from);
     bool empty = holds(t, S(" choices=[]")) || holds(t, S(" choices=None")) || holds(t, S(" output=[]")) ||
                  holds(t, S("content=None")) || holds(t, S("content=''"));
     empty = empty && !holds(t, S("tool_calls=["));
@@ -371,17 +380,16 @@ void reader_any(reader *r, daruma_str t, int level)
     }
 }
 
-said unwrap(daruma_str body, echo *e, daruma_arena *a)
+void unwrap(said *s, daruma_str body, echo *e, daruma_arena *a)
 {
-    said s = {.wait = -1, .reset_wall = -1, .limit = -1, .used = -1, .requested = -1};
-    reader r = {.s = &s, .a = a, .best = -9, .code_rank = -9, .echo = e};
+    *s = (said){.wait = -1, .reset_wall = -1, .limit = -1, .used = -1, .requested = -1};
+    reader r = {.s = s, .a = a, .best = -9, .code_rank = -9, .echo = e};
     body = str_sub(body, 0, CLASSIFY_BODY_BYTES_MAX);
     if (body.n >= 3 && memcmp(body.p, "\xef\xbb\xbf", 3) == 0)
         body = str_from(body, 3);
     reader_any(&r, body, 0);
-    if (!s.finish.n && !s.ncodes) /* an error may name one in passing */
+    if (!s->finish.n && !s->ncodes) /* an error may name one in passing */
         reader_member(&r, IS_FINISH, reader_finish(body), 0);
-    if (!s.ntexts && !s.ncodes && !(s.shape & (SAID_ANSWER | SAID_STREAM | SAID_CUT)))
-        s.shape |= SAID_NOTHING;
-    return s;
+    if (!s->ntexts && !s->ncodes && !(s->shape & (SAID_ANSWER | SAID_STREAM | SAID_CUT)))
+        s->shape |= SAID_NOTHING;
 }

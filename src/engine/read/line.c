@@ -47,6 +47,8 @@ static bool is_time(daruma_str w)
 {
     size_t digits = 0, joints = 0;
     w = bare(w);
+    if (!w.n || !ch_digit(w.p[0]))
+        return false;
     for (size_t i = 0; i < w.n; i++) {
         if (ch_digit(w.p[i]))
             digits++;
@@ -55,7 +57,7 @@ static bool is_time(daruma_str w)
         else if (!memchr(".,+TtZz", w.p[i], 7))
             return false;
     }
-    return w.n && ch_digit(w.p[0]) && digits >= 4 && joints >= 1 && (joints >= 2 || digits == 4);
+    return digits >= 4 && joints >= 1 && (joints >= 2 || digits == 4);
 }
 
 static bool is_level(daruma_str w)
@@ -71,7 +73,8 @@ static bool is_tag(daruma_str w)
     bool joint = w.n == 1 && memchr("-|>", w.p[0], 3);
     bool bracketed = w.n > 2 && w.p[0] == '[' && (w.p[w.n - 1] == ']' || w.p[w.n - 1] == ':');
     bool place = w.n > 3 && w.p[w.n - 1] == ']' && w.p[0] != '[' && str_findch(w, ':') != STR_NONE;
-    return joint || bracketed || place;
+    bool module = w.n > 3 && w.p[w.n - 1] == ':' && str_find(w, S("::")) != STR_NONE; /* "goose::agents::truncate:" */
+    return joint || bracketed || place || module;
 }
 
 /* "Nov" of "Nov 23 07:12:31". */
@@ -103,17 +106,17 @@ static size_t head_of(daruma_str line)
         while (from < line.n && ch_space(line.p[from]))
             from++;
         daruma_str w = first_word(str_from(line, from)), rest = str_from(line, from + w.n);
-        bool month = w.n == 3 && is_month(w, rest), known = timed && (is_tag(w) || is_source(rest));
-        known |= timed && w.n > 2 && str_ends(w, S("]:"));
+        bool time = is_time(w), level = is_level(w), month = w.n == 3 && is_month(w, rest);
+        bool known = timed && (is_tag(w) || is_source(rest) || (w.n > 2 && str_ends(w, S("]:"))));
         int64_t day;
-        if (!w.n || !(month || (i == 1 && str_int(w, &day)) || is_time(w) || (is_level(w) && !levelled) || known))
+        if (!w.n || !(month || (i == 1 && str_int(w, &day)) || time || (level && !levelled) || known))
             break;
-        if (is_level(w) && !timed && !is_time(first_word(str_trim(rest))))
+        if (level && !timed && !is_time(first_word(str_trim(rest))))
             break;
-        if (i == 1 && !timed && !is_time(w))
+        if (i == 1 && !timed && !time)
             break;
-        timed |= month || is_time(w);
-        levelled |= is_level(w);
+        timed |= month || time;
+        levelled |= level;
         at = from + w.n;
     }
     return timed ? at : 0;
@@ -456,6 +459,9 @@ static size_t tail_of(daruma_str t)
 {
     size_t at = t.n, end = t.n, tail = t.n;
     bool told = false, token = false, address = false;
+    daruma_str last = str_from(t, t.n > TAIL_BYTES ? t.n - TAIL_BYTES : 0);
+    if (!chars_digit(last) && !chars_has(last, "/")) /* neither an id nor an address */
+        return t.n;
     while (end && t.n - end < TAIL_BYTES) {
         while (end && ch_space(t.p[end - 1]))
             end--;
@@ -463,12 +469,13 @@ static size_t tail_of(daruma_str t)
         while (from && !ch_space(t.p[from - 1]))
             from--;
         daruma_str w = str_sub(t, from, end - from);
-        if (!w.n || (at < t.n && ends_more(w) && !is_address(w)))
+        bool leads = is_address(w), id = is_id(w), digits = is_token(w);
+        if (!w.n || (at < t.n && ends_more(w) && !leads))
             break;
-        token |= is_token(w);
-        address |= is_address(w);
-        bool names = is_address(w) || (token && is_id(w));
-        if (!names && !points(w) && !is_token(w) && !is_id(w) && bare(w).n)
+        token |= digits;
+        address |= leads;
+        bool names = leads || (token && id);
+        if (!names && !digits && !id && bare(w).n && !points(w))
             break;
         told |= names;
         at = end = from;

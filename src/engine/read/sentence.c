@@ -75,8 +75,11 @@ static bool ends_clause(daruma_str t, size_t i)
         return true;
     if (c == ';' || c == '!' || c == '?' || c == '|')
         return true;
+    if (c == '#') /* a pointer to what a schema refuses: "#: extraneous key [x] is not permitted #/top_p: ..." */
+        return i + 1 < t.n && (t.p[i + 1] == ':' || t.p[i + 1] == '/');
     if (c == ',')
-        return begins_text(t, i);
+        return begins_text(t, i) ||
+               str_starts(str_from(t, i), S(", you can ")); /* advice says nothing of what is wrong */
     return c == '.' && (i + 1 == t.n || t.p[i + 1] == ' ');
 }
 
@@ -226,6 +229,16 @@ void sentence_open(sentence *s, daruma_str text, bool is_code)
     memset(s->seams, 0, sizeof s->seams);
     for (size_t i = 0; i < text.n; i++) {
         char c = text.p[i], last = s->words[n - 1];
+        if (c >= 'a' && c <= 'z') { /* most are */
+            s->words[n++] = c;
+            continue;
+        }
+        if (c == ' ') {
+            n += last != '_';
+            s->words[n - 1] = '_';
+            set_seam(s, n - 1, false);
+            continue;
+        }
         size_t end;
         const char *says;
         char mark = foreign_mark(text, i);
@@ -277,21 +290,30 @@ static uint32_t head_of(const char *p)
     return head;
 }
 
-/* The entry that fits best at `at`, NULL none. On each shelf the longest stand first. */
+static bool fits(const sentence *s, size_t at, const sentence_word *w)
+{
+    const char *p = s->words + at;
+    return w->n < s->n - at && memcmp(p, sentence_text + w->says, w->n) == 0 && (!w->whole || !is_letter(p[w->n]));
+}
+
+/* The entry that fits best at `at`, NULL none. Of those with one head, and of those on one shelf, the longest stand
+ * first. */
 static const sentence_word *word_at(const sentence *s, size_t at)
 {
     const char *p = s->words + at;
     int shelf = sentence_shelf(p);
-    if (shelf < 0)
-        return NULL;
     uint32_t head = head_of(p);
-    for (size_t i = sentence_shelves[shelf]; i < sentence_shelves[shelf + 1]; i++) {
-        const sentence_word *w = &sentence_words[i];
-        if (w->n >= sizeof w->head && head != head_of(w->head))
-            continue;
-        if (w->n < s->n - at && memcmp(p, sentence_text + w->says, w->n) == 0 && (!w->whole || !is_letter(p[w->n])))
-            return w;
+    for (unsigned slot = sentence_slot(p), i; (i = sentence_heads[slot % SENTENCE_SLOTS]); slot++) {
+        const sentence_word *w = &sentence_words[i - 1];
+        for (; head_of(w->head) == head && w->n >= sizeof w->head; w++)
+            if (fits(s, at, w))
+                return w;
+        if (w != &sentence_words[i - 1])
+            break;
     }
+    for (size_t i = shelf < 0 ? 0 : sentence_shelves[shelf]; shelf >= 0 && i < sentence_shelves[shelf + 1]; i++)
+        if (fits(s, at, &sentence_words[i]))
+            return &sentence_words[i];
     return NULL;
 }
 

@@ -2,10 +2,20 @@
 #ifndef READ_SENTENCE_H
 #define READ_SENTENCE_H
 #include "daruma_parts.h"
+#include <string.h>
 
 #define SENTENCE_BYTES_MAX 1024 /* of a text; what is wrong is said at its beginning */
 
-/* Words stand on shelves, by their first two letters; those of other scripts on the last. */
+/* Words are found by the hash of their first four bytes, those of fewer stand on shelves by their first two letters;
+ * those of other scripts on the last. */
+#define SENTENCE_SLOTS 4096
+static inline unsigned sentence_slot(const char *word)
+{
+    uint32_t head;
+    memcpy(&head, word, sizeof head);
+    return head * 0x9e3779b9u >> 20;
+}
+
 #define SENTENCE_SHELVES (26 * 27 + 1)
 static inline int sentence_shelf(const char *word) /* -1: no word begins so */
 {

@@ -371,11 +371,13 @@ static bool may_begin(char first, char second)
     return seconds[first - 'a'] & bit;
 }
 
-/* A secret that begins with the word at `at`: behind it, with *keep bytes of it to stay; or `at`. */
-static size_t secret_word(sight *s, size_t at, size_t *keep)
+/* A secret that begins with the word at `at`, which ends at `end` or goes on with a dash: behind it, with *keep bytes
+ * of it to stay; or `at`. */
+static size_t secret_word(sight *s, size_t at, size_t end, size_t *keep)
 {
     daruma_str t = s->t;
-    size_t to, end = look_ahead(s, at, AHEAD_WORD_END);
+    size_t to;
+    end = end < t.n && t.p[end] == '-' ? look_ahead(s, at, AHEAD_WORD_END) : end;
     char next = end < t.n ? t.p[end] : 0;
     *keep = 0;
     if (at + 1 < t.n && may_begin(t.p[at], t.p[at + 1])) {
@@ -430,7 +432,7 @@ static bool next_secret(sight *s, size_t at, bool mails, size_t *from, size_t *t
         }
         while (end < t.n && is_part(t.p[end], KEY_LETTER | KEY_LINE))
             end++;
-        if ((*to = secret_word(s, at, &keep)) > at) {
+        if ((*to = secret_word(s, at, end, &keep)) > at) {
             *from = at + keep;
             return true;
         }
