@@ -46,7 +46,7 @@ enum { CLI_AGAIN_MAX = 64 };
 typedef struct cli_option {
     const char *name;  /* "--listen" */
     const char *value; /* "HOST:PORT" in the help; NULL: it is a switch */
-    const char **text; /* where a value goes */
+    const char **text; /* where a value goes; NULL: cli_values_to takes it */
     bool *on;          /* where a switch goes */
     const char *help;
 } cli_option;
@@ -60,6 +60,8 @@ int cli_options_before(int argc, char **argv, const cli_option *options, const c
 
 /* While it is set, --help hands a command's table to it, and prints nothing. */
 extern void (*cli_tables_to)(const cli_option *options);
+/* Takes values whose order counts. False: it told why not. */
+extern bool (*cli_values_to)(const cli_option *o, const char *value);
 
 /* True when nothing stands at argv[at] any more; else that was told (exit 2). */
 bool cli_no_more(int argc, char **argv, int at);

@@ -6,6 +6,7 @@
 #define DIALECTS "openai, openai-responses, anthropic, gemini"
 
 void (*cli_tables_to)(const cli_option *options);
+bool (*cli_values_to)(const cli_option *o, const char *value);
 
 static void help(const cli_option *options, const char *usage, const char *about)
 {
@@ -40,6 +41,8 @@ static bool store(const char *command, const cli_option *o, const char *value)
         fprintf(stderr, "daruma %s: %s needs a value: %s %s\n", command, o->name, o->name, o->value);
         return false;
     }
+    if (!o->text)
+        return cli_values_to(o, value);
     const char **at = o->text;
     if (str_ends(str_of(o->value), S("...")))
         while (*at)
