@@ -139,6 +139,8 @@ daruma_ms replay_duration(daruma_str s);
 /* "{{3000 x}}" is 3,000 times x, and "{n}" is `n` when that is not 0. Lives in `a`. */
 daruma_str replay_expand(daruma_str text, uint32_t n, daruma_arena *a);
 
+/* Plays the steps of a scene, of an agent that is not ours, and writes its log. */
+bool replay_steps_run(replay_scene *s, daruma_buf *log, char why[256]);
 /* Runs a scene and writes its log. False when it cannot be run; then `why` says so. */
 bool replay_run(replay_scene *s, daruma_buf *log, char why[256]);
 #endif
