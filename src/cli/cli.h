@@ -100,6 +100,9 @@ void cli_put_page(FILE *to, daruma_str text);
 /* Prints JSON, such characters in its strings as escapes. */
 void cli_put_json(FILE *to, daruma_str json);
 
+/* Appends "1,234,567". */
+void cli_put_count(daruma_buf *out, uint64_t n);
+
 /* A place in a text, for people. */
 enum { CLI_REST_BYTES = 40 };
 typedef struct cli_place {

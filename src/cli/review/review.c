@@ -89,18 +89,6 @@ static void wrap(daruma_buf *out, size_t indent, daruma_str text)
     buf_putc(out, '\n');
 }
 
-/* 1,234,567 */
-static void put_count(daruma_buf *b, int64_t n)
-{
-    char digits[24];
-    int len = snprintf(digits, sizeof digits, "%lld", (long long)n);
-    for (int i = 0; i < len; i++) {
-        buf_putc(b, digits[i]);
-        if (i + 1 < len && (len - i - 1) % 3 == 0)
-            buf_putc(b, ',');
-    }
-}
-
 static int64_t tokens_of(int64_t bytes)
 {
     return mul_sat(bytes, 2) / 7; /* 3.5 bytes each, as everywhere in daruma */
@@ -109,14 +97,14 @@ static int64_t tokens_of(int64_t bytes)
 static void put_bytes(daruma_buf *b, int64_t n)
 {
     if (n < 10000) {
-        put_count(b, n);
+        cli_put_count(b, (uint64_t)n);
         BUF_LIT(b, " bytes");
     } else if (n < 10000000)
         buf_printf(b, "%lld KB", (long long)(n / 1000));
     else
         buf_printf(b, "%lld MB", (long long)(n / 1000000));
     BUF_LIT(b, " (about ");
-    put_count(b, tokens_of(n));
+    cli_put_count(b, (uint64_t)tokens_of(n));
     BUF_LIT(b, " tokens)");
 }
 
@@ -354,34 +342,27 @@ static void write_page(page *p, const char *file)
 
 static void put_step(daruma_buf *b, const daruma_step *s, uint32_t step, daruma_arena *a)
 {
-    buf_printf(b, "{\"step\":%u,\"tool\":", step);
-    BUF_SAY(b, buf_quoted(s->tool), ",\"call\":", buf_quoted(call_text(s, a)), "}");
+    BUF_OBJECT(b, "step", step, "tool", s->tool, "call", call_text(s, a));
 }
 
-static void put_number_or_null(daruma_buf *b, const char *name, uint32_t n)
+static buf_part or_null(uint32_t n)
 {
-    if (n)
-        buf_printf(b, ",\"%s\":%u", name, n);
-    else
-        buf_printf(b, ",\"%s\":null", name);
+    return n ? buf_part_number(n) : buf_raw(S("null"));
 }
 
 static void json_circle(page *p, const review_circle *c)
 {
-    static const char *const rungs[REVIEW_RUNGS] = {"told_after", "refused_after", "finish_after", "stopped_after"};
     daruma_buf *b = &p->out, say = buf_in(p->a);
     daruma_verdict_say(&c->v, &c->step, &say);
-    buf_printf(b, "{\"kind\":\"%s\",\"first\":%u,\"last\":%u,\"seen\":%u", daruma_circle_name(c->v.circle), c->first,
-               c->last, c->seen);
-    buf_printf(b, ",\"sure\":%u,\"period\":%u,\"times\":%u,\"failing\":%s,\"wasted\":%u", c->v.sure, c->v.period,
-               c->v.times, c->v.failing ? "true" : "false", c->wasted);
-    put_number_or_null(b, "ended_with", c->next);
-    for (int i = 0; i < REVIEW_RUNGS; i++)
-        put_number_or_null(b, rungs[i], c->after[i]);
+    BUF_LIT(b, "{");
+    BUF_MEMBERS(b, "kind", daruma_circle_name(c->v.circle), "first", c->first, "last", c->last, "seen", c->seen, "sure",
+                c->v.sure, "period", c->v.period, "times", c->v.times, "failing", c->v.failing, "wasted", c->wasted);
+    BUF_MEMBERS(b, "ended_with", or_null(c->next), "told_after", or_null(c->after[REVIEW_TOLD]), "refused_after",
+                or_null(c->after[REVIEW_REFUSED]), "finish_after", or_null(c->after[REVIEW_FINISHED]), "stopped_after",
+                or_null(c->after[REVIEW_STOPPED]));
     BUF_LIT(b, ",\"calls\":[");
     for (uint32_t k = 0; k < c->ncalls; k++) {
-        if (k)
-            buf_putc(b, ',');
+        buf_putz(b, k ? "," : "");
         put_step(b, step_at(p, c->calls[k]), c->calls[k], p->a);
     }
     if (!c->ncalls)
@@ -391,64 +372,48 @@ static void json_circle(page *p, const review_circle *c)
 
 static void json_failure(page *p, const review_failure *f)
 {
-    daruma_buf *b = &p->out;
-    BUF_SAY(b, "{\"tool\":", buf_quoted(f->f.tool));
-    buf_printf(b, ",\"tool_kind\":\"%s\",\"retryable\":%s,\"times\":%u,\"open\":%u,\"first\":%u,\"last\":%u",
-               daruma_tool_kind_name(f->f.kind), f->f.retryable ? "true" : "false", f->times, f->open, f->first,
-               f->last);
-    BUF_SAY(b, ",\"message\":", buf_quoted(f->f.message), ",\"suggestion\":", buf_quoted(f->f.suggestion),
-            ",\"overcome_by\":");
+    daruma_buf *b = &p->out, by = buf_in(p->a), lesson = buf_in(p->a);
     if (f->solved)
-        put_step(b, step_at(p, f->solved), f->solved, p->a);
-    else
-        BUF_LIT(b, "null");
-    BUF_LIT(b, ",\"lesson\":");
-    if (f->lesson.kind == DARUMA_STRATEGY_OTHER) {
-        BUF_LIT(b, "null}");
-        return;
-    }
-    buf_printf(b, "{\"strategy\":\"%s\",\"tool\":", daruma_strategy_name(f->lesson.kind));
-    BUF_SAY(b, buf_quoted(str_of(f->lesson.tool)), ",\"parameters\":", buf_quoted(str_of(f->lesson.parameters)), "}}");
-}
-
-static void json_cost(page *p)
-{
-    const review_cost *c = &p->r->cost;
-    daruma_buf *b = &p->out;
-    buf_printf(b, "\"cost\":{\"wasted_steps\":%u,\"wasted_requests\":%u,\"counted\":\"%s\",\"bytes_sent\":%lld,",
-               c->wasted, c->wasted_requests, p->t->d ? "request" : "steps", (long long)c->sent);
-    buf_printf(b, "\"bytes_without\":%lld,\"tokens_sent\":%lld,\"tokens_without\":%lld}", (long long)c->without,
-               (long long)tokens_of(c->sent), (long long)tokens_of(c->without));
+        put_step(&by, step_at(p, f->solved), f->solved, p->a);
+    if (f->lesson.kind != DARUMA_STRATEGY_OTHER)
+        BUF_OBJECT(&lesson, "strategy", daruma_strategy_name(f->lesson.kind), "tool", f->lesson.tool, "parameters",
+                   f->lesson.parameters);
+    BUF_OBJECT(b, "tool", f->f.tool, "tool_kind", daruma_tool_kind_name(f->f.kind), "retryable", f->f.retryable, "times",
+               f->times, "open", f->open, "first", f->first, "last", f->last, "message", f->f.message, "suggestion",
+               f->f.suggestion, "overcome_by", buf_raw(by.n ? buf_str(&by) : S("null")), "lesson",
+               buf_raw(lesson.n ? buf_str(&lesson) : S("null")));
 }
 
 static void write_json(page *p)
 {
     const review *r = p->r;
+    const review_cost *c = &r->cost;
     daruma_buf *b = &p->out;
-    BUF_SAY(b, "{\"id\":", buf_quoted(p->t->id));
-    buf_printf(b, ",\"dialect\":\"%s\",\"found\":%s,\"steps\":%zu,\"requests\":%u,\"on_server\":%s,\"circles\":[",
-               p->t->d ? p->t->d->name : "", found(r) ? "true" : "false", p->t->run.n, p->t->run.requests,
-               p->t->on_server ? "true" : "false");
+    BUF_LIT(b, "{");
+    BUF_MEMBERS(b, "id", p->t->id, "dialect", p->t->d ? p->t->d->name : "", "found", found(r), "steps", p->t->run.n,
+                "requests", p->t->run.requests, "on_server", p->t->on_server);
+    BUF_LIT(b, ",\"circles\":[");
     for (size_t i = 0; i < r->ncircles; i++) {
-        if (i)
-            buf_putc(b, ',');
+        buf_putz(b, i ? "," : "");
         json_circle(p, &r->circles[i]);
     }
-    buf_printf(b, "],\"more_circles\":%zu,\"failed\":%u,\"open\":%u,\"failures\":[", r->more_circles, r->failed,
-               r->open);
+    BUF_LIT(b, "]");
+    BUF_MEMBERS(b, "more_circles", r->more_circles, "failed", r->failed, "open", r->open);
+    BUF_LIT(b, ",\"failures\":[");
     for (size_t i = 0; i < r->nfailures; i++) {
-        if (i)
-            buf_putc(b, ',');
+        buf_putz(b, i ? "," : "");
         json_failure(p, &r->failures[i]);
     }
-    buf_printf(b, "],\"more_failures\":%zu,\"needs_review\":[", r->more_failures);
+    BUF_SAY(b, "],\"more_failures\":", r->more_failures, ",\"needs_review\":[");
     for (size_t i = 0; i < r->nescalations; i++) {
-        buf_printf(b, "%s{\"step\":%u,\"reason\":", i ? "," : "", r->escalations[i].step);
-        buf_json(b, r->escalations[i].reason);
-        buf_printf(b, ",\"overcome\":%s}", r->escalations[i].overcome ? "true" : "false");
+        buf_putz(b, i ? "," : "");
+        BUF_OBJECT(b, "step", r->escalations[i].step, "reason", r->escalations[i].reason, "overcome",
+                   r->escalations[i].overcome);
     }
-    BUF_LIT(b, "],");
-    json_cost(p);
+    BUF_LIT(b, "],\"cost\":");
+    BUF_OBJECT(b, "wasted_steps", c->wasted, "wasted_requests", c->wasted_requests, "counted",
+               p->t->d ? "request" : "steps", "bytes_sent", c->sent, "bytes_without", c->without, "tokens_sent",
+               tokens_of(c->sent), "tokens_without", tokens_of(c->without));
     BUF_LIT(b, "}\n");
 }
 

@@ -140,7 +140,7 @@ static void print_classes(const table *t)
     }
 }
 
-static void print(const table *t, const simulate_agents_asked *q)
+static void print(table *t, const simulate_agents_asked *q)
 {
     printf("%llu trials, seed %llu\n\n", (unsigned long long)t->rows[0].all.runs, (unsigned long long)q->seed);
     print_all(t);
@@ -153,34 +153,29 @@ static void print(const table *t, const simulate_agents_asked *q)
     print_classes(t);
 }
 
-static void json_sum(const trial_sum *s)
+static void json_sum(daruma_buf *b, const char *name, const trial_sum *s)
 {
-    printf("{\"trials\":%llu,\"done\":%llu,\"calls\":%llu,\"wasted\":%llu,\"waited_ms\":%lld,\"took_ms\":%lld,"
-           "\"tokens\":%lld,\"doubled\":%llu,\"false\":%llu}",
-           (unsigned long long)s->runs, (unsigned long long)s->done, (unsigned long long)s->calls,
-           (unsigned long long)s->wasted, (long long)s->waited, (long long)s->took, (long long)s->tokens,
-           (unsigned long long)s->doubled, (unsigned long long)s->claimed);
+    BUF_SAY(b, b->p[b->n - 1] == '{' ? "\"" : ",\"", name, "\":");
+    BUF_OBJECT(b, "trials", s->runs, "done", s->done, "calls", s->calls, "wasted", s->wasted, "waited_ms", s->waited,
+               "took_ms", s->took, "tokens", s->tokens, "doubled", s->doubled, "false", s->claimed);
 }
 
-static void print_json(const table *t, const simulate_agents_asked *q)
+static void print_json(table *t, const simulate_agents_asked *q)
 {
-    printf("{\"seed\":%llu,\"profiles\":[", (unsigned long long)q->seed);
+    daruma_buf out = buf_in(&t->a), *b = &out;
+    BUF_SAY(b, "{\"seed\":", q->seed, ",\"profiles\":[");
     for (size_t i = 0; i < t->n; i++) {
         const row *r = &t->rows[i];
-        const char *comma = "";
-        printf("%s{\"profile\":\"%s\",\"all\":", i ? "," : "", r->name);
-        json_sum(&r->all);
-        printf(",\"classes\":{");
-        for (int c = 0; c < TRIAL_CLASSES; c++) {
-            if (!r->of[c].runs)
-                continue;
-            printf("%s\"%s\":", comma, trial_class_name((trial_class)c));
-            json_sum(&r->of[c]);
-            comma = ",";
-        }
-        printf("}}");
+        BUF_SAY(b, i ? ",{\"profile\":" : "{\"profile\":", buf_quoted(str_of(r->name)));
+        json_sum(b, "all", &r->all);
+        BUF_LIT(b, ",\"classes\":{");
+        for (int c = 0; c < TRIAL_CLASSES; c++)
+            if (r->of[c].runs)
+                json_sum(b, trial_class_name((trial_class)c), &r->of[c]);
+        BUF_LIT(b, "}}");
     }
-    printf("]}\n");
+    BUF_LIT(b, "]}\n");
+    fwrite(out.p, 1, out.n, stdout);
 }
 
 void simulate_agents_classes(void)
