@@ -378,9 +378,9 @@ static void json_failure(page *p, const review_failure *f)
     if (f->lesson.kind != DARUMA_STRATEGY_OTHER)
         BUF_OBJECT(&lesson, "strategy", daruma_strategy_name(f->lesson.kind), "tool", f->lesson.tool, "parameters",
                    f->lesson.parameters);
-    BUF_OBJECT(b, "tool", f->f.tool, "tool_kind", daruma_tool_kind_name(f->f.kind), "retryable", f->f.retryable, "times",
-               f->times, "open", f->open, "first", f->first, "last", f->last, "message", f->f.message, "suggestion",
-               f->f.suggestion, "overcome_by", buf_raw(by.n ? buf_str(&by) : S("null")), "lesson",
+    BUF_OBJECT(b, "tool", f->f.tool, "tool_kind", daruma_tool_kind_name(f->f.kind), "retryable", f->f.retryable,
+               "times", f->times, "open", f->open, "first", f->first, "last", f->last, "message", f->f.message,
+               "suggestion", f->f.suggestion, "overcome_by", buf_raw(by.n ? buf_str(&by) : S("null")), "lesson",
                buf_raw(lesson.n ? buf_str(&lesson) : S("null")));
 }
 
