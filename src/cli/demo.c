@@ -64,22 +64,26 @@ static const struct {
 
 #define SAY ",\"messages\":[{\"role\":\"user\",\"content\":\"say fall seven times, rise eight\"}]"
 
-/* The models: how each fails, and what is done about it; what stands in a request behind the model. */
+/* The models: how each fails, and what is done about it; what stands in a request behind the model; and what a request
+ * has to have so that it fails, NULL: nothing. */
 static const struct {
-    const char *model, *what, *rest;
+    const char *model, *what, *rest, *only;
 } tries[] = {
-    {"slow-down", "rate limited four times in ten: waits as advised, or takes the other key", SAY},
-    {"busy", "overloaded, internal errors, HTML pages: waits and tries again", SAY},
-    {"flaky", "resets, empty answers, broken JSON: never reach you", SAY},
-    {"no-credit", "the first account is empty: the second one answers", SAY},
-    {"retired", "the model is gone: the next one in the list answers", SAY},
-    {"picky", "does not take max_tokens: it is renamed, and known from then on", SAY ",\"max_tokens\":50"},
-    {"breaks-off", "its streams are cut: they go on where they broke off", SAY ",\"stream\":true"},
+    {"slow-down", "rate limited four times in ten: waits as advised, or takes the other key", SAY, NULL},
+    {"busy", "overloaded, internal errors, HTML pages: waits and tries again", SAY, NULL},
+    {"flaky", "resets, empty answers, broken JSON: never reach you", SAY, NULL},
+    {"no-credit", "the first account is empty: the second one answers", SAY, NULL},
+    {"retired", "the model is gone: the next one in the list answers", SAY, NULL},
+    {"picky", "does not take max_tokens: it is renamed, and known from then on", SAY ",\"max_tokens\":50",
+     "only with \"max_tokens\""},
+    {"breaks-off", "its streams are cut: they go on where they broke off", SAY ",\"stream\":true",
+     "only with \"stream\": true"},
     {"forgetful", "a tool call has lost its result: it gets a neutral one",
      ",\"messages\":[{\"role\":\"user\",\"content\":\"go\"},{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"c1\","
      "\"type\":\"function\",\"function\":{\"name\":\"look\",\"arguments\":\"{}\"}}]},"
-     "{\"role\":\"user\",\"content\":\"say fall seven times, rise eight\"}]"},
-    {"down", "nothing helps: an honest error, and what to do about it", SAY},
+     "{\"role\":\"user\",\"content\":\"say fall seven times, rise eight\"}]",
+     "only with a tool call that has no result"},
+    {"down", "nothing helps: an honest error, and what to do about it", SAY, NULL},
 };
 
 enum {
@@ -160,7 +164,7 @@ static void invite(const demo *d)
            "Models:",
            port, SAY);
     for (size_t i = 0; i < COUNT(tries); i++)
-        printf(" %s", tries[i].model);
+        printf(tries[i].only ? " %s (%s)" : " %s", tries[i].model, tries[i].only);
     printf("%s\nAny SDK or agent: OPENAI_BASE_URL=http://127.0.0.1:%d/v1  ANTHROPIC_BASE_URL=http://127.0.0.1:%d  "
            "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:%d\n"
            "To look at: http://127.0.0.1:%d/daruma/     Ctrl-C stops.\n\n",
@@ -406,12 +410,18 @@ int cli_demo(int argc, char **argv)
         {"--once", NULL, NULL, &d.once, "ends when all failures were shown"},
         {"--chaos", NULL, NULL, &chaotic, "the faulty provider alone, even if a key is set"},
         {0}};
-    int rest = cli_options(
-        argc, argv, options, "demo [--listen HOST:PORT] [--once] [--chaos]",
-        "Starts the gateway and a faulty provider together, sends a request through each failure, as a bare client "
-        "and\n"
-        "through daruma, and prints both answers and what was done; then it stays for your own requests. With\n"
-        "OPENAI_API_KEY or ANTHROPIC_API_KEY set, models that are not of the demonstration go to the real providers.");
+    char about[2048];
+    daruma_buf b = buf_over(about, sizeof about - 1);
+    BUF_LIT(&b,
+            "Starts the gateway and a faulty provider together, sends a request through each failure, as a bare client "
+            "and\nthrough daruma, and prints both answers and what was done; then it stays for your own requests. "
+            "With\nOPENAI_API_KEY or ANTHROPIC_API_KEY set, models that are not of the demonstration go to the real "
+            "providers.\n\nModels\n");
+    for (size_t i = 0; i < COUNT(tries); i++)
+        buf_printf(&b, "  %-11s %s%s%s\n", tries[i].model, tries[i].what, tries[i].only ? "; " : "",
+                   tries[i].only ? tries[i].only : "");
+    about[b.n ? b.n - 1 : 0] = 0;
+    int rest = cli_options(argc, argv, options, "demo [--listen HOST:PORT] [--once] [--chaos]", about);
     if (rest < 0)
         return rest == -2 ? 0 : 2;
     if (!cli_no_more(argc, argv, rest))
