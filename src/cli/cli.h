@@ -71,8 +71,6 @@ bool cli_profile_splits(daruma_str name);
 
 /* The dialect of that name, or NULL after an error was told (exit 2). `option` is what it was asked with. */
 const struct dialect *cli_dialect(const char *command, const char *option, const char *name);
-/* The newest session file of Claude Code or Codex on this machine; static. NULL, and told, when there is none. */
-const char *cli_newest_session(const char *command);
 /* The one file that may stand at argv[at], "-" when none does, or NULL after an error was told (exit 2). */
 const char *cli_one_file(int argc, char **argv, int at);
 

@@ -7,7 +7,9 @@
 #include "cli/review/transcript.h"
 #include "engine/watch/review.h"
 #include "sys/sys.h"
+#include <dirent.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -417,6 +419,75 @@ static void write_json(page *p)
     BUF_LIT(b, "}\n");
 }
 
+/* ---- the newest session file that an agent on this machine has kept: Claude Code's
+ * (~/.claude/projects/PROJECT/ID.jsonl) or Codex's (~/.codex/sessions/YEAR/MONTH/DAY/rollout-*.jsonl) ---- */
+
+enum { FOLDERS_DEEP_MAX = 5 }; /* a year, a month, a day, and room for what comes */
+
+typedef struct newest {
+    char path[4096];
+    struct timespec at;
+    bool found;
+} newest;
+
+static bool is_newer(const struct stat *s, const newest *n)
+{
+    return !n->found || s->st_mtim.tv_sec > n->at.tv_sec ||
+           (s->st_mtim.tv_sec == n->at.tv_sec && s->st_mtim.tv_nsec > n->at.tv_nsec);
+}
+
+/* Looks through a folder and those in it. Files of other names, and of size 0, are none. */
+static void look_through(const char *folder, const char *prefix, int deep, newest *n)
+{
+    char path[4096];
+    struct stat s;
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        daruma_str name = str_of(e->d_name);
+        int put = snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        if (name.p[0] == '.' || put < 0 || (size_t)put >= sizeof path || lstat(path, &s) != 0)
+            continue;
+        if (S_ISDIR(s.st_mode) && deep < FOLDERS_DEEP_MAX)
+            look_through(path, prefix, deep + 1, n);
+        else if (S_ISREG(s.st_mode) && s.st_size && str_ends(name, S(".jsonl")) && str_starts(name, str_of(prefix)) &&
+                 is_newer(&s, n)) {
+            memcpy(n->path, path, (size_t)put + 1);
+            n->at = s.st_mtim;
+            n->found = true;
+        }
+    }
+    if (d)
+        closedir(d);
+}
+
+/* The newest session file of Claude Code or Codex on this machine; static. NULL, and told, when there is none. */
+static const char *session_file(void)
+{
+    static newest n;
+    char folder[2048];
+    daruma_str home = sys_env("HOME"), claude = sys_env("CLAUDE_CONFIG_DIR"), codex = sys_env("CODEX_HOME");
+    n = (newest){.found = false};
+    snprintf(folder, sizeof folder, "%s%s/projects",
+             claude.n ? claude.p
+             : home.n ? home.p
+                      : "",
+             claude.n ? "" : "/.claude");
+    look_through(folder, "", 0, &n);
+    snprintf(folder, sizeof folder, "%s%s/sessions",
+             codex.n  ? codex.p
+             : home.n ? home.p
+                      : "",
+             codex.n ? "" : "/.codex");
+    look_through(folder, "rollout-", 0, &n);
+    if (n.found)
+        return n.path;
+    fprintf(stderr,
+            "daruma review: no session of Claude Code or Codex is kept in %s: name a file, or give it one on standard "
+            "input\n",
+            home.n ? home.p : "the home folder");
+    return NULL;
+}
+
 /* ---- the command ---- */
 
 static int review_text(daruma_str text, const char *path, const dialect *d, bool json, daruma_arena *a)
@@ -486,9 +557,9 @@ int cli_review(int argc, char **argv)
     const dialect *d = name ? cli_dialect(argv[0], "--dialect", name) : NULL;
     if (name && !d)
         return 2;
-    bool newest = session || (at == argc && isatty(STDIN_FILENO));
-    const char *path = newest && at == argc ? cli_newest_session("review") : cli_one_file(argc, argv, at);
-    if (path && newest)
+    bool kept = session || (at == argc && isatty(STDIN_FILENO));
+    const char *path = kept && at == argc ? session_file() : cli_one_file(argc, argv, at);
+    if (path && kept)
         fprintf(stderr, "%s\n", path);
     if (!path)
         return 2;

@@ -27,7 +27,7 @@ typedef struct refused_count {
     daruma_ms told_at;    /* that event; 0 none */
 } refused_count;
 
-/* ---- tenant.c ---- */
+/* ---- head.c ---- */
 
 /* Makes the key by which clients' credentials are hashed, unless there is one. False: there is no chance to be had. */
 bool tenant_key_made(gateway *g);
@@ -78,8 +78,6 @@ void call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind,
 void call_words(const http_head *h, int status, const char *words, daruma_buf *out, void *user);
 const char *refusal_name(refusal why);                   /* static */
 void refusals_status(const gateway *g, daruma_buf *out); /* a member of a JSON object: how many, by reason */
-
-/* ---- upgrade.c ---- */
 
 /* Answers 426 to a WebSocket handshake; false: it is none. */
 bool upgrade_refuses(call *c);
