@@ -22,5 +22,5 @@ void config_show_store(const void *root, const void *at, daruma_buf *out);
 extern const conf_shape config_traces_shape;
 /* ---- config_prices.c ---- */
 extern const conf_shape config_prices_shape;
-size_t config_prices_warnings(const config *c, daruma_buf *out); /* as config_warnings() */
+void config_prices_warnings(const config *c, daruma_buf *out); /* as config_warnings() */
 #endif
