@@ -237,6 +237,7 @@ static daruma_str break_arguments(daruma_str args, daruma_str form, daruma_arena
 {
     daruma_buf b = buf_in(a);
     daruma_str inner = str_sub(args, 1, args.n > 2 ? args.n - 2 : 0), key, value;
+    bool array = str_eq(form, S("wrong_type"));
     if (str_eq(form, S("empty")))
         return S("");
     if (str_eq(form, S("trailing_comma"))) {
@@ -245,23 +246,21 @@ static daruma_str break_arguments(daruma_str args, daruma_str form, daruma_arena
         replace_all(&b, args, '"', '\'');
     } else if (str_eq(form, S("fenced"))) {
         BUF_SAY(&b, "```json\n", args, "\n```");
-    } else if (str_eq(form, S("wrong_type"))) { /* each value in an array */
+    } else if (array || str_eq(form, S("literals"))) { /* each value in an array; or as Python writes them */
         json_iter it = json_open(args);
         buf_putc(&b, '{');
-        while (json_next(&it, &key, &value)) {
-            BUF_SAY(&b, b.n > 1 ? ",\"" : "\"", key, "\":[", value, "]");
-        }
-        buf_putc(&b, '}');
-    } else if (str_eq(form, S("literals"))) { /* as Python writes them */
-        json_iter it = json_open(args);
-        buf_putc(&b, '{');
-        while (json_next(&it, &key, &value)) {
-            BUF_SAY(&b, b.n > 1 ? ", \"" : "\"", key, "\": ",
-                    str_eq(value, S("true"))    ? S("True")
+        while (json_next(&it, &key, &value))
+            BUF_SAY(&b,
+                    b.n == 1 ? "\""
+                    : array  ? ",\""
+                             : ", \"",
+                    key, array ? "\":[" : "\": ",
+                    array                       ? value
+                    : str_eq(value, S("true"))  ? S("True")
                     : str_eq(value, S("false")) ? S("False")
                     : str_eq(value, S("null"))  ? S("None")
-                                                : value);
-        }
+                                                : value,
+                    array ? "]" : "");
         buf_putc(&b, '}');
     } else if (str_eq(form, S("length"))) {
         buf_put(&b, str_sub(args, 0, args.n / 2));

@@ -412,11 +412,7 @@ static void put_text(const findings *f, daruma_buf *b)
         const finding *one = &f->at[i];
         n[one->state]++;
         buf_printf(b, "%-8s ", states[one->state]);
-        BUF_SAY(b, one->about, ": ", one->what);
-        if (one->step.n) {
-            BUF_SAY(b, "\n         -> ", one->step);
-        }
-        buf_putc(b, '\n');
+        BUF_SAY(b, one->about, ": ", one->what, one->step.n ? "\n         -> " : "", one->step, "\n");
     }
     buf_printf(b, "%zu ok, %zu warning%s, %zu wrong\n", n[FINDING_OK], n[FINDING_WARNING],
                n[FINDING_WARNING] == 1 ? "" : "s", n[FINDING_WRONG]);
@@ -427,12 +423,9 @@ static void put_json(const findings *f, bool wrong, daruma_buf *b)
     buf_printf(b, "{\"ok\":%s,\"checks\":[", wrong ? "false" : "true");
     for (size_t i = 0; i < f->n; i++) {
         const finding *one = &f->at[i];
-        buf_printf(b, "%s{\"state\":\"%s\",\"about\":", i ? "," : "", states[one->state]);
-        BUF_SAY(b, buf_quoted(one->about), ",\"what\":", buf_quoted(one->what));
-        if (one->step.n) {
-            BUF_SAY(b, ",\"remedy\":", buf_quoted(one->step));
-        }
-        BUF_LIT(b, "}");
+        buf_putz(b, i ? "," : "");
+        BUF_OBJECT(b, "state", states[one->state], "about", one->about, "what", one->what, "remedy",
+                   buf_any(one->step));
     }
     BUF_LIT(b, "]}\n");
 }

@@ -177,22 +177,11 @@ static void add_piece(teller *t, daruma_str piece, run_text follows)
 
 static int code_of(const agent_result *r)
 {
-    switch (r->outcome) {
-    case DARUMA_OUTCOME_OK:
-    case DARUMA_OUTCOME_RECOVERED:
-        return 0;
-    case DARUMA_OUTCOME_DEGRADED:
-        return 3;
-    case DARUMA_OUTCOME_ESCALATED:
-        return 4;
-    case DARUMA_OUTCOME_CANCELLED_:
-        return 130;
-    case DARUMA_OUTCOME_PENDING:
-    case DARUMA_OUTCOME_EXPLAINED:
-    case DARUMA_OUTCOME_FAILED:
-        break;
-    }
-    return 1;
+    static const int codes[] = {
+        [DARUMA_OUTCOME_OK] = 0,        [DARUMA_OUTCOME_RECOVERED] = 0,   [DARUMA_OUTCOME_DEGRADED] = 3,
+        [DARUMA_OUTCOME_ESCALATED] = 4, [DARUMA_OUTCOME_EXPLAINED] = 1,   [DARUMA_OUTCOME_FAILED] = 1,
+        [DARUMA_OUTCOME_PENDING] = 1,   [DARUMA_OUTCOME_CANCELLED_] = 130};
+    return codes[r->outcome];
 }
 
 /* Clears the last line of the terminal for something else. */

@@ -358,25 +358,20 @@ refusal schema_rules(const ask *q, const model_limits *m, daruma_arena *a)
 
 static refusal too_much_output(const ask *q, long long out, long long most, daruma_arena *a)
 {
-    switch (q->wire) {
-    case WIRE_MESSAGES:
+    if (q->wire == WIRE_MESSAGES)
         return REFUSE(a, "max_tokens: %lld > %lld, which is the maximum allowed number of output tokens for " STR_FMT,
                       out, most, STR_ARG(str_sub(q->model, 0, 200)));
-    case WIRE_RESPONSES:
+    if (q->wire == WIRE_RESPONSES)
         return OPENAI(
             a, "integer_above_max_value", "max_output_tokens",
             "Invalid 'max_output_tokens': integer above maximum value. Expected a value <= %lld, but got %lld "
             "instead.",
             most, out);
-    case WIRE_GEMINI:
+    if (q->wire == WIRE_GEMINI)
         return GOOGLE(a,
                       "Unable to submit request because it has a maxOutputTokens value of %lld but the supported range "
                       "is from 1 (inclusive) to %lld (exclusive). Update the value and try again.",
                       out, most + 1);
-    case WIRE_CHAT:
-    case WIRES:
-        break;
-    }
     return OPENAI(
         a, "invalid_value", q->max_output_name,
         "%s is too large: %lld. This model supports at most %lld completion tokens, whereas you provided %lld.",
@@ -385,25 +380,20 @@ static refusal too_much_output(const ask *q, long long out, long long most, daru
 
 static refusal no_room(const ask *q, long long in, long long out, long long window, daruma_arena *a)
 {
-    switch (q->wire) {
-    case WIRE_RESPONSES:
+    if (q->wire == WIRE_RESPONSES)
         return OPENAI(a, "context_length_exceeded", "input",
                       "Your input exceeds the context window of this model. Please adjust your input and try again.");
-    case WIRE_MESSAGES:
-        if (in > window)
-            return REFUSE(a, "prompt is too long: %lld tokens > %lld maximum", in, window);
+    if (q->wire == WIRE_MESSAGES && in > window)
+        return REFUSE(a, "prompt is too long: %lld tokens > %lld maximum", in, window);
+    if (q->wire == WIRE_MESSAGES)
         return REFUSE(
             a,
             "input length and `max_tokens` exceed context limit: %lld + %lld > %lld, decrease input length or "
             "`max_tokens` and try again",
             in, out, window);
-    case WIRE_GEMINI:
+    if (q->wire == WIRE_GEMINI)
         return GOOGLE(a, "The input token count (%lld) exceeds the maximum number of tokens allowed (%lld).", in,
                       window);
-    case WIRE_CHAT:
-    case WIRES:
-        break;
-    }
     if (out == 0)
         return OPENAI(a, "context_length_exceeded", "messages",
                       "This model's maximum context length is %lld tokens. However, your messages resulted in %lld "
@@ -418,16 +408,10 @@ static refusal no_room(const ask *q, long long in, long long out, long long wind
 /* The same without numbers. */
 static refusal no_room_vague(const ask *q, daruma_arena *a)
 {
-    switch (q->wire) {
-    case WIRE_MESSAGES:
+    if (q->wire == WIRE_MESSAGES)
         return REFUSE(a, "input and output tokens exceed your context limit");
-    case WIRE_GEMINI:
+    if (q->wire == WIRE_GEMINI)
         return GOOGLE(a, "The input token count exceeds the maximum number of tokens allowed.");
-    case WIRE_CHAT:
-    case WIRE_RESPONSES:
-    case WIRES:
-        break;
-    }
     return REFUSE(a, "Your input exceeds the context window of this model. Please adjust your input and try again.");
 }
 
