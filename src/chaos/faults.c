@@ -226,9 +226,8 @@ static answer broken_answer(const ask *q, const manner *how, daruma_str form, da
 static void put_head(daruma_buf *b, const answer *x)
 {
     buf_printf(b, "HTTP/1.1 %d %s\r\n", x->status, http_reason(x->status));
-    for (size_t i = 0; i < x->nheaders; i++) {
+    for (size_t i = 0; i < x->nheaders; i++)
         BUF_SAY(b, x->headers[i].name, ": ", x->headers[i].value, "\r\n");
-    }
     BUF_LIT(b, "Connection: close\r\n");
 }
 

@@ -81,9 +81,8 @@ static daruma_str say_text_of(const ask *q, daruma_arena *a)
         BUF_SAY(&b, "{\"answer\":", buf_quoted(q->said), "}");
     } else if (q->nresults) {
         BUF_LIT(&b, "The tools answered.");
-        for (size_t i = 0; i < q->nresults; i++) {
+        for (size_t i = 0; i < q->nresults; i++)
             BUF_SAY(&b, " ", q->results[i].name, " said: ", str_trim(q->results[i].text), ".");
-        }
     } else if (str_istarts(q->said, S("say ")) && q->said.n > 4) {
         return str_from(q->said, 4);
     } else {
@@ -99,9 +98,8 @@ static daruma_str say_text_of(const ask *q, daruma_arena *a)
 static daruma_str numbered(daruma_str text, int64_t number, daruma_arena *a)
 {
     daruma_buf b = buf_in(a);
-    for (size_t at; (at = str_find(text, S("{n}"))) != STR_NONE; text = str_from(text, at + 3)) {
+    for (size_t at; (at = str_find(text, S("{n}"))) != STR_NONE; text = str_from(text, at + 3))
         BUF_SAY(&b, str_sub(text, 0, at), number);
-    }
     buf_put(&b, text);
     return buf_str(&b);
 }
@@ -206,9 +204,8 @@ static void say_summary(speech *s, const ask *q, const manner *m, daruma_arena *
         daruma_str rest = q->said;
         buf_printf(&b, "Summary of %zu bytes: ", q->said.n);
         buf_put(&b, answer_piece(&rest, SUMMARY_HEAD_BYTES));
-        if (tail > SUMMARY_HEAD_BYTES) {
+        if (tail > SUMMARY_HEAD_BYTES)
             BUF_SAY(&b, " ... ", str_from(q->said, tail));
-        }
         break;
     }
     case SUMMARY_TEXT:

@@ -303,9 +303,8 @@ static bool add_targets(const config_provider *p, const config_target *from, dar
         run_target *t = &list[(*n)++];
         daruma_buf name = buf_in(a);
         BUF_SAY(&name, p->name, "/", from->model);
-        if (p->nkeys > 1) {
+        if (p->nkeys > 1)
             BUF_SAY(&name, "/", p->keys[i].name);
-        }
         *t = (run_target){.name = buf_str(&name),
                           .model = from->model,
                           .d = p->dialect,

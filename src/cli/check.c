@@ -44,9 +44,8 @@ static void put_json(config_verdict v, const char *file, const config *c, const 
     BUF_SAY(out, buf_quoted(str_of(file)), ",\"errors\":");
     conf_mistakes_json(m, out);
     buf_printf(out, ",\"more\":%zu,\"warnings\":[", m->more);
-    for (bool first = true; warnings.n; first = false) {
+    for (bool first = true; warnings.n; first = false)
         BUF_SAY(out, first ? "" : ",", buf_quoted(str_cut(&warnings, '\n')));
-    }
     BUF_LIT(out, "]");
     if (v == CONFIG_FINE) {
         BUF_LIT(out, ",\"means\":");
@@ -74,9 +73,8 @@ static void put_text(const char *file, const config *c, const agents *g, daruma_
     config_summary(c, out);
     put_names("  agents     ", g->nlist, g->list, sizeof *g->list, out);
     put_names("  mcp        ", g->nmcp, g->mcp, sizeof *g->mcp, out);
-    while (warnings.n) {
+    while (warnings.n)
         BUF_SAY(out, "warning: ", str_cut(&warnings, '\n'), "\n");
-    }
 }
 
 static bool is_told(const conf_mistakes *m, const conf_mistake *one)

@@ -121,9 +121,8 @@ static void tell_event(daruma_str line, size_t *calls, daruma_arena *a)
         if (id.n) { /* what its support asks for */
             BUF_SAY(&b, ", the provider's request ", id);
         }
-        if (message.n) {
+        if (message.n)
             BUF_SAY(&b, "; the provider said: ", message);
-        }
     } else if (str_eq(name, S("llm_retry_attempt"))) {
         daruma_str remedy = json_text(json_get(line, S("remedy")), a);
         BUF_SAY(&b, "so daruma ", remedy_words(remedy));

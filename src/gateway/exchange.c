@@ -211,8 +211,7 @@ static daruma_str on_key_trouble(void *user, const daruma_target *t, daruma_aren
     BUF_LIT(&b, "{\"error\":{\"type\":\"authentication_error\",\"code\":\"key_command_failed\",\"message\":"
                 "\"The command that prints the key ");
     buf_put(&b, k->key->name); /* a name of letters, digits and the like */
-    BUF_LIT(&b, " of this provider failed: ");
-    BUF_SAY(&b, k->why[0] ? k->why : "it could not be run", ".\"}}");
+    BUF_SAY(&b, " of this provider failed: ", k->why[0] ? k->why : "it could not be run", ".\"}}");
     return buf_str(&b);
 }
 

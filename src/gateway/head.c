@@ -62,9 +62,8 @@ uint64_t head_credential(const gateway *g, const http_head *h, bool *ret_ours)
 void head_credentials(const http_head *h, daruma_buf *out)
 {
     for (size_t i = 0; i < h->nheaders; i++)
-        if (head_is_credential(h->headers[i].name)) {
+        if (head_is_credential(h->headers[i].name))
             BUF_SAY(out, h->headers[i].value, "\n");
-        }
     buf_put(out, head_query_key(h));
 }
 

@@ -86,9 +86,8 @@ bool ids_take(ids *s, daruma_str id) /* removes it; false when it was not there 
 daruma_str ids_list(const ids *s, daruma_arena *a)
 {
     daruma_buf b = buf_in(a);
-    for (size_t i = 0; i < s->n; i++) {
+    for (size_t i = 0; i < s->n; i++)
         BUF_SAY(&b, i ? ", " : "", s->id[i]);
-    }
     return buf_str(&b);
 }
 

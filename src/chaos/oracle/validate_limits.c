@@ -43,9 +43,8 @@ static refusal unknown_field(daruma_str name, daruma_str where, daruma_arena *a)
         STR_ARG(str_sub(name, 0, 100)), where.n ? " at '" : "", STR_ARG(str_sub(where, 0, 400)), where.n ? "'" : "");
     daruma_buf b = buf_in(a);
     BUF_LIT(&b, "[{\"@type\":\"type.googleapis.com/google.rpc.BadRequest\",\"fieldViolations\":[{");
-    if (where.n) {
+    if (where.n)
         BUF_SAY(&b, "\"field\":", buf_quoted(where), ",");
-    }
     BUF_SAY(&b, "\"description\":", buf_quoted(r.message), "}]}]");
     r.details = buf_str(&b);
     return r;
@@ -148,8 +147,7 @@ static refusal unknown_member(const ask *q, daruma_arena *a)
         if (q->wire == WIRE_CHAT)
             return REFUSE(a, "Unrecognized request argument supplied: " STR_FMT, STR_ARG(name));
         daruma_buf b = buf_in(a);
-        buf_put(&b, name);
-        buf_putc(&b, '\0');
+        BUF_SAY(&b, name, "\0");
         return OPENAI(a, "unknown_parameter", b.p, "Unknown parameter: '" STR_FMT "'.", STR_ARG(name));
     }
     it = json_open(q->messages);

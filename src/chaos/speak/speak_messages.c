@@ -44,9 +44,8 @@ static answer messages_body(const ask *q, const speech *s, daruma_arena *a)
                 ",\"signature\":", buf_quoted(s->signature), "}");
         n++;
     }
-    if (speak_has_text(s)) {
+    if (speak_has_text(s))
         BUF_SAY(b, n++ ? ",{\"type\":\"text\",\"text\":" : "{\"type\":\"text\",\"text\":", buf_quoted(s->text), "}");
-    }
     for (size_t i = 0; i < s->ncalls; i++) {
         if (n++)
             buf_putc(b, ',');

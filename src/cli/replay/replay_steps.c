@@ -133,9 +133,8 @@ static void log_step_failure(steps *g, const daruma_step *step, bool go_on)
         return;
     buf_putz(g->log, f.message.n ? "\nmessage " : "\nmessage");
     put_flat(g->log, f.message);
-    if (f.suggestion.n) {
+    if (f.suggestion.n)
         BUF_SAY(g->log, "\nsuggestion ", f.suggestion);
-    }
 }
 
 static void track(steps *g, daruma_str key, const daruma_step *step)
@@ -143,9 +142,8 @@ static void track(steps *g, daruma_str key, const daruma_step *step)
     bool was = daruma_tracker_escalation(g->tracker).needs_review;
     bool go_on = daruma_tracker_see(g->tracker, key, step, moment(g), &g->scratch);
     buf_printf(g->log, "step %u", g->nsteps);
-    if (step->tool.n || key.n) {
+    if (step->tool.n || key.n)
         BUF_SAY(g->log, " ", step->tool.n ? step->tool : key);
-    }
     if (daruma_step_failed(step))
         log_step_failure(g, step, go_on);
     else
@@ -493,9 +491,8 @@ static void play_estimate(steps *g)
     else
         BUF_LIT(g->log, "estimate unknown");
     buf_putz(g->log, still ? " stuck" : "");
-    for (size_t i = 0; i < g->estimate.nblockers; i++) {
+    for (size_t i = 0; i < g->estimate.nblockers; i++)
         BUF_SAY(g->log, "\nblocker ", g->estimate.blockers[i]);
-    }
     buf_putc(g->log, '\n');
 }
 

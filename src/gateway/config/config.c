@@ -429,9 +429,8 @@ daruma_header config_key_field(const config_provider *p, daruma_str key, daruma_
 {
     const dialect *d = p->cloud ? &dialect_openai : p->dialect; /* clouds take a bearer token */
     daruma_buf value = buf_in(a);
-    if (key.n && buf_room(&value, strlen(d->key_prefix) + key.n)) {
+    if (key.n && buf_room(&value, strlen(d->key_prefix) + key.n))
         BUF_SAY(&value, d->key_prefix, key);
-    }
     return (daruma_header){str_of(d->key_header), buf_str(&value)};
 }
 

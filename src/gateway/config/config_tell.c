@@ -29,9 +29,8 @@ static void put_clock(daruma_buf *out, const char *name, daruma_ms ms)
 
 static void put_names(const char *what, const daruma_str *names, size_t n, daruma_buf *out)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         BUF_SAY(out, i ? ", " : what, names[i]);
-    }
     if (n)
         BUF_LIT(out, "\n");
 }
@@ -69,9 +68,8 @@ static void put_provider(const config_provider *p, daruma_buf *out)
         buf_putz(out, config_has_key(p) ? "a key in its headers" : "the clients' own keys");
     for (size_t i = 0; i < p->nkeys; i++) {
         BUF_SAY(out, i ? ", " : " (", p->keys[i].name);
-        if (!str_eq(p->keys[i].account, p->keys[i].name)) {
+        if (!str_eq(p->keys[i].account, p->keys[i].name))
             BUF_SAY(out, " of ", p->keys[i].account);
-        }
         if (p->keys[i].command.n)
             BUF_LIT(out, ", by command");
     }
@@ -91,9 +89,8 @@ static void put_model(const config *c, const config_model *m, daruma_buf *out)
 {
     BUF_SAY(out, "  model      ", m->name);
     put_targets(c, m->targets, m->ntargets, ": ", out);
-    if (m->nreserve) {
+    if (m->nreserve)
         BUF_SAY(out, "; on a content filter ", c->providers[m->on_filter.provider].name, "/", m->on_filter.model);
-    }
     if (m->window >= 0)
         buf_printf(out, "; window %lld", (long long)m->window);
     if (m->max_output >= 0)
@@ -148,9 +145,8 @@ void config_summary(const config *c, daruma_buf *out)
     BUF_LIT(out, "\n");
     put_watch(c, out);
     BUF_SAY(out, "  events     ", c->events_file.n ? c->events_file : S("to no file"));
-    if (c->usage_file.n) {
+    if (c->usage_file.n)
         BUF_SAY(out, "\n  usage      ", c->usage_file);
-    }
     if (c->traces.host.n) {
         buf_printf(out, "\n  traces     http%s://", c->traces.tls ? "s" : "");
         BUF_SAY(out, c->traces.authority, c->traces.prefix);

@@ -255,9 +255,8 @@ static void refuse_model(gateway *g, call *c, const config_client *k, daruma_str
     } else {
         BUF_LIT(&b, "\" may only send requests that name one of its models, and list models. Its models are: ");
     }
-    for (size_t i = 0; i < k->nmodels; i++) {
+    for (size_t i = 0; i < k->nmodels; i++)
         BUF_SAY(&b, i ? ", " : "", k->models[i]);
-    }
     BUF_LIT(&b, ". They stand in daruma's configuration under `clients`.");
     call_refuse(g, c, REFUSED_MODEL, 403, DARUMA_PERMISSION, -1, buf_str(&b));
 }

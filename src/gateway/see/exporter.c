@@ -294,12 +294,12 @@ exporter *exporter_new(gateway *g)
         return NULL;
     daruma_buf b = buf_over(e->head, sizeof e->head);
     e->g = g;
-    BUF_LIT(&b, "{\"resourceSpans\":[{\"resource\":{\"attributes\":["
-                "{\"key\":\"service.name\",\"value\":{\"stringValue\":\"daruma\"}},"
-                "{\"key\":\"service.version\",\"value\":{\"stringValue\":\"" DARUMA_VERSION "\"}},"
-                "{\"key\":\"service.instance.id\",\"value\":{\"stringValue\":\"");
-    buf_put(&b, str_from(str_of(g->via), sizeof "1.1 " - 1));
-    BUF_LIT(&b,
+    BUF_SAY(&b,
+            "{\"resourceSpans\":[{\"resource\":{\"attributes\":["
+            "{\"key\":\"service.name\",\"value\":{\"stringValue\":\"daruma\"}},"
+            "{\"key\":\"service.version\",\"value\":{\"stringValue\":\"" DARUMA_VERSION "\"}},"
+            "{\"key\":\"service.instance.id\",\"value\":{\"stringValue\":\"",
+            str_from(str_of(g->via), sizeof "1.1 " - 1),
             "\"}}]},\"scopeSpans\":[{\"scope\":{\"name\":\"daruma\",\"version\":\"" DARUMA_VERSION "\"},\"spans\":[");
     e->nhead = b.n;
     uv_timer_init(g->loop, &e->timer);
