@@ -226,11 +226,7 @@ int cli_cases(int argc, char **argv)
     int64_t from;
     if (rest < 0)
         return rest == -2 ? 0 : 2;
-    if (argc - rest > 1) {
-        fprintf(stderr, "daruma cases: one file only, not also %s\n", argv[rest + 1]);
-        return 2;
-    }
-    if (!event_since("cases", since, &from) ||
+    if (!cli_one_file(argc, argv, rest) || !event_since("cases", since, &from) ||
         !is_known("--outcome", w.outcome, outcome_name, DARUMA_OUTCOME_CANCELLED_ + 1) ||
         !is_known("--kind", w.kind, kind_name, DARUMA_KINDS))
         return 2;

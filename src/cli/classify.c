@@ -231,15 +231,11 @@ int cli_classify(int argc, char **argv)
                     "      curl -s URL | daruma classify --status 429 --header 'retry-after: 20'");
     if (at < 0)
         return at == -2 ? 0 : 2;
-    int64_t code = 0;
-    if (status && (!str_int(str_of(status), &code) || code < 100 || code > 999)) {
-        fprintf(stderr, "daruma classify: --status %s is no HTTP status\n", status);
+    if (!cli_status("classify", status, &ev.status))
         return 2;
-    }
     const char *file = cli_one_file(argc, argv, at);
     if (!file || !read_headers_given(headers_given, &ev, headers))
         return 2;
-    ev.status = (int)code;
     ev.provider = str_of(provider);
     daruma_arena a;
     daruma_str all;

@@ -71,15 +71,20 @@ bool cli_profile_splits(daruma_str name);
 
 /* The dialect of that name, or NULL after an error was told (exit 2). `option` is what it was asked with. */
 const struct dialect *cli_dialect(const char *command, const char *option, const char *name);
+/* Reads --status; NULL is 0. False: it is none, which was told (exit 2). */
+bool cli_status(const char *command, const char *text, int *ret);
 /* The one file that may stand at argv[at], "-" when none does, or NULL after an error was told (exit 2). */
 const char *cli_one_file(int argc, char **argv, int at);
 
 /* Opens *a, of `most` bytes, and reads the file into it without its byte order mark. False: it was told why not. */
 bool cli_read(const char *command, const char *path, size_t file_most, size_t most, daruma_arena *a, daruma_str *ret);
 
-/* Tells why a request could not be read as one of that dialect: nothing there, no JSON (and where it breaks), another
+/* Tells why `what` could not be read as one of that dialect: nothing there, no JSON (and where it breaks), another
  * dialect. Returns 0 for DARUMA_OK, else 2. */
-int cli_unread(const char *command, daruma_status s, const struct dialect *d, daruma_str body, daruma_arena *a);
+#define CLI_REQUEST "a request"
+#define CLI_ANSWER  "an answer"
+int cli_unread(const char *command, const char *what, daruma_status s, const struct dialect *d, daruma_str body,
+               daruma_arena *a);
 /* ... nothing, or no JSON object; false when it is one. */
 bool cli_no_object(const char *command, const char *what, daruma_str body);
 

@@ -278,14 +278,12 @@ int cli_explain(int argc, char **argv)
         {"--state", "DIR", &state, NULL, "where runs are recorded; else ~/.local/state/daruma"},
         {0}};
     int rest = cli_options(argc, argv, options, "explain [--status N] [--events FILE] [--state DIR] [CASE|RUN]", about);
-    int64_t code = 0;
+    int code;
     daruma_arena a;
     if (rest < 0)
         return rest == -2 ? 0 : 2;
-    if (status && (!str_int(str_of(status), &code) || code < 100 || code > 999)) {
-        fprintf(stderr, "daruma explain: --status %s is no HTTP status\n", status);
+    if (!cli_status("explain", status, &code))
         return 2;
-    }
     if (argc - rest > 1) {
         fprintf(stderr, "daruma explain: one case only, not also %s\n", argv[rest + 1]);
         return 2;
@@ -293,7 +291,7 @@ int cli_explain(int argc, char **argv)
     sys_arena_init(&a, 65536, (size_t)2 * EVENTS_FILE_BYTES_MAX);
     int result = rest < argc && is_run(argv[rest]) ? explain_run(argv[rest], state, &a)
                  : rest < argc                     ? explain_case(argv[rest], file, &a)
-                                                   : explain_text((int)code, &a);
+                                                   : explain_text(code, &a);
     sys_arena_done(&a);
     return result;
 }

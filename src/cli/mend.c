@@ -47,7 +47,7 @@ static int mend_body(const dialect *d, daruma_str body, bool prune, int64_t targ
     convo c;
     daruma_status s = d->read(body, a, &c);
     if (s != DARUMA_OK)
-        return cli_unread("mend", s, d, body, a);
+        return cli_unread("mend", CLI_REQUEST, s, d, body, a);
     mend_report pairs = mend_pairs(&c, prune ? MEND_PRUNE : MEND_SYNTHESISE),
                 messages = mend_messages(&c, NULL, NULL, NULL);
     mend_tell(&pairs);
@@ -58,7 +58,7 @@ static int mend_body(const dialect *d, daruma_str body, bool prune, int64_t targ
     daruma_buf out = buf_in(a);
     d->write(&c, &out);
     if (c.full || out.full)
-        return cli_unread("mend", DARUMA_EFULL, d, body, a);
+        return cli_unread("mend", CLI_REQUEST, DARUMA_EFULL, d, body, a);
     fwrite(out.p, 1, out.n, stdout);
     return met ? 0 : 1;
 }

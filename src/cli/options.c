@@ -159,3 +159,13 @@ const char *cli_one_file(int argc, char **argv, int at)
     }
     return at < argc ? argv[at] : "-";
 }
+
+bool cli_status(const char *command, const char *text, int *ret)
+{
+    int64_t code = 0;
+    bool well = !text || (str_int(str_of(text), &code) && code >= 100 && code <= 999);
+    if (!well)
+        fprintf(stderr, "daruma %s: --status %s is no HTTP status\n", command, text);
+    *ret = (int)code;
+    return well;
+}

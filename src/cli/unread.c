@@ -37,8 +37,10 @@ static const char *list_of(const dialect *d)
     return d == &dialect_gemini ? "`contents`" : d == &dialect_openai_responses ? "`input`" : "`messages`";
 }
 
-int cli_unread(const char *command, daruma_status s, const dialect *d, daruma_str body, daruma_arena *a)
+int cli_unread(const char *command, const char *what, daruma_status s, const dialect *d, daruma_str body,
+               daruma_arena *a)
 {
+    bool request = strcmp(what, CLI_REQUEST) == 0;
     convo c;
     switch (s) {
     case DARUMA_OK:
@@ -50,11 +52,12 @@ int cli_unread(const char *command, daruma_status s, const dialect *d, daruma_st
         fprintf(stderr, "daruma %s: it is too large\n", command);
         break;
     case DARUMA_EINPUT:
-        if (cli_no_object(command, "a request", body))
+        if (cli_no_object(command, what, body))
             break;
-        fprintf(stderr, "daruma %s: this is no request of the dialect %s: there is no list %s in it", command, d->name,
-                list_of(d));
-        for (size_t i = 0; i < COUNT(known); i++)
+        fprintf(stderr, "daruma %s: this is no %s of the dialect %s", command, request ? "request" : "answer", d->name);
+        if (request)
+            fprintf(stderr, ": there is no list %s in it", list_of(d));
+        for (size_t i = 0; request && i < COUNT(known); i++)
             if (known[i] != d && known[i]->read(body, a, &c) == DARUMA_OK) {
                 fprintf(stderr, "; is it one of %s?", known[i]->name);
                 break;
@@ -72,7 +75,7 @@ const dialect *cli_settle_dialect(const char *command, const char *option, const
     if (said && d && d != said) {
         fprintf(stderr,
                 "daruma %s: this looks like %s of %s (it has %s), not of %s: say %s %s, or leave the option out\n",
-                command, answer ? "an answer" : "a request", d->name, sign, said->name, option, d->name);
+                command, answer ? CLI_ANSWER : CLI_REQUEST, d->name, sign, said->name, option, d->name);
         return NULL;
     }
     if (said || d)
@@ -82,7 +85,7 @@ const dialect *cli_settle_dialect(const char *command, const char *option, const
                 dialect_openai.name, option);
         return &dialect_openai;
     }
-    if (!answer && cli_no_object(command, "a request", text))
+    if (!answer && cli_no_object(command, CLI_REQUEST, text))
         return NULL;
     fprintf(stderr, "daruma %s: nothing in it says which dialect it is in: say %s\n", command, option);
     return NULL;
