@@ -148,9 +148,9 @@ bool replay_set_words(const replay_place *at, replay_settings of, daruma_str wor
 bool replay_tool_name(const replay_place *at, daruma_str *rest, agent_tool *ret);
 /* A tool as scenes write it: NAME[TRAITS] [SCHEMA] [DESCRIPTION]. */
 bool replay_tool_read(const replay_place *at, daruma_str text, agent_tool *ret);
-/* The arrow between a call and its result: -> it worked, !> it failed, ?> nobody says. Its offset; STR_NONE: there is
- * none. */
-size_t replay_arrow(daruma_str call, int *ret_ok);
+/* ARGUMENTS -> RESULT of a call: -> it worked, !> it failed, ?> nobody says (ok: 1, 0, -1); or ARGUMENTS lost. False:
+ * it is neither. */
+bool replay_call(daruma_str text, daruma_str *args, daruma_str *result, int *ok, bool *lost);
 /* A JSON string as its text, anything else as it stands. */
 daruma_str replay_plain(daruma_str text, daruma_arena *a);
 /* A duration "2s", "500ms", or plain milliseconds; -1 when it is none. */

@@ -103,16 +103,9 @@ static bool read_step(steps *g, daruma_str line, daruma_step *ret, daruma_str *k
     daruma_str rest = str_trim(line);
     ret->tool = tool.about.name;
     ret->traits = tool.about.traits;
-    size_t arrow = replay_arrow(rest, &ret->ok);
-    if (arrow != STR_NONE) {
-        ret->args = str_trim(str_sub(rest, 0, arrow));
-        ret->result = replay_plain(str_trim(str_from(rest, arrow + 2)), &g->scratch);
-    } else if (str_eq(rest, S("lost")) || str_ends(rest, S(" lost"))) {
-        ret->args = str_trim(str_sub(rest, 0, rest.n - 4));
-        ret->lost = true;
-    } else {
+    if (!replay_call(rest, &ret->args, &ret->result, &ret->ok, &ret->lost))
         return wrong(g, "expected TOOL ARGUMENTS -> RESULT (or !>, ?>, lost), not", rest);
-    }
+    ret->result = replay_plain(ret->result, &g->scratch);
     if (str_eq(ret->tool, S("(agent)")))
         ret->tool = S("");
     return true;
