@@ -66,8 +66,10 @@ extern bool (*cli_values_to)(const cli_option *o, const char *value);
 /* True when nothing stands at argv[at] any more; else that was told (exit 2). */
 bool cli_no_more(int argc, char **argv, int at);
 
-/* True if the profile's document and its code differ: it has the variants "doc" and "code". */
-bool cli_profile_splits(daruma_str name);
+/* The names of all profiles, one after the other; where a profile's document and its code differ it is there twice, as
+ * NAME:doc and NAME:code. In `room`; NULL behind the last. */
+enum { CLI_PROFILE_BYTES = 64 };
+const char *cli_profile(size_t i, char room[CLI_PROFILE_BYTES]);
 
 /* The dialect of that name, or NULL after an error was told (exit 2). `option` is what it was asked with. */
 const struct dialect *cli_dialect(const char *command, const char *option, const char *name);

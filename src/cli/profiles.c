@@ -16,52 +16,49 @@ typedef struct column {
     const agent_policy *agent;  /* NULL: none of its own */
 } column;
 
-static size_t add_column(column *c, size_t n, const char *name, const char *variant)
+/* False: there is none of that name, "swarm" or "swarm:code". */
+static bool add_column(column *c, size_t *n, const char *full)
 {
-    if (n == COLUMNS_MAX)
-        return n;
-    snprintf(c[n].name, sizeof c[n].name, "%s%s%s", name, *variant ? ":" : "", variant);
-    c[n].calls = daruma_policy_variant(str_of(name), str_of(variant));
-    c[n].agent = seed_agent(str_of(name), str_of(variant));
-    return n + 1;
+    column *to = &c[*n];
+    daruma_str variant = str_of(full), name = str_cut(&variant, ':');
+    if (*n == COLUMNS_MAX)
+        return true;
+    snprintf(to->name, sizeof to->name, "%s", full);
+    to->calls = daruma_policy_variant(name, variant);
+    to->agent = seed_agent(name, variant);
+    *n += 1;
+    return to->calls || to->agent;
 }
 
-bool cli_profile_splits(daruma_str name)
+const char *cli_profile(size_t i, char room[CLI_PROFILE_BYTES])
 {
-    return daruma_policy_variant(name, S("doc")) != daruma_policy_variant(name, S("code")) ||
-           seed_agent(name, S("doc")) != seed_agent(name, S("code"));
-}
-
-/* All there are: two columns where the document and the code of a seed differ. */
-static size_t all_columns(column *c)
-{
-    size_t n = 0;
-    const char *name;
-    for (size_t i = 0; (name = daruma_policy_name(i)); i++) {
-        bool splits = cli_profile_splits(str_of(name));
-        n = add_column(c, n, name, splits ? "doc" : "");
-        if (splits)
-            n = add_column(c, n, name, "code");
+    const char *z;
+    for (size_t p = 0; (z = daruma_policy_name(p)); p++) {
+        daruma_str name = str_of(z);
+        bool splits = daruma_policy_variant(name, S("doc")) != daruma_policy_variant(name, S("code")) ||
+                      seed_agent(name, S("doc")) != seed_agent(name, S("code"));
+        if (i <= splits) {
+            snprintf(room, CLI_PROFILE_BYTES, "%s%s", z, !splits ? "" : i ? ":code" : ":doc");
+            return room;
+        }
+        i -= 1 + splits;
     }
-    return n;
+    return NULL;
 }
 
-static size_t named_columns(column *c, int argc, char **argv)
+/* Those that are named, or all there are. 0: one is none, which was told. */
+static size_t columns_of(column *c, int argc, char **argv)
 {
     size_t n = 0;
-    for (int i = 0; i < argc; i++) {
-        char name[40];
-        char *colon;
-        snprintf(name, sizeof name, "%s", argv[i]);
-        colon = strchr(name, ':');
-        if (colon)
-            *colon = 0;
-        n = add_column(c, n, name, colon ? colon + 1 : "");
-        if (!c[n - 1].calls && !c[n - 1].agent) {
+    char room[CLI_PROFILE_BYTES];
+    const char *name;
+    for (int i = 0; i < argc; i++)
+        if (!add_column(c, &n, argv[i])) {
             fprintf(stderr, "daruma profiles: there is no profile `%s`; without names all are shown\n", argv[i]);
             return 0;
         }
-    }
+    for (size_t i = 0; !argc && (name = cli_profile(i, room)); i++)
+        add_column(c, &n, name);
     return n;
 }
 
@@ -266,7 +263,7 @@ int cli_profiles(int argc, char **argv)
         "shows all of one.");
     if (at < 0)
         return at == -2 ? 0 : 2;
-    size_t n = at < argc ? named_columns(c, argc - at, argv + at) : all_columns(c);
+    size_t n = columns_of(c, argc - at, argv + at);
     daruma_arena a;
     if (!n || !sys_arena_init(&a, 16384, 1 << 20))
         return 2;

@@ -47,15 +47,10 @@ static bool add(table *t, const char *name)
 static bool add_all(table *t)
 {
     const char *name;
-    char room[NAME_BYTES];
-    for (size_t i = 0; (name = daruma_policy_name(i)); i++) {
-        bool splits = cli_profile_splits(str_of(name));
-        for (int k = 0; k < (splits ? 2 : 1); k++) {
-            snprintf(room, sizeof room, "%s%s", name, !splits ? "" : k ? ":code" : ":doc");
-            if (!add(t, room))
-                return false;
-        }
-    }
+    char room[CLI_PROFILE_BYTES];
+    for (size_t i = 0; (name = cli_profile(i, room)); i++)
+        if (!add(t, name))
+            return false;
     for (size_t i = 0; (name = seed_stack_usual(i)); i++)
         if (!add(t, name))
             return false;
