@@ -62,10 +62,8 @@ static bool take_fault(const char *text)
 static bool take_key(const cli_option *o, const char *value)
 {
     char key[FLAG_BYTES];
-    if (!asked.faults) {
-        fprintf(stderr, "daruma chaos: %s is about a fault: name it before, --fault KIND\n", o->name);
-        return false;
-    }
+    if (!asked.faults)
+        return cli_say(false, "chaos", "%s is about a fault: name it before, --fault KIND", o->name);
     snprintf(key, sizeof key, "%s", o->name + 2);
     for (char *p = key; *p; p++)
         *p = *p == '-' ? '_' : *p;

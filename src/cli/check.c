@@ -183,18 +183,14 @@ int cli_check(int argc, char **argv)
     int at = cli_options(argc, argv, options, "check FILE", about);
     if (at < 0)
         return at == -2 ? 0 : 2;
-    if (!all && at == argc) {
-        fputs("daruma check: which file? daruma check FILE, or - for standard input\n", stderr);
-        return 2;
-    }
+    if (!all && at == argc)
+        return cli_say(2, "check", "which file? daruma check FILE, or - for standard input");
     from.file = cli_one_file(argc, argv, at);
     if (!from.file || (all && !cli_no_more(argc, argv, at)))
         return 2;
     daruma_arena a;
-    if (!config_arena(&a)) {
-        fputs("daruma check: no memory\n", stderr);
-        return 1;
-    }
+    if (!config_arena(&a))
+        return cli_say(1, "check", "no memory");
     int code = all ? print_options(&a) : check_file(&from, json, &a);
     sys_arena_done(&a);
     return code;

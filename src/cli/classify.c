@@ -172,20 +172,16 @@ static bool add_header(daruma_str text, daruma_header *h, size_t *n)
 static bool read_headers_given(const char *const *given, daruma_evidence *ev, daruma_header *headers)
 {
     for (ev->headers = headers; *given; given++)
-        if (!add_header(str_of(*given), headers, &ev->nheaders)) {
-            fprintf(stderr, "daruma classify: --header takes 'NAME: VALUE', not `%s`\n", *given);
-            return false;
-        }
+        if (!add_header(str_of(*given), headers, &ev->nheaders))
+            return cli_say(false, "classify", "--header takes 'NAME: VALUE', not `%s`", *given);
     return true;
 }
 
 static int judge(daruma_str all, bool jsonl, bool rule, daruma_evidence *ev, daruma_header *headers)
 {
     char *mem = malloc(CLASSIFY_MEMORY_BYTES);
-    if (!mem) {
-        fputs("daruma classify: no memory\n", stderr);
-        return 1;
-    }
+    if (!mem)
+        return cli_say(1, "classify", "no memory");
     daruma_arena a = {.beg = mem, .end = mem + CLASSIFY_MEMORY_BYTES};
     int code = 0;
     ev->body = all;

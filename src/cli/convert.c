@@ -24,14 +24,12 @@ static int convert_request(const dialect *from, const dialect *to, const char *m
     if (s != DARUMA_OK)
         return unread(CLI_REQUEST, s, from, body, a);
     s = dialect_convert(&c, to, a, &made, &lost);
-    if (s == DARUMA_EINPUT) {
-        fprintf(stderr, "daruma convert: %s\n",
-                c.remote
-                    ? "it refers to what lives on the provider's server (a stored response, a file, a cache): only "
-                      "that provider can go on with it"
-                    : "there is nothing in it that could be carried over");
-        return 1;
-    }
+    if (s == DARUMA_EINPUT)
+        return cli_say(
+            1, "convert", "%s",
+            c.remote ? "it refers to what lives on the provider's server (a stored response, a file, a cache): only "
+                       "that provider can go on with it"
+                     : "there is nothing in it that could be carried over");
     if (s != DARUMA_OK)
         return unread(CLI_REQUEST, s, from, body, a);
     if (model)

@@ -352,10 +352,8 @@ static bool start_chaos(demo *d)
     conf_mistakes m;
     script *s = script_read(S(faults), NULL, &m);
     chaos_settings settings = {.host = "127.0.0.1"};
-    if (!s) {
-        fprintf(stderr, "daruma demo: %s\n", m.at[0].what);
-        return false;
-    }
+    if (!s)
+        return cli_say(false, "demo", "%s", m.at[0].what);
     d->c = chaos_start(d->loop, &settings, s, why);
     if (!d->c)
         fprintf(stderr, "daruma demo: %s\n", why);

@@ -31,10 +31,8 @@ static int explain_text(int status, daruma_arena *a)
     daruma_header headers[HEADERS_MAX];
     daruma_evidence ev = {
         .phase = DARUMA_AT_ANSWER, .status = status, .body = str_trim(cli_unmarked(read_all(stdin, a))), .took = -1};
-    if (!ev.body.n && !status) {
-        fprintf(stderr, "daruma explain: nothing came on stdin; give an error text there, or a case id as argument\n");
-        return 2;
-    }
+    if (!ev.body.n && !status)
+        return cli_say(2, "explain", "nothing came on stdin; give an error text there, or a case id as argument");
     cli_pasted(ev.body, &ev, headers, COUNT(headers), a);
     daruma_failure f = daruma_classify(&ev, sys_moment(), a);
     daruma_buf b = buf_in(a);
@@ -208,20 +206,16 @@ static int explain_case(const char *id, const char *file, daruma_arena *a)
     char why[256];
     size_t calls = 0;
     bool many;
-    if (!is_case_number(str_of(id))) {
-        fprintf(stderr,
-                "daruma explain: `%s` is no case: that is %d hexadecimal digits, or the first of them\n"
-                "(x-daruma-case). A text is explained from standard input: daruma explain < FILE\n",
-                id, CASE_DIGITS);
-        return 2;
-    }
-    if (!sys_read_file(file, EVENTS_FILE_BYTES_MAX, a, &text, why)) {
-        fprintf(stderr,
-                "daruma explain: %s\nName the event file with --events FILE (`events: { file: ... }` in the "
-                "configuration).\n",
-                why);
-        return 2;
-    }
+    if (!is_case_number(str_of(id)))
+        return cli_say(2, "explain",
+                       "`%s` is no case: that is %d hexadecimal digits, or the first of them\n"
+                       "(x-daruma-case). A text is explained from standard input: daruma explain < FILE",
+                       id, CASE_DIGITS);
+    if (!sys_read_file(file, EVENTS_FILE_BYTES_MAX, a, &text, why))
+        return cli_say(2, "explain",
+                       "%s\nName the event file with --events FILE (`events: { file: ... }` in the "
+                       "configuration).",
+                       why);
     daruma_str whole = whole_id(text, str_of(id), &many, a);
     if (!whole.n || many) {
         fprintf(stderr,
@@ -284,10 +278,8 @@ int cli_explain(int argc, char **argv)
         return rest == -2 ? 0 : 2;
     if (!cli_status("explain", status, &code))
         return 2;
-    if (argc - rest > 1) {
-        fprintf(stderr, "daruma explain: one case only, not also %s\n", argv[rest + 1]);
-        return 2;
-    }
+    if (argc - rest > 1)
+        return cli_say(2, "explain", "one case only, not also %s", argv[rest + 1]);
     sys_arena_init(&a, 65536, (size_t)2 * EVENTS_FILE_BYTES_MAX);
     int result = rest < argc && is_run(argv[rest]) ? explain_run(argv[rest], state, &a)
                  : rest < argc                     ? explain_case(argv[rest], file, &a)

@@ -33,28 +33,21 @@ static int ask(daruma_str at, bool ours, daruma_str path, const char *ca_file, d
     const char *wrong = NULL;
     while (at.n && at.p[at.n - 1] == '/')
         at.n--;
-    if (!url_parse(at, a, &to, &wrong)) {
-        fprintf(stderr, "daruma health: %s: " STR_FMT "\n", wrong, STR_ARG(at));
-        return 2;
-    }
+    if (!url_parse(at, a, &to, &wrong))
+        return cli_say(2, "health", "%s: " STR_FMT "", wrong, STR_ARG(at));
     /* The certificate is for the name that clients use, not for the loopback. No proxy leads to this machine. */
     const upstream_settings s = {.ca_file = ca_file, .insecure = ours || host_is_loopback(to.host)};
     upstream *up = upstream_new(uv_default_loop(), &s, why);
-    if (!up) {
-        fprintf(stderr, "daruma health: %s\n", why);
-        return 1;
-    }
+    if (!up)
+        return cli_say(1, "health", "%s", why);
     daruma_buf target = buf_in(a);
     BUF_SAY(&target, to.prefix, path);
     const fetch_request q = {.to = &to, .method = S("GET"), .target = buf_str(&target), .clocks = {.total = HEALTH_MS}};
     cli_answer got = cli_ask(up, &q);
     upstream_close(up);
     uv_run(uv_default_loop(), UV_RUN_DEFAULT);
-    if (!got.status || got.net) {
-        fprintf(stderr, "daruma health: " STR_FMT STR_FMT ": %s\n", STR_ARG(at), STR_ARG(path),
-                daruma_net_words(got.net));
-        return 1;
-    }
+    if (!got.status || got.net)
+        return cli_say(1, "health", STR_FMT STR_FMT ": %s", STR_ARG(at), STR_ARG(path), daruma_net_words(got.net));
     printf("HTTP %d ", got.status);
     cli_put(stdout, str_trim((daruma_str){got.text, got.n}));
     putchar('\n');
@@ -78,15 +71,11 @@ int cli_health(int argc, char **argv)
     int rest = cli_options(argc, argv, options, "health [--config FILE] [--listen HOST:PORT] [--ready] [URL]", about);
     if (rest < 0)
         return rest == -2 ? 0 : 2;
-    if (argc - rest > 1) {
-        fprintf(stderr, "daruma health: one URL is enough; what is `%s`?\n", argv[rest + 1]);
-        return 2;
-    }
+    if (argc - rest > 1)
+        return cli_say(2, "health", "one URL is enough; what is `%s`?", argv[rest + 1]);
     daruma_arena a;
-    if (!config_arena(&a)) {
-        fprintf(stderr, "daruma health: there is no memory\n");
-        return 1;
-    }
+    if (!config_arena(&a))
+        return cli_say(1, "health", "there is no memory");
     const config_source from = {.file = file, .listen = listen, .held = true};
     daruma_str at = rest < argc ? str_of(argv[rest]) : (daruma_str){0};
     const char *ca_file = NULL;

@@ -34,12 +34,10 @@ static bool shrink(convo *c, int64_t target)
     fprintf(stderr, "about %lld tokens before, %lld after\n", (long long)before, (long long)after);
     if (after <= target)
         return true;
-    fprintf(
-        stderr,
-        "daruma mend: it cannot be brought to %lld tokens by shortening tool output: what is left needs a summary,\n"
-        "and that a model, which the gateway asks when a request comes back as too long\n",
-        (long long)target);
-    return false;
+    return cli_say(false, "mend",
+                   "it cannot be brought to %lld tokens by shortening tool output: what is left needs a summary,\n"
+                   "and that a model, which the gateway asks when a request comes back as too long",
+                   (long long)target);
 }
 
 static int mend_body(const dialect *d, daruma_str body, bool prune, int64_t target, daruma_arena *a)
@@ -90,10 +88,8 @@ int cli_mend(int argc, char **argv)
     const dialect *d = name ? cli_dialect(argv[0], "--dialect", name) : NULL;
     if (name && !d)
         return 2;
-    if (tokens && (!str_int(str_of(tokens), &target) || target == 0)) {
-        fprintf(stderr, "daruma mend: --shrink-to takes a number of tokens, not `%s`\n", tokens);
-        return 2;
-    }
+    if (tokens && (!str_int(str_of(tokens), &target) || target == 0))
+        return cli_say(2, "mend", "--shrink-to takes a number of tokens, not `%s`", tokens);
     const char *path = cli_one_file(argc, argv, at);
     if (!path)
         return 2;

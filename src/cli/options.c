@@ -2,6 +2,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "dialect/dialect.h"
+#include <stdarg.h>
 
 #define DIALECTS "openai, openai-responses, anthropic, gemini"
 
@@ -126,6 +127,17 @@ int cli_options(int argc, char **argv, const cli_option *options, const char *us
 int cli_options_before(int argc, char **argv, const cli_option *options, const char *usage, const char *about)
 {
     return read_options(argc, argv, options, usage, about, false);
+}
+
+int cli_say(int ret, const char *command, const char *fmt, ...)
+{
+    va_list ap;
+    fprintf(stderr, "daruma %s: ", command);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+    return ret;
 }
 
 void cli_refused(const char *command, const daruma_buf *why)

@@ -48,10 +48,8 @@ int cli_policy(int argc, char **argv)
                     "to hand for it, and after which delay.");
     if (rest < 0)
         return rest == -2 ? 0 : 2;
-    if (rest < argc) {
-        fprintf(stderr, "daruma policy: what is `%s`? A profile is named by --profile\n", argv[rest]);
-        return 2;
-    }
+    if (rest < argc)
+        return cli_say(2, "policy", "what is `%s`? A profile is named by --profile", argv[rest]);
     daruma_arena a;
     sys_arena_init(&a, 16384, 1 << 20);
     const daruma_policy *p = policy_find(profile, variant, &a);

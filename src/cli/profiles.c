@@ -53,10 +53,8 @@ static size_t columns_of(column *c, int argc, char **argv)
     char room[CLI_PROFILE_BYTES];
     const char *name;
     for (int i = 0; i < argc; i++)
-        if (!add_column(c, &n, argv[i])) {
-            fprintf(stderr, "daruma profiles: there is no profile `%s`; without names all are shown\n", argv[i]);
-            return 0;
-        }
+        if (!add_column(c, &n, argv[i]))
+            return cli_say(0, "profiles", "there is no profile `%s`; without names all are shown", argv[i]);
     for (size_t i = 0; !argc && (name = cli_profile(i, room)); i++)
         add_column(c, &n, name);
     return n;

@@ -320,8 +320,7 @@ static bool number(const char *option, const char *text, int64_t *ret)
         return true;
     if (str_int(str_of(text), ret) && *ret > 0)
         return true;
-    fprintf(stderr, "daruma run: %s wants a number above 0, not `%s`\n", option, text);
-    return false;
+    return cli_say(false, "run", "%s wants a number above 0, not `%s`", option, text);
 }
 
 /* ---- the journal ---- */
@@ -392,8 +391,7 @@ static bool read_task(const char *given, daruma_arena *a, daruma_str *ret)
     *ret = str_of(given);
     if ((!str_eq(*ret, S("-")) || sys_read_file("-", RUN_TASK_BYTES_MAX, a, ret, why)) && str_trim(*ret).n)
         return true;
-    fprintf(stderr, "daruma run: %s\n", why);
-    return false;
+    return cli_say(false, "run", "%s", why);
 }
 
 /* A path that stays the same wherever the run is resumed from. NULL stays NULL. False: that was told. */
@@ -401,10 +399,8 @@ static bool place(const char *what, const char **path, char absolute[PATH_MAX])
 {
     if (!*path)
         return true;
-    if (!realpath(*path, absolute)) {
-        fprintf(stderr, "daruma run: the %s %s cannot be opened: %s\n", what, *path, strerror(errno));
-        return false;
-    }
+    if (!realpath(*path, absolute))
+        return cli_say(false, "run", "the %s %s cannot be opened: %s", what, *path, strerror(errno));
     *path = absolute;
     return true;
 }
@@ -511,13 +507,10 @@ int cli_run(int argc, char **argv)
     if (w.c.list) {
         if (w.c.folder)
             return cli_no_more(argc, argv, at) ? runs_list(w.c.folder, w.t.json) : 2;
-        fprintf(stderr, "daruma run: where are the journals? --state DIR\n");
-        return 2;
+        return cli_say(2, "run", "where are the journals? --state DIR");
     }
-    if (at >= argc && !w.c.resume) {
-        fprintf(stderr, "daruma run: what is the task? daruma run \"TASK\", or `-` for standard input\n");
-        return 2;
-    }
+    if (at >= argc && !w.c.resume)
+        return cli_say(2, "run", "what is the task? daruma run \"TASK\", or `-` for standard input");
     if (!cli_no_more(argc, argv, at + 1))
         return 2;
     if (!sys_arena_init(&w.memory, 4096, RUN_MEMORY_BYTES_MAX))

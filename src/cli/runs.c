@@ -189,12 +189,10 @@ bool runs_options_read(const runs_options *o, daruma_str settings, daruma_arena 
             write_value(x, &now);
             if (str_eq(buf_str(&now), value))
                 continue;
-            fprintf(stderr,
-                    "daruma run: the run began with another %s (" STR_FMT
-                    "): it goes on with the options that it began "
-                    "with; leave %s out\n",
-                    x->name, STR_ARG(value.n ? value : S("none")), x->name);
-            return false;
+            return cli_say(false, "run",
+                           "the run began with another %s (" STR_FMT "): it goes on with the options that it began "
+                           "with; leave %s out",
+                           x->name, STR_ARG(value.n ? value : S("none")), x->name);
         }
         if (value.n)
             take_value(x, value, a);

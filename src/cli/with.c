@@ -165,10 +165,8 @@ int cli_with(int argc, char **argv)
         cli_options_before(argc, argv, options, "with [--config FILE] [--verbose] -- COMMAND [ARGUMENT...]", about);
     if (rest < 0)
         return rest == -2 ? 0 : 2;
-    if (rest >= argc) {
-        fprintf(stderr, "daruma with: which command? daruma with -- COMMAND [ARGUMENT...]\n");
-        return 2;
-    }
+    if (rest >= argc)
+        return cli_say(2, "with", "which command? daruma with -- COMMAND [ARGUMENT...]");
     uv_loop_t *loop = uv_default_loop();
     sys_ignore_sigpipe();
     keep_upstreams(taken);

@@ -494,10 +494,8 @@ static int review_text(daruma_str text, const char *path, const dialect *d, bool
 {
     transcript t;
     char why[512];
-    if (!transcript_read(text, strcmp(path, "-") == 0 ? "standard input" : path, d, a, &t, why)) {
-        fprintf(stderr, "daruma review: %s\n", why);
-        return 2;
-    }
+    if (!transcript_read(text, strcmp(path, "-") == 0 ? "standard input" : path, d, a, &t, why))
+        return cli_say(2, "review", "%s", why);
     char *room = malloc(SCRATCH_BYTES);
     review r = {.full = true};
     if (room)
@@ -516,10 +514,8 @@ static int review_text(daruma_str text, const char *path, const dialect *d, bool
     else
         write_page(&p, path);
     free(room);
-    if (r.full || p.out.full) {
-        fprintf(stderr, "daruma review: %s: it is too large for the memory that there is\n", path);
-        return 2;
-    }
+    if (r.full || p.out.full)
+        return cli_say(2, "review", "%s: it is too large for the memory that there is", path);
     (json ? cli_put_json : cli_put_page)(stdout, buf_str(&p.out));
     return found(&r) ? 1 : 0;
 }

@@ -33,11 +33,8 @@ static bool add(table *t, const char *name)
         return false;
     row *r = &t->rows[t->n];
     snprintf(r->name, sizeof r->name, "%s", name);
-    if (!seed_stack_read(str_of(r->name), &t->a, &r->stack, &why)) {
-        fprintf(stderr, "daruma simulate: " STR_FMT "; `daruma profiles` shows what there is\n",
-                STR_ARG(buf_str(&why)));
-        return false;
-    }
+    if (!seed_stack_read(str_of(r->name), &t->a, &r->stack, &why))
+        return cli_say(false, "simulate", STR_FMT "; `daruma profiles` shows what there is", STR_ARG(buf_str(&why)));
     r->mode = r->stack.agent.mode;
     t->n++;
     return true;
@@ -75,13 +72,11 @@ static bool run_row(row *r, const simulate_agents_asked *q, int only)
         trial_outcome o = {0};
         if (only >= 0 && only != (int)c)
             continue;
-        if (!trial_run(&s, k, &o)) {
-            fprintf(stderr,
-                    "daruma simulate: trial %llu does not end: daruma simulate --agents --seed %llu --trial %llu "
-                    "--profile %s\n",
-                    (unsigned long long)k, (unsigned long long)q->seed, (unsigned long long)k, r->name);
-            return false;
-        }
+        if (!trial_run(&s, k, &o))
+            return cli_say(false, "simulate",
+                           "trial %llu does not end: daruma simulate --agents --seed %llu --trial %llu "
+                           "--profile %s",
+                           (unsigned long long)k, (unsigned long long)q->seed, (unsigned long long)k, r->name);
         trial_add(&r->all, &o);
         trial_add(&r->of[c], &o);
     }
@@ -183,18 +178,12 @@ int simulate_agents(const simulate_agents_asked *q)
 {
     static table t;
     trial_class class = TRIAL_CALM;
-    if (q->class[0] && !trial_class_find(str_of(q->class), &class)) {
-        fprintf(stderr, "daruma simulate: there is no class `%s`; --agents --classes lists them\n", q->class);
-        return 2;
-    }
-    if (q->trial >= 0 && !q->profile[0]) {
-        fputs("daruma simulate: --trial needs --profile: whose steps?\n", stderr);
-        return 2;
-    }
-    if (!sys_arena_init(&t.a, 64 << 10, 8 << 20)) {
-        fputs("daruma simulate: no memory\n", stderr);
-        return 1;
-    }
+    if (q->class[0] && !trial_class_find(str_of(q->class), &class))
+        return cli_say(2, "simulate", "there is no class `%s`; --agents --classes lists them", q->class);
+    if (q->trial >= 0 && !q->profile[0])
+        return cli_say(2, "simulate", "--trial needs --profile: whose steps?");
+    if (!sys_arena_init(&t.a, 64 << 10, 8 << 20))
+        return cli_say(1, "simulate", "no memory");
     bool all = !q->profile[0] || str_eq(str_of(q->profile), S("all"));
     int code = (all ? add_all(&t) : add(&t, q->profile)) ? 0 : 2;
     for (size_t i = 0; i < t.n && !code; i++)
