@@ -38,20 +38,16 @@ static int unknown(const char *command, daruma_str name, const cli_option *optio
 
 static bool store(const char *command, const cli_option *o, const char *value)
 {
-    if (!*value) {
-        fprintf(stderr, "daruma %s: %s needs a value: %s %s\n", command, o->name, o->name, o->value);
-        return false;
-    }
+    if (!*value)
+        return cli_say(false, command, "%s needs a value: %s %s", o->name, o->name, o->value);
     if (!o->text)
         return cli_values_to(o, value);
     const char **at = o->text;
     if (str_ends(str_of(o->value), S("...")))
         while (*at)
             at++;
-    if (at == o->text + CLI_AGAIN_MAX) {
-        fprintf(stderr, "daruma %s: %s at most %d times\n", command, o->name, CLI_AGAIN_MAX);
-        return false;
-    }
+    if (at == o->text + CLI_AGAIN_MAX)
+        return cli_say(false, command, "%s at most %d times", o->name, CLI_AGAIN_MAX);
     *at = value;
     return true;
 }
@@ -67,8 +63,7 @@ static int take(const char *command, int left, char **argv, const cli_option *op
         if (!o->value) {
             if (!joined)
                 return *o->on = true;
-            fprintf(stderr, "daruma %s: %s takes no value\n", command, o->name);
-            return 0;
+            return cli_say(0, command, "%s takes no value", o->name);
         }
         if (joined)
             return store(command, o, argv[0] + name.n + 1);
@@ -149,8 +144,7 @@ bool cli_no_more(int argc, char **argv, int at)
 {
     if (at >= argc)
         return true;
-    fprintf(stderr, "daruma %s: what is `%s`? daruma %s --help says what it takes\n", argv[0], argv[at], argv[0]);
-    return false;
+    return cli_say(false, argv[0], "what is `%s`? daruma %s --help says what it takes", argv[at], argv[0]);
 }
 
 const dialect *cli_dialect(const char *command, const char *option, const char *name)

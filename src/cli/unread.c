@@ -15,14 +15,10 @@ bool cli_no_object(const char *command, const char *what, daruma_str body)
     daruma_str text = str_trim(body);
     if (json_valid(text) && json_is_object(text))
         return false;
-    if (!text.n) {
-        fprintf(stderr, "daruma %s: nothing came: give it %s as JSON\n", command, what);
-        return true;
-    }
-    if (json_valid(text)) {
-        fprintf(stderr, "daruma %s: this is JSON, and no object: %s is one\n", command, what);
-        return true;
-    }
+    if (!text.n)
+        return cli_say(true, command, "nothing came: give it %s as JSON", what);
+    if (json_valid(text))
+        return cli_say(true, command, "this is JSON, and no object: %s is one", what);
     cli_place at = cli_json_breaks(body);
     if (at.rest[0])
         fprintf(stderr, "daruma %s: line %zu, column %zu: this is no JSON: %s\n", command, at.line, at.column, at.rest);
@@ -101,6 +97,5 @@ bool cli_read(const char *command, const char *path, size_t file_most, size_t mo
     }
     if (room)
         sys_arena_done(a);
-    fprintf(stderr, "daruma %s: %s\n", command, why);
-    return false;
+    return cli_say(false, command, "%s", why);
 }
