@@ -210,9 +210,7 @@ static answer broken_answer(const ask *q, const manner *how, daruma_str form, da
     /* A stream stops within the JSON of an event, which then ends as an event should. */
     if (x.stream && x.nends > 2) {
         size_t from = x.ends[1], half = from + (x.ends[2] - from) / 2;
-        daruma_buf b = buf_in(a);
-        BUF_SAY(&b, str_sub(x.body, 0, half), "\n\n");
-        x.body = buf_str(&b);
+        x.body = STR_SAY(a, str_sub(x.body, 0, half), "\n\n");
         x.ends[2] = x.body.n;
         x.nends = 3;
         return x;

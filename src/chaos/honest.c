@@ -102,9 +102,7 @@ plan plan_honest(const scene *x, daruma_arena *a)
 
 static daruma_str number(daruma_arena *a, int64_t n, const char *unit)
 {
-    daruma_buf b = buf_in(a);
-    BUF_SAY(&b, n, unit);
-    return buf_str(&b);
+    return STR_SAY(a, n, unit);
 }
 
 /* So long until `tokens` are back, of so many in `per`. */

@@ -270,9 +270,7 @@ static daruma_str break_arguments(daruma_str args, daruma_str form, daruma_arena
 /* A name that is nearly that of a tool that was offered. */
 static daruma_str misspelt(daruma_str name, daruma_arena *a)
 {
-    daruma_buf b = buf_in(a);
-    BUF_SAY(&b, name, name.n > 60 ? S("") : S("s"));
-    return buf_str(&b);
+    return STR_SAY(a, name, name.n > 60 ? S("") : S("s"));
 }
 
 static void twist_speech(speech *s, answer_twist twist, daruma_str form, daruma_arena *a)

@@ -178,9 +178,7 @@ static bool has_model(const void *user, daruma_str provider, daruma_str model, c
     for (size_t i = 0; !provider.n && i < c->nmodels; i++)
         conf_near_try(near, c->models[i].name);
     for (size_t i = 0; !provider.n && i < c->nproviders; i++) {
-        daruma_buf b = buf_in(known->a);
-        BUF_SAY(&b, c->providers[i].name, "/", rest.n ? rest : S("MODEL"));
-        conf_near_try(near, buf_str(&b));
+        conf_near_try(near, STR_SAY(known->a, c->providers[i].name, "/", rest.n ? rest : S("MODEL")));
     }
     return false;
 }

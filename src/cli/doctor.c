@@ -188,10 +188,8 @@ static void look_at_logs(findings *f, const config *c)
                     "they go to no file: `daruma report`, `cases` and `explain` will have nothing to read");
     if (c->usage_file.n)
         look_at_log(f, S("usage"), c->usage_file);
-    daruma_buf b = buf_in(f->a);
-    BUF_SAY(&b, c->state, "/state.jsonl");
     if (c->state.n)
-        look_at_log(f, S("state"), buf_str(&b));
+        look_at_log(f, S("state"), STR_SAY(f->a, c->state, "/state.jsonl"));
     else
         finding_put(f, FINDING_OK, S("state"), "", "it is kept nowhere: a restart learns limits and windows anew");
 }
@@ -254,9 +252,7 @@ static size_t keys_of(const config *c)
 
 static daruma_str key_about(findings *f, const config_provider *p, const config_key *k)
 {
-    daruma_buf b = buf_in(f->a);
-    BUF_SAY(&b, "key ", k->name, " of ", p->name);
-    return buf_str(&b);
+    return STR_SAY(f->a, "key ", k->name, " of ", p->name);
 }
 
 /* Fetches every key: those that a command prints are asked for. `secrets` gets one for each key of each provider in

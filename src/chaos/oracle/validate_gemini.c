@@ -15,10 +15,8 @@ static refusal bad(daruma_arena *a, const char *where, const char *what)
 static refusal bad_struct(daruma_arena *a, const char *where)
 {
     refusal r = GOOGLE(a, "Invalid value at '%s' (type.googleapis.com/google.protobuf.Struct)", where);
-    daruma_buf b = buf_in(a);
-    BUF_SAY(&b, "[{\"@type\":\"type.googleapis.com/google.rpc.BadRequest\",\"fieldViolations\":[{\"field\":",
-            buf_quoted(str_of(where)), ",\"description\":", buf_quoted(r.message), "}]}]");
-    r.details = buf_str(&b);
+    r.details = STR_SAY(a, "[{\"@type\":\"type.googleapis.com/google.rpc.BadRequest\",\"fieldViolations\":[{\"field\":",
+                        buf_quoted(str_of(where)), ",\"description\":", buf_quoted(r.message), "}]}]");
     return r;
 }
 
@@ -32,9 +30,7 @@ typedef struct content {
 /* Name and id in one text, so that a result is known by both. */
 static daruma_str call_name(daruma_str f, daruma_arena *a)
 {
-    daruma_buf b = buf_in(a);
-    BUF_SAY(&b, raw_of(json_get(f, S("name"))), "#", raw_of(json_get(f, S("id"))));
-    return buf_str(&b);
+    return STR_SAY(a, raw_of(json_get(f, S("name"))), "#", raw_of(json_get(f, S("id"))));
 }
 
 static bool name_ok(daruma_str name)

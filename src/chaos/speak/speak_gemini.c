@@ -66,9 +66,7 @@ static void close_candidate(daruma_buf *b, const speech *s, bool last)
         buf_printf(b, ",\"finishReason\":\"%s\"", speak_gemini_finish(s));
     if (last && malformed(s)) {
         BUF_LIT(b, ",\"finishMessage\":");
-        daruma_buf what = buf_in(b->arena);
-        BUF_SAY(&what, "Malformed function call: ", s->name[0], s->arguments[0]);
-        buf_json(b, buf_str(&what));
+        buf_json(b, STR_SAY(b->arena, "Malformed function call: ", s->name[0], s->arguments[0]));
     }
     BUF_LIT(b, ",\"index\":0}]");
 }

@@ -221,9 +221,7 @@ static void say_failure(page *p, const review_failure *f)
     wrap(&p->out, 5, buf_str(&b));
     say_lesson(p, f);
     if (f->open && f->f.suggestion.n) {
-        daruma_buf s = buf_in(p->a);
-        BUF_SAY(&s, "What to do: ", f->f.suggestion);
-        wrap(&p->out, 5, buf_str(&s));
+        wrap(&p->out, 5, STR_SAY(p->a, "What to do: ", f->f.suggestion));
     }
 }
 
