@@ -335,9 +335,8 @@ static void judge_answer(findings *f, daruma_str about, bool keyed, const cli_an
 /* False: it cannot be reached, with whatever key. */
 static bool ask_once(findings *f, upstream *up, const config_provider *p, const config_key *k, daruma_str secret)
 {
-    daruma_buf provider = buf_in(f->a);
-    BUF_SAY(&provider, "provider ", p->name);
-    daruma_str about = k ? key_about(f, p, k) : buf_str(&provider);
+    daruma_str provider = STR_SAY(f->a, "provider ", p->name);
+    daruma_str about = k ? key_about(f, p, k) : provider;
     daruma_header *h = ARENA_NEW(f->a, daruma_header, p->nheaders + 3);
     size_t n = 0;
     if (!h)
@@ -361,7 +360,7 @@ static bool ask_once(findings *f, upstream *up, const config_provider *p, const 
         return false;
     cli_answer a = cli_ask(up, &q);
     if (!a.status && a.net)
-        finding_put(f, FINDING_WRONG, buf_str(&provider), net_step(a.net), "%s", daruma_net_words(a.net));
+        finding_put(f, FINDING_WRONG, provider, net_step(a.net), "%s", daruma_net_words(a.net));
     if (!a.status)
         return false;
     judge_answer(f, about, secret.n > 0, &a);

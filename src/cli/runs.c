@@ -58,10 +58,9 @@ static void list_one(const char *folder, daruma_str id, bool json, daruma_arena 
     daruma_str word = status.n ? status : str_of(state_word(s, busy, broken));
     daruma_str rest = str_trim(task), line = str_cut(&rest, '\n');
     if (json) {
-        daruma_buf b = buf_in(a);
-        BUF_SAY(&b, "{\"run\":", buf_quoted(id), ",\"began\":", buf_quoted(str_of(date)),
-                ",\"state\":", buf_quoted(word), ",\"task\":", buf_quoted(line));
-        printf(STR_FMT "}\n", STR_ARG(buf_str(&b)));
+        daruma_str b = STR_SAY(a, "{\"run\":", buf_quoted(id), ",\"began\":", buf_quoted(str_of(date)),
+                               ",\"state\":", buf_quoted(word), ",\"task\":", buf_quoted(line));
+        printf(STR_FMT "}\n", STR_ARG(b));
         return;
     }
     line = cli_plain(str_sub(line, 0, sizeof plain - 1), plain, sizeof plain);

@@ -61,11 +61,9 @@ static daruma_str short_text(daruma_str text, size_t columns, daruma_arena *a)
 
 static daruma_str call_text(const daruma_step *s, daruma_arena *a)
 {
-    daruma_buf b = buf_in(a);
     if (!s->tool.n)
         return short_text(s->result, CALL_COLUMNS, a);
-    BUF_SAY(&b, s->tool, " ", str_sub(s->args, 0, 4096));
-    return short_text(buf_str(&b), CALL_COLUMNS, a);
+    return short_text(STR_SAY(a, s->tool, " ", str_sub(s->args, 0, 4096)), CALL_COLUMNS, a);
 }
 
 /* Behind `first` columns that are written, the words in lines that begin with spaces. */

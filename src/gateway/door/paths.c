@@ -197,13 +197,14 @@ bool path_refused_unknown(gateway *g, call *c, const dialect *d)
     daruma_str path = c->head.path;
     if (d || is_known(path) || is_opened(&g->now->cfg, path))
         return false;
-    daruma_buf b = buf_in(c->arena);
     daruma_str shown = str_sub(path, 0, PATH_SHOWN_BYTES);
-    BUF_SAY(&b, "daruma does not know the path ", shown,
+    call_refuse(
+        g, c, REFUSED_UNKNOWN_PATH, 404, DARUMA_UNKNOWN, -1,
+        STR_SAY(
+            c->arena, "daruma does not know the path ", shown,
             " as one of OpenAI's, Anthropic's or Gemini's API, and sends it to no provider. Check the client's base "
             "URL: it ends with /v1 for OpenAI's SDK, and with the port for Anthropic's and Google's. If the provider "
             "has this path, allow it in daruma's configuration: passthrough: [\"",
-            shown, "\"]");
-    call_refuse(g, c, REFUSED_UNKNOWN_PATH, 404, DARUMA_UNKNOWN, -1, buf_str(&b));
+            shown, "\"]"));
     return true;
 }
