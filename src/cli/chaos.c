@@ -120,10 +120,8 @@ static script *load(const struct arguments *a, daruma_arena *memory)
     static conf_mistakes m;
     static char room[CLI_WHY_BYTES];
     daruma_buf told = buf_over(room, sizeof room);
-    if (a->script && !sys_read_file(a->script, CHAOS_SCRIPT_BYTES_MAX, memory, &text, why)) {
-        fprintf(stderr, "daruma chaos: %s\n", why);
-        return NULL;
-    }
+    if (a->script && !sys_read_file(a->script, CHAOS_SCRIPT_BYTES_MAX, memory, &text, why))
+        return CLI_NULL("chaos", "%s", why);
     script *s = script_read(text, a->script, &m);
     for (size_t i = 0; !s && !a->script && i < m.n; i++) { /* the script is made of flags: it has no lines */
         m.at[i].line = 0;

@@ -65,6 +65,7 @@ extern bool (*cli_values_to)(const cli_option *o, const char *value);
 
 /* Tells "daruma COMMAND: ..." on standard error, as printf writes it, and a line's end. Returns `ret`. */
 int cli_say(int ret, const char *command, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+#define CLI_NULL(...) (cli_say(0, __VA_ARGS__), NULL) /* ... where a pointer is returned */
 /* True when nothing stands at argv[at] any more; else that was told (exit 2). */
 bool cli_no_more(int argc, char **argv, int at);
 

@@ -217,13 +217,11 @@ static int explain_case(const char *id, const char *file, daruma_arena *a)
                        "configuration).",
                        why);
     daruma_str whole = whole_id(text, str_of(id), &many, a);
-    if (!whole.n || many) {
-        fprintf(stderr,
-                many ? "daruma explain: %s has several cases that begin with %s\n"
-                     : "daruma explain: %s has no case %s (their numbers stand in x-daruma-case)\n",
-                file, id);
-        return 1;
-    }
+    if (!whole.n || many)
+        return cli_say(1, "explain",
+                       many ? "%s has several cases that begin with %s"
+                            : "%s has no case %s (their numbers stand in x-daruma-case)",
+                       file, id);
     while (text.n) {
         daruma_str line = str_cut(&text, '\n');
         if (!str_eq(json_text(json_get(line, S("case")), a), whole))
@@ -249,11 +247,8 @@ static int explain_run(const char *name, const char *state, daruma_arena *a)
     daruma_str id = folder ? runs_id(folder, name, a) : (daruma_str){0};
     if (id.n)
         return runs_explain(folder, id);
-    fprintf(stderr,
-            folder ? "daruma explain: there is no run in %s\n"
-                   : "daruma explain: where are the journals? --state DIR\n",
-            folder);
-    return 2;
+    return folder ? cli_say(2, "explain", "there is no run in %s", folder)
+                  : cli_say(2, "explain", "where are the journals? --state DIR");
 }
 
 int cli_explain(int argc, char **argv)

@@ -159,10 +159,8 @@ const dialect *cli_dialect(const char *command, const char *option, const char *
 
 const char *cli_one_file(int argc, char **argv, int at)
 {
-    if (argc - at > 1) {
-        fprintf(stderr, "daruma %s: one file only, not also %s\n", argv[0], argv[at + 1]);
-        return NULL;
-    }
+    if (argc - at > 1)
+        return CLI_NULL(argv[0], "one file only, not also %s", argv[at + 1]);
     return at < argc ? argv[at] : "-";
 }
 

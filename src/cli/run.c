@@ -337,19 +337,16 @@ typedef struct record {
 static journal *open_record(const record *c, const runs_options *o, daruma_str *ret_task, teller *t, daruma_arena *a)
 {
     char why[256];
-    if (!c->folder || c->none) {
-        fprintf(stderr, "daruma run: %s\n",
-                c->none ? "--resume needs the journal: leave --no-journal out" : "where are the journals? --state DIR");
-        return NULL;
-    }
+    if (!c->folder || c->none)
+        return CLI_NULL("run", "%s",
+                        c->none ? "--resume needs the journal: leave --no-journal out"
+                                : "where are the journals? --state DIR");
     t->id = runs_id(c->folder, c->resume, a);
     if (!t->id.n)
         snprintf(why, sizeof why, "there is no run in %.200s", c->folder);
     journal *j = t->id.n ? journal_open(c->folder, t->id, why) : NULL;
-    if (!j) {
-        fprintf(stderr, "daruma run: %s\n", why);
-        return NULL;
-    }
+    if (!j)
+        return CLI_NULL("run", "%s", why);
     t->kept = true;
     *ret_task = journal_text(j, "task", a);
     if (runs_options_read(o, journal_text(j, "settings", a), a))

@@ -68,12 +68,9 @@ const dialect *cli_settle_dialect(const char *command, const char *option, const
 {
     const char *sign = NULL;
     const dialect *d = answer ? shape_of_answer(text, &sign) : shape_of_request(str_trim(text), &sign);
-    if (said && d && d != said) {
-        fprintf(stderr,
-                "daruma %s: this looks like %s of %s (it has %s), not of %s: say %s %s, or leave the option out\n",
-                command, answer ? CLI_ANSWER : CLI_REQUEST, d->name, sign, said->name, option, d->name);
-        return NULL;
-    }
+    if (said && d && d != said)
+        return CLI_NULL(command, "this looks like %s of %s (it has %s), not of %s: say %s %s, or leave the option out",
+                        answer ? CLI_ANSWER : CLI_REQUEST, d->name, sign, said->name, option, d->name);
     if (said || d)
         return said ? said : d;
     if (!answer && json_get(str_trim(text), S("messages")).n) {
@@ -83,8 +80,7 @@ const dialect *cli_settle_dialect(const char *command, const char *option, const
     }
     if (!answer && cli_no_object(command, CLI_REQUEST, text))
         return NULL;
-    fprintf(stderr, "daruma %s: nothing in it says which dialect it is in: say %s\n", command, option);
-    return NULL;
+    return CLI_NULL(command, "nothing in it says which dialect it is in: say %s", option);
 }
 
 bool cli_read(const char *command, const char *path, size_t file_most, size_t most, daruma_arena *a, daruma_str *ret)

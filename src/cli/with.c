@@ -182,10 +182,8 @@ int cli_with(int argc, char **argv)
     point_here(gateway_port(r.g));
     watch_signals(&r, loop);
     int error = spawn(&r, loop, argv + rest);
-    if (error) {
-        fprintf(stderr, "daruma with: cannot run %s: %s\n", argv[rest], uv_strerror(error));
-        return error == UV_ENOENT ? 127 : 126;
-    }
+    if (error)
+        return cli_say(error == UV_ENOENT ? 127 : 126, "with", "cannot run %s: %s", argv[rest], uv_strerror(error));
     uv_run(loop, UV_RUN_DEFAULT);
     return r.code;
 }

@@ -477,11 +477,9 @@ static const char *session_file(void)
     look_through(folder, "rollout-", 0, &n);
     if (n.found)
         return n.path;
-    fprintf(stderr,
-            "daruma review: no session of Claude Code or Codex is kept in %s: name a file, or give it one on standard "
-            "input\n",
-            home.n ? home.p : "the home folder");
-    return NULL;
+    return CLI_NULL("review",
+                    "no session of Claude Code or Codex is kept in %s: name a file, or give it one on standard input",
+                    home.n ? home.p : "the home folder");
 }
 
 /* ---- the command ---- */
