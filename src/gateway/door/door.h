@@ -72,8 +72,9 @@ bool lock_prepare(setup *s); /* what clients had left of their rates goes on; fa
 /* ---- refuse.c ---- */
 
 /* Answers with an error of daruma's own, in the form of the dialect that the request speaks, and ends the call. It is
- * counted, and told in an event, the first of many at a time. `wait`: after that it may be asked again, -1 never. */
-void call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind, daruma_ms wait, daruma_str message);
+ * counted, and told in an event, the first of many at a time. `wait`: after that it may be asked again, -1 never. True.
+ */
+bool call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind, daruma_ms wait, daruma_str message);
 /* What a client reads whom the server refuses before its request is whole: server_ops.refusal. */
 void call_words(const http_head *h, int status, const char *words, daruma_buf *out, void *user);
 const char *refusal_name(refusal why);                   /* static */
