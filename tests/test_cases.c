@@ -2,7 +2,6 @@
  * the ways in which a scenario file can be wrong. */
 #include "../src/cli/options.c"
 #include "../src/cli/replay/replay.c"
-#include "../src/cli/replay/replay_adapt.c"
 #include "../src/cli/replay/replay_agent.c"
 #include "../src/cli/replay/replay_agent_read.c"
 #include "../src/cli/replay/replay_log.c"

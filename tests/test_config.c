@@ -384,7 +384,9 @@ static void a_summary_shows_no_secret(void **state)
     assert_int_equal(str_find(buf_str(&b), S("pw@")), STR_NONE);
     assert_int_not_equal(str_find(buf_str(&b), S("main/m-main, then main/m-fallback")), STR_NONE);
     assert_int_not_equal(str_find(buf_str(&b), S("2 keys (key1 of a, key2 of b, by command)")), STR_NONE);
-    assert_int_equal(config_warnings(&c, &b), 0);
+    size_t before = b.n;
+    config_warnings(&c, &b);
+    assert_int_equal(b.n, before);
 }
 
 static void an_empty_file_is_no_file_with_a_name(void **state)
@@ -606,6 +608,14 @@ static void the_environment_says_where_the_two_are(void **state)
     assert_int_equal(e.at[0].line, 0);
 }
 
+static int lines_of(daruma_str text)
+{
+    int n = 0;
+    for (; text.n; n++)
+        str_cut(&text, '\n');
+    return n;
+}
+
 static void warnings_name_what_is_hardly_meant(void **state)
 {
     (void)state;
@@ -616,7 +626,8 @@ static void warnings_name_what_is_hardly_meant(void **state)
     assert_true(read_text("listen: 0.0.0.0:1\ntimeouts: { first_byte: 1h, total: 10m }\nproviders:\n"
                           "- { name: a, dialect: openai, url: http://far.example, keys: [x, x] }\n",
                           &c, &e));
-    assert_int_equal(config_warnings(&c, &b), 4);
+    config_warnings(&c, &b);
+    assert_int_equal(lines_of(buf_str(&b)), 4);
     assert_non_null(strstr(out, "provider a: its keys travel unencrypted; use https"));
     assert_non_null(strstr(out, "key1 and key2 are the same key"));
     assert_non_null(strstr(out, "other machines can reach 0.0.0.0, and it speaks no TLS"));
@@ -627,7 +638,8 @@ static void warnings_name_what_is_hardly_meant(void **state)
                           "- { name: b, dialect: openai, url: https://b.example }\n"
                           "models: [{ name: m, targets: [a/x], on_content_filter: b/y }]\n",
                           &c, &e));
-    assert_int_equal(config_warnings(&c, &b), 1);
+    config_warnings(&c, &b);
+    assert_int_equal(lines_of(buf_str(&b)), 1);
     assert_non_null(strstr(out, "so b (on_content_filter) is never asked with one; give it `keys`"));
 }
 

@@ -205,6 +205,13 @@ void buf_say(daruma_buf *b, const buf_part *parts, size_t n)
     }
 }
 
+daruma_str str_say(daruma_arena *a, const buf_part *parts, size_t n)
+{
+    daruma_buf b = buf_in(a);
+    buf_say(&b, parts, n);
+    return buf_str(&b);
+}
+
 void buf_members(daruma_buf *b, const buf_part *parts, size_t n)
 {
     for (size_t i = 0; i + 1 < n; i += 2) {

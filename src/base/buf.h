@@ -62,6 +62,8 @@ typedef struct buf_part {
 
 /* Texts: as they are. Numbers (no characters): in decimals. Flags: "true", "false". */
 #define BUF_SAY(b, ...) buf_say((b), (const buf_part[]){BUF_PARTS(__VA_ARGS__)}, BUF_COUNT(__VA_ARGS__))
+/* The same as a text in an arena. */
+#define STR_SAY(a, ...) str_say((a), (const buf_part[]){BUF_PARTS(__VA_ARGS__)}, BUF_COUNT(__VA_ARGS__))
 /* Names and values in turn, as members of a JSON object; a text becomes a string. The comma before each but the one
  * behind the bracket is set here. */
 #define BUF_MEMBERS(b, ...) buf_members((b), (const buf_part[]){BUF_PARTS(__VA_ARGS__)}, BUF_COUNT(__VA_ARGS__))
@@ -84,6 +86,7 @@ static inline buf_part buf_any(daruma_str s)
 }
 
 void buf_say(daruma_buf *b, const buf_part *parts, size_t n);
+daruma_str str_say(daruma_arena *a, const buf_part *parts, size_t n);
 void buf_members(daruma_buf *b, const buf_part *parts, size_t n);
 void buf_object(daruma_buf *b, const buf_part *parts, size_t n);
 

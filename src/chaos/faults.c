@@ -210,9 +210,7 @@ static answer broken_answer(const ask *q, const manner *how, daruma_str form, da
     /* A stream stops within the JSON of an event, which then ends as an event should. */
     if (x.stream && x.nends > 2) {
         size_t from = x.ends[1], half = from + (x.ends[2] - from) / 2;
-        daruma_buf b = buf_in(a);
-        BUF_SAY(&b, str_sub(x.body, 0, half), "\n\n");
-        x.body = buf_str(&b);
+        x.body = STR_SAY(a, str_sub(x.body, 0, half), "\n\n");
         x.ends[2] = x.body.n;
         x.nends = 3;
         return x;
@@ -226,9 +224,8 @@ static answer broken_answer(const ask *q, const manner *how, daruma_str form, da
 static void put_head(daruma_buf *b, const answer *x)
 {
     buf_printf(b, "HTTP/1.1 %d %s\r\n", x->status, http_reason(x->status));
-    for (size_t i = 0; i < x->nheaders; i++) {
+    for (size_t i = 0; i < x->nheaders; i++)
         BUF_SAY(b, x->headers[i].name, ": ", x->headers[i].value, "\r\n");
-    }
     BUF_LIT(b, "Connection: close\r\n");
 }
 

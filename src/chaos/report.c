@@ -49,22 +49,17 @@ void tally_add(tally *t, daruma_str name)
     row->n++;
 }
 
+/* Of one name, or of all when it is empty. */
 static int64_t tally_of(const tally *t, daruma_str name)
 {
     const struct tally_row *row = report_find(t, name);
-    return row ? row->n : 0;
-}
-
-/* Of one name, or of all when it is empty. */
-static int64_t tally_or_all(const tally *t, daruma_str name)
-{
     int64_t all = 0;
     for (size_t i = 0; i < t->nrows; i++)
         all += t->rows[i].n;
-    return name.n ? tally_of(t, name) : all;
+    return !name.n ? all : row ? row->n : 0;
 }
 
-static void tally_done(tally *t)
+static void tally_done(const tally *t)
 {
     for (size_t i = 0; i < t->nrows; i++)
         free(t->rows[i].name);
@@ -76,12 +71,34 @@ void report_init(report *r, daruma_ms now)
     *r = (report){.aborted_after_ms = -1, .mark = -1, .noticed_ms = -1, .began = now};
 }
 
+/* The tallies, as JSON calls them, and as people read them; NULL: those are not told of it. */
+#define AT(member) offsetof(report, member)
+static const struct {
+    size_t at;
+    const char *name, *words;
+} tallies[] = {
+    {AT(models), "models", "models"},
+    {AT(answered_models), "answered_models", NULL},
+    {AT(keys), "keys", "keys"},
+    {AT(faults), "faults", "faults"},
+    {AT(paths), "paths", NULL},
+    {AT(statuses), "statuses", "statuses"},
+    {AT(refusals), "refusals", "refused"},
+    {AT(purposes), "asks", "asked for"},
+    {AT(circled), "circled", "circled"},
+    {AT(told), "told", "told"},
+    {AT(listened), "listened", "listened"},
+};
+
+static const tally *tally_at(const report *r, size_t at)
+{
+    return (const tally *)(const void *)((const char *)r + at);
+}
+
 void report_done(report *r)
 {
-    tally *const all[] = {&r->models,   &r->answered_models, &r->keys,    &r->faults, &r->paths,   &r->statuses,
-                          &r->refusals, &r->purposes,        &r->circled, &r->told,   &r->listened};
-    for (size_t i = 0; i < COUNT(all); i++)
-        tally_done(all[i]);
+    for (size_t i = 0; i < COUNT(tallies); i++)
+        tally_done(tally_at(r, tallies[i].at));
     free(r->bodies);
     *r = (report){0};
 }
@@ -125,48 +142,23 @@ void report_body(report *r, uint64_t hash)
 
 /* ---- writing -------------------------------------------------------------------------------------------- */
 
-static void number(daruma_buf *b, const char *name, int64_t v)
-{
-    buf_printf(b, ",\"%s\":%lld", name, (long long)v);
-}
-
 static void tally_json(daruma_buf *b, const char *name, const tally *t)
 {
-    buf_printf(b, ",\"%s\":{", name);
-    for (size_t i = 0; i < t->nrows; i++) {
-        if (i)
-            buf_putc(b, ',');
-        buf_json(b, str_of(t->rows[i].name));
-        buf_printf(b, ":%lld", (long long)t->rows[i].n);
-    }
+    BUF_SAY(b, ",\"", name, "\":{");
+    for (size_t i = 0; i < t->nrows; i++)
+        BUF_MEMBERS(b, t->rows[i].name, t->rows[i].n);
     buf_putc(b, '}');
 }
 
 void report_json(const report *r, daruma_ms now, daruma_buf *b)
 {
-    buf_printf(b, "{\"calls\":%lld", (long long)r->calls);
-    number(b, "answered", r->answered);
-    number(b, "refused", r->refused);
-    number(b, "open", r->open);
-    number(b, "most_open", r->most_open);
-    number(b, "aborted_by_client", r->aborted);
-    number(b, "aborted_after_ms", r->aborted_after_ms);
-    number(b, "noticed_ms", r->noticed_ms);
-    number(b, "max_calls_per_request", r->most_calls);
-    number(b, "requests", (int64_t)r->nbodies);
-    number(b, "largest_tokens", r->largest);
-    number(b, "ms", now - r->began);
-    tally_json(b, "models", &r->models);
-    tally_json(b, "answered_models", &r->answered_models);
-    tally_json(b, "keys", &r->keys);
-    tally_json(b, "faults", &r->faults);
-    tally_json(b, "paths", &r->paths);
-    tally_json(b, "statuses", &r->statuses);
-    tally_json(b, "refusals", &r->refusals);
-    tally_json(b, "asks", &r->purposes);
-    tally_json(b, "circled", &r->circled);
-    tally_json(b, "told", &r->told);
-    tally_json(b, "listened", &r->listened);
+    buf_putc(b, '{');
+    BUF_MEMBERS(b, "calls", r->calls, "answered", r->answered, "refused", r->refused, "open", r->open, "most_open",
+                r->most_open, "aborted_by_client", r->aborted, "aborted_after_ms", r->aborted_after_ms, "noticed_ms",
+                r->noticed_ms, "max_calls_per_request", r->most_calls, "requests", r->nbodies, "largest_tokens",
+                r->largest, "ms", now - r->began);
+    for (size_t i = 0; i < COUNT(tallies); i++)
+        tally_json(b, tallies[i].name, tally_at(r, tallies[i].at));
     buf_putc(b, '}');
 }
 
@@ -185,35 +177,30 @@ static bool expect_holds(const expect *e, int64_t v)
     return equal;
 }
 
+/* What is expected: the count of it, or all of the tally together; and the tally for one subject. */
+#define NO_COUNT ((size_t)-1)
+static const struct {
+    size_t count, tally;
+} counted[] = {
+    [EXPECT_CALLS] = {AT(calls), AT(models)},
+    [EXPECT_ANSWERED] = {AT(answered), AT(answered_models)},
+    [EXPECT_FAULTS] = {NO_COUNT, AT(faults)},
+    [EXPECT_CIRCLED] = {NO_COUNT, AT(circled)},
+    [EXPECT_TOLD] = {NO_COUNT, AT(told)},
+    [EXPECT_LISTENED] = {NO_COUNT, AT(listened)},
+    [EXPECT_ABORTED] = {AT(aborted), 0},
+    [EXPECT_MOST] = {AT(most_calls), 0},
+    [EXPECT_REFUSED] = {AT(refused), AT(refusals)},
+    [EXPECT_ASKS] = {AT(calls), AT(purposes)},
+    [EXPECT_STATUSES] = {AT(calls), AT(statuses)},
+    [EXPECT_LARGEST] = {AT(largest), 0},
+};
+
 static int64_t actual(const report *r, const expect *e)
 {
-    switch (e->what) {
-    case EXPECT_CALLS:
-        return e->subject.n ? tally_of(&r->models, e->subject) : r->calls;
-    case EXPECT_ANSWERED:
-        return e->subject.n ? tally_of(&r->answered_models, e->subject) : r->answered;
-    case EXPECT_FAULTS:
-        return tally_or_all(&r->faults, e->subject);
-    case EXPECT_CIRCLED:
-        return tally_or_all(&r->circled, e->subject);
-    case EXPECT_TOLD:
-        return tally_or_all(&r->told, e->subject);
-    case EXPECT_LISTENED:
-        return tally_or_all(&r->listened, e->subject);
-    case EXPECT_ABORTED:
-        return r->aborted;
-    case EXPECT_MOST:
-        return r->most_calls;
-    case EXPECT_REFUSED:
-        return e->subject.n ? tally_of(&r->refusals, e->subject) : r->refused;
-    case EXPECT_ASKS:
-        return e->subject.n ? tally_of(&r->purposes, e->subject) : r->calls;
-    case EXPECT_STATUSES:
-        return e->subject.n ? tally_of(&r->statuses, e->subject) : r->calls;
-    case EXPECT_LARGEST:
-        return r->largest;
-    }
-    return 0;
+    return !e->subject.n && counted[e->what].count != NO_COUNT
+               ? *(const int64_t *)(const void *)((const char *)r + counted[e->what].count)
+               : tally_of(tally_at(r, counted[e->what].tally), e->subject);
 }
 
 bool report_judge(const report *r, const script *s, bool plain, daruma_buf *b)
@@ -262,13 +249,7 @@ void report_text(const report *r, daruma_ms now, daruma_buf *b)
         b, ": %lld answered, %lld refused, %lld left by the client, %lld still open; at most %lld for one request\n",
         (long long)r->answered, (long long)r->refused, (long long)r->aborted, (long long)r->open,
         (long long)r->most_calls);
-    tally_text(b, "models", &r->models);
-    tally_text(b, "keys", &r->keys);
-    tally_text(b, "faults", &r->faults);
-    tally_text(b, "statuses", &r->statuses);
-    tally_text(b, "refused", &r->refusals);
-    tally_text(b, "asked for", &r->purposes);
-    tally_text(b, "circled", &r->circled);
-    tally_text(b, "told", &r->told);
-    tally_text(b, "listened", &r->listened);
+    for (size_t i = 0; i < COUNT(tallies); i++)
+        if (tallies[i].words)
+            tally_text(b, tallies[i].words, tally_at(r, tallies[i].at));
 }

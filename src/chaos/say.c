@@ -81,9 +81,8 @@ static daruma_str say_text_of(const ask *q, daruma_arena *a)
         BUF_SAY(&b, "{\"answer\":", buf_quoted(q->said), "}");
     } else if (q->nresults) {
         BUF_LIT(&b, "The tools answered.");
-        for (size_t i = 0; i < q->nresults; i++) {
+        for (size_t i = 0; i < q->nresults; i++)
             BUF_SAY(&b, " ", q->results[i].name, " said: ", str_trim(q->results[i].text), ".");
-        }
     } else if (str_istarts(q->said, S("say ")) && q->said.n > 4) {
         return str_from(q->said, 4);
     } else {
@@ -99,9 +98,8 @@ static daruma_str say_text_of(const ask *q, daruma_arena *a)
 static daruma_str numbered(daruma_str text, int64_t number, daruma_arena *a)
 {
     daruma_buf b = buf_in(a);
-    for (size_t at; (at = str_find(text, S("{n}"))) != STR_NONE; text = str_from(text, at + 3)) {
+    for (size_t at; (at = str_find(text, S("{n}"))) != STR_NONE; text = str_from(text, at + 3))
         BUF_SAY(&b, str_sub(text, 0, at), number);
-    }
     buf_put(&b, text);
     return buf_str(&b);
 }
@@ -206,9 +204,8 @@ static void say_summary(speech *s, const ask *q, const manner *m, daruma_arena *
         daruma_str rest = q->said;
         buf_printf(&b, "Summary of %zu bytes: ", q->said.n);
         buf_put(&b, answer_piece(&rest, SUMMARY_HEAD_BYTES));
-        if (tail > SUMMARY_HEAD_BYTES) {
+        if (tail > SUMMARY_HEAD_BYTES)
             BUF_SAY(&b, " ... ", str_from(q->said, tail));
-        }
         break;
     }
     case SUMMARY_TEXT:
@@ -237,6 +234,7 @@ static daruma_str break_arguments(daruma_str args, daruma_str form, daruma_arena
 {
     daruma_buf b = buf_in(a);
     daruma_str inner = str_sub(args, 1, args.n > 2 ? args.n - 2 : 0), key, value;
+    bool array = str_eq(form, S("wrong_type"));
     if (str_eq(form, S("empty")))
         return S("");
     if (str_eq(form, S("trailing_comma"))) {
@@ -245,23 +243,21 @@ static daruma_str break_arguments(daruma_str args, daruma_str form, daruma_arena
         replace_all(&b, args, '"', '\'');
     } else if (str_eq(form, S("fenced"))) {
         BUF_SAY(&b, "```json\n", args, "\n```");
-    } else if (str_eq(form, S("wrong_type"))) { /* each value in an array */
+    } else if (array || str_eq(form, S("literals"))) { /* each value in an array; or as Python writes them */
         json_iter it = json_open(args);
         buf_putc(&b, '{');
-        while (json_next(&it, &key, &value)) {
-            BUF_SAY(&b, b.n > 1 ? ",\"" : "\"", key, "\":[", value, "]");
-        }
-        buf_putc(&b, '}');
-    } else if (str_eq(form, S("literals"))) { /* as Python writes them */
-        json_iter it = json_open(args);
-        buf_putc(&b, '{');
-        while (json_next(&it, &key, &value)) {
-            BUF_SAY(&b, b.n > 1 ? ", \"" : "\"", key, "\": ",
-                    str_eq(value, S("true"))    ? S("True")
+        while (json_next(&it, &key, &value))
+            BUF_SAY(&b,
+                    b.n == 1 ? "\""
+                    : array  ? ",\""
+                             : ", \"",
+                    key, array ? "\":[" : "\": ",
+                    array                       ? value
+                    : str_eq(value, S("true"))  ? S("True")
                     : str_eq(value, S("false")) ? S("False")
                     : str_eq(value, S("null"))  ? S("None")
-                                                : value);
-        }
+                                                : value,
+                    array ? "]" : "");
         buf_putc(&b, '}');
     } else if (str_eq(form, S("length"))) {
         buf_put(&b, str_sub(args, 0, args.n / 2));
@@ -274,9 +270,7 @@ static daruma_str break_arguments(daruma_str args, daruma_str form, daruma_arena
 /* A name that is nearly that of a tool that was offered. */
 static daruma_str misspelt(daruma_str name, daruma_arena *a)
 {
-    daruma_buf b = buf_in(a);
-    BUF_SAY(&b, name, name.n > 60 ? S("") : S("s"));
-    return buf_str(&b);
+    return STR_SAY(a, name, name.n > 60 ? S("") : S("s"));
 }
 
 static void twist_speech(speech *s, answer_twist twist, daruma_str form, daruma_arena *a)

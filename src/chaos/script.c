@@ -262,9 +262,8 @@ static void read_expect(conf *r, const conf_node *n, size_t row, daruma_str subj
     *e = (expect){.what = expect_rows[row].what, .subject = arena_copy(r->a, subject), .value = value};
     memcpy(e->op, op, str_of(op).n + 1);
     buf_putz(&words, expect_rows[row].name);
-    if (subject.n) {
+    if (subject.n)
         BUF_SAY(&words, " of ", e->subject);
-    }
     buf_printf(&words, " %s %lld", op, (long long)value);
     e->text = buf_str(&words);
 }

@@ -54,11 +54,9 @@ static bool read_server(const char *text, daruma_arena *a, mcp_setup *ret)
             (mcp_setup){.name = name, .command = words[0], .args = words + 1, .nargs = n - 1, .restarts = MCP_RESTARTS};
         return true;
     }
-    fprintf(
-        stderr,
-        "daruma run: --mcp wants NAME=COMMAND ARGUMENTS, like --mcp \"files=mcp-server-filesystem /data\", not `%s`\n",
-        text);
-    return false;
+    return cli_say(false, "run",
+                   "--mcp wants NAME=COMMAND ARGUMENTS, like --mcp \"files=mcp-server-filesystem /data\", not `%s`",
+                   text);
 }
 
 /* NAME[:VARIANT][,NAME...]; what is found lives in `a`. With it comes its way to work, unless `mode` is said (an
@@ -82,8 +80,7 @@ static bool profile(const char *name, uint32_t mode, const daruma_policy *said, 
         g->recovery = &stack->calls;
         return true;
     }
-    fprintf(stderr, "daruma run: " STR_FMT "; `daruma profiles` shows what there is\n", STR_ARG(buf_str(&why)));
-    return false;
+    return cli_say(false, "run", STR_FMT "; `daruma profiles` shows what there is", STR_ARG(buf_str(&why)));
 }
 
 /* A model at the one place that the command line knows. */
@@ -107,12 +104,10 @@ static bool one_agent(const agents_asked *q, daruma_arena *a, run_agent *g, cons
     place.base = arena_copy(a, q->base ? str_of(q->base) : sys_env(wires[wire].base));
     place.key = arena_copy(a, sys_env(wires[wire].key));
     *ret_base = place.base.p;
-    if (!q->model || !place.base.n) {
-        fprintf(stderr, "daruma run: %s\n",
-                q->model ? "where is the model? --base-url URL, or a variable like OPENAI_BASE_URL"
-                         : "which model? --model NAME, or --config FILE");
-        return false;
-    }
+    if (!q->model || !place.base.n)
+        return cli_say(false, "run", "%s",
+                       q->model ? "where is the model? --base-url URL, or a variable like OPENAI_BASE_URL"
+                                : "which model? --model NAME, or --config FILE");
     if (!place.key.n)
         fprintf(stderr, "daruma run: %s is not set: calls go out without a key\n", wires[wire].key);
     *g =
@@ -183,9 +178,7 @@ static bool has_model(const void *user, daruma_str provider, daruma_str model, c
     for (size_t i = 0; !provider.n && i < c->nmodels; i++)
         conf_near_try(near, c->models[i].name);
     for (size_t i = 0; !provider.n && i < c->nproviders; i++) {
-        daruma_buf b = buf_in(known->a);
-        BUF_SAY(&b, c->providers[i].name, "/", rest.n ? rest : S("MODEL"));
-        conf_near_try(near, buf_str(&b));
+        conf_near_try(near, STR_SAY(known->a, c->providers[i].name, "/", rest.n ? rest : S("MODEL")));
     }
     return false;
 }
@@ -271,9 +264,8 @@ static bool key_of(const config_provider *p, const config_key *k, daruma_arena *
     *ret = out.key;
     if (!out.why[0])
         return true;
-    fprintf(stderr, "daruma run: provider " STR_FMT ": the command of " STR_FMT ": %s\n", STR_ARG(p->name),
-            STR_ARG(k->name), out.why);
-    return false;
+    return cli_say(false, "run", "provider " STR_FMT ": the command of " STR_FMT ": %s", STR_ARG(p->name),
+                   STR_ARG(k->name), out.why);
 }
 
 /* ---- models ---- */
@@ -292,20 +284,17 @@ static bool add_targets(const config_provider *p, const config_target *from, dar
                         size_t *n)
 {
     size_t keys = p->nkeys ? p->nkeys : 1;
-    if (p->cloud) {
-        fprintf(stderr,
-                "daruma run: provider " STR_FMT " is at a cloud (%s), which only `daruma serve` speaks to: run `daruma "
-                "serve`, and give its address as --base-url\n",
-                STR_ARG(p->name), config_cloud_name(p));
-        return false;
-    }
+    if (p->cloud)
+        return cli_say(false, "run",
+                       "provider " STR_FMT " is at a cloud (%s), which only `daruma serve` speaks to: run `daruma "
+                       "serve`, and give its address as --base-url",
+                       STR_ARG(p->name), config_cloud_name(p));
     for (size_t i = 0; i < keys && *n < DARUMA_CASE_TRIED; i++) {
         run_target *t = &list[(*n)++];
         daruma_buf name = buf_in(a);
         BUF_SAY(&name, p->name, "/", from->model);
-        if (p->nkeys > 1) {
+        if (p->nkeys > 1)
             BUF_SAY(&name, "/", p->keys[i].name);
-        }
         *t = (run_target){.name = buf_str(&name),
                           .model = from->model,
                           .d = p->dialect,
@@ -392,10 +381,8 @@ static bool read_config(const agents_asked *q, daruma_arena *a, config *c, agent
     static conf_mistakes m;
     daruma_str text;
     char why[256];
-    if (!sys_read_file(q->config, CONFIG_BYTES_MAX, a, &text, why)) {
-        fprintf(stderr, "daruma run: %s\n", why);
-        return false;
-    }
+    if (!sys_read_file(q->config, CONFIG_BYTES_MAX, a, &text, why))
+        return cli_say(false, "run", "%s", why);
     m.file = q->config;
     if (config_read(text, agents_env, NULL, a, c, &m) && agents_of_config(text, q->config, c, q->servers, a, g, &m))
         return true;
@@ -412,23 +399,16 @@ static bool from_config(const agents_asked *q, daruma_arena *a, run_settings *s)
     static agents g;
     if (!read_config(q, a, &c, &g))
         return false;
-    if (!g.nlist) {
-        fprintf(stderr, "daruma run: %s has no agents: give it some below `agents`, as doc/run.md shows\n", q->config);
-        return false;
-    }
-    if (q->model || q->base || (q->second && *q->second)) {
-        fprintf(
-            stderr,
-            "daruma run: with --config the models are those of the file: leave --model, --second and --base-url out\n");
-        return false;
-    }
+    if (!g.nlist)
+        return cli_say(false, "run", "%s has no agents: give it some below `agents`, as doc/run.md shows", q->config);
+    if (q->model || q->base || (q->second && *q->second))
+        return cli_say(false, "run",
+                       "with --config the models are those of the file: leave --model, --second and --base-url out");
     size_t first = 0;
     while (q->agent && first < g.nlist && !str_eq(g.list[first].name, str_of(q->agent)))
         first++;
-    if (first == g.nlist) {
-        fprintf(stderr, "daruma run: %s has no agent `%s`\n", q->config, q->agent);
-        return false;
-    }
+    if (first == g.nlist)
+        return cli_say(false, "run", "%s has no agent `%s`", q->config, q->agent);
     run_agent *list = ARENA_NEW(a, run_agent, g.nlist);
     for (size_t i = 0, at = 1; list && i < g.nlist; i++)
         if (!make_agent(&c, &g.list[i], a, &list[i == first ? 0 : at++]))
@@ -454,10 +434,8 @@ bool agents_ready(const agents_asked *q, daruma_arena *a, run_settings *s, const
     *ret_base = NULL;
     if (q->profile && !profile(q->profile, AGENTS_MODE_USUAL, NULL, a, &probe))
         return false;
-    if (q->plan && q->no_plan) {
-        fprintf(stderr, "daruma run: --plan or --no-plan, not both\n");
-        return false;
-    }
+    if (q->plan && q->no_plan)
+        return cli_say(false, "run", "--plan or --no-plan, not both");
     if (q->config) {
         if (!from_config(q, a, s))
             return false;

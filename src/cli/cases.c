@@ -52,24 +52,17 @@ static void put_remedies(const one_case *c, daruma_buf *b, const char *quote, co
         buf_printf(b, "%s%s%s%s", i ? between : "", quote, daruma_remedy_name((daruma_remedy_kind)c->did[i]), quote);
 }
 
+static buf_part known(const char *text)
+{
+    return buf_any(str_of(text));
+}
+
 static void put_json(const one_case *c, daruma_buf *b)
 {
-    const struct {
-        const char *name, *text;
-    } texts[] = {{"ts", c->ts},         {"case", c->id},   {"model", c->asked},
-                 {"target", c->target}, {"kind", c->kind}, {"outcome", c->outcome}};
-    const char *before = "{";
-    for (size_t i = 0; i < COUNT(texts); i++) {
-        if (!texts[i].text[0])
-            continue;
-        buf_printf(b, "%s\"%s\":", before, texts[i].name);
-        before = ",";
-        buf_json(b, str_of(texts[i].text));
-    }
-    if (c->calls >= 0)
-        buf_printf(b, ",\"calls\":%lld", (long long)c->calls);
-    if (c->took >= 0)
-        buf_printf(b, ",\"took_ms\":%lld", (long long)c->took);
+    BUF_LIT(b, "{");
+    BUF_MEMBERS(b, "ts", known(c->ts), "case", known(c->id), "model", known(c->asked), "target", known(c->target),
+                "kind", known(c->kind), "outcome", known(c->outcome), "calls", BUF_IF(c->calls >= 0, c->calls),
+                "took_ms", BUF_IF(c->took >= 0, c->took));
     BUF_LIT(b, ",\"remedies\":[");
     put_remedies(c, b, "\"", ",");
     BUF_LIT(b, "]}\n");
@@ -233,11 +226,7 @@ int cli_cases(int argc, char **argv)
     int64_t from;
     if (rest < 0)
         return rest == -2 ? 0 : 2;
-    if (argc - rest > 1) {
-        fprintf(stderr, "daruma cases: one file only, not also %s\n", argv[rest + 1]);
-        return 2;
-    }
-    if (!event_since("cases", since, &from) ||
+    if (!cli_one_file(argc, argv, rest) || !event_since("cases", since, &from) ||
         !is_known("--outcome", w.outcome, outcome_name, DARUMA_OUTCOME_CANCELLED_ + 1) ||
         !is_known("--kind", w.kind, kind_name, DARUMA_KINDS))
         return 2;

@@ -15,48 +15,16 @@ typedef struct run {
     uv_timer_t clock; /* --for */
 } run;
 
-typedef struct arguments {
+enum { FLAGS_MAX = 64, FLAG_BYTES = 72 };
+
+/* What is asked for. */
+static struct arguments {
     const char *script, *listen;
     daruma_ms length; /* --for; -1 for ever */
-    bool quiet, list, help;
-    daruma_buf yaml; /* what --fault and the flags behind it say, as a script */
+    bool quiet, list;
+    daruma_buf yaml; /* what --fault and the options behind it say, as a script */
     bool faults;
-} arguments;
-
-/* Its options as the table that it does not read them by: those behind --fault belong to the fault. */
-static const cli_option chaos_options[] = {{"--listen", "HOST:PORT", NULL, NULL, "where"},
-                                           {"--script", "FILE", NULL, NULL, "faults and expectations as YAML"},
-                                           {"--fault", "KIND[=VALUE]...", NULL, NULL, "one fault without a script"},
-                                           {"--for", "TIME", NULL, NULL, "ends after 60s, 10m, ..."},
-                                           {"--quiet", NULL, NULL, NULL, "no line per call"},
-                                           {"--list", NULL, NULL, NULL, "prints the kinds of faults"},
-                                           {0}};
-
-static void help(void)
-{
-    const char *words, *name;
-    if (cli_tables_to) {
-        cli_tables_to(chaos_options);
-        return;
-    }
-    printf("usage: daruma chaos [FILE] [--listen HOST:PORT] [--fault KIND[=VALUE] [--KEY VALUE]...]... [--for TIME] "
-           "[--quiet]\n"
-           "       daruma chaos --list\n\n"
-           "A provider that misbehaves on purpose: OpenAI Chat and Responses, Anthropic Messages, Google Gemini.\n\n"
-           "  --listen HOST:PORT   where (127.0.0.1:9100)\n"
-           "  FILE, --script FILE  faults and expectations as YAML; see examples/chaos.yaml\n"
-           "  --fault KIND[=VALUE] one fault without a script; what follows it are its keys, see below\n"
-           "  --for TIME           ends after 60s, 10m, ...\n"
-           "  --quiet              no line per call\n"
-           "  --list               prints the kinds of faults\n\n"
-           "Keys of a fault, in a script or behind --fault as --KEY VALUE (--times 2 --after-events 1):\n");
-    for (size_t i = 0; (name = script_fault_key(i, &words)); i++)
-        printf("  %-18s %s\n", name, words);
-    printf(
-        "Behind --fault, `for` is the value of the kind: --fault stall=40s.\n\nEnds on Ctrl-C, after --for, or on "
-        "POST /chaos/finish.\n\nExit code: 0 all expectations held, 1 one did not, 2 something in the script or in the "
-        "options is wrong; all of\nit is told.\n");
-}
+} asked = {.length = -1};
 
 static void list(void)
 {
@@ -69,27 +37,7 @@ static void list(void)
     }
 }
 
-/* "--after-events" of the key after_events. */
-static void flag_of_key(const char *key, char flag[72])
-{
-    snprintf(flag, 72, "--%s", key);
-    for (char *p = flag; *p; p++)
-        if (*p == '_')
-            *p = '-';
-}
-
-/* The key that such a flag is of, NULL when there is none. */
-static const char *fault_key(daruma_str flag)
-{
-    char one[72];
-    const char *key;
-    for (size_t i = 0; (key = script_fault_key(i, NULL)); i++) {
-        flag_of_key(key, one);
-        if (str_eq(flag, str_of(one)))
-            return key;
-    }
-    return NULL;
-}
+/* ---- options ---- */
 
 static void put_pair(daruma_buf *b, daruma_str key, const char *value)
 {
@@ -101,120 +49,79 @@ static void put_pair(daruma_buf *b, daruma_str key, const char *value)
 }
 
 /* "cut", "[cut, reset]", or "stall=40s" for `stall: 40s`. */
-static void put_fault(daruma_buf *b, daruma_str text)
+static bool take_fault(const char *text)
 {
-    char value[256];
-    size_t equals = str_findch(text, '=');
-    bool bare = equals == STR_NONE || fault_find(str_sub(text, 0, equals)) == NULL;
-    snprintf(value, sizeof value, STR_FMT, STR_ARG(bare ? text : str_from(text, equals + 1)));
-    put_pair(b, bare ? S("kind") : str_sub(text, 0, equals), value);
+    daruma_str rest = str_of(text), kind = str_cut(&rest, '=');
+    bool bare = kind.n == strlen(text) || !fault_find(kind);
+    buf_putz(&asked.yaml, asked.faults ? " }\n- { " : "faults:\n- { ");
+    put_pair(&asked.yaml, bare ? S("kind") : kind, bare ? text : rest.p);
+    return asked.faults = true;
 }
 
-/* ---- what was asked ---- */
-
-static bool tell_unknown(daruma_str flag)
+/* "--after-events 2" for `after_events: 2` of the fault before it. */
+static bool take_key(const cli_option *o, const char *value)
 {
-    static char flags[64][72]; /* of keys */
-    str_near near = str_near_to(flag);
-    const char *key;
-    for (const cli_option *o = chaos_options; o->name; o++)
-        str_near_try(&near, str_of(o->name));
-    str_near_try(&near, S("--help"));
-    for (size_t i = 0; i < 64 && (key = script_fault_key(i, NULL)); i++) {
-        flag_of_key(key, flags[i]);
-        str_near_try(&near, str_of(flags[i]));
-    }
-    fprintf(stderr, "daruma chaos: there is no option " STR_FMT, STR_ARG(flag));
-    if (near.best.n)
-        fprintf(stderr, "; did you mean " STR_FMT "?\n", STR_ARG(near.best));
-    else
-        fprintf(stderr, "; daruma chaos --help lists them\n");
-    return false;
-}
-
-/* `value` NULL: none was given. */
-static bool read_flag(arguments *a, daruma_str flag, const char *value)
-{
-    const char **plain = str_eq(flag, S("--script")) ? &a->script : str_eq(flag, S("--listen")) ? &a->listen : NULL;
-    const char *key = fault_key(flag);
-    bool one = str_eq(flag, S("--fault")), length = str_eq(flag, S("--for")); /* always the run's: a fault's is
-                                                                                    --fault KIND=TIME */
-    if (!plain && !one && !length && !key)
-        return tell_unknown(flag);
-    if (!value || !*value) {
-        fprintf(stderr, "daruma chaos: " STR_FMT " needs a value\n", STR_ARG(flag));
-        return false;
-    }
-    if (plain) {
-        *plain = value;
-        return true;
-    }
-    if (length) {
-        a->length = date_duration(str_of(value), NULL);
-        if (a->length < 0)
-            fprintf(stderr, "daruma chaos: --for takes a time like 60s or 10m, not `%s`\n", value);
-        return a->length >= 0;
-    }
-    if (one) {
-        buf_putz(&a->yaml, a->faults ? " }\n- { " : "faults:\n- { ");
-        put_fault(&a->yaml, str_of(value));
-        return a->faults = true;
-    }
-    if (!a->faults) {
-        fprintf(stderr, "daruma chaos: " STR_FMT " is about a fault: name it before, --fault KIND\n", STR_ARG(flag));
-        return false;
-    }
-    BUF_LIT(&a->yaml, ", ");
-    put_pair(&a->yaml, str_of(key), value);
+    char key[FLAG_BYTES];
+    if (!asked.faults)
+        return cli_say(false, "chaos", "%s is about a fault: name it before, --fault KIND", o->name);
+    snprintf(key, sizeof key, "%s", o->name + 2);
+    for (char *p = key; *p; p++)
+        *p = *p == '-' ? '_' : *p;
+    BUF_LIT(&asked.yaml, ", ");
+    put_pair(&asked.yaml, str_of(key), value);
     return true;
 }
 
-static bool *switch_of(arguments *a, daruma_str arg)
+static bool take_value(const cli_option *o, const char *value)
 {
-    return str_eq(arg, S("--quiet"))                          ? &a->quiet
-           : str_eq(arg, S("--list"))                         ? &a->list
-           : str_eq(arg, S("--help")) || str_eq(arg, S("-h")) ? &a->help
-                                                              : NULL;
+    if (strcmp(o->name, "--fault") == 0)
+        return take_fault(value);
+    if (strcmp(o->name, "--for") != 0)
+        return take_key(o, value);
+    asked.length = date_duration(str_of(value), NULL);
+    if (asked.length < 0)
+        fprintf(stderr, "daruma chaos: --for takes a time like 60s or 10m, not `%s`\n", value);
+    return asked.length >= 0;
 }
 
-static bool read_arguments(int argc, char **argv, arguments *a)
+/* Those of the run, and behind them one for each key of a fault: --after-events for after_events. `for` is the run's.
+ */
+static const cli_option *chaos_options(void)
 {
-    for (int i = 1; i < argc; i++) {
-        daruma_str arg = str_of(argv[i]), rest = arg, flag = str_cut(&rest, '=');
-        bool *on = switch_of(a, arg);
-        if (on) {
-            *on = true;
-        } else if (arg.n > 1 && arg.p[0] == '-') {
-            bool joined = flag.n < arg.n; /* --listen=:9100 */
-            if (!read_flag(a, flag, joined ? argv[i] + flag.n + 1 : i + 1 < argc ? argv[i + 1] : NULL))
-                return false;
-            i += !joined;
-        } else if (a->script) {
-            fprintf(stderr, "daruma chaos: one script only, not also %s\n", argv[i]);
-            return false;
-        } else {
-            a->script = argv[i];
-        }
+    static char flags[FLAGS_MAX][FLAG_BYTES];
+    static cli_option all[FLAGS_MAX] = {
+        {"--listen", "HOST:PORT", &asked.listen, NULL, "where; else 127.0.0.1:9100"},
+        {"--script", "FILE", &asked.script, NULL, "the same as FILE"},
+        {"--for", "TIME", NULL, NULL, "ends after 60s, 10m, ..."},
+        {"--quiet", NULL, NULL, &asked.quiet, "no line per call"},
+        {"--list", NULL, NULL, &asked.list, "prints the kinds of faults"},
+        {"--fault", "KIND[=VALUE]...", NULL, NULL, "a fault without a script; what follows are its keys:"},
+    };
+    const char *key, *words;
+    size_t n = 0;
+    while (all[n].name)
+        n++;
+    for (size_t i = 0; n + 1 < FLAGS_MAX && (key = script_fault_key(i, &words)); i++) {
+        if (strcmp(key, "for") == 0)
+            continue;
+        snprintf(flags[n], FLAG_BYTES, "--%s", key);
+        for (char *p = flags[n]; *p; p++)
+            *p = *p == '_' ? '-' : *p;
+        all[n] = (cli_option){flags[n], "VALUE", NULL, NULL, words};
+        n++;
     }
-    buf_putz(&a->yaml, a->faults ? " }\n" : "{}\n");
-    if (a->script && a->faults) {
-        fprintf(stderr, "daruma chaos: a script and --fault exclude each other: put the fault into the script\n");
-        return false;
-    }
-    return true;
+    return all;
 }
 
-static script *load(const arguments *a, daruma_arena *memory)
+static script *load(const struct arguments *a, daruma_arena *memory)
 {
     char why[256];
     daruma_str text = buf_str(&a->yaml);
     static conf_mistakes m;
     static char room[CLI_WHY_BYTES];
     daruma_buf told = buf_over(room, sizeof room);
-    if (a->script && !sys_read_file(a->script, CHAOS_SCRIPT_BYTES_MAX, memory, &text, why)) {
-        fprintf(stderr, "daruma chaos: %s\n", why);
-        return NULL;
-    }
+    if (a->script && !sys_read_file(a->script, CHAOS_SCRIPT_BYTES_MAX, memory, &text, why))
+        return CLI_NULL("chaos", "%s", why);
     script *s = script_read(text, a->script, &m);
     for (size_t i = 0; !s && !a->script && i < m.n; i++) { /* the script is made of flags: it has no lines */
         m.at[i].line = 0;
@@ -253,7 +160,7 @@ static void on_clock(uv_timer_t *t)
     uv_stop(t->loop);
 }
 
-static void start_run(run *r, const arguments *a)
+static void start_run(run *r, const struct arguments *a)
 {
     uv_loop_init(&r->loop);
     uv_signal_init(&r->loop, &r->interrupt);
@@ -274,7 +181,7 @@ static void end_run(run *r)
     uv_loop_close(&r->loop);
 }
 
-static int serve(const arguments *a, script *s)
+static int serve(const struct arguments *a, script *s)
 {
     char host[64], why[256], text[64 << 10];
     const char *wrong;
@@ -312,18 +219,39 @@ static int serve(const arguments *a, script *s)
 
 int cli_chaos(int argc, char **argv)
 {
+    static const char about[] = "A provider that misbehaves on purpose: OpenAI Chat and Responses, Anthropic Messages, "
+                                "Google Gemini. FILE has\n"
+                                "faults and expectations as YAML; see examples/chaos.yaml.\n\n"
+                                "Without it --fault names a fault, and the options behind it are its keys, as in a "
+                                "script: --fault cut --times 2\n"
+                                "--after-events 1. Only `for` is the value of the kind there: --fault stall=40s.\n\n"
+                                "Ends on Ctrl-C, after --for, or on POST /chaos/finish.\n\n"
+                                "Exit code: 0 all expectations held, 1 one did not, 2 something in the script or in "
+                                "the options is wrong; all of\n"
+                                "it is told.";
     daruma_arena memory;
-    int code = 2;
     if (!sys_arena_init(&memory, 4096, 2 * CHAOS_SCRIPT_BYTES_MAX))
         return 1;
-    arguments a = {.length = -1, .yaml = buf_in(&memory)};
-    if (read_arguments(argc, argv, &a)) {
-        script *s = a.help || a.list ? NULL : load(&a, &memory);
-        code = a.help || a.list ? 0 : s ? serve(&a, s) : 2;
-        if (a.help)
-            help();
-        else if (a.list)
-            list();
+    asked.yaml = buf_in(&memory);
+    cli_values_to = take_value;
+    int at = cli_options(argc, argv, chaos_options(),
+                         "chaos [--listen HOST:PORT] [--fault KIND[=VALUE] [--KEY VALUE]...]... [FILE]\n"
+                         "       daruma chaos --list",
+                         about);
+    int code = at == -2 ? 0 : 2;
+    if (at >= 0 && at < argc && !asked.script)
+        asked.script = argv[at++];
+    buf_putz(&asked.yaml, asked.faults ? " }\n" : "{}\n");
+    if (at >= 0 && at < argc) {
+        fprintf(stderr, "daruma chaos: one script only, not also %s\n", argv[at]);
+    } else if (at >= 0 && asked.script && asked.faults) {
+        fputs("daruma chaos: a script and --fault exclude each other: put the fault into the script\n", stderr);
+    } else if (at >= 0 && asked.list) {
+        list();
+        code = 0;
+    } else if (at >= 0) {
+        script *s = load(&asked, &memory);
+        code = s ? serve(&asked, s) : 2;
     }
     sys_arena_done(&memory);
     return code;

@@ -44,9 +44,8 @@ static void put_json(config_verdict v, const char *file, const config *c, const 
     BUF_SAY(out, buf_quoted(str_of(file)), ",\"errors\":");
     conf_mistakes_json(m, out);
     buf_printf(out, ",\"more\":%zu,\"warnings\":[", m->more);
-    for (bool first = true; warnings.n; first = false) {
+    for (bool first = true; warnings.n; first = false)
         BUF_SAY(out, first ? "" : ",", buf_quoted(str_cut(&warnings, '\n')));
-    }
     BUF_LIT(out, "]");
     if (v == CONFIG_FINE) {
         BUF_LIT(out, ",\"means\":");
@@ -74,9 +73,8 @@ static void put_text(const char *file, const config *c, const agents *g, daruma_
     config_summary(c, out);
     put_names("  agents     ", g->nlist, g->list, sizeof *g->list, out);
     put_names("  mcp        ", g->nmcp, g->mcp, sizeof *g->mcp, out);
-    while (warnings.n) {
+    while (warnings.n)
         BUF_SAY(out, "warning: ", str_cut(&warnings, '\n'), "\n");
-    }
 }
 
 static bool is_told(const conf_mistakes *m, const conf_mistake *one)
@@ -185,18 +183,14 @@ int cli_check(int argc, char **argv)
     int at = cli_options(argc, argv, options, "check FILE", about);
     if (at < 0)
         return at == -2 ? 0 : 2;
-    if (!all && at == argc) {
-        fputs("daruma check: which file? daruma check FILE, or - for standard input\n", stderr);
-        return 2;
-    }
+    if (!all && at == argc)
+        return cli_say(2, "check", "which file? daruma check FILE, or - for standard input");
     from.file = cli_one_file(argc, argv, at);
     if (!from.file || (all && !cli_no_more(argc, argv, at)))
         return 2;
     daruma_arena a;
-    if (!config_arena(&a)) {
-        fputs("daruma check: no memory\n", stderr);
-        return 1;
-    }
+    if (!config_arena(&a))
+        return cli_say(1, "check", "no memory");
     int code = all ? print_options(&a) : check_file(&from, json, &a);
     sys_arena_done(&a);
     return code;

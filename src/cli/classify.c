@@ -51,24 +51,20 @@ static daruma_flaw named_flaw(daruma_str name)
 }
 
 /* Milliseconds as seconds with as many decimals as they need, or null. */
-static void put_seconds(daruma_buf *b, daruma_ms ms)
+static daruma_str seconds(daruma_ms ms, daruma_arena *a)
 {
-    if (ms < 0) {
-        BUF_LIT(b, "null");
-        return;
-    }
-    buf_int(b, ms / 1000);
+    daruma_buf b = buf_in(a);
+    if (ms < 0)
+        return S("null");
+    buf_int(&b, ms / 1000);
     if (ms % 1000)
-        buf_printf(b, ".%03d", (int)(ms % 1000));
+        buf_printf(&b, ".%03d", (int)(ms % 1000));
+    return buf_str(&b);
 }
 
-static void put_name(daruma_buf *b, const char *key, const char *value)
+static buf_part name_or_null(const char *name)
 {
-    buf_printf(b, ",\"%s\":", key);
-    if (*value)
-        buf_json(b, str_of(value));
-    else
-        BUF_LIT(b, "null");
+    return *name ? buf_part_z(name) : buf_raw(S("null"));
 }
 
 static void judge_record(daruma_str line, daruma_arena *a, daruma_buf *out)
@@ -90,14 +86,11 @@ static void judge_record(daruma_str line, daruma_arena *a, daruma_buf *out)
     };
     daruma_failure f = daruma_classify(&ev, moment(), a);
     daruma_str id = json_get(line, S("id"));
-    BUF_SAY(out, "{\"id\":", id.n ? id : S("null"));
-    put_name(out, "kind", daruma_kind_name(f.kind));
-    put_name(out, "tool_kind", daruma_tool_kind_name(f.tool_kind));
-    put_name(out, "severity", daruma_severity_name(f.severity));
-    buf_printf(out, ",\"retryable\":%s,\"retry_after_s\":", f.retryable ? "true" : "false");
-    put_seconds(out, f.wait);
-    put_name(out, "rule", daruma_rule_name(f.rule));
-    BUF_SAY(out, ",\"message\":", buf_quoted(f.message), "}\n");
+    BUF_OBJECT(out, "id", buf_raw(id.n ? id : S("null")), "kind", name_or_null(daruma_kind_name(f.kind)), "tool_kind",
+               name_or_null(daruma_tool_kind_name(f.tool_kind)), "severity",
+               name_or_null(daruma_severity_name(f.severity)), "retryable", f.retryable, "retry_after_s",
+               buf_raw(seconds(f.wait, a)), "rule", name_or_null(daruma_rule_name(f.rule)), "message", f.message);
+    buf_putc(out, '\n');
 }
 
 static int judge_lines(daruma_str all, char *mem)
@@ -179,20 +172,16 @@ static bool add_header(daruma_str text, daruma_header *h, size_t *n)
 static bool read_headers_given(const char *const *given, daruma_evidence *ev, daruma_header *headers)
 {
     for (ev->headers = headers; *given; given++)
-        if (!add_header(str_of(*given), headers, &ev->nheaders)) {
-            fprintf(stderr, "daruma classify: --header takes 'NAME: VALUE', not `%s`\n", *given);
-            return false;
-        }
+        if (!add_header(str_of(*given), headers, &ev->nheaders))
+            return cli_say(false, "classify", "--header takes 'NAME: VALUE', not `%s`", *given);
     return true;
 }
 
 static int judge(daruma_str all, bool jsonl, bool rule, daruma_evidence *ev, daruma_header *headers)
 {
     char *mem = malloc(CLASSIFY_MEMORY_BYTES);
-    if (!mem) {
-        fputs("daruma classify: no memory\n", stderr);
-        return 1;
-    }
+    if (!mem)
+        return cli_say(1, "classify", "no memory");
     daruma_arena a = {.beg = mem, .end = mem + CLASSIFY_MEMORY_BYTES};
     int code = 0;
     ev->body = all;
@@ -238,15 +227,11 @@ int cli_classify(int argc, char **argv)
                     "      curl -s URL | daruma classify --status 429 --header 'retry-after: 20'");
     if (at < 0)
         return at == -2 ? 0 : 2;
-    int64_t code = 0;
-    if (status && (!str_int(str_of(status), &code) || code < 100 || code > 999)) {
-        fprintf(stderr, "daruma classify: --status %s is no HTTP status\n", status);
+    if (!cli_status("classify", status, &ev.status))
         return 2;
-    }
     const char *file = cli_one_file(argc, argv, at);
     if (!file || !read_headers_given(headers_given, &ev, headers))
         return 2;
-    ev.status = (int)code;
     ev.provider = str_of(provider);
     daruma_arena a;
     daruma_str all;

@@ -46,7 +46,7 @@ enum { CLI_AGAIN_MAX = 64 };
 typedef struct cli_option {
     const char *name;  /* "--listen" */
     const char *value; /* "HOST:PORT" in the help; NULL: it is a switch */
-    const char **text; /* where a value goes */
+    const char **text; /* where a value goes; NULL: cli_values_to takes it */
     bool *on;          /* where a switch goes */
     const char *help;
 } cli_option;
@@ -60,26 +60,36 @@ int cli_options_before(int argc, char **argv, const cli_option *options, const c
 
 /* While it is set, --help hands a command's table to it, and prints nothing. */
 extern void (*cli_tables_to)(const cli_option *options);
+/* Takes values whose order counts. False: it told why not. */
+extern bool (*cli_values_to)(const cli_option *o, const char *value);
 
+/* Tells "daruma COMMAND: ..." on standard error, as printf writes it, and a line's end. Returns `ret`. */
+int cli_say(int ret, const char *command, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+#define CLI_NULL(...) (cli_say(0, __VA_ARGS__), NULL) /* ... where a pointer is returned */
 /* True when nothing stands at argv[at] any more; else that was told (exit 2). */
 bool cli_no_more(int argc, char **argv, int at);
 
-/* True if the profile's document and its code differ: it has the variants "doc" and "code". */
-bool cli_profile_splits(daruma_str name);
+/* The names of all profiles, one after the other; where a profile's document and its code differ it is there twice, as
+ * NAME:doc and NAME:code. In `room`; NULL behind the last. */
+enum { CLI_PROFILE_BYTES = 64 };
+const char *cli_profile(size_t i, char room[CLI_PROFILE_BYTES]);
 
 /* The dialect of that name, or NULL after an error was told (exit 2). `option` is what it was asked with. */
 const struct dialect *cli_dialect(const char *command, const char *option, const char *name);
-/* The newest session file of Claude Code or Codex on this machine; static. NULL, and told, when there is none. */
-const char *cli_newest_session(const char *command);
+/* Reads --status; NULL is 0. False: it is none, which was told (exit 2). */
+bool cli_status(const char *command, const char *text, int *ret);
 /* The one file that may stand at argv[at], "-" when none does, or NULL after an error was told (exit 2). */
 const char *cli_one_file(int argc, char **argv, int at);
 
 /* Opens *a, of `most` bytes, and reads the file into it without its byte order mark. False: it was told why not. */
 bool cli_read(const char *command, const char *path, size_t file_most, size_t most, daruma_arena *a, daruma_str *ret);
 
-/* Tells why a request could not be read as one of that dialect: nothing there, no JSON (and where it breaks), another
+/* Tells why `what` could not be read as one of that dialect: nothing there, no JSON (and where it breaks), another
  * dialect. Returns 0 for DARUMA_OK, else 2. */
-int cli_unread(const char *command, daruma_status s, const struct dialect *d, daruma_str body, daruma_arena *a);
+#define CLI_REQUEST "a request"
+#define CLI_ANSWER  "an answer"
+int cli_unread(const char *command, const char *what, daruma_status s, const struct dialect *d, daruma_str body,
+               daruma_arena *a);
 /* ... nothing, or no JSON object; false when it is one. */
 bool cli_no_object(const char *command, const char *what, daruma_str body);
 
@@ -97,6 +107,9 @@ void cli_put(FILE *to, daruma_str text);
 void cli_put_page(FILE *to, daruma_str text);
 /* Prints JSON, such characters in its strings as escapes. */
 void cli_put_json(FILE *to, daruma_str json);
+
+/* Appends "1,234,567". */
+void cli_put_count(daruma_buf *out, uint64_t n);
 
 /* A place in a text, for people. */
 enum { CLI_REST_BYTES = 40 };

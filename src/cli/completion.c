@@ -205,6 +205,5 @@ int cli_completion(int argc, char **argv)
             scripts[i](commands, n);
             return 0;
         }
-    fprintf(stderr, "daruma completion: which shell? There are bash, zsh and fish\n");
-    return 2;
+    return cli_say(2, "completion", "which shell? There are bash, zsh and fish");
 }

@@ -9,29 +9,10 @@
 
 #define CONVERT_MEMORY_BYTES (16 * (size_t)BODY_BYTES_MAX) /* a body, and what it becomes several times over */
 
-static int convert_told(daruma_status s, const dialect *from, daruma_str body)
+/* A request, or an answer, that could not be read or written. */
+static int unread(const char *what, daruma_status s, const dialect *from, daruma_str body, daruma_arena *a)
 {
-    switch (s) {
-    case DARUMA_OK:
-        return 0;
-    case DARUMA_EINPUT:
-        if (!cli_no_object("convert", "an answer", body))
-            fprintf(stderr, "daruma convert: this is no answer of the dialect %s\n", from->name);
-        break;
-    case DARUMA_EDEEP:
-        fprintf(stderr, "daruma convert: its JSON is nested deeper than %d levels\n", JSON_DEPTH_MAX);
-        break;
-    case DARUMA_EFULL:
-        fprintf(stderr, "daruma convert: it is too large\n");
-        break;
-    }
-    return 1;
-}
-
-/* A request that could not be read. */
-static int unread(daruma_status s, const dialect *from, daruma_str body, daruma_arena *a)
-{
-    return cli_unread("convert", s, from, body, a) ? 1 : 0;
+    return cli_unread("convert", what, s, from, body, a) ? 1 : 0;
 }
 
 static int convert_request(const dialect *from, const dialect *to, const char *model, daruma_str body, daruma_buf *out,
@@ -41,18 +22,16 @@ static int convert_request(const dialect *from, const dialect *to, const char *m
     dialect_losses lost = {0};
     daruma_status s = from->read(body, a, &c);
     if (s != DARUMA_OK)
-        return unread(s, from, body, a);
+        return unread(CLI_REQUEST, s, from, body, a);
     s = dialect_convert(&c, to, a, &made, &lost);
-    if (s == DARUMA_EINPUT) {
-        fprintf(stderr, "daruma convert: %s\n",
-                c.remote
-                    ? "it refers to what lives on the provider's server (a stored response, a file, a cache): only "
-                      "that provider can go on with it"
-                    : "there is nothing in it that could be carried over");
-        return 1;
-    }
+    if (s == DARUMA_EINPUT)
+        return cli_say(
+            1, "convert", "%s",
+            c.remote ? "it refers to what lives on the provider's server (a stored response, a file, a cache): only "
+                       "that provider can go on with it"
+                     : "there is nothing in it that could be carried over");
     if (s != DARUMA_OK)
-        return unread(s, from, body, a);
+        return unread(CLI_REQUEST, s, from, body, a);
     if (model)
         made.set.model = str_of(model);
     to->write(&made, out);
@@ -60,7 +39,7 @@ static int convert_request(const dialect *from, const dialect *to, const char *m
         fprintf(stderr, "lost: %s\n", lost.what[i]);
     if (to == &dialect_gemini)
         fprintf(stderr, "path: " STR_FMT "\n", STR_ARG(dialect_path(to, made.set.model, made.set.stream == 1, a)));
-    return unread(out->full || made.full ? DARUMA_EFULL : DARUMA_OK, from, body, a);
+    return unread(CLI_REQUEST, out->full || made.full ? DARUMA_EFULL : DARUMA_OK, from, body, a);
 }
 
 static void tell_error(daruma_str body)
@@ -85,9 +64,9 @@ static int convert_stream(const dialect *from, const dialect *to, daruma_str bod
         bridge_event(&b, &e, out, a);
     }
     if (out->full || a->full)
-        return convert_told(DARUMA_EFULL, from, body);
+        return unread(CLI_ANSWER, DARUMA_EFULL, from, body, a);
     if (!any)
-        return convert_told(DARUMA_EINPUT, from, whole);
+        return unread(CLI_ANSWER, DARUMA_EINPUT, from, whole, a);
     if (v.error)
         tell_error(v.error_body);
     else if (!bridge_end(&b, out))
@@ -104,7 +83,7 @@ static int convert_answer(const dialect *from, const dialect *to, const char *mo
     daruma_str start = str_trim(body);
     if (start.n && start.p[0] != '{' && start.p[0] != '[')
         return convert_stream(from, to, body, &x, out, a);
-    return convert_told(dialect_convert_answer(from, to, body, &x, out, a), from, body);
+    return unread(CLI_ANSWER, dialect_convert_answer(from, to, body, &x, out, a), from, body, a);
 }
 
 int cli_convert(int argc, char **argv)

@@ -1,11 +1,13 @@
 /* demo.c - `daruma demo`: a gateway and a faulty provider in one process. Each model misbehaves in its own way: every
  * failure is shown once without daruma and once through it, and then they stay for requests of the reader's own. */
+#include "base/arena.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/str.h"
 #include "chaos/chaos.h"
 #include "cli/cli.h"
-#include "cli/demo_show.h"
 #include "gateway/gateway.h"
+#include "net/upstream.h"
 #include "sys/sys.h"
 #include <signal.h>
 #include <stdlib.h>
@@ -62,62 +64,94 @@ static const struct {
 
 #define SAY ",\"messages\":[{\"role\":\"user\",\"content\":\"say fall seven times, rise eight\"}]"
 
-static const demo_try tries[] = {
-    {"slow-down", "rate limited four times in ten: waits as advised, or takes the other key", SAY},
-    {"busy", "overloaded, internal errors, HTML pages: waits and tries again", SAY},
-    {"flaky", "resets, empty answers, broken JSON: never reach you", SAY},
-    {"no-credit", "the first account is empty: the second one answers", SAY},
-    {"retired", "the model is gone: the next one in the list answers", SAY},
-    {"picky", "does not take max_tokens: it is renamed, and known from then on", SAY ",\"max_tokens\":50"},
-    {"breaks-off", "its streams are cut: they go on where they broke off", SAY ",\"stream\":true"},
+/* The models: how each fails, and what is done about it; what stands in a request behind the model; and what a request
+ * has to have so that it fails, NULL: nothing. */
+static const struct {
+    const char *model, *what, *rest, *only;
+} tries[] = {
+    {"slow-down", "rate limited four times in ten: waits as advised, or takes the other key", SAY, NULL},
+    {"busy", "overloaded, internal errors, HTML pages: waits and tries again", SAY, NULL},
+    {"flaky", "resets, empty answers, broken JSON: never reach you", SAY, NULL},
+    {"no-credit", "the first account is empty: the second one answers", SAY, NULL},
+    {"retired", "the model is gone: the next one in the list answers", SAY, NULL},
+    {"picky", "does not take max_tokens: it is renamed, and known from then on", SAY ",\"max_tokens\":50",
+     "only with \"max_tokens\""},
+    {"breaks-off", "its streams are cut: they go on where they broke off", SAY ",\"stream\":true",
+     "only with \"stream\": true"},
     {"forgetful", "a tool call has lost its result: it gets a neutral one",
      ",\"messages\":[{\"role\":\"user\",\"content\":\"go\"},{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"c1\","
      "\"type\":\"function\",\"function\":{\"name\":\"look\",\"arguments\":\"{}\"}}]},"
-     "{\"role\":\"user\",\"content\":\"say fall seven times, rise eight\"}]"},
-    {"down", "nothing helps: an honest error, and what to do about it", SAY},
+     "{\"role\":\"user\",\"content\":\"say fall seven times, rise eight\"}]",
+     "only with a tool call that has no result"},
+    {"down", "nothing helps: an honest error, and what to do about it", SAY, NULL},
+};
+
+enum {
+    SHOW_TOTAL_MS = 30000,       /* no request of the demonstration takes longer */
+    SHOW_ROOM_BYTES = 256 << 10, /* for one request and its answer */
+    SHOW_TEXT_BYTES = 110        /* of an error that a bare client gets: a line */
 };
 
 typedef struct demo {
     gateway *g;
     chaos *c;
-    demo_show *show;
+    uv_loop_t *loop;
     uv_signal_t quit, term;
     uv_timer_t over; /* the last answer came: outside of its callback the show may be closed */
-    bool stopping, once, keyed;
+    bool stopping, once, keyed, colour;
+    upstream *up; /* of the show; NULL: there is none */
+    fetch *f;     /* the request under way */
+    size_t i;     /* the model at hand */
+    bool through; /* through daruma; else a bare client asks the provider */
+    url to;
+    daruma_header fields[2];
+    uint64_t began;
+    int status;
+    size_t answered[2]; /* requests of the bare client, and those through daruma */
+    daruma_str outcome, remedies, attempts;
+    daruma_buf body;
+    daruma_arena room;
+    char memory[SHOW_ROOM_BYTES];
 } demo;
+
+static void next(demo *d);
+
+static const char *paint(const demo *d, const char *code)
+{
+    return d->colour ? code : "";
+}
 
 static void end(demo *d)
 {
     uv_close((uv_handle_t *)&d->quit, NULL);
     uv_close((uv_handle_t *)&d->term, NULL);
     uv_close((uv_handle_t *)&d->over, NULL);
-    demo_show_close(d->show);
+    if (d->f)
+        fetch_cancel(d->f);
+    if (d->up)
+        upstream_close(d->up);
     gateway_close(d->g);
     chaos_close(d->c);
+}
+
+static void put_summary(const demo *d, FILE *to, const char *before, const char *behind)
+{
+    char text[2048];
+    daruma_buf b = buf_over(text, sizeof text);
+    gateway_summary(d->g, &b);
+    fprintf(to, "%s" STR_FMT "%s", before, STR_ARG(buf_str(&b)), behind);
+    fflush(to);
 }
 
 static void stop(uv_signal_t *h, int signum)
 {
     demo *d = h->data;
-    char text[2048];
-    daruma_buf b = buf_over(text, sizeof text);
     (void)signum;
     if (d->stopping)
         return;
     d->stopping = true;
-    gateway_summary(d->g, &b);
-    fprintf(stderr, "\n" STR_FMT, STR_ARG(buf_str(&b)));
+    put_summary(d, stderr, "\n", "");
     end(d);
-}
-
-static void greet(int port)
-{
-    bool colour = isatty(STDOUT_FILENO) && !sys_env("NO_COLOR").n;
-    const char *bold = colour ? "\033[1m" : "", *plain = colour ? "\033[0m" : "";
-    printf("%sdaruma%s listens on http://127.0.0.1:%d; behind it a provider misbehaves on purpose.\n"
-           "Each failure comes once to a bare client, which asks once, and once through daruma.\n\n",
-           bold, plain, port);
-    fflush(stdout);
 }
 
 /* What the reader can try. */
@@ -130,7 +164,7 @@ static void invite(const demo *d)
            "Models:",
            port, SAY);
     for (size_t i = 0; i < COUNT(tries); i++)
-        printf(" %s", tries[i].model);
+        printf(tries[i].only ? " %s (%s)" : " %s", tries[i].model, tries[i].only);
     printf("%s\nAny SDK or agent: OPENAI_BASE_URL=http://127.0.0.1:%d/v1  ANTHROPIC_BASE_URL=http://127.0.0.1:%d  "
            "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:%d\n"
            "To look at: http://127.0.0.1:%d/daruma/     Ctrl-C stops.\n\n",
@@ -142,39 +176,191 @@ static void invite(const demo *d)
 static void on_over(uv_timer_t *t)
 {
     demo *d = t->data;
-    char text[2048];
-    daruma_buf b = buf_over(text, sizeof text);
-    gateway_summary(d->g, &b);
-    printf(STR_FMT "\n", STR_ARG(buf_str(&b)));
-    fflush(stdout);
+    put_summary(d, stdout, "", "\n");
     if (d->once)
         end(d);
     else
         invite(d);
 }
 
-static void shown(void *user)
+/* ---- what came ---- */
+
+/* The words of a stream; `*whole`: its end was seen. */
+static daruma_str stream_text(daruma_str body, daruma_arena *a, bool *whole)
 {
-    uv_timer_start(&((demo *)user)->over, on_over, 0, 0);
+    daruma_buf b = buf_in(a);
+    while (body.n) {
+        daruma_str line = str_trim(str_cut(&body, '\n'));
+        if (!str_starts(line, S("data:")))
+            continue;
+        daruma_str data = str_trim(str_from(line, 5));
+        *whole |= str_eq(data, S("[DONE]"));
+        buf_put(&b, json_text(json_path(data, "choices.0.delta.content"), a));
+    }
+    return buf_str(&b);
 }
 
-static bool start_chaos(demo *d, uv_loop_t *loop)
+static bool is_stream(const demo *d)
+{
+    daruma_str body = str_trim(buf_str(&d->body));
+    return str_starts(body, S("data:")) || str_starts(body, S(":"));
+}
+
+/* What somebody reads of an answer: the model's words, or those of the error. */
+static daruma_str text_of(demo *d, bool *whole)
+{
+    daruma_str body = str_trim(buf_str(&d->body));
+    *whole = false;
+    if (is_stream(d))
+        return stream_text(body, &d->room, whole);
+    daruma_str said = json_text(json_path(body, "choices.0.message.content"), &d->room);
+    if (!said.n)
+        said = json_text(json_path(body, "error.daruma.explanation"), &d->room);
+    if (!said.n)
+        said = json_text(json_path(body, "error.message"), &d->room);
+    *whole = said.n > 0;
+    return said.n ? said : body;
+}
+
+static void print_text(daruma_str text, size_t max)
+{
+    for (size_t i = 0; i < text.n && i < max; i++)
+        putchar(text.p[i] == '\n' || text.p[i] == '\r' ? ' ' : text.p[i]);
+    if (text.n > max)
+        fputs("...", stdout);
+}
+
+/* `broke`: how the connection ended; NULL: well. */
+static void report(demo *d, const char *broke)
+{
+    bool whole;
+    daruma_str text = text_of(d, &whole);
+    bool good = d->status == 200 && whole && !broke;
+    d->answered[d->through] += good;
+    printf("  %s%s%s ", paint(d, good ? "\033[32m" : "\033[31m"), d->through ? "through daruma" : "a bare client ",
+           paint(d, "\033[0m"));
+    if (d->status)
+        printf("%d after %llu ms", d->status, (unsigned long long)(uv_now(d->loop) - d->began));
+    else
+        fputs("no answer", stdout);
+    if (d->outcome.n && !is_stream(d)) /* the head of a stream went out before the stream failed */
+        printf(", " STR_FMT " (" STR_FMT "), calls: " STR_FMT, STR_ARG(d->outcome), STR_ARG(d->remedies),
+               STR_ARG(d->attempts));
+    if (broke)
+        printf(", then %s", broke);
+    else if (d->status == 200 && !good)
+        fputs(", but no whole answer", stdout);
+    fputs(": ", stdout);
+    print_text(text, d->through ? SHOW_ROOM_BYTES : SHOW_TEXT_BYTES);
+    fputs("\n", stdout);
+    if (d->through)
+        fputs("\n", stdout);
+    fflush(stdout);
+}
+
+static void on_head(fetch *f, const http_head *h, void *user)
+{
+    demo *d = user;
+    (void)f;
+    d->status = h->status;
+    d->outcome = arena_copy(&d->room, http_header(h, S("x-daruma-outcome")));
+    d->remedies = arena_copy(&d->room, http_header(h, S("x-daruma-remedies")));
+    d->attempts = arena_copy(&d->room, http_header(h, S("x-daruma-attempts")));
+}
+
+static void on_body(fetch *f, daruma_str bytes, void *user)
+{
+    (void)f;
+    buf_put(&((demo *)user)->body, bytes);
+}
+
+static void over(demo *d, const char *broke)
+{
+    d->f = NULL;
+    report(d, broke);
+    d->i += d->through;
+    d->through = !d->through;
+    next(d);
+}
+
+static void on_end(fetch *f, void *user)
+{
+    (void)f;
+    over(user, NULL);
+}
+
+static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *why, void *user)
+{
+    (void)f, (void)net, (void)phase;
+    over(user, why);
+}
+
+/* ---- asking ---- */
+
+static void send_next(demo *d)
+{
+    static const fetch_ops ops = {.head = on_head, .body = on_body, .end = on_end, .fail = on_fail};
+    d->room = arena_over(d->memory, sizeof d->memory);
+    daruma_buf at = buf_in(&d->room), body = buf_in(&d->room);
+    const char *why = NULL;
+    buf_printf(&at, "http://127.0.0.1:%d", d->through ? gateway_port(d->g) : chaos_port(d->c));
+    buf_printf(&body, "{\"model\":\"%s\"%s}", tries[d->i].model, tries[d->i].rest);
+    d->fields[0] = (daruma_header){S("content-type"), S("application/json")};
+    d->fields[1] = (daruma_header){S("authorization"), S("Bearer demo-key-one")};
+    d->began = uv_now(d->loop);
+    d->status = 0;
+    d->outcome = d->remedies = d->attempts = (daruma_str){0};
+    d->body = buf_in(&d->room);
+    if (!url_parse(buf_str(&at), &d->room, &d->to, &why)) {
+        over(d, why);
+        return;
+    }
+    fetch_request q = {.to = &d->to,
+                       .method = S("POST"),
+                       .target = S("/v1/chat/completions"),
+                       .headers = d->fields,
+                       .nheaders = 2,
+                       .body = {buf_str(&body)},
+                       .has_body = true,
+                       .fresh = true,
+                       .clocks = {2000, 0, 0, SHOW_TOTAL_MS}};
+    d->f = fetch_start(d->up, &q, &ops, d);
+    if (!d->f)
+        over(d, "there is no memory for a call");
+}
+
+static void next(demo *d)
+{
+    if (d->i < COUNT(tries)) {
+        if (!d->through) {
+            printf("%s%zu of %zu  %s%s: %s\n", paint(d, "\033[1m"), d->i + 1, COUNT(tries), tries[d->i].model,
+                   paint(d, "\033[0m"), tries[d->i].what);
+            fflush(stdout);
+        }
+        send_next(d);
+        return;
+    }
+    printf("%sA bare client got an answer to %zu of %zu requests; through daruma %zu were answered.%s\n",
+           paint(d, "\033[1m"), d->answered[0], COUNT(tries), d->answered[1], paint(d, "\033[0m"));
+    fflush(stdout);
+    uv_timer_start(&d->over, on_over, 0, 0);
+}
+
+static bool start_chaos(demo *d)
 {
     char why[256];
     conf_mistakes m;
     script *s = script_read(S(faults), NULL, &m);
     chaos_settings settings = {.host = "127.0.0.1"};
-    if (!s) {
-        fprintf(stderr, "daruma demo: %s\n", m.at[0].what);
-        return false;
-    }
-    d->c = chaos_start(loop, &settings, s, why);
+    if (!s)
+        return cli_say(false, "demo", "%s", m.at[0].what);
+    d->c = chaos_start(d->loop, &settings, s, why);
     if (!d->c)
         fprintf(stderr, "daruma demo: %s\n", why);
     return d->c != NULL;
 }
 
-static bool start_gateway(demo *d, uv_loop_t *loop, const char *listen)
+static bool start_gateway(demo *d, const char *listen)
 {
     static char text[4096]; /* outlives the gateway */
     static char room[CLI_WHY_BYTES];
@@ -190,7 +376,7 @@ static bool start_gateway(demo *d, uv_loop_t *loop, const char *listen)
         if (strcmp(tries[i].model, "retired") != 0)
             buf_printf(&b, "  - { name: %s, targets: [ demo/%s ] }\n", tries[i].model, tries[i].model);
     text[b.n] = 0;
-    d->g = gateway_start(loop, &(gateway_options){.config_text = text, .listen = listen}, &why);
+    d->g = gateway_start(d->loop, &(gateway_options){.config_text = text, .listen = listen}, &why);
     if (!d->g) {
         cli_refused("demo", &why);
         fputs("Another address: daruma demo --listen 127.0.0.1:0\n", stderr);
@@ -198,48 +384,59 @@ static bool start_gateway(demo *d, uv_loop_t *loop, const char *listen)
     return d->g != NULL;
 }
 
-/* Whoever has a key may want the real thing, too. */
-static bool has_key(void)
+static void start_show(demo *d)
 {
-    const char *openai = getenv("OPENAI_API_KEY"), *anthropic = getenv("ANTHROPIC_API_KEY");
-    return (openai && *openai) || (anthropic && *anthropic);
+    char why[256];
+    d->up = upstream_new(d->loop, &(upstream_settings){0}, why);
+    printf("%sdaruma%s listens on http://127.0.0.1:%d; behind it a provider misbehaves on purpose.\n"
+           "Each failure comes once to a bare client, which asks once, and once through daruma.\n\n",
+           paint(d, "\033[1m"), paint(d, "\033[0m"), gateway_port(d->g));
+    fflush(stdout);
+    if (d->up)
+        next(d);
+    else
+        invite(d);
 }
 
 int cli_demo(int argc, char **argv)
 {
     const char *listen = NULL;
     bool chaotic = false;
-    demo d = {0};
+    static demo d;
     const cli_option options[] = {
         {"--listen", "HOST:PORT", &listen, NULL, "where the gateway listens; default 127.0.0.1:4141"},
         {"--once", NULL, NULL, &d.once, "ends when all failures were shown"},
         {"--chaos", NULL, NULL, &chaotic, "the faulty provider alone, even if a key is set"},
         {0}};
-    int rest = cli_options(
-        argc, argv, options, "demo [--listen HOST:PORT] [--once] [--chaos]",
-        "Starts the gateway and a faulty provider together, sends a request through each failure, as a bare client "
-        "and\n"
-        "through daruma, and prints both answers and what was done; then it stays for your own requests. With\n"
-        "OPENAI_API_KEY or ANTHROPIC_API_KEY set, models that are not of the demonstration go to the real providers.");
+    char about[2048];
+    daruma_buf b = buf_over(about, sizeof about - 1);
+    BUF_LIT(&b,
+            "Starts the gateway and a faulty provider together, sends a request through each failure, as a bare client "
+            "and\nthrough daruma, and prints both answers and what was done; then it stays for your own requests. "
+            "With\nOPENAI_API_KEY or ANTHROPIC_API_KEY set, models that are not of the demonstration go to the real "
+            "providers.\n\nModels\n");
+    for (size_t i = 0; i < COUNT(tries); i++)
+        buf_printf(&b, "  %-11s %s%s%s\n", tries[i].model, tries[i].what, tries[i].only ? "; " : "",
+                   tries[i].only ? tries[i].only : "");
+    about[b.n ? b.n - 1 : 0] = 0;
+    int rest = cli_options(argc, argv, options, "demo [--listen HOST:PORT] [--once] [--chaos]", about);
     if (rest < 0)
         return rest == -2 ? 0 : 2;
     if (!cli_no_more(argc, argv, rest))
         return 2;
-    d.keyed = has_key() && !chaotic;
-    uv_loop_t *loop = uv_default_loop();
+    d.keyed = !chaotic && (sys_env("OPENAI_API_KEY").n || sys_env("ANTHROPIC_API_KEY").n);
+    d.colour = isatty(STDOUT_FILENO) && !sys_env("NO_COLOR").n;
+    d.loop = uv_default_loop();
     sys_ignore_sigpipe();
-    if (!start_chaos(&d, loop) || !start_gateway(&d, loop, listen))
+    if (!start_chaos(&d) || !start_gateway(&d, listen))
         return 2;
-    uv_signal_init(loop, &d.quit);
-    uv_signal_init(loop, &d.term);
-    uv_timer_init(loop, &d.over);
+    uv_signal_init(d.loop, &d.quit);
+    uv_signal_init(d.loop, &d.term);
+    uv_timer_init(d.loop, &d.over);
     d.quit.data = d.term.data = d.over.data = &d;
     uv_signal_start(&d.quit, stop, SIGINT);
     uv_signal_start(&d.term, stop, SIGTERM);
-    greet(gateway_port(d.g));
-    d.show = demo_show_start(loop, chaos_port(d.c), gateway_port(d.g), tries, COUNT(tries), shown, &d);
-    if (!d.show)
-        invite(&d);
-    uv_run(loop, UV_RUN_DEFAULT);
+    start_show(&d);
+    uv_run(d.loop, UV_RUN_DEFAULT);
     return 0;
 }

@@ -1,11 +1,14 @@
 /* doctor.c - `daruma doctor`: is everything there that a gateway needs? One line for each thing, with what to do. */
-#include "cli/doctor.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/date.h"
+#include "base/limits.h"
 #include "base/str.h"
+#include "cli/ask.h"
 #include "cli/cli.h"
+#include "gateway/config/config.h"
 #include "net/tls.h"
+#include "sys/process.h"
 #include "sys/sys.h"
 #include <stdarg.h>
 #include <sys/resource.h>
@@ -15,10 +18,32 @@
 enum {
     DISK_FREE_MIN = 100 << 20, /* bytes that are left for logs */
     DESCRIPTORS_SPARE = 64,    /* beside two for each connection */
-    YEAR_2025 = 1735689600
+    YEAR_2025 = 1735689600,
+    CONNECT_MS = 10000,
+    CLOCK_WARNING_S = 30,
+    CLOCK_WRONG_S = 300
 };
 
-void finding_put(findings *f, finding_state s, daruma_str about, const char *step, const char *what, ...)
+typedef enum finding_state { FINDING_OK, FINDING_WARNING, FINDING_WRONG } finding_state;
+
+typedef struct finding {
+    finding_state state;
+    daruma_str about; /* "keys of main" */
+    daruma_str what;  /* how it is */
+    daruma_str step;  /* what to do; empty: nothing */
+} finding;
+
+enum { FINDINGS_MAX = 1024, FINDING_BYTES = 600 };
+
+typedef struct findings {
+    daruma_arena *a;
+    finding at[FINDINGS_MAX]; /* what is beyond is not told */
+    size_t n;
+} findings;
+
+/* Adds one. `step`, or "", is what to do; the rest is printed as printf does, at most FINDING_BYTES of it. */
+__attribute__((format(printf, 5, 6))) static void finding_put(findings *f, finding_state s, daruma_str about,
+                                                              const char *step, const char *what, ...)
 {
     char text[FINDING_BYTES];
     va_list args;
@@ -163,10 +188,8 @@ static void look_at_logs(findings *f, const config *c)
                     "they go to no file: `daruma report`, `cases` and `explain` will have nothing to read");
     if (c->usage_file.n)
         look_at_log(f, S("usage"), c->usage_file);
-    daruma_buf b = buf_in(f->a);
-    BUF_SAY(&b, c->state, "/state.jsonl");
     if (c->state.n)
-        look_at_log(f, S("state"), buf_str(&b));
+        look_at_log(f, S("state"), STR_SAY(f->a, c->state, "/state.jsonl"));
     else
         finding_put(f, FINDING_OK, S("state"), "", "it is kept nowhere: a restart learns limits and windows anew");
 }
@@ -183,6 +206,196 @@ static void look_at_trust(findings *f, const config *c)
     tls_context_free(t);
 }
 
+/* ---- keys ---------------------------------------------------------------------------- */
+
+typedef struct printed {
+    findings *f;
+    daruma_str about;
+    daruma_str *ret;
+} printed;
+
+static void ran(int exit_code, daruma_str out, const char *why, void *user)
+{
+    printed *p = user;
+    if (exit_code != 0 || why || !out.n) {
+        finding_put(p->f, FINDING_WRONG, p->about,
+                    "run the command by hand, as the user that daruma runs as, and see what it says",
+                    "its command gave no key: %s", why ? why : "it failed");
+        return;
+    }
+    *p->ret = arena_copy(p->f->a, out);
+    finding_put(p->f, FINDING_OK, p->about, "", "its command printed a key of %zu characters", out.n);
+}
+
+static void look_at_value(findings *f, daruma_str about, daruma_str key)
+{
+    for (size_t i = 0; i < key.n; i++)
+        if (key.p[i] <= ' ' || key.p[i] > '~') {
+            finding_put(f, FINDING_WRONG, about, "copy it again: a key has printable characters alone",
+                        "it holds a space or a character that no header takes");
+            return;
+        }
+    if (key.n < 8)
+        finding_put(f, FINDING_WARNING, about, "look whether it is whole", "it is there, and has %zu characters only",
+                    key.n);
+    else
+        finding_put(f, FINDING_OK, about, "", "it is there: %zu characters", key.n);
+}
+
+static size_t keys_of(const config *c)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->nproviders; i++)
+        n += c->providers[i].nkeys;
+    return n;
+}
+
+static daruma_str key_about(findings *f, const config_provider *p, const config_key *k)
+{
+    return STR_SAY(f->a, "key ", k->name, " of ", p->name);
+}
+
+/* Fetches every key: those that a command prints are asked for. `secrets` gets one for each key of each provider in
+ * order, in f->a, empty where there is none. */
+static void look_at_keys(findings *f, const config *c, daruma_str *secrets)
+{
+    size_t at = 0;
+    uv_loop_t *loop = uv_default_loop();
+    for (size_t i = 0; i < c->nproviders; i++) {
+        const config_provider *p = &c->providers[i];
+        if (!p->nkeys)
+            finding_put(f, FINDING_OK, p->name, "", "%s",
+                        config_has_key(p) ? "its key is one of its `headers`" : "no keys: clients show their own");
+        for (size_t k = 0; k < p->nkeys; k++, at++) {
+            const config_key *key = &p->keys[k];
+            printed to = {f, key_about(f, p, key), &secrets[at]};
+            secrets[at] = key->value;
+            if (key->value.n) {
+                look_at_value(f, to.about, key->value);
+                continue;
+            }
+            daruma_buf command = buf_in(f->a);
+            buf_put(&command, key->command);
+            buf_putc(&command, 0);
+            if (command.full)
+                return;
+            process_run(loop, command.p, KEY_COMMAND_MS_MAX, ran, &to);
+            uv_run(loop, UV_RUN_DEFAULT);
+        }
+    }
+}
+
+/* ---- providers ------------------------------------------------------------------------ */
+
+/* What to do about trouble on the wire. */
+static const char *net_step(daruma_net net)
+{
+    static const char *const steps[DARUMA_NETS] = {
+        [DARUMA_NET_DNS] = "check how the host is spelt in `url`, and /etc/resolv.conf",
+        [DARUMA_NET_REFUSED] = "check the port in `url`, and whether the server runs",
+        [DARUMA_NET_UNREACHABLE] = "check the network and the firewall of this machine",
+        [DARUMA_NET_TLS] = "check that the port speaks TLS; `http://` where it does not",
+        [DARUMA_NET_CERTIFICATE] =
+            "set `tls.ca_file` to the authority that signed it, and check the clock of this machine",
+        [DARUMA_NET_PROXY] = "check `proxy` and the variables https_proxy, http_proxy and no_proxy",
+        [DARUMA_NET_CONNECT_TIMEOUT] = "check the firewall, or whether a proxy is needed (`proxy`)",
+    };
+    return steps[net] ? steps[net] : "check its address, and whether it runs";
+}
+
+static void judge_clock(findings *f, daruma_str about, const cli_answer *a)
+{
+    int64_t off = a->date < 0 ? 0 : sys_moment().wall - a->date / 1000, far = off < 0 ? -off : off;
+    if (a->date < 0 || far < CLOCK_WARNING_S)
+        return;
+    finding_put(f, far < CLOCK_WRONG_S ? FINDING_WARNING : FINDING_WRONG, S("clock"),
+                "set it, and let NTP keep it (timedatectl set-ntp true)", "it is %lld s %s that of " STR_FMT,
+                (long long)far, off < 0 ? "behind" : "before", STR_ARG(about));
+}
+
+/* `keyed`: it was asked with a key of the configuration's. */
+static void judge_answer(findings *f, daruma_str about, bool keyed, const cli_answer *a)
+{
+    long long took = a->took;
+    if ((a->status == 401 || a->status == 403) && keyed)
+        finding_put(f, FINDING_WRONG, about, "check the key with the provider, and that it stands under the right one",
+                    "it answers in %lld ms and refuses the key (HTTP %d)", took, a->status);
+    else if (a->status >= 500)
+        finding_put(f, FINDING_WARNING, about, "look at its status page", "it answers in %lld ms with HTTP %d", took,
+                    a->status);
+    else if (a->status == 429)
+        finding_put(f, FINDING_WARNING, about, "look what its limits are",
+                    "it answers in %lld ms: the key is limited (HTTP 429)", took);
+    else if (keyed && a->status < 300)
+        finding_put(f, FINDING_OK, about, "", "it answers in %lld ms and takes the key", took);
+    else
+        finding_put(f, FINDING_OK, about, "", "it can be reached: HTTP %d in %lld ms", a->status, took);
+}
+
+/* False: it cannot be reached, with whatever key. */
+static bool ask_once(findings *f, upstream *up, const config_provider *p, const config_key *k, daruma_str secret)
+{
+    daruma_str provider = STR_SAY(f->a, "provider ", p->name);
+    daruma_str about = k ? key_about(f, p, k) : provider;
+    daruma_header *h = ARENA_NEW(f->a, daruma_header, p->nheaders + 3);
+    size_t n = 0;
+    if (!h)
+        return false;
+    h[n++] = (daruma_header){S("accept"), S("application/json")};
+    if (p->dialect->version.name.n)
+        h[n++] = p->dialect->version;
+    if (secret.n)
+        h[n++] = config_key_field(p, secret, f->a);
+    for (size_t i = 0; i < p->nheaders; i++)
+        h[n++] = p->headers[i];
+    daruma_str path = p->dialect == &dialect_gemini ? S("/v1beta/models") : S("/v1/models");
+    fetch_request q = {.to = &p->to,
+                       .method = S("GET"),
+                       .target = config_own_path(p, path, f->a),
+                       .headers = h,
+                       .nheaders = n,
+                       .fresh = true,
+                       .clocks = {.connect = CONNECT_MS, .first_byte = CONNECT_MS, .total = 2 * CONNECT_MS}};
+    if (f->a->full)
+        return false;
+    cli_answer a = cli_ask(up, &q);
+    if (!a.status && a.net)
+        finding_put(f, FINDING_WRONG, provider, net_step(a.net), "%s", daruma_net_words(a.net));
+    if (!a.status)
+        return false;
+    judge_answer(f, about, secret.n > 0, &a);
+    judge_clock(f, about, &a);
+    return true;
+}
+
+/* Asks each provider for its list of models: name, connection, TLS, clock, and whether it takes each key. */
+static void look_at_providers(findings *f, const config *c, const daruma_str *secrets)
+{
+    char why[256];
+    const upstream_settings s = {.https_proxy = c->https_proxy,
+                                 .http_proxy = c->http_proxy,
+                                 .no_proxy = c->no_proxy,
+                                 .ca_file = c->ca_file.n ? c->ca_file.p : NULL};
+    upstream *up = upstream_new(uv_default_loop(), &s, why);
+    size_t at = 0;
+    if (!up) {
+        finding_put(f, FINDING_WRONG, S("TLS"), "install ca-certificates", "%s", why);
+        return;
+    }
+    for (size_t i = 0; i < c->nproviders; i++) {
+        const config_provider *p = &c->providers[i];
+        bool reached =
+            !p->cloud; /* a cloud has no list of models, and says nothing of the key without a call that costs */
+        if (!p->nkeys || p->cloud)
+            ask_once(f, up, p, NULL, (daruma_str){0});
+        for (size_t k = 0; k < p->nkeys; k++, at++)
+            if (secrets[at].n && reached)
+                reached = ask_once(f, up, p, &p->keys[k], secrets[at]);
+    }
+    upstream_close(up);
+    uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+}
+
 /* ---- what is told ------------------------------------------------------------------------------ */
 
 static const char *const states[] = {[FINDING_OK] = "ok", [FINDING_WARNING] = "warning", [FINDING_WRONG] = "wrong"};
@@ -194,11 +407,7 @@ static void put_text(const findings *f, daruma_buf *b)
         const finding *one = &f->at[i];
         n[one->state]++;
         buf_printf(b, "%-8s ", states[one->state]);
-        BUF_SAY(b, one->about, ": ", one->what);
-        if (one->step.n) {
-            BUF_SAY(b, "\n         -> ", one->step);
-        }
-        buf_putc(b, '\n');
+        BUF_SAY(b, one->about, ": ", one->what, one->step.n ? "\n         -> " : "", one->step, "\n");
     }
     buf_printf(b, "%zu ok, %zu warning%s, %zu wrong\n", n[FINDING_OK], n[FINDING_WARNING],
                n[FINDING_WARNING] == 1 ? "" : "s", n[FINDING_WRONG]);
@@ -209,12 +418,9 @@ static void put_json(const findings *f, bool wrong, daruma_buf *b)
     buf_printf(b, "{\"ok\":%s,\"checks\":[", wrong ? "false" : "true");
     for (size_t i = 0; i < f->n; i++) {
         const finding *one = &f->at[i];
-        buf_printf(b, "%s{\"state\":\"%s\",\"about\":", i ? "," : "", states[one->state]);
-        BUF_SAY(b, buf_quoted(one->about), ",\"what\":", buf_quoted(one->what));
-        if (one->step.n) {
-            BUF_SAY(b, ",\"remedy\":", buf_quoted(one->step));
-        }
-        BUF_LIT(b, "}");
+        buf_putz(b, i ? "," : "");
+        BUF_OBJECT(b, "state", states[one->state], "about", one->about, "what", one->what, "remedy",
+                   buf_any(one->step));
     }
     BUF_LIT(b, "]}\n");
 }
@@ -224,10 +430,10 @@ static void examine(findings *f, const config_source *from, bool connect)
     static config c;
     if (!look_at_file(f, from, &c))
         return;
-    daruma_str *secrets = ARENA_NEW(f->a, daruma_str, doctor_nkeys(&c) + 1);
+    daruma_str *secrets = ARENA_NEW(f->a, daruma_str, keys_of(&c) + 1);
     if (!secrets)
         return;
-    doctor_keys(f, &c, secrets);
+    look_at_keys(f, &c, secrets);
     look_at_port(f, &c);
     look_at_logs(f, &c);
     look_at_descriptors(f, &c);
@@ -235,7 +441,7 @@ static void examine(findings *f, const config_source *from, bool connect)
     look_at_trust(f, &c);
     look_at_clock(f, connect);
     if (connect)
-        doctor_connect(f, &c, secrets);
+        look_at_providers(f, &c, secrets);
 }
 
 int cli_doctor(int argc, char **argv)

@@ -196,17 +196,6 @@ bool event_since(const char *command, const char *text, int64_t *ret)
     return false;
 }
 
-void event_put_count(daruma_buf *out, uint64_t n)
-{
-    char digits[24];
-    int have = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);
-    for (int i = 0; i < have; i++) {
-        if (i && (have - i) % 3 == 0)
-            buf_putc(out, ',');
-        buf_putc(out, digits[i]);
-    }
-}
-
 void event_put_cost(daruma_buf *out, int64_t cost)
 {
     int64_t micro = (cost + 500) / 1000;

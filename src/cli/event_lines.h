@@ -44,8 +44,6 @@ bool event_is_retry(const event_seen *e);
 /* Reads --since: "7d", "12h", "2026-01-31" or a whole RFC 3339 time, as ms since 1970; NULL is 0. False: that was told.
  */
 bool event_since(const char *command, const char *text, int64_t *ret);
-/* Appends "1,234,567". */
-void event_put_count(daruma_buf *out, uint64_t n);
 /* Appends billionths as a decimal number with at least two and at most six digits behind the point. */
 void event_put_cost(daruma_buf *out, int64_t cost);
 #endif

@@ -31,10 +31,8 @@ static int explain_text(int status, daruma_arena *a)
     daruma_header headers[HEADERS_MAX];
     daruma_evidence ev = {
         .phase = DARUMA_AT_ANSWER, .status = status, .body = str_trim(cli_unmarked(read_all(stdin, a))), .took = -1};
-    if (!ev.body.n && !status) {
-        fprintf(stderr, "daruma explain: nothing came on stdin; give an error text there, or a case id as argument\n");
-        return 2;
-    }
+    if (!ev.body.n && !status)
+        return cli_say(2, "explain", "nothing came on stdin; give an error text there, or a case id as argument");
     cli_pasted(ev.body, &ev, headers, COUNT(headers), a);
     daruma_failure f = daruma_classify(&ev, sys_moment(), a);
     daruma_buf b = buf_in(a);
@@ -121,9 +119,8 @@ static void tell_event(daruma_str line, size_t *calls, daruma_arena *a)
         if (id.n) { /* what its support asks for */
             BUF_SAY(&b, ", the provider's request ", id);
         }
-        if (message.n) {
+        if (message.n)
             BUF_SAY(&b, "; the provider said: ", message);
-        }
     } else if (str_eq(name, S("llm_retry_attempt"))) {
         daruma_str remedy = json_text(json_get(line, S("remedy")), a);
         BUF_SAY(&b, "so daruma ", remedy_words(remedy));
@@ -209,28 +206,22 @@ static int explain_case(const char *id, const char *file, daruma_arena *a)
     char why[256];
     size_t calls = 0;
     bool many;
-    if (!is_case_number(str_of(id))) {
-        fprintf(stderr,
-                "daruma explain: `%s` is no case: that is %d hexadecimal digits, or the first of them\n"
-                "(x-daruma-case). A text is explained from standard input: daruma explain < FILE\n",
-                id, CASE_DIGITS);
-        return 2;
-    }
-    if (!sys_read_file(file, EVENTS_FILE_BYTES_MAX, a, &text, why)) {
-        fprintf(stderr,
-                "daruma explain: %s\nName the event file with --events FILE (`events: { file: ... }` in the "
-                "configuration).\n",
-                why);
-        return 2;
-    }
+    if (!is_case_number(str_of(id)))
+        return cli_say(2, "explain",
+                       "`%s` is no case: that is %d hexadecimal digits, or the first of them\n"
+                       "(x-daruma-case). A text is explained from standard input: daruma explain < FILE",
+                       id, CASE_DIGITS);
+    if (!sys_read_file(file, EVENTS_FILE_BYTES_MAX, a, &text, why))
+        return cli_say(2, "explain",
+                       "%s\nName the event file with --events FILE (`events: { file: ... }` in the "
+                       "configuration).",
+                       why);
     daruma_str whole = whole_id(text, str_of(id), &many, a);
-    if (!whole.n || many) {
-        fprintf(stderr,
-                many ? "daruma explain: %s has several cases that begin with %s\n"
-                     : "daruma explain: %s has no case %s (their numbers stand in x-daruma-case)\n",
-                file, id);
-        return 1;
-    }
+    if (!whole.n || many)
+        return cli_say(1, "explain",
+                       many ? "%s has several cases that begin with %s"
+                            : "%s has no case %s (their numbers stand in x-daruma-case)",
+                       file, id);
     while (text.n) {
         daruma_str line = str_cut(&text, '\n');
         if (!str_eq(json_text(json_get(line, S("case")), a), whole))
@@ -256,11 +247,8 @@ static int explain_run(const char *name, const char *state, daruma_arena *a)
     daruma_str id = folder ? runs_id(folder, name, a) : (daruma_str){0};
     if (id.n)
         return runs_explain(folder, id);
-    fprintf(stderr,
-            folder ? "daruma explain: there is no run in %s\n"
-                   : "daruma explain: where are the journals? --state DIR\n",
-            folder);
-    return 2;
+    return folder ? cli_say(2, "explain", "there is no run in %s", folder)
+                  : cli_say(2, "explain", "where are the journals? --state DIR");
 }
 
 int cli_explain(int argc, char **argv)
@@ -279,22 +267,18 @@ int cli_explain(int argc, char **argv)
         {"--state", "DIR", &state, NULL, "where runs are recorded; else ~/.local/state/daruma"},
         {0}};
     int rest = cli_options(argc, argv, options, "explain [--status N] [--events FILE] [--state DIR] [CASE|RUN]", about);
-    int64_t code = 0;
+    int code;
     daruma_arena a;
     if (rest < 0)
         return rest == -2 ? 0 : 2;
-    if (status && (!str_int(str_of(status), &code) || code < 100 || code > 999)) {
-        fprintf(stderr, "daruma explain: --status %s is no HTTP status\n", status);
+    if (!cli_status("explain", status, &code))
         return 2;
-    }
-    if (argc - rest > 1) {
-        fprintf(stderr, "daruma explain: one case only, not also %s\n", argv[rest + 1]);
-        return 2;
-    }
+    if (argc - rest > 1)
+        return cli_say(2, "explain", "one case only, not also %s", argv[rest + 1]);
     sys_arena_init(&a, 65536, (size_t)2 * EVENTS_FILE_BYTES_MAX);
     int result = rest < argc && is_run(argv[rest]) ? explain_run(argv[rest], state, &a)
                  : rest < argc                     ? explain_case(argv[rest], file, &a)
-                                                   : explain_text((int)code, &a);
+                                                   : explain_text(code, &a);
     sys_arena_done(&a);
     return result;
 }

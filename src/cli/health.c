@@ -3,49 +3,12 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
+#include "cli/ask.h"
 #include "cli/cli.h"
 #include "gateway/config/config.h"
 #include "sys/sys.h"
 
-enum { HEALTH_MS = 3000, ANSWER_BYTES = 1024 }; /* for an answer; and of it that are shown */
-
-typedef struct asked {
-    bool over;
-    int status; /* 0: none came */
-    daruma_net net;
-    size_t n;
-    char answer[ANSWER_BYTES];
-} asked;
-
-static void on_head(fetch *f, const http_head *h, void *user)
-{
-    (void)f;
-    ((asked *)user)->status = h->status;
-}
-
-static void on_body(fetch *f, daruma_str bytes, void *user)
-{
-    asked *a = user;
-    daruma_buf b = {.p = a->answer, .cap = sizeof a->answer, .n = a->n};
-    (void)f;
-    buf_put(&b, str_sub(bytes, 0, sizeof a->answer - a->n));
-    a->n = b.n;
-}
-
-static void on_end(fetch *f, void *user)
-{
-    (void)f;
-    ((asked *)user)->over = true;
-}
-
-static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *why, void *user)
-{
-    asked *a = user;
-    (void)f, (void)phase, (void)why;
-    a->over = true;
-    a->status = 0;
-    a->net = net;
-}
+enum { HEALTH_MS = 3000 }; /* for an answer */
 
 /* The address that reaches a listener: one that takes every address is on the loopback, too. */
 static daruma_str reach(const config *c, daruma_arena *a)
@@ -65,40 +28,29 @@ static daruma_str reach(const config *c, daruma_arena *a)
 /* `ours`: the address is that of our own listener. */
 static int ask(daruma_str at, bool ours, daruma_str path, const char *ca_file, daruma_arena *a)
 {
-    static const fetch_ops ops = {.head = on_head, .body = on_body, .end = on_end, .fail = on_fail};
     url to;
     char why[256];
     const char *wrong = NULL;
-    asked got = {0};
     while (at.n && at.p[at.n - 1] == '/')
         at.n--;
-    if (!url_parse(at, a, &to, &wrong)) {
-        fprintf(stderr, "daruma health: %s: " STR_FMT "\n", wrong, STR_ARG(at));
-        return 2;
-    }
+    if (!url_parse(at, a, &to, &wrong))
+        return cli_say(2, "health", "%s: " STR_FMT "", wrong, STR_ARG(at));
     /* The certificate is for the name that clients use, not for the loopback. No proxy leads to this machine. */
     const upstream_settings s = {.ca_file = ca_file, .insecure = ours || host_is_loopback(to.host)};
     upstream *up = upstream_new(uv_default_loop(), &s, why);
-    if (!up) {
-        fprintf(stderr, "daruma health: %s\n", why);
-        return 1;
-    }
+    if (!up)
+        return cli_say(1, "health", "%s", why);
     daruma_buf target = buf_in(a);
     BUF_SAY(&target, to.prefix, path);
     const fetch_request q = {.to = &to, .method = S("GET"), .target = buf_str(&target), .clocks = {.total = HEALTH_MS}};
-    got.over = !fetch_start(up, &q, &ops, &got);
-    while (!got.over && uv_run(uv_default_loop(), UV_RUN_ONCE))
-        ;
+    cli_answer got = cli_ask(up, &q);
     upstream_close(up);
     uv_run(uv_default_loop(), UV_RUN_DEFAULT);
-    if (!got.status)
-        fprintf(stderr, "daruma health: " STR_FMT STR_FMT ": %s\n", STR_ARG(at), STR_ARG(path),
-                daruma_net_words(got.net));
-    else {
-        printf("HTTP %d ", got.status);
-        cli_put(stdout, str_trim((daruma_str){got.answer, got.n}));
-        putchar('\n');
-    }
+    if (!got.status || got.net)
+        return cli_say(1, "health", STR_FMT STR_FMT ": %s", STR_ARG(at), STR_ARG(path), daruma_net_words(got.net));
+    printf("HTTP %d ", got.status);
+    cli_put(stdout, str_trim((daruma_str){got.text, got.n}));
+    putchar('\n');
     return got.status == 200 ? 0 : 1;
 }
 
@@ -119,15 +71,11 @@ int cli_health(int argc, char **argv)
     int rest = cli_options(argc, argv, options, "health [--config FILE] [--listen HOST:PORT] [--ready] [URL]", about);
     if (rest < 0)
         return rest == -2 ? 0 : 2;
-    if (argc - rest > 1) {
-        fprintf(stderr, "daruma health: one URL is enough; what is `%s`?\n", argv[rest + 1]);
-        return 2;
-    }
+    if (argc - rest > 1)
+        return cli_say(2, "health", "one URL is enough; what is `%s`?", argv[rest + 1]);
     daruma_arena a;
-    if (!config_arena(&a)) {
-        fprintf(stderr, "daruma health: there is no memory\n");
-        return 1;
-    }
+    if (!config_arena(&a))
+        return cli_say(1, "health", "there is no memory");
     const config_source from = {.file = file, .listen = listen, .held = true};
     daruma_str at = rest < argc ? str_of(argv[rest]) : (daruma_str){0};
     const char *ca_file = NULL;

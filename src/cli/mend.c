@@ -34,12 +34,10 @@ static bool shrink(convo *c, int64_t target)
     fprintf(stderr, "about %lld tokens before, %lld after\n", (long long)before, (long long)after);
     if (after <= target)
         return true;
-    fprintf(
-        stderr,
-        "daruma mend: it cannot be brought to %lld tokens by shortening tool output: what is left needs a summary,\n"
-        "and that a model, which the gateway asks when a request comes back as too long\n",
-        (long long)target);
-    return false;
+    return cli_say(false, "mend",
+                   "it cannot be brought to %lld tokens by shortening tool output: what is left needs a summary,\n"
+                   "and that a model, which the gateway asks when a request comes back as too long",
+                   (long long)target);
 }
 
 static int mend_body(const dialect *d, daruma_str body, bool prune, int64_t target, daruma_arena *a)
@@ -47,7 +45,7 @@ static int mend_body(const dialect *d, daruma_str body, bool prune, int64_t targ
     convo c;
     daruma_status s = d->read(body, a, &c);
     if (s != DARUMA_OK)
-        return cli_unread("mend", s, d, body, a);
+        return cli_unread("mend", CLI_REQUEST, s, d, body, a);
     mend_report pairs = mend_pairs(&c, prune ? MEND_PRUNE : MEND_SYNTHESISE),
                 messages = mend_messages(&c, NULL, NULL, NULL);
     mend_tell(&pairs);
@@ -58,7 +56,7 @@ static int mend_body(const dialect *d, daruma_str body, bool prune, int64_t targ
     daruma_buf out = buf_in(a);
     d->write(&c, &out);
     if (c.full || out.full)
-        return cli_unread("mend", DARUMA_EFULL, d, body, a);
+        return cli_unread("mend", CLI_REQUEST, DARUMA_EFULL, d, body, a);
     fwrite(out.p, 1, out.n, stdout);
     return met ? 0 : 1;
 }
@@ -90,10 +88,8 @@ int cli_mend(int argc, char **argv)
     const dialect *d = name ? cli_dialect(argv[0], "--dialect", name) : NULL;
     if (name && !d)
         return 2;
-    if (tokens && (!str_int(str_of(tokens), &target) || target == 0)) {
-        fprintf(stderr, "daruma mend: --shrink-to takes a number of tokens, not `%s`\n", tokens);
-        return 2;
-    }
+    if (tokens && (!str_int(str_of(tokens), &target) || target == 0))
+        return cli_say(2, "mend", "--shrink-to takes a number of tokens, not `%s`", tokens);
     const char *path = cli_one_file(argc, argv, at);
     if (!path)
         return 2;

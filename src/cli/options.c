@@ -2,10 +2,12 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "dialect/dialect.h"
+#include <stdarg.h>
 
 #define DIALECTS "openai, openai-responses, anthropic, gemini"
 
 void (*cli_tables_to)(const cli_option *options);
+bool (*cli_values_to)(const cli_option *o, const char *value);
 
 static void help(const cli_option *options, const char *usage, const char *about)
 {
@@ -36,18 +38,16 @@ static int unknown(const char *command, daruma_str name, const cli_option *optio
 
 static bool store(const char *command, const cli_option *o, const char *value)
 {
-    if (!*value) {
-        fprintf(stderr, "daruma %s: %s needs a value: %s %s\n", command, o->name, o->name, o->value);
-        return false;
-    }
+    if (!*value)
+        return cli_say(false, command, "%s needs a value: %s %s", o->name, o->name, o->value);
+    if (!o->text)
+        return cli_values_to(o, value);
     const char **at = o->text;
     if (str_ends(str_of(o->value), S("...")))
         while (*at)
             at++;
-    if (at == o->text + CLI_AGAIN_MAX) {
-        fprintf(stderr, "daruma %s: %s at most %d times\n", command, o->name, CLI_AGAIN_MAX);
-        return false;
-    }
+    if (at == o->text + CLI_AGAIN_MAX)
+        return cli_say(false, command, "%s at most %d times", o->name, CLI_AGAIN_MAX);
     *at = value;
     return true;
 }
@@ -63,8 +63,7 @@ static int take(const char *command, int left, char **argv, const cli_option *op
         if (!o->value) {
             if (!joined)
                 return *o->on = true;
-            fprintf(stderr, "daruma %s: %s takes no value\n", command, o->name);
-            return 0;
+            return cli_say(0, command, "%s takes no value", o->name);
         }
         if (joined)
             return store(command, o, argv[0] + name.n + 1);
@@ -125,6 +124,17 @@ int cli_options_before(int argc, char **argv, const cli_option *options, const c
     return read_options(argc, argv, options, usage, about, false);
 }
 
+int cli_say(int ret, const char *command, const char *fmt, ...)
+{
+    va_list ap;
+    fprintf(stderr, "daruma %s: ", command);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+    return ret;
+}
+
 void cli_refused(const char *command, const daruma_buf *why)
 {
     fprintf(stderr, "daruma %s: " STR_FMT "\n", command, STR_ARG(str_trim(buf_str(why))));
@@ -134,8 +144,7 @@ bool cli_no_more(int argc, char **argv, int at)
 {
     if (at >= argc)
         return true;
-    fprintf(stderr, "daruma %s: what is `%s`? daruma %s --help says what it takes\n", argv[0], argv[at], argv[0]);
-    return false;
+    return cli_say(false, argv[0], "what is `%s`? daruma %s --help says what it takes", argv[at], argv[0]);
 }
 
 const dialect *cli_dialect(const char *command, const char *option, const char *name)
@@ -150,9 +159,17 @@ const dialect *cli_dialect(const char *command, const char *option, const char *
 
 const char *cli_one_file(int argc, char **argv, int at)
 {
-    if (argc - at > 1) {
-        fprintf(stderr, "daruma %s: one file only, not also %s\n", argv[0], argv[at + 1]);
-        return NULL;
-    }
+    if (argc - at > 1)
+        return CLI_NULL(argv[0], "one file only, not also %s", argv[at + 1]);
     return at < argc ? argv[at] : "-";
+}
+
+bool cli_status(const char *command, const char *text, int *ret)
+{
+    int64_t code = 0;
+    bool well = !text || (str_int(str_of(text), &code) && code >= 100 && code <= 999);
+    if (!well)
+        fprintf(stderr, "daruma %s: --status %s is no HTTP status\n", command, text);
+    *ret = (int)code;
+    return well;
 }

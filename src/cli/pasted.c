@@ -106,9 +106,8 @@ bool cli_pasted(daruma_str text, daruma_evidence *ev, daruma_header *headers, si
                 headers[ev->nheaders++] = field;
         } else {
             in_head = false;
-            if (body.n || bare.n) {
+            if (body.n || bare.n)
                 BUF_SAY(&body, chatty ? without_goodbye(line) : line, "\n");
-            }
         }
     }
     ev->headers = headers;

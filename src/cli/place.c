@@ -1,4 +1,5 @@
-/* place.c - where in a text something is wrong. */
+/* place.c - how commands print: words of others, counts, and where in a text something is wrong. */
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/cli.h"
@@ -60,6 +61,17 @@ void cli_put_json(FILE *to, daruma_str json)
             fprintf(to, "\\u%04x", code);
         else
             fprintf(to, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
+    }
+}
+
+void cli_put_count(daruma_buf *out, uint64_t n)
+{
+    char digits[24];
+    int have = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);
+    for (int i = 0; i < have; i++) {
+        if (i && (have - i) % 3 == 0)
+            buf_putc(out, ',');
+        buf_putc(out, digits[i]);
     }
 }
 

@@ -13,11 +13,8 @@ static const daruma_policy *policy_find(const char *profile, const char *variant
     const daruma_policy *p = *variant ? daruma_policy_variant(name, which) : daruma_policy_stack(str_of(profile), a);
     if (p)
         return p;
-    if (daruma_policy_variant(name, S(""))) {
-        fprintf(stderr, "daruma policy: there is no variant `" STR_FMT "`; there are `doc` and `code`\n",
-                STR_ARG(which));
-        return NULL;
-    }
+    if (daruma_policy_variant(name, S("")))
+        return CLI_NULL("policy", "there is no variant `" STR_FMT "`; there are `doc` and `code`", STR_ARG(which));
     str_near near = str_near_to(name);
     const char *known;
     for (size_t i = 0; (known = daruma_policy_name(i)); i++)
@@ -48,10 +45,8 @@ int cli_policy(int argc, char **argv)
                     "to hand for it, and after which delay.");
     if (rest < 0)
         return rest == -2 ? 0 : 2;
-    if (rest < argc) {
-        fprintf(stderr, "daruma policy: what is `%s`? A profile is named by --profile\n", argv[rest]);
-        return 2;
-    }
+    if (rest < argc)
+        return cli_say(2, "policy", "what is `%s`? A profile is named by --profile", argv[rest]);
     daruma_arena a;
     sys_arena_init(&a, 16384, 1 << 20);
     const daruma_policy *p = policy_find(profile, variant, &a);

@@ -16,52 +16,47 @@ typedef struct column {
     const agent_policy *agent;  /* NULL: none of its own */
 } column;
 
-static size_t add_column(column *c, size_t n, const char *name, const char *variant)
+/* False: there is none of that name, "swarm" or "swarm:code". */
+static bool add_column(column *c, size_t *n, const char *full)
 {
-    if (n == COLUMNS_MAX)
-        return n;
-    snprintf(c[n].name, sizeof c[n].name, "%s%s%s", name, *variant ? ":" : "", variant);
-    c[n].calls = daruma_policy_variant(str_of(name), str_of(variant));
-    c[n].agent = seed_agent(str_of(name), str_of(variant));
-    return n + 1;
+    column *to = &c[*n];
+    daruma_str variant = str_of(full), name = str_cut(&variant, ':');
+    if (*n == COLUMNS_MAX)
+        return true;
+    snprintf(to->name, sizeof to->name, "%s", full);
+    to->calls = daruma_policy_variant(name, variant);
+    to->agent = seed_agent(name, variant);
+    *n += 1;
+    return to->calls || to->agent;
 }
 
-bool cli_profile_splits(daruma_str name)
+const char *cli_profile(size_t i, char room[CLI_PROFILE_BYTES])
 {
-    return daruma_policy_variant(name, S("doc")) != daruma_policy_variant(name, S("code")) ||
-           seed_agent(name, S("doc")) != seed_agent(name, S("code"));
-}
-
-/* All there are: two columns where the document and the code of a seed differ. */
-static size_t all_columns(column *c)
-{
-    size_t n = 0;
-    const char *name;
-    for (size_t i = 0; (name = daruma_policy_name(i)); i++) {
-        bool splits = cli_profile_splits(str_of(name));
-        n = add_column(c, n, name, splits ? "doc" : "");
-        if (splits)
-            n = add_column(c, n, name, "code");
-    }
-    return n;
-}
-
-static size_t named_columns(column *c, int argc, char **argv)
-{
-    size_t n = 0;
-    for (int i = 0; i < argc; i++) {
-        char name[40];
-        char *colon;
-        snprintf(name, sizeof name, "%s", argv[i]);
-        colon = strchr(name, ':');
-        if (colon)
-            *colon = 0;
-        n = add_column(c, n, name, colon ? colon + 1 : "");
-        if (!c[n - 1].calls && !c[n - 1].agent) {
-            fprintf(stderr, "daruma profiles: there is no profile `%s`; without names all are shown\n", argv[i]);
-            return 0;
+    const char *z;
+    for (size_t p = 0; (z = daruma_policy_name(p)); p++) {
+        daruma_str name = str_of(z);
+        bool splits = daruma_policy_variant(name, S("doc")) != daruma_policy_variant(name, S("code")) ||
+                      seed_agent(name, S("doc")) != seed_agent(name, S("code"));
+        if (i <= splits) {
+            snprintf(room, CLI_PROFILE_BYTES, "%s%s", z, !splits ? "" : i ? ":code" : ":doc");
+            return room;
         }
+        i -= 1 + splits;
     }
+    return NULL;
+}
+
+/* Those that are named, or all there are. 0: one is none, which was told. */
+static size_t columns_of(column *c, int argc, char **argv)
+{
+    size_t n = 0;
+    char room[CLI_PROFILE_BYTES];
+    const char *name;
+    for (int i = 0; i < argc; i++)
+        if (!add_column(c, &n, argv[i]))
+            return cli_say(0, "profiles", "there is no profile `%s`; without names all are shown", argv[i]);
+    for (size_t i = 0; !argc && (name = cli_profile(i, room)); i++)
+        add_column(c, &n, name);
     return n;
 }
 
@@ -117,19 +112,12 @@ static void put_ladder(const daruma_policy *p, daruma_kind k, daruma_buf *out)
 
 static void put_calls(const column *c, size_t n, daruma_buf *out)
 {
-    static const daruma_kind kinds[] = {DARUMA_RATE_LIMIT,
-                                        DARUMA_OVERLOADED,
-                                        DARUMA_SERVER_ERROR,
-                                        DARUMA_TIMEOUT,
-                                        DARUMA_NETWORK,
-                                        DARUMA_AUTH,
-                                        DARUMA_QUOTA,
-                                        DARUMA_PERMISSION,
-                                        DARUMA_CONTEXT_LENGTH,
-                                        DARUMA_INVALID_MESSAGE,
-                                        DARUMA_INVALID_TOOL_SCHEMA,
-                                        DARUMA_ORPHAN_TOOL_CALL,
-                                        DARUMA_MALFORMED_OUTPUT};
+    // clang-format off
+    static const daruma_kind kinds[] = {
+        DARUMA_RATE_LIMIT, DARUMA_OVERLOADED, DARUMA_SERVER_ERROR, DARUMA_TIMEOUT, DARUMA_NETWORK, DARUMA_AUTH, DARUMA_QUOTA,
+        DARUMA_PERMISSION, DARUMA_CONTEXT_LENGTH, DARUMA_INVALID_MESSAGE, DARUMA_INVALID_TOOL_SCHEMA, DARUMA_ORPHAN_TOOL_CALL,
+        DARUMA_MALFORMED_OUTPUT};
+    // clang-format on
     BUF_LIT(out, "When a call of a model fails; `-`: the failure is raised as it is.\n\n");
     put_head("failure", c, n, out);
     for (size_t k = 0; k < COUNT(kinds); k++) {
@@ -145,11 +133,6 @@ static void put_calls(const column *c, size_t n, daruma_buf *out)
 }
 
 /* ---- agents ---- */
-
-static void put_flag(bool on, daruma_buf *out)
-{
-    buf_putz(out, on ? "yes" : "-");
-}
 
 static void put_retry(const agent_retry *r, bool sessions, daruma_buf *out)
 {
@@ -177,124 +160,73 @@ static void put_ways(const agent_policy *p, agent_mode mode, daruma_severity s, 
         buf_printf(out, ", then %s", ways[r->spent]);
 }
 
-typedef enum row_kind {
-    ROW_CALLS,
-    ROW_TOOLS,
-    ROW_UNSAID,
-    ROW_RETRIABLE,
-    ROW_REPLANNING,
-    ROW_RECLASSIFY,
-    ROW_CRITICAL,
-    ROW_FATAL,
-    ROW_PLANS,
-    ROW_LONG,
-    ROW_REFUSED,
-    ROW_SHOWN,
-    ROW_ESCALATES,
-    ROW_CIRCLES,
-    ROW_STRATEGIES,
-    ROW_PATHS,
-    ROW_EFFECTS,
-    ROW_MODE,
-    ROW_ACTIONS,
-    ROW_FILLS,
-    ROW_REPORTS
-} row_kind;
+static void put_words(const char *words, daruma_buf *out)
+{
+    buf_putz(out, words);
+}
+
+static void put_tool_retry(const agent_policy *p, daruma_buf *out)
+{
+    put_retry(&p->tool_retry, false, out);
+    buf_putz(out, p->repeats_safe_tools ? ", if safe" : "");
+}
+
+static void put_long(const agent_policy *p, daruma_buf *out)
+{
+    if (p->compressions)
+        buf_printf(out, "shortened %u times a %s", p->compressions, p->compressions_of_step ? "step" : "run");
+    else
+        BUF_LIT(out, "-");
+}
+
+static const char *const strategies[] = {"-", "written down", "asked about", "done when sure"};
+static const char *const circles[] = {"-", "told, then stopped", "the end"};
+
+// clang-format off
+/* What is told of an agent's policy `p`: the name of a row, and how its cell is written to `out`. */
+#define WAYS(severity) put_ways(p, AGENT_PLANNED, severity, out)
+#define ROWS(X) \
+    X("calls that fail are tried", put_retry(&p->retry, !p->raises, out)) \
+    X("tools that fail are tried", put_tool_retry(p, out)) \
+    X("a tool's failure that nobody judged", put_words(p->tools_to_model ? "the model reads it" : daruma_severity_name(p->tool_unsaid), out)) \
+    X("retriable", WAYS(DARUMA_RETRIABLE)) \
+    X("replanning", WAYS(DARUMA_REPLANNING)) \
+    X("reclassification", WAYS(DARUMA_RECLASSIFICATION)) \
+    X("critical", WAYS(DARUMA_CRITICAL)) \
+    X("fatal", WAYS(DARUMA_FATAL)) \
+    X("plans, choices of tools", buf_printf(out, "%u more, %u more", p->replans, p->reclassifications)) \
+    X("a context that is too long", put_long(p, out)) \
+    X("what the provider refuses", put_words(p->failure_answers      ? "passes for an answer" \
+                                             : !p->graceful          ? "raised" \
+                                             : p->apologises         ? "a model apologises" \
+                                             : p->graceful_is_answer ? "an apology that passes for an answer" \
+                                                                     : "an apology, and said to be one", out)) \
+    X("failures are shown as", put_words(p->actions ? "JSON" : p->compact ? "compact blocks" : "ERROR in ...", out)) \
+    X("too many failures", put_words(p->escalates ? "a person is called" : "-", out)) \
+    X("circles", put_words(circles[p->watched ? 1 + p->loops_end : 0], out)) \
+    X("strategies", put_words(strategies[p->strategies], out)) \
+    X("paths are completed", put_words(p->completes_paths ? "yes" : "-", out)) \
+    X("an effect that may be there already", put_words(p->guards_effects ? "held back until somebody looked" : "made again", out)) \
+    X("its seed works", put_words(p->mode == AGENT_PLANNED ? "by a plan" : "step by step", out)) \
+    X("models answer with", put_words(p->actions ? "actions as JSON" : "calls", out)) \
+    X("missing arguments", put_words(p->fills_args ? "asked for" : "the model reads it", out)) \
+    X("a report tool ends it", put_words(p->reports ? "yes" : "-", out))
+// clang-format on
 
 static const char *const row_names[] = {
-    "calls that fail are tried",
-    "tools that fail are tried",
-    "a tool's failure that nobody judged",
-    "retriable",
-    "replanning",
-    "reclassification",
-    "critical",
-    "fatal",
-    "plans, choices of tools",
-    "a context that is too long",
-    "what the provider refuses",
-    "failures are shown as",
-    "too many failures",
-    "circles",
-    "strategies",
-    "paths are completed",
-    "an effect that may be there already",
-    "its seed works",
-    "models answer with",
-    "missing arguments",
-    "a report tool ends it",
+#define X(name, put) name,
+    ROWS(X)
+#undef X
 };
 
-static void put_cell(const agent_policy *p, row_kind row, daruma_buf *out)
+static void put_cell(const agent_policy *p, size_t row, daruma_buf *out)
 {
-    static const char *const strategies[] = {"-", "written down", "asked about", "done when sure"};
-    static const char *const circles[] = {"-", "told, then stopped", "the end"};
-    switch (row) {
-    case ROW_CALLS:
-        put_retry(&p->retry, !p->raises, out);
-        break;
-    case ROW_TOOLS:
-        put_retry(&p->tool_retry, false, out);
-        if (p->repeats_safe_tools)
-            BUF_LIT(out, ", if safe");
-        break;
-    case ROW_UNSAID:
-        buf_putz(out, p->tools_to_model ? "the model reads it" : daruma_severity_name(p->tool_unsaid));
-        break;
-    case ROW_RETRIABLE:
-    case ROW_REPLANNING:
-    case ROW_RECLASSIFY:
-    case ROW_CRITICAL:
-    case ROW_FATAL:
-        put_ways(p, AGENT_PLANNED, (daruma_severity)(DARUMA_RETRIABLE + (row - ROW_RETRIABLE)), out);
-        break;
-    case ROW_PLANS:
-        buf_printf(out, "%u more, %u more", p->replans, p->reclassifications);
-        break;
-    case ROW_LONG:
-        if (p->compressions)
-            buf_printf(out, "shortened %u times a %s", p->compressions, p->compressions_of_step ? "step" : "run");
-        else
-            BUF_LIT(out, "-");
-        break;
-    case ROW_REFUSED:
-        buf_putz(out, p->failure_answers      ? "passes for an answer"
-                      : !p->graceful          ? "raised"
-                      : p->apologises         ? "a model apologises"
-                      : p->graceful_is_answer ? "an apology that passes for an answer"
-                                              : "an apology, and said to be one");
-        break;
-    case ROW_SHOWN:
-        buf_putz(out, p->actions ? "JSON" : p->compact ? "compact blocks" : "ERROR in ...");
-        break;
-    case ROW_ESCALATES:
-        buf_putz(out, p->escalates ? "a person is called" : "-");
-        break;
-    case ROW_CIRCLES:
-        buf_putz(out, circles[p->watched ? 1 + p->loops_end : 0]);
-        break;
-    case ROW_STRATEGIES:
-        buf_putz(out, strategies[p->strategies]);
-        break;
-    case ROW_PATHS:
-        put_flag(p->completes_paths, out);
-        break;
-    case ROW_EFFECTS:
-        buf_putz(out, p->guards_effects ? "held back until somebody looked" : "made again");
-        break;
-    case ROW_MODE:
-        buf_putz(out, p->mode == AGENT_PLANNED ? "by a plan" : "step by step");
-        break;
-    case ROW_ACTIONS:
-        buf_putz(out, p->actions ? "actions as JSON" : "calls");
-        break;
-    case ROW_FILLS:
-        buf_putz(out, p->fills_args ? "asked for" : "the model reads it");
-        break;
-    case ROW_REPORTS:
-        put_flag(p->reports, out);
-        break;
-    }
+    size_t at = 0;
+#define X(name, put)                                                                                                   \
+    if (row == at++)                                                                                                   \
+        put;
+    ROWS(X)
+#undef X
 }
 
 static void put_agents(const column *all, size_t nall, daruma_buf *out)
@@ -312,7 +244,7 @@ static void put_agents(const column *all, size_t nall, daruma_buf *out)
         buf_printf(out, "| %s |", row_names[k]);
         for (size_t i = 0; i < n; i++) {
             buf_putc(out, ' ');
-            put_cell(c[i].agent, (row_kind)k, out);
+            put_cell(c[i].agent, k, out);
             BUF_LIT(out, " |");
         }
         BUF_LIT(out, "\n");
@@ -329,7 +261,7 @@ int cli_profiles(int argc, char **argv)
         "shows all of one.");
     if (at < 0)
         return at == -2 ? 0 : 2;
-    size_t n = at < argc ? named_columns(c, argc - at, argv + at) : all_columns(c);
+    size_t n = columns_of(c, argc - at, argv + at);
     daruma_arena a;
     if (!n || !sys_arena_init(&a, 16384, 1 << 20))
         return 2;

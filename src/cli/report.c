@@ -258,7 +258,7 @@ static uint64_t all_of(const uint64_t *counts, size_t n)
 
 static void put_n(daruma_buf *b, uint64_t n, const char *one, const char *many)
 {
-    event_put_count(b, n);
+    cli_put_count(b, n);
     buf_printf(b, " %s", n == 1 ? one : many);
 }
 
@@ -267,9 +267,9 @@ static void put_tokens(daruma_buf *b, const tokens *t, const char *what)
     if (!t->input && !t->output)
         return;
     BUF_LIT(b, "; ");
-    event_put_count(b, t->input);
+    cli_put_count(b, t->input);
     BUF_LIT(b, " tokens in and ");
-    event_put_count(b, t->output);
+    cli_put_count(b, t->output);
     buf_printf(b, " out%s", what);
     if (!t->priced)
         return;
@@ -283,7 +283,7 @@ static void put_kinds(daruma_buf *b, const uint64_t kinds[DARUMA_KINDS], size_t 
     size_t n = in_order(kinds, DARUMA_KINDS, order);
     for (size_t i = 0; i < n && i < most; i++) {
         buf_printf(b, "%s%s ", i ? ", " : "", daruma_kind_name((daruma_kind)order[i].at));
-        event_put_count(b, order[i].n);
+        cli_put_count(b, order[i].n);
     }
 }
 
@@ -323,7 +323,7 @@ static void put_balance(daruma_buf *b, const report *r)
     for (size_t i = 0; i < n; i++) {
         buf_putz(b, i ? ", " : "\n  done    ");
         buf_printf(b, "%s ", daruma_remedy_name((daruma_remedy_kind)order[i].at));
-        event_put_count(b, order[i].n);
+        cli_put_count(b, order[i].n);
     }
     buf_putc(b, '\n');
 }
@@ -397,7 +397,7 @@ static void put_text(daruma_buf *b, const report *r, const char *file)
     for (size_t o = 0, told = 0; o < OUTCOMES; o++)
         if (r->outcomes[o]) {
             buf_putz(b, told++ ? ", " : ": ");
-            event_put_count(b, r->outcomes[o]);
+            cli_put_count(b, r->outcomes[o]);
             buf_printf(b, " %s", daruma_outcome_name((daruma_outcome)o));
         }
     BUF_LIT(b, "\n");

@@ -3,9 +3,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "cli/agents.h"
-#include "cli/progress.h"
 #include "cli/runs.h"
-#include "cli/spoken.h"
 #include "run/host.h"
 #include "sys/child.h"
 #include "sys/sys.h"
@@ -13,7 +11,10 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+
+enum { WIDTH_USUAL = 80, LINE_BYTES = 200, LINE_TOOL_BYTES = 48 };
 
 static const char about[] =
     "Carries out TASK (`-`: standard input) with tools: files below one folder (fs.list, fs.read, fs.search,\n"
@@ -38,36 +39,157 @@ typedef struct teller {
     int code;
     daruma_str id;
     bool kept; /* there is a journal: the run can be resumed */
-    progress line;
-    spoken said; /* the answer as it came; nothing: it is told when it is whole */
+    /* the line at the bottom of the terminal that says how far it is */
+    bool lines; /* standard error is a terminal: there is one ... */
+    bool shown; /* ... and it stands there now */
+    int64_t step, tokens, recovered;
+    char tool[LINE_TOOL_BYTES]; /* that was called last; empty: none yet */
+    /* the answer as its model says it, on standard output */
+    bool speaks;   /* pieces are printed; else it is told when it is whole */
+    bool terminal; /* standard output is one: it shares its lines with what happens */
+    bool on_line;  /* the last line that was printed is not ended */
+    bool compares; /* an answer that broke off is given again: what is the same is not printed twice */
+    size_t same;   /* ... so many bytes are */
+    daruma_arena room;
+    daruma_buf said; /* of the newest answer, as it was printed */
 } teller;
+
+/* ---- how far it is ---- */
+
+/* Takes the line away, so that something else can be printed. */
+static void clear_progress(teller *t)
+{
+    if (t->shown)
+        fputs("\r\033[K", stderr);
+    t->shown = false;
+}
+
+static size_t width(void)
+{
+    struct winsize w = {0};
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 1 ? w.ws_col : WIDTH_USUAL;
+}
+
+/* At most one line, or the terminal would not take it away as one. */
+static void show_progress(teller *t)
+{
+    char line[LINE_BYTES];
+    size_t most = width() - 1;
+    int n = snprintf(line, sizeof line, "step %lld%s%s, %lld tokens, %lld recovered", (long long)t->step,
+                     t->tool[0] ? ", " : "", t->tool, (long long)t->tokens, (long long)t->recovered);
+    size_t whole = n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
+    fprintf(stderr, "\r\033[K%.*s", (int)(whole < most ? whole : most), line);
+    fflush(stderr);
+    t->shown = true;
+}
+
+/* Learns what an event says, and shows the line again, where nothing else stands on the terminal's last line. */
+static void progress_event(teller *t, daruma_str json)
+{
+    static char room[8 << 10];
+    daruma_arena a = {.beg = room, .end = room + sizeof room};
+    daruma_str name = json_text(json_get(json, S("event")), &a), step = json_get(json, S("step"));
+    if (!t->lines)
+        return;
+    if (json_is_number(step))
+        t->step = json_int(step, t->step);
+    if (str_eq(name, S("model_asked")))
+        t->tokens = json_int(json_get(json, S("tokens")), t->tokens);
+    t->recovered += str_eq(name, S("error_recovery_success"));
+    if (str_eq(name, S("tool_called"))) {
+        char plain[LINE_TOOL_BYTES];
+        daruma_str tool = str_sub(json_text(json_get(json, S("tool")), &a), 0, LINE_TOOL_BYTES - 1);
+        snprintf(t->tool, sizeof t->tool, STR_FMT, STR_ARG(cli_plain(tool, plain, sizeof plain)));
+    }
+    if (!t->terminal || !t->on_line)
+        show_progress(t);
+}
+
+/* ---- the answer as it comes ---- */
+
+static void end_line(teller *t)
+{
+    if (t->on_line)
+        putchar('\n');
+    t->on_line = false;
+    fflush(stdout);
+}
+
+/* Prints a piece; `anew`: of another answer than the one before it. */
+static void print_piece(teller *t, daruma_str piece, bool anew)
+{
+    if (t->json) {
+        daruma_arena room;
+        if (!sys_arena_init(&room, 4096, RUN_ANSWER_BYTES_MAX))
+            return;
+        daruma_buf b = buf_in(&room);
+        buf_printf(&b, "{\"event\":\"answer_text\",\"begins\":%s,\"text\":", anew ? "true" : "false");
+        BUF_SAY(&b, buf_quoted(piece), "}");
+        printf(STR_FMT "\n", STR_ARG(buf_str(&b)));
+        sys_arena_done(&room);
+    } else {
+        if (anew)
+            end_line(t);
+        cli_put_page(stdout, piece);
+        t->on_line = piece.n && piece.p[piece.n - 1] != '\n';
+    }
+    fflush(stdout);
+}
+
+/* Takes off a piece of an answer that is given again what was printed before. `*ret_anew`: it is another answer, and
+ * the piece is all of it so far. */
+static daruma_str without_same(teller *t, daruma_str piece, bool *ret_anew)
+{
+    daruma_str before = str_from(buf_str(&t->said), t->same);
+    size_t n = 0;
+    while (n < piece.n && n < before.n && piece.p[n] == before.p[n])
+        n++;
+    t->same += n;
+    if (n == piece.n)
+        return (daruma_str){0};
+    t->compares = false;
+    *ret_anew = n < before.n;
+    return str_from(piece, n);
+}
+
+static void add_piece(teller *t, daruma_str piece, run_text follows)
+{
+    bool anew = follows == RUN_TEXT_NEW;
+    if (follows == RUN_TEXT_AGAIN)
+        t->same = 0;
+    if (anew)
+        t->said.n = 0;
+    t->compares = follows == RUN_TEXT_AGAIN || (t->compares && !anew);
+    if (t->compares && !(piece = without_same(t, piece, &anew)).n)
+        return;
+    if (follows != RUN_TEXT_NEW && anew) { /* what it has in common with the one before is printed, too */
+        t->said.n = t->same;
+        buf_put(&t->said, piece);
+        piece = buf_str(&t->said);
+        print_piece(t, piece, true);
+        return;
+    }
+    print_piece(t, piece, anew);
+    buf_put(&t->said, piece);
+}
+
+/* ---- what happens ---- */
 
 static int code_of(const agent_result *r)
 {
-    switch (r->outcome) {
-    case DARUMA_OUTCOME_OK:
-    case DARUMA_OUTCOME_RECOVERED:
-        return 0;
-    case DARUMA_OUTCOME_DEGRADED:
-        return 3;
-    case DARUMA_OUTCOME_ESCALATED:
-        return 4;
-    case DARUMA_OUTCOME_CANCELLED_:
-        return 130;
-    case DARUMA_OUTCOME_PENDING:
-    case DARUMA_OUTCOME_EXPLAINED:
-    case DARUMA_OUTCOME_FAILED:
-        break;
-    }
-    return 1;
+    static const int codes[] = {
+        [DARUMA_OUTCOME_OK] = 0,        [DARUMA_OUTCOME_RECOVERED] = 0,   [DARUMA_OUTCOME_DEGRADED] = 3,
+        [DARUMA_OUTCOME_ESCALATED] = 4, [DARUMA_OUTCOME_EXPLAINED] = 1,   [DARUMA_OUTCOME_FAILED] = 1,
+        [DARUMA_OUTCOME_PENDING] = 1,   [DARUMA_OUTCOME_CANCELLED_] = 130};
+    return codes[r->outcome];
 }
 
 /* Clears the last line of the terminal for something else. */
 static void clear_line(teller *t)
 {
-    progress_clear(&t->line);
-    spoken_break(&t->said);
-    t->line.held = false;
+    clear_progress(t);
+    if (t->terminal)
+        end_line(t);
 }
 
 static void tell_words(teller *t, daruma_str json)
@@ -123,7 +245,7 @@ static void on_event(daruma_str json, void *user)
     teller *t = user;
     if (!t->json) {
         tell_words(t, json);
-        progress_event(&t->line, json);
+        progress_event(t, json);
         return;
     }
     printf(STR_FMT "\n", STR_ARG(json));
@@ -133,10 +255,8 @@ static void on_event(daruma_str json, void *user)
 /* A piece of the answer. */
 static void on_text(daruma_str piece, run_text follows, void *user)
 {
-    teller *t = user;
-    progress_clear(&t->line);
-    spoken_add(&t->said, piece, follows);
-    t->line.held = spoken_on_line(&t->said);
+    clear_progress(user);
+    add_piece(user, piece, follows);
 }
 
 /* A question on the terminal. */
@@ -172,13 +292,15 @@ static void on_done(const agent_result *r, uint32_t recovered, void *user)
 {
     teller *t = user;
     t->code = code_of(r);
-    progress_clear(&t->line);
+    clear_progress(t);
     if (t->json) {
         print_json(r, recovered);
         say_resume(t, r);
         return;
     }
-    if (!spoken_end(&t->said, r->text)) {
+    bool told = t->speaks && t->said.n && !t->said.full && str_eq(buf_str(&t->said), r->text);
+    end_line(t);
+    if (!told) {
         cli_put_page(stdout, r->text);
         printf("\n");
     }
@@ -198,8 +320,7 @@ static bool number(const char *option, const char *text, int64_t *ret)
         return true;
     if (str_int(str_of(text), ret) && *ret > 0)
         return true;
-    fprintf(stderr, "daruma run: %s wants a number above 0, not `%s`\n", option, text);
-    return false;
+    return cli_say(false, "run", "%s wants a number above 0, not `%s`", option, text);
 }
 
 /* ---- the journal ---- */
@@ -216,19 +337,16 @@ typedef struct record {
 static journal *open_record(const record *c, const runs_options *o, daruma_str *ret_task, teller *t, daruma_arena *a)
 {
     char why[256];
-    if (!c->folder || c->none) {
-        fprintf(stderr, "daruma run: %s\n",
-                c->none ? "--resume needs the journal: leave --no-journal out" : "where are the journals? --state DIR");
-        return NULL;
-    }
+    if (!c->folder || c->none)
+        return CLI_NULL("run", "%s",
+                        c->none ? "--resume needs the journal: leave --no-journal out"
+                                : "where are the journals? --state DIR");
     t->id = runs_id(c->folder, c->resume, a);
     if (!t->id.n)
         snprintf(why, sizeof why, "there is no run in %.200s", c->folder);
     journal *j = t->id.n ? journal_open(c->folder, t->id, why) : NULL;
-    if (!j) {
-        fprintf(stderr, "daruma run: %s\n", why);
-        return NULL;
-    }
+    if (!j)
+        return CLI_NULL("run", "%s", why);
     t->kept = true;
     *ret_task = journal_text(j, "task", a);
     if (runs_options_read(o, journal_text(j, "settings", a), a))
@@ -270,8 +388,7 @@ static bool read_task(const char *given, daruma_arena *a, daruma_str *ret)
     *ret = str_of(given);
     if ((!str_eq(*ret, S("-")) || sys_read_file("-", RUN_TASK_BYTES_MAX, a, ret, why)) && str_trim(*ret).n)
         return true;
-    fprintf(stderr, "daruma run: %s\n", why);
-    return false;
+    return cli_say(false, "run", "%s", why);
 }
 
 /* A path that stays the same wherever the run is resumed from. NULL stays NULL. False: that was told. */
@@ -279,10 +396,8 @@ static bool place(const char *what, const char **path, char absolute[PATH_MAX])
 {
     if (!*path)
         return true;
-    if (!realpath(*path, absolute)) {
-        fprintf(stderr, "daruma run: the %s %s cannot be opened: %s\n", what, *path, strerror(errno));
-        return false;
-    }
+    if (!realpath(*path, absolute))
+        return cli_say(false, "run", "the %s %s cannot be opened: %s", what, *path, strerror(errno));
     *path = absolute;
     return true;
 }
@@ -324,7 +439,10 @@ static int carry_out(wish *w, daruma_str task)
     w->s.id = w->t.id;
     w->s.resume = w->c.resume != NULL;
     w->s.person.way = w->c.approve;
-    w->s.text = spoken_begin(&w->t.said, w->t.json) ? on_text : NULL;
+    w->t.terminal = !w->t.json && isatty(STDOUT_FILENO) == 1;
+    w->t.speaks = (w->t.speaks || w->t.terminal) && sys_arena_init(&w->t.room, 4096, RUN_ANSWER_BYTES_MAX);
+    w->t.said = buf_in(&w->t.room);
+    w->s.text = w->t.speaks ? on_text : NULL;
     if (w->s.shell || w->s.nmcp)
         child_env_wipe(); /* commands can read our environment: of keys only our copy stays */
     bool well = run_task(&w->s, task, why);
@@ -336,13 +454,14 @@ static int carry_out(wish *w, daruma_str task)
         journal_close(w->s.journal);
     else
         journal_discard(w->s.journal); /* nothing began */
-    spoken_done(&w->t.said);
+    sys_arena_done(&w->t.room);
     return w->t.code;
 }
 
 int cli_run(int argc, char **argv)
 {
-    wish w = {.root = ".", .q = {.wire = "openai", .second = ""}, .t = {.code = 1, .line = progress_new()}};
+    wish w = {
+        .root = ".", .q = {.wire = "openai", .second = ""}, .t = {.code = 1, .lines = isatty(STDERR_FILENO) == 1}};
     w.q.servers = w.servers;
     w.s = (run_settings){.event = on_event, .person = {.show = on_question}, .done = on_done, .user = &w.t};
     const cli_option options[] = {
@@ -372,7 +491,7 @@ int cli_run(int argc, char **argv)
         {"--state", "DIR", &w.c.state, NULL, "where runs are recorded; else ~/.local/state/daruma"},
         {"--no-journal", NULL, NULL, &w.c.none, "record nothing: the run cannot be resumed"},
         {"--list", NULL, NULL, &w.c.list, "list the runs"},
-        {"--stream", NULL, NULL, &w.t.said.on, "print the answer as it comes, as on a terminal; with --json as events"},
+        {"--stream", NULL, NULL, &w.t.speaks, "print the answer as it comes, as on a terminal; with --json as events"},
         {"--json", NULL, NULL, &w.t.json, "print events and the result as JSON, a line each"},
         {0},
     };
@@ -385,13 +504,10 @@ int cli_run(int argc, char **argv)
     if (w.c.list) {
         if (w.c.folder)
             return cli_no_more(argc, argv, at) ? runs_list(w.c.folder, w.t.json) : 2;
-        fprintf(stderr, "daruma run: where are the journals? --state DIR\n");
-        return 2;
+        return cli_say(2, "run", "where are the journals? --state DIR");
     }
-    if (at >= argc && !w.c.resume) {
-        fprintf(stderr, "daruma run: what is the task? daruma run \"TASK\", or `-` for standard input\n");
-        return 2;
-    }
+    if (at >= argc && !w.c.resume)
+        return cli_say(2, "run", "what is the task? daruma run \"TASK\", or `-` for standard input");
     if (!cli_no_more(argc, argv, at + 1))
         return 2;
     if (!sys_arena_init(&w.memory, 4096, RUN_MEMORY_BYTES_MAX))

@@ -58,10 +58,9 @@ static void list_one(const char *folder, daruma_str id, bool json, daruma_arena 
     daruma_str word = status.n ? status : str_of(state_word(s, busy, broken));
     daruma_str rest = str_trim(task), line = str_cut(&rest, '\n');
     if (json) {
-        daruma_buf b = buf_in(a);
-        BUF_SAY(&b, "{\"run\":", buf_quoted(id), ",\"began\":", buf_quoted(str_of(date)),
-                ",\"state\":", buf_quoted(word), ",\"task\":", buf_quoted(line));
-        printf(STR_FMT "}\n", STR_ARG(buf_str(&b)));
+        daruma_str b = STR_SAY(a, "{\"run\":", buf_quoted(id), ",\"began\":", buf_quoted(str_of(date)),
+                               ",\"state\":", buf_quoted(word), ",\"task\":", buf_quoted(line));
+        printf(STR_FMT "}\n", STR_ARG(b));
         return;
     }
     line = cli_plain(str_sub(line, 0, sizeof plain - 1), plain, sizeof plain);
@@ -189,12 +188,10 @@ bool runs_options_read(const runs_options *o, daruma_str settings, daruma_arena 
             write_value(x, &now);
             if (str_eq(buf_str(&now), value))
                 continue;
-            fprintf(stderr,
-                    "daruma run: the run began with another %s (" STR_FMT
-                    "): it goes on with the options that it began "
-                    "with; leave %s out\n",
-                    x->name, STR_ARG(value.n ? value : S("none")), x->name);
-            return false;
+            return cli_say(false, "run",
+                           "the run began with another %s (" STR_FMT "): it goes on with the options that it began "
+                           "with; leave %s out",
+                           x->name, STR_ARG(value.n ? value : S("none")), x->name);
         }
         if (value.n)
             take_value(x, value, a);

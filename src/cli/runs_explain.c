@@ -381,10 +381,8 @@ int runs_explain(const char *folder, daruma_str id)
     story t = {0};
     daruma_arena a;
     journal *j = journal_read(folder, id, &busy, why);
-    if (!j) {
-        fprintf(stderr, "daruma explain: %s\n", why);
-        return 1;
-    }
+    if (!j)
+        return cli_say(1, "explain", "%s", why);
     if (!sys_arena_init(&a, 16 << 10, RUN_ANSWER_BYTES_MAX)) {
         journal_close(j);
         return 1;

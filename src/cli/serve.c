@@ -146,23 +146,17 @@ int cli_serve(int argc, char **argv)
         return rest == -2 ? 0 : 2;
     if (rest < argc && !file)
         file = argv[rest++];
-    if (rest < argc) {
-        fprintf(stderr, "daruma serve: one configuration file is enough; what is `%s`?\n", argv[rest]);
-        return 2;
-    }
+    if (rest < argc)
+        return cli_say(2, "serve", "one configuration file is enough; what is `%s`?", argv[rest]);
     static char text[CLI_WHY_BYTES];
     daruma_buf why = buf_over(text, sizeof text);
     uv_loop_t *loop = uv_default_loop();
     char at[80];
     int fd = sys_service_socket();
-    if (fd >= 0 && !server_socket_address(fd, at)) {
-        fprintf(stderr, "daruma serve: the service manager handed over something that is no socket of TCP\n");
-        return 2;
-    }
-    if (fd >= 0 && listen) {
-        fprintf(stderr, "daruma serve: the service manager's socket says where to listen (%s): remove --listen\n", at);
-        return 2;
-    }
+    if (fd >= 0 && !server_socket_address(fd, at))
+        return cli_say(2, "serve", "the service manager handed over something that is no socket of TCP");
+    if (fd >= 0 && listen)
+        return cli_say(2, "serve", "the service manager's socket says where to listen (%s): remove --listen", at);
     gateway_options o = {
         .config_file = file, .listen = fd >= 0 ? at : listen, .socket = fd >= 0 ? fd : 0, .quiet = s.quiet};
     sys_ignore_sigpipe();

@@ -15,14 +15,10 @@ bool cli_no_object(const char *command, const char *what, daruma_str body)
     daruma_str text = str_trim(body);
     if (json_valid(text) && json_is_object(text))
         return false;
-    if (!text.n) {
-        fprintf(stderr, "daruma %s: nothing came: give it %s as JSON\n", command, what);
-        return true;
-    }
-    if (json_valid(text)) {
-        fprintf(stderr, "daruma %s: this is JSON, and no object: %s is one\n", command, what);
-        return true;
-    }
+    if (!text.n)
+        return cli_say(true, command, "nothing came: give it %s as JSON", what);
+    if (json_valid(text))
+        return cli_say(true, command, "this is JSON, and no object: %s is one", what);
     cli_place at = cli_json_breaks(body);
     if (at.rest[0])
         fprintf(stderr, "daruma %s: line %zu, column %zu: this is no JSON: %s\n", command, at.line, at.column, at.rest);
@@ -37,8 +33,10 @@ static const char *list_of(const dialect *d)
     return d == &dialect_gemini ? "`contents`" : d == &dialect_openai_responses ? "`input`" : "`messages`";
 }
 
-int cli_unread(const char *command, daruma_status s, const dialect *d, daruma_str body, daruma_arena *a)
+int cli_unread(const char *command, const char *what, daruma_status s, const dialect *d, daruma_str body,
+               daruma_arena *a)
 {
+    bool request = strcmp(what, CLI_REQUEST) == 0;
     convo c;
     switch (s) {
     case DARUMA_OK:
@@ -50,11 +48,12 @@ int cli_unread(const char *command, daruma_status s, const dialect *d, daruma_st
         fprintf(stderr, "daruma %s: it is too large\n", command);
         break;
     case DARUMA_EINPUT:
-        if (cli_no_object(command, "a request", body))
+        if (cli_no_object(command, what, body))
             break;
-        fprintf(stderr, "daruma %s: this is no request of the dialect %s: there is no list %s in it", command, d->name,
-                list_of(d));
-        for (size_t i = 0; i < COUNT(known); i++)
+        fprintf(stderr, "daruma %s: this is no %s of the dialect %s", command, request ? "request" : "answer", d->name);
+        if (request)
+            fprintf(stderr, ": there is no list %s in it", list_of(d));
+        for (size_t i = 0; request && i < COUNT(known); i++)
             if (known[i] != d && known[i]->read(body, a, &c) == DARUMA_OK) {
                 fprintf(stderr, "; is it one of %s?", known[i]->name);
                 break;
@@ -69,12 +68,9 @@ const dialect *cli_settle_dialect(const char *command, const char *option, const
 {
     const char *sign = NULL;
     const dialect *d = answer ? shape_of_answer(text, &sign) : shape_of_request(str_trim(text), &sign);
-    if (said && d && d != said) {
-        fprintf(stderr,
-                "daruma %s: this looks like %s of %s (it has %s), not of %s: say %s %s, or leave the option out\n",
-                command, answer ? "an answer" : "a request", d->name, sign, said->name, option, d->name);
-        return NULL;
-    }
+    if (said && d && d != said)
+        return CLI_NULL(command, "this looks like %s of %s (it has %s), not of %s: say %s %s, or leave the option out",
+                        answer ? CLI_ANSWER : CLI_REQUEST, d->name, sign, said->name, option, d->name);
     if (said || d)
         return said ? said : d;
     if (!answer && json_get(str_trim(text), S("messages")).n) {
@@ -82,10 +78,9 @@ const dialect *cli_settle_dialect(const char *command, const char *option, const
                 dialect_openai.name, option);
         return &dialect_openai;
     }
-    if (!answer && cli_no_object(command, "a request", text))
+    if (!answer && cli_no_object(command, CLI_REQUEST, text))
         return NULL;
-    fprintf(stderr, "daruma %s: nothing in it says which dialect it is in: say %s\n", command, option);
-    return NULL;
+    return CLI_NULL(command, "nothing in it says which dialect it is in: say %s", option);
 }
 
 bool cli_read(const char *command, const char *path, size_t file_most, size_t most, daruma_arena *a, daruma_str *ret)
@@ -98,6 +93,5 @@ bool cli_read(const char *command, const char *path, size_t file_most, size_t mo
     }
     if (room)
         sys_arena_done(a);
-    fprintf(stderr, "daruma %s: %s\n", command, why);
-    return false;
+    return cli_say(false, command, "%s", why);
 }

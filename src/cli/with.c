@@ -165,10 +165,8 @@ int cli_with(int argc, char **argv)
         cli_options_before(argc, argv, options, "with [--config FILE] [--verbose] -- COMMAND [ARGUMENT...]", about);
     if (rest < 0)
         return rest == -2 ? 0 : 2;
-    if (rest >= argc) {
-        fprintf(stderr, "daruma with: which command? daruma with -- COMMAND [ARGUMENT...]\n");
-        return 2;
-    }
+    if (rest >= argc)
+        return cli_say(2, "with", "which command? daruma with -- COMMAND [ARGUMENT...]");
     uv_loop_t *loop = uv_default_loop();
     sys_ignore_sigpipe();
     keep_upstreams(taken);
@@ -184,10 +182,8 @@ int cli_with(int argc, char **argv)
     point_here(gateway_port(r.g));
     watch_signals(&r, loop);
     int error = spawn(&r, loop, argv + rest);
-    if (error) {
-        fprintf(stderr, "daruma with: cannot run %s: %s\n", argv[rest], uv_strerror(error));
-        return error == UV_ENOENT ? 127 : 126;
-    }
+    if (error)
+        return cli_say(error == UV_ENOENT ? 127 : 126, "with", "cannot run %s: %s", argv[rest], uv_strerror(error));
     uv_run(loop, UV_RUN_DEFAULT);
     return r.code;
 }

@@ -211,8 +211,7 @@ static daruma_str on_key_trouble(void *user, const daruma_target *t, daruma_aren
     BUF_LIT(&b, "{\"error\":{\"type\":\"authentication_error\",\"code\":\"key_command_failed\",\"message\":"
                 "\"The command that prints the key ");
     buf_put(&b, k->key->name); /* a name of letters, digits and the like */
-    BUF_LIT(&b, " of this provider failed: ");
-    BUF_SAY(&b, k->why[0] ? k->why : "it could not be run", ".\"}}");
+    BUF_SAY(&b, " of this provider failed: ", k->why[0] ? k->why : "it could not be run", ".\"}}");
     return buf_str(&b);
 }
 
@@ -413,10 +412,8 @@ static bool method_is_safe(daruma_str m)
 /* Gemini says in the path which model is asked, and whether it shall stream. */
 static void read_path(call *c, session_request *q)
 {
-    daruma_buf whole = buf_in(c->arena);
-    BUF_SAY(&whole, c->head.path, "?", c->head.query);
     q->path_names = true;
-    dialect_path_model(buf_str(&whole), &q->path_model, &q->path_stream);
+    dialect_path_model(STR_SAY(c->arena, c->head.path, "?", c->head.query), &q->path_model, &q->path_stream);
     q->path_array = !q->path_stream && str_ends(c->head.path, S("streamGenerateContent"));
 }
 

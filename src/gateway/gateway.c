@@ -263,8 +263,8 @@ void gateway_summary(const gateway *g, daruma_buf *out)
     uint64_t lost = n->failed + n->explained + n->degraded;
     if (lost)
         buf_printf(out, " Not recovered: %llu (%llu explained, %llu broken off, %llu failed).",
-                   (unsigned long long)lost, (unsigned long long)n->explained, (unsigned long long)n->degraded,
-                   (unsigned long long)n->failed);
+                   (unsigned long long)lost, (unsigned long long)(n->explained + n->failed_explained),
+                   (unsigned long long)n->degraded, (unsigned long long)(n->failed - n->failed_explained));
     if (!recovered && !lost)
         BUF_LIT(out, " Nothing had to be recovered.");
     BUF_LIT(out, "\n");

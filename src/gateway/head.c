@@ -3,6 +3,9 @@
 #include "base/buf.h"
 #include "gateway/inside.h"
 #include "gateway/see/trace.h"
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
 #include <xxhash.h>
 
 /* Where any client puts its credentials. */
@@ -59,9 +62,8 @@ uint64_t head_credential(const gateway *g, const http_head *h, bool *ret_ours)
 void head_credentials(const http_head *h, daruma_buf *out)
 {
     for (size_t i = 0; i < h->nheaders; i++)
-        if (head_is_credential(h->headers[i].name)) {
+        if (head_is_credential(h->headers[i].name))
             BUF_SAY(out, h->headers[i].value, "\n");
-        }
     buf_put(out, head_query_key(h));
 }
 
@@ -269,4 +271,30 @@ daruma_header *head_for_client(exchange *x, const drive_answer *answer, size_t *
 {
     /* call_head() keeps nothing of it */
     return session_fields(x->session, answer, target_name(session_target(x->session), answer->a), n);
+}
+
+/* ---- whose request it is: what is known of a conversation is kept under a keyed hash of the credential it came with.
+ * Whoever has another credential gets another number, and the numbers mean nothing outside this process. ---- */
+
+/* Made when it is first needed: it wakes a good part of OpenSSL, which plain traffic never does. */
+bool tenant_key_made(gateway *g)
+{
+    if (!g->tenant_keyed)
+        g->tenant_keyed = RAND_bytes(g->tenant_key, sizeof g->tenant_key) == 1;
+    return g->tenant_keyed;
+}
+
+uint64_t exchange_tenant(exchange *x)
+{
+    unsigned char out[EVP_MAX_MD_SIZE];
+    unsigned n = 0;
+    daruma_buf all = buf_in(x->c->arena);
+    if (x->tenant)
+        return x->tenant;
+    head_credentials(&x->c->head, &all);
+    x->tenant = x->credential; /* a hash with the secret of this process: second best */
+    if (!all.full && tenant_key_made(x->g) &&
+        HMAC(EVP_sha256(), x->g->tenant_key, sizeof x->g->tenant_key, (const unsigned char *)all.p, all.n, out, &n))
+        memcpy(&x->tenant, out, sizeof x->tenant);
+    return x->tenant;
 }

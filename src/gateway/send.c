@@ -178,9 +178,7 @@ static daruma_str target_path(exchange *x, const config_provider *p, const drive
     path = moved || renamed ? config_own_path(p, path, x->c->arena) : config_upstream_path(p, path, x->c->arena);
     if (!query.n)
         return path;
-    daruma_buf b = buf_in(x->c->arena);
-    BUF_SAY(&b, path, "?", query);
-    return buf_str(&b);
+    return STR_SAY(x->c->arena, path, "?", query);
 }
 
 /* Of two limits, where 0 is none, the shorter. */

@@ -1,6 +1,7 @@
 // Starts a gateway and a faulty provider on free ports and talks to both.
+import { AsyncLocalStorage } from "node:async_hooks";
 import { spawn } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
@@ -36,17 +37,31 @@ export const run = (args, { input, env, cwd } = {}) =>
     c.stdin.end(input);
   });
 
+// True if the process itself listens on the port: another program that sits there answers, too.
+function listens(port, pid) {
+  const state = readFileSync("/proc/net/tcp", "utf8").split("\n").map((l) => l.trim().split(/\s+/));
+  const inodes = state.filter((f) => f[3] === "0A" && parseInt(f[1]?.split(":")[1], 16) === port).map((f) => `socket:[${f[9]}]`);
+  return readdirSync(`/proc/${pid}/fd`).some((fd) => {
+    try {
+      return inodes.includes(readlinkSync(`/proc/${pid}/fd/${fd}`));
+    } catch {
+      return false; // it was closed meanwhile
+    }
+  });
+}
+
 async function answers(url, child) {
   for (let i = 0; i < 200; i++) {
     if (child.exitCode !== null) throw new Error(`${child.spawnargs.join(" ")} ended with ${child.exitCode}:\n${child.said}`);
     try {
       await fetch(url);
-      return;
+      if (listens(Number(new URL(url).port), child.pid)) return;
     } catch {
-      await sleep(25);
+      // not yet
     }
+    await sleep(25);
   }
-  throw new Error(`${url} does not answer`);
+  throw new Error(`${url} does not answer, or somebody else does`);
 }
 
 function start(args, env) {
@@ -113,6 +128,7 @@ const config = (gateway, chaos, own, events) => ({
 
 // A provider of the test's own: it keeps every request as it came, and answers what the scenario says. While it is away
 // its port refuses connections.
+export const exchange = new AsyncLocalStorage(); // what belongs to the request that is being answered
 export async function ownProvider(port = 0) {
   const own = { seen: [], answer: null };
   const server = createHttpServer((req, res) => {
@@ -121,7 +137,7 @@ export async function ownProvider(port = 0) {
     req.on("end", () => {
       const r = { method: req.method, url: req.url, headers: req.headers, raw: req.rawHeaders, body: Buffer.concat(parts), n: own.seen.length + 1 };
       own.seen.push(r);
-      if (own.answer) own.answer(r, res, req.socket);
+      if (own.answer) exchange.run({}, () => own.answer(r, res, req.socket));
       else res.writeHead(500).end("no answer was said");
     });
     req.on("error", () => {});

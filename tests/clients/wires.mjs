@@ -2,6 +2,7 @@
 // the test's own: it refuses as the real ones do and keeps every request, so that the mended one can be looked at.
 import assert from "node:assert/strict";
 import { dialects, question } from "./net.mjs";
+import { exchange } from "./pair.mjs";
 import { holds } from "./wire.mjs";
 
 export const json = (res, status, o) => res.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(o));
@@ -106,39 +107,42 @@ export const wires = {
   gemini: geminiWire(),
 };
 
-// OpenAI Responses: events are numbered, and the last one holds the whole answer. A stream is written in one go; streams
-// that are written side by side need one of these each.
-export function responsesWire() {
-  let n, text, items, open;
+// OpenAI Responses: events are numbered, and the last one holds the whole answer. Each request to the test's own provider
+// has a stream of its own, however many are answered side by side; outside of one it is the stream that was begun last.
+function responsesWire() {
+  let newest;
+  const stream = () => exchange.getStore()?.responses ?? newest;
   const usage = (used) => ({ input_tokens: used, input_tokens_details: { cached_tokens: 0 }, output_tokens: 5, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: used + 5 });
-  const ev = (type, o) => named({ type, sequence_number: n++, ...o });
+  const ev = (type, o) => named({ type, sequence_number: stream().n++, ...o });
   const response = (status, output, more = {}) => ({ id: "resp_1", object: "response", created_at: 1, status, model: "m-own", error: null, incomplete_details: null, output, usage: status === "in_progress" ? null : usage(5), ...more });
   const message = (t, status = "completed") => ({ id: "msg_1", type: "message", status, role: "assistant", content: status === "completed" ? [{ type: "output_text", text: t, annotations: [] }] : [] });
   const part = (t) => ({ type: "output_text", text: t, annotations: [] });
   const shut = () => {
-    if (!open) return "";
-    open = false;
-    items.push(message(text));
+    const s = stream(), { text } = s;
+    if (!s.open) return "";
+    s.open = false;
+    s.items.push(message(text));
     const at = { item_id: "msg_1", output_index: 0, content_index: 0 };
     return ev("response.output_text.done", { ...at, text }) + ev("response.content_part.done", { ...at, part: part(text) }) + ev("response.output_item.done", { output_index: 0, item: message(text) });
   };
-  const over = (status = "completed", more) => shut() + ev(`response.${status}`, { response: response(status, items, more) });
+  const over = (status = "completed", more) => shut() + ev(`response.${status}`, { response: response(status, stream().items, more) });
   return {
     refuse: wireRefusal,
     overflow: (res) => json(res, 400, { error: { message: "Your input exceeds the context window of this model. Please adjust your input and try again.", type: "invalid_request_error", param: "input", code: "context_length_exceeded" } }),
     answer: (res, t, calls = [], finish, used = 5) => json(res, 200, response(finish ? "incomplete" : "completed", [...(t ? [message(t)] : []), ...calls.map(([id, name, args], i) => ({ id: `fc_${i}`, type: "function_call", status: "completed", call_id: id, name, arguments: args }))], finish ? { incomplete_details: { reason: finish }, usage: usage(used) } : {})),
     opening() {
-      [n, text, items, open] = [0, "", [], true];
+      newest = { n: 0, text: "", items: [], open: true };
+      if (exchange.getStore()) exchange.getStore().responses = newest;
       return ev("response.created", { response: response("in_progress", []) }) + ev("response.in_progress", { response: response("in_progress", []) }) + ev("response.output_item.added", { output_index: 0, item: message("", "in_progress") }) + ev("response.content_part.added", { item_id: "msg_1", output_index: 0, content_index: 0, part: part("") });
     },
-    piece: (t) => ((text += t), ev("response.output_text.delta", { item_id: "msg_1", output_index: 0, content_index: 0, delta: t, logprobs: [] })),
+    piece: (t) => ((stream().text += t), ev("response.output_text.delta", { item_id: "msg_1", output_index: 0, content_index: 0, delta: t, logprobs: [] })),
     closing: () => over(),
     closingLength: (used = 5) => over("incomplete", { incomplete_details: { reason: "max_output_tokens" }, usage: usage(used) }),
     called(i, id, name, args) {
       const cut = Math.ceil(args.length / 3) || 1, at = { item_id: `fc_${i}`, output_index: i + 1 };
       const item = (arguments_, status) => ({ id: `fc_${i}`, type: "function_call", status, call_id: id, name, arguments: arguments_ });
       const all = shut() + ev("response.output_item.added", { output_index: i + 1, item: item("", "in_progress") }) + [0, 1, 2].map((k) => args.slice(k * cut, (k + 1) * cut)).filter(Boolean).map((a) => ev("response.function_call_arguments.delta", { ...at, delta: a })).join("") + ev("response.function_call_arguments.done", { ...at, arguments: args }) + ev("response.output_item.done", { output_index: i + 1, item: item(args, "completed") });
-      items.push(item(args, "completed"));
+      stream().items.push(item(args, "completed"));
       return all;
     },
     closingCalls: () => over(),

@@ -22,10 +22,13 @@ refusal refuse(int status, const char *type, const char *code, const char *param
                      .message = arena_copy(a, (daruma_str){text, len})};
 }
 
-place place_of(const char *fmt, size_t i, size_t j)
+place place_of(const char *fmt, ...)
 {
     place p;
-    snprintf(p.text, sizeof p.text, fmt, i, j);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(p.text, sizeof p.text, fmt, ap);
+    va_end(ap);
     return p;
 }
 
@@ -37,6 +40,14 @@ daruma_str raw_of(daruma_str string) /* without its quotes; empty when it is no 
 bool says(daruma_str string, const char *text)
 {
     return json_is_string(string) && json_raw_eq(raw_of(string), str_of(text));
+}
+
+bool listed(const char *const *names, daruma_str raw)
+{
+    for (; *names; names++)
+        if (json_raw_eq(raw, str_of(*names)))
+            return true;
+    return false;
 }
 
 void ids_add(ids *s, daruma_str id, daruma_arena *a)
@@ -75,9 +86,8 @@ bool ids_take(ids *s, daruma_str id) /* removes it; false when it was not there 
 daruma_str ids_list(const ids *s, daruma_arena *a)
 {
     daruma_buf b = buf_in(a);
-    for (size_t i = 0; i < s->n; i++) {
+    for (size_t i = 0; i < s->n; i++)
         BUF_SAY(&b, i ? ", " : "", s->id[i]);
-    }
     return buf_str(&b);
 }
 
@@ -110,14 +120,13 @@ daruma_str sign_thought(uint64_t secret, daruma_str text, daruma_arena *a)
 static refusal not_json(const ask *q, daruma_arena *a)
 {
     if (q->wire == WIRE_GEMINI)
-        return refuse(400, BAD_ARGUMENT, NULL, NULL, a, "Invalid JSON payload received. Unexpected end of string.");
+        return GOOGLE(a, "Invalid JSON payload received. Unexpected end of string.");
     if (q->wire == WIRE_MESSAGES)
-        return refuse(400, INVALID, NULL, NULL, a, "The request body is not valid JSON: unexpected end of data");
-    return refuse(400, INVALID, NULL, NULL, a,
-                  "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your "
-                  "HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid "
-                  "JSON. If you have trouble figuring out how to fix this, please contact us through our help "
-                  "center at help.openai.com.)");
+        return REFUSE(a, "The request body is not valid JSON: unexpected end of data");
+    return REFUSE(a, "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your "
+                     "HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid "
+                     "JSON. If you have trouble figuring out how to fix this, please contact us through our help "
+                     "center at help.openai.com.)");
 }
 
 static refusal too_many_bytes(const ask *q, const model_limits *m, daruma_arena *a)
@@ -125,8 +134,7 @@ static refusal too_many_bytes(const ask *q, const model_limits *m, daruma_arena 
     if (m->max_bytes == 0 || q->bytes <= m->max_bytes)
         return (refusal){0};
     if (q->wire == WIRE_GEMINI)
-        return refuse(400, BAD_ARGUMENT, NULL, NULL, a, "Request payload size exceeds the limit: %lld bytes.",
-                      (long long)m->max_bytes);
+        return GOOGLE(a, "Request payload size exceeds the limit: %lld bytes.", (long long)m->max_bytes);
     if (q->wire == WIRE_MESSAGES)
         return refuse(413, "request_too_large", NULL, NULL, a, "Request exceeds the maximum size");
     return refuse(413, "server_error", NULL, NULL, a,
@@ -142,7 +150,7 @@ refusal validate(const ask *q, const model_limits *m, daruma_arena *a)
     if (!r.status && !q->ok)
         r = not_json(q, a);
     if (!r.status && q->wire == WIRE_MESSAGES && !q->versioned)
-        r = refuse(400, INVALID, NULL, NULL, a, "anthropic-version: header is required");
+        r = REFUSE(a, "anthropic-version: header is required");
     if (!r.status)
         r = of_kind("invalid_parameter", parameter_rules(q, m, a));
     if (!r.status)
@@ -163,7 +171,7 @@ static refusal gemini_key(const ask *q, daruma_arena *a)
             403, "PERMISSION_DENIED", NULL, NULL, a,
             "Method doesn't allow unregistered callers (callers without established identity). Please use API "
             "Key or other form of API consumer identity to call this API.");
-    refusal r = refuse(400, BAD_ARGUMENT, NULL, NULL, a, "API key not valid. Please pass a valid API key.");
+    refusal r = GOOGLE(a, "API key not valid. Please pass a valid API key.");
     r.details = S("[{\"@type\":\"type.googleapis.com/google.rpc.ErrorInfo\",\"reason\":\"API_KEY_INVALID\",\"domain\":"
                   "\"googleapis.com\",\"metadata\":{\"service\":\"generativelanguage.googleapis.com\"}}]");
     return r;
@@ -226,7 +234,7 @@ refusal refuse_stored(daruma_str id, bool item, daruma_arena *a)
                               "from your input.",
                               STR_ARG(str_sub(id, 0, 100))));
     return of_kind("not_stored",
-                   refuse(400, INVALID, "previous_response_not_found", "previous_response_id", a,
+                   OPENAI(a, "previous_response_not_found", "previous_response_id",
                           "Previous response with id '" STR_FMT "' not found.", STR_ARG(str_sub(id, 0, 100))));
 }
 

@@ -11,14 +11,14 @@ enum {
 
 static refusal empty_array(const char *where, daruma_arena *a)
 {
-    return refuse(400, INVALID, "empty_array", where, a,
+    return OPENAI(a, "empty_array", where,
                   "Invalid '%s': empty array. Expected an array with minimum length 1, but got an empty array instead.",
                   where);
 }
 
 static refusal missing(const char *where, daruma_arena *a)
 {
-    return refuse(400, INVALID, "missing_required_parameter", where, a, "Missing required parameter: '%s'.", where);
+    return OPENAI(a, "missing_required_parameter", where, "Missing required parameter: '%s'.", where);
 }
 
 refusal openai_string(daruma_str v, const char *where, size_t longest, bool pattern, daruma_arena *a)
@@ -27,25 +27,24 @@ refusal openai_string(daruma_str v, const char *where, size_t longest, bool patt
     if (!v.n)
         return missing(where, a);
     if (!json_is_string(v))
-        return refuse(400, INVALID, "invalid_type", where, a,
-                      "Invalid type for '%s': expected a string, but got %s instead.", where,
+        return OPENAI(a, "invalid_type", where, "Invalid type for '%s': expected a string, but got %s instead.", where,
                       json_is_object(v)   ? "an object"
                       : json_is_array(v)  ? "an array"
                       : json_is_null(v)   ? "null"
                       : json_is_number(v) ? "an integer"
                                           : "a boolean");
     if (pattern && !s.n)
-        return refuse(400, INVALID, "empty_string", where, a,
+        return OPENAI(a, "empty_string", where,
                       "Invalid '%s': empty string. Expected a string with minimum length 1, but got an empty string "
                       "instead.",
                       where);
     if (longest && s.n > longest)
-        return refuse(400, INVALID, "string_above_max_length", where, a,
+        return OPENAI(a, "string_above_max_length", where,
                       "Invalid '%s': string too long. Expected a string with maximum length %zu, but got a string with "
                       "length %zu instead.",
                       where, longest, s.n);
     if (pattern && !tool_name_ok(s, s.n))
-        return refuse(400, INVALID, "invalid_value", where, a,
+        return OPENAI(a, "invalid_value", where,
                       "Invalid '%s': string does not match pattern. Expected a string that matches the pattern "
                       "'^[a-zA-Z0-9_-]+$'.",
                       where);
@@ -54,10 +53,9 @@ refusal openai_string(daruma_str v, const char *where, size_t longest, bool patt
 
 static refusal chat_orphans(const ids *open, size_t at, daruma_arena *a)
 {
-    place p = place_of("messages.[%zu].role", at, 0);
     daruma_str list = ids_list(open, a);
     return of_kind("orphan_tool_call",
-                   refuse(400, INVALID, NULL, p.text, a,
+                   OPENAI(a, NULL, AT("messages.[%zu].role", at),
                           "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
                           "'tool_call_id'. The following tool_call_ids did not have response messages: " STR_FMT,
                           STR_ARG(list)));
@@ -79,64 +77,56 @@ static refusal tool_message(const ask *q, daruma_str m, size_t i, size_t asked_a
                             daruma_arena *a)
 {
     daruma_str id = raw_of(json_get(m, S("tool_call_id"))), content = json_get(m, S("content"));
-    place role = place_of("messages.[%zu].role", i, 0), where = place_of("messages.[%zu].tool_call_id", i, 0),
-          c = place_of("messages.[%zu].content", i, 0);
     if (!allowed)
         return of_kind("orphan_tool_result",
-                       refuse(400, INVALID, NULL, role.text, a,
+                       OPENAI(a, NULL, AT("messages.[%zu].role", i),
                               "Invalid parameter: messages with role 'tool' must be a response to a preceeding message "
                               "with 'tool_calls'."));
     if (!ids_take(open, id)) {
         size_t first = answer_at(q, asked_at, i, id);
         if (first < i)
             return of_kind("orphan_tool_result",
-                           refuse(400, INVALID, NULL, where.text, a,
+                           OPENAI(a, NULL, AT("messages.[%zu].tool_call_id", i),
                                   "Invalid parameter: Duplicate value for 'tool_call_id' of '" STR_FMT
                                   "', in messages[%zu] and messages[%zu].",
                                   STR_ARG(id), first, i));
-        return of_kind("orphan_tool_result", refuse(400, INVALID, NULL, where.text, a,
+        return of_kind("orphan_tool_result", OPENAI(a, NULL, AT("messages.[%zu].tool_call_id", i),
                                                     "Invalid parameter: 'tool_call_id' of '" STR_FMT
                                                     "' not found in 'tool_calls' of previous "
                                                     "message.",
                                                     STR_ARG(id)));
     }
     if (!json_is_string(content) && !json_is_array(content))
-        return refuse(400, INVALID, NULL, c.text, a, "Invalid value for 'content': expected a string, got %s.",
+        return OPENAI(a, NULL, AT("messages.[%zu].content", i),
+                      "Invalid value for 'content': expected a string, got %s.",
                       content.n && !json_is_null(content) ? "an object" : "null");
     return (refusal){0};
 }
 
 static refusal content_parts(daruma_str content, daruma_str role, size_t i, daruma_arena *a)
 {
-    static const char *const types[] = {"text", "image_url", "input_audio", "refusal", "audio", "file"};
+    static const char *const types[] = {"text", "image_url", "input_audio", "refusal", "audio", "file", NULL};
     daruma_str part;
     size_t j = 0;
-    place p = place_of("messages[%zu].content", i, 0);
     if (json_is_array(content) && json_count(content) == 0)
-        return empty_array(p.text, a);
+        return empty_array(AT("messages[%zu].content", i), a);
     json_iter it = json_open(content);
     for (; json_is_array(content) && json_next(&it, NULL, &part); j++) {
         daruma_str type = json_get(part, S("type"));
-        place t = place_of("messages[%zu].content[%zu].type", i, j),
-              x = place_of("messages[%zu].content[%zu].text", i, j);
-        bool known = false;
-        for (size_t k = 0; k < COUNT(types); k++)
-            known |= says(type, types[k]);
         if (!type.n)
-            return missing(t.text, a);
-        if (!known)
-            return refuse(400, INVALID, "invalid_value", t.text, a,
+            return missing(AT("messages[%zu].content[%zu].type", i, j), a);
+        if (!listed(types, raw_of(type)))
+            return OPENAI(a, "invalid_value", AT("messages[%zu].content[%zu].type", i, j),
                           "Invalid value: '" STR_FMT "'. Supported values are: 'text', 'image_url', 'input_audio', "
                           "'refusal', 'audio', and 'file'.",
                           STR_ARG(str_sub(raw_of(type), 0, 60)));
         if (says(type, "text") && !json_is_string(json_get(part, S("text"))))
-            return missing(x.text, a);
+            return missing(AT("messages[%zu].content[%zu].text", i, j), a);
         if (says(type, "image_url") && !says(role, "user")) {
-            place m = place_of("messages[%zu]", i, 0);
-            return refuse(400, INVALID, "invalid_value", m.text, a,
+            return OPENAI(a, "invalid_value", AT("messages[%zu]", i),
                           "Invalid '%s'. Image URLs are only allowed for messages with role 'user', but this message "
                           "with role '" STR_FMT "' contains an image URL.",
-                          m.text, STR_ARG(raw_of(role)));
+                          AT("messages[%zu]", i), STR_ARG(raw_of(role)));
         }
     }
     return (refusal){0};
@@ -146,22 +136,23 @@ static refusal tool_calls(daruma_str calls, size_t i, ids *open, daruma_arena *a
 {
     daruma_str call;
     size_t j = 0;
-    place p = place_of("messages[%zu].tool_calls", i, 0);
     refusal r;
     if (json_is_array(calls) && json_count(calls) == 0)
-        return empty_array(p.text, a);
+        return empty_array(AT("messages[%zu].tool_calls", i), a);
     json_iter it = json_open(calls);
     for (; json_next(&it, NULL, &call); j++) {
         daruma_str f = json_get(call, S("function")), id = json_get(call, S("id"));
-        place n = place_of("messages[%zu].tool_calls[%zu].function.name", i, j),
-              g = place_of("messages[%zu].tool_calls[%zu].function.arguments", i, j),
-              d = place_of("messages[%zu].tool_calls[%zu].id", i, j);
-        if ((r = openai_string(id, d.text, CHAT_ID_BYTES_MAX, false, a)).status)
+        if ((r = openai_string(id, AT("messages[%zu].tool_calls[%zu].id", i, j), CHAT_ID_BYTES_MAX, false, a)).status)
             return r;
         if (json_is_object(f) &&
-            (r = openai_string(json_get(f, S("name")), n.text, TOOL_NAME_BYTES_MAX, true, a)).status)
+            (r = openai_string(json_get(f, S("name")), AT("messages[%zu].tool_calls[%zu].function.name", i, j),
+                               TOOL_NAME_BYTES_MAX, true, a))
+                .status)
             return r;
-        if (json_is_object(f) && (r = openai_string(json_get(f, S("arguments")), g.text, 0, false, a)).status)
+        if (json_is_object(f) &&
+            (r = openai_string(json_get(f, S("arguments")),
+                               AT("messages[%zu].tool_calls[%zu].function.arguments", i, j), 0, false, a))
+                .status)
             return r;
         ids_add(open, raw_of(id), a);
     }
@@ -170,22 +161,19 @@ static refusal tool_calls(daruma_str calls, size_t i, ids *open, daruma_arena *a
 
 static refusal chat_message(daruma_str m, size_t i, ids *open, daruma_arena *a)
 {
-    static const char *const roles[] = {"system", "assistant", "user", "function", "developer"};
+    static const char *const roles[] = {"system", "assistant", "user", "function", "developer", NULL};
     daruma_str role = json_get(m, S("role")), content = json_get(m, S("content")), calls = json_get(m, S("tool_calls"));
-    place p = place_of("messages[%zu].role", i, 0), c = place_of("messages.[%zu].content", i, 0);
-    bool known = false;
-    for (size_t r = 0; r < COUNT(roles); r++)
-        known |= says(role, roles[r]);
     if (!role.n)
-        return missing(p.text, a);
-    if (!known)
-        return refuse(400, INVALID, "invalid_value", p.text, a,
+        return missing(AT("messages[%zu].role", i), a);
+    if (!listed(roles, raw_of(role)))
+        return OPENAI(a, "invalid_value", AT("messages[%zu].role", i),
                       "Invalid value: '" STR_FMT "'. Supported values are: 'system', 'assistant', 'user', 'function', "
                       "'tool', and 'developer'.",
                       STR_ARG(str_sub(raw_of(role), 0, 60)));
     if (!json_is_string(content) && !json_is_array(content) && !calls.n && !json_get(m, S("function_call")).n &&
         !json_get(m, S("refusal")).n && !json_get(m, S("audio")).n)
-        return refuse(400, INVALID, NULL, c.text, a, "Invalid value for 'content': expected a string, got %s.",
+        return OPENAI(a, NULL, AT("messages.[%zu].content", i),
+                      "Invalid value for 'content': expected a string, got %s.",
                       content.n && !json_is_null(content) ? "an object" : "null");
     refusal r = content_parts(content, role, i, a);
     return r.status ? r : tool_calls(calls, i, open, a);
@@ -229,9 +217,8 @@ static refusal chat_messages(const ask *q, const model_limits *lim, daruma_arena
     if (open.n)
         return chat_orphans(&open, asked_at + 1, a);
     if (lim->refuse_prefill && says(before, "assistant"))
-        return refuse(400, INVALID, NULL, NULL, a,
-                      "This model does not support assistant message prefill. The conversation must end with a user "
-                      "message.");
+        return REFUSE(a, "This model does not support assistant message prefill. The conversation must end with a user "
+                         "message.");
     return (refusal){0};
 }
 
@@ -245,8 +232,8 @@ refusal openai_tools(const ask *q, daruma_arena *a)
     if (chat && json_is_array(q->tools) && n == 0)
         return empty_array("tools", a);
     if (n > TOOLS_MAX)
-        return refuse(
-            400, INVALID, "array_above_max_length", "tools", a,
+        return OPENAI(
+            a, "array_above_max_length", "tools",
             "Invalid 'tools': array too long. Expected an array with maximum length %d, but got an array with "
             "length %zu instead.",
             TOOLS_MAX, n);
@@ -255,13 +242,14 @@ refusal openai_tools(const ask *q, daruma_arena *a)
             continue;
         daruma_str f = chat ? json_get(tool, S("function")) : tool, schema = json_get(f, S("parameters"));
         daruma_str name = json_get(f, S("name"));
-        place p = place_of(chat ? "tools[%zu].function.name" : "tools[%zu].name", i, 0);
-        if ((r = openai_string(name, p.text, TOOL_NAME_BYTES_MAX, true, a)).status)
+        if ((r = openai_string(name, AT(chat ? "tools[%zu].function.name" : "tools[%zu].name", i), TOOL_NAME_BYTES_MAX,
+                               true, a))
+                .status)
             return r;
         if (schema.n && !json_is_null(schema) && !says(json_get(schema, S("type")), "object")) {
             daruma_str type = raw_of(json_get(schema, S("type")));
-            place s = place_of(chat ? "tools[%zu].function.parameters" : "tools[%zu].parameters", i, 0);
-            return refuse(400, INVALID, "invalid_function_parameters", s.text, a,
+            return OPENAI(a, "invalid_function_parameters",
+                          AT(chat ? "tools[%zu].function.parameters" : "tools[%zu].parameters", i),
                           "Invalid schema for function '" STR_FMT "': schema must be a JSON Schema of 'type: "
                           "\"object\"', got 'type: \"" STR_FMT "\"'.",
                           STR_ARG(raw_of(name)), STR_ARG(type.n ? type : S("None")));
@@ -273,7 +261,7 @@ refusal openai_tools(const ask *q, daruma_arena *a)
 refusal chat_rules(const ask *q, const model_limits *m, daruma_arena *a)
 {
     if (!q->model.n)
-        return refuse(400, INVALID, NULL, NULL, a, "you must provide a model parameter");
+        return REFUSE(a, "you must provide a model parameter");
     if (!json_is_array(q->messages))
         return missing("messages", a);
     if (json_count(q->messages) == 0)

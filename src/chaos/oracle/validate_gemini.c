@@ -8,18 +8,15 @@ enum { FUNCTION_NAME_BYTES_MAX = 64 };
 
 static refusal bad(daruma_arena *a, const char *where, const char *what)
 {
-    return refuse(400, BAD_ARGUMENT, NULL, NULL, a, "* GenerateContentRequest.%s: %s\n", where, what);
+    return GOOGLE(a, "* GenerateContentRequest.%s: %s\n", where, what);
 }
 
 /* A value that does not fit the field's type, as the gateway in front of the API says it. */
 static refusal bad_struct(daruma_arena *a, const char *where)
 {
-    refusal r = refuse(400, BAD_ARGUMENT, NULL, NULL, a,
-                       "Invalid value at '%s' (type.googleapis.com/google.protobuf.Struct)", where);
-    daruma_buf b = buf_in(a);
-    BUF_SAY(&b, "[{\"@type\":\"type.googleapis.com/google.rpc.BadRequest\",\"fieldViolations\":[{\"field\":",
-            buf_quoted(str_of(where)), ",\"description\":", buf_quoted(r.message), "}]}]");
-    r.details = buf_str(&b);
+    refusal r = GOOGLE(a, "Invalid value at '%s' (type.googleapis.com/google.protobuf.Struct)", where);
+    r.details = STR_SAY(a, "[{\"@type\":\"type.googleapis.com/google.rpc.BadRequest\",\"fieldViolations\":[{\"field\":",
+                        buf_quoted(str_of(where)), ",\"description\":", buf_quoted(r.message), "}]}]");
     return r;
 }
 
@@ -33,9 +30,7 @@ typedef struct content {
 /* Name and id in one text, so that a result is known by both. */
 static daruma_str call_name(daruma_str f, daruma_arena *a)
 {
-    daruma_buf b = buf_in(a);
-    BUF_SAY(&b, raw_of(json_get(f, S("name"))), "#", raw_of(json_get(f, S("id"))));
-    return buf_str(&b);
+    return STR_SAY(a, raw_of(json_get(f, S("name"))), "#", raw_of(json_get(f, S("id"))));
 }
 
 static bool name_ok(daruma_str name)
@@ -57,27 +52,26 @@ static refusal part_rules(daruma_str part, size_t i, size_t j, content *c, darum
                                           {"codeExecutionResult", "code_execution_result"}};
     daruma_str call = ask_either(part, "functionCall", "function_call");
     daruma_str response = ask_either(part, "functionResponse", "function_response"), text = json_get(part, S("text"));
-    place d = place_of("contents[%zu].parts[%zu].data", i, j),
-          n = place_of(call.n ? "contents[%zu].parts[%zu].function_call.name"
-                              : "contents[%zu].parts[%zu].function_response.name",
-                       i, j),
-          g = place_of(call.n ? "contents[%zu].parts[%zu].function_call.args"
-                              : "contents[%zu].parts[%zu].function_response.response",
-                       i, j);
     bool any = false;
     for (size_t k = 0; k < COUNT(data); k++)
         any |= ask_either(part, data[k][0], data[k][1]).n > 0;
     if (!any)
-        return bad(a, d.text, "required oneof field 'data' must have one initialized field");
+        return bad(a, AT("contents[%zu].parts[%zu].data", i, j),
+                   "required oneof field 'data' must have one initialized field");
     if (says(text, "") && !ask_either(part, "thoughtSignature", "thought_signature").n)
-        return refuse(400, BAD_ARGUMENT, NULL, NULL, a,
-                      "Unable to submit request because it must have a text parameter. Add a text parameter and try "
-                      "again.");
+        return GOOGLE(a, "Unable to submit request because it must have a text parameter. Add a text parameter and try "
+                         "again.");
     daruma_str f = call.n ? call : response, value = json_get(f, call.n ? S("args") : S("response"));
     if (f.n && !raw_of(json_get(f, S("name"))).n)
-        return bad(a, n.text, "Name cannot be empty.");
+        return bad(a,
+                   AT(call.n ? "contents[%zu].parts[%zu].function_call.name"
+                             : "contents[%zu].parts[%zu].function_response.name",
+                      i, j),
+                   "Name cannot be empty.");
     if (f.n && !json_is_object(value) && (value.n || response.n))
-        return bad_struct(a, g.text);
+        return bad_struct(a, AT(call.n ? "contents[%zu].parts[%zu].function_call.args"
+                                       : "contents[%zu].parts[%zu].function_response.response",
+                                i, j));
     c->others += !f.n;
     c->calls += call.n > 0;
     c->responses += response.n > 0;
@@ -91,16 +85,15 @@ static refusal part_rules(daruma_str part, size_t i, size_t j, content *c, darum
 static refusal read_content(daruma_str m, size_t i, bool only, content *c, daruma_arena *a)
 {
     daruma_str role = json_get(m, S("role")), parts = json_get(m, S("parts")), part;
-    place p = place_of("contents[%zu].parts", i, 0);
     size_t j = 0;
     refusal r;
     *c = (content){.model = says(role, "model")};
     if (!c->model && !says(role, "user") && !says(role, "function") && !(only && !role.n))
-        return refuse(400, BAD_ARGUMENT, NULL, NULL, a, "Please use a valid role: user, model.");
+        return GOOGLE(a, "Please use a valid role: user, model.");
     if (json_is_object(parts)) /* one of many may stand without its array */
         return part_rules(parts, i, 0, c, a);
     if (json_count(parts) == 0)
-        return bad(a, p.text, "contents.parts must not be empty.");
+        return bad(a, AT("contents[%zu].parts", i), "contents.parts must not be empty.");
     json_iter it = json_open(parts);
     for (; json_next(&it, NULL, &part); j++)
         if ((r = part_rules(part, i, j, c, a)).status)
@@ -142,16 +135,14 @@ static refusal turn(const content *before, const content *c, bool first, daruma_
     if (c->responses && !asked)
         return of_kind(
             "orphan_tool_result",
-            refuse(400, BAD_ARGUMENT, NULL, NULL, a,
-                   "Please ensure that function response turn comes immediately after a function call turn."));
+            GOOGLE(a, "Please ensure that function response turn comes immediately after a function call turn."));
     if (asked && !answers(before, c))
         return of_kind(c->responses > before->calls ? "orphan_tool_result" : "orphan_tool_call",
-                       refuse(400, BAD_ARGUMENT, NULL, NULL, a, "%s", count));
+                       GOOGLE(a, "%s", count));
     if (c->model && c->calls && (first || before->model))
         return of_kind("invalid_message",
-                       refuse(400, BAD_ARGUMENT, NULL, NULL, a,
-                              "Please ensure that function call turn comes immediately after a user turn or after a "
-                              "function response turn."));
+                       GOOGLE(a, "Please ensure that function call turn comes immediately after a user turn or after a "
+                                 "function response turn."));
     return (refusal){0};
 }
 
@@ -179,15 +170,15 @@ static refusal signatures(const ask *q, const model_limits *lim, daruma_arena *a
             daruma_str signature = ask_either(part, "thoughtSignature", "thought_signature");
             daruma_str name = raw_of(json_get(call, S("name")));
             if (call.n && first && i > from && !signature.n)
-                return refuse(
-                    400, BAD_ARGUMENT, NULL, NULL, a,
+                return GOOGLE(
+                    a,
                     "Function call is missing a thought_signature in functionCall parts. This is required for "
                     "tools to work correctly, and missing thought_signature may lead to degraded model "
                     "performance. Additional data, function call `default_api:" STR_FMT "` , position %zu. "
                     "Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.",
                     STR_ARG(name), j + 1);
             if (call.n && signature.n && !str_eq(raw_of(signature), sign_thought(lim->secret, name, a)))
-                return refuse(400, BAD_ARGUMENT, NULL, NULL, a, "Invalid thought signature.");
+                return GOOGLE(a, "Invalid thought signature.");
             first &= !call.n;
         }
     }
@@ -205,14 +196,12 @@ static refusal contents(const ask *q, const model_limits *lim, daruma_arena *a)
         if ((r = read_content(m, i, n == 1, &c, a)).status || (r = turn(&before, &c, i == 0, a)).status)
             return r;
         if (lim->alternate && i && before.model == c.model)
-            return refuse(400, BAD_ARGUMENT, NULL, NULL, a,
-                          "Please ensure that multiturn requests alternate between user and model.");
+            return GOOGLE(a, "Please ensure that multiturn requests alternate between user and model.");
     }
     if (c.model && c.calls)
         return turn(&c, &(content){0}, false, a);
     if (c.model && lim->refuse_prefill)
-        return refuse(400, BAD_ARGUMENT, NULL, NULL, a,
-                      "Please ensure that single turn requests end with a user role or the role field is empty.");
+        return GOOGLE(a, "Please ensure that single turn requests end with a user role or the role field is empty.");
     return signatures(q, lim, a);
 }
 
@@ -228,16 +217,14 @@ static refusal tools(const ask *q, daruma_arena *a)
         json_iter in = json_open(list);
         for (; json_is_array(list) && json_next(&in, NULL, &f); j++) {
             daruma_str name = raw_of(json_get(f, S("name")));
-            place p = place_of("tools[%zu].function_declarations[%zu].name", i, j);
             if (!name_ok(name))
                 return bad(
-                    a, p.text,
+                    a, AT("tools[%zu].function_declarations[%zu].name", i, j),
                     "Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, "
                     "A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of "
                     "64.");
             if (ids_has(&names, name))
-                return refuse(400, BAD_ARGUMENT, NULL, NULL, a, "Duplicate function declaration found: " STR_FMT,
-                              STR_ARG(name));
+                return GOOGLE(a, "Duplicate function declaration found: " STR_FMT, STR_ARG(name));
             ids_add(&names, name, a);
         }
     }
@@ -251,7 +238,6 @@ refusal gemini_rules(const ask *q, const model_limits *m, daruma_arena *a)
     refusal r = of_kind("invalid_tool_schema", tools(q, a));
     if (!r.status && q->json && q->noffered)
         r = of_kind("invalid_parameter",
-                    refuse(400, BAD_ARGUMENT, NULL, NULL, a,
-                           "Function calling with a response mime type: 'application/json' is unsupported"));
+                    GOOGLE(a, "Function calling with a response mime type: 'application/json' is unsupported"));
     return r.status ? r : contents(q, m, a);
 }

@@ -38,15 +38,13 @@ static double number(daruma_str raw)
 /* A Google error about a field that does not exist. */
 static refusal unknown_field(daruma_str name, daruma_str where, daruma_arena *a)
 {
-    refusal r = refuse(400, BAD_ARGUMENT, NULL, NULL, a,
-                       "Invalid JSON payload received. Unknown name \"" STR_FMT "\"%s" STR_FMT "%s: Cannot find field.",
-                       STR_ARG(str_sub(name, 0, 100)), where.n ? " at '" : "", STR_ARG(str_sub(where, 0, 400)),
-                       where.n ? "'" : "");
+    refusal r = GOOGLE(
+        a, "Invalid JSON payload received. Unknown name \"" STR_FMT "\"%s" STR_FMT "%s: Cannot find field.",
+        STR_ARG(str_sub(name, 0, 100)), where.n ? " at '" : "", STR_ARG(str_sub(where, 0, 400)), where.n ? "'" : "");
     daruma_buf b = buf_in(a);
     BUF_LIT(&b, "[{\"@type\":\"type.googleapis.com/google.rpc.BadRequest\",\"fieldViolations\":[{");
-    if (where.n) {
+    if (where.n)
         BUF_SAY(&b, "\"field\":", buf_quoted(where), ",");
-    }
     BUF_SAY(&b, "\"description\":", buf_quoted(r.message), "}]}]");
     r.details = buf_str(&b);
     return r;
@@ -58,15 +56,15 @@ static refusal unsupported(const ask *q, const char *name, daruma_str instead, d
     if (q->wire == WIRE_GEMINI)
         return unknown_field(str_of(name), S("generation_config"), a);
     if (q->wire == WIRE_MESSAGES && sampling)
-        return refuse(400, INVALID, NULL, NULL, a, "`%s` is deprecated for this model.", name);
+        return REFUSE(a, "`%s` is deprecated for this model.", name);
     if (q->wire == WIRE_MESSAGES)
-        return refuse(400, INVALID, NULL, NULL, a, "%s: Extra inputs are not permitted", name);
+        return REFUSE(a, "%s: Extra inputs are not permitted", name);
     if (instead.n)
-        return refuse(400, INVALID, "unsupported_parameter", name, a,
+        return OPENAI(a, "unsupported_parameter", name,
                       "Unsupported parameter: '%s' is not supported with this model. Use '" STR_FMT "' instead.", name,
                       STR_ARG(instead));
-    return refuse(400, INVALID, "unsupported_parameter", name, a,
-                  "Unsupported parameter: '%s' is not supported with this model.", name);
+    return OPENAI(a, "unsupported_parameter", name, "Unsupported parameter: '%s' is not supported with this model.",
+                  name);
 }
 
 static refusal too_large(const ask *q, const char *name, daruma_str v, daruma_str max, daruma_arena *a)
@@ -74,25 +72,23 @@ static refusal too_large(const ask *q, const char *name, daruma_str v, daruma_st
     bool whole = str_findch(v, '.') == STR_NONE && str_findch(max, '.') == STR_NONE;
     bool output = q->max_output_name && strcmp(name, q->max_output_name) == 0;
     if (q->wire == WIRE_GEMINI)
-        return refuse(400, BAD_ARGUMENT, NULL, NULL, a,
+        return GOOGLE(a,
                       "Unable to submit request because it has a %s value of " STR_FMT
                       " but the supported range is from "
                       "0 (inclusive) to " STR_FMT " (inclusive). Update the value and try again.",
                       name, STR_ARG(v), STR_ARG(max));
     if (q->wire == WIRE_MESSAGES && output)
-        return refuse(400, INVALID, NULL, NULL, a,
-                      "%s: " STR_FMT " > " STR_FMT
-                      ", which is the maximum allowed number of output tokens for " STR_FMT,
-                      name, STR_ARG(v), STR_ARG(max), STR_ARG(str_sub(q->model, 0, 200)));
+        return REFUSE(
+            a, "%s: " STR_FMT " > " STR_FMT ", which is the maximum allowed number of output tokens for " STR_FMT, name,
+            STR_ARG(v), STR_ARG(max), STR_ARG(str_sub(q->model, 0, 200)));
     if (q->wire == WIRE_MESSAGES)
-        return refuse(400, INVALID, NULL, NULL, a, "%s: Input should be less than or equal to " STR_FMT, name,
-                      STR_ARG(max));
+        return REFUSE(a, "%s: Input should be less than or equal to " STR_FMT, name, STR_ARG(max));
     if (q->wire == WIRE_CHAT && output)
-        return refuse(400, INVALID, "invalid_value", name, a,
+        return OPENAI(a, "invalid_value", name,
                       "%s is too large: " STR_FMT ". This model supports at most " STR_FMT
                       " completion tokens, whereas you provided " STR_FMT ".",
                       name, STR_ARG(v), STR_ARG(max), STR_ARG(v));
-    return refuse(400, INVALID, whole ? "integer_above_max_value" : "decimal_above_max_value", name, a,
+    return OPENAI(a, whole ? "integer_above_max_value" : "decimal_above_max_value", name,
                   "Invalid '%s': %s above maximum value. Expected a value <= " STR_FMT ", but got " STR_FMT " instead.",
                   name, whole ? "integer" : "decimal", STR_ARG(max), STR_ARG(v));
 }
@@ -100,14 +96,13 @@ static refusal too_large(const ask *q, const char *name, daruma_str v, daruma_st
 static refusal not_the_only(const ask *q, const char *name, daruma_str v, daruma_str only, daruma_arena *a)
 {
     if (q->wire == WIRE_GEMINI)
-        return refuse(400, BAD_ARGUMENT, NULL, NULL, a,
+        return GOOGLE(a,
                       "Unable to submit request because it has a %s value of " STR_FMT
                       " but the supported value is " STR_FMT ". Update the value and try again.",
                       name, STR_ARG(v), STR_ARG(only));
     if (q->wire == WIRE_MESSAGES)
-        return refuse(400, INVALID, NULL, NULL, a, "`%s` may only be set to " STR_FMT " for this model.", name,
-                      STR_ARG(only));
-    return refuse(400, INVALID, "unsupported_value", name, a,
+        return REFUSE(a, "`%s` may only be set to " STR_FMT " for this model.", name, STR_ARG(only));
+    return OPENAI(a, "unsupported_value", name,
                   "Unsupported value: '%s' does not support " STR_FMT " with this model. Only the default (" STR_FMT
                   ") value is supported.",
                   name, STR_ARG(v), STR_ARG(only));
@@ -134,14 +129,6 @@ static const char *const gemini_members[] = {"contents", "model", "systemInstruc
     "cachedContent", "cached_content", "labels", "serviceTier", "service_tier", "store", NULL};
 // clang-format on
 
-static bool listed(const char *const *names, daruma_str raw)
-{
-    for (; *names; names++)
-        if (json_raw_eq(raw, str_of(*names)))
-            return true;
-    return false;
-}
-
 static refusal unknown_member(const ask *q, daruma_arena *a)
 {
     static const char *const *const members[WIRES] = {chat_members, messages_members, responses_members,
@@ -156,22 +143,20 @@ static refusal unknown_member(const ask *q, daruma_arena *a)
         if (q->wire == WIRE_GEMINI)
             return unknown_field(name, S(""), a);
         if (q->wire == WIRE_MESSAGES)
-            return refuse(400, INVALID, NULL, NULL, a, STR_FMT ": Extra inputs are not permitted", STR_ARG(name));
+            return REFUSE(a, STR_FMT ": Extra inputs are not permitted", STR_ARG(name));
         if (q->wire == WIRE_CHAT)
-            return refuse(400, INVALID, NULL, NULL, a, "Unrecognized request argument supplied: " STR_FMT,
-                          STR_ARG(name));
+            return REFUSE(a, "Unrecognized request argument supplied: " STR_FMT, STR_ARG(name));
         daruma_buf b = buf_in(a);
-        buf_put(&b, name);
-        buf_putc(&b, '\0');
-        return refuse(400, INVALID, "unknown_parameter", b.p, a, "Unknown parameter: '" STR_FMT "'.", STR_ARG(name));
+        BUF_SAY(&b, name, "\0");
+        return OPENAI(a, "unknown_parameter", b.p, "Unknown parameter: '" STR_FMT "'.", STR_ARG(name));
     }
     it = json_open(q->messages);
     for (; q->wire == WIRE_MESSAGES && json_is_array(q->messages) && json_next(&it, NULL, &m); i++) {
         json_iter in = json_open(m);
         while (json_next(&in, &key, NULL))
             if (!json_raw_eq(key, S("role")) && !json_raw_eq(key, S("content")))
-                return refuse(400, INVALID, NULL, NULL, a, "messages.%zu." STR_FMT ": Extra inputs are not permitted",
-                              i, STR_ARG(str_sub(key, 0, 100)));
+                return REFUSE(a, "messages.%zu." STR_FMT ": Extra inputs are not permitted", i,
+                              STR_ARG(str_sub(key, 0, 100)));
     }
     return (refusal){0};
 }
@@ -230,10 +215,9 @@ static refusal keyword_refused(const schema_place *p, daruma_str keyword, daruma
     if (p->q->wire == WIRE_GEMINI)
         return unknown_field(keyword, buf_str(field), p->a);
     if (p->q->wire == WIRE_MESSAGES)
-        return refuse(400, INVALID, NULL, NULL, p->a,
-                      "%s: For '" STR_FMT "' type, property '" STR_FMT "' is not supported", p->field,
+        return REFUSE(p->a, "%s: For '" STR_FMT "' type, property '" STR_FMT "' is not supported", p->field,
                       STR_ARG(type.n ? type : S("object")), STR_ARG(keyword));
-    return refuse(400, INVALID, p->format ? "invalid_json_schema" : "invalid_function_parameters", p->field, p->a,
+    return OPENAI(p->a, p->format ? "invalid_json_schema" : "invalid_function_parameters", p->field,
                   "Invalid schema for %s '" STR_FMT "': In context=(" STR_FMT "), '" STR_FMT "' is not permitted.",
                   p->format ? "response_format" : "function", STR_ARG(p->tool), STR_ARG(buf_str(context)),
                   STR_ARG(keyword));
@@ -285,7 +269,7 @@ static refusal schema_walk(const schema_place *p, daruma_str schema, const darum
             return keyword_refused(p, key, schema, context, field);
         if (json_raw_eq(key, S("properties")) && json_count(value) == 0 &&
             validate_limits_has(p->keywords, S("empty_properties")))
-            return p->q->wire == WIRE_GEMINI ? refuse(400, BAD_ARGUMENT, NULL, NULL, p->a,
+            return p->q->wire == WIRE_GEMINI ? GOOGLE(p->a,
                                                       "* GenerateContentRequest." STR_FMT
                                                       ".properties: should be non-empty for OBJECT type\n",
                                                       STR_ARG(buf_str(field)))
@@ -312,31 +296,30 @@ static refusal format_refused(const ask *q, const model_limits *m, daruma_arena 
     const char *where = q->wire == WIRE_RESPONSES ? "text.format" : "response_format";
     daruma_str name = q->format_name.n ? str_sub(q->format_name, 0, 80) : S("response");
     if (q->wire == WIRE_GEMINI)
-        return refuse(400, BAD_ARGUMENT, NULL, NULL, a, "JSON mode is not enabled for models/" STR_FMT,
-                      STR_ARG(str_sub(q->model, 0, 100)));
+        return GOOGLE(a, "JSON mode is not enabled for models/" STR_FMT, STR_ARG(str_sub(q->model, 0, 100)));
     if (!q->format.n)
-        return refuse(400, INVALID, "unsupported_value", where, a, "response_format json_object is not supported");
+        return OPENAI(a, "unsupported_value", where, "response_format json_object is not supported");
     switch ((format_words)m->format_words) {
     case FORMAT_SAYS_PLAIN:
         break;
     case FORMAT_SAYS_CODE:
-        return refuse(400, INVALID, "invalid_json_schema", where, a, "invalid_json_schema");
+        return OPENAI(a, "invalid_json_schema", where, "invalid_json_schema");
     case FORMAT_SAYS_SCHEMA:
-        return refuse(400, INVALID, NULL, where, a,
+        return OPENAI(a, NULL, where,
                       "Invalid schema for response_format '" STR_FMT
                       "': In context=(), 'additionalProperties' is required "
                       "to be supplied and to be false.",
                       STR_ARG(name));
     case FORMAT_SAYS_INVALID:
-        return refuse(400, INVALID, NULL, where, a, "response_format is invalid");
+        return OPENAI(a, NULL, where, "response_format is invalid");
     case FORMAT_SAYS_OUTPUT_FORMAT:
-        return refuse(400, INVALID, NULL, NULL, a, "output_format.schema: Extra inputs are not permitted");
+        return REFUSE(a, "output_format.schema: Extra inputs are not permitted");
     case FORMAT_SAYS_MUST:
-        return refuse(400, INVALID, NULL, where, a, "response_format.type must be text or json_object");
+        return OPENAI(a, NULL, where, "response_format.type must be text or json_object");
     }
     if (q->wire == WIRE_MESSAGES)
-        return refuse(400, INVALID, NULL, NULL, a, "output_format.schema: Extra inputs are not permitted");
-    return refuse(400, INVALID, NULL, where, a,
+        return REFUSE(a, "output_format.schema: Extra inputs are not permitted");
+    return OPENAI(a, NULL, where,
                   "Invalid parameter: '%s' of type 'json_schema' is not supported with this model. Learn more about "
                   "supported models at the Structured Outputs guide: "
                   "https://platform.openai.com/docs/guides/structured-outputs",
@@ -349,7 +332,7 @@ static place schema_field(wire w, size_t i)
     static const char *const fields[WIRES] = {"tools[%zu].function.parameters", "tools.%zu.custom",
                                               "tools[%zu].parameters",
                                               "tools[0].function_declarations[%zu].parameters"};
-    return place_of(fields[w], i, 0);
+    return place_of(fields[w], i);
 }
 
 refusal schema_rules(const ask *q, const model_limits *m, daruma_arena *a)
@@ -373,59 +356,48 @@ refusal schema_rules(const ask *q, const model_limits *m, daruma_arena *a)
 
 static refusal too_much_output(const ask *q, long long out, long long most, daruma_arena *a)
 {
-    switch (q->wire) {
-    case WIRE_MESSAGES:
-        return refuse(400, INVALID, NULL, NULL, a,
-                      "max_tokens: %lld > %lld, which is the maximum allowed number of output tokens for " STR_FMT, out,
-                      most, STR_ARG(str_sub(q->model, 0, 200)));
-    case WIRE_RESPONSES:
-        return refuse(
-            400, INVALID, "integer_above_max_value", "max_output_tokens", a,
+    if (q->wire == WIRE_MESSAGES)
+        return REFUSE(a, "max_tokens: %lld > %lld, which is the maximum allowed number of output tokens for " STR_FMT,
+                      out, most, STR_ARG(str_sub(q->model, 0, 200)));
+    if (q->wire == WIRE_RESPONSES)
+        return OPENAI(
+            a, "integer_above_max_value", "max_output_tokens",
             "Invalid 'max_output_tokens': integer above maximum value. Expected a value <= %lld, but got %lld "
             "instead.",
             most, out);
-    case WIRE_GEMINI:
-        return refuse(400, BAD_ARGUMENT, NULL, NULL, a,
+    if (q->wire == WIRE_GEMINI)
+        return GOOGLE(a,
                       "Unable to submit request because it has a maxOutputTokens value of %lld but the supported range "
                       "is from 1 (inclusive) to %lld (exclusive). Update the value and try again.",
                       out, most + 1);
-    case WIRE_CHAT:
-    case WIRES:
-        break;
-    }
-    return refuse(
-        400, INVALID, "invalid_value", q->max_output_name, a,
+    return OPENAI(
+        a, "invalid_value", q->max_output_name,
         "%s is too large: %lld. This model supports at most %lld completion tokens, whereas you provided %lld.",
         q->max_output_name, out, most, out);
 }
 
 static refusal no_room(const ask *q, long long in, long long out, long long window, daruma_arena *a)
 {
-    switch (q->wire) {
-    case WIRE_RESPONSES:
-        return refuse(400, INVALID, "context_length_exceeded", "input", a,
+    if (q->wire == WIRE_RESPONSES)
+        return OPENAI(a, "context_length_exceeded", "input",
                       "Your input exceeds the context window of this model. Please adjust your input and try again.");
-    case WIRE_MESSAGES:
-        if (in > window)
-            return refuse(400, INVALID, NULL, NULL, a, "prompt is too long: %lld tokens > %lld maximum", in, window);
-        return refuse(
-            400, INVALID, NULL, NULL, a,
+    if (q->wire == WIRE_MESSAGES && in > window)
+        return REFUSE(a, "prompt is too long: %lld tokens > %lld maximum", in, window);
+    if (q->wire == WIRE_MESSAGES)
+        return REFUSE(
+            a,
             "input length and `max_tokens` exceed context limit: %lld + %lld > %lld, decrease input length or "
             "`max_tokens` and try again",
             in, out, window);
-    case WIRE_GEMINI:
-        return refuse(400, BAD_ARGUMENT, NULL, NULL, a,
-                      "The input token count (%lld) exceeds the maximum number of tokens allowed (%lld).", in, window);
-    case WIRE_CHAT:
-    case WIRES:
-        break;
-    }
+    if (q->wire == WIRE_GEMINI)
+        return GOOGLE(a, "The input token count (%lld) exceeds the maximum number of tokens allowed (%lld).", in,
+                      window);
     if (out == 0)
-        return refuse(400, INVALID, "context_length_exceeded", "messages", a,
+        return OPENAI(a, "context_length_exceeded", "messages",
                       "This model's maximum context length is %lld tokens. However, your messages resulted in %lld "
                       "tokens. Please reduce the length of the messages.",
                       window, in);
-    return refuse(400, INVALID, "context_length_exceeded", "messages", a,
+    return OPENAI(a, "context_length_exceeded", "messages",
                   "This model's maximum context length is %lld tokens. However, you requested %lld tokens (%lld in the "
                   "messages, %lld in the completion). Please reduce the length of the messages or completion.",
                   window, in + out, in, out);
@@ -434,19 +406,11 @@ static refusal no_room(const ask *q, long long in, long long out, long long wind
 /* The same without numbers. */
 static refusal no_room_vague(const ask *q, daruma_arena *a)
 {
-    switch (q->wire) {
-    case WIRE_MESSAGES:
-        return refuse(400, INVALID, NULL, NULL, a, "input and output tokens exceed your context limit");
-    case WIRE_GEMINI:
-        return refuse(400, BAD_ARGUMENT, NULL, NULL, a,
-                      "The input token count exceeds the maximum number of tokens allowed.");
-    case WIRE_CHAT:
-    case WIRE_RESPONSES:
-    case WIRES:
-        break;
-    }
-    return refuse(400, INVALID, NULL, NULL, a,
-                  "Your input exceeds the context window of this model. Please adjust your input and try again.");
+    if (q->wire == WIRE_MESSAGES)
+        return REFUSE(a, "input and output tokens exceed your context limit");
+    if (q->wire == WIRE_GEMINI)
+        return GOOGLE(a, "The input token count exceeds the maximum number of tokens allowed.");
+    return REFUSE(a, "Your input exceeds the context window of this model. Please adjust your input and try again.");
 }
 
 static refusal overflow(const ask *q, const model_limits *m, daruma_arena *a)

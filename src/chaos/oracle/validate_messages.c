@@ -8,7 +8,7 @@ enum { CACHE_MARKS_MAX = 4, THINKING_TOKENS_MIN = 1024 };
 
 static refusal bad(daruma_arena *a, const char *where, const char *what)
 {
-    return refuse(400, INVALID, NULL, NULL, a, "%s: %s", where, what);
+    return REFUSE(a, "%s: %s", where, what);
 }
 
 static bool empty_content(daruma_str content)
@@ -35,23 +35,35 @@ typedef struct walk {
     ids all;            /* calls of all messages */
 } walk;
 
+/* The same of a block, of a message and of a tool; `member` stands behind their place. */
+static refusal bad_block(const walk *w, const char *member, const char *what)
+{
+    return REFUSE(w->a, "messages.%zu.content.%zu%s: %s", w->i, w->j, member, what);
+}
+
+static refusal bad_message(const walk *w, const char *member, const char *what)
+{
+    return REFUSE(w->a, "messages.%zu%s: %s", w->i, member, what);
+}
+
+static refusal bad_tool(daruma_arena *a, size_t i, const char *member, const char *what)
+{
+    return REFUSE(a, "tools.%zu.custom%s: %s", i, member, what);
+}
+
 static refusal tool_use(walk *w, daruma_str b)
 {
     daruma_str id = raw_of(json_get(b, S("id"))), input = json_get(b, S("input"));
-    place p = place_of("messages.%zu.content.%zu.tool_use.id", w->i, w->j),
-          n = place_of("messages.%zu.content.%zu.tool_use.name", w->i, w->j),
-          in = place_of("messages.%zu.content.%zu.tool_use.input", w->i, w->j),
-          c = place_of("messages.%zu.content.%zu", w->i, w->j);
     if (w->user)
-        return bad(w->a, c.text, "`tool_use` blocks can only be in `assistant` messages");
+        return bad_block(w, "", "`tool_use` blocks can only be in `assistant` messages");
     if (!tool_name_ok(id, 256))
-        return bad(w->a, p.text, "String should match pattern '^[a-zA-Z0-9_-]+$'");
+        return bad_block(w, ".tool_use.id", "String should match pattern '^[a-zA-Z0-9_-]+$'");
     if (!tool_name_ok(raw_of(json_get(b, S("name"))), 128))
-        return bad(w->a, n.text, "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'");
+        return bad_block(w, ".tool_use.name", "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'");
     if (!json_is_object(input))
-        return bad(w->a, in.text, input.n ? "Input should be a valid dictionary" : "Field required");
+        return bad_block(w, ".tool_use.input", input.n ? "Input should be a valid dictionary" : "Field required");
     if (ids_has(&w->all, id))
-        return bad(w->a, c.text, "`tool_use` ids must be unique");
+        return bad_block(w, "", "`tool_use` ids must be unique");
     ids_add(&w->mine, id, w->a);
     ids_add(&w->all, id, w->a);
     return (refusal){0};
@@ -60,19 +72,18 @@ static refusal tool_use(walk *w, daruma_str b)
 static refusal tool_result(walk *w, daruma_str b)
 {
     daruma_str of = raw_of(json_get(b, S("tool_use_id")));
-    place c = place_of("messages.%zu.content.%zu", w->i, w->j);
     refusal r = {0};
     if (!w->user)
-        return bad(w->a, c.text, "`tool_result` blocks can only be in `user` messages");
+        return bad_block(w, "", "`tool_result` blocks can only be in `user` messages");
     if (!ids_has(&w->calls, of))
-        r = refuse(400, INVALID, NULL, NULL, w->a,
+        r = REFUSE(w->a,
                    "%s: unexpected `tool_use_id` found in `tool_result` blocks: " STR_FMT
                    ". Each `tool_result` block must have a corresponding `tool_use` block in the previous message.",
-                   c.text, STR_ARG(of));
+                   AT("messages.%zu.content.%zu", w->i, w->j), STR_ARG(of));
     else if (ids_has(&w->answered, of))
-        r = refuse(400, INVALID, NULL, NULL, w->a,
+        r = REFUSE(w->a,
                    "%s: each tool_use must have a single result. Found multiple `tool_result` blocks with id: " STR_FMT,
-                   c.text, STR_ARG(of));
+                   AT("messages.%zu.content.%zu", w->i, w->j), STR_ARG(of));
     else if (!w->other) /* results come first: one behind a text does not stand "immediately after" */
         ids_add(&w->answered, of, w->a);
     return of_kind("orphan_tool_result", r);
@@ -82,55 +93,38 @@ static refusal thought(walk *w, daruma_str b)
 {
     daruma_str signature = json_get(b, S("signature"));
     daruma_str text = json_text(json_get(b, S("thinking")), w->a);
-    place s = place_of("messages.%zu.content.%zu.thinking.signature", w->i, w->j),
-          c = place_of("messages.%zu.content.%zu", w->i, w->j);
     if (!says(json_get(b, S("type")), "thinking"))
         return (refusal){0};
     if (!json_is_string(signature))
-        return bad(w->a, s.text, "Field required");
+        return bad_block(w, ".thinking.signature", "Field required");
     if (!w->limits->signatures || str_eq(raw_of(signature), sign_thought(w->limits->secret, text, w->a)))
         return (refusal){0};
     /* one of ours with another text, or one that is not ours at all */
     if (w->newest && str_starts(raw_of(signature), str_sub(sign_thought(0, S(""), w->a), 0, 12)))
-        return bad(w->a, c.text,
-                   "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These "
-                   "blocks must remain as they were in the original response.");
-    return bad(w->a, c.text, "Invalid `signature` in `thinking` block");
+        return bad_block(
+            w, "",
+            "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These "
+            "blocks must remain as they were in the original response.");
+    return bad_block(w, "", "Invalid `signature` in `thinking` block");
 }
 
 static refusal block(walk *w, daruma_str b)
 {
-    static const char *const types[] = {"text",
-                                        "image",
-                                        "document",
-                                        "search_result",
-                                        "thinking",
-                                        "redacted_thinking",
-                                        "tool_use",
-                                        "tool_result",
-                                        "server_tool_use",
-                                        "web_search_tool_result",
-                                        "web_fetch_tool_result",
-                                        "code_execution_tool_result",
-                                        "bash_code_execution_tool_result",
-                                        "text_editor_code_execution_tool_result",
-                                        "mcp_tool_use",
-                                        "mcp_tool_result",
-                                        "container_upload"};
+    // clang-format off
+    static const char *const types[] = {"text", "image", "document", "search_result", "thinking",
+        "redacted_thinking", "tool_use", "tool_result", "server_tool_use", "web_search_tool_result",
+        "web_fetch_tool_result", "code_execution_tool_result", "bash_code_execution_tool_result",
+        "text_editor_code_execution_tool_result", "mcp_tool_use", "mcp_tool_result", "container_upload", NULL};
+    // clang-format on
     daruma_str type = json_get(b, S("type"));
-    place c = place_of("messages.%zu.content.%zu", w->i, w->j),
-          t = place_of("messages.%zu.content.%zu.type", w->i, w->j);
-    bool known = false;
-    for (size_t k = 0; k < COUNT(types); k++)
-        known |= says(type, types[k]);
     if (!type.n)
-        return bad(w->a, t.text, "Field required");
-    if (!known)
-        return refuse(400, INVALID, NULL, NULL, w->a,
+        return bad_block(w, ".type", "Field required");
+    if (!listed(types, raw_of(type)))
+        return REFUSE(w->a,
                       "%s: Input tag '" STR_FMT "' found using 'type' does not match any of the expected tags: "
                       "'document', 'image', 'redacted_thinking', 'search_result', 'server_tool_use', 'text', "
                       "'thinking', 'tool_result', 'tool_use', 'web_search_tool_result'",
-                      c.text, STR_ARG(str_sub(raw_of(type), 0, 60)));
+                      AT("messages.%zu.content.%zu", w->i, w->j), STR_ARG(str_sub(raw_of(type), 0, 60)));
     if (says(type, "text") && says(json_get(b, S("text")), ""))
         return bad(w->a, "messages", "text content blocks must be non-empty");
     if (says(type, "tool_use"))
@@ -152,7 +146,7 @@ static refusal orphaned_uses(const ids *calls, const ids *answered, size_t at, d
     daruma_str list = ids_list(&open, a);
     return of_kind(
         "orphan_tool_call",
-        refuse(400, INVALID, NULL, NULL, a,
+        REFUSE(a,
                "messages.%zu: `tool_use` ids were found without `tool_result` blocks immediately after: " STR_FMT
                ". Each `tool_use` block must have a corresponding `tool_result` block in the next message.",
                at, STR_ARG(list)));
@@ -161,25 +155,23 @@ static refusal orphaned_uses(const ids *calls, const ids *answered, size_t at, d
 static refusal message(const walk *w, daruma_str m, daruma_str before, bool last)
 {
     daruma_str role = json_get(m, S("role")), content = json_get(m, S("content"));
-    place p = place_of("messages.%zu.role", w->i, 0), c = place_of("messages.%zu.content", w->i, 0),
-          at = place_of("messages.%zu", w->i, 0);
     /* agents put system entries between the messages */
     if (!says(role, "user") && !says(role, "assistant") && !says(role, "system"))
-        return bad(w->a, p.text, role.n ? "Input should be 'user' or 'assistant'" : "Field required");
+        return bad_message(w, ".role", role.n ? "Input should be 'user' or 'assistant'" : "Field required");
     if (w->i == 0 && says(role, "assistant"))
         return bad(w->a, "messages", "first message must use the \"user\" role");
     if (w->limits->alternate && str_eq(role, before) && !says(role, "system"))
-        return refuse(400, INVALID, NULL, NULL, w->a,
+        return REFUSE(w->a,
                       "messages: roles must alternate between \"user\" and \"assistant\", but found multiple " STR_FMT
                       " roles in a row",
                       STR_ARG(role));
     if (!content.n)
-        return bad(w->a, c.text, "Field required");
+        return bad_message(w, ".content", "Field required");
     if (!json_is_string(content) && !json_is_array(content))
-        return bad(w->a, c.text, "Input should be a valid list");
+        return bad_message(w, ".content", "Input should be a valid list");
     if (empty_content(content) && !(last && says(role, "assistant")))
-        return bad(w->a, at.text,
-                   "all messages must have non-empty content except for the optional final assistant message");
+        return bad_message(w, "",
+                           "all messages must have non-empty content except for the optional final assistant message");
     return (refusal){0};
 }
 
@@ -190,9 +182,8 @@ static refusal prefill(const ask *q, const model_limits *lim, daruma_str last, d
     if (!says(json_get(last, S("role")), "assistant"))
         return (refusal){0};
     if (lim->refuse_prefill || q->thinks)
-        return refuse(400, INVALID, NULL, NULL, a,
-                      "This model does not support assistant message prefill. The conversation must end with a user "
-                      "message.");
+        return REFUSE(a, "This model does not support assistant message prefill. The conversation must end with a user "
+                         "message.");
     json_iter it = json_open(content);
     while (json_is_array(content) && json_next(&it, NULL, &part))
         text = json_get(part, S("text"));
@@ -225,7 +216,7 @@ static refusal loop_in_progress(const ask *q, const model_limits *lim, daruma_ar
     if (!calls || thinking(first))
         return (refusal){0};
     daruma_str type = raw_of(json_get(first, S("type")));
-    return refuse(400, INVALID, NULL, NULL, a,
+    return REFUSE(a,
                   "messages.%zu.content.0.type: Expected `thinking` or `redacted_thinking`, but found `" STR_FMT
                   "`. When `thinking` is enabled, a final `assistant` message must start with a thinking block "
                   "(preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include "
@@ -289,21 +280,19 @@ static refusal messages_tools(const ask *q, daruma_arena *a)
     for (; json_next(&it, NULL, &tool); i++) {
         daruma_str type = json_get(tool, S("type")), schema = json_get(tool, S("input_schema"));
         daruma_str name = raw_of(json_get(tool, S("name")));
-        place n = place_of("tools.%zu.custom.name", i, 0), s = place_of("tools.%zu.custom.input_schema", i, 0),
-              t = place_of("tools.%zu.custom.input_schema.type", i, 0);
         if (ids_has(&names, name))
             return bad(a, "tools", "Tool names must be unique.");
         ids_add(&names, name, a);
         if (type.n && !says(type, "custom"))
             continue; /* a tool that the provider runs */
         if (!tool_name_ok(name, 128))
-            return bad(a, n.text, "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'");
+            return bad_tool(a, i, ".name", "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'");
         if (!json_is_object(schema))
-            return bad(a, s.text, "Field required");
+            return bad_tool(a, i, ".input_schema", "Field required");
         if (!json_get(schema, S("type")).n)
-            return bad(a, t.text, "Field required");
+            return bad_tool(a, i, ".input_schema.type", "Field required");
         if (!says(json_get(schema, S("type")), "object"))
-            return bad(a, t.text, "Input should be 'object'");
+            return bad_tool(a, i, ".input_schema.type", "Input should be 'object'");
     }
     return (refusal){0};
 }
@@ -318,18 +307,18 @@ static refusal thinking_settings(const ask *q, daruma_arena *a)
     if (budget >= 0 && budget < THINKING_TOKENS_MIN)
         return bad(a, "thinking.enabled.budget_tokens", "Input should be greater than or equal to 1024");
     if (budget >= 0 && q->max_output <= budget)
-        return refuse(400, INVALID, NULL, NULL, a,
+        return REFUSE(a,
                       "`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at "
                       "%s#max-tokens-and-context-window-size",
                       THINKING_DOCS);
     if (json_is_number(t) && !str_eq(t, S("1")) && !str_eq(t, S("1.0")))
-        return refuse(
-            400, INVALID, NULL, NULL, a,
+        return REFUSE(
+            a,
             "`temperature` may only be set to 1 when thinking is enabled. Please consult our documentation at "
             "%s#important-considerations-when-using-extended-thinking",
             THINKING_DOCS);
     if (q->some_tool || q->demanded.n)
-        return refuse(400, INVALID, NULL, NULL, a, "Thinking may not be enabled when tool_choice forces tool use.");
+        return REFUSE(a, "Thinking may not be enabled when tool_choice forces tool use.");
     return (refusal){0};
 }
 
@@ -340,8 +329,7 @@ static refusal cache_marks(const ask *q, daruma_arena *a)
         rest = str_from(rest, at + 1);
     if (n <= CACHE_MARKS_MAX)
         return (refusal){0};
-    return refuse(400, INVALID, NULL, NULL, a, "A maximum of 4 blocks with cache_control may be provided. Found %zu.",
-                  n);
+    return REFUSE(a, "A maximum of 4 blocks with cache_control may be provided. Found %zu.", n);
 }
 
 refusal messages_rules(const ask *q, const model_limits *m, daruma_arena *a)

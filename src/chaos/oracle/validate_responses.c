@@ -14,14 +14,13 @@ static const struct {
 static refusal item_id(daruma_str item, size_t i, ids *seen, daruma_arena *a)
 {
     daruma_str id = raw_of(json_get(item, S("id"))), type = json_get(item, S("type"));
-    place p = place_of("input[%zu].id", i, 0);
     for (size_t k = 0; id.n && k < COUNT(prefixes); k++)
         if (says(type, prefixes[k].type) && !str_starts(id, str_of(prefixes[k].prefix)))
-            return refuse(400, INVALID, "invalid_value", p.text, a,
-                          "Invalid '%s': '" STR_FMT "'. Expected an ID that begins with '%s'.", p.text,
+            return OPENAI(a, "invalid_value", AT("input[%zu].id", i),
+                          "Invalid '%s': '" STR_FMT "'. Expected an ID that begins with '%s'.", AT("input[%zu].id", i),
                           STR_ARG(str_sub(id, 0, 80)), prefixes[k].prefix);
     if (id.n && ids_has(seen, id))
-        return refuse(400, INVALID, NULL, "input", a,
+        return OPENAI(a, NULL, "input",
                       "Duplicate item found with id " STR_FMT ". Remove duplicate items from your input and try again.",
                       STR_ARG(str_sub(id, 0, 80)));
     if (id.n)
@@ -32,27 +31,23 @@ static refusal item_id(daruma_str item, size_t i, ids *seen, daruma_arena *a)
 /* What the model says stands in output_text, all else in input_*. */
 static refusal item_content(daruma_str item, size_t i, daruma_arena *a)
 {
-    static const char *const into[] = {"input_text", "input_image", "input_file", "input_audio"};
+    static const char *const into[] = {"input_text", "input_image", "input_file", "input_audio", NULL};
     daruma_str role = json_get(item, S("role")), content = json_get(item, S("content")), part;
     bool model = says(role, "assistant");
     size_t j = 0;
-    place r = place_of("input[%zu].role", i, 0);
     if (role.n && !model && !says(role, "user") && !says(role, "system") && !says(role, "developer"))
-        return refuse(400, INVALID, "invalid_value", r.text, a,
+        return OPENAI(a, "invalid_value", AT("input[%zu].role", i),
                       "Invalid value: '" STR_FMT "'. Supported values are: 'assistant', 'system', 'developer', and "
                       "'user'.",
                       STR_ARG(str_sub(raw_of(role), 0, 60)));
     json_iter it = json_open(content);
     for (; role.n && json_is_array(content) && json_next(&it, NULL, &part); j++) {
         daruma_str type = json_get(part, S("type"));
-        place p = place_of("input[%zu].content[%zu]", i, j);
         bool fits = model && (says(type, "output_text") || says(type, "refusal"));
-        for (size_t k = 0; !model && k < COUNT(into); k++)
-            fits |= says(type, into[k]);
-        if (!fits)
-            return refuse(
-                400, INVALID, "invalid_value", p.text, a, "Invalid value: '" STR_FMT "'. Supported values are: %s.",
-                STR_ARG(str_sub(raw_of(type), 0, 60)),
+        if (!fits && (model || !listed(into, raw_of(type))))
+            return OPENAI(
+                a, "invalid_value", AT("input[%zu].content[%zu]", i, j),
+                "Invalid value: '" STR_FMT "'. Supported values are: %s.", STR_ARG(str_sub(raw_of(type), 0, 60)),
                 model ? "'output_text' and 'refusal'" : "'input_text', 'input_image', 'input_file', and 'input_audio'");
     }
     return (refusal){0};
@@ -62,17 +57,15 @@ static refusal item_content(daruma_str item, size_t i, daruma_arena *a)
 static refusal item_call(daruma_str item, size_t i, bool call, daruma_arena *a)
 {
     daruma_str id = json_get(item, S("call_id"));
-    place p = place_of("input[%zu].call_id", i, 0), n = place_of("input[%zu].name", i, 0),
-          g = place_of("input[%zu].arguments", i, 0), o = place_of("input[%zu].output", i, 0);
-    refusal r = openai_string(id, p.text, ITEM_ID_BYTES_MAX, false, a);
+    refusal r = openai_string(id, AT("input[%zu].call_id", i), ITEM_ID_BYTES_MAX, false, a);
     if (!r.status && !raw_of(id).n)
-        r = openai_string((daruma_str){0}, p.text, 0, false, a);
+        r = openai_string((daruma_str){0}, AT("input[%zu].call_id", i), 0, false, a);
     if (!r.status && call)
-        r = openai_string(json_get(item, S("name")), n.text, ITEM_ID_BYTES_MAX, true, a);
+        r = openai_string(json_get(item, S("name")), AT("input[%zu].name", i), ITEM_ID_BYTES_MAX, true, a);
     if (!r.status && call)
-        r = openai_string(json_get(item, S("arguments")), g.text, 0, false, a);
+        r = openai_string(json_get(item, S("arguments")), AT("input[%zu].arguments", i), 0, false, a);
     if (!r.status && !call && !json_is_array(json_get(item, S("output"))))
-        r = openai_string(json_get(item, S("output")), o.text, 0, false, a);
+        r = openai_string(json_get(item, S("output")), AT("input[%zu].output", i), 0, false, a);
     return r;
 }
 
@@ -84,12 +77,12 @@ static refusal item_reasoning(const model_limits *m, daruma_str item, daruma_str
     if (!m->signatures || !says(json_get(item, S("type")), "reasoning"))
         return (refusal){0};
     if (json_is_string(sealed) && !str_eq(raw_of(sealed), sign_thought(m->secret, thought, a)))
-        return refuse(400, INVALID, "invalid_encrypted_content", NULL, a,
+        return OPENAI(a, "invalid_encrypted_content", NULL,
                       "The encrypted content " STR_FMT "... could not be verified. Reason: Encrypted content could not "
                       "be decrypted or parsed.",
                       STR_ARG(str_sub(raw_of(sealed), 0, 4)));
     if (!says(json_get(next, S("type")), "function_call") && !says(json_get(next, S("role")), "assistant"))
-        return refuse(400, INVALID, NULL, "input", a,
+        return OPENAI(a, NULL, "input",
                       "Item '" STR_FMT "' of type 'reasoning' was provided without its required following item.",
                       STR_ARG(str_sub(id, 0, 80)));
     return (refusal){0};
@@ -108,9 +101,9 @@ static void left_calls(const ask *q, ids *calls, daruma_arena *a)
 
 static refusal not_called(daruma_str id, daruma_arena *a)
 {
-    return of_kind("orphan_tool_result",
-                   refuse(400, INVALID, NULL, "input", a,
-                          "No tool call found for function call output with call_id " STR_FMT ".", STR_ARG(id)));
+    return of_kind(
+        "orphan_tool_result",
+        OPENAI(a, NULL, "input", "No tool call found for function call output with call_id " STR_FMT ".", STR_ARG(id)));
 }
 
 static refusal pairs(const ask *q, daruma_arena *a)
@@ -133,9 +126,9 @@ static refusal pairs(const ask *q, daruma_arena *a)
     }
     for (size_t c = 0; c < calls.n; c++)
         if (!ids_has(&answered, calls.id[c]))
-            return of_kind("orphan_tool_call",
-                           refuse(400, INVALID, NULL, "input", a, "No tool output found for function call " STR_FMT ".",
-                                  STR_ARG(calls.id[c])));
+            return of_kind(
+                "orphan_tool_call",
+                OPENAI(a, NULL, "input", "No tool output found for function call " STR_FMT ".", STR_ARG(calls.id[c])));
     return (refusal){0};
 }
 
@@ -166,13 +159,13 @@ refusal responses_rules(const ask *q, const model_limits *m, daruma_arena *a)
     if (!q->model.n)
         return openai_string((daruma_str){0}, "model", 0, false, a);
     if (!q->messages.n && !q->continues)
-        return refuse(
-            400, INVALID, "missing_required_parameter", NULL, a,
+        return OPENAI(
+            a, "missing_required_parameter", NULL,
             "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation_id' must be provided.");
     if (q->max_output >= 0 && q->max_output < OUTPUT_MIN)
         return of_kind(
             "invalid_parameter",
-            refuse(400, INVALID, "integer_below_min_value", "max_output_tokens", a,
+            OPENAI(a, "integer_below_min_value", "max_output_tokens",
                    "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= %d, but got "
                    "%lld instead.",
                    OUTPUT_MIN, (long long)q->max_output));

@@ -127,9 +127,8 @@ answer answer_models(const ask *q, const daruma_str *names, size_t n, daruma_are
     daruma_buf out = buf_in(a), *b = &out;
     buf_putz(b, forms[q->wire].open);
     for (size_t i = 0; i < n; i++) {
-        daruma_buf name = buf_in(a);
-        BUF_SAY(&name, q->wire == WIRE_GEMINI ? "models/" : "", names[i]);
-        BUF_SAY(b, i ? "," : "", forms[q->wire].item, buf_quoted(buf_str(&name)), forms[q->wire].behind);
+        BUF_SAY(b, i ? "," : "", forms[q->wire].item,
+                buf_quoted(STR_SAY(a, q->wire == WIRE_GEMINI ? "models/" : "", names[i])), forms[q->wire].behind);
     }
     buf_putz(b, forms[q->wire].close);
     return answer_json(200, b);

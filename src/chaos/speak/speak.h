@@ -17,6 +17,8 @@ stream stream_new(const speech *s, daruma_arena *a);
 void stream_end(stream *x);                     /* the event is complete; the empty line behind it is written here */
 void stream_piece(stream *x, answer_part part); /* the same for one that carries a piece of that part */
 void stream_mark(stream *x, answer_part part);  /* the same without the empty line */
+/* The rest of an event in several pieces, as BUF_SAY takes them, and its end. */
+#define STREAM_SAY(x, part, ...) (BUF_SAY(&(x)->b, __VA_ARGS__), stream_piece((x), (part)))
 answer stream_answer(const stream *x);
 void speak_event(stream *x, const char *name); /* "event: NAME" and the begin of its data: {"type":"NAME" */
 

@@ -121,11 +121,9 @@ static answer chat_stream(const ask *q, const speech *s, daruma_arena *a)
         chat_open(&x.b, q, "chat.completion.chunk");
         BUF_LIT(&x.b, ",\"choices\":[],\"usage\":");
         chat_usage(&x.b, s);
-        BUF_LIT(&x.b, "}");
-        stream_end(&x);
+        STREAM_SAY(&x, ANSWER_FRAME, "}");
     }
-    BUF_LIT(&x.b, "data: [DONE]");
-    stream_end(&x);
+    STREAM_SAY(&x, ANSWER_FRAME, "data: [DONE]");
     return stream_answer(&x);
 }
 

@@ -48,9 +48,8 @@ static void call_part(daruma_buf *b, const ask *q, const speech *s, size_t i)
         buf_putc(b, ',');
     }
     BUF_SAY(b, "\"name\":", buf_quoted(s->name[i]), ",\"args\":", s->arguments[i], "}");
-    if (s->signed_call[i].n) {
+    if (s->signed_call[i].n)
         BUF_SAY(b, ",\"thoughtSignature\":", buf_quoted(s->signed_call[i]));
-    }
     buf_putc(b, '}');
 }
 
@@ -67,9 +66,7 @@ static void close_candidate(daruma_buf *b, const speech *s, bool last)
         buf_printf(b, ",\"finishReason\":\"%s\"", speak_gemini_finish(s));
     if (last && malformed(s)) {
         BUF_LIT(b, ",\"finishMessage\":");
-        daruma_buf what = buf_in(b->arena);
-        BUF_SAY(&what, "Malformed function call: ", s->name[0], s->arguments[0]);
-        buf_json(b, buf_str(&what));
+        buf_json(b, STR_SAY(b->arena, "Malformed function call: ", s->name[0], s->arguments[0]));
     }
     BUF_LIT(b, ",\"index\":0}]");
 }
@@ -185,8 +182,7 @@ void gemini_refusal(daruma_buf *b, const refusal *r)
     bool upper = r->type.n && r->type.p[0] >= 'A' && r->type.p[0] <= 'Z';
     buf_printf(b, "{\"error\":{\"code\":%d,\"message\":", r->status);
     BUF_SAY(b, buf_quoted(r->message), ",\"status\":", buf_quoted(upper ? r->type : str_of(status_of(r->status))));
-    if (r->details.n) {
+    if (r->details.n)
         BUF_SAY(b, ",\"details\":", r->details);
-    }
     BUF_LIT(b, "}}");
 }

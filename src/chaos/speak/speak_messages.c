@@ -44,9 +44,8 @@ static answer messages_body(const ask *q, const speech *s, daruma_arena *a)
                 ",\"signature\":", buf_quoted(s->signature), "}");
         n++;
     }
-    if (speak_has_text(s)) {
+    if (speak_has_text(s))
         BUF_SAY(b, n++ ? ",{\"type\":\"text\",\"text\":" : "{\"type\":\"text\",\"text\":", buf_quoted(s->text), "}");
-    }
     for (size_t i = 0; i < s->ncalls; i++) {
         if (n++)
             buf_putc(b, ',');
@@ -69,14 +68,12 @@ static void messages_pieces(stream *x, size_t index, daruma_str text, answer_par
     for (daruma_str rest = text; rest.n;) {
         speak_event(x, "content_block_delta");
         buf_printf(&x->b, ",\"index\":%zu,\"delta\":{\"type\":\"%s\",\"%s\":", index, types[part][0], types[part][1]);
-        BUF_SAY(&x->b, buf_quoted(answer_piece(&rest, speak_piece_bytes(text))), "}}");
-        stream_piece(x, part);
+        STREAM_SAY(x, part, buf_quoted(answer_piece(&rest, speak_piece_bytes(text))), "}}");
     }
     if (signature.n) {
         speak_event(x, "content_block_delta");
         buf_printf(&x->b, ",\"index\":%zu,\"delta\":{\"type\":\"signature_delta\",\"signature\":", index);
-        BUF_SAY(&x->b, buf_quoted(signature), "}}");
-        stream_end(x);
+        STREAM_SAY(x, ANSWER_FRAME, buf_quoted(signature), "}}");
     }
     speak_event(x, "content_block_stop");
     buf_printf(&x->b, ",\"index\":%zu}", index);
@@ -98,27 +95,22 @@ static answer messages_stream(const ask *q, const speech *s, daruma_arena *a)
     messages_open(&x.b, q);
     BUF_LIT(&x.b, "],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":");
     messages_usage(&x.b, s, 1);
-    BUF_LIT(&x.b, "}}");
-    stream_end(&x);
-    BUF_LIT(&x.b, "event: ping\ndata: {\"type\": \"ping\"}");
-    stream_end(&x);
+    STREAM_SAY(&x, ANSWER_FRAME, "}}");
+    STREAM_SAY(&x, ANSWER_FRAME, "event: ping\ndata: {\"type\": \"ping\"}");
     if (s->thinking.n) {
         messages_start_block(&x, n);
-        BUF_LIT(&x.b, "{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"\"}}");
-        stream_end(&x);
+        STREAM_SAY(&x, ANSWER_FRAME, "{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"\"}}");
         messages_pieces(&x, n++, s->thinking, ANSWER_THINKING, s->signature);
     }
     if (speak_has_text(s)) {
         messages_start_block(&x, n);
-        BUF_LIT(&x.b, "{\"type\":\"text\",\"text\":\"\"}}");
-        stream_end(&x);
+        STREAM_SAY(&x, ANSWER_FRAME, "{\"type\":\"text\",\"text\":\"\"}}");
         messages_pieces(&x, n++, s->text, ANSWER_TEXT, S(""));
     }
     for (size_t i = 0; i < s->ncalls; i++, n++) {
         messages_start_block(&x, n);
         messages_block(&x.b, q, s, i, S("{}"));
-        BUF_LIT(&x.b, "}");
-        stream_end(&x);
+        STREAM_SAY(&x, ANSWER_FRAME, "}");
         messages_pieces(&x, n, s->arguments[i], ANSWER_ARGUMENTS, S(""));
     }
     speak_event(&x, "message_delta");
@@ -126,8 +118,7 @@ static answer messages_stream(const ask *q, const speech *s, daruma_arena *a)
                messages_stop(s), (long long)s->output);
     stream_end(&x);
     speak_event(&x, "message_stop");
-    BUF_LIT(&x.b, "}");
-    stream_end(&x);
+    STREAM_SAY(&x, ANSWER_FRAME, "}");
     return stream_answer(&x);
 }
 

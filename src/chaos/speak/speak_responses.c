@@ -11,9 +11,8 @@ static void item_text(daruma_buf *b, const ask *q, const char *status, const dar
     BUF_LIT(b, "{\"id\":");
     speak_id(b, "msg_", q, 0);
     buf_printf(b, ",\"type\":\"message\",\"status\":\"%s\",\"role\":\"assistant\",\"content\":[", status);
-    if (text) {
+    if (text)
         BUF_SAY(b, "{\"type\":\"output_text\",\"annotations\":[],\"logprobs\":[],\"text\":", buf_quoted(*text), "}");
-    }
     BUF_LIT(b, "]}");
 }
 
@@ -54,16 +53,10 @@ static void response_object(daruma_buf *b, const ask *q, const speech *s, bool w
     size_t n = 0;
     if (whole && s->thinking.n && ++n)
         item_reasoning(b, q, s);
-    if (whole && speak_has_text(s)) {
-        if (n++)
-            buf_putc(b, ',');
-        item_text(b, q, status, &s->text);
-    }
-    for (size_t i = 0; whole && i < s->ncalls; i++) {
-        if (n++)
-            buf_putc(b, ',');
-        item_call(b, q, s, i, "completed", s->arguments[i]);
-    }
+    if (whole && speak_has_text(s))
+        buf_putz(b, n++ ? "," : ""), item_text(b, q, status, &s->text);
+    for (size_t k = 0; whole && k < s->ncalls; k++)
+        buf_putz(b, n++ ? "," : ""), item_call(b, q, s, k, "completed", s->arguments[k]);
     BUF_LIT(b, "],\"usage\":");
     if (whole)
         buf_printf(b,
@@ -86,8 +79,7 @@ static void response_state(stream *x, const char *name, const ask *q, const spee
     response_event(x, name);
     BUF_LIT(&x->b, ",\"response\":");
     response_object(&x->b, q, s, whole);
-    BUF_LIT(&x->b, "}");
-    stream_end(x);
+    STREAM_SAY(x, ANSWER_FRAME, "}");
 }
 
 /* An event about the i-th item of its kind, which stands at `at` in the output. */
@@ -99,86 +91,66 @@ static void item_event(stream *x, const char *name, const ask *q, const char *pr
     buf_printf(&x->b, ",\"output_index\":%zu", at);
 }
 
-static void item_border(stream *x, const char *name, size_t i)
+static void border_open(stream *x, const char *name, size_t i)
 {
     response_event(x, name);
-    buf_printf(&x->b, ",\"output_index\":%zu,\"item\":", i);
+    BUF_SAY(&x->b, ",\"output_index\":", i, ",\"item\":");
 }
+
+/* An event at the beginning or the end of the item that `item` writes. */
+#define BORDER(x, name, i, item) (border_open((x), (name), (i)), item, STREAM_SAY((x), ANSWER_FRAME, "}"))
 
 static void responses_text(stream *x, const ask *q, const speech *s, size_t at)
 {
     static const char part[] =
         ",\"content_index\":0,\"part\":{\"type\":\"output_text\",\"annotations\":[],\"logprobs\":[],"
         "\"text\":";
-    item_border(x, "response.output_item.added", at);
-    item_text(&x->b, q, "in_progress", NULL);
-    BUF_LIT(&x->b, "}");
-    stream_end(x);
+    BORDER(x, "response.output_item.added", at, item_text(&x->b, q, "in_progress", NULL));
     item_event(x, "response.content_part.added", q, "msg_", 0, at);
-    BUF_SAY(&x->b, part, "\"\"}}");
-    stream_end(x);
+    STREAM_SAY(x, ANSWER_FRAME, part, "\"\"}}");
     for (daruma_str rest = s->text; rest.n;) {
         item_event(x, "response.output_text.delta", q, "msg_", 0, at);
-        BUF_SAY(&x->b, ",\"content_index\":0,\"logprobs\":[],\"delta\":",
-                buf_quoted(answer_piece(&rest, speak_piece_bytes(s->text))), "}");
-        stream_piece(x, ANSWER_TEXT);
+        STREAM_SAY(x, ANSWER_TEXT, ",\"content_index\":0,\"logprobs\":[],\"delta\":",
+                   buf_quoted(answer_piece(&rest, speak_piece_bytes(s->text))), "}");
     }
     item_event(x, "response.output_text.done", q, "msg_", 0, at);
-    BUF_SAY(&x->b, ",\"content_index\":0,\"logprobs\":[],\"text\":", buf_quoted(s->text), "}");
-    stream_end(x);
+    STREAM_SAY(x, ANSWER_FRAME, ",\"content_index\":0,\"logprobs\":[],\"text\":", buf_quoted(s->text), "}");
     item_event(x, "response.content_part.done", q, "msg_", 0, at);
-    BUF_SAY(&x->b, part, buf_quoted(s->text), "}}");
-    stream_end(x);
-    item_border(x, "response.output_item.done", at);
-    item_text(&x->b, q, s->cut ? "incomplete" : "completed", &s->text);
-    BUF_LIT(&x->b, "}");
-    stream_end(x);
+    STREAM_SAY(x, ANSWER_FRAME, part, buf_quoted(s->text), "}}");
+    BORDER(x, "response.output_item.done", at, item_text(&x->b, q, s->cut ? "incomplete" : "completed", &s->text));
 }
 
 static void responses_call(stream *x, const ask *q, const speech *s, size_t i, size_t at)
 {
-    item_border(x, "response.output_item.added", at);
-    item_call(&x->b, q, s, i, "in_progress", S(""));
-    BUF_LIT(&x->b, "}");
-    stream_end(x);
+    BORDER(x, "response.output_item.added", at, item_call(&x->b, q, s, i, "in_progress", S("")));
     for (daruma_str rest = s->arguments[i]; rest.n;) {
         item_event(x, "response.function_call_arguments.delta", q, "fc_", i, at);
-        BUF_SAY(&x->b, ",\"delta\":", buf_quoted(answer_piece(&rest, speak_piece_bytes(s->arguments[i]))), "}");
-        stream_piece(x, ANSWER_ARGUMENTS);
+        STREAM_SAY(x, ANSWER_ARGUMENTS,
+                   ",\"delta\":", buf_quoted(answer_piece(&rest, speak_piece_bytes(s->arguments[i]))), "}");
     }
     item_event(x, "response.function_call_arguments.done", q, "fc_", i, at);
-    BUF_SAY(&x->b, ",\"name\":", buf_quoted(s->name[i]), ",\"arguments\":", buf_quoted(s->arguments[i]), "}");
-    stream_end(x);
-    item_border(x, "response.output_item.done", at);
-    item_call(&x->b, q, s, i, "completed", s->arguments[i]);
-    BUF_LIT(&x->b, "}");
-    stream_end(x);
+    STREAM_SAY(x, ANSWER_FRAME, ",\"name\":", buf_quoted(s->name[i]), ",\"arguments\":", buf_quoted(s->arguments[i]),
+               "}");
+    BORDER(x, "response.output_item.done", at, item_call(&x->b, q, s, i, "completed", s->arguments[i]));
 }
 
 static void responses_reasoning(stream *x, const ask *q, const speech *s)
 {
-    item_border(x, "response.output_item.added", 0);
+    border_open(x, "response.output_item.added", 0);
     BUF_LIT(&x->b, "{\"id\":");
     speak_id(&x->b, "rs_", q, 0);
-    BUF_LIT(&x->b, ",\"type\":\"reasoning\",\"summary\":[]}}");
-    stream_end(x);
+    STREAM_SAY(x, ANSWER_FRAME, ",\"type\":\"reasoning\",\"summary\":[]}}");
     item_event(x, "response.reasoning_summary_part.added", q, "rs_", 0, 0);
-    BUF_LIT(&x->b, ",\"summary_index\":0,\"part\":{\"type\":\"summary_text\",\"text\":\"\"}}");
-    stream_end(x);
+    STREAM_SAY(x, ANSWER_FRAME, ",\"summary_index\":0,\"part\":{\"type\":\"summary_text\",\"text\":\"\"}}");
     for (daruma_str rest = s->thinking; rest.n;) {
         item_event(x, "response.reasoning_summary_text.delta", q, "rs_", 0, 0);
-        BUF_SAY(&x->b,
-                ",\"summary_index\":0,\"delta\":", buf_quoted(answer_piece(&rest, speak_piece_bytes(s->thinking))),
-                "}");
-        stream_piece(x, ANSWER_THINKING);
+        STREAM_SAY(x, ANSWER_THINKING,
+                   ",\"summary_index\":0,\"delta\":", buf_quoted(answer_piece(&rest, speak_piece_bytes(s->thinking))),
+                   "}");
     }
     item_event(x, "response.reasoning_summary_text.done", q, "rs_", 0, 0);
-    BUF_SAY(&x->b, ",\"summary_index\":0,\"text\":", buf_quoted(s->thinking), "}");
-    stream_end(x);
-    item_border(x, "response.output_item.done", 0);
-    item_reasoning(&x->b, q, s);
-    BUF_LIT(&x->b, "}");
-    stream_end(x);
+    STREAM_SAY(x, ANSWER_FRAME, ",\"summary_index\":0,\"text\":", buf_quoted(s->thinking), "}");
+    BORDER(x, "response.output_item.done", 0, item_reasoning(&x->b, q, s));
 }
 
 static answer responses_stream(const ask *q, const speech *s, daruma_arena *a)

@@ -135,10 +135,8 @@ int cli_replay(int argc, char **argv)
                     "that is decided is compared with what the file expects. doc/cases.md tells the format.");
     if (first < 0)
         return first == -2 ? 0 : 2;
-    if (first >= argc) {
-        fprintf(stderr, "daruma replay: name a scenario file\n");
-        return 2;
-    }
+    if (first >= argc)
+        return cli_say(2, "replay", "name a scenario file");
     for (int i = first; i < argc; i++)
         run_file(&t, argv[i]);
     if (t.tap)

@@ -1,9 +1,9 @@
 /* replay.h - scenario files: what they hold and how they are run. doc/cases.md is their format. */
 #ifndef CLI_REPLAY_REPLAY_H
 #define CLI_REPLAY_REPLAY_H
-#include "cli/replay/replay_agent.h"
 #include "daruma_parts.h"
 #include "dialect/dialect.h"
+#include "engine/seeds/seeds.h"
 
 enum {
     REPLAY_STEPS_MAX = 256, /* lines of an upstream or steps block */
@@ -11,6 +11,9 @@ enum {
     REPLAY_LOG_BYTES_MAX = 1 << 20,
     REPLAY_MODEL_MAX = 32,        /* answers of a scene's model */
     REPLAY_ROOM_BYTES = 64 << 20, /* memory of one scene of steps */
+    REPLAY_AGENTS_MAX = 4,        /* of one scene */
+    REPLAY_AGENT_TOOLS_MAX = 12,
+    REPLAY_AGENT_RULES_MAX = 12, /* of one agent, all tools together */
 };
 #define REPLAY_PEOPLE "allowed denied interrupted expired resume" /* what people say, as agent_reply counts them */
 
@@ -31,6 +34,21 @@ typedef struct replay_step {
     bool lost;      /* ... whether it had its effect is unknown */
     daruma_ms took; /* a tool, a person */
 } replay_step;
+
+/* What an agent block says. */
+typedef struct replay_agent_told {
+    daruma_str name; /* behind the word "agent"; the first may have none */
+    daruma_str task;
+    agent_setup setup; /* mode, models, instructions, limits */
+    agent_tool tools[REPLAY_AGENT_TOOLS_MAX];
+    agent_rule rules[REPLAY_AGENT_RULES_MAX];
+    daruma_str rule_of[REPLAY_AGENT_RULES_MAX]; /* the tool that the rule is about */
+    size_t ntools, nrules;
+    uint32_t moves;      /* 0: as the profile says */
+    daruma_ms cancel_at; /* the run is interrupted then; 0: never */
+    bool has_retry;      /* `retry` of the block, of models */
+    agent_retry retry;
+} replay_agent_told;
 
 typedef struct replay_scene {
     const char *file;
@@ -86,6 +104,8 @@ bool replay_wrong(const replay_place *at, const char *what, daruma_str about);
 int replay_word_index(daruma_str v, const char *words);
 /* Adds a line to a block of at most `max`, and cuts "3x " off its front. NULL after it was told that it is full. */
 replay_step *replay_step_add(replay_reader *r, daruma_str *line, replay_step *list, size_t *n, size_t max);
+/* A line of an agent block. False after it was told what is wrong. */
+bool replay_agent_line(const replay_place *at, daruma_str line, replay_agent_told *g);
 /* A line of a tools block. */
 bool replay_tool_line(replay_reader *r, daruma_str line, replay_scene *s);
 /* Reads "retry-after=2"-like words: cuts the next word from *rest; false at the end. */
@@ -128,9 +148,9 @@ bool replay_set_words(const replay_place *at, replay_settings of, daruma_str wor
 bool replay_tool_name(const replay_place *at, daruma_str *rest, agent_tool *ret);
 /* A tool as scenes write it: NAME[TRAITS] [SCHEMA] [DESCRIPTION]. */
 bool replay_tool_read(const replay_place *at, daruma_str text, agent_tool *ret);
-/* The arrow between a call and its result: -> it worked, !> it failed, ?> nobody says. Its offset; STR_NONE: there is
- * none. */
-size_t replay_arrow(daruma_str call, int *ret_ok);
+/* ARGUMENTS -> RESULT of a call: -> it worked, !> it failed, ?> nobody says (ok: 1, 0, -1); or ARGUMENTS lost. False:
+ * it is neither. */
+bool replay_call(daruma_str text, daruma_str *args, daruma_str *result, int *ok, bool *lost);
 /* A JSON string as its text, anything else as it stands. */
 daruma_str replay_plain(daruma_str text, daruma_arena *a);
 /* A duration "2s", "500ms", or plain milliseconds; -1 when it is none. */
@@ -139,6 +159,8 @@ daruma_ms replay_duration(daruma_str s);
 /* "{{3000 x}}" is 3,000 times x, and "{n}" is `n` when that is not 0. Lives in `a`. */
 daruma_str replay_expand(daruma_str text, uint32_t n, daruma_arena *a);
 
+/* Plays the steps of a scene, of an agent that is not ours, and writes its log. */
+bool replay_steps_run(replay_scene *s, daruma_buf *log, char why[256]);
 /* Runs a scene and writes its log. False when it cannot be run; then `why` says so. */
 bool replay_run(replay_scene *s, daruma_buf *log, char why[256]);
 #endif

@@ -207,9 +207,8 @@ static void put_history(run *r, daruma_str list)
     if (!sys_arena_init(&room, 4096, CALL_ARENA_BYTES_MAX))
         return;
     daruma_buf b = buf_in(&room);
-    for (json_iter it = json_open(list); json_next(&it, NULL, &one);) {
+    for (json_iter it = json_open(list); json_next(&it, NULL, &one);)
         BUF_SAY(&b, b.n ? "\n\n" : "", json_text(one, &room));
-    }
     put_page(r, "history", buf_str(&b));
     sys_arena_done(&room);
 }

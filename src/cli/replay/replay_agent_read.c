@@ -194,7 +194,8 @@ bool replay_agent_line(const replay_place *at, daruma_str line, replay_agent_tol
 
 /* ---- what tools give ---- */
 
-size_t replay_arrow(daruma_str call, int *ret_ok)
+/* The offset of the arrow between a call and its result; STR_NONE: there is none. */
+static size_t arrow_in(daruma_str call, int *ret_ok)
 {
     static const struct {
         daruma_str arrow;
@@ -215,6 +216,15 @@ size_t replay_arrow(daruma_str call, int *ret_ok)
     return best;
 }
 
+bool replay_call(daruma_str text, daruma_str *args, daruma_str *result, int *ok, bool *lost)
+{
+    size_t at = arrow_in(text, ok);
+    *lost = at == STR_NONE && (str_eq(text, S("lost")) || str_ends(text, S(" lost")));
+    *args = str_trim(str_sub(text, 0, *lost ? text.n - 4 : at));
+    *result = *lost || at == STR_NONE ? (daruma_str){0} : str_trim(str_from(text, at + 2));
+    return *lost || at != STR_NONE;
+}
+
 /* [3x ]TOOL [ARGUMENTS] [took=2s] -> RESULT, or with !> where it failed, ?> where nobody says; or TOOL ... lost */
 bool replay_tool_line(replay_reader *r, daruma_str line, replay_scene *s)
 {
@@ -222,15 +232,10 @@ bool replay_tool_line(replay_reader *r, daruma_str line, replay_scene *s)
     replay_step *step = replay_step_add(r, &line, s->tools, &s->ntools, REPLAY_MODEL_MAX);
     if (!step)
         return false;
-    daruma_str head = line;
-    step->where = str_cut(&head, ' ');
-    size_t at = replay_arrow(str_trim(head), &step->ok);
-    step->lost = at == STR_NONE && str_ends(head, S("lost"));
-    if (at == STR_NONE && !step->lost)
+    daruma_str rest = line, head;
+    step->where = str_cut(&rest, ' ');
+    if (!replay_call(str_trim(rest), &head, &step->what, &step->ok, &step->lost))
         return replay_wrong(&r->at, "expected TOOL -> RESULT (or !>, ?>, lost), not", line);
-    head = str_trim(head);
-    step->what = step->lost ? (daruma_str){0} : str_trim(str_from(head, at + 2));
-    head = str_sub(head, 0, step->lost ? head.n - 4 : at);
     step->key = take_json(&head);
     return replay_set_words(&r->at, REPLAY_SETTINGS(rows, "expected took=2s, not"), head, step);
 }

@@ -1,7 +1,7 @@
 /* replay_inside.h - a scene that is being run, and what the files that run scenes call of each other. */
 #ifndef CLI_REPLAY_REPLAY_INSIDE_H
 #define CLI_REPLAY_REPLAY_INSIDE_H
-#include "cli/replay/replay_steps.h"
+#include "cli/replay/replay.h"
 #include "sim/wire.h"
 
 typedef struct run run;

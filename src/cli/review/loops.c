@@ -45,18 +45,11 @@ static bool read_step(daruma_str v, daruma_step *ret, daruma_arena *a)
 
 static void put_record(daruma_str id, const daruma_verdict *v, daruma_str why, daruma_buf *out)
 {
-    BUF_SAY(out, "{\"id\":", id.n ? id : S("null"));
-    buf_printf(out, ",\"verdict\":\"%s\",\"kind\":", v->circle ? "loop" : "ok");
-    if (v->circle)
-        buf_json(out, str_of(daruma_circle_name(v->circle)));
-    else
-        BUF_LIT(out, "null");
-    BUF_LIT(out, ",\"at\":");
-    if (v->circle)
-        buf_int(out, v->step);
-    else
-        BUF_LIT(out, "null");
-    BUF_SAY(out, ",\"why\":", buf_quoted(why), "}\n");
+    const buf_part null = buf_raw(S("null"));
+    BUF_OBJECT(out, "id", id.n ? buf_raw(id) : null, "verdict", v->circle ? "loop" : "ok", "kind",
+               v->circle ? buf_part_z(daruma_circle_name(v->circle)) : null, "at",
+               v->circle ? buf_part_number(v->step) : null, "why", why);
+    buf_putc(out, '\n');
 }
 
 static void say_record(daruma_str id, const daruma_verdict *v, daruma_str why, daruma_arena *a, daruma_buf *out)

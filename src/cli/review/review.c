@@ -7,7 +7,9 @@
 #include "cli/review/transcript.h"
 #include "engine/watch/review.h"
 #include "sys/sys.h"
+#include <dirent.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -59,11 +61,9 @@ static daruma_str short_text(daruma_str text, size_t columns, daruma_arena *a)
 
 static daruma_str call_text(const daruma_step *s, daruma_arena *a)
 {
-    daruma_buf b = buf_in(a);
     if (!s->tool.n)
         return short_text(s->result, CALL_COLUMNS, a);
-    BUF_SAY(&b, s->tool, " ", str_sub(s->args, 0, 4096));
-    return short_text(buf_str(&b), CALL_COLUMNS, a);
+    return short_text(STR_SAY(a, s->tool, " ", str_sub(s->args, 0, 4096)), CALL_COLUMNS, a);
 }
 
 /* Behind `first` columns that are written, the words in lines that begin with spaces. */
@@ -89,18 +89,6 @@ static void wrap(daruma_buf *out, size_t indent, daruma_str text)
     buf_putc(out, '\n');
 }
 
-/* 1,234,567 */
-static void put_count(daruma_buf *b, int64_t n)
-{
-    char digits[24];
-    int len = snprintf(digits, sizeof digits, "%lld", (long long)n);
-    for (int i = 0; i < len; i++) {
-        buf_putc(b, digits[i]);
-        if (i + 1 < len && (len - i - 1) % 3 == 0)
-            buf_putc(b, ',');
-    }
-}
-
 static int64_t tokens_of(int64_t bytes)
 {
     return mul_sat(bytes, 2) / 7; /* 3.5 bytes each, as everywhere in daruma */
@@ -109,14 +97,14 @@ static int64_t tokens_of(int64_t bytes)
 static void put_bytes(daruma_buf *b, int64_t n)
 {
     if (n < 10000) {
-        put_count(b, n);
+        cli_put_count(b, (uint64_t)n);
         BUF_LIT(b, " bytes");
     } else if (n < 10000000)
         buf_printf(b, "%lld KB", (long long)(n / 1000));
     else
         buf_printf(b, "%lld MB", (long long)(n / 1000000));
     BUF_LIT(b, " (about ");
-    put_count(b, tokens_of(n));
+    cli_put_count(b, (uint64_t)tokens_of(n));
     BUF_LIT(b, " tokens)");
 }
 
@@ -231,9 +219,7 @@ static void say_failure(page *p, const review_failure *f)
     wrap(&p->out, 5, buf_str(&b));
     say_lesson(p, f);
     if (f->open && f->f.suggestion.n) {
-        daruma_buf s = buf_in(p->a);
-        BUF_SAY(&s, "What to do: ", f->f.suggestion);
-        wrap(&p->out, 5, buf_str(&s));
+        wrap(&p->out, 5, STR_SAY(p->a, "What to do: ", f->f.suggestion));
     }
 }
 
@@ -354,34 +340,27 @@ static void write_page(page *p, const char *file)
 
 static void put_step(daruma_buf *b, const daruma_step *s, uint32_t step, daruma_arena *a)
 {
-    buf_printf(b, "{\"step\":%u,\"tool\":", step);
-    BUF_SAY(b, buf_quoted(s->tool), ",\"call\":", buf_quoted(call_text(s, a)), "}");
+    BUF_OBJECT(b, "step", step, "tool", s->tool, "call", call_text(s, a));
 }
 
-static void put_number_or_null(daruma_buf *b, const char *name, uint32_t n)
+static buf_part or_null(uint32_t n)
 {
-    if (n)
-        buf_printf(b, ",\"%s\":%u", name, n);
-    else
-        buf_printf(b, ",\"%s\":null", name);
+    return n ? buf_part_number(n) : buf_raw(S("null"));
 }
 
 static void json_circle(page *p, const review_circle *c)
 {
-    static const char *const rungs[REVIEW_RUNGS] = {"told_after", "refused_after", "finish_after", "stopped_after"};
     daruma_buf *b = &p->out, say = buf_in(p->a);
     daruma_verdict_say(&c->v, &c->step, &say);
-    buf_printf(b, "{\"kind\":\"%s\",\"first\":%u,\"last\":%u,\"seen\":%u", daruma_circle_name(c->v.circle), c->first,
-               c->last, c->seen);
-    buf_printf(b, ",\"sure\":%u,\"period\":%u,\"times\":%u,\"failing\":%s,\"wasted\":%u", c->v.sure, c->v.period,
-               c->v.times, c->v.failing ? "true" : "false", c->wasted);
-    put_number_or_null(b, "ended_with", c->next);
-    for (int i = 0; i < REVIEW_RUNGS; i++)
-        put_number_or_null(b, rungs[i], c->after[i]);
+    BUF_LIT(b, "{");
+    BUF_MEMBERS(b, "kind", daruma_circle_name(c->v.circle), "first", c->first, "last", c->last, "seen", c->seen, "sure",
+                c->v.sure, "period", c->v.period, "times", c->v.times, "failing", c->v.failing, "wasted", c->wasted);
+    BUF_MEMBERS(b, "ended_with", or_null(c->next), "told_after", or_null(c->after[REVIEW_TOLD]), "refused_after",
+                or_null(c->after[REVIEW_REFUSED]), "finish_after", or_null(c->after[REVIEW_FINISHED]), "stopped_after",
+                or_null(c->after[REVIEW_STOPPED]));
     BUF_LIT(b, ",\"calls\":[");
     for (uint32_t k = 0; k < c->ncalls; k++) {
-        if (k)
-            buf_putc(b, ',');
+        buf_putz(b, k ? "," : "");
         put_step(b, step_at(p, c->calls[k]), c->calls[k], p->a);
     }
     if (!c->ncalls)
@@ -391,65 +370,116 @@ static void json_circle(page *p, const review_circle *c)
 
 static void json_failure(page *p, const review_failure *f)
 {
-    daruma_buf *b = &p->out;
-    BUF_SAY(b, "{\"tool\":", buf_quoted(f->f.tool));
-    buf_printf(b, ",\"tool_kind\":\"%s\",\"retryable\":%s,\"times\":%u,\"open\":%u,\"first\":%u,\"last\":%u",
-               daruma_tool_kind_name(f->f.kind), f->f.retryable ? "true" : "false", f->times, f->open, f->first,
-               f->last);
-    BUF_SAY(b, ",\"message\":", buf_quoted(f->f.message), ",\"suggestion\":", buf_quoted(f->f.suggestion),
-            ",\"overcome_by\":");
+    daruma_buf *b = &p->out, by = buf_in(p->a), lesson = buf_in(p->a);
     if (f->solved)
-        put_step(b, step_at(p, f->solved), f->solved, p->a);
-    else
-        BUF_LIT(b, "null");
-    BUF_LIT(b, ",\"lesson\":");
-    if (f->lesson.kind == DARUMA_STRATEGY_OTHER) {
-        BUF_LIT(b, "null}");
-        return;
-    }
-    buf_printf(b, "{\"strategy\":\"%s\",\"tool\":", daruma_strategy_name(f->lesson.kind));
-    BUF_SAY(b, buf_quoted(str_of(f->lesson.tool)), ",\"parameters\":", buf_quoted(str_of(f->lesson.parameters)), "}}");
-}
-
-static void json_cost(page *p)
-{
-    const review_cost *c = &p->r->cost;
-    daruma_buf *b = &p->out;
-    buf_printf(b, "\"cost\":{\"wasted_steps\":%u,\"wasted_requests\":%u,\"counted\":\"%s\",\"bytes_sent\":%lld,",
-               c->wasted, c->wasted_requests, p->t->d ? "request" : "steps", (long long)c->sent);
-    buf_printf(b, "\"bytes_without\":%lld,\"tokens_sent\":%lld,\"tokens_without\":%lld}", (long long)c->without,
-               (long long)tokens_of(c->sent), (long long)tokens_of(c->without));
+        put_step(&by, step_at(p, f->solved), f->solved, p->a);
+    if (f->lesson.kind != DARUMA_STRATEGY_OTHER)
+        BUF_OBJECT(&lesson, "strategy", daruma_strategy_name(f->lesson.kind), "tool", f->lesson.tool, "parameters",
+                   f->lesson.parameters);
+    BUF_OBJECT(b, "tool", f->f.tool, "tool_kind", daruma_tool_kind_name(f->f.kind), "retryable", f->f.retryable,
+               "times", f->times, "open", f->open, "first", f->first, "last", f->last, "message", f->f.message,
+               "suggestion", f->f.suggestion, "overcome_by", buf_raw(by.n ? buf_str(&by) : S("null")), "lesson",
+               buf_raw(lesson.n ? buf_str(&lesson) : S("null")));
 }
 
 static void write_json(page *p)
 {
     const review *r = p->r;
+    const review_cost *c = &r->cost;
     daruma_buf *b = &p->out;
-    BUF_SAY(b, "{\"id\":", buf_quoted(p->t->id));
-    buf_printf(b, ",\"dialect\":\"%s\",\"found\":%s,\"steps\":%zu,\"requests\":%u,\"on_server\":%s,\"circles\":[",
-               p->t->d ? p->t->d->name : "", found(r) ? "true" : "false", p->t->run.n, p->t->run.requests,
-               p->t->on_server ? "true" : "false");
+    BUF_LIT(b, "{");
+    BUF_MEMBERS(b, "id", p->t->id, "dialect", p->t->d ? p->t->d->name : "", "found", found(r), "steps", p->t->run.n,
+                "requests", p->t->run.requests, "on_server", p->t->on_server);
+    BUF_LIT(b, ",\"circles\":[");
     for (size_t i = 0; i < r->ncircles; i++) {
-        if (i)
-            buf_putc(b, ',');
+        buf_putz(b, i ? "," : "");
         json_circle(p, &r->circles[i]);
     }
-    buf_printf(b, "],\"more_circles\":%zu,\"failed\":%u,\"open\":%u,\"failures\":[", r->more_circles, r->failed,
-               r->open);
+    BUF_LIT(b, "]");
+    BUF_MEMBERS(b, "more_circles", r->more_circles, "failed", r->failed, "open", r->open);
+    BUF_LIT(b, ",\"failures\":[");
     for (size_t i = 0; i < r->nfailures; i++) {
-        if (i)
-            buf_putc(b, ',');
+        buf_putz(b, i ? "," : "");
         json_failure(p, &r->failures[i]);
     }
-    buf_printf(b, "],\"more_failures\":%zu,\"needs_review\":[", r->more_failures);
+    BUF_SAY(b, "],\"more_failures\":", r->more_failures, ",\"needs_review\":[");
     for (size_t i = 0; i < r->nescalations; i++) {
-        buf_printf(b, "%s{\"step\":%u,\"reason\":", i ? "," : "", r->escalations[i].step);
-        buf_json(b, r->escalations[i].reason);
-        buf_printf(b, ",\"overcome\":%s}", r->escalations[i].overcome ? "true" : "false");
+        buf_putz(b, i ? "," : "");
+        BUF_OBJECT(b, "step", r->escalations[i].step, "reason", r->escalations[i].reason, "overcome",
+                   r->escalations[i].overcome);
     }
-    BUF_LIT(b, "],");
-    json_cost(p);
+    BUF_LIT(b, "],\"cost\":");
+    BUF_OBJECT(b, "wasted_steps", c->wasted, "wasted_requests", c->wasted_requests, "counted",
+               p->t->d ? "request" : "steps", "bytes_sent", c->sent, "bytes_without", c->without, "tokens_sent",
+               tokens_of(c->sent), "tokens_without", tokens_of(c->without));
     BUF_LIT(b, "}\n");
+}
+
+/* ---- the newest session file that an agent on this machine has kept: Claude Code's
+ * (~/.claude/projects/PROJECT/ID.jsonl) or Codex's (~/.codex/sessions/YEAR/MONTH/DAY/rollout-*.jsonl) ---- */
+
+enum { FOLDERS_DEEP_MAX = 5 }; /* a year, a month, a day, and room for what comes */
+
+typedef struct newest {
+    char path[4096];
+    struct timespec at;
+    bool found;
+} newest;
+
+static bool is_newer(const struct stat *s, const newest *n)
+{
+    return !n->found || s->st_mtim.tv_sec > n->at.tv_sec ||
+           (s->st_mtim.tv_sec == n->at.tv_sec && s->st_mtim.tv_nsec > n->at.tv_nsec);
+}
+
+/* Looks through a folder and those in it. Files of other names, and of size 0, are none. */
+static void look_through(const char *folder, const char *prefix, int deep, newest *n)
+{
+    char path[4096];
+    struct stat s;
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        daruma_str name = str_of(e->d_name);
+        int put = snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        if (name.p[0] == '.' || put < 0 || (size_t)put >= sizeof path || lstat(path, &s) != 0)
+            continue;
+        if (S_ISDIR(s.st_mode) && deep < FOLDERS_DEEP_MAX)
+            look_through(path, prefix, deep + 1, n);
+        else if (S_ISREG(s.st_mode) && s.st_size && str_ends(name, S(".jsonl")) && str_starts(name, str_of(prefix)) &&
+                 is_newer(&s, n)) {
+            memcpy(n->path, path, (size_t)put + 1);
+            n->at = s.st_mtim;
+            n->found = true;
+        }
+    }
+    if (d)
+        closedir(d);
+}
+
+/* The newest session file of Claude Code or Codex on this machine; static. NULL, and told, when there is none. */
+static const char *session_file(void)
+{
+    static newest n;
+    char folder[2048];
+    daruma_str home = sys_env("HOME"), claude = sys_env("CLAUDE_CONFIG_DIR"), codex = sys_env("CODEX_HOME");
+    n = (newest){.found = false};
+    snprintf(folder, sizeof folder, "%s%s/projects",
+             claude.n ? claude.p
+             : home.n ? home.p
+                      : "",
+             claude.n ? "" : "/.claude");
+    look_through(folder, "", 0, &n);
+    snprintf(folder, sizeof folder, "%s%s/sessions",
+             codex.n  ? codex.p
+             : home.n ? home.p
+                      : "",
+             codex.n ? "" : "/.codex");
+    look_through(folder, "rollout-", 0, &n);
+    if (n.found)
+        return n.path;
+    return CLI_NULL("review",
+                    "no session of Claude Code or Codex is kept in %s: name a file, or give it one on standard input",
+                    home.n ? home.p : "the home folder");
 }
 
 /* ---- the command ---- */
@@ -458,10 +488,8 @@ static int review_text(daruma_str text, const char *path, const dialect *d, bool
 {
     transcript t;
     char why[512];
-    if (!transcript_read(text, strcmp(path, "-") == 0 ? "standard input" : path, d, a, &t, why)) {
-        fprintf(stderr, "daruma review: %s\n", why);
-        return 2;
-    }
+    if (!transcript_read(text, strcmp(path, "-") == 0 ? "standard input" : path, d, a, &t, why))
+        return cli_say(2, "review", "%s", why);
     char *room = malloc(SCRATCH_BYTES);
     review r = {.full = true};
     if (room)
@@ -480,10 +508,8 @@ static int review_text(daruma_str text, const char *path, const dialect *d, bool
     else
         write_page(&p, path);
     free(room);
-    if (r.full || p.out.full) {
-        fprintf(stderr, "daruma review: %s: it is too large for the memory that there is\n", path);
-        return 2;
-    }
+    if (r.full || p.out.full)
+        return cli_say(2, "review", "%s: it is too large for the memory that there is", path);
     (json ? cli_put_json : cli_put_page)(stdout, buf_str(&p.out));
     return found(&r) ? 1 : 0;
 }
@@ -521,9 +547,9 @@ int cli_review(int argc, char **argv)
     const dialect *d = name ? cli_dialect(argv[0], "--dialect", name) : NULL;
     if (name && !d)
         return 2;
-    bool newest = session || (at == argc && isatty(STDIN_FILENO));
-    const char *path = newest && at == argc ? cli_newest_session("review") : cli_one_file(argc, argv, at);
-    if (path && newest)
+    bool kept = session || (at == argc && isatty(STDIN_FILENO));
+    const char *path = kept && at == argc ? session_file() : cli_one_file(argc, argv, at);
+    if (path && kept)
         fprintf(stderr, "%s\n", path);
     if (!path)
         return 2;

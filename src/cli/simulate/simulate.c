@@ -96,9 +96,7 @@ static bool number(const char *option, const char *text, int64_t least, int64_t 
         return true;
     if (str_int(str_of(text), ret) && *ret >= least)
         return true;
-    fprintf(stderr, "daruma simulate: %s needs a whole number from %lld on, not `%s`\n", option, (long long)least,
-            text);
-    return false;
+    return cli_say(false, "simulate", "%s needs a whole number from %lld on, not `%s`", option, (long long)least, text);
 }
 
 /* "1.25" as 125. */
@@ -113,8 +111,7 @@ static bool hundredths(const char *option, const char *text, int64_t *ret)
         *ret = w * 100 + (rest.n == 1 ? part * 10 : part);
         return true;
     }
-    fprintf(stderr, "daruma simulate: %s needs a number like 1.25, not `%s`\n", option, text);
-    return false;
+    return cli_say(false, "simulate", "%s needs a number like 1.25, not `%s`", option, text);
 }
 
 static bool find_class(const char *name, const sim_class **ret)
@@ -149,10 +146,8 @@ static bool read_config(plan *p, const char *file)
     static conf_mistakes m;
     static char room[CLI_WHY_BYTES];
     daruma_buf told = buf_over(room, sizeof room);
-    if (!sys_read_file(file, CONFIG_BYTES_MAX, &p->a, &text, why)) {
-        fprintf(stderr, "daruma simulate: %s\n", why);
-        return false;
-    }
+    if (!sys_read_file(file, CONFIG_BYTES_MAX, &p->a, &text, why))
+        return cli_say(false, "simulate", "%s", why);
     if (config_read(text, from_environment, NULL, &p->a, &p->config, &m))
         return true;
     m.file = file;
@@ -169,10 +164,8 @@ static bool take_places(plan *p, const char *model)
     for (size_t i = 0; model[0] && i < p->config.nmodels; i++)
         if (str_eq(p->config.models[i].name, str_of(model)))
             m = &p->config.models[i];
-    if (!m || !p->places || (model[0] && !str_eq(m->name, str_of(model)))) {
-        fprintf(stderr, "daruma simulate: the file has no model `%s` under `models`\n", model);
-        return false;
-    }
+    if (!m || !p->places || (model[0] && !str_eq(m->name, str_of(model))))
+        return cli_say(false, "simulate", "the file has no model `%s` under `models`", model);
     for (size_t i = 0; i < m->ntargets; i++) {
         const config_provider *v = &p->config.providers[m->targets[i].provider];
         for (size_t k = 0; (k < v->nkeys || (k == 0 && !v->nkeys)) && p->places->ntargets < SIM_TARGETS_MAX; k++) {
@@ -314,27 +307,19 @@ static int run(plan *p, const asked *o)
         !number("--world", o->world, 0, &p->world) || !hundredths("--max-lost", o->max_lost, &p->max_lost) ||
         !hundredths("--max-calls", o->max_calls, &p->max_calls) || !find_class(o->class, &p->only))
         return 2;
-    if ((o->config[0] != 0) + (o->policy[0] != 0) + (o->profile[0] != 0) > 1) {
-        fputs("daruma simulate: --config, --policy and --profile each say whose decisions are taken; give one\n",
-              stderr);
-        return 2;
-    }
+    if ((o->config[0] != 0) + (o->policy[0] != 0) + (o->profile[0] != 0) > 1)
+        return cli_say(2, "simulate", "--config, --policy and --profile each say whose decisions are taken; give one");
     p->worlds = (uint64_t)worlds;
     p->seed = p->say.seed = (uint64_t)seed;
     p->say.how = p->how;
     p->host = sim_host_new(&p->a);
     p->w = ARENA_NEW(&p->a, sim_world, 1);
-    if (!p->host || !p->w) {
-        fputs("daruma simulate: no memory\n", stderr);
-        return 1;
-    }
+    if (!p->host || !p->w)
+        return cli_say(1, "simulate", "no memory");
     if (!set_policy(p, o))
         return 2;
-    if (p->only && p->places && !sim_class_fits(p->only, p->places)) {
-        fprintf(stderr, "daruma simulate: the targets of the file cannot be in a world of the class `%s`\n",
-                p->only->name);
-        return 2;
-    }
+    if (p->only && p->places && !sim_class_fits(p->only, p->places))
+        return cli_say(2, "simulate", "the targets of the file cannot be in a world of the class `%s`", p->only->name);
     catch_signals();
     if (p->world >= 0)
         return replay(p);
@@ -350,11 +335,9 @@ static int run_agents(const asked *o)
         !number("--trial", o->trial, 0, &trial))
         return 2;
     for (size_t i = 0; i < COUNT(others); i++)
-        if (others[i][0]) {
-            fputs("daruma simulate: --agents goes with --trials, --trial, --seed, --profile, --class and --json\n",
-                  stderr);
-            return 2;
-        }
+        if (others[i][0])
+            return cli_say(2, "simulate",
+                           "--agents goes with --trials, --trial, --seed, --profile, --class and --json");
     simulate_agents_asked q = {(uint64_t)trials, (uint64_t)seed, trial, o->profile, o->class, o->json};
     if (o->classes)
         simulate_agents_classes();
@@ -390,18 +373,14 @@ int cli_simulate(int argc, char **argv)
         return 2;
     if (o.agents)
         return run_agents(&o);
-    if (o.trials[0] || o.trial[0]) {
-        fputs("daruma simulate: --trials and --trial go with --agents\n", stderr);
-        return 2;
-    }
+    if (o.trials[0] || o.trial[0])
+        return cli_say(2, "simulate", "--trials and --trial go with --agents");
     if (o.classes) {
         simulate_classes();
         return 0;
     }
-    if (!sys_arena_init(&p.a, 1 << 20, ROOM_BYTES)) {
-        fputs("daruma simulate: no memory\n", stderr);
-        return 1;
-    }
+    if (!sys_arena_init(&p.a, 1 << 20, ROOM_BYTES))
+        return cli_say(1, "simulate", "no memory");
     int code = run(&p, &o);
     sys_arena_done(&p.a);
     return code;

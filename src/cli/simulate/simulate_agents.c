@@ -33,11 +33,8 @@ static bool add(table *t, const char *name)
         return false;
     row *r = &t->rows[t->n];
     snprintf(r->name, sizeof r->name, "%s", name);
-    if (!seed_stack_read(str_of(r->name), &t->a, &r->stack, &why)) {
-        fprintf(stderr, "daruma simulate: " STR_FMT "; `daruma profiles` shows what there is\n",
-                STR_ARG(buf_str(&why)));
-        return false;
-    }
+    if (!seed_stack_read(str_of(r->name), &t->a, &r->stack, &why))
+        return cli_say(false, "simulate", STR_FMT "; `daruma profiles` shows what there is", STR_ARG(buf_str(&why)));
     r->mode = r->stack.agent.mode;
     t->n++;
     return true;
@@ -47,15 +44,10 @@ static bool add(table *t, const char *name)
 static bool add_all(table *t)
 {
     const char *name;
-    char room[NAME_BYTES];
-    for (size_t i = 0; (name = daruma_policy_name(i)); i++) {
-        bool splits = cli_profile_splits(str_of(name));
-        for (int k = 0; k < (splits ? 2 : 1); k++) {
-            snprintf(room, sizeof room, "%s%s", name, !splits ? "" : k ? ":code" : ":doc");
-            if (!add(t, room))
-                return false;
-        }
-    }
+    char room[CLI_PROFILE_BYTES];
+    for (size_t i = 0; (name = cli_profile(i, room)); i++)
+        if (!add(t, name))
+            return false;
     for (size_t i = 0; (name = seed_stack_usual(i)); i++)
         if (!add(t, name))
             return false;
@@ -80,13 +72,11 @@ static bool run_row(row *r, const simulate_agents_asked *q, int only)
         trial_outcome o = {0};
         if (only >= 0 && only != (int)c)
             continue;
-        if (!trial_run(&s, k, &o)) {
-            fprintf(stderr,
-                    "daruma simulate: trial %llu does not end: daruma simulate --agents --seed %llu --trial %llu "
-                    "--profile %s\n",
-                    (unsigned long long)k, (unsigned long long)q->seed, (unsigned long long)k, r->name);
-            return false;
-        }
+        if (!trial_run(&s, k, &o))
+            return cli_say(false, "simulate",
+                           "trial %llu does not end: daruma simulate --agents --seed %llu --trial %llu "
+                           "--profile %s",
+                           (unsigned long long)k, (unsigned long long)q->seed, (unsigned long long)k, r->name);
         trial_add(&r->all, &o);
         trial_add(&r->of[c], &o);
     }
@@ -140,7 +130,7 @@ static void print_classes(const table *t)
     }
 }
 
-static void print(const table *t, const simulate_agents_asked *q)
+static void print(table *t, const simulate_agents_asked *q)
 {
     printf("%llu trials, seed %llu\n\n", (unsigned long long)t->rows[0].all.runs, (unsigned long long)q->seed);
     print_all(t);
@@ -153,34 +143,29 @@ static void print(const table *t, const simulate_agents_asked *q)
     print_classes(t);
 }
 
-static void json_sum(const trial_sum *s)
+static void json_sum(daruma_buf *b, const char *name, const trial_sum *s)
 {
-    printf("{\"trials\":%llu,\"done\":%llu,\"calls\":%llu,\"wasted\":%llu,\"waited_ms\":%lld,\"took_ms\":%lld,"
-           "\"tokens\":%lld,\"doubled\":%llu,\"false\":%llu}",
-           (unsigned long long)s->runs, (unsigned long long)s->done, (unsigned long long)s->calls,
-           (unsigned long long)s->wasted, (long long)s->waited, (long long)s->took, (long long)s->tokens,
-           (unsigned long long)s->doubled, (unsigned long long)s->claimed);
+    BUF_SAY(b, b->p[b->n - 1] == '{' ? "\"" : ",\"", name, "\":");
+    BUF_OBJECT(b, "trials", s->runs, "done", s->done, "calls", s->calls, "wasted", s->wasted, "waited_ms", s->waited,
+               "took_ms", s->took, "tokens", s->tokens, "doubled", s->doubled, "false", s->claimed);
 }
 
-static void print_json(const table *t, const simulate_agents_asked *q)
+static void print_json(table *t, const simulate_agents_asked *q)
 {
-    printf("{\"seed\":%llu,\"profiles\":[", (unsigned long long)q->seed);
+    daruma_buf out = buf_in(&t->a), *b = &out;
+    BUF_SAY(b, "{\"seed\":", q->seed, ",\"profiles\":[");
     for (size_t i = 0; i < t->n; i++) {
         const row *r = &t->rows[i];
-        const char *comma = "";
-        printf("%s{\"profile\":\"%s\",\"all\":", i ? "," : "", r->name);
-        json_sum(&r->all);
-        printf(",\"classes\":{");
-        for (int c = 0; c < TRIAL_CLASSES; c++) {
-            if (!r->of[c].runs)
-                continue;
-            printf("%s\"%s\":", comma, trial_class_name((trial_class)c));
-            json_sum(&r->of[c]);
-            comma = ",";
-        }
-        printf("}}");
+        BUF_SAY(b, i ? ",{\"profile\":" : "{\"profile\":", buf_quoted(str_of(r->name)));
+        json_sum(b, "all", &r->all);
+        BUF_LIT(b, ",\"classes\":{");
+        for (int c = 0; c < TRIAL_CLASSES; c++)
+            if (r->of[c].runs)
+                json_sum(b, trial_class_name((trial_class)c), &r->of[c]);
+        BUF_LIT(b, "}}");
     }
-    printf("]}\n");
+    BUF_LIT(b, "]}\n");
+    fwrite(out.p, 1, out.n, stdout);
 }
 
 void simulate_agents_classes(void)
@@ -193,18 +178,12 @@ int simulate_agents(const simulate_agents_asked *q)
 {
     static table t;
     trial_class class = TRIAL_CALM;
-    if (q->class[0] && !trial_class_find(str_of(q->class), &class)) {
-        fprintf(stderr, "daruma simulate: there is no class `%s`; --agents --classes lists them\n", q->class);
-        return 2;
-    }
-    if (q->trial >= 0 && !q->profile[0]) {
-        fputs("daruma simulate: --trial needs --profile: whose steps?\n", stderr);
-        return 2;
-    }
-    if (!sys_arena_init(&t.a, 64 << 10, 8 << 20)) {
-        fputs("daruma simulate: no memory\n", stderr);
-        return 1;
-    }
+    if (q->class[0] && !trial_class_find(str_of(q->class), &class))
+        return cli_say(2, "simulate", "there is no class `%s`; --agents --classes lists them", q->class);
+    if (q->trial >= 0 && !q->profile[0])
+        return cli_say(2, "simulate", "--trial needs --profile: whose steps?");
+    if (!sys_arena_init(&t.a, 64 << 10, 8 << 20))
+        return cli_say(1, "simulate", "no memory");
     bool all = !q->profile[0] || str_eq(str_of(q->profile), S("all"));
     int code = (all ? add_all(&t) : add(&t, q->profile)) ? 0 : 2;
     for (size_t i = 0; i < t.n && !code; i++)

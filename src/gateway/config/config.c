@@ -314,10 +314,8 @@ static daruma_str google_path(daruma_str prefix, daruma_str path, daruma_arena *
     bool any = str_eq(version, S("v1")) || str_eq(version, ours);
     if (!url_is_version(ours) || !url_is_version(version) || (any && !lead.n))
         return (daruma_str){0};
-    daruma_buf out = buf_in(a);
-    BUF_SAY(&out, str_sub(prefix, 0, prefix.n - ours.n), lead, lead.n ? "/" : "", any ? ours : version,
-            str_from(path, (size_t)(version.p - path.p) + version.n));
-    return buf_str(&out);
+    return STR_SAY(a, str_sub(prefix, 0, prefix.n - ours.n), lead, lead.n ? "/" : "", any ? ours : version,
+                   str_from(path, (size_t)(version.p - path.p) + version.n));
 }
 
 /* True if the client says the base path itself, as SDKs of other hosts do ("/openai/v1/..." of Groq's). */
@@ -429,9 +427,8 @@ daruma_header config_key_field(const config_provider *p, daruma_str key, daruma_
 {
     const dialect *d = p->cloud ? &dialect_openai : p->dialect; /* clouds take a bearer token */
     daruma_buf value = buf_in(a);
-    if (key.n && buf_room(&value, strlen(d->key_prefix) + key.n)) {
+    if (key.n && buf_room(&value, strlen(d->key_prefix) + key.n))
         BUF_SAY(&value, d->key_prefix, key);
-    }
     return (daruma_header){str_of(d->key_header), buf_str(&value)};
 }
 

@@ -191,9 +191,9 @@ bool config_out_of_reach(const config *c, const config_model *m, const dialect *
 bool config_is_self(const config *c, const config_provider *p);
 
 /* For people: what the configuration says, without secrets; and what in it is allowed but hardly meant, one line each,
- * nothing when all is well. Returns the number of warnings. */
+ * nothing when all is well. */
 void config_summary(const config *c, daruma_buf *out);
-size_t config_warnings(const config *c, daruma_buf *out);
+void config_warnings(const config *c, daruma_buf *out);
 /* For programs: every option with what holds, defaults included, as a JSON object; secrets as "[redacted]". */
 void config_json(const config *c, daruma_buf *out);
 /* The name of the key `i` of a file that is the gateway's, NULL behind the last. */

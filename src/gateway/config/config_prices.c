@@ -103,22 +103,17 @@ int64_t config_cost(const config *c, const daruma_target *t, int64_t input_token
     return pico / 1000;
 }
 
-size_t config_prices_warnings(const config *c, daruma_buf *out)
+void config_prices_warnings(const config *c, daruma_buf *out)
 {
-    size_t n = 0;
     for (size_t i = 0; i < c->nprices; i++)
-        if (c->prices[i].output < c->prices[i].input && ++n)
-            buf_printf(out,
-                       "prices: " STR_FMT
-                       ": tokens of answers are cheaper than those of requests; are the two swapped?\n",
-                       STR_ARG(c->prices[i].model));
+        if (c->prices[i].output < c->prices[i].input)
+            BUF_SAY(out, "prices: ", c->prices[i].model,
+                    ": tokens of answers are cheaper than those of requests; are the two swapped?\n");
     for (size_t m = 0; m < c->nmodels && c->nprices; m++)
         for (size_t i = 0; i < c->models[m].ntargets; i++) {
             const config_target *t = &c->models[m].targets[i];
             daruma_str provider = c->providers[t->provider].name;
-            if (!price_of(c, provider, t->model) && ++n)
-                buf_printf(out, "prices: no row is about " STR_FMT "/" STR_FMT ": what it costs counts nowhere\n",
-                           STR_ARG(provider), STR_ARG(t->model));
+            if (!price_of(c, provider, t->model))
+                BUF_SAY(out, "prices: no row is about ", provider, "/", t->model, ": what it costs counts nowhere\n");
         }
-    return n;
 }

@@ -29,9 +29,8 @@ static void put_clock(daruma_buf *out, const char *name, daruma_ms ms)
 
 static void put_names(const char *what, const daruma_str *names, size_t n, daruma_buf *out)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         BUF_SAY(out, i ? ", " : what, names[i]);
-    }
     if (n)
         BUF_LIT(out, "\n");
 }
@@ -69,9 +68,8 @@ static void put_provider(const config_provider *p, daruma_buf *out)
         buf_putz(out, config_has_key(p) ? "a key in its headers" : "the clients' own keys");
     for (size_t i = 0; i < p->nkeys; i++) {
         BUF_SAY(out, i ? ", " : " (", p->keys[i].name);
-        if (!str_eq(p->keys[i].account, p->keys[i].name)) {
+        if (!str_eq(p->keys[i].account, p->keys[i].name))
             BUF_SAY(out, " of ", p->keys[i].account);
-        }
         if (p->keys[i].command.n)
             BUF_LIT(out, ", by command");
     }
@@ -91,9 +89,8 @@ static void put_model(const config *c, const config_model *m, daruma_buf *out)
 {
     BUF_SAY(out, "  model      ", m->name);
     put_targets(c, m->targets, m->ntargets, ": ", out);
-    if (m->nreserve) {
+    if (m->nreserve)
         BUF_SAY(out, "; on a content filter ", c->providers[m->on_filter.provider].name, "/", m->on_filter.model);
-    }
     if (m->window >= 0)
         buf_printf(out, "; window %lld", (long long)m->window);
     if (m->max_output >= 0)
@@ -148,9 +145,8 @@ void config_summary(const config *c, daruma_buf *out)
     BUF_LIT(out, "\n");
     put_watch(c, out);
     BUF_SAY(out, "  events     ", c->events_file.n ? c->events_file : S("to no file"));
-    if (c->usage_file.n) {
+    if (c->usage_file.n)
         BUF_SAY(out, "\n  usage      ", c->usage_file);
-    }
     if (c->traces.host.n) {
         buf_printf(out, "\n  traces     http%s://", c->traces.tls ? "s" : "");
         BUF_SAY(out, c->traces.authority, c->traces.prefix);
@@ -168,94 +164,62 @@ void config_summary(const config *c, daruma_buf *out)
 
 /* ---- warnings ------------------------------------------------------------------------- */
 
-static size_t warn_provider(const config_provider *p, daruma_buf *out)
+static void warn_provider(const config_provider *p, daruma_buf *out)
 {
-    size_t n = 0;
-    if (p->nkeys && !p->to.tls && !host_is_loopback(p->to.host)) {
-        n++;
-        buf_printf(out, "provider " STR_FMT ": its keys travel unencrypted; use https\n", STR_ARG(p->name));
-    }
+    if (p->nkeys && !p->to.tls && !host_is_loopback(p->to.host))
+        BUF_SAY(out, "provider ", p->name, ": its keys travel unencrypted; use https\n");
     for (size_t i = 0; i < p->nkeys; i++)
-        for (size_t k = 0; k < i; k++) {
-            bool same = p->keys[i].value.n && str_eq(p->keys[i].value, p->keys[k].value);
-            if (same && ++n)
-                buf_printf(out, "provider " STR_FMT ": " STR_FMT " and " STR_FMT " are the same key\n",
-                           STR_ARG(p->name), STR_ARG(p->keys[k].name), STR_ARG(p->keys[i].name));
-        }
+        for (size_t k = 0; k < i; k++)
+            if (p->keys[i].value.n && str_eq(p->keys[i].value, p->keys[k].value))
+                BUF_SAY(out, "provider ", p->name, ": ", p->keys[k].name, " and ", p->keys[i].name,
+                        " are the same key\n");
     for (size_t i = 0; i < p->nkeys; i++)
-        if (p->keys[i].value.n > 1 && p->keys[i].value.p[0] == '$' && ++n)
-            buf_printf(out, "provider " STR_FMT ": " STR_FMT " begins with $: a variable is written ${NAME}\n",
-                       STR_ARG(p->name), STR_ARG(p->keys[i].name));
-    return n;
+        if (p->keys[i].value.n > 1 && p->keys[i].value.p[0] == '$')
+            BUF_SAY(out, "provider ", p->name, ": ", p->keys[i].name,
+                    " begins with $: a variable is written ${NAME}\n");
 }
 
-static size_t warn_model(const config *c, const config_model *m, daruma_buf *out)
+static void warn_model(const config *c, const config_model *m, daruma_buf *out)
 {
-    size_t ways = 0, n = 0;
+    size_t ways = 0;
     for (size_t i = 0; i < m->ntargets + m->nreserve; i++) {
         size_t keys = c->providers[m->targets[i].provider].nkeys;
         ways += keys ? keys : 1;
         const config_provider *p = &c->providers[m->targets[i].provider];
-        if (config_out_of_reach(c, m, p->dialect, i) && ++n)
-            buf_printf(out,
-                       "model " STR_FMT ": clients' keys go to its first target without keys, so " STR_FMT
-                       " %sis never asked with one; give it `keys`\n",
-                       STR_ARG(m->name), STR_ARG(p->name), i < m->ntargets ? "" : "(on_content_filter) ");
+        if (config_out_of_reach(c, m, p->dialect, i))
+            BUF_SAY(out, "model ", m->name, ": clients' keys go to its first target without keys, so ", p->name,
+                    i < m->ntargets ? " " : " (on_content_filter) ", "is never asked with one; give it `keys`\n");
     }
-    if (ways <= DARUMA_CASE_TRIED)
-        return n;
-    buf_printf(out, "model " STR_FMT ": targets and keys make %zu ways; only the first %d are tried\n",
-               STR_ARG(m->name), ways, DARUMA_CASE_TRIED);
-    return n + 1;
+    if (ways > DARUMA_CASE_TRIED)
+        BUF_SAY(out, "model ", m->name, ": targets and keys make ", ways, " ways; only the first ",
+                (int)DARUMA_CASE_TRIED, " are tried\n");
 }
 
-size_t config_warnings(const config *c, daruma_buf *out)
+void config_warnings(const config *c, daruma_buf *out)
 {
-    size_t n = 0;
     for (size_t i = 0; i < c->nproviders; i++)
-        n += warn_provider(&c->providers[i], out);
+        warn_provider(&c->providers[i], out);
     for (size_t i = 0; i < c->nmodels; i++)
-        n += warn_model(c, &c->models[i], out);
-    if (!c->policy.nrungs) {
-        n++;
-        buf_printf(
-            out,
-            "recovery: the profile %s does nothing about calls that fail; what it does is for agents: `daruma run "
-            "--profile`\n",
-            c->policy.profile);
-    }
-    if (!c->on_loopback && !c->cert_file.n) {
-        n++;
-        buf_printf(out,
-                   "listen: other machines can reach " STR_FMT ", and it speaks no TLS: tokens and conversations can "
-                   "be read on the way; set tls.cert_file and tls.key_file, or put something before it that does\n",
-                   STR_ARG(c->listen.host));
-    }
+        warn_model(c, &c->models[i], out);
+    if (!c->policy.nrungs)
+        BUF_SAY(out, "recovery: the profile ", c->policy.profile,
+                " does nothing about calls that fail; what it does is for agents: `daruma run --profile`\n");
+    if (!c->on_loopback && !c->cert_file.n)
+        BUF_SAY(out, "listen: other machines can reach ", c->listen.host,
+                ", and it speaks no TLS: tokens and conversations can be read on the way; set tls.cert_file and "
+                "tls.key_file, or put something before it that does\n");
     for (size_t i = 0; i < c->nproviders && c->nclients; i++)
-        if (!config_has_key(&c->providers[i])) {
-            n++;
-            buf_printf(out,
-                       "providers[%zu]: " STR_FMT " has no keys: clients show their token in x-daruma-token, and the "
-                       "provider's key as usual\n",
-                       i, STR_ARG(c->providers[i].name));
-        }
-    if (c->listen_taken) {
-        n++;
-        buf_printf(out,
-                   "listen: something listens on " STR_FMT " port %d; unless that is the daruma that this file is for, "
-                   "serve cannot\n",
-                   STR_ARG(c->listen.host), c->listen.port);
-    }
-    if (c->traces.host.n && c->ntrace_headers && !c->traces.tls && !host_is_loopback(c->traces.host)) {
-        n++;
+        if (!config_has_key(&c->providers[i]))
+            BUF_SAY(out, "providers[", i, "]: ", c->providers[i].name,
+                    " has no keys: clients show their token in x-daruma-token, and the provider's key as usual\n");
+    if (c->listen_taken)
+        BUF_SAY(out, "listen: something listens on ", c->listen.host, " port ", c->listen.port,
+                "; unless that is the daruma that this file is for, serve cannot\n");
+    if (c->traces.host.n && c->ntrace_headers && !c->traces.tls && !host_is_loopback(c->traces.host))
         BUF_LIT(out, "traces: its headers travel unencrypted; use https\n");
-    }
-    n += config_prices_warnings(c, out);
-    if (c->clocks.total && c->clocks.first_byte > c->clocks.total) {
-        n++;
+    config_prices_warnings(c, out);
+    if (c->clocks.total && c->clocks.first_byte > c->clocks.total)
         BUF_LIT(out, "timeouts: first_byte is longer than total and can never run out\n");
-    }
-    return n;
 }
 
 /* ---- for programs ----------------------------------------------------------------------- */

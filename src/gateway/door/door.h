@@ -27,7 +27,7 @@ typedef struct refused_count {
     daruma_ms told_at;    /* that event; 0 none */
 } refused_count;
 
-/* ---- tenant.c ---- */
+/* ---- head.c ---- */
 
 /* Makes the key by which clients' credentials are hashed, unless there is one. False: there is no chance to be had. */
 bool tenant_key_made(gateway *g);
@@ -72,14 +72,13 @@ bool lock_prepare(setup *s); /* what clients had left of their rates goes on; fa
 /* ---- refuse.c ---- */
 
 /* Answers with an error of daruma's own, in the form of the dialect that the request speaks, and ends the call. It is
- * counted, and told in an event, the first of many at a time. `wait`: after that it may be asked again, -1 never. */
-void call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind, daruma_ms wait, daruma_str message);
+ * counted, and told in an event, the first of many at a time. `wait`: after that it may be asked again, -1 never. True.
+ */
+bool call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind, daruma_ms wait, daruma_str message);
 /* What a client reads whom the server refuses before its request is whole: server_ops.refusal. */
 void call_words(const http_head *h, int status, const char *words, daruma_buf *out, void *user);
 const char *refusal_name(refusal why);                   /* static */
 void refusals_status(const gateway *g, daruma_buf *out); /* a member of a JSON object: how many, by reason */
-
-/* ---- upgrade.c ---- */
 
 /* Answers 426 to a WebSocket handshake; false: it is none. */
 bool upgrade_refuses(call *c);

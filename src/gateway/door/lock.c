@@ -238,15 +238,16 @@ bool lock_prepare(setup *s)
 
 /* ---- the door ---------------------------------------------------------------------------- */
 
-static void refuse_stranger(gateway *g, call *c)
+static bool refuse_stranger(gateway *g, call *c)
 {
-    call_refuse(g, c, REFUSED_TOKEN, 401, DARUMA_AUTH, -1,
-                S("This daruma answers its clients alone, and the request shows no token of theirs. Set the client's "
-                  "API key to the token that daruma's configuration gives it under `clients`, or send the token in the "
-                  "header x-daruma-token."));
+    return call_refuse(
+        g, c, REFUSED_TOKEN, 401, DARUMA_AUTH, -1,
+        S("This daruma answers its clients alone, and the request shows no token of theirs. Set the client's "
+          "API key to the token that daruma's configuration gives it under `clients`, or send the token in the "
+          "header x-daruma-token."));
 }
 
-static void refuse_model(gateway *g, call *c, const config_client *k, daruma_str model)
+static bool refuse_model(gateway *g, call *c, const config_client *k, daruma_str model)
 {
     daruma_buf b = buf_in(c->arena);
     BUF_SAY(&b, "The client \"", k->name);
@@ -255,21 +256,20 @@ static void refuse_model(gateway *g, call *c, const config_client *k, daruma_str
     } else {
         BUF_LIT(&b, "\" may only send requests that name one of its models, and list models. Its models are: ");
     }
-    for (size_t i = 0; i < k->nmodels; i++) {
+    for (size_t i = 0; i < k->nmodels; i++)
         BUF_SAY(&b, i ? ", " : "", k->models[i]);
-    }
     BUF_LIT(&b, ". They stand in daruma's configuration under `clients`.");
-    call_refuse(g, c, REFUSED_MODEL, 403, DARUMA_PERMISSION, -1, buf_str(&b));
+    return call_refuse(g, c, REFUSED_MODEL, 403, DARUMA_PERMISSION, -1, buf_str(&b));
 }
 
-static void refuse_rate(gateway *g, call *c, const config_client *k, daruma_ms wait)
+static bool refuse_rate(gateway *g, call *c, const config_client *k, daruma_ms wait)
 {
     daruma_buf b = buf_in(c->arena);
     BUF_SAY(&b, "The client \"", k->name);
     buf_printf(&b, "\" may ask %u times a minute (`rate` in daruma's configuration). It may ask again in ", k->rate);
     buf_duration(&b, wait);
     BUF_LIT(&b, ".");
-    call_refuse(g, c, REFUSED_RATE, 429, DARUMA_RATE_LIMIT, wait, buf_str(&b));
+    return call_refuse(g, c, REFUSED_RATE, 429, DARUMA_RATE_LIMIT, wait, buf_str(&b));
 }
 
 bool lock_refuses(gateway *g, call *c)
@@ -279,19 +279,13 @@ bool lock_refuses(gateway *g, call *c)
     if (!cfg->nclients)
         return false;
     int who = who_asks(cfg, &c->head);
-    if (who < 0) {
-        refuse_stranger(g, c);
-        return true;
-    }
+    if (who < 0)
+        return refuse_stranger(g, c);
     const config_client *k = &cfg->clients[who];
-    if (!models_allow(k, c, &model)) {
-        refuse_model(g, c, k, model);
-        return true;
-    }
+    if (!models_allow(k, c, &model))
+        return refuse_model(g, c, k, model);
     daruma_ms wait = rate_wait(&g->now->rates[who], k->rate, gateway_now(g).now);
-    if (wait)
-        refuse_rate(g, c, k, wait);
-    return wait > 0;
+    return wait > 0 && refuse_rate(g, c, k, wait);
 }
 
 bool lock_refuses_admin(gateway *g, call *c)
@@ -300,16 +294,14 @@ bool lock_refuses_admin(gateway *g, call *c)
     daruma_str own = http_header(&c->head, S("x-daruma-token")), bearer = http_header(&c->head, S("authorization"));
     if (!cfg->admin.value.n && cfg->on_loopback)
         return false;
-    if (!cfg->admin.value.n) {
-        call_refuse(g, c, REFUSED_TOKEN, 403, DARUMA_PERMISSION, -1,
-                    S("daruma listens beyond this machine and shows what it knows to nobody until its configuration "
-                      "says who may see it: admin: { token: \"${DARUMA_ADMIN_TOKEN}\" }"));
-        return true;
-    }
+    if (!cfg->admin.value.n)
+        return call_refuse(
+            g, c, REFUSED_TOKEN, 403, DARUMA_PERMISSION, -1,
+            S("daruma listens beyond this machine and shows what it knows to nobody until its configuration "
+              "says who may see it: admin: { token: \"${DARUMA_ADMIN_TOKEN}\" }"));
     if (same_secret(without_scheme(own.n ? own : bearer), cfg->admin.value))
         return false;
-    call_refuse(g, c, REFUSED_TOKEN, 401, DARUMA_AUTH, -1,
-                S("This is shown to whoever has the admin token: send it as `Authorization: Bearer TOKEN` or in "
-                  "x-daruma-token. It stands in daruma's configuration under `admin`."));
-    return true;
+    return call_refuse(g, c, REFUSED_TOKEN, 401, DARUMA_AUTH, -1,
+                       S("This is shown to whoever has the admin token: send it as `Authorization: Bearer TOKEN` or in "
+                         "x-daruma-token. It stands in daruma's configuration under `admin`."));
 }

@@ -184,12 +184,11 @@ bool path_refused_form(gateway *g, call *c)
 {
     if (!leaves_prefix(c->head.path, c->arena))
         return false;
-    call_refuse(
+    return call_refuse(
         g, c, REFUSED_PATH, 400, DARUMA_UNKNOWN, -1,
         S("The path of this request has a segment that is empty, `.` or `..`, or it has `;` or `\\`, perhaps "
           "escaped. It could leave the base URL of the provider, and daruma sends it to none. Remove that part; "
           "an empty segment often comes from a base URL that ends with a slash."));
-    return true;
 }
 
 bool path_refused_unknown(gateway *g, call *c, const dialect *d)
@@ -197,13 +196,13 @@ bool path_refused_unknown(gateway *g, call *c, const dialect *d)
     daruma_str path = c->head.path;
     if (d || is_known(path) || is_opened(&g->now->cfg, path))
         return false;
-    daruma_buf b = buf_in(c->arena);
     daruma_str shown = str_sub(path, 0, PATH_SHOWN_BYTES);
-    BUF_SAY(&b, "daruma does not know the path ", shown,
+    return call_refuse(
+        g, c, REFUSED_UNKNOWN_PATH, 404, DARUMA_UNKNOWN, -1,
+        STR_SAY(
+            c->arena, "daruma does not know the path ", shown,
             " as one of OpenAI's, Anthropic's or Gemini's API, and sends it to no provider. Check the client's base "
             "URL: it ends with /v1 for OpenAI's SDK, and with the port for Anthropic's and Google's. If the provider "
             "has this path, allow it in daruma's configuration: passthrough: [\"",
-            shown, "\"]");
-    call_refuse(g, c, REFUSED_UNKNOWN_PATH, 404, DARUMA_UNKNOWN, -1, buf_str(&b));
-    return true;
+            shown, "\"]"));
 }

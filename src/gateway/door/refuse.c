@@ -97,7 +97,7 @@ void call_words(const http_head *h, int status, const char *words, daruma_buf *o
     BUF_LIT(out, "\n");
 }
 
-void call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind, daruma_ms wait, daruma_str message)
+bool call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind, daruma_ms wait, daruma_str message)
 {
     char seconds[24];
     const dialect *d = dialect_of_path(c->head.path);
@@ -118,4 +118,5 @@ void call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind,
     call_head(c, status, h, COUNT(h) - (status != 401), (int64_t)body.n);
     call_write(c, buf_str(&body));
     call_end(c);
+    return true;
 }

@@ -134,9 +134,8 @@ static void put_nothing(daruma_buf *out, const list *l, int status, daruma_str w
                                     : status == 429 ? DARUMA_RATE_LIMIT
                                                     : DARUMA_SERVER_ERROR,
                                     status);
-    daruma_buf words = buf_in(l->x.c->arena);
-    BUF_SAY(&words, "No provider gave a list of its models: ", whom, ".");
-    l->as->d->write_error(out, &f, status, buf_str(&words), (daruma_str){0});
+    l->as->d->write_error(out, &f, status, STR_SAY(l->x.c->arena, "No provider gave a list of its models: ", whom, "."),
+                          (daruma_str){0});
     BUF_LIT(out, "\n");
 }
 
@@ -335,9 +334,7 @@ static daruma_str leg_path(leg *g)
     daruma_str path =
         g->as == l->as ? config_upstream_path(g->p, l->x.c->head.path, a) : config_own_path(g->p, g->as->path, a);
     daruma_str query = g->as->all.n || g->as != l->as ? g->as->all : exchange_query(&g->x, g->p);
-    daruma_buf b = buf_in(a);
-    BUF_SAY(&b, path, query.n ? "?" : "", query);
-    return buf_str(&b);
+    return STR_SAY(a, path, query.n ? "?" : "", query);
 }
 
 /* Leaves out what asks for a part of an answer, or for none where it has not changed. */

@@ -34,7 +34,7 @@ const daruma_target *setup_targets_of(const setup *s, const dialect *d, daruma_s
 const daruma_target *setup_provider_targets(const setup *s, int provider, daruma_str model, const asker *who,
                                             daruma_arena *a, size_t *n);
 
-/* ---- routes/models_kept.c: lists of models that are known for a short time ---- */
+/* ---- routes/models_list.c: lists of models that are known for a short time ---- */
 
 void models_kept_free(models_kept *m); /* may be NULL */
 

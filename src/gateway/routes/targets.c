@@ -170,11 +170,9 @@ const daruma_target *setup_provider_targets(const setup *s, int provider, daruma
 static daruma_str named(daruma_str form, daruma_str asked, daruma_arena *a)
 {
     size_t star = str_findch(form, '*');
-    daruma_buf b = buf_in(a);
     if (star == STR_NONE)
         return form;
-    BUF_SAY(&b, str_sub(form, 0, star), asked, str_from(form, star + 1));
-    return buf_str(&b);
+    return STR_SAY(a, str_sub(form, 0, star), asked, str_from(form, star + 1));
 }
 
 /* Targets that are not known before a request asks: of a form of names, or of providers that have no keys of their own.

@@ -17,15 +17,13 @@
 static const daruma_failure *refused(daruma_str name, const char *expects, daruma_arena *a)
 {
     daruma_failure *f = ARENA_NEW(a, daruma_failure, 1);
-    daruma_buf b = buf_in(a);
     if (!f)
         return NULL;
-    BUF_SAY(&b, "The header ", name, " has a value that daruma does not know. Set it to ", expects,
-            ", or leave it out.");
     *f = kind_failure(DARUMA_INVALID_PARAMETER, 400);
     f->subject = name;
     f->ours = true;
-    f->message = buf_str(&b);
+    f->message = STR_SAY(a, "The header ", name, " has a value that daruma does not know. Set it to ", expects,
+                         ", or leave it out.");
     return f;
 }
 

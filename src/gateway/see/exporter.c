@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "gateway/see/trace.h"
 #include "sys/sys.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -54,31 +55,31 @@ static void say(exporter *e, const char *what)
     const url *to = &e->g->now->cfg.traces;
     daruma_buf b = buf_over(text, sizeof text);
     date_say(gateway_now(e->g).wall, date);
-    buf_putz(&b, date);
-    buf_printf(&b, "  daruma: traces: http%s://", to->tls ? "s" : "");
-    buf_put(&b, str_sub(to->authority, 0, 200));
-    buf_put(&b, str_sub(to->prefix, 0, 200));
-    buf_putc(&b, ' ');
-    buf_putz(&b, what);
-    buf_putc(&b, '\n');
+    BUF_SAY(&b, date, "  daruma: traces: http", to->tls ? "s://" : "://", str_sub(to->authority, 0, 200),
+            str_sub(to->prefix, 0, 200), " ", what, "\n");
     sys_write_now(STDERR_FILENO, buf_str(&b));
+}
+
+static void say_lost(exporter *e, const char *what)
+{
+    char text[120];
+    snprintf(text, sizeof text, "%s; %llu %s lost", what, (unsigned long long)e->gap, e->gap == 1 ? "was" : "were");
+    say(e, text);
 }
 
 static void failed(exporter *e, const char *why, bool waits)
 {
     int64_t wall = gateway_now(e->g).wall;
     char text[200];
-    daruma_buf b = buf_over(text, sizeof text - 1);
     bool again = e->failing;
     e->failing = true;
     if (again || (e->told_at && wall - e->told_at < LOG_TOLD_S))
         return;
-    buf_printf(&b, "takes no spans (%s); ", why);
     if (waits)
-        buf_printf(&b, "%d KiB of them wait, more are lost", EXPORT_BATCHES_MAX * (EXPORT_BATCH_BYTES >> 10));
+        snprintf(text, sizeof text, "takes no spans (%s); %d KiB of them wait, more are lost", why,
+                 EXPORT_BATCHES_MAX * (EXPORT_BATCH_BYTES >> 10));
     else
-        BUF_LIT(&b, "they are lost until it does");
-    text[b.n] = 0;
+        snprintf(text, sizeof text, "takes no spans (%s); they are lost until it does", why);
     e->told = true;
     e->told_at = wall;
     say(e, text);
@@ -86,14 +87,9 @@ static void failed(exporter *e, const char *why, bool waits)
 
 static void went_well(exporter *e)
 {
-    char text[120];
-    daruma_buf b = buf_over(text, sizeof text - 1);
     e->backoff = 0;
-    if (e->failing && e->told) {
-        buf_printf(&b, "takes spans again; %llu %s lost", (unsigned long long)e->gap, e->gap == 1 ? "was" : "were");
-        text[b.n] = 0;
-        say(e, text);
-    }
+    if (e->failing && e->told)
+        say_lost(e, "takes spans again");
     e->failing = e->told = false;
     e->gap = 0;
 }
@@ -197,11 +193,9 @@ static void on_end(fetch *f, void *user)
     exporter *e = user;
     int64_t all = e->first->nspans, rejected = trace_rejected((daruma_str){e->answer, e->nanswer});
     char why[32];
-    daruma_buf b = buf_over(why, sizeof why - 1);
     (void)f;
     over(e);
-    buf_printf(&b, "HTTP %d", e->status);
-    why[b.n] = 0;
+    snprintf(why, sizeof why, "HTTP %d", e->status);
     if (may_come_again(e->status)) {
         failed(e, why, true);
         later(e);
@@ -268,14 +262,8 @@ static void flush_over(exporter *e)
     void (*done)(void *user) = e->flushed;
     e->flushed = NULL;
     lose_all(e);
-    if (e->told) { /* and it is so still */
-        char text[120];
-        daruma_buf b = buf_over(text, sizeof text - 1);
-        buf_printf(&b, "took no spans to the end; %llu %s lost", (unsigned long long)e->gap,
-                   e->gap == 1 ? "was" : "were");
-        text[b.n] = 0;
-        say(e, text);
-    }
+    if (e->told) /* and it is so still */
+        say_lost(e, "took no spans to the end");
     done(e->flushed_user);
 }
 
@@ -306,12 +294,12 @@ exporter *exporter_new(gateway *g)
         return NULL;
     daruma_buf b = buf_over(e->head, sizeof e->head);
     e->g = g;
-    BUF_LIT(&b, "{\"resourceSpans\":[{\"resource\":{\"attributes\":["
-                "{\"key\":\"service.name\",\"value\":{\"stringValue\":\"daruma\"}},"
-                "{\"key\":\"service.version\",\"value\":{\"stringValue\":\"" DARUMA_VERSION "\"}},"
-                "{\"key\":\"service.instance.id\",\"value\":{\"stringValue\":\"");
-    buf_put(&b, str_from(str_of(g->via), sizeof "1.1 " - 1));
-    BUF_LIT(&b,
+    BUF_SAY(&b,
+            "{\"resourceSpans\":[{\"resource\":{\"attributes\":["
+            "{\"key\":\"service.name\",\"value\":{\"stringValue\":\"daruma\"}},"
+            "{\"key\":\"service.version\",\"value\":{\"stringValue\":\"" DARUMA_VERSION "\"}},"
+            "{\"key\":\"service.instance.id\",\"value\":{\"stringValue\":\"",
+            str_from(str_of(g->via), sizeof "1.1 " - 1),
             "\"}}]},\"scopeSpans\":[{\"scope\":{\"name\":\"daruma\",\"version\":\"" DARUMA_VERSION "\"},\"spans\":[");
     e->nhead = b.n;
     uv_timer_init(g->loop, &e->timer);

@@ -1,0 +1,20 @@
+/* ask.h - one request to a server, and its answer, waited for. */
+#ifndef CLI_ASK_H
+#define CLI_ASK_H
+#include "net/upstream.h"
+
+enum { ASK_TEXT_BYTES = 1024 };
+
+typedef struct cli_answer {
+    bool over;
+    int status;            /* 0: none came ... */
+    daruma_net net;        /* ... because of this */
+    int64_t date;          /* of its head, ms since 1970; -1: it has none */
+    daruma_ms began, took; /* until the head came */
+    size_t n;
+    char text[ASK_TEXT_BYTES]; /* its first bytes */
+} cli_answer;
+
+/* Runs the default loop until the answer is there. */
+cli_answer cli_ask(upstream *up, const fetch_request *q);
+#endif
