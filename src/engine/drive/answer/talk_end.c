@@ -226,7 +226,7 @@ talk_over talk_end(session *x)
         return TALK_ALL_OUT;
     x->v->rooms->open(&room, 0, ANSWER_ARENA_BYTES_MAX);
     t->room = &room;
-    bool joined = t->mode != TALK_JOIN || t->joined || wordless || talk_join(x, true);
+    bool joined = t->mode != TALK_JOIN || wordless || talk_join(x, true);
     x->v->rooms->close(&room);
     if (!joined) {
         talk_gives_up(x);

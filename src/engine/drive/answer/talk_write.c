@@ -36,7 +36,7 @@ turn_writer *talk_writer(talk *t)
     return t->out;
 }
 
-void talk_say(talk *t, daruma_str text)
+static void say(talk *t, daruma_str text)
 {
     if (text.n)
         t->blanks = 0; /* what follows is behind it */
@@ -51,12 +51,27 @@ void talk_say(talk *t, daruma_str text)
     t->lost = t->said.full;
 }
 
+/* Another attempt would say it again, or could not go on with it: a refusal, a call that the client carries out, sound,
+ * an image. */
+static bool settles(const turn_delta *d)
+{
+    return (d->kind == DELTA_REFUSAL && d->text.n) ||
+           (d->kind == DELTA_OTHER && (dialect_client_call(d->text) || dialect_is_media(d->text)));
+}
+
+void talk_shown(talk *t, const turn_delta *d)
+{
+    bool other = d->kind == DELTA_OTHER || d->kind == DELTA_BLOCK;
+    if (d->kind == DELTA_TEXT)
+        say(t, d->text);
+    t->settled |= settles(d);
+    t->thought |= (d->kind == DELTA_SIGNATURE && d->index < 0) || (other && talk_redacted(t, d->text));
+}
+
 /* What of a delta the client reads, behind what `out` holds. */
 static void put_delta(talk *t, const turn_delta *d, daruma_buf *out)
 {
-    if (d->kind == DELTA_TEXT)
-        talk_say(t, d->text);
-    t->settled |= talk_settles(d);
+    talk_shown(t, d);
     t->to->write_delta(t->out, d, out);
     if (out->full)
         t->lost = t->unsure = true; /* the client must not take what follows for all of it */
@@ -92,6 +107,7 @@ static void put_calls(talk *t, const turn *got, daruma_buf *out)
     for (size_t i = 0; i < got->message.nparts; i++) {
         const convo_part *p = &got->message.parts[i];
         turn_delta d = {.kind = DELTA_BLOCK, .index = -1, .text = p->raw, .usage = TURN_USAGE_NONE};
+        d.piece = t->to == &dialect_anthropic;
         if (p->kind == PART_OTHER)
             put_delta(t, &d, out);
         if (p->kind == PART_TEXT && behind)
