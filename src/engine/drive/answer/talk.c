@@ -364,13 +364,13 @@ daruma_str talk_written(session *x)
 
 bool talk_was_cut(const session *x)
 {
-    return x->t && x->t->begun && !x->t->lost && !x->t->settled && !x->t->bound;
+    return x->t && x->t->begun && !x->t->lost && !x->t->settled;
 }
 
 bool talk_thought_half(const session *x)
 {
     const turn_reader *r = talk_reached(x);
-    return r && !dialect_takes_thinking(x->d) && talk_in_thinking(r);
+    return r && (x->t->bound || (!dialect_takes_thinking(x->d) && talk_in_thinking(r)));
 }
 
 bool talk_thinks(const session *x)
