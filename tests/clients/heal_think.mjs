@@ -432,6 +432,22 @@ holds("heal think: half a thought that is the only one of its loop costs one ref
   },
 });
 
+// Clients plan with the number: it is that of what goes to the model, and the half would be refused here as well.
+holds("heal think: half a thought is left out of a count of tokens, which says so", {
+  async run(pair) {
+    const blocks = [thinking(THOUGHT), text(TEXT)];
+    pair.own.answer = (q, res) => (q.url.includes("count_tokens") ? (refusal(body(q)) ? refuse(res, refusal(body(q))) : json(res, 200, { input_tokens: 7 })) : sse(res, q.n === 1 ? within(blocks, 0) : bytes(blocks)).end());
+    const m = await stream(pair, ask()), messages = [...ask().messages, { role: "assistant", content: m.content }, { role: "user", content: "and now?" }];
+    const count = (list) => claude(pair).messages.countTokens({ model: "c-own", messages: list, thinking: ask().thinking }).withResponse();
+    const { data: n, response: r } = await count(messages);
+    assert.deepEqual([n.input_tokens, r.headers.get("x-daruma-remedies")], [7, "mend_messages"]);
+    assert.deepEqual(body(pair.own.seen.at(-1)).messages, messages.map((x, i) => (i === 1 ? { ...x, content: m.content.slice(1) } : x)));
+    const other = [{ role: "user", content: "another one" }, ...messages.slice(1)];
+    await assert.rejects(count(other));
+    assert.deepEqual(body(pair.own.seen.at(-1)).messages, other, "of a conversation that nobody knows all is counted");
+  },
+});
+
 // The call is left out, and nothing is asked again: the answer ends behind the thinking.
 holds("heal think: half a thought of an answer that is ended behind it is left out of the next request", {
   async run(pair) {

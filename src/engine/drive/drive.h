@@ -315,6 +315,10 @@ void driver_lessons_status(const driver *v, uint64_t lane, daruma_buf *out); /* 
 int64_t driver_window(const driver *v, uint64_t lane); /* tokens of a lane's context window as learned; -1 unknown */
 size_t driver_sessions(const driver *v);               /* conversations whose key is remembered */
 
+/* Leaves thinking that broke off before it was signed out of a request that is not made a session of its dialect, a
+ * count of tokens: as it is left out of the conversation. False: there is none, and *body is as it was. */
+bool driver_whole_thoughts(const driver *v, const dialect *d, uint64_t credential, daruma_str *body, daruma_arena *a);
+
 /* ---- sessions ---- */
 
 /* The client's request. All strings live as long as the session. */
@@ -327,6 +331,7 @@ typedef struct session_request {
     bool safe;       /* sending it twice does no harm, whatever its dialect */
     bool again;      /* the client's SDK says that it repeats a request */
     bool head_only;  /* HEAD */
+    bool mended;     /* its messages were mended before: driver_whole_thoughts() */
     bool path_names; /* the model and whether it streams stand in the path: */
     daruma_str path_model;
     bool path_stream, path_array;

@@ -151,6 +151,8 @@ static void choose_targets(session *x, const session_request *q, uint32_t *newes
         return;
     }
     begin_case(x, q, ntargets);
+    if (q->mended)
+        session_did(x, DARUMA_REMEDY_MEND_MESSAGES);
     account_name_stored(x, newest);
     x->agent.circles = watch_request(x, newest); /* as the client sent it */
     if (session_mend_known(x))

@@ -31,9 +31,9 @@ struct talk {
     bool writing;             /* out is the client's stream; else in is */
     bool holding;             /* a call began, or words that shall be JSON: what follows is held */
     bool thinking;            /* the newest content was thinking that no signature has closed */
-    bool bound;          /* ... and the client has it in Chat's signed form */
-    bool thought;        /* the client has thinking of the answer that is whole: signed, redacted, or closed */
-    bool shows_thinking; /* the client may have what this attempt thinks, signature and all */
+    bool bound;               /* ... and the client has it in Chat's signed form */
+    bool thought;             /* the client has thinking of the answer that is whole: signed, redacted, or closed */
+    bool shows_thinking;      /* the client may have what this attempt thinks, signature and all */
     int shown; /* Messages: the block of this attempt that the client got last; NONE_SHOWN, or OVER_SHOWN when it is
                   over: some servers number all their blocks alike */
     size_t blanks, passed; /* ANEW: white space that is all the client has, bytes, and how much of it came again */

@@ -68,16 +68,21 @@ void mended_free(const drive_rooms *rooms, mended *m)
 }
 
 /* NULL when there is none, and `make` does not make one. */
-static mark *mark_of(const mended *m, const session *x, bool make)
+static mark *mark_at(const mended *m, uint64_t conversation, uint64_t credential, bool make)
 {
-    uint64_t id = x->out.scan.conversation ^ x->client.credential;
-    mark *at = m && x->out.scan.conversation ? &m->marks[id & (CONVERSATIONS - 1)] : NULL;
+    uint64_t id = conversation ^ credential;
+    mark *at = m && conversation ? &m->marks[id & (CONVERSATIONS - 1)] : NULL;
     if (at && at->conversation != id) {
         if (!make)
             return NULL;
         *at = (mark){.conversation = id};
     }
     return at;
+}
+
+static mark *mark_of(const mended *m, const session *x, bool make)
+{
+    return mark_at(m, x->out.scan.conversation, x->client.credential, make);
 }
 
 size_t mended_refused(const session *x)
@@ -112,6 +117,25 @@ static bool has_half_thought(const session *x, int target)
 {
     const mark *at = mark_of(x->v->mended, x, false);
     return at && at->half_thought && session_dialect(x, target) == x->d;
+}
+
+bool driver_whole_thoughts(const driver *v, const dialect *d, uint64_t credential, daruma_str *body, daruma_arena *a)
+{
+    request_scan scan = v->mended && body->n <= LOOP_BYTES_MAX ? d->scan(*body, NULL) : (request_scan){0};
+    const mark *at = scan.ok ? mark_at(v->mended, scan.conversation, credential, false) : NULL;
+    daruma_arena room;
+    convo c;
+    mend_report rep = {0};
+    if (!at || !at->half_thought || !v->rooms->open(&room, MEND_ROOM_BYTES_USUAL, LOOP_READ_BYTES_MAX))
+        return false;
+    daruma_buf out = buf_in(a);
+    bool did = d->read(*body, &room, &c) == DARUMA_OK && mend_half_thinking(&c, at->signs, &rep);
+    if (did)
+        d->write(&c, &out);
+    did &= !c.full && !out.full;
+    v->rooms->close(&room);
+    *body = did ? buf_str(&out) : *body;
+    return did;
 }
 
 static void tell_known(session *x, const mend_report *done, int target)
