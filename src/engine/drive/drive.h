@@ -364,12 +364,9 @@ daruma_str session_model(const session *x);                                  /* 
  * as long as `answer->a`; NULL without memory. */
 daruma_header *session_fields(const session *x, const drive_answer *answer, daruma_str target, size_t *ret_n);
 /* How it stands. */
-uint64_t session_case(const session *x);
 uint32_t session_attempts(const session *x);
 daruma_outcome session_outcome(const session *x);             /* PENDING until it is over */
 void session_say_remedies(const session *x, daruma_buf *out); /* in the order in which they were done, or "none" */
-daruma_str session_say_watch(const session *x);               /* what is done about its agent; empty: nothing */
-const char *session_unchecked(const session *x);              /* why nobody reads the answer; NULL: it is read */
 const daruma_target *session_target(const session *x);        /* NULL: none was chosen */
 /* How long to wait before it makes sense to ask again; -1: never, or nobody knows. */
 daruma_ms session_again_in(const session *x);

@@ -1,6 +1,5 @@
 /* driver.c - what the sessions of one host share, and what is told of a session. */
 #include "base/buf.h"
-#include "engine/drive/agents/steer.h"
 #include "engine/drive/agents/watch.h"
 #include "engine/drive/memory/memory.h"
 #include "engine/drive/mend/recall.h"
@@ -78,11 +77,6 @@ daruma_str session_model(const session *x)
     return x->out.scan.model;
 }
 
-uint64_t session_case(const session *x)
-{
-    return x->kase.id;
-}
-
 uint32_t session_attempts(const session *x)
 {
     return x->kase.attempts;
@@ -102,16 +96,6 @@ void session_say_remedies(const session *x, daruma_buf *b)
             BUF_LIT(b, ",");
         buf_putz(b, daruma_remedy_name((daruma_remedy_kind)x->kase.did[i]));
     }
-}
-
-const char *session_unchecked(const session *x)
-{
-    return x->answer.unchecked;
-}
-
-daruma_str session_say_watch(const session *x)
-{
-    return steer_header(x);
 }
 
 daruma_ms session_again_in(const session *x)

@@ -30,6 +30,14 @@ void session_event(session *x, daruma_event *e)
     x->v->host->tell(x->user, e);
 }
 
+void session_say(session *x, const char *name, daruma_str reason)
+{
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = name;
+    e.reason = reason;
+    session_event(x, &e);
+}
+
 void session_tell(session *x, daruma_when when, daruma_event *e)
 {
     daruma_event as = *e;

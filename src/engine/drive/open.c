@@ -279,11 +279,8 @@ void session_known(session *x)
 
 void session_steered(session *x)
 {
-    if (x->opaque) {
-        daruma_event e = DARUMA_EVENT_INIT;
-        e.name = "request_not_readable";
-        e.reason = S("the request body is encoded: it is passed on as it is and cannot be mended");
-        session_event(x, &e);
-    }
+    if (x->opaque)
+        session_say(x, "request_not_readable",
+                    S("the request body is encoded: it is passed on as it is and cannot be mended"));
     session_attempt(x);
 }

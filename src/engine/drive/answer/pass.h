@@ -13,6 +13,5 @@ void pass_refused(session *x);
 /* An error that was collected and is encoded may repeat our key where nobody can see it: what is held becomes an error
  * of our own with its status. Nothing is done where the client's own key was used, or the bytes can be read. */
 void pass_hide(session *x);
-void pass_ended(session *x);
 
 #endif

@@ -332,7 +332,7 @@ bool relay_wants_whole(const session *x)
            x->out.scan.choices <= 1;
 }
 
-static void say_type(session *x, daruma_str type)
+void relay_say_type(session *x, daruma_str type)
 {
     size_t i = 0;
     while (i < x->answer.nheaders && !str_ieq(x->answer.headers[i].name, S("content-type")))
@@ -343,20 +343,10 @@ static void say_type(session *x, daruma_str type)
     x->answer.nheaders += i == x->answer.nheaders; /* relay_fields() left room for it */
 }
 
-void relay_as_stream(session *x)
-{
-    say_type(x, S("text/event-stream; charset=utf-8"));
-}
-
-void relay_as_whole(session *x)
-{
-    say_type(x, S("application/json"));
-}
-
 /* The answer that was taken for a whole one is a stream. */
 static void take_as_stream(session *x)
 {
-    relay_as_stream(x);
+    relay_say_type(x, S(STREAM_TYPE));
     if (x->answer.headers)
         stream_begin(x);
 }
@@ -475,7 +465,7 @@ static void on_end(drive_call *c)
         pass_refused(x);
         break;
     case ANSWER_PASSED:
-        pass_ended(x);
+        session_done(x, -1, -1, DRIVE_END);
         break;
     }
 }

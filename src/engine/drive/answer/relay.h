@@ -13,8 +13,8 @@ daruma_header *relay_fields(const drive_head *h, daruma_arena *a, size_t *ret_n)
 /* True if an answer that begins so is a stream. Some servers send theirs under another type, or none, and SDKs do not
  * look at it. */
 bool relay_begins_stream(daruma_str bytes);
-void relay_as_stream(session *x); /* what is kept of its fields says so from here on */
-void relay_as_whole(session *x);  /* the same of a stream that is put together */
+#define STREAM_TYPE "text/event-stream; charset=utf-8"
+void relay_say_type(session *x, daruma_str type); /* what is kept of its fields says so from here on */
 /* True if the client asked for a whole answer, so that a stream is to be put together. */
 bool relay_wants_whole(const session *x);
 /* The provider's status and fields go to the client, unless a head went out before. `length`: -1 not known. */

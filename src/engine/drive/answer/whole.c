@@ -174,25 +174,16 @@ static void do_whole(void *data)
 
 /* ---- what came of it ---- */
 
-static void tell_changed(session *x, const char *name, daruma_str reason)
-{
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.name = name;
-    e.reason = reason;
-    e.target = &x->targets[x->kase.target];
-    session_event(x, &e);
-}
-
 static void deliver(session *x, const whole *w)
 {
     daruma_str body = w->out.n ? session_listed(x, w->out) : w->body;
     if (w->streams) {
-        relay_as_stream(x);
-        tell_changed(x, "answer_streamed", S("it came whole where a stream was asked for, and was written as one"));
+        relay_say_type(x, S(STREAM_TYPE));
+        session_say(x, "answer_streamed", S("it came whole where a stream was asked for, and was written as one"));
     } else if (w->folds) {
-        relay_as_whole(x);
-        tell_changed(x, "answer_folded",
-                     S("it came as a stream where a whole answer was asked for, and was put together"));
+        relay_say_type(x, S("application/json"));
+        session_say(x, "answer_folded",
+                    S("it came as a stream where a whole answer was asked for, and was put together"));
     }
     relay_head(x, w->streams ? -1 : (int64_t)body.n);
     session_write(x, body);

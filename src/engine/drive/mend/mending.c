@@ -58,10 +58,8 @@ void session_mend_tell_limits(session *x)
     if (!h || !h->past.too_much || h->told)
         return;
     h->told = true;
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.name = "mending_given_up";
-    e.reason = S("the request is too large for what was to be mended in it: it stays as it was");
-    session_event(x, &e);
+    session_say(x, "mending_given_up",
+                S("the request is too large for what was to be mended in it: it stays as it was"));
 }
 
 void session_mend_unchecked(session *x)
@@ -70,11 +68,9 @@ void session_mend_unchecked(session *x)
     if (!h || h->told_unchecked)
         return;
     h->told_unchecked = true;
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.name = "mending_given_up";
-    e.reason = S("holding all of the answer against the schemas of its request takes too long: what was not looked at "
-                 "goes out as it came");
-    session_event(x, &e);
+    session_say(x, "mending_given_up",
+                S("holding all of the answer against the schemas of its request takes too long: what was not looked at "
+                  "goes out as it came"));
 }
 
 void session_mend_rest(session *x)
@@ -150,15 +146,12 @@ void session_mend_test_format(session *x, answer_test *ret)
 void session_mend_unfit(session *x, bool goes_out)
 {
     session_mending *h = session_mend_of(x);
-    daruma_event e = DARUMA_EVENT_INIT;
-    if (!h)
-        return;
-    h->unfit = goes_out ? UNFIT_GOES_OUT : UNFIT_ASKED;
-    e.name = "answer_unfit";
-    e.reason = S("the model was asked again, and its answer still does not fit the schema that the client asks for: it "
-                 "goes out as it came");
-    if (goes_out)
-        session_event(x, &e);
+    if (h)
+        h->unfit = goes_out ? UNFIT_GOES_OUT : UNFIT_ASKED;
+    if (h && goes_out)
+        session_say(x, "answer_unfit",
+                    S("the model was asked again, and its answer still does not fit the schema that the client asks "
+                      "for: it goes out as it came"));
 }
 
 session_unfit session_mend_was_unfit(const session *x)

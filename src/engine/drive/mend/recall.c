@@ -280,13 +280,8 @@ static void learn_habits(session *x)
 static void forgot(session *x, daruma_str what, daruma_str why)
 {
     daruma_buf b = buf_in(x->arena);
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.name = "lesson_forgotten";
-    buf_put(&b, what);
-    BUF_LIT(&b, ": ");
-    buf_put(&b, why);
-    e.reason = buf_str(&b);
-    session_event(x, &e);
+    BUF_SAY(&b, what, ": ", why);
+    session_say(x, "lesson_forgotten", buf_str(&b));
 }
 
 /* What was written for targets is written anew. */

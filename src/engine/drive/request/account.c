@@ -80,10 +80,8 @@ void session_loosen(session *x, const daruma_failure *f)
             x->kase.spoiled[i] = 0;
     if (!f)
         x->kase.want = -1;
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.name = "request_converted";
-    e.reason = S("written for another account; left out: reasoning that only the first one can read");
-    session_event(x, &e);
+    session_say(x, "request_converted",
+                S("written for another account; left out: reasoning that only the first one can read"));
 }
 
 bool session_stay(session *x, int target)
@@ -98,10 +96,7 @@ bool session_stay(session *x, int target)
         marked = x->d->remote_marks[i].n && str_find(x->out.body, x->d->remote_marks[i]) != STR_NONE;
     if (!marked || !session_mend_open(x) || !x->h->past.m.c.remote)
         return false;
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.name = "request_not_convertible";
-    e.reason = S("this request names what only one account of its provider has");
-    session_event(x, &e);
+    session_say(x, "request_not_convertible", S("this request names what only one account of its provider has"));
     keep_account(x, x->home.target);
     return true;
 }
@@ -157,9 +152,7 @@ void account_name_stored(session *x, uint32_t *newest)
     x->out.scan.model = was.model;
     x->out.scan.before = was.before; /* by that id it is known here */
     x->out.scan.remote_id = was.remote_id;
-    daruma_event e = DARUMA_EVENT_INIT;
     session_did(x, DARUMA_REMEDY_MEND_PARAMETER);
-    e.name = "known_mendings_applied";
-    e.reason = S("previous_response_id: the stream that broke off was gone on with by another answer");
-    session_event(x, &e);
+    session_say(x, "known_mendings_applied",
+                S("previous_response_id: the stream that broke off was gone on with by another answer"));
 }
