@@ -276,6 +276,7 @@ struct driver {
     struct watch *watch;   /* agents; NULL: none was seen yet */
     struct told *told;     /* what driver_share() told or heard; NULL: it was never asked */
     session *patient;      /* those that wait for a time, perhaps for somebody to become well */
+    daruma_arena event;    /* of an event whose lines of data are too long to be joined elsewhere: stream.c */
     uint32_t healed;       /* as health counted when they were last woken */
 };
 

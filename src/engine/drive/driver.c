@@ -14,6 +14,7 @@ bool driver_begin(driver *v)
 
 void driver_end(driver *v)
 {
+    v->rooms->close(&v->event);
     memory_free(v->mem);
     mended_free(v->rooms, v->mended);
     watch_free(v->rooms, v->watch);

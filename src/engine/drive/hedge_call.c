@@ -260,19 +260,13 @@ static bool read_rest(hedge_call *r, const dialect_said *e)
 }
 
 /* Looks at what is new in its stream. False: it is over. */
-static bool read_events(hedge_call *r, daruma_arena *large)
+static bool read_stream(hedge_call *r)
 {
-    char small[2048];
-    for (;;) {
-        daruma_arena scratch = arena_over(small, sizeof small);
-        daruma_str rest = str_from(buf_str(&r->held), r->parsed);
-        sse_event e;
-        if (!stream_next(r->x->v->rooms, &rest, &e, &scratch, large))
-            return true;
-        r->parsed = r->held.n - rest.n;
-        dialect_said said;
-        dialect_read_event(r->p, &e, &said);
-        dialect_watch_said(&r->view, &said);
+    stream_walk w;
+    w.rest = str_from(buf_str(&r->held), r->parsed);
+    while (stream_next(r->x->v, r->p, &w)) {
+        r->parsed = r->held.n - w.rest.n;
+        dialect_watch_said(&r->view, &w.said);
         if (r->view.error || r->view.broken) {
             r->x->kase.beside.answered = r->view.spoilt;
             daruma_evidence ev = {.phase = DARUMA_AT_STREAM,
@@ -282,22 +276,14 @@ static bool read_events(hedge_call *r, daruma_arena *large)
             hedge_call_failed(r, &ev);
             return false;
         }
-        if (r->goes_on && !read_rest(r, &said))
+        if (r->goes_on && !read_rest(r, &w.said))
             return false;
         if (r->view.content && !r->goes_on) {
             hedge_call_takes_over(r);
             return false;
         }
     }
-}
-
-static bool read_stream(hedge_call *r)
-{
-    const drive_rooms *rooms = r->x->v->rooms; /* `r` may be over behind this */
-    daruma_arena large = {0};
-    bool goes_on = read_events(r, &large);
-    rooms->close(&large);
-    return goes_on;
+    return true;
 }
 
 static void on_body(drive_call *c, daruma_str bytes)

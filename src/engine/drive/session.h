@@ -261,7 +261,7 @@ bool session_filtered(const session *x, daruma_str finish);
 void session_resent(session *x);
 void session_event(session *x, daruma_event *e);
 void session_say(session *x, const char *name, daruma_str reason); /* an event that has no more than that */
-void session_tell_result(session *x, daruma_outcome o); /* the host hears what became of it */
+void session_tell_result(session *x, daruma_outcome o);            /* the host hears what became of it */
 /* Remembers that a call to the target failed so, for the end. */
 void session_tried(session *x, int target, const daruma_failure *f);
 /* The id that a provider gave its answer, empty: none. Borrowed from the fields. */

@@ -107,4 +107,3 @@ void pass_hide(session *x)
     x->speaks->write_error(&x->answer.held, &f, x->answer.status, buf_str(&b), (daruma_str){0});
     say_json(x);
 }
-
