@@ -110,7 +110,7 @@ static void steering_do(void *data)
     steering *w = data;
     history *past = w->past;
     mend_report rep = {0};
-    if (!history_read(past, w->body))
+    if (!history_read(past, w->body, MEND_ARENA_BYTES_MAX))
         return;
     if (w->compacts)
         w->compacted = watch_compact_errors(&past->m.c, w->policy);

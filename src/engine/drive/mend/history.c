@@ -40,12 +40,7 @@ void history_give_up(history *h)
     h->unread = h->too_much = true;
 }
 
-bool history_read(history *h, daruma_str body)
-{
-    return history_read_within(h, body, MEND_ARENA_BYTES_MAX);
-}
-
-bool history_read_within(history *h, daruma_str body, size_t bytes)
+bool history_read(history *h, daruma_str body, size_t bytes)
 {
     if (h->read || h->unread)
         return h->read;
@@ -122,15 +117,4 @@ bool history_onward_make(const history *h, const history_rest_of *q, mend_report
     if (ret->made)
         ret->scan = h->d->scan(ret->made->bytes, NULL);
     return ret->made != NULL;
-}
-
-void history_goes_on(history *h, const history_onward *o)
-{
-    h->resume_of = o->of;
-    h->prefilled = o->how == GOING_PREFILLED;
-}
-
-void history_ask_otherwise(history *h)
-{
-    h->going = h->going == GOING_FROM_BEFORE ? GOING_ANCHORED : GOING_FROM_BEFORE;
 }

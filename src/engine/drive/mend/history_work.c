@@ -22,16 +22,7 @@ history_task *history_plan(history *h, const history_target *to, daruma_str body
                            const daruma_remedy_kind *steps, size_t n)
 {
     check(n <= HISTORY_STEPS_MAX);
-    h->task = (history_task){.nsteps = n,
-                             .body = body,
-                             .f = *f,
-                             .tenant = to->tenant,
-                             .window = to->window,
-                             .shares_none = to->shares_none,
-                             .rate = to->rate,
-                             .scale = to->scale,
-                             .beside = history_beside(to, &h->policy),
-                             .facts = to->facts};
+    h->task = (history_task){.nsteps = n, .body = body, .f = *f, .to = *to, .beside = history_beside(to, &h->policy)};
     memcpy(h->task.steps, steps, n * sizeof *steps);
     h->m.last = n == 1 && (steps[0] == DARUMA_REMEDY_COMPACT || !h->policy.side_calls);
     return &h->task;
@@ -72,13 +63,13 @@ void history_bad_answer(history *h, const turn *bad, daruma_str why, daruma_aren
 /* Returns the tokens of the window that the output cap takes. */
 static int64_t cap_tokens(const history_task *t, int64_t cap)
 {
-    int64_t half = t->window / 2;
-    return cap < 0 ? 0 : t->shares_none && cap > half ? half : cap;
+    int64_t half = t->to.window / 2;
+    return cap < 0 ? 0 : t->to.shares_none && cap > half ? half : cap;
 }
 
 bool history_is_long(const history_task *t, int64_t used, int64_t cap)
 {
-    return used > t->window * WINDOW_NEAR_PERCENT / 100 - cap_tokens(t, cap);
+    return used > t->to.window * WINDOW_NEAR_PERCENT / 100 - cap_tokens(t, cap);
 }
 
 /* True if the request is too long indeed. Media are many bytes and few tokens: what was read is counted by our
@@ -89,7 +80,7 @@ static bool too_long_indeed(history *h)
     if (t->f.limit < 0)
         return true;
     int64_t tokens = convo_tokens(&h->m.c);
-    t->f.used = t->scale ? mul_sat(tokens, t->scale) / 1000 : mul_sat(tokens, ESTIMATE_RATE) / t->rate;
+    t->f.used = t->to.scale ? mul_sat(tokens, t->to.scale) / 1000 : mul_sat(tokens, ESTIMATE_RATE) / t->to.rate;
     return history_is_long(t, t->f.used, h->m.c.set.max_output);
 }
 
@@ -111,11 +102,11 @@ static mending_result do_step(history *h, daruma_remedy_kind r)
     history_task *t = &h->task;
     daruma_failure f = t->f;
     if (r == DARUMA_REMEDY_CLAMP_OUTPUT && t->weighs) { /* is it the output cap alone that is too much? */
-        if (f.limit < 0 || t->shares_none)
+        if (f.limit < 0 || t->to.shares_none)
             return MENDING_UNFIT;
         f.used = mul_sat(f.used, 100) / WINDOW_NEAR_PERCENT;
     }
-    return mending_begin(&h->m, r, &f, t->window);
+    return mending_begin(&h->m, r, &f, t->to.window);
 }
 
 /* Notes what was shortened where it cannot be seen any more when the request succeeds. */
@@ -132,7 +123,7 @@ static void note_shortened(history *h)
                      ? mend_known_new(&h->learned_room, bytes)
                      : NULL;
     if (h->learned && h->d->read(h->from, &room, &before) == DARUMA_OK)
-        mend_known_learn(h->learned, h->task.tenant, &before, &h->m.c);
+        mend_known_learn(h->learned, h->task.to.tenant, &before, &h->m.c);
     h->rooms->close(&room);
 }
 
@@ -155,10 +146,10 @@ static mend_sent sent_as(const history *h)
 static void do_steps(history *h)
 {
     history_task *t = &h->task;
-    if (!history_read(h, t->body))
+    if (!history_read(h, t->body, MEND_ARENA_BYTES_MAX))
         return;
-    if (t->facts && !t->at)
-        drive_facts_apply(t->facts, &h->m.c);
+    if (t->to.facts && !t->at)
+        drive_facts_apply(t->to.facts, &h->m.c);
     if (t->weighs && !t->at && !too_long_indeed(h))
         return;
     h->m.sent = sent_as(h);
@@ -170,8 +161,9 @@ static void do_steps(history *h)
     }
 }
 
-void history_work(history *h)
+void history_work(void *history_)
 {
+    history *h = history_;
     history_task *t = &h->task;
     t->result = MENDING_UNFIT;
     if (t->ends)

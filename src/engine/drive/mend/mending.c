@@ -47,7 +47,7 @@ bool session_mend_open(session *x)
     if (!past->read && !session_mend_is_brief(x))
         past->too_much = true;
     else
-        history_read_within(past, x->out.body, LOOP_READ_BYTES_MAX);
+        history_read(past, x->out.body, LOOP_READ_BYTES_MAX);
     session_mend_tell_limits(x);
     return past->read;
 }

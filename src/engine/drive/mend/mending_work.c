@@ -83,7 +83,8 @@ bool session_mend_go_on(session *x, int to, session_mend_onward *ret)
 
 void session_mend_goes_on(session *x, const session_mend_onward *o)
 {
-    history_goes_on(&x->h->past, &o->onward);
+    x->h->past.resume_of = o->onward.of;
+    x->h->past.prefilled = o->onward.how == GOING_PREFILLED;
     if (talk_thought_half(x))
         mended_half_thought(x);
     talk_join_next(x, o->onward.how);
@@ -131,7 +132,7 @@ static session_mend_result resume(session *x)
     if (session_last(x)->failure.kind == DARUMA_MALFORMED_OUTPUT && x->h->past.m.bad)
         return SESSION_MEND_UNFIT; /* what it called was wrong, not cut: it was asked again as often as it may */
     if (talk_unsure(x) || added_nothing(x)) /* what it was asked was answered with something else */
-        history_ask_otherwise(&x->h->past);
+        x->h->past.going = x->h->past.going == GOING_FROM_BEFORE ? GOING_ANCHORED : GOING_FROM_BEFORE;
     resuming *w = x->v->rooms->take(sizeof *w);
     if (!w)
         return SESSION_MEND_UNFIT;
@@ -183,11 +184,6 @@ void session_mend_gave_up(session *x)
 
 /* ---- the work on it: on the loop, or on another thread ---- */
 
-static void work(void *data)
-{
-    history_work(data);
-}
-
 /* The conversation is mended: it is what is sent from here on. */
 static void mended_so(session *x)
 {
@@ -197,8 +193,8 @@ static void mended_so(session *x)
     session_mend_take(x, t->made, &t->scan);
     t->made = NULL;
     session_renamed(x, &m->c);
-    if (t->facts && t->ahead) /* else it was told when it went out so */
-        mended_did(x, x->kase.target, t->facts);
+    if (t->to.facts && t->ahead) /* else it was told when it went out so */
+        mended_did(x, x->kase.target, t->to.facts);
     if (m->taught)
         session_mend_lesson(x, &m->lesson);
     if (m->habits) {
@@ -272,7 +268,7 @@ static void work_drop(void *data)
 
 static session_mend_result run_work(session *x)
 {
-    static const drive_work mending_work = {.work = work, .then = work_then, .drop = work_drop};
+    static const drive_work mending_work = {.work = history_work, .then = work_then, .drop = work_drop};
     return session_work(x, x->out.body.n, &mending_work, &x->h->past) ? work_done(x) : SESSION_MEND_WAITS;
 }
 
@@ -326,9 +322,9 @@ session_mend_result session_mend_apply(session *x, daruma_remedy_kind r)
  * provider would. */
 static bool too_long(const session *x, history_task *w)
 {
-    int64_t used = mul_sat((int64_t)x->out.body.n, 1000) / w->rate, refused = (int64_t)mended_refused(x);
-    if (w->window > 0) {
-        w->f.limit = w->window;
+    int64_t used = mul_sat((int64_t)x->out.body.n, 1000) / w->to.rate, refused = (int64_t)mended_refused(x);
+    if (w->to.window > 0) {
+        w->f.limit = w->to.window;
         w->f.used = used;
         return history_is_long(w, used, x->out.scan.max_output);
     }
@@ -361,9 +357,9 @@ bool session_mend_fits(session *x)
     /* Nothing is made for a request that is short enough, which is most of them; one that names no cap takes no room
      * for it from anybody's window. */
     history_task look = {.f = overflow,
-                         .window = session_mend_window(x),
-                         .shares_none = x->out.scan.max_output > 0 && session_mend_shares_none(x),
-                         .rate = memory_rate(x->v->mem, session_counted(x))};
+                         .to = {.window = session_mend_window(x),
+                                .shares_none = x->out.scan.max_output > 0 && session_mend_shares_none(x),
+                                .rate = memory_rate(x->v->mem, session_counted(x))}};
     if (!too_long(x, &look) || !session_mend_can(x))
         return true;
     bool asks = p->mend.side_calls && !wider_elsewhere(x); /* the last two ask a model */

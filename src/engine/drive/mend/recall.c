@@ -165,7 +165,7 @@ static void apply_known(void *data)
 {
     knowing *k = data;
     history *past = k->past;
-    if (!history_read(past, k->body))
+    if (!history_read(past, k->body, MEND_ARENA_BYTES_MAX))
         return;
     k->done = mend_known_apply(k->m->known, k->tenant, &past->m.c);
     if (mend_did(&k->done) || past->m.c.full)
