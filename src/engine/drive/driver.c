@@ -38,7 +38,7 @@ size_t driver_sessions(const driver *v)
 void driver_learned_status(const driver *v, daruma_buf *b)
 {
     static const char *const formats[] = {"any", "text", "json_object", "json_schema"};
-    memory_lane m;
+    lane_fact m;
     bool first = true;
     BUF_LIT(b, "\"models_learned\":[");
     for (size_t i = 0; i < LANES_MAX; i++) {
@@ -46,9 +46,10 @@ void driver_learned_status(const driver *v, daruma_buf *b)
             continue;
         const char *api = m.api == API_CHAT ? dialect_openai.name : dialect_openai_responses.name;
         buf_putz(b, first ? "{" : ",{");
-        BUF_MEMBERS(b, "provider", m.provider, "model", m.model, "account", m.account, "window",
+        BUF_MEMBERS(b, "provider", str_of(m.provider), "model", str_of(m.name), "account", str_of(m.account), "window",
                     BUF_IF(m.window > 0, m.window), "response_format", BUF_IF(m.format, formats[m.format]), "prefill",
-                    BUF_IF(m.no_prefill, (bool)false), "api", BUF_IF(m.api, api), "betas_refused", buf_any(m.betas));
+                    BUF_IF(m.no_prefill, (bool)false), "api", BUF_IF(m.api, api), "betas_refused",
+                    buf_any(str_of(m.betas)));
         if (m.habits) {
             const char *name;
             BUF_LIT(b, ",\"messages\":[");
@@ -57,7 +58,7 @@ void driver_learned_status(const driver *v, daruma_buf *b)
             buf_putc(b, ']');
         }
         BUF_LIT(b, ",\"parameters\":");
-        driver_lessons_status(v, m.id, b);
+        driver_lessons_status(v, m.lane, b);
         BUF_LIT(b, ",\"case\":\"");
         buf_hex64(b, m.by);
         buf_printf(b, "\",\"ago_ms\":%lld}", (long long)(v->at.now - m.at));

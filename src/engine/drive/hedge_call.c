@@ -374,10 +374,8 @@ static const drive_call_ops hedge_call_ops = {.head = on_head, .body = on_body, 
 static bool compose(session *x, hedge_call *r, drive_request *ret)
 {
     const dialect *p = x->p;
-    daruma_str body = x->out.body;
-    request_scan scan = x->out.scan;
+    session_out out = x->out;
     moved_request *moved = x->moved;
-    uint32_t edition = x->out.edition;
     bool full = x->arena->full, ok = true;
     r->goes_on = x->kase.begun && !x->kase.plain;
     if (r->goes_on)
@@ -392,9 +390,9 @@ static bool compose(session *x, hedge_call *r, drive_request *ret)
     r->view = session_view(x);
     r->moved = x->moved;
     x->p = p;
-    x->out.body = body;
-    x->out.edition = edition;
-    x->out.scan = scan;
+    x->out.body = out.body;
+    x->out.edition = out.edition;
+    x->out.scan = out.scan;
     x->moved = moved;
     return ok;
 }

@@ -65,6 +65,29 @@ static void keep_cut(session *x, const turn *t)
     l->cut_by = x->kase.attempts;
 }
 
+answer_test answer_test_of(session *x, bool calls, bool words)
+{
+    answer_test k = {.rooms = x->v->rooms,
+                     .strings = x->p == x->d && x->p == &dialect_openai,
+                     .was_unfit = session_mend_was_unfit(x) != UNFIT_NEVER};
+    if (words)
+        session_mend_test_format(x, &k);
+    if (calls)
+        session_mend_test_calls(x, &k);
+    return k;
+}
+
+void answer_fail(session *x, daruma_phase phase, daruma_flaw flaw)
+{
+    daruma_evidence ev = {.phase = phase,
+                          .status = x->answer.status,
+                          .flaw = flaw,
+                          .headers = x->answer.headers,
+                          .nheaders = x->answer.nheaders};
+    daruma_case_answered(&x->kase, session_now(x)); /* wrong words are no matter of health */
+    session_failed(x, &ev);
+}
+
 bool answer_test_done(session *x, const answer_test *k, const turn *t)
 {
     if (k->given_up)

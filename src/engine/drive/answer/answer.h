@@ -12,6 +12,10 @@ bool answer_checks_format(const session *x);
 daruma_str answer_args(const dialect *p, turn_finish finish, daruma_str args);
 /* Does it call what is refused to the agent? Then all its calls go: they were meant together. */
 bool answer_refused(session *x, const turn *t, daruma_arena *a);
+/* What its calls are held against, and its words, which shall be JSON. */
+answer_test answer_test_of(session *x, bool calls, bool words);
+/* Its calls, or its words, are what is wrong, whatever it says of its end: the attempt failed. */
+void answer_fail(session *x, daruma_phase phase, daruma_flaw flaw);
 /* Says what came of it. False: it has to be asked for again. */
 bool answer_test_done(session *x, const answer_test *k, const turn *t);
 

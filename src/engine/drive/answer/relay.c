@@ -229,14 +229,6 @@ void relay_over(session *x)
     session_timer(x);
 }
 
-void relay_piece(session *x)
-{
-    relay_progress(x);
-    if (x->hedge.call)
-        hedge_cancel(x); /* it speaks again */
-    daruma_case_piece(&x->kase, session_now(x).now);
-}
-
 /* ---- callbacks of the attempt ---- */
 
 static bool is_event_stream(const drive_head *h)
@@ -455,7 +447,7 @@ static void on_end(drive_call *c)
         break;
     }
     case ANSWER_WHOLE:
-        whole_ended(x);
+        whole_ended(x, DARUMA_NET_NONE, DARUMA_AT_ANSWER);
         break;
     case ANSWER_HELD:
     case ANSWER_RELAYED:

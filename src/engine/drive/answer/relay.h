@@ -41,9 +41,6 @@ bool relay_ended(const session *x);
 /* The end of an answer came: behind a while it is over, whether its connection ends or not. */
 void relay_over(session *x);
 
-/* Another piece of a stream that is handed on came. */
-void relay_piece(session *x);
-
 /* Coded though nobody asked for it: nobody here can read it. */
 enum { CODING_SHOWN_BYTES = 40 }; /* of the name of an encoding, in words of ours */
 bool relay_is_coded(const daruma_header *h, size_t n);

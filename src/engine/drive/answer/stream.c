@@ -209,8 +209,11 @@ static bool relay(session *x, daruma_str bytes)
     bool over = relay_ended(x);
     while (stream_next(x->v, x->p, &w)) {
         dialect_watch_said(&x->answer.view, &w.said);
-        if (!x->answer.view.ping)
-            relay_piece(x);
+        if (!x->answer.view.ping) {
+            relay_progress(x);
+            hedge_cancel(x); /* it speaks again */
+            daruma_case_piece(&x->kase, session_now(x).now);
+        }
         flaw = flaw_of(x, &w);
         if (flaw != DARUMA_FLAW_NONE) {
             w.rest = w.here;

@@ -205,18 +205,6 @@ static void keep_given(session *x, const whole *w)
         relay_keep_given(x, body);
 }
 
-/* Its calls, or its words, are what is wrong, whatever it says of its end. */
-static void whole_refuse(session *x, daruma_flaw flaw)
-{
-    daruma_evidence ev = {.phase = DARUMA_AT_ANSWER,
-                          .status = x->answer.status,
-                          .flaw = flaw,
-                          .headers = x->answer.headers,
-                          .nheaders = x->answer.nheaders};
-    daruma_case_answered(&x->kase, session_now(x)); /* wrong words are no matter of health */
-    session_failed(x, &ev);
-}
-
 /* What the view shows, before anything is made of it. */
 static bool is_flawed(session *x, whole *w)
 {
@@ -276,7 +264,7 @@ static void settle(session *x, whole *w)
     if (w->test.readable && !refused)
         keep_given(x, w);
     if (w->flaw != DARUMA_FLAW_NONE)
-        whole_refuse(x, w->flaw);
+        answer_fail(x, DARUMA_AT_ANSWER, w->flaw);
     else
         deliver(x, w);
 }
@@ -344,7 +332,7 @@ static bool is_folded(const session *x)
     return relay_wants_whole(x) && relay_begins_stream(str_trim(buf_str(&x->answer.held)));
 }
 
-static void whole_read(session *x, daruma_net net, daruma_phase phase)
+void whole_ended(session *x, daruma_net net, daruma_phase phase)
 {
     const moved_request *m = x->p != x->d ? x->moved : NULL;
     whole w = {.rooms = x->v->rooms,
@@ -364,14 +352,8 @@ static void whole_read(session *x, daruma_net net, daruma_phase phase)
                .folds = is_folded(x),
                .net = net,
                .phase = phase,
-               .usage_asked = x->out.scan.usage_asked,
-               .test = {.rooms = x->v->rooms,
-                        .strings = x->p == x->d && x->p == &dialect_openai,
-                        .was_unfit = session_mend_was_unfit(x) != UNFIT_NEVER}};
-    if (answer_checks_format(x))
-        session_mend_test_format(x, &w.test);
-    if (w.calls)
-        session_mend_test_calls(x, &w.test);
+               .usage_asked = x->out.scan.usage_asked};
+    w.test = answer_test_of(x, w.calls, answer_checks_format(x));
     size_t bytes = w.body.n + (w.test.unread.n || w.test.unread_format.n ? JOB_BYTES_MIN : 0);
     w.room = (daruma_arena){.more = room_opens, .host = (void *)(uintptr_t)w.rooms};
     if (bytes < JOB_BYTES_MIN) {
@@ -381,11 +363,6 @@ static void whole_read(session *x, daruma_net net, daruma_phase phase)
     } else if (!whole_beside(x, &w, bytes)) {
         relay_fail(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
     }
-}
-
-void whole_ended(session *x)
-{
-    whole_read(x, DARUMA_NET_NONE, DARUMA_AT_ANSWER);
 }
 
 bool whole_is_closed(daruma_str body)
@@ -399,6 +376,6 @@ bool whole_broke(session *x, daruma_net net, daruma_phase phase)
 {
     if (!is_folded(x) && !whole_is_closed(buf_str(&x->answer.held)))
         return false;
-    whole_read(x, net, phase);
+    whole_ended(x, net, phase);
     return true;
 }

@@ -2,6 +2,7 @@
  * lanes (memory_lanes.c). */
 #ifndef ENGINE_DRIVE_MEMORY_MEMORY_H
 #define ENGINE_DRIVE_MEMORY_MEMORY_H
+#include "base/limits.h"
 #include "engine/drive/drive.h"
 #include "model/convo.h"
 
@@ -68,21 +69,28 @@ void memory_api_put(memory *m, const daruma_target *t, memory_apis has, daruma_m
 /* The most of a response format that it is known to take: a schema, but for HABITS_LAST_MS after it refused one. */
 convo_format memory_format(const memory *m, uint64_t lane, daruma_ms now);
 void memory_format_put(memory *m, const daruma_target *t, convo_format most, daruma_ms now);
-/* What was learned of a lane, for the status page: the first thing brings its name, each says which case taught it. */
-typedef struct memory_lane {
-    uint64_t id;
-    daruma_str provider, account, model; /* live as long as nothing else is learned */
-    int64_t window;                      /* -1 unknown */
-    convo_format format;                 /* the best response format that it takes; FORMAT_UNSAID: none was refused */
-    bool no_prefill;
-    memory_apis api;
-    uint32_t habits;
-    daruma_str betas;
-    uint64_t by; /* the case that taught the last of it, and when */
-    daruma_ms at;
-} memory_lane;
+/* The first thing that is learned of a lane brings its name, each says which case taught it. */
 void memory_learned(memory *m, const daruma_target *t, uint64_t by, daruma_ms at);
-bool memory_lane_at(const memory *m, size_t index, daruma_ms now,
-                    memory_lane *ret); /* false: nothing there; up to LANES_MAX */
+/* What is known of a lane: an account's way to a model. */
+typedef struct lane_fact {
+    uint64_t lane;    /* 0 empty */
+    uint64_t owner;   /* its account: base/fair.h */
+    uint64_t touched; /* stamp of the table's own clock */
+    int64_t window;
+    int64_t taken; /* tokens of the longest request that it took: no window is smaller */
+    bool no_prefill;
+    convo_format format; /* FORMAT_UNSAID: none was refused */
+    memory_apis api;
+    daruma_ms api_at;    /* when it was learned */
+    uint32_t habits;     /* mend_habits() */
+    daruma_ms habits_at; /* when the first of them was learned, or the format */
+    char betas[BETAS_BYTES_MAX];
+    char provider[40], account[40],
+        name[88]; /* empty: nothing was learned that anybody asks for; longer ones are cut */
+    uint64_t by;  /* the case that taught the last of it, and when */
+    daruma_ms at;
+} lane_fact;
+/* What of the lane in that place holds now, for the status page. False: nobody is there; up to LANES_MAX. */
+bool memory_lane_at(const memory *m, size_t index, daruma_ms now, lane_fact *ret);
 
 #endif

@@ -181,22 +181,14 @@ void memory_learned(memory *m, const daruma_target *t, uint64_t by, daruma_ms at
     snprintf(f->name, sizeof f->name, STR_FMT, STR_ARG(t->model));
 }
 
-bool memory_lane_at(const memory *m, size_t index, daruma_ms now, memory_lane *ret)
+bool memory_lane_at(const memory *m, size_t index, daruma_ms now, lane_fact *ret)
 {
     const lane_fact *f = m->lanes && index < LANES_MAX ? &m->lanes[index] : NULL;
     if (!f || !f->name[0])
         return false;
-    *ret = (memory_lane){.id = f->lane,
-                         .provider = str_of(f->provider),
-                         .account = str_of(f->account),
-                         .model = str_of(f->name),
-                         .window = f->window,
-                         .format = is_fresh(f, now) ? f->format : FORMAT_UNSAID,
-                         .no_prefill = f->no_prefill,
-                         .api = api_of(f, now),
-                         .habits = is_fresh(f, now) ? f->habits : 0,
-                         .betas = str_of(f->betas),
-                         .by = f->by,
-                         .at = f->at};
+    *ret = *f;
+    ret->format = is_fresh(f, now) ? f->format : FORMAT_UNSAID;
+    ret->habits = is_fresh(f, now) ? f->habits : 0;
+    ret->api = api_of(f, now);
     return true;
 }

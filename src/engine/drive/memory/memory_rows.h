@@ -19,26 +19,6 @@ typedef struct kept_case {
     bool full;
 } kept_case;
 
-/* What is known of a lane: an account's way to a model. */
-typedef struct lane_fact {
-    uint64_t lane;    /* 0 empty */
-    uint64_t owner;   /* its account: base/fair.h */
-    uint64_t touched; /* stamp of the table's own clock */
-    int64_t window;
-    int64_t taken; /* tokens of the longest request that it took: no window is smaller */
-    bool no_prefill;
-    convo_format format; /* FORMAT_UNSAID: none was refused */
-    memory_apis api;
-    daruma_ms api_at;    /* when it was learned */
-    uint32_t habits;     /* mend_habits() */
-    daruma_ms habits_at; /* when the first of them was learned, or the format */
-    char betas[BETAS_BYTES_MAX];
-    char provider[40], account[40],
-        name[88]; /* empty: nothing was learned that anybody asks for; longer ones are cut */
-    uint64_t by;  /* the case that taught the last of it, and when */
-    daruma_ms at;
-} lane_fact;
-
 /* How the requests of one client are counted on a lane: what others write there is other text. */
 typedef struct count_fact {
     uint64_t whose; /* 0 empty */
