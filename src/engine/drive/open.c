@@ -4,7 +4,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "engine/drive/agents/past.h"
 #include "engine/drive/agents/steer.h"
 #include "engine/drive/agents/watch.h"
 #include "engine/drive/attempt.h"

@@ -12,7 +12,6 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "engine/drive/agents/steer.h"
-#include "engine/drive/agents/strategy.h"
 #include "engine/drive/attempt.h"
 #include "engine/drive/finish.h"
 #include "engine/drive/open.h"

@@ -8,8 +8,6 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "engine/drive/agents/steer.h"
-#include "engine/drive/agents/strategy.h"
-#include "engine/drive/mend/question.h"
 
 /* What is asked about, with room for what it points to. */
 typedef struct asked_about {

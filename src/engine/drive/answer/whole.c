@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "engine/drive/agents/past.h"
+#include "engine/drive/agents/watch.h"
 #include "engine/drive/answer/answer.h"
 #include "engine/drive/answer/relay.h"
 #include "engine/drive/answer/stream.h"

@@ -3,7 +3,7 @@
 #ifndef ENGINE_DRIVE_MEND_MENDING_H
 #define ENGINE_DRIVE_MEND_MENDING_H
 #include "base/limits.h"
-#include "engine/drive/answer/answer_test.h"
+#include "engine/drive/answer/answer.h"
 #include "engine/drive/mend/history.h"
 #include "engine/drive/session.h"
 
@@ -127,5 +127,14 @@ void mended_learn(session *x);
 size_t mended_refused(const session *x);
 void mended_refuse(session *x, size_t bytes);
 bool session_mend_write(session *x); /* x->h->past.m.c is what is sent from here on; false: mending it is given up */
+
+/* ---- question.c: questions of our own to a model, on the case of the request ---- */
+
+/* Asks `n` questions, some at a time, of the summariser or the current target. False: it may not.
+ * Each answer comes through session_mend_answer(), empty on failure; after the last one session_mend_asked(). */
+bool side_ask(session *x, const mend_question *q, size_t n, int64_t max_output);
+void side_cancel(session *x);
+void session_mend_answer(session *x, size_t i, daruma_str text);
+void session_mend_asked(session *x);
 
 #endif

@@ -17,7 +17,6 @@
 #include "engine/drive/attempt.h"
 #include "engine/drive/finish.h"
 #include "engine/drive/memory/memory.h"
-#include "engine/drive/mend/question.h"
 #include "engine/drive/mend/recall.h"
 #include "engine/drive/open.h"
 #include "engine/drive/request/adapt.h"

@@ -1,7 +1,7 @@
 /* recall.h - what was mended before. */
 #ifndef ENGINE_DRIVE_MEND_RECALL_H
 #define ENGINE_DRIVE_MEND_RECALL_H
-#include "engine/drive/request/facts.h"
+#include "engine/drive/mend/history.h"
 #include "engine/drive/session.h"
 
 void mended_free(const drive_rooms *rooms, mended *m);
