@@ -36,11 +36,11 @@ struct hedge_call {
     size_t parsed;        /* of it: whole events already looked at */
     stream_view view;
     daruma_ms started;
-    bool stream;                /* its answer comes in events */
-    bool ended;                 /* its answer is here whole */
-    bool refused;               /* its status is an error: what it says is read, and judged */
-    bool goes_on;               /* it was asked to go on with what the client has ... */
-    session_mend_onward onward; /* ... like this */
+    bool stream;           /* its answer comes in events */
+    bool ended;            /* its answer is here whole */
+    bool refused;          /* its status is an error: what it says is read, and judged */
+    bool goes_on;          /* it was asked to go on with what the client has ... */
+    history_onward onward; /* ... like this */
     turn_reader in;
     daruma_buf text; /* what it says */
     bool calls;      /* it calls a tool, too */
@@ -229,7 +229,7 @@ static join_verdict joins(hedge_call *r, bool whole)
     daruma_str said = talk_said(r->x);
     if (!str_trim(said).n || (whole && !r->text.n && r->calls)) /* all that there was to say is said */
         return whole ? JOIN_AT : JOIN_MORE;
-    join_seam seam = join_begin(said, r->onward.onward.how);
+    join_seam seam = join_begin(said, r->onward.how);
     return join_next(&seam, buf_str(&r->text), whole).verdict;
 }
 
@@ -381,7 +381,7 @@ static bool compose(session *x, hedge_call *r, drive_request *ret)
     if (r->goes_on)
         ok = session_mend_go_on(x, r->target, &r->onward);
     if (r->goes_on && ok)
-        session_mend_use(x, r->onward.body, &r->onward.onward.scan);
+        session_mend_use(x, r->onward.body, &r->onward.scan);
     ok = ok && session_convert_now(x, r->target) && session_compose(x, r->target, &r->request, ret) &&
          !x->arena->full && !r->request.full;
     x->arena->full = full;                  /* that there is no memory for a second call does not concern the first */

@@ -77,8 +77,9 @@ static void leave_work(session *x)
 
 void drive_remains_close(const driver *v, drive_remains *r)
 {
-    if (r->mending)
-        session_mend_free(r->mending);
+    session_mending *h = r->mending;
+    if (h)
+        history_end(&h->past);
     drive_texts_close(v->rooms, r->texts);
     talk_free(v->rooms, r->stream);
     v->rooms->close(&r->scratch);

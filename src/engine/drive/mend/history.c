@@ -69,6 +69,15 @@ bool history_read(history *h, daruma_str body, size_t bytes)
     return h->read;
 }
 
+bool history_read_apart(const drive_rooms *rooms, const dialect *d, daruma_str body, size_t bytes, daruma_arena *room,
+                        convo *ret)
+{
+    bool read = rooms->open(room, MEND_ROOM_BYTES_USUAL, bytes) && d->read(body, room, ret) == DARUMA_OK;
+    if (!read)
+        rooms->close(room);
+    return read;
+}
+
 bool history_is_much(const history *h, size_t bytes)
 {
     size_t has = h->rooms->bytes(&h->own);
@@ -106,18 +115,16 @@ bool history_onward_make(const history *h, const history_rest_of *q, mend_report
         mend_say(rep, "the answer broke off before its first word: it is asked once more");
         return true;
     }
-    if (!h->rooms->open(&room, MEND_ROOM_BYTES_USUAL, q->read_bytes))
+    if (!history_read_apart(h->rooms, h->d, of, q->read_bytes, &room, &c))
         return false;
-    if (h->d->read(of, &room, &c) == DARUMA_OK) {
-        h->rooms->widen(&room, MEND_ARENA_BYTES_MAX);
-        if (q->prefills && !h->no_prefill && h->going == GOING_ANCHORED && mend_can_prefill(&c))
-            ret->how = GOING_PREFILLED;
-        bool good = mend_continue(&c, q->so_far, ret->how, rep);
-        if (good && q->beside.limit > 0)
-            mend_cap_beside(&c, q->beside, rep);
-        if (good)
-            ret->made = drive_text_write(h->rooms, h->d, &c, of.n);
-    }
+    h->rooms->widen(&room, MEND_ARENA_BYTES_MAX);
+    if (q->prefills && !h->no_prefill && h->going == GOING_ANCHORED && mend_can_prefill(&c))
+        ret->how = GOING_PREFILLED;
+    bool good = mend_continue(&c, q->so_far, ret->how, rep);
+    if (good && q->beside.limit > 0)
+        mend_cap_beside(&c, q->beside, rep);
+    if (good)
+        ret->made = drive_text_write(h->rooms, h->d, &c, of.n);
     h->rooms->close(&room);
     if (ret->made)
         ret->scan = h->d->scan(ret->made->bytes, NULL);
@@ -232,15 +239,15 @@ static void note_shortened(history *h)
     daruma_arena room;
     convo before;
     size_t bytes = mend_known_room(&h->m.c);
-    if (!h->m.shortened || h->again || !history_is_much(h, h->from.n) ||
-        !h->rooms->open(&room, MEND_ROOM_BYTES_USUAL, MEND_ARENA_BYTES_MAX))
+    if (!h->m.shortened || h->again || !history_is_much(h, h->from.n))
         return;
     h->rooms->close(&h->learned_room);
     h->learned = h->rooms->open(&h->learned_room, mend_known_bytes(bytes), mend_known_bytes(bytes))
                      ? mend_known_new(&h->learned_room, bytes)
                      : NULL;
-    if (h->learned && h->d->read(h->from, &room, &before) == DARUMA_OK)
-        mend_known_learn(h->learned, h->task.to.tenant, &before, &h->m.c);
+    if (!h->learned || !history_read_apart(h->rooms, h->d, h->from, MEND_ARENA_BYTES_MAX, &room, &before))
+        return;
+    mend_known_learn(h->learned, h->task.to.tenant, &before, &h->m.c);
     h->rooms->close(&room);
 }
 
@@ -251,10 +258,10 @@ static mend_sent sent_as(const history *h)
     mend_sent ret = {.elsewhere = t->sent_d != NULL};
     daruma_arena room;
     convo c;
-    if (!ret.elsewhere || !t->sent.n || !h->rooms->open(&room, MEND_ROOM_BYTES_USUAL, MEND_ARENA_BYTES_MAX))
+    if (!ret.elsewhere || !t->sent.n ||
+        !history_read_apart(h->rooms, t->sent_d, t->sent, MEND_ARENA_BYTES_MAX, &room, &c))
         return ret;
-    if (t->sent_d->read(t->sent, &room, &c) == DARUMA_OK)
-        ret.media = mend_media_of(&c, &t->f);
+    ret.media = mend_media_of(&c, &t->f);
     h->rooms->close(&room);
     return ret;
 }

@@ -73,6 +73,7 @@ typedef struct history_task {
 typedef struct history_onward {
     daruma_str of;    /* the request as it was */
     drive_text *made; /* as it asks for the rest; NULL: nothing came yet, it goes out as it was. The caller takes it */
+    daruma_str body;  /* what is sent; lives as long as the call, once `made` was taken */
     mend_going how;
     request_scan scan; /* of what is sent */
 } history_onward;
@@ -107,6 +108,9 @@ void history_end(history *h);
 /* Reads `body` into h->m.c unless it was read already, in so many bytes at most. What takes more is not read now, and
  * may be read beside the loop in MEND_ARENA_BYTES_MAX. False: it cannot be read, or mending it was given up. */
 bool history_read(history *h, daruma_str body, size_t bytes);
+/* Reads `body` apart, in a room of so many bytes at most. False: it cannot be read, and the room is given back. */
+bool history_read_apart(const drive_rooms *rooms, const dialect *d, daruma_str body, size_t bytes, daruma_arena *room,
+                        convo *ret);
 /* Gives mending up: the request stays as it is. */
 void history_give_up(history *h);
 /* True if what was read is too much to be kept while a provider thinks about a request of `bytes`. */

@@ -80,11 +80,6 @@ void session_mend_rest(session *x)
     session_sweep(x);
 }
 
-void session_mend_free(session_mending *h)
-{
-    history_end(&h->past);
-}
-
 const convo *session_mend_tools(session *x)
 {
     session_mending *h = session_mend_of(x);
@@ -100,40 +95,32 @@ const convo *session_mend_tools(session *x)
     return h->tools.ntools ? &h->tools : NULL;
 }
 
-void session_mend_test_calls(session *x, answer_test *ret)
+/* Is it too long to be read on the loop? Then it is read with the test, or not at all. */
+static bool reads_later(session *x, daruma_str raw, answer_test *ret, daruma_str *ret_unread)
 {
-    daruma_str raw = x->out.scan.tools_raw;
-    session_mending *h = session_mend_of(x);
-    ret->most = CALLS_LOOP_BYTES_MAX;
-    if (raw.n < TOOLS_LOOP_BYTES_MAX)
-        ret->tools = session_mend_tools(x);
-    if (!h || raw.n < TOOLS_LOOP_BYTES_MAX)
-        return;
     if (raw.n > TOOLS_READ_BYTES_MAX) {
         session_mend_unchecked(x);
-        return;
+    } else if (raw.n >= TOOLS_LOOP_BYTES_MAX) {
+        ret->d = x->d;
+        *ret_unread = raw;
     }
-    ret->d = x->d;
-    ret->unread = raw;
+    return raw.n >= TOOLS_LOOP_BYTES_MAX;
+}
+
+void session_mend_test_calls(session *x, answer_test *ret)
+{
+    ret->most = CALLS_LOOP_BYTES_MAX;
     ret->more_tools = x->out.scan.more_tools;
+    if (session_mend_of(x) && !reads_later(x, x->out.scan.tools_raw, ret, &ret->unread))
+        ret->tools = session_mend_tools(x);
 }
 
 void session_mend_test_format(session *x, answer_test *ret)
 {
     session_mending *h = session_mend_of(x);
     daruma_str raw = x->out.scan.format_raw;
-    if (!h || !raw.n)
+    if (!h || !raw.n || reads_later(x, raw, ret, &ret->unread_format))
         return;
-    if (raw.n > TOOLS_READ_BYTES_MAX) {
-        session_mend_unchecked(x);
-        return;
-    }
-    if (raw.n >= TOOLS_LOOP_BYTES_MAX) {
-        ret->d = x->d;
-        ret->unread_format = raw;
-        ret->rooms = x->v->rooms;
-        return;
-    }
     if (!h->wanted_read) {
         h->wanted_read = true;
         if (!answer_format_read(x->d, raw, x->arena, &h->wanted))

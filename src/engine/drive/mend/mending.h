@@ -14,15 +14,11 @@ typedef enum session_mend_result {
 } session_mend_result;
 bool session_mend_is(daruma_remedy_kind r); /* is that a remedy carried out here? */
 session_mend_result session_mend_apply(session *x, daruma_remedy_kind r);
-/* A request that goes on with an answer of which the client has the beginning. Its strings live as long as the call. */
-typedef struct session_mend_onward {
-    history_onward onward;
-    daruma_str body; /* as it asks for the rest */
-} session_mend_onward;
-/* Writes it for target `to`, in words whose answer shows whether it goes on, and changes nothing yet. False: this
+/* A request that goes on with an answer of which the client has the beginning.
+ * Writes it for target `to`, in words whose answer shows whether it goes on, and changes nothing yet. False: this
  * answer cannot be gone on with. */
-bool session_mend_go_on(session *x, int to, session_mend_onward *ret);
-void session_mend_goes_on(session *x, const session_mend_onward *o); /* it is what is sent, and its answer is joined */
+bool session_mend_go_on(session *x, int to, history_onward *ret);
+void session_mend_goes_on(session *x, const history_onward *o); /* it is what is sent, and its answer is joined */
 void session_mend_use(session *x, daruma_str body,
                       const request_scan *scan); /* from here on this is what is sent; one of x->out.texts */
 void session_mend_rest(
@@ -120,7 +116,6 @@ session_mending *session_mend_of(session *x); /* NULL without memory */
 bool session_mend_can(session *x);            /* may it be read, as far as is known? */
 void session_mend_take(session *x, drive_text *made, const request_scan *scan); /* ... it is */
 void session_mend_tell_limits(session *x);                                      /* that mending was given up, once */
-void session_mend_free(session_mending *h); /* what it holds beside the call's memory */
 /* The provider goes on, or refuses something else: parameters mended of the request by now are learned of the model. */
 void mended_learn(session *x);
 /* Bytes of a request of this conversation that a provider refused without numbers; 0 none. And that it did. */

@@ -60,15 +60,15 @@ static void resuming_do(void *data)
     w->good = history_onward_make(w->past, &w->q, &w->report, &w->onward);
 }
 
-static session_mend_onward resuming_take(session *x, resuming *w)
+static history_onward resuming_take(session *x, resuming *w)
 {
-    session_mend_onward o = {.onward = w->onward};
-    o.body = w->onward.made ? session_own(x, w->onward.made) : w->onward.of;
-    w->onward.made = NULL;
-    return o;
+    history_onward *o = &w->onward;
+    o->body = o->made ? session_own(x, o->made) : o->of;
+    o->made = NULL;
+    return *o;
 }
 
-bool session_mend_go_on(session *x, int to, session_mend_onward *ret)
+bool session_mend_go_on(session *x, int to, history_onward *ret)
 {
     if (!can_go_on(x) || !session_mend_is_brief(x))
         return false;
@@ -80,14 +80,14 @@ bool session_mend_go_on(session *x, int to, session_mend_onward *ret)
     return w.good;
 }
 
-void session_mend_goes_on(session *x, const session_mend_onward *o)
+void session_mend_goes_on(session *x, const history_onward *o)
 {
-    x->h->past.resume_of = o->onward.of;
-    x->h->past.prefilled = o->onward.how == GOING_PREFILLED;
+    x->h->past.resume_of = o->of;
+    x->h->past.prefilled = o->how == GOING_PREFILLED;
     if (talk_thought_half(x))
         mended_half_thought(x);
-    talk_join_next(x, o->onward.how);
-    session_mend_use(x, o->body, &o->onward.scan);
+    talk_join_next(x, o->how);
+    session_mend_use(x, o->body, &o->scan);
 }
 
 static void resuming_drop(void *data)
@@ -102,7 +102,7 @@ static session_mend_result resumed(session *x, resuming *w)
 {
     bool good = w->good;
     if (good) {
-        session_mend_onward o = resuming_take(x, w);
+        history_onward o = resuming_take(x, w);
         session_mend_goes_on(x, &o);
         x->h->past.m.from = x->h->past.m.to = (daruma_str){0};
         session_mend_tell(x, DARUMA_WHEN_MENDED, DARUMA_REMEDY_RESUME, &w->report);
@@ -262,7 +262,7 @@ static void work_then(session *x, void *data)
 
 static void work_drop(void *data)
 {
-    (void)data; /* session_mend_free() has what it made */
+    (void)data; /* history_end() has what it made */
 }
 
 static session_mend_result run_work(session *x)
@@ -418,5 +418,5 @@ void session_mend_gone(session *x)
 {
     side_cancel(x);
     if (x->h)
-        session_mend_free(x->h);
+        history_end(&x->h->past);
 }

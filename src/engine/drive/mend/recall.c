@@ -126,10 +126,10 @@ bool driver_whole_thoughts(const driver *v, const dialect *d, uint64_t credentia
     daruma_arena room;
     convo c;
     mend_report rep = {0};
-    if (!at || !at->half_thought || !v->rooms->open(&room, MEND_ROOM_BYTES_USUAL, LOOP_READ_BYTES_MAX))
+    if (!at || !at->half_thought || !history_read_apart(v->rooms, d, *body, LOOP_READ_BYTES_MAX, &room, &c))
         return false;
     daruma_buf out = buf_in(a);
-    bool did = d->read(*body, &room, &c) == DARUMA_OK && mend_half_thinking(&c, at->signs, &rep);
+    bool did = mend_half_thinking(&c, at->signs, &rep);
     if (did)
         d->write(&c, &out);
     did &= !c.full && !out.full;
@@ -318,17 +318,23 @@ bool mended_unlearn_habits(session *x)
     return true;
 }
 
+/* Reads the request as it was moved to another dialect, on the loop. */
+static bool read_moved(const session *x, daruma_arena *room, convo *c)
+{
+    const moved_request *m = x->moved;
+    return m && m->body.n && m->body.n <= LOOP_BYTES_MAX && session_mend_is_brief(x) &&
+           history_read_apart(x->v->rooms, x->p, m->body, LOOP_READ_BYTES_MAX, room, c);
+}
+
 bool mended_moved_habits(session *x)
 {
     session_mending *h = x->h;
     convo c;
     uint32_t habits = 0;
     daruma_arena room;
-    if (!x->moved || !x->moved->body.n || x->moved->body.n > LOOP_BYTES_MAX || !session_mend_is_brief(x) ||
-        !x->v->rooms->open(&room, MEND_ROOM_BYTES_USUAL, LOOP_READ_BYTES_MAX))
+    if (!read_moved(x, &room, &c))
         return false;
-    if (x->p->read(x->moved->body, &room, &c) == DARUMA_OK)
-        mend_messages(&c, &session_last(x)->failure, NULL, &habits);
+    mend_messages(&c, &session_last(x)->failure, NULL, &habits);
     bool found = habits && !c.full;
     x->v->rooms->close(&room);
     uint64_t lane = x->targets[x->kase.target].lane_id;
@@ -345,13 +351,11 @@ static bool learn_shortened(session *x, mended *m)
     const history *h = &x->h->past;
     convo before;
     daruma_arena room;
-    if (!x->v->rooms->open(&room, MEND_ROOM_BYTES_USUAL, MEND_ARENA_BYTES_MAX))
+    if (!history_read_apart(x->v->rooms, h->d, h->from, MEND_ARENA_BYTES_MAX, &room, &before))
         return false;
-    bool good = h->d->read(h->from, &room, &before) == DARUMA_OK;
-    if (good)
-        mend_known_learn(m->known, session_tenant(x), &before, &h->m.c);
+    mend_known_learn(m->known, session_tenant(x), &before, &h->m.c);
     x->v->rooms->close(&room);
-    return good;
+    return true;
 }
 
 void session_mend_worked(session *x, int64_t input_tokens)
@@ -449,12 +453,9 @@ bool mended_moved_learn(session *x)
     mend_lesson l;
     mend_report rep = {0};
     daruma_arena room;
-    if (h->nlessons == SESSION_MEND_LESSONS_MAX || !x->moved || !x->moved->body.n ||
-        x->moved->body.n > LOOP_BYTES_MAX || !session_mend_is_brief(x) ||
-        !x->v->rooms->open(&room, MEND_ROOM_BYTES_USUAL, LOOP_READ_BYTES_MAX))
+    if (h->nlessons == SESSION_MEND_LESSONS_MAX || !read_moved(x, &room, &c))
         return false;
-    bool found = x->p->read(x->moved->body, &room, &c) == DARUMA_OK &&
-                 mend_parameter(&c, &session_last(x)->failure, &l, &rep) && !c.full;
+    bool found = mend_parameter(&c, &session_last(x)->failure, &l, &rep) && !c.full;
     l.once = found && !mend_lesson_lasts(&c, &l, &session_last(x)->failure);
     x->v->rooms->close(&room);
     if (!found)
