@@ -27,7 +27,7 @@ void driver_end(driver *v)
 
 int64_t driver_window(const driver *v, uint64_t lane)
 {
-    return memory_window(v->mem, lane);
+    return memory_lane(v->mem, lane, v->at.now)->window;
 }
 
 size_t driver_sessions(const driver *v)
@@ -38,30 +38,30 @@ size_t driver_sessions(const driver *v)
 void driver_learned_status(const driver *v, daruma_buf *b)
 {
     static const char *const formats[] = {"any", "text", "json_object", "json_schema"};
-    lane_fact m;
     bool first = true;
     BUF_LIT(b, "\"models_learned\":[");
     for (size_t i = 0; i < LANES_MAX; i++) {
-        if (!memory_lane_at(v->mem, i, v->at.now, &m))
+        const lane_fact *m = memory_lane_at(v->mem, i, v->at.now);
+        if (!m)
             continue;
-        const char *api = m.api == API_CHAT ? dialect_openai.name : dialect_openai_responses.name;
+        const char *api = m->api == API_CHAT ? dialect_openai.name : dialect_openai_responses.name;
         buf_putz(b, first ? "{" : ",{");
-        BUF_MEMBERS(b, "provider", str_of(m.provider), "model", str_of(m.name), "account", str_of(m.account), "window",
-                    BUF_IF(m.window > 0, m.window), "response_format", BUF_IF(m.format, formats[m.format]), "prefill",
-                    BUF_IF(m.no_prefill, (bool)false), "api", BUF_IF(m.api, api), "betas_refused",
-                    buf_any(str_of(m.betas)));
-        if (m.habits) {
+        BUF_MEMBERS(b, "provider", str_of(m->provider), "model", str_of(m->name), "account", str_of(m->account),
+                    "window", BUF_IF(m->window > 0, m->window), "response_format",
+                    BUF_IF(m->format, formats[m->format]), "prefill", BUF_IF(m->no_prefill, (bool)false), "api",
+                    BUF_IF(m->api, api), "betas_refused", buf_any(str_of(m->betas)));
+        if (m->habits) {
             const char *name;
             BUF_LIT(b, ",\"messages\":[");
-            for (size_t k = 0; (name = mend_habit_name(m.habits, k)); k++)
+            for (size_t k = 0; (name = mend_habit_name(m->habits, k)); k++)
                 buf_printf(b, "%s\"%s\"", k ? "," : "", name);
             buf_putc(b, ']');
         }
         BUF_LIT(b, ",\"parameters\":");
-        driver_lessons_status(v, m.lane, b);
+        driver_lessons_status(v, m->lane, b);
         BUF_LIT(b, ",\"case\":\"");
-        buf_hex64(b, m.by);
-        buf_printf(b, "\",\"ago_ms\":%lld}", (long long)(v->at.now - m.at));
+        buf_hex64(b, m->by);
+        buf_printf(b, "\",\"ago_ms\":%lld}", (long long)(v->at.now - m->at));
         first = false;
     }
     BUF_LIT(b, "],");

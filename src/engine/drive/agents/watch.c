@@ -164,14 +164,6 @@ static void learn(session *x, agent *a, const daruma_step *s, const daruma_tool_
                            scratch);
 }
 
-/* Of a failure the line that matters is said to the model, not where its trace begins. */
-static void keep_failure(watch_last *l, const daruma_tool_failure *f)
-{
-    l->ok = 0;
-    if (f->message.n)
-        keep_text(l->result, &l->nresult, f->message);
-}
-
 /* Takes what it costs to judge a failed step out of `*left`. False: that is not there. */
 static bool pays(const daruma_step *s, size_t *left)
 {
@@ -192,7 +184,9 @@ static void see_failures(session *x, agent *a, const daruma_step *s, size_t *lef
         return;
     if (failed) {
         judged = toolfail_judge(s, &x->o->policy->watch, scratch);
-        keep_failure(&a->last, &judged.f);
+        a->last.ok = 0;
+        if (judged.f.message.n) /* the line that matters, not where its trace begins */
+            keep_text(a->last.result, &a->last.nresult, judged.f.message);
         tell_failure(x, &judged.f);
         if (!a->trouble)
             begin_trouble(x->v->rooms, a, x->o->policy);

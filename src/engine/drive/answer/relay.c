@@ -231,11 +231,6 @@ void relay_over(session *x)
 
 /* ---- callbacks of the attempt ---- */
 
-static bool is_event_stream(const drive_head *h)
-{
-    return str_istarts(drive_field(h, S("content-type")), S("text/event-stream"));
-}
-
 /* Of what passes through only these say that another try or another key may do better; every other status is the
  * answer to a question that we do not know. */
 static bool is_failure(const session *x, int status)
@@ -246,12 +241,6 @@ static bool is_failure(const session *x, int status)
            status >= 500;
 }
 
-/* Bytes of this answer that will be held, as far as it says; of streams nobody knows. */
-static size_t held_bytes(const session *x, const drive_head *h)
-{
-    return h->length > 0 && h->length <= (int64_t)ANSWER_HELD_BYTES_MAX && !session_passes(x) ? (size_t)h->length : 0;
-}
-
 static void on_head(drive_call *c, const drive_head *h)
 {
     session *x = c->x;
@@ -259,6 +248,7 @@ static void on_head(drive_call *c, const drive_head *h)
     x->answer.headers = relay_fields(h, &x->answer.scratch, &x->answer.nheaders);
     if (session_last(x)->failure.kind || x->recovering) /* events will tell of this call */
         relay_keep_id(x);
+    bool stream = str_istarts(drive_field(h, S("content-type")), S("text/event-stream"));
     daruma_left left;
     if (hints_left(h->headers, h->nheaders, x->v->at, &left))
         daruma_case_told_left(&x->kase, &left, x->v->at.now);
@@ -274,26 +264,21 @@ static void on_head(drive_call *c, const drive_head *h)
         pass_begin(x, h);
     } else if (relay_is_coded(h->headers, h->nheaders) && x->p == x->d && !x->client.head_out) {
         pass_coded(x, h);
-    } else if (is_event_stream(h) && !x->client.blank && !relay_wants_whole(x)) {
+    } else if (stream && !x->client.blank && !relay_wants_whole(x)) {
         stream_begin(x);
     } else {
-        size_t room = held_bytes(x, h);
         x->answer.mode = ANSWER_WHOLE;
-        if (room)
-            buf_room(&x->answer.held, room); /* so that it need not grow */
+        if (h->length > 0 && h->length <= (int64_t)ANSWER_HELD_BYTES_MAX)
+            buf_room(&x->answer.held, (size_t)h->length); /* so that it need not grow */
     }
-}
-
-/* A dialect's error that is longer echoes the request; others pass through whole. */
-static size_t error_room(const session *x)
-{
-    return session_passes(x) ? ANSWER_HELD_BYTES_MAX : CLASSIFY_BODY_BYTES_MAX;
 }
 
 /* Keeps what there is room for. What comes behind a gap is not kept: it would close it. */
 static void hold_error(session *x, daruma_str bytes)
 {
-    daruma_str fits = str_sub(bytes, 0, error_room(x) - x->answer.held.n);
+    /* A dialect's error that is longer echoes the request; others pass through whole. */
+    size_t room = session_passes(x) ? ANSWER_HELD_BYTES_MAX : CLASSIFY_BODY_BYTES_MAX;
+    daruma_str fits = str_sub(bytes, 0, room - x->answer.held.n);
     if (!x->answer.cut)
         buf_put(&x->answer.held, fits);
     x->answer.cut |= x->answer.held.full || fits.n < bytes.n;
@@ -335,14 +320,6 @@ void relay_say_type(session *x, daruma_str type)
     x->answer.nheaders += i == x->answer.nheaders; /* relay_fields() left room for it */
 }
 
-/* The answer that was taken for a whole one is a stream. */
-static void take_as_stream(session *x)
-{
-    relay_say_type(x, S(STREAM_TYPE));
-    if (x->answer.headers)
-        stream_begin(x);
-}
-
 /* Some providers send white space until a whole answer is ready, so that nobody between gives up on it. The client gets
  * it, too, because its own clock may wait for a head (Node's fetch: 300 s). As behind a heartbeat the status is out
  * then. */
@@ -358,13 +335,6 @@ static void pass_blanks(session *x, daruma_str bytes)
     session_write(x, bytes);
 }
 
-static void begin_whole(session *x)
-{
-    daruma_moment at = session_now(x);
-    daruma_case_headed(&x->kase, at);
-    daruma_case_begun(&x->kase, at);
-}
-
 /* May JSON end here? */
 static bool ends_a_value(daruma_str bytes)
 {
@@ -375,8 +345,11 @@ static bool ends_a_value(daruma_str bytes)
 static void on_body(drive_call *c, daruma_str bytes)
 {
     session *x = c->x;
-    if (x->answer.mode == ANSWER_WHOLE && x->client.streaming && !x->answer.held.n && relay_begins_stream(bytes))
-        take_as_stream(x);
+    if (x->answer.mode == ANSWER_WHOLE && x->client.streaming && !x->answer.held.n && relay_begins_stream(bytes)) {
+        relay_say_type(x, S(STREAM_TYPE));
+        if (x->answer.headers)
+            stream_begin(x);
+    }
     switch (x->answer.mode) {
     case ANSWER_NONE:
         break;
@@ -385,9 +358,10 @@ static void on_body(drive_call *c, daruma_str bytes)
         hold_error(x, bytes);
         break;
     case ANSWER_WHOLE:
-        if (!x->kase.headed && str_trim(bytes).n) /* white space keeps a connection alive, nothing else */
-            begin_whole(x);
-        else if (x->kase.headed)
+        if (!x->kase.headed && str_trim(bytes).n) { /* white space keeps a connection alive, nothing else */
+            daruma_case_headed(&x->kase, session_now(x));
+            daruma_case_begun(&x->kase, session_now(x));
+        } else if (x->kase.headed)
             daruma_case_piece(&x->kase, session_now(x).now);
         if (!x->kase.headed)
             pass_blanks(x, bytes);

@@ -154,19 +154,13 @@ static bool read_held(session *x)
     return x->answer.held.n <= STREAM_HELD_BYTES_MAX || commit(x);
 }
 
-/* Behind the commit point x->answer.scratch gets its memory when it is first needed; without memory it stays full. */
-static void stream_room(session *x)
-{
-    if (!x->answer.scratch.host)
-        x->v->rooms->open(&x->answer.scratch, 0, SSE_EVENT_BYTES_MAX * 4);
-}
-
-/* What is left of a piece behind its last whole event waits for the next piece. Most pieces leave nothing. */
+/* What is left of a piece behind its last whole event waits for the next piece. Most pieces leave nothing. Behind the
+ * commit point x->answer.scratch gets its memory when it is first needed; without memory it stays full. */
 static void keep_tail(session *x, daruma_str rest)
 {
     if (!x->answer.held.n) {
-        if (rest.n)
-            stream_room(x);
+        if (rest.n && !x->answer.scratch.host)
+            x->v->rooms->open(&x->answer.scratch, 0, SSE_EVENT_BYTES_MAX * 4);
         buf_put(&x->answer.held, rest);
         return;
     }
@@ -277,13 +271,6 @@ static daruma_flaw last_event(session *x)
     return flaw == DARUMA_FLAW_CUT ? DARUMA_FLAW_NONE : flaw;
 }
 
-/* The same of a stream that is held. False: the attempt is over, and perhaps the session. */
-static bool last_held(session *x)
-{
-    stream_walk w;
-    return x->answer.mode != ANSWER_HELD || !close_last(x, &w) || read_held(x);
-}
-
 /* True if nothing is missing behind what `v` saw. A stop reason before all content may be the beginning of a cut
  * answer.
  */
@@ -354,7 +341,8 @@ static void keep_silence(session *x)
 
 void stream_ended(session *x)
 {
-    if (!last_held(x))
+    stream_walk w;
+    if (x->answer.mode == ANSWER_HELD && close_last(x, &w) && !read_held(x))
         return;
     if (x->answer.mode == ANSWER_HELD &&
         session_mend_window_full(x, str_of(x->answer.view.finish), x->answer.view.input_tokens,

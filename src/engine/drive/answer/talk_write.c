@@ -150,19 +150,14 @@ static void put_end(talk *t, daruma_buf *out)
     put_delta(t, &d, out);
 }
 
-/* All of an answer that was asked for again, but for what the client has. */
-static void put_again(talk *t, daruma_buf *out)
-{
-    join_result r = join_find(buf_str(&t->said), buf_str(&t->fresh), true, GOING_ANCHORED);
-    put_text(t, str_from(buf_str(&t->fresh), r.verdict == JOIN_AT ? r.skip : 0), out);
-}
-
 bool talk_put_rest(talk *t, const turn *got, daruma_buf *out)
 {
     if (talk_flows(t))
         put_text(t, buf_str(&t->fresh), out);
-    if (t->mode == TALK_REASK && (!t->said.n || !t->calls))
-        put_again(t, out);
+    if (t->mode == TALK_REASK && (!t->said.n || !t->calls)) { /* but for what the client has */
+        join_result r = join_find(buf_str(&t->said), buf_str(&t->fresh), true, GOING_ANCHORED);
+        put_text(t, str_from(buf_str(&t->fresh), r.verdict == JOIN_AT ? r.skip : 0), out);
+    }
     put_calls(t, got, out);
     if (!t->out->broken && !t->unsure && !t->arena.full) {
         put_end(t, out);

@@ -42,10 +42,24 @@ static lane_fact *fact_make(memory *m, const daruma_target *t)
     return memory_lane_make(m, t->lane_id, t->account_id);
 }
 
-int64_t memory_window(const memory *m, uint64_t lane)
+/* Habits and the format are known for a while, and so is the API. */
+static void forget_old(lane_fact *f, daruma_ms now)
 {
-    const lane_fact *f = fact_of(m, lane);
-    return f ? f->window : -1;
+    if (now - f->habits_at >= HABITS_LAST_MS) {
+        f->habits = 0;
+        f->format = FORMAT_UNSAID;
+    }
+    if (now - f->api_at >= API_LASTS_MS)
+        f->api = API_ANY;
+}
+
+const lane_fact *memory_lane(const memory *m, uint64_t lane, daruma_ms now)
+{
+    static const lane_fact none = {.window = -1};
+    lane_fact *f = fact_of(m, lane);
+    if (f)
+        forget_old(f, now);
+    return f ? f : &none;
 }
 
 bool memory_window_put(memory *m, const daruma_target *t, int64_t tokens)
@@ -68,12 +82,6 @@ bool memory_taken(memory *m, const daruma_target *t, int64_t tokens)
     return wrong;
 }
 
-bool memory_prefills(const memory *m, uint64_t lane)
-{
-    const lane_fact *f = fact_of(m, lane);
-    return !f || !f->no_prefill;
-}
-
 void memory_prefill_refused(memory *m, const daruma_target *t)
 {
     lane_fact *f = fact_make(m, t);
@@ -81,28 +89,15 @@ void memory_prefill_refused(memory *m, const daruma_target *t)
         f->no_prefill = true;
 }
 
-/* Are its habits and its format known still? */
-static bool is_fresh(const lane_fact *f, daruma_ms now)
-{
-    return now - f->habits_at < HABITS_LAST_MS;
-}
-
 /* What is over goes before something is learned beside it. */
 static lane_fact *fact_fresh(memory *m, const daruma_target *t, daruma_ms now)
 {
     lane_fact *f = fact_make(m, t);
-    if (f && (!is_fresh(f, now) || (!f->habits && !f->format))) {
-        f->habits = 0;
-        f->format = FORMAT_UNSAID;
+    if (f)
+        forget_old(f, now);
+    if (f && !f->habits && !f->format)
         f->habits_at = now;
-    }
     return f;
-}
-
-convo_format memory_format(const memory *m, uint64_t lane, daruma_ms now)
-{
-    const lane_fact *f = fact_of(m, lane);
-    return f && f->format && is_fresh(f, now) ? f->format : FORMAT_SCHEMA;
 }
 
 void memory_format_put(memory *m, const daruma_target *t, convo_format most, daruma_ms now)
@@ -110,12 +105,6 @@ void memory_format_put(memory *m, const daruma_target *t, convo_format most, dar
     lane_fact *f = fact_fresh(m, t, now);
     if (f)
         f->format = most;
-}
-
-uint32_t memory_habits(const memory *m, uint64_t lane, daruma_ms now)
-{
-    const lane_fact *f = fact_of(m, lane);
-    return f && is_fresh(f, now) ? f->habits : 0;
 }
 
 void memory_habits_learn(memory *m, const daruma_target *t, uint32_t habits, daruma_ms now)
@@ -134,28 +123,11 @@ void memory_habits_forget(memory *m, const daruma_target *t, uint32_t habits, da
     f->at = now; /* others hear of it */
 }
 
-daruma_str memory_betas(const memory *m, uint64_t lane)
-{
-    const lane_fact *f = fact_of(m, lane);
-    return f ? str_of(f->betas) : (daruma_str){0};
-}
-
 void memory_betas_put(memory *m, const daruma_target *t, daruma_str words)
 {
     lane_fact *f = words.n < BETAS_BYTES_MAX ? fact_make(m, t) : NULL;
     if (f)
         snprintf(f->betas, sizeof f->betas, STR_FMT, STR_ARG(words));
-}
-
-static memory_apis api_of(const lane_fact *f, daruma_ms now)
-{
-    return now - f->api_at < API_LASTS_MS ? f->api : API_ANY;
-}
-
-memory_apis memory_api(const memory *m, uint64_t lane, daruma_ms now)
-{
-    const lane_fact *f = fact_of(m, lane);
-    return f ? api_of(f, now) : API_ANY;
 }
 
 void memory_api_put(memory *m, const daruma_target *t, memory_apis has, daruma_ms now)
@@ -181,14 +153,8 @@ void memory_learned(memory *m, const daruma_target *t, uint64_t by, daruma_ms at
     snprintf(f->name, sizeof f->name, STR_FMT, STR_ARG(t->model));
 }
 
-bool memory_lane_at(const memory *m, size_t index, daruma_ms now, lane_fact *ret)
+const lane_fact *memory_lane_at(const memory *m, size_t index, daruma_ms now)
 {
-    const lane_fact *f = m->lanes && index < LANES_MAX ? &m->lanes[index] : NULL;
-    if (!f || !f->name[0])
-        return false;
-    *ret = *f;
-    ret->format = is_fresh(f, now) ? f->format : FORMAT_UNSAID;
-    ret->habits = is_fresh(f, now) ? f->habits : 0;
-    ret->api = api_of(f, now);
-    return true;
+    bool learned = m->lanes && index < LANES_MAX && m->lanes[index].name[0];
+    return learned ? memory_lane(m, m->lanes[index].lane, now) : NULL;
 }

@@ -185,7 +185,7 @@ int64_t session_mend_window(const session *x)
     if (x->kase.target < 0)
         return -1;
     const daruma_target *t = &x->targets[x->kase.target];
-    return t->window > 0 ? t->window : betas_widen(x) ? -1 : memory_window(x->v->mem, t->lane_id);
+    return t->window > 0 ? t->window : betas_widen(x) ? -1 : memory_lane(x->v->mem, t->lane_id, x->v->at.now)->window;
 }
 
 /* Google's windows are of the input alone. */

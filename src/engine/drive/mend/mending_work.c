@@ -46,12 +46,13 @@ static resuming resuming_of(session *x, int to, bool begun_for_it)
 {
     bool begins = begun_for_it && (session_dialect(x, to)->quirks & WIRE_PREFILL);
     history_target target = session_mend_target(x);
-    return (resuming){.past = &x->h->past,
-                      .q = {.body = x->out.body,
-                            .so_far = talk_said(x),
-                            .prefills = begins && memory_prefills(x->v->mem, x->targets[to].lane_id),
-                            .beside = history_beside(&target, &x->h->past.policy),
-                            .read_bytes = MEND_ARENA_BYTES_MAX}};
+    return (resuming){
+        .past = &x->h->past,
+        .q = {.body = x->out.body,
+              .so_far = talk_said(x),
+              .prefills = begins && !memory_lane(x->v->mem, x->targets[to].lane_id, x->v->at.now)->no_prefill,
+              .beside = history_beside(&target, &x->h->past.policy),
+              .read_bytes = MEND_ARENA_BYTES_MAX}};
 }
 
 static void resuming_do(void *data)

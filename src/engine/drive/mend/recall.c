@@ -306,7 +306,7 @@ bool mended_unlearn(session *x)
 bool mended_unlearn_habits(session *x)
 {
     const daruma_target *t = &x->targets[x->kase.target];
-    uint32_t known = memory_habits(x->v->mem, t->lane_id, session_now(x).now);
+    uint32_t known = memory_lane(x->v->mem, t->lane_id, x->v->at.now)->habits;
     uint32_t hurt = mend_habits_hurt(known, &session_last(x)->failure);
     const char *name;
     if (!hurt)
@@ -394,7 +394,8 @@ void session_mend_worked(session *x, int64_t input_tokens)
 /* The most of a response format that the target takes, of those asked for. */
 static convo_format format_of(const session *x, int target)
 {
-    return x->out.scan.schema ? memory_format(x->v->mem, x->targets[target].lane_id, x->v->at.now) : FORMAT_SCHEMA;
+    convo_format most = memory_lane(x->v->mem, x->targets[target].lane_id, x->v->at.now)->format;
+    return x->out.scan.schema && most ? most : FORMAT_SCHEMA;
 }
 
 bool mended_knows(const session *x, int target)
@@ -403,7 +404,7 @@ bool mended_knows(const session *x, int target)
     return x->kase.can_mend && x->kase.policy->mend.enabled &&
            ((m && mend_lessons_list(m->lessons, x->targets[target].lane_id, NULL, 0) > 0) ||
             format_of(x, target) < FORMAT_SCHEMA || has_half_thought(x, target) ||
-            memory_habits(x->v->mem, x->targets[target].lane_id, x->v->at.now));
+            memory_lane(x->v->mem, x->targets[target].lane_id, x->v->at.now)->habits);
 }
 
 void mended_know(const session *x, int target, drive_facts *ret)
@@ -417,7 +418,7 @@ void mended_know(const session *x, int target, drive_facts *ret)
     size_t n = knows && m ? mend_lessons_list(m->lessons, lane, ret->lessons, LESSONS_APPLIED_MAX) : 0;
     n = n < LESSONS_APPLIED_MAX ? n : LESSONS_APPLIED_MAX;
     ret->most = knows ? format_of(x, target) : FORMAT_SCHEMA;
-    ret->habits = ret->habits_known = knows ? memory_habits(x->v->mem, lane, x->v->at.now) : 0;
+    ret->habits = ret->habits_known = knows ? memory_lane(x->v->mem, lane, x->v->at.now)->habits : 0;
     ret->half_thought = knows && has_half_thought(x, target);
     ret->signs = ret->half_thought && mark_of(m, x, false)->signs;
     if (moves && h && h->lesson_lane == lane)

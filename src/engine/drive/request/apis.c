@@ -41,7 +41,7 @@ const dialect *session_dialect(const session *x, int target)
         return first;
     if (has_turned(x, target))
         return other_api(first);
-    switch (memory_api(x->v->mem, x->targets[target].lane_id, x->v->at.now)) {
+    switch (memory_lane(x->v->mem, x->targets[target].lane_id, x->v->at.now)->api) {
     case API_CHAT:
         return &dialect_openai;
     case API_RESPONSES:

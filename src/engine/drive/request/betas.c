@@ -12,7 +12,9 @@ daruma_str betas_without(const session *x, int target)
 {
     if (!x->betas.asked.n)
         return x->betas.asked;
-    return x->betas.target == target + 1 ? x->betas.without : memory_betas(x->v->mem, x->targets[target].lane_id);
+    return x->betas.target == target + 1
+               ? x->betas.without
+               : str_of(memory_lane(x->v->mem, x->targets[target].lane_id, x->v->at.now)->betas);
 }
 
 bool betas_keeps(daruma_str without, daruma_str word)
