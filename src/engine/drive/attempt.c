@@ -11,7 +11,6 @@
 #include "engine/drive/request/adapt.h"
 #include "engine/drive/request/apis.h"
 #include "engine/drive/request/betas.h"
-#include "engine/drive/request/bodies.h"
 #include "model/kinds.h"
 
 drive_place session_place(const session *x, int target)

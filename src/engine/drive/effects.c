@@ -2,7 +2,7 @@
  * sends, code that it runs), answers that are made in the background, and what grows with each answer (a conversation
  * at OpenAI). Whether it was begun is known only where the provider says so, or refuses the request. Where nobody
  * knows, it counts as done: the client is told, and decides. */
-#include "engine/drive/effects.h"
+#include "engine/drive/attempt.h"
 
 /* Has the model that is asked tools of its own? */
 static bool acts_unasked(const session *x)

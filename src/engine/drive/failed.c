@@ -5,7 +5,6 @@
 #include "engine/drive/answer/redact_error.h"
 #include "engine/drive/answer/talk.h"
 #include "engine/drive/attempt.h"
-#include "engine/drive/effects.h"
 #include "engine/drive/finish.h"
 #include "engine/drive/hedge_call.h"
 #include "engine/drive/mend/mending.h"

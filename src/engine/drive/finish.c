@@ -8,7 +8,6 @@
 #include "engine/drive/answer/talk.h"
 #include "engine/drive/finish.h"
 #include "engine/drive/memory/memory.h"
-#include "engine/drive/open.h"
 #include "engine/drive/request/account.h"
 #include "model/kinds.h"
 

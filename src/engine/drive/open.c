@@ -9,9 +9,7 @@
 #include "engine/drive/attempt.h"
 #include "engine/drive/finish.h"
 #include "engine/drive/memory/memory.h"
-#include "engine/drive/open.h"
 #include "engine/drive/request/account.h"
-#include "engine/drive/request/bodies.h"
 #include "model/kinds.h"
 #include <xxhash.h>
 

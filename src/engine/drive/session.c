@@ -15,11 +15,9 @@
 #include "engine/drive/hedge_call.h"
 #include "engine/drive/memory/memory.h"
 #include "engine/drive/mend/mending.h"
-#include "engine/drive/open.h"
 #include "engine/drive/request/account.h"
 #include "engine/drive/request/apis.h"
 #include "engine/drive/request/betas.h"
-#include "engine/drive/request/bodies.h"
 
 /* ---- taking and giving back ---- */
 

@@ -302,4 +302,18 @@ static inline daruma_ms sooner_of(daruma_ms a, daruma_ms b) /* -1 is never */
     return a < 0 ? b : b < 0 || a < b ? a : b;
 }
 
+/* ---- open.c ---- */
+
+void session_known(session *x);                  /* what is known of it was done to it: it goes on */
+void session_steered(session *x);                /* what its agent needs was done to it, too */
+uint64_t session_request_hash(const session *x); /* same client, same body, as far as its ends tell */
+uint64_t session_session(const session *x);      /* one client's conversation with one model */
+uint64_t session_counted(const session *x);      /* one client's requests on the lane at hand */
+
+/* ---- bodies.c: requests as they were written anew ---- */
+
+drive_text *session_disown(session *x);            /* all of x->out.texts; the request is over */
+daruma_str session_own(session *x, drive_text *t); /* it is one of x->out.texts now; NULL: empty */
+void session_sweep(session *x);                    /* gives back those that nobody needs any more */
+
 #endif

@@ -14,7 +14,6 @@
 #include "engine/drive/agents/steer.h"
 #include "engine/drive/attempt.h"
 #include "engine/drive/finish.h"
-#include "engine/drive/open.h"
 #include "engine/watch/errors.h"
 #include "engine/watch/paths.h"
 #include "engine/watch/words/partial.h"

@@ -2,7 +2,6 @@
  * and those that nobody here can read. Only what says no is collected first: credentials are taken out of it.
  */
 #include "base/buf.h"
-#include "engine/drive/answer/pass.h"
 #include "engine/drive/answer/redact_error.h"
 #include "engine/drive/answer/relay.h"
 #include "engine/drive/attempt.h"

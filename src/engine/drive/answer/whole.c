@@ -11,7 +11,6 @@
 #include "engine/drive/answer/relay.h"
 #include "engine/drive/answer/stream.h"
 #include "engine/drive/answer/talk.h"
-#include "engine/drive/answer/whole.h"
 #include "engine/drive/finish.h"
 #include "engine/drive/hedge_call.h"
 #include "engine/drive/mend/mending.h"

@@ -1,5 +1,4 @@
-/* memory.h - what is remembered between requests: bounded tables of what was seen (memory.c), and what is known of
- * lanes (memory_lanes.c). */
+/* memory.h - what is remembered between requests: bounded tables of what was seen, and what is known of lanes. */
 #ifndef ENGINE_DRIVE_MEMORY_MEMORY_H
 #define ENGINE_DRIVE_MEMORY_MEMORY_H
 #include "base/limits.h"
@@ -43,7 +42,7 @@ void memory_rate_put(memory *m, uint64_t whose, size_t bytes, int64_t tokens);
 int64_t memory_scale(const memory *m, uint64_t whose);
 void memory_scale_put(memory *m, uint64_t whose, int64_t estimate, int64_t tokens);
 
-/* ---- memory_lanes.c ---- */
+/* ---- lanes ---- */
 
 /* The one of OpenAI's two APIs that it has alone, as far as is known. */
 typedef enum memory_apis { API_ANY, API_CHAT, API_RESPONSES } memory_apis;

@@ -7,10 +7,8 @@
 #include "base/limits.h"
 #include "engine/drive/agents/steer.h"
 #include "engine/drive/memory/memory.h"
-#include "engine/drive/open.h"
 #include "engine/drive/request/apis.h"
 #include "engine/drive/request/betas.h"
-#include "engine/drive/request/bodies.h"
 
 /* ---- the conversation at hand ---- */
 

@@ -18,11 +18,9 @@
 #include "engine/drive/finish.h"
 #include "engine/drive/memory/memory.h"
 #include "engine/drive/mend/recall.h"
-#include "engine/drive/open.h"
 #include "engine/drive/request/adapt.h"
 #include "engine/drive/request/apis.h"
 #include "engine/drive/request/betas.h"
-#include "engine/drive/request/bodies.h"
 
 /* ---- going on with an answer ---- */
 

@@ -8,7 +8,6 @@
 #include "engine/drive/memory/memory.h"
 #include "engine/drive/mend/mending.h"
 #include "engine/drive/mend/recall.h"
-#include "engine/drive/open.h"
 #include "engine/drive/request/apis.h"
 #include "engine/drive/request/betas.h"
 

@@ -7,7 +7,6 @@
 #include "engine/drive/memory/memory.h"
 #include "engine/drive/mend/mending.h"
 #include "engine/drive/request/account.h"
-#include "engine/drive/request/bodies.h"
 #include "engine/mend/request/request.h"
 #include <xxhash.h>
 

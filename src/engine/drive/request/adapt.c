@@ -9,7 +9,6 @@
 #include "engine/drive/mend/recall.h"
 #include "engine/drive/request/adapt.h"
 #include "engine/drive/request/apis.h"
-#include "engine/drive/request/bodies.h"
 #include "engine/mend/request/request.h"
 
 /* One conversion: what it is made from, which nobody changes meanwhile, and what came of it. */

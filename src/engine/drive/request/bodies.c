@@ -1,6 +1,5 @@
 /* bodies.c - the requests that were written anew for one session, and which of them somebody still needs. */
 #include "engine/drive/mend/mending.h"
-#include "engine/drive/request/bodies.h"
 
 /* Tells the host that so many bytes more, or less, are held. */
 static void tell_held(session *x, int64_t bytes)
