@@ -34,14 +34,6 @@ static bool safe_again(const session *x, const daruma_evidence *ev)
            session_lacks_model(x, ev->status);
 }
 
-/* Calls one target may get for the failure at hand. */
-static int64_t tries_of(const session *x)
-{
-    const daruma_policy *p = x->kase.policy;
-    uint32_t n = p->kinds[session_last(x)->failure.kind].max_attempts;
-    return n ? n : p->max_attempts;
-}
-
 void session_did(session *x, daruma_remedy_kind r)
 {
     x->v->counts.remedies[r]++;
@@ -95,7 +87,8 @@ static void count_again(session *x)
     e.remedy = r;
     e.delay = r->wait;
     e.attempt = x->kase.attempts + 1;
-    e.max_attempts = tries_of(x);
+    uint32_t most = x->kase.policy->kinds[session_last(x)->failure.kind].max_attempts;
+    e.max_attempts = most ? most : x->kase.policy->max_attempts;
     if (r->target >= 0)
         e.target = &x->targets[r->target];
     session_tell(x, DARUMA_WHEN_AGAIN, &e);
@@ -174,12 +167,6 @@ static void choose(session *x)
     session_step(x, &(drive_step){.what = DRIVE_CHOSE, .remedy = &x->last->remedy});
 }
 
-static void choose_other(session *x)
-{
-    session_step(x, &(drive_step){.what = DRIVE_UNFIT, .remedy = &session_last(x)->remedy});
-    choose(x);
-}
-
 /* Mends what the remedy says; when it does not fit, the ladder is climbed on. */
 static void carry_out(session *x)
 {
@@ -191,7 +178,8 @@ static void carry_out(session *x)
             session_timer(x); /* heartbeats go on */
             return;
         }
-        choose_other(x);
+        session_step(x, &(drive_step){.what = DRIVE_UNFIT, .remedy = &session_last(x)->remedy});
+        choose(x);
     }
     settle(x);
 }
@@ -202,7 +190,8 @@ void session_mended(session *x, bool fit)
         settle(x);
         return;
     }
-    choose_other(x);
+    session_step(x, &(drive_step){.what = DRIVE_UNFIT, .remedy = &session_last(x)->remedy});
+    choose(x);
     carry_out(x);
 }
 

@@ -221,12 +221,6 @@ static inline bool session_lacks_model(const session *x, int status)
     return session_passes(x) && x->out.scan.model.n && (status == 403 || status == 404);
 }
 
-/* What passes through was refused by the provider: nobody judges it, but it did not go well. */
-static inline bool session_said_no(const session *x)
-{
-    return session_passes(x) && x->answer.status >= 400;
-}
-
 /* All zero while nothing failed. */
 static inline const last_failure *session_last(const session *x)
 {

@@ -41,7 +41,7 @@ daruma_header *relay_fields(const drive_head *h, daruma_arena *a, size_t *ret_n)
 
 daruma_outcome relay_outcome(const session *x)
 {
-    if (session_said_no(x))
+    if (session_passes(x) && x->answer.status >= 400) /* nobody judges it, but it did not go well */
         return DARUMA_OUTCOME_FAILED;
     if (session_mend_was_unfit(x) == UNFIT_GOES_OUT)
         return DARUMA_OUTCOME_DEGRADED;

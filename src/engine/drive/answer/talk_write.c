@@ -174,7 +174,7 @@ bool talk_close(session *x, daruma_str words, turn_finish how)
     if (!t || !t->begun || t->lost || !talk_writer(t))
         return false;
     if (talk_thought_half(x))
-        mended_half_thought(x);
+        mended_half_thought(x, false);
     t->room = x->arena;
     t->calls = t->last = NULL;
     t->hold.n = 0;

@@ -184,16 +184,10 @@ void history_bad_answer(history *h, const turn *bad, daruma_str why, daruma_aren
 
 /* ---- the work ---- */
 
-/* Returns the tokens of the window that the output cap takes. */
-static int64_t cap_tokens(const history_task *t, int64_t cap)
-{
-    int64_t half = t->to.window / 2;
-    return cap < 0 ? 0 : t->to.shares_none && cap > half ? half : cap;
-}
-
 bool history_is_long(const history_task *t, int64_t used, int64_t cap)
 {
-    return used > t->to.window * WINDOW_NEAR_PERCENT / 100 - cap_tokens(t, cap);
+    int64_t half = t->to.window / 2, taken = cap < 0 ? 0 : t->to.shares_none && cap > half ? half : cap;
+    return used > t->to.window * WINDOW_NEAR_PERCENT / 100 - taken;
 }
 
 /* True if the request is too long indeed. Media are many bytes and few tokens: what was read is counted by our

@@ -84,7 +84,7 @@ void session_mend_goes_on(session *x, const history_onward *o)
     x->h->past.resume_of = o->of;
     x->h->past.prefilled = o->how == GOING_PREFILLED;
     if (talk_thought_half(x))
-        mended_half_thought(x);
+        mended_half_thought(x, false);
     talk_join_next(x, o->how);
     session_mend_use(x, o->body, &o->scan);
 }
@@ -115,13 +115,6 @@ static void resuming_then(session *x, void *data)
     session_mended(x, resumed(x, data) == SESSION_MEND_SEND);
 }
 
-/* Its answer was begun for it with all that arrived, and it ended there. Perhaps nothing but the end was missing: shown
- * less of it, it says the last words again, and its end can be believed. */
-static bool added_nothing(const session *x)
-{
-    return x->h->past.prefilled && x->answer.view.finished && !x->answer.view.content;
-}
-
 static session_mend_result resume(session *x)
 {
     static const drive_work resumes = {.work = resuming_do, .then = resuming_then, .drop = resuming_drop};
@@ -129,7 +122,10 @@ static session_mend_result resume(session *x)
         return SESSION_MEND_UNFIT;
     if (session_last(x)->failure.kind == DARUMA_MALFORMED_OUTPUT && x->h->past.m.bad)
         return SESSION_MEND_UNFIT; /* what it called was wrong, not cut: it was asked again as often as it may */
-    if (talk_unsure(x) || added_nothing(x)) /* what it was asked was answered with something else */
+    /* An answer that was begun for it with all that arrived, and ended there: perhaps nothing but the end was missing.
+     * Shown less of it, it says the last words again, and its end can be believed. */
+    bool added_nothing = x->h->past.prefilled && x->answer.view.finished && !x->answer.view.content;
+    if (talk_unsure(x) || added_nothing) /* what it was asked was answered with something else */
         x->h->past.going = x->h->past.going == GOING_FROM_BEFORE ? GOING_ANCHORED : GOING_FROM_BEFORE;
     resuming *w = x->v->rooms->take(sizeof *w);
     if (!w)
@@ -200,7 +196,7 @@ static void mended_so(session *x)
         h->habits |= m->habits;
     }
     if (m->report.halves_dropped)
-        mended_signs(x);
+        mended_half_thought(x, true);
     if (m->doing == DARUMA_REMEDY_LOWER_FORMAT) {
         session_mend_learns_of(h, x->targets[x->kase.target].lane_id);
         h->format = mend_format_lasts(&t->f) ? m->c.set.format : FORMAT_UNSAID;

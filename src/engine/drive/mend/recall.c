@@ -97,18 +97,13 @@ void mended_refuse(session *x, size_t bytes)
         at->refused = bytes;
 }
 
-void mended_half_thought(session *x)
+void mended_half_thought(session *x, bool signs)
 {
     mark *at = mark_of(mended_of(x->v), x, true);
-    if (at)
-        at->half_thought = true;
-}
-
-void mended_signs(session *x)
-{
-    mark *at = mark_of(mended_of(x->v), x, true);
-    if (at)
-        at->half_thought = at->signs = true;
+    if (!at)
+        return;
+    at->half_thought = true;
+    at->signs |= signs;
 }
 
 /* Half of what it thought comes back from the client, and is refused. */
