@@ -127,19 +127,12 @@ size_t session_gone_out(const session *x)
 
 static void settle(session *x)
 {
-    switch (session_last(x)->remedy.act) {
-    case DARUMA_SEND:
+    if (session_last(x)->remedy.act == DARUMA_SEND)
         obey(x, session_last(x)->remedy);
-        break;
-    case DARUMA_KEEP:
-    case DARUMA_HOLD:
-    case DARUMA_STOP:
-        if (session_last(x)->remedy.remedy == DARUMA_REMEDY_STOP_PARTIAL && x->steer)
-            finish_partial(x);
-        else
-            session_give_up(x);
-        break;
-    }
+    else if (session_last(x)->remedy.remedy == DARUMA_REMEDY_STOP_PARTIAL && x->steer)
+        finish_partial(x);
+    else
+        session_give_up(x);
 }
 
 /* A target in reserve is asked now. Should it fail as well, its failure is none of what the client asked for. */

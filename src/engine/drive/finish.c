@@ -25,14 +25,8 @@ static bool as_message(const session *x)
     if (x->kase.policy->answers && x->kase.policy->enabled &&
         (r == DARUMA_REMEDY_EXPLAIN || r == DARUMA_REMEDY_APOLOGISE))
         return true;
-    switch (x->o->on_failure) {
-    case DRIVE_FORM_ERROR:
-        return false;
-    case DRIVE_FORM_MESSAGE:
-        return true;
-    case DRIVE_FORM_AUTO:
-        break;
-    }
+    if (x->o->on_failure != DRIVE_FORM_AUTO)
+        return x->o->on_failure == DRIVE_FORM_MESSAGE;
     return !goes_on_there(x) && !kind_rows[session_last(x)->failure.kind].clients_act && x->out.scan.tools &&
            !x->out.scan.schema;
 }

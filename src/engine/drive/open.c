@@ -162,10 +162,8 @@ static void choose_targets(session *x, const session_request *q, uint32_t *newes
 static void take_look(session *x, look *l)
 {
     const session_request *q = l->q;
-    if (l->stripped) {
-        x->out.body = session_own(x, l->stripped);
-        x->out.edition = ++x->out.editions;
-    }
+    if (l->stripped)
+        session_use(x, session_own(x, l->stripped));
     x->out.scan = l->scan;
     if (q->path_names) {
         x->out.scan.model = q->path_model;
@@ -174,8 +172,7 @@ static void take_look(session *x, look *l)
     }
     drive_text *unfolded = past_unfold(x);
     if (unfolded) {
-        x->out.body = session_own(x, unfolded);
-        x->out.edition = ++x->out.editions;
+        session_use(x, session_own(x, unfolded));
         x->out.scan = x->d->scan(x->out.body, l->newest);
     }
     if (x->out.scan.model_raw.n) /* the name is needed longer than the body */
@@ -228,7 +225,6 @@ void session_open(session *x, driver *v, void *user, const session_request *q)
                    .o = q->options,
                    .arena = q->arena,
                    .asked = q->body,
-                   .out.body = q->body,
                    .client.here = true,
                    .client.head_only = q->head_only,
                    .speaks = q->d ? q->d : q->speaks,
@@ -243,7 +239,7 @@ void session_open(session *x, driver *v, void *user, const session_request *q)
                    .due.progress_by = -1,
                    .due.look_at = -1,
                    .opened = v->at.now};
-    x->out.edition = ++x->out.editions;
+    session_use(x, q->body);
     if (q->refused) {
         refuse(x, q->refused);
         return;

@@ -308,6 +308,7 @@ uint64_t session_counted(const session *x);      /* one client's requests on the
 
 drive_text *session_disown(session *x);            /* all of x->out.texts; the request is over */
 daruma_str session_own(session *x, drive_text *t); /* it is one of x->out.texts now; NULL: empty */
+void session_use(session *x, daruma_str body);     /* what is sent from here on, one of these */
 void session_sweep(session *x);                    /* gives back those that nobody needs any more */
 
 #endif

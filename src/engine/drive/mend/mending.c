@@ -148,8 +148,7 @@ session_unfit session_mend_was_unfit(const session *x)
 void session_mend_use(session *x, daruma_str body, const request_scan *scan)
 {
     request_scan was = x->out.scan;
-    x->out.body = body;
-    x->out.edition = ++x->out.editions;
+    session_use(x, body);
     x->out.scan = *scan;
     x->out.scan.model = was.model;
     x->out.asks_whole = !x->out.scan.stream;

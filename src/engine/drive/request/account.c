@@ -10,12 +10,17 @@
 #include "engine/mend/request/request.h"
 #include <xxhash.h>
 
-/* Nobody is asked but the account of that target. */
-static void keep_account(session *x, size_t owner)
+static void spoil_others(session *x, size_t owner, uint8_t spoiled)
 {
     for (size_t i = 0; i < x->kase.ntargets && i < DARUMA_CASE_TRIED; i++)
         if (x->targets[i].account_id != x->targets[owner].account_id)
-            x->kase.spoiled[i] = 1;
+            x->kase.spoiled[i] = spoiled;
+}
+
+/* Nobody is asked but the account of that target. */
+static void keep_account(session *x, size_t owner)
+{
+    spoil_others(x, owner, 1);
     x->kase.want = (int)owner;
 }
 
@@ -74,9 +79,7 @@ void session_loosen(session *x, const daruma_failure *f)
     if (!session_mend_open(x) || dialect_stuck(&x->h->past.m.c) || !mend_strange_thinking(&x->h->past.m.c) ||
         !session_mend_write(x))
         return;
-    for (size_t i = 0; i < x->kase.ntargets && i < DARUMA_CASE_TRIED; i++)
-        if (x->targets[i].account_id != x->targets[x->home.target].account_id)
-            x->kase.spoiled[i] = 0;
+    spoil_others(x, x->home.target, 0);
     if (!f)
         x->kase.want = -1;
     session_say(x, "request_converted",
@@ -145,8 +148,7 @@ void account_name_stored(session *x, uint32_t *newest)
     x->v->rooms->close(&room);
     if (!made)
         return;
-    x->out.body = session_own(x, made);
-    x->out.edition = ++x->out.editions;
+    session_use(x, session_own(x, made));
     x->out.scan = x->d->scan(x->out.body, newest);
     x->out.scan.model = was.model;
     x->out.scan.before = was.before; /* by that id it is known here */

@@ -41,15 +41,8 @@ const dialect *session_dialect(const session *x, int target)
         return first;
     if (has_turned(x, target))
         return other_api(first);
-    switch (memory_lane(x->v->mem, x->targets[target].lane_id, x->v->at.now)->api) {
-    case API_CHAT:
-        return &dialect_openai;
-    case API_RESPONSES:
-        return &dialect_openai_responses;
-    case API_ANY:
-        break;
-    }
-    return first;
+    memory_apis has = memory_lane(x->v->mem, x->targets[target].lane_id, x->v->at.now)->api;
+    return has == API_CHAT ? &dialect_openai : has == API_RESPONSES ? &dialect_openai_responses : first;
 }
 
 bool session_api_known(const session *x, int target)

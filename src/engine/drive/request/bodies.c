@@ -18,6 +18,12 @@ daruma_str session_own(session *x, drive_text *t)
     return t->bytes;
 }
 
+void session_use(session *x, daruma_str body)
+{
+    x->out.body = body;
+    x->out.edition = ++x->out.editions;
+}
+
 static bool holds(const drive_text *t, daruma_str s)
 {
     return s.n && s.p == t->bytes.p;
