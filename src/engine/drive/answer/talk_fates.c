@@ -55,7 +55,7 @@ static talk_fate fate_of(const talk *t, talk_what what)
 
 bool talk_flows(const talk *t)
 {
-    return fates[SAYS_TEXT][t->mode] != HELD;
+    return t->mode != TALK_PLAIN && fates[SAYS_TEXT][t->mode] != HELD;
 }
 
 bool talk_shows_thinking(const talk *t)

@@ -70,7 +70,7 @@ static inline bool talk_in_thinking(const turn_reader *r)
 {
     return r->open >= 0 && r->open_kind == DELTA_THINKING;
 }
-bool talk_flows(const talk *t);                      /* text goes out as it comes */
+bool talk_flows(const talk *t);                      /* its text is written anew, as it comes */
 bool talk_shows_thinking(const talk *t);             /* what it thinks now is the client's, signature and all */
 bool talk_redacted(const talk *t, daruma_str block); /* the block is thinking that is not shown */
 /* Does what the table of fates says of one delta of a stream that is written anew; and of the whole event. False: the
