@@ -30,8 +30,8 @@ static void the_windows_of_one_account_push_out_no_others(void **state)
         daruma_target t = way(1, i);
         assert_true(memory_window_put(m, &t, WINDOW + 1));
     }
-    assert_int_equal(memory_window(m, his.lane_id), WINDOW);
-    assert_int_equal(memory_window(m, way(1, MANY - 1).lane_id), WINDOW + 1);
+    assert_int_equal(memory_lane(m, his.lane_id, 0)->window, WINDOW);
+    assert_int_equal(memory_lane(m, way(1, MANY - 1).lane_id, 0)->window, WINDOW + 1);
     memory_free(m);
 }
 
@@ -46,9 +46,9 @@ static void the_oldest_of_one_account_makes_room_for_its_newest(void **state)
         memory_window_put(m, &t, WINDOW);
     }
     for (uint64_t i = 0; i < MANY; i++)
-        known += memory_window(m, way(1, i).lane_id) == WINDOW;
+        known += memory_lane(m, way(1, i).lane_id, 0)->window == WINDOW;
     assert_in_range(known, LANES_MAX * 3 / 4, LANES_MAX);
-    assert_int_equal(memory_window(m, way(1, 0).lane_id), -1);
+    assert_int_equal(memory_lane(m, way(1, 0).lane_id, 0)->window, -1);
     memory_free(m);
 }
 

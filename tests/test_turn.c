@@ -222,6 +222,7 @@ static void summarise(summary *s, const turn_delta *d)
     case DELTA_START:
     case DELTA_SIGNATURE:
     case DELTA_CALL_END:
+    case DELTA_SOURCES:
     case DELTA_BLOCK:
     case DELTA_OTHER:
         break;

@@ -84,6 +84,7 @@ typedef struct said_message {
     daruma_str content, thinking, refusal, tool_calls, function_call;
     daruma_str finish_at; /* the stop reason beside it */
     bool counts;          /* it is of the answer with index 0, or of the first without */
+    daruma_str sources;   /* `annotations` */
     bool media;           /* has sound or images, which no delta says */
     bool bound;           /* its thinking has a signed form beside its words (OpenRouter) */
 } said_message;
@@ -120,7 +121,7 @@ typedef struct dialect_said {
                                              Gemini: what it says of the prompt */
     daruma_str parts;                     /* of an answer: its blocks, items, or parts; Gemini: the candidates */
     daruma_str item;                      /* Messages, Responses: one of them; Gemini: the parts of the first one */
-    daruma_str piece;                     /* Messages: the delta; Responses: the part of an item */
+    daruma_str piece;                     /* Messages: the delta; Responses: the part of an item, or a source of it */
     daruma_str words;                     /* Responses: the text, arguments or refusal of an event */
     daruma_str finish_at, status;         /* the stop reason; Responses: how far the answer is */
     int64_t at, part_at, sequence; /* index of the block, item or (Gemini) candidate, of its part, of the event; -1 not

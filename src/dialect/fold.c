@@ -108,6 +108,7 @@ static void fold_delta(folding *f, const turn_delta *d)
         f->all = false;
         break;
     case DELTA_CALL_END:
+    case DELTA_SOURCES:
     case DELTA_END:
         break;
     }

@@ -491,6 +491,7 @@ void exchange_begin(gateway *g, call *c, const dialect *d)
     x->client = lock_client(&x->s->cfg, &c->head);
     x->credential = head_credential(g, &c->head, &ours);
     x->d = str_eq(c->head.method, S("POST")) ? d : NULL;
+    bool mended = !x->d && counts_mend(x, gateway_drive(g));
     if (!x->d)
         x->passing = passing_read(x);
     if (!x->d && !ours && counts_answer(x)) {
@@ -504,6 +505,7 @@ void exchange_begin(gateway *g, call *c, const dialect *d)
                          .arena = c->arena,
                          .options = &x->s->options,
                          .safe = method_is_safe(c->head.method) || (!x->d && passing_is_cheap(c->head.path)),
+                         .mended = mended,
                          .head_only = str_eq(c->head.method, S("HEAD")),
                          .credential = x->credential,
                          .waits = -1,

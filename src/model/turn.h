@@ -65,6 +65,7 @@ typedef enum delta_kind {
     DELTA_FINISH,    /* finish, finish_raw; text: Messages, the stop sequence that was met */
     DELTA_USAGE,     /* usage; text: the object of all of the answer as it stands there, which may say more (`cost`) */
     DELTA_END,       /* the terminal marker */
+    DELTA_SOURCES,   /* text: sources of the text, as JSON. Chat: the array `annotations`; Responses: one of them */
     DELTA_BLOCK,     /* text: a block, item or part of the dialect, whole, as JSON; none closes the one that is open */
     DELTA_OTHER,     /* anything else that matters to somebody: only its raw bytes can go on */
 } delta_kind;
@@ -146,7 +147,8 @@ typedef struct turn_writer {
     turn_usage usage;   /* likewise; begin with -1s: TURN_USAGE_NONE */
     daruma_buf text;    /* the text of the answer so far: closing events repeat the open block's share of it (Responses:
                            output_text.done, response.completed). Grows in its arena; its arena serves those below, too */
-    daruma_buf held;  /* thinking or arguments of the open block: closing events repeat them, Gemini sends them whole */
+    daruma_buf held;  /* thinking or arguments of the open block, Responses: sources of its text: closing events repeat
+                         them, Gemini sends them whole */
     daruma_buf items; /* Responses: finished output items, for response.completed: JSON with commas */
     daruma_str
         usage_raw; /* the usage at the end, as its provider wrote it on the same wire; empty: it is made of `usage` */

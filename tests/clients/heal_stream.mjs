@@ -250,13 +250,21 @@ every((name, d, w) => {
     });
   }
   if (name === "openai")
-    holds("heal openai: thinking that has a signed form beside its words is kept and ends with an error", {
-      async run(pair) {
-        pair.own.answer = (q, res) => sse(res, q.n === 1 ? w.chunk({ role: "assistant", reasoning: "let me", reasoning_details: [{ type: "reasoning.text", text: "let me", index: 0 }] }) : w.opening() + w.piece("the answer") + w.closing()).end();
-        const r = await question(pair, d, { model: d.own, stream: true });
-        assert.ok(d.failed(r.events) && r.said === "", r.text);
-      },
-    });
+    for (const details of [true, false])
+      holds(`heal openai: an answer that is cut within thinking that has a signed form is made again, and half of it does not go back${details ? "" : ", nor does the rest"}`, {
+        async run(pair) {
+          const half = [{ type: "reasoning.text", text: "let me", index: 0 }], all = [{ ...half[0], text: "let me think", signature: "c2ln" }];
+          pair.own.answer = (q, res) => (body(q).stream ? sse(res, w.chunk({ role: "assistant", reasoning: "let me", reasoning_details: half }) + (q.n === 1 ? "" : w.chunk({ reasoning: " think", reasoning_details: [{ ...all[0], text: " think" }] }) + w.piece("the answer") + w.closing())).end() : w.answer(res, "fine"));
+          const r = await question(pair, d, { model: d.own, stream: true });
+          assert.deepEqual([r.said, !!d.ended(r.events), pair.own.seen.length], ["the answer", true, 2], r.text);
+          assert.deepEqual(r.events.flatMap((e) => e.json?.choices?.[0]?.delta?.reasoning_details ?? []), half, "a second thought is joined to the half");
+          const turns = [{ role: "assistant", content: "the answer", reasoning: "let me", reasoning_details: half }, { role: "user", content: "and now?" }, ...(details ? [{ role: "assistant", content: "so", reasoning_details: all }, { role: "user", content: "and then?" }] : [])];
+          await question(pair, d, { model: d.own, more: { messages: [{ role: "user", content: "say seven eight" }, ...turns] } });
+          const sent = body(pair.own.seen.at(-1)).messages;
+          assert.deepEqual(sent.map((m) => m.reasoning_details?.length), [undefined, undefined, undefined, ...(details ? [1, undefined] : [])]);
+          assert.equal(sent[1].reasoning, "let me");
+        },
+      });
 
   holds(`heal ${name}: a cut behind a whole call never repeats the call`, {
     async run(pair) {

@@ -181,12 +181,42 @@ for (const [what, blocks] of Object.entries(others))
     },
   });
 
-holds("heal think: an answer with a block that cannot stand in its place is not ended as if it were whole", {
+// Behind a call that is held for the end the block waits as well.
+holds("heal think: a block that comes behind a call of an answer that is made again stands behind that call", {
   async run(pair) {
     pair.own.answer = (q, res) => sse(res, q.n === 1 ? within([A, text(TEXT)], 0) : bytes([B, call("toolu_1"), ...search])).end();
-    await assert.rejects(stream(pair, ask({ tools: [{ name: "look", input_schema: object }, { type: "web_search_20250305", name: "web_search" }] })));
+    const m = await stream(pair, ask({ tools: [{ name: "look", input_schema: object }, { type: "web_search_20250305", name: "web_search" }] }));
+    assert.deepEqual(m.content.slice(1), [B, call("toolu_1"), ...search]);
+    assert.equal(pair.own.seen.length, 2);
   },
 });
+
+// The rest of an answer that is gone on with: its text is joined once it is clear where, its blocks stand where they came.
+const rests = {
+  "searched the web first": (rest) => [...search, text(rest)],
+  "searched the web within it": (rest) => [text(rest.slice(0, 12)), ...search, text(rest.slice(12))],
+  "searched the web behind it": (rest) => [text(rest), ...search, text(" Done.")],
+  "names its sources": (rest) => [{ ...text(rest), citations: [cite("https://a.example")] }, { ...text(" Done."), citations: [cite("https://b.example")] }],
+  "searched the web behind a call": (rest) => [text(rest), call("toolu_1"), ...search],
+};
+for (const [what, blocks] of Object.entries(rests))
+  holds(`heal think: an answer that is gone on with by one that ${what} has all its blocks`, {
+    async run(pair) {
+      const half = TEXT.slice(0, 40);
+      let came;
+      pair.own.answer = (q, res) => {
+        if (q.n === 1) return sse(res, before([text(half)], 1).replace(/event: (content_block_stop|message_delta)[^]*/, "")).end();
+        sse(res, bytes((came = blocks(TEXT.slice(TEXT.indexOf(told(body(q)))))))).end();
+      };
+      const m = await stream(pair, ask({ tools: [{ name: "look", input_schema: object }, { type: "web_search_20250305", name: "web_search" }] }));
+      const apart = (list) => list.filter((b) => b.type !== "text");
+      assert.deepEqual(apart(m.content), apart(came));
+      assert.equal(said(m), TEXT + (came.at(-1).text === " Done." ? " Done." : ""));
+      assert.deepEqual(m.content.flatMap((b) => b.citations ?? []), came.flatMap((b) => b.citations ?? []));
+      if (came[1].type === "web_search_tool_result") assert.deepEqual([m.content[0].text, m.content.at(-1).text], [half, TEXT.slice(40)]);
+      assert.equal(pair.own.seen.length, 2);
+    },
+  });
 
 // Who gets the half a second time as if it were the whole would take the two for one.
 for (const [name, client] of [["openai", "openai"], ["responses", "responses"], ["anthropic", "openai"]])
@@ -402,6 +432,22 @@ holds("heal think: half a thought that is the only one of its loop costs one ref
   },
 });
 
+// Clients plan with the number: it is that of what goes to the model, and the half would be refused here as well.
+holds("heal think: half a thought is left out of a count of tokens, which says so", {
+  async run(pair) {
+    const blocks = [thinking(THOUGHT), text(TEXT)];
+    pair.own.answer = (q, res) => (q.url.includes("count_tokens") ? (refusal(body(q)) ? refuse(res, refusal(body(q))) : json(res, 200, { input_tokens: 7 })) : sse(res, q.n === 1 ? within(blocks, 0) : bytes(blocks)).end());
+    const m = await stream(pair, ask()), messages = [...ask().messages, { role: "assistant", content: m.content }, { role: "user", content: "and now?" }];
+    const count = (list) => claude(pair).messages.countTokens({ model: "c-own", messages: list, thinking: ask().thinking }).withResponse();
+    const { data: n, response: r } = await count(messages);
+    assert.deepEqual([n.input_tokens, r.headers.get("x-daruma-remedies")], [7, "mend_messages"]);
+    assert.deepEqual(body(pair.own.seen.at(-1)).messages, messages.map((x, i) => (i === 1 ? { ...x, content: m.content.slice(1) } : x)));
+    const other = [{ role: "user", content: "another one" }, ...messages.slice(1)];
+    await assert.rejects(count(other));
+    assert.deepEqual(body(pair.own.seen.at(-1)).messages, other, "of a conversation that nobody knows all is counted");
+  },
+});
+
 // The call is left out, and nothing is asked again: the answer ends behind the thinking.
 holds("heal think: half a thought of an answer that is ended behind it is left out of the next request", {
   async run(pair) {
@@ -587,7 +633,7 @@ holds("heal think responses: an answer that is cut within its reasoning is made 
   },
 });
 
-// What the provider's own tools did goes out with the end, and so does the text behind it.
+// What the provider's own tools did goes out as it came; behind a call that is held it goes out with the end.
 const item = (at, o) => [{ type: "response.output_item.added", output_index: at, item: o }, { type: "response.output_item.done", output_index: at, item: o }];
 const message = (at, t) => {
   const whole = { id: `msg_${at}`, type: "message", status: "completed", role: "assistant", content: [{ type: "output_text", text: t, annotations: [] }] }, part = { item_id: whole.id, output_index: at, content_index: 0 };
@@ -613,6 +659,36 @@ for (const [what, [rest, types, words]] of Object.entries(behind))
   });
 
 // Codex keeps each item that is done, and hands it back without its id: nobody can look it up where nothing is stored.
+// Sources of a text stand in events of their own (Responses), or beside it (Chat). Where the text behind them begins anew their places in it are right.
+const source = (n) => ({ type: "url_citation", url: `https://${n}.example`, title: n, start_index: 0, end_index: 9 });
+holds("heal think responses: sources of an answer that is made again behind half a thought are there, at its end as well", {
+  async run(pair) {
+    const response = (status) => ({ id: "resp_1", object: "response", created_at: 1, status, model: "m-own", error: null, incomplete_details: null, output: [], usage: null });
+    const begin = [{ type: "response.created", response: response("in_progress") }], half = [item(0, { id: "rs_0", type: "reasoning", summary: [] })[0], { type: "response.reasoning_summary_part.added", item_id: "rs_0", output_index: 0, summary_index: 0, part: { type: "summary_text", text: "" } }, { type: "response.reasoning_summary_text.delta", item_id: "rs_0", output_index: 0, summary_index: 0, delta: "let me" }];
+    const put = (list) => list.map((e, sequence_number) => named({ ...e, sequence_number })).join("");
+    const cited = message(1, TEXT).flatMap((e) => (e.type === "response.output_text.done" ? [...["a", "b"].map((n, annotation_index) => ({ type: "response.output_text.annotation.added", item_id: "msg_1", output_index: 1, content_index: 0, annotation_index, annotation: source(n) })), e] : [e]));
+    pair.own.answer = (q, res) => sse(res, put(q.n === 1 ? [...begin, ...half] : [...begin, ...found(0), ...cited, { type: "response.completed", response: response("completed") }])).end();
+    const s = new OpenAI({ apiKey: "sk-client", baseURL: `${pair.base}/v1`, maxRetries: 0 }).responses.stream({ model: "m-own", input: "go", tools: [{ type: "web_search" }] }), seen = [];
+    s.on("event", (e) => seen.push(e));
+    const done = await s.finalResponse(), told = seen.filter((e) => e.type === "response.output_text.annotation.added");
+    assert.deepEqual(told.map((e) => [e.annotation_index, e.annotation]), [[0, source("a")], [1, source("b")]]);
+    assert.deepEqual(seen.map((e) => e.sequence_number), seen.map((_, i) => i));
+    assert.deepEqual(done.output.map((o) => o.type), ["web_search_call", "message"]);
+    assert.deepEqual(done.output[1].content.map((c) => [c.text, c.annotations]), [[TEXT, [source("a"), source("b")]]]);
+    assert.deepEqual(seen.filter((e) => e.type === "response.content_part.done").map((e) => e.part.annotations.length), [2]);
+  },
+});
+
+holds("heal think openai: sources of an answer that is made again behind half a thought are there", {
+  async run(pair) {
+    const w = wires.openai, d = dialects.openai, begin = w.opening() + w.chunk({ reasoning_content: "hm" });
+    pair.own.answer = (q, res) => sse(res, q.n === 1 ? begin : begin + w.piece(TEXT) + w.chunk({ annotations: [{ type: "url_citation", url_citation: source("a") }] }) + w.closing()).end();
+    const r = await question(pair, d, { model: d.own, stream: true });
+    assert.deepEqual([r.said, !!d.ended(r.events), pair.own.seen.length], [TEXT, true, 2], r.text);
+    assert.deepEqual(r.events.flatMap((e) => e.json?.choices?.[0]?.delta?.annotations ?? []), [{ type: "url_citation", url_citation: source("a") }]);
+  },
+});
+
 holds("heal think responses: half a reasoning item that comes back is left out, whole ones are not", {
   async run(pair) {
     const w = wires.responses, client = new OpenAI({ apiKey: "sk-client", baseURL: `${pair.base}/v1`, maxRetries: 0 });

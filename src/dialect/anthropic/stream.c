@@ -310,6 +310,7 @@ void anthropic_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
     case DELTA_START:
     case DELTA_FINISH:
     case DELTA_USAGE:
+    case DELTA_SOURCES:
     case DELTA_OTHER:
         break;
     }

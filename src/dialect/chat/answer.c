@@ -80,6 +80,8 @@ static void pass_message(dialect_said *s, json_iter *it, said_message *m)
     json_iter in = json_enter(it);
     *m = (said_message){0};
     while (json_next(&in, &key, &value)) {
+        if (key_is(key, S("role")))
+            continue;
         bool given = value_given(value);
         if (key_is(key, S("content"))) {
             m->content = value;
@@ -109,6 +111,8 @@ static void pass_message(dialect_said *s, json_iter *it, said_message *m)
         } else if (key_is(key, S("executed_tools"))) { /* Groq: https://console.groq.com/docs/compound */
             s->text |= given;
             s->effects |= given;
+        } else if (key_is(key, S("annotations"))) {
+            m->sources = value;
         }
     }
     if (!value_given(m->thinking)) /* some servers send both, alike */

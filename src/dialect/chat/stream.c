@@ -82,6 +82,8 @@ static void read_message_deltas(turn_deltas *l, turn_reader *r, const said_messa
     else
         chat_say(l, r, DELTA_TEXT, m->content, a);
     chat_say(l, r, DELTA_REFUSAL, m->refusal, a);
+    if (m->sources.n && json_is_array(m->sources))
+        delta_text(l, DELTA_SOURCES, -1, m->sources);
     for (json_iter it = json_open(m->tool_calls); json_next(&it, NULL, &entry);)
         read_call_delta(l, r, entry, a);
     if (json_is_object(m->function_call))
@@ -345,6 +347,12 @@ void chat_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
         break;
     case DELTA_CALL_END:
         close_call(w, d->index + w->call_shift, out);
+        break;
+    case DELTA_SOURCES:
+        chunk_delta(w, out);
+        BUF_LIT(out, "\"annotations\":");
+        put_one_line(out, d->text);
+        chunk_end(out);
         break;
     case DELTA_END:
         chat_write_end(w, out);

@@ -112,6 +112,8 @@ void bridge_event(stream_bridge *b, const sse_event *e, daruma_buf *out, daruma_
         bool thought = d->kind == DELTA_THINKING || d->kind == DELTA_SIGNATURE;
         if (thought && b->from != b->to && (d->kind == DELTA_SIGNATURE || !dialect_takes_thinking(b->to)))
             continue;
+        if (d->kind == DELTA_SOURCES && b->from != b->to)
+            continue;
         if (d->kind == DELTA_END)
             bridge_end(b, out);
         else if (d->kind == DELTA_CALL && b->from != b->to)

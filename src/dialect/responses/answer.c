@@ -177,6 +177,8 @@ void responses_read_event(daruma_str data, dialect_said *ret)
         } else {
             for (size_t i = 0; !said && i < COUNT(more); i++)
                 said = key_is(key, more[i]) && value_given(value);
+            if (!said && str_eq(key, S("annotation")))
+                ret->piece = value;
         }
     ret->object = whole_ok(&it);
     ret->error |= str_eq(ret->type, S("error"));
@@ -270,11 +272,16 @@ daruma_status responses_read_answer(daruma_str body, daruma_arena *a, turn *ret)
     return DARUMA_OK;
 }
 
-void responses_put_text_part(daruma_buf *out, bool refusal, daruma_str text)
+void responses_put_text_part(daruma_buf *out, bool refusal, daruma_str text, daruma_str sources)
 {
     buf_putz(out, refusal ? "{\"type\":\"refusal\",\"refusal\":" : "{\"type\":\"output_text\",\"text\":");
     buf_json(out, text);
-    buf_putz(out, refusal ? "}" : ",\"annotations\":[],\"logprobs\":[]}");
+    if (!refusal) {
+        BUF_LIT(out, ",\"annotations\":[");
+        put_one_line(out, sources);
+        BUF_LIT(out, "],\"logprobs\":[]");
+    }
+    buf_putc(out, '}');
 }
 
 void responses_put_item(daruma_buf *out, const responses_item *i)
@@ -316,7 +323,7 @@ void responses_put_item(daruma_buf *out, const responses_item *i)
         }
         BUF_LIT(out, ",\"role\":\"assistant\",\"content\":[");
         if (i->done)
-            responses_put_text_part(out, i->kind == DELTA_REFUSAL, i->text);
+            responses_put_text_part(out, i->kind == DELTA_REFUSAL, i->text, i->sources);
         buf_putc(out, ']');
     }
     buf_putc(out, '}');

@@ -146,6 +146,8 @@ turn_deltas responses_read_delta(turn_reader *r, const dialect_said *e, turn_del
         read_part(&l, r, e, false);
     else if (str_starts(e->type, S("response.reasoning_summary_part.")))
         read_part(&l, r, e, true);
+    else if (e->piece.n && str_eq(e->type, S("response.output_text.annotation.added")))
+        delta_text(&l, DELTA_SOURCES, -1, e->piece);
     else if (str_eq(e->type, S("response.completed")) || str_eq(e->type, S("response.incomplete")))
         read_end(&l, r, e, a);
     for (size_t i = 0; i < COUNT(texts); i++)

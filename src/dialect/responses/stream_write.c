@@ -72,6 +72,8 @@ static responses_item open_item(const turn_writer *w)
                         .name = buf_str(&w->call_name),
                         .phase = str_of(r->phase),
                         .text = buf_str(&w->held)};
+    if (r->open_kind == DELTA_TEXT)
+        i.sources = str_from(buf_str(&w->held), 1); /* behind its bracket */
     if (r->open_kind == DELTA_TEXT || r->open_kind == DELTA_REFUSAL)
         i.text = r->open_bytes < (int64_t)said.n ? str_from(said, said.n - (size_t)r->open_bytes) : said;
     if (r->open_kind == DELTA_THINKING)
@@ -103,7 +105,7 @@ static void close_part(turn_writer *w, const responses_item *i, daruma_buf *out)
             buf_json(out, i->text);
             buf_putc(out, '}');
         } else {
-            responses_put_text_part(out, refusal, i->text);
+            responses_put_text_part(out, refusal, i->text, i->sources);
         }
         event_end(out);
         w->r.stage = STAGE_PART_DONE;
@@ -228,7 +230,7 @@ static void new_part(turn_writer *w, daruma_buf *out)
     if (thinking)
         BUF_LIT(out, "{\"type\":\"summary_text\",\"text\":\"\"}");
     else
-        responses_put_text_part(out, w->r.open_kind == DELTA_REFUSAL, (daruma_str){0});
+        responses_put_text_part(out, w->r.open_kind == DELTA_REFUSAL, (daruma_str){0}, (daruma_str){0});
     event_end(out);
 }
 
@@ -255,6 +257,23 @@ static void write_speech(turn_writer *w, const turn_delta *d, daruma_buf *out)
     buf_json(out, d->text);
     if (d->kind == DELTA_TEXT)
         BUF_LIT(out, ",\"logprobs\":[]");
+    event_end(out);
+}
+
+/* Of the text that is open; of one that is over they come too late. */
+static void write_source(turn_writer *w, daruma_str source, daruma_buf *out)
+{
+    if (w->r.open < 0 || w->r.open_kind != DELTA_TEXT || w->r.stage != STAGE_PART)
+        return;
+    writer_keep(w, &w->held, w->held.n ? S(",") : S("["));
+    writer_keep(w, &w->held, source);
+    writer_keep(w, &w->held, S("]"));
+    item_event(w, "response.output_text.annotation.added", ",\"content_index\":", out);
+    BUF_LIT(out, ",\"annotation_index\":");
+    buf_int(out, (int64_t)json_count(buf_str(&w->held)) - 1);
+    w->held.n -= w->held.n > 0; /* more may come */
+    BUF_LIT(out, ",\"annotation\":");
+    put_one_line(out, source);
     event_end(out);
 }
 
@@ -321,6 +340,9 @@ void responses_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
             new_item(w, DELTA_THINKING, NULL, out);
         w->call_id.n = 0;
         writer_keep(w, &w->call_id, d->text);
+        break;
+    case DELTA_SOURCES:
+        write_source(w, d->text, out);
         break;
     case DELTA_CALL:
         responses_write_call(w, d, out);

@@ -11,7 +11,6 @@
 #include "engine/drive/request/adapt.h"
 #include "engine/drive/request/apis.h"
 #include "engine/drive/request/betas.h"
-#include "engine/drive/request/bodies.h"
 #include "model/kinds.h"
 
 drive_place session_place(const session *x, int target)
@@ -63,12 +62,10 @@ void session_no_memory(session *x)
 /* The conversation cannot be carried over to this target's dialect: it is none for this request. */
 static void cannot_move(session *x, int target, daruma_moment at)
 {
-    daruma_event e = DARUMA_EVENT_INIT;
     bool large = x->moved && x->moved->too_large;
-    e.name = "request_not_convertible";
-    e.reason = large ? S("this request is too large to be written for a provider that speaks another dialect")
-                     : S("this request holds what only its own provider understands");
-    session_event(x, &e);
+    session_say(x, "request_not_convertible",
+                large ? S("this request is too large to be written for a provider that speaks another dialect")
+                      : S("this request holds what only its own provider understands"));
     daruma_case_unsent(&x->kase, at);
     x->kase.spoiled[target] = 1;
     x->kase.want = -1;

@@ -13,4 +13,12 @@ stream_view session_view(const session *x); /* of the call at hand, before anyth
  * carried over to its dialect. */
 bool session_compose(session *x, int target, daruma_arena *a, drive_request *ret);
 
+/* ---- effects.c: work that must not be done twice ---- */
+
+/* True if a call of this request may do such work: no second one is made beside it, and none over a connection that may
+ * be dead. */
+bool effects_possible(const session *x);
+/* True if the attempt that failed so may have done it. */
+bool effects_done(const session *x, const daruma_evidence *ev);
+
 #endif

@@ -277,6 +277,7 @@ struct driver {
     struct watch *watch;   /* agents; NULL: none was seen yet */
     struct told *told;     /* what driver_share() told or heard; NULL: it was never asked */
     session *patient;      /* those that wait for a time, perhaps for somebody to become well */
+    daruma_arena event;    /* of an event whose lines of data are too long to be joined elsewhere: stream.c */
     uint32_t healed;       /* as health counted when they were last woken */
 };
 
@@ -316,6 +317,10 @@ void driver_lessons_status(const driver *v, uint64_t lane, daruma_buf *out); /* 
 int64_t driver_window(const driver *v, uint64_t lane); /* tokens of a lane's context window as learned; -1 unknown */
 size_t driver_sessions(const driver *v);               /* conversations whose key is remembered */
 
+/* Leaves thinking that broke off before it was signed out of a request that is not made a session of its dialect, a
+ * count of tokens: as it is left out of the conversation. False: there is none, and *body is as it was. */
+bool driver_whole_thoughts(const driver *v, const dialect *d, uint64_t credential, daruma_str *body, daruma_arena *a);
+
 /* ---- sessions ---- */
 
 /* The client's request. All strings live as long as the session. */
@@ -328,6 +333,7 @@ typedef struct session_request {
     bool safe;       /* sending it twice does no harm, whatever its dialect */
     bool again;      /* the client's SDK says that it repeats a request */
     bool head_only;  /* HEAD */
+    bool mended;     /* its messages were mended before: driver_whole_thoughts() */
     bool path_names; /* the model and whether it streams stand in the path: */
     daruma_str path_model;
     bool path_stream, path_array;
@@ -360,12 +366,9 @@ daruma_str session_model(const session *x);                                  /* 
  * as long as `answer->a`; NULL without memory. */
 daruma_header *session_fields(const session *x, const drive_answer *answer, daruma_str target, size_t *ret_n);
 /* How it stands. */
-uint64_t session_case(const session *x);
 uint32_t session_attempts(const session *x);
 daruma_outcome session_outcome(const session *x);             /* PENDING until it is over */
 void session_say_remedies(const session *x, daruma_buf *out); /* in the order in which they were done, or "none" */
-daruma_str session_say_watch(const session *x);               /* what is done about its agent; empty: nothing */
-const char *session_unchecked(const session *x);              /* why nobody reads the answer; NULL: it is read */
 const daruma_target *session_target(const session *x);        /* NULL: none was chosen */
 /* How long to wait before it makes sense to ask again; -1: never, or nobody knows. */
 daruma_ms session_again_in(const session *x);

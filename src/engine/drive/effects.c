@@ -2,7 +2,7 @@
  * sends, code that it runs), answers that are made in the background, and what grows with each answer (a conversation
  * at OpenAI). Whether it was begun is known only where the provider says so, or refuses the request. Where nobody
  * knows, it counts as done: the client is told, and decides. */
-#include "engine/drive/effects.h"
+#include "engine/drive/attempt.h"
 
 /* Has the model that is asked tools of its own? */
 static bool acts_unasked(const session *x)
@@ -15,28 +15,15 @@ bool effects_possible(const session *x)
     return x->out.scan.effects || x->answer.view.effects || acts_unasked(x);
 }
 
-/* Statuses below 500 that do not say that nothing was done: the request or its answer was lost on the way, or a server
- * that the provider called failed. */
-static bool is_unclear(int status)
-{
-    return status == 408 || status == 424 || status == 499;
-}
-
 /* True if an error status says that nothing was done. Somebody between who lost sight of the provider says 502 or 504,
  * or any other 5xx in a form of his own. A streamed answer has its head before anything is done; a 500 in place of a
  * whole one may come after it. */
 static bool was_refused(const session *x, const daruma_evidence *ev)
 {
-    if (ev->status < 500)
-        return !is_unclear(ev->status);
+    if (ev->status < 500) /* but for what was lost on the way, or where a server that the provider called failed */
+        return ev->status != 408 && ev->status != 424 && ev->status != 499;
     bool full = ev->status == 503 || ev->status == 529 || (ev->status == 500 && x->client.streaming);
     return full && x->d->is_error(ev->body);
-}
-
-/* In these dialects each thing that the provider does is an item of the answer, and begins it. */
-static bool is_announced(const session *x)
-{
-    return x->p != &dialect_openai;
 }
 
 bool effects_done(const session *x, const daruma_evidence *ev)
@@ -55,5 +42,6 @@ bool effects_done(const session *x, const daruma_evidence *ev)
                 ev->flaw == DARUMA_FLAW_ERROR_EVENT; /* nothing was left out */
     bool added =
         x->out.scan.adds && ev->flaw != DARUMA_FLAW_ERROR_EVENT; /* when the answer is complete, broken or not */
-    return x->out.scan.behind || added || !told || !is_announced(x);
+    bool announced = x->p != &dialect_openai; /* else each thing that it does is an item of the answer, and begins it */
+    return x->out.scan.behind || added || !told || !announced;
 }

@@ -5,7 +5,6 @@
 #include "engine/drive/answer/redact_error.h"
 #include "engine/drive/answer/talk.h"
 #include "engine/drive/attempt.h"
-#include "engine/drive/effects.h"
 #include "engine/drive/finish.h"
 #include "engine/drive/hedge_call.h"
 #include "engine/drive/mend/mending.h"
@@ -35,14 +34,6 @@ static bool safe_again(const session *x, const daruma_evidence *ev)
            session_lacks_model(x, ev->status);
 }
 
-/* Calls one target may get for the failure at hand. */
-static int64_t tries_of(const session *x)
-{
-    const daruma_policy *p = x->kase.policy;
-    uint32_t n = p->kinds[session_last(x)->failure.kind].max_attempts;
-    return n ? n : p->max_attempts;
-}
-
 void session_did(session *x, daruma_remedy_kind r)
 {
     x->v->counts.remedies[r]++;
@@ -67,43 +58,55 @@ bool session_filtered(const session *x, daruma_str finish)
     return matters && finish.n && x->p->finish(finish) == FINISH_FILTER;
 }
 
+/* -1: the provider did not say how many. */
+static int64_t said_tokens(int64_t tokens)
+{
+    return tokens > 0 ? tokens : -1;
+}
+
+static void count_failed(session *x, const daruma_failure *f, daruma_ms took)
+{
+    x->v->counts.kinds[f->kind]++;
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.failure = f;
+    e.attempt = x->kase.attempts;
+    e.took = took;
+    e.input_tokens = said_tokens(x->answer.view.input_tokens);
+    e.output_tokens = said_tokens(x->answer.view.output_tokens);
+    session_tell(x, DARUMA_WHEN_FAILED, &e);
+}
+
+/* The remedy of the last failure is carried out now. */
+static void count_again(session *x)
+{
+    daruma_event e = DARUMA_EVENT_INIT;
+    const daruma_remedy *r = &session_last(x)->remedy;
+    session_tell_begin(x);
+    x->v->counts.remedies[r->remedy]++;
+    e.failure = &session_last(x)->failure;
+    e.remedy = r;
+    e.delay = r->wait;
+    e.attempt = x->kase.attempts + 1;
+    uint32_t most = x->kase.policy->kinds[session_last(x)->failure.kind].max_attempts;
+    e.max_attempts = most ? most : x->kase.policy->max_attempts;
+    if (r->target >= 0)
+        e.target = &x->targets[r->target];
+    session_tell(x, DARUMA_WHEN_AGAIN, &e);
+}
+
 void session_resent(session *x)
 {
-    drive_counts *n = &x->v->counts;
-    daruma_event failed = DARUMA_EVENT_INIT, again = DARUMA_EVENT_INIT;
     last_failure *l = x->last;
-    n->kinds[l->failure.kind]++;
-    n->remedies[DARUMA_REMEDY_RETRY_FRESH]++;
-    n->calls++;
-    failed.failure = &l->failure;
-    failed.attempt = x->kase.attempts;
-    failed.took = session_now(x).now - x->answer.started;
-    session_tell(x, DARUMA_WHEN_FAILED, &failed);
+    x->v->counts.calls++;
+    count_failed(x, &l->failure, session_now(x).now - x->answer.started);
     l->remedy = (daruma_remedy){.remedy = DARUMA_REMEDY_RETRY_FRESH, .act = DARUMA_SEND, .target = x->kase.target};
-    session_tell_begin(x);
-    again.failure = &l->failure;
-    again.remedy = &l->remedy;
-    again.delay = 0;
-    again.attempt = x->kase.attempts + 1;
-    again.max_attempts = tries_of(x);
-    again.target = &x->targets[x->kase.target];
-    session_tell(x, DARUMA_WHEN_AGAIN, &again);
+    count_again(x);
     daruma_case_resent(&x->kase);
 }
 
 static void obey(session *x, daruma_remedy r)
 {
-    daruma_event e = DARUMA_EVENT_INIT;
-    session_tell_begin(x);
-    x->v->counts.remedies[r.remedy]++;
-    e.failure = &session_last(x)->failure;
-    e.remedy = &r;
-    e.delay = r.wait;
-    e.attempt = x->kase.attempts + 1;
-    e.max_attempts = tries_of(x);
-    if (r.target >= 0)
-        e.target = &x->targets[r.target];
-    session_tell(x, DARUMA_WHEN_AGAIN, &e);
+    count_again(x);
     if (r.remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS) {
         x->refreshing = true;
         daruma_health_refreshed(x->v->health, &x->targets[x->kase.target]);
@@ -124,19 +127,12 @@ size_t session_gone_out(const session *x)
 
 static void settle(session *x)
 {
-    switch (session_last(x)->remedy.act) {
-    case DARUMA_SEND:
+    if (session_last(x)->remedy.act == DARUMA_SEND)
         obey(x, session_last(x)->remedy);
-        break;
-    case DARUMA_KEEP:
-    case DARUMA_HOLD:
-    case DARUMA_STOP:
-        if (session_last(x)->remedy.remedy == DARUMA_REMEDY_STOP_PARTIAL && x->steer)
-            finish_partial(x);
-        else
-            session_give_up(x);
-        break;
-    }
+    else if (session_last(x)->remedy.remedy == DARUMA_REMEDY_STOP_PARTIAL && x->steer)
+        finish_partial(x);
+    else
+        session_give_up(x);
 }
 
 /* A target in reserve is asked now. Should it fail as well, its failure is none of what the client asked for. */
@@ -164,12 +160,6 @@ static void choose(session *x)
     session_step(x, &(drive_step){.what = DRIVE_CHOSE, .remedy = &x->last->remedy});
 }
 
-static void choose_other(session *x)
-{
-    session_step(x, &(drive_step){.what = DRIVE_UNFIT, .remedy = &session_last(x)->remedy});
-    choose(x);
-}
-
 /* Mends what the remedy says; when it does not fit, the ladder is climbed on. */
 static void carry_out(session *x)
 {
@@ -181,7 +171,8 @@ static void carry_out(session *x)
             session_timer(x); /* heartbeats go on */
             return;
         }
-        choose_other(x);
+        session_step(x, &(drive_step){.what = DRIVE_UNFIT, .remedy = &session_last(x)->remedy});
+        choose(x);
     }
     settle(x);
 }
@@ -192,7 +183,8 @@ void session_mended(session *x, bool fit)
         settle(x);
         return;
     }
-    choose_other(x);
+    session_step(x, &(drive_step){.what = DRIVE_UNFIT, .remedy = &session_last(x)->remedy});
+    choose(x);
     carry_out(x);
 }
 
@@ -204,12 +196,6 @@ void session_asked(const session *x, daruma_evidence *ev)
         return;
     ev->request = x->asked;
     ev->model = x->out.scan.model;
-}
-
-/* -1: the provider did not say how many. */
-static int64_t said_tokens(int64_t tokens)
-{
-    return tokens > 0 ? tokens : -1;
 }
 
 /* Says of `seen` what is wrong, and what that means for the request. */
@@ -229,19 +215,6 @@ static void judge(session *x, daruma_failure *f, const daruma_evidence *seen, da
                                   .target = &x->targets[x->kase.target],
                                   .input_tokens = said_tokens(x->answer.view.input_tokens),
                                   .output_tokens = said_tokens(x->answer.view.output_tokens)});
-}
-
-static void count_failed(session *x, const daruma_failure *f, daruma_ms took)
-{
-    x->v->counts.kinds[f->kind]++;
-    x->v->counts.wasted_ms += (uint64_t)took;
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.failure = f;
-    e.attempt = x->kase.attempts;
-    e.took = took;
-    e.input_tokens = said_tokens(x->answer.view.input_tokens);
-    e.output_tokens = said_tokens(x->answer.view.output_tokens);
-    session_tell(x, DARUMA_WHEN_FAILED, &e);
 }
 
 void session_failed(session *x, const daruma_evidence *ev)
@@ -274,6 +247,7 @@ void session_failed(session *x, const daruma_evidence *ev)
     judge(x, f, &seen, at);
     if (out)
         x->v->host->cancel(out);
+    x->v->counts.wasted_ms += (uint64_t)seen.took;
     count_failed(x, f, seen.took);
     x->kase.safe_twice = safe_again(x, &seen);
     x->kase.done_once = !session_passes(x) && effects_done(x, &seen);

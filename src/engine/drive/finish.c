@@ -8,9 +8,14 @@
 #include "engine/drive/answer/talk.h"
 #include "engine/drive/finish.h"
 #include "engine/drive/memory/memory.h"
-#include "engine/drive/open.h"
 #include "engine/drive/request/account.h"
 #include "model/kinds.h"
+
+/* Its client would go on from an answer that the server does not have. */
+static bool goes_on_there(const session *x)
+{
+    return x->out.scan.keeps || x->out.scan.remote;
+}
 
 static bool as_message(const session *x)
 {
@@ -20,17 +25,10 @@ static bool as_message(const session *x)
     if (x->kase.policy->answers && x->kase.policy->enabled &&
         (r == DARUMA_REMEDY_EXPLAIN || r == DARUMA_REMEDY_APOLOGISE))
         return true;
-    switch (x->o->on_failure) {
-    case DRIVE_FORM_ERROR:
-        return false;
-    case DRIVE_FORM_MESSAGE:
-        return true;
-    case DRIVE_FORM_AUTO:
-        break;
-    }
-    if (x->out.scan.keeps || x->out.scan.remote)
-        return false; /* its client would go on from an answer that the server does not have */
-    return !kind_rows[session_last(x)->failure.kind].clients_act && x->out.scan.tools && !x->out.scan.schema;
+    if (x->o->on_failure != DRIVE_FORM_AUTO)
+        return x->o->on_failure == DRIVE_FORM_MESSAGE;
+    return !goes_on_there(x) && !kind_rows[session_last(x)->failure.kind].clients_act && x->out.scan.tools &&
+           !x->out.scan.schema;
 }
 
 static int status_of(const daruma_failure *f)
@@ -117,14 +115,6 @@ static size_t kept_headers(session *x, daruma_header *out)
     return n;
 }
 
-/* What passes through does so with its errors too. */
-static void pass_error(session *x)
-{
-    session_head(x, x->answer.status, session_last(x)->headers, session_last(x)->nheaders, DARUMA_OUTCOME_FAILED,
-                 x->answer.cut ? -1 : (int64_t)session_last(x)->body.n);
-    session_write(x, session_last(x)->body);
-}
-
 daruma_str session_listed(session *x, daruma_str body)
 {
     if (!x->client.array || str_starts(str_trim(body), S("[")))
@@ -189,13 +179,6 @@ static bool raises(const session *x)
 {
     return session_last(x)->remedy.remedy == DARUMA_REMEDY_NONE &&
            session_last(x)->remedy.rung == x->kase.policy->nrungs && x->kase.attempts > 0;
-}
-
-/* What is done about an agent in circles is no matter of its answer. */
-static bool is_of_agent(const session *x)
-{
-    daruma_kind k = session_last(x)->failure.kind;
-    return k == DARUMA_LOOP || k == DARUMA_STUCK;
 }
 
 /* The message an error carries: the provider's own words where it gave any. What is wrong with a broken answer was
@@ -269,19 +252,13 @@ static ended ended_whole(const session *x)
     return x->arena->full ? ENDED_CUT : ENDED_WELL; /* what was written of us may lack its end */
 }
 
-/* Else its client would go on from an answer that the server does not have. */
-static bool may_write_cut(const session *x)
-{
-    return !x->out.scan.keeps && !x->out.scan.remote;
-}
-
 /* The answer that the output cap cut within a call, without that call: behind what went out of it, or whole, as one
  * that daruma had to do something for. */
 static ended put_cut(session *x, const ending *e)
 {
     const turn *cut = session_last(x)->cut;
     bool begun = x->client.forwarded > 0, newest = session_last(x)->cut_by == x->kase.attempts;
-    if (!cut || !x->d || (begun ? !newest : !may_write_cut(x)))
+    if (!cut || !x->d || (begun ? !newest : goes_on_there(x)))
         return ENDED_NOT;
     if (begun) {
         if (!talk_close(x, S(""), cut->finish))
@@ -389,7 +366,9 @@ static ended put_error(session *x, const ending *e)
     if (x->client.blank)
         return ENDED_CUT; /* an error whose status cannot be said any more is a connection that ends */
     if (session_passes(x) && x->answer.status >= 400) {
-        pass_error(x);
+        session_head(x, x->answer.status, session_last(x)->headers, session_last(x)->nheaders, DARUMA_OUTCOME_FAILED,
+                     x->answer.cut ? -1 : (int64_t)theirs.n);
+        session_write(x, theirs);
         return x->answer.cut ? ENDED_CUT : ended_whole(x); /* its client must not take a part for the whole */
     }
     if (thread.n)
@@ -507,7 +486,9 @@ void finish_apology(session *x, daruma_str text)
 
 void session_give_up(session *x)
 {
-    bool speaks = !raises(x) && !is_of_agent(x); /* what the model said may go out */
+    daruma_kind k = session_last(x)->failure.kind;
+    bool circles = k == DARUMA_LOOP || k == DARUMA_STUCK; /* what is done about an agent is no matter of its answer */
+    bool speaks = !raises(x) && !circles;                 /* what the model said may go out */
     if (speaks && (end_as(x, END_CUT, S("")) || end_as(x, END_GIVEN, S(""))))
         return;
     if (session_gone_out(x)) { /* who has a part of an answer gets no message in the model's place behind it */

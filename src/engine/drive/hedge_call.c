@@ -12,9 +12,7 @@
 #include "engine/drive/answer/relay.h"
 #include "engine/drive/answer/stream.h"
 #include "engine/drive/answer/talk.h"
-#include "engine/drive/answer/whole.h"
 #include "engine/drive/attempt.h"
-#include "engine/drive/effects.h"
 #include "engine/drive/hedge_call.h"
 #include "engine/drive/mend/mending.h"
 #include "engine/drive/request/account.h"
@@ -36,11 +34,11 @@ struct hedge_call {
     size_t parsed;        /* of it: whole events already looked at */
     stream_view view;
     daruma_ms started;
-    bool stream;                /* its answer comes in events */
-    bool ended;                 /* its answer is here whole */
-    bool refused;               /* its status is an error: what it says is read, and judged */
-    bool goes_on;               /* it was asked to go on with what the client has ... */
-    session_mend_onward onward; /* ... like this */
+    bool stream;           /* its answer comes in events */
+    bool ended;            /* its answer is here whole */
+    bool refused;          /* its status is an error: what it says is read, and judged */
+    bool goes_on;          /* it was asked to go on with what the client has ... */
+    history_onward onward; /* ... like this */
     turn_reader in;
     daruma_buf text; /* what it says */
     bool calls;      /* it calls a tool, too */
@@ -229,7 +227,7 @@ static join_verdict joins(hedge_call *r, bool whole)
     daruma_str said = talk_said(r->x);
     if (!str_trim(said).n || (whole && !r->text.n && r->calls)) /* all that there was to say is said */
         return whole ? JOIN_AT : JOIN_MORE;
-    join_seam seam = join_begin(said, r->onward.onward.how);
+    join_seam seam = join_begin(said, r->onward.how);
     return join_next(&seam, buf_str(&r->text), whole).verdict;
 }
 
@@ -260,19 +258,13 @@ static bool read_rest(hedge_call *r, const dialect_said *e)
 }
 
 /* Looks at what is new in its stream. False: it is over. */
-static bool read_events(hedge_call *r, daruma_arena *large)
+static bool read_stream(hedge_call *r)
 {
-    char small[2048];
-    for (;;) {
-        daruma_arena scratch = arena_over(small, sizeof small);
-        daruma_str rest = str_from(buf_str(&r->held), r->parsed);
-        sse_event e;
-        if (!stream_next(r->x->v->rooms, &rest, &e, &scratch, large))
-            return true;
-        r->parsed = r->held.n - rest.n;
-        dialect_said said;
-        dialect_read_event(r->p, &e, &said);
-        dialect_watch_said(&r->view, &said);
+    stream_walk w;
+    w.rest = str_from(buf_str(&r->held), r->parsed);
+    while (stream_next(r->x->v, r->p, &w)) {
+        r->parsed = r->held.n - w.rest.n;
+        dialect_watch_said(&r->view, &w.said);
         if (r->view.error || r->view.broken) {
             r->x->kase.beside.answered = r->view.spoilt;
             daruma_evidence ev = {.phase = DARUMA_AT_STREAM,
@@ -282,22 +274,14 @@ static bool read_events(hedge_call *r, daruma_arena *large)
             hedge_call_failed(r, &ev);
             return false;
         }
-        if (r->goes_on && !read_rest(r, &said))
+        if (r->goes_on && !read_rest(r, &w.said))
             return false;
         if (r->view.content && !r->goes_on) {
             hedge_call_takes_over(r);
             return false;
         }
     }
-}
-
-static bool read_stream(hedge_call *r)
-{
-    const drive_rooms *rooms = r->x->v->rooms; /* `r` may be over behind this */
-    daruma_arena large = {0};
-    bool goes_on = read_events(r, &large);
-    rooms->close(&large);
-    return goes_on;
+    return true;
 }
 
 static void on_body(drive_call *c, daruma_str bytes)
@@ -388,16 +372,14 @@ static const drive_call_ops hedge_call_ops = {.head = on_head, .body = on_body, 
 static bool compose(session *x, hedge_call *r, drive_request *ret)
 {
     const dialect *p = x->p;
-    daruma_str body = x->out.body;
-    request_scan scan = x->out.scan;
+    session_out out = x->out;
     moved_request *moved = x->moved;
-    uint32_t edition = x->out.edition;
     bool full = x->arena->full, ok = true;
     r->goes_on = x->kase.begun && !x->kase.plain;
     if (r->goes_on)
         ok = session_mend_go_on(x, r->target, &r->onward);
     if (r->goes_on && ok)
-        session_mend_use(x, r->onward.body, &r->onward.onward.scan);
+        session_mend_use(x, r->onward.body, &r->onward.scan);
     ok = ok && session_convert_now(x, r->target) && session_compose(x, r->target, &r->request, ret) &&
          !x->arena->full && !r->request.full;
     x->arena->full = full;                  /* that there is no memory for a second call does not concern the first */
@@ -406,9 +388,9 @@ static bool compose(session *x, hedge_call *r, drive_request *ret)
     r->view = session_view(x);
     r->moved = x->moved;
     x->p = p;
-    x->out.body = body;
-    x->out.edition = edition;
-    x->out.scan = scan;
+    x->out.body = out.body;
+    x->out.edition = out.edition;
+    x->out.scan = out.scan;
     x->moved = moved;
     return ok;
 }

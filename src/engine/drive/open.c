@@ -4,15 +4,12 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "engine/drive/agents/past.h"
 #include "engine/drive/agents/steer.h"
 #include "engine/drive/agents/watch.h"
 #include "engine/drive/attempt.h"
 #include "engine/drive/finish.h"
 #include "engine/drive/memory/memory.h"
-#include "engine/drive/open.h"
 #include "engine/drive/request/account.h"
-#include "engine/drive/request/bodies.h"
 #include "model/kinds.h"
 #include <xxhash.h>
 
@@ -151,6 +148,8 @@ static void choose_targets(session *x, const session_request *q, uint32_t *newes
         return;
     }
     begin_case(x, q, ntargets);
+    if (q->mended)
+        session_did(x, DARUMA_REMEDY_MEND_MESSAGES);
     account_name_stored(x, newest);
     x->agent.circles = watch_request(x, newest); /* as the client sent it */
     if (session_mend_known(x))
@@ -163,10 +162,8 @@ static void choose_targets(session *x, const session_request *q, uint32_t *newes
 static void take_look(session *x, look *l)
 {
     const session_request *q = l->q;
-    if (l->stripped) {
-        x->out.body = session_own(x, l->stripped);
-        x->out.edition = ++x->out.editions;
-    }
+    if (l->stripped)
+        session_use(x, session_own(x, l->stripped));
     x->out.scan = l->scan;
     if (q->path_names) {
         x->out.scan.model = q->path_model;
@@ -175,8 +172,7 @@ static void take_look(session *x, look *l)
     }
     drive_text *unfolded = past_unfold(x);
     if (unfolded) {
-        x->out.body = session_own(x, unfolded);
-        x->out.edition = ++x->out.editions;
+        session_use(x, session_own(x, unfolded));
         x->out.scan = x->d->scan(x->out.body, l->newest);
     }
     if (x->out.scan.model_raw.n) /* the name is needed longer than the body */
@@ -229,7 +225,6 @@ void session_open(session *x, driver *v, void *user, const session_request *q)
                    .o = q->options,
                    .arena = q->arena,
                    .asked = q->body,
-                   .out.body = q->body,
                    .client.here = true,
                    .client.head_only = q->head_only,
                    .speaks = q->d ? q->d : q->speaks,
@@ -244,7 +239,7 @@ void session_open(session *x, driver *v, void *user, const session_request *q)
                    .due.progress_by = -1,
                    .due.look_at = -1,
                    .opened = v->at.now};
-    x->out.edition = ++x->out.editions;
+    session_use(x, q->body);
     if (q->refused) {
         refuse(x, q->refused);
         return;
@@ -277,11 +272,8 @@ void session_known(session *x)
 
 void session_steered(session *x)
 {
-    if (x->opaque) {
-        daruma_event e = DARUMA_EVENT_INIT;
-        e.name = "request_not_readable";
-        e.reason = S("the request body is encoded: it is passed on as it is and cannot be mended");
-        session_event(x, &e);
-    }
+    if (x->opaque)
+        session_say(x, "request_not_readable",
+                    S("the request body is encoded: it is passed on as it is and cannot be mended"));
     session_attempt(x);
 }

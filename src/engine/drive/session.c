@@ -15,11 +15,9 @@
 #include "engine/drive/hedge_call.h"
 #include "engine/drive/memory/memory.h"
 #include "engine/drive/mend/mending.h"
-#include "engine/drive/open.h"
 #include "engine/drive/request/account.h"
 #include "engine/drive/request/apis.h"
 #include "engine/drive/request/betas.h"
-#include "engine/drive/request/bodies.h"
 
 /* ---- taking and giving back ---- */
 
@@ -77,8 +75,9 @@ static void leave_work(session *x)
 
 void drive_remains_close(const driver *v, drive_remains *r)
 {
-    if (r->mending)
-        session_mend_free(r->mending);
+    session_mending *h = r->mending;
+    if (h)
+        history_end(&h->past);
     drive_texts_close(v->rooms, r->texts);
     talk_free(v->rooms, r->stream);
     v->rooms->close(&r->scratch);

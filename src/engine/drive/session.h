@@ -221,12 +221,6 @@ static inline bool session_lacks_model(const session *x, int status)
     return session_passes(x) && x->out.scan.model.n && (status == 403 || status == 404);
 }
 
-/* What passes through was refused by the provider: nobody judges it, but it did not go well. */
-static inline bool session_said_no(const session *x)
-{
-    return session_passes(x) && x->answer.status >= 400;
-}
-
 /* All zero while nothing failed. */
 static inline const last_failure *session_last(const session *x)
 {
@@ -260,7 +254,8 @@ bool session_filtered(const session *x, daruma_str finish);
 /* The attempt is sent once more on a fresh connection, because of x->last: the provider did not receive it. */
 void session_resent(session *x);
 void session_event(session *x, daruma_event *e);
-void session_tell_result(session *x, daruma_outcome o); /* the host hears what became of it */
+void session_say(session *x, const char *name, daruma_str reason); /* an event that has no more than that */
+void session_tell_result(session *x, daruma_outcome o);            /* the host hears what became of it */
 /* Remembers that a call to the target failed so, for the end. */
 void session_tried(session *x, int target, const daruma_failure *f);
 /* The id that a provider gave its answer, empty: none. Borrowed from the fields. */
@@ -300,5 +295,20 @@ static inline daruma_ms sooner_of(daruma_ms a, daruma_ms b) /* -1 is never */
 {
     return a < 0 ? b : b < 0 || a < b ? a : b;
 }
+
+/* ---- open.c ---- */
+
+void session_known(session *x);                  /* what is known of it was done to it: it goes on */
+void session_steered(session *x);                /* what its agent needs was done to it, too */
+uint64_t session_request_hash(const session *x); /* same client, same body, as far as its ends tell */
+uint64_t session_session(const session *x);      /* one client's conversation with one model */
+uint64_t session_counted(const session *x);      /* one client's requests on the lane at hand */
+
+/* ---- bodies.c: requests as they were written anew ---- */
+
+drive_text *session_disown(session *x);            /* all of x->out.texts; the request is over */
+daruma_str session_own(session *x, drive_text *t); /* it is one of x->out.texts now; NULL: empty */
+void session_use(session *x, daruma_str body);     /* what is sent from here on, one of these */
+void session_sweep(session *x);                    /* gives back those that nobody needs any more */
 
 #endif

@@ -63,6 +63,12 @@ bool counts_unknown(const exchange *x)
     return row < COUNT(counts) && !has_counter(x, row);
 }
 
+bool counts_mend(const exchange *x, const driver *v)
+{
+    size_t row = row_of(x);
+    return row < COUNT(counts) && driver_whole_thoughts(v, counts[row].d, x->credential, &x->c->body, x->c->arena);
+}
+
 bool counts_answer(const exchange *x)
 {
     call *c = x->c;

@@ -81,6 +81,9 @@ void passing_body(const passing *p, daruma_str body, daruma_str model, daruma_ar
 /* Writes an estimate as the answer to a count of tokens whose request would be served by conversion; the caller ends
  * the call. False: it is no such count, or a provider is there to answer it. */
 bool counts_answer(const exchange *x);
+/* Of a count of tokens leaves out what is left out of its conversation. True: it did. Before anything reads the body.
+ */
+bool counts_mend(const exchange *x, const driver *v);
 /* True if this is a count of tokens and no provider has its path: nobody is asked what daruma cannot estimate. */
 bool counts_unknown(const exchange *x);
 /* Gemini's whole request whose tokens are counted, where it stands in a member of `body`; else empty. */

@@ -2,8 +2,9 @@
 #ifndef ENGINE_DRIVE_AGENTS_AGENTS_H
 #define ENGINE_DRIVE_AGENTS_AGENTS_H
 #include "base/limits.h"
-#include "engine/drive/agents/past.h"
 #include "engine/drive/agents/steer.h"
+
+typedef struct past past; /* what was called by answers that providers keep */
 
 /* What an agent is known by: all of a conversation up to its newest message; that message alone, where it names a call
  * by an id, so that a history that was shortened in front is still known; the name that the client gave it; the newest
@@ -78,5 +79,16 @@ void agent_keep_keys(newest *v, int at);              /* the next request is kno
 agent *agent_of_chain(watch *w, uint64_t chain, agent_keys **keys);
 uint64_t keyed(uint64_t tenant, uint64_t a, uint64_t b, uint64_t c); /* never 0 */
 void agents_free(watch *w);
+
+/* ---- past.c: histories that the provider keeps ---- */
+
+/* By what the next request names this answer; 0: by nothing. */
+uint64_t past_key(session *x, daruma_str id);
+uint64_t past_before(session *x); /* what this request goes on from; 0: it is whole */
+/* What was called by it, as items of a conversation with commas between them; empty: unknown, or nothing. */
+daruma_str past_calls(const watch *w, uint64_t key);
+/* `of_stream`: the items of a streamed answer, a JSON list; empty: it came whole. */
+void past_put(watch *w, uint64_t key, const turn *t, daruma_str of_stream, daruma_arena *scratch);
+void past_free(const drive_rooms *rooms, past *s);
 
 #endif

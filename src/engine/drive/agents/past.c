@@ -153,19 +153,11 @@ void past_put_items(session *x, daruma_str items)
 
 void past_put_events(session *x, daruma_str events)
 {
-    char small[4096];
-    daruma_arena large = {0};
-    sse_event e;
+    stream_walk walk;
     watch *w = kept_in(x);
-    while (w) {
-        daruma_arena scratch = arena_over(small, sizeof small);
-        if (!stream_next(x->v->rooms, &events, &e, &scratch, &large))
-            break;
-        dialect_said said;
-        dialect_read_event(x->d, &e, &said);
-        put_item(w, x, dialect_done_item(&said));
-    }
-    x->v->rooms->close(&large);
+    walk.rest = events;
+    while (w && stream_next(x->v, x->d, &walk))
+        put_item(w, x, dialect_done_item(&walk.said));
 }
 
 drive_text *past_unfold(session *x)

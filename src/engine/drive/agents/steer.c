@@ -12,10 +12,8 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "engine/drive/agents/steer.h"
-#include "engine/drive/agents/strategy.h"
 #include "engine/drive/attempt.h"
 #include "engine/drive/finish.h"
-#include "engine/drive/open.h"
 #include "engine/watch/errors.h"
 #include "engine/watch/paths.h"
 #include "engine/watch/words/partial.h"
@@ -110,7 +108,7 @@ static void steering_do(void *data)
     steering *w = data;
     history *past = w->past;
     mend_report rep = {0};
-    if (!history_read(past, w->body))
+    if (!history_read(past, w->body, MEND_ARENA_BYTES_MAX))
         return;
     if (w->compacts)
         w->compacted = watch_compact_errors(&past->m.c, w->policy);

@@ -56,4 +56,12 @@ daruma_str steer_header(const session *x);
 /* What the client reads when its agent is stopped. */
 daruma_str steer_partial(session *x);
 
+/* ---- strategy.c: another way to go on ---- */
+
+/* Looks for another way. True: a model is asked, strategy_answer() comes. */
+bool strategy_begin(session *x);
+void strategy_answer(session *x, daruma_str text);    /* empty: it failed */
+void strategy_say(const session *x, daruma_buf *out); /* for the model, when it may be done; else nothing */
+void strategy_lesson(session *x, daruma_buf *out);    /* for the model: what helped this client before; else nothing */
+
 #endif

@@ -8,8 +8,6 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "engine/drive/agents/steer.h"
-#include "engine/drive/agents/strategy.h"
-#include "engine/drive/mend/question.h"
 
 /* What is asked about, with room for what it points to. */
 typedef struct asked_about {
@@ -66,6 +64,14 @@ static asked_about *situation(session *x)
     return q;
 }
 
+/* What was tried for the agent. */
+static const daruma_tries *tries_of(session *x)
+{
+    static const daruma_tries none = {0};
+    const daruma_tries *tries = watch_tries(x);
+    return tries ? tries : &none;
+}
+
 static const char *const modes[] = {
     [DARUMA_STRATEGIES_LOG] = "log", [DARUMA_STRATEGIES_ASK] = "ask", [DARUMA_STRATEGIES_AUTO] = "auto"};
 
@@ -105,13 +111,13 @@ bool strategy_begin(session *x)
         return false;
     s->about = &q->is;
     s->proposal = (daruma_strategy){0};
-    daruma_tries none = {0}, *tries = watch_tries(x);
-    if (daruma_strategy_learned(&q->is, tries ? tries : &none, x->kase.policy, &p)) {
+    const daruma_tries *tries = tries_of(x);
+    if (daruma_strategy_learned(&q->is, tries, x->kase.policy, &p)) {
         propose(x, p);
         return false;
     }
     mend_question *ask = ARENA_NEW(a, mend_question, 1);
-    daruma_question text = daruma_strategy_ask(&q->is, tries ? tries : &none, x->kase.policy, a);
+    daruma_question text = daruma_strategy_ask(&q->is, tries, x->kase.policy, a);
     if (ask && text.user.n) {
         *ask = (mend_question){.system = text.system,
                                .user = text.user,
@@ -124,7 +130,7 @@ bool strategy_begin(session *x)
         if (s->proposal.name.n)
             return false; /* it could not be asked: strategy_answer() was told so already */
     }
-    propose(x, daruma_strategy_guess(&q->is, tries ? tries : &none, x->kase.policy, a));
+    propose(x, daruma_strategy_guess(&q->is, tries, x->kase.policy, a));
     return false;
 }
 
@@ -146,7 +152,7 @@ void strategy_lesson(session *x, daruma_buf *out)
 {
     asked_about q;
     daruma_strategy p;
-    daruma_tries none = {0}, *tries = watch_tries(x);
+    const daruma_tries *tries = tries_of(x);
     const convo *tools = session_mend_tools(x);
     q.last = watch_last_step(&x->steer->last);
     q.is =
@@ -157,8 +163,8 @@ void strategy_lesson(session *x, daruma_buf *out)
         return;
     q.is.nlessons = watch_lessons(x, &q.is, q.lessons, DARUMA_LESSONS_SHOWN);
     take_tools(&q, tools, x->arena);
-    if (!daruma_strategy_learned(&q.is, tries ? tries : &none, x->kase.policy, &p) || !p.checked ||
-        p.kind == DARUMA_STRATEGY_RETRY || daruma_call_hash(p.tool, p.parameters) == call)
+    if (!daruma_strategy_learned(&q.is, tries, x->kase.policy, &p) || !p.checked || p.kind == DARUMA_STRATEGY_RETRY ||
+        daruma_call_hash(p.tool, p.parameters) == call)
         return;
     BUF_LIT(out, " Against this failure it helped before to call ");
     put_quoted(out, p.tool);
@@ -170,8 +176,8 @@ void strategy_lesson(session *x, daruma_buf *out)
 void strategy_answer(session *x, daruma_str text)
 {
     steer *s = x->steer;
-    daruma_tries none = {0}, *tries = watch_tries(x);
-    propose(x, daruma_strategy_read(text, s->about, tries ? tries : &none, x->kase.policy, x->arena, NULL));
+    const daruma_tries *tries = tries_of(x);
+    propose(x, daruma_strategy_read(text, s->about, tries, x->kase.policy, x->arena, NULL));
 }
 
 void strategy_say(const session *x, daruma_buf *out)

@@ -164,14 +164,6 @@ static void learn(session *x, agent *a, const daruma_step *s, const daruma_tool_
                            scratch);
 }
 
-/* Of a failure the line that matters is said to the model, not where its trace begins. */
-static void keep_failure(watch_last *l, const daruma_tool_failure *f)
-{
-    l->ok = 0;
-    if (f->message.n)
-        keep_text(l->result, &l->nresult, f->message);
-}
-
 /* Takes what it costs to judge a failed step out of `*left`. False: that is not there. */
 static bool pays(const daruma_step *s, size_t *left)
 {
@@ -192,7 +184,9 @@ static void see_failures(session *x, agent *a, const daruma_step *s, size_t *lef
         return;
     if (failed) {
         judged = toolfail_judge(s, &x->o->policy->watch, scratch);
-        keep_failure(&a->last, &judged.f);
+        a->last.ok = 0;
+        if (judged.f.message.n) /* the line that matters, not where its trace begins */
+            keep_text(a->last.result, &a->last.nresult, judged.f.message);
         tell_failure(x, &judged.f);
         if (!a->trouble)
             begin_trouble(x->v->rooms, a, x->o->policy);
@@ -264,12 +258,6 @@ typedef struct reading {
     convo c;
 } reading;
 
-static void reading_done(const drive_rooms *rooms, reading *r)
-{
-    rooms->close(&r->messages);
-    rooms->close(&r->texts);
-}
-
 /* Reads the new messages of a request: of many bytes the newest that may be read on the loop, and none that are made up
  * of too much. */
 static void read_messages(newest *v, const news *n, reading *r)
@@ -312,21 +300,17 @@ static agent *read_new(session *x, newest *v)
         see_all(x, a, &n, &r.c);
         a->at = v->n - (v->n > 0);
     }
-    reading_done(x->v->rooms, &r);
+    x->v->rooms->close(&r.messages);
+    x->v->rooms->close(&r.texts);
     return a;
 }
 
 /* ---- the request ---- */
 
-static daruma_watch_mode mode_asked(const session *x)
-{
-    return (daruma_watch_mode)x->agent.watch;
-}
-
 /* Where nothing may be changed in requests what is seen can be told all the same. */
 static daruma_watch_mode mode_of(const session *x)
 {
-    daruma_watch_mode mode = mode_asked(x);
+    daruma_watch_mode mode = (daruma_watch_mode)x->agent.watch;
     if (!x->d || x->opaque || !x->out.scan.ok)
         return DARUMA_WATCH_OFF;
     return x->kase.can_mend || mode < DARUMA_WATCH_OBSERVE ? mode : DARUMA_WATCH_OBSERVE;
@@ -404,7 +388,7 @@ static agent *agent_at_hand(const session *x)
 static bool reads_answer(const session *x)
 {
     return x->d == &dialect_openai_responses && x->p == x->d && !x->out.scan.unstored &&
-           (x->out.scan.tools || x->out.scan.before) && mode_asked(x) != DARUMA_WATCH_OFF;
+           (x->out.scan.tools || x->out.scan.before) && x->agent.watch != DARUMA_WATCH_OFF;
 }
 
 /* The next request may go on from this answer, and name it alone. */
@@ -430,20 +414,16 @@ static void keep_answer(session *x)
     x->v->rooms->close(&own);
 }
 
-static void keep_notice(agent *a, const steer *s)
-{
-    a->kept_about = s->guide.about;
-    a->kept_level = s->guide.level;
-    a->kept_at = s->verdict.step;
-}
-
 void watch_answered(session *x)
 {
     agent *a = agent_at_hand(x);
     if (a) {
         a->answered = true;
-        if (x->out.scan.before && x->steer->remedy == DARUMA_REMEDY_NOTICE)
-            keep_notice(a, x->steer);
+        if (x->out.scan.before && x->steer->remedy == DARUMA_REMEDY_NOTICE) {
+            a->kept_about = x->steer->guide.about;
+            a->kept_level = x->steer->guide.level;
+            a->kept_at = x->steer->verdict.step;
+        }
     }
     if (reads_answer(x) && watch_of(x->v))
         keep_answer(x);

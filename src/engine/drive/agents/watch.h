@@ -13,4 +13,11 @@ void watch_answered(session *x); /* the answer was delivered whole */
 
 watch *watch_of(driver *v); /* made when it is first needed; NULL: there is no memory */
 
+/* Remembers the items of an answer that daruma wrote in Responses, a JSON list, by their ids. */
+void past_put_items(session *x, daruma_str items);
+void past_put_events(session *x, daruma_str events); /* the same of the events of an answer */
+/* The request with those items in the place of references to them; NULL: there are none, or it would be too long to be
+ * read on the loop. */
+drive_text *past_unfold(session *x);
+
 #endif

@@ -1,7 +1,7 @@
 /* fields.c - the header fields of answers, as they came and as the client gets them. */
 #include "base/arena.h"
 #include "base/buf.h"
-#include "engine/drive/session.h"
+#include "engine/drive/agents/steer.h"
 
 daruma_str drive_field(const drive_head *h, daruma_str name)
 {
@@ -52,8 +52,8 @@ static daruma_str slice_since(const daruma_buf *b, size_t from)
 static void put_own(const session *x, const drive_answer *answer, daruma_str target, daruma_buf *text,
                     daruma_header *out, size_t *n)
 {
-    const char *unchecked = session_unchecked(x);
-    daruma_str watching = session_say_watch(x);
+    const char *unchecked = x->answer.unchecked;
+    daruma_str watching = steer_header(x);
     size_t at = text->n;
     out[(*n)++] = (daruma_header){S("x-daruma-outcome"), str_of(daruma_outcome_name(answer->outcome))};
     buf_int(text, session_attempts(x));
@@ -66,7 +66,7 @@ static void put_own(const session *x, const drive_answer *answer, daruma_str tar
     if (watching.n)
         out[(*n)++] = (daruma_header){S("x-daruma-watch"), watching};
     at = text->n;
-    buf_hex64(text, session_case(x));
+    buf_hex64(text, x->kase.id);
     out[(*n)++] = (daruma_header){S("x-daruma-case"), slice_since(text, at)};
     if (target.n)
         out[(*n)++] = (daruma_header){S("x-daruma-target"), target};

@@ -2,7 +2,6 @@
  * and those that nobody here can read. Only what says no is collected first: credentials are taken out of it.
  */
 #include "base/buf.h"
-#include "engine/drive/answer/pass.h"
 #include "engine/drive/answer/redact_error.h"
 #include "engine/drive/answer/relay.h"
 #include "engine/drive/attempt.h"
@@ -45,10 +44,8 @@ static void pass_unchecked(session *x, const char *why)
 /* The client may be able to read it. */
 void pass_coded(session *x, const drive_head *h)
 {
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.name = "answer_not_readable";
-    e.reason = S("the answer is encoded, which was not asked for: it is passed on as it is and cannot be mended");
-    session_event(x, &e);
+    session_say(x, "answer_not_readable",
+                S("the answer is encoded, which was not asked for: it is passed on as it is and cannot be mended"));
     x->answer.mode = ANSWER_PASSED;
     pass_unchecked(x, "encoded");
     relay_head(x, announced(x, h));
@@ -67,11 +64,9 @@ void pass_begin(session *x, const drive_head *h)
 void pass_unread(session *x)
 {
     drive_head h = {.headers = x->answer.headers, .nheaders = x->answer.nheaders};
-    daruma_event e = DARUMA_EVENT_INIT;
     int64_t length;
-    e.name = "answer_not_checked";
-    e.reason = S("the answer is too large to be checked: it is passed on as it comes and cannot be mended");
-    session_event(x, &e);
+    session_say(x, "answer_not_checked",
+                S("the answer is too large to be checked: it is passed on as it comes and cannot be mended"));
     pass_unchecked(x, "too large");
     relay_head(x, str_int(drive_field(&h, S("content-length")), &length) ? length : -1);
     relay_forward(x, buf_str(&x->answer.held));
@@ -100,21 +95,14 @@ void pass_hide(session *x)
         return;
     daruma_failure f = {.status = x->answer.status, .wait = -1, .limit = -1, .used = -1, .requested = -1};
     daruma_buf b = buf_in(x->arena);
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.name = "answer_not_readable";
-    e.reason = S("the error is encoded, which was not asked for: its status is passed on, its words are not");
-    session_event(x, &e);
-    buf_printf(&b, "The provider answered with HTTP %d and an error that is encoded as ", x->answer.status);
-    buf_put(&b, str_sub(drive_field(&h, S("content-encoding")), 0, CODING_SHOWN_BYTES));
-    BUF_LIT(&b, ", although daruma asked for one that can be read. It may repeat daruma's key, so its words are not "
-                "passed on.");
+    session_say(x, "answer_not_readable",
+                S("the error is encoded, which was not asked for: its status is passed on, its words are not"));
+    BUF_SAY(&b, "The provider answered with HTTP ", x->answer.status, " and an error that is encoded as ",
+            str_sub(drive_field(&h, S("content-encoding")), 0, CODING_SHOWN_BYTES),
+            ", although daruma asked for one that can be read. It may repeat daruma's key, so its words are not passed "
+            "on.");
     x->answer.held.n = 0;
     x->answer.cut = false;
     x->speaks->write_error(&x->answer.held, &f, x->answer.status, buf_str(&b), (daruma_str){0});
     say_json(x);
-}
-
-void pass_ended(session *x)
-{
-    session_done(x, -1, -1, DRIVE_END);
 }

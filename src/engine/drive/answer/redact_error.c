@@ -8,17 +8,13 @@
 #include "engine/drive/answer/redact_error.h"
 #include "engine/tell/redact.h"
 
-/* Names of one word say less: "key" is a place in a schema as often. */
-static bool is_one_word(daruma_str name)
-{
-    return str_findch(name, '_') == STR_NONE && str_findch(name, '-') == STR_NONE;
-}
-
 /* The text of a member of that name, without credentials; the name may be what tells that it is one. */
 static daruma_str redact_member(daruma_str name, daruma_str text, daruma_arena *a)
 {
     daruma_str clean = redact_credentials(text, a);
-    if (is_one_word(name) || clean.p != text.p)
+    /* Names of one word say less: "key" is a place in a schema as often. */
+    bool one_word = str_findch(name, '_') == STR_NONE && str_findch(name, '-') == STR_NONE;
+    if (one_word || clean.p != text.p)
         return clean;
     daruma_buf line = buf_in(a);
     buf_put(&line, name);

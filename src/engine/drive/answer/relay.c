@@ -11,11 +11,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
-#include "engine/drive/answer/pass.h"
 #include "engine/drive/answer/redact_error.h"
 #include "engine/drive/answer/relay.h"
 #include "engine/drive/answer/stream.h"
-#include "engine/drive/answer/whole.h"
 #include "engine/drive/hedge_call.h"
 #include "engine/drive/mend/mending.h"
 #include "engine/judge/hints.h"
@@ -43,7 +41,7 @@ daruma_header *relay_fields(const drive_head *h, daruma_arena *a, size_t *ret_n)
 
 daruma_outcome relay_outcome(const session *x)
 {
-    if (session_said_no(x))
+    if (session_passes(x) && x->answer.status >= 400) /* nobody judges it, but it did not go well */
         return DARUMA_OUTCOME_FAILED;
     if (session_mend_was_unfit(x) == UNFIT_GOES_OUT)
         return DARUMA_OUTCOME_DEGRADED;
@@ -229,20 +227,7 @@ void relay_over(session *x)
     session_timer(x);
 }
 
-void relay_piece(session *x)
-{
-    relay_progress(x);
-    if (x->hedge.call)
-        hedge_cancel(x); /* it speaks again */
-    daruma_case_piece(&x->kase, session_now(x).now);
-}
-
 /* ---- callbacks of the attempt ---- */
-
-static bool is_event_stream(const drive_head *h)
-{
-    return str_istarts(drive_field(h, S("content-type")), S("text/event-stream"));
-}
 
 /* Of what passes through only these say that another try or another key may do better; every other status is the
  * answer to a question that we do not know. */
@@ -254,12 +239,6 @@ static bool is_failure(const session *x, int status)
            status >= 500;
 }
 
-/* Bytes of this answer that will be held, as far as it says; of streams nobody knows. */
-static size_t held_bytes(const session *x, const drive_head *h)
-{
-    return h->length > 0 && h->length <= (int64_t)ANSWER_HELD_BYTES_MAX && !session_passes(x) ? (size_t)h->length : 0;
-}
-
 static void on_head(drive_call *c, const drive_head *h)
 {
     session *x = c->x;
@@ -267,6 +246,7 @@ static void on_head(drive_call *c, const drive_head *h)
     x->answer.headers = relay_fields(h, &x->answer.scratch, &x->answer.nheaders);
     if (session_last(x)->failure.kind || x->recovering) /* events will tell of this call */
         relay_keep_id(x);
+    bool stream = str_istarts(drive_field(h, S("content-type")), S("text/event-stream"));
     daruma_left left;
     if (hints_left(h->headers, h->nheaders, x->v->at, &left))
         daruma_case_told_left(&x->kase, &left, x->v->at.now);
@@ -282,26 +262,21 @@ static void on_head(drive_call *c, const drive_head *h)
         pass_begin(x, h);
     } else if (relay_is_coded(h->headers, h->nheaders) && x->p == x->d && !x->client.head_out) {
         pass_coded(x, h);
-    } else if (is_event_stream(h) && !x->client.blank && !relay_wants_whole(x)) {
+    } else if (stream && !x->client.blank && !relay_wants_whole(x)) {
         stream_begin(x);
     } else {
-        size_t room = held_bytes(x, h);
         x->answer.mode = ANSWER_WHOLE;
-        if (room)
-            buf_room(&x->answer.held, room); /* so that it need not grow */
+        if (h->length > 0 && h->length <= (int64_t)ANSWER_HELD_BYTES_MAX)
+            buf_room(&x->answer.held, (size_t)h->length); /* so that it need not grow */
     }
-}
-
-/* A dialect's error that is longer echoes the request; others pass through whole. */
-static size_t error_room(const session *x)
-{
-    return session_passes(x) ? ANSWER_HELD_BYTES_MAX : CLASSIFY_BODY_BYTES_MAX;
 }
 
 /* Keeps what there is room for. What comes behind a gap is not kept: it would close it. */
 static void hold_error(session *x, daruma_str bytes)
 {
-    daruma_str fits = str_sub(bytes, 0, error_room(x) - x->answer.held.n);
+    /* A dialect's error that is longer echoes the request; others pass through whole. */
+    size_t room = session_passes(x) ? ANSWER_HELD_BYTES_MAX : CLASSIFY_BODY_BYTES_MAX;
+    daruma_str fits = str_sub(bytes, 0, room - x->answer.held.n);
     if (!x->answer.cut)
         buf_put(&x->answer.held, fits);
     x->answer.cut |= x->answer.held.full || fits.n < bytes.n;
@@ -332,7 +307,7 @@ bool relay_wants_whole(const session *x)
            x->out.scan.choices <= 1;
 }
 
-static void say_type(session *x, daruma_str type)
+void relay_say_type(session *x, daruma_str type)
 {
     size_t i = 0;
     while (i < x->answer.nheaders && !str_ieq(x->answer.headers[i].name, S("content-type")))
@@ -341,24 +316,6 @@ static void say_type(session *x, daruma_str type)
         return;
     x->answer.headers[i] = (daruma_header){S("content-type"), type};
     x->answer.nheaders += i == x->answer.nheaders; /* relay_fields() left room for it */
-}
-
-void relay_as_stream(session *x)
-{
-    say_type(x, S("text/event-stream; charset=utf-8"));
-}
-
-void relay_as_whole(session *x)
-{
-    say_type(x, S("application/json"));
-}
-
-/* The answer that was taken for a whole one is a stream. */
-static void take_as_stream(session *x)
-{
-    relay_as_stream(x);
-    if (x->answer.headers)
-        stream_begin(x);
 }
 
 /* Some providers send white space until a whole answer is ready, so that nobody between gives up on it. The client gets
@@ -376,13 +333,6 @@ static void pass_blanks(session *x, daruma_str bytes)
     session_write(x, bytes);
 }
 
-static void begin_whole(session *x)
-{
-    daruma_moment at = session_now(x);
-    daruma_case_headed(&x->kase, at);
-    daruma_case_begun(&x->kase, at);
-}
-
 /* May JSON end here? */
 static bool ends_a_value(daruma_str bytes)
 {
@@ -393,8 +343,11 @@ static bool ends_a_value(daruma_str bytes)
 static void on_body(drive_call *c, daruma_str bytes)
 {
     session *x = c->x;
-    if (x->answer.mode == ANSWER_WHOLE && x->client.streaming && !x->answer.held.n && relay_begins_stream(bytes))
-        take_as_stream(x);
+    if (x->answer.mode == ANSWER_WHOLE && x->client.streaming && !x->answer.held.n && relay_begins_stream(bytes)) {
+        relay_say_type(x, S(STREAM_TYPE));
+        if (x->answer.headers)
+            stream_begin(x);
+    }
     switch (x->answer.mode) {
     case ANSWER_NONE:
         break;
@@ -403,9 +356,10 @@ static void on_body(drive_call *c, daruma_str bytes)
         hold_error(x, bytes);
         break;
     case ANSWER_WHOLE:
-        if (!x->kase.headed && str_trim(bytes).n) /* white space keeps a connection alive, nothing else */
-            begin_whole(x);
-        else if (x->kase.headed)
+        if (!x->kase.headed && str_trim(bytes).n) { /* white space keeps a connection alive, nothing else */
+            daruma_case_headed(&x->kase, session_now(x));
+            daruma_case_begun(&x->kase, session_now(x));
+        } else if (x->kase.headed)
             daruma_case_piece(&x->kase, session_now(x).now);
         if (!x->kase.headed)
             pass_blanks(x, bytes);
@@ -465,7 +419,7 @@ static void on_end(drive_call *c)
         break;
     }
     case ANSWER_WHOLE:
-        whole_ended(x);
+        whole_ended(x, DARUMA_NET_NONE, DARUMA_AT_ANSWER);
         break;
     case ANSWER_HELD:
     case ANSWER_RELAYED:
@@ -475,7 +429,7 @@ static void on_end(drive_call *c)
         pass_refused(x);
         break;
     case ANSWER_PASSED:
-        pass_ended(x);
+        session_done(x, -1, -1, DRIVE_END);
         break;
     }
 }

@@ -13,8 +13,8 @@ daruma_header *relay_fields(const drive_head *h, daruma_arena *a, size_t *ret_n)
 /* True if an answer that begins so is a stream. Some servers send theirs under another type, or none, and SDKs do not
  * look at it. */
 bool relay_begins_stream(daruma_str bytes);
-void relay_as_stream(session *x); /* what is kept of its fields says so from here on */
-void relay_as_whole(session *x);  /* the same of a stream that is put together */
+#define STREAM_TYPE "text/event-stream; charset=utf-8"
+void relay_say_type(session *x, daruma_str type); /* what is kept of its fields says so from here on */
 /* True if the client asked for a whole answer, so that a stream is to be put together. */
 bool relay_wants_whole(const session *x);
 /* The provider's status and fields go to the client, unless a head went out before. `length`: -1 not known. */
@@ -41,13 +41,34 @@ bool relay_ended(const session *x);
 /* The end of an answer came: behind a while it is over, whether its connection ends or not. */
 void relay_over(session *x);
 
-/* Another piece of a stream that is handed on came. */
-void relay_piece(session *x);
-
 /* Coded though nobody asked for it: nobody here can read it. */
 enum { CODING_SHOWN_BYTES = 40 }; /* of the name of an encoding, in words of ours */
 bool relay_is_coded(const daruma_header *h, size_t n);
 /* `flaw`, or that the answer is coded, which explains it where nothing of it could be read. */
 daruma_flaw relay_flaw(const session *x, daruma_flaw flaw);
+
+/* ---- pass.c: answers that nobody here reads ---- */
+
+void pass_begin(session *x, const drive_head *h);
+/* An answer in a dialect of ours, but encoded: the client may be able to read it. */
+void pass_coded(session *x, const drive_head *h);
+void pass_unread(session *x); /* what is held goes out, and what follows: it is too large to be checked */
+/* What says no was collected: it goes out. Of what was too large to be searched for credentials only the beginning
+ * does, and the connection breaks off. */
+void pass_refused(session *x);
+/* An error that was collected and is encoded may repeat our key where nobody can see it: what is held becomes an error
+ * of our own with its status. Nothing is done where the client's own key was used, or the bytes can be read. */
+void pass_hide(session *x);
+
+/* ---- whole.c: answers that come in one piece ---- */
+
+/* All of it is there, in x->answer.held: it is judged, mended, written for the client and handed on. `net`: how its
+ * connection died, unless it ended, and when. */
+void whole_ended(session *x, daruma_net net, daruma_phase phase);
+/* True if the body is an object or an array of JSON that is closed: nothing of it is missing. */
+bool whole_is_closed(daruma_str body);
+/* whole_ended() of one whose connection died. False: JSON that is not closed, which is not read further. A stream that
+ * was to be put together is judged by how the connection died if it lacks its end. */
+bool whole_broke(session *x, daruma_net net, daruma_phase phase);
 
 #endif

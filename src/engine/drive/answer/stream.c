@@ -37,42 +37,35 @@ static void drop_request(session *x)
     x->out.scan.model_raw = x->out.scan.messages = x->out.scan.tools_raw = x->out.scan.format_raw = (daruma_str){0};
 }
 
-bool stream_next(const drive_rooms *rooms, daruma_str *rest, sse_event *e, daruma_arena *a, daruma_arena *large)
+bool stream_next(driver *v, const dialect *p, stream_walk *w)
 {
-    daruma_str here = *rest;
-    if (!sse_next(rest, e, a))
+    w->here = w->rest;
+    w->scratch = arena_over(w->small, sizeof w->small);
+    if (!sse_next(&w->rest, &w->e, &w->scratch))
         return false;
-    if (!a->full)
-        return true;
-    a->full = false;
-    rooms->close(large);
-    if (!rooms->open(large, e->raw.n, e->raw.n))
-        return true;
-    *rest = here;
-    return sse_next(rest, e, large);
+    if (w->scratch.full) {
+        w->scratch.full = false;
+        v->rooms->close(&v->event);
+        w->rest = v->rooms->open(&v->event, w->e.raw.n, w->e.raw.n) ? w->here : w->rest;
+        if (w->rest.p == w->here.p) /* else the event has no data */
+            sse_next(&w->rest, &w->e, &v->event);
+    }
+    dialect_read_event(p, &w->e, &w->said);
+    return true;
 }
 
 /* Whole events go to the client, as they are or as talk makes them. */
 static void deliver(session *x, daruma_str events)
 {
-    char small[4096];
-    daruma_arena large = {0};
-    daruma_str rest = events, from = events;
-    while (x->client.here) {
-        daruma_arena scratch = arena_over(small, sizeof small);
-        daruma_str here = rest;
-        sse_event e;
-        if (!stream_next(x->v->rooms, &rest, &e, &scratch, &large))
-            break;
-        dialect_said said;
-        dialect_read_event(x->p, &e, &said);
-        if (talk_event(x, &e, &said, &scratch))
+    stream_walk w;
+    daruma_str from = w.rest = events;
+    while (x->client.here && stream_next(x->v, x->p, &w)) {
+        if (talk_event(x, &w.e, &w.said, &w.scratch))
             continue;
-        relay_forward(x, str_sub(from, 0, from.n - here.n));
-        from = rest;
+        relay_forward(x, str_sub(from, 0, from.n - w.here.n));
+        from = w.rest;
     }
     relay_forward(x, from);
-    x->v->rooms->close(&large);
 }
 
 /* The first `x->answer.parsed` bytes of what was held go out, and from here on everything that follows. What was
@@ -133,18 +126,14 @@ static bool is_encoded(const session *x)
 }
 
 /* Reads what is new in a held stream. False: the attempt is over, and perhaps the session. */
-static bool read_events(session *x, daruma_arena *large)
+static bool read_held(session *x)
 {
-    char small[2048];
+    stream_walk w;
     bool over = relay_ended(x);
-    for (;;) {
-        daruma_arena scratch = arena_over(small, sizeof small);
-        daruma_str rest = str_from(buf_str(&x->answer.held), x->answer.parsed);
-        sse_event e;
-        if (!stream_next(x->v->rooms, &rest, &e, &scratch, large))
-            break;
-        x->answer.parsed = x->answer.held.n - rest.n;
-        dialect_watch(x->p, &x->answer.view, &e);
+    w.rest = str_from(buf_str(&x->answer.held), x->answer.parsed);
+    while (stream_next(x->v, x->p, &w)) {
+        x->answer.parsed = x->answer.held.n - w.rest.n;
+        dialect_watch_said(&x->answer.view, &w.said);
         if (x->answer.view.error) {
             relay_fail(x, DARUMA_FLAW_ERROR_EVENT, x->answer.view.error_body);
             return false;
@@ -165,27 +154,13 @@ static bool read_events(session *x, daruma_arena *large)
     return x->answer.held.n <= STREAM_HELD_BYTES_MAX || commit(x);
 }
 
-static bool read_held(session *x)
-{
-    daruma_arena large = {0};
-    bool goes_on = read_events(x, &large);
-    x->v->rooms->close(&large);
-    return goes_on;
-}
-
-/* Behind the commit point x->answer.scratch gets its memory when it is first needed; without memory it stays full. */
-static void stream_room(session *x)
-{
-    if (!x->answer.scratch.host)
-        x->v->rooms->open(&x->answer.scratch, 0, SSE_EVENT_BYTES_MAX * 4);
-}
-
-/* What is left of a piece behind its last whole event waits for the next piece. Most pieces leave nothing. */
+/* What is left of a piece behind its last whole event waits for the next piece. Most pieces leave nothing. Behind the
+ * commit point x->answer.scratch gets its memory when it is first needed; without memory it stays full. */
 static void keep_tail(session *x, daruma_str rest)
 {
     if (!x->answer.held.n) {
-        if (rest.n)
-            stream_room(x);
+        if (rest.n && !x->answer.scratch.host)
+            x->v->rooms->open(&x->answer.scratch, 0, SSE_EVENT_BYTES_MAX * 4);
         buf_put(&x->answer.held, rest);
         return;
     }
@@ -193,71 +168,71 @@ static void keep_tail(session *x, daruma_str rest)
     x->answer.held.n = rest.n;
 }
 
-/* What the newest event says was called is not there: it can be asked to go on. */
-static bool is_spoilt(const session *x)
+/* What an event says is wrong with the answer: it does not go out, the answer may still go on. */
+static daruma_flaw flaw_of(session *x, const stream_walk *w)
 {
-    return x->answer.view.spoilt && talk_was_cut(x);
+    stream_view *v = &x->answer.view;
+    bool broken = v->broken && !json_valid(w->e.data);
+    v->broken = false; /* what is only unknown to us goes through */
+    if (v->error) {
+        x->answer.failed_event = arena_copy(x->arena, session_redact(x, w->e.raw));
+        v->error_body = arena_copy(x->arena, v->error_body);
+        return DARUMA_FLAW_ERROR_EVENT;
+    }
+    return v->spoilt && talk_was_cut(x) ? DARUMA_FLAW_BROKEN : broken ? DARUMA_FLAW_CUT : DARUMA_FLAW_NONE;
 }
 
-/* Forwards whole events, watching for the end and for errors; keeps the incomplete tail. An event that says that
- * something is wrong does not go out: the answer may still go on. False: the attempt is over, and perhaps the session.
- */
+static void fail(session *x, daruma_flaw flaw)
+{
+    relay_fail(x, flaw, flaw == DARUMA_FLAW_ERROR_EVENT ? x->answer.view.error_body : (daruma_str){0});
+}
+
+/* Forwards whole events, watching for the end and for errors; keeps the incomplete tail. False: the attempt is over,
+ * and perhaps the session. */
 static bool relay(session *x, daruma_str bytes)
 {
-    char small[4096];
-    daruma_arena large = {0};
+    stream_walk w;
     if (x->answer.held.n) {
         buf_put(&x->answer.held, bytes);
         if (!x->answer.held.full && !ends_a_line(bytes))
             return true;
         bytes = buf_str(&x->answer.held);
     }
-    daruma_str rest = bytes, from = bytes;
-    bool broken = false, spoilt = false, over = relay_ended(x);
-    for (;;) {
-        daruma_arena scratch = arena_over(small, sizeof small);
-        daruma_str here = rest;
-        sse_event e;
-        if (!stream_next(x->v->rooms, &rest, &e, &scratch, &large))
-            break;
-        dialect_said said;
-        dialect_read_event(x->p, &e, &said);
-        dialect_watch_said(&x->answer.view, &said);
-        if (!x->answer.view.ping)
-            relay_piece(x);
-        broken = x->answer.view.broken && !json_valid(e.data);
-        x->answer.view.broken = false; /* what is only unknown to us goes through */
-        spoilt = is_spoilt(x);
-        if (x->answer.view.error || broken || spoilt) {
-            x->answer.failed_event =
-                x->answer.view.error ? arena_copy(x->arena, session_redact(x, e.raw)) : (daruma_str){0};
-            x->answer.view.error_body = arena_copy(x->arena, x->answer.view.error_body);
-            rest = here;
+    daruma_str from = w.rest = bytes;
+    daruma_flaw flaw = DARUMA_FLAW_NONE;
+    bool over = relay_ended(x);
+    while (stream_next(x->v, x->p, &w)) {
+        dialect_watch_said(&x->answer.view, &w.said);
+        if (!x->answer.view.ping) {
+            relay_progress(x);
+            hedge_cancel(x); /* it speaks again */
+            daruma_case_piece(&x->kase, session_now(x).now);
+        }
+        flaw = flaw_of(x, &w);
+        if (flaw != DARUMA_FLAW_NONE) {
+            w.rest = w.here;
             break;
         }
-        if (x->t && !talk_event(x, &e, &said, &scratch)) {
-            relay_forward(x, str_sub(from, 0, from.n - here.n));
-            from = rest;
+        if (x->t && !talk_event(x, &w.e, &w.said, &w.scratch)) {
+            relay_forward(x, str_sub(from, 0, from.n - w.here.n));
+            from = w.rest;
         }
     }
-    relay_forward(x, str_sub(from, 0, from.n - rest.n));
-    x->v->rooms->close(&large);
-    if (x->answer.view.error) {
-        relay_fail(x, DARUMA_FLAW_ERROR_EVENT, x->answer.view.error_body);
-    } else if (spoilt) {
-        relay_fail(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
-    } else if (broken || (x->t && talk_unsure(x))) { /* no client can read that event: the answer ends before it */
-        relay_fail(x, DARUMA_FLAW_CUT, (daruma_str){0});
-    } else {
-        keep_tail(x, rest);
-        if (!over && relay_ended(x)) /* pings behind it are no piece */
-            relay_over(x);
-        if (!x->answer.held.full)
-            return true;
-        daruma_evidence ev = relay_evidence(x, DARUMA_AT_STREAM);
-        ev.net = DARUMA_NET_PROTOCOL;
-        session_failed(x, &ev);
+    relay_forward(x, str_sub(from, 0, from.n - w.rest.n));
+    if (flaw == DARUMA_FLAW_NONE && x->t && talk_unsure(x))
+        flaw = DARUMA_FLAW_CUT;
+    if (flaw != DARUMA_FLAW_NONE) { /* no client can read that event: the answer ends before it */
+        fail(x, flaw);
+        return false;
     }
+    keep_tail(x, w.rest);
+    if (!over && relay_ended(x)) /* pings behind it are no piece */
+        relay_over(x);
+    if (!x->answer.held.full)
+        return true;
+    daruma_evidence ev = relay_evidence(x, DARUMA_AT_STREAM);
+    ev.net = DARUMA_NET_PROTOCOL;
+    session_failed(x, &ev);
     return false;
 }
 
@@ -270,60 +245,30 @@ static bool is_whole(const sse_event *e)
 
 /* Adds the blank line that the last event lacks, if it is whole otherwise. False: there is none, and nothing is added.
  */
-static bool close_last(session *x, sse_event *e, daruma_arena *scratch, daruma_arena *large)
+static bool close_last(session *x, stream_walk *w)
 {
     size_t held = x->answer.held.n, from = x->answer.mode == ANSWER_HELD ? x->answer.parsed : 0;
     if (held == from)
         return false;
     BUF_LIT(&x->answer.held, "\n\n");
-    daruma_str rest = str_from(buf_str(&x->answer.held), from);
-    if (!x->answer.held.full && stream_next(x->v->rooms, &rest, e, scratch, large) && is_whole(e))
+    w->rest = str_from(buf_str(&x->answer.held), from);
+    if (!x->answer.held.full && stream_next(x->v, x->p, w) && is_whole(&w->e))
         return true;
     x->answer.held.n = held;
     return false;
 }
 
 /* A last event that lacks its blank line goes out if it is whole otherwise. What it says is wrong with the answer. */
-static daruma_flaw read_last(session *x, daruma_arena *large)
-{
-    char small[4096];
-    daruma_arena scratch = arena_over(small, sizeof small);
-    sse_event e;
-    if (!close_last(x, &e, &scratch, large))
-        return DARUMA_FLAW_NONE;
-    dialect_said said;
-    dialect_read_event(x->p, &e, &said);
-    dialect_watch_said(&x->answer.view, &said);
-    if (is_spoilt(x))
-        return DARUMA_FLAW_BROKEN;
-    if (x->answer.view.error) {
-        x->answer.failed_event = arena_copy(x->arena, session_redact(x, e.raw));
-        x->answer.view.error_body = arena_copy(x->arena, x->answer.view.error_body);
-        return DARUMA_FLAW_ERROR_EVENT;
-    }
-    bool broken = x->answer.view.broken && !json_valid(e.data);
-    if (!broken && (!x->t || talk_event(x, &e, &said, &scratch)))
-        relay_forward(x, e.raw);
-    return DARUMA_FLAW_NONE;
-}
-
 static daruma_flaw last_event(session *x)
 {
-    daruma_arena large = {0};
-    daruma_flaw flaw = read_last(x, &large);
-    x->v->rooms->close(&large);
-    return flaw;
-}
-
-/* The same of a stream that is held. False: the attempt is over, and perhaps the session. */
-static bool last_held(session *x)
-{
-    char small[2048];
-    daruma_arena scratch = arena_over(small, sizeof small), large = {0};
-    sse_event e;
-    bool whole = x->answer.mode == ANSWER_HELD && close_last(x, &e, &scratch, &large);
-    x->v->rooms->close(&large);
-    return !whole || read_held(x);
+    stream_walk w;
+    if (!close_last(x, &w))
+        return DARUMA_FLAW_NONE;
+    dialect_watch_said(&x->answer.view, &w.said);
+    daruma_flaw flaw = flaw_of(x, &w);
+    if (flaw == DARUMA_FLAW_NONE && (!x->t || talk_event(x, &w.e, &w.said, &w.scratch)))
+        relay_forward(x, w.e.raw);
+    return flaw == DARUMA_FLAW_CUT ? DARUMA_FLAW_NONE : flaw;
 }
 
 /* True if nothing is missing behind what `v` saw. A stop reason before all content may be the beginning of a cut
@@ -335,27 +280,23 @@ static bool is_over(const session *x, const stream_view *v)
 }
 
 /* Does the event that lacks its blank line end the answer? */
-static bool tail_ends(session *x, daruma_arena *large)
+static bool tail_ends(session *x)
 {
-    char small[2048];
-    daruma_arena scratch = arena_over(small, sizeof small);
+    stream_walk w;
     stream_view v = x->answer.view;
-    sse_event e;
-    if (!close_last(x, &e, &scratch, large))
+    if (!close_last(x, &w))
         return false;
-    dialect_watch(x->p, &v, &e);
+    dialect_watch_said(&v, &w.said);
     x->answer.held.n -= 2; /* the blank line */
     return is_over(x, &v) && !v.error && !v.broken;
 }
 
 bool stream_broke(session *x)
 {
-    daruma_arena large = {0};
-    bool whole = is_over(x, &x->answer.view) || tail_ends(x, &large);
-    x->v->rooms->close(&large);
-    if (whole)
-        stream_ended(x);
-    return whole;
+    if (!is_over(x, &x->answer.view) && !tail_ends(x))
+        return false;
+    stream_ended(x);
+    return true;
 }
 
 void stream_begin(session *x)
@@ -400,7 +341,8 @@ static void keep_silence(session *x)
 
 void stream_ended(session *x)
 {
-    if (!last_held(x))
+    stream_walk w;
+    if (x->answer.mode == ANSWER_HELD && close_last(x, &w) && !read_held(x))
         return;
     if (x->answer.mode == ANSWER_HELD &&
         session_mend_window_full(x, str_of(x->answer.view.finish), x->answer.view.input_tokens,
@@ -430,7 +372,7 @@ void stream_ended(session *x)
     }
     daruma_flaw last = last_event(x);
     if (last != DARUMA_FLAW_NONE) {
-        relay_fail(x, last, last == DARUMA_FLAW_ERROR_EVENT ? x->answer.view.error_body : (daruma_str){0});
+        fail(x, last);
         return;
     }
     if ((!x->answer.view.done && !x->answer.view.finished) || (x->t && talk_unsure(x))) {

@@ -3,9 +3,17 @@
 #define ENGINE_DRIVE_ANSWER_STREAM_H
 #include "engine/drive/session.h"
 
-/* As sse_next(). Lines of data that are too long to be joined in `a` are joined in `large`, which holds those of one
- * event at a time and is given back by the caller. Without memory for them the event has no data. */
-bool stream_next(const drive_rooms *rooms, daruma_str *rest, sse_event *e, daruma_arena *a, daruma_arena *large);
+/* A walk through the events of some bytes. Only `rest` is set before it. */
+typedef struct stream_walk {
+    daruma_str rest, here; /* bytes behind the event at hand; the same with it */
+    sse_event e;
+    dialect_said said; /* what it says */
+    daruma_arena scratch;
+    char small[4096]; /* of `scratch` */
+} stream_walk;
+/* Goes to the next event, which `p` reads. Lines of data that are too long to be joined in `scratch` are joined in
+ * v->event, and live until the next such event of any stream. False: there is none that is whole. */
+bool stream_next(driver *v, const dialect *p, stream_walk *w);
 void stream_begin(session *x);
 void stream_bytes(session *x, daruma_str bytes); /* the attempt may be over afterwards, and the session */
 void stream_ended(session *x);

@@ -5,8 +5,11 @@
  *   PLAIN   the provider's bytes go out as they are
  *   BRIDGE  the provider speaks another dialect: every event is written anew
  *   ANEW    an earlier attempt broke off before it said anything: this one goes out behind its thinking
- *   JOIN    an earlier attempt broke off: what repeats it is left out, the rest is written as its continuation
- *   REASK   an earlier attempt called tools in a broken way: everything is held until it is known to be good */
+ *   JOIN    an earlier attempt broke off: what repeats it is left out until it is clear where this one goes on ...
+ *   JOINED  ... and the rest is written as its continuation
+ *   REASK   an earlier attempt called tools in a broken way: everything is held until it is known to be good
+ *
+ * What of an attempt the client gets in which of them stands in one table, in talk_fates.c. */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -65,12 +68,12 @@ bool talk_begin(session *x)
     t->next = TALK_REASK;
     if (t->going == GOING_PREFILLED && !(x->p->quirks & WIRE_PREFILL)) /* it went elsewhere after all */
         t->going = GOING_ANCHORED;
-    t->shows_thinking = t->mode == TALK_ANEW && talk_takes_signed(t) && !t->thought;
+    t->shows_thinking = talk_takes_signed(t) && !t->thought;
     t->shown = NONE_SHOWN;
     t->blanks = str_trim(buf_str(&t->said)).n ? 0 : t->said.n;
     t->passed = 0;
     t->in = (turn_reader){.sequence = -1, .keep = &t->arena};
-    t->holding = t->thinking = t->bound = t->joined = t->unsure = t->given = false;
+    t->holding = t->thinking = t->bound = t->unsure = t->given = false;
     t->at_hold = NULL;
     t->seam = NULL;
     t->hold.n = t->fresh.n = 0;
@@ -111,7 +114,7 @@ static void keep_item(session *x, const dialect_said *e)
 
 /* ---- reading ---- */
 
-static held_call *collect(talk *t)
+held_call *talk_collect(talk *t)
 {
     held_call *c = ARENA_NEW(&t->arena, held_call, 1);
     if (!c)
@@ -127,7 +130,7 @@ static held_call *collect(talk *t)
 static void collect_call(session *x, const turn_delta *d)
 {
     talk *t = x->t;
-    held_call *c = collect(t);
+    held_call *c = talk_collect(t);
     if (!c)
         return;
     c->id = arena_copy(&t->arena, x->p == x->d ? d->id : dialect_call_id(x->d, d->id, t->room));
@@ -135,36 +138,6 @@ static void collect_call(session *x, const turn_delta *d)
     c->custom = d->custom;
     c->wrapped = session_tool_custom(x, d->name);
     c->index++;
-}
-
-/* Another attempt's answer is written for a client that has a part of one. */
-static bool is_again(const talk *t)
-{
-    return t->mode == TALK_JOIN || t->mode == TALK_REASK || t->mode == TALK_ANEW;
-}
-
-/* What another attempt's answer has that is neither text nor a function's call, as it came: calls of other kinds, and
- * what the provider did. Its thinking is not the client's. */
-static void collect_block(session *x, const dialect_said *e)
-{
-    talk *t = x->t;
-    bool again = is_again(t) && x->p == x->d;
-    daruma_str item = again ? dialect_done_item(e) : (daruma_str){0}, type = json_get(item, S("type"));
-    bool apart = (str_eq(type, S("\"function_call\"")) && !dialect_client_call(item)) ||
-                 str_eq(type, S("\"message\"")) || str_eq(type, S("\"reasoning\""));
-    held_call *c = item.n && !apart ? collect(t) : NULL;
-    if (c)
-        c->block = arena_copy(&t->arena, item);
-}
-
-/* Text behind a call waits with it: the client gets both in the order in which they came. */
-static void collect_words(talk *t, daruma_str text)
-{
-    held_call *c = t->last->words ? t->last : collect(t);
-    if (!c)
-        return;
-    c->words = true;
-    buf_put(&c->args, text);
 }
 
 /* From the end: only the newest TURN_CALLS_MAX are told apart. */
@@ -176,50 +149,19 @@ static held_call *call_at(talk *t, int index)
     return c && c->index == index ? c : NULL;
 }
 
-/* Text of a continuation: goes on once it is clear where. False: it cannot be joined. */
-bool talk_join(session *x, bool whole)
-{
-    talk *t = x->t;
-    if (!t->seam) {
-        t->seam = ARENA_NEW(&t->arena, join_seam, 1);
-        if (!t->seam)
-            return false;
-        *t->seam = join_begin(buf_str(&t->said), t->going);
-    }
-    join_result r = join_next(t->seam, buf_str(&t->fresh), whole);
-    if (r.verdict == JOIN_MORE && !whole)
-        return true;
-    if (r.verdict != JOIN_AT)
-        return false;
-    daruma_str rest = str_from(buf_str(&t->fresh), r.skip);
-    t->joined = true;
-    daruma_buf fresh = t->fresh; /* said grows while it is written */
-    t->fresh = (daruma_buf){.arena = fresh.arena};
-    talk_write_text(x, rest);
-    return true;
-}
-
 bool talk_gives_up(session *x)
 {
     x->t->unsure = true;
     return false;
 }
 
-/* Words that shall be JSON, and begin as something else: a fence, a sentence. While there is only white space, nobody
- * can say. */
-static bool strays(const session *x, daruma_str text)
+bool talk_strays(const session *x, daruma_str text)
 {
     const talk *t = x->t;
     text = str_trim(text);
     if (!text.n || t->lost || !answer_checks_format(x) || str_trim(buf_str(&t->said)).n)
         return false;
     return text.p[0] != '{' && text.p[0] != '[';
-}
-
-/* The client has the provider's events as they come. */
-static bool goes_out(const talk *t)
-{
-    return t->mode == TALK_PLAIN && !t->holding;
 }
 
 /* What every mode keeps of a delta. */
@@ -236,7 +178,6 @@ static void note(session *x, const turn_delta *d)
         c = d->index >= 0 ? call_at(t, d->index) : NULL;
         if (c)
             c->signature = arena_copy(&t->arena, d->text);
-        t->thought |= goes_out(t) && d->index < 0;
         t->thinking = t->bound = false;
         break;
     case DELTA_TEXT:
@@ -266,80 +207,14 @@ static void note(session *x, const turn_delta *d)
             buf_put(&t->usage_raw, d->text);
         }
         break;
+    case DELTA_START:
+    case DELTA_CALL_END:
+    case DELTA_END:
+    case DELTA_SOURCES:
+    case DELTA_BLOCK:
     case DELTA_OTHER:
-        t->thought |= goes_out(t) && talk_redacted(t, d->text);
-        break;
-    case DELTA_START:
-    case DELTA_CALL_END:
-    case DELTA_END:
-    case DELTA_BLOCK:
         break;
     }
-}
-
-/* One delta of a stream that is written anew. False: the attempt failed. */
-static bool rewrite(session *x, const turn_delta *d)
-{
-    talk *t = x->t;
-    switch (d->kind) {
-    case DELTA_START:
-        if (t->mode == TALK_BRIDGE) {
-            turn_delta start = *d;
-            start.model = x->out.scan.model;
-            start.usage = t->usage;
-            if (start.usage.input < 0 && x->moved && x->d == &dialect_anthropic) /* which alone says it here */
-                start.usage.input = x->moved->tokens;
-            talk_write_delta(x, &start);
-        }
-        return true;
-    case DELTA_TEXT:
-        if (talk_flows(t) && t->calls) {
-            collect_words(t, d->text);
-            return true;
-        }
-        if (t->joined || (talk_flows(t) && !t->fresh.n && !strays(x, d->text))) {
-            talk_show_text(x, d->text);
-            return true;
-        }
-        if (t->fresh.n + d->text.n > TALK_SAID_BYTES_MAX && talk_flows(t)) { /* unchecked, as it came */
-            talk_write_text(x, buf_str(&t->fresh));
-            talk_write_text(x, d->text);
-            t->fresh.n = 0;
-            return true;
-        }
-        if (t->fresh.n + d->text.n > TALK_SAID_BYTES_MAX)
-            return talk_gives_up(x);
-        buf_put(&t->fresh, d->text);
-        return t->mode != TALK_JOIN || talk_join(x, false) || talk_gives_up(x);
-    case DELTA_REFUSAL:
-        if (talk_flows(t))
-            talk_write_delta(x, d);
-        return talk_flows(t) || talk_gives_up(x);
-    case DELTA_THINKING: /* of a continuation: the client has its thinking already */
-    case DELTA_SIGNATURE:
-        if (t->mode == TALK_ANEW)
-            talk_show_thinking(x, d);
-        else if (d->kind == DELTA_THINKING && t->mode == TALK_BRIDGE && dialect_takes_thinking(t->to))
-            talk_write_delta(x, d);
-        return true;
-    case DELTA_OTHER: /* what our stream cannot say must not be missing from one that ends as if it were whole */
-        if (t->mode == TALK_BRIDGE)
-            return true;
-        if (dialect_is_media(d->text))
-            return talk_gives_up(x);
-        if (talk_redacted(t, d->text))
-            talk_show_thinking(x, d);
-        return t->mode != TALK_ANEW || talk_redacted(t, d->text) || talk_show_other(x, d);
-    case DELTA_CALL:
-    case DELTA_ARGUMENTS:
-    case DELTA_CALL_END:
-    case DELTA_FINISH:
-    case DELTA_USAGE:
-    case DELTA_END:
-    case DELTA_BLOCK:
-        return true; /* with the end */
-    }
-    return true;
 }
 
 /* From the first call on the provider's events wait for the end; heartbeats keep the client's connection open. */
@@ -380,12 +255,6 @@ static void read_in_part(session *x)
     t->lost = true;
 }
 
-bool talk_settles(const turn_delta *d)
-{
-    return (d->kind == DELTA_REFUSAL && d->text.n) ||
-           (d->kind == DELTA_OTHER && (dialect_client_call(d->text) || dialect_is_media(d->text)));
-}
-
 static bool pass_plain(session *x, daruma_str raw, const dialect_said *e, turn_deltas said, const turn_reader *before)
 {
     talk *t = x->t;
@@ -394,7 +263,7 @@ static bool pass_plain(session *x, daruma_str raw, const dialect_said *e, turn_d
     bool calls = false, stray = false;
     for (size_t i = 0; i < n; i++) {
         calls |= d[i].kind == DELTA_CALL;
-        stray |= d[i].kind == DELTA_TEXT && strays(x, d[i].text);
+        stray |= d[i].kind == DELTA_TEXT && talk_strays(x, d[i].text);
     }
     if (((calls && answer_checks_calls(x)) || stray) && !t->holding && !t->lost)
         begin_hold(x, before);
@@ -409,11 +278,8 @@ static bool pass_plain(session *x, daruma_str raw, const dialect_said *e, turn_d
             return false;
         give_up_hold(x);
     }
-    for (size_t i = 0; i < n; i++) {
-        if (d[i].kind == DELTA_TEXT)
-            talk_say(t, d[i].text);
-        t->settled |= talk_settles(&d[i]);
-    }
+    for (size_t i = 0; i < n; i++)
+        talk_shown(t, &d[i]);
     keep_item(x, e);
     t->begun = true;
     return true;
@@ -448,18 +314,17 @@ bool talk_event(session *x, const sse_event *e, const dialect_said *event, darum
         read_in_part(x);
     for (size_t i = 0; i < n; i++)
         note(x, &d[i]);
-    t->thought |=
-        (goes_out(t) || talk_shows_thinking(t)) && thinks && !talk_in_thinking(&t->in); /* some servers sign none */
-    collect_block(x, event);
-    bool acts = is_again(t) && x->answer.view.effects; /* what the provider did cannot be written anew */
-    if ((!all && t->mode != TALK_PLAIN) || acts || x->answer.view.many) {
+    t->thought |= thinks && !talk_in_thinking(&t->in) && talk_shows_thinking(t); /* some servers sign none */
+    bool whole = all || t->mode == TALK_PLAIN;
+    if (x->answer.view.many || !whole) {
         raw = talk_gives_up(x);
     } else if (t->mode == TALK_PLAIN) {
         raw = pass_plain(x, e->raw, event, said, &before);
     } else {
         raw = false;
-        for (size_t i = 0; i < n && rewrite(x, &d[i]); i++)
-            ;
+        bool goes_on = talk_rewrite_event(x, event);
+        for (size_t i = 0; goes_on && i < n; i++)
+            goes_on = talk_rewrite(x, &d[i]);
     }
     x->v->rooms->close(&large);
     return raw;
@@ -499,13 +364,13 @@ daruma_str talk_written(session *x)
 
 bool talk_was_cut(const session *x)
 {
-    return x->t && x->t->begun && !x->t->lost && !x->t->settled && !x->t->bound;
+    return x->t && x->t->begun && !x->t->lost && !x->t->settled;
 }
 
 bool talk_thought_half(const session *x)
 {
     const turn_reader *r = talk_reached(x);
-    return r && !dialect_takes_thinking(x->d) && talk_in_thinking(r);
+    return r && (x->t->bound || (!dialect_takes_thinking(x->d) && talk_in_thinking(r)));
 }
 
 bool talk_thinks(const session *x)

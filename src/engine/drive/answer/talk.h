@@ -23,7 +23,7 @@ bool talk_unsure(const session *x);   /* a continuation that cannot be joined wi
 bool talk_is_plain(const session *x); /* the provider's bytes go out as they are */
 bool talk_was_cut(const session *x);  /* there is something that another attempt could go on from */
 bool talk_thinks(const session *x);   /* the newest that it said is thinking */
-/* True if what the client has ends within thinking that goes back to who signs it (Anthropic, Responses). */
+/* True if what the client has ends within thinking that goes back to who signs it. */
 bool talk_thought_half(const session *x);
 turn talk_turn(session *x); /* what of it was kept: its text, as far as the client has it, and its calls */
 daruma_str talk_items(const session *x, daruma_arena *a); /* Responses: its finished items, a JSON list */

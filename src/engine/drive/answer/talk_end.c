@@ -101,14 +101,6 @@ static void do_ending(void *data)
     e->whole = held ? mend_held(e) : talk_writer(t) && talk_put_rest(t, &e->got, &e->out);
 }
 
-static bool fail_calls(session *x)
-{
-    daruma_evidence ev = {.phase = DARUMA_AT_STREAM, .status = x->answer.status, .flaw = DARUMA_FLAW_BROKEN};
-    daruma_case_answered(&x->kase, session_now(x)); /* wrong words are no matter of health */
-    session_failed(x, &ev);
-    return false;
-}
-
 bool talk_give(session *x)
 {
     talk *t = x->t;
@@ -136,7 +128,8 @@ static bool settle(session *x, const ending *e)
     talk *t = x->t;
     if ((e->calls || e->text) && !answer_test_done(x, &e->test, e->calls ? &e->got : &e->said)) {
         t->given = e->test.readable;
-        return fail_calls(x);
+        answer_fail(x, DARUMA_AT_STREAM, DARUMA_FLAW_BROKEN);
+        return false;
     }
     if (e->as_it_came) {
         relay_forward(x, buf_str(&t->hold));
@@ -205,14 +198,8 @@ static ending *begin_ending(session *x)
     e->words = (convo_part){.kind = PART_TEXT, .ready = true, .text = buf_str(&t->fresh)};
     e->said = (turn){
         .finish = t->finish, .usage = t->usage, .message = {.role = CONVO_ASSISTANT, .parts = &e->words, .nparts = 1}};
-    e->test = (answer_test){.rooms = x->v->rooms,
-                            .only = x->answer.view.effects,
-                            .strings = x->p == x->d && x->p == &dialect_openai,
-                            .was_unfit = session_mend_was_unfit(x) != UNFIT_NEVER};
-    if (e->text)
-        session_mend_test_format(x, &e->test);
-    if (e->calls)
-        session_mend_test_calls(x, &e->test);
+    e->test = answer_test_of(x, e->calls, e->text);
+    e->test.only = x->answer.view.effects;
     return e;
 }
 
@@ -226,7 +213,7 @@ talk_over talk_end(session *x)
         return TALK_ALL_OUT;
     x->v->rooms->open(&room, 0, ANSWER_ARENA_BYTES_MAX);
     t->room = &room;
-    bool joined = t->mode != TALK_JOIN || t->joined || wordless || talk_join(x, true);
+    bool joined = t->mode != TALK_JOIN || wordless || talk_join(x, true);
     x->v->rooms->close(&room);
     if (!joined) {
         talk_gives_up(x);
@@ -242,7 +229,7 @@ talk_over talk_end(session *x)
     if (!e || (e->calls && answer_refused(x, &e->got, &e->room))) {
         if (e)
             drop_ending(e);
-        fail_calls(x);
+        answer_fail(x, DARUMA_AT_STREAM, DARUMA_FLAW_BROKEN);
         return TALK_FAILED;
     }
     size_t bytes = rest_bytes(t) + (e->test.unread.n || e->test.unread_format.n ? JOB_BYTES_MIN : 0);

@@ -1,20 +1,21 @@
-/* talk_inside.h - what talk.c, which reads a streamed answer, talk_write.c and talk_anew.c, which write the client's,
- * and talk_end.c, which checks what was held, share. */
+/* talk_inside.h - what talk.c, which reads a streamed answer, talk_fates.c, which says what becomes of it,
+ * talk_write.c, which writes the client's, and talk_end.c, which checks what was held, share. */
 #ifndef ENGINE_DRIVE_ANSWER_TALK_INSIDE_H
 #define ENGINE_DRIVE_ANSWER_TALK_INSIDE_H
 #include "engine/drive/answer/talk.h"
 
 enum { NONE_SHOWN = -2, OVER_SHOWN = -3 /* -1 is the block of a server that announces none */ };
 
-typedef enum talk_mode { TALK_PLAIN, TALK_BRIDGE, TALK_ANEW, TALK_JOIN, TALK_REASK } talk_mode;
+typedef enum talk_mode { TALK_PLAIN, TALK_BRIDGE, TALK_ANEW, TALK_JOIN, TALK_JOINED, TALK_REASK, TALK_MODES } talk_mode;
 
 typedef struct held_call {
     daruma_str id, name, signature;
     daruma_buf args;
-    daruma_str block; /* REASK, JOIN, ANEW: an item of Responses that is no function's call and stands among them; else
-                         empty */
+    daruma_str block; /* what is not told apart and stands among the calls: an item of Responses, or ... */
+    bool piece;       /* ... of Messages the begin of a block, or a delta of it */
+    size_t at;        /* JOIN: of a piece, bytes of the text before it */
     bool custom, wrapped;
-    bool words;  /* BRIDGE, ANEW: no call, but text that came behind one, or behind a block: `args` */
+    bool words;  /* no call, but text that came behind one, or behind a block: `args` */
     bool object; /* its arguments came as an object */
     int index;   /* among the calls of the answer; of a block that of the call before it */
     struct held_call *next, *before;
@@ -30,13 +31,13 @@ struct talk {
     bool writing;             /* out is the client's stream; else in is */
     bool holding;             /* a call began, or words that shall be JSON: what follows is held */
     bool thinking;            /* the newest content was thinking that no signature has closed */
-    bool bound;          /* ... and the client has it in Chat's signed form: half of it is refused when it comes back */
-    bool thought;        /* the client has thinking of the answer that is whole: signed, redacted, or closed */
-    bool shows_thinking; /* ANEW: the client gets what this attempt thinks */
-    int shown; /* ANEW: the block of this attempt that the client got last; NONE_SHOWN, or OVER_SHOWN when it is
+    bool bound;               /* ... and the client has it in Chat's signed form */
+    bool thought;             /* the client has thinking of the answer that is whole: signed, redacted, or closed */
+    bool shows_thinking;      /* the client may have what this attempt thinks, signature and all */
+    int shown; /* Messages: the block of this attempt that the client got last; NONE_SHOWN, or OVER_SHOWN when it is
                   over: some servers number all their blocks alike */
     size_t blanks, passed; /* ANEW: white space that is all the client has, bytes, and how much of it came again */
-    bool joined, unsure;
+    bool unsure;
     bool given;         /* all of it is here, and was found wrong: it goes out if nothing better comes */
     mend_going going;   /* how the attempt was asked to go on */
     join_seam *seam;    /* JOIN: made with its first text */
@@ -59,11 +60,6 @@ struct talk {
     daruma_buf usage_raw; /* ... as its provider wrote it, where the client's dialect says it so; empty: it does not */
 };
 
-/* True if text goes out as it comes, written anew. */
-static inline bool talk_flows(const talk *t)
-{
-    return t->mode == TALK_BRIDGE || t->mode == TALK_ANEW;
-}
 /* Anthropic's clients hand thinking back with its signature, and in a tool loop they must. */
 static inline bool talk_takes_signed(const talk *t)
 {
@@ -74,25 +70,23 @@ static inline bool talk_in_thinking(const turn_reader *r)
 {
     return r->open >= 0 && r->open_kind == DELTA_THINKING;
 }
+bool talk_flows(const talk *t);                      /* its text is written anew, as it comes */
+bool talk_shows_thinking(const talk *t);             /* what it thinks now is the client's, signature and all */
 bool talk_redacted(const talk *t, daruma_str block); /* the block is thinking that is not shown */
-/* What an answer thinks that is made again goes out now, for a client that has no whole thinking: behind what is held
- * it would stand before that. */
-bool talk_shows_thinking(const talk *t);
-void talk_show_thinking(session *x, const turn_delta *d);
-/* What of an answer that is made again is neither text, thinking nor a call: what a server's own tool did, citations.
- * In Messages it goes out as it came. False: it cannot, since it would stand before what is held. */
-bool talk_show_other(session *x, const turn_delta *d);
-/* Text of an answer that is written anew, as it comes. */
-void talk_show_text(session *x, daruma_str text);
+/* Does what the table of fates says of one delta of a stream that is written anew; and of the whole event. False: the
+ * attempt failed. */
+bool talk_rewrite(session *x, const turn_delta *d);
+bool talk_rewrite_event(session *x, const dialect_said *e);
+held_call *talk_collect(talk *t); /* one more that is held; NULL without memory */
+/* Words that shall be JSON, and begin as something else: a fence, a sentence. While there is only white space, nobody
+ * can say. */
+bool talk_strays(const session *x, daruma_str text);
 /* Text of a continuation: goes on once it is clear where; `whole`: no more comes. False: it cannot be joined. */
 bool talk_join(session *x, bool whole);
-bool talk_gives_up(session *x); /* this attempt's words are of no use, another's may be. False, always */
-/* Does the client with it have something that another attempt would say again, or could not go on with: a refusal, a
- * call that it carries out, sound, an image? */
-bool talk_settles(const turn_delta *d);
-void talk_leave_thinking(talk *t);       /* thinking that broke off takes nothing more */
-turn_writer *talk_writer(talk *t);       /* the client's stream is written by us from here on; NULL: no memory */
-void talk_say(talk *t, daruma_str text); /* the client has it now */
+bool talk_gives_up(session *x);                /* this attempt's words are of no use, another's may be. False, always */
+void talk_shown(talk *t, const turn_delta *d); /* the client has it now */
+void talk_leave_thinking(talk *t);             /* thinking that broke off takes nothing more */
+turn_writer *talk_writer(talk *t);             /* the client's stream is written by us from here on; NULL: no memory */
 void talk_write_delta(session *x, const turn_delta *d);
 void talk_write_text(session *x, daruma_str text);
 /* Writes what was held, the calls of `got` and the end behind what `out` holds, on any thread. False: not all of it

@@ -36,7 +36,7 @@ turn_writer *talk_writer(talk *t)
     return t->out;
 }
 
-void talk_say(talk *t, daruma_str text)
+static void say(talk *t, daruma_str text)
 {
     if (text.n)
         t->blanks = 0; /* what follows is behind it */
@@ -51,12 +51,27 @@ void talk_say(talk *t, daruma_str text)
     t->lost = t->said.full;
 }
 
+/* Another attempt would say it again, or could not go on with it: a refusal, a call that the client carries out, sound,
+ * an image. */
+static bool settles(const turn_delta *d)
+{
+    return (d->kind == DELTA_REFUSAL && d->text.n) ||
+           (d->kind == DELTA_OTHER && (dialect_client_call(d->text) || dialect_is_media(d->text)));
+}
+
+void talk_shown(talk *t, const turn_delta *d)
+{
+    bool other = d->kind == DELTA_OTHER || d->kind == DELTA_BLOCK;
+    if (d->kind == DELTA_TEXT)
+        say(t, d->text);
+    t->settled |= settles(d);
+    t->thought |= (d->kind == DELTA_SIGNATURE && d->index < 0) || (other && talk_redacted(t, d->text));
+}
+
 /* What of a delta the client reads, behind what `out` holds. */
 static void put_delta(talk *t, const turn_delta *d, daruma_buf *out)
 {
-    if (d->kind == DELTA_TEXT)
-        talk_say(t, d->text);
-    t->settled |= talk_settles(d);
+    talk_shown(t, d);
     t->to->write_delta(t->out, d, out);
     if (out->full)
         t->lost = t->unsure = true; /* the client must not take what follows for all of it */
@@ -92,6 +107,7 @@ static void put_calls(talk *t, const turn *got, daruma_buf *out)
     for (size_t i = 0; i < got->message.nparts; i++) {
         const convo_part *p = &got->message.parts[i];
         turn_delta d = {.kind = DELTA_BLOCK, .index = -1, .text = p->raw, .usage = TURN_USAGE_NONE};
+        d.piece = t->to == &dialect_anthropic;
         if (p->kind == PART_OTHER)
             put_delta(t, &d, out);
         if (p->kind == PART_TEXT && behind)
@@ -134,19 +150,14 @@ static void put_end(talk *t, daruma_buf *out)
     put_delta(t, &d, out);
 }
 
-/* All of an answer that was asked for again, but for what the client has. */
-static void put_again(talk *t, daruma_buf *out)
-{
-    join_result r = join_find(buf_str(&t->said), buf_str(&t->fresh), true, GOING_ANCHORED);
-    put_text(t, str_from(buf_str(&t->fresh), r.verdict == JOIN_AT ? r.skip : 0), out);
-}
-
 bool talk_put_rest(talk *t, const turn *got, daruma_buf *out)
 {
     if (talk_flows(t))
         put_text(t, buf_str(&t->fresh), out);
-    if (t->mode == TALK_REASK && (!t->said.n || !t->calls))
-        put_again(t, out);
+    if (t->mode == TALK_REASK && (!t->said.n || !t->calls)) { /* but for what the client has */
+        join_result r = join_find(buf_str(&t->said), buf_str(&t->fresh), true, GOING_ANCHORED);
+        put_text(t, str_from(buf_str(&t->fresh), r.verdict == JOIN_AT ? r.skip : 0), out);
+    }
     put_calls(t, got, out);
     if (!t->out->broken && !t->unsure && !t->arena.full) {
         put_end(t, out);
@@ -163,7 +174,7 @@ bool talk_close(session *x, daruma_str words, turn_finish how)
     if (!t || !t->begun || t->lost || !talk_writer(t))
         return false;
     if (talk_thought_half(x))
-        mended_half_thought(x);
+        mended_half_thought(x, false);
     t->room = x->arena;
     t->calls = t->last = NULL;
     t->hold.n = 0;

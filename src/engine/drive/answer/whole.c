@@ -6,12 +6,11 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "engine/drive/agents/past.h"
+#include "engine/drive/agents/watch.h"
 #include "engine/drive/answer/answer.h"
 #include "engine/drive/answer/relay.h"
 #include "engine/drive/answer/stream.h"
 #include "engine/drive/answer/talk.h"
-#include "engine/drive/answer/whole.h"
 #include "engine/drive/finish.h"
 #include "engine/drive/hedge_call.h"
 #include "engine/drive/mend/mending.h"
@@ -124,13 +123,6 @@ static bool fold(whole *w)
     return false;
 }
 
-/* As the client would have it, if it goes out in the end. */
-static void write_empty(whole *w)
-{
-    if (w->read || w->from->read_answer(w->body, &w->room, &w->t) == DARUMA_OK)
-        write_out(w);
-}
-
 static void do_whole(void *data)
 {
     static const daruma_str bom = LIT("\xef\xbb\xbf"); /* belongs to nobody, and parsers of JSON refuse it */
@@ -155,7 +147,8 @@ static void do_whole(void *data)
         w->test.unread_format = (daruma_str){0};
     }
     if (w->flaw == DARUMA_FLAW_EMPTY && (!same || w->streams)) {
-        write_empty(w);
+        if (w->read || w->from->read_answer(w->body, &w->room, &w->t) == DARUMA_OK)
+            write_out(w); /* if it goes out in the end */
         return;
     }
     if (w->flaw != DARUMA_FLAW_NONE ||
@@ -174,25 +167,16 @@ static void do_whole(void *data)
 
 /* ---- what came of it ---- */
 
-static void tell_changed(session *x, const char *name, daruma_str reason)
-{
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.name = name;
-    e.reason = reason;
-    e.target = &x->targets[x->kase.target];
-    session_event(x, &e);
-}
-
 static void deliver(session *x, const whole *w)
 {
     daruma_str body = w->out.n ? session_listed(x, w->out) : w->body;
     if (w->streams) {
-        relay_as_stream(x);
-        tell_changed(x, "answer_streamed", S("it came whole where a stream was asked for, and was written as one"));
+        relay_say_type(x, S(STREAM_TYPE));
+        session_say(x, "answer_streamed", S("it came whole where a stream was asked for, and was written as one"));
     } else if (w->folds) {
-        relay_as_whole(x);
-        tell_changed(x, "answer_folded",
-                     S("it came as a stream where a whole answer was asked for, and was put together"));
+        relay_say_type(x, S("application/json"));
+        session_say(x, "answer_folded",
+                    S("it came as a stream where a whole answer was asked for, and was put together"));
     }
     relay_head(x, w->streams ? -1 : (int64_t)body.n);
     session_write(x, body);
@@ -212,18 +196,6 @@ static void keep_given(session *x, const whole *w)
     bool fits = w->streams == (x->client.streaming && !x->client.array) && (w->out.n || !w->streams);
     if (fits)
         relay_keep_given(x, body);
-}
-
-/* Its calls, or its words, are what is wrong, whatever it says of its end. */
-static void whole_refuse(session *x, daruma_flaw flaw)
-{
-    daruma_evidence ev = {.phase = DARUMA_AT_ANSWER,
-                          .status = x->answer.status,
-                          .flaw = flaw,
-                          .headers = x->answer.headers,
-                          .nheaders = x->answer.nheaders};
-    daruma_case_answered(&x->kase, session_now(x)); /* wrong words are no matter of health */
-    session_failed(x, &ev);
 }
 
 /* What the view shows, before anything is made of it. */
@@ -285,7 +257,7 @@ static void settle(session *x, whole *w)
     if (w->test.readable && !refused)
         keep_given(x, w);
     if (w->flaw != DARUMA_FLAW_NONE)
-        whole_refuse(x, w->flaw);
+        answer_fail(x, DARUMA_AT_ANSWER, w->flaw);
     else
         deliver(x, w);
 }
@@ -353,7 +325,7 @@ static bool is_folded(const session *x)
     return relay_wants_whole(x) && relay_begins_stream(str_trim(buf_str(&x->answer.held)));
 }
 
-static void whole_read(session *x, daruma_net net, daruma_phase phase)
+void whole_ended(session *x, daruma_net net, daruma_phase phase)
 {
     const moved_request *m = x->p != x->d ? x->moved : NULL;
     whole w = {.rooms = x->v->rooms,
@@ -373,14 +345,8 @@ static void whole_read(session *x, daruma_net net, daruma_phase phase)
                .folds = is_folded(x),
                .net = net,
                .phase = phase,
-               .usage_asked = x->out.scan.usage_asked,
-               .test = {.rooms = x->v->rooms,
-                        .strings = x->p == x->d && x->p == &dialect_openai,
-                        .was_unfit = session_mend_was_unfit(x) != UNFIT_NEVER}};
-    if (answer_checks_format(x))
-        session_mend_test_format(x, &w.test);
-    if (w.calls)
-        session_mend_test_calls(x, &w.test);
+               .usage_asked = x->out.scan.usage_asked};
+    w.test = answer_test_of(x, w.calls, answer_checks_format(x));
     size_t bytes = w.body.n + (w.test.unread.n || w.test.unread_format.n ? JOB_BYTES_MIN : 0);
     w.room = (daruma_arena){.more = room_opens, .host = (void *)(uintptr_t)w.rooms};
     if (bytes < JOB_BYTES_MIN) {
@@ -390,11 +356,6 @@ static void whole_read(session *x, daruma_net net, daruma_phase phase)
     } else if (!whole_beside(x, &w, bytes)) {
         relay_fail(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
     }
-}
-
-void whole_ended(session *x)
-{
-    whole_read(x, DARUMA_NET_NONE, DARUMA_AT_ANSWER);
 }
 
 bool whole_is_closed(daruma_str body)
@@ -408,6 +369,6 @@ bool whole_broke(session *x, daruma_net net, daruma_phase phase)
 {
     if (!is_folded(x) && !whole_is_closed(buf_str(&x->answer.held)))
         return false;
-    whole_read(x, net, phase);
+    whole_ended(x, net, phase);
     return true;
 }

@@ -5,7 +5,55 @@
 #include "base/fair.h"
 #include "base/limits.h"
 #include "base/record.h"
-#include "engine/drive/memory/memory_rows.h"
+#include "engine/drive/memory/memory.h"
+#include <stdio.h>
+
+enum { MEMORY_WAYS = 4 /* places among which an entry stands */ };
+
+typedef struct seen {
+    uint64_t conversation, key_id;
+    uint64_t touched; /* stamp of the table's own clock; 0 empty */
+    uint32_t stuck;   /* requests in a row that were too long, whatever was done about it */
+} seen;
+
+typedef struct kept_case {
+    uint64_t request;
+    daruma_ms at;
+    daruma_case c;
+    bool full;
+} kept_case;
+
+/* How the requests of one client are counted on a lane: what others write there is other text. */
+typedef struct count_fact {
+    uint64_t whose; /* 0 empty */
+    int64_t rate;   /* bytes of a request to 1,000 of its tokens; 0 unknown */
+    int64_t scale;  /* its tokens to 1,000 of our estimate; 0 unknown */
+} count_fact;
+
+typedef struct owner {
+    uint64_t answer, key_id;
+    uint64_t client;  /* whose answer it is: base/fair.h */
+    uint64_t touched; /* stamp of the table's own clock; 0 empty */
+} owner;
+
+typedef struct renamed {
+    uint64_t answer; /* 0 empty */
+    char id[RENAMED_ID_BYTES_MAX];
+} renamed;
+
+struct memory {
+    const drive_rooms *rooms;
+    uint64_t clock;
+    size_t nsessions;
+    seen *sessions;   /* made when the first is kept */
+    kept_case *cases; /* likewise */
+    uint32_t next_case;
+    uint64_t *notices;  /* likewise; 0 empty */
+    lane_fact *lanes;   /* likewise */
+    count_fact *counts; /* likewise */
+    owner *owners;      /* likewise */
+    renamed *renamed;   /* likewise */
+};
 
 memory *memory_new(const drive_rooms *rooms)
 {
@@ -226,6 +274,164 @@ void memory_renamed_put(memory *m, uint64_t answer, daruma_str id)
     memcpy(r->id, id.p, id.n);
 }
 
+/* ---- lanes ---- */
+
+/* The MEMORY_WAYS places where it may stand. */
+static lane_fact *set_of(const memory *m, uint64_t lane)
+{
+    return &m->lanes[lane % (LANES_MAX / MEMORY_WAYS) * MEMORY_WAYS];
+}
+
+/* NULL: nothing is known. */
+static lane_fact *fact_of(const memory *m, uint64_t lane)
+{
+    for (size_t i = 0; m->lanes && i < MEMORY_WAYS; i++)
+        if (set_of(m, lane)[i].lane == lane)
+            return &set_of(m, lane)[i];
+    return NULL;
+}
+
+/* Its fact; what is known of another lane makes room, of the account that has the most. NULL: there is no memory. */
+static lane_fact *lane_make(memory *m, uint64_t lane, uint64_t account)
+{
+    if (!m->lanes && !(m->lanes = m->rooms->take(LANES_MAX * sizeof *m->lanes)))
+        return NULL;
+    lane_fact *f = fact_of(m, lane), *set = set_of(m, lane);
+    fair_place places[MEMORY_WAYS];
+    for (size_t i = 0; i < MEMORY_WAYS; i++)
+        places[i] = (fair_place){set[i].owner, set[i].lane ? set[i].touched : 0};
+    if (!f) {
+        f = &set[fair_spare(places, MEMORY_WAYS, account)];
+        *f = (lane_fact){.lane = lane, .owner = account, .window = -1};
+    }
+    if (account)
+        f->owner = account;
+    f->touched = ++m->clock;
+    return f;
+}
+
+static lane_fact *fact_make(memory *m, const daruma_target *t)
+{
+    return lane_make(m, t->lane_id, t->account_id);
+}
+
+/* Habits and the format are known for a while, and so is the API. */
+static void forget_old(lane_fact *f, daruma_ms now)
+{
+    if (now - f->habits_at >= HABITS_LAST_MS) {
+        f->habits = 0;
+        f->format = FORMAT_UNSAID;
+    }
+    if (now - f->api_at >= API_LASTS_MS)
+        f->api = API_ANY;
+}
+
+const lane_fact *memory_lane(const memory *m, uint64_t lane, daruma_ms now)
+{
+    static const lane_fact none = {.window = -1};
+    lane_fact *f = fact_of(m, lane);
+    if (f)
+        forget_old(f, now);
+    return f ? f : &none;
+}
+
+bool memory_window_put(memory *m, const daruma_target *t, int64_t tokens)
+{
+    lane_fact *f = fact_make(m, t);
+    if (!f || tokens < f->taken)
+        return false;
+    f->window = tokens;
+    return true;
+}
+
+bool memory_taken(memory *m, const daruma_target *t, int64_t tokens)
+{
+    lane_fact *f = tokens >= RATE_TOKENS_MIN ? fact_make(m, t) : NULL;
+    bool wrong = f && f->window > 0 && tokens > f->window;
+    if (f && tokens > f->taken)
+        f->taken = tokens;
+    if (wrong)
+        f->window = -1;
+    return wrong;
+}
+
+void memory_prefill_refused(memory *m, const daruma_target *t)
+{
+    lane_fact *f = fact_make(m, t);
+    if (f)
+        f->no_prefill = true;
+}
+
+/* What is over goes before something is learned beside it. */
+static lane_fact *fact_fresh(memory *m, const daruma_target *t, daruma_ms now)
+{
+    lane_fact *f = fact_make(m, t);
+    if (f)
+        forget_old(f, now);
+    if (f && !f->habits && !f->format)
+        f->habits_at = now;
+    return f;
+}
+
+void memory_format_put(memory *m, const daruma_target *t, convo_format most, daruma_ms now)
+{
+    lane_fact *f = fact_fresh(m, t, now);
+    if (f)
+        f->format = most;
+}
+
+void memory_habits_learn(memory *m, const daruma_target *t, uint32_t habits, daruma_ms now)
+{
+    lane_fact *f = fact_fresh(m, t, now);
+    if (f)
+        f->habits |= habits;
+}
+
+void memory_habits_forget(memory *m, const daruma_target *t, uint32_t habits, daruma_ms now)
+{
+    lane_fact *f = fact_make(m, t);
+    if (!f)
+        return;
+    f->habits &= ~habits;
+    f->at = now; /* others hear of it */
+}
+
+void memory_betas_put(memory *m, const daruma_target *t, daruma_str words)
+{
+    lane_fact *f = words.n < BETAS_BYTES_MAX ? fact_make(m, t) : NULL;
+    if (f)
+        snprintf(f->betas, sizeof f->betas, STR_FMT, STR_ARG(words));
+}
+
+void memory_api_put(memory *m, const daruma_target *t, memory_apis has, daruma_ms now)
+{
+    lane_fact *f = fact_make(m, t);
+    if (!f)
+        return;
+    f->api = has;
+    f->api_at = now;
+}
+
+void memory_learned(memory *m, const daruma_target *t, uint64_t by, daruma_ms at)
+{
+    lane_fact *f = fact_make(m, t);
+    if (!f)
+        return;
+    f->by = by;
+    f->at = at;
+    if (f->name[0])
+        return;
+    snprintf(f->provider, sizeof f->provider, STR_FMT, STR_ARG(t->provider));
+    snprintf(f->account, sizeof f->account, STR_FMT, STR_ARG(t->account));
+    snprintf(f->name, sizeof f->name, STR_FMT, STR_ARG(t->model));
+}
+
+const lane_fact *memory_lane_at(const memory *m, size_t index, daruma_ms now)
+{
+    bool learned = m->lanes && index < LANES_MAX && m->lanes[index].name[0];
+    return learned ? memory_lane(m, m->lanes[index].lane, now) : NULL;
+}
+
 /* ---- a snapshot ---- */
 
 // clang-format off
@@ -316,7 +522,7 @@ static bool load_seen(memory *m, const seen *got)
 static bool load_lane(memory *m, const lane_fact *got)
 {
     bool fine = got->lane && got->format <= FORMAT_SCHEMA && got->api <= API_RESPONSES && got->window >= -1;
-    lane_fact *f = fine ? memory_lane_make(m, got->lane, got->owner) : NULL;
+    lane_fact *f = fine ? lane_make(m, got->lane, got->owner) : NULL;
     if (!f)
         return false;
     if (f->at && add_sat(f->at, REPLICA_SLACK_MS) >= got->at) /* what is known here is newer, or the same */

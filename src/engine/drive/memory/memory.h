@@ -1,7 +1,7 @@
-/* memory.h - what is remembered between requests: bounded tables of what was seen (memory.c), and what is known of
- * lanes (memory_lanes.c). */
+/* memory.h - what is remembered between requests: bounded tables of what was seen, and what is known of lanes. */
 #ifndef ENGINE_DRIVE_MEMORY_MEMORY_H
 #define ENGINE_DRIVE_MEMORY_MEMORY_H
+#include "base/limits.h"
 #include "engine/drive/drive.h"
 #include "model/convo.h"
 
@@ -42,47 +42,45 @@ void memory_rate_put(memory *m, uint64_t whose, size_t bytes, int64_t tokens);
 int64_t memory_scale(const memory *m, uint64_t whose);
 void memory_scale_put(memory *m, uint64_t whose, int64_t estimate, int64_t tokens);
 
-/* ---- memory_lanes.c ---- */
+/* ---- lanes ---- */
 
-/* What is known of a lane, that is of an account's way to a model (daruma_target.lane_id): its context window, learned
- * from what it refused; -1 unknown. Whoever else is refused at another account learns it there. False: it took longer
- * requests than that. */
-int64_t memory_window(const memory *m, uint64_t lane);
+/* The one of OpenAI's two APIs that it has alone, as far as is known. */
+typedef enum memory_apis { API_ANY, API_CHAT, API_RESPONSES } memory_apis;
+/* What is known of a lane: an account's way to a model. */
+typedef struct lane_fact {
+    uint64_t lane;       /* 0 empty */
+    uint64_t owner;      /* its account: base/fair.h */
+    uint64_t touched;    /* stamp of the table's own clock */
+    int64_t window;      /* tokens of its context window, learned from what it refused; -1 unknown */
+    int64_t taken;       /* tokens of the longest request that it took: no window is smaller */
+    bool no_prefill;     /* it said no to a begun answer */
+    convo_format format; /* the most of one that it takes; FORMAT_UNSAID: none was refused */
+    memory_apis api;
+    daruma_ms api_at;            /* when it was learned */
+    uint32_t habits;             /* mend_habits() */
+    daruma_ms habits_at;         /* when the first of them was learned, or the format */
+    char betas[BETAS_BYTES_MAX]; /* words of anthropic-beta that it refuses, as drive_request has them */
+    char provider[40], account[40],
+        name[88]; /* empty: nothing was learned that anybody asks for; longer ones are cut */
+    uint64_t by;  /* the case that taught the last of it, and when */
+    daruma_ms at;
+} lane_fact;
+/* What is known of a lane now: what was learned of its habits, its format and its API holds for a while. Lives until
+ * something is learned. */
+const lane_fact *memory_lane(const memory *m, uint64_t lane, daruma_ms now);
+/* The lane in that place, for the status page. NULL: nothing was learned there; up to LANES_MAX. */
+const lane_fact *memory_lane_at(const memory *m, size_t index, daruma_ms now);
+/* The first thing that is learned of a lane brings its name, each says which case taught it. */
+void memory_learned(memory *m, const daruma_target *t, uint64_t by, daruma_ms at);
+/* Whoever else is refused at another account learns the window there. False: it took longer requests than that. */
 bool memory_window_put(memory *m, const daruma_target *t, int64_t tokens);
 /* It took a request of so many tokens. True: so the window that was learned is wrong, and forgotten. */
 bool memory_taken(memory *m, const daruma_target *t, int64_t tokens);
-/* Whether it goes on from a begun answer (prefill): it is taken to until it said no. */
-bool memory_prefills(const memory *m, uint64_t lane);
 void memory_prefill_refused(memory *m, const daruma_target *t);
-/* What it never takes in messages, for mend_habits(): known for HABITS_LAST_MS. */
-uint32_t memory_habits(const memory *m, uint64_t lane, daruma_ms now);
 void memory_habits_learn(memory *m, const daruma_target *t, uint32_t habits, daruma_ms now);
 void memory_habits_forget(memory *m, const daruma_target *t, uint32_t habits, daruma_ms now);
-/* Words of anthropic-beta that it refuses, as drive_request has them; borrowed until the next is learned. */
-daruma_str memory_betas(const memory *m, uint64_t lane);
 void memory_betas_put(memory *m, const daruma_target *t, daruma_str words); /* shorter than BETAS_BYTES_MAX */
-/* The one of OpenAI's two APIs that it has alone, as far as is known. */
-typedef enum memory_apis { API_ANY, API_CHAT, API_RESPONSES } memory_apis;
-memory_apis memory_api(const memory *m, uint64_t lane, daruma_ms now); /* for API_LASTS_MS */
 void memory_api_put(memory *m, const daruma_target *t, memory_apis has, daruma_ms now);
-/* The most of a response format that it is known to take: a schema, but for HABITS_LAST_MS after it refused one. */
-convo_format memory_format(const memory *m, uint64_t lane, daruma_ms now);
 void memory_format_put(memory *m, const daruma_target *t, convo_format most, daruma_ms now);
-/* What was learned of a lane, for the status page: the first thing brings its name, each says which case taught it. */
-typedef struct memory_lane {
-    uint64_t id;
-    daruma_str provider, account, model; /* live as long as nothing else is learned */
-    int64_t window;                      /* -1 unknown */
-    convo_format format;                 /* the best response format that it takes; FORMAT_UNSAID: none was refused */
-    bool no_prefill;
-    memory_apis api;
-    uint32_t habits;
-    daruma_str betas;
-    uint64_t by; /* the case that taught the last of it, and when */
-    daruma_ms at;
-} memory_lane;
-void memory_learned(memory *m, const daruma_target *t, uint64_t by, daruma_ms at);
-bool memory_lane_at(const memory *m, size_t index, daruma_ms now,
-                    memory_lane *ret); /* false: nothing there; up to LANES_MAX */
 
 #endif

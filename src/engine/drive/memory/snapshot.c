@@ -7,8 +7,8 @@
 #include "engine/decide/health.h"
 #include "engine/drive/agents/watch.h"
 #include "engine/drive/memory/memory.h"
-#include "engine/drive/memory/snapshot.h"
 #include "engine/drive/mend/recall.h"
+#include <xxhash.h>
 
 enum { FORM = 1 }; /* of the lines; another one is not read */
 
@@ -24,20 +24,25 @@ static const record_member members[] = {
 };
 static const record_table first = {"daruma_memory", members, COUNT(members)};
 
-void snapshot_head(const driver *v, daruma_buf *out)
+static void put_head(const driver *v, daruma_buf *out)
 {
     first_line head = {.form = FORM, .wall = v->at.wall};
     record_write(out, &first, &head, 0);
     BUF_LIT(out, "}\n");
 }
 
+static void save_all(const driver *v, daruma_ms now, daruma_buf *out)
+{
+    memory_save(v->mem, now, out);
+    mended_save(v->mended, now, out);
+    watch_save(v->watch, out);
+}
+
 void driver_save(const driver *v, daruma_buf *out)
 {
-    snapshot_head(v, out);
+    put_head(v, out);
     health_save(v->health, v->at.now, out);
-    memory_save(v->mem, v->at.now, out);
-    mended_save(v->mended, v->at.now, out);
-    watch_save(v->watch, out);
+    save_all(v, v->at.now, out);
 }
 
 /* `shared`: others are at work meanwhile, and so are we. */
@@ -82,4 +87,83 @@ driver_loaded driver_learn(driver *v, daruma_str text, bool kept)
     got.busy = got.dropped && mended_busy(v);
     driver_wake(v);
     return got;
+}
+
+/* ---- what is told to other drivers while all of them run: a line once, and what was only heard once more ---- */
+
+/* Hashes of lines, found by their low bits; 0 is none. */
+struct told {
+    size_t cap; /* a power of two */
+    uint64_t slots[];
+};
+
+static uint64_t *slot_of(struct told *t, uint64_t hash)
+{
+    size_t i = hash & (t->cap - 1);
+    while (t->slots[i] && t->slots[i] != hash)
+        i = (i + 1) & (t->cap - 1);
+    return &t->slots[i];
+}
+
+static struct told *told_for(const drive_rooms *rooms, size_t lines)
+{
+    size_t cap = 64;
+    while (cap < lines * 2)
+        cap *= 2;
+    struct told *t = rooms->take(sizeof *t + cap * sizeof *t->slots);
+    if (t)
+        t->cap = cap;
+    return t;
+}
+
+static size_t lines_of(daruma_str text)
+{
+    size_t n = 0;
+    for (; text.n; n++)
+        str_cut(&text, '\n');
+    return n;
+}
+
+/* The same things stand in both texts in the same order: in one with times, in the other as they are known. */
+static void put_news(driver *v, daruma_str lines, daruma_str timeless, daruma_buf *out)
+{
+    struct told *now = told_for(v->rooms, lines_of(timeless));
+    if (!now)
+        return;
+    while (lines.n && timeless.n) {
+        daruma_str line = str_cut(&lines, '\n'), known = str_cut(&timeless, '\n');
+        uint64_t hash = XXH3_64bits(known.p, known.n) | 1;
+        *slot_of(now, hash) = hash;
+        if (v->told && *slot_of(v->told, hash))
+            continue;
+        buf_put(out, line);
+        BUF_LIT(out, "\n");
+    }
+    v->rooms->give(v->told);
+    v->told = now;
+}
+
+bool driver_share(driver *v, bool all, daruma_buf *out)
+{
+    daruma_arena room = {0};
+    put_head(v, out);
+    size_t before = out->n;
+    health_share(v->health, v->at.now, out);
+    if (all && v->rooms->open(&room, 65536, LIB_SNAPSHOT_BYTES_MAX)) {
+        daruma_buf lines = buf_in(&room);
+        save_all(v, v->at.now, &lines);
+        daruma_buf timeless = buf_in(&room);
+        save_all(v, RECORD_TIMELESS, &timeless);
+        if (!lines.full && !timeless.full)
+            put_news(v, buf_str(&lines), buf_str(&timeless), out);
+    }
+    v->rooms->close(&room);
+    return out->n > before && !out->full;
+}
+
+void driver_unshare(driver *v)
+{
+    health_unshare(v->health);
+    v->rooms->give(v->told);
+    v->told = NULL;
 }

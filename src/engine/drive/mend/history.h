@@ -13,12 +13,41 @@
 #ifndef ENGINE_DRIVE_MEND_HISTORY_H
 #define ENGINE_DRIVE_MEND_HISTORY_H
 #include "dialect/dialect.h"
-#include "engine/drive/request/facts.h"
 #include "engine/drive/request/text.h"
 #include "engine/mend/answer/answer.h"
 #include "engine/mend/remedy.h"
+#include "engine/mend/request/request.h"
 
 enum { HISTORY_STEPS_MAX = 4 }; /* remedies that are tried one after the other without a call */
+
+/* What is known of a target when a request is written for it: lessons of its lane, and the most of a response format
+ * that it takes. */
+typedef struct drive_facts {
+    mend_lesson lessons[LESSONS_APPLIED_MAX]; /* `applied` of each: it changed this request */
+    size_t nlessons, nknown;                  /* the first `nknown` are of the lane, the others of this request alone */
+    convo_format most;                        /* of a response format; FORMAT_SCHEMA: nothing was refused */
+    uint32_t habits, habits_known;            /* for mend_habits(); those of the lane */
+    bool half_thought;                        /* the client has thinking that broke off before its signature */
+    bool signs;                               /* ... and its provider was seen to refuse that */
+    /* done */
+    mend_report report;
+    bool parameters, formats; /* a lesson changed the request; its response format came down */
+    bool messages;            /* its messages were changed */
+} drive_facts;
+
+/* Does what is known to a request in the target's dialect. Any thread. */
+void drive_facts_apply(drive_facts *f, convo *c);
+
+/* The target that a request is mended for, and how it counts. */
+typedef struct history_target {
+    int64_t window;     /* tokens of its context window, -1 unknown */
+    bool shares_none;   /* that window is of the input alone */
+    int64_t rate;       /* bytes of a request that it counts as 1,000 tokens */
+    int64_t scale;      /* its tokens to 1,000 of our estimate; 0 unknown */
+    uint64_t tenant;    /* whose request it is: known compressions are kept apart */
+    drive_facts *facts; /* what is known of it, done first, as when the request goes out; NULL nothing. Lives until the
+                           work is done */
+} history_target;
 
 /* What is to be done to the conversation, and what came of it. Everything that the work needs stands here. */
 typedef struct history_task {
@@ -27,17 +56,12 @@ typedef struct history_task {
     bool ends;        /* the answers to what was asked are there */
     bool weighs;      /* the request is mended only if it is too long for the window, as its tokens are estimated */
     bool ahead;       /* it has not gone out yet; else it failed */
-    uint64_t tenant;  /* whose it is: known compressions are kept apart */
     daruma_str body;  /* what is sent now */
     daruma_failure f; /* what it is mended for ... */
     daruma_str sent;  /* ... and the request that it is about, in another dialect: ... */
     const dialect *sent_d; /* ... this one; NULL: it is `body` itself */
-    int64_t window;        /* tokens of the target's context window, -1 unknown */
-    bool shares_none;      /* that window is of the input alone */
-    int64_t rate;          /* bytes of a request that the target counts as 1,000 tokens */
-    int64_t scale;         /* the target's tokens to 1,000 of our estimate; 0 unknown */
-    mend_share beside;     /* what is added to the request is taken off the output cap; limit 0: it is not */
-    drive_facts *facts;    /* what is known of the target, done first, as when the request goes out; NULL nothing */
+    history_target to;
+    mend_share beside; /* what is added to the request is taken off the output cap; limit 0: it is not */
     /* what came of it */
     mending_result result;
     daruma_remedy_kind did;
@@ -49,6 +73,7 @@ typedef struct history_task {
 typedef struct history_onward {
     daruma_str of;    /* the request as it was */
     drive_text *made; /* as it asks for the rest; NULL: nothing came yet, it goes out as it was. The caller takes it */
+    daruma_str body;  /* what is sent; lives as long as the call, once `made` was taken */
     mend_going how;
     request_scan scan; /* of what is sent */
 } history_onward;
@@ -80,10 +105,12 @@ void history_begin(history *h, const dialect *d, const drive_rooms *rooms, const
 /* Gives all memory back. */
 void history_end(history *h);
 
-/* Reads `body` into h->m.c unless it was read already. False: it cannot be read, or mending it was given up. */
-bool history_read(history *h, daruma_str body);
-/* The same in so many bytes at most. What takes more is not read now, and may be read beside the loop. */
-bool history_read_within(history *h, daruma_str body, size_t bytes);
+/* Reads `body` into h->m.c unless it was read already, in so many bytes at most. What takes more is not read now, and
+ * may be read beside the loop in MEND_ARENA_BYTES_MAX. False: it cannot be read, or mending it was given up. */
+bool history_read(history *h, daruma_str body, size_t bytes);
+/* Reads `body` apart, in a room of so many bytes at most. False: it cannot be read, and the room is given back. */
+bool history_read_apart(const drive_rooms *rooms, const dialect *d, daruma_str body, size_t bytes, daruma_arena *room,
+                        convo *ret);
 /* Gives mending up: the request stays as it is. */
 void history_give_up(history *h);
 /* True if what was read is too much to be kept while a provider thinks about a request of `bytes`. */
@@ -92,16 +119,6 @@ bool history_is_much(const history *h, size_t bytes);
 void history_rest(history *h);
 /* Writes h->m.c. NULL: it takes too much, mending is given up. The caller owns the text. */
 drive_text *history_write(history *h, request_scan *ret);
-
-/* The target that a request is mended for, and how it counts. */
-typedef struct history_target {
-    int64_t window;     /* tokens of its context window, -1 unknown */
-    bool shares_none;   /* that window is of the input alone */
-    int64_t rate;       /* bytes of a request that it counts as 1,000 tokens */
-    int64_t scale;      /* its tokens to 1,000 of our estimate; 0 unknown */
-    uint64_t tenant;    /* whose request it is */
-    drive_facts *facts; /* what is known of it; NULL nothing. Lives until the work is done */
-} history_target;
 
 /* Returns what is taken off the output cap for what is added to a request that filled the window; limit 0: nothing. */
 mend_share history_beside(const history_target *to, const daruma_mend_policy *p);
@@ -115,7 +132,7 @@ void history_bad_answer(history *h, const turn *bad, daruma_str why, daruma_aren
 /* Carries out what h->task says, and what came of it stands there. ASKS: the host asks h->m.questions, calls
  * mending_answer() for each, sets task.ends, and calls this again; where the answers do not help, the remaining steps
  * are tried. */
-void history_work(history *h);
+void history_work(void *h);
 
 /* True if `used` tokens and an output cap of `cap` (-1: none) come so near to the window of `t` that they are not sent.
  */
@@ -132,9 +149,5 @@ typedef struct history_rest_of {
 /* Writes the request that asks for the rest of an answer, each time from the request as it was, and changes nothing in
  * the history yet. False: it cannot be gone on with. */
 bool history_onward_make(const history *h, const history_rest_of *q, mend_report *rep, history_onward *ret);
-/* It is what is sent. */
-void history_goes_on(history *h, const history_onward *o);
-/* What came could not be joined to what the client has: the next time the model is asked in the other way. */
-void history_ask_otherwise(history *h);
 
 #endif

@@ -7,10 +7,8 @@
 #include "base/limits.h"
 #include "engine/drive/agents/steer.h"
 #include "engine/drive/memory/memory.h"
-#include "engine/drive/open.h"
 #include "engine/drive/request/apis.h"
 #include "engine/drive/request/betas.h"
-#include "engine/drive/request/bodies.h"
 
 /* ---- the conversation at hand ---- */
 
@@ -47,7 +45,7 @@ bool session_mend_open(session *x)
     if (!past->read && !session_mend_is_brief(x))
         past->too_much = true;
     else
-        history_read_within(past, x->out.body, LOOP_READ_BYTES_MAX);
+        history_read(past, x->out.body, LOOP_READ_BYTES_MAX);
     session_mend_tell_limits(x);
     return past->read;
 }
@@ -58,10 +56,8 @@ void session_mend_tell_limits(session *x)
     if (!h || !h->past.too_much || h->told)
         return;
     h->told = true;
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.name = "mending_given_up";
-    e.reason = S("the request is too large for what was to be mended in it: it stays as it was");
-    session_event(x, &e);
+    session_say(x, "mending_given_up",
+                S("the request is too large for what was to be mended in it: it stays as it was"));
 }
 
 void session_mend_unchecked(session *x)
@@ -70,11 +66,9 @@ void session_mend_unchecked(session *x)
     if (!h || h->told_unchecked)
         return;
     h->told_unchecked = true;
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.name = "mending_given_up";
-    e.reason = S("holding all of the answer against the schemas of its request takes too long: what was not looked at "
-                 "goes out as it came");
-    session_event(x, &e);
+    session_say(x, "mending_given_up",
+                S("holding all of the answer against the schemas of its request takes too long: what was not looked at "
+                  "goes out as it came"));
 }
 
 void session_mend_rest(session *x)
@@ -82,11 +76,6 @@ void session_mend_rest(session *x)
     if (x->h)
         history_rest(&x->h->past);
     session_sweep(x);
-}
-
-void session_mend_free(session_mending *h)
-{
-    history_end(&h->past);
 }
 
 const convo *session_mend_tools(session *x)
@@ -104,40 +93,32 @@ const convo *session_mend_tools(session *x)
     return h->tools.ntools ? &h->tools : NULL;
 }
 
-void session_mend_test_calls(session *x, answer_test *ret)
+/* Is it too long to be read on the loop? Then it is read with the test, or not at all. */
+static bool reads_later(session *x, daruma_str raw, answer_test *ret, daruma_str *ret_unread)
 {
-    daruma_str raw = x->out.scan.tools_raw;
-    session_mending *h = session_mend_of(x);
-    ret->most = CALLS_LOOP_BYTES_MAX;
-    if (raw.n < TOOLS_LOOP_BYTES_MAX)
-        ret->tools = session_mend_tools(x);
-    if (!h || raw.n < TOOLS_LOOP_BYTES_MAX)
-        return;
     if (raw.n > TOOLS_READ_BYTES_MAX) {
         session_mend_unchecked(x);
-        return;
+    } else if (raw.n >= TOOLS_LOOP_BYTES_MAX) {
+        ret->d = x->d;
+        *ret_unread = raw;
     }
-    ret->d = x->d;
-    ret->unread = raw;
+    return raw.n >= TOOLS_LOOP_BYTES_MAX;
+}
+
+void session_mend_test_calls(session *x, answer_test *ret)
+{
+    ret->most = CALLS_LOOP_BYTES_MAX;
     ret->more_tools = x->out.scan.more_tools;
+    if (session_mend_of(x) && !reads_later(x, x->out.scan.tools_raw, ret, &ret->unread))
+        ret->tools = session_mend_tools(x);
 }
 
 void session_mend_test_format(session *x, answer_test *ret)
 {
     session_mending *h = session_mend_of(x);
     daruma_str raw = x->out.scan.format_raw;
-    if (!h || !raw.n)
+    if (!h || !raw.n || reads_later(x, raw, ret, &ret->unread_format))
         return;
-    if (raw.n > TOOLS_READ_BYTES_MAX) {
-        session_mend_unchecked(x);
-        return;
-    }
-    if (raw.n >= TOOLS_LOOP_BYTES_MAX) {
-        ret->d = x->d;
-        ret->unread_format = raw;
-        ret->rooms = x->v->rooms;
-        return;
-    }
     if (!h->wanted_read) {
         h->wanted_read = true;
         if (!answer_format_read(x->d, raw, x->arena, &h->wanted))
@@ -150,15 +131,12 @@ void session_mend_test_format(session *x, answer_test *ret)
 void session_mend_unfit(session *x, bool goes_out)
 {
     session_mending *h = session_mend_of(x);
-    daruma_event e = DARUMA_EVENT_INIT;
-    if (!h)
-        return;
-    h->unfit = goes_out ? UNFIT_GOES_OUT : UNFIT_ASKED;
-    e.name = "answer_unfit";
-    e.reason = S("the model was asked again, and its answer still does not fit the schema that the client asks for: it "
-                 "goes out as it came");
-    if (goes_out)
-        session_event(x, &e);
+    if (h)
+        h->unfit = goes_out ? UNFIT_GOES_OUT : UNFIT_ASKED;
+    if (h && goes_out)
+        session_say(x, "answer_unfit",
+                    S("the model was asked again, and its answer still does not fit the schema that the client asks "
+                      "for: it goes out as it came"));
 }
 
 session_unfit session_mend_was_unfit(const session *x)
@@ -170,8 +148,7 @@ session_unfit session_mend_was_unfit(const session *x)
 void session_mend_use(session *x, daruma_str body, const request_scan *scan)
 {
     request_scan was = x->out.scan;
-    x->out.body = body;
-    x->out.edition = ++x->out.editions;
+    session_use(x, body);
     x->out.scan = *scan;
     x->out.scan.model = was.model;
     x->out.asks_whole = !x->out.scan.stream;
@@ -205,7 +182,7 @@ int64_t session_mend_window(const session *x)
     if (x->kase.target < 0)
         return -1;
     const daruma_target *t = &x->targets[x->kase.target];
-    return t->window > 0 ? t->window : betas_widen(x) ? -1 : memory_window(x->v->mem, t->lane_id);
+    return t->window > 0 ? t->window : betas_widen(x) ? -1 : memory_lane(x->v->mem, t->lane_id, x->v->at.now)->window;
 }
 
 /* Google's windows are of the input alone. */

@@ -3,7 +3,7 @@
 #ifndef ENGINE_DRIVE_MEND_MENDING_H
 #define ENGINE_DRIVE_MEND_MENDING_H
 #include "base/limits.h"
-#include "engine/drive/answer/answer_test.h"
+#include "engine/drive/answer/answer.h"
 #include "engine/drive/mend/history.h"
 #include "engine/drive/session.h"
 
@@ -14,15 +14,11 @@ typedef enum session_mend_result {
 } session_mend_result;
 bool session_mend_is(daruma_remedy_kind r); /* is that a remedy carried out here? */
 session_mend_result session_mend_apply(session *x, daruma_remedy_kind r);
-/* A request that goes on with an answer of which the client has the beginning. Its strings live as long as the call. */
-typedef struct session_mend_onward {
-    history_onward onward;
-    daruma_str body; /* as it asks for the rest */
-} session_mend_onward;
-/* Writes it for target `to`, in words whose answer shows whether it goes on, and changes nothing yet. False: this
+/* A request that goes on with an answer of which the client has the beginning.
+ * Writes it for target `to`, in words whose answer shows whether it goes on, and changes nothing yet. False: this
  * answer cannot be gone on with. */
-bool session_mend_go_on(session *x, int to, session_mend_onward *ret);
-void session_mend_goes_on(session *x, const session_mend_onward *o); /* it is what is sent, and its answer is joined */
+bool session_mend_go_on(session *x, int to, history_onward *ret);
+void session_mend_goes_on(session *x, const history_onward *o); /* it is what is sent, and its answer is joined */
 void session_mend_use(session *x, daruma_str body,
                       const request_scan *scan); /* from here on this is what is sent; one of x->out.texts */
 void session_mend_rest(
@@ -120,12 +116,20 @@ session_mending *session_mend_of(session *x); /* NULL without memory */
 bool session_mend_can(session *x);            /* may it be read, as far as is known? */
 void session_mend_take(session *x, drive_text *made, const request_scan *scan); /* ... it is */
 void session_mend_tell_limits(session *x);                                      /* that mending was given up, once */
-void session_mend_free(session_mending *h); /* what it holds beside the call's memory */
 /* The provider goes on, or refuses something else: parameters mended of the request by now are learned of the model. */
 void mended_learn(session *x);
 /* Bytes of a request of this conversation that a provider refused without numbers; 0 none. And that it did. */
 size_t mended_refused(const session *x);
 void mended_refuse(session *x, size_t bytes);
 bool session_mend_write(session *x); /* x->h->past.m.c is what is sent from here on; false: mending it is given up */
+
+/* ---- question.c: questions of our own to a model, on the case of the request ---- */
+
+/* Asks `n` questions, some at a time, of the summariser or the current target. False: it may not.
+ * Each answer comes through session_mend_answer(), empty on failure; after the last one session_mend_asked(). */
+bool side_ask(session *x, const mend_question *q, size_t n, int64_t max_output);
+void side_cancel(session *x);
+void session_mend_answer(session *x, size_t i, daruma_str text);
+void session_mend_asked(session *x);
 
 #endif

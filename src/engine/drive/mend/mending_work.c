@@ -17,13 +17,10 @@
 #include "engine/drive/attempt.h"
 #include "engine/drive/finish.h"
 #include "engine/drive/memory/memory.h"
-#include "engine/drive/mend/question.h"
 #include "engine/drive/mend/recall.h"
-#include "engine/drive/open.h"
 #include "engine/drive/request/adapt.h"
 #include "engine/drive/request/apis.h"
 #include "engine/drive/request/betas.h"
-#include "engine/drive/request/bodies.h"
 
 /* ---- going on with an answer ---- */
 
@@ -47,12 +44,13 @@ static resuming resuming_of(session *x, int to, bool begun_for_it)
 {
     bool begins = begun_for_it && (session_dialect(x, to)->quirks & WIRE_PREFILL);
     history_target target = session_mend_target(x);
-    return (resuming){.past = &x->h->past,
-                      .q = {.body = x->out.body,
-                            .so_far = talk_said(x),
-                            .prefills = begins && memory_prefills(x->v->mem, x->targets[to].lane_id),
-                            .beside = history_beside(&target, &x->h->past.policy),
-                            .read_bytes = MEND_ARENA_BYTES_MAX}};
+    return (resuming){
+        .past = &x->h->past,
+        .q = {.body = x->out.body,
+              .so_far = talk_said(x),
+              .prefills = begins && !memory_lane(x->v->mem, x->targets[to].lane_id, x->v->at.now)->no_prefill,
+              .beside = history_beside(&target, &x->h->past.policy),
+              .read_bytes = MEND_ARENA_BYTES_MAX}};
 }
 
 static void resuming_do(void *data)
@@ -61,15 +59,15 @@ static void resuming_do(void *data)
     w->good = history_onward_make(w->past, &w->q, &w->report, &w->onward);
 }
 
-static session_mend_onward resuming_take(session *x, resuming *w)
+static history_onward resuming_take(session *x, resuming *w)
 {
-    session_mend_onward o = {.onward = w->onward};
-    o.body = w->onward.made ? session_own(x, w->onward.made) : w->onward.of;
-    w->onward.made = NULL;
-    return o;
+    history_onward *o = &w->onward;
+    o->body = o->made ? session_own(x, o->made) : o->of;
+    o->made = NULL;
+    return *o;
 }
 
-bool session_mend_go_on(session *x, int to, session_mend_onward *ret)
+bool session_mend_go_on(session *x, int to, history_onward *ret)
 {
     if (!can_go_on(x) || !session_mend_is_brief(x))
         return false;
@@ -81,13 +79,14 @@ bool session_mend_go_on(session *x, int to, session_mend_onward *ret)
     return w.good;
 }
 
-void session_mend_goes_on(session *x, const session_mend_onward *o)
+void session_mend_goes_on(session *x, const history_onward *o)
 {
-    history_goes_on(&x->h->past, &o->onward);
+    x->h->past.resume_of = o->of;
+    x->h->past.prefilled = o->how == GOING_PREFILLED;
     if (talk_thought_half(x))
-        mended_half_thought(x);
-    talk_join_next(x, o->onward.how);
-    session_mend_use(x, o->body, &o->onward.scan);
+        mended_half_thought(x, false);
+    talk_join_next(x, o->how);
+    session_mend_use(x, o->body, &o->scan);
 }
 
 static void resuming_drop(void *data)
@@ -102,7 +101,7 @@ static session_mend_result resumed(session *x, resuming *w)
 {
     bool good = w->good;
     if (good) {
-        session_mend_onward o = resuming_take(x, w);
+        history_onward o = resuming_take(x, w);
         session_mend_goes_on(x, &o);
         x->h->past.m.from = x->h->past.m.to = (daruma_str){0};
         session_mend_tell(x, DARUMA_WHEN_MENDED, DARUMA_REMEDY_RESUME, &w->report);
@@ -116,13 +115,6 @@ static void resuming_then(session *x, void *data)
     session_mended(x, resumed(x, data) == SESSION_MEND_SEND);
 }
 
-/* Its answer was begun for it with all that arrived, and it ended there. Perhaps nothing but the end was missing: shown
- * less of it, it says the last words again, and its end can be believed. */
-static bool added_nothing(const session *x)
-{
-    return x->h->past.prefilled && x->answer.view.finished && !x->answer.view.content;
-}
-
 static session_mend_result resume(session *x)
 {
     static const drive_work resumes = {.work = resuming_do, .then = resuming_then, .drop = resuming_drop};
@@ -130,8 +122,11 @@ static session_mend_result resume(session *x)
         return SESSION_MEND_UNFIT;
     if (session_last(x)->failure.kind == DARUMA_MALFORMED_OUTPUT && x->h->past.m.bad)
         return SESSION_MEND_UNFIT; /* what it called was wrong, not cut: it was asked again as often as it may */
-    if (talk_unsure(x) || added_nothing(x)) /* what it was asked was answered with something else */
-        history_ask_otherwise(&x->h->past);
+    /* An answer that was begun for it with all that arrived, and ended there: perhaps nothing but the end was missing.
+     * Shown less of it, it says the last words again, and its end can be believed. */
+    bool added_nothing = x->h->past.prefilled && x->answer.view.finished && !x->answer.view.content;
+    if (talk_unsure(x) || added_nothing) /* what it was asked was answered with something else */
+        x->h->past.going = x->h->past.going == GOING_FROM_BEFORE ? GOING_ANCHORED : GOING_FROM_BEFORE;
     resuming *w = x->v->rooms->take(sizeof *w);
     if (!w)
         return SESSION_MEND_UNFIT;
@@ -183,11 +178,6 @@ void session_mend_gave_up(session *x)
 
 /* ---- the work on it: on the loop, or on another thread ---- */
 
-static void work(void *data)
-{
-    history_work(data);
-}
-
 /* The conversation is mended: it is what is sent from here on. */
 static void mended_so(session *x)
 {
@@ -197,8 +187,8 @@ static void mended_so(session *x)
     session_mend_take(x, t->made, &t->scan);
     t->made = NULL;
     session_renamed(x, &m->c);
-    if (t->facts && t->ahead) /* else it was told when it went out so */
-        mended_did(x, x->kase.target, t->facts);
+    if (t->to.facts && t->ahead) /* else it was told when it went out so */
+        mended_did(x, x->kase.target, t->to.facts);
     if (m->taught)
         session_mend_lesson(x, &m->lesson);
     if (m->habits) {
@@ -206,7 +196,7 @@ static void mended_so(session *x)
         h->habits |= m->habits;
     }
     if (m->report.halves_dropped)
-        mended_signs(x);
+        mended_half_thought(x, true);
     if (m->doing == DARUMA_REMEDY_LOWER_FORMAT) {
         session_mend_learns_of(h, x->targets[x->kase.target].lane_id);
         h->format = mend_format_lasts(&t->f) ? m->c.set.format : FORMAT_UNSAID;
@@ -267,12 +257,12 @@ static void work_then(session *x, void *data)
 
 static void work_drop(void *data)
 {
-    (void)data; /* session_mend_free() has what it made */
+    (void)data; /* history_end() has what it made */
 }
 
 static session_mend_result run_work(session *x)
 {
-    static const drive_work mending_work = {.work = work, .then = work_then, .drop = work_drop};
+    static const drive_work mending_work = {.work = history_work, .then = work_then, .drop = work_drop};
     return session_work(x, x->out.body.n, &mending_work, &x->h->past) ? work_done(x) : SESSION_MEND_WAITS;
 }
 
@@ -326,9 +316,9 @@ session_mend_result session_mend_apply(session *x, daruma_remedy_kind r)
  * provider would. */
 static bool too_long(const session *x, history_task *w)
 {
-    int64_t used = mul_sat((int64_t)x->out.body.n, 1000) / w->rate, refused = (int64_t)mended_refused(x);
-    if (w->window > 0) {
-        w->f.limit = w->window;
+    int64_t used = mul_sat((int64_t)x->out.body.n, 1000) / w->to.rate, refused = (int64_t)mended_refused(x);
+    if (w->to.window > 0) {
+        w->f.limit = w->to.window;
         w->f.used = used;
         return history_is_long(w, used, x->out.scan.max_output);
     }
@@ -361,9 +351,9 @@ bool session_mend_fits(session *x)
     /* Nothing is made for a request that is short enough, which is most of them; one that names no cap takes no room
      * for it from anybody's window. */
     history_task look = {.f = overflow,
-                         .window = session_mend_window(x),
-                         .shares_none = x->out.scan.max_output > 0 && session_mend_shares_none(x),
-                         .rate = memory_rate(x->v->mem, session_counted(x))};
+                         .to = {.window = session_mend_window(x),
+                                .shares_none = x->out.scan.max_output > 0 && session_mend_shares_none(x),
+                                .rate = memory_rate(x->v->mem, session_counted(x))}};
     if (!too_long(x, &look) || !session_mend_can(x))
         return true;
     bool asks = p->mend.side_calls && !wider_elsewhere(x); /* the last two ask a model */
@@ -423,5 +413,5 @@ void session_mend_gone(session *x)
 {
     side_cancel(x);
     if (x->h)
-        session_mend_free(x->h);
+        history_end(&x->h->past);
 }

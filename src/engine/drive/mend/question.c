@@ -6,7 +6,6 @@
 #include "base/limits.h"
 #include "engine/decide/choice.h"
 #include "engine/drive/mend/mending.h"
-#include "engine/drive/mend/question.h"
 
 struct side {
     session *x;

@@ -8,7 +8,6 @@
 #include "engine/drive/memory/memory.h"
 #include "engine/drive/mend/mending.h"
 #include "engine/drive/mend/recall.h"
-#include "engine/drive/open.h"
 #include "engine/drive/request/apis.h"
 #include "engine/drive/request/betas.h"
 
@@ -68,16 +67,21 @@ void mended_free(const drive_rooms *rooms, mended *m)
 }
 
 /* NULL when there is none, and `make` does not make one. */
-static mark *mark_of(const mended *m, const session *x, bool make)
+static mark *mark_at(const mended *m, uint64_t conversation, uint64_t credential, bool make)
 {
-    uint64_t id = x->out.scan.conversation ^ x->client.credential;
-    mark *at = m && x->out.scan.conversation ? &m->marks[id & (CONVERSATIONS - 1)] : NULL;
+    uint64_t id = conversation ^ credential;
+    mark *at = m && conversation ? &m->marks[id & (CONVERSATIONS - 1)] : NULL;
     if (at && at->conversation != id) {
         if (!make)
             return NULL;
         *at = (mark){.conversation = id};
     }
     return at;
+}
+
+static mark *mark_of(const mended *m, const session *x, bool make)
+{
+    return mark_at(m, x->out.scan.conversation, x->client.credential, make);
 }
 
 size_t mended_refused(const session *x)
@@ -93,18 +97,13 @@ void mended_refuse(session *x, size_t bytes)
         at->refused = bytes;
 }
 
-void mended_half_thought(session *x)
+void mended_half_thought(session *x, bool signs)
 {
     mark *at = mark_of(mended_of(x->v), x, true);
-    if (at)
-        at->half_thought = true;
-}
-
-void mended_signs(session *x)
-{
-    mark *at = mark_of(mended_of(x->v), x, true);
-    if (at)
-        at->half_thought = at->signs = true;
+    if (!at)
+        return;
+    at->half_thought = true;
+    at->signs |= signs;
 }
 
 /* Half of what it thought comes back from the client, and is refused. */
@@ -112,6 +111,25 @@ static bool has_half_thought(const session *x, int target)
 {
     const mark *at = mark_of(x->v->mended, x, false);
     return at && at->half_thought && session_dialect(x, target) == x->d;
+}
+
+bool driver_whole_thoughts(const driver *v, const dialect *d, uint64_t credential, daruma_str *body, daruma_arena *a)
+{
+    request_scan scan = v->mended && body->n <= LOOP_BYTES_MAX ? d->scan(*body, NULL) : (request_scan){0};
+    const mark *at = scan.ok ? mark_at(v->mended, scan.conversation, credential, false) : NULL;
+    daruma_arena room;
+    convo c;
+    mend_report rep = {0};
+    if (!at || !at->half_thought || !history_read_apart(v->rooms, d, *body, LOOP_READ_BYTES_MAX, &room, &c))
+        return false;
+    daruma_buf out = buf_in(a);
+    bool did = mend_half_thinking(&c, at->signs, &rep);
+    if (did)
+        d->write(&c, &out);
+    did &= !c.full && !out.full;
+    v->rooms->close(&room);
+    *body = did ? buf_str(&out) : *body;
+    return did;
 }
 
 static void tell_known(session *x, const mend_report *done, int target)
@@ -141,7 +159,7 @@ static void apply_known(void *data)
 {
     knowing *k = data;
     history *past = k->past;
-    if (!history_read(past, k->body))
+    if (!history_read(past, k->body, MEND_ARENA_BYTES_MAX))
         return;
     k->done = mend_known_apply(k->m->known, k->tenant, &past->m.c);
     if (mend_did(&k->done) || past->m.c.full)
@@ -256,13 +274,8 @@ static void learn_habits(session *x)
 static void forgot(session *x, daruma_str what, daruma_str why)
 {
     daruma_buf b = buf_in(x->arena);
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.name = "lesson_forgotten";
-    buf_put(&b, what);
-    BUF_LIT(&b, ": ");
-    buf_put(&b, why);
-    e.reason = buf_str(&b);
-    session_event(x, &e);
+    BUF_SAY(&b, what, ": ", why);
+    session_say(x, "lesson_forgotten", buf_str(&b));
 }
 
 /* What was written for targets is written anew. */
@@ -287,7 +300,7 @@ bool mended_unlearn(session *x)
 bool mended_unlearn_habits(session *x)
 {
     const daruma_target *t = &x->targets[x->kase.target];
-    uint32_t known = memory_habits(x->v->mem, t->lane_id, session_now(x).now);
+    uint32_t known = memory_lane(x->v->mem, t->lane_id, x->v->at.now)->habits;
     uint32_t hurt = mend_habits_hurt(known, &session_last(x)->failure);
     const char *name;
     if (!hurt)
@@ -299,17 +312,23 @@ bool mended_unlearn_habits(session *x)
     return true;
 }
 
+/* Reads the request as it was moved to another dialect, on the loop. */
+static bool read_moved(const session *x, daruma_arena *room, convo *c)
+{
+    const moved_request *m = x->moved;
+    return m && m->body.n && m->body.n <= LOOP_BYTES_MAX && session_mend_is_brief(x) &&
+           history_read_apart(x->v->rooms, x->p, m->body, LOOP_READ_BYTES_MAX, room, c);
+}
+
 bool mended_moved_habits(session *x)
 {
     session_mending *h = x->h;
     convo c;
     uint32_t habits = 0;
     daruma_arena room;
-    if (!x->moved || !x->moved->body.n || x->moved->body.n > LOOP_BYTES_MAX || !session_mend_is_brief(x) ||
-        !x->v->rooms->open(&room, MEND_ROOM_BYTES_USUAL, LOOP_READ_BYTES_MAX))
+    if (!read_moved(x, &room, &c))
         return false;
-    if (x->p->read(x->moved->body, &room, &c) == DARUMA_OK)
-        mend_messages(&c, &session_last(x)->failure, NULL, &habits);
+    mend_messages(&c, &session_last(x)->failure, NULL, &habits);
     bool found = habits && !c.full;
     x->v->rooms->close(&room);
     uint64_t lane = x->targets[x->kase.target].lane_id;
@@ -326,13 +345,11 @@ static bool learn_shortened(session *x, mended *m)
     const history *h = &x->h->past;
     convo before;
     daruma_arena room;
-    if (!x->v->rooms->open(&room, MEND_ROOM_BYTES_USUAL, MEND_ARENA_BYTES_MAX))
+    if (!history_read_apart(x->v->rooms, h->d, h->from, MEND_ARENA_BYTES_MAX, &room, &before))
         return false;
-    bool good = h->d->read(h->from, &room, &before) == DARUMA_OK;
-    if (good)
-        mend_known_learn(m->known, session_tenant(x), &before, &h->m.c);
+    mend_known_learn(m->known, session_tenant(x), &before, &h->m.c);
     x->v->rooms->close(&room);
-    return good;
+    return true;
 }
 
 void session_mend_worked(session *x, int64_t input_tokens)
@@ -371,7 +388,8 @@ void session_mend_worked(session *x, int64_t input_tokens)
 /* The most of a response format that the target takes, of those asked for. */
 static convo_format format_of(const session *x, int target)
 {
-    return x->out.scan.schema ? memory_format(x->v->mem, x->targets[target].lane_id, x->v->at.now) : FORMAT_SCHEMA;
+    convo_format most = memory_lane(x->v->mem, x->targets[target].lane_id, x->v->at.now)->format;
+    return x->out.scan.schema && most ? most : FORMAT_SCHEMA;
 }
 
 bool mended_knows(const session *x, int target)
@@ -380,7 +398,7 @@ bool mended_knows(const session *x, int target)
     return x->kase.can_mend && x->kase.policy->mend.enabled &&
            ((m && mend_lessons_list(m->lessons, x->targets[target].lane_id, NULL, 0) > 0) ||
             format_of(x, target) < FORMAT_SCHEMA || has_half_thought(x, target) ||
-            memory_habits(x->v->mem, x->targets[target].lane_id, x->v->at.now));
+            memory_lane(x->v->mem, x->targets[target].lane_id, x->v->at.now)->habits);
 }
 
 void mended_know(const session *x, int target, drive_facts *ret)
@@ -394,7 +412,7 @@ void mended_know(const session *x, int target, drive_facts *ret)
     size_t n = knows && m ? mend_lessons_list(m->lessons, lane, ret->lessons, LESSONS_APPLIED_MAX) : 0;
     n = n < LESSONS_APPLIED_MAX ? n : LESSONS_APPLIED_MAX;
     ret->most = knows ? format_of(x, target) : FORMAT_SCHEMA;
-    ret->habits = ret->habits_known = knows ? memory_habits(x->v->mem, lane, x->v->at.now) : 0;
+    ret->habits = ret->habits_known = knows ? memory_lane(x->v->mem, lane, x->v->at.now)->habits : 0;
     ret->half_thought = knows && has_half_thought(x, target);
     ret->signs = ret->half_thought && mark_of(m, x, false)->signs;
     if (moves && h && h->lesson_lane == lane)
@@ -430,12 +448,9 @@ bool mended_moved_learn(session *x)
     mend_lesson l;
     mend_report rep = {0};
     daruma_arena room;
-    if (h->nlessons == SESSION_MEND_LESSONS_MAX || !x->moved || !x->moved->body.n ||
-        x->moved->body.n > LOOP_BYTES_MAX || !session_mend_is_brief(x) ||
-        !x->v->rooms->open(&room, MEND_ROOM_BYTES_USUAL, LOOP_READ_BYTES_MAX))
+    if (h->nlessons == SESSION_MEND_LESSONS_MAX || !read_moved(x, &room, &c))
         return false;
-    bool found = x->p->read(x->moved->body, &room, &c) == DARUMA_OK &&
-                 mend_parameter(&c, &session_last(x)->failure, &l, &rep) && !c.full;
+    bool found = mend_parameter(&c, &session_last(x)->failure, &l, &rep) && !c.full;
     l.once = found && !mend_lesson_lasts(&c, &l, &session_last(x)->failure);
     x->v->rooms->close(&room);
     if (!found)

@@ -1,7 +1,7 @@
 /* recall.h - what was mended before. */
 #ifndef ENGINE_DRIVE_MEND_RECALL_H
 #define ENGINE_DRIVE_MEND_RECALL_H
-#include "engine/drive/request/facts.h"
+#include "engine/drive/mend/history.h"
 #include "engine/drive/session.h"
 
 void mended_free(const drive_rooms *rooms, mended *m);
@@ -13,10 +13,9 @@ bool mended_knows(const session *x, int target); /* is there anything that may b
 void mended_know(const session *x, int target, drive_facts *ret);
 /* Says what was done of it. */
 void mended_did(session *x, int target, const drive_facts *f);
-/* The client has thinking that broke off before it was signed: it is left out of later requests of the conversation. */
-void mended_half_thought(session *x);
-/* The same, and its provider refused it for its signature: it is left out though none of the conversation has one. */
-void mended_signs(session *x);
+/* The client has thinking that broke off before it was signed: it is left out of later requests of the conversation.
+ * `signs`: its provider refused it for that; then it is left out though none of the conversation has a signature. */
+void mended_half_thought(session *x, bool signs);
 /* The provider of another dialect refused a parameter: it is learned, and done when the request is converted again. */
 bool mended_moved_learn(session *x);
 /* The provider refuses what was learned: it is forgotten, and the request is written for it anew. */

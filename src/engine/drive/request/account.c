@@ -7,16 +7,20 @@
 #include "engine/drive/memory/memory.h"
 #include "engine/drive/mend/mending.h"
 #include "engine/drive/request/account.h"
-#include "engine/drive/request/bodies.h"
 #include "engine/mend/request/request.h"
 #include <xxhash.h>
+
+static void spoil_others(session *x, size_t owner, uint8_t spoiled)
+{
+    for (size_t i = 0; i < x->kase.ntargets && i < DARUMA_CASE_TRIED; i++)
+        if (x->targets[i].account_id != x->targets[owner].account_id)
+            x->kase.spoiled[i] = spoiled;
+}
 
 /* Nobody is asked but the account of that target. */
 static void keep_account(session *x, size_t owner)
 {
-    for (size_t i = 0; i < x->kase.ntargets && i < DARUMA_CASE_TRIED; i++)
-        if (x->targets[i].account_id != x->targets[owner].account_id)
-            x->kase.spoiled[i] = 1;
+    spoil_others(x, owner, 1);
     x->kase.want = (int)owner;
 }
 
@@ -75,15 +79,11 @@ void session_loosen(session *x, const daruma_failure *f)
     if (!session_mend_open(x) || dialect_stuck(&x->h->past.m.c) || !mend_strange_thinking(&x->h->past.m.c) ||
         !session_mend_write(x))
         return;
-    for (size_t i = 0; i < x->kase.ntargets && i < DARUMA_CASE_TRIED; i++)
-        if (x->targets[i].account_id != x->targets[x->home.target].account_id)
-            x->kase.spoiled[i] = 0;
+    spoil_others(x, x->home.target, 0);
     if (!f)
         x->kase.want = -1;
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.name = "request_converted";
-    e.reason = S("written for another account; left out: reasoning that only the first one can read");
-    session_event(x, &e);
+    session_say(x, "request_converted",
+                S("written for another account; left out: reasoning that only the first one can read"));
 }
 
 bool session_stay(session *x, int target)
@@ -98,10 +98,7 @@ bool session_stay(session *x, int target)
         marked = x->d->remote_marks[i].n && str_find(x->out.body, x->d->remote_marks[i]) != STR_NONE;
     if (!marked || !session_mend_open(x) || !x->h->past.m.c.remote)
         return false;
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.name = "request_not_convertible";
-    e.reason = S("this request names what only one account of its provider has");
-    session_event(x, &e);
+    session_say(x, "request_not_convertible", S("this request names what only one account of its provider has"));
     keep_account(x, x->home.target);
     return true;
 }
@@ -151,15 +148,12 @@ void account_name_stored(session *x, uint32_t *newest)
     x->v->rooms->close(&room);
     if (!made)
         return;
-    x->out.body = session_own(x, made);
-    x->out.edition = ++x->out.editions;
+    session_use(x, session_own(x, made));
     x->out.scan = x->d->scan(x->out.body, newest);
     x->out.scan.model = was.model;
     x->out.scan.before = was.before; /* by that id it is known here */
     x->out.scan.remote_id = was.remote_id;
-    daruma_event e = DARUMA_EVENT_INIT;
     session_did(x, DARUMA_REMEDY_MEND_PARAMETER);
-    e.name = "known_mendings_applied";
-    e.reason = S("previous_response_id: the stream that broke off was gone on with by another answer");
-    session_event(x, &e);
+    session_say(x, "known_mendings_applied",
+                S("previous_response_id: the stream that broke off was gone on with by another answer"));
 }

@@ -9,7 +9,6 @@
 #include "engine/drive/mend/recall.h"
 #include "engine/drive/request/adapt.h"
 #include "engine/drive/request/apis.h"
-#include "engine/drive/request/bodies.h"
 #include "engine/mend/request/request.h"
 
 /* One conversion: what it is made from, which nobody changes meanwhile, and what came of it. */
@@ -128,23 +127,12 @@ static void convert(void *data)
 
 static void tell_losses(session *x, const dialect *to, const dialect_losses *lost)
 {
-    daruma_event e = DARUMA_EVENT_INIT;
     daruma_buf b = buf_in(x->arena);
     BUF_SAY(&b, "written for a provider that speaks ", to->name);
     for (size_t i = 0; i < lost->n; i++) {
         BUF_SAY(&b, i ? ", " : "; left out: ", lost->what[i]);
     }
-    e.name = "request_converted";
-    e.reason = buf_str(&b);
-    session_event(x, &e);
-}
-
-static void tell_stripped(session *x)
-{
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.name = "request_converted";
-    e.reason = S("written for another provider; left out: thinking");
-    session_event(x, &e);
+    session_say(x, "request_converted", buf_str(&b));
 }
 
 /* A name that was changed twice: from what it was at first to what it is at last. */
@@ -189,7 +177,7 @@ static void keep_variant(session *x, conversion *v)
     x->variant.whole = v->whole;
     session_renamed(x, &v->c);
     if (x->variant.body.n && v->stripped)
-        tell_stripped(x);
+        session_say(x, "request_converted", S("written for another provider; left out: thinking"));
     if (!v->made && was_too_much(v) && session_mend_of(x)) { /* it goes out as it is */
         x->h->past.too_much = true;
         session_mend_tell_limits(x);

@@ -41,15 +41,8 @@ const dialect *session_dialect(const session *x, int target)
         return first;
     if (has_turned(x, target))
         return other_api(first);
-    switch (memory_api(x->v->mem, x->targets[target].lane_id, x->v->at.now)) {
-    case API_CHAT:
-        return &dialect_openai;
-    case API_RESPONSES:
-        return &dialect_openai_responses;
-    case API_ANY:
-        break;
-    }
-    return first;
+    memory_apis has = memory_lane(x->v->mem, x->targets[target].lane_id, x->v->at.now)->api;
+    return has == API_CHAT ? &dialect_openai : has == API_RESPONSES ? &dialect_openai_responses : first;
 }
 
 bool session_api_known(const session *x, int target)
@@ -80,13 +73,18 @@ static daruma_str name_of(const dialect *d)
     return d == &dialect_openai ? S("chat completions") : S("responses api");
 }
 
-/* Does a refusal send whoever asks to that API? Of a bad request the path alone counts: of parameters it may be said
- * what they are called in the other API. */
-static bool names(const daruma_failure *f, const dialect *d)
+/* Of a bad request the path alone counts: of parameters it may be said what they are called in the other API. */
+static bool is_named(const daruma_failure *f, const dialect *d)
 {
     bool name = f->status != 400 && f->status != 422 && str_ifind(f->own, name_of(d)) != STR_NONE;
+    return name || has_path(f->own, path_of(d));
+}
+
+/* Does a refusal send whoever asks to that API? */
+static bool names(const daruma_failure *f, const dialect *d)
+{
     size_t own = str_ifind(f->own, path_of(other_api(d))); /* a list of what there is sends nobody anywhere */
-    if (!name && !has_path(f->own, path_of(d)))
+    if (!is_named(f, d))
         return false;
     if (own == STR_NONE || !has_path(f->own, path_of(other_api(d))))
         return said(f->own, SAID_API_SENDS);
@@ -102,8 +100,7 @@ static bool is_about_one(const daruma_failure *f)
 /* Does it say of the API itself that it is not for this? */
 static bool refuses_own(const daruma_failure *f, const dialect *d)
 {
-    bool name = f->status != 400 && f->status != 422 && str_ifind(f->own, name_of(d)) != STR_NONE;
-    return !is_about_one(f) && (name || has_path(f->own, path_of(d))) && said(f->own, SAID_API_NEVER);
+    return !is_about_one(f) && is_named(f, d) && said(f->own, SAID_API_NEVER);
 }
 
 static bool only_of_paths(daruma_str text)

@@ -12,7 +12,9 @@ daruma_str betas_without(const session *x, int target)
 {
     if (!x->betas.asked.n)
         return x->betas.asked;
-    return x->betas.target == target + 1 ? x->betas.without : memory_betas(x->v->mem, x->targets[target].lane_id);
+    return x->betas.target == target + 1
+               ? x->betas.without
+               : str_of(memory_lane(x->v->mem, x->targets[target].lane_id, x->v->at.now)->betas);
 }
 
 bool betas_keeps(daruma_str without, daruma_str word)
@@ -28,41 +30,29 @@ bool betas_keeps(daruma_str without, daruma_str word)
 
 #define LONGER "context-1m" /* how the word begins that asks for a longer window than the model's usual one */
 
-/* What clouds and subscriptions refuse in words of their own, and the beginning of the word that asks for it. */
-static const struct {
-    daruma_str says, word;
-} others[] = {{LIT("long context"), LIT(LONGER)}};
-
-/* Does the failure speak of that word of the field? */
+/* Does the failure speak of that word of the field? Clouds and subscriptions refuse the longer window in words of their
+ * own. */
 static bool is_meant(const daruma_failure *f, daruma_str word)
 {
-    bool meant = str_find(f->own, word) != STR_NONE;
-    for (size_t i = 0; i < COUNT(others); i++)
-        meant |= str_istarts(word, others[i].word) && str_ifind(f->own, others[i].says) != STR_NONE;
-    return meant;
+    return str_find(f->own, word) != STR_NONE ||
+           (str_istarts(word, S(LONGER)) && str_ifind(f->own, S("long context")) != STR_NONE);
 }
 
-static bool any_other_meant(const session *x, const daruma_failure *f)
+/* Does the call ask for a longer window, and is it that which the failure speaks of? NULL: any. */
+static bool asks_longer(const session *x, const daruma_failure *f)
 {
     daruma_str all = x->betas.asked, without = betas_without(x, x->kase.target);
     while (all.n) {
         daruma_str word = str_trim(str_cut(&all, ','));
-        for (size_t i = 0; i < COUNT(others); i++)
-            if (str_istarts(word, others[i].word) && is_meant(f, word) && betas_keeps(without, word))
-                return true;
+        if (str_istarts(word, S(LONGER)) && (!f || is_meant(f, word)) && betas_keeps(without, word))
+            return true;
     }
     return false;
 }
 
 bool betas_widen(const session *x)
 {
-    daruma_str all = x->p == x->d ? x->betas.asked : (daruma_str){0}, without = betas_without(x, x->kase.target);
-    while (all.n) {
-        daruma_str word = str_trim(str_cut(&all, ','));
-        if (str_istarts(word, S(LONGER)) && betas_keeps(without, word))
-            return true;
-    }
-    return false;
+    return x->p == x->d && asks_longer(x, NULL);
 }
 
 bool betas_refused(const session *x, const daruma_failure *f)
@@ -72,7 +62,7 @@ bool betas_refused(const session *x, const daruma_failure *f)
     bool status = f->status == 400 || f->status == 404 || f->status == 422;
     bool field = str_ifind(f->own, S("anthropic-beta")) != STR_NONE || str_ifind(f->own, S("beta flag")) != STR_NONE ||
                  str_ifind(f->own, S("beta header")) != STR_NONE;
-    return (status && field) || any_other_meant(x, f);
+    return (status && field) || asks_longer(x, f);
 }
 
 bool betas_mend(session *x)

@@ -1,6 +1,5 @@
 /* bodies.c - the requests that were written anew for one session, and which of them somebody still needs. */
 #include "engine/drive/mend/mending.h"
-#include "engine/drive/request/bodies.h"
 
 /* Tells the host that so many bytes more, or less, are held. */
 static void tell_held(session *x, int64_t bytes)
@@ -17,6 +16,12 @@ daruma_str session_own(session *x, drive_text *t)
     t->next = x->out.texts;
     x->out.texts = t;
     return t->bytes;
+}
+
+void session_use(session *x, daruma_str body)
+{
+    x->out.body = body;
+    x->out.edition = ++x->out.editions;
 }
 
 static bool holds(const drive_text *t, daruma_str s)

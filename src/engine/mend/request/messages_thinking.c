@@ -14,12 +14,19 @@ static bool on_wire(const convo *c, uint32_t quirk)
     return (c->quirks & quirk) != 0;
 }
 
+static bool is_chat(const convo *c)
+{
+    return !on_wire(c, WIRE_RESULTS_IN_USER | WIRE_FLAT | WIRE_NO_IDS);
+}
+
 /* Thinking that nobody can check: it is neither signed, nor known by an id. What is here in full (the `content` of
- * reasoning in Responses) needs no check. */
-static bool is_half(const convo_part *p)
+ * reasoning in Responses) needs no check, nor do words (Chat). */
+static bool is_half(const convo *c, const convo_part *p)
 {
     if (p->kind != PART_THINKING || p->sealed)
         return false;
+    if (is_chat(c))
+        return json_is_array(p->value);
     daruma_str content = json_get(p->raw, S("content")), one;
     json_iter it = json_open(content);
     return !json_is_array(content) || !json_next(&it, NULL, &one);
@@ -48,7 +55,7 @@ static bool drop_thinking_of(convo *c, convo_message *m, bool half)
     bool did = false;
     for (size_t j = 0; j < m->nparts; j++) {
         convo_part *p = &m->parts[j];
-        if (p->dropped || (half && !is_half(p)))
+        if (p->dropped || (half && !is_half(c, p)))
             continue;
         if (p->kind == PART_THINKING) {
             p->dropped = true;
@@ -139,7 +146,7 @@ static uint32_t drop_halves(convo *c)
 
 bool mend_half_thinking(convo *c, bool signs, mend_report *rep)
 {
-    bool checked = on_wire(c, WIRE_FLAT) || (is_anthropic(c) && (signs || signs_thinking(c)));
+    bool checked = on_wire(c, WIRE_FLAT) || is_chat(c) || (is_anthropic(c) && (signs || signs_thinking(c)));
     uint32_t n = checked ? drop_halves(c) : 0;
     rep->messages_mended += n;
     history_tell(rep, n, "message goes without thinking that broke off before its signature",
@@ -183,7 +190,7 @@ void mending_sign_calls(mending *x)
 void mending_put_thinking(mending *x)
 {
     convo *c = x->c;
-    if (on_wire(c, WIRE_RESULTS_IN_USER | WIRE_FLAT | WIRE_NO_IDS)) /* only Chat has it in words */
+    if (!is_chat(c)) /* which alone has it in words */
         return;
     for (size_t i = 0; i < c->nmessages && !c->full; i++) {
         convo_message *m = &c->messages[i];
