@@ -25,12 +25,15 @@ void *arena_take(daruma_arena *a, size_t n, size_t align)
     return p && n ? memset(p, 0, n) : p;
 }
 
+enum { IN_PLACE_MOST = 32 }; /* things at a time that a list grows by where it stands: that costs next to nothing */
+
 void *arena_grow(daruma_arena *a, void *list, size_t n, size_t *cap, size_t size, size_t first)
 {
     check(n <= *cap);
     if (n < *cap)
         return list;
     size_t more = *cap / 4 + 1, twice = *cap ? *cap * 2 : first;
+    more = more < IN_PLACE_MOST ? more : IN_PLACE_MOST;
     if (*cap && (char *)list + *cap * size == a->beg && (size_t)(a->end - a->beg) / size >= more) {
         arena_take(a, more * size, 1);
         *cap += more;

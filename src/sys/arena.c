@@ -75,6 +75,19 @@ void sys_arena_widen(daruma_arena *a, size_t limit_bytes)
         all->limit = limit_bytes;
 }
 
+void *sys_arena_fit(daruma_arena *a, void *p)
+{
+    account *all = a->host, *fit;
+    size_t used = (size_t)(a->beg - (char *)all), at = (size_t)((char *)p - (char *)all);
+    check(!all->newest);
+    if (!(fit = realloc(all, used)))
+        return p;
+    fit->taken = fit->last = used;
+    a->host = fit;
+    a->beg = a->end = (char *)fit + used;
+    return (char *)fit + at;
+}
+
 size_t sys_arena_bytes(const daruma_arena *a)
 {
     const account *all = a->host;
