@@ -16,6 +16,10 @@ typedef struct account {
     block *newest;
 } account;
 
+/* From here on a block is as large as may be: a list that grows in it moves no more and leaves nothing behind, and what
+ * is not touched is no memory. */
+enum { LARGE_BYTES = 1 << 20 };
+
 static bool more(daruma_arena *a, size_t need)
 {
     account *all = a->host;
@@ -23,12 +27,14 @@ static bool more(daruma_arena *a, size_t need)
     if (left < sizeof(block) || need > left - sizeof(block))
         return false;
     size_t want = all->last * 2; /* doubling: a large exchange needs few blocks, a small one wastes little */
+    if (all->last >= LARGE_BYTES && want < left / 2)
+        want = left / 2;
     if (want < need + sizeof(block))
         want = need + sizeof(block);
     if (want > left)
         want = left;
     block *b = malloc(want);
-    if (!b)
+    if (!b && !(b = malloc(want = need + sizeof(block)))) /* addresses may be few */
         return false;
     b->older = all->newest;
     all->newest = b;
