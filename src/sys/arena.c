@@ -16,9 +16,9 @@ typedef struct account {
     block *newest;
 } account;
 
-/* From here on a block is as large as may be: a list that grows in it moves no more and leaves nothing behind, and what
- * is not touched is no memory. */
-enum { LARGE_BYTES = 1 << 20 };
+/* For something of so many bytes at once there is room to grow: each time that a list moves it leaves itself behind,
+ * and what is not touched is no memory. */
+enum { LARGE_BYTES = 1 << 20, LARGE_TIMES = 8 };
 
 static bool more(daruma_arena *a, size_t need)
 {
@@ -27,8 +27,8 @@ static bool more(daruma_arena *a, size_t need)
     if (left < sizeof(block) || need > left - sizeof(block))
         return false;
     size_t want = all->last * 2; /* doubling: a large exchange needs few blocks, a small one wastes little */
-    if (all->last >= LARGE_BYTES && want < left / 2)
-        want = left / 2;
+    if (need >= LARGE_BYTES && want < left / 2)
+        want = need < left / 2 / LARGE_TIMES ? need * LARGE_TIMES : left / 2;
     if (want < need + sizeof(block))
         want = need + sizeof(block);
     if (want > left)
