@@ -409,9 +409,9 @@ typedef struct run {
 
 static bool written(run *r, const dialect *d, const convo *c)
 {
-    /* As the gateway has it (drive_text_write): a room beside the one that is worked in, of half as many bytes again as
-     * were read. What is larger moves into another one, and from there into one that fits. */
-    size_t first = r->body.n + r->body.n / 2;
+    /* As the gateway has it (drive_text_write): a room beside the one that is worked in, of which only what is written
+     * is memory. What is larger moves into another one, and from there into one that fits. */
+    size_t first = r->body.n * 8;
     daruma_arena room = {.beg = r->a->end - (r->a->end - r->a->beg) / 2, .end = r->a->end};
     r->a->end = room.beg;
     daruma_buf out = buf_in(&room);

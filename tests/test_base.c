@@ -58,14 +58,14 @@ static void a_list_grows_where_it_stands_while_it_is_the_newest(void **state)
     for (uint32_t i = 0; i < 100; i++) {
         was = list;
         list = arena_grow(&a, list, i, &cap, sizeof *list, 4);
-        assert_true(list && cap > i && (!was || list == was) && list[i] == 0);
+        assert_true(list && cap > i && (!was || list == was));
         list[i] = i;
     }
     assert_true(cap < 130 && a.beg == (char *)(list + cap));
     arena_take(&a, 1, 1);
     was = list;
     list = arena_grow(&a, list, cap, &cap, sizeof *list, 4);
-    assert_true(list && list != was && list[99] == 99 && list[cap - 1] == 0);
+    assert_true(list && list != was && list[99] == 99);
     size_t n = cap;
     a.beg = a.end; /* no room: the list stays as it is */
     assert_null(arena_grow(&a, list, n, &cap, sizeof *list, 4));

@@ -37,7 +37,7 @@ static void chat_is_read_into_messages_and_parts(void **state)
     assert_str(convo_text(&c, &p[1]), "{\"x\":1}");
     assert_str(convo_text(&c, &c.messages[4].parts[0]), "t\nwo");
     assert_str(c.tools[0].name, "f");
-    assert_str(c.tools[0].schema_path, "tools.0.function.parameters");
+    assert_str(convo_schema_path(&c.tools[0], c.arena), "tools.0.function.parameters");
     assert_int_equal(convo_last_user(&c), 1);
     assert_int_equal(convo_loop_begin(&c), 2);
     assert_str(kit_write(chat_write, &c), chat);
@@ -202,7 +202,7 @@ static void anthropic_is_read_into_messages_and_parts(void **state)
     assert_int_equal(convo_last_user(&c), 3);
     assert_int_equal(convo_loop_begin(&c), 2); /* a reminder beside a result does not end the loop */
     assert_true(c.tools[1].hosted && c.tools[1].name.n == 0 && !c.tools[0].hosted);
-    assert_str(c.tools[0].schema_path, "tools.0.input_schema");
+    assert_str(convo_schema_path(&c.tools[0], c.arena), "tools.0.input_schema");
     assert_true(c.set.choice == CHOICE_ONE && c.set.parallel == 0 && c.set.thinking == 1);
     assert_int_equal(c.set.thinking_budget, 2000);
     assert_str(c.set.user, "me");
@@ -334,7 +334,7 @@ static void what_others_made_of_chat_is_read(void **state)
     assert_str(convo_text(&c, &p[2]), "{\"o\":1}");
     assert_true(p[2].sealed && !p[1].sealed);
     assert_str(p[2].signature, "gs");
-    assert_str(c.tools[0].schema_path, "functions.0.parameters");
+    assert_str(convo_schema_path(&c.tools[0], c.arena), "functions.0.parameters");
     assert_true(c.set.choice == CHOICE_ONE && c.set.max_output == 2 && c.set.thinking == 1);
     assert_str(c.set.max_output_path, "max_completion_tokens");
 }

@@ -544,8 +544,8 @@ static void a_request_is_read(void **state)
     assert_str(c.tools[0].name, "read");
     assert_str(c.tools[0].description, "Reads");
     assert_str(c.tools[0].schema, "{\"type\":\"object\",\"properties\":{\"type\":{\"type\":\"string\"}}}");
-    assert_str(c.tools[0].schema_path, "tools.0.functionDeclarations.0.parameters");
-    assert_str(c.tools[1].schema_path, "tools.0.functionDeclarations.1.parametersJsonSchema");
+    assert_str(convo_schema_path(&c.tools[0], c.arena), "tools.0.functionDeclarations.0.parameters");
+    assert_str(convo_schema_path(&c.tools[1], c.arena), "tools.0.functionDeclarations.1.parametersJsonSchema");
     assert_true(c.tools[2].hosted);
     assert_str(c.tools[2].raw, "{\"googleSearch\":{}}");
 
@@ -595,7 +595,7 @@ static void odd_dresses_are_read_and_kept(void **state)
     convo c = read_it(bodies[2], &a);
     assert_int_equal(c.nmessages, 2);
     assert_int_equal(c.messages[1].nparts, 1);
-    assert_str(c.tools[0].schema_path, "tools.function_declarations.parameters");
+    assert_str(convo_schema_path(&c.tools[0], c.arena), "tools.function_declarations.parameters");
     assert_str(c.set.max_output_path, "generation_config.max_output_tokens");
     convo_set_max_output(&c, 5);
     assert_replaced(&c, bodies[2], "\"generation_config\":{}", "\"generation_config\":{\"max_output_tokens\":5}");

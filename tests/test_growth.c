@@ -82,14 +82,14 @@ static const struct {
     const char *shape;
     int converted, mended; /* 0: not measured here */
 } most_memory[] = {
-    {"one-output ", 22, 43}, {"one-text ", 22, 38},  {"one-call ", 23, 37}, {"output ", 31, 50},
-    {"loop ", 43, 69},       {"one-id ", 49, 0},     {"no-output ", 55, 0}, {"tools ", 32, 0},
-    {"images ", 44, 0},      {"deep ", 31, 0},       {"thinking ", 60, 0},  {"failures ", 95, 0},
-    {"strange ", 49, 0},     {"stray ", 46, 0},      {"lost ", 116, 0},     {"wide ", 129, 0},
-    {"turns ", 69, 0},       {"says-10 ", 62, 107},  {"says-40 ", 45, 77},  {"says-100 ", 35, 57},
-    {"says-150 ", 31, 51},   {"parts ", 179, 0},     {"system ", 117, 0},   {"empty ", 107, 0},
-    {"empty-user ", 112, 0}, {"turn-marks ", 33, 0}, {"marks ", 33, 0},     {"bare-tools ", 199, 0},
-    {"stops ", 32, 0},       {"labels ", 12, 0},     {"members ", 12, 0},   {"twice ", 12, 0},
+    {"one-output ", 21, 43}, {"one-text ", 21, 38},  {"one-call ", 22, 35}, {"output ", 30, 49},
+    {"loop ", 43, 68},       {"one-id ", 47, 0},     {"no-output ", 53, 0}, {"tools ", 26, 0},
+    {"images ", 43, 0},      {"deep ", 30, 0},       {"thinking ", 59, 0},  {"failures ", 63, 0},
+    {"strange ", 48, 0},     {"stray ", 45, 0},      {"lost ", 84, 0},      {"wide ", 91, 0},
+    {"turns ", 68, 0},       {"says-10 ", 60, 104},  {"says-40 ", 45, 76},  {"says-100 ", 34, 57},
+    {"says-150 ", 30, 50},   {"parts ", 123, 0},     {"system ", 82, 0},    {"empty ", 75, 0},
+    {"empty-user ", 80, 0},  {"turn-marks ", 33, 0}, {"marks ", 33, 0},     {"bare-tools ", 93, 0},
+    {"stops ", 31, 0},       {"labels ", 12, 0},     {"members ", 12, 0},   {"twice ", 12, 0},
 };
 
 /* Converted answers are no requests, and have an arena of their own. */

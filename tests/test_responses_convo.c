@@ -115,7 +115,7 @@ static void a_request_is_read(void **state)
     assert_int_equal(c.ntools, 3);
     assert_str(c.tools[0].name, "read");
     assert_str(c.tools[0].schema, "{\"type\":\"object\"}");
-    assert_str(c.tools[0].schema_path, "tools.0.parameters");
+    assert_str(convo_schema_path(&c.tools[0], c.arena), "tools.0.parameters");
     assert_true(!c.tools[1].hosted && !c.tools[1].schema.n);
     assert_true(c.tools[2].hosted);
 

@@ -39,6 +39,25 @@ static void one_large_thing_fits_a_small_arena(void **state)
     sys_arena_done(&a);
 }
 
+/* Each time it moves it leaves itself behind: what it leaves is small beside what it becomes. */
+static void a_large_list_leaves_little_of_itself_behind(void **state)
+{
+    enum { MANY = 10 << 20 };
+    (void)state;
+    daruma_arena a;
+    uint64_t *list = NULL;
+    size_t cap = 0, left = 0;
+    assert_true(sys_arena_init(&a, 8 << 10, 256u << 20));
+    for (size_t n = 0; n < MANY; n++) {
+        uint64_t *was = list;
+        assert_non_null(list = arena_grow(&a, list, n, &cap, sizeof *list, 4));
+        left += list == was ? 0 : n;
+        list[n] = n;
+    }
+    assert_true(left < MANY / 3);
+    sys_arena_done(&a);
+}
+
 static void files_are_read_whole_or_refused(void **state)
 {
     (void)state;
@@ -88,6 +107,7 @@ int main(void)
         cmocka_unit_test(moments_do_not_go_back_and_dice_differ),
         cmocka_unit_test(an_arena_grows_to_its_limit_and_remembers),
         cmocka_unit_test(one_large_thing_fits_a_small_arena),
+        cmocka_unit_test(a_large_list_leaves_little_of_itself_behind),
         cmocka_unit_test(files_are_read_whole_or_refused),
         cmocka_unit_test(an_unset_variable_is_empty),
         cmocka_unit_test(descriptors_are_as_many_as_may_be),

@@ -11,7 +11,7 @@ daruma_str arena_copy(daruma_arena *a, daruma_str s);
 
 /* Room for one more behind the `n` things of `size` bytes at `list`, of which *cap have room: where they stand when
  * they are the newest in the arena, else at a new place, twice as many. The first room is for `first`. What is new is
- * zeroed. NULL and a->full without memory. */
+ * not zeroed. NULL and a->full without memory. */
 void *arena_grow(daruma_arena *a, void *list, size_t n, size_t *cap, size_t size, size_t first);
 
 #define ARENA_NEW(a, type, count) ((type *)arena_take((a), sizeof(type) * (count), _Alignof(type)))

@@ -266,7 +266,7 @@ typedef struct dialect_losses {
  * without. */
 bool dialect_stuck(const convo *c);
 /* The conversation as `to` would have read it: no raw bytes, everything from fields. It takes the memory of `from`,
- * whose messages are used no more, as long as what it takes in `a`. Calls get ids where they have
+ * whose messages and tools are used no more, as long as what it takes in `a`. Calls get ids where they have
  * none; tools whose names the target does not take get others, see ret->renames. The model is still the source's: set
  * ret->set.model to the one that is asked before to->write(); and from Gemini, whose bodies do not say it, set.stream.
  * EINPUT: it refers to what lives on the server, or has nothing that `to` could carry. EFULL. What is carried and what

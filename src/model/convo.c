@@ -226,6 +226,18 @@ daruma_str convo_tool_wire(const convo *c, const convo_tool *t)
     return t->wire ? c->wires[t->wire - 1] : t->schema;
 }
 
+daruma_str convo_schema_path(const convo_tool *t, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    if (!t->at)
+        return (daruma_str){0};
+    BUF_SAY(&b, t->at->list, ".");
+    if (t->nth != CONVO_ALONE)
+        BUF_SAY(&b, (int64_t)t->nth, ".");
+    buf_put(&b, t->at->behind);
+    return b.full ? (daruma_str){0} : buf_done(&b);
+}
+
 void convo_set_schema(convo *c, convo_tool *t, daruma_str schema, daruma_str wire)
 {
     t->schema = schema;
@@ -235,7 +247,7 @@ void convo_set_schema(convo *c, convo_tool *t, daruma_str schema, daruma_str wir
     if (!more)
         return;
     c->wires = more;
-    t->wire = t->wire ? t->wire : (uint32_t)++c->nwires;
+    t->wire = t->wire ? t->wire : ++c->nwires & UINT32_MAX >> 2;
     c->wires[t->wire - 1] = wire;
 }
 

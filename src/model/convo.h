@@ -85,16 +85,24 @@ typedef struct convo_message {
     uint32_t cap;
 } convo_message;
 
+/* Where the schemas of the tools of one list stand: "tools", and "function.parameters" in each. */
+typedef struct convo_schemas {
+    daruma_str list, behind;
+} convo_schemas;
+
 typedef struct convo_tool {
-    daruma_str raw;         /* the JSON value */
-    daruma_str name;        /* decoded; empty for tools of the provider (web_search, ...) */
-    daruma_str description; /* decoded */
-    daruma_str schema;      /* raw JSON Schema of its input; empty none */
-    daruma_str schema_path; /* wire path of the schema from the top: "tools.3.function.parameters" */
-    bool hosted;            /* runs at the provider */
-    bool strict;            /* OpenAI's APIs: calls keep to the schema to the letter */
-    uint32_t wire;          /* 1 + where its schema stands in `wires`; 0: it is `schema` */
+    daruma_str raw;          /* the JSON value */
+    daruma_str name;         /* decoded; empty for tools of the provider (web_search, ...) */
+    daruma_str description;  /* decoded */
+    daruma_str schema;       /* raw JSON Schema of its input; empty none */
+    const convo_schemas *at; /* where its schema stands or would stand: convo_schema_path(); NULL: nowhere */
+    uint32_t nth;            /* ... as which of its list, from 0; CONVO_ALONE: there is no list around it */
+    uint32_t wire : 30;      /* 1 + where its schema stands in `wires`; 0: it is `schema` */
+    bool hosted : 1;         /* runs at the provider */
+    bool strict : 1;         /* OpenAI's APIs: calls keep to the schema to the letter */
 } convo_tool;
+
+#define CONVO_ALONE UINT32_MAX
 
 /* A tool that is called something else on this wire than where it came from, or is of another kind. */
 typedef struct convo_rename {
@@ -235,6 +243,8 @@ daruma_str convo_name_was(const convo_rename *renames, size_t n, daruma_str is);
 bool convo_was_custom(const convo_rename *renames, size_t n, daruma_str is);
 /* The schema of a tool as the wire has it. */
 daruma_str convo_tool_wire(const convo *c, const convo_tool *t);
+/* The wire path of a tool's schema from the top, "tools.3.function.parameters", in `a`. Empty: it stands nowhere. */
+daruma_str convo_schema_path(const convo_tool *t, daruma_arena *a);
 /* Sets both; `wire` may be `schema`. */
 void convo_set_schema(convo *c, convo_tool *t, daruma_str schema, daruma_str wire);
 /* A tool that takes words and no JSON. */

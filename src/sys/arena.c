@@ -16,6 +16,10 @@ typedef struct account {
     block *newest;
 } account;
 
+/* For something of so many bytes at once there is room to grow: each time that a list moves it leaves itself behind,
+ * and what is not touched is no memory. */
+enum { LARGE_BYTES = 1 << 20, LARGE_TIMES = 8 };
+
 static bool more(daruma_arena *a, size_t need)
 {
     account *all = a->host;
@@ -23,12 +27,14 @@ static bool more(daruma_arena *a, size_t need)
     if (left < sizeof(block) || need > left - sizeof(block))
         return false;
     size_t want = all->last * 2; /* doubling: a large exchange needs few blocks, a small one wastes little */
+    if (need >= LARGE_BYTES && want < left / 2)
+        want = need < left / 2 / LARGE_TIMES ? need * LARGE_TIMES : left / 2;
     if (want < need + sizeof(block))
         want = need + sizeof(block);
     if (want > left)
         want = left;
     block *b = malloc(want);
-    if (!b)
+    if (!b && !(b = malloc(want = need + sizeof(block)))) /* addresses may be few */
         return false;
     b->older = all->newest;
     all->newest = b;
@@ -73,6 +79,19 @@ void sys_arena_widen(daruma_arena *a, size_t limit_bytes)
     account *all = a->host;
     if (all && all->limit < limit_bytes)
         all->limit = limit_bytes;
+}
+
+void *sys_arena_fit(daruma_arena *a, void *p)
+{
+    account *all = a->host, *fit;
+    size_t used = (size_t)(a->beg - (char *)all), at = (size_t)((char *)p - (char *)all);
+    check(!all->newest);
+    if (!(fit = realloc(all, used)))
+        return p;
+    fit->taken = fit->last = used;
+    a->host = fit;
+    a->beg = a->end = (char *)fit + used;
+    return (char *)fit + at;
 }
 
 size_t sys_arena_bytes(const daruma_arena *a)

@@ -9,12 +9,14 @@
 bool sys_arena_init(daruma_arena *a, size_t first_bytes, size_t limit_bytes);
 void sys_arena_done(daruma_arena *a);
 void sys_arena_widen(daruma_arena *a, size_t limit_bytes); /* it may take so much from here on */
-size_t sys_arena_bytes(const daruma_arena *a);             /* taken from malloc so far */
-void *sys_take(size_t n);                                  /* zeroed, for free(); NULL without memory */
+/* Gives back what it has not used of its only block, which may move. Returns where `p` in it stands then. */
+void *sys_arena_fit(daruma_arena *a, void *p);
+size_t sys_arena_bytes(const daruma_arena *a); /* taken from malloc so far */
+void *sys_take(size_t n);                      /* zeroed, for free(); NULL without memory */
 /* The drive_rooms (engine/drive/room.h) of these. */
 #define SYS_ROOMS                                                                                                      \
     {                                                                                                                  \
-        .open = sys_arena_init, .close = sys_arena_done, .widen = sys_arena_widen, .bytes = sys_arena_bytes,           \
-        .take = sys_take, .give = free                                                                                 \
+        .open = sys_arena_init, .close = sys_arena_done, .widen = sys_arena_widen, .fit = sys_arena_fit,               \
+        .bytes = sys_arena_bytes, .take = sys_take, .give = free                                                       \
     }
 #endif

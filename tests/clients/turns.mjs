@@ -240,6 +240,31 @@ for (const name of Object.keys(wires))
       },
     });
 
+// A long answer: whole, in pieces of the usual size, and in pieces as large as a proxy makes of many, for a client of its dialect and
+// for one of another. What it says comes back to the last letter, or the answer is too long to be written anew, and that is told.
+const prose = (bytes) => many('He said: "no", and \\ went on with \u00e4 line.\n', bytes);
+for (const name of Object.keys(wires))
+  for (const from of [name, others[name]])
+    for (const [what, size] of [["whole"], ["in pieces", 1000], ["in large pieces", 200 << 10]])
+      holds(`${name}: a long answer ${what} of ${from === name ? "its own dialect" : from} holds nobody up`, {
+        limit: 300000,
+        config: (c) => (patient(c), c.models.push({ name: "m", targets: [target[from]] })),
+        async run(pair) {
+          const d = dialects[name], w = wires[from];
+          for (const bytes of [8 << 20, 32 << 20]) {
+            const text = prose(bytes), all = [w.opening()];
+            for (let i = 0; size && i < text.length; i += size) all.push(w.piece(text.slice(i, i + size)));
+            pair.own.answer = (q, res) => (size ? sse(res, all.join("")).end(w.closing()) : w.answer(res, text));
+            const r = await question(pair, d, { model: "m", stream: Boolean(size) });
+            if (process.env.TURNS_TOLD) console.log(`# ${name} of ${from}, ${what}, ${bytes >> 20} MiB: ${await turn(pair)} ms, ${r.status}, ${r.said.length} of ${text.length}`);
+            if (!size && from !== name && bytes > 16 << 20) assert.equal(r.status, 502); // ANSWER_HELD_BYTES_MAX
+            else assert.ok(r.said === text, `${r.status}, ${r.said.length} of ${text.length} letters`);
+            pair.heard.length = 0;
+          }
+          await quick(pair, `a long answer ${what}`);
+        },
+      });
+
 // Of all that is kept in a state file compressions are most by far: KNOWN_TEXT_BYTES of text, small or large pieces of it.
 for (const bytes of [256, 4000])
   holds(`a snapshot of all compressions that are remembered, of ${bytes} bytes each, holds nobody up`, {

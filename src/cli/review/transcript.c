@@ -106,6 +106,7 @@ static review_step *add_step(reading *r)
     if (!steps)
         return NULL;
     run->steps = r->steps = steps;
+    steps[run->n] = (review_step){0};
     return &steps[run->n++];
 }
 

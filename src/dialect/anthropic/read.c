@@ -271,6 +271,7 @@ static bool is_hosted(daruma_str type)
 
 static void read_tool(convo *c, daruma_str raw, size_t i, size_t of)
 {
+    static const convo_schemas at = {LIT("tools"), LIT("input_schema")};
     enum { TYPE, NAME, DESCRIPTION, SCHEMA };
     field f[] = {{.key = LIT("type")}, {.key = LIT("name")}, {.key = LIT("description")}, {.key = LIT("input_schema")}};
     convo_tool *t = tool_add(c, raw, of);
@@ -284,7 +285,8 @@ static void read_tool(convo *c, daruma_str raw, size_t i, size_t of)
     if (!json_is_object(f[SCHEMA].value))
         return;
     t->schema = f[SCHEMA].value;
-    t->schema_path = path_at(c, "tools.", i, ".input_schema");
+    t->at = &at;
+    t->nth = (uint32_t)i;
 }
 
 #define BODY_FIELDS(X)                                                                                                 \

@@ -239,6 +239,9 @@ static void chat_read_message(convo *c, daruma_str raw)
 
 static void read_tool(convo *c, daruma_str raw, size_t i, size_t of, bool legacy)
 {
+    static const convo_schemas at[2][2] = {
+        {{LIT("tools"), LIT("parameters")}, {LIT("tools"), LIT("function.parameters")}},
+        {{LIT("functions"), LIT("parameters")}, {LIT("functions"), LIT("function.parameters")}}};
     enum { FUNCTION, CUSTOM, NAME, DESCRIPTION, PARAMETERS };
     field f[] = {{.key = LIT("function")},
                  {.key = LIT("custom")},
@@ -259,7 +262,8 @@ static void read_tool(convo *c, daruma_str raw, size_t i, size_t of, bool legacy
         return;
     t->strict = json_is_true(json_get(inner ? f[FUNCTION].value : raw, S("strict")));
     t->schema = f[PARAMETERS].value;
-    t->schema_path = path_at(c, legacy ? "functions." : "tools.", i, inner ? ".function.parameters" : ".parameters");
+    t->at = &at[legacy][inner];
+    t->nth = (uint32_t)i;
 }
 
 static void read_tools(convo *c, daruma_str tools, daruma_str functions)

@@ -11,13 +11,6 @@ static bool is_function(const convo_tool *t)
     return t->schema.n || !type.n || value_is(type, S("function"));
 }
 
-static convo_tool *more_tools(convo *out, size_t n)
-{
-    convo_tool *tools = n ? ARENA_NEW(out->arena, convo_tool, n) : NULL;
-    out->full |= n && !tools;
-    return tools;
-}
-
 /* What it is called there. Who reads the answer has to know what it was called here, and whether it was a custom one.
  */
 static daruma_str carry_name(convo *out, const convert_names *names, size_t most, daruma_str name, bool custom)
@@ -103,16 +96,16 @@ static daruma_str carry_schema(const convo_tool *t, daruma_arena *a)
     return t->schema.n ? t->schema : S("{\"type\":\"object\",\"properties\":{}}");
 }
 
-/* Functions go along, and custom tools as functions. What runs at the provider does not, nor what has no schema but a
- * type that only its own models know (bash, computer use). */
+/* Functions go along in the places that they have, and custom tools as functions. What runs at the provider does not,
+ * nor what has no schema but a type that only its own models know (bash, computer use). */
 void convert_tools(const convo *from, const convert_names *names, convo *out, dialect_losses *lost)
 {
     size_t most = from->ntools + count_calls(from);
     str_map allowed = {0};
     bool some = read_allowed(&from->set, &allowed, out->arena);
-    out->tools = more_tools(out, from->ntools);
-    for (size_t i = 0; out->tools && i < from->ntools; i++) {
-        const convo_tool *t = &from->tools[i];
+    out->tools = from->tools;
+    for (size_t i = 0; i < from->ntools; i++) {
+        const convo_tool was = from->tools[i], *t = &was;
         if (t->hosted || !t->name.n) {
             dialect_lose(lost, "hosted_tools");
         } else if (!is_function(t) && !convo_tool_custom(t)) {
@@ -146,7 +139,7 @@ static void declare_called(convo *out)
         for (size_t k = 0; k < out->messages[i].nparts; k++)
             if (out->messages[i].parts[k].kind == PART_CALL && out->messages[i].parts[k].name.n)
                 map_put(&names, out->arena, out->messages[i].parts[k].name);
-    out->tools = more_tools(out, names.n);
+    out->tools = ARENA_NEW(out->arena, convo_tool, names.n);
     for (size_t i = 0; out->tools && i < out->nmessages; i++)
         for (size_t k = 0; k < out->messages[i].nparts && out->ntools < names.n; k++) {
             const convo_part *p = &out->messages[i].parts[k];

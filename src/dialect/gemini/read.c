@@ -6,6 +6,7 @@
  * Calls and results are paired by their order and names; newer models also give ids. Names come in camelCase or in
  * snake_case, and what is one of many may stand without its array. Model and stream are in the path. */
 #include "dialect/gemini/gemini.h"
+#include "base/arena.h"
 
 /* ---- members in both spellings ---- */
 
@@ -299,31 +300,29 @@ static daruma_str plain_schema(convo *c, daruma_str schema)
 
 typedef struct tool_place {
     daruma_str tools, list; /* as spelt: "tools", "functionDeclarations" */
-    size_t tool, nth;
-    bool tool_alone, alone; /* no index: it stands without its array */
+    uint32_t tool, nth;
+    bool tool_alone, alone;       /* no index: it stands without its array */
+    const convo_schemas *schemas; /* of the newest one in this list */
 } tool_place;
 
-static daruma_str schema_path(convo *c, const tool_place *at, daruma_str key)
+/* The same for all of a list, as long as they spell it the same way. */
+static const convo_schemas *schemas_at(convo *c, const tool_place *at, daruma_str key)
 {
+    if (at->schemas && str_eq(at->schemas->behind, key))
+        return at->schemas;
+    convo_schemas *s = ARENA_NEW(c->arena, convo_schemas, 1);
     daruma_buf b = buf_in(c->arena);
     buf_put(&b, at->tools);
-    if (!at->tool_alone) {
-        buf_putc(&b, '.');
-        buf_int(&b, (int64_t)at->tool);
-    }
-    buf_putc(&b, '.');
-    buf_put(&b, at->list);
-    if (!at->alone) {
-        buf_putc(&b, '.');
-        buf_int(&b, (int64_t)at->nth);
-    }
-    buf_putc(&b, '.');
-    buf_put(&b, key);
+    if (!at->tool_alone)
+        BUF_SAY(&b, ".", (int64_t)at->tool);
+    BUF_SAY(&b, ".", at->list);
     c->full |= b.full;
-    return b.full ? (daruma_str){0} : buf_done(&b);
+    if (s)
+        *s = (convo_schemas){buf_done(&b), key};
+    return s;
 }
 
-static void read_declaration(convo *c, daruma_str raw, const tool_place *at, size_t of)
+static void read_declaration(convo *c, daruma_str raw, tool_place *at, size_t of)
 {
     convo_tool *t = tool_add(c, raw, of);
     if (!t)
@@ -333,7 +332,8 @@ static void read_declaration(convo *c, daruma_str raw, const tool_place *at, siz
         schema = gemini_named(raw, S("parameters"));
     t->name = text_of(c, gemini_get(raw, S("name")));
     t->description = text_of(c, gemini_get(raw, S("description")));
-    t->schema_path = schema_path(c, at, schema.key.n ? schema.key : S("parameters"));
+    t->at = at->schemas = schemas_at(c, at, schema.key.n ? schema.key : S("parameters"));
+    t->nth = at->alone ? CONVO_ALONE : at->nth;
     if (!json_is_object(schema.value))
         return;
     daruma_str wire = plain_schema(c, schema.value);
@@ -364,6 +364,7 @@ static void read_tools(convo *c, gemini_member tools)
         at.list = list.key;
         at.alone = !json_is_array(list.value);
         at.nth = 0;
+        at.schemas = NULL;
         for (many l = many_open(list.value); many_next(&l, &one); at.nth++)
             read_declaration(c, one, &at, of);
         convo_tool *t = is_hosted(tool) ? tool_add(c, tool, of) : NULL;

@@ -186,6 +186,10 @@ static void put_properties(rewriting *w, daruma_str map, daruma_str order, int d
     daruma_str key, value, name;
     str_map places = {0}; /* 1 + offset of a value, 0: it is out */
     bool first = true;
+    if (!json_is_array(order)) {
+        put_map(w, map, depth);
+        return;
+    }
     for (json_iter it = json_open(map); json_next(&it, &key, &value);) {
         uint64_t *at = map_put(&places, w->a, key);
         if (at)

@@ -116,14 +116,6 @@ void media_from_url(convo_part *p, daruma_str url)
     }
 }
 
-daruma_str path_at(convo *c, const char *before, size_t index, const char *after)
-{
-    daruma_buf b = buf_in(c->arena);
-    BUF_SAY(&b, before, (int64_t)index, after);
-    c->full |= b.full;
-    return b.full ? (daruma_str){0} : buf_done(&b);
-}
-
 convo_tool *tool_add(convo *c, daruma_str raw, size_t of)
 {
     if (!c->tools && !(c->tools = ARENA_NEW(c->arena, convo_tool, of))) {

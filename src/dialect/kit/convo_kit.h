@@ -42,8 +42,6 @@ bool null_or_none(daruma_str value);
 int tri_of(daruma_str value); /* true 1, false 0, else -1 */
 /* A data URL becomes type and base64, any other URL stays one. Into p->media, media_type, media_url. */
 void media_from_url(convo_part *p, daruma_str url);
-/* "tools.3.function.parameters": pieces around an index, in the arena. */
-daruma_str path_at(convo *c, const char *before, size_t index, const char *after);
 /* One more tool; NULL without memory. Takes the room for all (`of`: elements of the list) with the first. */
 convo_tool *tool_add(convo *c, daruma_str raw, size_t of);
 

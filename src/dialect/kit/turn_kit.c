@@ -258,9 +258,9 @@ void put_one_line(daruma_buf *out, daruma_str json)
 {
     size_t begun = out->n;
     buf_put(out, json);
-    for (size_t i = begun; i < out->n; i++)
-        if (out->p[i] == '\n' || out->p[i] == '\r')
-            out->p[i] = ' ';
+    for (const char *c = "\n\r"; *c && out->n > begun; c++)
+        for (char *p = out->p + begun; (p = memchr(p, *c, (size_t)(out->p + out->n - p)));)
+            *p = ' ';
 }
 
 /* What is no JSON object cannot stand where one must: it is kept as a text in one. */

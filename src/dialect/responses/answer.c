@@ -272,13 +272,25 @@ daruma_status responses_read_answer(daruma_str body, daruma_arena *a, turn *ret)
     return DARUMA_OK;
 }
 
-void responses_put_text_part(daruma_buf *out, bool refusal, daruma_str text, daruma_str sources)
+void responses_put_said(daruma_buf *out, const responses_item *i)
 {
+    char *room = i->n ? buf_room(out, i->n) : NULL;
+    if (room) {
+        memcpy(room, out->p + i->at, i->n);
+        out->n += i->n;
+    } else {
+        buf_json(out, i->text);
+    }
+}
+
+void responses_put_text_part(daruma_buf *out, const responses_item *i)
+{
+    bool refusal = i->kind == DELTA_REFUSAL;
     buf_putz(out, refusal ? "{\"type\":\"refusal\",\"refusal\":" : "{\"type\":\"output_text\",\"text\":");
-    buf_json(out, text);
+    responses_put_said(out, i);
     if (!refusal) {
         BUF_LIT(out, ",\"annotations\":[");
-        put_one_line(out, sources);
+        put_one_line(out, i->sources);
         BUF_LIT(out, "],\"logprobs\":[]");
     }
     buf_putc(out, '}');
@@ -305,7 +317,7 @@ void responses_put_item(daruma_buf *out, const responses_item *i)
         BUF_LIT(out, ",\"type\":\"reasoning\",\"summary\":[");
         if (i->text.n) {
             BUF_LIT(out, "{\"type\":\"summary_text\",\"text\":");
-            buf_json(out, i->text);
+            responses_put_said(out, i);
             buf_putc(out, '}');
         }
         buf_putc(out, ']');
@@ -323,7 +335,7 @@ void responses_put_item(daruma_buf *out, const responses_item *i)
         }
         BUF_LIT(out, ",\"role\":\"assistant\",\"content\":[");
         if (i->done)
-            responses_put_text_part(out, i->kind == DELTA_REFUSAL, i->text, i->sources);
+            responses_put_text_part(out, i);
         buf_putc(out, ']');
     }
     buf_putc(out, '}');

@@ -305,6 +305,7 @@ static void read_instructions(convo *c, daruma_str value)
 
 static void read_tool(convo *c, daruma_str raw, size_t i, size_t of)
 {
+    static const convo_schemas at = {LIT("tools"), LIT("parameters")};
     enum { TYPE, NAME, DESCRIPTION, PARAMETERS, STORES, CONTAINER };
     field f[] = {{.key = LIT("type")},
                  {.key = LIT("name")},
@@ -329,7 +330,8 @@ static void read_tool(convo *c, daruma_str raw, size_t i, size_t of)
         return;
     t->strict = json_is_true(json_get(raw, S("strict")));
     t->schema = f[PARAMETERS].value;
-    t->schema_path = path_at(c, "tools.", i, ".parameters");
+    t->at = &at;
+    t->nth = (uint32_t)i;
 }
 
 static void responses_read_choice(convo *c, daruma_str choice)

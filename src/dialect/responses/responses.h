@@ -33,12 +33,14 @@ typedef struct responses_item {
     daruma_str phase;   /* TEXT, REFUSAL: of the message; empty: none */
     daruma_str text;    /* text, summary or arguments */
     daruma_str sources; /* TEXT: of it, JSON with commas between */
+    size_t at, n;       /* `text` as it stands in `out` already, as JSON: it is copied from there. n 0: it does not */
 } responses_item;
 
 /* A made-up id of an item. */
 void responses_put_id(daruma_buf *out, delta_kind kind, bool custom, uint64_t made, uint64_t nth);
 void responses_put_item(daruma_buf *out, const responses_item *i);
-void responses_put_text_part(daruma_buf *out, bool refusal, daruma_str text, daruma_str sources);
+void responses_put_text_part(daruma_buf *out, const responses_item *i);
+void responses_put_said(daruma_buf *out, const responses_item *i); /* its text */
 /* A response object up to the value of its error, from there to the opening bracket of its output, and its usage. */
 void responses_put_head(daruma_buf *out, daruma_str id, int64_t created, const char *status);
 void responses_put_settings(daruma_buf *out, daruma_str model, const char *reason);

@@ -81,8 +81,8 @@ static responses_item open_item(const turn_writer *w)
     return i;
 }
 
-/* text.done and part.done, as far as they were not said. */
-static void close_part(turn_writer *w, const responses_item *i, daruma_buf *out)
+/* text.done and part.done, as far as they were not said. A long text is made JSON once. */
+static void close_part(turn_writer *w, responses_item *i, daruma_buf *out)
 {
     bool refusal = i->kind == DELTA_REFUSAL, thinking = i->kind == DELTA_THINKING;
     const char *index = thinking ? ",\"summary_index\":" : ",\"content_index\":";
@@ -93,7 +93,10 @@ static void close_part(turn_writer *w, const responses_item *i, daruma_buf *out)
                               : "response.output_text.done",
                    index, out);
         buf_putz(out, refusal ? ",\"refusal\":" : thinking ? ",\"text\":" : ",\"logprobs\":[],\"text\":");
+        size_t at = out->n;
         buf_json(out, i->text);
+        i->at = at;
+        i->n = out->n - at;
         event_end(out);
         w->r.stage = STAGE_TEXT_DONE;
     }
@@ -102,10 +105,10 @@ static void close_part(turn_writer *w, const responses_item *i, daruma_buf *out)
         BUF_LIT(out, ",\"part\":");
         if (thinking) {
             BUF_LIT(out, "{\"type\":\"summary_text\",\"text\":");
-            buf_json(out, i->text);
+            responses_put_said(out, i);
             buf_putc(out, '}');
         } else {
-            responses_put_text_part(out, refusal, i->text, i->sources);
+            responses_put_text_part(out, i);
         }
         event_end(out);
         w->r.stage = STAGE_PART_DONE;
@@ -139,6 +142,9 @@ static void close_item(turn_writer *w, daruma_buf *out)
         return;
     }
     responses_item i = open_item(w);
+    if (!w->half &&
+        i.text.n <= SIZE_MAX / 4) /* its text, part and item, and the response: in one piece, or not at all */
+        buf_room(out, 4 * i.text.n);
     if (i.kind == DELTA_CALL)
         close_arguments(w, &i, out);
     else if (!w->half)
@@ -230,7 +236,7 @@ static void new_part(turn_writer *w, daruma_buf *out)
     if (thinking)
         BUF_LIT(out, "{\"type\":\"summary_text\",\"text\":\"\"}");
     else
-        responses_put_text_part(out, w->r.open_kind == DELTA_REFUSAL, (daruma_str){0}, (daruma_str){0});
+        responses_put_text_part(out, &(responses_item){.kind = w->r.open_kind});
     event_end(out);
 }
 

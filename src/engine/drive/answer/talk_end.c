@@ -169,11 +169,11 @@ static bool holds_text(const session *x)
     return t->mode != TALK_JOIN && !t->calls && t->fresh.n && answer_checks_format(x) && !str_trim(buf_str(&t->said)).n;
 }
 
-/* Bytes that are to be checked and written. */
+/* Bytes that are to be checked and written: closing events of Responses say all of the text once more, four times. */
 static size_t rest_bytes(const talk *t)
 {
     enum { BESIDE_BYTES = 256 }; /* what is written of a call beside its arguments */
-    size_t n = t->fresh.n;
+    size_t n = t->fresh.n + (t->out && t->to == &dialect_openai_responses ? t->out->text.n : 0);
     for (const held_call *c = t->calls; c; c = c->next)
         n += c->args.n + BESIDE_BYTES;
     return n;
@@ -184,7 +184,6 @@ static ending *begin_ending(session *x)
     talk *t = x->t;
     const drive_rooms *rooms = x->v->rooms;
     ending *e = rooms->take(sizeof *e);
-    /* closing events of Responses say all of the text four times */
     if (!e || !rooms->open(&e->room, 0, ANSWER_ARENA_BYTES_MAX)) {
         rooms->give(e);
         return NULL;

@@ -24,13 +24,13 @@ drive_text *drive_text_new(const drive_rooms *rooms, daruma_str bytes)
     return t;
 }
 
-/* Room for a text of `usual` bytes and half as many: other dialects say the same in 0.6 to 1.5 times the bytes, and
- * what is not touched is no memory. */
+/* Room in one piece for a text of `usual` bytes: other dialects say the same in 0.6 to 1.5 times the bytes, and what is
+ * short in up to 6. What is not touched is no memory, and is given back. */
 static size_t first_room(size_t usual)
 {
+    enum { TIMES = 8 };
     size_t most = MEND_ARENA_BYTES_MAX / 2;
-    usual = usual < most ? usual : most;
-    return usual + usual / 2;
+    return usual < most / TIMES ? usual * TIMES : most;
 }
 
 drive_text *drive_text_write(const drive_rooms *rooms, const dialect *d, const convo *c, size_t usual)
@@ -44,14 +44,16 @@ drive_text *drive_text_write(const drive_rooms *rooms, const dialect *d, const c
     if (t && first)
         buf_room(&b, first);
     d->write(c, &b);
-    bool good = t && !b.full && !c->full, much = good && (b.cap > first || b.n < first / 2);
-    if (much) /* it stands in the last of several blocks, or in one that is much too large: it is copied */
+    bool good = t && !b.full && !c->full, moved = b.cap > first;
+    if (good && moved) /* it stands in the last of several blocks */
         exact = drive_text_new(rooms, buf_str(&b));
-    if (!good || much) {
+    if (!good || moved) {
         rooms->close(&room);
         return exact;
     }
-    t->bytes = buf_str(&b);
+    size_t at = (size_t)(buf_done(&b).p - (char *)t);
+    t = rooms->fit(&room, t);
+    t->bytes = (daruma_str){(char *)t + at, b.n};
     t->room = room;
     return t;
 }

@@ -89,7 +89,7 @@ static bool put_results(pairs_plan *p, const called_turn *t, fresh_list *out)
 /* Is this message of results put somewhere else by put_results? */
 static bool put_elsewhere(const pairs_plan *p, const knot *r)
 {
-    if (r->mate == STR_NONE)
+    if (r->mate == KNOT_NONE)
         return false;
     return r->fate == MOVES || (p->turns[r->turn].wrong && plan_wire(p, WIRE_RESULTS_FOLLOW));
 }
@@ -177,7 +177,7 @@ static void take_out(pairs_plan *p, const knot *k)
             m->raw = (daruma_str){0};
             m->wire_role = NULL;
         }
-    } else if (k->fate == GOES || (k->mate != STR_NONE && p->turns[k->turn].wrong)) {
+    } else if (k->fate == GOES || (k->mate != KNOT_NONE && p->turns[k->turn].wrong)) {
         plan_part(p, k)->dropped = true;
         m->edited = p->c->edited = true;
     }
@@ -195,10 +195,10 @@ static bool arrange_parts(pairs_plan *p, fresh_list *out)
     for (size_t r = 0; r < p->nresults; r++)
         take_out(p, &p->results[r]);
     for (size_t t = 0; t < p->nturns; t++)
-        if (p->turns[t].wrong && p->turns[t].kept && p->turns[t].home != STR_NONE &&
+        if (p->turns[t].wrong && p->turns[t].kept && p->turns[t].home != KNOT_NONE &&
             !fill_home(p, &p->turns[t], &c->messages[p->turns[t].home], copies))
             return false;
-    for (size_t r = 0, last = STR_NONE; r < p->nresults; last = p->results[r++].message)
+    for (size_t r = 0, last = KNOT_NONE; r < p->nresults; last = p->results[r++].message)
         if (p->results[r].message != last && history_on(plan_message(p, &p->results[r])) &&
             !history_parts(plan_message(p, &p->results[r])))
             leave(c, p->results[r].message);
@@ -207,7 +207,7 @@ static bool arrange_parts(pairs_plan *p, fresh_list *out)
         while (t < p->nturns && p->turns[t].at < i)
             t++;
         if (t == p->nturns || p->turns[t].at != i || !p->turns[t].wrong || !p->turns[t].kept ||
-            p->turns[t].home != STR_NONE)
+            p->turns[t].home != KNOT_NONE)
             continue;
         out->m[out->n] = (convo_message){.role = CONVO_USER};
         if (!fill_home(p, &p->turns[t], &out->m[out->n++], copies))

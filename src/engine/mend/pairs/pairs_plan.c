@@ -22,15 +22,19 @@ static bool is_legacy(const pairs_plan *p, const convo_message *m)
 static bool collect(pairs_plan *p)
 {
     convo *c = p->c;
-    size_t run = 0;
+    uint32_t run = 0;
+    size_t turns = 0;
     bool broke = true;
-    for (size_t i = 0; i < c->nmessages; i++)
+    for (size_t i = 0; i < c->nmessages; i++) {
+        size_t before = p->ncalls;
         for (size_t j = 0; j < c->messages[i].nparts; j++) {
             const convo_part *part = &c->messages[i].parts[j];
             bool on = history_on(&c->messages[i]) && !part->dropped;
             p->ncalls += on && part->kind == PART_CALL;
             p->nresults += on && part->kind == PART_RESULT;
         }
+        turns += p->ncalls > before;
+    }
     if (p->ncalls + p->nresults == 0)
         return true;
     size_t slots = 16;
@@ -39,7 +43,7 @@ static bool collect(pairs_plan *p)
     p->mask = slots - 1;
     p->calls = ARENA_NEW(&p->room, knot, p->ncalls + 1);
     p->results = ARENA_NEW(&p->room, knot, p->nresults + 1);
-    p->turns = ARENA_NEW(&p->room, called_turn, p->ncalls + 1);
+    p->turns = ARENA_NEW(&p->room, called_turn, turns + 1);
     p->heads = ARENA_NEW(&p->room, uint32_t, slots);
     if (!p->calls || !p->results || !p->turns || !p->heads)
         return false;
@@ -52,7 +56,7 @@ static bool collect(pairs_plan *p)
         int legacy = -1; /* not looked yet: a message may have many calls */
         for (size_t j = 0; j < m->nparts; j++) {
             const convo_part *part = &m->parts[j];
-            knot k = {.message = i, .part = j, .turn = STR_NONE, .mate = STR_NONE, .before = STR_NONE};
+            knot k = {.message = i, .part = j, .turn = KNOT_NONE, .mate = KNOT_NONE, .before = KNOT_NONE};
             if (part->dropped)
                 continue;
             if (part->kind == PART_RESULT)
@@ -61,7 +65,7 @@ static bool collect(pairs_plan *p)
                 continue;
             if (broke) {
                 run = p->nturns++;
-                p->turns[run] = (called_turn){.first = p->ncalls, .open = p->ncalls, .home = STR_NONE};
+                p->turns[run] = (called_turn){.first = p->ncalls, .open = p->ncalls, .home = KNOT_NONE};
                 broke = false;
             }
             k.turn = run;
@@ -89,17 +93,17 @@ static daruma_str id_of(const pairs_plan *p, const knot *k)
 }
 
 /* The call that `before` (exclusive) is behind and that has this id: the newest one; of the calls of one turn the
- * first that has no result yet. STR_NONE: none has that id. */
+ * first that has no result yet. KNOT_NONE: none has that id. */
 static size_t call_of_id(const pairs_plan *p, daruma_str id)
 {
-    size_t found = STR_NONE, looked = 0;
-    for (size_t i = (size_t)*head_of(p, id) - 1; i != STR_NONE && looked++ < PAIRS_LOOK_BACK; i = p->calls[i].before) {
+    size_t found = KNOT_NONE, looked = 0;
+    for (size_t i = *head_of(p, id) - 1; i != KNOT_NONE && looked++ < PAIRS_LOOK_BACK; i = p->calls[i].before) {
         const knot *k = &p->calls[i];
         if (!str_eq(id_of(p, k), id) || k->fate == GOES)
             continue;
-        if (found != STR_NONE && k->turn != p->calls[found].turn)
+        if (found != KNOT_NONE && k->turn != p->calls[found].turn)
             break;
-        if (found == STR_NONE || k->mate == STR_NONE)
+        if (found == KNOT_NONE || k->mate == KNOT_NONE)
             found = i;
     }
     return found;
@@ -135,7 +139,7 @@ static void tie_again(pairs_plan *p, size_t call, size_t result)
         tie(p, call, result);
         loser = has;
     }
-    p->results[loser].mate = STR_NONE;
+    p->results[loser].mate = KNOT_NONE;
     p->results[loser].fate = GOES;
 }
 
@@ -145,8 +149,7 @@ static bool said_twice(const pairs_plan *p, const knot *k)
 {
     size_t looked = 0;
     const convo_part *mine = plan_part(p, k);
-    for (size_t i = (size_t)*head_of(p, mine->id) - 1; i != STR_NONE && looked++ < PAIRS_LOOK_BACK;
-         i = p->calls[i].before) {
+    for (size_t i = *head_of(p, mine->id) - 1; i != KNOT_NONE && looked++ < PAIRS_LOOK_BACK; i = p->calls[i].before) {
         const convo_part *other = plan_part(p, &p->calls[i]);
         if (p->calls[i].turn != k->turn)
             return false;
@@ -168,7 +171,7 @@ static void enter(pairs_plan *p, size_t call)
         return;
     }
     uint32_t *head = head_of(p, id);
-    k->before = (size_t)*head - 1;
+    k->before = *head - 1;
     *head = (uint32_t)call + 1;
 }
 
@@ -181,10 +184,10 @@ static void tie_ids(pairs_plan *p)
         while (call < p->ncalls && (p->calls[call].message < k->message ||
                                     (p->calls[call].message == k->message && p->calls[call].part < k->part)))
             enter(p, call++);
-        size_t mine = id_of(p, k).n ? call_of_id(p, id_of(p, k)) : STR_NONE;
-        if (mine == STR_NONE)
+        size_t mine = id_of(p, k).n ? call_of_id(p, id_of(p, k)) : KNOT_NONE;
+        if (mine == KNOT_NONE)
             continue;
-        if (p->calls[mine].mate == STR_NONE)
+        if (p->calls[mine].mate == KNOT_NONE)
             tie(p, mine, r);
         else
             tie_again(p, mine, r);
@@ -193,15 +196,15 @@ static void tie_ids(pairs_plan *p)
         enter(p, call++);
     for (size_t r = 0; r < p->nresults; r++) { /* those that stand before their call */
         const knot *k = &p->results[r];
-        if (k->mate != STR_NONE || k->fate == GOES || !id_of(p, k).n)
+        if (k->mate != KNOT_NONE || k->fate == GOES || !id_of(p, k).n)
             continue;
-        size_t first = STR_NONE, looked = 0;
-        for (size_t i = (size_t)*head_of(p, id_of(p, k)) - 1; i != STR_NONE && looked++ < PAIRS_LOOK_BACK;
+        size_t first = KNOT_NONE, looked = 0;
+        for (size_t i = *head_of(p, id_of(p, k)) - 1; i != KNOT_NONE && looked++ < PAIRS_LOOK_BACK;
              i = p->calls[i].before)
-            if (p->calls[i].mate == STR_NONE && p->calls[i].message > k->message &&
+            if (p->calls[i].mate == KNOT_NONE && p->calls[i].message > k->message &&
                 str_eq(id_of(p, &p->calls[i]), id_of(p, k)))
                 first = i;
-        if (first != STR_NONE)
+        if (first != KNOT_NONE)
             tie(p, first, r);
     }
 }
@@ -210,7 +213,7 @@ static void tie_ids(pairs_plan *p)
  * than another id. */
 static bool may_belong(const pairs_plan *p, const knot *r, const knot *call)
 {
-    if (call->mate != STR_NONE || call->fate == GOES)
+    if (call->mate != KNOT_NONE || call->fate == GOES)
         return false;
     if (id_of(p, r).n == 0 || id_of(p, call).n == 0)
         return true;
@@ -224,12 +227,12 @@ static size_t call_in_turn(const pairs_plan *p, called_turn *t, const knot *r, b
 {
     daruma_str name = plan_part(p, r)->name;
     size_t end = t->first + t->n;
-    while (t->open < end && (p->calls[t->open].mate != STR_NONE || p->calls[t->open].fate == GOES))
+    while (t->open < end && (p->calls[t->open].mate != KNOT_NONE || p->calls[t->open].fate == GOES))
         t->open++;
     for (size_t i = t->open, looked = 0; i < end && looked++ < PAIRS_LOOK_BACK; i++)
         if (may_belong(p, r, &p->calls[i]) && (any || !name.n || str_eq(plan_part(p, &p->calls[i])->name, name)))
             return i;
-    return STR_NONE;
+    return KNOT_NONE;
 }
 
 /* Is it said again what a result of that turn says? Without ids this is all a duplicate can be known by. */
@@ -237,7 +240,7 @@ static bool repeats(const pairs_plan *p, const called_turn *t, const knot *r)
 {
     const convo_part *mine = plan_part(p, r);
     for (size_t i = t->first, looked = 0; i < t->first + t->n && looked++ < PAIRS_LOOK_BACK; i++) {
-        if (p->calls[i].mate == STR_NONE)
+        if (p->calls[i].mate == KNOT_NONE)
             continue;
         const convo_part *other = plan_part(p, &p->results[p->calls[i].mate]);
         if (str_eq(other->name, mine->name) && str_eq(other->value, mine->value))
@@ -246,15 +249,15 @@ static bool repeats(const pairs_plan *p, const called_turn *t, const knot *r)
     return false;
 }
 
-/* Index of the newest turn that called before a message; STR_NONE. */
+/* Index of the newest turn that called before a message; KNOT_NONE. */
 static size_t turn_before(const pairs_plan *p, size_t message, size_t *hint)
 {
     while (*hint < p->nturns && p->turns[*hint].at < message)
         (*hint)++;
-    return *hint - 1;
+    return *hint ? *hint - 1 : KNOT_NONE;
 }
 
-/* The newest turn before `t` that called a tool of that name; STR_NONE. */
+/* The newest turn before `t` that called a tool of that name; KNOT_NONE. */
 static size_t turn_of_name(const pairs_plan *p, size_t t, daruma_str name)
 {
     for (size_t looked = 0; t-- > 0 && looked < PAIRS_LOOK_BACK;)
@@ -262,18 +265,18 @@ static size_t turn_of_name(const pairs_plan *p, size_t t, daruma_str name)
              i++, looked++)
             if (str_eq(plan_part(p, &p->calls[i])->name, name))
                 return t;
-    return STR_NONE;
+    return KNOT_NONE;
 }
 
 /* Without ids: behind the wrong turn, but the newest turn that called it still waits for it. Or said twice. */
 static size_t call_before(pairs_plan *p, size_t t, size_t r)
 {
     knot *k = &p->results[r];
-    size_t of = plan_wire(p, WIRE_NO_IDS) ? turn_of_name(p, t + 1, plan_part(p, k)->name) : STR_NONE;
-    if (of == STR_NONE)
-        return STR_NONE;
+    size_t of = plan_wire(p, WIRE_NO_IDS) ? turn_of_name(p, t + 1, plan_part(p, k)->name) : KNOT_NONE;
+    if (of == KNOT_NONE)
+        return KNOT_NONE;
     size_t call = call_in_turn(p, &p->turns[of], k, false);
-    if (call == STR_NONE && repeats(p, &p->turns[of], k))
+    if (call == KNOT_NONE && repeats(p, &p->turns[of], k))
         k->fate = GOES;
     return call;
 }
@@ -285,8 +288,8 @@ static void tie_names(pairs_plan *p)
         size_t hint = 0;
         for (size_t r = 0; r < p->nresults; r++) {
             knot *k = &p->results[r];
-            size_t t = turn_before(p, k->message, &hint), call = STR_NONE;
-            if (k->mate != STR_NONE || k->fate == GOES || t == STR_NONE)
+            size_t t = turn_before(p, k->message, &hint), call = KNOT_NONE;
+            if (k->mate != KNOT_NONE || k->fate == GOES || t == KNOT_NONE)
                 continue;
             if (pass == NAME)
                 call = call_in_turn(p, &p->turns[t], k, false);
@@ -294,7 +297,7 @@ static void tie_names(pairs_plan *p)
                 call = call_before(p, t, r);
             else if (!plan_wire(p, WIRE_NO_IDS) || !plan_part(p, k)->name.n) /* a name that nobody called is nobody's */
                 call = call_in_turn(p, &p->turns[t], k, true);
-            if (call != STR_NONE)
+            if (call != KNOT_NONE)
                 tie(p, call, r);
         }
     }
@@ -319,7 +322,7 @@ static void judge_names(pairs_plan *p)
 {
     for (size_t r = 0; r < p->nresults; r++) {
         knot *k = &p->results[r];
-        if (k->mate == STR_NONE)
+        if (k->mate == KNOT_NONE)
             continue;
         daruma_str id = id_of(p, &p->calls[k->mate]);
         if (id_of(p, k).n && id.n && !str_eq(id_of(p, k), id))
@@ -345,15 +348,15 @@ static void judge_ids(pairs_plan *p)
         daruma_str id = id_of(p, k);
         if (k->fate == GOES || k->legacy)
             continue;
-        for (size_t o = id.n ? k->before : STR_NONE; o != STR_NONE && !taken && looked++ < PAIRS_LOOK_BACK;
+        for (size_t o = id.n ? k->before : KNOT_NONE; o != KNOT_NONE && !taken && looked++ < PAIRS_LOOK_BACK;
              o = p->calls[o].before)
             taken = str_eq(id_of(p, &p->calls[o]), id) && (once_in_all || p->calls[o].turn == k->turn);
         if (!id.n || taken)
             k->fresh = fresh_id(p, k);
         daruma_str mine = k->fresh.n ? k->fresh : id;
-        if (k->mate != STR_NONE && !str_eq(mine, id_of(p, &p->results[k->mate])))
+        if (k->mate != KNOT_NONE && !str_eq(mine, id_of(p, &p->results[k->mate])))
             p->results[k->mate].fresh = mine;
-        p->wrong |= k->fresh.n || (k->mate != STR_NONE && p->results[k->mate].fresh.n);
+        p->wrong |= k->fresh.n || (k->mate != KNOT_NONE && p->results[k->mate].fresh.n);
     }
 }
 
@@ -362,7 +365,7 @@ static void judge_results(pairs_plan *p)
     bool unseen = convo_unseen(p->c); /* its call may be there: it is none of our business */
     for (size_t r = 0; r < p->nresults; r++) {
         knot *k = &p->results[r];
-        if (k->mate == STR_NONE && k->fate == STAYS && !unseen)
+        if (k->mate == KNOT_NONE && k->fate == STAYS && !unseen)
             k->fate = said_by(p, k).n ? SPEAKS : GOES;
         p->wrong |= k->fate != STAYS;
     }
@@ -395,12 +398,12 @@ static void judge_calls(pairs_plan *p, mend_orphans how)
         size_t open = 0, left = 0;
         for (size_t i = t->first; i < t->first + t->n; i++) {
             left += p->calls[i].fate != GOES;
-            open += p->calls[i].fate != GOES && p->calls[i].mate == STR_NONE;
+            open += p->calls[i].fate != GOES && p->calls[i].mate == KNOT_NONE;
             p->wrong |= p->calls[i].fate == GOES;
         }
         bool prune = open && how == MEND_PRUNE && !turn_referred(p, t) && (open == left || !turn_sealed(p, t));
         for (size_t i = t->first; i < t->first + t->n && open; i++)
-            if (p->calls[i].fate != GOES && p->calls[i].mate == STR_NONE) {
+            if (p->calls[i].fate != GOES && p->calls[i].mate == KNOT_NONE) {
                 p->calls[i].fate = prune ? GOES : ANSWERED;
                 p->wrong = t->wrong = true;
             }
@@ -442,7 +445,7 @@ static void place_messages(pairs_plan *p, called_turn *t)
     size_t at = t->at, next = behind(p, at);
     bool loose = !plan_wire(p, WIRE_RESULTS_FOLLOW);
     for (size_t i = t->first; i < t->first + t->n; i++) {
-        if (p->calls[i].fate == GOES || p->calls[i].mate == STR_NONE)
+        if (p->calls[i].fate == GOES || p->calls[i].mate == KNOT_NONE)
             continue;
         knot *r = &p->results[p->calls[i].mate];
         if (r->message == next) {
@@ -467,8 +470,8 @@ static void place_parts(pairs_plan *p, called_turn *t)
     for (size_t i = t->first; i < t->first + t->n; i++) {
         if (p->calls[i].fate == GOES)
             continue;
-        knot *r = p->calls[i].mate == STR_NONE ? NULL : &p->results[p->calls[i].mate];
-        const convo_message *m = t->home == STR_NONE ? NULL : &c->messages[t->home];
+        knot *r = p->calls[i].mate == KNOT_NONE ? NULL : &p->results[p->calls[i].mate];
+        const convo_message *m = t->home == KNOT_NONE ? NULL : &c->messages[t->home];
         while (m && part < m->nparts && m->parts[part].dropped)
             part++;
         if (r && r->message == t->home && r->part == part) {

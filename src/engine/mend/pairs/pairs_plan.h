@@ -13,27 +13,29 @@ typedef enum fate {
     ANSWERED, /* CALL: gets a neutral result */
 } fate;
 
+#define KNOT_NONE UINT32_MAX /* no call, result, turn or message */
+
 /* A call or a result. */
 typedef struct knot {
-    size_t message, part;
-    size_t turn;   /* CALL: of all turns that called; RESULT: that of its call */
-    size_t mate;   /* CALL: its result; RESULT: its call; STR_NONE none */
-    size_t before; /* CALL: the one before it with the same hash of its key; STR_NONE none */
-    bool legacy;   /* CALL: of the Chat wire before there were ids */
-    bool unnamed;  /* RESULT: says not whose it is, where the wire wants that */
-    bool twin;     /* CALL: the same call stands in this turn already */
-    fate fate;
+    uint32_t message, part;
+    uint32_t turn;   /* CALL: of all turns that called; RESULT: that of its call */
+    uint32_t mate;   /* CALL: its result; RESULT: its call */
+    uint32_t before; /* CALL: the one before it with the same hash of its key */
+    fate fate : 8;
+    bool legacy : 1;  /* CALL: of the Chat wire before there were ids */
+    bool unnamed : 1; /* RESULT: says not whose it is, where the wire wants that */
+    bool twin : 1;    /* CALL: the same call stands in this turn already */
     daruma_str fresh; /* the id it has to get; empty: the one it has is fine */
 } knot;
 
 /* What one answer called. */
 typedef struct called_turn {
-    size_t first, n; /* its calls */
-    size_t open;     /* none of its calls before this one waits for a result */
-    size_t at;       /* index of the message that its results stand behind */
-    size_t home;     /* RESULTS_IN_USER: the message that they stand in; STR_NONE: none yet */
-    size_t kept;     /* calls that stay */
-    bool wrong;      /* its results do not stand where they should, or not all of them are there */
+    uint32_t first, n; /* its calls */
+    uint32_t open;     /* none of its calls before this one waits for a result */
+    uint32_t at;       /* index of the message that its results stand behind */
+    uint32_t home;     /* RESULTS_IN_USER: the message that they stand in; KNOT_NONE: none yet */
+    uint32_t kept;     /* calls that stay */
+    bool wrong;        /* its results do not stand where they should, or not all of them are there */
 } called_turn;
 
 typedef struct pairs_plan {

@@ -61,11 +61,12 @@ static daruma_str name_path(convo *c, size_t i, bool listed)
 {
     const convo_tool *t = &c->tools[i];
     daruma_buf b = buf_in(c->arena);
-    size_t n = t->schema_path.n;
-    while (n && t->schema_path.p[n - 1] != '.')
+    daruma_str path = convo_schema_path(t, c->arena);
+    size_t n = path.n;
+    while (n && path.p[n - 1] != '.')
         n--;
     if (n)
-        buf_put(&b, str_sub(t->schema_path, 0, n));
+        buf_put(&b, str_sub(path, 0, n));
     else if (listed)
         buf_printf(&b, json_get(json_get(t->raw, S("function")), S("name")).n ? "tools.%zu.function." : "tools.%zu.",
                    i);

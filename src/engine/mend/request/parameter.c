@@ -374,7 +374,7 @@ bool mend_cache_marks(convo *c, const daruma_failure *f, mend_report *rep)
                 continue;
             buf_printf(&b, "messages.%d.content.%d.cache_control", (int)i, (int)k);
             c->full |= b.full;
-            convo_patch_add(c, PATCH_DROP, buf_str(&b), (daruma_str){0});
+            convo_patch_add(c, PATCH_DROP, buf_done(&b), (daruma_str){0});
             gone++;
         }
     }

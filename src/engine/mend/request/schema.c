@@ -168,15 +168,14 @@ static bool in_quotes(daruma_str text, daruma_str name)
 }
 
 /* Does `f` speak of this tool? */
-static bool is_named(const daruma_failure *f, const convo_tool *t)
+static bool is_named(const daruma_failure *f, const convo_tool *t, daruma_arena scratch)
 {
-    const daruma_str texts[] = {f->message, f->subject};
+    const daruma_str texts[] = {f->message, f->subject}, path = convo_schema_path(t, &scratch);
     for (int i = 0; i < 2; i++) {
         int64_t tool = index_behind(texts[i], "tools"), inner = index_behind(texts[i], "declarations");
-        if (inner >= 0 && path_has(t->schema_path, "functionDeclarations", inner) &&
-            (tool < 0 || path_has(t->schema_path, "tools", tool)))
+        if (inner >= 0 && path_has(path, "functionDeclarations", inner) && (tool < 0 || path_has(path, "tools", tool)))
             return true;
-        if (inner < 0 && tool >= 0 && path_has(t->schema_path, "tools", tool))
+        if (inner < 0 && tool >= 0 && path_has(path, "tools", tool))
             return true;
     }
     return in_quotes(f->message, t->name) || str_eq(f->subject, t->name);
@@ -209,7 +208,7 @@ static bool lower_tool(convo *c, convo_tool *t, complaint what)
         return false;
     if (name_same(what.keyword, S("properties")) && !json_count(json_get(t->schema, S("properties"))) &&
         !json_get(t->schema, S("$ref")).n) { /* Gemini: a function without parameters has no parameters at all */
-        convo_patch_add(c, PATCH_DROP, t->schema_path, (daruma_str){0});
+        convo_patch_add(c, PATCH_DROP, convo_schema_path(t, c->arena), (daruma_str){0});
         t->schema = (daruma_str){0};
         return true;
     }
@@ -218,19 +217,21 @@ static bool lower_tool(convo *c, convo_tool *t, complaint what)
     if (low.p == wire.p || c->arena->full)
         return false;
     convo_set_schema(c, t, t->wire ? schema_lower(t->schema, what.keyword, what.strict, c->arena) : low, low);
-    convo_patch_add(c, PATCH_SET, t->schema_path, low);
-    daruma_str strict = sibling(c, t->schema_path, "strict");
+    daruma_str path = convo_schema_path(t, c->arena);
+    convo_patch_add(c, PATCH_SET, path, low);
     if (!what.keyword.n && asks_strict(t)) /* what is lowered that far is no schema for strict mode */
-        convo_patch_add(c, PATCH_DROP, strict, (daruma_str){0});
+        convo_patch_add(c, PATCH_DROP, sibling(c, path, "strict"), (daruma_str){0});
     return true;
 }
 
 /* Was the schema of a tool lowered before? */
 static bool was_lowered(const convo *c)
 {
-    for (size_t k = 0; k < c->ntools; k++)
-        if (c->tools[k].schema_path.n && convo_patch_of(c, c->tools[k].schema_path, false))
+    for (size_t k = 0; k < c->ntools && c->npatches; k++) {
+        daruma_arena scratch = *c->arena;
+        if (c->tools[k].at && convo_patch_of(c, convo_schema_path(&c->tools[k], &scratch), false))
             return true;
+    }
     return false;
 }
 
@@ -272,9 +273,9 @@ bool mend_schema_lesson(const daruma_failure *f, mend_lesson *ret)
 /* ---- on a provider's word ---- */
 
 /* "tools.3.function.parameters": the tool itself. */
-static daruma_str tool_path(const convo_tool *t)
+static daruma_str tool_path(const convo_tool *t, daruma_arena *a)
 {
-    daruma_str path = t->schema_path;
+    daruma_str path = convo_schema_path(t, a);
     int64_t n;
     while (path.n && !str_int(path_last(path), &n))
         path = str_sub(path, 0, path.n - path_last(path).n ? path.n - path_last(path).n - 1 : 0);
@@ -288,10 +289,9 @@ bool mend_double_tools(convo *c, const daruma_failure *f, mend_report *rep)
         return false;
     str_map names = {0};
     for (size_t i = 0; i < c->ntools; i++) {
-        daruma_str path = tool_path(&c->tools[i]);
-        if (!c->tools[i].name.n || map_add(&names, c->arena, c->tools[i].name) || !path.n)
+        if (!c->tools[i].name.n || map_add(&names, c->arena, c->tools[i].name) || !c->tools[i].at)
             continue;
-        convo_patch_add(c, PATCH_DROP, path, (daruma_str){0});
+        convo_patch_add(c, PATCH_DROP, tool_path(&c->tools[i], c->arena), (daruma_str){0});
         n++;
     }
     rep->patches += n;
@@ -370,12 +370,12 @@ bool mend_tool_schemas(convo *c, const daruma_failure *f, mend_report *rep)
     if (f && mend_format_meant(c, f))
         return false;
     for (size_t i = 0; f && i < c->ntools; i++)
-        any_named |= is_named(f, &c->tools[i]);
+        any_named |= is_named(f, &c->tools[i], *c->arena);
     /* First what was named, where it was named; a keyword that is not taken is not taken in any tool. Then all of the
      * named one, then all of all. */
     for (int step = what.keyword.n ? 0 : 1; step < 3 && !n; step++)
         for (size_t i = 0; i < c->ntools; i++) {
-            if (step == 1 && any_named && !again && !is_named(f, &c->tools[i]))
+            if (step == 1 && any_named && !again && !is_named(f, &c->tools[i], *c->arena))
                 continue;
             if (!lower_tool(c, &c->tools[i], step ? (complaint){0} : what))
                 continue;
