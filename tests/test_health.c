@@ -576,7 +576,7 @@ static void a_rest_that_nobody_named_ends_within_half_a_minute(void **state)
     }
     w = a_health();
     daruma_ms rest = 500;
-    for (int i = 0; i < 10; i++, now += rest, rest = rest * 2 < REST_MS_MAX ? rest * 2 : REST_MS_MAX) {
+    for (int i = 0; i < 14; i++, now += rest, rest = rest * 3 / 2 < REST_MS_MAX ? rest * 3 / 2 : REST_MS_MAX) {
         fails(w, &p, &t, failure(DARUMA_RATE_LIMIT, 429), now);
         assert_int_equal(daruma_health_look(w, &t, now).in, rest);
         assert_int_equal(daruma_health_look(w, &t, now).named_in, 0);
@@ -863,6 +863,29 @@ static void a_success_ends_a_rest_but_no_wait_that_the_provider_named(void **sta
     }
 }
 
+static void one_call_asks_whether_a_limit_is_over_and_all_others_when_it_is_served(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    for (int named = 0; named < 2; named++) {
+        daruma_health *w = a_health();
+        daruma_case c[3];
+        daruma_case_open(&c[0], w, &p, &t, 1, -1, -1, of_another(0));
+        out(&c[0], 0);
+        daruma_failure limit = advised(DARUMA_RATE_LIMIT, 429, named ? 500 : -1);
+        daruma_case_next(&c[0], &limit, 0, at(400)); /* so long a refusal takes here */
+        for (int i = 0; i < 3; i++)
+            daruma_case_open(&c[i], w, &p, &t, 1, -1, -1, of_another(900));
+        assert_int_equal(daruma_case_admit(&c[0], at(900)).wait, 0);
+        assert_int_equal(daruma_case_admit(&c[1], at(901)).wait > 0, !named);
+        assert_int_equal(daruma_health_look(w, &t, 899 + 400 * BREAKER_SERVED_TIMES).well, named);
+        assert_true(daruma_health_look(w, &t, 900 + 400 * BREAKER_SERVED_TIMES).well); /* else it had been refused */
+        assert_int_equal(daruma_case_admit(&c[2], at(3000)).wait, 0);
+        assert_true(daruma_health_look(w, &t, 3000).well);
+    }
+}
+
 static void a_sick_model_is_asked_last_and_probed_when_it_rested(void **state)
 {
     (void)state;
@@ -950,6 +973,7 @@ int main(void)
         cmocka_unit_test(what_this_machine_lacks_is_nobodys_fault),
         cmocka_unit_test(a_success_clears_what_stands_above_it_and_nothing_beside),
         cmocka_unit_test(a_success_ends_a_rest_but_no_wait_that_the_provider_named),
+        cmocka_unit_test(one_call_asks_whether_a_limit_is_over_and_all_others_when_it_is_served),
         cmocka_unit_test(a_sick_model_is_asked_last_and_probed_when_it_rested),
         cmocka_unit_test(a_changed_configuration_forgets_refusals_but_no_limits),
     };

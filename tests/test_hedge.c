@@ -69,6 +69,30 @@ static void a_call_is_first_looked_at_when_it_may_be_hedged(void **state)
     assert_int_equal(daruma_case_silence(&c, at(400)).look_in, HEDGE_MS_MIN); /* the clock went back */
 }
 
+static void a_knock_goes_where_calls_fail_but_not_all(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l"), target("r", "o", "c", "m")};
+    daruma_health *w = a_health();
+    for (int i = 0; i < BREAKER_OPEN_ROW; i++)
+        fails(w, &p, &t[1], failure(DARUMA_SERVER_ERROR, 500), 0);
+    fails(w, &p, &t[2], surely(DARUMA_AUTH, 401), 0); /* what does not pass is not asked again for that */
+    daruma_case c;
+    daruma_case_open(&c, w, &p, t, 3, -1, 20000, of_another(0));
+    assert_int_equal(out(&c, 0), 0);
+    int went[3] = {0};
+    for (daruma_ms now = 0; now < 20000; now += 500) {
+        daruma_silence look = daruma_case_silence(&c, at(now));
+        if (look.act != DARUMA_SILENCE_HEDGE)
+            continue;
+        went[look.target]++;
+        daruma_case_hedge(&c, look.target, at(now));
+    }
+    assert_true(went[1] > 0);
+    assert_int_equal(went[2], 0);
+}
+
 static void a_silent_call_with_nobody_else_goes_on(void **state)
 {
     (void)state;
@@ -854,6 +878,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_is_first_looked_at_when_it_may_be_hedged),
         cmocka_unit_test(a_silent_call_with_nobody_else_goes_on),
+        cmocka_unit_test(a_knock_goes_where_calls_fail_but_not_all),
         cmocka_unit_test(who_is_refused_while_it_is_silent_asks_ever_more_seldom),
         cmocka_unit_test(a_place_that_refuses_for_good_is_not_asked_whether_it_is_back),
         cmocka_unit_test(second_calls_of_several_requests_do_not_all_go_to_one_that_is_silent_too),

@@ -26,6 +26,7 @@ export const worlds = [
   { id: "only-cut-5s", name: "the only model cuts every answer for 5 s", ...one, turns: [0, 5], faults: during(0, 5, { kind: "cut" }) },
   { id: "only-silent-5s", name: "the only model does not answer what comes in the first 5 s", ...one, lasts: true, turns: [0, 5], faults: during(0, 5, { kind: "timeout", for: "100s" }) },
   { id: "only-half", name: "the only model answers half of the requests with 500", ...one, lasts: true, faults: always({ kind: "server_error", rate: 0.5 }) },
+  { id: "only-429", name: "the only model is limited for 8 s, and says nothing of when it ends", ...one, turns: [0, 8], faults: during(0, 8, { kind: "rate_limit" }) },
   { id: "only-529", name: "the only model is overloaded for 8 s", ...one, turns: [0, 8], faults: during(0, 8, { kind: "overloaded" }) },
   { id: "fast-5of12", name: "one model of two is out for 5 of 12 s, 167 requests a second", rate: 167, seconds: 12, loads: ["steady"], turns: [3, 8], faults: during(3, 8, a({ kind: "server_error" })), within: 1000 },
   { id: "model-529", name: "one model is overloaded", faults: always(a({ kind: "overloaded" })), sick: { model: "a" }, within: 1000 },

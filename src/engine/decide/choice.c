@@ -383,6 +383,19 @@ int choice_beside(const daruma_case *c, daruma_ms now)
     return best;
 }
 
+int choice_knock(const daruma_case *c, daruma_ms now)
+{
+    int best = c->target;
+    for (int i = 0; i < choice_count(c); i++) {
+        if (c->spoiled[i] || c->calls[i] >= c->calls[best] || hangs_there(c, i, c->target, c->sent_at))
+            continue;
+        daruma_condition h = choice_look(c, i, now);
+        if (h.alone_in == 0 && (h.well || daruma_kind_passes(h.why)))
+            best = i;
+    }
+    return best;
+}
+
 int choice_left(const daruma_case *c, daruma_ms now)
 {
     int n = 0;

@@ -64,6 +64,9 @@ int choice_unasked(const daruma_case *c, daruma_ms now);
 /* Who is asked beside a call that is silent: the first that is well and was asked least, its model and provider with
  * it; its own target last, and only while others get answers there. -1 none. */
 int choice_beside(const daruma_case *c, daruma_ms now);
+/* Nobody else is well: who is asked whether he is back. The silent target takes turns with those that are sick, but may
+ * be asked. */
+int choice_knock(const daruma_case *c, daruma_ms now);
 /* How many well models this case has not asked yet. */
 int choice_left(const daruma_case *c, daruma_ms now);
 #endif

@@ -54,6 +54,7 @@ static void cool(daruma_health *w, place *p, daruma_kind why, daruma_ms ms, bool
         p->cool_until = add_sat(now, ms);
         p->cool_ms = ms;
         p->cool_from = sent_at;
+        p->cool_took = ms_since(sent_at, now);
         p->why = why;
         p->named = named;
     }
@@ -193,13 +194,15 @@ void health_passed(daruma_health *w, const daruma_target *t)
 
 /* ---- what attempts tell ------------------------------------------------------- */
 
-/* What refused for good and has rested is tried by one call, while others keep off a little
- * longer. What only had to slow down is open to all again. */
+/* Who has rested is tried by one call, while others keep off a little longer. Where it only had to slow down, all may
+ * ask when the provider said until when, and when the call is out for longer than a refusal took: it is served. */
 static bool probe_rested(place *p, daruma_ms now)
 {
-    if (!p->cool_ms || cool_in(p, now) > 0 || probed_in(p, now) > 0 || daruma_kind_passes(p->why))
+    bool slows = daruma_kind_passes(p->why);
+    if (!p->cool_ms || cool_in(p, now) > 0 || probed_in(p, now) > 0 || (slows && (p->named || p->probe_until)))
         return false;
-    p->probe_until = add_sat(now, BREAKER_PROBE_MS);
+    daruma_ms served = later(mul_sat(p->cool_took, BREAKER_SERVED_TIMES), ALONE_MS_MIN);
+    p->probe_until = add_sat(now, slows && served < BREAKER_PROBE_MS ? served : BREAKER_PROBE_MS);
     return true;
 }
 
@@ -299,8 +302,9 @@ void health_drop(daruma_health *w, const daruma_target *t, const daruma_permit p
 static const int rest_parts[] = {
     [SHARE_KEY] = KEY, [SHARE_ACCOUNT] = ACCOUNT, [SHARE_LANE] = LANE, [SHARE_MODEL] = MODEL};
 
-/* Who only has to slow down and does not say for how long: a moment, and longer while nobody is let through. */
-static const daruma_backoff slower = {.base = 500, .cap = REST_MS_MAX, .factor_milli = 2000};
+/* Who only has to slow down and does not say for how long: a moment, and while nobody is let through each time half of
+ * what it was altogether, so that nobody waits for more than 1.5 times as long as he must. */
+static const daruma_backoff slower = {.base = 500, .cap = REST_MS_MAX, .factor_milli = 1500};
 
 static daruma_ms rest_ms(kind_rest how, uint32_t strikes, const daruma_backoff *b, uint64_t dice)
 {

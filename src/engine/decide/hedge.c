@@ -208,7 +208,7 @@ daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
     if (other < 0) {
         bool knocks = !c->spoiled[c->target] && may_knock(c, &n, at.now);
         s.act = knocks ? DARUMA_SILENCE_HEDGE : DARUMA_SILENCE_WAIT;
-        s.target = knocks ? c->target : -1;
+        s.target = knocks ? choice_knock(c, at.now) : -1;
         return s;
     }
     /* So late that no budget is asked for: it takes twice as long as is usual, or half of the client's time is over. */

@@ -35,6 +35,7 @@ typedef struct place {
     daruma_ms cool_until;         /* it rests until then; meaningless while cool_ms is 0 */
     daruma_ms cool_ms;            /* how long that rest was meant to be, 0: none */
     daruma_ms cool_from;          /* when the call went out that made it rest */
+    daruma_ms cool_took;          /* ... and how long that took */
     daruma_ms probe_until;        /* it has rested and one call finds out whether it is well; 0: none does */
     uint64_t witness;             /* the case that was refused here, 0 none; a second one makes it rest */
     uint32_t strikes;             /* rests in a row without a success between them ... */
