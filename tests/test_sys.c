@@ -28,6 +28,20 @@ static void an_arena_grows_to_its_limit_and_remembers(void **state)
     assert_int_equal(sys_arena_bytes(&a), 0);
 }
 
+static void room_that_was_left_behind_takes_nothing_from_the_limit(void **state)
+{
+    (void)state;
+    enum { LARGE = 4 << 20 };
+    daruma_arena a;
+    assert_true(sys_arena_init(&a, 64, 4 * LARGE));
+    for (int i = 0; i < 3; i++)
+        assert_non_null(arena_raw(&a, LARGE - 1, 1));
+    assert_non_null(arena_raw(&a, LARGE - 1024, 1));
+    assert_null(arena_raw(&a, 1024, 1));
+    assert_true(sys_arena_bytes(&a) <= 4 * LARGE);
+    sys_arena_done(&a);
+}
+
 static void one_large_thing_fits_a_small_arena(void **state)
 {
     (void)state;
@@ -106,6 +120,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(moments_do_not_go_back_and_dice_differ),
         cmocka_unit_test(an_arena_grows_to_its_limit_and_remembers),
+        cmocka_unit_test(room_that_was_left_behind_takes_nothing_from_the_limit),
         cmocka_unit_test(one_large_thing_fits_a_small_arena),
         cmocka_unit_test(a_large_list_leaves_little_of_itself_behind),
         cmocka_unit_test(files_are_read_whole_or_refused),

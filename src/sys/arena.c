@@ -11,8 +11,9 @@ typedef struct block {
 } block;
 
 typedef struct account {
-    size_t limit, taken; /* bytes from malloc that may be and have been taken */
-    size_t last;         /* size of the newest block */
+    size_t limit,
+        taken;   /* bytes that may be and have been taken: blocks that are done with count what is used of them */
+    size_t last; /* size of the newest block */
     block *newest;
 } account;
 
@@ -23,7 +24,8 @@ enum { LARGE_BYTES = 1 << 20, LARGE_TIMES = 8 };
 static bool more(daruma_arena *a, size_t need)
 {
     account *all = a->host;
-    size_t left = all->limit - all->taken;
+    size_t tail = (size_t)(a->end - a->beg); /* of the newest block: never used, nor touched, once there is another */
+    size_t left = all->limit - all->taken + tail;
     if (left < sizeof(block) || need > left - sizeof(block))
         return false;
     size_t want = all->last * 2; /* doubling: a large exchange needs few blocks, a small one wastes little */
@@ -38,7 +40,7 @@ static bool more(daruma_arena *a, size_t need)
         return false;
     b->older = all->newest;
     all->newest = b;
-    all->taken += want;
+    all->taken += want - tail;
     all->last = want;
     a->beg = (char *)(b + 1);
     a->end = (char *)b + want;
