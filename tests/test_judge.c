@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "engine/judge/match.h"
+#include "engine/read/sentence.h"
 #include "engine/tell/redact.h"
 #include <dirent.h>
 #include <stdlib.h>
@@ -671,39 +672,13 @@ static void what_an_error_is_wrapped_in_is_taken_apart(void **state)
          "of value\n    at Client.request (/app/node_modules/llm/client.js:231:13)\n"
          "    at process.processTicksAndRejections (node:internal/process/task_queues:95:5)",
          DARUMA_MALFORMED_OUTPUT},
-        /* results of tools: cut, printed, in a message of a conversation */
-        {200, "{\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"Error: no such file: a.txt\"}],\"isError\"",
-         DARUMA_TOOL_ERROR},
-        {200,
-         "got: Result(id=4, result={'content': [{'type': 'text', 'text': 'no such file: a.txt'}], 'isError': True})",
-         DARUMA_TOOL_ERROR},
-        {0,
-         "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"content\":\"timed "
-         "out\","
-         "\"is_error\":true}]}}",
-         DARUMA_TOOL_ERROR},
-        /* an answer that Python prints behind a lead, but for one that failed */
-        {200, "12:40 [INFO] got: Completion(id='', choices=[], service_tier=None)", DARUMA_MALFORMED_OUTPUT},
-        {0, "the request failed: Response(status=500, choices=None)", DARUMA_SERVER_ERROR},
-        /* all of an answer in quotes; a request in quotes is none */
-        {422, "Request failed with status 422. Body: \"messages[1]: this role is not known\"", DARUMA_INVALID_MESSAGE},
-        {400, "Invalid body: \"your api key is invalid or was revoked\"", DARUMA_INVALID_PARAMETER},
-        /* a status by its name alone */
-        {0, "{\"detail\":\"Not Found\"}", DARUMA_MODEL_NOT_FOUND},
+        /* an answer that Python prints with the status of one that failed */
+        {0, "Response(status=429, choices=[], retry_after=20)", DARUMA_RATE_LIMIT},
         /* modules of Rust before a message */
         {0, "2026-02-13T18:09:02Z ERROR acme::rate::limit: Error: The prompt is too long", DARUMA_CONTEXT_LENGTH},
-        /* pointers into a schema, and advice */
-        {0,
-         "Malformed input: #: extraneous key [truncate] is not permitted #: extraneous key [prompt] is not permitted",
-         DARUMA_INVALID_PARAMETER},
-        {0, "The prompt is too long, you can shorten it or take a model of a larger size", DARUMA_CONTEXT_LENGTH},
         /* "400 Bad Request" around words hides nothing */
         {400, "Completion failed: 400 Bad Request: {\"error\":{\"message\":\"suffix is not supported\"}}",
          DARUMA_INVALID_PARAMETER},
-        /* why nothing came */
-        {200, "The model returned empty content, finish_reason: length", DARUMA_OUTPUT_LIMIT},
-        {200, "2 validation errors for Plan: steps Field required", DARUMA_MALFORMED_OUTPUT},
-        {0, "1 validation error for Chat: Did not find openai_api_key", DARUMA_AUTH},
     };
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -928,16 +903,113 @@ static void words_beside_the_code_of_a_wrong_value_rest_nobody(void **state)
     assert_int_equal(judge(&ev, &a).kind, DARUMA_INVALID_PARAMETER);
 }
 
-static void what_a_tool_said_in_a_conversation_is_none_of_a_providers_words(void **state)
+#define TOOL_SAID                                                                                                      \
+    "{\\\"role\\\":\\\"user\\\",\\\"content\\\":[{\\\"type\\\":\\\"tool_result\\\",\\\"is_error\\\":true,"             \
+    "\\\"content\\\":\\\"no such file\\\"}]}"
+
+/* Results of tools, stop reasons and forms of answers that stand beside what is wrong, and what only looks like them.
+ */
+static void what_stands_beside_an_error_does_not_change_it(void **state)
 {
-    daruma_arena a;
-    daruma_evidence ev = {.status = 200,
-                          .body = S("{\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"tool_result\","
-                                    "\"content\":\"invalid api key\",\"is_error\":true}]}")};
+    static const struct {
+        const char *provider;
+        int status;
+        const char *body;
+        daruma_kind kind;
+    } rows[] = {
+        /* what a tool said in a conversation */
+        {"", 500, "{\"error\":{\"message\":\"Internal error while processing " TOOL_SAID "\"}}", DARUMA_SERVER_ERROR},
+        {"", 401, "{\"error\":{\"message\":\"Invalid API key. Request was: " TOOL_SAID "\"}}", DARUMA_AUTH},
+        {"", 429, "{\"error\":{\"message\":\"You exceeded your current quota: " TOOL_SAID "\"}}", DARUMA_QUOTA},
+        {"", 400, "{\"error\":{\"message\":\"prompt is too long: 250000 tokens > 200000 maximum " TOOL_SAID "\"}}",
+         DARUMA_CONTEXT_LENGTH},
+        /* what looks like a tool's result */
+        {"", 200,
+         "got: Result(id=4, result={'content': [{'type': 'text', 'text': 'Invalid API key provided'}], 'isError': "
+         "True})",
+         DARUMA_UNKNOWN},
+        {"", 400,
+         "{\"error\":{\"type\":\"invalid_request_error\",\"message\":\"Invalid value for messages[3].content: "
+         "{'content': [{'type': 'text', 'text': 'Invalid API key provided'}], 'isError': True}\"}}",
+         DARUMA_INVALID_MESSAGE},
+        {"", 200,
+         "got: {'content': [{'type': 'text', 'text': 'see the isError flag. Your api key is invalid'}], 'isError': "
+         "False}",
+         DARUMA_UNKNOWN},
+        /* what is quoted behind a number */
+        {"", 400, "{\"error\":{\"message\":\"400 body: \\\"Your api key is invalid\\\" ...\"}}",
+         DARUMA_INVALID_PARAMETER},
+        {"", 0, "line 404 response: 'Your api key is invalid'", DARUMA_UNKNOWN},
+        /* why an answer ended */
+        {"", 429, "{\"finish_reason\":\"length\",\"error\":\"Rate limit exceeded\"}", DARUMA_RATE_LIMIT},
+        {"", 403, "{\"finish_reason\":\"length\",\"error\":\"Your account is deactivated\"}", DARUMA_PERMISSION},
+        /* a class of Ruby is no module */
+        {"", 0, "12:40:11 OpenAI::AuthenticationError: no", DARUMA_AUTH},
+        {"", 0, "2026-01-02T03:04:05Z RubyLLM::ContextLengthExceededError: x", DARUMA_CONTEXT_LENGTH},
+        /* a printed answer with something around it */
+        {"", 0, "402 ChatCompletion(id='', choices=[])", DARUMA_QUOTA},
+        {"", 0, "TypeError: create(model, choices=[]) failed, invalid api key (see docs)", DARUMA_AUTH},
+        /* tokens of users, and of keys */
+        {"", 0, "Input user token count exceeds the maximum", DARUMA_CONTEXT_LENGTH},
+        {"", 429, "user token bucket is empty, retry in 2s", DARUMA_RATE_LIMIT},
+        {"", 401, "Authorization header: token size too large", DARUMA_AUTH},
+        /* a code that denies the model */
+        {"", 404, "{\"error\":{\"code\":\"model_not_found\",\"message\":\"Your plan does not include model x\"}}",
+         DARUMA_MODEL_NOT_FOUND},
+        {"", 0, "{\"error\":{\"code\":\"model_not_found\",\"message\":\"invalid api key or model\"}}",
+         DARUMA_MODEL_NOT_FOUND},
+        {"", 0, "In this region, you can not use the model", DARUMA_PERMISSION},
+        {"", 0,
+         "Malformed input request: #/max_tokens: 300000 is not less or equal to 4096, please reformat your input",
+         DARUMA_OUTPUT_LIMIT},
+        /* names of statuses that are said of other things */
+        {"", 0, "{\"status\":\"error\",\"message\":\"Not Found\",\"tool\":\"fetch\"}", DARUMA_UNKNOWN},
+        {"", 0, "Method Not Allowed", DARUMA_PERMISSION},
+        {"", 200, "1 validation error for Settings OPENAI_API_KEY Field required", DARUMA_AUTH},
+        {"", 200, "Failed json validation: the model gpt-9 does not exist", DARUMA_MODEL_NOT_FOUND},
+        {"openai", 0, "Tools are disabled: permission denied", DARUMA_PERMISSION},
+        {"", 0, "invalid tool_call_id in response", DARUMA_ORPHAN_TOOL_CALL},
+        {"browser-use", 0, "404 Not Found: no such page", DARUMA_TOOL_ERROR},
+        {"browser-use", 0, "permission denied", DARUMA_TOOL_ERROR},
+    };
+    int wrong = 0;
     (void)state;
-    assert_int_equal(judge(&ev, &a).kind, DARUMA_TOOL_ERROR);
-    ev.model_call = true;
-    assert_int_equal(judge(&ev, &a).kind, DARUMA_UNKNOWN);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_arena a;
+        daruma_evidence ev = {
+            .provider = str_of(rows[i].provider), .status = rows[i].status, .body = str_of(rows[i].body)};
+        ev.model_call = str_find(ev.body, S("tool_result")) != STR_NONE;
+        daruma_failure f = judge(&ev, &a);
+        if (f.kind != rows[i].kind)
+            print_error("%s by %s: %s\n", daruma_kind_name(f.kind), daruma_rule_name(f.rule), rows[i].body);
+        wrong += f.kind != rows[i].kind;
+    }
+    assert_int_equal(wrong, 0);
+}
+
+/* Words are looked up by four bytes, at the last one, too. */
+static void behind_a_sentence_stands_nothing(void **state)
+{
+    static sentence s;
+    static char text[SENTENCE_BYTES_MAX];
+    (void)state;
+    for (size_t spaces = 0; spaces < 900; spaces += 7) { /* of many one is left, and that makes room for words */
+        memset(&s, 'x', sizeof s);
+        memset(text, ' ', sizeof text);
+        for (size_t i = spaces; i < sizeof text; i++)
+            text[i] = " > 5"[i % 4];
+        sentence_open(&s, (daruma_str){text, sizeof text}, false);
+        assert_true(s.n + 3 <= sizeof s.words);
+        for (size_t i = 0; i < 3; i++)
+            assert_int_equal(s.words[s.n + i], 0);
+    }
+}
+
+/* ... and found on all machines where the one that made the table has put them. */
+static void a_word_has_the_same_slot_on_each_machine(void **state)
+{
+    (void)state;
+    assert_int_equal(sentence_slot("quota"), (0x746f7571u * 0x9e3779b9u >> 20));
 }
 
 static void a_code_is_shown_rather_than_a_type_or_a_status(void **state)
@@ -1043,7 +1115,9 @@ int main(void)
         cmocka_unit_test(a_status_says_more_than_that_the_connection_broke),
         cmocka_unit_test(a_class_says_less_than_a_known_sentence_and_more_than_a_vague_one),
         cmocka_unit_test(words_beside_the_code_of_a_wrong_value_rest_nobody),
-        cmocka_unit_test(what_a_tool_said_in_a_conversation_is_none_of_a_providers_words),
+        cmocka_unit_test(what_stands_beside_an_error_does_not_change_it),
+        cmocka_unit_test(behind_a_sentence_stands_nothing),
+        cmocka_unit_test(a_word_has_the_same_slot_on_each_machine),
         cmocka_unit_test(a_code_is_shown_rather_than_a_type_or_a_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,7 +109,6 @@ static void print_patterns(const char *name, const char *const *says)
 #define MEANINGS_MAX 64
 #define STEMS_MAX    2240
 #define STEM_BYTES   64
-#define HEAD         4 /* bytes of a stem by which it is found */
 
 static const struct {
     const char *meaning, *words;
@@ -181,9 +180,9 @@ static int in_order(const void *a, const void *b)
 {
     const struct stem *x = a, *y = b;
     size_t n = strlen(x->says), m = strlen(y->says);
-    if ((n < HEAD) != (m < HEAD))
-        return n < HEAD ? 1 : -1;
-    int order = n < HEAD ? sentence_shelf(x->says) - sentence_shelf(y->says) : memcmp(x->says, y->says, HEAD);
+    if ((n < SENTENCE_HEAD) != (m < SENTENCE_HEAD))
+        return n < SENTENCE_HEAD ? 1 : -1;
+    int order = n < SENTENCE_HEAD ? sentence_shelf(x->says) - sentence_shelf(y->says) : memcmp(x->says, y->says, SENTENCE_HEAD);
     if (order)
         return order;
     return n != m ? (n < m) - (n > m) : x->whole != y->whole ? y->whole - x->whole : strcmp(x->says, y->says);
@@ -209,7 +208,7 @@ static void read_words(void)
 
 static bool begins_head(int i)
 {
-    return strlen(stems[i].says) >= HEAD && (i == 0 || strncmp(stems[i].says, stems[i - 1].says, HEAD) != 0);
+    return strlen(stems[i].says) >= SENTENCE_HEAD && (i == 0 || strncmp(stems[i].says, stems[i - 1].says, SENTENCE_HEAD) != 0);
 }
 
 /* Where the stems of each head begin, by its hash, counted from 1; 0: a free slot. */
@@ -249,7 +248,7 @@ static int print_words(void)
     print_text("sentence_text");
     printf("static const uint16_t sentence_shelves[SENTENCE_SHELVES + 1] = {");
     for (int shelf = 0, i = 0; shelf <= SENTENCE_SHELVES; shelf++) {
-        while (i < nstems && (strlen(stems[i].says) >= HEAD || sentence_shelf(stems[i].says) < shelf))
+        while (i < nstems && (strlen(stems[i].says) >= SENTENCE_HEAD || sentence_shelf(stems[i].says) < shelf))
             i++;
         printf("%d,", i);
     }

@@ -421,10 +421,6 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, ech
 {
     said s;
     unwrap(&s, body, e, a);
-    if (ev->model_call && s.shape & SAID_RESULT) /* a tool's words are none of a provider's */
-        s.ntexts = 0;
-    if (!ev->status && !s.status && s.ntexts && (s.status = reader_reason(s.texts[0])))
-        s.how = SAID_IN_LINE;
     daruma_str name = s.ncodes ? (daruma_str){0} : hints_error_name(ev);
     if (name.n)
         s.codes[s.ncodes++] = s.code = name;

@@ -93,34 +93,11 @@ daruma_str reader_key(daruma_str t, size_t i, size_t *ret_value)
     return str_sub(t, from, end - from);
 }
 
-/* `t` behind the first `name` in it, without the marks before what follows. Empty: it does not stand there. */
-static daruma_str behind_name(daruma_str t, daruma_str name)
-{
-    size_t hit = str_find(t, name);
-    t = hit == STR_NONE ? (daruma_str){0} : str_from(t, hit + name.n);
-    while (t.n && memchr("\"'=: {", t.p[0], 7))
-        t = str_from(t, 1);
-    return t;
-}
-
-/* True if the answer of a server of tools is cut or printed there, or the result in it, and says that the tool failed:
- * "result={'content': [...], 'isError': True". */
-static bool says_tool_failed(daruma_str t)
-{
-    daruma_str result = behind_name(t, S("{")), flag = behind_name(t, S("isError"));
-    if (!str_starts(result, S("content")))
-        result = behind_name(t, S("result"));
-    bool told = str_find(t, S("isError")) != STR_NONE && !str_istarts(flag, S("false"));
-    return told && str_starts(result, S("content"));
-}
-
 /* Reads `"key": value`, `'key': value` and `key: "value"` wherever they stand. True when there was any. */
 bool reader_loose(reader *r, daruma_str t, int level)
 {
     bool any = false;
     int deep = level;
-    bool part = false; /* "type": "text" stands before it */
-    bool tool = says_tool_failed(t);
     enum role named = IS_NOTHING; /* of what `key: "quota_limit_value" value: "0"` holds, as protobuf prints a map */
     for (size_t i = 0; i < t.n && r->values < UNWRAP_VALUES_MAX; i++) {
         char q = t.p[i];
@@ -141,8 +118,7 @@ bool reader_loose(reader *r, daruma_str t, int level)
                 continue;
             }
             size_t stop = loose_end(t, v + 1, t.p[v]);
-            role = str_eq(key, S("value")) ? named : tool && part && str_eq(key, S("text")) ? IS_MESSAGE : role;
-            part = str_eq(key, S("type")) && str_eq(str_sub(t, v + 1, stop - v - 1), S("text"));
+            role = str_eq(key, S("value")) ? named : role;
             named = str_eq(key, S("key")) ? reader_role(str_sub(t, v + 1, stop - v - 1)) : IS_NOTHING;
             if (role != IS_NOTHING) {
                 reader_member(r, role, reader_unescape(r, str_sub(t, v + 1, stop - v - 1)), deep);
@@ -273,11 +249,11 @@ daruma_str reader_finish(daruma_str t)
             named |= str_ends(head, before[k]);
         if (!named)
             continue;
-        bool told = false; /* else small letters are the words of a sentence */
+        bool quoted = false; /* else small letters are the words of a sentence */
         for (; from < t.n && memchr(".: =\"'", t.p[from], 6); from++)
-            told |= t.p[from] != ' ' && t.p[from] != '.';
+            quoted |= t.p[from] == '"' || t.p[from] == '\'';
         for (end = from; end < t.n && ((t.p[end] >= 'A' && t.p[end] <= 'Z') || t.p[end] == '_' ||
-                                       (told && t.p[end] >= 'a' && t.p[end] <= 'z'));)
+                                       (quoted && t.p[end] >= 'a' && t.p[end] <= 'z'));)
             end++;
         if (end > from + 3 && from > at)
             return str_sub(t, from, end - from);
@@ -299,31 +275,20 @@ static bool is_class(daruma_str w)
     return false;
 }
 
-/* What statuses are called (RFC 9110, 15). */
-static const struct {
-    int status;
-    daruma_str name;
-} reasons[] = {{400, LIT("Bad Request")},         {401, LIT("Unauthorized")},       {403, LIT("Forbidden")},
-               {404, LIT("Not Found")},           {405, LIT("Method Not Allowed")}, {422, LIT("Unprocessable")},
-               {429, LIT("Too Many Requests")},   {500, LIT("Internal Server")},    {502, LIT("Bad Gateway")},
-               {503, LIT("Service Unavailable")}, {504, LIT("Gateway Time")}};
-
 /* True if the name of a status stands behind its number: "429 Too Many Requests" is said of nothing else. */
 static bool is_status_line(int64_t status, daruma_str behind)
 {
-    for (size_t i = 0; i < COUNT(reasons); i++)
-        if (reasons[i].status == status)
-            return str_starts(behind, S(" ")) && str_istarts(str_from(behind, 1), reasons[i].name);
+    static const struct {
+        int status;
+        daruma_str name;
+    } names[] = {{400, LIT(" Bad Request")},     {401, LIT(" Unauthorized")},  {403, LIT(" Forbidden")},
+                 {404, LIT(" Not Found")},       {422, LIT(" Unprocessable")}, {429, LIT(" Too Many Requests")},
+                 {500, LIT(" Internal Server")}, {502, LIT(" Bad Gateway")},   {503, LIT(" Service Unavailable")},
+                 {504, LIT(" Gateway Time")}};
+    for (size_t i = 0; i < COUNT(names); i++)
+        if (names[i].status == status)
+            return str_istarts(behind, names[i].name);
     return false;
-}
-
-int reader_reason(daruma_str t)
-{
-    t = str_istarts(t, S("error: ")) ? str_from(t, 7) : t;
-    for (size_t i = 0; i < COUNT(reasons); i++)
-        if (str_ieq(str_sub(t, 0, reasons[i].name.n), reasons[i].name) && str_from(t, reasons[i].name.n).n < 2)
-            return reasons[i].status;
-    return 0;
 }
 
 /* True if a status that may pass is said of who stands behind a proxy: "Upstream returned 429". It is why the proxy's

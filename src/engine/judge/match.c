@@ -516,6 +516,16 @@ static bool code_decides(const seen *s, uint16_t code, uint16_t row)
     return code && names_it(code) && before && (!row || phrase_all[code - 1].kind != phrase_all[row - 1].kind);
 }
 
+/* True if a code says that there is no such model, and the words that fit `row` say something else than that it is
+ * there for others. */
+static bool code_denies_model(uint16_t code, uint16_t row)
+{
+    if (!code || phrase_all[code - 1].kind != DARUMA_MODEL_NOT_FOUND || !is_of_words(row))
+        return false;
+    daruma_kind k = (daruma_kind)phrase_all[row - 1].kind;
+    return k != DARUMA_MODEL_NOT_FOUND && k != DARUMA_PERMISSION;
+}
+
 /* The first row that fits what the first `look` texts and the facts say; `code` is what the words of a code do. */
 static uint16_t first_of_texts(seen *s, size_t look, uint16_t code)
 {
@@ -536,7 +546,7 @@ static uint16_t first_of_texts(seen *s, size_t look, uint16_t code)
     if (!code_decides(s, code, row)) {
         if (!row || row > first)
             row = first_by_sentence(s, row);
-        if (!says_little(row) || !code)
+        if (!code_denies_model(code, row) && (!says_little(row) || !code))
             return row;
     }
     s->coded = true;

@@ -319,23 +319,6 @@ static void read_tool_result(reader *r, daruma_str object, int level)
         reader_string(r, json_text(json_get(item, S("text")), r->a), level + 1);
 }
 
-/* [{"type":"tool_result","content":"...","is_error":true}]: what a tool said, in a message of a conversation. */
-static void read_parts(reader *r, daruma_str list, int level)
-{
-    daruma_str item;
-    json_iter it = json_open(list);
-    while (r->values++ < UNWRAP_VALUES_MAX && json_next(&it, NULL, &item)) {
-        if (!json_is_true(json_get(item, S("is_error"))))
-            continue;
-        r->s->shape |= SAID_RESULT;
-        daruma_str content = json_get(item, S("content"));
-        if (json_is_string(content))
-            reader_string(r, json_text(content, r->a), level + 1);
-        else
-            read_tool_result(r, item, level);
-    }
-}
-
 /* ["body", "messages", 0, "content"]: where FastAPI saw it, as "body.messages.0.content". */
 static void read_path(reader *r, daruma_str list)
 {
@@ -444,8 +427,6 @@ static void read_object(reader *r, daruma_str object, int level)
         if (role == IS_NOTHING) {
             if (json_is_string(v) && v.n > words.n && memchr(v.p, ' ', v.n))
                 words = v;
-            if (json_is_array(v) && str_eq(key, S("content")) && json_get(object, S("role")).n)
-                read_parts(r, v, level);
             continue;
         }
         if (role == IS_IS_ERROR && (json_get(object, S("api_error_status")).n || json_get(object, S("stopReason")).n))

@@ -10,7 +10,7 @@
 
 /* Whose words stand behind a word, in quotes or not: "function 'pay_invoice'", "tool named 'x'", "and limit 'Pro
  * requests per day per user'". */
-enum { NAMES = 1, CHOSEN = 2, TOOLS = 4, LIMITS = 8, ANSWERS = 16 };
+enum { NAMES = 1, CHOSEN = 2, TOOLS = 4, LIMITS = 8 };
 static const struct {
     daruma_str word;
     unsigned whose; /* NAMES: the word before it says */
@@ -20,7 +20,6 @@ static const struct {
     {LIT("function"), CHOSEN | TOOLS}, {LIT("tool"), CHOSEN | TOOLS},
     {LIT("user"), CHOSEN}, {LIT("arguments"), CHOSEN}, {LIT("response_format"), CHOSEN},
     {LIT("limit"), LIMITS}, {LIT("metric"), LIMITS}, {LIT("quota"), LIMITS}, /* the provider's own name for it */
-    {LIT("body"), ANSWERS}, {LIT("response"), ANSWERS}, /* behind a status: all of what was answered */
     // clang-format on
 };
 
@@ -71,18 +70,6 @@ static bool is_status(daruma_str s, size_t end)
     return alone && str_int(str_sub(s, end - 3, 3), &n) && n >= 400 && n <= 599;
 }
 
-/* True if what is quoted at `at` is what came with a status: "... failed with status 422. Body: "..."". */
-static bool is_answer(daruma_str s, size_t at)
-{
-    if (is_status(s, at))
-        return true;
-    if (!(whose(s, &at) & ANSWERS))
-        return false;
-    while (at && memchr(" .,;", s.p[at - 1], 4))
-        at--;
-    return is_status(s, at);
-}
-
 /* The end of what is quoted from `from` on, which is the opening quote; 0: none begins there. What stands behind '=',
  * '(' and ',' is what a log or a program writes so, no quote in a sentence. */
 static size_t span_end(daruma_str s, size_t from)
@@ -93,7 +80,7 @@ static size_t span_end(daruma_str s, size_t from)
         before--;
     bool told = !before || s.p[before - 1] == ':' ||
                 (before < from && (ch_alpha(s.p[before - 1]) || ch_digit(s.p[before - 1])));
-    if (!told || is_answer(s, before))
+    if (!told || is_status(s, before))
         return 0;
     size_t spaces = 0;
     for (size_t i = from + 1; i < s.n; i++) {

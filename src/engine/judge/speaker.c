@@ -10,7 +10,7 @@ typedef const char *const names_by_letter[26];
 /* Families of model providers, gateways, servers and agents. */
 static names_by_letter families = {
     ['a' - 'a'] = "anthropic/aws/azure/alibaba/aliyun/ark/ai21/aleph/anyscale/agno/ai-sdk/aider/autogen/aihubmix/aimlapi/antigravity/arcee",
-    ['b' - 'a'] = "bedrock/bigmodel/bailian/baidu/baichuan/baseten/bifrost/browser-use/browser_use",
+    ['b' - 'a'] = "bedrock/bigmodel/bailian/baidu/baichuan/baseten/bifrost",
     ['c' - 'a'] = "claude/cohere/cerebras/copilot/codex/cloudflare/chutes/coreweave/cursor/cline/continue/crew/cherry/clarifai/comfyui/commandcode/command-code",
     ['d' - 'a'] = "deepseek/dashscope/doubao/databricks/deepinfra/dify/deepchat/dspy",
     ['f' - 'a'] = "fireworks/friendli/featherless/flowise/forgecode",
@@ -118,8 +118,7 @@ phrase_for speaker_of(const daruma_evidence *ev, const said *s, seen *v)
         return FOR_MODEL;
     bool model = is_model_provider(ev->provider);
     bool http = ev->status || s->status; /* agents speak JSON-RPC, too, and put HTTP's failures into it */
-    if (ev->phase == DARUMA_AT_TOOL || is_tool_name(ev->provider, model) || s->shape & SAID_RESULT ||
-        (s->shape & SAID_RPC && !http))
+    if (ev->phase == DARUMA_AT_TOOL || is_tool_name(ev->provider, model) || (s->shape & SAID_RPC && !http))
         return FOR_TOOL;
     v->guessed = !ev->status && match_tools(v);
     return v->guessed ? FOR_TOOL : FOR_MODEL;

@@ -214,22 +214,16 @@ static bool printed_speaks(daruma_str t, bool empty)
     return false;
 }
 
-/* "ChatCompletion(id='c1', choices=[], ...)": an answer as Python prints it, perhaps behind a lead that does not say
- * what is wrong. Its form is read, none of its words, where no member says what is wrong. */
+/* "ChatCompletion(id='c1', choices=[], ...)": an answer as Python prints it. Its form is read, none of its words, where
+ * no member says what is wrong. */
 static bool read_printed_answer(reader *r, daruma_str t)
 {
-    size_t from = str_find(t, S(" choices=")), output = str_find(t, S(" output=["));
-    from = output < from ? output : from;
-    if (from == STR_NONE || t.p[t.n - 1] != ')')
+    size_t n = 0;
+    while (n < t.n && ch_word(t.p[n]))
+        n++;
+    if (!n || n == t.n || t.p[n] != '(' || t.p[t.n - 1] != ')' ||
+        !(holds(t, S(" choices=")) || holds(t, S(" output=["))))
         return false;
-    while (from && t.p[from] != '(')
-        from--;
-    size_t bracket = from;
-    while (from && ch_word(t.p[from - 1]))
-        from--;
-    if (from == bracket || (from && t.p[from - 1] != ' ') || sentence_outdoes_guess(str_sub(t, 0, from)))
-        return false;
-    t = str_from(t, from);
     bool empty = holds(t, S(" choices=[]")) || holds(t, S(" choices=None")) || holds(t, S(" output=[]")) ||
                  holds(t, S("content=None")) || holds(t, S("content=''"));
     empty = empty && !holds(t, S("tool_calls=["));

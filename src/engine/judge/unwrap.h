@@ -25,7 +25,6 @@ enum said_shape {
     SAID_BAD_CALL = 1 << 13,   /* a tool call whose arguments are not JSON */
     SAID_STREAM = 1 << 14,     /* server-sent events */
     SAID_CONTENT = 1 << 15,    /* that answer has text or a tool call */
-    SAID_RESULT = 1 << 16,     /* a message of a conversation holds what a tool that failed said */
 };
 
 /* How the status was told. */
@@ -57,8 +56,6 @@ struct echo;
 /* Reads `body` into `s`. What it makes lives in `a`; slices of `body` are borrowed. `e`: see echo.h; NULL: all is
  * heard. */
 void unwrap(said *s, daruma_str body, struct echo *e, daruma_arena *a);
-/* The status that a message of its name alone tells: "Not Found."; 0: none. */
-int reader_reason(daruma_str message);
 /* For answer.c and reader.c only: reads a model's answer or one chunk of it. */
 bool answer_read(daruma_str object, said *s, daruma_arena *a);
 #endif

@@ -67,14 +67,22 @@ static bool is_level(daruma_str w)
     return is_one_of(bare(w), levels, COUNT(levels));
 }
 
+/* "goose::agents::truncate:". A class, as Ruby calls its exceptions, has capitals and belongs to the message. */
+static bool is_module(daruma_str w)
+{
+    for (size_t i = 0; i < w.n; i++)
+        if (w.p[i] >= 'A' && w.p[i] <= 'Z')
+            return false;
+    return w.n > 3 && w.p[w.n - 1] == ':' && str_find(w, S("::")) != STR_NONE;
+}
+
 /* "[llm]", "scheduler.py:196]", "-": what logs put between the time and the message. */
 static bool is_tag(daruma_str w)
 {
     bool joint = w.n == 1 && memchr("-|>", w.p[0], 3);
     bool bracketed = w.n > 2 && w.p[0] == '[' && (w.p[w.n - 1] == ']' || w.p[w.n - 1] == ':');
     bool place = w.n > 3 && w.p[w.n - 1] == ']' && w.p[0] != '[' && str_findch(w, ':') != STR_NONE;
-    bool module = w.n > 3 && w.p[w.n - 1] == ':' && str_find(w, S("::")) != STR_NONE; /* "goose::agents::truncate:" */
-    return joint || bracketed || place || module;
+    return joint || bracketed || place || is_module(w);
 }
 
 /* "Nov" of "Nov 23 07:12:31". */

@@ -75,11 +75,8 @@ static bool ends_clause(daruma_str t, size_t i)
         return true;
     if (c == ';' || c == '!' || c == '?' || c == '|')
         return true;
-    if (c == '#') /* a pointer to what a schema refuses: "#: extraneous key [x] is not permitted #/top_p: ..." */
-        return i + 1 < t.n && (t.p[i + 1] == ':' || t.p[i + 1] == '/');
     if (c == ',')
-        return begins_text(t, i) ||
-               str_starts(str_from(t, i), S(", you can ")); /* advice says nothing of what is wrong */
+        return begins_text(t, i);
     return c == '.' && (i + 1 == t.n || t.p[i + 1] == ' ');
 }
 
@@ -221,6 +218,12 @@ static bool is_seam(daruma_str t, size_t i)
     return memchr("-:./_", t.p[i], 5) && i && t.p[i - 1] != ' ' && i + 1 < t.n && t.p[i + 1] != ' ';
 }
 
+/* True if `says` may stand from words[n] on, with `left` bytes of the text, a stop and a head behind it. */
+static bool has_room(const sentence *s, size_t n, const char *says, size_t left)
+{
+    return n + strlen(says) + SENTENCE_HEAD < sizeof s->words - left;
+}
+
 void sentence_open(sentence *s, daruma_str text, bool is_code)
 {
     text = str_sub(text, 0, SENTENCE_BYTES_MAX);
@@ -246,7 +249,7 @@ void sentence_open(sentence *s, daruma_str text, bool is_code)
             s->words[n++] = mark;
             i += 2;
         } else if (c <= '9' && c >= '0' && last == '_' && (says = duration_at(text, i)) &&
-                   n + strlen(says) < sizeof s->words - (text.n - i))
+                   has_room(s, n, says, text.n - i))
             while (*says) /* in place of the first digit */
                 s->words[n++] = *says++;
         else if ((char_is(c, CHAR_LOWER) && c != '_') || foreign(c))
@@ -269,7 +272,7 @@ void sentence_open(sentence *s, daruma_str text, bool is_code)
             i = skip_url(text, i);
         else if (!is_code && is_index(text, i))
             i = skip_indexed(text, i);
-        else if ((says = comparison_at(text, i)) && n + strlen(says) < sizeof s->words - (text.n - i))
+        else if ((says = comparison_at(text, i)) && has_room(s, n, says, text.n - i))
             while (*says)
                 s->words[n++] = *says++;
         else {
@@ -280,6 +283,7 @@ void sentence_open(sentence *s, daruma_str text, bool is_code)
     }
     s->words[n] = '.';
     s->n = n + 1;
+    memset(s->words + s->n, 0, SENTENCE_HEAD - 1); /* the stop's own head is looked up, too */
     s->at = 0;
 }
 

@@ -2,17 +2,18 @@
 #ifndef READ_SENTENCE_H
 #define READ_SENTENCE_H
 #include "daruma_parts.h"
-#include <string.h>
 
 #define SENTENCE_BYTES_MAX 1024 /* of a text; what is wrong is said at its beginning */
 
 /* Words are found by the hash of their first four bytes, those of fewer stand on shelves by their first two letters;
  * those of other scripts on the last. */
 #define SENTENCE_SLOTS 4096
-static inline unsigned sentence_slot(const char *word)
+#define SENTENCE_HEAD  4
+static inline unsigned sentence_slot(const char *word) /* the same on each machine: the table is made on another */
 {
-    uint32_t head;
-    memcpy(&head, word, sizeof head);
+    uint32_t head = 0;
+    for (int i = 0; i < SENTENCE_HEAD; i++)
+        head |= (uint32_t)(unsigned char)word[i] << 8 * i;
     return head * 0x9e3779b9u >> 20;
 }
 
@@ -26,8 +27,8 @@ static inline int sentence_shelf(const char *word) /* -1: no word begins so */
 }
 
 typedef struct sentence {
-    char words[SENTENCE_BYTES_MAX +
-               4]; /* letters and digits; '_' before and behind each word, '.' behind a clause, ':' behind a lead */
+    /* letters and digits; '_' before and behind each word, '.' behind a clause, ':' behind a lead */
+    char words[SENTENCE_BYTES_MAX + 4 + SENTENCE_HEAD];
     uint64_t seams[SENTENCE_BYTES_MAX / 64 + 1]; /* a bit for each byte of `words`: something joins two words there */
     size_t n, at;
     bool lead; /* what was read last ends in a colon: the part behind it belongs to the same clause */
