@@ -21,7 +21,12 @@ static const stall_case stall_work_more[] = {
     {"many orders, all delivered", 0, "12* get_order {\"id\":{n}} => {\"status\":\"delivered\"}"},
     {"a session that is looked at by typing nothing", 0,
      "9* write_stdin {\"session_id\":3,\"chars\":\"\"} => Wall time 5.0 seconds\\nOutput:"},
+    {"a session that code looks at by typing nothing", 0,
+     "11* exec {\"input\":\"const r = await tools.write_stdin({session_id:7,chars:\\\"\\\"}); text(r.output)\"} => "
+     "Script "
+     "completed\\nWall time 5.0 seconds\\nOutput:\\n"},
     {"a job that is waited for, in Polish", 0, "9* job_status {\"id\":4} => w toku"},
+    {"a deployment says behind its name how it stands", 0, "9* bash fly status => Deployment 12 of web: pending"},
     /* looking closer, without an end to see */
     {"an editor that looks and changes in turn", 0,
      "8*(\nstr_replace_editor {\"command\":\"view\",\"path\":\"/w/a.ts\"} => 1 const a = {n};\\n2 export {w};\n"
@@ -522,6 +527,8 @@ static const stall_case stall_loops_more[] = {
      "get_order {\"id\":4} => order 4 open\nget_order {\"id\":4} => order 4 partly filled\n"
      "9* get_order {\"id\":4} => order 4 cancelled"},
     {"a licence that has run out", 3, "9* check_licence {\"k\":4} => expired"},
+    {"a check that ended, and when", 3,
+     "9* check_run {\"id\":4} => {\"id\":4,\"completed_at\":\"2026-03-01T10:00:00Z\",\"outcome\":\"neutral\"}"},
     {"a run that failed, found by a reader", 3, "9* get_run {\"id\":4} => {\"run\":4,\"conclusion\":\"failure\"}"},
     /* fresh parts of failures */
     {"errors in any order", 3,
@@ -674,5 +681,12 @@ static const stall_case stall_loops_more[] = {
      "! 5* search {\"entity\":\"Anna Berg], search[Otto Berg\"} => Could not find that page, please try again."},
     {"a script that fails and prints nothing", 4, "! 6* node_exec {\"script\":\"node render.js\"} => (no output)"},
     {"a process that has said nothing yet", 0, "14* bash_output {\"id\":\"b1\"} => (no output)"},
+    {"a script that says what to do if something is running", 3,
+     "6* bash cat /etc/cron.daily/x => #!/bin/sh\\n\\n# Skip if systemd is running.\\nif [ -d /run/systemd/system ]; "
+     "then\\n  exit 0\\nfi\\n\\n/usr/libexec/x/x-db-backup"},
+    {"an answer that is called a result", 3,
+     "6* lookup_capital {\"country\":\"France\"} => {\"result\":\"The capital is Paris\"}"},
+    {"a patch that is called invalid, of which nobody says that it failed", 5,
+     "? 9* apply_patch {\"patch\":\"*** {w}\"} => Invalid patch: the first line must be '*** Begin Patch'"},
 };
 #endif

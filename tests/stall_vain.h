@@ -47,7 +47,7 @@ static const stall_case stall_loops_vain[] = {
     {"true, and ok, and alive", 3,
      "3* Bash true => (No output)\n4* Bash echo ok => ok\nBash echo \"test-$(whoami)\" => test-steve\n"
      "5* Bash echo alive => alive"},
-    {"nothing is done in ever new words", 8, "14* bash echo \"marker {w}\" => marker {w}"},
+    {"nothing is done in ever new words", 11, "14* bash echo \"marker {w}\" => marker {w}"},
     {"a setting goes to and fro, each start tells of new numbers, and two failures come back", 10,
      "5*(\nedit_file {\"path\":\"app.yml\",\"old\":\"mode: a\",\"new\":\"mode: b\"} => edited\n"
      "bash ./restart.sh => stopped 4{n}, started 5{n} in {n} ms\n! bash ./probe.sh => 401: no cookie was sent\n"
@@ -82,6 +82,19 @@ static const stall_case stall_work_vain[] = {
      "! bash ./probe.sh => no route to {w} in mode b\n"
      "edit_file {\"path\":\"app.yml\",\"old\":\"mode: b\",\"new\":\"mode: a\"} => edited\n"
      "! bash ./probe.sh => {w} is not open in mode a\n)"},
+    {"a setting goes to and fro, and what was asked too often is asked again", 0,
+     "2*(\nset_mode {\"mode\":\"dark\"} => ok\nscreenshot {\"name\":\"d{w}\"} => dark, contrast {n}, header {w}\n"
+     "! web_search {\"q\":\"contrast\"} => 429 Too Many Requests, retry after 2 s\n"
+     "set_mode {\"mode\":\"light\"} => ok\nscreenshot {\"name\":\"l{w}\"} => light, contrast {n}, header {w}\n)"},
+    {"a search failed twice before a setting went to and fro", 0,
+     "! 2* web_search {\"q\":\"abc\"} => timeout\n"
+     "2*(\nset_mode {\"mode\":\"dark\"} => ok\nscreenshot {\"name\":\"d{w}\"} => dark, contrast {n}, header {w}\n"
+     "set_mode {\"mode\":\"light\"} => ok\nscreenshot {\"name\":\"l{w}\"} => light, contrast {n}, header {w}\n)"},
+    {"two settings are measured, and one of them fails alike", 0,
+     "3*(\nedit_file {\"path\":\"app.yml\",\"old\":\"pool: 5\",\"new\":\"pool: 20\"} => edited\n"
+     "bash ./bench.sh => 9{n} requests in a second\n! bash ./soak.sh => assertion: total 12.01, want 12.00\n"
+     "edit_file {\"path\":\"app.yml\",\"old\":\"pool: 20\",\"new\":\"pool: 5\"} => edited\n"
+     "bash ./bench.sh => 5{n} requests in a second\nbash ./soak.sh => all {n} rounds fine\n)"},
     {"an edit is refused, the file is read, and another edit fits", 0,
      "5*(\n! edit_file {\"path\":\"{w}.py\",\"old\":\"x = 0\",\"new\":\"x = 1\"} => No replacement was performed.\n"
      "read_file {\"path\":\"{w}.py\"} => x  =  {n}\n"
@@ -162,6 +175,10 @@ static const stall_case stall_work_vain[] = {
      "hub\\nNext scan: Berlin\\nExpected: Thursday\ntrack_order {\"id\":9} => delivered"},
     {"PowerShell sleeps between two looks", 0,
      "8*(\ncheck_health {\"service\":\"api\"} => " API("cold") "powershell Start-Sleep -Seconds 5 =>\n)"},
+    {"cmd waits between two looks", 0,
+     "8*(\ncheck_health {\"service\":\"api\"} => " API("cold") "cmd timeout /t 5 /nobreak =>\n)"},
+    {"cmd waits by pings between two looks", 0,
+     "8*(\ncheck_health {\"service\":\"api\"} => " API("cold") "cmd ping -n 6 127.0.0.1 >nul =>\n)"},
     /* Commands that wait, however they are written. */
     {"words of a command that waits", 0,
      "9* shell {\"command\":[\"ctl\",\"get\",\"--wait\",\"svc\"]} => nothing so far on node seven"},
@@ -177,6 +194,7 @@ static const stall_case stall_work_vain[] = {
     {"one container after the other is ready", 0,
      "9* docker_exec {\"container\":\"{w}\",\"cmd\":\"echo ready\"} => ready"},
     {"one host after the other is there", 0, "9* ssh {\"host\":\"{w}\",\"command\":\"true\"} =>"},
+    {"nine headings, and then the work", 0, "9* bash echo '--- {w} ---' => --- {w} ---\nbash make => done"},
     {"headings, and then the report", 0, "7* bash printf '## {w}' => ## {w}\nbash cat report.md => # all"},
     {"an approval is waited for", 0,
      "3* bash echo \"Waiting for approval...\" => Waiting for approval...\nask_user {\"q\":\"ok?\"} => yes"},
@@ -190,6 +208,19 @@ static const stall_case stall_work_vain[] = {
     {"two texts in each of a few files", 0,
      "5*(\n! edit_file {\"path\":\"src/{w}.py\",\"old\":\"import six\",\"new\":\"\"} => " UNTOUCHED
      "! edit_file {\"path\":\"src/{w}.py\",\"old\":\"six.moves\",\"new\":\"builtins\"} => " UNTOUCHED ")"},
+    {"one text in eleven documents that are known by their addresses", 0,
+     "! 11* replace_text {\"uri\":\"file:///w/{w}.md\",\"old\":\"teh\",\"new\":\"the\"} => No match"},
+    {"one text in eleven modules", 0,
+     "! 11* replace_text {\"module\":\"pkg/{w}.ts\",\"old\":\"teh\",\"new\":\"the\"} => No match"},
+    {"a run that goes on, in an envelope of MCP", 0,
+     "9* get_run {\"id\":4} => {\"content\":[{\"type\":\"text\",\"text\":\"running\"}]}"},
+    {"a deployment is looked at between waits", 0,
+     "9*(\nbash fly status => Deployment 12 of web: pending\nbash sleep 30 =>\n)"},
+    {"a file that is waited for fails without a word", 0, "! 8* wait_for_file {\"path\":\"/tmp/done\"} =>"},
+    {"an alert stays, and what is read between goes on", 0,
+     "get_log {\"n\":\"io\"} => {w} said {w} to {n}\n3*(\nget_log {\"n\":\"io\"} => {w} said {w} to {n}\n2* "
+     "list_alerts "
+     "{} => one alert: disk of node seven is at the mark\n)\nget_log {\"n\":\"io\"} => {w} said {w} to {n}"},
     /* Runs that are fine. */
     {"a model is tuned, and says how far off it is", 0,
      "9*(\nedit_file {\"path\":\"m.py\",\"old\":\"lr={i}\",\"new\":\"lr={n}\"} => edited\nbash python m.py => epoch "

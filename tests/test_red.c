@@ -77,6 +77,12 @@ static const run_end reds[] = {
     {"a size", "Error: 1.2 GB over quota"},
     {"counts in capitals, two of failures", "FAIL 0 ERROR 2"},
     {"the same", "ERROR 0 FAILED 2"},
+    {"a number that is told behind a failure", "FAIL: got 0 rows, want 3"},
+    {"a test that wants another number", "FAILED a.py::test_b - assert 0 == 3"},
+    {"a build that fails at once", "BUILD FAILED in 0 s"},
+    {"what failed, and how long it took", "Test failed in 3s"},
+    {"yarn", "error Command failed with exit code 1.\ninfo Visit https://yarnpkg.com/en/docs/cli/run for documentation "
+             "about this command."},
     {"golangci-lint", "1 issues:\n* errcheck: 1\nmake: *** [lint] Error 1"},
 };
 
@@ -121,6 +127,18 @@ static const run_end greens[] = {
     {"a measure", "epoch 3\nerror: 0.35"},
     {"measures", "acc: 1.0\nerrors: 0.0"},
     {"a share", "fail: 0.0\nerror: 12%"},
+    {"numbers before words, failures first", "0 failed 12 passed"},
+    {"numbers before words, failures between", "12 passed 0 failed 3 skipped"},
+    {"warnings alone", "0 errors 3 warnings"},
+    {"a word for none, and rows", "no errors 12 rows checked"},
+    {"an empty list", "checked 12 files\nerrors: []\nwarnings: []"},
+    {"an empty object", "Error: {}"},
+    {"what is not set", "result: written\nerror: undefined"},
+    {"none of twelve", "Failures: 0/12"},
+    {"a share of none, and of what", "requests: 812\nerrors: 0.0% (0/812)"},
+    {"a measure, and how sure it is", "error: 0.0231 +/- 0.004"},
+    {"rows that failed, none", "checked 812 rows\nFailed rows:\n  none"},
+    {"errors by kind, none", "812 rows read\nErrors by kind:\n  (nothing)"},
     {"tests at last, all ok", "error cases ok"},
     {"a log", "GET /a 500 error page shown\nwrote 3 error cases to errors.csv"},
 };

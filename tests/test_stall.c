@@ -147,10 +147,15 @@ static void failures_are_told_from_answers(void **state)
     assert_true(kit_steps("! 4* read {} => no such file").last.failing);
     assert_false(kit_steps("4* read {} => the whole long text").last.failing);
     assert_true(kit_steps("? 4* fetch {} => {\"error\":\"no such host\"}").last.failing);
+    assert_true(kit_steps("? 4* patch {} => Invalid patch: the first line is not the first").last.failing);
+    assert_true(kit_steps("? 4* edit {} => str_replace failed: the old text was found 0 times").last.failing);
     assert_true(kit_steps("? 4* read {} => {\"content\":[{\"type\":\"text\",\"text\":\"Error: no x\"}]}").last.failing);
     assert_false(
         kit_steps("? 4* read {} => {\"content\":[{\"type\":\"text\",\"text\":\"Error: no x\"}],\"isError\":false}")
             .last.failing);
+    assert_false(kit_steps("? 4* check {} => Invalid rows: 3 of 812 in all").last.failing);
+    assert_false(kit_steps("? 4* check {} => Invalid rows: amber, basalt and cedar").last.failing);
+    assert_false(kit_steps("? 4* get_job {} => Job failed: the disk was full").last.failing);
 }
 
 static void who_stops_is_not_spoken_of_any_more(void **state)

@@ -47,10 +47,19 @@ static int by_words(const void *a, const void *b)
     return memcmp(((const words_row *)a)->words, ((const words_row *)b)->words, WORDS_ROW_BYTES);
 }
 
+/* Can it stand in a text in lower case whose words are one blank apart? */
+static bool is_plain(const char *word, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (word[i] == ',' || word[i] != ch_lower(word[i]) || (word[i] == ' ' && (!i || word[i - 1] == ' ')))
+            return false;
+    return n && word[n - 1] != ' ';
+}
+
 static void add(const char *word, size_t n, unsigned means)
 {
-    if (!n || n >= WORDS_ROW_BYTES || nrows == ROWS_MAX) {
-        fprintf(stderr, "word_rows: no room for \"%.*s\"\n", (int)n, word);
+    if (!is_plain(word, n) || n >= WORDS_ROW_BYTES || nrows == ROWS_MAX) {
+        fprintf(stderr, "word_rows: no row has room for \"%.*s\", or it is never met\n", (int)n, word);
         exit(1);
     }
     memcpy(rows[nrows].words, word, n);

@@ -106,26 +106,29 @@ static bool failed_before(const daruma_stall *s, const seen *e, uint32_t at)
     return false;
 }
 
-/* One change and another in turn, whatever is done between: each state was there before, and so was what fails in it.
- * Without a failure that comes back, two states may be compared. */
+/* One change and another in turn, whatever is done between: in each state something fails that is not to be tried
+ * again, and some of it failed so before. Without that, two states may be compared. */
 bool rule_flip(const daruma_stall *s, daruma_verdict *v)
 {
     enum { CHANGES = 4 };
     const seen *e = window_at(s, 0), *o, *last = e, *before = NULL;
     uint32_t at = 1, n = 1;
-    bool returned = false;
+    bool returned = false, fails = false;
     if (!rule_has(e->means, DARUMA_TOOL_WRITES) || !(window_alike(s, s->call_tags, e->call) << 1))
         return false;
     while ((o = next_call(s, &at, false))) {
         bool failed = rule_has(o->flags, SEEN_FAILED);
         if (failed || !rule_has(o->means, DARUMA_TOOL_WRITES)) {
-            returned |= failed && failed_before(s, o, at);
+            bool final = failed && o->patience < TIMES_RETRY;
+            fails |= final;
+            returned |= final && failed_before(s, o, at);
             continue;
         }
-        if (o->call == last->call || (before && !same_pair(o, before)))
+        if (!fails || o->call == last->call || (before && !same_pair(o, before)))
             break;
         before = last;
         last = o;
+        fails = false;
         n++;
     }
     if (n < CHANGES || !returned)

@@ -20,6 +20,8 @@ static unsigned patience_of_failure(unsigned m, unsigned w)
         return TIMES_WAITS;
     if (rule_has(m, WORDS_PAUSES) && !rule_has(w, WORDS_REFUSED | WORDS_OVER)) /* until it is there */
         return rule_has(w, WORDS_EMPTY | WORDS_SHORT) ? TIMES_WAITS : TIMES_RETRY;
+    if (waits && rule_has(w, WORDS_EMPTY) && !rule_has(w, WORDS_ABSENT))
+        return TIMES_WAITS;
     bool stays = rule_has(m, DARUMA_TOOL_READS) && rule_has(w, WORDS_SAME); /* "unchanged since you read it" */
     if (rule_has(w, WORDS_ALIVE) && !rule_has(w, WORDS_OVER | WORDS_REFUSED | WORDS_ABSENT) && !stays)
         return TIMES_RETRY;

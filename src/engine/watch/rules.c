@@ -63,7 +63,7 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o, *oldest = e;
     uint32_t at = 0, n = 0, seen_calls = 0, old = 0, known = 0, total = 0;
-    bool failed = (e->flags & SEEN_FAILED) != 0, maybe = false, other = false;
+    bool failed = (e->flags & SEEN_FAILED) != 0, maybe = false, other = false, moves = false;
     bool passed = false; /* another epoch was met: a call that is met from now on sets `maybe` */
     if (e->flags & (SEEN_NEW | SEEN_NOTE))
         return false;
@@ -71,6 +71,7 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
         passed |= o->epoch != e->epoch;
         seen_calls++;
         old += !(o->flags & SEEN_NEW);
+        moves |= o->call != e->call && (o->flags & SEEN_NEW) && (o->flags & SEEN_MOVED); /* the world goes on */
         if (o->call != e->call)
             continue;
         bool worded = o->result != e->result; /* the same failure in words that were heard before */
@@ -99,7 +100,7 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
         !failed && (rule_has(e->says, WORDS_ACK | WORDS_EMPTY) || !rule_has(e->means, DARUMA_TOOL_READS));
     bool compacted = oldest->compactions + 1u < e->compactions;
     uint32_t share = known * 100 / total;
-    if (!(failed && share >= 30) && !compacted && share < (says_little ? 80 : 70))
+    if (!(failed && share >= 30) && !compacted && share < (says_little || moves ? 80 : 70))
         return false;
     v->circle = compacted                                          ? DARUMA_CIRCLE_COMPACTION
                 : ends_poll(e)                                     ? DARUMA_CIRCLE_DEAD_POLL
@@ -474,20 +475,21 @@ static bool is_hopeless(const daruma_stall *s, daruma_verdict *v)
 }
 
 /* Commands that do nothing, in ever new words: "true", "echo ok", "echo alive". Not when one is told for the first time
- * what does not stand in it: then something else speaks. */
+ * what does not stand in it: then something else speaks. Headings before work are many, and none comes again. */
 static bool is_idle(const daruma_stall *s, daruma_verdict *v)
 {
-    enum { TIMES = 8 };
+    enum { TIMES = 12, AGAIN = 8 };
     const seen *o;
-    uint32_t at = 0, n = 0, first = 0;
+    uint32_t at = 0, n = 0, first = 0, known = 0;
     while ((o = next_call(s, &at, false)) && rule_has(o->means, WORDS_IDLE) && !rule_has(o->flags, SEEN_FAILED) &&
            nothing_new(o->words, o->args)) {
         first = o->step;
+        known += !(o->flags & SEEN_NEW);
         n++;
     }
-    if (n < TIMES)
+    if (n < (known > 1 ? AGAIN : TIMES))
         return false;
-    return speak(v, DARUMA_CIRCLE_NO_PROGRESS, n, sure_of(n, TIMES, 65), first, UINT64_C(0x69646c6521));
+    return speak(v, DARUMA_CIRCLE_NO_PROGRESS, n, sure_of(n, AGAIN, 65), first, UINT64_C(0x69646c6521));
 }
 
 bool rule_no_progress(const daruma_stall *s, daruma_verdict *v)

@@ -94,6 +94,14 @@ static bool is_pause(unsigned means, const same_call *c)
     return ((means & WORDS_PAUSES) || waits) && !(means & WORDS_SHELL);
 }
 
+/* A pause that was asked for wrongly is none. */
+static bool is_misused(const daruma_step *step)
+{
+    bool failed = daruma_step_failed(step);
+    unsigned says = step->result.n ? words_of_result(step->result, failed) : 0;
+    return (says & WORDS_MISUSED) || (failed && (says & WORDS_REFUSED));
+}
+
 /* ---- what came of it ---------------------------------------------------------------------------- */
 
 /* How the newest call stands to those before it. */
@@ -508,9 +516,7 @@ static daruma_verdict see_tool(daruma_stall *s, const daruma_step *step)
     unsigned name = name_means(s, step->tool, tool), means = means_of(step, &c, name);
     if (means & DARUMA_TOOL_COMPACTS)
         return see_compaction(s);
-    bool pauses =
-        is_pause(means, &c) && !(daruma_step_failed(step) && words_of_result(step->result, true) & WORDS_REFUSED);
-    if (pauses) {   /* one that was asked for wrongly is none */
+    if (is_pause(means, &c) && !is_misused(step)) {
         s->epoch++; /* the world goes on meanwhile */
         s->pauses++;
         s->stale = 0;

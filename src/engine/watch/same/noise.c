@@ -250,20 +250,14 @@ static bool is_sign(uint16_t token, const char *signs)
     return token && token < 128 && strchr(signs, token);
 }
 
-/* How many tokens the brackets have, or the line, that a text begins or ends with; 0: all of it, or too many. A line
- * that is one element counts as a whole: "<at>10:02:11</at>". */
+/* How many tokens the brackets have, or the line, that a text begins or ends with; 0: all of it, or too many. */
 static size_t border_of(const uint16_t *tokens, size_t n, bool tail)
 {
-    const char *closes = tail ? "([<" : ")]>";
-    bool bracket = n && is_sign(tokens[0], tail ? ")]>" : "([<"), element = n && is_sign(tokens[0], "<>");
-    size_t closed = 0, times = 0;
-    for (size_t i = 1; i + 1 < n && times <= (element ? 2 : 0); i++) {
-        if (tokens[i] == LINE_BREAK && (!bracket || (element && times == 2)))
+    bool bracket = n && is_sign(tokens[0], tail ? ")]>" : "([<");
+    for (size_t i = 1; i + 1 < n; i++)
+        if (bracket ? is_sign(tokens[i], tail ? "([<" : ")]>") : tokens[i] == LINE_BREAK)
             return i + 1;
-        if (bracket && is_sign(tokens[i], closes) && times++ == 0)
-            closed = i + 1;
-    }
-    return closed;
+    return 0;
 }
 
 /* Is it a mere number that is not that of the step, but for how many steps there were before it? */

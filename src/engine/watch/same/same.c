@@ -87,10 +87,31 @@ static daruma_str command_of(daruma_str v)
     return v;
 }
 
+/* "src/a.py", "a.py": one word with a slash or a dot in it. */
+static bool is_file(daruma_str s)
+{
+    enum { LONGEST = 200 };
+    bool mark = false;
+    for (size_t i = 0; i < s.n && s.n <= LONGEST; i++) {
+        if (s.p[i] == ' ' || s.p[i] == '\\')
+            return false;
+        mark |= s.p[i] == '/' || s.p[i] == '.';
+    }
+    return mark;
+}
+
 /* "path", "file_path", "fileName". */
 static bool names_file(daruma_str key)
 {
     return str_ifind(key, S("path")) != STR_NONE || str_ifind(key, S("file")) != STR_NONE;
+}
+
+static void notice_file(same_call *c, daruma_str key, daruma_str v)
+{
+    bool named = names_file(key);
+    if (!c->file_named && (named || (!c->file && is_file(string_inside(v)))))
+        c->file = word_hash(v.p, v.n, 0);
+    c->file_named |= named;
 }
 
 static void notice_member(same_call *c, daruma_str key, unsigned name, daruma_str v, int depth)
@@ -104,8 +125,8 @@ static void notice_member(same_call *c, daruma_str key, unsigned name, daruma_st
         c->command = command_of(v);
     if (depth == 0 && json_is_string(v) && !c->text.n)
         c->text = string_inside(v);
-    if (depth == 0 && json_is_string(v) && !c->file && names_file(key))
-        c->file = word_hash(v.p, v.n, 0);
+    if (depth == 0 && json_is_string(v))
+        notice_file(c, key, v);
     if (depth == 0 && (name & NAME_ACTION) && !c->action.n)
         c->action = string_inside(v);
 }

@@ -15,7 +15,7 @@ typedef struct same_call {
     uint64_t shape; /* the same, whatever the numbers in it */
     uint64_t kept;  /* the same, however long it is to wait */
     uint64_t place; /* the same, wherever its NAME_PAGE numbers are */
-    uint64_t file;  /* of the member that is named as a path; 0: none */
+    uint64_t file;  /* of the member that is named as a path, or of the first that reads as one; 0: none */
     uint64_t words[SAME_BAG];
     uint32_t length; /* words in all */
     uint32_t echo[SAME_ECHO];
@@ -23,6 +23,7 @@ typedef struct same_call {
     unsigned names;            /* bits of words_name of all its arguments */
     uint32_t objects;          /* members that say neither how long nor why */
     bool waits;                /* an argument says how long to wait */
+    bool file_named;           /* the name of the member that is `file` says that it is one */
     daruma_str command;        /* what a shell is to do; empty: no argument says so. Borrowed */
     daruma_str action;         /* {"action":"poll"}; borrowed */
     daruma_str text;           /* the first member that is a string; borrowed */

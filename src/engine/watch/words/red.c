@@ -44,6 +44,7 @@ static const struct {
     {LIT("suppressed"), EXCUSE}, {LIT("skipped"), EXCUSE}, {LIT("flaky"), EXCUSE}, {LIT("recovered"), EXCUSE},
     {LIT("no"), NOTHING}, {LIT("none"), NOTHING}, {LIT("null"), NOTHING}, {LIT("false"), NOTHING},
     {LIT("without"), NOTHING}, {LIT("never"), NOTHING}, {LIT("nil"), NOTHING}, {LIT("n/a"), NOTHING},
+    {LIT("undefined"), NOTHING},
 };
 // clang-format on
 
@@ -149,19 +150,28 @@ static bool is_excused(const token *t)
            (next->is == WORD && next[1].is == EXCUSE);
 }
 
+/* "FAIL 0 ERROR 2": in this row of words and numbers each number stands behind its word, not before it. */
+static bool counts_behind(const token *t)
+{
+    while (t[1].is == COUNT_OF && (t[2].is == WORD || t[2].is >= FAILURE))
+        t += 2;
+    return t[1].is == COUNT_OF;
+}
+
 /* 1: it counts failures, 0: there are none, -1: no number is said of it. "500 error" counts none. */
 static int counts(const red_line *l, const token *t)
 {
     const token *value = t + 1, *before = t[-1].is == WORD ? t - 2 : t - 1;
     while (is_sign(value, "\":="))
         value++;
-    bool named = value > t + 1, last = value + 1 >= l->at + l->n;
+    bool named = value > t + 1, ends = is_bare(value + 1, l->at + l->n);
+    bool none =
+        value->is == NOTHING || str_starts(value->s, S("0/")) ||
+        (is_sign(value, "[{") ? is_sign(value + 1, "]}") : ends && (value->is == MEASURE || is_sign(value, "-")));
     char end = ch_lower(t->s.p[t->s.n - 1]);
-    if (value->is == COUNT_OF)
+    if (value->is == COUNT_OF && (named || (before->is != COUNT_OF && before->is != NOTHING) || counts_behind(t)))
         return value->count != 0;
-    if (named && (value->is == NOTHING || (last && (value->is == MEASURE || is_sign(value, "-")))))
-        return 0;
-    if (before->is == NOTHING)
+    if ((named && none) || before->is == NOTHING)
         return 0;
     if (before->is == COUNT_OF && (before->count <= 1 || (end != 'r' && end != 'e')))
         return before->count != 0;
@@ -174,15 +184,20 @@ static bool is_headed(const red_line *l, const token *t)
     const token *first = l->at + 3, *end = l->at + l->n, *next = t + 1, *zero = t + 1;
     bool leads = is_bare(first, t), code = next->is == WORD && ch_digit(next->s.p[next->s.n - 1]);
     if (in_capitals(t) && (leads || is_bare(next, end) || (t[-1].is == WORD && in_capitals(t - 1)))) {
-        while (zero < end && zero->is != COUNT_OF)
+        while (zero < end && (zero->is == SIGN || (zero->is == WORD && in_capitals(zero))))
             zero++;
-        return zero >= end || zero->count != 0;
+        return zero >= end || zero->is != COUNT_OF || zero->count != 0;
     }
     if (t == first + 1 && str_eq(first->s, S("npm")))
         return true;
-    if (str_ieq(t->s, S("failed")) && t > first && t - first <= 3 && (next >= end || is_sign(next, ".")))
+    bool lasted = str_ieq(next->s, S("in")) && next[1].s.n && ch_digit(next[1].s.p[0]); /* "Test failed in 3s" */
+    bool exited = str_ieq(next->s, S("with")) && str_ieq(next[1].s, S("exit"));
+    if (str_ieq(t->s, S("failed")) && t > first && t - first <= 3 &&
+        (next >= end || is_sign(next, ".") || lasted || exited))
         return true;
-    return (leads || is_sign(t - 1, ":")) && (is_sign(next + code, code ? ":" : ":[(") || is_sign(end - 1, ":"));
+    if (leads && str_ieq(t->s, S("error")) && is_sign(end - 1, ":")) /* "error during build:" */
+        return true;
+    return (leads || is_sign(t - 1, ":")) && is_sign(next + code, code ? ":" : ":[(");
 }
 
 /* Tells of what passed, whatever stands in it: tests by name, and what need not pass. */

@@ -173,6 +173,28 @@ static bool is_complaint(daruma_str line)
     return false;
 }
 
+/* "Invalid patch: the first line ...", "str_replace failed: no match": a tool names what it did not take, or itself,
+ * and says why. A list of what is invalid, "Invalid rows: 3", is an answer, and so is what became of a job. */
+static bool is_rejection(daruma_str line)
+{
+    enum { WORDS = 3 };
+    size_t colon = str_find(line, S(": "));
+    if (colon == STR_NONE || line.n > TOOL_COMPLAINT_BYTES_MAX)
+        return false;
+    daruma_str head = str_sub(line, 0, colon), why = str_trim(str_from(line, colon + 1));
+    size_t words = 1, first = str_findch(head, ' ');
+    for (size_t i = 0; i < head.n; i++) {
+        words += head.p[i] == ' ';
+        if (!ch_alpha(head.p[i]) && head.p[i] != ' ' && head.p[i] != '_')
+            return false;
+    }
+    if (words < 2 || words > WORDS || !why.n || ch_digit(why.p[0]) || str_findch(why, ' ') == STR_NONE)
+        return false;
+    if (str_istarts(head, S("invalid ")))
+        return ch_lower(head.p[head.n - 1]) != 's';
+    return str_ends(head, S(" failed")) && str_findch(str_sub(head, 0, first), '_') != STR_NONE;
+}
+
 static daruma_str first_line(daruma_str text)
 {
     return str_trim(str_cut(&text, '\n'));
@@ -262,7 +284,7 @@ void facts_plain(facts *f, daruma_str text)
     if (trace || text.n <= TOOL_COMPLAINTS_BYTES_MAX)
         f->failed |= f->ncodes || begins_so(first) || facts_wall(first);
     if (first.n == text.n)
-        f->failed |= is_complaint(first) || is_status_line(first);
+        f->failed |= is_complaint(first) || is_status_line(first) || is_rejection(first);
     else if (text.n <= TOOL_COMPLAINTS_BYTES_MAX)
         f->failed |= has_trace(text);
     f->texts[f->ntexts++] = text;

@@ -192,6 +192,23 @@ static bool is_filler(daruma_str w) /* what may stand before a command */
     return eq != STR_NONE && eq > 0 && ch_alpha(w.p[0]) && str_findch(str_sub(w, 0, eq), '/') == STR_NONE;
 }
 
+/* "> /dev/null", ">nul": nobody reads it. */
+static bool goes_nowhere(daruma_str to)
+{
+    daruma_str name = str_trim(str_from(to, 1));
+    return str_find(str_sub(to, 0, 12), S("/dev/null")) != STR_NONE ||
+           (str_istarts(name, S("nul")) && !(name.n > 3 && ch_word(name.p[3])));
+}
+
+/* Commands of Windows that are used to wait: "timeout /t 5", "ping -n 6 127.0.0.1 >nul". */
+static bool is_windows_pause(daruma_str part)
+{
+    daruma_str rest = part, word = part_word(&rest), option = part_word(&rest);
+    size_t to = str_findch(rest, '>');
+    return (str_ieq(word, S("timeout")) && str_istarts(option, S("/t"))) ||
+           (str_ieq(word, S("ping")) && str_eq(option, S("-n")) && to != STR_NONE && goes_nowhere(str_from(rest, to)));
+}
+
 /* Of a part that writes into a file or sends something CHANGES, of one that is told to wait WAITS. */
 static unsigned options_mean(daruma_str part)
 {
@@ -206,7 +223,7 @@ static unsigned options_mean(daruma_str part)
     for (size_t i = 0; i < part.n; i++) {
         const daruma_str rest = str_from(part, i);
         bool plain = part.p[i] == '>' && !(rest.n > 1 && rest.p[1] == '&');
-        if (plain && str_find(str_sub(rest, 0, 12), S("/dev/null")) == STR_NONE) /* there nobody reads it */
+        if (plain && !goes_nowhere(rest))
             got |= WORDS_CHANGES;
         if (part.p[i] != '-')
             continue;
@@ -236,6 +253,8 @@ static unsigned part_means(daruma_str part)
 {
     daruma_str from = str_trim(part), rest = from, word = part_word(&rest);
     bool loop = str_eq(word, S("while")) || str_eq(word, S("until"));
+    if (is_windows_pause(from))
+        return DARUMA_TOOL_WAITS | WORDS_PAUSES;
     if (str_eq(word, S("timeout"))) {
         word = part_word(&rest);
         from = str_trim(rest);
@@ -257,11 +276,31 @@ static unsigned part_means(daruma_str part)
     return got ? got : WORDS_WEAK;
 }
 
+/* Code that types nothing looks what comes: write_stdin({session_id:3,chars:""}), as code or as the JSON of it. */
+static bool code_types_nothing(daruma_str code)
+{
+    size_t at = str_find(code, S("chars"));
+    daruma_str rest = at == STR_NONE ? S("") : str_from(code, at + 5);
+    char quotes[2] = {0};
+    bool given = false;
+    size_t n = 0;
+    for (; rest.n && n < 2 && str_findch(S("\\\"': ="), rest.p[0]) != STR_NONE; rest = str_from(rest, 1)) {
+        char c = rest.p[0];
+        given |= c == ':' || c == '=';
+        if (n && c != '\\' && c != quotes[0])
+            return false; /* something is typed */
+        if (given && (c == '"' || c == '\''))
+            quotes[n++] = c;
+    }
+    bool ends = rest.n && str_findch(S(",})"), rest.p[0]) != STR_NONE;
+    return n == 2 && ends && str_find(code, S("session")) != STR_NONE;
+}
+
 unsigned words_of_code(daruma_str code)
 {
     code = str_sub(code, 0, COMMAND_BYTES_MAX);
     bool waits = str_find(code, S("sleep(")) != STR_NONE || str_find(code, S("setTimeout(")) != STR_NONE;
-    return waits ? DARUMA_TOOL_WAITS : 0;
+    return waits || code_types_nothing(code) ? DARUMA_TOOL_WAITS : 0;
 }
 
 /* Bytes of the end of a line at `i`, which is "\n" in JSON; 0: there is none. */

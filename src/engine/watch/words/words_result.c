@@ -1,5 +1,7 @@
 /* words_result.c - what results say of the world behind them, and what names of arguments and of members of results
  * are about. */
+#include "base/json.h"
+#include "base/limits.h"
 #include "base/str.h"
 #include "engine/watch/words/words.h"
 #include "engine/watch/words/words_find.h"
@@ -125,6 +127,18 @@ static unsigned phrase_at(const text_words *w, size_t i, size_t *used)
     return means;
 }
 
+/* "if systemd is running", "when the job is active": nobody says that it is. */
+static bool is_supposed(const text_words *w, size_t i)
+{
+    static const daruma_str words[] = {LIT("if"),   LIT("unless"), LIT("whether"), LIT("when"),
+                                       LIT("once"), LIT("until"),  LIT("while")};
+    for (size_t back = 2; back <= i && back <= 5; back++)
+        for (size_t k = 0; k < COUNT(words); k++)
+            if (str_ieq(w->at[i - back], words[k]))
+                return true;
+    return false;
+}
+
 /* "status: X", {"state":"X"}: the word before names how a thing stands. */
 static bool is_state(const text_words *w, size_t i)
 {
@@ -134,6 +148,16 @@ static bool is_state(const text_words *w, size_t i)
         if (str_ends(w->at[i - 1], last[k]))
             return true;
     return i && (words_of_name(w->at[i - 1]) & NAME_STATE) != 0;
+}
+
+/* The word before names what came of it: {"result":"pending"} tells how it stands, {"result":"string"} is an answer. */
+static bool is_outcome(const text_words *w, size_t i)
+{
+    static const daruma_str names[] = {LIT("result"), LIT("outcome"), LIT("conclusion")};
+    for (size_t k = 0; i && k < COUNT(names); k++)
+        if (str_ieq(w->at[i - 1], names[k]))
+            return true;
+    return false;
 }
 
 /* "status: reindexing", "is being baked": said of how a thing stands, a word that ends so tells that it goes on. */
@@ -148,8 +172,8 @@ static bool is_doing(const text_words *w, size_t i)
             return false;
     for (size_t k = 0; i && k < COUNT(before); k++)
         if (str_ieq(w->at[i - 1], before[k]))
-            return w->n <= STATE_WORDS_MAX; /* a long text has such words anywhere */
-    return i == 0 ? w->n <= 2 : is_state(w, i);
+            return w->n <= STATE_WORDS_MAX && !is_supposed(w, i); /* a long text has such words anywhere */
+    return i == 0 ? w->n <= 2 : is_state(w, i) && !is_outcome(w, i);
 }
 
 /* The word at `i` names the next one: "id: 7", {"id":7}. */
@@ -199,7 +223,7 @@ static bool says_which(daruma_str word)
 static bool is_stated(const text_words *w, size_t i)
 {
     enum { OF_HUNDRED = 2 }; /* digits */
-    if (w->n > BEGINS_WORDS_MAX || !is_state(w, i) || !is_name(w, i - 1))
+    if (w->n > BEGINS_WORDS_MAX || !is_state(w, i) || is_outcome(w, i) || !is_name(w, i - 1))
         return false;
     if (ch_digit(w->at[i].p[0]) && w->at[i].n > OF_HUNDRED)
         return false;
@@ -262,6 +286,11 @@ static bool stands(const text_words *w, size_t i, daruma_str text)
             return false;
     if (i == 0 && text.p[0] != '{' && w->n <= BEGINS_WORDS_MAX)
         return true;
+    size_t at = (size_t)(w->at[i].p - text.p);
+    while (at > 0 && text.p[at - 1] == ' ')
+        at--;
+    if (i && at > 0 && text.p[at - 1] == ':' && w->n <= BEGINS_WORDS_MAX) /* "test: running" */
+        return true;
     for (size_t k = 0; k < w->n; k++)
         words += !ch_digit(w->at[k].p[0]);
     if (words <= 3 && text.p[0] != '{')
@@ -270,7 +299,7 @@ static bool stands(const text_words *w, size_t i, daruma_str text)
         return w->n <= 8;
     for (int k = 0; i && before[k]; k++)
         if (str_ieq(w->at[i - 1], str_of(before[k])))
-            return true;
+            return !is_supposed(w, i);
     return is_state(w, i);
 }
 
@@ -318,12 +347,24 @@ static bool says_nothing(daruma_str text)
     return true;
 }
 
+static daruma_str unwrapped(daruma_str result)
+{
+    daruma_str part = {0}, more;
+    if (!str_starts(result, S("{\"content\"")) || result.n > SAME_ANSWER_BYTES_MAX)
+        return result;
+    json_iter it = json_open(json_get(result, S("content")));
+    if (!json_next(&it, NULL, &part) || json_next(&it, NULL, &more))
+        return result;
+    daruma_str text = json_get(part, S("text"));
+    return json_is_string(text) ? str_trim(str_sub(text, 1, text.n - 2)) : result;
+}
+
 unsigned words_of_result(daruma_str result, bool failed)
 {
     text_words w = {.n = 0};
     bool plain = false; /* OVER or ABSENT is said of the state, or early and of no value that has a name */
     unsigned got = WORDS_HEARD, head = 0, alive = 0; /* `alive`: said by more than "no new output" */
-    result = str_trim(result);
+    result = unwrapped(str_trim(result));
     if (says_nothing(result))
         return WORDS_EMPTY | WORDS_SHORT | WORDS_HEARD;
     bool whole =
