@@ -147,8 +147,9 @@ static refusal unknown_member(const ask *q, daruma_arena *a)
         if (q->wire == WIRE_CHAT)
             return REFUSE(a, "Unrecognized request argument supplied: " STR_FMT, STR_ARG(name));
         daruma_buf b = buf_in(a);
-        BUF_SAY(&b, name, "\0");
-        return OPENAI(a, "unknown_parameter", b.p, "Unknown parameter: '" STR_FMT "'.", STR_ARG(name));
+        buf_put(&b, name);
+        buf_putc(&b, '\0');
+        return OPENAI(a, "unknown_parameter", b.full ? NULL : b.p, "Unknown parameter: '" STR_FMT "'.", STR_ARG(name));
     }
     it = json_open(q->messages);
     for (; q->wire == WIRE_MESSAGES && json_is_array(q->messages) && json_next(&it, NULL, &m); i++) {
