@@ -149,6 +149,9 @@ def scripts_are_right_where_their_shell_is():
         if subprocess.run(["sh", "-c", f"command -v {shell}"], capture_output=True).returncode == 0:
             look = subprocess.run([shell, "-n", "/dev/stdin"], input=r.stdout, capture_output=True, text=True)
             assert look.returncode == 0, f"{shell}: {look.stderr}"
+    zsh = subprocess.run([DARUMA, "completion", "zsh"], capture_output=True, text=True).stdout
+    for option, again in (("--fault", "*"), ("--after-events", "*"), ("--for", "")):
+        assert f"'{again}{option}[" in zsh, f"{option}: each fault has its own, the run has one"
     assert subprocess.run([DARUMA, "completion", "csh"], capture_output=True).returncode == 2
 
 

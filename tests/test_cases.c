@@ -4,6 +4,7 @@
 #include "../src/cli/replay/replay.c"
 #include "../src/cli/replay/replay_agent.c"
 #include "../src/cli/replay/replay_agent_read.c"
+#include "../src/cli/replay/replay_directives.c"
 #include "../src/cli/replay/replay_log.c"
 #include "../src/cli/replay/replay_read.c"
 #include "../src/cli/replay/replay_run.c"

@@ -161,6 +161,25 @@ static void each_wire_refuses_what_its_provider_refuses_in_its_words(void **stat
     }
 }
 
+/* The parameter's name ends where it ends, whatever stood in that memory before. */
+static void an_unknown_parameter_is_named_alone(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a_member_with_a_name_that_is_rather_long", "short_one"};
+    script *s = model_script("{ strict: true }");
+    memset(room, 'x', 4096);
+    for (size_t i = 0; i < COUNT(names); i++) {
+        char body[256];
+        snprintf(body, sizeof body, "{\"model\":\"m\",\"input\":\"hi\",\"%s\":1}", names[i]);
+        daruma_arena a = arena_over(room, sizeof room); /* the same memory again */
+        ask q = read_ask(R, body, &a);
+        refusal r = validate(&q, &s->models[0].limits, &a);
+        assert_str(r.code, "unknown_parameter");
+        assert_str(r.param, names[i]);
+    }
+    script_drop(s);
+}
+
 static void an_overflow_can_be_silent(void **state)
 {
     (void)state;
@@ -653,6 +672,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_wire_refuses_what_its_provider_refuses_in_its_words),
+        cmocka_unit_test(an_unknown_parameter_is_named_alone),
         cmocka_unit_test(an_overflow_can_be_silent),
         cmocka_unit_test(gemini_answers_whole_as_events_and_as_an_array),
         cmocka_unit_test(gemini_calls_functions_and_says_when_a_call_is_malformed),

@@ -71,34 +71,38 @@ void report_init(report *r, daruma_ms now)
     *r = (report){.aborted_after_ms = -1, .mark = -1, .noticed_ms = -1, .began = now};
 }
 
-/* The tallies, as JSON calls them, and as people read them; NULL: those are not told of it. */
-#define AT(member) offsetof(report, member)
-static const struct {
-    size_t at;
+/* A tally, as JSON calls it, and as people read it; NULL: those are not told of it. */
+typedef struct titled {
+    const tally *of;
     const char *name, *words;
-} tallies[] = {
-    {AT(models), "models", "models"},
-    {AT(answered_models), "answered_models", NULL},
-    {AT(keys), "keys", "keys"},
-    {AT(faults), "faults", "faults"},
-    {AT(paths), "paths", NULL},
-    {AT(statuses), "statuses", "statuses"},
-    {AT(refusals), "refusals", "refused"},
-    {AT(purposes), "asks", "asked for"},
-    {AT(circled), "circled", "circled"},
-    {AT(told), "told", "told"},
-    {AT(listened), "listened", "listened"},
-};
+} titled;
+enum { TALLIES = 11 };
 
-static const tally *tally_at(const report *r, size_t at)
+static void tallies_of(const report *r, titled ret[TALLIES])
 {
-    return (const tally *)(const void *)((const char *)r + at);
+    const titled all[] = {
+        {&r->models, "models", "models"},
+        {&r->answered_models, "answered_models", NULL},
+        {&r->keys, "keys", "keys"},
+        {&r->faults, "faults", "faults"},
+        {&r->paths, "paths", NULL},
+        {&r->statuses, "statuses", "statuses"},
+        {&r->refusals, "refusals", "refused"},
+        {&r->purposes, "asks", "asked for"},
+        {&r->circled, "circled", "circled"},
+        {&r->told, "told", "told"},
+        {&r->listened, "listened", "listened"},
+    };
+    _Static_assert(COUNT(all) == TALLIES, "one row each");
+    memcpy(ret, all, sizeof all);
 }
 
 void report_done(report *r)
 {
-    for (size_t i = 0; i < COUNT(tallies); i++)
-        tally_done(tally_at(r, tallies[i].at));
+    titled all[TALLIES];
+    tallies_of(r, all);
+    for (size_t i = 0; i < TALLIES; i++)
+        tally_done(all[i].of);
     free(r->bodies);
     *r = (report){0};
 }
@@ -152,13 +156,15 @@ static void tally_json(daruma_buf *b, const char *name, const tally *t)
 
 void report_json(const report *r, daruma_ms now, daruma_buf *b)
 {
+    titled all[TALLIES];
+    tallies_of(r, all);
     buf_putc(b, '{');
     BUF_MEMBERS(b, "calls", r->calls, "answered", r->answered, "refused", r->refused, "open", r->open, "most_open",
                 r->most_open, "aborted_by_client", r->aborted, "aborted_after_ms", r->aborted_after_ms, "noticed_ms",
                 r->noticed_ms, "max_calls_per_request", r->most_calls, "requests", r->nbodies, "largest_tokens",
                 r->largest, "ms", now - r->began);
-    for (size_t i = 0; i < COUNT(tallies); i++)
-        tally_json(b, tallies[i].name, tally_at(r, tallies[i].at));
+    for (size_t i = 0; i < TALLIES; i++)
+        tally_json(b, all[i].name, all[i].of);
     buf_putc(b, '}');
 }
 
@@ -177,30 +183,35 @@ static bool expect_holds(const expect *e, int64_t v)
     return equal;
 }
 
-/* What is expected: the count of it, or all of the tally together; and the tally for one subject. */
-#define NO_COUNT ((size_t)-1)
-static const struct {
-    size_t count, tally;
-} counted[] = {
-    [EXPECT_CALLS] = {AT(calls), AT(models)},
-    [EXPECT_ANSWERED] = {AT(answered), AT(answered_models)},
-    [EXPECT_FAULTS] = {NO_COUNT, AT(faults)},
-    [EXPECT_CIRCLED] = {NO_COUNT, AT(circled)},
-    [EXPECT_TOLD] = {NO_COUNT, AT(told)},
-    [EXPECT_LISTENED] = {NO_COUNT, AT(listened)},
-    [EXPECT_ABORTED] = {AT(aborted), 0},
-    [EXPECT_MOST] = {AT(most_calls), 0},
-    [EXPECT_REFUSED] = {AT(refused), AT(refusals)},
-    [EXPECT_ASKS] = {AT(calls), AT(purposes)},
-    [EXPECT_STATUSES] = {AT(calls), AT(statuses)},
-    [EXPECT_LARGEST] = {AT(largest), 0},
-};
-
 static int64_t actual(const report *r, const expect *e)
 {
-    return !e->subject.n && counted[e->what].count != NO_COUNT
-               ? *(const int64_t *)(const void *)((const char *)r + counted[e->what].count)
-               : tally_of(tally_at(r, counted[e->what].tally), e->subject);
+    switch (e->what) {
+    case EXPECT_CALLS:
+        return e->subject.n ? tally_of(&r->models, e->subject) : r->calls;
+    case EXPECT_ANSWERED:
+        return e->subject.n ? tally_of(&r->answered_models, e->subject) : r->answered;
+    case EXPECT_FAULTS:
+        return tally_of(&r->faults, e->subject);
+    case EXPECT_CIRCLED:
+        return tally_of(&r->circled, e->subject);
+    case EXPECT_TOLD:
+        return tally_of(&r->told, e->subject);
+    case EXPECT_LISTENED:
+        return tally_of(&r->listened, e->subject);
+    case EXPECT_ABORTED:
+        return r->aborted;
+    case EXPECT_MOST:
+        return r->most_calls;
+    case EXPECT_REFUSED:
+        return e->subject.n ? tally_of(&r->refusals, e->subject) : r->refused;
+    case EXPECT_ASKS:
+        return e->subject.n ? tally_of(&r->purposes, e->subject) : r->calls;
+    case EXPECT_STATUSES:
+        return e->subject.n ? tally_of(&r->statuses, e->subject) : r->calls;
+    case EXPECT_LARGEST:
+        return r->largest;
+    }
+    return 0;
 }
 
 bool report_judge(const report *r, const script *s, bool plain, daruma_buf *b)
@@ -243,13 +254,15 @@ static void tally_text(daruma_buf *b, const char *name, const tally *t)
 
 void report_text(const report *r, daruma_ms now, daruma_buf *b)
 {
+    titled all[TALLIES];
+    tallies_of(r, all);
     buf_printf(b, "%lld calls in ", (long long)r->calls);
     buf_duration(b, now - r->began);
     buf_printf(
         b, ": %lld answered, %lld refused, %lld left by the client, %lld still open; at most %lld for one request\n",
         (long long)r->answered, (long long)r->refused, (long long)r->aborted, (long long)r->open,
         (long long)r->most_calls);
-    for (size_t i = 0; i < COUNT(tallies); i++)
-        if (tallies[i].words)
-            tally_text(b, tallies[i].words, tally_at(r, tallies[i].at));
+    for (size_t i = 0; i < TALLIES; i++)
+        if (all[i].words)
+            tally_text(b, all[i].words, all[i].of);
 }

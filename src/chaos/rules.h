@@ -6,10 +6,10 @@
 #define INVALID      "invalid_request_error"
 #define BAD_ARGUMENT "INVALID_ARGUMENT"
 
-/* A refusal of 400 with a formatted message: as Google says it, as Anthropic and OpenAI do without more, and as OpenAI
- * does with a code and the parameter, NULL: none. */
+/* A refusal of 400 with a formatted message: as Google says it, plainly as Anthropic does (and OpenAI without more),
+ * and as OpenAI does with a code and the parameter, NULL: none. */
 #define GOOGLE(a, ...)              refuse(400, BAD_ARGUMENT, NULL, NULL, a, __VA_ARGS__)
-#define REFUSE(a, ...)              refuse(400, INVALID, NULL, NULL, a, __VA_ARGS__)
+#define PLAIN(a, ...)               refuse(400, INVALID, NULL, NULL, a, __VA_ARGS__)
 #define OPENAI(a, code, where, ...) refuse(400, INVALID, code, where, a, __VA_ARGS__)
 
 /* Where in a request something stands: "messages[3].content" and the like. */
@@ -17,8 +17,8 @@ typedef struct place {
     char text[96];
 } place;
 place place_of(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* The text of such a place, until the end of the statement. */
-#define AT(...) place_of(__VA_ARGS__).text
+/* The text of such a place for a call's argument: it ends with the statement. */
+#define WHERE(...) place_of(__VA_ARGS__).text
 
 daruma_str raw_of(daruma_str string); /* without its quotes; empty when it is no string */
 bool says(daruma_str string, const char *text);

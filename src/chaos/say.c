@@ -229,6 +229,15 @@ static void replace_all(daruma_buf *b, daruma_str s, char from, char to)
         buf_putc(b, s.p[i] == from ? to : s.p[i]);
 }
 
+static daruma_str python_literal(daruma_str value)
+{
+    if (str_eq(value, S("true")))
+        return S("True");
+    if (str_eq(value, S("false")))
+        return S("False");
+    return str_eq(value, S("null")) ? S("None") : value;
+}
+
 /* The arguments as a model gets them wrong. */
 static daruma_str break_arguments(daruma_str args, daruma_str form, daruma_arena *a)
 {
@@ -246,18 +255,12 @@ static daruma_str break_arguments(daruma_str args, daruma_str form, daruma_arena
     } else if (array || str_eq(form, S("literals"))) { /* each value in an array; or as Python writes them */
         json_iter it = json_open(args);
         buf_putc(&b, '{');
-        while (json_next(&it, &key, &value))
-            BUF_SAY(&b,
-                    b.n == 1 ? "\""
-                    : array  ? ",\""
-                             : ", \"",
-                    key, array ? "\":[" : "\": ",
-                    array                       ? value
-                    : str_eq(value, S("true"))  ? S("True")
-                    : str_eq(value, S("false")) ? S("False")
-                    : str_eq(value, S("null"))  ? S("None")
-                                                : value,
-                    array ? "]" : "");
+        while (json_next(&it, &key, &value)) {
+            if (array)
+                BUF_SAY(&b, b.n > 1 ? "," : "", "\"", key, "\":[", value, "]");
+            else
+                BUF_SAY(&b, b.n > 1 ? ", " : "", "\"", key, "\": ", python_literal(value));
+        }
         buf_putc(&b, '}');
     } else if (str_eq(form, S("length"))) {
         buf_put(&b, str_sub(args, 0, args.n / 2));

@@ -19,7 +19,7 @@ enum { FLAGS_MAX = 64, FLAG_BYTES = 72 };
 
 /* What is asked for. */
 static struct arguments {
-    const char *script, *listen;
+    const char *script, *listen, *length_text;
     daruma_ms length; /* --for; -1 for ever */
     bool quiet, list;
     daruma_buf yaml; /* what --fault and the options behind it say, as a script */
@@ -49,10 +49,11 @@ static void put_pair(daruma_buf *b, daruma_str key, const char *value)
 }
 
 /* "cut", "[cut, reset]", or "stall=40s" for `stall: 40s`. */
-static bool take_fault(const char *text)
+static bool take_fault(const cli_option *o, const char *text)
 {
     daruma_str rest = str_of(text), kind = str_cut(&rest, '=');
     bool bare = kind.n == strlen(text) || !fault_find(kind);
+    (void)o;
     buf_putz(&asked.yaml, asked.faults ? " }\n- { " : "faults:\n- { ");
     put_pair(&asked.yaml, bare ? S("kind") : kind, bare ? text : rest.p);
     return asked.faults = true;
@@ -72,42 +73,30 @@ static bool take_key(const cli_option *o, const char *value)
     return true;
 }
 
-static bool take_value(const cli_option *o, const char *value)
-{
-    if (strcmp(o->name, "--fault") == 0)
-        return take_fault(value);
-    if (strcmp(o->name, "--for") != 0)
-        return take_key(o, value);
-    asked.length = date_duration(str_of(value), NULL);
-    if (asked.length < 0)
-        fprintf(stderr, "daruma chaos: --for takes a time like 60s or 10m, not `%s`\n", value);
-    return asked.length >= 0;
-}
-
 /* Those of the run, and behind them one for each key of a fault: --after-events for after_events. `for` is the run's.
  */
 static const cli_option *chaos_options(void)
 {
-    static char flags[FLAGS_MAX][FLAG_BYTES];
-    static cli_option all[FLAGS_MAX] = {
+    static const cli_option of_run[] = {
         {"--listen", "HOST:PORT", &asked.listen, NULL, "where; else 127.0.0.1:9100"},
         {"--script", "FILE", &asked.script, NULL, "the same as FILE"},
-        {"--for", "TIME", NULL, NULL, "ends after 60s, 10m, ..."},
+        {"--for", "TIME", &asked.length_text, NULL, "ends after 60s, 10m, ..."},
         {"--quiet", NULL, NULL, &asked.quiet, "no line per call"},
         {"--list", NULL, NULL, &asked.list, "prints the kinds of faults"},
-        {"--fault", "KIND[=VALUE]...", NULL, NULL, "a fault without a script; what follows are its keys:"},
+        {"--fault", "KIND[=VALUE]...", NULL, NULL, "a fault without a script; what follows are its keys:", take_fault},
     };
+    static char flags[FLAGS_MAX][FLAG_BYTES];
+    static cli_option all[FLAGS_MAX];
     const char *key, *words;
-    size_t n = 0;
-    while (all[n].name)
-        n++;
+    size_t n = COUNT(of_run);
+    memcpy(all, of_run, sizeof of_run);
     for (size_t i = 0; n + 1 < FLAGS_MAX && (key = script_fault_key(i, &words)); i++) {
         if (strcmp(key, "for") == 0)
             continue;
         snprintf(flags[n], FLAG_BYTES, "--%s", key);
         for (char *p = flags[n]; *p; p++)
             *p = *p == '_' ? '-' : *p;
-        all[n] = (cli_option){flags[n], "VALUE", NULL, NULL, words};
+        all[n] = (cli_option){flags[n], "VALUE", NULL, NULL, words, take_key};
         n++;
     }
     return all;
@@ -233,12 +222,13 @@ int cli_chaos(int argc, char **argv)
     if (!sys_arena_init(&memory, 4096, 2 * CHAOS_SCRIPT_BYTES_MAX))
         return 1;
     asked.yaml = buf_in(&memory);
-    cli_values_to = take_value;
     int at = cli_options(argc, argv, chaos_options(),
                          "chaos [--listen HOST:PORT] [--fault KIND[=VALUE] [--KEY VALUE]...]... [FILE]\n"
                          "       daruma chaos --list",
                          about);
     int code = at == -2 ? 0 : 2;
+    if (at >= 0 && asked.length_text && (asked.length = date_duration(str_of(asked.length_text), NULL)) < 0)
+        at = cli_say(-1, "chaos", "--for takes a time like 60s or 10m, not `%s`", asked.length_text);
     if (at >= 0 && at < argc && !asked.script)
         asked.script = argv[at++];
     buf_putz(&asked.yaml, asked.faults ? " }\n" : "{}\n");

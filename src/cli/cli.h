@@ -43,12 +43,15 @@ void cli_refused(const char *command, const daruma_buf *why);
 /* Options as rows: "--listen", takes a value or not, where it goes. Ends with a row without a name. A value whose name
  * ends in "..." may be given again: `text` has room for CLI_AGAIN_MAX of them and a NULL. */
 enum { CLI_AGAIN_MAX = 64 };
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers" /* most rows end before `take` */
 typedef struct cli_option {
     const char *name;  /* "--listen" */
     const char *value; /* "HOST:PORT" in the help; NULL: it is a switch */
-    const char **text; /* where a value goes; NULL: cli_values_to takes it */
+    const char **text; /* where a value goes; NULL: `take` takes it */
     bool *on;          /* where a switch goes */
     const char *help;
+    /* Takes a value that may be given again and whose order counts. False: it told why not. */
+    bool (*take)(const struct cli_option *o, const char *value);
 } cli_option;
 
 /* Reads options wherever they stand, up to "--", and moves all other arguments behind them. Returns the index of the
@@ -60,8 +63,6 @@ int cli_options_before(int argc, char **argv, const cli_option *options, const c
 
 /* While it is set, --help hands a command's table to it, and prints nothing. */
 extern void (*cli_tables_to)(const cli_option *options);
-/* Takes values whose order counts. False: it told why not. */
-extern bool (*cli_values_to)(const cli_option *o, const char *value);
 
 /* Tells "daruma COMMAND: ..." on standard error, as printf writes it, and a line's end. Returns `ret`. */
 int cli_say(int ret, const char *command, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -68,7 +68,8 @@ static void put_zsh(const cli_option *options)
 {
     printf("        %s) _arguments '--help[says more]'", now.command);
     for (const cli_option *o = options; o->name; o++) {
-        printf(" \\\n            '%s%s[", o->value && str_ends(str_of(o->value), S("...")) ? "*" : "", o->name);
+        bool again = o->take || (o->value && str_ends(str_of(o->value), S("...")));
+        printf(" \\\n            '%s%s[", again ? "*" : "", o->name);
         put_quoted(o->help, true);
         putchar(']');
         if (o->value) {

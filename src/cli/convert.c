@@ -122,7 +122,7 @@ int cli_convert(int argc, char **argv)
         daruma_buf out = buf_in(&a);
         code =
             answer ? convert_answer(from, to, model, body, &out, &a) : convert_request(from, to, model, body, &out, &a);
-        if (!out.full && (code == 0 || answer))
+        if (out.n && !out.full && (code == 0 || answer))
             fwrite(out.p, 1, out.n, stdout);
         if (code == 0 && out.n && out.p[out.n - 1] != '\n')
             putchar('\n');

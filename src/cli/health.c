@@ -34,7 +34,7 @@ static int ask(daruma_str at, bool ours, daruma_str path, const char *ca_file, d
     while (at.n && at.p[at.n - 1] == '/')
         at.n--;
     if (!url_parse(at, a, &to, &wrong))
-        return cli_say(2, "health", "%s: " STR_FMT "", wrong, STR_ARG(at));
+        return cli_say(2, "health", "%s: " STR_FMT, wrong, STR_ARG(at));
     /* The certificate is for the name that clients use, not for the loopback. No proxy leads to this machine. */
     const upstream_settings s = {.ca_file = ca_file, .insecure = ours || host_is_loopback(to.host)};
     upstream *up = upstream_new(uv_default_loop(), &s, why);

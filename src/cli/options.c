@@ -7,7 +7,6 @@
 #define DIALECTS "openai, openai-responses, anthropic, gemini"
 
 void (*cli_tables_to)(const cli_option *options);
-bool (*cli_values_to)(const cli_option *o, const char *value);
 
 static void help(const cli_option *options, const char *usage, const char *about)
 {
@@ -41,7 +40,7 @@ static bool store(const char *command, const cli_option *o, const char *value)
     if (!*value)
         return cli_say(false, command, "%s needs a value: %s %s", o->name, o->name, o->value);
     if (!o->text)
-        return cli_values_to(o, value);
+        return o->take(o, value);
     const char **at = o->text;
     if (str_ends(str_of(o->value), S("...")))
         while (*at)

@@ -23,7 +23,7 @@ static bool add_column(column *c, size_t *n, const char *full)
     daruma_str variant = str_of(full), name = str_cut(&variant, ':');
     if (*n == COLUMNS_MAX)
         return true;
-    snprintf(to->name, sizeof to->name, "%s", full);
+    snprintf(to->name, sizeof to->name, STR_FMT "%s" STR_FMT, STR_ARG(name), variant.n ? ":" : "", STR_ARG(variant));
     to->calls = daruma_policy_variant(name, variant);
     to->agent = seed_agent(name, variant);
     *n += 1;
@@ -160,11 +160,6 @@ static void put_ways(const agent_policy *p, agent_mode mode, daruma_severity s, 
         buf_printf(out, ", then %s", ways[r->spent]);
 }
 
-static void put_words(const char *words, daruma_buf *out)
-{
-    buf_putz(out, words);
-}
-
 static void put_tool_retry(const agent_policy *p, daruma_buf *out)
 {
     put_retry(&p->tool_retry, false, out);
@@ -179,55 +174,139 @@ static void put_long(const agent_policy *p, daruma_buf *out)
         BUF_LIT(out, "-");
 }
 
-static const char *const strategies[] = {"-", "written down", "asked about", "done when sure"};
-static const char *const circles[] = {"-", "told, then stopped", "the end"};
-
-// clang-format off
-/* What is told of an agent's policy `p`: the name of a row, and how its cell is written to `out`. */
-#define WAYS(severity) put_ways(p, AGENT_PLANNED, severity, out)
-#define ROWS(X) \
-    X("calls that fail are tried", put_retry(&p->retry, !p->raises, out)) \
-    X("tools that fail are tried", put_tool_retry(p, out)) \
-    X("a tool's failure that nobody judged", put_words(p->tools_to_model ? "the model reads it" : daruma_severity_name(p->tool_unsaid), out)) \
-    X("retriable", WAYS(DARUMA_RETRIABLE)) \
-    X("replanning", WAYS(DARUMA_REPLANNING)) \
-    X("reclassification", WAYS(DARUMA_RECLASSIFICATION)) \
-    X("critical", WAYS(DARUMA_CRITICAL)) \
-    X("fatal", WAYS(DARUMA_FATAL)) \
-    X("plans, choices of tools", buf_printf(out, "%u more, %u more", p->replans, p->reclassifications)) \
-    X("a context that is too long", put_long(p, out)) \
-    X("what the provider refuses", put_words(p->failure_answers      ? "passes for an answer" \
-                                             : !p->graceful          ? "raised" \
-                                             : p->apologises         ? "a model apologises" \
-                                             : p->graceful_is_answer ? "an apology that passes for an answer" \
-                                                                     : "an apology, and said to be one", out)) \
-    X("failures are shown as", put_words(p->actions ? "JSON" : p->compact ? "compact blocks" : "ERROR in ...", out)) \
-    X("too many failures", put_words(p->escalates ? "a person is called" : "-", out)) \
-    X("circles", put_words(circles[p->watched ? 1 + p->loops_end : 0], out)) \
-    X("strategies", put_words(strategies[p->strategies], out)) \
-    X("paths are completed", put_words(p->completes_paths ? "yes" : "-", out)) \
-    X("an effect that may be there already", put_words(p->guards_effects ? "held back until somebody looked" : "made again", out)) \
-    X("its seed works", put_words(p->mode == AGENT_PLANNED ? "by a plan" : "step by step", out)) \
-    X("models answer with", put_words(p->actions ? "actions as JSON" : "calls", out)) \
-    X("missing arguments", put_words(p->fills_args ? "asked for" : "the model reads it", out)) \
-    X("a report tool ends it", put_words(p->reports ? "yes" : "-", out))
-// clang-format on
-
-static const char *const row_names[] = {
-#define X(name, put) name,
-    ROWS(X)
-#undef X
-};
-
-static void put_cell(const agent_policy *p, size_t row, daruma_buf *out)
+static void put_call_retry(const agent_policy *p, daruma_buf *out)
 {
-    size_t at = 0;
-#define X(name, put)                                                                                                   \
-    if (row == at++)                                                                                                   \
-        put;
-    ROWS(X)
-#undef X
+    put_retry(&p->retry, !p->raises, out);
 }
+
+static void put_unsaid(const agent_policy *p, daruma_buf *out)
+{
+    buf_putz(out, p->tools_to_model ? "the model reads it" : daruma_severity_name(p->tool_unsaid));
+}
+
+static void put_retriable(const agent_policy *p, daruma_buf *out)
+{
+    put_ways(p, AGENT_PLANNED, DARUMA_RETRIABLE, out);
+}
+
+static void put_replanning(const agent_policy *p, daruma_buf *out)
+{
+    put_ways(p, AGENT_PLANNED, DARUMA_REPLANNING, out);
+}
+
+static void put_reclassification(const agent_policy *p, daruma_buf *out)
+{
+    put_ways(p, AGENT_PLANNED, DARUMA_RECLASSIFICATION, out);
+}
+
+static void put_critical(const agent_policy *p, daruma_buf *out)
+{
+    put_ways(p, AGENT_PLANNED, DARUMA_CRITICAL, out);
+}
+
+static void put_fatal(const agent_policy *p, daruma_buf *out)
+{
+    put_ways(p, AGENT_PLANNED, DARUMA_FATAL, out);
+}
+
+static void put_again(const agent_policy *p, daruma_buf *out)
+{
+    buf_printf(out, "%u more, %u more", p->replans, p->reclassifications);
+}
+
+static void put_refused(const agent_policy *p, daruma_buf *out)
+{
+    if (p->failure_answers)
+        BUF_LIT(out, "passes for an answer");
+    else if (!p->graceful)
+        BUF_LIT(out, "raised");
+    else if (p->apologises)
+        BUF_LIT(out, "a model apologises");
+    else if (p->graceful_is_answer)
+        BUF_LIT(out, "an apology that passes for an answer");
+    else
+        BUF_LIT(out, "an apology, and said to be one");
+}
+
+static void put_form(const agent_policy *p, daruma_buf *out)
+{
+    buf_putz(out, p->actions ? "JSON" : p->compact ? "compact blocks" : "ERROR in ...");
+}
+
+static void put_escalation(const agent_policy *p, daruma_buf *out)
+{
+    buf_putz(out, p->escalates ? "a person is called" : "-");
+}
+
+static void put_circles(const agent_policy *p, daruma_buf *out)
+{
+    static const char *const circles[] = {"-", "told, then stopped", "the end"};
+    buf_putz(out, circles[p->watched ? 1 + p->loops_end : 0]);
+}
+
+static void put_strategies(const agent_policy *p, daruma_buf *out)
+{
+    static const char *const strategies[] = {"-", "written down", "asked about", "done when sure"};
+    buf_putz(out, strategies[p->strategies]);
+}
+
+static void put_paths(const agent_policy *p, daruma_buf *out)
+{
+    buf_putz(out, p->completes_paths ? "yes" : "-");
+}
+
+static void put_effects(const agent_policy *p, daruma_buf *out)
+{
+    buf_putz(out, p->guards_effects ? "held back until somebody looked" : "made again");
+}
+
+static void put_mode(const agent_policy *p, daruma_buf *out)
+{
+    buf_putz(out, p->mode == AGENT_PLANNED ? "by a plan" : "step by step");
+}
+
+static void put_answers(const agent_policy *p, daruma_buf *out)
+{
+    buf_putz(out, p->actions ? "actions as JSON" : "calls");
+}
+
+static void put_missing(const agent_policy *p, daruma_buf *out)
+{
+    buf_putz(out, p->fills_args ? "asked for" : "the model reads it");
+}
+
+static void put_reports(const agent_policy *p, daruma_buf *out)
+{
+    buf_putz(out, p->reports ? "yes" : "-");
+}
+
+/* What is told of an agent: the name of a row, and what writes its cell. */
+static const struct {
+    const char *name;
+    void (*put)(const agent_policy *p, daruma_buf *out);
+} agent_rows[] = {
+    {"calls that fail are tried", put_call_retry},
+    {"tools that fail are tried", put_tool_retry},
+    {"a tool's failure that nobody judged", put_unsaid},
+    {"retriable", put_retriable},
+    {"replanning", put_replanning},
+    {"reclassification", put_reclassification},
+    {"critical", put_critical},
+    {"fatal", put_fatal},
+    {"plans, choices of tools", put_again},
+    {"a context that is too long", put_long},
+    {"what the provider refuses", put_refused},
+    {"failures are shown as", put_form},
+    {"too many failures", put_escalation},
+    {"circles", put_circles},
+    {"strategies", put_strategies},
+    {"paths are completed", put_paths},
+    {"an effect that may be there already", put_effects},
+    {"its seed works", put_mode},
+    {"models answer with", put_answers},
+    {"missing arguments", put_missing},
+    {"a report tool ends it", put_reports},
+};
 
 static void put_agents(const column *all, size_t nall, daruma_buf *out)
 {
@@ -240,11 +319,11 @@ static void put_agents(const column *all, size_t nall, daruma_buf *out)
         return;
     BUF_LIT(out, "\nIn an agent (`daruma run --profile`). Other profiles are layers below one of these.\n\n");
     put_head("what", c, n, out);
-    for (size_t k = 0; k < COUNT(row_names); k++) {
-        buf_printf(out, "| %s |", row_names[k]);
+    for (size_t k = 0; k < COUNT(agent_rows); k++) {
+        buf_printf(out, "| %s |", agent_rows[k].name);
         for (size_t i = 0; i < n; i++) {
             buf_putc(out, ' ');
-            put_cell(c[i].agent, k, out);
+            agent_rows[k].put(c[i].agent, out);
             BUF_LIT(out, " |");
         }
         BUF_LIT(out, "\n");

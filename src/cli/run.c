@@ -33,18 +33,16 @@ static const char about[] =
     "Exit codes: 0 done; 1 it failed, and the report says why; 2 asked wrongly; 3 a limit was reached, or it went in\n"
     "circles: there is a part of a result; 4 a person has to look at it; 130 interrupted.\n";
 
-/* How it is told. */
-typedef struct teller {
-    bool json;
-    int code;
-    daruma_str id;
-    bool kept; /* there is a journal: the run can be resumed */
-    /* the line at the bottom of the terminal that says how far it is */
+/* The line at the bottom of the terminal that says how far it is. */
+typedef struct progress {
     bool lines; /* standard error is a terminal: there is one ... */
     bool shown; /* ... and it stands there now */
     int64_t step, tokens, recovered;
     char tool[LINE_TOOL_BYTES]; /* that was called last; empty: none yet */
-    /* the answer as its model says it, on standard output */
+} progress;
+
+/* The answer as its model says it, on standard output. */
+typedef struct spoken {
     bool speaks;   /* pieces are printed; else it is told when it is whole */
     bool terminal; /* standard output is one: it shares its lines with what happens */
     bool on_line;  /* the last line that was printed is not ended */
@@ -52,16 +50,26 @@ typedef struct teller {
     size_t same;   /* ... so many bytes are */
     daruma_arena room;
     daruma_buf said; /* of the newest answer, as it was printed */
+} spoken;
+
+/* How it is told. */
+typedef struct teller {
+    bool json;
+    int code;
+    daruma_str id;
+    bool kept; /* there is a journal: the run can be resumed */
+    progress far;
+    spoken answer;
 } teller;
 
 /* ---- how far it is ---- */
 
 /* Takes the line away, so that something else can be printed. */
-static void clear_progress(teller *t)
+static void clear_progress(progress *p)
 {
-    if (t->shown)
+    if (p->shown)
         fputs("\r\033[K", stderr);
-    t->shown = false;
+    p->shown = false;
 }
 
 static size_t width(void)
@@ -71,47 +79,46 @@ static size_t width(void)
 }
 
 /* At most one line, or the terminal would not take it away as one. */
-static void show_progress(teller *t)
+static void show_progress(progress *p)
 {
     char line[LINE_BYTES];
     size_t most = width() - 1;
-    int n = snprintf(line, sizeof line, "step %lld%s%s, %lld tokens, %lld recovered", (long long)t->step,
-                     t->tool[0] ? ", " : "", t->tool, (long long)t->tokens, (long long)t->recovered);
+    int n = snprintf(line, sizeof line, "step %lld%s%s, %lld tokens, %lld recovered", (long long)p->step,
+                     p->tool[0] ? ", " : "", p->tool, (long long)p->tokens, (long long)p->recovered);
     size_t whole = n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
     fprintf(stderr, "\r\033[K%.*s", (int)(whole < most ? whole : most), line);
     fflush(stderr);
-    t->shown = true;
+    p->shown = true;
 }
 
-/* Learns what an event says, and shows the line again, where nothing else stands on the terminal's last line. */
-static void progress_event(teller *t, daruma_str json)
+/* Learns what an event says. False: there is no line to show it. */
+static bool progress_event(progress *p, daruma_str json)
 {
     static char room[8 << 10];
     daruma_arena a = {.beg = room, .end = room + sizeof room};
     daruma_str name = json_text(json_get(json, S("event")), &a), step = json_get(json, S("step"));
-    if (!t->lines)
-        return;
+    if (!p->lines)
+        return false;
     if (json_is_number(step))
-        t->step = json_int(step, t->step);
+        p->step = json_int(step, p->step);
     if (str_eq(name, S("model_asked")))
-        t->tokens = json_int(json_get(json, S("tokens")), t->tokens);
-    t->recovered += str_eq(name, S("error_recovery_success"));
+        p->tokens = json_int(json_get(json, S("tokens")), p->tokens);
+    p->recovered += str_eq(name, S("error_recovery_success"));
     if (str_eq(name, S("tool_called"))) {
         char plain[LINE_TOOL_BYTES];
         daruma_str tool = str_sub(json_text(json_get(json, S("tool")), &a), 0, LINE_TOOL_BYTES - 1);
-        snprintf(t->tool, sizeof t->tool, STR_FMT, STR_ARG(cli_plain(tool, plain, sizeof plain)));
+        snprintf(p->tool, sizeof p->tool, STR_FMT, STR_ARG(cli_plain(tool, plain, sizeof plain)));
     }
-    if (!t->terminal || !t->on_line)
-        show_progress(t);
+    return true;
 }
 
 /* ---- the answer as it comes ---- */
 
-static void end_line(teller *t)
+static void end_line(spoken *s)
 {
-    if (t->on_line)
+    if (s->on_line)
         putchar('\n');
-    t->on_line = false;
+    s->on_line = false;
     fflush(stdout);
 }
 
@@ -129,48 +136,49 @@ static void print_piece(teller *t, daruma_str piece, bool anew)
         sys_arena_done(&room);
     } else {
         if (anew)
-            end_line(t);
+            end_line(&t->answer);
         cli_put_page(stdout, piece);
-        t->on_line = piece.n && piece.p[piece.n - 1] != '\n';
+        t->answer.on_line = piece.n && piece.p[piece.n - 1] != '\n';
     }
     fflush(stdout);
 }
 
 /* Takes off a piece of an answer that is given again what was printed before. `*ret_anew`: it is another answer, and
  * the piece is all of it so far. */
-static daruma_str without_same(teller *t, daruma_str piece, bool *ret_anew)
+static daruma_str without_same(spoken *s, daruma_str piece, bool *ret_anew)
 {
-    daruma_str before = str_from(buf_str(&t->said), t->same);
+    daruma_str before = str_from(buf_str(&s->said), s->same);
     size_t n = 0;
     while (n < piece.n && n < before.n && piece.p[n] == before.p[n])
         n++;
-    t->same += n;
+    s->same += n;
     if (n == piece.n)
         return (daruma_str){0};
-    t->compares = false;
+    s->compares = false;
     *ret_anew = n < before.n;
     return str_from(piece, n);
 }
 
 static void add_piece(teller *t, daruma_str piece, run_text follows)
 {
+    spoken *s = &t->answer;
     bool anew = follows == RUN_TEXT_NEW;
     if (follows == RUN_TEXT_AGAIN)
-        t->same = 0;
+        s->same = 0;
     if (anew)
-        t->said.n = 0;
-    t->compares = follows == RUN_TEXT_AGAIN || (t->compares && !anew);
-    if (t->compares && !(piece = without_same(t, piece, &anew)).n)
+        s->said.n = 0;
+    s->compares = follows == RUN_TEXT_AGAIN || (s->compares && !anew);
+    if (s->compares && !(piece = without_same(s, piece, &anew)).n)
         return;
     if (follows != RUN_TEXT_NEW && anew) { /* what it has in common with the one before is printed, too */
-        t->said.n = t->same;
-        buf_put(&t->said, piece);
-        piece = buf_str(&t->said);
+        s->said.n = s->same;
+        buf_put(&s->said, piece);
+        piece = buf_str(&s->said);
         print_piece(t, piece, true);
         return;
     }
     print_piece(t, piece, anew);
-    buf_put(&t->said, piece);
+    buf_put(&s->said, piece);
 }
 
 /* ---- what happens ---- */
@@ -187,9 +195,9 @@ static int code_of(const agent_result *r)
 /* Clears the last line of the terminal for something else. */
 static void clear_line(teller *t)
 {
-    clear_progress(t);
-    if (t->terminal)
-        end_line(t);
+    clear_progress(&t->far);
+    if (t->answer.terminal)
+        end_line(&t->answer);
 }
 
 static void tell_words(teller *t, daruma_str json)
@@ -245,7 +253,9 @@ static void on_event(daruma_str json, void *user)
     teller *t = user;
     if (!t->json) {
         tell_words(t, json);
-        progress_event(t, json);
+        bool taken = t->answer.terminal && t->answer.on_line; /* the answer stands on the terminal's last line */
+        if (progress_event(&t->far, json) && !taken)
+            show_progress(&t->far);
         return;
     }
     printf(STR_FMT "\n", STR_ARG(json));
@@ -255,8 +265,9 @@ static void on_event(daruma_str json, void *user)
 /* A piece of the answer. */
 static void on_text(daruma_str piece, run_text follows, void *user)
 {
-    clear_progress(user);
-    add_piece(user, piece, follows);
+    teller *t = user;
+    clear_progress(&t->far);
+    add_piece(t, piece, follows);
 }
 
 /* A question on the terminal. */
@@ -292,14 +303,15 @@ static void on_done(const agent_result *r, uint32_t recovered, void *user)
 {
     teller *t = user;
     t->code = code_of(r);
-    clear_progress(t);
+    clear_progress(&t->far);
     if (t->json) {
         print_json(r, recovered);
         say_resume(t, r);
         return;
     }
-    bool told = t->speaks && t->said.n && !t->said.full && str_eq(buf_str(&t->said), r->text);
-    end_line(t);
+    bool told =
+        t->answer.speaks && t->answer.said.n && !t->answer.said.full && str_eq(buf_str(&t->answer.said), r->text);
+    end_line(&t->answer);
     if (!told) {
         cli_put_page(stdout, r->text);
         printf("\n");
@@ -439,10 +451,11 @@ static int carry_out(wish *w, daruma_str task)
     w->s.id = w->t.id;
     w->s.resume = w->c.resume != NULL;
     w->s.person.way = w->c.approve;
-    w->t.terminal = !w->t.json && isatty(STDOUT_FILENO) == 1;
-    w->t.speaks = (w->t.speaks || w->t.terminal) && sys_arena_init(&w->t.room, 4096, RUN_ANSWER_BYTES_MAX);
-    w->t.said = buf_in(&w->t.room);
-    w->s.text = w->t.speaks ? on_text : NULL;
+    w->t.answer.terminal = !w->t.json && isatty(STDOUT_FILENO) == 1;
+    w->t.answer.speaks =
+        (w->t.answer.speaks || w->t.answer.terminal) && sys_arena_init(&w->t.answer.room, 4096, RUN_ANSWER_BYTES_MAX);
+    w->t.answer.said = buf_in(&w->t.answer.room);
+    w->s.text = w->t.answer.speaks ? on_text : NULL;
     if (w->s.shell || w->s.nmcp)
         child_env_wipe(); /* commands can read our environment: of keys only our copy stays */
     bool well = run_task(&w->s, task, why);
@@ -454,14 +467,14 @@ static int carry_out(wish *w, daruma_str task)
         journal_close(w->s.journal);
     else
         journal_discard(w->s.journal); /* nothing began */
-    sys_arena_done(&w->t.room);
+    sys_arena_done(&w->t.answer.room);
     return w->t.code;
 }
 
 int cli_run(int argc, char **argv)
 {
     wish w = {
-        .root = ".", .q = {.wire = "openai", .second = ""}, .t = {.code = 1, .lines = isatty(STDERR_FILENO) == 1}};
+        .root = ".", .q = {.wire = "openai", .second = ""}, .t = {.code = 1, .far.lines = isatty(STDERR_FILENO) == 1}};
     w.q.servers = w.servers;
     w.s = (run_settings){.event = on_event, .person = {.show = on_question}, .done = on_done, .user = &w.t};
     const cli_option options[] = {
@@ -491,7 +504,8 @@ int cli_run(int argc, char **argv)
         {"--state", "DIR", &w.c.state, NULL, "where runs are recorded; else ~/.local/state/daruma"},
         {"--no-journal", NULL, NULL, &w.c.none, "record nothing: the run cannot be resumed"},
         {"--list", NULL, NULL, &w.c.list, "list the runs"},
-        {"--stream", NULL, NULL, &w.t.speaks, "print the answer as it comes, as on a terminal; with --json as events"},
+        {"--stream", NULL, NULL, &w.t.answer.speaks,
+         "print the answer as it comes, as on a terminal; with --json as events"},
         {"--json", NULL, NULL, &w.t.json, "print events and the result as JSON, a line each"},
         {0},
     };

@@ -13,14 +13,14 @@ static const dialect *const known[] = {&dialect_openai, &dialect_openai_response
 bool cli_no_object(const char *command, const char *what, daruma_str body)
 {
     daruma_str text = str_trim(body);
+    cli_place at = cli_json_breaks(body);
     if (json_valid(text) && json_is_object(text))
         return false;
     if (!text.n)
-        return cli_say(true, command, "nothing came: give it %s as JSON", what);
-    if (json_valid(text))
-        return cli_say(true, command, "this is JSON, and no object: %s is one", what);
-    cli_place at = cli_json_breaks(body);
-    if (at.rest[0])
+        fprintf(stderr, "daruma %s: nothing came: give it %s as JSON\n", command, what);
+    else if (json_valid(text))
+        fprintf(stderr, "daruma %s: this is JSON, and no object: %s is one\n", command, what);
+    else if (at.rest[0])
         fprintf(stderr, "daruma %s: line %zu, column %zu: this is no JSON: %s\n", command, at.line, at.column, at.rest);
     else
         fprintf(stderr, "daruma %s: line %zu, column %zu: the JSON ends here, and it should go on\n", command, at.line,

@@ -262,9 +262,12 @@ void gateway_summary(const gateway *g, daruma_buf *out)
     }
     uint64_t lost = n->failed + n->explained + n->degraded;
     if (lost)
-        buf_printf(out, " Not recovered: %llu (%llu explained, %llu broken off, %llu failed).",
-                   (unsigned long long)lost, (unsigned long long)(n->explained + n->failed_explained),
-                   (unsigned long long)n->degraded, (unsigned long long)(n->failed - n->failed_explained));
+        buf_printf(out, " Not recovered: %llu (%llu explained, %llu broken off, %llu failed", (unsigned long long)lost,
+                   (unsigned long long)n->explained, (unsigned long long)n->degraded, (unsigned long long)n->failed);
+    if (n->failed_advised)
+        buf_printf(out, ", %llu of them with what to do", (unsigned long long)n->failed_advised);
+    if (lost)
+        BUF_LIT(out, ").");
     if (!recovered && !lost)
         BUF_LIT(out, " Nothing had to be recovered.");
     BUF_LIT(out, "\n");

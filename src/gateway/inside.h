@@ -215,5 +215,7 @@ bool head_is_credential(daruma_str name); /* of a field where clients put creden
 const dialect *head_dialect(const http_head *h);
 /* Hash of the client's credentials. `ret_ours`: this very daruma sent the request, it came back. */
 uint64_t head_credential(const gateway *g, const http_head *h, bool *ret_ours);
+/* Makes the key by which clients' credentials are hashed, unless there is one. False: there is no chance to be had. */
+bool tenant_key_made(gateway *g);
 
 #endif

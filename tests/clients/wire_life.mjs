@@ -451,6 +451,7 @@ holds("check, policy, classify, version: exit codes, and the page of the policy 
     assert.equal(profiles.code, 0);
     assert.ok(readFileSync(join(root, "doc/seeds.md"), "utf8").includes(profiles.out), "doc/seeds.md shows what `daruma profiles` prints");
     assert.equal((await run(["profiles", "swarn"])).code, 2);
+    assert.match((await run(["profiles", "default:"])).out, /^\| failure \| default \|$/m, "a variant without a name is none");
     const stacked = await run(["policy", "--profile", "swarm,ruby-llm"]);
     assert.equal(stacked.code, 0, stacked.err);
     assert.match(stacked.out, /server_error +\| wait_retry +\| +3 .* quick backoff/);

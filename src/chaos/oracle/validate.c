@@ -122,11 +122,11 @@ static refusal not_json(const ask *q, daruma_arena *a)
     if (q->wire == WIRE_GEMINI)
         return GOOGLE(a, "Invalid JSON payload received. Unexpected end of string.");
     if (q->wire == WIRE_MESSAGES)
-        return REFUSE(a, "The request body is not valid JSON: unexpected end of data");
-    return REFUSE(a, "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your "
-                     "HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid "
-                     "JSON. If you have trouble figuring out how to fix this, please contact us through our help "
-                     "center at help.openai.com.)");
+        return PLAIN(a, "The request body is not valid JSON: unexpected end of data");
+    return PLAIN(a, "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your "
+                    "HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid "
+                    "JSON. If you have trouble figuring out how to fix this, please contact us through our help "
+                    "center at help.openai.com.)");
 }
 
 static refusal too_many_bytes(const ask *q, const model_limits *m, daruma_arena *a)
@@ -150,7 +150,7 @@ refusal validate(const ask *q, const model_limits *m, daruma_arena *a)
     if (!r.status && !q->ok)
         r = not_json(q, a);
     if (!r.status && q->wire == WIRE_MESSAGES && !q->versioned)
-        r = REFUSE(a, "anthropic-version: header is required");
+        r = PLAIN(a, "anthropic-version: header is required");
     if (!r.status)
         r = of_kind("invalid_parameter", parameter_rules(q, m, a));
     if (!r.status)

@@ -55,7 +55,7 @@ static refusal chat_orphans(const ids *open, size_t at, daruma_arena *a)
 {
     daruma_str list = ids_list(open, a);
     return of_kind("orphan_tool_call",
-                   OPENAI(a, NULL, AT("messages.[%zu].role", at),
+                   OPENAI(a, NULL, WHERE("messages.[%zu].role", at),
                           "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
                           "'tool_call_id'. The following tool_call_ids did not have response messages: " STR_FMT,
                           STR_ARG(list)));
@@ -79,25 +79,25 @@ static refusal tool_message(const ask *q, daruma_str m, size_t i, size_t asked_a
     daruma_str id = raw_of(json_get(m, S("tool_call_id"))), content = json_get(m, S("content"));
     if (!allowed)
         return of_kind("orphan_tool_result",
-                       OPENAI(a, NULL, AT("messages.[%zu].role", i),
+                       OPENAI(a, NULL, WHERE("messages.[%zu].role", i),
                               "Invalid parameter: messages with role 'tool' must be a response to a preceeding message "
                               "with 'tool_calls'."));
     if (!ids_take(open, id)) {
         size_t first = answer_at(q, asked_at, i, id);
         if (first < i)
             return of_kind("orphan_tool_result",
-                           OPENAI(a, NULL, AT("messages.[%zu].tool_call_id", i),
+                           OPENAI(a, NULL, WHERE("messages.[%zu].tool_call_id", i),
                                   "Invalid parameter: Duplicate value for 'tool_call_id' of '" STR_FMT
                                   "', in messages[%zu] and messages[%zu].",
                                   STR_ARG(id), first, i));
-        return of_kind("orphan_tool_result", OPENAI(a, NULL, AT("messages.[%zu].tool_call_id", i),
+        return of_kind("orphan_tool_result", OPENAI(a, NULL, WHERE("messages.[%zu].tool_call_id", i),
                                                     "Invalid parameter: 'tool_call_id' of '" STR_FMT
                                                     "' not found in 'tool_calls' of previous "
                                                     "message.",
                                                     STR_ARG(id)));
     }
     if (!json_is_string(content) && !json_is_array(content))
-        return OPENAI(a, NULL, AT("messages.[%zu].content", i),
+        return OPENAI(a, NULL, WHERE("messages.[%zu].content", i),
                       "Invalid value for 'content': expected a string, got %s.",
                       content.n && !json_is_null(content) ? "an object" : "null");
     return (refusal){0};
@@ -109,24 +109,24 @@ static refusal content_parts(daruma_str content, daruma_str role, size_t i, daru
     daruma_str part;
     size_t j = 0;
     if (json_is_array(content) && json_count(content) == 0)
-        return empty_array(AT("messages[%zu].content", i), a);
+        return empty_array(WHERE("messages[%zu].content", i), a);
     json_iter it = json_open(content);
     for (; json_is_array(content) && json_next(&it, NULL, &part); j++) {
         daruma_str type = json_get(part, S("type"));
         if (!type.n)
-            return missing(AT("messages[%zu].content[%zu].type", i, j), a);
+            return missing(WHERE("messages[%zu].content[%zu].type", i, j), a);
         if (!listed(types, raw_of(type)))
-            return OPENAI(a, "invalid_value", AT("messages[%zu].content[%zu].type", i, j),
+            return OPENAI(a, "invalid_value", WHERE("messages[%zu].content[%zu].type", i, j),
                           "Invalid value: '" STR_FMT "'. Supported values are: 'text', 'image_url', 'input_audio', "
                           "'refusal', 'audio', and 'file'.",
                           STR_ARG(str_sub(raw_of(type), 0, 60)));
         if (says(type, "text") && !json_is_string(json_get(part, S("text"))))
-            return missing(AT("messages[%zu].content[%zu].text", i, j), a);
+            return missing(WHERE("messages[%zu].content[%zu].text", i, j), a);
         if (says(type, "image_url") && !says(role, "user")) {
-            return OPENAI(a, "invalid_value", AT("messages[%zu]", i),
+            return OPENAI(a, "invalid_value", WHERE("messages[%zu]", i),
                           "Invalid '%s'. Image URLs are only allowed for messages with role 'user', but this message "
                           "with role '" STR_FMT "' contains an image URL.",
-                          AT("messages[%zu]", i), STR_ARG(raw_of(role)));
+                          WHERE("messages[%zu]", i), STR_ARG(raw_of(role)));
         }
     }
     return (refusal){0};
@@ -138,20 +138,21 @@ static refusal tool_calls(daruma_str calls, size_t i, ids *open, daruma_arena *a
     size_t j = 0;
     refusal r;
     if (json_is_array(calls) && json_count(calls) == 0)
-        return empty_array(AT("messages[%zu].tool_calls", i), a);
+        return empty_array(WHERE("messages[%zu].tool_calls", i), a);
     json_iter it = json_open(calls);
     for (; json_next(&it, NULL, &call); j++) {
         daruma_str f = json_get(call, S("function")), id = json_get(call, S("id"));
-        if ((r = openai_string(id, AT("messages[%zu].tool_calls[%zu].id", i, j), CHAT_ID_BYTES_MAX, false, a)).status)
+        if ((r = openai_string(id, WHERE("messages[%zu].tool_calls[%zu].id", i, j), CHAT_ID_BYTES_MAX, false, a))
+                .status)
             return r;
         if (json_is_object(f) &&
-            (r = openai_string(json_get(f, S("name")), AT("messages[%zu].tool_calls[%zu].function.name", i, j),
+            (r = openai_string(json_get(f, S("name")), WHERE("messages[%zu].tool_calls[%zu].function.name", i, j),
                                TOOL_NAME_BYTES_MAX, true, a))
                 .status)
             return r;
         if (json_is_object(f) &&
             (r = openai_string(json_get(f, S("arguments")),
-                               AT("messages[%zu].tool_calls[%zu].function.arguments", i, j), 0, false, a))
+                               WHERE("messages[%zu].tool_calls[%zu].function.arguments", i, j), 0, false, a))
                 .status)
             return r;
         ids_add(open, raw_of(id), a);
@@ -164,15 +165,15 @@ static refusal chat_message(daruma_str m, size_t i, ids *open, daruma_arena *a)
     static const char *const roles[] = {"system", "assistant", "user", "function", "developer", NULL};
     daruma_str role = json_get(m, S("role")), content = json_get(m, S("content")), calls = json_get(m, S("tool_calls"));
     if (!role.n)
-        return missing(AT("messages[%zu].role", i), a);
+        return missing(WHERE("messages[%zu].role", i), a);
     if (!listed(roles, raw_of(role)))
-        return OPENAI(a, "invalid_value", AT("messages[%zu].role", i),
+        return OPENAI(a, "invalid_value", WHERE("messages[%zu].role", i),
                       "Invalid value: '" STR_FMT "'. Supported values are: 'system', 'assistant', 'user', 'function', "
                       "'tool', and 'developer'.",
                       STR_ARG(str_sub(raw_of(role), 0, 60)));
     if (!json_is_string(content) && !json_is_array(content) && !calls.n && !json_get(m, S("function_call")).n &&
         !json_get(m, S("refusal")).n && !json_get(m, S("audio")).n)
-        return OPENAI(a, NULL, AT("messages.[%zu].content", i),
+        return OPENAI(a, NULL, WHERE("messages.[%zu].content", i),
                       "Invalid value for 'content': expected a string, got %s.",
                       content.n && !json_is_null(content) ? "an object" : "null");
     refusal r = content_parts(content, role, i, a);
@@ -217,8 +218,8 @@ static refusal chat_messages(const ask *q, const model_limits *lim, daruma_arena
     if (open.n)
         return chat_orphans(&open, asked_at + 1, a);
     if (lim->refuse_prefill && says(before, "assistant"))
-        return REFUSE(a, "This model does not support assistant message prefill. The conversation must end with a user "
-                         "message.");
+        return PLAIN(a, "This model does not support assistant message prefill. The conversation must end with a user "
+                        "message.");
     return (refusal){0};
 }
 
@@ -242,14 +243,14 @@ refusal openai_tools(const ask *q, daruma_arena *a)
             continue;
         daruma_str f = chat ? json_get(tool, S("function")) : tool, schema = json_get(f, S("parameters"));
         daruma_str name = json_get(f, S("name"));
-        if ((r = openai_string(name, AT(chat ? "tools[%zu].function.name" : "tools[%zu].name", i), TOOL_NAME_BYTES_MAX,
-                               true, a))
+        if ((r = openai_string(name, WHERE(chat ? "tools[%zu].function.name" : "tools[%zu].name", i),
+                               TOOL_NAME_BYTES_MAX, true, a))
                 .status)
             return r;
         if (schema.n && !json_is_null(schema) && !says(json_get(schema, S("type")), "object")) {
             daruma_str type = raw_of(json_get(schema, S("type")));
             return OPENAI(a, "invalid_function_parameters",
-                          AT(chat ? "tools[%zu].function.parameters" : "tools[%zu].parameters", i),
+                          WHERE(chat ? "tools[%zu].function.parameters" : "tools[%zu].parameters", i),
                           "Invalid schema for function '" STR_FMT "': schema must be a JSON Schema of 'type: "
                           "\"object\"', got 'type: \"" STR_FMT "\"'.",
                           STR_ARG(raw_of(name)), STR_ARG(type.n ? type : S("None")));
@@ -261,7 +262,7 @@ refusal openai_tools(const ask *q, daruma_arena *a)
 refusal chat_rules(const ask *q, const model_limits *m, daruma_arena *a)
 {
     if (!q->model.n)
-        return REFUSE(a, "you must provide a model parameter");
+        return PLAIN(a, "you must provide a model parameter");
     if (!json_is_array(q->messages))
         return missing("messages", a);
     if (json_count(q->messages) == 0)

@@ -6,13 +6,13 @@
 
 enum { FUNCTION_NAME_BYTES_MAX = 64 };
 
-static refusal bad(daruma_arena *a, const char *where, const char *what)
+static refusal wrong(daruma_arena *a, const char *where, const char *what)
 {
     return GOOGLE(a, "* GenerateContentRequest.%s: %s\n", where, what);
 }
 
 /* A value that does not fit the field's type, as the gateway in front of the API says it. */
-static refusal bad_struct(daruma_arena *a, const char *where)
+static refusal wrong_type(daruma_arena *a, const char *where)
 {
     refusal r = GOOGLE(a, "Invalid value at '%s' (type.googleapis.com/google.protobuf.Struct)", where);
     r.details = STR_SAY(a, "[{\"@type\":\"type.googleapis.com/google.rpc.BadRequest\",\"fieldViolations\":[{\"field\":",
@@ -56,22 +56,22 @@ static refusal part_rules(daruma_str part, size_t i, size_t j, content *c, darum
     for (size_t k = 0; k < COUNT(data); k++)
         any |= ask_either(part, data[k][0], data[k][1]).n > 0;
     if (!any)
-        return bad(a, AT("contents[%zu].parts[%zu].data", i, j),
-                   "required oneof field 'data' must have one initialized field");
+        return wrong(a, WHERE("contents[%zu].parts[%zu].data", i, j),
+                     "required oneof field 'data' must have one initialized field");
     if (says(text, "") && !ask_either(part, "thoughtSignature", "thought_signature").n)
         return GOOGLE(a, "Unable to submit request because it must have a text parameter. Add a text parameter and try "
                          "again.");
     daruma_str f = call.n ? call : response, value = json_get(f, call.n ? S("args") : S("response"));
     if (f.n && !raw_of(json_get(f, S("name"))).n)
-        return bad(a,
-                   AT(call.n ? "contents[%zu].parts[%zu].function_call.name"
-                             : "contents[%zu].parts[%zu].function_response.name",
-                      i, j),
-                   "Name cannot be empty.");
+        return wrong(a,
+                     WHERE(call.n ? "contents[%zu].parts[%zu].function_call.name"
+                                  : "contents[%zu].parts[%zu].function_response.name",
+                           i, j),
+                     "Name cannot be empty.");
     if (f.n && !json_is_object(value) && (value.n || response.n))
-        return bad_struct(a, AT(call.n ? "contents[%zu].parts[%zu].function_call.args"
-                                       : "contents[%zu].parts[%zu].function_response.response",
-                                i, j));
+        return wrong_type(a, WHERE(call.n ? "contents[%zu].parts[%zu].function_call.args"
+                                          : "contents[%zu].parts[%zu].function_response.response",
+                                   i, j));
     c->others += !f.n;
     c->calls += call.n > 0;
     c->responses += response.n > 0;
@@ -93,7 +93,7 @@ static refusal read_content(daruma_str m, size_t i, bool only, content *c, darum
     if (json_is_object(parts)) /* one of many may stand without its array */
         return part_rules(parts, i, 0, c, a);
     if (json_count(parts) == 0)
-        return bad(a, AT("contents[%zu].parts", i), "contents.parts must not be empty.");
+        return wrong(a, WHERE("contents[%zu].parts", i), "contents.parts must not be empty.");
     json_iter it = json_open(parts);
     for (; json_next(&it, NULL, &part); j++)
         if ((r = part_rules(part, i, j, c, a)).status)
@@ -218,8 +218,8 @@ static refusal tools(const ask *q, daruma_arena *a)
         for (; json_is_array(list) && json_next(&in, NULL, &f); j++) {
             daruma_str name = raw_of(json_get(f, S("name")));
             if (!name_ok(name))
-                return bad(
-                    a, AT("tools[%zu].function_declarations[%zu].name", i, j),
+                return wrong(
+                    a, WHERE("tools[%zu].function_declarations[%zu].name", i, j),
                     "Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, "
                     "A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of "
                     "64.");
@@ -234,7 +234,7 @@ static refusal tools(const ask *q, daruma_arena *a)
 refusal gemini_rules(const ask *q, const model_limits *m, daruma_arena *a)
 {
     if (json_count(q->messages) == 0)
-        return bad(a, "contents", "contents is not specified");
+        return wrong(a, "contents", "contents is not specified");
     refusal r = of_kind("invalid_tool_schema", tools(q, a));
     if (!r.status && q->json && q->noffered)
         r = of_kind("invalid_parameter",

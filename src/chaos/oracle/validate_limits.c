@@ -56,9 +56,9 @@ static refusal unsupported(const ask *q, const char *name, daruma_str instead, d
     if (q->wire == WIRE_GEMINI)
         return unknown_field(str_of(name), S("generation_config"), a);
     if (q->wire == WIRE_MESSAGES && sampling)
-        return REFUSE(a, "`%s` is deprecated for this model.", name);
+        return PLAIN(a, "`%s` is deprecated for this model.", name);
     if (q->wire == WIRE_MESSAGES)
-        return REFUSE(a, "%s: Extra inputs are not permitted", name);
+        return PLAIN(a, "%s: Extra inputs are not permitted", name);
     if (instead.n)
         return OPENAI(a, "unsupported_parameter", name,
                       "Unsupported parameter: '%s' is not supported with this model. Use '" STR_FMT "' instead.", name,
@@ -78,11 +78,11 @@ static refusal too_large(const ask *q, const char *name, daruma_str v, daruma_st
                       "0 (inclusive) to " STR_FMT " (inclusive). Update the value and try again.",
                       name, STR_ARG(v), STR_ARG(max));
     if (q->wire == WIRE_MESSAGES && output)
-        return REFUSE(
-            a, "%s: " STR_FMT " > " STR_FMT ", which is the maximum allowed number of output tokens for " STR_FMT, name,
-            STR_ARG(v), STR_ARG(max), STR_ARG(str_sub(q->model, 0, 200)));
+        return PLAIN(a,
+                     "%s: " STR_FMT " > " STR_FMT ", which is the maximum allowed number of output tokens for " STR_FMT,
+                     name, STR_ARG(v), STR_ARG(max), STR_ARG(str_sub(q->model, 0, 200)));
     if (q->wire == WIRE_MESSAGES)
-        return REFUSE(a, "%s: Input should be less than or equal to " STR_FMT, name, STR_ARG(max));
+        return PLAIN(a, "%s: Input should be less than or equal to " STR_FMT, name, STR_ARG(max));
     if (q->wire == WIRE_CHAT && output)
         return OPENAI(a, "invalid_value", name,
                       "%s is too large: " STR_FMT ". This model supports at most " STR_FMT
@@ -101,7 +101,7 @@ static refusal not_the_only(const ask *q, const char *name, daruma_str v, daruma
                       " but the supported value is " STR_FMT ". Update the value and try again.",
                       name, STR_ARG(v), STR_ARG(only));
     if (q->wire == WIRE_MESSAGES)
-        return REFUSE(a, "`%s` may only be set to " STR_FMT " for this model.", name, STR_ARG(only));
+        return PLAIN(a, "`%s` may only be set to " STR_FMT " for this model.", name, STR_ARG(only));
     return OPENAI(a, "unsupported_value", name,
                   "Unsupported value: '%s' does not support " STR_FMT " with this model. Only the default (" STR_FMT
                   ") value is supported.",
@@ -143,20 +143,21 @@ static refusal unknown_member(const ask *q, daruma_arena *a)
         if (q->wire == WIRE_GEMINI)
             return unknown_field(name, S(""), a);
         if (q->wire == WIRE_MESSAGES)
-            return REFUSE(a, STR_FMT ": Extra inputs are not permitted", STR_ARG(name));
+            return PLAIN(a, STR_FMT ": Extra inputs are not permitted", STR_ARG(name));
         if (q->wire == WIRE_CHAT)
-            return REFUSE(a, "Unrecognized request argument supplied: " STR_FMT, STR_ARG(name));
+            return PLAIN(a, "Unrecognized request argument supplied: " STR_FMT, STR_ARG(name));
         daruma_buf b = buf_in(a);
-        BUF_SAY(&b, name, "\0");
-        return OPENAI(a, "unknown_parameter", b.p, "Unknown parameter: '" STR_FMT "'.", STR_ARG(name));
+        buf_put(&b, name);
+        buf_putc(&b, '\0');
+        return OPENAI(a, "unknown_parameter", b.full ? NULL : b.p, "Unknown parameter: '" STR_FMT "'.", STR_ARG(name));
     }
     it = json_open(q->messages);
     for (; q->wire == WIRE_MESSAGES && json_is_array(q->messages) && json_next(&it, NULL, &m); i++) {
         json_iter in = json_open(m);
         while (json_next(&in, &key, NULL))
             if (!json_raw_eq(key, S("role")) && !json_raw_eq(key, S("content")))
-                return REFUSE(a, "messages.%zu." STR_FMT ": Extra inputs are not permitted", i,
-                              STR_ARG(str_sub(key, 0, 100)));
+                return PLAIN(a, "messages.%zu." STR_FMT ": Extra inputs are not permitted", i,
+                             STR_ARG(str_sub(key, 0, 100)));
     }
     return (refusal){0};
 }
@@ -215,8 +216,8 @@ static refusal keyword_refused(const schema_place *p, daruma_str keyword, daruma
     if (p->q->wire == WIRE_GEMINI)
         return unknown_field(keyword, buf_str(field), p->a);
     if (p->q->wire == WIRE_MESSAGES)
-        return REFUSE(p->a, "%s: For '" STR_FMT "' type, property '" STR_FMT "' is not supported", p->field,
-                      STR_ARG(type.n ? type : S("object")), STR_ARG(keyword));
+        return PLAIN(p->a, "%s: For '" STR_FMT "' type, property '" STR_FMT "' is not supported", p->field,
+                     STR_ARG(type.n ? type : S("object")), STR_ARG(keyword));
     return OPENAI(p->a, p->format ? "invalid_json_schema" : "invalid_function_parameters", p->field,
                   "Invalid schema for %s '" STR_FMT "': In context=(" STR_FMT "), '" STR_FMT "' is not permitted.",
                   p->format ? "response_format" : "function", STR_ARG(p->tool), STR_ARG(buf_str(context)),
@@ -313,12 +314,12 @@ static refusal format_refused(const ask *q, const model_limits *m, daruma_arena 
     case FORMAT_SAYS_INVALID:
         return OPENAI(a, NULL, where, "response_format is invalid");
     case FORMAT_SAYS_OUTPUT_FORMAT:
-        return REFUSE(a, "output_format.schema: Extra inputs are not permitted");
+        return PLAIN(a, "output_format.schema: Extra inputs are not permitted");
     case FORMAT_SAYS_MUST:
         return OPENAI(a, NULL, where, "response_format.type must be text or json_object");
     }
     if (q->wire == WIRE_MESSAGES)
-        return REFUSE(a, "output_format.schema: Extra inputs are not permitted");
+        return PLAIN(a, "output_format.schema: Extra inputs are not permitted");
     return OPENAI(a, NULL, where,
                   "Invalid parameter: '%s' of type 'json_schema' is not supported with this model. Learn more about "
                   "supported models at the Structured Outputs guide: "
@@ -357,8 +358,8 @@ refusal schema_rules(const ask *q, const model_limits *m, daruma_arena *a)
 static refusal too_much_output(const ask *q, long long out, long long most, daruma_arena *a)
 {
     if (q->wire == WIRE_MESSAGES)
-        return REFUSE(a, "max_tokens: %lld > %lld, which is the maximum allowed number of output tokens for " STR_FMT,
-                      out, most, STR_ARG(str_sub(q->model, 0, 200)));
+        return PLAIN(a, "max_tokens: %lld > %lld, which is the maximum allowed number of output tokens for " STR_FMT,
+                     out, most, STR_ARG(str_sub(q->model, 0, 200)));
     if (q->wire == WIRE_RESPONSES)
         return OPENAI(
             a, "integer_above_max_value", "max_output_tokens",
@@ -382,13 +383,12 @@ static refusal no_room(const ask *q, long long in, long long out, long long wind
         return OPENAI(a, "context_length_exceeded", "input",
                       "Your input exceeds the context window of this model. Please adjust your input and try again.");
     if (q->wire == WIRE_MESSAGES && in > window)
-        return REFUSE(a, "prompt is too long: %lld tokens > %lld maximum", in, window);
+        return PLAIN(a, "prompt is too long: %lld tokens > %lld maximum", in, window);
     if (q->wire == WIRE_MESSAGES)
-        return REFUSE(
-            a,
-            "input length and `max_tokens` exceed context limit: %lld + %lld > %lld, decrease input length or "
-            "`max_tokens` and try again",
-            in, out, window);
+        return PLAIN(a,
+                     "input length and `max_tokens` exceed context limit: %lld + %lld > %lld, decrease input length or "
+                     "`max_tokens` and try again",
+                     in, out, window);
     if (q->wire == WIRE_GEMINI)
         return GOOGLE(a, "The input token count (%lld) exceeds the maximum number of tokens allowed (%lld).", in,
                       window);
@@ -407,10 +407,10 @@ static refusal no_room(const ask *q, long long in, long long out, long long wind
 static refusal no_room_vague(const ask *q, daruma_arena *a)
 {
     if (q->wire == WIRE_MESSAGES)
-        return REFUSE(a, "input and output tokens exceed your context limit");
+        return PLAIN(a, "input and output tokens exceed your context limit");
     if (q->wire == WIRE_GEMINI)
         return GOOGLE(a, "The input token count exceeds the maximum number of tokens allowed.");
-    return REFUSE(a, "Your input exceeds the context window of this model. Please adjust your input and try again.");
+    return PLAIN(a, "Your input exceeds the context window of this model. Please adjust your input and try again.");
 }
 
 static refusal overflow(const ask *q, const model_limits *m, daruma_arena *a)

@@ -6,9 +6,9 @@
 #define THINKING_DOCS "https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
 enum { CACHE_MARKS_MAX = 4, THINKING_TOKENS_MIN = 1024 };
 
-static refusal bad(daruma_arena *a, const char *where, const char *what)
+static refusal wrong(daruma_arena *a, const char *where, const char *what)
 {
-    return REFUSE(a, "%s: %s", where, what);
+    return PLAIN(a, "%s: %s", where, what);
 }
 
 static bool empty_content(daruma_str content)
@@ -35,35 +35,25 @@ typedef struct walk {
     ids all;            /* calls of all messages */
 } walk;
 
-/* The same of a block, of a message and of a tool; `member` stands behind their place. */
-static refusal bad_block(const walk *w, const char *member, const char *what)
+/* The same of a block; `member` stands behind its place. */
+static refusal wrong_block(const walk *w, const char *member, const char *what)
 {
-    return REFUSE(w->a, "messages.%zu.content.%zu%s: %s", w->i, w->j, member, what);
-}
-
-static refusal bad_message(const walk *w, const char *member, const char *what)
-{
-    return REFUSE(w->a, "messages.%zu%s: %s", w->i, member, what);
-}
-
-static refusal bad_tool(daruma_arena *a, size_t i, const char *member, const char *what)
-{
-    return REFUSE(a, "tools.%zu.custom%s: %s", i, member, what);
+    return PLAIN(w->a, "messages.%zu.content.%zu%s: %s", w->i, w->j, member, what);
 }
 
 static refusal tool_use(walk *w, daruma_str b)
 {
     daruma_str id = raw_of(json_get(b, S("id"))), input = json_get(b, S("input"));
     if (w->user)
-        return bad_block(w, "", "`tool_use` blocks can only be in `assistant` messages");
+        return wrong_block(w, "", "`tool_use` blocks can only be in `assistant` messages");
     if (!tool_name_ok(id, 256))
-        return bad_block(w, ".tool_use.id", "String should match pattern '^[a-zA-Z0-9_-]+$'");
+        return wrong_block(w, ".tool_use.id", "String should match pattern '^[a-zA-Z0-9_-]+$'");
     if (!tool_name_ok(raw_of(json_get(b, S("name"))), 128))
-        return bad_block(w, ".tool_use.name", "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'");
+        return wrong_block(w, ".tool_use.name", "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'");
     if (!json_is_object(input))
-        return bad_block(w, ".tool_use.input", input.n ? "Input should be a valid dictionary" : "Field required");
+        return wrong_block(w, ".tool_use.input", input.n ? "Input should be a valid dictionary" : "Field required");
     if (ids_has(&w->all, id))
-        return bad_block(w, "", "`tool_use` ids must be unique");
+        return wrong_block(w, "", "`tool_use` ids must be unique");
     ids_add(&w->mine, id, w->a);
     ids_add(&w->all, id, w->a);
     return (refusal){0};
@@ -74,16 +64,16 @@ static refusal tool_result(walk *w, daruma_str b)
     daruma_str of = raw_of(json_get(b, S("tool_use_id")));
     refusal r = {0};
     if (!w->user)
-        return bad_block(w, "", "`tool_result` blocks can only be in `user` messages");
+        return wrong_block(w, "", "`tool_result` blocks can only be in `user` messages");
     if (!ids_has(&w->calls, of))
-        r = REFUSE(w->a,
-                   "%s: unexpected `tool_use_id` found in `tool_result` blocks: " STR_FMT
-                   ". Each `tool_result` block must have a corresponding `tool_use` block in the previous message.",
-                   AT("messages.%zu.content.%zu", w->i, w->j), STR_ARG(of));
+        r = PLAIN(w->a,
+                  "%s: unexpected `tool_use_id` found in `tool_result` blocks: " STR_FMT
+                  ". Each `tool_result` block must have a corresponding `tool_use` block in the previous message.",
+                  WHERE("messages.%zu.content.%zu", w->i, w->j), STR_ARG(of));
     else if (ids_has(&w->answered, of))
-        r = REFUSE(w->a,
-                   "%s: each tool_use must have a single result. Found multiple `tool_result` blocks with id: " STR_FMT,
-                   AT("messages.%zu.content.%zu", w->i, w->j), STR_ARG(of));
+        r = PLAIN(w->a,
+                  "%s: each tool_use must have a single result. Found multiple `tool_result` blocks with id: " STR_FMT,
+                  WHERE("messages.%zu.content.%zu", w->i, w->j), STR_ARG(of));
     else if (!w->other) /* results come first: one behind a text does not stand "immediately after" */
         ids_add(&w->answered, of, w->a);
     return of_kind("orphan_tool_result", r);
@@ -96,16 +86,16 @@ static refusal thought(walk *w, daruma_str b)
     if (!says(json_get(b, S("type")), "thinking"))
         return (refusal){0};
     if (!json_is_string(signature))
-        return bad_block(w, ".thinking.signature", "Field required");
+        return wrong_block(w, ".thinking.signature", "Field required");
     if (!w->limits->signatures || str_eq(raw_of(signature), sign_thought(w->limits->secret, text, w->a)))
         return (refusal){0};
     /* one of ours with another text, or one that is not ours at all */
     if (w->newest && str_starts(raw_of(signature), str_sub(sign_thought(0, S(""), w->a), 0, 12)))
-        return bad_block(
+        return wrong_block(
             w, "",
             "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These "
             "blocks must remain as they were in the original response.");
-    return bad_block(w, "", "Invalid `signature` in `thinking` block");
+    return wrong_block(w, "", "Invalid `signature` in `thinking` block");
 }
 
 static refusal block(walk *w, daruma_str b)
@@ -118,15 +108,15 @@ static refusal block(walk *w, daruma_str b)
     // clang-format on
     daruma_str type = json_get(b, S("type"));
     if (!type.n)
-        return bad_block(w, ".type", "Field required");
+        return wrong_block(w, ".type", "Field required");
     if (!listed(types, raw_of(type)))
-        return REFUSE(w->a,
-                      "%s: Input tag '" STR_FMT "' found using 'type' does not match any of the expected tags: "
-                      "'document', 'image', 'redacted_thinking', 'search_result', 'server_tool_use', 'text', "
-                      "'thinking', 'tool_result', 'tool_use', 'web_search_tool_result'",
-                      AT("messages.%zu.content.%zu", w->i, w->j), STR_ARG(str_sub(raw_of(type), 0, 60)));
+        return PLAIN(w->a,
+                     "%s: Input tag '" STR_FMT "' found using 'type' does not match any of the expected tags: "
+                     "'document', 'image', 'redacted_thinking', 'search_result', 'server_tool_use', 'text', "
+                     "'thinking', 'tool_result', 'tool_use', 'web_search_tool_result'",
+                     WHERE("messages.%zu.content.%zu", w->i, w->j), STR_ARG(str_sub(raw_of(type), 0, 60)));
     if (says(type, "text") && says(json_get(b, S("text")), ""))
-        return bad(w->a, "messages", "text content blocks must be non-empty");
+        return wrong(w->a, "messages", "text content blocks must be non-empty");
     if (says(type, "tool_use"))
         return tool_use(w, b);
     if (says(type, "tool_result"))
@@ -146,10 +136,10 @@ static refusal orphaned_uses(const ids *calls, const ids *answered, size_t at, d
     daruma_str list = ids_list(&open, a);
     return of_kind(
         "orphan_tool_call",
-        REFUSE(a,
-               "messages.%zu: `tool_use` ids were found without `tool_result` blocks immediately after: " STR_FMT
-               ". Each `tool_use` block must have a corresponding `tool_result` block in the next message.",
-               at, STR_ARG(list)));
+        PLAIN(a,
+              "messages.%zu: `tool_use` ids were found without `tool_result` blocks immediately after: " STR_FMT
+              ". Each `tool_use` block must have a corresponding `tool_result` block in the next message.",
+              at, STR_ARG(list)));
 }
 
 static refusal message(const walk *w, daruma_str m, daruma_str before, bool last)
@@ -157,21 +147,22 @@ static refusal message(const walk *w, daruma_str m, daruma_str before, bool last
     daruma_str role = json_get(m, S("role")), content = json_get(m, S("content"));
     /* agents put system entries between the messages */
     if (!says(role, "user") && !says(role, "assistant") && !says(role, "system"))
-        return bad_message(w, ".role", role.n ? "Input should be 'user' or 'assistant'" : "Field required");
+        return wrong(w->a, WHERE("messages.%zu.role", w->i),
+                     role.n ? "Input should be 'user' or 'assistant'" : "Field required");
     if (w->i == 0 && says(role, "assistant"))
-        return bad(w->a, "messages", "first message must use the \"user\" role");
+        return wrong(w->a, "messages", "first message must use the \"user\" role");
     if (w->limits->alternate && str_eq(role, before) && !says(role, "system"))
-        return REFUSE(w->a,
-                      "messages: roles must alternate between \"user\" and \"assistant\", but found multiple " STR_FMT
-                      " roles in a row",
-                      STR_ARG(role));
+        return PLAIN(w->a,
+                     "messages: roles must alternate between \"user\" and \"assistant\", but found multiple " STR_FMT
+                     " roles in a row",
+                     STR_ARG(role));
     if (!content.n)
-        return bad_message(w, ".content", "Field required");
+        return wrong(w->a, WHERE("messages.%zu.content", w->i), "Field required");
     if (!json_is_string(content) && !json_is_array(content))
-        return bad_message(w, ".content", "Input should be a valid list");
+        return wrong(w->a, WHERE("messages.%zu.content", w->i), "Input should be a valid list");
     if (empty_content(content) && !(last && says(role, "assistant")))
-        return bad_message(w, "",
-                           "all messages must have non-empty content except for the optional final assistant message");
+        return wrong(w->a, WHERE("messages.%zu", w->i),
+                     "all messages must have non-empty content except for the optional final assistant message");
     return (refusal){0};
 }
 
@@ -182,14 +173,14 @@ static refusal prefill(const ask *q, const model_limits *lim, daruma_str last, d
     if (!says(json_get(last, S("role")), "assistant"))
         return (refusal){0};
     if (lim->refuse_prefill || q->thinks)
-        return REFUSE(a, "This model does not support assistant message prefill. The conversation must end with a user "
-                         "message.");
+        return PLAIN(a, "This model does not support assistant message prefill. The conversation must end with a user "
+                        "message.");
     json_iter it = json_open(content);
     while (json_is_array(content) && json_next(&it, NULL, &part))
         text = json_get(part, S("text"));
     text = json_text(text, a);
     if (text.n && ch_space(text.p[text.n - 1]))
-        return bad(a, "messages", "final assistant content cannot end with trailing whitespace");
+        return wrong(a, "messages", "final assistant content cannot end with trailing whitespace");
     return (refusal){0};
 }
 
@@ -216,13 +207,13 @@ static refusal loop_in_progress(const ask *q, const model_limits *lim, daruma_ar
     if (!calls || thinking(first))
         return (refusal){0};
     daruma_str type = raw_of(json_get(first, S("type")));
-    return REFUSE(a,
-                  "messages.%zu.content.0.type: Expected `thinking` or `redacted_thinking`, but found `" STR_FMT
-                  "`. When `thinking` is enabled, a final `assistant` message must start with a thinking block "
-                  "(preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include "
-                  "thinking blocks from previous turns. To avoid this requirement, disable `thinking`. Please consult "
-                  "our documentation at " THINKING_DOCS,
-                  at, STR_ARG(type));
+    return PLAIN(a,
+                 "messages.%zu.content.0.type: Expected `thinking` or `redacted_thinking`, but found `" STR_FMT
+                 "`. When `thinking` is enabled, a final `assistant` message must start with a thinking block "
+                 "(preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include "
+                 "thinking blocks from previous turns. To avoid this requirement, disable `thinking`. Please consult "
+                 "our documentation at " THINKING_DOCS,
+                 at, STR_ARG(type));
 }
 
 static size_t newest_answer(const ask *q)
@@ -281,18 +272,18 @@ static refusal messages_tools(const ask *q, daruma_arena *a)
         daruma_str type = json_get(tool, S("type")), schema = json_get(tool, S("input_schema"));
         daruma_str name = raw_of(json_get(tool, S("name")));
         if (ids_has(&names, name))
-            return bad(a, "tools", "Tool names must be unique.");
+            return wrong(a, "tools", "Tool names must be unique.");
         ids_add(&names, name, a);
         if (type.n && !says(type, "custom"))
             continue; /* a tool that the provider runs */
         if (!tool_name_ok(name, 128))
-            return bad_tool(a, i, ".name", "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'");
+            return wrong(a, WHERE("tools.%zu.custom.name", i), "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'");
         if (!json_is_object(schema))
-            return bad_tool(a, i, ".input_schema", "Field required");
+            return wrong(a, WHERE("tools.%zu.custom.input_schema", i), "Field required");
         if (!json_get(schema, S("type")).n)
-            return bad_tool(a, i, ".input_schema.type", "Field required");
+            return wrong(a, WHERE("tools.%zu.custom.input_schema.type", i), "Field required");
         if (!says(json_get(schema, S("type")), "object"))
-            return bad_tool(a, i, ".input_schema.type", "Input should be 'object'");
+            return wrong(a, WHERE("tools.%zu.custom.input_schema.type", i), "Input should be 'object'");
     }
     return (refusal){0};
 }
@@ -305,20 +296,19 @@ static refusal thinking_settings(const ask *q, daruma_arena *a)
     if (!q->thinks || q->route == ROUTE_COUNT)
         return (refusal){0};
     if (budget >= 0 && budget < THINKING_TOKENS_MIN)
-        return bad(a, "thinking.enabled.budget_tokens", "Input should be greater than or equal to 1024");
+        return wrong(a, "thinking.enabled.budget_tokens", "Input should be greater than or equal to 1024");
     if (budget >= 0 && q->max_output <= budget)
-        return REFUSE(a,
-                      "`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at "
-                      "%s#max-tokens-and-context-window-size",
-                      THINKING_DOCS);
+        return PLAIN(a,
+                     "`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at "
+                     "%s#max-tokens-and-context-window-size",
+                     THINKING_DOCS);
     if (json_is_number(t) && !str_eq(t, S("1")) && !str_eq(t, S("1.0")))
-        return REFUSE(
-            a,
-            "`temperature` may only be set to 1 when thinking is enabled. Please consult our documentation at "
-            "%s#important-considerations-when-using-extended-thinking",
-            THINKING_DOCS);
+        return PLAIN(a,
+                     "`temperature` may only be set to 1 when thinking is enabled. Please consult our documentation at "
+                     "%s#important-considerations-when-using-extended-thinking",
+                     THINKING_DOCS);
     if (q->some_tool || q->demanded.n)
-        return REFUSE(a, "Thinking may not be enabled when tool_choice forces tool use.");
+        return PLAIN(a, "Thinking may not be enabled when tool_choice forces tool use.");
     return (refusal){0};
 }
 
@@ -329,7 +319,7 @@ static refusal cache_marks(const ask *q, daruma_arena *a)
         rest = str_from(rest, at + 1);
     if (n <= CACHE_MARKS_MAX)
         return (refusal){0};
-    return REFUSE(a, "A maximum of 4 blocks with cache_control may be provided. Found %zu.", n);
+    return PLAIN(a, "A maximum of 4 blocks with cache_control may be provided. Found %zu.", n);
 }
 
 refusal messages_rules(const ask *q, const model_limits *m, daruma_arena *a)
@@ -342,11 +332,11 @@ refusal messages_rules(const ask *q, const model_limits *m, daruma_arena *a)
     if (!missing && !json_is_array(q->messages))
         missing = "messages";
     if (missing)
-        return bad(a, missing, "Field required");
+        return wrong(a, missing, "Field required");
     if (q->max_output < 1 && q->route != ROUTE_COUNT)
-        return of_kind("invalid_parameter", bad(a, "max_tokens", "Input should be greater than or equal to 1"));
+        return of_kind("invalid_parameter", wrong(a, "max_tokens", "Input should be greater than or equal to 1"));
     if (json_count(q->messages) == 0)
-        return bad(a, "messages", "at least one message is required");
+        return wrong(a, "messages", "at least one message is required");
     if ((r = of_kind("invalid_parameter", thinking_settings(q, a))).status ||
         (r = of_kind("invalid_parameter", cache_marks(q, a))).status ||
         (r = of_kind("invalid_tool_schema", messages_tools(q, a))).status)

@@ -16,9 +16,9 @@ static refusal item_id(daruma_str item, size_t i, ids *seen, daruma_arena *a)
     daruma_str id = raw_of(json_get(item, S("id"))), type = json_get(item, S("type"));
     for (size_t k = 0; id.n && k < COUNT(prefixes); k++)
         if (says(type, prefixes[k].type) && !str_starts(id, str_of(prefixes[k].prefix)))
-            return OPENAI(a, "invalid_value", AT("input[%zu].id", i),
-                          "Invalid '%s': '" STR_FMT "'. Expected an ID that begins with '%s'.", AT("input[%zu].id", i),
-                          STR_ARG(str_sub(id, 0, 80)), prefixes[k].prefix);
+            return OPENAI(a, "invalid_value", WHERE("input[%zu].id", i),
+                          "Invalid '%s': '" STR_FMT "'. Expected an ID that begins with '%s'.",
+                          WHERE("input[%zu].id", i), STR_ARG(str_sub(id, 0, 80)), prefixes[k].prefix);
     if (id.n && ids_has(seen, id))
         return OPENAI(a, NULL, "input",
                       "Duplicate item found with id " STR_FMT ". Remove duplicate items from your input and try again.",
@@ -36,7 +36,7 @@ static refusal item_content(daruma_str item, size_t i, daruma_arena *a)
     bool model = says(role, "assistant");
     size_t j = 0;
     if (role.n && !model && !says(role, "user") && !says(role, "system") && !says(role, "developer"))
-        return OPENAI(a, "invalid_value", AT("input[%zu].role", i),
+        return OPENAI(a, "invalid_value", WHERE("input[%zu].role", i),
                       "Invalid value: '" STR_FMT "'. Supported values are: 'assistant', 'system', 'developer', and "
                       "'user'.",
                       STR_ARG(str_sub(raw_of(role), 0, 60)));
@@ -46,7 +46,7 @@ static refusal item_content(daruma_str item, size_t i, daruma_arena *a)
         bool fits = model && (says(type, "output_text") || says(type, "refusal"));
         if (!fits && (model || !listed(into, raw_of(type))))
             return OPENAI(
-                a, "invalid_value", AT("input[%zu].content[%zu]", i, j),
+                a, "invalid_value", WHERE("input[%zu].content[%zu]", i, j),
                 "Invalid value: '" STR_FMT "'. Supported values are: %s.", STR_ARG(str_sub(raw_of(type), 0, 60)),
                 model ? "'output_text' and 'refusal'" : "'input_text', 'input_image', 'input_file', and 'input_audio'");
     }
@@ -57,15 +57,15 @@ static refusal item_content(daruma_str item, size_t i, daruma_arena *a)
 static refusal item_call(daruma_str item, size_t i, bool call, daruma_arena *a)
 {
     daruma_str id = json_get(item, S("call_id"));
-    refusal r = openai_string(id, AT("input[%zu].call_id", i), ITEM_ID_BYTES_MAX, false, a);
+    refusal r = openai_string(id, WHERE("input[%zu].call_id", i), ITEM_ID_BYTES_MAX, false, a);
     if (!r.status && !raw_of(id).n)
-        r = openai_string((daruma_str){0}, AT("input[%zu].call_id", i), 0, false, a);
+        r = openai_string((daruma_str){0}, WHERE("input[%zu].call_id", i), 0, false, a);
     if (!r.status && call)
-        r = openai_string(json_get(item, S("name")), AT("input[%zu].name", i), ITEM_ID_BYTES_MAX, true, a);
+        r = openai_string(json_get(item, S("name")), WHERE("input[%zu].name", i), ITEM_ID_BYTES_MAX, true, a);
     if (!r.status && call)
-        r = openai_string(json_get(item, S("arguments")), AT("input[%zu].arguments", i), 0, false, a);
+        r = openai_string(json_get(item, S("arguments")), WHERE("input[%zu].arguments", i), 0, false, a);
     if (!r.status && !call && !json_is_array(json_get(item, S("output"))))
-        r = openai_string(json_get(item, S("output")), AT("input[%zu].output", i), 0, false, a);
+        r = openai_string(json_get(item, S("output")), WHERE("input[%zu].output", i), 0, false, a);
     return r;
 }
 

@@ -51,12 +51,18 @@ static void response_object(daruma_buf *b, const ask *q, const speech *s, bool w
             "\"tool_choice\":\"auto\",\"tools\":[],\"top_p\":1.0,\"model\":",
             buf_quoted(q->model), ",\"output\":[");
     size_t n = 0;
-    if (whole && s->thinking.n && ++n)
+    if (whole && s->thinking.n) {
         item_reasoning(b, q, s);
-    if (whole && speak_has_text(s))
-        buf_putz(b, n++ ? "," : ""), item_text(b, q, status, &s->text);
-    for (size_t k = 0; whole && k < s->ncalls; k++)
-        buf_putz(b, n++ ? "," : ""), item_call(b, q, s, k, "completed", s->arguments[k]);
+        n++;
+    }
+    if (whole && speak_has_text(s)) {
+        buf_putz(b, n++ ? "," : "");
+        item_text(b, q, status, &s->text);
+    }
+    for (size_t k = 0; whole && k < s->ncalls; k++) {
+        buf_putz(b, n++ ? "," : "");
+        item_call(b, q, s, k, "completed", s->arguments[k]);
+    }
     BUF_LIT(b, "],\"usage\":");
     if (whole)
         buf_printf(b,
@@ -91,21 +97,26 @@ static void item_event(stream *x, const char *name, const ask *q, const char *pr
     buf_printf(&x->b, ",\"output_index\":%zu", at);
 }
 
-static void border_open(stream *x, const char *name, size_t i)
+/* An event at the beginning or the end of the i-th item of the output; what comes between the two is the item. */
+static void border_begin(stream *x, const char *name, size_t i)
 {
     response_event(x, name);
     BUF_SAY(&x->b, ",\"output_index\":", i, ",\"item\":");
 }
 
-/* An event at the beginning or the end of the item that `item` writes. */
-#define BORDER(x, name, i, item) (border_open((x), (name), (i)), item, STREAM_SAY((x), ANSWER_FRAME, "}"))
+static void border_end(stream *x)
+{
+    STREAM_SAY(x, ANSWER_FRAME, "}");
+}
 
 static void responses_text(stream *x, const ask *q, const speech *s, size_t at)
 {
     static const char part[] =
         ",\"content_index\":0,\"part\":{\"type\":\"output_text\",\"annotations\":[],\"logprobs\":[],"
         "\"text\":";
-    BORDER(x, "response.output_item.added", at, item_text(&x->b, q, "in_progress", NULL));
+    border_begin(x, "response.output_item.added", at);
+    item_text(&x->b, q, "in_progress", NULL);
+    border_end(x);
     item_event(x, "response.content_part.added", q, "msg_", 0, at);
     STREAM_SAY(x, ANSWER_FRAME, part, "\"\"}}");
     for (daruma_str rest = s->text; rest.n;) {
@@ -117,12 +128,16 @@ static void responses_text(stream *x, const ask *q, const speech *s, size_t at)
     STREAM_SAY(x, ANSWER_FRAME, ",\"content_index\":0,\"logprobs\":[],\"text\":", buf_quoted(s->text), "}");
     item_event(x, "response.content_part.done", q, "msg_", 0, at);
     STREAM_SAY(x, ANSWER_FRAME, part, buf_quoted(s->text), "}}");
-    BORDER(x, "response.output_item.done", at, item_text(&x->b, q, s->cut ? "incomplete" : "completed", &s->text));
+    border_begin(x, "response.output_item.done", at);
+    item_text(&x->b, q, s->cut ? "incomplete" : "completed", &s->text);
+    border_end(x);
 }
 
 static void responses_call(stream *x, const ask *q, const speech *s, size_t i, size_t at)
 {
-    BORDER(x, "response.output_item.added", at, item_call(&x->b, q, s, i, "in_progress", S("")));
+    border_begin(x, "response.output_item.added", at);
+    item_call(&x->b, q, s, i, "in_progress", S(""));
+    border_end(x);
     for (daruma_str rest = s->arguments[i]; rest.n;) {
         item_event(x, "response.function_call_arguments.delta", q, "fc_", i, at);
         STREAM_SAY(x, ANSWER_ARGUMENTS,
@@ -131,12 +146,14 @@ static void responses_call(stream *x, const ask *q, const speech *s, size_t i, s
     item_event(x, "response.function_call_arguments.done", q, "fc_", i, at);
     STREAM_SAY(x, ANSWER_FRAME, ",\"name\":", buf_quoted(s->name[i]), ",\"arguments\":", buf_quoted(s->arguments[i]),
                "}");
-    BORDER(x, "response.output_item.done", at, item_call(&x->b, q, s, i, "completed", s->arguments[i]));
+    border_begin(x, "response.output_item.done", at);
+    item_call(&x->b, q, s, i, "completed", s->arguments[i]);
+    border_end(x);
 }
 
 static void responses_reasoning(stream *x, const ask *q, const speech *s)
 {
-    border_open(x, "response.output_item.added", 0);
+    border_begin(x, "response.output_item.added", 0);
     BUF_LIT(&x->b, "{\"id\":");
     speak_id(&x->b, "rs_", q, 0);
     STREAM_SAY(x, ANSWER_FRAME, ",\"type\":\"reasoning\",\"summary\":[]}}");
@@ -150,7 +167,9 @@ static void responses_reasoning(stream *x, const ask *q, const speech *s)
     }
     item_event(x, "response.reasoning_summary_text.done", q, "rs_", 0, 0);
     STREAM_SAY(x, ANSWER_FRAME, ",\"summary_index\":0,\"text\":", buf_quoted(s->thinking), "}");
-    BORDER(x, "response.output_item.done", 0, item_reasoning(&x->b, q, s));
+    border_begin(x, "response.output_item.done", 0);
+    item_reasoning(&x->b, q, s);
+    border_end(x);
 }
 
 static answer responses_stream(const ask *q, const speech *s, daruma_arena *a)

@@ -130,7 +130,7 @@ static void print_classes(const table *t)
     }
 }
 
-static void print(table *t, const simulate_agents_asked *q)
+static int print(table *t, const simulate_agents_asked *q)
 {
     printf("%llu trials, seed %llu\n\n", (unsigned long long)t->rows[0].all.runs, (unsigned long long)q->seed);
     print_all(t);
@@ -141,31 +141,40 @@ static void print(table *t, const simulate_agents_asked *q)
         "nobody was asked\nanything. doubled: effects that happened twice, in all trials. false: trials that say they "
         "went well, and did not.\n\nBy class of faults: done, and calls that were wasted.\n\n");
     print_classes(t);
+    return 0;
 }
 
 static void json_sum(daruma_buf *b, const char *name, const trial_sum *s)
 {
-    BUF_SAY(b, b->p[b->n - 1] == '{' ? "\"" : ",\"", name, "\":");
+    BUF_SAY(b, "\"", name, "\":");
     BUF_OBJECT(b, "trials", s->runs, "done", s->done, "calls", s->calls, "wasted", s->wasted, "waited_ms", s->waited,
                "took_ms", s->took, "tokens", s->tokens, "doubled", s->doubled, "false", s->claimed);
 }
 
-static void print_json(table *t, const simulate_agents_asked *q)
+static int print_json(table *t, const simulate_agents_asked *q)
 {
     daruma_buf out = buf_in(&t->a), *b = &out;
     BUF_SAY(b, "{\"seed\":", q->seed, ",\"profiles\":[");
     for (size_t i = 0; i < t->n; i++) {
         const row *r = &t->rows[i];
-        BUF_SAY(b, i ? ",{\"profile\":" : "{\"profile\":", buf_quoted(str_of(r->name)));
+        BUF_SAY(b, i ? ",{\"profile\":" : "{\"profile\":", buf_quoted(str_of(r->name)), ",");
         json_sum(b, "all", &r->all);
         BUF_LIT(b, ",\"classes\":{");
-        for (int c = 0; c < TRIAL_CLASSES; c++)
-            if (r->of[c].runs)
-                json_sum(b, trial_class_name((trial_class)c), &r->of[c]);
+        const char *between = "";
+        for (int c = 0; c < TRIAL_CLASSES; c++) {
+            if (!r->of[c].runs)
+                continue;
+            buf_putz(b, between);
+            json_sum(b, trial_class_name((trial_class)c), &r->of[c]);
+            between = ",";
+        }
         BUF_LIT(b, "}}");
     }
     BUF_LIT(b, "]}\n");
+    if (out.full)
+        return cli_say(1, "simulate", "no memory");
     fwrite(out.p, 1, out.n, stdout);
+    return 0;
 }
 
 void simulate_agents_classes(void)
@@ -189,7 +198,7 @@ int simulate_agents(const simulate_agents_asked *q)
     for (size_t i = 0; i < t.n && !code; i++)
         code = run_row(&t.rows[i], q, q->class[0] ? (int)class : -1) ? 0 : 1;
     if (!code && q->trial < 0)
-        (q->json ? print_json : print)(&t, q);
+        code = (q->json ? print_json : print)(&t, q);
     sys_arena_done(&t.a);
     return code;
 }

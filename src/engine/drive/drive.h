@@ -248,7 +248,7 @@ typedef struct drive_options {
 
 typedef struct drive_counts {
     uint64_t requests, ok, recovered, explained, failed, cancelled, degraded; /* of recoverable routes, by outcome */
-    uint64_t failed_explained;          /* of those that failed: the error says what was done and what to do */
+    uint64_t failed_advised;            /* of those that failed: the error says what was done and what to do */
     uint64_t passed;                    /* requests on other paths */
     uint64_t passed_recovered;          /* ... of them those that were answered behind a failure */
     uint64_t unchecked;                 /* answers that went out unread: encoded, or too large */

@@ -261,7 +261,7 @@ void session_end(session *x, daruma_outcome o, drive_end how)
                           [DARUMA_OUTCOME_CANCELLED_] = &n->cancelled,
                           [DARUMA_OUTCOME_PENDING] = &n->failed};
         ++*by[o];
-        n->failed_explained += by[o] == &n->failed && (x->kase.remedies & 1u << DARUMA_REMEDY_EXPLAIN) != 0;
+        n->failed_advised += by[o] == &n->failed && (x->kase.remedies & 1u << DARUMA_REMEDY_EXPLAIN) != 0;
     }
     if (o == DARUMA_OUTCOME_RECOVERED && x->kase.attempts > 1) /* else nothing failed, something was mended */
         n->saved[x->kase.last]++;

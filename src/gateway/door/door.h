@@ -27,11 +27,6 @@ typedef struct refused_count {
     daruma_ms told_at;    /* that event; 0 none */
 } refused_count;
 
-/* ---- head.c ---- */
-
-/* Makes the key by which clients' credentials are hashed, unless there is one. False: there is no chance to be had. */
-bool tenant_key_made(gateway *g);
-
 /* ---- guard.c ---- */
 
 /* Refuses, on a gateway that listens on the loopback, pages of other sites (Origin, Sec-Fetch-Site) and requests for
@@ -39,6 +34,8 @@ bool tenant_key_made(gateway *g);
 bool guard_refuses(gateway *g, call *c);
 /* True if guard_refuses() would let the request pass. */
 bool guard_welcomes(const config *c, const http_head *h);
+/* Answers 426 to a WebSocket handshake; false: it is none. */
+bool upgrade_refuses(call *c);
 
 /* ---- paths.c ---- */
 
@@ -79,7 +76,4 @@ bool call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind,
 void call_words(const http_head *h, int status, const char *words, daruma_buf *out, void *user);
 const char *refusal_name(refusal why);                   /* static */
 void refusals_status(const gateway *g, daruma_buf *out); /* a member of a JSON object: how many, by reason */
-
-/* Answers 426 to a WebSocket handshake; false: it is none. */
-bool upgrade_refuses(call *c);
 #endif

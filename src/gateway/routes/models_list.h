@@ -53,7 +53,7 @@ void models_list_add(models_list *e, daruma_str array, const models_shape *from,
 /* Appends the page of the list that the client's query asks for: all of it where that says nothing. */
 void models_list_put(daruma_buf *out, const models_list *e, daruma_str query, daruma_arena *a);
 
-/* ---- models_kept.c: lists that are known for a short time ---- */
+/* ---- lists that are known for a short time ---- */
 
 /* The array of models kept for `of` that is no older than age_max, and how old it is; empty: there is none. It lives
  * until the next put. */
