@@ -584,6 +584,33 @@ static void a_rest_that_nobody_named_ends_within_half_a_minute(void **state)
 }
 
 /* Calls that went out before a place began to rest and are refused behind that. */
+/* Ten go out at once, and are refused one after the other, each while somebody finds out whether the place is back. */
+static void refusals_that_were_under_way_make_no_rest_longer(void **state)
+{
+    (void)state;
+    enum { MANY = 10 };
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_health *w = a_health();
+    daruma_case c[MANY], finds_out;
+    daruma_failure slower = advised(DARUMA_RATE_LIMIT, 429, -1);
+    for (int i = 0; i < MANY; i++) {
+        daruma_case_open(&c[i], w, &p, &t, 1, -1, -1, of_another(0));
+        out(&c[i], 0);
+    }
+    daruma_ms now = 100;
+    daruma_case_next(&c[0], &slower, 0, at(now));
+    daruma_ms first = daruma_health_look(w, &t, now).in;
+    for (int i = 1; i < MANY; i++) {
+        now += daruma_health_look(w, &t, now).in;
+        daruma_case_open(&finds_out, w, &p, &t, 1, -1, -1, of_another(now));
+        out(&finds_out, now);
+        now += 10;
+        daruma_case_next(&c[i], &slower, 0, at(now));
+        assert_true(daruma_health_look(w, &t, now).in <= first);
+    }
+}
+
 static void calls_under_way_say_nothing_of_a_rest_that_began_meanwhile(void **state)
 {
     (void)state;
@@ -927,6 +954,7 @@ static void a_changed_configuration_forgets_refusals_but_no_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refusals_that_were_under_way_make_no_rest_longer),
         cmocka_unit_test(a_delay_doubles_up_to_its_cap),
         cmocka_unit_test(full_jitter_reaches_both_ends_and_never_leaves_them),
         cmocka_unit_test(a_huge_delay_saturates),

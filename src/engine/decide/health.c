@@ -49,8 +49,9 @@ static void cool(daruma_health *w, place *p, daruma_kind why, daruma_ms ms, bool
     daruma_ms was = cool_in(p, now);
     bool again = named && p->named && was && sent_at > p->cool_from;
     bool longer = again ? ms - was >= ADVICE_ROUNDS_MS : ms > was, shorter = again && ms < was;
+    bool under_way = p->cool_ms && sent_at < add_sat(p->cool_from, p->cool_took); /* when it began to rest */
     w->healed += shorter;
-    if (p->probe_until || longer || shorter) { /* what a probe met is news */
+    if ((p->probe_until && !under_way) || longer || shorter) { /* what a probe met is news */
         p->cool_until = add_sat(now, ms);
         p->cool_ms = ms;
         p->cool_from = sent_at;
@@ -58,7 +59,8 @@ static void cool(daruma_health *w, place *p, daruma_kind why, daruma_ms ms, bool
         p->why = why;
         p->named = named;
     }
-    p->probe_until = 0;
+    if (!under_way)
+        p->probe_until = 0;
 }
 
 static void cure(daruma_health *w, place *p)
@@ -340,8 +342,10 @@ static void rest(daruma_health *w, const daruma_target *t, const daruma_failure 
         p->witness = witness;
     if (k->rest == REST_REFUSED && !named && alone && f->sure < k->rest_sure && !p->cool_ms)
         return; /* it may be about that request only */
-    bool news = p->probe_until || (cool_in(p, at.now) == 0 && (!p->strikes || sent_at >= p->struck_at));
-    if (news && p->strikes < UINT32_MAX) { /* answers that were under way when it began to rest are none */
+    bool since =
+        !p->strikes || sent_at >= p->struck_at; /* answers that were under way when it began to rest are none */
+    bool news = since && (p->probe_until || cool_in(p, at.now) == 0);
+    if (news && p->strikes < UINT32_MAX) {
         p->strikes++;
         p->struck_at = at.now;
     }

@@ -141,6 +141,7 @@ static bool learn_rest(place *p, const place *got, daruma_ms now)
         p->cool_until = got->cool_until;
         p->cool_ms = got->cool_ms;
         p->cool_from = got->cool_from;
+        p->cool_took = 0; /* nobody says */
         p->named = got->named;
         p->unreached = got->unreached;
         p->why = got->why;
