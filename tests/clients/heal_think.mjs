@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
 import OpenAI from "openai";
-import { dialects, question } from "./net.mjs";
+import { dialects, question, until } from "./net.mjs";
 import { holds } from "./wire.mjs";
 import { body, data, json, named, object, sse, target, wires } from "./wires.mjs";
 
@@ -457,6 +457,20 @@ holds("heal think: half a thought is left out of a count of tokens, which says s
     const other = [{ role: "user", content: "another one" }, ...messages.slice(1)];
     await assert.rejects(count(other));
     assert.deepEqual(body(pair.own.seen.at(-1)).messages, other, "of a conversation that nobody knows all is counted");
+  },
+});
+
+holds("heal think: half a thought stays in a count of tokens once nothing is mended any more", {
+  async run(pair) {
+    const blocks = [thinking(THOUGHT), text(TEXT)];
+    pair.own.answer = (q, res) => (q.url.includes("count_tokens") ? json(res, 200, { input_tokens: 7 }) : sse(res, q.n === 1 ? within(blocks, 0) : bytes(blocks)).end());
+    const m = await stream(pair, ask()), messages = [...ask().messages, { role: "assistant", content: m.content }, { role: "user", content: "and now?" }];
+    pair.write((c) => (c.recovery.mend = false));
+    pair.gateway().kill("SIGHUP");
+    await until("it is counted as it came", async () => {
+      await claude(pair).messages.countTokens({ model: "c-own", messages, thinking: ask().thinking });
+      return JSON.stringify(body(pair.own.seen.at(-1)).messages) === JSON.stringify(messages);
+    });
   },
 });
 
