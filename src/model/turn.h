@@ -147,9 +147,10 @@ typedef struct turn_writer {
     turn_usage usage;   /* likewise; begin with -1s: TURN_USAGE_NONE */
     daruma_buf text;    /* the text of the answer so far: closing events repeat the open block's share of it (Responses:
                            output_text.done, response.completed). Grows in its arena; its arena serves those below, too */
-    daruma_buf held;  /* thinking or arguments of the open block, Responses: sources of its text: closing events repeat
-                         them, Gemini sends them whole */
-    daruma_buf items; /* Responses: finished output items, for response.completed: JSON with commas */
+    daruma_buf held;    /* thinking or arguments of the open block, Responses: sources of its text that were written
+                           here: closing events repeat them, Gemini sends them whole */
+    int sources;        /* Responses: how many those are */
+    daruma_buf items;   /* Responses: finished output items, for response.completed: JSON with commas */
     daruma_str
         usage_raw; /* the usage at the end, as its provider wrote it on the same wire; empty: it is made of `usage` */
     daruma_str finish_raw, stopped_by; /* Messages: the stop reason at the end, as its provider wrote it on the same

@@ -249,8 +249,9 @@ static void write_whole(turn_writer *w, daruma_str block, daruma_buf *out)
 /* Its kind is not told apart: it stands as it came. */
 static void write_piece(turn_writer *w, daruma_str piece, daruma_buf *out)
 {
-    bool delta = str_ends(value_raw(json_get(piece, S("type"))), S("_delta"));
-    if (delta && w->r.open < 0)
+    daruma_str type = value_raw(json_get(piece, S("type")));
+    bool delta = str_ends(type, S("_delta"));
+    if (str_eq(type, S("citations_delta")) || (delta && w->r.open < 0))
         open_speech(w, DELTA_TEXT, out); /* citations come ahead of its first word */
     if (!delta) {
         close_block(w, out);

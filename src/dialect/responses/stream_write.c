@@ -73,7 +73,7 @@ static responses_item open_item(const turn_writer *w)
                         .phase = str_of(r->phase),
                         .text = buf_str(&w->held)};
     if (r->open_kind == DELTA_TEXT)
-        i.sources = str_from(buf_str(&w->held), 1); /* behind its bracket */
+        i.sources = buf_str(&w->held);
     if (r->open_kind == DELTA_TEXT || r->open_kind == DELTA_REFUSAL)
         i.text = r->open_bytes < (int64_t)said.n ? str_from(said, said.n - (size_t)r->open_bytes) : said;
     if (r->open_kind == DELTA_THINKING)
@@ -180,6 +180,7 @@ static void new_item(turn_writer *w, delta_kind kind, const turn_delta *call, da
     r->stage = STAGE_ITEM;
     r->part = 0;
     w->held.n = w->call_id.n = w->call_name.n = 0;
+    w->sources = 0;
     if (call && call->id.n) {
         writer_keep(w, &w->call_id, call->id);
     } else if (call) {
@@ -271,13 +272,12 @@ static void write_source(turn_writer *w, daruma_str source, daruma_buf *out)
 {
     if (w->r.open < 0 || w->r.open_kind != DELTA_TEXT || w->r.stage != STAGE_PART)
         return;
-    writer_keep(w, &w->held, w->held.n ? S(",") : S("["));
+    if (w->held.n)
+        writer_keep(w, &w->held, S(","));
     writer_keep(w, &w->held, source);
-    writer_keep(w, &w->held, S("]"));
     item_event(w, "response.output_text.annotation.added", ",\"content_index\":", out);
     BUF_LIT(out, ",\"annotation_index\":");
-    buf_int(out, (int64_t)json_count(buf_str(&w->held)) - 1);
-    w->held.n -= w->held.n > 0; /* more may come */
+    buf_int(out, w->sources++);
     BUF_LIT(out, ",\"annotation\":");
     put_one_line(out, source);
     event_end(out);

@@ -318,8 +318,10 @@ int64_t driver_window(const driver *v, uint64_t lane); /* tokens of a lane's con
 size_t driver_sessions(const driver *v);               /* conversations whose key is remembered */
 
 /* Leaves thinking that broke off before it was signed out of a request that is not made a session of its dialect, a
- * count of tokens: as it is left out of the conversation. False: there is none, and *body is as it was. */
-bool driver_whole_thoughts(const driver *v, const dialect *d, uint64_t credential, daruma_str *body, daruma_arena *a);
+ * count of tokens: as it is left out of the conversation. False: there is none, or the policy
+ * mends nothing, and *body is as it was. */
+bool driver_whole_thoughts(const driver *v, const daruma_policy *p, const dialect *d, uint64_t credential,
+                           daruma_str *body, daruma_arena *a);
 
 /* ---- sessions ---- */
 

@@ -66,7 +66,8 @@ bool counts_unknown(const exchange *x)
 bool counts_mend(const exchange *x, const driver *v)
 {
     size_t row = row_of(x);
-    return row < COUNT(counts) && driver_whole_thoughts(v, counts[row].d, x->credential, &x->c->body, x->c->arena);
+    return row < COUNT(counts) &&
+           driver_whole_thoughts(v, &x->s->cfg.policy, counts[row].d, x->credential, &x->c->body, x->c->arena);
 }
 
 bool counts_answer(const exchange *x)

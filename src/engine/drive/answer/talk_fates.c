@@ -37,7 +37,7 @@ static const talk_fate fates[][TALK_MODES + 1] = {
     [SAYS_THOUGHT] = { SHOWN, AHEAD, NEVER, NEVER, NEVER, NEVER        },
     [SAYS_SIGNED]  = { SHOWN, NEVER, SHOWN, NEVER, NEVER, NEVER, NEVER },
     [SAYS_SOURCES] = { SHOWN, NEVER, SHOWN, NEVER, NEVER, NEVER, NEVER },
-    [SAYS_PIECE]   = { SHOWN, NEVER, SHOWN, HELD,  SHOWN, NEVER, HELD  },
+    [SAYS_PIECE]   = { SHOWN, NEVER, SHOWN, NEVER, NEVER, NEVER, HELD  },
     [SAYS_ITEM]    = { SHOWN, NEVER, SHOWN, HELD,  HELD,  HELD,  HELD  },
     [SAYS_CALL]    = { SHOWN, NEVER, HELD,  HELD,  HELD,  HELD         },
     [SAYS_MEDIA]   = { SHOWN, NEVER, ENDS,  ENDS,  ENDS,  ENDS         },
@@ -175,15 +175,6 @@ bool talk_join(session *x, bool whole)
     daruma_buf fresh = t->fresh; /* said grows while it is written */
     t->fresh = (daruma_buf){.arena = fresh.arena};
     t->mode = TALK_JOINED;
-    for (held_call *c = t->calls; c && c->piece; c = t->calls) { /* where they came among the text */
-        turn_delta piece = {
-            .kind = DELTA_BLOCK, .index = -1, .piece = true, .text = c->block, .usage = TURN_USAGE_NONE};
-        talk_write_text(x, str_sub(buf_str(&fresh), r.skip, c->at > r.skip ? c->at - r.skip : 0));
-        talk_write_delta(x, &piece);
-        r.skip = c->at > r.skip ? c->at : r.skip;
-        t->calls = c->next;
-        *(c->next ? &c->next->before : &t->last) = NULL;
-    }
     show_text(x, str_from(buf_str(&fresh), r.skip));
     return true;
 }
@@ -218,11 +209,8 @@ static bool hold(session *x, talk_what what, const turn_delta *d)
     if (what == SAYS_TEXT)
         return hold_text(x, d->text);
     held_call *c = talk_collect(t);
-    if (c) {
+    if (c)
         c->block = arena_copy(&t->arena, d->text);
-        c->piece = what == SAYS_PIECE;
-        c->at = t->fresh.n;
-    }
     return true;
 }
 

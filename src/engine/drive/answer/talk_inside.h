@@ -11,9 +11,8 @@ typedef enum talk_mode { TALK_PLAIN, TALK_BRIDGE, TALK_ANEW, TALK_JOIN, TALK_JOI
 typedef struct held_call {
     daruma_str id, name, signature;
     daruma_buf args;
-    daruma_str block; /* what is not told apart and stands among the calls: an item of Responses, or ... */
-    bool piece;       /* ... of Messages the begin of a block, or a delta of it */
-    size_t at;        /* JOIN: of a piece, bytes of the text before it */
+    daruma_str block; /* what is not told apart and stands among the calls: an item of Responses, or of Messages the
+                         begin of a block, or a delta of it */
     bool custom, wrapped;
     bool words;  /* no call, but text that came behind one, or behind a block: `args` */
     bool object; /* its arguments came as an object */

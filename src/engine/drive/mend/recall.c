@@ -113,8 +113,11 @@ static bool has_half_thought(const session *x, int target)
     return at && at->half_thought && session_dialect(x, target) == x->d;
 }
 
-bool driver_whole_thoughts(const driver *v, const dialect *d, uint64_t credential, daruma_str *body, daruma_arena *a)
+bool driver_whole_thoughts(const driver *v, const daruma_policy *p, const dialect *d, uint64_t credential,
+                           daruma_str *body, daruma_arena *a)
 {
+    if (!p->enabled || !p->mend.enabled)
+        return false;
     request_scan scan = v->mended && body->n <= LOOP_BYTES_MAX ? d->scan(*body, NULL) : (request_scan){0};
     const mark *at = scan.ok ? mark_at(v->mended, scan.conversation, credential, false) : NULL;
     daruma_arena room;

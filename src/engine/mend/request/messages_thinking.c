@@ -146,7 +146,7 @@ static uint32_t drop_halves(convo *c)
 
 bool mend_half_thinking(convo *c, bool signs, mend_report *rep)
 {
-    bool checked = on_wire(c, WIRE_FLAT) || is_chat(c) || (is_anthropic(c) && (signs || signs_thinking(c)));
+    bool checked = on_wire(c, WIRE_FLAT) || ((is_anthropic(c) || is_chat(c)) && (signs || signs_thinking(c)));
     uint32_t n = checked ? drop_halves(c) : 0;
     rep->messages_mended += n;
     history_tell(rep, n, "message goes without thinking that broke off before its signature",
