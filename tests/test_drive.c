@@ -2,6 +2,7 @@
  * dialects, faults at every point, answers cut at every byte, slow readers, clients that leave, clocks that jump. What
  * must always hold is looked at in each. */
 #include "drive_kit.h"
+#include "engine/drive/mend/history.h"
 #include "engine/drive/request/text.h"
 
 enum { SESSIONS = 20000 };
@@ -218,22 +219,77 @@ static void write_once(daruma_str body, size_t usual)
     assert_non_null(t);
     assert_true(str_eq(t->bytes, body));
     assert_true(sys_arena_bytes(&t->room) <= body.n * 2 + SPARE_BYTES); /* however wrong the guess was */
+    assert_true(t->room.end - t->room.beg <= SPARE_BYTES);
     drive_texts_close(&rooms, t);
     assert_int_equal(arenas, before);
 }
 
+enum { MESSAGES = 20000 };
+
+/* A request with that many messages of `bytes` each. */
+static daruma_str long_request(int bytes, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    BUF_LIT(&b, "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}");
+    for (int i = 0; i < MESSAGES; i++)
+        buf_printf(&b, ",{\"role\":\"user\",\"content\":\"%0*d\"}", bytes, i);
+    BUF_LIT(&b, "]}");
+    return buf_str(&b);
+}
+
+static size_t few; /* bytes of addresses in one piece that there are */
+
+static bool room_open_few(daruma_arena *a, size_t first, size_t most)
+{
+    *a = (daruma_arena){0};
+    return first <= few && room_open(a, first, most);
+}
+
+static void a_text_is_written_where_addresses_are_few(void **state)
+{
+    (void)state;
+    daruma_arena a;
+    convo c;
+    drive_rooms scarce = rooms;
+    scarce.open = room_open_few;
+    assert_true(room_open(&a, 0, SIZE_MAX / 2));
+    daruma_str body = long_request(5, &a);
+    assert_int_equal(dialect_openai.read(body, &a, &c), DARUMA_OK);
+    few = body.n * 2;
+    drive_text *t = drive_text_write(&scarce, &dialect_openai, &c, body.n);
+    assert_non_null(t);
+    assert_true(str_eq(t->bytes, body));
+    drive_texts_close(&rooms, t);
+    few = body.n;
+    assert_null(drive_text_write(&scarce, &dialect_openai, &c, body.n));
+    room_close(&a);
+}
+
+/* Its lists moved to where they have room to grow: that room is no memory of it. */
+static void a_conversation_of_many_messages_is_kept_while_a_provider_thinks(void **state)
+{
+    (void)state;
+    daruma_arena a;
+    daruma_mend_policy policy = {0};
+    assert_true(room_open(&a, 0, SIZE_MAX / 2));
+    for (int i = 0; i < 2; i++) {
+        history h;
+        daruma_str body = long_request(i ? 5 : 200, &a); /* of short ones it takes more bytes than they have */
+        history_begin(&h, &dialect_openai, &rooms, &policy);
+        assert_true(history_read(&h, body, MEND_ARENA_BYTES_MAX));
+        history_rest(&h);
+        assert_int_equal(h.read, !i);
+        history_end(&h);
+    }
+    room_close(&a);
+}
+
 static void a_text_is_written_into_the_memory_that_it_keeps(void **state)
 {
-    enum { MESSAGES = 20000 };
     (void)state;
     daruma_arena a;
     assert_true(room_open(&a, 0, SIZE_MAX / 2));
-    daruma_buf b = buf_in(&a);
-    BUF_LIT(&b, "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}");
-    for (int i = 0; i < MESSAGES; i++)
-        BUF_LIT(&b, ",{\"role\":\"user\",\"content\":\"go on\"}");
-    BUF_LIT(&b, "]}");
-    daruma_str body = buf_str(&b);
+    daruma_str body = long_request(5, &a);
     const size_t usual[] = {body.n, body.n * 2, body.n * 30, body.n / 3 * 2, body.n / 2,
                             100,    0}; /* it is not known before */
     for (size_t i = 0; i < COUNT(usual); i++)
@@ -320,8 +376,10 @@ static void work_that_never_began_is_dropped(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_text_is_written_into_the_memory_that_it_keeps),
-                                       cmocka_unit_test(work_that_never_began_is_dropped),
-                                       cmocka_unit_test(random_sessions_keep_what_must_hold)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_text_is_written_into_the_memory_that_it_keeps),
+        cmocka_unit_test(a_text_is_written_where_addresses_are_few),
+        cmocka_unit_test(a_conversation_of_many_messages_is_kept_while_a_provider_thinks),
+        cmocka_unit_test(work_that_never_began_is_dropped), cmocka_unit_test(random_sessions_keep_what_must_hold)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

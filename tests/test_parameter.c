@@ -380,6 +380,42 @@ static void the_tool_that_is_named_is_lowered_first(void **state)
     }
 }
 
+static size_t blocks; /* that an arena asked for when it had no room */
+
+static bool one_more(daruma_arena *a, size_t need)
+{
+    static char more[1 << 20];
+    if (blocks++ || need > sizeof more)
+        return false;
+    a->beg = more;
+    a->end = more + sizeof more;
+    return true;
+}
+
+/* Looking which of many tools is meant takes nothing of the memory of the request, however little is left of it. */
+static void looking_for_the_tool_that_is_meant_takes_no_memory(void **state)
+{
+    (void)state;
+    enum { TOOLS = 40, LEFT_BYTES = 40 };
+    daruma_arena a = arena_over(memory, sizeof memory);
+    daruma_buf b = buf_in(&a);
+    BUF_LIT(&b, "{\"model\":\"m\"," HI ",\"tools\":[" TOOL("f", ODD));
+    for (int i = 0; i < TOOLS; i++)
+        buf_printf(&b, "," TOOL("t%d", LESS), i);
+    BUF_LIT(&b, "]}");
+    convo c;
+    assert_int_equal(dialect_openai.read(buf_str(&b), &a, &c), DARUMA_OK);
+    daruma_failure f = failure("Invalid schema for function 'nobody': something is wrong", NULL, &a);
+    mend_report rep = {0};
+    a.more = one_more;
+    for (int i = 0; i < 2; i++) { /* then it was lowered before */
+        blocks = 0;
+        a.beg = a.end - LEFT_BYTES;
+        assert_int_equal(mend_tool_schemas(&c, &f, &rep), !i);
+        assert_true(blocks <= 1);
+    }
+}
+
 static void strict_mode_is_given_what_it_wants(void **state)
 {
     (void)state;
@@ -478,6 +514,7 @@ int main(void)
         cmocka_unit_test(a_lesson_that_hurts_is_forgotten),
         cmocka_unit_test(not_streaming_is_known_for_a_day),
         cmocka_unit_test(the_tool_that_is_named_is_lowered_first),
+        cmocka_unit_test(looking_for_the_tool_that_is_meant_takes_no_memory),
         cmocka_unit_test(strict_mode_is_given_what_it_wants),
         cmocka_unit_test(a_declaration_of_google_is_found),
         cmocka_unit_test(the_format_goes_down_its_ladder),

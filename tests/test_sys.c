@@ -72,6 +72,21 @@ static void a_large_list_leaves_little_of_itself_behind(void **state)
     sys_arena_done(&a);
 }
 
+/* Room that nobody has touched is no memory, however much of it there is. */
+static void room_to_grow_is_no_memory(void **state)
+{
+    enum { LARGE = 4 << 20, SPARE = 1024 };
+    (void)state;
+    daruma_arena a;
+    assert_true(sys_arena_init(&a, LARGE, 256u << 20));
+    assert_true(sys_arena_bytes(&a) > 0 && sys_arena_bytes(&a) <= SPARE);
+    for (int i = 1; i < 8; i++) {
+        assert_non_null(arena_raw(&a, LARGE + 1, 1));
+        assert_in_range(sys_arena_bytes(&a), i * LARGE, i * LARGE + SPARE);
+    }
+    sys_arena_done(&a);
+}
+
 static void files_are_read_whole_or_refused(void **state)
 {
     (void)state;
@@ -123,6 +138,7 @@ int main(void)
         cmocka_unit_test(room_that_was_left_behind_takes_nothing_from_the_limit),
         cmocka_unit_test(one_large_thing_fits_a_small_arena),
         cmocka_unit_test(a_large_list_leaves_little_of_itself_behind),
+        cmocka_unit_test(room_to_grow_is_no_memory),
         cmocka_unit_test(files_are_read_whole_or_refused),
         cmocka_unit_test(an_unset_variable_is_empty),
         cmocka_unit_test(descriptors_are_as_many_as_may_be),

@@ -543,6 +543,32 @@ static void a_sequence_number_at_the_end_of_its_range_is_gone_on_from(void **sta
     }
 }
 
+/* The end of a stream of Responses says all of the answer again, also where what is kept of it has no room for that. */
+static void a_long_answer_is_said_again_at_its_end(void **state)
+{
+    (void)state;
+    enum { PIECES = 5, KEPT_BYTES = 200 };
+    static char kept[KEPT_BYTES];
+    daruma_arena a = arena_over(mem, sizeof mem), keep = arena_over(kept, sizeof kept);
+    turn_writer w = {.usage = TURN_USAGE_NONE, .wall = 9, .text = buf_in(&keep)};
+    daruma_buf out = buf_in(&a);
+    for (int i = 0; i < PIECES; i++)
+        say_on(&dialect_openai_responses, &w, DELTA_TEXT, "twenty bytes of text", &out);
+    assert_false(keep.full);
+    say_on(&dialect_openai_responses, &w, DELTA_FINISH, "", &out);
+    size_t at = out.n;
+    say_on(&dialect_openai_responses, &w, DELTA_END, "", &out);
+    assert_true(keep.full && !out.full);
+    daruma_str rest = str_from(buf_str(&out), at);
+    sse_event e = {0};
+    while (sse_next(&rest, &e, &a))
+        ;
+    assert_str(json_get(e.data, S("type")), "\"response.completed\"");
+    assert_int_equal(json_path(e.data, "response.output.0.content.0.text").n, PIECES * 20 + 2);
+    assert_int_equal(json_count(json_path(e.data, "response.output")), 1);
+    assert_int_equal(w.items.n, 0); /* no part of it is taken for all */
+}
+
 /* ---- the shape of what is written anew ---- */
 
 static void is_written(const dialect *d, const char *want)
@@ -1414,6 +1440,7 @@ int main(void)
         cmocka_unit_test(a_stream_says_what_the_model_said),
         cmocka_unit_test(a_stream_becomes_any_other),
         cmocka_unit_test(any_split_of_the_bytes_gives_the_same),
+        cmocka_unit_test(a_long_answer_is_said_again_at_its_end),
         cmocka_unit_test(a_cut_stream_is_gone_on_with_wherever_it_was_cut),
         cmocka_unit_test(what_was_said_is_the_same_everywhere),
         cmocka_unit_test(a_sequence_number_at_the_end_of_its_range_is_gone_on_from),

@@ -99,7 +99,7 @@ void *sys_arena_fit(daruma_arena *a, void *p)
 size_t sys_arena_bytes(const daruma_arena *a)
 {
     const account *all = a->host;
-    return all ? all->taken : 0;
+    return all ? all->taken - (size_t)(a->end - a->beg) : 0;
 }
 
 void *sys_take(size_t n)

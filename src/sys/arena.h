@@ -11,8 +11,9 @@ void sys_arena_done(daruma_arena *a);
 void sys_arena_widen(daruma_arena *a, size_t limit_bytes); /* it may take so much from here on */
 /* Gives back what it has not used of its only block, which may move. Returns where `p` in it stands then. */
 void *sys_arena_fit(daruma_arena *a, void *p);
-size_t sys_arena_bytes(const daruma_arena *a); /* taken so far, and not left behind unused */
-void *sys_take(size_t n);                      /* zeroed, for free(); NULL without memory */
+size_t
+sys_arena_bytes(const daruma_arena *a); /* taken so far, without what is left: it is not touched, and no memory */
+void *sys_take(size_t n);               /* zeroed, for free(); NULL without memory */
 /* The drive_rooms (engine/drive/room.h) of these. */
 #define SYS_ROOMS                                                                                                      \
     {                                                                                                                  \

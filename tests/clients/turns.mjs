@@ -240,8 +240,15 @@ for (const name of Object.keys(wires))
       },
     });
 
+// Does the client have the end of it, and in one of Responses that daruma wrote all of the text once more?
+const ends = (d, r, text) => {
+  const whole = r.events.find((e) => e.json?.type === "response.completed");
+  return d.ended(r.events) && (!whole || whole.json.response.output.map((o) => o.content?.[0]?.text).join("") === text);
+};
+
 // A long answer: whole, in pieces of the usual size, and in pieces as large as a proxy makes of many, for a client of its dialect and
-// for one of another. What it says comes back to the last letter, or the answer is too long to be written anew, and that is told.
+// for one of another. What it says comes back to the last letter, and ends, or the answer is too long to be written anew, and that is
+// told.
 const prose = (bytes) => many('He said: "no", and \\ went on with \u00e4 line.\n', bytes);
 for (const name of Object.keys(wires))
   for (const from of [name, others[name]])
@@ -259,6 +266,12 @@ for (const name of Object.keys(wires))
             if (process.env.TURNS_TOLD) console.log(`# ${name} of ${from}, ${what}, ${bytes >> 20} MiB: ${await turn(pair)} ms, ${r.status}, ${r.said.length} of ${text.length}`);
             if (!size && from !== name && bytes > 16 << 20) assert.equal(r.status, 502); // ANSWER_HELD_BYTES_MAX
             else assert.ok(r.said === text, `${r.status}, ${r.said.length} of ${text.length} letters`);
+            const repeats = from === "responses"; // the last event of its provider has all of the text: SSE_EVENT_BYTES_MAX
+            if (size && !repeats && !ends(d, r, text)) {
+              assert.ok(name === "responses" && from !== name && bytes > 16 << 20, `an answer of ${bytes} bytes does not end`); // TALK_BYTES_MAX
+              assert.match(r.text.slice(-3000), /too long to be written anew/);
+              assert.deepEqual((await pair.status()).places.filter((p) => p.cool_in_ms > 0 || p.bad > 0), []);
+            }
             pair.heard.length = 0;
           }
           await quick(pair, `a long answer ${what}`);

@@ -274,7 +274,6 @@ void anthropic_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
     switch (d->kind) {
     case DELTA_TEXT:
     case DELTA_REFUSAL: /* here, a refusal is text and a stop reason */
-        writer_keep(w, &w->text, d->text);
         write_speech(w, DELTA_TEXT, d->text, out);
         break;
     case DELTA_THINKING:

@@ -330,7 +330,6 @@ void chat_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
     writer_finish(w, d);
     switch (d->kind) {
     case DELTA_TEXT:
-        writer_keep(w, &w->text, d->text);
         write_speech(w, d, "content", out);
         break;
     case DELTA_THINKING:

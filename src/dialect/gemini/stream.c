@@ -190,7 +190,6 @@ void gemini_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
     case DELTA_TEXT:
     case DELTA_REFUSAL:
         flush_call(w, out);
-        writer_keep(w, &w->text, d->text);
         write_text(w, d->text, false, (daruma_str){0}, out);
         break;
     case DELTA_THINKING:

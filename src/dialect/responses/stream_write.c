@@ -29,8 +29,16 @@ static void item_event(turn_writer *w, const char *type, const char *part_index,
     }
 }
 
-static void response_event(turn_writer *w, const char *type, const char *status, const char *reason, bool end,
-                           daruma_buf *out)
+static void keep_item(turn_writer *w, daruma_str item)
+{
+    if (w->items.n && item.n)
+        writer_keep(w, &w->items, S(","));
+    writer_keep(w, &w->items, item);
+}
+
+/* `last`: one more item, behind those that are kept; empty: none. */
+static void response_event(turn_writer *w, const char *type, const char *status, const char *reason, daruma_str last,
+                           bool end, daruma_buf *out)
 {
     event(w, type, out);
     BUF_LIT(out, ",\"response\":");
@@ -38,6 +46,9 @@ static void response_event(turn_writer *w, const char *type, const char *status,
     BUF_LIT(out, "null");
     responses_put_settings(out, str_of(w->r.model), reason);
     put_one_line(out, buf_str(&w->items));
+    if (w->items.n && last.n)
+        buf_putc(out, ',');
+    buf_put(out, last);
     BUF_LIT(out, "],\"usage\":");
     if (end)
         writer_put_usage(w, responses_put_usage, out);
@@ -55,8 +66,8 @@ static void begin(turn_writer *w, const turn_delta *d, daruma_buf *out)
     r->sequence = -1;
     if (!r->created)
         r->created = w->wall;
-    response_event(w, "response.created", "in_progress", NULL, false, out);
-    response_event(w, "response.in_progress", "in_progress", NULL, false, out);
+    response_event(w, "response.created", "in_progress", NULL, (daruma_str){0}, false, out);
+    response_event(w, "response.in_progress", "in_progress", NULL, (daruma_str){0}, false, out);
 }
 
 /* The open item with all it says. The text of a message is the newest of all text. */
@@ -133,13 +144,14 @@ static void close_arguments(turn_writer *w, const responses_item *i, daruma_buf 
     event_end(out);
 }
 
-/* An item of a kind that we cannot speak of stays open: its provider alone knows how it ends. */
-static void close_item(turn_writer *w, daruma_buf *out)
+/* Returns the open item as the end of the response says it again: a slice of what `out` holds. Empty: there is none. An
+ * item of a kind that we cannot speak of stays open: its provider alone knows how it ends. */
+static daruma_str end_item(turn_writer *w, daruma_buf *out)
 {
     turn_reader *r = &w->r;
     if (r->open < 0 || r->open_kind == DELTA_OTHER) {
         r->open = -1;
-        return;
+        return (daruma_str){0};
     }
     responses_item i = open_item(w);
     if (!w->half &&
@@ -155,15 +167,17 @@ static void close_item(turn_writer *w, daruma_buf *out)
     BUF_LIT(out, ",\"item\":");
     size_t at = out->n;
     responses_put_item(out, &i);
-    if (!out->full && !w->half) {
-        if (w->items.n)
-            writer_keep(w, &w->items, S(","));
-        writer_keep(w, &w->items, (daruma_str){out->p + at, out->n - at});
-    }
+    daruma_str item = {out->p + at, out->full || w->half ? 0 : out->n - at};
     event_end(out);
     w->half = false;
     r->open = -1;
     r->open_kind = DELTA_OTHER;
+    return item;
+}
+
+static void close_item(turn_writer *w, daruma_buf *out)
+{
+    keep_item(w, end_item(w, out));
 }
 
 static void new_item(turn_writer *w, delta_kind kind, const turn_delta *call, daruma_buf *out)
@@ -220,9 +234,7 @@ static void write_whole(turn_writer *w, daruma_str item, daruma_buf *out)
     block_open(&w->r, w->r.blocks, DELTA_OTHER);
     item_whole(w, "response.output_item.added", item, out);
     item_whole(w, "response.output_item.done", item, out);
-    if (w->items.n)
-        writer_keep(w, &w->items, S(","));
-    writer_keep(w, &w->items, item);
+    keep_item(w, item);
     w->r.open = -1;
 }
 
@@ -311,8 +323,8 @@ static void write_arguments(turn_writer *w, const turn_delta *d, daruma_buf *out
 static void responses_write_end(turn_writer *w, daruma_buf *out)
 {
     const char *reason = responses_reason(w->finish);
-    close_item(w, out);
-    if (!w->items.n && w->text.n) {
+    daruma_str last = end_item(w, out); /* it is long, and all of the text: what is said here has room of its own */
+    if (!w->items.n && !last.n && w->text.n) {
         size_t at = out->n;
         responses_put_item(
             out,
@@ -323,7 +335,10 @@ static void responses_write_end(turn_writer *w, daruma_buf *out)
         out->n = at;
     }
     response_event(w, reason ? "response.incomplete" : "response.completed", reason ? "incomplete" : "completed",
-                   reason, true, out);
+                   reason, last, true, out);
+    keep_item(w, last);
+    if (w->items.full)
+        w->items.n = 0; /* nobody takes a part of them for all */
     w->r.finished = w->r.ended = true;
 }
 

@@ -207,6 +207,10 @@ static void judge(session *x, daruma_failure *f, const daruma_evidence *seen, da
     f->message = session_tool_words(x, f->message);
     f->own = all ? f->message : session_tool_words(x, f->own);
     f->subject = session_tool_words(x, f->subject);
+    if (talk_too_long(x)) {
+        f->ours = true;
+        f->message = f->own = S("The answer came whole, and is too long to be written anew here: its end is missing");
+    }
     session_api_look(x, f);
     session_mend_reconsider(x, f);
     session_tried(x, x->kase.target, f);

@@ -14,7 +14,7 @@ typedef struct drive_rooms {
     void (*widen)(daruma_arena *a, size_t limit_bytes);
     /* Gives back what an arena has not used of its only block, which may move. Returns where `p` in it stands then. */
     void *(*fit)(daruma_arena *a, void *p);
-    /* Returns the bytes that the arena has taken from the host so far. */
+    /* Returns the bytes that the arena has handed out so far, and what it left behind: what is not touched is none. */
     size_t (*bytes)(const daruma_arena *a);
     /* Returns `n` zeroed bytes for a table or a struct; NULL: there is no memory. */
     void *(*take)(size_t n);

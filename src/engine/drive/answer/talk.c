@@ -73,7 +73,7 @@ bool talk_begin(session *x)
     t->blanks = str_trim(buf_str(&t->said)).n ? 0 : t->said.n;
     t->passed = 0;
     t->in = (turn_reader){.sequence = -1, .keep = &t->arena};
-    t->holding = t->thinking = t->bound = t->unsure = t->given = false;
+    t->holding = t->thinking = t->bound = t->unsure = t->too_long = t->given = false;
     t->at_hold = NULL;
     t->seam = NULL;
     t->hold.n = t->fresh.n = 0;
@@ -88,6 +88,11 @@ bool talk_begin(session *x)
 bool talk_unsure(const session *x)
 {
     return x->t->unsure;
+}
+
+bool talk_too_long(const session *x)
+{
+    return x->t && x->t->too_long;
 }
 
 bool talk_is_plain(const session *x)

@@ -53,6 +53,14 @@ static bool fail_cut(session *x)
     return false;
 }
 
+/* It came whole: that there is no room for it here is nobody's fault, and another would only say as much. */
+static bool fail_long(session *x)
+{
+    x->t->too_long = true;
+    answer_fail(x, DARUMA_AT_STREAM, DARUMA_FLAW_CUT);
+    return false;
+}
+
 /* The end of a stream: what is held of it is checked, mended and written, all of it perhaps on another thread. */
 typedef struct ending {
     const drive_rooms *rooms;
@@ -142,7 +150,8 @@ static bool settle(session *x, const ending *e)
         buf_put(&t->hold, buf_str(&e->out));
     if (t->hold.full)
         t->hold.n = 0;
-    return e->whole || fail_cut(x);
+    bool is_short = t->arena.full || e->room.full;
+    return e->whole || (is_short ? fail_long(x) : fail_cut(x));
 }
 
 static void drop_ending(void *data)
@@ -221,7 +230,7 @@ talk_over talk_end(session *x)
     }
     if (t->mode != TALK_PLAIN && t->arena.full) { /* not all of it is here */
         t->lost = true;
-        fail_cut(x);
+        fail_long(x);
         return TALK_FAILED;
     }
     ending *e = begin_ending(x);

@@ -171,7 +171,7 @@ bool talk_put_rest(talk *t, const turn *got, daruma_buf *out)
 bool talk_close(session *x, daruma_str words, turn_finish how)
 {
     talk *t = x->t;
-    if (!t || !t->begun || t->lost || !talk_writer(t))
+    if (!t || !t->begun || t->lost || !talk_writer(t) || t->arena.full)
         return false;
     if (talk_thought_half(x))
         mended_half_thought(x, false);

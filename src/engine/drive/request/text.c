@@ -24,20 +24,27 @@ drive_text *drive_text_new(const drive_rooms *rooms, daruma_str bytes)
     return t;
 }
 
-/* Room in one piece for a text of `usual` bytes: other dialects say the same in 0.6 to 1.5 times the bytes, and what is
- * short in up to 6. What is not touched is no memory, and is given back. */
-static size_t first_room(size_t usual)
+/* Opens room in one piece for a text of `usual` bytes: other dialects say the same in 0.6 to 1.5 times the bytes, and
+ * what is short in up to 6. What is not touched is no memory, and is given back; where addresses are few it is room for
+ * what is usual. *ret: the bytes of the text that it is for.
+ * False: there is no memory. */
+static bool open_room(const drive_rooms *rooms, size_t usual, daruma_arena *room, size_t *ret)
 {
     enum { TIMES = 8 };
-    size_t most = MEND_ARENA_BYTES_MAX / 2;
-    return usual < most / TIMES ? usual * TIMES : most;
+    size_t most = MEND_ARENA_BYTES_MAX / 2, own = sizeof(drive_text) + _Alignof(drive_text);
+    *ret = usual < most / TIMES ? usual * TIMES : most;
+    if (rooms->open(room, own + *ret, MEND_ARENA_BYTES_MAX))
+        return true;
+    usual = usual < most ? usual : most;
+    *ret = usual + usual / 2;
+    return rooms->open(room, own + *ret, MEND_ARENA_BYTES_MAX);
 }
 
 drive_text *drive_text_write(const drive_rooms *rooms, const dialect *d, const convo *c, size_t usual)
 {
     daruma_arena room;
-    size_t first = first_room(usual), own = sizeof(drive_text) + _Alignof(drive_text);
-    if (!rooms->open(&room, own + first, MEND_ARENA_BYTES_MAX))
+    size_t first;
+    if (!open_room(rooms, usual, &room, &first))
         return NULL;
     drive_text *t = ARENA_NEW(&room, drive_text, 1), *exact = NULL;
     daruma_buf b = buf_in(&room);

@@ -167,9 +167,14 @@ static bool in_quotes(daruma_str text, daruma_str name)
     return false;
 }
 
+/* A path of a schema has two names of lists, as the request spells them, two places, and the name of a member. */
+enum { PATH_BYTES = 512 };
+
 /* Does `f` speak of this tool? */
-static bool is_named(const daruma_failure *f, const convo_tool *t, daruma_arena scratch)
+static bool is_named(const daruma_failure *f, const convo_tool *t)
 {
+    char room[PATH_BYTES];
+    daruma_arena scratch = arena_over(room, sizeof room);
     const daruma_str texts[] = {f->message, f->subject}, path = convo_schema_path(t, &scratch);
     for (int i = 0; i < 2; i++) {
         int64_t tool = index_behind(texts[i], "tools"), inner = index_behind(texts[i], "declarations");
@@ -228,7 +233,8 @@ static bool lower_tool(convo *c, convo_tool *t, complaint what)
 static bool was_lowered(const convo *c)
 {
     for (size_t k = 0; k < c->ntools && c->npatches; k++) {
-        daruma_arena scratch = *c->arena;
+        char room[PATH_BYTES];
+        daruma_arena scratch = arena_over(room, sizeof room);
         if (c->tools[k].at && convo_patch_of(c, convo_schema_path(&c->tools[k], &scratch), false))
             return true;
     }
@@ -370,12 +376,12 @@ bool mend_tool_schemas(convo *c, const daruma_failure *f, mend_report *rep)
     if (f && mend_format_meant(c, f))
         return false;
     for (size_t i = 0; f && i < c->ntools; i++)
-        any_named |= is_named(f, &c->tools[i], *c->arena);
+        any_named |= is_named(f, &c->tools[i]);
     /* First what was named, where it was named; a keyword that is not taken is not taken in any tool. Then all of the
      * named one, then all of all. */
     for (int step = what.keyword.n ? 0 : 1; step < 3 && !n; step++)
         for (size_t i = 0; i < c->ntools; i++) {
-            if (step == 1 && any_named && !again && !is_named(f, &c->tools[i], *c->arena))
+            if (step == 1 && any_named && !again && !is_named(f, &c->tools[i]))
                 continue;
             if (!lower_tool(c, &c->tools[i], step ? (complaint){0} : what))
                 continue;
