@@ -420,7 +420,7 @@ static const stall_case stall_loops[] = {
     {"a setting is changed to and fro", 5,
      "8*(\nset_config {\"key\":\"mode\",\"value\":\"fast\"} => saved\nset_config {\"key\":\"mode\",\"value\":\"safe\"} "
      "=> saved\n)"},
-    {"a file is rewritten to and fro, tests between", 7,
+    {"a file is rewritten to and fro, tests between", 9,
      "6*(\nwrite_file {\"path\":\"a\",\"content\":\"v1\"} => written\n! bash pytest => test_a fails\nwrite_file "
      "{\"path\":\"a\",\"content\":\"v2\"} => written\n! bash pytest => test_b fails\n)"},
     {"a job that was cancelled", 3, "9* wait_for_job {\"id\":\"j\"} => status: CANCELLED"},

@@ -48,16 +48,6 @@ static const stall_case stall_loops_vain[] = {
      "3* Bash true => (No output)\n4* Bash echo ok => ok\nBash echo \"test-$(whoami)\" => test-steve\n"
      "5* Bash echo alive => alive"},
     {"nothing is done in ever new words", 11, "14* bash echo \"marker {w}\" => marker {w}"},
-    {"a setting goes to and fro, each start tells of new numbers, and two failures come back", 10,
-     "5*(\nedit_file {\"path\":\"app.yml\",\"old\":\"mode: a\",\"new\":\"mode: b\"} => edited\n"
-     "bash ./restart.sh => stopped 4{n}, started 5{n} in {n} ms\n! bash ./probe.sh => 401: no cookie was sent\n"
-     "edit_file {\"path\":\"app.yml\",\"old\":\"mode: b\",\"new\":\"mode: a\"} => edited\n"
-     "bash ./restart.sh => stopped 6{n}, started 7{n} in {n} ms\n! bash ./probe.sh => blocked: the origin is a "
-     "star\n)"},
-    {"a few words that do nothing, and a plan that stays", 8,
-     "bash echo idle => idle\nbash true =>\nbash echo ready => ready\nplan {\"steps\":[\"wait\"]} => noted\n"
-     "bash echo done => done\nbash true =>\nbash echo waiting => waiting\nbash echo idle => idle\n"
-     "plan {\"steps\":[\"wait\"]} => noted\nbash echo over => over\nbash echo bye => bye"},
     {"one file is edited in ever new words with dots in them", 4,
      "! 9* edit_file {\"path\":\"a.py\",\"old\":\"self.{w}\",\"new\":\"self._{w}\"} => No replacement was performed."},
     {"one edit each, and TAP says in every round that the same fails", 10,

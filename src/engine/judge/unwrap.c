@@ -196,8 +196,7 @@ static bool member_speaks(daruma_str key, daruma_str value, bool empty)
     if (str_eq(key, S("error")))
         return true;
     enum role role = empty ? reader_role(key) : IS_NOTHING;
-    bool status = role == IS_STATUS && (value.p[0] == '4' || value.p[0] == '5');
-    return status || role == IS_NEST || role == IS_CODE || (role == IS_MESSAGE && char_is(value.p[0], CHAR_QUOTE));
+    return role == IS_NEST || role == IS_CODE || (role == IS_MESSAGE && char_is(value.p[0], CHAR_QUOTE));
 }
 
 /* True if a member of an answer that Python prints says what is wrong: "error=ResponseError(...)", "detail='...'". */

@@ -475,21 +475,20 @@ static bool is_hopeless(const daruma_stall *s, daruma_verdict *v)
 }
 
 /* Commands that do nothing, in ever new words: "true", "echo ok", "echo alive". Not when one is told for the first time
- * what does not stand in it: then something else speaks. Headings before work are many, and none comes again. */
+ * what does not stand in it: then something else speaks. Headings before work are many. */
 static bool is_idle(const daruma_stall *s, daruma_verdict *v)
 {
-    enum { TIMES = 12, AGAIN = 8 };
+    enum { TIMES = 12 };
     const seen *o;
-    uint32_t at = 0, n = 0, first = 0, known = 0;
+    uint32_t at = 0, n = 0, first = 0;
     while ((o = next_call(s, &at, false)) && rule_has(o->means, WORDS_IDLE) && !rule_has(o->flags, SEEN_FAILED) &&
            nothing_new(o->words, o->args)) {
         first = o->step;
-        known += !(o->flags & SEEN_NEW);
         n++;
     }
-    if (n < (known > 1 ? AGAIN : TIMES))
+    if (n < TIMES)
         return false;
-    return speak(v, DARUMA_CIRCLE_NO_PROGRESS, n, sure_of(n, AGAIN, 65), first, UINT64_C(0x69646c6521));
+    return speak(v, DARUMA_CIRCLE_NO_PROGRESS, n, sure_of(n, TIMES, 65), first, UINT64_C(0x69646c6521));
 }
 
 bool rule_no_progress(const daruma_stall *s, daruma_verdict *v)

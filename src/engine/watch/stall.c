@@ -324,8 +324,8 @@ static daruma_verdict see_compaction(daruma_stall *s)
 /* ---- the steps ------------------------------------------------------------------------------------ */
 
 static bool (*const rules[])(const daruma_stall *, daruma_verdict *) = {
-    rule_resent,  rule_repeat,     rule_cycle,       rule_flip,        rule_same_failure,
-    rule_growing, rule_stagnation, rule_interleaved, rule_little_news, rule_no_progress,
+    rule_resent,     rule_repeat,      rule_cycle,       rule_same_failure, rule_growing,
+    rule_stagnation, rule_interleaved, rule_little_news, rule_no_progress,
 };
 
 /* The same circle may be seen by one rule first and by another later, or turn out to be wider than it looked. As long

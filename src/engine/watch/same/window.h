@@ -108,7 +108,6 @@ enum {
 bool rule_resent(const daruma_stall *s, daruma_verdict *v);
 bool rule_repeat(const daruma_stall *s, daruma_verdict *v);
 bool rule_cycle(const daruma_stall *s, daruma_verdict *v);
-bool rule_flip(const daruma_stall *s, daruma_verdict *v);
 bool rule_interleaved(const daruma_stall *s, daruma_verdict *v);
 bool rule_same_failure(const daruma_stall *s, daruma_verdict *v);
 bool rule_stagnation(const daruma_stall *s, daruma_verdict *v);

@@ -44,7 +44,6 @@ static const struct {
     {LIT("suppressed"), EXCUSE}, {LIT("skipped"), EXCUSE}, {LIT("flaky"), EXCUSE}, {LIT("recovered"), EXCUSE},
     {LIT("no"), NOTHING}, {LIT("none"), NOTHING}, {LIT("null"), NOTHING}, {LIT("false"), NOTHING},
     {LIT("without"), NOTHING}, {LIT("never"), NOTHING}, {LIT("nil"), NOTHING}, {LIT("n/a"), NOTHING},
-    {LIT("undefined"), NOTHING},
 };
 // clang-format on
 
@@ -165,9 +164,11 @@ static int counts(const red_line *l, const token *t)
     while (is_sign(value, "\":="))
         value++;
     bool named = value > t + 1, ends = is_bare(value + 1, l->at + l->n);
-    bool none =
-        value->is == NOTHING || str_starts(value->s, S("0/")) ||
-        (is_sign(value, "[{") ? is_sign(value + 1, "]}") : ends && (value->is == MEASURE || is_sign(value, "-")));
+    bool none = value->is == NOTHING ||
+                (is_sign(value, "[{") ? is_sign(value + 1, "]}")
+                                      : ends && (value->is == MEASURE || str_starts(value->s, S("0/")) ||
+                                                 (is_sign(value, "-") && value + 1 == l->at + l->n) ||
+                                                 str_ieq(value->s, S("undefined"))));
     char end = ch_lower(t->s.p[t->s.n - 1]);
     if (value->is == COUNT_OF && (named || (before->is != COUNT_OF && before->is != NOTHING) || counts_behind(t)))
         return value->count != 0;
@@ -186,6 +187,13 @@ static bool is_headed(const red_line *l, const token *t)
     if (in_capitals(t) && (leads || is_bare(next, end) || (t[-1].is == WORD && in_capitals(t - 1)))) {
         while (zero < end && (zero->is == SIGN || (zero->is == WORD && in_capitals(zero))))
             zero++;
+        const token *named = next; /* "ERRORS found: 0" */
+        while (named < end && named->is == WORD)
+            named++;
+        if (is_sign(named, ":=") && named + 2 == end)
+            zero = named + 1;
+        if (zero + 1 == end && zero->is == NOTHING)
+            return false;
         return zero >= end || zero->is != COUNT_OF || zero->count != 0;
     }
     if (t == first + 1 && str_eq(first->s, S("npm")))
