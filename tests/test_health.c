@@ -583,7 +583,6 @@ static void a_rest_that_nobody_named_ends_within_half_a_minute(void **state)
     }
 }
 
-/* Calls that went out before a place began to rest and are refused behind that. */
 /* Ten go out at once, and are refused one after the other, each while somebody finds out whether the place is back. */
 static void refusals_that_were_under_way_make_no_rest_longer(void **state)
 {
@@ -611,6 +610,56 @@ static void refusals_that_were_under_way_make_no_rest_longer(void **state)
     }
 }
 
+/* How long others are kept off behind the call that asks depends on how long a refusal takes there: not on how long
+ * one was out that came late. */
+static void a_late_refusal_does_not_say_how_long_one_takes(void **state)
+{
+    (void)state;
+    daruma_ms kept_off[2];
+    for (int late = 0; late < 2; late++) {
+        daruma_policy p = calm();
+        daruma_target t = target("p", "m", "a", "k");
+        daruma_health *w = a_health();
+        daruma_failure slower = advised(DARUMA_RATE_LIMIT, 429, -1);
+        daruma_case c[2], finds_out, other;
+        for (int i = 0; i < 2; i++) {
+            daruma_case_open(&c[i], w, &p, &t, 1, -1, -1, of_another(0));
+            out(&c[i], 0);
+        }
+        daruma_case_next(&c[0], &slower, 0, at(100));
+        daruma_ms now = late ? 4500 : 600;
+        if (late)
+            daruma_case_next(&c[1], &slower, 0, at(4000));
+        daruma_case_open(&finds_out, w, &p, &t, 1, -1, -1, of_another(now));
+        out(&finds_out, now);
+        daruma_case_open(&other, w, &p, &t, 1, -1, -1, of_another(now));
+        kept_off[late] = 0;
+        for (daruma_ms wait; (wait = daruma_case_admit(&other, at(now + kept_off[late])).wait) > 0;)
+            kept_off[late] += wait;
+    }
+    assert_true(kept_off[0] > 0);
+    assert_int_equal(kept_off[1], kept_off[0]);
+}
+
+static void nor_lets_an_older_success_end_the_rest(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_health *w = a_health();
+    daruma_failure slower = advised(DARUMA_RATE_LIMIT, 429, -1);
+    daruma_case c[3];
+    for (int i = 0; i < 3; i++) {
+        daruma_case_open(&c[i], w, &p, &t, 1, -1, -1, of_another(i * 50));
+        out(&c[i], i * 50);
+    }
+    daruma_case_next(&c[2], &slower, 0, at(200));
+    daruma_case_next(&c[0], &slower, 0, at(800));
+    daruma_case_done(&c[1], at(900));
+    assert_true(daruma_health_look(w, &t, 900).in > 0);
+}
+
+/* Calls that went out before a place began to rest and are refused behind that. */
 static void calls_under_way_say_nothing_of_a_rest_that_began_meanwhile(void **state)
 {
     (void)state;
@@ -955,6 +1004,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refusals_that_were_under_way_make_no_rest_longer),
+        cmocka_unit_test(a_late_refusal_does_not_say_how_long_one_takes),
+        cmocka_unit_test(nor_lets_an_older_success_end_the_rest),
         cmocka_unit_test(a_delay_doubles_up_to_its_cap),
         cmocka_unit_test(full_jitter_reaches_both_ends_and_never_leaves_them),
         cmocka_unit_test(a_huge_delay_saturates),

@@ -497,6 +497,15 @@ static void thinking_without_its_signature_goes_alone(void **state)
     assert_true(has(out, THOUGHT("1")));
     assert_true(has(out, "[" THOUGHT("2")));
     assert_int_equal(r.halves_dropped, 1);
+#define DETAIL(more)                                                                                                   \
+    "{\"role\":\"assistant\",\"content\":\"x\",\"reasoning_details\":[{\"type\":\"reasoning.text\",\"text\":"          \
+    "\"t\"" more "}]}"
+    out = messages_mended(&dialect_openai,
+                          "{\"messages\":[" USER("a") "," DETAIL("") "," USER("b") "," DETAIL(
+                              ",\"signature\":\"c2ln\"") "," USER("c") "]}",
+                          "messages.1.content.0: Invalid `signature` in `thinking` block", "", &r, &a);
+    assert_int_equal(r.halves_dropped, 1);
+    assert_true(has(out, "\"signature\":\"c2ln\""));
     out = messages_mended(&dialect_anthropic, THINKS USER("a") "," SAID(HALF "," USE("q")) "," DID("q") "]}",
                           "messages.1.content.0: Invalid `signature` in `thinking` block", "", &r, &a);
     assert_true(has(out, "\"thinking\":{\"type\":\"disabled\"}"));

@@ -49,6 +49,34 @@ static void a_rest_and_its_end_are_known_elsewhere_and_not_told_back(void **stat
     assert_int_equal(pass(a, b, 10120, 5), 0);
 }
 
+/* Two calls of one replica are under way when it learns of another's rest: what they are told makes it no longer. */
+static void what_is_under_way_elsewhere_makes_no_rest_longer(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *a = replica(0), *b = replica(1);
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_failure slower = advised(DARUMA_RATE_LIMIT, 429, -1);
+    daruma_case first, c[2], finds_out;
+    daruma_case_open(&first, a, &p, &t, 1, -1, -1, of_another(1000));
+    out(&first, 1000);
+    for (int i = 0; i < 2; i++) {
+        daruma_case_open(&c[i], b, &p, &t, 1, -1, -1, of_another(1050));
+        out(&c[i], 1050);
+    }
+    daruma_case_next(&first, &slower, 0, at(1100));
+    assert_true(pass(a, b, 1100, 1) > 0);
+    daruma_ms now = 1101, learned = daruma_health_look(b, &t, now).in;
+    for (int i = 0; i < 2; i++) {
+        now += daruma_health_look(b, &t, now).in;
+        daruma_case_open(&finds_out, b, &p, &t, 1, -1, -1, of_another(now));
+        out(&finds_out, now);
+        now += 10;
+        daruma_case_next(&c[i], &slower, 0, at(now));
+        assert_true(daruma_health_look(b, &t, now).in <= learned + 1);
+    }
+}
+
 static void what_was_seen_before_ends_no_rest(void **state)
 {
     (void)state;
@@ -141,6 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rest_and_its_end_are_known_elsewhere_and_not_told_back),
+        cmocka_unit_test(what_is_under_way_elsewhere_makes_no_rest_longer),
         cmocka_unit_test(what_was_seen_before_ends_no_rest),
         cmocka_unit_test(a_call_from_before_ends_no_row_of_another),
         cmocka_unit_test(one_replica_probes_for_all),

@@ -54,8 +54,10 @@ static void cool(daruma_health *w, place *p, daruma_kind why, daruma_ms ms, bool
     if ((p->probe_until && !under_way) || longer || shorter) { /* what a probe met is news */
         p->cool_until = add_sat(now, ms);
         p->cool_ms = ms;
-        p->cool_from = sent_at;
-        p->cool_took = ms_since(sent_at, now);
+        if (!under_way) {
+            p->cool_from = sent_at;
+            p->cool_took = ms_since(sent_at, now);
+        }
         p->why = why;
         p->named = named;
     }

@@ -2,6 +2,7 @@
  * Budgets and tallies begin anew, and so do probes: the calls that they were are gone. Between replicas the same lines
  * tell what became sick, well or is being probed. */
 #include "engine/decide/place.h"
+#include "engine/decide/window.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -141,7 +142,8 @@ static bool learn_rest(place *p, const place *got, daruma_ms now)
         p->cool_until = got->cool_until;
         p->cool_ms = got->cool_ms;
         p->cool_from = got->cool_from;
-        p->cool_took = 0; /* nobody says */
+        p->cool_took = ms_since(got->cool_from, now); /* what is out now is from before it is known here */
+        p->struck_at = now;
         p->named = got->named;
         p->unreached = got->unreached;
         p->why = got->why;

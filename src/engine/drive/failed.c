@@ -207,7 +207,7 @@ static void judge(session *x, daruma_failure *f, const daruma_evidence *seen, da
     f->message = session_tool_words(x, f->message);
     f->own = all ? f->message : session_tool_words(x, f->own);
     f->subject = session_tool_words(x, f->subject);
-    if (talk_too_long(x)) {
+    if (talk_was_too_long(x)) {
         f->ours = true;
         f->message = f->own = S("The answer came whole, and is too long to be written anew here: its end is missing");
     }

@@ -66,7 +66,7 @@ bool counts_unknown(const exchange *x)
 bool counts_mend(const exchange *x, const driver *v)
 {
     size_t row = row_of(x);
-    return row < COUNT(counts) &&
+    return row < COUNT(counts) && !wishes_off(&x->c->head) &&
            driver_whole_thoughts(v, &x->s->cfg.policy, counts[row].d, x->credential, &x->c->body, x->c->arena);
 }
 

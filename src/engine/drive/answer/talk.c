@@ -90,9 +90,12 @@ bool talk_unsure(const session *x)
     return x->t->unsure;
 }
 
-bool talk_too_long(const session *x)
+bool talk_was_too_long(session *x)
 {
-    return x->t && x->t->too_long;
+    bool was = x->t && x->t->too_long;
+    if (was)
+        x->t->too_long = false; /* it is told once, and not of who is asked behind it */
+    return was;
 }
 
 bool talk_is_plain(const session *x)

@@ -19,8 +19,9 @@ talk_over talk_end(session *x);
 /* What is held of the stream goes out as it came: its provider did what must not be done twice, so that nothing is
  * mended in it any more. */
 void talk_let_go(session *x);
-bool talk_unsure(const session *x);   /* a continuation that cannot be joined with certainty */
-bool talk_too_long(const session *x); /* it came whole, and is too long to be written anew: our trouble alone */
+bool talk_unsure(const session *x); /* a continuation that cannot be joined with certainty */
+/* True once behind an answer that came whole and is too long to be written anew: our trouble alone. */
+bool talk_was_too_long(session *x);
 bool talk_is_plain(const session *x); /* the provider's bytes go out as they are */
 bool talk_was_cut(const session *x);  /* there is something that another attempt could go on from */
 bool talk_thinks(const session *x);   /* the newest that it said is thinking */

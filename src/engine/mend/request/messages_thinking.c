@@ -233,7 +233,7 @@ void mending_seal(mending *x)
     convo *c = x->c;
     size_t loop = convo_loop_begin(c);
     bool inside = x->at.message != STR_NONE && x->at.message >= loop;
-    uint32_t n = is_anthropic(c) ? drop_halves(c) : 0;
+    uint32_t n = is_anthropic(c) || is_chat(c) ? drop_halves(c) : 0;
     x->halves += n;
     if (!n && !inside)
         n = mend_drop_thinking(c, false).messages_mended;
