@@ -12,7 +12,7 @@ enum { INPUT_BYTES_MAX = 4096 };
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The one that they would call; nothing here does. */
-void call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind, daruma_ms wait, daruma_str message)
+bool call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind, daruma_ms wait, daruma_str message)
 {
     (void)g, (void)c, (void)why, (void)status, (void)kind, (void)wait, (void)message;
     abort();

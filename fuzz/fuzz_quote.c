@@ -37,9 +37,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     daruma_str beside = exact(&x, str_cut(&rest, '\n')), body = rest;
     quotable sent = {.request = request, .model = model, .beside = beside};
     echo e = {0};
-    (void)unwrap(body, &e, &a);
+    said heard;
+    unwrap(&heard, body, &e, &a);
     unquoted u = quote_strip(body, &sent, &e, &a);
-    (void)unwrap(u.nameless, &e, &a);
+    unwrap(&heard, u.nameless, &e, &a);
     bool number = body.n && !memchr("{[\"", str_trim(body).n ? str_trim(body).p[0] : ' ', 3); /* is words, too */
     must_be_left_of(u.body, body);
     must_be_left_of(u.nameless, u.body);

@@ -109,7 +109,7 @@ export const wires = {
 
 // OpenAI Responses: events are numbered, and the last one holds the whole answer. Each request to the test's own provider
 // has a stream of its own, however many are answered side by side; outside of one it is the stream that was begun last.
-function responsesWire() {
+export function responsesWire() {
   let newest;
   const stream = () => exchange.getStore()?.responses ?? newest;
   const usage = (used) => ({ input_tokens: used, input_tokens_details: { cached_tokens: 0 }, output_tokens: 5, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: used + 5 });

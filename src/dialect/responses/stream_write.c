@@ -154,9 +154,8 @@ static daruma_str end_item(turn_writer *w, daruma_buf *out)
         return (daruma_str){0};
     }
     responses_item i = open_item(w);
-    if (!w->half &&
-        i.text.n <= SIZE_MAX / 4) /* its text, part and item, and the response: in one piece, or not at all */
-        buf_room(out, 4 * i.text.n);
+    if (!w->half && i.text.n && i.text.n <= SIZE_MAX / 4)
+        buf_room(out, 4 * i.text.n); /* its text, part and item, and the response: in one piece, or not at all */
     if (i.kind == DELTA_CALL)
         close_arguments(w, &i, out);
     else if (!w->half)
