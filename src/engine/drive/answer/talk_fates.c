@@ -27,7 +27,7 @@ enum { BEHIND = TALK_MODES };
 
 /* SHOWN at once, but where something is held that came before it: then as BEHIND says. AHEAD: shown at once all the
  * same. HELD until it is clear where it goes, or for the end. NEVER shown. ENDS: the attempt is of no use, since it can
- * neither be shown nor be missing. */
+ * neither be shown nor be missing. Nothing in the last column: SHOWN, whatever is held. */
 // clang-format off
 static const talk_fate fates[][TALK_MODES + 1] = {
     /*                 PLAIN  BRIDGE ANEW   JOIN   JOINED REASK  BEHIND */
