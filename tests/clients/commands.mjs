@@ -497,7 +497,7 @@ holds("explain says of a circle which tool failed and how, and what the model wa
 
 // Their examples of configurations and scripts, with the page and the line they stand in. What is a part only (it
 // names no provider) is read behind the providers of the page's first example.
-const pages = ["README.md", "CONTRIBUTING.md", ...["doc", "doc/clients"].flatMap((d) => readdirSync(join(root, d)).filter((f) => f.endsWith(".md")).map((f) => `${d}/${f}`))];
+const pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "STYLE.md", ...["doc", "doc/clients"].flatMap((d) => readdirSync(join(root, d)).filter((f) => f.endsWith(".md")).map((f) => `${d}/${f}`))];
 const examples = pages.flatMap((page) => {
   const text = readFileSync(join(root, page), "utf8");
   return [...text.matchAll(/^```yaml\n(.*?)^```$/gms)].map((m) => ({ page, line: text.slice(0, m.index).split("\n").length + 1, text: m[1] }));
