@@ -4,7 +4,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ask, dialects, pathOf, question, until } from "./net.mjs";
 import { daruma } from "./pair.mjs";
@@ -497,7 +497,7 @@ holds("explain says of a circle which tool failed and how, and what the model wa
 
 // Their examples of configurations and scripts, with the page and the line they stand in. What is a part only (it
 // names no provider) is read behind the providers of the page's first example.
-const pages = ["README.md", "CONTRIBUTING.md", ...["doc", "doc/clients"].flatMap((d) => readdirSync(join(root, d)).filter((f) => f.endsWith(".md")).map((f) => `${d}/${f}`))];
+const pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "STYLE.md", ...["doc", "doc/clients"].flatMap((d) => readdirSync(join(root, d)).filter((f) => f.endsWith(".md")).map((f) => `${d}/${f}`))];
 const examples = pages.flatMap((page) => {
   const text = readFileSync(join(root, page), "utf8");
   return [...text.matchAll(/^```yaml\n(.*?)^```$/gms)].map((m) => ({ page, line: text.slice(0, m.index).split("\n").length + 1, text: m[1] }));
@@ -566,7 +566,10 @@ holds("a number that stands beside the name of a limit is that limit", async () 
   assert.ok(seen >= 14, `${seen} limits are named`);
 });
 
-holds("every file and every function that the documents name is there", async () => {
+// The anchors of a page's headings, as GitHub makes them.
+const heads = (page) => [...readFileSync(join(root, page), "utf8").matchAll(/^#+ (.*)$/gm)].map(([, h]) => h.toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, "").trim().replaceAll(" ", "-"));
+
+holds("every file, heading and function that the documents name is there", async () => {
   const listed = (dir) => readdirSync(join(root, dir), { recursive: true, withFileTypes: true }).filter((e) => e.isFile() && !e.parentPath.includes("node_modules")).map((e) => join(e.parentPath, e.name).slice(root.length));
   const files = ["src", "include", "tests", "fuzz", "bench", "bindings", "examples", "doc", "tools"].flatMap(listed);
   const code = files.filter((f) => /^(src|include)\/.*\.[ch]$/.test(f)).map((f) => readFileSync(join(root, f), "utf8")).join("\n");
@@ -575,7 +578,11 @@ holds("every file and every function that the documents name is there", async ()
     for (const [, name] of text.matchAll(/`((?:[\w-]+\/)*[\w-]+\.(?:c|h|def|mjs|py|md|yaml))`/g))
       assert.ok(/NAME|daruma\.yaml/.test(name) || files.some((f) => f === name || f.endsWith(`/${name}`)) || readdirSync(root).includes(name), `${page}: there is no ${name}`);
     for (const [, name] of text.matchAll(/`([a-z_]\w+)\(\)`/g)) assert.match(code, new RegExp(`\\b${name}\\(`), `${page}: there is no ${name}()`);
-    for (const [, place] of text.matchAll(/\]\(([\w/.-]+\.md)(?:#[\w-]+)?\)/g)) assert.ok(files.includes(join(page.includes("/") ? "doc" : "", place)) || readdirSync(root).includes(place), `${page}: ${place}`);
+    for (const [, place, head] of text.matchAll(/\]\(([\w/.-]+\.md)?(?:#([\w-]+))?\)/g)) {
+      const there = place ? join(dirname(page), place) : page;
+      assert.ok(files.includes(there) || readdirSync(root).includes(there), `${page}: ${place}`);
+      assert.ok(!head || heads(there).includes(head), `${page}: ${there} has no heading #${head}`);
+    }
     for (const [, name, file] of text.matchAll(/`(\w+)\(\)`\s+(?:in|\()\s*`(src\/[\w/]+\.[ch])`/g)) assert.match(readFileSync(join(root, file), "utf8"), new RegExp(`^[\\w *]*\\b${name}\\(`, "m"), `${page}: ${name}() is not in ${file}`);
   }
 });

@@ -1,4 +1,4 @@
-// Outages that last, over real sockets: each row of the table in doc/outages.md is a world with a place that is sick for a
+// Outages that last, over real sockets: each world of worlds.mjs has a place that is sick for a
 // while. A steady stream of requests, then a burst, through `daruma serve`; what could be answered has to be answered.
 //
 //   clients --> daruma serve --> daruma chaos (one for each provider)
