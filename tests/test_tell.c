@@ -274,6 +274,24 @@ static void a_buffer_without_room_says_so_and_nothing_else_happens(void **state)
 
 /* ---- explanations -------------------------------------------------------------------- */
 
+/* What passes, usually, and does not this time: what else can be done stands alone, not behind "or". */
+static void what_does_not_pass_by_itself_says_what_to_do(void **state)
+{
+    (void)state;
+    for (daruma_kind k = 0; k < DARUMA_KINDS; k++) {
+        daruma_failure f = failure(k, "");
+        f.retryable = false;
+        daruma_str s = explained(&f, NULL), lead = S("not help by itself");
+        size_t at = str_find(s, lead);
+        if (at != STR_NONE && !str_starts(str_from(s, at + lead.n), S(": ")))
+            fail_msg("%s: %.*s", daruma_kind_name(k), (int)s.n, s.p);
+        assert_int_equal(str_find(s, S("itself: or ")), STR_NONE);
+    }
+    daruma_failure f = failure(DARUMA_RATE_LIMIT, "");
+    f.retryable = false;
+    assert_true(str_find(explained(&f, NULL), S("by itself: add another key or a second model")) != STR_NONE);
+}
+
 static void every_kind_is_explained_in_one_plain_paragraph(void **state)
 {
     (void)state;
@@ -594,6 +612,7 @@ int main(void)
         cmocka_unit_test(a_message_is_cut_between_characters_and_no_secret_hides_in_the_cut),
         cmocka_unit_test(an_event_is_said_in_one_readable_line),
         cmocka_unit_test(a_buffer_without_room_says_so_and_nothing_else_happens),
+        cmocka_unit_test(what_does_not_pass_by_itself_says_what_to_do),
         cmocka_unit_test(every_kind_is_explained_in_one_plain_paragraph),
         cmocka_unit_test(an_explanation_says_what_happened_what_was_tried_and_the_next_step),
         cmocka_unit_test(an_explanation_without_a_case_says_nothing_of_tries),

@@ -268,6 +268,16 @@ static bool too_many_tools(const daruma_failure *f)
     return str_eq(f->subject, S("tools")) && str_ifind(f->message, S("array too long")) != STR_NONE;
 }
 
+/* What stands behind "Try again in a minute", as a sentence of its own. */
+static daruma_str step_alone(const char *step)
+{
+    static const daruma_str joints[] = {LIT(", or "), LIT("; if it lasts, "), LIT(", ")};
+    for (size_t i = 0; i < COUNT(joints); i++)
+        if (str_starts(str_of(step), joints[i]))
+            return str_from(str_of(step), joints[i].n);
+    return str_of(step);
+}
+
 static void put_step(daruma_buf *out, const daruma_failure *f)
 {
     if (f->kind == DARUMA_UNKNOWN && f->status >= 300 && f->status < 400) {
@@ -308,7 +318,7 @@ static void put_step(daruma_buf *out, const daruma_failure *f)
             BUF_LIT(out, "a minute");
         buf_putz(out, waiting_step(f));
     } else if (kind_rows[f->kind].waits) {
-        BUF_SAY(out, " Trying again will not help by itself", waiting_step(f));
+        BUF_SAY(out, " Trying again will not help by itself: ", step_alone(waiting_step(f)));
     } else {
         const char *own = own_step(f);
         BUF_SAY(out, " ", own ? own : kind_rows[f->kind].advice);
