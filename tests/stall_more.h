@@ -500,6 +500,10 @@ static const stall_case stall_loops_more[] = {
      "code 1"},
     {"a table says that it is dead, and for how long", 4,
      "8* kubectl {\"args\":\"get job m\"} => NAME  STATUS    AGE\\nm     Failed    {n}m"},
+    {"what was noted is looked up, with notes between", 5,
+     "8*(\ncore_memory {\"action\":\"read\",\"key\":\"code\"} => (core memory is empty)\nnote {\"text\":\"It was {w}, "
+     "I "
+     "believe.\"} => ok\n)"},
     {"one wall before every page", 5,
      "9* open_url {\"url\":\"https://flange.example/{w}\"} => Just a moment...\\nVerify you are human by completing "
      "the "
@@ -559,6 +563,13 @@ static const stall_case stall_loops_more[] = {
     {"a check between looks with an editor", 3,
      "8*(\n! bash npx eslint src => a.ts 1:7 error 'a' is never used\n"
      "str_replace_editor {\"command\":\"view\",\"path\":\"/w/{w}.ts\"} => 1 const {w} = {n};\n)"},
+    {"six looks in turn, a sample among them", 13,
+     "5*(\nlist_tables {\"s\":\"stg\"} => orders, orders_bad, fx and more\ndescribe {\"t\":\"orders\"} => id bigint, "
+     "ts "
+     "timestamp, amount text\n"
+     "sample {\"t\":\"orders\",\"n\":2} => [[1,\"2026-02-01 10:00\",\"12,50\"],[2,\"2026-02-01 10:02\",\"7,00\"]] of "
+     "many\nrow_count {\"t\":\"orders\"} => 120034\nrow_count {\"t\":\"fx\"} => 311\n"
+     "lineage {\"t\":\"orders\"} => raw orders to stg orders\n)"},
     {"a patch that is broken in a new way each time", 5,
      "! apply_patch {\"input\":\"{'first line of':'*** Begin\"} => Invalid patch: the first line must be '*** Begin "
      "Patch'\n"
@@ -605,6 +616,28 @@ static const stall_case stall_loops_more[] = {
      "commit on main"},
     {"four in turn", 9,
      "5*(\na_get {} => aaa aa a1\nb_get {} => bbb bb b1\nc_get {} => ccc cc c1\nd_get {} => ddd dd d1\n)"},
+    /* walks through what was seen, and one thing guessed in other words */
+    {"the same rooms again, in no order, and vain tries between", 14,
+     "act {\"action\":\"look\"} => -= Cellar =-\\nA cellar with an oven in it. Stairs lead up, and a door north.\n"
+     "act {\"action\":\"go up\"} => -= Hall =-\\nA hall with a clock in it. Stairs lead down, and a door west.\n"
+     "act {\"action\":\"go west\"} => -= Study =-\\nA study with a safe in it. A door leads east.\n"
+     "act {\"action\":\"open safe with brass key\"} => You have no such thing as that here.\n"
+     "act {\"action\":\"go east\"} => -= Hall =-\\nA hall with a clock in it. Stairs lead down, and a door west.\n"
+     "act {\"action\":\"go down\"} => -= Cellar =-\\nA cellar with an oven in it. Stairs lead up, and a door north.\n"
+     "act {\"action\":\"go up\"} => -= Hall =-\\nA hall with a clock in it. Stairs lead down, and a door west.\n"
+     "act {\"action\":\"go down\"} => -= Cellar =-\\nA cellar with an oven in it. Stairs lead up, and a door north.\n"
+     "act {\"action\":\"take brass key\"} => You have no such thing as that here.\n"
+     "act {\"action\":\"go up\"} => -= Hall =-\\nA hall with a clock in it. Stairs lead down, and a door west.\n"
+     "act {\"action\":\"go west\"} => -= Study =-\\nA study with a safe in it. A door leads east.\n"
+     "act {\"action\":\"unlock safe with iron key\"} => You have no such thing as that here.\n"
+     "act {\"action\":\"go east\"} => -= Hall =-\\nA hall with a clock in it. Stairs lead down, and a door west.\n"
+     "act {\"action\":\"go west\"} => -= Study =-\\nA study with a safe in it. A door leads east.\n"
+     "act {\"action\":\"take iron key\"} => You have no such thing as that here.\n"
+     "act {\"action\":\"go east\"} => -= Hall =-\\nA hall with a clock in it. Stairs lead down, and a door west.\n"
+     "act {\"action\":\"go down\"} => -= Cellar =-\\nA cellar with an oven in it. Stairs lead up, and a door north.\n"
+     "act {\"action\":\"look\"} => -= Cellar =-\\nA cellar with an oven in it. Stairs lead up, and a door north.\n"
+     "act {\"action\":\"go up\"} => -= Hall =-\\nA hall with a clock in it. Stairs lead down, and a door west.\n"
+     "act {\"action\":\"go west\"} => -= Study =-\\nA study with a safe in it. A door leads east."},
     {"two tables that are not there, guessed in longer and longer queries", 6,
      "! sql {\"query\":\"SELECT name FROM pupils WHERE liked > 1\"} => Table 'net.pupils' doesn't exist\n"
      "! sql {\"query\":\"SELECT name FROM pupil_likes WHERE liked >= 2\"} => Table 'net.pupil_likes' doesn't exist\n"

@@ -495,6 +495,7 @@ static void random_runs_keep_their_bounds(void **state)
             memset(s[k], 0, bytes);
         for (uint32_t i = 1; i <= 150; i++) {
             daruma_step step = random_step(&x);
+            uint32_t stale = s[0]->stale;
             daruma_verdict a = daruma_stall_see(s[0], &step), b = daruma_stall_see(s[1], &step);
             memcpy(s[2], s[1], bytes); /* a copy goes on as the original does */
             daruma_stall *t = s[1];
@@ -503,7 +504,8 @@ static void random_runs_keep_their_bounds(void **state)
             assert_true(same_verdict(&a, &b));
             assert_int_equal(a.step, i);
             assert_true(a.ncalls <= DARUMA_PERIOD_MAX && a.period <= DARUMA_PERIOD_MAX && a.sure <= 100);
-            assert_true(s[0]->calls <= i && s[0]->alike <= s[0]->said + 1);
+            assert_true(s[0]->stale <= s[0]->calls && s[0]->calls <= i && s[0]->alike <= s[0]->said + 1);
+            assert_true(s[0]->stale == 0 || s[0]->stale == stale || s[0]->stale == stale + 1);
             assert_true(!a.circle || (a.first >= 1 && a.first <= i && a.times >= 2 && a.times <= i && a.about));
         }
     }
@@ -569,8 +571,10 @@ static void whatever_came_before_a_repeat_is_seen(void **state)
                             .result = S("a map with four rivers and a wood"),
                             .ok = 1};
         for (int i = 1; i <= 10; i++) {
+            uint32_t stale = s->stale;
             daruma_verdict v = daruma_stall_see(s, &look);
             assert_true(i < 4 || v.circle);
+            assert_true(i == 1 || s->stale > stale); /* nothing new: it does not forget */
             assert_true(i < 4 || v.times >= (uint32_t)i);
         }
     }

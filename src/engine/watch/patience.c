@@ -44,6 +44,9 @@ static unsigned patience_of_success(unsigned m, unsigned w)
         return TIMES_WAITS;
     if (asks || (rule_has(w, WORDS_STATED) && !acts && !rule_has(w, WORDS_OVER) && !rule_has(m, DARUMA_TOOL_WRITES)))
         return TIMES_ASKS;
+    bool whole = rule_has(m, DARUMA_TOOL_READS) && !rule_has(w, WORDS_EMPTY | WORDS_SHORT | WORDS_FEW);
+    if (rule_has(m, WORDS_RANDOM) && whole) /* a sample that is the same to the last word was not drawn anew */
+        return TIMES_MAYBE;
     if ((rule_has(m, WORDS_RANDOM) && !rule_has(w, WORDS_ACK)) ||
         (rule_has(m, WORDS_INPUT) && rule_has(w, WORDS_ACK | WORDS_EMPTY)))
         return TIMES_RETRY;

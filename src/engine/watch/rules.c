@@ -447,6 +447,17 @@ static bool is_stubborn(const daruma_stall *s, daruma_verdict *v)
     return speak(v, DARUMA_CIRCLE_NO_PROGRESS, n, sure_of(n, TIMES, 65), oldest->step, e->call ^ UINT64_C(0x726564));
 }
 
+/* Little but what was seen before, and this at least for the third time: walks through the same rooms, files that are
+ * read in turn, in whatever order, a few vain attempts between. */
+static bool is_stale(const daruma_stall *s, daruma_verdict *v)
+{
+    enum { STALE = 5 };
+    if (!(window_at(s, 0)->flags & SEEN_STALE) || s->stale < STALE)
+        return false;
+    return speak(v, DARUMA_CIRCLE_NO_PROGRESS, s->stale, sure_of(s->stale, STALE, 60), s->stale_at,
+                 UINT64_C(0x69646c6521));
+}
+
 /* One failure ten times, whatever was done between. After a change it counts where no number in it moved. */
 static bool is_hopeless(const daruma_stall *s, daruma_verdict *v)
 {
@@ -482,5 +493,6 @@ static bool is_idle(const daruma_stall *s, daruma_verdict *v)
 
 bool rule_no_progress(const daruma_stall *s, daruma_verdict *v)
 {
-    return !(window_at(s, 0)->flags & SEEN_NOTE) && (is_idle(s, v) || is_stubborn(s, v) || is_hopeless(s, v));
+    return !(window_at(s, 0)->flags & SEEN_NOTE) &&
+           (is_idle(s, v) || is_stubborn(s, v) || is_stale(s, v) || is_hopeless(s, v));
 }

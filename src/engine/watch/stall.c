@@ -50,6 +50,9 @@ static unsigned means_of(const daruma_step *step, const same_call *c, unsigned m
             means &= ~(unsigned)WORDS_WEAK;
         else
             means |= WORDS_WEAK;
+    } else if ((means & DARUMA_TOOL_NOTES) && c->action.n &&
+               (words_of_action(c->action) & (CLASS | WORDS_CHANGES)) == DARUMA_TOOL_READS) {
+        means = (means & ~(unsigned)CLASS) | DARUMA_TOOL_READS; /* to read what was noted is no note */
     } else if (only_looks(c, means)) {
         means = (means & ~(unsigned)CLASS) | DARUMA_TOOL_READS;
     } else if (!means && c->objects == 1 && c->text.n && !c->action.n &&
@@ -196,7 +199,40 @@ static bool is_run_again(const daruma_stall *s, const seen *e, const relation *r
     return before && before->hard != s->hard && !looks && !(e->means & (DARUMA_TOOL_NOTES | DARUMA_TOOL_WRITES));
 }
 
+/* So often was the very same call with the very same result there before. */
+static uint32_t times_before(const daruma_stall *s, const seen *e)
+{
+    uint32_t n = 0, alike = window_alike(s, s->call_tags, e->call) & window_alike(s, s->result_tags, e->result);
+    for (; alike; alike &= alike - 1) {
+        const seen *o = window_at(s, 31 - (uint32_t)__builtin_ctz(alike));
+        n += o->call == e->call && o->result == e->result;
+    }
+    return n;
+}
+
 enum { PATIENT = TIMES_MAYBE + 2 }; /* who waits for longer hears the same for long */
+
+/* Does it tell at length what it told before, and nothing surely changed meanwhile, nor did time pass? Who waits hears
+ * the same for long. */
+static bool is_told_again(const daruma_stall *s, const seen *e, const relation *r)
+{
+    return r->twin && r->twin->hard == s->hard && r->twin->pauses == (uint16_t)s->pauses && e->patience <= PATIENT &&
+           !says_little(e) && !(e->flags & SEEN_NOTE);
+}
+
+/* Who goes back to a place once looks it up; who sees little else than what was seen goes in circles. */
+static void weigh_news(daruma_stall *s, seen *e, const relation *r, int change)
+{
+    if ((!r->told && !r->known) || change == 2) {
+        s->stale = 0;
+    } else if (is_told_again(s, e, r)) {
+        e->flags |= times_before(s, e) >= 2 ? SEEN_STALE : 0;
+        s->stale_at = s->stale ? s->stale_at : e->step;
+        s->stale++;
+    } else if (change && s->stale && says_little(e)) {
+        s->stale--; /* it may have changed something */
+    }
+}
 
 static relation take_in(daruma_stall *s, seen *e, const daruma_step *step)
 {
@@ -215,6 +251,7 @@ static relation take_in(daruma_stall *s, seen *e, const daruma_step *step)
         e->flags |= SEEN_LITTLE;
     e->red = is_run_again(s, e, &r) ? facts_red(step->result) : 0;
     int change = change_of(e, &r, step);
+    weigh_news(s, e, &r, change);
     s->hard += change == 2;
     s->epoch += change > 0;
     e->epoch = s->epoch;
@@ -270,6 +307,7 @@ static daruma_verdict see_compaction(daruma_stall *s)
     daruma_verdict v = {.step = s->steps, .period = 1};
     s->idle_compactions = s->fresh ? 1 : s->idle_compactions + 1;
     s->fresh = false;
+    s->stale = 0; /* what was read is read anew */
     s->compactions++;
     memmove(s->compacted_at + 1, s->compacted_at, sizeof s->compacted_at - sizeof *s->compacted_at);
     s->compacted_at[0] = s->steps;
@@ -481,6 +519,7 @@ static daruma_verdict see_tool(daruma_stall *s, const daruma_step *step)
     if (is_pause(means, &c) && !is_misused(step)) {
         s->epoch++; /* the world goes on meanwhile */
         s->pauses++;
+        s->stale = 0;
         return (daruma_verdict){.step = s->steps, .period = 1};
     }
     noise_look(without_envelope(str_trim(step->result)), &c, &view);

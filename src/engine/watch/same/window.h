@@ -9,13 +9,14 @@
 
 enum seen_flag {
     SEEN_FAILED = 1 << 0,
-    SEEN_NOTE = 1 << 1,   /* thoughts and plans: they stand between calls, and are none */
-    SEEN_NEW = 1 << 2,    /* it told something new */
-    SEEN_LOST = 1 << 3,   /* its result was lost */
-    SEEN_MOVED = 1 << 4,  /* the same call gave another result before */
-    SEEN_ECHO = 1 << 5,   /* words of its arguments stand in its result */
-    SEEN_RUN = 1 << 6,    /* a program that only looks wrote it, and what changes by itself is left out */
-    SEEN_LITTLE = 1 << 7, /* it is long, and hardly a word of it was not told before */
+    SEEN_NOTE = 1 << 1,    /* thoughts and plans: they stand between calls, and are none */
+    SEEN_NEW = 1 << 2,     /* it told something new */
+    SEEN_LOST = 1 << 3,    /* its result was lost */
+    SEEN_MOVED = 1 << 4,   /* the same call gave another result before */
+    SEEN_ECHO = 1 << 5,    /* words of its arguments stand in its result */
+    SEEN_RUN = 1 << 9,     /* a program that only looks wrote it, and what changes by itself is left out */
+    SEEN_LITTLE = 1 << 11, /* it is long, and hardly a word of it was not told before */
+    SEEN_STALE = 1 << 10,  /* it told at length what it had told before, and nothing had surely changed */
 };
 
 /* A call that was made. */
@@ -48,6 +49,8 @@ struct daruma_stall {
     uint32_t steps; /* seen, of all kinds */
     uint32_t calls; /* of them calls */
     uint32_t epoch, hard;
+    uint32_t stale; /* calls since the last news, sure change or pause that told at length what they had told before */
+    uint32_t stale_at;               /*   step of the first of those */
     uint32_t said;                   /* in a row, without a call */
     uint32_t alike;                  /*   of them alike, the newest with them */
     uint32_t turns;                  /*   that took turns, two of them; the newest with them */
