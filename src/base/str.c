@@ -1,11 +1,6 @@
 #include "base/str.h"
 #include "base/scan.h"
 
-bool str_starts(daruma_str s, daruma_str with)
-{
-    return s.n >= with.n && (with.n == 0 || memcmp(s.p, with.p, with.n) == 0);
-}
-
 bool str_ends(daruma_str s, daruma_str with)
 {
     return s.n >= with.n && (with.n == 0 || memcmp(s.p + s.n - with.n, with.p, with.n) == 0);

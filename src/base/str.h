@@ -82,7 +82,11 @@ static inline bool ch_ieq(char a, char b)
     return differ == 0 || (differ == ('a' ^ 'A') && ch_alpha(a));
 }
 
-bool str_starts(daruma_str s, daruma_str with);
+/* Inline: against a text that is known it is a comparison of numbers. */
+static inline bool str_starts(daruma_str s, daruma_str with)
+{
+    return s.n >= with.n && (with.n == 0 || memcmp(s.p, with.p, with.n) == 0);
+}
 bool str_ends(daruma_str s, daruma_str with);
 /* True if the `n` bytes at `a` and `b` are equal but for the case of ASCII letters. */
 bool str_ieq_bytes(const char *a, const char *b, size_t n);

@@ -114,13 +114,13 @@ static void read_sum(daruma_str t, said *s)
 
 void hints_numbers(daruma_str t, said *s)
 {
-    if (s->limit < 0)
+    if (!chars_digit(t))
+        return;
+    if (s->limit < 0 && chars_has(t, "+"))
         read_sum(t, s);
     int64_t *const to[] = {&s->limit, &s->used, &s->requested};
     int best[] = {s->limit >= 0 ? -1 : 99, s->used >= 0 ? -1 : 99, s->requested >= 0 ? -1 : 99};
     int numbers = 0;
-    if (!chars_digit(t))
-        return;
     for (size_t i = 0; i < t.n && numbers < NUMBERS_MAX; i++) {
         while (i < t.n && !char_is(t.p[i], CHAR_DIGIT))
             i++;
@@ -163,19 +163,15 @@ static bool says_limit(daruma_str lead, daruma_str tail)
     size_t end;
     while ((end = str_find(lead, S(". "))) != STR_NONE) /* another sentence is about something else */
         lead = str_from(lead, end + 2);
-    for (size_t i = 0; i < COUNT(limit_leads); i++)
-        if (str_find(lead, limit_leads[i]) != STR_NONE)
-            return true;
+    if (STR_ANY(str_has, lead, limit_leads))
+        return true;
     tail = str_trim(tail);
     for (size_t i = 0; i < 2; i++)
         if (str_starts(tail, units[i])) {
             tail = str_trim(str_from(tail, units[i].n));
             break;
         }
-    for (size_t i = 0; i < COUNT(limit_tails); i++)
-        if (str_starts(tail, limit_tails[i]))
-            return true;
-    return false;
+    return STR_ANY(str_starts, tail, limit_tails);
 }
 
 /* True if t[from..to) stands for itself: not in "gpt-4o", "v2", "0.5" or "2024-08-06". */

@@ -222,7 +222,7 @@ daruma_str reader_page(reader *r, daruma_str t)
 
 daruma_str reader_straight(reader *r, daruma_str t)
 {
-    size_t brace = str_find(t, S("{\xe2\x80\x9c"));
+    size_t brace = chars_has(t, "\xe2") ? str_find(t, S("{\xe2\x80\x9c")) : STR_NONE;
     bool quoted = brace == STR_NONE || (brace && char_is(t.p[brace - 1], CHAR_QUOTE));
     char *out = !quoted ? arena_take(r->a, t.n, 1) : NULL;
     size_t n = 0;
@@ -243,11 +243,8 @@ daruma_str reader_finish(daruma_str t)
     for (size_t at = 0, hit; (hit = str_find(str_from(t, at), S("eason"))) != STR_NONE;) {
         daruma_str head = str_sub(t, 0, at + hit);
         size_t from = head.n + 5, end;
-        bool named = false;
         at = from;
-        for (size_t k = 0; k < COUNT(before); k++)
-            named |= str_ends(head, before[k]);
-        if (!named)
+        if (!STR_ANY(str_ends, head, before))
             continue;
         bool quoted = false; /* else small letters are the words of a sentence */
         for (; from < t.n && memchr(".: =\"'", t.p[from], 6); from++)
@@ -269,10 +266,7 @@ static bool is_class(daruma_str w)
     static const daruma_str tails[] = {LIT("Error"), LIT("Exception"), LIT("Timeout"), LIT("Fault")};
     if (w.n < 6 || !ch_alpha(w.p[0]))
         return false;
-    for (size_t i = 0; i < COUNT(tails); i++)
-        if (w.n > tails[i].n && w.p[w.n - tails[i].n] == tails[i].p[0] && str_ends(w, tails[i]))
-            return true;
-    return false;
+    return STR_ANY(str_ends, str_from(w, 1), tails);
 }
 
 /* True if the name of a status stands behind its number: "429 Too Many Requests" is said of nothing else. */
@@ -304,10 +298,7 @@ static bool may_name(daruma_str t)
 {
     static const daruma_str within[] = {LIT("rror"), LIT("xception"), LIT("imeout"), LIT("ault"),
                                         LIT(") when calling")};
-    for (size_t i = 0; i < COUNT(within); i++)
-        if (str_find(t, within[i]) != STR_NONE)
-            return true;
-    return false;
+    return STR_ANY(str_has, t, within);
 }
 
 static bool ends_in(daruma_str text, const daruma_str *words, size_t n)

@@ -80,12 +80,16 @@ static bool any_text(const seen *s, const char *says)
 
 bool match_begins(daruma_str text, const char *names, bool whole)
 {
-    for (size_t n;; names += n + 1) {
-        n = strcspn(names, "/");
+    for (;; names++) {
+        size_t n = 0;
+        while (n < text.n && *names != '/' && ch_lower(text.p[n]) == *names)
+            n++, names++;
         bool goes_on = whole && n < text.n && (ch_alpha(text.p[n]) || ch_digit(text.p[n]));
-        if (!goes_on && str_istarts(text, (daruma_str){names, n}))
+        if (!goes_on && (!*names || *names == '/'))
             return true;
-        if (!names[n])
+        while (*names && *names != '/')
+            names++;
+        if (!*names)
             return false;
     }
 }

@@ -190,10 +190,7 @@ static bool is_role(daruma_str text)
 {
     static const daruma_str roles[] = {LIT("user"),      LIT("assistant"), LIT("system"), LIT("tool"),
                                        LIT("developer"), LIT("function"),  LIT("model")};
-    for (size_t i = 0; i < COUNT(roles); i++)
-        if (str_eq(text, roles[i]))
-            return true;
-    return false;
+    return STR_ANY(str_eq, text, roles);
 }
 
 /* True if a string may be a name that an API has. One that is escaped is none. */

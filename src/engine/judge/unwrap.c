@@ -240,16 +240,13 @@ static bool is_html(daruma_str t)
                                         LIT("center>"),  LIT("title"), LIT("h1"),   LIT("h2"),
                                         LIT("h3"),       LIT("?xml"),  LIT("!--"),  LIT("div")};
     daruma_str tag = str_from(t, str_starts(t, S("</")) ? 2 : 1); /* the beginning of the page may be cut off */
-    for (size_t i = 0; t.p[0] == '<' && i < COUNT(starts); i++)
-        if (str_istarts(tag, starts[i]))
-            return true;
-    return false;
+    return t.p[0] == '<' && STR_ANY(str_istarts, tag, starts);
 }
 
 static bool is_sse(daruma_str t)
 {
-    return str_starts(t, S("data:")) || str_starts(t, S("event:")) || str_starts(t, S(": ")) ||
-           str_starts(t, S(":\n")) || str_starts(t, S("id:")) || str_starts(t, S("retry:"));
+    static const daruma_str starts[] = {LIT("data:"), LIT("event:"), LIT(": "), LIT(":\n"), LIT("id:"), LIT("retry:")};
+    return STR_ANY(str_starts, t, starts);
 }
 
 static bool is_error_event(daruma_str name)

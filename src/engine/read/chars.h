@@ -1,4 +1,4 @@
-/* chars.h - what a byte is to the judge. A table, for it is asked of every byte of every text. */
+/* chars.h - what a byte is to who reads texts. A table, for it is asked of every byte of every text. */
 #ifndef READ_CHARS_H
 #define READ_CHARS_H
 #include "daruma_parts.h"

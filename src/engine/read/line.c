@@ -32,14 +32,6 @@ static daruma_str bare(daruma_str w)
     return w;
 }
 
-static bool is_one_of(daruma_str w, const daruma_str *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (str_ieq(w, words[i]))
-            return true;
-    return false;
-}
-
 /* ---- heads of log lines ----------------------------------------------------------------------- */
 
 /* "2026-11-23T07:12:31.482Z", "07:12:31,482", "07-28": digits, and what joins them. */
@@ -64,7 +56,7 @@ static bool is_level(daruma_str w)
 {
     static const daruma_str levels[] = {LIT("error"), LIT("err"),   LIT("warn"),  LIT("warning"), LIT("info"),
                                         LIT("debug"), LIT("trace"), LIT("fatal"), LIT("notice"),  LIT("critical")};
-    return is_one_of(bare(w), levels, COUNT(levels));
+    return STR_ANY(str_ieq, bare(w), levels);
 }
 
 /* "goose::agents::truncate:". A class, as Ruby calls its exceptions, has capitals and belongs to the message. */
@@ -93,8 +85,7 @@ static bool is_month(daruma_str w, daruma_str rest)
     rest = str_trim(rest);
     daruma_str day = first_word(rest);
     int64_t n;
-    return is_one_of(w, months, COUNT(months)) && str_int(day, &n) &&
-           is_time(first_word(str_trim(str_from(rest, day.n))));
+    return STR_ANY(str_ieq, w, months) && str_int(day, &n) && is_time(first_word(str_trim(str_from(rest, day.n))));
 }
 
 /* The host before "agent[812]:", the logger's name between dashes. */
@@ -206,10 +197,7 @@ static bool is_header(daruma_str t)
     if (n == t.n || !memchr(":'\"", t.p[n], 3) || str_ifind(name, S("error")) != STR_NONE ||
         str_ifind(name, S("limit")) != STR_NONE || str_ifind(name, S("retry")) != STR_NONE)
         return false;
-    for (size_t i = 0; i < COUNT(begins); i++)
-        if (str_istarts(name, begins[i]))
-            return true;
-    return false;
+    return STR_ANY(str_istarts, name, begins);
 }
 
 /* A line that announces frames, or joins two stacks. */
@@ -218,10 +206,7 @@ static bool is_seam(daruma_str t)
     static const daruma_str seams[] = {LIT("Traceback (most recent call last):"),
                                        LIT("During handling of the above exception, another"),
                                        LIT("The above exception was the direct cause"), LIT("Stack trace:")};
-    for (size_t i = 0; i < COUNT(seams); i++)
-        if (str_istarts(t, seams[i]))
-            return true;
-    return false;
+    return STR_ANY(str_istarts, t, seams);
 }
 
 /* Frames are all that stands behind it. */
@@ -411,7 +396,7 @@ static bool is_id(daruma_str w)
     while (sign < w.n && w.p[sign] != '=' && w.p[sign] != ':')
         sign++;
     daruma_str name = str_sub(w, 0, sign);
-    return is_one_of(name, ids, COUNT(ids)) ||
+    return STR_ANY(str_ieq, name, ids) ||
            (sign < w.n && (str_ends(name, S("id")) || str_ends(name, S("Id")) || str_ends(name, S("ID"))));
 }
 
@@ -426,7 +411,7 @@ static bool points(daruma_str w)
         LIT("help"),    LIT("request"), LIT("session"), LIT("correlation"), LIT("call"),          LIT("span"),
         LIT("error"),   LIT("errors"),  LIT("event"),   LIT("link"),        LIT("here"),          LIT("support"),
         LIT("a"),       LIT("is"),      LIT("with"),    LIT("include"),     LIT("your"),          LIT("url")};
-    return is_one_of(bare(w), words, COUNT(words));
+    return STR_ANY(str_ieq, bare(w), words);
 }
 
 /* "req_011CY3", "81-2f": one word with a digit in it. */

@@ -126,10 +126,7 @@ static bool is_of_length(daruma_str before)
     size_t from = before.n;
     while (from && !memchr(".;:", before.p[from - 1], 3))
         from--;
-    for (size_t k = 0; k < COUNT(things); k++)
-        if (str_find(str_from(before, from), things[k]) != STR_NONE)
-            return true;
-    return false;
+    return STR_ANY(str_has, str_from(before, from), things);
 }
 
 /* A duration at t[i] that was exceeded, or is the limit: "exceeded 300000ms", "killed after 60s", "the 30 second
@@ -148,11 +145,8 @@ static const char *duration_at(daruma_str t, size_t i)
     daruma_str before = str_sub(t, 0, i);
     told = str_starts(str_from(t, end), S(" limit")) || str_ends(before, S("exceeded ")) ||
            str_ends(before, S("killed after "));
-    told = told && !is_of_length(before);
-    for (size_t k = 0; told && k < COUNT(units); k++)
-        if (str_eq(str_sub(t, unit, end - unit), units[k]))
-            return "timeout_";
-    return NULL;
+    told = told && !is_of_length(before) && STR_ANY(str_eq, str_sub(t, unit, end - unit), units);
+    return told ? "timeout_" : NULL;
 }
 
 /* A path of a file or an address without its host: "/v1/chat/completions", "projects/81/locations/global". */

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "engine/read/chars.h"
 #include "engine/watch/same/noise.h"
 #include "engine/watch/same/same_hash.h"
 #include <xxhash.h>
@@ -23,14 +24,6 @@ enum {
 
 /* ---- tokens ---------------------------------------------------------------------------------------- */
 
-/* ch_word() without a branch: a bit for each of 128 characters; bytes of longer ones are in words. */
-static inline bool in_word(char c)
-{
-    static const uint64_t words[2] = {UINT64_C(0x03ff000000000000), UINT64_C(0x07fffffe87fffffe)};
-    unsigned char u = (unsigned char)c;
-    return u >= 128 || (words[u >> 6] >> (u & 63) & 1);
-}
-
 /* Is byte `i` in one token with those at both sides? "4f2a-91c0", "10:02:11", "1.5": a stroke between words, a sign
  * between digits. Seen from either side it is the same. */
 static inline bool is_joint(daruma_str s, size_t i)
@@ -39,18 +32,20 @@ static inline bool is_joint(daruma_str s, size_t i)
     if (c != '-' && c != '.' && c != ':' && c != ',')
         return false;
     char a = i > 0 ? s.p[i - 1] : ' ', b = i + 1 < s.n ? s.p[i + 1] : ' ';
-    return c == '-' ? in_word(a) && in_word(b) : ch_digit(a) && ch_digit(b);
+    return c == '-' ? char_is(a, CHAR_WORD) && char_is(b, CHAR_WORD) : ch_digit(a) && ch_digit(b);
 }
 
-static inline bool in_token(daruma_str s, size_t i)
+/* What byte `i` is as a part of a token, as char_kinds says; 0: no part of one. */
+static inline int part_kind(daruma_str s, size_t i)
 {
-    return in_word(s.p[i]) || is_joint(s, i);
+    int kind = char_kinds[(unsigned char)s.p[i]];
+    return kind & CHAR_WORD ? kind : is_joint(s, i) ? CHAR_WORD : 0;
 }
 
 /* The token of a part of the text that has no digits, as most have none. */
 static uint16_t word_token(daruma_str s, size_t from, size_t to)
 {
-    if (to == from + 1 && !in_word(s.p[from]))
+    if (to == from + 1 && !char_is(s.p[from], CHAR_WORD))
         return (unsigned char)s.p[from];
     return (uint16_t)(end(word_hash(s.p + from, to - from, 0)) >> 17 & HASH);
 }
@@ -128,14 +123,16 @@ static void look_ahead(daruma_str s, const same_call *c, noise_view *v)
             }
             continue;
         }
-        bool digits = false;
-        for (; i < s.n && i - from < TOKEN_BYTES && in_token(s, i); i++)
-            digits |= ch_digit(s.p[i]);
+        int kinds = 0, kind;
+        size_t most = s.n - from < TOKEN_BYTES ? s.n : from + TOKEN_BYTES;
+        for (; i < most && (kind = part_kind(s, i)); i++)
+            kinds |= kind;
         i += i == from;
         k->words = (uint8_t)(k->words + ch_alpha(s.p[from]));
         if (k->n >= NOISE_EDGE)
             continue;
         v->head_end[k->n] = (uint32_t)i;
+        bool digits = kinds & CHAR_DIGIT;
         k->head[k->n] = digits ? token_of(s, from, i) : word_token(s, from, i);
         if (digits)
             k->head_echo |= (uint32_t)is_echo(s, from, i, c) << k->n;
@@ -157,10 +154,12 @@ static void look_back(daruma_str s, const same_call *c, noise_view *v)
             continue;
         }
         size_t to = i = gap;
-        bool digits = false;
-        for (; i > 0 && to - i < TOKEN_BYTES && in_token(s, i - 1); i--)
-            digits |= ch_digit(s.p[i - 1]);
+        int kinds = 0, kind;
+        size_t least = to < TOKEN_BYTES ? 0 : to - TOKEN_BYTES;
+        for (; i > least && (kind = part_kind(s, i - 1)); i--)
+            kinds |= kind;
         i -= i == to;
+        bool digits = kinds & CHAR_DIGIT;
         v->tail_at[n] = (uint32_t)i;
         k->tail[n] = digits ? token_of(s, i, to) : word_token(s, i, to);
         if (digits)

@@ -50,8 +50,8 @@ static members names_of(daruma_str object)
 /* "reason": only ever why, even where a call says nothing else; a thought may be all there is. */
 static bool is_why(daruma_str key)
 {
-    return str_ieq(key, S("reason")) || str_ieq(key, S("rationale")) || str_ieq(key, S("justification")) ||
-           str_ieq(key, S("why"));
+    static const daruma_str whys[] = {LIT("reason"), LIT("rationale"), LIT("justification"), LIT("why")};
+    return STR_ANY(str_ieq, key, whys);
 }
 
 static bool is_left_out(daruma_str key, unsigned name, unsigned all, size_t n, daruma_str v)
@@ -81,10 +81,7 @@ static daruma_str command_of(daruma_str v)
     size_t slash = 0;
     for (size_t i = 0; i < first.n; i++)
         slash = first.p[i] == '/' || first.p[i] == '\\' ? i + 1 : slash;
-    for (size_t i = 0; i < COUNT(shells); i++)
-        if (last.n && str_ieq(str_from(first, slash), shells[i]))
-            return last;
-    return v;
+    return last.n && STR_ANY(str_ieq, str_from(first, slash), shells) ? last : v;
 }
 
 /* "src/a.py", "a.py": one word with a slash or a dot in it. */
@@ -148,10 +145,7 @@ static void leave_member(same_call *c, daruma_str key, unsigned name, daruma_str
 static bool types_nothing(daruma_str key, daruma_str v)
 {
     static const daruma_str typed[] = {LIT("chars"), LIT("keys"), LIT("keystrokes"), LIT("stdin"), LIT("input")};
-    bool is = false;
-    for (size_t i = 0; i < COUNT(typed); i++)
-        is |= str_ieq(key, typed[i]);
-    return is && json_is_string(v) && string_inside(v).n == 0;
+    return STR_ANY(str_ieq, key, typed) && json_is_string(v) && string_inside(v).n == 0;
 }
 
 static pair hash_object(same_call *c, daruma_str object, int depth)

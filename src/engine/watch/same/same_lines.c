@@ -1,27 +1,17 @@
 /* same_lines.c - a result without what is around it: what a shell writes above what the program wrote, and what a
  * harness writes below the answer. */
 #include "base/str.h"
+#include "engine/read/chars.h"
 #include "engine/watch/same/same_lines.h"
-
-static bool has_any(daruma_str text, const daruma_str *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (str_ifind(text, words[i]) != STR_NONE)
-            return true;
-    return false;
-}
 
 /* "[call 3 of read_file, 57 calls left]": what a harness counts, on a line of its own. */
 static bool is_count(daruma_str line)
 {
     enum { LONGEST = 200 };
     static const daruma_str words[] = {LIT(" call"), LIT("calls "), LIT("token"), LIT("budget"), LIT("context")};
-    bool digits = false;
     if (line.n < 4 || line.n > LONGEST || (line.p[0] != '[' && line.p[0] != '(' && line.p[0] != '<'))
         return false;
-    for (size_t i = 0; i < line.n; i++)
-        digits |= ch_digit(line.p[i]);
-    return digits && has_any(line, words, COUNT(words));
+    return chars_digit(line) && STR_ANY(str_ihas, line, words);
 }
 
 /* What is left above what the harness wrote below the answer: a reminder, or how often it was asked. */

@@ -38,10 +38,7 @@ static inline size_t one_unit_at(daruma_str s)
         return 0;
     while (n < s.n && n < gap + 8 && ch_alpha(s.p[n]))
         n++;
-    for (size_t i = 0; i < COUNT(units); i++)
-        if (str_eq(str_sub(s, gap, n - gap), units[i]))
-            return n;
-    return 0;
+    return STR_ANY(str_eq, str_sub(s, gap, n - gap), units) ? n : 0;
 }
 
 /* The same, and what may go on behind it: "m31s" of "12m31s". What goes on otherwise is no unit: "3d6f". */

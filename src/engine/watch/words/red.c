@@ -219,16 +219,10 @@ static bool is_passed(daruma_str line)
     size_t letter = 0;
     while (letter < line.n && (!ch_word(line.p[letter]) || ch_digit(line.p[letter])))
         letter++;
-    for (size_t i = 0; i < COUNT(begins); i++)
-        if (str_starts(str_from(line, letter), begins[i]))
-            return true;
     for (size_t i = 0; i < COUNT(ends); i++)
         if (str_ends(line, ends[i]) && line.n > ends[i].n && !ch_digit(line.p[line.n - ends[i].n - 1]))
             return true;
-    for (size_t i = 0; i < COUNT(holds); i++)
-        if (str_find(line, holds[i]) != STR_NONE)
-            return true;
-    return false;
+    return STR_ANY(str_starts, str_from(line, letter), begins) || STR_ANY(str_has, line, holds);
 }
 
 /* True if a line tells of a failure. A word alone may stand in the name of a file or of a test. */

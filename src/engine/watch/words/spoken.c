@@ -74,10 +74,7 @@ bool facts_exit_alone(daruma_str line)
     if (!exit_at(line, &before, &behind) || !ends_so(str_trim(str_from(line, behind))))
         return false;
     daruma_str head = str_trim(str_sub(line, 0, before));
-    for (size_t i = 0; i < COUNT(who); i++)
-        if (str_ieq(head, who[i]))
-            return true;
-    return false;
+    return STR_ANY(str_ieq, head, who);
 }
 
 /* "429 Too Many Requests", "HTTP/1.1 404 ...": a status line, or its number with its own words (RFC 9110 15). */

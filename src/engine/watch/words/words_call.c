@@ -136,10 +136,7 @@ static bool looks_by(daruma_str word)
                                       LIT("logs"),  LIT("view"),     LIT("diff"),   LIT("plan"),     LIT("version"),
                                       LIT("ps"),    LIT("tree"),     LIT("top"),    LIT("validate"), LIT("describe"),
                                       LIT("audit"), LIT("outdated"), LIT("images"), LIT("inspect"),  LIT("--version")};
-    for (size_t i = 0; i < COUNT(rows); i++)
-        if (str_eq(str_sub(word, 0, str_findch(word, ':')), rows[i]))
-            return true;
-    return false;
+    return STR_ANY(str_eq, str_sub(word, 0, str_findch(word, ':')), rows);
 }
 
 /* Between a program and what it does: "npm run test", "gh pr view". */
@@ -182,14 +179,13 @@ static unsigned row_of(daruma_str part)
 
 static bool is_filler(daruma_str w) /* what may stand before a command */
 {
-    static const char *const rows[] = {"sudo",  "do",  "then", "else",   "if",      "while", "until",
-                                       "!",     "{",   "(",    "exec",   "command", "nohup", "nice",
-                                       "xargs", "npx", "uv",   "poetry", "run",     NULL};
+    static const daruma_str rows[] = {LIT("sudo"),  LIT("do"),      LIT("then"),   LIT("else"), LIT("if"),
+                                      LIT("while"), LIT("until"),   LIT("!"),      LIT("{"),    LIT("("),
+                                      LIT("exec"),  LIT("command"), LIT("nohup"),  LIT("nice"), LIT("xargs"),
+                                      LIT("npx"),   LIT("uv"),      LIT("poetry"), LIT("run")};
     size_t eq = str_findch(w, '=');
-    for (int i = 0; rows[i]; i++)
-        if (str_eq(w, str_of(rows[i])))
-            return true;
-    return eq != STR_NONE && eq > 0 && ch_alpha(w.p[0]) && str_findch(str_sub(w, 0, eq), '/') == STR_NONE;
+    return STR_ANY(str_eq, w, rows) ||
+           (eq != STR_NONE && eq > 0 && ch_alpha(w.p[0]) && str_findch(str_sub(w, 0, eq), '/') == STR_NONE);
 }
 
 /* "> /dev/null", ">nul": nobody reads it. */
@@ -212,13 +208,7 @@ static bool is_windows_pause(daruma_str part)
 /* Of a part that writes into a file or sends something CHANGES, of one that is told to wait WAITS. */
 static unsigned options_mean(daruma_str part)
 {
-    static const struct {
-        daruma_str reads;
-        unsigned means;
-    } options[] = {
-        {LIT("-X P"), WORDS_CHANGES},   {LIT("-X D"), WORDS_CHANGES},        {LIT("-d "), WORDS_CHANGES},
-        {LIT("--data"), WORDS_CHANGES}, {LIT("--request P"), WORDS_CHANGES},
-    };
+    static const daruma_str sends[] = {LIT("-X P"), LIT("-X D"), LIT("-d "), LIT("--data"), LIT("--request P")};
     unsigned got = 0;
     for (size_t i = 0; i < part.n; i++) {
         const daruma_str rest = str_from(part, i);
@@ -231,9 +221,7 @@ static unsigned options_mean(daruma_str part)
             got |= DARUMA_TOOL_WAITS; /* wherever it stands: ["ctl","--wait"] */
         if (i == 0 || !memchr(" \t\"'", part.p[i - 1], 4))
             continue;
-        for (size_t k = 0; k < COUNT(options); k++)
-            if (str_starts(rest, options[k].reads))
-                got |= options[k].means;
+        got |= STR_ANY(str_starts, rest, sends) ? WORDS_CHANGES : 0u;
         if (str_starts(rest, S("-f")) && str_find(str_sub(part, 0, i), S("tail")) != STR_NONE)
             got |= DARUMA_TOOL_WAITS;
     }

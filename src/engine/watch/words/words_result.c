@@ -132,11 +132,10 @@ static bool is_supposed(const text_words *w, size_t i)
 {
     static const daruma_str words[] = {LIT("if"),   LIT("unless"), LIT("whether"), LIT("when"),
                                        LIT("once"), LIT("until"),  LIT("while")};
+    bool supposed = false;
     for (size_t back = 2; back <= i && back <= 5; back++)
-        for (size_t k = 0; k < COUNT(words); k++)
-            if (str_ieq(w->at[i - back], words[k]))
-                return true;
-    return false;
+        supposed |= STR_ANY(str_ieq, w->at[i - back], words);
+    return supposed;
 }
 
 /* "status: X", {"state":"X"}: the word before names how a thing stands. */
@@ -144,20 +143,14 @@ static bool is_state(const text_words *w, size_t i)
 {
     static const daruma_str last[] = {LIT("_state"),  LIT("_status"), LIT("-state"),
                                       LIT("-status"), LIT("State"),   LIT("Status")}; /* "task_state" */
-    for (size_t k = 0; i && k < COUNT(last); k++)
-        if (str_ends(w->at[i - 1], last[k]))
-            return true;
-    return i && (words_of_name(w->at[i - 1]) & NAME_STATE) != 0;
+    return i && (STR_ANY(str_ends, w->at[i - 1], last) || words_of_name(w->at[i - 1]) & NAME_STATE);
 }
 
 /* The word before names what came of it: {"result":"pending"} tells how it stands, {"result":"string"} is an answer. */
 static bool is_outcome(const text_words *w, size_t i)
 {
     static const daruma_str names[] = {LIT("result"), LIT("outcome"), LIT("conclusion")};
-    for (size_t k = 0; i && k < COUNT(names); k++)
-        if (str_ieq(w->at[i - 1], names[k]))
-            return true;
-    return false;
+    return i && STR_ANY(str_ieq, w->at[i - 1], names);
 }
 
 /* "status: reindexing", "is being baked": said of how a thing stands, a word that ends so tells that it goes on. */
@@ -165,14 +158,10 @@ static bool is_doing(const text_words *w, size_t i)
 {
     static const daruma_str before[] = {LIT("is"), LIT("are"), LIT("still"), LIT("currently"), LIT("now")},
                             bad[] = {LIT("failing"), LIT("crashing"), LIT("blocking")};
-    if (w->at[i].n <= 4 || !str_ends(w->at[i], S("ing")))
+    if (w->at[i].n <= 4 || !str_ends(w->at[i], S("ing")) || STR_ANY(str_ieq, w->at[i], bad))
         return false;
-    for (size_t k = 0; k < COUNT(bad); k++)
-        if (str_ieq(w->at[i], bad[k]))
-            return false;
-    for (size_t k = 0; i && k < COUNT(before); k++)
-        if (str_ieq(w->at[i - 1], before[k]))
-            return w->n <= STATE_WORDS_MAX && !is_supposed(w, i); /* a long text has such words anywhere */
+    if (i && STR_ANY(str_ieq, w->at[i - 1], before))
+        return w->n <= STATE_WORDS_MAX && !is_supposed(w, i); /* a long text has such words anywhere */
     return i == 0 ? w->n <= 2 : is_state(w, i) && !is_outcome(w, i);
 }
 
@@ -212,10 +201,7 @@ static bool says_which(daruma_str word)
     for (size_t i = 0; i < word.n; i++)
         if (ch_digit(word.p[i]))
             return true;
-    for (size_t i = 0; i < COUNT(nothing); i++)
-        if (str_eq(word, nothing[i]))
-            return true;
-    return false;
+    return STR_ANY(str_eq, word, nothing);
 }
 
 /* {"status":"X"} in a short text: how one thing stands, told in a word that nobody knows. Beside it stands at most
@@ -257,33 +243,31 @@ static bool is_done(const text_words *w, size_t i, daruma_str text)
         return false;
     if (rest.n && (rest.p[0] == ':' || rest.p[0] == '=' || rest.p[0] == '"' || (inside && ch_alpha(rest.p[0]))))
         return false;
+    bool another = false;
     for (size_t back = 1; back <= i && back <= 3; back++)
-        for (size_t k = 0; k < COUNT(other); k++)
-            if (str_ieq(w->at[i - back], other[k]))
-                return false;
-    return true;
+        another |= STR_ANY(str_ieq, w->at[i - back], other);
+    return !another;
 }
 
 /* A number is one of HTTP at the beginning of a text, or behind a word that says so. */
 static bool is_status(const text_words *w, size_t i)
 {
-    static const char *const before[] = {"http", "status", "code", "error", "statuscode", "returned", "got", NULL};
-    for (int k = 0; i > 2 && before[k]; k++)
-        if (str_ieq(w->at[i - 1], str_of(before[k])))
-            return true;
-    return i <= 2 || (w->at[i - 1].n == 1 && i > 2 && str_ieq(w->at[i - 2], S("1"))); /* HTTP/1.1 503 */
+    static const daruma_str before[] = {LIT("http"),       LIT("status"),   LIT("code"), LIT("error"),
+                                        LIT("statuscode"), LIT("returned"), LIT("got")};
+    return i <= 2 || STR_ANY(str_ieq, w->at[i - 1], before) ||
+           (w->at[i - 1].n == 1 && i > 2 && str_ieq(w->at[i - 2], S("1"))); /* HTTP/1.1 503 */
 }
 
 /* "status: running", "still running", "pending": not "the running shoes of ...". */
 static bool stands(const text_words *w, size_t i, daruma_str text)
 {
-    static const char *const before[] = {"is", "are", "still", "currently", "now", "not", "job", "task", NULL};
-    static const char *const lasting[] = {"active",  "started",    "accepted", "submitted",
-                                          "shipped", "dispatched", "partial",  NULL}; /* states a thing may stay in */
+    static const daruma_str before[] = {LIT("is"),  LIT("are"), LIT("still"), LIT("currently"),
+                                        LIT("now"), LIT("not"), LIT("job"),   LIT("task")};
+    static const daruma_str lasting[] = {LIT("active"),  LIT("started"),    LIT("accepted"), LIT("submitted"),
+                                         LIT("shipped"), LIT("dispatched"), LIT("partial")}; /* a thing may stay so */
     size_t words = 0;
-    for (int k = 0; lasting[k]; k++)
-        if (str_ieq(w->at[i], str_of(lasting[k])))
-            return false;
+    if (STR_ANY(str_ieq, w->at[i], lasting))
+        return false;
     if (i == 0 && text.p[0] != '{' && w->n <= BEGINS_WORDS_MAX)
         return true;
     size_t at = (size_t)(w->at[i].p - text.p);
@@ -297,10 +281,7 @@ static bool stands(const text_words *w, size_t i, daruma_str text)
         return true;
     if (str_ieq(w->at[i], S("still")) || str_ieq(w->at[i], S("not")))
         return w->n <= 8;
-    for (int k = 0; i && before[k]; k++)
-        if (str_ieq(w->at[i - 1], str_of(before[k])))
-            return !is_supposed(w, i);
-    return is_state(w, i);
+    return i && STR_ANY(str_ieq, w->at[i - 1], before) ? !is_supposed(w, i) : is_state(w, i);
 }
 
 /* {"done":false}: it is not at its end. {"error":null}: there is none. */
