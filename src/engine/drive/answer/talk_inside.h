@@ -34,8 +34,12 @@ struct talk {
     bool worked;              /* the newest content was what a server's own tool did */
     bool thought;             /* the client has thinking of the answer that is whole: signed, redacted, or closed */
     bool shows_thinking;      /* the client may have what this attempt thinks, signature and all */
-    int shown; /* Messages: the block of this attempt that the client got last; NONE_SHOWN, or OVER_SHOWN when it is
-                  over: some servers number all their blocks alike */
+    int shown;     /* Messages: the block of this attempt that the client got last; NONE_SHOWN, or OVER_SHOWN when it is
+                      over: some servers number all their blocks alike */
+    int seam_at;   /* JOINED, Messages: the block of this attempt in which it was joined; NONE_SHOWN */
+    int sourced;   /* Messages: the block of the client's answer that got sources last */
+    bool left_out; /* JOIN, Messages: what a server's tool did, in front of the place where the text is joined */
+    daruma_str tool;       /* Messages: the begin of a server's tool call that the client has without its result */
     size_t blanks, passed; /* ANEW: white space that is all the client has, bytes, and how much of it came again */
     bool unsure;
     unsigned silent;    /* calls since that were asked to go on, and stopped without a word ... */
@@ -88,8 +92,8 @@ bool talk_strays(const session *x, daruma_str text);
 bool talk_join(session *x, bool whole);
 bool talk_gives_up(session *x);                /* this attempt's words are of no use, another's may be. False, always */
 void talk_shown(talk *t, const turn_delta *d); /* the client has it now */
-void talk_leave_thinking(talk *t);             /* thinking that broke off takes nothing more */
-turn_writer *talk_writer(talk *t);             /* the client's stream is written by us from here on; NULL: no memory */
+void talk_leave_off(session *x);   /* thinking that broke off takes nothing more, nor does a server's tool call */
+turn_writer *talk_writer(talk *t); /* the client's stream is written by us from here on; NULL: no memory */
 void talk_write_delta(session *x, const turn_delta *d);
 void talk_write_text(session *x, daruma_str text);
 /* Writes what was held, the calls of `got` and the end behind what `out` holds, on any thread. False: not all of it

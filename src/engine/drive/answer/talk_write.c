@@ -8,10 +8,32 @@
 #include "engine/drive/answer/talk_inside.h"
 #include "engine/drive/mend/recall.h"
 
-void talk_leave_thinking(talk *t)
+/* Server tools of Messages that only read, so that an answer may be gone on with behind them. */
+static const daruma_str server_tools[] = {LIT("web_search"), LIT("web_fetch"), LIT("tool_search")};
+
+static void leave_thinking(talk *t)
 {
     const turn_reader *r = &t->out->r;
     t->out->half = r->open >= 0 && r->open_kind == DELTA_THINKING;
+}
+
+/* A server's tool call without a result would be refused when it comes back: it has none, and says so as its provider
+ * does when the tool fails. */
+void talk_leave_off(session *x)
+{
+    talk *t = x->t;
+    daruma_buf b = buf_in(x->arena);
+    leave_thinking(t);
+    daruma_str tool = json_text(json_get(t->tool, S("name")), x->arena);
+    for (size_t i = 0; i < COUNT(server_tools); i++)
+        if (str_starts(tool, server_tools[i]))
+            BUF_SAY(&b, "{\"type\":\"", server_tools[i], "_tool_result\",\"tool_use_id\":", json_get(t->tool, S("id")),
+                    ",\"content\":{\"type\":\"", server_tools[i],
+                    "_tool_result_error\",\"error_code\":\"unavailable\"}}");
+    turn_delta d = {.kind = DELTA_BLOCK, .index = -1, .text = buf_str(&b), .piece = true, .usage = TURN_USAGE_NONE};
+    t->room = x->arena;
+    if (b.n && !b.full)
+        talk_write_delta(x, &d);
 }
 
 turn_writer *talk_writer(talk *t)
@@ -31,7 +53,7 @@ turn_writer *talk_writer(talk *t)
         t->out->r = t->at_hold ? *t->at_hold : t->in;
         buf_put(&t->out->text, buf_str(&t->said));
         t->out->items = t->items;
-        talk_leave_thinking(t);
+        leave_thinking(t);
     }
     t->writing = true;
     return t->out;
@@ -60,11 +82,25 @@ static bool settles(const turn_delta *d)
            (d->kind == DELTA_OTHER && (dialect_client_call(d->text) || dialect_is_media(d->text)));
 }
 
+/* What of a piece of Messages decides how another attempt may go on. */
+static void note_piece(talk *t, daruma_str block)
+{
+    daruma_str type = json_get(block, S("type"));
+    if (str_eq(type, S("\"citations_delta\"")))
+        t->sourced = t->writing ? t->out->r.open : t->in.open;
+    else if (str_eq(type, S("\"server_tool_use\"")))
+        t->tool = arena_copy(&t->arena, block);
+    else if (str_ends(type, S("_tool_result\"")))
+        t->tool = (daruma_str){0};
+}
+
 void talk_shown(talk *t, const turn_delta *d)
 {
     bool other = d->kind == DELTA_OTHER || d->kind == DELTA_BLOCK;
     if (d->kind == DELTA_TEXT)
         say(t, d->text);
+    if (other && talk_takes_signed(t))
+        note_piece(t, d->text);
     t->settled |= settles(d);
     t->thought |= (d->kind == DELTA_SIGNATURE && d->index < 0) || (other && talk_redacted(t, d->text));
 }
@@ -72,8 +108,8 @@ void talk_shown(talk *t, const turn_delta *d)
 /* What of a delta the client reads, behind what `out` holds. */
 static void put_delta(talk *t, const turn_delta *d, daruma_buf *out)
 {
-    talk_shown(t, d);
     t->to->write_delta(t->out, d, out);
+    talk_shown(t, d);
     if (out->full)
         t->lost = t->unsure = true; /* the client must not take what follows for all of it */
     t->begun = true;
@@ -176,7 +212,7 @@ bool talk_close(session *x, daruma_str words, turn_finish how)
         return false;
     if (talk_thought_half(x))
         mended_half_thought(x, false);
-    t->room = x->arena;
+    talk_leave_off(x);
     t->calls = t->last = NULL;
     t->hold.n = 0;
     if (t->said.n && words.n)
