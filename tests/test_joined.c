@@ -123,6 +123,34 @@ static void ask(client *c, const row *r)
           ",\"delta\":{\"stop_reason\":\"end_turn\",\"stop_sequence\":null},\"usage\":{\"output_tokens\":5}")          \
     EVENT("message_stop", "")
 
+#define R_START                                                                                                        \
+    EVENT("response.created", ",\"sequence_number\":0,\"response\":{\"id\":\"r\",\"object\":\"response\",\"status\":"  \
+                              "\"in_progress\",\"output\":[]}")
+#define R_ITEM(i, id, rest) ",\"output_index\":" #i ",\"item\":{\"id\":\"" id #i "\"" rest "}"
+#define R_MESSAGE(i, phase)                                                                                            \
+    EVENT("response.output_item.added",                                                                                \
+          R_ITEM(i, "msg_", ",\"type\":\"message\",\"role\":\"assistant\",\"phase\":\"" phase "\",\"content\":[]"))
+#define R_SAID(i, text)                                                                                                \
+    EVENT("response.output_text.delta",                                                                                \
+          ",\"item_id\":\"msg_" #i "\",\"output_index\":" #i ",\"content_index\":0,\"delta\":\"" text "\"")
+#define R_DONE(i, type)                                                                                                \
+    EVENT("response.output_item.done",                                                                                 \
+          R_ITEM(i, "msg_", ",\"type\":\"" type "\",\"role\":\"assistant\",\"content\":[]"))
+#define R_SEARCH(i)                                                                                                    \
+    EVENT("response.output_item.done", R_ITEM(i, "ws_", ",\"type\":\"web_search_call\",\"status\":\"completed\""))
+#define R_CALL(i)                                                                                                      \
+    EVENT("response.output_item.done",                                                                                 \
+          R_ITEM(i, "fc_", ",\"type\":\"function_call\",\"call_id\":\"c\",\"name\":\"look\",\"arguments\":\"{}\""))
+#define R_END                                                                                                          \
+    EVENT("response.completed",                                                                                        \
+          ",\"response\":{\"id\":\"r\",\"object\":\"response\",\"status\":\"completed\",\"output\":[]}")
+
+#define G_PART(part) "data: {\"candidates\":[{\"index\":0,\"content\":{\"role\":\"model\",\"parts\":[" part "]}}]}\n\n"
+#define G_END                                                                                                          \
+    "data: "                                                                                                           \
+    "{\"candidates\":[{\"index\":0,\"content\":{\"role\":\"model\",\"parts\":[{\"text\":\"\"}]},\"finishReason\":"     \
+    "\"STOP\"}]}\n\n"
+
 #define BEGUN "The quick brown fox jumps over"
 #define REST  " the lazy dog."
 
@@ -183,6 +211,38 @@ static const row rows[] = {
       A_START A_SEARCH(0, "s1") A_FOUND(1, "s1") A_TEXT(2, REST) A_STOP(2) A_END},
      {"\"index\":1,\"delta\":{\"type\":\"text_delta\",\"text\":\"" REST},
      "server_tool_use"},
+    {"each message keeps its phase, and its place behind a call",
+     "openai-responses",
+     "",
+     {R_START R_MESSAGE(0, "commentary") R_SAID(0, BEGUN),
+      R_START R_MESSAGE(0, "commentary") R_SAID(0, BEGUN REST) R_DONE(0, "message") R_CALL(1)
+          R_MESSAGE(2, "final_answer") R_SAID(2, " So.") R_DONE(2, "message") R_END},
+     {"\"phase\":\"commentary\"", REST, "\"type\":\"function_call\"", "\"phase\":\"final_answer\""},
+     NULL},
+    {"a message that was whole is followed by one with its own phase",
+     "openai-responses",
+     "",
+     {R_START R_MESSAGE(0, "commentary") R_SAID(0, BEGUN) R_DONE(0, "message"),
+      R_START R_MESSAGE(0, "final_answer") R_SAID(0, BEGUN REST) R_DONE(0, "message") R_END},
+     {BEGUN, "\"type\":\"response.output_item.done\"",
+      "\"output_index\":1,\"item\":{\"id\":", "\"phase\":\"final_answer\""},
+     NULL},
+    {"what a server's tool did behind the seam stands where it came",
+     "openai-responses",
+     "",
+     {R_START R_MESSAGE(0, "") R_SAID(0, BEGUN),
+      R_START R_MESSAGE(0, "") R_SAID(0, BEGUN REST) R_DONE(0, "message") R_SEARCH(1) R_MESSAGE(2, "") R_SAID(2, " So.")
+          R_DONE(2, "message") R_END},
+     {REST, "\"output_index\":1,\"item\":{\"id\":\"ws_1\"", "\"output_index\":2", " So."},
+     NULL},
+    {"an image behind the seam stands where it came",
+     "gemini",
+     "",
+     {G_PART("{\"text\":\"" BEGUN "\"}"),
+      G_PART("{\"text\":\"" BEGUN REST "\"}") G_PART("{\"inlineData\":{\"mimeType\":\"image/png\",\"data\":\"QUJD\"}}")
+          G_PART("{\"text\":\" So.\"}") G_END},
+     {REST, "\"data\":\"QUJD\"", " So.", "STOP"},
+     NULL},
     {0},
 };
 

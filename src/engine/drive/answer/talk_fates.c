@@ -17,7 +17,8 @@ typedef enum talk_what {
     SAYS_PIECE,   /* Messages: of a block that is not told apart: what a server's own tool did, sources of a text */
     SAYS_ITEM,    /* Responses: an item that is not told apart, whole: what a server's own tool did */
     SAYS_CALL,    /* Responses: a call that is no function's, whole */
-    SAYS_MEDIA,   /* an image, sound */
+    SAYS_PART,    /* Gemini: a part that is neither text nor a call: an image, code */
+    SAYS_MEDIA,   /* elsewhere: an image, sound */
     SAYS_ACT,     /* its provider did what must not be done twice */
     SAYS_STRAY,   /* a piece that has no place in a joined answer, or perhaps a wrong one */
     SAYS_REST,    /* what is written with the end, and what nobody takes from this provider */
@@ -33,14 +34,15 @@ enum { BEHIND = TALK_MODES };
 static const talk_fate fates[][TALK_MODES + 1] = {
     /*                 PLAIN  BRIDGE ANEW   JOIN   JOINED REASK  BEHIND */
     [SAYS_START]   = { SHOWN, AHEAD, NEVER, NEVER, NEVER, NEVER        },
-    [SAYS_TEXT]    = { SHOWN, SHOWN, SHOWN, HELD,  AHEAD, HELD,  HELD  },
+    [SAYS_TEXT]    = { SHOWN, SHOWN, SHOWN, HELD,  SHOWN, HELD,  HELD  },
     [SAYS_REFUSAL] = { SHOWN, AHEAD, AHEAD, ENDS,  ENDS,  ENDS         },
     [SAYS_THOUGHT] = { SHOWN, AHEAD, NEVER, NEVER, NEVER, NEVER        },
     [SAYS_SIGNED]  = { SHOWN, NEVER, SHOWN, NEVER, NEVER, NEVER, NEVER },
     [SAYS_SOURCES] = { SHOWN, NEVER, SHOWN, NEVER, NEVER, NEVER, NEVER },
     [SAYS_PIECE]   = { SHOWN, NEVER, SHOWN, SHOWN, SHOWN, NEVER, HELD  },
-    [SAYS_ITEM]    = { SHOWN, NEVER, SHOWN, HELD,  HELD,  HELD,  HELD  },
+    [SAYS_ITEM]    = { SHOWN, NEVER, SHOWN, HELD,  SHOWN, HELD,  HELD  },
     [SAYS_CALL]    = { SHOWN, NEVER, HELD,  HELD,  HELD,  HELD         },
+    [SAYS_PART]    = { SHOWN, NEVER, SHOWN, ENDS,  SHOWN, ENDS,  HELD  },
     [SAYS_MEDIA]   = { SHOWN, NEVER, ENDS,  ENDS,  ENDS,  ENDS         },
     [SAYS_ACT]     = { SHOWN, NEVER, ENDS,  ENDS,  ENDS,  ENDS         },
     [SAYS_STRAY]   = { SHOWN, NEVER, NEVER, NEVER, NEVER, NEVER        },
@@ -110,6 +112,8 @@ static talk_what what_of(talk *t, const turn_delta *d)
     case DELTA_SIGNATURE:
         return t->shows_thinking && d->index < 0 ? SAYS_SIGNED : SAYS_REST;
     case DELTA_OTHER:
+        if (t->from == t->to && t->to == &dialect_gemini)
+            return SAYS_PART;
         if (dialect_is_media(d->text))
             return SAYS_MEDIA;
         if (talk_redacted(t, d->text))
@@ -210,9 +214,11 @@ static bool hold_text(session *x, daruma_str text)
     talk *t = x->t;
     bool flows = talk_flows(t), much = t->fresh.n + text.n > TALK_SAID_BYTES_MAX;
     if (flows && t->calls) { /* the client gets both in the order in which they came */
-        held_call *c = t->last->words ? t->last : talk_collect(t);
+        bool same = t->last->words && str_eq(t->last->name, talk_phase(t));
+        held_call *c = same ? t->last : talk_collect(t);
         if (c) {
             c->words = true;
+            c->name = arena_copy(&t->arena, talk_phase(t));
             buf_put(&c->args, text);
         }
         return true;

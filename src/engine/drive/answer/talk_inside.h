@@ -9,7 +9,7 @@ enum { NONE_SHOWN = -2, OVER_SHOWN = -3 /* -1 is the block of a server that anno
 typedef enum talk_mode { TALK_PLAIN, TALK_BRIDGE, TALK_ANEW, TALK_JOIN, TALK_JOINED, TALK_REASK, TALK_MODES } talk_mode;
 
 typedef struct held_call {
-    daruma_str id, name, signature;
+    daruma_str id, name, signature; /* name: of words the phase of their message */
     daruma_buf args;
     daruma_str block; /* what is not told apart and stands among the calls: an item of Responses, or of Messages the
                          begin of a block, or a delta of it */
@@ -36,7 +36,7 @@ struct talk {
     bool shows_thinking;      /* the client may have what this attempt thinks, signature and all */
     int shown;     /* Messages: the block of this attempt that the client got last; NONE_SHOWN, or OVER_SHOWN when it is
                       over: some servers number all their blocks alike */
-    int seam_at;   /* JOINED, Messages: the block of this attempt in which it was joined; NONE_SHOWN */
+    int seam_at;   /* JOINED: the block or item of this attempt in which it was joined; NONE_SHOWN */
     int sourced;   /* Messages: the block of the client's answer that got sources last */
     bool left_out; /* JOIN, Messages: what a server's tool did, in front of the place where the text is joined */
     daruma_str tool;       /* Messages: the begin of a server's tool call that the client has without its result */
@@ -77,6 +77,12 @@ static inline bool talk_in_thinking(const turn_reader *r)
 {
     return r->open >= 0 && r->open_kind == DELTA_THINKING;
 }
+static inline daruma_str talk_phase(const talk *t)
+{
+    bool says = t->from == t->to && t->to == &dialect_openai_responses;
+    return says ? str_of(t->in.phase) : (daruma_str){0};
+}
+
 bool talk_flows(const talk *t);                      /* its text is written anew, as it comes */
 bool talk_shows_thinking(const talk *t);             /* what it thinks now is the client's, signature and all */
 bool talk_redacted(const talk *t, daruma_str block); /* the block is thinking that is not shown */

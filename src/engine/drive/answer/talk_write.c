@@ -78,8 +78,8 @@ static void say(talk *t, daruma_str text)
  * an image. */
 static bool settles(const turn_delta *d)
 {
-    return (d->kind == DELTA_REFUSAL && d->text.n) ||
-           (d->kind == DELTA_OTHER && (dialect_client_call(d->text) || dialect_is_media(d->text)));
+    return (d->kind == DELTA_REFUSAL && d->text.n) || ((d->kind == DELTA_OTHER || d->kind == DELTA_BLOCK) &&
+                                                       (dialect_client_call(d->text) || dialect_is_media(d->text)));
 }
 
 /* What of a piece of Messages decides how another attempt may go on. */
@@ -115,9 +115,9 @@ static void put_delta(talk *t, const turn_delta *d, daruma_buf *out)
     t->begun = true;
 }
 
-static void put_text(talk *t, daruma_str text, daruma_buf *out)
+static void put_text(talk *t, daruma_str text, daruma_str phase, daruma_buf *out)
 {
-    turn_delta d = {.kind = DELTA_TEXT, .index = -1, .text = text, .usage = TURN_USAGE_NONE};
+    turn_delta d = {.kind = DELTA_TEXT, .index = -1, .name = phase, .text = text, .usage = TURN_USAGE_NONE};
     if (text.n)
         put_delta(t, &d, out);
 }
@@ -132,7 +132,8 @@ void talk_write_delta(session *x, const turn_delta *d)
 
 void talk_write_text(session *x, daruma_str text)
 {
-    turn_delta d = {.kind = DELTA_TEXT, .index = -1, .text = text, .usage = TURN_USAGE_NONE};
+    turn_delta d = {.kind = DELTA_TEXT, .index = -1, .name = talk_phase(x->t), .text = text, .usage = TURN_USAGE_NONE};
+    d.piece = x->t->in.open != x->t->seam_at;
     if (text.n)
         talk_write_delta(x, &d);
 }
@@ -148,7 +149,7 @@ static void put_calls(talk *t, const turn *got, daruma_buf *out)
         if (p->kind == PART_OTHER)
             put_delta(t, &d, out);
         if (p->kind == PART_TEXT && behind)
-            put_text(t, p->text, out);
+            put_text(t, p->text, p->name, out);
         behind |= p->kind != PART_TEXT;
         if (p->kind != PART_CALL)
             continue;
@@ -190,10 +191,10 @@ static void put_end(talk *t, daruma_buf *out)
 bool talk_put_rest(talk *t, const turn *got, daruma_buf *out)
 {
     if (talk_flows(t))
-        put_text(t, buf_str(&t->fresh), out);
+        put_text(t, buf_str(&t->fresh), (daruma_str){0}, out);
     if (t->mode == TALK_REASK && (!t->said.n || !t->calls)) { /* but for what the client has */
         join_result r = join_find(buf_str(&t->said), buf_str(&t->fresh), true, GOING_ANCHORED);
-        put_text(t, str_from(buf_str(&t->fresh), r.verdict == JOIN_AT ? r.skip : 0), out);
+        put_text(t, str_from(buf_str(&t->fresh), r.verdict == JOIN_AT ? r.skip : 0), (daruma_str){0}, out);
     }
     put_calls(t, got, out);
     if (!t->out->broken && !t->unsure && !t->arena.full) {
