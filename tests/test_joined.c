@@ -151,6 +151,19 @@ static void ask(client *c, const row *r)
     "{\"candidates\":[{\"index\":0,\"content\":{\"role\":\"model\",\"parts\":[{\"text\":\"\"}]},\"finishReason\":"     \
     "\"STOP\"}]}\n\n"
 
+#define R_THOUGHT(i)                                                                                                   \
+    EVENT("response.output_item.added", R_ITEM(i, "rs_", ",\"type\":\"reasoning\",\"summary\":[]"))                    \
+    EVENT("response.reasoning_summary_text.delta",                                                                     \
+          ",\"item_id\":\"rs_" #i "\",\"output_index\":" #i ",\"summary_index\":0,\"delta\":\"Hm\"")
+#define R_SOURCE(i, url)                                                                                               \
+    EVENT("response.output_text.annotation.added",                                                                     \
+          ",\"item_id\":\"msg_" #i "\",\"output_index\":" #i                                                           \
+          ",\"content_index\":0,\"annotation_index\":0,\"annotation\":{\"type\":\"url_citation\",\"url\":\"" url       \
+          "\"}")
+#define C_CHUNK(delta, finish)                                                                                         \
+    "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{" delta             \
+    "},\"finish_reason\":" finish "}]}\n\n"
+
 #define BEGUN "The quick brown fox jumps over"
 #define REST  " the lazy dog."
 
@@ -243,6 +256,33 @@ static const row rows[] = {
           G_PART("{\"text\":\" So.\"}") G_END},
      {REST, "\"data\":\"QUJD\"", " So.", "STOP"},
      NULL},
+    {"sources behind a held call stand in the text that they belong to",
+     "openai-responses",
+     ",\"tools\":[{\"type\":\"function\",\"name\":\"look\"}]",
+     {R_START R_THOUGHT(0),
+      R_START R_CALL(0) R_MESSAGE(1, "") R_SAID(1, REST) R_SOURCE(1, "u1") R_DONE(1, "message") R_END},
+     {"\"type\":\"function_call\"", REST, "response.output_text.annotation.added",
+      "\"annotations\":[{\"type\":\"url_citation\",\"url\":\"u1\""},
+     NULL},
+    {"sources behind a held call are those of the answer",
+     "openai",
+     ",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"look\"}}]",
+     {C_CHUNK("\"role\":\"assistant\",\"reasoning_content\":\"Hm\"", "null"),
+      C_CHUNK("\"content\":\"" REST "\"", "null")
+          C_CHUNK("\"tool_calls\":[{\"index\":0,\"id\":\"c\",\"type\":\"function\",\"function\":{\"name\":\"look\","
+                  "\"arguments\":\"{}\"}}]",
+                  "null") C_CHUNK("\"annotations\":[{\"type\":\"url_citation\",\"url_citation\":{\"url\":\"u1\"}}]",
+                                  "null") C_CHUNK("", "\"tool_calls\"") "data: [DONE]\n\n"},
+     {REST, "tool_calls", "\"annotations\":[{\"type\":\"url_citation\",\"url_citation\":{\"url\":\"u1\"}}]", "[DONE]"},
+     NULL},
+    {"sources behind the seam stand in a text that begins there, and in no other",
+     "openai-responses",
+     "",
+     {R_START R_MESSAGE(0, "") R_SAID(0, BEGUN),
+      R_START R_MESSAGE(0, "") R_SAID(0, "brown fox jumps over" REST) R_SOURCE(0, "u1") R_DONE(0, "message") R_SEARCH(1)
+          R_MESSAGE(2, "") R_SAID(2, " So.") R_SOURCE(2, "u2") R_DONE(2, "message") R_END},
+     {REST, "ws_1", " So.", "\"annotations\":[{\"type\":\"url_citation\",\"url\":\"u2\""},
+     "u1"},
     {0},
 };
 

@@ -336,6 +336,7 @@ bool talk_event(session *x, const sse_event *e, const dialect_said *event, darum
         raw = pass_plain(x, e->raw, event, said, &before);
     } else {
         raw = false;
+        talk_join_block(x);
         bool goes_on = talk_rewrite_event(x, event);
         for (size_t i = 0; goes_on && i < n; i++)
             goes_on = talk_rewrite(x, &d[i]);

@@ -38,7 +38,7 @@ static const talk_fate fates[][TALK_MODES + 1] = {
     [SAYS_REFUSAL] = { SHOWN, AHEAD, AHEAD, ENDS,  ENDS,  ENDS         },
     [SAYS_THOUGHT] = { SHOWN, AHEAD, NEVER, NEVER, NEVER, NEVER        },
     [SAYS_SIGNED]  = { SHOWN, NEVER, SHOWN, NEVER, NEVER, NEVER, NEVER },
-    [SAYS_SOURCES] = { SHOWN, NEVER, SHOWN, NEVER, NEVER, NEVER, NEVER },
+    [SAYS_SOURCES] = { SHOWN, NEVER, SHOWN, NEVER, SHOWN, NEVER, HELD  },
     [SAYS_PIECE]   = { SHOWN, NEVER, SHOWN, SHOWN, SHOWN, NEVER, HELD  },
     [SAYS_ITEM]    = { SHOWN, NEVER, SHOWN, HELD,  SHOWN, HELD,  HELD  },
     [SAYS_CALL]    = { SHOWN, NEVER, HELD,  HELD,  HELD,  HELD         },
@@ -95,6 +95,15 @@ static talk_what piece_of(talk *t, daruma_str piece)
     return (joins || t->mode == TALK_JOINED) && strays ? SAYS_STRAY : SAYS_PIECE;
 }
 
+/* True if the client's open text is that of this attempt from its first byte on: places in the one are places in the
+ * other. */
+static bool same_text(const talk *t)
+{
+    const turn_reader *r = &t->out->r;
+    bool open = r->open >= 0 && r->open_kind == DELTA_TEXT && t->in.open_kind == DELTA_TEXT;
+    return t->to == &dialect_openai_responses && open && r->open_bytes == t->in.open_bytes;
+}
+
 static talk_what what_of(talk *t, const turn_delta *d)
 {
     bool in_call = t->in.open >= 0 && t->in.open_kind == DELTA_CALL; /* which is written from what is known of it */
@@ -120,7 +129,7 @@ static talk_what what_of(talk *t, const turn_delta *d)
             return t->shows_thinking ? SAYS_SIGNED : SAYS_REST;
         return talk_takes_signed(t) && !talk_in_thinking(&t->in) && !in_call ? piece_of(t, d->text) : SAYS_REST;
     case DELTA_SOURCES:
-        return t->from == t->to ? SAYS_SOURCES : SAYS_REST;
+        return t->from != t->to ? SAYS_REST : t->mode != TALK_JOINED || same_text(t) ? SAYS_SOURCES : SAYS_STRAY;
     case DELTA_CALL:
     case DELTA_ARGUMENTS:
     case DELTA_CALL_END:
@@ -209,6 +218,15 @@ bool talk_join(session *x, bool whole)
     return true;
 }
 
+void talk_join_block(session *x)
+{
+    talk *t = x->t;
+    bool tells = t->from == t->to && (t->to == &dialect_anthropic || t->to == &dialect_openai_responses);
+    if (tells && t->mode == TALK_JOIN && t->fresh.n && t->in.open < 0 &&
+        join_find(buf_str(&t->said), buf_str(&t->fresh), true, t->going).verdict == JOIN_AT)
+        talk_join(x, true);
+}
+
 static bool hold_text(session *x, daruma_str text)
 {
     talk *t = x->t;
@@ -241,8 +259,10 @@ static bool hold(session *x, talk_what what, const turn_delta *d)
     if (what == SAYS_TEXT)
         return hold_text(x, d->text);
     held_call *c = talk_collect(t);
-    if (c)
+    if (c) {
         c->block = arena_copy(&t->arena, d->text);
+        c->sources = what == SAYS_SOURCES;
+    }
     return true;
 }
 

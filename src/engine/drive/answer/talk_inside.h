@@ -14,9 +14,10 @@ typedef struct held_call {
     daruma_str block; /* what is not told apart and stands among the calls: an item of Responses, or of Messages the
                          begin of a block, or a delta of it */
     bool custom, wrapped;
-    bool words;  /* no call, but text that came behind one, or behind a block: `args` */
-    bool object; /* its arguments came as an object */
-    int index;   /* among the calls of the answer; of a block that of the call before it */
+    bool sources; /* `block` is sources of the text before it */
+    bool words;   /* no call, but text that came behind one, or behind a block: `args` */
+    bool object;  /* its arguments came as an object */
+    int index;    /* among the calls of the answer; of a block that of the call before it */
     struct held_call *next, *before;
 } held_call;
 
@@ -96,6 +97,9 @@ held_call *talk_collect(talk *t); /* one more that is held; NULL without memory 
 bool talk_strays(const session *x, daruma_str text);
 /* Text of a continuation: goes on once it is clear where; `whole`: no more comes. False: it cannot be joined. */
 bool talk_join(session *x, bool whole);
+/* A block or item of a continuation is over: its text is joined if it is clear where, so that what comes behind it
+ * stands behind it. */
+void talk_join_block(session *x);
 bool talk_gives_up(session *x);                /* this attempt's words are of no use, another's may be. False, always */
 void talk_shown(talk *t, const turn_delta *d); /* the client has it now */
 void talk_leave_off(session *x);   /* thinking that broke off takes nothing more, nor does a server's tool call */

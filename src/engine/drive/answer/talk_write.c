@@ -146,6 +146,10 @@ static void put_calls(talk *t, const turn *got, daruma_buf *out)
         const convo_part *p = &got->message.parts[i];
         turn_delta d = {.kind = DELTA_BLOCK, .index = -1, .text = p->raw, .usage = TURN_USAGE_NONE};
         d.piece = t->to == &dialect_anthropic;
+        if (p->kind == PART_OTHER && !p->raw.n) {
+            d.kind = DELTA_SOURCES;
+            d.text = p->value;
+        }
         if (p->kind == PART_OTHER)
             put_delta(t, &d, out);
         if (p->kind == PART_TEXT && behind)
