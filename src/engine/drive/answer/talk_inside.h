@@ -35,15 +35,15 @@ struct talk {
     bool worked;              /* the newest content was what a server's own tool did */
     bool thought;             /* the client has thinking of the answer that is whole: signed, redacted, or closed */
     bool shows_thinking;      /* the client may have what this attempt thinks, signature and all */
-    int shown;     /* Messages: the block of this attempt that the client got last; NONE_SHOWN, or OVER_SHOWN when it is
-                      over: some servers number all their blocks alike */
-    int seam_at;   /* JOINED: the block or item of this attempt in which it was joined; NONE_SHOWN */
-    int sourced;   /* Messages: the block of the client's answer that got sources last */
-    bool left_out; /* JOIN, Messages: what a server's tool did, in front of the place where the text is joined */
+    int shown;   /* Messages: the block of this attempt that the client got last; NONE_SHOWN, or OVER_SHOWN when it is
+                    over: some servers number all their blocks alike */
+    int seam_at; /* JOINED: the block or item of this attempt in which it was joined; NONE_SHOWN */
+    int sourced; /* Messages: the block of the client's answer that got sources last */
     daruma_str tool;       /* Messages: the begin of a server's tool call that the client has without its result */
     size_t blanks, passed; /* ANEW: white space that is all the client has, bytes, and how much of it came again */
+    bool left_out; /* JOIN, Messages: what a server's tool did, in front of the place where the text is joined */
     bool unsure;
-    unsigned silent;    /* calls since that were asked to go on, and stopped without a word ... */
+    uint8_t silent;     /* calls since that were asked to go on, and stopped without a word ... */
     bool silent_all;    /* ... one of them was shown all that the client has */
     bool too_long;      /* it came whole, and there was no room to write it anew */
     bool given;         /* all of it is here, and was found wrong: it goes out if nothing better comes */
