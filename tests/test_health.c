@@ -705,6 +705,28 @@ static void a_rested_key_is_probed_by_one_call_while_others_go_elsewhere(void **
     assert_true(daruma_health_look(w, t, now + 50).well);
 }
 
+/* It went out before the key rested, and is refused while a probe is out: that is the refusal of then. */
+static void a_call_from_before_a_rest_that_is_over_begins_no_new_one(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("p", "m", "b", "k2")};
+    daruma_failure refused = surely(DARUMA_AUTH, 401);
+    daruma_case old, c;
+    daruma_case_open(&old, w, &p, t, 1, -1, -1, of_another(5));
+    out(&old, 5);
+    fails(w, &p, t, refused, 10);
+    daruma_ms now = 10 + REST_MS_MAX;
+    daruma_case_open(&c, w, &p, t, 2, 0, -1, at(now));
+    assert_int_equal(out(&c, now), 0);
+    daruma_ms probed = daruma_health_look(w, t, now).in;
+    daruma_case_next(&old, &refused, 0, at(now));
+    assert_int_equal(daruma_health_look(w, t, now).in, probed);
+    daruma_case_done(&c, at(now + 50));
+    assert_true(daruma_health_look(w, t, now + 50).well);
+}
+
 static void nobody_waits_for_what_does_not_pass(void **state)
 {
     (void)state;
@@ -1040,6 +1062,7 @@ int main(void)
         cmocka_unit_test(a_rest_that_nobody_named_ends_within_half_a_minute),
         cmocka_unit_test(calls_under_way_say_nothing_of_a_rest_that_began_meanwhile),
         cmocka_unit_test(a_rested_key_is_probed_by_one_call_while_others_go_elsewhere),
+        cmocka_unit_test(a_call_from_before_a_rest_that_is_over_begins_no_new_one),
         cmocka_unit_test(nobody_waits_for_what_does_not_pass),
         cmocka_unit_test(fresh_credentials_make_a_key_well),
         cmocka_unit_test(the_place_touched_longest_ago_makes_room),

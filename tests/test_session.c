@@ -325,6 +325,22 @@ static void behind_a_part_of_an_answer_stands_an_error_and_no_message_of_ours(vo
     }
 }
 
+/* Its history lies with one account: who else there is says nothing to its client unless it is told why. */
+static void who_cannot_go_on_from_a_stored_answer_is_said_to_be_not_asked(void **state)
+{
+    (void)state;
+    static const char what[] = "{\"dialect\":\"openai-responses\",\"targets\":[{\"name\":\"first\",\"model\":"
+                               "\"m1\"},{\"name\":\"second\",\"model\":\"m2\",\"dialect\":\"anthropic\"}]}",
+                      asked[] = "{\"model\":\"m\",\"input\":\"hello\",\"previous_response_id\":\"resp_1\"}";
+    seen o = begin(daruma_memory_new(), what, asked);
+    while (!o.over) {
+        assert_string_equal(o.target, "first");
+        says(&o, 400, "", "{\"error\":{\"message\":\"Your credit balance is too low\",\"type\":\"invalid\"}}");
+    }
+    assert_non_null(strstr(o.bytes, "Not asked: second/m2, since this request goes on from an answer"));
+    end(&o);
+}
+
 static void a_secret_that_a_provider_repeats_is_taken_out(void **state)
 {
     (void)state;
@@ -793,6 +809,7 @@ int main(void)
         cmocka_unit_test(a_call_that_cannot_go_out_is_none),
         cmocka_unit_test(an_outage_of_everybody_is_waited_for),
         cmocka_unit_test(behind_a_part_of_an_answer_stands_an_error_and_no_message_of_ours),
+        cmocka_unit_test(who_cannot_go_on_from_a_stored_answer_is_said_to_be_not_asked),
         cmocka_unit_test(a_secret_that_a_provider_repeats_is_taken_out),
         cmocka_unit_test(a_slow_reader_pauses_the_call_and_loses_nothing),
         cmocka_unit_test(a_reader_that_stops_and_goes_on_hears_that_it_may),

@@ -74,11 +74,12 @@ typedef struct turn_delta {
     delta_kind kind;
     int index;   /* of the call among the calls of the answer: 0, 1, ...; -1 for what is no call */
     bool custom; /* CALL, ARGUMENTS: of a custom tool of OpenAI's, which takes words and no JSON */
-    bool piece;  /* BLOCK, Messages: the begin of a block that is not told apart, or a delta of the one that is open */
+    bool piece;  /* BLOCK, Messages: the begin of a block that is not told apart, or a delta of the one that is open;
+                    TEXT, Responses: it does not go on in a message of another phase */
     bool bound;  /* THINKING, Chat: it has a form that goes back to who signed it (reasoning_details) */
-    daruma_str id, name, text, model;
-    daruma_str name_at, text_at; /* TEXT, CALL, ARGUMENTS: where its name, and its text or arguments, stand in the
-                                    event, as JSON; empty: nowhere, or not in one piece */
+    daruma_str id, name, text, model; /* name: TEXT, Responses: the phase of its message; empty: not said */
+    daruma_str name_at, text_at;      /* TEXT, CALL, ARGUMENTS: where its name, and its text or arguments, stand in the
+                                         event, as JSON; empty: nowhere, or not in one piece */
     daruma_str part_at; /* CALL, ARGUMENTS, CALL_END: Gemini, the part of the event that is one piece of a call;
                            empty: the call is whole */
     turn_finish finish;

@@ -264,3 +264,35 @@ holds("heal responses: a message that is joined keeps its phase", {
     for (const list of [done, last.output]) assert.deepEqual(list.map((i) => [i.phase, i.content[0].text]), [["commentary", whole]]);
   },
 });
+
+// A client that takes the commentary for the last word never shows the answer.
+holds("heal responses: messages and searches behind the seam of an answer keep their phases and places", {
+  config: (c) => c.models.push({ name: "r-own", targets: ["own-responses/m-own"] }),
+  async run(pair) {
+    const message = (id, phase, text) => ({ id, type: "message", status: "completed", role: "assistant", phase, content: [{ type: "output_text", text, annotations: [], logprobs: [] }] });
+    const first = "I look at the file first, and then I write down what is to be done.", items = [message("msg_1", "commentary", first), { id: "ws_1", type: "web_search_call", status: "completed", action: { type: "search", query: "file" } }, message("msg_2", "final_answer", "This is to be done.")];
+    const stream = (upto) => {
+      let n = 0;
+      const ev = (type, o) => `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: n++, ...o })}\n\n`;
+      const response = (status, output) => ({ id: "resp_1", object: "response", created_at: 1, status, model: "m-own", output });
+      const created = ev("response.created", { response: response("in_progress", []) });
+      const all = items.map((item, output_index) => {
+        const at = { item_id: item.id, output_index, content_index: 0 }, text = item.content?.[0].text;
+        const added = ev("response.output_item.added", { output_index, item: { ...item, status: "in_progress", ...(text && { content: [] }) } });
+        const said = text && ev("response.content_part.added", { ...at, part: { ...item.content[0], text: "" } }) + [text.slice(0, 40), text.slice(40)].filter(Boolean).map((delta) => ev("response.output_text.delta", { ...at, delta, logprobs: [] })).join("");
+        return added + (said ?? "") + ev("response.output_item.done", { output_index, item });
+      });
+      const out = created + all.join("") + ev("response.completed", { response: response("completed", items) });
+      return upto ? out.slice(0, out.indexOf(upto)) : out;
+    };
+    const client = new OpenAI({ apiKey: "sk-client", baseURL: `${pair.base}/v1`, maxRetries: 0 });
+    for (const cut of ['event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":4', 'event: response.output_item.added\ndata: {"type":"response.output_item.added","sequence_number":6']) {
+      pair.own.seen = [];
+      pair.own.answer = (q, res) => (res.writeHead(200, { "content-type": "text/event-stream" }), res.end(stream(q.n === 1 && cut)));
+      const last = await client.responses.stream({ model: "r-own", input: "look", tools: [{ type: "web_search" }] }).finalResponse();
+      assert.deepEqual(last.output.map((i) => i.phase ?? i.id), ["commentary", "ws_1", "final_answer"], cut);
+      assert.deepEqual(last.output.map((i) => i.content?.[0].text), [first, undefined, "This is to be done."]);
+      assert.equal(pair.own.seen.length, 2);
+    }
+  },
+});

@@ -230,3 +230,20 @@ for (const stream of [false, true]) {
     },
   });
 }
+
+// A client whose conversation lies with one account is told why nobody else was asked.
+for (const [what, more, why] of [["goes on from a stored answer", { previous_response_id: "resp_1" }, /goes on from an answer .* Send the whole conversation/], ["names a file", { input: [{ role: "user", content: [{ type: "input_file", file_id: "file_1" }] }] }, /holds what only its own provider or account has/]])
+  holds(`heal responses: the error of a request that ${what} says who was not asked, and why`, {
+    config: (c) => {
+      c.models.push({ name: "r-both", targets: ["own-responses/m-own", "own-claude/c-own"] });
+      c.providers.forEach((p) => p.keys.pop());
+    },
+    async run(pair) {
+      pair.own.answer = (q, res) => json(res, 503, { error: { message: "Overloaded", type: "server_error" } });
+      const r = await question(pair, dialects.responses, { model: "r-both", more });
+      assert.equal(r.status, 503);
+      assert.match(r.json.error.daruma.explanation, /Not asked: own-claude\/c-own, since this request /);
+      assert.match(r.json.error.daruma.explanation, why);
+      assert.ok(pair.own.seen.every((q) => q.url.endsWith("/responses")));
+    },
+  });

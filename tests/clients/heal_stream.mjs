@@ -428,3 +428,26 @@ for (const [what, faults, calls = two, days = 2] of [
       assert.match(next.candidates[0].content.parts.map((p) => p.text ?? "").join(""), /sun in Oslo.*sun in Rome/);
     },
   });
+
+// Behind a call that is held for the end sources wait as text does.
+const cited = { type: "url_citation", url: "https://a.example", title: "a", start_index: 0, end_index: 5 };
+const source = { openai: { type: "url_citation", url_citation: cited }, responses: cited };
+for (const name of ["openai", "responses"])
+  holds(`heal ${name}: sources that come behind a held call are those of the answer`, {
+    async run(pair) {
+      const w = wires[name], d = dialects[name], args = '{"city":"Oslo"}';
+      const call = { id: "fc_0", type: "function_call", status: "completed", call_id: "call_1", name: "look", arguments: args }, message = { id: "msg_1", type: "message", status: "completed", role: "assistant", content: [{ type: "output_text", text: "It is so.", annotations: [cited], logprobs: [] }] };
+      const at = { item_id: "msg_1", output_index: 1, content_index: 0 }, response = (status, output) => ({ response: { id: "resp_1", object: "response", created_at: 1, status, model: "m-own", output } });
+      const responses = (...list) => list.map(([type, o], sequence_number) => named({ type, sequence_number, ...o })).join("");
+      const begun = { openai: () => w.chunk({ role: "assistant", reasoning_content: "hm" }), responses: () => responses(["response.created", response("in_progress", [])], ["response.output_item.added", { output_index: 0, item: { id: "rs_1", type: "reasoning", summary: [] } }], ["response.reasoning_summary_text.delta", { item_id: "rs_1", output_index: 0, summary_index: 0, delta: "hm" }]) };
+      const whole = {
+        openai: () => w.chunk({ role: "assistant", content: "It is so." }) + w.chunk({ tool_calls: [{ index: 0, id: "call_1", type: "function", function: { name: "look", arguments: args } }] }) + w.chunk({ annotations: [source.openai] }) + w.chunk({}, "tool_calls") + "data: [DONE]\n\n",
+        responses: () => responses(["response.created", response("in_progress", [])], ["response.output_item.done", { output_index: 0, item: call }], ["response.output_item.added", { output_index: 1, item: { ...message, content: [] } }], ["response.output_text.delta", { ...at, delta: "It is so." }], ["response.output_text.annotation.added", { ...at, annotation_index: 0, annotation: cited }], ["response.output_item.done", { output_index: 1, item: message }], ["response.completed", response("completed", [call, message])]),
+      };
+      pair.own.answer = (q, res) => sse(res, (q.n === 1 ? begun : whole)[name]()).end();
+      const r = await question(pair, d, { model: d.own, stream: true, more: { tools: w.tools(object) } });
+      const got = name === "openai" ? r.events.flatMap((e) => e.json?.choices?.[0]?.delta?.annotations ?? []) : r.events.map((e) => e.json).find((e) => e?.type === "response.completed").response.output.flatMap((i) => i.content?.[0].annotations ?? []);
+      assert.deepEqual(got, [source[name]], r.text);
+      assert.equal(pair.own.seen.length, 2);
+    },
+  });

@@ -203,32 +203,54 @@ holds("heal think: sources that come ahead of their text behind a call and a blo
   },
 });
 
-// The rest of an answer that is gone on with: its text is joined. Whether the client has its blocks and sources cannot be
-// told, and none may come twice, or within another block.
+// The rest of an answer that is gone on with: its text is joined, and what comes behind the seam stands where it came. Whether
+// the client has what comes in front of it cannot be told, unless the answer was begun for the model; and the sources of a text
+// that is glued to another would name that one, too.
+const done = { ...text(" Done."), citations: [cite("https://b.example")] };
 const rests = {
-  "searched the web first": (rest) => [...search, text(rest)],
-  "searched the web within it": (rest) => [text(rest.slice(0, 12)), ...search, text(rest.slice(12))],
-  "searched the web behind it": (rest) => [text(rest), ...search, text(" Done.")],
-  "names its sources": (rest) => [{ ...text(rest), citations: [cite("https://a.example")] }, { ...text(" Done."), citations: [cite("https://b.example")] }],
-  "searched the web behind a call": (rest) => [text(rest), call("toolu_1"), ...search],
+  "searched the web first": [(rest) => [...search, text(rest)], () => []],
+  "searched the web first, and has sources": [(rest) => [...search, text(rest), done], () => [text(" Done.")]],
+  "searched the web within it": [(rest) => [text(rest.slice(0, 50)), ...search, text(rest.slice(50))], (rest) => [...search, text(rest.slice(50))]],
+  "searched the web behind it": [(rest) => [text(rest), ...search, done], () => [...search, done]],
+  "names its sources": [(rest) => [{ ...text(rest), citations: [cite("https://a.example")] }, done], () => [done]],
+  "searched the web behind a call": [(rest) => [text(rest), call("toolu_1"), ...search], () => [call("toolu_1"), ...search]],
 };
-for (const [what, blocks] of Object.entries(rests))
-  holds(`heal think: an answer that is gone on with by one that ${what} has its words alone`, {
-    async run(pair) {
-      const half = TEXT.slice(0, 40);
-      let came;
-      pair.own.answer = (q, res) => {
-        if (q.n === 1) return sse(res, before([text(half)], 1).replace(/event: (content_block_stop|message_delta)[^]*/, "")).end();
-        sse(res, bytes((came = blocks(TEXT.slice(TEXT.indexOf(told(body(q)))))))).end();
-      };
-      const m = await stream(pair, ask({ tools: [{ name: "look", input_schema: object }, { type: "web_search_20250305", name: "web_search" }] }));
-      const apart = (list) => list.filter((b) => b.type !== "text");
-      assert.deepEqual(apart(m.content), came.filter((b) => b.type === "tool_use"));
-      assert.equal(said(m), TEXT + (came.at(-1).text === " Done." ? " Done." : ""));
-      assert.deepEqual(m.content.flatMap((b) => b.citations ?? []), []);
-      assert.equal(pair.own.seen.length, 2);
-    },
-  });
+const begun = {
+  "searched the web first": [(rest) => [...search, { ...text(rest), citations: [cite("https://a.example")] }, done], (rest) => [...search, { ...text(rest), citations: [cite("https://a.example")] }, done]],
+  "names its sources": [(rest) => [{ ...text(rest), citations: [cite("https://a.example")] }, done], () => [done]],
+};
+const half = TEXT.slice(0, 40), webs = [{ name: "look", input_schema: object }, { type: "web_search_20250305", name: "web_search" }];
+for (const [how, list] of [["", rests], [" where it was begun for the model", begun]])
+  for (const [what, [blocks, behind]] of Object.entries(list))
+    holds(`heal think: an answer that is gone on with by one that ${what}${how} has each block in its place`, {
+      async run(pair) {
+        let rest;
+        pair.own.answer = (q, res) => {
+          if (q.n === 1) return sse(res, before([text(half)], 1).replace(/event: (content_block_stop|message_delta)[^]*/, "")).end();
+          rest = TEXT.slice(how ? 40 : TEXT.indexOf(told(body(q))));
+          sse(res, bytes(blocks(rest))).end();
+        };
+        const m = await stream(pair, ask({ tools: webs, ...(how && { thinking: undefined }) }));
+        const last = behind(rest), first = TEXT.slice(0, TEXT.length - last.map((b) => (TEXT.endsWith(b.text) ? b.text : "")).join("").length);
+        assert.deepEqual(JSON.parse(JSON.stringify(m.content)), JSON.parse(JSON.stringify([{ ...text(first) }, ...last])));
+        assert.equal(pair.own.seen.length, 2);
+      },
+    });
+
+// A server's tool call without a result would be refused when it comes back.
+const [asks] = search, unavailable = { type: "web_search_tool_result", tool_use_id: asks.id, content: { type: "web_search_tool_result_error", error_code: "unavailable" } };
+for (const [how, first] of [["its result", (b) => before(b, 2)], ["all of it came", (b) => within(b, 1)]])
+  for (const [where, said] of [["behind text", [text("I shall search.")]], ["behind a thought", [A]]])
+    holds(`heal think: a search that is cut ${where} before ${how} says that it failed, and the answer goes on behind it`, {
+      async run(pair) {
+        const again = structuredClone(search);
+        for (const b of again) b.id ? (b.id = "srvtoolu_2") : (b.tool_use_id = "srvtoolu_2");
+        pair.own.answer = (q, res) => sse(res, q.n === 1 ? first([...said, ...search, text(TEXT)]) : bytes([...(said[0] === A ? [B] : said), ...again, text(TEXT)])).end();
+        const m = await stream(pair, ask({ tools: webs }));
+        assert.deepEqual([m.content[1].type, ...m.content.slice(2)], [asks.type, unavailable, ...again, text(TEXT)]);
+        assert.equal(pair.own.seen.length, 2);
+      },
+    });
 
 // Who gets the half a second time as if it were the whole would take the two for one.
 for (const [name, client] of [["openai", "openai"], ["responses", "responses"], ["anthropic", "openai"]])

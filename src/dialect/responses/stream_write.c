@@ -179,17 +179,18 @@ static void close_item(turn_writer *w, daruma_buf *out)
     keep_item(w, end_item(w, out));
 }
 
-static void new_item(turn_writer *w, delta_kind kind, const turn_delta *call, daruma_buf *out)
+static void new_item(turn_writer *w, delta_kind kind, const turn_delta *d, daruma_buf *out)
 {
     turn_reader *r = &w->r;
     close_item(w, out);
     daruma_buf id = buf_over(r->item, sizeof r->item - 1);
     block_open(r, r->blocks, kind);
+    const turn_delta *call = kind == DELTA_CALL ? d : NULL;
     w->custom = call && call->custom;
     responses_put_id(&id, kind, w->custom, w->made, (uint64_t)r->blocks);
     r->item[id.n] = 0;
     r->long_item = (daruma_str){0};
-    r->phase[0] = 0;
+    KEEP(r->phase, kind == DELTA_TEXT && d->name.n < sizeof r->phase ? d->name : (daruma_str){0});
     r->stage = STAGE_ITEM;
     r->part = 0;
     w->held.n = w->call_id.n = w->call_name.n = 0;
@@ -260,8 +261,9 @@ static void write_speech(turn_writer *w, const turn_delta *d, daruma_buf *out)
         return;
     if (r->open_kind == DELTA_TEXT && d->kind == DELTA_REFUSAL && r->open >= 0 && r->stage == STAGE_ITEM)
         r->open_kind = DELTA_REFUSAL;
-    if (r->open < 0 || r->open_kind != d->kind || r->stage > STAGE_PART)
-        new_item(w, d->kind, NULL, out);
+    bool other = d->kind == DELTA_TEXT && d->piece && d->name.n && !str_eq(d->name, str_of(r->phase));
+    if (r->open < 0 || r->open_kind != d->kind || r->stage > STAGE_PART || other)
+        new_item(w, d->kind, d, out);
     if (r->stage == STAGE_ITEM)
         new_part(w, out);
     writer_keep(w, thinking ? &w->held : &w->text, d->text);
@@ -357,7 +359,7 @@ void responses_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
         if (d->index >= 0 || !d->text.n)
             break; /* of a call: only Gemini has them */
         if (w->r.open_kind != DELTA_THINKING || w->r.open < 0)
-            new_item(w, DELTA_THINKING, NULL, out);
+            new_item(w, DELTA_THINKING, d, out);
         w->call_id.n = 0;
         writer_keep(w, &w->call_id, d->text);
         break;

@@ -50,6 +50,8 @@ static void cool(daruma_health *w, place *p, daruma_kind why, daruma_ms ms, bool
     bool again = named && p->named && was && sent_at > p->cool_from;
     bool longer = again ? ms - was >= ADVICE_ROUNDS_MS : ms > was, shorter = again && ms < was;
     bool under_way = p->cool_ms && sent_at < add_sat(p->cool_from, p->cool_took); /* when it began to rest */
+    if (under_way && !was && !named && p->probe_until) /* that rest is over, and who probes now finds out more */
+        return;
     w->healed += shorter;
     if ((p->probe_until && !under_way) || longer || shorter) { /* what a probe met is news */
         p->cool_until = add_sat(now, ms);

@@ -50,6 +50,26 @@ static void say_coded(session *x, daruma_buf *out)
             ", and daruma asks for answers that are not encoded.");
 }
 
+/* Says which targets were not asked because the request is of use to one account alone. */
+static void say_unasked(const session *x, daruma_buf *out)
+{
+    const daruma_target *first = NULL, *asked = x->kase.target >= 0 ? &x->targets[x->kase.target] : NULL;
+    size_t n = 0;
+    for (size_t i = 0; asked && x->home.kept && i < x->kase.ntargets && i < DARUMA_CASE_TRIED; i++)
+        if (x->kase.spoiled[i] && !x->kase.calls[i] && x->targets[i].account_id != asked->account_id && n++ == 0)
+            first = &x->targets[i];
+    if (!n || !x->sent || x->kase.policy->text)
+        return;
+    BUF_SAY(out, " Not asked: ", first->provider, "/", first->model);
+    if (n > 1)
+        buf_printf(out, " and %zu more", n - 1);
+    buf_putz(out,
+             x->out.scan.before
+                 ? ", since this request goes on from an answer or a conversation that one account keeps. Send the "
+                   "whole conversation, and others may answer it."
+                 : ", since this request holds what only its own provider or account has.");
+}
+
 static daruma_str explanation(session *x)
 {
     daruma_buf b = buf_in(x->arena);
@@ -60,6 +80,7 @@ static daruma_str explanation(session *x)
     daruma_explain(&f, &x->kase, &b);
     say_coded(x, &b);
     session_say_tried(x, &b);
+    say_unasked(x, &b);
     return buf_str(&b);
 }
 

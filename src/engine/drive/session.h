@@ -145,6 +145,7 @@ typedef struct session_due {
 typedef struct session_home {
     size_t target; /* its account has what the request names there */
     bool looked;   /* whether it names any was looked at */
+    bool kept;     /* targets of other accounts are left out, since they cannot answer it */
     bool bound;    /* other accounts are left out because of it; only reasoning, as far as known */
 } session_home;
 

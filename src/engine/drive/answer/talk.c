@@ -29,6 +29,7 @@ static talk *talk_new(const drive_rooms *rooms)
         return NULL;
     }
     t->arena = own;
+    t->sourced = NONE_SHOWN;
     t->said = t->items = t->hold = t->fresh = t->usage_raw = buf_in(&t->arena);
     return t;
 }
@@ -61,7 +62,7 @@ bool talk_begin(session *x)
     if (goes_on && !talk_writer(t))
         return false;
     if (goes_on)
-        talk_leave_thinking(t);
+        talk_leave_off(x);
     else
         t->thought = false;
     t->mode = goes_on ? t->next : x->p == x->d ? TALK_PLAIN : TALK_BRIDGE;
@@ -69,7 +70,8 @@ bool talk_begin(session *x)
     if (t->going == GOING_PREFILLED && !(x->p->quirks & WIRE_PREFILL)) /* it went elsewhere after all */
         t->going = GOING_ANCHORED;
     t->shows_thinking = talk_takes_signed(t) && !t->thought;
-    t->shown = NONE_SHOWN;
+    t->shown = t->seam_at = NONE_SHOWN;
+    t->left_out = false;
     t->blanks = str_trim(buf_str(&t->said)).n ? 0 : t->said.n;
     t->passed = 0;
     t->in = (turn_reader){.sequence = -1, .keep = &t->arena};
@@ -330,6 +332,7 @@ bool talk_event(session *x, const sse_event *e, const dialect_said *event, darum
         raw = pass_plain(x, e->raw, event, said, &before);
     } else {
         raw = false;
+        talk_join_block(x);
         bool goes_on = talk_rewrite_event(x, event);
         for (size_t i = 0; goes_on && i < n; i++)
             goes_on = talk_rewrite(x, &d[i]);

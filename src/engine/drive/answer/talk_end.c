@@ -35,12 +35,14 @@ turn talk_turn(session *x)
                          .ready = true,
                          .custom = c->custom,
                          .wrapped = c->wrapped,
-                         .raw = c->block,
+                         .raw = c->sources ? (daruma_str){0} : c->block,
                          .sealed = c->signature.n > 0 && t->from == t->to, /* nobody elsewhere checks it */
                          .id = c->id,
                          .name = c->name,
                          .signature = c->signature,
-                         .value = object || c->object ? buf_str(&c->args) : (daruma_str){0},
+                         .value = c->sources            ? c->block
+                                  : object || c->object ? buf_str(&c->args)
+                                                        : (daruma_str){0},
                          .text = c->words ? buf_str(&c->args) : answer_args(x->p, t->finish, buf_str(&c->args))};
     return r;
 }

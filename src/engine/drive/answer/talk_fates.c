@@ -17,8 +17,10 @@ typedef enum talk_what {
     SAYS_PIECE,   /* Messages: of a block that is not told apart: what a server's own tool did, sources of a text */
     SAYS_ITEM,    /* Responses: an item that is not told apart, whole: what a server's own tool did */
     SAYS_CALL,    /* Responses: a call that is no function's, whole */
-    SAYS_MEDIA,   /* an image, sound */
+    SAYS_PART,    /* Gemini: a part that is neither text nor a call: an image, code */
+    SAYS_MEDIA,   /* elsewhere: an image, sound */
     SAYS_ACT,     /* its provider did what must not be done twice */
+    SAYS_STRAY,   /* a piece that has no place in a joined answer, or perhaps a wrong one */
     SAYS_REST,    /* what is written with the end, and what nobody takes from this provider */
 } talk_what;
 
@@ -32,16 +34,18 @@ enum { BEHIND = TALK_MODES };
 static const talk_fate fates[][TALK_MODES + 1] = {
     /*                 PLAIN  BRIDGE ANEW   JOIN   JOINED REASK  BEHIND */
     [SAYS_START]   = { SHOWN, AHEAD, NEVER, NEVER, NEVER, NEVER        },
-    [SAYS_TEXT]    = { SHOWN, SHOWN, SHOWN, HELD,  AHEAD, HELD,  HELD  },
+    [SAYS_TEXT]    = { SHOWN, SHOWN, SHOWN, HELD,  SHOWN, HELD,  HELD  },
     [SAYS_REFUSAL] = { SHOWN, AHEAD, AHEAD, ENDS,  ENDS,  ENDS         },
     [SAYS_THOUGHT] = { SHOWN, AHEAD, NEVER, NEVER, NEVER, NEVER        },
     [SAYS_SIGNED]  = { SHOWN, NEVER, SHOWN, NEVER, NEVER, NEVER, NEVER },
-    [SAYS_SOURCES] = { SHOWN, NEVER, SHOWN, NEVER, NEVER, NEVER, NEVER },
-    [SAYS_PIECE]   = { SHOWN, NEVER, SHOWN, NEVER, NEVER, NEVER, HELD  },
-    [SAYS_ITEM]    = { SHOWN, NEVER, SHOWN, HELD,  HELD,  HELD,  HELD  },
+    [SAYS_SOURCES] = { SHOWN, NEVER, SHOWN, NEVER, SHOWN, NEVER, HELD  },
+    [SAYS_PIECE]   = { SHOWN, NEVER, SHOWN, SHOWN, SHOWN, NEVER, HELD  },
+    [SAYS_ITEM]    = { SHOWN, NEVER, SHOWN, HELD,  SHOWN, HELD,  HELD  },
     [SAYS_CALL]    = { SHOWN, NEVER, HELD,  HELD,  HELD,  HELD         },
+    [SAYS_PART]    = { SHOWN, NEVER, SHOWN, ENDS,  SHOWN, ENDS,  HELD  },
     [SAYS_MEDIA]   = { SHOWN, NEVER, ENDS,  ENDS,  ENDS,  ENDS         },
     [SAYS_ACT]     = { SHOWN, NEVER, ENDS,  ENDS,  ENDS,  ENDS         },
+    [SAYS_STRAY]   = { SHOWN, NEVER, NEVER, NEVER, NEVER, NEVER        },
     [SAYS_REST]    = { SHOWN, NEVER, NEVER, NEVER, NEVER, NEVER        },
 };
 // clang-format on
@@ -68,7 +72,39 @@ bool talk_redacted(const talk *t, daruma_str block)
     return t->from == &dialect_anthropic && str_eq(json_get(block, S("type")), S("\"redacted_thinking\""));
 }
 
-static talk_what what_of(const talk *t, const turn_delta *d)
+/* True if the text of the block at hand goes on in the one that the client has open of the attempt before; not behind
+ * sources, which would name what follows as well. */
+static bool glues(const talk *t)
+{
+    const turn_reader *r = &t->out->r;
+    bool sourced = r->open == t->sourced && r->open_bytes;
+    return t->shown == NONE_SHOWN && r->open >= 0 && r->open_kind == DELTA_TEXT && !sourced;
+}
+
+/* A piece behind the place where an answer is joined is new, and stands where it came. One in front of it may be what
+ * the client has already, unless the answer was begun for the model; what refers to that has no place, either. Sources
+ * of the text that is joined would name what stands in front of it, too. */
+static talk_what piece_of(talk *t, daruma_str piece)
+{
+    bool source = json_get(piece, S("citation")).n, joins = t->mode == TALK_JOIN;
+    bool empties = glues(t) && !t->out->r.open_bytes; /* an empty text would be refused when it comes back */
+    bool early = empties || (joins && (t->going != GOING_PREFILLED || t->fresh.n));
+    t->left_out |= early && !source;
+    bool of_seam = source && (joins ? t->shown == NONE_SHOWN : t->in.open == t->seam_at);
+    bool strays = early || t->left_out || of_seam;
+    return (joins || t->mode == TALK_JOINED) && strays ? SAYS_STRAY : SAYS_PIECE;
+}
+
+/* True if the client's open text is that of this attempt from its first byte on: places in the one are places in the
+ * other. */
+static bool same_text(const talk *t)
+{
+    const turn_reader *r = &t->out->r;
+    bool open = r->open >= 0 && r->open_kind == DELTA_TEXT && t->in.open_kind == DELTA_TEXT;
+    return t->to == &dialect_openai_responses && open && r->open_bytes == t->in.open_bytes;
+}
+
+static talk_what what_of(talk *t, const turn_delta *d)
 {
     bool in_call = t->in.open >= 0 && t->in.open_kind == DELTA_CALL; /* which is written from what is known of it */
     switch (d->kind) {
@@ -85,13 +121,15 @@ static talk_what what_of(const talk *t, const turn_delta *d)
     case DELTA_SIGNATURE:
         return t->shows_thinking && d->index < 0 ? SAYS_SIGNED : SAYS_REST;
     case DELTA_OTHER:
+        if (t->from == t->to && t->to == &dialect_gemini)
+            return SAYS_PART;
         if (dialect_is_media(d->text))
             return SAYS_MEDIA;
         if (talk_redacted(t, d->text))
             return t->shows_thinking ? SAYS_SIGNED : SAYS_REST;
-        return talk_takes_signed(t) && !talk_in_thinking(&t->in) && !in_call ? SAYS_PIECE : SAYS_REST;
+        return talk_takes_signed(t) && !talk_in_thinking(&t->in) && !in_call ? piece_of(t, d->text) : SAYS_REST;
     case DELTA_SOURCES:
-        return t->from == t->to ? SAYS_SOURCES : SAYS_REST;
+        return t->from != t->to ? SAYS_REST : t->mode != TALK_JOINED || same_text(t) ? SAYS_SOURCES : SAYS_STRAY;
     case DELTA_CALL:
     case DELTA_ARGUMENTS:
     case DELTA_CALL_END:
@@ -111,10 +149,9 @@ static talk_what what_of(const talk *t, const turn_delta *d)
 static void keep_apart(session *x, delta_kind kind)
 {
     talk *t = x->t;
-    const turn_reader *r = &t->out->r;
     if (!talk_takes_signed(t))
         return;
-    if (t->shown == NONE_SHOWN && kind == DELTA_TEXT && r->open >= 0 && r->open_kind == DELTA_TEXT)
+    if (kind == DELTA_TEXT && glues(t))
         t->shown = t->in.open;
     turn_delta close = {.kind = DELTA_BLOCK, .index = -1, .usage = TURN_USAGE_NONE};
     if (t->shown != t->in.open)
@@ -175,8 +212,19 @@ bool talk_join(session *x, bool whole)
     daruma_buf fresh = t->fresh; /* said grows while it is written */
     t->fresh = (daruma_buf){.arena = fresh.arena};
     t->mode = TALK_JOINED;
+    if (t->shown == NONE_SHOWN)
+        t->seam_at = t->in.open;
     show_text(x, str_from(buf_str(&fresh), r.skip));
     return true;
+}
+
+void talk_join_block(session *x)
+{
+    talk *t = x->t;
+    bool tells = t->from == t->to && (t->to == &dialect_anthropic || t->to == &dialect_openai_responses);
+    if (tells && t->mode == TALK_JOIN && t->fresh.n && t->in.open < 0 &&
+        join_find(buf_str(&t->said), buf_str(&t->fresh), true, t->going).verdict == JOIN_AT)
+        talk_join(x, true);
 }
 
 static bool hold_text(session *x, daruma_str text)
@@ -184,9 +232,11 @@ static bool hold_text(session *x, daruma_str text)
     talk *t = x->t;
     bool flows = talk_flows(t), much = t->fresh.n + text.n > TALK_SAID_BYTES_MAX;
     if (flows && t->calls) { /* the client gets both in the order in which they came */
-        held_call *c = t->last->words ? t->last : talk_collect(t);
+        bool same = t->last->words && str_eq(t->last->name, talk_phase(t));
+        held_call *c = same ? t->last : talk_collect(t);
         if (c) {
             c->words = true;
+            c->name = arena_copy(&t->arena, talk_phase(t));
             buf_put(&c->args, text);
         }
         return true;
@@ -209,8 +259,10 @@ static bool hold(session *x, talk_what what, const turn_delta *d)
     if (what == SAYS_TEXT)
         return hold_text(x, d->text);
     held_call *c = talk_collect(t);
-    if (c)
+    if (c) {
         c->block = arena_copy(&t->arena, d->text);
+        c->sources = what == SAYS_SOURCES;
+    }
     return true;
 }
 

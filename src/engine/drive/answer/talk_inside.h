@@ -9,14 +9,15 @@ enum { NONE_SHOWN = -2, OVER_SHOWN = -3 /* -1 is the block of a server that anno
 typedef enum talk_mode { TALK_PLAIN, TALK_BRIDGE, TALK_ANEW, TALK_JOIN, TALK_JOINED, TALK_REASK, TALK_MODES } talk_mode;
 
 typedef struct held_call {
-    daruma_str id, name, signature;
+    daruma_str id, name, signature; /* name: of words the phase of their message */
     daruma_buf args;
     daruma_str block; /* what is not told apart and stands among the calls: an item of Responses, or of Messages the
                          begin of a block, or a delta of it */
     bool custom, wrapped;
-    bool words;  /* no call, but text that came behind one, or behind a block: `args` */
-    bool object; /* its arguments came as an object */
-    int index;   /* among the calls of the answer; of a block that of the call before it */
+    bool sources; /* `block` is sources of the text before it */
+    bool words;   /* no call, but text that came behind one, or behind a block: `args` */
+    bool object;  /* its arguments came as an object */
+    int index;    /* among the calls of the answer; of a block that of the call before it */
     struct held_call *next, *before;
 } held_call;
 
@@ -33,9 +34,13 @@ struct talk {
     bool bound;               /* ... and the client has it in Chat's signed form */
     bool thought;             /* the client has thinking of the answer that is whole: signed, redacted, or closed */
     bool shows_thinking;      /* the client may have what this attempt thinks, signature and all */
-    int shown; /* Messages: the block of this attempt that the client got last; NONE_SHOWN, or OVER_SHOWN when it is
-                  over: some servers number all their blocks alike */
+    int shown;   /* Messages: the block of this attempt that the client got last; NONE_SHOWN, or OVER_SHOWN when it is
+                    over: some servers number all their blocks alike */
+    int seam_at; /* JOINED: the block or item of this attempt in which it was joined; NONE_SHOWN */
+    int sourced; /* Messages: the block of the client's answer that got sources last */
+    daruma_str tool;       /* Messages: the begin of a server's tool call that the client has without its result */
     size_t blanks, passed; /* ANEW: white space that is all the client has, bytes, and how much of it came again */
+    bool left_out; /* JOIN, Messages: what a server's tool did, in front of the place where the text is joined */
     bool unsure;
     bool too_long;      /* it came whole, and there was no room to write it anew */
     bool given;         /* all of it is here, and was found wrong: it goes out if nothing better comes */
@@ -70,6 +75,12 @@ static inline bool talk_in_thinking(const turn_reader *r)
 {
     return r->open >= 0 && r->open_kind == DELTA_THINKING;
 }
+static inline daruma_str talk_phase(const talk *t)
+{
+    bool says = t->from == t->to && t->to == &dialect_openai_responses;
+    return says ? str_of(t->in.phase) : (daruma_str){0};
+}
+
 bool talk_flows(const talk *t);                      /* its text is written anew, as it comes */
 bool talk_shows_thinking(const talk *t);             /* what it thinks now is the client's, signature and all */
 bool talk_redacted(const talk *t, daruma_str block); /* the block is thinking that is not shown */
@@ -83,10 +94,13 @@ held_call *talk_collect(talk *t); /* one more that is held; NULL without memory 
 bool talk_strays(const session *x, daruma_str text);
 /* Text of a continuation: goes on once it is clear where; `whole`: no more comes. False: it cannot be joined. */
 bool talk_join(session *x, bool whole);
+/* A block or item of a continuation is over: its text is joined if it is clear where, so that what comes behind it
+ * stands behind it. */
+void talk_join_block(session *x);
 bool talk_gives_up(session *x);                /* this attempt's words are of no use, another's may be. False, always */
 void talk_shown(talk *t, const turn_delta *d); /* the client has it now */
-void talk_leave_thinking(talk *t);             /* thinking that broke off takes nothing more */
-turn_writer *talk_writer(talk *t);             /* the client's stream is written by us from here on; NULL: no memory */
+void talk_leave_off(session *x);   /* thinking that broke off takes nothing more, nor does a server's tool call */
+turn_writer *talk_writer(talk *t); /* the client's stream is written by us from here on; NULL: no memory */
 void talk_write_delta(session *x, const turn_delta *d);
 void talk_write_text(session *x, daruma_str text);
 /* Writes what was held, the calls of `got` and the end behind what `out` holds, on any thread. False: not all of it

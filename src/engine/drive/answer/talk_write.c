@@ -7,10 +7,32 @@
 #include "engine/drive/answer/talk_inside.h"
 #include "engine/drive/mend/recall.h"
 
-void talk_leave_thinking(talk *t)
+/* Server tools of Messages that only read, so that an answer may be gone on with behind them. */
+static const daruma_str server_tools[] = {LIT("web_search"), LIT("web_fetch"), LIT("tool_search")};
+
+static void leave_thinking(talk *t)
 {
     const turn_reader *r = &t->out->r;
     t->out->half = r->open >= 0 && r->open_kind == DELTA_THINKING;
+}
+
+/* A server's tool call without a result would be refused when it comes back: it has none, and says so as its provider
+ * does when the tool fails. */
+void talk_leave_off(session *x)
+{
+    talk *t = x->t;
+    daruma_buf b = buf_in(x->arena);
+    leave_thinking(t);
+    daruma_str tool = json_text(json_get(t->tool, S("name")), x->arena);
+    for (size_t i = 0; i < COUNT(server_tools); i++)
+        if (str_starts(tool, server_tools[i]))
+            BUF_SAY(&b, "{\"type\":\"", server_tools[i], "_tool_result\",\"tool_use_id\":", json_get(t->tool, S("id")),
+                    ",\"content\":{\"type\":\"", server_tools[i],
+                    "_tool_result_error\",\"error_code\":\"unavailable\"}}");
+    turn_delta d = {.kind = DELTA_BLOCK, .index = -1, .text = buf_str(&b), .piece = true, .usage = TURN_USAGE_NONE};
+    t->room = x->arena;
+    if (b.n && !b.full)
+        talk_write_delta(x, &d);
 }
 
 turn_writer *talk_writer(talk *t)
@@ -30,7 +52,7 @@ turn_writer *talk_writer(talk *t)
         t->out->r = t->at_hold ? *t->at_hold : t->in;
         buf_put(&t->out->text, buf_str(&t->said));
         t->out->items = t->items;
-        talk_leave_thinking(t);
+        leave_thinking(t);
     }
     t->writing = true;
     return t->out;
@@ -55,8 +77,20 @@ static void say(talk *t, daruma_str text)
  * an image. */
 static bool settles(const turn_delta *d)
 {
-    return (d->kind == DELTA_REFUSAL && d->text.n) ||
-           (d->kind == DELTA_OTHER && (dialect_client_call(d->text) || dialect_is_media(d->text)));
+    return (d->kind == DELTA_REFUSAL && d->text.n) || ((d->kind == DELTA_OTHER || d->kind == DELTA_BLOCK) &&
+                                                       (dialect_client_call(d->text) || dialect_is_media(d->text)));
+}
+
+/* What of a piece of Messages decides how another attempt may go on. */
+static void note_piece(talk *t, daruma_str block)
+{
+    daruma_str type = json_get(block, S("type"));
+    if (str_eq(type, S("\"citations_delta\"")))
+        t->sourced = t->writing ? t->out->r.open : t->in.open;
+    else if (str_eq(type, S("\"server_tool_use\"")))
+        t->tool = arena_copy(&t->arena, block);
+    else if (str_ends(type, S("_tool_result\"")))
+        t->tool = (daruma_str){0};
 }
 
 void talk_shown(talk *t, const turn_delta *d)
@@ -64,6 +98,8 @@ void talk_shown(talk *t, const turn_delta *d)
     bool other = d->kind == DELTA_OTHER || d->kind == DELTA_BLOCK;
     if (d->kind == DELTA_TEXT)
         say(t, d->text);
+    if (other && talk_takes_signed(t))
+        note_piece(t, d->text);
     t->settled |= settles(d);
     t->thought |= (d->kind == DELTA_SIGNATURE && d->index < 0) || (other && talk_redacted(t, d->text));
 }
@@ -71,16 +107,16 @@ void talk_shown(talk *t, const turn_delta *d)
 /* What of a delta the client reads, behind what `out` holds. */
 static void put_delta(talk *t, const turn_delta *d, daruma_buf *out)
 {
-    talk_shown(t, d);
     t->to->write_delta(t->out, d, out);
+    talk_shown(t, d);
     if (out->full)
         t->lost = t->unsure = true; /* the client must not take what follows for all of it */
     t->begun = true;
 }
 
-static void put_text(talk *t, daruma_str text, daruma_buf *out)
+static void put_text(talk *t, daruma_str text, daruma_str phase, daruma_buf *out)
 {
-    turn_delta d = {.kind = DELTA_TEXT, .index = -1, .text = text, .usage = TURN_USAGE_NONE};
+    turn_delta d = {.kind = DELTA_TEXT, .index = -1, .name = phase, .text = text, .usage = TURN_USAGE_NONE};
     if (text.n)
         put_delta(t, &d, out);
 }
@@ -95,7 +131,8 @@ void talk_write_delta(session *x, const turn_delta *d)
 
 void talk_write_text(session *x, daruma_str text)
 {
-    turn_delta d = {.kind = DELTA_TEXT, .index = -1, .text = text, .usage = TURN_USAGE_NONE};
+    turn_delta d = {.kind = DELTA_TEXT, .index = -1, .name = talk_phase(x->t), .text = text, .usage = TURN_USAGE_NONE};
+    d.piece = x->t->in.open != x->t->seam_at;
     if (text.n)
         talk_write_delta(x, &d);
 }
@@ -108,10 +145,14 @@ static void put_calls(talk *t, const turn *got, daruma_buf *out)
         const convo_part *p = &got->message.parts[i];
         turn_delta d = {.kind = DELTA_BLOCK, .index = -1, .text = p->raw, .usage = TURN_USAGE_NONE};
         d.piece = t->to == &dialect_anthropic;
+        if (p->kind == PART_OTHER && !p->raw.n) {
+            d.kind = DELTA_SOURCES;
+            d.text = p->value;
+        }
         if (p->kind == PART_OTHER)
             put_delta(t, &d, out);
         if (p->kind == PART_TEXT && behind)
-            put_text(t, p->text, out);
+            put_text(t, p->text, p->name, out);
         behind |= p->kind != PART_TEXT;
         if (p->kind != PART_CALL)
             continue;
@@ -153,10 +194,10 @@ static void put_end(talk *t, daruma_buf *out)
 bool talk_put_rest(talk *t, const turn *got, daruma_buf *out)
 {
     if (talk_flows(t))
-        put_text(t, buf_str(&t->fresh), out);
+        put_text(t, buf_str(&t->fresh), (daruma_str){0}, out);
     if (t->mode == TALK_REASK && (!t->said.n || !t->calls)) { /* but for what the client has */
         join_result r = join_find(buf_str(&t->said), buf_str(&t->fresh), true, GOING_ANCHORED);
-        put_text(t, str_from(buf_str(&t->fresh), r.verdict == JOIN_AT ? r.skip : 0), out);
+        put_text(t, str_from(buf_str(&t->fresh), r.verdict == JOIN_AT ? r.skip : 0), (daruma_str){0}, out);
     }
     put_calls(t, got, out);
     if (!t->out->broken && !t->unsure && !t->arena.full) {
@@ -175,7 +216,7 @@ bool talk_close(session *x, daruma_str words, turn_finish how)
         return false;
     if (talk_thought_half(x))
         mended_half_thought(x, false);
-    t->room = x->arena;
+    talk_leave_off(x);
     t->calls = t->last = NULL;
     t->hold.n = 0;
     if (t->said.n && words.n)

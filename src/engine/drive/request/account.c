@@ -21,6 +21,7 @@ static void spoil_others(session *x, size_t owner, uint8_t spoiled)
 static void keep_account(session *x, size_t owner)
 {
     spoil_others(x, owner, 1);
+    x->home.kept = true;
     x->kase.want = (int)owner;
 }
 
