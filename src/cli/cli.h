@@ -40,10 +40,9 @@ const cli_command *cli_commands(size_t *n); /* all of them */
 enum { CLI_WHY_BYTES = 32 << 10 };
 void cli_refused(const char *command, const daruma_buf *why);
 
-/* Options as rows: "--listen", takes a value or not, where it goes. Ends with a row without a name. A value whose name
- * ends in "..." may be given again: `text` has room for CLI_AGAIN_MAX of them and a NULL. */
+/* Options as rows, the last of them empty. A value whose name ends in "..." may be given again: `text` has room for
+ * CLI_AGAIN_MAX of them and a NULL. */
 enum { CLI_AGAIN_MAX = 64 };
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers" /* most rows end before `take` */
 typedef struct cli_option {
     const char *name;  /* "--listen" */
     const char *value; /* "HOST:PORT" in the help; NULL: it is a switch */
@@ -53,6 +52,11 @@ typedef struct cli_option {
     /* Takes a value that may be given again and whose order counts. False: it told why not. */
     bool (*take)(const struct cli_option *o, const char *value);
 } cli_option;
+// clang-format off
+#define CLI_VALUE(flag, named, to, says) {.name = (flag), .value = (named), .text = (to), .help = (says)}
+#define CLI_TAKEN(flag, named, by, says) {.name = (flag), .value = (named), .take = (by), .help = (says)}
+#define CLI_SWITCH(flag, to, says)       {.name = (flag), .on = (to), .help = (says)}
+// clang-format on
 
 /* Reads options wherever they stand, up to "--", and moves all other arguments behind them. Returns the index of the
  * first of those, or -1 after an error was told (exit 2), or -2 after --help was answered (exit 0). `usage` is the
@@ -74,6 +78,8 @@ bool cli_no_more(int argc, char **argv, int at);
  * NAME:doc and NAME:code. In `room`; NULL behind the last. */
 enum { CLI_PROFILE_BYTES = 64 };
 const char *cli_profile(size_t i, char room[CLI_PROFILE_BYTES]);
+/* Tells that there is no profile of that name, or no such variant of it, and what there is (exit 2). Returns NULL. */
+const struct daruma_policy *cli_no_profile(const char *command, daruma_str name, daruma_str variant);
 
 /* The dialect of that name, or NULL after an error was told (exit 2). `option` is what it was asked with. */
 const struct dialect *cli_dialect(const char *command, const char *option, const char *name);

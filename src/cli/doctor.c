@@ -464,10 +464,10 @@ int cli_doctor(int argc, char **argv)
     bool json = false, connect = false;
     config_source from = {0};
     const cli_option options[] = {
-        {"--config", "FILE", &from.file, NULL, "the gateway's YAML file; else what is true without one"},
-        {"--listen", "HOST:PORT", &from.listen, NULL, "as for serve: where clients connect, over the file's word"},
-        {"--connect", NULL, NULL, &connect, "ask each provider, with each key"},
-        {"--json", NULL, NULL, &json, "one JSON object: ok, and checks with state, about, what, remedy"},
+        CLI_VALUE("--config", "FILE", &from.file, "the gateway's YAML file; else what is true without one"),
+        CLI_VALUE("--listen", "HOST:PORT", &from.listen, "as for serve: where clients connect, over the file's word"),
+        CLI_SWITCH("--connect", &connect, "ask each provider, with each key"),
+        CLI_SWITCH("--json", &json, "one JSON object: ok, and checks with state, about, what, remedy"),
         {0}};
     int rest = cli_options(argc, argv, options, "doctor [--config FILE] [--connect] [--json]", about);
     static findings f;

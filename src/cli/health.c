@@ -64,9 +64,9 @@ int cli_health(int argc, char **argv)
     bool ready = false, waits;
     config c;
     const cli_option options[] = {
-        {"--config", "FILE", &file, NULL, "whose `listen` says where; 127.0.0.1:4141 without one"},
-        {"--listen", "HOST:PORT", &listen, NULL, "where it listens, over the file's word"},
-        {"--ready", NULL, NULL, &ready, "asks whether somebody can answer: not while no configured target is well"},
+        CLI_VALUE("--config", "FILE", &file, "whose `listen` says where; 127.0.0.1:4141 without one"),
+        CLI_VALUE("--listen", "HOST:PORT", &listen, "where it listens, over the file's word"),
+        CLI_SWITCH("--ready", &ready, "asks whether somebody can answer: not while no configured target is well"),
         {0}};
     int rest = cli_options(argc, argv, options, "health [--config FILE] [--listen HOST:PORT] [--ready] [URL]", about);
     if (rest < 0)

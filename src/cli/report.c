@@ -513,8 +513,8 @@ int cli_report(int argc, char **argv)
     const char *since = NULL;
     bool json = false;
     const cli_option options[] = {
-        {"--since", "TIME", &since, NULL, "only what happened since then: 7d, 12h, 30min ago, or 2026-01-31"},
-        {"--json", NULL, NULL, &json, "one JSON object"},
+        CLI_VALUE("--since", "TIME", &since, "only what happened since then: 7d, 12h, 30min ago, or 2026-01-31"),
+        CLI_SWITCH("--json", &json, "one JSON object"),
         {0}};
     int rest = cli_options(argc, argv, options, "report [--since TIME] [--json] [FILE...]", about);
     int64_t from;

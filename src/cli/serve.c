@@ -137,9 +137,9 @@ int cli_serve(int argc, char **argv)
     const char *file = NULL, *listen = NULL;
     serving s = {0};
     const cli_option options[] = {
-        {"--config", "FILE", &file, NULL, "YAML file; `daruma check --options` lists what it may say"},
-        {"--listen", "HOST:PORT", &listen, NULL, "where clients connect, over the file's word"},
-        {"--quiet", NULL, NULL, &s.quiet, "nothing on stderr but errors"},
+        CLI_VALUE("--config", "FILE", &file, "YAML file; `daruma check --options` lists what it may say"),
+        CLI_VALUE("--listen", "HOST:PORT", &listen, "where clients connect, over the file's word"),
+        CLI_SWITCH("--quiet", &s.quiet, "nothing on stderr but errors"),
         {0}};
     int rest = cli_options(argc, argv, options, "serve [--config FILE] [--listen HOST:PORT] [--quiet] [FILE]", about);
     if (rest < 0)

@@ -127,10 +127,8 @@ int cli_loops(int argc, char **argv)
 {
     loops l = {.jsonl = false};
     const cli_option options[] = {
-        {.name = "--jsonl",
-         .on = &l.jsonl,
-         .help = "answer with a JSON line for each record: id, verdict, kind, at, why"},
-        {.name = NULL},
+        CLI_SWITCH("--jsonl", &l.jsonl, "answer with a JSON line for each record: id, verdict, kind, at, why"),
+        {0},
     };
     int at = cli_options(
         argc, argv, options, "loops [--jsonl] [FILE]",
