@@ -31,13 +31,11 @@ typedef struct wanted {
     bool json;
 } wanted;
 
+/* Keeps what is said last. */
 static void keep(char *to, size_t room, daruma_str s)
 {
-    s = str_sub(s, 0, room - 1);
-    if (!s.n)
-        return;
-    memcpy(to, s.p, s.n);
-    to[s.n] = 0;
+    if (s.n)
+        cli_keep(to, room, s);
 }
 
 static bool fits(const wanted *w, const one_case *c)

@@ -192,9 +192,9 @@ static int serve(const struct arguments *a, script *s)
         end_run(&r);
         return 1;
     }
-    bool six = strchr(host, ':') != NULL;
-    printf("chaos listens on http://%s%s%s:%d with %zu fault%s; Ctrl-C ends it\n", six ? "[" : "", host, six ? "]" : "",
-           chaos_port(k), nfaults, nfaults == 1 ? "" : "s");
+    char address[CLI_ADDRESS_BYTES];
+    printf("chaos listens on %s with %zu fault%s; Ctrl-C ends it\n",
+           cli_address(false, at.host, chaos_port(k), false, address), nfaults, nfaults == 1 ? "" : "s");
     fflush(stdout);
     uv_run(&r.loop, UV_RUN_DEFAULT);
     daruma_buf b = buf_over(text, sizeof text);

@@ -243,10 +243,13 @@ static int run_one(plan *p, bool json, regret_sum *ret)
     static regret sum;
     memset(&sum, 0, sizeof sum);
     run_all(p, &sum);
-    if (json)
-        simulate_json(&sum, &p->say);
-    else
+    if (json) {
+        daruma_buf out = buf_in(&p->a);
+        simulate_json(&sum, &p->say, &out);
+        fwrite(out.p, 1, out.n, stdout);
+    } else {
         simulate_print(&sum, &p->say);
+    }
     *ret = sum.all;
     bool ok = within_bounds(p, &sum.all);
     return ok && !sum.nbroken_all ? 0 : 1;
