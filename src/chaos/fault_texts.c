@@ -1,6 +1,15 @@
 /* fault_texts.c - the words of the providers for the errors that a script can ask for. */
 #include "chaos/faults.h"
+#include "base/buf.h"
 #include "base/str.h"
+
+/* How a provider says an error. */
+typedef struct fault_text {
+    const char *kind;
+    wire wire;
+    int status;
+    const char *type, *code, *param, *text;
+} fault_text;
 
 // clang-format off
 /* Row: kind, wire, status, type (Gemini: status), code, parameter, text. Chat's row serves Responses where that has none
@@ -141,11 +150,11 @@ static const fault_text texts[] = {
 };
 // clang-format on
 
-const fault_text *fault_text_of(daruma_str kind, wire w)
+static const fault_text *text_of(const char *kind, wire w)
 {
     const fault_text *found = &texts[0];
     for (size_t i = 0; i < COUNT(texts); i++) {
-        if (!str_eq(str_of(texts[i].kind), kind))
+        if (strcmp(texts[i].kind, kind) != 0)
             continue;
         if (texts[i].wire == w)
             return &texts[i];
@@ -153,4 +162,36 @@ const fault_text *fault_text_of(daruma_str kind, wire w)
             found = &texts[i];
     }
     return found;
+}
+
+static void put_value(daruma_buf *b, daruma_str word, const fault_values *v)
+{
+    const struct {
+        daruma_str word;
+        buf_part value;
+    } rows[] = {{LIT("model"), BUF_PART(v->model)},          {LIT("key"), BUF_PART(v->key)},
+                {LIT("retry"), BUF_PART(v->retry)},          {LIT("tokens"), BUF_PART(v->tokens)},
+                {LIT("window"), BUF_PART(v->window)},        {LIT("output"), BUF_PART(v->output)},
+                {LIT("output_max"), BUF_PART(v->output_max)}};
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (str_eq(rows[i].word, word))
+            BUF_SAY(b, rows[i].value);
+}
+
+refusal fault_refusal(const char *kind, wire w, const fault_values *v, daruma_arena *a)
+{
+    const fault_text *t = text_of(kind, w);
+    daruma_buf b = buf_in(a);
+    daruma_str rest = str_of(t->text);
+    while (rest.n) {
+        buf_put(&b, str_cut(&rest, '{'));
+        if (rest.n)
+            put_value(&b, str_cut(&rest, '}'), v);
+    }
+    return (refusal){.status = t->status,
+                     .type = str_of(t->type),
+                     .code = str_of(t->code),
+                     .param = str_of(t->param),
+                     .message = buf_str(&b),
+                     .kind = kind};
 }

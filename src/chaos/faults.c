@@ -78,77 +78,49 @@ const fault_kind *fault_find(daruma_str name)
 
 /* ---- the provider's words ------------------------------------------------------------------------- */
 
-/* How long the text says to wait: what a retry-after of the script says, so that both agree. */
-static void put_retry(daruma_buf *b, const fault *f)
+/* How long a retry-after of the script says to wait, so that both agree; empty: it says nothing. */
+static daruma_str retry_of(const fault *f, daruma_arena *a)
 {
     for (size_t i = 0; i < f->nheaders; i++)
         if (str_ieq(f->headers[i].name, S("retry-after")) && f->headers[i].value.n &&
-            ch_digit(f->headers[i].value.p[0])) {
-            BUF_SAY(b, f->headers[i].value, "s");
-            return;
-        }
-    BUF_LIT(b, "200ms");
+            ch_digit(f->headers[i].value.p[0]))
+            return STR_SAY(a, f->headers[i].value, "s");
+    return (daruma_str){0};
 }
 
-static void put_word(daruma_buf *b, daruma_str word, const fault *f, const ask *q, const model_limits *m)
+/* A window that the request does not fit and a limit that it is above, whatever the script says. */
+static fault_values values_of(const fault *f, const ask *q, const model_limits *m, daruma_arena *a)
 {
     int64_t output = q->max_output > 0 ? q->max_output : 100000;
-    if (str_eq(word, S("model")))
-        buf_put(b, q->model);
-    else if (str_eq(word, S("key")))
-        buf_put(b, str_sub(q->key, 0, 3));
-    else if (str_eq(word, S("retry")))
-        put_retry(b, f);
-    else if (str_eq(word, S("tokens")))
-        buf_int(b, q->tokens);
-    else if (str_eq(word, S("window"))) /* one that the request does not fit, whatever the script says */
-        buf_int(b, m->window >= 0 && m->window < q->tokens ? m->window : q->tokens / 2);
-    else if (str_eq(word, S("output")))
-        buf_int(b, output);
-    else if (str_eq(word, S("output_max")))
-        buf_int(b, m->max_output >= 0 && m->max_output < output ? m->max_output : output / 2);
-}
-
-static daruma_str fill_in(const char *text, const fault *f, const ask *q, const model_limits *m, daruma_arena *a)
-{
-    daruma_buf b = buf_in(a);
-    daruma_str rest = str_of(text);
-    while (rest.n) {
-        buf_put(&b, str_cut(&rest, '{'));
-        if (rest.n)
-            put_word(&b, str_cut(&rest, '}'), f, q, m);
-    }
-    return buf_str(&b);
+    daruma_str retry = retry_of(f, a);
+    return (fault_values){.model = q->model,
+                          .key = str_sub(q->key, 0, 3),
+                          .retry = retry.n ? retry : S("200ms"),
+                          .tokens = q->tokens,
+                          .window = m->window >= 0 && m->window < q->tokens ? m->window : q->tokens / 2,
+                          .output = output,
+                          .output_max = m->max_output >= 0 && m->max_output < output ? m->max_output : output / 2};
 }
 
 /* Google's message is that of a spent quota. Its details say which quota it is, and how long to wait. */
 static daruma_str retry_details(const fault *f, daruma_arena *a)
 {
-    daruma_buf b = buf_in(a);
-    BUF_LIT(&b, "[{\"@type\":\"type.googleapis.com/google.rpc.QuotaFailure\",\"violations\":[{\"quotaId\":"
-                "\"GenerateRequestsPerMinutePerProjectPerModel-FreeTier\",\"quotaValue\":\"10\"}]},"
-                "{\"@type\":\"type.googleapis.com/google.rpc.RetryInfo\",\"retryDelay\":\"");
-    size_t from = b.n;
-    put_retry(&b, f);
-    if (str_eq(str_from(buf_str(&b), from), S("200ms"))) {
-        b.n = from;
-        BUF_LIT(&b, "0.2s");
-    }
-    BUF_LIT(&b, "\"}]");
-    return buf_str(&b);
+    daruma_str retry = retry_of(f, a);
+    return STR_SAY(a,
+                   "[{\"@type\":\"type.googleapis.com/google.rpc.QuotaFailure\",\"violations\":[{\"quotaId\":"
+                   "\"GenerateRequestsPerMinutePerProjectPerModel-FreeTier\",\"quotaValue\":\"10\"}]},"
+                   "{\"@type\":\"type.googleapis.com/google.rpc.RetryInfo\",\"retryDelay\":\"",
+                   retry.n ? retry : S("0.2s"), "\"}]");
 }
 
 static refusal error_of(const fault *f, const fault_kind *k, const ask *q, const model_limits *m, daruma_arena *a)
 {
-    const fault_text *t = fault_text_of(str_of(k->name), q->wire);
-    refusal r = {
-        .status = f->status > 0 ? (int)f->status : t->status,
-        .type = str_of(t->type),
-        .code = str_of(t->code),
-        .param = str_of(t->param),
-        .message = f->message.n ? f->message : fill_in(t->text, f, q, m, a),
-        .kind = k->name,
-    };
+    const fault_values v = values_of(f, q, m, a);
+    refusal r = fault_refusal(k->name, q->wire, &v, a);
+    if (f->message.n)
+        r.message = f->message;
+    if (f->status > 0)
+        r.status = (int)f->status;
     if (q->wire == WIRE_GEMINI && strcmp(k->name, "rate_limit") == 0)
         r.details = retry_details(f, a);
     if (q->wire == WIRE_GEMINI && f->status > 0) /* another status has another name */

@@ -36,15 +36,15 @@ typedef struct fault_kind {
     const char *words;              /* one sentence for --list and the manual */
 } fault_kind;
 
-/* How a provider says an error. */
-typedef struct fault_text {
-    const char *kind;
-    wire wire;
-    int status;
-    const char *type, *code, *param, *text;
-} fault_text;
+/* What the texts of errors have braces for. */
+typedef struct fault_values {
+    daruma_str model, key, retry;
+    int64_t tokens, window, output, output_max;
+} fault_values;
 
-const fault_text *fault_text_of(daruma_str kind, wire w); /* the first row for a kind that has none */
+/* The error of that kind in the words of the provider; those of Chat serve Responses where that has none of its own,
+ * and an unknown kind gets the first there are. The message lives in `a`. */
+refusal fault_refusal(const char *kind, wire w, const fault_values *v, daruma_arena *a);
 
 extern const fault_kind fault_kinds[];
 extern const size_t nfault_kinds;

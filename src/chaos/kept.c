@@ -152,10 +152,10 @@ static uint64_t hash_of(daruma_str id)
     size_t at = str_findch(id, '_');
     daruma_str hex = at == STR_NONE ? (daruma_str){0} : str_sub(id, at + 1, 16);
     for (size_t i = 0; i < hex.n; i++) {
-        char c = ch_lower(hex.p[i]);
-        if (!ch_digit(c) && !(c >= 'a' && c <= 'f'))
+        int digit = ch_hex(hex.p[i]);
+        if (digit < 0)
             return 0;
-        h = h << 4 | (uint64_t)(ch_digit(c) ? c - '0' : c - 'a' + 10);
+        h = h << 4 | (uint64_t)digit;
     }
     return hex.n == 16 ? h : 0;
 }

@@ -1,6 +1,6 @@
 /* script.c - the tables of what a script may say, and what only a script has: kinds of faults as keys, answers and
  * circles of models, expectations. */
-#include "chaos/script.h"
+#include "chaos/report.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -88,7 +88,7 @@ static bool read_way(conf *r, const conf_option *o, daruma_str s, void *field)
     conf_near near = conf_near_to(word);
     going_on *way = &m->ways[m->nways];
     (void)o;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         conf_near_try(&near, str_of(names[i]));
         if (!str_eq(word, str_of(names[i])))
             continue;
@@ -203,77 +203,8 @@ static void key_fits(conf *r, void *base, void *item, size_t index)
 
 /* ---- hooks of expectations -------------------------------------------------------------------- */
 
-/* What can be expected; whether it may be said of each model or kind; what a bare number means. */
-static const struct {
-    const char *name;
-    expect_what what;
-    bool each;
-    const char *bare;
-} expect_rows[] = {
-    {"calls", EXPECT_CALLS, true, "=="},       {"answered", EXPECT_ANSWERED, true, "=="},
-    {"faults", EXPECT_FAULTS, true, "=="},     {"aborted", EXPECT_ABORTED, false, "=="},
-    {"refused", EXPECT_REFUSED, true, "=="},   {"asks", EXPECT_ASKS, true, "=="},
-    {"statuses", EXPECT_STATUSES, true, "=="}, {"largest_tokens", EXPECT_LARGEST, false, "<="},
-    {"circled", EXPECT_CIRCLED, true, "=="},   {"max_calls_per_request", EXPECT_MOST, false, "<="},
-    {"told", EXPECT_TOLD, true, "=="},         {"listened", EXPECT_LISTENED, true, "=="},
-};
-
-static const char *expect_name(size_t i)
-{
-    return i < sizeof expect_rows / sizeof *expect_rows ? expect_rows[i].name : NULL;
-}
-
-static expect *new_expect(script *s, daruma_arena *a)
-{
-    if (s->nexpects % 16 == 0) {
-        expect *more = ARENA_NEW(a, expect, s->nexpects + 16);
-        if (!more)
-            return NULL;
-        if (s->nexpects)
-            memcpy(more, s->expects, s->nexpects * sizeof *more);
-        s->expects = more;
-    }
-    return &s->expects[s->nexpects++];
-}
-
-/* "<= 3", "== 2", "3" */
-static void read_expect(conf *r, const conf_node *n, size_t row, daruma_str subject, script *s)
-{
-    static const char *const ops[] = {"<=", ">=", "==", "!=", "<", ">"};
-    daruma_str text = str_trim(conf_text_of(n)), rest = text;
-    const char *op = expect_rows[row].bare;
-    daruma_buf words = buf_in(r->a);
-    conf_at(r, n);
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        if (str_starts(text, str_of(ops[i]))) {
-            op = ops[i];
-            rest = str_trim(str_from(text, str_of(op).n));
-            break;
-        }
-    int64_t value;
-    if (!str_int(rest, &value)) {
-        conf_wrong(r, "`%s` wants something like \"<= 3\", not `" STR_FMT "`", expect_rows[row].name,
-                   STR_ARG(conf_word(r, text)));
-        return;
-    }
-    expect *e = new_expect(s, r->a);
-    if (!e)
-        return;
-    *e = (expect){.what = expect_rows[row].what, .subject = arena_copy(r->a, subject), .value = value};
-    memcpy(e->op, op, str_of(op).n + 1);
-    buf_putz(&words, expect_rows[row].name);
-    if (subject.n)
-        BUF_SAY(&words, " of ", e->subject);
-    buf_printf(&words, " %s %lld", op, (long long)value);
-    e->text = buf_str(&words);
-}
-
-/* What validate*.c calls the reasons for which it refuses, and what requests are for. */
-static const char refusals[] =
-    "orphan_tool_call orphan_tool_result invalid_message invalid_tool_schema invalid_parameter not_stored auth "
-    "model_not_found invalid_request context_length output_limit request_too_large";
-static const char purposes[] = "turn continue summary";
-
+/* A count of what cannot happen is always 0, and an expectation of at most so many would always hold. Models are not
+ * looked up: requests may name any. */
 static bool one_of(conf *r, const char *what, daruma_str word, const char *names)
 {
     daruma_str rest = str_of(names);
@@ -287,41 +218,102 @@ static bool one_of(conf *r, const char *what, daruma_str word, const char *names
     return conf_unknown(r, what, &near);
 }
 
-/* A count of what cannot happen is always 0, and an expectation of at most so many would always hold. Models are not
- * looked up: requests may name any. */
-static bool known_subject(conf *r, expect_what what, daruma_str word)
+static bool known_kind(conf *r, daruma_str word)
+{
+    return named_kind(r, word) != NULL;
+}
+
+/* What validate*.c calls the reasons for which it refuses. */
+static bool known_refusal(conf *r, daruma_str word)
+{
+    return one_of(
+        r, "refusal", word,
+        "orphan_tool_call orphan_tool_result invalid_message invalid_tool_schema invalid_parameter not_stored "
+        "auth model_not_found invalid_request context_length output_limit request_too_large");
+}
+
+static bool known_purpose(conf *r, daruma_str word)
+{
+    return one_of(r, "purpose", word, "turn continue summary");
+}
+
+static bool known_status(conf *r, daruma_str word)
 {
     int64_t status;
-    switch (what) {
-    case EXPECT_FAULTS:
-        return named_kind(r, word) != NULL;
-    case EXPECT_REFUSED:
-        return one_of(r, "refusal", word, refusals);
-    case EXPECT_ASKS:
-        return one_of(r, "purpose", word, purposes);
-    case EXPECT_STATUSES:
-        return (str_int(word, &status) && status >= 100 && status <= 599) ||
-               conf_wrong(r, "`" STR_FMT "` is no HTTP status", STR_ARG(conf_word(r, word)));
-    default:
-        return true;
+    return (str_int(word, &status) && status >= 100 && status <= 599) ||
+           conf_wrong(r, "`" STR_FMT "` is no HTTP status", STR_ARG(conf_word(r, word)));
+}
+
+#define AT_COUNT(member) offsetof(report, member)
+static const expect_row expect_rows[] = {
+    {"calls", AT_COUNT(calls), AT_COUNT(models), "==", NULL},
+    {"answered", AT_COUNT(answered), AT_COUNT(answered_models), "==", NULL},
+    {"faults", EXPECT_SUM, AT_COUNT(faults), "==", known_kind},
+    {"aborted", AT_COUNT(aborted), 0, "==", NULL},
+    {"refused", AT_COUNT(refused), AT_COUNT(refusals), "==", known_refusal},
+    {"asks", AT_COUNT(calls), AT_COUNT(purposes), "==", known_purpose},
+    {"statuses", AT_COUNT(calls), AT_COUNT(statuses), "==", known_status},
+    {"largest_tokens", AT_COUNT(largest), 0, "<=", NULL},
+    {"circled", EXPECT_SUM, AT_COUNT(circled), "==", NULL},
+    {"max_calls_per_request", AT_COUNT(most_calls), 0, "<=", NULL},
+    {"told", EXPECT_SUM, AT_COUNT(told), "==", NULL},
+    {"listened", EXPECT_SUM, AT_COUNT(listened), "==", NULL},
+};
+
+static const char *expect_name(size_t i)
+{
+    return i < COUNT(expect_rows) ? expect_rows[i].name : NULL;
+}
+
+/* "<= 3", "== 2", "3" */
+static void read_expect(conf *r, const conf_node *n, const expect_row *row, daruma_str subject, script *s)
+{
+    static const char *const ops[] = {"<=", ">=", "==", "!=", "<", ">"};
+    daruma_str text = str_trim(conf_text_of(n)), rest = text;
+    const char *op = row->bare;
+    daruma_buf words = buf_in(r->a);
+    conf_at(r, n);
+    for (size_t i = 0; i < COUNT(ops); i++)
+        if (str_starts(text, str_of(ops[i]))) {
+            op = ops[i];
+            rest = str_trim(str_from(text, str_of(op).n));
+            break;
+        }
+    int64_t value;
+    if (!str_int(rest, &value)) {
+        conf_wrong(r, "`%s` wants something like \"<= 3\", not `" STR_FMT "`", row->name, STR_ARG(conf_word(r, text)));
+        return;
     }
+    expect *list = arena_grow(r->a, s->expects, s->nexpects, &s->expects_cap, sizeof *list, 16);
+    if (!list)
+        return;
+    s->expects = list;
+    expect *e = &list[s->nexpects++];
+    *e = (expect){.what = row, .subject = arena_copy(r->a, subject), .value = value};
+    memcpy(e->op, op, str_of(op).n + 1);
+    buf_putz(&words, row->name);
+    if (subject.n)
+        BUF_SAY(&words, " of ", e->subject);
+    buf_printf(&words, " %s %lld", op, (long long)value);
+    e->text = buf_str(&words);
 }
 
 static bool read_expects(conf *r, const conf_option *o, const conf_node *n, void *field)
 {
-    size_t row = 0, mark;
+    const expect_row *row = expect_rows;
+    size_t mark;
     daruma_str subject;
     const conf_node *value;
     (void)o;
-    while (!str_eq(r->key, str_of(expect_rows[row].name)))
+    while (!str_eq(r->key, str_of(row->name)))
         row++;
     if (!conf_is_map(n))
         read_expect(r, n, row, (daruma_str){0}, field);
-    else if (!expect_rows[row].each)
-        conf_wrong(r, "`%s` is not counted one by one", expect_rows[row].name);
+    else if (!row->each)
+        conf_wrong(r, "`%s` is not counted one by one", row->name);
     else
         for (size_t i = 0; conf_next(r, n, &i, &subject, &value, &mark); conf_back(r, mark))
-            if (known_subject(r, expect_rows[row].what, subject))
+            if (!row->subject || row->subject(r, subject))
                 read_expect(r, value, row, subject, field);
     return true;
 }
@@ -523,7 +515,7 @@ void script_drop(script *s)
 {
     if (!s || --s->users)
         return;
-    for (size_t i = 0; i < sizeof s->of / sizeof *s->of; i++)
+    for (size_t i = 0; i < COUNT(s->of); i++)
         script_drop(s->of[i]);
     sys_arena_done(&s->memory);
     free(s);
@@ -536,7 +528,7 @@ void script_inherit(script *b, script *a)
         b->seed = a->seed;
     if (!b->says_keep)
         b->keep = a->keep;
-    for (size_t i = 0; i < sizeof says / sizeof *says; i++)
+    for (size_t i = 0; i < COUNT(says); i++)
         if (!says[i])
             b->of[i] = script_hold(a->of[i] ? a->of[i] : a);
     if (!b->says_models)

@@ -30,24 +30,20 @@ typedef struct script_key {
     daruma_ms spent_at; /* ... then */
 } script_key;
 
-typedef enum expect_what {
-    EXPECT_CALLS,
-    EXPECT_ANSWERED,
-    EXPECT_FAULTS,
-    EXPECT_ABORTED,
-    EXPECT_MOST,
-    EXPECT_REFUSED,
-    EXPECT_ASKS,
-    EXPECT_STATUSES,
-    EXPECT_LARGEST,
-    EXPECT_CIRCLED,
-    EXPECT_TOLD,
-    EXPECT_LISTENED,
-} expect_what;
+/* What can be expected. */
+typedef struct expect_row {
+    const char *name;
+    size_t all;       /* a number of `report`; EXPECT_SUM: the sum of ... */
+    size_t each;      /* ... its tally by subject; 0: it is not counted one by one */
+    const char *bare; /* what a bare number means: "==" */
+    /* Is there such a subject? False: that was told. NULL: there may be any. */
+    bool (*subject)(conf *r, daruma_str word);
+} expect_row;
+#define EXPECT_SUM ((size_t)-1)
 
 /* One thing that must be true at the end: WHAT of SUBJECT is OP VALUE. */
 typedef struct expect {
-    expect_what what;
+    const expect_row *what;
     daruma_str subject; /* a model or a kind of fault; empty: all together */
     char op[3];         /* "<=", "==", ... */
     int64_t value;
@@ -67,7 +63,7 @@ typedef struct script {
     fault *faults;
     size_t nfaults;
     expect *expects;
-    size_t nexpects;
+    size_t nexpects, expects_cap;
     int64_t keep; /* so many requests are kept as they came */
     bool says_seed, says_models, says_keys, says_faults, says_expect, says_keep; /* which parts it has */
 } script;

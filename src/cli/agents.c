@@ -3,9 +3,9 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "cli/ask.h"
 #include "cli/cli.h"
 #include "engine/seeds/seeds.h"
-#include "sys/process.h"
 #include "sys/sys.h"
 #include <stdlib.h>
 #include <string.h>
@@ -235,37 +235,15 @@ bool agents_of_config(daruma_str text, const char *file, const config *c, const 
 
 /* ---- keys ---- */
 
-typedef struct printed {
-    daruma_arena *a;
-    daruma_str key;
-    char why[200];
-} printed;
-
-static void on_printed(int exit_code, daruma_str out, const char *why, void *user)
-{
-    printed *p = user;
-    (void)exit_code;
-    p->key = arena_copy(p->a, out);
-    snprintf(p->why, sizeof p->why, "%s", why ? why : "");
-}
-
 /* The key itself, or what its command prints. False: that was told. */
 static bool key_of(const config_provider *p, const config_key *k, daruma_arena *a, daruma_str *ret)
 {
-    uv_loop_t loop;
-    printed out = {.a = a};
+    char why[200];
     *ret = k->value;
-    if (!k->command.n)
-        return true;
-    uv_loop_init(&loop);
-    process_run(&loop, k->command.p, KEY_COMMAND_MS_MAX, on_printed, &out);
-    uv_run(&loop, UV_RUN_DEFAULT);
-    uv_loop_close(&loop);
-    *ret = out.key;
-    if (!out.why[0])
+    if (!k->command.n || cli_key_printed(k->command.p, a, ret, why))
         return true;
     return cli_say(false, "run", "provider " STR_FMT ": the command of " STR_FMT ": %s", STR_ARG(p->name),
-                   STR_ARG(k->name), out.why);
+                   STR_ARG(k->name), why);
 }
 
 /* ---- models ---- */

@@ -1,7 +1,10 @@
 #include "cli/ask.h"
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/date.h"
 #include "base/str.h"
+#include "base/limits.h"
+#include "sys/process.h"
 #include "sys/sys.h"
 
 static void on_head(fetch *f, const http_head *h, void *user)
@@ -44,4 +47,30 @@ cli_answer cli_ask(upstream *up, const fetch_request *q)
     while (!a.over && uv_run(uv_default_loop(), UV_RUN_ONCE))
         ;
     return a;
+}
+
+typedef struct printed {
+    daruma_arena *a;
+    daruma_str *ret;
+    char *why;
+} printed;
+
+static void on_printed(int exit_code, daruma_str out, const char *why, void *user)
+{
+    const printed *p = user;
+    (void)exit_code;
+    snprintf(p->why, 200, "%s", why ? why : "");
+    if (!why)
+        *p->ret = arena_copy(p->a, out);
+}
+
+bool cli_key_printed(const char *command, daruma_arena *a, daruma_str *ret, char why[200])
+{
+    uv_loop_t loop;
+    printed to = {a, ret, why};
+    uv_loop_init(&loop);
+    process_run(&loop, command, KEY_COMMAND_MS_MAX, on_printed, &to);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    uv_loop_close(&loop);
+    return !why[0];
 }

@@ -1,4 +1,4 @@
-/* ask.h - one request to a server, and its answer, waited for. */
+/* ask.h - one request to a server, or one command that prints a key, waited for. */
 #ifndef CLI_ASK_H
 #define CLI_ASK_H
 #include "net/upstream.h"
@@ -17,4 +17,7 @@ typedef struct cli_answer {
 
 /* Runs the default loop until the answer is there. */
 cli_answer cli_ask(upstream *up, const fetch_request *q);
+
+/* The key that a command prints, in `a`. False: it printed none, and `why` holds nothing of what it did print. */
+bool cli_key_printed(const char *command, daruma_arena *a, daruma_str *ret, char why[200]);
 #endif

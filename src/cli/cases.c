@@ -31,13 +31,11 @@ typedef struct wanted {
     bool json;
 } wanted;
 
+/* Keeps what is said last. */
 static void keep(char *to, size_t room, daruma_str s)
 {
-    s = str_sub(s, 0, room - 1);
-    if (!s.n)
-        return;
-    memcpy(to, s.p, s.n);
-    to[s.n] = 0;
+    if (s.n)
+        cli_keep(to, room, s);
 }
 
 static bool fits(const wanted *w, const one_case *c)
@@ -214,12 +212,12 @@ int cli_cases(int argc, char **argv)
     const char *since = NULL;
     wanted w = {0};
     const cli_option options[] = {
-        {"--outcome", "OUTCOME", &w.outcome, NULL,
-         "only recovered, degraded, explained, failed, cancelled, ... or open"},
-        {"--kind", "KIND", &w.kind, NULL, "only those whose last failure is of that kind: `daruma policy`"},
-        {"--target", "TARGET", &w.target, NULL, "only those whose last target is that one: provider/model, with *"},
-        {"--since", "TIME", &since, NULL, "only events since then: 7d, 12h, 30min ago, or 2026-01-31"},
-        {"--json", NULL, NULL, &w.json, "a JSON object a line"},
+        CLI_VALUE("--outcome", "OUTCOME", &w.outcome,
+                  "only recovered, degraded, explained, failed, cancelled, ... or open"),
+        CLI_VALUE("--kind", "KIND", &w.kind, "only those whose last failure is of that kind: `daruma policy`"),
+        CLI_VALUE("--target", "TARGET", &w.target, "only those whose last target is that one: provider/model, with *"),
+        CLI_VALUE("--since", "TIME", &since, "only events since then: 7d, 12h, 30min ago, or 2026-01-31"),
+        CLI_SWITCH("--json", &w.json, "a JSON object a line"),
         {0}};
     int rest =
         cli_options(argc, argv, options, "cases [--outcome O] [--kind K] [--target T] [--since TIME] [FILE]", about);

@@ -78,12 +78,12 @@ static bool take_key(const cli_option *o, const char *value)
 static const cli_option *chaos_options(void)
 {
     static const cli_option of_run[] = {
-        {"--listen", "HOST:PORT", &asked.listen, NULL, "where; else 127.0.0.1:9100"},
-        {"--script", "FILE", &asked.script, NULL, "the same as FILE"},
-        {"--for", "TIME", &asked.length_text, NULL, "ends after 60s, 10m, ..."},
-        {"--quiet", NULL, NULL, &asked.quiet, "no line per call"},
-        {"--list", NULL, NULL, &asked.list, "prints the kinds of faults"},
-        {"--fault", "KIND[=VALUE]...", NULL, NULL, "a fault without a script; what follows are its keys:", take_fault},
+        CLI_VALUE("--listen", "HOST:PORT", &asked.listen, "where; else 127.0.0.1:9100"),
+        CLI_VALUE("--script", "FILE", &asked.script, "the same as FILE"),
+        CLI_VALUE("--for", "TIME", &asked.length_text, "ends after 60s, 10m, ..."),
+        CLI_SWITCH("--quiet", &asked.quiet, "no line per call"),
+        CLI_SWITCH("--list", &asked.list, "prints the kinds of faults"),
+        CLI_TAKEN("--fault", "KIND[=VALUE]...", take_fault, "a fault without a script; what follows are its keys:"),
     };
     static char flags[FLAGS_MAX][FLAG_BYTES];
     static cli_option all[FLAGS_MAX];
@@ -96,7 +96,7 @@ static const cli_option *chaos_options(void)
         snprintf(flags[n], FLAG_BYTES, "--%s", key);
         for (char *p = flags[n]; *p; p++)
             *p = *p == '_' ? '-' : *p;
-        all[n] = (cli_option){flags[n], "VALUE", NULL, NULL, words, take_key};
+        all[n] = (cli_option)CLI_TAKEN(flags[n], "VALUE", take_key, words);
         n++;
     }
     return all;
@@ -192,9 +192,9 @@ static int serve(const struct arguments *a, script *s)
         end_run(&r);
         return 1;
     }
-    bool six = strchr(host, ':') != NULL;
-    printf("chaos listens on http://%s%s%s:%d with %zu fault%s; Ctrl-C ends it\n", six ? "[" : "", host, six ? "]" : "",
-           chaos_port(k), nfaults, nfaults == 1 ? "" : "s");
+    char address[CLI_ADDRESS_BYTES];
+    printf("chaos listens on %s with %zu fault%s; Ctrl-C ends it\n",
+           cli_address(false, at.host, chaos_port(k), false, address), nfaults, nfaults == 1 ? "" : "s");
     fflush(stdout);
     uv_run(&r.loop, UV_RUN_DEFAULT);
     daruma_buf b = buf_over(text, sizeof text);

@@ -176,9 +176,9 @@ int cli_check(int argc, char **argv)
     bool all = false, json = false;
     config_source from = {0};
     const cli_option options[] = {
-        {"--json", NULL, NULL, &json, "what is wrong, or what the file means, as a JSON object"},
-        {"--listen", "HOST:PORT", &from.listen, NULL, "as for serve: where clients connect, over the file's word"},
-        {"--options", NULL, NULL, &all, "every option: type, bounds, default, what it does (as in doc/config.md)"},
+        CLI_SWITCH("--json", &json, "what is wrong, or what the file means, as a JSON object"),
+        CLI_VALUE("--listen", "HOST:PORT", &from.listen, "as for serve: where clients connect, over the file's word"),
+        CLI_SWITCH("--options", &all, "every option: type, bounds, default, what it does (as in doc/config.md)"),
         {0}};
     int at = cli_options(argc, argv, options, "check FILE", about);
     if (at < 0)

@@ -205,11 +205,11 @@ int cli_classify(int argc, char **argv)
     daruma_evidence ev = {.phase = DARUMA_AT_HEAD, .took = -1};
     bool jsonl = false, rule = false;
     const cli_option options[] = {
-        {"--status", "N", &status, NULL, "the HTTP status it came with"},
-        {"--header", "'NAME: VALUE'...", headers_given, NULL, "a header it came with; may be given again"},
-        {"--provider", "NAME", &provider, NULL, "who said it, when known: openai, anthropic, github-mcp, ..."},
-        {"--rule", NULL, NULL, &rule, "which row of the phrase table decided"},
-        {"--jsonl", NULL, NULL, &jsonl, "a JSON object a line, and one a line as the answer"},
+        CLI_VALUE("--status", "N", &status, "the HTTP status it came with"),
+        CLI_VALUE("--header", "'NAME: VALUE'...", headers_given, "a header it came with; may be given again"),
+        CLI_VALUE("--provider", "NAME", &provider, "who said it, when known: openai, anthropic, github-mcp, ..."),
+        CLI_SWITCH("--rule", &rule, "which row of the phrase table decided"),
+        CLI_SWITCH("--jsonl", &jsonl, "a JSON object a line, and one a line as the answer"),
         {0}};
     int at =
         cli_options(argc, argv, options,

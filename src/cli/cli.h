@@ -11,28 +11,35 @@ typedef struct cli_command {
     const char *help; /* one line */
 } cli_command;
 
-int cli_serve(int argc, char **argv);
-int cli_run(int argc, char **argv);
-int cli_with(int argc, char **argv);
-int cli_demo(int argc, char **argv);
-int cli_chaos(int argc, char **argv);
-int cli_check(int argc, char **argv);
-int cli_policy(int argc, char **argv);
-int cli_profiles(int argc, char **argv);
-int cli_classify(int argc, char **argv);
-int cli_replay(int argc, char **argv);
-int cli_explain(int argc, char **argv);
-int cli_convert(int argc, char **argv);
-int cli_mend(int argc, char **argv);
-int cli_loops(int argc, char **argv);
-int cli_simulate(int argc, char **argv);
-int cli_report(int argc, char **argv);
-int cli_cases(int argc, char **argv);
-int cli_doctor(int argc, char **argv);
-int cli_health(int argc, char **argv);
-int cli_review(int argc, char **argv);
-int cli_version(int argc, char **argv);
-int cli_completion(int argc, char **argv);
+// clang-format off
+/* Name, and help in one line. */
+#define CLI_COMMAND_MAP(X) \
+    X(serve, "the gateway: point any agent or SDK at it") \
+    X(run, "an agent that finishes a task over your files, whatever its provider does") \
+    X(with, "run one command behind a gateway of its own: daruma with -- COMMAND...") \
+    X(demo, "a request through each failure, without daruma and through it; what ./run shows") \
+    X(chaos, "a provider that misbehaves on purpose, for your tests") \
+    X(check, "read a configuration and say whether it is fine") \
+    X(policy, "print what is done about each kind of failure") \
+    X(profiles, "what each profile does, side by side") \
+    X(classify, "judge error texts: what is it, does waiting help, how long") \
+    X(explain, "an error, or a case from the event log, in plain words") \
+    X(report, "what failed, what was saved and wasted, where to look: out of event files") \
+    X(cases, "the cases of an event file, one a line") \
+    X(doctor, "is everything that a gateway needs there? Each line with its remedy") \
+    X(health, "does the gateway that listens here answer? For health checks") \
+    X(replay, "run scenario files through the engine") \
+    X(simulate, "outages in virtual time: what would your configuration survive?") \
+    X(loops, "which agents went in circles, out of records of their steps") \
+    X(review, "a run of an agent on one page: what went wrong, what it cost, what would have helped") \
+    X(mend, "the history of a request put right, and shortened") \
+    X(convert, "a request or an answer in the words of another API") \
+    X(completion, "what bash, zsh or fish need to complete commands and options") \
+    X(version, "print the version")
+// clang-format on
+#define X(name, help) int cli_##name(int argc, char **argv);
+CLI_COMMAND_MAP(X)
+#undef X
 
 const cli_command *cli_commands(size_t *n); /* all of them */
 
@@ -40,10 +47,9 @@ const cli_command *cli_commands(size_t *n); /* all of them */
 enum { CLI_WHY_BYTES = 32 << 10 };
 void cli_refused(const char *command, const daruma_buf *why);
 
-/* Options as rows: "--listen", takes a value or not, where it goes. Ends with a row without a name. A value whose name
- * ends in "..." may be given again: `text` has room for CLI_AGAIN_MAX of them and a NULL. */
+/* Options as rows, the last of them empty. A value whose name ends in "..." may be given again: `text` has room for
+ * CLI_AGAIN_MAX of them and a NULL. */
 enum { CLI_AGAIN_MAX = 64 };
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers" /* most rows end before `take` */
 typedef struct cli_option {
     const char *name;  /* "--listen" */
     const char *value; /* "HOST:PORT" in the help; NULL: it is a switch */
@@ -53,6 +59,11 @@ typedef struct cli_option {
     /* Takes a value that may be given again and whose order counts. False: it told why not. */
     bool (*take)(const struct cli_option *o, const char *value);
 } cli_option;
+// clang-format off
+#define CLI_VALUE(flag, named, to, says) {.name = (flag), .value = (named), .text = (to), .help = (says)}
+#define CLI_TAKEN(flag, named, by, says) {.name = (flag), .value = (named), .take = (by), .help = (says)}
+#define CLI_SWITCH(flag, to, says)       {.name = (flag), .on = (to), .help = (says)}
+// clang-format on
 
 /* Reads options wherever they stand, up to "--", and moves all other arguments behind them. Returns the index of the
  * first of those, or -1 after an error was told (exit 2), or -2 after --help was answered (exit 0). `usage` is the
@@ -74,6 +85,8 @@ bool cli_no_more(int argc, char **argv, int at);
  * NAME:doc and NAME:code. In `room`; NULL behind the last. */
 enum { CLI_PROFILE_BYTES = 64 };
 const char *cli_profile(size_t i, char room[CLI_PROFILE_BYTES]);
+/* Tells that there is no profile of that name, or no such variant of it, and what there is (exit 2). Returns NULL. */
+const struct daruma_policy *cli_no_profile(const char *command, daruma_str name, daruma_str variant);
 
 /* The dialect of that name, or NULL after an error was told (exit 2). `option` is what it was asked with. */
 const struct dialect *cli_dialect(const char *command, const char *option, const char *name);
@@ -97,6 +110,13 @@ bool cli_no_object(const char *command, const char *what, daruma_str body);
 /* Reads a whole HTTP answer, head and body, as `curl -i` and `curl -v` print it: its status, unless `ev` has one, its
  * fields, behind the ev->nheaders that stand in `headers` (room for `max`), and its body, in `a`. False: it is none. */
 bool cli_pasted(daruma_str text, daruma_evidence *ev, daruma_header *headers, size_t max, daruma_arena *a);
+
+/* "http://[::1]:4141"; `sealed`: over TLS. `reach`: who listens at every address is on the loopback, too. */
+enum { CLI_ADDRESS_BYTES = 300 };
+const char *cli_address(bool sealed, daruma_str host, int port, bool reach, char room[CLI_ADDRESS_BYTES]);
+
+/* The beginning of `s` that fits, with a NUL behind it. */
+void cli_keep(char *to, size_t room, daruma_str s);
 
 /* Words of others, for a terminal: what it would obey or that turns lines around becomes '?' (str_step()). In
  * `room`, as much as it has room for. */

@@ -91,10 +91,10 @@ int cli_convert(int argc, char **argv)
     const char *from_name = NULL, *to_name = NULL, *model = NULL;
     bool answer = false;
     const cli_option options[] = {
-        {"--from", "NAME", &from_name, NULL, "the dialect it is in; default: found by its shape"},
-        {"--to", "NAME", &to_name, NULL, "the dialect it shall be in"},
-        {"--model", "NAME", &model, NULL, "the model to ask; default: the one that is named"},
-        {"--answer", NULL, NULL, &answer, "it is an answer, or a recorded stream of one"},
+        CLI_VALUE("--from", "NAME", &from_name, "the dialect it is in; default: found by its shape"),
+        CLI_VALUE("--to", "NAME", &to_name, "the dialect it shall be in"),
+        CLI_VALUE("--model", "NAME", &model, "the model to ask; default: the one that is named"),
+        CLI_SWITCH("--answer", &answer, "it is an answer, or a recorded stream of one"),
         {0}};
     int at = cli_options(argc, argv, options, "convert [--from NAME] --to NAME [--model NAME] [--answer] [FILE]",
                          "Says a request in the words of another API. The dialects are openai (Chat Completions),\n"

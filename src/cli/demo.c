@@ -404,9 +404,9 @@ int cli_demo(int argc, char **argv)
     bool chaotic = false;
     static demo d;
     const cli_option options[] = {
-        {"--listen", "HOST:PORT", &listen, NULL, "where the gateway listens; default 127.0.0.1:4141"},
-        {"--once", NULL, NULL, &d.once, "ends when all failures were shown"},
-        {"--chaos", NULL, NULL, &chaotic, "the faulty provider alone, even if a key is set"},
+        CLI_VALUE("--listen", "HOST:PORT", &listen, "where the gateway listens; default 127.0.0.1:4141"),
+        CLI_SWITCH("--once", &d.once, "ends when all failures were shown"),
+        CLI_SWITCH("--chaos", &chaotic, "the faulty provider alone, even if a key is set"),
         {0}};
     char about[2048];
     daruma_buf b = buf_over(about, sizeof about - 1);

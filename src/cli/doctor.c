@@ -8,7 +8,6 @@
 #include "cli/cli.h"
 #include "gateway/config/config.h"
 #include "net/tls.h"
-#include "sys/process.h"
 #include "sys/sys.h"
 #include <stdarg.h>
 #include <sys/resource.h>
@@ -208,25 +207,6 @@ static void look_at_trust(findings *f, const config *c)
 
 /* ---- keys ---------------------------------------------------------------------------- */
 
-typedef struct printed {
-    findings *f;
-    daruma_str about;
-    daruma_str *ret;
-} printed;
-
-static void ran(int exit_code, daruma_str out, const char *why, void *user)
-{
-    printed *p = user;
-    if (exit_code != 0 || why || !out.n) {
-        finding_put(p->f, FINDING_WRONG, p->about,
-                    "run the command by hand, as the user that daruma runs as, and see what it says",
-                    "its command gave no key: %s", why ? why : "it failed");
-        return;
-    }
-    *p->ret = arena_copy(p->f->a, out);
-    finding_put(p->f, FINDING_OK, p->about, "", "its command printed a key of %zu characters", out.n);
-}
-
 static void look_at_value(findings *f, daruma_str about, daruma_str key)
 {
     for (size_t i = 0; i < key.n; i++)
@@ -240,6 +220,18 @@ static void look_at_value(findings *f, daruma_str about, daruma_str key)
                     key.n);
     else
         finding_put(f, FINDING_OK, about, "", "it is there: %zu characters", key.n);
+}
+
+/* The key that a command prints. */
+static void look_at_command(findings *f, daruma_str about, const char *command, daruma_str *ret)
+{
+    char why[200];
+    if (cli_key_printed(command, f->a, ret, why))
+        finding_put(f, FINDING_OK, about, "", "its command printed a key of %zu characters", ret->n);
+    else
+        finding_put(f, FINDING_WRONG, about,
+                    "run the command by hand, as the user that daruma runs as, and see what it says",
+                    "its command gave no key: %s", why);
 }
 
 static size_t keys_of(const config *c)
@@ -260,7 +252,6 @@ static daruma_str key_about(findings *f, const config_provider *p, const config_
 static void look_at_keys(findings *f, const config *c, daruma_str *secrets)
 {
     size_t at = 0;
-    uv_loop_t *loop = uv_default_loop();
     for (size_t i = 0; i < c->nproviders; i++) {
         const config_provider *p = &c->providers[i];
         if (!p->nkeys)
@@ -268,19 +259,12 @@ static void look_at_keys(findings *f, const config *c, daruma_str *secrets)
                         config_has_key(p) ? "its key is one of its `headers`" : "no keys: clients show their own");
         for (size_t k = 0; k < p->nkeys; k++, at++) {
             const config_key *key = &p->keys[k];
-            printed to = {f, key_about(f, p, key), &secrets[at]};
+            daruma_str about = key_about(f, p, key);
             secrets[at] = key->value;
-            if (key->value.n) {
-                look_at_value(f, to.about, key->value);
-                continue;
-            }
-            daruma_buf command = buf_in(f->a);
-            buf_put(&command, key->command);
-            buf_putc(&command, 0);
-            if (command.full)
-                return;
-            process_run(loop, command.p, KEY_COMMAND_MS_MAX, ran, &to);
-            uv_run(loop, UV_RUN_DEFAULT);
+            if (key->value.n)
+                look_at_value(f, about, key->value);
+            else
+                look_at_command(f, about, key->command.p, &secrets[at]);
         }
     }
 }
@@ -464,10 +448,10 @@ int cli_doctor(int argc, char **argv)
     bool json = false, connect = false;
     config_source from = {0};
     const cli_option options[] = {
-        {"--config", "FILE", &from.file, NULL, "the gateway's YAML file; else what is true without one"},
-        {"--listen", "HOST:PORT", &from.listen, NULL, "as for serve: where clients connect, over the file's word"},
-        {"--connect", NULL, NULL, &connect, "ask each provider, with each key"},
-        {"--json", NULL, NULL, &json, "one JSON object: ok, and checks with state, about, what, remedy"},
+        CLI_VALUE("--config", "FILE", &from.file, "the gateway's YAML file; else what is true without one"),
+        CLI_VALUE("--listen", "HOST:PORT", &from.listen, "as for serve: where clients connect, over the file's word"),
+        CLI_SWITCH("--connect", &connect, "ask each provider, with each key"),
+        CLI_SWITCH("--json", &json, "one JSON object: ok, and checks with state, about, what, remedy"),
         {0}};
     int rest = cli_options(argc, argv, options, "doctor [--config FILE] [--connect] [--json]", about);
     static findings f;

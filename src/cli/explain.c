@@ -262,9 +262,9 @@ int cli_explain(int argc, char **argv)
         "  daruma explain RUN                    a run of `daruma run` from its journal; `last` is the newest";
     const char *file = "daruma.events.jsonl", *status = NULL, *state = NULL;
     const cli_option options[] = {
-        {"--events", "FILE", &file, NULL, "the event file; default: daruma.events.jsonl"},
-        {"--status", "N", &status, NULL, "the HTTP status that came with the error on stdin"},
-        {"--state", "DIR", &state, NULL, "where runs are recorded; else ~/.local/state/daruma"},
+        CLI_VALUE("--events", "FILE", &file, "the event file; default: daruma.events.jsonl"),
+        CLI_VALUE("--status", "N", &status, "the HTTP status that came with the error on stdin"),
+        CLI_VALUE("--state", "DIR", &state, "where runs are recorded; else ~/.local/state/daruma"),
         {0}};
     int rest = cli_options(argc, argv, options, "explain [--status N] [--events FILE] [--state DIR] [CASE|RUN]", about);
     int code;

@@ -10,21 +10,6 @@
 
 enum { HEALTH_MS = 3000 }; /* for an answer */
 
-/* The address that reaches a listener: one that takes every address is on the loopback, too. */
-static daruma_str reach(const config *c, daruma_arena *a)
-{
-    daruma_buf b = buf_in(a);
-    daruma_str host = c->listen.host;
-    if (str_eq(host, S("0.0.0.0")))
-        host = S("127.0.0.1");
-    else if (str_eq(host, S("::")))
-        host = S("::1");
-    bool six = str_findch(host, ':') != STR_NONE;
-    buf_printf(&b, "http%s://%s" STR_FMT "%s:%d", c->cert_file.n ? "s" : "", six ? "[" : "", STR_ARG(host),
-               six ? "]" : "", c->listen.port);
-    return buf_str(&b);
-}
-
 /* `ours`: the address is that of our own listener. */
 static int ask(daruma_str at, bool ours, daruma_str path, const char *ca_file, daruma_arena *a)
 {
@@ -64,9 +49,9 @@ int cli_health(int argc, char **argv)
     bool ready = false, waits;
     config c;
     const cli_option options[] = {
-        {"--config", "FILE", &file, NULL, "whose `listen` says where; 127.0.0.1:4141 without one"},
-        {"--listen", "HOST:PORT", &listen, NULL, "where it listens, over the file's word"},
-        {"--ready", NULL, NULL, &ready, "asks whether somebody can answer: not while no configured target is well"},
+        CLI_VALUE("--config", "FILE", &file, "whose `listen` says where; 127.0.0.1:4141 without one"),
+        CLI_VALUE("--listen", "HOST:PORT", &listen, "where it listens, over the file's word"),
+        CLI_SWITCH("--ready", &ready, "asks whether somebody can answer: not while no configured target is well"),
         {0}};
     int rest = cli_options(argc, argv, options, "health [--config FILE] [--listen HOST:PORT] [--ready] [URL]", about);
     if (rest < 0)
@@ -79,8 +64,9 @@ int cli_health(int argc, char **argv)
     const config_source from = {.file = file, .listen = listen, .held = true};
     daruma_str at = rest < argc ? str_of(argv[rest]) : (daruma_str){0};
     const char *ca_file = NULL;
+    char room[CLI_ADDRESS_BYTES];
     if (!at.n && config_load(&from, &a, &c, &waits, &m) == CONFIG_FINE) {
-        at = reach(&c, &a);
+        at = str_of(cli_address(c.cert_file.n, c.listen.host, c.listen.port, true, room));
         ca_file = c.ca_file.n ? c.ca_file.p : NULL;
     } else if (!at.n) {
         static char text[CLI_WHY_BYTES];

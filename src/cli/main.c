@@ -5,28 +5,9 @@
 #include <stdlib.h>
 
 static const cli_command commands[] = {
-    {"serve", cli_serve, "the gateway: point any agent or SDK at it"},
-    {"run", cli_run, "an agent that finishes a task over your files, whatever its provider does"},
-    {"with", cli_with, "run one command behind a gateway of its own: daruma with -- COMMAND..."},
-    {"demo", cli_demo, "a request through each failure, without daruma and through it; what ./run shows"},
-    {"chaos", cli_chaos, "a provider that misbehaves on purpose, for your tests"},
-    {"check", cli_check, "read a configuration and say whether it is fine"},
-    {"policy", cli_policy, "print what is done about each kind of failure"},
-    {"profiles", cli_profiles, "what each profile does, side by side"},
-    {"classify", cli_classify, "judge error texts: what is it, does waiting help, how long"},
-    {"explain", cli_explain, "an error, or a case from the event log, in plain words"},
-    {"report", cli_report, "what failed, what was saved and wasted, where to look: out of event files"},
-    {"cases", cli_cases, "the cases of an event file, one a line"},
-    {"doctor", cli_doctor, "is everything that a gateway needs there? Each line with its remedy"},
-    {"health", cli_health, "does the gateway that listens here answer? For health checks"},
-    {"replay", cli_replay, "run scenario files through the engine"},
-    {"simulate", cli_simulate, "outages in virtual time: what would your configuration survive?"},
-    {"loops", cli_loops, "which agents went in circles, out of records of their steps"},
-    {"review", cli_review, "a run of an agent on one page: what went wrong, what it cost, what would have helped"},
-    {"mend", cli_mend, "the history of a request put right, and shortened"},
-    {"convert", cli_convert, "a request or an answer in the words of another API"},
-    {"completion", cli_completion, "what bash, zsh or fish need to complete commands and options"},
-    {"version", cli_version, "print the version"},
+#define X(name, help) {#name, cli_##name, help},
+    CLI_COMMAND_MAP(X)
+#undef X
 };
 
 const cli_command *cli_commands(size_t *n)

@@ -66,9 +66,9 @@ int cli_mend(int argc, char **argv)
     const char *name = NULL, *tokens = NULL;
     bool prune = false;
     const cli_option options[] = {
-        {"--dialect", "NAME", &name, NULL, "the dialect it is in; default: found by its shape"},
-        {"--prune", NULL, NULL, &prune, "calls without result are removed, not answered"},
-        {"--shrink-to", "TOKENS", &tokens, NULL, "old tool output is shortened until it has so many tokens"},
+        CLI_VALUE("--dialect", "NAME", &name, "the dialect it is in; default: found by its shape"),
+        CLI_SWITCH("--prune", &prune, "calls without result are removed, not answered"),
+        CLI_VALUE("--shrink-to", "TOKENS", &tokens, "old tool output is shortened until it has so many tokens"),
         {0}};
     int at =
         cli_options(argc, argv, options, "mend [--dialect NAME] [--prune] [--shrink-to TOKENS] [FILE]",

@@ -64,6 +64,25 @@ void cli_put_json(FILE *to, daruma_str json)
     }
 }
 
+void cli_keep(char *to, size_t room, daruma_str s)
+{
+    daruma_buf b = buf_over(to, room - 1);
+    buf_put(&b, str_sub(s, 0, room - 1));
+    to[b.n] = 0;
+}
+
+const char *cli_address(bool sealed, daruma_str host, int port, bool reach, char room[CLI_ADDRESS_BYTES])
+{
+    if (reach && str_eq(host, S("0.0.0.0")))
+        host = S("127.0.0.1");
+    else if (reach && str_eq(host, S("::")))
+        host = S("::1");
+    bool six = str_findch(host, ':') != STR_NONE;
+    snprintf(room, CLI_ADDRESS_BYTES, "http%s://%s" STR_FMT "%s:%d", sealed ? "s" : "", six ? "[" : "", STR_ARG(host),
+             six ? "]" : "", port);
+    return room;
+}
+
 void cli_put_count(daruma_buf *out, uint64_t n)
 {
     char digits[24];

@@ -4,22 +4,15 @@
 #include "cli/cli.h"
 #include "sys/sys.h"
 
-/* "swarm" and "code", or "swarm/code" as a configuration has it, or "swarm,ruby-llm". NULL after saying what there is.
- */
-static const daruma_policy *policy_find(const char *profile, const char *variant, daruma_arena *a)
+const daruma_policy *cli_no_profile(const char *command, daruma_str name, daruma_str variant)
 {
-    daruma_str rest = str_of(profile), name = str_cut(&rest, '/');
-    daruma_str which = *variant ? str_of(variant) : rest;
-    const daruma_policy *p = *variant ? daruma_policy_variant(name, which) : daruma_policy_stack(str_of(profile), a);
-    if (p)
-        return p;
     if (daruma_policy_variant(name, S("")))
-        return CLI_NULL("policy", "there is no variant `" STR_FMT "`; there are `doc` and `code`", STR_ARG(which));
+        return CLI_NULL(command, "there is no variant `" STR_FMT "`; there are `doc` and `code`", STR_ARG(variant));
     str_near near = str_near_to(name);
     const char *known;
     for (size_t i = 0; (known = daruma_policy_name(i)); i++)
         str_near_try(&near, str_of(known));
-    fprintf(stderr, "daruma policy: there is no profile `" STR_FMT "`", STR_ARG(name));
+    fprintf(stderr, "daruma %s: there is no profile `" STR_FMT "`", command, STR_ARG(name));
     if (near.best.n)
         fprintf(stderr, "; did you mean `" STR_FMT "`?", STR_ARG(near.best));
     fprintf(stderr, "%s", near.best.n ? " There are" : "; there are");
@@ -29,14 +22,24 @@ static const daruma_policy *policy_find(const char *profile, const char *variant
     return NULL;
 }
 
+/* "swarm" and "code", or "swarm/code" as a configuration has it, or "swarm,ruby-llm". NULL after saying what there is.
+ */
+static const daruma_policy *policy_find(const char *profile, const char *variant, daruma_arena *a)
+{
+    daruma_str rest = str_of(profile), name = str_cut(&rest, '/');
+    daruma_str which = *variant ? str_of(variant) : rest;
+    const daruma_policy *p = *variant ? daruma_policy_variant(name, which) : daruma_policy_stack(str_of(profile), a);
+    return p ? p : cli_no_profile("policy", name, which);
+}
+
 int cli_policy(int argc, char **argv)
 {
     const char *profile = "default", *variant = "";
     const cli_option options[] = {
-        {"--profile", "NAME[,NAME]", &profile, NULL,
-         "whose ladders; several stand one above the other; default: default"},
-        {"--variant", "NAME", &variant, NULL,
-         "doc or code, where a system's document and its code differ; default: doc"},
+        CLI_VALUE("--profile", "NAME[,NAME]", &profile,
+                  "whose ladders; several stand one above the other; default: default"),
+        CLI_VALUE("--variant", "NAME", &variant,
+                  "doc or code, where a system's document and its code differ; default: doc"),
         {0},
     };
     int rest =

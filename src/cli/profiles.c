@@ -12,22 +12,18 @@ enum { COLUMNS_MAX = 24 };
 /* A profile, or one variant of it. */
 typedef struct column {
     char name[40];
-    const daruma_policy *calls; /* NULL: none */
-    const agent_policy *agent;  /* NULL: none of its own */
+    const daruma_policy *calls;
+    const agent_policy *agent; /* NULL: none of its own */
 } column;
 
-/* False: there is none of that name, "swarm" or "swarm:code". */
-static bool add_column(column *c, size_t *n, const char *full)
+/* "swarm" or "swarm:code". False: there is none of that name, which was told. */
+static bool add_column(column *to, const char *full)
 {
-    column *to = &c[*n];
     daruma_str variant = str_of(full), name = str_cut(&variant, ':');
-    if (*n == COLUMNS_MAX)
-        return true;
     snprintf(to->name, sizeof to->name, STR_FMT "%s" STR_FMT, STR_ARG(name), variant.n ? ":" : "", STR_ARG(variant));
     to->calls = daruma_policy_variant(name, variant);
     to->agent = seed_agent(name, variant);
-    *n += 1;
-    return to->calls || to->agent;
+    return to->calls || cli_no_profile("profiles", name, variant);
 }
 
 const char *cli_profile(size_t i, char room[CLI_PROFILE_BYTES])
@@ -46,17 +42,20 @@ const char *cli_profile(size_t i, char room[CLI_PROFILE_BYTES])
     return NULL;
 }
 
-/* Those that are named, or all there are. 0: one is none, which was told. */
+/* Those that are named, or all there are. 0: that cannot be shown, which was told. */
 static size_t columns_of(column *c, int argc, char **argv)
 {
     size_t n = 0;
     char room[CLI_PROFILE_BYTES];
     const char *name;
-    for (int i = 0; i < argc; i++)
-        if (!add_column(c, &n, argv[i]))
-            return cli_say(0, "profiles", "there is no profile `%s`; without names all are shown", argv[i]);
-    for (size_t i = 0; !argc && (name = cli_profile(i, room)); i++)
-        add_column(c, &n, name);
+    if (argc > COLUMNS_MAX)
+        return cli_say(0, "profiles", "at most %d side by side, not %d; without names all are shown", COLUMNS_MAX,
+                       argc);
+    for (; (int)n < argc; n++)
+        if (!add_column(&c[n], argv[n]))
+            return 0;
+    for (size_t i = 0; !argc && n < COLUMNS_MAX && (name = cli_profile(i, room)); i++)
+        add_column(&c[n++], name);
     return n;
 }
 
@@ -124,8 +123,7 @@ static void put_calls(const column *c, size_t n, daruma_buf *out)
         buf_printf(out, "| %s |", daruma_kind_name(kinds[k]));
         for (size_t i = 0; i < n; i++) {
             buf_putc(out, ' ');
-            if (c[i].calls)
-                put_ladder(c[i].calls, kinds[k], out);
+            put_ladder(c[i].calls, kinds[k], out);
             BUF_LIT(out, " |");
         }
         BUF_LIT(out, "\n");
@@ -151,10 +149,11 @@ static void put_retry(const agent_retry *r, bool sessions, daruma_buf *out)
     }
 }
 
-static void put_ways(const agent_policy *p, agent_mode mode, daruma_severity s, daruma_buf *out)
+/* What becomes of a failure of an agent that works by a plan. */
+static void put_way(const agent_policy *p, int severity, daruma_buf *out)
 {
     static const char *const ways[] = {"again", "model", "model or out", "planner", "classifier", "report", "out"};
-    const agent_route_row *r = &p->routes[mode][s];
+    const agent_route_row *r = &p->routes[AGENT_PLANNED][severity];
     buf_putz(out, ways[r->to]);
     if (r->to != r->spent)
         buf_printf(out, ", then %s", ways[r->spent]);
@@ -184,29 +183,9 @@ static void put_unsaid(const agent_policy *p, daruma_buf *out)
     buf_putz(out, p->tools_to_model ? "the model reads it" : daruma_severity_name(p->tool_unsaid));
 }
 
-static void put_retriable(const agent_policy *p, daruma_buf *out)
+static void put_mode(const agent_policy *p, daruma_buf *out)
 {
-    put_ways(p, AGENT_PLANNED, DARUMA_RETRIABLE, out);
-}
-
-static void put_replanning(const agent_policy *p, daruma_buf *out)
-{
-    put_ways(p, AGENT_PLANNED, DARUMA_REPLANNING, out);
-}
-
-static void put_reclassification(const agent_policy *p, daruma_buf *out)
-{
-    put_ways(p, AGENT_PLANNED, DARUMA_RECLASSIFICATION, out);
-}
-
-static void put_critical(const agent_policy *p, daruma_buf *out)
-{
-    put_ways(p, AGENT_PLANNED, DARUMA_CRITICAL, out);
-}
-
-static void put_fatal(const agent_policy *p, daruma_buf *out)
-{
-    put_ways(p, AGENT_PLANNED, DARUMA_FATAL, out);
+    buf_putz(out, p->mode == AGENT_PLANNED ? "by a plan" : "step by step");
 }
 
 static void put_again(const agent_policy *p, daruma_buf *out)
@@ -233,11 +212,6 @@ static void put_form(const agent_policy *p, daruma_buf *out)
     buf_putz(out, p->actions ? "JSON" : p->compact ? "compact blocks" : "ERROR in ...");
 }
 
-static void put_escalation(const agent_policy *p, daruma_buf *out)
-{
-    buf_putz(out, p->escalates ? "a person is called" : "-");
-}
-
 static void put_circles(const agent_policy *p, daruma_buf *out)
 {
     static const char *const circles[] = {"-", "told, then stopped", "the end"};
@@ -250,63 +224,54 @@ static void put_strategies(const agent_policy *p, daruma_buf *out)
     buf_putz(out, strategies[p->strategies]);
 }
 
-static void put_paths(const agent_policy *p, daruma_buf *out)
-{
-    buf_putz(out, p->completes_paths ? "yes" : "-");
-}
-
-static void put_effects(const agent_policy *p, daruma_buf *out)
-{
-    buf_putz(out, p->guards_effects ? "held back until somebody looked" : "made again");
-}
-
-static void put_mode(const agent_policy *p, daruma_buf *out)
-{
-    buf_putz(out, p->mode == AGENT_PLANNED ? "by a plan" : "step by step");
-}
-
-static void put_answers(const agent_policy *p, daruma_buf *out)
-{
-    buf_putz(out, p->actions ? "actions as JSON" : "calls");
-}
-
-static void put_missing(const agent_policy *p, daruma_buf *out)
-{
-    buf_putz(out, p->fills_args ? "asked for" : "the model reads it");
-}
-
-static void put_reports(const agent_policy *p, daruma_buf *out)
-{
-    buf_putz(out, p->reports ? "yes" : "-");
-}
-
-/* What is told of an agent: the name of a row, and what writes its cell. */
-static const struct {
+/* What is told of an agent: the name of a row, and its cell: words for a flag that is set or not, what becomes of a
+ * severity, or what a function writes. */
+typedef struct agent_row {
     const char *name;
+    const char *set, *unset; /* NULL: it is no flag */
+    size_t flag;             /* where it stands in agent_policy */
+    int severity;
     void (*put)(const agent_policy *p, daruma_buf *out);
-} agent_rows[] = {
-    {"calls that fail are tried", put_call_retry},
-    {"tools that fail are tried", put_tool_retry},
-    {"a tool's failure that nobody judged", put_unsaid},
-    {"retriable", put_retriable},
-    {"replanning", put_replanning},
-    {"reclassification", put_reclassification},
-    {"critical", put_critical},
-    {"fatal", put_fatal},
-    {"plans, choices of tools", put_again},
-    {"a context that is too long", put_long},
-    {"what the provider refuses", put_refused},
-    {"failures are shown as", put_form},
-    {"too many failures", put_escalation},
-    {"circles", put_circles},
-    {"strategies", put_strategies},
-    {"paths are completed", put_paths},
-    {"an effect that may be there already", put_effects},
-    {"its seed works", put_mode},
-    {"models answer with", put_answers},
-    {"missing arguments", put_missing},
-    {"a report tool ends it", put_reports},
+} agent_row;
+// clang-format off
+#define FLAG(title, member, yes, no) {.name = (title), .set = (yes), .unset = (no), .flag = offsetof(agent_policy, member)}
+#define WAY(title, of)               {.name = (title), .severity = (of)}
+#define CELL(title, by)              {.name = (title), .put = (by)}
+// clang-format on
+
+static const agent_row agent_rows[] = {
+    CELL("calls that fail are tried", put_call_retry),
+    CELL("tools that fail are tried", put_tool_retry),
+    CELL("a tool's failure that nobody judged", put_unsaid),
+    WAY("retriable", DARUMA_RETRIABLE),
+    WAY("replanning", DARUMA_REPLANNING),
+    WAY("reclassification", DARUMA_RECLASSIFICATION),
+    WAY("critical", DARUMA_CRITICAL),
+    WAY("fatal", DARUMA_FATAL),
+    CELL("plans, choices of tools", put_again),
+    CELL("a context that is too long", put_long),
+    CELL("what the provider refuses", put_refused),
+    CELL("failures are shown as", put_form),
+    FLAG("too many failures", escalates, "a person is called", "-"),
+    CELL("circles", put_circles),
+    CELL("strategies", put_strategies),
+    FLAG("paths are completed", completes_paths, "yes", "-"),
+    FLAG("an effect that may be there already", guards_effects, "held back until somebody looked", "made again"),
+    CELL("its seed works", put_mode),
+    FLAG("models answer with", actions, "actions as JSON", "calls"),
+    FLAG("missing arguments", fills_args, "asked for", "the model reads it"),
+    FLAG("a report tool ends it", reports, "yes", "-"),
 };
+
+static void put_cell(const agent_row *row, const agent_policy *p, daruma_buf *out)
+{
+    if (row->put)
+        row->put(p, out);
+    else if (row->set)
+        buf_putz(out, *(const bool *)((const char *)p + row->flag) ? row->set : row->unset);
+    else
+        put_way(p, row->severity, out);
+}
 
 static void put_agents(const column *all, size_t nall, daruma_buf *out)
 {
@@ -323,7 +288,7 @@ static void put_agents(const column *all, size_t nall, daruma_buf *out)
         buf_printf(out, "| %s |", agent_rows[k].name);
         for (size_t i = 0; i < n; i++) {
             buf_putc(out, ' ');
-            agent_rows[k].put(c[i].agent, out);
+            put_cell(&agent_rows[k], c[i].agent, out);
             BUF_LIT(out, " |");
         }
         BUF_LIT(out, "\n");

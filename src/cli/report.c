@@ -60,14 +60,6 @@ typedef struct report {
 
 /* ---- reading ------------------------------------------------------------------------- */
 
-static void keep(char *to, size_t room, daruma_str s)
-{
-    s = str_sub(s, 0, room - 1);
-    if (s.n)
-        memcpy(to, s.p, s.n);
-    to[s.n] = 0;
-}
-
 static void add_tokens(tokens *t, const event_seen *e)
 {
     t->input += e->input_tokens > 0 ? (uint64_t)e->input_tokens : 0;
@@ -98,7 +90,7 @@ static target_row *target_of(report *r, const char *name)
     } else {
         r->ntargets++;
     }
-    keep(r->targets[i].name, sizeof r->targets[i].name, str_of(name));
+    cli_keep(r->targets[i].name, sizeof r->targets[i].name, str_of(name));
     return &r->targets[i];
 }
 
@@ -132,9 +124,9 @@ static void take_end(report *r, const event_seen *e, daruma_kind kind)
         return;
     lost_row *l = &r->look[kind];
     l->n++;
-    keep(l->id, sizeof l->id, e->id);
-    keep(l->ts, sizeof l->ts, e->ts);
-    keep(l->outcome, sizeof l->outcome, e->outcome);
+    cli_keep(l->id, sizeof l->id, e->id);
+    cli_keep(l->ts, sizeof l->ts, e->ts);
+    cli_keep(l->outcome, sizeof l->outcome, e->outcome);
     target_name(e, l->target);
     l->calls = e->attempts;
     l->took = e->took;
@@ -151,7 +143,7 @@ static void take_usage(report *r, const event_seen *e)
             r->nclients++;
         else
             name = S("other clients");
-        keep(r->clients[i].name, sizeof r->clients[i].name, name);
+        cli_keep(r->clients[i].name, sizeof r->clients[i].name, name);
     }
     r->requests++;
     r->clients[i].requests++;
@@ -170,9 +162,9 @@ static void take(report *r, const event_seen *e)
     bool known;
     daruma_kind kind = daruma_kind_parse(e->kind, &known);
     if (e->ts.n && (!r->first[0] || is_before(e->ts, r->first)))
-        keep(r->first, sizeof r->first, e->ts);
+        cli_keep(r->first, sizeof r->first, e->ts);
     if (e->ts.n && (!r->last[0] || !is_before(e->ts, r->last)))
-        keep(r->last, sizeof r->last, e->ts);
+        cli_keep(r->last, sizeof r->last, e->ts);
     if (e->lost > 0)
         r->lost += (uint64_t)e->lost;
     if (!e->event.n) {
@@ -513,8 +505,8 @@ int cli_report(int argc, char **argv)
     const char *since = NULL;
     bool json = false;
     const cli_option options[] = {
-        {"--since", "TIME", &since, NULL, "only what happened since then: 7d, 12h, 30min ago, or 2026-01-31"},
-        {"--json", NULL, NULL, &json, "one JSON object"},
+        CLI_VALUE("--since", "TIME", &since, "only what happened since then: 7d, 12h, 30min ago, or 2026-01-31"),
+        CLI_SWITCH("--json", &json, "one JSON object"),
         {0}};
     int rest = cli_options(argc, argv, options, "report [--since TIME] [--json] [FILE...]", about);
     int64_t from;

@@ -107,19 +107,13 @@ static void greet(const serving *s, const char *file)
 {
     const config *cfg = gateway_config(s->g);
     int port = gateway_port(s->g);
-    daruma_str host = cfg->listen.host;
-    bool v6 = str_findch(host, ':') != STR_NONE;
-    const char *open = v6 ? "[" : "", *close = v6 ? "]" : "", *s_of = cfg->cert_file.n ? "s" : "";
-    fprintf(stderr, "daruma " DARUMA_VERSION " listens on http%s://%s" STR_FMT "%s:%d (%s)\n", s_of, open,
-            STR_ARG(host), close, port,
+    bool sealed = cfg->cert_file.n;
+    char at[CLI_ADDRESS_BYTES];
+    fprintf(stderr, "daruma " DARUMA_VERSION " listens on %s (%s)\n",
+            cli_address(sealed, cfg->listen.host, port, false, at),
             file ? file : "no configuration: OpenAI, Anthropic and Gemini with the clients' own keys");
-    if (str_eq(host, S("0.0.0.0")))
-        host = S("127.0.0.1");
-    else if (str_eq(host, S("::")))
-        host = S("::1");
-    fprintf(stderr,
-            "  OPENAI_BASE_URL=http%s://%s" STR_FMT "%s:%d/v1   ANTHROPIC_BASE_URL=http%s://%s" STR_FMT "%s:%d\n", s_of,
-            open, STR_ARG(host), close, port, s_of, open, STR_ARG(host), close, port);
+    cli_address(sealed, cfg->listen.host, port, true, at);
+    fprintf(stderr, "  OPENAI_BASE_URL=%s/v1   ANTHROPIC_BASE_URL=%s\n", at, at);
     if (cfg->nclients)
         fprintf(stderr, "  its %zu client%s show%s a token as API key\n", cfg->nclients, cfg->nclients == 1 ? "" : "s",
                 cfg->nclients == 1 ? "s" : "");
@@ -137,9 +131,9 @@ int cli_serve(int argc, char **argv)
     const char *file = NULL, *listen = NULL;
     serving s = {0};
     const cli_option options[] = {
-        {"--config", "FILE", &file, NULL, "YAML file; `daruma check --options` lists what it may say"},
-        {"--listen", "HOST:PORT", &listen, NULL, "where clients connect, over the file's word"},
-        {"--quiet", NULL, NULL, &s.quiet, "nothing on stderr but errors"},
+        CLI_VALUE("--config", "FILE", &file, "YAML file; `daruma check --options` lists what it may say"),
+        CLI_VALUE("--listen", "HOST:PORT", &listen, "where clients connect, over the file's word"),
+        CLI_SWITCH("--quiet", &s.quiet, "nothing on stderr but errors"),
         {0}};
     int rest = cli_options(argc, argv, options, "serve [--config FILE] [--listen HOST:PORT] [--quiet] [FILE]", about);
     if (rest < 0)

@@ -26,7 +26,7 @@ static const dialect *settled(const signs *s, const char **sign)
     return s->mixed ? NULL : s->d;
 }
 
-static bool shape_has(daruma_str object, const char *key)
+bool shape_has(daruma_str object, const char *key)
 {
     return json_get(object, str_of(key)).n != 0;
 }
@@ -40,6 +40,11 @@ static bool member_is(daruma_str object, const char *key, const char *word)
 static bool type_is(daruma_str object, const char *word)
 {
     return member_is(object, "type", word);
+}
+
+const char *shape_list_of(const dialect *d)
+{
+    return d == &dialect_gemini ? "contents" : d == &dialect_openai_responses ? "input" : "messages";
 }
 
 bool shape_is_item(daruma_str v)

@@ -11,6 +11,10 @@ const dialect *shape_of_messages(daruma_str list, const char **sign);
 /* Of an answer, whole or a recorded stream. */
 const dialect *shape_of_answer(daruma_str text, const char **sign);
 
+/* The list of messages in a request of that dialect: "messages", "input" or "contents". */
+const char *shape_list_of(const dialect *d);
+
+bool shape_has(daruma_str object, const char *key);
 /* Is it an item of the Responses API that a conversation is made of? */
 bool shape_is_item(daruma_str v);
 

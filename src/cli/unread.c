@@ -8,8 +8,6 @@
 #include "sys/arena.h"
 #include "sys/sys.h"
 
-static const dialect *const known[] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic, &dialect_gemini};
-
 bool cli_no_object(const char *command, const char *what, daruma_str body)
 {
     daruma_str text = str_trim(body);
@@ -28,16 +26,23 @@ bool cli_no_object(const char *command, const char *what, daruma_str body)
     return true;
 }
 
-static const char *list_of(const dialect *d)
+/* Another dialect than `d` that the request is one of; NULL: there is none. */
+static const dialect *fits_other(const dialect *d, daruma_str body, daruma_arena *a)
 {
-    return d == &dialect_gemini ? "`contents`" : d == &dialect_openai_responses ? "`input`" : "`messages`";
+    static const dialect *const known[] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic,
+                                           &dialect_gemini};
+    convo c;
+    for (size_t i = 0; i < COUNT(known); i++)
+        if (known[i] != d && known[i]->read(body, a, &c) == DARUMA_OK)
+            return known[i];
+    return NULL;
 }
 
 int cli_unread(const char *command, const char *what, daruma_status s, const dialect *d, daruma_str body,
                daruma_arena *a)
 {
     bool request = strcmp(what, CLI_REQUEST) == 0;
-    convo c;
+    const dialect *other;
     switch (s) {
     case DARUMA_OK:
         return 0;
@@ -52,12 +57,9 @@ int cli_unread(const char *command, const char *what, daruma_status s, const dia
             break;
         fprintf(stderr, "daruma %s: this is no %s of the dialect %s", command, request ? "request" : "answer", d->name);
         if (request)
-            fprintf(stderr, ": there is no list %s in it", list_of(d));
-        for (size_t i = 0; request && i < COUNT(known); i++)
-            if (known[i] != d && known[i]->read(body, a, &c) == DARUMA_OK) {
-                fprintf(stderr, "; is it one of %s?", known[i]->name);
-                break;
-            }
+            fprintf(stderr, ": there is no list `%s` in it", shape_list_of(d));
+        if (request && (other = fits_other(d, body, a)))
+            fprintf(stderr, "; is it one of %s?", other->name);
         fprintf(stderr, "\n");
     }
     return 2;

@@ -158,8 +158,8 @@ int cli_with(int argc, char **argv)
     bool taken[VARIABLES];
     static char text[CLI_WHY_BYTES];
     daruma_buf why = buf_over(text, sizeof text);
-    const cli_option options[] = {{"--config", "FILE", &file, NULL, "YAML file; default: the clients' own keys"},
-                                  {"--verbose", NULL, NULL, &verbose, "every step as a line on stderr"},
+    const cli_option options[] = {CLI_VALUE("--config", "FILE", &file, "YAML file; default: the clients' own keys"),
+                                  CLI_SWITCH("--verbose", &verbose, "every step as a line on stderr"),
                                   {0}};
     int rest =
         cli_options_before(argc, argv, options, "with [--config FILE] [--verbose] -- COMMAND [ARGUMENT...]", about);

@@ -13,6 +13,16 @@ bool fields_wrong(fields_at *f, const char *name, const char *what)
     return false;
 }
 
+bool fields_unknown(fields_at *f, const char *name, const char *what, const str_near *near, const char *instead)
+{
+    char text[256];
+    if (near->best.n)
+        snprintf(text, sizeof text, "there is no such %s; did you mean \"" STR_FMT "\"?", what, STR_ARG(near->best));
+    else
+        snprintf(text, sizeof text, "%s", instead);
+    return fields_wrong(f, name, text);
+}
+
 /* The word at `i`; empty behind the last. */
 static daruma_str word_at(const char *words, int i)
 {
@@ -31,12 +41,9 @@ int fields_word(fields_at *f, const char *name, const char *words, daruma_str va
             return i;
         str_near_try(&near, word);
     }
-    char what[256];
-    if (near.best.n)
-        snprintf(what, sizeof what, "there is no such word; did you mean \"" STR_FMT "\"?", STR_ARG(near.best));
-    else
-        snprintf(what, sizeof what, "one of these words is expected: %s", words);
-    fields_wrong(f, name, what);
+    char instead[256];
+    snprintf(instead, sizeof instead, "one of these words is expected: %s", words);
+    fields_unknown(f, name, "word", &near, instead);
     return -1;
 }
 
@@ -105,7 +112,7 @@ static bool read_one(fields_at *f, const field *row, daruma_str value, void *bas
 
 static bool unknown(fields_at *f, const field *table, size_t n, daruma_str key)
 {
-    char name[64], what[128];
+    char name[64];
     str_near near = str_near_to(key);
     for (size_t i = 0; i < n; i++)
         str_near_try(&near, str_of(table[i].name));
@@ -113,11 +120,7 @@ static bool unknown(fields_at *f, const field *table, size_t n, daruma_str key)
     while (shown < key.n && shown + 4 < sizeof name)
         shown += str_utf8(str_from(key, shown)) ? str_utf8(str_from(key, shown)) : 1;
     snprintf(name, sizeof name, "%.*s", (int)shown, key.p);
-    if (near.best.n)
-        snprintf(what, sizeof what, "there is no such member; did you mean \"" STR_FMT "\"?", STR_ARG(near.best));
-    else
-        snprintf(what, sizeof what, "there is no such member");
-    return fields_wrong(f, name, what);
+    return fields_unknown(f, name, "member", &near, "there is no such member");
 }
 
 bool fields_read(fields_at *f, const field *table, size_t n, daruma_str object, void *base)

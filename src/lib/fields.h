@@ -41,6 +41,8 @@ bool fields_read_list(fields_at *f, const char *name, const field *table, size_t
                       size_t size, size_t most, void **ret, size_t *ret_n);
 /* Says what is wrong with the member `name` of the object at hand; returns false. */
 bool fields_wrong(fields_at *f, const char *name, const char *what);
+/* Says that there is no such `what`, and which one is near; `instead` where none is. Returns false. */
+bool fields_unknown(fields_at *f, const char *name, const char *what, const str_near *near, const char *instead);
 /* One of `words`, which stand with a space between two; -1: none of them, and that is said. */
 int fields_word(fields_at *f, const char *name, const char *words, daruma_str value);
 /* Writes *base as a JSON object. */

@@ -41,14 +41,11 @@ static const field kind_fields[] = {
 
 static bool no_kind(fields_at *f, const char *member, daruma_str name)
 {
-    char what[128] = "there is no such kind of failure; doc/config.md lists them";
     str_near near = str_near_to(name);
     for (int k = 0; k < DARUMA_KINDS; k++)
         str_near_try(&near, str_of(daruma_kind_name((daruma_kind)k)));
-    if (near.best.n)
-        snprintf(what, sizeof what, "there is no such kind of failure; did you mean \"" STR_FMT "\"?",
-                 STR_ARG(near.best));
-    return fields_wrong(f, member, what);
+    return fields_unknown(f, member, "kind of failure", &near,
+                          "there is no such kind of failure; doc/config.md lists them");
 }
 
 static bool read_kind(fields_at *f, daruma_str name, daruma_str value, daruma_policy *p)
@@ -262,16 +259,12 @@ static const daruma_policy *profile_of(fields_at *f, daruma_str json)
     daruma_str said = json_text(json_get(json, S("profile")), f->a);
     const daruma_policy *p = said.n ? daruma_policy_stack(said, f->a) : daruma_policy_find(S("default"));
     str_near near = str_near_to(said);
-    char what[128];
     const char *known;
     for (size_t i = 0; !p && (known = daruma_policy_name(i)); i++)
         str_near_try(&near, str_of(known));
-    if (!p && near.best.n) {
-        snprintf(what, sizeof what, "there is no such profile; did you mean \"" STR_FMT "\"?", STR_ARG(near.best));
-        fields_wrong(f, "profile", what);
-    } else if (!p) {
-        fields_wrong(f, "profile", "there is no such profile; `daruma policy --help` tells of them");
-    }
+    if (!p)
+        fields_unknown(f, "profile", "profile", &near,
+                       "there is no such profile; `daruma policy --help` tells of them");
     return p;
 }
 

@@ -451,6 +451,16 @@ holds("check, policy, classify, version: exit codes, and the page of the policy 
     assert.equal(profiles.code, 0);
     assert.ok(readFileSync(join(root, "doc/seeds.md"), "utf8").includes(profiles.out), "doc/seeds.md shows what `daruma profiles` prints");
     assert.equal((await run(["profiles", "swarn"])).code, 2);
+    for (const [names, says] of [
+      [["default:nonsense"], /there is no variant `nonsense`; there are `doc` and `code`/],
+      [["swarm", "defualt:doc"], /there is no profile `defualt`; did you mean `default`\? There are `default`, .*`swarm`/],
+      [Array(25).fill("swarm"), /at most 24 .*, not 25/],
+    ]) {
+      const refused = await run(["profiles", ...names]);
+      assert.deepEqual([refused.code, refused.out], [2, ""], refused.err);
+      assert.match(refused.err, says);
+    }
+    assert.equal((await run(["profiles", ...Array(24).fill("swarm")])).code, 0);
     assert.match((await run(["profiles", "default:"])).out, /^\| failure \| default \|$/m, "a variant without a name is none");
     const stacked = await run(["policy", "--profile", "swarm,ruby-llm"]);
     assert.equal(stacked.code, 0, stacked.err);

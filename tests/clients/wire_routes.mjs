@@ -79,6 +79,13 @@ holds("x-daruma-off: the first failure is final, and an agent is told nothing", 
     pair.own.seen = [];
     await question(pair, d, { model: d.own, headers: { "x-daruma-off": "false", "x-daruma-deadline": "1s" } });
     assert.ok(pair.own.seen.length > 1);
+    for (const on of ["1", "on", "YES", "True"]) {
+      pair.own.seen = [];
+      await question(pair, d, { model: d.own, headers: { "x-daruma-off": on } });
+      assert.equal(pair.own.seen.length, 1, on);
+    }
+    for (const not of ["0", "Off", "no", ""])
+      assert.notEqual((await question(pair, d, { model: d.own, headers: { "x-daruma-off": not, "x-daruma-deadline": "100ms" } })).status, 400, not);
   },
 });
 

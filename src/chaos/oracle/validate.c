@@ -1,3 +1,4 @@
+#include "chaos/faults.h"
 #include "chaos/rules.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -52,17 +53,11 @@ bool listed(const char *const *names, daruma_str raw)
 
 void ids_add(ids *s, daruma_str id, daruma_arena *a)
 {
-    if (s->n == s->cap) {
-        size_t cap = s->cap ? s->cap * 2 : 16;
-        daruma_str *p = ARENA_NEW(a, daruma_str, cap);
-        if (!p)
-            return;
-        if (s->n)
-            memcpy(p, s->id, s->n * sizeof *p);
-        s->id = p;
-        s->cap = cap;
-    }
-    s->id[s->n++] = id;
+    daruma_str *list = arena_grow(a, s->id, s->n, &s->cap, sizeof *list, 16);
+    if (!list)
+        return;
+    s->id = list;
+    list[s->n++] = id;
 }
 
 bool ids_has(const ids *s, daruma_str id)
@@ -164,64 +159,39 @@ refusal validate(const ask *q, const model_limits *m, daruma_arena *a)
 
 /* ---- who asks, and for what -------------------------------------------------------------------------------------- */
 
-static refusal gemini_key(const ask *q, daruma_arena *a)
+static refusal no_key(const ask *q, daruma_arena *a)
 {
-    if (!q->key.n)
+    if (q->wire == WIRE_GEMINI)
         return refuse(
             403, "PERMISSION_DENIED", NULL, NULL, a,
             "Method doesn't allow unregistered callers (callers without established identity). Please use API "
             "Key or other form of API consumer identity to call this API.");
-    refusal r = GOOGLE(a, "API key not valid. Please pass a valid API key.");
-    r.details = S("[{\"@type\":\"type.googleapis.com/google.rpc.ErrorInfo\",\"reason\":\"API_KEY_INVALID\",\"domain\":"
-                  "\"googleapis.com\",\"metadata\":{\"service\":\"generativelanguage.googleapis.com\"}}]");
-    return r;
-}
-
-static refusal key_refusal(const ask *q, bool known, daruma_arena *a)
-{
-    if (q->wire == WIRE_GEMINI)
-        return q->key.n && known ? (refusal){0} : gemini_key(q, a);
-    if (q->wire == WIRE_MESSAGES && (!q->key.n || !known))
-        return refuse(401, "authentication_error", NULL, NULL, a,
-                      q->key.n ? "invalid x-api-key" : "x-api-key header is required");
-    if (!q->key.n)
-        return refuse(
-            401, INVALID, NULL, NULL, a,
-            "You didn't provide an API key. You need to provide your API key in an Authorization header using "
-            "Bearer auth (i.e. Authorization: Bearer YOUR_KEY), or as the password field (with blank "
-            "username) if you're accessing the API from your browser and are prompted for a username and "
-            "password. You can obtain an API key from https://platform.openai.com/account/api-keys.");
-    if (!known)
-        return refuse(401, INVALID, "invalid_api_key", NULL, a,
-                      "Incorrect API key provided: " STR_FMT "***. You can find your API key at "
-                      "https://platform.openai.com/account/api-keys.",
-                      STR_ARG(str_sub(q->key, 0, 3)));
-    return (refusal){0};
+    if (q->wire == WIRE_MESSAGES)
+        return refuse(401, "authentication_error", NULL, NULL, a, "x-api-key header is required");
+    return refuse(401, INVALID, NULL, NULL, a,
+                  "You didn't provide an API key. You need to provide your API key in an Authorization header using "
+                  "Bearer auth (i.e. Authorization: Bearer YOUR_KEY), or as the password field (with blank "
+                  "username) if you're accessing the API from your browser and are prompted for a username and "
+                  "password. You can obtain an API key from https://platform.openai.com/account/api-keys.");
 }
 
 refusal validate_key(const ask *q, bool known, daruma_arena *a)
 {
-    return of_kind("auth", key_refusal(q, known, a));
-}
-
-static refusal model_refusal(const ask *q, daruma_arena *a)
-{
-    daruma_str model = str_sub(q->model, 0, 200);
+    if (!q->key.n)
+        return of_kind("auth", no_key(q, a));
+    if (known)
+        return (refusal){0};
+    refusal r = fault_refusal("auth", q->wire, &(fault_values){.key = str_sub(q->key, 0, 3)}, a);
     if (q->wire == WIRE_GEMINI)
-        return refuse(404, "NOT_FOUND", NULL, NULL, a,
-                      "models/" STR_FMT
-                      " is not found for API version v1beta, or is not supported for generateContent. "
-                      "Call ListModels to see the list of available models and their supported methods.",
-                      STR_ARG(model));
-    if (q->wire == WIRE_MESSAGES)
-        return refuse(404, "not_found_error", NULL, NULL, a, "model: " STR_FMT, STR_ARG(model));
-    return refuse(404, INVALID, "model_not_found", NULL, a,
-                  "The model `" STR_FMT "` does not exist or you do not have access to it.", STR_ARG(model));
+        r.details =
+            S("[{\"@type\":\"type.googleapis.com/google.rpc.ErrorInfo\",\"reason\":\"API_KEY_INVALID\",\"domain\":"
+              "\"googleapis.com\",\"metadata\":{\"service\":\"generativelanguage.googleapis.com\"}}]");
+    return r;
 }
 
 refusal refuse_model(const ask *q, daruma_arena *a)
 {
-    return of_kind("model_not_found", model_refusal(q, a));
+    return fault_refusal("model_not_found", q->wire, &(fault_values){.model = str_sub(q->model, 0, 200)}, a);
 }
 
 refusal refuse_stored(daruma_str id, bool item, daruma_arena *a)

@@ -1,5 +1,6 @@
 /* validate_limits.c - what a model cannot take although it is well formed: parameters, keywords of schemas, response
  * formats, too many tokens. The rules come from the script, the words from the providers. */
+#include "chaos/faults.h"
 #include "chaos/rules.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -8,20 +9,13 @@
 
 enum { SCHEMA_LEVELS_MAX = 32 };
 
-static daruma_str value_of(const word_list *w, daruma_str name)
+/* The row of that name; NULL: there is none. */
+static const daruma_header *row_of(const word_list *w, daruma_str name)
 {
     for (size_t i = 0; i < w->n; i++)
         if (str_eq(w->at[i].name, name))
-            return w->at[i].value;
-    return (daruma_str){0};
-}
-
-static bool validate_limits_has(const word_list *w, daruma_str name)
-{
-    for (size_t i = 0; i < w->n; i++)
-        if (str_eq(w->at[i].name, name))
-            return true;
-    return false;
+            return &w->at[i];
+    return NULL;
 }
 
 static double number(daruma_str raw)
@@ -186,8 +180,9 @@ refusal parameter_rules(const ask *q, const model_limits *m, daruma_arena *a)
             daruma_str v = setting(q, name, a), limit = lists[l]->at[i].value;
             if (!v.n || json_is_null(v))
                 continue;
+            const daruma_header *instead = row_of(&m->renamed, str_of(name));
             if (l < 2)
-                return unsupported(q, name, l ? limit : value_of(&m->renamed, str_of(name)), a);
+                return unsupported(q, name, instead ? instead->value : (daruma_str){0}, a);
             if (l == 2 && json_is_number(v) && number(v) > number(limit))
                 return too_large(q, name, v, limit, a);
             if (l == 3 && (json_is_number(v) ? number(v) != number(limit) : !str_eq(v, limit)))
@@ -266,10 +261,9 @@ static refusal schema_walk(const schema_place *p, daruma_str schema, const darum
     if (level > SCHEMA_LEVELS_MAX || !json_is_object(schema))
         return (refusal){0};
     while (json_next(&it, &key, &value)) {
-        if (validate_limits_has(p->keywords, key))
+        if (row_of(p->keywords, key))
             return keyword_refused(p, key, schema, context, field);
-        if (json_raw_eq(key, S("properties")) && json_count(value) == 0 &&
-            validate_limits_has(p->keywords, S("empty_properties")))
+        if (json_raw_eq(key, S("properties")) && json_count(value) == 0 && row_of(p->keywords, S("empty_properties")))
             return p->q->wire == WIRE_GEMINI ? GOOGLE(p->a,
                                                       "* GenerateContentRequest." STR_FMT
                                                       ".properties: should be non-empty for OBJECT type\n",
@@ -355,52 +349,33 @@ refusal schema_rules(const ask *q, const model_limits *m, daruma_arena *a)
 /* ---- tokens --------------------------------------------------------------------------------------------------------
  */
 
-static refusal too_much_output(const ask *q, long long out, long long most, daruma_arena *a)
+static refusal too_much_output(const ask *q, int64_t most, daruma_arena *a)
 {
-    if (q->wire == WIRE_MESSAGES)
-        return PLAIN(a, "max_tokens: %lld > %lld, which is the maximum allowed number of output tokens for " STR_FMT,
-                     out, most, STR_ARG(str_sub(q->model, 0, 200)));
-    if (q->wire == WIRE_RESPONSES)
-        return OPENAI(
-            a, "integer_above_max_value", "max_output_tokens",
-            "Invalid 'max_output_tokens': integer above maximum value. Expected a value <= %lld, but got %lld "
-            "instead.",
-            most, out);
-    if (q->wire == WIRE_GEMINI)
-        return GOOGLE(a,
-                      "Unable to submit request because it has a maxOutputTokens value of %lld but the supported range "
-                      "is from 1 (inclusive) to %lld (exclusive). Update the value and try again.",
-                      out, most + 1);
+    const fault_values v = {.model = str_sub(q->model, 0, 200),
+                            .output = q->max_output,
+                            .output_max = most + (q->wire == WIRE_GEMINI)}; /* it says "exclusive" */
+    refusal r = fault_refusal("output_limit", q->wire, &v, a);
+    if (q->wire != WIRE_CHAT) /* whose clients have two names for it */
+        return r;
     return OPENAI(
         a, "invalid_value", q->max_output_name,
         "%s is too large: %lld. This model supports at most %lld completion tokens, whereas you provided %lld.",
-        q->max_output_name, out, most, out);
+        q->max_output_name, (long long)v.output, (long long)most, (long long)v.output);
 }
 
 static refusal no_room(const ask *q, long long in, long long out, long long window, daruma_arena *a)
 {
-    if (q->wire == WIRE_RESPONSES)
-        return OPENAI(a, "context_length_exceeded", "input",
-                      "Your input exceeds the context window of this model. Please adjust your input and try again.");
-    if (q->wire == WIRE_MESSAGES && in > window)
-        return PLAIN(a, "prompt is too long: %lld tokens > %lld maximum", in, window);
-    if (q->wire == WIRE_MESSAGES)
+    if (q->wire == WIRE_MESSAGES && in <= window)
         return PLAIN(a,
                      "input length and `max_tokens` exceed context limit: %lld + %lld > %lld, decrease input length or "
                      "`max_tokens` and try again",
                      in, out, window);
-    if (q->wire == WIRE_GEMINI)
-        return GOOGLE(a, "The input token count (%lld) exceeds the maximum number of tokens allowed (%lld).", in,
-                      window);
-    if (out == 0)
+    if (q->wire == WIRE_CHAT && out)
         return OPENAI(a, "context_length_exceeded", "messages",
-                      "This model's maximum context length is %lld tokens. However, your messages resulted in %lld "
-                      "tokens. Please reduce the length of the messages.",
-                      window, in);
-    return OPENAI(a, "context_length_exceeded", "messages",
-                  "This model's maximum context length is %lld tokens. However, you requested %lld tokens (%lld in the "
-                  "messages, %lld in the completion). Please reduce the length of the messages or completion.",
-                  window, in + out, in, out);
+                      "This model's maximum context length is %lld tokens. However, you requested %lld tokens (%lld in "
+                      "the messages, %lld in the completion). Please reduce the length of the messages or completion.",
+                      window, in + out, in, out);
+    return fault_refusal("context_length", q->wire, &(fault_values){.tokens = in, .window = window}, a);
 }
 
 /* The same without numbers. */
@@ -454,7 +429,7 @@ bool validate_overflows(const ask *q, const model_limits *m)
 refusal room_rules(const ask *q, const model_limits *m, daruma_arena *a)
 {
     if (m->max_output >= 0 && q->max_output > m->max_output)
-        return of_kind("output_limit", too_much_output(q, q->max_output, m->max_output, a));
+        return of_kind("output_limit", too_much_output(q, m->max_output, a));
     if (!validate_overflows(q, m))
         return (refusal){0};
     return of_kind("context_length", overflow(q, m, a));

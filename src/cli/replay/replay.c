@@ -125,8 +125,8 @@ int cli_replay(int argc, char **argv)
 {
     tally t = {0};
     const cli_option options[] = {
-        {"--tap", NULL, NULL, &t.tap, "report in the Test Anything Protocol"},
-        {"--update", NULL, NULL, &t.update, "write what was done into the expect blocks"},
+        CLI_SWITCH("--tap", &t.tap, "report in the Test Anything Protocol"),
+        CLI_SWITCH("--update", &t.update, "write what was done into the expect blocks"),
         {0},
     };
     int first =

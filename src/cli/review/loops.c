@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/review/transcript.h"
 #include <stdlib.h>
 
 #define LOOPS_MEMORY_BYTES (64u << 20) /* arena for one record; a step's texts may be escaped */
@@ -19,28 +20,6 @@ static int loops_wrong(const loops *l, const char *what)
 {
     fprintf(stderr, "loops: %s, line %zu: %s; see daruma loops --help\n", l->file, l->line, what);
     return 1;
-}
-
-static daruma_str loops_text_of(daruma_str v, daruma_arena *a)
-{
-    return json_is_string(v) ? json_text(v, a) : json_is_null(v) ? S("") : v;
-}
-
-static bool read_step(daruma_str v, daruma_step *ret, daruma_arena *a)
-{
-    if (!json_is_object(v))
-        return false;
-    daruma_str ok = json_get(v, S("ok"));
-    *ret = (daruma_step){
-        .tool = loops_text_of(json_get(v, S("tool")), a),
-        .args = loops_text_of(json_get(v, S("args")), a),
-        .result = loops_text_of(json_get(v, S("result")), a),
-        .ok = json_is_true(ok)         ? 1
-              : str_eq(ok, S("false")) ? 0
-                                       : -1,
-        .lost = json_is_true(json_get(v, S("lost"))),
-    };
-    return true;
 }
 
 static void put_record(daruma_str id, const daruma_verdict *v, daruma_str why, daruma_buf *out)
@@ -77,13 +56,13 @@ static int read_record(loops *l, daruma_str record, daruma_arena *a)
     if (!stall)
         return loops_wrong(l, "the record is too large");
     for (json_iter it = json_open(steps); json_next(&it, NULL, &item);) {
-        daruma_step step;
         char what[96];
         n++;
-        if (!read_step(item, &step, a)) {
+        if (!json_is_object(item)) {
             snprintf(what, sizeof what, "step %zu is no JSON object", n);
             return loops_wrong(l, what);
         }
+        daruma_step step = transcript_step(item, a);
         daruma_verdict v = daruma_stall_see(stall, &step);
         if (v.circle && !spoke.circle) {
             spoke = v;
@@ -127,10 +106,8 @@ int cli_loops(int argc, char **argv)
 {
     loops l = {.jsonl = false};
     const cli_option options[] = {
-        {.name = "--jsonl",
-         .on = &l.jsonl,
-         .help = "answer with a JSON line for each record: id, verdict, kind, at, why"},
-        {.name = NULL},
+        CLI_SWITCH("--jsonl", &l.jsonl, "answer with a JSON line for each record: id, verdict, kind, at, why"),
+        {0},
     };
     int at = cli_options(
         argc, argv, options, "loops [--jsonl] [FILE]",

@@ -519,9 +519,9 @@ int cli_review(int argc, char **argv)
     const char *name = NULL;
     bool json = false, session = false;
     const cli_option options[] = {
-        {"--session", NULL, NULL, &session, "the newest session of Claude Code or Codex; default on a terminal"},
-        {"--dialect", "NAME", &name, NULL, "the dialect of a request; default: found by its shape"},
-        {"--json", NULL, NULL, &json, "one JSON object, for programs"},
+        CLI_SWITCH("--session", &session, "the newest session of Claude Code or Codex; default on a terminal"),
+        CLI_VALUE("--dialect", "NAME", &name, "the dialect of a request; default: found by its shape"),
+        CLI_SWITCH("--json", &json, "one JSON object, for programs"),
         {0}};
     int at =
         cli_options(argc, argv, options, "review [--session] [--dialect NAME] [--json] [FILE]",

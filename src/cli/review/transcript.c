@@ -64,11 +64,6 @@ static bool no_memory(reading *r)
 
 /* ---- shapes ---- */
 
-static bool transcript_has(daruma_str object, const char *key)
-{
-    return json_get(object, str_of(key)).n != 0;
-}
-
 /* The dialect of a list of messages; Chat when nothing says more. */
 static const dialect *dialect_of_messages(daruma_str list)
 {
@@ -81,20 +76,20 @@ static const dialect *dialect_of_request(daruma_str body)
 {
     const char *sign;
     const dialect *d = shape_of_request(body, &sign);
-    return d ? d : transcript_has(body, "messages") ? &dialect_openai : &dialect_openai_responses;
+    return d ? d : shape_has(body, "messages") ? &dialect_openai : &dialect_openai_responses;
 }
 
 static shape shape_of(daruma_str v)
 {
     if (!json_is_object(v))
         return SHAPE_NONE;
-    if (transcript_has(v, "tool") || (transcript_has(v, "result") && !transcript_has(v, "role")))
+    if (shape_has(v, "tool") || (shape_has(v, "result") && !shape_has(v, "role")))
         return SHAPE_STEP;
     if (json_is_array(json_get(v, S("steps"))))
         return SHAPE_RECORD;
-    if (transcript_has(v, "messages") || transcript_has(v, "contents") || transcript_has(v, "input"))
+    if (shape_has(v, "messages") || shape_has(v, "contents") || shape_has(v, "input"))
         return SHAPE_REQUEST;
-    return transcript_has(v, "role") || transcript_has(v, "parts") || shape_is_item(v) ? SHAPE_MESSAGE : SHAPE_NONE;
+    return shape_has(v, "role") || shape_has(v, "parts") || shape_is_item(v) ? SHAPE_MESSAGE : SHAPE_NONE;
 }
 
 /* ---- steps ---- */
@@ -111,9 +106,21 @@ static review_step *add_step(reading *r)
 }
 
 /* A text, or JSON as it stands. */
-static daruma_str transcript_text_of(daruma_str v, daruma_arena *a)
+static daruma_str step_text(daruma_str v, daruma_arena *a)
 {
     return json_is_string(v) ? json_text(v, a) : json_is_null(v) ? (daruma_str){0} : v;
+}
+
+daruma_step transcript_step(daruma_str v, daruma_arena *a)
+{
+    daruma_str ok = json_get(v, S("ok"));
+    return (daruma_step){.tool = step_text(json_get(v, S("tool")), a),
+                         .args = step_text(json_get(v, S("args")), a),
+                         .result = step_text(json_get(v, S("result")), a),
+                         .ok = json_is_true(ok)         ? 1
+                               : str_eq(ok, S("false")) ? 0
+                                                        : -1,
+                         .lost = json_is_true(json_get(v, S("lost")))};
 }
 
 static bool read_step(reading *r, daruma_str v)
@@ -132,13 +139,7 @@ static bool read_step(reading *r, daruma_str v)
     review_step *s = add_step(r);
     if (!s)
         return no_memory(r);
-    s->step = (daruma_step){.tool = transcript_text_of(tool, r->a),
-                            .args = transcript_text_of(args, r->a),
-                            .result = transcript_text_of(result, r->a),
-                            .ok = json_is_true(ok)         ? 1
-                                  : str_eq(ok, S("false")) ? 0
-                                                           : -1,
-                            .lost = json_is_true(json_get(v, S("lost")))};
+    s->step = transcript_step(v, r->a);
     s->turn = (uint32_t)r->t->run.n;
     s->bytes = (int64_t)(tool.n + args.n + result.n);
     return true;
@@ -239,11 +240,6 @@ static bool read_history(reading *r, convo *c)
     return c->full ? no_memory(r) : true;
 }
 
-static const char *list_of(const dialect *d)
-{
-    return d == &dialect_gemini ? "contents" : d == &dialect_openai_responses ? "input" : "messages";
-}
-
 static bool read_request(reading *r, daruma_str body)
 {
     convo c;
@@ -263,8 +259,8 @@ static bool read_request(reading *r, daruma_str body)
     }
     snprintf(what, sizeof what,
              "this is no request of the dialect %s: its history is a list `%s`; --dialect names another", d->name,
-             list_of(d));
-    daruma_str list = json_get(body, str_of(list_of(d)));
+             shape_list_of(d));
+    daruma_str list = json_get(body, str_of(shape_list_of(d)));
     return transcript_wrong(r, list.n ? list.p : body.p, what);
 }
 
@@ -273,7 +269,7 @@ static bool read_messages(reading *r, daruma_str list)
 {
     daruma_buf b = buf_in(r->a);
     r->d = r->d ? r->d : dialect_of_messages(list);
-    buf_printf(&b, "{\"%s\":", list_of(r->d));
+    buf_printf(&b, "{\"%s\":", shape_list_of(r->d));
     BUF_SAY(&b, list, "}");
     return b.full ? no_memory(r) : read_request(r, buf_str(&b));
 }
@@ -332,7 +328,7 @@ static bool read_array(reading *r, daruma_str list)
 /* Of a session's messages those that the model saw: what a program keeps for itself has neither role nor type. */
 static bool is_conversation(daruma_str m)
 {
-    return transcript_has(m, "role") || shape_is_item(m);
+    return shape_has(m, "role") || shape_is_item(m);
 }
 
 static bool read_lines(reading *r)
@@ -356,7 +352,7 @@ static bool read_lines(reading *r)
                 r->t->asides += l == LINE_ASIDE;
                 if (l == LINE_MESSAGE && is_conversation(said)) {
                     if (!r->d) /* Codex keeps items of Responses, Claude Code messages of Anthropic's */
-                        r->d = transcript_has(v, "payload") ? &dialect_openai_responses : &dialect_anthropic;
+                        r->d = shape_has(v, "payload") ? &dialect_openai_responses : &dialect_anthropic;
                     buf_putc(&messages, messages.n ? ',' : '[');
                     buf_put(&messages, said);
                 }

@@ -17,4 +17,6 @@ typedef struct transcript {
  * be read, and `why` says where, what was expected and what to do. */
 bool transcript_read(daruma_str text, const char *file, const dialect *d, daruma_arena *a, transcript *ret,
                      char why[512]);
+/* A step as a file has it: {"tool":..., "args":..., "result":..., "ok":..., "lost":...}; an object. */
+daruma_step transcript_step(daruma_str v, daruma_arena *a);
 #endif

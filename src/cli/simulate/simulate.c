@@ -243,10 +243,13 @@ static int run_one(plan *p, bool json, regret_sum *ret)
     static regret sum;
     memset(&sum, 0, sizeof sum);
     run_all(p, &sum);
-    if (json)
-        simulate_json(&sum, &p->say);
-    else
+    if (json) {
+        daruma_buf out = buf_in(&p->a);
+        simulate_json(&sum, &p->say, &out);
+        fwrite(out.p, 1, out.n, stdout);
+    } else {
         simulate_print(&sum, &p->say);
+    }
     *ret = sum.all;
     bool ok = within_bounds(p, &sum.all);
     return ok && !sum.nbroken_all ? 0 : 1;
@@ -349,21 +352,21 @@ int cli_simulate(int argc, char **argv)
     static plan p;
     asked o = {"", "", "", "", "", "", "", "", "", "", "", "", false, false, false};
     const cli_option options[] = {
-        {"--worlds", "N", &o.worlds, NULL, "how many; default: 10000"},
-        {"--seed", "N", &o.seed, NULL, "of the worlds; default: 1"},
-        {"--config", "FILE", &o.config, NULL, "targets and policy of a configuration"},
-        {"--model", "NAME", &o.model, NULL, "which of its models; default: the first"},
-        {"--policy", "FILE", &o.policy, NULL, "only the policy of a configuration; the targets are made up"},
-        {"--profile", "NAME", &o.profile, NULL, "the policy of a profile; all: of each in turn. Default: default"},
-        {"--class", "NAME", &o.class, NULL, "only worlds of this class"},
-        {"--classes", NULL, NULL, &o.classes, "lists the classes"},
-        {"--world", "K", &o.world, NULL, "world number K, event by event"},
-        {"--max-lost", "PERCENT", &o.max_lost, NULL, "exit 1 when more of what could be answered is lost"},
-        {"--max-calls", "RATIO", &o.max_calls, NULL, "exit 1 when more calls are made for one that is needed"},
-        {"--agents", NULL, NULL, &o.agents, "whole agents against faults, under every profile"},
-        {"--trials", "N", &o.trials, NULL, "with --agents: how many; default: 360"},
-        {"--trial", "K", &o.trial, NULL, "with --agents: trial number K, step by step"},
-        {"--json", NULL, NULL, &o.json, "a JSON object instead of the table"},
+        CLI_VALUE("--worlds", "N", &o.worlds, "how many; default: 10000"),
+        CLI_VALUE("--seed", "N", &o.seed, "of the worlds; default: 1"),
+        CLI_VALUE("--config", "FILE", &o.config, "targets and policy of a configuration"),
+        CLI_VALUE("--model", "NAME", &o.model, "which of its models; default: the first"),
+        CLI_VALUE("--policy", "FILE", &o.policy, "only the policy of a configuration; the targets are made up"),
+        CLI_VALUE("--profile", "NAME", &o.profile, "the policy of a profile; all: of each in turn. Default: default"),
+        CLI_VALUE("--class", "NAME", &o.class, "only worlds of this class"),
+        CLI_SWITCH("--classes", &o.classes, "lists the classes"),
+        CLI_VALUE("--world", "K", &o.world, "world number K, event by event"),
+        CLI_VALUE("--max-lost", "PERCENT", &o.max_lost, "exit 1 when more of what could be answered is lost"),
+        CLI_VALUE("--max-calls", "RATIO", &o.max_calls, "exit 1 when more calls are made for one that is needed"),
+        CLI_SWITCH("--agents", &o.agents, "whole agents against faults, under every profile"),
+        CLI_VALUE("--trials", "N", &o.trials, "with --agents: how many; default: 360"),
+        CLI_VALUE("--trial", "K", &o.trial, "with --agents: trial number K, step by step"),
+        CLI_SWITCH("--json", &o.json, "a JSON object instead of the table"),
         {0},
     };
     int rest = cli_options(argc, argv, options, "simulate [--worlds N] [--seed N] [--config FILE]", about);

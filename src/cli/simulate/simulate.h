@@ -15,7 +15,7 @@ void simulate_print(const regret *sum, const simulate_asked *asked);
 /* The last row of each of several tables, in one. */
 void simulate_profiles(const regret_sum *sums, const char *const *names, size_t n);
 /* The table as one JSON object. */
-void simulate_json(const regret *sum, const simulate_asked *asked);
+void simulate_json(const regret *sum, const simulate_asked *asked, daruma_buf *out);
 /* One world, event by event. Returns the rule that was broken. */
 sim_rule simulate_replay(sim_host *h, sim_world *w, const daruma_policy *p, uint64_t k);
 /* Every class with what it is. */

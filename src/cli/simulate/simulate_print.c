@@ -145,61 +145,57 @@ void simulate_print(const regret *sum, const simulate_asked *asked)
 
 /* ---- JSON ---------------------------------------------------------------------------- */
 
-static void json_side(const char *name, const regret_side *s)
+static void json_side(daruma_buf *b, const char *name, const regret_side *s)
 {
-    printf("\"%s\":{\"lost\":%llu,\"late\":%llu,\"won\":%llu,\"calls\":%llu,\"added_ms\":{\"p50\":%lld,\"p90\":%lld,"
-           "\"p99\":%lld}}",
-           name, (unsigned long long)s->lost, (unsigned long long)s->late, (unsigned long long)s->won,
-           (unsigned long long)s->calls, (long long)regret_times_at(&s->added, 500),
-           (long long)regret_times_at(&s->added, 900), (long long)regret_times_at(&s->added, 990));
+    BUF_SAY(b, ",\"", name, "\":{");
+    BUF_MEMBERS(b, "lost", s->lost, "late", s->late, "won", s->won, "calls", s->calls);
+    BUF_LIT(b, ",\"added_ms\":");
+    BUF_OBJECT(b, "p50", regret_times_at(&s->added, 500), "p90", regret_times_at(&s->added, 900), "p99",
+               regret_times_at(&s->added, 990));
+    BUF_LIT(b, "}");
 }
 
-static void json_sum(const char *name, const regret_sum *s)
+static void json_sum(daruma_buf *b, const char *name, const regret_sum *s)
 {
-    printf("{\"class\":\"%s\",\"worlds\":%llu,\"requests\":%llu,\"could\":%llu,\"calls\":%llu,\"sick\":%llu,\"blind\":"
-           "%llu,\"hedges\":%llu,\"both\":%llu,\"beyond\":%llu,\"beyond_blind\":%llu,\"beyond_first\":%llu,"
-           "\"beyond_back\":%llu,",
-           name, (unsigned long long)s->worlds, (unsigned long long)s->requests, (unsigned long long)s->could,
-           (unsigned long long)s->calls, (unsigned long long)s->sick, (unsigned long long)s->blind,
-           (unsigned long long)s->hedges, (unsigned long long)s->both, (unsigned long long)s->beyond,
-           (unsigned long long)s->beyond_blind, (unsigned long long)s->beyond_first,
-           (unsigned long long)s->beyond_back);
-    json_side("daruma", &s->daruma);
-    printf(",");
-    json_side("direct", &s->direct);
-    printf("}");
+    BUF_LIT(b, "{");
+    BUF_MEMBERS(b, "class", name, "worlds", s->worlds, "requests", s->requests, "could", s->could, "calls", s->calls,
+                "sick", s->sick, "blind", s->blind, "hedges", s->hedges, "both", s->both, "beyond", s->beyond);
+    BUF_MEMBERS(b, "beyond_blind", s->beyond_blind, "beyond_first", s->beyond_first, "beyond_back", s->beyond_back);
+    json_side(b, "daruma", &s->daruma);
+    json_side(b, "direct", &s->direct);
+    BUF_LIT(b, "}");
 }
 
-void simulate_json(const regret *sum, const simulate_asked *asked)
+void simulate_json(const regret *sum, const simulate_asked *asked, daruma_buf *b)
 {
+    BUF_LIT(b, "{");
+    BUF_MEMBERS(b, "worlds", sum->judged, "seed", asked->seed, "policy", asked->policy, "stopped", asked->stopped);
+    BUF_LIT(b, ",\"broken\":[");
+    for (int i = 0; i < sum->nbroken; i++) {
+        buf_putz(b, i ? "," : "");
+        BUF_OBJECT(b, "class", sum->broken[i].class->name, "world", sum->broken[i].k, "request", sum->broken[i].request,
+                   "rule", sim_rule_words(sum->broken[i].rule));
+    }
+    BUF_LIT(b, "],\"classes\":[");
     const char *comma = "";
-    char room[512];
-    daruma_buf policy = buf_over(room, sizeof room);
-    buf_json(&policy, str_of(asked->policy));
-    printf("{\"worlds\":%llu,\"seed\":%llu,\"policy\":" STR_FMT ",\"stopped\":%s,\"broken\":[",
-           (unsigned long long)sum->judged, (unsigned long long)asked->seed, STR_ARG(buf_str(&policy)),
-           asked->stopped ? "true" : "false");
-    for (int i = 0; i < sum->nbroken; i++, comma = ",")
-        printf("%s{\"class\":\"%s\",\"world\":%llu,\"request\":%d,\"rule\":\"%s\"}", comma, sum->broken[i].class->name,
-               (unsigned long long)sum->broken[i].k, sum->broken[i].request, sim_rule_words(sum->broken[i].rule));
-    printf("],\"classes\":[");
-    comma = "";
     for (size_t i = 0; i < nsim_classes; i++)
         if (sum->of[i].worlds) {
-            printf("%s", comma);
-            json_sum(sim_classes[i].name, &sum->of[i]);
+            buf_putz(b, comma);
+            json_sum(b, sim_classes[i].name, &sum->of[i]);
             comma = ",";
         }
-    printf("],\"all\":");
-    json_sum("all", &sum->all);
-    printf(",\"worst\":[");
-    comma = "";
-    for (int i = 0; i < sum->nworst; i++, comma = ",")
-        printf("%s{\"class\":\"%s\",\"world\":%llu,\"lost\":%u,\"could\":%u,\"calls\":%llu,\"needed\":%llu}", comma,
-               sum->worst[i].class->name, (unsigned long long)sum->worst[i].k, sum->worst[i].lost, sum->worst[i].could,
-               (unsigned long long)sum->worst[i].calls, (unsigned long long)sum->worst[i].needed);
-    printf("],\"worlds_below_direct\":%llu,\"worlds_below_direct_could\":%llu}\n", (unsigned long long)sum->nbelow,
-           (unsigned long long)sum->nbelow_could);
+    BUF_LIT(b, "],\"all\":");
+    json_sum(b, "all", &sum->all);
+    BUF_LIT(b, ",\"worst\":[");
+    for (int i = 0; i < sum->nworst; i++) {
+        const regret_world *w = &sum->worst[i];
+        buf_putz(b, i ? "," : "");
+        BUF_OBJECT(b, "class", w->class->name, "world", w->k, "lost", w->lost, "could", w->could, "calls", w->calls,
+                   "needed", w->needed);
+    }
+    BUF_LIT(b, "]");
+    BUF_MEMBERS(b, "worlds_below_direct", sum->nbelow, "worlds_below_direct_could", sum->nbelow_could);
+    BUF_LIT(b, "}\n");
 }
 
 /* ---- one world ------------------------------------------------------------------------ */
