@@ -100,7 +100,7 @@ static void look_at_certificate(conf *r, const config *c)
     if (!c->cert_file.n || !c->key_file.n)
         return;
     tls_context *shown = tls_server_context_new(c->cert_file.p, c->key_file.p, why);
-    conf_go(r, access(c->cert_file.p, R_OK) == 0 ? "tls.key_file" : "tls.cert_file");
+    conf_go(r, !shown && str_starts(str_of(why), c->key_file) ? "tls.key_file" : "tls.cert_file");
     if (!shown)
         conf_wrong(r, "%s", why);
     tls_context_free(shown);
