@@ -27,6 +27,9 @@ holds("SIGHUP: a new file holds from the next request on, a bad one changes noth
     pair.config("listen: 127.0.0.1:1\nproviders:\n  - nmae: main\n");
     g.kill("SIGHUP");
     await until("it was refused", () => /stays as it was: .*:3:.*nmae/.test(g.said));
+    pair.config("\n"); // an editor empties it before it writes: who may ask and with which keys must not be open meanwhile
+    g.kill("SIGHUP");
+    await until("it was refused", () => /stays as it was: .*it is empty/.test(g.said));
     assert.equal((await question(pair, dialects.openai, { model: "m-new" })).headers["x-daruma-target"], "main/m-single");
     await hangs;
     const old = await under;
