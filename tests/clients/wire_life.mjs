@@ -376,6 +376,10 @@ holds("daruma health: it asks the one that listens where the file says, with its
     assert.equal((await health("--ready")).code, 0);
     assert.equal((await run(["health", pair.base])).code, 0);
     assert.equal((await run(["health", "--listen", `127.0.0.1:${pair.port}`], { env: { http_proxy: "http://127.0.0.1:9" } })).code, 0);
+    pair.write((c) => (c.nmae = 1)); // what runs is well, whatever became of its file
+    const mistaken = await health();
+    assert.deepEqual([mistaken.code, /nmae/.test(mistaken.err)], [0, true], mistaken.err);
+    pair.write();
     pair.own.answer = (q, res) => send(res, 401, { error: { message: "no", code: "invalid_api_key" } });
     await question(pair, dialects.openai, { model: "m-own" });
     const rests = await health("--ready");
