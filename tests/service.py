@@ -71,6 +71,16 @@ class Service:
         os.kill(self.pid, by)
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
+    def refuses(self):
+        """The exit code of one that must not start, or None where it did."""
+        for _ in range(400):
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.05)
+        self.end(signal.SIGKILL)
+        return None
+
     def said(self):
         self.log.seek(0)
         return self.log.read()
@@ -105,8 +115,12 @@ def a_socket_of_others_is_left_alone():
 
 def two_places_to_listen_are_refused():
     s = Service(args=["--listen", "127.0.0.1:0"])
-    code = os.waitstatus_to_exitcode(os.waitpid(s.pid, 0)[1])
-    assert code == 2 and "remove --listen" in s.said(), s.said()
+    assert s.refuses() == 2 and "remove --listen" in s.said(), s.said()
+
+
+def two_sockets_are_refused():
+    s = Service(env={"LISTEN_FDS": "2"})
+    assert s.refuses() == 2 and "handed over 2 sockets" in s.said(), s.said()
 
 
 def a_socket_for_others_needs_clients():
@@ -223,6 +237,7 @@ def the_image_has_all_that_it_needs():
 check("a socket that listens already is taken over, with the connections that wait, and readiness is told", a_socket_is_taken_over)
 check("a socket that is meant for another process is left alone", a_socket_of_others_is_left_alone)
 check("a socket and --listen are refused together", two_places_to_listen_are_refused)
+check("two sockets are refused: who connects to the second would wait for ever", two_sockets_are_refused)
 check("a socket that other machines reach needs clients, as any listener", a_socket_for_others_needs_clients)
 check("bash completes every command and option of the program", bash_completes_what_there_is)
 check("the scripts of all shells are right where the shell is there", scripts_are_right_where_their_shell_is)
