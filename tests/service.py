@@ -3,6 +3,7 @@
 Prints TAP. Usage: service.py DARUMA BUILD_FOLDER"""
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -194,6 +195,19 @@ def all_of_it_is_installed():
         assert r.returncode == 0 and "warning" not in r.stdout + r.stderr, r.stdout + r.stderr
 
 
+def what_was_installed_goes_without_a_build():
+    with tempfile.TemporaryDirectory() as tree:  # with nothing to build in it
+        shutil.copy(os.path.join(HERE, "../run"), tree)
+        there, logs = os.path.join(tree, "prefix/bin/daruma"), os.path.join(tree, "build/meson-logs")
+        for d in (logs, os.path.dirname(there)):
+            os.makedirs(d)
+        for path, text in ((there, ""), (logs + "/install-log.txt", f"# made by meson\n{there}\n")):
+            with open(path, "w") as f:
+                f.write(text)
+        went = [subprocess.run(["sh", os.path.join(tree, "run"), "uninstall"], capture_output=True).returncode for _ in range(2)]
+        assert went == [0, 1] and not os.path.exists(os.path.join(tree, "prefix")), went
+
+
 def the_image_has_all_that_it_needs():
     """The root of the container image, without a runtime: only what tools/image put there is there."""
     assert os.getuid() == 0, "to change the root needs root"
@@ -241,6 +255,7 @@ check("two sockets are refused: who connects to the second would wait for ever",
 check("a socket that other machines reach needs clients, as any listener", a_socket_for_others_needs_clients)
 check("bash completes every command and option of the program", bash_completes_what_there_is)
 check("the scripts of all shells are right where the shell is there", scripts_are_right_where_their_shell_is)
+check("what was installed goes without a build, and the second time there is nothing to go", what_was_installed_goes_without_a_build)
 check("all of it is installed, the unit names the program, and the configuration is fine", all_of_it_is_installed)
 if os.getuid() == 0:
     check("the image has all that the program needs, and its health check", the_image_has_all_that_it_needs)
