@@ -3,6 +3,7 @@
 Prints TAP. Usage: service.py DARUMA BUILD_FOLDER"""
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -71,6 +72,16 @@ class Service:
         os.kill(self.pid, by)
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
+    def refuses(self):
+        """The exit code of one that must not start, or None where it did."""
+        for _ in range(400):
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.05)
+        self.end(signal.SIGKILL)
+        return None
+
     def said(self):
         self.log.seek(0)
         return self.log.read()
@@ -105,8 +116,12 @@ def a_socket_of_others_is_left_alone():
 
 def two_places_to_listen_are_refused():
     s = Service(args=["--listen", "127.0.0.1:0"])
-    code = os.waitstatus_to_exitcode(os.waitpid(s.pid, 0)[1])
-    assert code == 2 and "remove --listen" in s.said(), s.said()
+    assert s.refuses() == 2 and "remove --listen" in s.said(), s.said()
+
+
+def two_sockets_are_refused():
+    s = Service(env={"LISTEN_FDS": "2"})
+    assert s.refuses() == 2 and "handed over 2 sockets" in s.said(), s.said()
 
 
 def a_socket_for_others_needs_clients():
@@ -180,6 +195,19 @@ def all_of_it_is_installed():
         assert r.returncode == 0 and "warning" not in r.stdout + r.stderr, r.stdout + r.stderr
 
 
+def what_was_installed_goes_without_a_build():
+    with tempfile.TemporaryDirectory() as tree:  # with nothing to build in it
+        shutil.copy(os.path.join(HERE, "../run"), tree)
+        there, logs = os.path.join(tree, "prefix/bin/daruma"), os.path.join(tree, "build/meson-logs")
+        for d in (logs, os.path.dirname(there)):
+            os.makedirs(d)
+        for path, text in ((there, ""), (logs + "/install-log.txt", f"# made by meson\n{there}\n")):
+            with open(path, "w") as f:
+                f.write(text)
+        went = [subprocess.run(["sh", os.path.join(tree, "run"), "uninstall"], capture_output=True).returncode for _ in range(2)]
+        assert went == [0, 1] and not os.path.exists(os.path.join(tree, "prefix")), went
+
+
 def the_image_has_all_that_it_needs():
     """The root of the container image, without a runtime: only what tools/image put there is there."""
     assert os.getuid() == 0, "to change the root needs root"
@@ -223,9 +251,11 @@ def the_image_has_all_that_it_needs():
 check("a socket that listens already is taken over, with the connections that wait, and readiness is told", a_socket_is_taken_over)
 check("a socket that is meant for another process is left alone", a_socket_of_others_is_left_alone)
 check("a socket and --listen are refused together", two_places_to_listen_are_refused)
+check("two sockets are refused: who connects to the second would wait for ever", two_sockets_are_refused)
 check("a socket that other machines reach needs clients, as any listener", a_socket_for_others_needs_clients)
 check("bash completes every command and option of the program", bash_completes_what_there_is)
 check("the scripts of all shells are right where the shell is there", scripts_are_right_where_their_shell_is)
+check("what was installed goes without a build, and the second time there is nothing to go", what_was_installed_goes_without_a_build)
 check("all of it is installed, the unit names the program, and the configuration is fine", all_of_it_is_installed)
 if os.getuid() == 0:
     check("the image has all that the program needs, and its health check", the_image_has_all_that_it_needs)

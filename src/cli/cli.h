@@ -47,6 +47,10 @@ const cli_command *cli_commands(size_t *n); /* all of them */
 enum { CLI_WHY_BYTES = 32 << 10 };
 void cli_refused(const char *command, const daruma_buf *why);
 
+/* Sets the environment so that no proxy leads to this machine, whatever else it leads to. Some programs read one of its
+ * two variables, some the other; who reads both believes the small letters. */
+void cli_keep_off_proxies(void);
+
 /* Options as rows, the last of them empty. A value whose name ends in "..." may be given again: `text` has room for
  * CLI_AGAIN_MAX of them and a NULL. */
 enum { CLI_AGAIN_MAX = 64 };

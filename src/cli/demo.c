@@ -428,6 +428,7 @@ int cli_demo(int argc, char **argv)
     d.colour = isatty(STDOUT_FILENO) && !sys_env("NO_COLOR").n;
     d.loop = uv_default_loop();
     sys_ignore_sigpipe();
+    cli_keep_off_proxies(); /* the provider that misbehaves is on this machine, too */
     if (!start_chaos(&d) || !start_gateway(&d, listen))
         return 2;
     uv_signal_init(d.loop, &d.quit);

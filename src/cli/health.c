@@ -43,7 +43,7 @@ int cli_health(int argc, char **argv)
 {
     static const char about[] =
         "Asks the daruma that listens here whether it is up, and prints what it says. URL is another one's.\n"
-        "The exit status is 0 when it is up, 1 when it is not, 2 when the configuration cannot be read.";
+        "The exit status is 0 when it is up, 1 when it is not, 2 when the configuration does not say where it listens.";
     static conf_mistakes m;
     const char *file = NULL, *listen = NULL;
     bool ready = false, waits;
@@ -65,14 +65,17 @@ int cli_health(int argc, char **argv)
     daruma_str at = rest < argc ? str_of(argv[rest]) : (daruma_str){0};
     const char *ca_file = NULL;
     char room[CLI_ADDRESS_BYTES];
-    if (!at.n && config_load(&from, &a, &c, &waits, &m) == CONFIG_FINE) {
-        at = str_of(cli_address(c.cert_file.n, c.listen.host, c.listen.port, true, room));
-        ca_file = c.ca_file.n ? c.ca_file.p : NULL;
-    } else if (!at.n) {
+    config_verdict read = at.n ? CONFIG_FINE : config_load(&from, &a, &c, &waits, &m);
+    if (read != CONFIG_FINE) {
         static char text[CLI_WHY_BYTES];
         daruma_buf why = buf_over(text, sizeof text);
         conf_mistakes_say(&m, &why);
         cli_refused("health", &why);
+    }
+    /* What runs under an older, right file is well: a mistake elsewhere in the file must not have it restarted. */
+    if (!at.n && (read == CONFIG_FINE || (read == CONFIG_WRONG && c.listen.port && !listen))) {
+        at = str_of(cli_address(c.cert_file.n, c.listen.host, c.listen.port, true, room));
+        ca_file = read == CONFIG_FINE && c.ca_file.n ? c.ca_file.p : NULL;
     }
     int code = at.n ? ask(at, rest == argc, ready ? S("/ready") : S("/health"), ca_file, &a) : 2;
     sys_arena_done(&a);

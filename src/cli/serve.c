@@ -146,7 +146,12 @@ int cli_serve(int argc, char **argv)
     daruma_buf why = buf_over(text, sizeof text);
     uv_loop_t *loop = uv_default_loop();
     char at[80];
-    int fd = sys_service_socket();
+    int sockets, fd = sys_service_socket(&sockets);
+    if (sockets > 1) /* who connects to the others would wait for ever */
+        return cli_say(2, "serve",
+                       "the service manager handed over %d sockets, and daruma listens on one: leave one "
+                       "ListenStream",
+                       sockets);
     if (fd >= 0 && !server_socket_address(fd, at))
         return cli_say(2, "serve", "the service manager handed over something that is no socket of TCP");
     if (fd >= 0 && listen)

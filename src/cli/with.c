@@ -83,9 +83,7 @@ static void tell_unstarted(const daruma_buf *why, const bool taken[VARIABLES])
             fprintf(stderr, "daruma with: it has the value that %s was set to\n", variables[i].name);
 }
 
-/* The way to the gateway leads through no proxy, whatever else does. Some programs read one of the two, some the other;
- * who reads both believes the small letters. */
-static void keep_off_proxies(void)
+void cli_keep_off_proxies(void)
 {
     const char *was = getenv("no_proxy") ? getenv("no_proxy") : getenv("NO_PROXY");
     char now[4096];
@@ -104,7 +102,7 @@ static void point_here(int port)
         setenv(variables[i].name, here, 1);
         unsetenv(variables[i].upstream);
     }
-    keep_off_proxies();
+    cli_keep_off_proxies();
 }
 
 static int spawn(running *r, uv_loop_t *loop, char **command)

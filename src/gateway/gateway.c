@@ -225,15 +225,17 @@ void gateway_close(gateway *g)
     gateway_free(g);
 }
 
+/* " (1 rate_limit, 2 network)"; nothing where no call failed, since what was known was done ahead. */
 static void put_kinds(daruma_buf *out, const uint64_t by_kind[DARUMA_KINDS])
 {
-    bool first = true;
+    const char *before = " (";
     for (int k = 0; k < DARUMA_KINDS; k++)
         if (by_kind[k]) {
-            buf_printf(out, "%s%llu %s", first ? "" : ", ", (unsigned long long)by_kind[k],
-                       daruma_kind_name((daruma_kind)k));
-            first = false;
+            buf_printf(out, "%s%llu %s", before, (unsigned long long)by_kind[k], daruma_kind_name((daruma_kind)k));
+            before = ", ";
         }
+    if (before[0] == ',')
+        BUF_LIT(out, ")");
 }
 
 bool gateway_asked(const gateway *g)
@@ -250,9 +252,8 @@ void gateway_summary(const gateway *g, daruma_buf *out)
         buf_printf(out, " and %llu passed on", (unsigned long long)n->passed);
     buf_printf(out, ", %llu call%s to providers.", (unsigned long long)n->calls, n->calls == 1 ? "" : "s");
     if (recovered) {
-        buf_printf(out, " Recovered %llu (", (unsigned long long)recovered);
+        buf_printf(out, " Recovered %llu", (unsigned long long)recovered);
         put_kinds(out, n->saved);
-        BUF_LIT(out, ")");
         if (n->waited_ms) {
             BUF_LIT(out, ", waiting ");
             buf_duration(out, (daruma_ms)n->waited_ms);

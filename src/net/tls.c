@@ -180,6 +180,28 @@ static int on_protocols(SSL *ssl, const unsigned char **out, unsigned char *nout
     return met ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
 }
 
+/* A key with a password is refused: nobody is there to type it. */
+static int no_password(char *out, int cap, int writes, void *user)
+{
+    (void)out, (void)cap, (void)writes, (void)user;
+    return -1;
+}
+
+/* Says why a pair is not taken, from the first thing that OpenSSL complained of: later ones only say "system lib". */
+static void say_unfit(bool certificate, const char *cert_file, const char *key_file, char why[256])
+{
+    unsigned long first = ERR_peek_error();
+    const char *file = certificate ? key_file : cert_file;
+    if (ERR_SYSTEM_ERROR(first))
+        snprintf(why, 256, "%.150s: %s", file, strerror(ERR_GET_REASON(first)));
+    else if (!certificate)
+        snprintf(why, 256, "%.150s: there is no certificate in it, in PEM form", file);
+    else if (ERR_GET_LIB(first) == ERR_LIB_X509 || ERR_GET_LIB(first) == ERR_LIB_SSL)
+        snprintf(why, 256, "%.150s: it is not the key of %.60s", file, cert_file);
+    else
+        snprintf(why, 256, "%.150s: there is no key in it, in PEM form and without a password", file);
+}
+
 tls_context *tls_server_context_new(const char *cert_file, const char *key_file, char why[256])
 {
     tls_context *c = context_new(TLS_server_method(), why);
@@ -187,14 +209,12 @@ tls_context *tls_server_context_new(const char *cert_file, const char *key_file,
         return NULL;
     SSL_CTX_set_session_cache_mode(c->ssl, SSL_SESS_CACHE_OFF); /* clients keep their tickets */
     SSL_CTX_set_alpn_select_cb(c->ssl, on_protocols, NULL);
-    if (SSL_CTX_use_certificate_chain_file(c->ssl, cert_file) != 1)
-        snprintf(why, 256, "%.150s: no certificate: %s", cert_file, reason());
-    else if (SSL_CTX_use_PrivateKey_file(c->ssl, key_file, SSL_FILETYPE_PEM) != 1)
-        snprintf(why, 256, "%.150s: no key of %.60s: %s", key_file, cert_file, reason());
-    else if (SSL_CTX_check_private_key(c->ssl) != 1)
-        snprintf(why, 256, "%.150s: it is not the key of %.60s", key_file, cert_file);
-    else
+    SSL_CTX_set_default_passwd_cb(c->ssl, no_password);
+    bool certificate = SSL_CTX_use_certificate_chain_file(c->ssl, cert_file) == 1;
+    if (certificate && SSL_CTX_use_PrivateKey_file(c->ssl, key_file, SSL_FILETYPE_PEM) == 1 &&
+        SSL_CTX_check_private_key(c->ssl) == 1)
         return c;
+    say_unfit(certificate, cert_file, key_file, why);
     tls_context_free(c);
     return NULL;
 }

@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "sys/sys.h"
 #include <fcntl.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,13 +14,14 @@
 
 enum { FIRST_SOCKET = 3 };
 
-int sys_service_socket(void)
+int sys_service_socket(int *many)
 {
     int64_t pid, n;
     bool ours = str_int(sys_env("LISTEN_PID"), &pid) && pid == getpid() && str_int(sys_env("LISTEN_FDS"), &n) && n > 0;
     unsetenv("LISTEN_PID"); /* it is not for programs that we start */
     unsetenv("LISTEN_FDS");
     unsetenv("LISTEN_FDNAMES");
+    *many = ours ? (int)(n < INT_MAX ? n : INT_MAX) : 0;
     if (!ours)
         return -1;
     fcntl(FIRST_SOCKET, F_SETFD, FD_CLOEXEC);

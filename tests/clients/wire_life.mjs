@@ -1,6 +1,6 @@
 // The program as a whole: signals, limits, what it says of itself, its subcommands; and the Responses API with its SDK.
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -27,6 +27,9 @@ holds("SIGHUP: a new file holds from the next request on, a bad one changes noth
     pair.config("listen: 127.0.0.1:1\nproviders:\n  - nmae: main\n");
     g.kill("SIGHUP");
     await until("it was refused", () => /stays as it was: .*:3:.*nmae/.test(g.said));
+    pair.config("\n"); // an editor empties it before it writes: who may ask and with which keys must not be open meanwhile
+    g.kill("SIGHUP");
+    await until("it was refused", () => /stays as it was: .*it is empty/.test(g.said));
     assert.equal((await question(pair, dialects.openai, { model: "m-new" })).headers["x-daruma-target"], "main/m-single");
     await hangs;
     const old = await under;
@@ -373,6 +376,10 @@ holds("daruma health: it asks the one that listens where the file says, with its
     assert.equal((await health("--ready")).code, 0);
     assert.equal((await run(["health", pair.base])).code, 0);
     assert.equal((await run(["health", "--listen", `127.0.0.1:${pair.port}`], { env: { http_proxy: "http://127.0.0.1:9" } })).code, 0);
+    pair.write((c) => (c.nmae = 1)); // what runs is well, whatever became of its file
+    const mistaken = await health();
+    assert.deepEqual([mistaken.code, /nmae/.test(mistaken.err)], [0, true], mistaken.err);
+    pair.write();
     pair.own.answer = (q, res) => send(res, 401, { error: { message: "no", code: "invalid_api_key" } });
     await question(pair, dialects.openai, { model: "m-own" });
     const rests = await health("--ready");
@@ -385,6 +392,21 @@ holds("daruma health: it asks the one that listens where the file says, with its
     assert.deepEqual([away.code, away.out], [1, ""]);
     assert.match(away.err, /refused/);
     for (const args of [["--config", "/no/such.yaml"], ["not a url"], ["http://127.0.0.1:9", "two"], ["--no"]]) assert.equal((await run(["health", ...args])).code, 2, args.join(" "));
+  },
+});
+
+holds("daruma with: of what was mended ahead, so that no call failed, it names no kinds", {
+  async run(pair) {
+    const file = join(pair.dir, "with.yaml"), known = mkdtempSync(join(pair.dir, "known-"));
+    writeFileSync(file, JSON.stringify({ providers: [{ name: "own", dialect: "openai", url: `http://127.0.0.1:${pair.own.port}/v1`, keys: ["sk-one"] }], state: known }));
+    const refusal = { message: "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", type: "invalid_request_error", param: "max_tokens", code: "unsupported_parameter" };
+    pair.own.answer = (q, res) => (JSON.parse(q.body).max_tokens ? send(res, 400, { error: refusal }) : send(res, 200, good.openai));
+    const script = `
+      const body = JSON.stringify({ model: "m", max_tokens: 5, messages: [{ role: "user", content: "say hi" }] });
+      await (await fetch(process.env.OPENAI_BASE_URL + "/chat/completions", { method: "POST", body, headers: { "content-type": "application/json" } })).text();`;
+    const once = () => run(["with", "--config", file, "--", process.execPath, "--input-type=module", "-e", script]);
+    assert.match((await once()).err, /1 request, 2 calls to providers\. Recovered 1 \(1 invalid_parameter\)\.\n/);
+    assert.match((await once()).err, /1 request, 1 call to providers\. Recovered 1\.\n/);
   },
 });
 

@@ -403,8 +403,12 @@ holds("lock: a port that speaks TLS says so in plain words, refuses what is brok
     assert.equal((await secret(pair, two.ca, "/health")).from, "second"); // what was in force stays
     const check = (t) => { const f = join(pair.dir, "tls.yaml"); writeFileSync(f, JSON.stringify({ tls: t })); return run(daruma, ["check", f]); };
     assert.match((await check({ cert_file: one.cert_file })).stderr, /belong together; add `key_file`/);
-    assert.match((await check({ cert_file: one.cert_file, key_file: (await certify(pair.dir, "third")).key_file })).stderr, /it is not the key|no key of/);
-    assert.match((await check({ cert_file: join(pair.dir, "none"), key_file: one.key_file })).stderr, /tls\.cert_file.*no certificate/);
+    const third = await certify(pair.dir, "third"), none = join(pair.dir, "none"), closed = join(pair.dir, "closed");
+    assert.equal((await run("openssl", ["ec", "-aes128", "-passout", "pass:x", "-in", one.key_file, "-out", closed])).status, 0);
+    const wrong = { [third.key_file]: /key_file.*it is not the key of/, [none]: /key_file.*No such file/, [one.cert_file]: /key_file.*no key in it/, [closed]: /key_file.*without a password/ };
+    for (const [file, words] of Object.entries(wrong)) assert.match((await check({ cert_file: one.cert_file, key_file: file })).stderr, words);
+    assert.match((await check({ cert_file: none, key_file: one.key_file })).stderr, /tls\.cert_file.*No such file/);
+    assert.match((await check({ cert_file: one.key_file, key_file: one.key_file })).stderr, /no certificate in it/);
     });
   },
 });

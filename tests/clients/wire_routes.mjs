@@ -129,7 +129,7 @@ for (const [field, value] of [["x-daruma-off", "perhaps"], ["x-daruma-deadline",
     async run(pair) {
       const d = dialects.openai, r = await question(pair, d, { model: d.own, headers: { [field]: value } });
       assert.equal(r.status, 400, r.text);
-      assert.match(r.text, /x-daruma-.* Set it to/);
+      assert.match(r.text, new RegExp(`${field} has.* Set it to`));
       assert.doesNotMatch(r.text, /provider|by the model/); // daruma's own words
       assert.equal(pair.own.seen.length, 0);
     },

@@ -266,6 +266,12 @@ config_verdict config_load(const config_source *from, daruma_arena *a, config *r
         snprintf(m->at[0].what, sizeof m->at[0].what, "%s", why);
         return CONFIG_UNREAD;
     }
+    if (from->running && from->file &&
+        !str_trim(text).n) { /* it is being written, or was a pipe: clients and keys must not go with it */
+        *m = (conf_mistakes){.n = 1, .file = from->file};
+        snprintf(m->at[0].what, sizeof m->at[0].what, "it is empty");
+        return CONFIG_WRONG;
+    }
     if (!read_text(text, &d, a, ret, m))
         return CONFIG_WRONG;
     if (from->file)

@@ -61,13 +61,12 @@ void config_token_fits(conf *r, daruma_str token)
 /* The first line of the token's file. */
 static void read_token(conf *r, config_token *t, const char *key)
 {
-    char path[PATH_BYTES], why[256];
+    char why[256];
     daruma_str text;
     if (!t->file.n)
         return;
     conf_go(r, key);
-    snprintf(path, sizeof path, STR_FMT, STR_ARG(t->file));
-    if (!sys_read_file(path, CONFIG_TOKEN_BYTES_MAX, r->a, &text, why)) {
+    if (!sys_read_file(t->file.p, CONFIG_TOKEN_BYTES_MAX, r->a, &text, why)) {
         conf_wrong(r, "%s", why);
         return;
     }
@@ -100,7 +99,7 @@ static void look_at_certificate(conf *r, const config *c)
     if (!c->cert_file.n || !c->key_file.n)
         return;
     tls_context *shown = tls_server_context_new(c->cert_file.p, c->key_file.p, why);
-    conf_go(r, access(c->cert_file.p, R_OK) == 0 ? "tls.key_file" : "tls.cert_file");
+    conf_go(r, !shown && str_starts(str_of(why), c->key_file) ? "tls.key_file" : "tls.cert_file");
     if (!shown)
         conf_wrong(r, "%s", why);
     tls_context_free(shown);
@@ -108,17 +107,16 @@ static void look_at_certificate(conf *r, const config *c)
 
 static void look_at_log(conf *r, daruma_str file, const char *key)
 {
-    char path[PATH_BYTES];
     int error = file.n ? config_log_errno(file) : 0;
-    snprintf(path, sizeof path, STR_FMT, STR_ARG(file));
     conf_go(r, key);
     if (error)
-        conf_wrong(r, "%.200s: %s%s", path, strerror(error), error == ENOENT ? "\nmake the folder that it is in" : "");
+        conf_wrong(r, "%.200s: %s%s", file.p, strerror(error),
+                   error == ENOENT ? "\nmake the folder that it is in" : "");
 }
 
 void config_outside(conf *r, config *c, bool listens)
 {
-    char path[PATH_BYTES], why[256];
+    char host[256], why[256];
     read_tokens(r, c);
     look_at_log(r, c->events_file, "events.file");
     look_at_log(r, c->usage_file, "usage.file");
@@ -126,26 +124,24 @@ void config_outside(conf *r, config *c, bool listens)
         conf_go(r, "usage.file");
         conf_wrong(r, "events are written to the same file\ngive it another one");
     }
-    snprintf(path, sizeof path, STR_FMT, STR_ARG(c->state));
     conf_go(r, "state");
     struct stat at;
-    if (c->state.n && stat(path, &at) != 0)
-        conf_wrong(r, "%.200s: %s\nmake it: mkdir -p -m 700 %.200s", path, strerror(errno), path);
+    if (c->state.n && stat(c->state.p, &at) != 0)
+        conf_wrong(r, "%.200s: %s\nmake it: mkdir -p -m 700 %.200s", c->state.p, strerror(errno), c->state.p);
     else if (c->state.n && !S_ISDIR(at.st_mode))
-        conf_wrong(r, "%.200s is no folder", path);
-    else if (c->state.n && access(path, W_OK | X_OK) != 0)
-        conf_wrong(r, "%.200s: %s", path, strerror(errno));
-    snprintf(path, sizeof path, STR_FMT, STR_ARG(c->ca_file));
-    tls_context *trust = c->ca_file.n ? tls_context_new(path, why) : NULL;
+        conf_wrong(r, "%.200s is no folder", c->state.p);
+    else if (c->state.n && access(c->state.p, W_OK | X_OK) != 0)
+        conf_wrong(r, "%.200s: %s", c->state.p, strerror(errno));
+    tls_context *trust = c->ca_file.n ? tls_context_new(c->ca_file.p, why) : NULL;
     conf_go(r, "tls.ca_file");
-    if (c->ca_file.n && access(path, R_OK) != 0)
-        conf_wrong(r, "%.200s: %s", path, strerror(errno));
+    if (c->ca_file.n && access(c->ca_file.p, R_OK) != 0)
+        conf_wrong(r, "%.200s: %s", c->ca_file.p, strerror(errno));
     else if (c->ca_file.n && !trust)
         conf_wrong(r, "%s", why);
     tls_context_free(trust);
     look_at_certificate(r, c);
-    snprintf(path, sizeof path, STR_FMT, STR_ARG(c->listen.host));
+    snprintf(host, sizeof host, STR_FMT, STR_ARG(c->listen.host));
     conf_go(r, "listen");
-    if (listens && !server_can_listen(path, c->listen.port, &c->listen_taken, why))
+    if (listens && !server_can_listen(host, c->listen.port, &c->listen_taken, why))
         conf_wrong(r, "%s", why);
 }

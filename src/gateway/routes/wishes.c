@@ -49,25 +49,27 @@ bool wishes_off(const http_head *h)
     return is_on(str_trim(http_header(h, S("x-daruma-off"))), &known);
 }
 
-/* Milliseconds of a deadline; -1: none was said. False: it cannot be read. */
-static bool read_deadline(const http_head *h, daruma_ms *ret)
+static const daruma_str deadline_name = LIT("x-daruma-deadline"), deadline_ms_name = LIT("x-daruma-deadline-ms");
+
+/* Milliseconds of a deadline; -1: none was said. Returns the name of the header that cannot be read, or an empty one.
+ */
+static daruma_str read_deadline(const http_head *h, daruma_ms *ret)
 {
-    daruma_str v = str_trim(http_header(h, S("x-daruma-deadline"))),
-               ms = str_trim(http_header(h, S("x-daruma-deadline-ms")));
+    daruma_str v = str_trim(http_header(h, deadline_name)), ms = str_trim(http_header(h, deadline_ms_name));
     size_t used = 0;
     int64_t n;
     *ret = -1;
     if (ms.n && (!str_int(ms, &n) || n <= 0))
-        return false;
+        return deadline_ms_name;
     if (ms.n)
         *ret = n;
     if (v.n) {
         n = date_duration(v, &used);
         if (n <= 0 || used != v.n)
-            return false;
+            return deadline_name;
         *ret = n;
     }
-    return true;
+    return (daruma_str){0};
 }
 
 /* Options of this request alone; NULL without memory. */
@@ -82,8 +84,7 @@ static drive_options *own_options(session_request *q, drive_options *own, daruma
 
 void wishes_read(const http_head *h, session_request *q, daruma_arena *a)
 {
-    static const daruma_str off_name = LIT("x-daruma-off"), failure_name = LIT("x-daruma-on-failure"),
-                            deadline_name = LIT("x-daruma-deadline");
+    static const daruma_str off_name = LIT("x-daruma-off"), failure_name = LIT("x-daruma-on-failure");
     daruma_str off = str_trim(http_header(h, off_name)), failure = str_trim(http_header(h, failure_name));
     drive_options *own = NULL;
     daruma_ms waits;
@@ -108,8 +109,9 @@ void wishes_read(const http_head *h, session_request *q, daruma_arena *a)
         else
             own->on_failure = (drive_form)form;
     }
-    if (!read_deadline(h, &waits))
-        q->refused = refused(deadline_name, "a duration like 20s", a);
+    daruma_str wrong = read_deadline(h, &waits);
+    if (wrong.n)
+        q->refused = refused(wrong, wrong.p == deadline_name.p ? "a duration like 20s" : "milliseconds like 20000", a);
     else if (waits > 0) {
         q->waits = waits;
         q->until_head = false;
