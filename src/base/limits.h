@@ -123,6 +123,7 @@
 #define HEDGES_EACH_MAX           6     /* second calls of one request: by then somebody would have answered */
 #define HEDGE_PERCENT             3     /* second calls in vain beside a silent one per 100 calls of the last minute */
 #define ANSWER_OVER_MS            3000  /* of silence behind the end of an answer: then it is over */
+#define ANSWER_SETTLED_MS         20000 /* ... behind words and a stop reason: only counts of tokens may still come */
 #define HEDGE_NOTED_TIMES         3     /* as long silent as is usual, and the model counts as failing */
 #define HEDGE_KNOCK_TIMES         10    /* ... and where nobody else is well a second call asks whether it is back */
 #define HEDGE_KNOCK_MS            5000  /* ... no sooner and no more often than this */
