@@ -331,6 +331,7 @@ typedef struct stream_mend {
     call_mend *calls;
     size_t ncalls;
     const daruma_str *text;
+    bool renumbered; /* Chat: the calls that were edited get their place in the answer as index */
 } stream_mend;
 /* What was edited in an answer. False: there is no memory. */
 bool dialect_take_edits(const turn *t, stream_mend *ret, daruma_arena *a);
