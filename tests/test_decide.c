@@ -1,5 +1,6 @@
 /* The ladders, and any faults at any time. */
 #include "decide_kit.h"
+#include "engine/decide/health.h"
 
 /* ---- policy -------------------------------------------------------------------- */
 
@@ -187,7 +188,7 @@ static void any_case(daruma_health *w, const daruma_policy *p, const daruma_targ
         assert_true(c.out && a.target >= 0 && (size_t)a.target < n && a.target == c.target);
         assert_true(deadline < 0 || *now < deadline); /* never past its deadline */
         assert_true(!forwarded || goes_on);           /* an answer is never restarted */
-        assert_false(sick_key[a.target]);             /* a refuser is not asked again */
+        assert_false(sick_key[a.target]);             /* a refuser is not asked again, unless it was taken lately */
         any_silence(&c, sick_key, s, now);
         *now = skew(s, *now);
         m = (daruma_moment){.now = *now, .dice = roll(s)};
@@ -211,6 +212,7 @@ static void any_case(daruma_health *w, const daruma_policy *p, const daruma_targ
                 daruma_case_hedge_ended(&c, NULL, m);
         }
         forwarded = forwarded || roll(s) % 8 == 0;
+        bool doubted = c.calls[c.target] < 2 && health_trusts_key(w, &t[c.target], *now);
         daruma_remedy r = daruma_case_next(&c, &f, forwarded, m);
         for (int unfit = 0; r.act == DARUMA_SEND && roll(s) % 6 == 0; unfit++) {
             uint32_t before = c.round * DARUMA_CASE_RUNGS + r.rung;
@@ -232,7 +234,7 @@ static void any_case(daruma_health *w, const daruma_policy *p, const daruma_targ
         bool refresh = r.remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS;
         if (refresh)
             daruma_health_refreshed(w, &t[c.target]);
-        for (size_t i = 0; f.kind == DARUMA_AUTH && i < n; i++)
+        for (size_t i = 0; f.kind == DARUMA_AUTH && !doubted && i < n; i++)
             if (t[i].key_id == t[c.target].key_id && !((int)i == c.target && refresh))
                 sick_key[i] = true;
     }

@@ -263,6 +263,10 @@ static void chat_answers_are_checked(void **state)
         {"{\"error\":null,\"choices\":[{\"message\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}",
          DARUMA_FLAW_NONE, "stop"},
         {"{\"choices\":[{\"error\":{\"code\":502},\"finish_reason\":\"error\"}]}", DARUMA_FLAW_ERROR_EVENT, "error"},
+        {"{\"choices\":[{\"message\":{\"content\":\"x\"},\"finish_reason\":\"abort\"}]}", DARUMA_FLAW_ERROR_EVENT,
+         "abort"},
+        {"{\"choices\":[{\"message\":{\"content\":\"x\"},\"finish_reason\":\"new_one\"}]}", DARUMA_FLAW_NONE,
+         "new_one"},
         {"{\"choices\":[{\"message\":{\"content\":\"x\"}}]", DARUMA_FLAW_BROKEN, ""},
         {"<html><body>502</body></html>", DARUMA_FLAW_BROKEN, ""},
         {"", DARUMA_FLAW_BROKEN, ""},
@@ -413,6 +417,36 @@ static void chat_content_begins_with_what_says_something(void **state)
             fail_msg("no content: %s", loud[i]);
 }
 
+/* A stop reason is the end of the words where it stands behind them, alone, and none follow. */
+static void a_stream_has_settled_behind_its_words_and_a_stop_reason(void **state)
+{
+    (void)state;
+    static const struct {
+        const dialect *d;
+        bool settled;
+        const char *stream;
+    } rows[] = {
+        {&dialect_openai, true, ROLE DELTA("{\"content\":\"a\"}", "null") DELTA("{}", "\"stop\"")},
+        {&dialect_openai, true,
+         DELTA("{\"content\":\"a\"}", "null") DELTA("{}", "\"stop\"") "data: {\"choices\":[],\"usage\":{}}\n\n"},
+        {&dialect_openai, false, DELTA("{\"content\":\"a\"}", "null") DELTA("{}", "null")},
+        {&dialect_openai, false, DELTA("{\"content\":\"a\"}", "\"stop\"")},
+        {&dialect_openai, false, DELTA("{}", "\"stop\"")},
+        {&dialect_openai, false, DELTA("{\"reasoning_content\":\"a\"}", "null") DELTA("{}", "\"stop\"")},
+        {&dialect_openai, false,
+         DELTA("{\"content\":\"a\"}", "null") DELTA("{}", "\"stop\"") DELTA("{\"content\":\"b\"}", "null")},
+        {&dialect_anthropic, true,
+         "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"a\"}}\n\n"
+         "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n"},
+        {&dialect_anthropic, false,
+         "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"a\"}}\n\n"
+         "data: {\"type\":\"content_block_stop\",\"index\":0}\n\n"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (watched(rows[i].d, rows[i].stream).settled != rows[i].settled)
+            fail_msg("%s", rows[i].stream);
+}
+
 static void errors_within_a_stream_are_seen(void **state)
 {
     (void)state;
@@ -431,6 +465,8 @@ static void errors_within_a_stream_are_seen(void **state)
          "{\"error\":{\"code\":502},\"choices\":[{\"delta\":{\"content\":\"\"},\"finish_reason\":\"error\"}]}"},
         {&dialect_openai, DELTA("{}", "\"error\""),
          "{\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"error\"}]}"},
+        {&dialect_openai, DELTA("{}", "\"network_error\""),
+         "{\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"network_error\"}]}"},
         {&dialect_anthropic, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}\n\n",
          "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}"},
         {&dialect_anthropic, "data: {\"type\":\"error\",\"message\":\"m\"}\n\n",
@@ -879,6 +915,7 @@ int main(void)
         cmocka_unit_test(responses_answers_are_checked),
         cmocka_unit_test(a_chat_stream_is_followed_to_its_end),
         cmocka_unit_test(chat_content_begins_with_what_says_something),
+        cmocka_unit_test(a_stream_has_settled_behind_its_words_and_a_stop_reason),
         cmocka_unit_test(errors_within_a_stream_are_seen),
         cmocka_unit_test(what_is_not_json_is_broken),
         cmocka_unit_test(pings_are_not_progress),

@@ -78,6 +78,7 @@
 #define BACKOFF_STEPS_MAX         64     /* growth steps; a delay that doubles meets any cap before */
 #define BACKOFF_SPREAD_DIV        8      /* waiters for one recovery spread over up to this part of the wait on top */
 #define PATIENCE_MS               120000 /* default of recovery.patience: agents run unattended; outages last a minute */
+#define KEY_TRUSTED_MS            600000 /* so long a key that was taken is asked once more when it is refused */
 #define VAGUE_BELOW               85     /* percent: a refusal judged with less may be a page of somebody on the way */
 #define WAIT_MS_MIN               100    /* before a repeat, whatever the dice say */
 #define WAIT_SHORT_MS             1000   /* a shorter rest is waited for though another model is well */
@@ -123,6 +124,7 @@
 #define HEDGES_EACH_MAX           6     /* second calls of one request: by then somebody would have answered */
 #define HEDGE_PERCENT             3     /* second calls in vain beside a silent one per 100 calls of the last minute */
 #define ANSWER_OVER_MS            3000  /* of silence behind the end of an answer: then it is over */
+#define ANSWER_SETTLED_MS         20000 /* ... behind words and a stop reason: only counts of tokens may still come */
 #define HEDGE_NOTED_TIMES         3     /* as long silent as is usual, and the model counts as failing */
 #define HEDGE_KNOCK_TIMES         10    /* ... and where nobody else is well a second call asks whether it is back */
 #define HEDGE_KNOCK_MS            5000  /* ... no sooner and no more often than this */

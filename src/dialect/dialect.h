@@ -67,6 +67,8 @@ typedef struct stream_view {
     bool content;                        /* text, thinking, refusal or a tool call came: the commit point */
     bool done;                           /* the terminal marker came */
     bool finished;                       /* a stop reason came, of each answer */
+    bool worded;                         /* more than thinking came */
+    bool settled;                        /* ... and behind them a stop reason, in an event without any of either */
     bool told;                           /* that reason explains an answer without content: it is no flaw */
     bool broken;                         /* an event that is not what the dialect sends */
     bool spoilt;                         /* a stop reason that says that the model called in a broken way */
@@ -329,6 +331,7 @@ typedef struct stream_mend {
     call_mend *calls;
     size_t ncalls;
     const daruma_str *text;
+    bool renumbered; /* Chat: the calls that were edited get their place in the answer as index */
 } stream_mend;
 /* What was edited in an answer. False: there is no memory. */
 bool dialect_take_edits(const turn *t, stream_mend *ret, daruma_arena *a);

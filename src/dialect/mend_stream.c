@@ -13,6 +13,7 @@
 typedef enum mend_place {
     PLACE_NOTHING, /* an empty string */
     PLACE_WORDS,   /* the text */
+    PLACE_INDEX,   /* Chat: of a call */
     PLACE_NAME,
     PLACE_NAME_AND_ARGS, /* of a call that has no member for its arguments */
     PLACE_ARGS,          /* the arguments as a string ... */
@@ -68,6 +69,8 @@ static void place_call(mending_stream *m, const turn_delta *d, bool again)
     call_mend *call = d->index >= 0 && i < m->what->ncalls ? &m->what->calls[i] : NULL;
     if (!call || !call->edited)
         return;
+    if (m->what->renumbered)
+        add_place(m, d->index_at, i, PLACE_INDEX);
     if (d->part_at.n) {
         add_place(m, d->part_at, i, d->kind == DELTA_CALL ? PLACE_PART : PLACE_NO_PART);
         call->said = true;
@@ -173,6 +176,9 @@ static void fill_place(daruma_buf *out, int what, daruma_str span, const void *u
         return;
     case PLACE_WORDS:
         buf_json(out, *m->what->text);
+        return;
+    case PLACE_INDEX:
+        buf_int(out, what / PLACE_KINDS);
         return;
     case PLACE_NAME:
         buf_json(out, call->name);

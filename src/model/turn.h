@@ -80,6 +80,8 @@ typedef struct turn_delta {
     daruma_str id, name, text, model; /* name: TEXT, Responses: the phase of its message; empty: not said */
     daruma_str name_at, text_at;      /* TEXT, CALL, ARGUMENTS: where its name, and its text or arguments, stand in the
                                          event, as JSON; empty: nowhere, or not in one piece */
+    daruma_str index_at;              /* CALL, ARGUMENTS: Chat, where the index of the call stands */
+    bool shares;                      /* CALL: ... which an earlier call of the answer has, too */
     daruma_str part_at; /* CALL, ARGUMENTS, CALL_END: Gemini, the part of the event that is one piece of a call;
                            empty: the call is whole */
     turn_finish finish;

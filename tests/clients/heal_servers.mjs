@@ -455,3 +455,22 @@ for (const name of ["openai", "anthropic"])
       await same(true, "stream");
     },
   });
+
+// Some give each call of an answer the index 0: clients of OpenAI's stream would put their arguments together.
+const shared = (i, id, name, ...pieces) => pieces.map((text, k) => data({ id: "c", object: "chat.completion.chunk", created: 1, model: "m-own", choices: [{ index: 0, delta: { tool_calls: [{ ...(k === 0 && { id, type: "function" }), function: { ...(k === 0 && { name }), arguments: text }, index: i }] }, finish_reason: null }] }));
+holds("a server that gives all calls one index: each gets its own", {
+  async run(pair) {
+    const more = { tools: chat.tools({ type: "object", properties: { a: { type: "integer" } } }) };
+    for (const indices of [[0, 0, 0], [0, 0, 1]]) {
+      const calls = indices.flatMap((at, i) => shared(at, `call_${i}`, "look", '{"a"', `:${i}}`));
+      pair.own.answer = (q, res) => sse(res, chat.opening(), ...calls, chat.closingCalls()).end();
+      const r = await question(pair, d, { model: d.own, stream: true, more });
+      assert.deepEqual(chat.calls(r), [0, 1, 2].map((i) => [`call_${i}`, "look", `{"a":${i}}`]), r.text);
+      assert.match(r.text, /outcome=recovered attempts=1 remedies=mend_answer/);
+    }
+    const own = [2, 1, 0].flatMap((at, i) => shared(at, `call_${i}`, "look", '{"a"', `:${i}}`)), all = chat.opening() + own.join("") + chat.closingCalls();
+    pair.own.answer = (q, res) => sse(res, all).end();
+    const r = await question(pair, d, { model: d.own, stream: true, more });
+    assert.equal(r.text, all); // odd, but clear
+  },
+});

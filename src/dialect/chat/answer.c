@@ -145,7 +145,7 @@ static void pass_choice(dialect_said *s, json_iter *it, bool whole)
         }
     json_leave(it, &choice, NULL);
     daruma_str finish = value_raw(finish_at);
-    error |= str_eq(finish, S("error"));
+    error |= chat_finish_of(finish) == FINISH_ERROR;
     choice_add(s, index, finish.n > 0);
     s->odd |= !message.raw.n && !delta.raw.n && !error;
     s->error |= error;

@@ -37,16 +37,15 @@ static void read_call_delta(turn_deltas *l, turn_reader *r, daruma_str entry, da
         function = custom ? own : entry;
     daruma_str id = json_text(json_get(entry, S("id")), a), name_at = json_get(function, S("name"));
     daruma_str name = json_text(name_at, a);
-    daruma_str arguments = json_get(function, custom ? S("input") : S("arguments"));
-    int64_t said = json_int(json_get(entry, S("index")), -1);
+    daruma_str arguments = json_get(function, custom ? S("input") : S("arguments")),
+               index = json_get(entry, S("index"));
+    int64_t said = json_int(index, -1);
     int at = said >= 0 && said < INT16_MAX ? (int)said : id.n && !reader_is_item(r, id) ? r->blocks : r->blocks - 1;
     int nth = at < 0 ? -1 : call_told(r, at);
     if (r->lost)
         return;
-    if (nth >= 0 && id.n && name.n && !reader_is_item(r, id) && nth == r->calls - 1) {
-        nth = -1; /* of two with one index the newer one is meant from here on */
-    }
-    if (nth < 0) {
+    bool shares = nth >= 0 && id.n && name.n && !reader_is_item(r, id) && nth == r->calls - 1;
+    if (nth < 0 || shares) { /* of two with one index the newer one is meant from here on */
         nth = call_begin(r, at < 0 ? at = r->blocks : at);
         block_open(r, at, DELTA_CALL);
         reader_item(r, id);
@@ -56,6 +55,8 @@ static void read_call_delta(turn_deltas *l, turn_reader *r, daruma_str entry, da
         d->name = name;
         d->name_at = name_at;
         d->text_at = arguments;
+        d->index_at = index;
+        d->shares = shares;
         d->custom = custom;
     }
     daruma_str text = json_is_object(arguments) ? arguments : json_text(arguments, a);
@@ -65,6 +66,7 @@ static void read_call_delta(turn_deltas *l, turn_reader *r, daruma_str entry, da
     if (piece) {
         piece->custom = custom;
         piece->text_at = arguments;
+        piece->index_at = index;
     }
 }
 

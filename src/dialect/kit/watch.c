@@ -122,6 +122,15 @@ static void watch_finish(stream_view *v, daruma_str raw)
     v->finished = true;
 }
 
+/* Who translates for Google may send a stop reason with each event, or before the words while the model reasons. */
+static void watch_settled(stream_view *v, const dialect_said *said)
+{
+    bool words = said->text || said->calls || said->other, says = words || said->thought;
+    v->content |= says;
+    v->worded |= words;
+    v->settled = !says && v->worded && v->finished && (v->settled || said->finish.n);
+}
+
 void dialect_watch_said(stream_view *v, const dialect_said *said)
 {
     v->ping = said->ping;
@@ -133,7 +142,6 @@ void dialect_watch_said(stream_view *v, const dialect_said *said)
         v->error_body = said->error_body;
     v->effects |= said->effects;
     v->began |= said->known;
-    v->content |= said->text || said->calls || said->thought || said->other;
     v->told |= said->told;
     v->input_tokens = said->input_tokens >= 0 ? said->input_tokens : v->input_tokens;
     v->output_tokens = said->output_tokens >= 0 ? said->output_tokens : v->output_tokens;
@@ -141,6 +149,7 @@ void dialect_watch_said(stream_view *v, const dialect_said *said)
     if (said->counted)
         watch_choices(v, &said->set);
     v->finished |= said->blocked;
+    watch_settled(v, said);
     v->spoilt = said->spoilt;
     v->broken |= said->spoilt || (said->odd && said->closes);
     v->done |= said->over || (said->closes && v->finished);

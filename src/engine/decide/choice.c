@@ -130,11 +130,12 @@ static bool spoils(const daruma_failure *f, const daruma_target *t, const daruma
     return false;
 }
 
-void choice_spoil(daruma_case *c, int target, const daruma_failure *f)
+void choice_spoil(daruma_case *c, int target, const daruma_failure *f, bool trusted)
 {
     bool refused = f->kind == DARUMA_AUTH || f->kind == DARUMA_PERMISSION;
-    if (refused && f->sure < VAGUE_BELOW && c->calls[target] < 2)
-        return; /* perhaps a page of somebody on the way: it is asked once more */
+    bool doubted = f->sure < VAGUE_BELOW || (trusted && f->kind == DARUMA_AUTH);
+    if (refused && doubted && c->calls[target] < 2)
+        return; /* perhaps a page of somebody on the way, or who checks keys is out of order: it is asked once more */
     bool narrow = f->kind == DARUMA_CONTEXT_LENGTH || f->kind == DARUMA_REQUEST_TOO_LARGE;
     for (int i = 0; i < choice_count(c); i++)
         if (spoils(f, &c->targets[target], &c->targets[i]))

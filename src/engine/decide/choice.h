@@ -28,8 +28,9 @@ bool choice_well(const daruma_case *c, int i, daruma_ms now);
 void choice_blame(daruma_case *c, int target, daruma_kind k);
 /* What an earlier case over the same targets counted, so that each gets one call more. */
 void choice_resume(daruma_case *c, const daruma_case *was);
-/* The target at hand failed so: all that would fail the same way are out of the question. */
-void choice_spoil(daruma_case *c, int target, const daruma_failure *f);
+/* The target at hand failed so: all that would fail the same way are out of the question. `trusted`: its key was taken
+ * lately. */
+void choice_spoil(daruma_case *c, int target, const daruma_failure *f, bool trusted);
 /* The request is another one now: those that were too narrow for it may take it. */
 void choice_widen(daruma_case *c);
 

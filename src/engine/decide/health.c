@@ -189,6 +189,13 @@ bool health_may_doubt(const daruma_health *w, const daruma_target *t, daruma_ms 
     return p && ms_since(p->breaker.sent_at, now) >= (every < REST_MS_MAX ? every : REST_MS_MAX);
 }
 
+bool health_trusts_key(const daruma_health *w, const daruma_target *t, daruma_ms now)
+{
+    const place *key = place_look(w, t, KEY), *lane = place_look(w, t, LANE);
+    bool taken = lane && lane->breaker.well_at && ms_since(lane->breaker.well_at, now) < KEY_TRUSTED_MS;
+    return taken && (!key || !key->cool_ms);
+}
+
 void health_passed(daruma_health *w, const daruma_target *t)
 {
     for (int part = LANE; part <= PROVIDER; part++) {

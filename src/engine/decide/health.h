@@ -47,6 +47,8 @@ void health_second_counted(daruma_health *w, const daruma_target *t, bool knocks
 void health_second_out(daruma_health *w, const daruma_target *t, daruma_ms now);
 /* That one is over, answered or not: it is no open question any more. */
 void health_second_over(daruma_health *w, const daruma_target *t);
+/* Was the key of `t` taken lately, and not refused since? */
+bool health_trusts_key(const daruma_health *w, const daruma_target *t, daruma_ms now);
 /* Is a second call to `t` out for a while, of another request perhaps, and nothing was heard since? */
 bool health_second_is_out(const daruma_health *w, const daruma_target *t, daruma_ms now);
 /* A request waits for that part of `t`. */

@@ -330,6 +330,7 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
     check(!c->beside.out);    /* else that one takes over */
 
     size_t r = 0;
+    bool trusted = c->policy->health && health_trusts_key(c->health, &c->targets[c->target], at.now);
     if (c->out) {
         c->hung_up = c->policy->health && choice_hung_up(c, f, at.now);
         if (c->hung_up && choice_was_noted(c, at.now))
@@ -349,7 +350,7 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
         give_back(c, at.now);
     }
     if (!is_of_api(c, f))
-        choice_spoil(c, c->target, f);
+        choice_spoil(c, c->target, f, trusted);
 
     for (; c->round < ROUNDS; c->round++, r = 0) {
         daruma_remedy given;

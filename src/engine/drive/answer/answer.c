@@ -231,8 +231,7 @@ bool answer_checks_format(const session *x)
     return x->kase.can_mend && x->kase.policy->mend.enabled && x->out.scan.format_raw.n > 0 && !x->answer.view.effects;
 }
 
-/* Tells the client, the counts and the event log that the answer goes out mended. */
-static void tell_mended(session *x, daruma_str what)
+void answer_tell_mended(session *x, daruma_str what)
 {
     daruma_remedy r = {.remedy = DARUMA_REMEDY_MEND_ANSWER, .act = DARUMA_KEEP, .target = x->kase.target};
     daruma_event e = DARUMA_EVENT_INIT;
@@ -310,9 +309,9 @@ bool answer_test_done(session *x, const answer_test *k, const turn *t)
     if (k->unfit)
         session_mend_unfit(x, !k->bad);
     if (what.n)
-        tell_mended(x, what);
+        answer_tell_mended(x, what);
     if (k->made_json.n)
-        tell_mended(x, k->made_json);
+        answer_tell_mended(x, k->made_json);
     if (k->bad)
         session_mend_bad_answer(x, t, k->why);
     if (k->cut)

@@ -37,6 +37,8 @@ void answer_test_do(answer_test *k, turn *t, daruma_arena *a);
 
 /* Could a call be wrong in a way that we see? Only then is it looked at. */
 bool answer_checks_calls(const session *x);
+/* Tells the client, the counts and the event log that the answer goes out mended. */
+void answer_tell_mended(session *x, daruma_str what);
 /* Is the answer asked for as JSON, and may it be mended? */
 bool answer_checks_format(const session *x);
 /* The arguments of a call as text, where a wire says nothing of a call without arguments. */

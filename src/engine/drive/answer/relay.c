@@ -175,17 +175,20 @@ static daruma_ms progress_limit(const session *x)
     return limit > 0 ? limit : -1;
 }
 
-bool relay_ended(const session *x)
+daruma_ms relay_over_in(const session *x)
 {
-    return x->answer.view.done && x->p && x->p->ends_streams;
+    const stream_view *v = &x->answer.view;
+    if (x->answer.mode == ANSWER_WHOLE)
+        return ANSWER_OVER_MS;
+    if (!x->p || !x->p->ends_streams || (x->answer.mode != ANSWER_HELD && x->answer.mode != ANSWER_RELAYED))
+        return -1;
+    return v->done ? ANSWER_OVER_MS : v->settled ? ANSWER_SETTLED_MS : -1;
 }
 
 /* All of the answer is here, and only its connection does not end: nothing more is waited for. */
 static bool is_over(const session *x)
 {
-    if (x->answer.mode == ANSWER_WHOLE)
-        return whole_is_closed(buf_str(&x->answer.held));
-    return relay_ended(x) && (x->answer.mode == ANSWER_HELD || x->answer.mode == ANSWER_RELAYED);
+    return x->answer.mode == ANSWER_WHOLE ? whole_is_closed(buf_str(&x->answer.held)) : relay_over_in(x) >= 0;
 }
 
 bool relay_progress_late(session *x)
@@ -217,7 +220,7 @@ bool relay_progress_late(session *x)
 
 void relay_progress(session *x)
 {
-    daruma_ms limit = relay_ended(x) || x->answer.mode == ANSWER_WHOLE ? ANSWER_OVER_MS : progress_limit(x);
+    daruma_ms over = relay_over_in(x), limit = over >= 0 ? over : progress_limit(x);
     x->due.progress_by = limit < 0 ? -1 : add_sat(session_now(x).now, limit);
 }
 

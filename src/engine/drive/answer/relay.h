@@ -36,8 +36,8 @@ bool relay_chose_silence(session *x, daruma_str finish, bool counted, int64_t ou
 void relay_progress(session *x);
 daruma_outcome relay_outcome(const session *x); /* were it delivered now */
 
-/* The terminal marker of a stream came. */
-bool relay_ended(const session *x);
+/* After so long a silence the answer is over: its terminal marker came, or only that can still come. -1: it is not. */
+daruma_ms relay_over_in(const session *x);
 /* The end of an answer came: behind a while it is over, whether its connection ends or not. */
 void relay_over(session *x);
 

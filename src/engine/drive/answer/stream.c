@@ -129,7 +129,7 @@ static bool is_encoded(const session *x)
 static bool read_held(session *x)
 {
     stream_walk w;
-    bool over = relay_ended(x);
+    daruma_ms over = relay_over_in(x);
     w.rest = str_from(buf_str(&x->answer.held), x->answer.parsed);
     while (stream_next(x->v, x->p, &w)) {
         x->answer.parsed = x->answer.held.n - w.rest.n;
@@ -149,7 +149,7 @@ static bool read_held(session *x)
         relay_fail(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
         return false;
     }
-    if (!over && relay_ended(x))
+    if (relay_over_in(x) != over)
         relay_over(x);
     return x->answer.held.n <= STREAM_HELD_BYTES_MAX || commit(x);
 }
@@ -200,7 +200,7 @@ static bool relay(session *x, daruma_str bytes)
     }
     daruma_str from = w.rest = bytes;
     daruma_flaw flaw = DARUMA_FLAW_NONE;
-    bool over = relay_ended(x);
+    daruma_ms over = relay_over_in(x);
     while (stream_next(x->v, x->p, &w)) {
         dialect_watch_said(&x->answer.view, &w.said);
         if (!x->answer.view.ping) {
@@ -226,7 +226,7 @@ static bool relay(session *x, daruma_str bytes)
         return false;
     }
     keep_tail(x, w.rest);
-    if (!over && relay_ended(x)) /* pings behind it are no piece */
+    if (relay_over_in(x) != over) /* pings behind it are no piece */
         relay_over(x);
     if (!x->answer.held.full)
         return true;

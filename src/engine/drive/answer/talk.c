@@ -75,7 +75,7 @@ bool talk_begin(session *x)
     t->blanks = str_trim(buf_str(&t->said)).n ? 0 : t->said.n;
     t->passed = 0;
     t->in = (turn_reader){.sequence = -1, .keep = &t->arena};
-    t->holding = t->thinking = t->bound = t->unsure = t->too_long = t->given = false;
+    t->holding = t->shared = t->thinking = t->bound = t->unsure = t->too_long = t->given = false;
     t->at_hold = NULL;
     t->seam = NULL;
     t->hold.n = t->fresh.n = 0;
@@ -197,6 +197,7 @@ static void note(session *x, const turn_delta *d)
     case DELTA_CALL:
         t->thinking = t->bound = false;
         collect_call(x, d);
+        t->shared |= d->shares;
         break;
     case DELTA_ARGUMENTS:
         c = call_at(t, d->index);

@@ -73,6 +73,7 @@ typedef struct ending {
     turn said;         /* ... alone */
     answer_test test;  /* what it is held against, and what came of that */
     daruma_arena room; /* of what is made */
+    bool shared;       /* its calls are given an index each */
     bool as_it_came;   /* what was held goes out as it is */
     daruma_buf out;    /* else this ... */
     bool whole;        /* ... which is all of the rest */
@@ -85,6 +86,7 @@ static bool mend_held(ending *e)
     stream_mend what = {0};
     bool made = dialect_take_edits(&e->got, &what, &e->room) && e->rooms->open(&scratch, 0, ANSWER_ARENA_BYTES_MAX);
     what.text = e->words.edited ? &e->words.text : NULL;
+    what.renumbered = e->shared;
     made = made && dialect_mend_stream(e->t->from, e->t->at_hold, buf_str(&e->t->hold), &what, &e->out, &scratch);
     e->rooms->close(&scratch);
     return made;
@@ -98,9 +100,13 @@ static void do_ending(void *data)
         answer_test_do(&e->test, e->calls ? &e->got : &e->said, &e->room);
     if (e->test.bad)
         return;
-    for (size_t i = 0; i < e->got.message.nparts; i++)
-        convo_unwrap(&e->got.message.parts[i], &e->room);
     bool held = t->mode == TALK_PLAIN;
+    e->shared = e->calls && held && t->shared;
+    e->got.message.edited |= e->shared;
+    for (size_t i = 0; i < e->got.message.nparts; i++) {
+        e->got.message.parts[i].edited |= e->shared && e->got.message.parts[i].kind == PART_CALL;
+        convo_unwrap(&e->got.message.parts[i], &e->room);
+    }
     e->as_it_came = held && !e->got.message.edited && !e->words.edited;
     if (e->as_it_came)
         return;
@@ -141,6 +147,8 @@ static bool settle(session *x, const ending *e)
         answer_fail(x, DARUMA_AT_STREAM, DARUMA_FLAW_BROKEN);
         return false;
     }
+    if (e->shared)
+        answer_tell_mended(x, S("several calls had one index, and got one each"));
     if (e->as_it_came) {
         relay_forward(x, buf_str(&t->hold));
         return true;

@@ -29,6 +29,7 @@ struct talk {
     bool lost;                /* more was said than is kept: nothing can be joined to it */
     bool settled;             /* the client has what another answer would repeat, or could not go on with */
     bool writing;             /* out is the client's stream; else in is */
+    bool shared;              /* calls of this attempt have one index: clients would take them for one */
     bool holding;             /* a call began, or words that shall be JSON: what follows is held */
     bool thinking;            /* the newest content was thinking that no signature has closed */
     bool bound;               /* ... and the client has it in Chat's signed form */
