@@ -28,7 +28,8 @@ turn_writer *talk_writer(talk *t)
     t->out->functions = t->functions;
     if (t->begun && !t->writing) { /* it goes on with what was passed on */
         t->out->r = t->at_hold ? *t->at_hold : t->in;
-        buf_put(&t->out->text, buf_str(&t->said));
+        if (t->to == &dialect_openai_responses) /* the end of no other says it again */
+            buf_put(&t->out->text, buf_str(&t->said));
         t->out->items = t->items;
         talk_leave_thinking(t);
     }
@@ -91,6 +92,8 @@ void talk_write_delta(session *x, const turn_delta *d)
     put_delta(x->t, d, &out);
     if (!out.full)
         relay_forward(x, buf_str(&out));
+    else
+        x->answer.too_long = LONG_WRITTEN;
 }
 
 void talk_write_text(session *x, daruma_str text)
