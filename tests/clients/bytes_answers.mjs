@@ -129,6 +129,12 @@ meets(["ANSWER_HELD_BYTES_MAX", "TALK_BYTES_MAX", "SSE_EVENT_BYTES_MAX"], "an an
         found(what, r.status === 200 ? "error event" : String(r.status), how.stream ? /^(error event|502)$/ : "502");
         await blamed(pair, what, 1);
       }
+    // What one attempt filled is not missing in the next: broken arguments, which are too long to be mended, then good ones.
+    const long = (end) => w.opening() + w.chunk({ tool_calls: [{ index: 0, id: "call_1", type: "function", function: { name: "look", arguments: '{"city":"' } }] }) + args(limits.TALK_BYTES_MAX / 3) + w.chunk({ tool_calls: [{ index: 0, function: { arguments: end } }] }) + w.closingCalls();
+    pair.own.seen = [];
+    pair.own.answer = (q, res) => give(res, Buffer.from(long(q.n > 1 ? '"}' : '",,}')), { framing: "chunked", headers: { "content-type": "text/event-stream" } });
+    const again = await askFor(pair, dialects.anthropic, { model: dialects.openai.own, keep: true, stream: true, more: tools });
+    found("TALK_BYTES_MAX, asked again", again.bytes.toString().includes("message_stop") ? "whole" : "error event", "whole");
     pair.own.answer = (q, res) => w.answer(res, "seven eight");
     assert.match((await askFor(pair, dialects.anthropic, { model: dialects.openai.own, keep: true })).bytes.toString(), /seven eight/);
   },
