@@ -1,6 +1,7 @@
 /* Server-sent events: however the bytes are split, the events are the same and no byte is lost. */
 #include "dialect/sse.h"
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/check.h"
 #include "base/str.h"
 #include "exact.h"
@@ -33,6 +34,28 @@ static bool trickle_next(trickle *t, sse_event *e, daruma_arena *a)
     }
 }
 
+/* An event is shortened to the same, in one piece, in place and in pieces of `step`, and is whole then. */
+static void shortens(daruma_str bytes, size_t step)
+{
+    static char memory[1 << 20], place[1 << 20];
+    daruma_arena a = arena_over(memory, sizeof memory);
+    daruma_buf once = buf_in(&a), often = buf_in(&a), in_place = buf_over(place, sizeof place);
+    sse_long s = {0}, t = {0}, u = {0};
+    sse_event e;
+    size_t n = sse_shorten(&s, bytes, &once), m = 0;
+    for (size_t at = 0; at < bytes.n && !t.ended; at += step)
+        m += sse_shorten(&t, str_sub(bytes, at, step), &often);
+    buf_put(&in_place, bytes);
+    bool fits = !in_place.full;
+    in_place.n = 0;
+    check(!fits || sse_shorten(&u, (daruma_str){place, bytes.n}, &in_place) == n);
+    if (!fits || a.full || in_place.full)
+        return;
+    daruma_str out = buf_str(&once);
+    check(n == m && s.ended == t.ended && str_eq(out, buf_str(&often)) && str_eq(out, buf_str(&in_place)));
+    check(!s.ended || sse_next(&out, &e, &a));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char memory[1 << 20];
@@ -50,5 +73,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check(whole.n == bytes.n - t.taken);
     check(!trickle_next(&t, &f, &a));
     exact_end(&t.pieces);
+    shortens(bytes, t.step);
     return 0;
 }

@@ -1,5 +1,6 @@
 /* test_compact.c - conversations whose older part becomes one message, also where part of it is on the server. */
 #include "shrink_kit.h"
+#include "sys/arena.h"
 #include "engine/mend/shorten/shorten.h"
 
 static void check_turns(const convo *c)
@@ -287,6 +288,26 @@ static void a_loop_in_progress_gives_only_old_rounds_without_thinking(void **sta
     }
 }
 
+/* What a plan needs for itself is taken from the arena of the conversation and given back: all but the end of the block
+ * that it did not fit into can be had behind it. */
+static void what_a_plan_takes_is_given_back(void **state)
+{
+    (void)state;
+    enum { LIMIT = 4 << 20, TAIL = 3000, PLAN_MOST = 64 << 10 };
+    daruma_arena made = arena(), a;
+    daruma_str body = rounds_of(0, &made, 500, 20, true);
+    assert_true(sys_arena_init(&a, 1 << 20, LIMIT));
+    convo c = read_of(0, body, &a);
+    assert_true(c.nmessages > TAIL / sizeof(int32_t));
+    arena_raw(&a, (size_t)(a.end - a.beg) - TAIL, 1);
+    size_t held = sys_arena_bytes(&a), more = 0;
+    mend_compact_plan(&c, 1000);
+    while (arena_raw(&a, 100, 1))
+        more += 100;
+    assert_true(held + more <= LIMIT && held + more + TAIL + PLAN_MOST > LIMIT);
+    sys_arena_done(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +318,7 @@ int main(void)
         cmocka_unit_test(compaction_stays_on_one_side_of_what_is_on_the_server),
         cmocka_unit_test(a_loop_behind_a_reference_is_compacted_the_next_turn_too),
         cmocka_unit_test(a_loop_in_progress_gives_only_old_rounds_without_thinking),
+        cmocka_unit_test(what_a_plan_takes_is_given_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

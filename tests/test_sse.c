@@ -2,6 +2,8 @@
 #include "dialect/sse.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
 #include <stdlib.h>
 
 static char mem[1 << 20];
@@ -139,6 +141,47 @@ static void without_room_to_join_there_is_no_data_and_the_arena_knows(void **sta
     assert_true(none.full);
 }
 
+static const char long_event[] = "event: response.completed\ndata: "
+                                 "{\"type\":\"response.completed\",\"text\":\"A\\u00e9\xc3\xa9\\\\\\\"A\\u00e9\xc3\xa9"
+                                 "\\\\\\\"\",\"list\":[\"\",\"x\",{\"n\":1}],\"usage\":{\"output_tokens\":7}}\n\nnext";
+
+/* The text of it repeated until it is long, each split, each way to end lines: the same few bytes, which are JSON. */
+static void a_long_event_is_read_without_the_rest_of_its_strings(void **state)
+{
+    (void)state;
+    static const char *const ends[] = {"\n", "\r\n", "\r"};
+    for (size_t k = 0; k < COUNT(ends); k++)
+        for (size_t pad = 0; pad < 24; pad++) /* the cut falls into each place of what is repeated */
+            for (size_t step = 1; step < 40; step += 3) {
+                daruma_arena a = arena_over(mem, sizeof mem);
+                daruma_buf b = buf_in(&a), out = buf_in(&a);
+                daruma_str rest = str_of(long_event);
+                for (size_t i = 0; i < rest.n; i++) {
+                    if (rest.p[i] == '\n')
+                        buf_putz(&b, ends[k]);
+                    else if (rest.p[i] == 'A')
+                        for (size_t n = 0; n < SSE_STRING_BYTES_KEPT / 2 + pad; n++)
+                            buf_putz(&b, n % 5 ? "y" : "\\u00e9\xc3\xa9\\n");
+                    else
+                        buf_putc(&b, rest.p[i]);
+                }
+                sse_long s = {0};
+                size_t of = 0;
+                for (size_t at = 0; at < b.n && !s.ended; at += step)
+                    of += sse_shorten(&s, str_sub(buf_str(&b), at, step), &out);
+                assert_true(s.ended && !out.full);
+                daruma_str left = str_from(buf_str(&b), of), all = buf_str(&out);
+                assert_true(str_ends(left, S("next")) &&
+                            left.n <= 5); /* the LF of the last CR LF is a blank line of its own */
+                sse_event e;
+                assert_true(sse_next(&all, &e, &a));
+                assert_true(str_eq(e.event, S("response.completed")));
+                assert_true(json_valid(e.data) && e.data.n < SSE_STRING_BYTES_KEPT + 160);
+                assert_true(str_eq(json_get(e.data, S("usage")), S("{\"output_tokens\":7}")));
+                assert_true(str_eq(json_get(e.data, S("list")), S("[\"\",\"x\",{\"n\":1}]")));
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +193,7 @@ int main(void)
         cmocka_unit_test(what_is_not_whole_stays),
         cmocka_unit_test(raw_bytes_of_all_events_are_the_stream),
         cmocka_unit_test(a_huge_event_is_one_slice),
+        cmocka_unit_test(a_long_event_is_read_without_the_rest_of_its_strings),
         cmocka_unit_test(without_room_to_join_there_is_no_data_and_the_arena_knows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -283,6 +283,24 @@ static void calls_are_the_same_however_they_are_spelt(void **state)
         if (daruma_call_hash(S("t"), str_of(other[i][0])) == daruma_call_hash(S("t"), str_of(other[i][1])))
             fail_msg("the same: %s and %s", other[i][0], other[i][1]);
     assert_true(daruma_call_hash(S("a"), S("{}")) != daruma_call_hash(S("b"), S("{}")));
+    static char table[2][20000]; /* one of many members is a table: the same in any order, and all of it counts */
+    for (int differs = 0; differs < 2; differs++) {
+        size_t n[2] = {1, 1};
+        for (int i = 0; i < 600; i++)
+            for (int k = 0; k < 2; k++) {
+                int at = k ? 599 - i : i;
+                const char *name = at == 300 ? "nonce" : "n"; /* beside few others it would not count */
+                n[k] += (size_t)snprintf(table[k] + n[k], sizeof table[k] - n[k], "\"%s%.0d\":\"%d\",", name,
+                                         at == 300 ? 0 : at + 1, at + (k && differs && at == 300));
+            }
+        for (int k = 0; k < 2; k++) {
+            table[k][0] = '{';
+            table[k][n[k] - 1] = '}';
+        }
+        bool same_ones = daruma_call_hash(S("t"), (daruma_str){table[0], n[0]}) ==
+                         daruma_call_hash(S("t"), (daruma_str){table[1], n[1]});
+        assert_true(same_ones == !differs);
+    }
 }
 
 static void results_are_the_same_but_for_what_changes_by_itself(void **state)

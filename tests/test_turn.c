@@ -476,6 +476,26 @@ static void a_cut_stream_is_gone_on_with_wherever_it_was_cut(void **state)
     }
 }
 
+static void items_that_were_kept_stay_when_one_does_not_fit(void **state)
+{
+    (void)state;
+    static char room[900];
+    daruma_arena a = arena_over(mem, sizeof mem), keep = arena_over(room, sizeof room);
+    turn_writer w = {.usage = TURN_USAGE_NONE, .made = 3, .text = buf_in(&keep), .items = buf_in(&keep)};
+    daruma_buf out = buf_in(&a), large = buf_in(&a);
+    BUF_LIT(&large, "{\"id\":\"2\",\"type\":\"shell_call\",\"x\":\"");
+    for (int i = 0; i < 500; i++)
+        buf_putc(&large, 'x');
+    BUF_LIT(&large, "\"}");
+    say_on(&dialect_openai_responses, &w, DELTA_START, "", &out);
+    say_on(&dialect_openai_responses, &w, DELTA_BLOCK, "{\"id\":\"1\",\"type\":\"shell_call\"}", &out);
+    say_on(&dialect_openai_responses, &w, DELTA_BLOCK, buf_str(&large).p, &out);
+    say_on(&dialect_openai_responses, &w, DELTA_FINISH, "", &out);
+    say_on(&dialect_openai_responses, &w, DELTA_END, "", &out);
+    assert_true(w.items.full && !out.full);
+    assert_str(buf_str(&w.items), "{\"id\":\"1\",\"type\":\"shell_call\"}");
+}
+
 static void what_was_said_is_the_same_everywhere(void **state)
 {
     (void)state;
@@ -1442,6 +1462,7 @@ int main(void)
         cmocka_unit_test(any_split_of_the_bytes_gives_the_same),
         cmocka_unit_test(a_long_answer_is_said_again_at_its_end),
         cmocka_unit_test(a_cut_stream_is_gone_on_with_wherever_it_was_cut),
+        cmocka_unit_test(items_that_were_kept_stay_when_one_does_not_fit),
         cmocka_unit_test(what_was_said_is_the_same_everywhere),
         cmocka_unit_test(a_sequence_number_at_the_end_of_its_range_is_gone_on_from),
         cmocka_unit_test(streams_are_written_as_the_providers_write_them),

@@ -16,6 +16,15 @@ void *arena_grow(daruma_arena *a, void *list, size_t n, size_t *cap, size_t size
 
 #define ARENA_NEW(a, type, count) ((type *)arena_take((a), sizeof(type) * (count), _Alignof(type)))
 
+/* Gives back what was taken of *a since `was` was copied from it, as far as no other block was begun meanwhile; whether
+ * it ran full since then is forgotten. */
+static inline void arena_back(daruma_arena *a, daruma_arena was)
+{
+    if (a->end == was.end)
+        a->beg = was.beg;
+    a->full = was.full;
+}
+
 static inline daruma_arena arena_over(void *mem, size_t n)
 {
     return (daruma_arena){.beg = mem, .end = (char *)mem + n};

@@ -32,7 +32,8 @@
 #define ANSWER_ARENA_BYTES_MAX    (128u << 20) /* of one attempt: such an answer as it grew, read and written anew */
 #define STREAM_HELD_BYTES_MAX     (256u << 10) /* of a stream before its commit point */
 #define SSE_EVENT_BYTES_MAX       (4u << 20)   /* one event; images come as one */
-#define EVENT_STREAM_BYTES_MAX    (6u << 20)   /* one message of Amazon's event stream: such an event in base64 */
+#define SSE_STRING_BYTES_KEPT     256 /* of each string of a longer event, which is read without the rest: ids, reasons */
+#define EVENT_STREAM_BYTES_MAX    (6u << 20) /* one message of Amazon's event stream: such an event in base64 */
 
 #define CONNECTIONS_MAX           8192  /* open client connections, default of `limits.connections` */
 #define HEAD_MS_MAX               10000 /* from the first byte of a head to its last */

@@ -1,5 +1,6 @@
 /* notice.c - what daruma wrote itself: beside a provider's error, and in the model's place. The
  * latter is taken out of later requests, so that no model takes it for its own words. */
+#include "base/arena.h"
 #include "dialect/kit/parts.h"
 #include <xxhash.h>
 
@@ -71,9 +72,11 @@ static bool is_notice(const strip *s, daruma_str message)
     daruma_str raw = value_raw(assistant_text(message));
     if (!str_starts(str_trim(raw), S(DIALECT_MARK))) /* no writer of JSON escapes any of its characters */
         return false;
-    daruma_arena a = *s->scratch; /* a copy: the text is not kept */
-    daruma_str text = json_text((daruma_str){raw.p - 1, raw.n + 2}, &a);
-    return text.n && s->ours(dialect_notice_hash(text), s->user);
+    daruma_arena was = *s->scratch;
+    daruma_str text = json_text((daruma_str){raw.p - 1, raw.n + 2}, s->scratch);
+    bool ours = text.n && s->ours(dialect_notice_hash(text), s->user);
+    arena_back(s->scratch, was);
+    return ours;
 }
 
 bool dialect_strip_notices(const dialect *d, daruma_str body, bool (*ours)(uint64_t hash, const void *user),

@@ -1,5 +1,7 @@
 #include "dialect/sse.h"
 #include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
 #include "base/str.h"
 
 /* Where the line that begins at p ends (at its LF or CR), or `end`. Looks in growing windows, so
@@ -115,4 +117,42 @@ bool sse_next(daruma_str *rest, sse_event *e, daruma_arena *a)
     if (ndata > 1)
         e->data = join(lines, a);
     return true;
+}
+
+enum { ESCAPE_BEGUN = 1, ESCAPE_DIGITS = 4 }; /* bytes behind a backslash, behind its `u` */
+
+/* True if the byte of the string at hand is to be kept. A string is cut between characters and escapes. */
+static bool keeps(sse_long *s, char c)
+{
+    bool inside = s->in_escape || ((unsigned char)c & 0xc0) == 0x80; /* of an escape, of a character */
+    if (s->in_escape)
+        s->in_escape = s->in_escape == ESCAPE_BEGUN && c == 'u' ? ESCAPE_DIGITS : s->in_escape - 1;
+    else if (c == '\\')
+        s->in_escape = ESCAPE_BEGUN;
+    else if (c == '"') {
+        s->string = 0;
+        s->cut = false;
+        return true;
+    }
+    s->cut |= s->string++ >= SSE_STRING_BYTES_KEPT && !inside;
+    return !s->cut;
+}
+
+size_t sse_shorten(sse_long *s, daruma_str bytes, daruma_buf *out)
+{
+    size_t i = 0;
+    while (i < bytes.n && !s->ended) {
+        char c = bytes.p[i++];
+        bool ends = c == '\n' || c == '\r', same = c == '\n' && s->cr;
+        s->cr = c == '\r';
+        s->ended = ends && s->line && !same;
+        s->line = ends;
+        if (ends)
+            s->string = s->in_escape = s->cut = 0; /* no string goes on in another line */
+        if (ends || (s->string ? keeps(s, c) : (s->string = c == '"', true)))
+            buf_putc(out, c);
+    }
+    if (s->ended)
+        BUF_LIT(out, "\n\n"); /* in whatever way its lines end */
+    return i;
 }

@@ -2,6 +2,7 @@
 // another dialect, and errors.
 import assert from "node:assert/strict";
 import { count, until } from "./net.mjs";
+import { wires } from "./wires.mjs";
 import { around, askFor, dialects, fetchAll, filling, found, give, judged, limits, meets, MIB, okCount, patient, rss, sized } from "./bytes_kit.mjs";
 
 const HELD = limits.ANSWER_HELD_BYTES_MAX;
@@ -85,6 +86,57 @@ meets(["ANSWER_HELD_BYTES_MAX", "ANSWER_ARENA_BYTES_MAX"], "an answer that is wr
         found(what, came, expected);
         assert.equal((await okCount(pair)) - before, came === "whole" ? 1 : 0, what);
       }
+  },
+});
+
+// A limit of ours is told as ours: it costs no second call, and rests nobody.
+const blamed = async (pair, what, least) => {
+  assert.equal(pair.own.seen.length, least, `${what}: it was asked for again`);
+  const sick = (await pair.status()).places.filter((p) => p.cool_in_ms > 0 || p.bad > 0 || p.breaker !== "closed");
+  assert.deepEqual(sick, [], what);
+};
+const fallback = (c) => {
+  patient(c);
+  c.recovery.max_attempts = 4;
+  const m = c.models.find((x) => x.name === dialects.openai.own);
+  m.targets = ["own/m-own", "own/m-other"];
+};
+
+meets(["ANSWER_HELD_BYTES_MAX", "TALK_BYTES_MAX", "SSE_EVENT_BYTES_MAX"], "an answer that meets a limit of ours blames nobody, and is not asked for again", {
+  config: fallback,
+  async run(pair) {
+    const w = wires.openai, text = (n) => filling(n).toString("latin1");
+    const args = (n) => Array.from({ length: Math.ceil(n / 500000) }, () => w.chunk({ tool_calls: [{ index: 0, function: { arguments: text(500000) } }] })).join("");
+    const call = w.opening() + w.chunk({ tool_calls: [{ index: 0, id: "call_1", type: "function", function: { name: "look", arguments: '{"city":"' } }] }) + args(limits.TALK_BYTES_MAX + 1000) + w.chunk({ tool_calls: [{ index: 0, function: { arguments: '"}' } }] }) + w.closingCalls();
+    const event = w.opening() + w.piece("so: ") + w.piece(text(3 * limits.SSE_EVENT_BYTES_MAX)) + w.closing();
+    const tools = { tools: wires.anthropic.tools({ type: "object", properties: { city: { type: "string" } } }) };
+    const cases = [
+      ["ANSWER_HELD_BYTES_MAX", whole.openai(HELD + 1), "application/json", {}, /too long to be written anew here: daruma holds 16 MiB/],
+      ["ANSWER_HELD_BYTES_MAX", whole.openai(3 * HELD), "application/json", {}, /too long to be written anew here: daruma holds 16 MiB/],
+      ["TALK_BYTES_MAX", Buffer.from(call), "text/event-stream", { stream: true, more: tools }, /too long to be written anew here: daruma keeps 32 MiB/],
+      ["SSE_EVENT_BYTES_MAX", Buffer.from(event), "text/event-stream", { stream: true }, /too long to be written anew here: daruma reads 4 MiB/],
+    ];
+    for (const [limit, bytes, type, how, says] of cases)
+      for (let n = 0; n < 3; n++) {
+        const what = `${limit}, ${bytes.length} bytes, ${n}`;
+        pair.own.seen = [];
+        pair.own.answer = (q, res) => give(res, bytes, { framing: "chunked", headers: { "content-type": type } });
+        const r = await askFor(pair, dialects.anthropic, { model: dialects.openai.own, keep: true, ...how });
+        const said = r.bytes.toString();
+        assert.match(said.slice(-5000), says, what);
+        assert.match(said.slice(-5000), /its answer is longer than daruma can hand on/, what);
+        if (r.status !== 200) assert.equal(r.headers["x-should-retry"], "false", what);
+        found(what, r.status === 200 ? "error event" : String(r.status), how.stream ? /^(error event|502)$/ : "502");
+        await blamed(pair, what, 1);
+      }
+    // What one attempt filled is not missing in the next: broken arguments, which are too long to be mended, then good ones.
+    const long = (end) => w.opening() + w.chunk({ tool_calls: [{ index: 0, id: "call_1", type: "function", function: { name: "look", arguments: '{"city":"' } }] }) + args(limits.TALK_BYTES_MAX / 3) + w.chunk({ tool_calls: [{ index: 0, function: { arguments: end } }] }) + w.closingCalls();
+    pair.own.seen = [];
+    pair.own.answer = (q, res) => give(res, Buffer.from(long(q.n > 1 ? '"}' : '",,}')), { framing: "chunked", headers: { "content-type": "text/event-stream" } });
+    const again = await askFor(pair, dialects.anthropic, { model: dialects.openai.own, keep: true, stream: true, more: tools });
+    found("TALK_BYTES_MAX, asked again", again.bytes.toString().includes("message_stop") ? "whole" : "error event", "whole");
+    pair.own.answer = (q, res) => w.answer(res, "seven eight");
+    assert.match((await askFor(pair, dialects.anthropic, { model: dialects.openai.own, keep: true })).bytes.toString(), /seven eight/);
   },
 });
 

@@ -1,7 +1,7 @@
 // Streams against the limits: what is held before its first content, one event, text that is kept for joining, calls
 // that are held, continuations. As they come, and written anew for another dialect.
 import assert from "node:assert/strict";
-import { around, askFor, dialects, filling, found, give, judgedStream, limits, meets, okCount, patient } from "./bytes_kit.mjs";
+import { around, askFor, dialects, fetchAll, filling, found, give, judgedStream, limits, meets, okCount, patient } from "./bytes_kit.mjs";
 import { pathOf } from "./net.mjs";
 import { body, wires } from "./wires.mjs";
 
@@ -48,7 +48,7 @@ meets(["SSE_EVENT_BYTES_MAX"], "a large event is whole or an error", {
   config: patient,
   async run(pair) {
     const cases = around(limits.SSE_EVENT_BYTES_MAX).map(([at, size]) => [at, W.opening() + W.piece("so: ") + W.piece(say(size - W.piece("").length)) + W.closing(), `so: ${say(size - W.piece("").length)}`]);
-    const expected = (at) => (at === "3 limits" ? "error event" : "whole");
+    const expected = (at, asked) => (at === "3 limits" && asked === "written anew" ? "error event" : "whole");
     await each(pair, "SSE_EVENT_BYTES_MAX", cases, { come: [comings[0], comings[2]], expected });
     // Data in several lines is joined by whoever reads it.
     const lines = (n) => W.opening() + W.piece("so: ") + W.piece(say(n)).replace('"choices"', '\ndata: "choices"') + W.closing();
@@ -56,6 +56,33 @@ meets(["SSE_EVENT_BYTES_MAX"], "a large event is whole or an error", {
     await each(pair, "SSE_EVENT_BYTES_MAX", short, { expected });
     const first = short.map(([at, , want]) => [`first ${at}`, W.piece(want.slice(4)).replace('"choices"', '\ndata: "choices"') + W.closing(), want.slice(4)]);
     await each(pair, "SSE_EVENT_BYTES_MAX", first, { expected });
+  },
+});
+
+// The last event of Responses has all of the text once more.
+meets(["SSE_EVENT_BYTES_MAX", "SSE_STRING_BYTES_KEPT"], "a last event that repeats a long answer arrives whole, and is read", {
+  config: (c) => (patient(c), (c.models.find((m) => m.name === "m-own").targets = ["own-responses/m-own"])),
+  async run(pair) {
+    const d = dialects.responses, w = wires.responses;
+    let whole = 0;
+    for (const [ends, coming, times] of [["\n", comings[0], 2], ["\n", comings[2], 3], ["\r\n", comings[0], 3], ["\r", comings[0], 3], ["\n", comings[0], 5]]) {
+      const size = times * limits.SSE_EVENT_BYTES_MAX, at = `${times} limits`, how = coming[1];
+      const text = say(size), all = Buffer.from(pieces(`\u00e9\\"${text}`, w).replaceAll("\n", ends), "utf8"), what = `SSE_EVENT_BYTES_MAX, ${JSON.stringify(ends)}, ${coming[0]}, ${at}`;
+      pair.own.answer = (q, res) => give(res, all, { ...stream, ...how });
+      const r = await askFor(pair, d, { model: "m-own", stream: true, keep: true });
+      assert.ok(r.whole && r.bytes.equals(all), `${what}: other bytes than were sent`);
+      found(what, "whole", "whole");
+      whole++;
+      const cut = all.subarray(0, all.length - 300 - (size >> 1)); // within that event
+      const before = await okCount(pair);
+      pair.own.answer = (q, res) => (give(res, cut, { ...stream, framing: "chunked" }));
+      const r2 = await askFor(pair, d, { model: "m-own", stream: true, keep: true });
+      assert.match(judgedStream(what, d, r2, text), /broken off|error event/, `${what}: half an event`);
+      assert.equal(await okCount(pair), before, what);
+    }
+    const counted = await fetchAll(pair, "/metrics", { method: "GET", keep: true });
+    const output = Number(/gen_ai_client_token_usage_sum\{[^}]*"output"[^}]*\} (\d+)/.exec(counted.bytes.toString())?.[1]);
+    assert.equal(output, 5 * whole, "the usage in those events is counted");
   },
 });
 

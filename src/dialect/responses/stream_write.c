@@ -31,9 +31,12 @@ static void item_event(turn_writer *w, const char *type, const char *part_index,
 
 static void keep_item(turn_writer *w, daruma_str item)
 {
-    if (w->items.n && item.n)
+    size_t was = w->items.n;
+    if (was && item.n)
         writer_keep(w, &w->items, S(","));
     writer_keep(w, &w->items, item);
+    if (w->items.full)
+        w->items.n = was; /* those before it stay */
 }
 
 /* `last`: one more item, behind those that are kept; empty: none. */
@@ -338,8 +341,6 @@ static void responses_write_end(turn_writer *w, daruma_buf *out)
     response_event(w, reason ? "response.incomplete" : "response.completed", reason ? "incomplete" : "completed",
                    reason, last, true, out);
     keep_item(w, last);
-    if (w->items.full)
-        w->items.n = 0; /* nobody takes a part of them for all */
     w->r.finished = w->r.ended = true;
 }
 

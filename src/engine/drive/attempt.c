@@ -133,8 +133,8 @@ static void send_now(session *x, int target)
     betas_sent(x, target);
     x->answer.view = session_view(x);
     x->answer.mode = ANSWER_NONE;
-    x->answer.cut = false;
-    x->answer.unchecked = NULL;
+    x->answer.cut = x->answer.passes_long = false;
+    x->answer.unchecked = x->answer.too_long = NULL;
     x->answer.failed_event = (daruma_str){0};
     x->answer.status = 0;
     x->answer.started = at.now;

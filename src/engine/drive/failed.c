@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "engine/drive/answer/redact_error.h"
+#include "engine/drive/answer/relay.h"
 #include "engine/drive/answer/talk.h"
 #include "engine/drive/attempt.h"
 #include "engine/drive/finish.h"
@@ -207,9 +208,11 @@ static void judge(session *x, daruma_failure *f, const daruma_evidence *seen, da
     f->message = session_tool_words(x, f->message);
     f->own = all ? f->message : session_tool_words(x, f->own);
     f->subject = session_tool_words(x, f->subject);
-    if (talk_was_too_long(x)) {
+    if (x->answer.too_long) {
         f->ours = true;
-        f->message = f->own = S("The answer came whole, and is too long to be written anew here: its end is missing");
+        f->retryable = false;
+        f->code = S("answer_too_long");
+        f->message = f->own = str_of(x->answer.too_long);
     }
     session_api_look(x, f);
     session_mend_reconsider(x, f);
@@ -219,6 +222,26 @@ static void judge(session *x, daruma_failure *f, const daruma_evidence *seen, da
                                   .target = &x->targets[x->kase.target],
                                   .input_tokens = said_tokens(x->answer.view.input_tokens),
                                   .output_tokens = said_tokens(x->answer.view.output_tokens)});
+}
+
+/* An answer that met a limit of ours ends the request: its provider did what it was asked to. */
+static void end_too_long(session *x, daruma_moment at)
+{
+    daruma_case_drop(&x->kase, at);
+    x->last->remedy = (daruma_remedy){.remedy = DARUMA_REMEDY_EXPLAIN, .act = DARUMA_KEEP, .target = x->kase.target};
+    session_step(x, &(drive_step){.what = DRIVE_CHOSE, .remedy = &x->last->remedy});
+    driver_wake(x->v);
+    session_scratch_reset(x);
+    session_give_up(x);
+}
+
+void session_too_long(session *x, const char *limit)
+{
+    daruma_evidence ev = relay_evidence(x, x->client.streaming ? DARUMA_AT_STREAM : DARUMA_AT_ANSWER);
+    ev.flaw = session_gone_out(x) ? DARUMA_FLAW_CUT : DARUMA_FLAW_BROKEN;
+    ev.body = (daruma_str){0};
+    x->answer.too_long = limit;
+    session_failed(x, &ev);
 }
 
 void session_failed(session *x, const daruma_evidence *ev)
@@ -257,8 +280,14 @@ void session_failed(session *x, const daruma_evidence *ev)
     x->kase.done_once = !session_passes(x) && effects_done(x, &seen);
     if (x->kase.done_once)
         hedge_cancel(x);
+    if (f->ours)
+        daruma_case_answered(&x->kase, at);
     if (hedge_takes_over(x, f))
         return;
+    if (f->ours) {
+        end_too_long(x, at);
+        return;
+    }
     if (x->t && x->answer.mode == ANSWER_RELAYED &&
         talk_unsure(x)) /* it answered; that nobody can join it is our trouble */
         daruma_case_answered(&x->kase, at);

@@ -324,7 +324,7 @@ static ended put_given(session *x, const ending *e)
 static ended put_nothing(session *x, const ending *e)
 {
     (void)e;
-    return x->answer.mode == ANSWER_PASSED || !x->d ? ENDED_CUT : ENDED_NOT;
+    return x->answer.mode == ANSWER_PASSED || x->answer.passes_long || !x->d ? ENDED_CUT : ENDED_NOT;
 }
 
 static void put_error_event(session *x, const dialect *d, const daruma_failure *f, const ending *e)

@@ -125,6 +125,8 @@ static void adopt(session *x, hedge_call *r)
     x->answer.mode = ANSWER_NONE;
     x->answer.status = 0;
     x->answer.failed_event = (daruma_str){0};
+    x->answer.too_long = NULL;
+    x->answer.passes_long = false;
     x->p = r->p;
     x->answer.view = session_view(x);
     x->moved = r->moved;

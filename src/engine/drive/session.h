@@ -125,7 +125,10 @@ typedef struct session_answer {
     daruma_buf held;         /* bytes not delivered yet, in scratch; tail of an event once relayed */
     size_t parsed;           /* of held: whole events already watched */
     const char *unchecked;   /* why nobody here reads it; NULL: it is read */
+    const char *too_long;    /* which limit of ours keeps it from the client, as a sentence; NULL: none does */
     stream_view view;        /* of its stream */
+    bool passes_long;        /* an event that is too long to be held goes out as it comes; in `held`: shortened */
+    sse_long long_event;     /* ... how far it is */
     daruma_str failed_event; /* the provider's error event in the midst of it; not gone out yet */
     daruma_str theirs;       /* the provider's id of the call that failed or answered last */
 } session_answer;
@@ -243,6 +246,9 @@ static inline void session_step(session *x, const drive_step *s)
 void session_asked(const session *x, daruma_evidence *ev);
 /* The attempt failed so. Takes the next rung. */
 void session_failed(session *x, const daruma_evidence *ev);
+/* An answer came, and a limit of ours, a sentence that names it, keeps it or its end from the client. Nobody is blamed
+ * for that, nobody else is asked: the next answer would meet the limit as well. */
+void session_too_long(session *x, const char *limit);
 /* The attempt succeeded and everything was delivered. Tokens as the provider counted, 0 or -1 unknown. */
 void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive_end how);
 /* Does the newest call answer as a stream? Else x->t is of an earlier one, if it is there. */

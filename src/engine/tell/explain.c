@@ -12,19 +12,30 @@ enum {
 };
 
 /* What the host found out itself and no provider said, by its code. */
-static const struct {
+typedef struct own_words {
     daruma_str code;
+    const char *what; /* NULL: as its kind says it */
     const char *step;
-} own_steps[] = {
-    {LIT("key_command_failed"), "Run the command by hand, as the user that daruma runs as, and see what it says"},
+} own_words;
+static const own_words owns[] = {
+    {LIT("key_command_failed"), NULL, "Run the command by hand, as the user that daruma runs as, and see what it says"},
+    {LIT("answer_too_long"), "its answer is longer than daruma can hand on",
+     "Ask for less at once, or use a model whose provider speaks the dialect of this request: its answers pass at any "
+     "length"},
 };
+
+static const own_words *own(const daruma_failure *f)
+{
+    static const own_words none;
+    for (size_t i = 0; i < COUNT(owns); i++)
+        if (str_eq(f->code, owns[i].code))
+            return &owns[i];
+    return &none;
+}
 
 static const char *own_step(const daruma_failure *f)
 {
-    for (size_t i = 0; i < COUNT(own_steps); i++)
-        if (str_eq(f->code, own_steps[i].code))
-            return own_steps[i].step;
-    return NULL;
+    return own(f)->step;
 }
 
 /* What people can do where waiting helps. */
@@ -77,7 +88,7 @@ static bool lacks_endpoints(const daruma_failure *f)
 
 static void put_what(daruma_buf *out, const daruma_failure *f, const daruma_case *c)
 {
-    const char *words = daruma_kind_words(f->kind);
+    const char *words = own(f)->what ? own(f)->what : daruma_kind_words(f->kind);
     if (!about_a_call(f->kind)) {
         buf_putc(out, (char)(words[0] - ('a' <= words[0] && words[0] <= 'z' ? 32 : 0)));
         buf_putz(out, words + 1);
@@ -189,6 +200,8 @@ static const char *why_once(const daruma_failure *f, const daruma_case *c)
 {
     if (c->done_once)
         return "because the provider may have done what must not be done twice.";
+    if (own(f)->what)
+        return "because its answer would be as long again.";
     if (f->kind == DARUMA_INTERRUPTED)
         return "because its answer had already begun to go out.";
     if (f->kind == DARUMA_UNKNOWN && !f->retryable)

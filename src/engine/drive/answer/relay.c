@@ -373,7 +373,7 @@ static void on_body(drive_call *c, daruma_str bytes)
         }
         if ((x->client.head_out && !x->client.blank) ||
             x->p != x->d) { /* a stream has begun and this is none, or it must be written anew */
-            relay_fail(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
+            session_too_long(x, LONG_HELD);
             break;
         }
         pass_unread(x);

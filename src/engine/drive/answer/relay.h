@@ -21,6 +21,14 @@ bool relay_wants_whole(const session *x);
 void relay_head(session *x, int64_t length);
 /* What the attempt showed so far: status, fields, what is held. Its strings live as long as the attempt. */
 daruma_evidence relay_evidence(const session *x, daruma_phase phase);
+/* What an answer is told of that meets a limit of ours on its way: session_too_long(). */
+#define LONG_HELD    "The answer is too long to be written anew here: daruma holds 16 MiB of one"
+#define LONG_KEPT    "The answer is too long to be written anew here: daruma keeps 32 MiB of a stream"
+#define LONG_WRITTEN "The answer is too long to be written anew here: that takes more memory than 128 MiB"
+#define LONG_EVENT   "An event of the answer is too long to be written anew here: daruma reads 4 MiB of one"
+_Static_assert(ANSWER_HELD_BYTES_MAX == 16u << 20 && TALK_BYTES_MAX == 32u << 20 &&
+                   ANSWER_ARENA_BYTES_MAX == 128u << 20 && SSE_EVENT_BYTES_MAX == 4u << 20,
+               "as the sentences say");
 /* The attempt is over: its answer is not what it should be, which `body` shows. */
 void relay_fail(session *x, daruma_flaw flaw, daruma_str body);
 /* Keeps the provider's id of this call, for events. */

@@ -15,6 +15,7 @@
 #include "engine/drive/mend/mending.h"
 
 static bool relay(session *x, daruma_str bytes);
+static bool pass_long(session *x, daruma_str bytes);
 
 /* Is the answer read on its way? Only when something could be mended in it, it has to be written anew, or its id is to
  * be remembered and its events are numbered. */
@@ -96,12 +97,15 @@ static bool commit(session *x)
     session_scratch_reset(x);
     x->answer.held = buf_in(&x->answer.scratch);
     drop_request(x);
-    if (talks(x) && talk_begin(x))
+    bool reads = talks(x) && talk_begin(x), lacks = talks(x) && !reads && (x->p != x->d || x->t);
+    if (reads)
         deliver(x, str_sub(held, 0, parsed));
-    else
+    else if (!lacks)
         relay_forward(x, str_sub(held, 0, parsed));
-    bool goes_on = !x->t || !talk_unsure(x);
-    if (!goes_on)
+    bool goes_on = !lacks && !(x->t && talk_unsure(x));
+    if (lacks)
+        session_too_long(x, LONG_KEPT);
+    else if (!goes_on)
         relay_fail(x, DARUMA_FLAW_CUT, (daruma_str){0});
     else if (parsed < held.n)
         goes_on = relay(x, str_from(held, parsed));
@@ -187,14 +191,39 @@ static void fail(session *x, daruma_flaw flaw)
     relay_fail(x, flaw, flaw == DARUMA_FLAW_ERROR_EVENT ? x->answer.view.error_body : (daruma_str){0});
 }
 
+/* An event that is too long to be held, behind what `held` has of it: it goes out as it comes, where that is all that
+ * is to be done to it. False: the attempt is over. */
+static bool begin_long(session *x, daruma_str bytes)
+{
+    daruma_str so_far = buf_str(&x->answer.held);
+    bool passes = x->p == x->d && !x->nrenames && (!x->t || talk_is_plain(x));
+    if (!passes) {
+        session_too_long(x, LONG_EVENT);
+        return false;
+    }
+    if (x->t)
+        talk_read_in_part(x);
+    relay_forward(x, so_far);
+    x->answer.passes_long = true;
+    x->answer.long_event = (sse_long){0};
+    x->answer.held.n = 0;
+    x->answer.held.full = false;
+    sse_shorten(&x->answer.long_event, so_far, &x->answer.held);
+    return pass_long(x, bytes);
+}
+
 /* Forwards whole events, watching for the end and for errors; keeps the incomplete tail. False: the attempt is over,
  * and perhaps the session. */
 static bool relay(session *x, daruma_str bytes)
 {
     stream_walk w;
+    if (x->answer.passes_long)
+        return pass_long(x, bytes);
     if (x->answer.held.n) {
         buf_put(&x->answer.held, bytes);
-        if (!x->answer.held.full && !ends_a_line(bytes))
+        if (x->answer.held.full)
+            return begin_long(x, bytes);
+        if (!ends_a_line(bytes))
             return true;
         bytes = buf_str(&x->answer.held);
     }
@@ -228,12 +257,35 @@ static bool relay(session *x, daruma_str bytes)
     keep_tail(x, w.rest);
     if (relay_over_in(x) != over) /* pings behind it are no piece */
         relay_over(x);
-    if (!x->answer.held.full)
+    return !x->answer.held.full || begin_long(x, w.rest);
+}
+
+static bool pass_long(session *x, daruma_str bytes)
+{
+    stream_walk w;
+    size_t n = sse_shorten(&x->answer.long_event, bytes, &x->answer.held);
+    relay_forward(x, str_sub(bytes, 0, n));
+    if (x->answer.held.full) {
+        session_too_long(x, LONG_EVENT);
+        return false;
+    }
+    relay_progress(x);
+    daruma_case_piece(&x->kase, session_now(x).now);
+    if (!x->answer.long_event.ended)
         return true;
-    daruma_evidence ev = relay_evidence(x, DARUMA_AT_STREAM);
-    ev.net = DARUMA_NET_PROTOCOL;
-    session_failed(x, &ev);
-    return false;
+    x->answer.passes_long = false;
+    w.rest = buf_str(&x->answer.held);
+    if (stream_next(x->v, x->p, &w))
+        dialect_watch_said(&x->answer.view, &w.said);
+    if (x->answer.view.error) {
+        relay_fail(x, DARUMA_FLAW_ERROR_EVENT, x->answer.view.error_body);
+        return false;
+    }
+    x->answer.view.broken = false; /* what is only unknown to us goes through */
+    x->answer.held.n = 0;
+    if (relay_ended(x))
+        relay_over(x);
+    return n == bytes.n || relay(x, str_from(bytes, n));
 }
 
 /* Is it whole but for its blank line? What was cut in the midst of its JSON is not. */
@@ -266,6 +318,11 @@ static daruma_flaw last_event(session *x)
         return DARUMA_FLAW_NONE;
     dialect_watch_said(&x->answer.view, &w.said);
     daruma_flaw flaw = flaw_of(x, &w);
+    if (x->answer.passes_long) { /* it is out, but for that line */
+        x->answer.passes_long = false;
+        relay_forward(x, S("\n\n"));
+        return DARUMA_FLAW_NONE;
+    }
     if (flaw == DARUMA_FLAW_NONE && (!x->t || talk_event(x, &w.e, &w.said, &w.scratch)))
         relay_forward(x, w.e.raw);
     return flaw == DARUMA_FLAW_CUT ? DARUMA_FLAW_NONE : flaw;

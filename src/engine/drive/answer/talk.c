@@ -45,6 +45,10 @@ void talk_free(const drive_rooms *rooms, talk *t)
 bool talk_begin(session *x)
 {
     bool goes_on = x->t && x->t->begun; /* by another attempt */
+    if (x->t && !goes_on) {             /* whatever an attempt before was about to write, nobody has it */
+        talk_free(x->v->rooms, x->t);
+        x->t = NULL;
+    }
     if (!x->t && !(x->t = talk_new(x->v->rooms)))
         return false;
     talk *t = x->t;
@@ -54,11 +58,6 @@ bool talk_begin(session *x)
     t->wall = session_now(x).wall;
     t->usage_asked = x->out.scan.usage_asked;
     t->functions = x->out.scan.functions;
-    if (!goes_on) { /* whatever an attempt before was about to write, nobody has it */
-        t->out = NULL;
-        t->writing = false;
-        t->items.n = 0;
-    }
     if (goes_on && !talk_writer(t))
         return false;
     if (goes_on)
@@ -75,7 +74,7 @@ bool talk_begin(session *x)
     t->blanks = str_trim(buf_str(&t->said)).n ? 0 : t->said.n;
     t->passed = 0;
     t->in = (turn_reader){.sequence = -1, .keep = &t->arena};
-    t->holding = t->shared = t->thinking = t->bound = t->unsure = t->too_long = t->given = false;
+    t->holding = t->shared = t->thinking = t->bound = t->unsure = t->given = false;
     t->at_hold = NULL;
     t->seam = NULL;
     t->hold.n = t->fresh.n = 0;
@@ -92,14 +91,6 @@ bool talk_unsure(const session *x)
     return x->t->unsure;
 }
 
-bool talk_was_too_long(session *x)
-{
-    bool was = x->t && x->t->too_long;
-    if (was)
-        x->t->too_long = false; /* it is told once, and not of who is asked behind it */
-    return was;
-}
-
 bool talk_is_plain(const session *x)
 {
     return x->t->mode == TALK_PLAIN && !x->t->writing;
@@ -113,12 +104,12 @@ static void keep_item(session *x, const dialect_said *e)
     if (!item.n)
         return;
     t->thinking = t->bound = false;
-    if (t->items.n)
-        BUF_LIT(&t->items, ",");
-    if (t->items.n + item.n <= SSE_EVENT_BYTES_MAX)
-        buf_put(&t->items, item);
-    else
+    if (t->items.n + item.n > SSE_EVENT_BYTES_MAX)
         t->lost = true;
+    else if (t->items.n)
+        BUF_SAY(&t->items, ",", item);
+    else
+        buf_put(&t->items, item);
     t->lost |= t->items.full;
 }
 
@@ -257,8 +248,7 @@ void talk_let_go(session *x)
         give_up_hold(x);
 }
 
-/* There is more in the answer than is told apart. As it came it may go out, but it cannot be written anew. */
-static void read_in_part(session *x)
+void talk_read_in_part(session *x)
 {
     talk *t = x->t;
     if (t->holding)
@@ -296,6 +286,13 @@ static bool pass_plain(session *x, daruma_str raw, const dialect_said *e, turn_d
     return true;
 }
 
+/* Its event cannot be written anew: that is no matter of the attempt. */
+static bool no_room(session *x)
+{
+    x->answer.too_long = LONG_WRITTEN;
+    return talk_gives_up(x);
+}
+
 bool talk_event(session *x, const sse_event *e, const dialect_said *event, daruma_arena *scratch)
 {
     talk *t = x->t;
@@ -303,14 +300,14 @@ bool talk_event(session *x, const sse_event *e, const dialect_said *event, darum
     turn_reader before = {0};
     daruma_arena large = {0};
     if (x->answer.view.many && t->mode == TALK_PLAIN) { /* several answers: neither joined nor mended */
-        read_in_part(x);
+        talk_read_in_part(x);
         t->begun = true;
         return true;
     }
     bool big = (size_t)(scratch->end - scratch->beg) < 2 * e->raw.n || t->mode != TALK_PLAIN;
     bool raw = true;
     if (big && !x->v->rooms->open(&large, 0, SSE_EVENT_BYTES_MAX * 8))
-        return t->mode == TALK_PLAIN ? !t->holding || talk_gives_up(x) : talk_gives_up(x);
+        return (t->mode == TALK_PLAIN && !t->holding) || no_room(x);
     t->room = big ? &large : scratch;
     if (!t->holding)
         before = t->in;
@@ -322,13 +319,13 @@ bool talk_event(session *x, const sse_event *e, const dialect_said *event, darum
         t->shown = OVER_SHOWN;
     bool all = !t->in.lost && !said.full;
     if (!all)
-        read_in_part(x);
+        talk_read_in_part(x);
     for (size_t i = 0; i < n; i++)
         note(x, &d[i]);
     t->thought |= thinks && !talk_in_thinking(&t->in) && talk_shows_thinking(t); /* some servers sign none */
     bool whole = all || t->mode == TALK_PLAIN;
     if (x->answer.view.many || !whole) {
-        raw = talk_gives_up(x);
+        raw = said.full ? no_room(x) : talk_gives_up(x);
     } else if (t->mode == TALK_PLAIN) {
         raw = pass_plain(x, e->raw, event, said, &before);
     } else {

@@ -19,9 +19,9 @@ talk_over talk_end(session *x);
 /* What is held of the stream goes out as it came: its provider did what must not be done twice, so that nothing is
  * mended in it any more. */
 void talk_let_go(session *x);
-bool talk_unsure(const session *x); /* a continuation that cannot be joined with certainty */
-/* True once behind an answer that came whole and is too long to be written anew: our trouble alone. */
-bool talk_was_too_long(session *x);
+/* There is more in the answer than is told apart or held: as it came it may go out, but it cannot be written anew. */
+void talk_read_in_part(session *x);
+bool talk_unsure(const session *x);   /* a continuation that cannot be joined with certainty */
 bool talk_is_plain(const session *x); /* the provider's bytes go out as they are */
 bool talk_was_cut(const session *x);  /* there is something that another attempt could go on from */
 bool talk_thinks(const session *x);   /* the newest that it said is thinking */

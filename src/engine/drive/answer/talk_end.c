@@ -58,8 +58,8 @@ static bool fail_cut(session *x)
 /* It came whole: that there is no room for it here is nobody's fault, and another would only say as much. */
 static bool fail_long(session *x)
 {
-    x->t->too_long = true;
-    answer_fail(x, DARUMA_AT_STREAM, DARUMA_FLAW_CUT);
+    x->t->lost = true; /* not all of it is here */
+    session_too_long(x, LONG_KEPT);
     return false;
 }
 
@@ -238,15 +238,13 @@ talk_over talk_end(session *x)
         fail_cut(x);
         return TALK_FAILED;
     }
-    if (t->mode != TALK_PLAIN && t->arena.full) { /* not all of it is here */
-        t->lost = true;
+    ending *e = t->mode != TALK_PLAIN && t->arena.full ? NULL : begin_ending(x);
+    if (!e) {
         fail_long(x);
         return TALK_FAILED;
     }
-    ending *e = begin_ending(x);
-    if (!e || (e->calls && answer_refused(x, &e->got, &e->room))) {
-        if (e)
-            drop_ending(e);
+    if (e->calls && answer_refused(x, &e->got, &e->room)) {
+        drop_ending(e);
         answer_fail(x, DARUMA_AT_STREAM, DARUMA_FLAW_BROKEN);
         return TALK_FAILED;
     }

@@ -43,7 +43,6 @@ struct talk {
     size_t blanks, passed; /* ANEW: white space that is all the client has, bytes, and how much of it came again */
     bool left_out; /* JOIN, Messages: what a server's tool did, in front of the place where the text is joined */
     bool unsure;
-    bool too_long;      /* it came whole, and there was no room to write it anew */
     bool given;         /* all of it is here, and was found wrong: it goes out if nothing better comes */
     mend_going going;   /* how the attempt was asked to go on */
     join_seam *seam;    /* JOIN: made with its first text */

@@ -2,6 +2,7 @@
  */
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "engine/drive/answer/relay.h"
 #include "engine/drive/answer/talk_inside.h"
@@ -50,7 +51,8 @@ turn_writer *talk_writer(talk *t)
     t->out->functions = t->functions;
     if (t->begun && !t->writing) { /* it goes on with what was passed on */
         t->out->r = t->at_hold ? *t->at_hold : t->in;
-        buf_put(&t->out->text, buf_str(&t->said));
+        if (t->to == &dialect_openai_responses) /* the end of no other says it again */
+            buf_put(&t->out->text, buf_str(&t->said));
         t->out->items = t->items;
         leave_thinking(t);
     }
@@ -127,6 +129,8 @@ void talk_write_delta(session *x, const turn_delta *d)
     put_delta(x->t, d, &out);
     if (!out.full)
         relay_forward(x, buf_str(&out));
+    else
+        x->answer.too_long = LONG_WRITTEN;
 }
 
 void talk_write_text(session *x, daruma_str text)

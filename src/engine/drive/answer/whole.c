@@ -37,6 +37,7 @@ typedef struct whole {
     turn t;
     bool read;
     daruma_str out; /* as it goes out; empty: as it came */
+    bool too_long;  /* it met a limit of ours, and cannot go out as it came */
     daruma_flaw flaw;
     daruma_str error; /* of a stream that ended in one */
 } whole;
@@ -74,9 +75,11 @@ static void write_out(whole *w)
     }
     if (!w->streams)
         w->to->write_answer(&w->t, &w->ctx, &out);
-    w->out = buf_str(&out);
-    if (out.full)
-        w->flaw = DARUMA_FLAW_BROKEN;
+    w->out = out.full ? (daruma_str){0} : buf_str(&out);
+    if (!out.full)
+        return;
+    w->too_long = w->from != w->to || w->streams;
+    w->test.mended = w->test.made_json = (daruma_str){0}; /* it goes out as it came */
 }
 
 /* Where an answer holds objects, arguments that are none cannot be written as they came. Where calls are checked, they
@@ -107,8 +110,12 @@ static bool fold(whole *w)
         w->from->write_answer(&w->t, &w->ctx, &body);
         w->body = buf_str(&body);
         w->read = !body.full;
-        w->flaw = body.full ? DARUMA_FLAW_BROKEN : DARUMA_FLAW_NONE;
+        w->too_long = body.full;
         return w->read;
+    }
+    if (w->room.full) { /* what is wrong with it, if anything, nobody knows */
+        w->too_long = true;
+        return false;
     }
     w->view = (answer_view){.text = v.content, .input_tokens = v.input_tokens, .output_tokens = v.output_tokens};
     w->flaw = v.error            ? DARUMA_FLAW_ERROR_EVENT
@@ -155,6 +162,7 @@ static void do_whole(void *data)
         (same && !w->streams && !w->calls && !w->test.format && !w->test.unread_format.n))
         return;
     w->read = w->read || w->from->read_answer(w->body, &w->room, &w->t) == DARUMA_OK;
+    w->too_long = !w->read && w->room.full && (!same || w->streams);
     if (!w->read) {
         w->flaw = same && !w->streams ? DARUMA_FLAW_NONE : DARUMA_FLAW_BROKEN;
         return;
@@ -225,6 +233,10 @@ static void settle(session *x, whole *w)
 {
     const answer_view *v = &w->view;
     x->answer.view.effects = v->effects;
+    if (w->too_long) {
+        session_too_long(x, LONG_WRITTEN);
+        return;
+    }
     if (passes_as_it_came(x, w)) {
         deliver(x, w);
         return;
@@ -354,7 +366,7 @@ void whole_ended(session *x, daruma_net net, daruma_phase phase)
         settle(x, &w);
         room_close(&w);
     } else if (!whole_beside(x, &w, bytes)) {
-        relay_fail(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
+        session_too_long(x, LONG_WRITTEN);
     }
 }
 

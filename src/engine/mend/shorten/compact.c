@@ -214,32 +214,32 @@ static size_t latest_cut(const convo *c, size_t from, size_t last, int64_t keep_
 
 mend_cut mend_compact_plan(const convo *c, int64_t keep_tokens)
 {
-    size_t from, last, to;
-    daruma_arena scratch = *c->arena;
-    const int32_t *across = pairs_across(c, &scratch);
-    if (!across)
-        return (mend_cut){0, 0};
-    if (bounds(c, &from, &last) && (from = first_cut(c, from, across)) < last &&
-        (to = latest_cut(c, from, last, keep_tokens, across)) > from && has_weight(c, from, to))
-        return (mend_cut){from, to};
-    if (loop_bounds(c, &from, &last) && (from = first_cut(c, from, across)) < last &&
-        (to = latest_cut(c, from, last, keep_tokens, across)) > from && has_weight(c, from, to))
-        return (mend_cut){from, to};
-    return (mend_cut){0, 0};
+    size_t from, last, to = 0;
+    daruma_arena was = *c->arena;
+    const int32_t *across = pairs_across(c, c->arena);
+    bool fits = across && bounds(c, &from, &last) && (from = first_cut(c, from, across)) < last &&
+                (to = latest_cut(c, from, last, keep_tokens, across)) > from && has_weight(c, from, to);
+    if (!fits)
+        fits = across && loop_bounds(c, &from, &last) && (from = first_cut(c, from, across)) < last &&
+               (to = latest_cut(c, from, last, keep_tokens, across)) > from && has_weight(c, from, to);
+    arena_back(c->arena, was);
+    return fits ? (mend_cut){from, to} : (mend_cut){0, 0};
 }
 
 bool compact_fits(const convo *c, mend_cut cut)
 {
     size_t from, last;
-    daruma_arena scratch = *c->arena;
     if (cut.to <= cut.from || cut.to >= c->nmessages || !border(c, cut.to))
         return false;
     bool old = bounds(c, &from, &last) && cut.from >= from && cut.to <= last;
     bool loop = !old && loop_bounds(c, &from, &last) && cut.from >= from && cut.to <= last;
     if ((!old && !loop) || before_remote(c, cut.from, cut.to) != cut.to)
         return false;
-    const int32_t *across = pairs_across(c, &scratch);
-    return across && !across[cut.from] && !across[cut.to];
+    daruma_arena was = *c->arena;
+    const int32_t *across = pairs_across(c, c->arena);
+    bool fits = across && !across[cut.from] && !across[cut.to];
+    arena_back(c->arena, was);
+    return fits;
 }
 
 /* ---- what the summariser is shown ---- */

@@ -295,12 +295,13 @@ static void learn_compactions(mend_known *k, uint64_t tenant, const convo *befor
 void mend_known_learn(mend_known *k, uint64_t tenant, const convo *before, const convo *after)
 {
     originals b, n;
-    daruma_arena scratch = *before->arena;
-    if (before->full || after->full || !list_originals(before, &scratch, &b) || !list_originals(after, &scratch, &n) ||
-        b.n != n.n)
-        return;
-    learn_results(k, tenant, before, after, b, n);
-    learn_compactions(k, tenant, before, after, b);
+    daruma_arena was = *before->arena;
+    if (!before->full && !after->full && list_originals(before, before->arena, &b) &&
+        list_originals(after, before->arena, &n) && b.n == n.n) {
+        learn_results(k, tenant, before, after, b, n);
+        learn_compactions(k, tenant, before, after, b);
+    }
+    arena_back(before->arena, was);
 }
 
 size_t mend_known_room(const convo *after)

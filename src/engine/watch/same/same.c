@@ -10,7 +10,11 @@
 #include "engine/watch/same/same_text.h"
 #include "engine/watch/words/words.h"
 
-enum { DEPTH_MAX = 32, MEMBERS_KEPT = 8 };
+enum {
+    DEPTH_MAX = 32,
+    MEMBERS_KEPT = 8,
+    MEMBERS_NAMED_MAX = 256 /* of an object: one with more is a table, whose names are data and no words of a call */
+};
 
 static pair hash_value(same_call *c, daruma_str v, unsigned name, int depth);
 
@@ -34,6 +38,8 @@ static members names_of(daruma_str object)
     m.all = 0;
     m.n = 0;
     for (json_iter it = json_open(object); json_next(&it, &key, &v); m.n++) {
+        if (m.n >= MEMBERS_NAMED_MAX)
+            continue;
         bool thought = str_ifind(key, S("thought")) != STR_NONE;
         unsigned name = words_of_name(key);
         thoughts += thought;
@@ -42,6 +48,8 @@ static members names_of(daruma_str object)
         if (m.n < MEMBERS_KEPT)
             m.first[m.n] = name;
     }
+    if (m.n > MEMBERS_NAMED_MAX)
+        return (members){.n = m.n};
     if (thoughts && thoughts + flags == m.n)
         m.n = 1;
     return m;
@@ -105,10 +113,19 @@ static bool names_file(daruma_str key)
 
 static void notice_file(same_call *c, daruma_str key, daruma_str v)
 {
+    if (c->file_named)
+        return;
     bool named = names_file(key);
     if (!c->file_named && (named || (!c->file && is_file(string_inside(v)))))
         c->file = word_hash(v.p, v.n, 0);
     c->file_named |= named;
+}
+
+/* Who types nothing looks what comes: {"session_id":3,"chars":""}. */
+static bool types_nothing(daruma_str key, daruma_str v)
+{
+    static const daruma_str typed[] = {LIT("chars"), LIT("keys"), LIT("keystrokes"), LIT("stdin"), LIT("input")};
+    return str_eq(v, S("\"\"")) && STR_ANY(str_ieq, key, typed);
 }
 
 static void notice_member(same_call *c, daruma_str key, unsigned name, daruma_str v, int depth)
@@ -116,7 +133,7 @@ static void notice_member(same_call *c, daruma_str key, unsigned name, daruma_st
     bool none = str_eq(v, S("0")) || str_eq(v, S("false")) || json_is_null(v);
     c->names |= name | (text_is_moment(json_is_string(v) ? string_inside(v) : v) ? NAME_MOMENT : 0u);
     c->objects += depth == 0 && !(name & (NAME_WAIT | NAME_LIMIT | NAME_REASON));
-    if ((name & NAME_WAIT) && !none)
+    if (((name & NAME_WAIT) && !none) || (depth == 0 && types_nothing(key, v)))
         c->waits = true;
     if (depth == 0 && (name & NAME_COMMAND) && !c->command.n)
         c->command = command_of(v);
@@ -141,25 +158,21 @@ static void leave_member(same_call *c, daruma_str key, unsigned name, daruma_str
         c->place += hash;
 }
 
-/* Who types nothing looks what comes: {"session_id":3,"chars":""}. */
-static bool types_nothing(daruma_str key, daruma_str v)
-{
-    static const daruma_str typed[] = {LIT("chars"), LIT("keys"), LIT("keystrokes"), LIT("stdin"), LIT("input")};
-    return STR_ANY(str_ieq, key, typed) && json_is_string(v) && string_inside(v).n == 0;
-}
-
 static pair hash_object(same_call *c, daruma_str object, int depth)
 {
     pair sum = {29, 29};
     daruma_str key, v;
     size_t i = 0;
     const members m = names_of(object);
+    bool table = m.n > MEMBERS_NAMED_MAX;
     for (json_iter it = json_open(object); json_next(&it, &key, &v); i++) {
-        unsigned name = i < MEMBERS_KEPT ? m.first[i] : words_of_name(key);
+        unsigned name = table ? 0 : i < MEMBERS_KEPT ? m.first[i] : words_of_name(key);
         if (is_left_out(key, name, m.all, m.n, v) || (depth == 0 && noise_is_arg(c->known, key)))
             continue;
-        notice_member(c, key, name, v, depth);
-        c->waits |= depth == 0 && types_nothing(key, v);
+        if (table)
+            c->objects += depth == 0;
+        else
+            notice_member(c, key, name, v, depth);
         pair one = pair_of(word_hash(key.p, key.n, 0));
         pair_mix(&one, hash_value(c, v, name, depth + 1));
         sum.exact += end(one.exact);
