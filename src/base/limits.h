@@ -195,8 +195,8 @@
 
 #define SPAN_BYTES_MAX            8192        /* of one span; two names of 256 bytes, and words of ours */
 #define TRACE_LOOK_BYTES_MAX      (64u << 10) /* of an answer that are searched for its model's name, which comes early */
-#define EXPORT_BATCH_BYTES        (256u << 10) /* of spans in one export: some 300; collectors take 4 MiB */
-#define EXPORT_BATCHES_MAX        16           /* that wait for a collector: spans of some 3,000 requests */
+#define EXPORT_BATCH_BYTES        (256u << 10) /* of spans in one export: some 600; collectors take 4 MiB */
+#define EXPORT_BATCHES_MAX        16           /* that wait for a collector: spans of some 4,500 requests */
 #define EXPORT_EVERY_MS           1000         /* spans wait so long for others to go with them */
 #define EXPORT_MS_MAX             10000        /* one export: OpenTelemetry's own default */
 #define EXPORT_RETRY_MS_MAX       30000        /* between two tries: a collector that is back is noticed within it */

@@ -239,7 +239,7 @@ static void join(exchange *x, daruma_event *e)
     e->client = x->client ? x->client->name : (daruma_str){0};
     if (e->input_tokens >= 0 || e->output_tokens >= 0)
         e->cost = config_cost(&x->s->cfg, e->target, e->input_tokens, e->output_tokens);
-    e->traceparent = x->trace ? str_of(x->trace->field) : http_header(h, S("traceparent"));
+    e->traceparent = x->trace ? trace_own_field(x->trace) : http_header(h, S("traceparent"));
     if (!e->session.n)
         e->session = first_field(h, sessions, COUNT(sessions));
     daruma_str said[] = {first_field(h, ids, COUNT(ids)), e->session};

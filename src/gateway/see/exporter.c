@@ -10,7 +10,6 @@
 #include "base/buf.h"
 #include "base/date.h"
 #include "base/limits.h"
-#include "gateway/see/proto.h"
 #include "gateway/see/trace.h"
 #include "sys/sys.h"
 #include <stdio.h>

@@ -67,10 +67,15 @@ void proto_attribute_long(daruma_buf *b, int field, daruma_str key, daruma_str t
 
 static bool is_ascii(daruma_str s)
 {
-    unsigned char all = 0;
-    for (size_t i = 0; i < s.n; i++)
+    uint64_t all = 0, eight;
+    size_t i = 0;
+    for (; s.n - i >= sizeof eight; i += sizeof eight) {
+        memcpy(&eight, s.p + i, sizeof eight);
+        all |= eight;
+    }
+    for (; i < s.n; i++)
         all |= (unsigned char)s.p[i];
-    return all < 0x80;
+    return !(all & 0x8080808080808080);
 }
 
 daruma_str proto_text(daruma_str text, char room[PROTO_TEXT_BYTES])

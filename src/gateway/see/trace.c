@@ -73,7 +73,6 @@ void trace_begin(exchange *x)
     bytes_write(t->id, theirs ? read_number(p.trace) : id_new(x->g));
     bytes_write(t->id + 8, theirs ? read_number(str_from(p.trace, SPAN_ID_DIGITS)) : id_new(x->g));
     t->parent = theirs ? read_number(p.span) : 0;
-    field_write(t->field, t, t->span);
     x->trace = t;
 }
 
@@ -182,6 +181,13 @@ void trace_out(trace_span *s, const void *handle)
 daruma_str trace_field(const trace_span *s)
 {
     return s ? (daruma_str){s->field, TRACE_PARENT_BYTES} : (daruma_str){0};
+}
+
+daruma_str trace_own_field(trace *t)
+{
+    if (!t->field[0])
+        field_write(t->field, t, t->span);
+    return (daruma_str){t->field, TRACE_PARENT_BYTES};
 }
 
 static trace_span *span_of(const exchange *x, const void *handle)

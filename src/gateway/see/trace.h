@@ -9,6 +9,7 @@
 #include "engine/tell/trace.h"
 #include "engine/tell/words.h"
 #include "gateway/inside.h"
+#include "gateway/see/proto.h"
 
 enum { TRACE_MODEL_BYTES_MAX = 128 }; /* of the name of the model that answered */
 
@@ -39,7 +40,7 @@ typedef struct trace_span {
 struct trace {
     char id[TRACE_ID_DIGITS / 2];       /* the bytes of its number */
     uint64_t parent;                    /* the client's span; 0: it has none */
-    char field[TRACE_PARENT_BYTES + 1]; /* traceparent of the request's own span, which is the parent of its calls */
+    char field[TRACE_PARENT_BYTES + 1]; /* trace_own_field(); empty: nobody asked yet */
     uint64_t span;
     int64_t began_ns;
     trace_span *calls;  /* the newest first */
@@ -60,6 +61,8 @@ trace_span *trace_call(exchange *x, const config_provider *p, const daruma_targe
 void trace_out(trace_span *s, const void *handle);
 /* The traceparent that a call carries; empty: the client's own goes out. */
 daruma_str trace_field(const trace_span *s);
+/* The traceparent of the request's own span, which is the parent of its calls. */
+daruma_str trace_own_field(trace *t);
 void trace_head(exchange *x, const void *handle, int status); /* its answer began */
 void trace_body(exchange *x, const void *handle, daruma_str bytes);
 void trace_end(exchange *x, const void *handle, daruma_net net); /* it is over: NONE, its answer is whole */
@@ -80,10 +83,10 @@ int64_t trace_rejected(daruma_str body);
 
 /* The name that was made fit to be shown last. */
 typedef struct trace_shown {
-    daruma_str clean;                 /* as it is shown, in `room`; NULL: none yet */
+    daruma_str clean;                 /* as it is shown, in one of the rooms; NULL: none yet */
     size_t n;                         /* bytes of the name as it came */
     char name[TRACE_MODEL_BYTES_MAX]; /* they, if they are no more */
-    char room[WORDS_ROOM_BYTES];
+    char room[WORDS_ROOM_BYTES], utf8[PROTO_TEXT_BYTES];
 } trace_shown;
 
 /* Of models: those of a request, and of the one before it, mostly have the same names. */

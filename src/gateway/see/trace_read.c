@@ -1,7 +1,6 @@
 /* trace_read.c - what tracing reads in the answers of others: a model's name, and how many spans a collector refused.
  */
 #include "base/json.h"
-#include "gateway/see/proto.h"
 #include "gateway/see/trace.h"
 
 /* The value behind a name, if it is a whole string. */

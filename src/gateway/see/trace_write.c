@@ -7,7 +7,6 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "engine/tell/words.h"
-#include "gateway/see/proto.h"
 #include "gateway/see/trace.h"
 #include "sys/sys.h"
 
@@ -79,7 +78,7 @@ __attribute__((always_inline)) static inline void put_flag(daruma_buf *b, daruma
         proto_attribute_number(b, SPAN_ATTRIBUTES, key, VALUE_BOOL, 1);
 }
 
-/* A model's name, fit to be shown; most often it is the one that was shown last. */
+/* A model's name, fit to be shown, and UTF-8; most often it is the one that was shown last. */
 static daruma_str shown(trace_shown *last, daruma_str name)
 {
     if (last->clean.p && str_eq(name, (daruma_str){last->name, last->n}))
@@ -88,7 +87,7 @@ static daruma_str shown(trace_shown *last, daruma_str name)
     daruma_buf kept = buf_over(last->name, sizeof last->name);
     buf_put(&kept, name);
     last->n = kept.n;
-    daruma_str clean = words_clean(name, JOIN_ID_MAX * 2, &a);
+    daruma_str clean = proto_text(words_clean(name, JOIN_ID_MAX * 2, &a), last->utf8);
     last->clean = kept.full ? (daruma_str){0} : clean;
     return clean;
 }
@@ -105,12 +104,12 @@ static void begin_span(daruma_buf *b, const trace *t, uint64_t id, uint64_t pare
 
 static void put_name(daruma_buf *b, daruma_str operation, daruma_str model, daruma_str method)
 {
-    char room[PROTO_TEXT_BYTES], text[PROTO_TEXT_BYTES + JOIN_ID_MAX];
+    char text[PROTO_TEXT_BYTES + JOIN_ID_MAX];
     daruma_buf name = buf_over(text, sizeof text);
     buf_put(&name, operation.n ? operation : str_sub(method, 0, JOIN_ID_MAX));
     if (model.n && operation.n) {
         buf_putc(&name, ' ');
-        buf_put(&name, proto_text(model, room));
+        buf_put(&name, model);
     }
     proto_bytes(b, SPAN_NAME, buf_str(&name));
 }
@@ -140,7 +139,7 @@ static void put_usage(daruma_buf *b, int64_t input_tokens, int64_t output_tokens
 
 static void put_answered_by(daruma_buf *b, const trace_span *s, trace_names *names)
 {
-    PUT_TEXT(b, "gen_ai.response.model", shown(&names->answered, (daruma_str){s->answered_by, s->nmodel}));
+    PUT_WORD(b, "gen_ai.response.model", shown(&names->answered, (daruma_str){s->answered_by, s->nmodel}));
 }
 
 /* ---- of a request ---- */
@@ -163,13 +162,13 @@ void trace_write_request(const exchange *x, const drive_result *r, const trace_s
     put_name(b, operation, model, method);
     put_times(b, KIND_SERVER, t->began_ns, sys_wall_ns());
     PUT_WORD(b, "gen_ai.operation.name", operation);
-    PUT_TEXT(b, "gen_ai.request.model", model);
+    PUT_WORD(b, "gen_ai.request.model", model);
     if (answer) {
         PUT_WORD(b, "gen_ai.provider.name", provider_name(answer->provider->dialect));
         put_answered_by(b, answer, names);
     }
     put_usage(b, r->input_tokens, r->output_tokens);
-    PUT_TEXT(b, "http.request.method", method);
+    PUT_WORD(b, "http.request.method", method);
     if (!x->d) {
         char room[WORDS_ROOM_BYTES];
         daruma_arena a = arena_over(room, sizeof room);
@@ -186,7 +185,7 @@ void trace_write_request(const exchange *x, const drive_result *r, const trace_s
         PUT_WORD(b, "daruma.kind", str_of(daruma_kind_name(t->kind)));
     session_say_remedies(x->session, &remedies);
     if (!str_eq(buf_str(&remedies), S("none")))
-        PUT_TEXT(b, "daruma.remedies", buf_str(&remedies));
+        PUT_WORD(b, "daruma.remedies", buf_str(&remedies));
     PUT_NUMBER(b, "daruma.calls", r->attempts);
     PUT_FLAG(b, "daruma.stream", r->stream);
     PUT_NUMBER(b, "daruma.first_ms", r->first);
@@ -221,7 +220,7 @@ void trace_write_call(const exchange *x, const drive_result *r, const trace_span
     put_times(b, KIND_CLIENT, s->began_ns, s->ended_ns);
     PUT_WORD(b, "gen_ai.operation.name", operation);
     PUT_WORD(b, "gen_ai.provider.name", provider_name(s->provider->dialect));
-    PUT_TEXT(b, "gen_ai.request.model", model);
+    PUT_WORD(b, "gen_ai.request.model", model);
     put_answered_by(b, s, names);
     put_usage(b, answer ? r->input_tokens : s->input_tokens, answer ? r->output_tokens : s->output_tokens);
     PUT_TEXT(b, "server.address", s->provider->to.host);
