@@ -348,7 +348,7 @@ static void write_now(conn *c, const uv_buf_t *bufs, unsigned n)
 
 void conn_write_wire(conn *c, uv_buf_t *bufs, unsigned n)
 {
-    if (c->broken)
+    if (c->broken || c->state == CLOSING)
         return;
     for (unsigned i = 0; i < n; i++)
         c->put += bufs[i].len;
@@ -410,6 +410,7 @@ void conn_later(conn *c)
 /* Who has asked for nothing for the longest time. */
 static conn *find_idle(const server *s)
 {
+    gather_flush(s->gather); /* who has to read its answer first does not wait for a request */
     conn *c = s->waiting[FOR_REQUEST].first;
     while (c && c->rest.n) /* the next request has come */
         c = c->wait_next;

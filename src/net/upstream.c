@@ -127,7 +127,7 @@ static void complete(fetch *f, bool nothing_left)
     w->fetch = NULL;
     if (w->tls && tls_pending(w->tls))
         nothing_left = false; /* what nobody asked for must not become the next answer */
-    if (f->keep && f->all_sent && nothing_left && !w->writing && !w->gathered && !f->upstream->closing)
+    if (f->keep && f->all_sent && nothing_left && !w->writing && !f->upstream->closing)
         wire_keep(w);
     else
         wire_close(w);
@@ -252,8 +252,7 @@ static void send_plain(fetch *f, daruma_str head)
     for (int i = 0; i < 4; i++)
         if (f->r.body[i].n)
             bufs[n++] = (uv_buf_t){.base = (char *)(uintptr_t)f->r.body[i].p, .len = f->r.body[i].n};
-    f->all_sent = gather_put(w->upstream->gather, w, &w->gathered, bufs, n);
-    if (!f->all_sent)
+    if (!gather_put(w->upstream->gather, w, &w->gathered, bufs, n))
         send_now(f, bufs, n);
 }
 
@@ -261,7 +260,6 @@ void fetch_on_gathered(void *owner, daruma_str bytes)
 {
     fetch *f = ((wire *)owner)->fetch;
     uv_buf_t buf = {.base = (char *)(uintptr_t)bytes.p, .len = bytes.n};
-    f->all_sent = false;
     send_now(f, &buf, 1);
 }
 
