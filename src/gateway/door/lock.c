@@ -39,16 +39,15 @@ static uint64_t hash_of(daruma_str token)
     return XXH3_64bits(token.p, token.n);
 }
 
-/* Which client's token it is, -1 nobody's. All are looked at, by what they hash to, and only what hashes alike is
- * compared: whoever shows one that is nobody's learns from the time it takes how long theirs is, and nothing of ours.
- */
+/* Which client's token it is, -1 nobody's. All are looked at, by what they hash to: whoever shows one that is nobody's
+ * learns from the time it takes how long theirs is, and nothing of ours. */
 static int client_of(const config *c, daruma_str value)
 {
     daruma_str shown = without_scheme(value);
     uint64_t hash = shown.n ? hash_of(shown) : 0;
     int found = -1;
     for (size_t i = 0; i < c->nclients && shown.n; i++)
-        if (c->clients[i].token_hash == hash && str_eq(shown, c->clients[i].token.value))
+        if (c->clients[i].token_hash == hash && same_secret(shown, c->clients[i].token.value))
             found = (int)i;
     return found;
 }
