@@ -2,7 +2,6 @@
 #include "base/arena.h"
 #include "base/scan.h"
 #include "base/str.h"
-#include <endian.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -96,15 +95,8 @@ void buf_hex64(daruma_buf *b, uint64_t v)
     char *to = buf_room(b, 16);
     if (!to)
         return;
-    for (int half = 0; half < 2; half++, v <<= 32) { /* eight digits at a time, each in a byte of `x` */
-        uint64_t x = v >> 32;
-        x = (x | x << 16) & 0x0000ffff0000ffff;
-        x = (x | x << 8) & 0x00ff00ff00ff00ff;
-        x = (x | x << 4) & 0x0f0f0f0f0f0f0f0f;
-        uint64_t letters = (x + 0x0606060606060606) >> 4 & 0x0101010101010101;
-        x = htobe64(x + 0x3030303030303030 + letters * ('a' - '0' - 10));
-        memcpy(to + 8 * half, &x, sizeof x);
-    }
+    for (int i = 16; i--; v >>= 4)
+        to[i] = "0123456789abcdef"[v & 15];
     b->n += 16;
 }
 
