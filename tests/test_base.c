@@ -523,6 +523,10 @@ static void numbers_are_written_as_printf_writes_them(void **state)
         buf_int(&b, v);
         int n = snprintf(want, sizeof want, "%lld", (long long)v);
         assert_true(str_eq(buf_str(&b), (daruma_str){want, (size_t)n}));
+        b.n = 0;
+        buf_hex64(&b, (uint64_t)v);
+        snprintf(want, sizeof want, "%016llx", (unsigned long long)v);
+        assert_true(str_eq(buf_str(&b), (daruma_str){want, 16}));
     }
 }
 

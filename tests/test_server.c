@@ -396,6 +396,82 @@ static void an_answer_that_has_ended_reaches_a_slow_reader_whole(void **state)
     }
 }
 
+/* One whose socket takes little, and the server's as little. */
+static peer peer_connect_little(site *t)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)t->port)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    uv_os_fd_t ours;
+    peer p;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    hold_little(fd, SO_RCVBUF);
+    assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
+    peer_own(&p, fd);
+    until(t->s->all);
+    uv_fileno((uv_handle_t *)&t->s->all->tcp, &ours);
+    hold_little(ours, SO_SNDBUF);
+    pump_once();
+    return p;
+}
+
+/* Small pieces that waited for the end of the turn, of which the socket takes a part, then large and small ones. */
+static void answers_that_waited_go_out_in_parts_and_in_order(void **state)
+{
+    (void)state;
+    static const size_t pieces[] = {7000, 1,     5000, GATHERED_PIECE_BYTES_MAX, GATHERED_PIECE_BYTES_MAX + 1,
+                                    3,    90000, 10};
+    enum { ALL = 7000 + 1 + 5000 + 2 * GATHERED_PIECE_BYTES_MAX + 1 + 3 + 90000 + 10 };
+    char *bytes = malloc(ALL);
+    for (size_t i = 0; i < ALL; i++)
+        bytes[i] = (char)('!' + i % 93);
+    for (size_t turns = 0; turns <= COUNT(pieces); turns++) { /* so many pieces have a turn of their own */
+        site t;
+        site_start(&t, usual);
+        peer p = peer_connect_little(&t);
+        conn *c = t.s->all;
+        peer_say(&p, HEAD("GET", "/hold") "\r\n");
+        until(t.held);
+        call_head(t.held, 200, NULL, 0, ALL);
+        for (size_t i = 0, at = 0; i < COUNT(pieces); at += pieces[i++]) {
+            call_write(t.held, (daruma_str){bytes + at, pieces[i]});
+            if (i < turns)
+                pump_once();
+        }
+        if (turns)
+            assert_true(c->tcp.write_queue_size > 0);
+        call_end(t.held);
+        pump_once();
+        assert_int_equal(c->waits, FOR_READER);
+        until((peer_hear(&p), p.n > ALL));
+        until(c->waits == FOR_REQUEST);
+        assert_memory_equal(p.got + p.n - ALL, bytes, ALL);
+        peer_done(&p);
+        server_close(t.s);
+    }
+    free(bytes);
+}
+
+/* Its answer has ended in the turn in which another client comes, and does not fit into the socket. */
+static void who_has_to_read_an_answer_that_waited_makes_no_room(void **state)
+{
+    (void)state;
+    enum { PATH = 6000 }; /* it stands in the answer's head */
+    static char ask[PATH + 64];
+    site t;
+    site_start(&t, (server_limits){.body_bytes = 10, .connections = 1});
+    peer slow = peer_connect_little(&t);
+    size_t n = (size_t)snprintf(ask, sizeof ask, "GET /%0*d HTTP/1.1\r\nHost: a\r\n\r\n", PATH, 7);
+    assert_int_equal(send(slow.fd, ask, n, MSG_NOSIGNAL), n);
+    peer next = peer_connect(t.port);
+    until(t.requests == 1);
+    until(heard(&next, "503"));
+    until(heard(&slow, "7\r\n"));
+    until(heard(&slow, "\r\n\r\n"));
+    peer_done(&slow);
+    peer_done(&next);
+    server_close(t.s);
+}
+
 static void a_reader_that_has_stopped_is_let_go(void **state)
 {
     (void)state;
@@ -872,6 +948,8 @@ int main(void)
         T(a_last_word_behind_an_unread_answer_ends_the_connection),
         T(a_listener_that_leaves_within_an_answer_is_noticed),
         T(an_answer_that_has_ended_reaches_a_slow_reader_whole),
+        T(answers_that_waited_go_out_in_parts_and_in_order),
+        T(who_has_to_read_an_answer_that_waited_makes_no_room),
         T(a_reader_that_has_stopped_is_let_go),
         T(an_answer_under_way_waits_for_its_reader_but_not_for_ever),
         T(readers_are_waited_for_as_long_as_there_is_room),

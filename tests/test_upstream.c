@@ -4,6 +4,7 @@
 #include "net/http.h"
 #include "net/proxy.h"
 #include "net/unpack.h"
+#include "net/wire.h"
 
 /* ---- fetching ---- */
 
@@ -16,6 +17,7 @@ typedef struct got {
     size_t bytes;
     char body[4096];
     bool pause, cancel; /* when the head comes */
+    void (*then)(void); /* when it has ended */
 } got;
 
 static void got_head(fetch *f, const http_head *h, void *user)
@@ -40,8 +42,11 @@ static void got_body(fetch *f, daruma_str bytes, void *user)
 
 static void got_end(fetch *f, void *user)
 {
+    got *g = user;
     (void)f;
-    ((got *)user)->ends++;
+    g->ends++;
+    if (g->then)
+        g->then();
 }
 
 static void got_fail(fetch *f, daruma_net net, daruma_phase phase, const char *why, void *user)
@@ -99,7 +104,7 @@ static void go(net *n, got *g, const char *method, const char *body, fetch_clock
                        .body = {str_of(body)},
                        .has_body = body != NULL,
                        .clocks = clocks};
-    *g = (got){.pause = g->pause, .cancel = g->cancel};
+    *g = (got){.pause = g->pause, .cancel = g->cancel, .then = g->then};
     g->f = fetch_start(n->u, &r, &got_ops, g);
     assert_non_null(g->f);
 }
@@ -261,6 +266,102 @@ static void a_stale_connection_costs_nothing(void **state)
         peer_done(&p);
         peer_done(&q);
     }
+    net_stop(&n);
+}
+
+static net within;
+static got second;
+
+static void ask_a_second_time(void)
+{
+    go(&within, &second, "POST", "{}", long_clocks);
+    assert_false(fetch_is_sent(second.f)); /* it waits for the end of the turn */
+}
+
+/* The pooled connection is closed while the request waits for the end of the turn: none of it went out. */
+static void a_request_that_still_waits_is_not_sent(void **state)
+{
+    (void)state;
+    const char *last = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    net_start(&within, (upstream_settings){0});
+    got pooled = {0}, first = {.then = ask_a_second_time};
+    go(&within, &first, "GET", NULL, long_clocks);
+    peer a = peer_accept(within.listener);
+    until(heard(&a, "\r\n\r\n"));
+    go(&within, &pooled, "GET", NULL, long_clocks);
+    peer b = peer_accept(within.listener);
+    until(heard(&b, "\r\n\r\n"));
+    peer_say(&b, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    until(pooled.ends == 1);
+    size_t before = b.n;
+    pump_once();
+    assert_int_equal(send(a.fd, last, strlen(last), MSG_NOSIGNAL), strlen(last));
+    shutdown(b.fd, SHUT_WR); /* both are read in one turn, in this order */
+    peer c = peer_accept(within.listener);
+    until(heard(&c, "{}"));
+    until(heard_end(&b));
+    assert_int_equal(b.n, before);
+    assert_int_equal(second.agains, 1);
+    assert_true(fetch_is_sent(second.f));
+    peer_say(&c, last);
+    until(second.ends == 1);
+    peer_done(&a);
+    peer_done(&b);
+    peer_done(&c);
+    net_stop(&within);
+}
+
+static void what_is_called_off_within_its_turn_is_not_sent(void **state)
+{
+    (void)state;
+    net n;
+    net_start(&n, (upstream_settings){0});
+    got g = {0};
+    go(&n, &g, "GET", NULL, long_clocks);
+    peer p = peer_accept(n.listener);
+    until(heard(&p, "\r\n\r\n"));
+    peer_say(&p, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    until(g.ends == 1);
+    size_t before = p.n;
+    go(&n, &g, "POST", "{}", long_clocks);
+    fetch_cancel(g.f);
+    until(heard_end(&p));
+    assert_int_equal(p.n, before);
+    peer_done(&p);
+    net_stop(&n);
+}
+
+/* The socket takes only some of a request that waited: the rest follows, and the connection is used again. */
+static void a_request_that_waited_goes_out_in_parts(void **state)
+{
+    (void)state;
+    net n;
+    net_start(&n, (upstream_settings){0});
+    hold_little(n.listener, SO_RCVBUF);
+    got g = {0};
+    go(&n, &g, "GET", NULL, long_clocks);
+    peer p = peer_accept(n.listener);
+    until(heard(&p, "\r\n\r\n"));
+    peer_say(&p, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    until(g.ends == 1);
+    wire *w = n.u->all;
+    uv_os_fd_t fd;
+    uv_fileno((uv_handle_t *)&w->tcp, &fd);
+    hold_little(fd, SO_SNDBUF);
+    char body[GATHERED_PIECE_BYTES_MAX - 200];
+    for (size_t i = 0; i < sizeof body - 1; i++)
+        body[i] = (char)('!' + i % 93);
+    body[sizeof body - 1] = 0;
+    go(&n, &g, "POST", body, long_clocks);
+    assert_true(w->gathered);
+    pump_once();
+    assert_true(w->writing && !fetch_is_sent(g.f));
+    until(heard(&p, body));
+    until(fetch_is_sent(g.f));
+    peer_say(&p, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    until(g.ends == 1);
+    assert_int_equal(w->state, WIRE_IDLE);
+    peer_done(&p);
     net_stop(&n);
 }
 
@@ -782,6 +883,9 @@ int main(void)
         T(a_connection_is_used_again),
         T(too_much_answer_is_never_the_next_one),
         T(a_stale_connection_costs_nothing),
+        T(a_request_that_still_waits_is_not_sent),
+        T(what_is_called_off_within_its_turn_is_not_sent),
+        T(a_request_that_waited_goes_out_in_parts),
         T(a_redirect_within_the_host_is_followed_once),
         T(a_request_is_not_sent_again_when_it_was_received_long_ago),
         T(a_fresh_connection_is_not_tried_twice),

@@ -53,7 +53,16 @@ SCAN_AVX2 static const char *skip_blocks_avx2(const char *p, const char *end, bo
 {
     while (end - p >= 32) {
         size_t next = 32;
-        for (uint64_t odd = scan_odd32_avx2(p); odd; odd &= ~(uint64_t)0 << next) {
+        scan_string32 s = scan_string32_avx2(p);
+        uint32_t escaped = s.slash << 1, quote = s.quote & ~escaped;
+        if (!s.control && !(s.slash & escaped) && !(escaped & ~s.usual)) { /* nearly always: text, lines and quotes */
+            *closed = quote != 0;
+            if (*closed)
+                return p + __builtin_ctz(quote) + 1;
+            p += 32 - (s.slash >> 31); /* what the last byte escapes is looked at with it */
+            continue;
+        }
+        for (uint64_t odd = s.quote | s.slash | s.control; odd; odd &= ~(uint64_t)0 << next) {
             const char *at = p + __builtin_ctzll(odd);
             *closed = *at == '"';
             if (*closed)

@@ -53,8 +53,11 @@
 #define POOL_AGAIN_MS_MIN         25    /* of them: a busy loop hears later; little work is done in less */
 #define POOL_AGAIN_MS_MAX         500   /* of them: nobody is so far away, a slow handshake says nothing */
 #define WRITE_QUEUE_BYTES_MAX     (256u << 10) /* waiting for a slow reader before the other side is paused */
-#define READER_MS_MAX             600000 /* a client that takes nothing of its answer for so long is let go; ... */
-#define READER_CROWDED_MS_MAX     30000  /* ... for so long, while the gateway stops or answers fill their room */
+#define GATHERED_BYTES            (64u << 10) /* small writes of one turn of the loop that go out together: 30 of 2 KB */
+#define GATHERED_PIECE_BYTES_MAX  (8u << 10)  /* of each; to copy more costs as much as to wake its reader */
+#define GATHERED_MAX              64          /* connections they are for: the first waits for 64 requests, 1 ms */
+#define READER_MS_MAX             600000      /* a client that takes nothing of its answer for so long is let go; ... */
+#define READER_CROWDED_MS_MAX     30000       /* ... for so long, while the gateway stops or answers fill their room */
 #define READERS_BYTES_MAX         (256u << 20) /* that room: of all answers together that wait for their clients */
 #define DRAIN_REQUEST_MS_MAX      5000 /* a request that is not whole so long after the order to stop is refused */
 #define LINGER_MS                 2000 /* of silence: who is refused reads why behind all that it sends */
@@ -193,10 +196,10 @@
 #define METER_OTHERS_MAX          64  /* ... and providers with one for all other models: CONFIG_PROVIDERS_MAX */
 #define METER_NAME_BYTES_MAX      100 /* of a model's name there */
 
-#define SPAN_BYTES_MAX            8192 /* of one span as JSON; two names of 256 bytes, escaped, and words of ours */
+#define SPAN_BYTES_MAX            8192        /* of one span; two names of 256 bytes, and words of ours */
 #define TRACE_LOOK_BYTES_MAX      (64u << 10) /* of an answer that are searched for its model's name, which comes early */
-#define EXPORT_BATCH_BYTES        (256u << 10) /* of spans in one export: some 300; collectors take 4 MiB */
-#define EXPORT_BATCHES_MAX        16           /* that wait for a collector: spans of some 3,000 requests */
+#define EXPORT_BATCH_BYTES        (256u << 10) /* of spans in one export: some 600; collectors take 4 MiB */
+#define EXPORT_BATCHES_MAX        16           /* that wait for a collector: spans of some 4,500 requests */
 #define EXPORT_EVERY_MS           1000         /* spans wait so long for others to go with them */
 #define EXPORT_MS_MAX             10000        /* one export: OpenTelemetry's own default */
 #define EXPORT_RETRY_MS_MAX       30000        /* between two tries: a collector that is back is noticed within it */

@@ -106,19 +106,31 @@ SCAN_AVX2 static inline uint64_t scan_equal64_avx2(const char *p, char c, char f
 #endif
 }
 
-/* A bit for each of the 32 bytes at `p` that a JSON string cannot simply contain: '"', '\\' or a control character. */
-SCAN_AVX2 static inline uint32_t scan_odd32_avx2(const char *p)
+/* A bit for each of the 32 bytes at `p` that means something in a JSON string. */
+typedef struct scan_string32 {
+    uint32_t quote, slash, control; /* '"', '\\', below 0x20 */
+    uint32_t usual;                 /* '"' and 'n', what is mostly escaped */
+} scan_string32;
+
+SCAN_AVX2 static inline scan_string32 scan_string32_avx2(const char *p)
 {
 #if defined(__SSE2__)
     __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)p), control = _mm256_set1_epi8(0x1f);
-    __m256i odd =
-        _mm256_or_si256(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('"')), _mm256_cmpeq_epi8(v, _mm256_set1_epi8('\\')));
-    return (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(odd, _mm256_cmpeq_epi8(_mm256_min_epu8(v, control), v)));
+    uint32_t quote = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('"')));
+    return (scan_string32){.quote = quote,
+                           .slash = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('\\'))),
+                           .control = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(v, control), v)),
+                           .usual =
+                               quote | (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('n')))};
 #else
-    uint32_t bits = 0;
-    for (int i = 0; i < 32; i++)
-        bits |= (uint32_t)(p[i] == '"' || p[i] == '\\' || (unsigned char)p[i] < 0x20) << i;
-    return bits;
+    scan_string32 s = {0};
+    for (int i = 0; i < 32; i++) {
+        s.quote |= (uint32_t)(p[i] == '"') << i;
+        s.slash |= (uint32_t)(p[i] == '\\') << i;
+        s.control |= (uint32_t)((unsigned char)p[i] < 0x20) << i;
+        s.usual |= (uint32_t)(p[i] == '"' || p[i] == 'n') << i;
+    }
+    return s;
 #endif
 }
 

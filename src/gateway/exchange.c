@@ -239,7 +239,7 @@ static void join(exchange *x, daruma_event *e)
     e->client = x->client ? x->client->name : (daruma_str){0};
     if (e->input_tokens >= 0 || e->output_tokens >= 0)
         e->cost = config_cost(&x->s->cfg, e->target, e->input_tokens, e->output_tokens);
-    e->traceparent = x->trace ? str_of(x->trace->field) : http_header(h, S("traceparent"));
+    e->traceparent = x->trace ? trace_own_field(x->trace) : http_header(h, S("traceparent"));
     if (!e->session.n)
         e->session = first_field(h, sessions, COUNT(sessions));
     daruma_str said[] = {first_field(h, ids, COUNT(ids)), e->session};
@@ -475,7 +475,7 @@ static daruma_str no_target(const exchange *x)
     return S("No provider in daruma's configuration speaks the dialect of this path, or none is meant for this model.");
 }
 
-void exchange_begin(gateway *g, call *c, const dialect *d)
+void exchange_begin(gateway *g, call *c, const dialect *d, const config_client *client)
 {
     exchange *x = exchange_take(g);
     if (!x) {
@@ -488,7 +488,7 @@ void exchange_begin(gateway *g, call *c, const dialect *d)
     x->ops = &session_ops;
     x->c = c;
     x->s = setup_hold(g->now);
-    x->client = lock_client(&x->s->cfg, &c->head);
+    x->client = client;
     x->credential = head_credential(g, &c->head, &ours);
     x->d = str_eq(c->head.method, S("POST")) ? d : NULL;
     bool mended = !x->d && counts_mend(x, gateway_drive(g));

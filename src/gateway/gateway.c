@@ -28,12 +28,13 @@ driver *gateway_drive(gateway *g)
 static void on_request(call *c, void *user)
 {
     gateway *g = user;
+    const config_client *client = NULL;
     if (guard_refuses(g, c) || path_refused_form(g, c) || upgrade_refuses(c) || admin_handles(g, c) ||
-        lock_refuses(g, c))
+        lock_refuses(g, c, &client))
         return;
     const dialect *d = dialect_of_path(c->head.path);
     if (!path_refused_unknown(g, c, d) && !models_answers(g, c))
-        exchange_begin(g, c, d);
+        exchange_begin(g, c, d, client);
 }
 
 /* True if the request's body is to be read. Those that guard_refuses() and lock_refuses() turn away are refused without

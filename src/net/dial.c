@@ -309,6 +309,8 @@ wire *wire_dial(upstream *u, origin *o, fetch *f)
     dial *d = w ? calloc(1, sizeof *d) : NULL;
     if (d && !u->timers)
         u->timers = loop_timers_new(u->loop, wire_on_clock);
+    if (d && !u->gather)
+        u->gather = gather_new(u->loop, fetch_on_gathered);
     if (!d || !u->timers) {
         free(d);
         free(w);

@@ -220,6 +220,8 @@ void conn_leave(conn *c, bool reset)
 {
     if (c->state == CLOSING)
         return;
+    if (c->gathered)
+        gather_flush(c->server->gather);
     part(c);
     c->state = CLOSING;
     conn_wait_for(c, FOR_NOTHING);
@@ -259,6 +261,8 @@ void conn_linger(conn *c)
     c->body_since = (daruma_ms)uv_now(c->server->loop);
     conn_free_request(c);
     conn_secure_end(c);
+    if (c->gathered)
+        gather_flush(c->server->gather);
     c->state = LINGERING;
     if (!req || uv_shutdown(req, (uv_stream_t *)&c->tcp, on_shutdown) != 0) {
         free(req);
@@ -315,15 +319,12 @@ void conn_write(conn *c, uv_buf_t *bufs, unsigned n)
         conn_write_wire(c, bufs, n);
 }
 
-void conn_write_wire(conn *c, uv_buf_t *bufs, unsigned n)
+static void write_now(conn *c, const uv_buf_t *bufs, unsigned n)
 {
-    if (c->broken)
-        return;
     int sent = c->tcp.write_queue_size ? UV_EAGAIN : uv_try_write((uv_stream_t *)&c->tcp, bufs, n);
     size_t skip = sent > 0 ? (size_t)sent : 0, rest = 0;
     for (unsigned i = 0; i < n; i++)
         rest += bufs[i].len;
-    c->put += rest;
     rest -= skip;
     if (rest == 0)
         return;
@@ -343,6 +344,25 @@ void conn_write_wire(conn *c, uv_buf_t *bufs, unsigned n)
     }
     c->broken = true; /* told from the loop, never from within a call of the handler */
     conn_later(c);
+}
+
+void conn_write_wire(conn *c, uv_buf_t *bufs, unsigned n)
+{
+    if (c->broken || c->state == CLOSING)
+        return;
+    for (unsigned i = 0; i < n; i++)
+        c->put += bufs[i].len;
+    if (c->tcp.write_queue_size || !gather_put(c->server->gather, c, &c->gathered, bufs, n))
+        write_now(c, bufs, n);
+}
+
+static void on_gathered(void *owner, daruma_str bytes)
+{
+    conn *c = owner;
+    uv_buf_t buf = buf_of(bytes);
+    write_now(c, &buf, 1);
+    if (c->tcp.write_queue_size && c->waits == FOR_REQUEST)
+        conn_wait_for_reader(c, FOR_REQUEST);
 }
 
 static void look_after(conn *c)
@@ -390,6 +410,7 @@ void conn_later(conn *c)
 /* Who has asked for nothing for the longest time. */
 static conn *find_idle(const server *s)
 {
+    gather_flush(s->gather); /* who has to read its answer first does not wait for a request */
     conn *c = s->waiting[FOR_REQUEST].first;
     while (c && c->rest.n) /* the next request has come */
         c = c->wait_next;
@@ -578,6 +599,7 @@ server *server_listen(uv_loop_t *loop, const char *host, int port, const server_
     s->wait_ms[FOR_READER] = limits->reader_ms ? limits->reader_ms : READER_MS_MAX;
     s->wait_ms[FOR_CLOSE] = LINGER_MS;
     s->wait_ms[FOR_RESET] = RESET_LOOK_MS;
+    s->gather = gather_new(loop, on_gathered);
     uv_tcp_init(loop, &s->listener);
     uv_prepare_init(loop, &s->before_sleep);
     uv_timer_init(loop, &s->tick);
@@ -635,6 +657,7 @@ void server_drain(server *s, void (*done)(void *user), void *user)
     s->drained = done;
     s->drained_user = user;
     close_own((uv_handle_t *)&s->listener);
+    gather_flush(s->gather);
     for (conn *c = s->all; c; c = c->next)
         if (c->state == IN_HEAD && c->rest.n == 0)
             c->tcp.write_queue_size ? conn_linger(c) : conn_close(c);
@@ -650,6 +673,8 @@ void server_close(server *s)
     s->drained = NULL;
     for (conn *c = s->all; c; c = c->next)
         tell_gone(c);
+    gather_free(s->gather);
+    s->gather = NULL;
     close_own((uv_handle_t *)&s->listener);
     close_own((uv_handle_t *)&s->before_sleep);
     close_own((uv_handle_t *)&s->tick);

@@ -12,6 +12,7 @@
  */
 #ifndef NET_SERVER_INSIDE_H
 #define NET_SERVER_INSIDE_H
+#include "net/gather.h"
 #include "net/server.h"
 
 typedef enum conn_state { IN_HEAD, IN_BODY, IN_CHUNKS, WITH_HANDLER, LINGERING, CLOSING } conn_state;
@@ -53,6 +54,7 @@ struct conn {
     size_t linger_left;  /* bytes that may still be thrown away */
     uint8_t state;       /* conn_state */
     uint8_t waits;       /* conn_wait */
+    bool gathered;       /* some of the answer is in the server's `gather` */
     bool greeted;        /* bytes came */
     bool blank;          /* an empty line before this request was skipped */
     bool feeding;        /* bytes are being worked off further up the stack */
@@ -77,6 +79,7 @@ struct server {
     uv_tcp_t listener;
     uv_prepare_t before_sleep; /* runs while somebody is in the list `later` */
     uv_timer_t tick;           /* runs while somebody waits */
+    gather *gather;            /* small pieces of answers; NULL: there is no memory */
     tls_context *tls;          /* NULL: none is spoken */
     char *plain; /* SERVER_PLAIN_BYTES, everybody's, for what was read out of TLS; malloc, NULL: not needed yet */
     server_limits limits;

@@ -360,6 +360,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     conn *c = stream->data;
     if (c->state == CLOSING || n == 0)
         return;
+    if (n < 0 || (size_t)n >= GATHERED_PIECE_BYTES_MAX) /* who has gone may not have taken it all; much is much work */
+        gather_flush(c->server->gather);
     if (n == UV_EOF && may_listen(c))
         return;
     if (n < 0) {

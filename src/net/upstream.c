@@ -209,15 +209,11 @@ static void on_sent(uv_write_t *req, int status)
     } /* else an early answer or the end can still be read: that side tells */
 }
 
-/* Head and body in one call; the body is borrowed, so only a rest of the head needs a copy. */
-static void send_plain(fetch *f, daruma_str head)
+/* Head and body in one call; the body is borrowed, so only a rest of the first piece, the head, needs a copy. */
+static void send_now(fetch *f, uv_buf_t *bufs, unsigned n)
 {
     wire *w = f->wire;
-    uv_buf_t bufs[5] = {{.base = (char *)(uintptr_t)head.p, .len = head.n}};
-    unsigned n = 1, first = 0;
-    for (int i = 0; i < 4; i++)
-        if (f->r.body[i].n)
-            bufs[n++] = (uv_buf_t){.base = (char *)(uintptr_t)f->r.body[i].p, .len = f->r.body[i].n};
+    unsigned first = 0;
     int e = uv_try_write((uv_stream_t *)&w->tcp, bufs, n);
     if (e < 0 && e != UV_EAGAIN)
         return; /* as in on_sent(): what can be read tells why */
@@ -246,6 +242,25 @@ static void send_plain(fetch *f, daruma_str head)
     if (!w->writing)
         free(rest);
     f->queued = w->tcp.write_queue_size;
+}
+
+static void send_plain(fetch *f, daruma_str head)
+{
+    wire *w = f->wire;
+    uv_buf_t bufs[5] = {{.base = (char *)(uintptr_t)head.p, .len = head.n}};
+    unsigned n = 1;
+    for (int i = 0; i < 4; i++)
+        if (f->r.body[i].n)
+            bufs[n++] = (uv_buf_t){.base = (char *)(uintptr_t)f->r.body[i].p, .len = f->r.body[i].n};
+    if (!gather_put(w->upstream->gather, w, &w->gathered, bufs, n))
+        send_now(f, bufs, n);
+}
+
+void fetch_on_gathered(void *owner, daruma_str bytes)
+{
+    fetch *f = ((wire *)owner)->fetch;
+    uv_buf_t buf = {.base = (char *)(uintptr_t)bytes.p, .len = bytes.n};
+    send_now(f, &buf, 1);
 }
 
 /* The next bytes of the request, at most one TLS record: the rest of the head, then of the body. */

@@ -58,6 +58,7 @@ void upstream_free_when_done(upstream *u)
     }
     tls_context_free(u->tls);
     loop_timers_free(u->timers);
+    gather_free(u->gather);
     sys_arena_done(&u->arena);
     free(u);
 }
@@ -94,6 +95,8 @@ void wire_close(wire *w)
     if (w->state == WIRE_IDLE)
         leave_pool(w);
     w->state = WIRE_CLOSING;
+    if (w->gathered)
+        gather_drop(w->upstream->gather, w);
     loop_timer_stop(w->upstream->timers, &w->clock);
     if (!w->dial || !dial_abandon(w))
         uv_close((uv_handle_t *)&w->tcp, wire_on_closed);
@@ -299,6 +302,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     wire *w = stream->data;
     if (n == 0 || w->state == WIRE_CLOSING)
         return;
+    if (n > 0 && (size_t)n >= GATHERED_PIECE_BYTES_MAX) /* much is much work */
+        gather_flush(w->upstream->gather);
     if (n == UV_EOF)
         on_eof(w);
     else if (n < 0)

@@ -5,6 +5,7 @@
  */
 #ifndef NET_WIRE_H
 #define NET_WIRE_H
+#include "net/gather.h"
 #include "net/timer.h"
 #include "net/tls.h"
 #include "net/upstream.h"
@@ -58,6 +59,7 @@ struct wire {
     uint8_t state;   /* wire_state */
     bool writing;    /* the rest of a request is on its way, its body from where it stands */
     bool reading;    /* from the socket */
+    bool gathered;   /* its request is in the upstream's `gather` */
 };
 
 struct upstream {
@@ -69,6 +71,7 @@ struct upstream {
     origin *origins;
     wire *all;
     loop_timers *timers; /* their clocks; NULL: there was no wire yet */
+    gather *gather;      /* small requests; NULL: there was no wire yet, or no memory */
     uint32_t open;       /* wires not freed */
     uint32_t lookups;    /* under way */
     bool insecure, public_only, closing;
@@ -108,10 +111,11 @@ void dial_on_clock(wire *w, daruma_ms now);  /* an address may have had its shar
 bool dial_abandon(wire *w);                  /* the wire is closing; true: its socket is being closed already */
 
 /* ---- upstream.c ---- */
-void fetch_on_ready(fetch *f);                /* the connection stands */
-void fetch_on_bytes(fetch *f, daruma_str in); /* plain bytes of the answer */
-void fetch_on_eof(fetch *f, bool clean);      /* no more; `clean`: TLS says so, or there is no TLS */
-void fetch_on_room(fetch *f);                 /* what was copied has been written */
+void fetch_on_ready(fetch *f);                         /* the connection stands */
+void fetch_on_bytes(fetch *f, daruma_str in);          /* plain bytes of the answer */
+void fetch_on_eof(fetch *f, bool clean);               /* no more; `clean`: TLS says so, or there is no TLS */
+void fetch_on_room(fetch *f);                          /* what was copied has been written */
+void fetch_on_gathered(void *owner, daruma_str bytes); /* the request of that wire, which waited, is to go out */
 void fetch_on_broken(fetch *f, daruma_net net, const char *why);
 void fetch_on_clock(fetch *f);
 void fetch_free(fetch *f);                  /* without a word */

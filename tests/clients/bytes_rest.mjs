@@ -134,6 +134,7 @@ const elsewhere = {
   "how much memory is taken at first; it grows": "REDACT_INDEX_BYTES_USUAL MEND_ROOM_BYTES_USUAL HEAD_BYTES_USUAL WHOLE_BYTES_USUAL CALL_BYTES_USUAL TALK_SAID_BYTES_USUAL TURN_DELTAS_FEW",
   "what waits for all clients together; beyond it those who read nothing are let go sooner, as test_server.c holds": "READERS_BYTES_MAX",
   "one message of a cloud's stream, room for an event of SSE_EVENT_BYTES_MAX in base64: a larger one is no message, as test_event_stream.c holds": "EVENT_STREAM_BYTES_MAX",
+  "small writes that wait for the end of a turn of the loop: longer ones go out by themselves, as tests/test_gather.c holds": "GATHERED_BYTES GATHERED_PIECE_BYTES_MAX",
   "one piece of what is spoken in TLS, as the scenarios `lock:` hold": "SERVER_PLAIN_BYTES",
   "a rate, and too slow is answered with 408": "BODY_BYTES_PER_MS_MIN",
   "the ends of a request that the client's own retry is known by; the request goes out as it is": "REQUEST_KNOWN_BYTES",

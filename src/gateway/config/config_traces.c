@@ -30,7 +30,7 @@ static void show_collector(const void *root, const void *at, daruma_buf *out)
 // clang-format off
 static const conf_option traces_rows[] = {
     {"url", CONF_VALUE, .value = read_collector, .show = show_collector, .expects = "a URL like http://127.0.0.1:4318/v1/traces", CONF_AT(config, traces), .says = "none: nothing is traced",
-     .help = "Where an OpenTelemetry collector takes OTLP over HTTP. Without a path it is `/v1/traces`. Spans go there once a second as JSON: one of each request, one of each call to a provider. doc/events.md"},
+     .help = "Where an OpenTelemetry collector takes OTLP over HTTP. Without a path it is `/v1/traces`. Spans go there once a second in Protocol Buffers: one of each request, one of each call to a provider. doc/events.md"},
     {"headers", CONF_NAMED, CONF_ITEMS(config, trace_headers), .shape = &config_headers_shape,
      .help = "Headers that are sent along, by name. What is secret in them is better not written out: `{ authorization: \"Bearer ${COLLECTOR_TOKEN}\" }`."},
 };

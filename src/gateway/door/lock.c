@@ -272,7 +272,7 @@ static bool refuse_rate(gateway *g, call *c, const config_client *k, daruma_ms w
     return call_refuse(g, c, REFUSED_RATE, 429, DARUMA_RATE_LIMIT, wait, buf_str(&b));
 }
 
-bool lock_refuses(gateway *g, call *c)
+bool lock_refuses(gateway *g, call *c, const config_client **ret)
 {
     const config *cfg = &g->now->cfg;
     daruma_str model = {0};
@@ -281,7 +281,7 @@ bool lock_refuses(gateway *g, call *c)
     int who = who_asks(cfg, &c->head);
     if (who < 0)
         return refuse_stranger(g, c);
-    const config_client *k = &cfg->clients[who];
+    const config_client *k = *ret = &cfg->clients[who];
     if (!models_allow(k, c, &model))
         return refuse_model(g, c, k, model);
     daruma_ms wait = rate_wait(&g->now->rates[who], k->rate, gateway_now(g).now);

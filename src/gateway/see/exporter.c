@@ -1,4 +1,5 @@
-/* exporter.c - sends spans to a collector by OTLP over HTTP/1.1, as JSON (https://opentelemetry.io/docs/specs/otlp/).
+/* exporter.c - sends spans to a collector by OTLP over HTTP/1.1, in Protocol Buffers
+ * (https://opentelemetry.io/docs/specs/otlp/).
  *
  *     exporter_put --> batch, batch, batch --one at a time--> POST --> 200: the next
  *                      (EXPORT_BATCHES_MAX)                     |----> 429, 502, 503, 504, none: the same, later
@@ -15,11 +16,20 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* Numbers of fields in opentelemetry-proto: collector/trace/v1, trace/v1, resource/v1, common/v1. */
+enum {
+    EXPORT_RESOURCE_SPANS = 1,
+    RESOURCE_SPANS_RESOURCE = 1,
+    RESOURCE_SPANS_SCOPE_SPANS = 2,
+    RESOURCE_ATTRIBUTES = 1
+};
+enum { SCOPE_SPANS_SCOPE = 1, SCOPE_SPANS_SPANS = 2, SCOPE_NAME = 1, SCOPE_VERSION = 2 };
+
 typedef struct batch {
     struct batch *next;
     uint32_t nspans;
     size_t n;
-    char text[EXPORT_BATCH_BYTES]; /* spans, commas between them */
+    char text[EXPORT_BATCH_BYTES]; /* spans, each as a field of its ScopeSpans */
 } batch;
 
 struct exporter {
@@ -43,8 +53,11 @@ struct exporter {
     daruma_ms flush_until;
     size_t nanswer;
     char answer[EXPORT_ANSWER_BYTES_MAX];
-    size_t nhead;
-    char head[512]; /* what stands in front of the spans */
+    trace_names names; /* of the spans that came last */
+    size_t nresource, nscope, nhead;
+    char resource[512]; /* the field `resource` of ResourceSpans */
+    char scope[128];    /* the field `scope` of ScopeSpans */
+    char head[1024];    /* all that stands in front of the spans of the batch that goes out */
 };
 
 /* ---- words ---- */
@@ -225,16 +238,33 @@ static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *wh
 
 static const fetch_ops ops = {.head = on_head, .body = on_body, .end = on_end, .fail = on_fail};
 
+/* What stands in front of `n` bytes of spans: the messages that they are within, and their lengths. */
+static void write_head(exporter *e, size_t n)
+{
+    daruma_buf inner = buf_over(e->head + sizeof e->head / 2, sizeof e->head / 2),
+               outer = buf_over(e->head, sizeof e->head);
+    size_t scope_spans = e->nscope + n;
+    buf_putc(&inner, RESOURCE_SPANS_SCOPE_SPANS << 3 | PROTO_BYTES);
+    proto_varint(&inner, scope_spans);
+    buf_putc(&outer, EXPORT_RESOURCE_SPANS << 3 | PROTO_BYTES);
+    proto_varint(&outer, e->nresource + inner.n + scope_spans);
+    buf_put(&outer, (daruma_str){e->resource, e->nresource});
+    buf_put(&outer, buf_str(&inner));
+    buf_put(&outer, (daruma_str){e->scope, e->nscope});
+    e->nhead = outer.n;
+}
+
 static void post(exporter *e)
 {
     setup *s = setup_hold(e->g->now);
     const config *c = &s->cfg;
     batch *b = e->first;
     size_t n = 0;
-    e->headers[n++] = (daruma_header){S("content-type"), S("application/json")};
+    e->headers[n++] = (daruma_header){S("content-type"), S("application/x-protobuf")};
     for (size_t i = 0; i < c->ntrace_headers; i++)
         e->headers[n++] = c->trace_headers[i];
     e->out_at = (daruma_ms)uv_now(e->g->loop);
+    write_head(e, b->n);
     daruma_ms left = e->flush_until - e->out_at;
     fetch_request r = {
         .to = &c->traces,
@@ -242,7 +272,7 @@ static void post(exporter *e)
         .target = c->traces.prefix,
         .headers = e->headers,
         .nheaders = n,
-        .body = {{e->head, e->nhead}, {b->text, b->n}, S("]}]}]}")},
+        .body = {{e->head, e->nhead}, {b->text, b->n}},
         .has_body = true,
         .clocks = {.connect = c->clocks.connect, .total = e->flushed && left < EXPORT_MS_MAX ? left : EXPORT_MS_MAX}};
     e->held = s;
@@ -287,25 +317,40 @@ static void on_timer(uv_timer_t *t)
 
 /* ---- from start to end ---- */
 
+/* Who sends the spans. */
+static void describe(exporter *e, daruma_str instance)
+{
+    char text[sizeof e->resource - 8];
+    daruma_buf inner = buf_over(text, sizeof text), b = buf_over(e->resource, sizeof e->resource);
+    proto_attribute(&inner, RESOURCE_ATTRIBUTES, S("service.name"), S("daruma"));
+    proto_attribute(&inner, RESOURCE_ATTRIBUTES, S("service.version"), S(DARUMA_VERSION));
+    proto_attribute(&inner, RESOURCE_ATTRIBUTES, S("service.instance.id"), instance);
+    proto_bytes(&b, RESOURCE_SPANS_RESOURCE, buf_str(&inner));
+    e->nresource = b.n;
+    inner.n = 0;
+    proto_bytes(&inner, SCOPE_NAME, S("daruma"));
+    proto_bytes(&inner, SCOPE_VERSION, S(DARUMA_VERSION));
+    b = buf_over(e->scope, sizeof e->scope);
+    proto_bytes(&b, SCOPE_SPANS_SCOPE, buf_str(&inner));
+    e->nscope = b.n;
+}
+
 exporter *exporter_new(gateway *g)
 {
     exporter *e = calloc(1, sizeof *e);
     if (!e)
         return NULL;
-    daruma_buf b = buf_over(e->head, sizeof e->head);
     e->g = g;
-    BUF_SAY(&b,
-            "{\"resourceSpans\":[{\"resource\":{\"attributes\":["
-            "{\"key\":\"service.name\",\"value\":{\"stringValue\":\"daruma\"}},"
-            "{\"key\":\"service.version\",\"value\":{\"stringValue\":\"" DARUMA_VERSION "\"}},"
-            "{\"key\":\"service.instance.id\",\"value\":{\"stringValue\":\"",
-            str_from(str_of(g->via), sizeof "1.1 " - 1),
-            "\"}}]},\"scopeSpans\":[{\"scope\":{\"name\":\"daruma\",\"version\":\"" DARUMA_VERSION "\"},\"spans\":[");
-    e->nhead = b.n;
+    describe(e, str_from(str_of(g->via), sizeof "1.1 " - 1));
     uv_timer_init(g->loop, &e->timer);
     uv_unref((uv_handle_t *)&e->timer);
     e->timer.data = e;
     return e;
+}
+
+trace_names *exporter_names(exporter *e)
+{
+    return &e->names;
 }
 
 void exporter_lost(exporter *e)
@@ -317,16 +362,15 @@ void exporter_put(exporter *e, daruma_str span)
 {
     batch *b = e->last;
     bool under_way = b && b == e->first && e->out;
-    if (!b || under_way || sizeof b->text - b->n < span.n + 1)
+    if (!b || under_way || sizeof b->text - b->n < span.n + 1 + PROTO_LENGTH_BYTES)
         b = batch_new(e);
     if (!b) {
         lose(e, 1);
         return;
     }
-    if (b->n)
-        b->text[b->n++] = ',';
-    memcpy(b->text + b->n, span.p, span.n);
-    b->n += span.n;
+    daruma_buf text = {.p = b->text, .cap = sizeof b->text, .n = b->n};
+    proto_bytes(&text, SCOPE_SPANS_SPANS, span);
+    b->n = text.n;
     b->nspans++;
     if (e->out || e->waiting)
         return;

@@ -14,11 +14,35 @@ static uint64_t id_new(const gateway *g)
     return id ? id : 1; /* all zero is no id */
 }
 
+static void bytes_write(char bytes[8], uint64_t number)
+{
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (char)(number >> 8 * (7 - i));
+}
+
+static uint64_t number_of(const char bytes[8])
+{
+    uint64_t n = 0;
+    for (int i = 0; i < 8; i++)
+        n = n << 8 | (unsigned char)bytes[i];
+    return n;
+}
+
+/* Sixteen hexadecimal digits. */
+static uint64_t read_number(daruma_str digits)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < SPAN_ID_DIGITS; i++)
+        n = n << 4 | (uint64_t)(ch_digit(digits.p[i]) ? digits.p[i] - '0' : digits.p[i] - 'a' + 10);
+    return n;
+}
+
 static void field_write(char field[TRACE_PARENT_BYTES + 1], const trace *t, uint64_t span)
 {
     daruma_buf b = buf_over(field, TRACE_PARENT_BYTES);
     BUF_LIT(&b, "00-");
-    buf_put(&b, (daruma_str){t->id, TRACE_ID_DIGITS});
+    buf_hex64(&b, number_of(t->id));
+    buf_hex64(&b, number_of(t->id + 8));
     buf_putc(&b, '-');
     buf_hex64(&b, span);
     BUF_LIT(&b, "-01");
@@ -46,15 +70,9 @@ void trace_begin(exchange *x)
     if (!t)
         return;
     *t = (trace){.span = id_new(x->g), .began_ns = sys_wall_ns(), .own = !theirs};
-    daruma_buf id = buf_over(t->id, TRACE_ID_DIGITS);
-    if (theirs) {
-        buf_put(&id, p.trace);
-        memcpy(t->parent, p.span.p, SPAN_ID_DIGITS);
-    } else {
-        buf_hex64(&id, id_new(x->g));
-        buf_hex64(&id, id_new(x->g));
-    }
-    field_write(t->field, t, t->span);
+    bytes_write(t->id, theirs ? read_number(p.trace) : id_new(x->g));
+    bytes_write(t->id + 8, theirs ? read_number(str_from(p.trace, SPAN_ID_DIGITS)) : id_new(x->g));
+    t->parent = theirs ? read_number(p.span) : 0;
     x->trace = t;
 }
 
@@ -78,20 +96,19 @@ static void put(exchange *x, const daruma_buf *span)
 void trace_done(exchange *x, const drive_result *r)
 {
     char text[SPAN_BYTES_MAX];
-    trace_names names;
+    trace_names *names = exporter_names(x->g->exporter);
     trace *t = x->trace;
     if (!t)
         return;
-    names.asked.clean = names.answered.clean = (daruma_str){0};
     const trace_span *answer = answer_of(t, r);
     daruma_buf b = buf_over(text, sizeof text);
-    trace_write_request(x, r, answer, &names, &b);
+    trace_write_request(x, r, answer, names, &b);
     put(x, &b);
     for (trace_span *s = t->calls; s; s = s->next) {
         b = buf_over(text, sizeof text);
         if (!s->ended_ns)
             s->ended_ns = sys_wall_ns();
-        trace_write_call(x, r, s, s == answer, &names, &b);
+        trace_write_call(x, r, s, s == answer, names, &b);
         put(x, &b);
     }
     x->trace = NULL;
@@ -164,6 +181,13 @@ void trace_out(trace_span *s, const void *handle)
 daruma_str trace_field(const trace_span *s)
 {
     return s ? (daruma_str){s->field, TRACE_PARENT_BYTES} : (daruma_str){0};
+}
+
+daruma_str trace_own_field(trace *t)
+{
+    if (!t->field[0])
+        field_write(t->field, t, t->span);
+    return (daruma_str){t->field, TRACE_PARENT_BYTES};
 }
 
 static trace_span *span_of(const exchange *x, const void *handle)

@@ -9,6 +9,7 @@
 #include "engine/tell/trace.h"
 #include "engine/tell/words.h"
 #include "gateway/inside.h"
+#include "gateway/see/proto.h"
 
 enum { TRACE_MODEL_BYTES_MAX = 128 }; /* of the name of the model that answered */
 
@@ -37,9 +38,9 @@ typedef struct trace_span {
 
 /* What is recorded of a request. Lives in its arena. */
 struct trace {
-    char id[TRACE_ID_DIGITS + 1];
-    char parent[SPAN_ID_DIGITS + 1];    /* the client's span; empty: it has none */
-    char field[TRACE_PARENT_BYTES + 1]; /* traceparent of the request's own span, which is the parent of its calls */
+    char id[TRACE_ID_DIGITS / 2];       /* the bytes of its number */
+    uint64_t parent;                    /* the client's span; 0: it has none */
+    char field[TRACE_PARENT_BYTES + 1]; /* trace_own_field(); empty: nobody asked yet */
     uint64_t span;
     int64_t began_ns;
     trace_span *calls;  /* the newest first */
@@ -60,6 +61,8 @@ trace_span *trace_call(exchange *x, const config_provider *p, const daruma_targe
 void trace_out(trace_span *s, const void *handle);
 /* The traceparent that a call carries; empty: the client's own goes out. */
 daruma_str trace_field(const trace_span *s);
+/* The traceparent of the request's own span, which is the parent of its calls. */
+daruma_str trace_own_field(trace *t);
 void trace_head(exchange *x, const void *handle, int status); /* its answer began */
 void trace_body(exchange *x, const void *handle, daruma_str bytes);
 void trace_end(exchange *x, const void *handle, daruma_net net); /* it is over: NONE, its answer is whole */
@@ -76,15 +79,17 @@ daruma_str trace_model_find(daruma_str begin);
 /* How many spans the body of a collector's answer says that it refused. */
 int64_t trace_rejected(daruma_str body);
 
-/* ---- trace_write.c: spans as OTLP writes them in JSON ---- */
+/* ---- trace_write.c: spans as OTLP has them in Protocol Buffers ---- */
 
-/* A name that was made fit to be shown. */
+/* The name that was made fit to be shown last. */
 typedef struct trace_shown {
-    daruma_str name, clean;      /* as it came; as it is shown, in `room`; all zero: none yet */
-    char room[WORDS_ROOM_BYTES]; /* not cleared */
+    daruma_str clean;                 /* as it is shown, in one of the rooms; NULL: none yet */
+    size_t n;                         /* bytes of the name as it came */
+    char name[TRACE_MODEL_BYTES_MAX]; /* they, if they are no more */
+    char room[WORDS_ROOM_BYTES], utf8[PROTO_TEXT_BYTES];
 } trace_shown;
 
-/* Of the models of a request: its spans mostly name the same ones. */
+/* Of models: those of a request, and of the one before it, mostly have the same names. */
 typedef struct trace_names {
     trace_shown asked, answered;
 } trace_names;
@@ -98,6 +103,7 @@ void trace_write_call(const exchange *x, const drive_result *r, const trace_span
 /* ---- exporter.c: the way to the collector ---- */
 
 exporter *exporter_new(gateway *g); /* NULL without memory */
+trace_names *exporter_names(exporter *e);
 /* Takes a span, which goes out within EXPORT_EVERY_MS, or is counted as lost: nobody waits for it. */
 void exporter_put(exporter *e, daruma_str span);
 void exporter_lost(exporter *e); /* a span that could not be written */

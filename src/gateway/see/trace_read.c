@@ -1,6 +1,5 @@
 /* trace_read.c - what tracing reads in the answers of others: a model's name, and how many spans a collector refused.
  */
-#include "base/arena.h"
 #include "base/json.h"
 #include "gateway/see/trace.h"
 
@@ -42,15 +41,25 @@ daruma_str trace_model_find(daruma_str begin)
     return (daruma_str){0};
 }
 
+/* The field of that number in a message, the last one counts; 0 and empty: it is not there. */
+static uint64_t field_of(daruma_str message, int field, daruma_str *ret)
+{
+    uint64_t number, found = 0;
+    daruma_str bytes;
+    *ret = (daruma_str){0};
+    for (int is; proto_next(&message, &is, &number, &bytes);)
+        if (is == field) {
+            found = number;
+            *ret = bytes;
+        }
+    return found;
+}
+
 int64_t trace_rejected(daruma_str body)
 {
-    char room[64];
-    daruma_arena a = arena_over(room, sizeof room);
-    int64_t n = 0;
-    daruma_str v = json_path(body, "partialSuccess.rejectedSpans"); /* a string, as all 64-bit numbers, or a number */
-    if (json_is_string(v))
-        str_int(json_text(v, &a), &n);
-    else
-        n = json_int(v, 0);
-    return n > 0 ? n : 0;
+    enum { PARTIAL_SUCCESS = 1, REJECTED_SPANS = 1 };
+    daruma_str partial, none;
+    field_of(body, PARTIAL_SUCCESS, &partial);
+    uint64_t n = field_of(partial, REJECTED_SPANS, &none);
+    return n <= INT64_MAX ? (int64_t)n : 0;
 }

@@ -1,14 +1,21 @@
-/* trace_write.c - spans as OTLP/JSON (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding): ids as
- * hexadecimal digits, 64-bit numbers as strings. Attributes have the names of OpenTelemetry's conventions for
- * generative AI and HTTP where those have one, else daruma.*. Nothing of what was said, no key, no address of a client.
+/* trace_write.c - spans as OTLP has them in Protocol Buffers
+ * (https://github.com/open-telemetry/opentelemetry-proto: trace/v1/trace.proto, common/v1/common.proto). Attributes
+ * have the names of OpenTelemetry's conventions for generative AI and HTTP where those have one, else daruma.*. Nothing
+ * of what was said, no key, no address of a client.
  */
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/str.h"
 #include "engine/tell/words.h"
 #include "gateway/see/trace.h"
 #include "sys/sys.h"
 
-enum { KIND_SERVER = 2, KIND_CLIENT = 3, STATUS_ERROR = 2 }; /* numbers of opentelemetry/proto/trace/v1/trace.proto */
+enum { KIND_SERVER = 2, KIND_CLIENT = 3, STATUS_ERROR = 2 };
+
+/* Numbers of fields. */
+enum { SPAN_TRACE_ID = 1, SPAN_ID = 2, SPAN_PARENT = 4, SPAN_NAME = 5, SPAN_KIND = 6, SPAN_BEGAN = 7, SPAN_ENDED = 8 };
+enum { SPAN_ATTRIBUTES = 9, SPAN_STATUS = 15, STATUS_CODE = 3 };
+enum { VALUE_BOOL = 2, VALUE_INT = 3 }; /* of AnyValue */
 
 /* What asks for what, by the end of its path, where no dialect is known. */
 static const struct {
@@ -38,101 +45,90 @@ static daruma_str provider_name(const dialect *d)
 
 /* ---- attributes ---- */
 
-/* Behind each attribute stands a comma; end_span() takes the last one away. */
-
 /* One attribute with a text of others; none when it is empty. */
-#define PUT_TEXT(b, key, text) put_value((b), S("{\"key\":\"" key "\",\"value\":{\"stringValue\":\""), (text), false)
-/* One with a word of ours, in which nothing has to be escaped; none when it is empty. */
-#define PUT_WORD(b, key, word) put_value((b), S("{\"key\":\"" key "\",\"value\":{\"stringValue\":\""), (word), true)
+#define PUT_TEXT(b, key, text) put_text((b), S(key), (text))
+/* One with a word of ours, which is UTF-8; none when it is empty. */
+#define PUT_WORD(b, key, word) put_word((b), S(key), (word))
 /* One with a number; none when it is below 0. */
-#define PUT_NUMBER(b, key, number) put_number((b), S("{\"key\":\"" key "\",\"value\":{\"intValue\":\""), (number))
+#define PUT_NUMBER(b, key, number) put_number((b), S(key), (number))
 /* One that says that it is so; none when it is not. */
-#define PUT_FLAG(b, key, flag) put_flag((b), S("{\"key\":\"" key "\",\"value\":{\"boolValue\":true}},"), (flag))
+#define PUT_FLAG(b, key, flag) put_flag((b), S(key), (flag))
 
-__attribute__((always_inline)) static inline void put_value(daruma_buf *b, daruma_str begin, daruma_str text, bool ours)
+__attribute__((always_inline)) static inline void put_word(daruma_buf *b, daruma_str key, daruma_str word)
 {
-    if (!text.n)
-        return;
-    buf_constant(b, begin);
-    if (ours)
-        buf_put(b, text);
-    else
-        buf_json_run(b, text);
-    buf_constant(b, S("\"}},"));
+    if (word.n)
+        proto_attribute(b, SPAN_ATTRIBUTES, key, word);
 }
 
-__attribute__((always_inline)) static inline void put_number(daruma_buf *b, daruma_str begin, int64_t v)
+__attribute__((always_inline)) static inline void put_text(daruma_buf *b, daruma_str key, daruma_str text)
 {
-    if (v < 0)
-        return;
-    buf_constant(b, begin);
-    buf_int(b, v);
-    buf_constant(b, S("\"}},"));
+    char room[PROTO_TEXT_BYTES];
+    put_word(b, key, proto_text(text, room));
 }
 
-__attribute__((always_inline)) static inline void put_flag(daruma_buf *b, daruma_str whole, bool v)
+__attribute__((always_inline)) static inline void put_number(daruma_buf *b, daruma_str key, int64_t v)
+{
+    if (v >= 0)
+        proto_attribute_number(b, SPAN_ATTRIBUTES, key, VALUE_INT, (uint64_t)v);
+}
+
+__attribute__((always_inline)) static inline void put_flag(daruma_buf *b, daruma_str key, bool v)
 {
     if (v)
-        buf_constant(b, whole);
+        proto_attribute_number(b, SPAN_ATTRIBUTES, key, VALUE_BOOL, 1);
 }
 
-/* A model's name, fit to be shown; most often it is the one that was shown last. */
+/* A model's name, fit to be shown, and UTF-8; most often it is the one that was shown last. */
 static daruma_str shown(trace_shown *last, daruma_str name)
 {
-    if (!last->clean.p || !str_eq(last->name, name)) {
-        daruma_arena a = arena_over(last->room, sizeof last->room);
-        last->name = name;
-        last->clean = words_clean(name, JOIN_ID_MAX * 2, &a);
-    }
-    return last->clean;
+    if (last->clean.p && str_eq(name, (daruma_str){last->name, last->n}))
+        return last->clean;
+    daruma_arena a = arena_over(last->room, sizeof last->room);
+    daruma_buf kept = buf_over(last->name, sizeof last->name);
+    buf_put(&kept, name);
+    last->n = kept.n;
+    daruma_str clean = proto_text(words_clean(name, JOIN_ID_MAX * 2, &a), last->utf8);
+    last->clean = kept.full ? (daruma_str){0} : clean;
+    return clean;
 }
 
 /* ---- a span ---- */
 
 static void begin_span(daruma_buf *b, const trace *t, uint64_t id, uint64_t parent)
 {
-    buf_constant(b, S("{\"traceId\":\""));
-    buf_put(b, (daruma_str){t->id, TRACE_ID_DIGITS});
-    buf_constant(b, S("\",\"spanId\":\""));
-    buf_hex64(b, id);
-    if (parent) {
-        buf_constant(b, S("\",\"parentSpanId\":\""));
-        buf_hex64(b, parent);
-    } else if (t->parent[0]) {
-        buf_constant(b, S("\",\"parentSpanId\":\""));
-        buf_json_run(b, (daruma_str){t->parent, SPAN_ID_DIGITS});
-    }
+    proto_bytes(b, SPAN_TRACE_ID, (daruma_str){t->id, sizeof t->id});
+    proto_id(b, SPAN_ID, id);
+    if (parent)
+        proto_id(b, SPAN_PARENT, parent);
 }
 
 static void put_name(daruma_buf *b, daruma_str operation, daruma_str model, daruma_str method)
 {
-    buf_constant(b, S("\",\"name\":\""));
-    buf_json_run(b, operation.n ? operation : str_sub(method, 0, JOIN_ID_MAX));
+    char text[PROTO_TEXT_BYTES + JOIN_ID_MAX];
+    daruma_buf name = buf_over(text, sizeof text);
+    buf_put(&name, operation.n ? operation : str_sub(method, 0, JOIN_ID_MAX));
     if (model.n && operation.n) {
-        buf_putc(b, ' ');
-        buf_json_run(b, model);
+        buf_putc(&name, ' ');
+        buf_put(&name, model);
     }
+    proto_bytes(b, SPAN_NAME, buf_str(&name));
 }
 
 static void put_times(daruma_buf *b, int kind, int64_t began_ns, int64_t ended_ns)
 {
-    buf_constant(b, S("\",\"kind\":"));
-    buf_int(b, kind);
-    buf_constant(b, S(",\"startTimeUnixNano\":\""));
-    buf_int(b, began_ns);
-    buf_constant(b, S("\",\"endTimeUnixNano\":\""));
-    buf_int(b, ended_ns < began_ns ? began_ns : ended_ns); /* the clock was set back */
-    buf_constant(b, S("\",\"attributes\":["));
+    proto_number(b, SPAN_KIND, (uint64_t)kind);
+    proto_fixed64(b, SPAN_BEGAN, (uint64_t)began_ns);
+    proto_fixed64(b, SPAN_ENDED, (uint64_t)(ended_ns < began_ns ? began_ns : ended_ns)); /* the clock was set back */
 }
 
 static void end_span(daruma_buf *b, bool failed)
 {
-    if (b->n && b->p[b->n - 1] == ',')
-        b->n--;
-    if (failed)
-        BUF_SAY(b, "],\"status\":{\"code\":", (int)STATUS_ERROR, "}}");
-    else
-        buf_constant(b, S("],\"status\":{}}"));
+    char text[8];
+    daruma_buf status = buf_over(text, sizeof text);
+    if (!failed)
+        return;
+    proto_number(&status, STATUS_CODE, STATUS_ERROR);
+    proto_bytes(b, SPAN_STATUS, buf_str(&status));
 }
 
 static void put_usage(daruma_buf *b, int64_t input_tokens, int64_t output_tokens)
@@ -143,7 +139,7 @@ static void put_usage(daruma_buf *b, int64_t input_tokens, int64_t output_tokens
 
 static void put_answered_by(daruma_buf *b, const trace_span *s, trace_names *names)
 {
-    PUT_TEXT(b, "gen_ai.response.model", shown(&names->answered, (daruma_str){s->answered_by, s->nmodel}));
+    PUT_WORD(b, "gen_ai.response.model", shown(&names->answered, (daruma_str){s->answered_by, s->nmodel}));
 }
 
 /* ---- of a request ---- */
@@ -157,21 +153,22 @@ void trace_write_request(const exchange *x, const drive_result *r, const trace_s
                          daruma_buf *b)
 {
     const trace *t = x->trace;
-    char said[512];
+    char said[512], digits[16];
+    daruma_buf number = buf_over(digits, sizeof digits);
     daruma_str model = shown(&names->asked, r->model), method = x->c->head.method, operation = operation_of(x);
     daruma_buf remedies = buf_over(said, sizeof said);
     bool failed = !is_answered(r->outcome);
-    begin_span(b, t, t->span, 0);
+    begin_span(b, t, t->span, t->parent);
     put_name(b, operation, model, method);
     put_times(b, KIND_SERVER, t->began_ns, sys_wall_ns());
     PUT_WORD(b, "gen_ai.operation.name", operation);
-    PUT_TEXT(b, "gen_ai.request.model", model);
+    PUT_WORD(b, "gen_ai.request.model", model);
     if (answer) {
         PUT_WORD(b, "gen_ai.provider.name", provider_name(answer->provider->dialect));
         put_answered_by(b, answer, names);
     }
     put_usage(b, r->input_tokens, r->output_tokens);
-    PUT_TEXT(b, "http.request.method", method);
+    PUT_WORD(b, "http.request.method", method);
     if (!x->d) {
         char room[WORDS_ROOM_BYTES];
         daruma_arena a = arena_over(room, sizeof room);
@@ -180,16 +177,15 @@ void trace_write_request(const exchange *x, const drive_result *r, const trace_s
     PUT_NUMBER(b, "http.response.status_code", x->status ? x->status : -1);
     if (failed)
         PUT_WORD(b, "error.type", str_of(t->judged ? daruma_kind_name(t->kind) : daruma_outcome_name(r->outcome)));
-    buf_constant(b, S("{\"key\":\"daruma.case\",\"value\":{\"stringValue\":\""));
-    buf_hex64(b, r->case_id);
-    buf_constant(b, S("\"}},"));
+    buf_hex64(&number, r->case_id);
+    PUT_WORD(b, "daruma.case", buf_str(&number));
     PUT_TEXT(b, "daruma.client", x->client ? x->client->name : (daruma_str){0});
     PUT_WORD(b, "daruma.outcome", str_of(daruma_outcome_name(r->outcome)));
     if (t->judged)
         PUT_WORD(b, "daruma.kind", str_of(daruma_kind_name(t->kind)));
     session_say_remedies(x->session, &remedies);
     if (!str_eq(buf_str(&remedies), S("none")))
-        PUT_TEXT(b, "daruma.remedies", buf_str(&remedies));
+        PUT_WORD(b, "daruma.remedies", buf_str(&remedies));
     PUT_NUMBER(b, "daruma.calls", r->attempts);
     PUT_FLAG(b, "daruma.stream", r->stream);
     PUT_NUMBER(b, "daruma.first_ms", r->first);
@@ -224,7 +220,7 @@ void trace_write_call(const exchange *x, const drive_result *r, const trace_span
     put_times(b, KIND_CLIENT, s->began_ns, s->ended_ns);
     PUT_WORD(b, "gen_ai.operation.name", operation);
     PUT_WORD(b, "gen_ai.provider.name", provider_name(s->provider->dialect));
-    PUT_TEXT(b, "gen_ai.request.model", model);
+    PUT_WORD(b, "gen_ai.request.model", model);
     put_answered_by(b, s, names);
     put_usage(b, answer ? r->input_tokens : s->input_tokens, answer ? r->output_tokens : s->output_tokens);
     PUT_TEXT(b, "server.address", s->provider->to.host);

@@ -283,7 +283,7 @@ static bool pass_long(session *x, daruma_str bytes)
     }
     x->answer.view.broken = false; /* what is only unknown to us goes through */
     x->answer.held.n = 0;
-    if (relay_ended(x))
+    if (relay_over_in(x) >= 0)
         relay_over(x);
     return n == bytes.n || relay(x, str_from(bytes, n));
 }

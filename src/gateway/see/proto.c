@@ -1,0 +1,138 @@
+/* proto.c - see proto.h. */
+#include "gateway/see/proto.h"
+#include "base/str.h"
+
+void proto_varint(daruma_buf *b, uint64_t v)
+{
+    for (; v >= 128; v >>= 7)
+        buf_putc(b, (char)(v | 128));
+    buf_putc(b, (char)v);
+}
+
+static void put_tag(daruma_buf *b, int field, int kind)
+{
+    buf_putc(b, (char)(field << 3 | kind)); /* no field of ours has a number above 15 */
+}
+
+void proto_number(daruma_buf *b, int field, uint64_t v)
+{
+    put_tag(b, field, PROTO_VARINT);
+    proto_varint(b, v);
+}
+
+void proto_fixed64(daruma_buf *b, int field, uint64_t v)
+{
+    char *to = buf_room(b, 9);
+    if (!to)
+        return;
+    b->n += 9;
+    to[0] = (char)(field << 3 | PROTO_FIXED64);
+    for (int i = 0; i < 8; i++)
+        to[1 + i] = (char)(v >> 8 * i);
+}
+
+void proto_id(daruma_buf *b, int field, uint64_t id)
+{
+    char bytes[8];
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (char)(id >> 8 * (7 - i));
+    proto_bytes(b, field, (daruma_str){bytes, sizeof bytes});
+}
+
+void proto_bytes(daruma_buf *b, int field, daruma_str bytes)
+{
+    put_tag(b, field, PROTO_BYTES);
+    proto_varint(b, bytes.n);
+    buf_put(b, bytes);
+}
+
+void proto_attribute_long(daruma_buf *b, int field, daruma_str key, daruma_str text)
+{
+    char lengths[2 * PROTO_LENGTH_BYTES + 2];
+    daruma_buf value = buf_over(lengths, sizeof lengths), whole = {0};
+    put_tag(&value, 1, PROTO_BYTES);
+    proto_varint(&value, text.n);
+    size_t nvalue = value.n;
+    char more[PROTO_LENGTH_BYTES + 1];
+    whole = buf_over(more, sizeof more);
+    put_tag(&whole, 2, PROTO_BYTES);
+    proto_varint(&whole, nvalue + text.n);
+    put_tag(b, field, PROTO_BYTES);
+    proto_varint(b, 2 + key.n + whole.n + nvalue + text.n); /* keys are short */
+    proto_bytes(b, 1, key);
+    buf_put(b, buf_str(&whole));
+    buf_put(b, buf_str(&value));
+    buf_put(b, text);
+}
+
+static bool is_ascii(daruma_str s)
+{
+    uint64_t all = 0, eight;
+    size_t i = 0;
+    for (; s.n - i >= sizeof eight; i += sizeof eight) {
+        memcpy(&eight, s.p + i, sizeof eight);
+        all |= eight;
+    }
+    for (; i < s.n; i++)
+        all |= (unsigned char)s.p[i];
+    return !(all & 0x8080808080808080);
+}
+
+daruma_str proto_text(daruma_str text, char room[PROTO_TEXT_BYTES])
+{
+    daruma_str rest = str_sub(text, 0, PROTO_TEXT_BYTES);
+    daruma_buf b = buf_over(room, PROTO_TEXT_BYTES);
+    if (is_ascii(rest))
+        return rest;
+    while (rest.n && !b.full) {
+        size_t n = (unsigned char)rest.p[0] < 0x80 ? 1 : str_utf8(rest);
+        buf_put(&b, n ? str_sub(rest, 0, n) : S("\xef\xbf\xbd"));
+        rest = str_from(rest, n ? n : 1);
+    }
+    return buf_str(&b);
+}
+
+static bool take_varint(daruma_str *rest, uint64_t *ret)
+{
+    uint64_t v = 0;
+    for (size_t i = 0; i < PROTO_LENGTH_BYTES && i < rest->n; i++) {
+        v |= (uint64_t)(rest->p[i] & 127) << 7 * i;
+        if (rest->p[i] & 128)
+            continue;
+        *rest = str_from(*rest, i + 1);
+        *ret = v;
+        return true;
+    }
+    return false;
+}
+
+bool proto_next(daruma_str *rest, int *field, uint64_t *number, daruma_str *bytes)
+{
+    uint64_t tag, n = 0;
+    if (!take_varint(rest, &tag) || tag > INT32_MAX)
+        return false;
+    *field = (int)(tag >> 3);
+    *number = 0;
+    *bytes = (daruma_str){0};
+    switch (tag & 7) {
+    case PROTO_VARINT:
+        return take_varint(rest, number);
+    case PROTO_BYTES:
+        if (!take_varint(rest, &n))
+            return false;
+        break;
+    case PROTO_FIXED64:
+        n = 8;
+        break;
+    case PROTO_FIXED32:
+        n = 4;
+        break;
+    default:
+        return false;
+    }
+    if (n > rest->n)
+        return false;
+    *bytes = str_sub(*rest, 0, (size_t)n);
+    *rest = str_from(*rest, (size_t)n);
+    return true;
+}

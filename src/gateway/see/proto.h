@@ -1,0 +1,72 @@
+/* proto.h - the little of Protocol Buffers that spans need (https://protobuf.dev/programming-guides/encoding/). */
+#ifndef GATEWAY_PROTO_H
+#define GATEWAY_PROTO_H
+#include "base/buf.h"
+#include "base/limits.h"
+
+enum { PROTO_VARINT = 0, PROTO_FIXED64 = 1, PROTO_BYTES = 2, PROTO_FIXED32 = 5 }; /* how a field is written */
+enum { PROTO_TEXT_BYTES = 1024 }; /* of one text of others; longer ones are cut */
+enum { PROTO_LENGTH_BYTES = 10 }; /* of a varint, at most */
+
+void proto_varint(daruma_buf *b, uint64_t v);
+void proto_number(daruma_buf *b, int field, uint64_t v);
+void proto_fixed64(daruma_buf *b, int field, uint64_t v);
+void proto_id(daruma_buf *b, int field, uint64_t id);         /* eight bytes, the most significant first */
+void proto_bytes(daruma_buf *b, int field, daruma_str bytes); /* bytes, a text, or a message within this one */
+/* A KeyValue of OpenTelemetry's with a text, and with a number that stands in field `kind` of AnyValue. `key`:
+ * S("..."). */
+static inline void proto_attribute(daruma_buf *b, int field, daruma_str key, daruma_str text);
+static inline void proto_attribute_number(daruma_buf *b, int field, daruma_str key, int kind, uint64_t v);
+/* A text as it is, or with U+FFFD in place of what is not UTF-8, in `room`: one such byte makes readers refuse it all.
+ */
+daruma_str proto_text(daruma_str text, char room[PROTO_TEXT_BYTES]);
+/* Takes the next field off the front: its number and kind, and its value, as a number or as bytes. False: there is none
+ * more, or it is malformed. */
+bool proto_next(daruma_str *rest, int *field, uint64_t *number, daruma_str *bytes);
+
+/* Of a KeyValue its beginning: all lengths are below 128. The value's message has `n` bytes. */
+__attribute__((always_inline)) static inline char *proto_key(daruma_buf *b, int field, daruma_str key, size_t n)
+{
+    char *to = buf_room(b, 6 + key.n + n);
+    if (!to)
+        return NULL;
+    b->n += 6 + key.n + n;
+    to[0] = (char)(field << 3 | PROTO_BYTES);
+    to[1] = (char)(4 + key.n + n);
+    to[2] = 1 << 3 | PROTO_BYTES;
+    to[3] = (char)key.n;
+    __builtin_memcpy(to + 4, key.p, key.n);
+    to[4 + key.n] = 2 << 3 | PROTO_BYTES;
+    to[5 + key.n] = (char)n;
+    return to + 6 + key.n;
+}
+
+/* The same for a text of any length. */
+void proto_attribute_long(daruma_buf *b, int field, daruma_str key, daruma_str text);
+
+__attribute__((always_inline)) static inline void proto_attribute(daruma_buf *b, int field, daruma_str key,
+                                                                  daruma_str text)
+{
+    if (6 + key.n + text.n >= 128) {
+        proto_attribute_long(b, field, key, text);
+        return;
+    }
+    char *to = proto_key(b, field, key, 2 + text.n);
+    if (!to)
+        return;
+    to[0] = 1 << 3 | PROTO_BYTES;
+    to[1] = (char)text.n;
+    __builtin_memcpy(to + 2, text.p, text.n);
+}
+
+__attribute__((always_inline)) static inline void proto_attribute_number(daruma_buf *b, int field, daruma_str key,
+                                                                         int kind, uint64_t v)
+{
+    char digits[1 + PROTO_LENGTH_BYTES];
+    daruma_buf value = buf_over(digits, sizeof digits);
+    proto_number(&value, kind, v);
+    char *to = proto_key(b, field, key, value.n);
+    for (size_t i = 0; to && i < value.n; i++)
+        to[i] = digits[i];
+}
+#endif
