@@ -238,7 +238,7 @@ bool agents_of_config(daruma_str text, const char *file, const config *c, const 
 /* The key itself, or what its command prints. False: that was told. */
 static bool key_of(const config_provider *p, const config_key *k, daruma_arena *a, daruma_str *ret)
 {
-    char why[200];
+    char why[CLI_KEY_WHY_BYTES];
     *ret = k->value;
     if (!k->command.n || cli_key_printed(k->command.p, a, ret, why))
         return true;

@@ -2,8 +2,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/date.h"
-#include "base/str.h"
 #include "base/limits.h"
+#include "base/str.h"
 #include "sys/process.h"
 #include "sys/sys.h"
 
@@ -59,12 +59,12 @@ static void on_printed(int exit_code, daruma_str out, const char *why, void *use
 {
     const printed *p = user;
     (void)exit_code;
-    snprintf(p->why, 200, "%s", why ? why : "");
+    snprintf(p->why, CLI_KEY_WHY_BYTES, "%s", why ? why : "");
     if (!why)
         *p->ret = arena_copy(p->a, out);
 }
 
-bool cli_key_printed(const char *command, daruma_arena *a, daruma_str *ret, char why[200])
+bool cli_key_printed(const char *command, daruma_arena *a, daruma_str *ret, char why[CLI_KEY_WHY_BYTES])
 {
     uv_loop_t loop;
     printed to = {a, ret, why};

@@ -19,5 +19,6 @@ typedef struct cli_answer {
 cli_answer cli_ask(upstream *up, const fetch_request *q);
 
 /* The key that a command prints, in `a`. False: it printed none, and `why` holds nothing of what it did print. */
-bool cli_key_printed(const char *command, daruma_arena *a, daruma_str *ret, char why[200]);
+enum { CLI_KEY_WHY_BYTES = 200 };
+bool cli_key_printed(const char *command, daruma_arena *a, daruma_str *ret, char why[CLI_KEY_WHY_BYTES]);
 #endif

@@ -225,7 +225,7 @@ static void look_at_value(findings *f, daruma_str about, daruma_str key)
 /* The key that a command prints. */
 static void look_at_command(findings *f, daruma_str about, const char *command, daruma_str *ret)
 {
-    char why[200];
+    char why[CLI_KEY_WHY_BYTES];
     if (cli_key_printed(command, f->a, ret, why))
         finding_put(f, FINDING_OK, about, "", "its command printed a key of %zu characters", ret->n);
     else
