@@ -653,6 +653,33 @@ static void a_second_call_does_not_speak_within_an_event(void **state)
     end(&o);
 }
 
+static void who_speaks_the_dialect_of_the_client_is_asked_for_what_is_too_long(void **state)
+{
+    (void)state;
+    static const char two[] = "{\"dialect\":\"openai\",\"targets\":[{\"name\":\"c\",\"model\":\"claude\",\"dialect\":"
+                              "\"anthropic\"},{\"name\":\"d\",\"model\":\"claude\",\"dialect\":\"anthropic\"},"
+                              "{\"name\":\"own\",\"model\":\"m1\"}]}";
+    static const char one[] =
+        "{\"dialect\":\"openai\",\"targets\":[{\"name\":\"c\",\"model\":\"claude\",\"dialect\":\"anthropic\"}]}";
+    for (int own = 0; own < 2; own++) {
+        seen o = begin(daruma_memory_new(), own ? two : one, request);
+        daruma_call_head(o.s, o.call, 200, "content-type: application/json\r\n", 32);
+        says_long(&o, o.call,
+                  "{\"id\":\"m1\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"text\","
+                  "\"text\":\"");
+        while (own && !strstr(o.did, "send own"))
+            wait_for_it(&o);
+        assert_null(strstr(o.did, "send d"));
+        if (own)
+            says(&o, 200, "content-type: application/json\r\n", answer);
+        assert_true(o.over);
+        assert_string_equal(daruma_session_outcome(o.s), own ? "recovered" : "failed");
+        assert_int_equal(o.status, own ? 200 : 502);
+        assert_int_equal(strstr(o.bytes, "daruma holds 16 MiB") != NULL, !own);
+        end(&o);
+    }
+}
+
 static void wrong_options_say_what_is_wrong(void **state)
 {
     (void)state;
@@ -909,6 +936,7 @@ int main(void)
         cmocka_unit_test(half_a_long_event_ends_no_answer),
         cmocka_unit_test(a_long_error_event_does_not_pass),
         cmocka_unit_test(a_second_call_does_not_speak_within_an_event),
+        cmocka_unit_test(who_speaks_the_dialect_of_the_client_is_asked_for_what_is_too_long),
         cmocka_unit_test(wrong_options_say_what_is_wrong),
         cmocka_unit_test(a_policy_is_printed_as_it_is_read),
         cmocka_unit_test(wrong_policies_say_what_is_wrong),
