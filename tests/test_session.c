@@ -565,6 +565,137 @@ static void another_dialect_is_spoken_to_in_its_own(void **state)
     end(&o);
 }
 
+/* ---- answers that meet a limit of daruma's own ---- */
+
+enum { LONG_BYTES = 18 << 20 };
+
+#define CHUNK "data: {\"id\":\"a\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":"
+static const char part[] = CHUNK "{\"role\":\"assistant\",\"content\":\"the first part\"}}]}\n\n";
+static const char last[] = CHUNK "{},\"finish_reason\":\"stop\"}]}\n\n";
+
+/* `open` and so much behind it that nobody holds an event, or an answer, of that length. */
+static void says_long(seen *o, int64_t call, const char *open)
+{
+    static char piece[1 << 20];
+    memset(piece, 'x', sizeof piece);
+    daruma_call_bytes(o->s, call, open, strlen(open));
+    for (size_t n = 0; n < LONG_BYTES; n += sizeof piece) {
+        daruma_call_bytes(o->s, call, piece, sizeof piece);
+        carry_out(o);
+    }
+}
+
+/* A stream whose first part is out. */
+static seen begun(const char *what)
+{
+    seen o = begin(daruma_memory_new(), what, stream_request);
+    daruma_call_head(o.s, o.call, 200, "content-type: text/event-stream\r\n", 33);
+    daruma_call_bytes(o.s, o.call, part, strlen(part));
+    carry_out(&o);
+    assert_non_null(strstr(o.bytes, "the first part"));
+    return o;
+}
+
+static void nothing_is_written_into_an_event_that_goes_out_in_pieces(void **state)
+{
+    (void)state;
+    seen o = begun("{\"dialect\":\"openai\",\"targets\":[{\"name\":\"only\",\"model\":\"m1\"}]}");
+    says_long(&o, o.call, CHUNK "{\"content\":\"");
+    size_t n = o.n;
+    for (int i = 0; i < 3; i++) { /* as long as two heartbeats are apart, each */
+        time_is(&o, o.now + 20000);
+        daruma_session_clock(o.s);
+        carry_out(&o);
+        assert_int_equal(o.n, n);
+        daruma_call_bytes(o.s, o.call, "y", 1);
+        carry_out(&o);
+        n++;
+    }
+    assert_true(o.n > LONG_BYTES);
+    daruma_call_bytes(o.s, o.call, "\"}}]}\n\n", 7);
+    daruma_call_bytes(o.s, o.call, last, strlen(last));
+    daruma_call_end(o.s, o.call);
+    carry_out(&o);
+    assert_non_null(strstr(o.did, " end"));
+    assert_int_equal(memcmp(o.bytes + n - 3, "yyy\"}}]}\n\n" CHUNK, sizeof "yyy\"}}]}\n\n" CHUNK - 1), 0);
+    assert_string_equal(daruma_session_outcome(o.s), "ok");
+    end(&o);
+}
+
+static void half_a_long_event_ends_no_answer(void **state)
+{
+    (void)state;
+    for (int finished = 0; finished < 2; finished++) {
+        seen o = begun("{\"dialect\":\"openai\",\"targets\":[{\"name\":\"only\",\"model\":\"m1\"}]}");
+        if (finished)
+            daruma_call_bytes(o.s, o.call, last, strlen(last));
+        says_long(&o, o.call, CHUNK "{\"content\":\"");
+        daruma_call_end(o.s, o.call);
+        carry_out(&o);
+        assert_non_null(strstr(o.did, " break"));
+        assert_int_equal(o.bytes[o.n - 1], 'x');
+        end(&o);
+    }
+}
+
+static void a_long_error_event_does_not_pass(void **state)
+{
+    (void)state;
+    seen o = begun(options);
+    says_long(&o, o.call, "data: {\"error\":{\"message\":\"sk-very-secret-123 ");
+    assert_true(o.over);
+    assert_null(strstr(o.bytes, "sk-very-secret-123"));
+    assert_non_null(strstr(o.bytes, "too long"));
+    end(&o);
+}
+
+static void a_second_call_does_not_speak_within_an_event(void **state)
+{
+    (void)state;
+    seen o = begun(options);
+    int64_t first = o.call;
+    while (!strstr(o.did, "send second"))
+        wait_for_it(&o);
+    int64_t second = o.call;
+    assert_true(second != first);
+    says_long(&o, first, CHUNK "{\"content\":\"");
+    daruma_call_head(o.s, second, 200, "content-type: text/event-stream\r\n", 33);
+    daruma_call_bytes(o.s, second, part, strlen(part));
+    daruma_call_bytes(o.s, second, last, strlen(last));
+    daruma_call_end(o.s, second);
+    carry_out(&o);
+    assert_false(o.over);
+    assert_int_equal(o.bytes[o.n - 1], 'x');
+    end(&o);
+}
+
+static void who_speaks_the_dialect_of_the_client_is_asked_for_what_is_too_long(void **state)
+{
+    (void)state;
+    static const char two[] = "{\"dialect\":\"openai\",\"targets\":[{\"name\":\"c\",\"model\":\"claude\",\"dialect\":"
+                              "\"anthropic\"},{\"name\":\"d\",\"model\":\"claude\",\"dialect\":\"anthropic\"},"
+                              "{\"name\":\"own\",\"model\":\"m1\"}]}";
+    static const char one[] =
+        "{\"dialect\":\"openai\",\"targets\":[{\"name\":\"c\",\"model\":\"claude\",\"dialect\":\"anthropic\"}]}";
+    for (int own = 0; own < 2; own++) {
+        seen o = begin(daruma_memory_new(), own ? two : one, request);
+        daruma_call_head(o.s, o.call, 200, "content-type: application/json\r\n", 32);
+        says_long(&o, o.call,
+                  "{\"id\":\"m1\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"text\","
+                  "\"text\":\"");
+        while (own && !strstr(o.did, "send own"))
+            wait_for_it(&o);
+        assert_null(strstr(o.did, "send d"));
+        if (own)
+            says(&o, 200, "content-type: application/json\r\n", answer);
+        assert_true(o.over);
+        assert_string_equal(daruma_session_outcome(o.s), own ? "recovered" : "failed");
+        assert_int_equal(o.status, own ? 200 : 502);
+        assert_int_equal(strstr(o.bytes, "daruma holds 16 MiB") != NULL, !own);
+        end(&o);
+    }
+}
+
 static void wrong_options_say_what_is_wrong(void **state)
 {
     (void)state;
@@ -818,6 +949,11 @@ int main(void)
         cmocka_unit_test(who_waits_is_ready_when_another_finds_the_place_well),
         cmocka_unit_test(who_leaves_ends_its_call),
         cmocka_unit_test(another_dialect_is_spoken_to_in_its_own),
+        cmocka_unit_test(nothing_is_written_into_an_event_that_goes_out_in_pieces),
+        cmocka_unit_test(half_a_long_event_ends_no_answer),
+        cmocka_unit_test(a_long_error_event_does_not_pass),
+        cmocka_unit_test(a_second_call_does_not_speak_within_an_event),
+        cmocka_unit_test(who_speaks_the_dialect_of_the_client_is_asked_for_what_is_too_long),
         cmocka_unit_test(wrong_options_say_what_is_wrong),
         cmocka_unit_test(a_policy_is_printed_as_it_is_read),
         cmocka_unit_test(wrong_policies_say_what_is_wrong),

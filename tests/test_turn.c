@@ -484,9 +484,9 @@ static void items_that_were_kept_stay_when_one_does_not_fit(void **state)
     turn_writer w = {.usage = TURN_USAGE_NONE, .made = 3, .text = buf_in(&keep), .items = buf_in(&keep)};
     daruma_buf out = buf_in(&a), large = buf_in(&a);
     BUF_LIT(&large, "{\"id\":\"2\",\"type\":\"shell_call\",\"x\":\"");
-    for (int i = 0; i < 500; i++)
+    for (size_t i = 0; i < sizeof room; i++)
         buf_putc(&large, 'x');
-    BUF_LIT(&large, "\"}");
+    buf_put(&large, (daruma_str){"\"}", 3}); /* with its NUL */
     say_on(&dialect_openai_responses, &w, DELTA_START, "", &out);
     say_on(&dialect_openai_responses, &w, DELTA_BLOCK, "{\"id\":\"1\",\"type\":\"shell_call\"}", &out);
     say_on(&dialect_openai_responses, &w, DELTA_BLOCK, buf_str(&large).p, &out);

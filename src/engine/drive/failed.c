@@ -224,6 +224,22 @@ static void judge(session *x, daruma_failure *f, const daruma_evidence *seen, da
                                   .output_tokens = said_tokens(x->answer.view.output_tokens)});
 }
 
+/* Of an answer that met a limit of ours only who speaks the client's own dialect may have one that passes. False:
+ * nobody of them is left to ask. */
+static bool asks_own(session *x, daruma_failure *f)
+{
+    bool any = false;
+    for (int i = 0; i < (int)x->kase.ntargets && i < DARUMA_CASE_TRIED; i++) {
+        if (i == x->kase.target || session_dialect(x, i) != x->d)
+            x->kase.spoiled[i] = 1;
+        any |= !x->kase.spoiled[i];
+    }
+    any &= !session_gone_out(x);
+    f->retryable = any;
+    x->kase.useless &= !any; /* to ask another is no second try of its words */
+    return any;
+}
+
 /* An answer that met a limit of ours ends the request: its provider did what it was asked to. */
 static void end_too_long(session *x, daruma_moment at)
 {
@@ -284,7 +300,7 @@ void session_failed(session *x, const daruma_evidence *ev)
         daruma_case_answered(&x->kase, at);
     if (hedge_takes_over(x, f))
         return;
-    if (f->ours) {
+    if (f->ours && !asks_own(x, f)) {
         end_too_long(x, at);
         return;
     }

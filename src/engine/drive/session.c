@@ -205,8 +205,8 @@ void session_pending_head(session *x, int status, const daruma_header *h, size_t
 static void heartbeat(session *x, daruma_ms now)
 {
     x->due.beat_at = now + HEARTBEAT_EVERY_MS;
-    if (x->answer.mode == ANSWER_RELAYED && x->due.beats++ >= HEARTBEATS_SILENT_MAX)
-        return;
+    if (x->answer.passes_long || (x->answer.mode == ANSWER_RELAYED && x->due.beats++ >= HEARTBEATS_SILENT_MAX))
+        return; /* within an event it would be a part of that */
     if (!x->client.head_out) {
         daruma_header stream[] = {{S("content-type"), S("text/event-stream; charset=utf-8")},
                                   {S("cache-control"), S("no-cache")}};

@@ -247,7 +247,7 @@ void session_asked(const session *x, daruma_evidence *ev);
 /* The attempt failed so. Takes the next rung. */
 void session_failed(session *x, const daruma_evidence *ev);
 /* An answer came, and a limit of ours, a sentence that names it, keeps it or its end from the client. Nobody is blamed
- * for that, nobody else is asked: the next answer would meet the limit as well. */
+ * for that. The next answer would meet the limit as well: nobody else is asked, but who speaks the client's dialect. */
 void session_too_long(session *x, const char *limit);
 /* The attempt succeeded and everything was delivered. Tokens as the provider counted, 0 or -1 unknown. */
 void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive_end how);

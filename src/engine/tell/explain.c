@@ -33,11 +33,6 @@ static const own_words *own(const daruma_failure *f)
     return &none;
 }
 
-static const char *own_step(const daruma_failure *f)
-{
-    return own(f)->step;
-}
-
 /* What people can do where waiting helps. */
 static const char *waiting_step(const daruma_failure *f)
 {
@@ -157,7 +152,7 @@ static const char *who_says(const daruma_failure *f)
 {
     if (f->kind == DARUMA_TOOL_ERROR || f->kind == DARUMA_TOOL_UNKNOWN || f->kind == DARUMA_TOOL_ARGUMENTS)
         return " It says: \"";
-    return f->ours || own_step(f) ? " " : " The provider says: \"";
+    return f->ours || own(f)->step ? " " : " The provider says: \"";
 }
 
 static void put_quote(daruma_buf *out, const daruma_failure *f)
@@ -169,7 +164,7 @@ static void put_quote(daruma_buf *out, const daruma_failure *f)
         return;
     buf_putz(out, who_says(f));
     put_clean(out, message, QUOTE_BYTES_MAX);
-    buf_putz(out, f->ours || own_step(f) ? "." : "\".");
+    buf_putz(out, f->ours || own(f)->step ? "." : "\".");
 }
 
 /* ---- what was tried ----------------------------------------------------------------- */
@@ -333,8 +328,8 @@ static void put_step(daruma_buf *out, const daruma_failure *f)
     } else if (kind_rows[f->kind].waits) {
         BUF_SAY(out, " Trying again will not help by itself: ", step_alone(waiting_step(f)));
     } else {
-        const char *own = own_step(f);
-        BUF_SAY(out, " ", own ? own : kind_rows[f->kind].advice);
+        const char *step = own(f)->step;
+        BUF_SAY(out, " ", step ? step : kind_rows[f->kind].advice);
         if (f->wait > 0) {
             BUF_LIT(out, "; the provider says that it passes in about ");
             buf_duration(out, f->wait);

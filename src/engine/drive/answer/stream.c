@@ -191,16 +191,30 @@ static void fail(session *x, daruma_flaw flaw)
     relay_fail(x, flaw, flaw == DARUMA_FLAW_ERROR_EVENT ? x->answer.view.error_body : (daruma_str){0});
 }
 
+/* Does the event that begins so say that the answer failed? */
+static bool begins_error(daruma_str event)
+{
+    static const daruma_str marks[] = {LIT("event: error"),       LIT("event:error"), LIT("\"response.failed\""),
+                                       LIT("\"type\":\"error\""), LIT("\"error\":{"), LIT("\"error\": {"),
+                                       LIT("\"type\": \"error\"")};
+    bool is = false;
+    event = str_sub(event, 0, SSE_STRING_BYTES_KEPT);
+    for (size_t i = 0; i < COUNT(marks); i++)
+        is |= str_find(event, marks[i]) != STR_NONE;
+    return is;
+}
+
 /* An event that is too long to be held, behind what `held` has of it: it goes out as it comes, where that is all that
  * is to be done to it. False: the attempt is over. */
 static bool begin_long(session *x, daruma_str bytes)
 {
     daruma_str so_far = buf_str(&x->answer.held);
     bool passes = x->p == x->d && !x->nrenames && (!x->t || talk_is_plain(x));
-    if (!passes) {
+    if (!passes || begins_error(so_far.n ? so_far : bytes)) { /* what an error quotes may be a secret */
         session_too_long(x, LONG_EVENT);
         return false;
     }
+    hedge_cancel(x); /* it speaks again */
     if (x->t)
         talk_read_in_part(x);
     relay_forward(x, so_far);
@@ -432,7 +446,8 @@ void stream_ended(session *x)
         fail(x, last);
         return;
     }
-    if ((!x->answer.view.done && !x->answer.view.finished) || (x->t && talk_unsure(x))) {
+    bool whole = (x->answer.view.done || x->answer.view.finished) && !x->answer.passes_long;
+    if (!whole || (x->t && talk_unsure(x))) {
         relay_fail(x, DARUMA_FLAW_CUT, (daruma_str){0});
         return;
     }

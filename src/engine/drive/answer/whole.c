@@ -79,7 +79,8 @@ static void write_out(whole *w)
     if (!out.full)
         return;
     w->too_long = w->from != w->to || w->streams;
-    w->test.mended = w->test.made_json = (daruma_str){0}; /* it goes out as it came */
+    w->test.mended = w->test.made_json = (daruma_str){0}; /* it does not go out so */
+    w->flaw = w->too_long ? w->flaw : DARUMA_FLAW_BROKEN; /* what was wrong with it still is */
 }
 
 /* Where an answer holds objects, arguments that are none cannot be written as they came. Where calls are checked, they
