@@ -68,6 +68,7 @@ typedef struct stream_view {
     bool done;                           /* the terminal marker came */
     bool finished;                       /* a stop reason came, of each answer */
     bool worded;                         /* more than thinking came */
+    bool called;                         /* tool calls came */
     bool settled;                        /* ... and behind them a stop reason, in an event without any of either */
     bool told;                           /* that reason explains an answer without content: it is no flaw */
     bool broken;                         /* an event that is not what the dialect sends */

@@ -106,6 +106,31 @@ Object.entries(dialects).forEach(([name, d]) => {
     },
   });
 
+  // LiteLLM and ChatMock run tools themselves behind a stop reason. Who pings there is not silent.
+  if (name === "openai")
+    holds("openai: a stop reason behind calls that nobody here runs is no end, nor one that pings follow", {
+      limit: 45000,
+      config: (c) => (c.timeouts = { connect: "5s" }),
+      async run(pair) {
+        const w = wires.openai, rest = [p.content("c"), p.finish, p.end];
+        const ways = {
+          "its own tools": [p.opening, w.called(0, "call_1", "look", '{"city": "Oslo"}'), w.closingCalls().replace(p.end, ""), 23000, ...rest],
+          "pings": [p.opening, p.content("a"), p.finish, ...[1, 2, 3].flatMap(() => [8000, p.ping]), ...rest],
+        };
+        pair.own.answer = async (q, res) => {
+          open(res);
+          for (const part of ways[Object.keys(ways).find((what) => q.body.includes(what))])
+            await (typeof part === "number" ? sleep(part) : res.write(part));
+          res.end();
+        };
+        await Promise.all(Object.entries(ways).map(async ([what, sent]) => {
+          const r = await question(pair, d, { model: d.own, stream: true, text: what });
+          const texts = sent.filter((part) => typeof part !== "number").join("");
+          assert.deepEqual([r.status, r.outcome, r.text.replaceAll(/: daruma is waiting\n\n/g, "")], [200, "ok", texts], what);
+        }));
+      },
+    });
+
   // Google, and who translates for it, sends a stop reason with each event, or before the words while the model reasons.
   if (name === "gemini")
     holds("gemini: a stop reason is no end as long as the connection is open, and words behind it are not lost", {

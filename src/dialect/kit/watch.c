@@ -128,6 +128,7 @@ static void watch_settled(stream_view *v, const dialect_said *said)
     bool words = said->text || said->calls || said->other, says = words || said->thought;
     v->content |= says;
     v->worded |= words;
+    v->called |= said->calls;
     v->settled = !says && v->worded && v->finished && (v->settled || said->finish.n);
 }
 

@@ -133,12 +133,14 @@ static bool spoils(const daruma_failure *f, const daruma_target *t, const daruma
 void choice_spoil(daruma_case *c, int target, const daruma_failure *f, bool trusted)
 {
     bool refused = f->kind == DARUMA_AUTH || f->kind == DARUMA_PERMISSION;
-    bool doubted = f->sure < VAGUE_BELOW || (trusted && f->kind == DARUMA_AUTH);
-    if (refused && doubted && c->calls[target] < 2)
-        return; /* perhaps a page of somebody on the way, or who checks keys is out of order: it is asked once more */
+    bool first = c->calls[target] < 2;
+    if (refused && f->sure < VAGUE_BELOW && first)
+        return; /* perhaps a page of somebody on the way: it is asked once more */
+    /* Who checks keys may be out of order for a moment: that target alone is asked once more, no other with its key. */
+    int again = trusted && f->kind == DARUMA_AUTH && first ? target : -1;
     bool narrow = f->kind == DARUMA_CONTEXT_LENGTH || f->kind == DARUMA_REQUEST_TOO_LARGE;
     for (int i = 0; i < choice_count(c); i++)
-        if (spoils(f, &c->targets[target], &c->targets[i]))
+        if (i != again && spoils(f, &c->targets[target], &c->targets[i]))
             c->spoiled[i] = narrow && c->spoiled[i] != SPOILED ? TOO_NARROW : SPOILED;
 }
 

@@ -175,6 +175,14 @@ static daruma_ms progress_limit(const session *x)
     return limit > 0 ? limit : -1;
 }
 
+/* Does the answer wait for nothing but its terminal marker? Who runs tools himself says why he stopped behind each
+ * call, runs it for minutes, and goes on: LiteLLM, ChatMock. A client that offers tools runs what is called. */
+static bool has_settled(const session *x)
+{
+    const stream_view *v = &x->answer.view;
+    return v->settled && !x->out.scan.effects && (!v->called || answer_checks_calls(x));
+}
+
 daruma_ms relay_over_in(const session *x)
 {
     const stream_view *v = &x->answer.view;
@@ -182,7 +190,7 @@ daruma_ms relay_over_in(const session *x)
         return ANSWER_OVER_MS;
     if (!x->p || !x->p->ends_streams || (x->answer.mode != ANSWER_HELD && x->answer.mode != ANSWER_RELAYED))
         return -1;
-    return v->done ? ANSWER_OVER_MS : v->settled ? ANSWER_SETTLED_MS : -1;
+    return v->done ? ANSWER_OVER_MS : has_settled(x) ? ANSWER_SETTLED_MS : -1;
 }
 
 /* All of the answer is here, and only its connection does not end: nothing more is waited for. */

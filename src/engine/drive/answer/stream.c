@@ -246,8 +246,10 @@ static bool relay(session *x, daruma_str bytes)
     daruma_ms over = relay_over_in(x);
     while (stream_next(x->v, x->p, &w)) {
         dialect_watch_said(&x->answer.view, &w.said);
-        if (!x->answer.view.ping) {
+        if (!x->answer.view.ping ||
+            relay_over_in(x) == ANSWER_SETTLED_MS) /* who pings behind a stop reason may go on */
             relay_progress(x);
+        if (!x->answer.view.ping) {
             hedge_cancel(x); /* it speaks again */
             daruma_case_piece(&x->kase, session_now(x).now);
         }
