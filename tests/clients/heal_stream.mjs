@@ -194,21 +194,6 @@ every((name, d, w) => {
     },
   });
 
-  // Each time that it is asked to go on it stops without a word.
-  const half = () => w.called(0, "call_1", "look", '{"city": "Oslo"}').replace(/(data|event):(?![^]*\1:)[^]*/, "");
-  const silent = { "a whole text": [text, true], "a text that breaks off in a sentence": [text.slice(0, 26), false], "a text that looks whole, and is half of the JSON that was asked for": ['{"a":{"city":"Oslo"}', false, w.format(object)], "a text and half a call": [text, false, { tools: w.tools(object) }, half] };
-  for (const [what, [said, whole, more, behind]] of Object.entries(silent))
-    if (name !== "gemini" || !behind) // whose calls are never half
-      holds(`heal ${name}: ${what}, to which nothing is added, ends ${whole ? "as whole" : "with an error"}`, {
-        async run(pair) {
-          pair.own.answer = (q, res) => (q.n === 1 ? sse(res, w.opening(), w.piece(said), behind?.()) : sse(res, w.opening(), w.closing())).end();
-          const r = await question(pair, d, { model: d.own, stream: true, more });
-          assert.deepEqual([!!d.ended(r.events), !!d.failed(r.events)], [whole, !whole], r.text);
-          assert.equal(r.said, said, r.text);
-          if (whole && name !== "gemini") assert.match(r.events.at(-1).raw, /^: daruma outcome=recovered attempts=3 kind=\w+ remedies=resume,mend_answer case=/);
-        },
-      });
-
   for (const [other, v] of Object.entries(wires)) {
     if (other === name) continue;
     holds(`heal ${name}: an answer that is cut goes on at a provider that speaks ${other}`, {

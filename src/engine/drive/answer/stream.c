@@ -365,10 +365,6 @@ void stream_ended(session *x)
         bool chose = x->answer.view.finished &&
                      relay_chose_silence(x, str_of(x->answer.view.finish), x->answer.view.input_tokens > 0,
                                          x->answer.view.output_tokens);
-        if (chose && x->t && talk_ends_whole(x)) {
-            stream_closed(x);
-            return;
-        }
         if (chose && !x->client.array)
             keep_silence(x);
         relay_fail(x, empty ? DARUMA_FLAW_EMPTY : DARUMA_FLAW_CUT, buf_str(&x->answer.held));

@@ -76,8 +76,6 @@ bool talk_begin(session *x)
     t->passed = 0;
     t->in = (turn_reader){.sequence = -1, .keep = &t->arena};
     t->holding = t->thinking = t->bound = t->unsure = t->too_long = t->given = false;
-    t->silent_all = t->worked = false;
-    t->silent = 0;
     t->at_hold = NULL;
     t->seam = NULL;
     t->hold.n = t->fresh.n = 0;
@@ -194,7 +192,7 @@ static void note(session *x, const turn_delta *d)
         break;
     case DELTA_TEXT:
     case DELTA_REFUSAL:
-        t->thinking = t->bound = t->worked = false;
+        t->thinking = t->bound = false;
         break;
     case DELTA_CALL:
         t->thinking = t->bound = false;
@@ -219,14 +217,12 @@ static void note(session *x, const turn_delta *d)
             buf_put(&t->usage_raw, d->text);
         }
         break;
-    case DELTA_OTHER:
-        t->worked |= !json_get(d->text, S("citation")).n;
-        break;
     case DELTA_START:
     case DELTA_CALL_END:
     case DELTA_END:
     case DELTA_SOURCES:
     case DELTA_BLOCK:
+    case DELTA_OTHER:
         break;
     }
 }

@@ -37,9 +37,6 @@ const turn_reader *talk_reached(const session *x);
 daruma_str talk_said(const session *x); /* the text that the client has */
 /* Ends an answer under way with words of ours (may be empty), as if the model had said them. False: it cannot. */
 bool talk_close(session *x, daruma_str words, turn_finish how);
-/* An attempt that was asked to go on stopped without a word. True if only the end of the answer was missing: two such
- * attempts agree, and the text does not break off within something. It is ended as whole then. */
-bool talk_ends_whole(session *x);
 /* Hands on what is held of an answer that was found wrong, as it came. False: nothing is held, or not all of it can be
  * written. */
 bool talk_give(session *x);

@@ -32,7 +32,6 @@ struct talk {
     bool holding;             /* a call began, or words that shall be JSON: what follows is held */
     bool thinking;            /* the newest content was thinking that no signature has closed */
     bool bound;               /* ... and the client has it in Chat's signed form */
-    bool worked;              /* the newest content was what a server's own tool did */
     bool thought;             /* the client has thinking of the answer that is whole: signed, redacted, or closed */
     bool shows_thinking;      /* the client may have what this attempt thinks, signature and all */
     int shown;   /* Messages: the block of this attempt that the client got last; NONE_SHOWN, or OVER_SHOWN when it is
@@ -43,8 +42,6 @@ struct talk {
     size_t blanks, passed; /* ANEW: white space that is all the client has, bytes, and how much of it came again */
     bool left_out; /* JOIN, Messages: what a server's tool did, in front of the place where the text is joined */
     bool unsure;
-    uint8_t silent;     /* calls since that were asked to go on, and stopped without a word ... */
-    bool silent_all;    /* ... one of them was shown all that the client has */
     bool too_long;      /* it came whole, and there was no room to write it anew */
     bool given;         /* all of it is here, and was found wrong: it goes out if nothing better comes */
     mend_going going;   /* how the attempt was asked to go on */

@@ -230,26 +230,3 @@ bool talk_close(session *x, daruma_str words, turn_finish how)
     relay_forward(x, buf_str(&out));
     return !t->lost && !t->out->broken;
 }
-
-/* True if text ends as whole ones do: it is the JSON that was asked for, or ends with what ends sentences, code,
- * tables.
- */
-static bool ends_well(daruma_str said, bool json)
-{
-    if (!said.n || json)
-        return said.n && json_valid(said);
-    return str_findch(S(".!?)]}>|`*\"'"), said.p[said.n - 1]) != STR_NONE;
-}
-
-bool talk_ends_whole(session *x)
-{
-    enum { AGREE = 2 }; /* one alone may be a whim */
-    talk *t = x->t;
-    if (!talk_was_cut(x) || t->calls || t->thinking || t->worked)
-        return false;
-    t->silent_all |= t->going != GOING_FROM_BEFORE;
-    if (++t->silent < AGREE || !t->silent_all || !ends_well(str_trim(talk_said(x)), x->out.scan.schema))
-        return false;
-    session_did(x, DARUMA_REMEDY_MEND_ANSWER);
-    return talk_close(x, S(""), FINISH_STOP);
-}
