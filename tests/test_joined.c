@@ -164,6 +164,9 @@ static void ask(client *c, const row *r)
     "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{" delta             \
     "},\"finish_reason\":" finish "}]}\n\n"
 
+#define ASKED                                                                                                          \
+    "somebody who came from the village that it was so. " BEGUN /* what an answer is asked to begin with, of a longer  \
+                                                                   one */
 #define BEGUN "The quick brown fox jumps over"
 #define REST  " the lazy dog."
 
@@ -278,11 +281,43 @@ static const row rows[] = {
     {"sources behind the seam stand in a text that begins there, and in no other",
      "openai-responses",
      "",
-     {R_START R_MESSAGE(0, "") R_SAID(0, BEGUN),
-      R_START R_MESSAGE(0, "") R_SAID(0, "brown fox jumps over" REST) R_SOURCE(0, "u1") R_DONE(0, "message") R_SEARCH(1)
-          R_MESSAGE(2, "") R_SAID(2, " So.") R_SOURCE(2, "u2") R_DONE(2, "message") R_END},
+     {R_START R_MESSAGE(0, "") R_SAID(0, "We were told in the morning by " ASKED),
+      R_START R_MESSAGE(0, "") R_SAID(0, ASKED REST) R_SOURCE(0, "u1") R_DONE(0, "message") R_SEARCH(1) R_MESSAGE(2, "")
+          R_SAID(2, " So.") R_SOURCE(2, "u2") R_DONE(2, "message") R_END},
      {REST, "ws_1", " So.", "\"annotations\":[{\"type\":\"url_citation\",\"url\":\"u2\""},
      "u1"},
+    {"a call in front of the seam does not part the text that goes on there",
+     "openai-responses",
+     ",\"tools\":[{\"type\":\"function\",\"name\":\"look\"}]",
+     {R_START R_MESSAGE(0, "") R_SAID(0, BEGUN),
+      R_START R_CALL(0) R_MESSAGE(1, "") R_SAID(1, BEGUN " the") R_SAID(1, " lazy dog.") R_DONE(1, "message") R_END},
+     {"response.output_text.done", "\"text\":\"" BEGUN REST "\"", "\"type\":\"function_call\""},
+     NULL},
+    {"nor does a search of an answer that is said once more",
+     "openai-responses",
+     "",
+     {R_START R_MESSAGE(0, "") R_SAID(0, BEGUN),
+      R_START R_SEARCH(0) R_MESSAGE(1, "") R_SAID(1, BEGUN " the") R_SAID(1, " lazy dog.") R_DONE(1, "message") R_END},
+     {"response.output_text.done", "\"text\":\"" BEGUN REST "\"", "ws_0"},
+     NULL},
+    {"a message that has no word yet is no empty one because a search is said once more",
+     "openai-responses",
+     "",
+     {R_START R_MESSAGE(0, "") R_SAID(0, BEGUN) R_DONE(0, "message") R_SEARCH(1) R_MESSAGE(2, ""),
+      R_START R_MESSAGE(0, "") R_SAID(0, BEGUN) R_DONE(0, "message") R_SEARCH(1) R_MESSAGE(2, "") R_SAID(2, REST)
+          R_DONE(2, "message") R_END},
+     {"\"item_id\":\"msg_2\",\"output_index\":2,\"content_index\":0,\"delta\":\"" REST "\"",
+      "\"output_index\":3,\"item\":{\"id\":\"ws_1\""},
+     NULL},
+    {"of an answer that is said once more no word comes twice because a message in it ends",
+     "openai-responses",
+     "",
+     {R_START R_MESSAGE(0, "") R_SAID(0, "According to them, ") R_DONE(0, "message") R_MESSAGE(1, "")
+          R_SAID(1, "the brown fox "),
+      R_START R_MESSAGE(0, "") R_SAID(0, "ording to them, ") R_DONE(0, "message") R_MESSAGE(1, "")
+          R_SAID(1, "the brown fox jumps over" REST) R_DONE(1, "message") R_END},
+     {"the brown fox ", "jumps over", REST},
+     "ording to them, the"},
     {0},
 };
 

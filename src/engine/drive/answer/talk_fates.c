@@ -52,7 +52,8 @@ static const talk_fate fates[][TALK_MODES + 1] = {
 
 static talk_fate fate_of(const talk *t, talk_what what)
 {
-    bool behind = t->mode == TALK_PLAIN ? t->holding : t->calls || t->fresh.n;
+    bool waits = t->calls && t->last != t->ahead;
+    bool behind = t->mode == TALK_PLAIN ? t->holding : waits || t->fresh.n;
     talk_fate fate = fates[what][t->mode];
     return fate == SHOWN && behind ? fates[what][BEHIND] : fate;
 }
@@ -212,19 +213,11 @@ bool talk_join(session *x, bool whole)
     daruma_buf fresh = t->fresh; /* said grows while it is written */
     t->fresh = (daruma_buf){.arena = fresh.arena};
     t->mode = TALK_JOINED;
+    t->ahead = t->last;
     if (t->shown == NONE_SHOWN)
         t->seam_at = t->in.open;
     show_text(x, str_from(buf_str(&fresh), r.skip));
     return true;
-}
-
-void talk_join_block(session *x)
-{
-    talk *t = x->t;
-    bool tells = t->from == t->to && (t->to == &dialect_anthropic || t->to == &dialect_openai_responses);
-    if (tells && t->mode == TALK_JOIN && t->fresh.n && t->in.open < 0 &&
-        join_find(buf_str(&t->said), buf_str(&t->fresh), true, t->going).verdict == JOIN_AT)
-        talk_join(x, true);
 }
 
 static bool hold_text(session *x, daruma_str text)
@@ -298,11 +291,24 @@ static bool is_told_apart(daruma_str item)
            str_eq(type, S("\"reasoning\""));
 }
 
+/* True if an item that is shown now would leave a message without a word in the answer: the text behind it goes there.
+ */
+static bool leaves_empty(const talk *t)
+{
+    const turn_reader *r = &t->out->r;
+    bool joined = t->mode == TALK_JOINED && t->last == t->ahead;
+    return joined && r->open >= 0 && r->open_kind == DELTA_TEXT && !r->open_bytes;
+}
+
 bool talk_rewrite_event(session *x, const dialect_said *e)
 {
     turn_delta item = {.kind = DELTA_OTHER, .index = -1, .usage = TURN_USAGE_NONE};
     item.text = x->p == x->d ? dialect_done_item(e) : (daruma_str){0};
     bool acts = x->answer.view.effects && !obey(x, SAYS_ACT, &item);
-    talk_what what = dialect_client_call(item.text) ? SAYS_CALL : SAYS_ITEM;
-    return !acts && (!item.text.n || is_told_apart(item.text) || obey(x, what, &item));
+    bool fills = leaves_empty(x->t);
+    talk_what what = dialect_client_call(item.text) || fills ? SAYS_CALL : SAYS_ITEM;
+    bool good = !acts && (!item.text.n || is_told_apart(item.text) || obey(x, what, &item));
+    if (fills)
+        x->t->ahead = x->t->last;
+    return good;
 }
