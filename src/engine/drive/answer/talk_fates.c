@@ -73,13 +73,14 @@ bool talk_redacted(const talk *t, daruma_str block)
     return t->from == &dialect_anthropic && str_eq(json_get(block, S("type")), S("\"redacted_thinking\""));
 }
 
-/* True if the text of the block at hand goes on in the one that the client has open of the attempt before; not behind
- * sources, which would name what follows as well. */
+/* True if the text of the block at hand goes on in the one that the client has open of the attempt before: not behind
+ * sources, which would name what follows as well, nor if another block was that one's, to its end. */
 static bool glues(const talk *t)
 {
     const turn_reader *r = &t->out->r;
-    bool sourced = r->open == t->sourced && r->open_bytes;
-    return t->shown == NONE_SHOWN && r->open >= 0 && r->open_kind == DELTA_TEXT && !sourced;
+    bool over = r->open == t->sourced || (t->mode == TALK_JOINED && t->in.open != t->seam_at);
+    bool open = r->open >= 0 && r->open_kind == DELTA_TEXT && (!over || !r->open_bytes);
+    return t->shown == NONE_SHOWN && open;
 }
 
 /* A piece behind the place where an answer is joined is new, and stands where it came. One in front of it may be what
