@@ -204,6 +204,13 @@ static const row rows[] = {
      {"\"index\":1,\"content_block\":{\"type\":\"server_tool_use\"",
       "\"index\":2,\"content_block\":{\"type\":\"web_search_tool_result\"", "\"index\":3", "u1"},
      NULL},
+    {"sources of a text that was only said again stand in no empty one",
+     "anthropic",
+     "",
+     {A_START A_TEXT(0, BEGUN), A_START A_SEARCH(0, "s1") A_FOUND(1, "s1") A_TEXT(2, BEGUN) A_CITE(2, "u1") A_STOP(2)
+                                    A_TEXT(3, REST) A_CITE(3, "u2") A_STOP(3) A_END},
+     {"web_search_tool_result", "\"index\":3,\"delta\":{\"type\":\"text_delta\",\"text\":\"" REST, "u2"},
+     "u1"},
     {"a search that broke off has a result",
      "anthropic",
      "",

@@ -85,14 +85,14 @@ static bool glues(const talk *t)
 
 /* A piece behind the place where an answer is joined is new, and stands where it came. One in front of it may be what
  * the client has already, unless the answer was begun for the model; what refers to that has no place, either. Sources
- * of the text that is joined would name what stands in front of it, too. */
+ * of the text that is joined would name what stands in front of it, too, or a text without a word. */
 static talk_what piece_of(talk *t, daruma_str piece)
 {
     bool source = json_get(piece, S("citation")).n, joins = t->mode == TALK_JOIN;
     bool empties = glues(t) && !t->out->r.open_bytes; /* an empty text would be refused when it comes back */
     bool early = empties || (joins && (t->going != GOING_PREFILLED || t->fresh.n));
     t->left_out |= early && !source;
-    bool of_seam = source && (joins ? t->shown == NONE_SHOWN : t->in.open == t->seam_at);
+    bool of_seam = source && (joins || t->in.open == t->seam_at);
     bool strays = early || t->left_out || of_seam;
     return (joins || t->mode == TALK_JOINED) && strays ? SAYS_STRAY : SAYS_PIECE;
 }
@@ -215,7 +215,7 @@ bool talk_join(session *x, bool whole)
     t->fresh = (daruma_buf){.arena = fresh.arena};
     t->mode = TALK_JOINED;
     t->ahead = t->last;
-    if (t->shown == NONE_SHOWN)
+    if (t->shown == NONE_SHOWN || r.skip == fresh.n)
         t->seam_at = t->in.open;
     show_text(x, str_from(buf_str(&fresh), r.skip));
     return true;
