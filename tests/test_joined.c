@@ -68,13 +68,15 @@ static void carry_out(client *c, const row *r)
     }
 }
 
-static void ask(client *c, const row *r)
+/* `other` is the dialect of a second target; empty: there is none. */
+static void ask(client *c, const row *r, const char *other)
 {
     char options[256], body[1024], why[256] = "";
     bool input = !strcmp(r->dialect, "openai-responses"), gemini = !strcmp(r->dialect, "gemini");
-    snprintf(options, sizeof options,
-             "{\"dialect\":\"%s\",\"model\":\"m\",\"stream\":true,\"targets\":[{\"name\":\"one\",\"model\":\"m1\"}]}",
-             r->dialect);
+    snprintf(
+        options, sizeof options,
+        "{\"dialect\":\"%s\",\"model\":\"m\",\"stream\":true,\"targets\":[{\"name\":\"one\",\"model\":\"m1\"}%s%s%s]}",
+        r->dialect, other[0] ? ",{\"name\":\"two\",\"model\":\"m2\",\"dialect\":\"" : "", other, other[0] ? "\"}" : "");
     snprintf(body, sizeof body,
              gemini ? "{\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"hello\"}]}]%s%s}"
                     : "{\"model\":\"m\",\"stream\":true,\"max_tokens\":900,\"%s\":[{\"role\":\"user\",\"content\":"
@@ -336,30 +338,50 @@ static const row rows[] = {
     {0},
 };
 
+static void holds(const row *r, const char *other)
+{
+    client c = {0};
+    ask(&c, r, other);
+    const char *at = c.bytes;
+    for (size_t k = 0; k < WORDS && r->has[k]; k++) {
+        const char *found = strstr(at, r->has[k]);
+        if (!found)
+            fail_msg("%s: it lacks %s\n%s", r->what, r->has[k], c.bytes);
+        at = found + strlen(r->has[k]);
+    }
+    if (r->lacks && strstr(c.bytes, r->lacks))
+        fail_msg("%s: it has %s\n%s", r->what, r->lacks, c.bytes);
+    assert_string_equal(daruma_session_outcome(c.s), "recovered");
+    daruma_session_free(c.s);
+    daruma_memory_free(c.m);
+    free(c.bytes);
+}
+
 static void what_a_client_has_of_an_answer_that_was_cut(void **state)
 {
     (void)state;
-    for (const row *r = rows; r->what; r++) {
-        client c = {0};
-        ask(&c, r);
-        const char *at = c.bytes;
-        for (size_t k = 0; k < WORDS && r->has[k]; k++) {
-            const char *found = strstr(at, r->has[k]);
-            if (!found)
-                fail_msg("%s: it lacks %s\n%s", r->what, r->has[k], c.bytes);
-            at = found + strlen(r->has[k]);
-        }
-        if (r->lacks && strstr(c.bytes, r->lacks))
-            fail_msg("%s: it has %s\n%s", r->what, r->lacks, c.bytes);
-        assert_string_equal(daruma_session_outcome(c.s), "recovered");
-        daruma_session_free(c.s);
-        daruma_memory_free(c.m);
-        free(c.bytes);
-    }
+    for (const row *r = rows; r->what; r++)
+        holds(r, "");
+}
+
+static void what_it_has_where_two_dialects_made_it(void **state)
+{
+    (void)state;
+    static const row r = {
+        "a search that broke off has one result, also when who goes on speaks another dialect, and is cut, too",
+        "anthropic",
+        "",
+        {A_START A_TEXT(0, BEGUN) A_STOP(0) A_SEARCH(1, "s1"),
+         C_CHUNK("\"role\":\"assistant\",\"content\":\"" BEGUN " the\"", "null"),
+         C_CHUNK("\"content\":\"" BEGUN " the lazy dog.\"", "null") C_CHUNK("", "\"stop\"") "data: [DONE]\n\n"},
+        {"\"index\":2,\"content_block\":{\"type\":\"web_search_tool_result\"", "\"index\":3", " dog.", "mend_answer"},
+        "\"index\":4"};
+    holds(&r, "openai");
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_a_client_has_of_an_answer_that_was_cut)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_a_client_has_of_an_answer_that_was_cut),
+                                       cmocka_unit_test(what_it_has_where_two_dialects_made_it)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
