@@ -74,7 +74,7 @@ bool talk_redacted(const talk *t, daruma_str block)
 }
 
 /* True if the text of the block at hand goes on in the one that the client has open of the attempt before: not behind
- * sources, which would name what follows as well, nor if another block was that one's, to its end. */
+ * sources, which would name what follows as well, nor once the block is over in which the answer was joined. */
 static bool glues(const talk *t)
 {
     const turn_reader *r = &t->out->r;
