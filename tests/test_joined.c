@@ -68,13 +68,15 @@ static void carry_out(client *c, const row *r)
     }
 }
 
-static void ask(client *c, const row *r)
+/* `other` is the dialect of a second target; empty: there is none. */
+static void ask(client *c, const row *r, const char *other)
 {
     char options[256], body[1024], why[256] = "";
     bool input = !strcmp(r->dialect, "openai-responses"), gemini = !strcmp(r->dialect, "gemini");
-    snprintf(options, sizeof options,
-             "{\"dialect\":\"%s\",\"model\":\"m\",\"stream\":true,\"targets\":[{\"name\":\"one\",\"model\":\"m1\"}]}",
-             r->dialect);
+    snprintf(
+        options, sizeof options,
+        "{\"dialect\":\"%s\",\"model\":\"m\",\"stream\":true,\"targets\":[{\"name\":\"one\",\"model\":\"m1\"}%s%s%s]}",
+        r->dialect, other[0] ? ",{\"name\":\"two\",\"model\":\"m2\",\"dialect\":\"" : "", other, other[0] ? "\"}" : "");
     snprintf(body, sizeof body,
              gemini ? "{\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"hello\"}]}]%s%s}"
                     : "{\"model\":\"m\",\"stream\":true,\"max_tokens\":900,\"%s\":[{\"role\":\"user\",\"content\":"
@@ -164,6 +166,9 @@ static void ask(client *c, const row *r)
     "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{" delta             \
     "},\"finish_reason\":" finish "}]}\n\n"
 
+#define ASKED                                                                                                          \
+    "somebody who came from the village that it was so. " BEGUN /* what an answer is asked to begin with, of a longer  \
+                                                                   one */
 #define BEGUN "The quick brown fox jumps over"
 #define REST  " the lazy dog."
 
@@ -185,6 +190,14 @@ static const row rows[] = {
      {REST, "\"index\":1,\"delta\":{\"type\":\"text_delta\",\"text\":\" So.\"",
       "\"index\":1,\"delta\":{\"type\":\"citations_delta\"", "u2"},
      "u1"},
+    {"sources of the block behind one that was only said again name no text in front of it",
+     "anthropic",
+     "",
+     {A_START A_TEXT(0, ASKED), A_START A_TEXT(0, ASKED) A_STOP(0) A_TEXT(1, REST) A_CITE(1, "u1") A_STOP(1) A_END},
+     {"{\"type\":\"content_block_stop\",\"index\":0}",
+      "\"index\":1,\"delta\":{\"type\":\"text_delta\",\"text\":\"" REST,
+      "\"index\":1,\"delta\":{\"type\":\"citations_delta\""},
+     NULL},
     {"a search in front of the seam goes on with an answer that was begun for the model",
      "anthropic",
      "",
@@ -193,6 +206,13 @@ static const row rows[] = {
      {"\"index\":1,\"content_block\":{\"type\":\"server_tool_use\"",
       "\"index\":2,\"content_block\":{\"type\":\"web_search_tool_result\"", "\"index\":3", "u1"},
      NULL},
+    {"sources of a text that was only said again stand in no empty one",
+     "anthropic",
+     "",
+     {A_START A_TEXT(0, BEGUN), A_START A_SEARCH(0, "s1") A_FOUND(1, "s1") A_TEXT(2, BEGUN) A_CITE(2, "u1") A_STOP(2)
+                                    A_TEXT(3, REST) A_CITE(3, "u2") A_STOP(3) A_END},
+     {"web_search_tool_result", "\"index\":3,\"delta\":{\"type\":\"text_delta\",\"text\":\"" REST, "u2"},
+     "u1"},
     {"a search that broke off has a result",
      "anthropic",
      "",
@@ -278,38 +298,90 @@ static const row rows[] = {
     {"sources behind the seam stand in a text that begins there, and in no other",
      "openai-responses",
      "",
-     {R_START R_MESSAGE(0, "") R_SAID(0, BEGUN),
-      R_START R_MESSAGE(0, "") R_SAID(0, "brown fox jumps over" REST) R_SOURCE(0, "u1") R_DONE(0, "message") R_SEARCH(1)
-          R_MESSAGE(2, "") R_SAID(2, " So.") R_SOURCE(2, "u2") R_DONE(2, "message") R_END},
+     {R_START R_MESSAGE(0, "") R_SAID(0, "We were told in the morning by " ASKED),
+      R_START R_MESSAGE(0, "") R_SAID(0, ASKED REST) R_SOURCE(0, "u1") R_DONE(0, "message") R_SEARCH(1) R_MESSAGE(2, "")
+          R_SAID(2, " So.") R_SOURCE(2, "u2") R_DONE(2, "message") R_END},
      {REST, "ws_1", " So.", "\"annotations\":[{\"type\":\"url_citation\",\"url\":\"u2\""},
      "u1"},
+    {"a call in front of the seam does not part the text that goes on there",
+     "openai-responses",
+     ",\"tools\":[{\"type\":\"function\",\"name\":\"look\"}]",
+     {R_START R_MESSAGE(0, "") R_SAID(0, BEGUN),
+      R_START R_CALL(0) R_MESSAGE(1, "") R_SAID(1, BEGUN " the") R_SAID(1, " lazy dog.") R_DONE(1, "message") R_END},
+     {"response.output_text.done", "\"text\":\"" BEGUN REST "\"", "\"type\":\"function_call\""},
+     NULL},
+    {"nor does a search of an answer that is said once more",
+     "openai-responses",
+     "",
+     {R_START R_MESSAGE(0, "") R_SAID(0, BEGUN),
+      R_START R_SEARCH(0) R_MESSAGE(1, "") R_SAID(1, BEGUN " the") R_SAID(1, " lazy dog.") R_DONE(1, "message") R_END},
+     {"response.output_text.done", "\"text\":\"" BEGUN REST "\"", "ws_0"},
+     NULL},
+    {"a message that has no word yet is no empty one because a search is said once more",
+     "openai-responses",
+     "",
+     {R_START R_MESSAGE(0, "") R_SAID(0, BEGUN) R_DONE(0, "message") R_SEARCH(1) R_MESSAGE(2, ""),
+      R_START R_MESSAGE(0, "") R_SAID(0, BEGUN) R_DONE(0, "message") R_SEARCH(1) R_MESSAGE(2, "") R_SAID(2, REST)
+          R_DONE(2, "message") R_END},
+     {"\"item_id\":\"msg_2\",\"output_index\":2,\"content_index\":0,\"delta\":\"" REST "\"",
+      "\"output_index\":3,\"item\":{\"id\":\"ws_1\""},
+     NULL},
+    {"of an answer that is said once more no word comes twice because a message in it ends",
+     "openai-responses",
+     "",
+     {R_START R_MESSAGE(0, "") R_SAID(0, "According to them, ") R_DONE(0, "message") R_MESSAGE(1, "")
+          R_SAID(1, "the brown fox "),
+      R_START R_MESSAGE(0, "") R_SAID(0, "ording to them, ") R_DONE(0, "message") R_MESSAGE(1, "")
+          R_SAID(1, "the brown fox jumps over" REST) R_DONE(1, "message") R_END},
+     {"the brown fox ", "jumps over", REST},
+     "ording to them, the"},
     {0},
 };
+
+static void holds(const row *r, const char *other)
+{
+    client c = {0};
+    ask(&c, r, other);
+    const char *at = c.bytes;
+    for (size_t k = 0; k < WORDS && r->has[k]; k++) {
+        const char *found = strstr(at, r->has[k]);
+        if (!found)
+            fail_msg("%s: it lacks %s\n%s", r->what, r->has[k], c.bytes);
+        at = found + strlen(r->has[k]);
+    }
+    if (r->lacks && strstr(c.bytes, r->lacks))
+        fail_msg("%s: it has %s\n%s", r->what, r->lacks, c.bytes);
+    assert_string_equal(daruma_session_outcome(c.s), "recovered");
+    daruma_session_free(c.s);
+    daruma_memory_free(c.m);
+    free(c.bytes);
+}
 
 static void what_a_client_has_of_an_answer_that_was_cut(void **state)
 {
     (void)state;
-    for (const row *r = rows; r->what; r++) {
-        client c = {0};
-        ask(&c, r);
-        const char *at = c.bytes;
-        for (size_t k = 0; k < WORDS && r->has[k]; k++) {
-            const char *found = strstr(at, r->has[k]);
-            if (!found)
-                fail_msg("%s: it lacks %s\n%s", r->what, r->has[k], c.bytes);
-            at = found + strlen(r->has[k]);
-        }
-        if (r->lacks && strstr(c.bytes, r->lacks))
-            fail_msg("%s: it has %s\n%s", r->what, r->lacks, c.bytes);
-        assert_string_equal(daruma_session_outcome(c.s), "recovered");
-        daruma_session_free(c.s);
-        daruma_memory_free(c.m);
-        free(c.bytes);
-    }
+    for (const row *r = rows; r->what; r++)
+        holds(r, "");
+}
+
+static void what_it_has_where_two_dialects_made_it(void **state)
+{
+    (void)state;
+    static const row r = {
+        "a search that broke off has one result, also when who goes on speaks another dialect, and is cut, too",
+        "anthropic",
+        "",
+        {A_START A_TEXT(0, BEGUN) A_STOP(0) A_SEARCH(1, "s1"),
+         C_CHUNK("\"role\":\"assistant\",\"content\":\"" BEGUN " the\"", "null"),
+         C_CHUNK("\"content\":\"" BEGUN " the lazy dog.\"", "null") C_CHUNK("", "\"stop\"") "data: [DONE]\n\n"},
+        {"\"index\":2,\"content_block\":{\"type\":\"web_search_tool_result\"", "\"index\":3", " dog.", "mend_answer"},
+        "\"index\":4"};
+    holds(&r, "openai");
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_a_client_has_of_an_answer_that_was_cut)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_a_client_has_of_an_answer_that_was_cut),
+                                       cmocka_unit_test(what_it_has_where_two_dialects_made_it)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

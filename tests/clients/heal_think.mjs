@@ -216,7 +216,7 @@ const rests = {
   "searched the web behind a call": [(rest) => [text(rest), call("toolu_1"), ...search], () => [call("toolu_1"), ...search]],
 };
 const begun = {
-  "searched the web first": [(rest) => [...search, { ...text(rest), citations: [cite("https://a.example")] }, done], (rest) => [...search, { ...text(rest), citations: [cite("https://a.example")] }, done]],
+  "searched the web first": [(rest) => [...search, { ...text(rest), citations: [cite("https://a.example")] }, done], (rest) => [...search, text(rest), done]],
   "names its sources": [(rest) => [{ ...text(rest), citations: [cite("https://a.example")] }, done], () => [done]],
 };
 const half = TEXT.slice(0, 40), webs = [{ name: "look", input_schema: object }, { type: "web_search_20250305", name: "web_search" }];

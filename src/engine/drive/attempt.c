@@ -68,7 +68,6 @@ static void cannot_move(session *x, int target, daruma_moment at)
                       : S("this request holds what only its own provider understands"));
     daruma_case_unsent(&x->kase, at);
     x->kase.spoiled[target] = 1;
-    x->home.kept = true;
     x->kase.want = -1;
     session_attempt(x);
 }

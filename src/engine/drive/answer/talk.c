@@ -78,7 +78,7 @@ bool talk_begin(session *x)
     t->at_hold = NULL;
     t->seam = NULL;
     t->hold.n = t->fresh.n = 0;
-    t->calls = t->last = NULL;
+    t->calls = t->last = t->ahead = NULL;
     t->finish = FINISH_NONE;
     t->finish_raw = t->stopped_by = (daruma_str){0};
     t->usage = TURN_USAGE_NONE;
@@ -330,7 +330,6 @@ bool talk_event(session *x, const sse_event *e, const dialect_said *event, darum
         raw = pass_plain(x, e->raw, event, said, &before);
     } else {
         raw = false;
-        talk_join_block(x);
         bool goes_on = talk_rewrite_event(x, event);
         for (size_t i = 0; goes_on && i < n; i++)
             goes_on = talk_rewrite(x, &d[i]);

@@ -52,7 +52,8 @@ static const talk_fate fates[][TALK_MODES + 1] = {
 
 static talk_fate fate_of(const talk *t, talk_what what)
 {
-    bool behind = t->mode == TALK_PLAIN ? t->holding : t->calls || t->fresh.n;
+    bool waits = t->calls && t->last != t->ahead;
+    bool behind = t->mode == TALK_PLAIN ? t->holding : waits || t->fresh.n;
     talk_fate fate = fates[what][t->mode];
     return fate == SHOWN && behind ? fates[what][BEHIND] : fate;
 }
@@ -72,25 +73,26 @@ bool talk_redacted(const talk *t, daruma_str block)
     return t->from == &dialect_anthropic && str_eq(json_get(block, S("type")), S("\"redacted_thinking\""));
 }
 
-/* True if the text of the block at hand goes on in the one that the client has open of the attempt before; not behind
- * sources, which would name what follows as well. */
+/* True if the text of the block at hand goes on in the one that the client has open of the attempt before: not behind
+ * sources, which would name what follows as well, nor once the block is over in which the answer was joined. */
 static bool glues(const talk *t)
 {
     const turn_reader *r = &t->out->r;
-    bool sourced = r->open == t->sourced && r->open_bytes;
-    return t->shown == NONE_SHOWN && r->open >= 0 && r->open_kind == DELTA_TEXT && !sourced;
+    bool over = r->open == t->sourced || (t->mode == TALK_JOINED && t->in.open != t->seam_at);
+    bool open = r->open >= 0 && r->open_kind == DELTA_TEXT && (!over || !r->open_bytes);
+    return t->shown == NONE_SHOWN && open;
 }
 
 /* A piece behind the place where an answer is joined is new, and stands where it came. One in front of it may be what
  * the client has already, unless the answer was begun for the model; what refers to that has no place, either. Sources
- * of the text that is joined would name what stands in front of it, too. */
+ * of the text that is joined would name what stands in front of it, too, or a text without a word. */
 static talk_what piece_of(talk *t, daruma_str piece)
 {
     bool source = json_get(piece, S("citation")).n, joins = t->mode == TALK_JOIN;
     bool empties = glues(t) && !t->out->r.open_bytes; /* an empty text would be refused when it comes back */
     bool early = empties || (joins && (t->going != GOING_PREFILLED || t->fresh.n));
     t->left_out |= early && !source;
-    bool of_seam = source && (joins ? t->shown == NONE_SHOWN : t->in.open == t->seam_at);
+    bool of_seam = source && (joins || t->in.open == t->seam_at);
     bool strays = early || t->left_out || of_seam;
     return (joins || t->mode == TALK_JOINED) && strays ? SAYS_STRAY : SAYS_PIECE;
 }
@@ -212,19 +214,11 @@ bool talk_join(session *x, bool whole)
     daruma_buf fresh = t->fresh; /* said grows while it is written */
     t->fresh = (daruma_buf){.arena = fresh.arena};
     t->mode = TALK_JOINED;
-    if (t->shown == NONE_SHOWN)
+    t->ahead = t->last;
+    if (t->shown == NONE_SHOWN || r.skip == fresh.n)
         t->seam_at = t->in.open;
     show_text(x, str_from(buf_str(&fresh), r.skip));
     return true;
-}
-
-void talk_join_block(session *x)
-{
-    talk *t = x->t;
-    bool tells = t->from == t->to && (t->to == &dialect_anthropic || t->to == &dialect_openai_responses);
-    if (tells && t->mode == TALK_JOIN && t->fresh.n && t->in.open < 0 &&
-        join_find(buf_str(&t->said), buf_str(&t->fresh), true, t->going).verdict == JOIN_AT)
-        talk_join(x, true);
 }
 
 static bool hold_text(session *x, daruma_str text)
@@ -298,11 +292,24 @@ static bool is_told_apart(daruma_str item)
            str_eq(type, S("\"reasoning\""));
 }
 
+/* True if an item that is shown now would leave a message without a word in the answer: the text behind it goes there.
+ */
+static bool leaves_empty(const talk *t)
+{
+    const turn_reader *r = &t->out->r;
+    bool joined = t->mode == TALK_JOINED && t->last == t->ahead;
+    return joined && r->open >= 0 && r->open_kind == DELTA_TEXT && !r->open_bytes;
+}
+
 bool talk_rewrite_event(session *x, const dialect_said *e)
 {
     turn_delta item = {.kind = DELTA_OTHER, .index = -1, .usage = TURN_USAGE_NONE};
     item.text = x->p == x->d ? dialect_done_item(e) : (daruma_str){0};
     bool acts = x->answer.view.effects && !obey(x, SAYS_ACT, &item);
-    talk_what what = dialect_client_call(item.text) ? SAYS_CALL : SAYS_ITEM;
-    return !acts && (!item.text.n || is_told_apart(item.text) || obey(x, what, &item));
+    bool fills = leaves_empty(x->t);
+    talk_what what = dialect_client_call(item.text) || fills ? SAYS_CALL : SAYS_ITEM;
+    bool good = !acts && (!item.text.n || is_told_apart(item.text) || obey(x, what, &item));
+    if (fills)
+        x->t->ahead = x->t->last;
+    return good;
 }

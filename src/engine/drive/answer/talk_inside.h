@@ -59,6 +59,8 @@ struct talk {
     daruma_buf hold;      /* PLAIN: raw events from the first call on */
     daruma_buf fresh;     /* JOIN: text not joined yet; REASK: all text; PLAIN, BRIDGE, ANEW: text that is held */
     held_call *calls, *last;
+    held_call *ahead; /* JOINED: the last one of them that came in front of text which goes on in what the client has
+                         open: that text does not wait for it */
     turn_finish finish;
     daruma_str finish_raw, stopped_by; /* stopped_by: the stop sequence that was met, where that is said */
     turn_usage usage;
@@ -94,9 +96,6 @@ held_call *talk_collect(talk *t); /* one more that is held; NULL without memory 
 bool talk_strays(const session *x, daruma_str text);
 /* Text of a continuation: goes on once it is clear where; `whole`: no more comes. False: it cannot be joined. */
 bool talk_join(session *x, bool whole);
-/* A block or item of a continuation is over: its text is joined if it is clear where, so that what comes behind it
- * stands behind it. */
-void talk_join_block(session *x);
 bool talk_gives_up(session *x);                /* this attempt's words are of no use, another's may be. False, always */
 void talk_shown(talk *t, const turn_delta *d); /* the client has it now */
 void talk_leave_off(session *x);   /* thinking that broke off takes nothing more, nor does a server's tool call */

@@ -32,8 +32,11 @@ void talk_leave_off(session *x)
                     "_tool_result_error\",\"error_code\":\"unavailable\"}}");
     turn_delta d = {.kind = DELTA_BLOCK, .index = -1, .text = buf_str(&b), .piece = true, .usage = TURN_USAGE_NONE};
     t->room = x->arena;
-    if (b.n && !b.full)
+    if (b.n && !b.full) {
         talk_write_delta(x, &d);
+        session_did(x, DARUMA_REMEDY_MEND_ANSWER);
+    }
+    t->tool = (daruma_str){0}; /* whoever goes on, of whatever dialect */
 }
 
 turn_writer *talk_writer(talk *t)
@@ -91,7 +94,7 @@ static void note_piece(talk *t, daruma_str block)
         t->sourced = t->writing ? t->out->r.open : t->in.open;
     else if (str_eq(type, S("\"server_tool_use\"")))
         t->tool = arena_copy(&t->arena, block);
-    else if (str_ends(type, S("_tool_result\"")))
+    else if (str_eq(json_get(block, S("tool_use_id")), json_get(t->tool, S("id"))))
         t->tool = (daruma_str){0};
 }
 

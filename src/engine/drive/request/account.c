@@ -15,13 +15,13 @@ static void spoil_others(session *x, size_t owner, uint8_t spoiled)
     for (size_t i = 0; i < x->kase.ntargets && i < DARUMA_CASE_TRIED; i++)
         if (x->targets[i].account_id != x->targets[owner].account_id)
             x->kase.spoiled[i] = spoiled;
+    x->home.kept = spoiled;
 }
 
 /* Nobody is asked but the account of that target. */
 static void keep_account(session *x, size_t owner)
 {
     spoil_others(x, owner, 1);
-    x->home.kept = true;
     x->kase.want = (int)owner;
 }
 
