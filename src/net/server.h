@@ -36,8 +36,9 @@ typedef struct server_ops {
     /* True if the body of that request is to be read. False: request() is called without it and has to refuse, and the
      * connection ends behind the answer. Asked only where a body is announced. NULL: every body is read. */
     bool (*wants_body)(const http_head *h, void *user);
-    /* A request is refused here for its size (413) or for want of memory (503): appends the body of the answer, JSON in
-     * the words of the client's API. NULL: a form that most SDKs read. */
+    /* A request is refused here for its size (413) or for want of room (503): appends the body of the answer, JSON in
+     * the words of the client's API. Nothing appended, or NULL: a form that most SDKs read. `h` NULL: it was not read.
+     */
     void (*refusal)(const http_head *h, int status, const char *words, daruma_buf *out, void *user);
 } server_ops;
 
