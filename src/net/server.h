@@ -52,13 +52,15 @@ typedef struct server_limits {
     daruma_ms drain_ms;                            /* 0: DRAIN_REQUEST_MS_MAX */
     daruma_ms body_ms;                             /* 0: BODY_MS_MAX */
     int socket;                                    /* that listens already, in place of host and port; 0 none */
+    int sockets;                                   /* and those behind it: how many, SERVICE_SOCKETS_MAX at most */
 } server_limits;
 
 /* True if the address is this machine's and may be listened on. *taken: something listens there at the moment. Else
  * false and a sentence in `why`. */
 bool server_can_listen(const char *host, int port, bool *taken, char why[256]);
-/* Where a listening socket is, as "127.0.0.1:4141" or "[::1]:4141". False: it is no socket of TCP. */
-bool server_socket_address(int socket, char ret[80]);
+/* Where a listening socket is, as "127.0.0.1:4141" or "[::1]:4141". *local: only this machine reaches it. False: it is
+ * no socket of TCP. */
+bool server_socket_address(int socket, char ret[80], bool *local);
 /* Listens on host:port ("127.0.0.1", "::1", "0.0.0.0"; port 0: any free one). NULL and a sentence
  * in `why` when it cannot. */
 server *server_listen(uv_loop_t *loop, const char *host, int port, const server_limits *limits, const server_ops *ops,

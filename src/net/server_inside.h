@@ -12,6 +12,7 @@
  */
 #ifndef NET_SERVER_INSIDE_H
 #define NET_SERVER_INSIDE_H
+#include "base/limits.h"
 #include "net/server.h"
 
 typedef enum conn_state { IN_HEAD, IN_BODY, IN_CHUNKS, WITH_HANDLER, LINGERING, CLOSING } conn_state;
@@ -74,7 +75,8 @@ typedef struct conn_queue {
 
 struct server {
     uv_loop_t *loop;
-    uv_tcp_t listener;
+    uv_tcp_t listeners[SERVICE_SOCKETS_MAX];
+    int nlisteners;
     uv_prepare_t before_sleep; /* runs while somebody is in the list `later` */
     uv_timer_t tick;           /* runs while somebody waits */
     tls_context *tls;          /* NULL: none is spoken */
