@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The program as a service manager and a shell see it: a socket that is handed over, readiness, reload, completions.
 Prints TAP. Usage: service.py DARUMA BUILD_FOLDER"""
+import fcntl
 import json
 import os
 import shutil
@@ -36,11 +37,12 @@ def get(port, path="/health"):
 
 
 def become(args, env, listener, stderr):
-    """In a child: the program itself, with a listener as descriptor 3."""
+    """In a child: the program itself, with listeners from descriptor 3 on."""
     try:
-        fd = os.dup(listener.fileno())
+        fds = [fcntl.fcntl(l, fcntl.F_DUPFD, 50) for l in (listener if isinstance(listener, list) else [listener])]
         os.dup2(stderr, 2)
-        os.dup2(fd, 3, inheritable=True)
+        for i, fd in enumerate(fds):
+            os.dup2(fd, 3 + i, inheritable=True)
         os.execve(DARUMA, [DARUMA, *args], {**os.environ, **env})
     finally:
         os._exit(99)
@@ -49,7 +51,7 @@ def become(args, env, listener, stderr):
 class Service:
     """daruma serve, as systemd starts it: the socket as descriptor 3, and a socket that it tells its state."""
 
-    def __init__(self, args=(), hand_over=True, env=None):
+    def __init__(self, args=(), hand_over=True, env=None, more_listeners=()):
         self.dir = tempfile.mkdtemp(prefix="daruma-service-")
         notify = os.path.join(self.dir, "notify")
         self.told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -62,8 +64,8 @@ class Service:
         if self.pid == 0:
             more = {"NOTIFY_SOCKET": notify}
             if hand_over:
-                more |= {"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "1"}
-            become(["serve", *args], {**more, **(env or {})}, self.listener, self.log.fileno())
+                more |= {"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": str(1 + len(more_listeners))}
+            become(["serve", *args], {**more, **(env or {})}, [self.listener, *more_listeners], self.log.fileno())
 
     def state(self):
         return self.told.recv(200).decode()
@@ -119,9 +121,20 @@ def two_places_to_listen_are_refused():
     assert s.refuses() == 2 and "remove --listen" in s.said(), s.said()
 
 
-def two_sockets_are_refused():
-    s = Service(env={"LISTEN_FDS": "2"})
-    assert s.refuses() == 2 and "handed over 2 sockets" in s.said(), s.said()
+def two_sockets_are_served():
+    second = socket.create_server(("127.0.0.2", 0))  # as another ListenStream: [::1]:4141
+    s = Service(more_listeners=[second])
+    assert s.state() == "READY=1"
+    early = [socket.create_connection(l.getsockname(), timeout=10) for l in (second, s.listener)]
+    for c in early:
+        c.sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+        assert c.recv(100).startswith(b"HTTP/1.1 200")
+    assert s.end() == 0
+
+
+def a_second_socket_for_others_needs_clients():
+    s = Service(more_listeners=[socket.create_server(("0.0.0.0", 0))])
+    assert s.refuses() == 2 and "other machines can reach 0.0.0.0" in s.said(), s.said()
 
 
 def a_socket_for_others_needs_clients():
@@ -251,7 +264,8 @@ def the_image_has_all_that_it_needs():
 check("a socket that listens already is taken over, with the connections that wait, and readiness is told", a_socket_is_taken_over)
 check("a socket that is meant for another process is left alone", a_socket_of_others_is_left_alone)
 check("a socket and --listen are refused together", two_places_to_listen_are_refused)
-check("two sockets are refused: who connects to the second would wait for ever", two_sockets_are_refused)
+check("two sockets are both served", two_sockets_are_served)
+check("of two sockets one that other machines reach needs clients", a_second_socket_for_others_needs_clients)
 check("a socket that other machines reach needs clients, as any listener", a_socket_for_others_needs_clients)
 check("bash completes every command and option of the program", bash_completes_what_there_is)
 check("the scripts of all shells are right where the shell is there", scripts_are_right_where_their_shell_is)

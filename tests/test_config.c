@@ -531,6 +531,26 @@ static void variables_are_replaced_once(void **state)
     assert_str(c.events_file, "a-soon-${SOON}-${LOOP}-$5");
 }
 
+/* Paths are handed to the system as they are. */
+static void a_value_with_variables_ends_with_a_nul(void **state)
+{
+    (void)state;
+    static char room[1 << 20];
+    config c;
+    conf_mistakes e;
+    char text[600], name[200];
+    for (size_t n = 1; n < sizeof name; n++) {
+        memset(name, 'a', n);
+        name[n] = 0;
+        snprintf(text, sizeof text, "{ state: \"${SOON}%s\", events: { file: \"${SOON}%s\" } }", name, name);
+        memset(room, 'x', sizeof room);
+        daruma_arena a = arena_over(room, sizeof room);
+        assert_true(config_read(str_of(text), test_env, NULL, &a, &c, &e));
+        assert_int_equal(strlen(c.state.p), c.state.n);
+        assert_int_equal(strlen(c.events_file.p), c.events_file.n);
+    }
+}
+
 static void aliases_and_later_providers_are_understood(void **state)
 {
     (void)state;
@@ -1042,6 +1062,7 @@ int main(void)
         cmocka_unit_test(single_values_are_read),
         cmocka_unit_test(addresses_are_read),
         cmocka_unit_test(variables_are_replaced_once),
+        cmocka_unit_test(a_value_with_variables_ends_with_a_nul),
         cmocka_unit_test(aliases_and_later_providers_are_understood),
         cmocka_unit_test(aliases_that_multiply_are_bounded),
         cmocka_unit_test(without_a_file_the_two_providers_are_there),

@@ -755,7 +755,7 @@ static void without_descriptors_one_at_work_goes_and_not_one_that_is_closing(voi
     t.s->spare = -1;
     conn_close(t.s->all);
     assert_int_equal(t.s->all->state, CLOSING);
-    uv_stream_t *listener = (uv_stream_t *)&t.s->listener;
+    uv_stream_t *listener = (uv_stream_t *)&t.s->listeners[0];
     listener->connection_cb(listener, UV_EMFILE); /* as libuv tells it where another thread took its reserve */
     assert_int_equal(t.gone, 1);
     until(heard_end(&working));

@@ -182,6 +182,7 @@
 #define NOTICES_MAX               4096   /* hashes of messages daruma wrote */
 #define KEY_COMMAND_MS_MAX        15000  /* a key command; password managers may ask a daemon */
 #define ESCAPES_UNDONE_MAX        8      /* times that escapes of a path are undone; nobody escapes more than twice */
+#define SERVICE_SOCKETS_MAX       8      /* that a service manager hands over: IPv4 and IPv6 of a few networks */
 #define REFUSED_TOLD_EVERY_MS     1000 /* events of requests refused at the door, for each reason: strangers send many */
 #define REFUSED_SHOWN_BYTES       200  /* of a name or path that is refused, in such an event */
 #define MODELS_MS_MAX             5000        /* for providers to list their models: a person waits for the menu */

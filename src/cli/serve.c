@@ -2,12 +2,14 @@
  * one stops at once; SIGHUP reads the configuration again. */
 #include "base/buf.h"
 #include "base/date.h"
+#include "base/limits.h"
 #include "base/str.h"
 #include "cli/cli.h"
 #include "gateway/gateway.h"
 #include "net/server.h"
 #include "sys/sys.h"
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 typedef struct serving {
@@ -106,7 +108,7 @@ static void watch_signals(serving *s, uv_loop_t *loop)
 static void greet(const serving *s, const char *file)
 {
     const config *cfg = gateway_config(s->g);
-    int port = gateway_port(s->g);
+    int port = cfg->listen.port ? cfg->listen.port : gateway_port(s->g);
     bool sealed = cfg->cert_file.n;
     char at[CLI_ADDRESS_BYTES];
     fprintf(stderr, "daruma " DARUMA_VERSION " listens on %s (%s)\n",
@@ -117,6 +119,24 @@ static void greet(const serving *s, const char *file)
     if (cfg->nclients)
         fprintf(stderr, "  its %zu client%s show%s a token as API key\n", cfg->nclients, cfg->nclients == 1 ? "" : "s",
                 cfg->nclients == 1 ? "s" : "");
+}
+
+/* Where the sockets are: the first that other machines reach, since such a one needs clients; else the first. False:
+ * one is no socket of TCP. */
+static bool widest_address(int first, int n, char ret[80])
+{
+    char at[80];
+    bool local = true;
+    for (int i = 0; i < n; i++) {
+        bool here;
+        if (!server_socket_address(first + i, at, &here))
+            return false;
+        if (i == 0 || (local && !here)) {
+            memcpy(ret, at, sizeof at);
+            local = here;
+        }
+    }
+    return true;
 }
 
 int cli_serve(int argc, char **argv)
@@ -146,18 +166,19 @@ int cli_serve(int argc, char **argv)
     daruma_buf why = buf_over(text, sizeof text);
     uv_loop_t *loop = uv_default_loop();
     char at[80];
-    int sockets, fd = sys_service_socket(&sockets);
-    if (sockets > 1) /* who connects to the others would wait for ever */
-        return cli_say(2, "serve",
-                       "the service manager handed over %d sockets, and daruma listens on one: leave one "
-                       "ListenStream",
-                       sockets);
-    if (fd >= 0 && !server_socket_address(fd, at))
+    int sockets, fd = sys_service_sockets(&sockets);
+    if (sockets > SERVICE_SOCKETS_MAX)
+        return cli_say(2, "serve", "the service manager handed over %d sockets: %d at most", sockets,
+                       SERVICE_SOCKETS_MAX);
+    if (sockets && !widest_address(fd, sockets, at))
         return cli_say(2, "serve", "the service manager handed over something that is no socket of TCP");
-    if (fd >= 0 && listen)
+    if (sockets && listen)
         return cli_say(2, "serve", "the service manager's socket says where to listen (%s): remove --listen", at);
-    gateway_options o = {
-        .config_file = file, .listen = fd >= 0 ? at : listen, .socket = fd >= 0 ? fd : 0, .quiet = s.quiet};
+    gateway_options o = {.config_file = file,
+                         .listen = sockets ? at : listen,
+                         .socket = sockets ? fd : 0,
+                         .sockets = sockets,
+                         .quiet = s.quiet};
     sys_ignore_sigpipe();
     sys_descriptors_all();
     s.g = gateway_start(loop, &o, &why);

@@ -144,7 +144,8 @@ shape_line shape_session_line(daruma_str line, daruma_str *message)
     }
     if (!shape_has(line, "sessionId") && !type_is(line, "summary") && !type_is(line, "file-history-snapshot"))
         return LINE_NONE;
-    if (!json_is_object(said) || !(type_is(line, "user") || type_is(line, "assistant")))
+    if (!json_is_object(said) || !(type_is(line, "user") || type_is(line, "assistant")) ||
+        json_is_true(json_get(line, S("isApiErrorMessage")))) /* Claude Code's own words, which no model said */
         return LINE_OTHER;
     *message = said;
     return json_is_true(json_get(line, S("isSidechain"))) ? LINE_ASIDE : LINE_MESSAGE;

@@ -50,7 +50,7 @@ bool value_expand(conf *r, daruma_str text, daruma_str *ret)
             text = str_from(text, 1);
         }
     }
-    *ret = buf_str(&out);
+    *ret = arena_copy(r->a, buf_str(&out)); /* with a NUL behind it: it may be a path */
     return true;
 }
 

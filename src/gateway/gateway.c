@@ -112,7 +112,8 @@ static bool start(gateway *g, daruma_buf *why)
     server_limits limits = {.body_bytes = cfg->body_bytes_max,
                             .all_bytes = cfg->all_bytes_max,
                             .connections = cfg->connections_max,
-                            .socket = g->options.socket};
+                            .socket = g->options.socket,
+                            .sockets = g->options.sockets};
     g->srv = server_listen(g->loop, host, cfg->listen.port, &limits, &ops, g, cause);
     if (!g->srv)
         buf_putz(why, cause);

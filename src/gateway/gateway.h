@@ -12,6 +12,7 @@ typedef struct gateway_options {
     const char *config_text; /* the configuration itself, when there is no file; must outlive the gateway */
     const char *listen;      /* "host:port" over the file's; NULL: the file's */
     int socket;              /* that listens already, at `listen`; 0 none */
+    int sockets;             /* and those behind it: how many */
     bool quiet;              /* keeps events off stderr, whatever the configuration says */
     bool own;                /* for one program that it is started for: `clients` and TLS are left out */
     bool loud;               /* writes them there, whatever the configuration says */

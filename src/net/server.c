@@ -2,6 +2,7 @@
  * server_answer.c. */
 #include "net/server.h"
 #include "net/server_inside.h"
+#include "net/url.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/str.h"
@@ -425,18 +426,18 @@ static bool has_just_come(const server *s, const conn *c)
 
 /* No descriptor is left, and libuv has none to turn clients away with: another thread took its own in the moment that
  * it was free. It calls again and again until accept() gets one, so one is freed here, and stays free until then. */
-static void turn_away(server *s)
+static void turn_away(server *s, uv_stream_t *listener)
 {
     conn *parting = s->waiting[FOR_CLOSE].first, *any = parting ? parting : find_idle(s);
     for (any = any ? any : s->all; any && any->state == CLOSING;) /* that one is free already */
         any = any->next;
-    uv_os_fd_t listener;
+    uv_os_fd_t from;
     int fd;
     if (s->spare >= 0) {
         close(s->spare);
         s->spare = -1;
-        uv_fileno((uv_handle_t *)&s->listener, &listener);
-        while ((fd = accept(listener, NULL, NULL)) >= 0)
+        uv_fileno((uv_handle_t *)listener, &from);
+        while ((fd = accept(from, NULL, NULL)) >= 0)
             close(fd);
     } else if (any) {
         tell_gone(any); /* one request is lost instead of all */
@@ -468,7 +469,7 @@ static void on_connection(uv_stream_t *listener, int status)
 {
     server *s = listener->data;
     if (status < 0) {
-        turn_away(s);
+        turn_away(s, listener);
         return;
     }
     if (s->spare < 0)
@@ -512,6 +513,12 @@ static void close_own(uv_handle_t *h)
         uv_close(h, on_own_closed);
 }
 
+static void close_listeners(server *s)
+{
+    for (int i = 0; i < s->nlisteners; i++)
+        close_own((uv_handle_t *)&s->listeners[i]);
+}
+
 static int address_of(const char *host, int port, struct sockaddr_storage *at)
 {
     int e = uv_ip4_addr(host, port, (struct sockaddr_in *)at);
@@ -545,7 +552,7 @@ bool server_can_listen(const char *host, int port, bool *taken, char why[256])
     return false;
 }
 
-bool server_socket_address(int socket, char ret[80])
+bool server_socket_address(int socket, char ret[80], bool *local)
 {
     struct sockaddr_storage at;
     socklen_t n = sizeof at;
@@ -557,6 +564,7 @@ bool server_socket_address(int socket, char ret[80])
     if (six ? uv_ip6_name((struct sockaddr_in6 *)&at, host, sizeof host)
             : uv_ip4_name((struct sockaddr_in *)&at, host, sizeof host))
         return false;
+    *local = host_is_loopback(str_of(host));
     snprintf(ret, 80, "%s%s%s:%d", six ? "[" : "", host, six ? "]" : "",
              ntohs(six ? ((struct sockaddr_in6 *)&at)->sin6_port : ((struct sockaddr_in *)&at)->sin_port));
     return true;
@@ -565,12 +573,13 @@ bool server_socket_address(int socket, char ret[80])
 static int listen_on(server *s, const char *host, int port)
 {
     struct sockaddr_storage at;
-    int e = 0;
-    if (s->limits.socket)
-        e = uv_tcp_open(&s->listener, s->limits.socket);
-    else if (!(e = address_of(host, port, &at)))
-        e = uv_tcp_bind(&s->listener, (struct sockaddr *)&at, 0);
-    return e ? e : uv_listen((uv_stream_t *)&s->listener, 1024, on_connection);
+    int e = s->limits.socket ? 0 : address_of(host, port, &at);
+    for (int i = 0; !e && i < s->nlisteners; i++) {
+        uv_tcp_t *l = &s->listeners[i];
+        e = s->limits.socket ? uv_tcp_open(l, s->limits.socket + i) : uv_tcp_bind(l, (struct sockaddr *)&at, 0);
+        e = e ? e : uv_listen((uv_stream_t *)l, 1024, on_connection);
+    }
+    return e;
 }
 
 server *server_listen(uv_loop_t *loop, const char *host, int port, const server_limits *limits, const server_ops *ops,
@@ -600,11 +609,16 @@ server *server_listen(uv_loop_t *loop, const char *host, int port, const server_
     s->wait_ms[FOR_CLOSE] = LINGER_MS;
     s->wait_ms[FOR_RESET] = RESET_LOOK_MS;
     s->gather = gather_new(loop, on_gathered);
-    uv_tcp_init(loop, &s->listener);
+    s->nlisteners = limits->sockets ? limits->sockets : 1;
+    check(s->nlisteners <= SERVICE_SOCKETS_MAX);
+    for (int i = 0; i < s->nlisteners; i++) {
+        uv_tcp_init(loop, &s->listeners[i]);
+        s->listeners[i].data = s;
+    }
     uv_prepare_init(loop, &s->before_sleep);
     uv_timer_init(loop, &s->tick);
-    s->listener.data = s->before_sleep.data = s->tick.data = s;
-    s->handles = 3;
+    s->before_sleep.data = s->tick.data = s;
+    s->handles = (uint8_t)(2 + s->nlisteners);
     int e = listen_on(s, host, port);
     if (e) {
         cannot(why, host, port, e);
@@ -623,7 +637,7 @@ int server_port(const server *s)
 {
     struct sockaddr_storage at;
     int n = sizeof at;
-    if (uv_tcp_getsockname(&s->listener, (struct sockaddr *)&at, &n) != 0)
+    if (uv_tcp_getsockname(&s->listeners[0], (struct sockaddr *)&at, &n) != 0)
         return -1;
     return ntohs(at.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at)->sin6_port
                                           : ((struct sockaddr_in *)&at)->sin_port);
@@ -656,7 +670,7 @@ void server_drain(server *s, void (*done)(void *user), void *user)
     s->drain_since = (daruma_ms)uv_now(s->loop);
     s->drained = done;
     s->drained_user = user;
-    close_own((uv_handle_t *)&s->listener);
+    close_listeners(s);
     gather_flush(s->gather);
     for (conn *c = s->all; c; c = c->next)
         if (c->state == IN_HEAD && c->rest.n == 0)
@@ -675,7 +689,7 @@ void server_close(server *s)
         tell_gone(c);
     gather_free(s->gather);
     s->gather = NULL;
-    close_own((uv_handle_t *)&s->listener);
+    close_listeners(s);
     close_own((uv_handle_t *)&s->before_sleep);
     close_own((uv_handle_t *)&s->tick);
 }

@@ -36,8 +36,9 @@ typedef struct server_ops {
     /* True if the body of that request is to be read. False: request() is called without it and has to refuse, and the
      * connection ends behind the answer. Asked only where a body is announced. NULL: every body is read. */
     bool (*wants_body)(const http_head *h, void *user);
-    /* A request is refused here for its size (413) or for want of memory (503): appends the body of the answer, JSON in
-     * the words of the client's API. NULL: a form that most SDKs read. */
+    /* A request is refused here for its size (413) or for want of room (503): appends the body of the answer, JSON in
+     * the words of the client's API. Nothing appended, or NULL: a form that most SDKs read. `h` NULL: it was not read.
+     */
     void (*refusal)(const http_head *h, int status, const char *words, daruma_buf *out, void *user);
 } server_ops;
 
@@ -51,13 +52,15 @@ typedef struct server_limits {
     daruma_ms drain_ms;                            /* 0: DRAIN_REQUEST_MS_MAX */
     daruma_ms body_ms;                             /* 0: BODY_MS_MAX */
     int socket;                                    /* that listens already, in place of host and port; 0 none */
+    int sockets;                                   /* and those behind it: how many, SERVICE_SOCKETS_MAX at most */
 } server_limits;
 
 /* True if the address is this machine's and may be listened on. *taken: something listens there at the moment. Else
  * false and a sentence in `why`. */
 bool server_can_listen(const char *host, int port, bool *taken, char why[256]);
-/* Where a listening socket is, as "127.0.0.1:4141" or "[::1]:4141". False: it is no socket of TCP. */
-bool server_socket_address(int socket, char ret[80]);
+/* Where a listening socket is, as "127.0.0.1:4141" or "[::1]:4141". *local: only this machine reaches it. False: it is
+ * no socket of TCP. */
+bool server_socket_address(int socket, char ret[80], bool *local);
 /* Listens on host:port ("127.0.0.1", "::1", "0.0.0.0"; port 0: any free one). NULL and a sentence
  * in `why` when it cannot. */
 server *server_listen(uv_loop_t *loop, const char *host, int port, const server_limits *limits, const server_ops *ops,

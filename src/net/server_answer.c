@@ -211,9 +211,10 @@ static int own_words(conn *c, const http_fault *why, char *room, size_t n)
 {
     daruma_buf b = buf_over(room, n);
     bool read = c->state == IN_BODY || c->state == IN_CHUNKS || why->status == 413; /* the head is there */
-    if (!read || (why->status != 413 && why->status != 503) || !c->server->ops.refusal || !c->call.head.method.n)
+    if ((why->status != 413 && why->status != 503) || !c->server->ops.refusal)
         return 0;
-    c->server->ops.refusal(&c->call.head, why->status, why->why, &b, c->server->user);
+    c->server->ops.refusal(read && c->call.head.method.n ? &c->call.head : NULL, why->status, why->why, &b,
+                           c->server->user);
     return b.full ? 0 : (int)b.n;
 }
 

@@ -12,6 +12,7 @@
  */
 #ifndef NET_SERVER_INSIDE_H
 #define NET_SERVER_INSIDE_H
+#include "base/limits.h"
 #include "net/gather.h"
 #include "net/server.h"
 
@@ -76,7 +77,8 @@ typedef struct conn_queue {
 
 struct server {
     uv_loop_t *loop;
-    uv_tcp_t listener;
+    uv_tcp_t listeners[SERVICE_SOCKETS_MAX];
+    int nlisteners;
     uv_prepare_t before_sleep; /* runs while somebody is in the list `later` */
     uv_timer_t tick;           /* runs while somebody waits */
     gather *gather;            /* small pieces of answers; NULL: there is no memory */

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
@@ -106,9 +107,9 @@ static bool trust_system(tls_context *c)
     return false;
 }
 
-static const char *reason(void)
+static const char *reason(unsigned long error)
 {
-    const char *text = ERR_reason_error_string(ERR_peek_last_error());
+    const char *text = ERR_reason_error_string(error);
     return text ? text : "unknown reason";
 }
 
@@ -162,7 +163,8 @@ tls_context *tls_context_new(const char *ca_file, char why[256])
     SSL_CTX_set_alpn_protos(c->ssl, (const unsigned char *)"\x08http/1.1", 9);
     bool system = trust_system(c);
     if (ca_file ? !trust_file(c->trust, ca_file) : !system) {
-        snprintf(why, 256, "%.150s: no certificates: %s", ca_file ? ca_file : "the system", reason());
+        snprintf(why, 256, "%.150s: no certificates: %s", ca_file ? ca_file : "the system",
+                 reason(ERR_peek_last_error()));
         tls_context_free(c);
         return NULL;
     }
@@ -194,6 +196,8 @@ static void say_unfit(bool certificate, const char *cert_file, const char *key_f
     const char *file = certificate ? key_file : cert_file;
     if (ERR_SYSTEM_ERROR(first))
         snprintf(why, 256, "%.150s: %s", file, strerror(ERR_GET_REASON(first)));
+    else if (!certificate && (ERR_GET_LIB(first) != ERR_LIB_PEM || ERR_GET_REASON(first) != PEM_R_NO_START_LINE))
+        snprintf(why, 256, "%.150s: its certificates are not taken: %s", file, reason(first));
     else if (!certificate)
         snprintf(why, 256, "%.150s: there is no certificate in it, in PEM form", file);
     else if (ERR_GET_LIB(first) == ERR_LIB_X509 || ERR_GET_LIB(first) == ERR_LIB_SSL)
@@ -346,7 +350,7 @@ static tls_step step_of(tls *t, int result)
     long verdict = SSL_get_verify_result(t->ssl);
     bool certificate = verdict != X509_V_OK && SSL_get_verify_mode(t->ssl) != SSL_VERIFY_NONE;
     c->net = certificate ? DARUMA_NET_CERTIFICATE : DARUMA_NET_TLS;
-    snprintf(c->why, sizeof c->why, "%s", certificate ? verdict_words(t, verdict) : reason());
+    snprintf(c->why, sizeof c->why, "%s", certificate ? verdict_words(t, verdict) : reason(ERR_peek_last_error()));
     return TLS_BAD;
 }
 

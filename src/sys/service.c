@@ -1,5 +1,6 @@
 /* service.c - what systemd and its like hand over and want to know: a socket that listens already (sd_listen_fds(3)),
  * and when the program is ready (sd_notify(3)). Both are a few lines of protocol, which need no library. */
+#include "base/limits.h"
 #include "base/str.h"
 #include "sys/sys.h"
 #include <fcntl.h>
@@ -14,7 +15,7 @@
 
 enum { FIRST_SOCKET = 3 };
 
-int sys_service_socket(int *many)
+int sys_service_sockets(int *many)
 {
     int64_t pid, n;
     bool ours = str_int(sys_env("LISTEN_PID"), &pid) && pid == getpid() && str_int(sys_env("LISTEN_FDS"), &n) && n > 0;
@@ -22,9 +23,8 @@ int sys_service_socket(int *many)
     unsetenv("LISTEN_FDS");
     unsetenv("LISTEN_FDNAMES");
     *many = ours ? (int)(n < INT_MAX ? n : INT_MAX) : 0;
-    if (!ours)
-        return -1;
-    fcntl(FIRST_SOCKET, F_SETFD, FD_CLOEXEC);
+    for (int i = 0; i < *many && i < SERVICE_SOCKETS_MAX; i++)
+        fcntl(FIRST_SOCKET + i, F_SETFD, FD_CLOEXEC);
     return FIRST_SOCKET;
 }
 

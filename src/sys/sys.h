@@ -34,9 +34,9 @@ int sys_open_log(const char *path);
 void sys_ignore_sigpipe(void);
 /* As many descriptors as the system lets us have: each request under way takes two. */
 void sys_descriptors_all(void);
-/* The first socket, listening already, that a service manager handed over; -1 none. *many: how many those are. Asked
- * once. */
-int sys_service_socket(int *many);
+/* The first of the sockets, listening already, that a service manager handed over; the others follow it. *many: how
+ * many those are, 0 none. Asked once. */
+int sys_service_sockets(int *many);
 /* Tells a service manager, where there is one: "READY=1", "STOPPING=1". */
 void sys_service_tell(const char *state);
 /* A descriptor that is good for nothing but to be closed when another is needed; -1 when there is none. */

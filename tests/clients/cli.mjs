@@ -333,6 +333,9 @@ holds("review reads the session files of Claude Code and Codex, also while they 
     assert.deepEqual(sums(looked(text + text.trim().split("\n").at(-1).slice(0, 40))), sums(r), "the last line is half there");
   }
   for (const [text, name] of [[claude([]), "anthropic"], [codex([]), "openai-responses"]]) assert.equal(looked(text).dialect, name, "it has words alone");
+  const own = { type: "assistant", isApiErrorMessage: true, sessionId: "s1", message: { id: "x", type: "message", role: "assistant", model: "<synthetic>", content: [{ type: "text", text: "API Error: 529 Overloaded" }] } };
+  const failing = claude(around).trim().split("\n").flatMap((l) => (JSON.parse(l).type === "user" ? [l, JSON.stringify(own)] : [l]));
+  assert.deepEqual(looked(failing.join("\n") + "\n"), looked(claude(around)), "what Claude Code itself said of a failed call is no step");
   const aside = claude(around, { isSidechain: true }), both = claude(around.slice(0, 2)) + aside;
   assert.equal(looked(both).circles.length, 0);
   assert.match(review(both).out, /Not looked at: \d+ messages of agents that this one called/);

@@ -176,7 +176,7 @@ holds("door: what is refused is counted by its reason and told, one of many at a
       assert.equal(statusOf(await say("/nothing/sk-leak-0123456789abcdef0123?key=sk-leak-1123456789abcdef0123", here)), 404);
     }
     const s = await pair.status(), told = pair.events().filter((e) => e.event === "request_refused");
-    assert.deepEqual([s.refused, s.requests.all], [{ host: 5, origin: 5, path: 5, unknown_path: 5, token: 0, model: 0, rate: 0 }, 0]);
+    assert.deepEqual([s.refused, s.requests.all], [{ host: 5, origin: 5, path: 5, unknown_path: 5, token: 0, model: 0, rate: 0, body: 0, room: 0 }, 0]);
     assert.deepEqual(told.map((e) => e.reason.split(": ")[0]), ["a request for the name of another host", "a page of another site", "a path that could leave the provider's base URL", "a path that no API has"]);
     for (const [i, words] of ["evil.example", "http://page.example", "/v1/../x", "/nothing/"].entries()) assert.ok(told[i].reason.includes(words), told[i].reason);
     await sleep(1050);

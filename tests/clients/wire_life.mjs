@@ -172,6 +172,8 @@ each((name, d) =>
       const r = await ask(pair, pathOf(d), { method: "POST", headers: d.headers, body });
       assert.equal(r.status, 413);
       assert.equal((await pair.report()).calls, 0);
+      assert.equal((await pair.status()).refused.body, 1);
+      assert.ok(pair.events().some((e) => e.event === "request_refused" && e.reason.startsWith("a body larger than `limits.body`: /v1")));
       const fits = await question(pair, d, { text: "x".repeat(60000) });
       assert.equal(fits.status, 200);
     },
@@ -249,6 +251,8 @@ holds("no more clients than allowed that are at work; one that leaves makes room
     assert.match(await raw(pair, `${health}\r\n`, 5000), /^HTTP\/1.1 503/);
     held.forEach((s) => s.destroy());
     await until("there is room", () => answered(pair));
+    assert.equal((await pair.status()).refused.room, 1);
+    assert.ok(pair.events().some((e) => e.event === "request_refused" && e.reason === "a request that there is no room for: too many connections"));
   },
 });
 

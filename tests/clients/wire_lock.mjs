@@ -409,6 +409,9 @@ holds("lock: a port that speaks TLS says so in plain words, refuses what is brok
     for (const [file, words] of Object.entries(wrong)) assert.match((await check({ cert_file: one.cert_file, key_file: file })).stderr, words);
     assert.match((await check({ cert_file: none, key_file: one.key_file })).stderr, /tls\.cert_file.*No such file/);
     assert.match((await check({ cert_file: one.key_file, key_file: one.key_file })).stderr, /no certificate in it/);
+    const weak = join(pair.dir, "weak");
+    assert.equal((await run("openssl", ["req", "-x509", "-newkey", "rsa:512", "-nodes", "-keyout", `${weak}.key`, "-out", `${weak}.crt`, "-subj", "/CN=localhost"])).status, 0);
+    assert.match((await check({ cert_file: `${weak}.crt`, key_file: `${weak}.key` })).stderr, /tls\.cert_file.*not taken: .*key too small/);
     });
   },
 });

@@ -20,6 +20,8 @@ typedef enum refusal {
     REFUSED_TOKEN,
     REFUSED_MODEL,
     REFUSED_RATE,
+    REFUSED_BODY,
+    REFUSED_ROOM,
     REFUSALS
 } refusal;
 typedef struct refused_count {
@@ -72,7 +74,8 @@ bool lock_prepare(setup *s); /* what clients had left of their rates goes on; fa
  * counted, and told in an event, the first of many at a time. `wait`: after that it may be asked again, -1 never. True.
  */
 bool call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind, daruma_ms wait, daruma_str message);
-/* What a client reads whom the server refuses before its request is whole: server_ops.refusal. */
+/* Counts and tells a request that the server refuses before it is whole, and says what its client reads:
+ * server_ops.refusal. */
 void call_words(const http_head *h, int status, const char *words, daruma_buf *out, void *user);
 const char *refusal_name(refusal why);                   /* static */
 void refusals_status(const gateway *g, daruma_buf *out); /* a member of a JSON object: how many, by reason */

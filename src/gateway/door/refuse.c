@@ -18,21 +18,22 @@ static const struct {
     [REFUSED_TOKEN]        = {"token",        "a request without a token of ours"},
     [REFUSED_MODEL]        = {"model",        "a model or path that a client may not use"},
     [REFUSED_RATE]         = {"rate",         "a client that asks too often"},
+    [REFUSED_BODY]         = {"body",         "a body larger than `limits.body`"},
+    [REFUSED_ROOM]         = {"room",         "a request that there is no room for"},
 };
 // clang-format on
 
-/* What the client said that it is refused for. Of a path no more than its beginning, and of the query nothing: it may
- * hold a key. */
+/* What the client said that it is refused for. Of the query nothing: it may hold a key. */
 static daruma_str said(const call *c, refusal why)
 {
     daruma_str origin = http_header(&c->head, S("origin"));
-    daruma_str s = why == REFUSED_HOST     ? c->head.host
-                   : why == REFUSED_ORIGIN ? (origin.n ? origin : S("it asks without an Origin"))
-                                           : c->head.path;
-    return str_sub(s, 0, REFUSED_SHOWN_BYTES);
+    return why == REFUSED_HOST     ? c->head.host
+           : why == REFUSED_ORIGIN ? (origin.n ? origin : S("it asks without an Origin"))
+                                   : c->head.path;
 }
 
-static void refuse_tell(gateway *g, const call *c, refusal why)
+/* `h` NULL: it was not read. Of `what` the beginning is told. */
+static void refuse_tell(gateway *g, const http_head *h, refusal why, daruma_str what)
 {
     refused_count *n = &g->refused[why];
     daruma_moment at = gateway_now(g);
@@ -44,13 +45,13 @@ static void refuse_tell(gateway *g, const call *c, refusal why)
         n->untold++;
         return;
     }
-    const config_client *k = lock_client(&g->now->cfg, &c->head);
+    const config_client *k = h ? lock_client(&g->now->cfg, h) : NULL;
     buf_putz(&b, refusals[why].what);
     if (k) {
         e.client = k->name;
         BUF_SAY(&b, " (", k->name, ")");
     }
-    BUF_SAY(&b, ": ", said(c, why));
+    BUF_SAY(&b, ": ", str_sub(what, 0, REFUSED_SHOWN_BYTES));
     if (n->untold)
         buf_printf(&b, " (%llu more since the last event)", (unsigned long long)n->untold);
     n->untold = 0;
@@ -76,11 +77,14 @@ void refusals_status(const gateway *g, daruma_buf *out)
 
 void call_words(const http_head *h, int status, const char *words, daruma_buf *out, void *user)
 {
-    const gateway *g = user;
-    const dialect *d = dialect_of_path(h->path);
+    gateway *g = user;
     char text[400];
     daruma_buf b = buf_over(text, sizeof text);
     bool large = status == 413;
+    refuse_tell(g, h, large ? REFUSED_BODY : REFUSED_ROOM, h && large ? h->path : str_of(words));
+    if (!h)
+        return;
+    const dialect *d = dialect_of_path(h->path);
     daruma_failure f = kind_failure(large ? DARUMA_REQUEST_TOO_LARGE : DARUMA_OVERLOADED, status);
     f.wait = large ? -1 : 1000;
     if (large && h->length > 0)
@@ -113,7 +117,7 @@ bool call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind,
     d = d ? d : head_dialect(&c->head);
     d->write_error(&body, &f, status, message, (daruma_str){0});
     BUF_LIT(&body, "\n");
-    refuse_tell(g, c, why);
+    refuse_tell(g, &c->head, why, said(c, why));
     c->user = NULL; /* no exchange */
     call_head(c, status, h, COUNT(h) - (status != 401), (int64_t)body.n);
     call_write(c, buf_str(&body));
