@@ -25,7 +25,7 @@ struct fetch {
     http_chunks chunks;
     uint8_t interim;  /* 1xx answers so far */
     bool reused;      /* went out on a pooled connection */
-    bool all_sent;    /* the whole request is with the kernel, or copied */
+    bool all_sent;    /* the whole request is with the kernel or libuv; not while it is in `gather` */
     bool begun;       /* an answer byte came */
     bool headed;      /* ops.head was called */
     bool until_close; /* the body ends with the connection */
