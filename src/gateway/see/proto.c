@@ -34,8 +34,9 @@ void proto_fixed64(daruma_buf *b, int field, uint64_t v)
 void proto_id(daruma_buf *b, int field, const uint64_t *id, size_t n)
 {
     char bytes[16];
-    for (size_t i = 0; i < 8 * n; i++)
-        bytes[i] = (char)(id[i / 8] >> 8 * (7 - i % 8));
+    for (size_t k = 0; k < n; k++)
+        for (int i = 0; i < 8; i++)
+            bytes[8 * k + i] = (char)(id[k] >> 8 * (7 - i));
     proto_bytes(b, field, (daruma_str){bytes, 8 * n});
 }
 
