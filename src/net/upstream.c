@@ -442,6 +442,10 @@ static bool take_body(fetch *f, daruma_str *in)
 void fetch_on_bytes(fetch *f, daruma_str in)
 {
     wire *w = f->wire;
+    if (f->reused && w->gathered) {
+        fetch_on_broken(f, DARUMA_NET_CLOSED, "the connection answered before it was asked");
+        return;
+    }
     if (f->headed || !f->begun) /* a head that comes byte by byte is no sign of life */
         f->since = (daruma_ms)uv_now(w->upstream->loop);
     if (!f->begun) {
