@@ -25,8 +25,11 @@ static void fields_stand_as_they_have_to(void **state)
     proto_fixed64(&b, 7, 0x0102030405060708);
     IS(b, "\x39\x08\x07\x06\x05\x04\x03\x02\x01");
     b.n = 0;
-    proto_id(&b, 2, 0x0102030405060708);
+    proto_id(&b, 2, (uint64_t[]){0x0102030405060708}, 1);
     IS(b, "\x12\x08\x01\x02\x03\x04\x05\x06\x07\x08");
+    b.n = 0;
+    proto_id(&b, 1, (uint64_t[]){0x0102030405060708, 9}, 2);
+    IS(b, "\x0a\x10\x01\x02\x03\x04\x05\x06\x07\x08\0\0\0\0\0\0\0\x09");
     b.n = 0;
     proto_attribute(&b, 9, S("key"), S("text"));
     IS(b, "\x4a\x0d\x0a\x03key\x12\x06\x0a\x04text");
@@ -49,9 +52,9 @@ static daruma_str within(daruma_str *message, int field)
 static void texts_of_any_length_come_back(void **state)
 {
     (void)state;
-    char text[600];
+    char text[PROTO_TEXT_BYTES + 100];
     memset(text, 'x', sizeof text);
-    for (size_t n = 0; n <= sizeof text; n++) {
+    for (size_t n = 0; n <= PROTO_TEXT_BYTES; n++) {
         daruma_buf b = buf_over(room, sizeof room);
         proto_attribute(&b, 9, S("gen_ai.request.model"), (daruma_str){text, n});
         daruma_str all = buf_str(&b), attribute = within(&all, 9);
@@ -62,6 +65,9 @@ static void texts_of_any_length_come_back(void **state)
         assert_true(str_eq(within(&value, 1), (daruma_str){text, n}));
         assert_int_equal(value.n, 0);
     }
+    daruma_buf b = buf_over(room, sizeof room);
+    proto_attribute(&b, 9, S("key"), (daruma_str){text, sizeof text});
+    assert_true(b.full);
 }
 
 static void what_does_not_fit_is_said(void **state)
@@ -75,6 +81,14 @@ static void what_does_not_fit_is_said(void **state)
         proto_attribute_long(&b, 9, S("key"), S("text"));
         assert_true(b.full);
     }
+}
+
+static bool is_text(daruma_str s)
+{
+    size_t n = 1;
+    for (; s.n && n; s = str_from(s, n))
+        n = str_utf8(s);
+    return !s.n;
 }
 
 static void texts_are_utf8(void **state)
@@ -95,6 +109,11 @@ static void texts_are_utf8(void **state)
     char clean[PROTO_TEXT_BYTES];
     for (size_t i = 0; i < COUNT(rows); i++)
         assert_true(str_eq(proto_text(rows[i].text, clean), rows[i].shown));
+    char text[PROTO_TEXT_BYTES + 1];
+    memset(text, 0xff, sizeof text);
+    daruma_str cut = proto_text((daruma_str){text, sizeof text}, clean); /* between two characters */
+    assert_int_equal(cut.n, PROTO_TEXT_BYTES / 3 * 3);
+    assert_true(is_text(cut));
 }
 
 static void broken_messages_end(void **state)

@@ -55,7 +55,7 @@ SCAN_AVX2 static const char *skip_blocks_avx2(const char *p, const char *end, bo
         size_t next = 32;
         scan_string32 s = scan_string32_avx2(p);
         uint32_t escaped = s.slash << 1, quote = s.quote & ~escaped;
-        if (!s.control && !(s.slash & escaped) && !(escaped & ~s.usual)) { /* nearly always: text, lines and quotes */
+        if (!s.control && !(escaped & ~s.usual)) { /* nearly always: text, lines and quotes */
             *closed = quote != 0;
             if (*closed)
                 return p + __builtin_ctz(quote) + 1;

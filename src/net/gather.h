@@ -10,8 +10,8 @@
 
 typedef struct gather gather;
 
-/* `write` takes what was put for an owner and sends it; `*held` of gather_put() is false by then. NULL without memory.
- */
+/* `write` takes what was put for an owner and sends it; it puts nothing. `*held` of gather_put() is false by then.
+ * NULL without memory. */
 gather *gather_new(uv_loop_t *loop, void (*write)(void *owner, daruma_str bytes));
 void gather_free(gather *g); /* nothing is held any more; gone once the loop has run. NULL: nothing */
 /* Keeps a copy of the bytes for `owner`. *held: of the owner, true while some are kept for it. False: they are too

@@ -360,7 +360,9 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     conn *c = stream->data;
     if (c->state == CLOSING || n == 0)
         return;
-    if (n < 0 || (size_t)n >= GATHERED_PIECE_BYTES_MAX) /* who has gone may not have taken it all; much is much work */
+    /* An end is judged by what is still to be written; much takes long to work off, and what waits does not wait for
+     * it. */
+    if (n < 0 || (size_t)n >= GATHERED_PIECE_BYTES_MAX)
         gather_flush(c->server->gather);
     if (n == UV_EOF && may_listen(c))
         return;

@@ -25,7 +25,7 @@ struct fetch {
     http_chunks chunks;
     uint8_t interim;  /* 1xx answers so far */
     bool reused;      /* went out on a pooled connection */
-    bool all_sent;    /* the whole request is with the kernel, or copied */
+    bool all_sent;    /* the whole request is with the kernel or libuv; not while it is in `gather` */
     bool begun;       /* an answer byte came */
     bool headed;      /* ops.head was called */
     bool until_close; /* the body ends with the connection */
@@ -442,6 +442,10 @@ static bool take_body(fetch *f, daruma_str *in)
 void fetch_on_bytes(fetch *f, daruma_str in)
 {
     wire *w = f->wire;
+    if (f->reused && w->gathered) {
+        fetch_on_broken(f, DARUMA_NET_CLOSED, "the connection answered before it was asked");
+        return;
+    }
     if (f->headed || !f->begun) /* a head that comes byte by byte is no sign of life */
         f->since = (daruma_ms)uv_now(w->upstream->loop);
     if (!f->begun) {

@@ -302,7 +302,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     wire *w = stream->data;
     if (n == 0 || w->state == WIRE_CLOSING)
         return;
-    if (n > 0 && (size_t)n >= GATHERED_PIECE_BYTES_MAX) /* much is much work */
+    if (n > 0 && (size_t)n >= GATHERED_PIECE_BYTES_MAX) /* it takes long to work off: what waits does not wait for it */
         gather_flush(w->upstream->gather);
     if (n == UV_EOF)
         on_eof(w);

@@ -31,12 +31,13 @@ void proto_fixed64(daruma_buf *b, int field, uint64_t v)
         to[1 + i] = (char)(v >> 8 * i);
 }
 
-void proto_id(daruma_buf *b, int field, uint64_t id)
+void proto_id(daruma_buf *b, int field, const uint64_t *id, size_t n)
 {
-    char bytes[8];
-    for (int i = 0; i < 8; i++)
-        bytes[i] = (char)(id >> 8 * (7 - i));
-    proto_bytes(b, field, (daruma_str){bytes, sizeof bytes});
+    char bytes[16];
+    for (size_t k = 0; k < n; k++)
+        for (int i = 0; i < 8; i++)
+            bytes[8 * k + i] = (char)(id[k] >> 8 * (7 - i));
+    proto_bytes(b, field, (daruma_str){bytes, 8 * n});
 }
 
 void proto_bytes(daruma_buf *b, int field, daruma_str bytes)
@@ -48,21 +49,13 @@ void proto_bytes(daruma_buf *b, int field, daruma_str bytes)
 
 void proto_attribute_long(daruma_buf *b, int field, daruma_str key, daruma_str text)
 {
-    char lengths[2 * PROTO_LENGTH_BYTES + 2];
-    daruma_buf value = buf_over(lengths, sizeof lengths), whole = {0};
-    put_tag(&value, 1, PROTO_BYTES);
-    proto_varint(&value, text.n);
-    size_t nvalue = value.n;
-    char more[PROTO_LENGTH_BYTES + 1];
-    whole = buf_over(more, sizeof more);
-    put_tag(&whole, 2, PROTO_BYTES);
-    proto_varint(&whole, nvalue + text.n);
-    put_tag(b, field, PROTO_BYTES);
-    proto_varint(b, 2 + key.n + whole.n + nvalue + text.n); /* keys are short */
-    proto_bytes(b, 1, key);
-    buf_put(b, buf_str(&whole));
-    buf_put(b, buf_str(&value));
-    buf_put(b, text);
+    char values[PROTO_TEXT_BYTES + 16], wholes[sizeof values + 128];
+    daruma_buf value = buf_over(values, sizeof values), whole = buf_over(wholes, sizeof wholes);
+    proto_bytes(&value, 1, text);
+    proto_bytes(&whole, 1, key);
+    proto_bytes(&whole, 2, buf_str(&value));
+    b->full |= value.full || whole.full;
+    proto_bytes(b, field, buf_str(&whole));
 }
 
 static bool is_ascii(daruma_str s)

@@ -11,12 +11,9 @@ enum { PROTO_LENGTH_BYTES = 10 }; /* of a varint, at most */
 void proto_varint(daruma_buf *b, uint64_t v);
 void proto_number(daruma_buf *b, int field, uint64_t v);
 void proto_fixed64(daruma_buf *b, int field, uint64_t v);
-void proto_id(daruma_buf *b, int field, uint64_t id);         /* eight bytes, the most significant first */
+/* One number or two, of eight bytes each, the most significant first. */
+void proto_id(daruma_buf *b, int field, const uint64_t *id, size_t n);
 void proto_bytes(daruma_buf *b, int field, daruma_str bytes); /* bytes, a text, or a message within this one */
-/* A KeyValue of OpenTelemetry's with a text, and with a number that stands in field `kind` of AnyValue. `key`:
- * S("..."). */
-static inline void proto_attribute(daruma_buf *b, int field, daruma_str key, daruma_str text);
-static inline void proto_attribute_number(daruma_buf *b, int field, daruma_str key, int kind, uint64_t v);
 /* A text as it is, or with U+FFFD in place of what is not UTF-8, in `room`: one such byte makes readers refuse it all.
  */
 daruma_str proto_text(daruma_str text, char room[PROTO_TEXT_BYTES]);
@@ -41,9 +38,10 @@ __attribute__((always_inline)) static inline char *proto_key(daruma_buf *b, int 
     return to + 6 + key.n;
 }
 
-/* The same for a text of any length. */
+/* proto_attribute() for a text of any length up to PROTO_TEXT_BYTES. */
 void proto_attribute_long(daruma_buf *b, int field, daruma_str key, daruma_str text);
 
+/* A KeyValue of OpenTelemetry's with a text. `key`: S("..."). */
 __attribute__((always_inline)) static inline void proto_attribute(daruma_buf *b, int field, daruma_str key,
                                                                   daruma_str text)
 {
@@ -59,6 +57,7 @@ __attribute__((always_inline)) static inline void proto_attribute(daruma_buf *b,
     __builtin_memcpy(to + 2, text.p, text.n);
 }
 
+/* One with a number that stands in field `kind` of AnyValue. */
 __attribute__((always_inline)) static inline void proto_attribute_number(daruma_buf *b, int field, daruma_str key,
                                                                          int kind, uint64_t v)
 {

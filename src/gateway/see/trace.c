@@ -14,20 +14,6 @@ static uint64_t id_new(const gateway *g)
     return id ? id : 1; /* all zero is no id */
 }
 
-static void bytes_write(char bytes[8], uint64_t number)
-{
-    for (int i = 0; i < 8; i++)
-        bytes[i] = (char)(number >> 8 * (7 - i));
-}
-
-static uint64_t number_of(const char bytes[8])
-{
-    uint64_t n = 0;
-    for (int i = 0; i < 8; i++)
-        n = n << 8 | (unsigned char)bytes[i];
-    return n;
-}
-
 /* Sixteen hexadecimal digits. */
 static uint64_t read_number(daruma_str digits)
 {
@@ -41,8 +27,8 @@ static void field_write(char field[TRACE_PARENT_BYTES + 1], const trace *t, uint
 {
     daruma_buf b = buf_over(field, TRACE_PARENT_BYTES);
     BUF_LIT(&b, "00-");
-    buf_hex64(&b, number_of(t->id));
-    buf_hex64(&b, number_of(t->id + 8));
+    buf_hex64(&b, t->id[0]);
+    buf_hex64(&b, t->id[1]);
     buf_putc(&b, '-');
     buf_hex64(&b, span);
     BUF_LIT(&b, "-01");
@@ -70,8 +56,8 @@ void trace_begin(exchange *x)
     if (!t)
         return;
     *t = (trace){.span = id_new(x->g), .began_ns = sys_wall_ns(), .own = !theirs};
-    bytes_write(t->id, theirs ? read_number(p.trace) : id_new(x->g));
-    bytes_write(t->id + 8, theirs ? read_number(str_from(p.trace, SPAN_ID_DIGITS)) : id_new(x->g));
+    t->id[0] = theirs ? read_number(p.trace) : id_new(x->g);
+    t->id[1] = theirs ? read_number(str_from(p.trace, SPAN_ID_DIGITS)) : id_new(x->g);
     t->parent = theirs ? read_number(p.span) : 0;
     x->trace = t;
 }

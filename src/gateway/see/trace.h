@@ -38,7 +38,7 @@ typedef struct trace_span {
 
 /* What is recorded of a request. Lives in its arena. */
 struct trace {
-    char id[TRACE_ID_DIGITS / 2];       /* the bytes of its number */
+    uint64_t id[2];                     /* its upper and its lower half */
     uint64_t parent;                    /* the client's span; 0: it has none */
     char field[TRACE_PARENT_BYTES + 1]; /* trace_own_field(); empty: nobody asked yet */
     uint64_t span;

@@ -96,10 +96,10 @@ static daruma_str shown(trace_shown *last, daruma_str name)
 
 static void begin_span(daruma_buf *b, const trace *t, uint64_t id, uint64_t parent)
 {
-    proto_bytes(b, SPAN_TRACE_ID, (daruma_str){t->id, sizeof t->id});
-    proto_id(b, SPAN_ID, id);
+    proto_id(b, SPAN_TRACE_ID, t->id, 2);
+    proto_id(b, SPAN_ID, &id, 1);
     if (parent)
-        proto_id(b, SPAN_PARENT, parent);
+        proto_id(b, SPAN_PARENT, &parent, 1);
 }
 
 static void put_name(daruma_buf *b, daruma_str operation, daruma_str model, daruma_str method)

@@ -13,8 +13,6 @@
 struct usage_log {
     log_file file;
     uv_prepare_t before_wait; /* runs while lines are held */
-    int64_t ts_of;            /* the second that `ts` says, since 1970 */
-    char ts[21];
     char held[LOG_HELD_BYTES];
 };
 
@@ -24,7 +22,6 @@ usage_log *usage_new(uv_loop_t *loop)
     if (!l)
         return NULL;
     l->file = (log_file){.fd = -1, .aloud = true, .key = "usage.file", .note = "{\"usage\":\"lost\"", .held = l->held};
-    l->ts_of = -1;
     l->before_wait.data = l;
     uv_prepare_init(loop, &l->before_wait);
     uv_unref((uv_handle_t *)&l->before_wait);
@@ -104,7 +101,7 @@ static void put_cost(daruma_buf *b, int64_t cost)
 
 void usage_put(const exchange *x, const drive_result *r, int64_t cost)
 {
-    char line[EVENT_LINE_MAX], room[JOIN_ID_MAX * 16];
+    char line[EVENT_LINE_MAX], ts[21], room[JOIN_ID_MAX * 16];
     daruma_arena a = arena_over(room, sizeof room);
     daruma_buf b = buf_over(line, sizeof line);
     usage_log *l = x->g->usage;
@@ -112,10 +109,9 @@ void usage_put(const exchange *x, const drive_result *r, int64_t cost)
         return;
     daruma_moment at = gateway_now(x->g);
     daruma_str asked = clean(r->model, &a);
-    if (l->ts_of != at.wall)
-        date_write(l->ts_of = at.wall, l->ts);
+    date_write(at.wall, ts);
     buf_constant(&b, S("{\"ts\":\""));
-    buf_put(&b, (daruma_str){l->ts, sizeof l->ts - 1});
+    buf_put(&b, (daruma_str){ts, sizeof ts - 1});
     buf_constant(&b, S("\",\"case\":\""));
     buf_hex64(&b, r->case_id);
     buf_putc(&b, '"');
