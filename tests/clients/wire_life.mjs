@@ -342,14 +342,14 @@ holds("health, status and events agree with the traffic and with the file", {
     await listening;
     const s = await pair.status();
     assert.deepEqual([s.requests.all, s.requests.ok, s.requests.failed, s.requests.recovered], [2, 1, 1, 0]);
-    assert.deepEqual([s.calls.all, s.calls.failed, s.failures], [3, 2, { auth: 2 }]);
+    assert.deepEqual([s.calls.all, s.calls.failed, s.failures], [4, 3, { auth: 3 }]); // the key that worked is asked once more
     assert.equal(s.active, 0);
     assert.ok(s.targets["m-main"].every((t) => !t.well));
     const lines = events(heard).filter((e) => e.data);
     assert.deepEqual(lines.map((e) => e.data), pair.eventsText().split("\n").filter(Boolean));
     for (const e of pair.events()) assert.match(e.ts, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
     assert.equal(pair.events().filter((e) => e.case === lost.headers["x-daruma-case"]).length, pair.events().length);
-    assert.equal(count(pair.events(), "llm_request_failed"), 2);
+    assert.equal(count(pair.events(), "llm_request_failed"), 3);
     for (const path of ["/daruma/nothing", "/daruma/page.html"]) assert.equal((await ask(pair, path)).status, 404);
     assert.equal((await ask(pair, "/daruma/status", { method: "POST", body: "{}" })).status, 405);
   },
