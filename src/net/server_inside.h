@@ -1,5 +1,5 @@
-/* server_inside.h - one client's connection, for server.c (its life), server_read.c (requests) and
- * server_answer.c (answers).
+/* server_inside.h - one client's connection, for server.c (who lets it in), server_conn.c (its life), server_read.c
+ * (requests) and server_answer.c (answers).
  *
  *        +------------------------- answered, keep-alive ------------------------+
  *        v                                                                       |
@@ -111,11 +111,17 @@ static inline uv_buf_t buf_of(daruma_str s)
 }
 
 /* ---- server.c ---- */
+void server_free(server *s); /* when it is closed and nothing of it is left */
+
+/* ---- server_conn.c ---- */
 void conn_wait_for(conn *c, conn_wait what);               /* begins to wait; FOR_NOTHING ends it */
-void conn_later(conn *c);                                  /* conn_look_after() runs before the loop sleeps */
+void conn_later(conn *c);                                  /* it is looked after before the loop sleeps */
 void conn_close(conn *c);                                  /* at once */
+void conn_gone(conn *c);                                   /* the same, and a handler is told that its client left */
+void conn_ran_out(conn *c);                                /* it waited for as long as it may */
 void conn_write(conn *c, uv_buf_t *bufs, unsigned n);      /* takes what the socket does not: a copy waits */
 void conn_write_wire(conn *c, uv_buf_t *bufs, unsigned n); /* the same for bytes as they are on the wire */
+void conn_gathered(void *c, daruma_str bytes);             /* its bytes that were gathered are to be written now */
 
 /* The answer has ended, perhaps not yet on the wire, or what waits is all that may: who goes on reading gets all of it,
  * however slowly, and who does not read may come back to it. */
