@@ -19,6 +19,10 @@
     "Cluster: web\\nNodes: 3 of 3\\nVersion: 1.29.4\\nRegion: eu-west\\nCapacity: 40 cores\\nReleased by: ann\\n"      \
     "Phase: PENDING_APPROVAL\n"
 
+#define TOWNS                                                                                                          \
+    "Welcome to the site of the towns in the north. Home, towns, people, shops, trains, news, contact. Choose a town " \
+    "in the list to see how many people live there and who is the mayor: "
+
 static const stall_case stall_loops_vain[] = {
     /* ISO-Bench/ISO-Bench, vllm/trae/gpt-4o, vllm_core-0007: without what the edit quotes */
     {"one edit is sent again, its text stands nowhere, and the file is read between", 7,
@@ -62,6 +66,17 @@ static const stall_case stall_loops_vain[] = {
 };
 
 static const stall_case stall_work_vain[] = {
+    {"pages of one site, each behind a line without words", 0,
+     "agent {\"target\":\"the page of the town amber in the list of towns in the north of the country\"} => .\\n\\n# "
+     "amber\\n" TOWNS "3\n"
+     "agent {\"target\":\"the page of basalt, a town that lies in the north of the country, too\"} => .\\n\\n# "
+     "basalt\\n" TOWNS "5\n"
+     "agent {\"target\":\"in the list of towns of the country, the third page, of cedar\"} => .\\n\\n# cedar\\n" TOWNS
+     "8\n"
+     "agent {\"target\":\"the page of the town delta, the newest in the list of them all\"} => .\\n\\n# delta\\n" TOWNS
+     "9\n"
+     "agent {\"target\":\"and the page of ember, the last of the towns in the list in the north\"} => .\\n\\n# "
+     "ember\\n" TOWNS "11"},
     {"a setting goes to and fro, and each is measured", 0,
      "4*(\nedit_file {\"path\":\"app.yml\",\"old\":\"mode: a\",\"new\":\"mode: b\"} => edited\n"
      "bash ./measure.sh => 4{n} requests in a second\n"
