@@ -63,9 +63,17 @@ static const stall_case stall_loops_vain[] = {
      "jira_fetch_ticket {\"ticket_key\":\"SUP-1\"} => {\\n  \"key\": \"SUP-1\",\\n  \"summary\": \"Login issue\"\\n}\n"
      "6* jira_fetch_ticket {\"ticket_key\":\"SUP-1\"} => I tried reusing the same input, I must stop using this action "
      "input.\\nI'll try something else instead."},
+    {"comments alone, true, and a way into a directory", 6,
+     "bash ls => a.c\n2*(\nbash # It may be the key: xxd {w}.bin; (n > 3) =>\nbash true =>\nbash cd src && : =>\n)"},
 };
 
 static const stall_case stall_work_vain[] = {
+    {"comments in turn with work, and five in a row", 0,
+     "6*(\nbash # step {i}: look at {w} | sort =>\nbash cat {w}.c => int {w} = {n};\n)\n"
+     "5* bash # nearly there, $x of {w} =>\nbash make => built\n6* bash # lines of {w}\\nwc -l {w}.c => {n} {w}.c"},
+    {"headings are put into a document by a tool that nobody knows, and its parts are looked at", 0,
+     "4*(\nget_page {} => a page of words\nget_index {} => an index of words\nget_notes {} => notes about them\n"
+     "scribble {\"text\":\"# {w}\"} => ok\n)"},
     {"pages of one site, each behind a line without words", 0,
      "agent {\"target\":\"the page of the town amber in the list of towns in the north of the country\"} => .\\n\\n# "
      "amber\\n" TOWNS "3\n"

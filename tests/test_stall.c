@@ -401,6 +401,9 @@ static void commands_tell_whether_they_only_look(void **state)
     for (size_t i = 0; i < COUNT(unknown); i++)
         assert_int_equal(words_of_command(str_of(unknown[i])) & (DARUMA_TOOL_READS | WORDS_CHANGES), 0);
     assert_true(words_of_command(S("sleep 3; ls")) & WORDS_PAUSES);
+    assert_true(words_of_command(S("# ls > b; (c)")) & WORDS_IDLE);
+    assert_false(words_of_command(S("# all\nls")) & WORDS_IDLE);
+    assert_false(words_of_command(S("# all\nls > b")) & DARUMA_TOOL_READS);
 }
 
 static void what_a_host_knows_of_a_tool_counts(void **state)

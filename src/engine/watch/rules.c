@@ -478,15 +478,16 @@ static bool is_hopeless(const daruma_stall *s, daruma_verdict *v)
  * what does not stand in it: then something else speaks. Headings before work are many. */
 static bool is_idle(const daruma_stall *s, daruma_verdict *v)
 {
-    enum { TIMES = 12 };
+    enum { TIMES = 12, TIMES_SILENT = 6 };
     const seen *o;
-    uint32_t at = 0, n = 0, first = 0;
+    uint32_t at = 0, n = 0, silent = 0, first = 0;
     while ((o = next_call(s, &at, false)) && rule_has(o->means, WORDS_IDLE) && !rule_has(o->flags, SEEN_FAILED) &&
            nothing_new(o->words, o->args)) {
+        silent += silent == n && !same_count(o->words);
         first = o->step;
         n++;
     }
-    if (n < TIMES)
+    if (n < TIMES && silent < TIMES_SILENT)
         return false;
     return speak(v, DARUMA_CIRCLE_NO_PROGRESS, n, sure_of(n, TIMES, 65), first, UINT64_C(0x69646c6521));
 }

@@ -252,7 +252,9 @@ static unsigned part_means(daruma_str part)
         from = str_trim(rest);
         word = part_word(&rest);
     }
-    if (!word.n || word.p[0] == '#' || str_eq(word, S("done")) || str_eq(word, S("fi")))
+    if (word.n && word.p[0] == '#')
+        return WORDS_IDLE;
+    if (!word.n || str_eq(word, S("done")) || str_eq(word, S("fi")))
         return loop ? DARUMA_TOOL_WAITS : 0;
     unsigned got = row_of(from);
     if ((got & WORDS_IDLE) && is_expanded(part))
@@ -297,7 +299,7 @@ static size_t line_end(daruma_str s, size_t i)
     return s.p[i] == '\n' ? 1 : s.p[i] == '\\' && i + 1 < s.n && s.p[i + 1] == 'n' ? 2 : 0;
 }
 
-/* The next part of a command line, up to what stands between two commands; *i is behind that. A comment is no part. */
+/* The next part of a command line, up to what stands between two commands; *i is behind that. A comment is one. */
 static daruma_str next_part(daruma_str s, size_t *i)
 {
     size_t from = *i, n = 0;
@@ -314,7 +316,7 @@ static daruma_str next_part(daruma_str s, size_t *i)
             quote = quote ? 0 : c;
         *i += c == '\\' && *i + 1 < s.n && s.p[*i + 1] == '\\';
     }
-    daruma_str part = comment ? (daruma_str){0} : str_sub(s, from, *i - from);
+    daruma_str part = str_sub(s, from, *i - from);
     *i += n ? n : 1;
     return part;
 }
