@@ -134,15 +134,16 @@ typedef struct likes {
 } likes;
 
 /* Gathers up to `most` of them back to the last sure change, as long as they are `share` percent of all: what is
- * further back is another matter. */
+ * further back is another matter. What failed as it had failed before is none of all: it only puts off the next one. */
 static likes gather(const daruma_stall *s, bool (*like)(const seen *e, const seen *o), uint32_t share, uint32_t most)
 {
     const seen *e = window_at(s, 0), *o;
     likes l = {.n = 0};
     uint32_t at = 0, all = 0;
     while ((o = next_call(s, &at, false)) && o->hard == e->hard && l.n < most) {
-        all++;
-        if (!like(e, o))
+        bool is_like = like(e, o);
+        all += is_like || (o->flags & (SEEN_NEW | SEEN_FAILED)) != SEEN_FAILED;
+        if (!is_like)
             continue;
         if (l.n && (l.n + 1) * 100 / all < share)
             break;
@@ -244,10 +245,12 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
     if (rule_has(e->means, WORDS_SHELL) && rule_has(e->means, DARUMA_TOOL_READS) && same_count(e->words) <= WORDLESS)
         return false; /* a look that ends with a status and says nothing else found nothing: that is an answer */
     likes l = gather(s, fails_alike, 40, STALL_WINDOW);
-    bool same = true, plain = true, tools = false;
+    uint32_t again = 0, plain = 0;
+    bool same = true, tools = false;
     for (uint32_t i = 0; i < l.n; i++) {
+        again += l.list[i]->call == e->call;
+        plain += l.list[i]->plain == e->plain;
         same &= l.list[i]->result == e->result;
-        plain &= l.list[i]->plain == e->plain;
         tools |= l.list[i]->tool != e->tool;
     }
     uint32_t n = l.n, needed = same && !tools ? 5 : 6;
@@ -257,7 +260,9 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
         return false;
     if (is_of_each_file(e, l.list, n))
         needed = TIMES_RETRY;
-    if (rule_has(e->says, WORDS_LIMITED) || (is_of_each(e, plain) && !is_reworded(l.list, n < LIST_MAX ? n : LIST_MAX)))
+    bool one = again >= TIMES_SURE && plain >= TIMES_MAYBE; /* no list is gone through: it comes back to one thing */
+    bool each = is_of_each(e, one || plain == n);
+    if (rule_has(e->says, WORDS_LIMITED) || (each && !is_reworded(l.list, n < LIST_MAX ? n : LIST_MAX)))
         needed = (e->flags & SEEN_ECHO) && rule_has(e->says, WORDS_ABSENT) ? TIMES_EACH : TIMES_RETRY;
     return n >= needed && speak(v, DARUMA_CIRCLE_SAME_FAILURE, n, sure_of(n, needed, same ? 80 : 70),
                                 l.list[n - 1]->step, e->masked ^ e->tool);
