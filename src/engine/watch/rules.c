@@ -47,13 +47,9 @@ bool rule_repeat(const daruma_stall *s, daruma_verdict *v)
     }
     if (n < TIMES_SURE || n < needed || (n < TIMES_ASKS && may_arrive(e, o)))
         return false;
-    v->circle = ends_poll(e) ? DARUMA_CIRCLE_DEAD_POLL : DARUMA_CIRCLE_REPEAT;
-    v->sure = sure_of(n, e->patience, 80);
-    v->times = n;
-    v->first = first;
-    v->about = e->call;
+    daruma_circle circle = ends_poll(e) ? DARUMA_CIRCLE_DEAD_POLL : DARUMA_CIRCLE_REPEAT;
     blame(v, e->exact);
-    return true;
+    return speak(v, circle, n, sure_of(n, e->patience, 80), first, e->call);
 }
 
 /* The same again and again, with others between, or in failures that were all heard before. Not when those others
@@ -102,17 +98,13 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
     uint32_t share = known * 100 / total;
     if (!(failed && share >= 30) && !compacted && share < (says_little || moves ? 80 : 70))
         return false;
-    v->circle = compacted                                          ? DARUMA_CIRCLE_COMPACTION
-                : ends_poll(e)                                     ? DARUMA_CIRCLE_DEAD_POLL
-                : rule_has(e->means, DARUMA_TOOL_WRITES) && !alone ? DARUMA_CIRCLE_EDIT_REVERT
-                : alone                                            ? DARUMA_CIRCLE_REPEAT
-                                                                   : DARUMA_CIRCLE_INTERLEAVED;
-    v->times = n;
-    v->sure = sure_of(n, e->patience, 70);
-    v->first = oldest->step;
-    v->about = about_lap(s);
+    daruma_circle circle = compacted                                          ? DARUMA_CIRCLE_COMPACTION
+                           : ends_poll(e)                                     ? DARUMA_CIRCLE_DEAD_POLL
+                           : rule_has(e->means, DARUMA_TOOL_WRITES) && !alone ? DARUMA_CIRCLE_EDIT_REVERT
+                           : alone                                            ? DARUMA_CIRCLE_REPEAT
+                                                                              : DARUMA_CIRCLE_INTERLEAVED;
     blame(v, e->exact);
-    return true;
+    return speak(v, circle, n, sure_of(n, e->patience, 70), oldest->step, about_lap(s));
 }
 
 /* ---- calls that differ ------------------------------------------------------------------------------ */
@@ -346,9 +338,8 @@ bool rule_little_news(const daruma_stall *s, daruma_verdict *v)
     if (told) /* it told first what the others say again */
         list[n++] = told;
     uint32_t needed = refused && !again ? TIMES + 1 : TIMES;
-    if (n < needed || (!refused && !again && !is_reworded(list, n)))
-        return false;
-    return speak(v, DARUMA_CIRCLE_STAGNATION, n, sure_of(n, needed, 70), first, e->tool ^ e->opens);
+    return n >= needed && (refused || again || is_reworded(list, n)) &&
+           speak(v, DARUMA_CIRCLE_STAGNATION, n, sure_of(n, needed, 70), first, e->tool ^ e->opens);
 }
 
 /* Longer and longer, of the same words, and no new word comes back. What has an effect may grow: a text that is written
@@ -367,9 +358,8 @@ bool rule_growing(const daruma_stall *s, daruma_verdict *v)
         newer = o;
         n++;
     }
-    if (n < NEEDED)
-        return false;
-    return speak(v, DARUMA_CIRCLE_GROWING, n, sure_of(n, NEEDED, 75), newer->step, e->tool ^ UINT64_C(0x67726f77));
+    return n >= NEEDED &&
+           speak(v, DARUMA_CIRCLE_GROWING, n, sure_of(n, NEEDED, 75), newer->step, e->tool ^ UINT64_C(0x67726f77));
 }
 
 /* The same thing is sent or made again and again; that each has a number of its own makes it no better. */
@@ -457,9 +447,8 @@ static bool is_stubborn(const daruma_stall *s, daruma_verdict *v)
 static bool is_stale(const daruma_stall *s, daruma_verdict *v)
 {
     enum { STALE = 5 };
-    if (!(window_at(s, 0)->flags & SEEN_STALE) || s->stale < STALE)
-        return false;
-    return speak(v, DARUMA_CIRCLE_NO_PROGRESS, s->stale, sure_of(s->stale, STALE, 60), s->stale_at,
+    return (window_at(s, 0)->flags & SEEN_STALE) && s->stale >= STALE &&
+           speak(v, DARUMA_CIRCLE_NO_PROGRESS, s->stale, sure_of(s->stale, STALE, 60), s->stale_at,
                  UINT64_C(0x69646c6521));
 }
 
@@ -474,9 +463,7 @@ static bool is_hopeless(const daruma_stall *s, daruma_verdict *v)
             first = o->step;
             n++;
         }
-    if (n < TIMES || n < e->patience)
-        return false;
-    return speak(v, DARUMA_CIRCLE_NO_PROGRESS, n, 60, first, UINT64_C(0x69646c6521));
+    return n >= TIMES && n >= e->patience && speak(v, DARUMA_CIRCLE_NO_PROGRESS, n, 60, first, UINT64_C(0x69646c6521));
 }
 
 /* Commands that do nothing, in ever new words: "true", "echo ok", "echo alive". Not when one is told for the first time
@@ -492,9 +479,8 @@ static bool is_idle(const daruma_stall *s, daruma_verdict *v)
         first = o->step;
         n++;
     }
-    if (n < TIMES && silent < TIMES_SILENT)
-        return false;
-    return speak(v, DARUMA_CIRCLE_NO_PROGRESS, n, sure_of(n, TIMES, 65), first, UINT64_C(0x69646c6521));
+    return (n >= TIMES || silent >= TIMES_SILENT) &&
+           speak(v, DARUMA_CIRCLE_NO_PROGRESS, n, sure_of(n, TIMES, 65), first, UINT64_C(0x69646c6521));
 }
 
 bool rule_no_progress(const daruma_stall *s, daruma_verdict *v)
