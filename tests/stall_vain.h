@@ -91,6 +91,8 @@ static const stall_case stall_work_vain[] = {
     {"comments in turn with work, and five in a row", 0,
      "6*(\nbash # step {i}: look at {w} | sort =>\nbash cat {w}.c => int {w} = {n};\n)\n"
      "5* bash # nearly there, $x of {w} =>\nbash make => built\n6* bash # lines of {w}\\nwc -l {w}.c => {n} {w}.c"},
+    {"values are set one after the other, each with a comment behind it", 0,
+     "8* python {\"code\":\"x['{w}']={n}  # of {w}\"} =>\n8* bash # into {w}\\ncd {w} =>"},
     {"a shell is asked by what does nothing whether it is still at work", 0,
      "6* execute_bash # wait => [The previous command is still running]\nexecute_bash make => done\n"
      "6* execute_bash true => [The previous command is still running]\nexecute_bash make test => done"},

@@ -252,9 +252,7 @@ static unsigned part_means(daruma_str part)
         from = str_trim(rest);
         word = part_word(&rest);
     }
-    if (word.n && word.p[0] == '#')
-        return WORDS_IDLE;
-    if (!word.n || str_eq(word, S("done")) || str_eq(word, S("fi")))
+    if (!word.n || word.p[0] == '#' || str_eq(word, S("done")) || str_eq(word, S("fi")))
         return loop ? DARUMA_TOOL_WAITS : 0;
     unsigned got = row_of(from);
     if ((got & WORDS_IDLE) && is_expanded(part))
@@ -299,7 +297,7 @@ static size_t line_end(daruma_str s, size_t i)
     return s.p[i] == '\n' ? 1 : s.p[i] == '\\' && i + 1 < s.n && s.p[i + 1] == 'n' ? 2 : 0;
 }
 
-/* The next part of a command line, up to what stands between two commands; *i is behind that. A comment is one. */
+/* The next part of a command line, up to what stands between two commands; *i is behind that. A comment is no part. */
 static daruma_str next_part(daruma_str s, size_t *i)
 {
     size_t from = *i, n = 0;
@@ -316,15 +314,36 @@ static daruma_str next_part(daruma_str s, size_t *i)
             quote = quote ? 0 : c;
         *i += c == '\\' && *i + 1 < s.n && s.p[*i + 1] == '\\';
     }
-    daruma_str part = str_sub(s, from, *i - from);
+    daruma_str part = comment ? (daruma_str){0} : str_sub(s, from, *i - from);
     *i += n ? n : 1;
     return part;
+}
+
+/* Nothing but comments? "#general", "#c0ffee" and "#mine 3" are none, and "\r" is the key that ends a line. */
+static bool is_comment(daruma_str s)
+{
+    bool begins = true, any = false;
+    for (size_t i = 0; i < s.n; i++) {
+        bool escaped = s.p[i] == '\\' && i + 1 < s.n && (s.p[i + 1] == 'n' || s.p[i + 1] == 'r');
+        if (escaped || s.p[i] == '\n' || s.p[i] == '\r') {
+            i += escaped;
+            begins = true;
+        } else if (begins && s.p[i] == '#' && !(i + 1 < s.n && ch_word(s.p[i + 1]))) {
+            any = true;
+            begins = false;
+        } else if (begins && !ch_space(s.p[i])) {
+            return false;
+        }
+    }
+    return any;
 }
 
 unsigned words_of_command(daruma_str command)
 {
     unsigned got = 0, idle = WORDS_IDLE;
     bool reads = false, unknown = false;
+    if (is_comment(command)) /* it does nothing, as "true" does */
+        return DARUMA_TOOL_READS | WORDS_IDLE;
     command = str_sub(command, 0, COMMAND_BYTES_MAX);
     for (size_t i = 0; i <= command.n;) {
         daruma_str words = next_part(command, &i);
