@@ -91,6 +91,9 @@ static const stall_case stall_work_vain[] = {
     {"comments in turn with work, and five in a row", 0,
      "6*(\nbash # step {i}: look at {w} | sort =>\nbash cat {w}.c => int {w} = {n};\n)\n"
      "5* bash # nearly there, $x of {w} =>\nbash make => built\n6* bash # lines of {w}\\nwc -l {w}.c => {n} {w}.c"},
+    {"comments are how somebody waits, and the shell says that nothing came", 0,
+     "bash ./start.sh & =>\n8*(\nbash kubectl get pods => status: running\nbash # wait => (no output)\n)\n"
+     "6*(\n! bash cat out.log => No such file: out.log\nbash # try {i}, {w} =>\n)\nbash cat out.log => ready"},
     {"values are set one after the other, each with a comment behind it", 0,
      "8* python {\"code\":\"x['{w}']={n}  # of {w}\"} =>\n8* bash # into {w}\\ncd {w} =>"},
     {"a shell is asked by what does nothing whether it is still at work", 0,

@@ -59,7 +59,8 @@ unsigned patience_of(const seen *e)
 {
     bool failed = (e->flags & SEEN_FAILED) != 0;
     unsigned n = failed ? patience_of_failure(e->means, e->says) : patience_of_success(e->means, e->says);
-    bool idle = rule_has(e->means, WORDS_IDLE) && !rule_has(e->means, DARUMA_TOOL_WAITS | WORDS_PAUSES);
+    enum { IDLE = WORDS_IDLE | DARUMA_TOOL_READS }; /* a comment looks at nothing: it may be how somebody waits */
+    bool idle = (e->means & IDLE) == IDLE && !rule_has(e->means, DARUMA_TOOL_WAITS | WORDS_PAUSES);
     /* What was begun before may go on meanwhile; "(no output)" is short. */
     bool goes_on = (e->says & (WORDS_STANDS | WORDS_SHORT)) == WORDS_STANDS;
     if (!failed && idle && !(e->flags & SEEN_ECHO) && !goes_on) /* "true": neither an effect nor an answer */

@@ -56,7 +56,7 @@ static unsigned means_of(const daruma_step *step, const same_call *c, unsigned m
     } else if (only_looks(c, means)) {
         means = (means & ~(unsigned)CLASS) | DARUMA_TOOL_READS;
     } else if (!means && c->objects == 1 && c->text.n && !c->action.n &&
-               (words_of_command(c->text) & (DARUMA_TOOL_READS | WORDS_IDLE)) == DARUMA_TOOL_READS) {
+               (words_of_command(c->text) & DARUMA_TOOL_READS)) {
         means |= DARUMA_TOOL_READS; /* nobody knows it, and what it is given reads as a command that only looks */
     } else if (c->action.n && (!(means & CLASS) || (means & (WORDS_WEAK | WORDS_INPUT)))) {
         unsigned action = words_of_action(c->action);

@@ -342,8 +342,8 @@ unsigned words_of_command(daruma_str command)
 {
     unsigned got = 0, idle = WORDS_IDLE;
     bool reads = false, unknown = false;
-    if (is_comment(command)) /* it does nothing, as "true" does */
-        return DARUMA_TOOL_READS | WORDS_IDLE;
+    if (is_comment(command)) /* it does nothing, as "true" does, but who writes it may wait */
+        return WORDS_IDLE;
     command = str_sub(command, 0, COMMAND_BYTES_MAX);
     for (size_t i = 0; i <= command.n;) {
         daruma_str words = next_part(command, &i);
