@@ -111,6 +111,10 @@ static const stall_case stall_work_vain[] = {
      "read_file {\"path\":\"c.c\"} => int c(void) { return 4; }\n"
      "! 3* write_fix {\"lines\":\"{w} {n}\"} => the fix has to change line 12\n"
      "write_fix {\"lines\":\"12\"} => written"},
+    {"sources refuse one after the other, while a server is waited for", 0,
+     "bash ./serve & =>\n6*(\n! fetch {\"url\":\"https://{w}.example/{n}\"} => 403 Forbidden\n"
+     "! bash curl -s localhost:80/up => curl: (7) Failed to connect to localhost port 80: Connection refused\n"
+     "fetch {\"url\":\"https://{w}.example/p{n}\"} => {w} and its {n} parts\n)"},
     {"sources refuse one after the other, others are not there, and each search finds more", 0,
      "6*(\nweb_search {\"q\":\"report {w}\"} => https://{w}.example/{n} a page about {w}\n"
      "! fetch {\"url\":\"https://{w}.example/{n}\"} => 403 Forbidden\n"

@@ -125,8 +125,14 @@ typedef struct likes {
     uint32_t n, calls; /* how many, and how many calls they are that differ */
 } likes;
 
+/* Failed as it had failed before, which nobody waits for to pass. */
+static bool failed_again(const seen *o)
+{
+    return (o->flags & (SEEN_NEW | SEEN_FAILED)) == SEEN_FAILED && o->patience <= TIMES_LIKELY;
+}
+
 /* Gathers up to `most` of them back to the last sure change, as long as they are `share` percent of all: what is
- * further back is another matter. What failed as it had failed before is none of all: it only puts off the next one. */
+ * further back is another matter. What was done in vain again is none of all: it only puts off the next one. */
 static likes gather(const daruma_stall *s, bool (*like)(const seen *e, const seen *o), uint32_t share, uint32_t most)
 {
     const seen *e = window_at(s, 0), *o;
@@ -134,7 +140,7 @@ static likes gather(const daruma_stall *s, bool (*like)(const seen *e, const see
     uint32_t at = 0, all = 0;
     while ((o = next_call(s, &at, false)) && o->hard == e->hard && l.n < most) {
         bool is_like = like(e, o);
-        all += is_like || (o->flags & (SEEN_NEW | SEEN_FAILED)) != SEEN_FAILED;
+        all += is_like || !failed_again(o);
         if (!is_like)
             continue;
         if (l.n && (l.n + 1) * 100 / all < share)
