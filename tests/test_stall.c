@@ -405,10 +405,10 @@ static void commands_tell_whether_they_only_look(void **state)
 
 static void a_comment_is_a_command_that_does_nothing(void **state)
 {
-    static const char *const idle[] = {"# ls > b; (c)", "# it's a\n\n# b \\n # c\r\n", "#!/bin/sh make", "#"};
+    static const char *const idle[] = {"# ls > b; (c)", "# it's a\n\n# b \\n # c\n", "#!/bin/sh make", "#"};
     static const char *const busy[] = {
         "# all\nls", "# all\nmake", "# into it\ncd src", "# go\\rmake\\r", "x['a']=1  # a",
-        "A=1 # a",   "{ # b\nc\n}", "#general",          "# a\n#c0ffee",   "",
+        "A=1 # a",   "{ # b\nc\n}", "#general",          "#c0ffee\n# a",   "",
         " \n"};
     static const char line[] = "# what is to be done\n";
     char plan[400 * (sizeof line - 1) + sizeof "touch a"];
