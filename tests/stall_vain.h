@@ -19,6 +19,10 @@
     "Cluster: web\\nNodes: 3 of 3\\nVersion: 1.29.4\\nRegion: eu-west\\nCapacity: 40 cores\\nReleased by: ann\\n"      \
     "Phase: PENDING_APPROVAL\n"
 
+#define TOWNS                                                                                                          \
+    "Welcome to the site of the towns in the north. Home, towns, people, shops, trains, news, contact. Choose a town " \
+    "in the list to see how many people live there and who is the mayor: "
+
 static const stall_case stall_loops_vain[] = {
     /* ISO-Bench/ISO-Bench, vllm/trae/gpt-4o, vllm_core-0007: without what the edit quotes */
     {"one edit is sent again, its text stands nowhere, and the file is read between", 7,
@@ -59,9 +63,83 @@ static const stall_case stall_loops_vain[] = {
      "jira_fetch_ticket {\"ticket_key\":\"SUP-1\"} => {\\n  \"key\": \"SUP-1\",\\n  \"summary\": \"Login issue\"\\n}\n"
      "6* jira_fetch_ticket {\"ticket_key\":\"SUP-1\"} => I tried reusing the same input, I must stop using this action "
      "input.\\nI'll try something else instead."},
+    {"comments alone, true, and a way into a directory", 6,
+     "bash ls => a.c\n2*(\nbash # It may be the key: xxd {w}.bin; (n > 3) =>\nbash true =>\nbash cd src && : =>\n)"},
+    /* What failed as before stands between and puts off nothing. */
+    {"a fix is refused, searches that had failed between", 12,
+     "! 4* write_fix {\"lines\":\"{w}\"} => the fix has to change line 12\n"
+     "read_file {\"path\":\"a.c\"} => int a(void) { return b(); }\n"
+     "! search_code {\"q\":\"amber\"} => too much output, narrow your query\n"
+     "! search_code {\"q\":\"basalt\"} => too much output, narrow your query\n"
+     "! search_code {\"q\":\"amber\"} => too much output, narrow your query\n"
+     "read_file {\"path\":\"b.c\"} => int b(void) { return c(); }\n"
+     "! search_code {\"q\":\"basalt\"} => too much output, narrow your query\n"
+     "read_file {\"path\":\"c.c\"} => int c(void) { return 4; }\n"
+     "! 3* write_fix {\"lines\":\"{w} {n}\"} => the fix has to change line 12"},
+    {"one file is not there in any range, and once another one", 9,
+     "! 2* read_range {\"file\":\"src/main.java\",\"from\":33} => No such file or directory: src/main.java\n"
+     "scribble {\"text\":\"look at another one\"} => noted for later on\n"
+     "! read_range {\"file\":\"src/test.java\",\"from\":1} => No such file or directory: src/test.java\n"
+     "! read_range {\"file\":\"src/main.java\",\"from\":1} => No such file or directory: src/main.java\n"
+     "! list_parts {\"file\":\"src/main.java\"} => the list could not be made\n"
+     "! read_range {\"file\":\"src/main.java\",\"from\":40} => No such file or directory: src/main.java\n"
+     "! list_calls {\"file\":\"src/main.java\"} => no calls in it\n"
+     "! read_range {\"file\":\"src/main.java\",\"from\":33} => No such file or directory: src/main.java"},
 };
 
 static const stall_case stall_work_vain[] = {
+    {"comments in turn with work, and five in a row", 0,
+     "6*(\nbash # step {i}: look at {w} | sort =>\nbash cat {w}.c => int {w} = {n};\n)\n"
+     "5* bash # nearly there, $x of {w} =>\nbash make => built\n6* bash # lines of {w}\\nwc -l {w}.c => {n} {w}.c"},
+    {"comments are how somebody waits, and the shell says that nothing came", 0,
+     "bash ./start.sh & =>\n8*(\nbash kubectl get pods => status: running\nbash # wait => (no output)\n)\n"
+     "6*(\n! bash cat out.log => No such file: out.log\nbash # try {i}, {w} =>\n)\nbash cat out.log => ready"},
+    {"values are set one after the other, each with a comment behind it", 0,
+     "8* python {\"code\":\"x['{w}']={n}  # of {w}\"} =>\n8* bash # into {w}\\ncd {w} =>"},
+    {"a shell is asked by what does nothing whether it is still at work", 0,
+     "6* execute_bash # wait => [The previous command is still running]\nexecute_bash make => done\n"
+     "6* execute_bash true => [The previous command is still running]\nexecute_bash make test => done"},
+    {"headings are put into a document by a tool that nobody knows, and its parts are looked at", 0,
+     "4*(\nget_page {} => a page of words\nget_index {} => an index of words\nget_notes {} => notes about them\n"
+     "scribble {\"text\":\"# {w}\"} => ok\n)"},
+    {"a fix is refused, and each search between fails for the first time", 0,
+     "! 4* write_fix {\"lines\":\"{w}\"} => the fix has to change line 12\n"
+     "read_file {\"path\":\"a.c\"} => int a(void) { return b(); }\n"
+     "! 2* search_code {\"q\":\"{w}\"} => too much output, narrow your query\n"
+     "read_file {\"path\":\"b.c\"} => int b(void) { return c(); }\n"
+     "! 2* search_code {\"q\":\"{w} {n}\"} => too much output, narrow your query\n"
+     "read_file {\"path\":\"c.c\"} => int c(void) { return 4; }\n"
+     "! 3* write_fix {\"lines\":\"{w} {n}\"} => the fix has to change line 12\n"
+     "write_fix {\"lines\":\"12\"} => written"},
+    {"sources refuse one after the other, while a server is waited for", 0,
+     "bash ./serve & =>\n6*(\n! fetch {\"url\":\"https://{w}.example/{n}\"} => 403 Forbidden\n"
+     "! bash curl -s localhost:80/up => curl: (7) Failed to connect to localhost port 80: Connection refused\n"
+     "fetch {\"url\":\"https://{w}.example/p{n}\"} => {w} and its {n} parts\n)"},
+    {"sources refuse one after the other, others are not there, and each search finds more", 0,
+     "6*(\nweb_search {\"q\":\"report {w}\"} => https://{w}.example/{n} a page about {w}\n"
+     "! fetch {\"url\":\"https://{w}.example/{n}\"} => 403 Forbidden\n"
+     "! fetch {\"url\":\"https://{w}.example/{n}/amp\"} => 404 Not Found\n)"},
+    {"a build fails alike in five ways, its logs are read, and nothing changed in the tree", 0,
+     "5*(\n! bash cmake -B b -DX={w} => CMake Error: could not find FOO\nbash git status --short =>\n"
+     "bash tail -n 3 b/{w}.log => {w} {n} said\n)\nbash cmake -B b -DFOO=/opt => done"},
+    {"three names are looked up in three rounds, something is done between", 0,
+     "3*(\n! get_user {\"name\":\"amber\"} => no user amber\n! get_user {\"name\":\"basalt\"} => no user basalt\n"
+     "! get_user {\"name\":\"cedar\"} => no user cedar\nscribble_{w} {\"n\":{n}} => {w} went well with {n}\n)"},
+    {"one file is in none of five repositories, and another one is not either", 0,
+     "! get_file {\"repo\":\"o/{w}\",\"path\":\"README.md\"} => the file README.md was not found\n"
+     "! get_file {\"repo\":\"o/{w}\",\"path\":\"CHANGES.md\"} => the file CHANGES.md was not found\n"
+     "! 5* get_file {\"repo\":\"o/{n}\",\"path\":\"README.md\"} => the file README.md was not found"},
+    {"pages of one site, each behind a line without words", 0,
+     "agent {\"target\":\"the page of the town amber in the list of towns in the north of the country\"} => .\\n\\n# "
+     "amber\\n" TOWNS "3\n"
+     "agent {\"target\":\"the page of basalt, a town that lies in the north of the country, too\"} => .\\n\\n# "
+     "basalt\\n" TOWNS "5\n"
+     "agent {\"target\":\"in the list of towns of the country, the third page, of cedar\"} => .\\n\\n# cedar\\n" TOWNS
+     "8\n"
+     "agent {\"target\":\"the page of the town delta, the newest in the list of them all\"} => .\\n\\n# delta\\n" TOWNS
+     "9\n"
+     "agent {\"target\":\"and the page of ember, the last of the towns in the list in the north\"} => .\\n\\n# "
+     "ember\\n" TOWNS "11"},
     {"a setting goes to and fro, and each is measured", 0,
      "4*(\nedit_file {\"path\":\"app.yml\",\"old\":\"mode: a\",\"new\":\"mode: b\"} => edited\n"
      "bash ./measure.sh => 4{n} requests in a second\n"

@@ -59,8 +59,11 @@ unsigned patience_of(const seen *e)
 {
     bool failed = (e->flags & SEEN_FAILED) != 0;
     unsigned n = failed ? patience_of_failure(e->means, e->says) : patience_of_success(e->means, e->says);
-    bool idle = rule_has(e->means, WORDS_IDLE) && !rule_has(e->means, DARUMA_TOOL_WAITS | WORDS_PAUSES);
-    if (!failed && idle && !(e->flags & SEEN_ECHO)) /* "true": neither an effect nor an answer */
+    enum { IDLE = WORDS_IDLE | DARUMA_TOOL_READS }; /* a comment looks at nothing: it may be how somebody waits */
+    bool idle = (e->means & IDLE) == IDLE && !rule_has(e->means, DARUMA_TOOL_WAITS | WORDS_PAUSES);
+    /* What was begun before may go on meanwhile; "(no output)" is short. */
+    bool goes_on = (e->says & (WORDS_STANDS | WORDS_SHORT)) == WORDS_STANDS;
+    if (!failed && idle && !(e->flags & SEEN_ECHO) && !goes_on) /* "true": neither an effect nor an answer */
         n = TIMES_SURE;
     bool little = rule_has(e->says, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT);
     if (failed || !(e->flags & SEEN_MOVED) || rule_has(e->says, WORDS_OVER))

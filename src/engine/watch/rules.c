@@ -47,13 +47,9 @@ bool rule_repeat(const daruma_stall *s, daruma_verdict *v)
     }
     if (n < TIMES_SURE || n < needed || (n < TIMES_ASKS && may_arrive(e, o)))
         return false;
-    v->circle = ends_poll(e) ? DARUMA_CIRCLE_DEAD_POLL : DARUMA_CIRCLE_REPEAT;
-    v->sure = sure_of(n, e->patience, 80);
-    v->times = n;
-    v->first = first;
-    v->about = e->call;
+    daruma_circle circle = ends_poll(e) ? DARUMA_CIRCLE_DEAD_POLL : DARUMA_CIRCLE_REPEAT;
     blame(v, e->exact);
-    return true;
+    return speak(v, circle, n, sure_of(n, e->patience, 80), first, e->call);
 }
 
 /* The same again and again, with others between, or in failures that were all heard before. Not when those others
@@ -102,17 +98,13 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
     uint32_t share = known * 100 / total;
     if (!(failed && share >= 30) && !compacted && share < (says_little || moves ? 80 : 70))
         return false;
-    v->circle = compacted                                          ? DARUMA_CIRCLE_COMPACTION
-                : ends_poll(e)                                     ? DARUMA_CIRCLE_DEAD_POLL
-                : rule_has(e->means, DARUMA_TOOL_WRITES) && !alone ? DARUMA_CIRCLE_EDIT_REVERT
-                : alone                                            ? DARUMA_CIRCLE_REPEAT
-                                                                   : DARUMA_CIRCLE_INTERLEAVED;
-    v->times = n;
-    v->sure = sure_of(n, e->patience, 70);
-    v->first = oldest->step;
-    v->about = about_lap(s);
+    daruma_circle circle = compacted                                          ? DARUMA_CIRCLE_COMPACTION
+                           : ends_poll(e)                                     ? DARUMA_CIRCLE_DEAD_POLL
+                           : rule_has(e->means, DARUMA_TOOL_WRITES) && !alone ? DARUMA_CIRCLE_EDIT_REVERT
+                           : alone                                            ? DARUMA_CIRCLE_REPEAT
+                                                                              : DARUMA_CIRCLE_INTERLEAVED;
     blame(v, e->exact);
-    return true;
+    return speak(v, circle, n, sure_of(n, e->patience, 70), oldest->step, about_lap(s));
 }
 
 /* ---- calls that differ ------------------------------------------------------------------------------ */
@@ -133,16 +125,23 @@ typedef struct likes {
     uint32_t n, calls; /* how many, and how many calls they are that differ */
 } likes;
 
+/* Failed as it had failed before, which nobody waits for to pass. */
+static bool failed_again(const seen *o)
+{
+    return (o->flags & (SEEN_NEW | SEEN_FAILED)) == SEEN_FAILED && o->patience <= TIMES_LIKELY;
+}
+
 /* Gathers up to `most` of them back to the last sure change, as long as they are `share` percent of all: what is
- * further back is another matter. */
+ * further back is another matter. What was done in vain again is none of all: it only puts off the next one. */
 static likes gather(const daruma_stall *s, bool (*like)(const seen *e, const seen *o), uint32_t share, uint32_t most)
 {
     const seen *e = window_at(s, 0), *o;
     likes l = {.n = 0};
     uint32_t at = 0, all = 0;
     while ((o = next_call(s, &at, false)) && o->hard == e->hard && l.n < most) {
-        all++;
-        if (!like(e, o))
+        bool is_like = like(e, o);
+        all += is_like || !failed_again(o);
+        if (!is_like)
             continue;
         if (l.n && (l.n + 1) * 100 / all < share)
             break;
@@ -244,10 +243,12 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
     if (rule_has(e->means, WORDS_SHELL) && rule_has(e->means, DARUMA_TOOL_READS) && same_count(e->words) <= WORDLESS)
         return false; /* a look that ends with a status and says nothing else found nothing: that is an answer */
     likes l = gather(s, fails_alike, 40, STALL_WINDOW);
-    bool same = true, plain = true, tools = false;
+    uint32_t again = 0, plain = 0;
+    bool same = true, tools = false;
     for (uint32_t i = 0; i < l.n; i++) {
+        again += l.list[i]->call == e->call;
+        plain += l.list[i]->plain == e->plain;
         same &= l.list[i]->result == e->result;
-        plain &= l.list[i]->plain == e->plain;
         tools |= l.list[i]->tool != e->tool;
     }
     uint32_t n = l.n, needed = same && !tools ? 5 : 6;
@@ -257,7 +258,9 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
         return false;
     if (is_of_each_file(e, l.list, n))
         needed = TIMES_RETRY;
-    if (rule_has(e->says, WORDS_LIMITED) || (is_of_each(e, plain) && !is_reworded(l.list, n < LIST_MAX ? n : LIST_MAX)))
+    bool one = again >= TIMES_SURE && plain >= TIMES_MAYBE; /* no list is gone through: it comes back to one thing */
+    bool each = is_of_each(e, one || plain == n);
+    if (rule_has(e->says, WORDS_LIMITED) || (each && !is_reworded(l.list, n < LIST_MAX ? n : LIST_MAX)))
         needed = (e->flags & SEEN_ECHO) && rule_has(e->says, WORDS_ABSENT) ? TIMES_EACH : TIMES_RETRY;
     return n >= needed && speak(v, DARUMA_CIRCLE_SAME_FAILURE, n, sure_of(n, needed, same ? 80 : 70),
                                 l.list[n - 1]->step, e->masked ^ e->tool);
@@ -341,9 +344,8 @@ bool rule_little_news(const daruma_stall *s, daruma_verdict *v)
     if (told) /* it told first what the others say again */
         list[n++] = told;
     uint32_t needed = refused && !again ? TIMES + 1 : TIMES;
-    if (n < needed || (!refused && !again && !is_reworded(list, n)))
-        return false;
-    return speak(v, DARUMA_CIRCLE_STAGNATION, n, sure_of(n, needed, 70), first, e->tool ^ e->opens);
+    return n >= needed && (refused || again || is_reworded(list, n)) &&
+           speak(v, DARUMA_CIRCLE_STAGNATION, n, sure_of(n, needed, 70), first, e->tool ^ e->opens);
 }
 
 /* Longer and longer, of the same words, and no new word comes back. What has an effect may grow: a text that is written
@@ -362,9 +364,8 @@ bool rule_growing(const daruma_stall *s, daruma_verdict *v)
         newer = o;
         n++;
     }
-    if (n < NEEDED)
-        return false;
-    return speak(v, DARUMA_CIRCLE_GROWING, n, sure_of(n, NEEDED, 75), newer->step, e->tool ^ UINT64_C(0x67726f77));
+    return n >= NEEDED &&
+           speak(v, DARUMA_CIRCLE_GROWING, n, sure_of(n, NEEDED, 75), newer->step, e->tool ^ UINT64_C(0x67726f77));
 }
 
 /* The same thing is sent or made again and again; that each has a number of its own makes it no better. */
@@ -452,9 +453,8 @@ static bool is_stubborn(const daruma_stall *s, daruma_verdict *v)
 static bool is_stale(const daruma_stall *s, daruma_verdict *v)
 {
     enum { STALE = 5 };
-    if (!(window_at(s, 0)->flags & SEEN_STALE) || s->stale < STALE)
-        return false;
-    return speak(v, DARUMA_CIRCLE_NO_PROGRESS, s->stale, sure_of(s->stale, STALE, 60), s->stale_at,
+    return (window_at(s, 0)->flags & SEEN_STALE) && s->stale >= STALE &&
+           speak(v, DARUMA_CIRCLE_NO_PROGRESS, s->stale, sure_of(s->stale, STALE, 60), s->stale_at,
                  UINT64_C(0x69646c6521));
 }
 
@@ -469,26 +469,24 @@ static bool is_hopeless(const daruma_stall *s, daruma_verdict *v)
             first = o->step;
             n++;
         }
-    if (n < TIMES || n < e->patience)
-        return false;
-    return speak(v, DARUMA_CIRCLE_NO_PROGRESS, n, 60, first, UINT64_C(0x69646c6521));
+    return n >= TIMES && n >= e->patience && speak(v, DARUMA_CIRCLE_NO_PROGRESS, n, 60, first, UINT64_C(0x69646c6521));
 }
 
 /* Commands that do nothing, in ever new words: "true", "echo ok", "echo alive". Not when one is told for the first time
  * what does not stand in it: then something else speaks. Headings before work are many. */
 static bool is_idle(const daruma_stall *s, daruma_verdict *v)
 {
-    enum { TIMES = 12 };
+    enum { TIMES = 12, TIMES_SILENT = 6 };
     const seen *o;
-    uint32_t at = 0, n = 0, first = 0;
+    uint32_t at = 0, n = 0, silent = 0, first = 0;
     while ((o = next_call(s, &at, false)) && rule_has(o->means, WORDS_IDLE) && !rule_has(o->flags, SEEN_FAILED) &&
            nothing_new(o->words, o->args)) {
+        silent += silent == n && !same_count(o->words);
         first = o->step;
         n++;
     }
-    if (n < TIMES)
-        return false;
-    return speak(v, DARUMA_CIRCLE_NO_PROGRESS, n, sure_of(n, TIMES, 65), first, UINT64_C(0x69646c6521));
+    return (n >= TIMES || silent >= TIMES_SILENT) &&
+           speak(v, DARUMA_CIRCLE_NO_PROGRESS, n, sure_of(n, TIMES, 65), first, UINT64_C(0x69646c6521));
 }
 
 bool rule_no_progress(const daruma_stall *s, daruma_verdict *v)

@@ -369,7 +369,10 @@ same_result same_of_result(daruma_str result, bool failed, const same_call *call
                            told_pairs *told)
 {
     scan x = scan_of(without_envelope(str_trim(result)), failed, call);
-    daruma_str opens = str_sub(x.s, 0, OPENS_BYTES);
+    daruma_str opens = x.s;
+    while (opens.n && !ch_word(opens.p[0])) /* "{" on a line of its own says nothing of what comes */
+        opens = str_from(opens, 1);
+    opens = str_sub(opens, 0, OPENS_BYTES);
     uint64_t new_pairs[NEWS_KEPT];
     x.told = told;
     x.new_pairs = new_pairs;

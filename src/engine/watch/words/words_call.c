@@ -319,20 +319,31 @@ static daruma_str next_part(daruma_str s, size_t *i)
     return part;
 }
 
+/* "#general", "#c0ffee" and "#mine 3" begin no comment, and "\r" is the key that ends a line. */
+static bool begins_comment(daruma_str s)
+{
+    daruma_str text = str_trim(s);
+    return s.n <= COMMAND_BYTES_MAX && text.n && text.p[0] == '#' && !(text.n > 1 && ch_word(text.p[1])) &&
+           str_findch(text, '\r') == STR_NONE && str_find(text, S("\\r")) == STR_NONE;
+}
+
 unsigned words_of_command(daruma_str command)
 {
     unsigned got = 0, idle = WORDS_IDLE;
-    bool reads = false, unknown = false;
+    bool reads = false, unknown = false, comment = begins_comment(command);
     command = str_sub(command, 0, COMMAND_BYTES_MAX);
     for (size_t i = 0; i <= command.n;) {
         daruma_str words = next_part(command, &i);
         unsigned part = part_means(words);
         if (idle && !(part & WORDS_IDLE) && str_trim(words).n && !str_starts(words, S("cd "))) /* "cd src && true" */
             idle = 0;
+        comment &= !str_trim(words).n;
         reads |= (part & DARUMA_TOOL_READS) != 0;
         unknown |= (part & WORDS_WEAK) != 0;
         got |= part & ~(unsigned)(DARUMA_TOOL_READS | WORDS_WEAK);
     }
+    if (comment) /* it does nothing, as "true" does, but who writes it may wait */
+        return WORDS_IDLE;
     if (str_find(command, S("--sort")) != STR_NONE) /* the order was asked for */
         got &= ~(unsigned)WORDS_FINDS;
     got = (got & ~(unsigned)WORDS_IDLE) | (got & idle);
