@@ -45,10 +45,13 @@ typedef struct agent_failure {
 /* How often an operation is tried in all, and how long is waited between: delay * factor^n. */
 typedef struct agent_retry {
     uint32_t attempts;     /* the first included; 0: as the policy has it */
-    daruma_ms delay;       /* before the first repetition; of a tool -1: as the policy has it */
+    daruma_ms delay;       /* before the first repetition; -1, or nothing said at all: as the policy has it */
     uint32_t factor_milli; /* growth in thousandths */
     bool first_at_once;    /* the first repetition does not wait, the second waits `delay` */
 } agent_retry;
+
+/* `usual` with what `own` says; who says how often has the waits of `fresh` where it says nothing of them. */
+agent_retry agent_retry_of(const agent_retry *own, agent_retry usual, agent_retry fresh);
 
 typedef enum agent_route {
     AGENT_ROUTE_AGAIN,      /* the same operation once more, after a wait */

@@ -85,22 +85,15 @@ void agent_sign(const agent *a, daruma_str event, daruma_buf *out)
 
 /* ---- acts ---- */
 
-/* The run is broken off, as a graph that has gone round too often. */
-static void break_off(agent *a)
-{
-    a->out = OUT_NONE;
-    flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_FAILED,
-                                  .end = AGENT_END_FATAL,
-                                  .failure = a->failure,
-                                  .reason = S("the limit of recursion is reached"),
-                                  .text = S("The limit of recursion is reached without a stop condition.")});
-}
-
 void flow_out(agent *a, agent_out out, agent_act act)
 {
     a->moves += out == OUT_MODEL || out == OUT_TOOL;
     if (a->policy->moves_max && a->moves > a->policy->moves_max) {
-        break_off(a);
+        flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_FAILED, /* as a graph that has gone round too often */
+                                      .end = AGENT_END_FATAL,
+                                      .failure = a->failure,
+                                      .reason = S("the limit of recursion is reached"),
+                                      .text = S("The limit of recursion is reached without a stop condition.")});
         return;
     }
     act.call = ++a->calls;

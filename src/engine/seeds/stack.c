@@ -64,19 +64,19 @@ bool seed_stack_read(daruma_str names, daruma_arena *a, seed_stack *ret, daruma_
 void seed_retry(const agent_retry *own, agent_policy *p, daruma_policy *calls)
 {
     if (p->routes[p->mode][DARUMA_RETRIABLE].to == AGENT_ROUTE_AGAIN) {
-        if (own->attempts)
-            p->retry = *own;
-        else if (!p->raises)
+        p->retry = agent_retry_of(own, p->retry, p->retry.delay ? p->retry : agent_policy_default.retry);
+        if (!own->attempts && !p->raises)
             p->retry.attempts = 1;
         return;
     }
-    for (int k = 0; own->attempts && k < DARUMA_KINDS; k++) {
+    for (int k = 0; k < DARUMA_KINDS; k++) {
         daruma_kind_policy *kind = &calls->kinds[k];
-        if (!kind->backoff.base)
-            continue;
-        if (kind->max_attempts > calls->max_attempts) /* a layer below has tries of its own */
+        const agent_retry was = {.delay = kind->backoff.base, .factor_milli = kind->backoff.factor_milli};
+        agent_retry is = agent_retry_of(own, was, was);
+        if (was.delay && own->attempts && kind->max_attempts > calls->max_attempts) /* a layer below has its own */
             kind->max_attempts = kind->max_attempts - calls->max_attempts + own->attempts;
-        kind->backoff = (daruma_backoff){.base = own->delay, .cap = calls->max_wait, .factor_milli = own->factor_milli};
+        if (was.delay && (is.delay != was.delay || is.factor_milli != was.factor_milli))
+            kind->backoff = (daruma_backoff){is.delay, calls->max_wait, is.factor_milli, 0};
     }
     if (own->attempts)
         calls->max_attempts = own->attempts;
