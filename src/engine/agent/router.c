@@ -291,6 +291,8 @@ void router_route(agent *a, agent_step *s)
         switch (way) {
         case AGENT_ROUTE_AGAIN:
             went = router_again(a, s);
+            if (!went && !s && a->attempts > 1 && !a->policy->hides_success)
+                LOG(a, "error_recovery_failed", "error_type", router_type(&a->failure), "reason", "exhausted");
             break;
         case AGENT_ROUTE_MODEL:
             went = to_model(a, s);

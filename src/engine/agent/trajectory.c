@@ -396,8 +396,13 @@ static void give_up(agent *a, const char *why)
 void traj_shorten_next(agent *a)
 {
     mend_large large;
-    while (a->shorten.at < a->nsteps && !is_long(a, &a->steps[a->shorten.at], &large))
+    bool only_masks = a->policy->cuts && a->policy->masks;
+    while (a->shorten.at < a->nsteps && (only_masks || !is_long(a, &a->steps[a->shorten.at], &large)))
         a->shorten.at++;
+    if (a->shorten.at < a->nsteps && a->policy->cuts) {
+        traj_shortened(a, (daruma_str){0}); /* the next one follows */
+        return;
+    }
     if (a->shorten.at < a->nsteps && limits_reached(a, true, false) == AGENT_LIMIT_NONE) {
         convo c;
         alone(a, &a->steps[a->shorten.at], &c);
@@ -432,7 +437,7 @@ void traj_shorten_next(agent *a)
 
 void traj_shorten(agent *a)
 {
-    if (a->shorten.times >= a->policy->compressions || a->policy->mute) {
+    if (a->shorten.times >= a->policy->compressions || (a->policy->mute && !a->policy->cuts)) {
         give_up(a, a->policy->mute ? "compression_failed" : "max_compress_retries_exceeded");
         return;
     }

@@ -90,8 +90,11 @@ void seed_stack_set(seed_stack *s, const daruma_policy *said, const daruma_polic
     if (said->mend.compression_threshold_chars != its->mend.compression_threshold_chars)
         p->compress_over_chars = (uint32_t)said->mend.compression_threshold_chars;
     p->mute |= !said->mend.side_calls && its->mend.side_calls;
-    if (said->enabled)
+    p->cuts = !said->mend.summarize_on_compress && its->mend.summarize_on_compress;
+    if (said->enabled || !its->enabled)
         return;
+    p->off = true;
     p->compressions = 0;
     p->graceful = s->calls.enabled = false;
+    p->retry = p->classes_retry = (agent_retry){.attempts = 1};
 }
