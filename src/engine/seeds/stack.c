@@ -37,7 +37,8 @@ bool seed_stack_read(daruma_str names, daruma_arena *a, seed_stack *ret, daruma_
         daruma_str at = rest, name = profile_next(&rest, &variant);
         const agent_policy *own = seed_agent(name, variant);
         if (!own && !has_calls(name, variant))
-            return wrong(why, "there is no profile", name);
+            return wrong(why, "there is no profile",
+                         variant.n ? (daruma_str){name.p, (size_t)(variant.p + variant.n - name.p)} : name);
         if (own && !first) {
             first = own;
             judge = daruma_policy_variant(name, variant);
