@@ -401,7 +401,9 @@ void error_escalate(agent *a, daruma_str reason)
         buf_json(&history, daruma_redact(buf_str(&one), &a->scratch));
     }
     buf_putz(&history, n ? "]" : "[]");
-    BUF_SAY(&text, reason, ". A person has to look at it. The last error was: ");
+    BUF_SAY(&text, reason, str_ends(reason, S("?")) ? " " : ". ", "A person has to look at it.");
+    if (a->failure.message.n)
+        BUF_LIT(&text, " The last error was: ");
     put_plain(&text, a->failure.message, FAILURE_TEXT_BYTES_MAX, false);
     traj_partial(a, &text);
     LOG(a, "escalated", "reason", reason, "last_error", a->failure.message);
