@@ -31,7 +31,7 @@ typedef struct agent_failure {
     bool retryable;          /* the same operation may succeed later */
     bool unmade;             /* no connection was made: the call had no effect */
     bool of_model;           /* a model failed, not a tool */
-    const char *type;        /* its name by the profile's rows; NULL: the kind's */
+    const char *type;        /* its name by the rows of the profile, or of the tool; NULL: that of the kind */
     const char *label;       /* ... and its class; NULL: none */
     daruma_str operation;    /* the tool, "plan", "classification", or the model that failed */
     daruma_str message;      /* what happened, on one line */
@@ -99,8 +99,9 @@ typedef enum agent_strategies {
 } agent_strategies;
 enum { AGENT_SEVERITIES = DARUMA_FATAL + 1 };
 
-/* How the report of the error node is laid out: as Osprey's document has it, or its code. */
-typedef enum agent_report_form { AGENT_REPORT_CODE, AGENT_REPORT_DOC } agent_report_form;
+/* How the report of the error node is laid out: as Osprey's document has it, or its code; ours is that with the kind.
+ */
+typedef enum agent_report_form { AGENT_REPORT_CODE, AGENT_REPORT_DOC, AGENT_REPORT_OURS } agent_report_form;
 
 /* What an agent does about failures, as data: `default` and each seed are one of these. */
 typedef struct agent_policy {

@@ -160,10 +160,11 @@ void agent_report_write(const agent_report *r, agent_report_form form, daruma_bu
     const agent_failure *f = &r->failure;
     BUF_LIT(out, "\xe2\x9a\xa0\xef\xb8\x8f  **ERROR REPORT** - ");
     put_wall(out, r->wall > 0 && r->wall < AGENT_WALL_MAX ? r->wall : 0);
-    if (form == AGENT_REPORT_DOC) {
+    if (form != AGENT_REPORT_CODE) {
         BUF_LIT(out, "\n**Error Type:** ");
-        put_upper(out, daruma_kind_name(f->kind));
-    } else {
+        put_upper(out, f->type ? f->type : daruma_kind_name(f->kind));
+    }
+    if (form != AGENT_REPORT_DOC) {
         BUF_LIT(out, "\n**Error Severity:** ");
         put_upper(out, daruma_severity_name(f->severity));
     }
@@ -173,7 +174,7 @@ void agent_report_write(const agent_report *r, agent_report_form form, daruma_bu
         put_line(out, "Error Message", f->user_message.n ? f->user_message : f->message, "Unknown error occurred");
     if (r->tool.n)
         put_line(out, "Capability", r->tool, "");
-    if (form == AGENT_REPORT_CODE) {
+    if (form != AGENT_REPORT_DOC) {
         buf_putc(out, '\n');
         agent_failure_write(f, out);
     } else if (json_valid(f->metadata)) {
@@ -182,7 +183,7 @@ void agent_report_write(const agent_report *r, agent_report_form form, daruma_bu
         BUF_LIT(out, "\n```");
     }
     put_stats(r, out);
-    if (form == AGENT_REPORT_CODE)
+    if (form != AGENT_REPORT_DOC)
         put_summary(r, out);
 }
 
@@ -200,7 +201,7 @@ daruma_question agent_report_ask(const agent_report *r, const agent_tool *tools,
     BUF_LIT(&b, "\nERROR CONTEXT:\n- Task: ");
     put_plain(&b, r->task.n ? r->task : S("Unknown"), STRATEGY_GOAL_CHARS_MAX, false);
     BUF_LIT(&b, "\n- Error type: ");
-    put_upper(&b, daruma_kind_name(r->failure.kind));
+    put_upper(&b, r->failure.type ? r->failure.type : daruma_kind_name(r->failure.kind));
     BUF_LIT(&b, "\n- Capability: ");
     put_plain(&b, r->failure.operation.n ? r->failure.operation : S("Unknown"), TRACKED_NAME_BYTES_MAX, false);
     BUF_LIT(&b, "\n");

@@ -35,6 +35,7 @@ const agent_policy agent_policy_default = {
     .completes_paths = true,
     .watched = true,
     .strategies = AGENT_STRATEGIES_AUTO,
+    .report = AGENT_REPORT_OURS,
 };
 
 const agent_tool *router_tool(const agent *a, daruma_str name)
@@ -129,7 +130,7 @@ agent_failure router_judge_tool(agent *a, const agent_tool *t, const daruma_step
         if (!rule_fits(row, step->result))
             continue;
         if (row->kind)
-            r.tool_kind = row->kind;
+            r.type = daruma_tool_kind_name(r.tool_kind = row->kind);
         if (row->severity >= 0 && row->severity < AGENT_SEVERITIES) {
             r.severity = (daruma_severity)row->severity;
             r.said = true;
