@@ -4,6 +4,7 @@
 #include "engine/agent/inside.h"
 #include "engine/mend/pairs/pairs.h"
 #include "engine/mend/shorten/shorten.h"
+#include "engine/mend/shorten/utf8.h"
 #include <xxhash.h>
 
 agent_step *traj_add(agent *a, agent_step_kind kind)
@@ -351,7 +352,7 @@ static int64_t traj_chars(agent *a)
             actions_put_call(&a->steps[i], &call);
         else
             buf_put(&call, a->steps[i].args);
-        n += (int64_t)(a->steps[i].llm_observation.n + call.n);
+        n += (int64_t)(utf8_chars(a->steps[i].llm_observation) + utf8_chars(buf_str(&call)));
     }
     return n;
 }
