@@ -110,7 +110,7 @@ static void test_calls(answer_test *k, turn *t, daruma_arena *a)
         cut &= mend_args_cut(t, i);
         readable &= json_whole(args, &whole) && json_is_object(whole) && !mend_args_cut(t, i);
     }
-    k->bad = why.n > 0 && !k->only;
+    k->bad = why.n > 0 && !k->only && !(k->untold && readable);
     k->cut = k->bad && cut;
     k->readable = k->bad && readable;
     k->why = buf_str(&why);
@@ -281,6 +281,7 @@ static void keep_cut(session *x, const turn *t)
 answer_test answer_test_of(session *x, bool calls, bool words)
 {
     answer_test k = {.rooms = x->v->rooms,
+                     .untold = x->kase.policy->mend.prunes_only,
                      .strings = x->p == x->d && x->p == &dialect_openai,
                      .was_unfit = session_mend_was_unfit(x) != UNFIT_NEVER};
     if (words)
