@@ -268,10 +268,7 @@ static void gather(const agent *a, agent_report *r, daruma_arena *room)
         daruma_buf b = buf_in(room);
         number++;
         buf_printf(&b, "Step %zu: ", by_step && s->plan_step ? (size_t)s->plan_step : number);
-        if (s->plan_step && s->plan_step <= a->planning.plan.n)
-            buf_put(&b, flow_line(a->planning.plan.steps[s->plan_step - 1].objective, SITUATION_TEXT_CHARS_MAX));
-        else
-            buf_put(&b, s->tool);
+        buf_put(&b, flow_line(s->objective.n ? s->objective : s->tool, SITUATION_TEXT_CHARS_MAX));
         if (s->failed || !s->done)
             BUF_LIT(&b, " - Failed");
         if ((s->failed || !s->done) && r->nfailed < most)

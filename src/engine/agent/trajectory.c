@@ -19,6 +19,8 @@ agent_step *traj_add(agent *a, agent_step_kind kind)
     *s = (agent_step){.kind = kind,
                       .turn = a->turn,
                       .plan_step = a->planning.plan.n && a->phase != PHASE_PLAN ? (uint32_t)a->planning.at + 1 : 0};
+    if (s->plan_step && s->plan_step <= a->planning.plan.n)
+        s->objective = a->planning.plan.steps[s->plan_step - 1].objective;
     return s;
 }
 
