@@ -6,6 +6,7 @@
  *
  * One thing is out at a time. flow_step() goes on until something is out, or the run is over. */
 #include "engine/agent/inside.h"
+#include "engine/mend/shorten/utf8.h"
 
 /* ---- texts ---- */
 
@@ -42,11 +43,7 @@ static daruma_str flow_clean(agent *a, const daruma_buf *text)
 
 daruma_str flow_line(daruma_str s, size_t most)
 {
-    if (s.n <= most)
-        return s;
-    while (most && ((unsigned char)s.p[most] & 0xc0) == 0x80)
-        most--;
-    return str_sub(s, 0, most);
+    return str_sub(s, 0, utf8_floor(s, most));
 }
 
 /* ---- events ---- */
