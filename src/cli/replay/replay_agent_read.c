@@ -141,9 +141,6 @@ static bool set_retry(const replay_place *at, daruma_str v, void *to)
     replay_agent_told *g = to;
     daruma_str rest = v, tool = str_cut(&rest, ' ');
     agent_tool *t = tool_of(g, tool);
-    if (!t && !g->has_retry)
-        g->retry.delay = -1; /* what is not said is as the profile has it */
-    g->has_retry |= !t;
     return replay_set_words(at,
                             REPLAY_SETTINGS(rows, "a retry has attempts=N, delay=1s, factor=1.5 and at_once=on, not"),
                             t ? rest : v, t ? &t->retry : &g->retry);
