@@ -121,7 +121,8 @@ typedef struct agent_loop {
     daruma_strategy strategy; /* the newest one, in `texts` */
     daruma_str circle;        /* what it keeps doing, in words; empty: nothing */
     const char *means;        /* what is said before it when it ends the run; set with LAST_LOOP */
-    bool wants_way;           /* another way is due */
+    bool wants_way;           /* another way is due, for a circle */
+    bool wants_any;           /* ... as nothing comes of it: of no account once something does */
     bool asks_way;            /* a person is asked about one */
     daruma_str estimate;      /* of the progress, as the model said it; empty: none */
     bool ends;                /* the run ends behind the strategy at hand */

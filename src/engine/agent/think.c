@@ -22,7 +22,7 @@ static void begin_progress(agent *a)
         a->notice = flow_text(a, buf_str(&said));
     }
     a->reporting.forced = level > 2 && report_name(a).n;
-    a->loop.wants_way |= level > 1 && a->policy->strategies;
+    a->loop.wants_any |= level > 1 && a->policy->strategies;
 }
 
 /* Writes the question and counts its tokens. False without memory. */
