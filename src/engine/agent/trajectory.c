@@ -415,7 +415,7 @@ void traj_shorten_next(agent *a)
         flow_ask(a, AGENT_FOR_SUMMARY, a->s.second.n ? a->s.second : a->s.model, &q, limits_time_left(a));
         return;
     }
-    for (size_t i = 0; !a->shorten.done && a->policy->masks && i < a->nsteps; i++) {
+    for (size_t i = 0; (only_masks || (!a->shorten.done && a->policy->masks)) && i < a->nsteps; i++) {
         agent_step *s = &a->steps[i];
         const mend_mask_rules bare = MEND_MASK_BARE;
         if (s->kind != AGENT_STEP_CALL || !s->done || s->compressed || !belongs(a, s))
