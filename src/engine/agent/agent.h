@@ -149,7 +149,8 @@ typedef struct agent_policy {
     bool hides_success;      /* no success is told of what was compressed, no failure where that did not help (P-W8) */
     bool mute;               /* no model is asked for summaries */
     bool cuts;               /* ... and long results are cut to their beginning, or masked where that is done */
-    bool off;                /* failures of models are final, and nothing is told of a recovery */
+    bool off;                /* failures of models are final */
+    bool off_is_silent;      /* ... and then no event tells of them (P-T2) */
     bool counts_steps;       /* "Total operations" is the step of the plan (O-F29), else the calls that were made */
     bool asks_failed;        /* a model that failed is asked to explain that, too (O-W8) */
     bool raises;          /* failures of calls are the agent's to deal with; else the sessions below it recover them */

@@ -74,7 +74,7 @@ void think_failed(agent *a, const agent_failure *f)
 {
     router_keep(a, f);
     a->failure_took = a->at.now - a->sent;
-    if (!a->policy->off)
+    if (!a->policy->off || !a->policy->off_is_silent)
         LOG(a, "error_recovery_attempt", "error_type", router_type(f), "error_message", a->failure.message,
             "compress_attempt", a->shorten.times);
     if (a->reporting.said.n && a->phase == PHASE_THINK) { /* asking for the report failed: what it said is the answer */
