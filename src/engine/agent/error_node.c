@@ -155,6 +155,12 @@ static void put_indented(daruma_buf *out, daruma_str v, int depth)
     buf_putc(out, object ? '}' : ']');
 }
 
+/* What a rule of the tool calls it. Of a model's failure the kind says more than the class of errors of a profile. */
+static const char *type_of(const agent_failure *f)
+{
+    return f->type && !f->of_model ? f->type : daruma_kind_name(f->kind);
+}
+
 void agent_report_write(const agent_report *r, agent_report_form form, daruma_buf *out)
 {
     const agent_failure *f = &r->failure;
@@ -162,7 +168,7 @@ void agent_report_write(const agent_report *r, agent_report_form form, daruma_bu
     put_wall(out, r->wall > 0 && r->wall < AGENT_WALL_MAX ? r->wall : 0);
     if (form != AGENT_REPORT_CODE) {
         BUF_LIT(out, "\n**Error Type:** ");
-        put_upper(out, f->type ? f->type : daruma_kind_name(f->kind));
+        put_upper(out, type_of(f));
     }
     if (form != AGENT_REPORT_DOC) {
         BUF_LIT(out, "\n**Error Severity:** ");
@@ -201,7 +207,7 @@ daruma_question agent_report_ask(const agent_report *r, const agent_tool *tools,
     BUF_LIT(&b, "\nERROR CONTEXT:\n- Task: ");
     put_plain(&b, r->task.n ? r->task : S("Unknown"), STRATEGY_GOAL_CHARS_MAX, false);
     BUF_LIT(&b, "\n- Error type: ");
-    put_upper(&b, r->failure.type ? r->failure.type : daruma_kind_name(r->failure.kind));
+    put_upper(&b, type_of(&r->failure));
     BUF_LIT(&b, "\n- Capability: ");
     put_plain(&b, r->failure.operation.n ? r->failure.operation : S("Unknown"), TRACKED_NAME_BYTES_MAX, false);
     BUF_LIT(&b, "\n");
