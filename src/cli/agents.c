@@ -341,6 +341,8 @@ static bool make_agent(const config *c, const agents_agent *x, daruma_arena *a, 
                      .recovery = policy_of_calls(c, a),
                      .retry = x->retry,
                      .limits = x->limits};
+    if (!g->retry.attempts && !g->retry.delay && !g->retry.factor_milli)
+        g->retry.factor_milli = 1000;                                 /* nothing grows of no delay */
     g->limits.money = mul_sat(x->limits.money, 1000);                 /* to millionths */
     int64_t in = x->limits.price_input, out = x->limits.price_output; /* 0: free; below: not said */
     agent_limits most = {0};

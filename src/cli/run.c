@@ -189,7 +189,7 @@ static int code_of(const agent_result *r)
         [DARUMA_OUTCOME_OK] = 0,        [DARUMA_OUTCOME_RECOVERED] = 0,   [DARUMA_OUTCOME_DEGRADED] = 3,
         [DARUMA_OUTCOME_ESCALATED] = 4, [DARUMA_OUTCOME_EXPLAINED] = 1,   [DARUMA_OUTCOME_FAILED] = 1,
         [DARUMA_OUTCOME_PENDING] = 1,   [DARUMA_OUTCOME_CANCELLED_] = 130};
-    return codes[r->outcome];
+    return r->outcome == DARUMA_OUTCOME_FAILED && r->limit ? codes[DARUMA_OUTCOME_DEGRADED] : codes[r->outcome];
 }
 
 /* Clears the last line of the terminal for something else. */
@@ -205,7 +205,7 @@ static void tell_words(teller *t, daruma_str json)
     static const struct {
         daruma_str event;
         const char *before;
-        const char *fields[3]; /* those that are there are shown */
+        const char *fields[5]; /* those that are there are shown */
     } rows[] = {
         {LIT("run_started"), "run", {"run"}},
         {LIT("tool_called"), "call", {"tool", "arguments"}},
@@ -217,7 +217,7 @@ static void tell_words(teller *t, daruma_str json)
         {LIT("trajectory_compressed"), "shortened", {"reason"}},
         {LIT("steps_left_out"), "old steps left out", {"reason"}},
         {LIT("loop_detected"), "circle", {"circle"}},
-        {LIT("error_recovery_attempt"), "failure", {"error_type", "kind", "error_message"}},
+        {LIT("error_recovery_attempt"), "failure", {"error_type", "kind", "net", "error_message", "message"}},
         {LIT("llm_retry_attempt"), "model again", {"kind", "reason"}},
         {LIT("mcp_started"), "server", {"server"}},
         {LIT("mcp_died"), "server died", {"server", "reason"}},
@@ -237,7 +237,7 @@ static void tell_words(teller *t, daruma_str json)
         fprintf(stderr, "[%s]", rows[i].before);
         for (size_t k = 0; k < COUNT(rows[i].fields) && rows[i].fields[k]; k++) {
             char plain[RUN_SHOWN_BYTES];
-            daruma_str text = json_text(json_get(json, str_of(rows[i].fields[k])), &a);
+            daruma_str text = str_trim(json_text(json_get(json, str_of(rows[i].fields[k])), &a));
             if (!text.n)
                 continue;
             fputc(' ', stderr);

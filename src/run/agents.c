@@ -124,9 +124,10 @@ static const conf_option limits_rows[] = {
 static const conf_shape limits_shape = {.of = CONF_ROWS(limits_rows)};
 
 static const conf_option retry_rows[] = {
-    {"max_attempts", CONF_INTEGER, AT(agents_agent, retry.attempts), .min = 1, .max = 100, .says = "1", .help = "Questions in all, the first included, each recovered as `recovery` says."},
-    {"delay_seconds", CONF_FRACTION, AT(agents_agent, retry.delay), .min = 0, .max = HOUR, .fallback = "1.0", .help = "Before the second."},
-    {"backoff_factor", CONF_FRACTION, AT(agents_agent, retry.factor_milli), .min = 1000, .max = 100000, .fallback = "2.0", .help = "How the delay grows."},
+    {"max_attempts", CONF_INTEGER, AT(agents_agent, retry.attempts), .min = 1, .max = 100, .says = "the profile's, 1 of `default`", .help = "Questions in all, the first included, each recovered as `recovery` says."},
+    {"delay_seconds", CONF_FRACTION, AT(agents_agent, retry.delay), .min = 0, .max = HOUR, .fallback = "usual", .word = "usual", .word_is = -1,
+     .help = "Before the second; `usual`: the profile's, 1.0 where it never waits."},
+    {"backoff_factor", CONF_FRACTION, AT(agents_agent, retry.factor_milli), .min = 1000, .max = 100000, .says = "the profile's, 2.0 where it never waits", .help = "How the delay grows."},
 };
 static const conf_shape retry_shape = {.of = CONF_ROWS(retry_rows)};
 

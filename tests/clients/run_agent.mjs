@@ -315,7 +315,8 @@ holds("what it is asked wrongly it says", {
       [["--model", "m", "--base-url", "http://127.0.0.1:1", "--root", "/nowhere", "x"], /cannot be opened/],
       [["--model", "m", "--base-url", "nonsense", "x"], /no address/],
       [["--model", "m", "--steps", "no", "x"], /wants a number/],
-      [["--model", "m", "--profile", "nobody", "x"], /no profile/],
+      [["--model", "m", "--profile", "nobody", "x"], /no profile `nobody`/],
+      [["--model", "m", "--profile", "osprey:nobody,swarm", "x"], /no profile `osprey:nobody`/],
       [["--model", "m", "--dialect", "latin", "x"], /latin/],
       [["--model", "m", "--base-url", "http://127.0.0.1:1", "--plan", "--no-plan", "x"], /not both/],
     ]) {
@@ -324,6 +325,8 @@ holds("what it is asked wrongly it says", {
       assert.match(r.stderr, says);
     }
     assert.equal(go("--help").status, 0);
+    const down = go("--model", "m", "--base-url", "http://127.0.0.1:1", "--seconds", "1", "--no-journal", "x");
+    assert.match(down.stderr, /\[failure\] network refused\n/, "what is in the way is said at once, not only at the end");
   },
 });
 

@@ -317,7 +317,7 @@ for (const [what, answers, args, reason, words, calls] of [
     assert.equal(r.result.reason, reason, r.out);
     assert.match(r.result.text, words);
     assert.equal(r.result.calls, calls);
-    assert.notEqual(r.code, 0);
+    assert.equal(r.code, 3);
   });
 
 holds(
@@ -327,11 +327,15 @@ holds(
 `,
   async (pair, root) => {
     const file = join(root, "d.yaml");
-    for (const [profile, calls] of [["swarm", 2], ["[swarm, ruby-llm]", 5]]) {
+    for (const [profile, retry, calls] of [
+      ["swarm", "max_attempts: 2, delay_seconds: 0.1", 2],
+      ["swarm", "delay_seconds: 0.1", 4],
+      ["[swarm, ruby-llm]", "max_attempts: 2, delay_seconds: 0.1", 5],
+    ]) {
       writeFileSync(
         file,
         `providers:\n  - { name: main, dialect: openai, url: "${pair.chaos}/v1", keys: [{ value: sk-x }] }\nagents:\n` +
-          `  - { name: a, model: main/m-agent, profile: ${profile}, retry: { max_attempts: 2, delay_seconds: 0.1 } }\n`,
+          `  - { name: a, model: main/m-agent, profile: ${profile}, retry: { ${retry} } }\n`,
       );
       const r = await run(pair, null, root, ["--config", file]).over;
       assert.equal(r.code, 1, r.out);

@@ -46,8 +46,7 @@ typedef struct replay_agent_told {
     size_t ntools, nrules;
     uint32_t moves;      /* 0: as the profile says */
     daruma_ms cancel_at; /* the run is interrupted then; 0: never */
-    bool has_retry;      /* `retry` of the block, of models */
-    agent_retry retry;
+    agent_retry retry;   /* of models */
 } replay_agent_told;
 
 typedef struct replay_scene {

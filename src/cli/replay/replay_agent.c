@@ -168,8 +168,7 @@ static bool set_up(agents *g, size_t i, agent_setup *ret)
     seed_stack told = g->stack;
     seed_stack_set(&told, &s->policy, g->stack.judge);
     *p = told.agent;
-    if (t->has_retry)
-        p->retry = t->retry;
+    seed_retry(&t->retry, p, &s->policy);
     if (t->moves)
         p->moves_max = t->moves;
     *ret = t->setup;

@@ -117,6 +117,8 @@ static bool add_rule(const replay_place *at, daruma_str v, void *to)
         for (int k = 0; k < DARUMA_TOOL_KINDS; k++)
             if (str_eq(kind, str_of(daruma_tool_kind_name((daruma_tool_kind)k))))
                 rule->kind = (daruma_tool_kind)k;
+        if (!rule->kind)
+            return replay_wrong(at, "this is no kind of failures of tools:", kind);
     }
     rest = str_trim(rest);
     if (str_starts(rest, S("says="))) {
@@ -139,7 +141,6 @@ static bool set_retry(const replay_place *at, daruma_str v, void *to)
     replay_agent_told *g = to;
     daruma_str rest = v, tool = str_cut(&rest, ' ');
     agent_tool *t = tool_of(g, tool);
-    g->has_retry |= !t;
     return replay_set_words(at,
                             REPLAY_SETTINGS(rows, "a retry has attempts=N, delay=1s, factor=1.5 and at_once=on, not"),
                             t ? rest : v, t ? &t->retry : &g->retry);

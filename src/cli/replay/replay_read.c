@@ -365,8 +365,8 @@ static bool begin_agent(replay_reader *r, daruma_str name, replay_scene *s)
 {
     if (s->nagents == REPLAY_AGENTS_MAX)
         return replay_wrong(&r->at, "a scene has at most 4 agents, without", name);
-    s->agents[s->nagents++] =
-        (replay_agent_told){.name = name, .task = S("Report."), .setup = {.name = name, .model = S("m-main")}};
+    s->agents[s->nagents++] = (replay_agent_told){
+        .name = name, .task = S("Report."), .retry.delay = -1, .setup = {.name = name, .model = S("m-main")}};
     return true;
 }
 

@@ -198,7 +198,7 @@ void adapt_ask(agent *a)
     about *q = situation(a);
     if (q)
         take_estimate(a, q);
-    a->loop.wants_way = false;
+    a->loop.wants_way = a->loop.wants_any = false;
     daruma_question ask =
         q ? daruma_strategy_ask(&q->is, &a->loop.tries, a->recovery, &a->scratch) : (daruma_question){0};
     if (!q) {

@@ -31,7 +31,7 @@ typedef struct agent_failure {
     bool retryable;          /* the same operation may succeed later */
     bool unmade;             /* no connection was made: the call had no effect */
     bool of_model;           /* a model failed, not a tool */
-    const char *type;        /* its name by the profile's rows; NULL: the kind's */
+    const char *type;        /* its name by the rows of the profile, or of the tool; NULL: that of the kind */
     const char *label;       /* ... and its class; NULL: none */
     daruma_str operation;    /* the tool, "plan", "classification", or the model that failed */
     daruma_str message;      /* what happened, on one line */
@@ -45,10 +45,13 @@ typedef struct agent_failure {
 /* How often an operation is tried in all, and how long is waited between: delay * factor^n. */
 typedef struct agent_retry {
     uint32_t attempts;     /* the first included; 0: as the policy has it */
-    daruma_ms delay;       /* before the first repetition; of a tool -1: as the policy has it */
+    daruma_ms delay;       /* before the first repetition; -1, or nothing said at all: as the policy has it */
     uint32_t factor_milli; /* growth in thousandths */
     bool first_at_once;    /* the first repetition does not wait, the second waits `delay` */
 } agent_retry;
+
+/* `usual` with what `own` says; who says how often has the waits of `fresh` where it says nothing of them. */
+agent_retry agent_retry_of(const agent_retry *own, agent_retry usual, agent_retry fresh);
 
 typedef enum agent_route {
     AGENT_ROUTE_AGAIN,      /* the same operation once more, after a wait */
@@ -96,8 +99,9 @@ typedef enum agent_strategies {
 } agent_strategies;
 enum { AGENT_SEVERITIES = DARUMA_FATAL + 1 };
 
-/* How the report of the error node is laid out: as Osprey's document has it, or its code. */
-typedef enum agent_report_form { AGENT_REPORT_CODE, AGENT_REPORT_DOC } agent_report_form;
+/* How the report of the error node is laid out: as Osprey's document has it, or its code; ours is that with the kind.
+ */
+typedef enum agent_report_form { AGENT_REPORT_CODE, AGENT_REPORT_DOC, AGENT_REPORT_OURS } agent_report_form;
 
 /* What an agent does about failures, as data: `default` and each seed are one of these. */
 typedef struct agent_policy {
@@ -144,6 +148,9 @@ typedef struct agent_policy {
     bool graceful_is_answer; /* ... and it passes for an answer (P-F13) */
     bool hides_success;      /* no success is told of what was compressed, no failure where that did not help (P-W8) */
     bool mute;               /* no model is asked for summaries */
+    bool cuts;               /* ... and long results are cut to their beginning, or masked where that is done */
+    bool off;                /* failures of models are final */
+    bool off_is_silent;      /* ... and then no event tells of them (P-T2) */
     bool counts_steps;       /* "Total operations" is the step of the plan (O-F29), else the calls that were made */
     bool asks_failed;        /* a model that failed is asked to explain that, too (O-W8) */
     bool raises;          /* failures of calls are the agent's to deal with; else the sessions below it recover them */

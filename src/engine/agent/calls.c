@@ -53,8 +53,10 @@ static void count_step(agent *a, agent_step *s, const daruma_step *step)
     daruma_verdict v =
         own ? daruma_detector_see(&a->loop.detector, a->recovery, step, NULL) : daruma_stall_see(a->loop.stall, step);
     bool new = daruma_progress_see(&a->loop.progress, a->recovery, step);
-    if (new)
+    if (new) {
         daruma_tries_worked(&a->loop.tries, a->recovery, step->tool);
+        a->loop.wants_any &= a->policy->loops_end; /* the notice was enough */
+    }
     if (a->policy->loops_end) {
         if (v.circle)
             end_circle(a, &v, step);
@@ -366,7 +368,9 @@ void calls_step(agent *a)
         return;
     }
     if (a->next >= a->nsteps) {
-        a->phase = a->loop.wants_way ? PHASE_ADAPT : a->policy->estimates ? PHASE_ESTIMATE : PHASE_THINK;
+        a->phase = a->loop.wants_way || a->loop.wants_any ? PHASE_ADAPT
+                   : a->policy->estimates                 ? PHASE_ESTIMATE
+                                                          : PHASE_THINK;
         return;
     }
     agent_step *s = &a->steps[a->next];

@@ -155,15 +155,22 @@ static void put_indented(daruma_buf *out, daruma_str v, int depth)
     buf_putc(out, object ? '}' : ']');
 }
 
+/* What a rule of the tool calls it. Of a model's failure the kind says more than the class of errors of a profile. */
+static const char *type_of(const agent_failure *f)
+{
+    return f->type && !f->of_model ? f->type : daruma_kind_name(f->kind);
+}
+
 void agent_report_write(const agent_report *r, agent_report_form form, daruma_buf *out)
 {
     const agent_failure *f = &r->failure;
     BUF_LIT(out, "\xe2\x9a\xa0\xef\xb8\x8f  **ERROR REPORT** - ");
     put_wall(out, r->wall > 0 && r->wall < AGENT_WALL_MAX ? r->wall : 0);
-    if (form == AGENT_REPORT_DOC) {
+    if (form != AGENT_REPORT_CODE) {
         BUF_LIT(out, "\n**Error Type:** ");
-        put_upper(out, daruma_kind_name(f->kind));
-    } else {
+        put_upper(out, type_of(f));
+    }
+    if (form != AGENT_REPORT_DOC) {
         BUF_LIT(out, "\n**Error Severity:** ");
         put_upper(out, daruma_severity_name(f->severity));
     }
@@ -173,7 +180,7 @@ void agent_report_write(const agent_report *r, agent_report_form form, daruma_bu
         put_line(out, "Error Message", f->user_message.n ? f->user_message : f->message, "Unknown error occurred");
     if (r->tool.n)
         put_line(out, "Capability", r->tool, "");
-    if (form == AGENT_REPORT_CODE) {
+    if (form != AGENT_REPORT_DOC) {
         buf_putc(out, '\n');
         agent_failure_write(f, out);
     } else if (json_valid(f->metadata)) {
@@ -182,7 +189,7 @@ void agent_report_write(const agent_report *r, agent_report_form form, daruma_bu
         BUF_LIT(out, "\n```");
     }
     put_stats(r, out);
-    if (form == AGENT_REPORT_CODE)
+    if (form != AGENT_REPORT_DOC)
         put_summary(r, out);
 }
 
@@ -200,7 +207,7 @@ daruma_question agent_report_ask(const agent_report *r, const agent_tool *tools,
     BUF_LIT(&b, "\nERROR CONTEXT:\n- Task: ");
     put_plain(&b, r->task.n ? r->task : S("Unknown"), STRATEGY_GOAL_CHARS_MAX, false);
     BUF_LIT(&b, "\n- Error type: ");
-    put_upper(&b, daruma_kind_name(r->failure.kind));
+    put_upper(&b, type_of(&r->failure));
     BUF_LIT(&b, "\n- Capability: ");
     put_plain(&b, r->failure.operation.n ? r->failure.operation : S("Unknown"), TRACKED_NAME_BYTES_MAX, false);
     BUF_LIT(&b, "\n");
@@ -267,10 +274,7 @@ static void gather(const agent *a, agent_report *r, daruma_arena *room)
         daruma_buf b = buf_in(room);
         number++;
         buf_printf(&b, "Step %zu: ", by_step && s->plan_step ? (size_t)s->plan_step : number);
-        if (s->plan_step && s->plan_step <= a->planning.plan.n)
-            buf_put(&b, flow_line(a->planning.plan.steps[s->plan_step - 1].objective, SITUATION_TEXT_CHARS_MAX));
-        else
-            buf_put(&b, s->tool);
+        buf_put(&b, flow_line(s->objective.n ? s->objective : s->tool, SITUATION_TEXT_CHARS_MAX));
         if (s->failed || !s->done)
             BUF_LIT(&b, " - Failed");
         if ((s->failed || !s->done) && r->nfailed < most)
@@ -401,7 +405,9 @@ void error_escalate(agent *a, daruma_str reason)
         buf_json(&history, daruma_redact(buf_str(&one), &a->scratch));
     }
     buf_putz(&history, n ? "]" : "[]");
-    BUF_SAY(&text, reason, ". A person has to look at it. The last error was: ");
+    BUF_SAY(&text, reason, str_ends(reason, S("?")) ? " " : ". ", "A person has to look at it.");
+    if (a->failure.message.n)
+        BUF_LIT(&text, " The last error was: ");
     put_plain(&text, a->failure.message, FAILURE_TEXT_BYTES_MAX, false);
     traj_partial(a, &text);
     LOG(a, "escalated", "reason", reason, "last_error", a->failure.message);

@@ -6,6 +6,7 @@
  *
  * One thing is out at a time. flow_step() goes on until something is out, or the run is over. */
 #include "engine/agent/inside.h"
+#include "engine/mend/shorten/utf8.h"
 
 /* ---- texts ---- */
 
@@ -42,11 +43,7 @@ static daruma_str flow_clean(agent *a, const daruma_buf *text)
 
 daruma_str flow_line(daruma_str s, size_t most)
 {
-    if (s.n <= most)
-        return s;
-    while (most && ((unsigned char)s.p[most] & 0xc0) == 0x80)
-        most--;
-    return str_sub(s, 0, most);
+    return str_sub(s, 0, utf8_floor(s, most));
 }
 
 /* ---- events ---- */
@@ -85,22 +82,15 @@ void agent_sign(const agent *a, daruma_str event, daruma_buf *out)
 
 /* ---- acts ---- */
 
-/* The run is broken off, as a graph that has gone round too often. */
-static void break_off(agent *a)
-{
-    a->out = OUT_NONE;
-    flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_FAILED,
-                                  .end = AGENT_END_FATAL,
-                                  .failure = a->failure,
-                                  .reason = S("the limit of recursion is reached"),
-                                  .text = S("The limit of recursion is reached without a stop condition.")});
-}
-
 void flow_out(agent *a, agent_out out, agent_act act)
 {
     a->moves += out == OUT_MODEL || out == OUT_TOOL;
     if (a->policy->moves_max && a->moves > a->policy->moves_max) {
-        break_off(a);
+        flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_FAILED, /* as a graph that has gone round too often */
+                                      .end = AGENT_END_FATAL,
+                                      .failure = a->failure,
+                                      .reason = S("the limit of recursion is reached"),
+                                      .text = S("The limit of recursion is reached without a stop condition.")});
         return;
     }
     act.call = ++a->calls;

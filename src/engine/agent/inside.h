@@ -77,9 +77,10 @@ typedef enum agent_step_kind {
 
 typedef struct agent_step {
     agent_step_kind kind;
-    uint32_t turn;      /* answers of the model so far: calls of one answer share it */
-    uint32_t plan_step; /* 1 + index of the step of the plan that it belongs to; 0 none */
-    daruma_str thought; /* what the model said before its calls, at the first of them; WORDS, NOTE: the text */
+    uint32_t turn;        /* answers of the model so far: calls of one answer share it */
+    uint32_t plan_step;   /* 1 + index of the step of the plan that it belongs to; 0 none */
+    daruma_str objective; /* ... and what that does, of the plan as it was then */
+    daruma_str thought;   /* what the model said before its calls, at the first of them; WORDS, NOTE: the text */
     daruma_str id, tool, args;
     daruma_str instead;         /* other arguments that it was called with: a path was completed; empty: `args` */
     daruma_str note;            /* ... which the model is told so; empty: none */
@@ -120,7 +121,8 @@ typedef struct agent_loop {
     daruma_strategy strategy; /* the newest one, in `texts` */
     daruma_str circle;        /* what it keeps doing, in words; empty: nothing */
     const char *means;        /* what is said before it when it ends the run; set with LAST_LOOP */
-    bool wants_way;           /* another way is due */
+    bool wants_way;           /* another way is due, for a circle */
+    bool wants_any;           /* ... as nothing comes of it: of no account once something does */
     bool asks_way;            /* a person is asked about one */
     daruma_str estimate;      /* of the progress, as the model said it; empty: none */
     bool ends;                /* the run ends behind the strategy at hand */

@@ -35,6 +35,7 @@ const agent_policy agent_policy_default = {
     .completes_paths = true,
     .watched = true,
     .strategies = AGENT_STRATEGIES_AUTO,
+    .report = AGENT_REPORT_OURS,
 };
 
 const agent_tool *router_tool(const agent *a, daruma_str name)
@@ -129,7 +130,7 @@ agent_failure router_judge_tool(agent *a, const agent_tool *t, const daruma_step
         if (!rule_fits(row, step->result))
             continue;
         if (row->kind)
-            r.tool_kind = row->kind;
+            r.type = daruma_tool_kind_name(r.tool_kind = row->kind);
         if (row->severity >= 0 && row->severity < AGENT_SEVERITIES) {
             r.severity = (daruma_severity)row->severity;
             r.said = true;
@@ -179,27 +180,20 @@ static daruma_ms router_delay(const agent_retry *r, uint32_t done, daruma_ms adv
     return d < 0 ? 0 : d;
 }
 
-/* What a tool says of its repetitions, and of what it does not say what holds for all. */
-static agent_retry retry_of(const agent_retry *own, agent_retry usual)
+agent_retry agent_retry_of(const agent_retry *own, agent_retry usual, agent_retry fresh)
 {
-    if (own->attempts)
+    bool says = own->attempts || own->factor_milli;
+    if (own->attempts) {
+        usual = fresh;
         usual.attempts = own->attempts;
-    if (own->attempts || own->factor_milli)
-        usual.factor_milli = own->factor_milli ? own->factor_milli : 1500;
-    if (own->delay > 0 || (!own->delay && (own->attempts || own->factor_milli))) {
+    }
+    if (own->factor_milli)
+        usual.factor_milli = own->factor_milli;
+    if (own->delay > 0 || (!own->delay && says)) {
         usual.delay = own->delay;
         usual.first_at_once = own->first_at_once;
-    } else if (own->delay < 0 && own->attempts) {
-        usual.delay = 1000;
-        usual.first_at_once = false;
     }
     return usual;
-}
-
-static void tell_retry(agent *a, const agent_failure *f, uint32_t done, uint32_t most, daruma_ms delay)
-{
-    LOG(a, "retry_scheduled", "operation", f->operation, "attempt", done, "max_attempts", most, "delay_ms", delay,
-        "reason", f->message);
 }
 
 /* Of a call whose answer was lost: one that ends its server each time is not to spend all its restarts. */
@@ -215,7 +209,7 @@ bool router_again(agent *a, agent_step *s)
     if (s && s->lost && r.attempts > LOST_TRIES)
         r.attempts = LOST_TRIES;
     if (t)
-        r = retry_of(&t->retry, r);
+        r = agent_retry_of(&t->retry, r, (agent_retry){.delay = 1000, .factor_milli = 1500});
     uint32_t done = s ? s->attempts : a->attempts;
     daruma_ms delay = router_delay(&r, done, a->failure.advice), left = limits_time_left(a);
     /* A call that may have had an effect is not made twice. */
@@ -227,7 +221,8 @@ bool router_again(agent *a, agent_step *s)
                 a, AGENT_LIMIT_TIME); /* its seed waits, whatever the time: that ends the run before the wait does */
         return a->policy->raises;
     }
-    tell_retry(a, &a->failure, done, r.attempts, delay);
+    LOG(a, "retry_scheduled", "operation", a->failure.operation, "attempt", done, "max_attempts", r.attempts,
+        "delay_ms", delay, "reason", a->failure.message);
     a->recovering = true;
     if (s) {
         s->done = false;
@@ -297,6 +292,8 @@ void router_route(agent *a, agent_step *s)
         switch (way) {
         case AGENT_ROUTE_AGAIN:
             went = router_again(a, s);
+            if (!went && !s && a->attempts > 1 && !a->policy->hides_success)
+                LOG(a, "error_recovery_failed", "error_type", router_type(&a->failure), "reason", "exhausted");
             break;
         case AGENT_ROUTE_MODEL:
             went = to_model(a, s);

@@ -22,7 +22,7 @@ static void begin_progress(agent *a)
         a->notice = flow_text(a, buf_str(&said));
     }
     a->reporting.forced = level > 2 && report_name(a).n;
-    a->loop.wants_way |= level > 1 && a->policy->strategies;
+    a->loop.wants_any |= level > 1 && a->policy->strategies;
 }
 
 /* Writes the question and counts its tokens. False without memory. */
@@ -74,8 +74,9 @@ void think_failed(agent *a, const agent_failure *f)
 {
     router_keep(a, f);
     a->failure_took = a->at.now - a->sent;
-    LOG(a, "error_recovery_attempt", "error_type", router_type(f), "error_message", a->failure.message,
-        "compress_attempt", a->shorten.times);
+    if (!a->policy->off || !a->policy->off_is_silent)
+        LOG(a, "error_recovery_attempt", "error_type", router_type(f), "error_message", a->failure.message,
+            "compress_attempt", a->shorten.times);
     if (a->reporting.said.n && a->phase == PHASE_THINK) { /* asking for the report failed: what it said is the answer */
         daruma_str said = a->reporting.said;
         a->reporting.said = (daruma_str){0};
@@ -84,7 +85,7 @@ void think_failed(agent *a, const agent_failure *f)
     }
     bool too_long = f->kind == DARUMA_CONTEXT_LENGTH || f->kind == DARUMA_REQUEST_TOO_LARGE;
     daruma_scope who = daruma_kind_scope(f->kind);
-    if (too_long && a->phase == PHASE_THINK && a->policy->compressions)
+    if (too_long && a->phase == PHASE_THINK && (a->policy->compressions || a->policy->graceful))
         traj_shorten(a);
     else if (a->policy->graceful && a->phase == PHASE_THINK && f->kind != DARUMA_UNKNOWN && f->status >= 400 &&
              f->status < 500 && f->severity == DARUMA_CRITICAL &&

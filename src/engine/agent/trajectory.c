@@ -4,6 +4,7 @@
 #include "engine/agent/inside.h"
 #include "engine/mend/pairs/pairs.h"
 #include "engine/mend/shorten/shorten.h"
+#include "engine/mend/shorten/utf8.h"
 #include <xxhash.h>
 
 agent_step *traj_add(agent *a, agent_step_kind kind)
@@ -18,6 +19,8 @@ agent_step *traj_add(agent *a, agent_step_kind kind)
     *s = (agent_step){.kind = kind,
                       .turn = a->turn,
                       .plan_step = a->planning.plan.n && a->phase != PHASE_PLAN ? (uint32_t)a->planning.at + 1 : 0};
+    if (s->plan_step && s->plan_step <= a->planning.plan.n)
+        s->objective = a->planning.plan.steps[s->plan_step - 1].objective;
     return s;
 }
 
@@ -351,7 +354,7 @@ static int64_t traj_chars(agent *a)
             actions_put_call(&a->steps[i], &call);
         else
             buf_put(&call, a->steps[i].args);
-        n += (int64_t)(a->steps[i].llm_observation.n + call.n);
+        n += (int64_t)(utf8_chars(a->steps[i].llm_observation) + utf8_chars(buf_str(&call)));
     }
     return n;
 }
@@ -396,8 +399,13 @@ static void give_up(agent *a, const char *why)
 void traj_shorten_next(agent *a)
 {
     mend_large large;
-    while (a->shorten.at < a->nsteps && !is_long(a, &a->steps[a->shorten.at], &large))
+    bool only_masks = a->policy->cuts && a->policy->masks;
+    while (a->shorten.at < a->nsteps && (only_masks || !is_long(a, &a->steps[a->shorten.at], &large)))
         a->shorten.at++;
+    if (a->shorten.at < a->nsteps && a->policy->cuts) {
+        traj_shortened(a, (daruma_str){0}); /* the next one follows */
+        return;
+    }
     if (a->shorten.at < a->nsteps && limits_reached(a, true, false) == AGENT_LIMIT_NONE) {
         convo c;
         alone(a, &a->steps[a->shorten.at], &c);
@@ -407,7 +415,7 @@ void traj_shorten_next(agent *a)
         flow_ask(a, AGENT_FOR_SUMMARY, a->s.second.n ? a->s.second : a->s.model, &q, limits_time_left(a));
         return;
     }
-    for (size_t i = 0; !a->shorten.done && a->policy->masks && i < a->nsteps; i++) {
+    for (size_t i = 0; (only_masks || (!a->shorten.done && a->policy->masks)) && i < a->nsteps; i++) {
         agent_step *s = &a->steps[i];
         const mend_mask_rules bare = MEND_MASK_BARE;
         if (s->kind != AGENT_STEP_CALL || !s->done || s->compressed || !belongs(a, s))
@@ -432,7 +440,7 @@ void traj_shorten_next(agent *a)
 
 void traj_shorten(agent *a)
 {
-    if (a->shorten.times >= a->policy->compressions || a->policy->mute) {
+    if (a->shorten.times >= a->policy->compressions || (a->policy->mute && !a->policy->cuts)) {
         give_up(a, a->policy->mute ? "compression_failed" : "max_compress_retries_exceeded");
         return;
     }

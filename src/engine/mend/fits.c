@@ -1,5 +1,6 @@
 /* fits.c - does a JSON value fit a JSON Schema (draft 2020-12)? The keywords that tools use; unknown ones pass, and so
  * does what lies too deep or would take too long. What is wrong is said in the words a model can act upon. */
+#include "engine/mend/shorten/utf8.h"
 #include "engine/mend/value.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -22,10 +23,7 @@ static bool fits_schema(judge *j, daruma_str schema, daruma_str value);
 
 static daruma_str shown(daruma_str raw)
 {
-    size_t n = raw.n < 60 ? raw.n : 60;
-    while (n && n < raw.n && ((unsigned char)raw.p[n] & 0xc0) == 0x80)
-        n--;
-    return str_sub(raw, 0, n);
+    return str_sub(raw, 0, utf8_floor(raw, 60));
 }
 
 /* "- `days`: expected integer, got string "three"". */

@@ -2,6 +2,7 @@
 #include "engine/mend/remedy.h"
 #include "engine/mend/answer/answer.h"
 #include "engine/mend/pairs/pairs.h"
+#include "engine/mend/shorten/utf8.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -18,9 +19,7 @@ static int64_t said_chars(const mending *m)
             bool words = p->kind == PART_TEXT || p->kind == PART_THINKING;
             if (p->dropped || (p->kind != PART_CALL && p->kind != PART_RESULT && (!words || m->policy->json_summaries)))
                 continue;
-            daruma_str text = convo_part_text(c, p);
-            for (size_t k = 0; k < text.n; k++)
-                n += ((unsigned char)text.p[k] & 0xc0) != 0x80;
+            n += (int64_t)utf8_chars(convo_part_text(c, p));
         }
     return n;
 }

@@ -47,7 +47,7 @@
     .tools_to_model = true, /* P-F45 */                                                                                \
         .tool_unsaid = DARUMA_REPLANNING, .tool_retry = {.attempts = 1}, .compressions = 1,                            \
     .compressions_of_step = true, .compressed_as_json = true, .compress_over_chars = 2000, .graceful = true,           \
-    .graceful_is_answer = true
+    .graceful_is_answer = true, .off_is_silent = true
 
 static const struct {
     const char *profile, *variant;

@@ -19,8 +19,8 @@ typedef struct seed_stack {
 /* Reads "NAME[:VARIANT],...", the uppermost first; brackets around it are allowed. What is new lives in `a`. False: it
  * cannot be, and `why` says why. */
 bool seed_stack_read(daruma_str names, daruma_arena *a, seed_stack *ret, daruma_buf *why);
-/* An agent's own numbers (attempts 0: none) hold where its profile tries calls again: in the agent, or in the sessions
- * below it. Not in both: that would be two budgets that multiply. */
+/* An agent's own numbers hold where its profile tries calls again: in the agent, or in the sessions below it. Not in
+ * both: that would be two budgets that multiply. */
 void seed_retry(const agent_retry *own, agent_policy *p, daruma_policy *calls);
 
 /* What somebody set otherwise than the profile they named, `its`, has it, as `recovery` of a configuration: without

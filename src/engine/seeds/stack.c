@@ -37,7 +37,8 @@ bool seed_stack_read(daruma_str names, daruma_arena *a, seed_stack *ret, daruma_
         daruma_str at = rest, name = profile_next(&rest, &variant);
         const agent_policy *own = seed_agent(name, variant);
         if (!own && !has_calls(name, variant))
-            return wrong(why, "there is no profile", name);
+            return wrong(why, "there is no profile",
+                         variant.n ? (daruma_str){name.p, (size_t)(variant.p + variant.n - name.p)} : name);
         if (own && !first) {
             first = own;
             judge = daruma_policy_variant(name, variant);
@@ -64,19 +65,19 @@ bool seed_stack_read(daruma_str names, daruma_arena *a, seed_stack *ret, daruma_
 void seed_retry(const agent_retry *own, agent_policy *p, daruma_policy *calls)
 {
     if (p->routes[p->mode][DARUMA_RETRIABLE].to == AGENT_ROUTE_AGAIN) {
-        if (own->attempts)
-            p->retry = *own;
-        else if (!p->raises)
+        p->retry = agent_retry_of(own, p->retry, p->retry.delay ? p->retry : agent_policy_default.retry);
+        if (!own->attempts && !p->raises)
             p->retry.attempts = 1;
         return;
     }
-    for (int k = 0; own->attempts && k < DARUMA_KINDS; k++) {
+    for (int k = 0; k < DARUMA_KINDS; k++) {
         daruma_kind_policy *kind = &calls->kinds[k];
-        if (!kind->backoff.base)
-            continue;
-        if (kind->max_attempts > calls->max_attempts) /* a layer below has tries of its own */
+        const agent_retry was = {.delay = kind->backoff.base, .factor_milli = kind->backoff.factor_milli};
+        agent_retry is = agent_retry_of(own, was, was);
+        if (was.delay && own->attempts && kind->max_attempts > calls->max_attempts) /* a layer below has its own */
             kind->max_attempts = kind->max_attempts - calls->max_attempts + own->attempts;
-        kind->backoff = (daruma_backoff){.base = own->delay, .cap = calls->max_wait, .factor_milli = own->factor_milli};
+        if (was.delay && (is.delay != was.delay || is.factor_milli != was.factor_milli))
+            kind->backoff = (daruma_backoff){is.delay, calls->max_wait, is.factor_milli, 0};
     }
     if (own->attempts)
         calls->max_attempts = own->attempts;
@@ -90,8 +91,11 @@ void seed_stack_set(seed_stack *s, const daruma_policy *said, const daruma_polic
     if (said->mend.compression_threshold_chars != its->mend.compression_threshold_chars)
         p->compress_over_chars = (uint32_t)said->mend.compression_threshold_chars;
     p->mute |= !said->mend.side_calls && its->mend.side_calls;
-    if (said->enabled)
+    p->cuts = !said->mend.summarize_on_compress && its->mend.summarize_on_compress;
+    if (said->enabled || !its->enabled)
         return;
+    p->off = true;
     p->compressions = 0;
     p->graceful = s->calls.enabled = false;
+    p->retry = p->classes_retry = (agent_retry){.attempts = 1};
 }

@@ -72,7 +72,7 @@ static void test_calls(answer_test *k, turn *t, daruma_arena *a)
 {
     daruma_buf why = buf_in(a), what = buf_in(a);
     size_t cost = 0;
-    bool cut = true, readable = true;
+    bool cut = true, readable = true, tellable = true;
     for (size_t i = 0; i < t->message.nparts; i++) {
         convo_part *p = &t->message.parts[i];
         if (p->kind != PART_CALL || p->dropped)
@@ -109,8 +109,10 @@ static void test_calls(answer_test *k, turn *t, daruma_arena *a)
         buf_put(&why, c.why);
         cut &= mend_args_cut(t, i);
         readable &= json_whole(args, &whole) && json_is_object(whole) && !mend_args_cut(t, i);
+        /* Clients cannot read a call without a name, or with arguments that are no string where one belongs. */
+        tellable &= p->name.n && !(k->strings && json_is_object(p->value));
     }
-    k->bad = why.n > 0 && !k->only;
+    k->bad = why.n > 0 && !k->only && !(k->untold && readable && tellable);
     k->cut = k->bad && cut;
     k->readable = k->bad && readable;
     k->why = buf_str(&why);
@@ -281,6 +283,7 @@ static void keep_cut(session *x, const turn *t)
 answer_test answer_test_of(session *x, bool calls, bool words)
 {
     answer_test k = {.rooms = x->v->rooms,
+                     .untold = x->kase.policy->mend.prunes_only,
                      .strings = x->p == x->d && x->p == &dialect_openai,
                      .was_unfit = session_mend_was_unfit(x) != UNFIT_NEVER};
     if (words)

@@ -14,7 +14,8 @@ typedef struct answer_test {
     size_t most;              /* bytes of schemas that calls are held against */
     bool was_unfit;           /* an answer was asked for again already because it did not fit its schema */
     bool strings;             /* arguments that came as an object are written as a string, as the wire has them */
-    bool only;                /* it cannot be asked for again: what cannot be mended in place stays as it came */
+    bool untold; /* no remedy tells the model: calls that can be read pass, and their tools say it (S-F17) */
+    bool only;   /* it cannot be asked for again: what cannot be mended in place stays as it came */
     /* found */
     bool bad;             /* it has to be asked for again */
     bool given_up;        /* not all of it was looked at: that would have been too much */

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "engine/mend/pairs/pairs_plan.h"
+#include "engine/mend/shorten/utf8.h"
 
 /* A string as Ruby shows it. */
 static void put_inspected(daruma_buf *b, daruma_str s)
@@ -55,22 +56,12 @@ static void put_ruby(daruma_buf *b, daruma_str v, int depth, daruma_arena *a)
     buf_putc(b, object ? '}' : ']');
 }
 
-/* Bytes of the first `chars` characters of UTF-8. */
-static size_t utf8_prefix(daruma_str s, size_t chars)
-{
-    size_t i = 0;
-    for (; i < s.n; i++)
-        if (((unsigned char)s.p[i] & 0xc0) != 0x80 && chars-- == 0)
-            break;
-    return i;
-}
-
 static void put_argument(daruma_buf *b, daruma_str key, daruma_str value, daruma_arena *a)
 {
     daruma_str text = json_text(value, a);
     BUF_SAY(b, key, ": ");
-    if (json_is_string(value) && utf8_prefix(text, REMINDER_CHARS_MAX) < text.n) {
-        BUF_SAY(b, str_sub(text, 0, utf8_prefix(text, REMINDER_CHARS_MAX - 3)), "...");
+    if (json_is_string(value) && utf8_bytes(text, REMINDER_CHARS_MAX) < text.n) {
+        BUF_SAY(b, str_sub(text, 0, utf8_bytes(text, REMINDER_CHARS_MAX - 3)), "...");
     } else {
         put_ruby(b, value, REMINDER_DEPTH_MAX, a);
     }

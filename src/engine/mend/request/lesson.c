@@ -6,6 +6,7 @@
 #include "base/record.h"
 #include "base/str.h"
 #include "engine/mend/request/lesson.h"
+#include "engine/mend/shorten/utf8.h"
 #include "engine/mend/value.h"
 
 bool place_push(place *p, daruma_str step)
@@ -95,12 +96,8 @@ static daruma_str between(daruma_str rule, daruma_str value)
 static daruma_str shortened(int64_t max, daruma_str value, daruma_arena *a)
 {
     daruma_str text = json_text(value, a);
-    int64_t n = 0;
-    size_t i = 0;
-    for (; i < text.n; i++)
-        if (((unsigned char)text.p[i] & 0xc0) != 0x80 && n++ == max)
-            break;
-    return json_is_string(value) && i < text.n ? quoted(str_sub(text, 0, i), a) : (daruma_str){0};
+    size_t n = utf8_bytes(text, (size_t)max);
+    return json_is_string(value) && n < text.n ? quoted(str_sub(text, 0, n), a) : (daruma_str){0};
 }
 
 static daruma_str fewer(int64_t max, daruma_str value, daruma_arena *a)
