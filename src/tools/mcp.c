@@ -202,6 +202,7 @@ static void start(mcp *m)
     }
     m->state = MCP_GREETING;
     m->fresh = true;
+    m->lists = 0;
     m->due = mcp_now(m) + MCP_START_MS;
     m->asked = ++m->ids;
     mcp_send(m, m->asked, "initialize",

@@ -65,6 +65,8 @@ static void up(mcp *m)
         if (!k->id)
             mcp_send_call(m, k);
     mcp_tell_ready(m, NULL);
+    if (m->again)
+        list_tools(m, (daruma_str){0});
 }
 
 static void take_list(mcp *m, daruma_str result)
@@ -77,7 +79,7 @@ static void take_list(mcp *m, daruma_str result)
         m->list[i].seen = true; /* there is no memory for what is new: the old stays */
     if (json_is_string(cursor) && cursor.n > 2 && ++m->pages < MCP_PAGES_MAX)
         list_tools(m, cursor);
-    else if (m->again)
+    else if (m->again && m->fresh && ++m->lists < MCP_LISTS_MAX) /* one that changes with each reading is up, too */
         list_tools(m, (daruma_str){0});
     else
         up(m);

@@ -1,6 +1,7 @@
 // An MCP server that misbehaves as its tools are told to: `node mcp_server.mjs FOLDER [at start]`. Each life appends a line to
 // FOLDER/lives, each effect of a tool one to FOLDER/effects: what happened is counted there, whatever daruma believes.
-//   at start: die (each time), die1 (the first life only), mute (answers nothing), noise (prints before it speaks)
+//   at start: die (each time), die1 (the first life only), mute (answers nothing), noise (prints before it speaks), restless (its
+//   list changes whenever it is read)
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -69,6 +70,7 @@ createInterface({ input: process.stdin }).on("line", (l) => {
   if (q.method === "ping") return send({ id: q.id, result: {} });
   if (q.method === "tools/list") {
     const all = list(), from = Number(q.params?.cursor ?? 0); // in pages of 5
+    if (how === "restless") send({ method: "notifications/tools/list_changed" });
     return send({ id: q.id, result: { tools: all.slice(from, from + 5), ...(from + 5 < all.length && { nextCursor: String(from + 5) }) } });
   }
   if (q.method === "tools/call") tools[q.params.name]?.[1](q.id, q.params.arguments);

@@ -174,6 +174,16 @@ holds("a list of tools that changes is read again; what is gone is refused", {
   },
 });
 
+holds("a list of tools that changes whenever it is read holds nothing up", {
+  async run(pair, root) {
+    const { r, seen } = await go(pair, root, odd(root, "restless"), ["odd_add", {}], ["odd_put_die_once", {}], ["odd_look", {}]);
+    assert.equal(r.code, 0, r.out + r.err);
+    assert.deepEqual(seen.slice(0, 2), ["added", "put at last"], "a call that waited for the next life is sent");
+    assert.deepEqual(lines(root, "effects"), ["add", "put_die_once", "put_die_once"]);
+    assert.deepEqual(r.lines.filter((l) => /^mcp_/.test(l.event)).map((l) => l.event), ["mcp_started", "mcp_died", "mcp_started"]);
+  },
+});
+
 holds("effects are asked about first, but for what is only read; names are such as providers take", {
   async run(pair, root) {
     const name = "odd_odd_name_with_signs_and_more_than_sixty-four_letters_";
