@@ -35,8 +35,7 @@ struct approve {
     daruma_str question; /* as JSON */
     daruma_str name;     /* of the question: "RUN/CALL" */
     char answer_path[JOURNAL_PATH_BYTES], question_path[JOURNAL_PATH_BYTES];
-    struct timespec old; /* of an answer that lay there before the question did, and names none */
-    bool has_old;
+    struct timespec old; /* when that came which was read there, and is no answer to the question; 0: nothing was */
     fetch *f;
     int status;
     daruma_buf answer;
@@ -163,30 +162,35 @@ static bool write_question(approve *p)
     return well && rename(fresh, p->question_path) == 0;
 }
 
+/* Reads what lies where the answer is expected, unless it is what was read before, and tells when that came (0 nothing
+ * is there). False: there is nothing new, or it cannot be read, which was told. A pipe or a device is not read: the
+ * whole run would wait for whoever writes to it. */
+static bool read_file(approve *p, struct timespec *ret_came, daruma_str *ret)
+{
+    struct stat st;
+    char why[256] = "what lies where the answer is expected is no plain file";
+    if (stat(p->answer_path, &st) != 0 || same_time(st.st_mtim, p->old))
+        return false;
+    *ret_came = st.st_mtim;
+    if (S_ISREG(st.st_mode) && sys_read_file(p->answer_path, APPROVE_ANSWER_BYTES, &p->room, ret, why))
+        return true;
+    tell(p, why);
+    return false;
+}
+
 static void on_look(uv_timer_t *t)
 {
     approve *p = t->data;
-    struct stat st;
     daruma_str text, says;
-    char why[256];
-    if (stat(p->answer_path, &st) != 0 || !S_ISREG(st.st_mode))
+    struct timespec came;
+    if (!read_file(p, &came, &text))
         return;
-    if (p->has_old && same_time(st.st_mtim, p->old))
-        return;
-    if (!sys_read_file(p->answer_path, APPROVE_ANSWER_BYTES, &p->room, &text, why)) {
-        tell(p, why);
-        return;
-    }
+    p->old = came;
     verdict v = read_answer(p, text, &says);
-    if (v == VERDICT_NONE) {
-        if (text.n && text.p[text.n - 1] == '\n') /* else it is still being written */
-            tell(p, "the file holds no answer; {\"answer\": \"allow\"} or {\"answer\": \"deny\"} is one");
-    } else if (settle(p, v, says)) {
+    if (v == VERDICT_NONE && text.n && text.p[text.n - 1] == '\n') /* else it is still being written */
+        tell(p, "the file holds no answer; {\"answer\": \"allow\"} or {\"answer\": \"deny\"} is one");
+    if (settle(p, v, says))
         unlink(p->answer_path);
-        return;
-    }
-    p->old = st.st_mtim; /* it is not read again before it changes */
-    p->has_old = true;
 }
 
 static void on_expiry(uv_timer_t *t);
@@ -195,18 +199,14 @@ static void on_expiry(uv_timer_t *t);
  * answers an earlier one of this run was read, and would stand in the way of whoever waits for the file to be gone. */
 static void look_at_old(approve *p)
 {
-    struct stat st;
-    daruma_str text, name = {0}, run = str_sub(p->name, 0, p->s.run.n + 1);
-    char why[256];
-    bool there = stat(p->answer_path, &st) == 0;
-    if (there && sys_read_file(p->answer_path, APPROVE_ANSWER_BYTES, &p->room, &text, why))
-        name = named_by(p, text);
-    bool past = str_starts(name, run) && !str_eq(name, p->name);
-    if (past)
+    struct timespec none = {0}, came = none;
+    daruma_str text, run = str_sub(p->name, 0, p->s.run.n + 1);
+    p->old = none;
+    daruma_str name = read_file(p, &came, &text) ? named_by(p, text) : (daruma_str){0};
+    if (!name.n)
+        p->old = came;
+    else if (str_starts(name, run) && !str_eq(name, p->name))
         unlink(p->answer_path);
-    p->has_old = there && !past && !name.n;
-    if (p->has_old)
-        p->old = st.st_mtim;
 }
 
 static void ask_file(approve *p)

@@ -420,6 +420,18 @@ holds("--approve FILE: an answer that was read before a kill, and is still there
     assert.equal(s.log(), "BEGIN\nedit-1\nedit-2\nEND\n");
   }));
 
+holds("--approve FILE: what is no plain file is not read, and does not hold the run up", () =>
+  scene([edit(1), "I may not"], async (s) => {
+    for (const [name, make] of [["pipe", (f) => spawnSync("mkfifo", [f])], ["folder", mkdirSync]]) {
+      const file = join(s.dir, name);
+      make(file);
+      const r = await s.go([...s.base, "--state", s.state, "--json", "--approve", file, "--approve-within", "1", "the task"]).over;
+      assert.equal(r.code, 0, r.out + r.err);
+      assert.deepEqual(r.lines.filter((l) => l.event === "person_answered").map((l) => l.answer), ["expired"]);
+      assert.deepEqual(r.lines.filter((l) => l.event === "approval_waits").map((l) => l.reason), ["what lies where the answer is expected is no plain file"]);
+    }
+  }));
+
 holds("--approve-within: an answer that does not come is none, and that is not asked again", () =>
   scene([edit(1), edit(1), "I may not"], async (s) => {
     const file = join(s.dir, "answer");
