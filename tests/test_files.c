@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "tools/files.h"
 #include "sys/arena.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -106,6 +107,21 @@ static void files_are_read_listed_and_searched(void **state)
     assert_true(call("fs.search", "{\"text\":\"a secret\"}"));
     assert_says("nothing was found");
     assert_false(call("fs.fly", "{}"));
+}
+
+/* Linux has a file that anybody may open and nobody can read: its first page is no memory. */
+static void an_error_without_words_of_ours_is_told_in_the_systems(void **state)
+{
+    (void)state;
+    int own = root;
+    root = open("/proc/self", O_RDONLY | O_DIRECTORY);
+    if (root >= 0 && faccessat(root, "mem", R_OK, 0) == 0) {
+        assert_false(call("fs.read", "{\"path\":\"mem\"}"));
+        assert_says("INTERNAL_ERROR: `mem` could not be used: ");
+        assert_says(strerror(EIO));
+    }
+    close(root);
+    root = own;
 }
 
 static void what_is_no_text_is_not_read_and_what_was_not_searched_is_said(void **state)
@@ -219,6 +235,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_read_listed_and_searched),
+        cmocka_unit_test(an_error_without_words_of_ours_is_told_in_the_systems),
         cmocka_unit_test(what_is_no_text_is_not_read_and_what_was_not_searched_is_said),
         cmocka_unit_test(one_file_that_is_no_text_says_so_and_its_lines_of_text_are_read),
         cmocka_unit_test(files_are_written_and_edited),
