@@ -459,10 +459,10 @@ static int carry_out(wish *w, daruma_str task)
     if (w->s.shell || w->s.nmcp)
         child_env_wipe(); /* commands can read our environment: of keys only our copy stays */
     bool well = run_task(&w->s, task, why);
-    if (!well) {
+    if (!well && why[0])
         fprintf(stderr, "daruma run: %s\n", why);
-        w->t.code = 2;
-    }
+    if (!well)
+        w->t.code = why[0] ? 2 : 130;
     if (well || w->c.resume)
         journal_close(w->s.journal);
     else

@@ -175,6 +175,10 @@ static void drop_what_is_out(run *r)
 /* What is gone when the loop has run. */
 static void close_parts(run *r)
 {
+    uv_close((uv_handle_t *)&r->clock, NULL);
+    uv_close((uv_handle_t *)&r->soon, NULL);
+    for (size_t i = 0; i < COUNT(r->interrupts); i++)
+        uv_close((uv_handle_t *)&r->interrupts[i], NULL);
     toolset_close(r->tools);
     mcp_close(r->servers);
     approve_close(r->person);
@@ -199,10 +203,6 @@ static void end_run(run *r)
     result.spent.waited = add_sat(result.spent.waited, r->below.waited);
     record_end(r, &result);
     r->s->done(&result, r->recovered, r->s->user);
-    uv_close((uv_handle_t *)&r->clock, NULL);
-    uv_close((uv_handle_t *)&r->soon, NULL);
-    for (size_t i = 0; i < COUNT(r->interrupts); i++)
-        uv_close((uv_handle_t *)&r->interrupts[i], NULL);
     close_parts(r);
 }
 
@@ -310,6 +310,9 @@ static void on_signal(uv_signal_t *s, int number)
     (void)number;
     for (size_t i = 0; i < COUNT(r->interrupts); i++)
         uv_signal_stop(&r->interrupts[i]);
+    r->stopped = !r->a; /* its servers are being started */
+    if (r->stopped)
+        return;
     crew_cancel(r->a, host_tick(r));
     go_on(r);
 }
@@ -341,11 +344,25 @@ static bool open_all(run *r, char why[256])
         (r->s->shell && !shell_add(r->tools, &r->shell)))
         return false;
     if (r->s->nmcp)
-        r->servers = mcp_open(&r->loop, r->tools, r->s->mcp, r->s->nmcp, on_server, r, why);
+        r->servers = mcp_open(&r->loop, r->tools, r->s->mcp, r->s->nmcp, on_server, r, &r->stopped, why);
     if (r->s->nmcp && !r->servers)
         return false;
     r->staff = staff_open(r->s, r->tools, r->servers, &r->memory, why);
     return r->staff != NULL;
+}
+
+static void open_loop(run *r)
+{
+    static const int numbers[COUNT(r->interrupts)] = {SIGINT, SIGTERM, SIGHUP};
+    uv_loop_init(&r->loop);
+    uv_timer_init(&r->loop, &r->clock);
+    uv_timer_init(&r->loop, &r->soon);
+    r->clock.data = r->soon.data = r;
+    for (size_t i = 0; i < COUNT(numbers); i++) {
+        uv_signal_init(&r->loop, &r->interrupts[i]);
+        r->interrupts[i].data = r;
+        uv_signal_start(&r->interrupts[i], on_signal, numbers[i]);
+    }
 }
 
 static void close_all(run *r)
@@ -477,27 +494,18 @@ bool run_task(const run_settings *s, daruma_str task, char why[256])
 {
     run r = {.s = s, .until = -1, .rests = -1, .files = {.root = -1, .writer = s->id}, .journal = s->journal};
     snprintf(why, 256, "there is no memory for it");
-    uv_loop_init(&r.loop);
+    open_loop(&r);
     sys_ignore_sigpipe();
     sys_memory_keep_large();  /* each step takes and gives as much as the conversation is long */
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its writer, not the end */
     bool well = sys_arena_init(&r.memory, 16 << 10, RUN_MEMORY_BYTES_MAX) &&
-                sys_arena_init(&r.room, 64 << 10, RUN_ANSWER_BYTES_MAX) && open_all(&r, why);
-    if (well && begin(&r, task, why)) {
-        uv_timer_init(&r.loop, &r.clock);
-        uv_timer_init(&r.loop, &r.soon);
-        r.clock.data = r.soon.data = &r;
-        static const int numbers[COUNT(r.interrupts)] = {SIGINT, SIGTERM, SIGHUP};
-        for (size_t i = 0; i < COUNT(numbers); i++) {
-            uv_signal_init(&r.loop, &r.interrupts[i]);
-            r.interrupts[i].data = &r;
-            uv_signal_start(&r.interrupts[i], on_signal, numbers[i]);
-        }
+                sys_arena_init(&r.room, 64 << 10, RUN_ANSWER_BYTES_MAX) && open_all(&r, why) && begin(&r, task, why);
+    if (well)
         begin_work(&r);
-    } else {
-        well = false;
+    else
         close_parts(&r);
-    }
+    if (r.stopped)
+        why[0] = 0;
     uv_run(&r.loop, UV_RUN_DEFAULT);
     uv_loop_close(&r.loop);
     close_all(&r);

@@ -275,7 +275,7 @@ static void close_one(mcp *m)
 }
 
 mcp_servers *mcp_open(uv_loop_t *loop, toolset *t, const mcp_setup *list, size_t n,
-                      void (*event)(daruma_str json, void *user), void *user, char why[256])
+                      void (*event)(daruma_str json, void *user), void *user, const bool *stop, char why[256])
 {
     mcp_servers *s = calloc(1, sizeof *s);
     if (!s || n > MCP_SERVERS_MAX) {
@@ -292,9 +292,9 @@ mcp_servers *mcp_open(uv_loop_t *loop, toolset *t, const mcp_setup *list, size_t
             snprintf(why, 256, "there is no memory for it");
         s->failed = !m;
     }
-    while (s->waiting && !s->failed)
+    while (s->waiting && !s->failed && !*stop)
         uv_run(loop, UV_RUN_ONCE);
-    if (!s->failed)
+    if (!s->failed && !*stop)
         return s;
     mcp_close(s);
     return NULL;

@@ -1,7 +1,7 @@
 // An MCP server that misbehaves as its tools are told to: `node mcp_server.mjs FOLDER [at start]`. Each life appends a line to
 // FOLDER/lives, each effect of a tool one to FOLDER/effects: what happened is counted there, whatever daruma believes.
 //   at start: die (each time), die1 (the first life only), mute (answers nothing), noise (prints before it speaks), restless (its
-//   list changes whenever it is read)
+//   list changes whenever it is read), stubborn (answers nothing, and ends neither with its input nor by SIGTERM)
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -13,6 +13,10 @@ const once = (name) => !existsSync(join(folder, name)) && (writeFileSync(join(fo
 if (how === "die" || (how === "die1" && life === 1)) {
   console.error("cannot find my configuration");
   process.exit(7);
+}
+if (how === "stubborn") {
+  process.on("SIGTERM", () => {});
+  for (;;) await new Promise((ok) => setTimeout(ok, 1000));
 }
 if (how === "noise") process.stdout.write('Starting up...\n{"half": \n[]\n"text"\n{"jsonrpc":"2.0"}\n\n{"jsonrpc":"2.0","id":99,"result":{}}\n');
 
