@@ -82,9 +82,12 @@ static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *wh
 
 static const fetch_ops ops = {.head = on_head, .body = on_body, .end = on_end, .fail = on_fail};
 
-static daruma_str copied(daruma_arena *a, const char *p, size_t n)
+/* What the session says of what is to be done: daruma_session_path() and the like. */
+static daruma_str said(const daruma_session *s, const char *(*which)(const daruma_session *, size_t *))
 {
-    return arena_copy(a, (daruma_str){p, n});
+    size_t n;
+    const char *p = which(s, &n);
+    return (daruma_str){p, n};
 }
 
 /* "name: value\r\n" each, those of the place, and the key. */
@@ -98,11 +101,8 @@ static size_t fields_of_call(const run_target *t, daruma_str text, daruma_header
     }
     for (size_t i = 0; i < t->nheaders && n + 1 < max; i++)
         out[n++] = t->headers[i];
-    if (t->key.n) {
-        daruma_buf b = buf_in(a);
-        BUF_SAY(&b, t->d->key_prefix, t->key);
-        out[n++] = (daruma_header){str_of(t->d->key_header), buf_str(&b)};
-    }
+    if (t->key.n)
+        out[n++] = (daruma_header){str_of(t->d->key_header), STR_SAY(a, t->d->key_prefix, t->key)};
     return n;
 }
 
@@ -115,50 +115,47 @@ static void rest(run *r, bool rests)
     r->rests = rests ? now : -1;
 }
 
+/* Sends the call that the session wants. False: there is no such place, or no memory. */
+static bool start_call(host_call *c)
+{
+    run *r = c->r;
+    const daruma_session *s = r->session;
+    daruma_str body = said(s, daruma_session_bytes);
+    bool same = str_eq(body, r->asked_body); /* it need not be there twice: it is as long as all before */
+    daruma_ms total = daruma_session_total_ms(s);
+    const staff_place *place = staff_place_of(crew_who(r->a), r->asked_model, said(s, daruma_session_target));
+    if (!place || !sys_arena_init(&c->room, 16 << 10, CALL_ARENA_BYTES_MAX) ||
+        (!same && !sys_arena_init(&c->body, body.n + 1, 0))) /* and a NUL */
+        return false;
+    daruma_header *fields = ARENA_NEW(&c->room, daruma_header, RUN_FIELDS_MAX);
+    daruma_str text = arena_copy(&c->room, said(s, daruma_session_fields));
+    fetch_request q = {.to = &place->to,
+                       .method = S("POST"),
+                       .target = staff_path(place, said(s, daruma_session_path), &c->room),
+                       .headers = fields,
+                       .nheaders = fields ? fields_of_call(place->target, text, fields, RUN_FIELDS_MAX, &c->room) : 0,
+                       .body = {same ? r->asked_body : arena_copy(&c->body, body)},
+                       .has_body = true,
+                       .clocks = {RUN_CONNECT_MS, RUN_ANSWER_MS, RUN_IDLE_MS, total > 0 ? total : 0}};
+    c->number = daruma_session_call(s);
+    c->f = c->room.full || c->body.full ? NULL : fetch_start(r->up, &q, &ops, c);
+    return c->f != NULL;
+}
+
 static void send_call(run *r)
 {
     rest(r, false);
-    daruma_session *s = r->session;
     host_call *c = calloc(1, sizeof *c);
-    int64_t number = daruma_session_call(s);
-    daruma_header *fields = NULL; /* read until the answer begins */
-    size_t n;
-    if (!c) {
-        daruma_call_failed(s, number, "local");
+    if (c)
+        *c = (host_call){.next = r->calls, .r = r};
+    if (c && start_call(c)) {
+        r->calls = c;
+        r->sent++;
         return;
     }
-    sys_arena_init(&c->room, 16 << 10, CALL_ARENA_BYTES_MAX);
-    fields = ARENA_NEW(&c->room, daruma_header, RUN_FIELDS_MAX);
-    const char *p = daruma_session_target(s, &n);
-    const staff_place *place = staff_place_of(crew_who(r->a), r->asked_model, (daruma_str){p, n});
-    p = daruma_session_path(s, &n);
-    daruma_str path = copied(&c->room, p, n);
-    p = daruma_session_fields(s, &n);
-    daruma_str text = copied(&c->room, p, n);
-    p = daruma_session_bytes(s, &n);
-    bool same = str_eq((daruma_str){p, n}, r->asked_body); /* it need not be there twice: it is as long as all before */
-    bool ready = place && fields && path.n && (same || sys_arena_init(&c->body, n + 1, 0)); /* and a NUL */
-    daruma_str body = same ? r->asked_body : ready ? copied(&c->body, p, n) : (daruma_str){0};
-    daruma_ms total = daruma_session_total_ms(s);
-    fetch_request q = {.to = ready ? &place->to : NULL,
-                       .method = S("POST"),
-                       .target = ready ? staff_path(place, path, &c->room) : path,
-                       .headers = fields,
-                       .nheaders = ready ? fields_of_call(place->target, text, fields, RUN_FIELDS_MAX, &c->room) : 0,
-                       .body = {body},
-                       .has_body = true,
-                       .clocks = {RUN_CONNECT_MS, RUN_ANSWER_MS, RUN_IDLE_MS, total > 0 ? total : 0}};
-    c->r = r;
-    c->number = number;
-    c->f = c->room.full || c->body.full || !ready ? NULL : fetch_start(r->up, &q, &ops, c);
-    if (!c->f) {
+    if (c)
         free_call(c);
-        daruma_call_failed(s, number, "local");
-        return;
-    }
-    c->next = r->calls;
-    r->calls = c;
-    r->sent++;
+    daruma_call_failed(r->session, daruma_session_call(r->session), "local");
 }
 
 void host_end_calls(run *r)
@@ -257,11 +254,9 @@ void host_end_session(run *r, uint32_t *ret_more)
 /* Does what the session says. Its end is dealt with later: it may be told from within one of its own calls. */
 void host_pump(run *r)
 {
-    size_t n;
     while (r->session && !r->over) {
         daruma_do what = daruma_session_next(r->session);
         host_call *c = call_of(r, daruma_session_call(r->session));
-        const char *p;
         switch (what) {
         case DARUMA_DO_NOTHING:
             if (!r->calls)
@@ -293,12 +288,10 @@ void host_pump(run *r)
             r->status = daruma_session_status(r->session);
             break;
         case DARUMA_DO_BYTES:
-            p = daruma_session_bytes(r->session, &n);
-            take_bytes(r, (daruma_str){p, n});
+            take_bytes(r, said(r->session, daruma_session_bytes));
             break;
         case DARUMA_DO_EVENT:
-            p = daruma_session_bytes(r->session, &n);
-            say_signed(r, (daruma_str){p, n});
+            say_signed(r, said(r->session, daruma_session_bytes));
             break;
         case DARUMA_DO_END:
         case DARUMA_DO_BREAK:
@@ -386,11 +379,9 @@ static bool is_streamed(const run *r, const agent_act *x)
 static daruma_str as_stream(run *r, const agent_act *x)
 {
     const dialect *d = crew_who(r->a)->as.d;
-    daruma_buf b = buf_in(&r->room);
     if (!r->streams || !d->asks_stream.n)
         return x->body;
-    BUF_SAY(&b, str_sub(x->body, 0, x->body.n - 1), ",", d->asks_stream, "}"); /* no space before the bracket */
-    return b.full ? (daruma_str){0} : buf_str(&b);
+    return STR_SAY(&r->room, str_sub(x->body, 0, x->body.n - 1), ",", d->asks_stream, "}"); /* no space before '}' */
 }
 
 void host_ask(run *r, const agent_act *x)
@@ -413,9 +404,9 @@ void host_ask(run *r, const agent_act *x)
     r->net = DARUMA_NET_NONE;
     r->over = r->broken = false;
     host_tick(r);
-    r->session = b.full || !body.n || none_left ? NULL
-                                                : daruma_session_open(r->known, staff_recovery(crew_who(r->a)), b.p,
-                                                                      b.n, body.p, body.n, why, sizeof why);
+    r->session = r->room.full || none_left ? NULL
+                                           : daruma_session_open(r->known, staff_recovery(crew_who(r->a)), b.p, b.n,
+                                                                 body.p, body.n, why, sizeof why);
     r->body = buf_in(&r->room);
     r->held = buf_in(&r->room);
     if (r->session) {
