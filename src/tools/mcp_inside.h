@@ -70,7 +70,7 @@ struct mcp {
     daruma_str instructions;
     char last[MCP_LAST_BYTES]; /* of what it wrote to standard error: the end */
     size_t nlast;
-    char why[256];
+    char why[256 + MCP_LAST_BYTES]; /* it died, or is stopped */
 };
 
 /* ---- mcp.c ---- */
