@@ -1,6 +1,7 @@
 /* host.c - the loop of `daruma run`: what agents ask for is done, what came of it is handed in. Questions to
  * models are in host_session.c. One thing is out at a time. */
 #include "run/host_inside.h"
+#include "tools/shell.h"
 #include "tools/web.h"
 #include "sys/sys.h"
 #include <errno.h>
@@ -235,22 +236,11 @@ static void go_on(run *r)
     r->until = -1;
     while (!r->finished) {
         agent_act x = crew_next(r->a);
-        switch (x.what) {
-        case AGENT_DO_NOTHING:
-            host_rearm(r);
-            return;
-        case AGENT_DO_EVENT:
+        if (x.what == AGENT_DO_EVENT) {
             host_say(r, x.text);
-            break;
-        case AGENT_DO_FINISH:
+        } else if (x.what == AGENT_DO_FINISH) {
             end_run(r);
-            break;
-        case AGENT_DO_MODEL:
-        case AGENT_DO_TOOL:
-        case AGENT_DO_ASK:
-        case AGENT_DO_WAIT:
-            if (!record(r, &x) || carry_out(r, &x))
-                break;
+        } else if (x.what == AGENT_DO_NOTHING || (record(r, &x) && !carry_out(r, &x))) {
             host_rearm(r);
             return;
         }
@@ -334,14 +324,13 @@ static bool open_all(run *r, char why[256])
     us.http_proxy = sys_env("http_proxy");
     r->web = upstream_new(&r->loop, &us, why);
     r->tools = r->web ? toolset_new(&r->loop) : NULL;
-    r->shell.folder = r->s->root;
     approve_settings person = r->s->person;
     person.run = r->s->id;
     person.event = r->s->event;
     person.user = r->s->user;
     r->person = approve_new(&r->loop, r->up, &person, why);
-    if (!r->person || !r->tools || !files_add(r->tools, &r->files) || !web_add(r->tools, &r->web) ||
-        (r->s->shell && !shell_add(r->tools, &r->shell)))
+    if (!r->person || !r->tools || !files_add(r->tools, &r->files) || !web_add(r->tools, r->web) ||
+        (r->s->shell && !shell_add(r->tools, r->s->root)))
         return false;
     if (r->s->nmcp)
         r->servers = mcp_open(&r->loop, r->tools, r->s->mcp, r->s->nmcp, on_server, r, &r->stopped, why);

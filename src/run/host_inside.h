@@ -6,7 +6,6 @@
 #include "store/journal.h"
 #include "run/resume.h"
 #include "tools/files.h"
-#include "tools/shell.h"
 #include "run/staff.h"
 #include "dialect/streamed.h"
 #include "net/upstream.h"
@@ -29,8 +28,7 @@ typedef struct run {
     uv_timer_t clock, soon;    /* the next time that is waited for; what must not be done within a callback */
     uv_signal_t interrupts[3]; /* Ctrl-C, and the ways in which systems and terminals end a program */
     upstream *up;
-    upstream *web; /* of http.get: where it leads is not ours to say */
-    shell shell;
+    upstream *web;           /* of http.get: where it leads is not ours to say */
     daruma_arena memory;     /* of the run */
     daruma_memory *known;    /* to the library */
     daruma_session *session; /* NULL: no model is asked */
