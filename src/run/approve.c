@@ -306,10 +306,8 @@ static void on_expiry(uv_timer_t *t)
 
 static void write_json(approve *p, const agent_act *x)
 {
-    daruma_buf name = buf_in(&p->room), b;
-    BUF_SAY(&name, p->s.run, "/", x->call);
-    p->name = buf_str(&name);
-    b = buf_in(&p->room);
+    daruma_buf b = buf_in(&p->room);
+    p->name = STR_SAY(&p->room, p->s.run, "/", x->call);
     BUF_OBJECT(&b, "question", p->name, "run", p->s.run, "text", x->text, "tool", buf_any(x->tool), "arguments",
                BUF_IF(x->tool.n, buf_raw(json_valid(x->args) ? x->args : S("{}"))), "within_s",
                BUF_IF(p->s.within > 0, p->s.within / 1000), "answers", buf_raw(S("[\"allow\",\"deny\"]")));
