@@ -510,6 +510,7 @@ int cli_run(int argc, char **argv)
         CLI_SWITCH("--json", &w.t.json, "print events and the result as JSON, a line each"),
         {0},
     };
+    sys_ignore_sigpipe(); /* a journal that may not grow, too, is an error and not the end */
     runs_options before = runs_options_before(options);
     int at = cli_options(argc, argv, options, "run [OPTIONS] TASK\n       daruma run --resume ID [\"WORDS\"]", about);
     daruma_str task = {0};

@@ -340,18 +340,25 @@ static bool open_all(run *r, char why[256])
     return r->staff != NULL;
 }
 
-static void open_loop(run *r)
+/* The loop, and what is closed by close_parts(). False and a sentence: there is no loop. */
+static bool open_loop(run *r, char why[256])
 {
     static const int numbers[COUNT(r->interrupts)] = {SIGINT, SIGTERM, SIGHUP};
-    uv_loop_init(&r->loop);
+    int error = uv_loop_init(&r->loop);
+    for (size_t i = 0; i < COUNT(numbers) && !error; i++) {
+        error = uv_signal_init(&r->loop, &r->interrupts[i]); /* the first one opens what all need */
+        r->interrupts[i].data = r;
+        if (!error)
+            uv_signal_start(&r->interrupts[i], on_signal, numbers[i]);
+    }
+    if (error) {
+        snprintf(why, 256, "it cannot wait for anything: %s", uv_strerror(error));
+        return false;
+    }
     uv_timer_init(&r->loop, &r->clock);
     uv_timer_init(&r->loop, &r->soon);
     r->clock.data = r->soon.data = r;
-    for (size_t i = 0; i < COUNT(numbers); i++) {
-        uv_signal_init(&r->loop, &r->interrupts[i]);
-        r->interrupts[i].data = r;
-        uv_signal_start(&r->interrupts[i], on_signal, numbers[i]);
-    }
+    return true;
 }
 
 static void close_all(run *r)
@@ -483,10 +490,9 @@ bool run_task(const run_settings *s, daruma_str task, char why[256])
 {
     run r = {.s = s, .until = -1, .rests = -1, .files = {.root = -1, .writer = s->id}, .journal = s->journal};
     snprintf(why, 256, "there is no memory for it");
-    open_loop(&r);
-    sys_ignore_sigpipe();
-    sys_memory_keep_large();  /* each step takes and gives as much as the conversation is long */
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its writer, not the end */
+    sys_memory_keep_large(); /* each step takes and gives as much as the conversation is long */
+    if (!open_loop(&r, why))
+        return false;
     bool well = sys_arena_init(&r.memory, 16 << 10, RUN_MEMORY_BYTES_MAX) &&
                 sys_arena_init(&r.room, 64 << 10, RUN_ANSWER_BYTES_MAX) && open_all(&r, why) && begin(&r, task, why);
     if (well)

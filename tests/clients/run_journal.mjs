@@ -42,10 +42,10 @@ async function scene(acts, f, { hold = () => null, refuse = () => false } = {}) 
   });
   await new Promise((ok) => server.listen(0, "127.0.0.1", ok));
   const base = ["--model", "m", "--base-url", `http://127.0.0.1:${server.address().port}/v1`, "--root", root];
-  const go = (args, { env = {}, limited } = {}) => {
+  const go = (args, { env = {}, limited, closed } = {}) => {
     const all = ["run", ...args];
     const options = { env: { OPENAI_API_KEY: KEY, ...(process.env.ASAN_OPTIONS && { ASAN_OPTIONS: process.env.ASAN_OPTIONS }), ...env }, stdio: ["ignore", "pipe", "pipe"], cwd: dir };
-    const child = limited ? spawn("sh", ["-c", `ulimit -f ${limited}; exec "$0" "$@"`, daruma, ...all], options) : spawn(daruma, all, options);
+    const child = limited || closed ? spawn("sh", ["-c", `${limited ? `ulimit ${limited};` : ""} exec "$0" "$@" ${closed ?? ""}`, daruma, ...all], options) : spawn(daruma, all, options);
     const said = { child, out: "", err: "" };
     child.stdout.on("data", (d) => (said.out += d));
     child.stderr.on("data", (d) => (said.err += d));
@@ -548,10 +548,35 @@ holds("where no journal can be kept the run goes on without; where one was asked
     assert.equal(existsSync(s.state), false);
   }));
 
+holds("without a standard output what is printed does not go into the journal", () => {
+  const heads = [];
+  let file;
+  return scene([edit(1), edit(2), "all done"], async (s) => {
+    file = s.file;
+    const r = await s.run([], { closed: ">&-" }).over;
+    assert.equal(r.code, 1, "what was printed did not arrive");
+    assert.match(r.err, /standard output could not be written/);
+    assert.deepEqual(heads, ["SQLite format 3", "SQLite format 3", "SQLite format 3"]);
+    assert.match(s.explain().stdout, /It ended: ok/, s.explain().stderr);
+  }, { hold: () => void heads.push(readFileSync(file(), "latin1").slice(0, 15)) });
+});
+
+holds("a run that may have few descriptors, or no file for its journal, says so and leaves none", () =>
+  scene([{ call: "shell_run", args: { command: "echo ran >>log.txt" } }, "all done"], async (s) => {
+    for (const [limited, says] of [["-n 7", /cannot wait for anything: too many open files/], ["-n 12", /too many open files/i], ["-f 8", /cannot write .*\.db/]]) {
+      const r = await s.run(["--shell"], { limited }).over;
+      assert.equal(r.code, 2, `${limited}: ${r.signal} ${r.out} ${r.err}`);
+      assert.match(r.err, says);
+      assert.deepEqual(readdirSync(s.state).filter((f) => f.endsWith(".db")), [], limited);
+    }
+    const tight = await s.run(["--shell"], { limited: "-n 16" }).over; // too few for a pipe to the command, or just enough
+    assert.equal(tight.code, 0, `${tight.signal} ${tight.out} ${tight.err}`);
+  }));
+
 holds("a disk that is full in the middle ends the journal, not the run, and nobody resumes it", () =>
   scene([...Array.from({ length: 6 }, (_, i) => edit(i)), "all done"], async (s) => {
     writeFileSync(join(s.root, "log.txt"), `BEGIN\n${"x".repeat(40000)}\nEND\n`);
-    const r = await s.run([], { limited: 300 }).over; // no file may be longer than 150 KB
+    const r = await s.run([], { limited: "-f 300" }).over; // no file may be longer than 150 KB
     assert.equal(r.code, 0, r.out + r.err);
     const lost = r.lines.find((l) => l.event === "journal_lost");
     assert.match(lost.reason, /cannot write/);
