@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <termios.h>
 #include <unistd.h>
 
 struct approve {
@@ -338,6 +339,7 @@ void approve_ask(approve *p, const agent_act *x, approve_done done, void *user)
     } else if (p->s.way) {
         ask_file(p);
     } else {
+        tcflush(0, TCIFLUSH); /* what was typed before answers no question that nobody had seen */
         p->s.show(x->text, p->s.user);
         uv_poll_start(&p->in, UV_READABLE, on_line);
     }

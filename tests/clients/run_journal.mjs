@@ -432,6 +432,25 @@ holds("--approve FILE: what is no plain file is not read, and does not hold the 
     }
   }));
 
+holds("on a terminal what was typed before a question stood there does not answer it", () => {
+  let typed;
+  return scene([edit(1), "I may not"], async (s) => {
+    const words = [daruma, "run", ...s.base, "--state", s.state, "the task"].map((w) => `'${w}'`).join(" ");
+    const child = spawn("script", ["-qec", words, "/dev/null"], { env: { PATH: process.env.PATH, OPENAI_API_KEY: KEY }, stdio: ["pipe", "pipe", "pipe"] });
+    let out = "";
+    child.stdout.on("data", (d) => (out += d));
+    typed = async () => {
+      child.stdin.write("y\n");
+      await until(() => /y\r?\n/.test(out), "the echo");
+    };
+    const over = new Promise((ok) => child.on("close", ok));
+    await until(() => /\[y\/N\]/.test(out), "the question");
+    child.stdin.write("n\n");
+    assert.equal(await over, 0, out);
+    assert.equal(s.log(), "BEGIN\nEND\n");
+  }, { hold: (n) => (n ? null : typed()) });
+});
+
 holds("--approve-within: an answer that does not come is none, and that is not asked again", () =>
   scene([edit(1), edit(1), "I may not"], async (s) => {
     const file = join(s.dir, "answer");
