@@ -17,7 +17,7 @@ static void list_tools(mcp *m, daruma_str cursor)
     }
     m->state = MCP_LISTING;
     m->asked = ++m->ids;
-    m->due = mcp_now(m) + MCP_START_MS;
+    m->due = m->fresh ? mcp_now(m) + MCP_START_MS : INT64_MAX; /* else it may be at work, and answers behind that */
     mcp_send(m, m->asked, "tools/list", b.full ? (daruma_str){0} : buf_str(&b));
 }
 

@@ -38,6 +38,7 @@ const tools = {
   look_die: [pure, () => process.exit(1)],
   hang: [{}, () => effect("hang")],
   freeze: [{}, () => { effect("freeze"); for (;;); }],
+  change_freeze: [{}, () => { effect("change_freeze"); send({ method: "notifications/tools/list_changed" }); for (;;); }],
   halves: [pure, (id) => { const l = line({ id, result: text("ä whole line") }); const b = Buffer.from(l); [...b].forEach((_, i) => setTimeout(() => process.stdout.write(b.subarray(i, i + 1)), i)); }],
   huge: [{}, (id) => (effect("huge"), write(`{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"${"x".repeat(17 << 20)}"}]}}\n`))],
   large: [pure, (id) => send({ id, result: text("y".repeat(5 << 20)) })],
