@@ -405,35 +405,33 @@ static void count_before(run *r, const resumed *p)
  * other call the agent hears that nobody knows what came of it. */
 static void go_on_again(run *r)
 {
-    resumed *p = &r->past;
+    const resumed *p = &r->past;
+    bool calls = p->act.what == AGENT_DO_TOOL, asks = p->act.what == AGENT_DO_MODEL, out = false;
     daruma_arena room;
-    bool calls = p->act.what == AGENT_DO_TOOL;
-    if (calls && sys_arena_init(&room, 16 << 10, RUN_TOOL_BYTES_MAX)) {
+    sys_arena_init(&room, 16 << 10, RUN_TOOL_BYTES_MAX); /* without memory it is full */
+    if (calls)
         files_clear(&r->files, p->act.tool, p->act.args, &room);
-        sys_arena_done(&room);
-    }
     journal_look now = look_at(r, &p->act);
     resume_fate fate = calls ? resume_tool(p, &now) : RESUME_AGAIN;
     say_begun(r, "run_resumed", calls ? resume_fate_words(fate) : NULL);
     if (fate == RESUME_AGAIN) {
-        bool asks = p->act.what == AGENT_DO_MODEL;
         if (asks)
             count_before(r, p);
         if (!journal_asked_again(r->journal, p->act.call, asks ? &r->below : NULL, host_tick(r)))
             host_lose_journal(r);
-        if (crew_result_of(r->a).outcome == DARUMA_OUTCOME_PENDING && !carry_out(r, &p->act)) {
-            host_rearm(r);
-            return;
-        }
-    } else if (fate == RESUME_DONE && sys_arena_init(&room, 16 << 10, RUN_TOOL_BYTES_MAX)) {
-        daruma_buf out = buf_in(&room);
-        files_done(p->act.tool, p->act.args, &room, &out);
-        tool_ended(r, p->act.call, buf_str(&out), 1, false);
-        sys_arena_done(&room);
+        out = crew_result_of(r->a).outcome == DARUMA_OUTCOME_PENDING && !carry_out(r, &p->act);
     } else {
-        tool_ended(r, p->act.call, (daruma_str){0}, 0, true);
+        daruma_buf result = buf_in(&room);
+        bool done = fate == RESUME_DONE;
+        if (done)
+            files_done(p->act.tool, p->act.args, &room, &result);
+        tool_ended(r, p->act.call, buf_str(&result), done, !done);
     }
-    go_on(r);
+    sys_arena_done(&room);
+    if (out)
+        host_rearm(r);
+    else
+        go_on(r);
 }
 
 static void begin_work(run *r)
