@@ -75,8 +75,8 @@ static void take_list(mcp *m, daruma_str result)
     json_iter it = json_open(list);
     while (json_is_array(list) && json_next(&it, NULL, &one))
         take_tool(m, one);
-    for (size_t i = 0; i < m->n && m->keep.full; i++)
-        m->list[i].seen = true; /* there is no memory for what is new: the old stays */
+    for (size_t i = 0; i < m->n && (m->keep.full || !json_is_array(list)); i++)
+        m->list[i].seen |= m->list[i].there; /* it cannot say what there is, or there is no memory: the old stays */
     if (json_is_string(cursor) && cursor.n > 2 && ++m->pages < MCP_PAGES_MAX)
         list_tools(m, cursor);
     else if (m->again && m->fresh && ++m->lists < MCP_LISTS_MAX) /* one that changes with each reading is up, too */

@@ -54,6 +54,7 @@ const tools = {
   shapeless: [pure, (id) => send({ id, result: text("no structure, as some servers do") }), { type: "object", required: ["degrees"] }],
   nothing: [pure, (id) => send({ id, result: {} })],
   change: [pure, (id) => (writeFileSync(join(folder, "changed"), ""), send({ method: "notifications/tools/list_changed" }), setTimeout(() => send({ id, result: text("changed") }), 200))],
+  change_refuse: [pure, (id) => ((refuses = true), send({ method: "notifications/tools/list_changed" }), setTimeout(() => send({ id, result: text("changed") }), 200))],
   "odd name/with:signs and more than sixty-four letters in all, which no provider takes": [pure, (id) => send({ id, result: text("odd") })],
   "twin.one": [pure, (id) => send({ id, result: text("with a dot") })],
   twin_one: [pure, (id) => send({ id, result: text("with a line") })],
@@ -64,7 +65,7 @@ const list = () => {
   return Object.entries(tools).filter(([name]) => !changed || name !== "nothing").map(([name, [annotations, , outputSchema]]) => ({ name, description: `the tool ${name}`, inputSchema: { type: "object" }, annotations, outputSchema }));
 };
 
-let greeted = false;
+let greeted = false, refuses = false;
 createInterface({ input: process.stdin }).on("line", (l) => {
   const q = JSON.parse(l);
   heard(`${q.method ?? "answer"}${q.params?.requestId ? " of a call" : ""}${q.error ? ` ${q.error.code}` : ""}`);
@@ -75,6 +76,7 @@ createInterface({ input: process.stdin }).on("line", (l) => {
   if (q.method === "ping") return send({ id: q.id, result: {} });
   if (q.method === "tools/list") {
     const all = list(), from = Number(q.params?.cursor ?? 0); // in pages of 5
+    if (refuses) return send({ id: q.id, error: { code: -32603, message: "not now" } });
     if (how === "restless") send({ method: "notifications/tools/list_changed" });
     return send({ id: q.id, result: { tools: all.slice(from, from + 5), ...(from + 5 < all.length && { nextCursor: String(from + 5) }) } });
   }

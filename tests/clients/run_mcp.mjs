@@ -172,6 +172,8 @@ holds("a list of tools that changes is read again; what is gone is refused", {
     assert.match(seen[2], /not offered by its server any more/);
     assert.equal(seen[3], "added");
     assert.ok(r.lines.some((l) => l.event === "mcp_changed"));
+    const after = await go(pair, root, odd(root), ["odd_change_refuse", {}], ["odd_add", {}]);
+    assert.equal(after.seen[1], "added", "a list that cannot be read takes nothing away");
   },
 });
 
