@@ -192,10 +192,10 @@ static void close_parts(run *r)
 static void end_run(run *r)
 {
     agent_result result = crew_result_of(r->a);
-    bool asks = r->session || r->sent; /* the question is put again when the run goes on, and has its calls then */
+    bool asks = r->session || r->q.sent; /* the question is put again when the run goes on, and has its calls then */
     r->finished = true;
     if (asks) {
-        r->below.asked = r->asked;
+        r->below.asked = r->q.number;
         r->below.asked_more = 0;
         host_end_session(r, &r->below.asked_more);
     }
@@ -257,7 +257,7 @@ static void answer_agent(run *r)
         in.code = in.kind == CREW_ANSWERED ? recovered : in.code;
     }
     host_end_session(r, &in.more);
-    r->over = false;
+    r->q.over = false;
     hand_in(r, in);
     sys_arena_done(&r->room);
     sys_arena_init(&r->room, 64 << 10, RUN_ANSWER_BYTES_MAX);
@@ -267,7 +267,7 @@ static void answer_agent(run *r)
 static void on_soon(uv_timer_t *t)
 {
     run *r = t->data;
-    if (!r->finished && r->over)
+    if (!r->finished && r->q.over)
         answer_agent(r);
 }
 
@@ -283,7 +283,7 @@ static void on_clock(uv_timer_t *t)
     /* Only a moment that changed something is of the record. Nothing went out yet. */
     if ((waited || moves) && !journal_told(r->journal, &in))
         host_lose_journal(r);
-    if (r->session && !r->over) {
+    if (r->session && !r->q.over) {
         daruma_session_clock(r->session);
         host_pump(r);
     }
