@@ -157,10 +157,15 @@ static bool write_question(approve *p)
     char fresh[JOURNAL_PATH_BYTES + 8];
     snprintf(fresh, sizeof fresh, "%s.new", p->question_path);
     int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    bool well = fd >= 0 && write(fd, p->question.p, p->question.n) == (ssize_t)p->question.n && write(fd, "\n", 1) == 1;
+    bool well = fd >= 0 && write(fd, p->question.p, p->question.n) == (ssize_t)p->question.n &&
+                write(fd, "\n", 1) == 1 && rename(fresh, p->question_path) == 0;
+    int error = errno;
     if (fd >= 0)
         close(fd);
-    return well && rename(fresh, p->question_path) == 0;
+    if (!well)
+        unlink(fresh);
+    errno = error;
+    return well;
 }
 
 /* Reads what lies where the answer is expected, unless it is what was read before, and tells when that came (0 nothing

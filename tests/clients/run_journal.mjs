@@ -432,6 +432,15 @@ holds("--approve FILE: what is no plain file is not read, and does not hold the 
     }
   }));
 
+holds("--approve FILE: a question that cannot be written is said, and leaves nothing", () =>
+  scene([edit(1), "I may not"], async (s) => {
+    const file = join(s.dir, "answer"), args = [...s.base, "--no-journal", "--json", "--approve", file, "the task"];
+    const r = await s.go(args, { limited: "-f 0" }).over; // no file may have a byte
+    assert.equal(r.code, 0, r.out + r.err);
+    assert.match(r.lines.find((l) => l.event === "approval_waits").reason, /cannot be written to [^]*answer\.question: File too large/);
+    assert.deepEqual(readdirSync(s.dir).filter((f) => f.startsWith("answer")), []);
+  }));
+
 holds("on a terminal what was typed before a question stood there does not answer it", () => {
   let typed;
   return scene([edit(1), "I may not"], async (s) => {
