@@ -271,21 +271,17 @@ static void close_one(mcp *m)
 mcp_servers *mcp_open(uv_loop_t *loop, toolset *t, const mcp_setup *list, size_t n,
                       void (*event)(daruma_str json, void *user), void *user, const bool *stop, char why[256])
 {
-    mcp_servers *s = calloc(1, sizeof *s);
-    if (!s || n > MCP_SERVERS_MAX) {
-        snprintf(why, 256, s ? "there are more than %d MCP servers" : "there is no memory for it", MCP_SERVERS_MAX);
-        free(s);
+    mcp_servers *s = n > MCP_SERVERS_MAX ? NULL : calloc(1, sizeof *s);
+    snprintf(why, 256, n > MCP_SERVERS_MAX ? "there are more than %d MCP servers" : "there is no memory for it",
+             MCP_SERVERS_MAX);
+    if (!s)
         return NULL;
-    }
     *s = (mcp_servers){.why = why, .event = event, .user = user};
     while (s->n < n && !s->failed) {
-        mcp *m = s->list[s->n] = open_one(s, loop, t, &list[s->n]);
-        if (m)
-            s->n++, s->waiting++;
-        else
-            snprintf(why, 256, "there is no memory for it");
-        s->failed = !m;
+        s->failed = !(s->list[s->n] = open_one(s, loop, t, &list[s->n]));
+        s->n += !s->failed;
     }
+    s->waiting = s->n;
     while (s->waiting && !s->failed && !*stop)
         uv_run(loop, UV_RUN_ONCE);
     if (!s->failed && !*stop)
