@@ -58,6 +58,7 @@ static void up(mcp *m)
     }
     m->state = MCP_UP;
     m->due = INT64_MAX;
+    m->lists = 0;
     if (changed || m->fresh)
         mcp_tell(m, m->fresh ? "mcp_started" : "mcp_changed", "", (daruma_str){0}, (int64_t)n);
     m->fresh = m->altered = false;
@@ -65,8 +66,6 @@ static void up(mcp *m)
         if (!k->id)
             mcp_send_call(m, k);
     mcp_tell_ready(m, NULL);
-    if (m->again)
-        list_tools(m, (daruma_str){0});
 }
 
 static void take_list(mcp *m, daruma_str result)
@@ -79,7 +78,7 @@ static void take_list(mcp *m, daruma_str result)
         m->list[i].seen |= m->list[i].there; /* it cannot say what there is, or there is no memory: the old stays */
     if (json_is_string(cursor) && cursor.n > 2 && ++m->pages < MCP_PAGES_MAX)
         list_tools(m, cursor);
-    else if (m->again && m->fresh && ++m->lists < MCP_LISTS_MAX) /* one that changes with each reading is up, too */
+    else if (m->again && ++m->lists < MCP_LISTS_MAX) /* one that changes with each reading is up, too */
         list_tools(m, (daruma_str){0});
     else
         up(m);

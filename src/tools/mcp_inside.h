@@ -60,7 +60,7 @@ struct mcp {
     mcp_call *calls; /* in the order in which they came */
     mcp_tool list[MCP_TOOLS_MAX];
     size_t n;
-    int pages, lists;      /* of the list that is read; read since it was started, until it is up */
+    int pages, lists;      /* of the list that is read; that were read in a row, as each changed meanwhile */
     bool fresh;            /* its list was not read since it was started */
     bool altered;          /* a tool of its list is another now */
     bool again;            /* its list changed while it was read */

@@ -179,11 +179,13 @@ holds("a list of tools that changes is read again; what is gone is refused", {
 
 holds("a list of tools that changes whenever it is read holds nothing up", {
   async run(pair, root) {
-    const { r, seen } = await go(pair, root, odd(root, "restless"), ["odd_add", {}], ["odd_put_die_once", {}], ["odd_look", {}]);
+    const { r, seen } = await go(pair, root, odd(root, "restless"), ["odd_add", {}], ["odd_put_die_once", {}], ["odd_look", {}], ...Array(6).fill(["odd_halves", {}]));
     assert.equal(r.code, 0, r.out + r.err);
     assert.deepEqual(seen.slice(0, 2), ["added", "put at last"], "a call that waited for the next life is sent");
     assert.deepEqual(lines(root, "effects"), ["add", "put_die_once", "put_die_once"]);
     assert.deepEqual(r.lines.filter((l) => /^mcp_/.test(l.event)).map((l) => l.event), ["mcp_started", "mcp_died", "mcp_started"]);
+    const asked = lines(root, "heard").filter((l) => l === "tools/list").length;
+    assert.ok(asked <= 2 * 16 * 8, `its list was asked for ${asked} times`); // two lives, 16 lists, pages of 5 tools
   },
 });
 
