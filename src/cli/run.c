@@ -510,7 +510,6 @@ int cli_run(int argc, char **argv)
         CLI_SWITCH("--json", &w.t.json, "print events and the result as JSON, a line each"),
         {0},
     };
-    sys_ignore_sigpipe(); /* a journal that may not grow, too, is an error and not the end */
     runs_options before = runs_options_before(options);
     int at = cli_options(argc, argv, options, "run [OPTIONS] TASK\n       daruma run --resume ID [\"WORDS\"]", about);
     daruma_str task = {0};
@@ -528,6 +527,7 @@ int cli_run(int argc, char **argv)
         return 2;
     if (!sys_arena_init(&w.memory, 4096, RUN_MEMORY_BYTES_MAX))
         return 1;
+    sys_ignore_sigpipe(); /* a journal that may not grow, too, is an error and not the end */
     bool well = make_ready(&w, &before, argv[at], &task);
     if (w.c.resume && at < argc)
         w.s.guidance = str_trim(str_of(argv[at]));

@@ -344,7 +344,8 @@ void approve_ask(approve *p, const agent_act *x, approve_done done, void *user)
     } else if (p->s.way) {
         ask_file(p);
     } else {
-        tcflush(0, TCIFLUSH); /* what was typed before answers no question that nobody had seen */
+        if (tcgetpgrp(0) == getpgrp()) /* else that would stop us, as a job in the background */
+            tcflush(0, TCIFLUSH);      /* what was typed before answers no question that nobody had seen */
         p->s.show(x->text, p->s.user);
         uv_poll_start(&p->in, UV_READABLE, on_line);
     }

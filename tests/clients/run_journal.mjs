@@ -460,6 +460,16 @@ holds("on a terminal what was typed before a question stood there does not answe
   }, { hold: (n) => (n ? null : typed()) });
 });
 
+holds("on a terminal a run in the background that asks is not stopped for it", () =>
+  scene([edit(1), "I may not"], async (s) => {
+    const words = [daruma, "run", ...s.base, "--state", s.state, "--approve-within", "1", "the task"].map((w) => `"${w}"`).join(" ");
+    const child = spawn("script", ["-qec", `bash -mc '${words} & wait; echo over'`, "/dev/null"], { env: { PATH: process.env.PATH, OPENAI_API_KEY: KEY }, stdio: ["pipe", "pipe", "pipe"] });
+    let out = "";
+    child.stdout.on("data", (d) => (out += d));
+    await new Promise((ok) => child.on("close", ok));
+    assert.match(out, /\[y\/N\][^]*I may not[^]*over/, out);
+  }));
+
 holds("--approve-within: an answer that does not come is none, and that is not asked again", () =>
   scene([edit(1), edit(1), "I may not"], async (s) => {
     const file = join(s.dir, "answer");
@@ -557,6 +567,13 @@ holds("a journal that is damaged is not gone on with", () =>
     assert.match((await s.resume(["--yes"]).over).err, /damaged/);
     assert.equal(s.asked.length, 3);
   }, { hold: (n, i) => (i === 3 ? new Promise(() => {}) : null) }));
+
+holds("what lists or explains and has no reader any more ends in silence, as programs do", () => {
+  for (const what of ["--help", "--list"]) {
+    const r = spawnSync("bash", ["-c", `(sleep 0.3; exec "$0" run ${what} --state /) | true`, daruma], { encoding: "utf8" });
+    assert.equal(r.stderr.replace(/^there is no run in .*\n/, ""), "");
+  }
+});
 
 holds("where no journal can be kept the run goes on without; where one was asked for it does not begin", () =>
   scene([edit(1), "all done"], async (s) => {
