@@ -5,8 +5,11 @@
 #include "base/json.h"
 #include "tools/files.h"
 #include "sys/arena.h"
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -106,6 +109,37 @@ static void files_are_read_listed_and_searched(void **state)
     assert_true(call("fs.search", "{\"text\":\"a secret\"}"));
     assert_says("nothing was found");
     assert_false(call("fs.fly", "{}"));
+}
+
+/* Linux has a file that anybody may open and nobody can read: its first page is no memory. */
+static void an_error_without_words_of_ours_is_told_in_the_systems(void **state)
+{
+    (void)state;
+    int own = root;
+    root = open("/proc/self", O_RDONLY | O_DIRECTORY);
+    if (root >= 0 && faccessat(root, "mem", R_OK, 0) == 0) {
+        assert_false(call("fs.read", "{\"path\":\"mem\"}"));
+        assert_says("INTERNAL_ERROR: `mem` could not be used: ");
+        assert_says(strerror(EIO));
+    }
+    close(root);
+    root = own;
+}
+
+/* In words that are judged to be a full disk, and no plan of a provider that is used up. */
+static void a_full_disk_is_told_as_systems_tell_it(void **state)
+{
+    (void)state;
+    struct rlimit was, little;
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &was);
+    little = was;
+    little.rlim_cur = 0;
+    setrlimit(RLIMIT_FSIZE, &little);
+    bool well = call("fs.write", "{\"path\":\"full.txt\",\"content\":\"x\"}");
+    setrlimit(RLIMIT_FSIZE, &was);
+    assert_false(well);
+    assert_says("DISK_FULL: `full.txt` could not be written: no space left on device (ENOSPC)");
 }
 
 static void what_is_no_text_is_not_read_and_what_was_not_searched_is_said(void **state)
@@ -219,6 +253,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_read_listed_and_searched),
+        cmocka_unit_test(an_error_without_words_of_ours_is_told_in_the_systems),
+        cmocka_unit_test(a_full_disk_is_told_as_systems_tell_it),
         cmocka_unit_test(what_is_no_text_is_not_read_and_what_was_not_searched_is_said),
         cmocka_unit_test(one_file_that_is_no_text_says_so_and_its_lines_of_text_are_read),
         cmocka_unit_test(files_are_written_and_edited),

@@ -418,6 +418,20 @@ static void names_are_names(void **state)
     assert_non_null(strstr(why, "cannot be made"));
 }
 
+static void what_is_no_file_is_no_journal_and_nobody_waits_for_it(void **state)
+{
+    char path[200];
+    bool busy;
+    (void)state;
+    snprintf(path, sizeof path, "%s/pipe.db", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_null(journal_read(folder, S("pipe"), &busy, why)); /* as `daruma run --list` does with each */
+    assert_non_null(strstr(why, "is no file"));
+    assert_null(journal_open(folder, S("pipe"), why));
+    assert_non_null(strstr(why, "is no file"));
+    assert_int_equal(unlink(path), 0);
+}
+
 static void a_full_disk_ends_the_record_and_nobody_resumes_it(void **state)
 {
     crew *a;
@@ -552,6 +566,7 @@ int main(void)
         cmocka_unit_test(what_was_changed_is_found_out),
         cmocka_unit_test(a_run_under_way_is_nobody_elses),
         cmocka_unit_test(names_are_names),
+        cmocka_unit_test(what_is_no_file_is_no_journal_and_nobody_waits_for_it),
         cmocka_unit_test(a_full_disk_ends_the_record_and_nobody_resumes_it),
         cmocka_unit_test(every_purpose_of_a_question_is_recorded_by_its_name),
         cmocka_unit_test(what_stands_there_tells_what_came_of_a_call),

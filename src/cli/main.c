@@ -1,6 +1,7 @@
 /* main.c - the daruma program: a table of subcommands. */
 #include "base/str.h"
 #include "cli/cli.h"
+#include "sys/sys.h"
 #include <errno.h>
 #include <stdlib.h>
 
@@ -69,6 +70,7 @@ static bool printed(void)
 
 int main(int argc, char **argv)
 {
+    sys_standard_descriptors();
     if (argc < 2) {
         help(stderr);
         return 2;

@@ -459,10 +459,10 @@ static int carry_out(wish *w, daruma_str task)
     if (w->s.shell || w->s.nmcp)
         child_env_wipe(); /* commands can read our environment: of keys only our copy stays */
     bool well = run_task(&w->s, task, why);
-    if (!well) {
+    if (!well && why[0])
         fprintf(stderr, "daruma run: %s\n", why);
-        w->t.code = 2;
-    }
+    if (!well)
+        w->t.code = why[0] ? 2 : 130;
     if (well || w->c.resume)
         journal_close(w->s.journal);
     else
@@ -527,6 +527,7 @@ int cli_run(int argc, char **argv)
         return 2;
     if (!sys_arena_init(&w.memory, 4096, RUN_MEMORY_BYTES_MAX))
         return 1;
+    sys_ignore_sigpipe(); /* a journal that may not grow, too, is an error and not the end */
     bool well = make_ready(&w, &before, argv[at], &task);
     if (w.c.resume && at < argc)
         w.s.guidance = str_trim(str_of(argv[at]));

@@ -218,9 +218,18 @@ static bool may_be_elsewhere(daruma_str name)
     return first.n < name.n ? first.n && rest.n : is_pattern(name);
 }
 
+/* What is wrong is so at LIST[i].KEY, or at LIST[i].KEY[k]. */
+static void go_to(conf *r, const char *list, size_t i, const char *key, size_t k)
+{
+    char path[60], last[24] = "";
+    if (k != STR_NONE)
+        snprintf(last, sizeof last, "[%zu]", k);
+    snprintf(path, sizeof path, "%s[%zu].%s%s", list, i, key, last);
+    conf_go(r, path);
+}
+
 /* A name that nothing has: what is there instead, for the agent `self`, or all of them. */
-static void say_unknown(conf *r, const agents *g, daruma_str name, bool server, const agents_agent *self,
-                        const char *path)
+static void say_unknown(conf *r, const agents *g, daruma_str name, bool server, const agents_agent *self)
 {
     conf_near near = conf_near_to(conf_word(r, name));
     daruma_str known;
@@ -231,7 +240,6 @@ static void say_unknown(conf *r, const agents *g, daruma_str name, bool server, 
             conf_near_try(&near, g->list[n].name);
     for (size_t n = 0; server && next_server(g, r->user, &n, &known);)
         conf_near_try(&near, known);
-    conf_go(r, path);
     conf_unknown(r, server ? "server" : "tool or agent", &near);
 }
 
@@ -239,27 +247,27 @@ static void check_names(conf *r, const agents *g, size_t i)
 {
     const agents_world *w = r->user;
     const agents_agent *x = &g->list[i];
-    char path[60];
-    for (size_t k = 0; k < x->ntools; k++) {
-        snprintf(path, sizeof path, "agents[%zu].tools[%zu]", i, k);
-        if (!is_there(g, w, x->tools[k], x) && (w->servers || !may_be_elsewhere(x->tools[k])))
-            say_unknown(r, g, x->tools[k], false, x, path);
-    }
-    for (size_t k = 0; k < x->nmcp; k++) {
-        snprintf(path, sizeof path, "agents[%zu].mcp[%zu]", i, k);
-        if (!has_server(g, w, x->mcp[k]))
-            say_unknown(r, g, x->mcp[k], true, x, path);
-    }
+    for (size_t k = 0; k < x->ntools; k++)
+        if (!is_there(g, w, x->tools[k], x) && (w->servers || !may_be_elsewhere(x->tools[k]))) {
+            go_to(r, "agents", i, "tools", k);
+            say_unknown(r, g, x->tools[k], false, x);
+        }
+    for (size_t k = 0; k < x->nmcp; k++)
+        if (!has_server(g, w, x->mcp[k])) {
+            go_to(r, "agents", i, "mcp", k);
+            say_unknown(r, g, x->mcp[k], true, x);
+        }
 }
 
 /* What is said about a tool has to be about one: where its name is misspelt nobody would be asked. A server that this
  * run does not have may be one of another run. */
 static void check_tool(conf *r, const agents *g, size_t i)
 {
-    char path[60];
-    snprintf(path, sizeof path, "tools[%zu].name", i);
-    if (!is_there(g, r->user, g->tools[i].name, NULL) && !may_be_elsewhere(g->tools[i].name))
-        say_unknown(r, g, g->tools[i].name, false, NULL, path);
+    daruma_str name = g->tools[i].name;
+    if (is_there(g, r->user, name, NULL) || may_be_elsewhere(name))
+        return;
+    go_to(r, "tools", i, "name", STR_NONE);
+    say_unknown(r, g, name, false, NULL);
 }
 
 static void check_model(conf *r, const agents *g, size_t i)
@@ -270,13 +278,11 @@ static void check_model(conf *r, const agents *g, size_t i)
         const char *key;
         daruma_str model;
     } rows[] = {{"model", x->model}, {"second", x->second}};
-    char path[60];
     for (size_t k = 0; k < COUNT(rows) && w->has_model; k++) {
         conf_near near = conf_near_to(conf_word(r, x->provider.n ? x->provider : rows[k].model));
         if (!rows[k].model.n || w->has_model(w->user, x->provider, rows[k].model, &near))
             continue;
-        snprintf(path, sizeof path, "agents[%zu].%s", i, x->provider.n ? "provider" : rows[k].key);
-        conf_go(r, path);
+        go_to(r, "agents", i, x->provider.n ? "provider" : rows[k].key, STR_NONE);
         conf_unknown(r, x->provider.n ? "provider" : "model", &near);
         if (x->provider.n)
             return;
@@ -288,12 +294,10 @@ static void check_money(conf *r, const agents *g, size_t i)
 {
     const agents_world *w = r->user;
     const agents_agent *x = &g->list[i];
-    char path[60];
     if (!x->limits.money || (x->limits.price_input >= 0 && x->limits.price_output >= 0) || !w->has_price ||
         w->has_price(w->user, x->provider, x->model))
         return;
-    snprintf(path, sizeof path, "agents[%zu].limits.money", i);
-    conf_go(r, path);
+    go_to(r, "agents", i, "limits.money", STR_NONE);
     conf_wrong(r,
                "nothing says what tokens of " STR_FMT " cost: money would never run out\ngive it a row in `prices`, or "
                "both `price_input` and `price_output` beside `money`",
@@ -303,7 +307,6 @@ static void check_money(conf *r, const agents *g, size_t i)
 /* An agent that works for itself, through others or not, would never end. Tells the call that closes the circle. */
 static void check_circle(conf *r, const agents *g, size_t i, bool *on_way, bool *done)
 {
-    char path[60];
     const agents_agent *x = &g->list[i];
     on_way[i] = true;
     for (size_t n = 0; n < x->ntools * g->nlist; n++) {
@@ -314,8 +317,7 @@ static void check_circle(conf *r, const agents *g, size_t i, bool *on_way, bool 
             check_circle(r, g, to, on_way, done); /* at most AGENTS_MAX deep */
             continue;
         }
-        snprintf(path, sizeof path, "agents[%zu].tools[%zu]", i, k);
-        conf_go(r, path);
+        go_to(r, "agents", i, "tools", k);
         conf_wrong(r,
                    "circular delegation: `" STR_FMT "` works for `" STR_FMT
                    "` already\nlet only one of them call the other",

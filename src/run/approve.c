@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <termios.h>
 #include <unistd.h>
 
 struct approve {
@@ -35,8 +36,7 @@ struct approve {
     daruma_str question; /* as JSON */
     daruma_str name;     /* of the question: "RUN/CALL" */
     char answer_path[JOURNAL_PATH_BYTES], question_path[JOURNAL_PATH_BYTES];
-    struct timespec old; /* of an answer that lay there before the question did, and names none */
-    bool has_old;
+    struct timespec old; /* when that came which was read there, and is no answer to the question; 0: nothing was */
     fetch *f;
     int status;
     daruma_buf answer;
@@ -157,36 +157,46 @@ static bool write_question(approve *p)
     char fresh[JOURNAL_PATH_BYTES + 8];
     snprintf(fresh, sizeof fresh, "%s.new", p->question_path);
     int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    bool well = fd >= 0 && write(fd, p->question.p, p->question.n) == (ssize_t)p->question.n && write(fd, "\n", 1) == 1;
+    bool well = fd >= 0 && write(fd, p->question.p, p->question.n) == (ssize_t)p->question.n &&
+                write(fd, "\n", 1) == 1 && rename(fresh, p->question_path) == 0;
+    int error = errno;
     if (fd >= 0)
         close(fd);
-    return well && rename(fresh, p->question_path) == 0;
+    if (!well)
+        unlink(fresh);
+    errno = error;
+    return well;
+}
+
+/* Reads what lies where the answer is expected, unless it is what was read before, and tells when that came (0 nothing
+ * is there). False: there is nothing new, or it cannot be read, which was told. A pipe or a device is not read: the
+ * whole run would wait for whoever writes to it. */
+static bool read_file(approve *p, struct timespec *ret_came, daruma_str *ret)
+{
+    struct stat st;
+    char why[256] = "what lies where the answer is expected is no plain file";
+    if (stat(p->answer_path, &st) != 0 || same_time(st.st_mtim, p->old))
+        return false;
+    *ret_came = st.st_mtim;
+    if (S_ISREG(st.st_mode) && sys_read_file(p->answer_path, APPROVE_ANSWER_BYTES, &p->room, ret, why))
+        return true;
+    tell(p, why);
+    return false;
 }
 
 static void on_look(uv_timer_t *t)
 {
     approve *p = t->data;
-    struct stat st;
     daruma_str text, says;
-    char why[256];
-    if (stat(p->answer_path, &st) != 0 || !S_ISREG(st.st_mode))
+    struct timespec came;
+    if (!read_file(p, &came, &text))
         return;
-    if (p->has_old && same_time(st.st_mtim, p->old))
-        return;
-    if (!sys_read_file(p->answer_path, APPROVE_ANSWER_BYTES, &p->room, &text, why)) {
-        tell(p, why);
-        return;
-    }
+    p->old = came;
     verdict v = read_answer(p, text, &says);
-    if (v == VERDICT_NONE) {
-        if (text.n && text.p[text.n - 1] == '\n') /* else it is still being written */
-            tell(p, "the file holds no answer; {\"answer\": \"allow\"} or {\"answer\": \"deny\"} is one");
-    } else if (settle(p, v, says)) {
+    if (v == VERDICT_NONE && text.n && text.p[text.n - 1] == '\n') /* else it is still being written */
+        tell(p, "the file holds no answer; {\"answer\": \"allow\"} or {\"answer\": \"deny\"} is one");
+    if (settle(p, v, says))
         unlink(p->answer_path);
-        return;
-    }
-    p->old = st.st_mtim; /* it is not read again before it changes */
-    p->has_old = true;
 }
 
 static void on_expiry(uv_timer_t *t);
@@ -195,18 +205,14 @@ static void on_expiry(uv_timer_t *t);
  * answers an earlier one of this run was read, and would stand in the way of whoever waits for the file to be gone. */
 static void look_at_old(approve *p)
 {
-    struct stat st;
-    daruma_str text, name = {0}, run = str_sub(p->name, 0, p->s.run.n + 1);
-    char why[256];
-    bool there = stat(p->answer_path, &st) == 0;
-    if (there && sys_read_file(p->answer_path, APPROVE_ANSWER_BYTES, &p->room, &text, why))
-        name = named_by(p, text);
-    bool past = str_starts(name, run) && !str_eq(name, p->name);
-    if (past)
+    struct timespec none = {0}, came = none;
+    daruma_str text, run = str_sub(p->name, 0, p->s.run.n + 1);
+    p->old = none;
+    daruma_str name = read_file(p, &came, &text) ? named_by(p, text) : (daruma_str){0};
+    if (!name.n)
+        p->old = came;
+    else if (str_starts(name, run) && !str_eq(name, p->name))
         unlink(p->answer_path);
-    p->has_old = there && !past && !name.n;
-    if (p->has_old)
-        p->old = st.st_mtim;
 }
 
 static void ask_file(approve *p)
@@ -306,10 +312,8 @@ static void on_expiry(uv_timer_t *t)
 
 static void write_json(approve *p, const agent_act *x)
 {
-    daruma_buf name = buf_in(&p->room), b;
-    BUF_SAY(&name, p->s.run, "/", x->call);
-    p->name = buf_str(&name);
-    b = buf_in(&p->room);
+    daruma_buf b = buf_in(&p->room);
+    p->name = STR_SAY(&p->room, p->s.run, "/", x->call);
     BUF_OBJECT(&b, "question", p->name, "run", p->s.run, "text", x->text, "tool", buf_any(x->tool), "arguments",
                BUF_IF(x->tool.n, buf_raw(json_valid(x->args) ? x->args : S("{}"))), "within_s",
                BUF_IF(p->s.within > 0, p->s.within / 1000), "answers", buf_raw(S("[\"allow\",\"deny\"]")));
@@ -340,6 +344,8 @@ void approve_ask(approve *p, const agent_act *x, approve_done done, void *user)
     } else if (p->s.way) {
         ask_file(p);
     } else {
+        if (tcgetpgrp(0) == getpgrp()) /* else that would stop us, as a job in the background */
+            tcflush(0, TCIFLUSH);      /* what was typed before answers no question that nobody had seen */
         p->s.show(x->text, p->s.user);
         uv_poll_start(&p->in, UV_READABLE, on_line);
     }

@@ -1,6 +1,7 @@
 /* host.c - the loop of `daruma run`: what agents ask for is done, what came of it is handed in. Questions to
  * models are in host_session.c. One thing is out at a time. */
 #include "run/host_inside.h"
+#include "tools/shell.h"
 #include "tools/web.h"
 #include "sys/sys.h"
 #include <errno.h>
@@ -175,6 +176,10 @@ static void drop_what_is_out(run *r)
 /* What is gone when the loop has run. */
 static void close_parts(run *r)
 {
+    uv_close((uv_handle_t *)&r->clock, NULL);
+    uv_close((uv_handle_t *)&r->soon, NULL);
+    for (size_t i = 0; i < COUNT(r->interrupts); i++)
+        uv_close((uv_handle_t *)&r->interrupts[i], NULL);
     toolset_close(r->tools);
     mcp_close(r->servers);
     approve_close(r->person);
@@ -187,10 +192,10 @@ static void close_parts(run *r)
 static void end_run(run *r)
 {
     agent_result result = crew_result_of(r->a);
-    bool asks = r->session || r->sent; /* the question is put again when the run goes on, and has its calls then */
+    bool asks = r->session || r->q.sent; /* the question is put again when the run goes on, and has its calls then */
     r->finished = true;
     if (asks) {
-        r->below.asked = r->asked;
+        r->below.asked = r->q.number;
         r->below.asked_more = 0;
         host_end_session(r, &r->below.asked_more);
     }
@@ -199,10 +204,6 @@ static void end_run(run *r)
     result.spent.waited = add_sat(result.spent.waited, r->below.waited);
     record_end(r, &result);
     r->s->done(&result, r->recovered, r->s->user);
-    uv_close((uv_handle_t *)&r->clock, NULL);
-    uv_close((uv_handle_t *)&r->soon, NULL);
-    for (size_t i = 0; i < COUNT(r->interrupts); i++)
-        uv_close((uv_handle_t *)&r->interrupts[i], NULL);
     close_parts(r);
 }
 
@@ -235,22 +236,11 @@ static void go_on(run *r)
     r->until = -1;
     while (!r->finished) {
         agent_act x = crew_next(r->a);
-        switch (x.what) {
-        case AGENT_DO_NOTHING:
-            host_rearm(r);
-            return;
-        case AGENT_DO_EVENT:
+        if (x.what == AGENT_DO_EVENT) {
             host_say(r, x.text);
-            break;
-        case AGENT_DO_FINISH:
+        } else if (x.what == AGENT_DO_FINISH) {
             end_run(r);
-            break;
-        case AGENT_DO_MODEL:
-        case AGENT_DO_TOOL:
-        case AGENT_DO_ASK:
-        case AGENT_DO_WAIT:
-            if (!record(r, &x) || carry_out(r, &x))
-                break;
+        } else if (x.what == AGENT_DO_NOTHING || (record(r, &x) && !carry_out(r, &x))) {
             host_rearm(r);
             return;
         }
@@ -267,7 +257,7 @@ static void answer_agent(run *r)
         in.code = in.kind == CREW_ANSWERED ? recovered : in.code;
     }
     host_end_session(r, &in.more);
-    r->over = false;
+    r->q.over = false;
     hand_in(r, in);
     sys_arena_done(&r->room);
     sys_arena_init(&r->room, 64 << 10, RUN_ANSWER_BYTES_MAX);
@@ -277,7 +267,7 @@ static void answer_agent(run *r)
 static void on_soon(uv_timer_t *t)
 {
     run *r = t->data;
-    if (!r->finished && r->over)
+    if (!r->finished && r->q.over)
         answer_agent(r);
 }
 
@@ -293,7 +283,7 @@ static void on_clock(uv_timer_t *t)
     /* Only a moment that changed something is of the record. Nothing went out yet. */
     if ((waited || moves) && !journal_told(r->journal, &in))
         host_lose_journal(r);
-    if (r->session && !r->over) {
+    if (r->session && !r->q.over) {
         daruma_session_clock(r->session);
         host_pump(r);
     }
@@ -310,6 +300,9 @@ static void on_signal(uv_signal_t *s, int number)
     (void)number;
     for (size_t i = 0; i < COUNT(r->interrupts); i++)
         uv_signal_stop(&r->interrupts[i]);
+    r->stopped = !r->a; /* its servers are being started */
+    if (r->stopped)
+        return;
     crew_cancel(r->a, host_tick(r));
     go_on(r);
 }
@@ -331,21 +324,41 @@ static bool open_all(run *r, char why[256])
     us.http_proxy = sys_env("http_proxy");
     r->web = upstream_new(&r->loop, &us, why);
     r->tools = r->web ? toolset_new(&r->loop) : NULL;
-    r->shell.folder = r->s->root;
     approve_settings person = r->s->person;
     person.run = r->s->id;
     person.event = r->s->event;
     person.user = r->s->user;
     r->person = approve_new(&r->loop, r->up, &person, why);
-    if (!r->person || !r->tools || !files_add(r->tools, &r->files) || !web_add(r->tools, &r->web) ||
-        (r->s->shell && !shell_add(r->tools, &r->shell)))
+    if (!r->person || !r->tools || !files_add(r->tools, &r->files) || !web_add(r->tools, r->web) ||
+        (r->s->shell && !shell_add(r->tools, r->s->root)))
         return false;
     if (r->s->nmcp)
-        r->servers = mcp_open(&r->loop, r->tools, r->s->mcp, r->s->nmcp, on_server, r, why);
+        r->servers = mcp_open(&r->loop, r->tools, r->s->mcp, r->s->nmcp, on_server, r, &r->stopped, why);
     if (r->s->nmcp && !r->servers)
         return false;
     r->staff = staff_open(r->s, r->tools, r->servers, &r->memory, why);
     return r->staff != NULL;
+}
+
+/* The loop, and what is closed by close_parts(). False and a sentence: there is no loop. */
+static bool open_loop(run *r, char why[256])
+{
+    static const int numbers[COUNT(r->interrupts)] = {SIGINT, SIGTERM, SIGHUP};
+    int error = uv_loop_init(&r->loop);
+    for (size_t i = 0; i < COUNT(numbers) && !error; i++) {
+        error = uv_signal_init(&r->loop, &r->interrupts[i]); /* the first one opens what all need */
+        r->interrupts[i].data = r;
+        if (!error)
+            uv_signal_start(&r->interrupts[i], on_signal, numbers[i]);
+    }
+    if (error) {
+        snprintf(why, 256, "it cannot wait for anything: %s", uv_strerror(error));
+        return false;
+    }
+    uv_timer_init(&r->loop, &r->clock);
+    uv_timer_init(&r->loop, &r->soon);
+    r->clock.data = r->soon.data = r;
+    return true;
 }
 
 static void close_all(run *r)
@@ -392,35 +405,33 @@ static void count_before(run *r, const resumed *p)
  * other call the agent hears that nobody knows what came of it. */
 static void go_on_again(run *r)
 {
-    resumed *p = &r->past;
+    const resumed *p = &r->past;
+    bool calls = p->act.what == AGENT_DO_TOOL, asks = p->act.what == AGENT_DO_MODEL, out = false;
     daruma_arena room;
-    bool calls = p->act.what == AGENT_DO_TOOL;
-    if (calls && sys_arena_init(&room, 16 << 10, RUN_TOOL_BYTES_MAX)) {
+    sys_arena_init(&room, 16 << 10, RUN_TOOL_BYTES_MAX); /* without memory it is full */
+    if (calls)
         files_clear(&r->files, p->act.tool, p->act.args, &room);
-        sys_arena_done(&room);
-    }
     journal_look now = look_at(r, &p->act);
     resume_fate fate = calls ? resume_tool(p, &now) : RESUME_AGAIN;
     say_begun(r, "run_resumed", calls ? resume_fate_words(fate) : NULL);
     if (fate == RESUME_AGAIN) {
-        bool asks = p->act.what == AGENT_DO_MODEL;
         if (asks)
             count_before(r, p);
         if (!journal_asked_again(r->journal, p->act.call, asks ? &r->below : NULL, host_tick(r)))
             host_lose_journal(r);
-        if (crew_result_of(r->a).outcome == DARUMA_OUTCOME_PENDING && !carry_out(r, &p->act)) {
-            host_rearm(r);
-            return;
-        }
-    } else if (fate == RESUME_DONE && sys_arena_init(&room, 16 << 10, RUN_TOOL_BYTES_MAX)) {
-        daruma_buf out = buf_in(&room);
-        files_done(p->act.tool, p->act.args, &room, &out);
-        tool_ended(r, p->act.call, buf_str(&out), 1, false);
-        sys_arena_done(&room);
+        out = crew_result_of(r->a).outcome == DARUMA_OUTCOME_PENDING && !carry_out(r, &p->act);
     } else {
-        tool_ended(r, p->act.call, (daruma_str){0}, 0, true);
+        daruma_buf result = buf_in(&room);
+        bool done = fate == RESUME_DONE;
+        if (done)
+            files_done(p->act.tool, p->act.args, &room, &result);
+        tool_ended(r, p->act.call, buf_str(&result), done, !done);
     }
-    go_on(r);
+    sys_arena_done(&room);
+    if (out)
+        host_rearm(r);
+    else
+        go_on(r);
 }
 
 static void begin_work(run *r)
@@ -477,27 +488,17 @@ bool run_task(const run_settings *s, daruma_str task, char why[256])
 {
     run r = {.s = s, .until = -1, .rests = -1, .files = {.root = -1, .writer = s->id}, .journal = s->journal};
     snprintf(why, 256, "there is no memory for it");
-    uv_loop_init(&r.loop);
-    sys_ignore_sigpipe();
-    sys_memory_keep_large();  /* each step takes and gives as much as the conversation is long */
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its writer, not the end */
+    sys_memory_keep_large(); /* each step takes and gives as much as the conversation is long */
+    if (!open_loop(&r, why))
+        return false;
     bool well = sys_arena_init(&r.memory, 16 << 10, RUN_MEMORY_BYTES_MAX) &&
-                sys_arena_init(&r.room, 64 << 10, RUN_ANSWER_BYTES_MAX) && open_all(&r, why);
-    if (well && begin(&r, task, why)) {
-        uv_timer_init(&r.loop, &r.clock);
-        uv_timer_init(&r.loop, &r.soon);
-        r.clock.data = r.soon.data = &r;
-        static const int numbers[COUNT(r.interrupts)] = {SIGINT, SIGTERM, SIGHUP};
-        for (size_t i = 0; i < COUNT(numbers); i++) {
-            uv_signal_init(&r.loop, &r.interrupts[i]);
-            r.interrupts[i].data = &r;
-            uv_signal_start(&r.interrupts[i], on_signal, numbers[i]);
-        }
+                sys_arena_init(&r.room, 64 << 10, RUN_ANSWER_BYTES_MAX) && open_all(&r, why) && begin(&r, task, why);
+    if (well)
         begin_work(&r);
-    } else {
-        well = false;
+    else
         close_parts(&r);
-    }
+    if (r.stopped)
+        why[0] = 0;
     uv_run(&r.loop, UV_RUN_DEFAULT);
     uv_loop_close(&r.loop);
     close_all(&r);

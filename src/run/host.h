@@ -93,6 +93,6 @@ typedef struct run_settings {
 } run_settings;
 
 /* Runs a task to its end; `done` is called before it returns. SIGINT ends it at the next safe point. False and a
- * sentence in `why`: it could not begin. */
+ * sentence in `why`: it could not begin; an empty one: it was interrupted before it did. */
 bool run_task(const run_settings *s, daruma_str task, char why[256]);
 #endif

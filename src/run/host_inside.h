@@ -6,7 +6,6 @@
 #include "store/journal.h"
 #include "run/resume.h"
 #include "tools/files.h"
-#include "tools/shell.h"
 #include "run/staff.h"
 #include "dialect/streamed.h"
 #include "net/upstream.h"
@@ -23,43 +22,46 @@ typedef struct host_call {
         body; /* ... its body, where the session made another one of the question: in memory of just its size */
 } host_call;
 
+/* The question that is out, or was last. */
+typedef struct host_question {
+    uint32_t number;    /* the agent's */
+    daruma_str model;   /* in the room of the answer */
+    daruma_str body;    /* as it was asked; lives until its outcome is handed in */
+    uint32_t sent;      /* calls that went out for it, those before a resume included */
+    int status;         /* of its answer */
+    int head;           /* status that the provider gave last, 0 none ... */
+    daruma_net net;     /* ... how the newest call ended without an answer; NONE: it did not ... */
+    daruma_phase phase; /* ... and where */
+    bool streams;       /* the answer is asked for as a stream ... */
+    streamed answer;    /* ... and read as one, unless the provider sends it whole: then it is in ... */
+    daruma_buf whole;
+    daruma_buf held;   /* text of it that is not told yet */
+    bool tells;        /* its text is the model's, and is told as it comes */
+    bool over, broken; /* the session is; its answer is not whole */
+} host_question;
+
 typedef struct run {
     const run_settings *s;
     uv_loop_t loop;
     uv_timer_t clock, soon;    /* the next time that is waited for; what must not be done within a callback */
     uv_signal_t interrupts[3]; /* Ctrl-C, and the ways in which systems and terminals end a program */
     upstream *up;
-    upstream *web; /* of http.get: where it leads is not ours to say */
-    shell shell;
+    upstream *web;           /* of http.get: where it leads is not ours to say */
     daruma_arena memory;     /* of the run */
     daruma_memory *known;    /* to the library */
     daruma_session *session; /* NULL: no model is asked */
     host_call *calls;
-    uint32_t asked;        /* the agent's number of that question */
-    daruma_str asked_body; /* as it was asked; lives until its outcome is handed in */
-    uint32_t before;       /* calls that went out for the question that is put next, when it was put before */
-    uint32_t sent;         /* calls that went out for it, those included */
-    uint32_t recovered;    /* questions that were answered behind a failure */
-    run_below below;       /* what sessions did that no agent has heard of */
-    run_below recorded;    /* ... as the journal has it */
-    daruma_ms rests;       /* since when the session that is open has no call out; -1 it has one, or there is none */
-    int status;            /* of its answer */
-    int head;              /* status that the provider gave last, 0 none ... */
-    daruma_net net;        /* ... how the newest call ended without an answer; NONE: it did not ... */
-    daruma_phase phase;    /* ... and where */
-    daruma_arena room;
-    daruma_buf body;
-    bool streams;     /* the answer is asked for as a stream ... */
-    streamed answer;  /* ... and read as one, unless the provider sends it whole: then it is in `body` */
-    daruma_buf held;  /* text of it that is not told yet */
-    bool tells;       /* its text is the model's, and is told as it comes */
-    run_text follows; /* of the next piece of text */
-    bool over;        /* the session is ... */
-    bool broken;      /* ... and its answer is not whole */
+    host_question q;
+    uint32_t before;    /* calls that went out for the question that is put next, when it was put before */
+    uint32_t recovered; /* questions that were answered behind a failure */
+    run_below below;    /* what sessions did that no agent has heard of */
+    run_below recorded; /* ... as the journal has it */
+    daruma_ms rests;    /* since when the session that is open has no call out; -1 it has one, or there is none */
+    daruma_arena room;  /* of the answer to the question */
+    run_text follows;   /* of the next piece of text */
     staff *staff;
     crew *a;
-    daruma_str asked_model; /* of the question that is out; in `room` */
-    daruma_ms until;        /* the agent waits so long, -1 it does not */
+    daruma_ms until; /* the agent waits so long, -1 it does not */
     toolset *tools;
     mcp_servers *servers; /* NULL: there are none */
     tool_call *tool;      /* that is out; NULL: none */
@@ -70,6 +72,7 @@ typedef struct run {
     approve *person;
     resumed past;      /* what was recalled */
     uint32_t question; /* the agent's number of the act that a person is asked about */
+    bool stopped;      /* by a signal, before an agent was there */
     bool finished;
     bool was_over; /* its journal ends with its end: that is told again */
 } run;

@@ -38,8 +38,8 @@ static void on_head(fetch *f, const http_head *h, void *user)
     (void)f;
     for (size_t i = 0; i < h->nheaders; i++)
         BUF_SAY(&b, h->headers[i].name, ": ", h->headers[i].value, "\r\n");
-    c->r->head = h->status;
-    c->r->net = DARUMA_NET_NONE;
+    c->r->q.head = h->status;
+    c->r->q.net = DARUMA_NET_NONE;
     host_tick(c->r);
     daruma_call_head(c->r->session, c->number, h->status, b.p, b.n);
     host_pump(c->r);
@@ -72,8 +72,8 @@ static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *wh
     run *r = c->r;
     int64_t number = c->number;
     (void)f, (void)why;
-    r->net = net;
-    r->phase = phase;
+    r->q.net = net;
+    r->q.phase = phase;
     call_gone(c);
     host_tick(r);
     daruma_call_failed(r->session, number, daruma_net_name(net));
@@ -82,9 +82,12 @@ static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *wh
 
 static const fetch_ops ops = {.head = on_head, .body = on_body, .end = on_end, .fail = on_fail};
 
-static daruma_str copied(daruma_arena *a, const char *p, size_t n)
+/* What the session says of what is to be done: daruma_session_path() and the like. */
+static daruma_str said(const daruma_session *s, const char *(*which)(const daruma_session *, size_t *))
 {
-    return arena_copy(a, (daruma_str){p, n});
+    size_t n;
+    const char *p = which(s, &n);
+    return (daruma_str){p, n};
 }
 
 /* "name: value\r\n" each, those of the place, and the key. */
@@ -98,11 +101,8 @@ static size_t fields_of_call(const run_target *t, daruma_str text, daruma_header
     }
     for (size_t i = 0; i < t->nheaders && n + 1 < max; i++)
         out[n++] = t->headers[i];
-    if (t->key.n) {
-        daruma_buf b = buf_in(a);
-        BUF_SAY(&b, t->d->key_prefix, t->key);
-        out[n++] = (daruma_header){str_of(t->d->key_header), buf_str(&b)};
-    }
+    if (t->key.n)
+        out[n++] = (daruma_header){str_of(t->d->key_header), STR_SAY(a, t->d->key_prefix, t->key)};
     return n;
 }
 
@@ -115,50 +115,47 @@ static void rest(run *r, bool rests)
     r->rests = rests ? now : -1;
 }
 
+/* Sends the call that the session wants. False: there is no such place, or no memory. */
+static bool start_call(host_call *c)
+{
+    run *r = c->r;
+    const daruma_session *s = r->session;
+    daruma_str body = said(s, daruma_session_bytes);
+    bool same = str_eq(body, r->q.body); /* it need not be there twice: it is as long as all before */
+    daruma_ms total = daruma_session_total_ms(s);
+    const staff_place *place = staff_place_of(crew_who(r->a), r->q.model, said(s, daruma_session_target));
+    if (!place || !sys_arena_init(&c->room, 16 << 10, CALL_ARENA_BYTES_MAX) ||
+        (!same && !sys_arena_init(&c->body, body.n + 1, 0))) /* and a NUL */
+        return false;
+    daruma_header *fields = ARENA_NEW(&c->room, daruma_header, RUN_FIELDS_MAX);
+    daruma_str text = arena_copy(&c->room, said(s, daruma_session_fields));
+    fetch_request q = {.to = &place->to,
+                       .method = S("POST"),
+                       .target = staff_path(place, said(s, daruma_session_path), &c->room),
+                       .headers = fields,
+                       .nheaders = fields ? fields_of_call(place->target, text, fields, RUN_FIELDS_MAX, &c->room) : 0,
+                       .body = {same ? r->q.body : arena_copy(&c->body, body)},
+                       .has_body = true,
+                       .clocks = {RUN_CONNECT_MS, RUN_ANSWER_MS, RUN_IDLE_MS, total > 0 ? total : 0}};
+    c->number = daruma_session_call(s);
+    c->f = c->room.full || c->body.full ? NULL : fetch_start(r->up, &q, &ops, c);
+    return c->f != NULL;
+}
+
 static void send_call(run *r)
 {
     rest(r, false);
-    daruma_session *s = r->session;
     host_call *c = calloc(1, sizeof *c);
-    int64_t number = daruma_session_call(s);
-    daruma_header *fields = NULL; /* read until the answer begins */
-    size_t n;
-    if (!c) {
-        daruma_call_failed(s, number, "local");
+    if (c)
+        *c = (host_call){.next = r->calls, .r = r};
+    if (c && start_call(c)) {
+        r->calls = c;
+        r->q.sent++;
         return;
     }
-    sys_arena_init(&c->room, 16 << 10, CALL_ARENA_BYTES_MAX);
-    fields = ARENA_NEW(&c->room, daruma_header, RUN_FIELDS_MAX);
-    const char *p = daruma_session_target(s, &n);
-    const staff_place *place = staff_place_of(crew_who(r->a), r->asked_model, (daruma_str){p, n});
-    p = daruma_session_path(s, &n);
-    daruma_str path = copied(&c->room, p, n);
-    p = daruma_session_fields(s, &n);
-    daruma_str text = copied(&c->room, p, n);
-    p = daruma_session_bytes(s, &n);
-    bool same = str_eq((daruma_str){p, n}, r->asked_body); /* it need not be there twice: it is as long as all before */
-    bool ready = place && fields && path.n && (same || sys_arena_init(&c->body, n + 1, 0)); /* and a NUL */
-    daruma_str body = same ? r->asked_body : ready ? copied(&c->body, p, n) : (daruma_str){0};
-    daruma_ms total = daruma_session_total_ms(s);
-    fetch_request q = {.to = ready ? &place->to : NULL,
-                       .method = S("POST"),
-                       .target = ready ? staff_path(place, path, &c->room) : path,
-                       .headers = fields,
-                       .nheaders = ready ? fields_of_call(place->target, text, fields, RUN_FIELDS_MAX, &c->room) : 0,
-                       .body = {body},
-                       .has_body = true,
-                       .clocks = {RUN_CONNECT_MS, RUN_ANSWER_MS, RUN_IDLE_MS, total > 0 ? total : 0}};
-    c->r = r;
-    c->number = number;
-    c->f = c->room.full || c->body.full || !ready ? NULL : fetch_start(r->up, &q, &ops, c);
-    if (!c->f) {
+    if (c)
         free_call(c);
-        daruma_call_failed(s, number, "local");
-        return;
-    }
-    c->next = r->calls;
-    r->calls = c;
-    r->sent++;
+    daruma_call_failed(r->session, daruma_session_call(r->session), "local");
 }
 
 void host_end_calls(run *r)
@@ -179,13 +176,13 @@ static bool is_explained(daruma_str words)
 /* The text of an answer, as far as it can be told now: its beginning is held back while it may become a gateway's. */
 static daruma_str to_tell(run *r, daruma_str piece)
 {
-    if (r->tells)
+    if (r->q.tells)
         return piece;
-    buf_put(&r->held, piece);
-    daruma_str held = buf_str(&r->held);
+    buf_put(&r->q.held, piece);
+    daruma_str held = buf_str(&r->q.held);
     bool open = str_starts(S(DIALECT_NOTICE), held) || str_starts(S(DIALECT_STOPPED), held);
-    r->tells = held.n && !open && !is_explained(held);
-    return r->tells ? held : (daruma_str){0};
+    r->q.tells = held.n && !open && !is_explained(held);
+    return r->q.tells ? held : (daruma_str){0};
 }
 
 static void tell_text(run *r, daruma_str text)
@@ -200,27 +197,27 @@ static void tell_text(run *r, daruma_str text)
  * What it is its first byte says that is no blank. */
 static void take_bytes(run *r, daruma_str bytes)
 {
-    if (r->streams && !r->answer.view.began && r->status != 200)
-        r->streams = false;
-    else if (r->streams && !r->answer.view.began && !r->answer.rest.n) { /* blanks come before either */
-        buf_put(&r->body, bytes);
-        daruma_str text = str_trim(buf_str(&r->body));
+    if (r->q.streams && !r->q.answer.view.began && r->q.status != 200)
+        r->q.streams = false;
+    else if (r->q.streams && !r->q.answer.view.began && !r->q.answer.rest.n) { /* blanks come before either */
+        buf_put(&r->q.whole, bytes);
+        daruma_str text = str_trim(buf_str(&r->q.whole));
         if (!text.n)
             return;
-        r->streams = text.p[0] != '{';
-        if (!r->streams)
+        r->q.streams = text.p[0] != '{';
+        if (!r->q.streams)
             return;
-        bytes = buf_str(&r->body);
+        bytes = buf_str(&r->q.whole);
     }
-    if (!r->streams) {
-        buf_put(&r->body, bytes);
+    if (!r->q.streams) {
+        buf_put(&r->q.whole, bytes);
         return;
     }
     daruma_arena scratch = {0};
     sys_arena_init(&scratch, 16 << 10, RUN_ANSWER_BYTES_MAX);
-    daruma_str text = streamed_take(&r->answer, bytes, &scratch);
+    daruma_str text = streamed_take(&r->q.answer, bytes, &scratch);
     sys_arena_done(&scratch);
-    r->body.n = 0;
+    r->q.whole.n = 0;
     tell_text(r, to_tell(r, text));
 }
 
@@ -238,8 +235,8 @@ static void say_signed(run *r, daruma_str event)
 void host_end_session(run *r, uint32_t *ret_more)
 {
     host_end_calls(r);
-    *(ret_more ? ret_more : &r->below.calls) += r->sent > 1 ? r->sent - 1 : 0;
-    r->sent = 0;
+    *(ret_more ? ret_more : &r->below.calls) += r->q.sent > 1 ? r->q.sent - 1 : 0;
+    r->q.sent = 0;
     if (!r->session)
         return;
     rest(r, false);
@@ -251,17 +248,15 @@ void host_end_session(run *r, uint32_t *ret_more)
     r->recorded = r->below;
     daruma_session_free(r->session);
     r->session = NULL;
-    r->over = false;
+    r->q.over = false;
 }
 
 /* Does what the session says. Its end is dealt with later: it may be told from within one of its own calls. */
 void host_pump(run *r)
 {
-    size_t n;
-    while (r->session && !r->over) {
+    while (r->session && !r->q.over) {
         daruma_do what = daruma_session_next(r->session);
         host_call *c = call_of(r, daruma_session_call(r->session));
-        const char *p;
         switch (what) {
         case DARUMA_DO_NOTHING:
             if (!r->calls)
@@ -290,20 +285,18 @@ void host_pump(run *r)
                 fetch_total(c->f, daruma_session_total_ms(r->session));
             break;
         case DARUMA_DO_HEAD:
-            r->status = daruma_session_status(r->session);
+            r->q.status = daruma_session_status(r->session);
             break;
         case DARUMA_DO_BYTES:
-            p = daruma_session_bytes(r->session, &n);
-            take_bytes(r, (daruma_str){p, n});
+            take_bytes(r, said(r->session, daruma_session_bytes));
             break;
         case DARUMA_DO_EVENT:
-            p = daruma_session_bytes(r->session, &n);
-            say_signed(r, (daruma_str){p, n});
+            say_signed(r, said(r->session, daruma_session_bytes));
             break;
         case DARUMA_DO_END:
         case DARUMA_DO_BREAK:
-            r->over = true;
-            r->broken = what == DARUMA_DO_BREAK || r->body.full;
+            r->q.over = true;
+            r->q.broken = what == DARUMA_DO_BREAK || r->q.whole.full;
             host_later(r);
             return;
         }
@@ -314,16 +307,16 @@ void host_pump(run *r)
  * our words about it, which such an error says it is. */
 static void take_error(const run *r, crew_input *in)
 {
-    bool raises = crew_who(r->a)->as.policy->raises, whole = r->head == 200;
+    bool raises = crew_who(r->a)->as.policy->raises, whole = r->q.head == 200;
     in->kind = CREW_FAILED;
     in->phase = raises && whole ? DARUMA_AT_ANSWER : DARUMA_AT_HEAD;
-    in->code = raises && whole ? r->head : r->status;
-    if (!raises || (!whole && !r->net) || !json_get(json_get(in->text, S("error")), S("daruma")).n)
+    in->code = raises && whole ? r->q.head : r->q.status;
+    if (!raises || (!whole && !r->q.net) || !json_get(json_get(in->text, S("error")), S("daruma")).n)
         return;
     in->text = (daruma_str){0};
-    in->net = r->net;
-    in->code = r->head;
-    in->phase = r->head ? DARUMA_AT_ANSWER : r->phase;
+    in->net = r->q.net;
+    in->code = r->q.head;
+    in->phase = r->q.head ? DARUMA_AT_ANSWER : r->q.phase;
 }
 
 /* The words of an answer that a gateway of ours wrote in the model's place; empty: it is the model's, or the session
@@ -348,27 +341,27 @@ static crew_input explained(run *r, daruma_str words)
     BUF_MEMBERS(&b, "message", words);
     BUF_LIT(&b, "}}");
     return (crew_input){
-        .kind = CREW_FAILED, .call = r->asked, .phase = DARUMA_AT_ANSWER, .code = r->status, .text = buf_str(&b)};
+        .kind = CREW_FAILED, .call = r->q.number, .phase = DARUMA_AT_ANSWER, .code = r->q.status, .text = buf_str(&b)};
 }
 
 crew_input host_answer(run *r)
 {
-    crew_input in = {.kind = CREW_ANSWERED, .call = r->asked, .text = buf_str(&r->body)};
-    if (r->streams && r->answer.error.n)
-        in.text = r->answer.error;
-    else if (r->streams && !r->broken)
-        in.text = streamed_whole(&r->answer);
-    bool told = r->streams && r->answer.error.n, cut = r->broken && !told;
-    if (!cut && r->status != 200) {
+    crew_input in = {.kind = CREW_ANSWERED, .call = r->q.number, .text = buf_str(&r->q.whole)};
+    if (r->q.streams && r->q.answer.error.n)
+        in.text = r->q.answer.error;
+    else if (r->q.streams && !r->q.broken)
+        in.text = streamed_whole(&r->q.answer);
+    bool told = r->q.streams && r->q.answer.error.n, cut = r->q.broken && !told;
+    if (!cut && r->q.status != 200) {
         take_error(r, &in);
-    } else if (cut || (r->streams && !in.text.n)) {
-        in = (crew_input){.kind = CREW_FAILED, .call = r->asked, .phase = DARUMA_AT_ANSWER, .net = DARUMA_NET_CUT};
+    } else if (cut || (r->q.streams && !in.text.n)) {
+        in = (crew_input){.kind = CREW_FAILED, .call = r->q.number, .phase = DARUMA_AT_ANSWER, .net = DARUMA_NET_CUT};
     }
     daruma_str words = in.kind == CREW_ANSWERED ? gateway_words(r, in.text) : (daruma_str){0};
     if (words.n)
         in = explained(r, words);
-    else if (in.kind == CREW_ANSWERED && r->streams && !r->tells)
-        tell_text(r, buf_str(&r->held)); /* all there is of it */
+    else if (in.kind == CREW_ANSWERED && r->q.streams && !r->q.tells)
+        tell_text(r, buf_str(&r->q.held)); /* all there is of it */
     if (r->follows == RUN_TEXT_MORE)
         r->follows = told || in.kind == CREW_FAILED ? RUN_TEXT_AGAIN : RUN_TEXT_NEW;
     return in;
@@ -386,42 +379,36 @@ static bool is_streamed(const run *r, const agent_act *x)
 static daruma_str as_stream(run *r, const agent_act *x)
 {
     const dialect *d = crew_who(r->a)->as.d;
-    daruma_buf b = buf_in(&r->room);
-    if (!r->streams || !d->asks_stream.n)
+    if (!r->q.streams || !d->asks_stream.n)
         return x->body;
-    BUF_SAY(&b, str_sub(x->body, 0, x->body.n - 1), ",", d->asks_stream, "}"); /* no space before the bracket */
-    return b.full ? (daruma_str){0} : buf_str(&b);
+    return STR_SAY(&r->room, str_sub(x->body, 0, x->body.n - 1), ",", d->asks_stream, "}"); /* no space before '}' */
 }
 
 void host_ask(run *r, const agent_act *x)
 {
     char why[256];
     daruma_buf b = buf_in(&r->room);
-    r->asked_model = arena_copy(&r->room, x->model);
-    r->streams = is_streamed(r, x);
-    r->answer = streamed_begin(crew_who(r->a)->as.d, &r->room);
-    r->sent = r->before;
-    r->before = 0;
     agent_act own = *x; /* the first call is in its limit, and so are those that went out before a resume */
-    bool none_left = own.calls && r->sent >= own.calls;
-    own.calls -= own.calls && !none_left ? r->sent : 0;
-    staff_options(crew_who(r->a), &own, r->streams, &b);
-    daruma_str body = r->asked_body = as_stream(r, x);
-    r->asked = x->call;
-    r->status = r->head = 0;
-    r->tells = false;
-    r->net = DARUMA_NET_NONE;
-    r->over = r->broken = false;
+    bool none_left = own.calls && r->before >= own.calls;
+    own.calls -= own.calls && !none_left ? r->before : 0;
+    r->q = (host_question){.number = x->call,
+                           .model = arena_copy(&r->room, x->model),
+                           .sent = r->before,
+                           .streams = is_streamed(r, x),
+                           .answer = streamed_begin(crew_who(r->a)->as.d, &r->room),
+                           .whole = buf_in(&r->room),
+                           .held = buf_in(&r->room)};
+    r->q.body = as_stream(r, x);
+    r->before = 0;
+    staff_options(crew_who(r->a), &own, r->q.streams, &b);
     host_tick(r);
-    r->session = b.full || !body.n || none_left ? NULL
-                                                : daruma_session_open(r->known, staff_recovery(crew_who(r->a)), b.p,
-                                                                      b.n, body.p, body.n, why, sizeof why);
-    r->body = buf_in(&r->room);
-    r->held = buf_in(&r->room);
+    if (!r->room.full && !none_left)
+        r->session = daruma_session_open(r->known, staff_recovery(crew_who(r->a)), b.p, b.n, r->q.body.p, r->q.body.n,
+                                         why, sizeof why);
     if (r->session) {
         host_pump(r);
         return;
     }
-    r->over = r->broken = true;
+    r->q.over = r->q.broken = true;
     host_later(r);
 }

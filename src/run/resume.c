@@ -55,15 +55,13 @@ static bool drain(journal *j, crew *a, resumed *r, char why[256])
     }
 }
 
-/* Reads input `n`. 1 there is one, 0 there is none, -1 that was told. */
+/* As journal_input_of(); -1 was told. */
 static int input(journal *j, int64_t n, crew_input *ret, bool *ret_delivered, daruma_arena *a, char why[256])
 {
-    bool bad;
-    if (journal_input_of(j, n, ret, ret_delivered, &bad, a))
-        return 1;
-    if (bad)
+    int there = journal_input_of(j, n, ret, ret_delivered, a);
+    if (there < 0)
         say_broken(n, why);
-    return bad ? -1 : 0;
+    return there;
 }
 
 bool resume_moment(journal *j, daruma_moment *ret, char why[256])

@@ -142,12 +142,11 @@ static bool hand_out(staff *s, staff_agent *g, daruma_arena *a, char why[256])
 
 daruma_str staff_path(const staff_place *p, daruma_str path, daruma_arena *a)
 {
-    daruma_str last = p->prefix, rest = str_from(path, 1), first = str_cut(&rest, '/');
+    daruma_str last = p->to.prefix, rest = str_from(path, 1), first = str_cut(&rest, '/');
     while (str_findch(last, '/') != STR_NONE)
         str_cut(&last, '/');
-    daruma_buf b = buf_in(a);
-    BUF_SAY(&b, p->prefix, url_is_version(last) && url_is_version(first) ? str_from(path, first.n + 1) : path);
-    return b.full ? (daruma_str){0} : buf_str(&b);
+    bool twice = url_is_version(last) && url_is_version(first);
+    return STR_SAY(a, p->to.prefix, twice ? str_from(path, first.n + 1) : path);
 }
 
 static staff_place *places_of(const run_model *m, daruma_arena *a, char why[256])
@@ -160,7 +159,6 @@ static staff_place *places_of(const run_model *m, daruma_arena *a, char why[256]
             snprintf(why, 256, "the base URL is no address: %s", wrong);
             return NULL;
         }
-        places[i].prefix = places[i].to.prefix;
     }
     return places;
 }
@@ -223,7 +221,7 @@ static daruma_str instructions_of(const run_agent *who, const mcp_servers *up, d
     daruma_buf b = buf_in(a);
     buf_put(&b, who->instructions.n ? who->instructions : S(AGENT_INSTRUCTIONS));
     mcp_instruct(up, &b);
-    return b.full ? (daruma_str){0} : buf_str(&b);
+    return buf_str(&b);
 }
 
 static bool make_ready(staff *s, size_t i, const mcp_servers *up, daruma_arena *a, char why[256])

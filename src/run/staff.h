@@ -13,7 +13,6 @@ typedef struct staff staff;
 typedef struct staff_place {
     const run_target *target;
     url to;
-    daruma_str prefix; /* of the paths of calls */
 } staff_place;
 
 /* Lives in `a`. NULL and a sentence in `why`. All tools are in the table; `up` may be NULL. */
@@ -28,7 +27,7 @@ const daruma_policy *staff_recovery(const crew_member *m);
 void staff_options(const crew_member *m, const agent_act *x, bool streams, daruma_buf *out);
 /* Where a call to a target of that act goes. NULL: there is no such target. */
 const staff_place *staff_place_of(const crew_member *m, daruma_str model, daruma_str target);
-/* The path of a call there, behind its host: "/v1" stands in it once. In `a`, or borrowed. */
+/* The path of a call there, behind its host: "/v1" stands in it once. In `a`. */
 daruma_str staff_path(const staff_place *p, daruma_str path, daruma_arena *a);
 /* What the host says that a call of a tool may take; 0: nothing. */
 daruma_ms staff_usual(const run_settings *s, daruma_str tool);

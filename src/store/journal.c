@@ -243,6 +243,7 @@ static bool counted(journal *j, char why[256])
 static journal *find(const char *dir, daruma_str id, const char *ending, int how, char why[256])
 {
     char file[JOURNAL_PATH_BYTES];
+    struct stat st;
     bool fits = journal_id_fits(id);
     if (fits)
         snprintf(why, 256, "there is no run %.40s in %.120s; daruma run --list lists them", id.p, dir);
@@ -252,10 +253,12 @@ static journal *find(const char *dir, daruma_str id, const char *ending, int how
     if (!j)
         return NULL;
     name_file(j, ending, file, sizeof file);
-    j->lock = open(file, how | O_CLOEXEC);
-    if (j->lock >= 0)
+    j->lock = open(file, how | O_CLOEXEC | O_NONBLOCK); /* a pipe is opened so at once, and then refused */
+    if (j->lock >= 0 && fstat(j->lock, &st) == 0 && S_ISREG(st.st_mode))
         return j;
-    if (errno != ENOENT)
+    if (j->lock >= 0)
+        snprintf(why, 256, "the journal %.120s is no file", file);
+    else if (errno != ENOENT)
         snprintf(why, 256, "the journal %.120s cannot be opened: %.60s", file, strerror(errno));
     else if (is_there(j, ".broken"))
         snprintf(why, 256,

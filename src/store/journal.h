@@ -129,9 +129,9 @@ uint64_t journal_hash(const agent_act *x);
 
 /* How many inputs there are. */
 int64_t journal_inputs(const journal *j);
-/* The inputs one by one, by number from 1. False: there is no such one, or it is broken (`*ret_bad`). Its text lives
- * in `a`. `*ret_delivered`: what the agent made of it is recorded, too. */
-bool journal_input_of(journal *j, int64_t n, crew_input *ret, bool *ret_delivered, bool *ret_bad, daruma_arena *a);
+/* The inputs one by one, by number from 1. 1 there is one, 0 there is none, -1 it is missing or not what was written.
+ * Its text lives in `a`. `*ret_delivered`: what the agent made of it is recorded, too. */
+int journal_input_of(journal *j, int64_t n, crew_input *ret, bool *ret_delivered, daruma_arena *a);
 
 /* ---- the folder ---- */
 

@@ -30,12 +30,11 @@ int64_t journal_inputs(const journal *j)
     return j->ninputs;
 }
 
-bool journal_input_of(journal *j, int64_t n, crew_input *ret, bool *ret_delivered, bool *ret_bad, daruma_arena *a)
+int journal_input_of(journal *j, int64_t n, crew_input *ret, bool *ret_delivered, daruma_arena *a)
 {
     sqlite3_stmt *s = db_row(j, DO_GET_INPUT, buf_part_number(n));
-    *ret_bad = !s && (j->broken || n <= j->ninputs); /* one in the middle is missing */
     if (!s)
-        return false;
+        return j->broken || n <= j->ninputs ? -1 : 0; /* one in the middle is missing */
     crew_input in = {
         .kind = kind_of(db_column(s, 0)),
         .call = (uint32_t)sqlite3_column_int64(s, 1),
@@ -47,12 +46,12 @@ bool journal_input_of(journal *j, int64_t n, crew_input *ret, bool *ret_delivere
         .more = (uint32_t)sqlite3_column_int64(s, 9),
         .text = arena_copy(a, db_column(s, 10))};
     *ret_delivered = sqlite3_column_type(s, 12) != SQLITE_NULL;
-    *ret_bad = a->full || in.kind == CREW_INPUTS || (uint64_t)sqlite3_column_int64(s, 11) != db_sum(&in);
+    bool bad = a->full || in.kind == CREW_INPUTS || (uint64_t)sqlite3_column_int64(s, 11) != db_sum(&in);
     sqlite3_reset(s);
-    if (*ret_bad)
-        return false;
+    if (bad)
+        return -1;
     *ret = in;
-    return true;
+    return 1;
 }
 
 /* The line at hand of each of the three tables; the one with the lowest number comes next. */
@@ -60,9 +59,9 @@ static bool line_of(journal *j, statement which, sqlite3_stmt *s, journal_line *
 {
     *l = (journal_line){.finished = -1};
     if (which == DO_ALL_INPUTS) {
-        bool delivered, bad;
+        bool delivered;
         l->what = JOURNAL_LINE_INPUT;
-        if (!journal_input_of(j, sqlite3_column_int64(s, 1), &l->in, &delivered, &bad, a))
+        if (journal_input_of(j, sqlite3_column_int64(s, 1), &l->in, &delivered, a) != 1)
             return false;
         l->wall = l->in.at.wall;
         l->at = l->in.at.now;

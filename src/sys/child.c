@@ -189,8 +189,10 @@ child *child_start(uv_loop_t *loop, const child_setup *s, const child_ops *ops, 
 {
     child *c = calloc(1, sizeof *c);
     int ends[2] = {-1, -1}; /* of the pipe that output and errors share, in their order */
-    if (!c) {
-        snprintf(why, 256, "there is no memory to start it");
+    int error = s->apart || !c ? 0 : uv_pipe(ends, UV_NONBLOCK_PIPE, 0);
+    if (!c || error) {
+        snprintf(why, 256, "it could not be started: %.80s", c ? uv_strerror(error) : "there is no memory");
+        free(c);
         return NULL;
     }
     c->ops = ops;
@@ -212,7 +214,6 @@ child *child_start(uv_loop_t *loop, const child_setup *s, const child_ops *ops, 
         stdio[IN] = (uv_stdio_container_t){UV_CREATE_PIPE | UV_READABLE_PIPE, {(uv_stream_t *)&c->pipes[IN]}};
     for (int i = OUT; i < PIPES && s->apart; i++)
         stdio[i] = (uv_stdio_container_t){UV_CREATE_PIPE | UV_WRITABLE_PIPE, {(uv_stream_t *)&c->pipes[i]}};
-    int error = s->apart ? 0 : uv_pipe(ends, UV_NONBLOCK_PIPE, 0);
     if (!s->apart)
         for (int i = OUT; i < PIPES; i++)
             stdio[i] = (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = ends[1]};
@@ -224,7 +225,7 @@ child *child_start(uv_loop_t *loop, const child_setup *s, const child_ops *ops, 
                                     .flags = UV_PROCESS_DETACHED, /* a group of its own */
                                     .stdio_count = PIPES,
                                     .stdio = stdio};
-    error = error ? error : uv_spawn(loop, &c->process, &options);
+    error = uv_spawn(loop, &c->process, &options);
     c->process.data = c;
     if (error) {
         snprintf(why, 256, "%.150s could not be started: %.80s", s->argv[0], uv_strerror(error));

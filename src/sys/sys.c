@@ -178,6 +178,13 @@ void sys_ignore_sigpipe(void)
     signal(SIGXFSZ, SIG_IGN); /* a log that reached the limit of `ulimit -f` is a log that cannot be written */
 }
 
+void sys_standard_descriptors(void)
+{
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd) /* the lowest that is free */
+            return;
+}
+
 void sys_descriptors_all(void)
 {
     struct rlimit r;

@@ -32,6 +32,9 @@ int sys_open_log(const char *path);
 /* Writing to a closed socket or pipe, or to a file at its limit, becomes an error instead of a signal. Any number of
  * times. */
 void sys_ignore_sigpipe(void);
+/* Descriptors 0, 1 and 2 that we were started without become some that fail as closed ones do: else the first file or
+ * socket that is opened would get what is printed. */
+void sys_standard_descriptors(void);
 /* As many descriptors as the system lets us have: each request under way takes two. */
 void sys_descriptors_all(void);
 /* The first of the sockets, listening already, that a service manager handed over; the others follow it. *many: how

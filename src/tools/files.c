@@ -56,12 +56,18 @@ static bool fail_errno(files *f, daruma_str path, int error)
          "use a path below the root, without `..` and without a slash at its beginning"},
         {EFBIG, "FILE_TOO_LARGE", "is larger than can be read, or no plain file",
          "use a smaller file, or ask the user for the part of it that matters"},
-        {ENOSPC, "DISK_FULL", "could not be written: no space is left", "ask the user to free some space"},
+        {ENOSPC, "DISK_FULL", "could not be written: no space left on device (ENOSPC)",
+         "ask the user to free some space"},
+        {EDQUOT, "DISK_FULL", "could not be written: no space left on device for this user (EDQUOT)",
+         "ask the user to free some space"},
+        {EROFS, "PERMISSION_DENIED", "is on a file system that is read-only", "ask the user where you may write"},
     };
+    char what[120];
     for (size_t i = 0; i < COUNT(rows); i++)
         if (rows[i].error == error)
             return fail(f, rows[i].code, path, rows[i].what, rows[i].next);
-    return fail(f, "INTERNAL_ERROR", path, "could not be used", "try another file");
+    snprintf(what, sizeof what, "could not be used: %.80s", strerror(error));
+    return fail(f, "INTERNAL_ERROR", path, what, "try another file");
 }
 
 /* ---- reading ---- */

@@ -100,36 +100,34 @@ static void on_err(child *c, daruma_str bytes, void *user)
 }
 
 /* Why it is not there, with the last line that it wrote about it. */
-static void say_why(const mcp *m, daruma_arena *a, daruma_buf *b)
+static void add_last(mcp *m)
 {
+    daruma_arena a;
     daruma_str said = str_trim((daruma_str){m->last, m->nlast}), line = said;
+    size_t n = strlen(m->why);
     while (str_findch(said, '\n') != STR_NONE) {
         str_cut(&said, '\n');
         line = str_trim(said).n ? str_trim(said) : line;
     }
-    BUF_SAY(b, m->why, line.n ? "; it said last: " : "", daruma_redact(line, a));
+    if (!line.n || !sys_arena_init(&a, 4096, 64 << 10))
+        return;
+    line = daruma_redact(line, &a);
+    snprintf(m->why + n, sizeof m->why - n, "; it said last: " STR_FMT, STR_ARG(line));
+    sys_arena_done(&a);
 }
 
 static void give_up(mcp *m)
 {
-    daruma_arena a;
     m->state = MCP_GONE;
     m->due = m->ping_due = INT64_MAX;
     mcp_fail_calls(m, false, "SERVER_GONE", "cannot be called: its server died too often and is not started again",
                    "use another tool, or finish without it");
-    if (!sys_arena_init(&a, 4096, 64 << 10))
-        return;
-    daruma_buf b = buf_in(&a);
-    say_why(m, &a, &b);
-    buf_putc(&b, 0);
-    mcp_tell_ready(m, b.full ? m->why : b.p);
-    sys_arena_done(&a);
+    mcp_tell_ready(m, m->why);
 }
 
 static void on_end(child *c, const child_end *e, void *user)
 {
     mcp *m = user;
-    daruma_arena a;
     (void)c;
     m->program = NULL;
     rpc_done(&m->lines);
@@ -141,12 +139,8 @@ static void on_end(child *c, const child_end *e, void *user)
         snprintf(m->why, sizeof m->why, "it was ended by signal %d", e->signal);
     else if (!m->why[0])
         snprintf(m->why, sizeof m->why, "it ended with exit code %d", e->code);
-    if (sys_arena_init(&a, 4096, 64 << 10)) {
-        daruma_buf b = buf_in(&a);
-        say_why(m, &a, &b);
-        mcp_tell(m, "mcp_died", "reason", buf_str(&b), -1);
-        sys_arena_done(&a);
-    }
+    add_last(m);
+    mcp_tell(m, "mcp_died", "reason", str_of(m->why), -1);
     m->asked = m->ping = 0;
     m->ping_due = INT64_MAX;
     mcp_fail_calls(m, true, "CONNECTION_LOST", "was under way when its server died: whether it took effect is unknown",
@@ -202,6 +196,7 @@ static void start(mcp *m)
     }
     m->state = MCP_GREETING;
     m->fresh = true;
+    m->lists = 0;
     m->due = mcp_now(m) + MCP_START_MS;
     m->asked = ++m->ids;
     mcp_send(m, m->asked, "initialize",
@@ -274,26 +269,22 @@ static void close_one(mcp *m)
 }
 
 mcp_servers *mcp_open(uv_loop_t *loop, toolset *t, const mcp_setup *list, size_t n,
-                      void (*event)(daruma_str json, void *user), void *user, char why[256])
+                      void (*event)(daruma_str json, void *user), void *user, const bool *stop, char why[256])
 {
-    mcp_servers *s = calloc(1, sizeof *s);
-    if (!s || n > MCP_SERVERS_MAX) {
-        snprintf(why, 256, s ? "there are more than %d MCP servers" : "there is no memory for it", MCP_SERVERS_MAX);
-        free(s);
+    mcp_servers *s = n > MCP_SERVERS_MAX ? NULL : calloc(1, sizeof *s);
+    snprintf(why, 256, n > MCP_SERVERS_MAX ? "there are more than %d MCP servers" : "there is no memory for it",
+             MCP_SERVERS_MAX);
+    if (!s)
         return NULL;
-    }
     *s = (mcp_servers){.why = why, .event = event, .user = user};
     while (s->n < n && !s->failed) {
-        mcp *m = s->list[s->n] = open_one(s, loop, t, &list[s->n]);
-        if (m)
-            s->n++, s->waiting++;
-        else
-            snprintf(why, 256, "there is no memory for it");
-        s->failed = !m;
+        s->failed = !(s->list[s->n] = open_one(s, loop, t, &list[s->n]));
+        s->n += !s->failed;
     }
-    while (s->waiting && !s->failed)
+    s->waiting = s->n;
+    while (s->waiting && !s->failed && !*stop)
         uv_run(loop, UV_RUN_ONCE);
-    if (!s->failed)
+    if (!s->failed && !*stop)
         return s;
     mcp_close(s);
     return NULL;

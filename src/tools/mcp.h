@@ -27,10 +27,10 @@ typedef struct mcp_setup {
 typedef struct mcp_servers mcp_servers;
 
 /* Starts them, and runs the loop until the tools of all are in the table. `event` hears of their lives as JSON objects:
- * mcp_started, mcp_died, mcp_changed, mcp_noise. NULL and a sentence in `why`: one cannot be started; run the loop,
- * then all are gone. */
+ * mcp_started, mcp_died, mcp_changed, mcp_noise. NULL and a sentence in `why`: one cannot be started; or `*stop` became
+ * true meanwhile. Run the loop, then all are gone. */
 mcp_servers *mcp_open(uv_loop_t *loop, toolset *t, const mcp_setup *list, size_t n,
-                      void (*event)(daruma_str json, void *user), void *user, char why[256]);
+                      void (*event)(daruma_str json, void *user), void *user, const bool *stop, char why[256]);
 /* Ends them: their input is closed; SIGTERM and SIGKILL follow. No callback any more; gone when the loop has run. Close
  * the table before. NULL is allowed. */
 void mcp_close(mcp_servers *s);

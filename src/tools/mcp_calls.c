@@ -4,6 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* True if it is up, whether or not it is asked once more which tools it has. */
+static bool is_up(const mcp *m)
+{
+    return m->state == MCP_UP || (m->state == MCP_LISTING && !m->fresh);
+}
+
 void mcp_send_call(mcp *m, mcp_call *k)
 {
     const mcp_tool *t = k->c->own;
@@ -81,7 +87,7 @@ void mcp_end_late(mcp *m, daruma_ms now)
                       k->id ? "look whether it did; then ask for less at a time" : "use another tool, or try later",
                       k->id != 0);
     }
-    if (sent && !m->ping && m->program && m->state == MCP_UP) { /* is it slow, or does it hang? */
+    if (sent && !m->ping && m->program && is_up(m)) { /* is it slow, or does it hang? */
         m->ping = ++m->ids;
         m->ping_due = now + MCP_PING_MS;
         mcp_send(m, m->ping, "ping", (daruma_str){0});
@@ -112,7 +118,7 @@ static void call_start(tool_call *c)
     while (*last)
         last = &(*last)->next;
     *last = k;
-    if (m->state == MCP_UP || (m->state == MCP_LISTING && m->told))
+    if (is_up(m))
         mcp_send_call(m, k);
     mcp_rearm(m);
 }

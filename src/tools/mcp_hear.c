@@ -17,7 +17,7 @@ static void list_tools(mcp *m, daruma_str cursor)
     }
     m->state = MCP_LISTING;
     m->asked = ++m->ids;
-    m->due = mcp_now(m) + MCP_START_MS;
+    m->due = m->fresh ? mcp_now(m) + MCP_START_MS : INT64_MAX; /* else it may be at work, and answers behind that */
     mcp_send(m, m->asked, "tools/list", b.full ? (daruma_str){0} : buf_str(&b));
 }
 
@@ -58,6 +58,7 @@ static void up(mcp *m)
     }
     m->state = MCP_UP;
     m->due = INT64_MAX;
+    m->lists = 0;
     if (changed || m->fresh)
         mcp_tell(m, m->fresh ? "mcp_started" : "mcp_changed", "", (daruma_str){0}, (int64_t)n);
     m->fresh = m->altered = false;
@@ -73,11 +74,11 @@ static void take_list(mcp *m, daruma_str result)
     json_iter it = json_open(list);
     while (json_is_array(list) && json_next(&it, NULL, &one))
         take_tool(m, one);
-    for (size_t i = 0; i < m->n && m->keep.full; i++)
-        m->list[i].seen = true; /* there is no memory for what is new: the old stays */
+    for (size_t i = 0; i < m->n && (m->keep.full || !json_is_array(list)); i++)
+        m->list[i].seen |= m->list[i].there; /* it cannot say what there is, or there is no memory: the old stays */
     if (json_is_string(cursor) && cursor.n > 2 && ++m->pages < MCP_PAGES_MAX)
         list_tools(m, cursor);
-    else if (m->again)
+    else if (m->again && ++m->lists < MCP_LISTS_MAX) /* one that changes with each reading is up, too */
         list_tools(m, (daruma_str){0});
     else
         up(m);

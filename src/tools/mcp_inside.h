@@ -60,7 +60,7 @@ struct mcp {
     mcp_call *calls; /* in the order in which they came */
     mcp_tool list[MCP_TOOLS_MAX];
     size_t n;
-    int pages;
+    int pages, lists;      /* of the list that is read; that were read in a row, as each changed meanwhile */
     bool fresh;            /* its list was not read since it was started */
     bool altered;          /* a tool of its list is another now */
     bool again;            /* its list changed while it was read */
@@ -70,7 +70,7 @@ struct mcp {
     daruma_str instructions;
     char last[MCP_LAST_BYTES]; /* of what it wrote to standard error: the end */
     size_t nlast;
-    char why[256];
+    char why[256 + MCP_LAST_BYTES]; /* it died, or is stopped */
 };
 
 /* ---- mcp.c ---- */

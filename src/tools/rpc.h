@@ -3,10 +3,10 @@
 #define TOOLS_RPC_H
 #include "dialect/mcp.h"
 
-/* Bytes of a line that has not ended. All zero: none. */
+/* Bytes of a line that has not ended. All zero: none. Stays where it is while there are some. */
 typedef struct rpc_lines {
-    char *p; /* on malloc */
-    size_t n, cap;
+    daruma_arena room; /* of `line` */
+    daruma_buf line;
     bool dropping; /* the line is too long: what is kept is its beginning */
 } rpc_lines;
 

@@ -92,7 +92,6 @@ static void on_end(child *p, const child_end *e, void *user)
 static void start(tool_call *c)
 {
     static const child_ops ops = {.out = on_out, .end = on_end};
-    const shell *s = c->own;
     shell_work *w = ARENA_NEW(&c->room, shell_work, 1);
     char why[256] = "there is no memory for it";
     if (w) {
@@ -110,7 +109,7 @@ static void start(tool_call *c)
         tool_over(c, 0, false);
         return;
     }
-    child_setup setup = {.argv = argv, .folder = s->folder, .env = env};
+    child_setup setup = {.argv = argv, .folder = c->own, .env = env};
     if (!c->room.full && w)
         w->program = child_start(c->loop, &setup, &ops, w, why);
     if (c->room.full || !w->program) {
@@ -119,7 +118,7 @@ static void start(tool_call *c)
         return;
     }
     c->work = w;
-    w->within = tool_within(c, s->within ? s->within : SHELL_MS);
+    w->within = tool_within(c, SHELL_MS);
     if (seconds > 0 && seconds <= SHELL_MS_MAX / 1000) { /* the model's word, within the host's */
         daruma_ms most = tool_within(c, SHELL_MS_MAX);
         w->within = seconds * 1000 < most ? seconds * 1000 : most;
@@ -133,8 +132,8 @@ static void stop(tool_call *c)
     child_stop(w->program, SHELL_GRACE_MS);
 }
 
-bool shell_add(toolset *t, shell *s)
+bool shell_add(toolset *t, const char *folder)
 {
     static const tool_source source = {.start = start, .stop = stop};
-    return toolset_add(t, &shell_tool, &source, s);
+    return toolset_add(t, &shell_tool, &source, (void *)(uintptr_t)folder);
 }

@@ -191,7 +191,7 @@ static void ask(web_work *w)
         {LIT("Accept-Encoding"), LIT("identity")},
     };
     static const fetch_ops ops = {.head = on_head, .body = on_body, .end = on_end, .fail = on_fail};
-    upstream *up = *(upstream **)w->c->own;
+    upstream *up = w->c->own;
     daruma_ms left = tool_within(w->c, WEB_MS) - ((daruma_ms)uv_now(w->c->loop) - w->began); /* redirects share it */
     if (upstream_public_only(up) && host_is_own(w->at.to.host)) {
         on_fail(NULL, DARUMA_NET_UNREACHABLE, DARUMA_AT_CONNECT, UPSTREAM_NOT_PUBLIC, w);
@@ -236,7 +236,7 @@ static void stop(tool_call *c)
     tool_over(c, 0, false);
 }
 
-bool web_add(toolset *t, upstream **up)
+bool web_add(toolset *t, upstream *up)
 {
     static const tool_source source = {.start = start, .stop = stop};
     return toolset_add(t, &web_tool, &source, up);

@@ -4,7 +4,7 @@
 #include "tools/tools.h"
 #include "net/upstream.h"
 
-/* Adds it. `up` is read when a call begins, and outlives the table; it decides which addresses are connected to
- * (upstream_settings.public_only). False: there is no room in the table. */
-bool web_add(toolset *t, upstream **up);
+/* Adds it. `up` outlives the table; it decides which addresses are connected to (upstream_settings.public_only). False:
+ * there is no room in the table. */
+bool web_add(toolset *t, upstream *up);
 #endif

@@ -1,6 +1,7 @@
 // An MCP server that misbehaves as its tools are told to: `node mcp_server.mjs FOLDER [at start]`. Each life appends a line to
 // FOLDER/lives, each effect of a tool one to FOLDER/effects: what happened is counted there, whatever daruma believes.
-//   at start: die (each time), die1 (the first life only), mute (answers nothing), noise (prints before it speaks)
+//   at start: die (each time), die1 (the first life only), mute (answers nothing), noise (prints before it speaks), restless (its
+//   list changes whenever it is read), stubborn (answers nothing, and ends neither with its input nor by SIGTERM)
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -12,6 +13,10 @@ const once = (name) => !existsSync(join(folder, name)) && (writeFileSync(join(fo
 if (how === "die" || (how === "die1" && life === 1)) {
   console.error("cannot find my configuration");
   process.exit(7);
+}
+if (how === "stubborn") {
+  process.on("SIGTERM", () => {});
+  for (;;) await new Promise((ok) => setTimeout(ok, 1000));
 }
 if (how === "noise") process.stdout.write('Starting up...\n{"half": \n[]\n"text"\n{"jsonrpc":"2.0"}\n\n{"jsonrpc":"2.0","id":99,"result":{}}\n');
 
@@ -33,6 +38,7 @@ const tools = {
   look_die: [pure, () => process.exit(1)],
   hang: [{}, () => effect("hang")],
   freeze: [{}, () => { effect("freeze"); for (;;); }],
+  change_freeze: [{}, () => { effect("change_freeze"); send({ method: "notifications/tools/list_changed" }); for (;;); }],
   halves: [pure, (id) => { const l = line({ id, result: text("ä whole line") }); const b = Buffer.from(l); [...b].forEach((_, i) => setTimeout(() => process.stdout.write(b.subarray(i, i + 1)), i)); }],
   huge: [{}, (id) => (effect("huge"), write(`{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"${"x".repeat(17 << 20)}"}]}}\n`))],
   large: [pure, (id) => send({ id, result: text("y".repeat(5 << 20)) })],
@@ -48,6 +54,7 @@ const tools = {
   shapeless: [pure, (id) => send({ id, result: text("no structure, as some servers do") }), { type: "object", required: ["degrees"] }],
   nothing: [pure, (id) => send({ id, result: {} })],
   change: [pure, (id) => (writeFileSync(join(folder, "changed"), ""), send({ method: "notifications/tools/list_changed" }), setTimeout(() => send({ id, result: text("changed") }), 200))],
+  change_refuse: [pure, (id) => ((refuses = true), send({ method: "notifications/tools/list_changed" }), setTimeout(() => send({ id, result: text("changed") }), 200))],
   "odd name/with:signs and more than sixty-four letters in all, which no provider takes": [pure, (id) => send({ id, result: text("odd") })],
   "twin.one": [pure, (id) => send({ id, result: text("with a dot") })],
   twin_one: [pure, (id) => send({ id, result: text("with a line") })],
@@ -58,7 +65,7 @@ const list = () => {
   return Object.entries(tools).filter(([name]) => !changed || name !== "nothing").map(([name, [annotations, , outputSchema]]) => ({ name, description: `the tool ${name}`, inputSchema: { type: "object" }, annotations, outputSchema }));
 };
 
-let greeted = false;
+let greeted = false, refuses = false;
 createInterface({ input: process.stdin }).on("line", (l) => {
   const q = JSON.parse(l);
   heard(`${q.method ?? "answer"}${q.params?.requestId ? " of a call" : ""}${q.error ? ` ${q.error.code}` : ""}`);
@@ -69,6 +76,8 @@ createInterface({ input: process.stdin }).on("line", (l) => {
   if (q.method === "ping") return send({ id: q.id, result: {} });
   if (q.method === "tools/list") {
     const all = list(), from = Number(q.params?.cursor ?? 0); // in pages of 5
+    if (refuses) return send({ id: q.id, error: { code: -32603, message: "not now" } });
+    if (how === "restless") send({ method: "notifications/tools/list_changed" });
     return send({ id: q.id, result: { tools: all.slice(from, from + 5), ...(from + 5 < all.length && { nextCursor: String(from + 5) }) } });
   }
   if (q.method === "tools/call") tools[q.params.name]?.[1](q.id, q.params.arguments);

@@ -289,6 +289,9 @@ agents:
     assert.equal(lines(root, "lives").length, 2);
     assert.ok(r.lines.some((l) => l.event === "mcp_died" && /did not answer a ping/.test(l.reason)));
     assert.ok(names(r.bodies[0]).includes("odd_add"));
+    const busy = await go(pair, root, config("timeout: 2s"), say("odd_change_freeze", "odd_look")); // its list is asked for meanwhile
+    assert.ok(busy.lines.some((l) => l.event === "mcp_died" && /did not answer a ping/.test(l.reason)), busy.out);
+    assert.match((await results(pair, r.bodies.length)).at(-1), /change_freeze\n$/);
     const two = await go(pair, root, config("restarts: 0"), say(), ["--agent", "two"]);
     assert.deepEqual(names(two.bodies.at(-1)), ["fs_list"]);
     rmSync(join(root, "lives"));

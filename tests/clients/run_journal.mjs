@@ -42,10 +42,10 @@ async function scene(acts, f, { hold = () => null, refuse = () => false } = {}) 
   });
   await new Promise((ok) => server.listen(0, "127.0.0.1", ok));
   const base = ["--model", "m", "--base-url", `http://127.0.0.1:${server.address().port}/v1`, "--root", root];
-  const go = (args, { env = {}, limited } = {}) => {
+  const go = (args, { env = {}, limited, closed } = {}) => {
     const all = ["run", ...args];
     const options = { env: { OPENAI_API_KEY: KEY, ...(process.env.ASAN_OPTIONS && { ASAN_OPTIONS: process.env.ASAN_OPTIONS }), ...env }, stdio: ["ignore", "pipe", "pipe"], cwd: dir };
-    const child = limited ? spawn("sh", ["-c", `ulimit -f ${limited}; exec "$0" "$@"`, daruma, ...all], options) : spawn(daruma, all, options);
+    const child = limited || closed ? spawn("sh", ["-c", `${limited ? `ulimit ${limited};` : ""} exec "$0" "$@" ${closed ?? ""}`, daruma, ...all], options) : spawn(daruma, all, options);
     const said = { child, out: "", err: "" };
     child.stdout.on("data", (d) => (said.out += d));
     child.stderr.on("data", (d) => (said.err += d));
@@ -420,6 +420,56 @@ holds("--approve FILE: an answer that was read before a kill, and is still there
     assert.equal(s.log(), "BEGIN\nedit-1\nedit-2\nEND\n");
   }));
 
+holds("--approve FILE: what is no plain file is not read, and does not hold the run up", () =>
+  scene([edit(1), "I may not"], async (s) => {
+    for (const [name, make] of [["pipe", (f) => spawnSync("mkfifo", [f])], ["folder", mkdirSync]]) {
+      const file = join(s.dir, name);
+      make(file);
+      const r = await s.go([...s.base, "--state", s.state, "--json", "--approve", file, "--approve-within", "1", "the task"]).over;
+      assert.equal(r.code, 0, r.out + r.err);
+      assert.deepEqual(r.lines.filter((l) => l.event === "person_answered").map((l) => l.answer), ["expired"]);
+      assert.deepEqual(r.lines.filter((l) => l.event === "approval_waits").map((l) => l.reason), ["what lies where the answer is expected is no plain file"]);
+    }
+  }));
+
+holds("--approve FILE: a question that cannot be written is said, and leaves nothing", () =>
+  scene([edit(1), "I may not"], async (s) => {
+    const file = join(s.dir, "answer"), args = [...s.base, "--no-journal", "--json", "--approve", file, "the task"];
+    const r = await s.go(args, { limited: "-f 0" }).over; // no file may have a byte
+    assert.equal(r.code, 0, r.out + r.err);
+    assert.match(r.lines.find((l) => l.event === "approval_waits").reason, /cannot be written to [^]*answer\.question: File too large/);
+    assert.deepEqual(readdirSync(s.dir).filter((f) => f.startsWith("answer")), []);
+  }));
+
+holds("on a terminal what was typed before a question stood there does not answer it", () => {
+  let typed;
+  return scene([edit(1), "I may not"], async (s) => {
+    const words = [daruma, "run", ...s.base, "--state", s.state, "the task"].map((w) => `'${w}'`).join(" ");
+    const child = spawn("script", ["-qec", words, "/dev/null"], { env: { PATH: process.env.PATH, OPENAI_API_KEY: KEY }, stdio: ["pipe", "pipe", "pipe"] });
+    let out = "";
+    child.stdout.on("data", (d) => (out += d));
+    typed = async () => {
+      child.stdin.write("y\n");
+      await until(() => /y\r?\n/.test(out), "the echo");
+    };
+    const over = new Promise((ok) => child.on("close", ok));
+    await until(() => /\[y\/N\]/.test(out), "the question");
+    child.stdin.write("n\n");
+    assert.equal(await over, 0, out);
+    assert.equal(s.log(), "BEGIN\nEND\n");
+  }, { hold: (n) => (n ? null : typed()) });
+});
+
+holds("on a terminal a run in the background that asks is not stopped for it", () =>
+  scene([edit(1), "I may not"], async (s) => {
+    const words = [daruma, "run", ...s.base, "--state", s.state, "--approve-within", "1", "the task"].map((w) => `"${w}"`).join(" ");
+    const child = spawn("script", ["-qec", `bash -mc '${words} & wait; echo over'`, "/dev/null"], { env: { PATH: process.env.PATH, OPENAI_API_KEY: KEY }, stdio: ["pipe", "pipe", "pipe"] });
+    let out = "";
+    child.stdout.on("data", (d) => (out += d));
+    await new Promise((ok) => child.on("close", ok));
+    assert.match(out, /\[y\/N\][^]*I may not[^]*over/, out);
+  }));
+
 holds("--approve-within: an answer that does not come is none, and that is not asked again", () =>
   scene([edit(1), edit(1), "I may not"], async (s) => {
     const file = join(s.dir, "answer");
@@ -518,6 +568,13 @@ holds("a journal that is damaged is not gone on with", () =>
     assert.equal(s.asked.length, 3);
   }, { hold: (n, i) => (i === 3 ? new Promise(() => {}) : null) }));
 
+holds("what lists or explains and has no reader any more ends in silence, as programs do", () => {
+  for (const what of ["--help", "--list"]) {
+    const r = spawnSync("bash", ["-c", `(sleep 0.3; exec "$0" run ${what} --state /) | true`, daruma], { encoding: "utf8" });
+    assert.equal(r.stderr.replace(/^there is no run in .*\n/, ""), "");
+  }
+});
+
 holds("where no journal can be kept the run goes on without; where one was asked for it does not begin", () =>
   scene([edit(1), "all done"], async (s) => {
     const refused = await s.go([...s.base, "--state", "/dev/null/x", "--yes", "the task"]).over;
@@ -536,10 +593,35 @@ holds("where no journal can be kept the run goes on without; where one was asked
     assert.equal(existsSync(s.state), false);
   }));
 
+holds("without a standard output what is printed does not go into the journal", () => {
+  const heads = [];
+  let file;
+  return scene([edit(1), edit(2), "all done"], async (s) => {
+    file = s.file;
+    const r = await s.run([], { closed: ">&-" }).over;
+    assert.equal(r.code, 1, "what was printed did not arrive");
+    assert.match(r.err, /standard output could not be written/);
+    assert.deepEqual(heads, ["SQLite format 3", "SQLite format 3", "SQLite format 3"]);
+    assert.match(s.explain().stdout, /It ended: ok/, s.explain().stderr);
+  }, { hold: () => void heads.push(readFileSync(file(), "latin1").slice(0, 15)) });
+});
+
+holds("a run that may have few descriptors, or no file for its journal, says so and leaves none", () =>
+  scene([{ call: "shell_run", args: { command: "echo ran >>log.txt" } }, "all done"], async (s) => {
+    for (const [limited, says] of [["-n 7", /cannot wait for anything: too many open files/], ["-n 12", /too many open files/i], ["-f 8", /cannot write .*\.db/]]) {
+      const r = await s.run(["--shell"], { limited }).over;
+      assert.equal(r.code, 2, `${limited}: ${r.signal} ${r.out} ${r.err}`);
+      assert.match(r.err, says);
+      assert.deepEqual(readdirSync(s.state).filter((f) => f.endsWith(".db")), [], limited);
+    }
+    const tight = await s.run(["--shell"], { limited: "-n 16" }).over; // too few for a pipe to the command, or just enough
+    assert.equal(tight.code, 0, `${tight.signal} ${tight.out} ${tight.err}`);
+  }));
+
 holds("a disk that is full in the middle ends the journal, not the run, and nobody resumes it", () =>
   scene([...Array.from({ length: 6 }, (_, i) => edit(i)), "all done"], async (s) => {
     writeFileSync(join(s.root, "log.txt"), `BEGIN\n${"x".repeat(40000)}\nEND\n`);
-    const r = await s.run([], { limited: 300 }).over; // no file may be longer than 150 KB
+    const r = await s.run([], { limited: "-f 300" }).over; // no file may be longer than 150 KB
     assert.equal(r.code, 0, r.out + r.err);
     const lost = r.lines.find((l) => l.event === "journal_lost");
     assert.match(lost.reason, /cannot write/);

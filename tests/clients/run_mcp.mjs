@@ -1,10 +1,11 @@
 // MCP servers of `daruma run`: two real ones from npm, and one that dies, hangs and writes what it should not. What took effect is
 // counted by the server, not by daruma.
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { sleep } from "./pair.mjs";
 import { run } from "./run_agent.mjs";
 import { asked, body, calls, results, script } from "./run_tools.mjs";
 import { wire } from "./wire.mjs";
@@ -171,6 +172,20 @@ holds("a list of tools that changes is read again; what is gone is refused", {
     assert.match(seen[2], /not offered by its server any more/);
     assert.equal(seen[3], "added");
     assert.ok(r.lines.some((l) => l.event === "mcp_changed"));
+    const after = await go(pair, root, odd(root), ["odd_change_refuse", {}], ["odd_add", {}]);
+    assert.equal(after.seen[1], "added", "a list that cannot be read takes nothing away");
+  },
+});
+
+holds("a list of tools that changes whenever it is read holds nothing up", {
+  async run(pair, root) {
+    const { r, seen } = await go(pair, root, odd(root, "restless"), ["odd_add", {}], ["odd_put_die_once", {}], ["odd_look", {}], ...Array(6).fill(["odd_halves", {}]));
+    assert.equal(r.code, 0, r.out + r.err);
+    assert.deepEqual(seen.slice(0, 2), ["added", "put at last"], "a call that waited for the next life is sent");
+    assert.deepEqual(lines(root, "effects"), ["add", "put_die_once", "put_die_once"]);
+    assert.deepEqual(r.lines.filter((l) => /^mcp_/.test(l.event)).map((l) => l.event), ["mcp_started", "mcp_died", "mcp_started"]);
+    const asked = lines(root, "heard").filter((l) => l === "tools/list").length;
+    assert.ok(asked <= 2 * 16 * 8, `its list was asked for ${asked} times`); // two lives, 16 lists, pages of 5 tools
   },
 });
 
@@ -189,6 +204,22 @@ holds("effects are asked about first, but for what is only read; names are such 
     const odd1 = names.find((n) => n.startsWith(name.slice(0, 50)));
     const again = await go(pair, root, odd(root), [odd1, {}]);
     assert.equal(again.seen[0], "odd");
+  },
+});
+
+holds("an interrupt while servers start ends them, and leaves no run behind", {
+  async run(pair, root) {
+    const state = join(root, "state");
+    for (const signal of ["SIGINT", "SIGTERM"]) {
+      rmSync(join(root, "lives"), { force: true });
+      const r = run(pair, "openai", root, [...odd(root, "stubborn"), "--state", state]);
+      for (let i = 0; i < 400 && !lines(root, "lives").length; i++) await sleep(25);
+      r.child.kill(signal);
+      const { code, err } = await r.over;
+      assert.equal(code, 130, err);
+      assert.deepEqual(readdirSync(state), [], "`--resume last` would find it");
+      assert.throws(() => process.kill(Number(lines(root, "lives")[0]), 0), "its server runs on");
+    }
   },
 });
 
