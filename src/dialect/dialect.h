@@ -15,6 +15,7 @@ typedef struct request_scan {
     bool ok;              /* it is one JSON object, whole; what its members hold is for the provider to judge */
     daruma_str model_raw; /* the model's value with its quotes; empty when there is none */
     daruma_str model;     /* without, escapes kept: PHP writes "a\/b"; json_text(model_raw) is the name */
+    uint32_t nmodels;     /* members that name one: other readers may take the first, here the last one counts */
     bool stream;
     bool tools;      /* offers at least one tool */
     bool functions;  /* ... in Chat's older spelling alone: who writes so reads no calls but those of that spelling */
@@ -163,8 +164,9 @@ typedef struct dialect {
     daruma_str choice_none;                   /* ... and what forbids it to call any, as JSON */
     daruma_str older_sign, older_choice_path; /* the path in requests that have that member: the older spelling */
     /* `newest` (may be NULL) takes where the newest SCAN_NEWEST messages begin in `messages`: message i at i %
-     * SCAN_NEWEST. */
-    request_scan (*scan)(daruma_str body, uint32_t *newest);
+     * SCAN_NEWEST. `strict`: each byte is checked, and what is no JSON is not ok; else what nobody asks for is passed
+     * over by its quotes and brackets. */
+    request_scan (*scan)(daruma_str body, uint32_t *newest, bool strict);
     /* Walks the JSON of an event, or a whole answer. `ret`: nothing said yet but, of an event, its name as `type`. */
     void (*read_event)(daruma_str data, dialect_said *ret);
     void (*read_whole)(daruma_str body, dialect_said *ret);

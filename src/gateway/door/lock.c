@@ -47,7 +47,7 @@ static int client_of(const config *c, daruma_str value)
     uint64_t hash = shown.n ? hash_of(shown) : 0;
     int found = -1;
     for (size_t i = 0; i < c->nclients && shown.n; i++)
-        if (c->clients[i].token_hash == hash && same_secret(shown, c->clients[i].token.value))
+        if (c->clients[i].token_hash == hash && str_eq(shown, c->clients[i].token.value))
             found = (int)i;
     return found;
 }
@@ -174,8 +174,8 @@ static bool query_models_allow(const config_client *k, daruma_str query, daruma_
     return !a->full;
 }
 
-/* False: the client may not ask for that. *named: the model, where it names one. */
-static bool models_allow(const config_client *k, call *c, daruma_str *named)
+/* False: the client may not ask for that. *named: the model, where it names one. *read: see lock_refuses(). */
+static bool models_allow(const config_client *k, call *c, const dialect *d, session_read *read, daruma_str *named)
 {
     bool stream, bad;
     daruma_str coded = http_header(&c->head, S("content-encoding")), one;
@@ -190,6 +190,13 @@ static bool models_allow(const config_client *k, call *c, daruma_str *named)
     if (coded.n && !str_ieq(coded, S("identity")))
         return false;
     daruma_str type = http_header(&c->head, S("content-type"));
+    if (d && c->body.n < LOOK_BYTES_MAX && !str_istarts(type, S("multipart/"))) {
+        read->scan = d->scan(c->body, read->newest, true);
+        if (read->scan.ok && read->scan.nmodels == 1) { /* nearly always; which of several is the one is asked below */
+            *named = json_text(read->scan.model_raw, c->arena);
+            return lock_allows(k, *named);
+        }
+    }
     size_t n = str_istarts(type, S("multipart/")) ? models_in_form(k, type, c->body, named, &bad)
                                                   : models_in(k, c->body, c->arena, named, &bad);
     return n && !bad;
@@ -272,7 +279,7 @@ static bool refuse_rate(gateway *g, call *c, const config_client *k, daruma_ms w
     return call_refuse(g, c, REFUSED_RATE, 429, DARUMA_RATE_LIMIT, wait, buf_str(&b));
 }
 
-bool lock_refuses(gateway *g, call *c, const config_client **ret)
+bool lock_refuses(gateway *g, call *c, const dialect *d, session_read *read, const config_client **ret)
 {
     const config *cfg = &g->now->cfg;
     daruma_str model = {0};
@@ -282,9 +289,9 @@ bool lock_refuses(gateway *g, call *c, const config_client **ret)
     if (who < 0)
         return refuse_stranger(g, c);
     const config_client *k = *ret = &cfg->clients[who];
-    if (!models_allow(k, c, &model))
+    if (!models_allow(k, c, d, read, &model))
         return refuse_model(g, c, k, model);
-    daruma_ms wait = rate_wait(&g->now->rates[who], k->rate, gateway_now(g).now);
+    daruma_ms wait = rate_wait(&g->now->rates[who], k->rate, (daruma_ms)uv_now(g->loop));
     return wait > 0 && refuse_rate(g, c, k, wait);
 }
 
