@@ -112,6 +112,7 @@ static bool start(gateway *g, daruma_buf *why)
     snprintf(host, sizeof host, STR_FMT, STR_ARG(cfg->listen.host));
     server_limits limits = {.body_bytes = cfg->body_bytes_max,
                             .all_bytes = cfg->all_bytes_max,
+                            .call_bytes = CALL_BYTES_USUAL + (cfg->traces.host.n ? TRACE_BYTES_USUAL : 0),
                             .connections = cfg->connections_max,
                             .socket = g->options.socket,
                             .sockets = g->options.sockets};
