@@ -85,27 +85,8 @@ bool lock_allows(const config_client *k, daruma_str model)
     return false;
 }
 
-/* The models that a body names at its top, one of them forbidden in *ret. Every one counts: who reads JSON may take the
- * first of two members or the last. Returns how many there are. */
-static size_t models_in(const config_client *k, daruma_str body, daruma_arena *a, daruma_str *ret, bool *bad)
-{
-    daruma_str key, value;
-    size_t n = 0;
-    json_iter it = json_open(str_trim(body));
-    *bad = false;
-    while (json_next(&it, &key, &value)) {
-        daruma_str quoted = {key.p - 1, key.n + 2};
-        if (!str_eq(json_text(quoted, a), S("model")))
-            continue;
-        daruma_str model = json_text(value, a);
-        n++;
-        *ret = *bad ? *ret : model;
-        *bad |= !lock_allows(k, model);
-    }
-    return it.bad ? 0 : n;
-}
-
-/* The same of a form, as audio and images come with. */
+/* The models that a form names, as audio and images come with, one of them forbidden in *ret. Returns how many there
+ * are. */
 static size_t models_in_form(const config_client *k, daruma_str type, daruma_str body, daruma_str *ret, bool *bad)
 {
     multipart m;
@@ -190,16 +171,11 @@ static bool models_allow(const config_client *k, call *c, const dialect *d, sess
     if (coded.n && !str_ieq(coded, S("identity")))
         return false;
     daruma_str type = http_header(&c->head, S("content-type"));
-    if (d && c->body.n < LOOK_BYTES_MAX && !str_istarts(type, S("multipart/"))) {
-        read->scan = d->scan(c->body, read->newest, true);
-        if (read->scan.ok && read->scan.nmodels == 1) { /* nearly always; which of several is the one is asked below */
-            *named = json_text(read->scan.model_raw, c->arena);
-            return lock_allows(k, *named);
-        }
-    }
-    size_t n = str_istarts(type, S("multipart/")) ? models_in_form(k, type, c->body, named, &bad)
-                                                  : models_in(k, c->body, c->arena, named, &bad);
-    return n && !bad;
+    if (str_istarts(type, S("multipart/")))
+        return models_in_form(k, type, c->body, named, &bad) && !bad;
+    read->scan = (d ? d : &dialect_openai)->scan(c->body, read->newest, true); /* all have it at the top */
+    *named = json_text(read->scan.model_raw, c->arena);
+    return read->scan.ok && read->scan.nmodels == 1 && lock_allows(k, *named); /* of two, who knows which one counts? */
 }
 
 /* ---- requests a minute -------------------------------------------------------------- */
