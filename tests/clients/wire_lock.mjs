@@ -131,6 +131,8 @@ holds("lock: a client gets its own models, and nothing by a model that is named 
     }
     assert.equal((await say(`{"model":"gpt-x",${hello}}`, d.path, { "content-encoding": "gzip" })).status, 403);
     assert.equal((await say('{"input":"x"}', "/v1/embeddings")).status, 403);
+    const form = (...models) => say(models.map((m) => `--b\r\ncontent-disposition: form-data; name="model"\r\n\r\n${m}\r\n`).join("") + "--b--\r\n", "/v1/audio/transcriptions", { "content-type": "multipart/form-data; boundary=b" });
+    for (const models of [[], ["m-own"], ["gpt-x", "m-own"], ["m-own", "gpt-x"], ["gpt-x", "gpt-4"]]) assert.equal((await form(...models)).status, 403, models.join());
     assert.equal((await ask(pair, "/v1/files", { headers })).status, 403);
     assert.equal((await say("{}", "/v1beta/models/g-own:generateContent")).status, 403);
     assert.equal(await calls(pair), 0);

@@ -85,23 +85,18 @@ bool lock_allows(const config_client *k, daruma_str model)
     return false;
 }
 
-/* The models that a form names, as audio and images come with, one of them forbidden in *ret. Returns how many there
- * are. */
-static size_t models_in_form(const config_client *k, daruma_str type, daruma_str body, daruma_str *ret, bool *bad)
+/* May the client ask for the model that a form names, as audio and images come with? It names one: of two, who knows
+ * which counts? */
+static bool form_model_allows(const config_client *k, daruma_str type, daruma_str body, daruma_str *ret)
 {
     multipart m;
     daruma_str name, value;
     size_t n = 0;
-    *bad = false;
     multipart_open(&m, type, body);
-    while (multipart_next(&m, &name, &value)) {
-        if (!str_eq(name, S("model")))
-            continue;
-        n++;
-        *ret = *bad ? *ret : value;
-        *bad |= !lock_allows(k, value);
-    }
-    return m.bad ? 0 : n;
+    while (multipart_next(&m, &name, &value))
+        if (str_eq(name, S("model")) && ++n)
+            *ret = value;
+    return !m.bad && n == 1 && lock_allows(k, *ret);
 }
 
 /* May the client ask for that model? "gpt-x:countTokens" is a call of gpt-x, "llama3:8b" a model. */
@@ -158,7 +153,7 @@ static bool query_models_allow(const config_client *k, daruma_str query, daruma_
 /* False: the client may not ask for that. *named: the model, where it names one. *read: see lock_refuses(). */
 static bool models_allow(const config_client *k, call *c, const dialect *d, session_read *read, daruma_str *named)
 {
-    bool stream, bad;
+    bool stream;
     daruma_str coded = http_header(&c->head, S("content-encoding")), one;
     if (!k->nmodels)
         return true;
@@ -172,10 +167,10 @@ static bool models_allow(const config_client *k, call *c, const dialect *d, sess
         return false;
     daruma_str type = http_header(&c->head, S("content-type"));
     if (str_istarts(type, S("multipart/")))
-        return models_in_form(k, type, c->body, named, &bad) && !bad;
+        return form_model_allows(k, type, c->body, named);
     read->scan = (d ? d : &dialect_openai)->scan(c->body, read->newest, true); /* all have it at the top */
     *named = json_text(read->scan.model_raw, c->arena);
-    return read->scan.ok && read->scan.nmodels == 1 && lock_allows(k, *named); /* of two, who knows which one counts? */
+    return read->scan.ok && read->scan.nmodels == 1 && lock_allows(k, *named);
 }
 
 /* ---- requests a minute -------------------------------------------------------------- */

@@ -10,17 +10,6 @@ void proto_varint(daruma_buf *b, uint64_t v)
     buf_putc(b, (char)v);
 }
 
-static void put_tag(daruma_buf *b, int field, int kind)
-{
-    buf_putc(b, (char)(field << 3 | kind)); /* no field of ours has a number above 15 */
-}
-
-void proto_number(daruma_buf *b, int field, uint64_t v)
-{
-    put_tag(b, field, PROTO_VARINT);
-    proto_varint(b, v);
-}
-
 void proto_fixed64(daruma_buf *b, int field, uint64_t v)
 {
     char *to = buf_room(b, 9);
@@ -28,8 +17,7 @@ void proto_fixed64(daruma_buf *b, int field, uint64_t v)
         return;
     b->n += 9;
     to[0] = (char)(field << 3 | PROTO_FIXED64);
-    for (int i = 0; i < 8; i++)
-        to[1 + i] = (char)(v >> 8 * i);
+    memcpy(to + 1, &(uint64_t){htole64(v)}, 8);
 }
 
 void proto_id(daruma_buf *b, int field, const uint64_t *id, size_t n)

@@ -118,19 +118,17 @@ static void put_name(daruma_buf *b, daruma_str operation, daruma_str model, daru
 
 static void put_times(daruma_buf *b, int kind, int64_t began_ns, int64_t ended_ns)
 {
-    proto_number(b, SPAN_KIND, (uint64_t)kind);
+    buf_putc(b, SPAN_KIND << 3 | PROTO_VARINT);
+    buf_putc(b, (char)kind);
     proto_fixed64(b, SPAN_BEGAN, (uint64_t)began_ns);
     proto_fixed64(b, SPAN_ENDED, (uint64_t)(ended_ns < began_ns ? began_ns : ended_ns)); /* the clock was set back */
 }
 
 static void end_span(daruma_buf *b, bool failed)
 {
-    char text[8];
-    daruma_buf status = buf_over(text, sizeof text);
-    if (!failed)
-        return;
-    proto_number(&status, STATUS_CODE, STATUS_ERROR);
-    proto_bytes(b, SPAN_STATUS, buf_str(&status));
+    char *to = failed ? proto_begin(b, SPAN_STATUS, 2) : NULL;
+    if (to)
+        memcpy(to, (char[]){STATUS_CODE << 3 | PROTO_VARINT, STATUS_ERROR}, 2);
 }
 
 static void put_usage(daruma_buf *b, int64_t input_tokens, int64_t output_tokens)
