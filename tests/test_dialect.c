@@ -151,6 +151,30 @@ static void a_strict_scan_looks_at_each_byte(void **state)
         }
 }
 
+static void a_scan_for_the_model_finds_that_alone(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"",
+                                      "[1]",
+                                      "[{\"model\":\"m\"}]",
+                                      "{\"model\":\"m\"}{}",
+                                      "{\"model\":\"m\",\"x\":[1 2]}",
+                                      "\xef\xbb\xbf{\"model\":\"m\"}"};
+    request_scan r = dialect_scan_model(S(" {\"messages\":[{\"role\":\"user\"},{}],\"input\":[{}],\"tools\":[{}],"
+                                          "\"m\\u006fdel\":\"m\\/1\",\"x\":{\"model\":2}}\n"));
+    assert_true(r.ok);
+    assert_int_equal(r.nmodels, 1);
+    assert_str(r.model_raw, "\"m\\/1\"");
+    assert_int_equal(r.nmessages, 0);
+    assert_false(r.tools);
+    r = dialect_scan_model(S("{\"model\":\"a\",\"\\u006Dodel\":\"b\",\"Model\":\"c\"}"));
+    assert_true(r.ok);
+    assert_int_equal(r.nmodels, 2);
+    for (size_t i = 0; i < COUNT(bad); i++)
+        if (dialect_scan_model(str_of(bad[i])).ok)
+            fail_msg("%s", bad[i]);
+}
+
 static void a_conversation_keeps_its_hash_as_it_grows(void **state)
 {
     (void)state;
@@ -944,6 +968,7 @@ int main(void)
         cmocka_unit_test(of_two_models_the_last_counts),
         cmocka_unit_test(what_is_not_one_object_is_not_ok),
         cmocka_unit_test(a_strict_scan_looks_at_each_byte),
+        cmocka_unit_test(a_scan_for_the_model_finds_that_alone),
         cmocka_unit_test(a_conversation_keeps_its_hash_as_it_grows),
         cmocka_unit_test(what_lives_on_the_server_pins_the_account),
         cmocka_unit_test(what_a_request_goes_on_from_is_told_by_its_id),

@@ -205,6 +205,9 @@ const char *dialect_name(size_t index);       /* all there are; NULL behind the 
 const dialect *dialect_of_path(daruma_str path);
 /* True if a model of that name uses tools of its provider that the request does not name, and that may have effects. */
 bool dialect_model_acts(daruma_str model);
+/* The model that a body names at its top, as all dialects but Gemini have it there, and whether the body is JSON: a
+ * strict scan that finds nothing else. */
+request_scan dialect_scan_model(daruma_str body);
 /* Where the request `body` says, or would say, how the model may use tools. */
 daruma_str dialect_choice_path(const dialect *d, daruma_str body);
 /* Gemini alone names the model in the path, ".../models/M:generateContent", and says there whether it streams: its

@@ -35,7 +35,7 @@ static void on_request(call *c, void *user)
     if (guard_refuses(g, c) || path_refused_form(g, c) || upgrade_refuses(c) || admin_handles(g, c) ||
         lock_refuses(g, c, d, &read, &client) || path_refused_unknown(g, c, d) || models_answers(g, c))
         return;
-    exchange_begin(g, c, d, client, read.scan.ok && c->body.n < LOOK_BYTES_MAX ? &read : NULL);
+    exchange_begin(g, c, d, client, read.scan.ok ? &read : NULL);
 }
 
 /* True if the request's body is to be read. Those that guard_refuses() and lock_refuses() turn away are refused without

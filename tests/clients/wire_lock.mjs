@@ -122,7 +122,7 @@ holds("lock: a client gets its own models, and nothing by a model that is named 
     const hello = '"messages":[{"role":"user","content":"hello"}]';
     pair.own.answer = (q, res) => send(res, 200, good.openai);
     const refused = [
-      `{"model":"m-own",${hello}}`, `{${hello}}`, `{"model":"gpt-x","model":"m-own",${hello}}`, `{"model":"m-own","model":"gpt-x",${hello}}`, `{"model":"gpt-x",${hello},"mod\\u0065l":"m-own"}`, `{"model":"gpt-x",${hello},"model":"gpt-4"}`, `{"model":"gpt-x",${hello}}{}`, `{"model":"gpt-x",${hello},"x":[1 2]}`, "", "[]", `{"model":"gpt-x",${hello}`, '{"model":{"a":1}}',
+      `{"model":"m-own",${hello}}`, `{${hello}}`, `{"model":"gpt-x","model":"m-own",${hello}}`, `{"model":"m-own","model":"gpt-x",${hello}}`, `{"model":"gpt-x",${hello},"mod\\u0065l":"m-own"}`, `{"model":"gpt-x",${hello},"model":"gpt-4"}`, `{"model":"gpt-x",${hello}}{}`, `{"model":"gpt-x",${hello},"x":[1 2]}`, "", "[]", "[1]", '[{"model":"gpt-x"}]', `{"model":"gpt-x",${hello}`, '{"model":{"a":1}}',
     ];
     for (const body of refused) {
       const r = await say(body);

@@ -168,9 +168,12 @@ static bool models_allow(const config_client *k, call *c, const dialect *d, sess
     daruma_str type = http_header(&c->head, S("content-type"));
     if (str_istarts(type, S("multipart/")))
         return form_model_allows(k, type, c->body, named);
-    read->scan = (d ? d : &dialect_openai)->scan(c->body, read->newest, true); /* all have it at the top */
-    *named = json_text(read->scan.model_raw, c->arena);
-    return read->scan.ok && read->scan.nmodels == 1 && lock_allows(k, *named);
+    bool all = d && c->body.n < LOOK_BYTES_MAX; /* a longer one is looked at beside the loop */
+    request_scan found = all ? d->scan(c->body, read->newest, true) : dialect_scan_model(c->body);
+    if (all)
+        read->scan = found;
+    *named = json_text(found.model_raw, c->arena);
+    return found.ok && found.nmodels == 1 && lock_allows(k, *named);
 }
 
 /* ---- requests a minute -------------------------------------------------------------- */
