@@ -47,7 +47,7 @@ static int client_of(const config *c, daruma_str value)
     uint64_t hash = shown.n ? hash_of(shown) : 0;
     int found = -1;
     for (size_t i = 0; i < c->nclients && shown.n; i++)
-        if (c->clients[i].token_hash == hash && str_eq(shown, c->clients[i].token.value))
+        if (c->clients[i].token_hash == hash && same_secret(shown, c->clients[i].token.value))
             found = (int)i;
     return found;
 }
