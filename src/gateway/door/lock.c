@@ -232,10 +232,10 @@ static bool refuse_model(gateway *g, call *c, const config_client *k, daruma_str
 {
     daruma_buf b = buf_in(c->arena);
     BUF_SAY(&b, "The client \"", k->name);
-    if (model.n) {
+    if (model.n && !lock_allows(k, model)) {
         BUF_SAY(&b, "\" may not ask for the model ", str_sub(model, 0, REFUSED_SHOWN_BYTES), ". Its models are: ");
     } else {
-        BUF_LIT(&b, "\" may only send requests that name one of its models, and list models. Its models are: ");
+        BUF_LIT(&b, "\" may only send requests that name one of its models, once, and list models. Its models are: ");
     }
     for (size_t i = 0; i < k->nmodels; i++)
         BUF_SAY(&b, i ? ", " : "", k->models[i]);
