@@ -662,7 +662,7 @@ static bool act_watch(run *r)
 static bool act_newest(run *r)
 {
     uint32_t at[SCAN_NEWEST];
-    request_scan s = r->from->scan(r->body, at);
+    request_scan s = r->from->scan(r->body, at, false);
     size_t first = s.nmessages > SCAN_NEWEST ? s.nmessages - SCAN_NEWEST : 0;
     uint64_t id, all = 0;
     convo c = {.arena = r->a};

@@ -23,7 +23,7 @@ static bool within(daruma_str inner, daruma_str outer)
 
 static void as_request(const dialect *d, daruma_str body, bool valid, daruma_arena *a)
 {
-    request_scan r = d->scan(body, NULL);
+    request_scan r = d->scan(body, NULL, false);
     check(within(r.model, body) && within(r.model_raw, body) && within(r.messages, body));
     check(!valid || r.ok == json_is_object(str_trim(body)));
     check(r.model.n == 0 || r.model_raw.n == r.model.n + 2);

@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const dialect *d = all[data[0] & 3];
     daruma_str body = {(const char *)data + 1, size - 1};
     uint32_t newest[SCAN_NEWEST];
-    request_scan s = d->scan(body, newest);
+    request_scan s = d->scan(body, newest, false);
     convo c;
     daruma_verdict v = {0};
     daruma_step last = {.ok = -1};

@@ -64,7 +64,7 @@ static void a_chat_request_is_scanned(void **state)
     request_scan r = dialect_openai.scan(
         S(" {\"model\":\"gpt-5\",\"stream\":true,\"max_completion_tokens\":77,\"tools\":[{}],"
           "\"response_format\":{\"type\":\"json_schema\"},\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}\n"),
-        NULL);
+        NULL, false);
     assert_true(r.ok && r.stream && r.tools && r.schema && r.has_user);
     assert_false(r.remote);
     assert_str(r.model, "gpt-5");
@@ -79,7 +79,7 @@ static void an_empty_request_says_nothing(void **state)
     (void)state;
     EACH(d)
     {
-        request_scan r = d->scan(S("{}"), NULL);
+        request_scan r = d->scan(S("{}"), NULL, false);
         assert_true(r.ok);
         assert_false(r.stream || r.tools || r.schema || r.remote || r.has_user);
         assert_int_equal(r.max_output, -1);
@@ -88,7 +88,7 @@ static void an_empty_request_says_nothing(void **state)
         r = d->scan(
             S("{\"tools\":[ ],\"response_format\":{\"type\":\"text\"},\"text\":{\"format\":{\"type\":\"text\"}},"
               "\"previous_response_id\":null,\"stream\":\"true\",\"messages\":[],\"input\":[]}"),
-            NULL);
+            NULL, false);
         assert_true(r.ok);
         assert_false(r.stream || r.tools || r.schema || r.remote || r.has_user);
     }
@@ -100,10 +100,11 @@ static void of_two_models_the_last_counts(void **state)
     daruma_str body = S("{\"model\":\"a\",\"mod\\u0065l\":\"b\"}");
     EACH(d)
     {
-        request_scan r = d->scan(body, NULL);
+        request_scan r = d->scan(body, NULL, false);
         assert_str(r.model, "b");
         assert_ptr_equal(r.model_raw.p, body.p + str_find(body, S("\"b\"")));
-        assert_int_equal(d->scan(S("{\"model\":\"a\",\"model\":7}"), NULL).model_raw.n, 0);
+        assert_int_equal(r.nmodels, 2);
+        assert_int_equal(d->scan(S("{\"model\":\"a\",\"model\":7}"), NULL, false).model_raw.n, 0);
     }
 }
 
@@ -116,9 +117,62 @@ static void what_is_not_one_object_is_not_ok(void **state)
         "{\"a\":\"x", "{\"a\":{}",  "{\"a\":tru}", "\xef\xbb\xbf{}"};
     EACH(d)
     for (size_t i = 0; i < COUNT(bad); i++)
-        if (d->scan(str_of(bad[i]), NULL).ok !=
+        if (d->scan(str_of(bad[i]), NULL, false).ok !=
             (i == 12)) /* the inside of members is not looked at: the provider will */
             fail_msg("%s: %s", d->name, bad[i]);
+}
+
+/* Behind the first message of the user, in tools and in members that nobody asks for as well. */
+static void a_strict_scan_looks_at_each_byte(void **state)
+{
+    (void)state;
+    static const char *const inside[] = {"1",        "\"\\u00e9\"", "{\"a\":[1,{}]}", "[1 2]",    "\"\\x\"", "\"\x01\"",
+                                         "{a:1}",    "[1}",         "{\"a\":1,}",     "[/*\"*/]", "tru",     "01",
+                                         "{\"a\" 1}"};
+    enum { GOOD = 3 };
+    static const char *const around[] = {
+        "{\"model\":\"m\",\"x\":%s}",
+        "{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"},{\"x\":%s}],\"model\":\"m\"}",
+        "{\"messages\":[{\"role\":\"user\",\"content\":[{\"text\":\"a\",\"x\":%s}],\"x\":2}],\"model\":\"m\"}",
+        "{\"tools\":[{\"type\":\"function\",\"function\":{\"x\":%s}}],\"model\":\"m\"}",
+        "{\"input\":[{\"x\":%s},{}],\"model\":\"m\"}",
+        "{\"contents\":[{\"parts\":[{\"x\":%s}]},{}],\"model\":\"m\"}",
+        "{\"system\":[{\"x\":%s}],\"model\":\"m\"}",
+        "{\"systemInstruction\":{\"x\":%s},\"model\":\"m\"}"};
+    EACH(d)
+    for (size_t k = 0; k < COUNT(around); k++)
+        for (size_t i = 0; i < COUNT(inside); i++) {
+            char body[256];
+            snprintf(body, sizeof body, around[k], inside[i]);
+            request_scan strict = d->scan(str_of(body), NULL, true), quick = d->scan(str_of(body), NULL, false);
+            if (strict.ok != (i < GOOD) || (strict.ok && (strict.conversation != quick.conversation ||
+                                                          strict.nmodels != 1 || !str_eq(strict.model, S("m")))))
+                fail_msg("%s: %s", d->name, body);
+        }
+}
+
+static void a_scan_for_the_model_finds_that_alone(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"",
+                                      "[1]",
+                                      "[{\"model\":\"m\"}]",
+                                      "{\"model\":\"m\"}{}",
+                                      "{\"model\":\"m\",\"x\":[1 2]}",
+                                      "\xef\xbb\xbf{\"model\":\"m\"}"};
+    request_scan r = dialect_scan_model(S(" {\"messages\":[{\"role\":\"user\"},{}],\"input\":[{}],\"tools\":[{}],"
+                                          "\"m\\u006fdel\":\"m\\/1\",\"x\":{\"model\":2}}\n"));
+    assert_true(r.ok);
+    assert_int_equal(r.nmodels, 1);
+    assert_str(r.model_raw, "\"m\\/1\"");
+    assert_int_equal(r.nmessages, 0);
+    assert_false(r.tools);
+    r = dialect_scan_model(S("{\"model\":\"a\",\"\\u006Dodel\":\"b\",\"Model\":\"c\"}"));
+    assert_true(r.ok);
+    assert_int_equal(r.nmodels, 2);
+    for (size_t i = 0; i < COUNT(bad); i++)
+        if (dialect_scan_model(str_of(bad[i])).ok)
+            fail_msg("%s", bad[i]);
 }
 
 static void a_conversation_keeps_its_hash_as_it_grows(void **state)
@@ -128,35 +182,37 @@ static void a_conversation_keeps_its_hash_as_it_grows(void **state)
         dialect_openai
             .scan(S("{\"messages\":[{\"role\":\"system\",\"content\":\"s\"},{\"role\":\"user\",\"content\":"
                     "\"hi\"}]}"),
-                  NULL)
+                  NULL, false)
             .conversation;
     uint64_t later =
         dialect_openai
             .scan(S("{\"messages\":[{\"content\":[{\"text\":\"s\",\"type\":\"text\"}],\"role\":\"system\"},"
                     "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"hi\",\"cache_control\":"
                     "{}}]},{\"role\":\"assistant\",\"content\":\"x\"},{\"role\":\"user\",\"content\":\"y\"}]}"),
-                  NULL)
+                  NULL, false)
             .conversation;
     uint64_t other =
         dialect_openai
             .scan(S("{\"messages\":[{\"role\":\"system\",\"content\":\"t\"},{\"role\":\"user\",\"content\":\"hi\"}]}"),
-                  NULL)
+                  NULL, false)
             .conversation;
     assert_true(first == later);
     assert_true(first != other);
-    uint64_t a =
-        dialect_anthropic.scan(S("{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}],\"system\":\"s\"}"), NULL)
-            .conversation;
+    uint64_t a = dialect_anthropic
+                     .scan(S("{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}],\"system\":\"s\"}"), NULL, false)
+                     .conversation;
     uint64_t b = dialect_anthropic
                      .scan(S("{\"system\":[{\"type\":\"text\",\"text\":\"s\"}],\"messages\":[{\"role\":\"user\","
                              "\"content\":\"hi\"},{\"role\":\"assistant\",\"content\":[]}]}"),
-                           NULL)
+                           NULL, false)
                      .conversation;
     assert_true(a == b && a != 0);
-    uint64_t c = dialect_openai_responses.scan(S("{\"input\":\"hi\",\"instructions\":\"s\"}"), NULL).conversation;
-    uint64_t e = dialect_openai_responses
-                     .scan(S("{\"input\":[{\"role\":\"user\",\"content\":\"hi\"}],\"instructions\":\"s\"}"), NULL)
-                     .conversation;
+    uint64_t c =
+        dialect_openai_responses.scan(S("{\"input\":\"hi\",\"instructions\":\"s\"}"), NULL, false).conversation;
+    uint64_t e =
+        dialect_openai_responses
+            .scan(S("{\"input\":[{\"role\":\"user\",\"content\":\"hi\"}],\"instructions\":\"s\"}"), NULL, false)
+            .conversation;
     assert_true(c == e && c != 0);
 }
 
@@ -172,18 +228,20 @@ static void what_lives_on_the_server_pins_the_account(void **state)
         "{\"input\":[{\"id\":\"rs_1\",\"type\":\"reasoning\",\"encrypted_content\":\"x\"}]}",
     };
     for (size_t i = 0; i < COUNT(pinned); i++)
-        if (!dialect_openai_responses.scan(str_of(pinned[i]), NULL).remote)
+        if (!dialect_openai_responses.scan(str_of(pinned[i]), NULL, false).remote)
             fail_msg("%s", pinned[i]);
     assert_false(
-        dialect_openai_responses.scan(S("{\"input\":[{\"type\":\"message\",\"role\":\"user\"}]}"), NULL).remote);
-    assert_false(dialect_openai_responses.scan(S("{\"previous_response_id\":null,\"reasoning\":{}}"), NULL).remote);
-    assert_true(dialect_anthropic.scan(S("{\"container\":\"c_1\"}"), NULL).remote);
-    assert_false(dialect_anthropic.scan(S("{\"container\":{\"skills\":[]}}"), NULL).remote);
-    request_scan kept = dialect_anthropic.scan(S("{\"thread\":{\"type\":\"create\"}}"), NULL);
+        dialect_openai_responses.scan(S("{\"input\":[{\"type\":\"message\",\"role\":\"user\"}]}"), NULL, false).remote);
+    assert_false(
+        dialect_openai_responses.scan(S("{\"previous_response_id\":null,\"reasoning\":{}}"), NULL, false).remote);
+    assert_true(dialect_anthropic.scan(S("{\"container\":\"c_1\"}"), NULL, false).remote);
+    assert_false(dialect_anthropic.scan(S("{\"container\":{\"skills\":[]}}"), NULL, false).remote);
+    request_scan kept = dialect_anthropic.scan(S("{\"thread\":{\"type\":\"create\"}}"), NULL, false);
     assert_true(kept.keeps && !kept.remote && !kept.remote_id);
-    kept = dialect_anthropic.scan(S("{\"thread\":{\"type\":\"continue\",\"previous_message_id\":\"msg_1\"}}"), NULL);
+    kept = dialect_anthropic.scan(S("{\"thread\":{\"type\":\"continue\",\"previous_message_id\":\"msg_1\"}}"), NULL,
+                                  false);
     assert_true(kept.keeps && kept.remote && kept.remote_id);
-    kept = dialect_anthropic.scan(S("{\"thread\":null}"), NULL);
+    kept = dialect_anthropic.scan(S("{\"thread\":null}"), NULL, false);
     assert_false(kept.keeps || kept.remote);
 }
 
@@ -191,27 +249,30 @@ static void what_a_request_goes_on_from_is_told_by_its_id(void **state)
 {
     (void)state;
     request_scan a = dialect_openai_responses.scan(
-        S("{\"prompt\":{\"id\":\"pmpt_1\"},\"previous_response_id\":\"resp_1\",\"input\":\"x\"}"), NULL);
+        S("{\"prompt\":{\"id\":\"pmpt_1\"},\"previous_response_id\":\"resp_1\",\"input\":\"x\"}"), NULL, false);
     request_scan b = dialect_openai_responses.scan(
-        S("{\"store\":false,\"previous_response_id\":\"resp_1\",\"prompt\":{\"id\":\"pmpt_1\"}}"), NULL);
-    request_scan c = dialect_openai_responses.scan(S("{\"conversation\":{\"id\":\"resp_1\"},\"store\":null}"), NULL);
-    request_scan d = dialect_openai_responses.scan(S("{\"prompt\":{\"id\":\"pmpt_1\"},\"input\":\"x\"}"), NULL);
+        S("{\"store\":false,\"previous_response_id\":\"resp_1\",\"prompt\":{\"id\":\"pmpt_1\"}}"), NULL, false);
+    request_scan c =
+        dialect_openai_responses.scan(S("{\"conversation\":{\"id\":\"resp_1\"},\"store\":null}"), NULL, false);
+    request_scan d = dialect_openai_responses.scan(S("{\"prompt\":{\"id\":\"pmpt_1\"},\"input\":\"x\"}"), NULL, false);
     assert_true(a.before && a.before == b.before && a.before == c.before);
     assert_true(a.remote_id == a.before && b.remote_id == b.before); /* not the template's */
     assert_true(c.conversing && !a.conversing);
     assert_true(b.unstored && !a.unstored && !c.unstored);
     assert_true(!d.before && d.remote_id && d.remote);
-    assert_true(dialect_openai_responses.scan(S("{\"conversation\":{\"id\":\"\"}}"), NULL).before == 0);
-    assert_true(dialect_gemini.scan(S("{\"cachedContent\":\"cachedContents/1\"}"), NULL).before == 0);
+    assert_true(dialect_openai_responses.scan(S("{\"conversation\":{\"id\":\"\"}}"), NULL, false).before == 0);
+    assert_true(dialect_gemini.scan(S("{\"cachedContent\":\"cachedContents/1\"}"), NULL, false).before == 0);
 }
 
 static void a_format_is_asked_for_in_three_ways(void **state)
 {
     (void)state;
-    assert_true(dialect_openai.scan(S("{\"response_format\":{\"type\":\"json_object\"}}"), NULL).schema);
-    assert_true(dialect_openai_responses.scan(S("{\"text\":{\"format\":{\"type\":\"json_schema\"}}}"), NULL).schema);
-    assert_true(dialect_anthropic.scan(S("{\"output_config\":{\"format\":{\"type\":\"json_schema\"}}}"), NULL).schema);
-    assert_false(dialect_anthropic.scan(S("{\"output_config\":{\"effort\":\"high\"}}"), NULL).schema);
+    assert_true(dialect_openai.scan(S("{\"response_format\":{\"type\":\"json_object\"}}"), NULL, false).schema);
+    assert_true(
+        dialect_openai_responses.scan(S("{\"text\":{\"format\":{\"type\":\"json_schema\"}}}"), NULL, false).schema);
+    assert_true(
+        dialect_anthropic.scan(S("{\"output_config\":{\"format\":{\"type\":\"json_schema\"}}}"), NULL, false).schema);
+    assert_false(dialect_anthropic.scan(S("{\"output_config\":{\"effort\":\"high\"}}"), NULL, false).schema);
 }
 
 /* ---- whole answers ---- */
@@ -906,6 +967,8 @@ int main(void)
         cmocka_unit_test(an_empty_request_says_nothing),
         cmocka_unit_test(of_two_models_the_last_counts),
         cmocka_unit_test(what_is_not_one_object_is_not_ok),
+        cmocka_unit_test(a_strict_scan_looks_at_each_byte),
+        cmocka_unit_test(a_scan_for_the_model_finds_that_alone),
         cmocka_unit_test(a_conversation_keeps_its_hash_as_it_grows),
         cmocka_unit_test(what_lives_on_the_server_pins_the_account),
         cmocka_unit_test(what_a_request_goes_on_from_is_told_by_its_id),

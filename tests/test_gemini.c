@@ -62,7 +62,7 @@ static void a_request_is_scanned(void **state)
                                "\"tools\":[{\"functionDeclarations\":[{\"name\":\"f\"}]}],"
                                "\"generationConfig\":{\"maxOutputTokens\":77,\"responseMimeType\":"
                                "\"application/json\"}}"),
-                             NULL);
+                             NULL, false);
     assert_true(r.ok && r.tools && r.schema && r.has_user);
     assert_false(r.stream || r.remote);
     assert_int_equal(r.model_raw.n, 0);
@@ -71,17 +71,17 @@ static void a_request_is_scanned(void **state)
     assert_true(r.conversation != 0);
     r = g->scan(S("{\"contents\":[],\"tools\":[],\"generation_config\":{\"max_output_tokens\":5,"
                   "\"response_schema\":{\"type\":\"OBJECT\"}},\"cached_content\":\"cachedContents/1\"}"),
-                NULL);
+                NULL, false);
     assert_true(r.ok && r.schema && r.remote);
     assert_false(r.tools || r.has_user);
     assert_int_equal(r.max_output, 5);
-    r = g->scan(S("{}"), NULL);
+    r = g->scan(S("{}"), NULL, false);
     assert_true(r.ok);
     assert_false(r.stream || r.tools || r.schema || r.remote || r.has_user);
     assert_int_equal(r.max_output, -1);
     assert_int_equal(r.conversation, 0);
-    assert_false(g->scan(S("{\"contents\":[]"), NULL).ok);
-    assert_false(g->scan(S("[]"), NULL).ok);
+    assert_false(g->scan(S("{\"contents\":[]"), NULL, false).ok);
+    assert_false(g->scan(S("[]"), NULL, false).ok);
 }
 
 static void one_conversation_in_many_dresses_has_one_hash(void **state)
@@ -95,12 +95,12 @@ static void one_conversation_in_many_dresses_has_one_hash(void **state)
         "{\"contents\":[{\"parts\":[{\"text\":\"hi\"}]},{\"role\":\"model\",\"parts\":[{\"text\":\"x\"}]},"
         "{\"role\":\"user\",\"parts\":[{\"text\":\"y\"}]}],\"systemInstruction\":{\"parts\":[{\"text\":\"s\"}]}}",
     };
-    uint64_t h = g->scan(str_of(same[0]), NULL).conversation;
+    uint64_t h = g->scan(str_of(same[0]), NULL, false).conversation;
     assert_true(h != 0);
     for (size_t i = 1; i < COUNT(same); i++)
-        if (g->scan(str_of(same[i]), NULL).conversation != h)
+        if (g->scan(str_of(same[i]), NULL, false).conversation != h)
             fail_msg("%s", same[i]);
-    assert_true(g->scan(S("{\"contents\":{\"parts\":{\"text\":\"hi\"}}}"), NULL).conversation != h);
+    assert_true(g->scan(S("{\"contents\":{\"parts\":{\"text\":\"hi\"}}}"), NULL, false).conversation != h);
 }
 
 static void uploaded_files_pin_the_account_others_do_not(void **state)
@@ -109,13 +109,13 @@ static void uploaded_files_pin_the_account_others_do_not(void **state)
 #define FILE_AT(key, uri)                                                                                              \
     "{\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"x\"},{\"" key "\":{\"mimeType\":\"a/b\",\"" uri "\"}}]}" \
     "]}"
-    assert_true(
-        g->scan(S(FILE_AT("fileData", "fileUri\":\"https://generativelanguage.googleapis.com/v1beta/files/1")), NULL)
-            .remote);
-    assert_true(g->scan(S(FILE_AT("file_data", "file_uri\":\"files/1")), NULL).remote);
-    assert_false(g->scan(S(FILE_AT("fileData", "fileUri\":\"https://www.youtube.com/watch?v=1")), NULL).remote);
-    assert_true(g->scan(S(FILE_AT("fileData", "fileUri\":\"gs://bucket/x")), NULL).remote);
-    assert_false(g->scan(S(FILE_AT("text", "x\":\"fileData files/1")), NULL).remote);
+    assert_true(g->scan(S(FILE_AT("fileData", "fileUri\":\"https://generativelanguage.googleapis.com/v1beta/files/1")),
+                        NULL, false)
+                    .remote);
+    assert_true(g->scan(S(FILE_AT("file_data", "file_uri\":\"files/1")), NULL, false).remote);
+    assert_false(g->scan(S(FILE_AT("fileData", "fileUri\":\"https://www.youtube.com/watch?v=1")), NULL, false).remote);
+    assert_true(g->scan(S(FILE_AT("fileData", "fileUri\":\"gs://bucket/x")), NULL, false).remote);
+    assert_false(g->scan(S(FILE_AT("text", "x\":\"fileData files/1")), NULL, false).remote);
 }
 
 /* ---- answers ---- */

@@ -54,17 +54,17 @@ static void a_request_says_whether_it_may_have_effects(void **state)
         {GEMINI, true, "{\"tools\":[{\"functionDeclarations\":[],\"mcpServers\":[{}]}]}"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        request_scan s = rows[i].d->scan(str_of(rows[i].body), NULL);
+        request_scan s = rows[i].d->scan(str_of(rows[i].body), NULL, false);
         if (!s.ok || s.effects != rows[i].effects)
             fail_msg("%s", rows[i].body);
     }
-    request_scan s = dialect_gemini.scan(S("{\"tools\":{\"codeExecution\":{}},\"contents\":[]}"), NULL);
+    request_scan s = dialect_gemini.scan(S("{\"tools\":{\"codeExecution\":{}},\"contents\":[]}"), NULL, false);
     assert_true(s.tools && s.ok && s.messages.n == 2); /* one tool alone does not hide what follows it */
-    s = dialect_openai.scan(S("{\"tools\":[1,{\"type\":\"function\"}],\"n\":3,\"model\":\"m\"}"), NULL);
+    s = dialect_openai.scan(S("{\"tools\":[1,{\"type\":\"function\"}],\"n\":3,\"model\":\"m\"}"), NULL, false);
     assert_str(s.tools_raw, "[1,{\"type\":\"function\"}]");
     assert_str(s.model, "m");
     assert_int_equal(s.choices, 3);
-    s = dialect_gemini.scan(S("{\"generation_config\":{\"candidate_count\":2}}"), NULL);
+    s = dialect_gemini.scan(S("{\"generation_config\":{\"candidate_count\":2}}"), NULL, false);
     assert_int_equal(s.choices, 2);
 }
 

@@ -165,7 +165,7 @@ static uint32_t newest[SCAN_NEWEST];
 
 static uint64_t newest_hash(const dialect *d, const char *body, uint64_t *id)
 {
-    request_scan s = d->scan(str_of(body), newest);
+    request_scan s = d->scan(str_of(body), newest, false);
     assert_true(s.ok && s.nmessages > 0);
     return dialect_message_hash(dialect_message(&s, newest, s.nmessages - 1), id);
 }
@@ -222,7 +222,7 @@ static void only_the_newest_messages_are_read(void **state)
     (void)state;
     for (size_t i = 0; i < RUNS; i++) {
         kit_begin();
-        request_scan s = runs[i].d->scan(str_of(runs[i].body), newest);
+        request_scan s = runs[i].d->scan(str_of(runs[i].body), newest, false);
         convo c;
         assert_int_equal(dialect_read_newest(runs[i].d, &s, newest, s.nmessages - 1, S(""), &kit_arena, &c), DARUMA_OK);
         size_t on = 0;
@@ -250,7 +250,7 @@ static void calls_that_stand_elsewhere_are_put_in_front(void **state)
         "{\"input\":\"go on\"}"};
     for (size_t i = 0; i < 2; i++) {
         kit_begin();
-        request_scan s = dialect_openai_responses.scan(str_of(bodies[i]), newest);
+        request_scan s = dialect_openai_responses.scan(str_of(bodies[i]), newest, false);
         convo c;
         steps_item item;
         assert_int_equal(dialect_read_newest(&dialect_openai_responses, &s, newest, 0, call, &kit_arena, &c),
@@ -277,7 +277,7 @@ static void of_a_long_history_the_newest_places_are_kept(void **state)
     for (int i = 0; i < 2 * SCAN_NEWEST; i++)
         buf_printf(&b, " , {\"role\":\"user\",\"content\":\"n%d\"}", i);
     BUF_LIT(&b, "]}");
-    request_scan s = dialect_openai.scan(buf_str(&b), newest);
+    request_scan s = dialect_openai.scan(buf_str(&b), newest, false);
     assert_int_equal(s.nmessages, 2 * SCAN_NEWEST + 1); /* of duplicate keys the last wins */
     assert_str(dialect_message(&s, newest, s.nmessages - 1), "{\"role\":\"user\",\"content\":\"n127\"}");
     assert_str(dialect_message(&s, newest, s.nmessages - SCAN_NEWEST), "{\"role\":\"user\",\"content\":\"n64\"}");
@@ -301,7 +301,7 @@ static void a_notice_stands_at_the_end_and_before_it_nothing_changes(void **stat
             same++;
         assert_true(same > str_find(was, S("go on")) - 80); /* the newest message at most is written anew */
         assert_true(str_find(out, S("look out")) > str_find(out, S("go on")));
-        request_scan s = runs[i].d->scan(out, newest);
+        request_scan s = runs[i].d->scan(out, newest, false);
         assert_true(s.ok && str_find(dialect_message(&s, newest, s.nmessages - 1), S("look out")) != STR_NONE);
     }
 }

@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/scan.h"
 #include "base/str.h"
+#include <endian.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -68,6 +69,10 @@ void buf_int(daruma_buf *b, int64_t v)
         "5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
     char text[20], *end = text + sizeof text, *p = end;
     uint64_t left = v < 0 ? -(uint64_t)v : (uint64_t)v;
+    if (left < 10 && v >= 0) { /* most counts are */
+        buf_putc(b, (char)('0' + left));
+        return;
+    }
     for (; left >= 100; left /= 100)
         memcpy(p -= 2, pairs + left % 100 * 2, 2);
     if (left >= 10)
@@ -95,8 +100,15 @@ void buf_hex64(daruma_buf *b, uint64_t v)
     char *to = buf_room(b, 16);
     if (!to)
         return;
-    for (int i = 16; i--; v >>= 4)
-        to[i] = "0123456789abcdef"[v & 15];
+    for (int half = 0; half < 2; half++, v <<= 32) { /* the upper eight digits, then the lower ones */
+        uint64_t x = v >> 32, each = 0x0101010101010101;
+        x = (x | x << 16) & 0x0000ffff0000ffff;
+        x = (x | x << 8) & 0x00ff00ff00ff00ff;
+        x = (x | x << 4) & 0x0f0f0f0f0f0f0f0f; /* a digit a byte */
+        x += '0' * each + ((x + 6 * each) >> 4 & each) * ('a' - '0' - 10);
+        x = htobe64(x);
+        memcpy(to + 8 * half, &x, 8);
+    }
     b->n += 16;
 }
 

@@ -85,6 +85,12 @@ const dialect *dialect_of_path(daruma_str path)
     return dialect_path_model(path, &model, &stream) ? &dialect_gemini : NULL;
 }
 
+request_scan dialect_scan_model(daruma_str body)
+{
+    static const scan_key key = {LIT("model"), SCAN_MODEL};
+    return scan_request(body, &key, 1, &hosted_chat, NULL, true);
+}
+
 daruma_str dialect_choice_path(const dialect *d, daruma_str body)
 {
     bool older = d->older_sign.n && value_given(json_get(body, d->older_sign));

@@ -15,6 +15,7 @@ typedef struct request_scan {
     bool ok;              /* it is one JSON object, whole; what its members hold is for the provider to judge */
     daruma_str model_raw; /* the model's value with its quotes; empty when there is none */
     daruma_str model;     /* without, escapes kept: PHP writes "a\/b"; json_text(model_raw) is the name */
+    uint32_t nmodels;     /* members that name one: other readers may take the first, here the last one counts */
     bool stream;
     bool tools;      /* offers at least one tool */
     bool functions;  /* ... in Chat's older spelling alone: who writes so reads no calls but those of that spelling */
@@ -163,8 +164,9 @@ typedef struct dialect {
     daruma_str choice_none;                   /* ... and what forbids it to call any, as JSON */
     daruma_str older_sign, older_choice_path; /* the path in requests that have that member: the older spelling */
     /* `newest` (may be NULL) takes where the newest SCAN_NEWEST messages begin in `messages`: message i at i %
-     * SCAN_NEWEST. */
-    request_scan (*scan)(daruma_str body, uint32_t *newest);
+     * SCAN_NEWEST. `strict`: each byte is checked, and what is no JSON is not ok; else what nobody asks for is passed
+     * over by its quotes and brackets. */
+    request_scan (*scan)(daruma_str body, uint32_t *newest, bool strict);
     /* Walks the JSON of an event, or a whole answer. `ret`: nothing said yet but, of an event, its name as `type`. */
     void (*read_event)(daruma_str data, dialect_said *ret);
     void (*read_whole)(daruma_str body, dialect_said *ret);
@@ -203,6 +205,9 @@ const char *dialect_name(size_t index);       /* all there are; NULL behind the 
 const dialect *dialect_of_path(daruma_str path);
 /* True if a model of that name uses tools of its provider that the request does not name, and that may have effects. */
 bool dialect_model_acts(daruma_str model);
+/* The model that a body names at its top, as all dialects but Gemini have it there, and whether the body is JSON: a
+ * strict scan that finds nothing else. */
+request_scan dialect_scan_model(daruma_str body);
 /* Where the request `body` says, or would say, how the model may use tools. */
 daruma_str dialect_choice_path(const dialect *d, daruma_str body);
 /* Gemini alone names the model in the path, ".../models/M:generateContent", and says there whether it streams: its

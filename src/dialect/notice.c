@@ -85,7 +85,7 @@ bool dialect_strip_notices(const dialect *d, daruma_str body, bool (*ours)(uint6
     strip s = {ours, user, scratch};
     if (str_find(body, S(DIALECT_NOTICE)) == STR_NONE)
         return false;
-    request_scan r = d->scan(body, NULL);
+    request_scan r = d->scan(body, NULL, false);
     if (!r.ok || !json_is_array(r.messages))
         return false;
 

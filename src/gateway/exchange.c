@@ -475,7 +475,7 @@ static daruma_str no_target(const exchange *x)
     return S("No provider in daruma's configuration speaks the dialect of this path, or none is meant for this model.");
 }
 
-void exchange_begin(gateway *g, call *c, const dialect *d, const config_client *client)
+void exchange_begin(gateway *g, call *c, const dialect *d, const config_client *client, const session_read *read)
 {
     exchange *x = exchange_take(g);
     if (!x) {
@@ -502,6 +502,7 @@ void exchange_begin(gateway *g, call *c, const dialect *d, const config_client *
     daruma_failure loop;
     session_request q = {.d = x->d,
                          .body = c->body,
+                         .read = read,
                          .arena = c->arena,
                          .options = &x->s->options,
                          .safe = method_is_safe(c->head.method) || (!x->d && passing_is_cheap(c->head.path)),

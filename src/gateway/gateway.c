@@ -29,12 +29,13 @@ static void on_request(call *c, void *user)
 {
     gateway *g = user;
     const config_client *client = NULL;
-    if (guard_refuses(g, c) || path_refused_form(g, c) || upgrade_refuses(c) || admin_handles(g, c) ||
-        lock_refuses(g, c, &client))
-        return;
     const dialect *d = dialect_of_path(c->head.path);
-    if (!path_refused_unknown(g, c, d) && !models_answers(g, c))
-        exchange_begin(g, c, d, client);
+    session_read read;
+    read.scan.ok = false;
+    if (guard_refuses(g, c) || path_refused_form(g, c) || upgrade_refuses(c) || admin_handles(g, c) ||
+        lock_refuses(g, c, d, &read, &client) || path_refused_unknown(g, c, d) || models_answers(g, c))
+        return;
+    exchange_begin(g, c, d, client, read.scan.ok ? &read : NULL);
 }
 
 /* True if the request's body is to be read. Those that guard_refuses() and lock_refuses() turn away are refused without
@@ -111,6 +112,7 @@ static bool start(gateway *g, daruma_buf *why)
     snprintf(host, sizeof host, STR_FMT, STR_ARG(cfg->listen.host));
     server_limits limits = {.body_bytes = cfg->body_bytes_max,
                             .all_bytes = cfg->all_bytes_max,
+                            .call_bytes = CALL_BYTES_USUAL + (cfg->traces.host.n ? TRACE_BYTES_USUAL : 0),
                             .connections = cfg->connections_max,
                             .socket = g->options.socket,
                             .sockets = g->options.sockets};

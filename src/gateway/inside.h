@@ -142,8 +142,9 @@ struct exchange {
 extern const drive_host exchange_host;
 extern const drive_rooms exchange_rooms; /* arenas and tables on malloc */
 void exchange_on_clock(loop_timer *clock);
-/* `d`: of the call's path, or NULL; `client`: whose token it shows, of g->now, NULL nobody's */
-void exchange_begin(gateway *g, call *c, const dialect *d, const config_client *client);
+/* `d`: of the call's path, or NULL; `client`: whose token it shows, of g->now, NULL nobody's; `read`: what was found in
+ * its body, NULL: nobody has read it. */
+void exchange_begin(gateway *g, call *c, const dialect *d, const config_client *client, const session_read *read);
 void exchange_free_idle(gateway *g);
 uint64_t exchange_tenant(exchange *x);
 /* asker.share: of the client's conversation, or of this request where none is known (0). It is the same in every daruma

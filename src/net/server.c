@@ -213,6 +213,7 @@ server *server_listen(uv_loop_t *loop, const char *host, int port, const server_
     s->spare = sys_spare_descriptor();
     s->limits = *limits;
     s->limits.all_bytes = limits->all_bytes ? limits->all_bytes : ALL_BODIES_BYTES_MAX;
+    s->limits.call_bytes = limits->call_bytes ? limits->call_bytes : CALL_BYTES_USUAL;
     s->limits.body_ms = limits->body_ms ? limits->body_ms : BODY_MS_MAX;
     s->limits.reader_crowded_ms = limits->reader_crowded_ms ? limits->reader_crowded_ms : READER_CROWDED_MS_MAX;
     s->limits.readers_bytes = limits->readers_bytes ? limits->readers_bytes : READERS_BYTES_MAX;

@@ -45,6 +45,7 @@ typedef struct server_ops {
 typedef struct server_limits {
     size_t body_bytes;                             /* of a request body; BODY_BYTES_MAX */
     size_t all_bytes;                              /* of all request bodies at a time; 0: ALL_BODIES_BYTES_MAX */
+    size_t call_bytes;                             /* made of a request beside its head; 0: CALL_BYTES_USUAL */
     uint32_t connections;                          /* CONNECTIONS_MAX */
     daruma_ms head_ms, body_idle_ms, keepalive_ms; /* 0: HEAD_MS_MAX, BODY_IDLE_MS_MAX, KEEPALIVE_MS */
     daruma_ms reader_ms, reader_crowded_ms;        /* 0: READER_MS_MAX, READER_CROWDED_MS_MAX */

@@ -124,7 +124,7 @@ static bool read_head(conn *c, daruma_str raw, http_fault *fault)
 {
     size_t fields = c->scan.lines ? c->scan.lines - 1 : 0;
     size_t own = raw.n + 16 + fields * sizeof(daruma_header);
-    if (!sys_arena_init(&c->arena, own + CALL_BYTES_USUAL, CALL_ARENA_BYTES_MAX)) {
+    if (!sys_arena_init(&c->arena, own + c->server->limits.call_bytes, CALL_ARENA_BYTES_MAX)) {
         *fault = (http_fault){503, "out of memory"};
         return false;
     }

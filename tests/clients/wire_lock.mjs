@@ -122,15 +122,19 @@ holds("lock: a client gets its own models, and nothing by a model that is named 
     const hello = '"messages":[{"role":"user","content":"hello"}]';
     pair.own.answer = (q, res) => send(res, 200, good.openai);
     const refused = [
-      `{"model":"m-own",${hello}}`, `{${hello}}`, `{"model":"gpt-x","model":"m-own",${hello}}`, `{"model":"m-own","model":"gpt-x",${hello}}`, `{"model":"gpt-x",${hello},"mod\\u0065l":"m-own"}`, "", "[]", `{"model":"gpt-x",${hello}`, '{"model":{"a":1}}',
+      `{"model":"m-own",${hello}}`, `{${hello}}`, `{"model":"gpt-x","model":"m-own",${hello}}`, `{"model":"m-own","model":"gpt-x",${hello}}`, `{"model":"gpt-x",${hello},"mod\\u0065l":"m-own"}`, `{"model":"gpt-x",${hello},"model":"gpt-4"}`, `{"model":"gpt-x",${hello}}{}`, `{"model":"gpt-x",${hello},"x":[1 2]}`, "", "[]", "[1]", '[{"model":"gpt-x"}]', `{"model":"gpt-x",${hello}`, '{"model":{"a":1}}',
     ];
     for (const body of refused) {
       const r = await say(body);
       assert.equal(r.status, 403, `${body}: ${r.text}`);
-      assert.match(JSON.parse(r.text).error.message, /Its models are: gpt-\*, g-single/);
+      const said = JSON.parse(r.text).error.message;
+      assert.match(said, /Its models are: gpt-\*, g-single/);
+      assert.doesNotMatch(said, /may not ask for the model gpt-/); // that it may: the rest is what was wrong
     }
     assert.equal((await say(`{"model":"gpt-x",${hello}}`, d.path, { "content-encoding": "gzip" })).status, 403);
     assert.equal((await say('{"input":"x"}', "/v1/embeddings")).status, 403);
+    const form = (...models) => say(models.map((m) => `--b\r\ncontent-disposition: form-data; name="model"\r\n\r\n${m}\r\n`).join("") + "--b--\r\n", "/v1/audio/transcriptions", { "content-type": "multipart/form-data; boundary=b" });
+    for (const models of [[], ["m-own"], ["gpt-x", "m-own"], ["m-own", "gpt-x"], ["gpt-x", "gpt-4"]]) assert.equal((await form(...models)).status, 403, models.join());
     assert.equal((await ask(pair, "/v1/files", { headers })).status, 403);
     assert.equal((await say("{}", "/v1beta/models/g-own:generateContent")).status, 403);
     assert.equal(await calls(pair), 0);

@@ -490,7 +490,7 @@ static bool run_request(run *r, const wish *w)
                          .credential = (uint64_t)w->client,
                          .waits = -1,
                          .speaks = s->dialect};
-    request_scan scan = s->dialect->scan(q.body, NULL);
+    request_scan scan = s->dialect->scan(q.body, NULL, false);
     if (!scan.ok)
         return run_told(r, s->body_line, "this is not a request of the dialect", str_of(s->dialect->name));
     r->stream = q.path_names ? s->stream : scan.stream;

@@ -20,9 +20,9 @@ static const scan_key keys[] = {
 
 // clang-format on
 
-static request_scan anthropic_scan(daruma_str body, uint32_t *newest)
+static request_scan anthropic_scan(daruma_str body, uint32_t *newest, bool strict)
 {
-    return scan_request(body, keys, COUNT(keys), &hosted_anthropic, newest);
+    return scan_request(body, keys, COUNT(keys), &hosted_anthropic, newest, strict);
 }
 
 static bool anthropic_is_error(daruma_str body)

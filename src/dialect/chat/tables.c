@@ -18,9 +18,9 @@ static const scan_key keys[] = {
 };
 // clang-format on
 
-static request_scan chat_scan(daruma_str body, uint32_t *newest)
+static request_scan chat_scan(daruma_str body, uint32_t *newest, bool strict)
 {
-    return scan_request(body, keys, COUNT(keys), &hosted_chat, newest);
+    return scan_request(body, keys, COUNT(keys), &hosted_chat, newest, strict);
 }
 
 /* No [DONE] behind it: clients take that for success. */

@@ -86,9 +86,9 @@ static bool names_uploads(daruma_str contents)
     return false;
 }
 
-static request_scan gemini_scan(daruma_str body, uint32_t *newest)
+static request_scan gemini_scan(daruma_str body, uint32_t *newest, bool strict)
 {
-    request_scan r = scan_request(body, keys, COUNT(keys), &hosted_gemini, newest);
+    request_scan r = scan_request(body, keys, COUNT(keys), &hosted_gemini, newest, strict);
     if (r.ok && !r.remote)
         r.remote = names_uploads(r.messages);
     return r;

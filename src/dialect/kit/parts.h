@@ -52,7 +52,8 @@ typedef struct hosted {
 
 /* Reads a request by its dialect's table of `n` keys. Looks into messages only up to the first
  * user message. */
-request_scan scan_request(daruma_str body, const scan_key *keys, size_t n, const hosted *h, uint32_t *newest);
+request_scan scan_request(daruma_str body, const scan_key *keys, size_t n, const hosted *h, uint32_t *newest,
+                          bool strict);
 
 /* ---- hosted.c ---- */
 

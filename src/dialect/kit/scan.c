@@ -239,6 +239,7 @@ static void take(request_scan *r, scan_what what, daruma_str value)
 {
     switch (what) {
     case SCAN_MODEL: /* of duplicate keys the last wins, also when it is no string */
+        r->nmodels++;
         r->model = value_raw(value);
         r->model_raw = json_is_string(value) ? value : (daruma_str){0};
         return;
@@ -327,13 +328,14 @@ static scan_what what_of(const scan_key *keys, size_t n, daruma_str key)
     return SCAN_NOTHING;
 }
 
-request_scan scan_request(daruma_str body, const scan_key *keys, size_t n, const hosted *h, uint32_t *newest)
+request_scan scan_request(daruma_str body, const scan_key *keys, size_t n, const hosted *h, uint32_t *newest,
+                          bool strict)
 {
     request_scan r = {.max_output = -1};
     daruma_str key, value;
     uint64_t system = 0;
     json_iter it = whole_open(body);
-    it.quick = true;
+    it.quick = !strict;
     while (json_step(&it, &key)) {
         scan_what what = what_of(keys, n, key);
         if (what == SCAN_MESSAGES)

@@ -38,9 +38,9 @@ static void scan_items(request_scan *r)
             }
 }
 
-static request_scan responses_scan(daruma_str body, uint32_t *newest)
+static request_scan responses_scan(daruma_str body, uint32_t *newest, bool strict)
 {
-    request_scan r = scan_request(body, keys, COUNT(keys), &hosted_responses, newest);
+    request_scan r = scan_request(body, keys, COUNT(keys), &hosted_responses, newest, strict);
     r.more_tools = r.before != 0; /* what went before may have added some */
     if (r.ok)
         scan_items(&r);

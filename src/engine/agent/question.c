@@ -57,7 +57,7 @@ static daruma_str new_messages(agent *a)
     traj_put(a, &c, a->written.nsteps);
     if (!write_convo(a, &c, &out))
         return (daruma_str){0};
-    request_scan scan = a->s.d->scan(buf_str(&out), NULL);
+    request_scan scan = a->s.d->scan(buf_str(&out), NULL, false);
     json_iter it = json_open(scan.messages);
     if (!scan.ok || !json_is_array(scan.messages) || !json_next(&it, NULL, &first) || !json_next(&it, NULL, &second))
         return (daruma_str){0};
@@ -90,7 +90,7 @@ static bool has_room(agent *a, size_t n)
 static void keep(agent *a, daruma_str body)
 {
     agent_written *w = &a->written;
-    request_scan scan = a->s.d->scan(body, NULL);
+    request_scan scan = a->s.d->scan(body, NULL, false);
     w->n = 0;
     if (!scan.ok || !json_is_array(scan.messages) || !is_plain(a) || !has_room(a, body.n)) {
         question_close(a);

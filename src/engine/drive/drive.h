@@ -325,11 +325,18 @@ bool driver_whole_thoughts(const driver *v, const daruma_policy *p, const dialec
 
 /* ---- sessions ---- */
 
+/* What a strict dialect.scan of a body found. */
+typedef struct session_read {
+    request_scan scan;
+    uint32_t newest[SCAN_NEWEST];
+} session_read;
+
 /* The client's request. All strings live as long as the session. */
 typedef struct session_request {
     const dialect *d; /* of its path; NULL: bytes only pass through */
     daruma_str body;
-    daruma_arena *arena; /* of all that is made for it */
+    const session_read *read; /* what the host found in a body below LOOK_BYTES_MAX; NULL: it is read here */
+    daruma_arena *arena;      /* of all that is made for it */
     const drive_options *options;
     bool opaque;     /* the body is encoded: it is passed on, not recovered */
     bool safe;       /* sending it twice does no harm, whatever its dialect */

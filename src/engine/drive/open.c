@@ -84,9 +84,8 @@ typedef struct look {
     const uint64_t *notices;  /* what daruma wrote: hashes; NULL: nothing */
     uint64_t *notices_own;    /* a copy of them, for another thread */
     /* found */
-    request_scan scan;
-    uint32_t newest[SCAN_NEWEST];
-    drive_text *stripped; /* the request without what daruma wrote, of which `scan` speaks; NULL: all of it stays */
+    session_read found;
+    drive_text *stripped; /* the request without what daruma wrote, of which `found` speaks; NULL: all of it stays */
 } look;
 
 /* Returns the request without what daruma said in a model's place, which the client sends back; NULL: there is none. */
@@ -109,7 +108,10 @@ static void look_at(void *data)
 {
     look *l = data;
     l->stripped = without_notices(l);
-    l->scan = l->d->scan(l->stripped ? l->stripped->bytes : l->q->body, l->newest);
+    if (l->q->read && !l->stripped)
+        l->found = *l->q->read;
+    else
+        l->found.scan = l->d->scan(l->stripped ? l->stripped->bytes : l->q->body, l->found.newest, false);
 }
 
 /* Opens a case with nobody to ask. */
@@ -164,7 +166,7 @@ static void take_look(session *x, look *l)
     const session_request *q = l->q;
     if (l->stripped)
         session_use(x, session_own(x, l->stripped));
-    x->out.scan = l->scan;
+    x->out.scan = l->found.scan;
     if (q->path_names) {
         x->out.scan.model = q->path_model;
         x->out.scan.stream = q->path_stream;
@@ -173,11 +175,11 @@ static void take_look(session *x, look *l)
     drive_text *unfolded = past_unfold(x);
     if (unfolded) {
         session_use(x, session_own(x, unfolded));
-        x->out.scan = x->d->scan(x->out.body, l->newest);
+        x->out.scan = x->d->scan(x->out.body, l->found.newest, false);
     }
     if (x->out.scan.model_raw.n) /* the name is needed longer than the body */
         x->out.scan.model = arena_copy(x->arena, json_text(x->out.scan.model_raw, x->arena));
-    choose_targets(x, q, l->newest);
+    choose_targets(x, q, l->found.newest);
 }
 
 static void look_free(look *l)

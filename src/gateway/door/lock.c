@@ -85,42 +85,18 @@ bool lock_allows(const config_client *k, daruma_str model)
     return false;
 }
 
-/* The models that a body names at its top, one of them forbidden in *ret. Every one counts: who reads JSON may take the
- * first of two members or the last. Returns how many there are. */
-static size_t models_in(const config_client *k, daruma_str body, daruma_arena *a, daruma_str *ret, bool *bad)
-{
-    daruma_str key, value;
-    size_t n = 0;
-    json_iter it = json_open(str_trim(body));
-    *bad = false;
-    while (json_next(&it, &key, &value)) {
-        daruma_str quoted = {key.p - 1, key.n + 2};
-        if (!str_eq(json_text(quoted, a), S("model")))
-            continue;
-        daruma_str model = json_text(value, a);
-        n++;
-        *ret = *bad ? *ret : model;
-        *bad |= !lock_allows(k, model);
-    }
-    return it.bad ? 0 : n;
-}
-
-/* The same of a form, as audio and images come with. */
-static size_t models_in_form(const config_client *k, daruma_str type, daruma_str body, daruma_str *ret, bool *bad)
+/* May the client ask for the model that a form names, as audio and images come with? It names one: of two, who knows
+ * which counts? */
+static bool form_model_allows(const config_client *k, daruma_str type, daruma_str body, daruma_str *ret)
 {
     multipart m;
     daruma_str name, value;
     size_t n = 0;
-    *bad = false;
     multipart_open(&m, type, body);
-    while (multipart_next(&m, &name, &value)) {
-        if (!str_eq(name, S("model")))
-            continue;
-        n++;
-        *ret = *bad ? *ret : value;
-        *bad |= !lock_allows(k, value);
-    }
-    return m.bad ? 0 : n;
+    while (multipart_next(&m, &name, &value))
+        if (str_eq(name, S("model")) && ++n)
+            *ret = value;
+    return !m.bad && n == 1 && lock_allows(k, *ret);
 }
 
 /* May the client ask for that model? "gpt-x:countTokens" is a call of gpt-x, "llama3:8b" a model. */
@@ -174,10 +150,10 @@ static bool query_models_allow(const config_client *k, daruma_str query, daruma_
     return !a->full;
 }
 
-/* False: the client may not ask for that. *named: the model, where it names one. */
-static bool models_allow(const config_client *k, call *c, daruma_str *named)
+/* False: the client may not ask for that. *named: the model, where it names one. *read: see lock_refuses(). */
+static bool models_allow(const config_client *k, call *c, const dialect *d, session_read *read, daruma_str *named)
 {
-    bool stream, bad;
+    bool stream;
     daruma_str coded = http_header(&c->head, S("content-encoding")), one;
     if (!k->nmodels)
         return true;
@@ -190,9 +166,14 @@ static bool models_allow(const config_client *k, call *c, daruma_str *named)
     if (coded.n && !str_ieq(coded, S("identity")))
         return false;
     daruma_str type = http_header(&c->head, S("content-type"));
-    size_t n = str_istarts(type, S("multipart/")) ? models_in_form(k, type, c->body, named, &bad)
-                                                  : models_in(k, c->body, c->arena, named, &bad);
-    return n && !bad;
+    if (str_istarts(type, S("multipart/")))
+        return form_model_allows(k, type, c->body, named);
+    bool all = d && c->body.n < LOOK_BYTES_MAX; /* a longer one is looked at beside the loop */
+    request_scan found = all ? d->scan(c->body, read->newest, true) : dialect_scan_model(c->body);
+    if (all)
+        read->scan = found;
+    *named = json_text(found.model_raw, c->arena);
+    return found.ok && found.nmodels == 1 && lock_allows(k, *named);
 }
 
 /* ---- requests a minute -------------------------------------------------------------- */
@@ -251,10 +232,10 @@ static bool refuse_model(gateway *g, call *c, const config_client *k, daruma_str
 {
     daruma_buf b = buf_in(c->arena);
     BUF_SAY(&b, "The client \"", k->name);
-    if (model.n) {
+    if (model.n && !lock_allows(k, model)) {
         BUF_SAY(&b, "\" may not ask for the model ", str_sub(model, 0, REFUSED_SHOWN_BYTES), ". Its models are: ");
     } else {
-        BUF_LIT(&b, "\" may only send requests that name one of its models, and list models. Its models are: ");
+        BUF_LIT(&b, "\" may only send requests that name one of its models, once, and list models. Its models are: ");
     }
     for (size_t i = 0; i < k->nmodels; i++)
         BUF_SAY(&b, i ? ", " : "", k->models[i]);
@@ -272,7 +253,7 @@ static bool refuse_rate(gateway *g, call *c, const config_client *k, daruma_ms w
     return call_refuse(g, c, REFUSED_RATE, 429, DARUMA_RATE_LIMIT, wait, buf_str(&b));
 }
 
-bool lock_refuses(gateway *g, call *c, const config_client **ret)
+bool lock_refuses(gateway *g, call *c, const dialect *d, session_read *read, const config_client **ret)
 {
     const config *cfg = &g->now->cfg;
     daruma_str model = {0};
@@ -282,9 +263,9 @@ bool lock_refuses(gateway *g, call *c, const config_client **ret)
     if (who < 0)
         return refuse_stranger(g, c);
     const config_client *k = *ret = &cfg->clients[who];
-    if (!models_allow(k, c, &model))
+    if (!models_allow(k, c, d, read, &model))
         return refuse_model(g, c, k, model);
-    daruma_ms wait = rate_wait(&g->now->rates[who], k->rate, gateway_now(g).now);
+    daruma_ms wait = rate_wait(&g->now->rates[who], k->rate, (daruma_ms)uv_now(g->loop));
     return wait > 0 && refuse_rate(g, c, k, wait);
 }
 

@@ -145,6 +145,8 @@ static bool is_opened(const config *c, daruma_str path)
 
 daruma_str path_text(daruma_str raw, daruma_arena *a, bool *bad)
 {
+    if (str_findch(raw, '%') == STR_NONE)
+        return raw;
     char *name = raw.n ? arena_take(a, raw.n, 1) : NULL;
     size_t n = 0;
     *bad |= raw.n && !name;

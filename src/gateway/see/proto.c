@@ -1,23 +1,13 @@
 /* proto.c - see proto.h. */
 #include "gateway/see/proto.h"
 #include "base/str.h"
+#include <endian.h>
 
 void proto_varint(daruma_buf *b, uint64_t v)
 {
     for (; v >= 128; v >>= 7)
         buf_putc(b, (char)(v | 128));
     buf_putc(b, (char)v);
-}
-
-static void put_tag(daruma_buf *b, int field, int kind)
-{
-    buf_putc(b, (char)(field << 3 | kind)); /* no field of ours has a number above 15 */
-}
-
-void proto_number(daruma_buf *b, int field, uint64_t v)
-{
-    put_tag(b, field, PROTO_VARINT);
-    proto_varint(b, v);
 }
 
 void proto_fixed64(daruma_buf *b, int field, uint64_t v)
@@ -27,24 +17,35 @@ void proto_fixed64(daruma_buf *b, int field, uint64_t v)
         return;
     b->n += 9;
     to[0] = (char)(field << 3 | PROTO_FIXED64);
-    for (int i = 0; i < 8; i++)
-        to[1 + i] = (char)(v >> 8 * i);
+    memcpy(to + 1, &(uint64_t){htole64(v)}, 8);
 }
 
 void proto_id(daruma_buf *b, int field, const uint64_t *id, size_t n)
 {
-    char bytes[16];
-    for (size_t k = 0; k < n; k++)
-        for (int i = 0; i < 8; i++)
-            bytes[8 * k + i] = (char)(id[k] >> 8 * (7 - i));
-    proto_bytes(b, field, (daruma_str){bytes, 8 * n});
+    char *to = proto_begin(b, field, 8 * n);
+    for (size_t i = 0; to && i < n; i++)
+        memcpy(to + 8 * i, &(uint64_t){htobe64(id[i])}, 8);
+}
+
+char *proto_begin(daruma_buf *b, int field, size_t n)
+{
+    char *to = buf_room(b, 1 + PROTO_LENGTH_BYTES + n), *at = to;
+    size_t left = n;
+    if (!to)
+        return NULL;
+    *at++ = (char)(field << 3 | PROTO_BYTES);
+    for (; left >= 128; left >>= 7)
+        *at++ = (char)(left | 128);
+    *at++ = (char)left;
+    b->n += (size_t)(at - to) + n;
+    return at;
 }
 
 void proto_bytes(daruma_buf *b, int field, daruma_str bytes)
 {
-    put_tag(b, field, PROTO_BYTES);
-    proto_varint(b, bytes.n);
-    buf_put(b, bytes);
+    char *to = proto_begin(b, field, bytes.n);
+    if (to && bytes.n)
+        memcpy(to, bytes.p, bytes.n);
 }
 
 void proto_attribute_long(daruma_buf *b, int field, daruma_str key, daruma_str text)

@@ -9,10 +9,11 @@ enum { PROTO_TEXT_BYTES = 1024 }; /* of one text of others; longer ones are cut 
 enum { PROTO_LENGTH_BYTES = 10 }; /* of a varint, at most */
 
 void proto_varint(daruma_buf *b, uint64_t v);
-void proto_number(daruma_buf *b, int field, uint64_t v);
 void proto_fixed64(daruma_buf *b, int field, uint64_t v);
 /* One number or two, of eight bytes each, the most significant first. */
 void proto_id(daruma_buf *b, int field, const uint64_t *id, size_t n);
+/* Begins a field of `n` bytes and returns the room for them; NULL and full without it. */
+char *proto_begin(daruma_buf *b, int field, size_t n);
 void proto_bytes(daruma_buf *b, int field, daruma_str bytes); /* bytes, a text, or a message within this one */
 /* A text as it is, or with U+FFFD in place of what is not UTF-8, in `room`: one such byte makes readers refuse it all.
  */
@@ -61,11 +62,15 @@ __attribute__((always_inline)) static inline void proto_attribute(daruma_buf *b,
 __attribute__((always_inline)) static inline void proto_attribute_number(daruma_buf *b, int field, daruma_str key,
                                                                          int kind, uint64_t v)
 {
-    char digits[1 + PROTO_LENGTH_BYTES];
-    daruma_buf value = buf_over(digits, sizeof digits);
-    proto_number(&value, kind, v);
-    char *to = proto_key(b, field, key, value.n);
-    for (size_t i = 0; to && i < value.n; i++)
-        to[i] = digits[i];
+    size_t n = 2;
+    for (uint64_t rest = v; rest >= 128; rest >>= 7)
+        n++;
+    char *to = proto_key(b, field, key, n);
+    if (!to)
+        return;
+    to[0] = (char)(kind << 3 | PROTO_VARINT);
+    for (size_t i = 1; i + 1 < n; i++, v >>= 7)
+        to[i] = (char)(v | 128);
+    to[n - 1] = (char)v;
 }
 #endif

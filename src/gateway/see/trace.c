@@ -194,16 +194,14 @@ void trace_head(exchange *x, const void *handle, int status)
 void trace_body(exchange *x, const void *handle, daruma_str bytes)
 {
     trace_span *s = span_of(x, handle);
-    if (!s || s->nmodel || s->looked || s->status >= 300) /* a later piece begins anywhere */
+    if (!s || s->answered_by.n || s->looked || s->status >= 300) /* a later piece begins anywhere */
         return;
     daruma_str piece = str_sub(bytes, 0, TRACE_LOOK_BYTES_MAX - s->looked);
     daruma_str model = trace_model_find(piece);
     s->looked += (uint32_t)piece.n;
-    if (model.n > sizeof s->answered_by)
-        return;
-    s->nmodel = (uint8_t)model.n;
-    for (size_t i = 0; i < model.n; i++)
-        s->answered_by[i] = model.p[i];
+    char *copy = model.n && model.n <= TRACE_MODEL_BYTES_MAX ? spare(x, model.n) : NULL;
+    if (copy)
+        s->answered_by = (daruma_str){memcpy(copy, model.p, model.n), model.n};
 }
 
 void trace_end(exchange *x, const void *handle, daruma_net net)

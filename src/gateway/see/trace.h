@@ -15,25 +15,24 @@ enum { TRACE_MODEL_BYTES_MAX = 128 }; /* of the name of the model that answered 
 
 /* One call to a provider. Lives in the arena of its request. */
 typedef struct trace_span {
-    struct trace_span *next;                 /* the one before it */
-    const void *handle;                      /* of the call while it is out */
-    const config_provider *provider;         /* who is called */
-    const daruma_target *target;             /* of an attempt; NULL: a question of daruma's own */
-    daruma_str model;                        /* that is asked */
-    const char *remedy;                      /* that led to it; NULL: none */
-    uint64_t id;                             /* of the span */
-    int64_t began_ns, ended_ns;              /* unix nanoseconds; ended 0: it is under way */
-    int64_t input_tokens;                    /* as far as it had counted when it failed; -1 not said */
-    int64_t output_tokens;                   /* likewise */
-    int status;                              /* of its answer; 0: none came */
-    daruma_net net;                          /* what the wire did when it failed */
-    daruma_kind kind;                        /* what its failure is, if it was judged */
-    bool judged, cancelled;                  /* its answer was a failure; nobody needed its answer any more */
-    bool hedge;                              /* it was made beside another that was silent */
-    uint8_t nmodel;                          /* bytes of answered_by */
-    uint32_t looked;                         /* bytes of its answer in which the model's name was looked for */
-    char answered_by[TRACE_MODEL_BYTES_MAX]; /* the model, as the answer calls it */
-    char field[TRACE_PARENT_BYTES + 1];      /* its traceparent */
+    struct trace_span *next;            /* the one before it */
+    const void *handle;                 /* of the call while it is out */
+    const config_provider *provider;    /* who is called */
+    const daruma_target *target;        /* of an attempt; NULL: a question of daruma's own */
+    daruma_str model;                   /* that is asked */
+    daruma_str answered_by;             /* the model, as the answer calls it */
+    const char *remedy;                 /* that led to it; NULL: none */
+    uint64_t id;                        /* of the span */
+    int64_t began_ns, ended_ns;         /* unix nanoseconds; ended 0: it is under way */
+    int64_t input_tokens;               /* as far as it had counted when it failed; -1 not said */
+    int64_t output_tokens;              /* likewise */
+    int status;                         /* of its answer; 0: none came */
+    daruma_net net;                     /* what the wire did when it failed */
+    daruma_kind kind;                   /* what its failure is, if it was judged */
+    bool judged, cancelled;             /* its answer was a failure; nobody needed its answer any more */
+    bool hedge;                         /* it was made beside another that was silent */
+    uint32_t looked;                    /* bytes of its answer in which the model's name was looked for */
+    char field[TRACE_PARENT_BYTES + 1]; /* its traceparent */
 } trace_span;
 
 /* What is recorded of a request. Lives in its arena. */
@@ -49,6 +48,9 @@ struct trace {
     bool judged;        /* there was one */
     bool own;           /* the trace begins here: what the client says of another (tracestate) does not belong to it */
 };
+
+/* Of a request's memory with one call, and the name of the model that answered. */
+enum { TRACE_BYTES_USUAL = sizeof(struct trace) + sizeof(trace_span) + 3 * _Alignof(max_align_t) };
 
 /* ---- trace.c: recording ---- */
 

@@ -104,31 +104,31 @@ static void begin_span(daruma_buf *b, const trace *t, uint64_t id, uint64_t pare
 
 static void put_name(daruma_buf *b, daruma_str operation, daruma_str model, daruma_str method)
 {
-    char text[PROTO_TEXT_BYTES + JOIN_ID_MAX];
-    daruma_buf name = buf_over(text, sizeof text);
-    buf_put(&name, operation.n ? operation : str_sub(method, 0, JOIN_ID_MAX));
-    if (model.n && operation.n) {
-        buf_putc(&name, ' ');
-        buf_put(&name, model);
+    daruma_str first = operation.n ? operation : str_sub(method, 0, JOIN_ID_MAX);
+    bool both = model.n && operation.n;
+    char *to = proto_begin(b, SPAN_NAME, first.n + (both ? 1 + model.n : 0));
+    if (!to)
+        return;
+    memcpy(to, first.p, first.n);
+    if (both) {
+        to[first.n] = ' ';
+        memcpy(to + first.n + 1, model.p, model.n);
     }
-    proto_bytes(b, SPAN_NAME, buf_str(&name));
 }
 
 static void put_times(daruma_buf *b, int kind, int64_t began_ns, int64_t ended_ns)
 {
-    proto_number(b, SPAN_KIND, (uint64_t)kind);
+    buf_putc(b, SPAN_KIND << 3 | PROTO_VARINT);
+    buf_putc(b, (char)kind);
     proto_fixed64(b, SPAN_BEGAN, (uint64_t)began_ns);
     proto_fixed64(b, SPAN_ENDED, (uint64_t)(ended_ns < began_ns ? began_ns : ended_ns)); /* the clock was set back */
 }
 
 static void end_span(daruma_buf *b, bool failed)
 {
-    char text[8];
-    daruma_buf status = buf_over(text, sizeof text);
-    if (!failed)
-        return;
-    proto_number(&status, STATUS_CODE, STATUS_ERROR);
-    proto_bytes(b, SPAN_STATUS, buf_str(&status));
+    char *to = failed ? proto_begin(b, SPAN_STATUS, 2) : NULL;
+    if (to)
+        memcpy(to, (char[]){STATUS_CODE << 3 | PROTO_VARINT, STATUS_ERROR}, 2);
 }
 
 static void put_usage(daruma_buf *b, int64_t input_tokens, int64_t output_tokens)
@@ -139,7 +139,7 @@ static void put_usage(daruma_buf *b, int64_t input_tokens, int64_t output_tokens
 
 static void put_answered_by(daruma_buf *b, const trace_span *s, trace_names *names)
 {
-    PUT_WORD(b, "gen_ai.response.model", shown(&names->answered, (daruma_str){s->answered_by, s->nmodel}));
+    PUT_WORD(b, "gen_ai.response.model", shown(&names->answered, s->answered_by));
 }
 
 /* ---- of a request ---- */

@@ -13,6 +13,8 @@
 struct usage_log {
     log_file file;
     uv_prepare_t before_wait; /* runs while lines are held */
+    int64_t ts_wall;          /* the second that `ts` says */
+    char ts[21];
     char held[LOG_HELD_BYTES];
 };
 
@@ -23,6 +25,7 @@ usage_log *usage_new(uv_loop_t *loop)
         return NULL;
     l->file = (log_file){.fd = -1, .aloud = true, .key = "usage.file", .note = "{\"usage\":\"lost\"", .held = l->held};
     l->before_wait.data = l;
+    l->ts_wall = -1;
     uv_prepare_init(loop, &l->before_wait);
     uv_unref((uv_handle_t *)&l->before_wait);
     return l;
@@ -59,19 +62,19 @@ static daruma_str clean(daruma_str text, daruma_arena *a)
     return str_sub(daruma_redact(str_sub(text, 0, JOIN_ID_MAX * 4), a), 0, JOIN_ID_MAX * 2);
 }
 
-/* The text that `member` begins; none when it is empty. */
-static void put_text(daruma_buf *b, daruma_str member, daruma_str text)
+/* The text that `member`, S("..."), begins; none when it is empty. */
+__attribute__((always_inline)) static inline void put_text(daruma_buf *b, daruma_str member, daruma_str text)
 {
     if (!text.n)
         return;
-    buf_put(b, member);
+    buf_constant(b, member);
     buf_json_run(b, text);
-    buf_putc(b, '"');
+    buf_constant(b, S("\""));
 }
 
-static void put_number(daruma_buf *b, daruma_str member, int64_t v)
+__attribute__((always_inline)) static inline void put_number(daruma_buf *b, daruma_str member, int64_t v)
 {
-    buf_put(b, member);
+    buf_constant(b, member);
     buf_int(b, v);
 }
 
@@ -101,17 +104,18 @@ static void put_cost(daruma_buf *b, int64_t cost)
 
 void usage_put(const exchange *x, const drive_result *r, int64_t cost)
 {
-    char line[EVENT_LINE_MAX], ts[21], room[JOIN_ID_MAX * 16];
+    char line[EVENT_LINE_MAX], room[JOIN_ID_MAX * 16];
     daruma_arena a = arena_over(room, sizeof room);
     daruma_buf b = buf_over(line, sizeof line);
     usage_log *l = x->g->usage;
     if (l->file.fd < 0)
         return;
-    daruma_moment at = gateway_now(x->g);
+    int64_t wall = x->g->drive.at.wall;
     daruma_str asked = clean(r->model, &a);
-    date_write(at.wall, ts);
+    if (wall != l->ts_wall)
+        date_write(l->ts_wall = wall, l->ts);
     buf_constant(&b, S("{\"ts\":\""));
-    buf_put(&b, (daruma_str){ts, sizeof ts - 1});
+    buf_constant(&b, (daruma_str){l->ts, sizeof l->ts - 1});
     buf_constant(&b, S("\",\"case\":\""));
     buf_hex64(&b, r->case_id);
     buf_putc(&b, '"');
@@ -127,13 +131,15 @@ void usage_put(const exchange *x, const drive_result *r, int64_t cost)
         put_cost(&b, cost);
     if (x->status > 0)
         put_number(&b, S(",\"status\":"), x->status);
-    put_text(&b, S(",\"outcome\":\""), str_of(daruma_outcome_name(r->outcome)));
+    buf_constant(&b, S(",\"outcome\":\""));
+    buf_putz(&b, daruma_outcome_name(r->outcome));
+    buf_constant(&b, S("\""));
     put_number(&b, S(",\"calls\":"), r->attempts);
     if (r->took >= 0)
         put_number(&b, S(",\"ms\":"), r->took);
     buf_constant(&b, S("}\n"));
     if (b.full)
         return;
-    log_file_hold(&l->file, buf_str(&b), at.wall);
+    log_file_hold(&l->file, buf_str(&b), wall);
     uv_prepare_start(&l->before_wait, before_wait);
 }

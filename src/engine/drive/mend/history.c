@@ -98,7 +98,7 @@ drive_text *history_write(history *h, request_scan *ret)
         return NULL;
     }
     h->tokens = h->m.c.before ? 0 : convo_tokens(&h->m.c);
-    *ret = h->d->scan(made->bytes, NULL);
+    *ret = h->d->scan(made->bytes, NULL, false);
     return made;
 }
 
@@ -111,7 +111,7 @@ bool history_onward_make(const history *h, const history_rest_of *q, mend_report
     daruma_str of = h->resume_of.n ? h->resume_of : q->body; /* from cut to cut the client has more of the answer */
     *ret = (history_onward){.of = of, .how = h->going};
     if (!str_trim(q->so_far).n) {
-        ret->scan = h->d->scan(of, NULL);
+        ret->scan = h->d->scan(of, NULL, false);
         mend_say(rep, "the answer broke off before its first word: it is asked once more");
         return true;
     }
@@ -127,7 +127,7 @@ bool history_onward_make(const history *h, const history_rest_of *q, mend_report
         ret->made = drive_text_write(h->rooms, h->d, &c, of.n);
     h->rooms->close(&room);
     if (ret->made)
-        ret->scan = h->d->scan(ret->made->bytes, NULL);
+        ret->scan = h->d->scan(ret->made->bytes, NULL, false);
     return ret->made != NULL;
 }
 

@@ -118,7 +118,7 @@ bool driver_whole_thoughts(const driver *v, const daruma_policy *p, const dialec
 {
     if (!p->enabled || !p->mend.enabled)
         return false;
-    request_scan scan = v->mended && body->n <= LOOP_BYTES_MAX ? d->scan(*body, NULL) : (request_scan){0};
+    request_scan scan = v->mended && body->n <= LOOP_BYTES_MAX ? d->scan(*body, NULL, false) : (request_scan){0};
     const mark *at = scan.ok ? mark_at(v->mended, scan.conversation, credential, false) : NULL;
     daruma_arena room;
     convo c;

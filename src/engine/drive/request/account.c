@@ -150,7 +150,7 @@ void account_name_stored(session *x, uint32_t *newest)
     if (!made)
         return;
     session_use(x, session_own(x, made));
-    x->out.scan = x->d->scan(x->out.body, newest);
+    x->out.scan = x->d->scan(x->out.body, newest, false);
     x->out.scan.model = was.model;
     x->out.scan.before = was.before; /* by that id it is known here */
     x->out.scan.remote_id = was.remote_id;

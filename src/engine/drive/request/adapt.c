@@ -50,7 +50,7 @@ static void adapt(conversion *v)
     }
     if (!v->made)
         return;
-    request_scan scan = v->to->scan(v->made->bytes, NULL);
+    request_scan scan = v->to->scan(v->made->bytes, NULL, false);
     v->model_raw = scan.model_raw;
     v->whole = !scan.stream;
 }
@@ -98,7 +98,7 @@ static void adapt_made(conversion *v)
     v->made = better;
     v->more = c.renames;
     v->nmore = c.nrenames;
-    v->whole = v->facts.parameters && !v->to->scan(better->bytes, NULL).stream;
+    v->whole = v->facts.parameters && !v->to->scan(better->bytes, NULL, false).stream;
 }
 
 static void convert(void *data)
