@@ -78,7 +78,8 @@ bool talk_begin(session *x)
     t->at_hold = NULL;
     t->seam = NULL;
     t->hold.n = t->fresh.n = 0;
-    t->calls = t->last = t->ahead = NULL;
+    t->calls = t->last = NULL;
+    t->waits = false;
     t->finish = FINISH_NONE;
     t->finish_raw = t->stopped_by = (daruma_str){0};
     t->usage = TURN_USAGE_NONE;
@@ -125,6 +126,7 @@ held_call *talk_collect(talk *t)
     c->index = t->last ? t->last->index : -1;
     *(t->last ? &t->last->next : &t->calls) = c;
     t->last = c;
+    t->waits = true;
     return c;
 }
 

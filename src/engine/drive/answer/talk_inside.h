@@ -6,7 +6,7 @@
 
 enum { NONE_SHOWN = -2, OVER_SHOWN = -3 /* -1 is the block of a server that announces none */ };
 
-typedef enum talk_mode { TALK_PLAIN, TALK_BRIDGE, TALK_ANEW, TALK_JOIN, TALK_JOINED, TALK_REASK, TALK_MODES } talk_mode;
+typedef enum talk_mode { TALK_PLAIN, TALK_BRIDGE, TALK_ANEW, TALK_REASK, TALK_JOIN, TALK_JOINED } talk_mode;
 
 typedef struct held_call {
     daruma_str id, name, signature; /* name: of words the phase of their message */
@@ -41,7 +41,7 @@ struct talk {
     int sourced; /* Messages: the block of the client's answer that got sources last */
     daruma_str tool;       /* Messages: the begin of a server's tool call that the client has without its result */
     size_t blanks, passed; /* ANEW: white space that is all the client has, bytes, and how much of it came again */
-    bool left_out; /* JOIN, Messages: what a server's tool did, in front of the place where the text is joined */
+    bool left_out;         /* Messages: what a server's tool did was not shown */
     bool unsure;
     bool given;         /* all of it is here, and was found wrong: it goes out if nothing better comes */
     mend_going going;   /* how the attempt was asked to go on */
@@ -59,8 +59,7 @@ struct talk {
     daruma_buf hold;      /* PLAIN: raw events from the first call on */
     daruma_buf fresh;     /* JOIN: text not joined yet; REASK: all text; PLAIN, BRIDGE, ANEW: text that is held */
     held_call *calls, *last;
-    held_call *ahead; /* JOINED: the last one of them that came in front of text which goes on in what the client has
-                         open: that text does not wait for it */
+    bool waits; /* one of them came behind the text that the client has: what follows is held, too */
     turn_finish finish;
     daruma_str finish_raw, stopped_by; /* stopped_by: the stop sequence that was met, where that is said */
     turn_usage usage;
