@@ -314,6 +314,8 @@ bool bridge_end(stream_bridge *b, daruma_buf *out);
  * no model. False: it cannot be written, or no stream can say all of it. */
 bool dialect_stream_answer(const turn *t, const dialect *to, const write_ctx *x, bool usage_asked, daruma_buf *out,
                            daruma_arena *a);
+/* The events of call `index` of an answer, whose arguments are ready. */
+void dialect_put_call(turn_writer *w, const dialect *to, const convo_part *call, int index, daruma_buf *out);
 /* An answer of ours: that text and zero usage, whole or as the stream that was asked for. False: no memory. */
 bool dialect_say(daruma_str text, const dialect *to, const write_ctx *x, bool stream, bool usage_asked, daruma_buf *out,
                  daruma_arena *a);

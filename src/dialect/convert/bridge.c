@@ -142,6 +142,18 @@ static void put(turn_writer *w, const dialect *to, turn_delta d, daruma_buf *out
     to->write_delta(w, &d, out);
 }
 
+void dialect_put_call(turn_writer *w, const dialect *to, const convo_part *call, int index, daruma_buf *out)
+{
+    convo owner = {.arena = w->text.arena};
+    daruma_str args = convo_part_text(&owner, call);
+    turn_delta begin = {.kind = DELTA_CALL, .index = index, .custom = call->custom, .id = call->id, .name = call->name};
+    put(w, to, begin, out);
+    put(w, to, (turn_delta){.kind = DELTA_ARGUMENTS, .index = index, .custom = call->custom, .text = args}, out);
+    if (call->signature.n)
+        put(w, to, (turn_delta){.kind = DELTA_SIGNATURE, .index = index, .text = call->signature}, out);
+    put(w, to, (turn_delta){.kind = DELTA_CALL_END, .index = index}, out);
+}
+
 /* Thinking that goes out as it stands: an item of Responses with its id and what is encrypted, and of Anthropic what
  * has no words that a delta could say. */
 static bool is_block(const turn *t, const dialect *to, const convo_part *p, daruma_str said)
@@ -170,12 +182,7 @@ static void put_part(turn_writer *w, const dialect *to, const turn *t, const con
             put(w, to, (turn_delta){.kind = DELTA_SIGNATURE, .index = -1, .text = p->signature}, out);
         break;
     case PART_CALL:
-        put(w, to, (turn_delta){.kind = DELTA_CALL, .index = call, .custom = p->custom, .id = p->id, .name = p->name},
-            out);
-        put(w, to, (turn_delta){.kind = DELTA_ARGUMENTS, .index = call, .custom = p->custom, .text = said}, out);
-        if (p->signature.n)
-            put(w, to, (turn_delta){.kind = DELTA_SIGNATURE, .index = call, .text = p->signature}, out);
-        put(w, to, (turn_delta){.kind = DELTA_CALL_END, .index = call}, out);
+        dialect_put_call(w, to, p, call, out);
         break;
     case PART_RESULT:
     case PART_MEDIA:

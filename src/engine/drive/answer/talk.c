@@ -78,7 +78,7 @@ bool talk_begin(session *x)
     t->at_hold = NULL;
     t->seam = NULL;
     t->hold.n = t->fresh.n = 0;
-    t->calls = t->last = NULL;
+    t->parts = t->last = NULL;
     t->waits = false;
     t->finish = FINISH_NONE;
     t->finish_raw = t->stopped_by = (daruma_str){0};
@@ -116,40 +116,41 @@ static void keep_item(session *x, const dialect_said *e)
 
 /* ---- reading ---- */
 
-held_call *talk_collect(talk *t)
+held_part *talk_collect(talk *t, part_kind kind)
 {
-    held_call *c = ARENA_NEW(&t->arena, held_call, 1);
-    if (!c)
+    held_part *h = ARENA_NEW(&t->arena, held_part, 1);
+    if (!h)
         return NULL;
-    c->args = buf_in(&t->arena);
-    c->before = t->last;
-    c->index = t->last ? t->last->index : -1;
-    *(t->last ? &t->last->next : &t->calls) = c;
-    t->last = c;
+    h->part = (convo_part){.kind = kind, .ready = true};
+    h->text = buf_in(&t->arena);
+    h->before = t->last;
+    h->index = t->last ? t->last->index : -1;
+    *(t->last ? &t->last->next : &t->parts) = h;
+    t->last = h;
     t->waits = true;
-    return c;
+    return h;
 }
 
 static void collect_call(session *x, const turn_delta *d)
 {
     talk *t = x->t;
-    held_call *c = talk_collect(t);
-    if (!c)
+    held_part *h = talk_collect(t, PART_CALL);
+    if (!h)
         return;
-    c->id = arena_copy(&t->arena, x->p == x->d ? d->id : dialect_call_id(x->d, d->id, t->room));
-    c->name = arena_copy(&t->arena, session_tool_name(x, d->name));
-    c->custom = d->custom;
-    c->wrapped = session_tool_custom(x, d->name);
-    c->index++;
+    h->part.id = arena_copy(&t->arena, x->p == x->d ? d->id : dialect_call_id(x->d, d->id, t->room));
+    h->part.name = arena_copy(&t->arena, session_tool_name(x, d->name));
+    h->part.custom = d->custom;
+    h->part.wrapped = session_tool_custom(x, d->name);
+    h->index++;
 }
 
 /* From the end: only the newest TURN_CALLS_MAX are told apart. */
-static held_call *call_at(talk *t, int index)
+static held_part *call_at(talk *t, int index)
 {
-    held_call *c = t->last;
-    while (c && (c->block.n || c->words || c->index > index))
-        c = c->before;
-    return c && c->index == index ? c : NULL;
+    held_part *h = t->last;
+    while (h && (h->part.kind != PART_CALL || h->index > index))
+        h = h->before;
+    return h && h->index == index ? h : NULL;
 }
 
 bool talk_gives_up(session *x)
@@ -171,16 +172,16 @@ bool talk_strays(const session *x, daruma_str text)
 static void note(session *x, const turn_delta *d)
 {
     talk *t = x->t;
-    held_call *c;
+    held_part *call;
     switch (d->kind) {
     case DELTA_THINKING:
         t->thinking = true;
         t->bound |= t->mode == TALK_PLAIN && d->bound;
         break;
     case DELTA_SIGNATURE:
-        c = d->index >= 0 ? call_at(t, d->index) : NULL;
-        if (c)
-            c->signature = arena_copy(&t->arena, d->text);
+        call = d->index >= 0 ? call_at(t, d->index) : NULL;
+        if (call)
+            call->part.signature = arena_copy(&t->arena, d->text);
         t->thinking = t->bound = false;
         break;
     case DELTA_TEXT:
@@ -193,11 +194,11 @@ static void note(session *x, const turn_delta *d)
         t->shared |= d->shares;
         break;
     case DELTA_ARGUMENTS:
-        c = call_at(t, d->index);
-        if (!c)
+        call = call_at(t, d->index);
+        if (!call)
             break;
-        buf_put(&c->args, d->text);
-        c->object |= json_is_object(d->text_at);
+        buf_put(&call->text, d->text);
+        call->object |= json_is_object(d->text_at);
         break;
     case DELTA_FINISH:
         t->finish = d->finish;
@@ -241,7 +242,7 @@ static void give_up_hold(session *x)
     t->holding = false;
     t->at_hold = NULL;
     t->begun = t->lost = true;
-    t->calls = t->last = NULL;
+    t->parts = t->last = NULL;
 }
 
 void talk_let_go(session *x)

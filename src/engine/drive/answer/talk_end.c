@@ -18,7 +18,7 @@ turn talk_turn(session *x)
     turn r = {.finish = t->finish, .finish_raw = t->finish_raw, .usage = t->usage};
     size_t n = 1;
     bool object = x->p == &dialect_gemini; /* its arguments are none that are written piece by piece */
-    for (held_call *c = t->calls; c; c = c->next)
+    for (held_part *h = t->parts; h; h = h->next)
         n++;
     r.message.role = CONVO_ASSISTANT;
     r.message.parts = ARENA_NEW(a, convo_part, n);
@@ -27,23 +27,19 @@ turn talk_turn(session *x)
     daruma_str text = t->mode == TALK_REASK ? buf_str(&t->fresh) : buf_str(&t->said);
     if (text.n)
         r.message.parts[r.message.nparts++] = (convo_part){.kind = PART_TEXT, .ready = true, .text = text};
-    for (held_call *c = t->calls; c; c = c->next)
-        r.message.parts[r.message.nparts++] =
-            (convo_part){.kind = c->words     ? PART_TEXT
-                                 : c->block.n ? PART_OTHER
-                                              : PART_CALL,
-                         .ready = true,
-                         .custom = c->custom,
-                         .wrapped = c->wrapped,
-                         .raw = c->sources ? (daruma_str){0} : c->block,
-                         .sealed = c->signature.n > 0 && t->from == t->to, /* nobody elsewhere checks it */
-                         .id = c->id,
-                         .name = c->name,
-                         .signature = c->signature,
-                         .value = c->sources            ? c->block
-                                  : object || c->object ? buf_str(&c->args)
-                                                        : (daruma_str){0},
-                         .text = c->words ? buf_str(&c->args) : answer_args(x->p, t->finish, buf_str(&c->args))};
+    for (held_part *h = t->parts; h; h = h->next) {
+        convo_part *p = &r.message.parts[r.message.nparts++];
+        *p = h->part;
+        p->text = buf_str(&h->text);
+        if (p->kind != PART_CALL)
+            continue;
+        if (t->from != t->to) /* nobody elsewhere checks it */
+            p->signature = (daruma_str){0};
+        p->sealed = p->signature.n > 0;
+        if (object || h->object)
+            p->value = p->text;
+        p->text = answer_args(x->p, t->finish, p->text);
+    }
     return r;
 }
 
@@ -185,7 +181,7 @@ static void then_end(session *x, void *data)
 static bool holds_text(const session *x)
 {
     const talk *t = x->t;
-    return t->mode != TALK_JOIN && !t->calls && t->fresh.n && answer_checks_format(x) && !str_trim(buf_str(&t->said)).n;
+    return t->mode != TALK_JOIN && !t->parts && t->fresh.n && answer_checks_format(x) && !str_trim(buf_str(&t->said)).n;
 }
 
 /* Bytes that are to be checked and written: closing events of Responses say all of the text once more, four times. */
@@ -193,8 +189,8 @@ static size_t rest_bytes(const talk *t)
 {
     enum { BESIDE_BYTES = 256 }; /* what is written of a call beside its arguments */
     size_t n = t->fresh.n + (t->out && t->to == &dialect_openai_responses ? t->out->text.n : 0);
-    for (const held_call *c = t->calls; c; c = c->next)
-        n += c->args.n + BESIDE_BYTES;
+    for (const held_part *h = t->parts; h; h = h->next)
+        n += h->text.n + BESIDE_BYTES;
     return n;
 }
 
@@ -211,7 +207,7 @@ static ending *begin_ending(session *x)
     e->t = t;
     e->out = buf_in(&e->room);
     e->got = talk_turn(x);
-    e->calls = t->calls && answer_checks_calls(x);
+    e->calls = t->parts && answer_checks_calls(x);
     e->text = holds_text(x);
     e->words = (convo_part){.kind = PART_TEXT, .ready = true, .text = buf_str(&t->fresh)};
     e->said = (turn){
@@ -225,7 +221,7 @@ talk_over talk_end(session *x)
 {
     static const drive_work endings = {.work = do_ending, .then = then_end, .drop = drop_ending, .brief = true};
     talk *t = x->t;
-    bool wordless = !t->fresh.n && t->calls; /* it had said all that there was to say */
+    bool wordless = !t->fresh.n && t->parts; /* it had said all that there was to say */
     daruma_arena room;
     if (t->mode == TALK_PLAIN && !t->holding)
         return TALK_ALL_OUT;

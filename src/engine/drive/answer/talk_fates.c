@@ -254,13 +254,12 @@ static bool hold_text(session *x, daruma_str text)
 {
     talk *t = x->t;
     bool flows = talk_flows(t), much = t->fresh.n + text.n > TALK_SAID_BYTES_MAX;
-    if (flows && t->calls) { /* the client gets both in the order in which they came */
-        bool same = t->last->words && str_eq(t->last->name, talk_phase(t));
-        held_call *c = same ? t->last : talk_collect(t);
-        if (c) {
-            c->words = true;
-            c->name = arena_copy(&t->arena, talk_phase(t));
-            buf_put(&c->args, text);
+    if (flows && t->parts) { /* the client gets both in the order in which they came */
+        bool same = t->last->part.kind == PART_TEXT && str_eq(t->last->part.name, talk_phase(t));
+        held_part *h = same ? t->last : talk_collect(t, PART_TEXT);
+        if (h) {
+            h->part.name = arena_copy(&t->arena, talk_phase(t));
+            buf_put(&h->text, text);
         }
         return true;
     }
@@ -281,11 +280,9 @@ static bool hold(session *x, talk_what what, const turn_delta *d)
     talk *t = x->t;
     if (what == SAYS_TEXT)
         return hold_text(x, d->text);
-    held_call *c = talk_collect(t);
-    if (c) {
-        c->block = arena_copy(&t->arena, d->text);
-        c->sources = what == SAYS_SOURCES;
-    }
+    held_part *h = talk_collect(t, PART_OTHER);
+    if (h)
+        *(what == SAYS_SOURCES ? &h->part.value : &h->part.raw) = arena_copy(&t->arena, d->text);
     return true;
 }
 
