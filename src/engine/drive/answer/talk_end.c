@@ -10,8 +10,8 @@
 #include "engine/drive/hedge_call.h"
 #include "engine/drive/mend/mending.h"
 
-/* The answer as it was collected. */
-turn talk_turn(session *x)
+/* The answer as it was collected, with that text. */
+static turn turn_with(session *x, daruma_str text)
 {
     talk *t = x->t;
     daruma_arena *a = x->arena;
@@ -24,7 +24,6 @@ turn talk_turn(session *x)
     r.message.parts = ARENA_NEW(a, convo_part, n);
     if (!r.message.parts)
         return r;
-    daruma_str text = t->mode == TALK_REASK ? buf_str(&t->fresh) : buf_str(&t->said);
     if (text.n)
         r.message.parts[r.message.nparts++] = (convo_part){.kind = PART_TEXT, .ready = true, .text = text};
     for (held_part *h = t->parts; h; h = h->next) {
@@ -41,6 +40,11 @@ turn talk_turn(session *x)
         p->text = answer_args(x->p, t->finish, p->text);
     }
     return r;
+}
+
+turn talk_turn(session *x)
+{
+    return turn_with(x, buf_str(x->t->mode == TALK_REASK ? &x->t->fresh : &x->t->said));
 }
 
 /* What the client has cannot be ended as if it were whole. */
@@ -63,10 +67,8 @@ static bool fail_long(session *x)
 typedef struct ending {
     const drive_rooms *rooms;
     talk *t;
-    turn got;          /* what was collected */
     bool calls, text;  /* what is checked: its calls, or its text, which shall be JSON */
-    convo_part words;  /* that text ... */
-    turn said;         /* ... alone */
+    turn got;          /* what was collected; where its text is checked, that alone */
     answer_test test;  /* what it is held against, and what came of that */
     daruma_arena room; /* of what is made */
     bool shared;       /* its calls are given an index each */
@@ -81,7 +83,6 @@ static bool mend_held(ending *e)
     daruma_arena scratch = {0};
     stream_mend what = {0};
     bool made = dialect_take_edits(&e->got, &what, &e->room) && e->rooms->open(&scratch, 0, ANSWER_ARENA_BYTES_MAX);
-    what.text = e->words.edited ? &e->words.text : NULL;
     what.renumbered = e->shared;
     made = made && dialect_mend_stream(e->t->from, e->t->at_hold, buf_str(&e->t->hold), &what, &e->out, &scratch);
     e->rooms->close(&scratch);
@@ -93,7 +94,7 @@ static void do_ending(void *data)
     ending *e = data;
     talk *t = e->t;
     if (e->calls || e->text)
-        answer_test_do(&e->test, e->calls ? &e->got : &e->said, &e->room);
+        answer_test_do(&e->test, &e->got, &e->room);
     if (e->test.bad)
         return;
     bool held = t->mode == TALK_PLAIN;
@@ -103,12 +104,12 @@ static void do_ending(void *data)
         e->got.message.parts[i].edited |= e->shared && e->got.message.parts[i].kind == PART_CALL;
         convo_unwrap(&e->got.message.parts[i], &e->room);
     }
-    e->as_it_came = held && !e->got.message.edited && !e->words.edited;
+    e->as_it_came = held && !e->got.message.edited;
     if (e->as_it_came)
         return;
-    if (e->words.edited && !held) {
+    if (e->text && e->got.message.edited && !held) {
         t->fresh = buf_in(&t->arena);
-        buf_put(&t->fresh, e->words.text);
+        buf_put(&t->fresh, e->got.message.parts[0].text);
     }
     e->whole = held ? mend_held(e) : talk_writer(t) && talk_put_rest(t, &e->got, &e->out);
 }
@@ -138,7 +139,7 @@ bool talk_give(session *x)
 static bool settle(session *x, const ending *e)
 {
     talk *t = x->t;
-    if ((e->calls || e->text) && !answer_test_done(x, &e->test, e->calls ? &e->got : &e->said)) {
+    if ((e->calls || e->text) && !answer_test_done(x, &e->test, &e->got)) {
         t->given = e->test.readable;
         answer_fail(x, DARUMA_AT_STREAM, DARUMA_FLAW_BROKEN);
         return false;
@@ -206,12 +207,9 @@ static ending *begin_ending(session *x)
     e->rooms = rooms;
     e->t = t;
     e->out = buf_in(&e->room);
-    e->got = talk_turn(x);
     e->calls = t->parts && answer_checks_calls(x);
     e->text = holds_text(x);
-    e->words = (convo_part){.kind = PART_TEXT, .ready = true, .text = buf_str(&t->fresh)};
-    e->said = (turn){
-        .finish = t->finish, .usage = t->usage, .message = {.role = CONVO_ASSISTANT, .parts = &e->words, .nparts = 1}};
+    e->got = e->text ? turn_with(x, buf_str(&t->fresh)) : talk_turn(x);
     e->test = answer_test_of(x, e->calls, e->text);
     e->test.only = x->answer.view.effects;
     return e;
