@@ -39,7 +39,7 @@ typedef enum talk_place {
     REASK = TALK_REASK,
     AGAIN,  /* in front of the seam: the client may have it already */
     FIRST,  /* the same, but the answer was begun for the model, which has said no text yet: it is new */
-    SEAM,   /* in the block in which the text was joined */
+    SEAM,   /* in the block in which the text was joined, which goes on in what the client has open */
     BEHIND, /* behind that block: it is new, and stands where it came */
     LOOSE,  /* behind the seam, but what it refers to may have been left out in front of it; or the client's open text
                has no word yet, and would stay empty */
@@ -185,8 +185,11 @@ static void keep_apart(session *x, delta_kind kind)
     if (kind == DELTA_TEXT && goes_on_open(t))
         t->shown = t->in.open;
     turn_delta close = {.kind = DELTA_BLOCK, .index = -1, .usage = TURN_USAGE_NONE};
-    if (t->shown != t->in.open)
+    if (t->shown != t->in.open) {
         talk_write_delta(x, &close);
+        if (t->seam_at == t->in.open)
+            t->seam_at = NONE_SHOWN; /* it has a block of its own, and sources name nothing else there */
+    }
     t->shown = t->in.open;
 }
 
@@ -244,8 +247,7 @@ bool talk_join(session *x, bool whole)
     t->fresh = (daruma_buf){.arena = fresh.arena};
     t->mode = TALK_JOINED;
     t->waits = false;
-    if (t->shown == NONE_SHOWN || r.skip == fresh.n)
-        t->seam_at = t->in.open;
+    t->seam_at = t->in.open;
     show_text(x, str_from(buf_str(&fresh), r.skip));
     return true;
 }

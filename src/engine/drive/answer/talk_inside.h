@@ -34,7 +34,8 @@ struct talk {
     bool shows_thinking;      /* the client may have what this attempt thinks, signature and all */
     int shown;   /* Messages: the block of this attempt that the client got last; NONE_SHOWN, or OVER_SHOWN when it is
                     over: some servers number all their blocks alike */
-    int seam_at; /* JOINED: the block or item of this attempt in which it was joined; NONE_SHOWN */
+    int seam_at; /* JOINED: the block or item of this attempt in which it was joined; NONE_SHOWN: that stands in a block
+                    of its own */
     int sourced; /* Messages: the block of the client's answer that got sources last */
     daruma_str tool;       /* Messages: the begin of a server's tool call that the client has without its result */
     size_t blanks, passed; /* ANEW: white space that is all the client has, bytes, and how much of it came again */
