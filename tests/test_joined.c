@@ -310,6 +310,17 @@ static const row rows[] = {
                                   "null") C_CHUNK("", "\"tool_calls\"") "data: [DONE]\n\n"},
      {REST, "tool_calls", "\"annotations\":[{\"type\":\"url_citation\",\"url_citation\":{\"url\":\"u1\"}}]", "[DONE]"},
      NULL},
+    {"a call whose name comes in pieces is called by all of it",
+     "openai",
+     ",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"look\"}}]",
+     {C_CHUNK("\"role\":\"assistant\",\"content\":\"" BEGUN "\"", "null"),
+      C_CHUNK(
+          "\"tool_calls\":[{\"index\":0,\"id\":\"c\",\"type\":\"function\",\"function\":{\"name\":\"lo\",\"arguments\":"
+          "\"\"}}]",
+          "null") C_CHUNK("\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"ok\",\"arguments\":\"{}\"}}]", "null")
+          C_CHUNK("", "\"tool_calls\"") "data: [DONE]\n\n"},
+     {BEGUN, "\"name\":\"look\",\"arguments\":\"{}\"", "[DONE]"},
+     NULL},
     {"sources behind the seam stand in a text that begins there, and in no other",
      "openai-responses",
      "",

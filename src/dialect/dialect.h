@@ -314,6 +314,9 @@ bool bridge_end(stream_bridge *b, daruma_buf *out);
  * no model. False: it cannot be written, or no stream can say all of it. */
 bool dialect_stream_answer(const turn *t, const dialect *to, const write_ctx *x, bool usage_asked, daruma_buf *out,
                            daruma_arena *a);
+/* The name of a call, with what DELTA_ARGUMENTS adds to it: some servers of Chat say it in pieces, or behind an empty
+ * one, others all of it each time. `has_args`: it had arguments before, and its name is whole if there is any. */
+daruma_str dialect_call_name(daruma_str so_far, const turn_delta *d, bool has_args, daruma_arena *a);
 /* The events of call `index` of an answer, whose arguments are ready. */
 void dialect_put_call(turn_writer *w, const dialect *to, const convo_part *call, int index, daruma_buf *out);
 /* An answer of ours: that text and zero usage, whole or as the stream that was asked for. False: no memory. */

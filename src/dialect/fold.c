@@ -94,7 +94,10 @@ static void fold_delta(folding *f, const turn_delta *d)
         f->all &= !d->custom;
         break;
     case DELTA_ARGUMENTS:
-        fold_text(f, fold_call(f, d->index), d->text);
+        p = fold_call(f, d->index);
+        if (p)
+            p->name = dialect_call_name(p->name, d, p->text.n > 0, f->a);
+        fold_text(f, p, d->text);
         break;
     case DELTA_FINISH:
         f->t.finish = d->finish;

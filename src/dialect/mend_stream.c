@@ -82,6 +82,7 @@ static void place_call(mending_stream *m, const turn_delta *d, bool again)
     } else if (d->kind == DELTA_CALL) {
         add_place(m, d->name_at, i, PLACE_NAME);
     } else if (d->kind == DELTA_ARGUMENTS && !d->custom) {
+        add_place(m, d->name_at, i, PLACE_NOTHING); /* what it adds to the name */
         /* in the event that begins the call they stand there already: of two at one place the first counts */
         mend_place place = call->said && !again ? PLACE_NOTHING : args_place(m->d, d->text_at);
         call->said |= add_place(m, d->text_at, i, place);

@@ -112,7 +112,7 @@ void bridge_event(stream_bridge *b, const sse_event *e, daruma_buf *out, daruma_
         bool thought = d->kind == DELTA_THINKING || d->kind == DELTA_SIGNATURE;
         if (thought && b->from != b->to && (d->kind == DELTA_SIGNATURE || !dialect_takes_thinking(b->to)))
             continue;
-        if (d->kind == DELTA_SOURCES && b->from != b->to)
+        if ((d->kind == DELTA_SOURCES && b->from != b->to) || (d->kind == DELTA_ARGUMENTS && !d->text.n))
             continue;
         if (d->kind == DELTA_END)
             bridge_end(b, out);
@@ -140,6 +140,15 @@ static void put(turn_writer *w, const dialect *to, turn_delta d, daruma_buf *out
     if (d.kind != DELTA_USAGE && d.kind != DELTA_START)
         d.usage = TURN_USAGE_NONE;
     to->write_delta(w, &d, out);
+}
+
+daruma_str dialect_call_name(daruma_str so_far, const turn_delta *d, bool has_args, daruma_arena *a)
+{
+    daruma_buf name = buf_in(a);
+    if (!d->name.n || (so_far.n && has_args))
+        return so_far;
+    BUF_SAY(&name, str_starts(d->name, so_far) ? S("") : so_far, d->name);
+    return buf_str(&name);
 }
 
 void dialect_put_call(turn_writer *w, const dialect *to, const convo_part *call, int index, daruma_buf *out)

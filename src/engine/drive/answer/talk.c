@@ -131,6 +131,13 @@ held_part *talk_collect(talk *t, part_kind kind)
     return h;
 }
 
+static void name_call(session *x, held_part *h, daruma_str name)
+{
+    h->name = arena_copy(&x->t->arena, name);
+    h->part.name = arena_copy(&x->t->arena, session_tool_name(x, name));
+    h->part.wrapped = session_tool_custom(x, name);
+}
+
 static void collect_call(session *x, const turn_delta *d)
 {
     talk *t = x->t;
@@ -138,9 +145,8 @@ static void collect_call(session *x, const turn_delta *d)
     if (!h)
         return;
     h->part.id = arena_copy(&t->arena, x->p == x->d ? d->id : dialect_call_id(x->d, d->id, t->room));
-    h->part.name = arena_copy(&t->arena, session_tool_name(x, d->name));
     h->part.custom = d->custom;
-    h->part.wrapped = session_tool_custom(x, d->name);
+    name_call(x, h, d->name);
     h->index++;
 }
 
@@ -197,6 +203,8 @@ static void note(session *x, const turn_delta *d)
         call = call_at(t, d->index);
         if (!call)
             break;
+        if (d->name.n)
+            name_call(x, call, dialect_call_name(call->name, d, call->text.n > 0, t->room));
         buf_put(&call->text, d->text);
         call->object |= json_is_object(d->text_at);
         break;

@@ -13,6 +13,7 @@ typedef struct held_part {
     convo_part part; /* CALL; TEXT: its name is the phase of its message; OTHER: what is not told apart (of Messages the
                         begin of a block, or a delta of it), and as `value` sources of the text before it */
     daruma_buf text; /* TEXT; CALL: its arguments */
+    daruma_str name; /* CALL: as its provider says it */
     bool object;     /* CALL: they came as an object */
     int index;       /* among the calls of the answer; else that of the call before it */
     struct held_part *next, *before;
