@@ -215,14 +215,16 @@ static ending *begin_ending(session *x)
     return e;
 }
 
-talk_over talk_end(session *x)
+void talk_end(session *x)
 {
     static const drive_work endings = {.work = do_ending, .then = then_end, .drop = drop_ending, .brief = true};
     talk *t = x->t;
     bool wordless = !t->fresh.n && t->parts; /* it had said all that there was to say */
     daruma_arena room;
-    if (t->mode == TALK_PLAIN && !t->holding)
-        return TALK_ALL_OUT;
+    if (t->mode == TALK_PLAIN && !t->holding) {
+        stream_closed(x);
+        return;
+    }
     x->v->rooms->open(&room, 0, ANSWER_ARENA_BYTES_MAX);
     t->room = &room;
     bool joined = t->mode != TALK_JOIN || wordless || talk_join(x, true);
@@ -230,29 +232,27 @@ talk_over talk_end(session *x)
     if (!joined) {
         talk_gives_up(x);
         fail_cut(x);
-        return TALK_FAILED;
+        return;
     }
     ending *e = t->mode != TALK_PLAIN && t->arena.full ? NULL : begin_ending(x);
     if (!e) {
         fail_long(x);
-        return TALK_FAILED;
+        return;
     }
     if (e->calls && answer_refused(x, &e->got, &e->room)) {
         drop_ending(e);
         answer_fail(x, DARUMA_AT_STREAM, DARUMA_FLAW_BROKEN);
-        return TALK_FAILED;
+        return;
     }
     size_t bytes = rest_bytes(t) + (e->test.unread.n || e->test.unread_format.n ? JOB_BYTES_MIN : 0);
     if (bytes >= JOB_BYTES_MIN) {
         hedge_cancel(x); /* this attempt is the answer */
         e->test.most = CALLS_CHECKED_BYTES_MAX;
     }
-    if (!session_work(x, bytes, &endings, e)) {
-        x->due.progress_by = x->due.look_at = -1;
-        session_timer(x); /* heartbeats go on */
-        return TALK_WAITS;
+    if (session_work(x, bytes, &endings, e)) {
+        then_end(x, e);
+        return;
     }
-    bool all = settle(x, e);
-    drop_ending(e);
-    return all ? TALK_ALL_OUT : TALK_FAILED;
+    x->due.progress_by = x->due.look_at = -1;
+    session_timer(x); /* heartbeats go on */
 }

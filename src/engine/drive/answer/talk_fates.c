@@ -25,8 +25,7 @@ typedef enum talk_what {
     SAYS_ITEM,    /* Responses: an item that is not told apart, whole: what a server's own tool did */
     SAYS_CALL,    /* Responses: a call that is no function's, whole */
     SAYS_PART,    /* Gemini: a part that is neither text nor a call: an image, code */
-    SAYS_MEDIA,   /* elsewhere: an image, sound */
-    SAYS_ACT,     /* its provider did what must not be done twice */
+    SAYS_ONCE,    /* elsewhere: an image, sound; or its provider did what must not be done twice */
     SAYS_REST,    /* what is written with the end, what nobody takes from this provider, and sources by places in a text
                      that is not the client's */
 } talk_what;
@@ -66,8 +65,7 @@ static const talk_fate fates[][PLACES + 1] = {
     [SAYS_ITEM]    = { SHOWN, NEVER, SHOWN, HELD,  HELD,  HELD,  SHOWN, SHOWN, HELD,  HELD  },
     [SAYS_CALL]    = { SHOWN, NEVER, HELD,  HELD,  HELD,  HELD,  HELD,  HELD,  HELD         },
     [SAYS_PART]    = { SHOWN, NEVER, SHOWN, ENDS,  ENDS,  ENDS,  SHOWN, SHOWN, SHOWN, HELD  },
-    [SAYS_MEDIA]   = { SHOWN, NEVER, ENDS,  ENDS,  ENDS,  ENDS,  ENDS,  ENDS,  ENDS         },
-    [SAYS_ACT]     = { SHOWN, NEVER, ENDS,  ENDS,  ENDS,  ENDS,  ENDS,  ENDS,  ENDS         },
+    [SAYS_ONCE]    = { SHOWN, NEVER, ENDS,  ENDS,  ENDS,  ENDS,  ENDS,  ENDS,  ENDS         },
     [SAYS_REST]    = { SHOWN, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER        },
 };
 // clang-format on
@@ -126,7 +124,7 @@ static talk_what other_of(const talk *t, daruma_str piece)
     if (t->from == t->to && t->to == &dialect_gemini)
         return SAYS_PART;
     if (dialect_is_media(piece))
-        return SAYS_MEDIA;
+        return SAYS_ONCE;
     if (talk_redacted(t, piece))
         return t->shows_thinking ? SAYS_SIGNED : SAYS_REST;
     if (!talk_takes_signed(t) || talk_in_thinking(&t->in) || in_call)
@@ -327,7 +325,7 @@ bool talk_rewrite_event(session *x, const dialect_said *e)
     turn_delta item = {.kind = DELTA_OTHER, .index = -1, .usage = TURN_USAGE_NONE};
     item.text = x->p == x->d ? dialect_done_item(e) : (daruma_str){0};
     bool waited = t->waits, loose = place_of(t) == LOOSE;
-    if (x->answer.view.effects && !obey(x, SAYS_ACT, &item))
+    if (x->answer.view.effects && !obey(x, SAYS_ONCE, &item))
         return false;
     talk_what what = dialect_client_call(item.text) ? SAYS_CALL : SAYS_ITEM;
     bool good = !item.text.n || is_told_apart(item.text) || obey(x, what, &item);
