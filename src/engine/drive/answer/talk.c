@@ -355,8 +355,7 @@ daruma_str talk_items(const session *x, daruma_arena *a)
     daruma_buf b = buf_in(a);
     daruma_str rest = t->hold.n <= STORED_READ_BYTES_MAX ? buf_str(&t->hold) : (daruma_str){0};
     sse_event e;
-    buf_putc(&b, '[');
-    buf_put(&b, buf_str(&t->items));
+    BUF_SAY(&b, "[", buf_str(&t->items));
     while (t->mode == TALK_PLAIN && sse_next(&rest, &e, a)) { /* from the first function's call on they were held */
         dialect_said said;
         dialect_read_event(x->d, &e, &said);
@@ -375,9 +374,7 @@ daruma_str talk_written(session *x)
     if (!t || !t->writing || t->to != &dialect_openai_responses)
         return (daruma_str){0};
     daruma_buf b = buf_in(x->arena);
-    buf_putc(&b, '[');
-    buf_put(&b, buf_str(&t->out->items));
-    buf_putc(&b, ']');
+    BUF_SAY(&b, "[", buf_str(&t->out->items), "]");
     return b.full ? (daruma_str){0} : buf_str(&b);
 }
 

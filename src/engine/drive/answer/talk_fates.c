@@ -26,8 +26,7 @@ typedef enum talk_what {
     SAYS_CALL,    /* Responses: a call that is no function's, whole */
     SAYS_PART,    /* Gemini: a part that is neither text nor a call: an image, code */
     SAYS_ONCE,    /* elsewhere: an image, sound; or its provider did what must not be done twice */
-    SAYS_REST,    /* what is written with the end, what nobody takes from this provider, and sources by places in a text
-                     that is not the client's */
+    SAYS_REST,    /* what is written with the end, or is of no use to this client */
 } talk_what;
 
 /* Where it is said: in a mode that joins nothing, or in an answer that is joined. */
@@ -40,8 +39,7 @@ typedef enum talk_place {
     FIRST,  /* the same, but the answer was begun for the model, which has said no text yet: it is new */
     SEAM,   /* in the block in which the text was joined, which goes on in what the client has open */
     BEHIND, /* behind that block: it is new, and stands where it came */
-    LOOSE,  /* behind the seam, but what it refers to may have been left out in front of it; or the client's open text
-               has no word yet, and would stay empty */
+    LOOSE,  /* behind it, but what it refers to may have been left out, or the client's open text would stay empty */
     PLACES,
     WAITS = PLACES,
 } talk_place;
@@ -322,13 +320,12 @@ static bool is_told_apart(daruma_str item)
 bool talk_rewrite_event(session *x, const dialect_said *e)
 {
     talk *t = x->t;
-    turn_delta item = {.kind = DELTA_OTHER, .index = -1, .usage = TURN_USAGE_NONE};
-    item.text = x->p == x->d ? dialect_done_item(e) : (daruma_str){0};
+    daruma_str done = x->p == x->d ? dialect_done_item(e) : (daruma_str){0};
+    turn_delta item = {.kind = DELTA_OTHER, .index = -1, .text = done, .usage = TURN_USAGE_NONE};
     bool waited = t->waits, loose = place_of(t) == LOOSE;
     if (x->answer.view.effects && !obey(x, SAYS_ONCE, &item))
         return false;
-    talk_what what = dialect_client_call(item.text) ? SAYS_CALL : SAYS_ITEM;
-    bool good = !item.text.n || is_told_apart(item.text) || obey(x, what, &item);
+    bool good = !done.n || is_told_apart(done) || obey(x, dialect_client_call(done) ? SAYS_CALL : SAYS_ITEM, &item);
     if (loose) /* the text that fills the open message does not wait for what is written behind it */
         t->waits = waited;
     return good;
