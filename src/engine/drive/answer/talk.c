@@ -179,6 +179,7 @@ static void note(session *x, const turn_delta *d)
 {
     talk *t = x->t;
     held_part *call;
+    daruma_str name;
     switch (d->kind) {
     case DELTA_THINKING:
         t->thinking = true;
@@ -203,8 +204,9 @@ static void note(session *x, const turn_delta *d)
         call = call_at(t, d->index);
         if (!call)
             break;
-        if (d->name.n)
-            name_call(x, call, dialect_call_name(call->name, d, call->text.n > 0, t->room));
+        name = dialect_call_name(call->name, d, call->text.n > 0, t->room);
+        if (!str_eq(name, call->name))
+            name_call(x, call, name);
         buf_put(&call->text, d->text);
         call->object |= json_is_object(d->text_at);
         break;
