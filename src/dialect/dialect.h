@@ -329,7 +329,7 @@ bool dialect_say(daruma_str text, const dialect *to, const write_ctx *x, bool st
 typedef struct call_mend {
     daruma_str name, args; /* decoded */
     bool edited;           /* else it stays as it came */
-    bool said;             /* its arguments are out */
+    bool named, said;      /* its name is out, its arguments are */
 } call_mend;
 /* What was mended in a stream: `calls` has all of the answer, in their order; `text` stands for all text of these
  * events, NULL: as it came. */
