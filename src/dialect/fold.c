@@ -8,7 +8,7 @@
 typedef struct folded {
     convo_part part;
     daruma_buf text; /* of it, so far */
-    int call;        /* its number, -1 it is none */
+    int call;        /* its number; -1: it is none */
     bool closed;     /* thinking that was signed: more is another one */
 } folded;
 
