@@ -1098,6 +1098,18 @@ static void calls_that_were_mended_are_put_into_the_stream_they_came_in(void **s
         "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"id\":\"c\",\"function\":{\"name\":\"look\","
         "\"arguments\":\"{\\\"at\\\":\\\"x\\\"}\"}}]}}]}\r\n\r\n"
         ": wait\r\n\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"so\"}}]}\r\n\r\n");
+    /* a name that comes in pieces, and one that comes last */
+    assert_mended(&dialect_openai,
+                  "data: {\"choices\":[{\"delta\":{\"function_call\":{\"name\":\"Lo\",\"arguments\":\"\"}}}]}\n\n"
+                  "data: {\"choices\":[{\"delta\":{\"function_call\":{\"name\":\"ok\",\"arguments\":\"{}\"}}}]}\n\n",
+                  "data: {\"choices\":[{\"delta\":{\"function_call\":{\"name\":\"look\",\"arguments\":\"" AT_X
+                  "\"}}}]}\n\n"
+                  "data: {\"choices\":[{\"delta\":{\"function_call\":{\"name\":\"\",\"arguments\":\"\"}}}]}\n\n");
+    assert_mended(&dialect_openai,
+                  "data: {\"choices\":[{\"delta\":{\"function_call\":{\"arguments\":\"{\"}}}]}\n\n"
+                  "data: {\"choices\":[{\"delta\":{\"function_call\":{\"name\":\"Look\",\"arguments\":\"}\"}}}]}\n\n",
+                  "data: {\"choices\":[{\"delta\":{\"function_call\":{\"arguments\":\"" AT_X "\"}}}]}\n\n"
+                  "data: {\"choices\":[{\"delta\":{\"function_call\":{\"name\":\"look\",\"arguments\":\"\"}}}]}\n\n");
     /* the older spelling, whose pieces go on; arguments as an object */
     assert_mended(&dialect_openai,
                   "data: {\"choices\":[{\"delta\":{\"function_call\":{\"name\":\"look\",\"arguments\":\"{\"}}}]}\n\n"

@@ -319,6 +319,11 @@ bool bridge_end(stream_bridge *b, daruma_buf *out);
  * no model. False: it cannot be written, or no stream can say all of it. */
 bool dialect_stream_answer(const turn *t, const dialect *to, const write_ctx *x, bool usage_asked, daruma_buf *out,
                            daruma_arena *a);
+/* The name of a call, with what DELTA_ARGUMENTS adds to it: some servers of Chat say it in pieces, or behind an empty
+ * one, others all of it each time. `has_args`: it had arguments before, and its name is whole if there is any. */
+daruma_str dialect_call_name(daruma_str so_far, const turn_delta *d, bool has_args, daruma_arena *a);
+/* The events of call `index` of an answer, whose arguments are ready. */
+void dialect_put_call(turn_writer *w, const dialect *to, const convo_part *call, int index, daruma_buf *out);
 /* An answer of ours: that text and zero usage, whole or as the stream that was asked for. False: no memory. */
 bool dialect_say(daruma_str text, const dialect *to, const write_ctx *x, bool stream, bool usage_asked, daruma_buf *out,
                  daruma_arena *a);
@@ -329,7 +334,7 @@ bool dialect_say(daruma_str text, const dialect *to, const write_ctx *x, bool st
 typedef struct call_mend {
     daruma_str name, args; /* decoded */
     bool edited;           /* else it stays as it came */
-    bool said;             /* its arguments are out */
+    bool named, said;      /* its name is out, its arguments are */
 } call_mend;
 /* What was mended in a stream: `calls` has all of the answer, in their order; `text` stands for all text of these
  * events, NULL: as it came. */

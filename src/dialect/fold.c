@@ -5,13 +5,11 @@
 #include "dialect/kit/turn_kit.h"
 #include "base/arena.h"
 
-/* A part of the answer, and its text so far. */
 typedef struct folded {
-    delta_kind kind;
-    int call;
-    bool closed; /* thinking that was signed: more is another one */
-    daruma_str id, name, signature;
-    daruma_buf text;
+    convo_part part;
+    daruma_buf text; /* of it, so far */
+    int call;        /* its number; -1: it is none */
+    bool closed;     /* thinking that was signed: more is another one */
 } folded;
 
 struct dialect_fold {
@@ -29,28 +27,28 @@ struct dialect_fold {
 };
 typedef dialect_fold folding;
 
-static folded *fold_new(folding *f, delta_kind kind)
+static folded *fold_new(folding *f, part_kind kind)
 {
     folded *more = arena_grow(f->a, f->parts, f->n, &f->cap, sizeof *more, 8);
     f->all &= more != NULL;
     if (!more)
         return NULL;
     f->parts = more;
-    f->parts[f->n] = (folded){.kind = kind, .call = -1, .text = buf_in(f->a)};
+    f->parts[f->n] = (folded){.part = {.kind = kind, .ready = true}, .call = -1, .text = buf_in(f->a)};
     return &f->parts[f->n++];
 }
 
 /* The part that text of this kind goes on with. */
-static folded *fold_last(folding *f, delta_kind kind)
+static folded *fold_last(folding *f, part_kind kind)
 {
     folded *p = f->n ? &f->parts[f->n - 1] : NULL;
-    return p && p->kind == kind && !p->closed ? p : fold_new(f, kind);
+    return p && p->part.kind == kind && !p->closed ? p : fold_new(f, kind);
 }
 
 static folded *fold_call(folding *f, int index)
 {
     size_t at = index >= 0 ? f->call_at[index % TURN_CALLS_MAX] : f->n;
-    return at < f->n && f->parts[at].kind == DELTA_CALL && f->parts[at].call == index ? &f->parts[at] : NULL;
+    return at < f->n && f->parts[at].call == index ? &f->parts[at] : NULL;
 }
 
 static void fold_text(folding *f, folded *p, daruma_str text)
@@ -70,31 +68,34 @@ static void fold_delta(folding *f, const turn_delta *d)
         break;
     case DELTA_REFUSAL:
         f->t.refused = true;
-        fold_text(f, fold_last(f, DELTA_TEXT), d->text);
+        fold_text(f, fold_last(f, PART_TEXT), d->text);
         break;
     case DELTA_TEXT:
     case DELTA_THINKING:
-        fold_text(f, fold_last(f, d->kind), d->text);
+        fold_text(f, fold_last(f, d->kind == DELTA_TEXT ? PART_TEXT : PART_THINKING), d->text);
         break;
     case DELTA_SIGNATURE:
-        p = d->index >= 0 ? fold_call(f, d->index) : fold_last(f, DELTA_THINKING);
+        p = d->index >= 0 ? fold_call(f, d->index) : fold_last(f, PART_THINKING);
         if (!p)
             break;
-        p->signature = arena_copy(f->a, d->text);
+        p->part.signature = arena_copy(f->a, d->text);
         p->closed = true;
         break;
     case DELTA_CALL:
-        p = fold_new(f, DELTA_CALL);
+        p = fold_new(f, PART_CALL);
         if (!p)
             break;
         p->call = d->index;
         f->call_at[d->index % TURN_CALLS_MAX] = f->n - 1;
-        p->id = arena_copy(f->a, d->id);
-        p->name = arena_copy(f->a, d->name);
+        p->part.id = arena_copy(f->a, d->id);
+        p->part.name = arena_copy(f->a, d->name);
         f->all &= !d->custom;
         break;
     case DELTA_ARGUMENTS:
-        fold_text(f, fold_call(f, d->index), d->text);
+        p = fold_call(f, d->index);
+        if (p)
+            p->part.name = dialect_call_name(p->part.name, d, p->text.n > 0, f->a);
+        fold_text(f, p, d->text);
         break;
     case DELTA_FINISH:
         f->t.finish = d->finish;
@@ -134,16 +135,13 @@ static void put_parts(folding *f)
 {
     for (size_t i = 0; i < f->n; i++) {
         folded *p = &f->parts[i];
-        part_kind kind = p->kind == DELTA_CALL ? PART_CALL : p->kind == DELTA_THINKING ? PART_THINKING : PART_TEXT;
-        convo_part *to = answer_part(&f->t, f->a, kind, (daruma_str){0});
+        convo_part *to = answer_part(&f->t, f->a, p->part.kind, (daruma_str){0});
         f->all &= to != NULL && !p->text.full;
         if (!to)
             return;
-        to->id = p->id;
-        to->name = p->name;
+        *to = p->part;
         to->text = buf_str(&p->text);
-        to->signature = p->signature;
-        to->sealed = p->signature.n > 0;
+        to->sealed = p->part.signature.n > 0;
     }
 }
 

@@ -77,11 +77,15 @@ static void place_call(mending_stream *m, const turn_delta *d, bool again)
         return;
     }
     if (d->kind == DELTA_CALL && begins_whole(m->d) && !d->custom) {
-        bool named = add_place(m, d->name_at, i, d->text_at.n ? PLACE_NAME : PLACE_NAME_AND_ARGS);
-        call->said = add_place(m, d->text_at, i, args_place(m->d, d->text_at)) || named;
+        call->named = add_place(m, d->name_at, i, d->text_at.n ? PLACE_NAME : PLACE_NAME_AND_ARGS);
+        call->said = add_place(m, d->text_at, i, args_place(m->d, d->text_at)) || call->named;
     } else if (d->kind == DELTA_CALL) {
-        add_place(m, d->name_at, i, PLACE_NAME);
-    } else if (d->kind == DELTA_ARGUMENTS && !d->custom) {
+        call->named = add_place(m, d->name_at, i, PLACE_NAME);
+    } else if (d->kind == DELTA_ARGUMENTS) {
+        /* what it adds to the name, or the name of a call that began without any */
+        call->named |= add_place(m, d->name_at, i, call->named ? PLACE_NOTHING : PLACE_NAME);
+        if (d->custom)
+            return;
         /* in the event that begins the call they stand there already: of two at one place the first counts */
         mend_place place = call->said && !again ? PLACE_NOTHING : args_place(m->d, d->text_at);
         call->said |= add_place(m, d->text_at, i, place);

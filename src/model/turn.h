@@ -77,7 +77,8 @@ typedef struct turn_delta {
     bool piece;  /* BLOCK, Messages: the begin of a block that is not told apart, or a delta of the one that is open;
                     TEXT, Responses: it does not go on in a message of another phase */
     bool bound;  /* THINKING, Chat: it has a form that goes back to who signed it (reasoning_details) */
-    daruma_str id, name, text, model; /* name: TEXT, Responses: the phase of its message; empty: not said */
+    daruma_str id, name, text, model; /* name: TEXT, Responses: the phase of its message; ARGUMENTS, Chat: more of the
+                                         name of its call, or all of it again; empty: not said */
     daruma_str name_at, text_at;      /* TEXT, CALL, ARGUMENTS: where its name, and its text or arguments, stand in the
                                          event, as JSON; empty: nowhere, or not in one piece */
     daruma_str index_at;              /* CALL, ARGUMENTS: Chat, where the index of the call stands */

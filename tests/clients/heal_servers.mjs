@@ -456,6 +456,32 @@ for (const name of ["openai", "anthropic"])
     },
   });
 
+// Some say the name of a call in pieces, behind an empty one, or all of it again. Clients put it together, or take all of it.
+const named = (...pieces) => pieces.map(([name, text], k) => data({ id: "c", object: "chat.completion.chunk", created: 1, model: "m-own", choices: [{ index: 0, delta: { tool_calls: [{ index: 0, ...(k === 0 && { id: "call_a", type: "function" }), function: { name, arguments: text } }] }, finish_reason: null }] })).join("");
+for (const name of ["openai", "anthropic"])
+  holds(`a server that says the name of a call in pieces is understood: ${name} client`, {
+    config: (c) => (c.models.find((m) => m.name === "c-own").targets = ["own/m-own"]),
+    async run(pair) {
+      const wire = wires[name], of = dialects[name], more = { tools: wire.tools({ type: "object", properties: { a: { type: "integer" } } }) };
+      const asks = async (pieces, args) => {
+        const all = chat.opening() + named(...pieces) + chat.closingCalls();
+        pair.own.seen = [];
+        pair.own.answer = (q, res) => sse(res, all).end();
+        const r = await question(pair, of, { model: of.own, stream: true, more });
+        assert.equal(pair.own.seen.length, 1, r.text);
+        if (name === "anthropic") assert.deepEqual(wire.calls(r), [["call_a", "look", args]], r.text);
+        return { r, all };
+      };
+      for (const pieces of [[["lo", ""], ["ok", '{"a":1}']], [["", ""], ["look", '{"a"'], ["look", ":1}"]], [["look", ""], ["look", '{"a":1}']], [["lo", ""], ["look", '{"a":1}']]]) {
+        const { r, all } = await asks(pieces, '{"a":1}');
+        if (name === "openai") assert.equal(r.text, all);
+      }
+      const { r } = await asks([["lo", ""], ["ok", '{"a":'], ["", "1,}"]], '{"a":1}'); // what is mended is said once
+      const said = (r.events ?? []).flatMap((e) => e.json?.choices?.[0]?.delta.tool_calls ?? []).map((c) => c.function);
+      if (name === "openai") assert.deepEqual([said.map((f) => f.name).join(""), said.map((f) => f.arguments).join("")], ["look", '{"a":1}'], r.text);
+    },
+  });
+
 // Some give each call of an answer the index 0: clients of OpenAI's stream would put their arguments together.
 const shared = (i, id, name, ...pieces) => pieces.map((text, k) => data({ id: "c", object: "chat.completion.chunk", created: 1, model: "m-own", choices: [{ index: 0, delta: { tool_calls: [{ ...(k === 0 && { id, type: "function" }), function: { ...(k === 0 && { name }), arguments: text }, index: i }] }, finish_reason: null }] }));
 holds("a server that gives all calls one index: each gets its own", {

@@ -44,7 +44,7 @@ static void read_call_delta(turn_deltas *l, turn_reader *r, daruma_str entry, da
     int nth = at < 0 ? -1 : call_told(r, at);
     if (r->lost)
         return;
-    bool shares = nth >= 0 && id.n && name.n && !reader_is_item(r, id) && nth == r->calls - 1;
+    bool begun = nth >= 0, shares = begun && id.n && name.n && !reader_is_item(r, id) && nth == r->calls - 1;
     if (nth < 0 || shares) { /* of two with one index the newer one is meant from here on */
         nth = call_begin(r, at < 0 ? at = r->blocks : at);
         block_open(r, at, DELTA_CALL);
@@ -62,12 +62,17 @@ static void read_call_delta(turn_deltas *l, turn_reader *r, daruma_str entry, da
     daruma_str text = json_is_object(arguments) ? arguments : json_text(arguments, a);
     if (text.n && r->open == at)
         r->open_bytes += (int64_t)text.n;
-    turn_delta *piece = delta_text(l, DELTA_ARGUMENTS, nth, text);
-    if (piece) {
-        piece->custom = custom;
-        piece->text_at = arguments;
-        piece->index_at = index;
-    }
+    bool more = begun && !shares && name.n; /* of its name, or all of it again */
+    if (!text.n && !more)
+        return;
+    turn_delta *piece = delta_add(l, DELTA_ARGUMENTS);
+    piece->index = nth;
+    piece->custom = custom;
+    piece->text = text;
+    piece->text_at = text.n ? arguments : text;
+    piece->index_at = index;
+    piece->name = more ? name : (daruma_str){0};
+    piece->name_at = more ? name_at : (daruma_str){0};
 }
 
 static void read_message_deltas(turn_deltas *l, turn_reader *r, const said_message *m, daruma_arena *a)

@@ -112,7 +112,7 @@ void bridge_event(stream_bridge *b, const sse_event *e, daruma_buf *out, daruma_
         bool thought = d->kind == DELTA_THINKING || d->kind == DELTA_SIGNATURE;
         if (thought && b->from != b->to && (d->kind == DELTA_SIGNATURE || !dialect_takes_thinking(b->to)))
             continue;
-        if (d->kind == DELTA_SOURCES && b->from != b->to)
+        if ((d->kind == DELTA_SOURCES && b->from != b->to) || (d->kind == DELTA_ARGUMENTS && !d->text.n))
             continue;
         if (d->kind == DELTA_END)
             bridge_end(b, out);
@@ -140,6 +140,27 @@ static void put(turn_writer *w, const dialect *to, turn_delta d, daruma_buf *out
     if (d.kind != DELTA_USAGE && d.kind != DELTA_START)
         d.usage = TURN_USAGE_NONE;
     to->write_delta(w, &d, out);
+}
+
+daruma_str dialect_call_name(daruma_str so_far, const turn_delta *d, bool has_args, daruma_arena *a)
+{
+    daruma_buf name = buf_in(a);
+    if (!d->name.n || (so_far.n && has_args))
+        return so_far;
+    BUF_SAY(&name, str_starts(d->name, so_far) ? S("") : so_far, d->name);
+    return buf_str(&name);
+}
+
+void dialect_put_call(turn_writer *w, const dialect *to, const convo_part *call, int index, daruma_buf *out)
+{
+    convo owner = {.arena = w->text.arena};
+    daruma_str args = convo_part_text(&owner, call);
+    turn_delta begin = {.kind = DELTA_CALL, .index = index, .custom = call->custom, .id = call->id, .name = call->name};
+    put(w, to, begin, out);
+    put(w, to, (turn_delta){.kind = DELTA_ARGUMENTS, .index = index, .custom = call->custom, .text = args}, out);
+    if (call->signature.n)
+        put(w, to, (turn_delta){.kind = DELTA_SIGNATURE, .index = index, .text = call->signature}, out);
+    put(w, to, (turn_delta){.kind = DELTA_CALL_END, .index = index}, out);
 }
 
 /* Thinking that goes out as it stands: an item of Responses with its id and what is encrypted, and of Anthropic what
@@ -170,12 +191,7 @@ static void put_part(turn_writer *w, const dialect *to, const turn *t, const con
             put(w, to, (turn_delta){.kind = DELTA_SIGNATURE, .index = -1, .text = p->signature}, out);
         break;
     case PART_CALL:
-        put(w, to, (turn_delta){.kind = DELTA_CALL, .index = call, .custom = p->custom, .id = p->id, .name = p->name},
-            out);
-        put(w, to, (turn_delta){.kind = DELTA_ARGUMENTS, .index = call, .custom = p->custom, .text = said}, out);
-        if (p->signature.n)
-            put(w, to, (turn_delta){.kind = DELTA_SIGNATURE, .index = call, .text = p->signature}, out);
-        put(w, to, (turn_delta){.kind = DELTA_CALL_END, .index = call}, out);
+        dialect_put_call(w, to, p, call, out);
         break;
     case PART_RESULT:
     case PART_MEDIA:

@@ -161,7 +161,14 @@ static void choose(session *x)
     session_step(x, &(drive_step){.what = DRIVE_CHOSE, .remedy = &x->last->remedy});
 }
 
-/* Mends what the remedy says; when it does not fit, the ladder is climbed on. */
+/* The remedy does not fit: the ladder is climbed on. */
+static void climb(session *x)
+{
+    session_step(x, &(drive_step){.what = DRIVE_UNFIT, .remedy = &session_last(x)->remedy});
+    choose(x);
+}
+
+/* Mends what the remedy says, or the first one behind it that fits. */
 static void carry_out(session *x)
 {
     while (session_last(x)->remedy.act == DARUMA_SEND && session_mend_is(session_last(x)->remedy.remedy)) {
@@ -172,8 +179,7 @@ static void carry_out(session *x)
             session_timer(x); /* heartbeats go on */
             return;
         }
-        session_step(x, &(drive_step){.what = DRIVE_UNFIT, .remedy = &session_last(x)->remedy});
-        choose(x);
+        climb(x);
     }
     settle(x);
 }
@@ -184,8 +190,7 @@ void session_mended(session *x, bool fit)
         settle(x);
         return;
     }
-    session_step(x, &(drive_step){.what = DRIVE_UNFIT, .remedy = &session_last(x)->remedy});
-    choose(x);
+    climb(x);
     carry_out(x);
 }
 

@@ -169,12 +169,6 @@ static daruma_str marked(session *x, const char *notice, daruma_str words)
     return buf_str(&text);
 }
 
-static write_ctx writes_as(session *x)
-{
-    return (write_ctx){
-        .model = x->out.scan.model, .id = x->kase.id, .wall = session_now(x).wall, .functions = x->out.scan.functions};
-}
-
 /* The client has a head, by a heartbeat or by an attempt of which all was held. */
 static bool has_begun(const session *x)
 {
@@ -289,7 +283,7 @@ static ended put_cut(session *x, const ending *e)
         return ENDED_WELL;
     }
     daruma_buf out = buf_in(x->arena);
-    write_ctx w = writes_as(x);
+    write_ctx w = session_writes(x);
     if (!x->client.streaming && !has_begun(x))
         x->d->write_answer(cut, &w, &out);
     else if (!dialect_stream_answer(cut, x->d, &w, x->out.scan.usage_asked, &out, x->arena))
@@ -350,7 +344,7 @@ static ended put_interrupted(session *x, const ending *e)
 static ended put_words(session *x, const ending *e, daruma_str words)
 {
     daruma_buf out = buf_in(x->arena);
-    write_ctx w = writes_as(x);
+    write_ctx w = session_writes(x);
     session_did(x, e->did);
     dialect_say(words, x->d, &w, x->client.streaming || has_begun(x), x->out.scan.usage_asked, &out, x->arena);
     put_answer(x, buf_str(&out), e->outcome, false);

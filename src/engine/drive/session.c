@@ -42,6 +42,12 @@ daruma_moment session_now(const session *x)
     return at;
 }
 
+write_ctx session_writes(const session *x)
+{
+    return (write_ctx){
+        .model = x->out.scan.model, .id = x->kase.id, .wall = session_now(x).wall, .functions = x->out.scan.functions};
+}
+
 last_failure *session_last_new(session *x)
 {
     if (!x->last)

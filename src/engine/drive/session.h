@@ -295,6 +295,7 @@ void session_cancel(drive_call *c);               /* ends a call, if it is out *
 /* Does work at once, and returns true; or it goes on beside the loop, kind->then() is called, and nothing else may be
  * done for the request but heartbeats. */
 bool session_work(session *x, size_t bytes, const drive_work *kind, void *data);
+write_ctx session_writes(const session *x);  /* what an answer that is written for the client says of itself */
 daruma_moment session_now(const session *x); /* the moment of the input, with other dice for each decision */
 uint64_t session_tenant(session *x);         /* whose request it is */
 

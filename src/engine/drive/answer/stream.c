@@ -398,7 +398,7 @@ static void keep_silence(session *x)
     daruma_buf out = buf_in(&room);
     stream_view v = {0};
     turn t;
-    write_ctx w = {.model = x->out.scan.model, .id = x->kase.id, .wall = session_now(x).wall};
+    write_ctx w = session_writes(x);
     if (x->p == x->d) {
         relay_keep_given(x, buf_str(&x->answer.held));
     } else if (x->v->rooms->open(&room, 0, ANSWER_ARENA_BYTES_MAX)) {
@@ -453,7 +453,9 @@ void stream_ended(session *x)
         relay_fail(x, DARUMA_FLAW_CUT, (daruma_str){0});
         return;
     }
-    if (!x->t || talk_end(x) == TALK_ALL_OUT)
+    if (x->t)
+        talk_end(x);
+    else
         stream_closed(x);
 }
 

@@ -78,7 +78,8 @@ bool talk_begin(session *x)
     t->at_hold = NULL;
     t->seam = NULL;
     t->hold.n = t->fresh.n = 0;
-    t->calls = t->last = t->ahead = NULL;
+    t->parts = t->last = NULL;
+    t->waits = false;
     t->finish = FINISH_NONE;
     t->finish_raw = t->stopped_by = (daruma_str){0};
     t->usage = TURN_USAGE_NONE;
@@ -115,39 +116,47 @@ static void keep_item(session *x, const dialect_said *e)
 
 /* ---- reading ---- */
 
-held_call *talk_collect(talk *t)
+held_part *talk_collect(talk *t, part_kind kind)
 {
-    held_call *c = ARENA_NEW(&t->arena, held_call, 1);
-    if (!c)
+    held_part *h = ARENA_NEW(&t->arena, held_part, 1);
+    if (!h)
         return NULL;
-    c->args = buf_in(&t->arena);
-    c->before = t->last;
-    c->index = t->last ? t->last->index : -1;
-    *(t->last ? &t->last->next : &t->calls) = c;
-    t->last = c;
-    return c;
+    h->part = (convo_part){.kind = kind, .ready = true};
+    h->text = buf_in(&t->arena);
+    h->before = t->last;
+    h->index = t->last ? t->last->index : -1;
+    *(t->last ? &t->last->next : &t->parts) = h;
+    t->last = h;
+    t->waits = true;
+    return h;
+}
+
+static void name_call(session *x, held_part *h, daruma_str name)
+{
+    h->name = arena_copy(&x->t->arena, name);
+    h->part.name = arena_copy(&x->t->arena, session_tool_name(x, name));
+    h->part.wrapped = session_tool_custom(x, name);
 }
 
 static void collect_call(session *x, const turn_delta *d)
 {
     talk *t = x->t;
-    held_call *c = talk_collect(t);
-    if (!c)
+    held_part *h = talk_collect(t, PART_CALL);
+    if (!h)
         return;
-    c->id = arena_copy(&t->arena, x->p == x->d ? d->id : dialect_call_id(x->d, d->id, t->room));
-    c->name = arena_copy(&t->arena, session_tool_name(x, d->name));
-    c->custom = d->custom;
-    c->wrapped = session_tool_custom(x, d->name);
-    c->index++;
+    h->part.id = arena_copy(&t->arena, x->p == x->d ? d->id : dialect_call_id(x->d, d->id, t->room));
+    h->part.custom = d->custom;
+    name_call(x, h, d->name);
+    h->index++;
 }
 
 /* From the end: only the newest TURN_CALLS_MAX are told apart. */
-static held_call *call_at(talk *t, int index)
+static held_part *call_at(talk *t, int index)
 {
-    held_call *c = t->last;
-    while (c && (c->block.n || c->words || c->index > index))
-        c = c->before;
-    return c && c->index == index ? c : NULL;
+    held_part *h = t->last;
+    while (h && (h->part.kind != PART_CALL || h->index > index))
+        h = h->before;
+    return h && h->index == index ? h : NULL;
 }
 
 bool talk_gives_up(session *x)
@@ -169,16 +178,17 @@ bool talk_strays(const session *x, daruma_str text)
 static void note(session *x, const turn_delta *d)
 {
     talk *t = x->t;
-    held_call *c;
+    held_part *call;
+    daruma_str name;
     switch (d->kind) {
     case DELTA_THINKING:
         t->thinking = true;
         t->bound |= t->mode == TALK_PLAIN && d->bound;
         break;
     case DELTA_SIGNATURE:
-        c = d->index >= 0 ? call_at(t, d->index) : NULL;
-        if (c)
-            c->signature = arena_copy(&t->arena, d->text);
+        call = d->index >= 0 ? call_at(t, d->index) : NULL;
+        if (call)
+            call->part.signature = arena_copy(&t->arena, d->text);
         t->thinking = t->bound = false;
         break;
     case DELTA_TEXT:
@@ -191,11 +201,14 @@ static void note(session *x, const turn_delta *d)
         t->shared |= d->shares;
         break;
     case DELTA_ARGUMENTS:
-        c = call_at(t, d->index);
-        if (!c)
+        call = call_at(t, d->index);
+        if (!call)
             break;
-        buf_put(&c->args, d->text);
-        c->object |= json_is_object(d->text_at);
+        name = dialect_call_name(call->name, d, call->text.n > 0, t->room);
+        if (!str_eq(name, call->name))
+            name_call(x, call, name);
+        buf_put(&call->text, d->text);
+        call->object |= json_is_object(d->text_at);
         break;
     case DELTA_FINISH:
         t->finish = d->finish;
@@ -239,7 +252,7 @@ static void give_up_hold(session *x)
     t->holding = false;
     t->at_hold = NULL;
     t->begun = t->lost = true;
-    t->calls = t->last = NULL;
+    t->parts = t->last = NULL;
 }
 
 void talk_let_go(session *x)
@@ -344,8 +357,7 @@ daruma_str talk_items(const session *x, daruma_arena *a)
     daruma_buf b = buf_in(a);
     daruma_str rest = t->hold.n <= STORED_READ_BYTES_MAX ? buf_str(&t->hold) : (daruma_str){0};
     sse_event e;
-    buf_putc(&b, '[');
-    buf_put(&b, buf_str(&t->items));
+    BUF_SAY(&b, "[", buf_str(&t->items));
     while (t->mode == TALK_PLAIN && sse_next(&rest, &e, a)) { /* from the first function's call on they were held */
         dialect_said said;
         dialect_read_event(x->d, &e, &said);
@@ -364,9 +376,7 @@ daruma_str talk_written(session *x)
     if (!t || !t->writing || t->to != &dialect_openai_responses)
         return (daruma_str){0};
     daruma_buf b = buf_in(x->arena);
-    buf_putc(&b, '[');
-    buf_put(&b, buf_str(&t->out->items));
-    buf_putc(&b, ']');
+    BUF_SAY(&b, "[", buf_str(&t->out->items), "]");
     return b.full ? (daruma_str){0} : buf_str(&b);
 }
 

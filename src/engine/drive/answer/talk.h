@@ -9,13 +9,9 @@ void talk_free(const drive_rooms *rooms, talk *t);
 bool talk_begin(session *x);
 /* One event that the provider sent, and what it says. True: its bytes go out as they are; else talk took it. */
 bool talk_event(session *x, const sse_event *e, const dialect_said *event, daruma_arena *scratch);
-/* The stream ended whole: what is held of it is checked, and goes out. */
-typedef enum talk_over {
-    TALK_ALL_OUT, /* all of it did */
-    TALK_FAILED,  /* the attempt failed, for what it calls or because not all of it could be written */
-    TALK_WAITS,   /* it is much: stream_closed() will be called */
-} talk_over;
-talk_over talk_end(session *x);
+/* The stream ended whole: what is held of it is checked and goes out, later if it is much, and stream_closed() is
+ * called. Or the attempt fails, for what it calls or because not all of it can be written. */
+void talk_end(session *x);
 /* What is held of the stream goes out as it came: its provider did what must not be done twice, so that nothing is
  * mended in it any more. */
 void talk_let_go(session *x);

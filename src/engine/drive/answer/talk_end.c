@@ -10,41 +10,41 @@
 #include "engine/drive/hedge_call.h"
 #include "engine/drive/mend/mending.h"
 
-/* The answer as it was collected. */
-turn talk_turn(session *x)
+/* The answer as it was collected, with that text. */
+static turn turn_with(session *x, daruma_str text)
 {
     talk *t = x->t;
     daruma_arena *a = x->arena;
     turn r = {.finish = t->finish, .finish_raw = t->finish_raw, .usage = t->usage};
     size_t n = 1;
     bool object = x->p == &dialect_gemini; /* its arguments are none that are written piece by piece */
-    for (held_call *c = t->calls; c; c = c->next)
+    for (held_part *h = t->parts; h; h = h->next)
         n++;
     r.message.role = CONVO_ASSISTANT;
     r.message.parts = ARENA_NEW(a, convo_part, n);
     if (!r.message.parts)
         return r;
-    daruma_str text = t->mode == TALK_REASK ? buf_str(&t->fresh) : buf_str(&t->said);
     if (text.n)
         r.message.parts[r.message.nparts++] = (convo_part){.kind = PART_TEXT, .ready = true, .text = text};
-    for (held_call *c = t->calls; c; c = c->next)
-        r.message.parts[r.message.nparts++] =
-            (convo_part){.kind = c->words     ? PART_TEXT
-                                 : c->block.n ? PART_OTHER
-                                              : PART_CALL,
-                         .ready = true,
-                         .custom = c->custom,
-                         .wrapped = c->wrapped,
-                         .raw = c->sources ? (daruma_str){0} : c->block,
-                         .sealed = c->signature.n > 0 && t->from == t->to, /* nobody elsewhere checks it */
-                         .id = c->id,
-                         .name = c->name,
-                         .signature = c->signature,
-                         .value = c->sources            ? c->block
-                                  : object || c->object ? buf_str(&c->args)
-                                                        : (daruma_str){0},
-                         .text = c->words ? buf_str(&c->args) : answer_args(x->p, t->finish, buf_str(&c->args))};
+    for (held_part *h = t->parts; h; h = h->next) {
+        convo_part *p = &r.message.parts[r.message.nparts++];
+        *p = h->part;
+        p->text = buf_str(&h->text);
+        if (p->kind != PART_CALL)
+            continue;
+        if (t->from != t->to) /* nobody elsewhere checks it */
+            p->signature = (daruma_str){0};
+        p->sealed = p->signature.n > 0;
+        if (object || h->object)
+            p->value = p->text;
+        p->text = answer_args(x->p, t->finish, p->text);
+    }
     return r;
+}
+
+turn talk_turn(session *x)
+{
+    return turn_with(x, buf_str(x->t->mode == TALK_REASK ? &x->t->fresh : &x->t->said));
 }
 
 /* What the client has cannot be ended as if it were whole. */
@@ -67,10 +67,8 @@ static bool fail_long(session *x)
 typedef struct ending {
     const drive_rooms *rooms;
     talk *t;
-    turn got;          /* what was collected */
     bool calls, text;  /* what is checked: its calls, or its text, which shall be JSON */
-    convo_part words;  /* that text ... */
-    turn said;         /* ... alone */
+    turn got;          /* what was collected; where its text is checked, that alone */
     answer_test test;  /* what it is held against, and what came of that */
     daruma_arena room; /* of what is made */
     bool shared;       /* its calls are given an index each */
@@ -85,7 +83,6 @@ static bool mend_held(ending *e)
     daruma_arena scratch = {0};
     stream_mend what = {0};
     bool made = dialect_take_edits(&e->got, &what, &e->room) && e->rooms->open(&scratch, 0, ANSWER_ARENA_BYTES_MAX);
-    what.text = e->words.edited ? &e->words.text : NULL;
     what.renumbered = e->shared;
     made = made && dialect_mend_stream(e->t->from, e->t->at_hold, buf_str(&e->t->hold), &what, &e->out, &scratch);
     e->rooms->close(&scratch);
@@ -97,7 +94,7 @@ static void do_ending(void *data)
     ending *e = data;
     talk *t = e->t;
     if (e->calls || e->text)
-        answer_test_do(&e->test, e->calls ? &e->got : &e->said, &e->room);
+        answer_test_do(&e->test, &e->got, &e->room);
     if (e->test.bad)
         return;
     bool held = t->mode == TALK_PLAIN;
@@ -107,12 +104,12 @@ static void do_ending(void *data)
         e->got.message.parts[i].edited |= e->shared && e->got.message.parts[i].kind == PART_CALL;
         convo_unwrap(&e->got.message.parts[i], &e->room);
     }
-    e->as_it_came = held && !e->got.message.edited && !e->words.edited;
+    e->as_it_came = held && !e->got.message.edited;
     if (e->as_it_came)
         return;
-    if (e->words.edited && !held) {
+    if (e->text && e->got.message.edited && !held) {
         t->fresh = buf_in(&t->arena);
-        buf_put(&t->fresh, e->words.text);
+        buf_put(&t->fresh, e->got.message.parts[0].text);
     }
     e->whole = held ? mend_held(e) : talk_writer(t) && talk_put_rest(t, &e->got, &e->out);
 }
@@ -142,7 +139,7 @@ bool talk_give(session *x)
 static bool settle(session *x, const ending *e)
 {
     talk *t = x->t;
-    if ((e->calls || e->text) && !answer_test_done(x, &e->test, e->calls ? &e->got : &e->said)) {
+    if ((e->calls || e->text) && !answer_test_done(x, &e->test, &e->got)) {
         t->given = e->test.readable;
         answer_fail(x, DARUMA_AT_STREAM, DARUMA_FLAW_BROKEN);
         return false;
@@ -185,7 +182,7 @@ static void then_end(session *x, void *data)
 static bool holds_text(const session *x)
 {
     const talk *t = x->t;
-    return t->mode != TALK_JOIN && !t->calls && t->fresh.n && answer_checks_format(x) && !str_trim(buf_str(&t->said)).n;
+    return t->mode != TALK_JOIN && !t->parts && t->fresh.n && answer_checks_format(x) && !str_trim(buf_str(&t->said)).n;
 }
 
 /* Bytes that are to be checked and written: closing events of Responses say all of the text once more, four times. */
@@ -193,8 +190,8 @@ static size_t rest_bytes(const talk *t)
 {
     enum { BESIDE_BYTES = 256 }; /* what is written of a call beside its arguments */
     size_t n = t->fresh.n + (t->out && t->to == &dialect_openai_responses ? t->out->text.n : 0);
-    for (const held_call *c = t->calls; c; c = c->next)
-        n += c->args.n + BESIDE_BYTES;
+    for (const held_part *h = t->parts; h; h = h->next)
+        n += h->text.n + BESIDE_BYTES;
     return n;
 }
 
@@ -210,25 +207,24 @@ static ending *begin_ending(session *x)
     e->rooms = rooms;
     e->t = t;
     e->out = buf_in(&e->room);
-    e->got = talk_turn(x);
-    e->calls = t->calls && answer_checks_calls(x);
+    e->calls = t->parts && answer_checks_calls(x);
     e->text = holds_text(x);
-    e->words = (convo_part){.kind = PART_TEXT, .ready = true, .text = buf_str(&t->fresh)};
-    e->said = (turn){
-        .finish = t->finish, .usage = t->usage, .message = {.role = CONVO_ASSISTANT, .parts = &e->words, .nparts = 1}};
+    e->got = e->text ? turn_with(x, buf_str(&t->fresh)) : talk_turn(x);
     e->test = answer_test_of(x, e->calls, e->text);
     e->test.only = x->answer.view.effects;
     return e;
 }
 
-talk_over talk_end(session *x)
+void talk_end(session *x)
 {
     static const drive_work endings = {.work = do_ending, .then = then_end, .drop = drop_ending, .brief = true};
     talk *t = x->t;
-    bool wordless = !t->fresh.n && t->calls; /* it had said all that there was to say */
+    bool wordless = !t->fresh.n && t->parts; /* it had said all that there was to say */
     daruma_arena room;
-    if (t->mode == TALK_PLAIN && !t->holding)
-        return TALK_ALL_OUT;
+    if (t->mode == TALK_PLAIN && !t->holding) {
+        stream_closed(x);
+        return;
+    }
     x->v->rooms->open(&room, 0, ANSWER_ARENA_BYTES_MAX);
     t->room = &room;
     bool joined = t->mode != TALK_JOIN || wordless || talk_join(x, true);
@@ -236,29 +232,27 @@ talk_over talk_end(session *x)
     if (!joined) {
         talk_gives_up(x);
         fail_cut(x);
-        return TALK_FAILED;
+        return;
     }
     ending *e = t->mode != TALK_PLAIN && t->arena.full ? NULL : begin_ending(x);
     if (!e) {
         fail_long(x);
-        return TALK_FAILED;
+        return;
     }
     if (e->calls && answer_refused(x, &e->got, &e->room)) {
         drop_ending(e);
         answer_fail(x, DARUMA_AT_STREAM, DARUMA_FLAW_BROKEN);
-        return TALK_FAILED;
+        return;
     }
     size_t bytes = rest_bytes(t) + (e->test.unread.n || e->test.unread_format.n ? JOB_BYTES_MIN : 0);
     if (bytes >= JOB_BYTES_MIN) {
         hedge_cancel(x); /* this attempt is the answer */
         e->test.most = CALLS_CHECKED_BYTES_MAX;
     }
-    if (!session_work(x, bytes, &endings, e)) {
-        x->due.progress_by = x->due.look_at = -1;
-        session_timer(x); /* heartbeats go on */
-        return TALK_WAITS;
+    if (session_work(x, bytes, &endings, e)) {
+        then_end(x, e);
+        return;
     }
-    bool all = settle(x, e);
-    drop_ending(e);
-    return all ? TALK_ALL_OUT : TALK_FAILED;
+    x->due.progress_by = x->due.look_at = -1;
+    session_timer(x); /* heartbeats go on */
 }

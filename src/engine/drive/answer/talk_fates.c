@@ -1,5 +1,11 @@
-/* talk_fates.c - what becomes of what an attempt says. One table decides, by what the client has of the answer and what
- * it is that is said; the rest of this file does so. */
+/* talk_fates.c - what becomes of what an attempt says. An answer is a list of blocks (parts, items). Where an attempt
+ * before was cut, the client has the first of them, and this answer is joined to them at a seam within its text:
+ *
+ *     the client has   [text] [search] [text ......... |
+ *     this attempt            [search] [ .. said again | new ] [search] [text] [call]
+ *     place                    AGAIN       AGAIN         SEAM   BEHIND   BEHIND
+ *
+ * One table decides, by the place of what is said and by what it is; the rest of this file does so. */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -14,53 +20,81 @@ typedef enum talk_what {
     SAYS_THOUGHT, /* thinking that anybody takes back */
     SAYS_SIGNED,  /* thinking, its signature, or what is redacted of it, where the client has no whole one yet */
     SAYS_SOURCES, /* Chat, Responses: sources of a text, by their places in it */
-    SAYS_PIECE,   /* Messages: of a block that is not told apart: what a server's own tool did, sources of a text */
+    SAYS_CITED,   /* Messages: sources of the text of a block */
+    SAYS_PIECE,   /* Messages: else of a block that is not told apart: what a server's own tool did */
     SAYS_ITEM,    /* Responses: an item that is not told apart, whole: what a server's own tool did */
     SAYS_CALL,    /* Responses: a call that is no function's, whole */
     SAYS_PART,    /* Gemini: a part that is neither text nor a call: an image, code */
-    SAYS_MEDIA,   /* elsewhere: an image, sound */
-    SAYS_ACT,     /* its provider did what must not be done twice */
-    SAYS_STRAY,   /* a piece that has no place in a joined answer, or perhaps a wrong one */
-    SAYS_REST,    /* what is written with the end, and what nobody takes from this provider */
+    SAYS_ONCE,    /* elsewhere: an image, sound; or its provider did what must not be done twice */
+    SAYS_REST,    /* what is written with the end, or is of no use to this client */
 } talk_what;
 
-typedef enum talk_fate { SHOWN, AHEAD, HELD, NEVER, ENDS } talk_fate;
-enum { BEHIND = TALK_MODES };
+/* Where it is said: in a mode that joins nothing, or in an answer that is joined. */
+typedef enum talk_place {
+    PLAIN = TALK_PLAIN,
+    BRIDGE = TALK_BRIDGE,
+    ANEW = TALK_ANEW,
+    REASK = TALK_REASK,
+    AGAIN,  /* in front of the seam: the client may have it already */
+    FIRST,  /* the same, but the answer was begun for the model, which has said no text yet: it is new */
+    SEAM,   /* in the block in which the text was joined, which goes on in what the client has open */
+    BEHIND, /* behind that block: it is new, and stands where it came */
+    LOOSE,  /* behind it, but what it refers to may have been left out, or the client's open text would stay empty */
+    PLACES,
+    WAITS = PLACES,
+} talk_place;
 
-/* SHOWN at once, but where something is held that came before it: then as BEHIND says. AHEAD: shown at once all the
+typedef enum talk_fate { SHOWN, AHEAD, HELD, NEVER, ENDS } talk_fate;
+
+/* SHOWN at once, but where something is held that came before it: then as WAITS says. AHEAD: shown at once all the
  * same. HELD until it is clear where it goes, or for the end. NEVER shown. ENDS: the attempt is of no use, since it can
  * neither be shown nor be missing. Nothing in the last column: SHOWN, whatever is held. */
 // clang-format off
-static const talk_fate fates[][TALK_MODES + 1] = {
-    /*                 PLAIN  BRIDGE ANEW   JOIN   JOINED REASK  BEHIND */
-    [SAYS_START]   = { SHOWN, AHEAD, NEVER, NEVER, NEVER, NEVER        },
-    [SAYS_TEXT]    = { SHOWN, SHOWN, SHOWN, HELD,  SHOWN, HELD,  HELD  },
-    [SAYS_REFUSAL] = { SHOWN, AHEAD, AHEAD, ENDS,  ENDS,  ENDS         },
-    [SAYS_THOUGHT] = { SHOWN, AHEAD, NEVER, NEVER, NEVER, NEVER        },
-    [SAYS_SIGNED]  = { SHOWN, NEVER, SHOWN, NEVER, NEVER, NEVER, NEVER },
-    [SAYS_SOURCES] = { SHOWN, NEVER, SHOWN, NEVER, SHOWN, NEVER, HELD  },
-    [SAYS_PIECE]   = { SHOWN, NEVER, SHOWN, SHOWN, SHOWN, NEVER, HELD  },
-    [SAYS_ITEM]    = { SHOWN, NEVER, SHOWN, HELD,  SHOWN, HELD,  HELD  },
-    [SAYS_CALL]    = { SHOWN, NEVER, HELD,  HELD,  HELD,  HELD         },
-    [SAYS_PART]    = { SHOWN, NEVER, SHOWN, ENDS,  SHOWN, ENDS,  HELD  },
-    [SAYS_MEDIA]   = { SHOWN, NEVER, ENDS,  ENDS,  ENDS,  ENDS         },
-    [SAYS_ACT]     = { SHOWN, NEVER, ENDS,  ENDS,  ENDS,  ENDS         },
-    [SAYS_STRAY]   = { SHOWN, NEVER, NEVER, NEVER, NEVER, NEVER        },
-    [SAYS_REST]    = { SHOWN, NEVER, NEVER, NEVER, NEVER, NEVER        },
+static const talk_fate fates[][PLACES + 1] = {
+    /*                 PLAIN  BRIDGE ANEW   REASK  AGAIN  FIRST  SEAM   BEHIND LOOSE  WAITS */
+    [SAYS_START]   = { SHOWN, AHEAD, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER        },
+    [SAYS_TEXT]    = { SHOWN, SHOWN, SHOWN, HELD,  HELD,  HELD,  SHOWN, SHOWN, SHOWN, HELD  },
+    [SAYS_REFUSAL] = { SHOWN, AHEAD, AHEAD, ENDS,  ENDS,  ENDS,  ENDS,  ENDS,  ENDS         },
+    [SAYS_THOUGHT] = { SHOWN, AHEAD, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER        },
+    [SAYS_SIGNED]  = { SHOWN, NEVER, SHOWN, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER },
+    [SAYS_SOURCES] = { SHOWN, NEVER, SHOWN, NEVER, NEVER, NEVER, SHOWN, SHOWN, SHOWN, HELD  },
+    [SAYS_CITED]   = { SHOWN, NEVER, SHOWN, NEVER, NEVER, NEVER, NEVER, SHOWN, NEVER, HELD  },
+    [SAYS_PIECE]   = { SHOWN, NEVER, SHOWN, NEVER, NEVER, SHOWN, SHOWN, SHOWN, NEVER, HELD  },
+    [SAYS_ITEM]    = { SHOWN, NEVER, SHOWN, HELD,  HELD,  HELD,  SHOWN, SHOWN, HELD,  HELD  },
+    [SAYS_CALL]    = { SHOWN, NEVER, HELD,  HELD,  HELD,  HELD,  HELD,  HELD,  HELD         },
+    [SAYS_PART]    = { SHOWN, NEVER, SHOWN, ENDS,  ENDS,  ENDS,  SHOWN, SHOWN, SHOWN, HELD  },
+    [SAYS_ONCE]    = { SHOWN, NEVER, ENDS,  ENDS,  ENDS,  ENDS,  ENDS,  ENDS,  ENDS         },
+    [SAYS_REST]    = { SHOWN, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER        },
 };
 // clang-format on
 
+/* True if the client has a text open that an attempt before began, and nothing of this one yet. */
+static bool text_is_open(const talk *t)
+{
+    const turn_reader *r = &t->out->r;
+    return t->shown == NONE_SHOWN && r->open >= 0 && r->open_kind == DELTA_TEXT;
+}
+
+static talk_place place_of(const talk *t)
+{
+    if (t->mode < TALK_JOIN)
+        return (talk_place)t->mode;
+    bool loose = t->left_out || (text_is_open(t) && !t->out->r.open_bytes);
+    if (t->mode == TALK_JOIN)
+        return t->going == GOING_PREFILLED && !t->fresh.n && !loose ? FIRST : AGAIN;
+    return loose ? LOOSE : t->in.open == t->seam_at ? SEAM : BEHIND;
+}
+
 static talk_fate fate_of(const talk *t, talk_what what)
 {
-    bool waits = t->calls && t->last != t->ahead;
-    bool behind = t->mode == TALK_PLAIN ? t->holding : waits || t->fresh.n;
-    talk_fate fate = fates[what][t->mode];
-    return fate == SHOWN && behind ? fates[what][BEHIND] : fate;
+    bool waits = t->mode == TALK_PLAIN ? t->holding : t->waits || t->fresh.n;
+    talk_fate fate = fates[what][place_of(t)];
+    return fate == SHOWN && waits ? fates[what][WAITS] : fate;
 }
 
 bool talk_flows(const talk *t)
 {
-    return t->mode != TALK_PLAIN && fates[SAYS_TEXT][t->mode] != HELD;
+    return t->mode != TALK_PLAIN && fates[SAYS_TEXT][place_of(t)] != HELD;
 }
 
 bool talk_shows_thinking(const talk *t)
@@ -73,32 +107,7 @@ bool talk_redacted(const talk *t, daruma_str block)
     return t->from == &dialect_anthropic && str_eq(json_get(block, S("type")), S("\"redacted_thinking\""));
 }
 
-/* True if the text of the block at hand goes on in the one that the client has open of the attempt before: not behind
- * sources, which would name what follows as well, nor once the block is over in which the answer was joined. */
-static bool glues(const talk *t)
-{
-    const turn_reader *r = &t->out->r;
-    bool over = r->open == t->sourced || (t->mode == TALK_JOINED && t->in.open != t->seam_at);
-    bool open = r->open >= 0 && r->open_kind == DELTA_TEXT && (!over || !r->open_bytes);
-    return t->shown == NONE_SHOWN && open;
-}
-
-/* A piece behind the place where an answer is joined is new, and stands where it came. One in front of it may be what
- * the client has already, unless the answer was begun for the model; what refers to that has no place, either. Sources
- * of the text that is joined would name what stands in front of it, too, or a text without a word. */
-static talk_what piece_of(talk *t, daruma_str piece)
-{
-    bool source = json_get(piece, S("citation")).n, joins = t->mode == TALK_JOIN;
-    bool empties = glues(t) && !t->out->r.open_bytes; /* an empty text would be refused when it comes back */
-    bool early = empties || (joins && (t->going != GOING_PREFILLED || t->fresh.n));
-    t->left_out |= early && !source;
-    bool of_seam = source && (joins || t->in.open == t->seam_at);
-    bool strays = early || t->left_out || of_seam;
-    return (joins || t->mode == TALK_JOINED) && strays ? SAYS_STRAY : SAYS_PIECE;
-}
-
-/* True if the client's open text is that of this attempt from its first byte on: places in the one are places in the
- * other. */
+/* True if places in the text of this attempt are places in the client's: a text that began behind the seam. */
 static bool same_text(const talk *t)
 {
     const turn_reader *r = &t->out->r;
@@ -106,9 +115,23 @@ static bool same_text(const talk *t)
     return t->to == &dialect_openai_responses && open && r->open_bytes == t->in.open_bytes;
 }
 
-static talk_what what_of(talk *t, const turn_delta *d)
+/* What a delta is that no other kind of delta says. */
+static talk_what other_of(const talk *t, daruma_str piece)
 {
     bool in_call = t->in.open >= 0 && t->in.open_kind == DELTA_CALL; /* which is written from what is known of it */
+    if (t->from == t->to && t->to == &dialect_gemini)
+        return SAYS_PART;
+    if (dialect_is_media(piece))
+        return SAYS_ONCE;
+    if (talk_redacted(t, piece))
+        return t->shows_thinking ? SAYS_SIGNED : SAYS_REST;
+    if (!talk_takes_signed(t) || talk_in_thinking(&t->in) || in_call)
+        return SAYS_REST;
+    return json_get(piece, S("citation")).n ? SAYS_CITED : SAYS_PIECE;
+}
+
+static talk_what what_of(const talk *t, const turn_delta *d)
+{
     switch (d->kind) {
     case DELTA_START:
         return SAYS_START;
@@ -123,15 +146,9 @@ static talk_what what_of(talk *t, const turn_delta *d)
     case DELTA_SIGNATURE:
         return t->shows_thinking && d->index < 0 ? SAYS_SIGNED : SAYS_REST;
     case DELTA_OTHER:
-        if (t->from == t->to && t->to == &dialect_gemini)
-            return SAYS_PART;
-        if (dialect_is_media(d->text))
-            return SAYS_MEDIA;
-        if (talk_redacted(t, d->text))
-            return t->shows_thinking ? SAYS_SIGNED : SAYS_REST;
-        return talk_takes_signed(t) && !talk_in_thinking(&t->in) && !in_call ? piece_of(t, d->text) : SAYS_REST;
+        return other_of(t, d->text);
     case DELTA_SOURCES:
-        return t->from != t->to ? SAYS_REST : t->mode != TALK_JOINED || same_text(t) ? SAYS_SOURCES : SAYS_STRAY;
+        return t->from == t->to && (t->mode != TALK_JOINED || same_text(t)) ? SAYS_SOURCES : SAYS_REST;
     case DELTA_CALL:
     case DELTA_ARGUMENTS:
     case DELTA_CALL_END:
@@ -146,6 +163,14 @@ static talk_what what_of(talk *t, const turn_delta *d)
 
 /* ---- shown ---- */
 
+/* True if the text of the block at hand goes on in the one that the client has open of the attempt before: not behind
+ * sources, which would name what follows as well, nor once the block is over in which the answer was joined. */
+static bool goes_on_open(const talk *t)
+{
+    bool over = t->out->r.open == t->sourced || (t->mode == TALK_JOINED && t->in.open != t->seam_at);
+    return text_is_open(t) && (!over || !t->out->r.open_bytes);
+}
+
 /* In Messages a block of the provider is one of the client's: two thoughts have a signature each, two texts their own
  * citations. Text goes on in what is open of the attempt before. */
 static void keep_apart(session *x, delta_kind kind)
@@ -153,11 +178,14 @@ static void keep_apart(session *x, delta_kind kind)
     talk *t = x->t;
     if (!talk_takes_signed(t))
         return;
-    if (kind == DELTA_TEXT && glues(t))
+    if (kind == DELTA_TEXT && goes_on_open(t))
         t->shown = t->in.open;
     turn_delta close = {.kind = DELTA_BLOCK, .index = -1, .usage = TURN_USAGE_NONE};
-    if (t->shown != t->in.open)
+    if (t->shown != t->in.open) {
         talk_write_delta(x, &close);
+        if (t->seam_at == t->in.open)
+            t->seam_at = NONE_SHOWN; /* it has a block of its own, and sources name nothing else there */
+    }
     t->shown = t->in.open;
 }
 
@@ -187,11 +215,11 @@ static void show(session *x, talk_what what, const turn_delta *d)
         if (shown.usage.input < 0 && x->moved && x->d == &dialect_anthropic) /* which alone says it here */
             shown.usage.input = x->moved->tokens;
     }
-    if (what == SAYS_SIGNED || what == SAYS_PIECE)
-        keep_apart(x, what == SAYS_PIECE ? t->in.open_kind : DELTA_THINKING);
+    shown.piece = what == SAYS_PIECE || what == SAYS_CITED;
+    if (shown.piece || what == SAYS_SIGNED)
+        keep_apart(x, shown.piece ? t->in.open_kind : DELTA_THINKING);
     if (d->kind == DELTA_OTHER)
         shown.kind = DELTA_BLOCK;
-    shown.piece = what == SAYS_PIECE;
     talk_write_delta(x, &shown);
 }
 
@@ -214,9 +242,8 @@ bool talk_join(session *x, bool whole)
     daruma_buf fresh = t->fresh; /* said grows while it is written */
     t->fresh = (daruma_buf){.arena = fresh.arena};
     t->mode = TALK_JOINED;
-    t->ahead = t->last;
-    if (t->shown == NONE_SHOWN || r.skip == fresh.n)
-        t->seam_at = t->in.open;
+    t->waits = false;
+    t->seam_at = t->in.open;
     show_text(x, str_from(buf_str(&fresh), r.skip));
     return true;
 }
@@ -225,13 +252,12 @@ static bool hold_text(session *x, daruma_str text)
 {
     talk *t = x->t;
     bool flows = talk_flows(t), much = t->fresh.n + text.n > TALK_SAID_BYTES_MAX;
-    if (flows && t->calls) { /* the client gets both in the order in which they came */
-        bool same = t->last->words && str_eq(t->last->name, talk_phase(t));
-        held_call *c = same ? t->last : talk_collect(t);
-        if (c) {
-            c->words = true;
-            c->name = arena_copy(&t->arena, talk_phase(t));
-            buf_put(&c->args, text);
+    if (flows && t->parts) { /* the client gets both in the order in which they came */
+        bool same = t->last->part.kind == PART_TEXT && str_eq(t->last->part.name, talk_phase(t));
+        held_part *h = same ? t->last : talk_collect(t, PART_TEXT);
+        if (h) {
+            h->part.name = arena_copy(&t->arena, talk_phase(t));
+            buf_put(&h->text, text);
         }
         return true;
     }
@@ -252,11 +278,9 @@ static bool hold(session *x, talk_what what, const turn_delta *d)
     talk *t = x->t;
     if (what == SAYS_TEXT)
         return hold_text(x, d->text);
-    held_call *c = talk_collect(t);
-    if (c) {
-        c->block = arena_copy(&t->arena, d->text);
-        c->sources = what == SAYS_SOURCES;
-    }
+    held_part *h = talk_collect(t, PART_OTHER);
+    if (h)
+        *(what == SAYS_SOURCES ? &h->part.value : &h->part.raw) = arena_copy(&t->arena, d->text);
     return true;
 }
 
@@ -274,6 +298,7 @@ static bool obey(session *x, talk_what what, const turn_delta *d)
     case ENDS:
         return talk_gives_up(x);
     case NEVER:
+        x->t->left_out |= what == SAYS_PIECE;
         break;
     }
     return true;
@@ -292,24 +317,16 @@ static bool is_told_apart(daruma_str item)
            str_eq(type, S("\"reasoning\""));
 }
 
-/* True if an item that is shown now would leave a message without a word in the answer: the text behind it goes there.
- */
-static bool leaves_empty(const talk *t)
-{
-    const turn_reader *r = &t->out->r;
-    bool joined = t->mode == TALK_JOINED && t->last == t->ahead;
-    return joined && r->open >= 0 && r->open_kind == DELTA_TEXT && !r->open_bytes;
-}
-
 bool talk_rewrite_event(session *x, const dialect_said *e)
 {
-    turn_delta item = {.kind = DELTA_OTHER, .index = -1, .usage = TURN_USAGE_NONE};
-    item.text = x->p == x->d ? dialect_done_item(e) : (daruma_str){0};
-    bool acts = x->answer.view.effects && !obey(x, SAYS_ACT, &item);
-    bool fills = leaves_empty(x->t);
-    talk_what what = dialect_client_call(item.text) || fills ? SAYS_CALL : SAYS_ITEM;
-    bool good = !acts && (!item.text.n || is_told_apart(item.text) || obey(x, what, &item));
-    if (fills)
-        x->t->ahead = x->t->last;
+    talk *t = x->t;
+    daruma_str done = x->p == x->d ? dialect_done_item(e) : (daruma_str){0};
+    turn_delta item = {.kind = DELTA_OTHER, .index = -1, .text = done, .usage = TURN_USAGE_NONE};
+    bool waited = t->waits, loose = place_of(t) == LOOSE;
+    if (x->answer.view.effects && !obey(x, SAYS_ONCE, &item))
+        return false;
+    bool good = !done.n || is_told_apart(done) || obey(x, dialect_client_call(done) ? SAYS_CALL : SAYS_ITEM, &item);
+    if (loose) /* the text that fills the open message does not wait for what is written behind it */
+        t->waits = waited;
     return good;
 }

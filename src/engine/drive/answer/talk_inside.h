@@ -6,20 +6,18 @@
 
 enum { NONE_SHOWN = -2, OVER_SHOWN = -3 /* -1 is the block of a server that announces none */ };
 
-typedef enum talk_mode { TALK_PLAIN, TALK_BRIDGE, TALK_ANEW, TALK_JOIN, TALK_JOINED, TALK_REASK, TALK_MODES } talk_mode;
+typedef enum talk_mode { TALK_PLAIN, TALK_BRIDGE, TALK_ANEW, TALK_REASK, TALK_JOIN, TALK_JOINED } talk_mode;
 
-typedef struct held_call {
-    daruma_str id, name, signature; /* name: of words the phase of their message */
-    daruma_buf args;
-    daruma_str block; /* what is not told apart and stands among the calls: an item of Responses, or of Messages the
-                         begin of a block, or a delta of it */
-    bool custom, wrapped;
-    bool sources; /* `block` is sources of the text before it */
-    bool words;   /* no call, but text that came behind one, or behind a block: `args` */
-    bool object;  /* its arguments came as an object */
-    int index;    /* among the calls of the answer; of a block that of the call before it */
-    struct held_call *next, *before;
-} held_call;
+/* What is held of an answer, in the order in which it came: calls, and what stands among them or behind. */
+typedef struct held_part {
+    convo_part part; /* CALL; TEXT: its name is the phase of its message; OTHER: what is not told apart (of Messages the
+                        begin of a block, or a delta of it), and as `value` sources of the text before it */
+    daruma_buf text; /* TEXT; CALL: its arguments */
+    daruma_str name; /* CALL: as its provider says it */
+    bool object;     /* CALL: they came as an object */
+    int index;       /* among the calls of the answer; else that of the call before it */
+    struct held_part *next, *before;
+} held_part;
 
 struct talk {
     daruma_arena arena;       /* of all that is kept of the stream, this included */
@@ -37,11 +35,12 @@ struct talk {
     bool shows_thinking;      /* the client may have what this attempt thinks, signature and all */
     int shown;   /* Messages: the block of this attempt that the client got last; NONE_SHOWN, or OVER_SHOWN when it is
                     over: some servers number all their blocks alike */
-    int seam_at; /* JOINED: the block or item of this attempt in which it was joined; NONE_SHOWN */
+    int seam_at; /* JOINED: the block or item of this attempt in which it was joined; NONE_SHOWN: that stands in a block
+                    of its own */
     int sourced; /* Messages: the block of the client's answer that got sources last */
     daruma_str tool;       /* Messages: the begin of a server's tool call that the client has without its result */
     size_t blanks, passed; /* ANEW: white space that is all the client has, bytes, and how much of it came again */
-    bool left_out; /* JOIN, Messages: what a server's tool did, in front of the place where the text is joined */
+    bool left_out;         /* Messages: what a server's tool did was not shown */
     bool unsure;
     bool given;         /* all of it is here, and was found wrong: it goes out if nothing better comes */
     mend_going going;   /* how the attempt was asked to go on */
@@ -58,9 +57,8 @@ struct talk {
     daruma_buf items;     /* Responses: finished items it has, as they came; the end of the stream says them again */
     daruma_buf hold;      /* PLAIN: raw events from the first call on */
     daruma_buf fresh;     /* JOIN: text not joined yet; REASK: all text; PLAIN, BRIDGE, ANEW: text that is held */
-    held_call *calls, *last;
-    held_call *ahead; /* JOINED: the last one of them that came in front of text which goes on in what the client has
-                         open: that text does not wait for it */
+    held_part *parts, *last;
+    bool waits; /* one of them came behind the text that the client has: what follows is held, too */
     turn_finish finish;
     daruma_str finish_raw, stopped_by; /* stopped_by: the stop sequence that was met, where that is said */
     turn_usage usage;
@@ -90,7 +88,7 @@ bool talk_redacted(const talk *t, daruma_str block); /* the block is thinking th
  * attempt failed. */
 bool talk_rewrite(session *x, const turn_delta *d);
 bool talk_rewrite_event(session *x, const dialect_said *e);
-held_call *talk_collect(talk *t); /* one more that is held; NULL without memory */
+held_part *talk_collect(talk *t, part_kind kind); /* one more that is held; NULL without memory */
 /* Words that shall be JSON, and begin as something else: a fence, a sentence. While there is only white space, nobody
  * can say. */
 bool talk_strays(const session *x, daruma_str text);

@@ -109,14 +109,19 @@ void talk_shown(talk *t, const turn_delta *d)
     t->thought |= (d->kind == DELTA_SIGNATURE && d->index < 0) || (other && talk_redacted(t, d->text));
 }
 
+static void was_put(talk *t, const daruma_buf *out)
+{
+    if (out->full)
+        t->lost = t->unsure = true; /* the client must not take what follows for all of it */
+    t->begun = true;
+}
+
 /* What of a delta the client reads, behind what `out` holds. */
 static void put_delta(talk *t, const turn_delta *d, daruma_buf *out)
 {
     t->to->write_delta(t->out, d, out);
     talk_shown(t, d);
-    if (out->full)
-        t->lost = t->unsure = true; /* the client must not take what follows for all of it */
-    t->begun = true;
+    was_put(t, out);
 }
 
 static void put_text(talk *t, daruma_str text, daruma_str phase, daruma_buf *out)
@@ -144,15 +149,15 @@ void talk_write_text(session *x, daruma_str text)
         talk_write_delta(x, &d);
 }
 
-static void put_calls(talk *t, const turn *got, daruma_buf *out)
+static void put_parts(talk *t, const turn *got, daruma_buf *out)
 {
-    int index = 0;
+    int calls = 0;
     bool behind = false; /* a call or a block; what was said before them is out */
     for (size_t i = 0; i < got->message.nparts; i++) {
         const convo_part *p = &got->message.parts[i];
         turn_delta d = {.kind = DELTA_BLOCK, .index = -1, .text = p->raw, .usage = TURN_USAGE_NONE};
         d.piece = t->to == &dialect_anthropic;
-        if (p->kind == PART_OTHER && !p->raw.n) {
+        if (!p->raw.n) {
             d.kind = DELTA_SOURCES;
             d.text = p->value;
         }
@@ -163,22 +168,8 @@ static void put_calls(talk *t, const turn *got, daruma_buf *out)
         behind |= p->kind != PART_TEXT;
         if (p->kind != PART_CALL)
             continue;
-        d = (turn_delta){.kind = DELTA_CALL,
-                         .index = index,
-                         .custom = p->custom,
-                         .id = p->id,
-                         .name = p->name,
-                         .usage = TURN_USAGE_NONE};
-        put_delta(t, &d, out);
-        d.kind = DELTA_ARGUMENTS;
-        d.text = p->text;
-        put_delta(t, &d, out);
-        d = (turn_delta){.kind = DELTA_SIGNATURE, .index = index, .text = p->signature, .usage = TURN_USAGE_NONE};
-        if (p->signature.n && t->from == t->to) /* another provider's is worth nothing */
-            put_delta(t, &d, out);
-        d = (turn_delta){.kind = DELTA_CALL_END, .index = index, .usage = TURN_USAGE_NONE};
-        put_delta(t, &d, out);
-        index++;
+        dialect_put_call(t->out, t->to, p, calls++, out);
+        was_put(t, out);
     }
 }
 
@@ -202,11 +193,11 @@ bool talk_put_rest(talk *t, const turn *got, daruma_buf *out)
 {
     if (talk_flows(t))
         put_text(t, buf_str(&t->fresh), (daruma_str){0}, out);
-    if (t->mode == TALK_REASK && (!t->said.n || !t->calls)) { /* but for what the client has */
+    if (t->mode == TALK_REASK && (!t->said.n || !t->parts)) { /* but for what the client has */
         join_result r = join_find(buf_str(&t->said), buf_str(&t->fresh), true, GOING_ANCHORED);
         put_text(t, str_from(buf_str(&t->fresh), r.verdict == JOIN_AT ? r.skip : 0), (daruma_str){0}, out);
     }
-    put_calls(t, got, out);
+    put_parts(t, got, out);
     if (!t->out->broken && !t->unsure && !t->arena.full) {
         put_end(t, out);
         if (!t->unsure)
@@ -224,7 +215,7 @@ bool talk_close(session *x, daruma_str words, turn_finish how)
     if (talk_thought_half(x))
         mended_half_thought(x, false);
     talk_leave_off(x);
-    t->calls = t->last = NULL;
+    t->parts = t->last = NULL;
     t->hold.n = 0;
     if (t->said.n && words.n)
         talk_write_text(x, S("\n\n"));

@@ -39,7 +39,8 @@ static void put_away(history *h)
     h->rooms->close(&h->own);
 }
 
-void history_give_up(history *h)
+/* Gives mending up: the request stays as it is. */
+static void give_up(history *h)
 {
     put_away(h);
     h->unread = h->too_much = true;
@@ -50,12 +51,12 @@ bool history_read(history *h, daruma_str body, size_t bytes)
     if (h->read || h->unread)
         return h->read;
     if (!h->rooms->open(&h->own, MEND_ROOM_BYTES_USUAL, bytes)) {
-        history_give_up(h);
+        give_up(h);
         return false;
     }
     daruma_status s = h->d->read(body, &h->own, &h->m.c);
     if (s == DARUMA_EFULL) {
-        history_give_up(h);
+        give_up(h);
         h->unread = bytes == MEND_ARENA_BYTES_MAX;
         return false;
     }
@@ -78,15 +79,16 @@ bool history_read_apart(const drive_rooms *rooms, const dialect *d, daruma_str b
     return read;
 }
 
-bool history_is_much(const history *h, size_t bytes)
+/* True if what was read is too much to be kept while a provider thinks about the request. */
+static bool is_much(const history *h)
 {
     size_t has = h->rooms->bytes(&h->own);
-    return has > MEND_KEPT_BYTES && has > bytes * MEND_KEPT_TIMES;
+    return has > MEND_KEPT_BYTES && has > h->from.n * MEND_KEPT_TIMES;
 }
 
 void history_rest(history *h)
 {
-    if (h->read && history_is_much(h, h->from.n))
+    if (h->read && is_much(h))
         put_away(h);
 }
 
@@ -94,7 +96,7 @@ drive_text *history_write(history *h, request_scan *ret)
 {
     drive_text *made = h->m.c.full ? NULL : drive_text_write(h->rooms, h->d, &h->m.c, h->m.c.body.n);
     if (!made) {
-        history_give_up(h);
+        give_up(h);
         return NULL;
     }
     h->tokens = h->m.c.before ? 0 : convo_tokens(&h->m.c);
@@ -211,7 +213,7 @@ static bool spend_steps(history *h)
     for (size_t i = 0; i < c->nmessages; i++)
         h->nodes += c->messages[i].nparts;
     if (h->nodes > MEND_NODES_MAX)
-        history_give_up(h);
+        give_up(h);
     return h->read;
 }
 
@@ -233,7 +235,7 @@ static void note_shortened(history *h)
     daruma_arena room;
     convo before;
     size_t bytes = mend_known_room(&h->m.c);
-    if (!h->m.shortened || h->again || !history_is_much(h, h->from.n))
+    if (!h->m.shortened || h->again || !is_much(h))
         return;
     h->rooms->close(&h->learned_room);
     h->learned = h->rooms->open(&h->learned_room, mend_known_bytes(bytes), mend_known_bytes(bytes))
@@ -275,7 +277,7 @@ static void do_steps(history *h)
         t->did = t->steps[t->at++];
         t->result = do_step(h, t->did);
         if (h->m.c.full)
-            history_give_up(h);
+            give_up(h);
     }
 }
 

@@ -111,10 +111,6 @@ bool history_read(history *h, daruma_str body, size_t bytes);
 /* Reads `body` apart, in a room of so many bytes at most. False: it cannot be read, and the room is given back. */
 bool history_read_apart(const drive_rooms *rooms, const dialect *d, daruma_str body, size_t bytes, daruma_arena *room,
                         convo *ret);
-/* Gives mending up: the request stays as it is. */
-void history_give_up(history *h);
-/* True if what was read is too much to be kept while a provider thinks about a request of `bytes`. */
-bool history_is_much(const history *h, size_t bytes);
 /* The request goes out: gives what was read back if it is much. */
 void history_rest(history *h);
 /* Writes h->m.c. NULL: it takes too much, mending is given up. The caller owns the text. */
