@@ -1,7 +1,8 @@
 /* past.c - histories that the provider keeps. A request that goes on from a stored answer brings the results of calls
  * that stand in that answer and nowhere in the request, so what answers called is remembered by their ids. A client of
  * Responses that refers to items of an answer which daruma wrote refers to what no provider has, so those items are
- * remembered by their ids as well, and put in the place of the references. The oldest make room. */
+ * remembered by their ids as well, and put in the place of the references; items that passed, for the time when the
+ * account that keeps them is of no use. The oldest make room. */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -23,7 +24,7 @@ struct past {
     size_t bytes;
 };
 
-enum { KEYED_STORED = 3, KEYED_ITEM = 5 };
+enum { KEYED_STORED = 3, KEYED_ITEM = 5, KEYED_PASSED = 7 };
 
 uint64_t past_before(session *x)
 {
@@ -123,12 +124,13 @@ void past_put(watch *w, uint64_t key, const turn *t, daruma_str of_stream, darum
     keep(w, key, items_of(t, of_stream, scratch));
 }
 
-/* ---- items that daruma wrote ---- */
+/* ---- items, which clients may refer to ---- */
 
-static uint64_t item_key(session *x, daruma_str item)
+/* `how`: KEYED_ITEM, nobody is sure to have it; KEYED_PASSED, the account has it that answered. */
+static uint64_t item_key(session *x, daruma_str item, uint64_t how)
 {
     daruma_str id = json_get(item, S("id")); /* as it is written: nobody spells it otherwise */
-    return json_is_string(id) ? keyed(session_tenant(x), KEYED_ITEM, XXH3_64bits(id.p, id.n), 0) : 0;
+    return json_is_string(id) ? keyed(session_tenant(x), how, XXH3_64bits(id.p, id.n), 0) : 0;
 }
 
 /* The table that its client's items are kept in; NULL: nobody refers to them. */
@@ -137,18 +139,25 @@ static watch *kept_in(session *x)
     return x->d == &dialect_openai_responses && !x->out.scan.unstored ? watch_of(x->v) : NULL;
 }
 
-static void put_item(watch *w, session *x, daruma_str item)
+static bool is_reasoning(daruma_str item)
 {
-    if (!str_eq(json_get(item, S("type")), S("\"reasoning\""))) /* its provider alone reads what it thought */
-        keep(w, item_key(x, item), item);
+    return str_eq(json_get(item, S("type")), S("\"reasoning\""));
 }
 
-void past_put_items(session *x, daruma_str items)
+static void put_item(watch *w, session *x, daruma_str item, bool passed)
+{
+    if (!is_reasoning(item))
+        keep(w, item_key(x, item, passed ? KEYED_PASSED : KEYED_ITEM), item);
+    else if (passed) /* its provider alone reads what it thought: only that there is some is kept */
+        keep(w, item_key(x, item, KEYED_PASSED), S("{\"type\":\"reasoning\"}"));
+}
+
+void past_put_items(session *x, daruma_str items, bool passed)
 {
     daruma_str item;
-    watch *w = items.n ? kept_in(x) : NULL;
+    watch *w = items.n && !(passed && x->kase.ntargets < 2) ? kept_in(x) : NULL;
     for (json_iter it = json_open(items); w && json_next(&it, NULL, &item);)
-        put_item(w, x, item);
+        put_item(w, x, item, passed);
 }
 
 void past_put_events(session *x, daruma_str events)
@@ -157,35 +166,64 @@ void past_put_events(session *x, daruma_str events)
     watch *w = kept_in(x);
     walk.rest = events;
     while (w && stream_next(x->v, x->d, &walk))
-        put_item(w, x, dialect_done_item(&walk.said));
+        put_item(w, x, dialect_done_item(&walk.said), false);
 }
 
-drive_text *past_unfold(session *x)
+/* What stands in the place of an item; empty: it stays. `left`: what passed is known as well. */
+static daruma_str in_place_of(session *x, daruma_str item, bool left)
 {
     const watch *w = x->v->watch;
-    drive_text *made = NULL;
+    if (!str_eq(json_get(item, S("type")), S("\"item_reference\"")))
+        return (daruma_str){0};
+    daruma_str said = past_calls(w, item_key(x, item, KEYED_ITEM));
+    return said.n || !left ? said : past_calls(w, item_key(x, item, KEYED_PASSED));
+}
+
+/* Whoever answers next has what passed no more than others, so it is put in its place at once from now on. */
+static void forget_who_keeps(session *x)
+{
+    past *s = x->v->watch->past;
     daruma_str item;
-    daruma_arena room;
-    if (x->d != &dialect_openai_responses || !x->out.scan.remote || !w || !w->past || x->out.body.n > LOOP_BYTES_MAX ||
-        !x->v->rooms->open(&room, 0, MEND_ARENA_BYTES_MAX))
-        return NULL;
-    daruma_buf out = buf_in(&room);
-    size_t from = 0;
-    json_iter it = json_open(x->out.scan.messages);
-    for (it.quick = true; out.n <= LOOP_BYTES_MAX && json_next(&it, NULL, &item);) {
-        bool refers = str_eq(json_get(item, S("type")), S("\"item_reference\""));
-        daruma_str said = refers ? past_calls(w, item_key(x, item)) : (daruma_str){0};
-        if (!said.n)
-            continue;
-        size_t at = (size_t)(item.p - x->out.body.p);
-        BUF_SAY(&out, str_sub(x->out.body, from, at - from), said);
-        from = at + item.n;
+    for (json_iter it = json_open(x->out.scan.messages); json_next(&it, NULL, &item);) {
+        uint64_t key = item_key(x, item, KEYED_PASSED);
+        uint32_t at = key ? past_find(s, key) : STORED_ANSWERS_MAX;
+        if (at < STORED_ANSWERS_MAX)
+            s->keys[at] = item_key(x, item, KEYED_ITEM);
     }
-    if (from)
-        buf_put(&out, str_from(x->out.body, from));
-    if (from && !out.full && out.n <= LOOP_BYTES_MAX)
+}
+
+drive_text *past_unfold(session *x, bool left)
+{
+    const watch *w = x->v->watch;
+    daruma_str item, list = x->out.scan.messages;
+    drive_text *made = NULL;
+    daruma_arena room;
+    if (x->d != &dialect_openai_responses || !x->out.scan.remote || !json_is_array(list) || !w || !w->past ||
+        x->out.body.n > LOOP_BYTES_MAX || !x->v->rooms->open(&room, 0, MEND_ARENA_BYTES_MAX))
+        return NULL;
+    size_t at = (size_t)(list.p - x->out.body.p);
+    bool found = false, first = true;
+    daruma_buf out = buf_in(&room);
+    BUF_SAY(&out, str_sub(x->out.body, 0, at), "[");
+    json_iter it = json_open(list);
+    for (it.quick = true; out.n <= LOOP_BYTES_MAX && json_next(&it, NULL, &item);) {
+        daruma_str said = in_place_of(x, item, left);
+        found |= said.n > 0;
+        if (said.n && is_reasoning(said))
+            continue;
+        BUF_SAY(&out, first ? "" : ",", said.n ? said : item);
+        first = false;
+    }
+    BUF_SAY(&out, "]", str_from(x->out.body, at + list.n));
+    if (found && !out.full && out.n <= LOOP_BYTES_MAX)
         made = drive_text_new(x->v->rooms, buf_str(&out));
     x->v->rooms->close(&room);
+    if (made && left && x->d->scan(made->bytes, NULL).remote) { /* half of it would be of use to nobody */
+        drive_texts_close(x->v->rooms, made);
+        return NULL;
+    }
+    if (made && left)
+        forget_who_keeps(x);
     return made;
 }
 

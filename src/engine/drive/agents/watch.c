@@ -406,6 +406,7 @@ static void keep_answer(session *x)
         t = talk_turn(x);
         items = talk_items(x, &own);
     }
+    past_put_items(x, items.n ? items : json_get(buf_str(&x->answer.held), S("output")), true);
     if (session_talks(x) || (x->answer.held.n <= STORED_READ_BYTES_MAX &&
                              x->p->read_answer(buf_str(&x->answer.held), &own, &t) == DARUMA_OK))
         past_put(w, key, &t, items, &own);
@@ -427,7 +428,7 @@ void watch_answered(session *x)
     }
     if (reads_answer(x) && watch_of(x->v))
         keep_answer(x);
-    past_put_items(x, talk_written(x));
+    past_put_items(x, talk_written(x), false);
 }
 
 daruma_tries *watch_tries(session *x)

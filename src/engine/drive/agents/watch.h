@@ -13,11 +13,12 @@ void watch_answered(session *x); /* the answer was delivered whole */
 
 watch *watch_of(driver *v); /* made when it is first needed; NULL: there is no memory */
 
-/* Remembers the items of an answer that daruma wrote in Responses, a JSON list, by their ids. */
-void past_put_items(session *x, daruma_str items);
-void past_put_events(session *x, daruma_str events); /* the same of the events of an answer */
+/* Remembers the items of an answer in Responses, a JSON list, by their ids: those that daruma wrote, or that `passed`
+ * and that its account keeps. */
+void past_put_items(session *x, daruma_str items, bool passed);
+void past_put_events(session *x, daruma_str events); /* the same of the events of an answer that daruma wrote */
 /* The request with those items in the place of references to them; NULL: there are none, or it would be too long to be
- * read on the loop. */
-drive_text *past_unfold(session *x);
+ * read on the loop. `left`: the account that keeps what passed is not asked any more; reasoning is left out then. */
+drive_text *past_unfold(session *x, bool left);
 
 #endif

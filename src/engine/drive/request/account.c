@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "engine/drive/agents/watch.h"
 #include "engine/drive/answer/talk.h"
 #include "engine/drive/memory/memory.h"
 #include "engine/drive/mend/mending.h"
@@ -70,6 +71,18 @@ static size_t elsewhere(const session *x, daruma_ms now)
     return STR_NONE;
 }
 
+/* Puts what the account keeps of this conversation in the place of references to it, as far as it passed through here.
+ */
+static bool unfold(session *x)
+{
+    drive_text *made = x->h && x->h->past.read ? NULL : past_unfold(x, true);
+    if (!made)
+        return false;
+    request_scan scan = x->d->scan(made->bytes, NULL);
+    session_mend_use(x, session_own(x, made), &scan);
+    return true;
+}
+
 void session_loosen(session *x, const daruma_failure *f)
 {
     daruma_ms now = session_now(x).now;
@@ -77,8 +90,9 @@ void session_loosen(session *x, const daruma_failure *f)
         elsewhere(x, now) == STR_NONE)
         return;
     x->home.bound = false;
-    if (!session_mend_open(x) || dialect_stuck(&x->h->past.m.c) || !mend_strange_thinking(&x->h->past.m.c) ||
-        !session_mend_write(x))
+    bool whole = unfold(x);
+    if (!session_mend_open(x) || dialect_stuck(&x->h->past.m.c) ||
+        !(mend_strange_thinking(&x->h->past.m.c) ? session_mend_write(x) : whole))
         return;
     spoil_others(x, x->home.target, 0);
     if (!f)
