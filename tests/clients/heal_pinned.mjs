@@ -281,6 +281,31 @@ for (const stream of [false, true]) {
     },
   });
 
+  // Accounts without retention keep nothing, whatever `store` says; the SDK refers to calls as well up to version 5.
+  for (const calls of ["whole", "references"])
+    holds(`heal responses${kind}: an account that keeps nothing is told what it said, calls as ${calls}`, {
+      async run(pair) {
+        let n = 0;
+        pair.own.answer = (q, res) => {
+          const lost = body(q).input.find((i) => i.type === "item_reference" || i.type === "reasoning");
+          if (lost) return json(res, 404, { error: { message: `Item with id '${lost.id}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`, type: "invalid_request_error", param: "input", code: null } });
+          const pairs = [w.callIds, w.resultIds].map((ids) => JSON.stringify(ids(body(q))));
+          if (pairs[0] !== pairs[1]) return w.refuse(res, w.stray);
+          n++;
+          sayItems(res, answeredBy(n, `step ${n}`, n < 3), stream);
+        };
+        const input = [w.user("go")];
+        for (const step of [1, 2, 3]) {
+          const r = await ask(pair, input);
+          assert.equal(r.said, `step ${step}`, r.text);
+          const said = body(pair.own.seen.at(-1)).input.filter((i) => i.role === "assistant").map((i) => i.content[0].text);
+          assert.deepEqual(said, ["step 1", "step 2"].slice(0, step - 1));
+          input.push(...referring(step).map((i) => (i.type === "function_call" && calls === "references" ? referTo(`fc_${step}`) : i)));
+        }
+        assert.equal(pair.own.seen.length, 5, "it was refused more than once for what it does not keep");
+      },
+    });
+
   holds(`heal responses${kind}: what an account keeps and nobody else saw stays there, as it was named`, {
     config: (c) => (c.models.find((m) => m.name === d.own).targets = ["own-responses/m-own"]),
     async run(pair) {

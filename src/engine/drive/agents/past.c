@@ -146,16 +146,14 @@ static bool is_reasoning(daruma_str item)
 
 static void put_item(watch *w, session *x, daruma_str item, bool passed)
 {
-    if (!is_reasoning(item))
+    if (passed || !is_reasoning(item)) /* its provider alone reads what it thought */
         keep(w, item_key(x, item, passed ? KEYED_PASSED : KEYED_ITEM), item);
-    else if (passed) /* its provider alone reads what it thought: only that there is some is kept */
-        keep(w, item_key(x, item, KEYED_PASSED), S("{\"type\":\"reasoning\"}"));
 }
 
 void past_put_items(session *x, daruma_str items, bool passed)
 {
     daruma_str item;
-    watch *w = items.n && !(passed && x->kase.ntargets < 2) ? kept_in(x) : NULL;
+    watch *w = items.n ? kept_in(x) : NULL;
     for (json_iter it = json_open(items); w && json_next(&it, NULL, &item);)
         put_item(w, x, item, passed);
 }
@@ -169,12 +167,15 @@ void past_put_events(session *x, daruma_str events)
         put_item(w, x, dialect_done_item(&walk.said), false);
 }
 
-/* What stands in the place of an item; empty: it stays. `left`: what passed is known as well. */
-static daruma_str in_place_of(session *x, daruma_str item, bool left)
+static bool is_reference(daruma_str item)
+{
+    return str_eq(json_get(item, S("type")), S("\"item_reference\""));
+}
+
+/* What a reference names; empty: nobody here knows. `left`: what passed is known as well. */
+static daruma_str named_by(session *x, daruma_str item, bool left)
 {
     const watch *w = x->v->watch;
-    if (!str_eq(json_get(item, S("type")), S("\"item_reference\"")))
-        return (daruma_str){0};
     daruma_str said = past_calls(w, item_key(x, item, KEYED_ITEM));
     return said.n || !left ? said : past_calls(w, item_key(x, item, KEYED_PASSED));
 }
@@ -202,26 +203,24 @@ drive_text *past_unfold(session *x, bool left)
         x->out.body.n > LOOP_BYTES_MAX || !x->v->rooms->open(&room, 0, MEND_ARENA_BYTES_MAX))
         return NULL;
     size_t at = (size_t)(list.p - x->out.body.p);
-    bool found = false, first = true;
+    bool found = false, first = true, unknown = false;
     daruma_buf out = buf_in(&room);
     BUF_SAY(&out, str_sub(x->out.body, 0, at), "[");
     json_iter it = json_open(list);
     for (it.quick = true; out.n <= LOOP_BYTES_MAX && json_next(&it, NULL, &item);) {
-        daruma_str said = in_place_of(x, item, left);
+        bool refers = is_reference(item);
+        daruma_str said = refers ? named_by(x, item, left) : (daruma_str){0};
         found |= said.n > 0;
-        if (said.n && is_reasoning(said))
+        unknown |= refers && !said.n;
+        if (said.n && !left && is_reasoning(said))
             continue;
         BUF_SAY(&out, first ? "" : ",", said.n ? said : item);
         first = false;
     }
     BUF_SAY(&out, "]", str_from(x->out.body, at + list.n));
-    if (found && !out.full && out.n <= LOOP_BYTES_MAX)
+    if (found && !(left && unknown) && !out.full && out.n <= LOOP_BYTES_MAX) /* half of it would be of use to nobody */
         made = drive_text_new(x->v->rooms, buf_str(&out));
     x->v->rooms->close(&room);
-    if (made && left && x->d->scan(made->bytes, NULL).remote) { /* half of it would be of use to nobody */
-        drive_texts_close(x->v->rooms, made);
-        return NULL;
-    }
     if (made && left)
         forget_who_keeps(x);
     return made;

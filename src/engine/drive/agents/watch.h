@@ -18,7 +18,8 @@ watch *watch_of(driver *v); /* made when it is first needed; NULL: there is no m
 void past_put_items(session *x, daruma_str items, bool passed);
 void past_put_events(session *x, daruma_str events); /* the same of the events of an answer that daruma wrote */
 /* The request with those items in the place of references to them; NULL: there are none, or it would be too long to be
- * read on the loop. `left`: the account that keeps what passed is not asked any more; reasoning is left out then. */
+ * read on the loop. `left`: the account that keeps what passed is not asked any more, or does not keep it: all that the
+ * request refers to is put in, or nothing. Once that was done, such items are put in at once, without reasoning. */
 drive_text *past_unfold(session *x, bool left);
 
 #endif

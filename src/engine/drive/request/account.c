@@ -83,9 +83,18 @@ static bool unfold(session *x)
     return true;
 }
 
+/* True if the account does not keep what the request refers to: it keeps nothing, or not for so long. */
+static bool lacks_item(const session *x, const daruma_failure *f)
+{
+    return f && f->kind == DARUMA_INVALID_MESSAGE && x->kase.can_mend && x->out.scan.remote &&
+           str_ifind(f->message, S("not found")) != STR_NONE;
+}
+
 void session_loosen(session *x, const daruma_failure *f)
 {
     daruma_ms now = session_now(x).now;
+    if (lacks_item(x, f)) /* what is wrong with it then is mended as in any other item */
+        unfold(x);
     if (!x->home.bound || x->client.forwarded || !x->kase.can_mend || !is_useless(x, f, now) ||
         elsewhere(x, now) == STR_NONE)
         return;
