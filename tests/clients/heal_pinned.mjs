@@ -306,6 +306,20 @@ for (const stream of [false, true]) {
       },
     });
 
+  holds(`heal responses${kind}: behind references to what an account keeps, a call of no tool is asked for again`, {
+    async run(pair) {
+      pair.own.answer = (q, res) => {
+        const items = answeredBy(q.n, "step", true);
+        if (q.n === 2) items[2].name = "no_such_tool";
+        sayItems(res, items, stream);
+      };
+      await ask(pair, [w.user("go")]);
+      const r = await ask(pair, [w.user("go"), ...referring(1)]);
+      assert.deepEqual(w.calls(r).map(([, name]) => name), ["look"], r.text);
+      assert.equal(pair.own.seen.length, 3);
+    },
+  });
+
   holds(`heal responses${kind}: what an account keeps and nobody else saw stays there, as it was named`, {
     config: (c) => (c.models.find((m) => m.name === d.own).targets = ["own-responses/m-own"]),
     async run(pair) {
