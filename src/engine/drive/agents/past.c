@@ -167,7 +167,7 @@ void past_put_events(session *x, daruma_str events)
         put_item(w, x, dialect_done_item(&walk.said), false);
 }
 
-static bool is_reference(daruma_str item)
+static bool past_refers(daruma_str item)
 {
     return str_eq(json_get(item, S("type")), S("\"item_reference\""));
 }
@@ -208,7 +208,7 @@ drive_text *past_unfold(session *x, bool left)
     BUF_SAY(&out, str_sub(x->out.body, 0, at), "[");
     json_iter it = json_open(list);
     for (it.quick = true; out.n <= LOOP_BYTES_MAX && json_next(&it, NULL, &item);) {
-        bool refers = is_reference(item);
+        bool refers = past_refers(item);
         daruma_str said = refers ? named_by(x, item, left) : (daruma_str){0};
         found |= said.n > 0;
         unknown |= refers && !said.n;
