@@ -208,7 +208,7 @@ for (const stream of [false, true]) {
 const ARGS = '{"city":"Oslo"}';
 const saidBy = (id, text) => ({ type: "message", id: `msg_${id}`, role: "assistant", status: "completed", content: [{ type: "output_text", text, annotations: [] }] });
 const answeredBy = (id, text, calls) => [
-  { type: "reasoning", id: `rs_${id}`, summary: [] },
+  { type: "reasoning", id: `rs_${id}`, summary: [], encrypted_content: `seal-${id}` },
   saidBy(id, text),
   ...(calls ? [{ type: "function_call", id: `fc_${id}`, call_id: `call_${id}`, name: "look", arguments: ARGS, status: "completed" }] : []),
 ];
@@ -225,6 +225,7 @@ function sayItems(res, output, stream) {
   });
   sse(res, [...events, { type: "response.completed", response }].map((e, sequence_number) => named({ ...e, sequence_number })).join("")).end();
 }
+const nameless = ({ id, ...item }) => item; // who keeps an item of that id refuses it without what was thought before it
 const referTo = (id) => ({ type: "item_reference", id });
 const referring = (id) => [referTo(`rs_${id}`), referTo(`msg_${id}`), { type: "function_call", call_id: `call_${id}`, name: "look", arguments: ARGS }, { type: "function_call_output", call_id: `call_${id}`, output: "sunny" }];
 
@@ -243,6 +244,8 @@ for (const stream of [false, true]) {
         if (key === "Bearer sk-one" && used) return quota(res);
         const missing = body(q).input.find((i) => i.type === "item_reference" && !kept[key].has(i.id));
         if (missing) return json(res, 404, { error: { message: `Item with id '${missing.id}' not found.`, type: "invalid_request_error", param: "input", code: null } });
+        const bare = body(q).input.find((i) => i.id && i.type !== "item_reference");
+        if (bare) return w.refuse(res, `Item '${bare.id}' of type '${bare.type}' was provided without its required 'reasoning' item: 'rs_lost'.`);
         const items = answeredBy(++n, `step ${n}`, n < 4);
         items.forEach((i) => kept[key].add(i.id));
         sayItems(res, items, stream);
@@ -258,7 +261,7 @@ for (const stream of [false, true]) {
         const r = await ask(pair, input);
         assert.equal(r.said, `step ${step}`, r.text);
         const sent = body(pair.own.seen.at(-1)).input;
-        assert.deepEqual(sent.slice(0, 7), [input[0], saidBy(1, "step 1"), ...referring(1).slice(2), saidBy(2, "step 2"), ...referring(2).slice(2)]);
+        assert.deepEqual(sent.slice(0, 7), [input[0], nameless(saidBy(1, "step 1")), ...referring(1).slice(2), nameless(saidBy(2, "step 2")), ...referring(2).slice(2)]);
         assert.deepEqual(sent.slice(7), input.slice(9), "what the other account keeps stays a reference");
         input.push(...referring(3));
       }
@@ -303,8 +306,39 @@ for (const stream of [false, true]) {
           input.push(...referring(step).map((i) => (i.type === "function_call" && calls === "references" ? referTo(`fc_${step}`) : i)));
         }
         assert.equal(pair.own.seen.length, 5, "it was refused more than once for what it does not keep");
+        assert.ok(pair.own.seen.every((q) => !q.body.includes("seal-")), "what one account thought was shown to whoever asked for it");
       },
     });
+
+  holds(`heal responses${kind}: an image that is not found changes nothing in what an account keeps`, {
+    async run(pair) {
+      let lost = true;
+      pair.own.answer = (q, res) => (q.n > 1 && lost ? json(res, 400, { error: { message: "Error while downloading https://example.com/lost.png. Upstream status code: 404 Not Found.", type: "invalid_request_error", param: "url", code: "invalid_value" } }) : sayItems(res, answeredBy(q.n, "step", true), stream));
+      await ask(pair, [w.user("go")]);
+      const input = [w.user("go"), ...referring(1), { role: "user", content: [{ type: "input_image", image_url: "https://example.com/lost.png" }] }];
+      await ask(pair, input);
+      lost = false;
+      await ask(pair, input.slice(0, -1));
+      assert.deepEqual(body(pair.own.seen.at(-1)).input, input.slice(0, -1));
+    },
+  });
+
+  holds(`heal responses${kind}: what one client was told is told to no other, whatever ids it names`, {
+    async run(pair) {
+      pair.own.answer = (q, res) => {
+        const lost = body(q).input.find((i) => i.type === "item_reference");
+        if (lost) return json(res, 404, { error: { message: `Item with id '${lost.id}' not found.`, type: "invalid_request_error", param: "input", code: null } });
+        sayItems(res, answeredBy(q.n, `secret ${q.n}`, true), stream);
+      };
+      await ask(pair, [w.user("go")]);
+      const before = pair.own.seen.length;
+      await question(pair, d, { model: d.own, stream, headers: { authorization: "Bearer sk-stranger" }, more: { input: [w.user("go"), ...referring(1)], tools: w.tools(object) } });
+      assert.ok(pair.own.seen.length > before, "nobody was asked");
+      assert.ok(pair.own.seen.slice(before).every((q) => !q.body.includes("secret 1")));
+      await ask(pair, [w.user("go"), ...referring(1)]);
+      assert.match(pair.own.seen.at(-1).body.toString(), /secret 1/);
+    },
+  });
 
   holds(`heal responses${kind}: behind references to what an account keeps, a call of no tool is asked for again`, {
     async run(pair) {

@@ -406,9 +406,9 @@ static void keep_answer(session *x)
     if (streamed) {
         t = talk_turn(x);
         items = talk_items(x, &own);
-        past_put_items(x, items, true);
+        past_put_passed(x, items);
     } else if (readable) {
-        past_put_items(x, json_get(held, S("output")), true);
+        past_put_passed(x, json_get(held, S("output")));
     }
     if (streamed || (readable && x->p->read_answer(held, &own, &t) == DARUMA_OK))
         past_put(w, key, &t, items, &own);
@@ -430,7 +430,7 @@ void watch_answered(session *x)
     }
     if (reads_answer(x) && watch_of(x->v))
         keep_answer(x);
-    past_put_items(x, talk_written(x), false);
+    past_put_items(x, talk_written(x));
 }
 
 daruma_tries *watch_tries(session *x)

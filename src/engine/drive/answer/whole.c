@@ -192,7 +192,7 @@ static void deliver(session *x, const whole *w)
     if (w->streams && w->from != w->to)
         past_put_events(x, w->out);
     else if (w->from != w->to)
-        past_put_items(x, json_get(w->out, S("output")), false);
+        past_put_items(x, json_get(w->out, S("output")));
     if (w->streams)
         stream_last_words(x);
     session_done(x, w->view.input_tokens, w->view.output_tokens, DRIVE_END);
