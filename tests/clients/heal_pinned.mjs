@@ -305,7 +305,10 @@ for (const stream of [false, true]) {
           assert.deepEqual(said, ["step 1", "step 2"].slice(0, step - 1));
           input.push(...referring(step).map((i) => (i.type === "function_call" && calls === "references" ? referTo(`fc_${step}`) : i)));
         }
-        assert.equal(pair.own.seen.length, 5, "it was refused more than once for what it does not keep");
+        const seen = pair.own.seen.length;
+        await ask(pair, [referTo("rs_1")]);
+        assert.deepEqual(body(pair.own.seen[seen]).input, [referTo("rs_1")], "nothing was left of it");
+        assert.equal(seen, 5, "it was refused more than once for what it does not keep");
         assert.ok(pair.own.seen.every((q) => !q.body.includes("seal-")), "what one account thought was shown to whoever asked for it");
       },
     });

@@ -246,7 +246,7 @@ static void put_missing(daruma_buf *out, daruma_str reference, daruma_str said)
         BUF_SAY(out, "{\"id\":", json_get(reference, S("id")), ",", str_from(said, 1));
 }
 
-/* The list of messages with what is known in place of references. False: nothing of it is. */
+/* The list of messages with what is known in place of references. False: nothing of it is, or nothing would be left. */
 static bool put_unfolded(session *x, daruma_str missing, daruma_buf *out)
 {
     const char *between = "[";
@@ -268,8 +268,8 @@ static bool put_unfolded(session *x, daruma_str missing, daruma_buf *out)
         else
             buf_put(out, said.n ? said : item);
     }
-    buf_putz(out, *between == '[' ? "[]" : "]");
-    return found;
+    buf_putc(out, ']');
+    return found && *between == ',';
 }
 
 drive_text *past_unfold(session *x, bool left, daruma_str missing)
