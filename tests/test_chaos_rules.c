@@ -572,6 +572,14 @@ static void an_answer_that_is_stored_belongs_to_its_account(void **state)
         id, id + 5);
     call_as(&r, "k2", body, &h);
     assert_true(holds(&h, "HTTP/1.1 200"));
+    for (int answered = 0; answered < 2; answered++) { /* the same call as an item, which Vercel's AI SDK 5 refers to */
+        snprintf(body, sizeof body,
+                 "{\"model\":\"m\",\"input\":[{\"type\":\"item_reference\",\"id\":\"fc_%.16s00\"},"
+                 "{\"type\":\"%s\",\"call_id\":\"call_%.16s00\",\"output\":\"x\"}]}",
+                 id + 5, answered ? "function_call_output" : "note", id + 5);
+        call_as(&r, "k2", body, &h);
+        assert_true(answered ? holds(&h, "HTTP/1.1 200") : holds(&h, "No tool output found for function call call_"));
+    }
     call_as(&r, "k2", RESP(",\"store\":false,\"metadata\":{}"), &h);
     at = strstr(h.text, "\"id\":\"resp_");
     snprintf(id, sizeof id, "%.*s", (int)strcspn(at + 6, "\""), at + 6);

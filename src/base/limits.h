@@ -388,11 +388,11 @@
 #define WATCH_JUDGED_BYTES_MAX    (320u << 10) /* of failed tools in one request, 4 ms; more is only counted */
 #define WATCH_LAST_BYTES          1024         /* of the newest arguments and result that are kept for a notice */
 #define WATCH_FIRST_WORDS_BYTES   4096         /* of a history's first words, where it says that it is a summary */
-#define STORED_ANSWERS_MAX        1024         /* newest answers whose calls are remembered, and items that we wrote */
-#define STORED_ANSWER_BYTES_MAX   65536        /* of the calls of one, or of an item; of what is longer nothing is */
-#define STORED_READ_BYTES_MAX     1048576      /* of an answer that is read for them, on the loop: 10 ms */
-#define ANSWER_ID_BYTES_MAX       65536        /* of an answer, in which its id stands */
-#define STORED_BYTES_MAX          4194304      /* of all of them */
+#define STORED_ANSWERS_MAX        2048    /* newest answers whose calls are remembered, and their items: 4 an agent */
+#define STORED_ANSWER_BYTES_MAX   65536   /* of the calls of one, or of an item; of what is longer nothing is */
+#define STORED_READ_BYTES_MAX     1048576 /* of an answer that is read for them, on the loop: 10 ms */
+#define ANSWER_ID_BYTES_MAX       65536   /* of an answer, in which its id stands */
+#define STORED_BYTES_MAX          4194304 /* of all of them */
 
 #define SAME_STRING_BYTES_MAX     4096 /* of an argument that is compared word by word; of a longer one, its bytes */
 #define SAME_ANSWER_BYTES_MAX     2048 /* of an answer, at its two ends, where envelopes are: there numbers are weighed */

@@ -34,7 +34,7 @@ typedef struct request_scan {
     bool usage_asked;   /* Chat: a stream shall say its usage in a chunk of its own */
     bool keeps;         /* Anthropic: asks the server to keep the conversation, or to go on with a kept one (thread) */
     bool has_user;      /* at least one user message */
-    daruma_str tools_raw;  /* the array of tools it offers, raw; empty when there is none */
+    daruma_str tools_raw;  /* the tools it offers, raw: an array, Gemini's one tool alone; or empty */
     daruma_str format_raw; /* the member that asks for a response format, raw; empty when none is asked for */
     daruma_str messages;   /* the array; "input" in Responses (may be a string) */
     uint64_t conversation; /* hash of the texts of system prompt and first user message; 0 unknown */

@@ -194,6 +194,23 @@ for (const [other, provider, read] of [["openai", "own", (b) => [b.tools[0].func
     },
   });
 
+// Vercel's AI SDK 4 sends its tools without a list.
+for (const [how, path] of [["plain", "generateContent"], ["stream", "streamGenerateContent?alt=sse"]])
+  holds(`gemini: tools that stand without their list are known, and who calls none of them is asked again: ${how}`, {
+    async run(pair) {
+      pair.own.answer = (q, res) => {
+        const call = said([{ functionCall: { name: q.n === 1 ? "no_such_tool" : "light", args: { room: "hall", level: 2 } } }], { finishReason: "STOP" });
+        if (how === "stream") events(res, [call]);
+        else send(res, 200, call);
+      };
+      const r = await post(pair, `/v1beta/models/g-own:${path}`, {}, { ...d.body("", "go"), tools: tools[0] });
+      const got = how === "stream" ? sseOf(r.text) : [JSON.parse(r.text)];
+      assert.deepEqual(partsOf(got).filter((p) => p.functionCall).map((p) => p.functionCall.name), ["light"], r.text);
+      assert.equal(pair.own.seen.length, 2);
+      assert.deepEqual(JSON.parse(pair.own.seen[1].body).tools, tools[0]);
+    },
+  });
+
 holds("gemini: a schema that is lowered is of Google's kind still, and calls are held against what it means", {
   async run(pair) {
     const level = { type: "INTEGER", format: "enum", enum: ["1", "2"], nullable: true }, wrong = { ...google, properties: { ...google.properties, level: { ...level, patternProperties: {} } } };

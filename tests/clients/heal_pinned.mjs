@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import Anthropic from "@anthropic-ai/sdk";
 import { holds } from "./wire.mjs";
 import { dialects, question } from "./net.mjs";
-import { both, body, every, json, object, own, paired, reply, target, tokens, wires } from "./wires.mjs";
+import { both, body, every, json, named, object, own, paired, reply, sse, target, tokens, wires } from "./wires.mjs";
 
 const NEWEST = "what is the newest order?";
 const lorem = (n) => `HEAD-${n} ${"lorem ipsum dolor sit amet ".repeat(150)} TAIL-${n}`;
@@ -199,6 +199,172 @@ for (const stream of [false, true]) {
       }
       assert.ok(size(input) > 4 * LIMIT, "the window was not left");
       assert.ok(overflows > 0 && overflows <= 2, `${overflows} overflows`);
+    },
+  });
+}
+
+/* ---- Vercel's AI SDK refers to what an answer said and thought, and sends its calls whole ---- */
+
+const ARGS = '{"city":"Oslo"}';
+const saidBy = (id, text) => ({ type: "message", id: `msg_${id}`, role: "assistant", status: "completed", content: [{ type: "output_text", text, annotations: [] }] });
+const answeredBy = (id, text, calls) => [
+  { type: "reasoning", id: `rs_${id}`, summary: [], encrypted_content: `seal-${id}` },
+  saidBy(id, text),
+  ...(calls ? [{ type: "function_call", id: `fc_${id}`, call_id: `call_${id}`, name: "look", arguments: ARGS, status: "completed" }] : []),
+];
+function sayItems(res, output, stream) {
+  const response = { id: `resp_${output[1].id}`, object: "response", created_at: 1, model: "m-own", status: "completed", output, usage: { input_tokens: 5, output_tokens: 5, total_tokens: 10 } };
+  if (!stream) return json(res, 200, response);
+  const text = output[1].content[0].text, at = { item_id: output[1].id, output_index: 1, content_index: 0 };
+  const events = [{ type: "response.created", response: { ...response, status: "in_progress", output: [], usage: null } }];
+  output.forEach((item, output_index) => {
+    events.push({ type: "response.output_item.added", output_index, item: { ...item, status: "in_progress", ...(item.content && { content: [] }), ...(item.arguments && { arguments: "" }) } });
+    if (item.content) events.push({ type: "response.content_part.added", ...at, part: { type: "output_text", text: "", annotations: [] } }, { type: "response.output_text.delta", ...at, delta: text }, { type: "response.output_text.done", ...at, text }, { type: "response.content_part.done", ...at, part: item.content[0] });
+    if (item.arguments) events.push({ type: "response.function_call_arguments.delta", item_id: item.id, output_index, delta: item.arguments }, { type: "response.function_call_arguments.done", item_id: item.id, output_index, arguments: item.arguments });
+    events.push({ type: "response.output_item.done", output_index, item });
+  });
+  sse(res, [...events, { type: "response.completed", response }].map((e, sequence_number) => named({ ...e, sequence_number })).join("")).end();
+}
+const nameless = ({ id, ...item }) => item; // who keeps an item of that id refuses it without what was thought before it
+const referTo = (id) => ({ type: "item_reference", id });
+const referring = (id) => [referTo(`rs_${id}`), referTo(`msg_${id}`), { type: "function_call", call_id: `call_${id}`, name: "look", arguments: ARGS }, { type: "function_call_output", call_id: `call_${id}`, output: "sunny" }];
+
+for (const stream of [false, true]) {
+  const w = wires.responses, v = wires.anthropic, d = dialects.responses, kind = stream ? " stream" : "";
+  const ask = (pair, input) => question(pair, d, { model: d.own, stream, more: { input, tools: w.tools(object) } });
+  const quota = (res) => json(res, 429, { error: { message: "You exceeded your current quota, please check your plan and billing details.", type: "insufficient_quota", param: null, code: "insufficient_quota" } });
+
+  holds(`heal responses${kind}: what an account keeps goes to another one whole when its credit is used up, without what it thought`, {
+    config: (c) => (c.models.find((m) => m.name === d.own).targets = ["own-responses/m-own"]),
+    async run(pair) {
+      let used = false, n = 0;
+      const kept = { "Bearer sk-one": new Set(), "Bearer sk-two": new Set() };
+      pair.own.answer = (q, res) => {
+        const key = q.headers.authorization;
+        if (key === "Bearer sk-one" && used) return quota(res);
+        const missing = body(q).input.find((i) => i.type === "item_reference" && !kept[key].has(i.id));
+        if (missing) return json(res, 404, { error: { message: `Item with id '${missing.id}' not found.`, type: "invalid_request_error", param: "input", code: null } });
+        const bare = body(q).input.find((i) => i.id && i.type !== "item_reference");
+        if (bare) return w.refuse(res, `Item '${bare.id}' of type '${bare.type}' was provided without its required 'reasoning' item: 'rs_lost'.`);
+        const items = answeredBy(++n, `step ${n}`, n < 4);
+        items.forEach((i) => kept[key].add(i.id));
+        sayItems(res, items, stream);
+      };
+      const input = [w.user("go")];
+      assert.equal((await ask(pair, input)).said, "step 1");
+      input.push(...referring(1));
+      assert.equal((await ask(pair, input)).said, "step 2");
+      assert.deepEqual(body(pair.own.seen.at(-1)).input, input, "who keeps it is told more than it was");
+      input.push(...referring(2));
+      used = true;
+      for (const step of [3, 4]) {
+        const r = await ask(pair, input);
+        assert.equal(r.said, `step ${step}`, r.text);
+        const sent = body(pair.own.seen.at(-1)).input;
+        assert.deepEqual(sent.slice(0, 7), [input[0], nameless(saidBy(1, "step 1")), ...referring(1).slice(2), nameless(saidBy(2, "step 2")), ...referring(2).slice(2)]);
+        assert.deepEqual(sent.slice(7), input.slice(9), "what the other account keeps stays a reference");
+        input.push(...referring(3));
+      }
+    },
+  });
+
+  holds(`heal responses${kind}: what an account keeps goes to another dialect when nobody else answers`, {
+    config: (c) => ((c.models.find((m) => m.name === d.own).targets = ["own-responses/m-own", "own-claude/there"]), c.providers.forEach((p) => p.keys.pop())),
+    async run(pair) {
+      pair.own.answer = (q, res) => {
+        if (body(q).model === "there") return reply(v, q, res, "elsewhere");
+        if (pair.own.seen.length > 1) return quota(res);
+        sayItems(res, answeredBy(1, "step 1", true), stream);
+      };
+      await ask(pair, [w.user("go")]);
+      const r = await ask(pair, [w.user("go"), ...referring(1)]);
+      assert.equal(r.said, "elsewhere", r.text);
+      assert.deepEqual(body(pair.own.seen.at(-1)).messages.map((m) => m.role), ["user", "assistant", "user"]);
+      assert.match(JSON.stringify(body(pair.own.seen.at(-1)).messages), /step 1/);
+    },
+  });
+
+  // Accounts without retention keep nothing, whatever `store` says; the SDK refers to calls as well up to version 5.
+  for (const calls of ["whole", "references"])
+    holds(`heal responses${kind}: an account that keeps nothing is told what it said, calls as ${calls}`, {
+      async run(pair) {
+        let n = 0;
+        pair.own.answer = (q, res) => {
+          const lost = body(q).input.find((i) => i.type === "item_reference" || i.type === "reasoning");
+          if (lost) return json(res, 404, { error: { message: `Item with id '${lost.id}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`, type: "invalid_request_error", param: "input", code: null } });
+          const pairs = [w.callIds, w.resultIds].map((ids) => JSON.stringify(ids(body(q))));
+          if (pairs[0] !== pairs[1]) return w.refuse(res, w.stray);
+          n++;
+          sayItems(res, answeredBy(n, `step ${n}`, n < 3), stream);
+        };
+        const input = [w.user("go")];
+        for (const step of [1, 2, 3]) {
+          const r = await ask(pair, input);
+          assert.equal(r.said, `step ${step}`, r.text);
+          const said = body(pair.own.seen.at(-1)).input.filter((i) => i.role === "assistant").map((i) => i.content[0].text);
+          assert.deepEqual(said, ["step 1", "step 2"].slice(0, step - 1));
+          input.push(...referring(step).map((i) => (i.type === "function_call" && calls === "references" ? referTo(`fc_${step}`) : i)));
+        }
+        const seen = pair.own.seen.length;
+        await ask(pair, [referTo("rs_1")]);
+        assert.deepEqual(body(pair.own.seen[seen]).input, [referTo("rs_1")], "nothing was left of it");
+        assert.equal(seen, 5, "it was refused more than once for what it does not keep");
+        assert.ok(pair.own.seen.every((q) => !q.body.includes("seal-")), "what one account thought was shown to whoever asked for it");
+      },
+    });
+
+  holds(`heal responses${kind}: an image that is not found changes nothing in what an account keeps`, {
+    async run(pair) {
+      let lost = true;
+      pair.own.answer = (q, res) => (q.n > 1 && lost ? json(res, 400, { error: { message: "Error while downloading https://example.com/lost.png. Upstream status code: 404 Not Found.", type: "invalid_request_error", param: "url", code: "invalid_value" } }) : sayItems(res, answeredBy(q.n, "step", true), stream));
+      await ask(pair, [w.user("go")]);
+      const input = [w.user("go"), ...referring(1), { role: "user", content: [{ type: "input_image", image_url: "https://example.com/lost.png" }] }];
+      await ask(pair, input);
+      lost = false;
+      await ask(pair, input.slice(0, -1));
+      assert.deepEqual(body(pair.own.seen.at(-1)).input, input.slice(0, -1));
+    },
+  });
+
+  holds(`heal responses${kind}: what one client was told is told to no other, whatever ids it names`, {
+    async run(pair) {
+      pair.own.answer = (q, res) => {
+        const lost = body(q).input.find((i) => i.type === "item_reference");
+        if (lost) return json(res, 404, { error: { message: `Item with id '${lost.id}' not found.`, type: "invalid_request_error", param: "input", code: null } });
+        sayItems(res, answeredBy(q.n, `secret ${q.n}`, true), stream);
+      };
+      await ask(pair, [w.user("go")]);
+      const before = pair.own.seen.length;
+      await question(pair, d, { model: d.own, stream, headers: { authorization: "Bearer sk-stranger" }, more: { input: [w.user("go"), ...referring(1)], tools: w.tools(object) } });
+      assert.ok(pair.own.seen.length > before, "nobody was asked");
+      assert.ok(pair.own.seen.slice(before).every((q) => !q.body.includes("secret 1")));
+      await ask(pair, [w.user("go"), ...referring(1)]);
+      assert.match(pair.own.seen.at(-1).body.toString(), /secret 1/);
+    },
+  });
+
+  holds(`heal responses${kind}: behind references to what an account keeps, a call of no tool is asked for again`, {
+    async run(pair) {
+      pair.own.answer = (q, res) => {
+        const items = answeredBy(q.n, "step", true);
+        if (q.n === 2) items[2].name = "no_such_tool";
+        sayItems(res, items, stream);
+      };
+      await ask(pair, [w.user("go")]);
+      const r = await ask(pair, [w.user("go"), ...referring(1)]);
+      assert.deepEqual(w.calls(r).map(([, name]) => name), ["look"], r.text);
+      assert.equal(pair.own.seen.length, 3);
+    },
+  });
+
+  holds(`heal responses${kind}: what an account keeps and nobody else saw stays there, as it was named`, {
+    config: (c) => (c.models.find((m) => m.name === d.own).targets = ["own-responses/m-own"]),
+    async run(pair) {
+      pair.own.answer = (q, res) => (pair.own.seen.length > 1 ? quota(res) : sayItems(res, answeredBy(1, "step 1", true), stream));
+      await ask(pair, [w.user("go")]);
+      const input = [w.user("go"), referTo("msg_before"), ...referring(1)];
+      await ask(pair, input);
+      assert.ok(pair.own.seen.slice(1).every((q) => JSON.stringify(body(q).input) === JSON.stringify(input) && q.headers.authorization === pair.own.seen[0].headers.authorization));
     },
   });
 }

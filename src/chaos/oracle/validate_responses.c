@@ -99,6 +99,17 @@ static void left_calls(const ask *q, ids *calls, daruma_arena *a)
     }
 }
 
+/* The call that an item refers to, by the id that its answer gave it: fc_<hash>00 was call_<hash>00. */
+static daruma_str call_referred_to(daruma_str item, daruma_arena *a)
+{
+    daruma_str id = raw_of(json_get(item, S("id")));
+    if (!says(json_get(item, S("type")), "item_reference") || !str_starts(id, S("fc_")))
+        return (daruma_str){0};
+    daruma_buf b = buf_in(a);
+    BUF_SAY(&b, "call_", str_from(id, 3));
+    return buf_str(&b);
+}
+
 static refusal not_called(daruma_str id, daruma_arena *a)
 {
     return of_kind(
@@ -113,9 +124,9 @@ static refusal pairs(const ask *q, daruma_arena *a)
     left_calls(q, &calls, a);
     json_iter it = json_open(q->messages);
     while (json_next(&it, NULL, &item)) {
-        daruma_str id = raw_of(json_get(item, S("call_id")));
-        if (says(json_get(item, S("type")), "function_call"))
-            ids_add(&calls, id, a);
+        daruma_str id = raw_of(json_get(item, S("call_id"))), kept = call_referred_to(item, a);
+        if (kept.n || says(json_get(item, S("type")), "function_call"))
+            ids_add(&calls, kept.n ? kept : id, a);
         if (!says(json_get(item, S("type")), "function_call_output"))
             continue;
         if (!ids_has(&calls, id) && !(q->continues && q->left_calls < 0))

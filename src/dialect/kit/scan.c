@@ -316,7 +316,7 @@ static void take_tools(request_scan *r, const hosted *h, bool older, json_iter *
         r->functions = older && !r->tools;
         r->tools = true;
     }
-    if (json_is_array(value))
+    if (json_is_array(value) || (h->by_member && json_is_object(value)))
         r->tools_raw = value;
 }
 

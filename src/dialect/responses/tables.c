@@ -19,6 +19,13 @@ static const scan_key keys[] = {
 };
 // clang-format on
 
+/* Messages, reasoning and calls of functions add no tools; of another item that is referred to nobody knows. */
+static bool may_add_tools(daruma_str reference)
+{
+    daruma_str id = value_raw(json_get(reference, S("id")));
+    return !str_starts(id, S("msg_")) && !str_starts(id, S("rs_")) && !str_starts(id, S("fc_"));
+}
+
 /* Items that only the account they came from can read: references, and reasoning, whose content is
  * kept by the server or encrypted for the organisation. And tools that are added on the way. */
 static void scan_items(request_scan *r)
@@ -32,8 +39,8 @@ static void scan_items(request_scan *r)
             if (key_is(key, S("type"))) {
                 bool refers = value_is(value, S("item_reference"));
                 r->remote |= refers || value_is(value, S("reasoning"));
-                r->more_tools |=
-                    refers || value_is(value, S("additional_tools")) || value_is(value, S("tool_search_output"));
+                r->more_tools |= (refers && may_add_tools(item)) || value_is(value, S("additional_tools")) ||
+                                 value_is(value, S("tool_search_output"));
                 break;
             }
 }

@@ -172,7 +172,7 @@ static void take_look(session *x, look *l)
         x->out.scan.stream = q->path_stream;
         x->client.array = q->path_array;
     }
-    drive_text *unfolded = past_unfold(x);
+    drive_text *unfolded = past_unfold(x, false, (daruma_str){0});
     if (unfolded) {
         session_use(x, session_own(x, unfolded));
         x->out.scan = x->d->scan(x->out.body, l->found.newest, false);

@@ -84,7 +84,7 @@ uint64_t keyed(uint64_t tenant, uint64_t a, uint64_t b, uint64_t c)
     return h ? h : 1;
 }
 
-enum { KEYED_TIP = 1, KEYED_NAME = 2, KEYED_INPUT = 4 }; /* 3 and 5 are those of past.c */
+enum { KEYED_TIP = 1, KEYED_NAME = 2, KEYED_INPUT = 4 }; /* 3, 5 and 7 are those of past.c */
 
 newest newest_of(session *x, const uint32_t *places)
 {

@@ -1,7 +1,8 @@
 /* past.c - histories that the provider keeps. A request that goes on from a stored answer brings the results of calls
  * that stand in that answer and nowhere in the request, so what answers called is remembered by their ids. A client of
  * Responses that refers to items of an answer which daruma wrote refers to what no provider has, so those items are
- * remembered by their ids as well, and put in the place of the references. The oldest make room. */
+ * remembered by their ids as well, and put in the place of the references; items that passed, for the time when the
+ * account that keeps them is of no use. The oldest make room. */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -23,7 +24,7 @@ struct past {
     size_t bytes;
 };
 
-enum { KEYED_STORED = 3, KEYED_ITEM = 5 };
+enum { KEYED_STORED = 3, KEYED_ITEM = 5, KEYED_PASSED = 7 };
 
 uint64_t past_before(session *x)
 {
@@ -123,12 +124,13 @@ void past_put(watch *w, uint64_t key, const turn *t, daruma_str of_stream, darum
     keep(w, key, items_of(t, of_stream, scratch));
 }
 
-/* ---- items that daruma wrote ---- */
+/* ---- items, which clients may refer to ---- */
 
-static uint64_t item_key(session *x, daruma_str item)
+/* `how`: KEYED_ITEM, nobody is sure to have it; KEYED_PASSED, the account has it that answered. */
+static uint64_t item_key(session *x, daruma_str item, uint64_t how)
 {
     daruma_str id = json_get(item, S("id")); /* as it is written: nobody spells it otherwise */
-    return json_is_string(id) ? keyed(session_tenant(x), KEYED_ITEM, XXH3_64bits(id.p, id.n), 0) : 0;
+    return json_is_string(id) ? keyed(session_tenant(x), how, XXH3_64bits(id.p, id.n), 0) : 0;
 }
 
 /* The table that its client's items are kept in; NULL: nobody refers to them. */
@@ -137,10 +139,15 @@ static watch *kept_in(session *x)
     return x->d == &dialect_openai_responses && !x->out.scan.unstored ? watch_of(x->v) : NULL;
 }
 
+static bool is_reasoning(daruma_str item)
+{
+    return str_eq(json_get(item, S("type")), S("\"reasoning\""));
+}
+
 static void put_item(watch *w, session *x, daruma_str item)
 {
-    if (!str_eq(json_get(item, S("type")), S("\"reasoning\""))) /* its provider alone reads what it thought */
-        keep(w, item_key(x, item), item);
+    if (!is_reasoning(item)) /* its provider alone reads what it thought */
+        keep(w, item_key(x, item, KEYED_ITEM), item);
 }
 
 void past_put_items(session *x, daruma_str items)
@@ -149,6 +156,15 @@ void past_put_items(session *x, daruma_str items)
     watch *w = items.n ? kept_in(x) : NULL;
     for (json_iter it = json_open(items); w && json_next(&it, NULL, &item);)
         put_item(w, x, item);
+}
+
+/* Of reasoning no more than that it is some: it goes to nobody else. */
+void past_put_passed(session *x, daruma_str items)
+{
+    daruma_str item;
+    watch *w = items.n ? kept_in(x) : NULL;
+    for (json_iter it = json_open(items); w && json_next(&it, NULL, &item);)
+        keep(w, item_key(x, item, KEYED_PASSED), is_reasoning(item) ? S("{\"type\":\"reasoning\"}") : item);
 }
 
 void past_put_events(session *x, daruma_str events)
@@ -160,31 +176,120 @@ void past_put_events(session *x, daruma_str events)
         put_item(w, x, dialect_done_item(&walk.said));
 }
 
-drive_text *past_unfold(session *x)
+static bool past_refers(daruma_str item)
+{
+    return str_eq(json_get(item, S("type")), S("\"item_reference\""));
+}
+
+/* A server that keeps an item of that id refuses it without the reasoning that led to it, so what leaves its account
+ * has no id, where it needs none. */
+static void drop_id(past *s, kept *k, daruma_arena *a)
+{
+    static const daruma_str nameless[] = {LIT("\"message\""), LIT("\"function_call\""), LIT("\"custom_tool_call\"")};
+    daruma_str key, value, item = {k->items, k->n};
+    daruma_buf b = buf_in(a);
+    if (!STR_ANY(str_eq, json_get(item, S("type")), nameless))
+        return;
+    for (json_iter it = json_open(item); json_next(&it, &key, &value);)
+        if (!json_raw_eq(key, S("id")))
+            BUF_SAY(&b, b.n ? "," : "{", "\"", key, "\":", value);
+    buf_putc(&b, '}');
+    if (b.full || b.n > k->n)
+        return;
+    memcpy(k->items, b.p, b.n);
+    s->bytes -= k->n - b.n;
+    k->n = b.n;
+}
+
+static bool is_missing(daruma_str reference, daruma_str said)
+{
+    daruma_str id = json_get(reference, S("id"));
+    id = json_is_string(id) ? str_sub(id, 1, id.n - 2) : (daruma_str){0};
+    size_t at = id.n ? str_find(said, id) : STR_NONE;
+    return at != STR_NONE && (at + id.n == said.n || !ch_word(said.p[at + id.n]));
+}
+
+/* True if all that the request refers to is known, with what is missing. It is known from now on as what nobody is sure
+ * to have: whoever answers next has it no more than others. */
+static bool leave_account(session *x, daruma_str missing, daruma_arena *a)
 {
     const watch *w = x->v->watch;
-    drive_text *made = NULL;
+    bool referred = !missing.n;
     daruma_str item;
+    for (json_iter it = json_open(x->out.scan.messages); json_next(&it, NULL, &item);) {
+        if (!past_refers(item))
+            continue;
+        referred |= is_missing(item, missing);
+        if (!past_calls(w, item_key(x, item, KEYED_ITEM)).n && !past_calls(w, item_key(x, item, KEYED_PASSED)).n)
+            return false; /* half of it would be of use to nobody */
+    }
+    for (json_iter it = json_open(x->out.scan.messages); referred && json_next(&it, NULL, &item);) {
+        uint64_t key = past_refers(item) ? item_key(x, item, KEYED_PASSED) : 0;
+        uint32_t at = key ? past_find(w->past, key) : STORED_ANSWERS_MAX;
+        if (at == STORED_ANSWERS_MAX)
+            continue;
+        w->past->keys[at] = item_key(x, item, KEYED_ITEM);
+        drop_id(w->past, &w->past->kept[at], a);
+    }
+    return referred;
+}
+
+/* What is missing is named as the server names it, so that it is found there and mended: reasoning is left out then,
+ * and the rest goes without its id. */
+static void put_missing(daruma_buf *out, daruma_str reference, daruma_str said)
+{
+    if (is_reasoning(said))
+        buf_put(out, reference);
+    else if (json_get(said, S("id")).n)
+        buf_put(out, said);
+    else
+        BUF_SAY(out, "{\"id\":", json_get(reference, S("id")), ",", str_from(said, 1));
+}
+
+/* The list of messages with what is known in place of references. False: nothing of it is, or nothing would be left. */
+static bool put_unfolded(session *x, daruma_str missing, daruma_buf *out)
+{
+    const char *between = "[";
+    size_t looked = 0;
+    bool found = false;
+    daruma_str item;
+    json_iter it = json_open(x->out.scan.messages);
+    for (it.quick = true; out->n <= LOOP_BYTES_MAX && json_next(&it, NULL, &item);) {
+        bool refers = past_refers(item) && looked++ < LOOP_MESSAGES_MAX;
+        daruma_str said = refers ? past_calls(x->v->watch, item_key(x, item, KEYED_ITEM)) : (daruma_str){0};
+        bool misses = said.n && is_missing(item, missing);
+        found |= said.n > 0;
+        if (said.n && !misses && is_reasoning(said))
+            continue;
+        buf_putz(out, between);
+        between = ",";
+        if (misses)
+            put_missing(out, item, said);
+        else
+            buf_put(out, said.n ? said : item);
+    }
+    buf_putc(out, ']');
+    return found && *between == ',';
+}
+
+drive_text *past_unfold(session *x, bool left, daruma_str missing)
+{
+    const watch *w = x->v->watch;
+    daruma_str list = x->out.scan.messages;
+    drive_text *made = NULL;
     daruma_arena room;
-    if (x->d != &dialect_openai_responses || !x->out.scan.remote || !w || !w->past || x->out.body.n > LOOP_BYTES_MAX ||
+    if (x->d != &dialect_openai_responses || !x->out.scan.remote || !json_is_array(list) || !w || !w->past ||
+        x->out.body.n > LOOP_BYTES_MAX || (left && x->out.scan.nmessages > LOOP_MESSAGES_MAX) ||
         !x->v->rooms->open(&room, 0, MEND_ARENA_BYTES_MAX))
         return NULL;
+    size_t at = (size_t)(list.p - x->out.body.p);
     daruma_buf out = buf_in(&room);
-    size_t from = 0;
-    json_iter it = json_open(x->out.scan.messages);
-    for (it.quick = true; out.n <= LOOP_BYTES_MAX && json_next(&it, NULL, &item);) {
-        bool refers = str_eq(json_get(item, S("type")), S("\"item_reference\""));
-        daruma_str said = refers ? past_calls(w, item_key(x, item)) : (daruma_str){0};
-        if (!said.n)
-            continue;
-        size_t at = (size_t)(item.p - x->out.body.p);
-        BUF_SAY(&out, str_sub(x->out.body, from, at - from), said);
-        from = at + item.n;
+    buf_put(&out, str_sub(x->out.body, 0, at));
+    if ((!left || leave_account(x, missing, &room)) && put_unfolded(x, missing, &out)) {
+        buf_put(&out, str_from(x->out.body, at + list.n));
+        if (!out.full && out.n <= LOOP_BYTES_MAX)
+            made = drive_text_new(x->v->rooms, buf_str(&out));
     }
-    if (from)
-        buf_put(&out, str_from(x->out.body, from));
-    if (from && !out.full && out.n <= LOOP_BYTES_MAX)
-        made = drive_text_new(x->v->rooms, buf_str(&out));
     x->v->rooms->close(&room);
     return made;
 }

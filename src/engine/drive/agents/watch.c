@@ -397,17 +397,20 @@ static void keep_answer(session *x)
     watch *w = x->v->watch;
     agent_keys *keys;
     uint64_t key = past_key(x, session_answer_id(x));
-    daruma_str items = {0};
+    daruma_str items = {0}, held = buf_str(&x->answer.held);
+    bool streamed = session_talks(x), readable = held.n <= STORED_READ_BYTES_MAX;
     daruma_arena own;
     turn t;
     if (!key || !x->v->rooms->open(&own, READ_BYTES, CALL_ARENA_BYTES_MAX))
         return;
-    if (session_talks(x)) {
+    if (streamed) {
         t = talk_turn(x);
         items = talk_items(x, &own);
+        past_put_passed(x, items);
+    } else if (readable) {
+        past_put_passed(x, json_get(held, S("output")));
     }
-    if (session_talks(x) || (x->answer.held.n <= STORED_READ_BYTES_MAX &&
-                             x->p->read_answer(buf_str(&x->answer.held), &own, &t) == DARUMA_OK))
+    if (streamed || (readable && x->p->read_answer(held, &own, &t) == DARUMA_OK))
         past_put(w, key, &t, items, &own);
     if (agent_of_chain(w, x->agent.id, &keys))
         keys->stored = key;

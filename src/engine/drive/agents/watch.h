@@ -16,8 +16,13 @@ watch *watch_of(driver *v); /* made when it is first needed; NULL: there is no m
 /* Remembers the items of an answer that daruma wrote in Responses, a JSON list, by their ids. */
 void past_put_items(session *x, daruma_str items);
 void past_put_events(session *x, daruma_str events); /* the same of the events of an answer */
+/* The same of an answer that passed and that its account keeps. */
+void past_put_passed(session *x, daruma_str items);
 /* The request with those items in the place of references to them; NULL: there are none, or it would be too long to be
- * read on the loop. */
-drive_text *past_unfold(session *x);
+ * read on the loop. `left`: the account that keeps what passed is not asked any more, or does not keep it: all that the
+ * request refers to is put in, or nothing. Once that was done, such items are put in at once. Reasoning is left out.
+ * `missing`: what the account said of the item that it does not keep, else empty; whoever mends that finds the item by
+ * its id, also one of reasoning. */
+drive_text *past_unfold(session *x, bool left, daruma_str missing);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "engine/drive/agents/watch.h"
 #include "engine/drive/answer/talk.h"
 #include "engine/drive/memory/memory.h"
 #include "engine/drive/mend/mending.h"
@@ -70,15 +71,38 @@ static size_t elsewhere(const session *x, daruma_ms now)
     return STR_NONE;
 }
 
+/* Puts what the account keeps of this conversation in the place of references to it, as far as it passed through here.
+ */
+static bool unfold(session *x, daruma_str missing)
+{
+    drive_text *made = x->h && x->h->past.read ? NULL : past_unfold(x, true, missing);
+    if (!made)
+        return false;
+    request_scan scan = x->d->scan(made->bytes, NULL);
+    session_mend_use(x, session_own(x, made), &scan);
+    return true;
+}
+
+/* True if the account does not keep an item that the request refers to: it keeps nothing, or not for so long. Files and
+ * answers that are not found say nothing of items. */
+static bool lacks_item(const session *x, const daruma_failure *f)
+{
+    return f && f->kind == DARUMA_INVALID_MESSAGE && x->kase.can_mend && x->out.scan.remote &&
+           str_ifind(f->message, S("item with id")) != STR_NONE && str_ifind(f->message, S("not found")) != STR_NONE;
+}
+
 void session_loosen(session *x, const daruma_failure *f)
 {
     daruma_ms now = session_now(x).now;
+    if (lacks_item(x, f)) /* what is wrong with it then is mended as in any other item */
+        unfold(x, f->message);
     if (!x->home.bound || x->client.forwarded || !x->kase.can_mend || !is_useless(x, f, now) ||
         elsewhere(x, now) == STR_NONE)
         return;
     x->home.bound = false;
-    if (!session_mend_open(x) || dialect_stuck(&x->h->past.m.c) || !mend_strange_thinking(&x->h->past.m.c) ||
-        !session_mend_write(x))
+    bool whole = unfold(x, (daruma_str){0});
+    if (!session_mend_open(x) || dialect_stuck(&x->h->past.m.c) ||
+        !(mend_strange_thinking(&x->h->past.m.c) ? session_mend_write(x) : whole))
         return;
     spoil_others(x, x->home.target, 0);
     if (!f)

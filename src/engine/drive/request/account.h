@@ -19,7 +19,8 @@ bool session_stay(session *x, int target);
 drive_key session_key(session *x, int target, bool *ret_renewable);
 /* Encrypted reasoning is of use to one account alone, and none without it. When that account rests for long, or `f`
  * (NULL: nothing failed yet) shows that it is of no use, the reasoning is left out and the other accounts may be asked.
- */
+ * Items that the account keeps are put in the place of references to them then, if all of them are known here; and
+ * likewise for the same account when `f` says that it does not keep one. */
 void session_loosen(session *x, const daruma_failure *f);
 
 #endif
