@@ -78,7 +78,7 @@ static bool unfold(session *x, daruma_str missing)
     drive_text *made = x->h && x->h->past.read ? NULL : past_unfold(x, true, missing);
     if (!made)
         return false;
-    request_scan scan = x->d->scan(made->bytes, NULL);
+    request_scan scan = x->d->scan(made->bytes, NULL, false);
     session_mend_use(x, session_own(x, made), &scan);
     return true;
 }
