@@ -341,6 +341,78 @@ static void a_limit_of_tokens_that_is_not_true_holds_nobody_up(void **state)
     assert_int_equal(waits_for(w, &p, &t, 2000, 3120), 0);
 }
 
+/* A provider that serves two calls at once: of three that go out together the third is refused, the others answered. */
+static void serves_two_of_three(daruma_health *w, const daruma_policy *p, const daruma_target *t, daruma_ms now)
+{
+    daruma_case c[3];
+    daruma_failure f = failure(DARUMA_RATE_LIMIT, 429);
+    for (int i = 0; i < 3; i++) {
+        daruma_case_open(&c[i], w, p, t, 1, -1, -1, at(now));
+        assert_int_equal(out(&c[i], now), 0);
+    }
+    daruma_case_next(&c[2], &f, 0, at(now + 10));
+    daruma_case_close(&c[2], DARUMA_OUTCOME_FAILED, at(now + 10));
+    daruma_case_done(&c[0], at(now + 100));
+    daruma_case_done(&c[1], at(now + 100));
+}
+
+static void where_calls_are_served_and_refused_at_once_no_more_go_out_than_were_served(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_case first, second, third;
+    daruma_failure f = failure(DARUMA_RATE_LIMIT, 429);
+    serves_two_of_three(w, &p, &t, 0); /* once is no proof: it rests, as one does that is to be asked less */
+    assert_true(waits(w, &p, &t, 20) > 0);
+    daruma_case_open(&first, w, &p, &t, 1, -1, -1, at(2000));
+    assert_int_equal(out(&first, 2000), 0);
+    daruma_case_done(&first, at(2100));
+    serves_two_of_three(w, &p, &t, 3000);
+    assert_int_equal(waits(w, &p, &t, 3200), 0); /* twice is: it need not rest, and two may go at once */
+    daruma_case_open(&first, w, &p, &t, 1, -1, -1, at(3200));
+    daruma_case_open(&second, w, &p, &t, 1, -1, -1, at(3200));
+    assert_int_equal(out(&first, 3200), 0);
+    assert_int_equal(out(&second, 3200), 0);
+    assert_true(waits(w, &p, &t, 3300) > 0);
+    uint32_t healed = daruma_health_healed(w);
+    daruma_case_done(&first, at(3400));
+    assert_int_not_equal(daruma_health_healed(w), healed); /* who waits is woken */
+    assert_int_equal(waits(w, &p, &t, 3400), 0);
+    daruma_case_open(&third, w, &p, &t, 1, -1, -1, at(3400));
+    assert_int_equal(out(&third, 3400), 0);
+    assert_true(waits(w, &p, &t, 3500) > 0);
+    assert_int_equal(waits(w, &p, &t, 4100), 0); /* nobody was refused for a while: twice as many may */
+    daruma_case_drop(&second, at(4200));
+    daruma_case_drop(&third, at(4200));
+    daruma_case_open(&first, w, &p, &t, 1, -1, -1, at(4300));
+    assert_int_equal(out(&first, 4300), 0);
+    daruma_case_next(&first, &f, 0, at(4310)); /* who is refused alone is to be asked less: all wait */
+    daruma_case_close(&first, DARUMA_OUTCOME_FAILED, at(4310));
+    assert_true(waits(w, &p, &t, 4320) > 0);
+}
+
+static void a_limit_that_begins_while_calls_are_out_is_none_of_calls_at_once(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_case before, c;
+    daruma_failure f = failure(DARUMA_RATE_LIMIT, 429);
+    daruma_case_open(&before, w, &p, &t, 1, -1, -1, at(0));
+    assert_int_equal(out(&before, 0), 0);
+    for (daruma_ms now = 1000; now <= 5000; now += 4000) { /* nobody who went out later is answered */
+        daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(now));
+        assert_int_equal(out(&c, now), 0);
+        daruma_case_next(&c, &f, 0, at(now + 10));
+        daruma_case_close(&c, DARUMA_OUTCOME_FAILED, at(now + 10));
+        assert_true(waits(w, &p, &t, now + 20) > 0);
+    }
+    daruma_case_done(&before, at(6000));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -357,6 +429,8 @@ int main(void)
         cmocka_unit_test(tokens_come_back_bit_by_bit_and_who_needs_few_goes_at_once),
         cmocka_unit_test(tokens_that_went_out_count_before_an_answer_says_so),
         cmocka_unit_test(a_limit_of_tokens_that_is_not_true_holds_nobody_up),
+        cmocka_unit_test(where_calls_are_served_and_refused_at_once_no_more_go_out_than_were_served),
+        cmocka_unit_test(a_limit_that_begins_while_calls_are_out_is_none_of_calls_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,12 @@
  * A refuted limit holds nobody up; a proven one is waited for each time. What a request takes of the tokens is a guess:
  * such a limit holds nobody up but for some minutes after it refused a call for which too little was left.
  *
- * Tokens come back bit by bit, as OpenAI and Anthropic say, until all of the limit is back. */
+ * Tokens come back bit by bit, as OpenAI and Anthropic say, until all of the limit is back.
+ *
+ * Limits of calls at once nobody states. Where calls are answered and refused by turns, who is refused beside others
+ * was one too many: so many may be out then, and the rest wait until one of these ends. Without it all go out at once
+ * when a rest ends, and most are refused again. When nobody was refused for a while that grows with each time it proved
+ * true, twice as many may; and when several times as many were answered, one more with each answer. */
 #include "engine/decide/health.h"
 #include "engine/decide/place.h"
 #include "engine/decide/window.h"
@@ -46,6 +51,71 @@ static bool holds_up(const pace *o, daruma_limit l, daruma_ms now)
     return o->trust == PACE_BELIEVED || o->trust == PACE_PROVEN || (o->trust == PACE_TESTED && is_tested(o, now));
 }
 
+/* So many may be out by now. */
+static uint32_t room_of(const crowd *o, daruma_ms now)
+{
+    daruma_ms steps = o->ms ? ms_since(o->refused_at, now) / o->ms : 0;
+    return now >= o->refused_at && steps < CROWD_STEPS_MAX && o->room < UINT32_MAX >> steps ? o->room << steps
+                                                                                            : UINT32_MAX;
+}
+
+/* How soon to look whether somebody else may go there; 0: now. */
+static daruma_ms full_in(const crowd *o, daruma_ms now)
+{
+    return o->room && o->out >= room_of(o, now) ? HEDGE_LOOK_MS : 0;
+}
+
+static void crowd_refused(crowd *o, const daruma_call_pace *call, daruma_ms now)
+{
+    uint32_t nth = call->nth;
+    daruma_ms since = ms_since(o->refused_at, now);
+    bool again = o->refused_at && o->served && o->served >= o->refused && since < REST_MS_MAX;
+    o->refused_at = now;
+    o->refused = call->sent_at;
+    o->answers = 0;
+    if (nth < 2 || (!again && !o->room)) {
+        o->room = 0;
+        return;
+    }
+    if (!o->room)
+        o->ms = BREAKER_OPEN_MS;
+    else if (since >= o->ms)
+        o->ms = sooner(2 * o->ms, REST_MS_MAX);
+    o->room = o->room && o->room < nth ? o->room : nth - 1;
+}
+
+static void crowd_answered(crowd *o, const daruma_call_pace *call)
+{
+    o->served = later(o->served, call->sent_at);
+    if (!o->room)
+        return;
+    o->answers++;
+    o->room = call->nth > o->room ? call->nth : o->room;
+    o->room += o->answers > CROWD_ANSWERS * o->room;
+}
+
+static void crowd_left(daruma_health *w, crowd *o, const daruma_call_pace *call, pace_shown how, daruma_ms now)
+{
+    bool full = full_in(o, now) > 0;
+    o->out -= o->out > 0;
+    if (how == PACE_REFUSED)
+        crowd_refused(o, call, now);
+    if (how == PACE_ANSWERED)
+        crowd_answered(o, call);
+    w->healed += full && !full_in(o, now);
+}
+
+pace_shown health_pace_of(const daruma_failure *f)
+{
+    return f && f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : PACE_NOTHING;
+}
+
+bool health_crowded(const daruma_health *w, const daruma_target *t)
+{
+    const place *p = place_look(w, t, LANE);
+    return p && p->crowd.room;
+}
+
 static int64_t need_of(daruma_limit l, int64_t tokens)
 {
     return l == DARUMA_LIMIT_TOKENS ? tokens : 1;
@@ -60,7 +130,7 @@ bool health_counts_tokens(const daruma_health *w, const daruma_target *t, daruma
 daruma_ms health_spent_in(const daruma_health *w, const daruma_target *t, int64_t tokens, daruma_ms now)
 {
     const place *p = place_look(w, t, LANE);
-    daruma_ms longest = 0;
+    daruma_ms longest = p ? full_in(&p->crowd, now) : 0;
     for (int i = 0; p && i < DARUMA_LIMITS; i++) {
         daruma_ms in = holds_up(&p->pace[i], i, now) ? short_for(&p->pace[i], need_of(i, tokens), now) : 0;
         longest = in > longest ? in : longest;
@@ -71,7 +141,7 @@ daruma_ms health_spent_in(const daruma_health *w, const daruma_target *t, int64_
 daruma_call_pace health_pace_takes(daruma_health *w, const daruma_target *t, int64_t tokens, daruma_ms now)
 {
     place *p = place_for(w, t, LANE);
-    daruma_call_pace call = {.tokens = tokens};
+    daruma_call_pace call = {.tokens = tokens, .nth = ++p->crowd.out, .sent_at = now};
     for (int i = 0; i < DARUMA_LIMITS; i++) {
         pace *o = &p->pace[i];
         int64_t need = need_of(i, tokens);
@@ -115,6 +185,10 @@ void health_told_left(daruma_health *w, const daruma_target *t, const daruma_lef
 
 void health_pace_shown(daruma_health *w, const daruma_target *t, daruma_call_pace *call, pace_shown how, daruma_ms now)
 {
+    place *p = call->nth ? place_look(w, t, LANE) : NULL;
+    if (p)
+        crowd_left(w, &p->crowd, call, how, now);
+    call->nth = 0;
     for (int i = 0; i < DARUMA_LIMITS; i++) {
         if (!call->spent[i])
             continue;
