@@ -13,10 +13,12 @@
  *
  * Tokens come back bit by bit, as OpenAI and Anthropic say, until all of the limit is back.
  *
- * Limits of calls at once nobody states. Where calls are answered and refused by turns, who is refused beside others
- * was one too many: so many may be out then, and the rest wait until one of these ends. Without it all go out at once
- * when a rest ends, and most are refused again. When nobody was refused for a while that grows with each time it proved
- * true, twice as many may; and when several times as many were answered, one more with each answer. */
+ * Limits of calls at once nobody states. Such a place refuses whoever is one too many, and serves all others: so many
+ * are out, and the rest wait until one of these ends. Without it all go out at once when a rest ends, and most are
+ * refused again. It is believed after calls were served and refused by turns, several times in short order, each of the
+ * refused beside that many others and each of the served beside fewer: where a window of time or chance refuses, it is
+ * not so. One that is refused beside fewer ends it. When nobody was refused for a while that grows with each time it
+ * proved true, twice as many may. */
 #include "engine/decide/health.h"
 #include "engine/decide/place.h"
 #include "engine/decide/window.h"
@@ -51,10 +53,15 @@ static bool holds_up(const pace *o, daruma_limit l, daruma_ms now)
     return o->trust == PACE_BELIEVED || o->trust == PACE_PROVEN || (o->trust == PACE_TESTED && is_tested(o, now));
 }
 
+static bool crowd_holds(const crowd *o)
+{
+    return o->turns >= CROWD_TURNS;
+}
+
 /* So many may be out by now. */
 static uint32_t room_of(const crowd *o, daruma_ms now)
 {
-    daruma_ms steps = o->ms ? ms_since(o->refused_at, now) / o->ms : 0;
+    daruma_ms steps = ms_since(o->refused_at, now) / o->ms;
     return now >= o->refused_at && steps < CROWD_STEPS_MAX && o->room < UINT32_MAX >> steps ? o->room << steps
                                                                                             : UINT32_MAX;
 }
@@ -62,36 +69,34 @@ static uint32_t room_of(const crowd *o, daruma_ms now)
 /* How soon to look whether somebody else may go there; 0: now. */
 static daruma_ms full_in(const crowd *o, daruma_ms now)
 {
-    return o->room && o->out >= room_of(o, now) ? HEDGE_LOOK_MS : 0;
+    return crowd_holds(o) && o->out >= room_of(o, now) ? HEDGE_LOOK_MS : 0;
 }
 
 static void crowd_refused(crowd *o, const daruma_call_pace *call, daruma_ms now)
 {
-    uint32_t nth = call->nth;
+    uint32_t others = call->nth - 1;
     daruma_ms since = ms_since(o->refused_at, now);
-    bool again = o->refused_at && o->served && o->served >= o->refused && since < REST_MS_MAX;
+    bool held = crowd_holds(o), together = call->sent_at <= o->refused_at;
+    if (held && together && others < o->room)
+        return; /* of those who went out together any may be the first to arrive */
+    if (o->room && others >= o->room && (held || since < CROWD_TURN_MS)) {
+        o->turns += !held && o->served > o->refused;
+        o->ms = !held ? BREAKER_OPEN_MS : since >= o->ms ? sooner(2 * o->ms, REST_MS_MAX) : o->ms;
+    } else {
+        o->turns = together && others ? o->turns : 0;
+        o->room = others;
+    }
     o->refused_at = now;
     o->refused = call->sent_at;
-    o->answers = 0;
-    if (nth < 2 || (!again && !o->room)) {
-        o->room = 0;
-        return;
-    }
-    if (!o->room)
-        o->ms = BREAKER_OPEN_MS;
-    else if (since >= o->ms)
-        o->ms = sooner(2 * o->ms, REST_MS_MAX);
-    o->room = o->room && o->room < nth ? o->room : nth - 1;
 }
 
 static void crowd_answered(crowd *o, const daruma_call_pace *call)
 {
     o->served = later(o->served, call->sent_at);
+    if (o->room && call->nth > o->room)
+        o->room = crowd_holds(o) ? call->nth : 0;
     if (!o->room)
-        return;
-    o->answers++;
-    o->room = call->nth > o->room ? call->nth : o->room;
-    o->room += o->answers > CROWD_ANSWERS * o->room;
+        o->turns = 0;
 }
 
 static void crowd_left(daruma_health *w, crowd *o, const daruma_call_pace *call, pace_shown how, daruma_ms now)
@@ -113,7 +118,7 @@ pace_shown health_pace_of(const daruma_failure *f)
 bool health_crowded(const daruma_health *w, const daruma_target *t)
 {
     const place *p = place_look(w, t, LANE);
-    return p && p->crowd.room;
+    return p && crowd_holds(&p->crowd);
 }
 
 static int64_t need_of(daruma_limit l, int64_t tokens)

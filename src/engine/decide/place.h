@@ -31,9 +31,9 @@ typedef struct pace {
 /* So many calls at once are served: see pace.c. */
 typedef struct crowd {
     uint32_t out;         /* calls that are out */
-    uint32_t room;        /* so many were out when one more was refused ... */
-    uint32_t answers;     /* ... answers since then ... */
-    daruma_ms ms;         /* ... and after so long without a refusal twice as many may be; 0 room: all may */
+    uint32_t room;        /* so many others were out when one was refused; 0: none was, or more were served */
+    uint32_t turns;       /* so often it was refused again after others were served; from CROWD_TURNS on it holds ... */
+    daruma_ms ms;         /* ... and after so long without a refusal twice as many may be out */
     daruma_ms refused_at; /* when the newest refusal came, 0 none ... */
     daruma_ms refused;    /* ... when that call had gone out ... */
     daruma_ms served;     /* ... and when the newest call went out that was answered */
