@@ -1059,6 +1059,23 @@ static void only_a_wider_model_helps_a_conversation_that_is_too_long(void **stat
     assert_remedy(daruma_case_next(&c, &f, 0, at(0)), EXPLAIN, 0, 3);
 }
 
+/* The page of a proxy that takes fewer bytes: it says nothing of another provider. */
+static void a_request_of_too_many_bytes_is_asked_of_another_provider(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("p", "n", "a", "k"), target("q", "m", "a", "k")};
+    for (int i = 0; i < 3; i++)
+        t[i].window = -1;
+    daruma_case c;
+    daruma_case_open(&c, a_health(), &p, t, 3, -1, -1, at(0));
+    out(&c, 0);
+    daruma_failure f = failure(DARUMA_REQUEST_TOO_LARGE, 413);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), SWITCH_MODEL, 0, 2);
+    out(&c, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), EXPLAIN, 0, 2);
+}
+
 static void a_client_that_leaves_is_nobodys_failure(void **state)
 {
     (void)state;
@@ -1651,6 +1668,7 @@ int main(void)
         cmocka_unit_test(without_health_each_request_goes_out_as_if_it_were_the_first),
         cmocka_unit_test(a_rate_limited_lane_is_waited_for_or_refused_with_its_reason),
         cmocka_unit_test(only_a_wider_model_helps_a_conversation_that_is_too_long),
+        cmocka_unit_test(a_request_of_too_many_bytes_is_asked_of_another_provider),
         cmocka_unit_test(a_client_that_leaves_is_nobodys_failure),
         cmocka_unit_test(what_was_done_is_known_in_order_and_only_what_was_done),
         cmocka_unit_test(a_continuation_that_cannot_be_joined_is_no_fault_of_its_target),

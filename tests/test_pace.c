@@ -1,6 +1,7 @@
 /* Limits that a provider states with its answers: when they hold a request up, and when not. */
 #include "decide_kit.h"
 #include "engine/decide/health.h"
+#include "engine/decide/place.h"
 
 /* The answer at hand states that so many requests are left for so many ms. */
 static void told(daruma_case *c, int64_t left, daruma_ms reset, daruma_ms now)
@@ -341,6 +342,205 @@ static void a_limit_of_tokens_that_is_not_true_holds_nobody_up(void **state)
     assert_int_equal(waits_for(w, &p, &t, 2000, 3120), 0);
 }
 
+/* A provider that serves two calls at once: of three that go out together the third is refused, the others answered. */
+static void serves_two_of_three(daruma_health *w, const daruma_policy *p, const daruma_target *t, daruma_ms now)
+{
+    daruma_case c[3];
+    daruma_failure f = failure(DARUMA_RATE_LIMIT, 429);
+    for (int i = 0; i < 3; i++) {
+        daruma_case_open(&c[i], w, p, t, 1, -1, -1, at(now));
+        assert_int_equal(out(&c[i], now), 0);
+    }
+    daruma_case_next(&c[2], &f, 0, at(now + 10));
+    daruma_case_close(&c[2], DARUMA_OUTCOME_FAILED, at(now + 10));
+    daruma_case_done(&c[0], at(now + 100));
+    daruma_case_done(&c[1], at(now + 100));
+}
+
+/* Several times in short order: then it is known. */
+static void serves_two_of_three_each_time(daruma_health *w, const daruma_policy *p, const daruma_target *t)
+{
+    for (daruma_ms now = 0; now < 8000 * CROWD_TURNS; now += 8000) {
+        serves_two_of_three(w, p, t, now);
+        daruma_case c;
+        assert_true(waits(w, p, t, now + 110) > 0); /* it rests, as who is to be asked less */
+        daruma_case_open(&c, w, p, t, 1, -1, -1, at(now + 7000));
+        assert_int_equal(out(&c, now + 7000), 0);
+        daruma_case_done(&c, at(now + 7100));
+    }
+    serves_two_of_three(w, p, t, 8000 * CROWD_TURNS);
+}
+
+static void where_calls_are_served_and_refused_at_once_no_more_go_out_than_were_served(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_case first, second, third;
+    daruma_failure f = failure(DARUMA_RATE_LIMIT, 429);
+    serves_two_of_three_each_time(w, &p, &t);
+    daruma_ms t0 = 8000 * CROWD_TURNS;
+    assert_int_equal(waits(w, &p, &t, t0 + 200), 0); /* it need not rest, and two may go at once */
+    daruma_case_open(&first, w, &p, &t, 1, -1, -1, at(t0 + 200));
+    daruma_case_open(&second, w, &p, &t, 1, -1, -1, at(t0 + 200));
+    assert_int_equal(out(&first, t0 + 200), 0);
+    assert_int_equal(out(&second, t0 + 200), 0);
+    assert_true(waits(w, &p, &t, t0 + 300) > 0);
+    uint32_t healed = daruma_health_healed(w);
+    daruma_case_done(&first, at(t0 + 400));
+    assert_int_not_equal(daruma_health_healed(w), healed); /* who waits is woken */
+    assert_int_equal(waits(w, &p, &t, t0 + 400), 0);
+    daruma_case_open(&third, w, &p, &t, 1, -1, -1, at(t0 + 400));
+    assert_int_equal(out(&third, t0 + 400), 0);
+    assert_true(waits(w, &p, &t, t0 + 500) > 0);
+    assert_int_equal(waits(w, &p, &t, t0 + 10 + BREAKER_OPEN_MS), 0); /* nobody was refused for a while */
+    daruma_case_drop(&second, at(t0 + 1200));
+    daruma_case_drop(&third, at(t0 + 1200));
+    daruma_case_open(&first, w, &p, &t, 1, -1, -1, at(t0 + 1300));
+    assert_int_equal(out(&first, t0 + 1300), 0);
+    daruma_case_next(&first, &f, 0, at(t0 + 1310)); /* who is refused beside fewer is to be asked less: all wait */
+    daruma_case_close(&first, DARUMA_OUTCOME_FAILED, at(t0 + 1310));
+    assert_true(waits(w, &p, &t, t0 + 1320) > 0);
+}
+
+static void refuse(daruma_case *c, daruma_ms now)
+{
+    daruma_failure f = failure(DARUMA_RATE_LIMIT, 429);
+    daruma_case_next(c, &f, 0, at(now));
+    daruma_case_close(c, DARUMA_OUTCOME_FAILED, at(now));
+}
+
+/* Calls that go out together arrive in any order. Those that go out behind them are refused for another reason, even
+ * where each goes out before the refusal of the one before came. */
+static void refusals_beside_fewer_end_it_but_for_those_who_went_out_with_one_too_many(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_case c[3], later;
+    serves_two_of_three_each_time(w, &p, &t);
+    daruma_ms t1 = 8000 * CROWD_TURNS + 100 + BREAKER_OPEN_MS;
+    for (int i = 0; i < 3; i++) {
+        daruma_case_open(&c[i], w, &p, &t, 1, -1, -1, at(t1));
+        assert_int_equal(out(&c[i], t1), 0);
+    }
+    refuse(&c[2], t1 + 10);
+    daruma_case_done(&c[0], at(t1 + 12));
+    daruma_case_open(&later, w, &p, &t, 1, -1, -1, at(t1 + 15));
+    assert_int_equal(out(&later, t1 + 15), 0);
+    refuse(&c[1], t1 + 20);
+    assert_int_equal(waits(w, &p, &t, t1 + 21), 0);
+    refuse(&later, t1 + 30);
+    assert_true(waits(w, &p, &t, t1 + 31) > 0);
+}
+
+/* Three at once are served each time between: what refused the third was no limit of calls at once. */
+static void where_more_are_served_than_were_out_when_one_was_refused_all_go_out(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_case c[3];
+    for (daruma_ms now = 0; now <= 8000 * CROWD_TURNS; now += 8000) {
+        serves_two_of_three(w, &p, &t, now);
+        assert_true(waits(w, &p, &t, now + 110) > 0);
+        daruma_case_open(&c[0], w, &p, &t, 1, -1, -1, at(now + 6000));
+        assert_int_equal(out(&c[0], now + 6000), 0);
+        daruma_case_done(&c[0], at(now + 6100));
+        for (int i = 0; i < 3; i++) {
+            daruma_case_open(&c[i], w, &p, &t, 1, -1, -1, at(now + 7000));
+            assert_int_equal(out(&c[i], now + 7000), 0);
+        }
+        for (int i = 0; i < 3; i++)
+            daruma_case_done(&c[i], at(now + 7100));
+    }
+}
+
+static void a_limit_that_begins_while_calls_are_out_is_none_of_calls_at_once(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_case before, c;
+    daruma_failure f = failure(DARUMA_RATE_LIMIT, 429);
+    daruma_case_open(&before, w, &p, &t, 1, -1, -1, at(0));
+    assert_int_equal(out(&before, 0), 0);
+    for (daruma_ms now = 1000; now <= 5000; now += 4000) { /* nobody who went out later is answered */
+        daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(now));
+        assert_int_equal(out(&c, now), 0);
+        daruma_case_next(&c, &f, 0, at(now + 10));
+        daruma_case_close(&c, DARUMA_OUTCOME_FAILED, at(now + 10));
+        assert_true(waits(w, &p, &t, now + 20) > 0);
+    }
+    daruma_case_done(&before, at(6000));
+}
+
+/* However a call ends, it leaves its place once: else the place would seem full for ever. */
+static void ends_somehow(daruma_case *c, uint64_t dice, daruma_ms now)
+{
+    daruma_failure limit = failure(DARUMA_RATE_LIMIT, 429), gone = failure(DARUMA_SERVER_ERROR, 500);
+    daruma_failure *f = dice & 1 ? &limit : &gone;
+    if (dice & 2)
+        daruma_case_hedge(c, dice & 4 ? c->target : !c->target, at(now));
+    if (dice & 8)
+        daruma_case_headed(c, at(now));
+    if (dice & 16)
+        daruma_case_begun(c, at(now));
+    if (dice & 32)
+        daruma_case_answered(c, at(now));
+    if (c->beside.out && dice & 64)
+        daruma_case_hedge(c, dice & 128 ? c->target : !c->target, at(now));
+    if (c->beside.out && dice & 256)
+        daruma_case_hedge_takes_over(c, dice & 512 ? f : NULL, at(now));
+    else if (c->beside.out && dice & 512)
+        daruma_case_hedge_ended(c, f, at(now));
+    int end = (int)(dice >> 10 & 7);
+    if (end == 0 && !c->beside.out)
+        daruma_case_next(c, f, 0, at(now));
+    else if (end == 1)
+        daruma_case_drop(c, at(now));
+    else if (end == 2)
+        daruma_case_unsent(c, at(now));
+    else if (end > 4)
+        daruma_case_done(c, at(now));
+    if (end != 2)
+        daruma_case_close(c, DARUMA_OUTCOME_CANCELLED_, at(now));
+    if (c->out)
+        daruma_case_close(c, DARUMA_OUTCOME_FAILED, at(now));
+}
+
+static void however_calls_end_none_is_counted_as_out_behind_that(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("q", "m", "b", "k2")};
+    enum { CASES = 16 };
+    static daruma_case c[CASES];
+    uint64_t dice = 1;
+    for (daruma_ms now = 0; now < 2000000; now += 100) {
+        dice = dice * 6364136223846793005u + 1442695040888963407u;
+        daruma_case *one = &c[now / 100 % CASES];
+        if (one->out)
+            ends_somehow(one, dice >> 32, now);
+        daruma_case_open(one, w, &p, t, 2, -1, -1, at(now));
+        if (daruma_case_admit(one, at(now)).wait > 0)
+            daruma_case_close(one, DARUMA_OUTCOME_CANCELLED_, at(now));
+        uint32_t seen = 0, counted = 0;
+        for (int i = 0; i < CASES; i++)
+            seen += (c[i].out && c[i].paced.nth) + (c[i].beside.out && c[i].beside.paced.nth);
+        for (int i = 0; i < 2; i++) {
+            place *lane = place_look(w, &t[i], LANE);
+            counted += lane ? lane->crowd.out : 0;
+        }
+        assert_int_equal(counted, seen);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -357,6 +557,11 @@ int main(void)
         cmocka_unit_test(tokens_come_back_bit_by_bit_and_who_needs_few_goes_at_once),
         cmocka_unit_test(tokens_that_went_out_count_before_an_answer_says_so),
         cmocka_unit_test(a_limit_of_tokens_that_is_not_true_holds_nobody_up),
+        cmocka_unit_test(where_calls_are_served_and_refused_at_once_no_more_go_out_than_were_served),
+        cmocka_unit_test(however_calls_end_none_is_counted_as_out_behind_that),
+        cmocka_unit_test(refusals_beside_fewer_end_it_but_for_those_who_went_out_with_one_too_many),
+        cmocka_unit_test(where_more_are_served_than_were_out_when_one_was_refused_all_go_out),
+        cmocka_unit_test(a_limit_that_begins_while_calls_are_out_is_none_of_calls_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -114,7 +114,10 @@
 #define PACE_MS_MAX               20000 /* until a stated limit ends, to be waited for: some state when all of it is back */
 #define PACE_PROOF_MS             600000 /* a limit of tokens that refused is kept to for so long: our counts may be wrong */
 #define PACE_TOKENS_MS_MAX        120000 /* the same of tokens, whose limits are of a minute: twice that is the bound */
-#define HEARSAY_REST_MS_MAX       5000   /* ... of which words alone speak: the next request finds out more */
+#define CROWD_TURNS               2 /* so often calls are served and refused by turns: it is no chance, of calls at once */
+#define CROWD_TURN_MS             10000 /* ... each in so short a time: limits of a minute have longer ones */
+#define CROWD_STEPS_MAX           10    /* without a refusal twice as many are let in, and after so many steps all */
+#define HEARSAY_REST_MS_MAX       5000  /* ... of which words alone speak: the next request finds out more */
 #define HEDGE_MS_MIN              250 /* of silence before another is asked: less is noise, of the network and of this machine */
 #define HEDGE_UNKNOWN_MS          2000  /* ... where nothing is known of the model, and no head of a stream came */
 #define HEDGE_PLAIN_MS            5000  /* ... and no head of an answer in one piece, which comes when it is ready */

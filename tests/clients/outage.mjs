@@ -614,3 +614,33 @@ every((name, d, w) => {
       },
     });
 });
+
+holds("outage openai: where two calls at once are served and a third is refused each time, no third goes out", {
+  config: (c) => (alone("openai")(c), delete c.recovery),
+  async run(pair) {
+    const d = dialects.openai, held = [];
+    let refused = 0, release = false;
+    const ends = () => held.splice(0).forEach((end) => end());
+    pair.own.answer = (q, res) => {
+      if (held.length >= 2) return refused++, json(res, 429, { error: { message: "Too many requests", type: "rate_limit_error" } });
+      held.push(() => answer(wires.openai, q, res));
+      if (release) setTimeout(ends, 50);
+    };
+    const asks = (text) => question(pair, d, { model: d.own, text });
+    const both = () => until("two are out", () => held.length === 2);
+    for (let i = 0; i < 3; i++) {
+      const two = [asks(`say one ${i}`), asks(`say two ${i}`)];
+      await both();
+      const third = asks(`say three ${i}`);
+      await until("it is refused", () => refused > i);
+      ends();
+      for (const r of await Promise.all(two)) assert.equal(r.said, words, r.text);
+      await until("it goes out again", () => held.length, 8000);
+      ends();
+      assert.equal((await third).said, words);
+    }
+    release = true;
+    for (const r of await Promise.all(Array.from({ length: 20 }, (_, i) => asks(`say ${i}`)))) assert.equal(r.said, words, r.text);
+    assert.ok(refused <= 3 + 8, `${refused - 3} were refused`); // now and then more are tried
+  },
+});

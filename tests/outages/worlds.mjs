@@ -36,5 +36,6 @@ export const worlds = [
   { id: "model-429", name: "one model is limited, retry-after: 60", faults: always(a({ kind: "rate_limit", headers: { "retry-after": "60" } })), sick: { model: "a" }, within: 1000 },
   { id: "provider-down", name: "a whole provider is down, another is well", ...two, faults: (t, i) => (i === 0 ? [{ kind: "refuse" }] : []), sick: { provider: 0 }, within: 1000 },
   { id: "firewall", name: "one request gets a 403 page of a firewall, others are well", ...one, alone: false, faults: always({ kind: "html", status: 403, times: 1 }), tolerates: 1 },
+  { id: "proxy-413", name: "the proxy of one provider takes fewer bytes than the request has, another is well", ...two, faults: (t, i) => (i === 0 ? [{ kind: "html", status: 413 }] : []), within: 1000 },
   { id: "fallback-cut", name: "one provider is silent for 5 s, another is well", ...two, turns: [3, 8], faults: (t, i) => (i === 0 && t >= 3 && t < 8 ? [{ kind: "timeout" }] : []), burstAt: 3.5 },
 ];

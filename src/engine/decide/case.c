@@ -357,10 +357,11 @@ void daruma_case_done(daruma_case *c, daruma_moment at)
     if (c->outcome != DARUMA_OUTCOME_PENDING)
         return;
     check(c->out);
-    if (c->late && !c->answered && c->policy->health && choice_beside(c, at.now) >= 0)
+    if (c->late && !c->answered && c->policy->health && choice_beside(c, at.now) >= 0) {
         /* it came after all, far too late for those who could ask somebody else */
+        ladder_show_pace(c, PACE_ANSWERED, at.now);
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);
-    else
+    } else
         is_well(c, at);
     tell_odd(c, at);
     if (c->begun)

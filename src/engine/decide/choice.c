@@ -125,6 +125,8 @@ static bool spoils(const daruma_failure *f, const daruma_target *t, const daruma
     int64_t window = t->window > f->limit ? t->window : f->limit;
     if (kind_rows[f->kind].meets_always)
         return share(kind_rows[f->kind].meets, t, u);
+    if (f->kind == DARUMA_REQUEST_TOO_LARGE && window <= 0 && u->provider_id != t->provider_id)
+        return false; /* bytes perhaps: each host takes as many as it likes */
     if (f->kind == DARUMA_CONTEXT_LENGTH || f->kind == DARUMA_REQUEST_TOO_LARGE)
         return u->window <= window; /* what is unknown is not worth a call */
     return false;

@@ -347,6 +347,8 @@ static void rest(daruma_health *w, const daruma_target *t, const daruma_failure 
     bool named = f->wait > 0;
     if (k->rest == REST_NEVER || (k->rest == REST_ADVISED && !named))
         return;
+    if (k->rest == REST_SLOWS && !named && health_crowded(w, t))
+        return;
     place *p = place_for(w, t, f->hearsay ? LANE : rest_parts[k->rests]);
     bool alone = !p->witness || p->witness == witness;
     if (!p->witness)

@@ -12,6 +12,7 @@
  * never ended for nothing. */
 #include "engine/decide/choice.h"
 #include "engine/decide/health.h"
+#include "engine/decide/ladder.h"
 #include "engine/decide/window.h"
 #include "base/check.h"
 #include "base/limits.h"
@@ -265,8 +266,7 @@ void daruma_case_hedge_ended(daruma_case *c, const daruma_failure *f, daruma_mom
     check(c->beside.out);
     const daruma_target *t = &c->targets[c->beside.target];
     c->beside.out = false;
-    health_pace_shown(c->health, t, &c->beside.paced, f && f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : PACE_NOTHING,
-                      at.now);
+    health_pace_shown(c->health, t, &c->beside.paced, health_pace_of(f), at.now);
     health_second_over(c->health, t);
     if (!f) {
         health_drop(c->health, t, c->beside.permits, at.now);
@@ -300,8 +300,7 @@ void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, darum
     bool same = c->beside.target == c->target; /* the place is well, it was that call */
     silent_call first = look_at(c, false, at.now);
     f = f ? f : &silent_failure;
-    health_pace_shown(c->health, &c->targets[c->target], &c->paced,
-                      f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : PACE_NOTHING, at.now);
+    ladder_show_pace(c, health_pace_of(f), at.now);
     c->hung_up = choice_hung_up(c, f, at.now);
     if (c->hung_up && choice_was_noted(c, at.now))
         health_hung_up(c->health, &c->targets[c->target], at.now);

@@ -335,9 +335,9 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
         c->hung_up = c->policy->health && choice_hung_up(c, f, at.now);
         if (c->hung_up && choice_was_noted(c, at.now))
             health_hung_up(c->health, &c->targets[c->target], at.now);
+        ladder_show_pace(c, health_pace_of(f), at.now);
         if (!c->answered)
             note_bad(c, c->target, c->permits, f, at);
-        ladder_show_pace(c, f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : PACE_NOTHING, at.now);
         if (c->since < 0)
             c->since = at.now;
         c->out = false;

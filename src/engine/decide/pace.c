@@ -11,7 +11,14 @@
  * A refuted limit holds nobody up; a proven one is waited for each time. What a request takes of the tokens is a guess:
  * such a limit holds nobody up but for some minutes after it refused a call for which too little was left.
  *
- * Tokens come back bit by bit, as OpenAI and Anthropic say, until all of the limit is back. */
+ * Tokens come back bit by bit, as OpenAI and Anthropic say, until all of the limit is back.
+ *
+ * Limits of calls at once nobody states. Such a place refuses whoever is one too many, and serves all others: so many
+ * are out, and the rest wait until one of these ends. Without it all go out at once when a rest ends, and most are
+ * refused again. It is believed after calls were served and refused by turns, several times in short order, each of the
+ * refused beside that many others and each of the served beside fewer: where a window of time or chance refuses, it is
+ * not so. One that is refused beside fewer ends it. When nobody was refused for a while that grows with each time it
+ * proved true, twice as many may. */
 #include "engine/decide/health.h"
 #include "engine/decide/place.h"
 #include "engine/decide/window.h"
@@ -46,6 +53,74 @@ static bool holds_up(const pace *o, daruma_limit l, daruma_ms now)
     return o->trust == PACE_BELIEVED || o->trust == PACE_PROVEN || (o->trust == PACE_TESTED && is_tested(o, now));
 }
 
+static bool crowd_holds(const crowd *o)
+{
+    return o->turns >= CROWD_TURNS;
+}
+
+/* So many may be out by now. */
+static uint32_t room_of(const crowd *o, daruma_ms now)
+{
+    daruma_ms steps = ms_since(o->refused_at, now) / o->ms;
+    return now >= o->refused_at && steps < CROWD_STEPS_MAX && o->room < UINT32_MAX >> steps ? o->room << steps
+                                                                                            : UINT32_MAX;
+}
+
+/* How soon to look whether somebody else may go there; 0: now. */
+static daruma_ms full_in(const crowd *o, daruma_ms now)
+{
+    return crowd_holds(o) && o->out >= room_of(o, now) ? HEDGE_LOOK_MS : 0;
+}
+
+static void crowd_refused(crowd *o, const daruma_call_pace *call, daruma_ms now)
+{
+    uint32_t others = call->nth - 1;
+    daruma_ms since = ms_since(o->refused_at, now);
+    bool held = crowd_holds(o), together = call->sent_at <= o->refused_at;
+    if (held && together && others < o->room)
+        return; /* of those who went out together any may be the first to arrive */
+    if (o->room && others >= o->room && (held || since < CROWD_TURN_MS)) {
+        o->turns += !held && o->served > o->refused;
+        o->ms = !held ? BREAKER_OPEN_MS : since >= o->ms ? sooner(2 * o->ms, REST_MS_MAX) : o->ms;
+    } else {
+        o->turns = together && others ? o->turns : 0;
+        o->room = others;
+    }
+    o->refused_at = now;
+    o->refused = call->sent_at;
+}
+
+static void crowd_answered(crowd *o, const daruma_call_pace *call)
+{
+    o->served = later(o->served, call->sent_at);
+    if (o->room && call->nth > o->room)
+        o->room = crowd_holds(o) ? call->nth : 0;
+    if (!o->room)
+        o->turns = 0;
+}
+
+static void crowd_left(daruma_health *w, crowd *o, const daruma_call_pace *call, pace_shown how, daruma_ms now)
+{
+    bool full = full_in(o, now) > 0;
+    o->out -= o->out > 0;
+    if (how == PACE_REFUSED)
+        crowd_refused(o, call, now);
+    if (how == PACE_ANSWERED)
+        crowd_answered(o, call);
+    w->healed += full && !full_in(o, now);
+}
+
+pace_shown health_pace_of(const daruma_failure *f)
+{
+    return f && f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : PACE_NOTHING;
+}
+
+bool health_crowded(const daruma_health *w, const daruma_target *t)
+{
+    const place *p = place_look(w, t, LANE);
+    return p && crowd_holds(&p->crowd);
+}
+
 static int64_t need_of(daruma_limit l, int64_t tokens)
 {
     return l == DARUMA_LIMIT_TOKENS ? tokens : 1;
@@ -60,7 +135,7 @@ bool health_counts_tokens(const daruma_health *w, const daruma_target *t, daruma
 daruma_ms health_spent_in(const daruma_health *w, const daruma_target *t, int64_t tokens, daruma_ms now)
 {
     const place *p = place_look(w, t, LANE);
-    daruma_ms longest = 0;
+    daruma_ms longest = p ? full_in(&p->crowd, now) : 0;
     for (int i = 0; p && i < DARUMA_LIMITS; i++) {
         daruma_ms in = holds_up(&p->pace[i], i, now) ? short_for(&p->pace[i], need_of(i, tokens), now) : 0;
         longest = in > longest ? in : longest;
@@ -71,7 +146,7 @@ daruma_ms health_spent_in(const daruma_health *w, const daruma_target *t, int64_
 daruma_call_pace health_pace_takes(daruma_health *w, const daruma_target *t, int64_t tokens, daruma_ms now)
 {
     place *p = place_for(w, t, LANE);
-    daruma_call_pace call = {.tokens = tokens};
+    daruma_call_pace call = {.tokens = tokens, .nth = ++p->crowd.out, .sent_at = now};
     for (int i = 0; i < DARUMA_LIMITS; i++) {
         pace *o = &p->pace[i];
         int64_t need = need_of(i, tokens);
@@ -115,6 +190,10 @@ void health_told_left(daruma_health *w, const daruma_target *t, const daruma_lef
 
 void health_pace_shown(daruma_health *w, const daruma_target *t, daruma_call_pace *call, pace_shown how, daruma_ms now)
 {
+    place *p = call->nth ? place_look(w, t, LANE) : NULL;
+    if (p)
+        crowd_left(w, &p->crowd, call, how, now);
+    call->nth = 0;
     for (int i = 0; i < DARUMA_LIMITS; i++) {
         if (!call->spent[i])
             continue;

@@ -195,6 +195,7 @@ void place_keep(place *p, const place *got)
     is.older = p->older;
     is.budget = p->budget;
     is.hedges = p->hedges;
+    is.crowd = p->crowd;
     is.breaker.wary = p->breaker.wary;
     *p = is;
 }

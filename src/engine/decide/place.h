@@ -28,6 +28,17 @@ typedef struct pace {
     daruma_ms tested_until; /* a call is out although too little was left, and it finds out until then; 0: none is */
 } pace;
 
+/* So many calls at once are served: see pace.c. */
+typedef struct crowd {
+    uint32_t out;         /* calls that are out */
+    uint32_t room;        /* so many others were out when one was refused; 0: none was, or more were served */
+    uint32_t turns;       /* so often it was refused again after others were served; from CROWD_TURNS on it holds ... */
+    daruma_ms ms;         /* ... and after so long without a refusal twice as many may be out */
+    daruma_ms refused_at; /* when the newest refusal came, 0 none ... */
+    daruma_ms refused;    /* ... when that call had gone out ... */
+    daruma_ms served;     /* ... and when the newest call went out that was answered */
+} crowd;
+
 typedef struct place {
     uint64_t id;
     daruma_scope scope;
@@ -57,6 +68,7 @@ typedef struct place {
     daruma_ms dead_to;            /* ... up to here; 0 none */
     uint64_t shared;              /* what others know of it, as a mark(); 0 nothing */
     pace pace[DARUMA_LIMITS];     /* lanes */
+    crowd crowd;                  /* lanes */
     daruma_tally tally;
     uint32_t next;         /* in its chain; places are named by index + 1, 0 is none */
     uint32_t newer, older; /* touched just after, just before */
