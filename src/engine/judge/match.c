@@ -82,7 +82,7 @@ bool match_begins(daruma_str text, const char *names, bool whole)
 {
     for (;; names++) {
         size_t n = 0;
-        while (n < text.n && *names != '/' && ch_lower(text.p[n]) == *names)
+        while (n < text.n && *names && *names != '/' && ch_lower(text.p[n]) == *names)
             n++, names++;
         bool goes_on = whole && n < text.n && (ch_alpha(text.p[n]) || ch_digit(text.p[n]));
         if (!goes_on && (!*names || *names == '/'))

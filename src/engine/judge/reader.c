@@ -450,7 +450,7 @@ static void read_object(reader *r, daruma_str object, int level)
             else if (role == IS_WAIT && json_is_object(v))
                 add_wait(r, scalar(r, json_get(v, S("seconds"))), false);
         } else {
-            if (str_eq(key, S("error")) && str_findch(v, '_') != STR_NONE && !memchr(v.p, ' ', v.n))
+            if (str_eq(key, S("error")) && str_findch(v, '_') != STR_NONE && json_get(object, S("error_description")).n)
                 reader_member(r, IS_CODE, scalar(r, v), level); /* as OAuth writes it (RFC 6749 5.2) */
             reader_member(r, role, scalar(r, v), level);
         }

@@ -107,7 +107,7 @@ static size_t path_end(daruma_str s, size_t from)
     size_t names = 0, i = from + 1;
     bool within = str_ends(str_sub(s, 0, from), S(" in "));
     for (size_t n = 0; i < s.n && s.p[i] != ')'; names++) {
-        for (n = 0; i + n < s.n && n <= SPAN_NAME_BYTES && !memchr(" ,)", s.p[i + n], 3);)
+        for (n = 0; i + n < s.n && n <= SPAN_NAME_BYTES && !memchr(" ,()", s.p[i + n], 4);)
             n++;
         daruma_str name = str_sub(s, i, n);
         if (!n || n > SPAN_NAME_BYTES || (!char_is(name.p[0], CHAR_QUOTE) && !(within && str_has(name, S(".")))))
