@@ -536,6 +536,13 @@ static bool code_denies_model(uint16_t code, uint16_t row)
     return k != DARUMA_MODEL_NOT_FOUND && k != DARUMA_PERMISSION;
 }
 
+/* True if only all clauses together speak of something that a tool may have: less than a code says of a call. */
+static bool is_guessed_tool(const seen *s, uint16_t row)
+{
+    const phrase_row *p = &phrase_all[row - 1];
+    return s->tool != FOR_TOOL && p->where == AT_MESSAGE && p->kind == DARUMA_TOOL_ERROR;
+}
+
 /* The first row that fits what the first `look` texts and the facts say; `code` is what the words of a code do. */
 static uint16_t first_of_texts(seen *s, size_t look, uint16_t code)
 {
@@ -556,9 +563,7 @@ static uint16_t first_of_texts(seen *s, size_t look, uint16_t code)
     if (!code_decides(s, code, row)) {
         if (!row || row > first)
             row = first_by_sentence(s, row);
-        /* what is heard of all clauses together says less than a code */
-        bool little = says_little(row) || phrase_all[row - 1].where == AT_MESSAGE;
-        if (!code_denies_model(code, row) && (!little || !code))
+        if (!code_denies_model(code, row) && (!(says_little(row) || is_guessed_tool(s, row)) || !code))
             return row;
     }
     s->coded = true;

@@ -426,7 +426,7 @@ static void read_object(reader *r, daruma_str object, int level)
         log |= str_eq(key, S("level"));
         if (log && role == IS_MESSAGE)
             role = IS_TITLE;
-        if (role == IS_NOTHING) {
+        if (role == IS_NOTHING || (role == IS_ATTEMPTS && json_is_string(v))) {
             if (json_is_string(v) && v.n > words.n && memchr(v.p, ' ', v.n))
                 words = v;
             continue;
