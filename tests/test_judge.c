@@ -1004,6 +1004,14 @@ static void behind_a_sentence_stands_nothing(void **state)
     }
 }
 
+/* A provider's name comes from a request and may hold any byte. */
+static void a_zero_in_a_name_ends_no_search_behind_the_names(void **state)
+{
+    (void)state;
+    assert_true(match_begins(S("ab\0zq"), "ab\0z", true)); /* what stands behind the names is none of them */
+    assert_false(match_begins(S("a\0b"), "ab/ac", true));
+}
+
 static void a_code_is_shown_rather_than_a_type_or_a_status(void **state)
 {
     static const char *const rows[][2] = {
@@ -1110,6 +1118,7 @@ int main(void)
         cmocka_unit_test(what_stands_beside_an_error_does_not_change_it),
         cmocka_unit_test(behind_a_sentence_stands_nothing),
         cmocka_unit_test(a_code_is_shown_rather_than_a_type_or_a_status),
+        cmocka_unit_test(a_zero_in_a_name_ends_no_search_behind_the_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

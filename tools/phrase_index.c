@@ -313,6 +313,7 @@ static void print_senses(void)
            (unsigned long long)bits_of("internal.machine"));
     printf("#define SENTENCE_WIRE 0x%llxu\n#define SENTENCE_OF_LEAD 0x%llxu\n", (unsigned long long)bits_of("wire"),
            (unsigned long long)bits_of("label.failed"));
+    printf("#define SENTENCE_REFUSED 0x%llxu\n", (unsigned long long)bits_of("request.denied.model.label"));
     printf("#define SENTENCE_MEANINGS %d\n", nmeanings);
     printf("#define SENTENCE_BAD 0x%llxu\n#define SENTENCE_BROKEN 0x%llxu\n", (unsigned long long)bits_of("bad"),
            (unsigned long long)bits_of("broken"));

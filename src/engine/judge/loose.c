@@ -112,6 +112,8 @@ bool reader_loose(reader *r, daruma_str t, int level)
         }
         enum role role = reader_role(key);
         r->values++;
+        while (role == IS_MESSAGE && v + 1 < t.n && (t.p[v] == '[' || ch_space(t.p[v]))) /* the first of several */
+            v++;
         if (t.p[v] == '"' || t.p[v] == '\'') {
             if (v + 2 < t.n && t.p[v + 1] == '{' && (t.p[v + 2] == '"' || t.p[v + 2] == '\'')) {
                 i = v; /* an object in quotes that nobody escaped: go on inside it */
@@ -239,7 +241,8 @@ daruma_str reader_straight(reader *r, daruma_str t)
 
 daruma_str reader_finish(daruma_str t)
 {
-    static const daruma_str before[] = {LIT("inishR"), LIT("inish_r"), LIT("topR"), LIT("top_r")};
+    static const daruma_str before[] = {LIT("inishR"), LIT("inish_r"), LIT("topR"),
+                                        LIT("top_r"),  LIT("inish R"), LIT("inish r")};
     for (size_t at = 0, hit; (hit = str_find(str_from(t, at), S("eason"))) != STR_NONE;) {
         daruma_str head = str_sub(t, 0, at + hit);
         size_t from = head.n + 5, end;

@@ -82,7 +82,7 @@ bool match_begins(daruma_str text, const char *names, bool whole)
 {
     for (;; names++) {
         size_t n = 0;
-        while (n < text.n && *names != '/' && ch_lower(text.p[n]) == *names)
+        while (n < text.n && *names && *names != '/' && ch_lower(text.p[n]) == *names)
             n++, names++;
         bool goes_on = whole && n < text.n && (ch_alpha(text.p[n]) || ch_digit(text.p[n]));
         if (!goes_on && (!*names || *names == '/'))
@@ -293,13 +293,17 @@ static uint16_t first_by_code(const seen *s)
 }
 
 /* `text` behind a code that it begins with and whose words name the failure: they are read as those of the code,
- * "RateLimitError: the cluster is busy". */
+ * "RateLimitError: the cluster is busy". The module of a class says nothing: "qwen_agent.llm.base.ServiceError: ". */
 static daruma_str behind_code(const seen *s, daruma_str text)
 {
+    size_t module = 0;
+    for (size_t i = 0; i < text.n && (word_char(text.p[i]) || text.p[i] == '.'); i++)
+        module = text.p[i] == '.' ? i + 1 : module;
+    daruma_str own = str_from(text, module);
     for (size_t i = 0; i < s->nfacts; i++) {
-        daruma_str code = s->facts[i].says, rest = str_from(text, code.n);
-        if (s->facts[i].where == AT_CODE && str_starts(text, code) && str_starts(rest, S(": ")) && first_by_code(s))
-            return rest;
+        daruma_str code = s->facts[i].says, rest = str_from(own, code.n);
+        if (s->facts[i].where == AT_CODE && str_starts(own, code) && str_starts(rest, S(": ")))
+            return first_by_code(s) ? rest : own;
     }
     return text;
 }
@@ -345,10 +349,12 @@ static uint64_t all_of(const uint64_t *parts, size_t n)
 }
 
 /* True if a lead only says that something failed, whatever it was: "Error while calling the model: ", "failed to
- * generate a response: ". A file that could not be changed and a machine without memory are the failure itself: behind
- * them stand details. */
+ * generate a response: ", "LLM request rejected: ". A file that could not be changed and a machine without memory are
+ * the failure itself: behind them stand details. */
 static bool only_failed(uint64_t means)
 {
+    if (!(means & ~(SEEN_LEAD | SENTENCE_REFUSED))) /* of rights is said more than that */
+        return means & SENTENCE_DENIED && means & SENTENCE_SENT;
     bool itself = means & SENTENCE_EDIT || (means & SENTENCE_DEVICE) == SENTENCE_DEVICE;
     return means & SENTENCE_FAILED && !itself && !(means & SENTENCE_WRONG & ~SENTENCE_FAILED & ~SENTENCE_MISSING);
 }
@@ -530,6 +536,13 @@ static bool code_denies_model(uint16_t code, uint16_t row)
     return k != DARUMA_MODEL_NOT_FOUND && k != DARUMA_PERMISSION;
 }
 
+/* True if only all clauses together speak of something that a tool may have: less than a code says of a call. */
+static bool is_guessed_tool(const seen *s, uint16_t row)
+{
+    const phrase_row *p = &phrase_all[row - 1];
+    return s->tool != FOR_TOOL && p->where == AT_MESSAGE && p->kind == DARUMA_TOOL_ERROR;
+}
+
 /* The first row that fits what the first `look` texts and the facts say; `code` is what the words of a code do. */
 static uint16_t first_of_texts(seen *s, size_t look, uint16_t code)
 {
@@ -550,7 +563,7 @@ static uint16_t first_of_texts(seen *s, size_t look, uint16_t code)
     if (!code_decides(s, code, row)) {
         if (!row || row > first)
             row = first_by_sentence(s, row);
-        if (!code_denies_model(code, row) && (!says_little(row) || !code))
+        if (!code_denies_model(code, row) && (!(says_little(row) || is_guessed_tool(s, row)) || !code))
             return row;
     }
     s->coded = true;

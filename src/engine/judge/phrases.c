@@ -91,6 +91,7 @@ const char *const phrases_of_tools[] = {
     "^tool * returned: ",
     "failed for tool",
     "tool timed out",
+    "tool call timed out",
     "error executing tool",
     "tool execution failed",
     "error calling tool",

@@ -26,6 +26,7 @@ static const struct {
     K("msg", IS_MESSAGE),
     K("detail", IS_NEST),
     K("details", IS_NEST),
+    K("debug", IS_ATTEMPTS), /* of a detail, as Connect prints it */
     K("reason", IS_CODE),
     K("metadata", IS_NEST),
     K("raw", IS_NEST),
@@ -399,11 +400,12 @@ static void read_within(reader *r, daruma_str object, int level)
 /* Of attempts that failed the last one says why, where no text says it of them all. */
 static void read_attempts(reader *r, daruma_str list, int level)
 {
-    daruma_str item, last = {0};
+    daruma_str item, last = list;
     for (size_t i = 0; i < r->s->ntexts; i++)
         if (sentence_names_cause(r->s->texts[i]))
             return;
-    for (json_iter it = json_open(list); r->values++ < UNWRAP_VALUES_MAX && json_next(&it, NULL, &item);)
+    json_iter it = json_open(list);
+    while (json_is_array(list) && r->values++ < UNWRAP_VALUES_MAX && json_next(&it, NULL, &item))
         last = item;
     if (json_is_object(last) || json_is_array(last))
         reader_value(r, last, level + 1);
@@ -424,7 +426,7 @@ static void read_object(reader *r, daruma_str object, int level)
         log |= str_eq(key, S("level"));
         if (log && role == IS_MESSAGE)
             role = IS_TITLE;
-        if (role == IS_NOTHING) {
+        if (role == IS_NOTHING || (role == IS_ATTEMPTS && json_is_string(v))) {
             if (json_is_string(v) && v.n > words.n && memchr(v.p, ' ', v.n))
                 words = v;
             continue;
@@ -437,7 +439,7 @@ static void read_object(reader *r, daruma_str object, int level)
         } else if (json_is_object(v) || json_is_array(v)) {
             if (json_is_object(v) && str_eq(key, S("errors")))
                 read_fields(r, v, level + 1);
-            if (role == IS_ATTEMPTS && json_is_array(v))
+            if (role == IS_ATTEMPTS)
                 attempts = v;
             else if (role == IS_NEST || role == IS_MESSAGE || role == IS_CODE || role == IS_TYPE)
                 reader_value(r, v, level + 1);
@@ -448,6 +450,8 @@ static void read_object(reader *r, daruma_str object, int level)
             else if (role == IS_WAIT && json_is_object(v))
                 add_wait(r, scalar(r, json_get(v, S("seconds"))), false);
         } else {
+            if (str_eq(key, S("error")) && str_findch(v, '_') != STR_NONE && json_get(object, S("error_description")).n)
+                reader_member(r, IS_CODE, scalar(r, v), level); /* as OAuth writes it (RFC 6749 5.2) */
             reader_member(r, role, scalar(r, v), level);
         }
     }

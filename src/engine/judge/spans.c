@@ -62,10 +62,18 @@ static size_t name_end(daruma_str s, size_t from)
     return !str_istarts(name, S("tool_")) && !str_istarts(name, S("function_")) ? end - 1 : 0;
 }
 
-/* True if a status ends before `end`: what is quoted behind it is the message, as SDKs print a string. */
+/* True if a status ends before `end`, or its name: `400 Bad Request "..."`. What is quoted behind it is the message, as
+ * SDKs print a string. */
 static bool is_status(daruma_str s, size_t end)
 {
     int64_t n;
+    for (size_t at = end; at && ch_alpha(s.p[at - 1]);) {
+        while (at && ch_alpha(s.p[at - 1]))
+            at--;
+        if (!at || s.p[at] < 'A' || s.p[at] > 'Z' || s.p[at - 1] != ' ')
+            break;
+        end = --at;
+    }
     bool alone = end == 3 || (end > 3 && !char_is(s.p[end - 4], CHAR_WORD));
     return alone && str_int(str_sub(s, end - 3, 3), &n) && n >= 400 && n <= 599;
 }
@@ -92,20 +100,21 @@ static size_t span_end(daruma_str s, size_t from)
     return 0;
 }
 
-/* The end of a list of names in brackets that begins at `from`, which says where in a schema something stands: "In
- * context=('properties', 'answer')"; 0: none does. */
+/* The end of a list of names in brackets that begins at `from`, which says where in a schema something stands, or what
+ * may stand there: "In context=('properties', 'answer')", "in (Color.RED, Color.BLUE)"; 0: none does. */
 static size_t path_end(daruma_str s, size_t from)
 {
     size_t names = 0, i = from + 1;
-    while (i < s.n && char_is(s.p[i], CHAR_QUOTE)) {
-        size_t n = str_findch(str_sub(s, i + 1, SPAN_NAME_BYTES), s.p[i]);
-        if (n == STR_NONE || str_findch(str_sub(s, i + 1, n), ' ') != STR_NONE)
+    bool within = str_ends(str_sub(s, 0, from), S(" in "));
+    for (size_t n = 0; i < s.n && s.p[i] != ')'; names++) {
+        for (n = 0; i + n < s.n && n <= SPAN_NAME_BYTES && !memchr(" ,()", s.p[i + n], 4);)
+            n++;
+        daruma_str name = str_sub(s, i, n);
+        if (!n || n > SPAN_NAME_BYTES || (!char_is(name.p[0], CHAR_QUOTE) && !(within && str_has(name, S(".")))))
             return 0;
-        names++;
-        i += n + 2;
-        i += str_starts(str_from(s, i), S(", ")) ? 2 : 0;
+        i += n + (str_starts(str_from(s, i + n), S(", ")) ? 2 : 0);
     }
-    return names > 1 && i < s.n && s.p[i] == ')' ? i : 0;
+    return names > 1 && i < s.n ? i : 0;
 }
 
 /* Words of a guess, wherever they stand, or where they begin a sentence. */
@@ -216,7 +225,7 @@ daruma_str spans_strip(daruma_str line, daruma_arena *a)
     line = without_guesses(line, a); /* one that has nothing else says nothing beside other lines */
     char *out = NULL;
     size_t n = 0, from = 0; /* what is not in `out` yet */
-    if (!chars_has(line, "\"'`") &&
+    if (!chars_has(line, "\"'`") && !(chars_has(line, "(") && str_find(line, S(" in (")) != STR_NONE) &&
         !(chars_has(line, "_-") && (str_ihas(line, S("tool")) || str_ihas(line, S("function")))))
         return line;
     for (size_t i = 0; i < line.n; i++) {
