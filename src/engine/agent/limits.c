@@ -67,10 +67,8 @@ uint32_t limits_calls_left(const agent *a)
 
 daruma_ms limits_time_left(const agent *a)
 {
-    if (a->s.limits.time <= 0)
-        return -1;
-    daruma_ms left = a->s.limits.time - (a->at.now - a->opened);
-    return left > 0 ? left : 0;
+    daruma_ms most = a->s.limits.time, left = most - (a->at.now - a->opened);
+    return most <= 0 ? -1 : left > 0 ? left : 0;
 }
 
 bool limits_time_over(const agent *a)

@@ -23,11 +23,6 @@ static bool wrong(daruma_buf *why, const char *what, daruma_str name)
     return false;
 }
 
-static bool has_calls(daruma_str name, daruma_str variant)
-{
-    return daruma_policy_variant(name, variant) != NULL;
-}
-
 bool seed_stack_read(daruma_str names, daruma_arena *a, seed_stack *ret, daruma_buf *why)
 {
     const agent_policy *first = NULL;
@@ -36,7 +31,7 @@ bool seed_stack_read(daruma_str names, daruma_arena *a, seed_stack *ret, daruma_
     for (daruma_str rest = names, variant; rest.n;) {
         daruma_str at = rest, name = profile_next(&rest, &variant);
         const agent_policy *own = seed_agent(name, variant);
-        if (!own && !has_calls(name, variant))
+        if (!own && !daruma_policy_variant(name, variant))
             return wrong(why, "there is no profile",
                          variant.n ? (daruma_str){name.p, (size_t)(variant.p + variant.n - name.p)} : name);
         if (own && !first) {
