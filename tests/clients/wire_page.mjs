@@ -125,6 +125,16 @@ for (const [size, scheme] of [[wide, "light"], [narrow, "dark"]])
       await shot(page, scheme);
     }));
 
+seen("of a request that was mended before its first call, or told of a failed tool, and was then answered it says so, not that it is under way", {}, (pair) =>
+  open(pair, {}, async (page) => {
+    await live(page);
+    const answer = await question(pair, d, { more: failing(1) });
+    assert.equal(answer.status, 200);
+    await page.waitForFunction(() => document.querySelector("summary"));
+    await page.waitForFunction(() => /recovered in [\d.]+ m?s/.test(document.querySelector("summary").textContent), null, { timeout: 3000 });
+    assert.doesNotMatch(pair.eventsText(), /request_over/); // it is for those who watch
+  }));
+
 /* ---- how soon, and how much ---- */
 
 // What daruma sends to those who listen: each event with the time at which it was made, by this machine's clock.
@@ -170,7 +180,7 @@ seen("at 200 events a second a recovery is on it within half a second of its eve
     }
     await Promise.all(asked);
     const over = heard.all.filter((e) => e.event === "error_recovery_success"), rate = heard.all.filter((e) => e.at < end).length / 6;
-    await page.waitForFunction((n) => Object.keys(window.shown).length >= n, over.length, { timeout: 5000 }).catch(() => {});
+    await page.waitForFunction((ids) => ids.every((id) => window.shown[id]), over.map((e) => e.case), { timeout: 5000 }).catch(() => {});
     await heard.end();
     const shown = await page.evaluate(() => window.shown);
     const late = over.map((e) => (shown[e.case] ?? Infinity) - e.at).sort((a, b) => a - b);

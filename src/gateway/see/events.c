@@ -60,15 +60,31 @@ static void tell_subscribers(event_log *l, daruma_str bytes)
     }
 }
 
+/* As a server-sent event; returns where its line begins. `ts` has seconds; a page needs to know how long. */
+static size_t write_sent(const daruma_event *e, daruma_buf *b)
+{
+    buf_printf(b, "id: %lld\ndata: ", (long long)e->at.now);
+    size_t before = b->n;
+    daruma_event_write(e, b);
+    buf_putc(b, '\n'); /* the line's own newline and this one end the event */
+    return before;
+}
+
+void events_over(event_log *l, const daruma_event *e)
+{
+    char text[EVENT_LINE_MAX];
+    daruma_buf b = buf_over(text, sizeof text);
+    write_sent(e, &b);
+    if (!b.full)
+        tell_subscribers(l, buf_str(&b));
+}
+
 void events_emit(event_log *l, const daruma_event *e)
 {
     char text[EVENT_LINE_MAX];
     if (events_are_read(l)) {
         daruma_buf b = buf_over(text, sizeof text);
-        buf_printf(&b, "id: %lld\ndata: ", (long long)e->at.now); /* `ts` has seconds; a page needs to know how long */
-        size_t before = b.n;
-        daruma_event_write(e, &b);
-        buf_putc(&b, '\n'); /* the line's own newline and this one end the event */
+        size_t before = write_sent(e, &b);
         if (b.full) {
             l->too_long++;
         } else {
