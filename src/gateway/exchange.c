@@ -251,8 +251,7 @@ static void join(exchange *x, daruma_event *e)
 static void on_tell(void *user, daruma_event *e)
 {
     exchange *x = user;
-    if (events_are_read(x->g->events))
-        join(x, e);
+    join(x, e);
     x->told = e->outcome == DARUMA_OUTCOME_PENDING;
     events_emit(x->g->events, e);
 }

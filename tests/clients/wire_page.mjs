@@ -135,6 +135,31 @@ seen("of a request that was mended before its first call, or told of a failed to
     assert.doesNotMatch(pair.eventsText(), /request_over/); // it is for those who watch
   }));
 
+seen("who opens it later sees what was recovered before, once, and who was refused at the door", {
+  chaos: fault("{ times: 1, kind: overloaded }"),
+  config: (c) => (c.clients = [{ name: "nightly", token: "nightly-token-000001", rate: 1 }]),
+}, async (pair) => {
+  const headers = { authorization: "Bearer nightly-token-000001" };
+  assert.equal((await question(pair, d, { headers })).outcome, "recovered");
+  assert.equal((await question(pair, d, { headers })).status, 429);
+  await open(pair, {}, async (page) => {
+    await page.waitForFunction(() => /recovered in/.test(document.querySelector("summary")?.textContent));
+    await page.waitForFunction(() => /request refused: a client that asks too often \(nightly\)/.test(document.getElementById("beside").textContent));
+    assert.ok(!(await page.isVisible("#none")));
+    const heard = await new Promise((ok) => ask(pair, "/daruma/events", { headers: { "last-event-id": "0" }, onData: (all, req) => /request_refused.*\n\n/.test(all) && (req.destroy(), ok(all)) }).catch(() => {}));
+    const ids = [...heard.matchAll(/^id: (\d+)$/gm)].map((m) => m[1]), rest = await new Promise((ok) => ask(pair, "/daruma/events", { headers: { "last-event-id": ids[0] }, onData: (all, req) => /request_refused.*\n\n/.test(all) && (req.destroy(), ok(all)) }).catch(() => {}));
+    assert.equal((rest.match(/^id: /gm) ?? []).length, ids.filter((id) => Number(id) > Number(ids[0])).length); // what it has is not sent again
+    assert.equal(await page.locator("details").count(), 1);
+  });
+});
+
+seen("where nothing is kept of what needed help it says so, not that nothing did", {
+  chaos: fault("{ times: 1, kind: overloaded }"),
+}, async (pair) => {
+  assert.equal((await question(pair, d)).outcome, "recovered");
+  await open(pair, { route: () => new Promise(() => {}) }, (page) => page.waitForFunction(() => /^1 request needed help before this page was opened.*daruma cases FILE/.test(document.getElementById("none").textContent)));
+});
+
 /* ---- how soon, and how much ---- */
 
 // What daruma sends to those who listen: each event with the time at which it was made, by this machine's clock.
