@@ -160,6 +160,54 @@ seen("where nothing is kept of what needed help it says so, not that nothing did
   await open(pair, { route: () => new Promise(() => {}) }, (page) => page.waitForFunction(() => /^1 request needed help before this page was opened.*daruma cases FILE/.test(document.getElementById("none").textContent)));
 });
 
+seen("a summary that was asked for is a step of its own with its time, which is not the answer's", {
+  chaos: `models: { m-single: { window: 8000 } }\n${fault("{ asks: summary, kind: delay, delay: 1200ms }")}`,
+  config: (c) => ((c.timeouts.first_byte = c.timeouts.idle = "10s"), (c.timeouts.total = "30s")),
+}, (pair) =>
+  open(pair, {}, async (page) => {
+    await live(page);
+    const messages = Array.from({ length: 41 }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: `${i}: ${"the quick brown fox jumps over the lazy dog ".repeat(26)}` }));
+    assert.equal((await question(pair, d, { more: { messages } })).outcome, "recovered");
+    await page.waitForFunction(() => /recovered in/.test(document.querySelector("summary")?.textContent));
+    assert.match(await page.innerText("summary"), /Late because the conversation was summarised: [\d.]+ s for summarising the conversation,/);
+    await newest(page).locator("summary").click();
+    await page.waitForFunction(() => /summarising the conversation took [\d.]+ s/.test(document.querySelector("ol").innerText));
+    assert.ok(pair.events().find((e) => e.event === "trajectory_compressed").took_ms >= 1200);
+  }));
+
+// Events of one case, `at` so many milliseconds each, as daruma sends them.
+const sent = (...all) => all.map(([at, event, more]) => `id: ${10000 + at}\ndata: ${JSON.stringify({ event, ts: "2026-01-02T03:04:05Z", case: "00000000000000ab", asked: "birch", provider: "main", model: "birch", key: "key1", ...more })}\n\n`).join("");
+const limited = { kind: "rate_limit", status: 429, message: "Try again in 9s.", retry_after_ms: 9000 };
+const told = (name, body, run) => seen(name, {}, (pair) => {
+  let served = false;
+  return open(pair, { route: (r) => (served ? new Promise(() => {}) : ((served = true), r.fulfill({ contentType: "text/event-stream", body }))) }, async (page) => {
+    await page.waitForSelector("summary");
+    await newest(page).locator("summary").click();
+    await page.waitForFunction(() => document.querySelector("ol").innerText);
+    await run(await page.innerText("summary"), await page.innerText("ol"));
+  });
+});
+
+told("a wait that is planned is told as planned",
+  sent([5, "llm_request_failed", { ...limited, attempt: 1, took_ms: 5 }], [5, "llm_retry_attempt", { ...limited, remedy: "wait_retry", attempt: 2, delay_ms: 9300 }]),
+  (short, steps) => {
+    assert.match(short, /a wait of 9\.3 s is planned, 5 ms in 1 call that failed/);
+    assert.doesNotMatch(short, /of waiting/);
+    assert.match(steps, /at 5 ms\ndaruma plans a wait of 9\.3 s; then call 2 goes to main\/birch \(key1\)/);
+  });
+
+told("it begins with what took longest, each step stands where it happened, and words that come again are said once",
+  sent([0, "tool_failed", { kind: "tool_error", tool: "get_weather", message: "the result was lost: whether the call took effect is unknown" }],
+    [5, "llm_request_failed", { ...limited, attempt: 1, took_ms: 5 }], [5, "llm_retry_attempt", { ...limited, remedy: "wait_retry", attempt: 2, delay_ms: 9300 }],
+    ...[2, 3, 4].flatMap((n) => [[9000 + n * 100, "llm_request_failed", { ...limited, retry_after_ms: -1, attempt: n, took_ms: 100 }], [9000 + n * 100, "llm_retry_attempt", { ...limited, remedy: "wait_retry", attempt: n + 1, delay_ms: 0 }]]),
+    [9450, "recovery_ineffective", { remedy: "compact", compression_error: "the model that should summarise failed", took_ms: 50 }], [9500, "error_recovery_success", { ...limited, outcome: "recovered", attempts: 5, took_ms: 9500 }]),
+  (short, steps) => {
+    assert.match(short, /birch recovered in 9\.5 s\nLate because the provider asked to wait 9\.0 s: 9\.1 s of waiting, 305 ms in 4 calls that failed/);
+    for (const words of [/^at 0 ms\nthe history has a call of get_weather without its result$/m, /^at 9\.2 s\ncall 2 to .* failed after 100 ms/m, /^at 5 ms\ndaruma waited and tried again: call 2 goes to main\/birch \(key1\) after a wait of 9\.1 s/m, /^daruma tried to summarise the conversation; that failed too$/m, /^at 9\.5 s\nmain\/birch \(key1\) answered, call 5/m]) assert.match(steps, words);
+    assert.equal(steps.match(/Try again in 9s\./g).length, 1);
+    assert.match(steps, /Try again in 9s\. \(the same 3 times more\)/);
+  });
+
 /* ---- how soon, and how much ---- */
 
 // What daruma sends to those who listen: each event with the time at which it was made, by this machine's clock.
@@ -327,9 +375,11 @@ seen("when daruma dies it says so, and of a request that its end was not seen; w
     pair.gateway().kill("SIGKILL");
     await lost;
     await page.waitForFunction(() => /not connected/.test(document.getElementById("live").textContent) && /its end was not seen/.test(document.querySelector("summary").textContent));
+    await page.waitForFunction(() => /^The gateway is gone since .*; the numbers are from then\.$/.test(document.getElementById("gone").textContent) && getComputedStyle(document.querySelector("#numbers b")).color === getComputedStyle(document.querySelector("#about")).color);
     await fetch(`${pair.chaos}/chaos/script`, { method: "POST", body: fault("{ times: 1, kind: overloaded }") });
     await pair.again();
     await live(page);
     await question(pair, d);
     await page.waitForFunction(() => document.querySelectorAll("details").length === 2 && /recovered in/.test(document.querySelector("summary").textContent));
+    await page.waitForFunction(() => document.getElementById("gone").hidden);
   }));
