@@ -153,6 +153,17 @@ seen("who opens it later sees what was recovered before, once, and who was refus
   });
 });
 
+holds("page: of more events than are kept the newest are, each of them whole", {
+  async run(pair) {
+    const max = 512 << 10;
+    for (let n = 0; pair.eventsText().length < 1.6 * max; n++) assert.equal((await question(pair, d, { more: failing(n) })).status, 200);
+    const newest = pair.events().at(-1).case, text = await new Promise((ok) => ask(pair, "/daruma/events", { headers: { "last-event-id": "0" }, onData: (all, req) => new RegExp(`request_over.*"case":"${newest}".*\\n\\n$`).test(all) && (req.destroy(), ok(all)) }).catch(() => {}));
+    const all = text.slice(text.indexOf("\n\n") + 2);
+    assert.ok(all.length > max / 4 && all.length <= max, `${all.length} bytes`);
+    for (const one of all.split("\n\n").slice(0, -1)) assert.ok(JSON.parse(/^id: \d+\ndata: (.*)$/.exec(one)[1]).event, one);
+  },
+});
+
 seen("where nothing is kept of what needed help it says so, not that nothing did", {
   chaos: fault("{ times: 1, kind: overloaded }"),
 }, async (pair) => {
