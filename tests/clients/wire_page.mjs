@@ -184,6 +184,9 @@ seen("a summary that was asked for is a step of its own with its time, which is 
     await newest(page).locator("summary").click();
     await page.waitForFunction(() => /summarising the conversation took [\d.]+ s/.test(document.querySelector("ol").innerText));
     assert.ok(pair.events().find((e) => e.event === "trajectory_compressed").took_ms >= 1200);
+    const again = await question(pair, d, { more: { messages } }); // it is shortened before its first call now
+    assert.ok(!pair.events().some((e) => e.case === again.headers["x-daruma-case"] && e.outcome));
+    await page.waitForFunction(() => document.querySelectorAll("summary").length === 2 && /recovered in/.test(document.querySelector("summary").textContent));
   }));
 
 // Events of one case, `at` so many milliseconds each, as daruma sends them.

@@ -126,7 +126,8 @@ void events_emit(event_log *l, const daruma_event *e)
     if (b.full) {
         l->too_long++;
     } else {
-        l->written += log_file_put(&l->file, str_sub(buf_str(&b), before, b.n - before - 1), e->at.wall);
+        if (l->file.fd >= 0)
+            l->written += log_file_put(&l->file, str_sub(buf_str(&b), before, b.n - before - 1), e->at.wall);
         tell_subscribers(l, buf_str(&b));
     }
     if (l->terminal.fd >= 0) {
