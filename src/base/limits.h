@@ -196,7 +196,8 @@
 #define MODELS_KEPT_BYTES_MAX     (16u << 20) /* of all of them: four of the largest */
 #define PASSING_NAMES_MAX         256 /* places in a body that name the model: Gemini takes 100 texts in one call */
 #define EVENT_SUBSCRIBERS_MAX     64  /* listeners on /daruma/events */
-#define METER_ROWS_MAX            256 /* models with a row of their own in /metrics; clients name them */
+#define EVENTS_KEPT_BYTES_MAX     (512u << 10) /* of the newest for who listens later: those of some 70 to 140 requests */
+#define METER_ROWS_MAX            256          /* models with a row of their own in /metrics; clients name them */
 #define METER_OTHERS_MAX          64  /* ... and providers with one for all other models: CONFIG_PROVIDERS_MAX */
 #define METER_NAME_BYTES_MAX      100 /* of a model's name there */
 

@@ -251,9 +251,30 @@ static void join(exchange *x, daruma_event *e)
 static void on_tell(void *user, daruma_event *e)
 {
     exchange *x = user;
-    if (events_are_read(x->g->events))
-        join(x, e);
+    join(x, e);
+    x->told = e->outcome == DARUMA_OUTCOME_PENDING;
     events_emit(x->g->events, e);
+}
+
+/* Who watches the page is to see the end of all whose beginning it saw. */
+static void tell_over(const exchange *x, const drive_result *r, int64_t cost)
+{
+    daruma_event e = DARUMA_EVENT_INIT;
+    if (!x->told)
+        return;
+    e.name = "request_over";
+    e.at = gateway_now(x->g);
+    e.case_id = r->case_id;
+    e.asked = r->model;
+    e.target = r->target;
+    e.outcome = r->outcome;
+    e.attempts = r->attempts;
+    e.took = r->took;
+    e.input_tokens = r->input_tokens;
+    e.output_tokens = r->output_tokens;
+    e.cost = cost;
+    e.client = x->client ? x->client->name : (daruma_str){0};
+    events_over(x->g->events, &e);
 }
 
 static void on_holds(void *user, int64_t bytes)
@@ -351,6 +372,7 @@ static void on_done(void *user, const drive_result *r)
     meter_pay(x->g->meter, r->outcome == DARUMA_OUTCOME_RECOVERED ? METER_SAVED : METER_PAID, r->input_tokens,
               r->output_tokens, cost);
     usage_put(x, r, cost);
+    tell_over(x, r, cost);
     trace_done(x, r);
     if (r->outcome != DARUMA_OUTCOME_OK)
         state_touched(x->g->state);

@@ -136,6 +136,7 @@ struct exchange {
     job *job;                    /* work for it is under way beside the loop */
     cloud_stream *streams;       /* answers that may come in Amazon's framing; NULL: none */
     exchange *next_waiting, *next_idle;
+    bool told; /* an event of it went out, and none that ended it */
     bool over; /* its memory goes when its clock rings */
 };
 

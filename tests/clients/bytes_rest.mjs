@@ -130,6 +130,7 @@ const elsewhere = {
   "ids and names that providers refuse when they are longer; each is replaced both ways, as the tests of convert and mend hold": "MEND_ID_BYTES_MAX MEND_ID_BYTES_MIN MEND_NAME_BYTES_MAX CALL_ID_BYTES_MAX CHAT_CALL_ID_BYTES_MAX TOOL_NAME_BYTES_MAX ANTHROPIC_TOOL_NAME_BYTES_MAX OPENAI_USER_BYTES_MAX ANTHROPIC_USER_BYTES_MAX",
   "an answer that was found wrong, kept should nothing better come: a longer one is an error, said": "GIVEN_BYTES_MAX",
   "what is remembered of other requests; what does not fit is not remembered": "RENAMED_ID_BYTES_MAX KNOWN_TEXT_BYTES WATCH_READ_BYTES_MAX MODELS_KEPT_BYTES_MAX STORED_ANSWER_BYTES_MAX STORED_READ_BYTES_MAX ANSWER_ID_BYTES_MAX STORED_BYTES_MAX",
+  "events kept for who opens the page later; the older half goes first, and the file has all, as the scenarios `page:` hold": "EVENTS_KEPT_BYTES_MAX",
   "words of anthropic-beta that a provider refuses; where they are more the whole field goes, as the scenarios `anthropic-beta` hold": "BETAS_BYTES_MAX",
   "how much memory is taken at first; it grows": "REDACT_INDEX_BYTES_USUAL MEND_ROOM_BYTES_USUAL HEAD_BYTES_USUAL WHOLE_BYTES_USUAL CALL_BYTES_USUAL TALK_SAID_BYTES_USUAL TURN_DELTAS_FEW",
   "what waits for all clients together; beyond it those who read nothing are let go sooner, as test_server.c holds": "READERS_BYTES_MAX",

@@ -125,6 +125,103 @@ for (const [size, scheme] of [[wide, "light"], [narrow, "dark"]])
       await shot(page, scheme);
     }));
 
+seen("of a request that was mended before its first call, or told of a failed tool, and was then answered it says so, not that it is under way", {}, (pair) =>
+  open(pair, {}, async (page) => {
+    await live(page);
+    const answer = await question(pair, d, { more: failing(1) });
+    assert.equal(answer.status, 200);
+    await page.waitForFunction(() => document.querySelector("summary"));
+    await page.waitForFunction(() => /recovered in [\d.]+ m?s/.test(document.querySelector("summary").textContent), null, { timeout: 3000 });
+    assert.doesNotMatch(pair.eventsText(), /request_over/); // it is for those who watch
+  }));
+
+seen("who opens it later sees what was recovered before, once, and who was refused at the door", {
+  chaos: fault("{ times: 1, kind: overloaded }"),
+  config: (c) => (c.clients = [{ name: "nightly", token: "nightly-token-000001", rate: 1 }]),
+}, async (pair) => {
+  const headers = { authorization: "Bearer nightly-token-000001" };
+  assert.equal((await question(pair, d, { headers })).outcome, "recovered");
+  assert.equal((await question(pair, d, { headers })).status, 429);
+  await open(pair, {}, async (page) => {
+    await page.waitForFunction(() => /recovered in/.test(document.querySelector("summary")?.textContent));
+    await page.waitForFunction(() => /request refused: a client that asks too often \(nightly\)/.test(document.getElementById("beside").textContent));
+    assert.ok(!(await page.isVisible("#none")));
+    const heard = await new Promise((ok) => ask(pair, "/daruma/events", { headers: { "last-event-id": "0" }, onData: (all, req) => /request_refused.*\n\n/.test(all) && (req.destroy(), ok(all)) }).catch(() => {}));
+    const ids = [...heard.matchAll(/^id: (\d+)$/gm)].map((m) => m[1]), rest = await new Promise((ok) => ask(pair, "/daruma/events", { headers: { "last-event-id": ids[0] }, onData: (all, req) => /request_refused.*\n\n/.test(all) && (req.destroy(), ok(all)) }).catch(() => {}));
+    assert.equal((rest.match(/^id: /gm) ?? []).length, ids.filter((id) => Number(id) > Number(ids[0])).length); // what it has is not sent again
+    assert.equal(await page.locator("details").count(), 1);
+  });
+});
+
+holds("page: of more events than are kept the newest are, each of them whole", {
+  async run(pair) {
+    const max = 512 << 10;
+    for (let n = 0; pair.eventsText().length < 1.6 * max; n++) assert.equal((await question(pair, d, { more: failing(n) })).status, 200);
+    const newest = pair.events().at(-1).case, text = await new Promise((ok) => ask(pair, "/daruma/events", { headers: { "last-event-id": "0" }, onData: (all, req) => new RegExp(`request_over.*"case":"${newest}".*\\n\\n$`).test(all) && (req.destroy(), ok(all)) }).catch(() => {}));
+    const all = text.slice(text.indexOf("\n\n") + 2);
+    assert.ok(all.length > max / 4 && all.length <= max, `${all.length} bytes`);
+    for (const one of all.split("\n\n").slice(0, -1)) assert.ok(JSON.parse(/^id: \d+\ndata: (.*)$/.exec(one)[1]).event, one);
+  },
+});
+
+seen("where nothing is kept of what needed help it says so, not that nothing did", {
+  chaos: fault("{ times: 1, kind: overloaded }"),
+}, async (pair) => {
+  assert.equal((await question(pair, d)).outcome, "recovered");
+  await open(pair, { route: () => new Promise(() => {}) }, (page) => page.waitForFunction(() => /^1 request needed help before this page was opened.*daruma cases FILE/.test(document.getElementById("none").textContent)));
+});
+
+seen("a summary that was asked for is a step of its own with its time, which is not the answer's", {
+  chaos: `models: { m-single: { window: 8000 } }\n${fault("{ asks: summary, kind: delay, delay: 1200ms }")}`,
+  config: (c) => ((c.timeouts.first_byte = c.timeouts.idle = "10s"), (c.timeouts.total = "30s")),
+}, (pair) =>
+  open(pair, {}, async (page) => {
+    await live(page);
+    const messages = Array.from({ length: 41 }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: `${i}: ${"the quick brown fox jumps over the lazy dog ".repeat(26)}` }));
+    assert.equal((await question(pair, d, { more: { messages } })).outcome, "recovered");
+    await page.waitForFunction(() => /recovered in/.test(document.querySelector("summary")?.textContent));
+    assert.match(await page.innerText("summary"), /Late because the conversation was summarised: [\d.]+ s for summarising the conversation,/);
+    await newest(page).locator("summary").click();
+    await page.waitForFunction(() => /summarising the conversation took [\d.]+ s/.test(document.querySelector("ol").innerText));
+    assert.ok(pair.events().find((e) => e.event === "trajectory_compressed").took_ms >= 1200);
+    const again = await question(pair, d, { more: { messages } }); // it is shortened before its first call now
+    assert.ok(!pair.events().some((e) => e.case === again.headers["x-daruma-case"] && e.outcome));
+    await page.waitForFunction(() => document.querySelectorAll("summary").length === 2 && /recovered in/.test(document.querySelector("summary").textContent));
+  }));
+
+// Events of one case, `at` so many milliseconds each, as daruma sends them.
+const sent = (...all) => all.map(([at, event, more]) => `id: ${10000 + at}\ndata: ${JSON.stringify({ event, ts: "2026-01-02T03:04:05Z", case: "00000000000000ab", asked: "birch", provider: "main", model: "birch", key: "key1", ...more })}\n\n`).join("");
+const limited = { kind: "rate_limit", status: 429, message: "Try again in 9s.", retry_after_ms: 9000 };
+const told = (name, body, run) => seen(name, {}, (pair) => {
+  let served = false;
+  return open(pair, { route: (r) => (served ? new Promise(() => {}) : ((served = true), r.fulfill({ contentType: "text/event-stream", body }))) }, async (page) => {
+    await page.waitForSelector("summary");
+    await newest(page).locator("summary").click();
+    await page.waitForFunction(() => document.querySelector("ol").innerText);
+    await run(await page.innerText("summary"), await page.innerText("ol"));
+  });
+});
+
+told("a wait that is planned is told as planned",
+  sent([5, "llm_request_failed", { ...limited, attempt: 1, took_ms: 5 }], [5, "llm_retry_attempt", { ...limited, remedy: "wait_retry", attempt: 2, delay_ms: 9300 }]),
+  (short, steps) => {
+    assert.match(short, /a wait of 9\.3 s is planned, 5 ms in 1 call that failed/);
+    assert.doesNotMatch(short, /of waiting/);
+    assert.match(steps, /at 5 ms\ndaruma plans a wait of 9\.3 s; then call 2 goes to main\/birch \(key1\)/);
+  });
+
+told("it begins with what took longest, each step stands where it happened, and words that come again are said once",
+  sent([0, "tool_failed", { kind: "tool_error", tool: "get_weather", message: "the result was lost: whether the call took effect is unknown" }],
+    [5, "llm_request_failed", { ...limited, attempt: 1, took_ms: 5 }], [5, "llm_retry_attempt", { ...limited, remedy: "wait_retry", attempt: 2, delay_ms: 9300 }],
+    ...[2, 3, 4].flatMap((n) => [[9000 + n * 100, "llm_request_failed", { ...limited, retry_after_ms: -1, attempt: n, took_ms: 100 }], [9000 + n * 100, "llm_retry_attempt", { ...limited, remedy: "wait_retry", attempt: n + 1, delay_ms: 0 }]]),
+    [9450, "recovery_ineffective", { remedy: "compact", compression_error: "the model that should summarise failed", took_ms: 50 }], [9500, "error_recovery_success", { ...limited, outcome: "recovered", attempts: 5, took_ms: 9500 }]),
+  (short, steps) => {
+    assert.match(short, /birch recovered in 9\.5 s\nLate because the provider asked to wait 9\.0 s: 9\.1 s of waiting, 305 ms in 4 calls that failed/);
+    for (const words of [/^at 0 ms\nthe history has a call of get_weather without its result$/m, /^at 9\.2 s\ncall 2 to .* failed after 100 ms/m, /^at 5 ms\ndaruma waited and tried again: call 2 goes to main\/birch \(key1\) after a wait of 9\.1 s/m, /^daruma tried to summarise the conversation; that failed too$/m, /^at 9\.5 s\nmain\/birch \(key1\) answered, call 5/m]) assert.match(steps, words);
+    assert.equal(steps.match(/Try again in 9s\./g).length, 1);
+    assert.match(steps, /Try again in 9s\. \(the same 3 times more\)/);
+  });
+
 /* ---- how soon, and how much ---- */
 
 // What daruma sends to those who listen: each event with the time at which it was made, by this machine's clock.
@@ -170,7 +267,7 @@ seen("at 200 events a second a recovery is on it within half a second of its eve
     }
     await Promise.all(asked);
     const over = heard.all.filter((e) => e.event === "error_recovery_success"), rate = heard.all.filter((e) => e.at < end).length / 6;
-    await page.waitForFunction((n) => Object.keys(window.shown).length >= n, over.length, { timeout: 5000 }).catch(() => {});
+    await page.waitForFunction((ids) => ids.every((id) => window.shown[id]), over.map((e) => e.case), { timeout: 5000 }).catch(() => {});
     await heard.end();
     const shown = await page.evaluate(() => window.shown);
     const late = over.map((e) => (shown[e.case] ?? Infinity) - e.at).sort((a, b) => a - b);
@@ -292,9 +389,11 @@ seen("when daruma dies it says so, and of a request that its end was not seen; w
     pair.gateway().kill("SIGKILL");
     await lost;
     await page.waitForFunction(() => /not connected/.test(document.getElementById("live").textContent) && /its end was not seen/.test(document.querySelector("summary").textContent));
+    await page.waitForFunction(() => /^The gateway is gone since .*; the numbers are from then\.$/.test(document.getElementById("gone").textContent) && getComputedStyle(document.querySelector("#numbers b")).color === getComputedStyle(document.querySelector("#about")).color);
     await fetch(`${pair.chaos}/chaos/script`, { method: "POST", body: fault("{ times: 1, kind: overloaded }") });
     await pair.again();
     await live(page);
     await question(pair, d);
     await page.waitForFunction(() => document.querySelectorAll("details").length === 2 && /recovered in/.test(document.querySelector("summary").textContent));
+    await page.waitForFunction(() => document.getElementById("gone").hidden);
   }));

@@ -218,7 +218,7 @@ static void answer_events(gateway *g, call *c)
     if (g->draining)
         call_end(c); /* who listens is not waited for */
     else
-        events_subscribe(g->events, c);
+        events_subscribe(g->events, c, http_header(&c->head, S("last-event-id")), gateway_now(g).now);
 }
 
 /* Appends the plain words for each kind of failure and each remedy, as data of the page: the page has no list of its

@@ -8,13 +8,15 @@
 event_log *events_new(void);
 bool events_open(event_log *l, daruma_str file, bool to_stderr, char why[512]);
 void events_free(event_log *l);
-bool events_are_read(const event_log *l); /* as lines of JSON: else nobody needs what joins them to other logs */
 void events_emit(event_log *l, const daruma_event *e);
+/* To those who listen alone: a request of which something was told is over, and no event said so. */
+void events_over(event_log *l, const daruma_event *e);
 void events_status(const event_log *l, daruma_buf *out); /* a member of a JSON object: events written and lost */
 void events_count(const event_log *l, uint64_t *written, uint64_t *lost);
 bool events_has_room(const event_log *l); /* for one more who listens */
-/* GET /daruma/events: the answer was begun by the caller, who made sure that there is room. */
-void events_subscribe(event_log *l, call *c);
+/* GET /daruma/events: the answer was begun by the caller, who made sure that there is room. `after`: the
+ * client's Last-Event-ID; with one it gets the events that are kept since then first. */
+void events_subscribe(event_log *l, call *c, daruma_str after, daruma_ms now);
 void events_unsubscribe(event_log *l, call *c);
 void events_end(event_log *l); /* ends every subscriber's answer */
 

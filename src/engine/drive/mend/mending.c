@@ -326,5 +326,7 @@ void session_mend_tell(session *x, daruma_when when, daruma_remedy_kind r, const
     }
     e.from = m->from;
     e.to = m->to;
+    e.took = x->h->asked_ms && !x->kase.policy->events ? x->h->asked_ms : -1; /* a seed's events have no such field */
+    x->h->asked_ms = 0;
     session_event(x, &e);
 }

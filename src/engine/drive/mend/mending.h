@@ -90,6 +90,7 @@ struct session_mending {
     const mend_question *questions;
     size_t nquestions, asked, answered;
     int64_t ask_tokens;
+    daruma_ms asked_at, asked_ms; /* since when they are asked; how long they took that no event has told of */
 };
 
 /* ---- mending.c, for mending_work.c ---- */

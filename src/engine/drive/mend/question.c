@@ -148,8 +148,10 @@ static void side_over(side *s, daruma_str text)
     session_mend_answer(x, s->index, text);
     side_free(s);
     go_on(x);
-    if (h->answered == h->nquestions)
+    if (h->answered == h->nquestions) {
+        h->asked_ms += session_now(x).now - h->asked_at;
         session_mend_asked(x);
+    }
 }
 
 bool side_ask(session *x, const mend_question *q, size_t n, int64_t max_output)
@@ -161,6 +163,7 @@ bool side_ask(session *x, const mend_question *q, size_t n, int64_t max_output)
     h->nquestions = n;
     h->asked = h->answered = 0;
     h->ask_tokens = max_output;
+    h->asked_at = session_now(x).now;
     go_on(x);
     return h->answered < n; /* none could be asked: nothing more will come */
 }
