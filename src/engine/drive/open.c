@@ -172,11 +172,13 @@ static void take_look(session *x, look *l)
         x->out.scan.stream = q->path_stream;
         x->client.array = q->path_array;
     }
-    drive_text *unfolded = past_unfold(x, false, (daruma_str){0});
+    drive_text *unfolded = past_unfold(x, false, (daruma_str){0}), *own = unfolded ? unfolded : l->stripped;
     if (unfolded) {
         session_use(x, session_own(x, unfolded));
         x->out.scan = x->d->scan(x->out.body, l->found.newest, false);
     }
+    if (own)
+        own->stays = true;
     if (x->out.scan.model_raw.n) /* the name is needed longer than the body */
         x->out.scan.model = arena_copy(x->arena, json_text(x->out.scan.model_raw, x->arena));
     choose_targets(x, q, l->found.newest);

@@ -9,6 +9,7 @@ typedef struct drive_text {
     struct drive_text *next; /* in the list of its owner */
     daruma_arena room;       /* holds the bytes and this struct */
     daruma_str bytes;
+    bool stays; /* in place of what the client sent: what its request asks for is read in it until the session ends */
 } drive_text;
 
 /* Returns `c` as `d` writes it, into the memory that the text keeps: nothing is copied behind it. `usual`: bytes that
