@@ -755,6 +755,8 @@ typedef struct daruma_case {
     bool goes_on;           /* (set) ... which another call could go on with; false with every attempt */
     daruma_ms piece_at;     /* when the newest piece of that came ... */
     daruma_ms gap;          /* ... and the longest time between two of them */
+    daruma_ms slow;         /* the content began so late that it is told, so long after it went out; 0: it did not */
+    daruma_ms usual;        /* ... and usually takes so long, as was known before; -1 unknown */
     daruma_ms sent_at;      /* when it went out */
     daruma_call_pace paced; /* what has gone out to its target, it included */
     daruma_beside beside;   /* the call beside it */
@@ -933,6 +935,42 @@ typedef struct daruma_tried {
  * of the wire, status, advised wait; nothing of keys, which are counted. Nothing when there is one thing to say. */
 DARUMA_API void daruma_tried_say(const daruma_tried *t, size_t n, daruma_buf *out);
 
+/* What the time of a request may have gone to. */
+typedef enum daruma_spent_on {
+    DARUMA_SPENT_UPLOAD,  /* the client sent its request slowly */
+    DARUMA_SPENT_WORK,    /* daruma itself worked on a large request */
+    DARUMA_SPENT_KEY,     /* a command printed a key */
+    DARUMA_SPENT_REST,    /* waiting for a place that was sick, as other requests had found */
+    DARUMA_SPENT_RATE,    /* ... that had said that too little is left of its limit */
+    DARUMA_SPENT_ROOM,    /* ... that serves no more calls at once */
+    DARUMA_SPENT_TURN,    /* ... of which another request found out whether it is well again */
+    DARUMA_SPENT_ADVISED, /* waiting behind a call that failed, as its provider asked */
+    DARUMA_SPENT_BACKOFF, /* ... as daruma does by itself */
+    DARUMA_SPENT_FAILED,  /* calls that failed */
+    DARUMA_SPENT_SILENT, /* a call that did not begin to answer, until another was asked beside it or the client left */
+    DARUMA_SPENT_SUMMARY, /* a question of daruma's own to a model */
+    DARUMA_SPENT_BEGIN,   /* the answer began later than is usual */
+    DARUMA_SPENT_PAUSE,   /* it paused for longer than is usual */
+    DARUMA_SPENT_READER,  /* the client read it slowly */
+    DARUMA_SPENT_ANSWER,  /* all else: the answer itself */
+    DARUMA_SPENT
+} daruma_spent_on;
+
+/* A part of the time of a request. */
+typedef struct daruma_spent {
+    daruma_spent_on on;
+    daruma_kind kind;            /* what was wrong there, where something was */
+    daruma_scope who;            /* which part of the target was waited for */
+    const daruma_target *target; /* NULL: none */
+    uint32_t times;              /* calls, waits: so many */
+    daruma_ms ms;                /* all of them together */
+    daruma_ms usual;             /* it usually takes so long, as was known before; -1 unknown */
+} daruma_spent;
+
+DARUMA_API const char *daruma_spent_name(daruma_spent_on on); /* "rest", "rate", ... */
+/* Writes a part in plain words, its time included: a sentence without its end. */
+DARUMA_API void daruma_spent_say(const daruma_spent *s, daruma_buf *out);
+
 /* One step of a case, as an event. Only fields that apply are set; numbers are -1 and
  * strings empty otherwise. Start from DARUMA_EVENT_INIT. */
 typedef struct daruma_event {
@@ -981,6 +1019,14 @@ typedef struct daruma_event {
     size_t ntried;                       /* ... so many */
     int64_t input_tokens, output_tokens; /* of the call, as the provider counted them */
     int64_t cost;                        /* ... in billionths of the unit that prices are in */
+
+    /* Of a request that was late: */
+    const daruma_spent *spent; /* where its time went, the largest part first */
+    size_t nspent;
+    const daruma_spent *late_by; /* of them what made it late, the largest; NULL: none. Without `spent`: what it waits
+                                    for */
+    daruma_ms late;              /* so much later it was for all that made it late; -1 not told */
+    bool live;                   /* for who watches while it happens; it is not written */
 } daruma_event;
 #define DARUMA_EVENT_INIT                                                                                              \
     (daruma_event)                                                                                                     \
@@ -988,7 +1034,7 @@ typedef struct daruma_event {
         .attempt = -1, .max_attempts = -1, .max_retries = -1, .delay = -1, .took = -1, .attempts = -1,                 \
         .compress_attempt = -1, .steps_compressed = -1, .original_size = -1, .compressed_size = -1,                    \
         .pruned_count = -1, .answered_count = -1, .level = -1, .confidence = -1, .input_tokens = -1,                   \
-        .output_tokens = -1, .cost = -1                                                                                \
+        .output_tokens = -1, .cost = -1, .late = -1                                                                    \
     }
 
 /* Gives `e` the name that the case's profile tells of this moment with, and what it counts then; e->failure and

@@ -170,6 +170,51 @@ static void what_failed_at_each_target_is_a_short_list_without_keys(void **state
     assert_true(str_find(buf_str(&b), S("the-key")) == STR_NONE);
 }
 
+static void where_time_went_says_whose_state_it_was_in_plain_words(void **state)
+{
+    (void)state;
+    daruma_target t = target("main", "m", "k1"), odd = target("main", "sk-proj-0123456789abcdefghijklmnopqrstuv", "");
+    const struct {
+        daruma_spent s;
+        const char *words;
+    } rows[] = {
+        {{.on = DARUMA_SPENT_REST, .kind = DARUMA_QUOTA, .who = DARUMA_SICK_ACCOUNT, .target = &t, .ms = 2700},
+         "2.7 s of waiting for the account a of main, which rested because calls there had failed: the account has no "
+         "credit or allowance left"},
+        {{.on = DARUMA_SPENT_RATE, .who = DARUMA_SICK_KEY, .target = &t, .ms = 14200, .times = 2},
+         "14 s of waiting for the key k1 of main, which had said that its rate limit was used up until then (2 times)"},
+        {{.on = DARUMA_SPENT_TURN, .who = DARUMA_SICK_PROVIDER, .target = &t, .ms = 900},
+         "900 ms of waiting while another request found out whether main is well again"},
+        {{.on = DARUMA_SPENT_ROOM, .who = DARUMA_SICK_MODEL, .target = &t, .ms = 900},
+         "900 ms of waiting for a free place at main/m, which serves no more calls at once than were under way"},
+        {{.on = DARUMA_SPENT_FAILED, .kind = DARUMA_OVERLOADED, .target = &t, .ms = 30, .times = 3},
+         "30 ms in 3 calls to main/m (k1) that failed: the model is too busy"},
+        {{.on = DARUMA_SPENT_FAILED, .kind = DARUMA_OVERLOADED, .ms = 30, .times = 1},
+         "30 ms in a call to the provider that failed: the model is too busy"},
+        {{.on = DARUMA_SPENT_BEGIN, .target = &t, .ms = 4000, .usual = 800},
+         "main/m (k1) took 4 s to begin its answer; it usually takes 800 ms"},
+        {{.on = DARUMA_SPENT_BEGIN, .target = &t, .ms = 4000, .usual = 99},
+         "main/m (k1) took 4 s to begin its answer; it usually takes less than 0.1 s"},
+        {{.on = DARUMA_SPENT_PAUSE, .target = &t, .ms = 4000, .usual = -1},
+         "main/m (k1) paused for 4 s within its answer; how long its longest pause usually takes is not known yet"},
+        {{.on = DARUMA_SPENT_ANSWER, .target = &odd, .ms = 0}, "0 ms for the answer itself"},
+        {{.on = DARUMA_SPENT_SILENT, .target = &odd, .ms = 5000, .usual = -1},
+         "5 s in a call to main/[redacted] that had not begun to answer; how long it usually takes is not known yet"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_buf b = buf_over(memory, sizeof memory);
+        daruma_spent_say(&rows[i].s, &b);
+        assert_str(buf_str(&b), rows[i].words);
+    }
+    for (int on = 0; on < DARUMA_SPENT; on++) {
+        daruma_spent s = {.on = (daruma_spent_on)on, .usual = -1};
+        daruma_buf b = buf_over(memory, sizeof memory);
+        daruma_spent_say(&s, &b);
+        assert_true(b.n > 10 && daruma_spent_name(s.on)[0]);
+        assert_true(str_find(buf_str(&b), S("0 ms")) != STR_NONE); /* each says how long */
+    }
+}
+
 static void what_an_event_does_not_know_it_leaves_out(void **state)
 {
     (void)state;
@@ -607,6 +652,7 @@ int main(void)
         cmocka_unit_test(an_event_joins_to_the_logs_of_both_sides),
         cmocka_unit_test(what_is_no_traceparent_gives_no_trace),
         cmocka_unit_test(what_failed_at_each_target_is_a_short_list_without_keys),
+        cmocka_unit_test(where_time_went_says_whose_state_it_was_in_plain_words),
         cmocka_unit_test(what_an_event_does_not_know_it_leaves_out),
         cmocka_unit_test(no_text_breaks_the_line_or_shows_a_secret),
         cmocka_unit_test(a_message_is_cut_between_characters_and_no_secret_hides_in_the_cut),

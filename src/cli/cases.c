@@ -22,8 +22,9 @@ typedef struct one_case {
     uint32_t remedies; /* a bit each */
     uint8_t did[DARUMA_REMEDIES], ndid;
     bool failed; /* a call of it did */
-    int64_t calls, took;
-    uint64_t order; /* the older the smaller */
+    int64_t calls, took, late;
+    char late_by[16]; /* what made it late most */
+    uint64_t order;   /* the older the smaller */
 } one_case;
 
 typedef struct wanted {
@@ -60,7 +61,8 @@ static void put_json(const one_case *c, daruma_buf *b)
     BUF_LIT(b, "{");
     BUF_MEMBERS(b, "ts", known(c->ts), "case", known(c->id), "model", known(c->asked), "target", known(c->target),
                 "kind", known(c->kind), "outcome", known(c->outcome), "calls", BUF_IF(c->calls >= 0, c->calls),
-                "took_ms", BUF_IF(c->took >= 0, c->took));
+                "took_ms", BUF_IF(c->took >= 0, c->took), "late_ms", BUF_IF(c->late >= 0, c->late), "late_by",
+                known(c->late_by));
     BUF_LIT(b, ",\"remedies\":[");
     put_remedies(c, b, "\"", ",");
     BUF_LIT(b, "]}\n");
@@ -83,6 +85,11 @@ static void print(const wanted *w, const one_case *c)
         put_remedies(c, &b, "", ", ");
     else
         buf_putc(&b, '-');
+    if (c->late >= 0) {
+        BUF_LIT(&b, "  late by ");
+        buf_duration(&b, c->late);
+        buf_printf(&b, " (%s)", c->late_by);
+    }
     BUF_LIT(&b, "\n");
     cli_put_page(stdout, buf_str(&b));
 }
@@ -112,7 +119,7 @@ static one_case *place_of(one_case *open, daruma_str id, const wanted *w, uint64
         end(w, oldest);
         unused = oldest;
     }
-    *unused = (one_case){.calls = -1, .took = -1, .order = order};
+    *unused = (one_case){.calls = -1, .took = -1, .late = -1, .order = order};
     keep(unused->id, sizeof unused->id, id);
     return unused;
 }
@@ -138,6 +145,10 @@ static void take(one_case *c, const event_seen *e)
         }
     if (e->attempts >= 0)
         c->calls = e->attempts;
+    if (e->late >= 0) {
+        c->late = e->late;
+        keep(c->late_by, sizeof c->late_by, e->late_by);
+    }
     if (e->outcome.n) {
         keep(c->outcome, sizeof c->outcome, e->outcome);
         c->took = e->took;
@@ -200,7 +211,8 @@ int cli_cases(int argc, char **argv)
     static const char about[] =
         "Lists the cases of an event file, one a line: when, its number, what became of it, what failed last, the "
         "model\n"
-        "as the client asked for it, the target that was called last, and what was done about it.\n\n"
+        "as the client asked for it, the target that was called last, what was done about it, and whether it was "
+        "late.\n\n"
         "  daruma cases --outcome failed                      what nothing helped\n"
         "  daruma cases --kind rate_limit --since 1h          limits of the last hour\n"
         "  daruma cases --target 'main/*' events.jsonl        of one provider\n"

@@ -77,11 +77,11 @@ static void read_member(event_seen *e, daruma_str key, daruma_str value, daruma_
         daruma_str name;
         daruma_str *text;
     } texts[] = {
-        {LIT("event"), &e->event},       {LIT("ts"), &e->ts},         {LIT("case"), &e->id},
-        {LIT("kind"), &e->kind},         {LIT("model"), &e->model},   {LIT("provider"), &e->provider},
-        {LIT("asked"), &e->asked},       {LIT("target"), &e->target}, {LIT("client"), &e->client},
-        {LIT("remedy"), &e->remedy},     {LIT("reason"), &e->reason}, {LIT("outcome"), &e->outcome},
-        {LIT("severity"), &e->severity},
+        {LIT("event"), &e->event},       {LIT("ts"), &e->ts},           {LIT("case"), &e->id},
+        {LIT("kind"), &e->kind},         {LIT("model"), &e->model},     {LIT("provider"), &e->provider},
+        {LIT("asked"), &e->asked},       {LIT("target"), &e->target},   {LIT("client"), &e->client},
+        {LIT("remedy"), &e->remedy},     {LIT("reason"), &e->reason},   {LIT("outcome"), &e->outcome},
+        {LIT("severity"), &e->severity}, {LIT("late_by"), &e->late_by}, {LIT("late_words"), &e->late_words},
     };
     const struct {
         daruma_str name;
@@ -92,7 +92,7 @@ static void read_member(event_seen *e, daruma_str key, daruma_str value, daruma_
         {LIT("status"), &e->status},   {LIT("max_attempts"), &e->max_attempts},
         {LIT("lost"), &e->lost},       {LIT("input_tokens"), &e->input_tokens},
         {LIT("ms"), &e->ms},           {LIT("output_tokens"), &e->output_tokens},
-        {LIT("calls"), &e->calls},
+        {LIT("calls"), &e->calls},     {LIT("late_ms"), &e->late},
     };
     for (size_t i = 0; i < COUNT(texts) && json_is_string(value); i++)
         if (str_eq(key, texts[i].name))
@@ -122,6 +122,7 @@ static bool read_line(event_lines *l, daruma_str line, event_seen *e)
                       .lost = -1,
                       .ms = -1,
                       .calls = -1,
+                      .late = -1,
                       .cost = -1};
     json_iter it = json_open(line);
     while (json_next(&it, &key, &value))

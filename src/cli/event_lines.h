@@ -10,9 +10,10 @@ enum { EVENT_BAD_SHOWN = 10 }; /* numbers of unreadable lines that are told */
 /* What one line says. Strings live until the next line is read; numbers are -1 where it does not say. */
 typedef struct event_seen {
     daruma_str event; /* empty: it is a line of a usage log */
-    daruma_str ts, id, kind, severity, provider, model, asked, target, client, remedy, outcome, reason;
+    daruma_str ts, id, kind, severity, provider, model, asked, target, client, remedy, outcome, reason, late_by,
+        late_words;
     int64_t wall; /* its time in ms since 1970 */
-    int64_t took, delay, attempt, attempts, max_attempts, status, input_tokens, output_tokens, lost, ms, calls;
+    int64_t took, delay, attempt, attempts, max_attempts, status, input_tokens, output_tokens, lost, ms, calls, late;
     int64_t cost; /* billionths */
 } event_seen;
 

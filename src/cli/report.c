@@ -43,6 +43,14 @@ typedef struct lost_row {
     int64_t calls, took;
 } lost_row;
 
+/* Requests that were late by the same most. */
+typedef struct late_row {
+    uint64_t n;
+    int64_t ms;      /* so much later, all together */
+    char words[256]; /* of the newest, and its case */
+    char id[20];
+} late_row;
+
 typedef struct report {
     char first[24], last[24];
     uint64_t events, lost, unreadable, outcomes[OUTCOMES];
@@ -52,6 +60,7 @@ typedef struct report {
     target_row targets[TARGETS_KEPT + 1];
     size_t ntargets;
     lost_row look[DARUMA_KINDS];
+    late_row late[DARUMA_SPENT];
     client_row clients[CLIENTS_KEPT + 1];
     size_t nclients;
     uint64_t requests; /* lines of usage logs */
@@ -132,6 +141,20 @@ static void take_end(report *r, const event_seen *e, daruma_kind kind)
     l->took = e->took;
 }
 
+static void take_late(report *r, const event_seen *e)
+{
+    int on = 0;
+    while (on < DARUMA_SPENT && !str_eq(e->late_by, str_of(daruma_spent_name((daruma_spent_on)on))))
+        on++;
+    if (on == DARUMA_SPENT)
+        return;
+    late_row *l = &r->late[on];
+    l->n++;
+    l->ms = add_sat(l->ms, e->late);
+    cli_keep(l->words, sizeof l->words, e->late_words);
+    cli_keep(l->id, sizeof l->id, e->id);
+}
+
 static void take_usage(report *r, const event_seen *e)
 {
     daruma_str name = e->client.n ? str_sub(e->client, 0, NAME_MAX_BYTES - 1) : S("-");
@@ -181,6 +204,8 @@ static void take(report *r, const event_seen *e)
         for (int i = 0; i < DARUMA_REMEDIES; i++)
             r->remedies[i] += str_eq(e->remedy, str_of(daruma_remedy_name((daruma_remedy_kind)i)));
     }
+    if (e->late >= 0)
+        take_late(r, e);
     if (e->outcome.n)
         take_end(r, e, kind);
 }
@@ -360,6 +385,31 @@ static void put_look(daruma_buf *b, const report *r, const char *file)
     buf_printf(b, "  daruma explain %s --events %.200s\n", r->look[order[0].at].id, file);
 }
 
+/* What made requests late, what did most often first. */
+static size_t late_in_order(const report *r, place ret[DARUMA_SPENT])
+{
+    uint64_t n[DARUMA_SPENT];
+    for (size_t i = 0; i < DARUMA_SPENT; i++)
+        n[i] = r->late[i].n;
+    return in_order(n, DARUMA_SPENT, ret);
+}
+
+static void put_late(daruma_buf *b, const report *r)
+{
+    place order[DARUMA_SPENT];
+    size_t n = late_in_order(r, order);
+    if (n)
+        BUF_LIT(b, "\nLate requests, by what took longest, each with the newest\n");
+    for (size_t i = 0; i < n; i++) {
+        const late_row *l = &r->late[order[i].at];
+        buf_printf(b, "  %-8s ", daruma_spent_name((daruma_spent_on)order[i].at));
+        put_n(b, l->n, "request", "requests");
+        BUF_LIT(b, ", ");
+        buf_duration(b, l->ms);
+        buf_printf(b, " in all  %s  %s\n", l->id, l->words);
+    }
+}
+
 static void put_clients(daruma_buf *b, const report *r)
 {
     if (!r->requests)
@@ -402,6 +452,7 @@ static void put_text(daruma_buf *b, const report *r, const char *file)
     put_balance(b, r);
     put_targets(b, r);
     put_look(b, r, file);
+    put_late(b, r);
     put_clients(b, r);
 }
 
@@ -445,6 +496,15 @@ static void json_lists(daruma_buf *b, const report *r)
         buf_putz(b, i ? "," : "");
         BUF_OBJECT(b, "case", l->id, "ts", l->ts, "kind", daruma_kind_name((daruma_kind)order[i].at), "target",
                    l->target, "outcome", l->outcome, "like_it", l->n, "calls", l->calls, "took_ms", l->took);
+    }
+    place late[DARUMA_SPENT];
+    BUF_LIT(b, "],\"late\":[");
+    n = late_in_order(r, late);
+    for (size_t i = 0; i < n; i++) {
+        const late_row *l = &r->late[late[i].at];
+        buf_putz(b, i ? "," : "");
+        BUF_OBJECT(b, "by", daruma_spent_name((daruma_spent_on)late[i].at), "requests", l->n, "late_ms", l->ms, "case",
+                   l->id, "words", l->words);
     }
     BUF_LIT(b, "],\"clients\":[");
     for (size_t i = 0; i < r->nclients + (r->clients[CLIENTS_KEPT].requests > 0); i++) {

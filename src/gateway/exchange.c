@@ -253,7 +253,7 @@ static void on_tell(void *user, daruma_event *e)
     exchange *x = user;
     join(x, e);
     x->told = e->outcome == DARUMA_OUTCOME_PENDING;
-    events_emit(x->g->events, e);
+    (e->live ? events_live : events_emit)(x->g->events, e);
 }
 
 /* Who watches the page is to see the end of all whose beginning it saw. */
@@ -274,7 +274,7 @@ static void tell_over(const exchange *x, const drive_result *r, int64_t cost)
     e.output_tokens = r->output_tokens;
     e.cost = cost;
     e.client = x->client ? x->client->name : (daruma_str){0};
-    events_over(x->g->events, &e);
+    events_live(x->g->events, &e);
 }
 
 static void on_holds(void *user, int64_t bytes)
@@ -531,6 +531,7 @@ void exchange_begin(gateway *g, call *c, const dialect *d, const config_client *
                          .mended = mended,
                          .head_only = str_eq(c->head.method, S("HEAD")),
                          .credential = x->credential,
+                         .sending = c->sending,
                          .waits = -1,
                          .speaks = x->d ? x->d : head_dialect(&c->head),
                          .refused = ours         ? came_back(&loop)

@@ -239,6 +239,8 @@ static void on_tell(void *user, daruma_event *e)
 {
     daruma_session *s = user;
     daruma_buf line = buf_in(&s->arena);
+    if (e->live)
+        return;
     daruma_event_write(e, &line);
     daruma_str text = str_trim(buf_str(&line));
     act a = {.what = DARUMA_DO_EVENT, .total_ms = -1};

@@ -19,6 +19,7 @@ typedef struct server server;
 typedef struct call {
     http_head head;      /* lives as long as the call */
     daruma_str body;     /* whole, decoded from chunks; lives until call_drop_body() or the end */
+    daruma_ms sending;   /* so long it took to come */
     daruma_arena *arena; /* memory that dies with the call; grows on demand */
     void *user;          /* the handler's own */
     uint64_t id;

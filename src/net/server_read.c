@@ -15,6 +15,7 @@ static void hand_over(conn *c)
 {
     server *s = c->server;
     c->call.body = (daruma_str){c->body, c->nbody};
+    c->call.sending = c->nbody ? (daruma_ms)uv_now(s->loop) - c->body_since : 0;
     c->state = WITH_HANDLER;
     conn_wait_for(c, FOR_NOTHING);
     s->ops.request(&c->call, s->user);

@@ -176,7 +176,8 @@ static uint64_t tenant_of(void *user)
 static void on_tell(void *user, daruma_event *e)
 {
     wire *w = user;
-    w->ops->tell(w->user, e);
+    if (!e->live)
+        w->ops->tell(w->user, e);
 }
 
 static void on_step(void *user, const drive_step *s)

@@ -17,7 +17,7 @@ const soak = process.argv.findIndex((a) => a.startsWith("--effects="));
 if (soak > 0) process.env.EFFECTS = process.argv.splice(soak, 1)[0].slice("--effects=".length);
 const { scenarios } = await import("./scenarios.mjs");
 const { wire } = await import("./wire.mjs");
-for (const part of ["streams", "pass", "door", "lock", "tricks", "metrics", "see", "trace", "report", "life", "chain", "harm", "routes", "models", "passing", "pace", "state", "store", "replicas", "page", "clouds"]) await import(`./wire_${part}.mjs`);
+for (const part of ["streams", "pass", "door", "lock", "tricks", "metrics", "see", "trace", "report", "life", "chain", "harm", "routes", "models", "passing", "pace", "state", "store", "replicas", "page", "late", "clouds"]) await import(`./wire_${part}.mjs`);
 await import("./frameworks.mjs");
 await import("./gemini.mjs");
 await import("./heal.mjs");

@@ -102,7 +102,7 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
     c->left = c->hung_up = false;
     c->answered = c->useless = c->headed = c->noted = c->overdue = c->late = c->begun = c->goes_on = false;
     c->sent_at = now;
-    c->gap = 0;
+    c->gap = c->slow = 0;
     c->rung = 0;
     c->not_before = INT64_MIN; /* waited enough, whatever the clock says later */
     c->target = c->want = to;
@@ -268,6 +268,46 @@ bool case_counts_tokens(const daruma_case *c, daruma_ms now)
     return counts;
 }
 
+bool case_awaits(const daruma_case *c, int target, daruma_ms now, daruma_spent *ret)
+{
+    daruma_condition h = {.well = true};
+    int i = target >= 0 ? target : choice_first_back(c, now, &h);
+    if (i >= 0)
+        h = choice_look(c, i, now);
+    if (h.well)
+        return false;
+    const daruma_target *t = &c->targets[i];
+    bool spent = health_spent_in(c->health, t, c->tokens, now) >= h.in;
+    *ret = (daruma_spent){.kind = h.why, .who = h.who, .target = t, .usual = -1};
+    ret->on = health_is_probed(c->health, t, now) ? DARUMA_SPENT_TURN : DARUMA_SPENT_REST;
+    if (spent)
+        ret->on = health_is_full(c->health, t, now) ? DARUMA_SPENT_ROOM : DARUMA_SPENT_RATE;
+    return true;
+}
+
+daruma_spent case_slow(const daruma_case *c, daruma_ms now)
+{
+    const daruma_target *t = &c->targets[c->target];
+    daruma_spent s = {.on = DARUMA_SPENT_BEGIN, .target = t, .ms = c->slow, .usual = c->usual};
+    if (!c->begun) {
+        s.on = DARUMA_SPENT_SILENT;
+        s.ms = ms_since(c->sent_at, now);
+        s.usual = health_usual_mean(c->health, t, HEALTH_CONTENT, c->plain);
+    }
+    return s;
+}
+
+daruma_spent case_paused(const daruma_case *c, daruma_ms now)
+{
+    const daruma_target *t = &c->targets[c->target];
+    daruma_ms gap = c->begun ? ms_since(c->piece_at, now) : 0, most = health_usual(c->health, t, HEALTH_GAP, c->plain);
+    daruma_spent s = {.on = DARUMA_SPENT_PAUSE, .target = t, .ms = gap > c->gap ? gap : c->gap};
+    s.usual = health_usual_mean(c->health, t, HEALTH_GAP, c->plain);
+    if (s.ms < LATE_MS_MIN || (s.usual < 0 ? s.ms < LATE_UNKNOWN_MS : s.ms <= most))
+        s.ms = 0;
+    return s;
+}
+
 static void is_well(daruma_case *c, daruma_moment at)
 {
     ladder_show_pace(c, PACE_ANSWERED, at.now);
@@ -331,10 +371,25 @@ static void tell_odd(daruma_case *c, daruma_moment at)
     c->odd = 0;
 }
 
+bool case_is_slow(const daruma_case *c, daruma_ms took)
+{
+    const daruma_target *t = &c->targets[c->target];
+    daruma_ms usual = health_usual_mean(c->health, t, HEALTH_CONTENT, c->plain);
+    if (usual < 0) /* of what failed before it is told anyway */
+        return took >= (c->attempts > 1 ? LATE_MS_MIN : LATE_UNKNOWN_MS);
+    return took - usual >= LATE_MS_MIN && took > health_usual(c->health, t, HEALTH_CONTENT, c->plain);
+}
+
 void daruma_case_begun(daruma_case *c, daruma_moment at)
 {
+    daruma_ms took = ms_since(c->sent_at, at.now);
     if (c->out && !c->plain)
         tell_odd(c, at);
+    c->slow = 0;
+    if (c->out && took >= LATE_MS_MIN && case_is_slow(c, took)) {
+        c->slow = took;
+        c->usual = health_usual_mean(c->health, &c->targets[c->target], HEALTH_CONTENT, c->plain);
+    }
     if (c->out)
         health_took(c->health, &c->targets[c->target], HEALTH_CONTENT, c->plain, c->sent_at, at.now);
     c->begun = c->out;

@@ -34,6 +34,8 @@ void health_took(daruma_health *w, const daruma_target *t, health_time what, boo
 void health_paused(daruma_health *w, const daruma_target *t, bool plain, daruma_ms gap);
 /* How long it takes at most, usually: half as long again as the mean, longer where the times differ; -1 unknown. */
 daruma_ms health_usual(const daruma_health *w, const daruma_target *t, health_time what, bool plain);
+/* How long it takes on average; -1 where that is not known for sure. */
+daruma_ms health_usual_mean(const daruma_health *w, const daruma_target *t, health_time what, bool plain);
 /* When the newest of the calls to the model of `t` went out of which something came, or of which all did (`plain`: who
  * waits for an answer in one piece is not helped by less); INT64_MIN: none. */
 daruma_ms health_heard(const daruma_health *w, const daruma_target *t, bool plain);
@@ -109,6 +111,8 @@ pace_shown health_pace_of(const daruma_failure *f);
 void health_pace_shown(daruma_health *w, const daruma_target *t, daruma_call_pace *call, pace_shown how, daruma_ms now);
 /* Are no more calls let in at `t` than it served at once when it refused one more? Then it need not rest. */
 bool health_crowded(const daruma_health *w, const daruma_target *t);
+/* Are so many calls out at `t` that it serves no more? */
+bool health_is_full(const daruma_health *w, const daruma_target *t, daruma_ms now);
 /* Does a limit of tokens hold up who asks `t`, when too little is left? */
 bool health_counts_tokens(const daruma_health *w, const daruma_target *t, daruma_ms now);
 

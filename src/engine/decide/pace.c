@@ -121,6 +121,12 @@ bool health_crowded(const daruma_health *w, const daruma_target *t)
     return p && crowd_holds(&p->crowd);
 }
 
+bool health_is_full(const daruma_health *w, const daruma_target *t, daruma_ms now)
+{
+    const place *p = place_look(w, t, LANE);
+    return p && full_in(&p->crowd, now) > 0;
+}
+
 static int64_t need_of(daruma_limit l, int64_t tokens)
 {
     return l == DARUMA_LIMIT_TOKENS ? tokens : 1;

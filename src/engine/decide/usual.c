@@ -53,6 +53,13 @@ daruma_ms health_usual(const daruma_health *w, const daruma_target *t, health_ti
     return at_most(u);
 }
 
+daruma_ms health_usual_mean(const daruma_health *w, const daruma_target *t, health_time what, bool plain)
+{
+    const place *p = place_look(w, t, MODEL);
+    const usual *u = p ? &p->times[what][plain] : NULL;
+    return u && u->n >= USUAL_SURE ? u->mean : -1;
+}
+
 daruma_ms health_heard(const daruma_health *w, const daruma_target *t, bool plain)
 {
     const place *p = place_look(w, t, MODEL);

@@ -5,6 +5,7 @@
 #include "engine/drive/attempt.h"
 #include "engine/drive/finish.h"
 #include "engine/drive/hedge_call.h"
+#include "engine/drive/late.h"
 #include "engine/drive/memory/memory.h"
 #include "engine/drive/mend/mending.h"
 #include "engine/drive/request/account.h"
@@ -236,6 +237,7 @@ void session_attempt(session *x)
         return;
     }
     if (a.wait > 0) {
+        late_awaits(x, &a);
         session_wait(x, a.wait);
         return;
     }
@@ -249,6 +251,7 @@ void session_attempt(session *x)
     x->kase.can_refresh = renewable;
     if (k == DRIVE_KEY_ABSENT) {
         x->refreshing = true;
+        late_begin(x, (daruma_spent){.on = DARUMA_SPENT_KEY, .target = &x->targets[a.target], .usual = -1});
         session_timer(x); /* heartbeats go on while it is fetched */
         x->v->host->key_fetch(x->user, &x->targets[a.target], false);
         return;
@@ -286,6 +289,7 @@ void session_fitted(session *x)
 void session_key_here(session *x)
 {
     x->refreshing = false;
+    late_end(x);
     if (!x->kase.out) { /* new credentials were the remedy: the engine says where to go with them */
         session_attempt(x);
         return;

@@ -349,6 +349,7 @@ typedef struct session_request {
     daruma_str
         passing_model;     /* of a request that only passes through: the model that its targets are of; may be empty */
     uint64_t credential;   /* a hash of what the client showed */
+    daruma_ms sending;     /* so long the client took to send it */
     daruma_ms waits;       /* so long the client waits, -1 not said */
     bool until_head;       /* ... for a head, as SDKs do; else for the beginning of the answer */
     daruma_str betas;      /* what it says in anthropic-beta; may be empty */

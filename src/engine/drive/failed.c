@@ -8,6 +8,7 @@
 #include "engine/drive/attempt.h"
 #include "engine/drive/finish.h"
 #include "engine/drive/hedge_call.h"
+#include "engine/drive/late.h"
 #include "engine/drive/mend/mending.h"
 #include "engine/drive/request/account.h"
 #include "engine/drive/request/adapt.h"
@@ -110,6 +111,7 @@ static void obey(session *x, daruma_remedy r)
     count_again(x);
     if (r.remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS) {
         x->refreshing = true;
+        late_begin(x, (daruma_spent){.on = DARUMA_SPENT_KEY, .target = &x->targets[x->kase.target], .usual = -1});
         daruma_health_refreshed(x->v->health, &x->targets[x->kase.target]);
         driver_wake(x->v);
         x->v->host->key_fetch(x->user, &x->targets[x->kase.target], true);
@@ -117,8 +119,15 @@ static void obey(session *x, daruma_remedy r)
     }
     if (r.wait == 0)
         session_attempt(x);
-    else
+    else {
+        const daruma_failure *f = &session_last(x)->failure;
+        late_begin(x, (daruma_spent){.on = f->wait > 0 ? DARUMA_SPENT_ADVISED : DARUMA_SPENT_BACKOFF,
+                                     .kind = f->kind,
+                                     .who = f->wait > 0 ? DARUMA_SICK_PROVIDER : DARUMA_SICK_TARGET,
+                                     .target = &x->targets[x->kase.target],
+                                     .usual = -1});
         session_wait(x, r.wait);
+    }
 }
 
 size_t session_gone_out(const session *x)
@@ -305,6 +314,7 @@ void session_failed(session *x, const daruma_evidence *ev)
         daruma_case_answered(&x->kase, at);
     if (hedge_takes_over(x, f))
         return;
+    late_call_over(x, DARUMA_SPENT_FAILED, at.now);
     if (f->ours && !asks_own(x, f)) {
         end_too_long(x, at);
         return;

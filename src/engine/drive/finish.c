@@ -7,6 +7,7 @@
 #include "engine/drive/answer/relay.h"
 #include "engine/drive/answer/talk.h"
 #include "engine/drive/finish.h"
+#include "engine/drive/late.h"
 #include "engine/drive/memory/memory.h"
 #include "engine/drive/request/account.h"
 #include "model/kinds.h"
@@ -438,6 +439,7 @@ static const ending endings[] = {
 
 static void announce(session *x, const ending *as)
 {
+    late_tell(x, as->outcome, false);
     daruma_event e = DARUMA_EVENT_INIT;
     daruma_failure f = session_last(x)->failure;
     bool stopped = as->did == DARUMA_REMEDY_STOP_PARTIAL; /* nothing failed */

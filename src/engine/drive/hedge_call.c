@@ -14,6 +14,7 @@
 #include "engine/drive/answer/talk.h"
 #include "engine/drive/attempt.h"
 #include "engine/drive/hedge_call.h"
+#include "engine/drive/late.h"
 #include "engine/drive/mend/mending.h"
 #include "engine/drive/request/account.h"
 #include "engine/drive/request/adapt.h"
@@ -168,6 +169,7 @@ bool hedge_takes_over(session *x, const daruma_failure *f)
     hedge_call *r = x->hedge.call;
     if (!r)
         return false;
+    late_call_over(x, f ? DARUMA_SPENT_FAILED : x->kase.begun ? DARUMA_SPENT_PAUSE : DARUMA_SPENT_SILENT, r->started);
     daruma_case_hedge_takes_over(&x->kase, f, session_now(x));
     x->last->given_at = x->last->cut_by = 0; /* what the first call said: this one has no number of its own */
     x->v->counts.hedges_won++;
@@ -472,6 +474,7 @@ void hedge_look(session *x)
         session_timer(x);
         return;
     }
+    late_silent(x);
     daruma_silence s = daruma_case_silence(&x->kase, at);
     if (s.act == DARUMA_SILENCE_HEDGE)
         s.look_in = begin(x, s.target) ? HEDGE_MS_MIN : HEDGE_LOOK_MS;

@@ -242,6 +242,7 @@ void session_open(session *x, driver *v, void *user, const session_request *q)
                    .due.beat_at = -1,
                    .due.progress_by = -1,
                    .due.look_at = -1,
+                   .sending = q->sending,
                    .opened = v->at.now};
     session_use(x, q->body);
     if (q->refused) {

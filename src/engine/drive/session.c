@@ -13,6 +13,7 @@
 #include "engine/drive/attempt.h"
 #include "engine/drive/finish.h"
 #include "engine/drive/hedge_call.h"
+#include "engine/drive/late.h"
 #include "engine/drive/memory/memory.h"
 #include "engine/drive/mend/mending.h"
 #include "engine/drive/request/account.h"
@@ -105,6 +106,8 @@ bool session_work(session *x, size_t bytes, const drive_work *kind, void *data)
         kind->work(data);
     else
         x->working = !x->v->host->work(x->user, bytes, kind, data);
+    if (x->working)
+        late_begin(x, (daruma_spent){.on = DARUMA_SPENT_WORK, .usual = -1});
     x->v->counts.jobs += x->working;
     return !x->working;
 }
@@ -112,6 +115,7 @@ bool session_work(session *x, size_t bytes, const drive_work *kind, void *data)
 void session_worked(session *x, const drive_work *kind, void *data)
 {
     x->working = false;
+    late_end(x);
     kind->then(x, data);
 }
 
@@ -236,6 +240,7 @@ void session_clock(session *x)
     if (x->due.act_at >= 0 && now >= x->due.act_at) {
         x->due.act_at = -1;
         waits_no_more(x);
+        late_end(x);
         session_attempt(x);
         return;
     }
@@ -279,16 +284,18 @@ void session_end(session *x, daruma_outcome o, drive_end how)
 
 /* ---- how it went ---- */
 
-/* Tells how a case ended in which a call failed, be it one beside the answer, or in which something was mended and sent
- * again. */
+/* Is it told how it ended? Where a call failed, be it one beside the answer, or something was mended and sent again. */
+static bool is_told(const session *x, daruma_outcome o)
+{
+    bool failed = session_last(x)->ntried || x->recovering;
+    bool recovered = o == DARUMA_OUTCOME_RECOVERED && x->kase.attempts > 1; /* else something was mended */
+    return recovered || (failed && o != DARUMA_OUTCOME_RECOVERED);
+}
+
 static void tell_done(session *x, daruma_outcome o, int64_t input_tokens, int64_t output_tokens)
 {
-    bool failed = session_last(x)->ntried || x->recovering,
-         less = o != DARUMA_OUTCOME_OK && o != DARUMA_OUTCOME_RECOVERED;
-    bool recovered = o == DARUMA_OUTCOME_RECOVERED && x->kase.attempts > 1; /* else something was mended */
+    bool less = o != DARUMA_OUTCOME_OK && o != DARUMA_OUTCOME_RECOVERED;
     daruma_event e = DARUMA_EVENT_INIT;
-    if (!recovered && (!failed || o == DARUMA_OUTCOME_RECOVERED))
-        return;
     e.failure = session_last(x)->failure.kind ? &session_last(x)->failure : NULL;
     e.outcome = o;
     e.attempts = x->kase.attempts;
@@ -306,7 +313,9 @@ void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive
     daruma_moment at = session_now(x);
     const daruma_target *t = &x->targets[x->kase.target];
     daruma_outcome o = relay_outcome(x);
+    bool told = is_told(x, o);
     hedge_cancel(x);
+    late_tell(x, o, !told);
     daruma_case_done(&x->kase, at);
     x->kase.outcome = o; /* what the answer says is not known to it */
     session_mend_worked(x, input_tokens);
@@ -318,7 +327,8 @@ void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive
     account_remember(x, (daruma_str){0});
     if (x->out.scan.conversation && x->kase.ntargets > 1)
         memory_session_set(x->v->mem, session_session(x), t->key_id);
-    tell_done(x, o, input_tokens, output_tokens);
+    if (told)
+        tell_done(x, o, input_tokens, output_tokens);
     x->answer.view.input_tokens = input_tokens;
     x->answer.view.output_tokens = output_tokens;
     session_end(x, o, how);
@@ -343,6 +353,7 @@ void session_gone(session *x)
     }
     if (x->refreshing && x->v->host->key_forget)
         x->v->host->key_forget(x->user, &x->targets[x->kase.target]);
+    late_tell(x, DARUMA_OUTCOME_CANCELLED_, false);
     if (x->kase.out)
         daruma_case_drop(&x->kase, at);
     session_remember(x);
@@ -362,6 +373,8 @@ void session_drained(session *x)
 {
     bool paused = x->client.paused;
     x->client.paused = false; /* whatever call it was that waited for the reader */
+    if (paused)
+        late_reader(x, false);
     if (paused && x->call.handle) {
         if (x->due.progress_by >= 0)
             relay_progress(x);

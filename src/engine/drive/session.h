@@ -11,6 +11,7 @@ typedef struct session_mending session_mending; /* the mending of one request */
 typedef struct talk talk;                       /* a streamed answer: what the client has of it */
 typedef struct watch watch;                     /* agents, and whether they go in circles */
 typedef struct steer steer;                     /* what is done about the agent of one request */
+typedef struct session_late session_late;       /* where its time went: late.c */
 typedef struct hedge_call hedge_call;           /* a second call beside a silent one */
 
 /* What the attempt under way delivers. */
@@ -178,7 +179,8 @@ struct session {
     void *user; /* the host's */
     const drive_options *o;
     daruma_arena *arena;   /* of all that is made for the request */
-    daruma_ms opened;      /* when it came */
+    daruma_ms opened;      /* when it came ... */
+    daruma_ms sending;     /* ... behind so long that its client took to send it */
     daruma_str asked;      /* the client's body; empty once it was dropped */
     bool opaque;           /* an encoded or unreadable body: passed on, not recovered */
     bool safe;             /* sending it twice does no harm */
@@ -210,6 +212,7 @@ struct session {
     session_mending *h;   /* NULL: there was nothing to mend yet. In the call's arena */
     talk *t;              /* NULL: no stream was read yet. In an arena of its own */
     steer *steer;         /* NULL: its agent is not in circles. In the call's arena */
+    session_late *late;   /* NULL: none of its time went to anything but its call. In the call's arena */
 };
 
 /* Nobody's dialect, or a body that cannot be read: bytes go through as they come, both ways. */

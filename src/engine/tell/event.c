@@ -143,6 +143,29 @@ static void write_tried(const daruma_event *e, daruma_buf *out)
     BUF_LIT(out, "]");
 }
 
+static void write_spent(const daruma_event *e, daruma_buf *out)
+{
+    char text[REASON_MAX];
+    put_number(out, "late_ms", e->late);
+    if (e->late_by) {
+        daruma_buf words = buf_over(text, sizeof text);
+        daruma_spent_say(e->late_by, &words);
+        put_word(out, "late_by", daruma_spent_name(e->late_by->on));
+        BUF_MEMBERS(out, "late_words", buf_str(&words));
+    }
+    for (size_t i = 0; i < e->nspent; i++) {
+        const daruma_spent *s = &e->spent[i];
+        daruma_buf words = buf_over(text, sizeof text);
+        daruma_spent_say(s, &words);
+        buf_putz(out, i ? ",{" : ",\"spent\":[{");
+        BUF_MEMBERS(out, "on", daruma_spent_name(s->on), "ms", s->ms, "words", buf_str(&words));
+        put_number(out, "usual_ms", s->usual);
+        BUF_LIT(out, "}");
+    }
+    if (e->nspent)
+        BUF_LIT(out, "]");
+}
+
 void daruma_event_write(const daruma_event *e, daruma_buf *out)
 {
     buf_putc(out, '{');
@@ -192,6 +215,7 @@ void daruma_event_write(const daruma_event *e, daruma_buf *out)
     }
     write_tried(e, out);
     put_clean(out, "reason", e->reason, REASON_MAX);
+    write_spent(e, out);
     write_mending(e, out);
     put_text(out, "tool", e->tool);
     if (e->verdict)

@@ -109,7 +109,7 @@ static size_t write_sent(const daruma_event *e, daruma_buf *b)
     return before;
 }
 
-void events_over(event_log *l, const daruma_event *e)
+void events_live(event_log *l, const daruma_event *e)
 {
     char text[EVENT_LINE_MAX];
     daruma_buf b = buf_over(text, sizeof text);

@@ -9,8 +9,9 @@ event_log *events_new(void);
 bool events_open(event_log *l, daruma_str file, bool to_stderr, char why[512]);
 void events_free(event_log *l);
 void events_emit(event_log *l, const daruma_event *e);
-/* To those who listen alone: a request of which something was told is over, and no event said so. */
-void events_over(event_log *l, const daruma_event *e);
+/* To those who listen alone: what is told while it happens, and again when it is over; that a request is over of which
+ * something was told, and no event said so. */
+void events_live(event_log *l, const daruma_event *e);
 void events_status(const event_log *l, daruma_buf *out); /* a member of a JSON object: events written and lost */
 void events_count(const event_log *l, uint64_t *written, uint64_t *lost);
 bool events_has_room(const event_log *l); /* for one more who listens */

@@ -15,6 +15,7 @@
 #include "engine/drive/answer/relay.h"
 #include "engine/drive/answer/stream.h"
 #include "engine/drive/hedge_call.h"
+#include "engine/drive/late.h"
 #include "engine/drive/mend/mending.h"
 #include "engine/judge/hints.h"
 #include "model/kinds.h"
@@ -107,6 +108,7 @@ static void forward(session *x, daruma_str bytes)
         x->due.beat_at = session_now(x).now + HEARTBEAT_EVERY_MS; /* this is one */
     if (!session_write(x, bytes) && x->call.handle && x->v->host->pause) {
         x->client.paused = true;
+        late_reader(x, true);
         x->v->host->pause(x->call.handle);
     }
 }

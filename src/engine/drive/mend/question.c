@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "engine/decide/choice.h"
+#include "engine/drive/late.h"
 #include "engine/drive/mend/mending.h"
 
 struct side {
@@ -150,6 +151,7 @@ static void side_over(side *s, daruma_str text)
     go_on(x);
     if (h->answered == h->nquestions) {
         h->asked_ms += session_now(x).now - h->asked_at;
+        late_add(x, (daruma_spent){.on = DARUMA_SPENT_SUMMARY, .ms = x->v->at.now - h->asked_at, .usual = -1});
         session_mend_asked(x);
     }
 }
