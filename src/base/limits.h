@@ -569,7 +569,7 @@
 #define RUN_WINDOW_TOKENS     128000      /* of a model of which nobody said how much it takes */
 #define RUN_MS                1800000     /* of a run, unless said */
 #define RUN_SHOWN_BYTES       200         /* of each text on a line of progress */
-#define JOURNAL_FORMAT        2           /* of journals, as this version writes and reads them */
+#define JOURNAL_FORMAT        3           /* of journals, as this version writes and reads them */
 #define JOURNAL_BUSY_MS       2000        /* that are waited for somebody who reads the same journal */
 #define JOURNAL_LOCK_TRIES    5           /* for the lock of a run that somebody may look at just now ... */
 #define JOURNAL_LOCK_MS       20          /* ... and between them */

@@ -139,12 +139,10 @@ static void on_person(agent_reply reply, daruma_str text, void *user)
     run *r = user;
     if (r->finished)
         return;
-    if (reply == AGENT_INTERRUPTED) { /* the question stays open: it is put again when the run is resumed */
-        journal_not_answered(r->journal, r->question);
+    if (reply == AGENT_INTERRUPTED) /* the question stays open: it is put again when the run is resumed */
         crew_cancel(r->a, host_tick(r));
-    } else {
+    else
         hand_in(r, (crew_input){.kind = CREW_PERSON, .call = r->question, .text = text, .code = reply});
-    }
     go_on(r);
 }
 

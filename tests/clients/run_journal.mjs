@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { daruma, sleep } from "./pair.mjs";
+import { flips } from "./run_flips.mjs";
 import { kill } from "./run_kill.mjs";
 import { long } from "./run_long.mjs";
 import { wire } from "./wire.mjs";
@@ -96,6 +97,12 @@ const read = { call: "fs_read", args: { path: "log.txt" } };
 holds("killed 40 times at random moments, no finished step is lost and no effect comes twice", async () => {
   const tally = await kill(40);
   assert.ok(tally.kills >= 40 && tally.tasks > 1, JSON.stringify(tally));
+}, 180000);
+
+holds("a run whose journal has flipped bits does nothing twice", async () => {
+  const tally = await flips(48, 20261);
+  assert.deepEqual(tally.doubled, []);
+  assert.ok(tally.refused > 2 && tally.done > 2, JSON.stringify(tally));
 }, 180000);
 
 const unfinished = (dir) => readdirSync(dir).filter((f) => f.startsWith(".daruma-new-"));
@@ -274,7 +281,7 @@ for (const [what, before, fate, after] of [
       first.child.kill("SIGKILL");
       await first.over;
       // As if it had been killed within the edit.
-      s.change("DELETE FROM input WHERE kind='tool'; UPDATE input SET delivered=1; DELETE FROM act WHERE call > (SELECT call FROM act WHERE what='tool'); UPDATE act SET finished=NULL, outcome=NULL WHERE what='tool'");
+      s.change("DELETE FROM input WHERE kind='tool'; DELETE FROM act WHERE call > (SELECT call FROM act WHERE what='tool'); UPDATE run SET value=(SELECT chain FROM act WHERE what='tool') WHERE key='head'");
       writeFileSync(join(s.root, "log.txt"), before);
       const r = await s.resume(["--yes"]).over;
       assert.equal(r.code, 0, r.out + r.err);
@@ -539,7 +546,7 @@ holds("another task, model or tool is refused before anything is done", () =>
     s.change("UPDATE run SET value='another task' WHERE key='task'");
     const r = await s.resume(["--yes"]).over;
     assert.equal(r.code, 2, r.out + r.err);
-    assert.match(r.err, /cannot go on: act 1 would be another one now than it was \(model m\)\. Nothing was done/);
+    assert.match(r.err, /is damaged: its beginning is not what was written\. Nothing was done/);
     assert.equal(s.asked.length, 2);
     assert.equal(s.log(), "BEGIN\nEND\n");
     const none = await s.go(["--resume", "20200101-000000-0000", "--state", s.state]).over;
@@ -557,8 +564,12 @@ holds("a journal that is damaged is not gone on with", () =>
     s.change("UPDATE input SET text=replace(text,'BEGIN','BEGUN') WHERE kind='tool' AND n=3");
     const r = await s.resume(["--yes"]).over;
     assert.equal(r.code, 2, r.out + r.err);
-    assert.match(r.err, /the journal is damaged: record 3 /);
-    assert.equal(s.explain().status, 1);
+    assert.match(r.err, /\.db is damaged: what stands behind act 2 is not what was written\. Nothing was done/);
+    const said = s.explain();
+    assert.equal(said.status, 1);
+    assert.match(said.stdout, /Under way: fs\.read/, "what stands before that is told");
+    assert.doesNotMatch(said.stdout, /fs\.edit/);
+    assert.match(said.stderr, /is damaged: what stands behind act 2 /);
     truncateSync(s.file(), 5000);
     const cut = await s.resume(["--yes"]).over;
     assert.equal(cut.code, 2);
@@ -619,9 +630,8 @@ holds("a run that may have few descriptors, or no file for its journal, says so 
   }));
 
 holds("a disk that is full in the middle ends the journal, not the run, and nobody resumes it", () =>
-  scene([...Array.from({ length: 6 }, (_, i) => edit(i)), "all done"], async (s) => {
-    writeFileSync(join(s.root, "log.txt"), `BEGIN\n${"x".repeat(40000)}\nEND\n`);
-    const r = await s.run([], { limited: "-f 300" }).over; // no file may be longer than 150 KB
+  scene([...Array.from({ length: 6 }, (_, i) => ({ call: "fs_edit", args: { path: "log.txt", old: "END", new: `edit-${i}\n${"x".repeat(8000)}\nEND` } })), "all done"], async (s) => {
+    const r = await s.run([], { limited: "-f 110" }).over; // no file may be longer than 55 KB
     assert.equal(r.code, 0, r.out + r.err);
     const lost = r.lines.find((l) => l.event === "journal_lost");
     assert.match(lost.reason, /cannot write/);
