@@ -534,7 +534,8 @@
 #define MCP_SERVERS_MAX         32           /* of one run */
 #define MCP_TOOLS_MAX           256          /* of one server; more than a model can choose from */
 #define MCP_PAGES_MAX           64           /* of one list of tools */
-#define MCP_LISTS_MAX           16 /* in a row, when each changed while it was read; then the last one has to do */
+#define MCP_LISTS_MAX           16    /* readings of a list, as it changes; then the last one has to do for ... */
+#define MCP_LISTS_REST_MS       10000 /* ... so long: some servers say so behind whatever they answer */
 #define MCP_LINE_BYTES_MAX                                                                                             \
     (16u << 20)                    /* of one message; a picture has some MiB. What is longer is dropped, and said      \
                                     */

@@ -287,6 +287,7 @@ static void print_json(const agent_result *r, uint32_t recovered)
     shown.text = str_sub(r->text, 0, sizeof room / 8);
     agent_result_json(&shown, recovered, &b);
     printf(STR_FMT "\n", STR_ARG(buf_str(&b)));
+    fflush(stdout);
 }
 
 /* How a run that is not over goes on. */

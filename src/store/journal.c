@@ -222,6 +222,8 @@ static bool sound(journal *j, bool all, char why[256])
     else if (other)
         snprintf(why, 256, "the journal %.120s.db was written by another version of daruma (format %lld, not %d)",
                  j->path, (long long)format, JOURNAL_FORMAT);
+    for (char *p = why; !holds && *p; p++)
+        *p = *p > 0 && *p < ' ' ? '?' : *p; /* SQLite says which bytes it cannot read */
     return holds && !other;
 }
 

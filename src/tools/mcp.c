@@ -225,6 +225,8 @@ static void on_clock(uv_timer_t *t)
         mcp_stop(m, "it hung: it did not answer a ping");
     else if (m->due <= now && m->state == MCP_RESTING)
         start(m);
+    else if (m->due <= now && m->state == MCP_UP)
+        mcp_list_tools(m, (daruma_str){0});
     else if (m->due <= now)
         mcp_stop(m, "it was not up in time");
     mcp_rearm(m);

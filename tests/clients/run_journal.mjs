@@ -427,6 +427,28 @@ holds("--approve FILE: an answer that was read before a kill, and is still there
     assert.equal(s.log(), "BEGIN\nedit-1\nedit-2\nEND\n");
   }));
 
+holds("--approve FILE: of two runs that ask at one place the second waits for the first", () =>
+  scene([edit(1), "all done"], async (s) => {
+    const file = join(s.dir, "answer"), question = `${file}.question`, named = () => existsSync(question) && JSON.parse(readFileSync(question, "utf8"));
+    const roots = ["one", "two"].map((n) => (mkdirSync(join(s.dir, n)), writeFileSync(join(s.dir, n, "log.txt"), "BEGIN\nEND\n"), join(s.dir, n)));
+    const args = (i) => [...s.base.slice(0, -1), roots[i], "--state", s.state, "--json", "--approve", file, "the task"];
+    const runs = [s.go(args(0))];
+    await until(named, "the question");
+    const first = named().run;
+    runs.push(s.go(args(1)));
+    await until(() => /approval_waits/.test(runs[1].out), "a word of the second");
+    assert.match(runs[1].out, /another run asks there, and is answered first/);
+    assert.equal(named().run, first, "the first question stands");
+    writeFileSync(file, "deny\n");
+    await until(() => named() && named().run !== first, "the second question");
+    assert.equal((await runs[0].over).code, 0);
+    assert.equal(existsSync(question), true, "who was answered takes only its own away");
+    writeFileSync(file, "allow\n");
+    assert.equal((await runs[1].over).code, 0);
+    assert.deepEqual(roots.map((r) => readFileSync(join(r, "log.txt"), "utf8")), ["BEGIN\nEND\n", "BEGIN\nedit-1\nEND\n"]);
+    assert.deepEqual(readdirSync(s.dir).filter((f) => f.startsWith("answer")), []);
+  }));
+
 holds("--approve FILE: what is no plain file is not read, and does not hold the run up", () =>
   scene([edit(1), "I may not"], async (s) => {
     for (const [name, make] of [["pipe", (f) => spawnSync("mkfifo", [f])], ["folder", mkdirSync]]) {

@@ -51,6 +51,24 @@ async function pidIn(file) {
   return Number(readFileSync(file, "utf8"));
 }
 
+holds("a second interrupt ends at once what takes no notice of the first", {
+  async run(pair, root) {
+    const file = join(root, "pid");
+    for (const signal of ["SIGINT", "SIGTERM"]) {
+      rmSync(file, { force: true });
+      await script(pair, calls(["shell_run", { command: `trap '' TERM INT HUP; sleep 60 & echo $! >${file}; wait` }]));
+      const r = run(pair, "openai", root, ["--shell", "--yes"]);
+      const pid = await pidIn(file);
+      r.child.kill(signal);
+      for (let i = 0; i < 400 && !r.out.includes('"status":"cancelled"'); i++) await sleep(5); // it heard the first one
+      assert.ok(alive(pid));
+      r.child.kill(signal);
+      assert.equal((await r.over).code, null, "it was ended by the signal");
+      assert.ok(await gone(pid), "what the command started runs on");
+    }
+  },
+});
+
 /* ---- http.get ---- */
 
 async function site(answer) {
