@@ -120,8 +120,7 @@ static void give_up(mcp *m)
 {
     m->state = MCP_GONE;
     m->due = m->ping_due = INT64_MAX;
-    mcp_fail_calls(m, false, "SERVER_GONE", "cannot be called: its server died too often and is not started again",
-                   "use another tool, or finish without it");
+    mcp_fail_calls(m, false, "SERVER_GONE", MCP_GONE_SAYS, MCP_GONE_NEXT);
     mcp_tell_ready(m, m->why);
 }
 

@@ -5,6 +5,9 @@
 #include "tools/rpc.h"
 #include "sys/child.h"
 
+#define MCP_GONE_SAYS "cannot be called: its server died too often and is not started again"
+#define MCP_GONE_NEXT "use another tool, or finish without it"
+
 typedef struct mcp mcp;
 
 struct mcp_servers {

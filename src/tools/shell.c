@@ -104,17 +104,15 @@ static void start(tool_call *c)
     char sh[] = "/bin/sh", minus_c[] = "-c", *text = (char *)(uintptr_t)arena_copy(&c->room, command).p;
     char *argv[] = {sh, minus_c, text, NULL}, **env = child_env(NULL, &c->room);
     if (!str_trim(command).n || memchr(command.p, 0, command.n)) {
-        tool_error(&c->out, "MISSING_INPUT", (daruma_str){0}, "`command` is empty, or holds a NUL",
-                   "say which command to run");
-        tool_over(c, 0, false);
+        tool_fail(c, "MISSING_INPUT", (daruma_str){0}, "`command` is empty, or holds a NUL",
+                  "say which command to run");
         return;
     }
     child_setup setup = {.argv = argv, .folder = c->own, .env = env};
     if (!c->room.full && w)
         w->program = child_start(c->loop, &setup, &ops, w, why);
     if (c->room.full || !w->program) {
-        tool_error(&c->out, "INTERNAL_ERROR", S("/bin/sh"), why, "do without commands");
-        tool_over(c, 0, false);
+        tool_fail(c, "INTERNAL_ERROR", S("/bin/sh"), why, "do without commands");
         return;
     }
     c->work = w;
