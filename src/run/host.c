@@ -295,7 +295,7 @@ static void on_clock(uv_timer_t *t)
 static void on_signal(uv_signal_t *s, int number)
 {
     run *r = s->data;
-    if (r->signalled || r->finished) {
+    if (r->signalled) {
         child_kill_all(&r->loop);
         signal(number, SIG_DFL);
         raise(number);
@@ -461,9 +461,9 @@ static bool recall(run *r, char why[256])
     r->below = r->recorded = journal_below(r->journal);
     r->was_over = !r->s->guidance.n && (state == JOURNAL_OVER || state == JOURNAL_ESCALATED);
     if (r->s->guidance.n && crew_result_of(r->a).end != AGENT_END_ESCALATED) {
-        snprintf(why, 256,
-                 "run " STR_FMT " does not wait for a person: it goes on without words, daruma run --resume " STR_FMT,
-                 STR_ARG(r->s->id), STR_ARG(r->s->id));
+        snprintf(why, 256, "run " STR_FMT " does not wait for a person: it %s, daruma run --resume " STR_FMT,
+                 STR_ARG(r->s->id), state == JOURNAL_OVER ? "is over, and tells its end" : "goes on without words",
+                 STR_ARG(r->s->id));
         return false;
     }
     if (!r->was_over && !journal_reopened(r->journal)) {

@@ -134,8 +134,11 @@ static bool make_folder(const char *dir)
         if (*p != '/')
             continue;
         *p = 0;
-        if (mkdir(path, 0700) != 0 && errno != EEXIST && !(stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
+        int error = mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : errno;
+        if (error && !(stat(path, &st) == 0 && S_ISDIR(st.st_mode))) {
+            errno = error; /* why it could not be made, not that it is not there */
             return false;
+        }
         *p = '/';
     }
     return true;
@@ -214,13 +217,18 @@ static bool sound(journal *j, bool all, char why[256])
     bool known = whole && str_int(journal_text(j, "format", &a), &format), other = known && format != JOURNAL_FORMAT;
     char where[80] = "what is in it does not fit together";
     bool holds = known && (other || !all || db_chain_breaks(j, where) == 0);
-    if (!holds)
+    int code = j->broken ? sqlite3_errcode(j->db) & 0xff : SQLITE_CORRUPT;
+    if (!holds && code != SQLITE_CORRUPT && code != SQLITE_NOTADB && code != SQLITE_ERROR)
+        snprintf(why, 256, "the journal %.120s.db cannot be read: %.60s", j->path, sqlite3_errmsg(j->db));
+    else if (!holds)
         snprintf(why, 256,
                  "the journal %.70s.db is damaged: %.60s. Nothing was done; daruma explain tells what it holds before "
                  "that. Begin the task anew",
                  j->path, j->broken ? sqlite3_errmsg(j->db) : where);
     else if (other)
-        snprintf(why, 256, "the journal %.120s.db was written by another version of daruma (format %lld, not %d)",
+        snprintf(why, 256,
+                 "the journal %.100s.db was written by another version of daruma (format %lld, not %d): only that one "
+                 "goes on with it",
                  j->path, (long long)format, JOURNAL_FORMAT);
     for (char *p = why; !holds && *p; p++)
         *p = *p > 0 && *p < ' ' ? '?' : *p; /* SQLite says which bytes it cannot read */

@@ -318,7 +318,7 @@ holds("a run that was escalated goes on with what a person says", () =>
     assert.match(s.explain().stdout, /A person said how to go on: gone\.txt is gone for good/);
     const more = await s.resume(["more words"]).over;
     assert.equal(more.code, 2);
-    assert.match(more.err, /does not wait for a person/);
+    assert.match(more.err, /does not wait for a person: it is over, and tells its end, daruma run --resume/);
   }));
 
 holds("a run whose model failed for good asks again, and nothing else", () => {
@@ -489,6 +489,20 @@ holds("on a terminal what was typed before a question stood there does not answe
   }, { hold: (n) => (n ? null : typed()) });
 });
 
+holds("a terminal that cannot clear a line gets no line that would have to be cleared", () =>
+  scene([read, "all done"], async (s) => {
+    const words = [daruma, "run", ...s.base, "--state", s.state, "the task"].map((w) => `'${w}'`).join(" ");
+    const [plain, able] = await Promise.all(["dumb", "xterm"].map((t) => new Promise((ok) => {
+      const child = spawn("script", ["-qec", words, "/dev/null"], { env: { PATH: process.env.PATH, OPENAI_API_KEY: KEY, TERM: t }, stdio: ["ignore", "pipe", "pipe"] });
+      let out = "";
+      child.stdout.on("data", (d) => (out += d));
+      child.on("close", () => ok(out));
+    })));
+    assert.match(plain, /all done/);
+    assert.doesNotMatch(plain, /\x1b/);
+    assert.match(able, /\x1b\[K/);
+  }));
+
 holds("on a terminal a run in the background that asks is not stopped for it", () =>
   scene([edit(1), "I may not"], async (s) => {
     const words = [daruma, "run", ...s.base, "--state", s.state, "--approve-within", "1", "the task"].map((w) => `"${w}"`).join(" ");
@@ -600,6 +614,15 @@ holds("a journal that is damaged is not gone on with", () =>
     assert.match((await s.resume(["--yes"]).over).err, /damaged/);
     assert.equal(s.asked.length, 3);
   }, { hold: (n, i) => (i === 3 ? new Promise(() => {}) : null) }));
+
+holds("a journal of a newer version is left to that one", () =>
+  scene(["all done"], async (s) => {
+    assert.equal((await s.run().over).code, 0);
+    s.change("UPDATE run SET value='9' WHERE key='format'");
+    const r = await s.resume().over;
+    assert.equal(r.code, 2);
+    assert.match(r.err, /another version of daruma \(format 9, not \d+\): only that one goes on with it/);
+  }));
 
 holds("what lists or explains and has no reader any more ends in silence, as programs do", () => {
   for (const what of ["--help", "--list"]) {
