@@ -528,6 +528,8 @@
 #define SHELL_GRACE_MS          2000        /* between SIGTERM and SIGKILL */
 #define SHELL_HEAD_BYTES        (16u << 10) /* of what it prints that are kept from its beginning */
 #define SHELL_TAIL_BYTES        (32u << 10) /* and from its end, where errors stand; together they are one observation */
+#define SHELL_ODD_BYTES         1024        /* that are kept of what is no text: of each byte six may become */
+#define SHELL_ODD_SHARE         16          /* where one of so many bytes is one that no text has */
 #define SHELL_PRINTED_BYTES_MAX (256u << 20) /* a command that prints more runs wild */
 #define CHILD_READ_BYTES        (64u << 10)  /* read from a pipe at a time */
 #define CHILD_LINGER_MS         500          /* for the rest of the output of a program that has ended */

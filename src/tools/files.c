@@ -62,6 +62,7 @@ static bool fail_errno(files *f, daruma_str path, int error)
         {EROFS, "PERMISSION_DENIED", "is on a file system that is read-only", "ask the user where you may write"},
     };
     char what[120];
+    path = path.n ? path : S(".");
     for (size_t i = 0; i < COUNT(rows); i++)
         if (rows[i].error == error)
             return fail(f, rows[i].code, path, rows[i].what, rows[i].next);
@@ -114,7 +115,7 @@ static bool do_read(files *f)
     daruma_str end = rest;
     for (int64_t i = 0; i < lines && end.n; i++)
         str_cut(&end, '\n');
-    daruma_str shown = lines < 0 ? rest : str_sub(rest, 0, rest.n - end.n);
+    daruma_str shown = lines <= 0 ? rest : str_sub(rest, 0, rest.n - end.n);
     if (is_utf16(text) || !is_text(shown))
         return fail_no_text(f, path, text);
     buf_put(f->out, shown);
@@ -264,6 +265,9 @@ static bool make_text(files *f, daruma_str path, daruma_str text, daruma_str *re
         *ret = arg(f, S("content"));
         return true;
     }
+    if (!was.n)
+        return fail(f, "MISSING_INPUT", path, "was not edited: `old` is empty",
+                    "copy a text that stands there, or write the whole file with fs.write");
     if (at == STR_NONE)
         return fail(f, "MATCH_NOT_FOUND", path, "does not hold `old`", "read the file and copy the text exactly");
     if (str_find(str_from(text, at + 1), was) != STR_NONE)
@@ -339,9 +343,7 @@ static const struct {
           {LIT("fs.read"),
            LIT("Reads a text file. The path is the full relative path from the root, as fs.search and fs.list print "
                "it: of `src/a.c:50: text` it is `src/a.c`, not `a.c`. With `line` and `lines` only a part."),
-           LIT(OBJECT(PATH_SAYS ",\"line\":{\"type\":\"integer\",\"minimum\":1},\"lines\":{\"type\":\"integer\","
-                                "\"minimum\":1}",
-                      "\"path\"")),
+           LIT(OBJECT(PATH_SAYS ",\"line\":{\"type\":\"integer\"},\"lines\":{\"type\":\"integer\"}", "\"path\"")),
            READS}},
      do_read},
     {{.about = {LIT("fs.search"),
