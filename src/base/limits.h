@@ -532,13 +532,16 @@
 #define SHELL_GRACE_MS          2000        /* between SIGTERM and SIGKILL */
 #define SHELL_HEAD_BYTES        (16u << 10) /* of what it prints that are kept from its beginning */
 #define SHELL_TAIL_BYTES        (32u << 10) /* and from its end, where errors stand; together they are one observation */
+#define SHELL_ODD_BYTES         1024        /* that are kept of what is no text: of each byte six may become */
+#define SHELL_ODD_SHARE         16          /* where one of so many bytes is one that no text has */
 #define SHELL_PRINTED_BYTES_MAX (256u << 20) /* a command that prints more runs wild */
 #define CHILD_READ_BYTES        (64u << 10)  /* read from a pipe at a time */
 #define CHILD_LINGER_MS         500          /* for the rest of the output of a program that has ended */
 #define MCP_SERVERS_MAX         32           /* of one run */
 #define MCP_TOOLS_MAX           256          /* of one server; more than a model can choose from */
 #define MCP_PAGES_MAX           64           /* of one list of tools */
-#define MCP_LISTS_MAX           16 /* in a row, when each changed while it was read; then the last one has to do */
+#define MCP_LISTS_MAX           16    /* readings of a list, as it changes; then the last one has to do for ... */
+#define MCP_LISTS_REST_MS       10000 /* ... so long: some servers say so behind whatever they answer */
 #define MCP_LINE_BYTES_MAX                                                                                             \
     (16u << 20)                    /* of one message; a picture has some MiB. What is longer is dropped, and said      \
                                     */
@@ -573,7 +576,7 @@
 #define RUN_WINDOW_TOKENS     128000      /* of a model of which nobody said how much it takes */
 #define RUN_MS                1800000     /* of a run, unless said */
 #define RUN_SHOWN_BYTES       200         /* of each text on a line of progress */
-#define JOURNAL_FORMAT        2           /* of journals, as this version writes and reads them */
+#define JOURNAL_FORMAT        3           /* of journals, as this version writes and reads them */
 #define JOURNAL_BUSY_MS       2000        /* that are waited for somebody who reads the same journal */
 #define JOURNAL_LOCK_TRIES    5           /* for the lock of a run that somebody may look at just now ... */
 #define JOURNAL_LOCK_MS       20          /* ... and between them */

@@ -35,7 +35,7 @@ static const char about[] =
 
 /* The line at the bottom of the terminal that says how far it is. */
 typedef struct progress {
-    bool lines; /* standard error is a terminal: there is one ... */
+    bool lines; /* there is one ... */
     bool shown; /* ... and it stands there now */
     int64_t step, tokens, recovered;
     char tool[LINE_TOOL_BYTES]; /* that was called last; empty: none yet */
@@ -76,6 +76,12 @@ static size_t width(void)
 {
     struct winsize w = {0};
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 1 ? w.ws_col : WIDTH_USUAL;
+}
+
+/* Is standard error a terminal that can clear a line? */
+static bool can_clear(void)
+{
+    return isatty(STDERR_FILENO) == 1 && !str_eq(sys_env("TERM"), S("dumb"));
 }
 
 /* At most one line, or the terminal would not take it away as one. */
@@ -287,6 +293,7 @@ static void print_json(const agent_result *r, uint32_t recovered)
     shown.text = str_sub(r->text, 0, sizeof room / 8);
     agent_result_json(&shown, recovered, &b);
     printf(STR_FMT "\n", STR_ARG(buf_str(&b)));
+    fflush(stdout);
 }
 
 /* How a run that is not over goes on. */
@@ -396,11 +403,16 @@ static bool new_record(const record *c, const runs_options *o, daruma_str task, 
 /* The task, or what stands on standard input. False: that was told. */
 static bool read_task(const char *given, daruma_arena *a, daruma_str *ret)
 {
-    char why[256] = "the task is empty";
+    char why[256];
     *ret = str_of(given);
-    if ((!str_eq(*ret, S("-")) || sys_read_file("-", RUN_TASK_BYTES_MAX, a, ret, why)) && str_trim(*ret).n)
-        return true;
-    return cli_say(false, "run", "%s", why);
+    if (str_eq(*ret, S("-")) && !sys_read_file("-", RUN_TASK_BYTES_MAX, a, ret, why))
+        return cli_say(false, "run", "the task on standard input cannot be read, or is longer than %u bytes: %s",
+                       RUN_TASK_BYTES_MAX, why);
+    if (!str_trim(*ret).n)
+        return cli_say(false, "run", "the task is empty");
+    if (memchr(ret->p, 0, ret->n))
+        return cli_say(false, "run", "the task is no text: it has bytes of value 0");
+    return true;
 }
 
 /* A path that stays the same wherever the run is resumed from. NULL stays NULL. False: that was told. */
@@ -473,8 +485,7 @@ static int carry_out(wish *w, daruma_str task)
 
 int cli_run(int argc, char **argv)
 {
-    wish w = {
-        .root = ".", .q = {.wire = "openai", .second = ""}, .t = {.code = 1, .far.lines = isatty(STDERR_FILENO) == 1}};
+    wish w = {.root = ".", .q = {.wire = "openai", .second = ""}, .t = {.code = 1, .far.lines = can_clear()}};
     w.q.servers = w.servers;
     w.s = (run_settings){.event = on_event, .person = {.show = on_question}, .done = on_done, .user = &w.t};
     const cli_option options[] = {

@@ -321,6 +321,22 @@ static void tell_cost(const story *t, daruma_str result)
     printf(" of waiting.\n");
 }
 
+/* The act that was out behind all that is told. */
+static void tell_out(const story *t)
+{
+    if (!t->out)
+        return;
+    printf("             Under way: ");
+    put_short(t->name.n ? t->name : t->act, RUN_SHOWN_BYTES);
+    putchar(' ');
+    put_short(t->args, RUN_SHOWN_BYTES / 2);
+    if (str_eq(t->act, S("model")))
+        printf("(a question to the model)");
+    else if (str_eq(t->act, S("ask")))
+        printf(" (a question to a person)");
+    printf(t->started > 1 ? " (for the %u. time)\n" : "\n", t->started);
+}
+
 static void tell_end(journal *j, daruma_str id, bool busy, const story *t, daruma_arena *a)
 {
     static const char *const words[] = {
@@ -331,17 +347,6 @@ static void tell_end(journal *j, daruma_str id, bool busy, const story *t, darum
     journal_state s = journal_state_of(j);
     daruma_str result = journal_text(j, "result", a);
     bool broken = str_ends(id, S(".broken"));
-    if (t->out) {
-        printf("             Under way: ");
-        put_short(t->name.n ? t->name : t->act, RUN_SHOWN_BYTES);
-        putchar(' ');
-        put_short(t->args, RUN_SHOWN_BYTES / 2);
-        if (str_eq(t->act, S("model")))
-            printf("(a question to the model)");
-        else if (str_eq(t->act, S("ask")))
-            printf(" (a question to a person)");
-        printf(t->started > 1 ? " (for the %u. time)\n" : "\n", t->started);
-    }
     putchar('\n');
     if (broken) {
         printf("Its journal could not be written to its end: how it ended is not known, and it cannot be resumed.\n");
@@ -389,6 +394,7 @@ int runs_explain(const char *folder, daruma_str id)
     }
     tell_head(j, id, &t, &a);
     bool well = journal_each(j, tell_line, &t, why);
+    tell_out(&t);
     if (well)
         tell_end(j, id, busy, &t, &a);
     else

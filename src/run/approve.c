@@ -1,7 +1,8 @@
 /* approve.c - the question to a person, and its answer.
  *
  *     terminal   a line on standard input
- *     FILE       the question stands in FILE.question; the answer is read from FILE, and both are removed
+ *     FILE       the question stands in FILE.question; the answer is read from FILE, and both are removed. One question
+ *                at a time stands there, whoever asks: its asker holds a lock on it
  *     URL        the question is posted; the body of the answer is the answer. Not answered yet: posted again
  *
  * An answer is {"answer": "allow" | "deny", "text": "..."}, in a file also the bare word. */
@@ -11,11 +12,13 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "store/journal.h"
 #include "sys/sys.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
@@ -36,6 +39,7 @@ struct approve {
     daruma_str question; /* as JSON */
     daruma_str name;     /* of the question: "RUN/CALL" */
     char answer_path[JOURNAL_PATH_BYTES], question_path[JOURNAL_PATH_BYTES];
+    int held;            /* the question's file, which is locked as long as it stands there; -1: it does not */
     struct timespec old; /* when that came which was read there, and is no answer to the question; 0: nothing was */
     fetch *f;
     int status;
@@ -52,8 +56,11 @@ static void stop(approve *p)
     if (p->f)
         fetch_cancel(p->f);
     p->f = NULL;
-    if (p->s.way && !p->is_url && p->asking)
+    if (p->held >= 0) {
         unlink(p->question_path);
+        close(p->held);
+    }
+    p->held = -1;
     p->asking = false;
 }
 
@@ -152,15 +159,36 @@ static bool same_time(struct timespec a, struct timespec b)
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
+/* Brings a question to its place, which was locked before. False and EWOULDBLOCK: another one stands there, and who
+ * asked it waits for its answer. One that nobody holds was left behind by a run that was killed. */
+static bool take_place(const char *fresh, const char *place)
+{
+    struct stat there, held;
+    if (link(fresh, place) == 0)
+        return unlink(fresh) == 0;
+    int fd = errno == EEXIST ? open(place, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return rename(fresh, place) == 0; /* a file system without links */
+    bool left = flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &held) == 0 && stat(place, &there) == 0 &&
+                held.st_ino == there.st_ino && held.st_dev == there.st_dev;
+    bool well = left && rename(fresh, place) == 0;
+    int error = left ? errno : EWOULDBLOCK;
+    close(fd);
+    errno = error;
+    return well;
+}
+
 static bool write_question(approve *p)
 {
-    char fresh[JOURNAL_PATH_BYTES + 8];
-    snprintf(fresh, sizeof fresh, "%s.new", p->question_path);
+    char fresh[JOURNAL_PATH_BYTES + JOURNAL_ID_BYTES];
+    snprintf(fresh, sizeof fresh, "%s." STR_FMT, p->question_path, STR_ARG(p->s.run));
     int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     bool well = fd >= 0 && write(fd, p->question.p, p->question.n) == (ssize_t)p->question.n &&
-                write(fd, "\n", 1) == 1 && rename(fresh, p->question_path) == 0;
+                write(fd, "\n", 1) == 1 && flock(fd, LOCK_EX | LOCK_NB) == 0 && take_place(fresh, p->question_path);
     int error = errno;
-    if (fd >= 0)
+    if (well)
+        p->held = fd;
+    else if (fd >= 0)
         close(fd);
     if (!well)
         unlink(fresh);
@@ -184,19 +212,24 @@ static bool read_file(approve *p, struct timespec *ret_came, daruma_str *ret)
     return false;
 }
 
+static void ask_file(approve *p);
+
 static void on_look(uv_timer_t *t)
 {
     approve *p = t->data;
     daruma_str text, says;
     struct timespec came;
-    if (!read_file(p, &came, &text))
+    if (p->held < 0)
+        ask_file(p);
+    if (p->held < 0 || !read_file(p, &came, &text))
         return;
     p->old = came;
     verdict v = read_answer(p, text, &says);
     if (v == VERDICT_NONE && text.n && text.p[text.n - 1] == '\n') /* else it is still being written */
         tell(p, "the file holds no answer; {\"answer\": \"allow\"} or {\"answer\": \"deny\"} is one");
-    if (settle(p, v, says))
-        unlink(p->answer_path);
+    if (v == VERDICT_ALLOW || v == VERDICT_DENY)
+        unlink(p->answer_path); /* before another run may ask there: what lies there then is its own */
+    settle(p, v, says);
 }
 
 static void on_expiry(uv_timer_t *t);
@@ -219,14 +252,18 @@ static void ask_file(approve *p)
 {
     char why[256];
     look_at_old(p);
-    if (!write_question(p)) {
+    bool put = write_question(p);
+    if (!put && errno == EWOULDBLOCK) {
+        tell(p, "another run asks there, and is answered first");
+    } else if (!put) {
         snprintf(why, sizeof why, "the question cannot be written to %.150s: %.60s", p->question_path, strerror(errno));
         tell(p, why);
         p->reply = AGENT_EXPIRED;
         uv_timer_start(&p->expiry, on_expiry, 0, 0);
         return;
     }
-    uv_timer_start(&p->look, on_look, 0, APPROVE_LOOK_MS);
+    if (!uv_is_active((uv_handle_t *)&p->look))
+        uv_timer_start(&p->look, on_look, put ? 0 : APPROVE_LOOK_MS, APPROVE_LOOK_MS);
 }
 
 /* ---- a URL ---- */
@@ -362,6 +399,7 @@ approve *approve_new(uv_loop_t *loop, upstream *up, const approve_settings *s, c
     }
     p->s = *s;
     p->up = up;
+    p->held = -1;
     p->is_url = str_istarts(way, S("http://")) || str_istarts(way, S("https://"));
     if (p->is_url && !url_parse(way, &p->memory, &p->to, &wrong)) {
         snprintf(why, 256, "--approve %.100s is no address: %.100s", s->way, wrong);

@@ -3,6 +3,7 @@
 #include "run/host_inside.h"
 #include "tools/shell.h"
 #include "tools/web.h"
+#include "sys/child.h"
 #include "sys/sys.h"
 #include <errno.h>
 #include <signal.h>
@@ -139,12 +140,10 @@ static void on_person(agent_reply reply, daruma_str text, void *user)
     run *r = user;
     if (r->finished)
         return;
-    if (reply == AGENT_INTERRUPTED) { /* the question stays open: it is put again when the run is resumed */
-        journal_not_answered(r->journal, r->question);
+    if (reply == AGENT_INTERRUPTED) /* the question stays open: it is put again when the run is resumed */
         crew_cancel(r->a, host_tick(r));
-    } else {
+    else
         hand_in(r, (crew_input){.kind = CREW_PERSON, .call = r->question, .text = text, .code = reply});
-    }
     go_on(r);
 }
 
@@ -178,8 +177,6 @@ static void close_parts(run *r)
 {
     uv_close((uv_handle_t *)&r->clock, NULL);
     uv_close((uv_handle_t *)&r->soon, NULL);
-    for (size_t i = 0; i < COUNT(r->interrupts); i++)
-        uv_close((uv_handle_t *)&r->interrupts[i], NULL);
     toolset_close(r->tools);
     mcp_close(r->servers);
     approve_close(r->person);
@@ -293,13 +290,17 @@ static void on_clock(uv_timer_t *t)
         host_rearm(r);
 }
 
-/* The first one ends the run and stops what is under way; the second ends the program, as always. */
+/* The first one ends the run and stops what is under way; the second ends the program, as always, with what did not
+ * stop. */
 static void on_signal(uv_signal_t *s, int number)
 {
     run *r = s->data;
-    (void)number;
-    for (size_t i = 0; i < COUNT(r->interrupts); i++)
-        uv_signal_stop(&r->interrupts[i]);
+    if (r->signalled) {
+        child_kill_all(&r->loop);
+        signal(number, SIG_DFL);
+        raise(number);
+    }
+    r->signalled = true;
     r->stopped = !r->a; /* its servers are being started */
     if (r->stopped)
         return;
@@ -350,6 +351,8 @@ static bool open_loop(run *r, char why[256])
         r->interrupts[i].data = r;
         if (!error)
             uv_signal_start(&r->interrupts[i], on_signal, numbers[i]);
+        if (!error)
+            uv_unref((uv_handle_t *)&r->interrupts[i]); /* they last as long as there is anything to be waited for */
     }
     if (error) {
         snprintf(why, 256, "it cannot wait for anything: %s", uv_strerror(error));
@@ -458,9 +461,9 @@ static bool recall(run *r, char why[256])
     r->below = r->recorded = journal_below(r->journal);
     r->was_over = !r->s->guidance.n && (state == JOURNAL_OVER || state == JOURNAL_ESCALATED);
     if (r->s->guidance.n && crew_result_of(r->a).end != AGENT_END_ESCALATED) {
-        snprintf(why, 256,
-                 "run " STR_FMT " does not wait for a person: it goes on without words, daruma run --resume " STR_FMT,
-                 STR_ARG(r->s->id), STR_ARG(r->s->id));
+        snprintf(why, 256, "run " STR_FMT " does not wait for a person: it %s, daruma run --resume " STR_FMT,
+                 STR_ARG(r->s->id), state == JOURNAL_OVER ? "is over, and tells its end" : "goes on without words",
+                 STR_ARG(r->s->id));
         return false;
     }
     if (!r->was_over && !journal_reopened(r->journal)) {
@@ -499,6 +502,9 @@ bool run_task(const run_settings *s, daruma_str task, char why[256])
         close_parts(&r);
     if (r.stopped)
         why[0] = 0;
+    uv_run(&r.loop, UV_RUN_DEFAULT);
+    for (size_t i = 0; i < COUNT(r.interrupts); i++)
+        uv_close((uv_handle_t *)&r.interrupts[i], NULL);
     uv_run(&r.loop, UV_RUN_DEFAULT);
     uv_loop_close(&r.loop);
     close_all(&r);

@@ -72,7 +72,8 @@ typedef struct run {
     approve *person;
     resumed past;      /* what was recalled */
     uint32_t question; /* the agent's number of the act that a person is asked about */
-    bool stopped;      /* by a signal, before an agent was there */
+    bool signalled;    /* it was asked to end */
+    bool stopped;      /* ... before an agent was there */
     bool finished;
     bool was_over; /* its journal ends with its end: that is told again */
 } run;

@@ -56,9 +56,9 @@ static bool drain(journal *j, crew *a, resumed *r, char why[256])
 }
 
 /* As journal_input_of(); -1 was told. */
-static int input(journal *j, int64_t n, crew_input *ret, bool *ret_delivered, daruma_arena *a, char why[256])
+static int input(journal *j, int64_t n, crew_input *ret, daruma_arena *a, char why[256])
 {
-    int there = journal_input_of(j, n, ret, ret_delivered, a);
+    int there = journal_input_of(j, n, ret, a);
     if (there < 0)
         say_broken(n, why);
     return there;
@@ -67,10 +67,9 @@ static int input(journal *j, int64_t n, crew_input *ret, bool *ret_delivered, da
 bool resume_moment(journal *j, daruma_moment *ret, char why[256])
 {
     crew_input in;
-    bool delivered;
     char room[64];
     daruma_arena a = {.beg = room, .end = room + sizeof room};
-    int there = input(j, 1, &in, &delivered, &a, why);
+    int there = input(j, 1, &in, &a, why);
     if (there == 0 || (there > 0 && in.kind != CREW_OPENED)) {
         snprintf(why, 256, "nothing is recorded of this run: begin the task anew");
         return false;
@@ -86,12 +85,11 @@ bool resume_replay(journal *j, crew *a, resumed *ret, char why[256])
     for (int64_t n = 1;; n++) {
         daruma_arena room;
         crew_input in;
-        bool delivered = false;
         if (!sys_arena_init(&room, 16 << 10, RUN_ANSWER_BYTES_MAX)) {
             snprintf(why, 256, "there is no memory to read the journal");
             return false;
         }
-        int there = input(j, n, &in, &delivered, &room, why);
+        int there = input(j, n, &in, &room, why);
         if (there > 0) {
             ret->inputs = n;
             ret->at = in.at;
@@ -105,7 +103,7 @@ bool resume_replay(journal *j, crew *a, resumed *ret, char why[256])
         sys_arena_done(&room);
         if (there <= 0)
             return there == 0;
-        if (!delivered && n == journal_inputs(j)) /* its consequences were not recorded: they come now */
+        if (n == journal_inputs(j) && !journal_is_ahead(j)) /* its consequences were not recorded: they come now */
             return true;
         if (!drain(j, a, ret, why))
             return false;

@@ -15,12 +15,11 @@ static const char schema[] =
     /* times are milliseconds by the clock of the run, `wall` unix seconds */
     "CREATE TABLE act(call INTEGER PRIMARY KEY, seq INTEGER, what TEXT, purpose TEXT, name TEXT, args BLOB, hash "
     "INTEGER,"
-    " wall INTEGER, requested INTEGER, started INTEGER, finished INTEGER, delivered INTEGER, tries INTEGER, outcome "
-    "TEXT,"
-    " looked INTEGER, before INTEGER, after INTEGER);"
+    " wall INTEGER, requested INTEGER, looked INTEGER, before INTEGER, after INTEGER, started INTEGER, tries INTEGER,"
+    " chain INTEGER);"
     "CREATE TABLE input(n INTEGER PRIMARY KEY, seq INTEGER, kind TEXT, call INTEGER, now INTEGER, wall INTEGER, dice "
     "INTEGER,"
-    " code INTEGER, phase INTEGER, net INTEGER, lost INTEGER, more INTEGER, text BLOB, sum INTEGER, delivered INTEGER);"
+    " code INTEGER, phase INTEGER, net INTEGER, lost INTEGER, more INTEGER, text BLOB, chain INTEGER);"
     "CREATE TABLE event(seq INTEGER PRIMARY KEY, now INTEGER, wall INTEGER, json BLOB);";
 
 const char *journal_state_name(journal_state s)
@@ -122,15 +121,6 @@ static void name_file(const journal *j, const char *ending, char *out, size_t n)
     snprintf(out, n, "%s%s", j->path, ending);
 }
 
-static bool open_db(journal *j, const char *path, int flags)
-{
-    if (sqlite3_open_v2(path, &j->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
-        return db_fail(j, "cannot open");
-    sqlite3_busy_timeout(j->db, JOURNAL_BUSY_MS);
-    sqlite3_extended_result_codes(j->db, 1);
-    return true;
-}
-
 /* Makes a folder with all above it, for nobody else to read. */
 static bool make_folder(const char *dir)
 {
@@ -144,8 +134,11 @@ static bool make_folder(const char *dir)
         if (*p != '/')
             continue;
         *p = 0;
-        if (mkdir(path, 0700) != 0 && errno != EEXIST && !(stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
+        int error = mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : errno;
+        if (error && !(stat(path, &st) == 0 && S_ISDIR(st.st_mode))) {
+            errno = error; /* why it could not be made, not that it is not there */
             return false;
+        }
         *p = '/';
     }
     return true;
@@ -179,7 +172,7 @@ journal *journal_new(const char *dir, daruma_str id, daruma_str settings, daruma
         return NULL;
     }
     bool well =
-        take_lock(j, why) && open_db(j, file, SQLITE_OPEN_READWRITE) &&
+        take_lock(j, why) && db_open(j, file, SQLITE_OPEN_READWRITE) &&
         (sqlite3_exec(j->db, "PRAGMA journal_mode=WAL; PRAGMA cache_size=-128", NULL, NULL, NULL) == SQLITE_OK ||
          db_fail(j, "cannot write")) &&
         db_begin(j, true);
@@ -187,6 +180,7 @@ journal *journal_new(const char *dir, daruma_str id, daruma_str settings, daruma
            db_set_int(j, "format", JOURNAL_FORMAT) && db_set(j, "version", S(DARUMA_VERSION)) && db_set(j, "id", id) &&
            db_set(j, "task", task) && db_set(j, "settings", settings) && db_set_state(j, JOURNAL_OPEN) &&
            db_set_int(j, "began", at.wall);
+    j->head = well ? db_first_link(j) : 0;
     if (j->db && !sqlite3_get_autocommit(j->db))
         well = db_commit(j, well) && well;
     if (well)
@@ -220,14 +214,25 @@ static bool sound(journal *j, bool all, char why[256])
     daruma_arena a = arena_over(room, sizeof room);
     bool whole = !all || is_whole(j);
     int64_t format = -1;
-    bool known = whole && str_int(journal_text(j, "format", &a), &format);
-    if (!known)
-        snprintf(why, 256, "the journal %.120s.db is damaged: %.60s. Nothing was done; begin the task anew", j->path,
-                 j->broken ? sqlite3_errmsg(j->db) : "what is in it does not fit together");
-    else if (format != JOURNAL_FORMAT)
-        snprintf(why, 256, "the journal %.120s.db was written by another version of daruma (format %lld, not %d)",
+    bool known = whole && str_int(journal_text(j, "format", &a), &format), other = known && format != JOURNAL_FORMAT;
+    char where[80] = "what is in it does not fit together";
+    bool holds = known && (other || !all || db_chain_breaks(j, where) == 0);
+    int code = j->broken ? sqlite3_errcode(j->db) & 0xff : SQLITE_CORRUPT;
+    if (!holds && code != SQLITE_CORRUPT && code != SQLITE_NOTADB && code != SQLITE_ERROR)
+        snprintf(why, 256, "the journal %.120s.db cannot be read: %.60s", j->path, sqlite3_errmsg(j->db));
+    else if (!holds)
+        snprintf(why, 256,
+                 "the journal %.70s.db is damaged: %.60s. Nothing was done; daruma explain tells what it holds before "
+                 "that. Begin the task anew",
+                 j->path, j->broken ? sqlite3_errmsg(j->db) : where);
+    else if (other)
+        snprintf(why, 256,
+                 "the journal %.100s.db was written by another version of daruma (format %lld, not %d): only that one "
+                 "goes on with it",
                  j->path, (long long)format, JOURNAL_FORMAT);
-    return known && format == JOURNAL_FORMAT;
+    for (char *p = why; !holds && *p; p++)
+        *p = *p > 0 && *p < ' ' ? '?' : *p; /* SQLite says which bytes it cannot read */
+    return holds && !other;
 }
 
 static bool counted(journal *j, char why[256])
@@ -273,7 +278,7 @@ static journal *begun(journal *j, const char *ending, int flags, bool all, char 
 {
     char file[JOURNAL_PATH_BYTES];
     name_file(j, ending, file, sizeof file);
-    if (!open_db(j, file, flags))
+    if (!db_open(j, file, flags))
         return give_up(j, why);
     if (sound(j, all, why) && counted(j, why))
         return j;

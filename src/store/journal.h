@@ -46,8 +46,8 @@ bool journal_id_fits(daruma_str id);
  * a sentence in `why`: it cannot be written. */
 journal *journal_new(const char *dir, daruma_str id, daruma_str settings, daruma_str task, daruma_moment at,
                      char why[256]);
-/* Opens one that is there, to go on with it. NULL and a sentence in `why`: there is none, it is broken, or its run is
- * under way. */
+/* Opens one that is there, to go on with it. NULL and a sentence in `why`: there is none, its run is under way, or it
+ * is broken; where a line of it is not what was written, which one. */
 journal *journal_open(const char *dir, daruma_str id, char why[256]);
 /* The same to read it only, also while its run is under way; `*ret_busy` tells that. */
 journal *journal_read(const char *dir, daruma_str id, bool *ret_busy, char why[256]);
@@ -82,8 +82,6 @@ bool journal_told(journal *j, const crew_input *in);
 /* Something happened; a JSON object. On the disk with the next of the others, or journal_flush(). */
 bool journal_event(journal *j, daruma_str json, daruma_moment at);
 bool journal_flush(journal *j);
-/* A person stopped the run at a question: it was not answered. */
-bool journal_not_answered(journal *j, uint32_t call);
 /* The run ended; `result` is a JSON object, or empty. */
 bool journal_ended(journal *j, journal_state s, daruma_str result, daruma_moment at);
 /* A run that is over because its model failed may ask again: the failures at its end are taken out of the record, and
@@ -110,10 +108,10 @@ typedef struct journal_line {
     daruma_str args;    /* ACT: of a tool; the question to a person */
     uint32_t call;      /* ACT, INPUT */
     unsigned started;   /* ACT: how often */
-    daruma_ms finished; /* ACT: by the clock of the run, -1: never */
     daruma_str event;   /* EVENT */
 } journal_line;
-/* Calls `each` with all lines until it returns false. False and a sentence in `why`: the record is broken. */
+/* Calls `each` with all lines until it returns false. False and a sentence in `why`: the record is broken, and what
+ * stood before that was told. */
 bool journal_each(journal *j, bool (*each)(const journal_line *l, void *user), void *user, char why[256]);
 
 /* The act of that number, as it was asked for. */
@@ -129,9 +127,11 @@ uint64_t journal_hash(const agent_act *x);
 
 /* How many inputs there are. */
 int64_t journal_inputs(const journal *j);
-/* The inputs one by one, by number from 1. 1 there is one, 0 there is none, -1 it is missing or not what was written.
- * Its text lives in `a`. `*ret_delivered`: what the agent made of it is recorded, too. */
-int journal_input_of(journal *j, int64_t n, crew_input *ret, bool *ret_delivered, daruma_arena *a);
+/* The inputs one by one, by number from 1. 1 there is one, 0 there is none, -1 it is missing or cannot be read.
+ * Its text lives in `a`. */
+int journal_input_of(journal *j, int64_t n, crew_input *ret, daruma_arena *a);
+/* True if what the agent made of the newest input is recorded, too: it was delivered. */
+bool journal_is_ahead(journal *j);
 
 /* ---- the folder ---- */
 

@@ -10,7 +10,13 @@
 #include <stdio.h>
 #include <sqlite3.h>
 
-/* X(symbol, text) */
+/* What a line of the record is known by: all that never changes of it. */
+#define ACT_COLUMNS   "call,seq,what,purpose,name,args,hash,wall,requested,looked,before,after"
+#define INPUT_COLUMNS "n,seq,kind,call,now,wall,dice,code,phase,net,lost,more,text"
+/* What stands there from the beginning of a run to its end, in its table. */
+#define KEPT(key) "(SELECT value FROM run WHERE key='" key "')"
+
+/* X(symbol, text). digest() and chain() are ours: see db_open(). */
 #define STATEMENT_MAP(X)                                                                                               \
     X(BEGIN, "BEGIN IMMEDIATE")                                                                                        \
     X(COMMIT, "COMMIT")                                                                                                \
@@ -18,21 +24,29 @@
     X(NORMAL, "PRAGMA synchronous=NORMAL")                                                                             \
     X(SET, "INSERT OR REPLACE INTO run VALUES(?,?)")                                                                   \
     X(GET, "SELECT value FROM run WHERE key=?")                                                                        \
-    X(ACT, "INSERT INTO act VALUES(?,?,?,?,?,?,?,?,?,?,NULL,NULL,1,NULL,?,?,?)")                                       \
+    X(ACT, "INSERT INTO act(" ACT_COLUMNS ",started,tries,chain)"                                                      \
+           " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?9,1,chain(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12))")       \
     X(AGAIN, "UPDATE act SET tries=tries+1, started=? WHERE call=?")                                                   \
-    X(FINISHED, "UPDATE act SET finished=?, outcome=? WHERE call=?")                                                   \
-    X(DELIVERED, "UPDATE act SET delivered=? WHERE call=(SELECT call FROM input WHERE n=?)")                           \
-    X(INPUT, "INSERT INTO input VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,NULL)")                                             \
-    X(TAKEN, "UPDATE input SET delivered=? WHERE n=? AND delivered IS NULL")                                           \
+    X(INPUT, "INSERT INTO input(" INPUT_COLUMNS ",chain)"                                                              \
+             " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,"                                                     \
+             "chain(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13))")                                                     \
     X(EVENT, "INSERT INTO event VALUES(?,?,?,?)")                                                                      \
     X(GET_ACT, "SELECT hash,tries,looked,before,after,what,name FROM act WHERE call=?")                                \
-    X(GET_INPUT, "SELECT kind,call,now,wall,dice,code,phase,net,lost,more,text,sum,delivered FROM input WHERE n=?")    \
-    X(ALL_ACTS, "SELECT seq,wall,requested,what,purpose,name,args,call,tries,finished FROM act ORDER BY seq")          \
+    X(GET_INPUT, "SELECT kind,call,now,wall,dice,code,phase,net,lost,more,text FROM input WHERE n=?")                  \
+    X(ALL_ACTS, "SELECT seq,wall,requested,what,purpose,name,args,call,tries FROM act ORDER BY seq")                   \
     X(ALL_INPUTS, "SELECT seq,n FROM input ORDER BY n")                                                                \
     X(ALL_EVENTS, "SELECT seq,wall,now,json FROM event ORDER BY seq")                                                  \
     X(LAST_INPUT, "SELECT max(n) FROM input")                                                                          \
     X(LAST_SEQ, "SELECT max(coalesce((SELECT max(seq) FROM act),0), coalesce((SELECT max(seq) FROM input),0),"         \
                 " coalesce((SELECT max(seq) FROM event),0))")                                                          \
+    /* Did the agent ask for something behind all that it was told? */                                                 \
+    X(AHEAD, "SELECT coalesce((SELECT max(seq) FROM act),0) > coalesce((SELECT max(seq) FROM input),0)")               \
+    X(FIRST_LINK, "SELECT digest(" KEPT("format") "," KEPT("version") "," KEPT("id") "," KEPT("task") "," KEPT(        \
+                      "settings") "," KEPT("began") ")")                                                               \
+    X(LINKS, "SELECT seq,chain,digest(" ACT_COLUMNS "),call FROM act"                                                  \
+             " UNION ALL SELECT seq,chain,digest(" INPUT_COLUMNS "),NULL FROM input ORDER BY 1")                       \
+    X(LAST_LINK, "SELECT chain FROM (SELECT seq,chain FROM act UNION ALL SELECT seq,chain FROM input)"                 \
+                 " ORDER BY seq DESC LIMIT 1")                                                                         \
     /* The end of a record that holds nothing but failures of models, waits, and the words about them. */              \
     X(FAILED_FROM, "SELECT n,call FROM input WHERE kind='failed' AND n>(SELECT max(n) FROM input WHERE NOT"            \
                    " (kind IN ('failed','clock') OR (kind='answered' AND"                                              \
@@ -41,8 +55,6 @@
     X(CALLS_FROM, "SELECT sum(more + (call IN (SELECT call FROM act WHERE what='model'))) FROM input WHERE n>=?")      \
     X(CUT_INPUTS, "DELETE FROM input WHERE n>=?")                                                                      \
     X(CUT_ACTS, "DELETE FROM act WHERE call>?")                                                                        \
-    X(NOT_ANSWERED, "UPDATE act SET finished=NULL, outcome='interrupted' WHERE call=?")                                \
-    X(UNFINISHED, "UPDATE act SET finished=NULL, outcome=NULL, delivered=NULL WHERE call=?")                           \
     X(CHECK, "PRAGMA quick_check(1)")
 
 typedef enum statement {
@@ -59,6 +71,8 @@ struct journal {
     int lock;          /* a descriptor whose lock says that the run is under way; -1 none */
     int64_t seq;       /* of the newest line */
     int64_t ninputs;   /* the newest input */
+    int64_t head;      /* the check value of the newest act or input, and so of all before it ... */
+    int64_t kept;      /* ... and the one that stands in the file */
     bool dear;         /* the act that is out has effects */
     bool full;         /* transactions are synced now */
     bool broken;       /* nothing is written any more */
@@ -75,6 +89,14 @@ typedef struct event_head {
 
 /* Notes why the journal cannot be used; from then on it is broken. Returns false. */
 bool db_fail(journal *j, const char *what);
+/* Opens a file, and gives its statements two functions: digest(...) of values, and chain(...), the check value of the
+ * line that has them, over itself and all lines before it. False: the journal is broken. */
+bool db_open(journal *j, const char *path, int flags);
+/* The check value that the chain begins with. */
+int64_t db_first_link(journal *j);
+/* Where the chain does not hold: the `seq` of the first line that is not what was written, or INT64_MAX when lines are
+ * missing at the end; then `ret_where` says it in words. 0: it holds. Otherwise the journal is broken, too. */
+int64_t db_chain_breaks(journal *j, char ret_where[80]);
 /* The statement, made when it is needed first; NULL and a broken journal when it cannot be. */
 sqlite3_stmt *db_make(journal *j, statement s);
 /* Runs one that gives nothing, its parameters as BUF_SAY takes them; JSON stands for bytes. They must live until it has
@@ -99,6 +121,4 @@ bool db_commit(journal *j, bool well);
 void db_drop_events(journal *j);             /* those that wait */
 void db_close(journal *j);                   /* the file, not the journal */
 const char *db_kind_name(crew_input_kind k); /* static */
-/* What an input is known by: whoever changes a byte of it is found out. */
-uint64_t db_sum(const crew_input *in);
 #endif

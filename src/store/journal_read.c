@@ -30,7 +30,13 @@ int64_t journal_inputs(const journal *j)
     return j->ninputs;
 }
 
-int journal_input_of(journal *j, int64_t n, crew_input *ret, bool *ret_delivered, daruma_arena *a)
+bool journal_is_ahead(journal *j)
+{
+    journal_state s = journal_state_of(j);
+    return s == JOURNAL_OVER || s == JOURNAL_ESCALATED || db_ask(j, DO_AHEAD) != 0;
+}
+
+int journal_input_of(journal *j, int64_t n, crew_input *ret, daruma_arena *a)
 {
     sqlite3_stmt *s = db_row(j, DO_GET_INPUT, buf_part_number(n));
     if (!s)
@@ -45,8 +51,7 @@ int journal_input_of(journal *j, int64_t n, crew_input *ret, bool *ret_delivered
         .lost = sqlite3_column_int(s, 8) != 0,
         .more = (uint32_t)sqlite3_column_int64(s, 9),
         .text = arena_copy(a, db_column(s, 10))};
-    *ret_delivered = sqlite3_column_type(s, 12) != SQLITE_NULL;
-    bool bad = a->full || in.kind == CREW_INPUTS || (uint64_t)sqlite3_column_int64(s, 11) != db_sum(&in);
+    bool bad = a->full || in.kind == CREW_INPUTS;
     sqlite3_reset(s);
     if (bad)
         return -1;
@@ -57,11 +62,10 @@ int journal_input_of(journal *j, int64_t n, crew_input *ret, bool *ret_delivered
 /* The line at hand of each of the three tables; the one with the lowest number comes next. */
 static bool line_of(journal *j, statement which, sqlite3_stmt *s, journal_line *l, daruma_arena *a)
 {
-    *l = (journal_line){.finished = -1};
+    *l = (journal_line){0};
     if (which == DO_ALL_INPUTS) {
-        bool delivered;
         l->what = JOURNAL_LINE_INPUT;
-        if (journal_input_of(j, sqlite3_column_int64(s, 1), &l->in, &delivered, a) != 1)
+        if (journal_input_of(j, sqlite3_column_int64(s, 1), &l->in, a) != 1)
             return false;
         l->wall = l->in.at.wall;
         l->at = l->in.at.now;
@@ -82,7 +86,6 @@ static bool line_of(journal *j, statement which, sqlite3_stmt *s, journal_line *
     l->args = db_column(s, 6);
     l->call = (uint32_t)sqlite3_column_int64(s, 7);
     l->started = (unsigned)sqlite3_column_int64(s, 8);
-    l->finished = sqlite3_column_type(s, 9) == SQLITE_NULL ? -1 : sqlite3_column_int64(s, 9);
     return true;
 }
 
@@ -98,7 +101,9 @@ bool journal_each(journal *j, bool (*each)(const journal_line *l, void *user), v
 {
     static const statement which[] = {DO_ALL_ACTS, DO_ALL_INPUTS, DO_ALL_EVENTS};
     sqlite3_stmt *s[COUNT(which)];
-    bool more[COUNT(which)], well = true;
+    bool more[COUNT(which)], well = sqlite3_exec(j->db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK; /* else it may grow */
+    char where[80];
+    int64_t breaks = db_chain_breaks(j, where);
     for (size_t i = 0; i < COUNT(which); i++) {
         s[i] = db_make(j, which[i]);
         more[i] = next_row(s[i], &well);
@@ -108,7 +113,7 @@ bool journal_each(journal *j, bool (*each)(const journal_line *l, void *user), v
         for (size_t i = 0; i < COUNT(which); i++)
             if (more[i] && (next == COUNT(which) || sqlite3_column_int64(s[i], 0) < sqlite3_column_int64(s[next], 0)))
                 next = i;
-        if (next == COUNT(which))
+        if (next == COUNT(which) || (breaks && sqlite3_column_int64(s[next], 0) >= breaks))
             break;
         daruma_arena a;
         journal_line l;
@@ -123,7 +128,9 @@ bool journal_each(journal *j, bool (*each)(const journal_line *l, void *user), v
     }
     for (size_t i = 0; i < COUNT(which); i++)
         sqlite3_reset(s[i]);
-    if (!well)
-        snprintf(why, 256, "the journal %.120s.db is damaged: a record in it is not what was written", j->path);
-    return well;
+    sqlite3_exec(j->db, "COMMIT", NULL, NULL, NULL);
+    if (!well || breaks)
+        snprintf(why, 256, "the journal %.80s.db is damaged: %.80s", j->path,
+                 breaks ? where : "a record in it cannot be read");
+    return well && !breaks;
 }

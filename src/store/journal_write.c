@@ -60,18 +60,12 @@ static bool is_dear(const agent_act *x)
     return x->what == AGENT_DO_TOOL && !reads;
 }
 
-/* What the agent was told last led to something that is recorded now. */
-static bool mark_delivered(journal *j, daruma_ms now)
-{
-    return DB(j, DO_TAKEN, now, j->ninputs) && DB(j, DO_DELIVERED, now, j->ninputs);
-}
-
 static bool insert_act(journal *j, const agent_act *x, const journal_look *look, daruma_moment at)
 {
     bool model = x->what == AGENT_DO_MODEL;
     return DB(j, DO_ACT, x->call, ++j->seq, act_name(x->what), model ? agent_purpose_name(x->purpose) : "",
               model ? x->model : x->tool, buf_raw(x->what == AGENT_DO_ASK ? x->text : x->args), journal_hash(x),
-              at.wall, at.now, at.now, look->known, look->before, look->after);
+              at.wall, at.now, look->known, look->before, look->after);
 }
 
 bool journal_asked(journal *j, const agent_act *x, const journal_look *look, daruma_moment at)
@@ -80,7 +74,7 @@ bool journal_asked(journal *j, const agent_act *x, const journal_look *look, dar
         return true;
     static const journal_look none = {0};
     j->dear = is_dear(x);
-    return db_begin(j, j->dear) && db_commit(j, mark_delivered(j, at.now) && insert_act(j, x, look ? look : &none, at));
+    return db_begin(j, j->dear) && db_commit(j, insert_act(j, x, look ? look : &none, at));
 }
 
 static bool set_asked(journal *j, int64_t call, int64_t more)
@@ -95,34 +89,6 @@ bool journal_asked_again(journal *j, uint32_t call, const run_below *below, daru
     j->dear = true;
     return db_begin(j, true) &&
            db_commit(j, DB(j, DO_AGAIN, at.now, call) && (!below || set_asked(j, below->asked, below->asked_more)));
-}
-
-/* What an input is worth: whoever changes a byte of it is found out. */
-uint64_t db_sum(const crew_input *in)
-{
-    const int64_t head[] = {(int64_t)in->kind, in->call, in->at.now, in->at.wall, (int64_t)in->at.dice, in->code,
-                            in->phase,         in->net,  in->lost,   in->more,    (int64_t)in->text.n};
-    return XXH3_64bits_withSeed(in->text.p ? in->text.p : "", in->text.n, XXH3_64bits(head, sizeof head));
-}
-
-static daruma_str outcome_of(const crew_input *in)
-{
-    switch (in->kind) {
-    case CREW_ANSWERED:
-        return in->code ? S("recovered") : S("answered");
-    case CREW_FAILED:
-        return S("failed");
-    case CREW_TOOL:
-        return in->lost ? S("lost") : in->code == 0 ? S("failed") : S("worked");
-    case CREW_PERSON:
-        return str_of(agent_reply_name((agent_reply)in->code));
-    case CREW_OPENED:
-    case CREW_CLOCK:
-    case CREW_RESUMED:
-    case CREW_INPUTS:
-        break;
-    }
-    return (daruma_str){0};
 }
 
 /* What is lost with the power, and cannot be had again by asking again. */
@@ -151,10 +117,7 @@ bool journal_told(journal *j, const crew_input *in)
     if (!db_begin(j, must_last(j, in)))
         return false;
     bool well = DB(j, DO_INPUT, ++j->ninputs, ++j->seq, db_kind_name(in->kind), in->call, in->at.now, in->at.wall,
-                   (int64_t)in->at.dice, in->code, in->phase, in->net, in->lost ? 1 : 0, in->more, buf_raw(in->text),
-                   (int64_t)db_sum(in));
-    if (in->call)
-        well = well && DB(j, DO_FINISHED, in->at.now, outcome_of(in), in->call);
+                   (int64_t)in->at.dice, in->code, in->phase, in->net, in->lost ? 1 : 0, in->more, buf_raw(in->text));
     return db_commit(j, well);
 }
 
@@ -165,20 +128,13 @@ bool journal_spent(journal *j, const run_below *below)
                                                          set_asked(j, below->asked, below->asked_more)));
 }
 
-bool journal_not_answered(journal *j, uint32_t call)
-{
-    return !j || (db_begin(j, false) && db_commit(j, DB(j, DO_NOT_ANSWERED, call)));
-}
-
 bool journal_ended(journal *j, journal_state s, daruma_str result, daruma_moment at)
 {
     if (!j)
         return true;
     if (!db_begin(j, true))
         return false;
-    /* What interrupts a run is not the run's: it goes on as if that had not been. */
-    bool well = s == JOURNAL_INTERRUPTED || mark_delivered(j, at.now);
-    well = well && db_set_state(j, s) && db_set_int(j, "ended", at.wall);
+    bool well = db_set_state(j, s) && db_set_int(j, "ended", at.wall);
     return db_commit(j, well && (!result.n || db_set(j, "result", result)));
 }
 
@@ -192,8 +148,10 @@ bool journal_retracted(journal *j)
     sqlite3_reset(s);
     if (!calls || !db_begin(j, true))
         return false;
-    bool well = db_commit(j, DB(j, DO_CUT_INPUTS, n) && set_asked(j, call, calls - 1) && DB(j, DO_CUT_ACTS, call) &&
-                                 DB(j, DO_UNFINISHED, call) && db_set_state(j, JOURNAL_OPEN));
+    bool well = DB(j, DO_CUT_INPUTS, n) && set_asked(j, call, calls - 1) && DB(j, DO_CUT_ACTS, call) &&
+                db_set_state(j, JOURNAL_OPEN);
+    j->head = db_ask(j, DO_LAST_LINK);
+    well = db_commit(j, well);
     j->ninputs = well ? n - 1 : j->ninputs;
     return well;
 }

@@ -111,6 +111,18 @@ void child_within(child *c, daruma_ms ms, daruma_ms grace_ms)
         uv_timer_start(&c->clock, on_clock, ms > 0 ? (uint64_t)ms : 0, 0);
 }
 
+static void kill_one(uv_handle_t *h, void *user)
+{
+    (void)user;
+    if (h->type == UV_PROCESS && uv_is_active(h))
+        kill(-uv_process_get_pid((uv_process_t *)h), SIGKILL);
+}
+
+void child_kill_all(uv_loop_t *loop)
+{
+    uv_walk(loop, kill_one, NULL);
+}
+
 /* ---- pipes ---- */
 
 static void on_room(uv_handle_t *h, size_t suggested, uv_buf_t *buf)

@@ -41,6 +41,9 @@ void child_stop(child *c, daruma_ms grace_ms);
 /* It is stopped so when it is still there after `ms`. */
 void child_within(child *c, daruma_ms ms, daruma_ms grace_ms);
 
+/* Kills all that run on that loop with their groups, at once: for a program that ends here and now. */
+void child_kill_all(uv_loop_t *loop);
+
 /* Our environment without what may be a credential: names with KEY, TOKEN, SECRET, PASSWORD and the like as a word, and
  * addresses with a password in them. `more` ("NAME=value", NULL behind the last; may be NULL) is added as it is. In
  * `a`; NULL without memory. */

@@ -11,7 +11,6 @@
 #define STRING       "{\"type\":\"string\"}"
 #define PATH_SAYS    "\"path\":{\"type\":\"string\",\"description\":\"full relative path from the root\"}"
 #define OBJECT(m, r) "{\"type\":\"object\",\"properties\":{" m "},\"required\":[" r "],\"additionalProperties\":false}"
-#define EDITED       "edited"
 #define READS        (DARUMA_TOOL_KNOWN | DARUMA_TOOL_READS)
 #define WRITES       (DARUMA_TOOL_KNOWN | DARUMA_TOOL_WRITES)
 
@@ -21,7 +20,7 @@ enum { PRINT_TEXT = 1, PRINT_ERROR }; /* what a fingerprint is of: a file's text
 typedef struct files {
     int root;
     daruma_str writer;
-    daruma_str args;
+    daruma_str tool, args;
     daruma_arena *a;
     daruma_buf *out;
     const atomic_bool *stop; /* nobody waits for it any more */
@@ -63,6 +62,7 @@ static bool fail_errno(files *f, daruma_str path, int error)
         {EROFS, "PERMISSION_DENIED", "is on a file system that is read-only", "ask the user where you may write"},
     };
     char what[120];
+    path = path.n ? path : S(".");
     for (size_t i = 0; i < COUNT(rows); i++)
         if (rows[i].error == error)
             return fail(f, rows[i].code, path, rows[i].what, rows[i].next);
@@ -115,7 +115,7 @@ static bool do_read(files *f)
     daruma_str end = rest;
     for (int64_t i = 0; i < lines && end.n; i++)
         str_cut(&end, '\n');
-    daruma_str shown = lines < 0 ? rest : str_sub(rest, 0, rest.n - end.n);
+    daruma_str shown = lines <= 0 ? rest : str_sub(rest, 0, rest.n - end.n);
     if (is_utf16(text) || !is_text(shown))
         return fail_no_text(f, path, text);
     buf_put(f->out, shown);
@@ -251,45 +251,41 @@ static bool do_search(files *f)
 
 /* ---- writing ---- */
 
-static void say_written(daruma_buf *out, daruma_str content)
+static bool is_write(const files *f)
 {
-    buf_printf(out, "written: %zu bytes", content.n);
+    return str_eq(f->tool, S("fs.write"));
 }
 
-static bool do_write(files *f)
+/* What would stand in a file that holds `text` now, which a write does not look at. False: why not was said. */
+static bool make_text(files *f, daruma_str path, daruma_str text, daruma_str *ret)
 {
-    daruma_str path = arg(f, S("path")), content = arg(f, S("content"));
-    if (!beneath_write(f->root, path, content, f->writer))
-        return fail_errno(f, path, errno);
-    say_written(f->out, content);
-    return true;
-}
-
-/* `text` with `is` in the place of `was`, which stands at `at`. */
-static void put_edited(daruma_buf *b, daruma_str text, size_t at, daruma_str was, daruma_str is)
-{
-    BUF_SAY(b, str_sub(text, 0, at), is, str_from(text, at + was.n));
-}
-
-static bool do_edit(files *f)
-{
-    daruma_str path = arg(f, S("path")), was = arg(f, S("old")), is = arg(f, S("new")), text;
-    if (!read_path(f, path, &text))
-        return false;
+    daruma_str was = arg(f, S("old")), is = arg(f, S("new"));
     size_t at = was.n ? str_find(text, was) : STR_NONE;
+    if (is_write(f)) {
+        *ret = arg(f, S("content"));
+        return true;
+    }
+    if (!was.n)
+        return fail(f, "MISSING_INPUT", path, "was not edited: `old` is empty",
+                    "copy a text that stands there, or write the whole file with fs.write");
     if (at == STR_NONE)
         return fail(f, "MATCH_NOT_FOUND", path, "does not hold `old`", "read the file and copy the text exactly");
     if (str_find(str_from(text, at + 1), was) != STR_NONE)
         return fail(f, "AMBIGUOUS_MATCH", path, "holds `old` more than once", "add lines around it until it is unique");
     if (str_eq(was, is))
         return fail(f, "NO_CHANGE", path, "would stay as it is", "say what shall stand there instead");
-    daruma_buf b = buf_in(f->a);
-    put_edited(&b, text, at, was, is);
-    if (b.full)
+    *ret = STR_SAY(f->a, str_sub(text, 0, at), is, str_from(text, at + was.n));
+    return !f->a->full;
+}
+
+static bool do_change(files *f)
+{
+    daruma_str path = arg(f, S("path")), text = {0};
+    if ((!is_write(f) && !read_path(f, path, &text)) || !make_text(f, path, text, &text))
         return false;
-    if (!beneath_write(f->root, path, buf_str(&b), f->writer))
+    if (!beneath_write(f->root, path, text, f->writer))
         return fail_errno(f, path, errno);
-    BUF_LIT(f->out, EDITED);
+    files_done(f->tool, f->args, f->a, f->out);
     return true;
 }
 
@@ -309,24 +305,15 @@ bool files_look(int root, daruma_str tool, daruma_str args, daruma_arena *scratc
                 uint64_t *ret_after)
 {
     daruma_buf out = buf_in(scratch);
-    files f = {.root = root, .args = args, .a = scratch, .out = &out};
-    daruma_str text = {0}, was = arg(&f, S("old")), is = arg(&f, S("new"));
-    bool writes = str_eq(tool, S("fs.write"));
+    files f = {.root = root, .tool = tool, .args = args, .a = scratch, .out = &out};
+    daruma_str text = {0}, path = arg(&f, S("path"));
     if (!changes(tool))
         return false;
-    bool read = read_path(&f, arg(&f, S("path")), &text);
+    bool read = read_path(&f, path, &text);
     daruma_str code = buf_str(&out);
     *ret_now = *ret_after = read ? print_of(text, PRINT_TEXT) : print_of(str_cut(&code, ':'), PRINT_ERROR);
-    if (writes) {
-        *ret_after = print_of(arg(&f, S("content")), PRINT_TEXT);
-    } else if (read) {
-        size_t at = was.n ? str_find(text, was) : STR_NONE;
-        daruma_buf b = buf_in(scratch);
-        if (at != STR_NONE && str_find(str_from(text, at + 1), was) == STR_NONE) {
-            put_edited(&b, text, at, was, is);
-            *ret_after = print_of(buf_str(&b), PRINT_TEXT);
-        }
-    }
+    if ((read || is_write(&f)) && make_text(&f, path, text, &text))
+        *ret_after = print_of(text, PRINT_TEXT);
     return !scratch->full;
 }
 
@@ -339,9 +326,9 @@ void files_clear(const files_place *p, daruma_str tool, daruma_str args, daruma_
 void files_done(daruma_str tool, daruma_str args, daruma_arena *scratch, daruma_buf *out)
 {
     if (str_eq(tool, S("fs.write")))
-        say_written(out, json_text(json_get(args, S("content")), scratch));
+        BUF_SAY(out, "written: ", json_text(json_get(args, S("content")), scratch).n, " bytes");
     else
-        BUF_LIT(out, EDITED);
+        BUF_LIT(out, "edited");
 }
 
 /* What there is, and what carries it out. */
@@ -356,9 +343,7 @@ static const struct {
           {LIT("fs.read"),
            LIT("Reads a text file. The path is the full relative path from the root, as fs.search and fs.list print "
                "it: of `src/a.c:50: text` it is `src/a.c`, not `a.c`. With `line` and `lines` only a part."),
-           LIT(OBJECT(PATH_SAYS ",\"line\":{\"type\":\"integer\",\"minimum\":1},\"lines\":{\"type\":\"integer\","
-                                "\"minimum\":1}",
-                      "\"path\"")),
+           LIT(OBJECT(PATH_SAYS ",\"line\":{\"type\":\"integer\"},\"lines\":{\"type\":\"integer\"}", "\"path\"")),
            READS}},
      do_read},
     {{.about = {LIT("fs.search"),
@@ -368,18 +353,19 @@ static const struct {
     {{.about = {LIT("fs.write"), LIT("Writes a whole file, whatever stood in it. Its folders are made."),
                 LIT(OBJECT(PATH_SAYS ",\"content\":" STRING, "\"path\",\"content\"")), WRITES},
       .ask = true},
-     do_write},
+     do_change},
     {{.about = {LIT("fs.edit"), LIT("Replaces `old` by `new` in a file; `old` must stand in it exactly once."),
                 LIT(OBJECT(PATH_SAYS ",\"old\":" STRING ",\"new\":" STRING, "\"path\",\"old\",\"new\"")),
                 DARUMA_TOOL_KNOWN | DARUMA_TOOL_ACTS},
       .ask = true},
-     do_edit},
+     do_change},
 };
 
 bool files_call(const files_place *p, daruma_str tool, daruma_str args, const atomic_bool *stop, daruma_arena *scratch,
                 daruma_buf *out)
 {
-    files f = {.root = p->root, .writer = p->writer, .args = args, .a = scratch, .out = out, .stop = stop};
+    files f = {
+        .root = p->root, .writer = p->writer, .tool = tool, .args = args, .a = scratch, .out = out, .stop = stop};
     for (size_t i = 0; i < COUNT(works); i++)
         if (str_eq(works[i].tool.about.name, tool))
             return works[i].run(&f);

@@ -120,8 +120,7 @@ static void give_up(mcp *m)
 {
     m->state = MCP_GONE;
     m->due = m->ping_due = INT64_MAX;
-    mcp_fail_calls(m, false, "SERVER_GONE", "cannot be called: its server died too often and is not started again",
-                   "use another tool, or finish without it");
+    mcp_fail_calls(m, false, "SERVER_GONE", MCP_GONE_SAYS, MCP_GONE_NEXT);
     mcp_tell_ready(m, m->why);
 }
 
@@ -225,6 +224,8 @@ static void on_clock(uv_timer_t *t)
         mcp_stop(m, "it hung: it did not answer a ping");
     else if (m->due <= now && m->state == MCP_RESTING)
         start(m);
+    else if (m->due <= now && m->state == MCP_UP)
+        mcp_list_tools(m, (daruma_str){0});
     else if (m->due <= now)
         mcp_stop(m, "it was not up in time");
     mcp_rearm(m);

@@ -103,13 +103,9 @@ static void call_start(tool_call *c)
     mcp_call *k = m->state == MCP_GONE || !t->there ? NULL : calloc(1, sizeof *k), **last = &m->calls;
     if (!k) {
         if (!t->there)
-            tool_error(&c->out, "COMMAND_NOT_FOUND", t->name, "is not offered by its server any more",
-                       "use another tool");
+            tool_fail(c, "COMMAND_NOT_FOUND", t->name, "is not offered by its server any more", "use another tool");
         else
-            tool_error(&c->out, "SERVER_GONE", t->name,
-                       "cannot be called: its server died too often and is not started again",
-                       "use another tool, or finish without it");
-        tool_over(c, 0, false);
+            tool_fail(c, "SERVER_GONE", t->name, MCP_GONE_SAYS, MCP_GONE_NEXT);
         return;
     }
     k->c = c;

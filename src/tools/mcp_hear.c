@@ -1,9 +1,10 @@
 /* mcp_hear.c - what an MCP server says: which tools it has, answers to calls, requests of its own, and noise. */
 #include "tools/mcp_inside.h"
+#include <xxhash.h>
 
 /* ---- its tools ---- */
 
-static void list_tools(mcp *m, daruma_str cursor)
+void mcp_list_tools(mcp *m, daruma_str cursor)
 {
     char room[2048];
     daruma_buf b = buf_over(room, sizeof room);
@@ -25,7 +26,14 @@ static void take_tool(mcp *m, daruma_str json)
 {
     agent_tool row = {0};
     daruma_str own;
+    uint64_t print = XXH3_64bits(json.p, json.n);
     size_t i = 0;
+    for (; i < m->n; i++)
+        if (m->list[i].print == print) { /* as it was: nothing of it is kept again */
+            m->list[i].seen = true;
+            return;
+        }
+    i = 0;
     if (!mcp_read_tool(m->s->name, json, &m->keep, &row.about, &own))
         return;
     row.ask = !(row.about.traits & DARUMA_TOOL_READS);
@@ -36,6 +44,7 @@ static void take_tool(mcp *m, daruma_str json)
     if (i < m->n) {
         m->list[i].seen = true;
         m->list[i].output = output;
+        m->list[i].print = print;
         m->altered |= toolset_change(m->tools, &row);
         return;
     }
@@ -43,23 +52,35 @@ static void take_tool(mcp *m, daruma_str json)
         mcp_tell(m, "mcp_noise", "message", S("a tool of that name is there already, or there are too many"), -1);
         return;
     }
-    m->list[m->n++] =
-        (mcp_tool){.m = m, .name = row.about.name, .own_name = own, .output = output, .there = true, .seen = true};
+    m->list[m->n++] = (mcp_tool){
+        .m = m, .name = row.about.name, .own_name = own, .output = output, .print = print, .there = true, .seen = true};
+}
+
+/* Its list is another now, it says, or may be: it is read, unless that was done so often that it has to rest. */
+static void changed(mcp *m)
+{
+    if (!m->again || m->state != MCP_UP || m->due != INT64_MAX)
+        return;
+    if (++m->lists < MCP_LISTS_MAX) {
+        mcp_list_tools(m, (daruma_str){0});
+    } else {
+        m->lists = 0;
+        m->due = mcp_now(m) + MCP_LISTS_REST_MS;
+    }
 }
 
 static void up(mcp *m)
 {
     size_t n = 0;
-    bool changed = m->altered;
+    bool other = m->altered;
     for (size_t i = 0; i < m->n; i++) {
-        changed |= m->list[i].there != m->list[i].seen;
+        other |= m->list[i].there != m->list[i].seen;
         m->list[i].there = m->list[i].seen;
         n += m->list[i].there;
     }
     m->state = MCP_UP;
     m->due = INT64_MAX;
-    m->lists = 0;
-    if (changed || m->fresh)
+    if (other || m->fresh)
         mcp_tell(m, m->fresh ? "mcp_started" : "mcp_changed", "", (daruma_str){0}, (int64_t)n);
     m->fresh = m->altered = false;
     for (mcp_call *k = m->calls; k; k = k->next)
@@ -76,12 +97,14 @@ static void take_list(mcp *m, daruma_str result)
         take_tool(m, one);
     for (size_t i = 0; i < m->n && (m->keep.full || !json_is_array(list)); i++)
         m->list[i].seen |= m->list[i].there; /* it cannot say what there is, or there is no memory: the old stays */
-    if (json_is_string(cursor) && cursor.n > 2 && ++m->pages < MCP_PAGES_MAX)
-        list_tools(m, cursor);
-    else if (m->again && ++m->lists < MCP_LISTS_MAX) /* one that changes with each reading is up, too */
-        list_tools(m, (daruma_str){0});
-    else
+    if (json_is_string(cursor) && cursor.n > 2 && ++m->pages < MCP_PAGES_MAX) {
+        mcp_list_tools(m, cursor);
+    } else if (m->again && ++m->lists < MCP_LISTS_MAX) { /* one that changes with each reading is up, too */
+        mcp_list_tools(m, (daruma_str){0});
+    } else {
         up(m);
+        changed(m);
+    }
 }
 
 /* ---- messages ---- */
@@ -101,7 +124,7 @@ static void greeted(mcp *m, daruma_str result)
     if (!m->instructions.n)
         m->instructions = arena_copy(&m->keep, str_sub(says, 0, MCP_TOOL_SAYS_BYTES));
     mcp_send(m, 0, "notifications/initialized", (daruma_str){0});
-    list_tools(m, (daruma_str){0});
+    mcp_list_tools(m, (daruma_str){0});
 }
 
 /* Writes a result, behind what is wrong with its structured content where that does not fit `schema`; empty: there is
@@ -162,8 +185,7 @@ void mcp_hear(const rpc_message *r, void *user)
     case RPC_NOTICE:
         if (rpc_is(r, S("notifications/tools/list_changed"))) {
             m->again = true;
-            if (m->state == MCP_UP)
-                list_tools(m, (daruma_str){0});
+            changed(m);
         }
         break;
     case RPC_RESULT:

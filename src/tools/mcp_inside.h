@@ -5,6 +5,9 @@
 #include "tools/rpc.h"
 #include "sys/child.h"
 
+#define MCP_GONE_SAYS "cannot be called: its server died too often and is not started again"
+#define MCP_GONE_NEXT "use another tool, or finish without it"
+
 typedef struct mcp mcp;
 
 struct mcp_servers {
@@ -29,6 +32,7 @@ typedef struct mcp_tool {
     mcp *m;
     daruma_str name, own_name; /* ours; the server's */
     daruma_str output;         /* the schema of its structured content; empty: it has none */
+    uint64_t print;            /* of its row in the list, as the server wrote it */
     bool there;                /* the newest list has it */
     bool seen;                 /* the list that is being read has it */
 } mcp_tool;
@@ -55,15 +59,15 @@ struct mcp {
     int64_t ids;   /* given out */
     int64_t asked; /* id of the initialize or tools/list that is out; 0 none */
     int64_t ping;  /* ... of the ping */
-    daruma_ms due; /* when it has to be up, or is started again; INT64_MAX: nothing is waited for */
+    daruma_ms due; /* when it has to be up, is started again, or its list is read; INT64_MAX: nothing is waited for */
     daruma_ms ping_due;
     mcp_call *calls; /* in the order in which they came */
     mcp_tool list[MCP_TOOLS_MAX];
     size_t n;
-    int pages, lists;      /* of the list that is read; that were read in a row, as each changed meanwhile */
+    int pages, lists;      /* of the list that is read; that were read since it rested */
     bool fresh;            /* its list was not read since it was started */
     bool altered;          /* a tool of its list is another now */
-    bool again;            /* its list changed while it was read */
+    bool again;            /* its list changed since its reading was begun */
     bool told;             /* all->waiting does not count it any more */
     bool noisy;            /* that it prints what is no message was told */
     bool closing, stopped; /* it is to go; the clock is closed */
@@ -99,4 +103,5 @@ void mcp_end_late(mcp *m, daruma_ms now);  /* calls that take too long; then it 
 /* ---- mcp_hear.c: what it says ---- */
 
 void mcp_hear(const rpc_message *r, void *user);
+void mcp_list_tools(mcp *m, daruma_str cursor); /* asks which there are; from the first where the cursor is empty */
 #endif

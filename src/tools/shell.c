@@ -25,8 +25,15 @@ typedef struct shell_work {
     size_t printed; /* bytes in all */
     char *head;     /* the first SHELL_HEAD_BYTES of them */
     char *tail;     /* the last SHELL_TAIL_BYTES: a ring; byte i stands at i % SHELL_TAIL_BYTES */
+    size_t odd;     /* bytes of it that no text has */
     bool flood;     /* it was ended because it printed too much */
 } shell_work;
+
+/* True for control characters but those of layout, colours and bars of progress. */
+static bool is_odd(unsigned char c)
+{
+    return c < ' ' && !(c >= '\b' && c <= '\r') && c != '\033';
+}
 
 static void on_out(child *c, daruma_str bytes, void *user)
 {
@@ -35,6 +42,7 @@ static void on_out(child *c, daruma_str bytes, void *user)
         if (w->printed < SHELL_HEAD_BYTES)
             w->head[w->printed] = bytes.p[i];
         w->tail[w->printed % SHELL_TAIL_BYTES] = bytes.p[i];
+        w->odd += is_odd((unsigned char)bytes.p[i]);
     }
     if (w->printed > SHELL_PRINTED_BYTES_MAX && !w->flood) {
         w->flood = true;
@@ -46,10 +54,12 @@ static void on_out(child *c, daruma_str bytes, void *user)
 static void put_printed(const shell_work *w, daruma_buf *out)
 {
     size_t head = w->printed < SHELL_HEAD_BYTES ? w->printed : SHELL_HEAD_BYTES;
-    size_t rest = w->printed - head, tail = rest < SHELL_TAIL_BYTES ? rest : SHELL_TAIL_BYTES;
+    bool text = w->odd <= w->printed / SHELL_ODD_SHARE;
+    head = text || head < SHELL_ODD_BYTES ? head : SHELL_ODD_BYTES;
+    size_t rest = w->printed - head, tail = !text ? 0 : rest < SHELL_TAIL_BYTES ? rest : SHELL_TAIL_BYTES;
     buf_put(out, (daruma_str){w->head, head});
     if (rest > tail)
-        buf_printf(out, "\n[... %zu bytes were left out ...]\n", rest - tail);
+        buf_printf(out, "\n[... %zu bytes were left out%s ...]\n", rest - tail, text ? "" : ": they are no text");
     size_t from = (w->printed - tail) % SHELL_TAIL_BYTES, first = SHELL_TAIL_BYTES - from;
     first = first < tail ? first : tail;
     buf_put(out, (daruma_str){w->tail + from, first});
@@ -104,17 +114,15 @@ static void start(tool_call *c)
     char sh[] = "/bin/sh", minus_c[] = "-c", *text = (char *)(uintptr_t)arena_copy(&c->room, command).p;
     char *argv[] = {sh, minus_c, text, NULL}, **env = child_env(NULL, &c->room);
     if (!str_trim(command).n || memchr(command.p, 0, command.n)) {
-        tool_error(&c->out, "MISSING_INPUT", (daruma_str){0}, "`command` is empty, or holds a NUL",
-                   "say which command to run");
-        tool_over(c, 0, false);
+        tool_fail(c, "MISSING_INPUT", (daruma_str){0}, "`command` is empty, or holds a NUL",
+                  "say which command to run");
         return;
     }
     child_setup setup = {.argv = argv, .folder = c->own, .env = env};
     if (!c->room.full && w)
         w->program = child_start(c->loop, &setup, &ops, w, why);
     if (c->room.full || !w->program) {
-        tool_error(&c->out, "INTERNAL_ERROR", S("/bin/sh"), why, "do without commands");
-        tool_over(c, 0, false);
+        tool_fail(c, "INTERNAL_ERROR", S("/bin/sh"), why, "do without commands");
         return;
     }
     c->work = w;

@@ -148,9 +148,7 @@ tool_call *toolset_call(toolset *t, daruma_str name, daruma_str args, daruma_ms 
     c->next = t->calls;
     t->calls = c;
     if (i == t->n) {
-        tool_error(&c->out, "COMMAND_NOT_FOUND", name, "is no tool of this host",
-                   "use one of the tools that were offered");
-        tool_over(c, 0, false);
+        tool_fail(c, "COMMAND_NOT_FOUND", name, "is no tool of this host", "use one of the tools that were offered");
         return c;
     }
     c->about = &t->rows[i];
@@ -184,6 +182,12 @@ daruma_ms tool_within(const tool_call *c, daruma_ms source_ms)
 {
     daruma_ms ms = c->usual > 0 ? c->usual : source_ms;
     return c->within >= 0 && c->within < ms ? c->within : ms;
+}
+
+void tool_fail(tool_call *c, const char *code, daruma_str about, const char *what, const char *next)
+{
+    tool_error(&c->out, code, about, what, next);
+    tool_over(c, 0, false);
 }
 
 bool tool_error(daruma_buf *out, const char *code, daruma_str about, const char *what, const char *next)

@@ -77,6 +77,8 @@ daruma_ms tool_within(const tool_call *c, daruma_ms source_ms);
 
 /* The call is over, c->out is its result; `c` is gone when the loop has run. */
 void tool_over(tool_call *c, int ok, bool lost);
+/* The call is over with an error, as tool_error() writes it, and has done nothing. */
+void tool_fail(tool_call *c, const char *code, daruma_str about, const char *what, const char *next);
 /* Writes an error instead of what stands in `out`: CODE: `about` what, and what to do next. Returns false. */
 bool tool_error(daruma_buf *out, const char *code, daruma_str about, const char *what, const char *next);
 #endif

@@ -32,8 +32,7 @@ typedef struct web_work {
 
 static void fail(web_work *w, const char *code, const char *what, const char *next)
 {
-    tool_error(&w->c->out, code, w->url, what, next);
-    tool_over(w->c, 0, false);
+    tool_fail(w->c, code, w->url, what, next);
 }
 
 /* Is that type of content read as text? An unknown one is looked at. */

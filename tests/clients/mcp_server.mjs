@@ -1,7 +1,8 @@
 // An MCP server that misbehaves as its tools are told to: `node mcp_server.mjs FOLDER [at start]`. Each life appends a line to
 // FOLDER/lives, each effect of a tool one to FOLDER/effects: what happened is counted there, whatever daruma believes.
 //   at start: die (each time), die1 (the first life only), mute (answers nothing), noise (prints before it speaks), restless (its
-//   list changes whenever it is read), stubborn (answers nothing, and ends neither with its input nor by SIGTERM)
+//   list changes whenever it is read), chatty (it says so behind whatever it answers), stubborn (answers nothing, and ends neither
+//   with its input nor by SIGTERM)
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -22,7 +23,7 @@ if (how === "noise") process.stdout.write('Starting up...\n{"half": \n[]\n"text"
 
 const write = (text) => process.stdout.write(text);
 const line = (o) => JSON.stringify({ jsonrpc: "2.0", ...o }) + "\n";
-const send = (o) => write(line(o));
+const send = (o) => (write(line(o)), how === "chatty" && o.result && write(line({ method: "notifications/tools/list_changed" })));
 const effect = (text) => appendFileSync(join(folder, "effects"), `${text}\n`);
 const heard = (text) => appendFileSync(join(folder, "heard"), `${text}\n`);
 const text = (t, more) => ({ content: [{ type: "text", text: t }], ...more });

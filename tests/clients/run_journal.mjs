@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { daruma, sleep } from "./pair.mjs";
+import { flips } from "./run_flips.mjs";
 import { kill } from "./run_kill.mjs";
 import { long } from "./run_long.mjs";
 import { wire } from "./wire.mjs";
@@ -96,6 +97,12 @@ const read = { call: "fs_read", args: { path: "log.txt" } };
 holds("killed 40 times at random moments, no finished step is lost and no effect comes twice", async () => {
   const tally = await kill(40);
   assert.ok(tally.kills >= 40 && tally.tasks > 1, JSON.stringify(tally));
+}, 180000);
+
+holds("a run whose journal has flipped bits does nothing twice", async () => {
+  const tally = await flips(48, 20261);
+  assert.deepEqual(tally.doubled, []);
+  assert.ok(tally.refused > 2 && tally.done > 2, JSON.stringify(tally));
 }, 180000);
 
 const unfinished = (dir) => readdirSync(dir).filter((f) => f.startsWith(".daruma-new-"));
@@ -274,7 +281,7 @@ for (const [what, before, fate, after] of [
       first.child.kill("SIGKILL");
       await first.over;
       // As if it had been killed within the edit.
-      s.change("DELETE FROM input WHERE kind='tool'; UPDATE input SET delivered=1; DELETE FROM act WHERE call > (SELECT call FROM act WHERE what='tool'); UPDATE act SET finished=NULL, outcome=NULL WHERE what='tool'");
+      s.change("DELETE FROM input WHERE kind='tool'; DELETE FROM act WHERE call > (SELECT call FROM act WHERE what='tool'); UPDATE run SET value=(SELECT chain FROM act WHERE what='tool') WHERE key='head'");
       writeFileSync(join(s.root, "log.txt"), before);
       const r = await s.resume(["--yes"]).over;
       assert.equal(r.code, 0, r.out + r.err);
@@ -311,7 +318,7 @@ holds("a run that was escalated goes on with what a person says", () =>
     assert.match(s.explain().stdout, /A person said how to go on: gone\.txt is gone for good/);
     const more = await s.resume(["more words"]).over;
     assert.equal(more.code, 2);
-    assert.match(more.err, /does not wait for a person/);
+    assert.match(more.err, /does not wait for a person: it is over, and tells its end, daruma run --resume/);
   }));
 
 holds("a run whose model failed for good asks again, and nothing else", () => {
@@ -420,6 +427,28 @@ holds("--approve FILE: an answer that was read before a kill, and is still there
     assert.equal(s.log(), "BEGIN\nedit-1\nedit-2\nEND\n");
   }));
 
+holds("--approve FILE: of two runs that ask at one place the second waits for the first", () =>
+  scene([edit(1), "all done"], async (s) => {
+    const file = join(s.dir, "answer"), question = `${file}.question`, named = () => existsSync(question) && JSON.parse(readFileSync(question, "utf8"));
+    const roots = ["one", "two"].map((n) => (mkdirSync(join(s.dir, n)), writeFileSync(join(s.dir, n, "log.txt"), "BEGIN\nEND\n"), join(s.dir, n)));
+    const args = (i) => [...s.base.slice(0, -1), roots[i], "--state", s.state, "--json", "--approve", file, "the task"];
+    const runs = [s.go(args(0))];
+    await until(named, "the question");
+    const first = named().run;
+    runs.push(s.go(args(1)));
+    await until(() => /approval_waits/.test(runs[1].out), "a word of the second");
+    assert.match(runs[1].out, /another run asks there, and is answered first/);
+    assert.equal(named().run, first, "the first question stands");
+    writeFileSync(file, "deny\n");
+    await until(() => named() && named().run !== first, "the second question");
+    assert.equal((await runs[0].over).code, 0);
+    assert.equal(existsSync(question), true, "who was answered takes only its own away");
+    writeFileSync(file, "allow\n");
+    assert.equal((await runs[1].over).code, 0);
+    assert.deepEqual(roots.map((r) => readFileSync(join(r, "log.txt"), "utf8")), ["BEGIN\nEND\n", "BEGIN\nedit-1\nEND\n"]);
+    assert.deepEqual(readdirSync(s.dir).filter((f) => f.startsWith("answer")), []);
+  }));
+
 holds("--approve FILE: what is no plain file is not read, and does not hold the run up", () =>
   scene([edit(1), "I may not"], async (s) => {
     for (const [name, make] of [["pipe", (f) => spawnSync("mkfifo", [f])], ["folder", mkdirSync]]) {
@@ -459,6 +488,20 @@ holds("on a terminal what was typed before a question stood there does not answe
     assert.equal(s.log(), "BEGIN\nEND\n");
   }, { hold: (n) => (n ? null : typed()) });
 });
+
+holds("a terminal that cannot clear a line gets no line that would have to be cleared", () =>
+  scene([read, "all done"], async (s) => {
+    const words = [daruma, "run", ...s.base, "--state", s.state, "the task"].map((w) => `'${w}'`).join(" ");
+    const [plain, able] = await Promise.all(["dumb", "xterm"].map((t) => new Promise((ok) => {
+      const child = spawn("script", ["-qec", words, "/dev/null"], { env: { PATH: process.env.PATH, OPENAI_API_KEY: KEY, TERM: t }, stdio: ["ignore", "pipe", "pipe"] });
+      let out = "";
+      child.stdout.on("data", (d) => (out += d));
+      child.on("close", () => ok(out));
+    })));
+    assert.match(plain, /all done/);
+    assert.doesNotMatch(plain, /\x1b/);
+    assert.match(able, /\x1b\[K/);
+  }));
 
 holds("on a terminal a run in the background that asks is not stopped for it", () =>
   scene([edit(1), "I may not"], async (s) => {
@@ -539,7 +582,7 @@ holds("another task, model or tool is refused before anything is done", () =>
     s.change("UPDATE run SET value='another task' WHERE key='task'");
     const r = await s.resume(["--yes"]).over;
     assert.equal(r.code, 2, r.out + r.err);
-    assert.match(r.err, /cannot go on: act 1 would be another one now than it was \(model m\)\. Nothing was done/);
+    assert.match(r.err, /is damaged: its beginning is not what was written\. Nothing was done/);
     assert.equal(s.asked.length, 2);
     assert.equal(s.log(), "BEGIN\nEND\n");
     const none = await s.go(["--resume", "20200101-000000-0000", "--state", s.state]).over;
@@ -557,8 +600,12 @@ holds("a journal that is damaged is not gone on with", () =>
     s.change("UPDATE input SET text=replace(text,'BEGIN','BEGUN') WHERE kind='tool' AND n=3");
     const r = await s.resume(["--yes"]).over;
     assert.equal(r.code, 2, r.out + r.err);
-    assert.match(r.err, /the journal is damaged: record 3 /);
-    assert.equal(s.explain().status, 1);
+    assert.match(r.err, /\.db is damaged: what stands behind act 2 is not what was written\. Nothing was done/);
+    const said = s.explain();
+    assert.equal(said.status, 1);
+    assert.match(said.stdout, /Under way: fs\.read/, "what stands before that is told");
+    assert.doesNotMatch(said.stdout, /fs\.edit/);
+    assert.match(said.stderr, /is damaged: what stands behind act 2 /);
     truncateSync(s.file(), 5000);
     const cut = await s.resume(["--yes"]).over;
     assert.equal(cut.code, 2);
@@ -567,6 +614,15 @@ holds("a journal that is damaged is not gone on with", () =>
     assert.match((await s.resume(["--yes"]).over).err, /damaged/);
     assert.equal(s.asked.length, 3);
   }, { hold: (n, i) => (i === 3 ? new Promise(() => {}) : null) }));
+
+holds("a journal of a newer version is left to that one", () =>
+  scene(["all done"], async (s) => {
+    assert.equal((await s.run().over).code, 0);
+    s.change("UPDATE run SET value='9' WHERE key='format'");
+    const r = await s.resume().over;
+    assert.equal(r.code, 2);
+    assert.match(r.err, /another version of daruma \(format 9, not \d+\): only that one goes on with it/);
+  }));
 
 holds("what lists or explains and has no reader any more ends in silence, as programs do", () => {
   for (const what of ["--help", "--list"]) {
@@ -619,9 +675,8 @@ holds("a run that may have few descriptors, or no file for its journal, says so 
   }));
 
 holds("a disk that is full in the middle ends the journal, not the run, and nobody resumes it", () =>
-  scene([...Array.from({ length: 6 }, (_, i) => edit(i)), "all done"], async (s) => {
-    writeFileSync(join(s.root, "log.txt"), `BEGIN\n${"x".repeat(40000)}\nEND\n`);
-    const r = await s.run([], { limited: "-f 300" }).over; // no file may be longer than 150 KB
+  scene([...Array.from({ length: 6 }, (_, i) => ({ call: "fs_edit", args: { path: "log.txt", old: "END", new: `edit-${i}\n${"x".repeat(8000)}\nEND` } })), "all done"], async (s) => {
+    const r = await s.run([], { limited: "-f 110" }).over; // no file may be longer than 55 KB
     assert.equal(r.code, 0, r.out + r.err);
     const lost = r.lines.find((l) => l.event === "journal_lost");
     assert.match(lost.reason, /cannot write/);

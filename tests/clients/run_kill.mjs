@@ -42,7 +42,7 @@ function next(messages) {
   return { n: results.length, act: looks ? { name: "fs_read", args: { path: "shell.txt" } } : i < STEPS ? call(i) : null };
 }
 
-class Model {
+export class Model {
   runs = new Map(); // by task: what was asked
   answers = 0;
   faults = 0.03;
@@ -79,7 +79,7 @@ class Model {
 }
 
 // Commands that the killed program had under way go on without it: they are waited for.
-async function orphans(root) {
+export async function orphans(root) {
   const real = realpathSync(root);
   for (let tries = 0; tries < 400; tries++) {
     const there = readdirSync("/proc").some((p) => {
@@ -95,7 +95,7 @@ async function orphans(root) {
   throw new Error("a command does not end");
 }
 
-function start(args, after) {
+export function start(args, after) {
   const child = spawn(daruma, ["run", ...args], { env: { OPENAI_API_KEY: "sk-kill", ...(process.env.ASAN_OPTIONS && { ASAN_OPTIONS: process.env.ASAN_OPTIONS }) }, stdio: ["ignore", "pipe", "pipe"] });
   let out = "", err = "";
   child.stdout.on("data", (d) => (out += d));
@@ -109,7 +109,7 @@ function start(args, after) {
   );
 }
 
-const lines = (file) => (existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : []);
+export const lines = (file) => (existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : []);
 const wanted = (what) => Array.from({ length: STEPS }, (_, i) => i).filter((i) => kind(i) === what);
 
 // One task, killed until it is done or `kills` is reached. Returns how often it was killed.

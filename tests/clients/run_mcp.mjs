@@ -189,6 +189,17 @@ holds("a list of tools that changes whenever it is read holds nothing up", {
   },
 });
 
+holds("a server that says behind whatever it answers that its list has changed is left alone after a while", {
+  async run(pair, root) {
+    const { r, seen } = await go(pair, root, odd(root, "chatty"), ["odd_add", {}], ...Array(8).fill(["odd_halves", {}]), ["odd_look", {}]);
+    assert.equal(r.code, 0, r.out + r.err);
+    assert.equal(seen[0], "added");
+    assert.equal(lines(root, "lives").length, 1);
+    const asked = lines(root, "heard").filter((l) => l === "tools/list").length;
+    assert.ok(asked <= 16 * 8, `its list was asked for ${asked} times`);
+  },
+});
+
 holds("effects are asked about first, but for what is only read; names are such as providers take", {
   async run(pair, root) {
     const name = "odd_odd_name_with_signs_and_more_than_sixty-four_letters_";

@@ -51,6 +51,24 @@ async function pidIn(file) {
   return Number(readFileSync(file, "utf8"));
 }
 
+holds("a second interrupt ends at once what takes no notice of the first", {
+  async run(pair, root) {
+    const file = join(root, "pid");
+    for (const signal of ["SIGINT", "SIGTERM"]) {
+      rmSync(file, { force: true });
+      await script(pair, calls(["shell_run", { command: `trap '' TERM INT HUP; sleep 60 & echo $! >${file}; wait` }]));
+      const r = run(pair, "openai", root, ["--shell", "--yes"]);
+      const pid = await pidIn(file);
+      r.child.kill(signal);
+      for (let i = 0; i < 400 && !r.out.includes('"status":"cancelled"'); i++) await sleep(5); // it heard the first one
+      assert.ok(alive(pid));
+      r.child.kill(signal);
+      assert.equal((await r.over).code, null, "it was ended by the signal");
+      assert.ok(await gone(pid), "what the command started runs on");
+    }
+  },
+});
+
 /* ---- http.get ---- */
 
 async function site(answer) {
@@ -175,16 +193,20 @@ holds("shell.run gives output in its order, exit code and signal; no key is in i
         ["shell_run", { command: "true" }],
         ["shell_run", { command: "seq 1 40000; echo the end" }],
         ["shell_run", { command: "no-such-program-x" }],
+        ["shell_run", { command: "printf 'a\\0b\\0'" }],
+        ["shell_run", { command: "printf ELF; head -c 50000 /dev/zero" }],
       ),
     );
     const r = await run(pair, "openai", root, ["--shell", "--yes"]).over;
-    const [plain, three, nine, none, long, missing] = await results(pair);
+    const [plain, three, nine, none, long, missing, names, binary] = await results(pair);
     assert.match(plain, new RegExp(`${root.split("/").at(-1)}\none\ntwo\nthree\n\\[\\]\n`), plain);
     assert.match(plain, /OPENAI_API_KEY=x+\n/, "the environment of daruma can be read, but for its keys");
     assert.doesNotMatch(plain, /a8Kd93jSl20/);
     assert.match(three, /Exit code 3[^]*before/);
     assert.match(nine, /signal 9/);
     assert.match(none, /printed nothing; exit code 0/);
+    assert.equal(names, "a\0b\0");
+    assert.match(binary, /^ELF\0{1021}\n\[\.\.\. 48979 bytes were left out: they are no text \.\.\.\]\n$/);
     assert.match(long, /^1\n2\n[^]*\n\[\.\.\. \d+ bytes were left out \.\.\.\]\n[^]*\n39999\n40000\nthe end\n$/);
     assert.ok(long.length < 50000);
     assert.match(missing, /127[^]*did not find|not found/);

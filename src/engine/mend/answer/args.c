@@ -30,14 +30,26 @@ static daruma_str bare_name(daruma_str name)
     return name;
 }
 
-/* The one tool whose name is this but for case, '_', '-' or a known prefix; NULL when there is none, or two. */
-static const convo_tool *tool_like(const convo *c, daruma_str name)
+/* A name with '_' for the signs that most providers take in no name, and whoever offers such a tool has to replace. */
+static daruma_str signless(daruma_str name, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    for (size_t i = 0; i < name.n; i++)
+        buf_putc(&b, name.p[i] == '.' || name.p[i] == ':' || name.p[i] == '/' ? '_' : name.p[i]);
+    return buf_str(&b);
+}
+
+/* The one tool whose name is this but for case, '_', '-', a known prefix or signs; NULL when there is none, or two. */
+static const convo_tool *tool_like(const convo *c, daruma_str name, daruma_arena *a)
 {
     const convo_tool *hit = NULL;
-    for (int step = 0; step < 2; step++) {
+    daruma_str bare = bare_name(name), plain = signless(name, a);
+    for (int step = 0; step < 3; step++) {
         for (size_t i = 0; i < c->ntools; i++) {
             daruma_str of = c->tools[i].name;
-            if (!of.n || !(step ? name_same(bare_name(of), bare_name(name)) : name_same(of, name)))
+            if (!of.n || !(step == 0   ? name_same(of, name)
+                           : step == 1 ? name_same(bare_name(of), bare)
+                                       : name_same(of, plain)))
                 continue;
             if (hit)
                 return NULL;
@@ -310,7 +322,7 @@ args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut,
     args_check good = {.verdict = ARGS_GOOD, .name = name};
     convo_tool none = {.name = name};
     daruma_str value = {0};
-    if (!t && c->ntools && !c->more_tools && !(t = tool_like(c, name)))
+    if (!t && c->ntools && !c->more_tools && !(t = tool_like(c, name, a)))
         return args_wrong(ARGS_UNKNOWN_TOOL, name, why_unknown(c, name, a));
     t = t ? t : &none; /* a tool that is declared elsewhere: only its JSON can be judged */
     if (!str_eq(t->name, name)) {
