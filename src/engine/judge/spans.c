@@ -18,7 +18,7 @@ static const struct {
     // clang-format off
     {LIT("name"), NAMES}, {LIT("named"), NAMES}, {LIT("called"), NAMES}, {LIT("call"), NAMES}, {LIT("for"), NAMES},
     {LIT("function"), CHOSEN | TOOLS}, {LIT("tool"), CHOSEN | TOOLS},
-    {LIT("user"), CHOSEN}, {LIT("arguments"), CHOSEN}, {LIT("response_format"), CHOSEN},
+    {LIT("model"), CHOSEN}, {LIT("user"), CHOSEN}, {LIT("arguments"), CHOSEN}, {LIT("response_format"), CHOSEN},
     {LIT("limit"), LIMITS}, {LIT("metric"), LIMITS}, {LIT("quota"), LIMITS}, /* the provider's own name for it */
     // clang-format on
 };

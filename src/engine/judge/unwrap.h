@@ -25,6 +25,7 @@ enum said_shape {
     SAID_BAD_CALL = 1 << 13,   /* a tool call whose arguments are not JSON */
     SAID_STREAM = 1 << 14,     /* server-sent events */
     SAID_CONTENT = 1 << 15,    /* that answer has text or a tool call */
+    SAID_TAGGED = 1 << 16,     /* in the tags that an agent puts around what a tool says */
 };
 
 /* How the status was told. */
