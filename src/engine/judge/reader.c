@@ -320,11 +320,13 @@ static void read_tool_result(reader *r, daruma_str object, int level)
         reader_string(r, json_text(json_get(item, S("text")), r->a), level + 1);
 }
 
-/* {"result":{"content":[{"type":"text",...}]}}, whatever it says of its success. */
-static bool is_tool_result(daruma_str key, daruma_str v)
+/* {"jsonrpc":"2.0","result":{"content":[{"type":"text",...}]}}, {"invocation":{...},"result":{"content":...}}: what a
+ * call of a tool came to, whatever it says of its success. */
+static bool is_tool_result(daruma_str object, daruma_str key, daruma_str v)
 {
-    return str_eq(key, S("result")) && json_is_array(json_get(v, S("content"))) && !json_get(v, S("role")).n &&
-           !json_get(v, S("model")).n && !json_is_true(json_get(v, S("isError")));
+    return str_eq(key, S("result")) && json_is_array(json_get(v, S("content"))) &&
+           (json_get(object, S("jsonrpc")).n || json_get(object, S("invocation")).n) &&
+           !json_is_true(json_get(v, S("isError")));
 }
 
 /* ["body", "messages", 0, "content"]: where FastAPI saw it, as "body.messages.0.content". */
@@ -455,7 +457,7 @@ static void read_object(reader *r, daruma_str object, int level)
                 read_fields(r, v, level + 1);
             if (role == IS_ATTEMPTS)
                 attempts = v;
-            else if (is_tool_result(key, v))
+            else if (is_tool_result(object, key, v))
                 r->s->shape |= SAID_RPC, read_tool_result(r, v, level);
             else if (role == IS_NEST || role == IS_MESSAGE || role == IS_CODE || role == IS_TYPE)
                 reader_value(r, v, level + 1);

@@ -213,6 +213,7 @@ static bool read_trail(reader *r, daruma_str t, int level)
     }
     if (!at || at == STR_NONE || !sentence_names_cause(str_from(t, from)))
         return false;
+    r->s->ended = true;
     read_before(r, t, at, level - 1);
     reader_string(r, str_from(t, from), level + 1);
     return true;
