@@ -181,17 +181,13 @@ static size_t guess_end(daruma_str s, size_t at, bool *ret_any)
     return at;
 }
 
-/* Is more than one thing named anywhere, or a cause? Mostly not, and then nobody need look for guesses. Without
- * branches, so that many bytes are asked at once. */
+/* Is more than one thing named anywhere, or a cause? Mostly not, and then nobody need look for guesses. */
 static bool may_guess(daruma_str s)
 {
-    unsigned char any = 0;
-    for (size_t i = 2; i < s.n; i++) {
-        char a = s.p[i - 2], b = s.p[i - 1], c = s.p[i];
-        any |= (unsigned char)(((a == ' ') & (b == 'o') & (c == 'r')) | ((a == 'd') & (b == 'u') & (c == 'e')) |
-                               (((b == '*') | (b == '-')) & (c == ' ')));
-    }
-    return any;
+    for (size_t at = 0, n; (n = str_findch(str_from(s, at), 'o')) != STR_NONE; at += n + 1)
+        if (at + n && s.p[at + n - 1] == ' ' && at + n + 1 < s.n && s.p[at + n + 1] == 'r')
+            return true;
+    return str_has(s, S("due")) || str_has(s, S("* ")) || str_has(s, S("- "));
 }
 
 /* `line` without several guesses at what is wrong: of these at most one is true. A single one is the best there is
@@ -210,14 +206,14 @@ static daruma_str without_guesses(daruma_str line, daruma_arena *a)
     return (daruma_str){out, line.n - (end - at)};
 }
 
-/* The end of what begins at `at` and is no evidence; 0: nothing does. */
-static size_t end_at(daruma_str line, size_t at)
+/* The end of what begins at `at` and is no evidence; 0: nothing does. `named`: a tool may be named in the line. */
+static size_t end_at(daruma_str line, size_t at, bool named)
 {
     if (char_is(line.p[at], CHAR_QUOTE))
         return span_end(line, at);
     if (line.p[at] == '(')
         return path_end(line, at);
-    return at > 1 && line.p[at - 1] == ' ' ? name_end(line, at) : 0;
+    return named && at > 1 && line.p[at - 1] == ' ' ? name_end(line, at) : 0;
 }
 
 daruma_str spans_strip(daruma_str line, daruma_arena *a)
@@ -225,11 +221,11 @@ daruma_str spans_strip(daruma_str line, daruma_arena *a)
     line = without_guesses(line, a); /* one that has nothing else says nothing beside other lines */
     char *out = NULL;
     size_t n = 0, from = 0; /* what is not in `out` yet */
-    if (!chars_has(line, "\"'`") && !(chars_has(line, "(") && str_find(line, S(" in (")) != STR_NONE) &&
-        !(chars_has(line, "_-") && (str_ihas(line, S("tool")) || str_ihas(line, S("function")))))
+    bool named = chars_has(line, "_-") && (str_ihas(line, S("tool")) || str_ihas(line, S("function")));
+    if (!named && !chars_has(line, "\"'`") && !(chars_has(line, "(") && str_find(line, S(" in (")) != STR_NONE))
         return line;
     for (size_t i = 0; i < line.n; i++) {
-        size_t end = end_at(line, i);
+        size_t end = end_at(line, i, named);
         if (!end)
             continue;
         if (!out && !(out = arena_take(a, line.n, 1)))
