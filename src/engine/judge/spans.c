@@ -117,24 +117,27 @@ static size_t path_end(daruma_str s, size_t from)
     return names > 1 && i < s.n ? i : 0;
 }
 
-/* Words of a guess, wherever they stand, or where they begin a sentence. */
+/* Words of a guess, wherever they stand, or where they begin a sentence; and what several of them hold, so that a line
+ * without it is asked once. */
+enum { HOLDS_DUE = 1, HOLDS_POSSIB = 2 };
 static const struct {
     daruma_str says;
     bool begins;
+    unsigned holds;
 } guesses[] = {
-    {LIT("might be due to"), false},
-    {LIT("may be due to"), false},
-    {LIT("could be due to"), false},
-    {LIT("likely due to"), false},
-    {LIT("usually indicates"), false},
-    {LIT("possible causes"), false},
-    {LIT("possible reasons"), false},
-    {LIT("possibl"), true},
-    {LIT("perhaps "), true},
-    {LIT("maybe "), true},
-    {LIT("probabl"), true},
-    {LIT("likely "), true},
-    {LIT("it is possible"), true},
+    {LIT("might be due to"), false, HOLDS_DUE},
+    {LIT("may be due to"), false, HOLDS_DUE},
+    {LIT("could be due to"), false, HOLDS_DUE},
+    {LIT("likely due to"), false, HOLDS_DUE},
+    {LIT("usually indicates"), false, 0},
+    {LIT("possible causes"), false, HOLDS_POSSIB},
+    {LIT("possible reasons"), false, HOLDS_POSSIB},
+    {LIT("possibl"), true, HOLDS_POSSIB},
+    {LIT("perhaps "), true, 0},
+    {LIT("maybe "), true, 0},
+    {LIT("probabl"), true, 0},
+    {LIT("likely "), true, 0},
+    {LIT("it is possible"), true, HOLDS_POSSIB},
 };
 
 /* True if a sentence begins at `at`, behind another one that says what is wrong: "It timed out. Possibly a wrong key or
@@ -148,8 +151,10 @@ static bool is_second(daruma_str s, size_t at)
 static size_t guess_at(daruma_str s)
 {
     size_t first = STR_NONE;
+    unsigned holds = (str_ihas(s, S("due to")) ? HOLDS_DUE : 0) | (str_ihas(s, S("possib")) ? HOLDS_POSSIB : 0);
     for (size_t i = 0; i < COUNT(guesses); i++)
-        for (size_t at = 0, n; (n = str_ifind(str_from(s, at), guesses[i].says)) != STR_NONE; at += n + 1)
+        for (size_t at = guesses[i].holds & ~holds ? s.n : 0, n;
+             (n = str_ifind(str_from(s, at), guesses[i].says)) != STR_NONE; at += n + 1)
             if (!guesses[i].begins || is_second(s, at + n)) {
                 first = at + n < first ? at + n : first;
                 break;
@@ -181,13 +186,17 @@ static size_t guess_end(daruma_str s, size_t at, bool *ret_any)
     return at;
 }
 
-/* Is more than one thing named anywhere, or a cause? Mostly not, and then nobody need look for guesses. */
+/* Is more than one thing named anywhere, or a cause? Mostly not, and then nobody need look for guesses. Without
+ * branches, so that many bytes are asked at once. */
 static bool may_guess(daruma_str s)
 {
-    for (size_t at = 0, n; (n = str_findch(str_from(s, at), 'o')) != STR_NONE; at += n + 1)
-        if (at + n && s.p[at + n - 1] == ' ' && at + n + 1 < s.n && s.p[at + n + 1] == 'r')
-            return true;
-    return str_has(s, S("due")) || str_has(s, S("* ")) || str_has(s, S("- "));
+    unsigned char any = 0;
+    for (size_t i = 2; i < s.n; i++) {
+        char a = s.p[i - 2], b = s.p[i - 1], c = s.p[i];
+        any |= (unsigned char)(((a == ' ') & (b == 'o') & (c == 'r')) | ((a == 'd') & (b == 'u') & (c == 'e')) |
+                               (((b == '*') | (b == '-')) & (c == ' ')));
+    }
+    return any;
 }
 
 /* `line` without several guesses at what is wrong: of these at most one is true. A single one is the best there is
@@ -206,14 +215,14 @@ static daruma_str without_guesses(daruma_str line, daruma_arena *a)
     return (daruma_str){out, line.n - (end - at)};
 }
 
-/* The end of what begins at `at` and is no evidence; 0: nothing does. `named`: a tool may be named in the line. */
-static size_t end_at(daruma_str line, size_t at, bool named)
+/* The end of what begins at `at` and is no evidence; 0: nothing does. */
+static size_t end_at(daruma_str line, size_t at)
 {
     if (char_is(line.p[at], CHAR_QUOTE))
         return span_end(line, at);
     if (line.p[at] == '(')
         return path_end(line, at);
-    return named && at > 1 && line.p[at - 1] == ' ' ? name_end(line, at) : 0;
+    return at > 1 && line.p[at - 1] == ' ' ? name_end(line, at) : 0;
 }
 
 daruma_str spans_strip(daruma_str line, daruma_arena *a)
@@ -221,11 +230,11 @@ daruma_str spans_strip(daruma_str line, daruma_arena *a)
     line = without_guesses(line, a); /* one that has nothing else says nothing beside other lines */
     char *out = NULL;
     size_t n = 0, from = 0; /* what is not in `out` yet */
-    bool named = chars_has(line, "_-") && (str_ihas(line, S("tool")) || str_ihas(line, S("function")));
-    if (!named && !chars_has(line, "\"'`") && !(chars_has(line, "(") && str_find(line, S(" in (")) != STR_NONE))
+    if (!chars_has(line, "\"'`") && !(chars_has(line, "(") && str_find(line, S(" in (")) != STR_NONE) &&
+        !(chars_has(line, "_-") && (str_ihas(line, S("tool")) || str_ihas(line, S("function")))))
         return line;
     for (size_t i = 0; i < line.n; i++) {
-        size_t end = end_at(line, i, named);
+        size_t end = end_at(line, i);
         if (!end)
             continue;
         if (!out && !(out = arena_take(a, line.n, 1)))

@@ -70,6 +70,8 @@ static bool read_bracketed(reader *r, daruma_str t, int level)
 {
     int64_t status;
     bool quoted = false;
+    if (!memchr(t.p, '[', t.n))
+        return false;
     for (size_t at = 0, hit; (hit = str_find(str_from(t, at), S(": ["))) != STR_NONE; at += hit + 3) {
         size_t from = at + hit + 3, end = str_find(str_from(t, from), S("] "));
         if (end == STR_NONE)
