@@ -429,6 +429,7 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, ech
     bool sent = s.how == SAID_IN_LINE && ev->status >= 400 && ev->status < 500;
     seen v = {.provider = ev->provider,
               .model_call = ev->model_call,
+              .ended = s.ended,
               .status = s.status && ev->status < 600 && !sent ? s.status : ev->status};
     char number[4];
     daruma_str message = {0};

@@ -111,6 +111,8 @@ bool reader_loose(reader *r, daruma_str t, int level)
             continue;
         }
         enum role role = reader_role(key);
+        if (r->s->shape & SAID_RPC && str_eq(key, S("text"))) /* of a tool's result */
+            role = IS_MESSAGE;
         r->values++;
         while (role == IS_MESSAGE && v + 1 < t.n && (t.p[v] == '[' || ch_space(t.p[v]))) /* the first of several */
             v++;

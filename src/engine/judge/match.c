@@ -585,7 +585,7 @@ uint16_t match_first(seen *s)
 {
     uint16_t code = first_by_code(s), row = first_of_texts(s, 1, code);
     bool said = is_of_words(row) && !says_little(row);
-    if (s->ntexts > 1 && !(said && names_it(row))) {
+    if (s->ntexts > 1 && !(said && (s->ended || names_it(row)))) {
         uint16_t whole = first_of_texts(s, s->ntexts, code);
         daruma_kind k = whole ? (daruma_kind)phrase_all[whole - 1].kind : DARUMA_UNKNOWN;
         bool reached = s->status && k == DARUMA_NETWORK && is_sense(whole); /* somebody answered */

@@ -35,6 +35,7 @@ typedef struct seen {
     bool model_call;               /* it is known that a model was called */
     bool page;                     /* it was an HTML page */
     bool guessed;                  /* it looks so by its words alone */
+    bool ended;                    /* texts[0] is how a trail of attempts ended */
     bool answered;                 /* the status was said of the failure itself, not of what carried it */
     bool coded;                    /* the row that match_first() found was read from a code */
     uint64_t words;                /* phrase_bit of each word of the texts */

@@ -112,6 +112,8 @@ const char *const phrases_of_tools[] = {
     "error from server (",
     "^fatal: ",
     "npm err",
+    "toolexception|",
+    "toolerror|",
     "sqlalchemy.exc",
     "[sql: ",
     "psycopg2",

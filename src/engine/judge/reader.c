@@ -320,6 +320,15 @@ static void read_tool_result(reader *r, daruma_str object, int level)
         reader_string(r, json_text(json_get(item, S("text")), r->a), level + 1);
 }
 
+/* {"jsonrpc":"2.0","result":{"content":[{"type":"text",...}]}}, {"invocation":{...},"result":{"content":...}}: what a
+ * call of a tool came to, whatever it says of its success. */
+static bool is_tool_result(daruma_str object, daruma_str key, daruma_str v)
+{
+    return str_eq(key, S("result")) && json_is_array(json_get(v, S("content"))) &&
+           (json_get(object, S("jsonrpc")).n || json_get(object, S("invocation")).n) &&
+           !json_is_true(json_get(v, S("isError")));
+}
+
 /* ["body", "messages", 0, "content"]: where FastAPI saw it, as "body.messages.0.content". */
 static void read_path(reader *r, daruma_str list)
 {
@@ -413,6 +422,13 @@ static void read_attempts(reader *r, daruma_str list, int level)
         reader_string(r, json_text(last, r->a), level + 1);
 }
 
+/* What an agent says of its whole run, or of a call of its model, is no tool's. */
+static bool is_of_run(daruma_str object)
+{
+    return json_get(object, S("api_error_status")).n || json_get(object, S("stopReason")).n ||
+           (json_is_string(json_get(object, S("model"))) && !json_get(object, S("content")).n);
+}
+
 static void read_object(reader *r, daruma_str object, int level)
 {
     daruma_str key, v, words = {0}, attempts = {0};
@@ -431,8 +447,8 @@ static void read_object(reader *r, daruma_str object, int level)
                 words = v;
             continue;
         }
-        if (role == IS_IS_ERROR && (json_get(object, S("api_error_status")).n || json_get(object, S("stopReason")).n))
-            continue; /* what an agent says of its whole run */
+        if (role == IS_IS_ERROR && is_of_run(object))
+            continue;
         if (role == IS_IS_ERROR && (json_is_true(v) || json_is_array(json_get(object, S("content"))))) {
             r->s->shape |= SAID_RPC;
             read_tool_result(r, object, level);
@@ -441,6 +457,8 @@ static void read_object(reader *r, daruma_str object, int level)
                 read_fields(r, v, level + 1);
             if (role == IS_ATTEMPTS)
                 attempts = v;
+            else if (is_tool_result(object, key, v))
+                r->s->shape |= SAID_RPC, read_tool_result(r, v, level);
             else if (role == IS_NEST || role == IS_MESSAGE || role == IS_CODE || role == IS_TYPE)
                 reader_value(r, v, level + 1);
             else if (role == IS_PARAM || (role == IS_PATH && json_is_array(v)))

@@ -18,7 +18,7 @@ static const struct {
     // clang-format off
     {LIT("name"), NAMES}, {LIT("named"), NAMES}, {LIT("called"), NAMES}, {LIT("call"), NAMES}, {LIT("for"), NAMES},
     {LIT("function"), CHOSEN | TOOLS}, {LIT("tool"), CHOSEN | TOOLS},
-    {LIT("user"), CHOSEN}, {LIT("arguments"), CHOSEN}, {LIT("response_format"), CHOSEN},
+    {LIT("model"), CHOSEN}, {LIT("user"), CHOSEN}, {LIT("arguments"), CHOSEN}, {LIT("response_format"), CHOSEN},
     {LIT("limit"), LIMITS}, {LIT("metric"), LIMITS}, {LIT("quota"), LIMITS}, /* the provider's own name for it */
     // clang-format on
 };
@@ -117,24 +117,27 @@ static size_t path_end(daruma_str s, size_t from)
     return names > 1 && i < s.n ? i : 0;
 }
 
-/* Words of a guess, wherever they stand, or where they begin a sentence. */
+/* Words of a guess, wherever they stand, or where they begin a sentence; and what several of them hold, so that a line
+ * without it is asked once. */
+enum { HOLDS_DUE = 1, HOLDS_POSSIB = 2 };
 static const struct {
     daruma_str says;
     bool begins;
+    unsigned holds;
 } guesses[] = {
-    {LIT("might be due to"), false},
-    {LIT("may be due to"), false},
-    {LIT("could be due to"), false},
-    {LIT("likely due to"), false},
-    {LIT("usually indicates"), false},
-    {LIT("possible causes"), false},
-    {LIT("possible reasons"), false},
-    {LIT("possibl"), true},
-    {LIT("perhaps "), true},
-    {LIT("maybe "), true},
-    {LIT("probabl"), true},
-    {LIT("likely "), true},
-    {LIT("it is possible"), true},
+    {LIT("might be due to"), false, HOLDS_DUE},
+    {LIT("may be due to"), false, HOLDS_DUE},
+    {LIT("could be due to"), false, HOLDS_DUE},
+    {LIT("likely due to"), false, HOLDS_DUE},
+    {LIT("usually indicates"), false, 0},
+    {LIT("possible causes"), false, HOLDS_POSSIB},
+    {LIT("possible reasons"), false, HOLDS_POSSIB},
+    {LIT("possibl"), true, HOLDS_POSSIB},
+    {LIT("perhaps "), true, 0},
+    {LIT("maybe "), true, 0},
+    {LIT("probabl"), true, 0},
+    {LIT("likely "), true, 0},
+    {LIT("it is possible"), true, HOLDS_POSSIB},
 };
 
 /* True if a sentence begins at `at`, behind another one that says what is wrong: "It timed out. Possibly a wrong key or
@@ -148,8 +151,10 @@ static bool is_second(daruma_str s, size_t at)
 static size_t guess_at(daruma_str s)
 {
     size_t first = STR_NONE;
+    unsigned holds = (str_ihas(s, S("due to")) ? HOLDS_DUE : 0) | (str_ihas(s, S("possib")) ? HOLDS_POSSIB : 0);
     for (size_t i = 0; i < COUNT(guesses); i++)
-        for (size_t at = 0, n; (n = str_ifind(str_from(s, at), guesses[i].says)) != STR_NONE; at += n + 1)
+        for (size_t at = guesses[i].holds & ~holds ? s.n : 0, n;
+             (n = str_ifind(str_from(s, at), guesses[i].says)) != STR_NONE; at += n + 1)
             if (!guesses[i].begins || is_second(s, at + n)) {
                 first = at + n < first ? at + n : first;
                 break;

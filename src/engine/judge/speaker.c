@@ -118,7 +118,8 @@ phrase_for speaker_of(const daruma_evidence *ev, const said *s, seen *v)
         return FOR_MODEL;
     bool model = is_model_provider(ev->provider);
     bool http = ev->status || s->status; /* agents speak JSON-RPC, too, and put HTTP's failures into it */
-    if (ev->phase == DARUMA_AT_TOOL || is_tool_name(ev->provider, model) || (s->shape & SAID_RPC && !http))
+    if (ev->phase == DARUMA_AT_TOOL || is_tool_name(ev->provider, model) || (s->shape & SAID_RPC && !http) ||
+        s->shape & SAID_TAGGED)
         return FOR_TOOL;
     v->guessed = !ev->status && match_tools(v);
     return v->guessed ? FOR_TOOL : FOR_MODEL;

@@ -37,7 +37,8 @@ static void read_before(reader *r, daruma_str t, size_t at, int level)
 static bool read_grpc(reader *r, daruma_str t, int level)
 {
     static const daruma_str lead = LIT("rpc error: code = "), desc = LIT(" desc = ");
-    size_t at = str_find(t, lead), end = at == STR_NONE ? at : str_find(str_from(t, at), desc);
+    size_t at = memchr(t.p, '=', t.n) ? str_find(t, lead) : STR_NONE,
+           end = at == STR_NONE ? at : str_find(str_from(t, at), desc);
     if (end == STR_NONE || end <= lead.n || (at && char_is(t.p[at - 1], CHAR_QUOTE))) /* what is quoted is no error */
         return false;
     reader_member(r, IS_CODE, str_sub(t, at + lead.n, end - lead.n), level);
@@ -69,6 +70,8 @@ static bool read_bracketed(reader *r, daruma_str t, int level)
 {
     int64_t status;
     bool quoted = false;
+    if (!memchr(t.p, '[', t.n))
+        return false;
     for (size_t at = 0, hit; (hit = str_find(str_from(t, at), S(": ["))) != STR_NONE; at += hit + 3) {
         size_t from = at + hit + 3, end = str_find(str_from(t, from), S("] "));
         if (end == STR_NONE)
@@ -174,6 +177,47 @@ static bool embedded_members(reader *r, daruma_str t, int level)
     if (members < 2 || !reader_loose(r, str_from(t, first), level + 1))
         return false;
     read_before(r, t, first, level - 1);
+    return true;
+}
+
+/* "<tool_use_error>...</tool_use_error>", perhaps behind "[tool_result] ": what agents put around a tool's words. */
+static bool read_tagged(reader *r, daruma_str t, int level)
+{
+    static const daruma_str tools[] = {LIT("tool_use_error"), LIT("tool_result"), LIT("tool_error"),
+                                       LIT("web_fetch"),      LIT("web_search"),  LIT("stderr")};
+    size_t from = t.p[t.n - 1] == '>' ? str_findch(t, '<') : STR_NONE, n = 0;
+    daruma_str before = str_sub(t, 0, from);
+    if (from == STR_NONE || (from && !str_ends(before, S("] ")) && !str_ieq(before, S("Error: "))))
+        return false;
+    daruma_str inner = str_sub(t, from + 1, t.n - from - 2); /* "name>...</name" */
+    while (n < inner.n && (ch_word(inner.p[n]) || inner.p[n] == '-'))
+        n++;
+    daruma_str name = str_sub(inner, 0, n), end = str_from(inner, inner.n - n);
+    if (!STR_ANY(str_has, name, tools) || inner.p[n] != '>' || inner.n < 2 * n + 3 || !str_eq(end, name) ||
+        !str_ends(str_sub(inner, 0, inner.n - n), S("</")))
+        return false;
+    r->s->shape |= SAID_TAGGED;
+    reader_string(r, str_sub(inner, n + 1, inner.n - 2 * n - 3), level);
+    return true;
+}
+
+/* "Gave up. Last error: ...", "The key is wrong. HTTPSConnectionPool(host=...): Read timed out": what was tried, or
+ * what somebody made of it, says less than how it ended. False: nothing names a cause there. */
+static bool read_trail(reader *r, daruma_str t, int level)
+{
+    static const daruma_str last = LIT(" Last error: "), pool = LIT("ConnectionPool(host=");
+    size_t at = memchr(t.p, 'L', t.n) ? str_find(t, last) : STR_NONE, from = at + last.n; /* few texts hold an L */
+    if (at == STR_NONE) {
+        from = memchr(t.p, '=', t.n) ? str_find(t, pool) : STR_NONE;
+        while (from != STR_NONE && from && ch_alpha(t.p[from - 1]))
+            from--;
+        at = from;
+    }
+    if (!at || at == STR_NONE || !sentence_names_cause(str_from(t, from)))
+        return false;
+    r->s->ended = true;
+    read_before(r, t, at, level - 1);
+    reader_string(r, str_from(t, from), level + 1);
     return true;
 }
 
@@ -359,12 +403,15 @@ void reader_any(reader *r, daruma_str t, int level)
         reader_string(r, json_text(quoted, r->a), level + 1);
         return;
     }
+    if (read_tagged(r, t, level))
+        return;
     if (is_html(t)) {
         read_html(r, t, level);
     } else if (is_sse(t)) {
         read_sse(r, t, level);
     } else if (!read_printed_answer(r, t) && !read_embedded_page(r, t, level) && !read_grpc(r, t, level) &&
-               !read_bracketed(r, t, level) && !read_embedded(r, t, level) && !embedded_members(r, t, level)) {
+               !read_trail(r, t, level) && !read_bracketed(r, t, level) && !read_embedded(r, t, level) &&
+               !embedded_members(r, t, level)) {
         reader_prefix(r, t, true);
         reader_text(r, t, level);
     }

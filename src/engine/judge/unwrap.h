@@ -25,6 +25,7 @@ enum said_shape {
     SAID_BAD_CALL = 1 << 13,   /* a tool call whose arguments are not JSON */
     SAID_STREAM = 1 << 14,     /* server-sent events */
     SAID_CONTENT = 1 << 15,    /* that answer has text or a tool call */
+    SAID_TAGGED = 1 << 16,     /* in the tags that an agent puts around what a tool says */
 };
 
 /* How the status was told. */
@@ -49,6 +50,7 @@ typedef struct said {
     int64_t reset_wall;             /* a reset field of the body, unix milliseconds, -1 none */
     int64_t limit, used, requested; /* number fields of the body, -1 none */
     daruma_str behind; /* what stands behind an object in a text: nothing but waits is heard of it, in lower case */
+    bool ended;        /* texts[0] is the last error of a trail of attempts */
     bool limited;      /* it is about a limit: then a client's own "retrying in" is as long as the provider asked */
 } said;
 

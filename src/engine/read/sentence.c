@@ -129,6 +129,15 @@ static bool is_of_length(daruma_str before)
     return STR_ANY(str_has, str_from(before, from), things);
 }
 
+/* True if a name in front of a bracket is all that stands behind "exceeded": "exceeded requestTimeoutMs (". */
+static bool names_exceeded(daruma_str before)
+{
+    size_t n = str_ends(before, S(" (")) ? before.n - 2 : 0;
+    while (n && ch_word(before.p[n - 1]))
+        n--;
+    return n && str_ends(str_sub(before, 0, n), S("exceeded "));
+}
+
 /* A duration at t[i] that was exceeded, or is the limit: "exceeded 300000ms", "killed after 60s", "the 30 second
  * limit"; NULL: none begins there. What is to be longer or shorter than one is a value. */
 static const char *duration_at(daruma_str t, size_t i)
@@ -144,7 +153,7 @@ static const char *duration_at(daruma_str t, size_t i)
         end++;
     daruma_str before = str_sub(t, 0, i);
     told = str_starts(str_from(t, end), S(" limit")) || str_ends(before, S("exceeded ")) ||
-           str_ends(before, S("killed after "));
+           str_ends(before, S("killed after ")) || names_exceeded(before);
     told = told && !is_of_length(before) && STR_ANY(str_eq, str_sub(t, unit, end - unit), units);
     return told ? "timeout_" : NULL;
 }
@@ -166,6 +175,21 @@ static size_t skip_url(daruma_str t, size_t i)
     while (i + 1 < t.n && t.p[i + 1] != ' ' && !(t.p[i + 1] == '"' && str_starts(str_from(t, i + 2), S(": "))))
         i++;
     return i;
+}
+
+/* Behind the flag of a command line at t[i], beside which another one stands, "--no-sandbox --disable-throttling"; `i`:
+ * there is none. One that stands alone may be what is to be set. */
+static size_t flag_end(daruma_str t, size_t i)
+{
+    size_t end = i, before = i ? i - 1 : 0;
+    if (i < 2 || !str_starts(str_from(t, i), S("--")) || t.p[i - 1] != ' ')
+        return i;
+    while (end < t.n && t.p[end] != ' ')
+        end++;
+    while (before && t.p[before - 1] != ' ')
+        before--;
+    bool beside = str_starts(str_from(t, end), S(" --")) || str_starts(str_from(t, before), S("--"));
+    return beside ? end : i;
 }
 
 /* Where an index follows a name, as in "messages.12.content.0.image" and "input[1].content": what is behind the name
@@ -251,7 +275,7 @@ void sentence_open(sentence *s, daruma_str text, bool is_code)
         else if (c == '\'' && i && i + 1 < text.n && char_is(text.p[i - 1], CHAR_LOWER) &&
                  char_is(text.p[i + 1], CHAR_LOWER))
             continue; /* "doesn't" */
-        else if (str_starts(str_from(text, i), S("(): ")))
+        else if (c == '(' && str_starts(str_from(text, i), S("(): ")))
             while (n > 1 && is_letter(s->words[n - 1])) /* "process(): " says where in the code */
                 n--;
         else if (c == '.' && (end = extension_end(text, i)) > i)
@@ -264,6 +288,8 @@ void sentence_open(sentence *s, daruma_str text, bool is_code)
             s->words[n++] = ':';
         else if (is_path(text, i))
             i = skip_url(text, i);
+        else if (c == '-' && (end = flag_end(text, i)) > i)
+            i = end - 1;
         else if (!is_code && is_index(text, i))
             i = skip_indexed(text, i);
         else if ((says = comparison_at(text, i)) && has_room(s, n, says, text.n - i))
