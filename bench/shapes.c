@@ -538,8 +538,8 @@ static bool act_lessons(run *r)
 static bool act_known(run *r)
 {
     convo before, next;
-    mend_known *k = mend_known_new(r->a, r->body.n);
     mend_mask(&r->c, convo_tokens(&r->c) / 4, NULL);
+    mend_known *k = mend_known_new(r->a, mend_known_room(&r->c)); /* as note_shortened() has it */
     daruma_arena learning = *r->a;
     if (!k || r->from->read(r->body, &learning, &before) != DARUMA_OK)
         return false;

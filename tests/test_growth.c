@@ -6,6 +6,7 @@
 #include "engine/mend/request/request.h"
 #include "engine/tell/redact.h"
 #include "dialect/dialect.h"
+#include "dialect/sse.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/map.h"
@@ -82,12 +83,12 @@ static const struct {
     const char *shape;
     int converted, mended; /* 0: not measured here */
 } most_memory[] = {
-    {"one-output ", 21, 43}, {"one-text ", 21, 38},  {"one-call ", 22, 35}, {"output ", 30, 49},
+    {"one-output ", 21, 41}, {"one-text ", 21, 38},  {"one-call ", 22, 35}, {"output ", 30, 42},
     {"loop ", 43, 68},       {"one-id ", 47, 0},     {"no-output ", 53, 0}, {"tools ", 26, 0},
     {"images ", 43, 0},      {"deep ", 30, 0},       {"thinking ", 59, 0},  {"failures ", 63, 0},
     {"strange ", 48, 0},     {"stray ", 45, 0},      {"lost ", 84, 0},      {"wide ", 91, 0},
-    {"turns ", 68, 0},       {"says-10 ", 60, 104},  {"says-40 ", 45, 76},  {"says-100 ", 34, 57},
-    {"says-150 ", 30, 50},   {"parts ", 123, 0},     {"system ", 82, 0},    {"empty ", 75, 0},
+    {"turns ", 68, 0},       {"says-10 ", 60, 93},   {"says-40 ", 45, 64},  {"says-100 ", 34, 45},
+    {"says-150 ", 30, 39},   {"parts ", 123, 0},     {"system ", 82, 0},    {"empty ", 75, 0},
     {"empty-user ", 80, 0},  {"turn-marks ", 33, 0}, {"marks ", 33, 0},     {"bare-tools ", 93, 0},
     {"stops ", 31, 0},       {"labels ", 12, 0},     {"members ", 12, 0},   {"twice ", 12, 0},
 };
@@ -480,6 +481,38 @@ static void keys_that_somebody_chose_do_not_stand_together(void **state)
     assert_true(chosen < any * 2);
 }
 
+/* Steps of looking for the end of an event of so many bytes in lines that say nothing, each time `piece` more have
+ * come. */
+static int64_t steps_of_event(size_t bytes, size_t piece, char *room)
+{
+    daruma_arena a = arena_over(room, room_bytes);
+    daruma_buf b = buf_in(&a);
+    sse_event e;
+    while (b.n < bytes)
+        BUF_LIT(&b, ":\n");
+    BUF_LIT(&b, "\n");
+    int64_t from = steps_now();
+    for (size_t n = piece; n < b.n; n += piece) {
+        daruma_str rest = {b.p, n};
+        assert_false(sse_next(&rest, &e, &a));
+    }
+    daruma_str rest = buf_str(&b);
+    assert_true(sse_next(&rest, &e, &a));
+    return steps_now() - from;
+}
+
+static void an_event_of_short_lines_is_read_in_steps_that_hardly_grow_with_its_pieces(void **state)
+{
+    (void)state;
+    enum { EVENT_BYTES = 1 << 20, PIECE_BYTES = 64 << 10 };
+    char *room = mmap(NULL, room_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(room != MAP_FAILED);
+    int64_t whole = steps_of_event(EVENT_BYTES, 2 * EVENT_BYTES, room),
+            pieces = steps_of_event(EVENT_BYTES, PIECE_BYTES, room);
+    munmap(room, room_bytes);
+    assert_true(pieces < whole * 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -487,6 +520,7 @@ int main(void)
         cmocka_unit_test(a_quote_of_a_long_request_is_looked_for_in_bounded_steps),
         cmocka_unit_test(a_request_beyond_the_bound_is_not_read_for_quotes),
         cmocka_unit_test(a_message_is_known_again_in_bounded_steps),
+        cmocka_unit_test(an_event_of_short_lines_is_read_in_steps_that_hardly_grow_with_its_pieces),
         cmocka_unit_test(a_refusal_of_many_names_is_looked_up_in_bounded_steps),
         cmocka_unit_test(a_text_is_redacted_in_steps_that_grow_with_it),
         cmocka_unit_test(a_text_is_judged_in_steps_that_grow_with_it),

@@ -182,6 +182,45 @@ static void a_long_event_is_read_without_the_rest_of_its_strings(void **state)
             }
 }
 
+/* Bytes of the first event of `first`, an end of a line, and what the bits of `pattern` say; 0: it is not whole. */
+static size_t event_behind(daruma_str first, const char *end, unsigned pattern, size_t n)
+{
+    daruma_arena a = arena_over(mem, sizeof mem);
+    daruma_buf b = buf_in(&a);
+    sse_event e;
+    buf_put(&b, first);
+    buf_putz(&b, end);
+    for (size_t i = 0; i < n; i++, pattern /= 3)
+        buf_putc(&b, "\n\rx"[pattern % 3]);
+    daruma_str rest = buf_str(&b);
+    assert_false(b.full);
+    return sse_next(&rest, &e, &a) ? e.raw.n : 0;
+}
+
+/* In whatever way lines end, and at each place among those that are looked at together. */
+static void a_long_event_ends_where_a_short_one_does(void **state)
+{
+    static const char *const ends[] = {"\n", "\r", "\r\n"};
+    enum { LONG_BYTES = 5000, PLACES = 16, MOST = 4, PATTERNS = 81 /* 3 to the power of MOST */ };
+    static char line[LONG_BYTES + PLACES];
+    (void)state;
+    memset(line, 'y', sizeof line);
+    for (size_t place = 0; place < PLACES; place++)
+        for (size_t end = 0; end < COUNT(ends); end++)
+            for (size_t n = 0; n <= MOST; n++)
+                for (unsigned pattern = 0; pattern < PATTERNS; pattern++) {
+                    size_t few = event_behind(S("y"), ends[end], pattern, n);
+                    size_t many = event_behind((daruma_str){line, LONG_BYTES + place}, ends[end], pattern, n);
+                    assert_int_equal(many, few ? few - 1 + LONG_BYTES + place : 0);
+                }
+    for (size_t end = 0; end < COUNT(ends); end++) { /* a blank line in front of it is an event of its own */
+        size_t n = strlen(ends[end]);
+        memcpy(line, ends[end], n);
+        assert_int_equal(event_behind((daruma_str){line, LONG_BYTES}, "\n", 0, 0), n);
+        memset(line, 'y', n);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +232,7 @@ int main(void)
         cmocka_unit_test(what_is_not_whole_stays),
         cmocka_unit_test(raw_bytes_of_all_events_are_the_stream),
         cmocka_unit_test(a_huge_event_is_one_slice),
+        cmocka_unit_test(a_long_event_ends_where_a_short_one_does),
         cmocka_unit_test(a_long_event_is_read_without_the_rest_of_its_strings),
         cmocka_unit_test(without_room_to_join_there_is_no_data_and_the_arena_knows),
     };

@@ -84,11 +84,34 @@ void buf_int(daruma_buf *b, int64_t v)
     buf_put(b, (daruma_str){p, (size_t)(end - p)});
 }
 
+/* Bytes that, as they are or escaped, some servers take for a step elsewhere. */
+static bool is_step(char ch)
+{
+    return (unsigned char)ch < ' ' || ch == 0x7f || strchr("./\\%;", ch);
+}
+
+/* True if a path with that name could be read as one of another place. */
+static bool leads_out(daruma_str name)
+{
+    bool out = false;
+    for (size_t i = 0; i < name.n && !out; i++)
+        out = is_step(name.p[i]) && name.p[i] != '.' && name.p[i] != '/';
+    for (bool more = name.n > 0; more && !out;) {
+        more = str_findch(name, '/') != STR_NONE;
+        daruma_str segment = str_trim(str_cut(&name, '/'));
+        out = !segment.n || str_eq(segment, S(".")) || str_eq(segment, S(".."));
+    }
+    return out;
+}
+
 void buf_path(daruma_buf *b, daruma_str name, const char *plain)
 {
+    bool out = leads_out(name);
     for (size_t i = 0; i < name.n; i++) {
         char ch = name.p[i];
-        if (ch_alpha(ch) || ch_digit(ch) || (ch && strchr(plain, ch)))
+        if (out && is_step(ch))
+            buf_putc(b, '_');
+        else if (ch_alpha(ch) || ch_digit(ch) || (ch && strchr(plain, ch)))
             buf_putc(b, ch);
         else
             buf_printf(b, "%%%02X", (unsigned char)ch);

@@ -31,7 +31,9 @@ void buf_printf(daruma_buf *b, const char *fmt, ...) __attribute__((format(print
 void buf_json(daruma_buf *b, daruma_str s);
 void buf_json_run(daruma_buf *b, daruma_str s); /* the same without the quotes */
 /* `name` within a path (RFC 3986, 3.3), which it does not end: letters, digits and what is in `plain` as they are, all
- * else escaped. */
+ * else escaped. A name that some server could read as a way to another place (segments that are empty, "." or "..",
+ * '%',
+ * '\\', ';', control characters) gets '_' for what would lead there: nothing is called so. */
 void buf_path(daruma_buf *b, daruma_str name, const char *plain);
 /* Milliseconds for people: "350 ms", "1.5 s", "12 s", "2 min 5 s". */
 void buf_duration(daruma_buf *b, daruma_ms ms);

@@ -389,10 +389,10 @@
 #define MESSAGE_HASH_DEPTH        16   /* levels of a message that are looked into to know it again */
 #define MESSAGE_HASH_VALUES       4096 /* values of one message that it is known by: 64 messages take 20 ms at most */
 #define WATCH_READ_BYTES_MAX      (2u << 20) /* of memory that new messages may take beside their own bytes: 10 ms */
-#define WATCH_AGENTS_MAX          512  /* agents that are watched at a time; the one seen longest ago is forgotten */
-#define WATCH_CHAIN               4    /* newest messages that a conversation is known again by */
-#define WATCH_USERS_KEPT          8    /* newest things a user said: what is said again is no new task */
-#define WATCH_STEPS_MAX           1024 /* new steps of one request that are looked at; a turn has a few */
+#define WATCH_AGENTS_MAX          512 /* agents that are watched at a time; of who has the most the oldest is forgotten */
+#define WATCH_CHAIN               4   /* newest messages that a conversation is known again by */
+#define WATCH_USERS_KEPT          8   /* newest things a user said: what is said again is no new task */
+#define WATCH_STEPS_MAX           1024         /* new steps of one request that are looked at; a turn has a few */
 #define WATCH_JUDGED_BYTES_MAX    (320u << 10) /* of failed tools in one request, 4 ms; more is only counted */
 #define WATCH_LAST_BYTES          1024         /* of the newest arguments and result that are kept for a notice */
 #define WATCH_FIRST_WORDS_BYTES   4096         /* of a history's first words, where it says that it is a summary */

@@ -2,7 +2,10 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/scan.h"
 #include "base/str.h"
+
+enum { SSE_LINES_BYTES = 4096 }; /* so much is gone through line by line, as often as it takes */
 
 /* Where the line that begins at p ends (at its LF or CR), or `end`. Looks in growing windows, so
  * that neither a long line nor many short ones cost more than their length. */
@@ -38,12 +41,32 @@ static size_t bom(daruma_str s)
     return str_starts(s, S("\xef\xbb\xbf")) ? 3 : 0;
 }
 
-/* Bytes of the event at the front, its blank line included; 0 when it is not whole. */
+/* False if there is no blank line behind a line, wherever it would be: no line end stands at another one, but LF at the
+ * CR in front of it. 15 bytes at a time, and the one behind them. */
+static bool has_blank(const char *p, const char *end)
+{
+    const size_t step = sizeof(scan16) - 1;
+    for (; (size_t)(end - p) > step; p += step) {
+        scan16 v = scan_load(p);
+        unsigned lf = scan_bits(scan_is(v, '\n')), cr = scan_bits(scan_is(v, '\r'));
+        if ((lf | cr) >> 1 & lf || cr >> 1 & cr)
+            return true;
+    }
+    for (; end - p > 1; p++)
+        if ((p[0] == '\n' && (p[1] == '\n' || p[1] == '\r')) || (p[0] == '\r' && p[1] == '\r'))
+            return true;
+    return false;
+}
+
+/* Bytes of the event at the front, its blank line included; 0 when it is not whole. What comes of a long event is
+ * looked at again with each of its pieces: that goes by many short lines at once. */
 static size_t event_bytes(daruma_str s)
 {
     if (!s.n)
         return 0;
     const char *p = s.p + bom(s), *end = s.p + s.n;
+    if (s.n > SSE_LINES_BYTES && *p != '\n' && *p != '\r' && !has_blank(p, end))
+        return 0;
     bool after_cr = false;
     while (p < end) {
         const char *stop = line_end(p, end), *next = line_next(stop, end, after_cr && stop == p);

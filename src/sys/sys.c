@@ -116,6 +116,17 @@ bool sys_read_file(const char *path, size_t max_bytes, daruma_arena *a, daruma_s
     return no_file(why, path, broken ? strerror(error) : n > max_bytes ? "the file is too long" : "out of memory");
 }
 
+bool sys_at_hand(const char *path, size_t max_bytes, char why[256])
+{
+    struct stat at;
+    bool there = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &at) == 0 : stat(path, &at) == 0;
+    if (!there || S_ISDIR(at.st_mode)) /* who reads it says why not */
+        return true;
+    if (!S_ISREG(at.st_mode))
+        return no_file(why, path, "a pipe, a device or a socket, which nobody waits for now");
+    return (uint64_t)at.st_size <= max_bytes || no_file(why, path, "the file is too long");
+}
+
 daruma_str sys_env(const char *name)
 {
     return str_of(getenv(name));

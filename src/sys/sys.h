@@ -16,6 +16,9 @@ int64_t sys_thread_cpu_ns(void);
 /* The whole file ("-": standard input) in `a`, with a NUL behind it that does not count. False and a sentence in `why`
  * when it cannot be read or is longer than `max_bytes`. */
 bool sys_read_file(const char *path, size_t max_bytes, daruma_arena *a, daruma_str *ret, char why[256]);
+/* True if the file can be read at once, or is not there at all. False and a sentence in `why`: who reads it may wait
+ * for somebody (a pipe, a device, a socket, standard input), or would read more than `max_bytes`. */
+bool sys_at_hand(const char *path, size_t max_bytes, char why[256]);
 /* Value of an environment variable; empty when unset. Borrows from the environment. */
 daruma_str sys_env(const char *name);
 /* Lets malloc keep freed memory at hand instead of returning it to the kernel with every large request and

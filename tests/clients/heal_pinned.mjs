@@ -343,6 +343,23 @@ for (const stream of [false, true]) {
     },
   });
 
+  holds(`heal responses${kind}: what one client was told is remembered, however much another is told`, {
+    async run(pair) {
+      pair.own.answer = (q, res) => {
+        const lost = body(q).input.find((i) => i.type === "item_reference");
+        if (lost) return json(res, 404, { error: { message: `Item with id '${lost.id}' not found.`, type: "invalid_request_error", param: "input", code: null } });
+        if (q.body.includes("long")) return sayItems(res, [answeredBy(q.n, "", false)[0], ...Array.from({ length: 15 }, (_, i) => saidBy(`${q.n}_${i}`, "x".repeat(60000)))], stream);
+        if (q.body.includes("short")) return sayItems(res, [answeredBy(q.n, "", false)[0], ...Array.from({ length: 400 }, (_, i) => saidBy(`${q.n}_${i}`, "x"))], stream);
+        sayItems(res, answeredBy(1, "step 1", true), stream);
+      };
+      await ask(pair, [w.user("go")]);
+      for (const text of ["long", "short"]) // more bytes, and more items, than are kept of all clients
+        for (let i = 0; i < 8; i++) await question(pair, d, { model: d.own, stream, headers: { authorization: "Bearer sk-stranger" }, more: { input: [w.user(text)], tools: w.tools(object) } });
+      await ask(pair, [w.user("go"), ...referring(1)]);
+      assert.match(pair.own.seen.at(-1).body.toString(), /step 1/, "it was forgotten");
+    },
+  });
+
   holds(`heal responses${kind}: behind references to what an account keeps, a call of no tool is asked for again`, {
     async run(pair) {
       pair.own.answer = (q, res) => {

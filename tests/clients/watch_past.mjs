@@ -80,6 +80,25 @@ both((how, stream) => {
   });
 });
 
+holds("guide: an agent of one client is known again, however many another client has", {
+  limit: 60000,
+  config: models("guide"),
+  async run(pair) {
+    const OTHERS = 600, circle = circles["A-A-A"], took = [];
+    const other = async (n) => (await fetch(`${pair.base}/v1/responses`, { method: "POST", headers: { authorization: "Bearer sk-other", "content-type": "application/json" }, body: JSON.stringify({ model: "m-past", input: [{ role: "user", content: `task ${n}` }, { type: "function_call", call_id: `call_${n}`, name: "look", arguments: "{}" }, { type: "function_call_output", call_id: `call_${n}`, output: `${n}` }], tools: [{ type: "function", name: "look", parameters: {} }] }) })).text();
+    for (const others of [0, OTHERS]) {
+      await script(pair, { "m-past": { call_ids: true, loop: { lap: circle.lap, until: { text: HEARS }, ignores: 0, then: THEN } } });
+      const d = past(), how = { model: "m-past", task: TASK, tools: { ...circle.tools, list_files: () => listing } };
+      const begun = await runAgent({ base: pair.base }, d, { ...how, steps: 2 });
+      for (let n = 0; n < others; n += 10) await Promise.all(Array.from({ length: 10 }, (_, i) => other(n + i)));
+      const r = await runAgent({ base: pair.base }, d, { ...how, history: begun.history });
+      assert.equal(r.text, THEN[1].text);
+      took.push(begun.turns + r.turns);
+    }
+    assert.equal(took[1], took[0], "it was told later");
+  },
+});
+
 holds(`guide: ${work.length} long runs of honest work go through untouched, though the provider keeps their history`, {
   limit: 120000,
   config: models("guide"),

@@ -102,6 +102,31 @@ holds("door: a path that could leave the provider's base URL is refused, and no 
   },
 });
 
+// The model stands in the body, or in a path of its own, and where it goes the path names it.
+const away = ["..", ".", "../../v1beta/files", "a/../../b", "a//b", "//evil.example/x", "/x", "x/", "models/..", "tunedModels/../x", "a\\..\\b", "..;/x", "%2e%2e/x", "a%2f..%2fb", "a\r\nx: 1", "\u0000"];
+for (const [where, prefix] of Object.entries({ gemini: "/v1beta/", vertex: "/v1/publishers/anthropic/models/", bedrock: "/model/" }))
+  holds(`door: ${where}: no name of a model leaves the place where models stand`, {
+    config(c) {
+      const at = c.providers.find((p) => p.name === "own").url.replace("/v1", "");
+      c.providers.push({ name: "vertex", dialect: "anthropic", url: `${at}/v1/publishers/anthropic`, cloud: "vertex", keys: ["sk-one"] }, { name: "bedrock", dialect: "anthropic", url: at, cloud: "bedrock", keys: ["sk-one"] });
+      c.models = [];
+      c.default = [where === "gemini" ? "own-gemini/*" : `${where}/*`];
+      c.recovery.max_attempts = 1;
+    },
+    async run(pair) {
+      pair.own.answer = (q, res) => send(res, 404, { error: { message: "no such model" } });
+      for (const model of away)
+        for (const d of [dialects.openai, dialects.anthropic]) {
+          const n = pair.own.seen.length;
+          await question(pair, d, { model });
+          assert.ok(pair.own.seen.length > n, "nobody was asked"); // who has no such model says so
+          const { url } = pair.own.seen.at(-1), name = url.slice(prefix.length).replace(/[:/](generateContent|rawPredict|invoke)(\?.*)?$/, "");
+          assert.ok(url.startsWith(prefix), url);
+          assert.ok(!/%(2[ef5]|5c|3b|[01])|;|\\/i.test(name) && !`/${name}`.split("/").slice(1).some((s) => ["", ".", ".."].includes(s)), `${JSON.stringify(model)}: ${url}`);
+        }
+    },
+  });
+
 const apis = {
   openai: ["/v1/chat/completions", "/v1/chat/completions/c-1/messages", "/v1/completions", "/v1/responses/r-1", "/v1/responses/r-1/input_items", "/v1/responses/compact", "/v1/conversations/c-1", "/v1/models", "/models", "/v1/embeddings", "/v1/audio/speech", "/v1/images/edits", "/v1/videos/v-1/content", "/v1/files/f-1/content", "/v1/uploads/u-1/parts", "/v1/moderations", "/v1/batches", "/v1/fine_tuning/jobs", "/v1/vector_stores/v/files", "/v1/assistants/a", "/v1/threads/t/runs", "/v1/realtime/client_secrets", "/v1/containers", "/v1/evals", "/v1/live/calls", "/v1/organization/usage/costs", "/openai/deployments/d/embeddings?api-version=1", "/openai/v1/models", "/api/v1/models"],
   anthropic: ["/v1/messages/count_tokens", "/v1/messages/batches/b-1/results", "/v1/models/claude", "/v1/complete", "/v1/files", "/v1/skills", "/v1/organizations/me", "/v1/agents", "/v1/sessions/s/events", "/anthropic/v1/models"],

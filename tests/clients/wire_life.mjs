@@ -1,6 +1,7 @@
 // The program as a whole: signals, limits, what it says of itself, its subcommands; and the Responses API with its SDK.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -35,6 +36,37 @@ holds("SIGHUP: a new file holds from the next request on, a bad one changes noth
     const old = await under;
     assert.deepEqual([old.said, old.headers["x-daruma-target"]], ["fine", "own/m-own"]);
     assert.equal((await ask(pair, "/daruma/health")).status, 200);
+  },
+});
+
+holds("SIGHUP: a pipe, a device or a huge file in the place of the configuration, or of what it names, holds nobody up", {
+  async run(pair) {
+    const g = pair.gateway(), file = join(pair.dir, "daruma.yaml"), pipe = join(pair.dir, "pipe"), huge = join(pair.dir, "huge");
+    assert.equal(spawnSync("mkfifo", [pipe]).status, 0);
+    writeFileSync(huge, "");
+    truncateSync(huge, 2 ** 40); // of holes
+    const stays = async (what, words) => {
+      const before = g.said.length;
+      g.kill("SIGHUP");
+      await until(`${what} was refused`, () => words.test(g.said.slice(before)));
+      assert.equal((await ask(pair, "/daruma/health")).status, 200);
+      assert.equal((await question(pair, dialects.openai, { model: "m-own" })).status, 200);
+    };
+    pair.own.answer = (q, res) => send(res, 200, good.openai);
+    for (const [name, put] of Object.entries({ admin: (c, f) => (c.admin = { file: f }), clients: (c, f) => (c.clients = [{ name: "one", file: f }]), ca_file: (c, f) => (c.tls = { ca_file: f }), cert_file: (c, f) => (c.tls = { cert_file: f, key_file: f }) }))
+      for (const [f, words] of [[pipe, /a pipe, a device or a socket/], [huge, /the file is too long/]]) {
+        pair.write((c) => put(c, f));
+        await stays(name, new RegExp(`stays as it was: .*${name}[^]*${words.source}`));
+      }
+    try {
+      for (const [f, words] of [[pipe, /a pipe, a device or a socket/], ["/dev/zero", /a pipe, a device or a socket/], [huge, /the file is too long/]]) {
+        rmSync(file);
+        symlinkSync(f, file);
+        await stays("the configuration", new RegExp(`stays as it was: .*${words.source}`));
+      }
+    } finally {
+      rmSync(file); // the next one is written there
+    }
   },
 });
 

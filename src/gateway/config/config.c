@@ -213,7 +213,7 @@ static void settle(conf *r, void *root)
     listener_is_locked(r, c);
     no_provider_is_self(r, c);
     size_fits(r, c);
-    config_outside(r, c, !d->from->running && !d->from->held);
+    config_outside(r, c, d->from);
     if (d->from->running) /* behind: what the next start would refuse is refused now */
         d->waits |= keep_places(r, c, d->from->running);
 }
@@ -261,7 +261,8 @@ config_verdict config_load(const config_source *from, daruma_arena *a, config *r
     reading d = {.env = from_environment, .from = from};
     daruma_str text = str_of(from->file ? NULL : from->text);
     char why[256];
-    if (from->file && !sys_read_file(from->file, CONFIG_BYTES_MAX, a, &text, why)) {
+    bool at_hand = !from->file || !from->running || sys_at_hand(from->file, CONFIG_BYTES_MAX, why);
+    if (!at_hand || (from->file && !sys_read_file(from->file, CONFIG_BYTES_MAX, a, &text, why))) {
         *m = (conf_mistakes){.n = 1};
         snprintf(m->at[0].what, sizeof m->at[0].what, "%s", why);
         return CONFIG_UNREAD;

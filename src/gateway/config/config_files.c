@@ -58,12 +58,23 @@ void config_token_fits(conf *r, daruma_str token)
                    token.n);
 }
 
+/* Can it be read without waiting, where that is called for? If not, it is said; only files are there to be found. */
+static bool at_hand(conf *r, bool running, daruma_str file, const char *key)
+{
+    char why[256];
+    if (!running || !file.n || sys_at_hand(file.p, CONFIG_MEMORY_BYTES_MAX, why))
+        return true;
+    conf_go(r, key);
+    conf_wrong(r, "%s", why);
+    return false;
+}
+
 /* The first line of the token's file. */
-static void read_token(conf *r, config_token *t, const char *key)
+static void read_token(conf *r, config_token *t, const char *key, bool running)
 {
     char why[256];
     daruma_str text;
-    if (!t->file.n)
+    if (!t->file.n || !at_hand(r, running, t->file, key))
         return;
     conf_go(r, key);
     if (!sys_read_file(t->file.p, CONFIG_TOKEN_BYTES_MAX, r->a, &text, why)) {
@@ -74,13 +85,13 @@ static void read_token(conf *r, config_token *t, const char *key)
     config_token_fits(r, t->value);
 }
 
-static void read_tokens(conf *r, config *c)
+static void read_tokens(conf *r, config *c, bool running)
 {
     char key[40];
-    read_token(r, &c->admin, "admin.file");
+    read_token(r, &c->admin, "admin.file", running);
     for (size_t i = 0; i < c->nclients; i++) {
         snprintf(key, sizeof key, "clients[%zu].file", i);
-        read_token(r, &c->clients[i].token, key);
+        read_token(r, &c->clients[i].token, key, running);
     }
     for (size_t i = 0; i < c->nclients; i++)
         for (size_t k = 0; k < i; k++)
@@ -93,10 +104,11 @@ static void read_tokens(conf *r, config *c)
 }
 
 /* What daruma is to show its clients: is it there, and does the key belong to it? */
-static void look_at_certificate(conf *r, const config *c)
+static void look_at_certificate(conf *r, const config *c, bool running)
 {
     char why[256];
-    if (!c->cert_file.n || !c->key_file.n)
+    if (!c->cert_file.n || !c->key_file.n || !at_hand(r, running, c->cert_file, "tls.cert_file") ||
+        !at_hand(r, running, c->key_file, "tls.key_file"))
         return;
     tls_context *shown = tls_server_context_new(c->cert_file.p, c->key_file.p, why);
     conf_go(r, !shown && str_starts(str_of(why), c->key_file) ? "tls.key_file" : "tls.cert_file");
@@ -114,10 +126,26 @@ static void look_at_log(conf *r, daruma_str file, const char *key)
                    error == ENOENT ? "\nmake the folder that it is in" : "");
 }
 
-void config_outside(conf *r, config *c, bool listens)
+/* Whom calls trust. */
+static void look_at_authorities(conf *r, const config *c, bool running)
+{
+    char why[256];
+    if (!c->ca_file.n || !at_hand(r, running, c->ca_file, "tls.ca_file"))
+        return;
+    tls_context *trust = tls_context_new(c->ca_file.p, why);
+    conf_go(r, "tls.ca_file");
+    if (access(c->ca_file.p, R_OK) != 0)
+        conf_wrong(r, "%.200s: %s", c->ca_file.p, strerror(errno));
+    else if (!trust)
+        conf_wrong(r, "%s", why);
+    tls_context_free(trust);
+}
+
+void config_outside(conf *r, config *c, const config_source *from)
 {
     char host[256], why[256];
-    read_tokens(r, c);
+    bool running = from->running != NULL;
+    read_tokens(r, c, running);
     look_at_log(r, c->events_file, "events.file");
     look_at_log(r, c->usage_file, "usage.file");
     if (c->usage_file.n && str_eq(c->usage_file, c->events_file)) {
@@ -132,16 +160,10 @@ void config_outside(conf *r, config *c, bool listens)
         conf_wrong(r, "%.200s is no folder", c->state.p);
     else if (c->state.n && access(c->state.p, W_OK | X_OK) != 0)
         conf_wrong(r, "%.200s: %s", c->state.p, strerror(errno));
-    tls_context *trust = c->ca_file.n ? tls_context_new(c->ca_file.p, why) : NULL;
-    conf_go(r, "tls.ca_file");
-    if (c->ca_file.n && access(c->ca_file.p, R_OK) != 0)
-        conf_wrong(r, "%.200s: %s", c->ca_file.p, strerror(errno));
-    else if (c->ca_file.n && !trust)
-        conf_wrong(r, "%s", why);
-    tls_context_free(trust);
-    look_at_certificate(r, c);
+    look_at_authorities(r, c, running);
+    look_at_certificate(r, c, running);
     snprintf(host, sizeof host, STR_FMT, STR_ARG(c->listen.host));
     conf_go(r, "listen");
-    if (listens && !server_can_listen(host, c->listen.port, &c->listen_taken, why))
+    if (!running && !from->held && !server_can_listen(host, c->listen.port, &c->listen_taken, why))
         conf_wrong(r, "%s", why);
 }

@@ -8,9 +8,9 @@ extern const conf_shape config_headers_shape; /* headers by name, of daruma_head
 
 enum { CONFIG_STDERR_AUTO = 2 }; /* config.events_stderr while it is read: whether stderr is a terminal */
 
-/* Tells what of the files and addresses that a configuration names cannot be used. Nothing is written. `listens`: its
- * address is to be taken, too. */
-void config_outside(conf *r, config *c, bool listens);
+/* Tells what of the files and addresses that a configuration names cannot be used. Nothing is written. While a
+ * gateway runs nothing is waited for either. */
+void config_outside(conf *r, config *c, const config_source *from);
 /* Tells what is wrong with a token that clients are to show. It is not repeated. */
 void config_token_fits(conf *r, daruma_str token);
 /* ---- config_cloud.c, config_store.c, config_traces.c ---- */

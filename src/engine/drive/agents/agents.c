@@ -8,6 +8,7 @@
  * Where the provider keeps the history, by the answer that a request goes on from (past.c). Tenants share nothing:
  * every identity is keyed by the client's credential. */
 #include "base/arena.h"
+#include "base/fair.h"
 #include "base/limits.h"
 #include "engine/drive/agents/agents.h"
 #include "engine/watch/resumed.h"
@@ -40,13 +41,32 @@ bool agent_begin(const drive_rooms *rooms, agent *a)
     rooms->give(a->trouble);
     rooms->give(a->tries);
     daruma_arena arena = arena_over(room, bytes);
-    *a = (agent){.room = room, .stall = daruma_stall_new(&arena)};
+    *a = (agent){.tenant = a->tenant, .room = room, .stall = daruma_stall_new(&arena)};
     return a->stall != NULL;
 }
 
-int agent_new(watch *w)
+/* The place of the one that makes room for another of this tenant. */
+static int agent_spare(const watch *w, uint64_t tenant)
 {
-    int at = -1;
+    size_t held[KNOWN_OWNERS] = {0}, most = 0;
+    int at = 0;
+    held[tenant % KNOWN_OWNERS]++;
+    for (uint32_t i = 0; i < w->n; i++)
+        held[w->agents[i]->tenant % KNOWN_OWNERS]++;
+    for (uint32_t i = 0; i < w->n; i++) {
+        const agent *a = w->agents[i];
+        size_t his = held[a->tenant % KNOWN_OWNERS];
+        if (!fair_before(his, (uint64_t)a->used, most, (uint64_t)w->agents[at]->used))
+            continue;
+        at = (int)i;
+        most = his;
+    }
+    return at;
+}
+
+int agent_new(watch *w, uint64_t tenant)
+{
+    int at;
     if (w->n < WATCH_AGENTS_MAX) {
         agent *a = w->rooms->take(sizeof *a);
         if (!a || !agent_begin(w->rooms, a)) {
@@ -56,12 +76,11 @@ int agent_new(watch *w)
         at = (int)w->n++;
         w->agents[at] = a;
     } else {
-        for (uint32_t i = 0; i < w->n; i++)
-            if (at < 0 || w->agents[i]->used < w->agents[at]->used)
-                at = (int)i;
+        at = agent_spare(w, tenant);
         w->forgotten++;
         agent_begin(w->rooms, w->agents[at]);
     }
+    w->agents[at]->tenant = tenant;
     w->keys[at] = (agent_keys){0};
     return at;
 }

@@ -21,7 +21,8 @@ typedef struct trouble {
 } trouble;
 
 typedef struct agent {
-    int place; /* in the table */
+    int place;       /* in the table */
+    uint64_t tenant; /* whose it is */
     daruma_ms used;
     size_t at;              /* index of the newest message of its last request */
     uint64_t input;         /* hash of what its last request brought, when the provider keeps the rest */
@@ -73,7 +74,8 @@ typedef struct news {
 } news;
 
 news agent_of(newest *v);
-int agent_new(watch *w); /* its place; the one seen longest ago makes room. -1 without memory */
+/* Its place; of the tenant who has the most agents the one seen longest ago makes room. -1 without memory. */
+int agent_new(watch *w, uint64_t tenant);
 bool agent_begin(const drive_rooms *rooms, agent *a); /* it has done nothing yet */
 void agent_keep_keys(newest *v, int at);              /* the next request is known by what this one ends with */
 agent *agent_of_chain(watch *w, uint64_t chain, agent_keys **keys);
@@ -88,7 +90,7 @@ uint64_t past_before(session *x); /* what this request goes on from; 0: it is wh
 /* What was called by it, as items of a conversation with commas between them; empty: unknown, or nothing. */
 daruma_str past_calls(const watch *w, uint64_t key);
 /* `of_stream`: the items of a streamed answer, a JSON list; empty: it came whole. */
-void past_put(watch *w, uint64_t key, const turn *t, daruma_str of_stream, daruma_arena *scratch);
+void past_put(session *x, uint64_t key, const turn *t, daruma_str of_stream, daruma_arena *scratch);
 void past_free(const drive_rooms *rooms, past *s);
 
 #endif

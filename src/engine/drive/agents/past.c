@@ -2,9 +2,10 @@
  * that stand in that answer and nowhere in the request, so what answers called is remembered by their ids. A client of
  * Responses that refers to items of an answer which daruma wrote refers to what no provider has, so those items are
  * remembered by their ids as well, and put in the place of the references; items that passed, for the time when the
- * account that keeps them is of no use. The oldest make room. */
+ * account that keeps them is of no use. The oldest of the tenant who has the most make room. */
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/fair.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "engine/drive/agents/agents.h"
@@ -14,14 +15,17 @@
 
 typedef struct kept {
     char *items;
-    size_t n;
+    uint64_t used; /* stamp of the table's own clock */
+    uint32_t n;    /* bytes of items */
+    uint16_t owner;
 } kept;
 
 struct past {
-    uint64_t keys[STORED_ANSWERS_MAX]; /* apart: they are looked through */
+    uint64_t keys[STORED_ANSWERS_MAX]; /* apart: they are looked through; 0: the place is free */
     kept kept[STORED_ANSWERS_MAX];
-    uint32_t newest, oldest; /* counted on; at their number modulo STORED_ANSWERS_MAX */
-    size_t bytes;
+    uint64_t clock;
+    size_t bytes;              /* of items */
+    size_t held[KNOWN_OWNERS]; /* of them, of each owner; an entry counts at least its share of all places */
 };
 
 enum { KEYED_STORED = 3, KEYED_ITEM = 5, KEYED_PASSED = 7 };
@@ -40,13 +44,13 @@ uint64_t past_key(session *x, daruma_str id)
     return id.n ? keyed(session_tenant(x), KEYED_STORED, XXH3_64bits(id.p, id.n), 0) : 0;
 }
 
-/* Its place; STORED_ANSWERS_MAX: it is not there. */
+/* Its place; STORED_ANSWERS_MAX: it is not there. Of 0: a free one. */
 static uint32_t past_find(const past *s, uint64_t key)
 {
-    for (uint32_t i = s->newest; i != s->oldest; i--)
-        if (s->keys[(i - 1) % STORED_ANSWERS_MAX] == key)
-            return (i - 1) % STORED_ANSWERS_MAX;
-    return STORED_ANSWERS_MAX;
+    uint32_t at = 0;
+    while (at < STORED_ANSWERS_MAX && s->keys[at] != key)
+        at++;
+    return at;
 }
 
 daruma_str past_calls(const watch *w, uint64_t key)
@@ -56,12 +60,36 @@ daruma_str past_calls(const watch *w, uint64_t key)
     return at < STORED_ANSWERS_MAX ? (daruma_str){s->kept[at].items, s->kept[at].n} : (daruma_str){0};
 }
 
-static void forget_oldest(const drive_rooms *rooms, past *s)
+static size_t weight(size_t bytes)
 {
-    kept *k = &s->kept[s->oldest++ % STORED_ANSWERS_MAX];
+    size_t least = STORED_BYTES_MAX / STORED_ANSWERS_MAX;
+    return bytes > least ? bytes : least;
+}
+
+static void forget(const drive_rooms *rooms, past *s, uint32_t at)
+{
+    kept *k = &s->kept[at];
     s->bytes -= k->n;
+    s->held[k->owner] -= weight(k->n);
     rooms->give(k->items);
     *k = (kept){0};
+    s->keys[at] = 0;
+}
+
+/* The oldest of whoever has the most goes. */
+static void make_room(const drive_rooms *rooms, past *s)
+{
+    uint32_t spare = STORED_ANSWERS_MAX;
+    size_t most = 0;
+    for (uint32_t i = 0; i < STORED_ANSWERS_MAX; i++) {
+        const kept *k = &s->kept[i];
+        if (!s->keys[i] || (most && !fair_before(s->held[k->owner], k->used, most, s->kept[spare].used)))
+            continue;
+        spare = i;
+        most = s->held[k->owner];
+    }
+    if (most)
+        forget(rooms, s, spare);
 }
 
 /* Custom tools and shells: as they came. */
@@ -99,29 +127,34 @@ static daruma_str items_of(const turn *t, daruma_str items, daruma_arena *scratc
     return b.full || words.full ? (daruma_str){0} : buf_str(&b);
 }
 
-static void keep(watch *w, uint64_t key, daruma_str items)
+static void keep(session *x, uint64_t key, daruma_str items)
 {
+    watch *w = x->v->watch;
     if (!key || !items.n || items.n > STORED_ANSWER_BYTES_MAX ||
         (!w->past && !(w->past = w->rooms->take(sizeof *w->past))))
         return;
     past *s = w->past;
+    uint16_t owner = (uint16_t)(session_tenant(x) % KNOWN_OWNERS);
     uint32_t at = past_find(s, key);
     if (at < STORED_ANSWERS_MAX) /* a conversation: only its newest answer waits for results */
-        s->keys[at] = 0;
-    while (s->newest - s->oldest == STORED_ANSWERS_MAX || s->bytes + items.n > STORED_BYTES_MAX)
-        forget_oldest(w->rooms, s);
+        forget(w->rooms, s, at);
+    s->held[owner] += weight(items.n); /* who brings it has it already */
+    while ((at = past_find(s, 0)) == STORED_ANSWERS_MAX || s->bytes + items.n > STORED_BYTES_MAX)
+        make_room(w->rooms, s);
     char *copy = w->rooms->take(items.n);
-    if (!copy)
+    if (!copy) {
+        s->held[owner] -= weight(items.n);
         return;
+    }
     memcpy(copy, items.p, items.n);
-    s->keys[s->newest % STORED_ANSWERS_MAX] = key;
-    s->kept[s->newest++ % STORED_ANSWERS_MAX] = (kept){.items = copy, .n = items.n};
+    s->keys[at] = key;
+    s->kept[at] = (kept){.items = copy, .used = ++s->clock, .n = (uint32_t)items.n, .owner = owner};
     s->bytes += items.n;
 }
 
-void past_put(watch *w, uint64_t key, const turn *t, daruma_str of_stream, daruma_arena *scratch)
+void past_put(session *x, uint64_t key, const turn *t, daruma_str of_stream, daruma_arena *scratch)
 {
-    keep(w, key, items_of(t, of_stream, scratch));
+    keep(x, key, items_of(t, of_stream, scratch));
 }
 
 /* ---- items, which clients may refer to ---- */
@@ -133,10 +166,10 @@ static uint64_t item_key(session *x, daruma_str item, uint64_t how)
     return json_is_string(id) ? keyed(session_tenant(x), how, XXH3_64bits(id.p, id.n), 0) : 0;
 }
 
-/* The table that its client's items are kept in; NULL: nobody refers to them. */
-static watch *kept_in(session *x)
+/* May its client refer to items, and is there a table for them? */
+static bool keeps_items(session *x)
 {
-    return x->d == &dialect_openai_responses && !x->out.scan.unstored ? watch_of(x->v) : NULL;
+    return x->d == &dialect_openai_responses && !x->out.scan.unstored && watch_of(x->v);
 }
 
 static bool is_reasoning(daruma_str item)
@@ -144,36 +177,36 @@ static bool is_reasoning(daruma_str item)
     return str_eq(json_get(item, S("type")), S("\"reasoning\""));
 }
 
-static void put_item(watch *w, session *x, daruma_str item)
+static void put_item(session *x, daruma_str item)
 {
     if (!is_reasoning(item)) /* its provider alone reads what it thought */
-        keep(w, item_key(x, item, KEYED_ITEM), item);
+        keep(x, item_key(x, item, KEYED_ITEM), item);
 }
 
 void past_put_items(session *x, daruma_str items)
 {
     daruma_str item;
-    watch *w = items.n ? kept_in(x) : NULL;
-    for (json_iter it = json_open(items); w && json_next(&it, NULL, &item);)
-        put_item(w, x, item);
+    bool some = items.n && keeps_items(x);
+    for (json_iter it = json_open(items); some && json_next(&it, NULL, &item);)
+        put_item(x, item);
 }
 
 /* Of reasoning no more than that it is some: it goes to nobody else. */
 void past_put_passed(session *x, daruma_str items)
 {
     daruma_str item;
-    watch *w = items.n ? kept_in(x) : NULL;
-    for (json_iter it = json_open(items); w && json_next(&it, NULL, &item);)
-        keep(w, item_key(x, item, KEYED_PASSED), is_reasoning(item) ? S("{\"type\":\"reasoning\"}") : item);
+    bool some = items.n && keeps_items(x);
+    for (json_iter it = json_open(items); some && json_next(&it, NULL, &item);)
+        keep(x, item_key(x, item, KEYED_PASSED), is_reasoning(item) ? S("{\"type\":\"reasoning\"}") : item);
 }
 
 void past_put_events(session *x, daruma_str events)
 {
     stream_walk walk;
-    watch *w = kept_in(x);
+    bool some = keeps_items(x);
     walk.rest = events;
-    while (w && stream_next(x->v, x->d, &walk))
-        put_item(w, x, dialect_done_item(&walk.said));
+    while (some && stream_next(x->v, x->d, &walk))
+        put_item(x, dialect_done_item(&walk.said));
 }
 
 static bool past_refers(daruma_str item)
@@ -198,7 +231,8 @@ static void drop_id(past *s, kept *k, daruma_arena *a)
         return;
     memcpy(k->items, b.p, b.n);
     s->bytes -= k->n - b.n;
-    k->n = b.n;
+    s->held[k->owner] -= weight(k->n) - weight(b.n);
+    k->n = (uint32_t)b.n;
 }
 
 static bool is_missing(daruma_str reference, daruma_str said)
@@ -296,7 +330,7 @@ drive_text *past_unfold(session *x, bool left, daruma_str missing)
 
 void past_free(const drive_rooms *rooms, past *s)
 {
-    while (s && s->oldest != s->newest)
-        forget_oldest(rooms, s);
+    for (uint32_t i = 0; s && i < STORED_ANSWERS_MAX; i++)
+        rooms->give(s->kept[i].items);
     rooms->give(s);
 }

@@ -286,7 +286,7 @@ static agent *read_new(session *x, newest *v)
     reading r = {0};
     read_messages(v, &n, &r);
     if (n.agent < 0 && !is_idle(v, &r.c))
-        n.agent = agent_new(x->v->watch);
+        n.agent = agent_new(w, v->tenant);
     agent *a = n.agent < 0 ? NULL : w->agents[n.agent];
     if (a) {
         agent_keep_keys(v, n.agent);
@@ -411,7 +411,7 @@ static void keep_answer(session *x)
         past_put_passed(x, json_get(held, S("output")));
     }
     if (streamed || (readable && x->p->read_answer(held, &own, &t) == DARUMA_OK))
-        past_put(w, key, &t, items, &own);
+        past_put(x, key, &t, items, &own);
     if (agent_of_chain(w, x->agent.id, &keys))
         keys->stored = key;
     x->v->rooms->close(&own);
