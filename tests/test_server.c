@@ -891,9 +891,9 @@ static void whose_next_request_has_come_makes_no_room(void **state)
 
 /* ---- who is refused without a body ---- */
 
-static bool wants_none(const http_head *h, void *user)
+static bool wants_none(const call *c, void *user)
 {
-    (void)h, (void)user;
+    (void)c, (void)user;
     return false;
 }
 

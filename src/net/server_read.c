@@ -165,7 +165,7 @@ static bool begin_body(conn *c, daruma_str in, http_fault *fault)
 static bool conn_wants_body(conn *c)
 {
     const server *s = c->server;
-    return !c->call.head.length || !s->ops.wants_body || s->ops.wants_body(&c->call.head, s->user);
+    return !c->call.head.length || !s->ops.wants_body || s->ops.wants_body(&c->call, s->user);
 }
 
 /* A head must be whole so long after its first byte, however often bytes come. */
