@@ -16,8 +16,9 @@
 #define JOIN_ID_MAX                128 /* bytes of an id that a client or a provider gave, in an event: UUIDs have 36 */
 #define EVENT_LINE_MAX             16384 /* bytes of one event as a line: some texts of 500, most of them much shorter */
 #define LOG_TOLD_S                 60    /* seconds: it is said again no sooner that a log cannot be written */
+#define LOG_HELD_MS                10 /* a line of the usage log waits so long for others: 80 come in 2 under full load */
 #define LOG_HELD_BYTES                                                                                                 \
-    (16u << 10) /* lines of the usage log that go out together: some 80, more than end in one turn of the loop */
+    (16u << 10) /* lines of the usage log that go out together: some 80; a write of more is no cheaper for each */
 #define REASON_MAX                1500 /* bytes of the reason in an event: an explanation with what failed where */
 #define TRIED_SAID_MAX            8    /* targets that an explanation names with what failed there */
 
