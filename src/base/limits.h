@@ -173,12 +173,14 @@
 #define LESSONS_APPLIED_MAX       32 /* on one model, to one request: more say that it takes nothing at all */
 
 #define HEAD_BYTES_USUAL          900 /* fields of a call to a provider; glibc hands out up to 1 KiB without a search */
-#define WHOLE_BYTES_USUAL         3000 /* the same with an answer of one piece, and its own fields */
-#define CALL_BYTES_USUAL          160  /* beside a request's head: names and target, 119 */
-#define HASHED_BYTES_MAX          240  /* of a text that a conversation is known by; XXH3 is cheapest up to here */
+#define WHOLE_BYTES_USUAL         3000       /* the same with an answer of one piece, and its own fields */
+#define CALL_BYTES_USUAL          160        /* beside a request's head: names and target, 119 */
+#define CALL_BODY_BYTES_MAX       (4u << 10) /* of a body that stands with its head, if it came with it */
+#define HASHED_BYTES_MAX          240 /* of a text that a conversation is known by; XXH3 is cheapest up to here */
 #define REQUEST_KNOWN_BYTES       (64u << 10) /* at each end, that a client's own retry is known by: 30 us */
 
-#define EXCHANGES_KEPT            256    /* used exchanges kept for the next requests */
+#define EXCHANGES_KEPT            256 /* used exchanges kept for the next requests */
+#define ROOMS_KEPT                32  /* likewise memory of heads, of answers, and of calls to providers: 6 KB each */
 #define CLIENT_HEAD_MS            600000 /* from its start, once the SDK has its head: SDKs wait so by default */
 #define CLIENT_ROOM_MS_MAX        1000   /* of the client's own timeout, left for our answer to arrive */
 #define CASES_MAX                 1024   /* failed cases kept so that a client's own retry continues them */
