@@ -106,6 +106,7 @@ static void table_give(void *p)
 static const drive_rooms rooms = {.open = room_open,
                                   .close = room_close,
                                   .widen = sys_arena_widen,
+                                  .again = sys_arena_again,
                                   .fit = sys_arena_fit,
                                   .bytes = sys_arena_bytes,
                                   .take = table_take,

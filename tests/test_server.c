@@ -121,6 +121,52 @@ static void a_large_body_is_read_whole_in_any_pieces(void **state)
     server_close(t.s);
 }
 
+/* It stands with its head where all of it came with it, else in memory of its own; some arenas are used again. */
+static void a_short_body_is_whole_wherever_it_stands(void **state)
+{
+    enum { MOST = CALL_BODY_BYTES_MAX + 2 };
+    (void)state;
+    site t;
+    char text[MOST + 100], body[MOST];
+    site_start(&t, usual);
+    for (size_t i = 0; i < MOST; i++)
+        body[i] = (char)('a' + i % 23);
+    for (size_t n = 1; n <= MOST; n = n == 1 ? CALL_BODY_BYTES_MAX - 1 : n + 1)
+        for (size_t late = 0; late < 3; late++) { /* none of it, one byte, all of it comes behind the head */
+            peer p = peer_connect(t.port);
+            size_t head = (size_t)snprintf(text, sizeof text, HEAD("POST", "/x") "Content-Length: %zu\r\n\r\n", n);
+            size_t first = head + (late == 0 ? n : late == 1 ? n - 1 : 0);
+            memcpy(text + head, body, n);
+            peer_say_n(&p, text, first);
+            pump_ms(late ? 2 : 0);
+            peer_say_n(&p, text + first, head + n - first);
+            until((peer_hear(&p), p.n > n && memcmp(p.got + p.n - n, body, n) == 0));
+            peer_done(&p);
+        }
+    server_close(t.s);
+}
+
+static void the_memory_of_a_call_is_whose_who_takes_it(void **state)
+{
+    static const char request[] = HEAD("POST", "/hold") "Content-Length: 5\r\n\r\nhello";
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    peer p = peer_connect(t.port);
+    peer_say(&p, request);
+    until(t.held);
+    daruma_str body = t.held->body, path = t.held->head.path;
+    call_memory m = call_take_memory(t.held);
+    call_head(t.held, 200, NULL, 0, 0);
+    call_end(t.held);
+    peer_say(&p, HEAD("POST", "/echo") "Content-Length: 5\r\n\r\nother");
+    until(heard(&p, "other"));
+    assert_true(str_eq(body, S("hello")) && str_eq(path, S("/hold")));
+    call_memory_free(&m);
+    peer_done(&p);
+    server_close(t.s);
+}
+
 static void chunks_are_decoded_in_every_split(void **state)
 {
     (void)state;
@@ -891,9 +937,9 @@ static void whose_next_request_has_come_makes_no_room(void **state)
 
 /* ---- who is refused without a body ---- */
 
-static bool wants_none(const http_head *h, void *user)
+static bool wants_none(const call *c, void *user)
 {
-    (void)h, (void)user;
+    (void)c, (void)user;
     return false;
 }
 
@@ -937,6 +983,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(a_body_comes_back),
         T(a_large_body_is_read_whole_in_any_pieces),
+        T(a_short_body_is_whole_wherever_it_stands),
+        T(the_memory_of_a_call_is_whose_who_takes_it),
         T(chunks_are_decoded_in_every_split),
         T(pipelined_requests_are_answered_in_order),
         T(a_head_alone_goes_out_on_the_next_turn),

@@ -42,6 +42,24 @@ static void room_that_was_left_behind_takes_nothing_from_the_limit(void **state)
     sys_arena_done(&a);
 }
 
+static void an_arena_that_did_not_grow_is_as_new_again(void **state)
+{
+    (void)state;
+    daruma_arena a, empty = {0};
+    assert_true(sys_arena_init(&a, 100, 2000));
+    char *first = arena_take(&a, 90, 1);
+    assert_null(arena_take(&a, 4000, 1));
+    assert_int_equal(sys_arena_again(&a), SYS_KEEPS);
+    if (SYS_KEEPS) {
+        assert_true(!a.full && sys_arena_bytes(&a) < 100);
+        assert_ptr_equal(arena_raw(&a, 100, 1), first);
+    }
+    assert_non_null(arena_raw(&a, 500, 1));
+    assert_false(sys_arena_again(&a) || sys_arena_again(&empty));
+    assert_null(arena_raw(&a, 2000, 1)); /* its limit is what it was */
+    sys_arena_done(&a);
+}
+
 static void one_large_thing_fits_a_small_arena(void **state)
 {
     (void)state;
@@ -136,6 +154,7 @@ int main(void)
         cmocka_unit_test(moments_do_not_go_back_and_dice_differ),
         cmocka_unit_test(an_arena_grows_to_its_limit_and_remembers),
         cmocka_unit_test(room_that_was_left_behind_takes_nothing_from_the_limit),
+        cmocka_unit_test(an_arena_that_did_not_grow_is_as_new_again),
         cmocka_unit_test(one_large_thing_fits_a_small_arena),
         cmocka_unit_test(a_large_list_leaves_little_of_itself_behind),
         cmocka_unit_test(room_to_grow_is_no_memory),

@@ -15,6 +15,7 @@ daruma_str arena_copy(daruma_arena *a, daruma_str s);
 void *arena_grow(daruma_arena *a, void *list, size_t n, size_t *cap, size_t size, size_t first);
 
 #define ARENA_NEW(a, type, count) ((type *)arena_take((a), sizeof(type) * (count), _Alignof(type)))
+#define ARENA_RAW(a, type, count) ((type *)arena_raw((a), sizeof(type) * (count), _Alignof(type)))
 
 /* Gives back what was taken of *a since `was` was copied from it, as far as no other block was begun meanwhile; whether
  * it ran full since then is forgotten. */

@@ -137,6 +137,13 @@ static const char *find_end(quick q, const char *p, const char *end)
 
 const char *json_string_end_quick(const char *p, const char *end)
 {
+    if (end - p > 16) { /* most words of a protocol end within 16 bytes */
+        scan16 v = scan_load(p + 1);
+        unsigned odd = scan_bits(scan_is(v, '"') | scan_is(v, '\\'));
+        const char *first = p + 1 + (odd ? __builtin_ctz(odd) : 0);
+        if (odd && *first == '"')
+            return first + 1;
+    }
     return find_string_end(p + 1, end);
 }
 

@@ -16,8 +16,9 @@
 #define JOIN_ID_MAX                128 /* bytes of an id that a client or a provider gave, in an event: UUIDs have 36 */
 #define EVENT_LINE_MAX             16384 /* bytes of one event as a line: some texts of 500, most of them much shorter */
 #define LOG_TOLD_S                 60    /* seconds: it is said again no sooner that a log cannot be written */
+#define LOG_HELD_MS                10 /* a line of the usage log waits so long for others: 80 come in 2 under full load */
 #define LOG_HELD_BYTES                                                                                                 \
-    (16u << 10) /* lines of the usage log that go out together: some 80, more than end in one turn of the loop */
+    (16u << 10) /* lines of the usage log that go out together: some 80; a write of more is no cheaper for each */
 #define REASON_MAX                1500 /* bytes of the reason in an event: an explanation with what failed where */
 #define TRIED_SAID_MAX            8    /* targets that an explanation names with what failed there */
 #define LATE_MS_MIN               1000 /* later than it would have been: nobody asks why of less */
@@ -176,12 +177,14 @@
 #define LESSONS_APPLIED_MAX       32 /* on one model, to one request: more say that it takes nothing at all */
 
 #define HEAD_BYTES_USUAL          900 /* fields of a call to a provider; glibc hands out up to 1 KiB without a search */
-#define WHOLE_BYTES_USUAL         3000 /* the same with an answer of one piece, and its own fields */
-#define CALL_BYTES_USUAL          160  /* beside a request's head: names and target, 119 */
-#define HASHED_BYTES_MAX          240  /* of a text that a conversation is known by; XXH3 is cheapest up to here */
+#define WHOLE_BYTES_USUAL         3000       /* the same with an answer of one piece, and its own fields */
+#define CALL_BYTES_USUAL          160        /* beside a request's head: names and target, 119 */
+#define CALL_BODY_BYTES_MAX       (4u << 10) /* of a body that stands with its head, if it came with it */
+#define HASHED_BYTES_MAX          240 /* of a text that a conversation is known by; XXH3 is cheapest up to here */
 #define REQUEST_KNOWN_BYTES       (64u << 10) /* at each end, that a client's own retry is known by: 30 us */
 
-#define EXCHANGES_KEPT            256    /* used exchanges kept for the next requests */
+#define EXCHANGES_KEPT            256 /* used exchanges kept for the next requests */
+#define ROOMS_KEPT                32  /* likewise memory of heads, of answers, and of calls to providers: 6 KB each */
 #define CLIENT_HEAD_MS            600000 /* from its start, once the SDK has its head: SDKs wait so by default */
 #define CLIENT_ROOM_MS_MAX        1000   /* of the client's own timeout, left for our answer to arrive */
 #define CASES_MAX                 1024   /* failed cases kept so that a client's own retry continues them */

@@ -28,11 +28,12 @@ driver *gateway_drive(gateway *g)
 static void on_request(call *c, void *user)
 {
     gateway *g = user;
-    const config_client *client = NULL;
+    bool welcome = g->welcomed.call == c->id;
+    const config_client *client = welcome ? g->welcomed.client : NULL;
     const dialect *d = dialect_of_path(c->head.path);
     session_read read;
     read.scan.ok = false;
-    if (guard_refuses(g, c) || path_refused_form(g, c) || upgrade_refuses(c) || admin_handles(g, c) ||
+    if ((!welcome && guard_refuses(g, c)) || path_refused_form(g, c) || upgrade_refuses(c) || admin_handles(g, c) ||
         lock_refuses(g, c, d, &read, &client) || path_refused_unknown(g, c, d) || models_answers(g, c))
         return;
     exchange_begin(g, c, d, client, read.scan.ok ? &read : NULL);
@@ -40,10 +41,15 @@ static void on_request(call *c, void *user)
 
 /* True if the request's body is to be read. Those that guard_refuses() and lock_refuses() turn away are refused without
  * it: it would take memory, and hold a connection. */
-static bool on_wants_body(const http_head *h, void *user)
+static bool on_wants_body(const call *c, void *user)
 {
-    const config *cfg = &((const gateway *)user)->now->cfg;
-    return guard_welcomes(cfg, h) && (!cfg->nclients || lock_client(cfg, h));
+    gateway *g = user;
+    const config *cfg = &g->now->cfg;
+    const config_client *client = NULL;
+    bool wants = guard_welcomes(cfg, &c->head) && (!cfg->nclients || (client = lock_client(cfg, &c->head)));
+    if (wants)
+        g->welcomed = (welcomed){.call = c->id, .client = client};
+    return wants;
 }
 
 static void on_gone(call *c, void *user)
@@ -185,6 +191,7 @@ bool gateway_reload(gateway *g, bool *waits, daruma_buf *why)
     if (!s)
         return false;
     g->now = s;
+    g->welcomed = (welcomed){0};
     server_secure(g->srv, s->shown);
     setup_drop(was);
     daruma_health_reconsider(g->drive.health);

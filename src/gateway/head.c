@@ -193,7 +193,7 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, const di
                                  daruma_str traceparent, daruma_str without, size_t *n, daruma_arena *a)
 {
     const http_head *in = &x->c->head;
-    daruma_header *out = ARENA_NEW(a, daruma_header, in->nheaders + p->nheaders + 6);
+    daruma_header *out = ARENA_RAW(a, daruma_header, in->nheaders + p->nheaders + 6);
     daruma_str connection = http_header(in, S("connection"));
     bound to = {.p = p,
                 .moved = d != x->d,
@@ -236,7 +236,7 @@ daruma_header *head_for_question(exchange *x, const config_provider *p, const di
         return out;
     }
     *n = 0;
-    out = ARENA_NEW(x->c->arena, daruma_header, p->nheaders + 6);
+    out = ARENA_RAW(x->c->arena, daruma_header, p->nheaders + 6);
     if (!out)
         return NULL;
     out[(*n)++] = (daruma_header){S("content-type"), S("application/json")};

@@ -73,10 +73,17 @@ void setup_drop(setup *s);
 
 /* ---- gateway.c ---- */
 
+/* The newest request whose body was asked for: most bodies are there with their heads, and nobody asks again. */
+typedef struct welcomed {
+    uint64_t call;               /* its id; 0 none */
+    const config_client *client; /* whose token it shows, of the configuration in force; NULL: none is needed */
+} welcomed;
+
 struct gateway {
     uv_loop_t *loop;
     server *srv;
     setup *now;
+    welcomed welcomed;
     gateway_options options;
     char *config_file, *listen;
     driver drive;

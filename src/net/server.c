@@ -113,6 +113,8 @@ void server_free(server *s)
         return;
     if (s->spare >= 0)
         close(s->spare);
+    while (s->nspare_arenas)
+        sys_arena_done(&s->spare_arenas[--s->nspare_arenas]);
     free(s->plain);
     free(s);
 }

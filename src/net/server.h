@@ -22,7 +22,7 @@ typedef struct call {
     daruma_ms sending;   /* so long it took to come */
     daruma_arena *arena; /* memory that dies with the call; grows on demand */
     void *user;          /* the handler's own */
-    uint64_t id;
+    uint64_t id;         /* no other call of the server has it; from 1 on */
 } call;
 
 typedef struct server_ops {
@@ -34,9 +34,10 @@ typedef struct server_ops {
     void (*drained)(call *c, void *user);
     /* A client has connected; false: its connection is reset at once. NULL: everybody is welcome. */
     bool (*admit)(void *user);
-    /* True if the body of that request is to be read. False: request() is called without it and has to refuse, and the
-     * connection ends behind the answer. Asked only where a body is announced. NULL: every body is read. */
-    bool (*wants_body)(const http_head *h, void *user);
+    /* True if the body of that request, of which the head is there, is to be read. False: request() is called without
+     * it and has to refuse, and the connection ends behind the answer. Asked only where a body is announced. NULL:
+     * every body is read. */
+    bool (*wants_body)(const call *c, void *user);
     /* A request is refused here for its size (413) or for want of room (503): appends the body of the answer, JSON in
      * the words of the client's API. Nothing appended, or NULL: a form that most SDKs read. `h` NULL: it was not read.
      */

@@ -187,7 +187,7 @@ void call_drop_body(call *call_)
 call_memory call_take_memory(call *call_)
 {
     conn *c = conn_of(call_);
-    call_memory m = {.body = c->body, .arena = c->arena};
+    call_memory m = {.body = c->within ? NULL : c->body, .arena = c->arena};
     c->body = NULL;
     conn_free_body(c);
     c->arena = (daruma_arena){0};

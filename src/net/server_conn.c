@@ -152,14 +152,27 @@ void conn_drop_head(conn *c)
 void conn_free_body(conn *c)
 {
     c->server->bytes -= c->nbody;
-    free(c->body);
+    if (!c->within)
+        free(c->body);
     c->body = NULL;
+    c->within = false;
     c->nbody = c->body_cap = 0;
+}
+
+/* The next call takes it, mostly: heads of one client are about equally long. */
+static void free_arena(conn *c)
+{
+    server *s = c->server;
+    if (s->nspare_arenas < ROOMS_KEPT && sys_arena_again(&c->arena))
+        s->spare_arenas[s->nspare_arenas++] = c->arena;
+    else
+        sys_arena_done(&c->arena);
+    c->arena = (daruma_arena){0};
 }
 
 void conn_free_request(conn *c)
 {
-    sys_arena_done(&c->arena);
+    free_arena(c);
     conn_free_body(c);
     c->chunks = (http_chunks){0};
     conn_drop_head(c);

@@ -45,7 +45,7 @@ struct conn {
     daruma_arena arena;          /* of the call */
     http_rest rest;              /* a head in part, or requests that came ahead */
     http_scan scan;
-    char *body; /* malloc; length known: exactly that long */
+    char *body; /* malloc; length known: exactly that long; or it stands in `arena` */
     size_t nbody, body_cap;
     http_chunks chunks;
     daruma_str head_out; /* of the answer, waits for its first body bytes; see head_room() */
@@ -69,6 +69,7 @@ struct conn {
     bool raw;            /* its bytes come from call_raw() */
     bool parts;          /* it has its answer and only lingers, or is closed: it holds no place */
     bool bodyless;       /* HEAD, 204, 304: body bytes of the answer are not sent */
+    bool within;         /* `body` stands in `arena`: it is short and came with its head */
 };
 
 typedef struct conn_queue {
@@ -90,6 +91,8 @@ struct server {
     void (*drained)(void *user); /* server_drain()'s */
     void *drained_user;
     conn *all, *later;
+    daruma_arena spare_arenas[ROOMS_KEPT]; /* of calls that are over, for the next */
+    size_t nspare_arenas;
     conn_queue waiting[WAITS];
     daruma_ms wait_ms[WAITS];
     daruma_ms drain_since; /* when it was told to stop */

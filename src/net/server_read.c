@@ -120,17 +120,38 @@ static void take_body(conn *c, daruma_str *in)
 
 /* ---- heads ---- */
 
-/* What is the head's own moves to the arena; room for the fields is counted, not guessed. */
-static bool read_head(conn *c, daruma_str raw, http_fault *fault)
+/* One that a call left, if it is of about that size, or a fresh one. */
+static bool open_arena(conn *c, size_t first)
+{
+    server *s = c->server;
+    if (s->nspare_arenas) {
+        c->arena = s->spare_arenas[--s->nspare_arenas];
+        size_t room = (size_t)(c->arena.end - c->arena.beg);
+        if (room >= first && room - first <= first / 4)
+            return true;
+        sys_arena_done(&c->arena);
+    }
+    return sys_arena_init(&c->arena, first, CALL_ARENA_BYTES_MAX);
+}
+
+/* Is what came behind a head so short that it stands with it, if it is a body? */
+static bool is_short(daruma_str behind)
+{
+    return behind.n <= CALL_BODY_BYTES_MAX;
+}
+
+/* What is the head's own moves to the arena; room for the fields is counted, not guessed. `behind`: what came with it.
+ */
+static bool read_head(conn *c, daruma_str raw, daruma_str behind, http_fault *fault)
 {
     size_t fields = c->scan.lines ? c->scan.lines - 1 : 0;
-    size_t own = raw.n + 16 + fields * sizeof(daruma_header);
-    if (!sys_arena_init(&c->arena, own + c->server->limits.call_bytes, CALL_ARENA_BYTES_MAX)) {
+    size_t own = raw.n + 16 + fields * sizeof(daruma_header) + (is_short(behind) ? behind.n + 1 : 0);
+    if (!open_arena(c, own + c->server->limits.call_bytes)) {
         *fault = (http_fault){503, "out of memory"};
         return false;
     }
     c->call.arena = &c->arena;
-    daruma_header *room = ARENA_NEW(&c->arena, daruma_header, fields + 1);
+    daruma_header *room = ARENA_RAW(&c->arena, daruma_header, fields + 1);
     daruma_str head = arena_copy(&c->arena, raw);
     check(room && head.p);
     return http_read_request(head, room, &c->call.head, fault);
@@ -139,6 +160,7 @@ static bool read_head(conn *c, daruma_str raw, http_fault *fault)
 static bool begin_body(conn *c, daruma_str in, http_fault *fault)
 {
     int64_t length = c->call.head.length;
+    c->within = length > 0 && (uint64_t)length <= in.n && is_short(in);
     c->body_since = (daruma_ms)uv_now(c->server->loop);
     daruma_str expects = c->call.head.http10 ? (daruma_str){0} : http_header(&c->call.head, S("expect"));
     if (expects.n && !str_ieq(expects, S("100-continue"))) {
@@ -151,7 +173,8 @@ static bool begin_body(conn *c, daruma_str in, http_fault *fault)
     }
     if (length > 0) {
         /* All at once: pages that no byte reaches cost nothing, and the socket is read straight into it. */
-        c->body = malloc((size_t)length + 1); /* one more: see on_alloc() */
+        size_t n = (size_t)length + 1; /* one more: see on_alloc() */
+        c->body = c->within ? arena_raw(&c->arena, n, 1) : malloc(n);
         if (!c->body) {
             *fault = (http_fault){503, "out of memory"};
             return false;
@@ -166,7 +189,7 @@ static bool begin_body(conn *c, daruma_str in, http_fault *fault)
 static bool conn_wants_body(conn *c)
 {
     const server *s = c->server;
-    return !c->call.head.length || !s->ops.wants_body || s->ops.wants_body(&c->call.head, s->user);
+    return !c->call.head.length || !s->ops.wants_body || s->ops.wants_body(&c->call, s->user);
 }
 
 /* A head must be whole so long after its first byte, however often bytes come. */
@@ -197,7 +220,7 @@ static bool take_head(conn *c, daruma_str *in)
         return false;
     }
     daruma_str raw = str_sub(*in, 0, c->scan.at);
-    if (found == HTTP_BAD || !read_head(c, raw, &fault)) {
+    if (found == HTTP_BAD || !read_head(c, raw, str_from(*in, raw.n), &fault)) {
         conn_refuse(c, &fault);
         return true;
     }

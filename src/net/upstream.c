@@ -151,10 +151,19 @@ void fetch_on_clock(fetch *f)
         arm(f);
 }
 
+static fetch *fetch_new(upstream *u)
+{
+    return u->nspare_fetches ? u->spare_fetches[--u->nspare_fetches] : malloc(sizeof(fetch));
+}
+
 void fetch_free(fetch *f)
 {
+    upstream *u = f->upstream;
     free(f->moved);
-    free(f);
+    if (SYS_KEEPS && u->nspare_fetches < ROOMS_KEPT && !u->closing)
+        u->spare_fetches[u->nspare_fetches++] = f;
+    else
+        free(f);
 }
 
 daruma_ms fetch_connect_ms(const fetch *f)
@@ -485,12 +494,10 @@ void fetch_on_eof(fetch *f, bool clean)
 fetch *fetch_start(upstream *u, const fetch_request *r, const fetch_ops *ops, void *user)
 {
     check(!u->closing);
-    fetch *f = malloc(sizeof *f);
-    origin *o = f ? origin_of(u, r->to) : NULL;
-    if (!o) {
-        free(f);
+    origin *o = origin_of(u, r->to);
+    fetch *f = o ? fetch_new(u) : NULL;
+    if (!f)
         return NULL;
-    }
     daruma_ms now = (daruma_ms)uv_now(u->loop);
     *f = (fetch){.upstream = u, .r = *r, .ops = ops, .user = user, .started = now, .since = now};
     f->wire = r->fresh ? NULL : wire_take(o);
@@ -502,7 +509,7 @@ fetch *fetch_start(upstream *u, const fetch_request *r, const fetch_ops *ops, vo
     }
     f->wire = wire_dial(u, o, f);
     if (!f->wire) {
-        free(f);
+        fetch_free(f);
         return NULL;
     }
     arm(f);

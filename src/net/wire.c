@@ -56,6 +56,8 @@ void upstream_free_when_done(upstream *u)
         tls_session_free(o->session);
         free(o);
     }
+    while (u->nspare_fetches)
+        free(u->spare_fetches[--u->nspare_fetches]);
     tls_context_free(u->tls);
     loop_timers_free(u->timers);
     gather_free(u->gather);

@@ -74,6 +74,8 @@ struct upstream {
     gather *gather;      /* small requests; NULL: there was no wire yet, or no memory */
     uint32_t open;       /* wires not freed */
     uint32_t lookups;    /* under way */
+    uint32_t nspare_fetches;
+    fetch *spare_fetches[ROOMS_KEPT]; /* that are over: memory for the next */
     bool insecure, public_only, closing;
     char why[256];                                          /* the last sentence */
     daruma_header fields[HTTP_HEADERS_MAX];                 /* of the answer being read */

@@ -76,6 +76,16 @@ void sys_arena_done(daruma_arena *a)
     *a = (daruma_arena){0};
 }
 
+bool sys_arena_again(daruma_arena *a)
+{
+    account *all = a->host;
+    if (!SYS_KEEPS || !all || all->newest)
+        return false;
+    a->beg = (char *)(all + 1);
+    a->full = false;
+    return true;
+}
+
 void sys_arena_widen(daruma_arena *a, size_t limit_bytes)
 {
     account *all = a->host;

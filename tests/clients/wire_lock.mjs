@@ -37,6 +37,27 @@ each((name, d) =>
   }),
 );
 
+holds("lock: a token that a reload takes away while the body comes lets nobody in any more", {
+  admin: boss,
+  config: locked(me),
+  async run(pair) {
+    const s = net.connect(pair.port, "127.0.0.1"), body = JSON.stringify({ model: dialects.openai.own, messages: [{ role: "user", content: "hi" }] });
+    let got = "";
+    s.on("data", (bytes) => (got += bytes));
+    s.write(`POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${one}\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`);
+    await until("it is asked for its body", () => got.includes("100 Continue"));
+    pair.write(locked([{ name: "me", token: two }]));
+    const before = pair.gateway().said.length;
+    pair.gateway().kill("SIGHUP");
+    await until("the file is read again", () => pair.gateway().said.length > before);
+    s.write(body);
+    await until("its answer", () => got.includes("}"));
+    assert.match(got, /HTTP\/1\.1 401 /);
+    assert.equal(await calls(pair), 0);
+    s.destroy();
+  },
+});
+
 each((name, d) =>
   holds(`lock: ${name}: 50 wrong tokens get 401 in the words of the dialect and reach no provider`, {
     admin: boss,

@@ -123,8 +123,7 @@ static void send_now(session *x, int target)
     }
     session_sweep(x);
     session_scratch_reset(x);
-    x->v->rooms->open(&x->answer.scratch, x->client.streaming ? HEAD_BYTES_USUAL : WHOLE_BYTES_USUAL,
-                      ANSWER_ARENA_BYTES_MAX);
+    session_scratch_open(x);
     x->answer.held = buf_in(&x->answer.scratch);
     if (!session_compose(x, target, &x->answer.scratch, &r) && !x->arena->full) {
         cannot_move(x, target, at);

@@ -279,6 +279,9 @@ struct driver {
     session *patient;      /* those that wait for a time, perhaps for somebody to become well */
     daruma_arena event;    /* of an event whose lines of data are too long to be joined elsewhere: stream.c */
     uint32_t healed;       /* as health counted when they were last woken */
+    /* Memory of whole answers that went out, for the next. */
+    size_t nspare_rooms;
+    daruma_arena spare_rooms[ROOMS_KEPT];
 };
 
 /* Makes *v ready; host, rooms and health are set. False without memory. */

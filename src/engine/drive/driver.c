@@ -17,6 +17,8 @@ bool driver_begin(driver *v)
 void driver_end(driver *v)
 {
     v->rooms->close(&v->event);
+    while (v->nspare_rooms)
+        v->rooms->close(&v->spare_rooms[--v->nspare_rooms]);
     memory_free(v->mem);
     mended_free(v->rooms, v->mended);
     watch_free(v->rooms, v->watch);

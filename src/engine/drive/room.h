@@ -3,13 +3,16 @@
 #define ENGINE_DRIVE_ROOM_H
 #include "daruma_parts.h"
 
-/* How the host makes arenas. The three functions are called from any thread; one arena is used by one thread. */
+/* How the host makes arenas. The functions are called from any thread; one arena is used by one thread. */
 typedef struct drive_rooms {
     /* Makes *a an arena with a first block of about `first_bytes` that grows up to `limit_bytes`. False: there is no
      * memory, and *a is empty. */
     bool (*open)(daruma_arena *a, size_t first_bytes, size_t limit_bytes);
     /* Gives all of it back and leaves *a empty. An empty arena may be closed, too. */
     void (*close)(daruma_arena *a);
+    /* Takes back all that the arena handed out: it is as it was opened. False: it is empty, or has grown beyond its
+     * first block, and stays as it is. */
+    bool (*again)(daruma_arena *a);
     /* Lets the arena grow up to `limit_bytes` from here on. */
     void (*widen)(daruma_arena *a, size_t limit_bytes);
     /* Gives back what an arena has not used of its only block, which may move. Returns where `p` in it stands then. */

@@ -56,9 +56,25 @@ last_failure *session_last_new(session *x)
     return x->last;
 }
 
+void session_scratch_open(session *x)
+{
+    driver *v = x->v;
+    if (!x->client.streaming && v->nspare_rooms)
+        x->answer.scratch = v->spare_rooms[--v->nspare_rooms];
+    else
+        v->rooms->open(&x->answer.scratch, x->client.streaming ? HEAD_BYTES_USUAL : WHOLE_BYTES_USUAL,
+                       ANSWER_ARENA_BYTES_MAX);
+}
+
 void session_scratch_reset(session *x)
 {
-    x->v->rooms->close(&x->answer.scratch);
+    driver *v = x->v;
+    daruma_arena *a = &x->answer.scratch;
+    if (!x->client.streaming && v->nspare_rooms < ROOMS_KEPT && v->rooms->again(a))
+        v->spare_rooms[v->nspare_rooms++] = *a;
+    else
+        v->rooms->close(a);
+    *a = (daruma_arena){0};
     x->answer.held = (daruma_buf){0};
     x->answer.parsed = 0;
     x->answer.headers = NULL;

@@ -281,7 +281,8 @@ void session_tell(session *x, daruma_when when, daruma_event *e);
 void session_tell_begin(session *x);
 /* The remedy under way was carried out (or not): obeys it, or asks for the next. */
 void session_mended(session *x, bool fit);
-/* Frees what the attempt held. */
+void session_scratch_open(session *x); /* memory for what the attempt under way brings */
+/* Gives back what the attempt held. */
 void session_scratch_reset(session *x);
 void session_wait(session *x, daruma_ms wait); /* asks the engine again after that, or when something became well */
 void session_timer(session *x);                /* arms it for the earliest of the three */

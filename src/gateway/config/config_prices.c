@@ -85,10 +85,14 @@ static const config_price *price_of(const config *c, daruma_str provider, daruma
 {
     char name[400];
     daruma_buf both = buf_over(name, sizeof name);
-    BUF_SAY(&both, provider, "/", str_sub(model, 0, 300));
-    for (size_t i = 0; i < c->nprices; i++)
-        if (str_glob(c->prices[i].model, model) || str_glob(c->prices[i].model, buf_str(&both)))
+    for (size_t i = 0; i < c->nprices; i++) {
+        if (str_glob(c->prices[i].model, model))
             return &c->prices[i];
+        if (!both.n)
+            BUF_SAY(&both, provider, "/", str_sub(model, 0, 300));
+        if (str_glob(c->prices[i].model, buf_str(&both)))
+            return &c->prices[i];
+    }
     return NULL;
 }
 

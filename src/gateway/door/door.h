@@ -55,8 +55,9 @@ bool path_is_lead(daruma_str segment);
 /* ---- lock.c: who may come in ---- */
 
 /* Refuses, where `clients` are configured, who shows no token of theirs (401), asks for a model that is not its (403),
- * or has asked too often (429). Else *ret is the client, of g->now; it stays as it was where there are none. `d`: the
- * dialect of the path, or NULL. *read: what it found in the body, where it was read for that; else it is not ok. */
+ * or has asked too often (429). Else *ret is the client, of g->now; it stays as it was where there are none. Not NULL
+ * before: who it is is known already. `d`: the dialect of the path, or NULL. *read: what it found in the body, where it
+ * was read for that; else it is not ok. */
 bool lock_refuses(gateway *g, call *c, const dialect *d, session_read *read, const config_client **ret);
 /* Refuses who may not see what daruma knows: no admin token, or none is configured and daruma listens beyond the
  * loopback. */

@@ -39,38 +39,32 @@ static uint64_t hash_of(daruma_str token)
     return XXH3_64bits(token.p, token.n);
 }
 
-/* Which client's token it is, -1 nobody's. All are looked at, by what they hash to: whoever shows one that is nobody's
- * learns from the time it takes how long theirs is, and nothing of ours. */
-static int client_of(const config *c, daruma_str value)
+/* Whose token it is; NULL: nobody's. All are looked at, by what they hash to: whoever shows one that is nobody's learns
+ * from the time it takes how long theirs is, and nothing of ours. */
+static const config_client *client_of(const config *c, daruma_str value)
 {
     daruma_str shown = without_scheme(value);
     uint64_t hash = shown.n ? hash_of(shown) : 0;
-    int found = -1;
+    const config_client *found = NULL;
     for (size_t i = 0; i < c->nclients && shown.n; i++)
         if (c->clients[i].token_hash == hash && same_secret(shown, c->clients[i].token.value))
-            found = (int)i;
+            found = &c->clients[i];
     return found;
 }
 
 bool lock_is_token(const config *c, daruma_str value)
 {
-    return client_of(c, value) >= 0;
+    return client_of(c, value) != NULL;
 }
 
-/* Whose token the request shows, wherever clients put their keys; -1 nobody's. */
-static int who_asks(const config *c, const http_head *h)
+/* Wherever clients put their keys. */
+const config_client *lock_client(const config *c, const http_head *h)
 {
-    int found = client_of(c, head_query_key(h));
-    for (size_t i = 0; i < h->nheaders && found < 0; i++)
+    const config_client *found = client_of(c, head_query_key(h));
+    for (size_t i = 0; i < h->nheaders && !found; i++)
         if (head_is_credential(h->headers[i].name))
             found = client_of(c, h->headers[i].value);
     return found;
-}
-
-const config_client *lock_client(const config *c, const http_head *h)
-{
-    int who = c->nclients ? who_asks(c, h) : -1;
-    return who < 0 ? NULL : &c->clients[who];
 }
 
 /* ---- models ---------------------------------------------------------------------- */
@@ -117,14 +111,15 @@ static bool path_models_allow(const config_client *k, daruma_str path, daruma_ar
     static const daruma_str folders[] = {LIT("models"), LIT("deployments"), LIT("engines"), LIT("tunedModels"),
                                          LIT("endpoints")};
     for (daruma_str rest = path; rest.n;) {
-        bool bad = false, named = false;
-        daruma_str folder = path_text(str_cut(&rest, '/'), a, &bad), ahead = rest, one = str_cut(&ahead, '/');
-        size_t more = ahead.n ? 1 + str_cut(&ahead, '/').n : 0;
+        bool bad = false;
+        daruma_str folder = path_text(str_cut(&rest, '/'), a, &bad);
         if (str_ieq(folder, S("batches"))) /* "messages/batches" as well */
             return false;
-        for (size_t i = 0; i < COUNT(folders); i++)
-            named |= one.n && str_ieq(folder, folders[i]);
-        if (!named)
+        if (!STR_ANY(str_ieq, folder, folders))
+            continue;
+        daruma_str ahead = rest, one = str_cut(&ahead, '/');
+        size_t more = ahead.n ? 1 + str_cut(&ahead, '/').n : 0;
+        if (!one.n)
             continue;
         *ret = path_text(one, a, &bad);
         daruma_str two = path_text(str_sub(rest, 0, one.n + more), a, &bad);
@@ -259,13 +254,12 @@ bool lock_refuses(gateway *g, call *c, const dialect *d, session_read *read, con
     daruma_str model = {0};
     if (!cfg->nclients)
         return false;
-    int who = who_asks(cfg, &c->head);
-    if (who < 0)
+    const config_client *k = *ret = *ret ? *ret : lock_client(cfg, &c->head);
+    if (!k)
         return refuse_stranger(g, c);
-    const config_client *k = *ret = &cfg->clients[who];
     if (!models_allow(k, c, d, read, &model))
         return refuse_model(g, c, k, model);
-    daruma_ms wait = rate_wait(&g->now->rates[who], k->rate, (daruma_ms)uv_now(g->loop));
+    daruma_ms wait = rate_wait(&g->now->rates[k - cfg->clients], k->rate, (daruma_ms)uv_now(g->loop));
     return wait > 0 && refuse_rate(g, c, k, wait);
 }
 

@@ -33,7 +33,7 @@ int64_t turns_longest_ms(const turns *t);
 usage_log *usage_new(uv_loop_t *loop);                         /* NULL without memory */
 bool usage_open(usage_log *l, daruma_str file, char why[512]); /* as log_file_open() */
 void usage_free(usage_log *l);
-/* A line for a request that is over, which is written before the loop waits again. `cost`: as config_cost() says. */
+/* A line for a request that is over, which is written within LOG_HELD_MS. `cost`: as config_cost() says. */
 void usage_put(const exchange *x, const drive_result *r, int64_t cost);
 
 /* ---- metrics.c ---- */

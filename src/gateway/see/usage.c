@@ -1,6 +1,6 @@
 /* usage.c - the usage log: a JSON line for each request that is over. It says who asked whom for how much, and nothing
- * of what was said. Lines of one turn of the loop go out together, before it waits for the next one: of a process that
- * is killed those of its last turn are lost. */
+ * of what was said. Lines wait a moment for others to go out with them: a write costs as much as ten lines. Of a
+ * process that is killed those of that moment are lost. */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/date.h"
@@ -10,11 +10,16 @@
 #include "gateway/see/log_file.h"
 #include <stdlib.h>
 
+enum { NAME_BYTES = JOIN_ID_MAX * 4, CLEAN_BYTES = JOIN_ID_MAX * 2 }; /* that are looked at of a name, and shown */
+
 struct usage_log {
     log_file file;
-    uv_prepare_t before_wait; /* runs while lines are held */
-    int64_t ts_wall;          /* the second that `ts` says */
+    uv_timer_t timer; /* runs while lines are held */
+    int64_t ts_wall;  /* the second that `ts` says */
     char ts[21];
+    size_t nasked, nclean;   /* the model that was asked last, mostly the next as well: ... */
+    char asked[NAME_BYTES];  /* ... as it came ... */
+    char clean[CLEAN_BYTES]; /* ... and without keys */
     char held[LOG_HELD_BYTES];
 };
 
@@ -24,10 +29,11 @@ usage_log *usage_new(uv_loop_t *loop)
     if (!l)
         return NULL;
     l->file = (log_file){.fd = -1, .aloud = true, .key = "usage.file", .note = "{\"usage\":\"lost\"", .held = l->held};
-    l->before_wait.data = l;
+    l->timer.data = l;
     l->ts_wall = -1;
-    uv_prepare_init(loop, &l->before_wait);
-    uv_unref((uv_handle_t *)&l->before_wait);
+    l->nasked = l->nclean = 0;
+    uv_timer_init(loop, &l->timer);
+    uv_unref((uv_handle_t *)&l->timer);
     return l;
 }
 
@@ -46,20 +52,34 @@ void usage_free(usage_log *l)
     if (!l)
         return;
     log_file_close(&l->file);
-    uv_close((uv_handle_t *)&l->before_wait, closed);
+    uv_close((uv_handle_t *)&l->timer, closed);
 }
 
-static void before_wait(uv_prepare_t *h)
+static void on_timer(uv_timer_t *t)
 {
-    usage_log *l = h->data;
+    usage_log *l = t->data;
     log_file_flush(&l->file);
-    uv_prepare_stop(h);
 }
 
 /* A text of a client's or a provider's, without keys. It lives in `a`. */
 static daruma_str clean(daruma_str text, daruma_arena *a)
 {
-    return str_sub(daruma_redact(str_sub(text, 0, JOIN_ID_MAX * 4), a), 0, JOIN_ID_MAX * 2);
+    return str_sub(daruma_redact(str_sub(text, 0, NAME_BYTES), a), 0, CLEAN_BYTES);
+}
+
+static daruma_str clean_asked(usage_log *l, daruma_str model)
+{
+    char room[JOIN_ID_MAX * 16];
+    daruma_str name = str_sub(model, 0, NAME_BYTES);
+    if (str_eq(name, (daruma_str){l->asked, l->nasked}))
+        return (daruma_str){l->clean, l->nclean};
+    daruma_arena a = arena_over(room, sizeof room);
+    daruma_buf asked = buf_over(l->asked, sizeof l->asked), shown = buf_over(l->clean, sizeof l->clean);
+    buf_put(&asked, name);
+    buf_put(&shown, clean(name, &a));
+    l->nasked = asked.n;
+    l->nclean = shown.n;
+    return buf_str(&shown);
 }
 
 /* The text that `member`, S("..."), begins; none when it is empty. */
@@ -104,14 +124,13 @@ static void put_cost(daruma_buf *b, int64_t cost)
 
 void usage_put(const exchange *x, const drive_result *r, int64_t cost)
 {
-    char line[EVENT_LINE_MAX], room[JOIN_ID_MAX * 16];
-    daruma_arena a = arena_over(room, sizeof room);
+    char line[EVENT_LINE_MAX];
     daruma_buf b = buf_over(line, sizeof line);
     usage_log *l = x->g->usage;
     if (l->file.fd < 0)
         return;
     int64_t wall = x->g->drive.at.wall;
-    daruma_str asked = clean(r->model, &a);
+    daruma_str asked = clean_asked(l, r->model);
     if (wall != l->ts_wall)
         date_write(l->ts_wall = wall, l->ts);
     buf_constant(&b, S("{\"ts\":\""));
@@ -141,5 +160,6 @@ void usage_put(const exchange *x, const drive_result *r, int64_t cost)
     if (b.full)
         return;
     log_file_hold(&l->file, buf_str(&b), wall);
-    uv_prepare_start(&l->before_wait, before_wait);
+    if (!uv_is_active((uv_handle_t *)&l->timer))
+        uv_timer_start(&l->timer, on_timer, LOG_HELD_MS, 0);
 }

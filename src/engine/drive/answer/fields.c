@@ -75,9 +75,9 @@ static void put_own(const session *x, const drive_answer *answer, daruma_str tar
 daruma_header *session_fields(const session *x, const drive_answer *answer, daruma_str target, size_t *ret_n)
 {
     enum { OURS = 7, REMEDY_BYTES = 28, NUMBERS_BYTES = 64 };
-    daruma_header *out = ARENA_NEW(answer->a, daruma_header, answer->nheaders + OURS);
+    daruma_header *out = ARENA_RAW(answer->a, daruma_header, answer->nheaders + OURS);
     size_t room = NUMBERS_BYTES + x->kase.ndid * REMEDY_BYTES;
-    char *text = arena_take(answer->a, room, 1);
+    char *text = arena_raw(answer->a, room, 1);
     daruma_str connection = {0};
     *ret_n = 0;
     if (!out || !text)

@@ -27,7 +27,7 @@ static daruma_str moved(daruma_str s, const char *from, const char *to)
 
 daruma_header *relay_fields(const drive_head *h, daruma_arena *a, size_t *ret_n)
 {
-    daruma_header *fields = ARENA_NEW(a, daruma_header, h->nheaders + 1);
+    daruma_header *fields = ARENA_RAW(a, daruma_header, h->nheaders + 1);
     *ret_n = 0;
     if (!fields || !h->nheaders)
         return fields;
