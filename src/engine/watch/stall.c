@@ -98,7 +98,7 @@ static bool is_pause(unsigned means, const same_call *c)
 static bool is_misused(const daruma_step *step)
 {
     bool failed = daruma_step_failed(step);
-    unsigned says = step->result.n ? words_of_result(step->result, failed) : 0;
+    unsigned says = step->result.n ? words_of_result(step->result, step->args, failed) : 0;
     return (says & WORDS_MISUSED) || (failed && (says & WORDS_REFUSED));
 }
 
@@ -152,7 +152,7 @@ static bool is_in_vain(const seen *e, const daruma_step *step)
     enum { LONGEST = 200 };
     if (!(e->means & (DARUMA_TOOL_WRITES | WORDS_CHANGES)) || step->result.n > LONGEST)
         return false;
-    return (words_of_result(step->result, false) & WORDS_SAME) != 0;
+    return (words_of_result(step->result, step->args, false) & WORDS_SAME) != 0;
 }
 
 /* Does it say but a word or two? That may be all there is to hear. */
@@ -187,7 +187,7 @@ static int change_of(const seen *e, const relation *r, const daruma_step *step)
 static void say_words(seen *e, const daruma_step *step, const seen *twin)
 {
     bool read = twin && twin->says; /* what was said the same way is not read again */
-    e->says = read ? twin->says : words_of_result(step->result, (e->flags & SEEN_FAILED) != 0);
+    e->says = read ? twin->says : words_of_result(step->result, step->args, (e->flags & SEEN_FAILED) != 0);
     e->patience = (uint8_t)patience_of(e);
 }
 
