@@ -110,8 +110,8 @@ static const stall_change stall_changes[] = {
     {"letters drawn by lot", "{r}\ntrace={l}", NULL, false, 90, 0},
     {"another temporary file", "{r}\n[full output saved to /tmp/out-{k}/log.txt]", NULL, false, 146, 0},
     {"a budget and a clock", "{r}\n[budget: {b} tokens left, {c}]", NULL, false, 202, 0},
-    {"something drawn by lot in the arguments", NULL, "\"tag\":\"{h}{k}\"", false, 116, 3},
-    {"a counter in the arguments", NULL, "\"nr\":{i}", false, 116, 3},
+    {"something drawn by lot in the arguments", NULL, "\"tag\":\"{h}{k}\"", false, 115, 3},
+    {"a counter in the arguments", NULL, "\"nr\":{i}", false, 115, 3},
 };
 
 /* The change that kit_see() makes; NULL: none. */
