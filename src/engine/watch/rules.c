@@ -366,7 +366,7 @@ bool rule_little_news(const daruma_stall *s, daruma_verdict *v)
         if (refused && o->epoch != e->epoch)
             break;
         all++;
-        if (o->tool != e->tool || o->opens != e->opens)
+        if (o->tool != e->tool || o->opens != e->opens || (refused && o->closes && o->closes != e->closes))
             continue;
         if (n && (n + 1) * 100 / all < 40)
             break;
