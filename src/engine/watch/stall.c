@@ -223,10 +223,11 @@ static bool is_told_again(const daruma_stall *s, const seen *e, const relation *
 /* Who goes back to a place once looks it up; who sees little else than what was seen goes in circles. */
 static void weigh_news(daruma_stall *s, seen *e, const relation *r, int change)
 {
-    if ((!r->told && !r->known) || change == 2) {
+    bool old = (e->flags & SEEN_OLD) && !change;
+    if ((!r->told && !r->known && !old) || change == 2) {
         s->stale = 0;
-    } else if (is_told_again(s, e, r)) {
-        e->flags |= times_before(s, e) >= 2 ? SEEN_STALE : 0;
+    } else if (old || is_told_again(s, e, r)) {
+        e->flags |= old || times_before(s, e) >= 2 ? SEEN_STALE : 0;
         s->stale_at = s->stale ? s->stale_at : e->step;
         s->stale++;
     } else if (change && s->stale && says_little(e)) {
@@ -317,6 +318,7 @@ static daruma_verdict see_compaction(daruma_stall *s)
     s->idle_compactions = s->fresh ? 1 : s->idle_compactions + 1;
     s->fresh = false;
     s->stale = 0; /* what was read is read anew */
+    s->told = (told_pairs){0};
     s->compactions++;
     memmove(s->compacted_at + 1, s->compacted_at, sizeof s->compacted_at - sizeof *s->compacted_at);
     s->compacted_at[0] = s->steps;
@@ -386,6 +388,9 @@ static void stall_read_call(daruma_stall *s, const daruma_step *step, bool faile
         .means = means,
         .names = c->names,
         .flags = (uint16_t)((failed ? SEEN_FAILED : 0) | (step->lost ? SEEN_LOST : 0) | (r.echoes ? SEEN_ECHO : 0))};
+    if (!failed && (means & DARUMA_TOOL_READS) && c->file && window_alike(s, s->file_tags, c->file) &&
+        lines_told(without_envelope(str_trim(step->result)), &s->told))
+        ret->flags |= SEEN_OLD;
     memcpy(ret->args, c->words, sizeof ret->args);
     memcpy(ret->words, r.words, sizeof ret->words);
     bool runs = (means & WORDS_SHELL) && !failed && step->result.n && step->result.p[0] != '{';
@@ -432,6 +437,7 @@ static void keep_call(daruma_stall *s, const seen *e, bool again)
     s->call_tags[at] = (uint16_t)e->call;
     s->result_tags[at] = (uint16_t)e->result;
     s->opens_tags[at] = (uint16_t)e->opens;
+    s->file_tags[at] = (uint16_t)e->file;
     s->notes = e->flags & SEEN_NOTE ? s->notes | bit : s->notes & ~bit;
     if (!(e->flags & SEEN_NOTE))
         count_laps(s, again);
@@ -440,7 +446,7 @@ static void keep_call(daruma_stall *s, const seen *e, bool again)
 /* Of a success like none before, whatever it is, no rule but one has anything to compare. */
 static bool ask_rules(const daruma_stall *s, const seen *e, const relation *r, daruma_verdict *v)
 {
-    if (r->unlike && !(e->flags & (SEEN_FAILED | SEEN_LITTLE)) && !(e->means & WORDS_IDLE))
+    if (r->unlike && !(e->flags & (SEEN_FAILED | SEEN_LITTLE | SEEN_STALE)) && !(e->means & WORDS_IDLE))
         return rule_growing(s, v);
     for (size_t i = 0; i < COUNT(rules); i++)
         if (rules[i](s, v))
