@@ -41,6 +41,8 @@ static bool only_looks(const same_call *c, unsigned means)
 static unsigned means_of(const daruma_step *step, const same_call *c, unsigned means)
 {
     daruma_str command = c->command.n ? c->command : c->text; /* of a shell, whatever it is called */
+    if (!means && c->command.n && str_findch(c->command, ' ') != STR_NONE && (c->names & NAME_COMMAND))
+        means = WORDS_SHELL;
     if (step->traits & DARUMA_TOOL_KNOWN) {
         means = (means & ~(unsigned)(TRAITS | WORDS_SHELL | WORDS_WEAK | WORDS_ASKS)) | (step->traits & TRAITS);
     } else if ((means & WORDS_SHELL) && command.n) {
