@@ -662,7 +662,7 @@ static const stall_case stall_loops_more[] = {
      "! sql {\"query\":\"SELECT MIN(issued) FROM papers LIMIT 1\"} => Unknown column 'issued' in 'field list'\n"
      "! sql {\"query\":\"SELECT MIN(issued) FROM papers ORDER BY issued\"} => Unknown column 'issued' in 'field list'\n"
      "! sql {\"query\":\"SELECT MIN(issued) FROM papers\"} => Unknown column 'issued' in 'field list'"},
-    {"one pipe with more and more behind it, and the same comes out", 7,
+    {"one pipe with more and more behind it, and the same comes out", 6,
      "bash diff -q a b | cut -f2 => Only in a: hello.java\\nOnly in a: info.php\\nOnly in b: shell.sh\n"
      "bash diff -q a b | cut -f2 | sort => Only in a: hello.java\\nOnly in a: info.php\\nOnly in b: shell.sh\n"
      "bash diff -q a b | cut -f2 | sort -u => Only in a: hello.java\\nOnly in a: info.php\\nOnly in b: shell.sh\n"

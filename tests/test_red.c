@@ -219,9 +219,9 @@ static void a_result_is_read_within_its_bytes(void **state)
     char *room = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(room != MAP_FAILED);
     assert_int_equal(mprotect(room + page, page, PROT_NONE), 0);
-    words_of_result(at_the_end(room, page, "closed closed", 'x', 601, "wxyz\""), false);
+    words_of_result(at_the_end(room, page, "closed closed", 'x', 601, "wxyz\""), (daruma_str){0}, false);
     for (size_t n = 600; n <= 810; n++)
-        words_of_result(at_the_end(room, page, "closed ", 'x', n, "wxyz"), false);
+        words_of_result(at_the_end(room, page, "closed ", 'x', n, "wxyz"), (daruma_str){0}, false);
     munmap(room, 2 * page);
 }
 

@@ -7,6 +7,7 @@
 #include "stall_more.h"
 #include "stall_noise.h"
 #include "stall_real.h"
+#include "stall_said.h"
 #include "stall_vain.h"
 #include "test.h"
 
@@ -73,6 +74,13 @@ static void calls_in_vain_are_seen_in_time(void **state)
     check_cases(stall_work_vain, COUNT(stall_work_vain));
 }
 
+static void what_was_said_before_is_seen_in_time(void **state)
+{
+    (void)state;
+    check_cases(stall_loops_said, COUNT(stall_loops_said));
+    check_cases(stall_work_said, COUNT(stall_work_said));
+}
+
 /* How many of these speak. */
 static unsigned count_spoken(const stall_case *c, size_t n)
 {
@@ -93,10 +101,12 @@ static void what_means_nothing_makes_no_difference(void **state)
         change_now = &stall_changes[i];
         unsigned found = count_spoken(stall_loops, COUNT(stall_loops)) +
                          count_spoken(stall_loops_more, COUNT(stall_loops_more)) +
-                         count_spoken(stall_loops_noise, COUNT(stall_loops_noise)),
+                         count_spoken(stall_loops_noise, COUNT(stall_loops_noise)) +
+                         count_spoken(stall_loops_said, COUNT(stall_loops_said)),
                  work = count_spoken(stall_work, COUNT(stall_work)) +
                         count_spoken(stall_work_more, COUNT(stall_work_more)) +
-                        count_spoken(stall_work_noise, COUNT(stall_work_noise));
+                        count_spoken(stall_work_noise, COUNT(stall_work_noise)) +
+                        count_spoken(stall_work_said, COUNT(stall_work_said));
         if (found >= change_now->found && work <= change_now->wrong)
             continue;
         print_error("%s: %u circles found and %u runs of work, to be at least %u and at most %u\n", change_now->name,
@@ -638,6 +648,7 @@ int main(void)
         cmocka_unit_test(circles_are_seen_through_noise),
         cmocka_unit_test(circles_that_others_published_are_seen_in_time),
         cmocka_unit_test(calls_in_vain_are_seen_in_time),
+        cmocka_unit_test(what_was_said_before_is_seen_in_time),
         cmocka_unit_test(what_means_nothing_makes_no_difference),
         cmocka_unit_test(circles_have_their_names),
         cmocka_unit_test(failures_are_told_from_answers),

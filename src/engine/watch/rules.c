@@ -271,37 +271,73 @@ static bool answers_alike(const seen *e, const seen *o)
     return o->tool == e->tool && o->result == e->result;
 }
 
+/* True if a call has the words of another: a member of a batch has a word of its own in the place of another, and so
+ * have two that change places, unless they stand in one text. */
+static bool is_said(const seen *e, const seen *o)
+{
+    bool text = rule_has(e->names, NAME_COMMAND | NAME_QUERY | NAME_PROSE) && e->shape != o->shape;
+    return e->call == o->call || (text && nothing_new(e->args, o->args) && nothing_new(o->args, e->args));
+}
+
+/* True if it adds words to those of another, or leaves some out. */
+static bool is_varied(const seen *e, const seen *o)
+{
+    return (e->arg_words < o->arg_words && nothing_new(e->args, o->args)) ||
+           (e->arg_words > o->arg_words && nothing_new(o->args, e->args));
+}
+
+/* How much of these calls, the newest first, was said by those before them; a variation counts of the two nearest ones
+ * alone, since each member of a batch may have more words than the first. What is asked again word for word counts
+ * twice where the answer is a full one: it was read. */
+static uint32_t count_said(const seen *const *list, uint32_t n)
+{
+    enum { NEAR = 2 };
+    bool full = !rule_has(list[0]->says, WORDS_SHORT | WORDS_FEW | WORDS_ACK);
+    uint32_t said = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t most = 0;
+        for (uint32_t k = i + 1; k < n && most < 2; k++) {
+            bool twice = full && list[i]->call == list[k]->call;
+            if (twice || is_said(list[i], list[k]) || (k <= i + NEAR && is_varied(list[i], list[k])))
+                most = twice ? 2 : 1;
+        }
+        said += most;
+    }
+    return said;
+}
+
 bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
 {
+    enum { SAID = 5 };
     const seen *e = window_at(s, 0);
     unsigned acts = rule_has(e->means, WORDS_WEAK) ? 0 : DARUMA_TOOL_ACTS; /* a helper that is asked does nothing yet */
     unsigned effects = DARUMA_TOOL_WRITES | DARUMA_TOOL_NOTES | DARUMA_TOOL_WAITS | acts;
     if ((e->flags & (SEEN_FAILED | SEEN_NOTE)) || !e->says ||
         rule_has(e->means, WORDS_RANDOM | WORDS_ASKS | WORDS_INPUT))
         return false;
-    bool little = rule_has(e->says, WORDS_EMPTY | WORDS_SHORT | WORDS_ACK | WORDS_FEW);
-    bool runs = rule_has(e->means, WORDS_SHELL) && !rule_has(e->means, DARUMA_TOOL_READS);
-    if (rule_has(e->means, effects | WORDS_CHANGES) || (runs && little)) /* what did as it should says nothing */
-        return false;
+    bool silent = rule_has(e->says, WORDS_EMPTY | WORDS_ACK),
+         little = silent || rule_has(e->says, WORDS_SHORT | WORDS_FEW),
+         looks = rule_has(e->means, DARUMA_TOOL_READS) || !e->means,
+         moves = rule_has(e->means, WORDS_MOVES) || rule_has(e->says, WORDS_ALIVE | WORDS_ACK);
+    if (rule_has(e->means, effects | WORDS_CHANGES) || (rule_has(e->means, WORDS_SHELL) && !looks && silent))
+        return false; /* what did as it should says nothing */
     likes l = gather(s, answers_alike, 50, LIST_MAX);
     uint32_t n = l.n, shapes = 0, places = 0;
     for (uint32_t i = 0; i < n; i++) {
         shapes += l.list[i]->shape == e->shape;
         places += l.list[i]->place == e->place;
     }
-    if (n < 5 || l.calls < 3)
+    if (n < SAID || l.calls < 3)
         return false;
-    bool creeps = shapes == n && places == n && rule_has(e->names, NAME_PAGE) && !rule_has(e->names, NAME_MOMENT),
-         rephrased = shapes < n && is_rephrased(e, l.list, n);
-    if ((little || rule_has(e->says, WORDS_ALIVE)) && !creeps && !rephrased)
+    bool creeps = shapes == n && places == n && rule_has(e->names, NAME_PAGE) && !rule_has(e->names, NAME_MOMENT);
+    uint32_t said = count_said(l.list, n);
+    if (!(said >= SAID && !moves && (looks || !silent)) &&
+        !(n > SAID &&
+          (creeps || (shapes < n && is_rephrased(e, l.list, n) && (said > 2 || !rule_has(e->means, WORDS_SHELL))))) &&
+        !(n > SAID + 1 && !little && !moves && is_reworded(l.list, n)))
         return false;
-    /* Members of a batch, each with words of its own or all put together of the same ones: of each the same may be
-     * true. */
-    if (!creeps && !rephrased && ((runs && is_even(l.list, n)) || (l.calls == n && !is_paraphrase(l.list, n, false))))
-        return false;
-    uint32_t needed = creeps || rephrased ? 6 : is_reworded(l.list, n) ? 7 : LIST_MAX;
-    return n >= needed && speak(v, DARUMA_CIRCLE_STAGNATION, n, sure_of(n, needed, little ? 60 : 75),
-                                l.list[n - 1]->step, e->tool ^ e->result);
+    return speak(v, DARUMA_CIRCLE_STAGNATION, n, sure_of(n, SAID + 1, little ? 60 : 75), l.list[n - 1]->step,
+                 e->tool ^ e->result);
 }
 
 /* True if a question in other words, or a change that is refused, may be answered by what was told before. Where
@@ -330,7 +366,7 @@ bool rule_little_news(const daruma_stall *s, daruma_verdict *v)
         if (refused && o->epoch != e->epoch)
             break;
         all++;
-        if (o->tool != e->tool || o->opens != e->opens)
+        if (o->tool != e->tool || o->opens != e->opens || (refused && o->closes && o->closes != e->closes))
             continue;
         if (n && (n + 1) * 100 / all < 40)
             break;

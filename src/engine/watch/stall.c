@@ -41,6 +41,8 @@ static bool only_looks(const same_call *c, unsigned means)
 static unsigned means_of(const daruma_step *step, const same_call *c, unsigned means)
 {
     daruma_str command = c->command.n ? c->command : c->text; /* of a shell, whatever it is called */
+    if (!means && c->command.n && str_findch(c->command, ' ') != STR_NONE && (c->names & NAME_COMMAND))
+        means = WORDS_SHELL;
     if (step->traits & DARUMA_TOOL_KNOWN) {
         means = (means & ~(unsigned)(TRAITS | WORDS_SHELL | WORDS_WEAK | WORDS_ASKS)) | (step->traits & TRAITS);
     } else if ((means & WORDS_SHELL) && command.n) {
@@ -98,7 +100,7 @@ static bool is_pause(unsigned means, const same_call *c)
 static bool is_misused(const daruma_step *step)
 {
     bool failed = daruma_step_failed(step);
-    unsigned says = step->result.n ? words_of_result(step->result, failed) : 0;
+    unsigned says = step->result.n ? words_of_result(step->result, step->args, failed) : 0;
     return (says & WORDS_MISUSED) || (failed && (says & WORDS_REFUSED));
 }
 
@@ -152,7 +154,7 @@ static bool is_in_vain(const seen *e, const daruma_step *step)
     enum { LONGEST = 200 };
     if (!(e->means & (DARUMA_TOOL_WRITES | WORDS_CHANGES)) || step->result.n > LONGEST)
         return false;
-    return (words_of_result(step->result, false) & WORDS_SAME) != 0;
+    return (words_of_result(step->result, step->args, false) & WORDS_SAME) != 0;
 }
 
 /* Does it say but a word or two? That may be all there is to hear. */
@@ -187,7 +189,7 @@ static int change_of(const seen *e, const relation *r, const daruma_step *step)
 static void say_words(seen *e, const daruma_step *step, const seen *twin)
 {
     bool read = twin && twin->says; /* what was said the same way is not read again */
-    e->says = read ? twin->says : words_of_result(step->result, (e->flags & SEEN_FAILED) != 0);
+    e->says = read ? twin->says : words_of_result(step->result, step->args, (e->flags & SEEN_FAILED) != 0);
     e->patience = (uint8_t)patience_of(e);
 }
 
@@ -223,15 +225,23 @@ static bool is_told_again(const daruma_stall *s, const seen *e, const relation *
 /* Who goes back to a place once looks it up; who sees little else than what was seen goes in circles. */
 static void weigh_news(daruma_stall *s, seen *e, const relation *r, int change)
 {
-    if ((!r->told && !r->known) || change == 2) {
+    bool old = (e->flags & SEEN_OLD) && !change;
+    if ((!r->told && !r->known && !old) || change == 2) {
         s->stale = 0;
-    } else if (is_told_again(s, e, r)) {
-        e->flags |= times_before(s, e) >= 2 ? SEEN_STALE : 0;
+    } else if (old || is_told_again(s, e, r)) {
+        e->flags |= old || times_before(s, e) >= 2 ? SEEN_STALE : 0;
         s->stale_at = s->stale ? s->stale_at : e->step;
         s->stale++;
     } else if (change && s->stale && says_little(e)) {
         s->stale--; /* it may have changed something */
     }
+}
+
+/* The last two lines of a result, numbers left out: below the answer a harness may write one. */
+static uint64_t close_of(daruma_str text)
+{
+    daruma_str last = facts_last_line(text), above = str_trim(str_sub(text, 0, (size_t)(last.p - text.p)));
+    return daruma_result_hash(last, true) + 3 * daruma_result_hash(facts_last_line(above), true);
 }
 
 static relation take_in(daruma_stall *s, seen *e, const daruma_step *step)
@@ -243,6 +253,8 @@ static relation take_in(daruma_stall *s, seen *e, const daruma_step *step)
         e->flags |= SEEN_MOVED;
     enum { SHARE = 4, REFUSED_SHARE = 12 }; /* of a refusal that names another thing, one word is news */
     bool little = tells_little(e, SHARE) && window_alike(s, s->opens_tags, e->opens);
+    if (little)
+        e->closes = close_of(str_trim(step->result));
     if (r.known || r.told || little || (e->flags & SEEN_FAILED) ||
         (r.moved && (e->means & (DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_ONCE))))
         say_words(e, step, r.twin);
@@ -308,6 +320,7 @@ static daruma_verdict see_compaction(daruma_stall *s)
     s->idle_compactions = s->fresh ? 1 : s->idle_compactions + 1;
     s->fresh = false;
     s->stale = 0; /* what was read is read anew */
+    s->told = (told_pairs){0};
     s->compactions++;
     memmove(s->compacted_at + 1, s->compacted_at, sizeof s->compacted_at - sizeof *s->compacted_at);
     s->compacted_at[0] = s->steps;
@@ -377,6 +390,9 @@ static void stall_read_call(daruma_stall *s, const daruma_step *step, bool faile
         .means = means,
         .names = c->names,
         .flags = (uint16_t)((failed ? SEEN_FAILED : 0) | (step->lost ? SEEN_LOST : 0) | (r.echoes ? SEEN_ECHO : 0))};
+    if (!failed && (means & DARUMA_TOOL_READS) && c->file && window_alike(s, s->file_tags, c->file) &&
+        lines_told(without_envelope(str_trim(step->result)), &s->told))
+        ret->flags |= SEEN_OLD;
     memcpy(ret->args, c->words, sizeof ret->args);
     memcpy(ret->words, r.words, sizeof ret->words);
     bool runs = (means & WORDS_SHELL) && !failed && step->result.n && step->result.p[0] != '{';
@@ -423,6 +439,7 @@ static void keep_call(daruma_stall *s, const seen *e, bool again)
     s->call_tags[at] = (uint16_t)e->call;
     s->result_tags[at] = (uint16_t)e->result;
     s->opens_tags[at] = (uint16_t)e->opens;
+    s->file_tags[at] = (uint16_t)e->file;
     s->notes = e->flags & SEEN_NOTE ? s->notes | bit : s->notes & ~bit;
     if (!(e->flags & SEEN_NOTE))
         count_laps(s, again);
@@ -431,7 +448,7 @@ static void keep_call(daruma_stall *s, const seen *e, bool again)
 /* Of a success like none before, whatever it is, no rule but one has anything to compare. */
 static bool ask_rules(const daruma_stall *s, const seen *e, const relation *r, daruma_verdict *v)
 {
-    if (r->unlike && !(e->flags & (SEEN_FAILED | SEEN_LITTLE)) && !(e->means & WORDS_IDLE))
+    if (r->unlike && !(e->flags & (SEEN_FAILED | SEEN_LITTLE | SEEN_STALE)) && !(e->means & WORDS_IDLE))
         return rule_growing(s, v);
     for (size_t i = 0; i < COUNT(rules); i++)
         if (rules[i](s, v))

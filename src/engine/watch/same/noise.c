@@ -249,11 +249,12 @@ static bool is_sign(uint16_t token, const char *signs)
     return token && token < 128 && strchr(signs, token);
 }
 
-/* How many tokens the brackets have, or the line, that a text begins or ends with; 0: all of it, or too many. */
-static size_t border_of(const uint16_t *tokens, size_t n, bool tail)
+/* How many tokens the brackets have, or the line, that a text begins or ends with; 0: all of it, unless it may be
+ * `all`, or too many. */
+static size_t border_of(const uint16_t *tokens, size_t n, bool tail, bool all)
 {
     bool bracket = n && is_sign(tokens[0], tail ? ")]>" : "([<");
-    for (size_t i = 1; i + 1 < n; i++)
+    for (size_t i = 1; i + !all < n; i++)
         if (bracket ? is_sign(tokens[i], tail ? "([<" : ")]>") : tokens[i] == LINE_BREAK)
             return i + 1;
     return 0;
@@ -271,10 +272,11 @@ static bool is_number(uint16_t a, uint16_t b, uint32_t step_a, uint32_t step_b)
 static noise_edge learn_edge(const noise_sketch *const *results, size_t n, bool tail, bool tools, bool *ret_numbers)
 {
     noise_edge e = {.n = 0};
-    size_t last = 0, row = 0, shortest = NOISE_EDGE;
+    size_t last = 0, row = 0, shortest = NOISE_EDGE, longest = 0;
     uint32_t echo = 0, numbers = 0;
     for (size_t i = 0; i < n; i++) {
         shortest = results[i]->n < shortest ? results[i]->n : shortest;
+        longest = results[i]->n > longest ? results[i]->n : longest;
         echo |= tail ? results[i]->tail_echo : results[i]->head_echo;
     }
     size_t at = 0;
@@ -297,7 +299,8 @@ static noise_edge learn_edge(const noise_sketch *const *results, size_t n, bool 
         }
     }
     if (!tools || (at == shortest && shortest < NOISE_EDGE)) {
-        size_t border = border_of(e.tokens, shortest, tail);
+        bool all = longest > shortest && !numbers; /* nothing has no more than that; "(12)" is an answer */
+        size_t border = border_of(e.tokens, shortest, tail, all);
         last = border && border <= last ? border : 0; /* a bare count may be how far something is */
     }
     e.slots &= (UINT32_C(1) << last) - 1;
@@ -342,10 +345,10 @@ static void learn_names(noise *known, const noise_sketch *const *results, size_t
     }
 }
 
-/* Does this end have that edge, and something beside it? */
+/* Does this end have that edge? Around nothing, it is all there is. */
 static bool has_edge(const noise_edge *e, const uint16_t *tokens, size_t n)
 {
-    if (!e->n || e->n >= n)
+    if (!e->n || e->n > n)
         return false;
     for (size_t i = 0; i < e->n; i++)
         if (tokens[i] != e->tokens[i] && !(e->slots >> i & 1))
@@ -394,7 +397,7 @@ daruma_str noise_strip(const noise *known, const noise_view *v, daruma_str text)
     text = str_trim(text);
     size_t from = has_edge(&known->head, k->head, k->n) ? v->head_end[known->head.n - 1] : 0;
     size_t to = has_edge(&known->tail, k->tail, k->n) ? v->tail_at[known->tail.n - 1] : text.n;
-    return from < to ? str_trim(str_sub(text, from, to - from)) : text;
+    return str_trim(str_sub(text, from, from < to ? to - from : 0)); /* of nothing, only the edges come */
 }
 
 /* The longest text in there. `*texts` counts those that are more than a word. */
@@ -489,7 +492,7 @@ noise_likeness noise_compare(const noise *known, const noise_sketch *a, const no
     }
     if (!ret->n)
         return NOISE_SAME;
-    size_t begins = border_of(a->head, shorter(n), false), ends = border_of(a->tail, shorter(n), true);
+    size_t begins = border_of(a->head, shorter(n), false, false), ends = border_of(a->tail, shorter(n), true, false);
     uint64_t head = (UINT64_C(1) << begins) - 1, tail = ((UINT64_C(1) << ends) - 1) << (n - ends);
     if (begins + ends >= n) { /* one of them is all there is, but for the other */
         head = ret->at & head ? head : 0;
@@ -504,7 +507,8 @@ noise_likeness noise_compare(const noise *known, const noise_sketch *a, const no
 
 void noise_accept(noise *known, const noise_sketch *a, const noise_sketch *b, const noise_difference *d)
 {
-    size_t n = a->n, head = border_of(a->head, shorter(n), false), tail = border_of(a->tail, shorter(n), true);
+    size_t n = a->n, head = border_of(a->head, shorter(n), false, false),
+           tail = border_of(a->tail, shorter(n), true, false);
     if (a->json) {
         for (size_t i = 0; i < a->nmembers; i++)
             if (a->values[i] != b->values[i])

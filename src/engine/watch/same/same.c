@@ -18,9 +18,13 @@ enum {
 
 static pair hash_value(same_call *c, daruma_str v, unsigned name, int depth);
 
+/* Blanks at its end make no other call. */
 static daruma_str string_inside(daruma_str v)
 {
-    return json_is_string(v) && v.n >= 2 ? str_sub(v, 1, v.n - 2) : (daruma_str){0};
+    daruma_str s = json_is_string(v) && v.n >= 2 ? str_sub(v, 1, v.n - 2) : (daruma_str){0};
+    while (s.n && s.p[s.n - 1] == ' ')
+        s.n--;
+    return s;
 }
 
 /* What the names of an object's members say. */
@@ -121,19 +125,19 @@ static void notice_file(same_call *c, daruma_str key, daruma_str v)
     c->file_named |= named;
 }
 
-/* Who types nothing looks what comes: {"session_id":3,"chars":""}. */
-static bool types_nothing(daruma_str key, daruma_str v)
+/* Who types nothing looks what comes: {"session_id":3,"chars":""}. An empty input that is all there is, is no input. */
+static bool types_nothing(daruma_str key, daruma_str v, bool alone)
 {
     static const daruma_str typed[] = {LIT("chars"), LIT("keys"), LIT("keystrokes"), LIT("stdin"), LIT("input")};
-    return str_eq(v, S("\"\"")) && STR_ANY(str_ieq, key, typed);
+    return str_eq(v, S("\"\"")) && STR_ANY(str_ieq, key, typed) && !(alone && str_ieq(key, S("input")));
 }
 
-static void notice_member(same_call *c, daruma_str key, unsigned name, daruma_str v, int depth)
+static void notice_member(same_call *c, daruma_str key, unsigned name, daruma_str v, int depth, bool alone)
 {
     bool none = str_eq(v, S("0")) || str_eq(v, S("false")) || json_is_null(v);
     c->names |= name | (text_is_moment(json_is_string(v) ? string_inside(v) : v) ? NAME_MOMENT : 0u);
     c->objects += depth == 0 && !(name & (NAME_WAIT | NAME_LIMIT | NAME_REASON));
-    if (((name & NAME_WAIT) && !none) || (depth == 0 && types_nothing(key, v)))
+    if (((name & NAME_WAIT) && !none) || (depth == 0 && types_nothing(key, v, alone)))
         c->waits = true;
     if (depth == 0 && (name & NAME_COMMAND) && !c->command.n)
         c->command = command_of(v);
@@ -172,7 +176,7 @@ static pair hash_object(same_call *c, daruma_str object, int depth)
         if (table)
             c->objects += depth == 0;
         else
-            notice_member(c, key, name, v, depth);
+            notice_member(c, key, name, v, depth, m.n == 1);
         pair one = pair_of(word_hash(key.p, key.n, 0));
         pair_mix(&one, hash_value(c, v, name, depth + 1));
         sum.exact += end(one.exact);
@@ -220,7 +224,7 @@ same_call same_of_call(daruma_str tool, daruma_str args, const struct noise *kno
         c.objects = text.n > 0;
         h = text.n > SAME_STRING_BYTES_MAX ? text_bytes(&c, text) : text_spaced(&c, text, quoted);
     }
-    uint64_t t = word_hash(tool.p, tool.n, 0);
+    uint64_t t = same_of_name(tool);
     c.call = end(mix(h.exact, t));
     c.shape = end(mix(h.shape, t));
     c.kept = end(mix(json_is_object(v) ? c.kept : h.exact, t));
@@ -238,6 +242,7 @@ unsigned same_count(const uint64_t bag[SAME_BAG])
 
 uint64_t same_of_name(daruma_str tool)
 {
+    tool = str_trim(tool);
     return end(word_hash(tool.p, tool.n, 0));
 }
 

@@ -58,6 +58,6 @@ same_call same_of_call(daruma_str tool, daruma_str args, const struct noise *kno
 same_result same_of_result(daruma_str result, bool failed, const same_call *call, const same_bytes *bytes,
                            struct told_pairs *told);
 
-uint64_t same_of_name(daruma_str tool);            /* of its name alone, byte for byte; never 0 */
+uint64_t same_of_name(daruma_str tool);            /* of its name alone, without blanks around it; never 0 */
 unsigned same_count(const uint64_t bag[SAME_BAG]); /* bits that are set */
 #endif

@@ -1,8 +1,11 @@
 /* same_lines.c - a result without what is around it: what a shell writes above what the program wrote, and what a
  * harness writes below the answer. */
+#include "base/limits.h"
 #include "base/str.h"
 #include "engine/read/chars.h"
 #include "engine/watch/same/same_lines.h"
+#include "engine/watch/told.h"
+#include <xxhash.h>
 
 /* "[call 3 of read_file, 57 calls left]": what a harness counts, on a line of its own. */
 static bool is_count(daruma_str line)
@@ -52,4 +55,28 @@ static daruma_str without_header(daruma_str text)
 daruma_str without_envelope(daruma_str text)
 {
     return without_footer(without_header(text));
+}
+
+bool lines_told(daruma_str text, told_pairs *told)
+{
+    enum { TELLS = 8, LEAST = 8, KEPT = 512 }; /* bytes of a line that tells something; lines */
+    uint64_t fresh[KEPT];
+    uint32_t lines = 0, news = 0;
+    if (text.n > SAME_LINES_BYTES_MAX)
+        return false;
+    while (text.n) {
+        daruma_str line = str_trim(str_cut(&text, '\n'));
+        if (line.n < TELLS)
+            continue;
+        uint64_t hash = end(XXH3_64bits(line.p, line.n));
+        lines++;
+        if (told_has(told, hash))
+            continue;
+        if (news < KEPT)
+            fresh[news] = hash;
+        news++;
+    }
+    for (uint32_t i = 0; i < news && i < KEPT; i++)
+        told_put(told, fresh[i]);
+    return lines >= LEAST && !news;
 }

@@ -14,6 +14,7 @@ enum seen_flag {
     SEEN_LOST = 1 << 3,    /* its result was lost */
     SEEN_MOVED = 1 << 4,   /* the same call gave another result before */
     SEEN_ECHO = 1 << 5,    /* words of its arguments stand in its result */
+    SEEN_OLD = 1 << 6,     /* each line of it was told before, by looks at the same file */
     SEEN_RUN = 1 << 9,     /* a program that only looks wrote it, and what changes by itself is left out */
     SEEN_LITTLE = 1 << 11, /* it is long, and hardly a word of it was not told before */
     SEEN_STALE = 1 << 10,  /* it told at length what it had told before, and nothing had surely changed */
@@ -26,6 +27,8 @@ typedef struct seen {
     uint64_t bytes; /* the step byte for byte, as same_bytes has it */
     uint64_t file;  /* that it is about, as same_call has it */
     uint64_t shape, place, tool, result, plain, masked, opens;
+    uint64_t
+        closes; /* the last two lines of its result, numbers left out; known only where it begins as one before it */
     uint32_t pairs, news;                     /* of words of its result, as same_result has them */
     uint64_t args[SAME_BAG], words[SAME_BAG]; /* of arguments and result */
     uint32_t step;
@@ -64,8 +67,8 @@ struct daruma_stall {
     uint64_t about;            /* of the circle that was spoken of last */
     uint32_t spoke;            /* step of it, 0 none */
     /* calls, at their number modulo STALL_WINDOW; what they are looked for by stands apart, close together */
-    uint16_t byte_tags[STALL_WINDOW], call_tags[STALL_WINDOW], result_tags[STALL_WINDOW],
-        opens_tags[STALL_WINDOW];        /* low bits of `bytes`, `call`, `result`, `opens` */
+    uint16_t byte_tags[STALL_WINDOW], call_tags[STALL_WINDOW], result_tags[STALL_WINDOW], opens_tags[STALL_WINDOW],
+        file_tags[STALL_WINDOW];         /* low bits of `bytes`, `call`, `result`, `opens`, `file` */
     uint8_t laps[DARUMA_PERIOD_MAX + 1]; /* so many of the newest are each as the one that many calls before */
     uint32_t notes;                      /* bits of those that are notes */
     noise noise;                         /* what was found to be noise in results */

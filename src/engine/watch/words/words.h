@@ -53,8 +53,9 @@ unsigned words_of_action(daruma_str value);
 unsigned words_of_command(daruma_str command);
 /* WAITS when a program in any language lets time pass: "time.sleep(2)", "setTimeout(done, 500)". */
 unsigned words_of_code(daruma_str code);
-/* Bits of words_result. Looks at the beginning and the end. */
-unsigned words_of_result(daruma_str result, bool failed);
+/* Bits of words_result. Looks at the beginning and the end. What is quoted from `args` of the call says of nothing that
+ * it may pass by itself. */
+unsigned words_of_result(daruma_str result, daruma_str args, bool failed);
 
 /* What the name of an argument, or of a member of a result, is about. Spelt in any way. */
 enum words_name {

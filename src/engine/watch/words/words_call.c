@@ -199,6 +199,9 @@ static bool goes_nowhere(daruma_str to)
 /* Commands of Windows that are used to wait: "timeout /t 5", "ping -n 6 127.0.0.1 >nul". */
 static bool is_windows_pause(daruma_str part)
 {
+    char first = part.n ? ch_lower(part.p[0]) : 0;
+    if (first != 't' && first != 'p')
+        return false;
     daruma_str rest = part, word = part_word(&rest), option = part_word(&rest);
     size_t to = str_findch(rest, '>');
     return (str_ieq(word, S("timeout")) && str_istarts(option, S("/t"))) ||
@@ -206,13 +209,17 @@ static bool is_windows_pause(daruma_str part)
 }
 
 /* Of a part that writes into a file or sends something CHANGES, of one that is told to wait WAITS. */
-static unsigned options_mean(daruma_str part)
+static unsigned options_mean(daruma_str part, daruma_str program)
 {
-    static const daruma_str sends[] = {LIT("-X P"), LIT("-X D"), LIT("-d "), LIT("--data"), LIT("--request P")};
+    static const daruma_str sends[] = {LIT("-X P"), LIT("-X D"), LIT("-d "), LIT("--data"), LIT("--request P")},
+                            to[] = {LIT("curl"), LIT("gh"), LIT("git"), LIT("wget")}, /* "cut -d ," sends nothing */
+        asks[] = {LIT("select"), LIT("with")};                                        /* "age > 40" compares */
+    daruma_str name = program_name(program);
+    bool speaks = STR_ANY(str_eq, name, to), compares = STR_ANY(str_ieq, name, asks);
     unsigned got = 0;
     for (size_t i = 0; i < part.n; i++) {
         const daruma_str rest = str_from(part, i);
-        bool plain = part.p[i] == '>' && !(rest.n > 1 && rest.p[1] == '&');
+        bool plain = part.p[i] == '>' && !compares && !(rest.n > 1 && rest.p[1] == '&');
         if (plain && !goes_nowhere(rest))
             got |= WORDS_CHANGES;
         if (part.p[i] != '-')
@@ -221,7 +228,7 @@ static unsigned options_mean(daruma_str part)
             got |= DARUMA_TOOL_WAITS; /* wherever it stands: ["ctl","--wait"] */
         if (i == 0 || !memchr(" \t\"'", part.p[i - 1], 4))
             continue;
-        got |= STR_ANY(str_starts, rest, sends) ? WORDS_CHANGES : 0u;
+        got |= speaks && STR_ANY(str_starts, rest, sends) ? WORDS_CHANGES : 0u;
         if (str_starts(rest, S("-f")) && str_find(str_sub(part, 0, i), S("tail")) != STR_NONE)
             got |= DARUMA_TOOL_WAITS;
     }
@@ -240,7 +247,7 @@ static bool is_expanded(daruma_str part)
 static unsigned part_means(daruma_str part)
 {
     daruma_str from = str_trim(part), rest = from, word = part_word(&rest);
-    bool loop = str_eq(word, S("while")) || str_eq(word, S("until"));
+    bool loop = (str_eq(word, S("while")) && str_find(rest, S("read ")) == STR_NONE) || str_eq(word, S("until"));
     if (is_windows_pause(from))
         return DARUMA_TOOL_WAITS | WORDS_PAUSES;
     if (str_eq(word, S("timeout"))) {
@@ -257,37 +264,30 @@ static unsigned part_means(daruma_str part)
     unsigned got = row_of(from);
     if ((got & WORDS_IDLE) && is_expanded(part))
         got &= ~(unsigned)WORDS_IDLE;
-    unsigned options = options_mean(part);
+    unsigned options = options_mean(from, word);
     if (options & WORDS_CHANGES)
         got &= ~(unsigned)(DARUMA_TOOL_READS | WORDS_IDLE);
     got |= options | (loop ? DARUMA_TOOL_WAITS : 0);
     return got ? got : WORDS_WEAK;
 }
 
-/* Code that types nothing looks what comes: write_stdin({session_id:3,chars:""}), as code or as the JSON of it. */
+/* Code that gives a session nothing looks what comes: write_stdin({session_id:3,chars:""}), as code or as the JSON of
+ * it. */
 static bool code_types_nothing(daruma_str code)
 {
-    size_t at = str_find(code, S("chars"));
-    daruma_str rest = at == STR_NONE ? S("") : str_from(code, at + 5);
-    char quotes[2] = {0};
-    bool given = false;
-    size_t n = 0;
-    for (; rest.n && n < 2 && str_findch(S("\\\"': ="), rest.p[0]) != STR_NONE; rest = str_from(rest, 1)) {
-        char c = rest.p[0];
-        given |= c == ':' || c == '=';
-        if (n && c != '\\' && c != quotes[0])
-            return false; /* something is typed */
-        if (given && (c == '"' || c == '\''))
-            quotes[n++] = c;
-    }
-    bool ends = rest.n && str_findch(S(",})"), rest.p[0]) != STR_NONE;
-    return n == 2 && ends && str_find(code, S("session")) != STR_NONE;
+    static const daruma_str nothing[] = {LIT(":\"\""), LIT(": \"\""), LIT(":\\\"\\\""), LIT(": \\\"\\\""), LIT("''")};
+    return str_has(code, S("session")) && STR_ANY(str_has, code, nothing);
 }
 
 unsigned words_of_code(daruma_str code)
 {
     code = str_sub(code, 0, COMMAND_BYTES_MAX);
-    bool waits = str_find(code, S("sleep(")) != STR_NONE || str_find(code, S("setTimeout(")) != STR_NONE;
+    bool waits = false;
+    daruma_str rest = code, before;
+    for (size_t at; !waits && (at = str_findch(rest, '(')) != STR_NONE; rest = str_from(rest, at + 1)) {
+        before = str_sub(rest, 0, at);
+        waits = str_ends(before, S("sleep")) || str_ends(before, S("setTimeout"));
+    }
     return waits || code_types_nothing(code) ? DARUMA_TOOL_WAITS : 0;
 }
 

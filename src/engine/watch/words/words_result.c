@@ -79,7 +79,9 @@ static void split(daruma_str text, text_words *w)
         }
         while (i < text.n && in_word(text.p[i]))
             i++;
-        w->at[w->n++] = str_sub(text, from, i - from);
+        size_t n = i - from;
+        n -= text.p[i - 1] == '\''; /* "('running',)" */
+        w->at[w->n++] = str_sub(text, from, n);
     }
 }
 
@@ -280,7 +282,7 @@ static bool stands(const text_words *w, size_t i, daruma_str text)
     if (words <= 3 && text.p[0] != '{')
         return true;
     if (str_ieq(w->at[i], S("still")) || str_ieq(w->at[i], S("not")))
-        return w->n <= 8;
+        return w->n <= 8 && !(i + 1 < w->n && ch_digit(w->at[i + 1].p[0])); /* "still 5" counts */
     return i && STR_ANY(str_ieq, w->at[i - 1], before) ? !is_supposed(w, i) : is_state(w, i);
 }
 
@@ -340,7 +342,24 @@ static daruma_str unwrapped(daruma_str result)
     return json_is_string(text) ? str_trim(str_sub(text, 1, text.n - 2)) : result;
 }
 
-unsigned words_of_result(daruma_str result, bool failed)
+/* Do the words that begin at `i` stand in the arguments as well, and not as the name of one? */
+static bool is_quoted(daruma_str args, const text_words *w, size_t i, size_t used)
+{
+    char line[2 * WORDS_ROW_BYTES];
+    daruma_str last = w->at[i + used - 1], words = {w->at[i].p, (size_t)(last.p + last.n - w->at[i].p)};
+    if (words.n > sizeof line)
+        return false;
+    words = (daruma_str){line, words_lower(words, line)};
+    for (size_t at; (at = str_ifind(args, words)) != STR_NONE;) {
+        char before = at ? args.p[at - 1] : ' ';
+        args = str_from(args, at + words.n);
+        if (!ch_word(before) && !(args.n && ch_word(args.p[0])) && !str_starts(args, S("\":")))
+            return true;
+    }
+    return false;
+}
+
+unsigned words_of_result(daruma_str result, daruma_str args, bool failed)
 {
     text_words w = {.n = 0};
     bool plain = false; /* OVER or ABSENT is said of the state, or early and of no value that has a name */
@@ -355,6 +374,8 @@ unsigned words_of_result(daruma_str result, bool failed)
         split(str_from(result, result.n - TAIL_BYTES), &w);
     for (size_t i = 0, used; i < w.n; i += used) {
         unsigned means = phrase_at(&w, i, &used);
+        if ((means & WORDS_RETRY) && is_quoted(args, &w, i, used))
+            means &= ~(unsigned)(WORDS_RETRY | WORDS_LIMITED);
         means = denied(&w, i + used, means);
         if (ch_digit(w.at[i].p[0]) && !is_status(&w, i))
             means &= WORDS_EMPTY;
