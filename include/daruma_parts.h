@@ -716,6 +716,7 @@ typedef struct daruma_beside {
     bool out;
     int target;
     bool headed;   /* the head of its answer came */
+    bool bare;     /* (set) ... and nothing behind that yet; false when it goes out */
     bool answered; /* (set) its target did what a target has to do, though what it brought is of no use */
     daruma_permit permits[DARUMA_PERMITS];
     daruma_ms sent_at;
@@ -751,6 +752,7 @@ typedef struct daruma_case {
     bool overdue;           /* ... or, earlier, counted among its model's that are */
     bool late;              /* ... or was before its content came: it is no success any more */
     bool headed;            /* ... and its head came, with a status that is no error */
+    bool bare;              /* (set) ... and nothing behind that yet: no event, no comment; false after open */
     bool begun;             /* ... and content of its stream */
     bool goes_on;           /* (set) ... which another call could go on with; false with every attempt */
     daruma_ms piece_at;     /* when the newest piece of that came ... */

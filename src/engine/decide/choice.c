@@ -110,7 +110,13 @@ daruma_condition choice_look(const daruma_case *c, int i, daruma_ms now)
     }
     if (spent > h.alone_in)
         h.alone_in = spent;
-    h.well &= spent == 0;
+    daruma_ms form = health_form_in(c->health, &c->targets[i], c->plain, now); /* asked last, but nobody waits for it */
+    if (form > h.in) {
+        h.in = form;
+        h.why = DARUMA_TIMEOUT;
+        h.who = DARUMA_SICK_MODEL;
+    }
+    h.well &= spent == 0 && form == 0;
     return h;
 }
 

@@ -93,6 +93,18 @@ bool health_may_doubt(const daruma_health *w, const daruma_target *t, daruma_ms 
 void health_hung(daruma_health *w, const daruma_target *t, daruma_ms sent_at, daruma_ms back_at);
 bool health_hangs(const daruma_health *w, const daruma_target *t, daruma_ms sent_at);
 
+/* ---- usual.c: streams that are silent where plain answers are well, or the other way round ---- */
+
+/* A call of that form that went out at `sent_at` came to its end. */
+void health_form_well(daruma_health *w, const daruma_target *t, bool plain, daruma_ms sent_at);
+/* ... or was silent for far longer than usual. Two were, none was well since the first went out, and one of the other
+ * form went out between them and was: then it rests, longer each time. */
+void health_form_silent(daruma_health *w, const daruma_target *t, bool plain, daruma_ms sent_at, daruma_ms now);
+/* A call of that form goes out. Behind a rest it finds out how it is, and others keep off for as long again. */
+void health_form_asked(daruma_health *w, const daruma_target *t, bool plain, daruma_ms now);
+/* So long that form rests at `t`; 0: it does not. */
+daruma_ms health_form_in(const daruma_health *w, const daruma_target *t, bool plain, daruma_ms now);
+
 /* ---- pace.c: limits that providers state ---- */
 
 /* So long too little is left at `t` for a request of so many tokens, as far as that is believed; 0: there is enough. */

@@ -39,6 +39,16 @@ typedef struct crowd {
     daruma_ms served;     /* ... and when the newest call went out that was answered */
 } crowd;
 
+/* Streams of a model, or its plain answers: see usual.c. */
+typedef struct form {
+    daruma_ms well;   /* when the newest went out that came to its end; 0 none did */
+    daruma_ms silent; /* when the first since went out that was silent, 0 none was ... */
+    daruma_ms
+        between; /* ... one of the other form that was well after that, and those out when it began to rest; 0 none */
+    daruma_ms until; /* it rests until then; meaningless while `ms` is 0 */
+    daruma_ms ms;    /* how long that was meant to be, 0: it does not rest */
+} form;
+
 typedef struct place {
     uint64_t id;
     daruma_scope scope;
@@ -57,6 +67,7 @@ typedef struct place {
     daruma_budget budget;         /* providers: retries */
     daruma_budget hedges;         /* providers: second calls beside a silent one */
     usual times[HEALTH_TIMES][2]; /* models: streams, plain answers */
+    form forms[2];                /* models: the same two */
     daruma_ms heard;              /* models: when the newest call that was answered went out ... */
     daruma_ms heard_at;           /* ... and when that was; 0 none was */
     daruma_ms whole;              /* models: when the newest call went out whose answer came whole; 0 none did */
