@@ -707,6 +707,7 @@ typedef struct daruma_call_pace {
     uint64_t upto[DARUMA_LIMITS]; /* requests, tokens: all in all, the call included */
     int64_t tokens;               /* of the call */
     bool spent[DARUMA_LIMITS];    /* the call went out although its provider had stated that too little was left */
+    bool turn;                    /* its case was refused there before, and had its turn */
     uint32_t nth;                 /* of the calls that were out there then; 0: it is over */
     daruma_ms sent_at;
 } daruma_call_pace;

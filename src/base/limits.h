@@ -117,6 +117,8 @@
 #define CROWD_TURNS               2 /* so often calls are served and refused by turns: it is no chance, of calls at once */
 #define CROWD_TURN_MS             10000 /* ... each in so short a time: limits of a minute have longer ones */
 #define CROWD_STEPS_MAX           10    /* without a refusal twice as many are let in, and after so many steps all */
+#define TURNS_BAD_MAX             2     /* so many are refused who had their turn, and it is no matter of turns ... */
+#define TURNS_GOOD_EACH           4     /* ... or one more for each so many who were served */
 #define HEARSAY_REST_MS_MAX       5000  /* ... of which words alone speak: the next request finds out more */
 #define HEDGE_MS_MIN              250 /* of silence before another is asked: less is noise, of the network and of this machine */
 #define HEDGE_UNKNOWN_MS          2000  /* ... where nothing is known of the model, and no head of a stream came */

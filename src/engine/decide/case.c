@@ -98,7 +98,7 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
         health_passed(c->health, &c->targets[i]);
     health_enter(c->health, &c->targets[to], c->permits, now);
     health_form_asked(c->health, &c->targets[to], c->plain, now);
-    c->paced = health_pace_takes(c->health, &c->targets[to], c->tokens, now);
+    c->paced = health_pace_takes(c->health, &c->targets[to], c->tokens, c->calls[to] > 0, now);
     c->out = true;
     c->left = c->hung_up = false;
     c->answered = c->useless = c->headed = c->bare = c->noted = c->overdue = c->late = c->begun = c->goes_on = false;

@@ -108,6 +108,13 @@ daruma_condition choice_look(const daruma_case *c, int i, daruma_ms now)
         h.why = DARUMA_RATE_LIMIT;
         h.who = DARUMA_SICK_TARGET;
     }
+    daruma_ms busy = c->calls[i] ? health_busy_in(c->health, &c->targets[i], now) : 0;
+    if (busy > h.in) {
+        h.in = busy;
+        h.why = DARUMA_OVERLOADED;
+        h.who = DARUMA_SICK_TARGET;
+    }
+    spent = spent > busy ? spent : busy;
     if (spent > h.alone_in)
         h.alone_in = spent;
     daruma_ms form = health_form_in(c->health, &c->targets[i], c->plain, now); /* asked last, but nobody waits for it */

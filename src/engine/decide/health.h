@@ -109,18 +109,22 @@ daruma_ms health_form_in(const daruma_health *w, const daruma_target *t, bool pl
 
 /* So long too little is left at `t` for a request of so many tokens, as far as that is believed; 0: there is enough. */
 daruma_ms health_spent_in(const daruma_health *w, const daruma_target *t, int64_t tokens, daruma_ms now);
-/* A call of so many tokens goes out to `t`: counts it, and returns what has gone out there, it included. */
-daruma_call_pace health_pace_takes(daruma_health *w, const daruma_target *t, int64_t tokens, daruma_ms now);
+/* A call of so many tokens goes out to `t`, perhaps `again`: counts it, and returns what has gone out there, it
+ * included. */
+daruma_call_pace health_pace_takes(daruma_health *w, const daruma_target *t, int64_t tokens, bool again, daruma_ms now);
 /* The answer to that call states what is left. */
 void health_told_left(daruma_health *w, const daruma_target *t, const daruma_left *told, const daruma_call_pace *call,
                       daruma_ms sent_at, daruma_ms now);
 /* How it went with a call that went out although too little was left. */
-typedef enum pace_shown { PACE_NOTHING, PACE_ANSWERED, PACE_REFUSED } pace_shown;
+typedef enum pace_shown { PACE_NOTHING, PACE_ANSWERED, PACE_REFUSED, PACE_BUSY } pace_shown;
 /* What a failure shows of it (NULL: nothing). */
 pace_shown health_pace_of(const daruma_failure *f);
 void health_pace_shown(daruma_health *w, const daruma_target *t, daruma_call_pace *call, pace_shown how, daruma_ms now);
 /* Are no more calls let in at `t` than it served at once when it refused one more? Then it need not rest. */
 bool health_crowded(const daruma_health *w, const daruma_target *t);
+/* Is `t` busy with as many calls as were out there when it refused the newest? Who was refused there looks again after
+ * that, or when one of them is over: else all would come back at once, and most in vain. 0: it is not. */
+daruma_ms health_busy_in(const daruma_health *w, const daruma_target *t, daruma_ms now);
 /* Does a limit of tokens hold up who asks `t`, when too little is left? */
 bool health_counts_tokens(const daruma_health *w, const daruma_target *t, daruma_ms now);
 

@@ -251,7 +251,7 @@ void daruma_case_hedge(daruma_case *c, int target, daruma_moment at)
     health_second_out(c->health, &c->targets[target], at.now);
     health_enter(c->health, &c->targets[target], c->beside.permits, at.now);
     health_form_asked(c->health, &c->targets[target], c->plain, at.now);
-    c->beside.paced = health_pace_takes(c->health, &c->targets[target], c->tokens, at.now);
+    c->beside.paced = health_pace_takes(c->health, &c->targets[target], c->tokens, false, at.now);
     c->attempts++;
     c->hedges += !knocks; /* which come ever more seldom */
     if (c->calls[target] < UINT8_MAX)

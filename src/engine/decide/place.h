@@ -39,6 +39,17 @@ typedef struct crowd {
     daruma_ms served;     /* ... and when the newest call went out that was answered */
 } crowd;
 
+/* Those who were refused at a busy place take turns: see pace.c. */
+typedef struct turns {
+    uint32_t
+        served; /* so many others were out when the newest call was refused: as many are served at once; 0: unknown */
+    uint32_t good;  /* of those who had their turn so many were answered ... */
+    uint32_t bad;   /* ... and refused */
+    daruma_ms at;   /* when that refusal came ... */
+    daruma_ms sent; /* ... and when its call had gone out */
+    daruma_ms off;  /* turns are of no use until then; 0: they may be */
+} turns;
+
 /* Streams of a model, or its plain answers: see usual.c. */
 typedef struct form {
     daruma_ms well;   /* when the newest went out that came to its end; 0 none did */
@@ -80,6 +91,7 @@ typedef struct place {
     uint64_t shared;              /* what others know of it, as a mark(); 0 nothing */
     pace pace[DARUMA_LIMITS];     /* lanes */
     crowd crowd;                  /* lanes */
+    turns turns;                  /* lanes */
     daruma_tally tally;
     uint32_t next;         /* in its chain; places are named by index + 1, 0 is none */
     uint32_t newer, older; /* touched just after, just before */
