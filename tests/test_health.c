@@ -744,6 +744,42 @@ static void nobody_waits_for_what_does_not_pass(void **state)
     }
 }
 
+/* A key that answered several requests, or a model that did, is refused: that may pass, and is waited for, but no
+ * longer than for an outage. */
+static void a_key_that_was_taken_several_times_is_waited_for_when_it_is_refused(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    static const daruma_kind kinds[] = {DARUMA_AUTH, DARUMA_MODEL_NOT_FOUND, DARUMA_PERMISSION};
+    for (size_t i = 0; i < COUNT(kinds); i++)
+        for (int answers = 0; answers <= KEY_TRUSTED_MIN; answers++) {
+            bool waits = i < 2 && answers == KEY_TRUSTED_MIN;
+            daruma_health *w = a_health();
+            daruma_failure f = surely(kinds[i], i ? 404 : 401);
+            daruma_case c;
+            for (int n = 1; n <= answers; n++) {
+                daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(n));
+                out(&c, n);
+                daruma_case_done(&c, at(n));
+            }
+            daruma_ms now = 1000;
+            for (int n = 0; n < 2; n++, now = 2000 + PATIENCE_MS) { /* then it does not pass */
+                daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(now));
+                out(&c, now);
+                int calls = 1;
+                while (daruma_case_next(&c, &f, 0, at(now)).act == DARUMA_SEND && calls < 4) {
+                    daruma_admission a = {.wait = 1};
+                    for (; a.wait; now += a.wait)
+                        a = daruma_case_admit(&c, at(now));
+                    calls++;
+                }
+                assert_int_equal(calls, waits && n == 0 ? 4 : kinds[i] == DARUMA_AUTH && answers && !n ? 2 : 1);
+                daruma_case_close(&c, DARUMA_OUTCOME_FAILED, at(now));
+            }
+        }
+}
+
 static void fresh_credentials_make_a_key_well(void **state)
 {
     (void)state;
@@ -1064,6 +1100,7 @@ int main(void)
         cmocka_unit_test(a_rested_key_is_probed_by_one_call_while_others_go_elsewhere),
         cmocka_unit_test(a_call_from_before_a_rest_that_is_over_begins_no_new_one),
         cmocka_unit_test(nobody_waits_for_what_does_not_pass),
+        cmocka_unit_test(a_key_that_was_taken_several_times_is_waited_for_when_it_is_refused),
         cmocka_unit_test(fresh_credentials_make_a_key_well),
         cmocka_unit_test(the_place_touched_longest_ago_makes_room),
         cmocka_unit_test(memory_that_is_not_zero_makes_no_difference_and_stays_untouched),

@@ -83,6 +83,7 @@
 #define BACKOFF_SPREAD_DIV        8      /* waiters for one recovery spread over up to this part of the wait on top */
 #define PATIENCE_MS               120000 /* default of recovery.patience: agents run unattended; outages last a minute */
 #define KEY_TRUSTED_MS            600000 /* so long a key that was taken is asked once more when it is refused */
+#define KEY_TRUSTED_MIN           2      /* so many answers of a key or model, and a refusal after them may pass */
 #define VAGUE_BELOW               85     /* percent: a refusal judged with less may be a page of somebody on the way */
 #define WAIT_MS_MIN               100    /* before a repeat, whatever the dice say */
 #define WAIT_SHORT_MS             1000   /* a shorter rest is waited for though another model is well */

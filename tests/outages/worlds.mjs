@@ -42,4 +42,6 @@ export const worlds = [
   { id: "fallback-cut", name: "one provider is silent for 5 s, another is well", ...two, turns: [3, 8], faults: (t, i) => (i === 0 && t >= 3 && t < 8 ? [{ kind: "timeout" }] : []), burstAt: 3.5 },
   { id: "head-silent", name: "one provider sends the head of its streams and nothing more, another is well", ...two, faults: (t, i) => (i === 0 ? [silentStreams] : []), within: 6000, calls: 1.5 },
   { id: "head-silent-later", name: "one provider sends the head of its streams and nothing more after four seconds", ...two, turns: [4], faults: (t, i) => (i === 0 && t >= 4 ? [silentStreams] : []), loads: ["steady"], within: 1000, calls: 1.2 },
+  { id: "only-401-waves", name: "the only key is refused for 3 of 6 s, and was taken before", ...one, lasts: true, loads: ["steady"], turns: [3, 6, 9, 12, 15, 18], faults: (t) => (Math.floor(t / 3) % 2 ? [{ kind: "auth" }] : []) },
+  { id: "only-404-half", name: "half of the calls get 404 while a new version is rolled out", ...one, lasts: true, loads: ["steady"], turns: [3], faults: during(3, 99, { kind: "model_not_found", rate: 0.5 }) },
 ];

@@ -145,14 +145,15 @@ static bool spoils(const daruma_failure *f, const daruma_target *t, const daruma
     return false;
 }
 
-void choice_spoil(daruma_case *c, int target, const daruma_failure *f, bool trusted)
+void choice_spoil(daruma_case *c, int target, const daruma_failure *f, bool trusted, daruma_ms now)
 {
     bool refused = f->kind == DARUMA_AUTH || f->kind == DARUMA_PERMISSION;
     bool first = c->calls[target] < 2;
     if (refused && f->sure < VAGUE_BELOW && first)
         return; /* perhaps a page of somebody on the way: it is asked once more */
     /* Who checks keys may be out of order for a moment: that target alone is asked once more, no other with its key. */
-    int again = trusted && f->kind == DARUMA_AUTH && first ? target : -1;
+    bool passes = c->policy->health && health_may_pass(c->health, &c->targets[target], f->kind, now);
+    int again = passes || (trusted && f->kind == DARUMA_AUTH && first) ? target : -1;
     bool narrow = f->kind == DARUMA_CONTEXT_LENGTH || f->kind == DARUMA_REQUEST_TOO_LARGE;
     for (int i = 0; i < choice_count(c); i++)
         if (i != again && spoils(f, &c->targets[target], &c->targets[i]))

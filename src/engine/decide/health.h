@@ -49,6 +49,9 @@ void health_second_out(daruma_health *w, const daruma_target *t, daruma_ms now);
 void health_second_over(daruma_health *w, const daruma_target *t);
 /* Was the key of `t` taken lately, and not refused since? */
 bool health_trusts_key(const daruma_health *w, const daruma_target *t, daruma_ms now);
+/* Was the key of `t` taken, or its model there, for several requests until a short while ago, so that a refusal of that
+ * kind may pass by itself? */
+bool health_may_pass(const daruma_health *w, const daruma_target *t, daruma_kind k, daruma_ms now);
 /* Is a second call to `t` out for a while, of another request perhaps, and nothing was heard since? */
 bool health_second_is_out(const daruma_health *w, const daruma_target *t, daruma_ms now);
 /* A request waits for that part of `t`. */

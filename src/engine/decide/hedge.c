@@ -288,7 +288,7 @@ void daruma_case_hedge_ended(daruma_case *c, const daruma_failure *f, daruma_mom
         c->hedge_at = add_sat(at.now, wait);
     }
     choice_blame(c, c->beside.target, f->kind);
-    choice_spoil(c, c->beside.target, f, false);
+    choice_spoil(c, c->beside.target, f, false, at.now);
 }
 
 /* It lost to another model, of which nobody knows that it is faster than healthy: nothing was ever heard of the first,

@@ -350,7 +350,7 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
         give_back(c, at.now);
     }
     if (!is_of_api(c, f))
-        choice_spoil(c, c->target, f, trusted);
+        choice_spoil(c, c->target, f, trusted, at.now);
 
     for (; c->round < ROUNDS; c->round++, r = 0) {
         daruma_remedy given;

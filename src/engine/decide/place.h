@@ -69,6 +69,10 @@ typedef struct place {
     daruma_ms cool_from;          /* when the call went out that made it rest */
     daruma_ms cool_took;          /* ... and how long that took */
     daruma_ms probe_until;        /* it has rested and one call finds out whether it is well; 0: none does */
+    daruma_ms refused_from;       /* when the first call since the last success went out that was refused; 0 none was */
+    daruma_ms asked_at;           /* when the newest call went out */
+    uint32_t answers;             /* lanes: calls that were answered, all in all */
+    bool trusted;                 /* there were several, and lately, when that call was refused: it may pass */
     uint64_t witness;             /* the case that was refused here, 0 none; a second one makes it rest */
     uint32_t strikes;             /* rests in a row without a success between them ... */
     daruma_ms struck_at;          /* ... and when the newest began; meaningless while there are none */
