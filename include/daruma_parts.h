@@ -744,6 +744,7 @@ typedef struct daruma_case {
     bool enforced;          /* (set) calls of the answer may be refused (LOOP); false after open */
     bool plain;             /* (set) the answer comes in one piece; false after open: a stream */
     int64_t tokens;         /* (set) of the request, as estimated; 0 after open: no limit of tokens holds it up */
+    int64_t bytes;          /* (set) of the request as it goes out; 0 after open: no limit of bytes is looked at */
     bool paid;              /* the remedy given last took a retry out of the budget */
     uint8_t shrinks;        /* times the conversation was shortened for this request */
     bool out;               /* an attempt is in the world right now */

@@ -275,6 +275,7 @@ static void is_well(daruma_case *c, daruma_moment at)
     if (c->policy->health && !c->answered) {
         health_good(c->health, &c->targets[c->target], c->permits, c->sent_at, at.now);
         health_form_well(c->health, &c->targets[c->target], c->plain, c->sent_at);
+        health_not_too_large(c->health, &c->targets[c->target], c->bytes);
     }
     c->answered = true;
 }

@@ -123,7 +123,13 @@ daruma_condition choice_look(const daruma_case *c, int i, daruma_ms now)
         h.why = DARUMA_TIMEOUT;
         h.who = DARUMA_SICK_MODEL;
     }
-    h.well &= spent == 0 && form == 0;
+    daruma_ms narrow = health_narrow_in(c->health, &c->targets[i], c->bytes, now); /* likewise */
+    if (narrow > h.in) {
+        h.in = narrow;
+        h.why = DARUMA_REQUEST_TOO_LARGE;
+        h.who = DARUMA_SICK_REQUEST;
+    }
+    h.well &= spent == 0 && form == 0 && narrow == 0;
     return h;
 }
 

@@ -108,6 +108,14 @@ void health_form_asked(daruma_health *w, const daruma_target *t, bool plain, dar
 /* So long that form rests at `t`; 0: it does not. */
 daruma_ms health_form_in(const daruma_health *w, const daruma_target *t, bool plain, daruma_ms now);
 
+/* ---- usual.c: bodies that a host does not take ---- */
+
+/* A body of so many bytes was refused for them (413), or answered. */
+void health_too_large(daruma_health *w, const daruma_target *t, int64_t bytes, daruma_ms now);
+void health_not_too_large(daruma_health *w, const daruma_target *t, int64_t bytes);
+/* So long a body of so many bytes goes elsewhere first; 0: it need not. */
+daruma_ms health_narrow_in(const daruma_health *w, const daruma_target *t, int64_t bytes, daruma_ms now);
+
 /* ---- pace.c: limits that providers state ---- */
 
 /* So long too little is left at `t` for a request of so many tokens, as far as that is believed; 0: there is enough. */

@@ -198,6 +198,8 @@ void place_keep(place *p, const place *got)
     is.crowd = p->crowd;
     is.turns = p->turns;
     memcpy(is.forms, p->forms, sizeof is.forms);
+    is.narrow = p->narrow;
+    is.narrow_at = p->narrow_at;
     is.breaker.wary = p->breaker.wary;
     *p = is;
 }

@@ -83,6 +83,8 @@ typedef struct place {
     daruma_budget hedges;         /* providers: second calls beside a silent one */
     usual times[HEALTH_TIMES][2]; /* models: streams, plain answers */
     form forms[2];                /* models: the same two */
+    int64_t narrow;               /* models: the smallest body that was refused for its bytes; 0 none was ... */
+    daruma_ms narrow_at;          /* ... and when the newest was */
     daruma_ms heard;              /* models: when the newest call that was answered went out ... */
     daruma_ms heard_at;           /* ... and when that was; 0 none was */
     daruma_ms whole;              /* models: when the newest call went out whose answer came whole; 0 none did */

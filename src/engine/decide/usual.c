@@ -179,3 +179,28 @@ daruma_ms health_form_in(const daruma_health *w, const daruma_target *t, bool pl
     daruma_ms left = p && p->forms[plain].ms ? ms_since(now, p->forms[plain].until) : 0;
     return left <= 0 ? 0 : sooner(left, p->forms[plain].ms); /* a clock that went back makes it no longer */
 }
+
+/* ---- bodies that are too large ------------------------------------------------ */
+
+void health_too_large(daruma_health *w, const daruma_target *t, int64_t bytes, daruma_ms now)
+{
+    place *p = place_for(w, t, MODEL);
+    if (bytes <= 0)
+        return;
+    p->narrow = p->narrow && p->narrow < bytes ? p->narrow : bytes;
+    p->narrow_at = now;
+}
+
+void health_not_too_large(daruma_health *w, const daruma_target *t, int64_t bytes)
+{
+    place *p = place_look(w, t, MODEL);
+    if (p && p->narrow && bytes >= p->narrow)
+        p->narrow = 0;
+}
+
+daruma_ms health_narrow_in(const daruma_health *w, const daruma_target *t, int64_t bytes, daruma_ms now)
+{
+    const place *p = place_look(w, t, MODEL);
+    daruma_ms gone = p ? ms_since(p->narrow_at, now) : 0;
+    return p && p->narrow && bytes >= p->narrow && gone < NARROW_MS ? NARROW_MS - gone : 0;
+}
