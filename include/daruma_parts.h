@@ -707,6 +707,7 @@ typedef struct daruma_call_pace {
     uint64_t upto[DARUMA_LIMITS]; /* requests, tokens: all in all, the call included */
     int64_t tokens;               /* of the call */
     bool spent[DARUMA_LIMITS];    /* the call went out although its provider had stated that too little was left */
+    bool turn;                    /* its case was refused there before, and had its turn */
     uint32_t nth;                 /* of the calls that were out there then; 0: it is over */
     daruma_ms sent_at;
 } daruma_call_pace;
@@ -716,6 +717,7 @@ typedef struct daruma_beside {
     bool out;
     int target;
     bool headed;   /* the head of its answer came */
+    bool bare;     /* (set) ... and nothing behind that yet; false when it goes out */
     bool answered; /* (set) its target did what a target has to do, though what it brought is of no use */
     daruma_permit permits[DARUMA_PERMITS];
     daruma_ms sent_at;
@@ -742,6 +744,7 @@ typedef struct daruma_case {
     bool enforced;          /* (set) calls of the answer may be refused (LOOP); false after open */
     bool plain;             /* (set) the answer comes in one piece; false after open: a stream */
     int64_t tokens;         /* (set) of the request, as estimated; 0 after open: no limit of tokens holds it up */
+    int64_t bytes;          /* (set) of the request as it goes out; 0 after open: no limit of bytes is looked at */
     bool paid;              /* the remedy given last took a retry out of the budget */
     uint8_t shrinks;        /* times the conversation was shortened for this request */
     bool out;               /* an attempt is in the world right now */
@@ -751,6 +754,7 @@ typedef struct daruma_case {
     bool overdue;           /* ... or, earlier, counted among its model's that are */
     bool late;              /* ... or was before its content came: it is no success any more */
     bool headed;            /* ... and its head came, with a status that is no error */
+    bool bare;              /* (set) ... and nothing behind that yet: no event, no comment; false after open */
     bool begun;             /* ... and content of its stream */
     bool goes_on;           /* (set) ... which another call could go on with; false with every attempt */
     daruma_ms piece_at;     /* when the newest piece of that came ... */

@@ -214,6 +214,7 @@ static void any_case(daruma_health *w, const daruma_policy *p, const daruma_targ
         forwarded = forwarded || roll(s) % 8 == 0;
         bool doubted = c.calls[c.target] < 2 && health_trusts_key(w, &t[c.target], *now);
         daruma_remedy r = daruma_case_next(&c, &f, forwarded, m);
+        doubted |= health_may_pass(w, &t[c.target], f.kind, *now);
         for (int unfit = 0; r.act == DARUMA_SEND && roll(s) % 6 == 0; unfit++) {
             uint32_t before = c.round * DARUMA_CASE_RUNGS + r.rung;
             r = daruma_case_next(&c, &f, forwarded, m);

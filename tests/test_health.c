@@ -744,6 +744,75 @@ static void nobody_waits_for_what_does_not_pass(void **state)
     }
 }
 
+static int goes(daruma_health *w, const daruma_policy *p, const daruma_target *t, int64_t bytes, daruma_ms now)
+{
+    daruma_case c;
+    daruma_case_open(&c, w, p, t, 2, -1, -1, of_another(now));
+    c.bytes = bytes;
+    int to = out(&c, now);
+    daruma_case_done(&c, at(now));
+    return to;
+}
+
+static void a_body_that_is_too_large_goes_elsewhere_first(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "m", "a", "k")};
+    daruma_failure f = failure(DARUMA_REQUEST_TOO_LARGE, 413);
+    for (int window = 0; window < 2; window++) {
+        daruma_health *w = a_health();
+        daruma_case c;
+        f.limit = window ? 8000 : -1; /* tokens, which bytes say nothing of */
+        daruma_case_open(&c, w, &p, t, 1, -1, -1, of_another(0));
+        c.bytes = 5000;
+        out(&c, 0);
+        daruma_case_next(&c, &f, 0, at(0));
+        daruma_case_close(&c, DARUMA_OUTCOME_FAILED, at(0));
+        assert_int_equal(goes(w, &p, t, 4999, 10), 0);
+        assert_int_equal(goes(w, &p, t, 5000, 10), !window);
+        assert_int_equal(goes(w, &p, t, 6000, 10), !window);
+        assert_int_equal(goes(w, &p, t, 6000, NARROW_MS), 0); /* it takes more now */
+        assert_int_equal(goes(w, &p, t, 5000, NARROW_MS), 0);
+    }
+}
+
+/* A key that answered several requests, or a model that did, is refused: that may pass, and is waited for, but no
+ * longer than for an outage. */
+static void a_key_that_was_taken_several_times_is_waited_for_when_it_is_refused(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    static const daruma_kind kinds[] = {DARUMA_AUTH, DARUMA_MODEL_NOT_FOUND, DARUMA_PERMISSION};
+    for (size_t i = 0; i < COUNT(kinds); i++)
+        for (int answers = 0; answers <= KEY_TRUSTED_MIN; answers++) {
+            bool waits = i < 2 && answers == KEY_TRUSTED_MIN;
+            daruma_health *w = a_health();
+            daruma_failure f = surely(kinds[i], i ? 404 : 401);
+            daruma_case c;
+            for (int n = 1; n <= answers; n++) {
+                daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(n));
+                out(&c, n);
+                daruma_case_done(&c, at(n));
+            }
+            daruma_ms now = 1000;
+            for (int n = 0; n < 2; n++, now = 2000 + PATIENCE_MS) { /* then it does not pass */
+                daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(now));
+                out(&c, now);
+                int calls = 1;
+                while (daruma_case_next(&c, &f, 0, at(now)).act == DARUMA_SEND && calls < 4) {
+                    daruma_admission a = {.wait = 1};
+                    for (; a.wait; now += a.wait)
+                        a = daruma_case_admit(&c, at(now));
+                    calls++;
+                }
+                assert_int_equal(calls, waits && n == 0 ? 4 : kinds[i] == DARUMA_AUTH && answers && !n ? 2 : 1);
+                daruma_case_close(&c, DARUMA_OUTCOME_FAILED, at(now));
+            }
+        }
+}
+
 static void fresh_credentials_make_a_key_well(void **state)
 {
     (void)state;
@@ -1064,6 +1133,8 @@ int main(void)
         cmocka_unit_test(a_rested_key_is_probed_by_one_call_while_others_go_elsewhere),
         cmocka_unit_test(a_call_from_before_a_rest_that_is_over_begins_no_new_one),
         cmocka_unit_test(nobody_waits_for_what_does_not_pass),
+        cmocka_unit_test(a_body_that_is_too_large_goes_elsewhere_first),
+        cmocka_unit_test(a_key_that_was_taken_several_times_is_waited_for_when_it_is_refused),
         cmocka_unit_test(fresh_credentials_make_a_key_well),
         cmocka_unit_test(the_place_touched_longest_ago_makes_room),
         cmocka_unit_test(memory_that_is_not_zero_makes_no_difference_and_stays_untouched),

@@ -204,15 +204,19 @@ static void a_model_that_nobody_knows_has_its_time(void **state)
 {
     (void)state;
     static const struct {
-        bool plain, headed;
+        bool plain, headed, bare;
         daruma_ms usual;
-    } rows[] = {{false, false, HEDGE_UNKNOWN_MS}, {true, false, HEDGE_PLAIN_MS}, {false, true, HEDGE_BEGUN_MS}};
+    } rows[] = {{false, false, false, HEDGE_UNKNOWN_MS},
+                {true, false, false, HEDGE_PLAIN_MS},
+                {false, true, false, HEDGE_BEGUN_MS},
+                {false, true, true, HEDGE_PLAIN_MS}};
     daruma_policy p = calm();
     daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
     for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_case c = silent(a_health(), &p, t, 2, 0);
         c.plain = rows[i].plain;
         c.headed = rows[i].headed; /* at once: nothing is learned of that */
+        c.bare = rows[i].bare;
         assert_waits(&c, rows[i].usual - 1);
         assert_hedges(&c, rows[i].usual, 1);
     }
@@ -223,6 +227,48 @@ static void a_model_that_nobody_knows_has_its_time(void **state)
     daruma_case_piece(&c, 50000);
     assert_waits(&c, 50000 + HEDGE_STALL_MS - 1);
     assert_hedges(&c, 50000 + HEDGE_STALL_MS, 1);
+}
+
+/* A request to `t[0]` and `t[1]`: where it goes. A stream that goes to the first is silent there until the second
+ * answers, while `hangs`; all else is answered at once. */
+static int asks(daruma_health *w, const daruma_policy *p, const daruma_target *t, bool plain, bool hangs,
+                daruma_ms *now)
+{
+    daruma_case c;
+    daruma_case_open(&c, w, p, t, 2, -1, -1, of_another(*now));
+    c.plain = plain;
+    int to = out(&c, *now);
+    if (to == 0 && !plain && hangs) {
+        *now += 10000;
+        daruma_case_headed(&c, at(*now));
+        daruma_case_hedge(&c, 1, at(*now));
+        daruma_case_hedge_takes_over(&c, NULL, at(*now += 100));
+    }
+    daruma_case_begun(&c, at(++*now));
+    daruma_case_done(&c, at(++*now));
+    return to;
+}
+
+static void streams_that_are_silent_rest_while_plain_answers_are_well(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    daruma_health *w = a_health();
+    daruma_ms now = 0;
+    for (int n = 0; n < 2; n++) {
+        for (int i = 0; i < 4; i++)
+            assert_int_equal(asks(w, &p, t, true, true, &now), 0);
+        assert_int_equal(asks(w, &p, t, false, true, &now), 0);
+    }
+    assert_int_equal(asks(w, &p, t, true, true, &now), 0); /* which concerns no other form of an answer */
+    assert_int_equal(asks(w, &p, t, false, true, &now), 1);
+    now += BREAKER_OPEN_MS;
+    daruma_case probe = silent(w, &p, t, 2, now);           /* one finds out ... */
+    assert_int_equal(asks(w, &p, t, false, true, &now), 1); /* ... and others keep off */
+    daruma_case_begun(&probe, at(now));
+    daruma_case_done(&probe, at(now));
+    assert_int_equal(asks(w, &p, t, false, false, &now), 0);
 }
 
 static void what_is_usual_is_learned_of_each_model(void **state)
@@ -884,6 +930,7 @@ int main(void)
         cmocka_unit_test(second_calls_of_several_requests_do_not_all_go_to_one_that_is_silent_too),
         cmocka_unit_test(a_call_from_before_its_place_failed_has_its_time),
         cmocka_unit_test(a_model_that_nobody_knows_has_its_time),
+        cmocka_unit_test(streams_that_are_silent_rest_while_plain_answers_are_well),
         cmocka_unit_test(what_is_usual_is_learned_of_each_model),
         cmocka_unit_test(slow_answers_under_a_fault_stretch_what_is_usual_only_a_little),
         cmocka_unit_test(half_of_a_short_deadline_is_left_for_the_other),

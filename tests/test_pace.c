@@ -342,6 +342,70 @@ static void a_limit_of_tokens_that_is_not_true_holds_nobody_up(void **state)
     assert_int_equal(waits_for(w, &p, &t, 2000, 3120), 0);
 }
 
+enum { HERD = 8 };
+
+/* So many go out at once, and all but `served` are refused as busy; these go on. What the refused do next: so many go
+ * out. */
+static int go_again(daruma_health *w, const daruma_policy *p, const daruma_target *t, daruma_case c[HERD], int served)
+{
+    daruma_failure f = failure(DARUMA_OVERLOADED, 529);
+    int n = 0;
+    for (int i = 0; i < HERD; i++) {
+        daruma_case_open(&c[i], w, p, t, 1, -1, -1, of_another(0));
+        assert_int_equal(out(&c[i], 0), 0);
+    }
+    for (int i = served; i < HERD; i++)
+        assert_int_equal(daruma_case_next(&c[i], &f, 0, at(10)).act, DARUMA_SEND);
+    for (int i = served; i < HERD; i++) {
+        c[i].not_before = 0;
+        n += daruma_case_admit(&c[i], at(600)).wait == 0;
+    }
+    return n;
+}
+
+static void who_was_refused_by_a_busy_place_goes_again_when_another_is_served(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_case c[HERD], one;
+    daruma_health *w = a_health();
+    assert_int_equal(go_again(w, &p, &t, c, 2), 0);
+    daruma_case_open(&one, w, &p, &t, 1, -1, -1, of_another(600));
+    assert_int_equal(out(&one, 600), 0); /* who was not refused asks */
+    daruma_case_drop(&one, at(600));
+    uint32_t healed = daruma_health_healed(w);
+    daruma_case_done(&c[0], at(610));
+    assert_int_not_equal(daruma_health_healed(w), healed); /* who waits is woken ... */
+    c[2].not_before = c[3].not_before = 0;
+    assert_int_equal(daruma_case_admit(&c[2], at(610)).wait, 0);
+    assert_true(daruma_case_admit(&c[3], at(610)).wait > 0); /* ... and one may go */
+    c[3].not_before = 0;
+    assert_int_equal(daruma_case_admit(&c[3], at(20 + BREAKER_OPEN_MS)).wait,
+                     0); /* after a while without a refusal more */
+}
+
+/* Those who had their turn are refused, too: it is chance. */
+static void where_those_are_refused_who_had_their_turn_nobody_waits_for_his(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_failure f = failure(DARUMA_OVERLOADED, 529);
+    daruma_health *w = a_health();
+    daruma_case c[HERD];
+    assert_int_equal(go_again(w, &p, &t, c, 5), 0);
+    for (int n = 0; n <= TURNS_BAD_MAX; n++) {
+        daruma_case_done(&c[n], at(610 + 10 * n));
+        c[6].not_before = c[7].not_before = 0;
+        assert_int_equal(daruma_case_admit(&c[6], at(611 + 10 * n)).wait, 0);
+        assert_true(daruma_case_admit(&c[7], at(611 + 10 * n)).wait > 0);
+        assert_int_equal(daruma_case_next(&c[6], &f, 0, at(612 + 10 * n)).act, DARUMA_SEND);
+    }
+    c[7].not_before = 0;
+    assert_int_equal(daruma_case_admit(&c[7], at(700)).wait, 0);
+}
+
 /* A provider that serves two calls at once: of three that go out together the third is refused, the others answered. */
 static void serves_two_of_three(daruma_health *w, const daruma_policy *p, const daruma_target *t, daruma_ms now)
 {
@@ -557,6 +621,8 @@ int main(void)
         cmocka_unit_test(tokens_come_back_bit_by_bit_and_who_needs_few_goes_at_once),
         cmocka_unit_test(tokens_that_went_out_count_before_an_answer_says_so),
         cmocka_unit_test(a_limit_of_tokens_that_is_not_true_holds_nobody_up),
+        cmocka_unit_test(who_was_refused_by_a_busy_place_goes_again_when_another_is_served),
+        cmocka_unit_test(where_those_are_refused_who_had_their_turn_nobody_waits_for_his),
         cmocka_unit_test(where_calls_are_served_and_refused_at_once_no_more_go_out_than_were_served),
         cmocka_unit_test(however_calls_end_none_is_counted_as_out_behind_that),
         cmocka_unit_test(refusals_beside_fewer_end_it_but_for_those_who_went_out_with_one_too_many),

@@ -88,9 +88,11 @@
 #define BACKOFF_SPREAD_DIV        8      /* waiters for one recovery spread over up to this part of the wait on top */
 #define PATIENCE_MS               120000 /* default of recovery.patience: agents run unattended; outages last a minute */
 #define KEY_TRUSTED_MS            600000 /* so long a key that was taken is asked once more when it is refused */
-#define VAGUE_BELOW               85     /* percent: a refusal judged with less may be a page of somebody on the way */
-#define WAIT_MS_MIN               100    /* before a repeat, whatever the dice say */
-#define WAIT_SHORT_MS             1000   /* a shorter rest is waited for though another model is well */
+#define KEY_TRUSTED_MIN           2      /* so many answers of a key or model, and a refusal after them may pass */
+#define NARROW_MS                 600000 /* so long a body as large as one that was refused for its bytes goes elsewhere first */
+#define VAGUE_BELOW               85   /* percent: a refusal judged with less may be a page of somebody on the way */
+#define WAIT_MS_MIN               100  /* before a repeat, whatever the dice say */
+#define WAIT_SHORT_MS             1000 /* a shorter rest is waited for though another model is well */
 #define WAIT_REST_MS              2000 /* who only has to slow down for so long is waited for, rather than ask who is sick */
 #define BUDGET_EMPTY_STEPS        2     /* steps of backoff more while a provider's retry budget is empty */
 #define BUDGET_PERCENT            30    /* retries per 100 calls of the last minute, each provider */
@@ -122,6 +124,8 @@
 #define CROWD_TURNS               2 /* so often calls are served and refused by turns: it is no chance, of calls at once */
 #define CROWD_TURN_MS             10000 /* ... each in so short a time: limits of a minute have longer ones */
 #define CROWD_STEPS_MAX           10    /* without a refusal twice as many are let in, and after so many steps all */
+#define TURNS_BAD_MAX             2     /* so many are refused who had their turn, and it is no matter of turns ... */
+#define TURNS_GOOD_EACH           4     /* ... or one more for each so many who were served */
 #define HEARSAY_REST_MS_MAX       5000  /* ... of which words alone speak: the next request finds out more */
 #define HEDGE_MS_MIN              250 /* of silence before another is asked: less is noise, of the network and of this machine */
 #define HEDGE_UNKNOWN_MS          2000  /* ... where nothing is known of the model, and no head of a stream came */

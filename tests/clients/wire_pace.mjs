@@ -166,3 +166,26 @@ holds("pace: a picture's bytes are no tokens: it goes at once where a text of th
     assert.ok(said > 1500, `the text took ${said} ms`);
   },
 });
+
+// A place that serves so many at once, and is too busy for the others: who was refused goes out again when one of those is
+// over, and not with all others that were refused.
+for (const status of [503, 529, 429])
+  holds(`pace: 150 at once of a place that serves four at once and answers ${status} to the others cost some two calls each`, {
+    limit: 60000,
+    config: one,
+    async run(pair) {
+      let out = 0, calls = 0;
+      pair.own.answer = async (q, res) => {
+        calls++;
+        if (out >= 4) return json(res, status, { error: { message: status === 429 ? "Too many requests" : "Service temporarily unavailable", type: "server_error" } });
+        out++;
+        await sleep(200);
+        out--;
+        wires.openai.answer(res, "seven eight");
+      };
+      const all = await Promise.all(Array.from({ length: 150 }, (_, i) => ask(pair, i)));
+      assert.deepEqual(all.filter((r) => r.said !== "seven eight").map((r) => r.text), []);
+      console.log(`# pace: 150 at once, ${calls} calls`);
+      assert.ok(calls <= 150 * 2.7, `${calls} calls`);
+    },
+  });

@@ -141,6 +141,7 @@ async function worker() {
       // A burst is over before much is known; a place that nobody can do without is called when it may be back.
       if (!why && !noisy && p.load === "steady" && p.w.sick && !p.w.alone && r.sickCalls > 2 && r.sick > 0.02) why = `${(100 * r.sick).toFixed(1)} % of the calls went to the sick place`;
       if (!why && !noisy && p.w.within && r.p50 > p.w.within) why = `half of the answers took more than ${p.w.within} ms`;
+      if (!why && !noisy && p.load === "steady" && p.w.calls && r.calls > p.w.calls) why = `more than ${p.w.calls} calls a request`;
     } catch (e) {
       why = e.stack;
     }

@@ -1,9 +1,11 @@
 // The worlds of doc/outages.md. `faults(t, i)`: what provider number i does from second t on; `turns`: when that changes;
-// `sick`: the place whose calls are counted; `lasts`: it takes longer than its stream; `alone`: nobody else could answer meanwhile.
+// `sick`: the place whose calls are counted; `lasts`: it takes longer than its stream; `alone`: nobody else could answer meanwhile;
+// `within`: half of the answers take no more ms; `calls`: so many calls a request at most, in a stream.
 const always = (fault) => () => [fault];
 const during = (from, to, fault) => (t) => (t >= from && t < to ? [fault] : []);
 const a = (fault) => ({ model: "a", ...fault });
 const two = { providers: 2, targets: ["p0/a", "p1/a"] };
+const silentStreams = { kind: "stall", stream: true, after_events: 0, for: "200s" };
 const one = { targets: ["p0/a"], alone: true };
 
 export const worlds = [
@@ -36,6 +38,10 @@ export const worlds = [
   { id: "model-429", name: "one model is limited, retry-after: 60", faults: always(a({ kind: "rate_limit", headers: { "retry-after": "60" } })), sick: { model: "a" }, within: 1000 },
   { id: "provider-down", name: "a whole provider is down, another is well", ...two, faults: (t, i) => (i === 0 ? [{ kind: "refuse" }] : []), sick: { provider: 0 }, within: 1000 },
   { id: "firewall", name: "one request gets a 403 page of a firewall, others are well", ...one, alone: false, faults: always({ kind: "html", status: 403, times: 1 }), tolerates: 1 },
-  { id: "proxy-413", name: "the proxy of one provider takes fewer bytes than the request has, another is well", ...two, faults: (t, i) => (i === 0 ? [{ kind: "html", status: 413 }] : []), within: 1000 },
+  { id: "proxy-413", name: "the proxy of one provider takes fewer bytes than the request has, another is well", ...two, faults: (t, i) => (i === 0 ? [{ kind: "html", status: 413 }] : []), within: 1000, calls: 1.2 },
   { id: "fallback-cut", name: "one provider is silent for 5 s, another is well", ...two, turns: [3, 8], faults: (t, i) => (i === 0 && t >= 3 && t < 8 ? [{ kind: "timeout" }] : []), burstAt: 3.5 },
+  { id: "head-silent", name: "one provider sends the head of its streams and nothing more, another is well", ...two, faults: (t, i) => (i === 0 ? [silentStreams] : []), within: 6000, calls: 1.4 },
+  { id: "head-silent-later", name: "one provider sends the head of its streams and nothing more after four seconds", ...two, turns: [4], faults: (t, i) => (i === 0 && t >= 4 ? [silentStreams] : []), loads: ["steady"], within: 1000, calls: 1.2 },
+  { id: "only-401-waves", name: "the only key is refused for 3 of 6 s, and was taken before", ...one, lasts: true, loads: ["steady"], turns: [3, 6, 9, 12, 15, 18], faults: (t) => (Math.floor(t / 3) % 2 ? [{ kind: "auth" }] : []) },
+  { id: "only-404-half", name: "half of the calls get 404 while a new version is rolled out", ...one, lasts: true, loads: ["steady"], turns: [3], faults: during(3, 99, { kind: "model_not_found", rate: 0.5 }) },
 ];

@@ -97,10 +97,11 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
     for (int i = 0; i < to && c->policy->health; i++)
         health_passed(c->health, &c->targets[i]);
     health_enter(c->health, &c->targets[to], c->permits, now);
-    c->paced = health_pace_takes(c->health, &c->targets[to], c->tokens, now);
+    health_form_asked(c->health, &c->targets[to], c->plain, now);
+    c->paced = health_pace_takes(c->health, &c->targets[to], c->tokens, c->calls[to] > 0, now);
     c->out = true;
     c->left = c->hung_up = false;
-    c->answered = c->useless = c->headed = c->noted = c->overdue = c->late = c->begun = c->goes_on = false;
+    c->answered = c->useless = c->headed = c->bare = c->noted = c->overdue = c->late = c->begun = c->goes_on = false;
     c->sent_at = now;
     c->gap = c->slow = 0;
     c->rung = 0;
@@ -311,8 +312,11 @@ daruma_spent case_paused(const daruma_case *c, daruma_ms now)
 static void is_well(daruma_case *c, daruma_moment at)
 {
     ladder_show_pace(c, PACE_ANSWERED, at.now);
-    if (c->policy->health && !c->answered)
+    if (c->policy->health && !c->answered) {
         health_good(c->health, &c->targets[c->target], c->permits, c->sent_at, at.now);
+        health_form_well(c->health, &c->targets[c->target], c->plain, c->sent_at);
+        health_not_too_large(c->health, &c->targets[c->target], c->bytes);
+    }
     c->answered = true;
 }
 

@@ -108,9 +108,28 @@ daruma_condition choice_look(const daruma_case *c, int i, daruma_ms now)
         h.why = DARUMA_RATE_LIMIT;
         h.who = DARUMA_SICK_TARGET;
     }
+    daruma_ms busy = c->calls[i] ? health_busy_in(c->health, &c->targets[i], now) : 0;
+    if (busy > h.in) {
+        h.in = busy;
+        h.why = DARUMA_OVERLOADED;
+        h.who = DARUMA_SICK_TARGET;
+    }
+    spent = spent > busy ? spent : busy;
     if (spent > h.alone_in)
         h.alone_in = spent;
-    h.well &= spent == 0;
+    daruma_ms form = health_form_in(c->health, &c->targets[i], c->plain, now); /* asked last, but nobody waits for it */
+    if (form > h.in) {
+        h.in = form;
+        h.why = DARUMA_TIMEOUT;
+        h.who = DARUMA_SICK_MODEL;
+    }
+    daruma_ms narrow = health_narrow_in(c->health, &c->targets[i], c->bytes, now); /* likewise */
+    if (narrow > h.in) {
+        h.in = narrow;
+        h.why = DARUMA_REQUEST_TOO_LARGE;
+        h.who = DARUMA_SICK_REQUEST;
+    }
+    h.well &= spent == 0 && form == 0 && narrow == 0;
     return h;
 }
 
@@ -132,14 +151,15 @@ static bool spoils(const daruma_failure *f, const daruma_target *t, const daruma
     return false;
 }
 
-void choice_spoil(daruma_case *c, int target, const daruma_failure *f, bool trusted)
+void choice_spoil(daruma_case *c, int target, const daruma_failure *f, bool trusted, daruma_ms now)
 {
     bool refused = f->kind == DARUMA_AUTH || f->kind == DARUMA_PERMISSION;
     bool first = c->calls[target] < 2;
     if (refused && f->sure < VAGUE_BELOW && first)
         return; /* perhaps a page of somebody on the way: it is asked once more */
     /* Who checks keys may be out of order for a moment: that target alone is asked once more, no other with its key. */
-    int again = trusted && f->kind == DARUMA_AUTH && first ? target : -1;
+    bool passes = c->policy->health && health_may_pass(c->health, &c->targets[target], f->kind, now);
+    int again = passes || (trusted && f->kind == DARUMA_AUTH && first) ? target : -1;
     bool narrow = f->kind == DARUMA_CONTEXT_LENGTH || f->kind == DARUMA_REQUEST_TOO_LARGE;
     for (int i = 0; i < choice_count(c); i++)
         if (i != again && spoils(f, &c->targets[target], &c->targets[i]))

@@ -30,7 +30,7 @@ void choice_blame(daruma_case *c, int target, daruma_kind k);
 void choice_resume(daruma_case *c, const daruma_case *was);
 /* The target at hand failed so: all that would fail the same way are out of the question. `trusted`: its key was taken
  * lately. */
-void choice_spoil(daruma_case *c, int target, const daruma_failure *f, bool trusted);
+void choice_spoil(daruma_case *c, int target, const daruma_failure *f, bool trusted, daruma_ms now);
 /* The request is another one now: those that were too narrow for it may take it. */
 void choice_widen(daruma_case *c);
 

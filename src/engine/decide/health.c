@@ -77,6 +77,31 @@ static void cure(daruma_health *w, place *p)
     p->named = false;
 }
 
+/* The part of a target for its name in the rows of kinds. What an account was told of a model is no word to another
+ * account: that a model is down for all of them its breaker sees, from several of them. */
+static const int rest_parts[] = {
+    [SHARE_KEY] = KEY, [SHARE_ACCOUNT] = ACCOUNT, [SHARE_LANE] = LANE, [SHARE_MODEL] = MODEL};
+
+/* Does a refusal of that kind concern all requests alike? What may not be done is of one request, perhaps. */
+static bool is_of_all(daruma_kind k)
+{
+    return k == DARUMA_AUTH || k == DARUMA_MODEL_NOT_FOUND;
+}
+
+/* A key that was taken, or a model that was there, for several requests is refused since a short while: it may pass. */
+static bool may_pass(const place *p, daruma_ms now)
+{
+    return p && p->trusted && p->refused_from && ms_since(p->refused_from, now) < PATIENCE_MS;
+}
+
+/* Who has nobody else asks it when it has been refused for half as long again. */
+static daruma_ms passes_in(const place *p, daruma_ms now)
+{
+    daruma_ms every = later(ALONE_MS_MIN, sooner(ms_since(p->refused_from, p->asked_at) / 2, REST_MS_MAX));
+    daruma_ms gone = ms_since(p->asked_at, now);
+    return may_pass(p, now) && now >= p->asked_at && gone < every ? every - gone : 0;
+}
+
 /* ---- looking ------------------------------------------------------------------ */
 
 /* True if only other models speak against the provider of `t`: its own has not failed since its last success, and
@@ -105,6 +130,8 @@ daruma_condition daruma_health_look(const daruma_health *w, const daruma_target 
             h.named_in = later(h.named_in, cooled);
         if (p->named || daruma_kind_passes(p->why)) /* what does not pass is not waited for: it is asked */
             h.alone_in = later(h.alone_in, later(cooled, probed_in(p, now)));
+        else
+            h.alone_in = later(h.alone_in, passes_in(p, now));
         if (part != PROVIDER || !is_hearsay(w, t, p))
             h.alone_in = later(h.alone_in, daruma_breaker_alone_in(&p->breaker, now));
     }
@@ -196,6 +223,11 @@ bool health_trusts_key(const daruma_health *w, const daruma_target *t, daruma_ms
     return taken && (!key || !key->cool_ms);
 }
 
+bool health_may_pass(const daruma_health *w, const daruma_target *t, daruma_kind k, daruma_ms now)
+{
+    return is_of_all(k) && may_pass(place_look(w, t, rest_parts[kind_rows[k].rests]), now);
+}
+
 void health_passed(daruma_health *w, const daruma_target *t)
 {
     for (int part = LANE; part <= PROVIDER; part++) {
@@ -237,6 +269,7 @@ void health_enter(daruma_health *w, const daruma_target *t, daruma_permit permit
         bool probes = p && probe_rested(p, now);
         if (!p)
             continue;
+        p->asked_at = now;
         permits[2].probe |= probes;
         p->tally.sick += (probes || cool_in(p, now) > 0) && !p->breaker.open_until; /* else enter() counts it */
         p->tally.probes += probes;
@@ -280,6 +313,8 @@ static void end_probes(daruma_health *w, const daruma_target *t, const daruma_pe
         place *p = place_look(w, t, part);
         if (!p)
             continue;
+        if (good_from > p->refused_from)
+            p->refused_from = 0;
         bool well = good_from > p->cool_from; /* a call from before the one that was refused says nothing of it */
         if ((well && (!p->named || permits[2].probe)) || (good_from != NEVER_GOOD && cool_in(p, now) == 0))
             cure(w, p);
@@ -296,6 +331,8 @@ void health_good(daruma_health *w, const daruma_target *t, const daruma_permit p
     place *model = place_for(w, t, MODEL);
     if (!model->whole || sent_at > model->whole)
         model->whole = sent_at ? sent_at : 1;
+    place *lane = place_for(w, t, LANE);
+    lane->answers += lane->answers < UINT32_MAX;
     tell(w, t, LANE, permits[3], GOOD, 0, now);
     tell(w, t, MODEL, permits[0], GOOD, 0, now);
     tell(w, t, PROVIDER, permits[1], GOOD, 0, now);
@@ -309,11 +346,6 @@ void health_drop(daruma_health *w, const daruma_target *t, const daruma_permit p
     tell(w, t, PROVIDER, permits[1], NOTHING, 0, now);
     end_probes(w, t, permits, NEVER_GOOD, now);
 }
-
-/* The part of a target for its name in the rows of kinds. What an account was told of a model is no word to another
- * account: that a model is down for all of them its breaker sees, from several of them. */
-static const int rest_parts[] = {
-    [SHARE_KEY] = KEY, [SHARE_ACCOUNT] = ACCOUNT, [SHARE_LANE] = LANE, [SHARE_MODEL] = MODEL};
 
 /* Who only has to slow down and does not say for how long: a moment, and while nobody is let through each time half of
  * what it was altogether, so that nobody waits for more than 1.5 times as long as he must. */
@@ -350,6 +382,12 @@ static void rest(daruma_health *w, const daruma_target *t, const daruma_failure 
     if (k->rest == REST_SLOWS && !named && health_crowded(w, t))
         return;
     place *p = place_for(w, t, f->hearsay ? LANE : rest_parts[k->rests]);
+    if (k->rest == REST_REFUSED && !p->refused_from) {
+        const place *lane = place_for(w, t, LANE);
+        p->trusted = is_of_all(f->kind) && lane->answers >= KEY_TRUSTED_MIN &&
+                     ms_since(lane->breaker.well_at, at.now) < KEY_TRUSTED_MS;
+        p->refused_from = sent_at ? sent_at : 1;
+    }
     bool alone = !p->witness || p->witness == witness;
     if (!p->witness)
         p->witness = witness;

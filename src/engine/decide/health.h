@@ -51,6 +51,9 @@ void health_second_out(daruma_health *w, const daruma_target *t, daruma_ms now);
 void health_second_over(daruma_health *w, const daruma_target *t);
 /* Was the key of `t` taken lately, and not refused since? */
 bool health_trusts_key(const daruma_health *w, const daruma_target *t, daruma_ms now);
+/* Was the key of `t` taken, or its model there, for several requests until a short while ago, so that a refusal of that
+ * kind may pass by itself? */
+bool health_may_pass(const daruma_health *w, const daruma_target *t, daruma_kind k, daruma_ms now);
 /* Is a second call to `t` out for a while, of another request perhaps, and nothing was heard since? */
 bool health_second_is_out(const daruma_health *w, const daruma_target *t, daruma_ms now);
 /* A request waits for that part of `t`. */
@@ -95,17 +98,38 @@ bool health_may_doubt(const daruma_health *w, const daruma_target *t, daruma_ms 
 void health_hung(daruma_health *w, const daruma_target *t, daruma_ms sent_at, daruma_ms back_at);
 bool health_hangs(const daruma_health *w, const daruma_target *t, daruma_ms sent_at);
 
+/* ---- usual.c: streams that are silent where plain answers are well, or the other way round ---- */
+
+/* A call of that form that went out at `sent_at` came to its end. */
+void health_form_well(daruma_health *w, const daruma_target *t, bool plain, daruma_ms sent_at);
+/* ... or was silent for far longer than usual. Two were, none was well since the first went out, and one of the other
+ * form went out between them and was: then it rests, longer each time. */
+void health_form_silent(daruma_health *w, const daruma_target *t, bool plain, daruma_ms sent_at, daruma_ms now);
+/* A call of that form goes out. Behind a rest it finds out how it is, and others keep off for as long again. */
+void health_form_asked(daruma_health *w, const daruma_target *t, bool plain, daruma_ms now);
+/* So long that form rests at `t`; 0: it does not. */
+daruma_ms health_form_in(const daruma_health *w, const daruma_target *t, bool plain, daruma_ms now);
+
+/* ---- usual.c: bodies that a host does not take ---- */
+
+/* A body of so many bytes was refused for them (413), or answered. */
+void health_too_large(daruma_health *w, const daruma_target *t, int64_t bytes, daruma_ms now);
+void health_not_too_large(daruma_health *w, const daruma_target *t, int64_t bytes);
+/* So long a body of so many bytes goes elsewhere first; 0: it need not. */
+daruma_ms health_narrow_in(const daruma_health *w, const daruma_target *t, int64_t bytes, daruma_ms now);
+
 /* ---- pace.c: limits that providers state ---- */
 
 /* So long too little is left at `t` for a request of so many tokens, as far as that is believed; 0: there is enough. */
 daruma_ms health_spent_in(const daruma_health *w, const daruma_target *t, int64_t tokens, daruma_ms now);
-/* A call of so many tokens goes out to `t`: counts it, and returns what has gone out there, it included. */
-daruma_call_pace health_pace_takes(daruma_health *w, const daruma_target *t, int64_t tokens, daruma_ms now);
+/* A call of so many tokens goes out to `t`, perhaps `again`: counts it, and returns what has gone out there, it
+ * included. */
+daruma_call_pace health_pace_takes(daruma_health *w, const daruma_target *t, int64_t tokens, bool again, daruma_ms now);
 /* The answer to that call states what is left. */
 void health_told_left(daruma_health *w, const daruma_target *t, const daruma_left *told, const daruma_call_pace *call,
                       daruma_ms sent_at, daruma_ms now);
 /* How it went with a call that went out although too little was left. */
-typedef enum pace_shown { PACE_NOTHING, PACE_ANSWERED, PACE_REFUSED } pace_shown;
+typedef enum pace_shown { PACE_NOTHING, PACE_ANSWERED, PACE_REFUSED, PACE_BUSY } pace_shown;
 /* What a failure shows of it (NULL: nothing). */
 pace_shown health_pace_of(const daruma_failure *f);
 void health_pace_shown(daruma_health *w, const daruma_target *t, daruma_call_pace *call, pace_shown how, daruma_ms now);
@@ -113,6 +137,9 @@ void health_pace_shown(daruma_health *w, const daruma_target *t, daruma_call_pac
 bool health_crowded(const daruma_health *w, const daruma_target *t);
 /* Are so many calls out at `t` that it serves no more? */
 bool health_is_full(const daruma_health *w, const daruma_target *t, daruma_ms now);
+/* Is `t` busy with as many calls as were out there when it refused the newest? Who was refused there looks again after
+ * that, or when one of them is over: else all would come back at once, and most in vain. 0: it is not. */
+daruma_ms health_busy_in(const daruma_health *w, const daruma_target *t, daruma_ms now);
 /* Does a limit of tokens hold up who asks `t`, when too little is left? */
 bool health_counts_tokens(const daruma_health *w, const daruma_target *t, daruma_ms now);
 

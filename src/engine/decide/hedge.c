@@ -24,6 +24,7 @@ static const daruma_failure silent_failure = {
 typedef struct silent_call {
     int target;
     bool headed;
+    bool bare;
     bool begun; /* it is silent between two pieces of its content */
     daruma_ms silent;
     daruma_ms own; /* the usual time of its model, -1 unknown */
@@ -38,6 +39,7 @@ static silent_call look_at(const daruma_case *c, bool second, daruma_ms now)
 {
     silent_call n = {.target = second ? c->beside.target : c->target,
                      .headed = second ? c->beside.headed : c->headed,
+                     .bare = second ? c->beside.bare : c->bare,
                      .begun = !second && c->begun,
                      .silent = ms_since(second     ? c->beside.sent_at
                                         : c->begun ? c->piece_at
@@ -107,11 +109,11 @@ static daruma_ms allowed(const daruma_case *c, const silent_call *n, int other, 
     bool same_model = other >= 0 && c->targets[other].model_id == c->targets[n->target].model_id; /* as slow, perhaps */
     daruma_ms begun = c->beside.out ? c->beside.sent_at : c->begun ? c->piece_at : c->sent_at;
     if (most < 0)
-        most = same_model  ? HEDGE_SAME_MS
-               : n->begun  ? HEDGE_STALL_MS
-               : n->headed ? HEDGE_BEGUN_MS
-               : c->plain  ? plain_ms(c, n->target)
-                           : HEDGE_UNKNOWN_MS;
+        most = same_model              ? HEDGE_SAME_MS
+               : n->begun              ? HEDGE_STALL_MS
+               : n->headed && !n->bare ? HEDGE_BEGUN_MS
+               : n->headed || c->plain ? plain_ms(c, n->target)
+                                       : HEDGE_UNKNOWN_MS;
     if (c->beside.out && n->own < 0) { /* nobody knows how long he may take: at least what is usual elsewhere, and who
                                           is asked next has more time */
         daruma_ms usual = health_usual(c->health, &c->targets[c->target], time_of(n), c->plain);
@@ -142,6 +144,7 @@ static void note(daruma_case *c, daruma_ms now)
         return;
     c->late = true;
     health_silent(c->health, &c->targets[c->target], c->permits, c->id, now);
+    health_form_silent(c->health, &c->targets[c->target], c->plain, c->sent_at, now);
     c->permits[0].probe = c->permits[3].probe = false; /* what it was to find out is found out */
     c->permits[0].told = c->permits[3].told = true;
 }
@@ -247,7 +250,8 @@ void daruma_case_hedge(daruma_case *c, int target, daruma_moment at)
     c->overdue = false;
     health_second_out(c->health, &c->targets[target], at.now);
     health_enter(c->health, &c->targets[target], c->beside.permits, at.now);
-    c->beside.paced = health_pace_takes(c->health, &c->targets[target], c->tokens, at.now);
+    health_form_asked(c->health, &c->targets[target], c->plain, at.now);
+    c->beside.paced = health_pace_takes(c->health, &c->targets[target], c->tokens, false, at.now);
     c->attempts++;
     c->hedges += !knocks; /* which come ever more seldom */
     if (c->calls[target] < UINT8_MAX)
@@ -284,7 +288,7 @@ void daruma_case_hedge_ended(daruma_case *c, const daruma_failure *f, daruma_mom
         c->hedge_at = add_sat(at.now, wait);
     }
     choice_blame(c, c->beside.target, f->kind);
-    choice_spoil(c, c->beside.target, f, false);
+    choice_spoil(c, c->beside.target, f, false, at.now);
 }
 
 /* It lost to another model, of which nobody knows that it is faster than healthy: nothing was ever heard of the first,
@@ -313,6 +317,7 @@ void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, darum
         health_slower(c->health, &c->targets[c->target], time_of(&first), c->plain, first.silent);
     } else if (!c->answered && f == &silent_failure) { /* of its provider that says nothing: others are just quicker */
         health_silent(c->health, &c->targets[c->target], c->permits, c->id, at.now);
+        health_form_silent(c->health, &c->targets[c->target], c->plain, c->sent_at, at.now);
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);
     } else if (!c->answered)
         health_bad(c->health, &c->targets[c->target], c->permits, f, c->id, c->sent_at,
@@ -333,6 +338,7 @@ void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, darum
     c->paced = c->beside.paced;
     memcpy(c->permits, c->beside.permits, sizeof c->permits);
     c->headed = c->beside.headed;
+    c->bare = c->beside.bare;
     c->answered = c->noted = c->overdue = c->late = c->begun = c->goes_on = false;
     c->gap = 0;
     c->beside.out = false;

@@ -288,6 +288,8 @@ static bool is_of_api(const daruma_case *c, const daruma_failure *f)
 static void note_bad(daruma_case *c, int target, const daruma_permit permits[DARUMA_PERMITS], const daruma_failure *f,
                      daruma_moment at)
 {
+    if (c->policy->health && f->kind == DARUMA_REQUEST_TOO_LARGE && f->status == 413 && f->limit <= 0)
+        health_too_large(c->health, &c->targets[target], c->bytes, at.now); /* no window is named: bytes */
     if (c->policy->health && (is_of_api(c, f) || ran_out(c, f, at.now)))
         health_drop(c->health, &c->targets[target], permits, at.now);
     else if (c->policy->health)
@@ -350,7 +352,7 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
         give_back(c, at.now);
     }
     if (!is_of_api(c, f))
-        choice_spoil(c, c->target, f, trusted);
+        choice_spoil(c, c->target, f, trusted, at.now);
 
     for (; c->round < ROUNDS; c->round++, r = 0) {
         daruma_remedy given;

@@ -99,20 +99,57 @@ static void crowd_answered(crowd *o, const daruma_call_pace *call)
         o->turns = 0;
 }
 
-static void crowd_left(daruma_health *w, crowd *o, const daruma_call_pace *call, pace_shown how, daruma_ms now)
+/* So many may be out by now for one who was refused to go out again. */
+static uint32_t turns_room(const turns *o, daruma_ms now)
 {
-    bool full = full_in(o, now) > 0;
+    daruma_ms steps = ms_since(o->at, now) / BREAKER_OPEN_MS;
+    return o->served && now >= o->at && steps < CROWD_STEPS_MAX && o->served < UINT32_MAX >> steps ? o->served << steps
+                                                                                                   : UINT32_MAX;
+}
+
+daruma_ms health_busy_in(const daruma_health *w, const daruma_target *t, daruma_ms now)
+{
+    const place *p = place_look(w, t, LANE);
+    return p && p->crowd.out >= turns_room(&p->turns, now) ? HEDGE_LOOK_MS : 0;
+}
+
+/* Such a call is over, and so many others are out. Where those are refused who had their turn, chance refuses, or a
+ * fault, and nobody waits for his turn for a while. */
+static void turn_over(turns *o, const daruma_call_pace *call, bool good, uint32_t others, daruma_ms now)
+{
+    o->good += call->turn && good;
+    o->bad += call->turn && !good;
+    if (o->bad > TURNS_BAD_MAX + o->good / TURNS_GOOD_EACH)
+        *o = (turns){.off = add_sat(now, CROWD_TURN_MS)};
+    if (good && o->served && call->nth > o->served && call->sent_at > o->sent)
+        o->served = call->nth;
+    bool beyond = call->sent_at > o->at && call->nth > turns_room(o, call->sent_at); /* which had to be */
+    if (good || beyond || (o->off && ms_since(now, o->off) > 0))
+        return;
+    o->off = 0;
+    o->served = others;
+    o->at = now;
+    o->sent = call->sent_at;
+}
+
+static void crowd_left(daruma_health *w, place *p, const daruma_call_pace *call, pace_shown how, daruma_ms now)
+{
+    crowd *o = &p->crowd;
+    bool full = full_in(o, now) > 0, busy = o->out >= turns_room(&p->turns, now);
     o->out -= o->out > 0;
+    if (how != PACE_NOTHING)
+        turn_over(&p->turns, call, how == PACE_ANSWERED, o->out, now);
     if (how == PACE_REFUSED)
         crowd_refused(o, call, now);
     if (how == PACE_ANSWERED)
         crowd_answered(o, call);
-    w->healed += full && !full_in(o, now);
+    w->healed += (full && !full_in(o, now)) || (busy && o->out < turns_room(&p->turns, now));
 }
 
 pace_shown health_pace_of(const daruma_failure *f)
 {
-    return f && f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : PACE_NOTHING;
+    bool busy = f && (f->kind == DARUMA_OVERLOADED || f->status == 503 || f->status == 529);
+    return f && f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : busy ? PACE_BUSY : PACE_NOTHING;
 }
 
 bool health_crowded(const daruma_health *w, const daruma_target *t)
@@ -149,10 +186,11 @@ daruma_ms health_spent_in(const daruma_health *w, const daruma_target *t, int64_
     return longest;
 }
 
-daruma_call_pace health_pace_takes(daruma_health *w, const daruma_target *t, int64_t tokens, daruma_ms now)
+daruma_call_pace health_pace_takes(daruma_health *w, const daruma_target *t, int64_t tokens, bool again, daruma_ms now)
 {
     place *p = place_for(w, t, LANE);
     daruma_call_pace call = {.tokens = tokens, .nth = ++p->crowd.out, .sent_at = now};
+    call.turn = again && call.nth <= p->turns.served;
     for (int i = 0; i < DARUMA_LIMITS; i++) {
         pace *o = &p->pace[i];
         int64_t need = need_of(i, tokens);
@@ -198,7 +236,7 @@ void health_pace_shown(daruma_health *w, const daruma_target *t, daruma_call_pac
 {
     place *p = call->nth ? place_look(w, t, LANE) : NULL;
     if (p)
-        crowd_left(w, &p->crowd, call, how, now);
+        crowd_left(w, p, call, how, now);
     call->nth = 0;
     for (int i = 0; i < DARUMA_LIMITS; i++) {
         if (!call->spent[i])

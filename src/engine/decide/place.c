@@ -196,6 +196,10 @@ void place_keep(place *p, const place *got)
     is.budget = p->budget;
     is.hedges = p->hedges;
     is.crowd = p->crowd;
+    is.turns = p->turns;
+    memcpy(is.forms, p->forms, sizeof is.forms);
+    is.narrow = p->narrow;
+    is.narrow_at = p->narrow_at;
     is.breaker.wary = p->breaker.wary;
     *p = is;
 }

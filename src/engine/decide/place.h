@@ -39,6 +39,27 @@ typedef struct crowd {
     daruma_ms served;     /* ... and when the newest call went out that was answered */
 } crowd;
 
+/* Those who were refused at a busy place take turns: see pace.c. */
+typedef struct turns {
+    uint32_t
+        served; /* so many others were out when the newest call was refused: as many are served at once; 0: unknown */
+    uint32_t good;  /* of those who had their turn so many were answered ... */
+    uint32_t bad;   /* ... and refused */
+    daruma_ms at;   /* when that refusal came ... */
+    daruma_ms sent; /* ... and when its call had gone out */
+    daruma_ms off;  /* turns are of no use until then; 0: they may be */
+} turns;
+
+/* Streams of a model, or its plain answers: see usual.c. */
+typedef struct form {
+    daruma_ms well;   /* when the newest went out that came to its end; 0 none did */
+    daruma_ms silent; /* when the first since went out that was silent, 0 none was ... */
+    daruma_ms
+        between; /* ... one of the other form that was well after that, and those out when it began to rest; 0 none */
+    daruma_ms until; /* it rests until then; meaningless while `ms` is 0 */
+    daruma_ms ms;    /* how long that was meant to be, 0: it does not rest */
+} form;
+
 typedef struct place {
     uint64_t id;
     daruma_scope scope;
@@ -48,6 +69,10 @@ typedef struct place {
     daruma_ms cool_from;          /* when the call went out that made it rest */
     daruma_ms cool_took;          /* ... and how long that took */
     daruma_ms probe_until;        /* it has rested and one call finds out whether it is well; 0: none does */
+    daruma_ms refused_from;       /* when the first call since the last success went out that was refused; 0 none was */
+    daruma_ms asked_at;           /* when the newest call went out */
+    uint32_t answers;             /* lanes: calls that were answered, all in all */
+    bool trusted;                 /* there were several, and lately, when that call was refused: it may pass */
     uint64_t witness;             /* the case that was refused here, 0 none; a second one makes it rest */
     uint32_t strikes;             /* rests in a row without a success between them ... */
     daruma_ms struck_at;          /* ... and when the newest began; meaningless while there are none */
@@ -57,6 +82,9 @@ typedef struct place {
     daruma_budget budget;         /* providers: retries */
     daruma_budget hedges;         /* providers: second calls beside a silent one */
     usual times[HEALTH_TIMES][2]; /* models: streams, plain answers */
+    form forms[2];                /* models: the same two */
+    int64_t narrow;               /* models: the smallest body that was refused for its bytes; 0 none was ... */
+    daruma_ms narrow_at;          /* ... and when the newest was */
     daruma_ms heard;              /* models: when the newest call that was answered went out ... */
     daruma_ms heard_at;           /* ... and when that was; 0 none was */
     daruma_ms whole;              /* models: when the newest call went out whose answer came whole; 0 none did */
@@ -69,6 +97,7 @@ typedef struct place {
     uint64_t shared;              /* what others know of it, as a mark(); 0 nothing */
     pace pace[DARUMA_LIMITS];     /* lanes */
     crowd crowd;                  /* lanes */
+    turns turns;                  /* lanes */
     daruma_tally tally;
     uint32_t next;         /* in its chain; places are named by index + 1, 0 is none */
     uint32_t newer, older; /* touched just after, just before */

@@ -1,7 +1,10 @@
 /* usual.c - how long the calls to each model usually take, learned from its answers: the mean and how far they lie from
  * it, as TCP keeps them (RFC 6298), but that a single answer far beyond the usual counts for less: it tells of a fault,
  * not of the model. A model that is slow from now on is learned within some ten answers all the same. And what was
- * heard of it when. */
+ * heard of it when.
+ *
+ * And whether its streams are silent while its plain answers are well, or the other way round. To the breaker such a
+ * model fails half of its calls, and a success of the one form says that all is well. */
 #include "engine/decide/place.h"
 #include "engine/decide/window.h"
 #include "base/limits.h"
@@ -140,4 +143,71 @@ bool health_hangs(const daruma_health *w, const daruma_target *t, daruma_ms sent
 {
     const place *p = place_look(w, t, MODEL);
     return p && p->dead_to && sent_at >= p->dead_from && sent_at <= p->dead_to;
+}
+
+/* ---- streams and plain answers ------------------------------------------------ */
+
+void health_form_well(daruma_health *w, const daruma_target *t, bool plain, daruma_ms sent_at)
+{
+    place *p = place_for(w, t, MODEL);
+    form *f = &p->forms[plain], *other = &p->forms[!plain];
+    w->healed += f->ms != 0;
+    *f = (form){.well = sent_at ? sent_at : 1};
+    if (other->silent && !other->between && sent_at > other->silent)
+        other->between = sent_at;
+}
+
+void health_form_silent(daruma_health *w, const daruma_target *t, bool plain, daruma_ms sent_at, daruma_ms now)
+{
+    place *p = place_for(w, t, MODEL);
+    form *f = &p->forms[plain], *other = &p->forms[!plain];
+    if (!f->silent) {
+        f->silent = sent_at ? sent_at : 1;
+        f->between = other->well > f->silent ? other->well : 0;
+    }
+    if (!f->between || sent_at <= f->between)
+        return;
+    f->ms = f->ms ? sooner(2 * f->ms, REST_MS_MAX) : BREAKER_OPEN_MS;
+    f->until = add_sat(now, f->ms);
+    f->between = now; /* what is out already says nothing new */
+}
+
+void health_form_asked(daruma_health *w, const daruma_target *t, bool plain, daruma_ms now)
+{
+    place *p = place_look(w, t, MODEL);
+    form *f = p ? &p->forms[plain] : NULL;
+    if (f && f->ms && now >= f->until)
+        f->until = add_sat(now, f->ms);
+}
+
+daruma_ms health_form_in(const daruma_health *w, const daruma_target *t, bool plain, daruma_ms now)
+{
+    const place *p = place_look(w, t, MODEL);
+    daruma_ms left = p && p->forms[plain].ms ? ms_since(now, p->forms[plain].until) : 0;
+    return left <= 0 ? 0 : sooner(left, p->forms[plain].ms); /* a clock that went back makes it no longer */
+}
+
+/* ---- bodies that are too large ------------------------------------------------ */
+
+void health_too_large(daruma_health *w, const daruma_target *t, int64_t bytes, daruma_ms now)
+{
+    place *p = place_for(w, t, MODEL);
+    if (bytes <= 0)
+        return;
+    p->narrow = p->narrow && p->narrow < bytes ? p->narrow : bytes;
+    p->narrow_at = now;
+}
+
+void health_not_too_large(daruma_health *w, const daruma_target *t, int64_t bytes)
+{
+    place *p = place_look(w, t, MODEL);
+    if (p && p->narrow && bytes >= p->narrow)
+        p->narrow = 0;
+}
+
+daruma_ms health_narrow_in(const daruma_health *w, const daruma_target *t, int64_t bytes, daruma_ms now)
+{
+    const place *p = place_look(w, t, MODEL);
+    daruma_ms gone = p ? ms_since(p->narrow_at, now) : 0;
+    return p && p->narrow && bytes >= p->narrow && gone < NARROW_MS ? NARROW_MS - gone : 0;
 }

@@ -217,6 +217,7 @@ static daruma_admission admit(session *x, daruma_moment at)
     if (!x->out.media && case_counts_tokens(&x->kase, at.now))
         x->out.media = has_media(x);
     x->kase.tokens = x->out.media || !x->d ? 0 : mul_sat((int64_t)x->out.body.n, 1000) / rate;
+    x->kase.bytes = (int64_t)x->out.body.n;
     return daruma_case_admit(&x->kase, at);
 }
 

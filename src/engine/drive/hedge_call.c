@@ -475,6 +475,8 @@ void hedge_look(session *x)
         return;
     }
     late_silent(x);
+    x->kase.bare = x->kase.headed && x->client.streaming && !x->answer.held.n;
+    x->kase.beside.bare = x->kase.beside.headed && x->hedge.call && !x->hedge.call->held.n;
     daruma_silence s = daruma_case_silence(&x->kase, at);
     if (s.act == DARUMA_SILENCE_HEDGE)
         s.look_in = begin(x, s.target) ? HEDGE_MS_MIN : HEDGE_LOOK_MS;
