@@ -80,6 +80,7 @@
 
 #define ADVICE_ROUNDS_MS          1000   /* Retry-After is in whole seconds */
 #define BACKOFF_STEPS_MAX         64     /* growth steps; a delay that doubles meets any cap before */
+#define BACKOFF_OTHERS_STEPS      4      /* where others are answered meanwhile, waiting longer helps nobody */
 #define BACKOFF_SPREAD_DIV        8      /* waiters for one recovery spread over up to this part of the wait on top */
 #define PATIENCE_MS               120000 /* default of recovery.patience: agents run unattended; outages last a minute */
 #define KEY_TRUSTED_MS            600000 /* so long a key that was taken is asked once more when it is refused */
@@ -117,7 +118,13 @@
 #define CROWD_TURNS               2 /* so often calls are served and refused by turns: it is no chance, of calls at once */
 #define CROWD_TURN_MS             10000 /* ... each in so short a time: limits of a minute have longer ones */
 #define CROWD_STEPS_MAX           10    /* without a refusal twice as many are let in, and after so many steps all */
-#define HEARSAY_REST_MS_MAX       5000  /* ... of which words alone speak: the next request finds out more */
+#define TEMPO_CALLS_MIN           4     /* out at once when one is refused: fewer do not hinder each other */
+#define TEMPO_MS                  100 /* of more: time between calls, at first; it doubles with each refusal and shrinks */
+#define TEMPO_DIV                 8 /* ... by such a part with each that is served */
+#define TEMPO_VAIN_TIMES          4 /* grown so much while nobody was served: that was an outage, until it is refused again */
+#define TEMPO_QUIET_TIMES         20   /* ... and so many times as long without a refusal ends it */
+#define TEMPO_MS_MAX              2000 /* ... and where it would be longer they take no turns: it serves nobody */
+#define HEARSAY_REST_MS_MAX       5000 /* ... of which words alone speak: the next request finds out more */
 #define HEDGE_MS_MIN              250 /* of silence before another is asked: less is noise, of the network and of this machine */
 #define HEDGE_UNKNOWN_MS          2000  /* ... where nothing is known of the model, and no head of a stream came */
 #define HEDGE_PLAIN_MS            5000  /* ... and no head of an answer in one piece, which comes when it is ready */

@@ -103,12 +103,19 @@ daruma_call_pace health_pace_takes(daruma_health *w, const daruma_target *t, int
 void health_told_left(daruma_health *w, const daruma_target *t, const daruma_left *told, const daruma_call_pace *call,
                       daruma_ms sent_at, daruma_ms now);
 /* How it went with a call that went out although too little was left. */
-typedef enum pace_shown { PACE_NOTHING, PACE_ANSWERED, PACE_REFUSED } pace_shown;
+typedef enum pace_shown {
+    PACE_NOTHING,
+    PACE_ANSWERED,
+    PACE_REFUSED, /* there were too many */
+    PACE_SHUT     /* the same, and for some seconds there are */
+} pace_shown;
 /* What a failure shows of it (NULL: nothing). */
 pace_shown health_pace_of(const daruma_failure *f);
 void health_pace_shown(daruma_health *w, const daruma_target *t, daruma_call_pace *call, pace_shown how, daruma_ms now);
 /* Are no more calls let in at `t` than it served at once when it refused one more? Then it need not rest. */
 bool health_crowded(const daruma_health *w, const daruma_target *t);
+/* Do calls go out to `t` one by one, and it is nobody's turn yet? Then many may wait for the same moment. */
+bool health_takes_turns(const daruma_health *w, const daruma_target *t, daruma_ms now);
 /* Does a limit of tokens hold up who asks `t`, when too little is left? */
 bool health_counts_tokens(const daruma_health *w, const daruma_target *t, daruma_ms now);
 

@@ -196,6 +196,7 @@ void place_keep(place *p, const place *got)
     is.budget = p->budget;
     is.hedges = p->hedges;
     is.crowd = p->crowd;
+    is.tempo = p->tempo;
     is.breaker.wary = p->breaker.wary;
     *p = is;
 }
