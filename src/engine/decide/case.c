@@ -100,7 +100,7 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
     c->paced = health_pace_takes(c->health, &c->targets[to], c->tokens, now);
     c->out = true;
     c->left = c->hung_up = false;
-    c->answered = c->useless = c->headed = c->noted = c->overdue = c->late = c->begun = c->goes_on = false;
+    c->answered = c->useless = c->headed = c->noted = c->overdue = c->late = c->begun = c->goes_on = c->thinks = false;
     c->sent_at = now;
     c->gap = 0;
     c->rung = 0;
