@@ -80,6 +80,7 @@
 
 #define ADVICE_ROUNDS_MS          1000   /* Retry-After is in whole seconds */
 #define BACKOFF_STEPS_MAX         64     /* growth steps; a delay that doubles meets any cap before */
+#define BACKOFF_OTHERS_STEPS      4      /* where others are answered meanwhile, waiting longer helps nobody */
 #define BACKOFF_SPREAD_DIV        8      /* waiters for one recovery spread over up to this part of the wait on top */
 #define PATIENCE_MS               120000 /* default of recovery.patience: agents run unattended; outages last a minute */
 #define KEY_TRUSTED_MS            600000 /* so long a key that was taken is asked once more when it is refused */
@@ -121,127 +122,135 @@
 #define CROWD_STEPS_MAX           10    /* without a refusal twice as many are let in, and after so many steps all */
 #define TURNS_BAD_MAX             2     /* so many are refused who had their turn, and it is no matter of turns ... */
 #define TURNS_GOOD_EACH           4     /* ... or one more for each so many who were served */
-#define HEARSAY_REST_MS_MAX       5000  /* ... of which words alone speak: the next request finds out more */
+#define TEMPO_CALLS_MIN           4     /* out at once when one is refused: fewer do not hinder each other */
+#define TEMPO_MS                  100 /* of more: time between calls, at first; it doubles with each refusal and shrinks */
+#define TEMPO_DIV                 8 /* ... by such a part with each that is served */
+#define TEMPO_VAIN_TIMES          4 /* grown so much while nobody was served: that was an outage, until it is refused again */
+#define TEMPO_QUIET_TIMES         20   /* ... and so many times as long without a refusal ends it */
+#define TEMPO_MS_MAX              2000 /* ... and where it would be longer they take no turns: it serves nobody */
+#define HEARSAY_REST_MS_MAX       5000 /* ... of which words alone speak: the next request finds out more */
 #define HEDGE_MS_MIN              250 /* of silence before another is asked: less is noise, of the network and of this machine */
 #define HEDGE_UNKNOWN_MS          2000  /* ... where nothing is known of the model, and no head of a stream came */
 #define HEDGE_PLAIN_MS            5000  /* ... and no head of an answer in one piece, which comes when it is ready */
 #define HEDGE_BEGUN_MS            60000 /* ... and the head of its stream came: it is at work */
 #define HEDGE_STALL_MS            10000 /* ... between two pieces of content: models that look something up pause */
-#define HEDGE_SICK_MS             2000  /* ... of a target that is known to be sick, where its neighbour is unknown */
-#define HEDGE_SAME_MS             15000 /* ... where only another key of the same model is left to ask */
-#define HEDGE_PAUSE_MS            1000  /* a shorter usual pause counts as this: they differ by what is written */
-#define HEDGE_DEAD_MS             60000 /* calls that hung at a place that is well again are of one outage within this */
-#define HEDGE_LOOK_MS             500   /* health changes meanwhile: a silent call is looked at so often */
-#define HEDGES_EACH_MAX           6     /* second calls of one request: by then somebody would have answered */
-#define HEDGE_PERCENT             3     /* second calls in vain beside a silent one per 100 calls of the last minute */
-#define ANSWER_OVER_MS            3000  /* of silence behind the end of an answer: then it is over */
-#define ANSWER_SETTLED_MS         20000 /* ... behind words and a stop reason: only counts of tokens may still come */
-#define HEDGE_NOTED_TIMES         3     /* as long silent as is usual, and the model counts as failing */
-#define HEDGE_KNOCK_TIMES         10    /* ... and where nobody else is well a second call asks whether it is back */
-#define HEDGE_KNOCK_MS            5000  /* ... no sooner and no more often than this */
-#define HEDGE_KNOCK_DIV           4     /* ... or when this part of the time of the client is over */
-#define HEDGE_KNOCKS_MAX          10    /* in the time of a client */
-#define USUAL_SURE                4     /* answers of a model from which on it is known what is usual ... */
-#define USUAL_COUNTS_TIMES        2     /* ... and an answer counts for no more than so many times that */
-#define HEDGE_SHARES              3 /* parts of the time of a client: who is asked gets one at least, before another is */
-#define HEDGE_MUTE_CALLS          3 /* overdue at once: that is no call that happens to take long, and needs no budget */
-#define HEDGE_FLOOR               2    /* ... and so many a minute on top, so that a quiet client is helped too */
-#define BOUND_REST_MS_MAX         5000 /* longer than a person waits for the sake of reasoning that can be done without */
-#define HEALTH_COOL_MS_MAX        86400000 /* longer advice is an error of the provider's clock or ours */
+#define HEDGE_THINKS_MS                                                                                                \
+    30000 /* ... or more, while it thinks: what it shows of that comes in pieces, with long pauses */
+#define HEDGE_SICK_MS            2000  /* ... of a target that is known to be sick, where its neighbour is unknown */
+#define HEDGE_SAME_MS            15000 /* ... where only another key of the same model is left to ask */
+#define HEDGE_PAUSE_MS           1000  /* a shorter usual pause counts as this: they differ by what is written */
+#define HEDGE_DEAD_MS            60000 /* calls that hung at a place that is well again are of one outage within this */
+#define HEDGE_LOOK_MS            500   /* health changes meanwhile: a silent call is looked at so often */
+#define HEDGES_EACH_MAX          6     /* second calls of one request: by then somebody would have answered */
+#define HEDGE_PERCENT            3     /* second calls in vain beside a silent one per 100 calls of the last minute */
+#define ANSWER_OVER_MS           3000  /* of silence behind the end of an answer: then it is over */
+#define ANSWER_SETTLED_MS        20000 /* ... behind words and a stop reason: only counts of tokens may still come */
+#define HEDGE_NOTED_TIMES        3     /* as long silent as is usual, and the model counts as failing */
+#define HEDGE_KNOCK_TIMES        10    /* ... and where nobody else is well a second call asks whether it is back */
+#define HEDGE_KNOCK_MS           5000  /* ... no sooner and no more often than this */
+#define HEDGE_KNOCK_DIV          4     /* ... or when this part of the time of the client is over */
+#define HEDGE_KNOCKS_MAX         10    /* in the time of a client */
+#define USUAL_SURE               4     /* answers of a model from which on it is known what is usual ... */
+#define USUAL_COUNTS_TIMES       2     /* ... and an answer counts for no more than so many times that */
+#define HEDGE_SHARES             3 /* parts of the time of a client: who is asked gets one at least, before another is */
+#define HEDGE_MUTE_CALLS         3 /* overdue at once: that is no call that happens to take long, and needs no budget */
+#define HEDGE_FLOOR              2 /* ... and so many a minute on top, so that a quiet client is helped too */
+#define BOUND_REST_MS_MAX        5000 /* longer than a person waits for the sake of reasoning that can be done without */
+#define HEALTH_COOL_MS_MAX       86400000 /* longer advice is an error of the provider's clock or ours */
 
-#define MEND_SHRINKS              4 /* times one request is sent again shorter: 128,000 tokens by halves fit in 8,000 */
-#define MEND_LARGE_CHARS          2000 /* longer tool output is summarised (its compression_threshold_chars) */
+#define MEND_SHRINKS             4 /* times one request is sent again shorter: 128,000 tokens by halves fit in 8,000 */
+#define MEND_LARGE_CHARS         2000 /* longer tool output is summarised (its compression_threshold_chars) */
 
-#define JOB_BYTES_MIN             (128u << 10) /* of a request: work on a shorter one takes the loop 45 ms at worst */
-#define JOBS_MAX                  2  /* under way at a time: libuv has four threads, and they look up names as well */
-#define LOOP_TURN_MS_LONG         50 /* a turn of the loop that takes longer is counted: others notice it */
-#define LOOP_BYTES_MAX            (5u << 19) /* of a request that is read on the loop, ... */
-#define LOOP_READ_BYTES_MAX       (8u << 20) /* ... in so much memory: 8,000 messages, and 20 ms */
-#define LOOP_MESSAGES_MAX         8192       /* of a request that is read on the loop: more do not fit in that memory */
-#define LOOP_WRITTEN_TIMES        2          /* ... and this times its bytes, where it is written for another dialect */
-#define TOOLS_READ_BYTES_MAX      (16u << 20) /* of a request's tools, and of its format: no answer is checked beyond */
-#define TOOLS_LOOP_BYTES_MAX      (64u << 10) /* of the same, against which answers are held on the loop */
-#define CALLS_LOOP_BYTES_MAX      (256u << 10) /* of schemas that the calls of one answer are held against there: 30 ms */
-#define CALLS_CHECKED_BYTES_MAX   (8u << 20)   /* ... and beside the loop; what calls more is not checked */
-#define SCHEMA_SMALL_BYTES        256 /* of a tool: as often as it is called it is no more than six times the answer */
-#define TOOL_NAME_COST            150 /* bytes of a schema that are read while one name is compared with another */
-#define LOOK_BYTES_MAX            (1u << 20) /* of a request that is looked at on the loop when it comes in: 1 to 5 ms */
-#define MEND_ARENA_BYTES_MAX      (256u << 20) /* of a request as it is read and mended: doc/bench.md, "Memory" */
-#define MEND_NODES_MAX            8000000    /* messages, parts and tools that the remedies of one request go through */
-#define MEND_ROOM_BYTES_USUAL     (8u << 10) /* of a request as it is read, to begin with */
-#define NAMES_LOOKED_BYTES_MAX    (2u << 20) /* of a request that is gone through for the names in a refusal: 10 ms */
-#define NAMES_LOOKED_MIN          8          /* ... but of a larger one for so many names, beside the loop */
-#define MEND_KEPT_BYTES           (256u << 10) /* of it that may be kept while a provider thinks */
-#define MEND_KEPT_TIMES           1  /* ... and so often the size of a larger one, whose bytes are there three times */
-#define LESSONS_APPLIED_MAX       32 /* on one model, to one request: more say that it takes nothing at all */
+#define JOB_BYTES_MIN            (128u << 10) /* of a request: work on a shorter one takes the loop 45 ms at worst */
+#define JOBS_MAX                 2  /* under way at a time: libuv has four threads, and they look up names as well */
+#define LOOP_TURN_MS_LONG        50 /* a turn of the loop that takes longer is counted: others notice it */
+#define LOOP_BYTES_MAX           (5u << 19)  /* of a request that is read on the loop, ... */
+#define LOOP_READ_BYTES_MAX      (8u << 20)  /* ... in so much memory: 8,000 messages, and 20 ms */
+#define LOOP_MESSAGES_MAX        8192        /* of a request that is read on the loop: more do not fit in that memory */
+#define LOOP_WRITTEN_TIMES       2           /* ... and this times its bytes, where it is written for another dialect */
+#define TOOLS_READ_BYTES_MAX     (16u << 20) /* of a request's tools, and of its format: no answer is checked beyond */
+#define TOOLS_LOOP_BYTES_MAX     (64u << 10) /* of the same, against which answers are held on the loop */
+#define CALLS_LOOP_BYTES_MAX     (256u << 10) /* of schemas that the calls of one answer are held against there: 30 ms */
+#define CALLS_CHECKED_BYTES_MAX  (8u << 20)   /* ... and beside the loop; what calls more is not checked */
+#define SCHEMA_SMALL_BYTES       256 /* of a tool: as often as it is called it is no more than six times the answer */
+#define TOOL_NAME_COST           150 /* bytes of a schema that are read while one name is compared with another */
+#define LOOK_BYTES_MAX           (1u << 20) /* of a request that is looked at on the loop when it comes in: 1 to 5 ms */
+#define MEND_ARENA_BYTES_MAX     (256u << 20) /* of a request as it is read and mended: doc/bench.md, "Memory" */
+#define MEND_NODES_MAX           8000000    /* messages, parts and tools that the remedies of one request go through */
+#define MEND_ROOM_BYTES_USUAL    (8u << 10) /* of a request as it is read, to begin with */
+#define NAMES_LOOKED_BYTES_MAX   (2u << 20) /* of a request that is gone through for the names in a refusal: 10 ms */
+#define NAMES_LOOKED_MIN         8          /* ... but of a larger one for so many names, beside the loop */
+#define MEND_KEPT_BYTES          (256u << 10) /* of it that may be kept while a provider thinks */
+#define MEND_KEPT_TIMES          1  /* ... and so often the size of a larger one, whose bytes are there three times */
+#define LESSONS_APPLIED_MAX      32 /* on one model, to one request: more say that it takes nothing at all */
 
-#define HEAD_BYTES_USUAL          900 /* fields of a call to a provider; glibc hands out up to 1 KiB without a search */
-#define WHOLE_BYTES_USUAL         3000 /* the same with an answer of one piece, and its own fields */
-#define CALL_BYTES_USUAL          160  /* beside a request's head: names and target, 119 */
-#define HASHED_BYTES_MAX          240  /* of a text that a conversation is known by; XXH3 is cheapest up to here */
-#define REQUEST_KNOWN_BYTES       (64u << 10) /* at each end, that a client's own retry is known by: 30 us */
+#define HEAD_BYTES_USUAL         900  /* fields of a call to a provider; glibc hands out up to 1 KiB without a search */
+#define WHOLE_BYTES_USUAL        3000 /* the same with an answer of one piece, and its own fields */
+#define CALL_BYTES_USUAL         160  /* beside a request's head: names and target, 119 */
+#define HASHED_BYTES_MAX         240  /* of a text that a conversation is known by; XXH3 is cheapest up to here */
+#define REQUEST_KNOWN_BYTES      (64u << 10) /* at each end, that a client's own retry is known by: 30 us */
 
-#define EXCHANGES_KEPT            256    /* used exchanges kept for the next requests */
-#define CLIENT_HEAD_MS            600000 /* from its start, once the SDK has its head: SDKs wait so by default */
-#define CLIENT_ROOM_MS_MAX        1000   /* of the client's own timeout, left for our answer to arrive */
-#define CASES_MAX                 1024   /* failed cases kept so that a client's own retry continues them */
-#define CASE_MS_MAX               120000 /* and for how long; SDKs retry within seconds */
-#define NOTICES_MAX               4096   /* hashes of messages daruma wrote */
-#define KEY_COMMAND_MS_MAX        15000  /* a key command; password managers may ask a daemon */
-#define ESCAPES_UNDONE_MAX        8      /* times that escapes of a path are undone; nobody escapes more than twice */
-#define SERVICE_SOCKETS_MAX       8      /* that a service manager hands over: IPv4 and IPv6 of a few networks */
-#define REFUSED_TOLD_EVERY_MS     1000 /* events of requests refused at the door, for each reason: strangers send many */
-#define REFUSED_SHOWN_BYTES       200  /* of a name or path that is refused, in such an event */
-#define MODELS_MS_MAX             5000        /* for providers to list their models: a person waits for the menu */
-#define MODELS_LIST_BYTES_MAX     (4u << 20)  /* of one provider's list; OpenRouter's has some 500 KiB */
-#define MODELS_FRESH_MS           10000       /* a list is shown again: agents that start together all ask for it */
-#define MODELS_STALE_MS           600000      /* ... where its provider fails: nobody takes models away so fast */
-#define MODELS_KEPT_MAX           64          /* lists kept: CONFIG_PROVIDERS_MAX, or so many accounts of clients */
-#define MODELS_KEPT_BYTES_MAX     (16u << 20) /* of all of them: four of the largest */
-#define PASSING_NAMES_MAX         256 /* places in a body that name the model: Gemini takes 100 texts in one call */
-#define EVENT_SUBSCRIBERS_MAX     64  /* listeners on /daruma/events */
-#define EVENTS_KEPT_BYTES_MAX     (512u << 10) /* of the newest for who listens later: those of some 70 to 140 requests */
-#define METER_ROWS_MAX            256          /* models with a row of their own in /metrics; clients name them */
-#define METER_OTHERS_MAX          64  /* ... and providers with one for all other models: CONFIG_PROVIDERS_MAX */
-#define METER_NAME_BYTES_MAX      100 /* of a model's name there */
+#define EXCHANGES_KEPT           256    /* used exchanges kept for the next requests */
+#define CLIENT_HEAD_MS           600000 /* from its start, once the SDK has its head: SDKs wait so by default */
+#define CLIENT_ROOM_MS_MAX       1000   /* of the client's own timeout, left for our answer to arrive */
+#define CASES_MAX                1024   /* failed cases kept so that a client's own retry continues them */
+#define CASE_MS_MAX              120000 /* and for how long; SDKs retry within seconds */
+#define NOTICES_MAX              4096   /* hashes of messages daruma wrote */
+#define KEY_COMMAND_MS_MAX       15000  /* a key command; password managers may ask a daemon */
+#define ESCAPES_UNDONE_MAX       8      /* times that escapes of a path are undone; nobody escapes more than twice */
+#define SERVICE_SOCKETS_MAX      8      /* that a service manager hands over: IPv4 and IPv6 of a few networks */
+#define REFUSED_TOLD_EVERY_MS    1000 /* events of requests refused at the door, for each reason: strangers send many */
+#define REFUSED_SHOWN_BYTES      200  /* of a name or path that is refused, in such an event */
+#define MODELS_MS_MAX            5000 /* for providers to list their models: a person waits for the menu */
+#define MODELS_LIST_BYTES_MAX    (4u << 20)  /* of one provider's list; OpenRouter's has some 500 KiB */
+#define MODELS_FRESH_MS          10000       /* a list is shown again: agents that start together all ask for it */
+#define MODELS_STALE_MS          600000      /* ... where its provider fails: nobody takes models away so fast */
+#define MODELS_KEPT_MAX          64          /* lists kept: CONFIG_PROVIDERS_MAX, or so many accounts of clients */
+#define MODELS_KEPT_BYTES_MAX    (16u << 20) /* of all of them: four of the largest */
+#define PASSING_NAMES_MAX        256 /* places in a body that name the model: Gemini takes 100 texts in one call */
+#define EVENT_SUBSCRIBERS_MAX    64  /* listeners on /daruma/events */
+#define EVENTS_KEPT_BYTES_MAX    (512u << 10) /* of the newest for who listens later: those of some 70 to 140 requests */
+#define METER_ROWS_MAX           256          /* models with a row of their own in /metrics; clients name them */
+#define METER_OTHERS_MAX         64  /* ... and providers with one for all other models: CONFIG_PROVIDERS_MAX */
+#define METER_NAME_BYTES_MAX     100 /* of a model's name there */
 
-#define SPAN_BYTES_MAX            8192        /* of one span; two names of 256 bytes, and words of ours */
-#define TRACE_LOOK_BYTES_MAX      (64u << 10) /* of an answer that are searched for its model's name, which comes early */
-#define EXPORT_BATCH_BYTES        (256u << 10) /* of spans in one export: some 600; collectors take 4 MiB */
-#define EXPORT_BATCHES_MAX        16           /* that wait for a collector: spans of some 4,500 requests */
-#define EXPORT_EVERY_MS           1000         /* spans wait so long for others to go with them */
-#define EXPORT_MS_MAX             10000        /* one export: OpenTelemetry's own default */
-#define EXPORT_RETRY_MS_MAX       30000        /* between two tries: a collector that is back is noticed within it */
-#define EXPORT_STOP_MS            3000 /* at the end, for what is left: whoever waits for the process is not kept long */
-#define EXPORT_ANSWER_BYTES_MAX   4096 /* of a collector's answer; it is empty, or a message and a number */
+#define SPAN_BYTES_MAX           8192        /* of one span; two names of 256 bytes, and words of ours */
+#define TRACE_LOOK_BYTES_MAX     (64u << 10) /* of an answer that are searched for its model's name, which comes early */
+#define EXPORT_BATCH_BYTES       (256u << 10) /* of spans in one export: some 600; collectors take 4 MiB */
+#define EXPORT_BATCHES_MAX       16           /* that wait for a collector: spans of some 4,500 requests */
+#define EXPORT_EVERY_MS          1000         /* spans wait so long for others to go with them */
+#define EXPORT_MS_MAX            10000        /* one export: OpenTelemetry's own default */
+#define EXPORT_RETRY_MS_MAX      30000        /* between two tries: a collector that is back is noticed within it */
+#define EXPORT_STOP_MS           3000 /* at the end, for what is left: whoever waits for the process is not kept long */
+#define EXPORT_ANSWER_BYTES_MAX  4096 /* of a collector's answer; it is empty, or a message and a number */
 
-#define CONF_KEYS_MAX             256         /* keys of one mapping in a file; they are compared with each other */
-#define CONF_MISTAKES_MAX         32          /* mistakes of one file that are told; nobody mends more at a time */
-#define CONFIG_BYTES_MAX          (1u << 20)  /* a configuration file; real ones have a few KiB */
-#define CONFIG_PROVIDERS_MAX      64          /* providers in one file */
-#define CONFIG_KEYS_MAX           64          /* keys of one provider */
-#define CONFIG_HEADERS_MAX        32          /* extra headers of one provider */
-#define CONFIG_NAMES_MAX          64          /* hosts, and paths that pass through, in one file */
-#define CONFIG_MODELS_MAX         1024        /* models in one file; looked up by walking */
-#define CONFIG_CLIENTS_MAX        256         /* clients in one file; each request is held against all tokens */
-#define CONFIG_TOKEN_BYTES_MAX    (64u << 10) /* the file of a token; its first line counts */
-#define CONFIG_TOKEN_CHARS_MIN    16          /* of a token that clients show: shorter ones can be guessed */
-#define CONFIG_WAYS_MAX           16384       /* targets times keys of all models in one file; 3 MiB of them */
-#define CONFIG_MEMORY_BYTES_MAX   (16u << 20) /* what a configuration takes as read, the values of variables included */
-#define CONFIG_PROCESS_BYTES_MAX  (64u << 10) /* output of a key command; a key has a few hundred bytes */
+#define CONF_KEYS_MAX            256         /* keys of one mapping in a file; they are compared with each other */
+#define CONF_MISTAKES_MAX        32          /* mistakes of one file that are told; nobody mends more at a time */
+#define CONFIG_BYTES_MAX         (1u << 20)  /* a configuration file; real ones have a few KiB */
+#define CONFIG_PROVIDERS_MAX     64          /* providers in one file */
+#define CONFIG_KEYS_MAX          64          /* keys of one provider */
+#define CONFIG_HEADERS_MAX       32          /* extra headers of one provider */
+#define CONFIG_NAMES_MAX         64          /* hosts, and paths that pass through, in one file */
+#define CONFIG_MODELS_MAX        1024        /* models in one file; looked up by walking */
+#define CONFIG_CLIENTS_MAX       256         /* clients in one file; each request is held against all tokens */
+#define CONFIG_TOKEN_BYTES_MAX   (64u << 10) /* the file of a token; its first line counts */
+#define CONFIG_TOKEN_CHARS_MIN   16          /* of a token that clients show: shorter ones can be guessed */
+#define CONFIG_WAYS_MAX          16384       /* targets times keys of all models in one file; 3 MiB of them */
+#define CONFIG_MEMORY_BYTES_MAX  (16u << 20) /* what a configuration takes as read, the values of variables included */
+#define CONFIG_PROCESS_BYTES_MAX (64u << 10) /* output of a key command; a key has a few hundred bytes */
 
-#define CHAOS_SCRIPT_BYTES_MAX    (1u << 20)   /* a script of the faulty provider, as read; thousands of faults */
-#define CHAOS_BODIES_MAX          (1u << 20)   /* different request bodies whose calls are counted; 16 MiB of counts */
-#define CHAOS_NAMES_MAX           256          /* models, keys, faults and paths counted each by its name */
-#define CHAOS_KEPT_BYTES_MAX      (256u << 20) /* request bodies kept for who asks what came; a long run of an agent */
-#define CHAOS_STORED_MAX          65536        /* answers that previous_response_id can name; 2 MiB */
+#define CHAOS_SCRIPT_BYTES_MAX   (1u << 20)   /* a script of the faulty provider, as read; thousands of faults */
+#define CHAOS_BODIES_MAX         (1u << 20)   /* different request bodies whose calls are counted; 16 MiB of counts */
+#define CHAOS_NAMES_MAX          256          /* models, keys, faults and paths counted each by its name */
+#define CHAOS_KEPT_BYTES_MAX     (256u << 20) /* request bodies kept for who asks what came; a long run of an agent */
+#define CHAOS_STORED_MAX         65536        /* answers that previous_response_id can name; 2 MiB */
 
-#define CONVO_MESSAGES_FIRST      32   /* room for messages a conversation begins with; doubles */
-#define CONVO_PATCHES_FIRST       8    /* the same for edits by path */
-#define CONVO_MESSAGE_TOKENS      4    /* what a message costs beside its text (OpenAI's cookbook: 3, and the role) */
-#define CONVO_PART_TOKENS         8    /* brackets and names around what we write from fields */
-#define CONVO_IMAGE_TOKENS        1600 /* Anthropic: width * height / 750 of at most 1568 px; OpenAI high detail: 1445 */
-#define CONVO_DOCUMENT_TOKENS     4800 /* a PDF or a recording: three pages at Anthropic's 1,500 to 3,000 a page */
+#define CONVO_MESSAGES_FIRST     32   /* room for messages a conversation begins with; doubles */
+#define CONVO_PATCHES_FIRST      8    /* the same for edits by path */
+#define CONVO_MESSAGE_TOKENS     4    /* what a message costs beside its text (OpenAI's cookbook: 3, and the role) */
+#define CONVO_PART_TOKENS        8    /* brackets and names around what we write from fields */
+#define CONVO_IMAGE_TOKENS       1600 /* Anthropic: width * height / 750 of at most 1568 px; OpenAI high detail: 1445 */
+#define CONVO_DOCUMENT_TOKENS    4800 /* a PDF or a recording: three pages at Anthropic's 1,500 to 3,000 a page */
 
 #define REPAIR_BYTES_MAX                                                                                               \
     (1u << 20)                     /* of broken JSON that is repaired; a tool call with a file in it has some 100 KiB */
