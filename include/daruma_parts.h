@@ -757,6 +757,7 @@ typedef struct daruma_case {
     bool bare;              /* (set) ... and nothing behind that yet: no event, no comment; false after open */
     bool begun;             /* ... and content of its stream */
     bool goes_on;           /* (set) ... which another call could go on with; false with every attempt */
+    bool thinks;            /* (set) ... and that is thinking: of that models show as much as they like */
     daruma_ms piece_at;     /* when the newest piece of that came ... */
     daruma_ms gap;          /* ... and the longest time between two of them */
     daruma_ms slow;         /* the content began so late that it is told, so long after it went out; 0: it did not */

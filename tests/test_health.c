@@ -583,11 +583,12 @@ static void a_rest_that_nobody_named_ends_within_half_a_minute(void **state)
     }
 }
 
-/* Ten go out at once, and are refused one after the other, each while somebody finds out whether the place is back. */
+/* Several go out at once, and are refused one after the other, each while somebody finds out whether the place is back.
+ */
 static void refusals_that_were_under_way_make_no_rest_longer(void **state)
 {
     (void)state;
-    enum { MANY = 10 };
+    enum { MANY = TEMPO_CALLS_MIN };
     daruma_policy p = calm();
     daruma_target t = target("p", "m", "a", "k");
     daruma_health *w = a_health();

@@ -605,6 +605,155 @@ static void however_calls_end_none_is_counted_as_out_behind_that(void **state)
     }
 }
 
+/* A place that serves five calls a second and says of each other how long until the next. */
+typedef struct bucket {
+    daruma_ms full_at; /* five are there again then */
+} bucket;
+
+static daruma_ms refused_for(bucket *b, daruma_ms now)
+{
+    enum { EACH_MS = 200, HOLDS = 5 };
+    daruma_ms base = b->full_at > now ? b->full_at : now;
+    if (base - now > (HOLDS - 1) * EACH_MS)
+        return base - now - (HOLDS - 1) * EACH_MS;
+    b->full_at = base + EACH_MS;
+    return 0;
+}
+
+/* So many come at once; what becomes of them, in steps of 5 ms. Returns how many calls they made; `*last` is when the
+ * newest of them was served, or -1: not all were. */
+static unsigned come_at_once(unsigned many, bool named, daruma_ms *last)
+{
+    enum { MOST = 60, SERVED = 1, TAKES_MS = 50 };
+    daruma_policy p = *daruma_policy_find(S("default"));
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k1");
+    static daruma_case c[MOST];
+    daruma_ms due[MOST] = {0}, told[MOST] = {0};
+    bool served[MOST] = {false};
+    bucket b = {0};
+    unsigned calls = 0, left = many;
+    uint64_t dice = 7;
+    for (unsigned i = 0; i < many; i++)
+        daruma_case_open(&c[i], w, &p, &t, 1, -1, -1, of_another(0));
+    uint32_t healed = 0;
+    for (daruma_ms now = 0; now < 60000 && left; now += 5) {
+        bool woken = daruma_health_healed(w) != healed; /* as hosts do */
+        healed = daruma_health_healed(w);
+        for (unsigned i = 0; i < many; i++) {
+            if (served[i] || (due[i] > now && (c[i].out || !woken)))
+                continue;
+            daruma_moment m = {.now = now, .dice = dice = dice * 6364136223846793005u + 1442695040888963407u};
+            m.dice >>= 32;
+            if (c[i].out && !told[i]) {
+                daruma_case_done(&c[i], m);
+                served[i] = true;
+                left--;
+                *last = now;
+            } else if (c[i].out) {
+                daruma_failure f = named ? advised(DARUMA_RATE_LIMIT, 429, told[i]) : failure(DARUMA_RATE_LIMIT, 429);
+                assert_int_equal(daruma_case_next(&c[i], &f, 0, m).act, DARUMA_SEND);
+            } else {
+                daruma_ms wait = daruma_case_admit(&c[i], m).wait;
+                due[i] = now + wait;
+                if (wait)
+                    continue;
+                calls++;
+                told[i] = refused_for(&b, now);
+                due[i] = now + (told[i] ? 5 : TAKES_MS);
+            }
+        }
+    }
+    *last = left ? -1 : *last;
+    return calls;
+}
+
+static void where_many_come_back_at_once_and_a_few_are_served_they_take_turns(void **state)
+{
+    (void)state;
+    for (int named = 0; named < 2; named++) {
+        daruma_ms last = -1;
+        unsigned calls = come_at_once(60, named, &last);
+        assert_in_range(last, 10000, 20000); /* eleven seconds are possible */
+        assert_in_range(calls, 60, 3 * 60);
+    }
+}
+
+/* Many are out, and each is refused: nobody knows whether that is an outage, or one too many. */
+static void all_are_refused(daruma_case *c, int n, daruma_health *w, const daruma_policy *p, const daruma_target *t)
+{
+    for (int i = 0; i < n; i++) {
+        daruma_case_open(&c[i], w, p, t, 1, -1, -1, at(0));
+        assert_int_equal(out(&c[i], 0), 0);
+    }
+    for (int i = 0; i < n; i++)
+        refuse(&c[i], 10);
+}
+
+static void turns_end_with_the_first_answer_behind_an_outage(void **state)
+{
+    (void)state;
+    enum { MANY = TEMPO_CALLS_MIN + 2 };
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_case c[MANY];
+    all_are_refused(c, MANY, w, &p, &t);
+    tempo *o = &place_look(w, &t, LANE)->tempo;
+    assert_int_equal(o->ms, TEMPO_MS);
+    for (daruma_ms now = 100; o->ms < TEMPO_VAIN_TIMES * TEMPO_MS; now += 1000) {
+        tempo_refused(o, now, true, now + 10);
+        assert_true(tempo_in(o, now + 10) > 0);
+    }
+    daruma_ms now = o->refused_at + 1;
+    tempo_answered(o, now - 100); /* it had gone out before */
+    assert_true(tempo_in(o, now) > 0);
+    tempo_answered(o, now);
+    assert_int_equal(tempo_in(o, now), 0);
+    tempo_refused(o, now + 10, true, now + 20); /* it was none: what nearly served is known */
+    assert_int_equal(tempo_in(o, now + 20), TEMPO_VAIN_TIMES * TEMPO_MS);
+    tempo_answered(o, now + 30);
+    assert_true(tempo_in(o, now + 30) > TEMPO_VAIN_TIMES * TEMPO_MS / 2);
+}
+
+static void turns_end_when_nobody_was_refused_for_long_or_nobody_is_served(void **state)
+{
+    (void)state;
+    tempo o = {0};
+    tempo_refused(&o, 0, false, 10);
+    assert_int_equal(tempo_in(&o, 10), 0); /* a few do not hinder each other */
+    tempo_refused(&o, 20, true, 30);
+    assert_int_equal(tempo_in(&o, 30), TEMPO_MS);
+    tempo_takes(&o, 30 + TEMPO_MS);
+    assert_int_equal(tempo_in(&o, 30 + TEMPO_MS), TEMPO_MS);
+    o.next = INT64_MAX;
+    assert_int_equal(tempo_in(&o, 30 + TEMPO_QUIET_TIMES * TEMPO_MS - 1), TEMPO_MS);
+    assert_int_equal(tempo_in(&o, 30 + TEMPO_QUIET_TIMES * TEMPO_MS), 0);
+    for (daruma_ms now = 30; o.ms; now += 1000) {
+        assert_true(o.ms <= TEMPO_MS_MAX);
+        tempo_refused(&o, now + 1, true, now + 2);
+    }
+    assert_int_equal(tempo_in(&o, 100000), 0);
+}
+
+static void who_is_told_to_come_back_in_seconds_takes_no_turns(void **state)
+{
+    (void)state;
+    daruma_failure f = advised(DARUMA_RATE_LIMIT, 429, TEMPO_MS_MAX);
+    assert_int_equal(health_pace_of(&f), PACE_REFUSED);
+    f.wait++;
+    assert_int_equal(health_pace_of(&f), PACE_SHUT);
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_call_pace call = {.nth = TEMPO_CALLS_MIN + 1, .sent_at = 10};
+    place_for(w, &t, LANE);
+    health_pace_shown(w, &t, &call, PACE_REFUSED, 20);
+    assert_true(health_takes_turns(w, &t, 20));
+    call = (daruma_call_pace){.nth = TEMPO_CALLS_MIN + 1, .sent_at = 30};
+    health_pace_shown(w, &t, &call, PACE_SHUT, 40);
+    assert_false(health_takes_turns(w, &t, 40));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -613,6 +762,10 @@ int main(void)
         cmocka_unit_test(what_is_stated_is_believed_once_then_tested),
         cmocka_unit_test(a_limit_that_refused_is_kept_from_then_on),
         cmocka_unit_test(a_call_beside_that_wins_counts_at_its_own_target),
+        cmocka_unit_test(where_many_come_back_at_once_and_a_few_are_served_they_take_turns),
+        cmocka_unit_test(turns_end_with_the_first_answer_behind_an_outage),
+        cmocka_unit_test(turns_end_when_nobody_was_refused_for_long_or_nobody_is_served),
+        cmocka_unit_test(who_is_told_to_come_back_in_seconds_takes_no_turns),
         cmocka_unit_test(what_is_forgotten_counts_no_calls),
         cmocka_unit_test(a_limit_is_tested_by_a_call_beside_another_as_well),
         cmocka_unit_test(a_call_that_finds_out_holds_others_up_no_longer_than_the_limit),

@@ -85,6 +85,7 @@
 
 #define ADVICE_ROUNDS_MS          1000   /* Retry-After is in whole seconds */
 #define BACKOFF_STEPS_MAX         64     /* growth steps; a delay that doubles meets any cap before */
+#define BACKOFF_OTHERS_STEPS      4      /* where others are answered meanwhile, waiting longer helps nobody */
 #define BACKOFF_SPREAD_DIV        8      /* waiters for one recovery spread over up to this part of the wait on top */
 #define PATIENCE_MS               120000 /* default of recovery.patience: agents run unattended; outages last a minute */
 #define KEY_TRUSTED_MS            600000 /* so long a key that was taken is asked once more when it is refused */
@@ -126,12 +127,19 @@
 #define CROWD_STEPS_MAX           10    /* without a refusal twice as many are let in, and after so many steps all */
 #define TURNS_BAD_MAX             2     /* so many are refused who had their turn, and it is no matter of turns ... */
 #define TURNS_GOOD_EACH           4     /* ... or one more for each so many who were served */
+#define TEMPO_CALLS_MIN           4     /* out at once when one is refused: fewer do not hinder each other */
+#define TEMPO_MS                  100   /* between calls then, at first; it doubles with each refusal */
+#define TEMPO_DIV                 8     /* ... shrinks by such a part with each that is served */
+#define TEMPO_VAIN_TIMES          4     /* ... that often longer while nobody is served: that seems an outage */
+#define TEMPO_QUIET_TIMES         20    /* ... ends that often as long after the newest refusal */
+#define TEMPO_MS_MAX              2000  /* ... and where it would be longer nobody is served there */
 #define HEARSAY_REST_MS_MAX       5000  /* ... of which words alone speak: the next request finds out more */
 #define HEDGE_MS_MIN              250 /* of silence before another is asked: less is noise, of the network and of this machine */
 #define HEDGE_UNKNOWN_MS          2000  /* ... where nothing is known of the model, and no head of a stream came */
 #define HEDGE_PLAIN_MS            5000  /* ... and no head of an answer in one piece, which comes when it is ready */
 #define HEDGE_BEGUN_MS            60000 /* ... and the head of its stream came: it is at work */
 #define HEDGE_STALL_MS            10000 /* ... between two pieces of content: models that look something up pause */
+#define HEDGE_THINKS_MS           30000 /* ... or more, while it thinks, which it shows with long pauses */
 #define HEDGE_SICK_MS             2000  /* ... of a target that is known to be sick, where its neighbour is unknown */
 #define HEDGE_SAME_MS             15000 /* ... where only another key of the same model is left to ask */
 #define HEDGE_PAUSE_MS            1000  /* a shorter usual pause counts as this: they differ by what is written */

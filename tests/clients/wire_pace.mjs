@@ -189,3 +189,26 @@ for (const status of [503, 529, 429])
       assert.ok(calls <= 150 * 2.7, `${calls} calls`);
     },
   });
+
+// A bucket of tokens: each call takes one, and they come back one by one. Who finds it empty is told when the next is there, in
+// words that are true for one of all who hear them.
+for (const [what, told] of [["exactly", (ms) => ["retry-after-ms", String(ms)]], ["as \"0\"", () => ["retry-after", "0"]]])
+  holds(`pace: where many wait for a bucket of tokens they take turns: each is answered, and few are refused twice; told ${what}`, {
+    limit: 60000,
+    config: one,
+    async run(pair) {
+      const MANY = 60, EACH = 100, HOLDS = 6;
+      let full = 0, calls = 0;
+      pair.own.answer = (q, res) => {
+        const now = Date.now(), base = Math.max(full, now);
+        calls++;
+        if (base - now > (HOLDS - 1) * EACH) return json(res.setHeader(...told(base - now - (HOLDS - 1) * EACH)), 429, { error: { message: "Slow down.", type: "rate_limit_error" } });
+        full = base + EACH;
+        setTimeout(() => wires.openai.answer(res, "seven eight"), 100);
+      };
+      const all = await Promise.all(Array.from({ length: MANY }, (_, i) => ask(pair, i)));
+      for (const a of all) assert.equal(a.said, "seven eight");
+      console.log(`# pace, ${MANY} at once, a bucket of ${HOLDS}, one comes back in ${EACH} ms: ${calls} calls`);
+      assert.ok(calls <= 3 * MANY, `${calls} calls for ${MANY}`);
+    },
+  });

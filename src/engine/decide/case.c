@@ -101,7 +101,8 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
     c->paced = health_pace_takes(c->health, &c->targets[to], c->tokens, c->calls[to] > 0, now);
     c->out = true;
     c->left = c->hung_up = false;
-    c->answered = c->useless = c->headed = c->bare = c->noted = c->overdue = c->late = c->begun = c->goes_on = false;
+    c->answered = c->useless = c->headed = c->bare = c->noted = c->overdue = c->late = c->begun = false;
+    c->goes_on = c->thinks = false;
     c->sent_at = now;
     c->gap = c->slow = 0;
     c->rung = 0;
@@ -239,10 +240,11 @@ daruma_admission daruma_case_admit(daruma_case *c, daruma_moment at)
         return c->spoiled[only] ? refuse(c, DARUMA_UNKNOWN) : go(c, only, at.now);
     }
     int to = choice_pick(c, at.now);
-    daruma_ms rested = to < 0 && c->policy->health ? choice_rested_in(c, at.now) : -1;
-    if (rested >= 0 && rested <= WAIT_REST_MS &&
+    daruma_ms rested = 0;
+    int rests = to < 0 && c->policy->health ? choice_rested(c, at.now, &rested) : -1;
+    if (rests >= 0 && rested <= WAIT_REST_MS &&
         waits_in_time(c, rested, at.now)) { /* better there soon than now in vain */
-        rested += waits_spread(rested, &c->policy->kinds[DARUMA_RATE_LIMIT].backoff, at.dice);
+        rested = waits_apart(c, rests, rested, &c->policy->kinds[DARUMA_RATE_LIMIT].backoff, at);
         waits_hold(c, rested, 0, at.now);
         return (daruma_admission){.act = DARUMA_SEND, .wait = rested, .target = c->want, .why = DARUMA_RATE_LIMIT};
     }

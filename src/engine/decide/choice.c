@@ -348,16 +348,18 @@ int choice_first_back(const daruma_case *c, daruma_ms now, daruma_condition *ret
     return best;
 }
 
-daruma_ms choice_rested_in(const daruma_case *c, daruma_ms now)
+int choice_rested(const daruma_case *c, daruma_ms now, daruma_ms *in)
 {
-    daruma_ms in = -1;
+    int best = -1;
     for (int i = 0; i < choice_count(c); i++) {
         daruma_condition h = choice_look(c, i, now);
         bool rests = h.who == DARUMA_SICK_TARGET && h.why == DARUMA_RATE_LIMIT;
-        if (!out_of_play(c, i) && !h.well && rests && (in < 0 || h.in < in))
-            in = h.in;
+        if (!out_of_play(c, i) && !h.well && rests && (best < 0 || h.in < *in)) {
+            best = i;
+            *in = h.in;
+        }
     }
-    return in;
+    return best;
 }
 
 int choice_unasked(const daruma_case *c, daruma_ms now)

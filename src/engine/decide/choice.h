@@ -58,8 +58,8 @@ int choice_pick(const daruma_case *c, daruma_ms now);
 int choice_alone(const daruma_case *c, daruma_ms now);
 /* Which sick target may be asked first. -1 none is of use. */
 int choice_first_back(const daruma_case *c, daruma_ms now, daruma_condition *ret);
-/* How long the first of those rests that only have to slow down; -1: none does. */
-daruma_ms choice_rested_in(const daruma_case *c, daruma_ms now);
+/* The first of those that only have to slow down, and how long it rests; -1: none does. */
+int choice_rested(const daruma_case *c, daruma_ms now, daruma_ms *in);
 /* One that this case has not asked, whatever its health, unless its provider named a wait. -1 none. */
 int choice_unasked(const daruma_case *c, daruma_ms now);
 /* Who is asked beside a call that is silent: the first that is well and was asked least, its model and provider with

@@ -379,7 +379,7 @@ static void rest(daruma_health *w, const daruma_target *t, const daruma_failure 
     bool named = f->wait > 0;
     if (k->rest == REST_NEVER || (k->rest == REST_ADVISED && !named))
         return;
-    if (k->rest == REST_SLOWS && !named && health_crowded(w, t))
+    if (k->rest == REST_SLOWS && !named && (health_crowded(w, t) || health_takes_turns(w, t, at.now)))
         return;
     place *p = place_for(w, t, f->hearsay ? LANE : rest_parts[k->rests]);
     if (k->rest == REST_REFUSED && !p->refused_from) {

@@ -129,7 +129,13 @@ daruma_call_pace health_pace_takes(daruma_health *w, const daruma_target *t, int
 void health_told_left(daruma_health *w, const daruma_target *t, const daruma_left *told, const daruma_call_pace *call,
                       daruma_ms sent_at, daruma_ms now);
 /* How it went with a call that went out although too little was left. */
-typedef enum pace_shown { PACE_NOTHING, PACE_ANSWERED, PACE_REFUSED, PACE_BUSY } pace_shown;
+typedef enum pace_shown {
+    PACE_NOTHING,
+    PACE_ANSWERED,
+    PACE_REFUSED, /* there were too many */
+    PACE_SHUT,    /* the same, and for some seconds there are */
+    PACE_BUSY     /* it was too busy, with whatever */
+} pace_shown;
 /* What a failure shows of it (NULL: nothing). */
 pace_shown health_pace_of(const daruma_failure *f);
 void health_pace_shown(daruma_health *w, const daruma_target *t, daruma_call_pace *call, pace_shown how, daruma_ms now);
@@ -140,6 +146,8 @@ bool health_is_full(const daruma_health *w, const daruma_target *t, daruma_ms no
 /* Is `t` busy with as many calls as were out there when it refused the newest? Who was refused there looks again after
  * that, or when one of them is over: else all would come back at once, and most in vain. 0: it is not. */
 daruma_ms health_busy_in(const daruma_health *w, const daruma_target *t, daruma_ms now);
+/* Do calls go out to `t` one by one, and it is nobody's turn yet? Then many may wait for the same moment. */
+bool health_takes_turns(const daruma_health *w, const daruma_target *t, daruma_ms now);
 /* Does a limit of tokens hold up who asks `t`, when too little is left? */
 bool health_counts_tokens(const daruma_health *w, const daruma_target *t, daruma_ms now);
 

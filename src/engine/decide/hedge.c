@@ -123,6 +123,8 @@ static daruma_ms allowed(const daruma_case *c, const silent_call *n, int other, 
     if ((c->beside.out && known) ||
         (n->begun && n->own >= 0)) /* who was asked beside it gets his time; an answer is under way */
         most = mul_sat(most, HEDGE_NOTED_TIMES);
+    if (n->begun && c->thinks) /* and says little of it: between two lines of a summary a minute may pass */
+        most = most > HEDGE_THINKS_MS ? most : HEDGE_THINKS_MS;
     daruma_ms share = share_of(c, n->target, begun, now);
     if (same_model && n->own < 0 && share < INT64_MAX)
         share += share / 2;
@@ -339,7 +341,7 @@ void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, darum
     memcpy(c->permits, c->beside.permits, sizeof c->permits);
     c->headed = c->beside.headed;
     c->bare = c->beside.bare;
-    c->answered = c->noted = c->overdue = c->late = c->begun = c->goes_on = false;
+    c->answered = c->noted = c->overdue = c->late = c->begun = c->goes_on = c->thinks = false;
     c->gap = 0;
     c->beside.out = false;
 }

@@ -36,7 +36,10 @@ static daruma_ms backoff_of(const daruma_case *c, const daruma_failure *f, const
     if (others)
         nth =
             (nth + 1) / 2; /* others get answers meanwhile, or it is said that one may ask: there is less to wait for */
-    daruma_ms grown = daruma_backoff_delay(b, nth + (empty ? BUDGET_EMPTY_STEPS : 0u), at.dice);
+    nth += empty ? BUDGET_EMPTY_STEPS : 0u;
+    if (others && nth > BACKOFF_OTHERS_STEPS)
+        nth = BACKOFF_OTHERS_STEPS;
+    daruma_ms grown = daruma_backoff_delay(b, nth, at.dice);
     if (others && f->kind == DARUMA_RATE_LIMIT) /* who lets some through is asked again soon */
         grown /= 4;
     daruma_ms least = b->base < WAIT_MS_MIN ? b->base : WAIT_MS_MIN;

@@ -139,17 +139,33 @@ static void crowd_left(daruma_health *w, place *p, const daruma_call_pace *call,
     o->out -= o->out > 0;
     if (how != PACE_NOTHING)
         turn_over(&p->turns, call, how == PACE_ANSWERED, o->out, now);
-    if (how == PACE_REFUSED)
+    if (how == PACE_REFUSED || how == PACE_SHUT)
         crowd_refused(o, call, now);
     if (how == PACE_ANSWERED)
         crowd_answered(o, call);
     w->healed += (full && !full_in(o, now)) || (busy && o->out < turns_room(&p->turns, now));
 }
 
+/* It went so, as far as `o` is concerned. Who knows how many may be out at once needs no tempo. */
+static void tempo_shown(daruma_health *w, tempo *o, const daruma_call_pace *call, pace_shown how, bool crowded,
+                        daruma_ms now)
+{
+    bool waited = tempo_in(o, now) > 0;
+    if (crowded || how == PACE_SHUT)
+        *o = (tempo){0};
+    else if (how == PACE_REFUSED)
+        tempo_refused(o, call->sent_at, call->nth > TEMPO_CALLS_MIN, now);
+    else if (how == PACE_ANSWERED)
+        tempo_answered(o, call->sent_at);
+    w->healed += waited && !o->ms;
+}
+
 pace_shown health_pace_of(const daruma_failure *f)
 {
     bool busy = f && (f->kind == DARUMA_OVERLOADED || f->status == 503 || f->status == 529);
-    return f && f->kind == DARUMA_RATE_LIMIT ? PACE_REFUSED : busy ? PACE_BUSY : PACE_NOTHING;
+    if (f && f->kind == DARUMA_RATE_LIMIT)
+        return f->wait > TEMPO_MS_MAX ? PACE_SHUT : PACE_REFUSED;
+    return busy ? PACE_BUSY : PACE_NOTHING;
 }
 
 bool health_crowded(const daruma_health *w, const daruma_target *t)
@@ -162,6 +178,12 @@ bool health_is_full(const daruma_health *w, const daruma_target *t, daruma_ms no
 {
     const place *p = place_look(w, t, LANE);
     return p && full_in(&p->crowd, now) > 0;
+}
+
+bool health_takes_turns(const daruma_health *w, const daruma_target *t, daruma_ms now)
+{
+    const place *p = place_look(w, t, LANE);
+    return p && tempo_in(&p->tempo, now) > 0;
 }
 
 static int64_t need_of(daruma_limit l, int64_t tokens)
@@ -178,7 +200,7 @@ bool health_counts_tokens(const daruma_health *w, const daruma_target *t, daruma
 daruma_ms health_spent_in(const daruma_health *w, const daruma_target *t, int64_t tokens, daruma_ms now)
 {
     const place *p = place_look(w, t, LANE);
-    daruma_ms longest = p ? full_in(&p->crowd, now) : 0;
+    daruma_ms longest = p ? later(full_in(&p->crowd, now), tempo_in(&p->tempo, now)) : 0;
     for (int i = 0; p && i < DARUMA_LIMITS; i++) {
         daruma_ms in = holds_up(&p->pace[i], i, now) ? short_for(&p->pace[i], need_of(i, tokens), now) : 0;
         longest = in > longest ? in : longest;
@@ -191,6 +213,7 @@ daruma_call_pace health_pace_takes(daruma_health *w, const daruma_target *t, int
     place *p = place_for(w, t, LANE);
     daruma_call_pace call = {.tokens = tokens, .nth = ++p->crowd.out, .sent_at = now};
     call.turn = again && call.nth <= p->turns.served;
+    tempo_takes(&p->tempo, now);
     for (int i = 0; i < DARUMA_LIMITS; i++) {
         pace *o = &p->pace[i];
         int64_t need = need_of(i, tokens);
@@ -235,8 +258,10 @@ void health_told_left(daruma_health *w, const daruma_target *t, const daruma_lef
 void health_pace_shown(daruma_health *w, const daruma_target *t, daruma_call_pace *call, pace_shown how, daruma_ms now)
 {
     place *p = call->nth ? place_look(w, t, LANE) : NULL;
-    if (p)
+    if (p) {
         crowd_left(w, p, call, how, now);
+        tempo_shown(w, &p->tempo, call, how, crowd_holds(&p->crowd), now);
+    }
     call->nth = 0;
     for (int i = 0; i < DARUMA_LIMITS; i++) {
         if (!call->spent[i])
@@ -247,7 +272,7 @@ void health_pace_shown(daruma_health *w, const daruma_target *t, daruma_call_pac
         o->tested_until = 0;
         if (how == PACE_ANSWERED && (tokens || o->trust != PACE_BELIEVED))
             o->trust = PACE_REFUTED;
-        if (how == PACE_REFUSED && (!tokens || short_for(o, call->tokens, now) > 0)) {
+        if ((how == PACE_REFUSED || how == PACE_SHUT) && (!tokens || short_for(o, call->tokens, now) > 0)) {
             o->trust = PACE_PROVEN;
             o->proven_at = now;
         }

@@ -200,6 +200,7 @@ void place_keep(place *p, const place *got)
     memcpy(is.forms, p->forms, sizeof is.forms);
     is.narrow = p->narrow;
     is.narrow_at = p->narrow_at;
+    is.tempo = p->tempo;
     is.breaker.wary = p->breaker.wary;
     *p = is;
 }

@@ -60,6 +60,17 @@ typedef struct form {
     daruma_ms ms;    /* how long that was meant to be, 0: it does not rest */
 } form;
 
+/* So much time is between calls that are served: see tempo.c. */
+typedef struct tempo {
+    daruma_ms ms;         /* 0: they go out as they come */
+    daruma_ms from;       /* what it was when one was refused behind others that were served */
+    bool served;          /* one was since */
+    bool proven;          /* so it went several times by turns */
+    bool let_go;          /* all may go out, since it seems to have been an outage; `from` holds if it was not */
+    daruma_ms next;       /* the next one may go out then */
+    daruma_ms refused_at; /* when the newest refusal came that was news, 0 none */
+} tempo;
+
 typedef struct place {
     uint64_t id;
     daruma_scope scope;
@@ -98,6 +109,7 @@ typedef struct place {
     pace pace[DARUMA_LIMITS];     /* lanes */
     crowd crowd;                  /* lanes */
     turns turns;                  /* lanes */
+    tempo tempo;                  /* lanes */
     daruma_tally tally;
     uint32_t next;         /* in its chain; places are named by index + 1, 0 is none */
     uint32_t newer, older; /* touched just after, just before */
@@ -131,6 +143,15 @@ bool breaker_learn(daruma_breaker *b, const daruma_breaker *got, daruma_ms now);
 void breaker_anew(daruma_breaker *b, daruma_ms now);
 /* From here on *p is as `got` was, of a snapshot. */
 void place_keep(place *p, const place *got);
+
+/* How soon the next call may go out; 0: now. */
+daruma_ms tempo_in(const tempo *o, daruma_ms now);
+/* One goes out. */
+void tempo_takes(tempo *o, daruma_ms now);
+/* One that went out at `sent_at` was refused since there were too many. */
+void tempo_refused(tempo *o, daruma_ms sent_at, bool beside_many, daruma_ms now);
+/* One that went out then was answered. */
+void tempo_answered(tempo *o, daruma_ms sent_at);
 
 static inline daruma_ms later(daruma_ms a, daruma_ms b)
 {

@@ -69,7 +69,9 @@ daruma_ms waits_spread(daruma_ms wait, const daruma_backoff *b, uint64_t dice)
 daruma_ms waits_apart(const daruma_case *c, int i, daruma_ms wait, const daruma_backoff *b, daruma_moment at)
 {
     daruma_ms left = c->deadline < 0 ? INT64_MAX : ms_since(add_sat(at.now, wait), c->deadline);
-    daruma_ms more = waits_spread(wait, b, at.dice), spare = waits_spare(c, i, at.now);
+    bool turns = health_takes_turns(c->health, &c->targets[i], at.now);
+    daruma_ms more = turns ? (daruma_ms)(at.dice % ALONE_LOOK_MS) : waits_spread(wait, b, at.dice);
+    daruma_ms spare = waits_spare(c, i, at.now);
     daruma_ms apart = add_sat(wait, more < left / BACKOFF_SPREAD_DIV ? more : left / BACKOFF_SPREAD_DIV);
     return apart <= spare ? apart : spare > wait ? spare : wait;
 }

@@ -229,8 +229,10 @@ static void cannot_join(hedge_call *r)
 static join_verdict joins(hedge_call *r, bool whole)
 {
     daruma_str said = talk_said(r->x);
-    if (!str_trim(said).n || (whole && !r->text.n && r->calls)) /* all that there was to say is said */
-        return whole ? JOIN_AT : JOIN_MORE;
+    if (whole && !r->text.n && r->calls) /* all that there was to say is said */
+        return JOIN_AT;
+    if (!str_trim(said).n)
+        return whole || str_trim(buf_str(&r->text)).n ? JOIN_AT : JOIN_MORE;
     join_seam seam = join_begin(said, r->onward.how);
     return join_next(&seam, buf_str(&r->text), whole).verdict;
 }
@@ -457,10 +459,10 @@ static bool is_part(const session *x)
            x->kase.can_mend && x->call.handle;
 }
 
-/* ... and with what is there now: unless it is thinking, or the client is who is slow. */
+/* ... and with what is there now: unless the client is who is slow. */
 static bool goes_on(const session *x)
 {
-    return is_part(x) && !x->client.paused && talk_was_cut(x) && !talk_thinks(x) && !talk_unsure(x);
+    return is_part(x) && !x->client.paused && talk_was_cut(x) && !talk_unsure(x);
 }
 
 void hedge_look(session *x)
@@ -468,6 +470,7 @@ void hedge_look(session *x)
     daruma_moment at = session_now(x);
     x->due.look_at = -1;
     x->kase.goes_on = goes_on(x);
+    x->kase.thinks = talk_thinks(x);
     if (!is_silent(x)) {
         if (is_part(x) && x->kase.ntargets > 1)
             x->due.look_at = add_sat(at.now, HEDGE_NOTED_TIMES * HEDGE_PAUSE_MS);
