@@ -224,6 +224,14 @@ typedef enum daruma_tool_kind {
 } daruma_tool_kind;
 
 /* A judged failure. Strings live in the arena that daruma_classify was given. */
+/* What a request may need of a model, and not all models can do. */
+typedef enum daruma_ability {
+    DARUMA_CAN_TOOLS = 1,  /* call tools */
+    DARUMA_CAN_MEDIA = 2,  /* see or hear: pictures, sounds */
+    DARUMA_CAN_FORMAT = 4, /* answer as JSON, by a schema or without */
+    DARUMA_CAN_REASON = 8, /* think before it answers, as far as it is told to */
+} daruma_ability;
+
 typedef struct daruma_failure {
     daruma_kind kind;
     daruma_tool_kind tool_kind; /* for DARUMA_TOOL_ERROR */
@@ -245,6 +253,7 @@ typedef struct daruma_failure {
     const char *type;   /* the profile's own name for it, for events; NULL: it has none. Static */
     const char *label;  /* and for texts; NULL: it has none. Static */
     bool ours;          /* `message` is daruma's own or its host's: no provider said it */
+    uint8_t lacks;      /* what its words say that the model cannot do at all: bits of daruma_ability; 0 nothing */
 } daruma_failure;
 
 /* Judges `ev`. Never fails: what it cannot tell is DARUMA_UNKNOWN with a low `sure`.
@@ -500,6 +509,7 @@ typedef struct daruma_remedy {
     X(GUIDE,   15, "guide",    "the model may be told (watch: guide)")           /* what it keeps doing */ \
     X(ABOVE,   18, "above",    "the request alone asks for more than the limit") /* only a smaller one passes */ \
     X(RESERVE, 19, "reserve",  "a target for just that")                        /* on_content_filter */ \
+    X(DOUBT,   21, "doubt",   "another target may take it")                      /* refused by one that is not the first, or lacks it */ \
     X(API,     20, "api",      "the provider may have the other API")            /* of OpenAI's two */ \
     X(ENFORCE, 16, "enforce",  "the agent may be stopped (watch: enforce)")      /* from going on */
 // clang-format on
@@ -664,7 +674,7 @@ DARUMA_API const char *daruma_policy_name(size_t index);
 DARUMA_API daruma_failure daruma_judge(const daruma_policy *p, const daruma_evidence *ev, const daruma_failure *f);
 DARUMA_API void daruma_policy_print(const daruma_policy *p, daruma_buf *out); /* the ladders, as a table */
 
-#define DARUMA_CASE_RUNGS 160 /* rungs a policy may have: one counter each in the case */
+#define DARUMA_CASE_RUNGS 176 /* rungs a policy may have: one counter each in the case */
 #define DARUMA_CASE_TRIED 32  /* targets one case keeps count of; more are not tried */
 
 /* One exactly, always. X(symbol, name) */

@@ -430,10 +430,11 @@ static uint8_t failures_of(const daruma_case *c, const daruma_failure *f, int i)
 daruma_ms daruma_case_again_in(const daruma_case *c, const daruma_failure *f, daruma_ms now)
 {
     daruma_ms best = -1;
-    if (f && !ladder_passes(f))
+    bool passes = !f || ladder_passes(f); /* else only another one may take it */
+    if (!passes && (c->target < 0 || !choice_doubts(c, f)))
         return -1;
     for (int i = 0; i < choice_count(c); i++) {
-        if (c->spoiled[i])
+        if (c->spoiled[i] || (!passes && c->targets[i].model_id == c->targets[c->target].model_id))
             continue;
         daruma_condition h = choice_look(c, i, now);
         daruma_ms in = h.alone_in;

@@ -25,14 +25,15 @@ static daruma_ms after_silence(uint64_t dice)
     return daruma_backoff_delay(&b, 1, dice);
 }
 
-/* The backoff of a repeat at the target at hand: never next to nothing, whatever the dice say, and one step longer
- * while the provider's retry budget is empty. */
-static daruma_ms backoff_of(const daruma_case *c, const daruma_failure *f, const daruma_backoff *b, daruma_moment at)
+/* The backoff of a repeat at target `of`: never next to nothing, whatever the dice say, and one step longer while the
+ * provider's retry budget is empty. */
+static daruma_ms backoff_of(const daruma_case *c, int of, const daruma_failure *f, const daruma_backoff *b,
+                            daruma_moment at)
 {
-    const daruma_budget *left = daruma_health_budget(c->health, &c->targets[c->target], at.now);
+    const daruma_budget *left = daruma_health_budget(c->health, &c->targets[of], at.now);
     bool empty = c->policy->health && daruma_budget_left(left, at.now) == 0;
-    uint32_t nth = c->calls[c->target];
-    bool others = c->policy->health && (f->wait == 0 || health_worked(c->health, &c->targets[c->target], c->since));
+    uint32_t nth = c->calls[of];
+    bool others = c->policy->health && (f->wait == 0 || health_worked(c->health, &c->targets[of], c->since));
     if (others)
         nth =
             (nth + 1) / 2; /* others get answers meanwhile, or it is said that one may ask: there is less to wait for */
@@ -59,11 +60,12 @@ static daruma_ms delay(const daruma_case *c, const daruma_rung *g, const daruma_
                        daruma_ms *own)
 {
     *own = 0;
-    const daruma_backoff *b = &c->policy->kinds[g->kind].backoff;
+    bool back = g->needs & DARUMA_NEED_DOUBT; /* to where another call of this case failed, for whatever it was */
+    const daruma_backoff *b = &c->policy->kinds[back ? DARUMA_UNKNOWN : g->kind].backoff;
     if (g->remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS)
         return 0; /* they rest until then, no longer */
-    bool elsewhere = g->remedy == DARUMA_REMEDY_RESUME && to != c->target && !c->calls[to];
-    daruma_ms grown = g->after == DARUMA_NOW || elsewhere ? 0 : backoff_of(c, f, b, at);
+    bool elsewhere = (g->remedy == DARUMA_REMEDY_RESUME || back) && to != c->target && !c->calls[to];
+    daruma_ms grown = g->after == DARUMA_NOW || elsewhere ? 0 : backoff_of(c, back ? to : c->target, f, b, at);
     if (g->after == DARUMA_QUICK)
         grown = daruma_backoff_delay(&c->policy->quick, c->used[g - c->policy->rungs] + 1u, at.dice);
     if (c->hung_up && to == c->target)
@@ -136,6 +138,8 @@ static unsigned have(const daruma_case *c, const daruma_rung *g, const daruma_fa
         has |= DARUMA_NEED_ENFORCE;
     if (c->nreserve)
         has |= DARUMA_NEED_RESERVE;
+    if (choice_doubts(c, f))
+        has |= DARUMA_NEED_DOUBT;
     if (to < 0)
         return has;
     if (choice_tries_left(c, to, g->kind))
@@ -228,6 +232,25 @@ static bool knocks_in_vain(const daruma_case *c, const daruma_rung *g, int to, d
     return !rests && choice_other(c, DARUMA_REMEDY_SWITCH_MODEL, g->kind, false, now) >= 0;
 }
 
+/* Was it the request, or the answer to it, that was wrong there? Then the same would be wrong again: that model has had
+ * its say when another one is asked. */
+static bool has_spoken(const daruma_failure *f)
+{
+    daruma_scope who = daruma_kind_scope(f->kind);
+    return !ladder_passes(f) &&
+           (who == DARUMA_SICK_REQUEST || who == DARUMA_SICK_CONVERSATION || who == DARUMA_SICK_ANSWER);
+}
+
+/* Where a rung sends; -1 nowhere. */
+static int where(const daruma_case *c, const daruma_rung *g, daruma_kind k, bool patient, daruma_ms now)
+{
+    if (g->needs & DARUMA_NEED_RESERVE)
+        return choice_reserve(c, now);
+    if (g->needs & DARUMA_NEED_DOUBT)
+        return choice_doubted(c, k, patient, now);
+    return choice_where(c, g->remedy, k, patient, now);
+}
+
 /* The first rung of this round from `r` on that the case has all for. */
 static bool climb(daruma_case *c, const daruma_failure *f, size_t forwarded, daruma_moment at, size_t r,
                   daruma_remedy *ret)
@@ -243,8 +266,7 @@ static bool climb(daruma_case *c, const daruma_failure *f, size_t forwarded, dar
         if (g->kind != f->kind || c->used[r] >= g->times || !fits_round(g->remedy, c->round) ||
             (sends && (!c->policy->enabled || c->done_once || choice_calls_left(c) == 0)))
             continue;
-        int to = g->needs & DARUMA_NEED_RESERVE ? choice_reserve(c, at.now)
-                                                : choice_where(c, g->remedy, f->kind, c->round == LATER, at.now);
+        int to = where(c, g, f->kind, c->round == LATER, at.now);
         if (sends && to < 0)
             continue;
         daruma_ms own = 0, wait = sends ? delay(c, g, f, to, at, &own) : 0;
@@ -354,8 +376,11 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
 
     for (; c->round < ROUNDS; c->round++, r = 0) {
         daruma_remedy given;
-        if (climb(c, f, forwarded, at, r, &given))
-            return given;
+        if (!climb(c, f, forwarded, at, r, &given))
+            continue;
+        if (given.remedy == DARUMA_REMEDY_SWITCH_MODEL && has_spoken(f))
+            choice_leave(c);
+        return given;
     }
     c->rung = LADDER_ABOVE;
     return no_remedy(c);
