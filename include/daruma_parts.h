@@ -788,7 +788,7 @@ typedef struct daruma_case {
     uint8_t calls[DARUMA_CASE_TRIED];      /* calls to each target */
     uint8_t faults[DARUMA_CASE_TRIED];     /* ... that failed for what is its model's or provider's, not its key's */
     uint8_t spoiled[DARUMA_CASE_TRIED];    /* targets that cannot help in this case any more: 1; or only not with a
-                                              request as long as this: 2 */
+                                              request as long as this: 2; or only when nobody else is left: 3 */
     uint32_t remedies;                     /* bit per daruma_remedy_kind that was carried out */
     uint8_t did[DARUMA_REMEDIES];          /* the same in the order in which they were first carried out */
     uint8_t ndid;                          /* how many */
@@ -937,6 +937,7 @@ typedef struct daruma_tried {
     daruma_net net;
     int status;     /* HTTP status, 0 none */
     daruma_ms wait; /* the provider advised to wait so long, -1 not said */
+    uint8_t lacks;  /* as daruma_failure says */
 } daruma_tried;
 
 /* Writes what failed at each of `n` targets as one sentence with a space in front: provider and model, kind or trouble

@@ -265,6 +265,7 @@
 #define JOIN_KEPT_BYTES        24          /* of a cut answer that are not shown when it is asked for in other words */
 #define LESSONS_PER_LANE       4           /* parameters that one model does not take, on average */
 #define API_LASTS_MS           3600000     /* a path that is missing may be so for the minutes of a deployment */
+#define LACKS_LAST_MS          600000      /* 10 min: to ask it again costs one short call, and models are changed */
 #define HABITS_LAST_MS         86400000 /* 24 h: what a model does not take in messages, or as a format, is tried again */
 #define LESSONS_SHOWN          16       /* of one account's model on the status page */
 #define REFUSALS_MENDED_MAX    8 /* parameters, or keywords of schemas, refused one after the other, for one request */

@@ -9,6 +9,14 @@ const words = "the quick brown fox";
 const off = (res) => json(res, 503, { error: { message: "The server is away", type: "server_error" } });
 const refuse = (res, message, status = 400) => json(res, status, { error: { message, type: "invalid_request_error" } });
 
+const schema = { type: "object", properties: { place: { type: "string" } }, required: ["place"] };
+const tools = {
+  openai: [{ type: "function", function: { name: "look", parameters: schema } }],
+  responses: [{ type: "function", name: "look", parameters: schema }],
+  anthropic: [{ name: "look", input_schema: schema }],
+  gemini: [{ functionDeclarations: [{ name: "look", parameters: schema }] }],
+};
+
 every((name, d, w) => {
   for (const stream of [false, true])
     for (const [what, status, message] of [
@@ -41,4 +49,29 @@ every((name, d, w) => {
       assert.equal(pair.own.seen.length, 1);
     },
   });
+
+  for (const message of ["registry.example/first does not support tools", "`tool calling` is not supported with this model", "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set", "No endpoints found that support tool use"])
+    holds(`elsewhere ${name}: requests with tools leave a model that lacks them (${message.slice(0, 20)}), and it is known; others stay`, {
+      config: two(name, name),
+      async run(pair) {
+        pair.own.answer = (q, res) => (asks(q, "first") && q.body.includes('"look"') ? refuse(res, message, message.startsWith("No") ? 404 : 400) : answer(w, q, res));
+        const first = () => pair.own.seen.filter((q) => asks(q, "first")).length;
+        const r = await question(pair, d, { model: d.own, more: { tools: tools[name] } });
+        assert.deepEqual([r.status, r.said, r.outcome, r.headers["x-daruma-remedies"]], [200, words, "recovered", "switch_model"], r.text);
+        assert.deepEqual([pair.own.seen.length, first()], [2, 1]);
+        for (let i = 0; i < 3; i++) {
+          const more = await question(pair, d, { model: d.own, more: { tools: tools[name] }, text: `say ${i}` });
+          assert.deepEqual([more.said, more.outcome, more.headers["x-daruma-attempts"]], [words, "ok", "1"], more.text);
+        }
+        assert.equal(first(), 1);
+        assert.deepEqual((await pair.status()).models_learned.map((m) => [m.model, m.lacks]), [["first", ["tools"]]]);
+        const plain = await question(pair, d, { model: d.own });
+        assert.deepEqual([plain.said, plain.outcome, first()], [words, "ok", 2], plain.text);
+        // Nobody else can answer: what is known is asked after.
+        pair.own.answer = (q, res) => (asks(q, "second") ? refuse(res, "The model `second` does not exist or you do not have access to it.", 404) : answer(w, q, res));
+        const back = await question(pair, d, { model: d.own, more: { tools: tools[name] }, text: "say once more" });
+        assert.deepEqual([back.status, back.said], [200, words], back.text);
+        assert.equal((await pair.status()).models_learned.some((m) => m.lacks), false);
+      },
+    });
 });

@@ -227,6 +227,7 @@ daruma_admission daruma_case_admit(daruma_case *c, daruma_moment at)
 {
     if (c->outcome != DARUMA_OUTCOME_PENDING || choice_count(c) == 0)
         return refuse(c, DARUMA_UNKNOWN);
+    choice_ask_last(c);
     check(!c->out); /* the attempt before this one was not ended */
     if (!waits_in_time(c, 0, at.now) || choice_calls_left(c) == 0)
         return refuse(c, DARUMA_BUDGET);

@@ -46,6 +46,8 @@ bool choice_doubts(const daruma_case *c, const daruma_failure *f);
 /* Who may take what the model at hand refused: the first of another model that is well and was not asked, else the one
  * that may be asked first; without `patient` only one that may be asked now. -1: all refused it. */
 int choice_doubted(const daruma_case *c, daruma_kind k, bool patient, daruma_ms now);
+/* When nobody else is left, those are asked that were to be asked last. */
+void choice_ask_last(daruma_case *c);
 /* The model at hand is of no use any more to this case. */
 void choice_leave(daruma_case *c);
 

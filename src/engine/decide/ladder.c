@@ -307,10 +307,11 @@ static bool is_of_api(const daruma_case *c, const daruma_failure *f)
     return c->other_api && (f->kind == DARUMA_MODEL_NOT_FOUND || f->kind == DARUMA_INVALID_PARAMETER);
 }
 
+/* What its model lacks, ends no call that does without. */
 static void note_bad(daruma_case *c, int target, const daruma_permit permits[DARUMA_PERMITS], const daruma_failure *f,
                      daruma_moment at)
 {
-    if (c->policy->health && (is_of_api(c, f) || ran_out(c, f, at.now)))
+    if (c->policy->health && (is_of_api(c, f) || ran_out(c, f, at.now) || f->lacks))
         health_drop(c->health, &c->targets[target], permits, at.now);
     else if (c->policy->health)
         health_bad(c->health, &c->targets[target], permits, f, c->id, c->sent_at, &c->policy->kinds[f->kind].backoff,
@@ -373,6 +374,7 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
     }
     if (!is_of_api(c, f))
         choice_spoil(c, c->target, f, trusted);
+    choice_ask_last(c);
 
     for (; c->round < ROUNDS; c->round++, r = 0) {
         daruma_remedy given;
