@@ -750,6 +750,8 @@ typedef struct daruma_case {
                                other: nothing else is wrong with it; false after open */
     bool can_mend;          /* (set) the host can mend the conversation; false after open */
     bool enforced;          /* (set) calls of the answer may be refused (LOOP); false after open */
+    bool anew;              /* (set) the client has a part of an answer that was found wrong, and a new one can stand
+                               behind it whole: it is asked for as if nothing had gone out; false after open */
     bool plain;             /* (set) the answer comes in one piece; false after open: a stream */
     int64_t tokens;         /* (set) of the request, as estimated; 0 after open: no limit of tokens holds it up */
     bool paid;              /* the remedy given last took a retry out of the budget */

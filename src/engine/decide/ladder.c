@@ -111,6 +111,8 @@ static unsigned have(const daruma_case *c, const daruma_rung *g, const daruma_fa
                      daruma_ms wait, daruma_ms now)
 {
     unsigned has = forwarded ? DARUMA_NEED_PARTIAL : DARUMA_NEED_CLEAN;
+    if (c->anew)
+        has |= DARUMA_NEED_CLEAN;
     if (wait <= c->policy->max_wait && waits_in_time(c, wait, now))
         has |= DARUMA_NEED_TIME;
     if (c->safe_twice)
