@@ -742,32 +742,34 @@ typedef struct daruma_case {
     size_t nreserve; /* targets behind these that are in reserve; 0 once they are asked: then they are among them */
     daruma_ms opened, deadline; /* deadline: -1 none */
     uint64_t id;
-    bool safe_twice;        /* (set) sending it again does no harm; true after open */
-    bool done_once;         /* (set) what was sent may have been done, and must not be done twice: nothing
-                               is sent again; false after open */
-    bool can_refresh;       /* (set) the host can fetch credentials anew; false after open */
-    bool other_api;         /* (set) the failure says that the target has not the API it was asked in, and may have the
-                               other: nothing else is wrong with it; false after open */
-    bool can_mend;          /* (set) the host can mend the conversation; false after open */
-    bool enforced;          /* (set) calls of the answer may be refused (LOOP); false after open */
-    bool anew;              /* (set) the client has a part of an answer that was found wrong, and a new one can stand
-                               behind it whole: it is asked for as if nothing had gone out; false after open */
-    bool plain;             /* (set) the answer comes in one piece; false after open: a stream */
-    int64_t tokens;         /* (set) of the request, as estimated; 0 after open: no limit of tokens holds it up */
-    bool paid;              /* the remedy given last took a retry out of the budget */
-    uint8_t shrinks;        /* times the conversation was shortened for this request */
-    bool out;               /* an attempt is in the world right now */
-    bool answered;          /* ... whose target did what a target has to do: see daruma_case_answered */
-    bool useless;           /* ... and what it brought was of no use */
-    bool noted;             /* ... and its silence was noted as a failure */
-    bool overdue;           /* ... or, earlier, counted among its model's that are */
-    bool late;              /* ... or was before its content came: it is no success any more */
-    bool headed;            /* ... and its head came, with a status that is no error */
-    bool begun;             /* ... and content of its stream */
-    bool goes_on;           /* (set) ... which another call could go on with; false with every attempt */
-    daruma_ms piece_at;     /* when the newest piece of that came ... */
-    daruma_ms gap;          /* ... and the longest time between two of them */
-    daruma_ms sent_at;      /* when it went out */
+    bool safe_twice;    /* (set) sending it again does no harm; true after open */
+    bool done_once;     /* (set) what was sent may have been done, and must not be done twice: nothing
+                           is sent again; false after open */
+    bool can_refresh;   /* (set) the host can fetch credentials anew; false after open */
+    bool other_api;     /* (set) the failure says that the target has not the API it was asked in, and may have the
+                           other: nothing else is wrong with it; false after open */
+    bool can_mend;      /* (set) the host can mend the conversation; false after open */
+    bool enforced;      /* (set) calls of the answer may be refused (LOOP); false after open */
+    bool anew;          /* (set) the client has a part of an answer that was found wrong, and a new one can stand
+                           behind it whole: it is asked for as if nothing had gone out; false after open */
+    bool plain;         /* (set) the answer comes in one piece; false after open: a stream */
+    int64_t tokens;     /* (set) of the request, as estimated; 0 after open: no limit of tokens holds it up */
+    bool paid;          /* the remedy given last took a retry out of the budget */
+    uint8_t shrinks;    /* times the conversation was shortened for this request */
+    bool out;           /* an attempt is in the world right now */
+    bool answered;      /* ... whose target did what a target has to do: see daruma_case_answered */
+    bool useless;       /* ... and what it brought was of no use */
+    bool noted;         /* ... and its silence was noted as a failure */
+    bool overdue;       /* ... or, earlier, counted among its model's that are */
+    bool late;          /* ... or was before its content came: it is no success any more */
+    bool headed;        /* ... and its head came, with a status that is no error */
+    bool begun;         /* ... and content of its stream */
+    bool capped;        /* (set) ... and it was wrong where the request's own output cap cut it, which is no fault of
+                           its model; false with every attempt */
+    bool goes_on;       /* (set) ... which another call could go on with; false with every attempt */
+    daruma_ms piece_at; /* when the newest piece of that came ... */
+    daruma_ms gap;      /* ... and the longest time between two of them */
+    daruma_ms sent_at;  /* when it went out */
     daruma_call_pace paced; /* what has gone out to its target, it included */
     daruma_beside beside;   /* the call beside it */
     uint8_t hedges;         /* such calls in all, but for those that failed and made the next one wait */

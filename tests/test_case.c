@@ -1181,6 +1181,75 @@ static void a_neighbours_refusal_says_when_to_come_again_where_the_first_place_w
     assert_true(daruma_case_again_in(&c, &f, now) > 0);
 }
 
+/* Another request's answer is wrong at `now`: its target works, or says so with a status. */
+static void is_wrong(daruma_health *w, const daruma_policy *p, const daruma_target *t, bool capped, daruma_ms now)
+{
+    daruma_case c;
+    daruma_policy off = *p;
+    off.enabled = false;
+    daruma_failure f = failure(DARUMA_MALFORMED_OUTPUT, 200);
+    daruma_case_open(&c, w, &off, t, 1, -1, -1, of_another(now));
+    out(&c, now);
+    daruma_case_answered(&c, at(now));
+    c.capped = capped;
+    daruma_case_next(&c, &f, 0, at(now));
+    daruma_case_close(&c, DARUMA_OUTCOME_EXPLAINED, at(now));
+}
+
+static void a_model_whose_answers_are_wrong_for_two_requests_is_asked_last_and_holds_up_nobody(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k"), same = target("p", "m", "b", "l"), other = target("p", "n", "a", "k");
+    is_wrong(w, &p, &t, false, 1000);
+    assert_true(daruma_health_look(w, &t, 1000).well); /* it may be what that request asks for */
+    is_wrong(w, &p, &t, true, 1050);
+    assert_true(daruma_health_look(w, &t, 1050).well); /* its own cap cut it */
+    succeeds(w, &p, &t, 1060);
+    is_wrong(w, &p, &t, false, 1070);
+    assert_true(daruma_health_look(w, &t, 1070).well); /* not in a row */
+    daruma_ms now = 1100;
+    for (daruma_ms rest = 2000; rest <= 16000; rest *= 2) {
+        is_wrong(w, &p, &t, false, now);
+        assert_int_equal(daruma_health_look(w, &t, now).in, rest);
+        assert_int_equal(daruma_health_look(w, &t, now).alone_in, 0);
+        assert_false(daruma_health_look(w, &same, now).well);
+        assert_true(daruma_health_look(w, &other, now).well);
+        is_wrong(w, &p, &t, false, now + 100); /* of somebody who asked all the same */
+        assert_int_equal(daruma_health_look(w, &t, now + 100).in, rest - 100);
+        now += rest;
+    }
+    assert_true(daruma_health_look(w, &t, now).well); /* one finds out */
+    succeeds(w, &p, &t, now);
+    is_wrong(w, &p, &t, false, now + 1);
+    assert_true(daruma_health_look(w, &t, now + 1).well);
+}
+
+static void a_wrong_answer_of_a_model_that_rests_for_such_is_asked_of_another_at_once(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    daruma_failure f = failure(DARUMA_MALFORMED_OUTPUT, 200);
+    for (int i = 0; i < 3; i++) {
+        daruma_case c;
+        daruma_case_open(&c, w, &p, t, 2, 0, -1, of_another(1000));
+        c.can_mend = true;
+        assert_int_equal(out(&c, 1000), i < 2 ? 0 : 1);
+        if (i == 2)
+            break;
+        daruma_case_answered(&c, at(1000));
+        c.anew = i == 1; /* the client has the beginning of a stream */
+        daruma_remedy r = daruma_case_next(&c, &f, (size_t)i, at(1000));
+        if (r.remedy == DARUMA_REMEDY_RESUME) /* which is unfit where a call was wrong */
+            r = daruma_case_next(&c, &f, (size_t)i, at(1000));
+        assert_int_equal(r.remedy, i == 0 ? DARUMA_REMEDY_ASK_AGAIN : DARUMA_REMEDY_SWITCH_MODEL);
+        daruma_case_close(&c, DARUMA_OUTCOME_EXPLAINED, at(1000));
+    }
+}
+
 static void a_client_that_leaves_is_nobodys_failure(void **state)
 {
     (void)state;
@@ -1778,6 +1847,8 @@ int main(void)
         cmocka_unit_test(a_neighbours_refusal_goes_on_to_the_next_and_back_to_who_only_failed),
         cmocka_unit_test(what_the_first_place_refuses_is_final_unless_its_model_lacks_it),
         cmocka_unit_test(a_neighbours_refusal_says_when_to_come_again_where_the_first_place_was_not_back),
+        cmocka_unit_test(a_model_whose_answers_are_wrong_for_two_requests_is_asked_last_and_holds_up_nobody),
+        cmocka_unit_test(a_wrong_answer_of_a_model_that_rests_for_such_is_asked_of_another_at_once),
         cmocka_unit_test(a_client_that_leaves_is_nobodys_failure),
         cmocka_unit_test(what_was_done_is_known_in_order_and_only_what_was_done),
         cmocka_unit_test(a_continuation_that_cannot_be_joined_is_no_fault_of_its_target),

@@ -109,8 +109,9 @@
 #define ALONE_MS_MIN              500   /* between two calls to what seems to be down, for those who have nobody else */
 #define ALONE_LOOK_MS             200   /* who is short of time looks again after this whether it is back */
 #define REST_MS_MAX               30000 /* the longest rest that nobody named: what is back is noticed within it */
-#define REST_TOLD_TIMES           2     /* in a row that "come again in 0 s" is believed: some say so to everybody */
-#define REST_DOUBTED_MS_MAX       1000  /* ... and so is whatever is shorter than this; who names seconds means them */
+#define REST_WRONG_MS             2000 /* the first rest of a model whose answers are wrong; the next ones are twice as long */
+#define REST_TOLD_TIMES           2    /* in a row that "come again in 0 s" is believed: some say so to everybody */
+#define REST_DOUBTED_MS_MAX       1000 /* ... and so is whatever is shorter than this; who names seconds means them */
 #define PACE_MS_MAX               20000 /* until a stated limit ends, to be waited for: some state when all of it is back */
 #define PACE_PROOF_MS             600000 /* a limit of tokens that refused is kept to for so long: our counts may be wrong */
 #define PACE_TOKENS_MS_MAX        120000 /* the same of tokens, whose limits are of a minute: twice that is the bound */

@@ -1,9 +1,9 @@
 // What one place refuses, lacks or breaks, and another one answers.
 import assert from "node:assert/strict";
-import { question } from "./net.mjs";
+import { question, until } from "./net.mjs";
 import { answer, asks, two } from "./outage.mjs";
 import { holds } from "./wire.mjs";
-import { every, json } from "./wires.mjs";
+import { every, json, sse } from "./wires.mjs";
 
 const words = "the quick brown fox";
 const off = (res) => json(res, 503, { error: { message: "The server is away", type: "server_error" } });
@@ -72,6 +72,46 @@ every((name, d, w) => {
         const back = await question(pair, d, { model: d.own, more: { tools: tools[name] }, text: "say once more" });
         assert.deepEqual([back.status, back.said], [200, words], back.text);
         assert.equal((await pair.status()).models_learned.some((m) => m.lacks), false);
+      },
+    });
+
+  // A call that ends within a string, and says that it is whole.
+  if (name !== "gemini") // whose calls are never cut
+    for (const stream of [false, true])
+      holds(`elsewhere ${name}${stream ? " stream" : ""}: a call that its model cuts each time is made by another one, which is asked first from then on`, {
+        config: two(name, name),
+        async run(pair) {
+          const args = (q) => (asks(q, "first") ? '{"place":"Os' : '{"place":"Oslo"}');
+          pair.own.answer = (q, res) => (stream ? sse(res, w.opening(), w.called(0, "call_1", "look", args(q)), w.closingCalls()).end() : w.answer(res, "", [["call_1", "look", name === "anthropic" && asks(q, "second") ? { place: "Oslo" } : args(q)]]));
+          const first = () => pair.own.seen.filter((q) => asks(q, "first")).length;
+          for (let i = 0; i < 8; i++) {
+            const r = await question(pair, d, { model: d.own, stream, more: { tools: tools[name] }, text: `say ${i}` });
+            const [[, called, said]] = w.calls(r);
+            assert.deepEqual([r.status, called, typeof said === "string" ? JSON.parse(said) : said], [200, "look", { place: "Oslo" }], r.text);
+            if (i === 2) pair.told = first();
+          }
+          assert.ok(first() <= pair.told + 2, `${first()} calls, ${pair.told} of the first three requests`); // a probe now and then
+        },
+      });
+
+  for (const stream of [false, true])
+    holds(`elsewhere ${name}${stream ? " stream" : ""}: a model that says nothing to several requests is asked last, until it speaks`, {
+      config: two(name, name),
+      async run(pair) {
+        let mute = true;
+        pair.own.answer = (q, res) => (!mute || asks(q, "second") ? answer(w, q, res) : stream ? sse(res, w.opening(), w.closing()).end() : w.answer(res, ""));
+        const first = () => pair.own.seen.filter((q) => asks(q, "first")).length;
+        const next = async (i) => {
+          const r = await question(pair, d, { model: d.own, stream, text: `say ${i}` });
+          assert.deepEqual([r.status, r.said], [200, words], r.text);
+          return r;
+        };
+        for (let i = 0; i < 3; i++) await next(i);
+        const told = first();
+        for (let i = 3; i < 10; i++) await next(i);
+        assert.ok(first() <= told + 2, `${first()} calls, ${told} for the first three requests`);
+        mute = false;
+        await until("it is asked again", async () => /first$/.test((await next("now")).headers["x-daruma-target"]), 8000);
       },
     });
 });

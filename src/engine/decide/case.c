@@ -100,7 +100,7 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
     c->paced = health_pace_takes(c->health, &c->targets[to], c->tokens, now);
     c->out = true;
     c->left = c->hung_up = false;
-    c->answered = c->useless = c->headed = c->noted = c->overdue = c->late = c->begun = c->goes_on = false;
+    c->answered = c->useless = c->headed = c->noted = c->overdue = c->late = c->begun = c->goes_on = c->capped = false;
     c->sent_at = now;
     c->gap = 0;
     c->rung = 0;
@@ -273,7 +273,7 @@ static void is_well(daruma_case *c, daruma_moment at)
 {
     ladder_show_pace(c, PACE_ANSWERED, at.now);
     if (c->policy->health && !c->answered)
-        health_good(c->health, &c->targets[c->target], c->permits, c->sent_at, at.now);
+        (c->useless ? health_useless : health_good)(c->health, &c->targets[c->target], c->permits, c->sent_at, at.now);
     c->answered = true;
 }
 
@@ -282,8 +282,8 @@ void daruma_case_answered(daruma_case *c, daruma_moment at)
     if (c->outcome != DARUMA_OUTCOME_PENDING)
         return;
     check(c->out);
-    is_well(c, at);
     c->useless = true;
+    is_well(c, at);
 }
 
 /* True if the call at hand is a probe. */

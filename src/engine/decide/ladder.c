@@ -223,10 +223,12 @@ static bool fits_round(daruma_remedy_kind r, uint8_t round)
 
 /* True if this rung would only repeat the call at a target that is sick, although another model or provider can be
  * asked now. A short wait that is over before the other one has its cache warm is no reason to go away. */
-static bool knocks_in_vain(const daruma_case *c, const daruma_rung *g, int to, daruma_ms wait, daruma_ms now)
+static bool knocks_in_vain(const daruma_case *c, const daruma_rung *g, int to, size_t forwarded, daruma_ms wait,
+                           daruma_ms now)
 {
-    bool again = g->remedy == DARUMA_REMEDY_RETRY || g->remedy == DARUMA_REMEDY_RETRY_FRESH ||
-                 g->remedy == DARUMA_REMEDY_WAIT_RETRY;
+    bool clean = !forwarded || c->anew, /* else nobody but who said the beginning may mend it */
+        again = g->remedy == DARUMA_REMEDY_RETRY || g->remedy == DARUMA_REMEDY_RETRY_FRESH ||
+                g->remedy == DARUMA_REMEDY_WAIT_RETRY || (g->remedy == DARUMA_REMEDY_ASK_AGAIN && clean);
     if (!again || choice_well(c, to, now))
         return false;
     daruma_condition h = choice_look(c, to, now);
@@ -278,7 +280,7 @@ static bool climb(daruma_case *c, const daruma_failure *f, size_t forwarded, dar
         }
         if ((g->needs & ~have(c, g, f, forwarded, to, wait, at.now)) != 0)
             continue;
-        if (sends && knocks_in_vain(c, g, to, wait, at.now)) {
+        if (sends && knocks_in_vain(c, g, to, forwarded, wait, at.now)) {
             if (put_off.to < 0) {
                 put_off.rung = r;
                 put_off.to = to;
@@ -363,6 +365,9 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
         ladder_show_pace(c, health_pace_of(f), at.now);
         if (!c->answered)
             note_bad(c, c->target, c->permits, f, at);
+        if (c->policy->health && f->kind == DARUMA_MALFORMED_OUTPUT && !f->ours && !c->capped &&
+            (c->answered || !f->retryable))
+            health_wrong(c->health, &c->targets[c->target], c->id, c->sent_at, at.now);
         if (c->since < 0)
             c->since = at.now;
         c->out = false;

@@ -313,6 +313,7 @@ void session_failed(session *x, const daruma_evidence *ev)
         daruma_case_answered(&x->kase, at);
     if (hedge_takes_over(x, f))
         return;
+    x->kase.capped = l->cut && l->cut_by == x->kase.attempts;
     x->kase.anew = called_badly(x, f);
     if (f->ours && !asks_own(x, f)) {
         end_too_long(x, at);
