@@ -114,4 +114,20 @@ every((name, d, w) => {
         await until("it is asked again", async () => /first$/.test((await next("now")).headers["x-daruma-target"]), 8000);
       },
     });
+
+  for (const stream of [false, true])
+    holds(`elsewhere ${name}${stream ? " stream" : ""}: what is marked as gzip and is none is asked of another one`, {
+      config: two(name, name),
+      async run(pair) {
+        pair.own.answer = (q, res) => {
+          if (asks(q, "second")) return answer(w, q, res);
+          const body = JSON.stringify({ an: "answer" });
+          res.writeHead(200, { "content-type": stream ? "text/event-stream" : "application/json", "content-encoding": "gzip" }).end(body);
+        };
+        for (let i = 0; i < 3; i++) {
+          const r = await question(pair, d, { model: d.own, stream, text: `say ${i}` });
+          assert.deepEqual([r.status, r.said, r.headers["content-encoding"]], [200, words, undefined], r.text);
+        }
+      },
+    });
 });
