@@ -224,6 +224,14 @@ typedef enum daruma_tool_kind {
 } daruma_tool_kind;
 
 /* A judged failure. Strings live in the arena that daruma_classify was given. */
+/* What a request may need of a model, and not all models can do. */
+typedef enum daruma_ability {
+    DARUMA_CAN_TOOLS = 1,  /* call tools */
+    DARUMA_CAN_MEDIA = 2,  /* see or hear: pictures, sounds */
+    DARUMA_CAN_FORMAT = 4, /* answer as JSON, by a schema or without */
+    DARUMA_CAN_REASON = 8, /* think before it answers, as far as it is told to */
+} daruma_ability;
+
 typedef struct daruma_failure {
     daruma_kind kind;
     daruma_tool_kind tool_kind; /* for DARUMA_TOOL_ERROR */
@@ -245,6 +253,7 @@ typedef struct daruma_failure {
     const char *type;   /* the profile's own name for it, for events; NULL: it has none. Static */
     const char *label;  /* and for texts; NULL: it has none. Static */
     bool ours;          /* `message` is daruma's own or its host's: no provider said it */
+    uint8_t lacks;      /* what its words say that the model cannot do at all: bits of daruma_ability; 0 nothing */
 } daruma_failure;
 
 /* Judges `ev`. Never fails: what it cannot tell is DARUMA_UNKNOWN with a low `sure`.
@@ -500,6 +509,7 @@ typedef struct daruma_remedy {
     X(GUIDE,   15, "guide",    "the model may be told (watch: guide)")           /* what it keeps doing */ \
     X(ABOVE,   18, "above",    "the request alone asks for more than the limit") /* only a smaller one passes */ \
     X(RESERVE, 19, "reserve",  "a target for just that")                        /* on_content_filter */ \
+    X(DOUBT,   21, "doubt",   "another target may take it")                      /* refused by one that is not the first, or lacks it */ \
     X(API,     20, "api",      "the provider may have the other API")            /* of OpenAI's two */ \
     X(ENFORCE, 16, "enforce",  "the agent may be stopped (watch: enforce)")      /* from going on */
 // clang-format on
@@ -664,7 +674,7 @@ DARUMA_API const char *daruma_policy_name(size_t index);
 DARUMA_API daruma_failure daruma_judge(const daruma_policy *p, const daruma_evidence *ev, const daruma_failure *f);
 DARUMA_API void daruma_policy_print(const daruma_policy *p, daruma_buf *out); /* the ladders, as a table */
 
-#define DARUMA_CASE_RUNGS 160 /* rungs a policy may have: one counter each in the case */
+#define DARUMA_CASE_RUNGS 176 /* rungs a policy may have: one counter each in the case */
 #define DARUMA_CASE_TRIED 32  /* targets one case keeps count of; more are not tried */
 
 /* One exactly, always. X(symbol, name) */
@@ -734,35 +744,39 @@ typedef struct daruma_case {
     size_t nreserve; /* targets behind these that are in reserve; 0 once they are asked: then they are among them */
     daruma_ms opened, deadline; /* deadline: -1 none */
     uint64_t id;
-    bool safe_twice;        /* (set) sending it again does no harm; true after open */
-    bool done_once;         /* (set) what was sent may have been done, and must not be done twice: nothing
-                               is sent again; false after open */
-    bool can_refresh;       /* (set) the host can fetch credentials anew; false after open */
-    bool other_api;         /* (set) the failure says that the target has not the API it was asked in, and may have the
-                               other: nothing else is wrong with it; false after open */
-    bool can_mend;          /* (set) the host can mend the conversation; false after open */
-    bool enforced;          /* (set) calls of the answer may be refused (LOOP); false after open */
-    bool plain;             /* (set) the answer comes in one piece; false after open: a stream */
-    int64_t tokens;         /* (set) of the request, as estimated; 0 after open: no limit of tokens holds it up */
-    int64_t bytes;          /* (set) of the request as it goes out; 0 after open: no limit of bytes is looked at */
-    bool paid;              /* the remedy given last took a retry out of the budget */
-    uint8_t shrinks;        /* times the conversation was shortened for this request */
-    bool out;               /* an attempt is in the world right now */
-    bool answered;          /* ... whose target did what a target has to do: see daruma_case_answered */
-    bool useless;           /* ... and what it brought was of no use */
-    bool noted;             /* ... and its silence was noted as a failure */
-    bool overdue;           /* ... or, earlier, counted among its model's that are */
-    bool late;              /* ... or was before its content came: it is no success any more */
-    bool headed;            /* ... and its head came, with a status that is no error */
-    bool bare;              /* (set) ... and nothing behind that yet: no event, no comment; false after open */
-    bool begun;             /* ... and content of its stream */
-    bool goes_on;           /* (set) ... which another call could go on with; false with every attempt */
-    bool thinks;            /* (set) ... and that is thinking: of that models show as much as they like */
-    daruma_ms piece_at;     /* when the newest piece of that came ... */
-    daruma_ms gap;          /* ... and the longest time between two of them */
-    daruma_ms slow;         /* the content began so late that it is told, so long after it went out; 0: it did not */
-    daruma_ms usual;        /* ... and usually takes so long, as was known before; -1 unknown */
-    daruma_ms sent_at;      /* when it went out */
+    bool safe_twice;    /* (set) sending it again does no harm; true after open */
+    bool done_once;     /* (set) what was sent may have been done, and must not be done twice: nothing
+                           is sent again; false after open */
+    bool can_refresh;   /* (set) the host can fetch credentials anew; false after open */
+    bool other_api;     /* (set) the failure says that the target has not the API it was asked in, and may have the
+                           other: nothing else is wrong with it; false after open */
+    bool can_mend;      /* (set) the host can mend the conversation; false after open */
+    bool enforced;      /* (set) calls of the answer may be refused (LOOP); false after open */
+    bool anew;          /* (set) the client has a part of an answer that was found wrong, and a new one can stand
+                           behind it whole: it is asked for as if nothing had gone out; false after open */
+    bool plain;         /* (set) the answer comes in one piece; false after open: a stream */
+    int64_t tokens;     /* (set) of the request, as estimated; 0 after open: no limit of tokens holds it up */
+    int64_t bytes;      /* (set) of the request as it goes out; 0 after open: no limit of bytes is looked at */
+    bool paid;          /* the remedy given last took a retry out of the budget */
+    uint8_t shrinks;    /* times the conversation was shortened for this request */
+    bool out;           /* an attempt is in the world right now */
+    bool answered;      /* ... whose target did what a target has to do: see daruma_case_answered */
+    bool useless;       /* ... and what it brought was of no use */
+    bool noted;         /* ... and its silence was noted as a failure */
+    bool overdue;       /* ... or, earlier, counted among its model's that are */
+    bool late;          /* ... or was before its content came: it is no success any more */
+    bool headed;        /* ... and its head came, with a status that is no error */
+    bool bare;          /* (set) ... and nothing behind that yet: no event, no comment; false after open */
+    bool begun;         /* ... and content of its stream */
+    bool capped;        /* (set) ... and it was wrong where the request's own output cap cut it, which is no fault of
+                           its model; false with every attempt */
+    bool goes_on;       /* (set) ... which another call could go on with; false with every attempt */
+    bool thinks;        /* (set) ... and that is thinking: of that models show as much as they like */
+    daruma_ms piece_at; /* when the newest piece of that came ... */
+    daruma_ms gap;      /* ... and the longest time between two of them */
+    daruma_ms slow;     /* the content began so late that it is told, so long after it went out; 0: it did not */
+    daruma_ms usual;    /* ... and usually takes so long, as was known before; -1 unknown */
+    daruma_ms sent_at;  /* when it went out */
     daruma_call_pace paced; /* what has gone out to its target, it included */
     daruma_beside beside;   /* the call beside it */
     uint8_t hedges;         /* such calls in all, but for those that failed and made the next one wait */
@@ -785,7 +799,7 @@ typedef struct daruma_case {
     uint8_t calls[DARUMA_CASE_TRIED];      /* calls to each target */
     uint8_t faults[DARUMA_CASE_TRIED];     /* ... that failed for what is its model's or provider's, not its key's */
     uint8_t spoiled[DARUMA_CASE_TRIED];    /* targets that cannot help in this case any more: 1; or only not with a
-                                              request as long as this: 2 */
+                                              request as long as this: 2; or only when nobody else is left: 3 */
     uint32_t remedies;                     /* bit per daruma_remedy_kind that was carried out */
     uint8_t did[DARUMA_REMEDIES];          /* the same in the order in which they were first carried out */
     uint8_t ndid;                          /* how many */
@@ -934,6 +948,7 @@ typedef struct daruma_tried {
     daruma_net net;
     int status;     /* HTTP status, 0 none */
     daruma_ms wait; /* the provider advised to wait so long, -1 not said */
+    uint8_t lacks;  /* as daruma_failure says */
 } daruma_tried;
 
 /* Writes what failed at each of `n` targets as one sentence with a space in front: provider and model, kind or trouble

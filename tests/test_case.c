@@ -1076,6 +1076,180 @@ static void a_request_of_too_many_bytes_is_asked_of_another_provider(void **stat
     assert_remedy(daruma_case_next(&c, &f, 0, at(0)), EXPLAIN, 0, 2);
 }
 
+/* What a request may be refused for, by one place and not by another. */
+static const struct {
+    daruma_kind kind;
+    int status;
+} refusals[] = {{DARUMA_UNKNOWN, 400},          {DARUMA_INVALID_PARAMETER, 400},   {DARUMA_INVALID_MESSAGE, 400},
+                {DARUMA_ORPHAN_TOOL_CALL, 400}, {DARUMA_INVALID_TOOL_SCHEMA, 400}, {DARUMA_OUTPUT_LIMIT, 400},
+                {DARUMA_CONTENT_FILTER, 400},   {DARUMA_REQUEST_TOO_LARGE, 413},   {DARUMA_CONTEXT_LENGTH, 400}};
+
+static void a_neighbours_refusal_ends_nothing_while_the_first_place_rests(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    for (size_t i = 0; i < COUNT(refusals); i++) {
+        daruma_health *w = a_health();
+        daruma_case c;
+        for (int n = 0; n < 8; n++) /* down altogether */
+            fails(w, &p, &t[0], failure(DARUMA_NETWORK, 0), 1000 * n);
+        daruma_case_open(&c, w, &p, t, 2, -1, -1, of_another(7100));
+        assert_int_equal(out(&c, 7100), 1);
+        daruma_failure f = failure(refusals[i].kind, refusals[i].status);
+        daruma_remedy r = daruma_case_next(&c, &f, 0, at(7100));
+        assert_int_equal(r.remedy, DARUMA_REMEDY_SWITCH_MODEL);
+        assert_int_equal(r.target, 0);
+        assert_true(r.wait > 0 && r.wait <= 4000);
+        assert_int_equal(out(&c, 7100 + r.wait), 0);
+        daruma_case_done(&c, at(7300 + r.wait));
+        assert_int_equal(c.outcome, DARUMA_OUTCOME_RECOVERED);
+        assert_int_equal(c.attempts, 2);
+    }
+}
+
+static void a_neighbours_refusal_goes_on_to_the_next_and_back_to_who_only_failed(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    p.kinds[DARUMA_SERVER_ERROR].max_attempts = 1;
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l"), target("q", "n", "b", "l2"),
+                         target("r", "o", "c", "j")};
+    daruma_failure sick = failure(DARUMA_SERVER_ERROR, 503);
+    for (size_t i = 0; i < COUNT(refusals); i++) {
+        daruma_failure f = failure(refusals[i].kind, refusals[i].status);
+        daruma_case c;
+        goes_on(&c, a_health(), &p, t, 4, &sick, 0);
+        bool narrow = f.kind == DARUMA_CONTEXT_LENGTH || f.kind == DARUMA_REQUEST_TOO_LARGE;
+        daruma_remedy r = daruma_case_next(&c, &f, 0, at(0));
+        if (f.kind != DARUMA_CONTEXT_LENGTH) { /* of two unknown windows the user's order speaks for the first */
+            assert_remedy(r, SWITCH_MODEL, 0, 3);
+            assert_int_equal(out(&c, 0), 3);
+            r = daruma_case_next(&c, &f, 0, at(0));
+        }
+        assert_int_equal(r.remedy, DARUMA_REMEDY_SWITCH_MODEL);
+        assert_int_equal(r.target, 0);
+        assert_true(r.wait >= 500 || narrow);
+        assert_int_equal(out(&c, r.wait), 0);
+        assert_int_equal(daruma_case_next(&c, &f, 0, at(r.wait)).remedy,
+                         DARUMA_REMEDY_EXPLAIN); /* all have refused it */
+    }
+}
+
+static void what_the_first_place_refuses_is_final_unless_its_model_lacks_it(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("p", "m", "a2", "k2"), target("q", "n", "b", "l")};
+    for (size_t i = 1; i < COUNT(refusals) - 2; i++) { /* not of what nobody explained, nor of its size */
+        daruma_failure f = failure(refusals[i].kind, refusals[i].status);
+        daruma_case c;
+        daruma_case_open(&c, a_health(), &p, t, 3, -1, -1, at(0));
+        out(&c, 0);
+        assert_int_equal(daruma_case_next(&c, &f, 0, at(0)).remedy, DARUMA_REMEDY_EXPLAIN);
+        assert_int_equal(daruma_case_again_in(&c, &f, 0), -1);
+        f.lacks = DARUMA_CAN_TOOLS;
+        daruma_case_open(&c, a_health(), &p, t, 3, -1, -1, at(0));
+        out(&c, 0);
+        assert_remedy(daruma_case_next(&c, &f, 0, at(0)), SWITCH_MODEL, 0, 2);
+        assert_int_equal(out(&c, 0), 2);
+    }
+}
+
+static void a_neighbours_refusal_says_when_to_come_again_where_the_first_place_was_not_back(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    p.patience = 100;
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    daruma_health *w = a_health();
+    daruma_case c;
+    for (int n = 0; n < 8; n++)
+        fails(w, &p, &t[0], failure(DARUMA_NETWORK, 0), 1000 * n);
+    daruma_case_open(&c, w, &p, t, 2, -1, -1, of_another(7100));
+    assert_int_equal(out(&c, 7100), 1);
+    daruma_failure f = failure(DARUMA_INVALID_PARAMETER, 400);
+    daruma_ms now = 7100;
+    daruma_remedy r = daruma_case_next(&c, &f, 0, at(now));
+    if (r.act == DARUMA_SEND) { /* it finds out itself, since its patience is over */
+        now += r.wait;
+        assert_int_equal(out(&c, now), 0);
+        f = failure(DARUMA_NETWORK, 0);
+        r = daruma_case_next(&c, &f, 0, at(now));
+    }
+    assert_int_equal(r.remedy, DARUMA_REMEDY_EXPLAIN);
+    assert_true(daruma_case_again_in(&c, &f, now) > 0);
+}
+
+/* Another request's answer is wrong at `now`: its target works, or says so with a status. */
+static void is_wrong(daruma_health *w, const daruma_policy *p, const daruma_target *t, bool capped, daruma_ms now)
+{
+    daruma_case c;
+    daruma_policy off = *p;
+    off.enabled = false;
+    daruma_failure f = failure(DARUMA_MALFORMED_OUTPUT, 200);
+    daruma_case_open(&c, w, &off, t, 1, -1, -1, of_another(now));
+    out(&c, now);
+    daruma_case_answered(&c, at(now));
+    c.capped = capped;
+    daruma_case_next(&c, &f, 0, at(now));
+    daruma_case_close(&c, DARUMA_OUTCOME_EXPLAINED, at(now));
+}
+
+static void a_model_whose_answers_are_wrong_for_two_requests_is_asked_last_and_holds_up_nobody(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k"), same = target("p", "m", "b", "l"), other = target("p", "n", "a", "k");
+    is_wrong(w, &p, &t, false, 1000);
+    assert_true(daruma_health_look(w, &t, 1000).well); /* it may be what that request asks for */
+    is_wrong(w, &p, &t, true, 1050);
+    assert_true(daruma_health_look(w, &t, 1050).well); /* its own cap cut it */
+    succeeds(w, &p, &t, 1060);
+    is_wrong(w, &p, &t, false, 1070);
+    assert_true(daruma_health_look(w, &t, 1070).well); /* not in a row */
+    daruma_ms now = 1100;
+    for (daruma_ms rest = 2000; rest <= 16000; rest *= 2) {
+        is_wrong(w, &p, &t, false, now);
+        assert_int_equal(daruma_health_look(w, &t, now).in, rest);
+        assert_int_equal(daruma_health_look(w, &t, now).alone_in, 0);
+        assert_false(daruma_health_look(w, &same, now).well);
+        assert_true(daruma_health_look(w, &other, now).well);
+        is_wrong(w, &p, &t, false, now + 100); /* of somebody who asked all the same */
+        assert_int_equal(daruma_health_look(w, &t, now + 100).in, rest - 100);
+        now += rest;
+    }
+    assert_true(daruma_health_look(w, &t, now).well); /* one finds out */
+    succeeds(w, &p, &t, now);
+    is_wrong(w, &p, &t, false, now + 1);
+    assert_true(daruma_health_look(w, &t, now + 1).well);
+}
+
+static void a_wrong_answer_of_a_model_that_rests_for_such_is_asked_of_another_at_once(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    daruma_failure f = failure(DARUMA_MALFORMED_OUTPUT, 200);
+    for (int i = 0; i < 3; i++) {
+        daruma_case c;
+        daruma_case_open(&c, w, &p, t, 2, 0, -1, of_another(1000));
+        c.can_mend = true;
+        assert_int_equal(out(&c, 1000), i < 2 ? 0 : 1);
+        if (i == 2)
+            break;
+        daruma_case_answered(&c, at(1000));
+        c.anew = i == 1; /* the client has the beginning of a stream */
+        daruma_remedy r = daruma_case_next(&c, &f, (size_t)i, at(1000));
+        if (r.remedy == DARUMA_REMEDY_RESUME) /* which is unfit where a call was wrong */
+            r = daruma_case_next(&c, &f, (size_t)i, at(1000));
+        assert_int_equal(r.remedy, i == 0 ? DARUMA_REMEDY_ASK_AGAIN : DARUMA_REMEDY_SWITCH_MODEL);
+        daruma_case_close(&c, DARUMA_OUTCOME_EXPLAINED, at(1000));
+    }
+}
+
 static void a_client_that_leaves_is_nobodys_failure(void **state)
 {
     (void)state;
@@ -1669,6 +1843,12 @@ int main(void)
         cmocka_unit_test(a_rate_limited_lane_is_waited_for_or_refused_with_its_reason),
         cmocka_unit_test(only_a_wider_model_helps_a_conversation_that_is_too_long),
         cmocka_unit_test(a_request_of_too_many_bytes_is_asked_of_another_provider),
+        cmocka_unit_test(a_neighbours_refusal_ends_nothing_while_the_first_place_rests),
+        cmocka_unit_test(a_neighbours_refusal_goes_on_to_the_next_and_back_to_who_only_failed),
+        cmocka_unit_test(what_the_first_place_refuses_is_final_unless_its_model_lacks_it),
+        cmocka_unit_test(a_neighbours_refusal_says_when_to_come_again_where_the_first_place_was_not_back),
+        cmocka_unit_test(a_model_whose_answers_are_wrong_for_two_requests_is_asked_last_and_holds_up_nobody),
+        cmocka_unit_test(a_wrong_answer_of_a_model_that_rests_for_such_is_asked_of_another_at_once),
         cmocka_unit_test(a_client_that_leaves_is_nobodys_failure),
         cmocka_unit_test(what_was_done_is_known_in_order_and_only_what_was_done),
         cmocka_unit_test(a_continuation_that_cannot_be_joined_is_no_fault_of_its_target),

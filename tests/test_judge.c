@@ -1082,6 +1082,87 @@ static void a_header_names_an_error_of_amazons(void **state)
     }
 }
 
+static void what_a_model_lacks_is_known_by_its_words_and_not_what_was_asked_wrongly(void **state)
+{
+    (void)state;
+    enum { T = DARUMA_CAN_TOOLS, M = DARUMA_CAN_MEDIA, F = DARUMA_CAN_FORMAT, R = DARUMA_CAN_REASON };
+    static const struct {
+        int status;
+        unsigned lacks;
+        const char *says;
+    } rows[] = {
+        {400, T, "registry.ollama.ai/library/gemma:2b does not support tools"},
+        {400, T, "`tool calling` is not supported with this model"},
+        {400, T, "deepseek-reasoner does not support Function Calling"},
+        {400, T, "\\\"auto\\\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"},
+        {404, T, "No endpoints found that support tool use. To learn more about provider routing, visit the docs"},
+        {400, T, "Function calling is not enabled for models/gemma-3-27b-it"},
+        {400, T, "tools is not supported in this model. For a list of supported models, see the docs."},
+        {400, T, "This model doesn't support tool use."},
+        {400, T, "Tool use with function calling is unsupported by the model"},
+        {400, T, "The model nova-2-pro does not support function tools"},
+        {404, M, "No endpoints found that support image input"},
+        {400, M, "This model does not support image input"},
+        {400, M, "Model llama3.2 does not support images"},
+        {400, M, "Invalid content type. image_url is only supported by certain models."},
+        {400, M, "Image input modality is not enabled for models/gemma-3-1b-it"},
+        {400, M, "At most 0 image(s) may be provided in one request."},
+        {400, M,
+         "Failed to deserialize the JSON body into the target type: messages[0]: unknown variant `image_url`, expected "
+         "`text` at line 1 column 200"},
+        {400, F, "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model."},
+        {400, F, "JSON mode is not enabled for models/gemma-3-27b-it"},
+        {400, F, "This model does not support structured outputs"},
+        {400, R, "\\\"gemma:2b\\\" does not support thinking"},
+        {400, R, "This model does not support the reasoning_effort parameter"},
+        {400, R, "Value error, current model does not support parameter `enable_thinking.`"},
+        /* how something was asked for, or with what */
+        {400, 0, "Invalid request: tenant feature set mismatch."},
+        {400, 0, "Invalid schema for function 'write_file': 'strict' is not supported"},
+        {400, 0, "tools[0].type: 'custom' is not supported"},
+        {400, 0, "Custom tools are not supported. Use function tools."},
+        {400, 0, "tools.0.custom.strict: this field is not supported"},
+        {400, 0, "Parallel tool calling is not supported"},
+        {400, 0, "This model doesn't support tool use in streaming mode."},
+        {400, 0, "Function tools with reasoning_effort are not supported"},
+        {400, 0, "Tool 'web_search_preview' is not supported with gpt-4.1-nano."},
+        {400, 0, "tool_choice 'required' is not supported by this model"},
+        {400, 0,
+         "Unsupported tool_choice with thinking: Thinking may not be enabled when tool_choice forces tool use."},
+        {400, 0, "Empty tool_calls is not supported in message"},
+        {400, 0, "Tool names must match ^[a-zA-Z0-9_-]+$; tools without a name are not accepted"},
+        {400, 0, "You uploaded an unsupported image. Please make sure your image is below 20 MB in size."},
+        {400, 0, "Image format not supported: image/bmp"},
+        {400, 0, "Could not process image"},
+        {400, 0, "image urls are not supported, send the bytes"},
+        {400, 0, "thinking.type: adaptive thinking is not supported on this model"},
+        {400, 0, "temperature is not supported when thinking is on"},
+        {400, 0, "Unsupported value: 'reasoning_effort' does not support 'minimal' with this model."},
+        {400, 0,
+         "Unsupported parameter: 'response_format'. In the Responses API, this parameter has moved to 'text.format'."},
+        {400, 0,
+         "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."},
+        {400, 0, "JSON Schema not supported: could not understand the instance `{'required': ['criteria']}`."},
+        {400, 0, "messages.3: tools are described in words only; a tool call without result is not supported"},
+        {503, 0, "The model is overloaded: it does not support tools right now"},
+        {200, 0, "This model does not support tools"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char body[1024];
+        daruma_arena a;
+        int n = snprintf(body, sizeof body, "{\"error\":{\"message\":\"%s\",\"type\":\"invalid_request_error\"}}",
+                         rows[i].says);
+        daruma_evidence ev = {.phase = DARUMA_AT_HEAD,
+                              .status = rows[i].status,
+                              .body = {body, (size_t)n},
+                              .took = -1,
+                              .model_call = true};
+        daruma_failure f = judge(&ev, &a);
+        if (f.lacks != rows[i].lacks)
+            fail_msg("%s: %u, not %u (%s)", rows[i].says, f.lacks, rows[i].lacks, daruma_kind_name(f.kind));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1119,6 +1200,7 @@ int main(void)
         cmocka_unit_test(behind_a_sentence_stands_nothing),
         cmocka_unit_test(a_code_is_shown_rather_than_a_type_or_a_status),
         cmocka_unit_test(a_zero_in_a_name_ends_no_search_behind_the_names),
+        cmocka_unit_test(what_a_model_lacks_is_known_by_its_words_and_not_what_was_asked_wrongly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

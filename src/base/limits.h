@@ -117,8 +117,9 @@
 #define ALONE_MS_MIN              500   /* between two calls to what seems to be down, for those who have nobody else */
 #define ALONE_LOOK_MS             200   /* who is short of time looks again after this whether it is back */
 #define REST_MS_MAX               30000 /* the longest rest that nobody named: what is back is noticed within it */
-#define REST_TOLD_TIMES           2     /* in a row that "come again in 0 s" is believed: some say so to everybody */
-#define REST_DOUBTED_MS_MAX       1000  /* ... and so is whatever is shorter than this; who names seconds means them */
+#define REST_WRONG_MS             2000 /* the first rest of a model whose answers are wrong; the next ones are twice as long */
+#define REST_TOLD_TIMES           2    /* in a row that "come again in 0 s" is believed: some say so to everybody */
+#define REST_DOUBTED_MS_MAX       1000 /* ... and so is whatever is shorter than this; who names seconds means them */
 #define PACE_MS_MAX               20000 /* until a stated limit ends, to be waited for: some state when all of it is back */
 #define PACE_PROOF_MS             600000 /* a limit of tokens that refused is kept to for so long: our counts may be wrong */
 #define PACE_TOKENS_MS_MAX        120000 /* the same of tokens, whose limits are of a minute: twice that is the bound */
@@ -284,6 +285,7 @@
 #define JOIN_KEPT_BYTES        24          /* of a cut answer that are not shown when it is asked for in other words */
 #define LESSONS_PER_LANE       4           /* parameters that one model does not take, on average */
 #define API_LASTS_MS           3600000     /* a path that is missing may be so for the minutes of a deployment */
+#define LACKS_LAST_MS          600000      /* 10 min: to ask it again costs one short call, and models are changed */
 #define HABITS_LAST_MS         86400000 /* 24 h: what a model does not take in messages, or as a format, is tried again */
 #define LESSONS_SHOWN          16       /* of one account's model on the status page */
 #define REFUSALS_MENDED_MAX    8 /* parameters, or keywords of schemas, refused one after the other, for one request */

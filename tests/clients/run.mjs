@@ -25,6 +25,7 @@ await import("./heal_edges.mjs");
 await import("./cli.mjs");
 await import("./commands.mjs");
 await import("./outage.mjs");
+await import("./elsewhere.mjs");
 await import("./neighbours.mjs");
 await import("./tenants.mjs");
 await import("./effects.mjs");

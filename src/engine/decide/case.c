@@ -102,7 +102,7 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
     c->out = true;
     c->left = c->hung_up = false;
     c->answered = c->useless = c->headed = c->bare = c->noted = c->overdue = c->late = c->begun = false;
-    c->goes_on = c->thinks = false;
+    c->goes_on = c->thinks = c->capped = false;
     c->sent_at = now;
     c->gap = c->slow = 0;
     c->rung = 0;
@@ -229,6 +229,7 @@ daruma_admission daruma_case_admit(daruma_case *c, daruma_moment at)
 {
     if (c->outcome != DARUMA_OUTCOME_PENDING || choice_count(c) == 0)
         return refuse(c, DARUMA_UNKNOWN);
+    choice_ask_last(c);
     check(!c->out); /* the attempt before this one was not ended */
     if (!waits_in_time(c, 0, at.now) || choice_calls_left(c) == 0)
         return refuse(c, DARUMA_BUDGET);
@@ -315,7 +316,7 @@ static void is_well(daruma_case *c, daruma_moment at)
 {
     ladder_show_pace(c, PACE_ANSWERED, at.now);
     if (c->policy->health && !c->answered) {
-        health_good(c->health, &c->targets[c->target], c->permits, c->sent_at, at.now);
+        (c->useless ? health_useless : health_good)(c->health, &c->targets[c->target], c->permits, c->sent_at, at.now);
         health_form_well(c->health, &c->targets[c->target], c->plain, c->sent_at);
         health_not_too_large(c->health, &c->targets[c->target], c->bytes);
     }
@@ -327,8 +328,8 @@ void daruma_case_answered(daruma_case *c, daruma_moment at)
     if (c->outcome != DARUMA_OUTCOME_PENDING)
         return;
     check(c->out);
-    is_well(c, at);
     c->useless = true;
+    is_well(c, at);
 }
 
 /* True if the call at hand is a probe. */
@@ -491,10 +492,11 @@ static uint8_t failures_of(const daruma_case *c, const daruma_failure *f, int i)
 daruma_ms daruma_case_again_in(const daruma_case *c, const daruma_failure *f, daruma_ms now)
 {
     daruma_ms best = -1;
-    if (f && !ladder_passes(f))
+    bool passes = !f || ladder_passes(f); /* else only another one may take it */
+    if (!passes && (c->target < 0 || !choice_doubts(c, f)))
         return -1;
     for (int i = 0; i < choice_count(c); i++) {
-        if (c->spoiled[i])
+        if (c->spoiled[i] || (!passes && c->targets[i].model_id == c->targets[c->target].model_id))
             continue;
         daruma_condition h = choice_look(c, i, now);
         daruma_ms in = h.alone_in;

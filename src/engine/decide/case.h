@@ -3,6 +3,9 @@
 #define ENGINE_DECIDE_CASE_H
 #include "daruma_parts.h"
 
+/* In c->spoiled: of no use in this case; only not with a request as long as this; asked when nobody else is left. */
+enum { CASE_SPOILED = 1, CASE_TOO_NARROW = 2, CASE_LAST = 3 };
+
 /* Goes on, just opened, with a case over the same targets that failed: the client repeats a request by itself.
  * What was tried counts as tried. It comes because it was told to: one call to each target that is not out of
  * the question may still show whether that helped. */

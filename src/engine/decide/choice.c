@@ -1,5 +1,6 @@
 /* choice.c - where the calls of a case may go: which of its targets are of use yet, and to which of them a remedy
  * leads. */
+#include "engine/decide/case.h"
 #include "engine/decide/choice.h"
 #include "engine/decide/health.h"
 #include "engine/decide/window.h"
@@ -33,8 +34,6 @@ static bool share(kind_part by, const daruma_target *t, const daruma_target *u)
     }
     return false;
 }
-
-enum { SPOILED = 1, TOO_NARROW = 2 }; /* in c->spoiled; the second ends when the conversation was shortened */
 
 void choice_blame(daruma_case *c, int target, daruma_kind k)
 {
@@ -151,6 +150,13 @@ static bool spoils(const daruma_failure *f, const daruma_target *t, const daruma
     return false;
 }
 
+/* Is target `i` one of the model that the user named first? What that refuses is wrong with the request, as far as
+ * anybody knows; what a neighbour refuses may be wrong with the neighbour. */
+static bool is_first(const daruma_case *c, int i)
+{
+    return c->targets[i].model_id == c->targets[0].model_id;
+}
+
 void choice_spoil(daruma_case *c, int target, const daruma_failure *f, bool trusted, daruma_ms now)
 {
     bool refused = f->kind == DARUMA_AUTH || f->kind == DARUMA_PERMISSION;
@@ -162,14 +168,15 @@ void choice_spoil(daruma_case *c, int target, const daruma_failure *f, bool trus
     int again = passes || (trusted && f->kind == DARUMA_AUTH && first) ? target : -1;
     bool narrow = f->kind == DARUMA_CONTEXT_LENGTH || f->kind == DARUMA_REQUEST_TOO_LARGE;
     for (int i = 0; i < choice_count(c); i++)
-        if (i != again && spoils(f, &c->targets[target], &c->targets[i]))
-            c->spoiled[i] = narrow && c->spoiled[i] != SPOILED ? TOO_NARROW : SPOILED;
+        if (i != again && spoils(f, &c->targets[target], &c->targets[i]) &&
+            !(narrow && c->targets[i].window <= 0 && is_first(c, i) && !is_first(c, target)))
+            c->spoiled[i] = narrow && c->spoiled[i] != CASE_SPOILED ? CASE_TOO_NARROW : CASE_SPOILED;
 }
 
 void choice_widen(daruma_case *c)
 {
     for (int i = 0; i < choice_count(c); i++)
-        if (c->spoiled[i] == TOO_NARROW)
+        if (c->spoiled[i] == CASE_TOO_NARROW)
             c->spoiled[i] = 0;
 }
 
@@ -194,9 +201,49 @@ int choice_reserve(const daruma_case *c, daruma_ms now)
 void choice_open_reserve(daruma_case *c)
 {
     for (int i = 0; i < choice_count(c); i++)
-        c->spoiled[i] = SPOILED;
+        c->spoiled[i] = CASE_SPOILED;
     c->ntargets += c->nreserve;
     c->nreserve = 0;
+}
+
+bool choice_doubts(const daruma_case *c, const daruma_failure *f)
+{
+    return f->lacks || !is_first(c, c->target);
+}
+
+int choice_doubted(const daruma_case *c, daruma_kind k, bool patient, daruma_ms now)
+{
+    int best = -1;
+    daruma_ms in = patient ? INT64_MAX : 1; /* who is not patient asks what may be asked now */
+    for (int i = 0; i < choice_count(c); i++) {
+        if (c->targets[i].model_id == c->targets[c->target].model_id || !choice_tries_left(c, i, k))
+            continue;
+        daruma_condition h = choice_look(c, i, now);
+        if (h.well && !c->calls[i])
+            return i;
+        if (h.alone_in < in) {
+            best = i;
+            in = h.alone_in;
+        }
+    }
+    return best;
+}
+
+void choice_ask_last(daruma_case *c)
+{
+    bool any = false;
+    for (int i = 0; i < choice_count(c); i++)
+        any |= !c->spoiled[i];
+    for (int i = 0; i < choice_count(c) && !any; i++)
+        if (c->spoiled[i] == CASE_LAST)
+            c->spoiled[i] = 0;
+}
+
+void choice_leave(daruma_case *c)
+{
+    for (int i = 0; i < choice_count(c); i++)
+        if (c->targets[i].model_id == c->targets[c->target].model_id && !c->spoiled[i])
+            c->spoiled[i] = CASE_SPOILED;
 }
 
 bool choice_switches(daruma_remedy_kind r)

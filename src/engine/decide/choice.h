@@ -40,6 +40,17 @@ int choice_reserve(const daruma_case *c, daruma_ms now);
 /* From here on the targets in reserve are those of the case, and the others are out of the question. */
 void choice_open_reserve(daruma_case *c);
 
+/* Does that failure of the target at hand leave open whether another one takes the request? One that is not the first
+ * refused it, or it says that the model lacks what the request needs. */
+bool choice_doubts(const daruma_case *c, const daruma_failure *f);
+/* Who may take what the model at hand refused: the first of another model that is well and was not asked, else the one
+ * that may be asked first; without `patient` only one that may be asked now. -1: all refused it. */
+int choice_doubted(const daruma_case *c, daruma_kind k, bool patient, daruma_ms now);
+/* When nobody else is left, those are asked that were to be asked last. */
+void choice_ask_last(daruma_case *c);
+/* The model at hand is of no use any more to this case. */
+void choice_leave(daruma_case *c);
+
 bool choice_switches(daruma_remedy_kind r); /* is it going to another target? */
 /* Is going from `t` to `u` what this remedy is? */
 bool choice_leads(daruma_remedy_kind r, const daruma_target *t, const daruma_target *u);

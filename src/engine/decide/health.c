@@ -74,6 +74,8 @@ static void cure(daruma_health *w, place *p)
     p->strikes = 0;
     p->probe_until = 0;
     p->witness = 0;
+    p->wrong_by = 0;
+    p->wrongs = 0;
     p->named = false;
 }
 
@@ -100,6 +102,12 @@ static daruma_ms passes_in(const place *p, daruma_ms now)
     daruma_ms every = later(ALONE_MS_MIN, sooner(ms_since(p->refused_from, p->asked_at) / 2, REST_MS_MAX));
     daruma_ms gone = ms_since(p->asked_at, now);
     return may_pass(p, now) && now >= p->asked_at && gone < every ? every - gone : 0;
+}
+
+/* Does it rest, or did it just now, since its answers are wrong? */
+static bool is_wrong(const place *p)
+{
+    return p->wrong_by && (!p->cool_ms || p->why == DARUMA_MALFORMED_OUTPUT);
 }
 
 /* ---- looking ------------------------------------------------------------------ */
@@ -307,7 +315,7 @@ static void tell(daruma_health *w, const daruma_target *t, int part, daruma_perm
  * that the provider named only where the call was to find out whether it holds. Else the probe is over and nobody
  * knows. */
 static void end_probes(daruma_health *w, const daruma_target *t, const daruma_permit permits[DARUMA_PERMITS],
-                       daruma_ms good_from, daruma_ms now)
+                       daruma_ms good_from, bool useful, daruma_ms now)
 {
     for (int part = KEY; part <= MODEL; part++) {
         place *p = place_look(w, t, part);
@@ -316,7 +324,8 @@ static void end_probes(daruma_health *w, const daruma_target *t, const daruma_pe
         if (good_from > p->refused_from)
             p->refused_from = 0;
         bool well = good_from > p->cool_from; /* a call from before the one that was refused says nothing of it */
-        if ((well && (!p->named || permits[2].probe)) || (good_from != NEVER_GOOD && cool_in(p, now) == 0))
+        bool cures = (well && (!p->named || permits[2].probe)) || (good_from != NEVER_GOOD && cool_in(p, now) == 0);
+        if (cures && (useful || !is_wrong(p)))
             cure(w, p);
         else if (p->probe_until && permits[2].probe) {
             p->probe_until = 0; /* rested still: the next call probes */
@@ -325,8 +334,8 @@ static void end_probes(daruma_health *w, const daruma_target *t, const daruma_pe
     }
 }
 
-void health_good(daruma_health *w, const daruma_target *t, const daruma_permit permits[DARUMA_PERMITS],
-                 daruma_ms sent_at, daruma_ms now)
+static void answers(daruma_health *w, const daruma_target *t, const daruma_permit permits[DARUMA_PERMITS],
+                    daruma_ms sent_at, bool useful, daruma_ms now)
 {
     place *model = place_for(w, t, MODEL);
     if (!model->whole || sent_at > model->whole)
@@ -336,7 +345,19 @@ void health_good(daruma_health *w, const daruma_target *t, const daruma_permit p
     tell(w, t, LANE, permits[3], GOOD, 0, now);
     tell(w, t, MODEL, permits[0], GOOD, 0, now);
     tell(w, t, PROVIDER, permits[1], GOOD, 0, now);
-    end_probes(w, t, permits, sent_at, now);
+    end_probes(w, t, permits, sent_at, useful, now);
+}
+
+void health_good(daruma_health *w, const daruma_target *t, const daruma_permit permits[DARUMA_PERMITS],
+                 daruma_ms sent_at, daruma_ms now)
+{
+    answers(w, t, permits, sent_at, true, now);
+}
+
+void health_useless(daruma_health *w, const daruma_target *t, const daruma_permit permits[DARUMA_PERMITS],
+                    daruma_ms sent_at, daruma_ms now)
+{
+    answers(w, t, permits, sent_at, false, now);
 }
 
 void health_drop(daruma_health *w, const daruma_target *t, const daruma_permit permits[DARUMA_PERMITS], daruma_ms now)
@@ -344,7 +365,7 @@ void health_drop(daruma_health *w, const daruma_target *t, const daruma_permit p
     tell(w, t, LANE, permits[3], NOTHING, 0, now);
     tell(w, t, MODEL, permits[0], NOTHING, 0, now);
     tell(w, t, PROVIDER, permits[1], NOTHING, 0, now);
-    end_probes(w, t, permits, NEVER_GOOD, now);
+    end_probes(w, t, permits, NEVER_GOOD, false, now);
 }
 
 /* Who only has to slow down and does not say for how long: a moment, and while nobody is let through each time half of
@@ -475,6 +496,22 @@ void health_alone_refused(daruma_health *w, const daruma_target *t, uint64_t wit
     cool(w, p, DARUMA_UNKNOWN, rest_ms(REST_SLOWS, p->strikes, b, at.dice), false, sent_at, at.now);
 }
 
+void health_wrong(daruma_health *w, const daruma_target *t, uint64_t witness, daruma_ms sent_at, daruma_ms now)
+{
+    place *p = place_for(w, t, MODEL);
+    bool alone = !p->wrong_by || p->wrong_by == witness; /* it may be what that request asks for */
+    if (!p->wrong_by)
+        p->wrong_by = witness;
+    if ((alone && !p->wrongs) || cool_in(p, now) > 0 || (p->wrongs && sent_at < p->struck_at))
+        return;
+    daruma_ms ms = REST_WRONG_MS;
+    for (uint32_t i = 0; i < p->wrongs && ms < REST_MS_MAX; i++)
+        ms *= 2;
+    p->wrongs += p->wrongs < UINT32_MAX;
+    p->struck_at = now;
+    cool(w, p, DARUMA_MALFORMED_OUTPUT, ms < REST_MS_MAX ? ms : REST_MS_MAX, false, sent_at, now);
+}
+
 void health_bad(daruma_health *w, const daruma_target *t, const daruma_permit permits[DARUMA_PERMITS],
                 const daruma_failure *f, uint64_t witness, daruma_ms sent_at, const daruma_backoff *b, daruma_moment at)
 {
@@ -499,7 +536,7 @@ void health_bad(daruma_health *w, const daruma_target *t, const daruma_permit pe
     if (provider == BAD)
         place_for(w, t, PROVIDER)->unreached = away;
     rest(w, t, f, witness, sent_at, b, at);
-    end_probes(w, t, permits, NEVER_GOOD, at.now);
+    end_probes(w, t, permits, NEVER_GOOD, false, at.now);
 }
 
 void health_hung_up(daruma_health *w, const daruma_target *t, daruma_ms now)

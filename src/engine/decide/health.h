@@ -8,6 +8,13 @@ void health_enter(daruma_health *w, const daruma_target *t, daruma_permit permit
 /* It succeeded, and had gone out at `sent_at`. */
 void health_good(daruma_health *w, const daruma_target *t, const daruma_permit permits[DARUMA_PERMITS],
                  daruma_ms sent_at, daruma_ms now);
+/* It was answered, but in a way that is of no use to its request. */
+void health_useless(daruma_health *w, const daruma_target *t, const daruma_permit permits[DARUMA_PERMITS],
+                    daruma_ms sent_at, daruma_ms now);
+/* The answer of a call that went out at `sent_at` was empty or broken, though its target works. When two requests in a
+ * row were answered so, `t` rests for a while, longer each time: it is asked last, and who has nobody else does not
+ * wait. An answer that is of use ends that. */
+void health_wrong(daruma_health *w, const daruma_target *t, uint64_t witness, daruma_ms sent_at, daruma_ms now);
 /* It failed, having gone out at `sent_at`: makes sick what the failure is about. `witness` is the case that saw it; `b`
  * is the backoff of the kind. */
 void health_bad(daruma_health *w, const daruma_target *t, const daruma_permit permits[DARUMA_PERMITS],

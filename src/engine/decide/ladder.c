@@ -25,14 +25,15 @@ static daruma_ms after_silence(uint64_t dice)
     return daruma_backoff_delay(&b, 1, dice);
 }
 
-/* The backoff of a repeat at the target at hand: never next to nothing, whatever the dice say, and one step longer
- * while the provider's retry budget is empty. */
-static daruma_ms backoff_of(const daruma_case *c, const daruma_failure *f, const daruma_backoff *b, daruma_moment at)
+/* The backoff of a repeat at target `of`: never next to nothing, whatever the dice say, and one step longer while the
+ * provider's retry budget is empty. */
+static daruma_ms backoff_of(const daruma_case *c, int of, const daruma_failure *f, const daruma_backoff *b,
+                            daruma_moment at)
 {
-    const daruma_budget *left = daruma_health_budget(c->health, &c->targets[c->target], at.now);
+    const daruma_budget *left = daruma_health_budget(c->health, &c->targets[of], at.now);
     bool empty = c->policy->health && daruma_budget_left(left, at.now) == 0;
-    uint32_t nth = c->calls[c->target];
-    bool others = c->policy->health && (f->wait == 0 || health_worked(c->health, &c->targets[c->target], c->since));
+    uint32_t nth = c->calls[of];
+    bool others = c->policy->health && (f->wait == 0 || health_worked(c->health, &c->targets[of], c->since));
     if (others)
         nth =
             (nth + 1) / 2; /* others get answers meanwhile, or it is said that one may ask: there is less to wait for */
@@ -62,11 +63,12 @@ static daruma_ms delay(const daruma_case *c, const daruma_rung *g, const daruma_
                        daruma_ms *own)
 {
     *own = 0;
-    const daruma_backoff *b = &c->policy->kinds[g->kind].backoff;
+    bool back = g->needs & DARUMA_NEED_DOUBT; /* to where another call of this case failed, for whatever it was */
+    const daruma_backoff *b = &c->policy->kinds[back ? DARUMA_UNKNOWN : g->kind].backoff;
     if (g->remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS)
         return 0; /* they rest until then, no longer */
-    bool elsewhere = g->remedy == DARUMA_REMEDY_RESUME && to != c->target && !c->calls[to];
-    daruma_ms grown = g->after == DARUMA_NOW || elsewhere ? 0 : backoff_of(c, f, b, at);
+    bool elsewhere = (g->remedy == DARUMA_REMEDY_RESUME || back) && to != c->target && !c->calls[to];
+    daruma_ms grown = g->after == DARUMA_NOW || elsewhere ? 0 : backoff_of(c, back ? to : c->target, f, b, at);
     if (g->after == DARUMA_QUICK)
         grown = daruma_backoff_delay(&c->policy->quick, c->used[g - c->policy->rungs] + 1u, at.dice);
     if (c->hung_up && to == c->target)
@@ -112,6 +114,8 @@ static unsigned have(const daruma_case *c, const daruma_rung *g, const daruma_fa
                      daruma_ms wait, daruma_ms now)
 {
     unsigned has = forwarded ? DARUMA_NEED_PARTIAL : DARUMA_NEED_CLEAN;
+    if (c->anew)
+        has |= DARUMA_NEED_CLEAN;
     if (wait <= c->policy->max_wait && waits_in_time(c, wait, now))
         has |= DARUMA_NEED_TIME;
     if (c->safe_twice)
@@ -139,6 +143,8 @@ static unsigned have(const daruma_case *c, const daruma_rung *g, const daruma_fa
         has |= DARUMA_NEED_ENFORCE;
     if (c->nreserve)
         has |= DARUMA_NEED_RESERVE;
+    if (choice_doubts(c, f))
+        has |= DARUMA_NEED_DOUBT;
     if (to < 0)
         return has;
     if (choice_tries_left(c, to, g->kind))
@@ -220,15 +226,36 @@ static bool fits_round(daruma_remedy_kind r, uint8_t round)
 
 /* True if this rung would only repeat the call at a target that is sick, although another model or provider can be
  * asked now. A short wait that is over before the other one has its cache warm is no reason to go away. */
-static bool knocks_in_vain(const daruma_case *c, const daruma_rung *g, int to, daruma_ms wait, daruma_ms now)
+static bool knocks_in_vain(const daruma_case *c, const daruma_rung *g, int to, size_t forwarded, daruma_ms wait,
+                           daruma_ms now)
 {
-    bool again = g->remedy == DARUMA_REMEDY_RETRY || g->remedy == DARUMA_REMEDY_RETRY_FRESH ||
-                 g->remedy == DARUMA_REMEDY_WAIT_RETRY;
+    bool clean = !forwarded || c->anew, /* else nobody but who said the beginning may mend it */
+        again = g->remedy == DARUMA_REMEDY_RETRY || g->remedy == DARUMA_REMEDY_RETRY_FRESH ||
+                g->remedy == DARUMA_REMEDY_WAIT_RETRY || (g->remedy == DARUMA_REMEDY_ASK_AGAIN && clean);
     if (!again || choice_well(c, to, now))
         return false;
     daruma_condition h = choice_look(c, to, now);
     bool rests = h.who == DARUMA_SICK_TARGET && h.why == DARUMA_RATE_LIMIT && wait <= WAIT_SHORT_MS;
     return !rests && choice_other(c, DARUMA_REMEDY_SWITCH_MODEL, g->kind, false, now) >= 0;
+}
+
+/* Was it the request, or the answer to it, that was wrong there? Then the same would be wrong again: that model has had
+ * its say when another one is asked. */
+static bool has_spoken(const daruma_failure *f)
+{
+    daruma_scope who = daruma_kind_scope(f->kind);
+    return !ladder_passes(f) &&
+           (who == DARUMA_SICK_REQUEST || who == DARUMA_SICK_CONVERSATION || who == DARUMA_SICK_ANSWER);
+}
+
+/* Where a rung sends; -1 nowhere. */
+static int where(const daruma_case *c, const daruma_rung *g, daruma_kind k, bool patient, daruma_ms now)
+{
+    if (g->needs & DARUMA_NEED_RESERVE)
+        return choice_reserve(c, now);
+    if (g->needs & DARUMA_NEED_DOUBT)
+        return choice_doubted(c, k, patient, now);
+    return choice_where(c, g->remedy, k, patient, now);
 }
 
 /* The first rung of this round from `r` on that the case has all for. */
@@ -246,8 +273,7 @@ static bool climb(daruma_case *c, const daruma_failure *f, size_t forwarded, dar
         if (g->kind != f->kind || c->used[r] >= g->times || !fits_round(g->remedy, c->round) ||
             (sends && (!c->policy->enabled || c->done_once || choice_calls_left(c) == 0)))
             continue;
-        int to = g->needs & DARUMA_NEED_RESERVE ? choice_reserve(c, at.now)
-                                                : choice_where(c, g->remedy, f->kind, c->round == LATER, at.now);
+        int to = where(c, g, f->kind, c->round == LATER, at.now);
         if (sends && to < 0)
             continue;
         daruma_ms own = 0, wait = sends ? delay(c, g, f, to, at, &own) : 0;
@@ -257,7 +283,7 @@ static bool climb(daruma_case *c, const daruma_failure *f, size_t forwarded, dar
         }
         if ((g->needs & ~have(c, g, f, forwarded, to, wait, at.now)) != 0)
             continue;
-        if (sends && knocks_in_vain(c, g, to, wait, at.now)) {
+        if (sends && knocks_in_vain(c, g, to, forwarded, wait, at.now)) {
             if (put_off.to < 0) {
                 put_off.rung = r;
                 put_off.to = to;
@@ -288,12 +314,13 @@ static bool is_of_api(const daruma_case *c, const daruma_failure *f)
     return c->other_api && (f->kind == DARUMA_MODEL_NOT_FOUND || f->kind == DARUMA_INVALID_PARAMETER);
 }
 
+/* What its model lacks, ends no call that does without. */
 static void note_bad(daruma_case *c, int target, const daruma_permit permits[DARUMA_PERMITS], const daruma_failure *f,
                      daruma_moment at)
 {
     if (c->policy->health && f->kind == DARUMA_REQUEST_TOO_LARGE && f->status == 413 && f->limit <= 0)
         health_too_large(c->health, &c->targets[target], c->bytes, at.now); /* no window is named: bytes */
-    if (c->policy->health && (is_of_api(c, f) || ran_out(c, f, at.now)))
+    if (c->policy->health && (is_of_api(c, f) || ran_out(c, f, at.now) || f->lacks))
         health_drop(c->health, &c->targets[target], permits, at.now);
     else if (c->policy->health)
         health_bad(c->health, &c->targets[target], permits, f, c->id, c->sent_at, &c->policy->kinds[f->kind].backoff,
@@ -343,6 +370,9 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
         ladder_show_pace(c, health_pace_of(f), at.now);
         if (!c->answered)
             note_bad(c, c->target, c->permits, f, at);
+        if (c->policy->health && f->kind == DARUMA_MALFORMED_OUTPUT && !f->ours && !c->capped &&
+            (c->answered || !f->retryable))
+            health_wrong(c->health, &c->targets[c->target], c->id, c->sent_at, at.now);
         if (c->since < 0)
             c->since = at.now;
         c->out = false;
@@ -356,11 +386,15 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
     }
     if (!is_of_api(c, f))
         choice_spoil(c, c->target, f, trusted, at.now);
+    choice_ask_last(c);
 
     for (; c->round < ROUNDS; c->round++, r = 0) {
         daruma_remedy given;
-        if (climb(c, f, forwarded, at, r, &given))
-            return given;
+        if (!climb(c, f, forwarded, at, r, &given))
+            continue;
+        if (given.remedy == DARUMA_REMEDY_SWITCH_MODEL && has_spoken(f))
+            choice_leave(c);
+        return given;
     }
     c->rung = LADDER_ABOVE;
     return no_remedy(c);

@@ -87,6 +87,8 @@ typedef struct place {
     uint64_t witness;             /* the case that was refused here, 0 none; a second one makes it rest */
     uint32_t strikes;             /* rests in a row without a success between them ... */
     daruma_ms struck_at;          /* ... and when the newest began; meaningless while there are none */
+    uint64_t wrong_by;            /* models: the case whose answer was wrong, 0 none since one was right ... */
+    uint32_t wrongs;              /* ... and rests for that in a row */
     bool named;                   /* the provider said how long */
     bool unreached;               /* providers: the newest failure was that no connection was made */
     daruma_breaker breaker;       /* lanes, models and providers */

@@ -28,6 +28,7 @@
 #define ABOVE   DARUMA_NEED_ABOVE
 #define RESERVE DARUMA_NEED_RESERVE
 #define API     DARUMA_NEED_API
+#define DOUBT   DARUMA_NEED_DOUBT
 
 enum {
     OFTEN = 64,                   /* bounded by the tries of each target, patience and the time */
@@ -38,6 +39,9 @@ enum {
 
 /* Sending again what failed for a passing reason. */
 #define RESEND (TIME | CLEAN)
+/* What a target refuses that is not the first, or lacks what the request needs, another one may take: the first, once
+ * it is well again, or the next. It was refused, so that nothing was done twice. */
+#define ELSEWHERE (RESEND | MODEL | DOUBT)
 /* Sending something else: what was mended. It costs nobody's budget, it is not the same request again. */
 #define MEND (TIME | CLEAN | DARUMA_NEED_MEND)
 /* Sending less of the conversation; each counts against max_compress_retries. */
@@ -150,6 +154,7 @@ static const daruma_rung standard[] = {
     R(CONTEXT_LENGTH,     SUMMARISE,           LESS,  SHRINK | SIDE,                         NOW),
     R(CONTEXT_LENGTH,     SWITCH_MODEL,        1,     TIME | CLEAN | MODEL,                  NOW),
     R(CONTEXT_LENGTH,     COMPACT,             LESS,  SHRINK | SIDE,                         NOW),
+    R(CONTEXT_LENGTH,     SWITCH_MODEL,        EACH,  ELSEWHERE,                             GROW),
     R(CONTEXT_LENGTH,     KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(CONTEXT_LENGTH,     EXPLAIN,             1,     0,                                     NOW),
 
@@ -157,26 +162,32 @@ static const daruma_rung standard[] = {
     R(REQUEST_TOO_LARGE,  MASK_TOOL_OUTPUT,    1,     SHRINK,                                NOW),
     R(REQUEST_TOO_LARGE,  SWITCH_MODEL,        1,     TIME | CLEAN | MODEL,                  NOW),
     R(REQUEST_TOO_LARGE,  COMPACT,             2,     SHRINK | SIDE,                         NOW), /* Cerebras says no more of its window */
+    R(REQUEST_TOO_LARGE,  SWITCH_MODEL,        EACH,  ELSEWHERE,                             GROW),
     R(REQUEST_TOO_LARGE,  EXPLAIN,             1,     0,                                     NOW),
 
     R(OUTPUT_LIMIT,       CLAMP_OUTPUT,        1,     MEND,                                  NOW),
+    R(OUTPUT_LIMIT,       SWITCH_MODEL,        EACH,  ELSEWHERE,                             GROW),
     R(OUTPUT_LIMIT,       EXPLAIN,             1,     0,                                     NOW),
 
     R(ORPHAN_TOOL_CALL,   REPAIR_HISTORY,      1,     MEND,                                  NOW),
+    R(ORPHAN_TOOL_CALL,   SWITCH_MODEL,        EACH,  ELSEWHERE,                             GROW),
     R(ORPHAN_TOOL_CALL,   EXPLAIN,             1,     0,                                     NOW),
 
     R(INVALID_MESSAGE,    MEND_MESSAGES,       MANY,  MEND,                                  NOW),
     R(INVALID_MESSAGE,    REPAIR_HISTORY,      1,     MEND,                                  NOW),
+    R(INVALID_MESSAGE,    SWITCH_MODEL,        EACH,  ELSEWHERE,                             GROW),
     R(INVALID_MESSAGE,    APOLOGISE,           1,     TIME | CLEAN | SIDE,                   NOW),
     R(INVALID_MESSAGE,    EXPLAIN,             1,     0,                                     NOW),
 
     R(INVALID_TOOL_SCHEMA,LOWER_SCHEMA,        MANY,    MEND,                                  NOW),
     R(INVALID_TOOL_SCHEMA,LOWER_FORMAT,        2,     MEND,                                  NOW),
+    R(INVALID_TOOL_SCHEMA,SWITCH_MODEL,        EACH,  ELSEWHERE,                             GROW),
     R(INVALID_TOOL_SCHEMA,EXPLAIN,             1,     0,                                     NOW),
 
     R(INVALID_PARAMETER,  CHANGE_API,          EACH,    MEND | API,                            NOW),
     R(INVALID_PARAMETER,  MEND_PARAMETER,      MANY,    MEND,                                  NOW),
     R(INVALID_PARAMETER,  LOWER_FORMAT,        2,     MEND,                                  NOW),
+    R(INVALID_PARAMETER,  SWITCH_MODEL,        EACH,  ELSEWHERE,                             GROW),
     R(INVALID_PARAMETER,  APOLOGISE,           1,     TIME | CLEAN | SIDE,                   NOW),
     R(INVALID_PARAMETER,  EXPLAIN,             1,     0,                                     NOW),
 
@@ -188,6 +199,7 @@ static const daruma_rung standard[] = {
     R(MALFORMED_OUTPUT,   SWITCH_KEY,          EACH,  RESEND | KEY | PASSES | SAFE | OUTAGE, NOW),
     R(MALFORMED_OUTPUT,   WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE | OUTAGE, GROW), /* words that are wrong are no outage */
     R(MALFORMED_OUTPUT,   RESUME,              OFTEN, GO_ON | TRIES | PASSES | OUTAGE,       GROW),
+    R(MALFORMED_OUTPUT,   SWITCH_MODEL,        EACH,  ELSEWHERE | SAFE,                      GROW),
     R(MALFORMED_OUTPUT,   KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(MALFORMED_OUTPUT,   EXPLAIN,             1,     0,                                     NOW),
 
@@ -196,11 +208,13 @@ static const daruma_rung standard[] = {
     R(UNKNOWN,            WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE | BROKEN, GROW),
     R(UNKNOWN,            SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                 NOW),
     R(UNKNOWN,            SWITCH_KEY,          EACH,  RESEND | KEY | PASSES | SAFE,          NOW),
+    R(UNKNOWN,            SWITCH_MODEL,        EACH,  ELSEWHERE | REFUSED,                   GROW),
     R(UNKNOWN,            APOLOGISE,           1,     TIME | CLEAN | SIDE | REFUSED,         NOW),
     R(UNKNOWN,            KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(UNKNOWN,            EXPLAIN,             1,     0,                                     NOW),
 
     R(CONTENT_FILTER,     SWITCH_MODEL,        1,     TIME | CLEAN | RESERVE,                NOW), /* where the operator wants that */
+    R(CONTENT_FILTER,     SWITCH_MODEL,        EACH,  ELSEWHERE,                             GROW),
     R(CONTENT_FILTER,     EXPLAIN,             1,     0,                                     NOW),
     R(TOOL_ERROR,         EXPLAIN,             1,     0,                                     NOW),
     R(TOOL_UNKNOWN,       EXPLAIN,             1,     0,                                     NOW),

@@ -132,7 +132,7 @@ static void send_now(session *x, int target)
     betas_sent(x, target);
     x->answer.view = session_view(x);
     x->answer.mode = ANSWER_NONE;
-    x->answer.cut = x->answer.passes_long = false;
+    x->answer.cut = x->answer.passes_long = x->answer.marked = false;
     x->answer.unchecked = x->answer.too_long = NULL;
     x->answer.failed_event = (daruma_str){0};
     x->answer.status = 0;

@@ -42,6 +42,7 @@ size_t driver_sessions(const driver *v)
 void driver_learned_status(const driver *v, daruma_buf *b)
 {
     static const char *const formats[] = {"any", "text", "json_object", "json_schema"};
+    static const char *const abilities[] = {"tools", "media", "response_format", "reasoning"}; /* daruma_ability */
     bool first = true;
     BUF_LIT(b, "\"models_learned\":[");
     for (size_t i = 0; i < LANES_MAX; i++) {
@@ -61,6 +62,11 @@ void driver_learned_status(const driver *v, daruma_buf *b)
                 buf_printf(b, "%s\"%s\"", k ? "," : "", name);
             buf_putc(b, ']');
         }
+        for (size_t k = 0, n = 0; k < COUNT(abilities); k++)
+            if (m->lacks & 1u << k)
+                buf_printf(b, "%s\"%s\"", n++ ? "," : ",\"lacks\":[", abilities[k]);
+        if (m->lacks)
+            buf_putc(b, ']');
         BUF_LIT(b, ",\"parameters\":");
         driver_lessons_status(v, m->lane, b);
         BUF_LIT(b, ",\"case\":\"");
@@ -176,7 +182,8 @@ void session_tried(session *x, int target, const daruma_failure *f)
     if (i == DARUMA_CASE_TRIED)
         return;
     l->ntried += i == l->ntried;
-    l->tried[i] = (daruma_tried){.target = t, .kind = f->kind, .net = f->net, .status = f->status, .wait = f->wait};
+    l->tried[i] = (daruma_tried){
+        .target = t, .kind = f->kind, .net = f->net, .status = f->status, .wait = f->wait, .lacks = f->lacks};
 }
 
 void session_say_tried(const session *x, daruma_buf *out)

@@ -254,6 +254,14 @@ static bool asks_own(session *x, daruma_failure *f)
     return any;
 }
 
+/* True if the client has the beginning of a stream that called in a wrong way, and no call of it. As its own model may
+ * be asked again, so may another one: what it says is held until it is known to be good. */
+static bool called_badly(const session *x, const daruma_failure *f)
+{
+    return f->kind == DARUMA_MALFORMED_OUTPUT && x->answer.mode == ANSWER_RELAYED && x->h && x->h->past.m.bad &&
+           talk_was_cut(x);
+}
+
 /* An answer that met a limit of ours ends the request: its provider did what it was asked to. */
 static void end_too_long(session *x, daruma_moment at)
 {
@@ -315,6 +323,8 @@ void session_failed(session *x, const daruma_evidence *ev)
     if (hedge_takes_over(x, f))
         return;
     late_call_over(x, DARUMA_SPENT_FAILED, at.now);
+    x->kase.capped = l->cut && l->cut_by == x->kase.attempts;
+    x->kase.anew = called_badly(x, f);
     if (f->ours && !asks_own(x, f)) {
         end_too_long(x, at);
         return;

@@ -108,11 +108,12 @@ void finish_comment(session *x, daruma_outcome o, bool failed)
  * take longer than anybody waits. */
 static void put_advice(session *x, daruma_header *h, size_t *n)
 {
-    daruma_ms in = daruma_case_again_in(&x->kase, &session_last(x)->failure, session_now(x).now);
-    bool once = x->kase.done_once,
-         again = in >= 0 && in <= RETRY_ADVICE_MS_MAX && session_last(x)->failure.retryable && !once;
+    const daruma_failure *f = &session_last(x)->failure;
+    daruma_ms in = daruma_case_again_in(&x->kase, f, session_now(x).now);
+    bool may = in >= 0 && (f->retryable || f->status) && !x->kase.done_once, /* refused by one, others may take it */
+        again = may && in <= RETRY_ADVICE_MS_MAX;
     h[(*n)++] = (daruma_header){S("x-should-retry"), again ? S("true") : S("false")};
-    if (in < 0 || !session_last(x)->failure.retryable || once)
+    if (!may)
         return;
     daruma_buf b = buf_in(x->arena);
     buf_int(&b, (in + 999) / 1000);

@@ -127,7 +127,7 @@ static void adopt(session *x, hedge_call *r)
     x->answer.status = 0;
     x->answer.failed_event = (daruma_str){0};
     x->answer.too_long = NULL;
-    x->answer.passes_long = false;
+    x->answer.passes_long = x->answer.marked = false;
     x->p = r->p;
     x->answer.view = session_view(x);
     x->moved = r->moved;

@@ -9,6 +9,7 @@
 #include "engine/drive/attempt.h"
 #include "engine/drive/finish.h"
 #include "engine/drive/memory/memory.h"
+#include "engine/drive/request/abilities.h"
 #include "engine/drive/request/account.h"
 #include "model/kinds.h"
 #include <xxhash.h>
@@ -69,6 +70,7 @@ static void begin_case(session *x, const session_request *q, size_t ntargets)
     x->kase.calls_max = x->o->calls ? x->kase.attempts + x->o->calls : 0; /* the calls before were another request's */
     x->kase.can_mend = x->d && !x->opaque && x->out.scan.ok && x->kase.policy->enabled && x->kase.policy->mend.enabled;
     x->kase.plain = !x->client.streaming;
+    abilities_know(x);
     x->home.target = x->kase.want > 0 && x->kase.want < DARUMA_CASE_TRIED ? (size_t)x->kase.want : 0;
     account_pin(x);
     if (x->client.streaming)

@@ -16,6 +16,7 @@
 #include "engine/drive/late.h"
 #include "engine/drive/memory/memory.h"
 #include "engine/drive/mend/mending.h"
+#include "engine/drive/request/abilities.h"
 #include "engine/drive/request/account.h"
 #include "engine/drive/request/apis.h"
 #include "engine/drive/request/betas.h"
@@ -336,6 +337,7 @@ void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive
     x->kase.outcome = o; /* what the answer says is not known to it */
     session_mend_worked(x, input_tokens);
     session_api_worked(x);
+    abilities_learn(x);
     betas_worked(x);
     watch_answered(x);
     if (x->v->host->key_worked)

@@ -125,6 +125,7 @@ typedef struct session_answer {
     size_t nheaders;
     daruma_buf held;         /* bytes not delivered yet, in scratch; tail of an event once relayed */
     size_t parsed;           /* of held: whole events already watched */
+    bool marked;             /* it says that it is gzip, and none of it came yet */
     const char *unchecked;   /* why nobody here reads it; NULL: it is read */
     const char *too_long;    /* which limit of ours keeps it from the client, as a sentence; NULL: none does */
     stream_view view;        /* of its stream */

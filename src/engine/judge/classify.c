@@ -2,6 +2,7 @@
  * let tool or model, the numbers and the forwarded bytes have their say. */
 #include "engine/read/chars.h"
 #include "engine/judge/hints.h"
+#include "engine/judge/lacks.h"
 #include "engine/judge/match.h"
 #include "engine/judge/quote.h"
 #include "engine/judge/speaker.h"
@@ -530,6 +531,7 @@ daruma_failure daruma_classify(const daruma_evidence *ev, daruma_moment at, daru
         f = judge_rest(ev, own.nameless, &whole, e, at, a);
     f.own = words;
     f.hearsay |= believed;
+    f.lacks = judge_lacks(&f);
     return f;
 }
 

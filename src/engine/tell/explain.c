@@ -100,6 +100,7 @@ static void put_what(daruma_buf *out, const daruma_failure *f, const daruma_case
     BUF_SAY(out, " failed: ",
             names_nothing(f) || refused_here(f) ? "the request is not accepted"
             : lacks_endpoints(f)                ? "nobody there serves the model with what this request asks for"
+            : f->lacks                          ? "the model cannot do what this request asks for"
                                                 : words);
     if (f->net != DARUMA_NET_NONE) {
         BUF_SAY(out, ": ", daruma_net_words(f->net));
@@ -306,6 +307,10 @@ static void put_step(daruma_buf *out, const daruma_failure *f)
     }
     if (lacks_endpoints(f)) {
         BUF_LIT(out, " Ask for a model that can do it, or let the provider route to more endpoints in its settings.");
+        return;
+    }
+    if (f->lacks) {
+        BUF_LIT(out, " Ask for a model that can do it, or add one to the configuration.");
         return;
     }
     if (too_many_tools(f)) {

@@ -42,13 +42,15 @@ static void pass_unchecked(session *x, const char *why)
 }
 
 /* The client may be able to read it. */
-void pass_coded(session *x, const drive_head *h)
+void pass_coded(session *x)
 {
+    drive_head h = {.headers = x->answer.headers, .nheaders = x->answer.nheaders};
+    int64_t n;
     session_say(x, "answer_not_readable",
                 S("the answer is encoded, which was not asked for: it is passed on as it is and cannot be mended"));
     x->answer.mode = ANSWER_PASSED;
     pass_unchecked(x, "encoded");
-    relay_head(x, announced(x, h));
+    relay_head(x, str_int(drive_field(&h, S("content-length")), &n) ? n : -1);
 }
 
 void pass_begin(session *x, const drive_head *h)

@@ -274,7 +274,10 @@ static void on_head(drive_call *c, const drive_head *h)
     } else if (session_passes(x)) {
         pass_begin(x, h);
     } else if (relay_is_coded(h->headers, h->nheaders) && x->p == x->d && !x->client.head_out) {
-        pass_coded(x, h);
+        x->answer.mode = ANSWER_WHOLE;
+        x->answer.marked = !x->client.head_only && str_ieq(drive_field(h, S("content-encoding")), S("gzip"));
+        if (!x->answer.marked)
+            pass_coded(x);
     } else if (stream && !x->client.blank && !relay_wants_whole(x)) {
         stream_begin(x);
     } else {
@@ -353,9 +356,19 @@ static bool ends_a_value(daruma_str bytes)
     return str_ends(bytes, S("}")) || str_ends(bytes, S("]"));
 }
 
+enum { GZIP_FIRST = 0x1f }; /* RFC 1952, 2.3.1 */
+
 static void on_body(drive_call *c, daruma_str bytes)
 {
     session *x = c->x;
+    if (x->answer.marked && bytes.n) {
+        x->answer.marked = false;
+        if (bytes.p[0] != GZIP_FIRST) { /* no client could read it */
+            relay_fail(x, DARUMA_FLAW_BROKEN, S(""));
+            return;
+        }
+        pass_coded(x);
+    }
     if (x->answer.mode == ANSWER_WHOLE && x->client.streaming && !x->answer.held.n && relay_begins_stream(bytes)) {
         relay_say_type(x, S(STREAM_TYPE));
         if (x->answer.headers)

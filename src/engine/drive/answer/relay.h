@@ -59,7 +59,7 @@ daruma_flaw relay_flaw(const session *x, daruma_flaw flaw);
 
 void pass_begin(session *x, const drive_head *h);
 /* An answer in a dialect of ours, but encoded: the client may be able to read it. */
-void pass_coded(session *x, const drive_head *h);
+void pass_coded(session *x);
 void pass_unread(session *x); /* what is held goes out, and what follows: it is too large to be checked */
 /* What says no was collected: it goes out. Of what was too large to be searched for credentials only the beginning
  * does, and the connection breaks off. */

@@ -324,6 +324,8 @@ static void forget_old(lane_fact *f, daruma_ms now)
     }
     if (now - f->api_at >= API_LASTS_MS)
         f->api = API_ANY;
+    if (now - f->lacks_at >= LACKS_LAST_MS)
+        f->lacks = 0;
 }
 
 const lane_fact *memory_lane(const memory *m, uint64_t lane, daruma_ms now)
@@ -371,6 +373,16 @@ static lane_fact *fact_fresh(memory *m, const daruma_target *t, daruma_ms now)
     if (f && !f->habits && !f->format)
         f->habits_at = now;
     return f;
+}
+
+void memory_lacks_put(memory *m, const daruma_target *t, uint8_t lacks, daruma_ms now)
+{
+    lane_fact *f = fact_make(m, t);
+    if (!f)
+        return;
+    f->lacks = lacks;
+    f->lacks_at = now;
+    f->at = now; /* others hear of it */
 }
 
 void memory_format_put(memory *m, const daruma_target *t, convo_format most, daruma_ms now)
@@ -452,6 +464,8 @@ static const record_member lane_members[] = {
     RECORD_MEMBER(RECORD_TIME,   lane_fact, "api_at", api_at),
     RECORD_MEMBER(RECORD_WHOLE,  lane_fact, "habits", habits),
     RECORD_MEMBER(RECORD_TIME,   lane_fact, "habits_at", habits_at),
+    RECORD_MEMBER(RECORD_WHOLE,  lane_fact, "lacks", lacks),
+    RECORD_MEMBER(RECORD_TIME,   lane_fact, "lacks_at", lacks_at),
     RECORD_MEMBER(RECORD_TEXT,   lane_fact, "betas", betas),
     RECORD_MEMBER(RECORD_TEXT,   lane_fact, "provider", provider),
     RECORD_MEMBER(RECORD_TEXT,   lane_fact, "account", account),

@@ -58,6 +58,8 @@ typedef struct lane_fact {
     memory_apis api;
     daruma_ms api_at;            /* when it was learned */
     uint32_t habits;             /* mend_habits() */
+    uint8_t lacks;               /* bits of daruma_ability ... */
+    daruma_ms lacks_at;          /* ... and when the last of them was learned */
     daruma_ms habits_at;         /* when the first of them was learned, or the format */
     char betas[BETAS_BYTES_MAX]; /* words of anthropic-beta that it refuses, as drive_request has them */
     char provider[40], account[40],
@@ -81,6 +83,8 @@ void memory_habits_learn(memory *m, const daruma_target *t, uint32_t habits, dar
 void memory_habits_forget(memory *m, const daruma_target *t, uint32_t habits, daruma_ms now);
 void memory_betas_put(memory *m, const daruma_target *t, daruma_str words); /* shorter than BETAS_BYTES_MAX */
 void memory_api_put(memory *m, const daruma_target *t, memory_apis has, daruma_ms now);
+/* What its model lacks, all of it: it is known for a while. */
+void memory_lacks_put(memory *m, const daruma_target *t, uint8_t lacks, daruma_ms now);
 void memory_format_put(memory *m, const daruma_target *t, convo_format most, daruma_ms now);
 
 #endif
