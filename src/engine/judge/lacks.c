@@ -121,7 +121,7 @@ uint8_t judge_lacks(const daruma_failure *f)
     daruma_str own = str_sub(f->own.p ? f->own : f->message, 0, sizeof room);
     bool of_request = f->kind == DARUMA_INVALID_TOOL_SCHEMA || f->kind == DARUMA_INVALID_PARAMETER ||
                       f->kind == DARUMA_INVALID_MESSAGE || f->kind == DARUMA_MODEL_NOT_FOUND ||
-                      f->kind == DARUMA_REQUEST_TOO_LARGE || (f->kind == DARUMA_PERMISSION && f->status == 400);
+                      f->kind == DARUMA_REQUEST_TOO_LARGE;
     if (!of_request || f->hearsay || f->status < 400 || f->status >= 500)
         return 0;
     for (size_t i = 0; i < own.n; i++)
