@@ -55,12 +55,17 @@ static void read_html(reader *r, daruma_str t, int level)
     reader_text(r, words, level);
 }
 
-/* Does a quote stand open at `at`? What is quoted is no error. */
+/* Does a quote stand open behind `before`? What is quoted is no error. "Doesn't" and "hosts' keys" open none. */
 static bool in_quotes(daruma_str before)
 {
-    bool open = false;
-    for (size_t i = 0; i < before.n; i++)
-        open ^= before.p[i] == '"';
+    char open = 0;
+    for (size_t i = 0; i < before.n; i++) {
+        char c = before.p[i];
+        bool within =
+            c == '\'' && i && ch_word(before.p[i - 1]) && (!open || (i + 1 < before.n && ch_word(before.p[i + 1])));
+        if ((c == '"' || c == '\'') && !within && (!open || open == c))
+            open = open ? 0 : c;
+    }
     return open;
 }
 
@@ -213,7 +218,7 @@ static bool read_trail(reader *r, daruma_str t, int level)
             from--;
         at = from;
     }
-    if (!at || at == STR_NONE || !sentence_names_cause(str_from(t, from)))
+    if (!at || at == STR_NONE || in_quotes(str_sub(t, 0, at)) || !sentence_names_cause(str_from(t, from)))
         return false;
     r->s->ended = true;
     read_before(r, t, at, level - 1);
