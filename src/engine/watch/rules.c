@@ -275,18 +275,18 @@ static bool answers_alike(const seen *e, const seen *o)
  * read. */
 typedef struct said {
     uint32_t times;
-    uint32_t fresh; /* calls that are like none before them, the first left out */
+    uint32_t varied; /* calls that add words to those of another, or leave some out */
+    bool one_way;    /*   all of them the same of the two */
+    uint32_t fresh;  /* calls that are like none before them, the first left out */
 } said;
 
 /* Reads these calls, the newest first. One that adds words to those of another, or leaves some out, is compared with
- * the two before it alone, since each member of a batch may have more words than the first; and it counts where they go
- * both ways or something is looked for in `vain`: from a folder to what is in it, and from many parts to few, it goes
- * one way. A member of a batch has a word of its own in the place of another, and so have two that change places. */
-static said count_said(const seen *const *list, uint32_t n, bool vain)
+ * the two before it alone, since each member of a batch may have more words than the first. A member of a batch has a
+ * word of its own in the place of another, and so have two that change places. */
+static said count_said(const seen *const *list, uint32_t n)
 {
     enum { NEAR = 2, MANY = SAME_BAG * 64 / 4 }; /* in a bag that is fuller each word seems to be */
     bool full = !rule_has(list[0]->says, WORDS_SHORT | WORDS_FEW | WORDS_ACK), more = false, fewer = false;
-    uint32_t varied = 0;
     said got = {0};
     for (uint32_t i = 0; i < n; i++) {
         const seen *e = list[i];
@@ -302,10 +302,10 @@ static said count_said(const seen *const *list, uint32_t n, bool vain)
         more |= adds;
         fewer |= omits;
         got.times += again ? 1 + full : 0;
-        varied += !again && (adds || omits);
+        got.varied += !again && (adds || omits);
         got.fresh += !again && !adds && !omits && i + 1 < n;
     }
-    got.times += vain || (more && fewer) ? varied : 0;
+    got.one_way = !more || !fewer;
     return got;
 }
 
@@ -333,12 +333,14 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
     if (n < SAID || l.calls < 3)
         return false;
     bool creeps = shapes == n && places == n && rule_has(e->names, NAME_PAGE) && !rule_has(e->names, NAME_MOMENT);
-    said again = count_said(l.list, n,
-                            rule_has(e->means, DARUMA_TOOL_READS) && !rule_has(e->means, WORDS_SHELL) &&
-                                rule_has(e->says, WORDS_EMPTY));
-    if (!(again.times >= SAID && again.fresh * WAYS < n - 1 && !moves && (looks || !silent)) &&
+    said again = count_said(l.list, n);
+    bool vain =
+        rule_has(e->means, DARUMA_TOOL_READS) && !rule_has(e->means, WORDS_SHELL) && rule_has(e->says, WORDS_EMPTY);
+    /* From a folder to what is in it, and from many parts to few, it goes one way. */
+    uint32_t times = again.times + (vain || !again.one_way ? again.varied : 0);
+    if (!(times >= SAID && again.fresh * WAYS < n - 1 && !moves && (looks || !silent)) &&
         !(n > SAID && (creeps || (shapes < n && is_rephrased(e, l.list, n) &&
-                                  (again.times > 2 || !rule_has(e->means, WORDS_SHELL))))) &&
+                                  (again.times + again.varied > 2 || !rule_has(e->means, WORDS_SHELL))))) &&
         !(n > SAID + 1 && !little && !moves && is_reworded(l.list, n)))
         return false;
     return speak(v, DARUMA_CIRCLE_STAGNATION, n, sure_of(n, SAID + 1, little ? 60 : 75), l.list[n - 1]->step,
