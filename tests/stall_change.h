@@ -90,12 +90,12 @@ typedef struct stall_change {
 
 static const stall_change stall_changes[] = {
     {"nothing", NULL, NULL, false, 215, 0},
-    {"names of tools that say nothing", NULL, NULL, true, 180, 23},
+    {"names of tools that say nothing", NULL, NULL, true, 179, 23},
     {"a short request id", "{r} (request id: req_{h})", NULL, false, 159, 0},
     {"a UUID", "{r} [{u}]", NULL, false, 198, 0},
     {"how long it took, in brackets", "{r}\n(took {s}s)", NULL, false, 198, 0},
     {"how long it took, on a line", "{r}\nelapsed: {m} ms", NULL, false, 200, 7},
-    {"a time stamp before it", "[2026-11-23 {c}] {r}", NULL, false, 182, 0},
+    {"a time stamp before it", "[2026-11-23 {c}] {r}", NULL, false, 181, 0},
     {"an envelope with a counter", "{\"ok\": {o}, \"seq\": {i}, \"content\": {j}}", NULL, false, 167, 0},
     {"a counter deep in an envelope", "{\"data\":{\"out\":{j}},\"meta\":{\"no\":{i},\"host\":\"a\"}}", NULL, false, 183,
      0},
@@ -105,7 +105,7 @@ static const stall_change stall_changes[] = {
     {"a footer of pages", "{r}\n--- step {i}, {b} tokens left ---", NULL, false, 147, 0},
     {"a line before it", "Observation {i}:\n{r}", NULL, false, 194, 0},
     {"a mark before it", "#{i} {r}", NULL, false, 90, 4},
-    {"tags around it", "<result id=\"{k}\">\n{r}\n</result>", NULL, false, 181, 2},
+    {"tags around it", "<result id=\"{k}\">\n{r}\n</result>", NULL, false, 180, 2},
     {"a line above, and one below", "--- call {k} ---\n{r}\n--- end of call {i} ---", NULL, false, 177, 0},
     {"letters drawn by lot", "{r}\ntrace={l}", NULL, false, 95, 0},
     {"another temporary file", "{r}\n[full output saved to /tmp/out-{k}/log.txt]", NULL, false, 157, 0},

@@ -271,44 +271,47 @@ static bool answers_alike(const seen *e, const seen *o)
     return o->tool == e->tool && o->result == e->result;
 }
 
-/* True if a call has the words of another: a member of a batch has a word of its own in the place of another, and so
- * have two that change places, unless they stand in one text. */
-static bool is_said(const seen *e, const seen *o)
-{
-    bool text = rule_has(e->names, NAME_COMMAND | NAME_QUERY | NAME_PROSE) && e->shape != o->shape;
-    return e->call == o->call || (text && nothing_new(e->args, o->args) && nothing_new(o->args, e->args));
-}
+/* How much was said before. A call that is made again word for word counts twice where the answer is a full one: it was
+ * read. */
+typedef struct said {
+    uint32_t times;
+    uint32_t varied; /* calls that add words to those of another, or leave some out */
+    bool one_way;    /*   all of them the same of the two */
+    uint32_t fresh;  /* calls that are like none before them, the first left out */
+} said;
 
-/* True if it adds words to those of another, or leaves some out. */
-static bool is_varied(const seen *e, const seen *o)
+/* Reads these calls, the newest first. One that adds words to those of another, or leaves some out, is compared with
+ * the two before it alone, since each member of a batch may have more words than the first. A member of a batch has a
+ * word of its own in the place of another, and so have two that change places. */
+static said count_said(const seen *const *list, uint32_t n)
 {
-    return (e->arg_words < o->arg_words && nothing_new(e->args, o->args)) ||
-           (e->arg_words > o->arg_words && nothing_new(o->args, e->args));
-}
-
-/* How much of these calls, the newest first, was said by those before them; a variation counts of the two nearest ones
- * alone, since each member of a batch may have more words than the first. What is asked again word for word counts
- * twice where the answer is a full one: it was read. */
-static uint32_t count_said(const seen *const *list, uint32_t n)
-{
-    enum { NEAR = 2 };
-    bool full = !rule_has(list[0]->says, WORDS_SHORT | WORDS_FEW | WORDS_ACK);
-    uint32_t said = 0;
+    enum { NEAR = 2, MANY = SAME_BAG * 64 / 4 }; /* in a bag that is fuller each word seems to be */
+    bool full = !rule_has(list[0]->says, WORDS_SHORT | WORDS_FEW | WORDS_ACK), more = false, fewer = false;
+    said got = {0};
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t most = 0;
-        for (uint32_t k = i + 1; k < n && most < 2; k++) {
-            bool twice = full && list[i]->call == list[k]->call;
-            if (twice || is_said(list[i], list[k]) || (k <= i + NEAR && is_varied(list[i], list[k])))
-                most = twice ? 2 : 1;
+        const seen *e = list[i];
+        bool again = false, adds = false, omits = false;
+        for (uint32_t k = i + 1; k < n; k++) {
+            const seen *o = list[k];
+            again |= e->call == o->call;
+            if (k > i + NEAR || same_count(e->args) > MANY || same_count(o->args) > MANY)
+                continue;
+            adds |= e->arg_words > o->arg_words && nothing_new(o->args, e->args);
+            omits |= e->arg_words < o->arg_words && nothing_new(e->args, o->args);
         }
-        said += most;
+        more |= adds;
+        fewer |= omits;
+        got.times += again ? 1 + full : 0;
+        got.varied += !again && (adds || omits);
+        got.fresh += !again && !adds && !omits && i + 1 < n;
     }
-    return said;
+    got.one_way = !more || !fewer;
+    return got;
 }
 
 bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
 {
-    enum { SAID = 5 };
+    enum { SAID = 5, WAYS = 4 }; /* in fewer ways each member of a batch may be looked for */
     const seen *e = window_at(s, 0);
     unsigned acts = rule_has(e->means, WORDS_WEAK) ? 0 : DARUMA_TOOL_ACTS; /* a helper that is asked does nothing yet */
     unsigned effects = DARUMA_TOOL_WRITES | DARUMA_TOOL_NOTES | DARUMA_TOOL_WAITS | acts;
@@ -330,10 +333,14 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
     if (n < SAID || l.calls < 3)
         return false;
     bool creeps = shapes == n && places == n && rule_has(e->names, NAME_PAGE) && !rule_has(e->names, NAME_MOMENT);
-    uint32_t said = count_said(l.list, n);
-    if (!(said >= SAID && !moves && (looks || !silent)) &&
-        !(n > SAID &&
-          (creeps || (shapes < n && is_rephrased(e, l.list, n) && (said > 2 || !rule_has(e->means, WORDS_SHELL))))) &&
+    said again = count_said(l.list, n);
+    bool vain =
+        rule_has(e->means, DARUMA_TOOL_READS) && !rule_has(e->means, WORDS_SHELL) && rule_has(e->says, WORDS_EMPTY);
+    /* From a folder to what is in it, and from many parts to few, it goes one way. */
+    uint32_t times = again.times + (vain || !again.one_way ? again.varied : 0);
+    if (!(times >= SAID && again.fresh * WAYS < n - 1 && !moves && (looks || !silent)) &&
+        !(n > SAID && (creeps || (shapes < n && is_rephrased(e, l.list, n) &&
+                                  (again.times + again.varied > 2 || !rule_has(e->means, WORDS_SHELL))))) &&
         !(n > SAID + 1 && !little && !moves && is_reworded(l.list, n)))
         return false;
     return speak(v, DARUMA_CIRCLE_STAGNATION, n, sure_of(n, SAID + 1, little ? 60 : 75), l.list[n - 1]->step,

@@ -225,7 +225,7 @@ static bool is_told_again(const daruma_stall *s, const seen *e, const relation *
 /* Who goes back to a place once looks it up; who sees little else than what was seen goes in circles. */
 static void weigh_news(daruma_stall *s, seen *e, const relation *r, int change)
 {
-    bool old = (e->flags & SEEN_OLD) && !change;
+    bool old = (e->flags & SEEN_OLD) && !change && !r->moved; /* what moves is no window of a file that stands */
     if ((!r->told && !r->known && !old) || change == 2) {
         s->stale = 0;
     } else if (old || is_told_again(s, e, r)) {

@@ -57,10 +57,15 @@ daruma_str without_envelope(daruma_str text)
     return without_footer(without_header(text));
 }
 
+static uint64_t turned(uint64_t h, unsigned bits)
+{
+    return h << bits | h >> (64 - bits);
+}
+
 bool lines_told(daruma_str text, told_pairs *told)
 {
-    enum { TELLS = 8, LEAST = 8, KEPT = 512 }; /* bytes of a line that tells something; lines */
-    uint64_t fresh[KEPT];
+    enum { TELLS = 8, ROW = 8, KEPT = 512 }; /* bytes of a line that tells something; lines side by side; rows */
+    uint64_t fresh[KEPT], last[ROW] = {0}, row = 0;
     uint32_t lines = 0, news = 0;
     if (text.n > SAME_LINES_BYTES_MAX)
         return false;
@@ -68,15 +73,16 @@ bool lines_told(daruma_str text, told_pairs *told)
         daruma_str line = str_trim(str_cut(&text, '\n'));
         if (line.n < TELLS)
             continue;
-        uint64_t hash = end(XXH3_64bits(line.p, line.n));
-        lines++;
-        if (told_has(told, hash))
+        uint64_t hash = XXH3_64bits(line.p, line.n);
+        row = turned(row, 1) ^ turned(last[lines % ROW], ROW) ^ hash;
+        last[lines % ROW] = hash;
+        if (++lines < ROW || told_has(told, end(row)))
             continue;
         if (news < KEPT)
-            fresh[news] = hash;
+            fresh[news] = end(row);
         news++;
     }
     for (uint32_t i = 0; i < news && i < KEPT; i++)
         told_put(told, fresh[i]);
-    return lines >= LEAST && !news;
+    return lines >= ROW && !news;
 }

@@ -7,7 +7,8 @@
 daruma_str without_envelope(daruma_str text);
 
 struct told_pairs; /* engine/watch/told.h */
-/* Was each line of this answer told before? From now on its lines are told. False of an answer of few lines, and of one
- * that is longer than SAME_LINES_BYTES_MAX. */
+/* Was each row of eight lines of this answer told before? From now on its rows are told. Single lines come again in
+ * work: of a table of few values, of a page of states. False of an answer of fewer lines, and of one that is longer
+ * than SAME_LINES_BYTES_MAX. */
 bool lines_told(daruma_str text, struct told_pairs *told);
 #endif

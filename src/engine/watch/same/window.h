@@ -14,7 +14,7 @@ enum seen_flag {
     SEEN_LOST = 1 << 3,    /* its result was lost */
     SEEN_MOVED = 1 << 4,   /* the same call gave another result before */
     SEEN_ECHO = 1 << 5,    /* words of its arguments stand in its result */
-    SEEN_OLD = 1 << 6,     /* each line of it was told before, by looks at the same file */
+    SEEN_OLD = 1 << 6,     /* its lines were told before, side by side, by looks at a file */
     SEEN_RUN = 1 << 9,     /* a program that only looks wrote it, and what changes by itself is left out */
     SEEN_LITTLE = 1 << 11, /* it is long, and hardly a word of it was not told before */
     SEEN_STALE = 1 << 10,  /* it told at length what it had told before, and nothing had surely changed */
