@@ -513,6 +513,31 @@ static void calls_are_held_against_their_tools(void **state)
     }
 }
 
+static void signs_of_a_name_count_for_nothing_on_either_side(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *as; /* NULL: which is meant is not known */
+    } cases[] = {{"fs_read", "fs.read"},
+                 {"fs/read", "fs.read"},
+                 {"dir:list", "dir/list"},
+                 {"a.bc", "a.bc"},
+                 {"ab.c", NULL /* two */},
+                 {"_", NULL},
+                 {".", NULL},
+                 {"fs.reads", NULL},
+                 {"ab_c", "ab_c"},
+                 {"read", NULL}};
+    convo_tool tools[] = {{.name = S("fs.read")}, {.name = S("dir/list")}, {.name = S("a.bc")}, {.name = S("ab_c")}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        daruma_arena a = fresh();
+        convo c = {.tools = tools, .ntools = COUNT(tools)};
+        args_check got = mend_args(&c, str_of(cases[i].name), S("{}"), false, &a);
+        assert_int_equal(got.verdict == ARGS_UNKNOWN_TOOL, !cases[i].as);
+        assert_str(got.name, cases[i].as ? cases[i].as : cases[i].name);
+    }
+}
+
 /* Writes `form` with `name` for each '@', and so many blanks for each '~'. */
 static daruma_str filled(const char *form, const char *name, size_t blanks, daruma_arena *a)
 {
@@ -717,6 +742,7 @@ int main(void)
         cmocka_unit_test(values_are_held_against_schemas),
         cmocka_unit_test(numbers_and_characters_are_counted_as_they_are),
         cmocka_unit_test(calls_are_held_against_their_tools),
+        cmocka_unit_test(signs_of_a_name_count_for_nothing_on_either_side),
         cmocka_unit_test(a_name_is_the_same_however_it_is_spelt),
         cmocka_unit_test(the_model_is_told_what_and_where),
         cmocka_unit_test(what_was_cut_by_its_length_is_never_repaired),

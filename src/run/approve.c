@@ -47,6 +47,24 @@ struct approve {
     agent_reply reply;
 };
 
+/* Is what stands at that path the file of that descriptor? */
+static bool is_at(int fd, const char *path)
+{
+    struct stat own, there;
+    return fstat(fd, &own) == 0 && stat(path, &there) == 0 && own.st_ino == there.st_ino && own.st_dev == there.st_dev;
+}
+
+/* The question is taken away, unless somebody did so and another one stands there now. */
+static void leave_place(approve *p)
+{
+    if (p->held < 0)
+        return;
+    if (is_at(p->held, p->question_path))
+        unlink(p->question_path);
+    close(p->held);
+    p->held = -1;
+}
+
 static void stop(approve *p)
 {
     uv_timer_stop(&p->look);
@@ -56,11 +74,7 @@ static void stop(approve *p)
     if (p->f)
         fetch_cancel(p->f);
     p->f = NULL;
-    if (p->held >= 0) {
-        unlink(p->question_path);
-        close(p->held);
-    }
-    p->held = -1;
+    leave_place(p);
     p->asking = false;
 }
 
@@ -163,14 +177,16 @@ static bool same_time(struct timespec a, struct timespec b)
  * asked it waits for its answer. One that nobody holds was left behind by a run that was killed. */
 static bool take_place(const char *fresh, const char *place)
 {
-    struct stat there, held;
     if (link(fresh, place) == 0)
         return unlink(fresh) == 0;
-    int fd = errno == EEXIST ? open(place, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
-    if (fd < 0)
+    if (errno != EEXIST)
         return rename(fresh, place) == 0; /* a file system without links */
-    bool left = flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &held) == 0 && stat(place, &there) == 0 &&
-                held.st_ino == there.st_ino && held.st_dev == there.st_dev;
+    int fd = open(place, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) { /* it was taken away just now, or is somebody's whose questions we may not read */
+        errno = errno == ENOENT ? EWOULDBLOCK : errno;
+        return false;
+    }
+    bool left = flock(fd, LOCK_EX | LOCK_NB) == 0 && is_at(fd, place);
     bool well = left && rename(fresh, place) == 0;
     int error = left ? errno : EWOULDBLOCK;
     close(fd);
@@ -219,6 +235,8 @@ static void on_look(uv_timer_t *t)
     approve *p = t->data;
     daruma_str text, says;
     struct timespec came;
+    if (p->held >= 0 && access(p->question_path, F_OK) == 0 && !is_at(p->held, p->question_path))
+        leave_place(p); /* somebody took our question away, and another run asks there: what is answered is its own */
     if (p->held < 0)
         ask_file(p);
     if (p->held < 0 || !read_file(p, &came, &text))
@@ -240,12 +258,14 @@ static void look_at_old(approve *p)
 {
     struct timespec none = {0}, came = none;
     daruma_str text, run = str_sub(p->name, 0, p->s.run.n + 1);
+    daruma_arena was = p->room; /* a run that waits for the place looks often */
     p->old = none;
     daruma_str name = read_file(p, &came, &text) ? named_by(p, text) : (daruma_str){0};
     if (!name.n)
         p->old = came;
     else if (str_starts(name, run) && !str_eq(name, p->name))
         unlink(p->answer_path);
+    arena_back(&p->room, was);
 }
 
 static void ask_file(approve *p)

@@ -427,26 +427,56 @@ holds("--approve FILE: an answer that was read before a kill, and is still there
     assert.equal(s.log(), "BEGIN\nedit-1\nedit-2\nEND\n");
   }));
 
+// Two runs that ask at one place, the second behind the first.
+async function two_ask(s, between) {
+  const file = join(s.dir, "answer"), question = `${file}.question`;
+  const asks = () => {
+    try {
+      return JSON.parse(readFileSync(question, "utf8")).run;
+    } catch {
+      return false; // nobody does
+    }
+  };
+  const roots = ["one", "two"].map((n) => (mkdirSync(join(s.dir, n)), writeFileSync(join(s.dir, n, "log.txt"), "BEGIN\nEND\n"), join(s.dir, n)));
+  const go = (i) => s.go([...s.base.slice(0, -1), roots[i], "--state", s.state, "--json", "--approve", file, "the task"]);
+  const runs = [go(0)];
+  await until(asks, "the question");
+  const first = asks(), second = () => asks() && asks() !== first;
+  await between({ file, question, second, runs, more: () => runs.push(go(1)) });
+  const ends = await Promise.all(runs.map((r) => r.over));
+  assert.deepEqual(ends.map((e) => e.code), [0, 0], ends[1].out + ends[1].err);
+  return roots.map((r) => readFileSync(join(r, "log.txt"), "utf8"));
+}
+
 holds("--approve FILE: of two runs that ask at one place the second waits for the first", () =>
   scene([edit(1), "all done"], async (s) => {
-    const file = join(s.dir, "answer"), question = `${file}.question`, named = () => existsSync(question) && JSON.parse(readFileSync(question, "utf8"));
-    const roots = ["one", "two"].map((n) => (mkdirSync(join(s.dir, n)), writeFileSync(join(s.dir, n, "log.txt"), "BEGIN\nEND\n"), join(s.dir, n)));
-    const args = (i) => [...s.base.slice(0, -1), roots[i], "--state", s.state, "--json", "--approve", file, "the task"];
-    const runs = [s.go(args(0))];
-    await until(named, "the question");
-    const first = named().run;
-    runs.push(s.go(args(1)));
-    await until(() => /approval_waits/.test(runs[1].out), "a word of the second");
-    assert.match(runs[1].out, /another run asks there, and is answered first/);
-    assert.equal(named().run, first, "the first question stands");
-    writeFileSync(file, "deny\n");
-    await until(() => named() && named().run !== first, "the second question");
-    assert.equal((await runs[0].over).code, 0);
-    assert.equal(existsSync(question), true, "who was answered takes only its own away");
-    writeFileSync(file, "allow\n");
-    assert.equal((await runs[1].over).code, 0);
-    assert.deepEqual(roots.map((r) => readFileSync(join(r, "log.txt"), "utf8")), ["BEGIN\nEND\n", "BEGIN\nedit-1\nEND\n"]);
+    const logs = await two_ask(s, async ({ file, question, second, runs, more }) => {
+      more();
+      await until(() => /approval_waits/.test(runs[1].out), "a word of the second");
+      assert.match(runs[1].out, /another run asks there, and is answered first/);
+      assert.equal(second(), false, "the first question stands");
+      writeFileSync(file, "deny\n");
+      await until(second, "the second question");
+      assert.equal((await runs[0].over).code, 0);
+      assert.equal(existsSync(question), true, "who was answered takes only its own away");
+      writeFileSync(file, "allow\n");
+    });
+    assert.deepEqual(logs, ["BEGIN\nEND\n", "BEGIN\nedit-1\nEND\n"]);
     assert.deepEqual(readdirSync(s.dir).filter((f) => f.startsWith("answer")), []);
+  }));
+
+holds("--approve FILE: a question that somebody took away to answer it does not mix with the next one", () =>
+  scene([edit(1), "all done"], async (s) => {
+    const logs = await two_ask(s, async ({ file, question, second, runs, more }) => {
+      renameSync(question, join(s.dir, "taken"));
+      more();
+      await until(second, "the second question");
+      await until(() => /approval_waits/.test(runs[0].out), "a word of the first, whose place it is not any more");
+      writeFileSync(file, "allow\n");
+      await until(() => existsSync(question) && !second(), "the first question again");
+      writeFileSync(file, "deny\n");
+    });
+    assert.deepEqual(logs, ["BEGIN\nEND\n", "BEGIN\nedit-1\nEND\n"]);
   }));
 
 holds("--approve FILE: what is no plain file is not read, and does not hold the run up", () =>

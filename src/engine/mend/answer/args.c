@@ -30,13 +30,14 @@ static daruma_str bare_name(daruma_str name)
     return name;
 }
 
-/* A name with '_' for the signs that most providers take in no name, and whoever offers such a tool has to replace. */
+/* A name with '_' for the signs that most providers take in no name: who offers such a tool replaces them, and a model
+ * that was taught so does it, too. */
 static daruma_str signless(daruma_str name, daruma_arena *a)
 {
     daruma_buf b = buf_in(a);
     for (size_t i = 0; i < name.n; i++)
         buf_putc(&b, name.p[i] == '.' || name.p[i] == ':' || name.p[i] == '/' ? '_' : name.p[i]);
-    return buf_str(&b);
+    return b.full ? name : buf_str(&b);
 }
 
 /* The one tool whose name is this but for case, '_', '-', a known prefix or signs; NULL when there is none, or two. */
@@ -49,7 +50,7 @@ static const convo_tool *tool_like(const convo *c, daruma_str name, daruma_arena
             daruma_str of = c->tools[i].name;
             if (!of.n || !(step == 0   ? name_same(of, name)
                            : step == 1 ? name_same(bare_name(of), bare)
-                                       : name_same(of, plain)))
+                                       : name_same(signless(of, a), plain)))
                 continue;
             if (hit)
                 return NULL;
