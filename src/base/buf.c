@@ -84,22 +84,48 @@ void buf_int(daruma_buf *b, int64_t v)
     buf_put(b, (daruma_str){p, (size_t)(end - p)});
 }
 
-/* Bytes that, as they are or escaped, some servers take for a step elsewhere. */
+/* Bytes that some servers take for a step elsewhere, as they are or escaped. */
 static bool is_step(char ch)
 {
     return (unsigned char)ch < ' ' || ch == 0x7f || strchr("./\\%;", ch);
 }
 
+/* The byte that a name says next, however often it is escaped: "%2e" and "%25252e" are dots. 0 for what only hides
+ * something: an escape of a letter, a digit or what is not ASCII, and "%u002e" as IIS has it. */
+static char next_byte(daruma_str *name)
+{
+    char ch = name->p[0];
+    *name = str_from(*name, 1);
+    if (ch != '%')
+        return ch;
+    while (str_starts(*name, S("25")))
+        *name = str_from(*name, 2);
+    if (name->n && (name->p[0] | 0x20) == 'u')
+        return 0;
+    if (name->n < 2 || ch_hex(name->p[0]) < 0 || ch_hex(name->p[1]) < 0)
+        return ch;
+    ch = (char)(ch_hex(name->p[0]) << 4 | ch_hex(name->p[1]));
+    *name = str_from(*name, 2);
+    return ch_word(ch) ? 0 : ch;
+}
+
 /* True if a path with that name could be read as one of another place. */
 static bool leads_out(daruma_str name)
 {
+    size_t dots = 0, others = 0; /* of a segment; blanks are cut off by some */
     bool out = false;
-    for (size_t i = 0; i < name.n && !out; i++)
-        out = is_step(name.p[i]) && name.p[i] != '.' && name.p[i] != '/';
     for (bool more = name.n > 0; more && !out;) {
-        more = str_findch(name, '/') != STR_NONE;
-        daruma_str segment = str_trim(str_cut(&name, '/'));
-        out = !segment.n || str_eq(segment, S(".")) || str_eq(segment, S(".."));
+        more = name.n > 0;
+        char ch = more ? next_byte(&name) : '/';
+        if (ch == '/') {
+            out = !others && dots <= 2;
+            dots = others = 0;
+        } else if (ch == '.') {
+            dots++;
+        } else if (ch != ' ') {
+            others++;
+            out = ch != '%' && is_step(ch);
+        }
     }
     return out;
 }

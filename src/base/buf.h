@@ -32,8 +32,8 @@ void buf_json(daruma_buf *b, daruma_str s);
 void buf_json_run(daruma_buf *b, daruma_str s); /* the same without the quotes */
 /* `name` within a path (RFC 3986, 3.3), which it does not end: letters, digits and what is in `plain` as they are, all
  * else escaped. A name that some server could read as a way to another place (segments that are empty, "." or "..",
- * '%',
- * '\\', ';', control characters) gets '_' for what would lead there: nothing is called so. */
+ * '\\',
+ * ';', control characters, also escaped however often) gets '_' for what would lead there: nothing is called so. */
 void buf_path(daruma_buf *b, daruma_str name, const char *plain);
 /* Milliseconds for people: "350 ms", "1.5 s", "12 s", "2 min 5 s". */
 void buf_duration(daruma_buf *b, daruma_ms ms);

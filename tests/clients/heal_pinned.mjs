@@ -352,6 +352,7 @@ for (const stream of [false, true]) {
         if (q.body.includes("short")) return sayItems(res, [answeredBy(q.n, "", false)[0], ...Array.from({ length: 400 }, (_, i) => saidBy(`${q.n}_${i}`, "x"))], stream);
         sayItems(res, answeredBy(1, "step 1", true), stream);
       };
+      for (let i = 0; i < 16; i++) await ask(pair, [w.user("long")]); // what was forgotten does not count
       await ask(pair, [w.user("go")]);
       for (const text of ["long", "short"]) // more bytes, and more items, than are kept of all clients
         for (let i = 0; i < 8; i++) await question(pair, d, { model: d.own, stream, headers: { authorization: "Bearer sk-stranger" }, more: { input: [w.user(text)], tools: w.tools(object) } });

@@ -103,9 +103,10 @@ holds("door: a path that could leave the provider's base URL is refused, and no 
 });
 
 // The model stands in the body, or in a path of its own, and where it goes the path names it.
-const away = ["..", ".", "../../v1beta/files", "a/../../b", "a//b", "//evil.example/x", "/x", "x/", "models/..", "tunedModels/../x", "a\\..\\b", "..;/x", "%2e%2e/x", "a%2f..%2fb", "a\r\nx: 1", "\u0000"];
+const away = ["..", ".", "../../v1beta/files", "a/../../b", "a//b", "//evil.example/x", "/x", "x/", "models/..", "tunedModels/../x", "a\\..\\b", "..;/x", "%2e%2e/x", "a%2f..%2fb", "a%2f%2fb", "%25252e%25252e/x", "%%32e%%32e/x", "%2%65%2%65/x", "%u002e%u002e/x", "a%3bb", "a%5cb", "a%00", "a\r\nx: 1", "\u0000"];
+const stays = ["arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-v1:0", "arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Ainference-profile%2Fabc", "meta/llama-3.3:free", "claude@20250514", "模型/é:1", "50%off", "100%", "%", "a%20b", "a%2540b", "a..b/...", "a b+c=d&e?f#g"];
 for (const [where, prefix] of Object.entries({ gemini: "/v1beta/", vertex: "/v1/publishers/anthropic/models/", bedrock: "/model/" }))
-  holds(`door: ${where}: no name of a model leaves the place where models stand`, {
+  holds(`door: ${where}: no name of a model leaves the place where models stand, and the others arrive as they are`, {
     config(c) {
       const at = c.providers.find((p) => p.name === "own").url.replace("/v1", "");
       c.providers.push({ name: "vertex", dialect: "anthropic", url: `${at}/v1/publishers/anthropic`, cloud: "vertex", keys: ["sk-one"] }, { name: "bedrock", dialect: "anthropic", url: at, cloud: "bedrock", keys: ["sk-one"] });
@@ -124,6 +125,11 @@ for (const [where, prefix] of Object.entries({ gemini: "/v1beta/", vertex: "/v1/
           assert.ok(url.startsWith(prefix), url);
           assert.ok(!/%(2[ef5]|5c|3b|[01])|;|\\/i.test(name) && !`/${name}`.split("/").slice(1).some((s) => ["", ".", ".."].includes(s)), `${JSON.stringify(model)}: ${url}`);
         }
+      for (const model of stays) {
+        await question(pair, dialects.openai, { model });
+        const name = pair.own.seen.at(-1).url.replace(/[:/](generateContent|rawPredict|invoke)(\?.*)?$/, "").slice(prefix.length);
+        assert.equal(decodeURIComponent(where === "gemini" ? name.replace(/^models\//, "") : name), model);
+      }
     },
   });
 

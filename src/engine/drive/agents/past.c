@@ -76,20 +76,22 @@ static void forget(const drive_rooms *rooms, past *s, uint32_t at)
     s->keys[at] = 0;
 }
 
-/* The oldest of whoever has the most goes. */
-static void make_room(const drive_rooms *rooms, past *s)
+/* The oldest of whoever has the most goes; its place. */
+static uint32_t make_room(const drive_rooms *rooms, past *s)
 {
-    uint32_t spare = STORED_ANSWERS_MAX;
+    uint32_t spare = 0;
+    uint64_t oldest = 0;
     size_t most = 0;
     for (uint32_t i = 0; i < STORED_ANSWERS_MAX; i++) {
         const kept *k = &s->kept[i];
-        if (!s->keys[i] || (most && !fair_before(s->held[k->owner], k->used, most, s->kept[spare].used)))
+        if (!k->n || !fair_before(s->held[k->owner], k->used, most, oldest))
             continue;
         spare = i;
+        oldest = k->used;
         most = s->held[k->owner];
     }
-    if (most)
-        forget(rooms, s, spare);
+    forget(rooms, s, spare);
+    return spare;
 }
 
 /* Custom tools and shells: as they came. */
@@ -138,9 +140,11 @@ static void keep(session *x, uint64_t key, daruma_str items)
     uint32_t at = past_find(s, key);
     if (at < STORED_ANSWERS_MAX) /* a conversation: only its newest answer waits for results */
         forget(w->rooms, s, at);
+    else
+        at = past_find(s, 0);
     s->held[owner] += weight(items.n); /* who brings it has it already */
-    while ((at = past_find(s, 0)) == STORED_ANSWERS_MAX || s->bytes + items.n > STORED_BYTES_MAX)
-        make_room(w->rooms, s);
+    while (at == STORED_ANSWERS_MAX || s->bytes + items.n > STORED_BYTES_MAX)
+        at = make_room(w->rooms, s);
     char *copy = w->rooms->take(items.n);
     if (!copy) {
         s->held[owner] -= weight(items.n);
