@@ -233,6 +233,28 @@ static void broken_json_is_refused_and_every_prefix_too(void **state)
         assert_false(json_valid(str_of(bad[i])));
 }
 
+/* Whatever stands about a name's colon, and however long the name is; without its colon it is broken. */
+static void a_member_is_found_however_it_is_spaced(void **state)
+{
+    (void)state;
+    static const char *const colons[] = {":", " :", ": ", ":\n", "", ";"};
+    for (int n = 0; n <= 20; n++)
+        for (size_t i = 0; i < COUNT(colons); i++) {
+            char text[100];
+            daruma_str key, value;
+            snprintf(text, sizeof text, "{\"a\":1,\"%.*s\"%s[22],\"behind\":\"0123456789abcdef\"}", n,
+                     "abcdefghijklmnopqrstuvwxyz", colons[i]);
+            json_iter it = json_open(str_of(text));
+            assert_true(json_next(&it, &key, &value));
+            assert_int_equal(json_next(&it, &key, &value), i < 4);
+            assert_int_equal(it.bad, i >= 4);
+            if (i < 4) {
+                assert_int_equal(key.n, n);
+                assert_str(value, "[22]");
+            }
+        }
+}
+
 static void a_buffer_says_pieces_by_their_type(void **state)
 {
     (void)state;
@@ -601,6 +623,7 @@ int main(void)
         cmocka_unit_test(durations_and_dates_are_read),
         cmocka_unit_test(a_duration_is_told_however_long_it_is),
         cmocka_unit_test(broken_json_is_refused_and_every_prefix_too),
+        cmocka_unit_test(a_member_is_found_however_it_is_spaced),
         cmocka_unit_test(a_text_is_found_wherever_it_stands),
         cmocka_unit_test(a_buffer_says_pieces_by_their_type),
         cmocka_unit_test(base64_is_read_as_json_has_it),

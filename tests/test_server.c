@@ -835,6 +835,35 @@ static void a_thousand_requests_leave_nothing_behind(void **state)
     server_close(t.s);
 }
 
+/* 12 heads of 50 KB at a time. */
+static void long_heads_leave_no_memory_behind(void **state)
+{
+    enum { MANY = 12, LONG = 50000 };
+    (void)state;
+    site t;
+    peer p[MANY];
+    call *held[MANY];
+    char head[LONG + 100];
+    site_start(&t, usual);
+    int n = snprintf(head, sizeof head, HEAD("GET", "/hold") "X-Long: %0*d\r\n\r\n", LONG, 1);
+    for (int i = 0; i < MANY; i++) {
+        t.held = NULL;
+        p[i] = peer_connect(t.port);
+        peer_say_n(&p[i], head, (size_t)n);
+        until(t.held);
+        held[i] = t.held;
+    }
+    size_t before = mallinfo2().uordblks; /* 0: a sanitizer has its own malloc */
+    for (int i = 0; i < MANY; i++) {
+        call_head(held[i], 200, NULL, 0, 0);
+        call_end(held[i]);
+    }
+    assert_true(!before || mallinfo2().uordblks + MANY * LONG <= before);
+    for (int i = 0; i < MANY; i++)
+        peer_done(&p[i]);
+    server_close(t.s);
+}
+
 /* ---- more clients than allowed ---- */
 
 static void expect_answer(peer *p)
@@ -1010,6 +1039,7 @@ int main(void)
         T(running_out_of_descriptors_is_survived),
         T(without_descriptors_one_at_work_goes_and_not_one_that_is_closing),
         T(a_thousand_requests_leave_nothing_behind),
+        T(long_heads_leave_no_memory_behind),
         T(who_is_refused_takes_nobodys_place),
         T(who_took_its_answer_late_is_idle_then),
         T(who_does_not_read_its_last_answer_holds_its_place),

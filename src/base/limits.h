@@ -196,16 +196,17 @@
 #define HASHED_BYTES_MAX          240 /* of a text that a conversation is known by; XXH3 is cheapest up to here */
 #define REQUEST_KNOWN_BYTES       (64u << 10) /* at each end, that a client's own retry is known by: 30 us */
 
-#define EXCHANGES_KEPT            256 /* used exchanges kept for the next requests */
-#define ROOMS_KEPT                32  /* likewise memory of heads, of answers, and of calls to providers: 6 KB each */
-#define CLIENT_HEAD_MS            600000 /* from its start, once the SDK has its head: SDKs wait so by default */
-#define CLIENT_ROOM_MS_MAX        1000   /* of the client's own timeout, left for our answer to arrive */
-#define CASES_MAX                 1024   /* failed cases kept so that a client's own retry continues them */
-#define CASE_MS_MAX               120000 /* and for how long; SDKs retry within seconds */
-#define NOTICES_MAX               4096   /* hashes of messages daruma wrote */
-#define KEY_COMMAND_MS_MAX        15000  /* a key command; password managers may ask a daemon */
-#define ESCAPES_UNDONE_MAX        8      /* times that escapes of a path are undone; nobody escapes more than twice */
-#define SERVICE_SOCKETS_MAX       8      /* that a service manager hands over: IPv4 and IPv6 of a few networks */
+#define EXCHANGES_KEPT            256        /* used exchanges kept for the next requests */
+#define ROOMS_KEPT                32         /* likewise memory of heads, of answers, and of calls to providers */
+#define CALL_KEPT_BYTES_MAX       (8u << 10) /* of a head that is kept so, with its body: most have less, a few 100 KB */
+#define CLIENT_HEAD_MS            600000     /* from its start, once the SDK has its head: SDKs wait so by default */
+#define CLIENT_ROOM_MS_MAX        1000       /* of the client's own timeout, left for our answer to arrive */
+#define CASES_MAX                 1024       /* failed cases kept so that a client's own retry continues them */
+#define CASE_MS_MAX               120000     /* and for how long; SDKs retry within seconds */
+#define NOTICES_MAX               4096       /* hashes of messages daruma wrote */
+#define KEY_COMMAND_MS_MAX        15000      /* a key command; password managers may ask a daemon */
+#define ESCAPES_UNDONE_MAX        8    /* times that escapes of a path are undone; nobody escapes more than twice */
+#define SERVICE_SOCKETS_MAX       8    /* that a service manager hands over: IPv4 and IPv6 of a few networks */
 #define REFUSED_TOLD_EVERY_MS     1000 /* events of requests refused at the door, for each reason: strangers send many */
 #define REFUSED_SHOWN_BYTES       200  /* of a name or path that is refused, in such an event */
 #define MODELS_MS_MAX             5000        /* for providers to list their models: a person waits for the menu */

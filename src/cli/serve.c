@@ -21,10 +21,10 @@ typedef struct serving {
 static void stop(void *user)
 {
     serving *s = user;
+    gateway_close(s->g); /* first: a signal that nobody waits for any more ends the process, and what it still holds */
     uv_close((uv_handle_t *)&s->term, NULL);
     uv_close((uv_handle_t *)&s->quit, NULL);
     uv_close((uv_handle_t *)&s->hup, NULL);
-    gateway_close(s->g);
     s->g = NULL;
 }
 

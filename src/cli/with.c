@@ -40,12 +40,12 @@ static void child_gone(uv_process_t *p, int64_t status, int signum)
         fprintf(stderr,
                 "daruma: if the command asked a model, it has the base URL from its own configuration or options, "
                 "not from the environment (`daruma with --help` says which variables are set).\n");
+    gateway_close(r->g); /* before signals end us again, and what it still holds */
     uv_close((uv_handle_t *)p, NULL);
     uv_close((uv_handle_t *)&r->term, NULL);
     uv_close((uv_handle_t *)&r->hup, NULL);
     uv_close((uv_handle_t *)&r->quit, NULL);
     uv_close((uv_handle_t *)&r->core, NULL);
-    gateway_close(r->g);
 }
 
 /* Ctrl-C and Ctrl-\\ reach the command by themselves: we only must not die before it. */

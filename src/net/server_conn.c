@@ -159,11 +159,12 @@ void conn_free_body(conn *c)
     c->nbody = c->body_cap = 0;
 }
 
-/* The next call takes it, mostly: heads of one client are about equally long. */
+/* The next call takes it, mostly: heads of one client are about equally long. Of long ones nothing stays. */
 static void free_arena(conn *c)
 {
     server *s = c->server;
-    if (s->nspare_arenas < ROOMS_KEPT && sys_arena_again(&c->arena))
+    if (s->nspare_arenas < ROOMS_KEPT && sys_arena_again(&c->arena) &&
+        c->arena.end - c->arena.beg <= CALL_KEPT_BYTES_MAX)
         s->spare_arenas[s->nspare_arenas++] = c->arena;
     else
         sys_arena_done(&c->arena);

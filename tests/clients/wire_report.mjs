@@ -127,6 +127,17 @@ holds("report: lines that are no events are told by number once and left out, an
   },
 });
 
+holds("usage log: each line has the model that its own request asked for, and no key that stands in one", {
+  config: (c) => (once(c), (c.usage = { file: c.events.file.replace("events", "usage") })),
+  async run(pair) {
+    const usage = pair.eventsFile.replace("events", "usage"), key = "sk-proj-" + "Ab1".repeat(20), asked = ["m-own", "m-other", "m-own", key, key, "m-own"];
+    pair.own.answer = (q, res) => send(res, 200, answered([1, 1]));
+    for (const model of asked) await question(pair, dialects.openai, { model });
+    const lines = await until("all is there", () => readFileSync(usage, "utf8").split("\n").length > asked.length && readFileSync(usage, "utf8").trim().split("\n").map((l) => JSON.parse(l)));
+    assert.deepEqual(lines.map((l) => l.asked), asked.map((m) => (m === key ? "[redacted]" : m)));
+  },
+});
+
 holds("prices and the usage log are checked: what counts nowhere, what never counts, what cannot be written", {
   async run(pair) {
     const check = async (change) => {
