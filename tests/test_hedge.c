@@ -430,6 +430,27 @@ static void a_second_call_of_no_use_says_nothing_of_a_model_that_answered(void *
     }
 }
 
+static void a_stream_that_is_silent_within_its_thinking_has_half_a_minute(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    for (int thinks = 0; thinks < 2; thinks++) {
+        daruma_case c = silent(a_health(), &p, t, 2, 0);
+        daruma_ms piece = 200, most = thinks ? HEDGE_THINKS_MS : HEDGE_STALL_MS;
+        daruma_case_headed(&c, at(100));
+        daruma_case_begun(&c, at(piece));
+        c.goes_on = true;
+        c.thinks = thinks;
+        assert_waits(&c, piece + most - 1);
+        assert_hedges(&c, piece + most, 1);
+        daruma_case_hedge(&c, 1, at(piece + most));
+        daruma_case_hedge_takes_over(&c, NULL, at(piece + most + 500));
+        assert_false(c.thinks);
+        assert_int_equal(c.target, 1);
+    }
+}
+
 static void who_was_slower_than_the_one_beside_it_says_nothing_of_its_provider(void **state)
 {
     (void)state;
@@ -922,6 +943,7 @@ static void a_clock_that_goes_back_hedges_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stream_that_is_silent_within_its_thinking_has_half_a_minute),
         cmocka_unit_test(a_call_is_first_looked_at_when_it_may_be_hedged),
         cmocka_unit_test(a_silent_call_with_nobody_else_goes_on),
         cmocka_unit_test(a_knock_goes_where_calls_fail_but_not_all),

@@ -754,9 +754,27 @@ static void who_is_told_to_come_back_in_seconds_takes_no_turns(void **state)
     assert_false(health_takes_turns(w, &t, 40));
 }
 
+/* Chance refuses some of many: slower they would be refused as often. */
+static void where_most_may_still_be_served_nobody_takes_turns(void **state)
+{
+    (void)state;
+    enum { MANY = 20, REFUSED = MANY / 2 };
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_call_pace calls[MANY];
+    for (int i = 0; i < MANY; i++)
+        calls[i] = health_pace_takes(w, &t, 0, false, 0);
+    for (int i = 0; i < REFUSED; i++)
+        health_pace_shown(w, &t, &calls[MANY - 1 - i], PACE_REFUSED, 10 + i);
+    assert_false(health_takes_turns(w, &t, 10 + REFUSED));
+    health_pace_shown(w, &t, &calls[REFUSED - 1], PACE_REFUSED, 10 + REFUSED); /* more than are out */
+    assert_true(health_takes_turns(w, &t, 10 + REFUSED));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(where_most_may_still_be_served_nobody_takes_turns),
         cmocka_unit_test(who_has_none_left_is_asked_last_and_waited_for_where_nobody_else_is),
         cmocka_unit_test(what_goes_out_is_counted_before_an_answer_says_so),
         cmocka_unit_test(what_is_stated_is_believed_once_then_tested),

@@ -755,3 +755,51 @@ holds("heal think responses: half a reasoning item that comes back is left out, 
     assert.equal(pair.own.seen.length, 3);
   },
 });
+
+// A stream that is silent within its thinking, and does not end: another target is asked beside it, and answers.
+const silentThoughts = {
+  anthropic: () => within([thinking(THOUGHT), text(TEXT)], 0),
+  openai: () => wires.openai.opening() + wires.openai.chunk({ reasoning_content: "hm" }),
+  responses: () => {
+    const response = { id: "resp_1", object: "response", created_at: 1, status: "in_progress", model: "m-own", output: [], usage: null };
+    const item = { id: "rs_1", type: "reasoning", summary: [] }, at = { item_id: "rs_1", output_index: 0, summary_index: 0 };
+    return [
+      { type: "response.created", response },
+      { type: "response.output_item.added", output_index: 0, item },
+      { type: "response.reasoning_summary_part.added", ...at, part: { type: "summary_text", text: "" } },
+      { type: "response.reasoning_summary_text.delta", ...at, delta: "hm" },
+    ].map((e, n) => named({ ...e, sequence_number: n })).join("");
+  },
+  gemini: () => data({ candidates: [{ index: 0, content: { role: "model", parts: [{ text: "hm", thought: true }] } }] }),
+};
+for (const [name, thinks] of Object.entries(silentThoughts)) {
+  const d = dialects[name], w = wires[name];
+  holds(`heal think ${name}: a stream that is silent within its thinking is gone on with by another target, begun once and in order`, {
+    limit: 60000,
+    config: (c) => {
+      c.models.find((m) => m.name === d.own).targets = [target[name].replace(/\/.*/, "/first"), target[name].replace(/\/.*/, "/second")];
+      c.timeouts = { connect: "2s", first_byte: "none", idle: "none", total: "55s" };
+    },
+    async run(pair) {
+      const isFirst = (q) => q.body.includes('"first"') || q.url.includes("/first:");
+      const answer = () => (name === "anthropic" ? bytes([thinking("another thought"), text(TEXT)]) : w.opening() + w.piece(TEXT) + w.closing());
+      pair.own.answer = (q, res) => (isFirst(q) ? sse(res, thinks()) : sse(res, answer()).end());
+      if (name === "anthropic") {
+        const m = await stream(pair, ask());
+        assert.deepEqual([said(m), m.content.some((b) => b.signature && b.signature !== sign(b.thinking))], [TEXT, false]);
+        assert.equal(kinds(m)[0], "half");
+      } else {
+        const r = await question(pair, d, { model: d.own, stream: true });
+        assert.deepEqual([r.status, r.said], [200, TEXT], r.text);
+        assert.ok(d.ended(r.events) && !d.failed(r.events), r.text);
+        if (name === "responses") {
+          assert.equal(r.text.match(/"type":"response\.created"/g).length, 1, r.text);
+          const numbers = [...r.text.matchAll(/"sequence_number":(\d+)/g)].map((m) => +m[1]);
+          assert.deepEqual(numbers, numbers.map((_, i) => i), r.text);
+        }
+      }
+      assert.equal(pair.events().filter((e) => e.event === "llm_call_hedged").length, 1, pair.eventsText());
+      for (const q of pair.own.seen.filter((q) => !isFirst(q))) assert.ok(!/"thinking":"[^"]/.test(q.body) && !/"thought":true/.test(q.body), q.body); // no half thought is handed on
+    },
+  });
+}

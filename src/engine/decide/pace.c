@@ -146,15 +146,18 @@ static void crowd_left(daruma_health *w, place *p, const daruma_call_pace *call,
     w->healed += (full && !full_in(o, now)) || (busy && o->out < turns_room(&p->turns, now));
 }
 
-/* It went so, as far as `o` is concerned. Who knows how many may be out at once needs no tempo. */
-static void tempo_shown(daruma_health *w, tempo *o, const daruma_call_pace *call, pace_shown how, bool crowded,
-                        daruma_ms now)
+/* It went so, as far as the tempo is concerned. Who knows how many may be out at once needs none. It begins only when
+ * more were refused since one was served than are still out, which may be served: where chance refuses, or a fault, the
+ * next is refused as often however slowly they go out. */
+static void tempo_shown(daruma_health *w, place *p, const daruma_call_pace *call, pace_shown how, daruma_ms now)
 {
+    tempo *o = &p->tempo;
     bool waited = tempo_in(o, now) > 0;
-    if (crowded || how == PACE_SHUT)
+    o->vain = how == PACE_ANSWERED ? 0 : o->vain + (how == PACE_REFUSED && o->vain < UINT32_MAX);
+    if (crowd_holds(&p->crowd) || how == PACE_SHUT)
         *o = (tempo){0};
     else if (how == PACE_REFUSED)
-        tempo_refused(o, call->sent_at, call->nth > TEMPO_CALLS_MIN, now);
+        tempo_refused(o, call->sent_at, call->nth > TEMPO_CALLS_MIN && o->vain > p->crowd.out, now);
     else if (how == PACE_ANSWERED)
         tempo_answered(o, call->sent_at);
     w->healed += waited && !o->ms;
@@ -260,7 +263,7 @@ void health_pace_shown(daruma_health *w, const daruma_target *t, daruma_call_pac
     place *p = call->nth ? place_look(w, t, LANE) : NULL;
     if (p) {
         crowd_left(w, p, call, how, now);
-        tempo_shown(w, &p->tempo, call, how, crowd_holds(&p->crowd), now);
+        tempo_shown(w, p, call, how, now);
     }
     call->nth = 0;
     for (int i = 0; i < DARUMA_LIMITS; i++) {

@@ -67,6 +67,7 @@ typedef struct tempo {
     bool served;          /* one was since */
     bool proven;          /* so it went several times by turns */
     bool let_go;          /* all may go out, since it seems to have been an outage; `from` holds if it was not */
+    uint32_t vain;        /* so many were refused since one was served */
     daruma_ms next;       /* the next one may go out then */
     daruma_ms refused_at; /* when the newest refusal came that was news, 0 none */
 } tempo;
