@@ -89,7 +89,7 @@ typedef struct stall_change {
 } stall_change;
 
 static const stall_change stall_changes[] = {
-    {"nothing", NULL, NULL, false, 215, 0},
+    {"nothing", NULL, NULL, false, 216, 0},
     {"names of tools that say nothing", NULL, NULL, true, 179, 23},
     {"a short request id", "{r} (request id: req_{h})", NULL, false, 159, 0},
     {"a UUID", "{r} [{u}]", NULL, false, 198, 0},
@@ -110,8 +110,8 @@ static const stall_change stall_changes[] = {
     {"letters drawn by lot", "{r}\ntrace={l}", NULL, false, 95, 0},
     {"another temporary file", "{r}\n[full output saved to /tmp/out-{k}/log.txt]", NULL, false, 157, 0},
     {"a budget and a clock", "{r}\n[budget: {b} tokens left, {c}]", NULL, false, 213, 0},
-    {"something drawn by lot in the arguments", NULL, "\"tag\":\"{h}{k}\"", false, 118, 3},
-    {"a counter in the arguments", NULL, "\"nr\":{i}", false, 118, 3},
+    {"something drawn by lot in the arguments", NULL, "\"tag\":\"{h}{k}\"", false, 119, 4},
+    {"a counter in the arguments", NULL, "\"nr\":{i}", false, 119, 4},
 };
 
 /* The change that kit_see() makes; NULL: none. */
