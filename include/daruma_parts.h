@@ -979,6 +979,7 @@ typedef enum daruma_spent_on {
 /* A part of the time of a request. */
 typedef struct daruma_spent {
     daruma_spent_on on;
+    bool whole;                  /* the answer was not streamed: it begins when all of it is written */
     daruma_kind kind;            /* what was wrong there, where something was */
     daruma_scope who;            /* which part of the target was waited for */
     const daruma_target *target; /* NULL: none */

@@ -195,6 +195,8 @@ static void where_time_went_says_whose_state_it_was_in_plain_words(void **state)
          "main/m (k1) took 4 s to begin its answer; it usually takes 800 ms"},
         {{.on = DARUMA_SPENT_BEGIN, .target = &t, .ms = 4000, .usual = 99},
          "main/m (k1) took 4 s to begin its answer; it usually takes less than 0.1 s"},
+        {{.on = DARUMA_SPENT_BEGIN, .whole = true, .target = &t, .ms = 8000, .usual = 2000},
+         "main/m (k1) took 8 s for its answer, which came in one piece and may just be long; it usually takes 2 s"},
         {{.on = DARUMA_SPENT_PAUSE, .target = &t, .ms = 4000, .usual = -1},
          "main/m (k1) paused for 4 s within its answer; how long its longest pause usually takes is not known yet"},
         {{.on = DARUMA_SPENT_ANSWER, .target = &odd, .ms = 0}, "0 ms for the answer itself"},

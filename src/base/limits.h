@@ -19,12 +19,13 @@
 #define LOG_HELD_MS                10 /* a line of the usage log waits so long for others: 80 come in 2 under full load */
 #define LOG_HELD_BYTES                                                                                                 \
     (16u << 10) /* lines of the usage log that go out together: some 80; a write of more is no cheaper for each */
-#define REASON_MAX                1500 /* bytes of the reason in an event: an explanation with what failed where */
-#define TRIED_SAID_MAX            8    /* targets that an explanation names with what failed there */
-#define LATE_MS_MIN               1000 /* later than it would have been: nobody asks why of less */
-#define LATE_UNKNOWN_MS           5000 /* ... where nobody knows how long its model usually takes */
-#define SPENT_TOLD_DIV            50   /* a smaller part of its time than this one is none that anybody asks for */
-#define SPENT_MAX                 12   /* parts of the time of one request that are told apart */
+#define REASON_MAX                1500  /* bytes of the reason in an event: an explanation with what failed where */
+#define TRIED_SAID_MAX            8     /* targets that an explanation names with what failed there */
+#define LATE_MS_MIN               1000  /* later than it would have been: nobody asks why of less */
+#define LATE_UNKNOWN_MS           5000  /* ... where nobody knows how long its model usually takes */
+#define LATE_UNKNOWN_WHOLE_MS     60000 /* ... and it is not streamed: many answers are written for so long */
+#define SPENT_TOLD_DIV            50    /* a smaller part of its time than this one is none that anybody asks for */
+#define SPENT_MAX                 12    /* parts of the time of one request that are told apart */
 
 #define HTTP_HEAD_BYTES_MAX       (64u << 10) /* request or answer head; Node allows 16 KiB, agents send large betas */
 #define HTTP_HEADERS_MAX          1024 /* fields in one head; 128 and more came from providers behind several proxies */

@@ -292,7 +292,7 @@ bool case_awaits(const daruma_case *c, int target, daruma_ms now, daruma_spent *
 daruma_spent case_slow(const daruma_case *c, daruma_ms now)
 {
     const daruma_target *t = &c->targets[c->target];
-    daruma_spent s = {.on = DARUMA_SPENT_BEGIN, .target = t, .ms = c->slow, .usual = c->usual};
+    daruma_spent s = {.on = DARUMA_SPENT_BEGIN, .whole = c->plain, .target = t, .ms = c->slow, .usual = c->usual};
     if (!c->begun) {
         s.on = DARUMA_SPENT_SILENT;
         s.ms = ms_since(c->sent_at, now);
@@ -382,8 +382,8 @@ bool case_is_slow(const daruma_case *c, daruma_ms took)
 {
     const daruma_target *t = &c->targets[c->target];
     daruma_ms usual = health_usual_mean(c->health, t, HEALTH_CONTENT, c->plain);
-    if (usual < 0) /* of what failed before it is told anyway */
-        return took >= (c->attempts > 1 ? LATE_MS_MIN : LATE_UNKNOWN_MS);
+    if (usual < 0)
+        return took >= (c->plain ? LATE_UNKNOWN_WHOLE_MS : LATE_UNKNOWN_MS);
     return took - usual >= LATE_MS_MIN && took > health_usual(c->health, t, HEALTH_CONTENT, c->plain);
 }
 

@@ -13,8 +13,10 @@
 struct session_late {
     daruma_spent spent[SPENT_MAX];
     size_t n;
-    daruma_spent now;   /* what it goes to ... */
+    daruma_spent now;   /* what it goes to, or went to ... */
     daruma_ms since;    /* ... since then; -1: nothing was begun */
+    daruma_ms until;    /* ... until then */
+    bool again;         /* it is the rest of a wait that somebody ended early */
     daruma_ms reads_at; /* since when the client has not read, -1: it has */
     bool told;          /* that it waits */
 };
@@ -23,7 +25,7 @@ struct session_late {
 static session_late *late_of(session *x)
 {
     if (!x->late && (x->late = ARENA_NEW(x->arena, session_late, 1)))
-        x->late->since = x->late->reads_at = -1;
+        x->late->since = x->late->until = x->late->reads_at = -1;
     return x->late;
 }
 
@@ -32,7 +34,7 @@ static bool alike(const daruma_spent *a, const daruma_spent *b)
     return a->on == b->on && a->kind == b->kind && a->who == b->who && a->target == b->target;
 }
 
-void late_add(session *x, daruma_spent on)
+static void add(session *x, daruma_spent on, uint32_t times)
 {
     session_late *l = on.ms >= 0 ? late_of(x) : NULL;
     size_t i = 0;
@@ -45,8 +47,13 @@ void late_add(session *x, daruma_spent on)
         l->spent[i].times = l->spent[i].ms = 0;
     }
     l->spent[i].ms = add_sat(l->spent[i].ms, on.ms);
-    l->spent[i].times++;
+    l->spent[i].times += times;
     l->spent[i].usual = on.usual;
+}
+
+void late_add(session *x, daruma_spent on)
+{
+    add(x, on, 1);
 }
 
 void late_begin(session *x, daruma_spent on)
@@ -54,6 +61,7 @@ void late_begin(session *x, daruma_spent on)
     session_late *l = late_of(x);
     if (!l)
         return;
+    l->again = false;
     l->now = on;
     l->since = x->v->at.now;
 }
@@ -65,7 +73,8 @@ void late_end(session *x)
         return;
     l->now.ms = x->v->at.now - l->since;
     l->since = -1;
-    late_add(x, l->now);
+    l->until = x->v->at.now;
+    add(x, l->now, !l->again);
 }
 
 void late_reader(session *x, bool slow)
@@ -126,12 +135,14 @@ void late_awaits(session *x, const daruma_admission *a)
     daruma_spent s;
     if (!l)
         return;
+    daruma_spent before = l->now;
     if (case_awaits(&x->kase, a->target, x->v->at.now, &s))
         late_begin(x, s);
     else if (l->now.target) /* it is well before the wait is over: what is left of that goes on */
         late_begin(x, l->now);
     else
         late_begin(x, (daruma_spent){.on = DARUMA_SPENT_TURN, .target = x->targets, .usual = -1});
+    l->again = l->until == l->since && alike(&before, &l->now);
     l->now.ms = a->wait;
     if (a->wait >= LATE_MS_MIN)
         tell_wait(x, &l->now, a->wait);
@@ -149,7 +160,7 @@ typedef struct account {
 
 static void take(account *a, daruma_spent s)
 {
-    daruma_ms late = s.on == DARUMA_SPENT_ANSWER ? 0 : s.usual > 0 && s.usual < s.ms ? s.ms - s.usual : s.ms;
+    daruma_ms late = s.on == DARUMA_SPENT_ANSWER ? 0 : s.usual < 0 ? s.ms : s.usual < s.ms ? s.ms - s.usual : 0;
     size_t i = a->n++;
     for (; i > 0 && a->parts[i - 1].ms < s.ms; i--)
         a->parts[i] = a->parts[i - 1];
@@ -164,13 +175,13 @@ static void take(account *a, daruma_spent s)
 static void take_call(account *a, const session *x, daruma_outcome o)
 {
     daruma_ms now = x->v->at.now, read = 0;
-    bool left = o == DARUMA_OUTCOME_CANCELLED_;
     if (!x->kase.out || session_passes(x))
         return;
     for (size_t i = 0; i < a->n; i++)
         read += a->parts[i].on == DARUMA_SPENT_READER ? a->parts[i].ms : 0;
     daruma_spent slow = case_slow(&x->kase, now), pause = case_paused(&x->kase, now);
-    if (slow.on == DARUMA_SPENT_BEGIN ? slow.ms > 0 : left)
+    bool silent = o == DARUMA_OUTCOME_CANCELLED_ && case_is_slow(&x->kase, slow.ms);
+    if (slow.on == DARUMA_SPENT_BEGIN ? slow.ms > 0 : silent)
         take(a, slow);
     if (pause.ms - read >= LATE_MS_MIN)
         take(a, pause);

@@ -33,6 +33,9 @@ static const struct {
     [DARUMA_SPENT_ANSWER] = {"answer", "% for the answer itself"},
 };
 
+/* Nobody sees when the model began to write it. */
+static const char begin_whole[] = "@ took % for its answer, which came in one piece and may just be long#";
+
 const char *daruma_spent_name(daruma_spent_on on)
 {
     return spent_rows[on].name;
@@ -83,7 +86,8 @@ static void put_usual(daruma_buf *out, const daruma_spent *s)
 
 void daruma_spent_say(const daruma_spent *s, daruma_buf *out)
 {
-    for (const char *p = spent_rows[s->on].words; *p; p++)
+    const char *p = s->on == DARUMA_SPENT_BEGIN && s->whole ? begin_whole : spent_rows[s->on].words;
+    for (; *p; p++)
         if (*p == '%')
             buf_duration(out, s->ms);
         else if (*p == '@')
