@@ -13,12 +13,7 @@
  *
  * Tokens come back bit by bit, as OpenAI and Anthropic say, until all of the limit is back.
  *
- * Limits of calls at once nobody states. Such a place refuses whoever is one too many, and serves all others: so many
- * are out, and the rest wait until one of these ends. Without it all go out at once when a rest ends, and most are
- * refused again. It is believed after calls were served and refused by turns, several times in short order, each of the
- * refused beside that many others and each of the served beside fewer: where a window of time or chance refuses, it is
- * not so. One that is refused beside fewer ends it. When nobody was refused for a while that grows with each time it
- * proved true, twice as many may. */
+ * What nobody states, how many calls are served at once and how soon after each other, is in crowd.c and tempo.c. */
 #include "engine/decide/health.h"
 #include "engine/decide/place.h"
 #include "engine/decide/window.h"
@@ -53,97 +48,24 @@ static bool holds_up(const pace *o, daruma_limit l, daruma_ms now)
     return o->trust == PACE_BELIEVED || o->trust == PACE_PROVEN || (o->trust == PACE_TESTED && is_tested(o, now));
 }
 
-static bool crowd_holds(const crowd *o)
-{
-    return o->turns >= CROWD_TURNS;
-}
-
-/* So many may be out by now. */
-static uint32_t room_of(const crowd *o, daruma_ms now)
-{
-    daruma_ms steps = ms_since(o->refused_at, now) / o->ms;
-    return now >= o->refused_at && steps < CROWD_STEPS_MAX && o->room < UINT32_MAX >> steps ? o->room << steps
-                                                                                            : UINT32_MAX;
-}
-
-/* How soon to look whether somebody else may go there; 0: now. */
-static daruma_ms full_in(const crowd *o, daruma_ms now)
-{
-    return crowd_holds(o) && o->out >= room_of(o, now) ? HEDGE_LOOK_MS : 0;
-}
-
-static void crowd_refused(crowd *o, const daruma_call_pace *call, daruma_ms now)
-{
-    uint32_t others = call->nth - 1;
-    daruma_ms since = ms_since(o->refused_at, now);
-    bool held = crowd_holds(o), together = call->sent_at <= o->refused_at;
-    if (held && together && others < o->room)
-        return; /* of those who went out together any may be the first to arrive */
-    if (o->room && others >= o->room && (held || since < CROWD_TURN_MS)) {
-        o->turns += !held && o->served > o->refused;
-        o->ms = !held ? BREAKER_OPEN_MS : since >= o->ms ? sooner(2 * o->ms, REST_MS_MAX) : o->ms;
-    } else {
-        o->turns = together && others ? o->turns : 0;
-        o->room = others;
-    }
-    o->refused_at = now;
-    o->refused = call->sent_at;
-}
-
-static void crowd_answered(crowd *o, const daruma_call_pace *call)
-{
-    o->served = later(o->served, call->sent_at);
-    if (o->room && call->nth > o->room)
-        o->room = crowd_holds(o) ? call->nth : 0;
-    if (!o->room)
-        o->turns = 0;
-}
-
-/* So many may be out by now for one who was refused to go out again. */
-static uint32_t turns_room(const turns *o, daruma_ms now)
-{
-    daruma_ms steps = ms_since(o->at, now) / BREAKER_OPEN_MS;
-    return o->served && now >= o->at && steps < CROWD_STEPS_MAX && o->served < UINT32_MAX >> steps ? o->served << steps
-                                                                                                   : UINT32_MAX;
-}
-
 daruma_ms health_busy_in(const daruma_health *w, const daruma_target *t, daruma_ms now)
 {
     const place *p = place_look(w, t, LANE);
-    return p && p->crowd.out >= turns_room(&p->turns, now) ? HEDGE_LOOK_MS : 0;
-}
-
-/* Such a call is over, and so many others are out. Where those are refused who had their turn, chance refuses, or a
- * fault, and nobody waits for his turn for a while. */
-static void turn_over(turns *o, const daruma_call_pace *call, bool good, uint32_t others, daruma_ms now)
-{
-    o->good += call->turn && good;
-    o->bad += call->turn && !good;
-    if (o->bad > TURNS_BAD_MAX + o->good / TURNS_GOOD_EACH)
-        *o = (turns){.off = add_sat(now, CROWD_TURN_MS)};
-    if (good && o->served && call->nth > o->served && call->sent_at > o->sent)
-        o->served = call->nth;
-    bool beyond = call->sent_at > o->at && call->nth > turns_room(o, call->sent_at); /* which had to be */
-    if (good || beyond || (o->off && ms_since(now, o->off) > 0))
-        return;
-    o->off = 0;
-    o->served = others;
-    o->at = now;
-    o->sent = call->sent_at;
+    return p && turns_busy(&p->turns, p->crowd.out, now) ? HEDGE_LOOK_MS : 0;
 }
 
 static void crowd_left(daruma_health *w, place *p, const daruma_call_pace *call, pace_shown how, daruma_ms now)
 {
     crowd *o = &p->crowd;
-    bool full = full_in(o, now) > 0, busy = o->out >= turns_room(&p->turns, now);
+    bool full = crowd_full_in(o, now) > 0, busy = turns_busy(&p->turns, o->out, now);
     o->out -= o->out > 0;
     if (how != PACE_NOTHING)
-        turn_over(&p->turns, call, how == PACE_ANSWERED, o->out, now);
+        turns_over(&p->turns, call, how == PACE_ANSWERED, o->out, now);
     if (how == PACE_REFUSED || how == PACE_SHUT)
         crowd_refused(o, call, now);
     if (how == PACE_ANSWERED)
         crowd_answered(o, call);
-    w->healed += (full && !full_in(o, now)) || (busy && o->out < turns_room(&p->turns, now));
+    w->healed += (full && !crowd_full_in(o, now)) || (busy && !turns_busy(&p->turns, o->out, now));
 }
 
 /* It went so, as far as the tempo is concerned. Who knows how many may be out at once needs none. It begins only when
@@ -180,7 +102,7 @@ bool health_crowded(const daruma_health *w, const daruma_target *t)
 bool health_is_full(const daruma_health *w, const daruma_target *t, daruma_ms now)
 {
     const place *p = place_look(w, t, LANE);
-    return p && full_in(&p->crowd, now) > 0;
+    return p && crowd_full_in(&p->crowd, now) > 0;
 }
 
 bool health_takes_turns(const daruma_health *w, const daruma_target *t, daruma_ms now)
@@ -203,7 +125,7 @@ bool health_counts_tokens(const daruma_health *w, const daruma_target *t, daruma
 daruma_ms health_spent_in(const daruma_health *w, const daruma_target *t, int64_t tokens, daruma_ms now)
 {
     const place *p = place_look(w, t, LANE);
-    daruma_ms longest = p ? later(full_in(&p->crowd, now), tempo_in(&p->tempo, now)) : 0;
+    daruma_ms longest = p ? later(crowd_full_in(&p->crowd, now), tempo_in(&p->tempo, now)) : 0;
     for (int i = 0; p && i < DARUMA_LIMITS; i++) {
         daruma_ms in = holds_up(&p->pace[i], i, now) ? short_for(&p->pace[i], need_of(i, tokens), now) : 0;
         longest = in > longest ? in : longest;

@@ -28,7 +28,7 @@ typedef struct pace {
     daruma_ms tested_until; /* a call is out although too little was left, and it finds out until then; 0: none is */
 } pace;
 
-/* So many calls at once are served: see pace.c. */
+/* So many calls at once are served: see crowd.c. */
 typedef struct crowd {
     uint32_t out;         /* calls that are out */
     uint32_t room;        /* so many others were out when one was refused; 0: none was, or more were served */
@@ -39,7 +39,7 @@ typedef struct crowd {
     daruma_ms served;     /* ... and when the newest call went out that was answered */
 } crowd;
 
-/* Those who were refused at a busy place take turns: see pace.c. */
+/* Those who were refused at a busy place take turns: see crowd.c. */
 typedef struct turns {
     uint32_t
         served; /* so many others were out when the newest call was refused: as many are served at once; 0: unknown */
@@ -146,6 +146,19 @@ bool breaker_learn(daruma_breaker *b, const daruma_breaker *got, daruma_ms now);
 void breaker_anew(daruma_breaker *b, daruma_ms now);
 /* From here on *p is as `got` was, of a snapshot. */
 void place_keep(place *p, const place *got);
+
+/* Is it known how many it serves at once? */
+bool crowd_holds(const crowd *o);
+/* How soon to look whether somebody else may go there; 0: now. */
+daruma_ms crowd_full_in(const crowd *o, daruma_ms now);
+/* One was refused since there were too many, or answered. */
+void crowd_refused(crowd *o, const daruma_call_pace *call, daruma_ms now);
+void crowd_answered(crowd *o, const daruma_call_pace *call);
+
+/* Has one who was refused to wait for his turn while so many calls are out? */
+bool turns_busy(const turns *o, uint32_t out, daruma_ms now);
+/* A call was answered (`good`) or refused, and so many others are out. */
+void turns_over(turns *o, const daruma_call_pace *call, bool good, uint32_t others, daruma_ms now);
 
 /* How soon the next call may go out; 0: now. */
 daruma_ms tempo_in(const tempo *o, daruma_ms now);
