@@ -1003,8 +1003,7 @@ typedef struct daruma_event {
     const daruma_remedy *remedy;   /* NULL: none */
     daruma_outcome outcome;        /* PENDING: not told */
     int64_t attempt, max_attempts;
-    int64_t
-        max_retries; /* the same as the profile's seed counts it: without the first call, or with it (counts_first) */
+    int64_t max_retries; /* the same as the profile's seed counts it: the first call is in it if counts_first */
     daruma_ms delay, took;
     int64_t attempts;  /* calls in all */
     daruma_str reason; /* free text, secrets are removed on writing */

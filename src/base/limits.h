@@ -17,249 +17,248 @@
 #define EVENT_LINE_MAX             16384 /* bytes of one event as a line: some texts of 500, most of them much shorter */
 #define LOG_TOLD_S                 60    /* seconds: it is said again no sooner that a log cannot be written */
 #define LOG_HELD_MS                10 /* a line of the usage log waits so long for others: 80 come in 2 under full load */
-#define LOG_HELD_BYTES                                                                                                 \
-    (16u << 10) /* lines of the usage log that go out together: some 80; a write of more is no cheaper for each */
-#define REASON_MAX                1500  /* bytes of the reason in an event: an explanation with what failed where */
-#define TRIED_SAID_MAX            8     /* targets that an explanation names with what failed there */
-#define LATE_MS_MIN               1000  /* later than it would have been: nobody asks why of less */
-#define LATE_UNKNOWN_MS           5000  /* ... where nobody knows how long its model usually takes */
-#define LATE_UNKNOWN_WHOLE_MS     60000 /* ... and it is not streamed: many answers are written for so long */
-#define SPENT_TOLD_DIV            50    /* a smaller part of its time than this one is none that anybody asks for */
-#define SPENT_MAX                 12    /* parts of the time of one request that are told apart */
+#define LOG_HELD_BYTES             (16u << 10) /* of the usage log, written together: some 80 lines */
+#define REASON_MAX                 1500  /* bytes of the reason in an event: an explanation with what failed where */
+#define TRIED_SAID_MAX             8     /* targets that an explanation names with what failed there */
+#define LATE_MS_MIN                1000  /* later than it would have been: nobody asks why of less */
+#define LATE_UNKNOWN_MS            5000  /* ... where nobody knows how long its model usually takes */
+#define LATE_UNKNOWN_WHOLE_MS      60000 /* ... and it is not streamed: many answers are written for so long */
+#define SPENT_TOLD_DIV             50    /* a smaller part of its time than this one is none that anybody asks for */
+#define SPENT_MAX                  12    /* parts of the time of one request that are told apart */
 
-#define HTTP_HEAD_BYTES_MAX       (64u << 10) /* request or answer head; Node allows 16 KiB, agents send large betas */
-#define HTTP_HEADERS_MAX          1024 /* fields in one head; 128 and more came from providers behind several proxies */
-#define HTTP_URL_BYTES_MAX        (16u << 10)  /* request target */
-#define MULTIPART_BOUNDARY_MAX    70           /* characters of a form's boundary: RFC 2046, 5.1.1 */
-#define HTTP_CHUNK_LINE_BYTES_MAX 256          /* chunk size with extensions */
-#define BODY_BYTES_MAX            (64u << 20)  /* request body, default of `limits.body` */
-#define ALL_BODIES_BYTES_MAX      (1u << 30)   /* of all request bodies at a time, default of `limits.memory` */
-#define ANSWER_HELD_BYTES_MAX     (16u << 20)  /* of a plain answer that is checked before it goes out */
-#define ANSWER_ARENA_BYTES_MAX    (128u << 20) /* of one attempt: such an answer as it grew, read and written anew */
-#define STREAM_HELD_BYTES_MAX     (256u << 10) /* of a stream before its commit point */
-#define SSE_EVENT_BYTES_MAX       (4u << 20)   /* one event; images come as one */
-#define SSE_STRING_BYTES_KEPT     256 /* of each string of a longer event, which is read without the rest: ids, reasons */
-#define EVENT_STREAM_BYTES_MAX    (6u << 20) /* one message of Amazon's event stream: such an event in base64 */
+#define HTTP_HEAD_BYTES_MAX        (64u << 10) /* request or answer head; Node allows 16 KiB, agents send large betas */
+#define HTTP_HEADERS_MAX           1024 /* fields in one head; 128 and more came from providers behind several proxies */
+#define HTTP_URL_BYTES_MAX         (16u << 10)  /* request target */
+#define MULTIPART_BOUNDARY_MAX     70           /* characters of a form's boundary: RFC 2046, 5.1.1 */
+#define HTTP_CHUNK_LINE_BYTES_MAX  256          /* chunk size with extensions */
+#define BODY_BYTES_MAX             (64u << 20)  /* request body, default of `limits.body` */
+#define ALL_BODIES_BYTES_MAX       (1u << 30)   /* of all request bodies at a time, default of `limits.memory` */
+#define ANSWER_HELD_BYTES_MAX      (16u << 20)  /* of a plain answer that is checked before it goes out */
+#define ANSWER_ARENA_BYTES_MAX     (128u << 20) /* of one attempt: such an answer as it grew, read and written anew */
+#define STREAM_HELD_BYTES_MAX      (256u << 10) /* of a stream before its commit point */
+#define SSE_EVENT_BYTES_MAX        (4u << 20)   /* one event; images come as one */
+#define SSE_STRING_BYTES_KEPT      256 /* of each string of a longer event, which is read without the rest: ids, reasons */
+#define EVENT_STREAM_BYTES_MAX     (6u << 20) /* one message of Amazon's event stream: such an event in base64 */
 
-#define CONNECTIONS_MAX           8192  /* open client connections, default of `limits.connections` */
-#define HEAD_MS_MAX               10000 /* from the first byte of a head to its last */
-#define HEAD_CROWDED_MS_MAX       1000  /* ... while all connections are taken: heads come in one or two packets */
-#define GREETING_CROWDED_MS_MAX   100   /* likewise, from accept to the first byte: clients connect to ask */
-#define BODY_IDLE_MS_MAX          30000 /* silence within a request body */
-#define BODY_MS_MAX               60000 /* a whole request body may take so long ... */
-#define BODY_BYTES_PER_MS_MIN     4     /* ... and a millisecond more for so many bytes of it that came */
-#define KEEPALIVE_MS              75000 /* idle client connection; longer than clients keep theirs */
-#define RESET_LOOK_MS             25    /* so often a silent client is looked at: has it gone? */
-#define KEEPALIVE_FIRST_S         30 /* of silence on a connection to a provider before TCP asks whether it is there */
-#define KEEPALIVE_EVERY_S         10 /* and between two such questions */
-#define KEEPALIVE_TIMES           6  /* without an answer, and it is gone */
-#define POOL_IDLE_MS              30000 /* idle upstream connection; shorter than providers keep theirs */
-#define POOL_IDLE_MAX             128   /* idle upstream connections to one origin */
-#define POOL_AGAIN_TRIPS          2     /* round trips behind sending: who closed before we sent is heard by then */
-#define POOL_AGAIN_MS_MIN         25    /* of them: a busy loop hears later; little work is done in less */
-#define POOL_AGAIN_MS_MAX         500   /* of them: nobody is so far away, a slow handshake says nothing */
-#define WRITE_QUEUE_BYTES_MAX     (256u << 10) /* waiting for a slow reader before the other side is paused */
-#define GATHERED_BYTES            (64u << 10) /* small writes of one turn of the loop that go out together: 30 of 2 KB */
-#define GATHERED_PIECE_BYTES_MAX  (8u << 10)  /* of each; to copy more costs as much as to wake its reader */
-#define GATHERED_MAX              64          /* connections they are for: the first waits for 64 requests, 1 ms */
-#define READER_MS_MAX             600000      /* a client that takes nothing of its answer for so long is let go; ... */
-#define READER_CROWDED_MS_MAX     30000       /* ... for so long, while the gateway stops or answers fill their room */
-#define READERS_BYTES_MAX         (256u << 20) /* that room: of all answers together that wait for their clients */
-#define DRAIN_REQUEST_MS_MAX      5000 /* a request that is not whole so long after the order to stop is refused */
-#define LINGER_MS                 2000 /* of silence: who is refused reads why behind all that it sends */
-#define LINGER_BYTES_MAX          (8u << 20)   /* of what it sends, if it announced no longer body */
-#define SERVER_PLAIN_BYTES        (16u << 10)  /* read out of TLS, or put into it, at a time: one record */
-#define AHEAD_BYTES_MAX           (64u << 10)  /* pipelined requests that wait in memory; then reading pauses */
-#define CALL_ARENA_BYTES_MAX      (256u << 20) /* memory of one call, its body apart: a 64 MiB body edited twice */
-#define REDACT_INDEX_BYTES_USUAL  (12u << 10)  /* to look for a few credentials: two indices, and their forms */
-#define DNS_CACHE_MS              30000        /* addresses of one origin; failures are not kept */
-#define DNS_ADDRESSES_MAX         8            /* tried one after the other for one name */
+#define CONNECTIONS_MAX            8192  /* open client connections, default of `limits.connections` */
+#define HEAD_MS_MAX                10000 /* from the first byte of a head to its last */
+#define HEAD_CROWDED_MS_MAX        1000  /* ... while all connections are taken: heads come in one or two packets */
+#define GREETING_CROWDED_MS_MAX    100   /* likewise, from accept to the first byte: clients connect to ask */
+#define BODY_IDLE_MS_MAX           30000 /* silence within a request body */
+#define BODY_MS_MAX                60000 /* a whole request body may take so long ... */
+#define BODY_BYTES_PER_MS_MIN      4     /* ... and a millisecond more for so many bytes of it that came */
+#define KEEPALIVE_MS               75000 /* idle client connection; longer than clients keep theirs */
+#define RESET_LOOK_MS              25    /* so often a silent client is looked at: has it gone? */
+#define KEEPALIVE_FIRST_S          30 /* of silence on a connection to a provider before TCP asks whether it is there */
+#define KEEPALIVE_EVERY_S          10 /* and between two such questions */
+#define KEEPALIVE_TIMES            6  /* without an answer, and it is gone */
+#define POOL_IDLE_MS               30000 /* idle upstream connection; shorter than providers keep theirs */
+#define POOL_IDLE_MAX              128   /* idle upstream connections to one origin */
+#define POOL_AGAIN_TRIPS           2     /* round trips behind sending: who closed before we sent is heard by then */
+#define POOL_AGAIN_MS_MIN          25    /* of them: a busy loop hears later; little work is done in less */
+#define POOL_AGAIN_MS_MAX          500   /* of them: nobody is so far away, a slow handshake says nothing */
+#define WRITE_QUEUE_BYTES_MAX      (256u << 10) /* waiting for a slow reader before the other side is paused */
+#define GATHERED_BYTES             (64u << 10) /* small writes of one turn of the loop that go out together: 30 of 2 KB */
+#define GATHERED_PIECE_BYTES_MAX   (8u << 10) /* of each; to copy more costs as much as to wake its reader */
+#define GATHERED_MAX               64         /* connections they are for: the first waits for 64 requests, 1 ms */
+#define READER_MS_MAX              600000     /* a client that takes nothing of its answer for so long is let go; ... */
+#define READER_CROWDED_MS_MAX      30000      /* ... for so long, while the gateway stops or answers fill their room */
+#define READERS_BYTES_MAX          (256u << 20) /* that room: of all answers together that wait for their clients */
+#define DRAIN_REQUEST_MS_MAX       5000 /* a request that is not whole so long after the order to stop is refused */
+#define LINGER_MS                  2000 /* of silence: who is refused reads why behind all that it sends */
+#define LINGER_BYTES_MAX           (8u << 20)   /* of what it sends, if it announced no longer body */
+#define SERVER_PLAIN_BYTES         (16u << 10)  /* read out of TLS, or put into it, at a time: one record */
+#define AHEAD_BYTES_MAX            (64u << 10)  /* pipelined requests that wait in memory; then reading pauses */
+#define CALL_ARENA_BYTES_MAX       (256u << 20) /* memory of one call, its body apart: a 64 MiB body edited twice */
+#define REDACT_INDEX_BYTES_USUAL   (12u << 10)  /* to look for a few credentials: two indices, and their forms */
+#define DNS_CACHE_MS               30000        /* addresses of one origin; failures are not kept */
+#define DNS_ADDRESSES_MAX          8            /* tried one after the other for one name */
 
-#define HEALTH_PLACES             4096  /* things that can be sick and are remembered, of all tenants */
-#define SESSIONS_MAX              4096  /* conversations whose key is remembered */
-#define ERROR_BODY_MS_MAX         5000  /* for the words behind an error status; the status alone says enough */
-#define HEARTBEAT_FIRST_MS        10000 /* of silence towards a streaming client before the first heartbeat */
-#define HEARTBEAT_EVERY_MS        10000 /* and between them */
-#define HEARTBEATS_SILENT_MAX     60    /* while nothing comes of an answer that has begun: ten minutes, as SDKs wait */
-#define RETRY_ADVICE_MS_MAX       60000 /* longer advice is not worth the client's waiting: x-should-retry false */
-#define ADVICE_DAYS_MAX           32 /* longer advice is a mistake and says nothing: allowances are a month's at most */
+#define HEALTH_PLACES              4096  /* things that can be sick and are remembered, of all tenants */
+#define SESSIONS_MAX               4096  /* conversations whose key is remembered */
+#define ERROR_BODY_MS_MAX          5000  /* for the words behind an error status; the status alone says enough */
+#define HEARTBEAT_FIRST_MS         10000 /* of silence towards a streaming client before the first heartbeat */
+#define HEARTBEAT_EVERY_MS         10000 /* and between them */
+#define HEARTBEATS_SILENT_MAX      60 /* while nothing comes of an answer that has begun: ten minutes, as SDKs wait */
+#define RETRY_ADVICE_MS_MAX        60000 /* longer advice is not worth the client's waiting: x-should-retry false */
+#define ADVICE_DAYS_MAX            32 /* longer advice is a mistake and says nothing: allowances are a month's at most */
 
-#define ADVICE_ROUNDS_MS          1000   /* Retry-After is in whole seconds */
-#define BACKOFF_STEPS_MAX         64     /* growth steps; a delay that doubles meets any cap before */
-#define BACKOFF_OTHERS_STEPS      4      /* where others are answered meanwhile, waiting longer helps nobody */
-#define BACKOFF_SPREAD_DIV        8      /* waiters for one recovery spread over up to this part of the wait on top */
-#define PATIENCE_MS               120000 /* default of recovery.patience: agents run unattended; outages last a minute */
-#define KEY_TRUSTED_MS            600000 /* so long a key that was taken is asked once more when it is refused */
-#define KEY_TRUSTED_MIN           2      /* so many answers of a key or model, and a refusal after them may pass */
-#define NARROW_MS                 600000 /* so long a body as large as one that was refused for its bytes goes elsewhere first */
-#define VAGUE_BELOW               85   /* percent: a refusal judged with less may be a page of somebody on the way */
-#define WAIT_MS_MIN               100  /* before a repeat, whatever the dice say */
-#define WAIT_SHORT_MS             1000 /* a shorter rest is waited for though another model is well */
-#define WAIT_REST_MS              2000 /* who only has to slow down for so long is waited for, rather than ask who is sick */
-#define BUDGET_EMPTY_STEPS        2     /* steps of backoff more while a provider's retry budget is empty */
-#define BUDGET_PERCENT            30    /* retries per 100 calls of the last minute, each provider */
-#define BUDGET_FLOOR              10    /* retries a minute on top, so that a quiet client can recover too */
-#define BUDGET_WINDOW_MS          60000 /* "the last minute" */
-#define BREAKER_HALF_MS           15000 /* half of the span a breaker looks back on; calls to models take seconds */
-#define BREAKER_CALLS_MIN         6     /* fewer calls prove nothing about a share */
-#define BREAKER_BAD_PERCENT       50    /* of them, and it opens: at 20 % faults retries do better than a breaker */
-#define BREAKER_OPEN_ROW          2     /* failures in a row, and it opens: one may be chance */
-#define BREAKER_DOWN_ROW          5     /* failures in a row of two requests, and it seems to be down altogether */
-#define BREAKER_ROW_MAX           16    /* of a row that ended with a success, so much is remembered at most */
-#define BREAKER_ROWS_TIMES        6    /* ... and where rows are usual, so many times as many and it seems to be down */
-#define BREAKER_OPEN_MS           1000 /* first time open; doubles with every trip in short order */
-#define BREAKER_FORGIVEN_TIMES    2    /* closed for so many times as long as it was open, one trip is forgiven */
-#define BREAKER_PASSED_MIN        100  /* calls that go elsewhere before one probes, or REST_MS_MAX: a probe is cheap */
-#define BREAKER_PROBE_MS          10000 /* a probe that hangs keeps others off so long */
-#define BREAKER_PROBE_LOOK_MS     500   /* while a probe is out: look again after this */
-#define BREAKER_SERVED_TIMES      3     /* as long out as the probe before it took to fail: it is being served */
-#define HURRY_DIV                 4     /* nobody waits for more than this part of his time without asking */
-#define HURRY_DOWN_DIV            16 /* of the time a place is down: after such a part somebody who is short of time asks */
-#define ALONE_MS_MIN              500   /* between two calls to what seems to be down, for those who have nobody else */
-#define ALONE_LOOK_MS             200   /* who is short of time looks again after this whether it is back */
-#define REST_MS_MAX               30000 /* the longest rest that nobody named: what is back is noticed within it */
-#define REST_WRONG_MS             2000 /* the first rest of a model whose answers are wrong; the next ones are twice as long */
-#define REST_TOLD_TIMES           2    /* in a row that "come again in 0 s" is believed: some say so to everybody */
-#define REST_DOUBTED_MS_MAX       1000 /* ... and so is whatever is shorter than this; who names seconds means them */
-#define PACE_MS_MAX               20000 /* until a stated limit ends, to be waited for: some state when all of it is back */
-#define PACE_PROOF_MS             600000 /* a limit of tokens that refused is kept to for so long: our counts may be wrong */
-#define PACE_TOKENS_MS_MAX        120000 /* the same of tokens, whose limits are of a minute: twice that is the bound */
-#define CROWD_TURNS               2 /* so often calls are served and refused by turns: it is no chance, of calls at once */
-#define CROWD_TURN_MS             10000 /* ... each in so short a time: limits of a minute have longer ones */
-#define CROWD_STEPS_MAX           10    /* without a refusal twice as many are let in, and after so many steps all */
-#define TURNS_BAD_MAX             2     /* so many are refused who had their turn, and it is no matter of turns ... */
-#define TURNS_GOOD_EACH           4     /* ... or one more for each so many who were served */
-#define TEMPO_CALLS_MIN           4     /* out at once when one is refused: fewer do not hinder each other */
-#define TEMPO_MS                  100   /* between calls then, at first; it doubles with each refusal */
-#define TEMPO_DIV                 8     /* ... shrinks by such a part with each that is served */
-#define TEMPO_VAIN_TIMES          4     /* ... that often longer while nobody is served: that seems an outage */
-#define TEMPO_QUIET_TIMES         20    /* ... ends that often as long after the newest refusal */
-#define TEMPO_MS_MAX              2000  /* ... and where it would be longer nobody is served there */
-#define HEARSAY_REST_MS_MAX       5000  /* ... of which words alone speak: the next request finds out more */
-#define HEDGE_MS_MIN              250 /* of silence before another is asked: less is noise, of the network and of this machine */
-#define HEDGE_UNKNOWN_MS          2000  /* ... where nothing is known of the model, and no head of a stream came */
-#define HEDGE_PLAIN_MS            5000  /* ... and no head of an answer in one piece, which comes when it is ready */
-#define HEDGE_BEGUN_MS            60000 /* ... and the head of its stream came: it is at work */
-#define HEDGE_STALL_MS            10000 /* ... between two pieces of content: models that look something up pause */
-#define HEDGE_THINKS_MS           30000 /* ... or more, while it thinks, which it shows with long pauses */
-#define HEDGE_SICK_MS             2000  /* ... of a target that is known to be sick, where its neighbour is unknown */
-#define HEDGE_SAME_MS             15000 /* ... where only another key of the same model is left to ask */
-#define HEDGE_PAUSE_MS            1000  /* a shorter usual pause counts as this: they differ by what is written */
-#define HEDGE_DEAD_MS             60000 /* calls that hung at a place that is well again are of one outage within this */
-#define HEDGE_LOOK_MS             500   /* health changes meanwhile: a silent call is looked at so often */
-#define HEDGES_EACH_MAX           6     /* second calls of one request: by then somebody would have answered */
-#define HEDGE_PERCENT             3     /* second calls in vain beside a silent one per 100 calls of the last minute */
-#define ANSWER_OVER_MS            3000  /* of silence behind the end of an answer: then it is over */
-#define ANSWER_SETTLED_MS         20000 /* ... behind words and a stop reason: only counts of tokens may still come */
-#define HEDGE_NOTED_TIMES         3     /* as long silent as is usual, and the model counts as failing */
-#define HEDGE_KNOCK_TIMES         10    /* ... and where nobody else is well a second call asks whether it is back */
-#define HEDGE_KNOCK_MS            5000  /* ... no sooner and no more often than this */
-#define HEDGE_KNOCK_DIV           4     /* ... or when this part of the time of the client is over */
-#define HEDGE_KNOCKS_MAX          10    /* in the time of a client */
-#define USUAL_SURE                4     /* answers of a model from which on it is known what is usual ... */
-#define USUAL_COUNTS_TIMES        2     /* ... and an answer counts for no more than so many times that */
-#define HEDGE_SHARES              3 /* parts of the time of a client: who is asked gets one at least, before another is */
-#define HEDGE_MUTE_CALLS          3 /* overdue at once: that is no call that happens to take long, and needs no budget */
-#define HEDGE_FLOOR               2    /* ... and so many a minute on top, so that a quiet client is helped too */
-#define BOUND_REST_MS_MAX         5000 /* longer than a person waits for the sake of reasoning that can be done without */
-#define HEALTH_COOL_MS_MAX        86400000 /* longer advice is an error of the provider's clock or ours */
+#define ADVICE_ROUNDS_MS           1000   /* Retry-After is in whole seconds */
+#define BACKOFF_STEPS_MAX          64     /* growth steps; a delay that doubles meets any cap before */
+#define BACKOFF_OTHERS_STEPS       4      /* where others are answered meanwhile, waiting longer helps nobody */
+#define BACKOFF_SPREAD_DIV         8      /* waiters for one recovery spread over up to this part of the wait on top */
+#define PATIENCE_MS                120000 /* default of recovery.patience: agents run unattended; outages last a minute */
+#define KEY_TRUSTED_MS             600000 /* so long a key that was taken is asked once more when it is refused */
+#define KEY_TRUSTED_MIN            2      /* so many answers of a key or model, and a refusal after them may pass */
+#define NARROW_MS                  600000 /* so long a body as large as one that was refused for its bytes goes elsewhere first */
+#define VAGUE_BELOW                85   /* percent: a refusal judged with less may be a page of somebody on the way */
+#define WAIT_MS_MIN                100  /* before a repeat, whatever the dice say */
+#define WAIT_SHORT_MS              1000 /* a shorter rest is waited for though another model is well */
+#define WAIT_REST_MS               2000 /* who only has to slow down for so long is waited for, rather than ask who is sick */
+#define BUDGET_EMPTY_STEPS         2     /* steps of backoff more while a provider's retry budget is empty */
+#define BUDGET_PERCENT             30    /* retries per 100 calls of the last minute, each provider */
+#define BUDGET_FLOOR               10    /* retries a minute on top, so that a quiet client can recover too */
+#define BUDGET_WINDOW_MS           60000 /* "the last minute" */
+#define BREAKER_HALF_MS            15000 /* half of the span a breaker looks back on; calls to models take seconds */
+#define BREAKER_CALLS_MIN          6     /* fewer calls prove nothing about a share */
+#define BREAKER_BAD_PERCENT        50    /* of them, and it opens: at 20 % faults retries do better than a breaker */
+#define BREAKER_OPEN_ROW           2     /* failures in a row, and it opens: one may be chance */
+#define BREAKER_DOWN_ROW           5     /* failures in a row of two requests, and it seems to be down altogether */
+#define BREAKER_ROW_MAX            16    /* of a row that ended with a success, so much is remembered at most */
+#define BREAKER_ROWS_TIMES         6 /* ... and where rows are usual, so many times as many and it seems to be down */
+#define BREAKER_OPEN_MS            1000 /* first time open; doubles with every trip in short order */
+#define BREAKER_FORGIVEN_TIMES     2    /* closed for so many times as long as it was open, one trip is forgiven */
+#define BREAKER_PASSED_MIN         100 /* calls that go elsewhere before one probes, or REST_MS_MAX: a probe is cheap */
+#define BREAKER_PROBE_MS           10000 /* a probe that hangs keeps others off so long */
+#define BREAKER_PROBE_LOOK_MS      500   /* while a probe is out: look again after this */
+#define BREAKER_SERVED_TIMES       3     /* as long out as the probe before it took to fail: it is being served */
+#define HURRY_DIV                  4     /* nobody waits for more than this part of his time without asking */
+#define HURRY_DOWN_DIV             16 /* of the time a place is down: after such a part somebody who is short of time asks */
+#define ALONE_MS_MIN               500 /* between two calls to what seems to be down, for those who have nobody else */
+#define ALONE_LOOK_MS              200 /* who is short of time looks again after this whether it is back */
+#define REST_MS_MAX                30000 /* the longest rest that nobody named: what is back is noticed within it */
+#define REST_WRONG_MS              2000 /* the first rest of a model whose answers are wrong; the next ones are twice as long */
+#define REST_TOLD_TIMES            2    /* in a row that "come again in 0 s" is believed: some say so to everybody */
+#define REST_DOUBTED_MS_MAX        1000 /* ... and so is whatever is shorter than this; who names seconds means them */
+#define PACE_MS_MAX                20000 /* until a stated limit ends, to be waited for: some state when all of it is back */
+#define PACE_PROOF_MS              600000 /* a limit of tokens that refused is kept to for so long: our counts may be wrong */
+#define PACE_TOKENS_MS_MAX         120000 /* the same of tokens, whose limits are of a minute: twice that is the bound */
+#define CROWD_TURNS                2 /* so often calls are served and refused by turns: it is no chance, of calls at once */
+#define CROWD_TURN_MS              10000 /* ... each in so short a time: limits of a minute have longer ones */
+#define CROWD_STEPS_MAX            10    /* without a refusal twice as many are let in, and after so many steps all */
+#define TURNS_BAD_MAX              2     /* so many are refused who had their turn, and it is no matter of turns ... */
+#define TURNS_GOOD_EACH            4     /* ... or one more for each so many who were served */
+#define TEMPO_CALLS_MIN            4     /* out at once when one is refused: fewer do not hinder each other */
+#define TEMPO_MS                   100   /* between calls then, at first; it doubles with each refusal */
+#define TEMPO_DIV                  8     /* ... shrinks by such a part with each that is served */
+#define TEMPO_VAIN_TIMES           4     /* ... that often longer while nobody is served: that seems an outage */
+#define TEMPO_QUIET_TIMES          20    /* ... ends that often as long after the newest refusal */
+#define TEMPO_MS_MAX               2000  /* ... and where it would be longer nobody is served there */
+#define HEARSAY_REST_MS_MAX        5000  /* ... of which words alone speak: the next request finds out more */
+#define HEDGE_MS_MIN               250 /* of silence before another is asked: less is noise, of the network and of this machine */
+#define HEDGE_UNKNOWN_MS           2000  /* ... where nothing is known of the model, and no head of a stream came */
+#define HEDGE_PLAIN_MS             5000  /* ... and no head of an answer in one piece, which comes when it is ready */
+#define HEDGE_BEGUN_MS             60000 /* ... and the head of its stream came: it is at work */
+#define HEDGE_STALL_MS             10000 /* ... between two pieces of content: models that look something up pause */
+#define HEDGE_THINKS_MS            30000 /* ... or more, while it thinks, which it shows with long pauses */
+#define HEDGE_SICK_MS              2000  /* ... of a target that is known to be sick, where its neighbour is unknown */
+#define HEDGE_SAME_MS              15000 /* ... where only another key of the same model is left to ask */
+#define HEDGE_PAUSE_MS             1000  /* a shorter usual pause counts as this: they differ by what is written */
+#define HEDGE_DEAD_MS              60000 /* calls that hung at a place that is well again are of one outage within this */
+#define HEDGE_LOOK_MS              500   /* health changes meanwhile: a silent call is looked at so often */
+#define HEDGES_EACH_MAX            6     /* second calls of one request: by then somebody would have answered */
+#define HEDGE_PERCENT              3     /* second calls in vain beside a silent one per 100 calls of the last minute */
+#define ANSWER_OVER_MS             3000  /* of silence behind the end of an answer: then it is over */
+#define ANSWER_SETTLED_MS          20000 /* ... behind words and a stop reason: only counts of tokens may still come */
+#define HEDGE_NOTED_TIMES          3     /* as long silent as is usual, and the model counts as failing */
+#define HEDGE_KNOCK_TIMES          10    /* ... and where nobody else is well a second call asks whether it is back */
+#define HEDGE_KNOCK_MS             5000  /* ... no sooner and no more often than this */
+#define HEDGE_KNOCK_DIV            4     /* ... or when this part of the time of the client is over */
+#define HEDGE_KNOCKS_MAX           10    /* in the time of a client */
+#define USUAL_SURE                 4     /* answers of a model from which on it is known what is usual ... */
+#define USUAL_COUNTS_TIMES         2     /* ... and an answer counts for no more than so many times that */
+#define HEDGE_SHARES               3 /* parts of the time of a client: who is asked gets one at least, before another is */
+#define HEDGE_MUTE_CALLS           3 /* overdue at once: that is no call that happens to take long, and needs no budget */
+#define HEDGE_FLOOR                2    /* ... and so many a minute on top, so that a quiet client is helped too */
+#define BOUND_REST_MS_MAX          5000 /* longer than a person waits for the sake of reasoning that can be done without */
+#define HEALTH_COOL_MS_MAX         86400000 /* longer advice is an error of the provider's clock or ours */
 
-#define MEND_SHRINKS              4 /* times one request is sent again shorter: 128,000 tokens by halves fit in 8,000 */
-#define MEND_LARGE_CHARS          2000 /* longer tool output is summarised (its compression_threshold_chars) */
+#define MEND_SHRINKS               4 /* times one request is sent again shorter: 128,000 tokens by halves fit in 8,000 */
+#define MEND_LARGE_CHARS           2000 /* longer tool output is summarised (its compression_threshold_chars) */
 
-#define JOB_BYTES_MIN             (128u << 10) /* of a request: work on a shorter one takes the loop 45 ms at worst */
-#define JOBS_MAX                  2  /* under way at a time: libuv has four threads, and they look up names as well */
-#define LOOP_TURN_MS_LONG         50 /* a turn of the loop that takes longer is counted: others notice it */
-#define LOOP_BYTES_MAX            (5u << 19) /* of a request that is read on the loop, ... */
-#define LOOP_READ_BYTES_MAX       (8u << 20) /* ... in so much memory: 8,000 messages, and 20 ms */
-#define LOOP_MESSAGES_MAX         8192       /* of a request that is read on the loop: more do not fit in that memory */
-#define LOOP_WRITTEN_TIMES        2          /* ... and this times its bytes, where it is written for another dialect */
-#define TOOLS_READ_BYTES_MAX      (16u << 20) /* of a request's tools, and of its format: no answer is checked beyond */
-#define TOOLS_LOOP_BYTES_MAX      (64u << 10) /* of the same, against which answers are held on the loop */
-#define CALLS_LOOP_BYTES_MAX      (256u << 10) /* of schemas that the calls of one answer are held against there: 30 ms */
-#define CALLS_CHECKED_BYTES_MAX   (8u << 20)   /* ... and beside the loop; what calls more is not checked */
-#define SCHEMA_SMALL_BYTES        256 /* of a tool: as often as it is called it is no more than six times the answer */
-#define TOOL_NAME_COST            150 /* bytes of a schema that are read while one name is compared with another */
-#define LOOK_BYTES_MAX            (1u << 20) /* of a request that is looked at on the loop when it comes in: 1 to 5 ms */
-#define MEND_ARENA_BYTES_MAX      (256u << 20) /* of a request as it is read and mended: doc/bench.md, "Memory" */
-#define MEND_NODES_MAX            8000000    /* messages, parts and tools that the remedies of one request go through */
-#define MEND_ROOM_BYTES_USUAL     (8u << 10) /* of a request as it is read, to begin with */
-#define NAMES_LOOKED_BYTES_MAX    (2u << 20) /* of a request that is gone through for the names in a refusal: 10 ms */
-#define NAMES_LOOKED_MIN          8          /* ... but of a larger one for so many names, beside the loop */
-#define MEND_KEPT_BYTES           (256u << 10) /* of it that may be kept while a provider thinks */
-#define MEND_KEPT_TIMES           1  /* ... and so often the size of a larger one, whose bytes are there three times */
-#define LESSONS_APPLIED_MAX       32 /* on one model, to one request: more say that it takes nothing at all */
+#define JOB_BYTES_MIN              (128u << 10) /* of a request: work on a shorter one takes the loop 45 ms at worst */
+#define JOBS_MAX                   2  /* under way at a time: libuv has four threads, and they look up names as well */
+#define LOOP_TURN_MS_LONG          50 /* a turn of the loop that takes longer is counted: others notice it */
+#define LOOP_BYTES_MAX             (5u << 19) /* of a request that is read on the loop, ... */
+#define LOOP_READ_BYTES_MAX        (8u << 20) /* ... in so much memory: 8,000 messages, and 20 ms */
+#define LOOP_MESSAGES_MAX          8192 /* of a request that is read on the loop: more do not fit in that memory */
+#define LOOP_WRITTEN_TIMES         2    /* ... and this times its bytes, where it is written for another dialect */
+#define TOOLS_READ_BYTES_MAX       (16u << 20) /* of a request's tools, and of its format: no answer is checked beyond */
+#define TOOLS_LOOP_BYTES_MAX       (64u << 10) /* of the same, against which answers are held on the loop */
+#define CALLS_LOOP_BYTES_MAX       (256u << 10) /* of schemas that the calls of one answer are held against there: 30 ms */
+#define CALLS_CHECKED_BYTES_MAX    (8u << 20) /* ... and beside the loop; what calls more is not checked */
+#define SCHEMA_SMALL_BYTES         256 /* of a tool: as often as it is called it is no more than six times the answer */
+#define TOOL_NAME_COST             150 /* bytes of a schema that are read while one name is compared with another */
+#define LOOK_BYTES_MAX             (1u << 20) /* of a request that is looked at on the loop when it comes in: 1 to 5 ms */
+#define MEND_ARENA_BYTES_MAX       (256u << 20) /* of a request as it is read and mended: doc/bench.md, "Memory" */
+#define MEND_NODES_MAX             8000000 /* messages, parts and tools that the remedies of one request go through */
+#define MEND_ROOM_BYTES_USUAL      (8u << 10) /* of a request as it is read, to begin with */
+#define NAMES_LOOKED_BYTES_MAX     (2u << 20) /* of a request that is gone through for the names in a refusal: 10 ms */
+#define NAMES_LOOKED_MIN           8          /* ... but of a larger one for so many names, beside the loop */
+#define MEND_KEPT_BYTES            (256u << 10) /* of it that may be kept while a provider thinks */
+#define MEND_KEPT_TIMES            1  /* ... and so often the size of a larger one, whose bytes are there three times */
+#define LESSONS_APPLIED_MAX        32 /* on one model, to one request: more say that it takes nothing at all */
 
-#define HEAD_BYTES_USUAL          900 /* fields of a call to a provider; glibc hands out up to 1 KiB without a search */
-#define WHOLE_BYTES_USUAL         3000       /* the same with an answer of one piece, and its own fields */
-#define CALL_BYTES_USUAL          160        /* beside a request's head: names and target, 119 */
-#define CALL_BODY_BYTES_MAX       (4u << 10) /* of a body that stands with its head, if it came with it */
-#define HASHED_BYTES_MAX          240 /* of a text that a conversation is known by; XXH3 is cheapest up to here */
-#define REQUEST_KNOWN_BYTES       (64u << 10) /* at each end, that a client's own retry is known by: 30 us */
+#define HEAD_BYTES_USUAL           900 /* fields of a call to a provider; glibc hands out up to 1 KiB without a search */
+#define WHOLE_BYTES_USUAL          3000       /* the same with an answer of one piece, and its own fields */
+#define CALL_BYTES_USUAL           160        /* beside a request's head: names and target, 119 */
+#define CALL_BODY_BYTES_MAX        (4u << 10) /* of a body that stands with its head, if it came with it */
+#define HASHED_BYTES_MAX           240 /* of a text that a conversation is known by; XXH3 is cheapest up to here */
+#define REQUEST_KNOWN_BYTES        (64u << 10) /* at each end, that a client's own retry is known by: 30 us */
 
-#define EXCHANGES_KEPT            256        /* used exchanges kept for the next requests */
-#define ROOMS_KEPT                32         /* likewise memory of heads, of answers, and of calls to providers */
-#define CALL_KEPT_BYTES_MAX       (8u << 10) /* of a head that is kept so, with its body: most have less, a few 100 KB */
-#define CLIENT_HEAD_MS            600000     /* from its start, once the SDK has its head: SDKs wait so by default */
-#define CLIENT_ROOM_MS_MAX        1000       /* of the client's own timeout, left for our answer to arrive */
-#define CASES_MAX                 1024       /* failed cases kept so that a client's own retry continues them */
-#define CASE_MS_MAX               120000     /* and for how long; SDKs retry within seconds */
-#define NOTICES_MAX               4096       /* hashes of messages daruma wrote */
-#define KEY_COMMAND_MS_MAX        15000      /* a key command; password managers may ask a daemon */
-#define ESCAPES_UNDONE_MAX        8    /* times that escapes of a path are undone; nobody escapes more than twice */
-#define SERVICE_SOCKETS_MAX       8    /* that a service manager hands over: IPv4 and IPv6 of a few networks */
-#define REFUSED_TOLD_EVERY_MS     1000 /* events of requests refused at the door, for each reason: strangers send many */
-#define REFUSED_SHOWN_BYTES       200  /* of a name or path that is refused, in such an event */
-#define MODELS_MS_MAX             5000        /* for providers to list their models: a person waits for the menu */
-#define MODELS_LIST_BYTES_MAX     (4u << 20)  /* of one provider's list; OpenRouter's has some 500 KiB */
-#define MODELS_FRESH_MS           10000       /* a list is shown again: agents that start together all ask for it */
-#define MODELS_STALE_MS           600000      /* ... where its provider fails: nobody takes models away so fast */
-#define MODELS_KEPT_MAX           64          /* lists kept: CONFIG_PROVIDERS_MAX, or so many accounts of clients */
-#define MODELS_KEPT_BYTES_MAX     (16u << 20) /* of all of them: four of the largest */
-#define PASSING_NAMES_MAX         256 /* places in a body that name the model: Gemini takes 100 texts in one call */
-#define EVENT_SUBSCRIBERS_MAX     64  /* listeners on /daruma/events */
-#define EVENTS_KEPT_BYTES_MAX     (512u << 10) /* of the newest for who listens later: those of some 70 to 140 requests */
-#define METER_ROWS_MAX            256          /* models with a row of their own in /metrics; clients name them */
-#define METER_OTHERS_MAX          64  /* ... and providers with one for all other models: CONFIG_PROVIDERS_MAX */
-#define METER_NAME_BYTES_MAX      100 /* of a model's name there */
+#define EXCHANGES_KEPT             256        /* used exchanges kept for the next requests */
+#define ROOMS_KEPT                 32         /* likewise memory of heads, of answers, and of calls to providers */
+#define CALL_KEPT_BYTES_MAX        (8u << 10) /* of a head that is kept so, with its body: most have less, a few 100 KB */
+#define CLIENT_HEAD_MS             600000     /* from its start, once the SDK has its head: SDKs wait so by default */
+#define CLIENT_ROOM_MS_MAX         1000       /* of the client's own timeout, left for our answer to arrive */
+#define CASES_MAX                  1024       /* failed cases kept so that a client's own retry continues them */
+#define CASE_MS_MAX                120000     /* and for how long; SDKs retry within seconds */
+#define NOTICES_MAX                4096       /* hashes of messages daruma wrote */
+#define KEY_COMMAND_MS_MAX         15000      /* a key command; password managers may ask a daemon */
+#define ESCAPES_UNDONE_MAX         8    /* times that escapes of a path are undone; nobody escapes more than twice */
+#define SERVICE_SOCKETS_MAX        8    /* that a service manager hands over: IPv4 and IPv6 of a few networks */
+#define REFUSED_TOLD_EVERY_MS      1000 /* events of requests refused at the door, for each reason: strangers send many */
+#define REFUSED_SHOWN_BYTES        200         /* of a name or path that is refused, in such an event */
+#define MODELS_MS_MAX              5000        /* for providers to list their models: a person waits for the menu */
+#define MODELS_LIST_BYTES_MAX      (4u << 20)  /* of one provider's list; OpenRouter's has some 500 KiB */
+#define MODELS_FRESH_MS            10000       /* a list is shown again: agents that start together all ask for it */
+#define MODELS_STALE_MS            600000      /* ... where its provider fails: nobody takes models away so fast */
+#define MODELS_KEPT_MAX            64          /* lists kept: CONFIG_PROVIDERS_MAX, or so many accounts of clients */
+#define MODELS_KEPT_BYTES_MAX      (16u << 20) /* of all of them: four of the largest */
+#define PASSING_NAMES_MAX          256 /* places in a body that name the model: Gemini takes 100 texts in one call */
+#define EVENT_SUBSCRIBERS_MAX      64  /* listeners on /daruma/events */
+#define EVENTS_KEPT_BYTES_MAX      (512u << 10) /* of the newest for who listens later: those of some 70 to 140 requests */
+#define METER_ROWS_MAX             256          /* models with a row of their own in /metrics; clients name them */
+#define METER_OTHERS_MAX           64  /* ... and providers with one for all other models: CONFIG_PROVIDERS_MAX */
+#define METER_NAME_BYTES_MAX       100 /* of a model's name there */
 
-#define SPAN_BYTES_MAX            8192        /* of one span; two names of 256 bytes, and words of ours */
-#define TRACE_LOOK_BYTES_MAX      (64u << 10) /* of an answer that are searched for its model's name, which comes early */
-#define EXPORT_BATCH_BYTES        (256u << 10) /* of spans in one export: some 600; collectors take 4 MiB */
-#define EXPORT_BATCHES_MAX        16           /* that wait for a collector: spans of some 4,500 requests */
-#define EXPORT_EVERY_MS           1000         /* spans wait so long for others to go with them */
-#define EXPORT_MS_MAX             10000        /* one export: OpenTelemetry's own default */
-#define EXPORT_RETRY_MS_MAX       30000        /* between two tries: a collector that is back is noticed within it */
-#define EXPORT_STOP_MS            3000 /* at the end, for what is left: whoever waits for the process is not kept long */
-#define EXPORT_ANSWER_BYTES_MAX   4096 /* of a collector's answer; it is empty, or a message and a number */
+#define SPAN_BYTES_MAX             8192        /* of one span; two names of 256 bytes, and words of ours */
+#define TRACE_LOOK_BYTES_MAX       (64u << 10) /* of an answer that are searched for its model's name, which comes early */
+#define EXPORT_BATCH_BYTES         (256u << 10) /* of spans in one export: some 600; collectors take 4 MiB */
+#define EXPORT_BATCHES_MAX         16           /* that wait for a collector: spans of some 4,500 requests */
+#define EXPORT_EVERY_MS            1000         /* spans wait so long for others to go with them */
+#define EXPORT_MS_MAX              10000        /* one export: OpenTelemetry's own default */
+#define EXPORT_RETRY_MS_MAX        30000        /* between two tries: a collector that is back is noticed within it */
+#define EXPORT_STOP_MS             3000 /* at the end, for what is left: whoever waits for the process is not kept long */
+#define EXPORT_ANSWER_BYTES_MAX    4096 /* of a collector's answer; it is empty, or a message and a number */
 
-#define CONF_KEYS_MAX             256         /* keys of one mapping in a file; they are compared with each other */
-#define CONF_MISTAKES_MAX         32          /* mistakes of one file that are told; nobody mends more at a time */
-#define CONFIG_BYTES_MAX          (1u << 20)  /* a configuration file; real ones have a few KiB */
-#define CONFIG_PROVIDERS_MAX      64          /* providers in one file */
-#define CONFIG_KEYS_MAX           64          /* keys of one provider */
-#define CONFIG_HEADERS_MAX        32          /* extra headers of one provider */
-#define CONFIG_NAMES_MAX          64          /* hosts, and paths that pass through, in one file */
-#define CONFIG_MODELS_MAX         1024        /* models in one file; looked up by walking */
-#define CONFIG_CLIENTS_MAX        256         /* clients in one file; each request is held against all tokens */
-#define CONFIG_TOKEN_BYTES_MAX    (64u << 10) /* the file of a token; its first line counts */
-#define CONFIG_TOKEN_CHARS_MIN    16          /* of a token that clients show: shorter ones can be guessed */
-#define CONFIG_WAYS_MAX           16384       /* targets times keys of all models in one file; 3 MiB of them */
-#define CONFIG_MEMORY_BYTES_MAX   (16u << 20) /* what a configuration takes as read, the values of variables included */
-#define CONFIG_PROCESS_BYTES_MAX  (64u << 10) /* output of a key command; a key has a few hundred bytes */
+#define CONF_KEYS_MAX              256         /* keys of one mapping in a file; they are compared with each other */
+#define CONF_MISTAKES_MAX          32          /* mistakes of one file that are told; nobody mends more at a time */
+#define CONFIG_BYTES_MAX           (1u << 20)  /* a configuration file; real ones have a few KiB */
+#define CONFIG_PROVIDERS_MAX       64          /* providers in one file */
+#define CONFIG_KEYS_MAX            64          /* keys of one provider */
+#define CONFIG_HEADERS_MAX         32          /* extra headers of one provider */
+#define CONFIG_NAMES_MAX           64          /* hosts, and paths that pass through, in one file */
+#define CONFIG_MODELS_MAX          1024        /* models in one file; looked up by walking */
+#define CONFIG_CLIENTS_MAX         256         /* clients in one file; each request is held against all tokens */
+#define CONFIG_TOKEN_BYTES_MAX     (64u << 10) /* the file of a token; its first line counts */
+#define CONFIG_TOKEN_CHARS_MIN     16          /* of a token that clients show: shorter ones can be guessed */
+#define CONFIG_WAYS_MAX            16384       /* targets times keys of all models in one file; 3 MiB of them */
+#define CONFIG_MEMORY_BYTES_MAX    (16u << 20) /* what a configuration takes as read, the values of variables included */
+#define CONFIG_PROCESS_BYTES_MAX   (64u << 10) /* output of a key command; a key has a few hundred bytes */
 
-#define CHAOS_SCRIPT_BYTES_MAX    (1u << 20)   /* a script of the faulty provider, as read; thousands of faults */
-#define CHAOS_BODIES_MAX          (1u << 20)   /* different request bodies whose calls are counted; 16 MiB of counts */
-#define CHAOS_NAMES_MAX           256          /* models, keys, faults and paths counted each by its name */
-#define CHAOS_KEPT_BYTES_MAX      (256u << 20) /* request bodies kept for who asks what came; a long run of an agent */
-#define CHAOS_STORED_MAX          65536        /* answers that previous_response_id can name; 2 MiB */
+#define CHAOS_SCRIPT_BYTES_MAX     (1u << 20)   /* a script of the faulty provider, as read; thousands of faults */
+#define CHAOS_BODIES_MAX           (1u << 20)   /* different request bodies whose calls are counted; 16 MiB of counts */
+#define CHAOS_NAMES_MAX            256          /* models, keys, faults and paths counted each by its name */
+#define CHAOS_KEPT_BYTES_MAX       (256u << 20) /* request bodies kept for who asks what came; a long run of an agent */
+#define CHAOS_STORED_MAX           65536        /* answers that previous_response_id can name; 2 MiB */
 
-#define CONVO_MESSAGES_FIRST      32   /* room for messages a conversation begins with; doubles */
-#define CONVO_PATCHES_FIRST       8    /* the same for edits by path */
-#define CONVO_MESSAGE_TOKENS      4    /* what a message costs beside its text (OpenAI's cookbook: 3, and the role) */
-#define CONVO_PART_TOKENS         8    /* brackets and names around what we write from fields */
-#define CONVO_IMAGE_TOKENS        1600 /* Anthropic: width * height / 750 of at most 1568 px; OpenAI high detail: 1445 */
-#define CONVO_DOCUMENT_TOKENS     4800 /* a PDF or a recording: three pages at Anthropic's 1,500 to 3,000 a page */
+#define CONVO_MESSAGES_FIRST       32   /* room for messages a conversation begins with; doubles */
+#define CONVO_PATCHES_FIRST        8    /* the same for edits by path */
+#define CONVO_MESSAGE_TOKENS       4    /* what a message costs beside its text (OpenAI's cookbook: 3, and the role) */
+#define CONVO_PART_TOKENS          8    /* brackets and names around what we write from fields */
+#define CONVO_IMAGE_TOKENS         1600 /* Anthropic: width * height / 750 of at most 1568 px; OpenAI high detail: 1445 */
+#define CONVO_DOCUMENT_TOKENS      4800 /* a PDF or a recording: three pages at Anthropic's 1,500 to 3,000 a page */
 
 #define REPAIR_BYTES_MAX                                                                                               \
     (1u << 20)                     /* of broken JSON that is repaired; a tool call with a file in it has some 100 KiB */

@@ -53,8 +53,7 @@ typedef struct convo_part {
         daruma_str name;  /* CALL: the tool; RESULT: the tool where the wire says it (Gemini) */
         daruma_str media; /* MEDIA: base64 data, or a URL when `media_url` */
     };
-    daruma_str
-        value; /* raw JSON of the text (TEXT, THINKING), the arguments (CALL), the content (RESULT) as on the wire */
+    daruma_str value; /* raw JSON as on the wire: text (TEXT, THINKING), arguments (CALL), content (RESULT) */
     union {
         daruma_str text;  /* decoded: the text; CALL: the arguments as JSON text; RESULT: its texts joined by a newline.
                              Only convo_text() makes it so for parts that were read; ours have it at once */

@@ -155,8 +155,7 @@ typedef struct turn_writer {
                            here: closing events repeat them, Gemini sends them whole */
     int sources;        /* Responses: how many those are */
     daruma_buf items;   /* Responses: finished output items, for response.completed: JSON with commas */
-    daruma_str
-        usage_raw; /* the usage at the end, as its provider wrote it on the same wire; empty: it is made of `usage` */
+    daruma_str usage_raw; /* the usage at the end, as written on the same wire; empty: it is made of `usage` */
     daruma_str finish_raw, stopped_by; /* Messages: the stop reason at the end, as its provider wrote it on the same
     wire, and the stop sequence that was met; empty: it is made of `finish` */
     daruma_buf call_id, call_name;     /* of the open call */

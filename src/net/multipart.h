@@ -14,8 +14,7 @@ typedef struct multipart {
     daruma_str rest;      /* from behind a delimiter on */
     daruma_str delimiter; /* CR LF, two dashes and the boundary */
     char room[MULTIPART_BOUNDARY_MAX + 4];
-    bool
-        bad; /* it is no form, is cut, or readers may find other parts in it: what was walked is not all, or not sure */
+    bool bad; /* no form, cut, or readers may find other parts in it: what was walked is not all, or not sure */
 } multipart;
 
 /* Begins with a body and its Content-Type. Once `bad` it stays so. */

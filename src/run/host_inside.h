@@ -18,8 +18,7 @@ typedef struct host_call {
     int64_t number;
     fetch *f;
     daruma_arena room; /* of the request, but for ... */
-    daruma_arena
-        body; /* ... its body, where the session made another one of the question: in memory of just its size */
+    daruma_arena body; /* ... its body, where the session made another of the question: in memory of its size */
 } host_call;
 
 /* The question that is out, or was last. */

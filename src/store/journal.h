@@ -66,11 +66,10 @@ journal_state journal_state_of(journal *j);
 bool journal_asked(journal *j, const agent_act *x, const journal_look *look, daruma_moment at);
 /* What the sessions below the agents have done in all, so far. */
 typedef struct run_below {
-    uint32_t calls;   /* of models that agents never hear of: what they were made for was dropped */
-    daruma_ms waited; /* with no call out */
-    uint32_t asked;   /* the question that is out, or was put again last ... */
-    uint32_t
-        asked_more; /* ... and calls that went out for it beside the first: its agent hears of them with the answer */
+    uint32_t calls;      /* of models that agents never hear of: what they were made for was dropped */
+    daruma_ms waited;    /* with no call out */
+    uint32_t asked;      /* the question that is out, or was put again last ... */
+    uint32_t asked_more; /* ... and calls for it beside the first, of which its agent hears with the answer */
 } run_below;
 /* It goes out once more, by itself, behind a resume. `below`: a question, with the call that goes out now; else NULL.
  */

@@ -41,23 +41,21 @@ typedef struct crowd {
 
 /* Those who were refused at a busy place take turns: see crowd.c. */
 typedef struct turns {
-    uint32_t
-        served; /* so many others were out when the newest call was refused: as many are served at once; 0: unknown */
-    uint32_t good;  /* of those who had their turn so many were answered ... */
-    uint32_t bad;   /* ... and refused */
-    daruma_ms at;   /* when that refusal came ... */
-    daruma_ms sent; /* ... and when its call had gone out */
-    daruma_ms off;  /* turns are of no use until then; 0: they may be */
+    uint32_t served; /* as many are served at once: others that were out at the newest refusal; 0: unknown */
+    uint32_t good;   /* of those who had their turn so many were answered ... */
+    uint32_t bad;    /* ... and refused */
+    daruma_ms at;    /* when that refusal came ... */
+    daruma_ms sent;  /* ... and when its call had gone out */
+    daruma_ms off;   /* turns are of no use until then; 0: they may be */
 } turns;
 
 /* Streams of a model, or its plain answers: see usual.c. */
 typedef struct form {
-    daruma_ms well;   /* when the newest went out that came to its end; 0 none did */
-    daruma_ms silent; /* when the first since went out that was silent, 0 none was ... */
-    daruma_ms
-        between; /* ... one of the other form that was well after that, and those out when it began to rest; 0 none */
-    daruma_ms until; /* it rests until then; meaningless while `ms` is 0 */
-    daruma_ms ms;    /* how long that was meant to be, 0: it does not rest */
+    daruma_ms well;    /* when the newest went out that came to its end; 0 none did */
+    daruma_ms silent;  /* when the first since went out that was silent, 0 none was ... */
+    daruma_ms between; /* ... one of the other form after that, which was well, or the newest rest; 0 none */
+    daruma_ms until;   /* it rests until then; meaningless while `ms` is 0 */
+    daruma_ms ms;      /* how long that was meant to be, 0: it does not rest */
 } form;
 
 /* So much time is between calls that are served: see tempo.c. */

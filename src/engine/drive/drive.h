@@ -57,10 +57,9 @@ typedef struct drive_call_ops {
 struct drive_call {
     const drive_call_ops *ops; /* who hears of it */
     session *x;
-    void *owner;  /* of the driver: whose call it is */
-    void *handle; /* the host's while the call is out; NULL: it is not */
-    daruma_str
-        secret; /* the host's: the key that it was made with; empty: the client's own. Lives as long as the request */
+    void *owner;       /* of the driver: whose call it is */
+    void *handle;      /* the host's while the call is out; NULL: it is not */
+    daruma_str secret; /* the host's key that it was made with, as long as the request; empty: the client's own */
 };
 
 /* A call to be sent. All strings live until the call is over. */
@@ -349,15 +348,14 @@ typedef struct session_request {
     bool path_names; /* the model and whether it streams stand in the path: */
     daruma_str path_model;
     bool path_stream, path_array;
-    daruma_str
-        passing_model;     /* of a request that only passes through: the model that its targets are of; may be empty */
-    uint64_t credential;   /* a hash of what the client showed */
-    daruma_ms sending;     /* so long the client took to send it */
-    daruma_ms waits;       /* so long the client waits, -1 not said */
-    bool until_head;       /* ... for a head, as SDKs do; else for the beginning of the answer */
-    daruma_str betas;      /* what it says in anthropic-beta; may be empty */
-    daruma_str agent;      /* the client's name for its agent: "NAME" or "NAME; continued"; may be empty */
-    const dialect *speaks; /* the dialect of errors where `d` is NULL */
+    daruma_str passing_model;      /* of a request that only passes through: the model of its targets; may be empty */
+    uint64_t credential;           /* a hash of what the client showed */
+    daruma_ms sending;             /* so long the client took to send it */
+    daruma_ms waits;               /* so long the client waits, -1 not said */
+    bool until_head;               /* ... for a head, as SDKs do; else for the beginning of the answer */
+    daruma_str betas;              /* what it says in anthropic-beta; may be empty */
+    daruma_str agent;              /* the client's name for its agent: "NAME" or "NAME; continued"; may be empty */
+    const dialect *speaks;         /* the dialect of errors where `d` is NULL */
     const daruma_failure *refused; /* it is refused for that, nobody is asked; NULL: it is not */
     daruma_str no_target;          /* what the client reads when its model has no targets */
 } session_request;

@@ -40,8 +40,7 @@ typedef struct called_turn {
 
 typedef struct pairs_plan {
     convo *c;
-    daruma_arena
-        room; /* where it is made: behind what the convo's arena holds, and given back where nothing is wrong */
+    daruma_arena room; /* where it is made, behind what the convo's arena holds; given back where nothing is wrong */
     knot *calls, *results;
     size_t ncalls, nresults;
     called_turn *turns;

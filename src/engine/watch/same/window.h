@@ -27,13 +27,11 @@ typedef struct seen {
     uint64_t bytes; /* the step byte for byte, as same_bytes has it */
     uint64_t file;  /* that it is about, as same_call has it */
     uint64_t shape, place, tool, result, plain, masked, opens;
-    uint64_t
-        closes; /* the last two lines of its result, numbers left out; known only where it begins as one before it */
-    uint32_t pairs, news;                     /* of words of its result, as same_result has them */
+    uint64_t closes;      /* its result's last two lines, without numbers; known only where it begins as one before */
+    uint32_t pairs, news; /* of words of its result, as same_result has them */
     uint64_t args[SAME_BAG], words[SAME_BAG]; /* of arguments and result */
     uint32_t step;
-    uint32_t
-        red; /* what a run that failed counts, where it was made before and something changed since; 0: no such run */
+    uint32_t red; /* what a failed run counts that was made before, with a change since; 0: it is no such run */
     uint32_t arg_bytes;
     uint32_t arg_words;
     uint32_t epoch, hard;         /* changes of state before it: that may have been, that were */
