@@ -231,9 +231,9 @@ int choice_doubted(const daruma_case *c, daruma_kind k, bool patient, daruma_ms 
 
 void choice_ask_last(daruma_case *c)
 {
-    bool any = false;
+    bool any = false, refused = c->last == DARUMA_AUTH || c->last == DARUMA_MODEL_NOT_FOUND;
     for (int i = 0; i < choice_count(c); i++)
-        any |= !c->spoiled[i];
+        any |= !c->spoiled[i] && !(refused && i == c->target); /* who may take it again some time is no hope yet */
     for (int i = 0; i < choice_count(c) && !any; i++)
         if (c->spoiled[i] == CASE_LAST)
             c->spoiled[i] = 0;

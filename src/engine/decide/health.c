@@ -93,7 +93,7 @@ static bool is_of_all(daruma_kind k)
 /* A key that was taken, or a model that was there, for several requests is refused since a short while: it may pass. */
 static bool may_pass(const place *p, daruma_ms now)
 {
-    return p && p->trusted && p->refused_from && ms_since(p->refused_from, now) < PATIENCE_MS;
+    return p && p->trusted && p->refused_from && ms_since(p->refused_from, now) < REFUSED_PASSES_MS;
 }
 
 /* Who has nobody else asks it when it has been refused for half as long again. */
