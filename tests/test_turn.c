@@ -1200,6 +1200,75 @@ static void what_was_mended_is_said_again_where_events_name_no_item(void **state
     assert_true(str_eq(buf_str(&out), unplaced("Hm", AT_X, &a)));
 }
 
+/* What a stream says in pieces of the kind: text or arguments. */
+static daruma_str pieces_of(const dialect *d, delta_kind kind, const char *const *events, daruma_arena *a)
+{
+    daruma_arena keep = arena_over(more_mem, sizeof more_mem);
+    daruma_buf b = buf_in(a), got = buf_in(a);
+    turn_reader r = {.sequence = -1, .keep = &keep};
+    turn_delta few[TURN_DELTAS_FEW];
+    sse_event e;
+    for (size_t i = 0; events[i]; i++)
+        buf_printf(&b, "data: %s\n\n", events[i]);
+    daruma_str bytes = buf_str(&b);
+    got = buf_in(&keep);
+    while (sse_next(&bytes, &e, a)) {
+        turn_deltas said = dialect_read_delta(d, &r, &e, few, a);
+        for (size_t i = 0; i < said.n; i++) {
+            if (said.p[i].kind != kind)
+                continue;
+            assert_int_equal(str_utf8(said.p[i].text) > 0, 1);
+            buf_put(&got, said.p[i].text);
+        }
+    }
+    return arena_copy(a, buf_str(&got));
+}
+
+static void a_character_that_was_cut_between_its_halves_is_put_together(void **state)
+{
+    (void)state;
+    daruma_arena a = arena_over(mem, sizeof mem);
+#define CHAT(piece) "{\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"" piece "\"}}]}"
+    const char *const chat[] = {CHAT("a\\ud83d"),
+                                CHAT(""),
+                                CHAT("\\ude42b"),
+                                CHAT("\\ud83d"),
+                                CHAT("\\ude43"),
+                                CHAT("\\\\ud83d"),
+                                CHAT("\\ude42!\\ud83d"),
+                                CHAT("\\ud83d"),
+                                CHAT("c"),
+                                NULL};
+    assert_str(pieces_of(&dialect_openai, DELTA_TEXT, chat, &a),
+               "a\xf0\x9f\x99\x82"
+               "b\xf0\x9f\x99\x83\\ud83d\xef\xbf\xbd!\xef\xbf\xbd\xef\xbf\xbd"
+               "c");
+#define CHAT_CALL(at, more, piece)                                                                                     \
+    "{\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":" at more                           \
+    ",\"function\":{\"arguments\":\"" piece "\"}}]}}]}"
+    const char *const mixed[] = {CHAT_CALL("0", ",\"id\":\"x\"", "{\\\"a\\\":\\\"\\ud83d"),
+                                 CHAT_CALL("1", ",\"id\":\"y\"", "\\ude42"), CHAT_CALL("0", "", "-"), NULL};
+    assert_str(pieces_of(&dialect_openai, DELTA_ARGUMENTS, mixed, &a), "{\"a\":\"\xef\xbf\xbd-");
+#define MESSAGE(delta) "{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":" delta "\"}}"
+    const char *const anthropic[] = {"{\"type\":\"message_start\",\"message\":{\"id\":\"m\"}}",
+                                     "{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_"
+                                     "use\",\"id\":\"t\",\"name\":\"f\",\"input\":{}}}",
+                                     MESSAGE("\"input_json_delta\",\"partial_json\":\"[\\\"\\ud83d"),
+                                     MESSAGE("\"input_json_delta\",\"partial_json\":\"\\ude42\\\"]"), NULL};
+    assert_str(pieces_of(&dialect_anthropic, DELTA_ARGUMENTS, anthropic, &a), "[\"\xf0\x9f\x99\x82\"]");
+#define OUTPUT(type, more) "{\"type\":\"response.output_" type "\",\"output_index\":0" more "}"
+    const char *const responses[] = {"{\"type\":\"response.created\",\"response\":{\"id\":\"r\"}}",
+                                     OUTPUT("item.added", ",\"item\":{\"type\":\"message\",\"id\":\"i\"}"),
+                                     OUTPUT("text.delta", ",\"content_index\":0,\"delta\":\"\\ud83d\""),
+                                     OUTPUT("text.delta", ",\"content_index\":0,\"delta\":\"\\ude42\""),
+                                     OUTPUT("text.done", ",\"content_index\":0,\"text\":\"\\ud83d\\ude42\""),
+                                     NULL};
+    assert_str(pieces_of(&dialect_openai_responses, DELTA_TEXT, responses, &a), "\xf0\x9f\x99\x82");
+#define PARTS_SAY(piece) "{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"" piece "\"}],\"role\":\"model\"}}]}"
+    const char *const gemini[] = {PARTS_SAY("\\ud83d"), PARTS_SAY("\\ude42"), NULL};
+    assert_str(pieces_of(&dialect_gemini, DELTA_TEXT, gemini, &a), "\xf0\x9f\x99\x82");
+}
+
 /* ---- calls of Gemini that come in pieces ---- */
 
 #define PARTS(parts, rest) "{\"candidates\":[{\"content\":{\"parts\":[" parts "],\"role\":\"model\"}" rest "}]}"
@@ -1493,6 +1562,7 @@ int main(void)
         cmocka_unit_test(a_whole_answer_is_its_message_whatever_delta_stands_beside_it),
         cmocka_unit_test(a_chunk_is_its_delta_whatever_message_stands_beside_it),
         cmocka_unit_test(calls_that_were_mended_are_put_into_the_stream_they_came_in),
+        cmocka_unit_test(a_character_that_was_cut_between_its_halves_is_put_together),
         cmocka_unit_test(what_was_mended_is_said_again_where_events_name_no_item),
         cmocka_unit_test(arguments_that_gemini_streams_are_put_together),
         cmocka_unit_test(pieces_in_no_order_are_not_told),

@@ -375,29 +375,9 @@ bool json_next(json_iter *it, daruma_str *key, daruma_str *value)
     return json_step(it, key) && json_pass(it, value);
 }
 
-/* The character an escape at p (behind the backslash) stands for, as UTF-8 into out (4 bytes);
- * *used is how many bytes of input it took. The text was checked by skip_string before. */
-static size_t unescape(const char *p, const char *end, char *out, size_t *used)
+/* A character as UTF-8 into out (4 bytes). */
+static size_t put_utf8(int c, char *out)
 {
-    static const char control['u' - 'b'] = {
-        ['b' - 'b'] = '\b', ['f' - 'b'] = '\f', ['n' - 'b'] = '\n', ['r' - 'b'] = '\r', ['t' - 'b'] = '\t'};
-    *used = 1;
-    if (*p != 'u') {
-        char c = *p >= 'b' && *p < 'u' ? control[*p - 'b'] : 0;
-        out[0] = c ? c : *p;
-        return 1;
-    }
-    int c = end - p >= 5 ? hex4(p + 1) : -1;
-    *used = c < 0 ? 1 : 5;
-    if (c >= 0xd800 && c < 0xdc00 && end - p >= 11 && p[5] == '\\' && p[6] == 'u') {
-        int low = hex4(p + 7);
-        if (low >= 0xdc00 && low < 0xe000) {
-            c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-            *used = 11;
-        }
-    }
-    if (c < 0 || (c >= 0xd800 && c < 0xe000))
-        c = 0xfffd;
     if (c < 0x80) {
         out[0] = (char)c;
         return 1;
@@ -418,6 +398,41 @@ static size_t unescape(const char *p, const char *end, char *out, size_t *used)
     out[2] = (char)(0x80 | (c >> 6 & 63));
     out[3] = (char)(0x80 | (c & 63));
     return 4;
+}
+
+#define NO_CHARACTER 0xfffd /* what stands for half of one */
+static bool first_half(int c)
+{
+    return c >= 0xd800 && c < 0xdc00;
+}
+static bool second_half(int c)
+{
+    return c >= 0xdc00 && c < 0xe000;
+}
+static int both_halves(int first, int second)
+{
+    return 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+}
+
+/* The character an escape at p (behind the backslash) stands for, as UTF-8 into out (4 bytes);
+ * *used is how many bytes of input it took. The text was checked by skip_string before. */
+static size_t unescape(const char *p, const char *end, char *out, size_t *used)
+{
+    static const char control['u' - 'b'] = {
+        ['b' - 'b'] = '\b', ['f' - 'b'] = '\f', ['n' - 'b'] = '\n', ['r' - 'b'] = '\r', ['t' - 'b'] = '\t'};
+    *used = 1;
+    if (*p != 'u') {
+        char c = *p >= 'b' && *p < 'u' ? control[*p - 'b'] : 0;
+        out[0] = c ? c : *p;
+        return 1;
+    }
+    int c = end - p >= 5 ? hex4(p + 1) : -1;
+    *used = c < 0 ? 1 : 5;
+    if (first_half(c) && end - p >= 11 && p[5] == '\\' && p[6] == 'u' && second_half(hex4(p + 7))) {
+        c = both_halves(c, hex4(p + 7));
+        *used = 11;
+    }
+    return put_utf8(c < 0 || first_half(c) || second_half(c) ? NO_CHARACTER : c, out);
 }
 
 bool json_raw_eq(daruma_str raw, daruma_str text)
@@ -523,6 +538,43 @@ daruma_str json_text(daruma_str v, daruma_arena *a)
         return (daruma_str){0};
     size_t n = decode(raw, out);
     a->beg = out + n; /* what the escapes took is given back */
+    return (daruma_str){out, n};
+}
+
+#define ESCAPE_BYTES 6 /* of \uXXXX */
+
+/* The code of the escape at `at`; -1: none stands there. */
+static int escape_at(daruma_str raw, size_t at)
+{
+    if (at + ESCAPE_BYTES > raw.n || raw.p[at] != '\\' || raw.p[at + 1] != 'u')
+        return -1;
+    size_t before = at;
+    while (before && raw.p[before - 1] == '\\')
+        before--;
+    return (at - before) % 2 ? -1 : hex4(raw.p + at + 2);
+}
+
+daruma_str json_text_on(daruma_str v, uint16_t *half, daruma_arena *a)
+{
+    daruma_str raw = unquoted(v);
+    if (!raw.n || (!*half && str_findch(raw, '\\') == STR_NONE))
+        return raw;
+    char *out = arena_raw(a, raw.n + 3, 1); /* U+FFFD for a half that nothing follows */
+    if (!out)
+        return (daruma_str){0};
+    size_t n = 0;
+    if (*half && second_half(escape_at(raw, 0))) {
+        n = put_utf8(both_halves(*half, escape_at(raw, 0)), out);
+        raw = str_from(raw, ESCAPE_BYTES);
+    } else if (*half) {
+        n = put_utf8(NO_CHARACTER, out);
+    }
+    int last = raw.n < ESCAPE_BYTES ? -1 : escape_at(raw, raw.n - ESCAPE_BYTES);
+    *half = first_half(last) ? (uint16_t)last : 0;
+    if (*half)
+        raw.n -= ESCAPE_BYTES;
+    n += decode(raw, out + n);
+    a->beg = out + n;
     return (daruma_str){out, n};
 }
 

@@ -58,7 +58,10 @@ daruma_str json_path(daruma_str value, const char *path);
 /* The text of a string value, unescaped. Borrows when there is nothing to unescape, else
  * lives in `a`. Lone surrogates become U+FFFD. Empty for other values. */
 daruma_str json_text(daruma_str value, daruma_arena *a);
-/* Appends the same, and the same as buf_json() would write it: with no memory but that of the buffer. */
+/* The same of a text that comes in pieces. Who writes in UTF-16 may cut one between the halves of a character: `*half`
+ * is the first one, 0 none, which ended the piece before; it is set to that which ends this one. */
+daruma_str json_text_on(daruma_str value, uint16_t *half, daruma_arena *a);
+/* Appends the same as json_text(), and the same as buf_json() would write it: with no memory but that of the buffer. */
 void json_put_text(daruma_buf *out, daruma_str value);
 void json_put_anew(daruma_buf *out, daruma_str value);
 bool json_is_string(daruma_str value);

@@ -127,6 +127,8 @@ typedef struct turn_reader {
     struct str_map *entered;            /* Gemini: the members that were begun in them, in `keep` */
     bool in_piece;                      /* ... which is a string that goes on */
     int choice;                         /* Gemini: 1 + index of the candidate that is read; 0: none came yet */
+    uint16_t half;                      /* first half of a character that the newest piece ended with, 0: none ... */
+    int16_t half_of;                    /* ... number of its call; -1: of what is said */
     bool began, finished, ended;
     bool lost; /* something of a call is not told apart any more: what is read is not all of the answer */
 } turn_reader;

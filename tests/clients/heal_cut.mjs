@@ -25,8 +25,8 @@ const cuts = {
 };
 
 // Why each dialect says that it stopped; the last ones are for what the output limit cut.
-const reasons = { openai: ["tool_calls", "stop", "function_call", "length"], anthropic: ["tool_use", "end_turn", "stop_sequence", "max_tokens"], responses: ["completed", "max_output_tokens"], gemini: ["STOP", "MAX_TOKENS"] };
-const limited = ["length", "max_tokens", "max_output_tokens", "MAX_TOKENS"];
+export const reasons = { openai: ["tool_calls", "stop", "function_call", "length"], anthropic: ["tool_use", "end_turn", "stop_sequence", "max_tokens"], responses: ["completed", "max_output_tokens"], gemini: ["STOP", "MAX_TOKENS"] };
+export const limited = ["length", "max_tokens", "max_output_tokens", "MAX_TOKENS"];
 
 // The end of a stream that called something.
 const over = {
@@ -38,7 +38,7 @@ const over = {
 const geminiCall = (id, args) => data({ candidates: [{ content: { parts: [{ functionCall: { id, name: "look", args } }], role: "model" }, index: 0 }], usageMetadata: { promptTokenCount: 5 } });
 
 // One call with these arguments, as text, in the way that was asked for; `said`: words in front of it.
-function calls(name, w, q, res, id, args, reason, said = "") {
+export function calls(name, w, q, res, id, args, reason, said = "") {
   const finish = name === "responses" && reason === "completed" ? undefined : reason;
   if (!streams(q)) return w.answer(res, said, [[id, "look", args]], finish); // a text also where an object is expected
   const opening = w.opening(), before = said && w.piece(said); // one dialect counts its events

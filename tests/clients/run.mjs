@@ -32,6 +32,7 @@ await import("./effects.mjs");
 await import("./large.mjs");
 await import("./simulate.mjs");
 await import("./agent.mjs");
+await import("./run_cuts.mjs");
 await import("./run_agent.mjs");
 await import("./run_journal.mjs");
 await import("./run_tools.mjs");

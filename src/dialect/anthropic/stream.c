@@ -29,7 +29,7 @@ static void read_start(turn_deltas *l, turn_reader *r, const dialect_said *e, da
 static void anthropic_say(turn_deltas *l, turn_reader *r, delta_kind kind, int index, daruma_str at, daruma_arena *a)
 {
     bool whole = kind == DELTA_ARGUMENTS && (json_is_object(at) || json_is_array(at));
-    daruma_str text = whole ? at : json_text(at, a);
+    daruma_str text = whole ? at : reader_piece(r, index, at, a);
     turn_delta *d = delta_text(l, kind, index, text);
     if (!d)
         return;

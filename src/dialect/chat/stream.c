@@ -6,11 +6,11 @@
 
 static void chat_say(turn_deltas *l, turn_reader *r, delta_kind kind, daruma_str value, daruma_arena *a)
 {
-    daruma_str text = json_text(value, a);
-    if (!text.n)
+    if (!json_is_string(value) || str_eq(value, S("\"\"")))
         return;
     if (r->open_kind != kind || r->open != -1)
         block_open(r, -1, kind);
+    daruma_str text = reader_piece(r, -1, value, a);
     turn_delta *d = delta_text(l, kind, -1, text);
     if (d)
         d->text_at = value;
@@ -59,7 +59,7 @@ static void read_call_delta(turn_deltas *l, turn_reader *r, daruma_str entry, da
         d->shares = shares;
         d->custom = custom;
     }
-    daruma_str text = json_is_object(arguments) ? arguments : json_text(arguments, a);
+    daruma_str text = json_is_object(arguments) ? arguments : reader_piece(r, nth, arguments, a);
     if (text.n && r->open == at)
         r->open_bytes += (int64_t)text.n;
     bool more = begun && !shares && name.n; /* of its name, or all of it again */

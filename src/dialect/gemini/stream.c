@@ -65,7 +65,7 @@ static void read_part_deltas(turn_deltas *l, turn_reader *r, daruma_str part, da
 {
     json_iter it = json_open(part);
     gemini_part p = gemini_read_part(&it);
-    daruma_str text = json_text(p.text, a), signature = json_text(p.signature, a);
+    daruma_str text = reader_piece(r, -1, p.text, a), signature = json_text(p.signature, a);
     if (json_is_object(p.call)) {
         read_call_deltas(l, r, part, p.call, signature, a);
         return;

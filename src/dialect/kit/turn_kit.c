@@ -109,8 +109,17 @@ int call_told(turn_reader *r, int at)
     return nth;
 }
 
+daruma_str reader_piece(turn_reader *r, int nth, daruma_str value, daruma_arena *a)
+{
+    if (r->half_of != nth)
+        r->half = 0;
+    r->half_of = (int16_t)nth;
+    return json_text_on(value, &r->half, a);
+}
+
 void block_open(turn_reader *r, int at, delta_kind kind)
 {
+    r->half = 0;
     r->open = at;
     r->open_kind = kind;
     r->open_bytes = 0;

@@ -29,6 +29,9 @@ static inline int call_oldest(const turn_reader *r) /* number of the oldest call
 {
     return r->calls > TURN_CALLS_MAX ? r->calls - TURN_CALLS_MAX : 0;
 }
+/* The next piece of what is said (nth -1), or of the arguments of a call: `value` is a string. A character that was cut
+ * in two comes with its second half. */
+daruma_str reader_piece(turn_reader *r, int nth, daruma_str value, daruma_arena *a);
 /* A block, item or (Chat) kind of speech is open from here on. */
 void block_open(turn_reader *r, int at, delta_kind kind);
 

@@ -95,7 +95,7 @@ static void read_text(turn_deltas *l, turn_reader *r, const dialect_said *e, del
     if (kind == DELTA_REFUSAL)
         r->open_kind = DELTA_REFUSAL;
     if (!done || !r->open_bytes)
-        responses_say(l, r, kind, nth, json_text(e->words, a), e->words);
+        responses_say(l, r, kind, nth, done ? json_text(e->words, a) : reader_piece(r, nth, e->words, a), e->words);
     if (done && r->stage < STAGE_TEXT_DONE)
         r->stage = STAGE_TEXT_DONE;
 }
