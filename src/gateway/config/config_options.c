@@ -25,12 +25,12 @@ static bool read_url(conf *r, const conf_option *o, daruma_str s, void *at)
     return true;
 }
 
-static void show_url(const void *root, const void *at, daruma_buf *out)
+void config_show_url(const void *root, const void *at, daruma_buf *out)
 {
     const url *u = at;
     (void)root;
-    buf_printf(out, "http%s://", u->tls ? "s" : "");
-    BUF_SAY(out, u->authority, u->prefix);
+    if (u->host.n)
+        url_say(u, out);
 }
 
 static bool read_proxy(conf *r, const conf_option *o, daruma_str s, void *at)
@@ -420,7 +420,7 @@ static const conf_option providers_rows[] = {
     {"name", CONF_NAME, NEEDED, AT(config_provider, name), .min = 1, .max = 64, .help = "How targets, events and metrics call it."},
     {"dialect", VALUE(read_dialect, show_dialect, "one of openai, openai-responses, anthropic, gemini"), NEEDED, AT(config_provider, dialect),
      .help = "How it speaks: `openai` (Chat Completions), `openai-responses`, `anthropic` (Messages) or `gemini` (generateContent)."},
-    {"url", VALUE(read_url, show_url, "a URL like https://api.openai.com"), NEEDED, AT(config_provider, to),
+    {"url", VALUE(read_url, config_show_url, "a URL like https://api.openai.com"), NEEDED, AT(config_provider, to),
      .help = "Its address, with or without the `/v1` that clients add: it is never doubled."},
     {"cloud", CONF_ENUM, AT(config_provider, cloud), .fallback = "auto", .words = "auto vertex bedrock",
      .help = "The cloud that hosts Anthropic's models at this address and speaks its dialect a little otherwise: `vertex`, or `bedrock` (InvokeModel). `auto`: as the URL says it. doc/clouds.md"},
