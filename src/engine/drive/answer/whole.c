@@ -315,12 +315,9 @@ static bool whole_beside(session *x, const whole *first, size_t bytes)
     *w = *first;
     w->test.most = CALLS_CHECKED_BYTES_MAX;
     hedge_cancel(x); /* this attempt is the answer */
-    if (session_work(x, bytes, w->body.n < JOB_BYTES_MIN ? &short_answers : &answers, w)) {
-        then(x, w);
-        return true;
-    }
     x->due.progress_by = x->due.look_at = -1;
-    session_timer(x); /* heartbeats go on */
+    if (session_work(x, bytes, w->body.n < JOB_BYTES_MIN ? &short_answers : &answers, w))
+        then(x, w);
     return true;
 }
 
