@@ -2,6 +2,7 @@
 #include "net/gather.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "net/timer.h"
 #include <stdlib.h>
 
 struct gather {
@@ -87,13 +88,8 @@ gather *gather_new(uv_loop_t *loop, void (*write)(void *owner, daruma_str bytes)
     return g;
 }
 
-static void closed(uv_handle_t *h)
-{
-    free(h->data);
-}
-
 void gather_free(gather *g)
 {
     if (g)
-        uv_close((uv_handle_t *)&g->before_wait, closed);
+        loop_close((uv_handle_t *)&g->before_wait);
 }

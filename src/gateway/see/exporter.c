@@ -11,6 +11,7 @@
 #include "base/date.h"
 #include "base/limits.h"
 #include "gateway/see/trace.h"
+#include "net/timer.h"
 #include "sys/sys.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -390,11 +391,6 @@ void exporter_flush(exporter *e, void (*done)(void *user), void *user)
     look(e, 0);
 }
 
-static void timer_closed(uv_handle_t *h)
-{
-    free(h->data);
-}
-
 void exporter_close(exporter *e)
 {
     if (!e)
@@ -404,7 +400,7 @@ void exporter_close(exporter *e)
         over(e);
     }
     lose_all(e);
-    uv_close((uv_handle_t *)&e->timer, timer_closed);
+    loop_close((uv_handle_t *)&e->timer);
 }
 
 void exporter_count(const exporter *e, uint64_t *exported, uint64_t *lost, uint64_t *waiting)

@@ -3,7 +3,7 @@
 #include "base/str.h"
 #include <endian.h>
 
-void proto_varint(daruma_buf *b, uint64_t v)
+static void proto_varint(daruma_buf *b, uint64_t v)
 {
     for (; v >= 128; v >>= 7)
         buf_putc(b, (char)(v | 128));

@@ -8,7 +8,6 @@ enum { PROTO_VARINT = 0, PROTO_FIXED64 = 1, PROTO_BYTES = 2, PROTO_FIXED32 = 5 }
 enum { PROTO_TEXT_BYTES = 1024 }; /* of one text of others; longer ones are cut */
 enum { PROTO_LENGTH_BYTES = 10 }; /* of a varint, at most */
 
-void proto_varint(daruma_buf *b, uint64_t v);
 void proto_fixed64(daruma_buf *b, int field, uint64_t v);
 /* One number or two, of eight bytes each, the most significant first. */
 void proto_id(daruma_buf *b, int field, const uint64_t *id, size_t n);
