@@ -85,6 +85,11 @@ struct upstream {
     char stage[16 << 10];                                   /* one TLS record to be written */
 };
 
+static inline daruma_ms upstream_now(const upstream *u)
+{
+    return (daruma_ms)uv_now(u->loop);
+}
+
 /* ---- wire.c ---- */
 origin *origin_of(upstream *u, const url *to);
 /* An idle connection, taken from the pool; NULL when there is none. */
@@ -102,11 +107,7 @@ void wire_flush_tls(wire *w); /* sends what TLS has written */
 void wire_ready(wire *w); /* it stands: the fetch may begin */
 void wire_broken(wire *w, daruma_net net, const char *why);
 void wire_on_clock(loop_timer *clock);
-void wire_on_closed(uv_handle_t *h); /* the socket of a closing wire is closed */
-static inline daruma_ms upstream_now(const upstream *u)
-{
-    return (daruma_ms)uv_now(u->loop);
-}
+void wire_on_closed(uv_handle_t *h);       /* the socket of a closing wire is closed */
 void upstream_free_when_done(upstream *u); /* when it is closed and nothing is under way */
 
 /* ---- dial.c ---- */
