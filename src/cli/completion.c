@@ -29,8 +29,11 @@ static value_of kind_of(const cli_option *o)
 
 static void put_words(value_of v)
 {
+    const dialect *d;
     const char *name;
-    for (size_t i = 0; (name = v == VALUE_DIALECT ? dialect_name(i) : daruma_policy_name(i)); i++)
+    for (size_t i = 0; (d = dialect_at(i)) && v == VALUE_DIALECT; i++)
+        printf("%s%s", i ? " " : "", d->name);
+    for (size_t i = 0; (name = daruma_policy_name(i)) && v == VALUE_PROFILE; i++)
         printf("%s%s", i ? " " : "", name);
 }
 

@@ -29,13 +29,12 @@ static bool no_object(const char *command, const char *what, daruma_str body)
 /* Another dialect than `d` that the request is one of; NULL: there is none. */
 static const dialect *fits_other(const dialect *d, daruma_str body, daruma_arena *a)
 {
-    static const dialect *const known[] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic,
-                                           &dialect_gemini};
+    const dialect *known;
     convo c;
-    for (size_t i = 0; i < COUNT(known); i++)
-        if (known[i] != d && known[i]->read(body, a, &c) == DARUMA_OK)
-            return known[i];
-    return NULL;
+    for (size_t i = 0; (known = dialect_at(i)); i++)
+        if (known != d && known->read(body, a, &c) == DARUMA_OK)
+            break;
+    return known;
 }
 
 int cli_unread(const char *command, const char *what, daruma_status s, const dialect *d, daruma_str body,

@@ -74,11 +74,11 @@ static bool is_not_there(conf *r, const char *what, daruma_str word, daruma_str 
 static bool read_dialect(conf *r, const conf_option *o, daruma_str s, void *at)
 {
     str_near near = str_near_to(s);
-    const char *known;
+    const dialect *known;
     const dialect *d = dialect_find(s);
     *(const dialect **)at = d;
-    for (size_t i = 0; (known = dialect_name(i)); i++)
-        str_near_try(&near, str_of(known));
+    for (size_t i = 0; (known = dialect_at(i)); i++)
+        str_near_try(&near, str_of(known->name));
     if (str_ieq(s, S("google")))
         return conf_expected(r, o, "it is called gemini");
     return d || meant_another(r, o, near, "take the one whose SDK your program uses");
