@@ -83,7 +83,7 @@ static bool is_soon(const fetch *f)
 {
     daruma_ms trip = f->wire->origin->trip, most = trip < 0 ? 0 : mul_sat(trip, POOL_AGAIN_TRIPS);
     most = most < POOL_AGAIN_MS_MIN ? POOL_AGAIN_MS_MIN : most > POOL_AGAIN_MS_MAX ? POOL_AGAIN_MS_MAX : most;
-    return upstream_now(f->upstream) - f->wire->since <= most; /* since it was sent */
+    return (daruma_ms)uv_now(f->upstream->loop) - f->wire->since <= most; /* since it was sent */
 }
 
 /* The same once more, on a fresh connection. False without memory. */
@@ -140,7 +140,7 @@ static void complete(fetch *f, bool nothing_left)
 void fetch_on_clock(fetch *f)
 {
     wire *w = f->wire;
-    daruma_ms now = upstream_now(w->upstream);
+    daruma_ms now = (daruma_ms)uv_now(w->upstream->loop);
     if (w->writing && w->tcp.write_queue_size < f->queued)
         f->since = now; /* a long body on a slow line: it moves */
     f->queued = w->tcp.write_queue_size;
@@ -214,7 +214,7 @@ static void on_sent(uv_write_t *req, int status)
     free(req); /* the first of its rest */
     if (w->fetch && status == 0) {
         w->fetch->all_sent = true;
-        w->fetch->since = upstream_now(w->upstream);
+        w->fetch->since = (daruma_ms)uv_now(w->upstream->loop);
     } /* else an early answer or the end can still be read: that side tells */
 }
 
@@ -317,14 +317,14 @@ void fetch_on_room(fetch *f)
     if (!f->all_sent && f->wire->tls)
         send_tls(f, (daruma_str){0});
     if (!f->begun)
-        f->since = upstream_now(f->upstream);
+        f->since = (daruma_ms)uv_now(f->upstream->loop);
 }
 
 void fetch_on_ready(fetch *f)
 {
     wire *w = f->wire;
     w->state = WIRE_BUSY;
-    f->since = w->since = upstream_now(w->upstream);
+    f->since = w->since = (daruma_ms)uv_now(w->upstream->loop);
     daruma_str head = write_head(f);
     if (!head.n)
         wire_fail_later(w, DARUMA_NET_PROTOCOL, "the head of the request is too long");
@@ -390,7 +390,7 @@ static bool take_head(fetch *f, daruma_str *in)
     w->scan = (http_scan){0};
     if (head.status < 200) {
         if (head.status != 101 && ++f->interim <= INTERIM_MAX) {
-            f->since = upstream_now(w->upstream);
+            f->since = (daruma_ms)uv_now(w->upstream->loop);
             return true;
         }
         fetch_on_broken(f, DARUMA_NET_PROTOCOL, "an interim answer that nobody asked for");
@@ -399,7 +399,7 @@ static bool take_head(fetch *f, daruma_str *in)
     if (follows(f, &head))
         return false;
     f->headed = true;
-    f->since = upstream_now(w->upstream);
+    f->since = (daruma_ms)uv_now(w->upstream->loop);
     f->keep = head.keep_alive;
     f->left = head.length;
     f->ops->head(f, &head, f->user);
@@ -456,7 +456,7 @@ void fetch_on_bytes(fetch *f, daruma_str in)
         return;
     }
     if (f->headed || !f->begun) /* a head that comes byte by byte is no sign of life */
-        f->since = upstream_now(w->upstream);
+        f->since = (daruma_ms)uv_now(w->upstream->loop);
     if (!f->begun) {
         f->begun = true;
         arm(f);
@@ -498,7 +498,7 @@ fetch *fetch_start(upstream *u, const fetch_request *r, const fetch_ops *ops, vo
     fetch *f = o ? fetch_new(u) : NULL;
     if (!f)
         return NULL;
-    daruma_ms now = upstream_now(u);
+    daruma_ms now = (daruma_ms)uv_now(u->loop);
     *f = (fetch){.upstream = u, .r = *r, .ops = ops, .user = user, .started = now, .since = now};
     f->wire = r->fresh ? NULL : wire_take(o);
     if (f->wire) {
@@ -528,7 +528,7 @@ void fetch_resume(fetch *f)
     if (!f->paused)
         return;
     f->paused = false;
-    f->since = upstream_now(f->upstream);
+    f->since = (daruma_ms)uv_now(f->upstream->loop);
     if (f->wire->state == WIRE_BUSY && !wire_read(f->wire, true))
         wire_fail_later(f->wire, DARUMA_NET_RESET, "reading could not go on");
     else
