@@ -428,9 +428,9 @@ static const ending endings[] = {
         "the output cap cut a tool call each time: the answer ends there, with what was said before the call")},
     [END_GIVEN]       = {put_given, DARUMA_OUTCOME_DEGRADED, DARUMA_REMEDY_KEEP_PARTIAL, .reason = LIT(
         "the model was asked again in vain: its answer goes out as it came")},
-    [END_BROKEN_OFF]  = {put_nothing, DARUMA_OUTCOME_FAILED, DARUMA_REMEDY_NONE},
-    [END_INTERRUPTED] = {put_interrupted, DARUMA_OUTCOME_DEGRADED, DARUMA_REMEDY_EXPLAIN},
-    [END_STOPPED]     = {put_stopped, DARUMA_OUTCOME_DEGRADED, DARUMA_REMEDY_STOP_PARTIAL},
+    [END_BROKEN_OFF]  = {put_nothing, DARUMA_OUTCOME_FAILED, DARUMA_REMEDY_NONE, .failed = false},
+    [END_INTERRUPTED] = {put_interrupted, DARUMA_OUTCOME_DEGRADED, DARUMA_REMEDY_EXPLAIN, .failed = false},
+    [END_STOPPED]     = {put_stopped, DARUMA_OUTCOME_DEGRADED, DARUMA_REMEDY_STOP_PARTIAL, .failed = false},
     [END_APOLOGY]     = {put_message, DARUMA_OUTCOME_EXPLAINED, DARUMA_REMEDY_APOLOGISE, .failed = true},
     [END_MESSAGE]     = {put_message, DARUMA_OUTCOME_EXPLAINED, DARUMA_REMEDY_EXPLAIN, .failed = true},
     [END_ERROR]       = {put_error, DARUMA_OUTCOME_FAILED, DARUMA_REMEDY_EXPLAIN, .failed = true},
