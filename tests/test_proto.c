@@ -49,7 +49,7 @@ static daruma_str within(daruma_str *message, int field)
 static void texts_of_any_length_come_back(void **state)
 {
     (void)state;
-    char text[PROTO_TEXT_BYTES];
+    char text[PROTO_TEXT_BYTES + 100];
     memset(text, 'x', sizeof text);
     for (size_t n = 0; n <= PROTO_TEXT_BYTES; n++) {
         daruma_buf b = buf_over(room, sizeof room);
@@ -62,6 +62,9 @@ static void texts_of_any_length_come_back(void **state)
         assert_true(str_eq(within(&value, 1), (daruma_str){text, n}));
         assert_int_equal(value.n, 0);
     }
+    daruma_buf b = buf_over(room, sizeof room);
+    proto_attribute(&b, 9, S("key"), (daruma_str){text, sizeof text});
+    assert_true(b.full);
 }
 
 static void what_does_not_fit_is_said(void **state)
@@ -70,6 +73,9 @@ static void what_does_not_fit_is_said(void **state)
     for (size_t cap = 0; cap < 15; cap++) {
         daruma_buf b = buf_over(room, cap);
         proto_attribute(&b, 9, S("key"), S("text"));
+        assert_true(b.full);
+        b = buf_over(room, cap);
+        proto_attribute_long(&b, 9, S("key"), S("text"));
         assert_true(b.full);
     }
 }

@@ -3,65 +3,60 @@
 #include "base/str.h"
 #include <endian.h>
 
-static void proto_varint(daruma_buf *b, uint64_t v)
+void proto_varint(daruma_buf *b, uint64_t v)
 {
     for (; v >= 128; v >>= 7)
         buf_putc(b, (char)(v | 128));
     buf_putc(b, (char)v);
 }
 
-static size_t varint_bytes(uint64_t v)
-{
-    size_t n = 1;
-    for (; v >= 128; v >>= 7)
-        n++;
-    return n;
-}
-
 void proto_fixed64(daruma_buf *b, int field, uint64_t v)
 {
-    buf_putc(b, (char)(field << 3 | PROTO_FIXED64));
-    buf_put(b, (daruma_str){(const char *)&(uint64_t){htole64(v)}, 8});
+    char *to = buf_room(b, 9);
+    if (!to)
+        return;
+    b->n += 9;
+    to[0] = (char)(field << 3 | PROTO_FIXED64);
+    memcpy(to + 1, &(uint64_t){htole64(v)}, 8);
 }
 
 void proto_id(daruma_buf *b, int field, const uint64_t *id, size_t n)
 {
-    proto_begin(b, field, 8 * n);
-    for (size_t i = 0; i < n; i++)
-        buf_put(b, (daruma_str){(const char *)&(uint64_t){htobe64(id[i])}, 8});
+    char *to = proto_begin(b, field, 8 * n);
+    for (size_t i = 0; to && i < n; i++)
+        memcpy(to + 8 * i, &(uint64_t){htobe64(id[i])}, 8);
 }
 
-void proto_begin(daruma_buf *b, int field, size_t n)
+char *proto_begin(daruma_buf *b, int field, size_t n)
 {
-    buf_putc(b, (char)(field << 3 | PROTO_BYTES));
-    proto_varint(b, n);
+    char *to = buf_room(b, 1 + PROTO_LENGTH_BYTES + n), *at = to;
+    size_t left = n;
+    if (!to)
+        return NULL;
+    *at++ = (char)(field << 3 | PROTO_BYTES);
+    for (; left >= 128; left >>= 7)
+        *at++ = (char)(left | 128);
+    *at++ = (char)left;
+    b->n += (size_t)(at - to) + n;
+    return at;
 }
 
 void proto_bytes(daruma_buf *b, int field, daruma_str bytes)
 {
-    proto_begin(b, field, bytes.n);
-    buf_put(b, bytes);
+    char *to = proto_begin(b, field, bytes.n);
+    if (to && bytes.n)
+        memcpy(to, bytes.p, bytes.n);
 }
 
-/* Of a KeyValue its beginning, up to its value, a message of `n` bytes. */
-static void begin_attribute(daruma_buf *b, int field, daruma_str key, size_t n)
+void proto_attribute_long(daruma_buf *b, int field, daruma_str key, daruma_str text)
 {
-    proto_begin(b, field, 1 + varint_bytes(key.n) + key.n + 1 + varint_bytes(n) + n);
-    proto_bytes(b, 1, key);
-    proto_begin(b, 2, n);
-}
-
-void proto_attribute(daruma_buf *b, int field, daruma_str key, daruma_str text)
-{
-    begin_attribute(b, field, key, 1 + varint_bytes(text.n) + text.n);
-    proto_bytes(b, 1, text);
-}
-
-void proto_attribute_number(daruma_buf *b, int field, daruma_str key, int kind, uint64_t v)
-{
-    begin_attribute(b, field, key, 1 + varint_bytes(v));
-    buf_putc(b, (char)(kind << 3 | PROTO_VARINT));
-    proto_varint(b, v);
+    char values[PROTO_TEXT_BYTES + 16], wholes[sizeof values + 128];
+    daruma_buf value = buf_over(values, sizeof values), whole = buf_over(wholes, sizeof wholes);
+    proto_bytes(&value, 1, text);
+    proto_bytes(&whole, 1, key);
+    proto_bytes(&whole, 2, buf_str(&value));
+    b->full |= value.full || whole.full;
+    proto_bytes(b, field, buf_str(&whole));
 }
 
 static bool is_ascii(daruma_str s)

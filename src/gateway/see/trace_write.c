@@ -45,32 +45,37 @@ static daruma_str provider_name(const dialect *d)
 
 /* ---- attributes ---- */
 
-/* One attribute with a word of ours, which is UTF-8; none when it is empty. */
-static void put_word(daruma_buf *b, const char *key, daruma_str word)
+/* One attribute with a text of others; none when it is empty. */
+#define PUT_TEXT(b, key, text) put_text((b), S(key), (text))
+/* One with a word of ours, which is UTF-8; none when it is empty. */
+#define PUT_WORD(b, key, word) put_word((b), S(key), (word))
+/* One with a number; none when it is below 0. */
+#define PUT_NUMBER(b, key, number) put_number((b), S(key), (number))
+/* One that says that it is so; none when it is not. */
+#define PUT_FLAG(b, key, flag) put_flag((b), S(key), (flag))
+
+__attribute__((always_inline)) static inline void put_word(daruma_buf *b, daruma_str key, daruma_str word)
 {
     if (word.n)
-        proto_attribute(b, SPAN_ATTRIBUTES, str_of(key), word);
+        proto_attribute(b, SPAN_ATTRIBUTES, key, word);
 }
 
-/* One with a text of others. */
-static void put_text(daruma_buf *b, const char *key, daruma_str text)
+__attribute__((always_inline)) static inline void put_text(daruma_buf *b, daruma_str key, daruma_str text)
 {
     char room[PROTO_TEXT_BYTES];
     put_word(b, key, proto_text(text, room));
 }
 
-/* One with a number; none when it is below 0. */
-static void put_number(daruma_buf *b, const char *key, int64_t v)
+__attribute__((always_inline)) static inline void put_number(daruma_buf *b, daruma_str key, int64_t v)
 {
     if (v >= 0)
-        proto_attribute_number(b, SPAN_ATTRIBUTES, str_of(key), VALUE_INT, (uint64_t)v);
+        proto_attribute_number(b, SPAN_ATTRIBUTES, key, VALUE_INT, (uint64_t)v);
 }
 
-/* One that says that it is so; none when it is not. */
-static void put_flag(daruma_buf *b, const char *key, bool v)
+__attribute__((always_inline)) static inline void put_flag(daruma_buf *b, daruma_str key, bool v)
 {
     if (v)
-        proto_attribute_number(b, SPAN_ATTRIBUTES, str_of(key), VALUE_BOOL, 1);
+        proto_attribute_number(b, SPAN_ATTRIBUTES, key, VALUE_BOOL, 1);
 }
 
 /* A model's name, fit to be shown, and UTF-8; most often it is the one that was shown last. */
@@ -101,8 +106,14 @@ static void put_name(daruma_buf *b, daruma_str operation, daruma_str model, daru
 {
     daruma_str first = operation.n ? operation : str_sub(method, 0, JOIN_ID_MAX);
     bool both = model.n && operation.n;
-    proto_begin(b, SPAN_NAME, first.n + (both ? 1 + model.n : 0));
-    BUF_SAY(b, first, both ? S(" ") : S(""), both ? model : S(""));
+    char *to = proto_begin(b, SPAN_NAME, first.n + (both ? 1 + model.n : 0));
+    if (!to)
+        return;
+    memcpy(to, first.p, first.n);
+    if (both) {
+        to[first.n] = ' ';
+        memcpy(to + first.n + 1, model.p, model.n);
+    }
 }
 
 static void put_times(daruma_buf *b, int kind, int64_t began_ns, int64_t ended_ns)
@@ -115,19 +126,20 @@ static void put_times(daruma_buf *b, int kind, int64_t began_ns, int64_t ended_n
 
 static void end_span(daruma_buf *b, bool failed)
 {
-    if (failed)
-        proto_bytes(b, SPAN_STATUS, (daruma_str){(char[]){STATUS_CODE << 3 | PROTO_VARINT, STATUS_ERROR}, 2});
+    char *to = failed ? proto_begin(b, SPAN_STATUS, 2) : NULL;
+    if (to)
+        memcpy(to, (char[]){STATUS_CODE << 3 | PROTO_VARINT, STATUS_ERROR}, 2);
 }
 
 static void put_usage(daruma_buf *b, int64_t input_tokens, int64_t output_tokens)
 {
-    put_number(b, "gen_ai.usage.input_tokens", input_tokens);
-    put_number(b, "gen_ai.usage.output_tokens", output_tokens);
+    PUT_NUMBER(b, "gen_ai.usage.input_tokens", input_tokens);
+    PUT_NUMBER(b, "gen_ai.usage.output_tokens", output_tokens);
 }
 
 static void put_answered_by(daruma_buf *b, const trace_span *s, trace_names *names)
 {
-    put_word(b, "gen_ai.response.model", shown(&names->answered, s->answered_by));
+    PUT_WORD(b, "gen_ai.response.model", shown(&names->answered, s->answered_by));
 }
 
 /* ---- of a request ---- */
@@ -149,34 +161,34 @@ void trace_write_request(const exchange *x, const drive_result *r, const trace_s
     begin_span(b, t, t->span, t->parent);
     put_name(b, operation, model, method);
     put_times(b, KIND_SERVER, t->began_ns, sys_wall_ns());
-    put_word(b, "gen_ai.operation.name", operation);
-    put_word(b, "gen_ai.request.model", model);
+    PUT_WORD(b, "gen_ai.operation.name", operation);
+    PUT_WORD(b, "gen_ai.request.model", model);
     if (answer) {
-        put_word(b, "gen_ai.provider.name", provider_name(answer->provider->dialect));
+        PUT_WORD(b, "gen_ai.provider.name", provider_name(answer->provider->dialect));
         put_answered_by(b, answer, names);
     }
     put_usage(b, r->input_tokens, r->output_tokens);
-    put_word(b, "http.request.method", method);
+    PUT_WORD(b, "http.request.method", method);
     if (!x->d) {
         char room[WORDS_ROOM_BYTES];
         daruma_arena a = arena_over(room, sizeof room);
-        put_text(b, "url.path", words_clean(x->c->head.path, JOIN_ID_MAX * 2, &a));
+        PUT_TEXT(b, "url.path", words_clean(x->c->head.path, JOIN_ID_MAX * 2, &a));
     }
-    put_number(b, "http.response.status_code", x->status ? x->status : -1);
+    PUT_NUMBER(b, "http.response.status_code", x->status ? x->status : -1);
     if (failed)
-        put_word(b, "error.type", str_of(t->judged ? daruma_kind_name(t->kind) : daruma_outcome_name(r->outcome)));
+        PUT_WORD(b, "error.type", str_of(t->judged ? daruma_kind_name(t->kind) : daruma_outcome_name(r->outcome)));
     buf_hex64(&number, r->case_id);
-    put_word(b, "daruma.case", buf_str(&number));
-    put_text(b, "daruma.client", x->client ? x->client->name : (daruma_str){0});
-    put_word(b, "daruma.outcome", str_of(daruma_outcome_name(r->outcome)));
+    PUT_WORD(b, "daruma.case", buf_str(&number));
+    PUT_TEXT(b, "daruma.client", x->client ? x->client->name : (daruma_str){0});
+    PUT_WORD(b, "daruma.outcome", str_of(daruma_outcome_name(r->outcome)));
     if (t->judged)
-        put_word(b, "daruma.kind", str_of(daruma_kind_name(t->kind)));
+        PUT_WORD(b, "daruma.kind", str_of(daruma_kind_name(t->kind)));
     session_say_remedies(x->session, &remedies);
     if (!str_eq(buf_str(&remedies), S("none")))
-        put_word(b, "daruma.remedies", buf_str(&remedies));
-    put_number(b, "daruma.calls", r->attempts);
-    put_flag(b, "daruma.stream", r->stream);
-    put_number(b, "daruma.first_ms", r->first);
+        PUT_WORD(b, "daruma.remedies", buf_str(&remedies));
+    PUT_NUMBER(b, "daruma.calls", r->attempts);
+    PUT_FLAG(b, "daruma.stream", r->stream);
+    PUT_NUMBER(b, "daruma.first_ms", r->first);
     end_span(b, failed);
 }
 
@@ -206,22 +218,22 @@ void trace_write_call(const exchange *x, const drive_result *r, const trace_span
     begin_span(b, x->trace, s->id, x->trace->span);
     put_name(b, operation, model, s->target ? x->c->head.method : S("POST"));
     put_times(b, KIND_CLIENT, s->began_ns, s->ended_ns);
-    put_word(b, "gen_ai.operation.name", operation);
-    put_word(b, "gen_ai.provider.name", provider_name(s->provider->dialect));
-    put_word(b, "gen_ai.request.model", model);
+    PUT_WORD(b, "gen_ai.operation.name", operation);
+    PUT_WORD(b, "gen_ai.provider.name", provider_name(s->provider->dialect));
+    PUT_WORD(b, "gen_ai.request.model", model);
     put_answered_by(b, s, names);
     put_usage(b, answer ? r->input_tokens : s->input_tokens, answer ? r->output_tokens : s->output_tokens);
-    put_text(b, "server.address", s->provider->to.host);
-    put_number(b, "server.port", s->provider->to.port);
-    put_number(b, "http.response.status_code", s->status ? s->status : -1);
+    PUT_TEXT(b, "server.address", s->provider->to.host);
+    PUT_NUMBER(b, "server.port", s->provider->to.port);
+    PUT_NUMBER(b, "http.response.status_code", s->status ? s->status : -1);
     if (error)
-        put_word(b, "error.type", str_of(error));
-    put_text(b, "daruma.provider", s->provider->name);
-    put_word(b, "daruma.call", !s->target ? S("side") : s->hedge ? S("hedge") : S("attempt"));
+        PUT_WORD(b, "error.type", str_of(error));
+    PUT_TEXT(b, "daruma.provider", s->provider->name);
+    PUT_WORD(b, "daruma.call", !s->target ? S("side") : s->hedge ? S("hedge") : S("attempt"));
     if (s->judged)
-        put_word(b, "daruma.kind", str_of(daruma_kind_name(s->kind)));
+        PUT_WORD(b, "daruma.kind", str_of(daruma_kind_name(s->kind)));
     if (s->remedy)
-        put_word(b, "daruma.remedy", str_of(s->remedy));
-    put_flag(b, "daruma.cancelled", s->cancelled);
+        PUT_WORD(b, "daruma.remedy", str_of(s->remedy));
+    PUT_FLAG(b, "daruma.cancelled", s->cancelled);
     end_span(b, error != NULL);
 }
