@@ -134,17 +134,6 @@ static bool lay_over(const agents_asked *q, uint32_t mode, const daruma_policy *
 
 /* ---- a configuration ---- */
 
-/* The value of a variable of the environment, as conf_env. */
-static daruma_str agents_env(daruma_str name, bool *found, void *user)
-{
-    char z[256];
-    (void)user;
-    snprintf(z, sizeof z, STR_FMT, STR_ARG(str_sub(name, 0, sizeof z - 1)));
-    const char *value = name.n < sizeof z ? getenv(z) : NULL;
-    *found = value != NULL;
-    return str_of(value);
-}
-
 static int provider_of(const config *c, daruma_str name)
 {
     for (size_t i = 0; i < c->nproviders; i++)
@@ -228,7 +217,7 @@ bool agents_of_config(daruma_str text, const char *file, const config *c, const 
                             .has_price = c ? has_price : NULL,
                             .user = &known,
                             .servers = servers,
-                            .env = agents_env,
+                            .env = config_env,
                             .file = file};
     return agents_read(text, &w, a, ret, m);
 }
@@ -251,8 +240,7 @@ static bool key_of(const config_provider *p, const config_key *k, daruma_arena *
 static daruma_str base_of(const config_provider *p, daruma_arena *a)
 {
     daruma_buf b = buf_in(a);
-    buf_printf(&b, "http%s://", p->to.tls ? "s" : "");
-    BUF_SAY(&b, p->to.authority, p->to.prefix);
+    url_say(&p->to, &b);
     return b.full ? (daruma_str){0} : buf_str(&b);
 }
 
@@ -364,7 +352,7 @@ static bool read_config(const agents_asked *q, daruma_arena *a, config *c, agent
     if (!sys_read_file(q->config, CONFIG_BYTES_MAX, a, &text, why))
         return cli_say(false, "run", "%s", why);
     m.file = q->config;
-    if (config_read(text, agents_env, NULL, a, c, &m) && agents_of_config(text, q->config, c, q->servers, a, g, &m))
+    if (config_read(text, config_env, NULL, a, c, &m) && agents_of_config(text, q->config, c, q->servers, a, g, &m))
         return true;
     daruma_buf b = buf_in(a);
     m.file = q->config;

@@ -108,8 +108,6 @@ bool cli_read(const char *command, const char *path, size_t file_most, size_t mo
 #define CLI_ANSWER  "an answer"
 int cli_unread(const char *command, const char *what, daruma_status s, const struct dialect *d, daruma_str body,
                daruma_arena *a);
-/* ... nothing, or no JSON object; false when it is one. */
-bool cli_no_object(const char *command, const char *what, daruma_str body);
 
 /* Reads a whole HTTP answer, head and body, as `curl -i` and `curl -v` print it: its status, unless `ev` has one, its
  * fields, behind the ev->nheaders that stand in `headers` (room for `max`), and its body, in `a`. False: it is none. */

@@ -12,12 +12,14 @@ static struct {
     const char *command;
 } now;
 
-/* What an option's value may be. */
-typedef enum value_of { VALUE_FILE, VALUE_DIALECT, VALUE_PROFILE, VALUE_ANY } value_of;
+/* What an option's value may be; from the dialects on, a word of a list. */
+typedef enum value_of { VALUE_NONE, VALUE_ANY, VALUE_FILE, VALUE_DIALECT, VALUE_PROFILE } value_of;
 
 static value_of kind_of(const cli_option *o)
 {
     daruma_str name = str_of(o->name), value = str_of(o->value);
+    if (!o->value)
+        return VALUE_NONE;
     if (str_eq(name, S("--dialect")) || str_eq(name, S("--from")) || str_eq(name, S("--to")))
         return VALUE_DIALECT;
     if (str_eq(name, S("--profile")))
@@ -27,8 +29,11 @@ static value_of kind_of(const cli_option *o)
 
 static void put_words(value_of v)
 {
+    const dialect *d;
     const char *name;
-    for (size_t i = 0; (name = v == VALUE_DIALECT ? dialect_name(i) : daruma_policy_name(i)); i++)
+    for (size_t i = 0; (d = dialect_at(i)) && v == VALUE_DIALECT; i++)
+        printf("%s%s", i ? " " : "", d->name);
+    for (size_t i = 0; (name = daruma_policy_name(i)) && v == VALUE_PROFILE; i++)
         printf("%s%s", i ? " " : "", name);
 }
 
@@ -48,12 +53,12 @@ static void put_bash(const cli_option *options)
 {
     printf("        %s)\n            case $prev in\n", now.command);
     for (const cli_option *o = options; o->name; o++) {
-        value_of v = o->value ? kind_of(o) : VALUE_ANY;
-        if (o->value && (v == VALUE_DIALECT || v == VALUE_PROFILE)) {
+        value_of v = kind_of(o);
+        if (v >= VALUE_DIALECT) {
             printf("            %s) COMPREPLY=($(compgen -W '", o->name);
             put_words(v);
             puts("' -- \"$cur\")); return ;;");
-        } else if (o->value) {
+        } else if (v) {
             printf("            %s) COMPREPLY=(%s); return ;;\n", o->name,
                    v == VALUE_FILE ? "$(compgen -f -- \"$cur\")" : "");
         }
@@ -72,12 +77,12 @@ static void put_zsh(const cli_option *options)
         printf(" \\\n            '%s%s[", again ? "*" : "", o->name);
         put_quoted(o->help, true);
         putchar(']');
-        if (o->value) {
+        value_of v = kind_of(o);
+        if (v) {
             putchar(':');
             put_quoted(o->value, true);
-            value_of v = kind_of(o);
             fputs(v == VALUE_FILE ? ":_files" : v == VALUE_ANY ? ": " : ":(", stdout);
-            if (v == VALUE_DIALECT || v == VALUE_PROFILE) {
+            if (v >= VALUE_DIALECT) {
                 put_words(v);
                 putchar(')');
             }
@@ -93,10 +98,10 @@ static void put_fish(const cli_option *options)
         printf("complete -c daruma -n '__fish_seen_subcommand_from %s' -l %s -d '", now.command, o->name + 2);
         put_quoted(o->help, false);
         putchar('\'');
-        value_of v = o->value ? kind_of(o) : VALUE_ANY;
-        if (o->value)
+        value_of v = kind_of(o);
+        if (v)
             fputs(v == VALUE_FILE ? " -r -F" : " -x", stdout);
-        if (o->value && (v == VALUE_DIALECT || v == VALUE_PROFILE)) {
+        if (v >= VALUE_DIALECT) {
             fputs(" -a '", stdout);
             put_words(v);
             putchar('\'');

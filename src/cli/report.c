@@ -236,31 +236,17 @@ static int more_first(const void *a, const void *b)
     return x->n != y->n ? (x->n < y->n ? 1 : -1) : x->at - y->at;
 }
 
-/* Indexes of what is not 0, the largest first. */
-static size_t in_order(const uint64_t *counts, size_t n, place *ret)
+/* Indexes of what is not 0, the largest first. The counts lie `apart` bytes from each other. */
+static size_t in_order(const void *counts, size_t apart, size_t n, place *ret)
 {
     size_t found = 0;
-    for (size_t i = 0; i < n; i++)
-        if (counts[i])
-            ret[found++] = (place){counts[i], (int)i};
+    for (size_t i = 0; i < n; i++) {
+        uint64_t count = *(const uint64_t *)(const void *)((const char *)counts + i * apart);
+        if (count)
+            ret[found++] = (place){count, (int)i};
+    }
     qsort(ret, found, sizeof *ret, more_first);
     return found;
-}
-
-static size_t targets_in_order(const report *r, place ret[TARGETS_KEPT + 1])
-{
-    uint64_t failed[TARGETS_KEPT + 1];
-    for (size_t i = 0; i <= TARGETS_KEPT; i++)
-        failed[i] = r->targets[i].failed;
-    return in_order(failed, TARGETS_KEPT + 1, ret);
-}
-
-static size_t look_in_order(const report *r, place ret[DARUMA_KINDS])
-{
-    uint64_t n[DARUMA_KINDS];
-    for (size_t i = 0; i < DARUMA_KINDS; i++)
-        n[i] = r->look[i].n;
-    return in_order(n, DARUMA_KINDS, ret);
 }
 
 static uint64_t all_of(const uint64_t *counts, size_t n)
@@ -297,7 +283,7 @@ static void put_tokens(daruma_buf *b, const tokens *t, const char *what)
 static void put_kinds(daruma_buf *b, const uint64_t kinds[DARUMA_KINDS], size_t most)
 {
     place order[DARUMA_KINDS];
-    size_t n = in_order(kinds, DARUMA_KINDS, order);
+    size_t n = in_order(kinds, sizeof *kinds, DARUMA_KINDS, order);
     for (size_t i = 0; i < n && i < most; i++) {
         buf_printf(b, "%s%s ", i ? ", " : "", daruma_kind_name((daruma_kind)order[i].at));
         cli_put_count(b, order[i].n);
@@ -307,7 +293,7 @@ static void put_kinds(daruma_buf *b, const uint64_t kinds[DARUMA_KINDS], size_t 
 static void put_failures(daruma_buf *b, const report *r)
 {
     place order[DARUMA_KINDS];
-    size_t n = in_order(r->kinds, DARUMA_KINDS, order);
+    size_t n = in_order(r->kinds, sizeof *r->kinds, DARUMA_KINDS, order);
     if (n)
         BUF_LIT(b, "\nWhat failed: calls to providers, and requests that were answered behind it\n");
     for (size_t i = 0; i < n; i++) {
@@ -325,7 +311,7 @@ static void put_failures(daruma_buf *b, const report *r)
 static void put_balance(daruma_buf *b, const report *r)
 {
     place order[DARUMA_REMEDIES];
-    size_t n = in_order(r->remedies, DARUMA_REMEDIES, order);
+    size_t n = in_order(r->remedies, sizeof *r->remedies, DARUMA_REMEDIES, order);
     BUF_LIT(b, "\nSaved and wasted\n  saved   ");
     put_n(b, r->outcomes[DARUMA_OUTCOME_RECOVERED], "request", "requests");
     put_tokens(b, &r->of_saved, " in their answers");
@@ -348,7 +334,7 @@ static void put_balance(daruma_buf *b, const report *r)
 static void put_targets(daruma_buf *b, const report *r)
 {
     place order[TARGETS_KEPT + 1];
-    size_t n = targets_in_order(r, order);
+    size_t n = in_order(&r->targets->failed, sizeof *r->targets, TARGETS_KEPT + 1, order);
     if (n)
         BUF_LIT(b, "\nWorst targets\n");
     for (size_t i = 0; i < n && i < TARGETS_SHOWN; i++) {
@@ -367,7 +353,7 @@ static void put_look(daruma_buf *b, const report *r, const char *file)
 {
     const char *failed = daruma_outcome_name(DARUMA_OUTCOME_FAILED);
     place order[DARUMA_KINDS];
-    size_t n = look_in_order(r, order);
+    size_t n = in_order(&r->look->n, sizeof *r->look, DARUMA_KINDS, order);
     if (!n)
         return;
     BUF_LIT(b, "\nCases to look at: the newest of each kind that ended without an answer\n");
@@ -385,19 +371,10 @@ static void put_look(daruma_buf *b, const report *r, const char *file)
     buf_printf(b, "  daruma explain %s --events %.200s\n", r->look[order[0].at].id, file);
 }
 
-/* What made requests late, what did most often first. */
-static size_t late_in_order(const report *r, place ret[DARUMA_SPENT])
-{
-    uint64_t n[DARUMA_SPENT];
-    for (size_t i = 0; i < DARUMA_SPENT; i++)
-        n[i] = r->late[i].n;
-    return in_order(n, DARUMA_SPENT, ret);
-}
-
 static void put_late(daruma_buf *b, const report *r)
 {
     place order[DARUMA_SPENT];
-    size_t n = late_in_order(r, order);
+    size_t n = in_order(&r->late->n, sizeof *r->late, DARUMA_SPENT, order);
     if (n)
         BUF_LIT(b, "\nLate requests, by what took longest, each with the newest\n");
     for (size_t i = 0; i < n; i++) {
@@ -470,7 +447,7 @@ static void json_tokens(daruma_buf *b, const tokens *t)
 static void json_kinds(daruma_buf *b, const char *name, const uint64_t kinds[DARUMA_KINDS])
 {
     place order[DARUMA_KINDS];
-    size_t n = in_order(kinds, DARUMA_KINDS, order);
+    size_t n = in_order(kinds, sizeof *kinds, DARUMA_KINDS, order);
     BUF_SAY(b, ",", buf_quoted(str_of(name)), ":{");
     for (size_t i = 0; i < n; i++)
         BUF_MEMBERS(b, daruma_kind_name((daruma_kind)order[i].at), order[i].n);
@@ -480,7 +457,7 @@ static void json_kinds(daruma_buf *b, const char *name, const uint64_t kinds[DAR
 static void json_lists(daruma_buf *b, const report *r)
 {
     place order[TARGETS_KEPT + 1];
-    size_t n = targets_in_order(r, order);
+    size_t n = in_order(&r->targets->failed, sizeof *r->targets, TARGETS_KEPT + 1, order);
     BUF_LIT(b, ",\"targets\":[");
     for (size_t i = 0; i < n; i++) {
         const target_row *t = &r->targets[order[i].at];
@@ -490,7 +467,7 @@ static void json_lists(daruma_buf *b, const report *r)
         BUF_LIT(b, "}");
     }
     BUF_LIT(b, "],\"look\":[");
-    n = look_in_order(r, order);
+    n = in_order(&r->look->n, sizeof *r->look, DARUMA_KINDS, order);
     for (size_t i = 0; i < n; i++) {
         const lost_row *l = &r->look[order[i].at];
         buf_putz(b, i ? "," : "");
@@ -499,7 +476,7 @@ static void json_lists(daruma_buf *b, const report *r)
     }
     place late[DARUMA_SPENT];
     BUF_LIT(b, "],\"late\":[");
-    n = late_in_order(r, late);
+    n = in_order(&r->late->n, sizeof *r->late, DARUMA_SPENT, late);
     for (size_t i = 0; i < n; i++) {
         const late_row *l = &r->late[late[i].at];
         buf_putz(b, i ? "," : "");

@@ -74,13 +74,13 @@ static void keep_act(story *t, const journal_line *l)
 /* An answer in the dialect of the run; where a configuration says which that is, in the one that fits. */
 static bool read_answer(const story *t, daruma_str body, daruma_arena *a, turn *ret)
 {
-    const dialect *const all[] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic, &dialect_gemini};
+    const dialect *d;
     if (t->d)
         return t->d->read_answer(body, a, ret) == DARUMA_OK;
-    for (size_t i = 0; i < COUNT(all); i++)
-        if (all[i]->read_answer(body, a, ret) == DARUMA_OK && ret->message.nparts)
-            return true;
-    return false;
+    for (size_t i = 0; (d = dialect_at(i)); i++)
+        if (d->read_answer(body, a, ret) == DARUMA_OK && ret->message.nparts)
+            break;
+    return d != NULL;
 }
 
 static void tell_answer(const story *t, const journal_line *l)

@@ -8,7 +8,7 @@
 #include "sys/arena.h"
 #include "sys/sys.h"
 
-bool cli_no_object(const char *command, const char *what, daruma_str body)
+static bool no_object(const char *command, const char *what, daruma_str body)
 {
     daruma_str text = str_trim(body);
     cli_place at = cli_json_breaks(body);
@@ -29,13 +29,12 @@ bool cli_no_object(const char *command, const char *what, daruma_str body)
 /* Another dialect than `d` that the request is one of; NULL: there is none. */
 static const dialect *fits_other(const dialect *d, daruma_str body, daruma_arena *a)
 {
-    static const dialect *const known[] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic,
-                                           &dialect_gemini};
+    const dialect *known;
     convo c;
-    for (size_t i = 0; i < COUNT(known); i++)
-        if (known[i] != d && known[i]->read(body, a, &c) == DARUMA_OK)
-            return known[i];
-    return NULL;
+    for (size_t i = 0; (known = dialect_at(i)); i++)
+        if (known != d && known->read(body, a, &c) == DARUMA_OK)
+            break;
+    return known;
 }
 
 int cli_unread(const char *command, const char *what, daruma_status s, const dialect *d, daruma_str body,
@@ -53,7 +52,7 @@ int cli_unread(const char *command, const char *what, daruma_status s, const dia
         fprintf(stderr, "daruma %s: it is too large\n", command);
         break;
     case DARUMA_EINPUT:
-        if (cli_no_object(command, what, body))
+        if (no_object(command, what, body))
             break;
         fprintf(stderr, "daruma %s: this is no %s of the dialect %s", command, request ? "request" : "answer", d->name);
         if (request)
@@ -80,7 +79,7 @@ const dialect *cli_settle_dialect(const char *command, const char *option, const
                 dialect_openai.name, option);
         return &dialect_openai;
     }
-    if (!answer && cli_no_object(command, CLI_REQUEST, text))
+    if (!answer && no_object(command, CLI_REQUEST, text))
         return NULL;
     return CLI_NULL(command, "nothing in it says which dialect it is in: say %s", option);
 }

@@ -19,10 +19,12 @@ static const struct {
 };
 enum { VARIABLES = COUNT(variables) };
 
+enum { SIGNALS = 4 };
+
 typedef struct running {
     gateway *g;
     uv_process_t child;
-    uv_signal_t term, hup, quit, core;
+    uv_signal_t signals[SIGNALS];
     int code;
     bool gone;
 } running;
@@ -42,10 +44,8 @@ static void child_gone(uv_process_t *p, int64_t status, int signum)
                 "not from the environment (`daruma with --help` says which variables are set).\n");
     gateway_close(r->g); /* before signals end us again, and what it still holds */
     uv_close((uv_handle_t *)p, NULL);
-    uv_close((uv_handle_t *)&r->term, NULL);
-    uv_close((uv_handle_t *)&r->hup, NULL);
-    uv_close((uv_handle_t *)&r->quit, NULL);
-    uv_close((uv_handle_t *)&r->core, NULL);
+    for (size_t i = 0; i < SIGNALS; i++)
+        uv_close((uv_handle_t *)&r->signals[i], NULL);
 }
 
 /* Ctrl-C and Ctrl-\\ reach the command by themselves: we only must not die before it. */
@@ -125,15 +125,12 @@ static void put_variables(daruma_buf *out)
 
 static void watch_signals(running *r, uv_loop_t *loop)
 {
-    uv_signal_init(loop, &r->term);
-    uv_signal_init(loop, &r->hup);
-    uv_signal_init(loop, &r->quit);
-    uv_signal_init(loop, &r->core);
-    r->term.data = r->hup.data = r;
-    uv_signal_start(&r->term, on_term, SIGTERM);
-    uv_signal_start(&r->hup, on_term, SIGHUP);
-    uv_signal_start(&r->quit, on_interrupt, SIGINT);
-    uv_signal_start(&r->core, on_interrupt, SIGQUIT);
+    static const int numbers[SIGNALS] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT};
+    for (size_t i = 0; i < SIGNALS; i++) {
+        uv_signal_init(loop, &r->signals[i]);
+        r->signals[i].data = r;
+        uv_signal_start(&r->signals[i], i < 2 ? on_term : on_interrupt, numbers[i]);
+    }
 }
 
 int cli_with(int argc, char **argv)

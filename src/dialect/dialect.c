@@ -22,9 +22,9 @@ const dialect *dialect_find(daruma_str name)
     return NULL;
 }
 
-const char *dialect_name(size_t index)
+const dialect *dialect_at(size_t index)
 {
-    return index < NDIALECTS ? dialects[index].d->name : NULL;
+    return index < NDIALECTS ? dialects[index].d : NULL;
 }
 
 static bool is_base(daruma_str prefix)

@@ -198,7 +198,7 @@ typedef struct dialect {
 
 extern const dialect dialect_openai, dialect_openai_responses, dialect_anthropic, dialect_gemini;
 const dialect *dialect_find(daruma_str name); /* NULL: unknown */
-const char *dialect_name(size_t index);       /* all there are; NULL behind the last */
+const dialect *dialect_at(size_t index);      /* all there are; NULL behind the last */
 /* Which dialect a path speaks: "/v1/chat/completions", "/v1/messages", "/v1/responses" (any prefix before
  * /v1, a missing /v1 as well), ".../models/M:generateContent"; NULL for every other path (count_tokens, batches,
  * models, ...). */

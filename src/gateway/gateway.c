@@ -145,8 +145,8 @@ static void gateway_free(gateway *g)
     jobs_free(g->jobs);
     driver_end(&g->drive);
     free(g->health_memory);
-    free(g->config_file);
-    free(g->listen);
+    free((char *)(uintptr_t)g->options.config_file);
+    free((char *)(uintptr_t)g->options.listen);
     free(g);
 }
 
@@ -158,13 +158,11 @@ gateway *gateway_start(uv_loop_t *loop, const gateway_options *o, daruma_buf *wh
     daruma_moment at = sys_moment();
     g->loop = loop;
     g->started = (daruma_ms)uv_now(loop);
-    g->secret = at.dice;
+    g->secret.process = at.dice;
     snprintf(g->via, sizeof g->via, "1.1 daruma-%08x", (unsigned)(sys_moment().dice & 0xffffffff));
-    g->config_file = o->config_file ? strdup(o->config_file) : NULL;
-    g->listen = o->listen ? strdup(o->listen) : NULL;
     g->options = *o;
-    g->options.config_file = g->config_file;
-    g->options.listen = g->listen;
+    g->options.config_file = o->config_file ? strdup(o->config_file) : NULL;
+    g->options.listen = o->listen ? strdup(o->listen) : NULL;
     if (start(g, why))
         return g;
     gateway_free(g);

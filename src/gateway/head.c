@@ -46,7 +46,7 @@ const dialect *head_dialect(const http_head *h)
 
 uint64_t head_credential(const gateway *g, const http_head *h, bool *ret_ours)
 {
-    uint64_t sum = g->secret;
+    uint64_t sum = g->secret.process;
     daruma_str key = head_query_key(h), we = str_from(str_of(g->via), sizeof "1.1 " - 1);
     *ret_ours = false;
     for (size_t i = 0; i < h->nheaders; i++) {
@@ -280,21 +280,20 @@ daruma_header *head_for_client(exchange *x, const drive_answer *answer, size_t *
 bool tenant_key_made(gateway *g)
 {
     if (!g->tenant_keyed)
-        g->tenant_keyed = RAND_bytes(g->tenant_key, sizeof g->tenant_key) == 1;
+        g->tenant_keyed = RAND_bytes(g->secret.tenants, sizeof g->secret.tenants) == 1;
     return g->tenant_keyed;
 }
 
-uint64_t exchange_tenant(exchange *x)
+uint64_t exchange_tenant(const exchange *x)
 {
     unsigned char out[EVP_MAX_MD_SIZE];
     unsigned n = 0;
     daruma_buf all = buf_in(x->c->arena);
-    if (x->tenant)
-        return x->tenant;
     head_credentials(&x->c->head, &all);
-    x->tenant = x->credential; /* a hash with the secret of this process: second best */
+    uint64_t tenant = x->credential; /* a hash with the secret of this process: second best */
     if (!all.full && tenant_key_made(x->g) &&
-        HMAC(EVP_sha256(), x->g->tenant_key, sizeof x->g->tenant_key, (const unsigned char *)all.p, all.n, out, &n))
-        memcpy(&x->tenant, out, sizeof x->tenant);
-    return x->tenant;
+        HMAC(EVP_sha256(), x->g->secret.tenants, sizeof x->g->secret.tenants, (const unsigned char *)all.p, all.n, out,
+             &n))
+        memcpy(&tenant, out, sizeof tenant);
+    return tenant;
 }

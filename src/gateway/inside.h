@@ -79,13 +79,19 @@ typedef struct welcomed {
     const config_client *client; /* whose token it shows, of the configuration in force; NULL: none is needed */
 } welcomed;
 
+/* By which credentials of clients are hashed: who has the same finds what is kept under such hashes. Kept as it stands
+ * here. */
+typedef struct gateway_secret {
+    uint64_t process;          /* made at the start */
+    unsigned char tenants[32]; /* the key of keyed hashes, made when it is first needed */
+} gateway_secret;
+
 struct gateway {
     uv_loop_t *loop;
     server *srv;
     setup *now;
     welcomed welcomed;
-    gateway_options options;
-    char *config_file, *listen;
+    gateway_options options; /* its file and address are malloc'd */
     driver drive;
     void *health_memory;
     event_log *events;
@@ -97,13 +103,12 @@ struct gateway {
     exchange *idle;      /* used exchanges, kept for the next */
     exchange *over;      /* ... that are not: gone in the next turn of the loop */
     size_t nidle;
-    uint32_t active;                        /* exchanges under way */
-    key_run *key_runs;                      /* commands under way */
-    uint64_t secret;                        /* process secret: hashes of tenants mean nothing outside */
+    uint32_t active;   /* exchanges under way */
+    key_run *key_runs; /* commands under way */
+    gateway_secret secret;
     char via[sizeof "1.1 daruma-01234567"]; /* what it is called in Via: RFC 9110, section 7.6.3 */
-    unsigned char tenant_key[TENANT_KEY_BYTES];
-    bool tenant_keyed; /* it was made */
-    jobs *jobs;        /* work under way, and what waits for it */
+    bool tenant_keyed;                      /* secret.tenants was made */
+    jobs *jobs;                             /* work under way, and what waits for it */
     turns *turns;
     meter *meter;
     exporter *exporter; /* of spans */
@@ -137,7 +142,6 @@ struct exchange {
     int status;                  /* that went to the client, 0 none yet */
     const config_client *client; /* whose token the request shows, of `s`; NULL: nobody's */
     uint64_t credential;         /* hash of what the client showed */
-    uint64_t tenant;             /* the same keyed, 0 not asked for yet */
     trace *trace;                /* NULL: it is not traced */
     passing *passing;            /* the model of a request that only passes through; NULL: it names none of ours */
     job *job;                    /* work for it is under way beside the loop */
@@ -154,7 +158,7 @@ void exchange_on_clock(loop_timer *clock);
  * its body, NULL: nobody has read it. */
 void exchange_begin(gateway *g, call *c, const dialect *d, const config_client *client, const session_read *read);
 void exchange_free_idle(gateway *g);
-uint64_t exchange_tenant(exchange *x);
+uint64_t exchange_tenant(const exchange *x);
 /* asker.share: of the client's conversation, or of this request where none is known (0). It is the same in every daruma
  * and after a restart; 0 where the configuration shares no load. */
 uint64_t exchange_share(const exchange *x, uint64_t conversation);

@@ -25,11 +25,6 @@ struct dial {
     bool changing;   /* the socket is being closed for the next address */
 };
 
-static daruma_ms now_of(const upstream *u)
-{
-    return (daruma_ms)uv_now(u->loop);
-}
-
 /* ---- connected ---- */
 
 static void begin_tls(wire *w)
@@ -77,7 +72,7 @@ void dial_on_tunnel(wire *w, daruma_str in)
         wire_broken(w, DARUMA_NET_PROXY, u->why);
         return;
     }
-    wire_took_trip(w, now_of(u) - w->dial->tried);
+    wire_took_trip(w, upstream_now(u) - w->dial->tried);
     begin_tls(w);
 }
 
@@ -108,7 +103,7 @@ static void on_connect(uv_connect_t *req, int status)
     }
     origin *o = w->origin;
     if (!(o->tls && o->proxy))
-        wire_took_trip(w, now_of(w->upstream) - w->dial->tried);
+        wire_took_trip(w, upstream_now(w->upstream) - w->dial->tried);
     uv_tcp_nodelay(&w->tcp, 1);
     keep_alive(&w->tcp);
     if (!wire_read(w, true)) {
@@ -116,7 +111,7 @@ static void on_connect(uv_connect_t *req, int status)
     } else if (o->tls && o->proxy) {
         daruma_buf b = buf_over(w->upstream->scratch, sizeof w->upstream->scratch);
         w->state = WIRE_TUNNEL;
-        w->dial->tried = now_of(w->upstream);
+        w->dial->tried = upstream_now(w->upstream);
         proxy_put_connect(&b, o->proxy, str_of(o->host), o->port);
         wire_write_copy(w, buf_str(&b));
     } else if (o->tls) {
@@ -158,7 +153,7 @@ static void try_address(wire *w)
     dial *d = w->dial;
     const struct sockaddr *at = (const struct sockaddr *)&o->at[d->next++];
     /* An address that swallows packets must not take the time of the others: it gets an equal share. */
-    daruma_ms all = w->fetch ? fetch_connect_ms(w->fetch) : 0, now = now_of(w->upstream);
+    daruma_ms all = w->fetch ? fetch_connect_ms(w->fetch) : 0, now = upstream_now(w->upstream);
     int left = o->nat - d->next;
     d->tried = now;
     d->share = all && left > 0 ? now + (w->since + all - now) / (left + 1) : INT64_MAX;
@@ -228,7 +223,7 @@ static void on_resolved(uv_getaddrinfo_t *req, int status, struct addrinfo *foun
         for (const struct addrinfo *a = status == 0 ? found : NULL; a; a = a->ai_next)
             add_address(u, o, a->ai_addr, o->proxy ? o->proxy->port : o->port);
         if (o->nat) {
-            o->at_until = now_of(u) + DNS_CACHE_MS;
+            o->at_until = upstream_now(u) + DNS_CACHE_MS;
             try_address(w);
         } else if (status == 0 && found) {
             wire_broken(w, DARUMA_NET_UNREACHABLE, UPSTREAM_NOT_PUBLIC);
@@ -273,7 +268,7 @@ static void resolve(wire *w)
     daruma_str host = o->proxy ? o->proxy->host : str_of(o->host);
     int port = o->proxy ? o->proxy->port : o->port;
     char name[256];
-    if (o->nat && o->at_until > now_of(u)) {
+    if (o->nat && o->at_until > upstream_now(u)) {
         try_address(w);
         return;
     }
@@ -320,7 +315,7 @@ wire *wire_dial(upstream *u, origin *o, fetch *f)
     w->origin = o;
     w->fetch = f;
     w->dial = d;
-    w->since = now_of(u);
+    w->since = upstream_now(u);
     uv_tcp_init(u->loop, &w->tcp);
     w->tcp.data = w;
     w->next = u->all;

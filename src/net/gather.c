@@ -2,7 +2,41 @@
 #include "net/gather.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "net/timer.h"
 #include <stdlib.h>
+
+typedef struct copy {
+    uv_write_t req;
+    char bytes[];
+} copy;
+
+int socket_write(uv_tcp_t *tcp, const uv_buf_t *bufs, unsigned n, uv_write_cb written)
+{
+    int sent = tcp->write_queue_size ? UV_EAGAIN : uv_try_write((uv_stream_t *)tcp, bufs, n);
+    if (sent < 0 && sent != UV_EAGAIN)
+        return sent;
+    size_t skip = sent > 0 ? (size_t)sent : 0, rest = 0;
+    for (unsigned i = 0; i < n; i++)
+        rest += bufs[i].len;
+    rest -= skip;
+    if (rest == 0)
+        return 0;
+    copy *c = malloc(sizeof *c + rest);
+    if (!c)
+        return UV_ENOMEM;
+    size_t at = 0;
+    for (unsigned i = 0; i < n; i++) {
+        size_t cut = skip < bufs[i].len ? skip : bufs[i].len;
+        skip -= cut;
+        memcpy(c->bytes + at, bufs[i].base + cut, bufs[i].len - cut);
+        at += bufs[i].len - cut;
+    }
+    uv_buf_t buf = uv_buf_init(c->bytes, (unsigned)rest);
+    int failed = uv_write(&c->req, (uv_stream_t *)tcp, &buf, 1, written);
+    if (failed)
+        free(c);
+    return failed;
+}
 
 struct gather {
     uv_idle_t before_wait; /* runs while something is kept: the loop does not wait then */
@@ -87,13 +121,8 @@ gather *gather_new(uv_loop_t *loop, void (*write)(void *owner, daruma_str bytes)
     return g;
 }
 
-static void closed(uv_handle_t *h)
-{
-    free(h->data);
-}
-
 void gather_free(gather *g)
 {
     if (g)
-        uv_close((uv_handle_t *)&g->before_wait, closed);
+        loop_close((uv_handle_t *)&g->before_wait);
 }

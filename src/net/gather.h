@@ -1,5 +1,5 @@
-/* gather.h - small writes to many connections wait until the loop has worked off what it was woken for, and then go out
- * one behind the other.
+/* gather.h - writing to sockets. Small writes to many connections wait until the loop has worked off what it was woken
+ * for, and then go out one behind the other.
  *
  * A write wakes its reader. Readers that are woken by one write at a time sleep again before the next one comes, and to
  * wake them is the dearest part of a small write; woken by many in a row they find all of them at once. */
@@ -7,6 +7,10 @@
 #define NET_GATHER_H
 #include "daruma_parts.h"
 #include <uv.h>
+
+/* Writes what the socket takes, and the rest from a copy. That comes behind what waits already; `written` is called for
+ * it alone and frees its request. An error of libuv, or 0. */
+int socket_write(uv_tcp_t *tcp, const uv_buf_t *bufs, unsigned n, uv_write_cb written);
 
 typedef struct gather gather;
 

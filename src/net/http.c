@@ -437,19 +437,14 @@ bool http_rest_keep(http_rest *r, daruma_str in)
 
 enum { SIZE, EXTENSION, SIZE_LF, DATA, DATA_CR, DATA_LF, TRAILER, TRAILER_LINE, TRAILER_LF, END_LF, ENDED };
 
-static int hex(char c)
-{
-    return ch_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* One byte outside of the data of a chunk; false when it may not stand there. llhttp is not asked: it lets
  * sizes, extensions and trailers grow without bound, and older ones take a bare LF. */
 static bool chunk_byte(http_chunks *c, char ch)
 {
     switch (c->state) {
     case SIZE:
-        if (hex(ch) >= 0) {
-            c->left = c->left << 4 | (uint64_t)hex(ch);
+        if (ch_hex(ch) >= 0) {
+            c->left = c->left << 4 | (uint64_t)ch_hex(ch);
             return ++c->nd <= 16 && c->left <= INT64_MAX;
         }
         c->state = ch == ';' ? EXTENSION : SIZE_LF;

@@ -283,15 +283,10 @@ void conn_gone(conn *c)
 
 /* ---- writing ---- */
 
-typedef struct copy {
-    uv_write_t req;
-    char bytes[];
-} copy;
-
 static void on_written(uv_write_t *req, int status)
 {
     conn *c = req->handle->data;
-    free(req); /* the first of its copy */
+    free(req);
     if (c->state == CLOSING)
         return;
     if (status < 0) {
@@ -319,29 +314,10 @@ void conn_write(conn *c, uv_buf_t *bufs, unsigned n)
 
 static void write_now(conn *c, const uv_buf_t *bufs, unsigned n)
 {
-    int sent = c->tcp.write_queue_size ? UV_EAGAIN : uv_try_write((uv_stream_t *)&c->tcp, bufs, n);
-    size_t skip = sent > 0 ? (size_t)sent : 0, rest = 0;
-    for (unsigned i = 0; i < n; i++)
-        rest += bufs[i].len;
-    rest -= skip;
-    if (rest == 0)
-        return;
-    copy *w = sent >= 0 || sent == UV_EAGAIN ? malloc(sizeof *w + rest) : NULL;
-    if (w) {
-        size_t at = 0;
-        for (unsigned i = 0; i < n; i++) {
-            size_t cut = skip < bufs[i].len ? skip : bufs[i].len;
-            skip -= cut;
-            memcpy(w->bytes + at, bufs[i].base + cut, bufs[i].len - cut);
-            at += bufs[i].len - cut;
-        }
-        uv_buf_t buf = uv_buf_init(w->bytes, (unsigned)rest);
-        if (uv_write(&w->req, (uv_stream_t *)&c->tcp, &buf, 1, on_written) == 0)
-            return;
-        free(w);
+    if (socket_write(&c->tcp, bufs, n, on_written)) {
+        c->broken = true; /* told from the loop, never from within a call of the handler */
+        conn_later(c);
     }
-    c->broken = true; /* told from the loop, never from within a call of the handler */
-    conn_later(c);
 }
 
 void conn_write_wire(conn *c, uv_buf_t *bufs, unsigned n)

@@ -120,8 +120,13 @@ static void closed(uv_handle_t *h)
     free(h->data);
 }
 
+void loop_close(uv_handle_t *h)
+{
+    uv_close(h, closed);
+}
+
 void loop_timers_free(loop_timers *all)
 {
     if (all)
-        uv_close((uv_handle_t *)&all->timer, closed);
+        loop_close((uv_handle_t *)&all->timer);
 }

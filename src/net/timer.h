@@ -13,6 +13,9 @@
 #include "daruma_parts.h"
 #include <uv.h>
 
+/* Closes a handle whose `data` is the block of malloc that it lies in, which goes with it. */
+void loop_close(uv_handle_t *h);
+
 /* Lies in what it belongs to, which is there until it is stopped or has rung. All zero: not set. */
 typedef struct loop_timer loop_timer;
 struct loop_timer {

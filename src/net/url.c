@@ -90,6 +90,11 @@ bool url_parse(daruma_str text, daruma_arena *a, url *ret, const char **why)
     return true;
 }
 
+void url_say(const url *u, daruma_buf *out)
+{
+    BUF_SAY(out, u->tls ? "https://" : "http://", u->authority, u->prefix);
+}
+
 daruma_str url_same_origin(const url *to, daruma_str location)
 {
     location = str_cut(&location, '#');

@@ -15,6 +15,8 @@ typedef struct url {
 /* Slices of the result point into `text` or `a`. On failure `why` (may be NULL) is a static sentence. */
 bool url_parse(daruma_str text, daruma_arena *a, url *ret, const char **why);
 
+/* Appends it as it is written, without a user. */
+void url_say(const url *u, daruma_buf *out);
 /* Cuts "host", "host:port", "[v6]" or "[v6]:port"; *ret_port stays as it is where none is written. */
 bool url_host_port(daruma_str text, daruma_str *ret_host, int *ret_port);
 

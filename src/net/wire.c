@@ -7,11 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static daruma_ms now_of(const upstream *u)
-{
-    return (daruma_ms)uv_now(u->loop);
-}
-
 /* ---- origins ---- */
 
 static const url *proxy_of(const upstream *u, const url *to)
@@ -126,7 +121,7 @@ void wire_fail_later(wire *w, daruma_net net, const char *why)
 void wire_on_clock(loop_timer *clock)
 {
     wire *w = (wire *)((char *)clock - offsetof(wire, clock));
-    daruma_ms now = now_of(w->upstream);
+    daruma_ms now = upstream_now(w->upstream);
     if (w->failed) {
         wire_broken(w, (daruma_net)w->failed, w->why);
     } else if (w->fetch) {
@@ -170,7 +165,7 @@ void wire_keep(wire *w)
         return;
     }
     w->state = WIRE_IDLE;
-    w->since = now_of(w->upstream);
+    w->since = upstream_now(w->upstream);
     w->idle_next = o->idle;
     if (w->idle_next)
         w->idle_next->idle_prev = w;
@@ -181,15 +176,10 @@ void wire_keep(wire *w)
 
 /* ---- writing ---- */
 
-typedef struct copy {
-    uv_write_t req;
-    char bytes[];
-} copy;
-
 static void on_copied(uv_write_t *req, int status)
 {
     wire *w = req->handle->data;
-    free(req); /* the first of its copy */
+    free(req);
     if (status == 0 && w->state == WIRE_BUSY && w->fetch)
         fetch_on_room(w->fetch);
 }
@@ -199,21 +189,8 @@ void wire_write_copy(wire *w, daruma_str bytes)
     if (!bytes.n)
         return;
     uv_buf_t buf = {.base = (char *)(uintptr_t)bytes.p, .len = bytes.n};
-    int sent = w->tcp.write_queue_size ? UV_EAGAIN : uv_try_write((uv_stream_t *)&w->tcp, &buf, 1);
-    if (sent < 0 && sent != UV_EAGAIN)
-        return; /* what can still be read tells why */
-    daruma_str rest = str_from(bytes, sent > 0 ? (size_t)sent : 0);
-    if (!rest.n)
-        return;
-    copy *c = malloc(sizeof *c + rest.n);
-    if (c) {
-        memcpy(c->bytes, rest.p, rest.n);
-        buf = uv_buf_init(c->bytes, (unsigned)rest.n);
-        if (uv_write(&c->req, (uv_stream_t *)&w->tcp, &buf, 1, on_copied) == 0)
-            return;
-        free(c);
-    }
-    wire_fail_later(w, DARUMA_NET_LOCAL, "out of memory");
+    if (socket_write(&w->tcp, &buf, 1, on_copied) == UV_ENOMEM)
+        wire_fail_later(w, DARUMA_NET_LOCAL, "out of memory"); /* of any other, what can still be read tells why */
 }
 
 void wire_flush_tls(wire *w)

@@ -85,6 +85,11 @@ struct upstream {
     char stage[16 << 10];                                   /* one TLS record to be written */
 };
 
+static inline daruma_ms upstream_now(const upstream *u)
+{
+    return (daruma_ms)uv_now(u->loop);
+}
+
 /* ---- wire.c ---- */
 origin *origin_of(upstream *u, const url *to);
 /* An idle connection, taken from the pool; NULL when there is none. */

@@ -89,7 +89,6 @@ int64_t db_chain_breaks(journal *j, char ret_where[80])
     return seq || (known && at == kept && !j->broken) ? seq : INT64_MAX;
 }
 
-/* The statement, made when it is needed first; NULL and a broken journal when it cannot be. */
 sqlite3_stmt *db_make(journal *j, statement s)
 {
 #define X(sym, text) text,
@@ -215,7 +214,6 @@ static void empty_log(journal *j)
     sqlite3_busy_timeout(j->db, JOURNAL_BUSY_MS);
 }
 
-/* A transaction that is synced to the disk or not. False: there is none. */
 bool db_begin(journal *j, bool full)
 {
     if (j->broken)

@@ -165,7 +165,7 @@ static void lose(store *s, const char *why)
     s->slips += was && s->stayed < 2 && !slips(s);
     s->stayed = 0;
     if (why != s->why)
-        snprintf(s->why, sizeof s->why, "%s", why);
+        snprintf(s->why, sizeof s->why, "%.150s", why); /* ours: it may go with the connection */
     let_go(s);
     arm(s, pause_ms(s));
     s->tries++;
@@ -176,42 +176,34 @@ static void lose(store *s, const char *why)
 
 /* ---- answers ---- */
 
-/* Counts an answer. False: it is for nobody, or an error. */
-static bool fine(store *s, redisAsyncContext *c, const redisReply *r)
+/* Counts an answer. The error that it is; NULL: it is none, or for nobody. */
+static const char *error_of(store *s, const redisAsyncContext *c, const redisReply *r)
 {
     if (!c->data || !r)
-        return false;
+        return NULL;
     s->under_way -= s->under_way > 0;
     s->answers++;
-    return r->type != REDIS_REPLY_ERROR;
-}
-
-static bool refused(redisAsyncContext *c, const redisReply *r)
-{
-    return c->data && r && r->type == REDIS_REPLY_ERROR;
+    return r->type == REDIS_REPLY_ERROR ? r->str : NULL;
 }
 
 /* Without this one there is no store. */
 static void on_needed(redisAsyncContext *c, void *reply, void *user)
 {
-    const redisReply *r = reply;
-    if (fine(user, c, r) || !refused(c, r))
-        return;
-    char text[160]; /* ours: `r` goes with the connection */
-    snprintf(text, sizeof text, "%.150s", r->str);
-    lose(user, text);
+    const char *error = error_of(user, c, reply);
+    if (error)
+        lose(user, error);
 }
 
 /* An error may repeat what it was asked, the password among it: only its first word is told (WRONGPASS, NOAUTH). */
 static void on_login(redisAsyncContext *c, void *reply, void *user)
 {
-    const redisReply *r = reply;
-    if (fine(user, c, r) || !refused(c, r))
-        return;
+    const char *error = error_of(user, c, reply);
     char text[160];
-    size_t n = strspn(r->str, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    if (!error)
+        return;
+    size_t n = strspn(error, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
     snprintf(text, sizeof text, "%.*s: it does not take the user or the password of the URL", (int)(n < 40 ? n : 40),
-             r->str);
+             error);
     lose(user, text);
 }
 
@@ -219,17 +211,20 @@ static void on_login(redisAsyncContext *c, void *reply, void *user)
 static void on_done(redisAsyncContext *c, void *reply, void *user)
 {
     store *s = user;
-    const redisReply *r = reply;
-    if (fine(s, c, r) || !refused(c, r) || s->is_refused)
-        return;
+    const char *error = error_of(s, c, reply);
     char text[160];
-    snprintf(text, sizeof text, "%.150s", r->str);
+    if (!error || s->is_refused)
+        return;
+    snprintf(text, sizeof text, "%.150s", error);
     s->is_refused = true;
     s->ops->refused(s->user, text);
 }
 
-static void perhaps_ready(store *s, bool was)
+/* One of the two things came that it is ready with. */
+static void came(store *s, bool *which)
 {
+    bool was = is_ready(s);
+    *which = true;
     if (was || !is_ready(s))
         return;
     if (!slips(s))
@@ -253,14 +248,9 @@ static void stays(store *s)
 static void on_pong(redisAsyncContext *c, void *reply, void *user)
 {
     store *s = user;
-    if (!fine(s, c, reply)) {
-        if (refused(c, reply))
-            on_needed(c, reply, user);
-        return;
-    }
-    bool was = is_ready(s);
-    s->answered = true;
-    perhaps_ready(s, was);
+    on_needed(c, reply, user);
+    if (c->data && reply)
+        came(s, &s->answered);
 }
 
 /* What is heard has three elements: "subscribe", channel, how many; or "message", channel, text. */
@@ -270,19 +260,14 @@ static void on_heard(redisAsyncContext *c, void *reply, void *user)
     const redisReply *r = reply;
     if (!c->data || !r)
         return;
-    if (r->type == REDIS_REPLY_ERROR) {
-        on_needed(c, reply, user);
-        return;
-    }
-    if (r->type != REDIS_REPLY_ARRAY || r->elements < 3 || r->element[0]->type != REDIS_REPLY_STRING)
-        return;
-    if (strcmp(r->element[0]->str, "subscribe") == 0) {
-        bool was = is_ready(s);
-        s->subscribed = true;
-        perhaps_ready(s, was);
-    } else if (strcmp(r->element[0]->str, "message") == 0 && r->element[2]->type == REDIS_REPLY_STRING) {
+    bool says = r->type == REDIS_REPLY_ARRAY && r->elements >= 3 && r->element[0]->type == REDIS_REPLY_STRING;
+    const char *what = says ? r->element[0]->str : "";
+    if (r->type == REDIS_REPLY_ERROR)
+        lose(s, r->str);
+    else if (strcmp(what, "subscribe") == 0)
+        came(s, &s->subscribed);
+    else if (strcmp(what, "message") == 0 && r->element[2]->type == REDIS_REPLY_STRING)
         s->ops->heard(s->user, (daruma_str){r->element[2]->str, r->element[2]->len});
-    }
 }
 
 static void on_value(redisAsyncContext *c, void *reply, void *user)
@@ -299,10 +284,11 @@ static void on_value(redisAsyncContext *c, void *reply, void *user)
 /* ---- reaching it ---- */
 
 /* hiredis frees a connection that failed or was closed itself. */
-static void gone(store *s, const redisAsyncContext *c, const char *said)
+static void gone(const redisAsyncContext *c, const char *why)
 {
-    char why[160]; /* ours: the text goes with the connection */
-    snprintf(why, sizeof why, "%.150s", said);
+    store *s = c->data;
+    if (!s)
+        return;
     if (s->asks == c)
         s->asks = NULL;
     if (s->hears == c)
@@ -312,19 +298,14 @@ static void gone(store *s, const redisAsyncContext *c, const char *said)
 
 static void on_connect(const redisAsyncContext *c, int status)
 {
-    store *s = c->data;
-    if (!s || status == REDIS_OK)
-        return;
-    gone(s, c, c->errstr);
+    if (status != REDIS_OK)
+        gone(c, c->errstr);
 }
 
 static void on_disconnect(const redisAsyncContext *c, int status)
 {
-    store *s = c->data;
-    if (!s)
-        return;
     (void)status;
-    gone(s, c, c->err ? c->errstr : "it closed the connection");
+    gone(c, c->err ? c->errstr : "it closed the connection");
 }
 
 static redisAsyncContext *connect_to(store *s, const char *ip, int port)

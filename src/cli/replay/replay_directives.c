@@ -43,7 +43,7 @@ static void play_view(steps *g)
 {
     int view = replay_word_index(g->rest, "full compact summary hidden");
     if (view < 0) {
-        steps_wrong(g, "a view is full, compact, summary or hidden, not", g->rest);
+        replay_wrong(&g->at, "a view is full, compact, summary or hidden, not", g->rest);
         return;
     }
     daruma_buf b = buf_in(&g->scratch);
@@ -65,7 +65,7 @@ static bool move(steps *g, void *p, size_t bytes)
     void *from, *to = arena_take(&g->a, bytes, _Alignof(max_align_t));
     memcpy(&from, p, sizeof from);
     if (!to)
-        return steps_wrong(g, "no memory for", S("snapshot"));
+        return replay_wrong(&g->at, "no memory for", S("snapshot"));
     memcpy(to, from, bytes);
     memset(from, 0xa5, bytes);
     memcpy(p, &to, sizeof to);
@@ -84,7 +84,7 @@ static void play_advance(steps *g)
     daruma_ms by = replay_duration(g->rest);
     g->now += by > 0 ? by : 0;
     if (by < 0)
-        steps_wrong(g, "expected a duration, not", g->rest);
+        replay_wrong(&g->at, "expected a duration, not", g->rest);
 }
 
 /* What progress has counted so far. */
@@ -106,7 +106,7 @@ static void play_reset(steps *g)
 static void keep(steps *g, daruma_str *list, size_t *n)
 {
     if (*n == TEXTS)
-        steps_wrong(g, "a scene has at most 16 of these:", g->rest);
+        replay_wrong(&g->at, "a scene has at most 16 of these:", g->rest);
     else
         list[(*n)++] = arena_copy(&g->a, g->rest);
 }
@@ -131,7 +131,7 @@ static void play_tool(steps *g)
 {
     agent_tool read = {0};
     if (g->ntools == TEXTS)
-        steps_wrong(g, "a scene has at most 16 tools, and then", g->rest);
+        replay_wrong(&g->at, "a scene has at most 16 tools, and then", g->rest);
     else if (replay_tool_read(&g->at, g->rest, &read))
         g->tools[g->ntools++] = (daruma_tool){.name = arena_copy(&g->a, read.about.name),
                                               .description = arena_copy(&g->a, read.about.description),
@@ -194,7 +194,7 @@ static void play_due(steps *g)
             s.blockers = &blocker;
             s.nblockers = 1;
         } else if (!str_int(value, &n) || n > 100) {
-            steps_wrong(g, "expected stuck, blocked, progress=PERCENT or steps=N, not", name);
+            replay_wrong(&g->at, "expected stuck, blocked, progress=PERCENT or steps=N, not", name);
             return;
         } else if (str_eq(name, S("progress"))) {
             s.progress = (int16_t)(10 * n);
@@ -256,7 +256,7 @@ static void play_strategy(steps *g)
     int mode =
         g->rest.n ? replay_word_index(g->rest, "log ask auto") : DARUMA_STRATEGIES_LOG; /* daruma_strategy_mode */
     if (mode < 0) {
-        steps_wrong(g, "strategies are logged (log), asked about (ask) or carried out (auto), not", g->rest);
+        replay_wrong(&g->at, "strategies are logged (log), asked about (ask) or carried out (auto), not", g->rest);
         return;
     }
     daruma_situation s = situation(g);
@@ -282,7 +282,7 @@ static void play_strategy(steps *g)
 static void play_tried(steps *g)
 {
     if (!g->proposed.name.n) {
-        steps_wrong(g, "no strategy stands before", S("= tried"));
+        replay_wrong(&g->at, "no strategy stands before", S("= tried"));
         return;
     }
     daruma_tries_note(&g->tries, &g->proposed);
@@ -330,5 +330,5 @@ bool steps_direct(steps *g, daruma_str line)
             directives[i].play(g);
             return !g->at.why[0];
         }
-    return steps_wrong(g, "what is to be done here?", line);
+    return replay_wrong(&g->at, "what is to be done here?", line);
 }

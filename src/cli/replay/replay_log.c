@@ -6,7 +6,6 @@
 
 enum { RUN_SHOWN_MIN = 20 }; /* of one character in a row are counted, not shown */
 
-/* On one line; twenty and more of one character as {{24 x}}. */
 void run_put_short(daruma_str body, daruma_buf *log)
 {
     for (size_t i = 0, n; i < body.n; i += n) {
@@ -19,7 +18,6 @@ void run_put_short(daruma_str body, daruma_buf *log)
     }
 }
 
-/* Begins a line, behind the wait that came before it. */
 daruma_buf *run_line(run *r, const char *word)
 {
     if (r->w.slept)

@@ -75,7 +75,6 @@ daruma_str replay_plain(daruma_str text, daruma_arena *a)
 
 /* ---- settings ------------------------------------------------------------------------ */
 
-/* The place of `v` in a list of words with blanks between; -1: it is none of them. */
 int replay_word_index(daruma_str v, const char *words)
 {
     daruma_str rest = str_of(words), word;

@@ -8,11 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-bool steps_wrong(const steps *g, const char *what, daruma_str about)
-{
-    return replay_wrong(&g->at, what, about);
-}
-
 daruma_moment steps_moment(const steps *g)
 {
     return (daruma_moment){.now = g->now, .wall = AGENT_WALL_BEGIN + g->now / 1000, .dice = g->s->seed};
@@ -68,7 +63,7 @@ static bool read_step(steps *g, daruma_str line, daruma_step *ret, daruma_str *k
     ret->tool = tool.about.name;
     ret->traits = tool.about.traits;
     if (!replay_call(rest, &ret->args, &ret->result, &ret->ok, &ret->lost))
-        return steps_wrong(g, "expected TOOL ARGUMENTS -> RESULT (or !>, ?>, lost), not", rest);
+        return replay_wrong(&g->at, "expected TOOL ARGUMENTS -> RESULT (or !>, ?>, lost), not", rest);
     ret->result = replay_plain(ret->result, &g->scratch);
     if (str_eq(ret->tool, S("(agent)")))
         ret->tool = S("");
@@ -247,7 +242,7 @@ static bool play_script(steps *g, char *scratch)
             if (line.n && line.p[0] == '=' ? !steps_direct(g, line) : !play_step(g, line))
                 return false;
             if (g->scratch.full || g->a.full)
-                return steps_wrong(g, "no memory for", line);
+                return replay_wrong(&g->at, "no memory for", line);
         }
     return true;
 }

@@ -35,8 +35,6 @@ typedef struct steps {
     size_t nfacts, nblockers, ntools;
 } steps;
 
-/* "case.md:3: WHAT `ABOUT`"; false. */
-bool steps_wrong(const steps *g, const char *what, daruma_str about);
 daruma_moment steps_moment(const steps *g);
 /* The next answer of the scene's model; empty: it fails, or nothing is left. */
 daruma_str steps_next_answer(steps *g);

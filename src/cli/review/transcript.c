@@ -224,7 +224,7 @@ static bool read_history(reading *r, convo *c)
     for (steps_iter it = {.c = c}; steps_next(&it, &item);) {
         if (item.what == STEPS_USER) {
             if (is_new_task(r, item.text))
-                fresh = r->t->tasks++ > 0;
+                fresh = r->nusers > 1;
             continue;
         }
         review_step *s = add_step(r);

@@ -10,7 +10,6 @@ typedef struct transcript {
     review_run run;   /* strings live in the text or in the arena */
     bool on_server;   /* the provider has more of the history than is here */
     uint32_t asides;  /* messages of agents that it called, which are not looked at */
-    uint32_t tasks;   /* things the user said that began something new; 0 unknown */
 } transcript;
 
 /* `file` is what errors call it. `d` (NULL: found by its shape) is its dialect when it is a request. False: it cannot

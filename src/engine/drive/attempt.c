@@ -112,15 +112,20 @@ stream_view session_view(const session *x)
     return (stream_view){.choices = x->p == x->d ? x->out.scan.choices : 0}; /* which no conversion carries over */
 }
 
+void session_answer_begin(session *x, daruma_ms started)
+{
+    session_answer *was = &x->answer;
+    *was = (session_answer){
+        .scratch = was->scratch, .held = was->held, .theirs = was->theirs, .view = session_view(x), .started = started};
+}
+
 static void send_now(session *x, int target)
 {
     daruma_moment at = session_now(x);
     drive_request r;
     session_mend_rest(x);
-    if (!session_convert(x, target)) {
-        session_timer(x); /* heartbeats go on, session_fitted() will be called */
-        return;
-    }
+    if (!session_convert(x, target))
+        return; /* session_fitted() will be called */
     session_sweep(x);
     session_scratch_reset(x);
     session_scratch_open(x);
@@ -130,13 +135,7 @@ static void send_now(session *x, int target)
         return;
     }
     betas_sent(x, target);
-    x->answer.view = session_view(x);
-    x->answer.mode = ANSWER_NONE;
-    x->answer.cut = x->answer.passes_long = x->answer.marked = false;
-    x->answer.unchecked = x->answer.too_long = NULL;
-    x->answer.failed_event = (daruma_str){0};
-    x->answer.status = 0;
-    x->answer.started = at.now;
+    session_answer_begin(x, at.now);
     x->call.ops = &relay_ops;
     x->call.x = x;
     drive_sent sent = x->arena->full ? DRIVE_NO_MEMORY : x->v->host->send(x->user, &x->call, &r);
@@ -158,8 +157,6 @@ static void send_to(session *x, int target)
 {
     if (session_mend_fits(x))
         send_now(x, target);
-    else
-        session_timer(x); /* heartbeats go on */
 }
 
 /* Why no target takes the request as it is, for its client. */
@@ -227,6 +224,14 @@ drive_key session_key(session *x, int target, bool *ret_renewable)
     return x->v->host->key ? x->v->host->key(x->user, &x->targets[target], ret_renewable) : DRIVE_KEY_READY;
 }
 
+void session_key_fetch(session *x, int target, bool anew)
+{
+    x->refreshing = true;
+    late_begin(x, (daruma_spent){.on = DARUMA_SPENT_KEY, .target = &x->targets[target], .usual = -1});
+    session_timer(x); /* heartbeats go on while it is fetched */
+    x->v->host->key_fetch(x->user, &x->targets[target], anew);
+}
+
 void session_attempt(session *x)
 {
     session_loosen(x, NULL);
@@ -250,10 +255,7 @@ void session_attempt(session *x)
     drive_key k = session_key(x, a.target, &renewable);
     x->kase.can_refresh = renewable;
     if (k == DRIVE_KEY_ABSENT) {
-        x->refreshing = true;
-        late_begin(x, (daruma_spent){.on = DARUMA_SPENT_KEY, .target = &x->targets[a.target], .usual = -1});
-        session_timer(x); /* heartbeats go on while it is fetched */
-        x->v->host->key_fetch(x->user, &x->targets[a.target], false);
+        session_key_fetch(x, a.target, false);
         return;
     }
     send_to(x, a.target);

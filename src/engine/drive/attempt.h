@@ -9,6 +9,10 @@ drive_place session_place(const session *x, int target);
 
 stream_view session_view(const session *x); /* of the call at hand, before anything of its stream came */
 
+/* The answer of another call is read from here on: of what came before, its memory and their id are left. */
+void session_answer_begin(session *x, daruma_ms started);
+void session_key_fetch(session *x, int target, bool anew); /* session_key_here() will be called; as drive_host has it */
+
 /* What goes out to that target; x->p and x->moved are those of that call from here on. False: the request cannot be
  * carried over to its dialect. */
 bool session_compose(session *x, int target, daruma_arena *a, drive_request *ret);

@@ -110,11 +110,9 @@ static void obey(session *x, daruma_remedy r)
 {
     count_again(x);
     if (r.remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS) {
-        x->refreshing = true;
-        late_begin(x, (daruma_spent){.on = DARUMA_SPENT_KEY, .target = &x->targets[x->kase.target], .usual = -1});
         daruma_health_refreshed(x->v->health, &x->targets[x->kase.target]);
         driver_wake(x->v);
-        x->v->host->key_fetch(x->user, &x->targets[x->kase.target], true);
+        session_key_fetch(x, x->kase.target, true);
         return;
     }
     if (r.wait == 0)
@@ -184,10 +182,8 @@ static void carry_out(session *x)
         session_mend_result h = session_mend_apply(x, session_last(x)->remedy.remedy);
         if (h == SESSION_MEND_SEND)
             break;
-        if (h == SESSION_MEND_WAITS) {
-            session_timer(x); /* heartbeats go on */
+        if (h == SESSION_MEND_WAITS)
             return;
-        }
         climb(x);
     }
     settle(x);

@@ -411,32 +411,31 @@ static ended put_error(session *x, const ending *e)
     return ended_whole(x);
 }
 
-/* Which ending, what the client gets, as which outcome, what it and the counts are told of it, whether the case failed,
- * and the reason in its event. */
-#define ENDINGS(E)                                                                                                     \
-    E(CUT, put_cut, DEGRADED, KEEP_PARTIAL, false,                                                                     \
-      "the output cap cut a tool call each time: the answer ends there, with what was said before the call")           \
-    E(GIVEN, put_given, DEGRADED, KEEP_PARTIAL, false,                                                                 \
-      "the model was asked again in vain: its answer goes out as it came")                                             \
-    E(BROKEN_OFF, put_nothing, FAILED, NONE, false, "")                                                                \
-    E(INTERRUPTED, put_interrupted, DEGRADED, EXPLAIN, false, "")                                                      \
-    E(STOPPED, put_stopped, DEGRADED, STOP_PARTIAL, false, "")                                                         \
-    E(APOLOGY, put_message, EXPLAINED, APOLOGISE, true, "")                                                            \
-    E(MESSAGE, put_message, EXPLAINED, EXPLAIN, true, "")                                                              \
-    E(ERROR, put_error, FAILED, EXPLAIN, true, "")
-
 typedef enum ending_kind {
-#define E(name, put, outcome, did, failed, reason) END_##name,
-    ENDINGS(E)
-#undef E
+    END_CUT,
+    END_GIVEN,
+    END_BROKEN_OFF,
+    END_INTERRUPTED,
+    END_STOPPED,
+    END_APOLOGY,
+    END_MESSAGE,
+    END_ERROR
 } ending_kind;
 
+// clang-format off
 static const ending endings[] = {
-#define E(name, put, outcome, did, failed, reason)                                                                     \
-    {put, DARUMA_OUTCOME_##outcome, DARUMA_REMEDY_##did, failed, LIT(reason), LIT("")},
-    ENDINGS(E)
-#undef E
+    [END_CUT]         = {put_cut, DARUMA_OUTCOME_DEGRADED, DARUMA_REMEDY_KEEP_PARTIAL, .reason = LIT(
+        "the output cap cut a tool call each time: the answer ends there, with what was said before the call")},
+    [END_GIVEN]       = {put_given, DARUMA_OUTCOME_DEGRADED, DARUMA_REMEDY_KEEP_PARTIAL, .reason = LIT(
+        "the model was asked again in vain: its answer goes out as it came")},
+    [END_BROKEN_OFF]  = {put_nothing, DARUMA_OUTCOME_FAILED, DARUMA_REMEDY_NONE, .failed = false},
+    [END_INTERRUPTED] = {put_interrupted, DARUMA_OUTCOME_DEGRADED, DARUMA_REMEDY_EXPLAIN, .failed = false},
+    [END_STOPPED]     = {put_stopped, DARUMA_OUTCOME_DEGRADED, DARUMA_REMEDY_STOP_PARTIAL, .failed = false},
+    [END_APOLOGY]     = {put_message, DARUMA_OUTCOME_EXPLAINED, DARUMA_REMEDY_APOLOGISE, .failed = true},
+    [END_MESSAGE]     = {put_message, DARUMA_OUTCOME_EXPLAINED, DARUMA_REMEDY_EXPLAIN, .failed = true},
+    [END_ERROR]       = {put_error, DARUMA_OUTCOME_FAILED, DARUMA_REMEDY_EXPLAIN, .failed = true},
 };
+// clang-format on
 
 static void announce(session *x, const ending *as)
 {

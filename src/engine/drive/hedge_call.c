@@ -123,15 +123,9 @@ static void adopt(session *x, hedge_call *r)
     x->answer.scratch = r->request; /* the call may still be sending from it */
     r->request = (daruma_arena){0};
     x->answer.held = buf_in(&x->answer.scratch);
-    x->answer.mode = ANSWER_NONE;
-    x->answer.status = 0;
-    x->answer.failed_event = (daruma_str){0};
-    x->answer.too_long = NULL;
-    x->answer.passes_long = x->answer.marked = false;
     x->p = r->p;
-    x->answer.view = session_view(x);
     x->moved = r->moved;
-    x->answer.started = r->started;
+    session_answer_begin(x, r->started);
     x->due.progress_by = x->due.look_at = -1;
     x->call = r->call;
     x->call.ops = &relay_ops;

@@ -158,8 +158,6 @@ static void choose_targets(session *x, const session_request *q, uint32_t *newes
     x->agent.circles = watch_request(x, newest); /* as the client sent it */
     if (session_mend_known(x))
         session_known(x);
-    else
-        session_timer(x); /* heartbeats go on */
 }
 
 /* What was found is the session's. */

@@ -123,8 +123,10 @@ bool session_work(session *x, size_t bytes, const drive_work *kind, void *data)
         kind->work(data);
     else
         x->working = !x->v->host->work(x->user, bytes, kind, data);
-    if (x->working)
+    if (x->working) {
         late_begin(x, (daruma_spent){.on = DARUMA_SPENT_WORK, .usual = -1});
+        session_timer(x); /* heartbeats go on */
+    }
     x->v->counts.jobs += x->working;
     return !x->working;
 }

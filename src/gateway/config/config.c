@@ -237,7 +237,7 @@ bool config_read(daruma_str text, conf_env env, void *user, daruma_arena *a, con
     return read_text(text, &(reading){.env = env, .user = user}, a, ret, m);
 }
 
-static daruma_str from_environment(daruma_str name, bool *found, void *user)
+daruma_str config_env(daruma_str name, bool *found, void *user)
 {
     char z[256];
     (void)user;
@@ -258,7 +258,7 @@ bool config_arena(daruma_arena *a)
 
 config_verdict config_load(const config_source *from, daruma_arena *a, config *ret, bool *waits, conf_mistakes *m)
 {
-    reading d = {.env = from_environment, .from = from};
+    reading d = {.env = config_env, .from = from};
     daruma_str text = str_of(from->file ? NULL : from->text);
     char why[256];
     bool at_hand = !from->file || !from->running || sys_at_hand(from->file, CONFIG_BYTES_MAX, why);

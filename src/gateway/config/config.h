@@ -149,6 +149,8 @@ bool config_arena(daruma_arena *a);
  * it names, its size. *waits: it says something of the socket that holds from the next start on. Everything lives in
  * `a`. */
 config_verdict config_load(const config_source *from, daruma_arena *a, config *ret, bool *waits, conf_mistakes *m);
+/* A conf_env: the value of a variable of the environment. */
+daruma_str config_env(daruma_str name, bool *found, void *user);
 /* Reads YAML text, and looks at nothing else; text.p NULL: what is true without a file, Anthropic, OpenAI and Gemini
  * with the clients' own credentials. ANTHROPIC_UPSTREAM_URL, OPENAI_UPSTREAM_URL and GEMINI_UPSTREAM_URL, where set,
  * say where they are. `env` answers ${NAME}; NULL: no variable is set. False: *m says why. */

@@ -13,6 +13,8 @@ enum { CONFIG_STDERR_AUTO = 2 }; /* config.events_stderr while it is read: wheth
 void config_outside(conf *r, config *c, const config_source *from);
 /* Tells what is wrong with a token that clients are to show. It is not repeated. */
 void config_token_fits(conf *r, daruma_str token);
+void config_show_url(const void *root, const void *at, daruma_buf *out); /* of a `url` */
+
 /* ---- config_cloud.c, config_store.c, config_traces.c ---- */
 void config_cloud_fits(conf *r, void *base, void *item, size_t index);
 bool config_read_store(conf *r, const conf_option *o, daruma_str s, void *at);

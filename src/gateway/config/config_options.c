@@ -25,12 +25,12 @@ static bool read_url(conf *r, const conf_option *o, daruma_str s, void *at)
     return true;
 }
 
-static void show_url(const void *root, const void *at, daruma_buf *out)
+void config_show_url(const void *root, const void *at, daruma_buf *out)
 {
     const url *u = at;
     (void)root;
-    buf_printf(out, "http%s://", u->tls ? "s" : "");
-    BUF_SAY(out, u->authority, u->prefix);
+    if (u->host.n)
+        url_say(u, out);
 }
 
 static bool read_proxy(conf *r, const conf_option *o, daruma_str s, void *at)
@@ -58,18 +58,30 @@ static void show_text(const void *root, const void *at, daruma_buf *out)
 
 /* ---- names of things ------------------------------------------------------------------ */
 
+static bool meant_another(conf *r, const conf_option *o, str_near near, const char *otherwise)
+{
+    char remedy[80];
+    snprintf(remedy, sizeof remedy, "did you mean " STR_FMT "?", STR_ARG(near.best));
+    return conf_expected(r, o, near.best.n ? remedy : otherwise);
+}
+
+static bool is_not_there(conf *r, const char *what, daruma_str word, daruma_str best)
+{
+    return conf_wrong(r, "there is no %s \"" STR_FMT "\"\ndid you mean \"" STR_FMT "\"?", what,
+                      STR_ARG(conf_word(r, word)), STR_ARG(best));
+}
+
 static bool read_dialect(conf *r, const conf_option *o, daruma_str s, void *at)
 {
     str_near near = str_near_to(s);
-    const char *known;
-    char remedy[80] = "take the one whose SDK your program uses";
+    const dialect *known;
     const dialect *d = dialect_find(s);
     *(const dialect **)at = d;
-    for (size_t i = 0; (known = dialect_name(i)); i++)
-        str_near_try(&near, str_of(known));
-    if (near.best.n)
-        snprintf(remedy, sizeof remedy, "did you mean " STR_FMT "?", STR_ARG(near.best));
-    return d || conf_expected(r, o, str_ieq(s, S("google")) ? "it is called gemini" : remedy);
+    for (size_t i = 0; (known = dialect_at(i)); i++)
+        str_near_try(&near, str_of(known->name));
+    if (str_ieq(s, S("google")))
+        return conf_expected(r, o, "it is called gemini");
+    return d || meant_another(r, o, near, "take the one whose SDK your program uses");
 }
 
 static void show_dialect(const void *root, const void *at, daruma_buf *out)
@@ -92,8 +104,7 @@ static bool read_profile(conf *r, const conf_option *o, daruma_str s, void *at)
         return true;
     }
     if (near.to.best.n)
-        return conf_wrong(r, "there is no profile \"" STR_FMT "\"\ndid you mean \"" STR_FMT "\"?",
-                          STR_ARG(conf_word(r, s)), STR_ARG(near.to.best));
+        return is_not_there(r, "profile", s, near.to.best);
     snprintf(remedy, sizeof remedy, "there are %s", near.known);
     return conf_expected(r, o, remedy);
 }
@@ -129,13 +140,11 @@ static bool read_target(conf *r, const conf_option *o, daruma_str s, void *at)
     }
     if (unsure)
         return conf_value(r, &model, str_from(s, slash + 1), at);
-    daruma_str word = conf_word(r, provider);
     if (near.to.best.n)
-        return conf_wrong(r, "there is no provider \"" STR_FMT "\"\ndid you mean \"" STR_FMT "\"?", STR_ARG(word),
-                          STR_ARG(near.to.best));
+        return is_not_there(r, "provider", provider, near.to.best);
     return conf_wrong(
         r, "there is no provider \"" STR_FMT "\"\nwhat stands before the first slash has to be one of `providers`",
-        STR_ARG(word));
+        STR_ARG(conf_word(r, provider)));
 }
 
 static void show_target(const void *root, const void *at, daruma_buf *out)
@@ -274,13 +283,10 @@ static bool read_kind(conf *r, const conf_option *o, daruma_str s, void *at)
     bool ok;
     daruma_kind kind = daruma_kind_parse(s, &ok);
     str_near near = str_near_to(s);
-    char remedy[80] = "";
     for (size_t i = 0; kind_name(i); i++)
         str_near_try(&near, str_of(kind_name(i)));
-    if (near.best.n)
-        snprintf(remedy, sizeof remedy, "did you mean " STR_FMT "?", STR_ARG(near.best));
     *(uint32_t *)at = (uint32_t)kind;
-    return ok || conf_expected(r, o, *remedy ? remedy : NULL);
+    return ok || meant_another(r, o, near, NULL);
 }
 
 static void show_kind(const void *root, const void *at, daruma_buf *out)
@@ -420,7 +426,7 @@ static const conf_option providers_rows[] = {
     {"name", CONF_NAME, NEEDED, AT(config_provider, name), .min = 1, .max = 64, .help = "How targets, events and metrics call it."},
     {"dialect", VALUE(read_dialect, show_dialect, "one of openai, openai-responses, anthropic, gemini"), NEEDED, AT(config_provider, dialect),
      .help = "How it speaks: `openai` (Chat Completions), `openai-responses`, `anthropic` (Messages) or `gemini` (generateContent)."},
-    {"url", VALUE(read_url, show_url, "a URL like https://api.openai.com"), NEEDED, AT(config_provider, to),
+    {"url", VALUE(read_url, config_show_url, "a URL like https://api.openai.com"), NEEDED, AT(config_provider, to),
      .help = "Its address, with or without the `/v1` that clients add: it is never doubled."},
     {"cloud", CONF_ENUM, AT(config_provider, cloud), .fallback = "auto", .words = "auto vertex bedrock",
      .help = "The cloud that hosts Anthropic's models at this address and speaks its dialect a little otherwise: `vertex`, or `bedrock` (InvokeModel). `auto`: as the URL says it. doc/clouds.md"},

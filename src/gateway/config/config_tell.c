@@ -59,9 +59,9 @@ static void put_provider(const config_provider *p, daruma_buf *out)
 {
     BUF_SAY(out, "  provider   ", p->name);
     const char *cloud = config_cloud_name(p);
-    buf_printf(out, ": %s%s%s at http%s://", p->dialect->name, cloud ? " on " : "", cloud ? cloud : "",
-               p->to.tls ? "s" : "");
-    BUF_SAY(out, p->to.authority, p->to.prefix, ", ");
+    buf_printf(out, ": %s%s%s at ", p->dialect->name, cloud ? " on " : "", cloud ? cloud : "");
+    url_say(&p->to, out);
+    BUF_LIT(out, ", ");
     if (p->nkeys)
         put_many(out, p->nkeys, "key", "keys");
     else
@@ -148,8 +148,8 @@ void config_summary(const config *c, daruma_buf *out)
     if (c->usage_file.n)
         BUF_SAY(out, "\n  usage      ", c->usage_file);
     if (c->traces.host.n) {
-        buf_printf(out, "\n  traces     http%s://", c->traces.tls ? "s" : "");
-        BUF_SAY(out, c->traces.authority, c->traces.prefix);
+        BUF_LIT(out, "\n  traces     ");
+        url_say(&c->traces, out);
     }
     if (c->nprices)
         buf_printf(out, "\n  prices     %zu", c->nprices);

@@ -17,19 +17,9 @@ static bool read_collector(conf *r, const conf_option *o, daruma_str s, void *at
     return true;
 }
 
-static void show_collector(const void *root, const void *at, daruma_buf *out)
-{
-    const url *u = at;
-    (void)root;
-    if (!u->host.n)
-        return;
-    buf_printf(out, "http%s://", u->tls ? "s" : "");
-    BUF_SAY(out, u->authority, u->prefix);
-}
-
 // clang-format off
 static const conf_option traces_rows[] = {
-    {"url", CONF_VALUE, .value = read_collector, .show = show_collector, .expects = "a URL like http://127.0.0.1:4318/v1/traces", CONF_AT(config, traces), .says = "none: nothing is traced",
+    {"url", CONF_VALUE, .value = read_collector, .show = config_show_url, .expects = "a URL like http://127.0.0.1:4318/v1/traces", CONF_AT(config, traces), .says = "none: nothing is traced",
      .help = "Where an OpenTelemetry collector takes OTLP over HTTP. Without a path it is `/v1/traces`. Spans go there once a second in Protocol Buffers: one of each request, one of each call to a provider. doc/events.md"},
     {"headers", CONF_NAMED, CONF_ITEMS(config, trace_headers), .shape = &config_headers_shape,
      .help = "Headers that are sent along, by name. What is secret in them is better not written out: `{ authorization: \"Bearer ${COLLECTOR_TOKEN}\" }`."},

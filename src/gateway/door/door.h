@@ -9,8 +9,6 @@
 
 typedef struct setup setup;
 
-enum { TENANT_KEY_BYTES = 32 };
-
 /* Why a request is refused at the door, before it is one of the counted requests. */
 typedef enum refusal {
     REFUSED_HOST,

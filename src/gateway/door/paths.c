@@ -40,28 +40,21 @@ static const daruma_str words[] = {
 static size_t undo_escapes(char *p, size_t n)
 {
     size_t to = 0;
-    for (size_t i = 0; i < n; i++) {
-        bool escape = p[i] == '%' && n - i > 2 && ch_hex(p[i + 1]) >= 0 && ch_hex(p[i + 2]) >= 0;
-        p[to++] = escape ? (char)(ch_hex(p[i + 1]) << 4 | ch_hex(p[i + 2])) : p[i];
-        i += escape ? 2 : 0;
-    }
+    for (size_t at = 0; at < n;)
+        p[to++] = (char)str_unescaped((daruma_str){p, n}, &at);
     return to;
 }
 
 /* Undoes the escapes of a path, those that the others make as well. False: that has no end, or there is no memory. */
 static bool without_escapes(daruma_str *path, daruma_arena *a)
 {
-    char *p = arena_take(a, path->n, 1);
-    size_t n = path->n, was = n + 1;
-    if (!p)
-        return false;
-    memcpy(p, path->p, n);
-    for (int passes = 0; n < was && passes <= ESCAPES_UNDONE_MAX; passes++) {
-        was = n;
-        n = undo_escapes(p, n);
+    size_t was = path->n + 1;
+    *path = arena_copy(a, *path);
+    for (int passes = 0; path->n && path->n < was && passes <= ESCAPES_UNDONE_MAX; passes++) {
+        was = path->n;
+        path->n = undo_escapes((char *)(uintptr_t)path->p, was);
     }
-    *path = (daruma_str){p, n};
-    return n == was;
+    return path->n == was;
 }
 
 // clang-format off
@@ -147,17 +140,11 @@ daruma_str path_text(daruma_str raw, daruma_arena *a, bool *bad)
 {
     if (str_findch(raw, '%') == STR_NONE)
         return raw;
-    char *name = raw.n ? arena_take(a, raw.n, 1) : NULL;
-    size_t n = 0;
-    *bad |= raw.n && !name;
-    for (size_t i = 0; i < raw.n && name; i++) {
-        bool escape = raw.p[i] == '%' && raw.n - i > 2 && ch_hex(raw.p[i + 1]) >= 0 && ch_hex(raw.p[i + 2]) >= 0;
-        name[n] = escape ? (char)(ch_hex(raw.p[i + 1]) << 4 | ch_hex(raw.p[i + 2])) : raw.p[i];
-        *bad |= name[n] == '%'; /* an escape of an escape, or a broken one */
-        n++;
-        i += escape ? 2 : 0;
-    }
-    return name ? (daruma_str){name, n} : (daruma_str){0};
+    daruma_str name = arena_copy(a, raw);
+    if (name.n)
+        name.n = undo_escapes((char *)(uintptr_t)name.p, name.n);
+    *bad |= !name.n || str_findch(name, '%') != STR_NONE; /* an escape of an escape, or a broken one */
+    return name;
 }
 
 bool path_is_lead(daruma_str segment)

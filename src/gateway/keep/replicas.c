@@ -15,7 +15,6 @@
 #include "gateway/see/see.h"
 #include "store/store.h"
 #include "sys/sys.h"
-#include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -39,13 +38,8 @@ static void tell(replicas *r, const char *name, const char *why)
 {
     char room[512];
     daruma_buf b = buf_over(room, sizeof room);
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.name = name;
-    e.at = gateway_now(r->g);
-    buf_put(&b, r->host);
-    buf_printf(&b, ": %s", why);
-    e.reason = buf_str(&b);
-    events_emit(r->g->events, &e);
+    BUF_SAY(&b, r->host, ": ", why);
+    events_say(r->g, name, buf_str(&b));
 }
 
 /* ---- saying ---- */
@@ -189,14 +183,10 @@ static void on_secret(void *user, daruma_str text)
 {
     replicas *r = user;
     gateway *g = r->g;
-    unsigned char all[sizeof g->secret + sizeof g->tenant_key];
-    if (text.n != sizeof all)
+    bool known = g->tenant_keyed && str_eq(text, (daruma_str){(char *)&g->secret, sizeof g->secret});
+    if (known || text.n != sizeof g->secret)
         return;
-    if (g->tenant_keyed && memcmp(&g->secret, text.p, sizeof g->secret) == 0 &&
-        memcmp(g->tenant_key, text.p + sizeof g->secret, sizeof g->tenant_key) == 0)
-        return;
-    memcpy(&g->secret, text.p, sizeof g->secret);
-    memcpy(g->tenant_key, text.p + sizeof g->secret, sizeof g->tenant_key);
+    memcpy(&g->secret, text.p, text.n);
     g->tenant_keyed = true;
     state_secret(g->state, g);
 }
@@ -205,15 +195,11 @@ static void on_ready(void *user, bool news)
 {
     replicas *r = user;
     gateway *g = r->g;
-    unsigned char all[sizeof g->secret + sizeof g->tenant_key];
     if (news)
         tell(r, "store_ready", "what others learn is known here, and what is learned here is told");
     if (!tenant_key_made(g))
         return;
-    memcpy(all, &g->secret, sizeof g->secret);
-    memcpy(all + sizeof g->secret, g->tenant_key, sizeof g->tenant_key);
-    store_agree(r->store, SECRET_NAME, (daruma_str){(char *)all, sizeof all}, on_secret);
-    OPENSSL_cleanse(all, sizeof all);
+    store_agree(r->store, SECRET_NAME, (daruma_str){(char *)&g->secret, sizeof g->secret}, on_secret);
     store_get(r->store, STATE_NAME, on_state);
     read_again(r); /* what was said just before is kept a moment later */
 }

@@ -51,12 +51,8 @@ static void tell(gateway *g, const char *name, const char *path, const char *why
 {
     char room[4600];
     daruma_buf b = buf_over(room, sizeof room);
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.name = name;
-    e.at = gateway_now(g);
-    buf_printf(&b, "%s: %s", path, why);
-    e.reason = buf_str(&b);
-    events_emit(g->events, &e);
+    BUF_SAY(&b, path, ": ", why);
+    events_say(g, name, buf_str(&b));
 }
 
 /* ---- writing ---- */
@@ -238,49 +234,39 @@ static int take_folder(const char *folder)
 /* ---- the secret: hashes of clients' keys go by it, and the next daruma has to know it as well, or nothing that is
  * kept under them is ever found ---- */
 
-enum { SECRET_BYTES = sizeof(uint64_t) + TENANT_KEY_BYTES };
-
-static void put_secret(const char *folder, const unsigned char all[SECRET_BYTES], bool *ret_kept)
+static bool put_secret(const char *folder, const gateway_secret *it)
 {
     char path[4320], beside[4330];
     snprintf(path, sizeof path, "%s/secret", folder);
     snprintf(beside, sizeof beside, "%s.new", path);
-    *ret_kept = put(beside, path, (daruma_str){(const char *)all, SECRET_BYTES}) == 0;
+    return put(beside, path, (daruma_str){(const char *)it, sizeof *it}) == 0;
 }
 
 /* Takes the one that is kept; one that is too short is none. It is made once. */
 static void keep_secret(gateway *g, const char *folder)
 {
     char path[4320];
-    unsigned char all[SECRET_BYTES];
+    gateway_secret it;
     snprintf(path, sizeof path, "%s/secret", folder);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    bool have = fd >= 0 && read(fd, all, sizeof all) == (ssize_t)sizeof all;
+    bool have = fd >= 0 && read(fd, &it, sizeof it) == (ssize_t)sizeof it;
     if (fd >= 0)
         close(fd);
-    if (!have && RAND_bytes(all, sizeof all) == 1)
-        put_secret(folder, all, &have);
-    if (have) {
-        memcpy(&g->secret, all, sizeof g->secret);
-        memcpy(g->tenant_key, all + sizeof g->secret, sizeof g->tenant_key);
+    if (have || (RAND_bytes((unsigned char *)&it, sizeof it) == 1 && put_secret(folder, &it))) {
+        g->secret = it;
         g->tenant_keyed = true;
     }
-    explicit_bzero(all, sizeof all);
+    explicit_bzero(&it, sizeof it);
 }
 
 void state_secret(const state *s, const gateway *g)
 {
-    unsigned char all[SECRET_BYTES];
     char folder[4300];
-    bool kept;
     if (!s || s->lock < 0)
         return;
     snprintf(folder, sizeof folder, "%s", s->path);
     *strrchr(folder, '/') = 0;
-    memcpy(all, &g->secret, sizeof g->secret);
-    memcpy(all + sizeof g->secret, g->tenant_key, sizeof g->tenant_key);
-    put_secret(folder, all, &kept);
-    explicit_bzero(all, sizeof all);
+    put_secret(folder, &g->secret);
 }
 
 state *state_open(gateway *g, daruma_str folder)

@@ -392,7 +392,8 @@ static uint64_t which_list(leg *g)
     if (!h || a->full)
         return 0;
     whole_answer(h, &n);
-    uint64_t sum = XXH3_64bits_withSeed(path.p, path.n, g->x.g->secret + (uint64_t)(g->p - g->x.s->cfg.providers));
+    uint64_t sum =
+        XXH3_64bits_withSeed(path.p, path.n, g->x.g->secret.process + (uint64_t)(g->p - g->x.s->cfg.providers));
     for (size_t i = 0; i < n; i++)
         if (!is_passing(h[i].name)) {
             sum = XXH3_64bits_withSeed(h[i].name.p, h[i].name.n, sum);

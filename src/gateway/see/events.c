@@ -138,6 +138,15 @@ void events_emit(event_log *l, const daruma_event *e)
     }
 }
 
+void events_say(gateway *g, const char *name, daruma_str reason)
+{
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = name;
+    e.at = gateway_now(g);
+    e.reason = reason;
+    events_emit(g->events, &e);
+}
+
 void events_status(const event_log *l, daruma_buf *out)
 {
     uint64_t written, lost;

@@ -11,6 +11,7 @@
 #include "base/date.h"
 #include "base/limits.h"
 #include "gateway/see/trace.h"
+#include "net/timer.h"
 #include "sys/sys.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -244,10 +245,8 @@ static void write_head(exporter *e, size_t n)
     daruma_buf inner = buf_over(e->head + sizeof e->head / 2, sizeof e->head / 2),
                outer = buf_over(e->head, sizeof e->head);
     size_t scope_spans = e->nscope + n;
-    buf_putc(&inner, RESOURCE_SPANS_SCOPE_SPANS << 3 | PROTO_BYTES);
-    proto_varint(&inner, scope_spans);
-    buf_putc(&outer, EXPORT_RESOURCE_SPANS << 3 | PROTO_BYTES);
-    proto_varint(&outer, e->nresource + inner.n + scope_spans);
+    proto_begin(&inner, RESOURCE_SPANS_SCOPE_SPANS, scope_spans);
+    proto_begin(&outer, EXPORT_RESOURCE_SPANS, e->nresource + inner.n + scope_spans);
     buf_put(&outer, (daruma_str){e->resource, e->nresource});
     buf_put(&outer, buf_str(&inner));
     buf_put(&outer, (daruma_str){e->scope, e->nscope});
@@ -392,11 +391,6 @@ void exporter_flush(exporter *e, void (*done)(void *user), void *user)
     look(e, 0);
 }
 
-static void timer_closed(uv_handle_t *h)
-{
-    free(h->data);
-}
-
 void exporter_close(exporter *e)
 {
     if (!e)
@@ -406,7 +400,7 @@ void exporter_close(exporter *e)
         over(e);
     }
     lose_all(e);
-    uv_close((uv_handle_t *)&e->timer, timer_closed);
+    loop_close((uv_handle_t *)&e->timer);
 }
 
 void exporter_count(const exporter *e, uint64_t *exported, uint64_t *lost, uint64_t *waiting)

@@ -9,6 +9,7 @@ event_log *events_new(void);
 bool events_open(event_log *l, daruma_str file, bool to_stderr, char why[512]);
 void events_free(event_log *l);
 void events_emit(event_log *l, const daruma_event *e);
+void events_say(gateway *g, const char *name, daruma_str reason); /* an event of no request */
 /* To those who listen alone: what is told while it happens, and again when it is over; that a request is over of which
  * something was told, and no event said so. */
 void events_live(event_log *l, const daruma_event *e);

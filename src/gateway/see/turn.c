@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "gateway/inside.h"
 #include "gateway/see/see.h"
+#include "net/timer.h"
 #include "sys/sys.h"
 #include <stdlib.h>
 
@@ -49,15 +50,10 @@ turns *turns_new(uv_loop_t *loop)
     return t;
 }
 
-static void closed(uv_handle_t *h)
-{
-    free(h->data);
-}
-
 void turns_free(turns *t)
 {
     if (t)
-        uv_close((uv_handle_t *)&t->before_wait, closed);
+        loop_close((uv_handle_t *)&t->before_wait);
 }
 
 void turns_status(const turns *t, daruma_buf *out)

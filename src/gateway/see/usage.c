@@ -8,6 +8,7 @@
 #include "gateway/inside.h"
 #include "gateway/see/see.h"
 #include "gateway/see/log_file.h"
+#include "net/timer.h"
 #include <stdlib.h>
 
 enum { NAME_BYTES = JOIN_ID_MAX * 4, CLEAN_BYTES = JOIN_ID_MAX * 2 }; /* that are looked at of a name, and shown */
@@ -42,17 +43,12 @@ bool usage_open(usage_log *l, daruma_str file, char why[512])
     return log_file_open(&l->file, file, why);
 }
 
-static void closed(uv_handle_t *h)
-{
-    free(h->data);
-}
-
 void usage_free(usage_log *l)
 {
     if (!l)
         return;
     log_file_close(&l->file);
-    uv_close((uv_handle_t *)&l->timer, closed);
+    loop_close((uv_handle_t *)&l->timer);
 }
 
 static void on_timer(uv_timer_t *t)

@@ -208,10 +208,8 @@ bool steer_request(session *x)
         w->gone = args_not_found(x);
         w->forbids = x->steer->no_calls && x->out.scan.tools; /* where there are none, forbidding them is refused */
     }
-    if ((w->says.n || w->compacts) && !session_work(x, x->out.body.n, &steers, w)) {
-        session_timer(x); /* heartbeats go on */
+    if ((w->says.n || w->compacts) && !session_work(x, x->out.body.n, &steers, w))
         return false;
-    }
     steered(x, w);
     steering_drop(w);
     return true;

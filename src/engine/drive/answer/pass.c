@@ -6,13 +6,11 @@
 #include "engine/drive/answer/relay.h"
 #include "engine/drive/attempt.h"
 
-/* The length of the body that follows; to HEAD, of the one that GET would bring (RFC 9110 8.6). -1 not known. */
-static int64_t announced(const session *x, const drive_head *h)
+/* The length of the body as its head says it, also to HEAD (RFC 9110 8.6) and of an encoded one. -1 not known. */
+static int64_t announced(const session *x)
 {
     int64_t n;
-    if (!x->client.head_only)
-        return h->length;
-    return str_int(drive_field(h, S("content-length")), &n) ? n : -1;
+    return str_int(relay_field(x, S("content-length")), &n) ? n : -1;
 }
 
 /* An address to go on to may be signed, which is no credential of anybody's. */
@@ -44,13 +42,11 @@ static void pass_unchecked(session *x, const char *why)
 /* The client may be able to read it. */
 void pass_coded(session *x)
 {
-    drive_head h = {.headers = x->answer.headers, .nheaders = x->answer.nheaders};
-    int64_t n;
     session_say(x, "answer_not_readable",
                 S("the answer is encoded, which was not asked for: it is passed on as it is and cannot be mended"));
     x->answer.mode = ANSWER_PASSED;
     pass_unchecked(x, "encoded");
-    relay_head(x, str_int(drive_field(&h, S("content-length")), &n) ? n : -1);
+    relay_head(x, announced(x));
 }
 
 void pass_begin(session *x, const drive_head *h)
@@ -59,18 +55,16 @@ void pass_begin(session *x, const drive_head *h)
         redact_headers(x, h->status);
     x->answer.mode = h->status >= 400 && !x->client.head_only ? ANSWER_REFUSED : ANSWER_PASSED;
     if (x->answer.mode == ANSWER_PASSED)
-        relay_head(x, announced(x, h));
+        relay_head(x, x->client.head_only ? announced(x) : h->length);
 }
 
 /* What was held goes to the connection, which keeps what its reader does not take; here it is not needed again. */
 void pass_unread(session *x)
 {
-    drive_head h = {.headers = x->answer.headers, .nheaders = x->answer.nheaders};
-    int64_t length;
     session_say(x, "answer_not_checked",
                 S("the answer is too large to be checked: it is passed on as it comes and cannot be mended"));
     pass_unchecked(x, "too large");
-    relay_head(x, str_int(drive_field(&h, S("content-length")), &length) ? length : -1);
+    relay_head(x, announced(x));
     relay_forward(x, buf_str(&x->answer.held));
     session_scratch_reset(x);
     x->answer.mode = ANSWER_PASSED;
@@ -91,7 +85,6 @@ static void say_json(session *x)
 
 void pass_hide(session *x)
 {
-    drive_head h = {.headers = x->answer.headers, .nheaders = x->answer.nheaders};
     bool ours = session_place(x, x->kase.target).own_key;
     if (!session_passes(x) || !ours || !relay_is_coded(x->answer.headers, x->answer.nheaders))
         return;
@@ -100,7 +93,7 @@ void pass_hide(session *x)
     session_say(x, "answer_not_readable",
                 S("the error is encoded, which was not asked for: its status is passed on, its words are not"));
     BUF_SAY(&b, "The provider answered with HTTP ", x->answer.status, " and an error that is encoded as ",
-            str_sub(drive_field(&h, S("content-encoding")), 0, CODING_SHOWN_BYTES),
+            str_sub(relay_field(x, S("content-encoding")), 0, CODING_SHOWN_BYTES),
             ", although daruma asked for one that can be read. It may repeat daruma's key, so its words are not passed "
             "on.");
     x->answer.held.n = 0;

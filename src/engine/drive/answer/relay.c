@@ -132,6 +132,11 @@ void relay_forward(session *x, daruma_str bytes)
     else
         forward(x, bytes);
 }
+daruma_str relay_field(const session *x, daruma_str name)
+{
+    return drive_field(&(drive_head){.headers = x->answer.headers, .nheaders = x->answer.nheaders}, name);
+}
+
 bool relay_is_coded(const daruma_header *h, size_t n)
 {
     for (size_t i = 0; i < n; i++)

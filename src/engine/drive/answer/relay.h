@@ -49,6 +49,7 @@ daruma_ms relay_over_in(const session *x);
 /* The end of an answer came: behind a while it is over, whether its connection ends or not. */
 void relay_over(session *x);
 
+daruma_str relay_field(const session *x, daruma_str name); /* a field of the answer at hand; empty: it has none */
 /* Coded though nobody asked for it: nobody here can read it. */
 enum { CODING_SHOWN_BYTES = 40 }; /* of the name of an encoding, in words of ours */
 bool relay_is_coded(const daruma_header *h, size_t n);

@@ -249,10 +249,7 @@ void talk_end(session *x)
         hedge_cancel(x); /* this attempt is the answer */
         e->test.most = CALLS_CHECKED_BYTES_MAX;
     }
-    if (session_work(x, bytes, &endings, e)) {
-        then_end(x, e);
-        return;
-    }
     x->due.progress_by = x->due.look_at = -1;
-    session_timer(x); /* heartbeats go on */
+    if (session_work(x, bytes, &endings, e))
+        then_end(x, e);
 }

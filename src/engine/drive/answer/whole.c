@@ -275,26 +275,11 @@ static void settle(session *x, whole *w)
         deliver(x, w);
 }
 
-/* Most answers need no room: it is opened for the first bytes that are made of one. */
-static bool room_opens(daruma_arena *a, size_t need)
-{
-    const drive_rooms *rooms = a->host;
-    bool full = a->full, opened = need <= ANSWER_ARENA_BYTES_MAX && rooms->open(a, need, ANSWER_ARENA_BYTES_MAX);
-    a->full |= full;
-    return opened;
-}
-
-static void room_close(whole *w)
-{
-    if (w->room.more != room_opens)
-        w->rooms->close(&w->room);
-}
-
 static void drop(void *data)
 {
     whole *w = data;
     const drive_rooms *rooms = w->rooms;
-    room_close(w);
+    rooms->close(&w->room);
     rooms->give(w);
 }
 
@@ -315,12 +300,9 @@ static bool whole_beside(session *x, const whole *first, size_t bytes)
     *w = *first;
     w->test.most = CALLS_CHECKED_BYTES_MAX;
     hedge_cancel(x); /* this attempt is the answer */
-    if (session_work(x, bytes, w->body.n < JOB_BYTES_MIN ? &short_answers : &answers, w)) {
-        then(x, w);
-        return true;
-    }
     x->due.progress_by = x->due.look_at = -1;
-    session_timer(x); /* heartbeats go on */
+    if (session_work(x, bytes, w->body.n < JOB_BYTES_MIN ? &short_answers : &answers, w))
+        then(x, w);
     return true;
 }
 
@@ -358,12 +340,13 @@ void whole_ended(session *x, daruma_net net, daruma_phase phase)
                .usage_asked = x->out.scan.usage_asked};
     w.test = answer_test_of(x, w.calls, answer_checks_format(x));
     size_t bytes = w.body.n + (w.test.unread.n || w.test.unread_format.n ? JOB_BYTES_MIN : 0);
-    w.room = (daruma_arena){.more = room_opens, .host = (void *)(uintptr_t)w.rooms};
+    w.rooms->open(&w.room, 0, ANSWER_ARENA_BYTES_MAX); /* without memory it is full */
     if (bytes < JOB_BYTES_MIN) {
         do_whole(&w);
         settle(x, &w);
-        room_close(&w);
+        w.rooms->close(&w.room);
     } else if (!whole_beside(x, &w, bytes)) {
+        w.rooms->close(&w.room);
         session_too_long(x, LONG_WRITTEN);
     }
 }

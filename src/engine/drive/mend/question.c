@@ -167,6 +167,7 @@ bool side_ask(session *x, const mend_question *q, size_t n, int64_t max_output)
     h->ask_tokens = max_output;
     h->asked_at = session_now(x).now;
     go_on(x);
+    session_timer(x);       /* heartbeats go on */
     return h->answered < n; /* none could be asked: nothing more will come */
 }
 
