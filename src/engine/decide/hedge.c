@@ -342,6 +342,7 @@ void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, darum
     c->headed = c->beside.headed;
     c->bare = c->beside.bare;
     c->answered = c->noted = c->overdue = c->late = c->begun = c->goes_on = c->thinks = false;
-    c->gap = 0;
+    c->gap = c->paused = 0;
+    c->pauses = 0;
     c->beside.out = false;
 }
