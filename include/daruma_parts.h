@@ -807,8 +807,10 @@ typedef struct daruma_case {
     uint8_t ndid;                          /* how many */
     daruma_ms waited;                      /* sum of waits */
     daruma_kind last;                      /* kind of the last failure */
-    int odd;                /* 1 + the target that refused last for a reason that nobody explained, 0 none ... */
-    daruma_ms odd_at;       /* ... and when that call went out */
+    uint8_t unfit;    /* failures in a row while others were answered there: it may be what this request asks for */
+    daruma_ms bad_at; /* when the newest failure came; meaningless while there was none */
+    int odd;          /* 1 + the target that refused last for a reason that nobody explained, 0 none ... */
+    daruma_ms odd_at; /* ... and when that call went out */
     daruma_outcome outcome; /* PENDING until it ends */
 } daruma_case;
 

@@ -158,6 +158,9 @@
 #define HEDGE_KNOCKS_MAX           10    /* in the time of a client */
 #define USUAL_SURE                 4     /* answers of a model from which on it is known what is usual ... */
 #define USUAL_COUNTS_TIMES         2     /* ... and an answer counts for no more than so many times that */
+#define UNFIT_TELLS                3 /* failures of one request while others are answered: what follows is of the request */
+#define UNFIT_GIVES_UP             5 /* ... and it waits for nothing but luck: ... */
+#define UNFIT_PATIENCE_DIV         4 /* ... this part of the patience is enough for that */
 #define HEDGE_SHARES               3 /* parts of the time of a client: who is asked gets one at least, before another is */
 #define HEDGE_MUTE_CALLS           3 /* overdue at once: that is no call that happens to take long, and needs no budget */
 #define HEDGE_FLOOR                2    /* ... and so many a minute on top, so that a quiet client is helped too */

@@ -78,6 +78,9 @@ void health_silent(daruma_health *w, const daruma_target *t, const daruma_permit
 /* A call to `t` was silent for far longer than is usual until its connection was closed: the silence is over, and what
  * comes now is not known. */
 void health_hung_up(daruma_health *w, const daruma_target *t, daruma_ms now);
+/* What became of other calls to the lane of `t` than those of case `witness` since then, as far as it was heard. */
+typedef enum health_of_others { OTHERS_UNHEARD, OTHERS_WELL, OTHERS_FAIL } health_of_others;
+health_of_others health_others(const daruma_health *w, const daruma_target *t, uint64_t witness, daruma_ms since);
 /* Was a call to the model of `t` answered that went out since then? */
 bool health_worked(const daruma_health *w, const daruma_target *t, daruma_ms since);
 /* A call went elsewhere because `t` is sick. */

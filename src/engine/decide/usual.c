@@ -130,6 +130,15 @@ bool health_worked(const daruma_health *w, const daruma_target *t, daruma_ms sin
     return p && p->whole > since;
 }
 
+health_of_others health_others(const daruma_health *w, const daruma_target *t, uint64_t witness, daruma_ms since)
+{
+    const place *p = place_look(w, t, LANE);
+    const daruma_breaker *b = p ? &p->breaker : NULL;
+    if (b && b->row && (b->agreed || b->witness != witness))
+        return OTHERS_FAIL;
+    return b && !b->row && b->well_at > since ? OTHERS_WELL : OTHERS_UNHEARD;
+}
+
 void health_hung(daruma_health *w, const daruma_target *t, daruma_ms sent_at, daruma_ms back_at)
 {
     place *p = place_for(w, t, MODEL);
