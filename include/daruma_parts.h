@@ -971,9 +971,9 @@ typedef enum daruma_spent_on {
     DARUMA_SPENT_ADVISED, /* waiting behind a call that failed, as its provider asked */
     DARUMA_SPENT_BACKOFF, /* ... as daruma does by itself */
     DARUMA_SPENT_FAILED,  /* calls that failed */
+    DARUMA_SPENT_ENDED,   /* a call that was ended with the time of the request */
     DARUMA_SPENT_SILENT, /* a call that did not begin to answer, until another was asked beside it or the client left */
     DARUMA_SPENT_SUMMARY, /* a question of daruma's own to a model */
-    DARUMA_SPENT_ENDED,   /* a call that was ended with the time of the request */
     DARUMA_SPENT_BEGIN,   /* the answer began later than is usual */
     DARUMA_SPENT_PAUSE,   /* it paused for longer than is usual, perhaps several times */
     DARUMA_SPENT_READER,  /* the client read it slowly */

@@ -161,6 +161,7 @@
 #define UNFIT_TELLS                3 /* failures of one request while others are answered: what follows is of the request */
 #define UNFIT_GIVES_UP             5 /* ... and it waits for nothing but luck: ... */
 #define UNFIT_PATIENCE_DIV         4 /* ... this part of the patience is enough for that */
+#define USUAL_KEPT_MS              600000 /* the shortest usual time of the last ten to twenty minutes is kept beside */
 #define HEDGE_SHARES               3 /* parts of the time of a client: who is asked gets one at least, before another is */
 #define HEDGE_MUTE_CALLS           3 /* overdue at once: that is no call that happens to take long, and needs no budget */
 #define HEDGE_FLOOR                2    /* ... and so many a minute on top, so that a quiet client is helped too */
@@ -195,6 +196,7 @@
 
 #define HEAD_BYTES_USUAL           900 /* fields of a call to a provider; glibc hands out up to 1 KiB without a search */
 #define WHOLE_BYTES_USUAL          3000       /* the same with an answer of one piece, and its own fields */
+#define WHOLE_STEP_BYTES_MIN       1024       /* of an answer in one piece, in one read: what is less is a trickle */
 #define CALL_BYTES_USUAL           160        /* beside a request's head: names and target, 119 */
 #define CALL_BODY_BYTES_MAX        (4u << 10) /* of a body that stands with its head, if it came with it */
 #define HASHED_BYTES_MAX           240 /* of a text that a conversation is known by; XXH3 is cheapest up to here */

@@ -41,6 +41,9 @@ void health_took(daruma_health *w, const daruma_target *t, health_time what, boo
 void health_paused(daruma_health *w, const daruma_target *t, bool plain, daruma_ms gap);
 /* How long it takes at most, usually: half as long again as the mean, longer where the times differ; -1 unknown. */
 daruma_ms health_usual(const daruma_health *w, const daruma_target *t, health_time what, bool plain);
+/* The shortest that it was within the last ten to twenty minutes; -1 unknown. */
+daruma_ms health_usual_best(const daruma_health *w, const daruma_target *t, health_time what, bool plain,
+                            daruma_ms now);
 /* How long it takes on average; -1 where that is not known for sure. */
 daruma_ms health_usual_mean(const daruma_health *w, const daruma_target *t, health_time what, bool plain);
 /* When the newest of the calls to the model of `t` went out of which something came, or of which all did (`plain`: who

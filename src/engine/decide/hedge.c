@@ -97,6 +97,16 @@ static bool is_suspect(const daruma_case *c, bool second, daruma_ms now)
     return !h.well && (went_sick || h.why == DARUMA_TIMEOUT);
 }
 
+/* A model that gets slower little by little is always as slow as usual. Where it takes several times as long as it did
+ * some minutes ago, a target of another model is asked after that, while the budget lasts: perhaps it is asked for more
+ * than it was. */
+static daruma_ms with_memory(const daruma_case *c, const silent_call *n, daruma_ms most, daruma_ms now)
+{
+    daruma_ms best = health_usual_best(c->health, &c->targets[n->target], time_of(n), c->plain, now);
+    daruma_ms far = mul_sat(best, HEDGE_NOTED_TIMES);
+    return best >= 0 && far < most ? far : most;
+}
+
 /* How long it may be silent before `other` (-1: nobody) is asked. */
 static daruma_ms allowed(const daruma_case *c, const silent_call *n, int other, daruma_ms now)
 {
@@ -123,6 +133,8 @@ static daruma_ms allowed(const daruma_case *c, const silent_call *n, int other, 
     if ((c->beside.out && known) ||
         (n->begun && n->own >= 0)) /* who was asked beside it gets his time; an answer is under way */
         most = mul_sat(most, HEDGE_NOTED_TIMES);
+    if (other >= 0 && !n->begun && !c->beside.out && !same_model)
+        most = with_memory(c, n, most, now);
     if (n->begun && c->thinks) /* and says little of it: between two lines of a summary a minute may pass */
         most = most > HEDGE_THINKS_MS ? most : HEDGE_THINKS_MS;
     daruma_ms share = share_of(c, n->target, begun, now);

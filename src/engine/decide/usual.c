@@ -3,6 +3,9 @@
  * not of the model. A model that is slow from now on is learned within some ten answers all the same. And what was
  * heard of it when.
  *
+ * A model that gets slower little by little is learned, too, and nothing would be noticed. So the shortest of what was
+ * usual within the last minutes is kept as well.
+ *
  * And whether its streams are silent while its plain answers are well, or the other way round. To the breaker such a
  * model fails half of its calls, and a success of the one form says that all is well. */
 #include "engine/decide/place.h"
@@ -26,6 +29,18 @@ static void learn(usual *u, daruma_ms ms)
     u->n += u->n < UINT32_MAX;
 }
 
+static void keep_best(usual_best *b, const usual *u, daruma_ms now)
+{
+    int passed = window_turn(&b->turned, now, USUAL_KEPT_MS);
+    if (passed) {
+        b->was = passed == 1 ? b->in : 0;
+        b->in = 0;
+    }
+    int32_t most = (int32_t)sooner(at_most(u), INT32_MAX);
+    if (u->n >= USUAL_SURE && (!b->in || most < b->in))
+        b->in = most > 0 ? most : 1;
+}
+
 void health_paused(daruma_health *w, const daruma_target *t, bool plain, daruma_ms gap)
 {
     learn(&place_for(w, t, MODEL)->times[HEALTH_GAP][plain], gap);
@@ -40,6 +55,7 @@ void health_took(daruma_health *w, const daruma_target *t, health_time what, boo
     p->heard_at = now ? now : 1;
     p->overdue = p->beside = 0;
     learn(&p->times[what][plain], ms_since(sent_at, now));
+    keep_best(&p->best[what][plain], &p->times[what][plain], now);
 }
 
 void health_slower(daruma_health *w, const daruma_target *t, health_time what, bool plain, daruma_ms ms)
@@ -54,6 +70,16 @@ daruma_ms health_usual(const daruma_health *w, const daruma_target *t, health_ti
     if (!u || !u->n)
         return -1;
     return at_most(u);
+}
+
+daruma_ms health_usual_best(const daruma_health *w, const daruma_target *t, health_time what, bool plain, daruma_ms now)
+{
+    const place *p = place_look(w, t, MODEL);
+    usual_best b = p ? p->best[what][plain] : (usual_best){0};
+    int passed = window_turn(&b.turned, now, USUAL_KEPT_MS);
+    bool was = !passed && b.was && (!b.in || b.was < b.in);
+    int32_t best = was ? b.was : b.in;
+    return passed < 2 && best ? best : -1;
 }
 
 daruma_ms health_usual_mean(const daruma_health *w, const daruma_target *t, health_time what, bool plain)

@@ -356,6 +356,13 @@ static bool ends_a_value(daruma_str bytes)
     return str_ends(bytes, S("}")) || str_ends(bytes, S("]"));
 }
 
+/* Is it a step forward? An answer in one piece is ready when it begins: who sends it byte by byte is as good as silent.
+ * What is a stream, for a client that asked for none, is written as it comes. */
+static bool is_piece(const session *x, daruma_str bytes)
+{
+    return bytes.n >= WHOLE_STEP_BYTES_MIN || relay_begins_stream(str_trim(buf_str(&x->answer.held)));
+}
+
 enum { GZIP_FIRST = 0x1f }; /* RFC 1952, 2.3.1 */
 
 static void on_body(drive_call *c, daruma_str bytes)
@@ -385,7 +392,7 @@ static void on_body(drive_call *c, daruma_str bytes)
         if (!x->kase.headed && str_trim(bytes).n) { /* white space keeps a connection alive, nothing else */
             daruma_case_headed(&x->kase, session_now(x));
             daruma_case_begun(&x->kase, session_now(x));
-        } else if (x->kase.headed)
+        } else if (x->kase.headed && is_piece(x, bytes))
             daruma_case_piece(&x->kase, session_now(x).now);
         if (!x->kase.headed)
             pass_blanks(x, bytes);
