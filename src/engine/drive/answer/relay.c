@@ -185,6 +185,13 @@ static bool has_settled(const session *x)
     return v->settled && !x->out.scan.effects && (!v->called || answer_checks_calls(x));
 }
 
+/* May the counts of tokens still come, or another one of several answers? */
+static bool lacks_counts(const session *x)
+{
+    bool asked = x->out.scan.usage_asked || x->p != x->d;
+    return (asked && x->answer.view.input_tokens <= 0) || x->out.scan.choices > 1;
+}
+
 daruma_ms relay_over_in(const session *x)
 {
     const stream_view *v = &x->answer.view;
@@ -192,7 +199,11 @@ daruma_ms relay_over_in(const session *x)
         return ANSWER_OVER_MS;
     if (!x->p || !x->p->ends_streams || (x->answer.mode != ANSWER_HELD && x->answer.mode != ANSWER_RELAYED))
         return -1;
-    return v->done ? ANSWER_OVER_MS : has_settled(x) ? ANSWER_SETTLED_MS : -1;
+    if (v->done || !has_settled(x))
+        return v->done ? ANSWER_OVER_MS : -1;
+    if (!v->called && x->p->finish(str_of(v->finish)) == FINISH_CALLS)
+        return ANSWER_CALLS_MS;
+    return lacks_counts(x) ? ANSWER_COUNTS_MS : ANSWER_SETTLED_MS;
 }
 
 /* All of the answer is here, and only its connection does not end: nothing more is waited for. */
